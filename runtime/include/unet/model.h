@@ -1,0 +1,228 @@
+/* model.h - what a generated program tells the runtime about itself.
+ *
+ * The compiler emits one constant UnetModel: tables of parameters, inputs, outputs, data sources and
+ * settings, and one function per program (train, eval, predict) that runs a whole step over the arena.
+ * The runtime holds every algorithm that is the same for all models; it finds in these tables all it
+ * needs.  Nothing here is allocated or freed: every pointer is to static data of the generated file.
+ *
+ * Shapes are (channels, depth, height, width); an image has depth 1.  Sizes are in points, offsets of
+ * the arena in bytes, strides in elements.
+ */
+#ifndef UNET_MODEL_H
+#define UNET_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define UNET_RUNTIME_VERSION 1 /* generated code refuses to compile against another */
+
+typedef enum { UNET_F32, UNET_F64, UNET_U8, UNET_U16, UNET_I32 } UnetType;
+
+size_t unet_type_bytes(UnetType type);
+
+/* How a tensor of a batch lies in memory.  Channels come in blocks that are stored side by side at each
+ * point; around the points lies a halo of zeros, which kernels read instead of testing for the border.
+ * The element (n, c, d, h, w) is at
+ *     origin + n*sample + (c / block)*plane + d*depth + h*row + w*block + c % block
+ * Channels that pad the last block are zero. */
+typedef struct {
+    UnetType type;
+    int32_t channels;
+    int32_t size[3];     /* depth, height, width */
+    int32_t block;       /* channels side by side: 16, or the channels of an image of 1 to 4 */
+    int64_t origin;      /* of channel 0, point (0, 0, 0), sample 0 */
+    int64_t sample, plane, depth, row;
+    int64_t sample_bytes; /* of one sample, halo and padding included */
+} UnetLayout;
+
+/* ---- parameters ------------------------------------------------------------------------------- */
+
+typedef enum {
+    UNET_INIT_ZEROS,
+    UNET_INIT_ONES,
+    UNET_INIT_UNIFORM,   /* in [-bound, bound): PyTorch's kaiming_uniform(a = sqrt(5)), bound = 1/sqrt(fan_in) */
+    UNET_INIT_HE_NORMAL, /* mean 0, standard deviation bound */
+} UnetInit;
+
+/* One tensor of the checkpoint, in the order in which PyTorch's state_dict has it (which is the order in
+ * which initial values are drawn).  Stored dense, in PyTorch's dimension order. */
+typedef struct {
+    const char *name; /* "enc1.0.weight" */
+    int32_t rank;
+    int64_t dim[5];
+    UnetInit init;
+    double bound;
+    int64_t offset;   /* of the values in the arena */
+    int64_t moments[2]; /* of the optimiser's state for it (adam: m, v; sgd: momentum buffer), or -1 */
+} UnetParameter;
+
+/* ---- what goes in and what comes out ---------------------------------------------------------- */
+
+typedef enum { UNET_IMAGE, UNET_VOLUME, UNET_LABELS, UNET_INDEX } UnetKind;
+
+typedef struct {
+    const char *name;
+    UnetKind kind;
+    bool is_target;
+    int32_t channels; /* of an image or volume; classes of labels */
+    int32_t ignore;   /* label that counts nowhere, or -1 */
+} UnetInput;
+
+typedef struct {
+    const char *name;
+    UnetKind kind;
+} UnetOutput;
+
+/* A loss or a metric: the program leaves, in a double of the arena, the SUM over the valid samples of the
+ * sample's own value.  The driver divides by the number of samples it saw. */
+typedef enum { UNET_LOSS, UNET_METRIC } UnetResultKind;
+typedef struct {
+    const char *name;    /* "mse(denoised, clean)": as written in the file */
+    const char *metric;  /* "mse", "l1", "psnr" */
+    UnetResultKind kind;
+    double weight;       /* factor of a loss in the sum that is minimised; 1 for a metric */
+    bool higher_is_better;
+    int32_t identity_input; /* psnr: the input with which the same measure is taken once for comparison
+                               (noisy beside clean), or -1 */
+    int32_t target_input;   /* the target it is measured against, or -1 */
+} UnetResult;
+
+/* ---- programs --------------------------------------------------------------------------------- */
+
+/* Everything one step is told. */
+typedef struct {
+    char *arena;                /* of the extent of the program, aligned to 64 bytes */
+    const void *const *inputs;  /* one per UnetModel.inputs: a batch in the program's layout, or NULL */
+    const int32_t (*valid)[3];  /* per sample: how much of each axis is image and not padding; measured by
+                                   losses and metrics; NULL: all of it */
+    int32_t n;                  /* valid samples, 1 to batch; the others are not touched */
+    int32_t threads;            /* 1 to max_threads */
+    double learning_rate;
+    int64_t step;               /* of the optimiser, from 1 */
+} UnetStep;
+
+typedef struct {
+    const char *name;          /* "train", "eval", "predict" */
+    void (*run)(const UnetStep *);
+    int32_t batch;
+    int32_t size[3];           /* of the first input */
+    int64_t extent;            /* bytes of the arena it uses */
+    const UnetLayout *inputs;  /* one per UnetModel.inputs; sample_bytes 0: not read by this program */
+    const UnetLayout *outputs; /* predict: one per UnetModel.outputs; else NULL */
+    const int64_t *output_offsets;
+    const int64_t *result_offsets; /* one per UnetModel.results: offset of its double, -1: not measured */
+    int64_t input_bytes;       /* of one loader slot: the sum over inputs of batch * sample_bytes, each
+                                  rounded up to 64 */
+} UnetProgram;
+
+/* ---- data ------------------------------------------------------------------------------------- */
+
+/* A source is a small expression in postfix order. */
+typedef enum {
+    UNET_SRC_FILES,    /* push: images of `pattern` */
+    UNET_SRC_NAME,     /* push: the source called `pattern`, an earlier one of the section */
+    UNET_SRC_NUMBER,   /* push: value */
+    UNET_SRC_GAUSSIAN, /* push: normal noise of standard deviation `value` in the shape of the name it fills */
+    UNET_SRC_UNIFORM,  /* push: one number per sample in [value, high) */
+    UNET_SRC_ADD, UNET_SRC_SUB, UNET_SRC_MUL, UNET_SRC_DIV
+} UnetSourceOp;
+
+typedef struct {
+    UnetSourceOp op;
+    const char *pattern; /* with exactly one '*' or none */
+    double value, high;
+    int32_t line;        /* of the .unet file, for messages */
+} UnetSourceTerm;
+
+typedef struct {
+    const char *name;
+    int32_t input;       /* index in UnetModel.inputs, or -1: only used by later sources */
+    int32_t channels;    /* to read */
+    int32_t nterm;
+    const UnetSourceTerm *term;
+} UnetSource;
+
+typedef enum { UNET_DO_CROP, UNET_DO_FLIP } UnetTransformOp;
+typedef enum { UNET_PAD_NONE, UNET_PAD_VALUE, UNET_PAD_REFLECT, UNET_PAD_REPLICATE, UNET_PAD_ZERO } UnetPad;
+
+typedef struct {
+    UnetTransformOp op;
+    bool random;        /* crop: anywhere (training) or the centre */
+    UnetPad pad;        /* crop: files that are too small */
+    double pad_value;
+    uint32_t axes;      /* flip: bit 0 depth, bit 1 height, bit 2 width */
+    double p;           /* flip: probability of each axis */
+} UnetTransform;
+
+/* The sections `data` and `eval`: the latter has sources of its own, or none (then: the holdout). */
+typedef struct {
+    const UnetSource *source;
+    int32_t nsource;
+    const UnetTransform *transform;
+    int32_t ntransform;
+    double holdout;
+    int64_t holdout_seed;
+    bool shuffle;
+    int32_t threads; /* loader threads; 0: cores - 1, at most 8 */
+} UnetData;
+
+typedef enum { UNET_SGD, UNET_ADAM, UNET_ADAMW } UnetOptimizerKind;
+typedef enum { UNET_EPOCHS, UNET_STEPS } UnetUnit;
+
+typedef struct {
+    UnetOptimizerKind optimizer;
+    double learning_rate;
+    bool drop_tail;        /* drop the last, smaller batch of an epoch */
+    int64_t duration;      /* in duration_unit */
+    UnetUnit duration_unit;
+    int64_t steps_per_epoch; /* 0: all samples once */
+    int64_t save_every;
+    UnetUnit save_unit;
+    int32_t save_keep;
+    int64_t eval_every;
+    UnetUnit eval_unit;
+    int64_t seed;
+    const char *pretrained; /* or NULL */
+    const char *description; /* "adam(lr = 0.0005)" */
+} UnetTraining;
+
+/* ---- the model -------------------------------------------------------------------------------- */
+
+typedef struct {
+    int32_t runtime_version;
+    const char *name;        /* "tiny_unet" */
+    const char *source;      /* "tiny_unet.unet" */
+    const char *source_hash; /* hexadecimal, of the text and the options that shape the result */
+    const char *target;      /* "cpu" */
+    const char *isa;         /* "avx512", "avx2", "sse2": what this table's functions were compiled for */
+    UnetType real;           /* f32; f64 in a reference build */
+    int32_t max_threads;
+
+    int32_t nparameter;
+    const UnetParameter *parameter;
+    int64_t parameter_count; /* numbers in all of them */
+    int64_t persistent;      /* bytes at the front of the arena that live across steps and programs:
+                                parameters, then (training) the optimiser's state */
+    int32_t ninput;
+    const UnetInput *inputs;
+    int32_t noutput;
+    const UnetOutput *outputs;
+    int32_t nresult;
+    const UnetResult *results;
+
+    const UnetProgram *train, *eval, *predict; /* NULL: not compiled in */
+    int64_t arena_bytes;                       /* the largest extent */
+    int32_t ring;                              /* loader slots */
+    int64_t loader_ring_bytes;                 /* ring * the largest input_bytes */
+    UnetPad predict_pad;
+
+    const UnetData *data, *eval_data; /* NULL: no such section */
+    const UnetTraining *training;     /* NULL: prediction only */
+} UnetModel;
+
+/* The main() of a generated program; MODELS are the same model compiled for several instruction sets, best
+ * first, and the first one this processor runs is used. */
+int unet_main(const UnetModel *const *models, int nmodels, int argc, char **argv);
+
+#endif
