@@ -1,0 +1,37 @@
+/* log.h - the table of a training run, for plotting: comma-separated values, one line per measurement.
+ *
+ *     epoch,step,split,loss,"mse(denoised, clean)","psnr(denoised, clean)","psnr(noisy, clean)",...
+ *
+ * `loss` is the weighted sum that is minimised; then comes each loss and metric under its own name, and,
+ * for a metric that has one, the same measure of the input it improves on.  A value that was not measured
+ * is empty.  Lines are written whole as they come, so that a killed run loses none.
+ */
+#ifndef UNET_LOG_H
+#define UNET_LOG_H
+
+#include "unet/model.h"
+#include "unet/status.h"
+
+typedef struct {
+    int fd; /* -1: closed */
+    const UnetModel *model;
+    char *line; /* of one row */
+    size_t size;
+} UnetLog;
+
+typedef struct {
+    int64_t epoch, step;
+    const char *split; /* "train" or "eval" */
+    double loss;
+    const double *value;    /* one per result; NaN: not measured */
+    const double *identity; /* one per result; used where the result has an identity_input */
+    double learning_rate, images_per_second, seconds;
+} UnetLogRow;
+
+/* Starts the file at PATH; with LAST_STEP >= 0 keeps what it has up to that step and goes on behind it. */
+UNET_MUST_USE UnetStatus unet_log_open(UnetLog *log, const char *path, const UnetModel *model,
+                                       int64_t last_step, UnetError *error);
+UNET_MUST_USE UnetStatus unet_log_write(UnetLog *log, const UnetLogRow *row, UnetError *error);
+void unet_log_close(UnetLog *log);
+
+#endif

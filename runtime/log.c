@@ -1,0 +1,138 @@
+/* log.c - writes log.csv line by line, and cuts it back to the step from which a run continues. */
+#include "unet/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROOM_PER_NUMBER = 32, FIXED_NUMBERS = 8 };
+
+static void append(UnetLog *log, size_t *length, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void append(UnetLog *log, size_t *length, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vsnprintf(log->line + *length, log->size - *length, format, arguments);
+    va_end(arguments);
+    if (n > 0)
+        *length += (size_t)n < log->size - *length ? (size_t)n : log->size - *length - 1;
+}
+
+static UnetStatus write_line(UnetLog *log, size_t length, UnetError *error) {
+    const char *text = log->line;
+    while (length > 0) {
+        ssize_t n = write(log->fd, text, length);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return unet_fail(error, UNET_IO, "the log cannot be written: %s", strerror(errno));
+        text += n;
+        length -= (size_t)n;
+    }
+    return UNET_OK;
+}
+
+static bool has_identity(const UnetResult *result) {
+    return result->identity_input >= 0 && result->target_input >= 0;
+}
+
+/* Numbers and names both have to fit a line. */
+static size_t line_size(const UnetModel *model) {
+    size_t size = FIXED_NUMBERS * ROOM_PER_NUMBER;
+    for (int i = 0; i < model->nresult; i++) {
+        const UnetResult *result = &model->results[i];
+        size += 2 * ROOM_PER_NUMBER + strlen(result->name);
+        if (has_identity(result))
+            size += strlen(result->metric) + strlen(model->inputs[result->identity_input].name) +
+                    strlen(model->inputs[result->target_input].name);
+    }
+    return size;
+}
+
+static size_t format_header(UnetLog *log) {
+    const UnetModel *model = log->model;
+    size_t length = 0;
+    append(log, &length, "epoch,step,split,loss");
+    for (int i = 0; i < model->nresult; i++) {
+        const UnetResult *result = &model->results[i];
+        append(log, &length, ",\"%s\"", result->name);
+        if (has_identity(result))
+            append(log, &length, ",\"%s(%s, %s)\"", result->metric,
+                   model->inputs[result->identity_input].name, model->inputs[result->target_input].name);
+    }
+    append(log, &length, ",lr,images_per_s,seconds\n");
+    return length;
+}
+
+/* The offset behind the last complete line whose step is at most LAST_STEP; 0: the file is not ours. */
+static off_t end_of_step(FILE *file, const char *header, int64_t last_step) {
+    char text[4096];
+    bool is_header = true, at_start = true;
+    off_t end = 0;
+    while (fgets(text, sizeof text, file) != NULL) {
+        int64_t step;
+        if (is_header && strcmp(text, header) != 0)
+            return 0;
+        if (!is_header && at_start && (sscanf(text, "%*d,%" SCNd64, &step) != 1 || step > last_step))
+            return end;
+        is_header = false;
+        at_start = strchr(text, '\n') != NULL;
+        if (at_start)
+            end = ftello(file);
+    }
+    return end;
+}
+
+UnetStatus unet_log_open(UnetLog *log, const char *path, const UnetModel *model, int64_t last_step,
+                         UnetError *error) {
+    off_t end = 0;
+    *log = (UnetLog){.fd = -1, .model = model, .size = line_size(model)};
+    log->line = malloc(log->size);
+    if (log->line == NULL)
+        return unet_fail(error, UNET_TOO_SMALL, "no memory for the log");
+    size_t length = format_header(log);
+    FILE *file = last_step >= 0 ? fopen(path, "r") : NULL;
+    if (file != NULL) {
+        end = end_of_step(file, log->line, last_step);
+        (void)fclose(file);
+    }
+    log->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (log->fd < 0 || ftruncate(log->fd, end) != 0 || lseek(log->fd, end, SEEK_SET) < 0)
+        return unet_fail(error, UNET_IO, "%s: %s", path, strerror(errno));
+    return end > 0 ? UNET_OK : write_line(log, length, error);
+}
+
+static void append_value(UnetLog *log, size_t *length, double value) {
+    if (isnan(value))
+        append(log, length, ",");
+    else
+        append(log, length, ",%.9g", value);
+}
+
+UnetStatus unet_log_write(UnetLog *log, const UnetLogRow *row, UnetError *error) {
+    size_t length = 0;
+    append(log, &length, "%" PRId64 ",%" PRId64 ",%s", row->epoch, row->step, row->split);
+    append_value(log, &length, row->loss);
+    for (int i = 0; i < log->model->nresult; i++) {
+        append_value(log, &length, row->value[i]);
+        if (has_identity(&log->model->results[i]))
+            append_value(log, &length, row->identity[i]);
+    }
+    append_value(log, &length, row->learning_rate);
+    append(log, &length, ",%.4g,%.3f\n", row->images_per_second, row->seconds);
+    return write_line(log, length, error);
+}
+
+void unet_log_close(UnetLog *log) {
+    if (log->fd >= 0)
+        (void)close(log->fd);
+    free(log->line);
+    *log = (UnetLog){.fd = -1};
+}
