@@ -1,0 +1,28 @@
+/* atomic_file.h - files that appear whole or not at all.
+ *
+ * What is written goes to PATH.part in the same folder; commit makes it durable (fsync), gives it its name
+ * in one rename and makes the rename durable.  A crash leaves the old file, or none, and a stale .part that
+ * the next attempt overwrites.  Nothing is allocated, so a checkpoint can be written between two steps. */
+#ifndef UNET_ATOMIC_FILE_H
+#define UNET_ATOMIC_FILE_H
+
+#include <stddef.h>
+#include "unet/status.h"
+
+enum { UNET_PATH_BYTES = 4096 }; /* longest path, final zero included */
+
+typedef struct {
+    int fd; /* -1: not open */
+    char path[UNET_PATH_BYTES];
+    char part[UNET_PATH_BYTES];
+} UnetAtomicFile;
+
+UNET_MUST_USE UnetStatus unet_atomic_open(UnetAtomicFile *file, const char *path, UnetError *error);
+UNET_MUST_USE UnetStatus unet_atomic_write(UnetAtomicFile *file, const void *data, size_t bytes,
+                                           UnetError *error);
+
+/* After commit or abandon FILE is closed, whatever the status. */
+UNET_MUST_USE UnetStatus unet_atomic_commit(UnetAtomicFile *file, UnetError *error);
+void unet_atomic_abandon(UnetAtomicFile *file);
+
+#endif

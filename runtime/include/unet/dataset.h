@@ -1,0 +1,65 @@
+/* dataset.h - the samples a model is trained and evaluated on.
+ *
+ * Opening a dataset expands the patterns of the `data` or `eval` section, matches files by what stands for
+ * their stars, sorts the samples by it and reads every header, so that a missing partner, an empty match, a
+ * file of the wrong size or one cut short is known before the first step.  Reading a sample decodes its
+ * files side by side, row by row, evaluates the sources, cuts the window and flips it on the way into the
+ * program's layout: memory is a few rows per thread, whatever the size of the files.
+ *
+ * A sample is a function of (dataset, sample, seed, epoch) alone; in evaluation of the sample alone.
+ */
+#ifndef UNET_DATASET_H
+#define UNET_DATASET_H
+
+#include "unet/model.h"
+#include "unet/status.h"
+
+typedef enum {
+    UNET_TRAINING,  /* `data` without its holdout, for model->train */
+    UNET_EVALUATION /* the sources of `eval`, or the holdout of `data`, for model->eval */
+} UnetPurpose;
+
+typedef struct UnetDataset UnetDataset;
+
+/* Whether the model has data for PURPOSE and a program to use it. */
+bool unet_dataset_exists(const UnetModel *model, UnetPurpose purpose);
+
+/* FOLDER: where relative patterns start.  Sizes: without `crop`, those of the program exactly; with it, no
+ * file may be smaller than the window unless it has `pad`.  In evaluation a smaller file is always padded
+ * (by reflection, unless `crop` says how) behind its last row and column, and READ reports the valid part.
+ * On failure *DATASET is NULL.  MODEL must outlive the dataset. */
+UNET_MUST_USE UnetStatus unet_dataset_open(UnetDataset **dataset, const UnetModel *model,
+                                           UnetPurpose purpose, const char *folder, UnetError *error);
+void unet_dataset_close(UnetDataset *dataset); /* NULL is fine */
+
+const UnetProgram *unet_dataset_program(const UnetDataset *dataset);
+int32_t unet_dataset_samples(const UnetDataset *dataset);
+
+/* What stands for the stars in the files of SAMPLE: "03", or "scene/03" for two stars. */
+const char *unet_dataset_stem(const UnetDataset *dataset, int32_t sample);
+
+/* Working memory that one reading thread needs, and the most that decoders take beside it. */
+size_t unet_dataset_scratch_bytes(const UnetDataset *dataset);
+size_t unet_dataset_decoder_bytes(const UnetDataset *dataset);
+
+/* Reads sample SAMPLE as number N of a batch.  INPUTS: one per model input, the batch in the program's
+ * layout, whose halo and padding channels the caller has zeroed; NULL for inputs the program does not read.
+ * SCRATCH: unet_dataset_scratch_bytes, aligned to 64.  VALID: how much of each axis is image.  Several
+ * threads may read at once, each with its own scratch and its own N. */
+UNET_MUST_USE UnetStatus unet_dataset_read(const UnetDataset *dataset, int32_t sample, uint64_t seed,
+                                           uint32_t epoch, void *scratch, void *const *inputs, int32_t n,
+                                           int32_t valid[3], UnetError *error);
+
+/* What check-data does: goes through all data of the model, decodes every file to its end and tells REPORT
+ * about every problem instead of stopping at the first.  Fails only where it cannot go on. */
+typedef void UnetProblemReport(void *context, const char *problem);
+typedef struct {
+    int64_t samples[2]; /* by purpose */
+    int64_t files;
+    int64_t problems;
+} UnetDataCheck;
+UNET_MUST_USE UnetStatus unet_check_data(const UnetModel *model, const char *folder,
+                                         UnetProblemReport *report, void *context, UnetDataCheck *check,
+                                         UnetError *error);
+
+#endif

@@ -1,0 +1,71 @@
+/* image.h - reading and writing PNG images, row by row.
+ *
+ * Read: 8 and 16 bits, grey, RGB, with alpha (dropped), palette (resolved), grey of 1, 2 and 4 bits,
+ * interlaced.  Numbers come as floats 0..1 (8 bits / 255, 16 bits / 65535), never gamma-corrected; grey is
+ * repeated where three channels are asked for, and colour where one is asked for is an error.  A plain
+ * image takes the memory of a few rows; an interlaced one is held whole.
+ *
+ * Files are not trusted: at most 2^28 points, no more memory than the file's own length can justify, and
+ * whatever libpng objects to is an error that names the file and, once there is one, the row.
+ */
+#ifndef UNET_IMAGE_H
+#define UNET_IMAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "unet/status.h"
+
+typedef struct {
+    int32_t width, height;
+    int32_t channels; /* 1 or 3: alpha does not count, a palette has 3 */
+    int32_t bits;     /* 8 or 16: fewer bits count as 8 */
+    bool palette;
+    bool interlaced;
+} UnetImageInfo;
+
+typedef enum {
+    UNET_READ_NUMBERS, /* floats 0..1 */
+    UNET_READ_LABELS   /* one channel of whole numbers: the grey value or palette index as it is stored */
+} UnetReadMode;
+
+/* What the header says, without decoding; also an error when the file does not end as a PNG does. */
+UNET_MUST_USE UnetStatus unet_image_probe(const char *path, UnetImageInfo *info, UnetError *error);
+
+/* ---- reading ---------------------------------------------------------------------------------- */
+
+typedef struct UnetImageReader UnetImageReader;
+
+/* CHANNELS: 1 or 3, or 0 for as many as the file has; labels have 1.  On failure *READER is NULL. */
+UNET_MUST_USE UnetStatus unet_image_open(UnetImageReader **reader, const char *path, UnetReadMode mode,
+                                         int32_t channels, UnetError *error);
+/* Of the file; channels as asked for. */
+UnetImageInfo unet_image_info(const UnetImageReader *reader);
+
+/* The next row, planar: CHANNELS times width floats.  Called at most height times. */
+UNET_MUST_USE UnetStatus unet_image_read_row(UnetImageReader *reader, float *row, UnetError *error);
+
+/* Passes over COUNT rows. */
+UNET_MUST_USE UnetStatus unet_image_skip_rows(UnetImageReader *reader, int32_t count, UnetError *error);
+
+/* May be called at any row, and with NULL. */
+void unet_image_close(UnetImageReader *reader);
+
+/* ---- writing ---------------------------------------------------------------------------------- */
+
+typedef struct UnetImageWriter UnetImageWriter;
+
+/* INFO: width, height, channels 1 or 3, bits 8 or 16; the rest is ignored.  The file appears under its name
+ * when it is complete.  On failure *WRITER is NULL. */
+UNET_MUST_USE UnetStatus unet_image_create(UnetImageWriter **writer, const char *path,
+                                           const UnetImageInfo *info, UnetError *error);
+
+/* The next row, planar; values are clamped to 0..1 (not a number: 0) and rounded to the nearest. */
+UNET_MUST_USE UnetStatus unet_image_write_row(UnetImageWriter *writer, const float *row, UnetError *error);
+
+/* After all rows: gives the file its name.  WRITER is gone afterwards, whatever the status. */
+UNET_MUST_USE UnetStatus unet_image_finish(UnetImageWriter *writer, UnetError *error);
+
+/* Gives up: no file appears.  WRITER is gone.  May be called with NULL. */
+void unet_image_discard(UnetImageWriter *writer);
+
+#endif

@@ -1,0 +1,67 @@
+/* loader.h - threads that read batches ahead of the step that uses them.
+ *
+ * A loader owns a fixed ring of slots (UnetModel.ring of them, each as large as the largest batch of any
+ * program) and a fixed number of threads, all taken once when it is created.  It works on one stream of
+ * batches at a time: training, then an evaluation, then training again where it stopped.  What a batch
+ * contains depends on the stream alone, never on the number of threads.
+ */
+#ifndef UNET_LOADER_H
+#define UNET_LOADER_H
+
+#include "unet/dataset.h"
+#include "unet/model.h"
+#include "unet/status.h"
+
+typedef struct UnetLoader UnetLoader;
+
+/* The batches of a dataset, epoch after epoch without end; batch k is number k % B of epoch k / B, where
+ * B = unet_stream_batches.  (`epoch` here means once through the data, whatever the training calls so.) */
+typedef struct {
+    const UnetDataset *dataset; /* one of those given to unet_loader_create */
+    uint64_t seed;
+    int64_t skip; /* see unet_shuffle_start: unet_parameter_draws(model) in training */
+    bool shuffle;
+    bool drop_tail; /* leave out the last batch of an epoch when it is not full */
+    int64_t first;  /* batch to start with: 0, or where a run was interrupted */
+} UnetStream;
+
+/* Batches of one epoch; 0 if drop_tail leaves none. */
+int64_t unet_stream_batches(const UnetStream *stream);
+
+typedef struct {
+    const void *const *inputs; /* for UnetStep: one per model input, aligned to 64 bytes */
+    const int32_t (*valid)[3]; /* in evaluation: of each sample; in training NULL */
+    const int32_t *samples;    /* the samples of the dataset it is made of */
+    int32_t n;
+    int64_t index; /* k */
+} UnetBatch;
+
+/* Bytes that a loader takes: ring, working memory of its threads, and decoders. */
+size_t unet_loader_bytes(const UnetModel *model, const UnetDataset *const *datasets, int32_t ndataset,
+                         int32_t threads);
+
+/* THREADS: at least 1; unet_loader_threads(model) is the default.  The datasets must outlive the loader. */
+int32_t unet_loader_threads(const UnetModel *model);
+UNET_MUST_USE UnetStatus unet_loader_create(UnetLoader **loader, const UnetModel *model,
+                                            const UnetDataset *const *datasets, int32_t ndataset,
+                                            int32_t threads, UnetError *error);
+
+/* Gives up whatever was read ahead and starts on STREAM (copied).  Allocates nothing. */
+UNET_MUST_USE UnetStatus unet_loader_begin(UnetLoader *loader, const UnetStream *stream, UnetError *error);
+
+/* Waits for the next batch of the stream.  It stays valid until the next call of a function of this loader.
+ * Allocates nothing.  After a failure (the first bad sample of the batch) the stream is at its end. */
+UNET_MUST_USE UnetStatus unet_loader_next(UnetLoader *loader, UnetBatch *batch, UnetError *error);
+
+/* How often and how long unet_loader_next had to wait since creation, the first batch of each stream left
+ * out. */
+typedef struct {
+    int64_t batches, waits;
+    double seconds;
+} UnetLoaderWait;
+UnetLoaderWait unet_loader_wait(const UnetLoader *loader);
+
+/* Stops the threads and frees everything; NULL is fine. */
+void unet_loader_destroy(UnetLoader *loader);
+
+#endif

@@ -1,0 +1,44 @@
+/* parameters.h - the weights of a model: initial values, saving and loading.
+ *
+ * All functions work on the arena, where the model's table says that the parameters lie. */
+#ifndef UNET_PARAMETERS_H
+#define UNET_PARAMETERS_H
+
+#include "unet/model.h"
+#include "unet/safetensors.h"
+#include "unet/status.h"
+
+/* Initial weights, bit-identical to those that PyTorch draws after torch.manual_seed(seed) for the same
+ * layers in the same order.  A double model gets the same float32 values, widened. */
+void unet_parameters_init(const UnetModel *model, uint64_t seed, void *arena);
+
+/* How often unet_parameters_init draws from the generator, for unet_shuffle_start. */
+int64_t unet_parameter_draws(const UnetModel *model);
+
+/* Writes the weights under PyTorch's names and, with MOMENTS, the optimiser's state as
+ * "optimizer.exp_avg.NAME" and "optimizer.exp_avg_sq.NAME" (adam) or "optimizer.momentum_buffer.NAME"
+ * (sgd). Allocates nothing. */
+UNET_MUST_USE UnetStatus unet_parameters_save(const UnetModel *model, const void *arena, bool moments,
+                                              const char *path, const UnetMetadata *metadata,
+                                              int32_t nmetadata, UnetError *error);
+
+typedef enum {
+    UNET_LOAD_ALL,      /* every parameter must be in the file with its shape */
+    UNET_LOAD_MATCHING, /* those that are there with an equal name and shape; at least one */
+} UnetLoadMode;
+
+/* Hears, once per name, of a parameter that was left as it was (UNET_LOAD_MATCHING) or of a tensor of the
+ * file that nothing asked for (never of the optimiser's state).  WHY: "not in the file", "is 16 x 3 x 3 x 3
+ * in the file, 16 x 1 x 3 x 3 here", "not in the model". */
+typedef void UnetLoadReport(void *context, const char *name, const char *why);
+
+/* Shapes are compared without dimensions of 1.  REPORT may be NULL. */
+UNET_MUST_USE UnetStatus unet_parameters_load(const UnetModel *model, const UnetSafetensors *file,
+                                              UnetLoadMode mode, void *arena, UnetLoadReport *report,
+                                              void *context, UnetError *error);
+
+/* The optimiser's state as unet_parameters_save wrote it; all of it must be there. */
+UNET_MUST_USE UnetStatus unet_moments_load(const UnetModel *model, const UnetSafetensors *file, void *arena,
+                                           UnetError *error);
+
+#endif
