@@ -1,0 +1,371 @@
+#!/usr/bin/env python3
+"""An outsider's judge of a memory plan.
+
+    unetc mem --format=json tiny_unet.unet | tests/check_plan.py
+
+Reads `unetc-plan/1` from the file named or from standard input, shares nothing with the compiler, and
+recomputes every lifetime from what the steps read and write.  Prints each broken law and exits 1; prints
+one line and exits 0 when the plan is sound.  Python's standard library only.
+
+The laws:
+  schema      members, classes, types and references are those of the format
+  written     nothing is read before it was written (staging excepted, which the loader fills)
+  overlap     two buffers alive at the same step of a program share no byte, aliases excepted
+  same        a buffer that takes over another's place is born in the step of the other's last use
+  slice       a slice lies inside its parent and apart from the parent's other slices
+  align       every buffer that is no slice starts on a multiple of the alignment
+  bounds      every buffer lies inside the arena, and inside the extent of each program that needs it
+  bytes       a buffer holds at least the elements of its shape
+  arena       the arena is as large as the largest extent and as the end of the last buffer
+  lower_bound the lower bound stated is the maximum over time of the bytes alive
+  budget      `fits` says whether the arena is within the budget
+
+Lifetimes.  A buffer of one step lives from its first write to its last use; if it is used inside a loop and
+outside, or read in a loop's body before that body writes it, it lives for the whole loop.  A metric lives to
+the end of the program, where it is read.  A buffer of a whole program lives in each program that touches it.
+A persistent one lives in training and evaluation, which take turns on one arena, whether touched or not, and
+in prediction if touched there.
+"""
+
+import json
+import sys
+
+CLASSES = {"parameter", "parameter_gradient", "activation", "activation_gradient", "state", "running_statistic",
+           "batch_statistic", "workspace", "staging", "metric"}
+LIFETIMES = {"persistent", "program", "step"}
+TYPE_BYTES = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2, "i64": 8, "i32": 4, "u16": 2, "u8": 1}
+MEMBERS = {"schema", "model", "source", "target", "batch", "micro_batches", "precision", "arena", "beside", "cost",
+           "buffers", "programs"}
+BUFFER_MEMBERS = {"id", "name", "class", "lifetime", "line", "dtype", "shape", "bytes", "offset", "alias"}
+STEP_MEMBERS = {"op", "name", "line", "reads", "writes", "recompute", "flops"}
+
+
+class Loop:
+    """A counted loop: the positions [first, last] of its steps and the loop around it."""
+
+    def __init__(self, outer):
+        self.outer = outer
+        self.first = self.last = 0
+
+    def path(self):
+        """The loops from the outermost to this one."""
+        return (self.outer.path() if self.outer else []) + [self]
+
+
+class Access:
+    def __init__(self, position, writes, loop):
+        self.position, self.writes, self.loop = position, writes, loop
+
+
+class Judge:
+    def __init__(self, plan):
+        self.plan = plan
+        self.complaints = []
+        self.buffers = {}
+        self.lives = {}  # program: {id: (first, last)}
+
+    def complain(self, law, text, *arguments):
+        self.complaints.append("%s: %s" % (law, text % arguments))
+
+    def name(self, number):
+        return "%d (%s)" % (number, self.buffers[number]["name"])
+
+    # ---- form ---------------------------------------------------------------------------------------
+
+    def check_schema(self):
+        """Returns whether the rest can be judged at all."""
+        plan = self.plan
+        if not isinstance(plan, dict) or plan.get("schema") != "unetc-plan/1":
+            self.complain("schema", "this is not a unetc-plan/1")
+            return False
+        missing = MEMBERS - plan.keys()
+        if missing:
+            self.complain("schema", "missing: %s", ", ".join(sorted(missing)))
+            return False
+        for buffer in plan["buffers"]:
+            self.check_buffer_form(buffer)
+        if self.complaints:
+            return False
+        for buffer in plan["buffers"]:
+            self.check_alias_form(buffer)
+        for program in plan["programs"].values():
+            self.check_steps_form(program)
+        return not self.complaints
+
+    def check_buffer_form(self, buffer):
+        number = buffer.get("id")
+        missing = BUFFER_MEMBERS - buffer.keys()
+        if missing:
+            self.complain("schema", "buffer %s lacks %s", number, ", ".join(sorted(missing)))
+            return
+        if number in self.buffers:
+            self.complain("schema", "two buffers have id %s", number)
+        self.buffers[number] = buffer
+        if buffer["class"] not in CLASSES:
+            self.complain("schema", "buffer %s: unknown class %s", number, buffer["class"])
+        if buffer["lifetime"] not in LIFETIMES:
+            self.complain("schema", "buffer %s: unknown lifetime %s", number, buffer["lifetime"])
+        if buffer["dtype"] not in TYPE_BYTES:
+            self.complain("schema", "buffer %s: unknown dtype %s", number, buffer["dtype"])
+        if not isinstance(buffer["bytes"], int) or not isinstance(buffer["offset"], int):
+            self.complain("schema", "buffer %s: bytes and offset must be whole numbers", number)
+
+    def check_alias_form(self, buffer):
+        alias, seen = buffer["alias"], {buffer["id"]}
+        while alias is not None:
+            if not isinstance(alias, dict) or len(alias) != 1 or not set(alias) <= {"same", "slice"}:
+                self.complain("schema", "buffer %s: bad alias %s", buffer["id"], alias)
+                return
+            (number,) = alias.values()
+            if number not in self.buffers or number in seen:
+                self.complain("schema", "buffer %s: alias of %s", buffer["id"], number)
+                return
+            seen.add(number)
+            alias = self.buffers[number]["alias"]
+
+    def check_steps_form(self, steps):
+        for step in steps:
+            if "loop" in step:
+                if not isinstance(step.get("times"), int) or step["times"] < 1:
+                    self.complain("schema", "loop %s: bad times", step["loop"])
+                self.check_steps_form(step["body"])
+                continue
+            missing = STEP_MEMBERS - step.keys()
+            if missing:
+                self.complain("schema", "step %s lacks %s", step.get("name"), ", ".join(sorted(missing)))
+                continue
+            for number in step["reads"] + step["writes"]:
+                if number not in self.buffers:
+                    self.complain("schema", "step %s names a buffer %s that does not exist", step["name"], number)
+
+    # ---- lifetimes ----------------------------------------------------------------------------------
+
+    def wholes(self, number):
+        """What a slice is part of, innermost first."""
+        alias = self.buffers[number]["alias"]
+        while alias is not None and "slice" in alias:
+            yield alias["slice"]
+            alias = self.buffers[alias["slice"]]["alias"]
+
+    def collect(self, steps):
+        """Accesses of each buffer in program order, and the number of positions."""
+        accesses, slices = {}, {}
+        for number in self.buffers:
+            for whole in self.wholes(number):
+                slices.setdefault(whole, []).append(number)
+
+        def walk(steps, position, loop):
+            for step in steps:
+                if "loop" in step:
+                    inner = Loop(loop)
+                    inner.first = position
+                    position = walk(step["body"], position, inner)
+                    inner.last = max(inner.first, position - 1)
+                    continue
+                for touched, writes in ((step["reads"], False), (step["writes"], True)):
+                    for number in touched:
+                        for each in [number] + slices.get(number, []):
+                            accesses.setdefault(each, []).append(Access(position, writes, loop))
+                position += 1
+            return position
+
+        return accesses, walk(steps, 0, None)
+
+    @staticmethod
+    def interval(accesses):
+        """First and last position of life, widened to the loops that carry the value around."""
+        paths = [access.loop.path() if access.loop else [] for access in accesses]
+        common = 0
+        while all(len(path) > common and path[common] is paths[0][common] for path in paths):
+            common += 1
+        first, last = accesses[0].position, accesses[0].position
+        for access, path in zip(accesses, paths):
+            inner = path[common] if len(path) > common else None
+            first = min(first, inner.first if inner else access.position)
+            last = max(last, inner.last if inner else access.position)
+        if common and not accesses[0].writes:
+            first, last = paths[0][common - 1].first, paths[0][common - 1].last
+        return first, last
+
+    def compute_lives(self):
+        for program, steps in self.plan["programs"].items():
+            accesses, length = self.collect(steps)
+            lives = {}
+            for number, buffer in self.buffers.items():
+                touched = accesses.get(number, [])
+                if buffer["lifetime"] == "persistent":
+                    if touched or program != "predict":
+                        lives[number] = (0, length)
+                elif touched and buffer["lifetime"] == "program":
+                    lives[number] = (0, length)
+                elif touched:
+                    lives[number] = self.life_in_step(program, number, touched, length)
+            self.lives[program] = lives
+
+    def life_in_step(self, program, number, touched, length):
+        buffer = self.buffers[number]
+        first, last = self.interval(touched)
+        if not touched[0].writes:
+            if buffer["class"] == "staging":
+                first = 0
+            else:
+                self.complain("written", "%s: buffer %s is read at step %d before it is written", program,
+                              self.name(number), touched[0].position)
+        if buffer["class"] == "metric":
+            last = length
+        return first, last
+
+    # ---- places -------------------------------------------------------------------------------------
+
+    def span(self, number):
+        buffer = self.buffers[number]
+        return buffer["offset"], buffer["offset"] + buffer["bytes"]
+
+    def check_places(self):
+        arena = self.plan["arena"]
+        end = 0
+        for number, buffer in self.buffers.items():
+            start, stop = self.span(number)
+            alias = buffer["alias"] or {}
+            if start < 0 or buffer["bytes"] < 0 or stop > arena["bytes"]:
+                self.complain("bounds", "buffer %s lies at [%d, %d), outside the arena of %d bytes",
+                              self.name(number), start, stop, arena["bytes"])
+            if "slice" not in alias and start % arena["align"]:
+                self.complain("align", "buffer %s starts at %d", self.name(number), start)
+            self.check_bytes(number)
+            end = max(end, stop)
+        align = arena["align"]
+        extents = [value for value in arena["extent"].values() if value is not None]
+        if arena["bytes"] != max(extents, default=0):
+            self.complain("arena", "%d bytes, but the largest extent is %d", arena["bytes"], max(extents, default=0))
+        if arena["bytes"] != -(-end // align) * align:
+            self.complain("arena", "%d bytes, but the last buffer ends at %d", arena["bytes"], end)
+        fits = arena["budget"] is None or arena["bytes"] <= arena["budget"]
+        if arena["fits"] != fits:
+            self.complain("budget", "fits is %s with %d bytes and a budget of %s", arena["fits"], arena["bytes"],
+                          arena["budget"])
+        for program, lives in self.lives.items():
+            for number in lives:
+                if self.span(number)[1] > (arena["extent"].get(program) or 0):
+                    self.complain("bounds", "%s: buffer %s lies beyond the extent", program, self.name(number))
+
+    def check_bytes(self, number):
+        buffer = self.buffers[number]
+        needed = TYPE_BYTES[buffer["dtype"]]
+        for size in buffer["shape"]:
+            needed *= size
+        if "slice" not in (buffer["alias"] or {}) and buffer["bytes"] < needed:
+            self.complain("bytes", "buffer %s has %d bytes, its elements take %d", self.name(number),
+                          buffer["bytes"], needed)
+
+    def check_aliases(self):
+        for number, buffer in self.buffers.items():
+            alias = buffer["alias"] or {}
+            start, stop = self.span(number)
+            if "same" in alias:
+                other_start, other_stop = self.span(alias["same"])
+                if start != other_start or stop > other_stop:
+                    self.complain("same", "buffer %s is not in the place of %s", self.name(number),
+                                  self.name(alias["same"]))
+            if "slice" in alias:
+                whole_start, whole_stop = self.span(alias["slice"])
+                if start < whole_start or stop > whole_stop:
+                    self.complain("slice", "buffer %s is not inside %s", self.name(number),
+                                  self.name(alias["slice"]))
+
+    def same_chain(self, number):
+        """The buffer and all whose place it took over, nearest first."""
+        chain, alias = [number], self.buffers[number]["alias"]
+        while alias is not None and "same" in alias:
+            chain.append(alias["same"])
+            alias = self.buffers[alias["same"]]["alias"]
+        return chain
+
+    def may_share(self, a, b, lives):
+        """Whether A and B, both alive at some step, may share bytes."""
+        if b in self.wholes(a) or a in self.wholes(b):
+            return True
+        for young, old in ((a, b), (b, a)):
+            if old in self.same_chain(young):
+                if lives[young][0] == lives[old][1]:
+                    return True
+        return False
+
+    def check_overlaps(self):
+        for program, lives in self.lives.items():
+            order = sorted((number for number in lives if self.buffers[number]["bytes"]),
+                           key=lambda number: self.span(number))
+            reaching = []
+            for number in order:
+                start, _ = self.span(number)
+                reaching = [other for other in reaching if self.span(other)[1] > start]
+                for other in reaching:
+                    self.check_pair(program, lives, other, number)
+                reaching.append(number)
+
+    def check_pair(self, program, lives, a, b):
+        first, last = max(lives[a][0], lives[b][0]), min(lives[a][1], lives[b][1])
+        if first > last or self.may_share(a, b, lives):
+            return
+        alias = [buffer["alias"] or {} for buffer in (self.buffers[a], self.buffers[b])]
+        law = "overlap"
+        if b in self.same_chain(a) or a in self.same_chain(b):
+            law = "same"
+        elif "slice" in alias[0] and alias[0] == alias[1]:
+            law = "slice"
+        self.complain(law, "%s: buffers %s and %s share bytes and are both alive at step %d", program, self.name(a),
+                      self.name(b), first)
+
+    def check_lower_bound(self):
+        bound = 0
+        for lives in self.lives.values():
+            bound = max(bound, self.most_alive(lives))
+        if self.plan["arena"]["lower_bound"] != bound:
+            self.complain("lower_bound", "stated as %d, but at most %d bytes are alive at one time",
+                          self.plan["arena"]["lower_bound"], bound)
+
+    def most_alive(self, lives):
+        """The maximum over time of the bytes alive.  Where one buffer takes over another's place, both are
+        alive for one step in one place, of which the larger counts."""
+        most = 0
+        for position in sorted({first for first, _ in lives.values()}):
+            alive = {number for number, (first, last) in lives.items() if first <= position <= last}
+            slots = {}
+            for number in alive:
+                if not any(whole in alive for whole in self.wholes(number)):
+                    slot = self.same_chain(number)[-1]
+                    slots[slot] = max(slots.get(slot, 0), self.buffers[number]["bytes"])
+            most = max(most, sum(slots.values()))
+        return most
+
+    def judge(self):
+        if self.check_schema():
+            self.compute_lives()
+            self.check_places()
+            self.check_aliases()
+            self.check_overlaps()
+            self.check_lower_bound()
+        return self.complaints
+
+
+def judge(plan):
+    """The broken laws, a line each."""
+    return Judge(plan).judge()
+
+
+def main():
+    if len(sys.argv) > 2 or sys.argv[1:] in (["-h"], ["--help"]):
+        print(__doc__)
+        return 2
+    with open(sys.argv[1]) if len(sys.argv) == 2 else sys.stdin as file:
+        plan = json.load(file)
+    complaints = judge(plan)
+    for complaint in complaints:
+        print(complaint)
+    if not complaints:
+        print("%s: %d buffers, %d bytes, sound" % (plan["model"], len(plan["buffers"]), plan["arena"]["bytes"]))
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
