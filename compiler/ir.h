@@ -94,7 +94,9 @@ typedef struct {
     Window window;         /* convolutions and pools */
     bool relu;             /* a convolution that ends in max(., 0) */
     bool mask, accumulate; /* gradients: see templates/README.md */
-    int64_t first;         /* gradient by one part of a whole: its first channel */
+    int64_t first;         /* gradient by one part of a whole: its first channel, */
+    int64_t channels;      /*   of that many in the whole */
+    ValueId of_in, of_out; /* packed weights: the tensors between which they will be used */
     double weight;         /* losses: factor in the sum that is minimised */
     Optimizer optimizer;   /* sgd, adam */
 } Attributes;
@@ -251,6 +253,9 @@ typedef struct {
     TrainSection train;
     EvalSection eval;
     PredictSection predict;
+
+    const ValueId *gradient_of; /* autodiff.c: per value of the forward graph the gradient by it, or -1 */
+    int ngradient_of;
 } Model;
 
 /* ---- graph.c: build and walk ---------------------------------------------------------------------- */
@@ -261,6 +266,8 @@ ValueId value_new(Graph *g, Value value);
 NodeId node_new(Graph *g, Node node, const ValueId *in, const ValueId *out);
 /* One value out of several along the channels, without copying; wholes among them are flattened. */
 ValueId value_whole(Graph *g, const ValueId *part, int nparts, const char *name, Place place);
+/* A whole of exactly these leaves, -1 among them allowed, otherwise like LIKE. */
+ValueId value_parts(Graph *g, const ValueId *part, int nparts, Value like);
 /* V itself, or, when V is a whole, a copy of it in one piece (for operators that cannot read parts). */
 ValueId value_joined(Graph *g, ValueId v, Place place);
 /* The leaves of V: its parts, or V itself. */

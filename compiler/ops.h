@@ -5,14 +5,21 @@
 #include "build.h"
 #include "ir.h"
 
-typedef struct Emission Emission;
+typedef struct Autodiff Autodiff; /* autodiff.h */
+typedef struct Constants Constants; /* emit.h */
 
-/* DOUT: gradients of the outputs (-1: none flows).  Fills DIN, one per input, with the gradients (-1: none);
- * the gradient of a whole is a whole. */
-typedef void GradientRule(Graph *g, const Node *node, const ValueId *dout, ValueId *din);
+/* Appends the nodes that compute the gradients by the inputs of NODE, given those by its outputs (DOUT, -1: none
+ * flows).  Fills DIN, one per input (-1: none is wanted or none exists); the gradient of a whole is a whole. */
+typedef void GradientRule(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din);
+
+/* Floating point operations of one sample, or of the whole node when it does not work per sample. */
 typedef int64_t FlopsRule(const Graph *g, const Node *node);
-/* Writes the constants and layouts that the kernel's template names. */
-typedef void SizesRule(Emission *e, const Node *node);
+
+/* How far beyond the points of input number INPUT its reader reaches, in points, per axis. */
+typedef void ReachRule(const Graph *g, const Node *node, int input, int64_t before[AXES], int64_t after[AXES]);
+
+/* Gives the constants that the templates of the operator name. */
+typedef void SizesRule(Constants *c, const Node *node);
 
 typedef struct {
     const char *name;
@@ -20,6 +27,7 @@ typedef struct {
     BuildRule *build;
     GradientRule *gradient;
     FlopsRule *flops;
+    ReachRule *reach;
     int in_place;
     SizesRule *sizes;
 } OpRow;
@@ -28,5 +36,13 @@ extern const OpRow op_table[OPS];
 
 /* The operator a user calls NAME, or OPS. */
 Op op_by_name(const char *name);
+
+#define OP(id, name, signature, build, gradient, flops, reach, in_place, sizes)                             \
+    GradientRule gradient_##gradient;                                                                       \
+    FlopsRule flops_##flops;                                                                                \
+    ReachRule reach_##reach;                                                                                \
+    SizesRule sizes_##sizes;
+#include "ops.def"
+#undef OP
 
 #endif

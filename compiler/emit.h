@@ -1,0 +1,25 @@
+/* emit.h - between the sizes rules of the operators and the emitter. */
+#ifndef EMIT_H
+#define EMIT_H
+
+#include "ir.h"
+
+typedef struct Constants Constants;
+
+/* Constants of the kernel instance that a node becomes; see templates/README.md for the names. */
+void constant(Constants *c, const char *name, int64_t value);
+void constant_real(Constants *c, const char *name, double value);
+/* D, H, W and the like: PREFIX before the letters, the extents of V behind them. */
+void constant_extents(Constants *c, const char *prefix, ValueId v);
+void constant_layout(Constants *c, const char *name, ValueId v);
+/* NAME[SEGMENTS] and SEGMENTS; if V is an input of the node, it is handed over as an array of pointers. */
+void constant_segments(Constants *c, const char *name, ValueId v);
+/* What is handed over before the outputs ("n", unless said otherwise) and after the inputs. */
+void call_arguments(Constants *c, const char *before, const char *after);
+
+/* Elements of the region of trained parameters, padding between them included. */
+int64_t constant_region_elements(const Constants *c);
+
+const Graph *constants_graph(const Constants *c);
+
+#endif

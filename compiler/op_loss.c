@@ -1,0 +1,41 @@
+/* op_loss.c - losses and metrics. */
+#include "autodiff.h"
+#include "emit.h"
+
+/* Every gradient starts here: by the prediction, of weight times the mean over all valid samples. */
+static void gradient_of_loss(Autodiff *ad, const Node *node, ValueId *din, Op op) {
+    const ValueId in[2] = {node->in[0], node->in[1]};
+    if (!gradient_wanted(ad, node->in[0]))
+        return;
+    din[0] = gradient_value(ad, node->in[0]);
+    gradient_node(ad, node, op, node->a, in, 2, &din[0], 1);
+}
+
+void gradient_mse(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    (void)dout;
+    gradient_of_loss(ad, node, din, OP_MSE_GRAD);
+}
+
+void gradient_l1(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    (void)dout;
+    gradient_of_loss(ad, node, din, OP_L1_GRAD);
+}
+
+static void loss_constants(Constants *c, const Node *node) {
+    constant(c, "C", shape_channels(constants_graph(c)->value[node->in[0]].shape));
+    constant_extents(c, "", node->in[0]);
+    constant_layout(c, "P", node->in[0]);
+    constant_layout(c, "T", node->in[1]);
+}
+
+void sizes_loss(Constants *c, const Node *node) {
+    loss_constants(c, node);
+    call_arguments(c, "n", "step->valid");
+}
+
+void sizes_loss_grad(Constants *c, const Node *node) {
+    loss_constants(c, node);
+    constant_real(c, "WEIGHT", node->a.weight);
+    constant_layout(c, "DP", node->out[0]);
+    call_arguments(c, "n, step->n", "");
+}

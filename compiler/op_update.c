@@ -1,0 +1,34 @@
+/* op_update.c - optimisers: one sweep over all parameters, which lie side by side, as do their gradients and
+ * the optimiser's state, in one order. */
+#include "emit.h"
+#include "ops.h"
+
+static int64_t numbers(const Graph *g, const Node *node) {
+    const ValueId *leaf;
+    int n = value_leaves(g, &node->in[0], &leaf);
+    int64_t count = 0;
+    for (int p = 0; p < n; p++)
+        count += shape_elements(g->value[leaf[p]].shape);
+    return count;
+}
+
+int64_t flops_sgd(const Graph *g, const Node *node) { return 4 * numbers(g, node); }
+
+int64_t flops_adam(const Graph *g, const Node *node) { return 12 * numbers(g, node); }
+
+void sizes_update(Constants *c, const Node *node) {
+    const Optimizer *o = &node->a.optimizer;
+    constant(c, "COUNT", constant_region_elements(c));
+    constant_real(c, "WEIGHT_DECAY", o->weight_decay);
+    if (o->kind == OPTIMIZER_SGD) {
+        constant(c, "NESTEROV", o->nesterov);
+        constant_real(c, "MOMENTUM", o->momentum);
+        constant_real(c, "DAMPENING", o->dampening);
+    } else {
+        constant(c, "DECOUPLED", o->kind == OPTIMIZER_ADAMW);
+        constant_real(c, "BETA1", o->beta1);
+        constant_real(c, "BETA2", o->beta2);
+        constant_real(c, "EPSILON", o->epsilon);
+    }
+    call_arguments(c, "", "step->learning_rate, step->step");
+}
