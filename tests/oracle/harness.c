@@ -1,0 +1,251 @@
+/* harness.c - runs a generated model as a library, for comparison with recorded vectors.
+ *
+ * Compiled once per model, with MODEL_HEADER and MODEL naming it:
+ *
+ *   harness describe                   parameters, inputs, outputs and results, a line each
+ *   harness checksums SEED...          FNV-1a of each initial tensor, as float32
+ *   harness run N STEPS OFFSET...      trains STEPS steps on one batch of N valid samples
+ *
+ * `run` speaks raw doubles.  It reads the parameters and then the inputs of N samples, dense, in the order
+ * of the model's tables.  It writes the outputs of prediction; the results of each step; the gradients
+ * after the first step, which lie at OFFSET in the arena, one offset per parameter; and the parameters at
+ * the end.
+ */
+#include MODEL_HEADER
+#include "unet/model.h"
+#include "unet/parameters.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGN = 64, THREADS = 2 };
+
+static const UnetModel *const model = &MODEL;
+
+_Noreturn static void fail(const char *what) {
+    fprintf(stderr, "harness: %s\n", what);
+    exit(1);
+}
+
+static void *zeroed(int64_t bytes) {
+    size_t size = ((size_t)bytes + ALIGN) / ALIGN * ALIGN;
+    void *memory = aligned_alloc(ALIGN, size);
+    if (!memory)
+        fail("out of memory");
+    return memset(memory, 0, size);
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------- */
+
+static double get(UnetType type, const void *values, int64_t index) {
+    return type == UNET_F64 ? ((const double *)values)[index] : (double)((const float *)values)[index];
+}
+
+static void set(UnetType type, void *values, int64_t index, double value) {
+    if (type == UNET_F64)
+        ((double *)values)[index] = value;
+    else
+        ((float *)values)[index] = (float)value;
+}
+
+static double read_number(void) {
+    double value;
+    if (fread(&value, sizeof value, 1, stdin) != 1)
+        fail("the input is cut short");
+    return value;
+}
+
+static void write_number(double value) {
+    if (fwrite(&value, sizeof value, 1, stdout) != 1)
+        fail("cannot write");
+}
+
+static int64_t count(const UnetParameter *parameter) {
+    int64_t elements = 1;
+    for (int i = 0; i < parameter->rank; i++)
+        elements *= parameter->dim[i];
+    return elements;
+}
+
+/* Calls VISIT for the elements of one sample, in row-major order of (channel, depth, height, width). */
+static void each_element(const UnetLayout *layout, int32_t sample, void *values,
+                         void (*visit)(UnetType, void *, int64_t)) {
+    for (int32_t c = 0; c < layout->channels; c++)
+        for (int32_t d = 0; d < layout->size[0]; d++)
+            for (int32_t h = 0; h < layout->size[1]; h++)
+                for (int32_t w = 0; w < layout->size[2]; w++)
+                    visit(layout->type, values,
+                          layout->origin + sample * layout->sample + c / layout->block * layout->plane +
+                              d * layout->depth + h * layout->row + w * layout->block + c % layout->block);
+}
+
+static void read_element(UnetType type, void *values, int64_t index) {
+    set(type, values, index, read_number());
+}
+static void spoil_element(UnetType type, void *values, int64_t index) {
+    set(type, values, index, NAN);
+}
+static void write_element(UnetType type, void *values, int64_t index) {
+    write_number(get(type, values, index));
+}
+
+/* ---- describe, checksums ----------------------------------------------------------------------- */
+
+static int describe(void) {
+    for (int i = 0; i < model->nparameter; i++) {
+        printf("parameter %s", model->parameter[i].name);
+        for (int j = 0; j < model->parameter[i].rank; j++)
+            printf(" %" PRId64, model->parameter[i].dim[j]);
+        printf("\n");
+    }
+    for (int i = 0; i < model->ninput; i++)
+        printf("input %s\n", model->inputs[i].name);
+    for (int i = 0; i < model->noutput; i++)
+        printf("output %s\n", model->outputs[i].name);
+    for (int i = 0; i < model->nresult; i++)
+        printf("result %s %d %.17g\n", model->results[i].metric, model->results[i].kind == UNET_LOSS,
+               model->results[i].weight);
+    return 0;
+}
+
+static int checksums(int nseed, char **seeds) {
+    void *arena = zeroed(model->persistent);
+    for (int s = 0; s < nseed; s++) {
+        unet_parameters_init(model, strtoull(seeds[s], NULL, 10), arena);
+        for (int i = 0; i < model->nparameter; i++) {
+            const UnetParameter *parameter = &model->parameter[i];
+            uint64_t sum = 0xCBF29CE484222325u;
+            for (int64_t j = 0; j < count(parameter); j++) {
+                float value = (float)get(model->real, (char *)arena + parameter->offset, j);
+                unsigned char bytes[sizeof value];
+                memcpy(bytes, &value, sizeof value);
+                for (size_t k = 0; k < sizeof value; k++)
+                    sum = (sum ^ bytes[k]) * 0x100000001B3u;
+            }
+            printf("%s %s %016" PRIx64 "\n", seeds[s], parameter->name, sum);
+        }
+    }
+    free(arena);
+    return 0;
+}
+
+/* ---- run --------------------------------------------------------------------------------------- */
+
+/* The inputs of one program, as its layouts want them; NULL where the program does not read one. */
+typedef struct {
+    void *values[8];
+} Batch;
+
+static Batch new_batch(const UnetProgram *program) {
+    Batch batch = {{NULL}};
+    if (model->ninput > 8)
+        fail("too many inputs");
+    for (int i = 0; i < model->ninput; i++)
+        if (program->inputs[i].sample_bytes)
+            batch.values[i] = zeroed(program->batch * program->inputs[i].sample_bytes);
+    return batch;
+}
+
+static void free_batch(Batch *batch) {
+    for (int i = 0; i < 8; i++)
+        free(batch->values[i]);
+}
+
+static void run_step(const UnetProgram *program, char *arena, Batch *batch, int32_t n, int64_t step) {
+    const void *inputs[8];
+    for (int i = 0; i < model->ninput; i++)
+        inputs[i] = batch->values[i];
+    UnetStep told = {.arena = arena,
+                     .inputs = inputs,
+                     .n = n,
+                     .threads = THREADS < model->max_threads ? THREADS : model->max_threads,
+                     .learning_rate = model->training->learning_rate,
+                     .step = step};
+    program->run(&told);
+}
+
+static void copy_sample(const UnetLayout *to, void *values, const UnetLayout *from, const void *source,
+                        int32_t sample) {
+    for (int32_t c = 0; c < to->channels; c++)
+        for (int32_t h = 0; h < to->size[1]; h++)
+            for (int32_t w = 0; w < to->size[2]; w++) {
+                int64_t a =
+                    to->origin + c / to->block * to->plane + h * to->row + w * to->block + c % to->block;
+                int64_t b = from->origin + sample * from->sample + c / from->block * from->plane +
+                            h * from->row + w * from->block + c % from->block;
+                set(to->type, values, a, get(from->type, source, b));
+            }
+}
+
+/* Predicts the samples of TRAINING one by one and writes all outputs. */
+static void predict(const char *weights, const Batch *training, int32_t n) {
+    const UnetProgram *program = model->predict;
+    char *arena = zeroed(program->extent);
+    for (int i = 0; i < model->nparameter; i++) {
+        int64_t offset = model->parameter[i].offset;
+        memcpy(arena + offset, weights + offset,
+               (size_t)count(&model->parameter[i]) * unet_type_bytes(model->real));
+    }
+    Batch batch = new_batch(program);
+    for (int32_t sample = 0; sample < n; sample++) {
+        for (int i = 0; i < model->ninput; i++)
+            if (batch.values[i])
+                copy_sample(&program->inputs[i], batch.values[i], &model->train->inputs[i],
+                            training->values[i], sample);
+        run_step(program, arena, &batch, 1, 1);
+        for (int o = 0; o < model->noutput; o++)
+            each_element(&program->outputs[o], 0, arena + program->output_offsets[o], write_element);
+    }
+    free_batch(&batch);
+    free(arena);
+}
+
+static void write_parameters(char *arena, char **offsets) {
+    for (int i = 0; i < model->nparameter; i++) {
+        int64_t offset = offsets ? strtoll(offsets[i], NULL, 10) : model->parameter[i].offset;
+        for (int64_t j = 0; j < count(&model->parameter[i]); j++)
+            write_number(get(model->real, arena + offset, j));
+    }
+}
+
+static int run(int32_t n, int64_t steps, char **offsets) {
+    const UnetProgram *program = model->train;
+    char *arena = zeroed(program->extent);
+    for (int i = 0; i < model->nparameter; i++)
+        for (int64_t j = 0; j < count(&model->parameter[i]); j++)
+            set(model->real, arena + model->parameter[i].offset, j, read_number());
+    Batch batch = new_batch(program);
+    for (int i = 0; i < model->ninput; i++)
+        for (int32_t sample = 0; sample < program->batch; sample++) /* what is not valid must not count */
+            each_element(&program->inputs[i], sample, batch.values[i],
+                         sample < n ? read_element : spoil_element);
+
+    predict(arena, &batch, n);
+    for (int64_t step = 1; step <= steps; step++) {
+        run_step(program, arena, &batch, n, step);
+        for (int r = 0; r < model->nresult; r++)
+            write_number(program->result_offsets[r] < 0
+                             ? 0
+                             : get(UNET_F64, arena + program->result_offsets[r], 0) / n);
+        if (step == 1)
+            write_parameters(arena, offsets);
+    }
+    write_parameters(arena, NULL);
+    free_batch(&batch);
+    free(arena);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    if (argc == 2 && strcmp(argv[1], "describe") == 0)
+        return describe();
+    if (argc > 2 && strcmp(argv[1], "checksums") == 0)
+        return checksums(argc - 2, argv + 2);
+    if (argc == 4 + model->nparameter && strcmp(argv[1], "run") == 0)
+        return run((int32_t)strtol(argv[2], NULL, 10), strtoll(argv[3], NULL, 10), argv + 4);
+    fail("bad arguments");
+}
