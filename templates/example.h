@@ -1,0 +1,25 @@
+/* example.h - sizes with which every template compiles on its own, as editors, linters and tests of style
+ * see it: 3x3 windows over 8x8 points, 16 channels everywhere; segments add an image of 3. */
+/* clang-format off */
+#define SIZES                                                                                              \
+    enum {                                                                                                 \
+        C = 16, CI = 19, CO = 16, C0 = 0, CS = 16, SEGMENTS = 2,                                           \
+        ID = 1, IH = 8, IW = 8, D = 1, H = 8, W = 8, KD = 1, KH = 3, KW = 3, SD = 1, SH = 1, SW = 1,       \
+        LD = 1, LH = 1, LW = 1, PD = 0, PH = 1, PW = 1,                                                    \
+        BIAS = 1, RELU = 1, MASK = 1, ACCUMULATE = 1, BANDS = 4, COUNT = 1000, DECOUPLED = 0, NESTEROV = 0 \
+    };                                                                                                     \
+    UNUSED static const double WEIGHT = 1, WEIGHT_DECAY = 1e-4, BETA1 = 0.9, BETA2 = 0.999,                \
+                               EPSILON = 1e-8, MOMENTUM = 0.9, DAMPENING = 0;                              \
+    UNUSED static const Layout EXAMPLE_X, Y = EXAMPLE, DX = EXAMPLE, DY = EXAMPLE, M = EXAMPLE,            \
+                               A = EXAMPLE, B = EXAMPLE, P = EXAMPLE, T = EXAMPLE, DP = EXAMPLE
+/* clang-format on */
+#define EXAMPLE                                                                                            \
+    { 16, 16, 1, 176, 1600, 1600, 1600, 160 }
+
+/* An operand that is a list of segments has a list of layouts; a template says so before it includes this.
+ */
+#ifdef X_IS_SEGMENTS
+#define EXAMPLE_X X[SEGMENTS] = {EXAMPLE, {3, 3, 1, 33, 300, 300, 300, 30}}
+#else
+#define EXAMPLE_X X = EXAMPLE
+#endif

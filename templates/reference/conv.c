@@ -1,0 +1,48 @@
+/* conv.c - convolution over segments, with bias and ReLU. */
+#include "prologue.c"
+
+#define KERNEL conv
+#define X_IS_SEGMENTS
+#include "../example.h"
+
+/* BEGIN */
+/* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
+ * `first`. */
+UNUSED static double KERNEL_segment(const real *x, const real *w, int i, int s, int first, int co,
+                                    const int *o) {
+    SIZES;
+    double sum = 0;
+    for (int c = 0; c < X[s].channels; c++)
+        for (int kd = 0; kd < KD; kd++)
+            for (int kh = 0; kh < KH; kh++)
+                for (int kw = 0; kw < KW; kw++) {
+                    int id = o[0] * SD - PD + kd * LD, ih = o[1] * SH - PH + kh * LH,
+                        iw = o[2] * SW - PW + kw * LW;
+                    long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
+                    if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
+                        sum += (double)x[element(&X[s], i, c, id, ih, iw)] * (double)w[weight];
+                }
+    return sum;
+}
+
+UNUSED static double KERNEL_point(const real *const *x, const real *w, const real *b, int i, int co,
+                                  const int *o) {
+    SIZES;
+    double sum = BIAS ? (double)b[co] : 0;
+    for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
+        sum += KERNEL_segment(x[s], w, i, s, first, co, o);
+    return RELU && sum < 0 ? 0 : sum;
+}
+
+UNUSED static void KERNEL(int n, real *y, const real *const *x, const real *w, const real *b) {
+    SIZES;
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int co = 0; co < stored_channels(&Y); co++)
+            for (int d = 0; d < D; d++)
+                for (int h = 0; h < H; h++)
+                    for (int p = 0; p < W; p++)
+                        y[element(&Y, i, co, d, h, p)] =
+                            co < CO ? (real)KERNEL_point(x, w, b, i, co, (const int[]){d, h, p}) : 0;
+}
+/* END */

@@ -1,0 +1,34 @@
+/* max_pool.c - maximum over windows; padding counts as -infinity, a NaN as more than any number. */
+#include "prologue.c"
+
+#define KERNEL max_pool
+#include "../example.h"
+
+/* BEGIN */
+UNUSED static real KERNEL_point(const real *x, int i, int c, int d, int h, int p) {
+    SIZES;
+    real most = (real)-INFINITY;
+    for (int kd = 0; kd < KD; kd++)
+        for (int kh = 0; kh < KH; kh++)
+            for (int kw = 0; kw < KW; kw++) {
+                int id = d * SD - PD + kd, ih = h * SH - PH + kh, iw = p * SW - PW + kw;
+                if (inside(id, ID) && inside(ih, IH) && inside(iw, IW)) {
+                    real v = x[element(&X, i, c, id, ih, iw)];
+                    if (v > most || v != v)
+                        most = v;
+                }
+            }
+    return most;
+}
+
+UNUSED static void KERNEL(int n, real *y, const real *x) {
+    SIZES;
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int c = 0; c < stored_channels(&Y); c++)
+            for (int d = 0; d < D; d++)
+                for (int h = 0; h < H; h++)
+                    for (int p = 0; p < W; p++)
+                        y[element(&Y, i, c, d, h, p)] = c < C ? KERNEL_point(x, i, c, d, h, p) : 0;
+}
+/* END */

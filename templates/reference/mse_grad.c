@@ -1,0 +1,23 @@
+/* mse_grad.c - gradient of the mean squared error by the prediction. */
+#include "prologue.c"
+
+#define KERNEL mse_grad
+#include "../example.h"
+
+/* BEGIN */
+UNUSED static void KERNEL(int n, int total, real *dp, const real *p, const real *t) {
+    SIZES;
+    double factor = 2 * WEIGHT / (total * ((double)C * D * H * W));
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int c = 0; c < stored_channels(&DP); c++)
+            for (int d = 0; d < D; d++)
+                for (int h = 0; h < H; h++)
+                    for (int v = 0; v < W; v++) {
+                        double difference = c < C ? (double)p[element(&P, i, c, d, h, v)] -
+                                                        (double)t[element(&T, i, c, d, h, v)]
+                                                  : 0;
+                        dp[element(&DP, i, c, d, h, v)] = (real)(factor * difference);
+                    }
+}
+/* END */

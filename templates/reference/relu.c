@@ -1,0 +1,20 @@
+/* relu.c - max(x, 0); a NaN stays one. */
+#include "prologue.c"
+
+#define KERNEL relu
+#include "../example.h"
+
+/* BEGIN */
+UNUSED static void KERNEL(int n, real *y, const real *x) {
+    SIZES;
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int c = 0; c < stored_channels(&Y); c++)
+            for (int d = 0; d < D; d++)
+                for (int h = 0; h < H; h++)
+                    for (int p = 0; p < W; p++) {
+                        real v = c < C ? x[element(&X, i, c, d, h, p)] : 0;
+                        y[element(&Y, i, c, d, h, p)] = v < 0 ? 0 : v;
+                    }
+}
+/* END */

@@ -1,0 +1,19 @@
+/* slice.c - some of the channels of a tensor. */
+#include "prologue.c"
+
+#define KERNEL slice
+#include "../example.h"
+
+/* BEGIN */
+UNUSED static void KERNEL(int n, real *y, const real *x) {
+    SIZES;
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int c = 0; c < stored_channels(&Y); c++)
+            for (int d = 0; d < D; d++)
+                for (int h = 0; h < H; h++)
+                    for (int p = 0; p < W; p++) {
+                        y[element(&Y, i, c, d, h, p)] = c < C ? x[element(&X, i, C0 + c, d, h, p)] : 0;
+                    }
+}
+/* END */
