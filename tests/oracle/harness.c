@@ -193,7 +193,7 @@ static void predict(const char *weights, const Batch *training, int32_t n) {
     Batch batch = new_batch(program);
     for (int32_t sample = 0; sample < n; sample++) {
         for (int i = 0; i < model->ninput; i++)
-            if (batch.values[i])
+            if (batch.values[i] && training->values[i])
                 copy_sample(&program->inputs[i], batch.values[i], &model->train->inputs[i],
                             training->values[i], sample);
         run_step(program, arena, &batch, 1, 1);
@@ -219,10 +219,13 @@ static int run(int32_t n, int64_t steps, char **offsets) {
         for (int64_t j = 0; j < count(&model->parameter[i]); j++)
             set(model->real, arena + model->parameter[i].offset, j, read_number());
     Batch batch = new_batch(program);
-    for (int i = 0; i < model->ninput; i++)
+    for (int i = 0; i < model->ninput; i++) {
+        if (!batch.values[i])
+            fail("training does not read all inputs");
         for (int32_t sample = 0; sample < program->batch; sample++) /* what is not valid must not count */
             each_element(&program->inputs[i], sample, batch.values[i],
                          sample < n ? read_element : spoil_element);
+    }
 
     predict(arena, &batch, n);
     for (int64_t step = 1; step <= steps; step++) {

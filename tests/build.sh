@@ -1,0 +1,30 @@
+#!/bin/sh
+# Installs the Debian packages that are missing and builds unetc:
+#
+#   tests/build.sh [FOLDER [CMAKE_OPTION...]]        FOLDER: build by default
+#
+# Installing needs root or sudo and is left out where everything is there. More packages than these are
+# taken from UNETC_PACKAGES.
+set -eu
+cd "$(dirname "$0")/.."
+packages="gcc libc6-dev make cmake flex bison libpng-dev zlib1g-dev libjansson-dev ${UNETC_PACKAGES:-}"
+
+missing=""
+for package in $packages; do
+    if ! dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed'; then
+        missing="$missing $package"
+    fi
+done
+if [ -n "$missing" ]; then
+    sudo=""
+    [ "$(id -u)" = 0 ] || sudo=sudo
+    echo "installing:$missing" >&2
+    $sudo apt-get update -qq >&2
+    # shellcheck disable=SC2086
+    DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null
+fi
+
+folder=${1:-build}
+[ $# -eq 0 ] || shift
+cmake -S . -B "$folder" "$@" >/dev/null
+cmake --build "$folder" --parallel "$(nproc)" >&2

@@ -1,0 +1,6 @@
+#!/bin/sh
+# Installs what is missing, builds and runs every test. Arguments go to ctest: tests/run.sh -R oracle
+set -eu
+cd "$(dirname "$0")/.."
+UNETC_PACKAGES=python3 sh tests/build.sh build
+exec ctest --test-dir build --output-on-failure --parallel "$(nproc)" "$@"
