@@ -12,7 +12,7 @@
  *           (Autodiff.gradient_of, in order of completion), and the nodes that compute it.
  */
 #include "autodiff.h"
-#include "passes.h"
+#include "plan.h"
 
 struct Autodiff {
     Graph *g;
@@ -79,7 +79,7 @@ static void contribute(Autodiff *ad, const Node *forward, ValueId v, ValueId d) 
 static void differentiate(Autodiff *ad, const Node *node) {
     Graph *g = ad->g;
     ValueId dout[2] = {-1, -1};
-    bool flows = node->nin > 0 && g->value[node->out[0]].class == CLASS_METRIC;
+    bool flows = g->value[node->out[0]].class == CLASS_METRIC; /* a loss: where gradients begin */
     CHECK(node->nout <= 2);
     for (int k = 0; k < node->nout; k++) {
         dout[k] = ad->gradient[node->out[k]];

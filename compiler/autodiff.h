@@ -17,7 +17,4 @@ ValueId gradient_value(Autodiff *ad, ValueId v);
 void gradient_node(Autodiff *ad, const Node *forward, Op op, Attributes a, const ValueId *in, int nin,
                    const ValueId *out, int nout);
 
-/* What the file asks of training; every gradient starts here. */
-void autodiff(Model *model);
-
 #endif

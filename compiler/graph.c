@@ -34,6 +34,22 @@ NodeId node_new(Graph *g, Node node, const ValueId *in, const ValueId *out) {
     return g->nnode - 1;
 }
 
+void graph_compact(Graph *g, const bool *stays) {
+    int kept = 0;
+    for (ValueId v = 0; v < g->nvalue; v++)
+        g->value[v].producer = -1;
+    for (int i = 0; i < g->nnode; i++) {
+        if (!stays[i])
+            continue;
+        g->node[kept] = g->node[i];
+        for (int k = 0; k < g->node[kept].nout; k++)
+            if (g->node[kept].out[k] >= 0)
+                g->value[g->node[kept].out[k]].producer = kept;
+        kept++;
+    }
+    g->nnode = kept;
+}
+
 int value_leaves(const Graph *g, const ValueId *v, const ValueId **leaf) {
     if (*v < 0) {
         *leaf = v;

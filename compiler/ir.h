@@ -264,6 +264,8 @@ Graph *graph_new(Pool *pool);
 ValueId value_new(Graph *g, Value value);
 /* Appends a node; its outputs must exist already and get it as their producer. */
 NodeId node_new(Graph *g, Node node, const ValueId *in, const ValueId *out);
+/* Drops the nodes that do not stay, in place. */
+void graph_compact(Graph *g, const bool *stays);
 /* One value out of several along the channels, without copying; wholes among them are flattened. */
 ValueId value_whole(Graph *g, const ValueId *part, int nparts, const char *name, Place place);
 /* A whole of exactly these leaves, -1 among them allowed, otherwise like LIKE. */

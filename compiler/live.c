@@ -1,0 +1,64 @@
+/* live.c - from which step to which are the bytes of a buffer needed?
+ *
+ *          step   0    1    2    3    4
+ *     x           w----r
+ *     enc1             w----r---------r      a skip connection lives long
+ *     h                     w----r
+ *
+ * Steps are numbered by their place in the tree, in pre-order.  A buffer lives from the first step that touches
+ * it to the last, these included; buffers that share bytes live as one, and a region as long as its slices.
+ *
+ * Requires: buffers.  Provides: first and last of the buffers of one program, and of the persistent ones.
+ */
+#include "plan.h"
+
+#include <limits.h>
+
+typedef struct {
+    Plan *plan;
+    const Program *program;
+    int position;
+} Walk;
+
+static void touch(Buffer *b, int position) {
+    if (position < b->first)
+        b->first = position;
+    if (position > b->last)
+        b->last = position;
+}
+
+static void touch_leaves(Walk *w, ValueId v, int position) {
+    const ValueId *leaf;
+    int n = value_leaves(w->program->graph, &v, &leaf);
+    for (int p = 0; p < n; p++) {
+        int b = w->program->buffer_of[leaf[p]];
+        if (b < 0)
+            continue;
+        touch(&w->plan->buffer[b], position);
+        if (w->plan->buffer[b].same >= 0)
+            touch(&w->plan->buffer[w->plan->buffer[b].same], position);
+        if (w->plan->buffer[b].slice >= 0)
+            touch(&w->plan->buffer[w->plan->buffer[b].slice], position);
+    }
+}
+
+static void walk(Walk *w, const Step *step, int nstep) {
+    const Graph *g = w->program->graph;
+    for (int i = 0; i < nstep; i++) {
+        int position = w->position++;
+        CHECK(step[i].node >= 0);
+        const Node *node = &g->node[step[i].node];
+        for (int k = 0; k < node->nin; k++)
+            touch_leaves(w, node->in[k], position);
+        for (int k = 0; k < node->nout; k++)
+            touch_leaves(w, node->out[k], position);
+    }
+}
+
+void live(Plan *plan, Program *program) {
+    for (int b = 0; b < plan->nbuffer; b++)
+        if (plan->buffer[b].program == (int)program->kind)
+            plan->buffer[b].first = INT_MAX, plan->buffer[b].last = -1;
+    Walk w = {plan, program, 0};
+    walk(&w, program->step, program->nstep);
+}

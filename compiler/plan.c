@@ -1,0 +1,96 @@
+/* plan.c - the pipeline from lowered graphs to a plan, as a list of calls. */
+#include "plan.h"
+
+static const char *const program_name[PROGRAMS] = {"train", "eval", "predict"};
+
+static void collect_parameters(Program *program) {
+    const Graph *g = program->graph;
+    for (ValueId v = 0; v < g->nvalue; v++)
+        if (g->value[v].class == CLASS_PARAMETER)
+            PUSH(g->pool, program->parameter, program->nparameter, v);
+}
+
+/* Numbers are f32 in the language; a reference build computes in f64 throughout. */
+static void choose_type(Program *program, Type real) {
+    for (ValueId v = 0; v < program->graph->nvalue; v++)
+        if (program->graph->value[v].type == TYPE_F32)
+            program->graph->value[v].type = real;
+}
+
+static void collect_gradients(Program *program) {
+    program->gradient = NEW_ARRAY(program->graph->pool, ValueId, program->nparameter);
+    for (int k = 0; k < program->nparameter; k++)
+        program->gradient[k] = program->model->gradient_of[program->parameter[k]];
+}
+
+static int64_t batch_of(const Model *model, ProgramKind kind) {
+    if (kind == PROGRAM_TRAIN)
+        return model->train.batch;
+    return kind == PROGRAM_EVAL ? model->eval.batch : model->predict.batch;
+}
+
+static void make_program(Program *program, const PlanOptions *options, const Target *target) {
+    prune(program);
+    if (program->kind == PROGRAM_TRAIN) {
+        autodiff(program->model);
+        collect_gradients(program);
+        update(program);
+    }
+    close_graph(program);
+    fuse(program);
+    choose_type(program, options->real);
+    target->prepare(program, options);
+    storage(program, target);
+    schedule(program);
+}
+
+/* Each loader slot holds one batch of every input a program reads; slots are shared by the programs. */
+static void plan_loader(Plan *plan) {
+    plan->ring_slots = 3;
+    for (int k = 0; k < PROGRAMS; k++) {
+        int64_t bytes = 0;
+        const Program *program = &plan->program[k];
+        for (int i = 0; program->model != NULL && i < program->model->ninput; i++)
+            if (__builtin_add_overflow(bytes, program->storage[program->model->input[i].value].bytes, &bytes))
+                environment_error("a batch of inputs does not fit into 2^63 bytes");
+        if (__builtin_mul_overflow(bytes, plan->ring_slots, &bytes))
+            environment_error("the loader's slots do not fit into 2^63 bytes");
+        if (bytes > plan->loader_ring)
+            plan->loader_ring = bytes;
+    }
+}
+
+Plan *plan_programs(Pool *pool, const PlanOptions *options, const Target *target, Model *const model[PROGRAMS]) {
+    Plan *plan = NEW(pool, Plan);
+    plan->pool = pool;
+    plan->options = options;
+    plan->target = target;
+    for (int k = 0; k < PROGRAMS; k++) {
+        Program *program = &plan->program[k];
+        if (model[k] == NULL)
+            continue;
+        program->kind = (ProgramKind)k;
+        program->name = program_name[k];
+        program->model = model[k];
+        program->graph = model[k]->graph;
+        program->batch = batch_of(model[k], (ProgramKind)k);
+        collect_parameters(program);
+        if (plan->model == NULL) {
+            plan->model = model[k];
+            plan->nparameter = program->nparameter;
+        }
+        CHECK(program->nparameter == plan->nparameter);
+        make_program(program, options, target);
+    }
+    buffers(plan);
+    for (int k = 0; k < PROGRAMS; k++)
+        if (plan->program[k].model != NULL)
+            live(plan, &plan->program[k]);
+    arena(plan);
+    plan_loader(plan);
+    check_plan(plan);
+    const Program *first = &plan->program[PROGRAM_TRAIN];
+    for (int i = 0; first->model != NULL && i < first->graph->nnode; i++)
+        plan->flops += node_flops(first, &first->graph->node[i]);
+    return plan;
+}

@@ -1,0 +1,155 @@
+/* plan.h - the plan: what the passes after lowering work out, and the passes in their order.
+ *
+ * A Program is one of train, eval, predict: a graph of its own, where each leaf has a Storage and the nodes an
+ * order.  The Plan puts the buffers of all programs into one arena.  Results of a pass stand in tables beside
+ * the graph, indexed by value, and belong to the pass that computes them.
+ */
+#ifndef PLAN_H
+#define PLAN_H
+
+#include "ir.h"
+
+typedef enum { PROGRAM_TRAIN, PROGRAM_EVAL, PROGRAM_PREDICT, PROGRAMS } ProgramKind;
+
+/* What the command line fixed; the file's own settings are in Model. */
+typedef struct {
+    bool wanted[PROGRAMS];
+    bool reference;    /* --kernels=reference */
+    Type real;         /* TYPE_F32, or TYPE_F64 with reference kernels */
+    bool no_reuse;     /* every buffer keeps its bytes for itself */
+    bool poison;       /* emitted code marks every byte outside a step's operands as poisoned */
+    bool portable_isa; /* one program for several instruction sets */
+    int max_threads;
+    int64_t budget;    /* bytes of the arena, 0: none */
+    const char *command; /* the options as given, for the head of generated files */
+} PlanOptions;
+
+/* ---- storage.c ----------------------------------------------------------------------------------- */
+
+/* How a leaf lies in memory; strides in elements.  See UnetLayout in unet/model.h. */
+typedef struct {
+    int64_t block, blocks;
+    int64_t before[AXES], after[AXES]; /* halo */
+    int64_t origin, sample, plane, depth, row;
+    int64_t bytes; /* of the whole batch, padding and halo included: a multiple of the alignment */
+} Storage;
+
+/* ---- schedule.c ---------------------------------------------------------------------------------- */
+
+/* The schedule is a tree: a step runs a node; a loop runs its body TIMES times. */
+typedef struct Step {
+    NodeId node; /* -1: a loop */
+    bool recompute;
+    const char *loop; /* "samples" */
+    int64_t times;
+    struct Step *body;
+    int nbody;
+} Step;
+
+typedef struct {
+    ProgramKind kind;
+    const char *name;
+    Model *model; /* lowered at this program's size */
+    Graph *graph;
+    int64_t batch;
+    int nparameter;
+    ValueId *parameter; /* per parameter of the model: its value in this graph */
+    ValueId *gradient;  /* train: per parameter the gradient, or -1 */
+    Storage *storage;   /* per value */
+    Step *step;
+    int nstep;
+    int *buffer_of; /* per value: its buffer in the plan, or -1 (wholes, inputs) */
+    int64_t extent; /* bytes of the arena from its start */
+    int64_t lower_bound;
+    int peak; /* position of the step with most bytes alive */
+} Program;
+
+/* ---- buffers.c, live.c --------------------------------------------------------------------------- */
+
+typedef enum { LIFETIME_PERSISTENT, LIFETIME_PROGRAM, LIFETIME_STEP } Lifetime;
+
+typedef struct {
+    const char *name;
+    Class class;
+    Lifetime lifetime;
+    Place place;
+    Type type;
+    Shape shape;
+    int64_t batch; /* 0: not per sample */
+    int64_t bytes, offset;
+    int same;  /* shares the bytes of that buffer (in place), or -1 */
+    int slice; /* lies inside that buffer, or -1 */
+    int program; /* the ProgramKind it belongs to, -1: persistent */
+    int first, last; /* positions of the first and the last step that touch it or its aliases */
+} Buffer;
+
+typedef struct Target Target;
+
+typedef struct {
+    Pool *pool;
+    const PlanOptions *options;
+    const Target *target;
+    Program program[PROGRAMS]; /* .model == NULL: not there */
+    Model *model;              /* of the first program there is */
+    Buffer *buffer;
+    int nbuffer;
+    int nparameter;
+    int *parameter_buffer;      /* per parameter of the model */
+    int *state_buffer[2];       /* per parameter: the optimiser's state, -1: none */
+    int64_t region_elements;    /* of the trained parameters: one sweep */
+    int64_t persistent;         /* bytes at the front that live across steps and programs */
+    int64_t arena, lower_bound;
+    int64_t flops;
+    int64_t loader_ring, ring_slots;
+} Plan;
+
+/* ---- target.c ------------------------------------------------------------------------------------- */
+
+struct Target {
+    const char *name;
+    int64_t align; /* bytes */
+    /* Rewrites the graph for this target's kernels: packed weights, scratch. */
+    void (*prepare)(Program *program, const PlanOptions *options);
+    /* Completes a Storage whose halo is known. */
+    void (*lay_out)(const Value *value, int64_t batch, Storage *storage);
+};
+
+extern const Target target_cpu;
+
+/* ---- the passes, in their order -------------------------------------------------------------------- */
+
+/* prune.c: keeps what the program's results need. */
+void prune(Program *program);
+/* autodiff.c: the backward pass; fills model->gradient_of. */
+void autodiff(Model *model);
+/* update.c: appends the optimiser's step; fills program->gradient. */
+void update(Program *program);
+/* prune.c: appends the `return` node, which reads the results. */
+void close_graph(Program *program);
+/* fuse.c: conv + relu, gradients + mask, gradients + sum. */
+void fuse(Program *program);
+/* storage.c */
+void storage(Program *program, const Target *target);
+/* schedule.c */
+void schedule(Program *program);
+/* buffers.c: one buffer per leaf, the regions, in place where legal. */
+void buffers(Plan *plan);
+/* live.c: first and last of every buffer.  Also numbers the steps. */
+void live(Plan *plan, Program *program);
+/* arena.c: offsets, extents. */
+void arena(Plan *plan);
+/* check.c: an independent judge; calls BUG() naming the broken law. */
+void check_plan(const Plan *plan);
+
+/* plan.c: all of the above for every wanted program.  MODEL holds, per program, the file lowered at its size
+ * (NULL: not wanted). */
+Plan *plan_programs(Pool *pool, const PlanOptions *options, const Target *target, Model *const model[PROGRAMS]);
+
+/* Of a node over the whole batch. */
+int64_t node_flops(const Program *program, const Node *node);
+/* The size of the tree: steps are numbered by their position in pre-order, loops included. */
+int step_count(const Step *step, int nstep);
+
+/* ---- report.c, report_json.c, emit.c ---------------------------------------------------------------- */
+
+#endif

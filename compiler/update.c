@@ -1,0 +1,58 @@
+/* update.c - appends the optimiser's step.
+ *
+ * Parameters, gradients and the optimiser's state are each one region of the arena, in one order: that in which
+ * the backward pass completes the gradients.  So the update is a single node that sweeps over all of them, and
+ * a slice of the gradients is complete early (what data parallel training will want to send).
+ *
+ * Requires: the backward pass.  Provides: program->gradient; the node sgd or adam.
+ */
+#include "ops.h"
+#include "plan.h"
+
+/* The parameters that have a gradient, in the order in which their gradients are complete. */
+static int completion_order(const Program *program, int nparameter, int *order) {
+    const Graph *g = program->graph;
+    int count = 0;
+    for (int i = 0; i < g->nnode; i++)
+        for (int k = 0; k < nparameter; k++)
+            if (program->gradient[k] >= 0 && g->value[program->gradient[k]].producer == i)
+                order[count++] = k;
+    return count;
+}
+
+static ValueId state_of(Graph *g, ValueId parameter, const char *what) {
+    Value state = g->value[parameter];
+    state.name = pool_text(g->pool, "%s %s", what, state.name);
+    state.class = CLASS_STATE;
+    return value_new(g, state);
+}
+
+static int state_count(const Optimizer *o) {
+    return o->kind != OPTIMIZER_SGD ? 2 : o->momentum != 0 ? 1 : 0;
+}
+
+void update(Program *program) {
+    static const char *const adam_names[2] = {"m", "v"}, *const sgd_names[2] = {"momentum", ""};
+    Graph *g = program->graph;
+    const Optimizer *o = &program->model->train.optimizer;
+    int nparameter = program->nparameter, nstate = state_count(o);
+    int *order = NEW_ARRAY(g->pool, int, nparameter);
+    int count = completion_order(program, nparameter, order);
+    if (count == 0)
+        return;
+    ValueId *operand[4], in[4] = {-1, -1, -1, -1};
+    for (int s = 0; s < 2 + nstate; s++)
+        operand[s] = NEW_ARRAY(g->pool, ValueId, count);
+    for (int i = 0; i < count; i++) {
+        ValueId p = program->parameter[order[i]];
+        operand[0][i] = p;
+        operand[1][i] = program->gradient[order[i]];
+        for (int s = 0; s < nstate; s++)
+            operand[2 + s][i] = state_of(g, p, (o->kind == OPTIMIZER_SGD ? sgd_names : adam_names)[s]);
+    }
+    for (int s = 0; s < 2 + nstate; s++)
+        in[s] = value_parts(g, operand[s], count, g->value[operand[s][0]]);
+    Op op = o->kind == OPTIMIZER_SGD ? OP_SGD : OP_ADAM;
+    node_new(g, (Node){.op = op, .nin = op == OP_SGD ? 3 : 4, .a.optimizer = *o, .name = op_table[op].name,
+                       .place = program->model->train.place}, in, NULL);
+}
