@@ -27,9 +27,10 @@ void unet_twister_skip(UnetTwister *twister, int64_t draws);
 /* Tensor.uniform_(from, to) of float32; one draw each. */
 void unet_twister_uniform(UnetTwister *twister, float from, float to, size_t count, float *values);
 
-/* Tensor.normal_(mean, deviation) of at least 16 values of float32; the same draws, values within the last
- * bits (PyTorch's own depend on the processor).  Draws: count, and 16 more unless 16 divides count. */
+/* Tensor.normal_(mean, deviation) of float32: the same draws, values equal to the last bits (PyTorch's own
+ * depend on the processor). */
 void unet_twister_normal(UnetTwister *twister, float mean, float deviation, size_t count, float *values);
+int64_t unet_twister_normal_draws(int64_t count);
 
 /* torch.randperm(count); count draws less one. */
 void unet_twister_permutation(UnetTwister *twister, int32_t count, int32_t *order);

@@ -1,0 +1,107 @@
+/* layout.c - moving rows of points between plain memory and a tensor in a program's layout. */
+#include "unet/layout.h"
+
+size_t unet_type_bytes(UnetType type) {
+    switch (type) {
+    case UNET_F32:
+    case UNET_I32:
+        return 4;
+    case UNET_F64:
+        return 8;
+    case UNET_U16:
+        return 2;
+    case UNET_U8:
+        return 1;
+    }
+    return 0;
+}
+
+/* Element (n, c, d, h, 0); the points of the row follow at distances of layout->block. */
+static int64_t row_start(const UnetLayout *layout, int32_t n, int32_t c, int32_t d, int32_t h) {
+    return layout->origin + n * layout->sample + c / layout->block * layout->plane + d * layout->depth +
+           h * layout->row + c % layout->block;
+}
+
+static float load(UnetType type, const void *base, int64_t at) {
+    switch (type) {
+    case UNET_F32:
+        return ((const float *)base)[at];
+    case UNET_F64:
+        return (float)((const double *)base)[at];
+    case UNET_U8:
+        return (float)((const uint8_t *)base)[at];
+    case UNET_U16:
+        return (float)((const uint16_t *)base)[at];
+    case UNET_I32:
+        return (float)((const int32_t *)base)[at];
+    }
+    return 0;
+}
+
+void unet_layout_load_row(const UnetLayout *layout, const void *base, int32_t n, int32_t d, int32_t h,
+                          float *row) {
+    int32_t width = layout->size[2];
+    for (int32_t c = 0; c < layout->channels; c++) {
+        int64_t at = row_start(layout, n, c, d, h);
+        for (int32_t x = 0; x < width; x++, at += layout->block) {
+            row[(int64_t)c * width + x] = load(layout->type, base, at);
+        }
+    }
+}
+
+static void store(UnetType type, void *base, int64_t at, float value) {
+    switch (type) {
+    case UNET_F32:
+        ((float *)base)[at] = value;
+        break;
+    case UNET_F64:
+        ((double *)base)[at] = (double)value;
+        break;
+    case UNET_U8:
+        ((uint8_t *)base)[at] = (uint8_t)value;
+        break;
+    case UNET_U16:
+        ((uint16_t *)base)[at] = (uint16_t)value;
+        break;
+    case UNET_I32:
+        ((int32_t *)base)[at] = (int32_t)value;
+        break;
+    }
+}
+
+void unet_layout_store_row(const UnetLayout *layout, void *base, int32_t n, int32_t d, int32_t h,
+                           const float *row, int64_t stride, const int32_t *from, float fill) {
+    for (int32_t c = 0; c < layout->channels; c++) {
+        int64_t at = row_start(layout, n, c, d, h);
+        const float *channel = row + c * stride;
+        for (int32_t x = 0; x < layout->size[2]; x++, at += layout->block) {
+            store(layout->type, base, at, from[x] < 0 ? fill : channel[from[x]]);
+        }
+    }
+}
+
+static int32_t reflect(int64_t position, int32_t size) {
+    int64_t period = size > 1 ? 2 * ((int64_t)size - 1) : 1;
+    int64_t phase = position % period;
+    if (phase < 0) {
+        phase += period;
+    }
+    return (int32_t)(phase < size ? phase : period - phase);
+}
+
+int32_t unet_pad_index(UnetPad pad, int64_t position, int32_t size) {
+    if (position >= 0 && position < size) {
+        return (int32_t)position;
+    }
+    switch (pad) {
+    case UNET_PAD_REFLECT:
+        return reflect(position, size);
+    case UNET_PAD_REPLICATE:
+        return position < 0 ? 0 : size - 1;
+    case UNET_PAD_NONE:
+    case UNET_PAD_VALUE:
+    case UNET_PAD_ZERO:
+        break;
+    }
+    return -1;
+}

@@ -1,0 +1,15 @@
+/* status.c - how failure is reported: a code and one sentence. */
+#include "unet/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+UnetStatus unet_fail(UnetError *error, UnetStatus status, const char *format, ...) {
+    if (error != NULL) {
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(error->text, sizeof error->text, format, arguments);
+        va_end(arguments);
+    }
+    return status;
+}
