@@ -22,9 +22,8 @@ The laws:
 
 Lifetimes.  A buffer of one step lives from its first write to its last use; if it is used inside a loop and
 outside, or read in a loop's body before that body writes it, it lives for the whole loop.  A metric lives to
-the end of the program, where it is read.  A buffer of a whole program lives in each program that touches it.
-A persistent one lives in training and evaluation, which take turns on one arena, whether touched or not, and
-in prediction if touched there.
+the end of the program, where it is read.  A whole lives as long as any of its slices.  A buffer of a whole
+program lives in each program that touches it.  A persistent one lives in all, since they take turns on one arena.
 """
 
 import json
@@ -193,13 +192,14 @@ class Judge:
             lives = {}
             for number, buffer in self.buffers.items():
                 touched = accesses.get(number, [])
-                if buffer["lifetime"] == "persistent":
-                    if touched or program != "predict":
-                        lives[number] = (0, length)
-                elif touched and buffer["lifetime"] == "program":
+                if buffer["lifetime"] == "persistent" or (touched and buffer["lifetime"] == "program"):
                     lives[number] = (0, length)
                 elif touched:
                     lives[number] = self.life_in_step(program, number, touched, length)
+            for number in list(lives):
+                for whole in self.wholes(number):
+                    first, last = lives.get(whole, lives[number])
+                    lives[whole] = (min(first, lives[number][0]), max(last, lives[number][1]))
             self.lives[program] = lives
 
     def life_in_step(self, program, number, touched, length):
@@ -273,23 +273,20 @@ class Judge:
                     self.complain("slice", "buffer %s is not inside %s", self.name(number),
                                   self.name(alias["slice"]))
 
-    def same_chain(self, number):
-        """The buffer and all whose place it took over, nearest first."""
-        chain, alias = [number], self.buffers[number]["alias"]
+    def slot(self, number):
+        """The first of those that have one place after the other."""
+        alias = self.buffers[number]["alias"]
         while alias is not None and "same" in alias:
-            chain.append(alias["same"])
-            alias = self.buffers[alias["same"]]["alias"]
-        return chain
+            number = alias["same"]
+            alias = self.buffers[number]["alias"]
+        return number
 
     def may_share(self, a, b, lives):
         """Whether A and B, both alive at some step, may share bytes."""
         if b in self.wholes(a) or a in self.wholes(b):
             return True
-        for young, old in ((a, b), (b, a)):
-            if old in self.same_chain(young):
-                if lives[young][0] == lives[old][1]:
-                    return True
-        return False
+        handed_over = lives[a][0] == lives[b][1] or lives[b][0] == lives[a][1]
+        return self.slot(a) == self.slot(b) and handed_over
 
     def check_overlaps(self):
         for program, lives in self.lives.items():
@@ -309,7 +306,7 @@ class Judge:
             return
         alias = [buffer["alias"] or {} for buffer in (self.buffers[a], self.buffers[b])]
         law = "overlap"
-        if b in self.same_chain(a) or a in self.same_chain(b):
+        if self.slot(a) == self.slot(b):
             law = "same"
         elif "slice" in alias[0] and alias[0] == alias[1]:
             law = "slice"
@@ -325,17 +322,17 @@ class Judge:
                           self.plan["arena"]["lower_bound"], bound)
 
     def most_alive(self, lives):
-        """The maximum over time of the bytes alive.  Where one buffer takes over another's place, both are
-        alive for one step in one place, of which the larger counts."""
+        """The maximum over time of the bytes alive.  Buffers that have one place after the other count as one,
+        of the size of the largest; slices count with their whole."""
+        size = {}
+        for number in lives:
+            slot = self.slot(number)
+            size[slot] = max(size.get(slot, 0), self.buffers[number]["bytes"])
         most = 0
         for position in sorted({first for first, _ in lives.values()}):
-            alive = {number for number, (first, last) in lives.items() if first <= position <= last}
-            slots = {}
-            for number in alive:
-                if not any(whole in alive for whole in self.wholes(number)):
-                    slot = self.same_chain(number)[-1]
-                    slots[slot] = max(slots.get(slot, 0), self.buffers[number]["bytes"])
-            most = max(most, sum(slots.values()))
+            alive = [number for number, (first, last) in lives.items() if first <= position <= last]
+            slots = {self.slot(number) for number in alive if next(self.wholes(number), None) is None}
+            most = max(most, sum(size[slot] for slot in slots))
         return most
 
     def judge(self):
