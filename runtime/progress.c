@@ -106,12 +106,16 @@ void unet_progress_show(UnetProgress *progress, const UnetProgressState *state, 
     write_text(progress->fd, line, start + length);
 }
 
-void unet_progress_message(UnetProgress *progress, const char *format, ...) {
-    char line[1536];
-    va_list arguments;
+void unet_progress_clear(UnetProgress *progress) {
     if (progress->is_shown)
         write_text(progress->fd, clear_line, sizeof clear_line - 1);
     progress->is_shown = false;
+}
+
+void unet_progress_message(UnetProgress *progress, const char *format, ...) {
+    char line[1536];
+    va_list arguments;
+    unet_progress_clear(progress);
     va_start(arguments, format);
     int n = vsnprintf(line, sizeof line - 1, format, arguments);
     va_end(arguments);

@@ -38,6 +38,9 @@ size_t unet_progress_format(char *text, size_t size, const UnetProgressState *st
 bool unet_progress_is_due(const UnetProgress *progress, double now);
 void unet_progress_show(UnetProgress *progress, const UnetProgressState *state, double now);
 
+/* Removes an unfinished line from the terminal. */
+void unet_progress_clear(UnetProgress *progress);
+
 /* Writes a line of its own; an unfinished progress line is removed first. */
 void unet_progress_message(UnetProgress *progress, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -1,0 +1,142 @@
+/* driver.h - what the files of the driver share (driver.c is the entry; one file per command).
+ *
+ * The driver is the only part of the runtime that talks to the user: payload to stdout, everything else to
+ * stderr.  Its functions return a status and leave the sentence in Driver.error; driver.c prints it.
+ */
+#ifndef UNET_DRIVER_H
+#define UNET_DRIVER_H
+
+#include "unet/atomic_file.h"
+#include "unet/loader.h"
+#include "unet/model.h"
+#include "unet/options.h"
+#include "unet/status.h"
+
+typedef struct {
+    const UnetModel *model;
+    const char *program; /* as it was called, for hints */
+    UnetOptions options;
+    int32_t threads;
+    int stopped_by; /* the signal that ended the command after its work was made safe, or 0 */
+    UnetError error;
+} Driver;
+
+/* ---- driver_*.c, one per command -------------------------------------------------------------- */
+
+UnetStatus driver_train(Driver *driver);
+UnetStatus driver_eval(Driver *driver);
+UnetStatus driver_predict(Driver *driver);
+UnetStatus driver_check_data(Driver *driver);
+UnetStatus driver_info(Driver *driver);
+UnetStatus driver_bench(Driver *driver);
+
+/* ---- driver_machine.c: what the machine gives ------------------------------------------------- */
+
+/* Threads worth starting: the processors this process may use, or its share of them in a container. */
+int32_t machine_processors(void);
+
+/* Whether this processor runs code compiled for ISA ("avx512", "avx2", "sse2", "native"). */
+bool machine_runs(const char *isa);
+
+/* Bytes that can be taken without harming other processes. */
+int64_t machine_memory(void);
+
+/* Seconds of a clock that never jumps. */
+double machine_seconds(void);
+
+/* Starts the program anew, once, with a wait policy that suits a machine shared with loader threads;
+ * returns when that is not needed or not possible. */
+void machine_set_wait_policy(char **argv);
+
+/* Takes BYTES of zeroed memory, aligned to a page; BESIDE more will be wanted by the caller. UNET_TOO_SMALL
+ * when the machine has not as much.  Untouched pages cost nothing. */
+UNET_MUST_USE UnetStatus arena_take(char **arena, int64_t bytes, int64_t beside, UnetError *error);
+void arena_give_back(char *arena, int64_t bytes);
+
+/* A number of bytes as people read it: "1.25 GiB". */
+void format_bytes(char *text, size_t size, int64_t bytes);
+
+/* ---- driver_signal.c: stopping in good order -------------------------------------------------- */
+
+/* From here on SIGINT and SIGTERM wait until the caller looks; threads started later inherit that. */
+void signals_hold(void);
+
+/* The signal that came since, or 0.  After the first a second one ends the program at once. */
+int signals_look(void);
+
+/* ---- driver_tally.c: means over samples ------------------------------------------------------- */
+
+/* Sums over the samples seen: one number per result of the model, and for a PSNR that has one, the same
+ * measure of the input it improves on (the identity). */
+typedef struct {
+    const UnetModel *model;
+    int64_t samples, identity_samples;
+    double *sum, *identity_sum;
+    float *row; /* two rows of a batch, to measure identities with */
+} Tally;
+
+UNET_MUST_USE UnetStatus tally_create(Tally *tally, const UnetModel *model, UnetError *error);
+void tally_destroy(Tally *tally);
+void tally_clear(Tally *tally); /* the samples; identities stay */
+
+/* Adds the results that a step of PROGRAM left in the arena. */
+void tally_add(Tally *tally, const UnetProgram *program, const char *arena, int32_t n);
+
+/* Adds the identities of a batch, if the model has any; no step needs to have run. */
+void tally_add_identity(Tally *tally, const UnetProgram *program, const UnetBatch *batch);
+
+/* Mean of result I, of its identity, and of the weighted sum of losses; NaN: not measured. */
+double tally_value(const Tally *tally, int i);
+double tally_identity(const Tally *tally, int i);
+double tally_loss(const Tally *tally);
+
+/* The first metric of the model, or -1: it decides which weights are best. */
+int tally_first_metric(const UnetModel *model);
+
+/* The results as one line: "mse(...) 0.00131, psnr(...) 28.83 dB (noisy 20.35 dB, gain 8.48 dB)". */
+void tally_format(const Tally *tally, char *text, size_t size);
+
+/* Runs the evaluation program over all of DATASET.  Stops early, with *SIGNAL set, when a signal is
+ * waiting. */
+UNET_MUST_USE UnetStatus tally_evaluate(Tally *tally, UnetLoader *loader, const UnetDataset *dataset,
+                                        const UnetStep *step, int *signal, UnetError *error);
+
+/* ---- driver_checkpoint.c: the files of a run -------------------------------------------------- */
+
+/* With the weights and the optimiser's moments, all that a run is: whoever has these continues it bit for
+ * bit, since the order of samples and all noise follow from the seed and the step. */
+typedef struct {
+    int64_t seed;
+    int64_t step;      /* updates done; the next batch of the stream has this number too */
+    int64_t samples;   /* of the data set, to notice another one */
+    int64_t evaluated; /* step of the last evaluation; -1: none */
+    double best;       /* value of the best evaluation; NaN: none */
+    int64_t best_step;
+} RunState;
+
+/* PATH becomes FOLDER/NAME.SUFFIXsafetensors; SUFFIX is "", "best.", "checkpoint.", ... */
+UNET_MUST_USE UnetStatus run_path(const Driver *driver, const char *suffix, char path[UNET_PATH_BYTES],
+                                  UnetError *error);
+
+/* Makes the folder of the run and sets aside the checkpoint and best weights of an earlier one. */
+UNET_MUST_USE UnetStatus run_folder_prepare(Driver *driver);
+
+UNET_MUST_USE UnetStatus run_save_weights(Driver *driver, const char *arena, const RunState *state,
+                                          const char *suffix);
+UNET_MUST_USE UnetStatus run_save_checkpoint(Driver *driver, const char *arena, const RunState *state);
+
+/* Gives the checkpoint just saved a second name with its step, and takes that of step FORGET away (0:
+ * none). */
+UNET_MUST_USE UnetStatus run_keep_checkpoint(Driver *driver, const char *arena, const RunState *state,
+                                             int64_t forget);
+
+UNET_MUST_USE UnetStatus run_resume(Driver *driver, char *arena, RunState *state);
+
+/* Loads what `pretrained` or --weights of train names into weights already drawn, and reports what it left.
+ */
+UNET_MUST_USE UnetStatus run_load_pretrained(Driver *driver, const char *path, char *arena);
+
+/* Loads the weights that eval and predict use, says which, and fails when there are none. */
+UNET_MUST_USE UnetStatus run_load_weights(Driver *driver, char *arena);
+
+#endif
