@@ -1,8 +1,8 @@
 /* diag.c - how the compiler tells the user what is wrong.
  *
- * A diagnostic is collected between diag_begin() and diag_end() and then written at once: in colour or not, or
- * as one line of JSON with the fields of rustc's, which editors know already.  What was said once about a place
- * is not said again, so that a loop of a hundred turns does not make a hundred errors.
+ * A diagnostic is collected between diag_begin() and diag_end() and then written at once: in colour or not,
+ * or as one line of JSON with the fields of rustc's, which editors know already.  What was said once about
+ * a place is not said again, so that a loop of a hundred turns does not make a hundred errors.
  */
 #include "diag.h"
 
@@ -74,15 +74,20 @@ Diag *diag_new(Pool *pool, const char *path, const char *text, ErrorFormat forma
     return diag;
 }
 
-int diag_errors(const Diag *diag) { return diag->errors; }
+int diag_errors(const Diag *diag) {
+    return diag->errors;
+}
 
-bool diag_full(const Diag *diag) { return diag->errors >= MAX_ERRORS; }
+bool diag_full(const Diag *diag) {
+    return diag->errors >= MAX_ERRORS;
+}
 
 static bool told_before(const Diag *diag) {
     Place place = diag->mark[0].place;
     for (int i = 0; i < diag->ntold; i++) {
         Told told = diag->told[i];
-        if (told.place.line == place.line && told.place.column == place.column && strcmp(told.code, diag->code) == 0)
+        if (told.place.line == place.line && told.place.column == place.column &&
+            strcmp(told.code, diag->code) == 0)
             return place.line > 0;
     }
     return false;
@@ -153,7 +158,9 @@ static Line source_line(const Diag *diag, int number) {
     return (Line){text, length > INT_MAX ? INT_MAX : (int)length};
 }
 
-static bool continues_character(char byte) { return (byte & 0xC0) == 0x80; }
+static bool continues_character(char byte) {
+    return (byte & 0xC0) == 0x80;
+}
 
 /* How many code points the line has before its comment and the blanks at its end. */
 static int line_end(Line line) {
@@ -340,9 +347,9 @@ static json_t *json_span(const Diag *diag, const Mark *mark) {
     return json_pack("{s:o, s:I, s:I, s:i, s:i, s:i, s:i, s:b, s:[o], s:o}", "file_name",
                      json_words(diag->pool, diag->path, (int)strlen(diag->path)), "byte_start",
                      (json_int_t)(offset + byte_offset(line, first)), "byte_end",
-                     (json_int_t)(offset + byte_offset(line, end)), "line_start", mark->place.line, "line_end",
-                     mark->place.line, "column_start", first, "column_end", end, "is_primary", mark->primary,
-                     "text", shown, "label",
+                     (json_int_t)(offset + byte_offset(line, end)), "line_start", mark->place.line,
+                     "line_end", mark->place.line, "column_start", first, "column_end", end, "is_primary",
+                     mark->primary, "text", shown, "label",
                      *mark->label == '\0' ? json_null()
                                           : json_words(diag->pool, mark->label, (int)strlen(mark->label)));
 }
@@ -355,15 +362,15 @@ static void print_json(const Diag *diag, const char *rendered) {
     for (int i = 0; i < diag->nremark; i++) {
         const Remark *remark = &diag->remark[i];
         json_t *text = json_words(diag->pool, remark->text, (int)strlen(remark->text));
-        json_array_append_new(children, json_pack("{s:o, s:n, s:s, s:[], s:[], s:n}", "message", text, "code",
-                                                  "level", remark->help ? "help" : "note", "spans", "children",
-                                                  "rendered"));
+        json_array_append_new(children, json_pack("{s:o, s:n, s:s, s:[], s:[], s:n}", "message", text,
+                                                  "code", "level", remark->help ? "help" : "note", "spans",
+                                                  "children", "rendered"));
     }
     json_t *message = json_pack(
         "{s:s, s:o, s:{s:s, s:n}, s:s, s:o, s:o, s:o}", "$message_type", "diagnostic", "message",
-        json_words(diag->pool, diag->message, (int)strlen(diag->message)), "code", "code", diag->code, "explanation",
-        "level", diag->severity == ERROR ? "error" : "warning", "spans", spans, "children", children, "rendered",
-        json_words(diag->pool, rendered, (int)strlen(rendered)));
+        json_words(diag->pool, diag->message, (int)strlen(diag->message)), "code", "code", diag->code,
+        "explanation", "level", diag->severity == ERROR ? "error" : "warning", "spans", spans, "children",
+        children, "rendered", json_words(diag->pool, rendered, (int)strlen(rendered)));
     char *line = json_dumps(message, JSON_COMPACT);
     if (line == NULL)
         environment_error("out of memory");

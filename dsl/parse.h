@@ -1,0 +1,100 @@
+/* parse.h - what the lexer, the grammar and the makers of the tree share.  Private to dsl/. */
+#ifndef PARSE_H
+#define PARSE_H
+
+#include "ast.h"
+
+enum { MAX_OPEN = 256, MAX_DEPTH = 200 };
+
+typedef struct {
+    const char *text; /* in the source */
+    int length;
+    Place place;
+} Word;
+
+typedef struct Parser {
+    Pool *pool;
+    Diag *diag;
+    const char *text;   /* the whole source */
+    const char *at;     /* how far the lexer has read */
+    int line, column;   /* of `at` */
+    Word last, current; /* the word before the one just read, and that one */
+
+    int nopen; /* ( and [ not yet closed: the end of a line means nothing inside them */
+    Word open[MAX_OPEN];
+    int nbrace;          /* { not yet closed */
+    bool lost[MAX_OPEN]; /* that brace was thrown away after an error, so its partner is too */
+
+    int error_line; /* where the last error was: one a line is enough */
+    bool skipping;  /* the rest of the line is thrown away after an error */
+    Ast *ast;
+} Parser;
+
+/* Lexer: a word has been read.  Returns its place. */
+Place word_read(Parser *p, const char *text, int length);
+void bracket_open(Parser *p);
+void bracket_close(Parser *p);
+void brace_open(Parser *p);
+bool brace_close(Parser *p); /* false: its partner was thrown away, forget this one too */
+void line_read(Parser *p);   /* a statement has ended, and with it the skipping after an error */
+int64_t number_integer(Parser *p, const char *text, int length, Place place);
+double number_real(Parser *p, const char *text, int length);
+int64_t number_bytes(Parser *p, const char *text, int length, Place place);
+
+/* Mistakes that the lexer recognises; it then goes on as if the right thing were there. */
+void mistake_semicolon(Parser *p);
+void mistake_caret(Parser *p);
+void mistake_unit(Parser *p);
+void mistake_quote(Parser *p);
+void mistake_single_quotes(Parser *p);
+void mistake_else_if(Parser *p);
+void mistake_bare_point(Parser *p);
+
+/* The word just read fits nowhere.  FOUND and EXPECTED are names of the grammar's symbols. */
+void syntax_error(Parser *p, const char *found, const char *const *expected, int nexpected);
+void parser_exhausted(Parser *p, Place place);
+
+/* ---- makers, one per rule of the grammar ---------------------------------------------------------- */
+
+Ast *ast_file(Parser *p, StmtList *body);
+
+StmtList *stmts_none(Parser *p);
+StmtList *stmts_add(Parser *p, StmtList *list, Stmt *stmt);
+ExprList *exprs_one(Parser *p, Expr *expr);
+ExprList *exprs_add(Parser *p, ExprList *list, Expr *expr);
+ArgList *args_none(Parser *p);
+ArgList *args_add(Parser *p, ArgList *list, Arg *arg);
+ParamList *params_none(Parser *p);
+ParamList *params_add(Parser *p, ParamList *list, Param *param);
+ArmList *arms_none(Parser *p);
+ArmList *arms_add(Parser *p, ArmList *list, Expr *condition, StmtList *body);
+
+Arg *arg_new(Parser *p, Place place, const char *name, Place name_place, Expr *value);
+Param *param_new(Parser *p, Place place, const char *name, Expr *value);
+
+/* `word name = value`, for let, input, target, output, layer. */
+Stmt *stmt_define(Parser *p, StmtKind kind, Place place, const char *name, Place name_place, Expr *value);
+Stmt *stmt_block(Parser *p, Place place, const char *name, Place name_place, ParamList *params,
+                 StmtList *body);
+Stmt *stmt_return(Parser *p, Place place, ExprList *values);
+Stmt *stmt_set(Parser *p, StmtKind kind, Place place, ExprList *targets, Expr *value);
+Stmt *stmt_source(Parser *p, Place place, const char *name, Place name_place, Expr *value);
+Stmt *stmt_for(Parser *p, Place place, const char *name, Place name_place, Expr *list, StmtList *body);
+Stmt *stmt_if(Parser *p, Place place, Expr *condition, StmtList *body, ArmList *others,
+              StmtList *otherwise);
+Stmt *stmt_section(Parser *p, Place place, const char *name, StmtList *body);
+Stmt *stmt_setting(Parser *p, Place place, const char *name, Place name_place, ArgList *args);
+
+Expr *expr_word(Parser *p, ExprKind kind, Place place, const char *text);
+Expr *expr_integer(Parser *p, ExprKind kind, Place place, int64_t value);
+Expr *expr_real(Parser *p, Place place, double value);
+Expr *expr_list(Parser *p, Place place, ExprList *items);
+Expr *expr_group(Parser *p, Place place, Expr *inside);
+Expr *expr_call(Parser *p, Place place, const char *name, Place name_place, ArgList *args);
+Expr *expr_chain(Parser *p, Place place, Expr *left, Expr *link);
+Expr *expr_index(Parser *p, Place place, Expr *left, Expr *index);
+Expr *expr_unary(Parser *p, Place place, Operator op, Place mark, Expr *operand);
+Expr *expr_binary(Parser *p, Place place, Operator op, Place mark, Expr *left, Expr *right);
+Expr *expr_choice(Parser *p, Place place, Expr *left, Expr *condition, Expr *right);
+
+#endif
