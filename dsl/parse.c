@@ -471,7 +471,11 @@ static int shorten(const Misfit *m, const char **symbol) {
         symbol[n++] = "a value";
     for (int i = 0; i < m->nexpected; i++)
         closer |= is_closer(m->expected[i]);
+    if (closer && expects(m, "','"))
+        symbol[n++] = "','";
     for (int i = 0; i < m->nexpected; i++) {
+        if (strcmp(m->expected[i], "','") == 0)
+            continue;
         bool wanted = closer ? is_closer(m->expected[i]) : n == 0;
         bool noise =
             strcmp(m->expected[i], "the end of the file") == 0 && expects(m, "the end of the line");
@@ -520,14 +524,12 @@ static void report_misfit(Parser *p, const Misfit *m) {
     diag_begin(p->diag, ERROR, "U0103", misfit_place(p, m), "expected %s, found %s", expected_text(p, m),
                found_text(p, m));
     bool operand = in_word(*p->current.text) || *p->current.text == '"';
-    if (expects(m, "','") && operand && p->last.place.line == p->current.place.line && !is_end(m))
+    if (expects(m, "','") && expects(m, "')'") && operand && p->last.place.line == p->current.place.line && !is_end(m))
         diag_help(p->diag, "write `%s, %s`", word_text(p, p->last), word_text(p, p->current));
 }
 
 void syntax_error(Parser *p, const char *found, const char *const *expected, int nexpected) {
     Misfit m = {found, expected, nexpected};
-    if (p->current.text == NULL)
-        p->current = p->last = (Word){"\n", 1, {1, 1, 1}};
     p->skipping = !is_end(&m);
     if (strcmp(found, "'{'") == 0 && p->nbrace > 0)
         p->lost[p->nbrace - 1] = true;

@@ -241,7 +241,9 @@ int yylex_destroy(void *scanner);
 struct yy_buffer_state *yy_scan_string(const char *text, void *scanner);
 
 Ast *parse(Pool *pool, Diag *diag, const char *text) {
+    const Word nothing = {"\n", 1, {0, 1, 0}};
     Parser p = {.pool = pool, .diag = diag, .text = text, .at = text, .line = 1, .column = 1};
+    p.last = p.current = nothing;
     void *scanner;
     if (yylex_init_extra(&p, &scanner) != 0)
         environment_error("out of memory");
