@@ -98,7 +98,7 @@ static UnetStatus check_size(const Prediction *prediction, const char *path, con
                      path, info->height, info->width, size[1], size[2]);
 }
 
-/* Row POSITION of the padded image from the row just read, or from one already in the batch. */
+/* Row H of the padded image from ROW, of WIDTH real points. */
 static void store_row(const Prediction *prediction, int32_t h, const float *row, int32_t width) {
     const UnetLayout *layout = &prediction->program->inputs[prediction->input];
     UnetPad pad = prediction->driver->model->predict_pad;

@@ -52,7 +52,7 @@ static const Option options_table[] = {
     {"epochs", 0, NUMBER, IN(TRAIN), 1, INT64_MAX, AT(epochs), "N",
      "how long to train, in passes over the data"},
     {"steps", 0, NUMBER, IN(TRAIN), 1, INT64_MAX, AT(steps), "N", "how long to train, in updates"},
-    {"seed", 0, NUMBER, IN(TRAIN) | IN(EVAL) | IN(BENCH), 0, INT64_MAX, AT(seed), "N",
+    {"seed", 0, NUMBER, IN(TRAIN) | IN(BENCH), 0, INT64_MAX, AT(seed), "N",
      "of the initial weights, the order of samples and their noise"},
     {"threads", 0, NUMBER, IN(TRAIN) | IN(EVAL) | IN(PREDICT) | IN(BENCH), 1, INT_MAX, AT(threads), "N",
      "that compute; the result does not depend on it"},

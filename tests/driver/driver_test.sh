@@ -1,0 +1,170 @@
+#!/usr/bin/env bash
+# driver_test.sh FAKE MAKE_PICTURES [COUNT_ALLOCATIONS.so] - the command line of a generated program, tried on
+# a model of two parameters: options and their errors, training, log, checkpoints, signals, kill and resume,
+# divergence, evaluation and prediction.
+set -u
+fake=$1 make_pictures=$2 hook=${3:-}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failures=0
+
+fail() {
+    echo "FAILED: $*"
+    failures=$((failures + 1))
+}
+
+# expect CODE TEXT COMMAND...: the command exits with CODE and says TEXT (a regular expression) somewhere.
+expect() {
+    local code=$1 text=$2 output status
+    shift 2
+    output=$("$@" 2>&1)
+    status=$?
+    [ $status -eq "$code" ] || fail "$* exits $status, not $code: $output"
+    grep -Eq -- "$text" <<<"$output" || fail "$* does not say '$text': $output"
+}
+
+# same A B WHAT: two files are equal byte for byte.
+same() { cmp -s "$1" "$2" || fail "$3: $1 and $2 differ"; }
+
+# evaluations LOG: its evaluation rows without the columns that tell time.
+evaluations() { grep ',eval,' "$1" | cut -d, -f1-8; }
+
+"$make_pictures" data 13 20 18 8 && "$make_pictures" small 1 13 11 16 && "$make_pictures" large 1 17 16 8 ||
+    fail "pictures"
+
+echo "options"
+expect 2 'no command' "$fake"
+expect 2 'did you mean `train`' "$fake" trian
+expect 2 'did you mean `--epochs`' "$fake" train --epoch=3
+expect 2 'has no option `--epochs`' "$fake" predict --epochs=3 x.png -o y.png
+expect 2 'whole number' "$fake" train --steps many
+expect 2 'at least 1' "$fake" train --steps=0
+expect 2 'wants a value' "$fake" train --steps
+expect 2 'both say how long' "$fake" train --steps 3 --epochs 3
+expect 2 'out of range' "$fake" train --steps=99999999999999999999
+expect 2 'takes no files' "$fake" train data
+expect 2 'wants .-o OUT' "$fake" predict x.png
+expect 0 'usage:' "$fake" --help
+expect 0 'usage:' "$fake" train --help
+expect 0 'fake \(fake.unet' "$fake" --version
+
+echo "info"
+expect 0 'arena +1,344 bytes' "$fake" info
+expect 0 'scale.weight +1 x 1 x 1 x 1' "$fake" info
+"$fake" info --format=json | python3 -c 'import json, sys
+info = json.load(sys.stdin)
+assert info["schema"] == "unet-info/1" and info["arena"]["bytes"] == 1344, info
+assert [p["name"] for p in info["programs"]] == ["train", "eval", "predict"], info' || fail "info --format=json"
+
+echo "memory"
+FAKE_ARENA=1000000000000000 expect 3 'needs 909.49 TiB' "$fake" train --data=data --out=huge
+
+echo "data"
+expect 0 '10 samples for training, 3 for evaluation' "$fake" check-data --data data
+expect 4 'noisy' "$fake" train --data nowhere
+cp -r data broken
+rm broken/clean/05.png
+expect 4 '05' "$fake" train --data=broken
+expect 4 '05' "$fake" check-data --data=broken
+cp -r data cut
+truncate -s 100 cut/noisy/03.png
+expect 4 'noisy/03.png' "$fake" train --data=cut
+touch file
+expect 4 'file' "$fake" train --data=data --out=file/run
+
+echo "training"
+expect 0 'evaluation: mse.* gain ' "$fake" train --data=data --out=whole
+for file in fake.safetensors fake.best.safetensors fake.checkpoint.safetensors fake.step-00000012.safetensors \
+    fake.step-00000009.safetensors log.csv; do
+    [ -s "whole/$file" ] || fail "training leaves no $file"
+done
+[ ! -e whole/fake.step-00000006.safetensors ] || fail "an old checkpoint was not taken away"
+[ "$(head -1 whole/log.csv)" = 'epoch,step,split,loss,"mse(denoised, clean)","psnr(denoised, clean)","psnr(noisy, clean)",lr,images_per_s,seconds' ] ||
+    fail "header of the log: $(head -1 whole/log.csv)"
+[ "$(cut -d, -f1-3 whole/log.csv | tail -n +2 | tr '\n' ' ')" = \
+    '1,3,train 1,3,eval 2,6,train 2,6,eval 3,9,train 3,9,eval 4,12,train 4,12,eval ' ] || fail "rows of the log"
+expect 0 'is now again/fake.previous' sh -c "cp -r whole again && '$fake' train --data=data --out=again"
+same whole/fake.safetensors again/fake.safetensors "the same seed"
+expect 0 '' "$fake" train --data=data --out=other --seed=1
+cmp -s whole/fake.safetensors other/fake.safetensors && fail "another seed, the same weights"
+expect 0 'weights in whole/fake.safetensors' "$fake" train --data=data --out=more --weights=whole/fake.safetensors --steps=1
+
+echo "more training behind the end"
+expect 0 '' "$fake" train --data=data --out=long --epochs=8
+cp -r whole longer
+expect 0 'nothing to do' "$fake" train --data=data --out=longer --resume
+expect 0 'resuming from step 12' "$fake" train --data=data --out=longer --resume --epochs=8
+same long/fake.safetensors longer/fake.safetensors "epochs added by --resume"
+[ "$(evaluations long/log.csv)" = "$(evaluations longer/log.csv)" ] || fail "log of a resumed run"
+
+echo "signals"
+for signal in TERM INT; do
+    code=$([ $signal = TERM ] && echo 143 || echo 130)
+    # A background job of a script ignores SIGINT; env gives it its default action back.
+    FAKE_SLEEP=30 env --default-signal=INT "$fake" train --data=data --out="stop$signal" --epochs=8 2>"stop$signal.txt" &
+    sleep 0.35
+    kill -$signal $!
+    wait $!
+    status=$?
+    [ $status -eq "$code" ] || fail "SIG$signal: exit $status, not $code: $(cat "stop$signal.txt")"
+    grep -q 'go on with' "stop$signal.txt" || fail "SIG$signal: $(cat "stop$signal.txt")"
+    expect 0 'resuming from step' "$fake" train --data=data --out="stop$signal" --resume --epochs=8
+    same long/fake.safetensors "stop$signal/fake.safetensors" "SIG$signal and --resume"
+    same long/fake.best.safetensors "stop$signal/fake.best.safetensors" "SIG$signal and --resume, best"
+    [ "$(evaluations long/log.csv)" = "$(evaluations "stop$signal/log.csv")" ] || fail "SIG$signal: log"
+done
+
+echo "kill and resume"
+for pause in 0.05 0.2 0.35 0.5 0.65; do
+    rm -rf killed
+    FAKE_SLEEP=30 "$fake" train --data=data --out=killed --epochs=8 --checkpoint-every=2 2>killed.txt &
+    sleep $pause
+    kill -KILL $!
+    wait $! 2>/dev/null
+    [ -e killed/fake.checkpoint.safetensors ] || continue
+    expect 0 'resuming from step' "$fake" train --data=data --out=killed --resume --epochs=8 --checkpoint-every=2
+    same long/fake.safetensors killed/fake.safetensors "kill -9 after $pause s and --resume"
+    [ "$(evaluations long/log.csv)" = "$(evaluations killed/log.csv)" ] || fail "kill -9 after $pause s: log"
+done
+expect 4 '10 samples, the data now has' sh -c "'$make_pictures' fewer 9 20 18 8 &&
+    '$fake' train --data=fewer --out=killed --resume --epochs=9"
+expect 2 'was made with seed 0' "$fake" train --data=data --out=killed --resume --epochs=9 --seed=5
+expect 4 'no checkpoint to continue from' "$fake" train --data=data --resume=whole/fake.safetensors
+expect 4 'fake.checkpoint.safetensors' "$fake" train --data=data --out=empty --resume
+
+echo "divergence"
+FAKE_RATE=1e30 expect 6 'not finite|loss is' "$fake" train --data=data --out=diverged
+expect 0 '' "$fake" eval --data=data --weights=diverged/fake.checkpoint.safetensors
+
+echo "evaluation"
+expect 0 'psnr\(noisy, clean\) [0-9.]+ dB' "$fake" eval --data=data --out=whole
+printed=$("$fake" eval --data=data --weights=whole/fake.safetensors 2>/dev/null | sed -n 's/^psnr(denoised, clean) \(.*\) dB/\1/p')
+logged=$(evaluations whole/log.csv | tail -1 | cut -d, -f6)
+[ "$printed" = "$logged" ] || fail "eval prints $printed, training logged $logged"
+expect 4 'no weights' "$fake" eval --data=data
+
+echo "prediction"
+cp whole/*.safetensors .
+expect 0 'fake.best.safetensors' "$fake" predict small/noisy/00.png -o small.png
+file small.png | grep -q '11 x 13, 16-bit' || fail "prediction keeps size and depth: $(file small.png)"
+expect 2 'need a folder' "$fake" predict small/noisy/00.png small/clean/00.png -o out.png
+expect 0 'predicted/00.png' "$fake" predict small/noisy/00.png small/clean/00.png -o predicted/
+expect 4 'larger than the 16 x 16' "$fake" predict large/noisy/00.png -o large.png
+[ ! -e large.png ] || fail "a failed prediction leaves a file"
+expect 2 'overwritten' "$fake" predict small.png -o small.png
+expect 4 'nothing.png' "$fake" predict nothing.png -o out.png
+expect 4 'noisy/03.png' "$fake" predict cut/noisy/03.png -o out.png
+
+echo "bench"
+expect 0 'train +batch 4 +16 x 16 +median' "$fake" bench
+
+if [ -n "$hook" ]; then
+    echo "allocations"
+    short=$(LD_PRELOAD=$hook "$fake" train --data=data --out=count3 --steps=3 2>&1 | grep allocations)
+    long=$(LD_PRELOAD=$hook "$fake" train --data=data --out=count30 --steps=30 2>&1 | grep allocations)
+    [ -n "$short" ] && [ "$short" = "$long" ] || fail "3 steps: $short; 30 steps: $long"
+fi
+
+[ $failures -eq 0 ] && echo "all passed"
+exit $((failures > 0))

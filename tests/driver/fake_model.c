@@ -1,0 +1,181 @@
+/* fake_model.c - a model as the compiler would emit it, small enough to check by hand, to test the driver.
+ *
+ * denoised = w * noisy + b, mean squared error, SGD with momentum; images of 16 x 16, batch 4.  Variables
+ * of the environment make it misbehave: FAKE_RATE is its learning rate, FAKE_SLEEP the milliseconds a step
+ * takes, FAKE_ARENA the bytes of arena it asks for.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "unet/model.h"
+
+enum { SIDE = 16, POINTS = SIDE * SIDE, BATCH = 4 };
+
+/* The arena: parameters, momentum, results, then the output of prediction. */
+enum {
+    W = 0,
+    B = 64,
+    MOMENTUM_W = 128,
+    MOMENTUM_B = 192,
+    PERSISTENT = 256,
+    LOSS = 256,
+    PSNR = 264,
+    OUTPUT = 320
+};
+enum { EXTENT = 320, PREDICT_EXTENT = OUTPUT + POINTS * (int)sizeof(float) };
+
+static float *at(const UnetStep *step, int offset) {
+    return (float *)(void *)(step->arena + offset);
+}
+
+static void put_result(const UnetStep *step, int offset, double value) {
+    memcpy(step->arena + offset, &value, sizeof value);
+}
+
+static void forward(const UnetStep *step, const float *x, float *y) {
+    for (int i = 0; i < POINTS; i++)
+        y[i] = at(step, W)[0] * x[i] + at(step, B)[0];
+}
+
+static double clamped(double value) {
+    return value < 0 ? 0 : value > 1 ? 1 : value;
+}
+
+/* Losses and metrics of the batch; adds the gradient by w and b to GRADIENT. */
+static void measure(const UnetStep *step, double gradient[2]) {
+    const float *x = step->inputs[0], *t = step->inputs[1];
+    double loss = 0, psnr = 0;
+    float y[POINTS];
+    for (int n = 0; n < step->n; n++, x += POINTS, t += POINTS) {
+        double squared = 0, squared_clamped = 0;
+        forward(step, x, y);
+        for (int i = 0; i < POINTS; i++) {
+            double difference = (double)y[i] - (double)t[i];
+            double clamped_difference = clamped((double)y[i]) - clamped((double)t[i]);
+            squared += difference * difference;
+            squared_clamped += clamped_difference * clamped_difference;
+            gradient[0] += 2 * difference * (double)x[i] / (POINTS * step->n);
+            gradient[1] += 2 * difference / (POINTS * step->n);
+        }
+        loss += squared / POINTS;
+        psnr += fmin(100, -10 * log10(squared_clamped / POINTS));
+    }
+    put_result(step, LOSS, loss);
+    put_result(step, PSNR, psnr);
+}
+
+static void update(const UnetStep *step, int value, int momentum, double gradient) {
+    at(step, momentum)[0] = 0.9f * at(step, momentum)[0] + (float)gradient;
+    at(step, value)[0] -= (float)step->learning_rate * at(step, momentum)[0];
+}
+
+static void run_train(const UnetStep *step) {
+    double gradient[2] = {0, 0};
+    const char *milliseconds = getenv("FAKE_SLEEP");
+    if (milliseconds != NULL) {
+        long ms = strtol(milliseconds, NULL, 10);
+        struct timespec pause = {ms / 1000, ms % 1000 * 1000000};
+        (void)nanosleep(&pause, NULL);
+    }
+    measure(step, gradient);
+    update(step, W, MOMENTUM_W, gradient[0]);
+    update(step, B, MOMENTUM_B, gradient[1]);
+}
+
+static void run_eval(const UnetStep *step) {
+    double gradient[2] = {0, 0};
+    measure(step, gradient);
+}
+
+static void run_predict(const UnetStep *step) {
+    forward(step, step->inputs[0], at(step, OUTPUT));
+}
+
+#define IMAGE                                                                                              \
+    {                                                                                                      \
+        .type = UNET_F32, .channels = 1, .size = {1, SIDE, SIDE}, .block = 1, .sample = POINTS,            \
+        .plane = POINTS, .depth = POINTS, .row = SIDE, .sample_bytes = POINTS * sizeof(float)              \
+    }
+static const UnetLayout pair[] = {IMAGE, IMAGE};
+static const UnetLayout input_alone[] = {IMAGE, {.sample_bytes = 0}};
+static const int64_t results[] = {LOSS, PSNR};
+static const int64_t output_offsets[] = {OUTPUT};
+
+static const UnetProgram train = {
+    "train", run_train, BATCH, {1, SIDE, SIDE}, EXTENT,
+    pair,    NULL,      NULL,  results,         2 * BATCH *POINTS * sizeof(float)};
+static const UnetProgram eval = {
+    "eval", run_eval, BATCH, {1, SIDE, SIDE}, EXTENT,
+    pair,   NULL,     NULL,  results,         2 * BATCH *POINTS * sizeof(float)};
+static const UnetProgram predict = {"predict",      run_predict,           1,    {1, SIDE, SIDE},
+                                    PREDICT_EXTENT, input_alone,           pair, output_offsets,
+                                    NULL,           POINTS * sizeof(float)};
+
+static const UnetParameter parameters[] = {
+    {"scale.weight", 4, {1, 1, 1, 1}, UNET_INIT_UNIFORM, 1, W, {MOMENTUM_W, -1}},
+    {"scale.bias", 1, {1}, UNET_INIT_UNIFORM, 1, B, {MOMENTUM_B, -1}},
+};
+static const UnetInput inputs[] = {{"noisy", UNET_IMAGE, false, 1, -1}, {"clean", UNET_IMAGE, true, 1, -1}};
+static const UnetOutput outputs[] = {{"denoised", UNET_IMAGE}};
+static const UnetResult measures[] = {
+    {"mse(denoised, clean)", "mse", UNET_LOSS, 1, false, -1, 1},
+    {"psnr(denoised, clean)", "psnr", UNET_METRIC, 1, true, 0, 1},
+};
+static const UnetSourceTerm noisy_files[] = {{UNET_SRC_FILES, "noisy/*.png", 0, 0, 11}};
+static const UnetSourceTerm clean_files[] = {{UNET_SRC_FILES, "clean/*.png", 0, 0, 12}};
+static const UnetSource sources[] = {{"noisy", 0, 1, 1, noisy_files}, {"clean", 1, 1, 1, clean_files}};
+static const UnetTransform crop[] = {{.op = UNET_DO_CROP, .random = true}};
+static const UnetData data = {.source = sources,
+                              .nsource = 2,
+                              .transform = crop,
+                              .ntransform = 1,
+                              .holdout = 0.25,
+                              .shuffle = true,
+                              .threads = 2};
+static const UnetData holdout = {.threads = 2};
+
+int main(int argc, char **argv) {
+    const char *rate = getenv("FAKE_RATE"), *arena = getenv("FAKE_ARENA");
+    const UnetTraining training = {.optimizer = UNET_SGD,
+                                   .learning_rate = rate != NULL ? strtod(rate, NULL) : 0.05,
+                                   .duration = 4,
+                                   .duration_unit = UNET_EPOCHS,
+                                   .save_every = 1,
+                                   .save_unit = UNET_EPOCHS,
+                                   .save_keep = 2,
+                                   .eval_every = 1,
+                                   .eval_unit = UNET_EPOCHS,
+                                   .description = "sgd(lr = 0.05, momentum = 0.9)"};
+    const UnetModel model = {.runtime_version = UNET_RUNTIME_VERSION,
+                             .name = "fake",
+                             .source = "fake.unet",
+                             .source_hash = "0123456789abcdef",
+                             .target = "cpu",
+                             .isa = "native",
+                             .real = UNET_F32,
+                             .max_threads = 2,
+                             .nparameter = 2,
+                             .parameter = parameters,
+                             .parameter_count = 2,
+                             .persistent = PERSISTENT,
+                             .ninput = 2,
+                             .inputs = inputs,
+                             .noutput = 1,
+                             .outputs = outputs,
+                             .nresult = 2,
+                             .results = measures,
+                             .train = &train,
+                             .eval = &eval,
+                             .predict = &predict,
+                             .arena_bytes = arena != NULL ? strtoll(arena, NULL, 10) : PREDICT_EXTENT,
+                             .ring = 3,
+                             .loader_ring_bytes = 3 * 2 * BATCH * POINTS * sizeof(float),
+                             .predict_pad = UNET_PAD_REFLECT,
+                             .data = &data,
+                             .eval_data = &holdout,
+                             .training = &training};
+    const UnetModel *const models[] = {&model};
+    return unet_main(models, 1, argc, argv);
+}

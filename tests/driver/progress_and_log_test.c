@@ -1,0 +1,129 @@
+/* progress_and_log_test.c - the words of the progress line, and a log that is cut back and continued. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "unet/log.h"
+#include "unet/progress.h"
+
+static void expect_text(const char *what, const char *found, const char *expected) {
+    if (strcmp(found, expected) == 0)
+        return;
+    (void)fprintf(stderr, "%s: expected\n%s\nfound\n%s\n", what, expected, found);
+    exit(1);
+}
+
+static void expect_ok(UnetStatus status, const UnetError *error) {
+    if (status == UNET_OK)
+        return;
+    (void)fprintf(stderr, "%s\n", error->text);
+    exit(1);
+}
+
+static void test_durations(void) {
+    static const struct {
+        double seconds;
+        const char *text;
+    } cases[] = {{0.4, "0 s"},   {59.4, "59 s"},    {59.6, "1:00"},
+                 {754, "12:34"}, {3600, "1:00:00"}, {100 * 3600.0, "100:00:00"},
+                 {-1, "?"},      {NAN, "?"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[32];
+        unet_format_duration(text, sizeof text, cases[i].seconds);
+        expect_text("duration", text, cases[i].text);
+    }
+}
+
+static void test_progress(void) {
+    char text[256], tiny[20];
+    UnetProgressState state = {.epoch = 3,
+                               .epochs = 50,
+                               .step = 1240,
+                               .steps = 20000,
+                               .loss = 0.00312345,
+                               .metric = "psnr",
+                               .value = 27.914,
+                               .identity_name = "noisy",
+                               .identity = 20.171,
+                               .images_per_second = 152.38,
+                               .seconds_left = 754};
+    (void)unet_progress_format(text, sizeof text, &state);
+    expect_text("progress", text,
+                "epoch 3/50  step 1240/20000  loss 0.0031234  psnr 27.91 dB (noisy 20.17)  152.4 images/s  "
+                "12:34 left");
+    if (unet_progress_format(tiny, sizeof tiny, &state) >= sizeof tiny)
+        expect_text("progress", "too long", "cut");
+    state.metric = NULL;
+    state.epochs = 0;
+    (void)unet_progress_format(text, sizeof text, &state);
+    expect_text("progress", text, "step 1240/20000  loss 0.0031234  152.4 images/s  12:34 left");
+}
+
+static const UnetInput inputs[] = {{.name = "noisy"}, {.name = "clean"}};
+static const UnetResult results[] = {
+    {.name = "mse(a, clean)", .metric = "mse", .identity_input = -1, .target_input = 1},
+    {.name = "psnr(a, clean)", .metric = "psnr", .identity_input = 0, .target_input = 1}};
+static const UnetModel model = {.ninput = 2, .inputs = inputs, .nresult = 2, .results = results};
+
+static void write_rows(const char *path, int64_t last_step, int64_t from, int64_t to) {
+    UnetLog log;
+    UnetError error;
+    const double value[] = {0.5, 28.5}, identity[] = {NAN, 20.25};
+    expect_ok(unet_log_open(&log, path, &model, last_step, &error), &error);
+    for (int64_t step = from; step <= to; step++) {
+        const UnetLogRow row = {.epoch = 1,
+                                .step = step,
+                                .split = "train",
+                                .loss = 0.5,
+                                .value = value,
+                                .identity = step == 2 ? (const double[]){NAN, NAN} : identity,
+                                .learning_rate = 0.001,
+                                .images_per_second = 100,
+                                .seconds = 2};
+        expect_ok(unet_log_write(&log, &row, &error), &error);
+    }
+    unet_log_close(&log);
+}
+
+static void expect_log(const char *path, const char *expected) {
+    char text[2048];
+    FILE *file = fopen(path, "r");
+    size_t length = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file != NULL)
+        (void)fclose(file);
+    text[length] = 0;
+    expect_text("log", text, expected);
+}
+
+#define HEADER                                                                                             \
+    "epoch,step,split,loss,\"mse(a, clean)\",\"psnr(a, clean)\",\"psnr(noisy, "                            \
+    "clean)\",lr,images_per_s,seconds\n"
+#define ROW(step) "1," #step ",train,0.5,0.5,28.5,20.25,0.001,100,2.000\n"
+
+static void test_log(void) {
+    char path[] = "/tmp/unet_log_XXXXXX";
+    int fd = mkstemp(path);
+    if (fd < 0 || close(fd) != 0)
+        expect_text("temporary file", "none", "one");
+    write_rows(path, -1, 1, 3);
+    expect_log(path, HEADER ROW(1) "1,2,train,0.5,0.5,28.5,,0.001,100,2.000\n" ROW(3));
+    write_rows(path, 1, 3, 4); /* resumed from step 1: what came after it goes */
+    expect_log(path, HEADER ROW(1) ROW(3) ROW(4));
+    FILE *file = fopen(path, "a");
+    if (file == NULL || fputs("1,5,tra", file) < 0 || fclose(file) != 0) /* a row cut short by a crash */
+        expect_text("temporary file", "not written", "written");
+    write_rows(path, 4, 5, 5);
+    expect_log(path, HEADER ROW(1) ROW(3) ROW(4) ROW(5));
+    write_rows(path, -1, 7, 7);
+    expect_log(path, HEADER ROW(7));
+    (void)unlink(path);
+}
+
+int main(void) {
+    test_durations();
+    test_progress();
+    test_log();
+    return 0;
+}
