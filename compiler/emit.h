@@ -11,6 +11,8 @@ void constant(Constants *c, const char *name, int64_t value);
 void constant_real(Constants *c, const char *name, double value);
 /* D, H, W and the like: PREFIX before the letters, the extents of V behind them. */
 void constant_extents(Constants *c, const char *prefix, ValueId v);
+/* Of a feature map its channels; of anything else all its numbers. */
+void constant_channels(Constants *c, const char *name, ValueId v);
 void constant_layout(Constants *c, const char *name, ValueId v);
 /* NAME[SEGMENTS] and SEGMENTS; if V is an input of the node, it is handed over as an array of pointers. */
 void constant_segments(Constants *c, const char *name, ValueId v);

@@ -20,7 +20,7 @@ void gradient_concat(Autodiff *ad, const Node *node, const ValueId *dout, ValueI
 }
 
 void sizes_concat(Constants *c, const Node *node) {
-    constant(c, "C", shape_channels(constants_graph(c)->value[node->out[0]].shape));
+    constant_channels(c, "C", node->out[0]);
     constant_extents(c, "", node->out[0]);
     constant_layout(c, "Y", node->out[0]);
     constant_segments(c, "X", node->in[0]);
@@ -28,7 +28,7 @@ void sizes_concat(Constants *c, const Node *node) {
 
 void sizes_slice(Constants *c, const Node *node) {
     constant(c, "C0", node->a.first);
-    constant(c, "C", shape_channels(constants_graph(c)->value[node->out[0]].shape));
+    constant_channels(c, "C", node->out[0]);
     constant_extents(c, "", node->out[0]);
     constant_layout(c, "Y", node->out[0]);
     constant_layout(c, "X", node->in[0]);

@@ -22,7 +22,7 @@ void gradient_l1(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *d
 }
 
 static void loss_constants(Constants *c, const Node *node) {
-    constant(c, "C", shape_channels(constants_graph(c)->value[node->in[0]].shape));
+    constant_channels(c, "C", node->in[0]);
     constant_extents(c, "", node->in[0]);
     constant_layout(c, "P", node->in[0]);
     constant_layout(c, "T", node->in[1]);

@@ -29,7 +29,7 @@ void sizes_map(Constants *c, const Node *node) {
         [OP_RELU] = {"Y", "X", NULL}, [OP_ADD] = {"Y", "A", "B"}, [OP_RELU_GRAD] = {"DX", "Y", "DY"}};
     const char *const *name = names[node->op];
     bool batched = constants_graph(c)->value[node->out[0]].per_sample;
-    constant(c, "C", shape_channels(constants_graph(c)->value[node->out[0]].shape));
+    constant_channels(c, "C", node->out[0]);
     constant_extents(c, "", node->out[0]);
     constant_layout(c, name[0], node->out[0]);
     for (int k = 0; k < node->nin; k++)

@@ -21,7 +21,7 @@ int64_t flops_pool_grad(const Graph *g, const Node *node) { return comparisons(g
 static void pool_constants(Constants *c, const Node *node, ValueId x, ValueId y) {
     static const char *const name[3][AXES] = {{"KD", "KH", "KW"}, {"SD", "SH", "SW"}, {"PD", "PH", "PW"}};
     const Window *w = &node->a.window;
-    constant(c, "C", shape_channels(constants_graph(c)->value[x].shape));
+    constant_channels(c, "C", x);
     constant_extents(c, "I", x);
     constant_extents(c, "", y);
     for (int k = 0; k < AXES; k++) {

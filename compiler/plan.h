@@ -101,6 +101,8 @@ typedef struct {
     int64_t arena, lower_bound;
     int64_t flops;
     int64_t loader_ring, ring_slots;
+    const char *source_hash; /* of the text and of the options that shape the result */
+    const char *c_flags;     /* for compiling the kernels */
 } Plan;
 
 /* ---- target.c ------------------------------------------------------------------------------------- */

@@ -1,5 +1,12 @@
-/* prologue.c - what stands at the head of every generated program for the CPU: types, and how tensors lie
- * in memory. */
+/* prologue.c - what stands at the head of every generated program for the CPU: types, how tensors lie in
+ * memory, and the register tile from which all convolutions are made.
+ *
+ * Every convolution, its gradients and the transposed ones are sums of products  tile[r][lane] += x[r] *
+ * w[lane], where r runs over a few pixels (or channels) that lie at a fixed distance and the lanes are
+ * channels.  A tile is two columns of registers; the caller says with constants how many rows of each are
+ * in use, so that after inlining only those remain.  Two columns stand side by side (the same rows, twice
+ * the channels) or one below the other (twice the rows).  Their rows have names because gcc keeps an array
+ * of vectors in memory. */
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,4 +24,213 @@ typedef struct {
     int channels, block, blocks; /* blocks = ceil(channels / block) */
     long origin, sample, plane, depth, row;
 } Layout;
+
+#define UNUSED __attribute__((unused))
+#define INLINE static inline __attribute__((always_inline, unused))
+
+/* A vector is one register, never wider: compilers lower wider ones through memory. */
+enum {
+    BLOCK = 16,
+#if defined __AVX512F__
+    LANES = 16,
+    ROWS = 8, /* of a column: 2 x 8 sums, half of the 32 registers */
+#elif defined __AVX__
+    LANES = 8,
+    ROWS = 6, /* 2 x 6 sums leave four of 16 registers to operands */
+#else
+    LANES = 4,
+    ROWS = 6,
+#endif
+    PARTS = BLOCK / LANES, /* vectors in a block of channels */
+};
+typedef real Vector __attribute__((vector_size(LANES * sizeof(real))));
+typedef int32_t Bits __attribute__((vector_size(LANES * sizeof(int32_t))));
+typedef Vector Unaligned __attribute__((aligned(sizeof(real)), may_alias));
+
+INLINE Vector load(const real *p) {
+    return *(const Unaligned *)p;
+}
+
+INLINE void store(real *p, Vector v) {
+    *(Unaligned *)p = v;
+}
+
+/* The first `lanes` only; the others are zero, or not written. */
+INLINE Vector load_some(const real *p, int lanes) {
+    Vector v = {0};
+    if (lanes >= LANES)
+        return load(p);
+    for (int i = 0; i < lanes; i++)
+        v[i] = p[i];
+    return v;
+}
+
+INLINE void store_some(real *p, Vector v, int lanes) {
+    if (lanes >= LANES)
+        store(p, v);
+    for (int i = 0; i < lanes && lanes < LANES; i++)
+        p[i] = v[i];
+}
+
+/* max(v, 0), where a NaN stays one. */
+INLINE Vector vector_relu(Vector v) {
+    return (Vector)((Bits)v & ~(v < 0));
+}
+
+/* v where m > 0, else 0. */
+INLINE Vector vector_mask(Vector v, Vector m) {
+    return (Vector)((Bits)v & (m > 0));
+}
+
+/* Elements `v` of b, 0 behind its end. */
+INLINE Vector bias_vector(const real *b, int count, int v) {
+    return load_some(b + v * LANES, count - v * LANES);
+}
+
+INLINE int least(int a, int b) {
+    return a < b ? a : b;
+}
+
+INLINE int most(int a, int b) {
+    return a > b ? a : b;
+}
+
+/* ---- places in tensors --------------------------------------------------------------------------- */
+
+typedef struct {
+    int n, d, h, w;
+} Place;
+
+INLINE long point(const Layout *l, int block, Place p) {
+    return l->origin + p.n * l->sample + block * l->plane + p.d * l->depth + p.h * l->row +
+           (long)p.w * l->block;
+}
+
+/* Channels of all segments, those that pad a block included. */
+INLINE int stored_channels(const Layout *x, int segments) {
+    int channels = 0;
+    for (int s = 0; s < segments; s++)
+        channels += x[s].blocks * x[s].block;
+    return channels;
+}
+
+/* A tensor as vectors of channels: an image of 1 to 4 is one vector, of which only that many lanes are
+ * stored. */
+INLINE int vectors(const Layout *l) {
+    return l->block == BLOCK ? l->blocks * PARTS : 1;
+}
+
+INLINE int lanes(const Layout *l, int v) {
+    return l->block == BLOCK ? LANES : v == 0 ? l->block : 0;
+}
+
+INLINE long vector_at(const Layout *l, int v, Place p) {
+    return point(l, v / PARTS, p) + v % PARTS * LANES;
+}
+
+/* ---- the register tile --------------------------------------------------------------------------- */
+
+typedef struct {
+    Vector v0, v1, v2, v3, v4, v5, v6, v7;
+} Column;
+
+typedef struct {
+    Column a, b;
+} Tile;
+
+/* How much of a tile is in use: rows of each column, lanes of each row. */
+typedef struct {
+    int a, b, lanes;
+} Extent;
+
+/* Side by side, both columns have all rows; else b takes those that are too many for a. */
+INLINE Extent extent(int rows, int side_by_side, int lanes_used) {
+    return side_by_side ? (Extent){rows, rows, lanes_used}
+                        : (Extent){least(rows, ROWS), most(rows - ROWS, 0), lanes_used};
+}
+
+INLINE int tile_rows(int side_by_side) {
+    return side_by_side ? ROWS : 2 * ROWS;
+}
+
+/* Where a tile lies in a tensor: the offsets of its columns and the distance of its rows, which are the
+ * points p, p + stride, p + 2 stride, ... along the width; columns side by side are vectors v and v + 1. */
+typedef struct {
+    long a, b, row;
+} Spot;
+
+INLINE Spot spot(const Layout *l, int v, Place p, int stride, int side_by_side) {
+    long a = vector_at(l, v, p), row = (long)stride * l->block;
+    return (Spot){a, side_by_side ? vector_at(l, v + 1, p) : a + ROWS * row, row};
+}
+
+#define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
+
+INLINE Column column_fill(Vector v) {
+    return (Column){v, v, v, v, v, v, v, v};
+}
+
+INLINE Tile tile_load(const real *p, Spot at, Extent e) {
+    Tile t = {0};
+#define LOAD(r)                                                                                            \
+    if (e.a > r)                                                                                           \
+        t.a.v##r = load_some(p + at.a + r * at.row, e.lanes);                                              \
+    if (e.b > r)                                                                                           \
+        t.b.v##r = load_some(p + at.b + r * at.row, e.lanes);
+    EACH_ROW(LOAD)
+#undef LOAD
+    return t;
+}
+
+INLINE void tile_store(real *p, Spot at, Tile t, Extent e) {
+#define STORE(r)                                                                                           \
+    if (e.a > r)                                                                                           \
+        store_some(p + at.a + r * at.row, t.a.v##r, e.lanes);                                              \
+    if (e.b > r)                                                                                           \
+        store_some(p + at.b + r * at.row, t.b.v##r, e.lanes);
+    EACH_ROW(STORE)
+#undef STORE
+}
+
+INLINE Tile tile_relu(Tile t) {
+#define POSITIVE(r) t.a.v##r = vector_relu(t.a.v##r), t.b.v##r = vector_relu(t.b.v##r);
+    EACH_ROW(POSITIVE)
+#undef POSITIVE
+    return t;
+}
+
+INLINE Tile tile_mask(Tile t, Tile m) {
+#define PASS(r) t.a.v##r = vector_mask(t.a.v##r, m.a.v##r), t.b.v##r = vector_mask(t.b.v##r, m.b.v##r);
+    EACH_ROW(PASS)
+#undef PASS
+    return t;
+}
+
+/* The operand whose numbers are broadcast: column a starts at a, b at b; `row` apart; the next in depth
+ * follows after `next`. */
+typedef struct {
+    const real *a, *b;
+    long row, next;
+} Numbers;
+
+/* The operand of vectors: that of column a, that of b. */
+typedef struct {
+    const real *a, *b;
+    long next;
+    int lanes;
+} Weights;
+
+/* tile += sum over k of x[row, k] * w[k, lane]: all the arithmetic of convolutions. */
+INLINE void tile_multiply(Tile *t, int depth, Numbers x, Weights w, Extent e) {
+    for (int k = 0; k < depth; k++) {
+        Vector wa = load_some(w.a + k * w.next, w.lanes), wb = load_some(w.b + k * w.next, w.lanes);
+#define MULTIPLY(r)                                                                                        \
+    if (e.a > r)                                                                                           \
+        t->a.v##r += x.a[k * x.next + r * x.row] * wa;                                                     \
+    if (e.b > r)                                                                                           \
+        t->b.v##r += x.b[k * x.next + r * x.row] * wb;
+        EACH_ROW(MULTIPLY)
+#undef MULTIPLY
+    }
+}
 /* END */

@@ -1,0 +1,134 @@
+/* target_cpu.c - the CPU: channels in blocks of 16, a stored halo of zeros, weights packed before use.
+ *
+ * See templates/README.md for what the kernels expect, and cpu_sizes.h for the sizes of what they need beside
+ * their operands.
+ */
+#include "cpu_sizes.h"
+#include "ops.h"
+#include "plan.h"
+
+enum { ALIGN = 64, BLOCK = 16, NARROW = 4 };
+
+/* ---- layout ------------------------------------------------------------------------------------------ */
+
+static int64_t checked_multiply(int64_t a, int64_t b) {
+    int64_t product;
+    if (__builtin_mul_overflow(a, b, &product))
+        environment_error("a tensor does not fit into 2^63 bytes");
+    return product;
+}
+
+static int64_t checked_add(int64_t a, int64_t b) {
+    int64_t sum;
+    if (__builtin_add_overflow(a, b, &sum))
+        environment_error("a tensor does not fit into 2^63 bytes");
+    return sum;
+}
+
+static int64_t round_up(int64_t x, int64_t unit) { return checked_multiply(checked_add(x, unit - 1) / unit, unit); }
+
+/* Parameters, their gradients, scratch: all numbers in a row. */
+static void lay_out_dense(const Value *value, Storage *s) {
+    int64_t elements = shape_elements(value->shape);
+    *s = (Storage){.block = BLOCK};
+    s->blocks = round_up(elements, BLOCK) / BLOCK;
+    s->sample = s->blocks * BLOCK;
+    s->plane = s->depth = s->row = BLOCK;
+    s->bytes = round_up(checked_multiply(elements, type_bytes(value->type)), ALIGN);
+}
+
+static void lay_out(const Value *value, int64_t batch, Storage *s) {
+    if (!value->per_sample || value->shape.rank < AXES) {
+        lay_out_dense(value, s);
+        s->bytes = round_up(checked_multiply(s->bytes, batch), ALIGN);
+        return;
+    }
+    int64_t channels = shape_channels(value->shape), size[AXES];
+    for (int k = 0; k < AXES; k++)
+        size[k] = shape_extent(value->shape, k) + s->before[k] + s->after[k];
+    s->block = channels <= NARROW ? channels : BLOCK;
+    s->blocks = (channels + s->block - 1) / s->block;
+    s->row = checked_multiply(size[2], s->block);
+    s->depth = checked_multiply(size[1], s->row);
+    s->plane = checked_multiply(size[0], s->depth);
+    s->sample = round_up(checked_multiply(s->plane, s->blocks), BLOCK);
+    s->origin = s->before[0] * s->depth + s->before[1] * s->row + s->before[2] * s->block;
+    s->bytes = checked_multiply(checked_multiply(s->sample, batch), type_bytes(value->type));
+}
+
+/* ---- what kernels need beside their operands ---------------------------------------------------------- */
+
+static ValueId workspace(Graph *g, const Node *node, const char *what, Type type, int64_t elements) {
+    return value_new(g, (Value){.name = pool_text(g->pool, "%s %s", node->name, what),
+                                .class = CLASS_WORKSPACE,
+                                .type = type,
+                                .shape = {.rank = 1, .dim = {elements}},
+                                .place = node->place});
+}
+
+static int64_t stored_channels(const Graph *g, ValueId v) {
+    const ValueId *leaf;
+    int n = value_leaves(g, &v, &leaf);
+    int64_t all = 0;
+    for (int p = 0; p < n; p++) {
+        int64_t channels = shape_channels(g->value[leaf[p]].shape);
+        all += channels <= NARROW ? channels : (channels + BLOCK - 1) / BLOCK * BLOCK;
+    }
+    return all;
+}
+
+static int64_t taps_of(const Node *node) {
+    const int64_t *k = node->a.window.kernel;
+    return checked_multiply(checked_multiply(k[0], k[1]), k[2]);
+}
+
+/* Puts a node in front of NODE that packs its weights (input 1) for use between X and Y. */
+static void pack_weights(Graph *g, Node *node, Op pack, ValueId x, ValueId y, Type real) {
+    int64_t elements = checked_multiply(checked_multiply(stored_channels(g, x), stored_channels(g, y)), taps_of(node));
+    ValueId packed = workspace(g, node, "weights", real, elements), weight = node->in[1];
+    Node new = {.op = pack, .nin = 1, .nout = 1, .a = node->a, .name = node->name, .place = node->place};
+    new.a.of_in = x;
+    new.a.of_out = y;
+    node_new(g, new, &weight, &packed);
+    node->in[1] = packed;
+}
+
+static void add_scratch(Graph *g, Node *node, Type type, int64_t elements) {
+    ValueId *out = NEW_ARRAY(g->pool, ValueId, node->nout + 1);
+    for (int k = 0; k < node->nout; k++)
+        out[k] = node->out[k];
+    out[node->nout++] = workspace(g, node, "scratch", type, elements);
+    node->out = out;
+}
+
+static void prepare_fast(Graph *g, Node *node, Type real) {
+    if (node->op == OP_CONV)
+        pack_weights(g, node, OP_CONV_PACK, node->in[0], node->out[0], real);
+    else if (node->op == OP_CONV_DGRAD)
+        pack_weights(g, node, OP_CONV_DGRAD_PACK, node->out[0], node->in[0], real);
+}
+
+static int64_t scratch_elements(const Program *program, const PlanOptions *options, const Node *node) {
+    (void)program, (void)options, (void)node;
+    return 16;
+}
+
+static void prepare(Program *program, const PlanOptions *options) {
+    Graph *g = program->graph;
+    const Node *old = g->node;
+    int n = g->nnode;
+    g->node = NULL;
+    g->nnode = 0;
+    for (int i = 0; i < n; i++) {
+        Node node = old[i];
+        if (!options->reference)
+            prepare_fast(g, &node, options->real);
+        bool wgrad = node.op == OP_CONV_WGRAD || node.op == OP_UPCONV_WGRAD;
+        bool loss = node.op == OP_MSE || node.op == OP_L1 || node.op == OP_PSNR;
+        if (wgrad || loss)
+            add_scratch(g, &node, loss ? TYPE_F64 : options->real, scratch_elements(program, options, &node));
+        node_new(g, node, node.in, node.out);
+    }
+}
+
+const Target target_cpu = {.name = "cpu", .align = ALIGN, .prepare = prepare, .lay_out = lay_out};

@@ -1,0 +1,73 @@
+/* conv.c - convolution over segments, with bias and ReLU.
+ *
+ * A tile is a run of pixels of one row by two vectors of channels (or twice the pixels by one); its sums
+ * stay in registers while all input channels and taps pass by. A work item is a strip of rows, long enough
+ * that its weights, which the first row brings into the cache, are used again. */
+#include "prologue.c"
+
+#define KERNEL conv
+#define X_IS_SEGMENTS
+#include "../example.h"
+
+/* BEGIN */
+/* One row of taps over one block of channels. */
+INLINE void KERNEL_taps(Tile *t, const real *x, const real *w, int block, int side_by_side, Extent e) {
+    SIZES;
+    const int width = side_by_side ? 2 * LANES : LANES;
+    for (int kw = 0; kw < KW; kw++) {
+        const real *from = x + kw * LW * block, *by = w + kw * block * width;
+        Numbers pixels = {from, side_by_side ? from : from + ROWS * SW * block, SW * block, 1};
+        Weights weights = {by, side_by_side ? by + LANES : by, width, LANES};
+        tile_multiply(t, block, pixels, weights, e);
+    }
+}
+
+INLINE void KERNEL_tile(real *y, const real *const *x, const real *w, const real *b, int v, Place o,
+                        int rows, int side_by_side) {
+    SIZES;
+    Extent e = extent(rows, side_by_side, lanes(&Y, 0));
+    Tile t = {0};
+    if (BIAS)
+        t = (Tile){column_fill(bias_vector(b, CO, v)), column_fill(bias_vector(b, CO, v + side_by_side))};
+    for (int s = 0; s < SEGMENTS; s++)
+        for (int block = 0; block < X[s].blocks; block++)
+            for (int kd = 0; kd < KD; kd++)
+                for (int kh = 0; kh < KH; kh++) {
+                    Place i = {o.n, o.d * SD - PD + kd * LD, o.h * SH - PH + kh * LH, o.w * SW - PW};
+                    const real *from = x[s] + point(&X[s], block, i);
+                    if (X[s].block == BLOCK) /* a constant, which X[s] need not be */
+                        KERNEL_taps(&t, from, w, BLOCK, side_by_side, e);
+                    else
+                        KERNEL_taps(&t, from, w, X[s].block, side_by_side, e);
+                    w += KW * X[s].block * (side_by_side ? 2 * LANES : LANES);
+                }
+    tile_store(y, spot(&Y, v, o, 1, side_by_side), RELU ? tile_relu(t) : t, e);
+}
+
+INLINE void KERNEL_row(real *y, const real *const *x, const real *w, const real *b, int v, Place o,
+                       int side_by_side) {
+    SIZES;
+    const int rows = tile_rows(side_by_side);
+    for (; o.w + rows <= W; o.w += rows)
+        KERNEL_tile(y, x, w, b, v, o, rows, side_by_side);
+    if (W % rows)
+        KERNEL_tile(y, x, w, b, v, o, W % rows, side_by_side);
+}
+
+UNUSED static void KERNEL(int n, real *restrict y, const real *const *x, const real *w, const real *b) {
+    SIZES;
+    enum { STRIP = 127 / W + 1 };
+    const long depth = (long)stored_channels(X, SEGMENTS) * (KD * KH * KW);
+#pragma omp for collapse(3) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int strip = 0; strip < D * H; strip += STRIP)
+            for (int v = 0; v < vectors(&Y); v += 2)
+                for (int r = strip; r < least(strip + STRIP, D * H); r++) {
+                    Place o = {i, r / H, r % H, 0};
+                    if (v + 1 < vectors(&Y))
+                        KERNEL_row(y, x, w + v * LANES * depth, b, v, o, 1);
+                    else
+                        KERNEL_row(y, x, w + v * LANES * depth, b, v, o, 0);
+                }
+}
+/* END */

@@ -1,0 +1,67 @@
+/* conv_dgrad.c - gradient of a convolution by one segment of its input.
+ *
+ * Point p of the input meets the points (p + P - k * L) / S of the output, where that is whole. Points of a
+ * row that are SW apart have the same taps and lie one apart in dy, so a tile takes every SW-th pixel. */
+#include "prologue.c"
+
+#define KERNEL conv_dgrad
+#include "../example.h"
+
+/* BEGIN */
+INLINE void KERNEL_tile(real *dx, const real *dy, const real *w, const real *m, int v, Place p, int rows,
+                        int side_by_side) {
+    SIZES;
+    const int width = side_by_side ? 2 * LANES : LANES;
+    Extent e = extent(rows, side_by_side, lanes(&DX, 0));
+    Tile t = {0};
+    for (int block = 0; block < DY.blocks; block++)
+        for (int kd = 0; kd < KD; kd++)
+            for (int kh = 0; kh < KH; kh++)
+                for (int kw = 0; kw < KW; kw++, w += DY.block * width) {
+                    int d = p.d + PD - kd * LD, h = p.h + PH - kh * LH, o = p.w + PW - kw * LW;
+                    if (d % SD != 0 || h % SH != 0 || o % SW != 0)
+                        continue;
+                    const real *from = dy + point(&DY, block, (Place){p.n, d / SD, h / SH, o / SW});
+                    Numbers pixels = {from, side_by_side ? from : from + ROWS * DY.block, DY.block, 1};
+                    Weights weights = {w, side_by_side ? w + LANES : w, width, LANES};
+                    tile_multiply(&t, DY.block, pixels, weights, e);
+                }
+    if (MASK)
+        t = tile_mask(t, tile_load(m, spot(&M, v, p, SW, side_by_side), e));
+    tile_store(dx, spot(&DX, v, p, SW, side_by_side), t, e);
+}
+
+INLINE void KERNEL_row(real *dx, const real *dy, const real *w, const real *m, int v, Place p,
+                       int side_by_side) {
+    SIZES;
+    enum { PIXELS = IW / SW }; /* in every phase; those before IW % SW have one more */
+    const int rows = tile_rows(side_by_side);
+    for (int phase = 0; phase < SW; phase++) {
+        p.w = phase;
+        for (int j = 0; j + rows <= PIXELS; j += rows, p.w += rows * SW)
+            KERNEL_tile(dx, dy, w, m, v, p, rows, side_by_side);
+        if (PIXELS % rows)
+            KERNEL_tile(dx, dy, w, m, v, p, PIXELS % rows, side_by_side);
+        p.w = phase + PIXELS * SW;
+        if (p.w < IW)
+            KERNEL_tile(dx, dy, w, m, v, p, 1, side_by_side);
+    }
+}
+
+UNUSED static void KERNEL(int n, real *restrict dx, const real *dy, const real *w, const real *m) {
+    SIZES;
+    enum { STRIP = 127 / IW + 1 };
+    const long depth = (long)stored_channels(&DY, 1) * (KD * KH * KW);
+#pragma omp for collapse(3) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int strip = 0; strip < ID * IH; strip += STRIP)
+            for (int v = 0; v < vectors(&DX); v += 2)
+                for (int r = strip; r < least(strip + STRIP, ID * IH); r++) {
+                    Place p = {i, r / IH, r % IH, 0};
+                    if (v + 1 < vectors(&DX))
+                        KERNEL_row(dx, dy, w + v * LANES * depth, m, v, p, 1);
+                    else
+                        KERNEL_row(dx, dy, w + v * LANES * depth, m, v, p, 0);
+                }
+}
+/* END */
