@@ -90,6 +90,11 @@ expect 0 '' "$fake" train --data=data --out=other --seed=1
 cmp -s whole/fake.safetensors other/fake.safetensors && fail "another seed, the same weights"
 expect 0 'weights in whole/fake.safetensors' "$fake" train --data=data --out=more --weights=whole/fake.safetensors --steps=1
 
+echo "progress"
+expect 0 $'\r\033\\[Kepoch 1/1 +step 1/2 +loss .* psnr .* dB \\(noisy ' env FAKE_SLEEP=250 \
+    python3 -c 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' \
+    "$fake" train --data=data --out=terminal --steps=2
+
 echo "more training behind the end"
 expect 0 '' "$fake" train --data=data --out=long --epochs=8
 cp -r whole longer
@@ -147,7 +152,8 @@ expect 4 'no weights' "$fake" eval --data=data
 echo "prediction"
 cp whole/*.safetensors .
 expect 0 'fake.best.safetensors' "$fake" predict small/noisy/00.png -o small.png
-file small.png | grep -q '11 x 13, 16-bit' || fail "prediction keeps size and depth: $(file small.png)"
+header=$(od -An -j16 -N9 -tu1 small.png | tr -s ' ') # width, height, bits
+[ "$header" = ' 0 0 0 13 0 0 0 11 16' ] || fail "prediction keeps size and depth:$header"
 expect 2 'need a folder' "$fake" predict small/noisy/00.png small/clean/00.png -o out.png
 expect 0 'predicted/00.png' "$fake" predict small/noisy/00.png small/clean/00.png -o predicted/
 expect 4 'larger than the 16 x 16' "$fake" predict large/noisy/00.png -o large.png
