@@ -1,0 +1,266 @@
+/* lower_state.h - what the files of the lowering share.  Private to lower*.c, build.c and settings*.c. */
+#ifndef LOWER_STATE_H
+#define LOWER_STATE_H
+
+#include "ast.h"
+#include "build.h"
+#include "lower.h"
+
+/* ---- what an expression gives --------------------------------------------------------------------- */
+
+typedef enum {
+    DATUM_ERROR, /* reported already: what uses it fails silently */
+    DATUM_NONE,  /* an argument that was not given and has no default */
+    DATUM_INTEGER,
+    DATUM_REAL,
+    DATUM_TRUTH,
+    DATUM_BYTES,
+    DATUM_TEXT,
+    DATUM_LIST,
+    DATUM_TENSOR,
+    DATUM_LOSS /* a sum of losses or metrics with factors */
+} DatumKind;
+
+typedef struct Datum Datum;
+
+/* Lists are values.  Two that begin alike share their items; who appends first may use the room behind them. */
+typedef struct {
+    Datum *item;
+    int used;
+} Items;
+
+typedef struct LossTerm {
+    const struct LossTerm *rest;
+    const char *text;
+    ValueId value;
+    double weight;
+    Place place;
+} LossTerm;
+
+struct Datum {
+    DatumKind kind;
+    int count; /* of a list */
+    union {
+        int64_t integer; /* integer, truth, bytes */
+        double real;
+        const char *text;
+        Items *items;
+        ValueId tensor;
+        const LossTerm *loss; /* last term first */
+    };
+};
+
+/* ---- names ---------------------------------------------------------------------------------------- */
+
+typedef enum { BINDING_LET, BINDING_SET, BINDING_ARGUMENT, BINDING_LOOP } BindingKind;
+
+typedef struct {
+    const char *name;
+    BindingKind kind;
+    Datum value;
+    Place place;
+    bool used;
+    int pushed, popped; /* of a list: elements that went in by `+=` and out by pop() */
+    Place push_place;
+} Binding;
+
+/* A part of the state dict: a layer, or a block or chain that holds some. */
+typedef struct Module {
+    struct Module *parent;
+    const char *name;
+    bool automatic; /* becomes name.0, name.1 when the parent holds several of that name */
+    bool in_loop;   /* or even when it holds one */
+    struct Module **child;
+    int nchild;
+    bool again; /* a shared layer is used again: its children come in the same order */
+    int next;
+    struct {
+        const char *suffix;
+        ValueId value;
+    } weight[4];
+    int nweight;
+    Place place; /* of `name = "..."`, or of the call */
+} Module;
+
+/* `layer name = link` */
+typedef struct {
+    const char *name;
+    const Expr *link;
+    Module *module;
+    Place place, first_use;
+    int64_t channels; /* of its first input, 0 before */
+} Layer;
+
+/* One run of the file or of a block. */
+typedef struct Frame {
+    const struct Frame *caller;
+    const Stmt *block; /* NULL: the file */
+    const StmtList *body;
+    Binding *binding;
+    int nbinding;
+    Layer *layer;
+    int nlayer;
+    Module *module;
+    bool in_loop;
+    bool returned;
+    Datum result;
+} Frame;
+
+/* The name a statement sets: the first call with weights takes it. */
+typedef struct {
+    const char *name;
+    bool taken;
+} Slot;
+
+/* ---- calls ---------------------------------------------------------------------------------------- */
+
+/* Operators, blocks, settings and sources are all called in the same way. */
+typedef struct {
+    const char *name;
+    const char *text; /* "conv(x, channels, ...)" */
+    ParamList params;
+    bool variadic; /* any number of arguments without names */
+    bool setting;  /* called without parentheses */
+} Signature;
+
+typedef struct {
+    Datum value;
+    Place place;
+    bool given; /* else a default */
+} Argument;
+
+struct Call {
+    struct Lower *l;
+    const Signature *signature;
+    Op op;
+    Argument *argument; /* one per parameter, or all that were given if variadic */
+    int nargument;
+    Place place, name_place;
+    const char *name;   /* of the node and its output */
+    const char *text;   /* as written */
+    Module *module;     /* NULL: without weights */
+};
+
+typedef struct {
+    Module *module; /* NULL: the name is final */
+    const char *suffix;
+    int index; /* of a value or node */
+    bool is_node;
+} PlanName;
+
+typedef struct Lower {
+    Pool *pool;
+    Diag *diag;
+    const Ast *ast;
+    const LowerOptions *options;
+    Model *model;
+    Graph *graph;
+    Frame *file, *frame;
+    Slot *slot;
+    const Stmt *section; /* NULL: outside */
+    const Via *via;
+    Module *root;
+    const Signature *signature; /* of blocks and operators met so far, parsed */
+    Signature **known;
+    int nknown;
+    PlanName *plan_name;
+    int nplan_name;
+    bool *define_used;
+    int only_axis; /* -1; else the one axis whose sizes are checked (see lower_size.c) */
+    int depth;     /* of the recursion */
+    int64_t work;  /* statements run and elements copied */
+    bool stop;     /* too much work, or too many errors */
+    struct Seen *seen; /* settings: which were set where */
+} Lower;
+
+/* ---- lower.c: statements -------------------------------------------------------------------------- */
+
+void run_statements(Lower *l, const StmtList *body);
+void run_statement(Lower *l, const Stmt *stmt);
+/* Counts WORK; false (after an error) when the file makes too much of it. */
+bool charge(Lower *l, int64_t work, Place place);
+
+/* ---- lower_name.c: bindings, and names of weights ------------------------------------------------- */
+
+Binding *find_binding(Frame *frame, const char *name);
+Binding *bind(Lower *l, const char *name, BindingKind kind, Datum value, Place place);
+/* The value of NAME, seen from the current block. */
+Datum look_up(Lower *l, const char *name, Place place);
+Layer *find_layer(const Frame *frame, const char *name);
+const Stmt *find_block(const Lower *l, const char *name);
+/* Is NAME an operator with weights, or a block that contains one? */
+bool has_weights(const Lower *l, const char *name);
+Module *module_enter(Lower *l, Module *parent, const char *name, bool automatic, Place place);
+/* Which path a module has as far as is known yet. */
+const char *module_path(Pool *pool, const Module *module);
+/* `name = "down{i}"` with its braces filled in, or NULL after an error. */
+const char *module_name(Lower *l, const char *text, Place place);
+/* Makes a weight of the call, or finds the one that an earlier use of the layer made.  -1: of another shape. */
+ValueId weight_new(Call *call, const char *suffix, Shape shape, Init init, double bound);
+/* Fills in the names of weights, values and nodes once all modules are known. */
+void finish_names(Lower *l);
+
+/* ---- lower_value.c: expressions ------------------------------------------------------------------- */
+
+Datum eval(Lower *l, const Expr *expr);
+Datum datum_integer(int64_t value);
+Datum datum_tensor(ValueId value);
+Datum datum_list(Lower *l, const Datum *item, int count);
+bool datum_number(Datum d, double *number);
+bool datum_true(Lower *l, Datum d, const Expr *expr);
+/* "a number", "an image of 3 x 256 x 256" */
+const char *datum_text(Lower *l, Datum d);
+Datum append(Lower *l, Datum a, Datum b, Place place);
+Datum apply_binary(Lower *l, const Expr *expr, Datum a, Datum b);
+
+/* ---- lower_call.c: calls -------------------------------------------------------------------------- */
+
+const Signature *signature_of(Lower *l, const char *text, bool setting);
+/* Binds ARGS to the names of the signature.  FLOW is the first argument when the call is a link of a chain. */
+bool bind_arguments(Call *call, const Argument *flow, const ArgList *args);
+Datum eval_call(Lower *l, const Expr *call);
+Datum eval_chain(Lower *l, const Expr *chain, bool returned);
+const Argument *argument(const Call *call, const char *name);
+
+/* Reads an argument; false after an error. */
+bool argument_integer(const Call *call, const char *name, int64_t minimum, int64_t *value);
+bool argument_number(const Call *call, const char *name, double *value);
+bool argument_truth(const Call *call, const char *name, bool *value);
+bool argument_tensor(const Call *call, const char *name, ValueId *value);
+/* One of CHOICES (ended by NULL), which are said in the help. */
+bool argument_choice(const Call *call, const char *name, const char *const *choices, int *index);
+
+/* ---- lower_function.c: range, len, pop and friends ------------------------------------------------ */
+
+typedef Datum Function(Lower *l, const Expr *call, const Datum *argument, int count);
+Function *function_by_name(const char *name);
+
+/* ---- lower_size.c: what is wrong with a size ------------------------------------------------------ */
+
+/* Adds to the open diagnostic how the extent of V along AXIS came to be, and which sizes would do. */
+void explain_extent(Lower *l, ValueId v, int axis);
+void suggest_sizes(Lower *l, ValueId v, int axis);
+const char *axis_text(int axis);
+
+/* ---- lower_suggest.c: what the writer may have meant ---------------------------------------------- */
+
+/* The one of NAMES nearest to NAME, if at most two letters differ; else NULL. */
+const char *nearest_name(const char *name, const char *const *names, int count);
+void report_unknown_call(Lower *l, const Expr *call);
+void report_unknown_name(Lower *l, const char *name, Place place);
+/* Adds notes on the calls and loop turns that led here. */
+void note_via(Lower *l);
+
+/* ---- build.c -------------------------------------------------------------------------------------- */
+
+Datum add_tensors(Lower *l, const Expr *expr, ValueId a, ValueId b);
+
+/* ---- settings.c: sections ------------------------------------------------------------------------- */
+
+void run_section(Lower *l, const Stmt *stmt);
+void run_setting(Lower *l, const Stmt *stmt);
+void run_source(Lower *l, const Stmt *stmt);
+/* What only the whole file can show: no loss, nothing read, unknown -D. */
+void check_sections(Lower *l);
+
+#endif

@@ -1,0 +1,217 @@
+/* report.c - the memory report for people: what the arena holds, where its peak is, which lines are alive there. */
+#include "report.h"
+#include "ops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const Program *largest_program(const Plan *plan) {
+    const Program *largest = NULL;
+    for (int k = 0; k < PROGRAMS; k++)
+        if (plan->program[k].model != NULL && (largest == NULL || plan->program[k].extent > largest->extent))
+            largest = &plan->program[k];
+    return largest;
+}
+
+const Node *peak_node(const Program *program) { return &program->graph->node[program->step[program->peak].node]; }
+
+/* Buffers with bytes of their own that are alive at the peak: slices stand for their region. */
+static bool alive_at_peak(const Buffer *b, const Program *program) {
+    if (b->same >= 0)
+        return false;
+    if (b->program < 0)
+        return true;
+    return b->program == (int)program->kind && b->first <= program->peak && program->peak <= b->last;
+}
+
+/* ---- per line ---------------------------------------------------------------------------------------------- */
+
+static int by_bytes(const void *a, const void *b) {
+    const LineBytes *x = a, *y = b;
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? 1 : -1;
+    return x->place.line - y->place.line;
+}
+
+int lines_at_peak(const Plan *plan, const Program *program, LineBytes **line) {
+    LineBytes *list = NEW_ARRAY(plan->pool, LineBytes, plan->nbuffer + 1);
+    int n = 0;
+    for (int i = 0; i < plan->nbuffer; i++) {
+        const Buffer *b = &plan->buffer[i];
+        bool transient = b->program >= 0 && b->slice < 0;
+        if (!transient || !alive_at_peak(b, program) || b->place.line == 0)
+            continue;
+        int k = 0;
+        while (k < n && list[k].place.line != b->place.line)
+            k++;
+        if (k == n)
+            list[n++].place = b->place;
+        list[k].bytes += b->bytes;
+    }
+    qsort(list, (size_t)n, sizeof *list, by_bytes);
+    *line = list;
+    return n;
+}
+
+/* The text of a line of the source, without the blanks around it. */
+static const char *source_line(const Plan *plan, int line) {
+    const char *s = plan->model->text;
+    for (int k = 1; k < line && s != NULL; k++) {
+        s = strchr(s, '\n');
+        s = s == NULL ? NULL : s + 1;
+    }
+    if (s == NULL)
+        return "";
+    while (*s == ' ' || *s == '\t')
+        s++;
+    return pool_copy(plan->pool, s, strcspn(s, "\r\n"));
+}
+
+/* ---- per class ----------------------------------------------------------------------------------------------- */
+
+static void class_rows(const Plan *plan, const Program *program, Text *out) {
+    static const char *const label[CLASSES] = {
+        [CLASS_PARAMETER] = "parameters",
+        [CLASS_PARAMETER_GRADIENT] = "parameter gradients",
+        [CLASS_ACTIVATION] = "activations",
+        [CLASS_ACTIVATION_GRADIENT] = "gradients of activations",
+        [CLASS_STATE] = "optimiser state",
+        [CLASS_RUNNING_STATISTIC] = "running statistics",
+        [CLASS_BATCH_STATISTIC] = "batch statistics",
+        [CLASS_WORKSPACE] = "workspace",
+        [CLASS_STAGING] = "inputs",
+        [CLASS_METRIC] = "losses and metrics",
+    };
+    int64_t bytes[CLASSES] = {0}, all = 0;
+    for (int i = 0; i < plan->nbuffer; i++) {
+        const Buffer *b = &plan->buffer[i];
+        if (b->slice < 0 && alive_at_peak(b, program)) {
+            bytes[b->class] += b->bytes;
+            all += b->bytes;
+        }
+    }
+    for (int c = 0; c < CLASSES; c++)
+        if (bytes[c] > 0)
+            text_line(out, "  %-26s %12s  %18s B  %5.1f %%", label[c], human_bytes(plan->pool, bytes[c]),
+                      grouped(plan->pool, bytes[c]), 100.0 * (double)bytes[c] / (double)all);
+}
+
+/* ---- the report ------------------------------------------------------------------------------------------------ */
+
+static void head(const Plan *plan, const Program *program, Text *out) {
+    const Model *m = plan->model;
+    const Shape size = program->graph->value[m->input[0].value].shape;
+    int64_t count = 0;
+    for (int k = 0; k < plan->nparameter; k++)
+        count += shape_elements(plan->buffer[plan->parameter_buffer[k]].shape);
+    text_line(out, "%s  %s, batch %lld of %s, %s, target %s", m->source, program->name, (long long)program->batch,
+              shape_text(plan->pool, size), type_text(plan->options->real), plan->target->name);
+    text_line(out, "  %s parameters in %d tensors", grouped(plan->pool, count), plan->nparameter);
+    text_blank(out);
+}
+
+static void arena_rows(const Plan *plan, const Program *program, Text *out) {
+    Pool *pool = plan->pool;
+    int64_t gap = plan->arena - plan->lower_bound, none = 0;
+    for (int i = 0; i < plan->nbuffer; i++)
+        if (plan->buffer[i].slice < 0 && (plan->buffer[i].program < 0 || plan->buffer[i].program == (int)program->kind))
+            none += plan->buffer[i].bytes;
+    text_line(out, "  %-26s %12s  %18s B  exact", "ARENA", human_bytes(pool, plan->arena), grouped(pool, plan->arena));
+    text_line(out, "  %-26s %12s  %18s B  %s", "lower bound", human_bytes(pool, plan->lower_bound),
+              grouped(pool, plan->lower_bound),
+              gap == 0 ? "met" : pool_text(pool, "the arena is %.3f %% above", 100.0 * (double)gap / (double)plan->lower_bound));
+    text_line(out, "  %-26s %12s  %18s B", "without reuse", human_bytes(pool, none), grouped(pool, none));
+    text_line(out, "  %-26s %12s  %18s B  beside the arena, %lld slots", "loader ring", human_bytes(pool, plan->loader_ring),
+              grouped(pool, plan->loader_ring), (long long)plan->ring_slots);
+    if (plan->options->budget > 0)
+        text_line(out, "  %-26s %12s  %18s B  %s", "budget", human_bytes(pool, plan->options->budget),
+                  grouped(pool, plan->options->budget), plan->arena <= plan->options->budget ? "FITS" : "DOES NOT FIT");
+}
+
+static void program_rows(const Plan *plan, const Program *largest, Text *out) {
+    for (int k = 0; k < PROGRAMS; k++) {
+        const Program *p = &plan->program[k];
+        if (p->model == NULL)
+            continue;
+        const Shape size = p->graph->value[p->model->input[0].value].shape;
+        text_line(out, "  %-8s batch %-4lld %-18s %12s  peak at step %d of %d, %s of `%s`%s", p->name,
+                  (long long)p->batch, shape_text(plan->pool, size), human_bytes(plan->pool, p->extent), p->peak,
+                  p->nstep, op_table[peak_node(p)->op].name, peak_node(p)->name,
+                  p == largest ? "  <- sets the arena" : "");
+    }
+}
+
+static void line_rows(const Plan *plan, const Program *program, Text *out) {
+    enum { SHOWN = 8 };
+    LineBytes *line;
+    int n = lines_at_peak(plan, program, &line);
+    int64_t rest = 0;
+    text_line(out, "alive at the peak, by line of %s:", plan->model->source);
+    for (int i = 0; i < n; i++) {
+        if (i < SHOWN)
+            text_line(out, "  %12s  %4d | %.70s", human_bytes(plan->pool, line[i].bytes), line[i].place.line,
+                      source_line(plan, line[i].place.line));
+        else
+            rest += line[i].bytes;
+    }
+    if (rest > 0)
+        text_line(out, "  %12s  in %d more lines", human_bytes(plan->pool, rest), n - SHOWN);
+}
+
+void report_text(const Plan *plan, Text *out) {
+    const Program *program = largest_program(plan);
+    head(plan, program, out);
+    class_rows(plan, program, out);
+    arena_rows(plan, program, out);
+    text_blank(out);
+    program_rows(plan, program, out);
+    text_blank(out);
+    line_rows(plan, program, out);
+}
+
+/* ---- over budget -------------------------------------------------------------------------------------------------- */
+
+bool report_over_budget(const Plan *plan, Diag *diag) {
+    static const char *const doing[PROGRAMS] = {"training", "evaluation", "prediction"};
+    const int64_t budget = plan->options->budget;
+    if (budget == 0 || plan->arena <= budget)
+        return false;
+    const Program *program = largest_program(plan);
+    LineBytes *line;
+    int n = lines_at_peak(plan, program, &line);
+    Place first = n > 0 ? line[0].place : (Place){1, 1, 1};
+    diag_begin(diag, ERROR, "U0701", first, "%s needs %s, the budget is %s", doing[program->kind],
+               human_bytes(plan->pool, plan->arena), human_bytes(plan->pool, budget));
+    if (n > 0)
+        diag_label(diag, "%s of the peak", human_bytes(plan->pool, line[0].bytes));
+    if (n > 1)
+        diag_also(diag, line[1].place, "%s of the peak", human_bytes(plan->pool, line[1].bytes));
+    if (program->kind == PROGRAM_TRAIN && plan->model->train.batch_place.line > 0)
+        diag_also(diag, plan->model->train.batch_place, "every activation scales with this");
+    diag_note(diag, "the peak is step %d of %d: %s of `%s`", program->peak, program->nstep,
+              op_table[peak_node(program)->op].name, peak_node(program)->name);
+    for (int i = 2; i < n && i < 5; i++)
+        diag_note(diag, "line %d holds %s of it: `%.60s`", line[i].place.line,
+                  human_bytes(plan->pool, line[i].bytes), source_line(plan, line[i].place.line));
+    diag_note(diag, "parameters and optimiser state take %s", human_bytes(plan->pool, plan->persistent));
+    diag_help(diag, "choose a smaller `batch` or a smaller size; `unetc mem` shows what each of them takes");
+    diag_end(diag);
+    return true;
+}
+
+/* ---- --emit=graph --------------------------------------------------------------------------------------------------- */
+
+void report_graph(const Graph *g, Text *out) {
+    for (int i = 0; i < g->nnode; i++) {
+        const Node *node = &g->node[i];
+        text_add(out, "%3d  line %-3d %-14s", i, node->place.line, op_table[node->op].name);
+        for (int k = 0; k < node->nin; k++)
+            if (node->in[k] >= 0)
+                text_add(out, " %s[%s]", g->value[node->in[k]].name, shape_text(g->pool, g->value[node->in[k]].shape));
+        text_add(out, " ->");
+        for (int k = 0; k < node->nout; k++)
+            if (node->out[k] >= 0)
+                text_add(out, " %s[%s]", g->value[node->out[k]].name, shape_text(g->pool, g->value[node->out[k]].shape));
+        text_add(out, "\n");
+    }
+}

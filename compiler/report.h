@@ -1,0 +1,28 @@
+/* report.h - what `unetc mem` prints. */
+#ifndef REPORT_H
+#define REPORT_H
+
+#include "plan.h"
+#include "text.h"
+
+/* Bytes alive at the peak of a program, summed over the buffers that one line of the file made. */
+typedef struct {
+    Place place; /* line 0: what has no line, such as optimiser state */
+    int64_t bytes;
+} LineBytes;
+
+/* The lines alive at the peak of PROGRAM, most bytes first; returns how many. */
+int lines_at_peak(const Plan *plan, const Program *program, LineBytes **line);
+/* The program that sets the size of the arena. */
+const Program *largest_program(const Plan *plan);
+const Node *peak_node(const Program *program);
+
+void report_text(const Plan *plan, Text *out);
+void report_json(const Plan *plan, Text *out); /* unetc-plan/1 */
+void report_csv(const Plan *plan, Text *out);  /* id,lower,upper,size,offset of the largest program */
+void report_graph(const Graph *g, Text *out);  /* --emit=graph */
+
+/* Reports U0701 when the plan is over its budget; returns whether it is. */
+bool report_over_budget(const Plan *plan, Diag *diag);
+
+#endif

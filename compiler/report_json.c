@@ -1,0 +1,115 @@
+/* report_json.c - the plan as JSON, schema unetc-plan/1, and as the CSV that packing tools read. */
+#include "ops.h"
+#include "report.h"
+
+static const char *lifetime_text(Lifetime l) {
+    static const char *const text[] = {"persistent", "program", "step"};
+    return text[l];
+}
+
+static void buffer_json(const Plan *plan, int id, Text *out) {
+    const Buffer *b = &plan->buffer[id];
+    text_add(out, "    {\"id\": %d, \"name\": %s, \"class\": \"%s\", \"lifetime\": \"%s\", \"line\": %d, ", id,
+             quoted(plan->pool, b->name), class_text(b->class), lifetime_text(b->lifetime), b->place.line);
+    text_add(out, "\"dtype\": \"%s\", \"shape\": [", type_text(b->type));
+    if (b->batch > 0)
+        text_add(out, "%lld, ", (long long)b->batch);
+    for (int k = 0; k < b->shape.rank; k++)
+        text_add(out, "%s%lld", k > 0 ? ", " : "", (long long)b->shape.dim[k]);
+    text_add(out, "], \"bytes\": %lld, \"offset\": %lld, \"alias\": ", (long long)b->bytes, (long long)b->offset);
+    if (b->same >= 0)
+        text_add(out, "{\"same\": %d}}", b->same);
+    else if (b->slice >= 0)
+        text_add(out, "{\"slice\": %d}}", b->slice);
+    else
+        text_add(out, "null}");
+}
+
+static void operands_json(const Program *program, const ValueId *v, int n, Text *out) {
+    int written = 0;
+    for (int k = 0; k < n; k++) {
+        const ValueId *leaf;
+        int leaves = value_leaves(program->graph, &v[k], &leaf);
+        for (int p = 0; p < leaves; p++)
+            if (program->buffer_of[leaf[p]] >= 0)
+                text_add(out, "%s%d", written++ > 0 ? ", " : "", program->buffer_of[leaf[p]]);
+    }
+}
+
+static void step_json(const Plan *plan, const Program *program, const Step *step, Text *out) {
+    const Node *node = &program->graph->node[step->node];
+    const char *name = op_table[node->op].name;
+    bool update = node->op == OP_SGD || node->op == OP_ADAM;
+    text_add(out, "      {\"op\": \"%s\", \"name\": %s, \"line\": %d, \"reads\": [", name, quoted(plan->pool, node->name),
+             node->place.line);
+    operands_json(program, node->in, node->nin, out);
+    text_add(out, "], \"writes\": [");
+    if (update) { /* in place: parameters and state, not the gradients */
+        operands_json(program, node->in, 1, out);
+        text_add(out, "%s", node->nin > 2 && node->in[2] >= 0 ? ", " : "");
+        operands_json(program, node->in + 2, node->nin - 2, out);
+    }
+    operands_json(program, node->out, node->nout, out);
+    text_add(out, "], \"recompute\": %s, \"flops\": %lld}", step->recompute ? "true" : "false",
+             (long long)node_flops(program, node));
+}
+
+static void program_json(const Plan *plan, int kind, Text *out) {
+    const Program *program = &plan->program[kind];
+    for (int i = 0; program->model != NULL && i < program->nstep; i++) {
+        text_add(out, "%s\n", i > 0 ? "," : "");
+        step_json(plan, program, &program->step[i], out);
+    }
+}
+
+static void head_json(const Plan *plan, Text *out) {
+    const int64_t budget = plan->options->budget;
+    const Program *first = plan->program;
+    while (first->model == NULL)
+        first++;
+    text_add(out, "{\n  \"schema\": \"unetc-plan/1\", \"model\": %s, \"source\": %s, \"target\": \"%s\",\n",
+             quoted(plan->pool, plan->model->name), quoted(plan->pool, plan->model->source), plan->target->name);
+    text_add(out, "  \"batch\": %lld, \"micro_batches\": 1, \"precision\": \"%s\",\n", (long long)first->batch,
+             type_text(plan->options->real));
+    text_add(out, "  \"arena\": {\"bytes\": %lld, \"align\": %lld, \"lower_bound\": %lld, \"budget\": %s, \"fits\": %s,\n",
+             (long long)plan->arena, (long long)plan->target->align, (long long)plan->lower_bound,
+             budget > 0 ? pool_text(plan->pool, "%lld", (long long)budget) : "null",
+             budget == 0 || plan->arena <= budget ? "true" : "false");
+    text_add(out, "            \"extent\": {\"train\": %lld, \"eval\": %lld, \"predict\": %lld}},\n",
+             (long long)plan->program[PROGRAM_TRAIN].extent, (long long)plan->program[PROGRAM_EVAL].extent,
+             (long long)plan->program[PROGRAM_PREDICT].extent);
+    text_add(out, "  \"beside\": {\"loader_ring\": %lld, \"context_estimate\": 0},\n", (long long)plan->loader_ring);
+    text_add(out, "  \"cost\": {\"flops\": %lld, \"recompute_flops\": 0, \"recompute_lower_bound_flops\": null},\n",
+             (long long)plan->flops);
+}
+
+void report_json(const Plan *plan, Text *out) {
+    static const char *const name[PROGRAMS] = {"train", "eval", "predict"};
+    head_json(plan, out);
+    text_add(out, "  \"buffers\": [");
+    for (int b = 0; b < plan->nbuffer; b++) {
+        text_add(out, "%s\n", b > 0 ? "," : "");
+        buffer_json(plan, b, out);
+    }
+    text_add(out, "\n  ],\n  \"programs\": {");
+    for (int k = 0; k < PROGRAMS; k++) {
+        text_add(out, "%s\n    \"%s\": [", k > 0 ? "," : "", name[k]);
+        program_json(plan, k, out);
+        text_add(out, "]");
+    }
+    text_add(out, "\n  }\n}\n");
+}
+
+void report_csv(const Plan *plan, Text *out) {
+    const Program *program = largest_program(plan);
+    int steps = step_count(program->step, program->nstep);
+    text_line(out, "id,lower,upper,size,offset");
+    for (int i = 0; i < plan->nbuffer; i++) {
+        const Buffer *b = &plan->buffer[i];
+        bool persistent = b->program < 0;
+        if (b->same >= 0 || b->slice >= 0 || (!persistent && b->program != (int)program->kind))
+            continue;
+        text_line(out, "%d,%d,%d,%lld,%lld", i, persistent ? 0 : b->first, persistent ? steps : b->last + 1,
+                  (long long)b->bytes, (long long)b->offset);
+    }
+}
