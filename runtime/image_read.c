@@ -376,6 +376,10 @@ static bool is_complete(FILE *file) {
     return false;
 }
 
+UnetStatus unet_image_check_end(UnetImageReader *reader, UnetError *error) {
+    return is_complete(reader->file) ? UNET_OK : fail(reader, error, "cut short: it has no end mark");
+}
+
 UnetStatus unet_image_probe(const char *path, UnetImageInfo *info, UnetError *error) {
     UnetImageReader *reader;
     UnetStatus status = unet_image_open(&reader, path, UNET_READ_NUMBERS, 0, error);
@@ -383,9 +387,7 @@ UnetStatus unet_image_probe(const char *path, UnetImageInfo *info, UnetError *er
         return status;
     }
     *info = reader->shape;
-    if (!is_complete(reader->file)) {
-        status = fail(reader, error, "cut short: it has no end mark");
-    }
+    status = unet_image_check_end(reader, error);
     unet_image_close(reader);
     return status;
 }

@@ -32,6 +32,7 @@ UNET_MUST_USE UnetStatus unet_dataset_open(UnetDataset **dataset, const UnetMode
                                            UnetPurpose purpose, const char *folder, UnetError *error);
 void unet_dataset_close(UnetDataset *dataset); /* NULL is fine */
 
+UnetPurpose unet_dataset_purpose(const UnetDataset *dataset);
 const UnetProgram *unet_dataset_program(const UnetDataset *dataset);
 int32_t unet_dataset_samples(const UnetDataset *dataset);
 

@@ -47,6 +47,9 @@ UNET_MUST_USE UnetStatus unet_image_read_row(UnetImageReader *reader, float *row
 /* Passes over COUNT rows. */
 UNET_MUST_USE UnetStatus unet_image_skip_rows(UnetImageReader *reader, int32_t count, UnetError *error);
 
+/* Whether the file has its end mark, without decoding what lies before; no row may be read afterwards. */
+UNET_MUST_USE UnetStatus unet_image_check_end(UnetImageReader *reader, UnetError *error);
+
 /* May be called at any row, and with NULL. */
 void unet_image_close(UnetImageReader *reader);
 

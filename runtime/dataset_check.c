@@ -1,0 +1,76 @@
+/* dataset_check.c - looks for everything that could stop a training run because of its data. */
+#include "dataset_parts.h"
+
+#include <stdlib.h>
+
+/* Decodes one file to its end. */
+static UnetStatus decode(const FileSeries *series, const char *path, float *row, UnetError *error) {
+    UnetImageReader *reader;
+    UnetStatus status = unet_image_open(&reader, path, series->mode, series->channels, error);
+    if (status != UNET_OK) {
+        return status;
+    }
+    int32_t height = unet_image_info(reader).height;
+    for (int32_t y = 0; y < height && status == UNET_OK; y++) {
+        status = unet_image_read_row(reader, row, error);
+    }
+    unet_image_close(reader);
+    return status;
+}
+
+static UnetStatus decode_all(const UnetDataset *dataset, float *row, Listener *listener,
+                             UnetDataCheck *check, UnetError *error) {
+    for (int32_t s = 0; s < dataset->nsample; s++) {
+        for (int32_t i = 0; i < dataset->nseries; i++) {
+            char path[UNET_PATH_BYTES];
+            UnetStatus status =
+                dataset_path(dataset, &dataset->series[i], &dataset->sample[s], path, error);
+            if (status == UNET_OK) {
+                status = decode(&dataset->series[i], path, row, error);
+                check->files++;
+            }
+            if (status != UNET_OK) {
+                status = dataset_problem(listener, status, error);
+            }
+            if (status != UNET_OK) {
+                return status;
+            }
+        }
+    }
+    return UNET_OK;
+}
+
+static UnetStatus check_purpose(const UnetModel *model, UnetPurpose purpose, const char *folder,
+                                Listener *listener, UnetDataCheck *check, UnetError *error) {
+    UnetDataset *dataset;
+    UnetStatus status = dataset_open(&dataset, model, purpose, folder, false, listener, error);
+    if (status != UNET_OK) {
+        return dataset_problem(listener, status, error);
+    }
+    float *row = calloc((size_t)dataset->channels * (size_t)(dataset->max_width + 1), sizeof *row);
+    if (row == NULL) {
+        status = unet_fail(error, UNET_IO, "out of memory while the data are checked");
+    } else {
+        status = decode_all(dataset, row, listener, check, error);
+    }
+    check->samples[purpose] = dataset->nsample;
+    free(row);
+    unet_dataset_close(dataset);
+    return status;
+}
+
+UnetStatus unet_check_data(const UnetModel *model, const char *folder, UnetProblemReport *report,
+                           void *context, UnetDataCheck *check, UnetError *error) {
+    Listener listener = {.report = report, .context = context};
+    *check = (UnetDataCheck){0};
+    UnetStatus status = UNET_OK;
+    if (unet_dataset_exists(model, UNET_TRAINING)) {
+        status = check_purpose(model, UNET_TRAINING, folder, &listener, check, error);
+    }
+    if (status == UNET_OK && model->eval_data != NULL && model->eval_data->nsource > 0 &&
+        model->eval != NULL) {
+        status = check_purpose(model, UNET_EVALUATION, folder, &listener, check, error);
+    }
+    check->problems = listener.count;
+    return status;
+}
