@@ -73,9 +73,11 @@ class Model:
     def gradient_offsets(self):
         """Where the plan keeps the gradient of each parameter."""
         plan = json.loads(execute(self.command[:1] + ["mem", "--format=json"] + self.command[1:] + [self.file]))
-        offsets = {buffer["name"]: buffer["offset"] for buffer in plan["buffers"]
-                   if buffer["class"] == "parameter_gradient"}
-        return [offsets[name] for name in self.parameters]
+        buffers = {buffer["id"]: buffer for buffer in plan["buffers"]}
+        update = next(step for step in plan["programs"]["train"] if step["op"] in ("sgd", "adam"))
+        read = [buffers[number] for number in update["reads"]]
+        offsets = {buffer["name"]: buffer["offset"] for buffer in read if buffer["class"] == "parameter_gradient"}
+        return [offsets["d " + name] for name in self.parameters]
 
     def run(self, valid, vectors):
         """The doubles that `harness run` writes, cut up by what they mean."""
