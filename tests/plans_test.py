@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""plans_test.py UNETC: the plans of the examples, at several sizes and batches, pass the outsider's judge; their
+arenas meet the lower bound; the plan is the same each time it is made."""
+
+import json
+import os
+import subprocess
+import sys
+
+import check_plan
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+FILES = ["examples/denoise/tiny_unet.unet", "examples/denoise/unet_denoiser.unet",
+         "examples/denoise/simple_denoiser.unet", "tests/oracle/cases/variants.unet",
+         "tests/oracle/cases/optimizers.unet", "tests/quality/tiny_grey.unet"]
+OPTIONS = [[], ["--batch=1"], ["--batch=7"], ["--precision=f64", "--kernels=reference"], ["--programs=predict"]]
+SIZES = {"tests/oracle/cases/variants.unet": [], "tests/oracle/cases/optimizers.unet": ["--size=7x3"]}
+COMMON_SIZES = ["--size=64x64", "--size=40x1024"]
+
+
+def plan_of(unetc, file, options):
+    result = subprocess.run([unetc, "mem", "--format=json"] + options + [file], stdout=subprocess.PIPE, cwd=ROOT)
+    if result.returncode:
+        raise SystemExit("%s %s: exit code %d" % (file, " ".join(options), result.returncode))
+    return result.stdout
+
+
+def main():
+    unetc, plans, failures = sys.argv[1], 0, 0
+    for file in FILES:
+        for more in OPTIONS + [[size] for size in SIZES.get(file, COMMON_SIZES)]:
+            text = plan_of(unetc, file, more)
+            plan = json.loads(text)
+            complaints = check_plan.judge(plan)
+            if plan["arena"]["bytes"] != plan["arena"]["lower_bound"]:
+                complaints.append("the arena of %(bytes)d bytes is above its bound of %(lower_bound)d" % plan["arena"])
+            if plan_of(unetc, file, more) != text:
+                complaints.append("two runs give different plans")
+            plans += 1
+            failures += bool(complaints)
+            for complaint in complaints[:5]:
+                print("%s %s: %s" % (file, " ".join(more), complaint))
+    print("%d plans judged, %d not sound" % (plans, failures))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
