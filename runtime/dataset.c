@@ -316,6 +316,10 @@ void unet_dataset_close(UnetDataset *dataset) {
     }
 }
 
+UnetPurpose unet_dataset_purpose(const UnetDataset *dataset) {
+    return dataset->purpose;
+}
+
 const UnetProgram *unet_dataset_program(const UnetDataset *dataset) {
     return dataset->program;
 }
