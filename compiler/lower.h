@@ -1,7 +1,7 @@
 /* lower.h - from the syntax tree to the graph and the settings of the model.
  *
- * Lowering runs the file as a program: `let`s, loops, conditions and blocks are gone afterwards, and what is left
- * is every operator that was called, in order.
+ * Lowering runs the file as a program: `let`s, loops, conditions and blocks are gone afterwards, and what
+ * is left is every operator that was called, in order.
  */
 #ifndef LOWER_H
 #define LOWER_H
@@ -26,8 +26,8 @@ typedef struct {
     bool has_seed;
 } LowerOptions;
 
-/* Returns NULL after reporting errors; warnings do not fail.  The graph holds everything the file says, in its
- * order, whether something needs it or not. */
+/* Returns NULL after reporting errors; warnings do not fail.  The graph holds everything the file says, in
+ * its order, whether something needs it or not. */
 Model *lower(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *options);
 
 #endif

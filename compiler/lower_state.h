@@ -23,14 +23,14 @@ typedef enum {
 
 typedef struct Datum Datum;
 
-/* Lists are values.  Two that begin alike share their items; who appends first may use the room behind them. */
+/* Lists are values.  Two that begin alike share their items; who appends first may use the room behind
+ * them. */
 typedef struct {
     Datum *item;
     int used;
 } Items;
 
-typedef struct LossTerm {
-    const struct LossTerm *rest;
+typedef struct {
     const char *text;
     ValueId value;
     double weight;
@@ -39,14 +39,14 @@ typedef struct LossTerm {
 
 struct Datum {
     DatumKind kind;
-    int count; /* of a list */
+    int count; /* of a list's items, of a loss's terms */
     union {
         int64_t integer; /* integer, truth, bytes */
         double real;
         const char *text;
         Items *items;
         ValueId tensor;
-        const LossTerm *loss; /* last term first */
+        const LossTerm *term;
     };
 };
 
@@ -68,8 +68,10 @@ typedef struct {
 typedef struct Module {
     struct Module *parent;
     const char *name;
-    bool automatic; /* becomes name.0, name.1 when the parent holds several of that name */
-    bool in_loop;   /* or even when it holds one */
+    bool automatic;       /* becomes name.0, name.1 when the parent holds several of that name */
+    bool in_loop;         /* or even when it holds one */
+    struct Module *first; /* of that name in the parent, */
+    int index, alike;     /* this one's number among them, and (in the first) how many there are */
     struct Module **child;
     int nchild;
     bool again; /* a shared layer is used again: its children come in the same order */
@@ -136,16 +138,15 @@ struct Call {
     Argument *argument; /* one per parameter, or all that were given if variadic */
     int nargument;
     Place place, name_place;
-    const char *name;   /* of the node and its output */
-    const char *text;   /* as written */
-    Module *module;     /* NULL: without weights */
+    const char *name; /* of the node and its output */
+    const char *text; /* as written */
+    Module *module;   /* NULL: without weights */
 };
 
 typedef struct {
-    Module *module; /* NULL: the name is final */
-    const char *suffix;
-    int index; /* of a value or node */
-    bool is_node;
+    const Module *module;
+    const char *suffix; /* what follows its path; may be empty */
+    ValueId value;
 } PlanName;
 
 typedef struct Lower {
@@ -160,16 +161,16 @@ typedef struct Lower {
     const Stmt *section; /* NULL: outside */
     const Via *via;
     Module *root;
-    const Signature *signature; /* of blocks and operators met so far, parsed */
-    Signature **known;
-    int nknown;
+    Signature **signature; /* those met so far, parsed */
+    int nsignature;
+    bool *weighted; /* per statement of the file: a block that contains a call with weights */
     PlanName *plan_name;
     int nplan_name;
     bool *define_used;
-    int only_axis; /* -1; else the one axis whose sizes are checked (see lower_size.c) */
-    int depth;     /* of the recursion */
-    int64_t work;  /* statements run and elements copied */
-    bool stop;     /* too much work, or too many errors */
+    int only_axis;     /* -1; else the one axis whose sizes are checked (see lower_size.c) */
+    int depth;         /* of the recursion */
+    int64_t work;      /* statements run and elements copied */
+    bool stop;         /* too much work, or too many errors */
     struct Seen *seen; /* settings: which were set where */
 } Lower;
 
@@ -195,8 +196,10 @@ Module *module_enter(Lower *l, Module *parent, const char *name, bool automatic,
 const char *module_path(Pool *pool, const Module *module);
 /* `name = "down{i}"` with its braces filled in, or NULL after an error. */
 const char *module_name(Lower *l, const char *text, Place place);
-/* Makes a weight of the call, or finds the one that an earlier use of the layer made.  -1: of another shape. */
+/* Makes a weight of the call, or finds the one that an earlier use of the layer made.  -1: of another
+ * shape. */
 ValueId weight_new(Call *call, const char *suffix, Shape shape, Init init, double bound);
+void find_weighted_blocks(Lower *l);
 /* Fills in the names of weights, values and nodes once all modules are known. */
 void finish_names(Lower *l);
 
@@ -216,7 +219,8 @@ Datum apply_binary(Lower *l, const Expr *expr, Datum a, Datum b);
 /* ---- lower_call.c: calls -------------------------------------------------------------------------- */
 
 const Signature *signature_of(Lower *l, const char *text, bool setting);
-/* Binds ARGS to the names of the signature.  FLOW is the first argument when the call is a link of a chain. */
+/* Binds ARGS to the names of the signature.  FLOW is the first argument when the call is a link of a chain.
+ */
 bool bind_arguments(Call *call, const Argument *flow, const ArgList *args);
 Datum eval_call(Lower *l, const Expr *call);
 Datum eval_chain(Lower *l, const Expr *chain, bool returned);

@@ -1,8 +1,9 @@
 /* lower_value.c - evaluates expressions.
  *
- * Values are 64-bit integers, doubles, truth values, texts and lists, with Python's arithmetic: `/` is always a
- * fraction, `//` and `%` round down, what does not fit is an error.  A tensor is a number of the graph; adding two
- * appends a node.  DATUM_ERROR means that something was reported already: whatever uses it fails silently.
+ * Values are 64-bit integers, doubles, truth values, texts and lists, with Python's arithmetic: `/` is
+ * always a fraction, `//` and `%` round down, what does not fit is an error.  A tensor is a number of the
+ * graph; adding two appends a node.  DATUM_ERROR means that something was reported already: whatever uses
+ * it fails silently.
  */
 #include "lower_state.h"
 
@@ -13,15 +14,21 @@ enum { MAX_RECURSION = 1000 };
 
 static const Datum failed = {.kind = DATUM_ERROR};
 
-Datum datum_integer(int64_t value) { return (Datum){.kind = DATUM_INTEGER, .integer = value}; }
+Datum datum_integer(int64_t value) {
+    return (Datum){.kind = DATUM_INTEGER, .integer = value};
+}
 
 Datum datum_tensor(ValueId value) {
     return value < 0 ? failed : (Datum){.kind = DATUM_TENSOR, .tensor = value};
 }
 
-static Datum datum_real(double value) { return (Datum){.kind = DATUM_REAL, .real = value}; }
+static Datum datum_real(double value) {
+    return (Datum){.kind = DATUM_REAL, .real = value};
+}
 
-static Datum datum_truth(bool value) { return (Datum){.kind = DATUM_TRUTH, .integer = value}; }
+static Datum datum_truth(bool value) {
+    return (Datum){.kind = DATUM_TRUTH, .integer = value};
+}
 
 Datum datum_list(Lower *l, const Datum *item, int count) {
     Items *items = NEW(l->pool, Items);
@@ -84,7 +91,8 @@ bool datum_true(Lower *l, Datum d, const Expr *expr) {
     case DATUM_ERROR:
         return false;
     default:
-        diag_begin(l->diag, ERROR, "U0308", expr->place, "the choice must be known when the program is compiled");
+        diag_begin(l->diag, ERROR, "U0308", expr->place,
+                   "the choice must be known when the program is compiled");
         diag_label(l->diag, "%s", d.kind == DATUM_TENSOR ? "a tensor" : datum_text(l, d));
         diag_note(l->diag, "`if` and `for` run while compiling; they can depend on `let`s and shapes");
         note_via(l);
@@ -100,12 +108,13 @@ static Datum mismatch(Lower *l, const Expr *expr, Datum a, Datum b) {
     if (a.kind == DATUM_ERROR || b.kind == DATUM_ERROR)
         return failed;
     if (a.kind == DATUM_TENSOR || b.kind == DATUM_TENSOR) {
-        diag_begin(l->diag, ERROR, "U0202", expr->mark, "`%s` between %s and %s is not in this version of unetc", op,
-                   datum_text(l, a), datum_text(l, b));
+        diag_begin(l->diag, ERROR, "U0202", expr->mark,
+                   "`%s` between %s and %s is not in this version of unetc", op, datum_text(l, a),
+                   datum_text(l, b));
         diag_note(l->diag, "tensors of equal shape can be added with `+`");
     } else {
-        diag_begin(l->diag, ERROR, "U0319", expr->mark, "`%s` between %s and %s means nothing", op, datum_text(l, a),
-                   datum_text(l, b));
+        diag_begin(l->diag, ERROR, "U0319", expr->mark, "`%s` between %s and %s means nothing", op,
+                   datum_text(l, a), datum_text(l, b));
     }
     note_via(l);
     diag_end(l->diag);
@@ -184,7 +193,8 @@ static Datum integer_arithmetic(Lower *l, const Expr *expr, int64_t a, int64_t b
 
 static Datum real_arithmetic(Lower *l, const Expr *expr, double a, double b) {
     double result = 0;
-    bool divides = expr->op == OPERATOR_DIVIDE || expr->op == OPERATOR_FLOOR_DIVIDE || expr->op == OPERATOR_MODULO;
+    bool divides =
+        expr->op == OPERATOR_DIVIDE || expr->op == OPERATOR_FLOOR_DIVIDE || expr->op == OPERATOR_MODULO;
     if (b == 0 && divides)
         return division_by_zero(l, expr);
     switch (expr->op) {
@@ -234,7 +244,8 @@ static Datum comparison(Lower *l, const Expr *expr, Datum a, Datum b) {
     double x, y;
     bool equality = expr->op == OPERATOR_EQUAL || expr->op == OPERATOR_UNEQUAL;
     if (a.kind == DATUM_INTEGER && b.kind == DATUM_INTEGER)
-        return datum_truth(compare(expr->op, (double)((a.integer > b.integer) - (a.integer < b.integer)), 0));
+        return datum_truth(
+            compare(expr->op, (double)((a.integer > b.integer) - (a.integer < b.integer)), 0));
     if (datum_number(a, &x) && datum_number(b, &y))
         return datum_truth(compare(expr->op, x, y));
     if (a.kind == DATUM_TRUTH && b.kind == DATUM_TRUTH && equality)
@@ -246,50 +257,29 @@ static Datum comparison(Lower *l, const Expr *expr, Datum a, Datum b) {
 
 /* ---- losses --------------------------------------------------------------------------------------- */
 
-static Datum scaled_loss(Lower *l, Datum loss, double factor) {
-    const LossTerm *scaled = NULL;
-    for (const LossTerm *term = loss.loss; term != NULL; term = term->rest) {
-        LossTerm *copy = NEW(l->pool, LossTerm);
-        *copy = *term;
-        copy->weight *= factor;
-        copy->rest = scaled;
-        scaled = copy;
+/* The terms of A, then those of B times FACTOR. */
+static Datum loss_sum(Lower *l, Datum a, Datum b, double factor) {
+    LossTerm *term = NEW_ARRAY(l->pool, LossTerm, a.count + b.count);
+    for (int i = 0; i < a.count; i++)
+        term[i] = a.term[i];
+    for (int i = 0; i < b.count; i++) {
+        term[a.count + i] = b.term[i];
+        term[a.count + i].weight *= factor;
     }
-    const LossTerm *ordered = NULL; /* the copy came out reversed */
-    for (const LossTerm *term = scaled; term != NULL; term = term->rest) {
-        LossTerm *copy = NEW(l->pool, LossTerm);
-        *copy = *term;
-        copy->rest = ordered;
-        ordered = copy;
-    }
-    return (Datum){.kind = DATUM_LOSS, .loss = ordered};
+    return (Datum){.kind = DATUM_LOSS, .count = a.count + b.count, .term = term};
 }
 
-static Datum loss_sum(Lower *l, Datum a, Datum b) {
-    const LossTerm *sum = a.loss;
-    Datum reversed = {.kind = DATUM_LOSS, .loss = NULL};
-    for (const LossTerm *term = b.loss; term != NULL; term = term->rest) {
-        LossTerm *copy = NEW(l->pool, LossTerm);
-        *copy = *term;
-        copy->rest = reversed.loss;
-        reversed.loss = copy;
-    }
-    for (const LossTerm *term = reversed.loss; term != NULL; term = term->rest) {
-        LossTerm *copy = NEW(l->pool, LossTerm);
-        *copy = *term;
-        copy->rest = sum;
-        sum = copy;
-    }
-    return (Datum){.kind = DATUM_LOSS, .loss = sum};
+static Datum scaled_loss(Lower *l, Datum loss, double factor) {
+    return loss_sum(l, (Datum){.kind = DATUM_LOSS}, loss, factor);
 }
 
 static Datum loss_arithmetic(Lower *l, const Expr *expr, Datum a, Datum b) {
     double factor;
     if (a.kind == DATUM_LOSS && b.kind == DATUM_LOSS) {
         if (expr->op == OPERATOR_ADD)
-            return loss_sum(l, a, b);
+            return loss_sum(l, a, b, 1);
         if (expr->op == OPERATOR_SUBTRACT)
-            return loss_sum(l, a, scaled_loss(l, b, -1));
+            return loss_sum(l, a, b, -1);
     }
     if (expr->op == OPERATOR_MULTIPLY && datum_number(a, &factor))
         return scaled_loss(l, b, factor);
@@ -354,7 +344,8 @@ static Datum eval_unary(Lower *l, const Expr *expr) {
         return datum_truth(!datum_true(l, a, expr->left));
     int64_t negative;
     if (a.kind == DATUM_INTEGER)
-        return __builtin_sub_overflow(0, a.integer, &negative) ? overflow(l, expr) : datum_integer(negative);
+        return __builtin_sub_overflow(0, a.integer, &negative) ? overflow(l, expr)
+                                                               : datum_integer(negative);
     if (a.kind == DATUM_REAL)
         return datum_real(-a.real);
     if (a.kind == DATUM_LOSS)
@@ -374,7 +365,8 @@ static Datum eval_index(Lower *l, const Expr *expr) {
     if (list.kind != DATUM_LIST || index.kind != DATUM_INTEGER) {
         bool wrong_list = list.kind != DATUM_LIST;
         diag_begin(l->diag, ERROR, "U0319", wrong_list ? expr->left->place : expr->right->place,
-                   wrong_list ? "only a list has elements, and this is %s" : "an index is a whole number, and this is %s",
+                   wrong_list ? "only a list has elements, and this is %s"
+                              : "an index is a whole number, and this is %s",
                    datum_text(l, wrong_list ? list : index));
         note_via(l);
         diag_end(l->diag);
@@ -383,8 +375,9 @@ static Datum eval_index(Lower *l, const Expr *expr) {
     int64_t at = index.integer < 0 ? index.integer + list.count : index.integer;
     if (at >= 0 && at < list.count)
         return list.items->item[at];
-    diag_begin(l->diag, ERROR, "U0309", expr->place, "the list has %d element%s, so there is no `%s[%lld]`", list.count,
-               list.count == 1 ? "" : "s", expr_text(l->pool, expr->left), (long long)index.integer);
+    diag_begin(l->diag, ERROR, "U0309", expr->place, "the list has %d element%s, so there is no `%s[%lld]`",
+               list.count, list.count == 1 ? "" : "s", expr_text(l->pool, expr->left),
+               (long long)index.integer);
     note_via(l);
     diag_end(l->diag);
     return failed;

@@ -22,6 +22,9 @@ void report_json(const Plan *plan, Text *out); /* unetc-plan/1 */
 void report_csv(const Plan *plan, Text *out);  /* id,lower,upper,size,offset of the largest program */
 void report_graph(const Graph *g, Text *out);  /* --emit=graph */
 
+/* report_check.c: what `unetc check` prints. */
+void report_check(const Model *model, Text *out);
+
 /* Reports U0701 when the plan is over its budget; returns whether it is. */
 bool report_over_budget(const Plan *plan, Diag *diag);
 

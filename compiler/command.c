@@ -1,0 +1,264 @@
+/* command.c - the command line of unetc, as a table of options. */
+#include "command.h"
+#include "text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "unetc - compiles a U-Net, its training and its data into one program with one fixed buffer\n"
+    "\n"
+    "usage: unetc [-o PROG] [options] FILE.unet     compile to a program (PROG: the file's name)\n"
+    "       unetc -S DIR [options] FILE.unet        write the C sources instead\n"
+    "       unetc check [options] FILE.unet         names and shapes only\n"
+    "       unetc mem [--format=text|json|csv] [options] FILE.unet\n"
+    "                                               the memory plan; nothing is compiled or run\n"
+    "       unetc explain CODE                      a diagnostic at length\n"
+    "       unetc --runtime                         the folder of the runtime library\n"
+    "\n"
+    "  --mem=SIZE              budget of the arena: 8GiB, 512MiB; over it is an error (exit 3)\n"
+    "  --batch=N  --size=HxW or DxHxW  -D NAME=VALUE  --seed=N\n"
+    "                          replace what the file says\n"
+    "  --programs=LIST         of train,eval,predict; `predict` alone has no training code\n"
+    "  --target=cpu            the machine to compile for\n"
+    "  --isa=native            this processor's instructions (needs no choice yet)\n"
+    "  --precision=f32|f64     f64 needs --kernels=reference\n"
+    "  --kernels=fast|reference   reference: slow, obvious, for checking\n"
+    "  --conv=auto|direct      how convolutions are computed\n"
+    "  --micro-batches=auto|off   --no-recompute   kept for plans that use them\n"
+    "  --max-threads=N         threads a program may use (default 64)\n"
+    "  --no-reuse              every buffer keeps its bytes for itself\n"
+    "  --poison                a program that stops at the first access outside a buffer's life\n"
+    "  --emit=ast|graph|plan   print a stage and stop\n"
+    "  --color=auto|always|never   --error-format=human|json   -Werror\n"
+    "  --help  --version\n"
+    "\n"
+    "exit codes: 0 done, 1 errors in the file, 2 usage, 3 does not fit, 4 input or output, 5 the C compiler\n"
+    "failed, 70 a bug of unetc.  The C compiler is $CC, or cc.\n";
+
+_Noreturn static void usage_error(const char *format, const char *word) {
+    fputs("unetc: ", stderr);
+    fprintf(stderr, format, word);
+    fputs("\nrun `unetc --help` for the options\n", stderr);
+    exit(EXIT_USAGE);
+}
+
+/* ---- values -------------------------------------------------------------------------------------------------- */
+
+int64_t parse_bytes(const char *text) {
+    static const struct {
+        const char *unit;
+        double factor;
+    } units[] = {{"", 1}, {"B", 1}, {"KiB", 1024.}, {"MiB", 1048576.}, {"GiB", 1073741824.}, {"TiB", 1099511627776.}};
+    char *end;
+    errno = 0;
+    double value = strtod(text, &end);
+    if (end == text || errno != 0 || !(value > 0) || strchr("0123456789", text[0]) == NULL)
+        return -1;
+    for (size_t k = 0; k < sizeof units / sizeof *units; k++)
+        if (strcmp(end, units[k].unit) == 0)
+            return value * units[k].factor < 9.2e18 ? (int64_t)(value * units[k].factor) : -1;
+    return -1;
+}
+
+static int64_t whole(const char *option, const char *text, int64_t least, int64_t most) {
+    char *end;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (end == text || *end != '\0' || errno != 0 || value < least || value > most) {
+        fprintf(stderr, "unetc: %s=%s: a whole number from %lld to %lld is needed\n", option, text, (long long)least,
+                (long long)most);
+        exit(EXIT_USAGE);
+    }
+    return value;
+}
+
+/* The index of TEXT in a list that NULL ends; a mistake names the choices. */
+static int choice(const char *option, const char *text, const char *const *list) {
+    for (int k = 0; list[k] != NULL; k++)
+        if (strcmp(text, list[k]) == 0)
+            return k;
+    fprintf(stderr, "unetc: %s=%s: one of", option, text);
+    for (int k = 0; list[k] != NULL; k++)
+        fprintf(stderr, "%s %s", k > 0 ? "," : "", list[k]);
+    fputs(" is needed\n", stderr);
+    exit(EXIT_USAGE);
+}
+
+/* "256x256" or "64x128x128" */
+static void read_size(const char *text, int64_t size[AXES]) {
+    long long value[AXES];
+    int n = 0, used = 0;
+    if (sscanf(text, "%lldx%lldx%lld%n", &value[0], &value[1], &value[2], &used) == 3 && text[used] == '\0')
+        n = 3;
+    else if (sscanf(text, "%lldx%lld%n", &value[0], &value[1], &used) == 2 && text[used] == '\0')
+        n = 2;
+    if (n == 0)
+        usage_error("--size=%s: a size is HEIGHTxWIDTH, such as 256x256, or DEPTHxHEIGHTxWIDTH", text);
+    size[0] = 0;
+    for (int k = 0; k < n; k++) {
+        if (value[k] < 1 || value[k] > 1 << 24)
+            usage_error("--size=%s: each number is from 1 to 16777216", text);
+        size[AXES - n + k] = value[k];
+    }
+}
+
+static void read_programs(Pool *pool, const char *text, PlanOptions *plan) {
+    static const char *const names[] = {"train", "eval", "predict", NULL};
+    char *list = pool_copy(pool, text, strlen(text));
+    for (char *word = strtok(list, ","); word != NULL; word = strtok(NULL, ","))
+        plan->wanted[choice("--programs", word, names)] = true;
+}
+
+static void read_define(Pool *pool, const char *text, Command *c) {
+    const char *equals = strchr(text, '=');
+    if (equals == NULL || equals == text)
+        usage_error("-D %s: write -D NAME=VALUE", text);
+    Define *list = NEW_ARRAY(pool, Define, c->lower.ndefine + 1);
+    for (int k = 0; k < c->lower.ndefine; k++)
+        list[k] = c->lower.define[k];
+    list[c->lower.ndefine++] = (Define){pool_copy(pool, text, (size_t)(equals - text)), equals + 1};
+    c->lower.define = list;
+}
+
+/* ---- the table -------------------------------------------------------------------------------------------------- */
+
+typedef enum {
+    O_OUTPUT, O_SOURCES, O_FORMAT, O_MEM, O_BATCH, O_SIZE, O_DEFINE, O_SEED, O_PROGRAMS, O_TARGET, O_ISA, O_PRECISION,
+    O_KERNELS, O_CONV, O_MICRO, O_THREADS, O_NO_REUSE, O_NO_RECOMPUTE, O_POISON, O_EMIT, O_COLOR, O_ERRORS, O_WERROR
+} OptionId;
+
+typedef struct {
+    const char *name;
+    OptionId id;
+    bool has_value, shapes_result;
+} OptionRow;
+
+static const OptionRow option_table[] = {
+    {"-o", O_OUTPUT, true, false},          {"-S", O_SOURCES, true, false},       {"--format", O_FORMAT, true, false},
+    {"--mem", O_MEM, true, true},           {"--batch", O_BATCH, true, true},     {"--size", O_SIZE, true, true},
+    {"-D", O_DEFINE, true, true},           {"--seed", O_SEED, true, true},       {"--programs", O_PROGRAMS, true, true},
+    {"--target", O_TARGET, true, true},     {"--isa", O_ISA, true, true},         {"--precision", O_PRECISION, true, true},
+    {"--kernels", O_KERNELS, true, true},   {"--conv", O_CONV, true, true},       {"--micro-batches", O_MICRO, true, true},
+    {"--max-threads", O_THREADS, true, true}, {"--no-reuse", O_NO_REUSE, false, true},
+    {"--no-recompute", O_NO_RECOMPUTE, false, true}, {"--poison", O_POISON, false, true},
+    {"--emit", O_EMIT, true, false},        {"--color", O_COLOR, true, false},    {"--error-format", O_ERRORS, true, false},
+    {"-Werror", O_WERROR, false, false},
+};
+
+static void one_of(const char *option, const char *value, const char *const *list) { (void)choice(option, value, list); }
+
+#define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void apply(Pool *pool, Command *c, const OptionRow *row, const char *value) {
+    switch (row->id) {
+    case O_OUTPUT: c->output = value; break;
+    case O_SOURCES: c->folder = value; break;
+    case O_FORMAT: c->format = (ReportFormat)choice(row->name, value, LIST("text", "json", "csv")); break;
+    case O_MEM:
+        if ((c->plan.budget = parse_bytes(value)) < 0)
+            usage_error("--mem=%s: a size is 8GiB, 512MiB, 64KiB or a number of bytes", value);
+        break;
+    case O_BATCH: c->lower.batch = whole(row->name, value, 1, 1 << 20); break;
+    case O_SIZE: read_size(value, c->lower.size); break;
+    case O_DEFINE: read_define(pool, value, c); break;
+    case O_SEED: c->lower.seed = whole(row->name, value, 0, INT64_MAX); c->lower.has_seed = true; break;
+    case O_PROGRAMS: read_programs(pool, value, &c->plan); c->programs_given = true; break;
+    case O_TARGET: one_of(row->name, value, LIST("cpu")); break;
+    case O_ISA: one_of(row->name, value, LIST("native")); break;
+    case O_PRECISION: c->plan.real = choice(row->name, value, LIST("f32", "f64")) == 1 ? TYPE_F64 : TYPE_F32; break;
+    case O_KERNELS: c->plan.reference = choice(row->name, value, LIST("fast", "reference")) == 1; break;
+    case O_CONV: one_of(row->name, value, LIST("auto", "direct")); break;
+    case O_MICRO: one_of(row->name, value, LIST("auto", "off")); break;
+    case O_THREADS: c->plan.max_threads = (int)whole(row->name, value, 1, 1024); break;
+    case O_NO_REUSE: c->plan.no_reuse = true; break;
+    case O_NO_RECOMPUTE: break; /* nothing is recomputed */
+    case O_POISON: c->plan.poison = true; break;
+    case O_EMIT: c->stage = (EmitStage)(1 + choice(row->name, value, LIST("ast", "graph", "plan"))); break;
+    case O_COLOR: c->color = (ColorChoice)choice(row->name, value, LIST("auto", "always", "never")); break;
+    case O_ERRORS: c->error_format = (ErrorFormat)choice(row->name, value, LIST("human", "json")); break;
+    case O_WERROR: c->warnings_are_errors = true; break;
+    }
+}
+
+/* The row of the option in ARGUMENT, its value after `=` or glued to a single letter, or NULL. */
+static const OptionRow *find_option(const char *argument, const char **value) {
+    *value = NULL;
+    for (size_t k = 0; k < sizeof option_table / sizeof *option_table; k++) {
+        const OptionRow *row = &option_table[k];
+        size_t n = strlen(row->name);
+        if (strcmp(argument, row->name) == 0)
+            return row;
+        if (strncmp(argument, row->name, n) != 0 || !row->has_value)
+            continue;
+        if (argument[n] == '=') {
+            *value = argument + n + 1;
+            return row;
+        }
+        if (row->name[1] != '-' && n == 2) {
+            *value = argument + n;
+            return row;
+        }
+    }
+    return NULL;
+}
+
+static CommandKind command_word(const char *word) {
+    static const char *const names[] = {"check", "mem", "explain"};
+    static const CommandKind kinds[] = {COMMAND_CHECK, COMMAND_MEM, COMMAND_EXPLAIN};
+    for (int k = 0; k < 3; k++)
+        if (strcmp(word, names[k]) == 0)
+            return kinds[k];
+    return COMMAND_COMPILE;
+}
+
+static void finish(Command *c) {
+    if (c->kind != COMMAND_RUNTIME && c->file == NULL)
+        usage_error("%s", c->kind == COMMAND_EXPLAIN ? "which code? such as `unetc explain U0401`" : "no .unet file given");
+    if (!c->programs_given)
+        for (int k = 0; k < PROGRAMS; k++)
+            c->plan.wanted[k] = true;
+    if (c->plan.real == TYPE_F64 && !c->plan.reference)
+        usage_error("%s", "--precision=f64 needs --kernels=reference: fast kernels compute in f32");
+    c->lower.path = c->file;
+}
+
+Command command_read(Pool *pool, int argc, char **argv) {
+    Command c = {.plan = {.max_threads = 64, .command = ""}};
+    bool only_files = false;
+    for (int i = 1; i < argc; i++) {
+        const char *argument = argv[i], *value;
+        const OptionRow *row = only_files ? NULL : find_option(argument, &value);
+        if (row != NULL) {
+            if (row->has_value && value == NULL && (value = argv[++i]) == NULL)
+                usage_error("%s needs a value", row->name);
+            apply(pool, &c, row, value);
+            if (row->shapes_result)
+                c.plan.command = pool_text(pool, "%s%s%s%s%s", c.plan.command, *c.plan.command ? " " : "", row->name,
+                                           row->has_value ? (row->id == O_DEFINE ? " " : "=") : "", row->has_value ? value : "");
+        } else if (!only_files && (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0)) {
+            fputs(usage, stdout);
+            exit(EXIT_DONE);
+        } else if (!only_files && strcmp(argument, "--version") == 0) {
+            puts("unetc 0.1");
+            exit(EXIT_DONE);
+        } else if (!only_files && strcmp(argument, "--runtime") == 0) {
+            c.kind = COMMAND_RUNTIME;
+        } else if (!only_files && strcmp(argument, "--") == 0) {
+            only_files = true;
+        } else if (!only_files && argument[0] == '-' && argument[1] != '\0') {
+            usage_error("there is no option %s", argument);
+        } else if (c.kind == COMMAND_COMPILE && c.file == NULL && !only_files &&
+                   command_word(argument) != COMMAND_COMPILE) {
+            c.kind = command_word(argument);
+        } else if (c.file != NULL) {
+            usage_error("one file at a time; what is %s?", argument);
+        } else {
+            c.file = argument;
+        }
+    }
+    finish(&c);
+    return c;
+}

@@ -1,0 +1,36 @@
+/* command.h - the command line of unetc. */
+#ifndef COMMAND_H
+#define COMMAND_H
+
+#include "lower.h"
+#include "plan.h"
+
+typedef enum { COMMAND_COMPILE, COMMAND_CHECK, COMMAND_MEM, COMMAND_EXPLAIN, COMMAND_RUNTIME } CommandKind;
+typedef enum { REPORT_TEXT, REPORT_JSON, REPORT_CSV } ReportFormat;
+typedef enum { EMIT_ALL, EMIT_AST, EMIT_GRAPH, EMIT_PLAN } EmitStage;
+
+typedef struct {
+    CommandKind kind;
+    const char *file;       /* the .unet file, or the code to explain */
+    const char *output;     /* -o */
+    const char *folder;     /* -S */
+    ReportFormat format;
+    EmitStage stage;
+    ErrorFormat error_format;
+    ColorChoice color;
+    bool warnings_are_errors;
+    bool programs_given;
+    LowerOptions lower;
+    PlanOptions plan;
+} Command;
+
+/* The exit codes of unetc. */
+enum { EXIT_DONE = 0, EXIT_ERRORS = 1, EXIT_USAGE = 2, EXIT_NO_FIT = 3, EXIT_IO = 4, EXIT_TOOLS = 5, EXIT_BUG = 70 };
+
+/* Reads the command line; on a mistake says so and exits with 2, for --help and --version prints and exits. */
+Command command_read(Pool *pool, int argc, char **argv);
+
+/* "8GiB", "512MiB", "64KiB" or bytes; -1 if TEXT is no size. */
+int64_t parse_bytes(const char *text);
+
+#endif
