@@ -42,6 +42,7 @@ enum {
     ROWS = 6,
 #endif
     PARTS = BLOCK / LANES, /* vectors in a block of channels */
+    CHUNK = 4096,          /* numbers of a long array that one thread takes at a time */
 };
 typedef real Vector __attribute__((vector_size(LANES * sizeof(real))));
 typedef int32_t Bits __attribute__((vector_size(LANES * sizeof(int32_t))));
@@ -93,6 +94,11 @@ INLINE int least(int a, int b) {
 
 INLINE int most(int a, int b) {
     return a > b ? a : b;
+}
+
+/* A NaN stays one. */
+INLINE double between(double low, double high, double x) {
+    return x < low ? low : x > high ? high : x;
 }
 
 /* ---- places in tensors --------------------------------------------------------------------------- */
@@ -233,4 +239,69 @@ INLINE void tile_multiply(Tile *t, int depth, Numbers x, Weights w, Extent e) {
 #undef MULTIPLY
     }
 }
+
+/* The part of a dense tensor of weights that meets one block of channels and one tap: `depth` rows of
+ * `width` lanes, of which the first `rows` and `used` are there. */
+UNUSED static void panel_fill(real *panel, int depth, int width, const real *w, int rows, long row,
+                              int used, long lane) {
+    for (int k = 0; k < depth; k++)
+        for (int v = 0; v < width; v++)
+            panel[k * width + v] = k < rows && v < used ? w[k * row + v * lane] : 0;
+}
+
+/* Rows of points of band `band` are those from band_start(band) to band_start(band + 1). */
+INLINE int band_start(int rows, int bands, int band) {
+    return (int)((long)rows * band / bands);
+}
+
+/* ---- weight gradients ---------------------------------------------------------------------------- */
+
+/* The gradients of one sample by bands are summed in the order of the bands, then added to the total of the
+ * samples before: the only order there is, whoever computed what. */
+UNUSED static void bands_reduce(real *total, const real *bands, int count, long elements,
+                                int first_sample) {
+#pragma omp for schedule(static)
+    for (long at = 0; at < elements; at += LANES) {
+        Vector sum = load(bands + at);
+        for (int band = 1; band < count; band++)
+            sum += load(bands + band * elements + at);
+        store(total + at, first_sample ? sum : load(total + at) + sum);
+    }
+}
+
+/* Sum of vectors v of dy over the rows [from, to) of sample n; there are `height` rows in a plane. */
+INLINE Vector rows_sum(const real *dy, const Layout *l, int n, int v, int from, int to, int height,
+                       int width) {
+    Vector sum = {0};
+    for (int r = from; r < to; r++)
+        for (int p = 0; p < width; p++)
+            sum += load_some(dy + vector_at(l, v, (Place){n, r / height, r % height, p}), lanes(l, v));
+    return sum;
+}
+
+/* From [vector of output channels][input channel, tap; then the bias][lane] to dense parameters, in which
+ * neighbouring output channels are `out` apart and neighbouring input channels `in`. */
+UNUSED static void weights_spread(real *dw, real *db, const real *total, const Layout *x, int segments,
+                                  int count, long taps, long out, long in) {
+    const long depth = stored_channels(x, segments) * taps + (db ? 1 : 0);
+#pragma omp for schedule(static)
+    for (int co = 0; co < count; co++) {
+        const real *from = total + co / LANES * depth * LANES + co % LANES;
+        real *to = dw + co * out;
+        for (int s = 0; s < segments; s++) {
+            for (int c = 0; c < x[s].channels; c++, to += in)
+                for (long tap = 0; tap < taps; tap++)
+                    to[tap] = from[(c * taps + tap) * LANES];
+            from += x[s].blocks * x[s].block * taps * LANES;
+        }
+        if (db)
+            db[co] = *from;
+    }
+}
+
+/* A piece of a band: the pixels [left, left + width) of the rows [from, to) of sample n. `fresh`: the first
+ * of the band, which finds nothing in the slot yet. */
+typedef struct {
+    int n, from, to, left, width, fresh;
+} Piece;
 /* END */

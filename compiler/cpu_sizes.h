@@ -1,0 +1,30 @@
+/* cpu_sizes.h - what the kernels of templates/cpu/ need beside their operands. Pure functions of the
+ * geometry: the same numbers give the same sizes, whatever the batch, the budget or the threads. Sizes are
+ * in elements; a function that computes one returns false if it exceeds an int64_t. */
+#ifndef CPU_SIZES_H
+#define CPU_SIZES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Channels as they are stored: those of an image of 1 to 4 channels, else rounded up to a block; for a list
+ * of segments the sum over the segments. */
+typedef struct {
+    int64_t in, out; /* stored channels of x and y of the forward operator */
+    int64_t taps;    /* KD * KH * KW */
+    int64_t rows;    /* of the grid that the window slides over: D * H of a conv, ID * IH of an upconv */
+} CpuConv;
+
+/* `packed` of conv_pack, where `summed` are the stored channels of x and `lanes` the channels of y; of
+ * conv_dgrad_pack, where `summed` are the stored channels of dy and `lanes` those of dx. */
+bool cpu_packed_elements(int64_t summed, int64_t lanes, int64_t taps, int64_t *out);
+
+/* `BANDS` and `scratch` (of type real) of conv_wgrad and upconv_wgrad. */
+int64_t cpu_wgrad_bands(const CpuConv *conv);
+bool cpu_wgrad_scratch_elements(const CpuConv *conv, int64_t *out);
+
+/* `BANDS` and `scratch` (of type double) of mse, l1 and psnr over rows = D * H rows of points. */
+int64_t cpu_loss_bands(int64_t rows);
+bool cpu_loss_scratch_elements(int64_t batch, int64_t rows, int64_t *out);
+
+#endif

@@ -1,0 +1,114 @@
+/* conv_wgrad.c - gradients of a convolution by its weights and its bias.
+ *
+ * The rows of a tile are input channels, its lanes output channels, and it sums over pixels. The sums of
+ * one band of rows of a sample go to a slot of their own in `scratch`; then the slots are added in order,
+ * and at last the total over the samples, which lies behind the slots, is brought into PyTorch's order. A
+ * slot is [vector of CO][input channel, tap; then the bias][lane]. */
+#include "prologue.c"
+
+#define KERNEL conv_wgrad
+#define X_IS_SEGMENTS
+#include "../example.h"
+
+/* BEGIN */
+INLINE void KERNEL_tile(real *slot, const real *x, const real *dy, const Layout *from, int block,
+                        Piece piece, const int *tap, Extent e, Spot at, int v, int channel,
+                        int side_by_side) {
+    SIZES;
+    Tile t = piece.fresh ? (Tile){0} : tile_load(slot, at, e);
+    for (int r = piece.from; r < piece.to; r++) {
+        Place o = {piece.n, r / H, r % H, piece.left};
+        Place i = {piece.n, o.d * SD - PD + tap[0] * LD, o.h * SH - PH + tap[1] * LH,
+                   o.w * SW - PW + tap[2] * LW};
+        const real *a = x + point(from, channel / block, i) + channel % block;
+        const real *b = dy + vector_at(&DY, v, o);
+        Numbers channels = {a, side_by_side ? a : a + ROWS, 1, SW * block};
+        Weights gradients = {b, side_by_side ? dy + vector_at(&DY, v + 1, o) : b, DY.block, lanes(&DY, 0)};
+        tile_multiply(&t, piece.width, channels, gradients, e);
+    }
+    tile_store(slot, at, t, e);
+}
+
+/* One block of channels of the input: those from `channel` on of the segment, `stored` on of all. */
+INLINE void KERNEL_block(real *slot, const real *x, const real *dy, const Layout *from, int block,
+                         Piece piece, int v, int channel, int stored, int side_by_side) {
+    SIZES;
+    const int taps = KD * KH * KW, rows = least(tile_rows(side_by_side), block);
+    const long depth = stored_channels(X, SEGMENTS) * taps + BIAS, row = taps * LANES;
+    for (int k = 0; k < taps; k++) {
+        const int tap[3] = {k / (KH * KW), k / KW % KH, k % KW};
+        for (int c = 0; c < block; c += rows) {
+            Spot at = {(v * depth + (stored + c) * taps + k) * LANES, 0, row};
+            at.b = at.a + (side_by_side ? depth * LANES : ROWS * row);
+            if (c + rows <= block)
+                KERNEL_tile(slot, x, dy, from, block, piece, tap, extent(rows, side_by_side, LANES), at, v,
+                            channel + c, side_by_side);
+            else
+                KERNEL_tile(slot, x, dy, from, block, piece, tap, extent(block % rows, side_by_side, LANES),
+                            at, v, channel + c, side_by_side);
+        }
+    }
+}
+
+/* A band piece by piece, each small enough to stay in the cache for all taps. */
+INLINE void KERNEL_band(real *slot, const real *x, const real *dy, const Layout *from, int block, int n,
+                        int band, int v, int channel, int stored, int side_by_side) {
+    SIZES;
+    enum { PIXELS = 128, STRIP = (PIXELS - 1) / W + 1 };
+    const int start = band_start(D * H, BANDS, band), end = band_start(D * H, BANDS, band + 1);
+    for (int r = start; r < end; r += STRIP)
+        for (int left = 0; left < W; left += PIXELS) {
+            Piece piece = {
+                n, r, least(r + STRIP, end), left, least(PIXELS, W - left), r == start && left == 0};
+            KERNEL_block(slot, x, dy, from, block, piece, v, channel, stored, side_by_side);
+        }
+}
+
+INLINE void KERNEL_item(real *slot, const real *x, const real *dy, const Layout *from, int block, int n,
+                        int band, int v, int channel, int stored) {
+    SIZES;
+    if (v + 1 < vectors(&DY))
+        KERNEL_band(slot, x, dy, from, block, n, band, v, channel, stored, 1);
+    else
+        KERNEL_band(slot, x, dy, from, block, n, band, v, channel, stored, 0);
+}
+
+/* The slots of all bands of sample i. */
+INLINE void KERNEL_sample(real *slots, long elements, const real *const *x, const real *dy, int i) {
+    SIZES;
+    const long depth = stored_channels(X, SEGMENTS) * (KD * KH * KW) + BIAS;
+    for (int s = 0, stored = 0; s < SEGMENTS; stored += X[s].blocks * X[s].block, s++) {
+#pragma omp for collapse(3) schedule(static) nowait
+        for (int band = 0; band < BANDS; band++)
+            for (int block = 0; block < X[s].blocks; block++)
+                for (int v = 0; v < vectors(&DY); v += 2) {
+                    real *slot = slots + band * elements;
+                    int c = block * X[s].block;
+                    if (X[s].block == BLOCK) /* a constant, which X[s] need not be */
+                        KERNEL_item(slot, x[s], dy, &X[s], BLOCK, i, band, v, c, stored + c);
+                    else
+                        KERNEL_item(slot, x[s], dy, &X[s], X[s].block, i, band, v, c, stored + c);
+                }
+    }
+#pragma omp for collapse(2) schedule(static)
+    for (int band = 0; band < BANDS; band++)
+        for (int v = 0; v < BIAS * vectors(&DY); v++) {
+            int from = band_start(D * H, BANDS, band), to = band_start(D * H, BANDS, band + 1);
+            store(slots + band * elements + ((v + 1) * depth - 1) * LANES,
+                  rows_sum(dy, &DY, i, v, from, to, H, W));
+        }
+}
+
+UNUSED static void KERNEL(int n, real *restrict dw, real *restrict db, real *restrict scratch,
+                          const real *const *x, const real *dy) {
+    SIZES;
+    const long taps = KD * KH * KW, depth = stored_channels(X, SEGMENTS) * taps + BIAS;
+    const long elements = vectors(&DY) * depth * LANES;
+    real *total = scratch + BANDS * elements;
+    for (int i = 0; i < n; i++) {
+        KERNEL_sample(scratch, elements, x, dy, i);
+        bands_reduce(total, scratch, BANDS, elements, i == 0);
+    }
+    weights_spread(dw, BIAS ? db : NULL, total, X, SEGMENTS, CO, taps, CI * taps, taps);
+}
+/* END */

@@ -1,0 +1,73 @@
+/* max_pool_grad.c - gradient of a maximum over windows: it goes to the first maximum of each.
+ *
+ * A point collects from the windows that hold it, in the order of the windows; each window's choice is
+ * found again from x. */
+#include "prologue.c"
+
+#define KERNEL max_pool_grad
+#include "../example.h"
+
+/* BEGIN */
+/* The position of the window whose tap falls on the point, or -1. */
+INLINE int KERNEL_window(int point_at, int tap, int stride, int padding, int positions) {
+    int scaled = point_at + padding - tap;
+    return scaled >= 0 && scaled % stride == 0 && scaled / stride < positions ? scaled / stride : -1;
+}
+
+/* In which channels window o chose its tap number `tap`. */
+INLINE Bits KERNEL_chosen(const real *x, int v, Place o, int tap) {
+    SIZES;
+    const int d0 = most(0, PD - o.d * SD), d1 = least(KD, ID + PD - o.d * SD);
+    const int h0 = most(0, PH - o.h * SH), h1 = least(KH, IH + PH - o.h * SH);
+    const int w0 = most(0, PW - o.w * SW), w1 = least(KW, IW + PW - o.w * SW);
+    Vector best = (Vector){0} - INFINITY;
+    Bits choice = (Bits){0} + (d0 * KH + h0) * KW + w0;
+    for (int kd = d0; kd < d1; kd++)
+        for (int kh = h0; kh < h1; kh++)
+            for (int kw = w0; kw < w1; kw++) {
+                Place i = {o.n, o.d * SD - PD + kd, o.h * SH - PH + kh, o.w * SW - PW + kw};
+                Vector here = load_some(x + vector_at(&X, v, i), lanes(&X, v));
+                Bits more = (here > best) | (here != here);
+                best = (Vector)(((Bits)here & more) | ((Bits)best & ~more));
+                choice = (((kd * KH + kh) * KW + kw) & more) | (choice & ~more);
+            }
+    return choice == tap;
+}
+
+/* Vector v of the gradient of point p. */
+INLINE Vector KERNEL_point(const real *x, const real *dy, int v, Place p) {
+    SIZES;
+    Vector sum = {0};
+    for (int kd = KD - 1; kd >= 0; kd--)
+        for (int kh = KH - 1; kh >= 0; kh--)
+            for (int kw = KW - 1; kw >= 0; kw--) {
+                Place o = {p.n, KERNEL_window(p.d, kd, SD, PD, D), KERNEL_window(p.h, kh, SH, PH, H),
+                           KERNEL_window(p.w, kw, SW, PW, W)};
+                if (o.d < 0 || o.h < 0 || o.w < 0)
+                    continue;
+                Bits chosen = KERNEL_chosen(x, v, o, (kd * KH + kh) * KW + kw);
+                Vector gradient = load_some(dy + vector_at(&DY, v, o), lanes(&DY, v));
+                sum += (Vector)((Bits)gradient & chosen);
+            }
+    return sum;
+}
+
+UNUSED static void KERNEL(int n, real *dx, const real *x, const real *dy, const real *a) {
+    SIZES;
+    const int parts = DX.block == BLOCK ? PARTS : 1;
+#pragma omp for collapse(3) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int first = 0; first < vectors(&DX); first += parts)
+            for (int r = 0; r < ID * IH; r++)
+                for (int q = 0; q < IW * parts; q++) {
+                    Place p = {i, r / IH, r % IH, q / parts};
+                    int v = first + q % parts;
+                    Vector sum = KERNEL_point(x, dy, v, p);
+                    if (ACCUMULATE)
+                        sum += load_some(a + vector_at(&A, v, p), lanes(&A, v));
+                    if (MASK)
+                        sum = vector_mask(sum, load_some(x + vector_at(&X, v, p), lanes(&X, v)));
+                    store_some(dx + vector_at(&DX, v, p), sum, lanes(&DX, v));
+                }
+}
+/* END */

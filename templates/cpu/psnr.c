@@ -1,0 +1,54 @@
+/* psnr.c - peak signal to noise ratio, for a peak of 1. */
+#include "prologue.c"
+
+#define KERNEL psnr
+#include "../example.h"
+
+/* BEGIN */
+/* Sum over the rows [from, to) of channel block `block`, as far as they are valid. */
+UNUSED static double KERNEL_rows(const real *p, const real *t, int i, int from, int to,
+                                 const int32_t *size) {
+    SIZES;
+    double sum = 0;
+    for (int r = from; r < to; r++) {
+        Place at = {i, r / H, r % H, 0};
+        if (at.d >= size[0] || at.h >= size[1])
+            continue;
+        for (int c = 0; c < C; c++) {
+            const real *a = p + point(&P, c / P.block, at) + c % P.block;
+            const real *b = t + point(&T, c / T.block, at) + c % T.block;
+            for (int v = 0; v < size[2]; v++) {
+                double difference =
+                    between(0, 1, (double)a[v * P.block]) - between(0, 1, (double)b[v * T.block]);
+                sum += difference * difference;
+            }
+        }
+    }
+    return sum;
+}
+
+UNUSED static void KERNEL(int n, double *result, double *scratch, const real *p, const real *t,
+                          const int32_t (*valid)[3]) {
+    SIZES;
+    static const int32_t whole[3] = {D, H, W};
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int band = 0; band < BANDS; band++)
+            scratch[i * BANDS + band] =
+                KERNEL_rows(p, t, i, band_start(D * H, BANDS, band), band_start(D * H, BANDS, band + 1),
+                            valid ? valid[i] : whole);
+#pragma omp single
+    {
+        double total = 0;
+        for (int i = 0; i < n; i++) {
+            const int32_t *size = valid ? valid[i] : whole;
+            double sum = 0;
+            for (int band = 0; band < BANDS; band++)
+                sum += scratch[i * BANDS + band];
+            double mean = sum / ((double)C * size[0] * size[1] * size[2]);
+            total += between(0, 100, -10 * log10(mean));
+        }
+        *result = total;
+    }
+}
+/* END */

@@ -1,0 +1,21 @@
+/* slice.c - some of the channels of a tensor. */
+#include "prologue.c"
+
+#define KERNEL slice
+#include "../example.h"
+
+/* BEGIN */
+UNUSED static void KERNEL(int n, real *restrict y, const real *x) {
+    SIZES;
+#pragma omp for collapse(3) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int block = 0; block < Y.blocks; block++)
+            for (int r = 0; r < D * H; r++)
+                for (int q = 0; q < W * Y.block; q++) {
+                    Place at = {i, r / H, r % H, q / Y.block};
+                    int c = block * Y.block + q % Y.block, from = C0 + c;
+                    y[point(&Y, block, at) + q % Y.block] =
+                        c < C ? x[point(&X, from / X.block, at) + from % X.block] : 0;
+                }
+}
+/* END */

@@ -1,0 +1,116 @@
+/* upconv.c - transposed convolution over segments, with bias and ReLU.
+ *
+ * Point o of the output meets the points (o + P - k * L) / S of the input, where that is whole. The weights
+ * are dense, so a work item, a strip of rows of the output, brings them panel by panel (one block of input
+ * channels, one tap, two vectors of output channels) into order and adds the panel's part to its strip,
+ * which stays in the cache. */
+#include "prologue.c"
+
+#define KERNEL upconv
+#define X_IS_SEGMENTS
+#include "../example.h"
+
+/* BEGIN */
+INLINE void KERNEL_tile(real *y, const real *x, int depth, const real *panel, int v, Place o, int rows,
+                        int side_by_side) {
+    SIZES;
+    Extent e = extent(rows, side_by_side, lanes(&Y, 0));
+    Numbers pixels = {x, side_by_side ? x : x + ROWS * depth, depth, 1};
+    Weights weights = {panel, side_by_side ? panel + LANES : panel, side_by_side ? 2 * LANES : LANES,
+                       LANES};
+    Spot at = spot(&Y, v, o, SW, side_by_side);
+    Tile t = tile_load(y, at, e);
+    tile_multiply(&t, depth, pixels, weights, e);
+    tile_store(y, at, t, e);
+}
+
+/* The tap reaches every SW-th pixel of the row, from o.w on; x is the pixel that meets the first. */
+INLINE void KERNEL_row(real *y, const real *x, int depth, const real *panel, int v, Place o,
+                       int side_by_side) {
+    SIZES;
+    enum { PIXELS = W / SW };
+    const int rows = tile_rows(side_by_side);
+    int j = 0;
+    for (; j + rows <= PIXELS; j += rows, o.w += rows * SW)
+        KERNEL_tile(y, x + j * depth, depth, panel, v, o, rows, side_by_side);
+    if (PIXELS % rows) {
+        KERNEL_tile(y, x + j * depth, depth, panel, v, o, PIXELS % rows, side_by_side);
+        o.w += PIXELS % rows * SW;
+    }
+    if (o.w < W)
+        KERNEL_tile(y, x + PIXELS * depth, depth, panel, v, o, 1, side_by_side);
+}
+
+/* What one channel block of segment s adds through one tap to the rows [from, to) of sample i. */
+INLINE void KERNEL_panel(real *y, const real *x, int s, int block, const real *panel, const int *tap, int i,
+                         int v, int from, int to, int side_by_side) {
+    SIZES;
+    const int phase = ((tap[2] * LW - PW) % SW + SW) % SW;
+    for (int r = from; r < to; r++) {
+        Place o = {i, r / H, r % H, phase};
+        int d = o.d + PD - tap[0] * LD, h = o.h + PH - tap[1] * LH;
+        if (d % SD != 0 || h % SH != 0 || phase >= W)
+            continue;
+        Place p = {i, d / SD, h / SH, (phase + PW - tap[2] * LW) / SW};
+        const real *first = x + point(&X[s], block, p);
+        if (X[s].block == BLOCK) /* a constant, which X[s] need not be */
+            KERNEL_row(y, first, BLOCK, panel, v, o, side_by_side);
+        else
+            KERNEL_row(y, first, X[s].block, panel, v, o, side_by_side);
+    }
+}
+
+/* Vectors v and, side by side, v + 1 of the rows [from, to) of sample i. */
+INLINE void KERNEL_strip(real *y, const real *const *x, const real *w, int i, int v, int from, int to,
+                         int side_by_side) {
+    SIZES;
+    const long taps = KD * KH * KW;
+    const int width = side_by_side ? 2 * LANES : LANES;
+    real panel[BLOCK * 2 * LANES];
+    for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
+        for (int block = 0; block < X[s].blocks; block++)
+            for (int k = 0; k < taps; k++) {
+                const int c = block * X[s].block, tap[3] = {k / (KH * KW), k / KW % KH, k % KW};
+                panel_fill(panel, X[s].block, width, w + ((first + c) * (long)CO + v * LANES) * taps + k,
+                           X[s].channels - c, CO * taps, CO - v * LANES, taps);
+                KERNEL_panel(y, x[s], s, block, panel, tap, i, v, from, to, side_by_side);
+            }
+}
+
+/* The value before the first panel, and the ReLU after the last. */
+INLINE void KERNEL_bias(real *y, const real *b, Place o, int v) {
+    SIZES;
+    Vector bias = BIAS ? bias_vector(b, CO, v) : (Vector){0};
+    for (o.w = 0; o.w < W; o.w++)
+        store_some(y + vector_at(&Y, v, o), bias, lanes(&Y, v));
+}
+
+INLINE void KERNEL_relu(real *y, Place o, int v) {
+    SIZES;
+    for (o.w = 0; o.w < W; o.w++) {
+        real *at = y + vector_at(&Y, v, o);
+        store_some(at, vector_relu(load_some(at, lanes(&Y, v))), lanes(&Y, v));
+    }
+}
+
+UNUSED static void KERNEL(int n, real *restrict y, const real *const *x, const real *w, const real *b) {
+    SIZES;
+    enum { STRIP = 1023 / W + 1 };
+#pragma omp for collapse(3) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int strip = 0; strip < D * H; strip += STRIP)
+            for (int v = 0; v < vectors(&Y); v += 2) {
+                const int end = least(strip + STRIP, D * H), last = least(v + 2, vectors(&Y));
+                for (int r = strip; r < end; r++)
+                    for (int u = v; u < last; u++)
+                        KERNEL_bias(y, b, (Place){i, r / H, r % H, 0}, u);
+                if (v + 1 < last)
+                    KERNEL_strip(y, x, w, i, v, strip, end, 1);
+                else
+                    KERNEL_strip(y, x, w, i, v, strip, end, 0);
+                for (int r = strip; RELU && r < end; r++)
+                    for (int u = v; u < last; u++)
+                        KERNEL_relu(y, (Place){i, r / H, r % H, 0}, u);
+            }
+}
+/* END */
