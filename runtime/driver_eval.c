@@ -95,8 +95,10 @@ UnetStatus driver_check_data(Driver *driver) {
         unet_check_data(driver->model, data_folder(driver), report_problem, NULL, &check, &driver->error);
     if (status != UNET_OK)
         return status;
-    (void)printf("%" PRId64 " samples for training, %" PRId64 " for evaluation, %" PRId64 " files\n",
-                 check.samples[UNET_TRAINING], check.samples[UNET_EVALUATION], check.files);
+    (void)printf("%" PRId64 " samples in `data`, ", check.samples[UNET_TRAINING]);
+    if (check.samples[UNET_EVALUATION] > 0)
+        (void)printf("%" PRId64 " in `eval`, ", check.samples[UNET_EVALUATION]);
+    (void)printf("%" PRId64 " files\n", check.files);
     if (check.problems > 0)
         return unet_fail(&driver->error, UNET_IO, "%" PRId64 " problem%s in the data of %s", check.problems,
                          check.problems == 1 ? "" : "s", driver->model->source);

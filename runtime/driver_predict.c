@@ -176,6 +176,13 @@ static size_t stem_length(const char *path) {
     return dot != NULL && dot != last_part(path) ? (size_t)(dot - path) : strlen(path);
 }
 
+static size_t without_slashes(const char *folder) {
+    size_t length = strlen(folder);
+    while (length > 1 && folder[length - 1] == '/')
+        length--;
+    return length;
+}
+
 /* OUT, or its folder and the name of IN; with -NAME before the suffix when the model has several outputs.
  */
 static UnetStatus output_path(const Prediction *prediction, const char *in, int i,
@@ -185,9 +192,10 @@ static UnetStatus output_path(const Prediction *prediction, const char *in, int 
     bool several = driver->model->noutput > 1;
     size_t stem = stem_length(name);
     const char *suffix = prediction->into_folder ? ".png" : name + stem;
-    int n = snprintf(path, UNET_PATH_BYTES, "%s%s%.*s%s%s%s", prediction->into_folder ? out : "",
-                     prediction->into_folder ? "/" : "", (int)stem, name, several ? "-" : "",
-                     several ? driver->model->outputs[i].name : "", suffix);
+    int folder = prediction->into_folder ? (int)without_slashes(out) : 0;
+    int n =
+        snprintf(path, UNET_PATH_BYTES, "%.*s%s%.*s%s%s%s", folder, out, folder > 0 ? "/" : "", (int)stem,
+                 name, several ? "-" : "", several ? driver->model->outputs[i].name : "", suffix);
     if (n < 0 || n >= UNET_PATH_BYTES)
         return unet_fail(&prediction->driver->error, UNET_IO, "%s: the name is too long", out);
     struct stat from, to;
@@ -195,6 +203,26 @@ static UnetStatus output_path(const Prediction *prediction, const char *in, int 
         from.st_ino == to.st_ino)
         return unet_fail(&prediction->driver->error, UNET_USAGE,
                          "%s would be overwritten by its own result", in);
+    return UNET_OK;
+}
+
+/* Finds out before the first image whether the names of all results are good. */
+static UnetStatus check_names(const Prediction *prediction) {
+    const UnetOptions *options = &prediction->driver->options;
+    char path[UNET_PATH_BYTES];
+    for (int a = 0; a < options->nfile; a++) {
+        UnetStatus status = output_path(prediction, options->files[a], 0, path);
+        if (status != UNET_OK)
+            return status;
+        const char *name = last_part(options->files[a]);
+        for (int b = 0; b < a; b++) {
+            const char *other = last_part(options->files[b]);
+            if (stem_length(name) == stem_length(other) && strncmp(name, other, stem_length(name)) == 0)
+                return unet_fail(&prediction->driver->error, UNET_USAGE,
+                                 "%s and %s would both be written to %s", options->files[b],
+                                 options->files[a], path);
+        }
+    }
     return UNET_OK;
 }
 
@@ -243,6 +271,8 @@ UnetStatus driver_predict(Driver *driver) {
     UnetStatus status = check_model(&prediction);
     if (status == UNET_OK)
         status = find_folder(&prediction);
+    if (status == UNET_OK)
+        status = check_names(&prediction);
     if (status == UNET_OK)
         status = take_memory(&prediction);
     if (status == UNET_OK)

@@ -31,7 +31,7 @@ same() { cmp -s "$1" "$2" || fail "$3: $1 and $2 differ"; }
 evaluations() { grep ',eval,' "$1" | cut -d, -f1-8; }
 
 "$make_pictures" data 13 20 18 8 && "$make_pictures" small 1 13 11 16 && "$make_pictures" large 1 17 16 8 ||
-    fail "pictures"
+    exit 1
 
 echo "options"
 expect 2 'no command' "$fake"
@@ -61,7 +61,7 @@ echo "memory"
 FAKE_ARENA=1000000000000000 expect 3 'needs 909.49 TiB' "$fake" train --data=data --out=huge
 
 echo "data"
-expect 0 '10 samples for training, 3 for evaluation' "$fake" check-data --data data
+expect 0 '13 samples in .data., 26 files' "$fake" check-data --data data
 expect 4 'noisy' "$fake" train --data nowhere
 cp -r data broken
 rm broken/clean/05.png
@@ -153,9 +153,11 @@ echo "prediction"
 cp whole/*.safetensors .
 expect 0 'fake.best.safetensors' "$fake" predict small/noisy/00.png -o small.png
 header=$(od -An -j16 -N9 -tu1 small.png | tr -s ' ') # width, height, bits
-[ "$header" = ' 0 0 0 13 0 0 0 11 16' ] || fail "prediction keeps size and depth:$header"
+[ "$header" = ' 0 0 0 11 0 0 0 13 16' ] || fail "prediction keeps size and depth:$header"
 expect 2 'need a folder' "$fake" predict small/noisy/00.png small/clean/00.png -o out.png
-expect 0 'predicted/00.png' "$fake" predict small/noisy/00.png small/clean/00.png -o predicted/
+expect 2 'would both be written to predicted/00.png' "$fake" predict small/noisy/00.png small/clean/00.png -o predicted/
+cp small/clean/00.png small/clean/clean.png
+expect 0 'clean.png -> predicted/clean.png' "$fake" predict small/noisy/00.png small/clean/clean.png -o predicted
 expect 4 'larger than the 16 x 16' "$fake" predict large/noisy/00.png -o large.png
 [ ! -e large.png ] || fail "a failed prediction leaves a file"
 expect 2 'overwritten' "$fake" predict small.png -o small.png
