@@ -1,9 +1,10 @@
 /* placement.c - chooses offsets for buffers whose lifetimes are known.
  *
- * The lower bound is the largest number of bytes alive at one time.  Three methods are tried until one
- * meets the bound (or the caller's capacity): first-fit in several orders, which answers easy problems at
- * once; the complete search of placement_search.c; and first-fit again, in an order improved step by step,
- * which only ever runs when the search gave up, so that there is always an answer.
+ * The lower bound is the largest number of bytes alive at one time.  First-fit in several orders answers
+ * easy problems at once.  What it leaves above the bound (or above the caller's capacity) goes to the
+ * complete search of placement_search.c, first at the bound itself, then by bisection between the bound and
+ * the best answer so far.  The search may give up, so the arena is as small as was found, and there always
+ * is one.
  *
  * Requires: sizes are multiples of the alignment and not negative; fixed buffers alive at one time do not
  * overlap; the sum of all sizes and fixed offsets is below 2^62.
@@ -16,17 +17,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pairs of buffers that the improvement of the order compares before we settle for what we have. */
-static const int64_t improvement_limit = 50000000;
+/* The nodes the search may visit, for one box; a node takes time in proportion to the boxes.  A capacity
+ * that is asked for is worth a longer search than the last percent of an arena that is as small as it
+ * happens to be. */
+static const int64_t effort_for_capacity = 64000000, effort_for_bound = 4000000,
+                     effort_for_bisection = 1000000;
+
+enum { BISECTION_STEPS = 8 };
 
 typedef struct {
     int count;
     PlaceBox *box;
-    int *order;     /* the order of first-fit: fixed boxes first, then a permutation of the others */
+    int *order;     /* the order of first-fit, fixed boxes first */
     int *by_offset; /* first-fit: the boxes placed so far, lowest first */
     int64_t *best;  /* offsets of the lowest arena so far */
     int64_t arena;  /* that arena */
-    int64_t pairs;  /* pairs of boxes compared by first-fit */
+    int64_t nodes;  /* search nodes visited */
 } Packing;
 
 /* ---- the problem, in units of the alignment ---------------------------------------------------- */
@@ -143,7 +149,11 @@ static void insert_by_offset(Packing *p, int placed, int index) {
     p->by_offset[at] = index;
 }
 
-static void keep_if_best(Packing *p, int64_t arena) {
+static void keep_if_best(Packing *p) {
+    int64_t arena = 0;
+    for (int i = 0; i < p->count; i++)
+        if (arena < p->box[i].offset + p->box[i].size)
+            arena = p->box[i].offset + p->box[i].size;
     if (arena >= p->arena)
         return;
     p->arena = arena;
@@ -151,19 +161,14 @@ static void keep_if_best(Packing *p, int64_t arena) {
         p->best[i] = p->box[i].offset;
 }
 
-static int64_t first_fit(Packing *p) {
-    int64_t arena = 0;
+static void first_fit(Packing *p) {
     for (int i = 0; i < p->count; i++) {
         PlaceBox *box = &p->box[p->order[i]];
         if (!box->fixed)
             box->offset = lowest_gap(p, i, box);
         insert_by_offset(p, i, p->order[i]);
-        p->pairs += i;
-        if (arena < box->offset + box->size)
-            arena = box->offset + box->size;
     }
-    keep_if_best(p, arena);
-    return arena;
+    keep_if_best(p);
 }
 
 typedef enum { LARGEST, LONGEST, LARGEST_AREA, EARLIEST, LATEST, ORDERS } Order;
@@ -204,85 +209,63 @@ static void sort_order(Packing *p, Ranked *ranked, Order order) {
         p->order[i] = ranked[i].index;
 }
 
-static Order try_orders(Pool *pool, Packing *p, int64_t target) {
+/* ---- the search ------------------------------------------------------------------------------------ */
+
+static bool search_at(Pool *pool, Packing *p, int64_t capacity, int64_t effort) {
+    int64_t limit = effort / p->count;
+    if (place_search(pool, p->box, p->count, capacity, limit, &p->nodes) != SEARCH_FOUND)
+        return false;
+    keep_if_best(p);
+    return true;
+}
+
+/* Lowers the arena towards TARGET, where the search is tried with EFFORT. */
+static void lower_arena(Pool *pool, Packing *p, int64_t target, int64_t effort) {
+    if (search_at(pool, p, target, effort))
+        return;
+    int64_t low = target + 1;
+    for (int step = 0; step < BISECTION_STEPS && low < p->arena; step++) {
+        int64_t middle = low + (p->arena - 1 - low) / 2;
+        if (!search_at(pool, p, middle, effort_for_bisection))
+            low = middle + 1;
+    }
+}
+
+/* ---- both ------------------------------------------------------------------------------------------ */
+
+static void pack(Pool *pool, Packing *p, int64_t target, int64_t effort) {
     Ranked *ranked = NEW_ARRAY(pool, Ranked, p->count);
-    Order best = LARGEST;
     for (Order order = LARGEST; order < ORDERS && p->arena > target; order++) {
-        int64_t before = p->arena;
         sort_order(p, ranked, order);
-        if (first_fit(p) < before)
-            best = order;
+        first_fit(p);
     }
-    sort_order(p, ranked, best);
-    return best;
+    if (p->arena > target)
+        lower_arena(pool, p, target, effort);
 }
 
-/* ---- improvement of the order ---------------------------------------------------------------------- */
-
-static uint64_t next_random(uint64_t *state) { /* xorshift64* */
-    *state ^= *state >> 12;
-    *state ^= *state << 25;
-    *state ^= *state >> 27;
-    return *state * UINT64_C(2685821657736338717);
-}
-
-static void move_forward(int *order, int from, int to) {
-    int moved = order[from];
-    memmove(&order[to + 1], &order[to], (size_t)(from - to) * sizeof *order);
-    order[to] = moved;
-}
-
-/* Takes a box that sticks out above TARGET, gives it a random earlier turn, and keeps the new order unless
- * the arena grew. */
-static void improve_order(Pool *pool, Packing *p, int64_t target) {
-    int fixed = 0;
-    while (fixed < p->count && p->box[p->order[fixed]].fixed)
-        fixed++;
-    int *previous = NEW_ARRAY(pool, int, p->count), *high = NEW_ARRAY(pool, int, p->count);
-    uint64_t state = UINT64_C(0x9e3779b97f4a7c15);
-    int64_t arena = first_fit(p), limit = p->pairs + improvement_limit;
-    while (p->arena > target && p->pairs < limit) {
-        int count = 0;
-        for (int i = fixed + 1; i < p->count; i++)
-            if (p->box[p->order[i]].offset + p->box[p->order[i]].size > target)
-                high[count++] = i;
-        if (count == 0)
-            break;
-        int from = high[next_random(&state) % (uint64_t)count];
-        int to = fixed + (int)(next_random(&state) % (uint64_t)(from - fixed));
-        memcpy(previous, p->order, (size_t)p->count * sizeof *previous);
-        move_forward(p->order, from, to);
-        int64_t changed = first_fit(p);
-        if (changed <= arena)
-            arena = changed;
-        else
-            memcpy(p->order, previous, (size_t)p->count * sizeof *previous);
+/* Writes the best offsets into BUFFER; returns the arena. */
+static int64_t write_offsets(const Packing *p, PlaceBuffer *buffer, int count, int64_t align) {
+    int64_t arena = 0;
+    for (int i = 0, next = 0; i < count; i++) {
+        if (needs_place(&buffer[i])) {
+            if (!buffer[i].fixed)
+                buffer[i].offset = p->best[next] * align;
+            next++;
+            if (arena < buffer[i].offset + buffer[i].size)
+                arena = buffer[i].offset + buffer[i].size;
+        } else if (!buffer[i].fixed) {
+            buffer[i].offset = 0;
+        }
     }
+    return arena;
 }
-
-/* ---- all three ------------------------------------------------------------------------------------- */
 
 bool place_buffers(Pool *pool, PlaceBuffer *buffer, int count, int64_t align, int64_t capacity,
                    PlaceResult *result) {
     Packing p = packing_new(pool, buffer, count, align);
     check_fixed(&p);
-    *result = (PlaceResult){.lower_bound = lower_bound(pool, &p) * align};
-    int64_t target = (capacity > result->lower_bound ? capacity : result->lower_bound) / align;
-    try_orders(pool, &p, target);
-    if (p.count > 0 && p.arena > target)
-        improve_order(pool, &p, target);
-
-    result->arena = 0;
-    for (int i = 0, next = 0; i < count; i++) {
-        if (needs_place(&buffer[i])) {
-            if (!buffer[i].fixed)
-                buffer[i].offset = p.best[next] * align;
-            next++;
-            if (result->arena < buffer[i].offset + buffer[i].size)
-                result->arena = buffer[i].offset + buffer[i].size;
-        } else if (!buffer[i].fixed) {
-            buffer[i].offset = 0;
-        }
-    }
+    int64_t bound = lower_bound(pool, &p), asked = capacity / align;
+    pack(pool, &p, asked > bound ? asked : bound, capacity > 0 ? effort_for_capacity : effort_for_bound);
+    *result = (PlaceResult){write_offsets(&p, buffer, count, align), bound * align, p.nodes};
     return capacity <= 0 || result->arena <= capacity;
 }

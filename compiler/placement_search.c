@@ -1,7 +1,7 @@
 /* placement_search.c - a complete search for offsets below a capacity.
  *
- * Lifetimes are first reduced to sections, one for each largest set of boxes alive at one time; a box spans a
- * range of sections, and boxes overlap in time when they share one.  The boxes are stacked from below.  In
+ * Lifetimes are first reduced to sections, one for each largest set of boxes alive at one time; a box spans
+ * a range of sections, and boxes overlap in time when they share one.  The boxes are stacked from below. In
  * every section the part below its floor is settled:
  *
  *      capacity  - - - - - - - - - - - - - - - - - -
@@ -11,23 +11,26 @@
  *                 ###############################
  *      section      0    1   2   3   4    5    6
  *
- * A valley is a run of sections of one floor between higher ones.  A box that starts at this height cannot reach
- * over the walls, so it lies in the valley, on its floor.  Take one section of the valley: either one of these
- * boxes covers its floor, or nothing does and the floor rises.  The cases exclude each other and leave nothing
- * out, so no arrangement is met twice.  Of all sections of all valleys the one with the fewest cases is taken.
+ * A valley is a run of sections of one floor between higher ones.  A box that starts at this height cannot
+ * reach over the walls, so it lies in the valley, on its floor.  Take one section of the valley: either one
+ * of these boxes covers its floor, or nothing does and the floor rises.  The cases exclude each other and
+ * leave nothing out, so no arrangement is met twice.  Of all sections of all valleys the one with the
+ * fewest cases is taken.
  *
- * After each step, until nothing moves: a box lies no lower than the floors it spans; a floor is no lower than
- * the lowest box still to come there; a floor and what is still to come above it fit below the capacity.
- * If nothing covers the floor, the boxes that might have done so can be taken to rest on another box still to
- * come, since every arrangement can be pushed down.  Where no box still to come crosses from one section to the
- * next, the two sides are solved apart, so that a failure of one never repeats the work for the other.
+ * After each step, until nothing moves: a box lies no lower than the floors it spans; a floor is no lower
+ * than the lowest box still to come there; a floor and what is still to come above it fit below the
+ * capacity. If nothing covers the floor, the boxes that might have done so can be taken to rest on another
+ * box still to come, since every arrangement can be pushed down.  Where no box still to come crosses from
+ * one section to the next, the two sides are solved apart, so that a failure of one never repeats the work
+ * for the other.
  *
  * No order of trying suits every problem, so several strategies take turns, with more nodes in every round.
- * Fixed boxes become part of the floor when it reaches them and are obstacles above until then.
+ * A fixed box that rests on the floor is part of it from the start; any other is cut into pieces of one
+ * section, each placed when the floor reaches it and an obstacle for other boxes until then.
  *
- * Sections, their inference and the independent sides follow MiniMalloc (Moffitt, ASPLOS 2023); fewest cases
- * first is due to Haralick and Elliott (Artificial Intelligence 14, 1980), weights of the sections that failed
- * to Boussemart et al. (ECAI 2004).
+ * Sections, their inference and the independent sides follow MiniMalloc (Moffitt, ASPLOS 2023); fewest
+ * cases first is due to Haralick and Elliott (Artificial Intelligence 14, 1980), weights of the sections
+ * that failed to Boussemart et al. (ECAI 2004).
  *
  * Requires and provides: see placement_search.h.
  */
@@ -37,7 +40,11 @@
 #include <string.h>
 
 /* The recursion is at most this deep, which bounds the stack; larger problems are not searched. */
-enum { MAX_DEPTH = 10000, FIRST_ROUND = 2, ROUND_GROWTH = 3 };
+enum { MAX_DEPTH = 10000 };
+
+/* The first round gives every strategy twice as many nodes as there are boxes, each further round three
+ * times more. */
+enum { FIRST_ROUND = 2, ROUND_GROWTH = 3 };
 
 typedef enum { LARGEST, LONGEST, TIGHTEST } BoxRule;
 
@@ -47,20 +54,17 @@ typedef struct {
 } Strategy;
 
 static const Strategy strategies[] = {
-    {false, LARGEST}, {true, LONGEST}, {false, LONGEST}, {true, TIGHTEST}, {false, TIGHTEST}, {true, LARGEST},
+    {false, LARGEST}, {true, LONGEST},   {false, LONGEST},
+    {true, TIGHTEST}, {false, TIGHTEST}, {true, LARGEST},
 };
 
 typedef struct {
     int64_t size, lowest, offset;
     int begin, end; /* sections */
     int twin;       /* an earlier item with the same sections and size, or -1 */
+    bool fixed;     /* a piece of a fixed box, at `offset` */
     bool placed;
 } Item;
-
-typedef struct {
-    int64_t offset, end;
-    int first, last; /* sections */
-} Obstacle;
 
 typedef struct {
     int64_t *where, before;
@@ -74,14 +78,13 @@ typedef struct {
 typedef struct {
     Pool *pool;
     int64_t capacity;
-    Item *item;
-    int item_count, *pending;
-    Obstacle *obstacle;
-    int obstacle_count;
+    Item *item; /* one for each movable box, in their order, then the pieces of fixed boxes, lowest first */
+    int item_count, movable_count, *pending;
     int section_count;
     int64_t *floor, *rest; /* of each section: its floor; the sizes still to come */
     int64_t *support;      /* scratch: the lowest item of each section */
-    int *cases, *reach;    /* scratch: ways to go on in a section; the furthest end of an item that begins there */
+    int *cases,
+        *reach; /* scratch: ways to go on in a section; the furthest end of an item that begins there */
     int64_t *failures;
     Change *change; /* what to undo */
     size_t change_count, change_capacity;
@@ -121,29 +124,409 @@ static int64_t slack(const Search *search, int section) {
     return search->capacity - search->floor[section] - search->rest[section];
 }
 
-/* The lowest offset from OFFSET on at which ITEM meets no obstacle.  Obstacles are sorted by offset. */
-static int64_t above_obstacles(const Search *search, const Item *item, int64_t offset) {
-    for (int i = 0; i < search->obstacle_count; i++) {
-        const Obstacle *o = &search->obstacle[i];
-        bool meets = o->first < item->end && item->begin < o->last;
-        if (meets && o->offset < offset + item->size && offset < o->end)
-            offset = o->end;
+/* The lowest offset from OFFSET on at which ITEM meets no piece of a fixed box. */
+static int64_t above_fixed(const Search *search, const Item *item, int64_t offset) {
+    for (int i = search->movable_count; i < search->item_count; i++) {
+        const Item *piece = &search->item[i];
+        bool meets = item->begin < piece->end && piece->begin < item->end;
+        if (meets && piece->offset < offset + item->size && offset < piece->offset + piece->size)
+            offset = piece->offset + piece->size;
     }
     return offset;
 }
 
-/* Makes obstacles that the floors have reached part of them. */
-static bool absorb_obstacles(Search *search, const Part *part) {
-    bool absorbed = false;
-    for (int i = 0; i < search->obstacle_count; i++) {
-        const Obstacle *o = &search->obstacle[i];
-        int first = o->first > part->begin ? o->first : part->begin, last = o->last < part->end ? o->last : part->end;
-        for (int s = first; s < last; s++)
-            if (o->offset <= search->floor[s] && search->floor[s] < o->end) {
-                set(search, &search->floor[s], o->end);
-                set(search, &search->rest[s], search->rest[s] - (o->end - o->offset));
-                absorbed = true;
-            }
+/* Lifts ITEM to the floors it spans; false if it cannot be there. */
+static bool lift_item(Search *search, Item *item) {
+    int64_t lowest = item->lowest;
+    for (int s = item->begin; s < item->end; s++)
+        if (lowest < search->floor[s])
+            lowest = search->floor[s];
+    if (!item->fixed)
+        lowest = above_fixed(search, item, lowest);
+    set(search, &item->lowest, lowest);
+    return item->fixed ? lowest == item->offset : lowest + item->size <= search->capacity;
+}
+
+/* Lifts the floors to the lowest item still to come there; returns whether any moved. */
+static bool lift_floors(Search *search, const Part *part) {
+    bool moved = false;
+    for (int s = part->begin; s < part->end; s++)
+        search->support[s] = INT64_MAX;
+    for (int i = part->low; i < part->high; i++) {
+        const Item *item = &search->item[search->pending[i]];
+        for (int s = item->begin; s < item->end; s++)
+            if (search->support[s] > item->lowest)
+                search->support[s] = item->lowest;
     }
-    return absorbed;
+    for (int s = part->begin; s < part->end; s++)
+        if (search->support[s] != INT64_MAX && search->support[s] > search->floor[s]) {
+            set(search, &search->floor[s], search->support[s]);
+            moved = true;
+        }
+    return moved;
+}
+
+/* Draws all conclusions from the floors of PART; false if it cannot be packed. */
+static bool infer(Search *search, const Part *part) {
+    do {
+        for (int i = part->low; i < part->high; i++)
+            if (!lift_item(search, &search->item[search->pending[i]]))
+                return false;
+    } while (lift_floors(search, part));
+    for (int s = part->begin; s < part->end; s++)
+        if (slack(search, s) < 0) {
+            search->failures[s]++;
+            return false;
+        }
+    return true;
+}
+
+/* ---- the choice of a section and of a box for its floor ------------------------------------------- */
+
+static void count_cases(Search *search, const Part *part) {
+    for (int s = part->begin; s < part->end; s++)
+        search->cases[s] = slack(search, s) > 0; /* nothing covers the floor */
+    for (int i = part->low; i < part->high; i++) {
+        const Item *item = &search->item[search->pending[i]];
+        for (int s = item->begin; s < item->end; s++)
+            search->cases[s] += search->floor[s] == item->lowest;
+    }
+}
+
+static bool better_section(const Search *search, int section, int best) {
+    int64_t a = search->cases[section], b = search->cases[best];
+    if (search->strategy.weighted)
+        return a * (1 + search->failures[best]) < b * (1 + search->failures[section]);
+    return a != b ? a < b : slack(search, section) < slack(search, best);
+}
+
+/* The section to go on with: of all valleys, the one with the fewest cases. */
+static int choose_section(Search *search, const Part *part) {
+    const int64_t *floor = search->floor;
+    int best = -1;
+    count_cases(search, part);
+    for (int s = part->begin, end; s < part->end; s = end) {
+        for (end = s + 1; end < part->end && floor[end] == floor[s];)
+            end++;
+        bool left_wall = s == part->begin || floor[s - 1] > floor[s];
+        bool right_wall = end == part->end || floor[end] > floor[s];
+        for (int t = s; t < end && left_wall && right_wall; t++)
+            if (best < 0 || better_section(search, t, best))
+                best = t;
+    }
+    return best;
+}
+
+/* The order in which boxes are tried: by the two keys, then by index. */
+typedef struct {
+    int64_t first, second;
+    int item, at; /* at: the place in `pending` */
+} Candidate;
+
+static Candidate candidate_of(const Search *search, int at) {
+    int index = search->pending[at];
+    const Item *item = &search->item[index];
+    int64_t tightest = INT64_MAX;
+    switch (search->strategy.rule) {
+    case LARGEST:
+        return (Candidate){item->size, 0, index, at};
+    case LONGEST:
+        return (Candidate){item->end - item->begin, item->size, index, at};
+    default:
+        for (int s = item->begin; s < item->end; s++)
+            if (tightest > slack(search, s))
+                tightest = slack(search, s);
+        return (Candidate){-tightest, item->size, index, at};
+    }
+}
+
+static bool tried_before(const Candidate *a, const Candidate *b) {
+    if (a->first != b->first)
+        return a->first > b->first;
+    return a->second != b->second ? a->second > b->second : a->item < b->item;
+}
+
+static bool may_cover(const Search *search, const Item *item, int section) {
+    return item->begin <= section && section < item->end && item->lowest == search->floor[section];
+}
+
+/* Boxes with the same lifetime and size are placed in the order of their indices. */
+static bool waits_for_twin(const Search *search, const Item *item) {
+    if (item->twin < 0)
+        return false;
+    const Item *twin = &search->item[item->twin];
+    return !twin->placed && twin->lowest == item->lowest;
+}
+
+/* Finds the candidate for the floor of SECTION that is tried next after *LAST (the first one if LAST->item
+ * is -1); false when there is none left. */
+static bool next_candidate(const Search *search, const Part *part, int section, Candidate *last) {
+    Candidate best = {.item = -1};
+    for (int i = part->low; i < part->high; i++) {
+        const Item *item = &search->item[search->pending[i]];
+        if (!may_cover(search, item, section) || waits_for_twin(search, item))
+            continue;
+        Candidate candidate = candidate_of(search, i);
+        bool is_new = last->item < 0 || tried_before(last, &candidate);
+        if (is_new && (best.item < 0 || tried_before(&candidate, &best)))
+            best = candidate;
+    }
+    *last = best;
+    return best.item >= 0;
+}
+
+/* ---- the search ----------------------------------------------------------------------------------- */
+
+static void place_item(Search *search, Item *item) {
+    item->placed = true;
+    item->offset = item->lowest;
+    for (int s = item->begin; s < item->end; s++) {
+        set(search, &search->floor[s], item->lowest + item->size);
+        set(search, &search->rest[s], search->rest[s] - item->size);
+    }
+}
+
+/* Nothing covers the floor of SECTION: what might have done so rests on an item still to come. */
+static void leave_uncovered(Search *search, const Part *part, int section) {
+    int64_t floor = search->floor[section];
+    for (int i = part->low; i < part->high; i++) {
+        Item *item = &search->item[search->pending[i]];
+        if (item->begin > section || section >= item->end || item->lowest != floor)
+            continue;
+        int64_t lowest = search->capacity;
+        for (int j = part->low; j < part->high; j++) {
+            const Item *other = &search->item[search->pending[j]];
+            bool meets = j != i && other->begin < item->end && item->begin < other->end;
+            if (meets && lowest > other->lowest + other->size)
+                lowest = other->lowest + other->size;
+        }
+        set(search, &item->lowest, lowest);
+    }
+}
+
+static void swap(int *a, int *b) {
+    int before = *a;
+    *a = *b;
+    *b = before;
+}
+
+/* Takes from *PART its earliest sections up to the first boundary that no item still to come crosses. */
+static Part take_independent(Search *search, Part *part) {
+    int *reach = search->reach;
+    for (int s = part->begin; s < part->end; s++)
+        reach[s] = s + 1;
+    for (int i = part->low; i < part->high; i++) {
+        const Item *item = &search->item[search->pending[i]];
+        if (reach[item->begin] < item->end)
+            reach[item->begin] = item->end;
+    }
+    int cut = reach[part->begin];
+    for (int s = part->begin + 1; s < cut; s++)
+        if (cut < reach[s])
+            cut = reach[s];
+    Part taken = {part->low, part->low, part->begin, cut};
+    for (int i = part->low; i < part->high; i++)
+        if (search->item[search->pending[i]].begin < cut)
+            swap(&search->pending[i], &search->pending[taken.high++]);
+    part->low = taken.high;
+    part->begin = cut;
+    return taken;
+}
+
+static bool solve_one(Search *search, Part part);
+
+/* Packs PART: draws conclusions, then solves its independent parts.  On failure the caller undoes the
+ * changes. */
+static bool solve(Search *search, Part part) {
+    if (!infer(search, &part))
+        return false;
+    while (part.low < part.high) {
+        Part taken = take_independent(search, &part);
+        if (taken.low < taken.high && !solve_one(search, taken))
+            return false;
+    }
+    return true;
+}
+
+/* Tries all cases of one section. */
+static bool try_cases(Search *search, Part part) {
+    int section = choose_section(search, &part);
+    size_t changes = search->change_count;
+    Candidate candidate = {.item = -1};
+    while (!search->gave_up && next_candidate(search, &part, section, &candidate)) {
+        Item *item = &search->item[candidate.item];
+        place_item(search, item);
+        swap(&search->pending[candidate.at], &search->pending[part.high - 1]);
+        if (solve(search, (Part){part.low, part.high - 1, part.begin, part.end}))
+            return true;
+        item->placed = false;
+        undo_to(search, changes);
+    }
+    if (search->gave_up || slack(search, section) <= 0)
+        return false;
+    leave_uncovered(search, &part, section);
+    if (solve(search, part))
+        return true;
+    undo_to(search, changes);
+    return false;
+}
+
+static bool solve_one(Search *search, Part part) {
+    if (search->nodes >= search->limit || search->depth >= MAX_DEPTH) {
+        search->gave_up = true;
+        return false;
+    }
+    search->nodes++;
+    search->depth++;
+    bool solved = try_cases(search, part);
+    search->depth--;
+    return solved;
+}
+
+/* ---- from boxes to sections ------------------------------------------------------------------------ */
+
+typedef struct {
+    int time, box;
+    bool birth;
+} Event;
+
+static int compare_events(const void *left, const void *right) {
+    const Event *a = left, *b = right;
+    if (a->time != b->time)
+        return a->time < b->time ? -1 : 1;
+    if (a->birth != b->birth)
+        return a->birth ? 1 : -1; /* lifetimes are half-open: deaths first */
+    return (a->box > b->box) - (a->box < b->box);
+}
+
+/* Writes the sections that each box spans into BEGIN and END; returns their number.  A section ends with
+ * the first death after a birth. */
+static int find_sections(Pool *pool, const PlaceBox *box, int count, int *begin, int *end) {
+    Event *event = NEW_ARRAY(pool, Event, 2 * (size_t)count);
+    for (int i = 0; i < count; i++) {
+        event[2 * i] = (Event){box[i].first, i, true};
+        event[2 * i + 1] = (Event){box[i].last, i, false};
+    }
+    qsort(event, 2 * (size_t)count, sizeof *event, compare_events);
+    int sections = 0;
+    bool grown = false;
+    for (int i = 0; i < 2 * count; i++) {
+        if (event[i].birth) {
+            begin[event[i].box] = sections;
+        } else {
+            sections += grown;
+            end[event[i].box] = sections;
+        }
+        grown = event[i].birth;
+    }
+    return sections;
+}
+
+static void add_item(Search *search, Item item) {
+    item.twin = -1;
+    for (int i = search->item_count - 1; i >= 0 && item.twin < 0 && !item.fixed; i--) {
+        const Item *other = &search->item[i];
+        if (other->begin == item.begin && other->end == item.end && other->size == item.size)
+            item.twin = i;
+    }
+    for (int s = item.begin; s < item.end; s++)
+        search->rest[s] += item.size;
+    PUSH(search->pool, search->item, search->item_count, item);
+}
+
+typedef struct {
+    int64_t offset;
+    int box;
+} FixedBox;
+
+static int compare_fixed(const void *left, const void *right) {
+    const FixedBox *a = left, *b = right;
+    if (a->offset != b->offset)
+        return a->offset < b->offset ? -1 : 1;
+    return (a->box > b->box) - (a->box < b->box);
+}
+
+static void add_fixed(Search *search, const PlaceBox *box, int count, const int *begin, const int *end) {
+    FixedBox *fixed = NEW_ARRAY(search->pool, FixedBox, count);
+    int fixed_count = 0;
+    for (int i = 0; i < count; i++)
+        if (box[i].fixed)
+            fixed[fixed_count++] = (FixedBox){box[i].offset, i};
+    qsort(fixed, (size_t)fixed_count, sizeof *fixed, compare_fixed);
+    for (int i = 0; i < fixed_count; i++) {
+        const PlaceBox *b = &box[fixed[i].box];
+        for (int s = begin[fixed[i].box]; s < end[fixed[i].box]; s++)
+            if (search->floor[s] == b->offset)
+                search->floor[s] += b->size;
+            else
+                add_item(search, (Item){.size = b->size,
+                                        .lowest = b->offset,
+                                        .offset = b->offset,
+                                        .begin = s,
+                                        .end = s + 1,
+                                        .fixed = true});
+    }
+}
+
+static Search search_new(Pool *pool, const PlaceBox *box, int count, int64_t capacity) {
+    int *begin = NEW_ARRAY(pool, int, count), *end = NEW_ARRAY(pool, int, count);
+    Search search = {.pool = pool, .capacity = capacity};
+    search.section_count = find_sections(pool, box, count, begin, end);
+    size_t sections = (size_t)search.section_count;
+    search.floor = NEW_ARRAY(pool, int64_t, sections);
+    search.rest = NEW_ARRAY(pool, int64_t, sections);
+    search.support = NEW_ARRAY(pool, int64_t, sections);
+    search.failures = NEW_ARRAY(pool, int64_t, sections);
+    search.cases = NEW_ARRAY(pool, int, sections);
+    search.reach = NEW_ARRAY(pool, int, sections);
+    for (int i = 0; i < count; i++)
+        if (!box[i].fixed)
+            add_item(&search, (Item){.size = box[i].size, .begin = begin[i], .end = end[i]});
+    search.movable_count = search.item_count;
+    add_fixed(&search, box, count, begin, end);
+    search.pending = NEW_ARRAY(pool, int, search.item_count);
+    return search;
+}
+
+/* One search from the start with one strategy. */
+static bool run(Search *search, Strategy strategy, int64_t limit) {
+    search->strategy = strategy;
+    search->nodes = 0;
+    search->limit = limit;
+    search->gave_up = false;
+    memset(search->failures, 0, (size_t)search->section_count * sizeof *search->failures);
+    for (int i = 0; i < search->item_count; i++) {
+        search->pending[i] = i;
+        search->item[i].placed = false;
+    }
+    bool found = solve(search, (Part){0, search->item_count, 0, search->section_count});
+    if (!found)
+        undo_to(search, 0);
+    return found;
+}
+
+SearchAnswer place_search(Pool *pool, PlaceBox *box, int count, int64_t capacity, int64_t limit,
+                          int64_t *nodes) {
+    if (count == 0)
+        return SEARCH_FOUND;
+    if (count > MAX_DEPTH)
+        return SEARCH_GAVE_UP;
+    Search search = search_new(pool, box, count, capacity);
+    bool found = false;
+    search.gave_up = true;
+    int64_t used = 0;
+    for (int64_t round = FIRST_ROUND * (int64_t)count; search.gave_up && used < limit;
+         round *= ROUND_GROWTH)
+        for (size_t i = 0; i < sizeof strategies / sizeof *strategies && search.gave_up && used < limit;
+             i++) {
+            found = run(&search, strategies[i], round < limit - used ? round : limit - used);
+            used += search.nodes;
+        }
+    *nodes += used;
+    if (!found)
+        return search.gave_up ? SEARCH_GAVE_UP : SEARCH_IMPOSSIBLE;
+    for (int i = 0, next = 0; i < count; i++)
+        if (!box[i].fixed)
+            box[i].offset = search.item[next++].offset;
+    return SEARCH_FOUND;
 }

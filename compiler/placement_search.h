@@ -15,9 +15,10 @@ typedef struct {
 
 typedef enum { SEARCH_FOUND, SEARCH_IMPOSSIBLE, SEARCH_GAVE_UP } SearchAnswer;
 
-/* Looks for offsets at which every box ends at or below CAPACITY, and writes them into BOX if it finds them.
- * Fixed boxes do not overlap.  All sums of sizes stay below 2^62.  Gives up after LIMIT nodes of the search;
- * adds the nodes it visited to *NODES. */
-SearchAnswer place_search(Pool *pool, PlaceBox *box, int count, int64_t capacity, int64_t limit, int64_t *nodes);
+/* Looks for offsets at which every box ends at or below CAPACITY, and writes them into BOX if it finds
+ * them. Fixed boxes do not overlap.  All sums of sizes stay below 2^62.  Gives up after LIMIT nodes of the
+ * search; adds the nodes it visited to *NODES. */
+SearchAnswer place_search(Pool *pool, PlaceBox *box, int count, int64_t capacity, int64_t limit,
+                          int64_t *nodes);
 
 #endif
