@@ -66,8 +66,12 @@ void machine_set_wait_policy(char **argv) {
     if (getenv("OMP_WAIT_POLICY") != NULL || getenv("GOMP_SPINCOUNT") != NULL ||
         getenv("KMP_BLOCKTIME") != NULL)
         return;
-    if (setenv("GOMP_SPINCOUNT", "2000", 1) == 0 && setenv("KMP_BLOCKTIME", "0", 1) == 0)
-        (void)execv("/proc/self/exe", argv);
+    char path[4096]; /* the name itself, so that the process is called what it was */
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (length <= 0 || setenv("GOMP_SPINCOUNT", "2000", 1) != 0 || setenv("KMP_BLOCKTIME", "0", 1) != 0)
+        return;
+    path[length] = 0;
+    (void)execv(path, argv);
 }
 
 /* The value in bytes of the line of /proc/meminfo that starts with KEY; -1: none. */

@@ -18,6 +18,7 @@ static sigset_t stop_signals(void) {
 void signals_hold(void) {
     sigset_t set = stop_signals();
     (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
+    (void)signal(SIGPIPE, SIG_IGN); /* whoever reads the progress may leave; training goes on */
 }
 
 int signals_look(void) {

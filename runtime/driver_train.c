@@ -338,6 +338,13 @@ static UnetStatus save_and_keep(Run *run) {
     return run_keep_checkpoint(run->driver, run->arena, &run->state, is_old ? run->state.step - reach : 0);
 }
 
+/* Where nothing is evaluated, the last numbers of training are the result. */
+static void report_training(Run *run) {
+    char text[512];
+    tally_format(&run->train, text, sizeof text);
+    unet_progress_message(&run->progress, "last steps of training: %s", text);
+}
+
 /* What is due behind a step. */
 static UnetStatus after_step(Run *run, int *signal) {
     UnetStatus status = UNET_OK;
@@ -346,6 +353,8 @@ static UnetStatus after_step(Run *run, int *signal) {
                      (is_last || is_due(run->state.step, run->eval_every));
     if (run->train.samples > 0 && (evaluates || is_last || is_due(run->state.step, run->steps_per_epoch))) {
         status = write_row(run, "train", &run->train);
+        if (is_last && run->eval_data == NULL)
+            report_training(run);
         tally_clear(&run->train);
     }
     if (status == UNET_OK && evaluates)
@@ -389,7 +398,7 @@ static void announce(Run *run) {
 
 static void report_waiting(Run *run) {
     UnetLoaderWait wait = unet_loader_wait(run->loader);
-    if (wait.seconds > 0.1 * run->training_seconds)
+    if (run->training_seconds > 5 && wait.seconds > 0.1 * run->training_seconds)
         unet_progress_message(&run->progress,
                               "note: %.0f %% of the time went into waiting for data; more loader threads "
                               "(`threads` in the data section) or smaller files would help",
@@ -410,7 +419,7 @@ static void summarize(Run *run) {
         return;
     }
     unet_format_duration(duration, sizeof duration, machine_seconds() - run->start);
-    unet_progress_message(progress, "trained %" PRId64 " steps in %s, %.4g images/s",
+    unet_progress_message(progress, "trained %" PRId64 " steps in %s, %.1f images/s",
                           run->state.step - run->first_step, duration, images_per_second(run));
     report_waiting(run);
     tally_format(&run->eval, text, sizeof text);

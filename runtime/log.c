@@ -126,7 +126,7 @@ UnetStatus unet_log_write(UnetLog *log, const UnetLogRow *row, UnetError *error)
             append_value(log, &length, row->identity[i]);
     }
     append_value(log, &length, row->learning_rate);
-    append(log, &length, ",%.4g,%.3f\n", row->images_per_second, row->seconds);
+    append(log, &length, ",%.2f,%.3f\n", row->images_per_second, row->seconds);
     return write_line(log, length, error);
 }
 

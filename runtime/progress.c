@@ -46,6 +46,11 @@ static size_t append(char *text, size_t size, size_t length, const char *format,
     return (size_t)n < size - length ? length + (size_t)n : size - 1;
 }
 
+/* Three digits say enough. */
+static int decimals_of_rate(double rate) {
+    return rate < 10 ? 2 : rate < 100 ? 1 : 0;
+}
+
 size_t unet_progress_format(char *text, size_t size, const UnetProgressState *state) {
     char left[32];
     size_t n = 0;
@@ -61,7 +66,8 @@ size_t unet_progress_format(char *text, size_t size, const UnetProgressState *st
                        state->identity);
     }
     unet_format_duration(left, sizeof left, state->seconds_left);
-    return append(text, size, n, "  %.4g images/s  %s left", state->images_per_second, left);
+    return append(text, size, n, "  %.*f images/s  %s left", decimals_of_rate(state->images_per_second),
+                  state->images_per_second, left);
 }
 
 bool unet_progress_is_due(const UnetProgress *progress, double now) {

@@ -51,14 +51,14 @@ static void test_progress(void) {
                                .seconds_left = 754};
     (void)unet_progress_format(text, sizeof text, &state);
     expect_text("progress", text,
-                "epoch 3/50  step 1240/20000  loss 0.0031234  psnr 27.91 dB (noisy 20.17)  152.4 images/s  "
+                "epoch 3/50  step 1240/20000  loss 0.0031234  psnr 27.91 dB (noisy 20.17)  152 images/s  "
                 "12:34 left");
     if (unet_progress_format(tiny, sizeof tiny, &state) >= sizeof tiny)
         expect_text("progress", "too long", "cut");
     state.metric = NULL;
     state.epochs = 0;
     (void)unet_progress_format(text, sizeof text, &state);
-    expect_text("progress", text, "step 1240/20000  loss 0.0031234  152.4 images/s  12:34 left");
+    expect_text("progress", text, "step 1240/20000  loss 0.0031234  152 images/s  12:34 left");
 }
 
 static const UnetInput inputs[] = {{.name = "noisy"}, {.name = "clean"}};
@@ -100,7 +100,7 @@ static void expect_log(const char *path, const char *expected) {
 #define HEADER                                                                                             \
     "epoch,step,split,loss,\"mse(a, clean)\",\"psnr(a, clean)\",\"psnr(noisy, "                            \
     "clean)\",lr,images_per_s,seconds\n"
-#define ROW(step) "1," #step ",train,0.5,0.5,28.5,20.25,0.001,100,2.000\n"
+#define ROW(step) "1," #step ",train,0.5,0.5,28.5,20.25,0.001,100.00,2.000\n"
 
 static void test_log(void) {
     char path[] = "/tmp/unet_log_XXXXXX";
@@ -108,7 +108,7 @@ static void test_log(void) {
     if (fd < 0 || close(fd) != 0)
         expect_text("temporary file", "none", "one");
     write_rows(path, -1, 1, 3);
-    expect_log(path, HEADER ROW(1) "1,2,train,0.5,0.5,28.5,,0.001,100,2.000\n" ROW(3));
+    expect_log(path, HEADER ROW(1) "1,2,train,0.5,0.5,28.5,,0.001,100.00,2.000\n" ROW(3));
     write_rows(path, 1, 3, 4); /* resumed from step 1: what came after it goes */
     expect_log(path, HEADER ROW(1) ROW(3) ROW(4));
     FILE *file = fopen(path, "a");
