@@ -135,10 +135,28 @@ static int64_t above_fixed(const Search *search, const Item *item, int64_t offse
     return offset;
 }
 
-/* Lifts ITEM to the floors it spans; false if it cannot be there. */
-static bool lift_item(Search *search, Item *item) {
+/* A run of sections in which something changed. */
+typedef struct {
+    int begin, end;
+} Window;
+
+static int at_least(int a, int b) {
+    return a > b ? a : b;
+}
+static int at_most(int a, int b) {
+    return a < b ? a : b;
+}
+
+static void widen(Window *window, int begin, int end) {
+    window->begin = at_most(window->begin, begin);
+    window->end = at_least(window->end, end);
+}
+
+/* Lifts ITEM to the floors that changed; false if it cannot be there. */
+static bool lift_item(Search *search, Item *item, Window floors) {
+    int end = at_most(item->end, floors.end);
     int64_t lowest = item->lowest;
-    for (int s = item->begin; s < item->end; s++)
+    for (int s = at_least(item->begin, floors.begin); s < end; s++)
         if (lowest < search->floor[s])
             lowest = search->floor[s];
     if (!item->fixed)
@@ -147,37 +165,61 @@ static bool lift_item(Search *search, Item *item) {
     return item->fixed ? lowest == item->offset : lowest + item->size <= search->capacity;
 }
 
-/* Lifts the floors to the lowest item still to come there; returns whether any moved. */
-static bool lift_floors(Search *search, const Part *part) {
-    bool moved = false;
-    for (int s = part->begin; s < part->end; s++)
+/* Lifts all items of PART to the floors of the window and widens it by the items that moved. */
+static bool lift_items(Search *search, const Part *part, Window *window) {
+    Window floors = *window;
+    for (int i = part->low; i < part->high; i++) {
+        Item *item = &search->item[search->pending[i]];
+        if (item->begin >= floors.end || item->end <= floors.begin)
+            continue;
+        int64_t before = item->lowest;
+        if (!lift_item(search, item, floors))
+            return false;
+        if (item->lowest > before)
+            widen(window, item->begin, item->end);
+    }
+    return true;
+}
+
+/* Lifts the floors of the window to the lowest item still to come there; narrows it to those that moved. */
+static void lift_floors(Search *search, const Part *part, Window *window) {
+    Window moved = {window->end, window->begin};
+    for (int s = window->begin; s < window->end; s++)
         search->support[s] = INT64_MAX;
     for (int i = part->low; i < part->high; i++) {
         const Item *item = &search->item[search->pending[i]];
-        for (int s = item->begin; s < item->end; s++)
+        int end = at_most(item->end, window->end);
+        for (int s = at_least(item->begin, window->begin); s < end; s++)
             if (search->support[s] > item->lowest)
                 search->support[s] = item->lowest;
     }
-    for (int s = part->begin; s < part->end; s++)
+    for (int s = window->begin; s < window->end; s++)
         if (search->support[s] != INT64_MAX && search->support[s] > search->floor[s]) {
             set(search, &search->floor[s], search->support[s]);
-            moved = true;
+            widen(&moved, s, s + 1);
         }
-    return moved;
+    *window = moved;
 }
 
-/* Draws all conclusions from the floors of PART; false if it cannot be packed. */
-static bool infer(Search *search, const Part *part) {
-    do {
-        for (int i = part->low; i < part->high; i++)
-            if (!lift_item(search, &search->item[search->pending[i]]))
-                return false;
-    } while (lift_floors(search, part));
-    for (int s = part->begin; s < part->end; s++)
+static bool fits(Search *search, Window window) {
+    for (int s = window.begin; s < window.end; s++)
         if (slack(search, s) < 0) {
             search->failures[s]++;
             return false;
         }
+    return true;
+}
+
+/* Draws all conclusions from a change in the sections of WINDOW; false if PART cannot be packed. */
+static bool infer(Search *search, const Part *part, Window window) {
+    do {
+        if (!lift_items(search, part, &window))
+            return false;
+        Window checked = window;
+        lift_floors(search, part, &window);
+        if (!fits(search, checked))
+            return false;
+    } while (window.begin < window.end);
     return true;
 }
 
@@ -286,9 +328,11 @@ static void place_item(Search *search, Item *item) {
     }
 }
 
-/* Nothing covers the floor of SECTION: what might have done so rests on an item still to come. */
-static void leave_uncovered(Search *search, const Part *part, int section) {
+/* Nothing covers the floor of SECTION: what might have done so rests on an item still to come.  Returns the
+ * sections of the items that were lifted. */
+static Window leave_uncovered(Search *search, const Part *part, int section) {
     int64_t floor = search->floor[section];
+    Window window = {section, section + 1};
     for (int i = part->low; i < part->high; i++) {
         Item *item = &search->item[search->pending[i]];
         if (item->begin > section || section >= item->end || item->lowest != floor)
@@ -301,7 +345,9 @@ static void leave_uncovered(Search *search, const Part *part, int section) {
                 lowest = other->lowest + other->size;
         }
         set(search, &item->lowest, lowest);
+        widen(&window, item->begin, item->end);
     }
+    return window;
 }
 
 static void swap(int *a, int *b) {
@@ -335,10 +381,10 @@ static Part take_independent(Search *search, Part *part) {
 
 static bool solve_one(Search *search, Part part);
 
-/* Packs PART: draws conclusions, then solves its independent parts.  On failure the caller undoes the
- * changes. */
-static bool solve(Search *search, Part part) {
-    if (!infer(search, &part))
+/* Packs PART after a change in WINDOW: draws conclusions, then solves its independent parts.  On failure
+ * the caller undoes the changes. */
+static bool solve(Search *search, Part part, Window window) {
+    if (!infer(search, &part, window))
         return false;
     while (part.low < part.high) {
         Part taken = take_independent(search, &part);
@@ -357,15 +403,16 @@ static bool try_cases(Search *search, Part part) {
         Item *item = &search->item[candidate.item];
         place_item(search, item);
         swap(&search->pending[candidate.at], &search->pending[part.high - 1]);
-        if (solve(search, (Part){part.low, part.high - 1, part.begin, part.end}))
+        Part others = {part.low, part.high - 1, part.begin, part.end};
+        if (solve(search, others, (Window){item->begin, item->end}))
             return true;
         item->placed = false;
         undo_to(search, changes);
     }
     if (search->gave_up || slack(search, section) <= 0)
         return false;
-    leave_uncovered(search, &part, section);
-    if (solve(search, part))
+    Window lifted = leave_uncovered(search, &part, section);
+    if (solve(search, part, lifted))
         return true;
     undo_to(search, changes);
     return false;
@@ -499,7 +546,8 @@ static bool run(Search *search, Strategy strategy, int64_t limit) {
         search->pending[i] = i;
         search->item[i].placed = false;
     }
-    bool found = solve(search, (Part){0, search->item_count, 0, search->section_count});
+    Part all = {0, search->item_count, 0, search->section_count};
+    bool found = solve(search, all, (Window){0, search->section_count});
     if (!found)
         undo_to(search, 0);
     return found;
