@@ -107,8 +107,8 @@ echo "signals"
 for signal in TERM INT; do
     code=$([ $signal = TERM ] && echo 143 || echo 130)
     # A background job of a script ignores SIGINT; env gives it its default action back.
-    FAKE_SLEEP=30 env --default-signal=INT "$fake" train --data=data --out="stop$signal" --epochs=8 2>"stop$signal.txt" &
-    sleep 0.35
+    FAKE_SLEEP=60 env --default-signal=INT "$fake" train --data=data --out="stop$signal" --epochs=8 2>"stop$signal.txt" &
+    until [ -e "stop$signal/fake.step-00000006.safetensors" ] || ! kill -0 $! 2>/dev/null; do sleep 0.02; done
     kill -$signal $!
     wait $!
     status=$?

@@ -15,7 +15,7 @@ enum { WIDEST = 512 };
 
 static float pixel(const UnetKey *key, int h, int w, bool noisy) {
     float clean = (float)((h * 7 + w * 13 + (int)key->sample * 29) % 97) / 97;
-    float noise = (float)unet_random_uniform(key, (uint64_t)(h * WIDEST + w)) * 0.1f;
+    float noise = (float)unet_random_uniform(key, (uint64_t)h * WIDEST + (uint64_t)w) * 0.1f;
     return noisy ? 0.5f * clean + 0.2f + noise : clean;
 }
 
