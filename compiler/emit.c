@@ -14,9 +14,18 @@
 #include <ctype.h>
 #include <string.h>
 
+/* A constant that fills a SIZES hole: a number of the enum, or a definition of its own. */
+typedef struct {
+    const char *name; /* as the template knows it */
+    const char *text; /* "CI = 16", or a line of C */
+    bool number;
+} Size;
+
 typedef struct {
     const char *template; /* "conv" */
-    const char *sizes;    /* the block of constants */
+    const char *key;      /* all sizes as one text */
+    const Size *size;
+    int nsize;
     const char *name;     /* "k03_conv" */
     const char *users;    /* comment: which nodes use it */
     int uses;
@@ -35,8 +44,8 @@ struct Constants {
     const Program *program;
     const Node *node;
     const char *body; /* the template: constants it does not name are left out */
-    Text numbers, layouts;
-    int count;
+    Size *size;
+    int nsize;
     bool array[4]; /* per input of the node: handed over as an array of pointers */
     const char *before, *after;
 };
@@ -54,14 +63,17 @@ static bool mentions(const char *body, const char *name) {
     return false;
 }
 
-void constant(Constants *c, const char *name, int64_t value) {
+static void add_size(Constants *c, const char *name, const char *text, bool number) {
     if (mentions(c->body, name))
-        text_add(&c->numbers, "%s%s = %lld", c->count++ > 0 ? ", " : "", name, (long long)value);
+        PUSH(c->plan->pool, c->size, c->nsize, ((Size){name, text, number}));
+}
+
+void constant(Constants *c, const char *name, int64_t value) {
+    add_size(c, name, pool_text(c->plan->pool, "%s = %lld", name, (long long)value), true);
 }
 
 void constant_real(Constants *c, const char *name, double value) {
-    if (mentions(c->body, name))
-        text_line(&c->layouts, "static const double %s = %.17g;", name, value);
+    add_size(c, name, pool_text(c->plan->pool, "static const double %s = %.17g;", name, value), false);
 }
 
 void constant_extents(Constants *c, const char *prefix, ValueId v) {
@@ -87,8 +99,7 @@ static const char *layout_text(const Constants *c, ValueId v) {
 }
 
 void constant_layout(Constants *c, const char *name, ValueId v) {
-    if (mentions(c->body, name))
-        text_line(&c->layouts, "UNUSED static const Layout %s = %s;", name, layout_text(c, v));
+    add_size(c, name, pool_text(c->plan->pool, "static const Layout %s = %s;", name, layout_text(c, v)), false);
 }
 
 void constant_segments(Constants *c, const char *name, ValueId v) {
@@ -97,10 +108,10 @@ void constant_segments(Constants *c, const char *name, ValueId v) {
     for (int k = 0; k < c->node->nin && k < 4; k++)
         c->array[k] |= c->node->in[k] == v;
     constant(c, "SEGMENTS", n);
-    text_add(&c->layouts, "UNUSED static const Layout %s[%d] = {", name, n);
+    const char *layouts = "";
     for (int p = 0; p < n; p++)
-        text_add(&c->layouts, "%s%s", p > 0 ? ", " : "", layout_text(c, leaf[p]));
-    text_line(&c->layouts, "};");
+        layouts = pool_text(c->plan->pool, "%s%s%s", layouts, p > 0 ? ", " : "", layout_text(c, leaf[p]));
+    add_size(c, name, pool_text(c->plan->pool, "static const Layout %s[%d] = {%s};", name, n, layouts), false);
 }
 
 void call_arguments(Constants *c, const char *before, const char *after) {
@@ -125,21 +136,42 @@ static const char *template_body(const Emitter *e, const char *name) {
     return pool_copy(e->pool, begin, (size_t)(end - begin));
 }
 
-/* Copies BODY and fills its holes: identifiers that begin with KERNEL, and the statement SIZES; */
-static void fill(Emitter *e, const char *body, const char *name, const char *sizes) {
-    const char *copied = body;
+/* The constants that a function, the text up to END, speaks of: its share of the sizes. */
+static void write_sizes(Emitter *e, const Instance *k, const char *function, size_t length) {
+    enum { WIDTH = 100 };
+    const char *text = pool_copy(e->pool, function, length);
+    size_t column = 0;
+    for (int i = 0; i < k->nsize; i++) {
+        if (!k->size[i].number || !mentions(text, k->size[i].name))
+            continue;
+        size_t width = strlen(k->size[i].text) + 2;
+        bool wrap = column > 0 && column + width > WIDTH;
+        text_add(e->out, "%s%s", column == 0 ? "    enum { " : wrap ? ",\n           " : ", ", k->size[i].text);
+        column = column == 0 || wrap ? 11 + width : column + width;
+    }
+    if (column > 0)
+        text_add(e->out, " };\n");
+    for (int i = 0; i < k->nsize; i++)
+        if (!k->size[i].number && mentions(text, k->size[i].name))
+            text_add(e->out, "    %s\n", k->size[i].text);
+}
+
+/* Copies the template and fills its holes: identifiers that begin with KERNEL, and the statement SIZES; */
+static void write_instance(Emitter *e, const Instance *k) {
+    const char *body = template_body(e, k->template), *copied = body;
     for (const char *s = body; *s != '\0'; s++) {
         bool begins = s == body || !(isalnum((unsigned char)s[-1]) || s[-1] == '_');
         if (begins && strncmp(s, "KERNEL", 6) == 0) {
             text_bytes(e->out, copied, (size_t)(s - copied));
-            text_add(e->out, "%s", name);
+            text_add(e->out, "%s", k->name);
             copied = s + 6;
         } else if (begins && strncmp(s, "SIZES;\n", 7) == 0) {
-            const char *line = s;
+            const char *line = s, *end = strstr(s, "\n}\n");
+            CHECK(end != NULL);
             while (line > copied && line[-1] == ' ')
                 line--;
             text_bytes(e->out, copied, (size_t)(line - copied));
-            text_add(e->out, "%s", sizes);
+            write_sizes(e, k, s + 7, (size_t)(end - s - 7));
             copied = s + 7;
         }
     }
@@ -152,26 +184,20 @@ static Constants sizes_of(const Emitter *e, const Program *program, const Node *
     Constants c = {.plan = e->plan, .program = program, .node = node, .body = template_body(e, template)};
     c.before = "n";
     c.after = "";
-    c.numbers = text_new(e->pool);
-    c.layouts = text_new(e->pool);
-    c.layouts.depth = 1;
     return c;
 }
 
-static const char *sizes_block(const Constants *c) {
-    return pool_text(c->plan->pool, "%s%s%s%s", c->count > 0 ? "    enum { " : "",
-                     c->count > 0 ? c->numbers.bytes : "", c->count > 0 ? " };\n" : "",
-                     c->layouts.length > 0 ? c->layouts.bytes : "");
-}
-
-static Instance *instance_of(Emitter *e, const char *template, const char *sizes) {
+static Instance *instance_of(Emitter *e, const char *template, const Constants *c) {
+    const char *key = "";
+    for (int i = 0; i < c->nsize; i++)
+        key = pool_text(e->pool, "%s%s;", key, c->size[i].text);
     for (int i = 0; i < e->ninstance; i++)
-        if (strcmp(e->instance[i].template, template) == 0 && strcmp(e->instance[i].sizes, sizes) == 0)
+        if (strcmp(e->instance[i].template, template) == 0 && strcmp(e->instance[i].key, key) == 0)
             return &e->instance[i];
-    PUSH(e->pool, e->instance, e->ninstance, ((Instance){.template = template, .sizes = sizes, .users = ""}));
-    Instance *new = &e->instance[e->ninstance - 1];
-    new->name = pool_text(e->pool, "k%02d_%s", e->ninstance - 1, template);
-    return new;
+    Instance new = {.template = template, .key = key, .size = c->size, .nsize = c->nsize, .users = ""};
+    new.name = pool_text(e->pool, "k%02d_%s", e->ninstance, template);
+    PUSH(e->pool, e->instance, e->ninstance, new);
+    return &e->instance[e->ninstance - 1];
 }
 
 static void used_by(Emitter *e, Instance *instance, const Program *program, const Node *node) {
@@ -196,7 +222,7 @@ static Instance *halo_instance(Emitter *e, const Program *program, const Node *n
     constant_channels(&c, "C", v);
     constant_extents(&c, "", v);
     constant_layout(&c, "Y", v);
-    return instance_of(e, "zero_halo", sizes_block(&c));
+    return instance_of(e, "zero_halo", &c);
 }
 
 /* ---- calls ---------------------------------------------------------------------------------------------- */
@@ -323,7 +349,7 @@ static void emit_step(Emitter *e, const Program *program, int position, const St
     const char *template = op_table[node->op].name;
     Constants c = sizes_of(e, program, node, template);
     op_table[node->op].sizes(&c, node);
-    Instance *instance = instance_of(e, template, sizes_block(&c));
+    Instance *instance = instance_of(e, template, &c);
     used_by(e, instance, program, node);
     const char *name = instance->name;
     step_comment(e, program, node, position);
@@ -357,7 +383,7 @@ static void emit_program(Emitter *e, const Program *program) {
         text_line(e->out, "enum { EXTENT_%s = %lld };", program->name, (long long)program->extent);
         text_line(e->out, "unet_poison(arena, %lld, EXTENT_%s);", (long long)e->plan->persistent, program->name);
     }
-    text_line(e->out, "#pragma omp parallel num_threads(step->threads)");
+    text_add(e->out, "#pragma omp parallel num_threads(step->threads)\n");
     text_line(e->out, "{");
     e->out->depth++;
     for (int i = 0; i < program->nstep; i++)
@@ -417,7 +443,7 @@ static void emit_source(const Plan *plan, Text *out) {
         text_blank(out);
         text_line(out, "/* %s: %s%s */", k->template, k->users,
                   k->uses > 3 ? pool_text(e.pool, ", %d more", k->uses - 3) : "");
-        fill(&e, template_body(&e, k->template), k->name, k->sizes);
+        write_instance(&e, k);
     }
     text_bytes(out, programs.bytes, programs.length);
     emit_model(plan, out);

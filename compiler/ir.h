@@ -96,6 +96,7 @@ typedef struct {
     bool mask, accumulate; /* gradients: see templates/README.md */
     int64_t first;         /* gradient by one part of a whole: its first channel, */
     int64_t channels;      /*   of that many in the whole */
+    int64_t bands;         /* reductions: in how many parts a sample is summed, fixed by the target */
     ValueId of_in, of_out; /* packed weights: the tensors between which they will be used */
     double weight;         /* losses: factor in the sum that is minimised */
     Optimizer optimizer;   /* sgd, adam */

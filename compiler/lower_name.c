@@ -245,7 +245,7 @@ const char *module_name(Lower *l, const char *text, Place place) {
 
 /* ---- weights -------------------------------------------------------------------------------------- */
 
-ValueId weight_new(Call *call, const char *suffix, Shape shape, Init init, double bound) {
+ValueId weight_new(const Call *call, const char *suffix, Shape shape, Init init, double bound) {
     Lower *l = call->l;
     Module *module = call->module;
     for (int i = 0; i < module->nweight; i++)

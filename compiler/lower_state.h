@@ -111,7 +111,7 @@ typedef struct Frame {
 /* The name a statement sets: the first call with weights takes it. */
 typedef struct {
     const char *name;
-    bool taken;
+    bool taken, begun; /* begun: a call of the statement, with weights or not, has begun */
 } Slot;
 
 /* ---- calls ---------------------------------------------------------------------------------------- */
@@ -128,8 +128,15 @@ typedef struct {
 typedef struct {
     Datum value;
     Place place;
+    const Expr *expr;
     bool given; /* else a default */
 } Argument;
+
+typedef struct {
+    const Module *module;
+    const char *suffix; /* what follows its path; may be empty */
+    ValueId value;
+} PlanName;
 
 struct Call {
     struct Lower *l;
@@ -137,17 +144,13 @@ struct Call {
     Op op;
     Argument *argument; /* one per parameter, or all that were given if variadic */
     int nargument;
-    Place place, name_place;
-    const char *name; /* of the node and its output */
-    const char *text; /* as written */
-    Module *module;   /* NULL: without weights */
+    const Expr *expr; /* as written */
+    Place place;
+    Module *module;     /* NULL: without weights */
+    const Layer *layer; /* NULL: not one of these */
+    const char *name;   /* of the node and its output, as far as is known yet; */
+    PlanName plan_name; /* from this it is made in the end */
 };
-
-typedef struct {
-    const Module *module;
-    const char *suffix; /* what follows its path; may be empty */
-    ValueId value;
-} PlanName;
 
 typedef struct Lower {
     Pool *pool;
@@ -198,7 +201,7 @@ const char *module_path(Pool *pool, const Module *module);
 const char *module_name(Lower *l, const char *text, Place place);
 /* Makes a weight of the call, or finds the one that an earlier use of the layer made.  -1: of another
  * shape. */
-ValueId weight_new(Call *call, const char *suffix, Shape shape, Init init, double bound);
+ValueId weight_new(const Call *call, const char *suffix, Shape shape, Init init, double bound);
 void find_weighted_blocks(Lower *l);
 /* Fills in the names of weights, values and nodes once all modules are known. */
 void finish_names(Lower *l);

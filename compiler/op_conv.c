@@ -188,6 +188,7 @@ void sizes_wgrad(Constants *c, const Node *node) {
     ValueId x = node->in[0], dy = node->in[1];
     grid_constants(c, node, channels(constants_graph(c), x), x, dy);
     constant(c, "BIAS", node->out[1] >= 0);
+    constant(c, "BANDS", node->a.bands);
     constant_segments(c, "X", x);
     constant_layout(c, "DY", dy);
 }

@@ -30,6 +30,7 @@ static void loss_constants(Constants *c, const Node *node) {
 
 void sizes_loss(Constants *c, const Node *node) {
     loss_constants(c, node);
+    constant(c, "BANDS", node->a.bands);
     call_arguments(c, "n", "step->valid");
 }
 

@@ -21,6 +21,10 @@ typedef void ReachRule(const Graph *g, const Node *node, int input, int64_t befo
 /* Gives the constants that the templates of the operator name. */
 typedef void SizesRule(Constants *c, const Node *node);
 
+/* Gives a node what a target's kernel needs beside its operands: nodes in front of it, scratch behind its outputs. */
+struct PlanOptions;
+typedef void PrepareRule(Graph *g, Node *node, int64_t batch, const struct PlanOptions *options);
+
 typedef struct {
     const char *name;
     const char *signature;
@@ -30,6 +34,7 @@ typedef struct {
     ReachRule *reach;
     int in_place;
     SizesRule *sizes;
+    PrepareRule *cpu;
 } OpRow;
 
 extern const OpRow op_table[OPS];
@@ -37,11 +42,12 @@ extern const OpRow op_table[OPS];
 /* The operator a user calls NAME, or OPS. */
 Op op_by_name(const char *name);
 
-#define OP(id, name, signature, build, gradient, flops, reach, in_place, sizes)                             \
+#define OP(id, name, signature, build, gradient, flops, reach, in_place, sizes, cpu)                             \
     GradientRule gradient_##gradient;                                                                       \
     FlopsRule flops_##flops;                                                                                \
     ReachRule reach_##reach;                                                                                \
-    SizesRule sizes_##sizes;
+    SizesRule sizes_##sizes;                                                                                \
+    PrepareRule cpu_##cpu;
 #include "ops.def"
 #undef OP
 

@@ -261,24 +261,25 @@ static int choose_section(Search *search, const Part *part) {
 
 /* The order in which boxes are tried: by the two keys, then by index. */
 typedef struct {
-    int64_t first, second;
+    double first, second;
     int item, at; /* at: the place in `pending` */
 } Candidate;
 
 static Candidate candidate_of(const Search *search, int at) {
     int index = search->pending[at];
     const Item *item = &search->item[index];
+    double size = (double)item->size, length = item->end - item->begin;
     int64_t tightest = INT64_MAX;
     switch (search->strategy.rule) {
     case LARGEST:
-        return (Candidate){item->size, 0, index, at};
+        return (Candidate){size, 0, index, at};
     case LONGEST:
-        return (Candidate){item->end - item->begin, item->size, index, at};
+        return (Candidate){length, size, index, at};
     default:
         for (int s = item->begin; s < item->end; s++)
             if (tightest > slack(search, s))
                 tightest = slack(search, s);
-        return (Candidate){-tightest, item->size, index, at};
+        return (Candidate){-(double)tightest, size * length, index, at};
     }
 }
 

@@ -12,7 +12,7 @@
 typedef enum { PROGRAM_TRAIN, PROGRAM_EVAL, PROGRAM_PREDICT, PROGRAMS } ProgramKind;
 
 /* What the command line fixed; the file's own settings are in Model. */
-typedef struct {
+typedef struct PlanOptions {
     bool wanted[PROGRAMS];
     bool reference;    /* --kernels=reference */
     Type real;         /* TYPE_F32, or TYPE_F64 with reference kernels */

@@ -11,17 +11,19 @@ enum { ALIGN = 64, BLOCK = 16, NARROW = 4 };
 
 /* ---- layout ------------------------------------------------------------------------------------------ */
 
+_Noreturn static void too_large(void) { environment_error("a tensor does not fit into 2^63 bytes"); }
+
 static int64_t checked_multiply(int64_t a, int64_t b) {
     int64_t product;
     if (__builtin_mul_overflow(a, b, &product))
-        environment_error("a tensor does not fit into 2^63 bytes");
+        too_large();
     return product;
 }
 
 static int64_t checked_add(int64_t a, int64_t b) {
     int64_t sum;
     if (__builtin_add_overflow(a, b, &sum))
-        environment_error("a tensor does not fit into 2^63 bytes");
+        too_large();
     return sum;
 }
 
@@ -82,9 +84,13 @@ static int64_t taps_of(const Node *node) {
     return checked_multiply(checked_multiply(k[0], k[1]), k[2]);
 }
 
-/* Puts a node in front of NODE that packs its weights (input 1) for use between X and Y. */
+/* Puts a node in front of NODE that packs its weights (input 1): for each lane of one tensor the weights of the
+ * channels of another that are summed.  X and Y are what the window joins, in the forward direction. */
 static void pack_weights(Graph *g, Node *node, Op pack, ValueId x, ValueId y, Type real) {
-    int64_t elements = checked_multiply(checked_multiply(stored_channels(g, x), stored_channels(g, y)), taps_of(node));
+    bool forward = pack == OP_CONV_PACK;
+    int64_t elements, summed = stored_channels(g, forward ? x : y);
+    if (!cpu_packed_elements(summed, shape_channels(g->value[forward ? y : x].shape), taps_of(node), &elements))
+        too_large();
     ValueId packed = workspace(g, node, "weights", real, elements), weight = node->in[1];
     Node new = {.op = pack, .nin = 1, .nout = 1, .a = node->a, .name = node->name, .place = node->place};
     new.a.of_in = x;
@@ -101,18 +107,52 @@ static void add_scratch(Graph *g, Node *node, Type type, int64_t elements) {
     node->out = out;
 }
 
-static void prepare_fast(Graph *g, Node *node, Type real) {
-    if (node->op == OP_CONV)
-        pack_weights(g, node, OP_CONV_PACK, node->in[0], node->out[0], real);
-    else if (node->op == OP_CONV_DGRAD)
-        pack_weights(g, node, OP_CONV_DGRAD_PACK, node->out[0], node->in[0], real);
+static int64_t rows_of(const Graph *g, ValueId v) {
+    Shape s = g->value[v].shape;
+    return checked_multiply(shape_extent(s, 0), shape_extent(s, 1));
 }
 
-static int64_t scratch_elements(const Program *program, const PlanOptions *options, const Node *node) {
-    (void)program, (void)options, (void)node;
-    return 16;
+void cpu_none(Graph *g, Node *node, int64_t batch, const PlanOptions *options) {
+    (void)g, (void)node, (void)batch, (void)options;
 }
 
+void cpu_conv(Graph *g, Node *node, int64_t batch, const PlanOptions *options) {
+    (void)batch;
+    if (!options->reference)
+        pack_weights(g, node, OP_CONV_PACK, node->in[0], node->out[0], options->real);
+}
+
+void cpu_dgrad(Graph *g, Node *node, int64_t batch, const PlanOptions *options) {
+    (void)batch;
+    if (!options->reference)
+        pack_weights(g, node, OP_CONV_DGRAD_PACK, node->out[0], node->in[0], options->real);
+}
+
+/* Weight gradients are summed in bands of the grid over which the window slides. */
+void cpu_wgrad(Graph *g, Node *node, int64_t batch, const PlanOptions *options) {
+    (void)batch;
+    ValueId x = node->in[0], dy = node->in[1];
+    const CpuConv conv = {.in = stored_channels(g, x),
+                          .out = stored_channels(g, dy),
+                          .taps = taps_of(node),
+                          .rows = rows_of(g, node->op == OP_CONV_WGRAD ? dy : x)};
+    int64_t elements;
+    if (!cpu_wgrad_scratch_elements(&conv, &elements))
+        too_large();
+    node->a.bands = cpu_wgrad_bands(&conv);
+    add_scratch(g, node, options->real, elements);
+}
+
+void cpu_loss(Graph *g, Node *node, int64_t batch, const PlanOptions *options) {
+    (void)options;
+    int64_t rows = rows_of(g, node->in[0]), elements;
+    if (!cpu_loss_scratch_elements(batch, rows, &elements))
+        too_large();
+    node->a.bands = cpu_loss_bands(rows);
+    add_scratch(g, node, TYPE_F64, elements);
+}
+
+/* Walks the old list of nodes and appends each, with what it needs in front, to a new one. */
 static void prepare(Program *program, const PlanOptions *options) {
     Graph *g = program->graph;
     const Node *old = g->node;
@@ -121,12 +161,7 @@ static void prepare(Program *program, const PlanOptions *options) {
     g->nnode = 0;
     for (int i = 0; i < n; i++) {
         Node node = old[i];
-        if (!options->reference)
-            prepare_fast(g, &node, options->real);
-        bool wgrad = node.op == OP_CONV_WGRAD || node.op == OP_UPCONV_WGRAD;
-        bool loss = node.op == OP_MSE || node.op == OP_L1 || node.op == OP_PSNR;
-        if (wgrad || loss)
-            add_scratch(g, &node, loss ? TYPE_F64 : options->real, scratch_elements(program, options, &node));
+        op_table[node.op].cpu(g, &node, program->batch, options);
         node_new(g, node, node.in, node.out);
     }
 }
