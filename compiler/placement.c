@@ -6,8 +6,9 @@
  * the best answer so far.  The search may give up, so the arena is as small as was found, and there always
  * is one.
  *
- * Requires: sizes are multiples of the alignment and not negative; fixed buffers alive at one time do not
- * overlap; the sum of all sizes and fixed offsets is below 2^62.
+ * Requires: sizes and fixed offsets are multiples of the alignment and not negative; fixed buffers alive at
+ * one time do not overlap; the sum of all sizes and fixed offsets is below 2^62.
+ *
  * Provides: offsets, multiples of the alignment, at which no two buffers alive at one time overlap.
  */
 #include "placement.h"
@@ -17,13 +18,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The nodes the search may visit, for one box; a node takes time in proportion to the boxes.  A capacity
- * that is asked for is worth a longer search than the last percent of an arena that is as small as it
- * happens to be. */
-static const int64_t effort_for_capacity = 64000000, effort_for_bound = 4000000,
-                     effort_for_bisection = 1000000;
+/* How many nodes the search may visit, for each box: two rounds of all strategies for the lower bound, one
+ * for every step of the bisection, four for a capacity that somebody asked for.  A node takes time in
+ * proportion to the boxes; the most for nodes times boxes bounds the time of very large problems. */
+enum { NODES_FOR_BISECTION = 12, NODES_FOR_BOUND = 48, NODES_FOR_CAPACITY = 480, BISECTION_STEPS = 8 };
 
-enum { BISECTION_STEPS = 8 };
+static const int64_t most_nodes_times_boxes = 64000000;
 
 typedef struct {
     int count;
@@ -47,28 +47,18 @@ static bool needs_place(const PlaceBuffer *buffer) {
     return buffer->size > 0 && buffer->first < buffer->last;
 }
 
-static PlaceBox box_of(const PlaceBuffer *buffer, int64_t align) {
-    PlaceBox box = {buffer->size / align, 0, buffer->first, buffer->last, buffer->fixed};
-    if (buffer->fixed) { /* a fixed offset need not be aligned: the box covers it */
-        int64_t end = (buffer->offset + buffer->size + align - 1) / align;
-        box.offset = buffer->offset / align;
-        box.size = end - box.offset;
-    }
-    return box;
-}
-
 static Packing packing_new(Pool *pool, const PlaceBuffer *buffer, int count, int64_t align) {
     CHECK(align > 0 && count >= 0);
     Packing p = {.box = NEW_ARRAY(pool, PlaceBox, count), .arena = INT64_MAX};
     int64_t total = 0;
     for (int i = 0; i < count; i++) {
-        CHECK(buffer[i].size >= 0 && buffer[i].size % align == 0 &&
-              (!buffer[i].fixed || buffer[i].offset >= 0));
-        total = checked_sum(total, checked_sum(buffer[i].size, buffer[i].fixed ? buffer[i].offset : 0));
-        if (needs_place(&buffer[i]))
-            p.box[p.count++] = box_of(&buffer[i], align);
+        const PlaceBuffer *b = &buffer[i];
+        int64_t offset = b->fixed ? b->offset : 0;
+        CHECK(b->size >= 0 && b->size % align == 0 && offset >= 0 && offset % align == 0);
+        total = checked_sum(total, checked_sum(b->size, offset));
+        if (needs_place(b))
+            p.box[p.count++] = (PlaceBox){b->size / align, offset / align, b->first, b->last, b->fixed};
     }
-    checked_sum(total, align);
     p.order = NEW_ARRAY(pool, int, p.count);
     p.by_offset = NEW_ARRAY(pool, int, p.count);
     p.best = NEW_ARRAY(pool, int64_t, p.count);
@@ -211,36 +201,38 @@ static void sort_order(Packing *p, Ranked *ranked, Order order) {
 
 /* ---- the search ------------------------------------------------------------------------------------ */
 
-static bool search_at(Pool *pool, Packing *p, int64_t capacity, int64_t effort) {
-    int64_t limit = effort / p->count;
+static bool search_at(Pool *pool, Packing *p, int64_t capacity, int nodes_per_box) {
+    int64_t limit = (int64_t)nodes_per_box * p->count, most = most_nodes_times_boxes / p->count;
+    if (limit > most)
+        limit = most;
     if (place_search(pool, p->box, p->count, capacity, limit, &p->nodes) != SEARCH_FOUND)
         return false;
     keep_if_best(p);
     return true;
 }
 
-/* Lowers the arena towards TARGET, where the search is tried with EFFORT. */
-static void lower_arena(Pool *pool, Packing *p, int64_t target, int64_t effort) {
-    if (search_at(pool, p, target, effort))
+/* Lowers the arena towards TARGET, where the search may take longest. */
+static void lower_arena(Pool *pool, Packing *p, int64_t target, int nodes_per_box) {
+    if (search_at(pool, p, target, nodes_per_box))
         return;
     int64_t low = target + 1;
     for (int step = 0; step < BISECTION_STEPS && low < p->arena; step++) {
         int64_t middle = low + (p->arena - 1 - low) / 2;
-        if (!search_at(pool, p, middle, effort_for_bisection))
+        if (!search_at(pool, p, middle, NODES_FOR_BISECTION))
             low = middle + 1;
     }
 }
 
 /* ---- both ------------------------------------------------------------------------------------------ */
 
-static void pack(Pool *pool, Packing *p, int64_t target, int64_t effort) {
+static void pack(Pool *pool, Packing *p, int64_t target, int nodes_per_box) {
     Ranked *ranked = NEW_ARRAY(pool, Ranked, p->count);
     for (Order order = LARGEST; order < ORDERS && p->arena > target; order++) {
         sort_order(p, ranked, order);
         first_fit(p);
     }
     if (p->arena > target)
-        lower_arena(pool, p, target, effort);
+        lower_arena(pool, p, target, nodes_per_box);
 }
 
 /* Writes the best offsets into BUFFER; returns the arena. */
@@ -265,7 +257,7 @@ bool place_buffers(Pool *pool, PlaceBuffer *buffer, int count, int64_t align, in
     Packing p = packing_new(pool, buffer, count, align);
     check_fixed(&p);
     int64_t bound = lower_bound(pool, &p), asked = capacity / align;
-    pack(pool, &p, asked > bound ? asked : bound, capacity > 0 ? effort_for_capacity : effort_for_bound);
+    pack(pool, &p, asked > bound ? asked : bound, capacity > 0 ? NODES_FOR_CAPACITY : NODES_FOR_BOUND);
     *result = (PlaceResult){write_offsets(&p, buffer, count, align), bound * align, p.nodes};
     return capacity <= 0 || result->arena <= capacity;
 }
