@@ -137,6 +137,8 @@ expect 4 '10 samples, the data now has' sh -c "'$make_pictures' fewer 9 20 18 8 
 expect 2 'was made with seed 0' "$fake" train --data=data --out=killed --resume --epochs=9 --seed=5
 expect 4 'no checkpoint to continue from' "$fake" train --data=data --resume=whole/fake.safetensors
 expect 4 'fake.checkpoint.safetensors' "$fake" train --data=data --out=empty --resume
+head -c 300 whole/fake.checkpoint.safetensors >cut.safetensors
+expect 4 'cut.safetensors' "$fake" train --data=data --out=whole --resume=cut.safetensors --epochs=9
 
 echo "divergence"
 FAKE_RATE=1e30 expect 6 'not finite|loss is' "$fake" train --data=data --out=diverged
