@@ -125,7 +125,7 @@ static uint32_t quantise(float value, uint32_t largest) {
     if (!(value > 0.0f)) {
         return 0;
     }
-    return value >= 1.0f ? largest : (uint32_t)(value * (float)largest + 0.5f);
+    return value >= 1.0f ? largest : (uint32_t)((double)value * (double)largest + 0.5);
 }
 
 UnetStatus unet_image_write_row(UnetImageWriter *writer, const float *row, UnetError *error) {

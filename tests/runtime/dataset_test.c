@@ -1,0 +1,479 @@
+/* dataset_test.c - data sets: which files belong together, what is said when they do not; what a sample
+ * shows of its files (windows, padding, flips, noise), in float and double layouts. */
+#include "check.h"
+#include "fake_data.h"
+#include "unet/layout.h"
+#include "unet/rng.h"
+
+#include <math.h>
+#include <unistd.h>
+
+static char folder[64];
+
+/* One sample read into buffers of its own. */
+typedef struct {
+    UnetStatus status;
+    UnetError error;
+    char *input[FAKE_INPUTS];
+    int32_t valid[3];
+    const UnetProgram *program;
+} Read;
+
+static UnetDataset *open_or_stop(const Fake *fake, UnetPurpose purpose) {
+    UnetDataset *dataset;
+    UnetError error;
+    if (unet_dataset_open(&dataset, &fake->model, purpose, folder, &error) != UNET_OK) {
+        fprintf(stderr, "%s\n", error.text);
+        exit(EXIT_FAILURE);
+    }
+    return dataset;
+}
+
+/* Reads as number 1 of a batch of 2, to see that it goes to its own place. */
+static Read read_sample(const UnetDataset *dataset, int32_t sample, uint64_t seed, uint32_t epoch) {
+    Read read = {.program = unet_dataset_program(dataset)};
+    void *inputs[FAKE_INPUTS];
+    for (int i = 0; i < FAKE_INPUTS; i++) {
+        inputs[i] = read.input[i] = calloc(2, (size_t)read.program->inputs[i].sample_bytes);
+    }
+    void *scratch = aligned_alloc(64, unet_dataset_scratch_bytes(dataset));
+    read.status =
+        unet_dataset_read(dataset, sample, seed, epoch, scratch, inputs, 1, read.valid, &read.error);
+    free(scratch);
+    return read;
+}
+
+static void forget(Read *read) {
+    for (int i = 0; i < FAKE_INPUTS; i++) {
+        free(read->input[i]);
+    }
+}
+
+/* Element (c, y, x) of an input, from its definition. */
+static double element(const Read *read, int input, int32_t c, int32_t y, int32_t x) {
+    const UnetLayout *layout = &read->program->inputs[input];
+    int64_t at = layout->origin + layout->sample + c / layout->block * layout->plane + y * layout->row +
+                 x * layout->block + c % layout->block;
+    const void *base = read->input[input];
+    return layout->type == UNET_F64 ? ((const double *)base)[at] : (double)((const float *)base)[at];
+}
+
+/* Everything that is no point of sample 1 is still zero. */
+static bool is_clean_around(const Read *read, int input) {
+    const UnetLayout *layout = &read->program->inputs[input];
+    double sum = 0, inside = 0;
+    int64_t all = 2 * layout->sample;
+    for (int64_t i = 0; i < all; i++) {
+        sum += layout->type == UNET_F64 ? fabs(((double *)(void *)read->input[input])[i])
+                                        : fabs((double)((float *)(void *)read->input[input])[i]);
+    }
+    for (int32_t c = 0; c < layout->channels; c++) {
+        for (int32_t y = 0; y < layout->size[1]; y++) {
+            for (int32_t x = 0; x < layout->size[2]; x++) {
+                inside += fabs(element(read, input, c, y, x));
+            }
+        }
+    }
+    return fabs(sum - inside) < 1e-6;
+}
+
+/* Whether the sample shows the picture at (TOP, LEFT), mirrored or not; padded as PAD says. */
+static bool shows(const Read *read, int input, int picture, const int32_t file[2], int32_t top,
+                  int32_t left, bool mirror_y, bool mirror_x, UnetPad pad, double fill) {
+    const UnetLayout *layout = &read->program->inputs[input];
+    int32_t height = layout->size[1], width = layout->size[2];
+    for (int32_t c = 0; c < layout->channels; c++) {
+        for (int32_t y = 0; y < height; y++) {
+            for (int32_t x = 0; x < width; x++) {
+                int32_t fy = unet_pad_index(pad, top + (mirror_y ? height - 1 - y : y), file[0]);
+                int32_t fx = unet_pad_index(pad, left + (mirror_x ? width - 1 - x : x), file[1]);
+                double expected = fy < 0 || fx < 0 ? fill : (double)fake_number(picture, c, fy, fx) / 255.0;
+                if (fabs(element(read, input, c, y, x) - expected) > 1e-6) {
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+/* ---- matching --------------------------------------------------------------------------------- */
+
+static void check_open_fails(const Fake *fake, UnetPurpose purpose, const char *says) {
+    UnetDataset *dataset;
+    UnetError error;
+    CHECK_FAILS(unet_dataset_open(&dataset, &fake->model, purpose, folder, &error), error, says);
+    CHECK(dataset == NULL, "a data set although %s", error.text);
+}
+
+static void make_pairs(int count, int32_t channels, int32_t height, int32_t width) {
+    for (int i = 0; i < count; i++) {
+        char name[20];
+        snprintf(name, sizeof name, "p%02d", (i * 7) % count); /* not in the order of the names */
+        fake_picture(folder, "clean", name, (i * 7) % count, channels, height, width);
+        fake_picture(folder, "noisy", name, 100 + (i * 7) % count, channels, height, width);
+    }
+}
+
+static void remove_file(const char *name) {
+    char path[200];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    CHECK(unlink(path) == 0, "%s cannot be removed", path);
+}
+
+static void test_matching(void) {
+    static const int32_t file[2] = {12, 12};
+    Fake fake;
+    fake_pairs(&fake, 2, 3, 12, UNET_F32);
+    check_open_fails(&fake, UNET_TRAINING, "cannot read the folder of \"clean/*.png\": No such file");
+    make_pairs(9, 3, 12, 12);
+    fake_picture(folder, "clean", ".hidden", 0, 1, 3, 3);
+    UnetDataset *dataset = open_or_stop(&fake, UNET_TRAINING);
+    CHECK(unet_dataset_samples(dataset) == 9, "%d samples", unet_dataset_samples(dataset));
+    for (int32_t i = 0; i < unet_dataset_samples(dataset); i++) {
+        Read read = read_sample(dataset, i, 0, 0);
+        CHECK_OK(read.status, read.error);
+        char stem[20];
+        snprintf(stem, sizeof stem, "p%02d", i);
+        CHECK(strcmp(unet_dataset_stem(dataset, i), stem) == 0, "sample %d is %s", i,
+              unet_dataset_stem(dataset, i));
+        CHECK(shows(&read, 1, i, file, 0, 0, false, false, UNET_PAD_NONE, 0), "clean of sample %d", i);
+        CHECK(shows(&read, 0, 100 + i, file, 0, 0, false, false, UNET_PAD_NONE, 0), "noisy of sample %d",
+              i);
+        CHECK(is_clean_around(&read, 0) && is_clean_around(&read, 1), "something beside the points");
+        CHECK(read.valid[0] == 1 && read.valid[1] == 12 && read.valid[2] == 12, "the valid part");
+        forget(&read);
+    }
+    unet_dataset_close(dataset);
+
+    remove_file("noisy/p04.png");
+    check_open_fails(&fake, UNET_TRAINING, "clean/p04.png has no partner: \"noisy/*.png\" asks for");
+    remove_file("clean/p04.png");
+    remove_file("clean/p08.png");
+    check_open_fails(&fake, UNET_TRAINING, "noisy/p08.png has no partner: \"clean/*.png\" asks for");
+    fake_picture(folder, "clean", "p08", 8, 3, 12, 13);
+    check_open_fails(&fake, UNET_TRAINING,
+                     "clean/p08.png is 12 x 13, and without `crop` it must be 12 x 12");
+    fake_picture(folder, "clean", "p08", 8, 3, 12, 12);
+    fake_picture(folder, "noisy", "p08", 8, 3, 14, 12);
+    check_open_fails(&fake, UNET_TRAINING, "p08.png is 14 x 12, and its partner");
+    remove_file("noisy/p08.png");
+    remove_file("clean/p08.png");
+    fake.term[0][0].pattern = "clean/*.tif";
+    check_open_fails(&fake, UNET_TRAINING, "no file matches \"clean/*.tif\"");
+    fake.term[0][0].pattern = "*/p*.png";
+    check_open_fails(&fake, UNET_TRAINING, "cannot be paired: 2 and 1 stars");
+}
+
+static void test_two_stars(void) {
+    Fake fake;
+    fake_pairs(&fake, 2, 1, 8, UNET_F32);
+    fake.term[0][0].pattern = "scenes/*/gt_*.png";
+    fake.term[1][0].pattern = "scenes/*/in_*.png";
+    char path[100];
+    snprintf(path, sizeof path, "%s/scenes", folder);
+    mkdir(path, 0777);
+    write_bytes(strcat(path, "/notes.txt"), "no folder", 9);
+    static const char *const scenes[] = {"scenes/b", "scenes/a", "scenes/a"};
+    static const char *const names[] = {"gt_1", "gt_1", "gt_2"};
+    for (int i = 0; i < 3; i++) {
+        fake_picture(folder, scenes[i], names[i], i, 1, 8, 8);
+        fake_picture(folder, scenes[i], i == 2 ? "in_2" : "in_1", 50 + i, 1, 8, 8);
+    }
+    UnetDataset *dataset = open_or_stop(&fake, UNET_TRAINING);
+    static const char *const stems[] = {"a/1", "a/2", "b/1"};
+    CHECK(unet_dataset_samples(dataset) == 3, "%d samples of two stars", unet_dataset_samples(dataset));
+    for (int i = 0; i < unet_dataset_samples(dataset); i++) {
+        CHECK(strcmp(unet_dataset_stem(dataset, i), stems[i]) == 0, "%s", unet_dataset_stem(dataset, i));
+    }
+    unet_dataset_close(dataset);
+}
+
+static void test_holdout(void) {
+    Fake fake;
+    fake_pairs(&fake, 2, 3, 12, UNET_F32);
+    fake.data.holdout = 0.3;
+    fake.data.holdout_seed = 4;
+    UnetDataset *training = open_or_stop(&fake, UNET_TRAINING);
+    UnetDataset *evaluation = open_or_stop(&fake, UNET_EVALUATION);
+    int32_t kept = unet_dataset_samples(training), held = unet_dataset_samples(evaluation);
+    CHECK(kept == 5 && held == 2, "%d and %d of 7", kept, held);
+    int32_t order[7];
+    char stems[7][20];
+    unet_split_order(4, 7, order);
+    fake.data.holdout = 0;
+    UnetDataset *all = open_or_stop(&fake, UNET_TRAINING);
+    for (int i = 0; i < 7; i++) {
+        strcpy(stems[i], unet_dataset_stem(all, order[i]));
+        const char *got =
+            i < kept ? unet_dataset_stem(training, i) : unet_dataset_stem(evaluation, i - kept);
+        CHECK(strcmp(stems[i], got) == 0, "place %d of the split is %s, should be %s", i, got, stems[i]);
+    }
+    unet_dataset_close(all);
+    unet_dataset_close(training);
+    unet_dataset_close(evaluation);
+    CHECK(!unet_dataset_exists(&fake.model, UNET_EVALUATION), "evaluation without a holdout");
+    fake.data.holdout = 0.1;
+    check_open_fails(&fake, UNET_EVALUATION, "holdout 0.1 of 7 samples leaves none for evaluation");
+}
+
+/* ---- windows ---------------------------------------------------------------------------------- */
+
+/* Finds where the window is, inside a larger file or around a smaller one; both inputs must show the same.
+ */
+static bool find_window(const Read *read, const int32_t file[2], UnetPad pad, bool flips, int32_t start[2],
+                        bool flip[2]) {
+    int32_t room[2] = {file[0] - read->program->size[1], file[1] - read->program->size[2]};
+    for (int32_t top = room[0] < 0 ? room[0] : 0; top <= (room[0] < 0 ? 0 : room[0]); top++) {
+        for (int32_t left = room[1] < 0 ? room[1] : 0; left <= (room[1] < 0 ? 0 : room[1]); left++) {
+            for (int f = 0; f < (flips ? 4 : 1); f++) {
+                if (shows(read, 0, 100, file, top, left, (f & 1) != 0, (f & 2) != 0, pad, 0.25)) {
+                    start[0] = top;
+                    start[1] = left;
+                    flip[0] = (f & 1) != 0;
+                    flip[1] = (f & 2) != 0;
+                    return shows(read, 1, 0, file, top, left, flip[0], flip[1], pad, 0.25);
+                }
+            }
+        }
+    }
+    return false;
+}
+
+/* Windows stay inside (or around a small file), reach both ends, differ, and depend on seed and epoch only.
+ */
+static void test_crop(const int32_t file[2], UnetPad pad, bool flips) {
+    Fake fake;
+    fake_pairs(&fake, 2, 1, 8, UNET_F64);
+    fake_add(&fake, (UnetTransform){.op = UNET_DO_CROP, .random = true, .pad = pad, .pad_value = 0.25});
+    if (flips) {
+        fake_add(&fake, (UnetTransform){.op = UNET_DO_FLIP, .axes = 7, .p = 0.5});
+    }
+    fake.term[0][0].pattern = "one/clean_*.png";
+    fake.term[1][0].pattern = "one/noisy_*.png";
+    fake_picture(folder, "one", "clean_x", 0, 1, file[0], file[1]);
+    fake_picture(folder, "one", "noisy_x", 100, 1, file[0], file[1]);
+    UnetDataset *dataset = open_or_stop(&fake, UNET_TRAINING);
+    int32_t lowest[2] = {99, 99}, highest[2] = {-99, -99};
+    int flipped[2] = {0, 0};
+    enum { EPOCHS = 60 };
+    for (uint32_t epoch = 0; epoch < EPOCHS; epoch++) {
+        Read read = read_sample(dataset, 0, 17, epoch);
+        Read again = read_sample(dataset, 0, 17, epoch);
+        CHECK_OK(read.status, read.error);
+        size_t bytes = (size_t)(2 * fake.train_layout[0].sample_bytes);
+        CHECK(memcmp(read.input[0], again.input[0], bytes) == 0, "the same sample twice");
+        int32_t start[2] = {0, 0};
+        bool flip[2] = {false, false};
+        CHECK(find_window(&read, file, pad, flips, start, flip), "%d x %d, epoch %u: no window", file[0],
+              file[1], epoch);
+        for (int axis = 0; axis < 2; axis++) {
+            lowest[axis] = start[axis] < lowest[axis] ? start[axis] : lowest[axis];
+            highest[axis] = start[axis] > highest[axis] ? start[axis] : highest[axis];
+            flipped[axis] += flip[axis];
+        }
+        forget(&read);
+        forget(&again);
+    }
+    for (int axis = 0; axis < 2; axis++) {
+        int32_t room = file[axis] - 8;
+        CHECK(lowest[axis] == (room < 0 ? room : 0) && highest[axis] == (room < 0 ? 0 : room),
+              "%d x %d: windows start from %d to %d", file[0], file[1], lowest[axis], highest[axis]);
+        CHECK(flips ? flipped[axis] > EPOCHS / 4 && flipped[axis] < EPOCHS * 3 / 4 : flipped[axis] == 0,
+              "flipped %d times of %d", flipped[axis], EPOCHS);
+    }
+    unet_dataset_close(dataset);
+}
+
+static void test_too_small(void) {
+    static const int32_t file[2] = {5, 11};
+    Fake fake;
+    fake_pairs(&fake, 2, 1, 8, UNET_F32);
+    fake_add(&fake, (UnetTransform){.op = UNET_DO_CROP, .random = true});
+    fake.term[0][0].pattern = "one/clean_*.png";
+    fake.term[1][0].pattern = "one/noisy_*.png";
+    fake_picture(folder, "one", "clean_x", 0, 1, file[0], file[1]);
+    fake_picture(folder, "one", "noisy_x", 100, 1, file[0], file[1]);
+    check_open_fails(&fake, UNET_TRAINING,
+                     "is 5 x 11, smaller than the window of 8 x 8 (height x width), and `crop`");
+    fake_pairs(&fake, 2, 3, 8, UNET_F32);
+    fake.term[0][0].pattern = "one/clean_*.png";
+    fake.data.nsource = 1;
+    fake_picture(folder, "one", "clean_x", 0, 3, 8, 8);
+    fake.source[0].channels = fake.train_layout[1].channels = 1;
+    check_open_fails(&fake, UNET_TRAINING, "clean_x.png: is in colour, and one channel is asked for");
+}
+
+/* Evaluation shows the centre, pads behind, says what is valid, and never changes. */
+static void test_evaluation(const int32_t file[2], int32_t top, int32_t left) {
+    Fake fake;
+    fake_pairs(&fake, 2, 1, 8, UNET_F32);
+    fake_add(&fake, (UnetTransform){.op = UNET_DO_CROP, .random = true});
+    fake_add(&fake, (UnetTransform){.op = UNET_DO_FLIP, .axes = 6, .p = 1});
+    fake.eval_data = fake.data;
+    fake.eval_data.ntransform = 0;
+    fake.model.eval_data = &fake.eval_data;
+    fake_noise(&fake, 0.1);
+    fake.term[0][0].pattern = "one/clean_*.png";
+    fake_picture(folder, "one", "clean_x", 0, 1, file[0], file[1]);
+    UnetDataset *dataset = open_or_stop(&fake, UNET_EVALUATION);
+    Read read = read_sample(dataset, 0, 1, 2), other = read_sample(dataset, 0, 3, 4);
+    CHECK_OK(read.status, read.error);
+    CHECK(shows(&read, 1, 0, file, top, left, false, false, UNET_PAD_REFLECT, 0), "%d x %d: not its centre",
+          file[0], file[1]);
+    CHECK(read.valid[1] == (file[0] < 8 ? file[0] : 8) && read.valid[2] == (file[1] < 8 ? file[1] : 8),
+          "%d x %d: valid is %d x %d", file[0], file[1], read.valid[1], read.valid[2]);
+    CHECK(memcmp(read.input[0], other.input[0], (size_t)(2 * fake.eval_layout[0].sample_bytes)) == 0,
+          "noise of evaluation depends on the seed");
+    forget(&read);
+    forget(&other);
+    unet_dataset_close(dataset);
+}
+
+/* ---- noise ------------------------------------------------------------------------------------ */
+
+static void test_noise(void) {
+    enum { SIZE = 64 };
+    Fake fake;
+    fake_pairs(&fake, 2, 3, SIZE, UNET_F32);
+    fake_noise(&fake, 0.1);
+    fake.term[0][0].pattern = "flat/*.png";
+    fake_picture(folder, "flat", "a", 3, 3, SIZE, SIZE);
+    fake_picture(folder, "flat", "b", 3, 3, SIZE, SIZE);
+    UnetDataset *dataset = open_or_stop(&fake, UNET_TRAINING);
+    Read reads[4] = {read_sample(dataset, 0, 1, 0), read_sample(dataset, 1, 1, 0),
+                     read_sample(dataset, 0, 1, 1), read_sample(dataset, 0, 2, 0)};
+    double mean[4] = {0}, square[4] = {0}, product[4] = {0};
+    int32_t count = 3 * SIZE * SIZE;
+    for (int r = 0; r < 4; r++) {
+        CHECK_OK(reads[r].status, reads[r].error);
+        for (int32_t i = 0; i < count; i++) {
+            int32_t c = i / (SIZE * SIZE), y = i / SIZE % SIZE, x = i % SIZE;
+            double noise = element(&reads[r], 0, c, y, x) - element(&reads[r], 1, c, y, x);
+            double first = element(&reads[0], 0, c, y, x) - element(&reads[0], 1, c, y, x);
+            mean[r] += noise / count;
+            square[r] += noise * noise / count;
+            product[r] += noise * first / count;
+        }
+        CHECK(fabs(mean[r]) < 0.003 && fabs(square[r] - 0.01) < 0.0005, "noise %d: %g %g", r, mean[r],
+              square[r]);
+        CHECK(r == 0 || fabs(product[r]) < 0.0004, "noise %d is like noise 0: %g", r, product[r]);
+    }
+    for (int r = 0; r < 4; r++) {
+        forget(&reads[r]);
+    }
+    unet_dataset_close(dataset);
+}
+
+/* x = 2 * level - (level + 1) / 4, level = uniform(0.5, 0.75) of one channel. */
+static void test_arithmetic(void) {
+    Fake fake;
+    fake_pairs(&fake, 2, 3, 12, UNET_F32);
+    static const UnetSourceTerm level[] = {{.op = UNET_SRC_UNIFORM, .value = 0.5, .high = 0.75}};
+    static const UnetSourceTerm formula[] = {
+        {.op = UNET_SRC_NUMBER, .value = 2},
+        {.op = UNET_SRC_NAME, .pattern = "level"},
+        {.op = UNET_SRC_MUL},
+        {.op = UNET_SRC_NAME, .pattern = "level"},
+        {.op = UNET_SRC_NUMBER, .value = 1},
+        {.op = UNET_SRC_ADD},
+        {.op = UNET_SRC_NUMBER, .value = 4},
+        {.op = UNET_SRC_DIV},
+        {.op = UNET_SRC_SUB},
+    };
+    fake.source[1] = (UnetSource){"level", -1, 1, 1, level};
+    fake.source[2] = (UnetSource){"noisy", 0, 3, 9, formula};
+    fake.data.nsource = 3;
+    UnetDataset *dataset = open_or_stop(&fake, UNET_TRAINING);
+    double seen[2];
+    for (int sample = 0; sample < 2; sample++) {
+        Read read = read_sample(dataset, sample, 5, 0);
+        CHECK_OK(read.status, read.error);
+        double first = element(&read, 0, 0, 0, 0);
+        double x = (first + 0.25) / 1.75;
+        CHECK(x >= 0.5 - 1e-6 && x <= 0.75 + 1e-6, "level %g", x);
+        CHECK(element(&read, 0, 2, 11, 11) == first, "a level is one number per sample");
+        seen[sample] = first;
+        forget(&read);
+    }
+    CHECK(seen[0] != seen[1], "two samples have the same level");
+    unet_dataset_close(dataset);
+    fake.source[2].nterm = 8;
+    UnetError error;
+    CHECK(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, folder, &error) == UNET_BUG,
+          "a malformed formula");
+}
+
+/* ---- check-data ------------------------------------------------------------------------------- */
+
+static void hear(void *context, const char *problem) {
+    char *heard = context;
+    size_t used = strlen(heard);
+    snprintf(heard + used, 4096 - used, "%s\n", problem);
+}
+
+static void test_check(void) {
+    Fake fake;
+    fake_pairs(&fake, 2, 3, 12, UNET_F32);
+    fake.data.holdout = 0.25;
+    char heard[4096] = "";
+    UnetDataCheck check;
+    UnetError error;
+    CHECK_OK(unet_check_data(&fake.model, folder, hear, heard, &check, &error), error);
+    CHECK(check.problems == 0 && check.files == 14 && heard[0] == '\0', "%d problems in %d files: %s",
+          (int)check.problems, (int)check.files, heard);
+
+    char path[200];
+    size_t length;
+    snprintf(path, sizeof path, "%s/clean/p02.png", folder);
+    unsigned char *bytes = read_bytes(path, &length);
+    write_bytes(path, bytes, length / 2);
+    free(bytes);
+    snprintf(path, sizeof path, "%s/clean/p05.png", folder);
+    bytes = read_bytes(path, &length);
+    bytes[length / 2] ^= 0x55; /* found by decoding alone */
+    write_bytes(path, bytes, length);
+    free(bytes);
+    remove_file("noisy/p03.png");
+    CHECK_OK(unet_check_data(&fake.model, folder, hear, heard, &check, &error), error);
+    CHECK(check.problems == 3, "%d problems:\n%s", (int)check.problems, heard);
+    CHECK(strstr(heard, "p02.png: cut short") != NULL && strstr(heard, "p05.png: damaged in row") != NULL &&
+              strstr(heard, "p03.png has no partner") != NULL,
+          "the problems are:\n%s", heard);
+}
+
+static void test_pad_index(void) {
+    static const int32_t reflected[] = {2, 1, 0, 1, 2, 1, 0, 1, 2, 1, 0};
+    for (int i = 0; i < 11; i++) {
+        CHECK(unet_pad_index(UNET_PAD_REFLECT, i - 4 + 2, 3) == reflected[i],
+              "reflection of 3 points at %d", i - 2);
+        CHECK(unet_pad_index(UNET_PAD_REFLECT, i - 5, 1) == 0, "reflection of one point");
+    }
+    CHECK(unet_pad_index(UNET_PAD_REPLICATE, -3, 5) == 0 && unet_pad_index(UNET_PAD_REPLICATE, 9, 5) == 4,
+          "replicate");
+    CHECK(unet_pad_index(UNET_PAD_ZERO, -1, 5) == -1 && unet_pad_index(UNET_PAD_VALUE, 5, 5) == -1,
+          "constant");
+}
+
+int main(void) {
+    make_folder(folder);
+    test_pad_index();
+    test_matching();
+    test_two_stars();
+    test_holdout();
+    test_arithmetic();
+    test_crop((int32_t[2]){12, 10}, UNET_PAD_NONE, false);
+    test_crop((int32_t[2]){10, 9}, UNET_PAD_NONE, true);
+    test_crop((int32_t[2]){5, 12}, UNET_PAD_VALUE, false);
+    test_crop((int32_t[2]){6, 5}, UNET_PAD_REFLECT, false);
+    test_crop((int32_t[2]){6, 2}, UNET_PAD_REPLICATE, false);
+    test_too_small();
+    test_evaluation((int32_t[2]){8, 8}, 0, 0);
+    test_evaluation((int32_t[2]){15, 8}, 3, 0);
+    test_evaluation((int32_t[2]){3, 20}, 0, 6);
+    test_evaluation((int32_t[2]){2, 1}, 0, 0);
+    test_noise();
+    test_check();
+    remove_folder(folder);
+    return check_result();
+}

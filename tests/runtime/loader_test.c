@@ -1,0 +1,224 @@
+/* loader_test.c - the loader: batches in order and equal for any number of threads and slots, tails, order
+ * of epochs, starting in the middle, switching streams, failures, shutting down at any moment. */
+#include "check.h"
+#include "fake_data.h"
+#include "recorded.h"
+#include "unet/loader.h"
+#include "unet/rng.h"
+
+#include <math.h>
+#include <time.h>
+#include <unistd.h>
+
+static char folder[64];
+
+enum { PICTURES = 13, BATCHES = 17 };
+
+typedef struct {
+    Fake fake;
+    UnetDataset *data, *eval_data;
+    UnetLoader *loader;
+} Setup;
+
+static void start(Setup *setup, int32_t threads, int32_t ring) {
+    UnetError error;
+    fake_pairs(&setup->fake, 4, 3, 8, UNET_F32);
+    fake_noise(&setup->fake, 0.1);
+    fake_add(&setup->fake, (UnetTransform){.op = UNET_DO_CROP, .random = true});
+    fake_add(&setup->fake, (UnetTransform){.op = UNET_DO_FLIP, .axes = 6, .p = 0.5});
+    setup->fake.eval_data = setup->fake.data;
+    setup->fake.model.eval_data = &setup->fake.eval_data;
+    setup->fake.model.ring = ring;
+    CHECK_OK(unet_dataset_open(&setup->data, &setup->fake.model, UNET_TRAINING, folder, &error), error);
+    CHECK_OK(unet_dataset_open(&setup->eval_data, &setup->fake.model, UNET_EVALUATION, folder, &error),
+             error);
+    const UnetDataset *both[] = {setup->data, setup->eval_data};
+    CHECK_OK(unet_loader_create(&setup->loader, &setup->fake.model, both, 2, threads, &error), error);
+    CHECK(unet_loader_bytes(&setup->fake.model, both, 2, threads) >
+              (size_t)(ring * setup->fake.train.input_bytes),
+          "the size of the loader");
+}
+
+static void stop(Setup *setup) {
+    unet_loader_destroy(setup->loader);
+    unet_dataset_close(setup->data);
+    unet_dataset_close(setup->eval_data);
+}
+
+static uint64_t checksum(const UnetBatch *batch, const UnetProgram *program) {
+    uint64_t sum = 0xcbf29ce484222325u;
+    for (int i = 0; i < FAKE_INPUTS; i++) {
+        const unsigned char *bytes = batch->inputs[i];
+        for (int64_t b = 0; b < batch->n * program->inputs[i].sample_bytes; b++) {
+            sum = (sum ^ bytes[b]) * 0x100000001b3u;
+        }
+    }
+    return sum;
+}
+
+/* The checksums of COUNT batches from batch FIRST. */
+static void run(const Setup *setup, int64_t first, int count, uint64_t *sums) {
+    UnetError error;
+    UnetStream stream = {.dataset = setup->data, .seed = 9, .shuffle = true, .first = first};
+    CHECK_OK(unet_loader_begin(setup->loader, &stream, &error), error);
+    for (int i = 0; i < count; i++) {
+        UnetBatch batch;
+        CHECK_OK(unet_loader_next(setup->loader, &batch, &error), error);
+        CHECK(batch.index == first + i, "batch %d came as %d", (int)(first + i), (int)batch.index);
+        CHECK(batch.n == (batch.index % 4 == 3 ? 1 : 4), "batch %d has %d samples", (int)batch.index,
+              batch.n);
+        CHECK(batch.valid == NULL, "training has no valid part");
+        CHECK((uintptr_t)batch.inputs[0] % 64 == 0 && (uintptr_t)batch.inputs[1] % 64 == 0, "alignment");
+        sums[i] = checksum(&batch, &setup->fake.train);
+    }
+}
+
+static void test_threads(void) {
+    uint64_t expected[BATCHES];
+    Setup setup;
+    start(&setup, 1, 1);
+    run(&setup, 0, BATCHES, expected);
+    for (int i = 1; i < BATCHES; i++) {
+        CHECK(expected[i] != expected[i - 1], "two batches are equal");
+    }
+    stop(&setup);
+    for (int32_t threads = 1; threads <= 6; threads++) {
+        uint64_t sums[BATCHES];
+        start(&setup, threads, 2 + threads % 3);
+        run(&setup, 0, BATCHES, sums);
+        CHECK(memcmp(sums, expected, sizeof sums) == 0, "%d threads make other batches", threads);
+        run(&setup, 6, BATCHES - 6, sums);
+        CHECK(memcmp(sums, expected + 6, (BATCHES - 6) * sizeof *sums) == 0, "started in the middle");
+        stop(&setup);
+    }
+}
+
+/* Samples come in PyTorch's order. */
+static void test_order(void) {
+    Setup setup;
+    UnetError error;
+    start(&setup, 3, 3);
+    for (int dropped = 0; dropped < 2; dropped++) {
+        UnetStream stream = {
+            .dataset = setup.data, .seed = 9, .skip = 1000, .shuffle = true, .drop_tail = dropped == 1};
+        int64_t per_epoch = unet_stream_batches(&stream);
+        CHECK(per_epoch == 4 - dropped, "%d batches", (int)per_epoch);
+        CHECK_OK(unet_loader_begin(setup.loader, &stream, &error), error);
+        for (int k = 0; k < 3 * per_epoch; k++) {
+            UnetBatch batch;
+            CHECK_OK(unet_loader_next(setup.loader, &batch, &error), error);
+            for (int i = 0; i < batch.n; i++) {
+                int64_t place = k / per_epoch * PICTURES + k % per_epoch * 4 + i;
+                CHECK(batch.samples[i] == recorded_order_after[place], "place %d has sample %d", (int)place,
+                      batch.samples[i]);
+            }
+        }
+    }
+    stop(&setup);
+}
+
+/* Training, an evaluation in between, and training goes on as if there had been none. */
+static void test_switching(void) {
+    uint64_t expected[BATCHES], sums[BATCHES], evaluations[2][PICTURES];
+    Setup setup;
+    UnetError error;
+    start(&setup, 3, 3);
+    run(&setup, 0, BATCHES, expected);
+    for (int turn = 0; turn < 2; turn++) {
+        run(&setup, 0, 5, sums);
+        UnetStream stream = {.dataset = setup.eval_data, .seed = (uint64_t)turn};
+        CHECK_OK(unet_loader_begin(setup.loader, &stream, &error), error);
+        for (int i = 0; i < PICTURES; i++) {
+            UnetBatch batch;
+            CHECK_OK(unet_loader_next(setup.loader, &batch, &error), error);
+            CHECK(batch.n == 1 && batch.samples[0] == i, "evaluation goes in order");
+            CHECK(batch.valid != NULL && batch.valid[0][1] == 8, "the valid part of an evaluation");
+            evaluations[turn][i] = checksum(&batch, &setup.fake.eval);
+        }
+        run(&setup, 5, BATCHES - 5, sums + 5);
+        CHECK(memcmp(sums, expected, sizeof sums) == 0, "turn %d: training goes on elsewhere", turn);
+    }
+    CHECK(memcmp(evaluations[0], evaluations[1], sizeof evaluations[0]) == 0, "two evaluations differ");
+    stop(&setup);
+}
+
+/* A file that goes bad after the start is the error of its batch, and of no earlier one. */
+static void test_failure(void) {
+    for (int32_t threads = 1; threads <= 4; threads += 3) {
+        Setup setup;
+        UnetError error;
+        UnetBatch batch;
+        size_t length;
+        char path[100];
+        start(&setup, threads, 3);
+        snprintf(path, sizeof path, "%s/clean/p06.png", folder);
+        unsigned char *bytes = read_bytes(path, &length);
+        write_bytes(path, bytes, 60);
+        UnetStream stream = {.dataset = setup.data, .seed = 9};
+        CHECK_OK(unet_loader_begin(setup.loader, &stream, &error), error);
+        CHECK_OK(unet_loader_next(setup.loader, &batch, &error), error);
+        CHECK_FAILS(unet_loader_next(setup.loader, &batch, &error), error, "p06.png");
+        CHECK(unet_loader_next(setup.loader, &batch, &error) == UNET_BUG, "more batches after a failure");
+        write_bytes(path, bytes, length);
+        free(bytes);
+        CHECK_OK(unet_loader_begin(setup.loader, &stream, &error), error);
+        CHECK_OK(unet_loader_next(setup.loader, &batch, &error), error);
+        stop(&setup);
+    }
+}
+
+/* Threads stop at once, whether idle, waiting for a slot or in the middle of a sample. */
+static void test_shutdown(void) {
+    for (int i = 0; i < 20; i++) {
+        Setup setup;
+        UnetError error;
+        UnetBatch batch;
+        start(&setup, 1 + i % 5, 2);
+        UnetStream stream = {.dataset = setup.data, .shuffle = true};
+        for (int turn = 0; turn < i % 3; turn++) {
+            CHECK_OK(unet_loader_begin(setup.loader, &stream, &error), error);
+        }
+        if (i % 3 == 2) {
+            CHECK_OK(unet_loader_next(setup.loader, &batch, &error), error);
+        }
+        struct timespec nap = {.tv_nsec = i * 300000L};
+        nanosleep(&nap, NULL);
+        stop(&setup);
+    }
+    unet_loader_destroy(NULL);
+}
+
+static void test_refusals(void) {
+    Setup setup;
+    UnetError error;
+    UnetBatch batch;
+    start(&setup, 1, 2);
+    CHECK(unet_loader_next(setup.loader, &batch, &error) == UNET_BUG, "a batch without a stream");
+    setup.fake.train.batch = 14;
+    UnetStream stream = {.dataset = setup.data, .drop_tail = true};
+    CHECK_FAILS(unet_loader_begin(setup.loader, &stream, &error), error,
+                "13 samples do not fill a batch of 14");
+    stream.drop_tail = false;
+    CHECK(unet_loader_begin(setup.loader, &stream, &error) == UNET_BUG, "a batch larger than the slots");
+    CHECK(unet_loader_threads(&setup.fake.model) >= 1, "threads by default");
+    UnetLoaderWait wait = unet_loader_wait(setup.loader);
+    CHECK(wait.batches == 0 && wait.seconds == 0, "nobody waited");
+    stop(&setup);
+}
+
+int main(void) {
+    make_folder(folder);
+    for (int i = 0; i < PICTURES; i++) {
+        char name[20];
+        snprintf(name, sizeof name, "p%02d", i);
+        fake_picture(folder, "clean", name, i * 11, 3, 11 + i % 3, 20 - i);
+    }
+    test_threads();
+    test_order();
+    test_switching();
+    test_failure();
+    test_shutdown();
+    test_refusals();
+    remove_folder(folder);
+    return check_result();
+}

@@ -1,0 +1,180 @@
+/* safetensors_test.c - files of every accepted type read as numbers; a table of malformed headers, each met
+ * with a message that names the file and what is wrong. */
+#include "check.h"
+#include "unet/safetensors.h"
+
+#include <math.h>
+
+static char folder[64];
+static char path[100];
+
+/* Writes a file with HEADER, whose length field says LENGTH, and BYTES of data. */
+static void write_file(const char *header, uint64_t length, const void *data, size_t bytes) {
+    FILE *file = fopen(path, "wb");
+    if (file == NULL) {
+        perror(path);
+        exit(EXIT_FAILURE);
+    }
+    fwrite(&length, sizeof length, 1, file);
+    fwrite(header, 1, strlen(header), file);
+    fwrite(data, 1, bytes, file);
+    fclose(file);
+}
+
+#define F32(begin, end, shape)                                                                             \
+    "{\"dtype\":\"F32\",\"shape\":" shape ",\"data_offsets\":[" #begin "," #end "]}"
+
+/* All have 16 bytes of data. */
+static const struct {
+    const char *header, *says;
+} malformed[] = {
+    {"", "cut short in the header"},
+    {"[1,2]", "no JSON object"},
+    {"  {}", "no JSON object"},
+    {"{\"a\":", "malformed header"},
+    {"{} x", "malformed header"},
+    {"{\"a\":" F32(0, 16, "[4]") ",\"a\":" F32(0, 16, "[4]") "}", "duplicate object key"},
+    {"{\"a\":" F32(0, 8, "[2]") ",\"\\u0061\":" F32(8, 16, "[2]") "}", "duplicate object key"},
+    {"{\"a\":{\"dtype\":\"F32\",\"shape\":[4],\"shape\":[4],\"data_offsets\":[0,16]}}",
+     "duplicate object key"},
+    {"{\"a\xff\":" F32(0, 16, "[4]") "}", "malformed header"},
+    {"{\"a\\u0000b\":" F32(0, 16, "[4]") "}", "malformed header"},
+    {"{\"a\":7}", "tensor \"a\" has an unknown type"},
+    {"{\"a\":{\"dtype\":\"F33\",\"shape\":[4],\"data_offsets\":[0,16]}}",
+     "tensor \"a\" has an unknown type"},
+    {"{\"a\":{\"dtype\":4,\"shape\":[4],\"data_offsets\":[0,16]}}", "tensor \"a\" has an unknown type"},
+    {"{\"a\":{\"dtype\":\"F32\",\"data_offsets\":[0,16]}}", "tensor \"a\" has a malformed shape"},
+    {"{\"a\":" F32(0, 16, "[-4]") "}", "tensor \"a\" has a malformed shape"},
+    {"{\"a\":" F32(0, 16, "[4.0]") "}", "tensor \"a\" has a malformed shape"},
+    {"{\"a\":" F32(0, 16, "[\"4\"]") "}", "tensor \"a\" has a malformed shape"},
+    {"{\"a\":" F32(0, 16, "[1,1,1,1,1,1,1,1,4]") "}", "tensor \"a\" has a malformed shape"},
+    {"{\"a\":" F32(0, 16, "[4294967296,4294967296]") "}", "tensor \"a\" has a malformed shape"},
+    {"{\"a\":" F32(0, 16, "[99999999999999999999]") "}", "malformed header"},
+    {"{\"a\":" F32(0, 16, "[4611686018427387904]") "}", "does not fit its offsets"},
+    {"{\"a\":" F32(0, 16, "[5]") "}", "does not fit its offsets"},
+    {"{\"a\":" F32(16, 0, "[4]") "}", "tensor \"a\" has malformed offsets"},
+    {"{\"a\":" F32(-4, 12, "[4]") "}", "tensor \"a\" has malformed offsets"},
+    {"{\"a\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[0,8,16]}}",
+     "tensor \"a\" has malformed offsets"},
+    {"{\"a\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":{\"0\":0}}}",
+     "tensor \"a\" has malformed offsets"},
+    {"{\"a\":" F32(0, 8, "[2]") "}", "behind its last tensor"},
+    {"{}", "behind its last tensor"},
+    {"{\"a\":" F32(0, 20, "[5]") "}", "tensor \"a\" lies beyond the end"},
+    {"{\"a\":" F32(4, 16, "[3]") "}", "tensor \"a\" leaves a hole"},
+    {"{\"a\":" F32(0, 8, "[2]") ",\"b\":" F32(12, 16, "[1]") "}", "tensor \"b\" leaves a hole"},
+    {"{\"a\":" F32(0, 12, "[3]") ",\"b\":" F32(8, 16, "[2]") "}", "tensor \"b\" overlaps"},
+    {"{\"a\":" F32(0, 16, "[4]") ",\"b\":" F32(0, 16, "[4]") "}", "overlaps"},
+    {"{\"__metadata__\":[],\"a\":" F32(0, 16, "[4]") "}", "__metadata__"},
+    {"{\"__metadata__\":{\"step\":1},\"a\":" F32(0, 16, "[4]") "}", "__metadata__"},
+    {"{\"\\u001b[2J\":7}", "tensor \"?[2J\" has"},
+};
+
+static void test_malformed(void) {
+    static const char data[16];
+    for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++) {
+        UnetSafetensors *file;
+        UnetError error;
+        const char *header = malformed[i].header;
+        write_file(header, header[0] != '\0' ? strlen(header) : 100, data, sizeof data);
+        CHECK_FAILS(unet_safetensors_open(&file, path, &error), error, malformed[i].says);
+        CHECK(file == NULL, "%s was opened", header);
+        CHECK(strstr(error.text, path) != NULL, "%s: no file is named: %s", header, error.text);
+    }
+}
+
+static void test_lengths(void) {
+    static const struct {
+        uint64_t length;
+        const char *says;
+    } lengths[] = {{0, "impossible length"},
+                   {1, "impossible length"},
+                   {5, "cut short in the header"},
+                   {100000001, "impossible length"},
+                   {UINT64_MAX, "impossible length"}};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        UnetSafetensors *file;
+        UnetError error;
+        write_file("{}", lengths[i].length, "", 0);
+        CHECK_FAILS(unet_safetensors_open(&file, path, &error), error, lengths[i].says);
+    }
+    UnetSafetensors *file;
+    UnetError error;
+    write_bytes(path, "\2\0\0\0", 4);
+    CHECK_FAILS(unet_safetensors_open(&file, path, &error), error, "too short");
+    CHECK_FAILS(unet_safetensors_open(&file, folder, &error), error, "not a regular file");
+    CHECK_FAILS(unet_safetensors_open(&file, "/nowhere/w", &error), error,
+                "/nowhere/w: cannot read: No such file");
+}
+
+/* Deep nesting must not exhaust the stack. */
+static void test_depth(void) {
+    enum { DEPTH = 100000 };
+    char *header = malloc(DEPTH + 6);
+    memcpy(header, "{\"a\":", 5);
+    memset(header + 5, '[', DEPTH);
+    header[DEPTH + 5] = '\0';
+    UnetSafetensors *file;
+    UnetError error;
+    write_file(header, strlen(header), "", 0);
+    CHECK_FAILS(unet_safetensors_open(&file, path, &error), error, "malformed header");
+    free(header);
+}
+
+static void test_types(void) {
+    static const unsigned char data[] = {
+        0,    0,    0xc0, 0x3f, 0,    0,    0x80, 0xff, /* F32: 1.5, -infinity */
+        0,    0,    0,    0,    0,    0,    0xf8, 0x3f, /* F64: 1.5 */
+        0x00, 0x3e, 0x01, 0x00, 0xff, 0xfb, 0x00, 0x7c, /* F16: 1.5, 2^-24, -65504, infinity */
+        0xc0, 0x3f, 0x80, 0xbf,                         /* BF16: 1.5, -1 */
+        7,    0,    0,    0,    0,    0,    0,    0,    /* I64: 7 */
+    };
+    static const double expected[4][4] = {
+        {1.5, -INFINITY}, {1.5}, {1.5, 0x1p-24, -65504, INFINITY}, {1.5, -1}};
+    static const char *const name[] = {"a", "b", "c", "d"};
+    static const char header[] =
+        "{\"d\":{\"dtype\":\"BF16\",\"shape\":[1,2],\"data_offsets\":[24,28]},"
+        "\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8],\"extra\":[{}]},"
+        "\"c\":{\"dtype\":\"F16\",\"shape\":[2,2],\"data_offsets\":[16,24]},"
+        "\"none\":{\"dtype\":\"F16\",\"shape\":[2,0],\"data_offsets\":[36,36]},"
+        "\"n\":{\"dtype\":\"I64\",\"shape\":[],\"data_offsets\":[28,36]},"
+        "\"b\":{\"dtype\":\"F64\",\"shape\":[],\"data_offsets\":[8,16]}}   ";
+    write_file(header, strlen(header), data, sizeof data);
+    UnetSafetensors *file;
+    UnetError error;
+    CHECK_OK(unet_safetensors_open(&file, path, &error), error);
+    if (file == NULL) {
+        return;
+    }
+    CHECK(unet_safetensors_count(file) == 6, "%d tensors", unet_safetensors_count(file));
+    CHECK(unet_safetensors_find(file, "A") == -1, "a tensor that is not there");
+    for (int i = 0; i < 4; i++) {
+        int32_t index = unet_safetensors_find(file, name[i]);
+        CHECK(index == i, "%s is number %d", name[i], index);
+        double wide[4] = {0};
+        float single[4] = {0};
+        CHECK_OK(unet_safetensors_read(file, index, UNET_F64, wide, &error), error);
+        CHECK_OK(unet_safetensors_read(file, index, UNET_F32, single, &error), error);
+        for (int k = 0; k < 4; k++) {
+            CHECK(wide[k] == expected[i][k], "%s[%d] is %g", name[i], k, wide[k]);
+            CHECK(single[k] == (float)expected[i][k], "%s[%d] is %g", name[i], k, (double)single[k]);
+        }
+    }
+    double none;
+    CHECK_OK(unet_safetensors_read(file, unet_safetensors_find(file, "none"), UNET_F64, &none, &error),
+             error);
+    CHECK_FAILS(unet_safetensors_read(file, unet_safetensors_find(file, "n"), UNET_F64, &none, &error),
+                error, "tensor \"n\" does not hold real numbers");
+    unet_safetensors_close(file);
+}
+
+int main(void) {
+    make_folder(folder);
+    snprintf(path, sizeof path, "%s/w.safetensors", folder);
+    test_malformed();
+    test_lengths();
+    test_depth();
+    test_types();
+    remove_folder(folder);
+    return check_result();
+}
