@@ -7,7 +7,7 @@
  * is one.
  *
  * Requires: sizes and fixed offsets are multiples of the alignment and not negative; fixed buffers alive at
- * one time do not overlap; the sum of all sizes and fixed offsets is below 2^62.
+ * one time do not overlap.  Where sizes and fixed offsets add up to 2^62 or more, the compiler ends.
  *
  * Provides: offsets, multiples of the alignment, at which no two buffers alive at one time overlap.
  */
@@ -39,7 +39,8 @@ typedef struct {
 
 static int64_t checked_sum(int64_t a, int64_t b) {
     int64_t sum;
-    CHECK(!__builtin_add_overflow(a, b, &sum) && sum < INT64_C(1) << 62);
+    if (__builtin_add_overflow(a, b, &sum) || sum >= INT64_C(1) << 62)
+        environment_error("the buffers add up to more than 2^62 bytes");
     return sum;
 }
 

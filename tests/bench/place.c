@@ -63,8 +63,8 @@ static bool read_line(FILE *file, const char *path, int number, char line[LINE_L
         return false;
     }
     size_t length = strlen(line);
-    if (length + 1 == LINE_LENGTH)
-        environment_error("%s:%d: the line is too long", path, number);
+    if ((length == 0 || line[length - 1] != '\n') && !feof(file))
+        environment_error("%s:%d: the line is too long or holds a zero byte", path, number);
     while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r'))
         line[--length] = '\0';
     return true;
