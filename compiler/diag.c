@@ -38,7 +38,7 @@ struct Diag {
     const char **line; /* starts of the lines of the source, and its end */
     int nline;
     ErrorFormat format;
-    bool color;
+    bool color, quiet;
     int errors;
     Told *told;
     int ntold;
@@ -71,6 +71,12 @@ Diag *diag_new(Pool *pool, const char *path, const char *text, ErrorFormat forma
     for (const char *at = text; *at != '\0'; at++)
         if (*at == '\n')
             PUSH(pool, diag->line, diag->nline, at + 1);
+    return diag;
+}
+
+Diag *diag_quiet(Pool *pool) {
+    Diag *diag = diag_new(pool, "", "", FORMAT_HUMAN, COLOR_NEVER);
+    diag->quiet = true;
     return diag;
 }
 
@@ -387,6 +393,8 @@ void diag_end(Diag *diag) {
     PUSH(diag->pool, diag->told, diag->ntold, ((Told){diag->code, diag->mark[0].place}));
     if (diag->severity == ERROR)
         diag->errors++;
+    if (diag->quiet)
+        return;
     if (diag->format == FORMAT_HUMAN) {
         print_human(diag, stderr, diag->color);
     } else {

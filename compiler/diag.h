@@ -19,6 +19,8 @@ typedef struct Diag Diag;
 
 /* PATH is printed as given; TEXT is the whole source, for the quoted lines. */
 Diag *diag_new(Pool *pool, const char *path, const char *text, ErrorFormat format, ColorChoice color);
+/* One that only counts. */
+Diag *diag_quiet(Pool *pool);
 int diag_errors(const Diag *diag);
 bool diag_full(const Diag *diag); /* 20 errors: time to stop */
 

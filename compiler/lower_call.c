@@ -145,8 +145,7 @@ static bool bind_argument(Call *call, const Arg *arg, int *position, bool *named
 static bool report_missing(const Call *call, const Param *param) {
     static const struct {
         const char *name, *value;
-    } usual[] = {
-        {"kernel", "3"}, {"channels", "64"}, {"target", "clean"}, {"sigma", "25/255"}, {"n", "50"}};
+    } usual[] = {{"kernel", "3"}, {"channels", "64"}, {"truth", "clean"}, {"sigma", "25/255"}, {"n", "50"}};
     Lower *l = call->l;
     const char *sample = NULL;
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)

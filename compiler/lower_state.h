@@ -163,13 +163,13 @@ typedef struct Lower {
     Slot *slot;
     const Stmt *section; /* NULL: outside */
     const Via *via;
-    Module *root;
     Signature **signature; /* those met so far, parsed */
     int nsignature;
     bool *weighted; /* per statement of the file: a block that contains a call with weights */
     PlanName *plan_name;
     int nplan_name;
-    bool *define_used;
+    Datum *define;     /* per -D its value */
+    int nesting;       /* of statements in bodies */
     int only_axis;     /* -1; else the one axis whose sizes are checked (see lower_size.c) */
     int depth;         /* of the recursion */
     int64_t work;      /* statements run and elements copied */
@@ -180,7 +180,8 @@ typedef struct Lower {
 /* ---- lower.c: statements -------------------------------------------------------------------------- */
 
 void run_statements(Lower *l, const StmtList *body);
-void run_statement(Lower *l, const Stmt *stmt);
+/* Would the file lower with these options, if only sizes along AXIS counted? */
+bool lower_axis(Pool *pool, const Ast *file, const LowerOptions *options, int axis);
 /* Counts WORK; false (after an error) when the file makes too much of it. */
 bool charge(Lower *l, int64_t work, Place place);
 
@@ -247,6 +248,9 @@ Function *function_by_name(const char *name);
 /* Adds to the open diagnostic how the extent of V along AXIS came to be, and which sizes would do. */
 void explain_extent(Lower *l, ValueId v, int axis);
 void suggest_sizes(Lower *l, ValueId v, int axis);
+/* The one of two values whose extent changed more often on its way from the input. */
+ValueId longer_path(Lower *l, ValueId a, ValueId b, int axis);
+const char *sizes_text(Lower *l, ValueId v); /* "256 x 256" */
 const char *axis_text(int axis);
 
 /* ---- lower_suggest.c: what the writer may have meant ---------------------------------------------- */
@@ -262,12 +266,25 @@ void note_via(Lower *l);
 
 Datum add_tensors(Lower *l, const Expr *expr, ValueId a, ValueId b);
 
+/* ---- lower_define.c: -D NAME=VALUE ---------------------------------------------------------------- */
+
+void read_defines(Lower *l);
+void check_defines(Lower *l);
+
 /* ---- settings.c: sections ------------------------------------------------------------------------- */
 
+void begin_sections(Lower *l);
 void run_section(Lower *l, const Stmt *stmt);
 void run_setting(Lower *l, const Stmt *stmt);
-void run_source(Lower *l, const Stmt *stmt);
-/* What only the whole file can show: no loss, nothing read, unknown -D. */
+/* Is NAME a setting of the current section? */
+bool is_setting(const Lower *l, const char *name);
+/* What only the whole file can show: no loss, nothing read. */
 void check_sections(Lower *l);
+
+/* ---- settings_data.c: sources --------------------------------------------------------------------- */
+
+/* `name = source` in `data` or `eval`; false in another section, where it sets a tensor. */
+bool run_source(Lower *l, const Stmt *stmt);
+void check_sources(Lower *l);
 
 #endif

@@ -524,7 +524,8 @@ static void report_misfit(Parser *p, const Misfit *m) {
     diag_begin(p->diag, ERROR, "U0103", misfit_place(p, m), "expected %s, found %s", expected_text(p, m),
                found_text(p, m));
     bool operand = in_word(*p->current.text) || *p->current.text == '"';
-    if (expects(m, "','") && expects(m, "')'") && operand && p->last.place.line == p->current.place.line && !is_end(m))
+    if (expects(m, "','") && expects(m, "')'") && operand && p->last.place.line == p->current.place.line &&
+        !is_end(m))
         diag_help(p->diag, "write `%s, %s`", word_text(p, p->last), word_text(p, p->current));
 }
 
