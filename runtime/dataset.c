@@ -140,7 +140,7 @@ static UnetStatus split(UnetDataset *dataset, bool holdout, UnetError *error) {
     int32_t count = dataset->stems.count;
     bool own = dataset->purpose == UNET_EVALUATION && has_own_sources(dataset->model);
     int32_t held = own || !holdout ? 0 : held_out(data, count);
-    int32_t *order = malloc((size_t)(count > 0 ? count : 1) * sizeof *order);
+    int32_t *order = calloc((size_t)(count > 0 ? count : 1), sizeof *order);
     dataset->sample = calloc((size_t)(count > 0 ? count : 1), sizeof *dataset->sample);
     if (order == NULL || dataset->sample == NULL) {
         free(order);
@@ -276,7 +276,13 @@ static UnetStatus build(UnetDataset *dataset, const char *folder, bool holdout, 
     if (status == UNET_OK) {
         status = split(dataset, holdout, error);
     }
-    return status == UNET_OK ? probe_all(dataset, listener, error) : status;
+    if (status == UNET_OK) {
+        status = probe_all(dataset, listener, error);
+    }
+    if (status == UNET_OK && !dataset_plan_scratch(dataset)) {
+        status = unet_fail(error, UNET_TOO_SMALL, "the files are too large to be read");
+    }
+    return status;
 }
 
 UnetStatus dataset_open(UnetDataset **dataset, const UnetModel *model, UnetPurpose purpose,

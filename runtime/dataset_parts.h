@@ -22,6 +22,13 @@ typedef struct {
     int32_t size[2]; /* of its files: height, width */
 } Sample;
 
+/* Where the parts of a reading thread's working memory start, in bytes; see dataset_read.c. */
+typedef struct {
+    size_t readers, file_row, values, operands, maps[2], nowhere;
+    size_t row; /* floats of one row of the widest source */
+    size_t bytes;
+} ScratchPlan;
+
 struct UnetDataset {
     const UnetModel *model;
     const UnetProgram *program;
@@ -40,6 +47,7 @@ struct UnetDataset {
     int32_t depth;     /* the most operands that an expression holds at once */
     int32_t max_width; /* of any file */
     size_t decoder_bytes;
+    ScratchPlan scratch;
 };
 
 /* Who hears of problems.  With no listener (NULL) the first one ends what is being done. */
@@ -63,5 +71,8 @@ UNET_MUST_USE UnetStatus dataset_match(UnetDataset *dataset, Listener *listener,
 /* The path of the file of SERIES that belongs to a sample. */
 UNET_MUST_USE UnetStatus dataset_path(const UnetDataset *dataset, const FileSeries *series,
                                       const Sample *sample, char path[UNET_PATH_BYTES], UnetError *error);
+
+/* Fills dataset->scratch; false when the sizes overflow. */
+UNET_MUST_USE bool dataset_plan_scratch(UnetDataset *dataset);
 
 #endif

@@ -16,7 +16,7 @@
 typedef struct {
     UnetImageReader **reader; /* one per series */
     float *file_row;          /* of a whole file */
-    float *value;             /* of the sources: one row each, SOURCE_ROW apart */
+    float *value;             /* of the sources: one row each, OPERAND_ROW apart */
     float *operand;           /* operands of an expression above the first */
     size_t operand_row;
     int32_t *map[2];  /* what the window shows: rows, columns */
@@ -39,42 +39,43 @@ typedef struct {
 
 /* ---- working memory --------------------------------------------------------------------------- */
 
-/* Hands out parts of BASE, or with BASE NULL only counts. */
-typedef struct {
-    char *base;
-    size_t used;
-    bool overflow;
-} Carver;
-
-static void *carve(Carver *carver, size_t count, size_t size) {
+/* The next part of COUNT elements of SIZE bytes starts at *PART. */
+static bool reserve(ScratchPlan *plan, size_t *part, size_t count, size_t size) {
     size_t bytes;
-    void *part = carver->base != NULL ? carver->base + carver->used : NULL;
-    if (!checked_mul(count, size, &bytes) || !checked_align64(bytes, &bytes) ||
-        !checked_add(carver->used, bytes, &carver->used)) {
-        carver->overflow = true;
-        return NULL;
-    }
-    return part;
+    *part = plan->bytes;
+    return checked_mul(count, size, &bytes) && checked_align64(bytes, &bytes) &&
+           checked_add(plan->bytes, bytes, &plan->bytes);
 }
 
-static Scratch carve_scratch(const UnetDataset *dataset, Carver *carver) {
+bool dataset_plan_scratch(UnetDataset *dataset) {
+    ScratchPlan *plan = &dataset->scratch;
     size_t height = (size_t)dataset->program->size[1], width = (size_t)dataset->program->size[2];
-    size_t channels = (size_t)dataset->channels;
-    Scratch scratch = {.operand_row = channels * width};
-    scratch.reader = carve(carver, (size_t)dataset->nseries, sizeof(UnetImageReader *));
-    scratch.file_row = carve(carver, channels * (size_t)dataset->max_width, sizeof(float));
-    scratch.value = carve(carver, (size_t)dataset->nsource * scratch.operand_row, sizeof(float));
-    scratch.operand = carve(carver, (size_t)dataset->depth * scratch.operand_row, sizeof(float));
-    scratch.map[0] = carve(carver, height, sizeof(int32_t));
-    scratch.map[1] = carve(carver, width, sizeof(int32_t));
-    scratch.nowhere = carve(carver, width, sizeof(int32_t));
-    return scratch;
+    size_t channels = (size_t)dataset->channels, values, operands;
+    *plan = (ScratchPlan){0};
+    return checked_mul(channels, width, &plan->row) &&
+           checked_mul((size_t)dataset->nsource, plan->row, &values) &&
+           checked_mul((size_t)dataset->depth, plan->row, &operands) &&
+           reserve(plan, &plan->readers, (size_t)dataset->nseries, sizeof(UnetImageReader *)) &&
+           reserve(plan, &plan->file_row, channels * (size_t)dataset->max_width, sizeof(float)) &&
+           reserve(plan, &plan->values, values, sizeof(float)) &&
+           reserve(plan, &plan->operands, operands, sizeof(float)) &&
+           reserve(plan, &plan->maps[0], height, sizeof(int32_t)) &&
+           reserve(plan, &plan->maps[1], width, sizeof(int32_t)) &&
+           reserve(plan, &plan->nowhere, width, sizeof(int32_t));
+}
+
+static Scratch scratch_at(const ScratchPlan *plan, char *base) {
+    return (Scratch){.reader = (void *)(base + plan->readers),
+                     .file_row = (void *)(base + plan->file_row),
+                     .value = (void *)(base + plan->values),
+                     .operand = (void *)(base + plan->operands),
+                     .operand_row = plan->row,
+                     .map = {(void *)(base + plan->maps[0]), (void *)(base + plan->maps[1])},
+                     .nowhere = (void *)(base + plan->nowhere)};
 }
 
 size_t unet_dataset_scratch_bytes(const UnetDataset *dataset) {
-    Carver carver = {0};
-    (void)carve_scratch(dataset, &carver);
-    return carver.overflow ? SIZE_MAX : carver.used;
+    return dataset->scratch.bytes;
 }
 
 /* ---- sources ---------------------------------------------------------------------------------- */
@@ -317,10 +318,9 @@ static void choose_window(Reading *at, uint64_t seed, uint32_t epoch) {
 UnetStatus unet_dataset_read(const UnetDataset *dataset, int32_t sample, uint64_t seed, uint32_t epoch,
                              void *scratch, void *const *inputs, int32_t n, int32_t valid[3],
                              UnetError *error) {
-    Carver carver = {.base = scratch};
     Reading at = {.dataset = dataset,
                   .sample = &dataset->sample[sample],
-                  .scratch = carve_scratch(dataset, &carver),
+                  .scratch = scratch_at(&dataset->scratch, scratch),
                   .inputs = inputs,
                   .n = n,
                   .error = error};

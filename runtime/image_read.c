@@ -36,15 +36,18 @@ static UnetStatus fail(const UnetImageReader *reader, UnetError *error, const ch
     return unet_fail(error, UNET_IO, "%s: %s", reader->path, why);
 }
 
-static UnetStatus fail_decoding(const UnetImageReader *reader, UnetError *error) {
+/* libpng has given up; the reader is at its end. */
+static UnetStatus fail_decoding(UnetImageReader *reader, UnetError *error) {
     const char *what = reader->cut_short ? "cut short" : "damaged";
+    int32_t row = reader->next_row;
+    reader->next_row = INT32_MAX;
     if (reader->rows == NULL) {
         return unet_fail(error, UNET_IO, "%s: %s in the header (%s)", reader->path, what, reader->reason);
     }
     if (reader->shape.interlaced) {
         return unet_fail(error, UNET_IO, "%s: %s (%s)", reader->path, what, reader->reason);
     }
-    return unet_fail(error, UNET_IO, "%s: %s in row %d of %d (%s)", reader->path, what, reader->next_row,
+    return unet_fail(error, UNET_IO, "%s: %s in row %d of %d (%s)", reader->path, what, row,
                      reader->shape.height, reader->reason);
 }
 
@@ -281,8 +284,7 @@ static UnetStatus prepare_rows(UnetImageReader *reader, UnetError *error) {
     return UNET_OK;
 }
 
-/* The decoded bytes of the next row. */
-static UnetStatus next_row(UnetImageReader *reader, const uint8_t **row, UnetError *error) {
+static UnetStatus decode_next(UnetImageReader *reader, UnetError *error) {
     if (reader->next_row >= reader->shape.height) {
         return unet_fail(error, UNET_BUG, "%s: read beyond its last row", reader->path);
     }
@@ -292,14 +294,17 @@ static UnetStatus next_row(UnetImageReader *reader, const uint8_t **row, UnetErr
             return status;
         }
     }
-    *row = reader->rows;
-    if (reader->shape.interlaced) {
-        *row += (size_t)reader->next_row * reader->row_bytes;
-    } else if (!decode_row(reader)) {
+    if (!reader->shape.interlaced && !decode_row(reader)) {
         return fail_decoding(reader, error);
     }
     reader->next_row++;
     return UNET_OK;
+}
+
+/* The bytes of the row decoded last. */
+static const uint8_t *current_row(const UnetImageReader *reader) {
+    size_t row = reader->shape.interlaced ? (size_t)reader->next_row - 1 : 0;
+    return reader->rows + row * reader->row_bytes;
 }
 
 /* One channel of a row: COUNT numbers, STEP apart. */
@@ -322,11 +327,11 @@ static void convert(const UnetImageReader *reader, const uint8_t *from, int32_t 
 }
 
 UnetStatus unet_image_read_row(UnetImageReader *reader, float *row, UnetError *error) {
-    const uint8_t *bytes;
-    UnetStatus status = next_row(reader, &bytes, error);
+    UnetStatus status = decode_next(reader, error);
     if (status != UNET_OK) {
         return status;
     }
+    const uint8_t *bytes = current_row(reader);
     int32_t width = reader->shape.width;
     int32_t sample = reader->shape.bits / 8;
     for (int32_t c = 0; c < reader->shape.channels; c++) {
@@ -341,10 +346,9 @@ UnetStatus unet_image_read_row(UnetImageReader *reader, float *row, UnetError *e
 }
 
 UnetStatus unet_image_skip_rows(UnetImageReader *reader, int32_t count, UnetError *error) {
-    const uint8_t *unused;
     UnetStatus status = UNET_OK;
     for (int32_t i = 0; i < count && status == UNET_OK; i++) {
-        status = next_row(reader, &unused, error);
+        status = decode_next(reader, error);
     }
     return status;
 }
@@ -383,7 +387,7 @@ UnetStatus unet_image_check_end(UnetImageReader *reader, UnetError *error) {
 UnetStatus unet_image_probe(const char *path, UnetImageInfo *info, UnetError *error) {
     UnetImageReader *reader;
     UnetStatus status = unet_image_open(&reader, path, UNET_READ_NUMBERS, 0, error);
-    if (status != UNET_OK) {
+    if (reader == NULL) {
         return status;
     }
     *info = reader->shape;
