@@ -187,19 +187,26 @@ static bool argument_window(const Call *call, Shape shape, Window *w) {
 
 /* ---- sizes ---------------------------------------------------------------------------------------- */
 
+/* "3 x 3": what the kernel spans, dilation included. */
+static const char *spans_text(Lower *l, Shape map, const Window *w) {
+    Shape spans = {.rank = map.rank - 1};
+    for (int i = 0; i < spans.rank; i++) {
+        int axis = AXES - spans.rank + i;
+        spans.dim[i] = w->dilation[axis] * (w->kernel[axis] - 1) + 1;
+    }
+    return shape_text(l->pool, spans);
+}
+
 static bool report_kernel(const Call *call, ValueId x, const Window *w, int axis) {
     Lower *l = call->l;
     Shape shape = shape_of(call, x);
-    int64_t extent = shape_extent(shape, axis);
     bool plain = w->before[axis] + w->after[axis] == 0;
     if (call->op == OP_MAX_POOL && plain)
         diag_begin(l->diag, ERROR, "U0412", call->place, "the spatial size is used up: %s cannot be %s",
                    sizes_text(l, x), w->stride[axis] == 2 ? "halved" : "pooled");
     else
-        diag_begin(l->diag, ERROR, "U0404", call->place,
-                   "the kernel (%lld) is larger than its input (%s %lld%s)",
-                   (long long)(w->dilation[axis] * (w->kernel[axis] - 1) + 1), axis_text(axis),
-                   (long long)extent, plain ? "" : " and padding");
+        diag_begin(l->diag, ERROR, "U0404", call->place, "the kernel (%s) is larger than its input (%s%s)",
+                   spans_text(l, shape, w), sizes_text(l, x), plain ? "" : " and its padding");
     note_via(l);
     explain_extent(l, x, axis);
     suggest_sizes(l, x, axis);
@@ -223,12 +230,12 @@ static bool slide(const Call *call, ValueId x, int64_t channels, const Window *w
     return small_enough(call, *out);
 }
 
-/* Which word of "`up3` is 256 x 746 x 1328" stands for an operand. */
+/* "`up3` is 256 x 746 x 1328", or the shape alone where the operand is a long expression. */
 static const char *operand_text(Lower *l, const Expr *expr, ValueId v) {
     const char *shape = shape_text(l->pool, l->graph->value[v].shape);
-    if (expr != NULL && expr->kind == EXPR_NAME)
-        return pool_text(l->pool, "`%s` is %s", expr->text, shape);
-    return pool_text(l->pool, "%s", shape);
+    const char *text = expr == NULL ? "" : expr_text(l->pool, expr);
+    bool brief = *text != '\0' && strlen(text) <= 24;
+    return brief ? pool_text(l->pool, "`%s` is %s", text, shape) : shape;
 }
 
 typedef struct {
@@ -546,6 +553,9 @@ Datum add_tensors(Lower *l, const Expr *expr, ValueId a, ValueId b) {
         if (expr->left != NULL && expr->left->kind == EXPR_NAME)
             diag_help(l->diag, "make the channels equal with `conv(%s, %lld, 1)`", expr->left->text,
                       (long long)second.dim[0]);
+        else if (expr->right != NULL && expr->right->kind == EXPR_NAME)
+            diag_help(l->diag, "make the channels equal with `conv(%s, %lld, 1)`", expr->right->text,
+                      (long long)first.dim[0]);
         note_via(l);
         diag_end(l->diag);
         return failed;

@@ -294,12 +294,15 @@ static void print_lines(const Diag *diag, Pen pen, int width) {
     }
 }
 
-static void print_remarks(const Diag *diag, Pen pen, int width) {
+/* Notes first, then what can be done. */
+static void print_remarks(const Diag *diag, Pen pen, bool help, int width) {
     for (int i = 0; i < diag->nremark; i++) {
         const Remark *remark = &diag->remark[i];
-        if (!remark->help)
+        if (remark->help != help)
+            continue;
+        if (!help)
             fprintf(pen.out, "%*s = ", width, "");
-        paint(pen, remark->help ? CYAN : BOLD, remark->help ? "help" : "note");
+        paint(pen, help ? CYAN : BOLD, help ? "help" : "note");
         fprintf(pen.out, ": %s\n", remark->text);
     }
 }
@@ -325,7 +328,8 @@ static void print_human(const Diag *diag, FILE *out, bool color) {
     } else {
         fputs(" command line\n", out);
     }
-    print_remarks(diag, pen, width);
+    print_remarks(diag, pen, false, width);
+    print_remarks(diag, pen, true, width);
     fputc('\n', out);
 }
 

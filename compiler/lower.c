@@ -51,16 +51,19 @@ static bool contains_value(Datum d) {
     return d.kind != DATUM_LIST && d.kind != DATUM_TENSOR && d.kind != DATUM_ERROR;
 }
 
-/* A name that `let` has set stays as it is; the same `let` may run again in a loop. */
+/* May NAME be set in this way?  What `let` has set stays as it is, but inside a loop it lasts for a turn.
+ */
+static bool rebinds(const Frame *frame, const Binding *binding, BindingKind kind) {
+    if (binding->kind == BINDING_SET)
+        return kind == BINDING_SET;
+    if (binding->kind == BINDING_ARGUMENT)
+        return kind == BINDING_SET && contains_tensor(binding->value);
+    return kind != BINDING_SET && binding->in_loop && frame->in_loop && !binding->running;
+}
+
 static bool may_bind(Lower *l, const char *name, BindingKind kind, Place place) {
     const Binding *binding = find_binding(l->frame, name);
-    if (binding == NULL || (binding->kind == BINDING_SET && kind == BINDING_SET) ||
-        (binding->kind == BINDING_LOOP && kind == BINDING_LOOP) ||
-        (binding->kind == BINDING_ARGUMENT && kind == BINDING_SET && contains_tensor(binding->value)))
-        return true;
-    if (binding->kind == kind && binding->place.line == place.line && binding->place.column == place.column)
-        return true;
-    if (binding->value.kind == DATUM_ERROR)
+    if (binding == NULL || binding->value.kind == DATUM_ERROR || rebinds(l->frame, binding, kind))
         return true;
     diag_begin(l->diag, ERROR, "U0204", place, "`%s` has a value already", name);
     diag_also(l->diag, binding->place,
@@ -398,17 +401,17 @@ static void run_for(Lower *l, const Stmt *stmt) {
         diag_end(l->diag);
         return;
     }
-    if (!may_bind(l, stmt->name, BINDING_LOOP, stmt->name_place))
-        return;
     const Via *outer = l->via;
     bool in_loop = l->frame->in_loop;
     l->frame->in_loop = true;
-    for (int i = 0; i < list.count && !l->stop && !l->frame->returned; i++) {
+    bool good = may_bind(l, stmt->name, BINDING_LOOP, stmt->name_place);
+    for (int i = 0; good && i < list.count && !l->stop && !l->frame->returned; i++) {
         Via *via = NEW(l->pool, Via);
         *via = (Via){outer, stmt->value->place, turn_text(l, stmt, list.items->item[i])};
         l->via = via;
-        bind(l, stmt->name, BINDING_LOOP, list.items->item[i], stmt->name_place);
+        bind(l, stmt->name, BINDING_LOOP, list.items->item[i], stmt->name_place)->running = true;
         run_statements(l, &stmt->body);
+        find_binding(l->frame, stmt->name)->running = false;
     }
     l->frame->in_loop = in_loop;
     l->via = outer;

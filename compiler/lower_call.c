@@ -320,7 +320,7 @@ static void bind_parameters(const Call *call, const Stmt *block) {
         const Param *param = &block->params.item[i];
         bind(l, param->name, BINDING_ARGUMENT, call->argument[i].value, param->place);
         const Binding *hidden = find_binding(l->file, param->name);
-        if (hidden != NULL && hidden->kind == BINDING_LET) {
+        if (hidden != NULL && hidden->kind == BINDING_LET && !hidden->in_loop) {
             diag_begin(l->diag, WARNING, "U0806", param->place, "the argument `%s` hides `let %s`",
                        param->name, param->name);
             diag_also(l->diag, hidden->place, "hidden");

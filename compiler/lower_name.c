@@ -31,6 +31,7 @@ Binding *bind(Lower *l, const char *name, BindingKind kind, Datum value, Place p
     binding->kind = kind;
     binding->value = value;
     binding->place = place;
+    binding->in_loop = frame->in_loop;
     return binding;
 }
 

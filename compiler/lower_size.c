@@ -67,8 +67,8 @@ ValueId longer_path(Lower *l, ValueId a, ValueId b, int axis) {
 
 static const char *change_text(int64_t from, int64_t to) {
     return to == from / 2   ? "halved to"
-           : to == 2 * from ? "doubled to"
-           : to < from      ? "reduced to"
+           : to == 2 * from ? "doubled again to"
+           : to < from      ? "cut to"
                             : "enlarged to";
 }
 
@@ -86,8 +86,7 @@ void explain_extent(Lower *l, ValueId v, int axis) {
         const char *joint = strcmp(change, before) == 0
                                 ? ","
                                 : pool_text(l->pool, "%s %s", *before == '\0' ? "" : " and", change);
-        text = pool_text(l->pool, "%s%s %lld", text, *joint == ' ' ? joint + (*before == '\0') : joint,
-                         (long long)path.extent[i]);
+        text = pool_text(l->pool, "%s%s %lld", text, joint, (long long)path.extent[i]);
         before = change;
     }
     diag_note(l->diag, "%s", text);

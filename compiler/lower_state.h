@@ -60,6 +60,8 @@ typedef struct {
     Datum value;
     Place place;
     bool used;
+    bool in_loop;       /* set inside a loop: another turn, or another loop, may set it anew, */
+    bool running;       /*   but not while it counts the turns */
     int pushed, popped; /* of a list: elements that went in by `+=` and out by pop() */
     Place push_place;
 } Binding;
