@@ -87,6 +87,7 @@ int unet_main(const UnetModel *const *models, int nmodels, int argc, char **argv
                       program);
         return UNET_TOO_SMALL;
     }
+    machine_set_wait_policy(argv); /* before the words of argv are put in another order */
     UnetStatus status = unet_options_parse(&driver.options, argc, argv, &driver.error);
     if (status != UNET_OK)
         return report(&driver, program, status);
@@ -94,8 +95,6 @@ int unet_main(const UnetModel *const *models, int nmodels, int argc, char **argv
         return print_help(program);
     if (driver.options.command == UNET_COMMAND_VERSION)
         return print_version(driver.model);
-    if (driver.options.command != UNET_COMMAND_INFO && driver.options.command != UNET_COMMAND_CHECK_DATA)
-        machine_set_wait_policy(argv);
     driver.threads = choose_threads(&driver);
     return report(&driver, program, run_command(&driver));
 }

@@ -115,11 +115,11 @@ static void take_notes(Notes *notes, const UnetModel *model, const RunState *sta
     notes->count = 0;
     note_text(notes, "format", "pt"); /* read by tools of the PyTorch world */
     note_text(notes, "unet.model", model->name);
-    note_text(notes, "unet.source_hash", model->source_hash);
     note_integer(notes, "unet.seed", state->seed);
     note_integer(notes, "unet.step", state->step);
     if (!all)
         return;
+    note_text(notes, "unet.source_hash", model->source_hash);
     note_integer(notes, "unet.samples", state->samples);
     note_integer(notes, "unet.evaluated", state->evaluated);
     note_integer(notes, "unet.best_step", state->best_step);

@@ -159,7 +159,7 @@ header=$(od -An -j16 -N9 -tu1 small.png | tr -s ' ') # width, height, bits
 expect 2 'need a folder' "$fake" predict small/noisy/00.png small/clean/00.png -o out.png
 expect 2 'would both be written to predicted/00.png' "$fake" predict small/noisy/00.png small/clean/00.png -o predicted/
 cp small/clean/00.png small/clean/clean.png
-expect 0 'clean.png -> predicted/clean.png' "$fake" predict small/noisy/00.png small/clean/clean.png -o predicted
+expect 0 'clean.png -> predicted/clean.png' "$fake" predict --weights=fake.safetensors --threads=1 small/noisy/00.png small/clean/clean.png -o predicted
 expect 4 'larger than the 16 x 16' "$fake" predict large/noisy/00.png -o large.png
 [ ! -e large.png ] || fail "a failed prediction leaves a file"
 expect 2 'overwritten' "$fake" predict small.png -o small.png
