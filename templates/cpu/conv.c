@@ -29,18 +29,20 @@ INLINE void KERNEL_tile(real *y, const real *const *x, const real *w, const real
     Tile t = {0};
     if (BIAS)
         t = (Tile){column_fill(bias_vector(b, CO, v)), column_fill(bias_vector(b, CO, v + side_by_side))};
-    for (int s = 0; s < SEGMENTS; s++)
-        for (int block = 0; block < X[s].blocks; block++)
+    for (int s = 0; s < SEGMENTS; s++) {
+        const Layout *in = segment(X, SEGMENTS, s);
+        for (int block = 0; block < in->blocks; block++)
             for (int kd = 0; kd < KD; kd++)
                 for (int kh = 0; kh < KH; kh++) {
                     Place i = {o.n, o.d * SD - PD + kd * LD, o.h * SH - PH + kh * LH, o.w * SW - PW};
-                    const real *from = x[s] + point(&X[s], block, i);
-                    if (X[s].block == BLOCK) /* a constant, which X[s] need not be */
+                    const real *from = x[s] + point(in, block, i);
+                    if (in->block == BLOCK) /* a constant, which in->block need not be */
                         KERNEL_taps(&t, from, w, BLOCK, side_by_side, e);
                     else
-                        KERNEL_taps(&t, from, w, X[s].block, side_by_side, e);
-                    w += KW * X[s].block * (side_by_side ? 2 * LANES : LANES);
+                        KERNEL_taps(&t, from, w, in->block, side_by_side, e);
+                    w += KW * in->block * (side_by_side ? 2 * LANES : LANES);
                 }
+    }
     tile_store(y, spot(&Y, v, o, 1, side_by_side), RELU ? tile_relu(t) : t, e);
 }
 

@@ -33,7 +33,9 @@ INLINE void KERNEL_tile(real *slot, const real *x, const real *dy, const Layout 
 INLINE void KERNEL_block(real *slot, const real *x, const real *dy, const Layout *from, int block,
                          Piece piece, int v, int channel, int stored, int side_by_side) {
     SIZES;
-    const int taps = KD * KH * KW, rows = least(tile_rows(side_by_side), block);
+    const int taps = KD * KH * KW;
+    /* a constant, also if the block is not */
+    const int rows = block == BLOCK ? tile_rows(side_by_side) : SEGMENTS == 1 ? block : 1;
     const long depth = stored_channels(X, SEGMENTS) * taps + BIAS, row = taps * LANES;
     for (int k = 0; k < taps; k++) {
         const int tap[3] = {k / (KH * KW), k / KW % KH, k % KW};
@@ -78,16 +80,17 @@ INLINE void KERNEL_sample(real *slots, long elements, const real *const *x, cons
     SIZES;
     const long depth = stored_channels(X, SEGMENTS) * (KD * KH * KW) + BIAS;
     for (int s = 0, stored = 0; s < SEGMENTS; stored += X[s].blocks * X[s].block, s++) {
+        const Layout *in = segment(X, SEGMENTS, s);
 #pragma omp for collapse(3) schedule(static) nowait
         for (int band = 0; band < BANDS; band++)
-            for (int block = 0; block < X[s].blocks; block++)
+            for (int block = 0; block < in->blocks; block++)
                 for (int v = 0; v < vectors(&DY); v += 2) {
                     real *slot = slots + band * elements;
-                    int c = block * X[s].block;
-                    if (X[s].block == BLOCK) /* a constant, which X[s] need not be */
-                        KERNEL_item(slot, x[s], dy, &X[s], BLOCK, i, band, v, c, stored + c);
+                    int c = block * in->block;
+                    if (in->block == BLOCK) /* a constant, which in->block need not be */
+                        KERNEL_item(slot, x[s], dy, in, BLOCK, i, band, v, c, stored + c);
                     else
-                        KERNEL_item(slot, x[s], dy, &X[s], X[s].block, i, band, v, c, stored + c);
+                        KERNEL_item(slot, x[s], dy, in, in->block, i, band, v, c, stored + c);
                 }
     }
 #pragma omp for collapse(2) schedule(static)

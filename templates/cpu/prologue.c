@@ -112,6 +112,11 @@ INLINE long point(const Layout *l, int block, Place p) {
            (long)p.w * l->block;
 }
 
+/* Layout of segment s; a constant if there is but one. */
+INLINE const Layout *segment(const Layout *x, int segments, int s) {
+    return &x[segments > 1 ? s : 0];
+}
+
 /* Channels of all segments, those that pad a block included. */
 INLINE int stored_channels(const Layout *x, int segments) {
     int channels = 0;

@@ -41,9 +41,9 @@ INLINE void KERNEL_row(real *y, const real *x, int depth, const real *panel, int
         KERNEL_tile(y, x + PIXELS * depth, depth, panel, v, o, 1, side_by_side);
 }
 
-/* What one channel block of segment s adds through one tap to the rows [from, to) of sample i. */
-INLINE void KERNEL_panel(real *y, const real *x, int s, int block, const real *panel, const int *tap, int i,
-                         int v, int from, int to, int side_by_side) {
+/* What one channel block of a segment adds through one tap to the rows [from, to) of sample i. */
+INLINE void KERNEL_panel(real *y, const real *x, const Layout *in, int block, const real *panel,
+                         const int *tap, int i, int v, int from, int to, int side_by_side) {
     SIZES;
     const int phase = ((tap[2] * LW - PW) % SW + SW) % SW;
     for (int r = from; r < to; r++) {
@@ -52,11 +52,11 @@ INLINE void KERNEL_panel(real *y, const real *x, int s, int block, const real *p
         if (d % SD != 0 || h % SH != 0 || phase >= W)
             continue;
         Place p = {i, d / SD, h / SH, (phase + PW - tap[2] * LW) / SW};
-        const real *first = x + point(&X[s], block, p);
-        if (X[s].block == BLOCK) /* a constant, which X[s] need not be */
+        const real *first = x + point(in, block, p);
+        if (in->block == BLOCK) /* a constant, which in->block need not be */
             KERNEL_row(y, first, BLOCK, panel, v, o, side_by_side);
         else
-            KERNEL_row(y, first, X[s].block, panel, v, o, side_by_side);
+            KERNEL_row(y, first, in->block, panel, v, o, side_by_side);
     }
 }
 
@@ -67,14 +67,16 @@ INLINE void KERNEL_strip(real *y, const real *const *x, const real *w, int i, in
     const long taps = KD * KH * KW;
     const int width = side_by_side ? 2 * LANES : LANES;
     real panel[BLOCK * 2 * LANES];
-    for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
-        for (int block = 0; block < X[s].blocks; block++)
+    for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++) {
+        const Layout *in = segment(X, SEGMENTS, s);
+        for (int block = 0; block < in->blocks; block++)
             for (int k = 0; k < taps; k++) {
-                const int c = block * X[s].block, tap[3] = {k / (KH * KW), k / KW % KH, k % KW};
-                panel_fill(panel, X[s].block, width, w + ((first + c) * (long)CO + v * LANES) * taps + k,
-                           X[s].channels - c, CO * taps, CO - v * LANES, taps);
-                KERNEL_panel(y, x[s], s, block, panel, tap, i, v, from, to, side_by_side);
+                const int c = block * in->block, tap[3] = {k / (KH * KW), k / KW % KH, k % KW};
+                panel_fill(panel, in->block, width, w + ((first + c) * (long)CO + v * LANES) * taps + k,
+                           in->channels - c, CO * taps, CO - v * LANES, taps);
+                KERNEL_panel(y, x[s], in, block, panel, tap, i, v, from, to, side_by_side);
             }
+    }
 }
 
 /* The value before the first panel, and the ReLU after the last. */
