@@ -188,6 +188,8 @@ class Judge:
 
     def compute_lives(self):
         for program, steps in self.plan["programs"].items():
+            if not steps:
+                continue  # not compiled in
             accesses, length = self.collect(steps)
             lives = {}
             for number, buffer in self.buffers.items():

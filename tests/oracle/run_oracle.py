@@ -83,9 +83,9 @@ class Model:
         """The doubles that `harness run` writes, cut up by what they mean."""
         numbers = array.array("d")
         for name in self.parameters:
-            numbers.extend(vectors["initial/" + name].values)
-        numbers.extend(vectors["input"].values)
-        numbers.extend(vectors["target"].values)
+            numbers.extend(vectors["initial/" + name].values.tolist())
+        numbers.extend(vectors["input"].values.tolist())
+        numbers.extend(vectors["target"].values.tolist())
         offsets = [str(offset) for offset in self.gradient_offsets()]
         answer = array.array("d")
         answer.frombytes(execute([self.program, "run", str(valid), str(cases.STEPS)] + offsets,
