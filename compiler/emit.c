@@ -326,7 +326,7 @@ static void emit_operands(Emitter *e, const Program *program, const Node *node, 
                 text_add(&spans, "{%lld, %lld, %d}, ", (long long)b->offset, (long long)b->bytes, first_write);
         }
     }
-    text_line(e->out, "unet_operands(arena, %sEXTENT_%s, (const UnetSpan[]){%s{0, 0, 0}});", "", program->name,
+    text_line(e->out, "unet_operands(arena, EXTENT_%s, (const UnetSpan[]){%s{0, 0, 0}});", program->name,
               spans.length > 0 ? spans.bytes : "");
 }
 
@@ -335,7 +335,8 @@ static void emit_zero_padding(Emitter *e, const Program *program, const Node *no
         ValueId v = node->out[k];
         if (v < 0 || program->graph->value[v].class != CLASS_PARAMETER_GRADIENT)
             continue;
-        int64_t used = shape_elements(program->graph->value[v].shape), stored = program->storage[v].sample;
+        const Value *value = &program->graph->value[v];
+        int64_t used = shape_elements(value->shape), stored = program->storage[v].bytes / type_bytes(value->type);
         if (used != stored)
             text_line(e->out, "zero_tail(%s, %lld, %lld);", pointer(e, program, v), (long long)used,
                       (long long)stored);
@@ -381,7 +382,6 @@ static void emit_program(Emitter *e, const Program *program) {
     text_line(e->out, "const int n = step->n;");
     if (poison) {
         text_line(e->out, "enum { EXTENT_%s = %lld };", program->name, (long long)program->extent);
-        text_line(e->out, "unet_poison(arena, %lld, EXTENT_%s);", (long long)e->plan->persistent, program->name);
     }
     text_add(e->out, "#pragma omp parallel num_threads(step->threads)\n");
     text_line(e->out, "{");

@@ -55,8 +55,9 @@ static uint64_t hash_of(const char *text, uint64_t hash) {
 
 static const char *compile_flags(const PlanOptions *options) {
     if (options->poison)
-        return "-std=gnu11 -O1 -g -march=native -ffp-contract=fast -fno-math-errno -fopenmp "
-               "-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer";
+        return "-std=gnu11 -O1 -g1 -march=native -ffp-contract=fast -fno-math-errno -fopenmp "
+               "-fsanitize=address,undefined -fno-sanitize=pointer-overflow,alignment,object-size,null "
+               "-fno-sanitize-recover=all";
     if (options->reference)
         return "-std=gnu11 -O2 -ffp-contract=off -fopenmp";
     return "-std=gnu11 -O2 -march=native -ffp-contract=fast -fno-math-errno -fno-trapping-math -fopenmp";

@@ -23,7 +23,7 @@
  * proportion to the boxes; the most for nodes times boxes bounds the time of very large problems. */
 enum { NODES_FOR_BISECTION = 12, NODES_FOR_BOUND = 48, NODES_FOR_CAPACITY = 480, BISECTION_STEPS = 8 };
 
-static const int64_t most_nodes_times_boxes = 64000000;
+static const int64_t most_nodes_times_boxes = 32000000;
 
 typedef struct {
     int count;

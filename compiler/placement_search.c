@@ -40,7 +40,7 @@
 #include <string.h>
 
 /* The recursion is at most this deep, which bounds the stack; larger problems are not searched. */
-enum { MAX_DEPTH = 10000 };
+enum { MAX_DEPTH = 6000 };
 
 /* The first round gives every strategy twice as many nodes as there are boxes, each further round three
  * times more. */

@@ -175,15 +175,25 @@ static size_t decoder_bytes(const UnetImageInfo *info) {
     return 96 * 1024 + 4 * row + (info->interlaced ? row * (size_t)info->height : 0);
 }
 
-static UnetStatus probe(const FileSeries *series, const char *path, UnetImageInfo *info, UnetError *error) {
+/* What a header says of a file. */
+typedef struct {
+    UnetImageInfo info;
+    size_t bytes; /* decoded */
+} Header;
+
+static UnetStatus probe(const FileSeries *series, const char *path, Header *header, UnetError *error) {
     UnetImageReader *reader;
     UnetStatus status = unet_image_open(&reader, path, series->mode, series->channels, error);
-    if (status != UNET_OK) {
+    if (reader == NULL) {
         return status;
     }
-    *info = unet_image_info(reader);
+    UnetRowFormat format = unet_image_format(reader);
+    header->info = unet_image_info(reader);
     status = unet_image_check_end(reader, error);
     unet_image_close(reader);
+    if (!checked_mul(unet_row_bytes(&format), (size_t)header->info.height, &header->bytes)) {
+        return unet_fail(error, UNET_IO, "%s: too large", path);
+    }
     return status;
 }
 
@@ -213,29 +223,32 @@ static UnetStatus probe_sample(UnetDataset *dataset, Sample *sample, UnetError *
     char path[UNET_PATH_BYTES], first[UNET_PATH_BYTES];
     size_t decoders = 0;
     for (int32_t i = 0; i < dataset->nseries; i++) {
-        UnetImageInfo info;
+        Header header;
         char *where = i == 0 ? first : path;
         UnetStatus status = dataset_path(dataset, &dataset->series[i], sample, where, error);
         if (status == UNET_OK) {
-            status = probe(&dataset->series[i], where, &info, error);
+            status = probe(&dataset->series[i], where, &header, error);
         }
         if (status != UNET_OK) {
             return status;
         }
+        const UnetImageInfo *info = &header.info;
         if (i == 0) {
-            sample->size[0] = info.height;
-            sample->size[1] = info.width;
+            sample->size[0] = info->height;
+            sample->size[1] = info->width;
             status = check_size(dataset, where, sample->size, error);
             if (status != UNET_OK) {
                 return status;
             }
-        } else if (info.height != sample->size[0] || info.width != sample->size[1]) {
+        } else if (info->height != sample->size[0] || info->width != sample->size[1]) {
             return unet_fail(error, UNET_IO,
                              "%.400s is %d x %d, and its partner %.400s is %d x %d (height x width)", path,
-                             info.height, info.width, first, sample->size[0], sample->size[1]);
+                             info->height, info->width, first, sample->size[0], sample->size[1]);
         }
-        dataset->max_width = info.width > dataset->max_width ? info.width : dataset->max_width;
-        decoders += decoder_bytes(&info);
+        decoders += decoder_bytes(info);
+        if (!checked_add(sample->file_bytes, header.bytes, &sample->file_bytes)) {
+            return unet_fail(error, UNET_IO, "%s: too large", where);
+        }
     }
     dataset->decoder_bytes = decoders > dataset->decoder_bytes ? decoders : dataset->decoder_bytes;
     return UNET_OK;
@@ -279,7 +292,7 @@ static UnetStatus build(UnetDataset *dataset, const char *folder, bool holdout, 
     if (status == UNET_OK) {
         status = probe_all(dataset, listener, error);
     }
-    if (status == UNET_OK && !dataset_plan_scratch(dataset)) {
+    if (status == UNET_OK && !(dataset_plan_scratch(dataset) && dataset_cache_plan(dataset))) {
         status = unet_fail(error, UNET_TOO_SMALL, "the files are too large to be read");
     }
     return status;
@@ -314,6 +327,7 @@ UnetStatus unet_dataset_open(UnetDataset **dataset, const UnetModel *model, Unet
 
 void unet_dataset_close(UnetDataset *dataset) {
     if (dataset != NULL) {
+        dataset_cache_free(dataset);
         stems_free(&dataset->stems);
         free(dataset->folder);
         free(dataset->series);

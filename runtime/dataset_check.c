@@ -4,16 +4,13 @@
 #include <stdlib.h>
 
 /* Decodes one file to its end. */
-static UnetStatus decode(const FileSeries *series, const char *path, float *row, UnetError *error) {
+static UnetStatus decode(const UnetDataset *dataset, int32_t sample, int32_t series, UnetError *error) {
     UnetImageReader *reader;
-    UnetStatus status = unet_image_open(&reader, path, series->mode, series->channels, error);
-    if (status != UNET_OK) {
+    UnetStatus status = dataset_open_file(dataset, &dataset->sample[sample], series, &reader, error);
+    if (reader == NULL) {
         return status;
     }
-    int32_t height = unet_image_info(reader).height;
-    for (int32_t y = 0; y < height && status == UNET_OK; y++) {
-        status = unet_image_read_row(reader, row, error);
-    }
+    status = unet_image_skip_rows(reader, unet_image_info(reader).height, error);
     unet_image_close(reader);
     return status;
 }

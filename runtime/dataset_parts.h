@@ -18,13 +18,31 @@ typedef struct {
 } FileSeries;
 
 typedef struct {
-    int32_t stem;    /* index in the sorted stems of all matched files */
-    int32_t size[2]; /* of its files: height, width */
+    int32_t stem;      /* index in the sorted stems of all matched files */
+    int32_t size[2];   /* of its files: height, width */
+    size_t file_bytes; /* of all its files, decoded */
 } Sample;
+
+/* Small training sets are decoded once: the files of the first samples, as many as fit, are kept as bytes.
+ * Which ones is settled when the dataset is opened; each is filled by the first thread that reads it. */
+enum { CACHE_BYTES = 12 << 20 };
+typedef enum { CACHE_EMPTY, CACHE_FILLING, CACHE_READY } CacheState;
+
+typedef struct {
+    _Atomic int state; /* CacheState; guards the rest */
+    UnetRowFormat format;
+    uint8_t *rows; /* decoded */
+} CachedFile;
+
+typedef struct {
+    CachedFile *file; /* of sample s and series i: file[s * nseries + i] */
+    int32_t nsample;  /* kept samples: 0 to nsample - 1 */
+    size_t bytes;     /* of all rows, once all are read */
+} FileCache;
 
 /* Where the parts of a reading thread's working memory start, in bytes; see dataset_read.c. */
 typedef struct {
-    size_t readers, file_row, values, operands, maps[2], nowhere;
+    size_t files, values, operands, maps[2], nowhere;
     size_t row; /* floats of one row of the widest source */
     size_t bytes;
 } ScratchPlan;
@@ -45,8 +63,8 @@ struct UnetDataset {
     int32_t nsample;
     int32_t channels;  /* of the widest source */
     int32_t depth;     /* the most operands that an expression holds at once */
-    int32_t max_width; /* of any file */
     size_t decoder_bytes;
+    FileCache cache;
     ScratchPlan scratch;
 };
 
@@ -71,6 +89,19 @@ UNET_MUST_USE UnetStatus dataset_match(UnetDataset *dataset, Listener *listener,
 /* The path of the file of SERIES that belongs to a sample. */
 UNET_MUST_USE UnetStatus dataset_path(const UnetDataset *dataset, const FileSeries *series,
                                       const Sample *sample, char path[UNET_PATH_BYTES], UnetError *error);
+
+/* dataset_cache.c: decides which files are kept, once all sizes are known; returns false without memory. */
+UNET_MUST_USE bool dataset_cache_plan(UnetDataset *dataset);
+void dataset_cache_free(UnetDataset *dataset);
+
+/* The kept file of a sample, decoded now if nobody has done it yet; *FILE is NULL where it is not kept, or
+ * another thread is at it. */
+UNET_MUST_USE UnetStatus dataset_cache_get(const UnetDataset *dataset, const Sample *sample, int32_t series,
+                                           const CachedFile **file, UnetError *error);
+
+/* Opens the file of a sample and makes sure that it has the size it had when the dataset was opened. */
+UNET_MUST_USE UnetStatus dataset_open_file(const UnetDataset *dataset, const Sample *sample, int32_t series,
+                                           UnetImageReader **reader, UnetError *error);
 
 /* Fills dataset->scratch; false when the sizes overflow. */
 UNET_MUST_USE bool dataset_plan_scratch(UnetDataset *dataset);

@@ -284,7 +284,7 @@ static UnetStatus prepare_rows(UnetImageReader *reader, UnetError *error) {
     return UNET_OK;
 }
 
-static UnetStatus decode_next(UnetImageReader *reader, UnetError *error) {
+UnetStatus unet_image_decode_row(UnetImageReader *reader, UnetError *error) {
     if (reader->next_row >= reader->shape.height) {
         return unet_fail(error, UNET_BUG, "%s: read beyond its last row", reader->path);
     }
@@ -301,20 +301,31 @@ static UnetStatus decode_next(UnetImageReader *reader, UnetError *error) {
     return UNET_OK;
 }
 
-/* The bytes of the row decoded last. */
-static const uint8_t *current_row(const UnetImageReader *reader) {
+const uint8_t *unet_image_bytes(const UnetImageReader *reader) {
     size_t row = reader->shape.interlaced ? (size_t)reader->next_row - 1 : 0;
     return reader->rows + row * reader->row_bytes;
 }
 
-/* One channel of a row: COUNT numbers, STEP apart. */
-static void convert(const UnetImageReader *reader, const uint8_t *from, int32_t step, float *to) {
-    int32_t count = reader->shape.width;
-    if (reader->mode == UNET_READ_LABELS) {
+UnetRowFormat unet_image_format(const UnetImageReader *reader) {
+    return (UnetRowFormat){.mode = reader->mode,
+                           .width = reader->shape.width,
+                           .channels = reader->shape.channels,
+                           .stored = reader->stored_channels,
+                           .bits = reader->shape.bits};
+}
+
+size_t unet_row_bytes(const UnetRowFormat *format) {
+    return (size_t)format->width * (size_t)format->stored * (size_t)(format->bits / 8);
+}
+
+/* One channel of a row: COUNT numbers, the first one at FROM. */
+static void convert(const UnetRowFormat *format, const uint8_t *from, int32_t count, float *to) {
+    int32_t step = format->stored;
+    if (format->mode == UNET_READ_LABELS) {
         for (int32_t x = 0; x < count; x++) {
             to[x] = (float)from[x * step];
         }
-    } else if (reader->shape.bits == 8) {
+    } else if (format->bits == 8) {
         for (int32_t x = 0; x < count; x++) {
             to[x] = (float)from[x * step] / 255.0f;
         }
@@ -326,29 +337,32 @@ static void convert(const UnetImageReader *reader, const uint8_t *from, int32_t 
     }
 }
 
-UnetStatus unet_image_read_row(UnetImageReader *reader, float *row, UnetError *error) {
-    UnetStatus status = decode_next(reader, error);
-    if (status != UNET_OK) {
-        return status;
-    }
-    const uint8_t *bytes = current_row(reader);
-    int32_t width = reader->shape.width;
-    int32_t sample = reader->shape.bits / 8;
-    for (int32_t c = 0; c < reader->shape.channels; c++) {
-        if (c < reader->stored_channels) {
-            convert(reader, bytes + (ptrdiff_t)c * sample, reader->stored_channels,
-                    row + (ptrdiff_t)c * width);
+void unet_row_convert(const UnetRowFormat *format, const uint8_t *row, int32_t first, int32_t count,
+                      float *values) {
+    ptrdiff_t sample = format->bits / 8;
+    for (int32_t c = 0; c < format->channels; c++) {
+        float *channel = values + (ptrdiff_t)c * count;
+        if (c < format->stored) {
+            convert(format, row + ((ptrdiff_t)first * format->stored + c) * sample, count, channel);
         } else {
-            memcpy(row + (ptrdiff_t)c * width, row, (size_t)width * sizeof *row);
+            memcpy(channel, values, (size_t)count * sizeof *values);
         }
     }
-    return UNET_OK;
+}
+
+UnetStatus unet_image_read_row(UnetImageReader *reader, float *row, UnetError *error) {
+    UnetStatus status = unet_image_decode_row(reader, error);
+    if (status == UNET_OK) {
+        UnetRowFormat format = unet_image_format(reader);
+        unet_row_convert(&format, unet_image_bytes(reader), 0, format.width, row);
+    }
+    return status;
 }
 
 UnetStatus unet_image_skip_rows(UnetImageReader *reader, int32_t count, UnetError *error) {
     UnetStatus status = UNET_OK;
     for (int32_t i = 0; i < count && status == UNET_OK; i++) {
-        status = decode_next(reader, error);
+        status = unet_image_decode_row(reader, error);
     }
     return status;
 }

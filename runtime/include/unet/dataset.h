@@ -4,7 +4,7 @@
  * their stars, sorts the samples by it and reads every header, so that a missing partner, an empty match, a
  * file of the wrong size or one cut short is known before the first step.  Reading a sample decodes its
  * files side by side, row by row, evaluates the sources, cuts the window and flips it on the way into the
- * program's layout: memory is a few rows per thread, whatever the size of the files.
+ * program's layout: memory is a few rows per thread, whatever the size of the files, and a small cache.
  *
  * A sample is a function of (dataset, sample, seed, epoch) alone; in evaluation of the sample alone.
  */
@@ -39,9 +39,11 @@ int32_t unet_dataset_samples(const UnetDataset *dataset);
 /* What stands for the stars in the files of SAMPLE: "03", or "scene/03" for two stars. */
 const char *unet_dataset_stem(const UnetDataset *dataset, int32_t sample);
 
-/* Working memory that one reading thread needs, and the most that decoders take beside it. */
+/* Working memory that one reading thread needs, the most that decoders take beside it, and what is kept of
+ * the files of a training set: those of the first samples, decoded, up to 12 MiB. */
 size_t unet_dataset_scratch_bytes(const UnetDataset *dataset);
 size_t unet_dataset_decoder_bytes(const UnetDataset *dataset);
+size_t unet_dataset_cache_bytes(const UnetDataset *dataset);
 
 /* Reads sample SAMPLE as number N of a batch.  INPUTS: one per model input, the batch in the program's
  * layout, whose halo and padding channels the caller has zeroed; NULL for inputs the program does not read.

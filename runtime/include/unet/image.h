@@ -12,6 +12,7 @@
 #define UNET_IMAGE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include "unet/status.h"
 
@@ -43,6 +44,27 @@ UnetImageInfo unet_image_info(const UnetImageReader *reader);
 
 /* The next row, planar: CHANNELS times width floats.  Called at most height times. */
 UNET_MUST_USE UnetStatus unet_image_read_row(UnetImageReader *reader, float *row, UnetError *error);
+
+/* The same in two steps, for rows that are kept as bytes or of which a part is wanted.  What the bytes of a
+ * decoded row mean: */
+typedef struct {
+    UnetReadMode mode;
+    int32_t width;
+    int32_t channels; /* asked for */
+    int32_t stored;   /* of the row: 1 or 3 */
+    int32_t bits;     /* 8 or 16 */
+} UnetRowFormat;
+
+UnetRowFormat unet_image_format(const UnetImageReader *reader);
+size_t unet_row_bytes(const UnetRowFormat *format);
+
+UNET_MUST_USE UnetStatus unet_image_decode_row(UnetImageReader *reader, UnetError *error);
+/* The row decoded last; it stays until the next one is decoded. */
+const uint8_t *unet_image_bytes(const UnetImageReader *reader);
+
+/* Points FIRST to FIRST + COUNT - 1 of a row as floats, planar, the channels COUNT apart. */
+void unet_row_convert(const UnetRowFormat *format, const uint8_t *row, int32_t first, int32_t count,
+                      float *values);
 
 /* Passes over COUNT rows. */
 UNET_MUST_USE UnetStatus unet_image_skip_rows(UnetImageReader *reader, int32_t count, UnetError *error);
