@@ -27,4 +27,7 @@ fi
 folder=${1:-build}
 [ $# -eq 0 ] || shift
 cmake -S . -B "$folder" "$@" >/dev/null
-cmake --build "$folder" --parallel "$(nproc)" >&2
+if ! cmake --build "$folder" --parallel "$(nproc)" >"$folder/build.log" 2>&1; then
+    grep -A 8 -E 'error|undefined' "$folder/build.log" >&2 || cat "$folder/build.log" >&2
+    exit 1
+fi
