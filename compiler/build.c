@@ -197,9 +197,15 @@ static const char *spans_text(Lower *l, Shape map, const Window *w) {
     return shape_text(l->pool, spans);
 }
 
+static int64_t room_for(Shape shape, const Window *w, int axis) {
+    int64_t span = w->dilation[axis] * (w->kernel[axis] - 1) + 1;
+    return shape_extent(shape, axis) + w->before[axis] + w->after[axis] - span;
+}
+
 static bool report_kernel(const Call *call, ValueId x, const Window *w, int axis) {
     Lower *l = call->l;
     Shape shape = shape_of(call, x);
+    bool wrong[AXES];
     bool plain = w->before[axis] + w->after[axis] == 0;
     if (call->op == OP_MAX_POOL && plain)
         diag_begin(l->diag, ERROR, "U0412", call->place, "the spatial size is used up: %s cannot be %s",
@@ -208,8 +214,9 @@ static bool report_kernel(const Call *call, ValueId x, const Window *w, int axis
         diag_begin(l->diag, ERROR, "U0404", call->place, "the kernel (%s) is larger than its input (%s%s)",
                    spans_text(l, shape, w), sizes_text(l, x), plain ? "" : " and its padding");
     note_via(l);
-    explain_extent(l, x, axis);
-    suggest_sizes(l, x, axis);
+    for (int k = 0; k < AXES; k++)
+        wrong[k] = room_for(shape, w, k) < 0;
+    explain_sizes(l, x, x, wrong);
     diag_end(l->diag);
     return false;
 }
@@ -220,8 +227,7 @@ static bool slide(const Call *call, ValueId x, int64_t channels, const Window *w
     *out = shape_of(call, x);
     out->dim[0] = channels;
     for (int axis = AXES - (out->rank - 1); axis < AXES; axis++) {
-        int64_t span = w->dilation[axis] * (w->kernel[axis] - 1) + 1;
-        int64_t room = shape_extent(*out, axis) + w->before[axis] + w->after[axis] - span;
+        int64_t room = room_for(*out, w, axis);
         bool checked = l->only_axis < 0 || l->only_axis == axis;
         if (room < 0 && checked)
             return report_kernel(call, x, w, axis);
@@ -252,8 +258,11 @@ static bool report_axis(const Pair *p, int axis, int64_t first, int64_t second) 
                axis_text(axis), (long long)first, (long long)second);
     diag_label(l->diag, "%s, %s", operand_text(l, p->text_a, p->a), operand_text(l, p->text_b, p->b));
     note_via(l);
-    explain_extent(l, longer_path(l, p->a, p->b, axis), axis);
-    suggest_sizes(l, longer_path(l, p->a, p->b, axis), axis);
+    Shape a = l->graph->value[p->a].shape, b = l->graph->value[p->b].shape;
+    bool wrong[AXES];
+    for (int k = 0; k < AXES; k++)
+        wrong[k] = shape_extent(a, k) != shape_extent(b, k);
+    explain_sizes(l, p->a, p->b, wrong);
     diag_end(l->diag);
     return false;
 }

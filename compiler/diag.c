@@ -283,9 +283,10 @@ static void print_lines(const Diag *diag, Pen pen, int width) {
     for (int number = next_line(diag, 0); number != INT_MAX; number = next_line(diag, number)) {
         if (shown != 0 && number > shown + 1)
             paint(pen, BLUE, "...\n");
+        Line line = source_line(diag, number);
         gutter(pen, width, number);
-        fputc(' ', pen.out);
-        print_source(pen, source_line(diag, number));
+        fputs(line.length > 0 ? " " : "", pen.out);
+        print_source(pen, line);
         fputc('\n', pen.out);
         for (int i = 0; i < diag->nmark; i++)
             if (diag->mark[i].place.line == number && diag->mark[i].place.width > 0)

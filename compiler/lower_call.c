@@ -218,11 +218,17 @@ const Argument *argument(const Call *call, const char *name) {
     return &call->argument[index];
 }
 
+/* What a message calls an argument: that of `batch 6` is the batch. */
+static const char *label_of(const Call *call, const char *name) {
+    return call->signature->setting && parameter_index(call->signature, name) == 0 ? call->signature->name
+                                                                                   : name;
+}
+
 static void report_type(const Call *call, const char *name, const char *wanted) {
     Lower *l = call->l;
     const Argument *a = argument(call, name);
-    diag_begin(l->diag, ERROR, "U0319", a->place, "`%s` must be %s, and this is %s", name, wanted,
-               datum_text(l, a->value));
+    diag_begin(l->diag, ERROR, "U0319", a->place, "`%s` must be %s, and this is %s", label_of(call, name),
+               wanted, datum_text(l, a->value));
     end_with_signature(call);
 }
 
@@ -231,8 +237,8 @@ bool argument_integer(const Call *call, const char *name, int64_t minimum, int64
     const Argument *a = argument(call, name);
     if (a->value.kind == DATUM_REAL) {
         const Expr number = {.kind = EXPR_REAL, .real = a->value.real};
-        diag_begin(l->diag, ERROR, "U0306", a->place, "`%s` must be a whole number, and this is %s", name,
-                   expr_text(l->pool, &number));
+        diag_begin(l->diag, ERROR, "U0306", a->place, "`%s` must be a whole number, and this is %s",
+                   label_of(call, name), expr_text(l->pool, &number));
         const Expr *expr = a->expr == NULL ? NULL : expr_inside(a->expr);
         if (expr != NULL && expr->kind == EXPR_BINARY && expr->op == OPERATOR_DIVIDE)
             diag_help(l->diag, "`/` gives a fraction; write `%s // %s`", expr_text(l->pool, expr->left),
@@ -246,8 +252,8 @@ bool argument_integer(const Call *call, const char *name, int64_t minimum, int64
         return false;
     }
     if (a->value.integer < minimum) {
-        diag_begin(l->diag, ERROR, "U0316", a->place, "`%s` must be at least %lld, and this is %lld", name,
-                   (long long)minimum, (long long)a->value.integer);
+        diag_begin(l->diag, ERROR, "U0316", a->place, "`%s` must be at least %lld, and this is %lld",
+                   label_of(call, name), (long long)minimum, (long long)a->value.integer);
         note_via(l);
         diag_end(l->diag);
         return false;
@@ -294,7 +300,8 @@ bool argument_choice(const Call *call, const char *name, const char *const *choi
             return true;
         list = pool_text(l->pool, "%s%s\"%s\"", list, *index > 0 ? ", " : "", choices[*index]);
     }
-    diag_begin(l->diag, ERROR, "U0307", a->place, "`%s` cannot be \"%s\"", name, a->value.text);
+    diag_begin(l->diag, ERROR, "U0307", a->place, "`%s` cannot be \"%s\"", label_of(call, name),
+               a->value.text);
     diag_help(l->diag, "one of %s", list);
     note_via(l);
     diag_end(l->diag);

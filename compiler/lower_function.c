@@ -161,9 +161,14 @@ static Datum function_int(Lower *l, const Expr *call, const Datum *argument, int
         return wrong_count(l, call, "1 argument", count);
     if (argument->kind == DATUM_INTEGER || argument->kind == DATUM_TRUTH)
         return datum_integer(argument->integer);
-    if (argument->kind != DATUM_REAL || !(fabs(argument->real) < 0x1p63))
-        return wrong_type(l, call, "a number that fits in 64 bits", *argument);
-    return datum_integer((int64_t)argument->real);
+    if (argument->kind != DATUM_REAL)
+        return wrong_type(l, call, "a number", *argument);
+    if (fabs(argument->real) < 0x1p63)
+        return datum_integer((int64_t)argument->real);
+    diag_begin(l->diag, ERROR, "U0318", call->place, "the result does not fit in 64 bits");
+    note_via(l);
+    diag_end(l->diag);
+    return failed;
 }
 
 /* ---- tensors -------------------------------------------------------------------------------------- */

@@ -61,10 +61,6 @@ static Path follow(Lower *l, ValueId v, int axis) {
     return path;
 }
 
-ValueId longer_path(Lower *l, ValueId a, ValueId b, int axis) {
-    return follow(l, a, axis).count >= follow(l, b, axis).count ? a : b;
-}
-
 static const char *change_text(int64_t from, int64_t to) {
     return to == from / 2   ? "halved to"
            : to == 2 * from ? "doubled again to"
@@ -72,7 +68,7 @@ static const char *change_text(int64_t from, int64_t to) {
                             : "enlarged to";
 }
 
-void explain_extent(Lower *l, ValueId v, int axis) {
+static void explain_extent(Lower *l, ValueId v, int axis) {
     Path path = follow(l, v, axis);
     const Value *origin = &l->graph->value[path.origin];
     if (origin->class != CLASS_STAGING || path.count < 2)
@@ -110,9 +106,7 @@ static int64_t search_size(const Lower *l, int axis, int64_t from, int step) {
     return 0;
 }
 
-void suggest_sizes(Lower *l, ValueId v, int axis) {
-    if (l->only_axis >= 0)
-        return;
+static void suggest_extent(Lower *l, ValueId v, int axis) {
     Path path = follow(l, v, axis);
     const Value *origin = &l->graph->value[path.origin];
     if (origin->class != CLASS_STAGING)
@@ -132,6 +126,20 @@ void suggest_sizes(Lower *l, ValueId v, int axis) {
                       ? pool_text(l->pool, " (%d halvings)", path.halvings)
                       : "");
     else
-        diag_help(l->diag, "the nearest %s%s that work%s: %s", axis_text(axis),
-                  less > 0 && more > 0 ? "s" : "", less > 0 && more > 0 ? "" : "s", choice);
+        diag_help(
+            l->diag,
+            less > 0 && more > 0 ? "the nearest %ss that work are %s" : "the nearest %s that works is %s",
+            axis_text(axis),
+            less > 0 && more > 0 ? pool_text(l->pool, "%lld and %lld", (long long)less, (long long)more)
+                                 : choice);
+}
+
+void explain_sizes(Lower *l, ValueId a, ValueId b, const bool wrong[AXES]) {
+    for (int axis = 0; axis < AXES && l->only_axis < 0; axis++) {
+        if (!wrong[axis])
+            continue;
+        ValueId v = follow(l, a, axis).count >= follow(l, b, axis).count ? a : b;
+        explain_extent(l, v, axis);
+        suggest_extent(l, v, axis);
+    }
 }

@@ -247,11 +247,9 @@ Function *function_by_name(const char *name);
 
 /* ---- lower_size.c: what is wrong with a size ------------------------------------------------------ */
 
-/* Adds to the open diagnostic how the extent of V along AXIS came to be, and which sizes would do. */
-void explain_extent(Lower *l, ValueId v, int axis);
-void suggest_sizes(Lower *l, ValueId v, int axis);
-/* The one of two values whose extent changed more often on its way from the input. */
-ValueId longer_path(Lower *l, ValueId a, ValueId b, int axis);
+/* Adds to the open diagnostic, for each axis that is wrong, how the extent of A or B came to be (that of
+ * the one that changed more often) and which sizes of the input would do. */
+void explain_sizes(Lower *l, ValueId a, ValueId b, const bool wrong[AXES]);
 const char *sizes_text(Lower *l, ValueId v); /* "256 x 256" */
 const char *axis_text(int axis);
 

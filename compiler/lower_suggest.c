@@ -224,7 +224,8 @@ void report_unknown_call(Lower *l, const Expr *call) {
 
 typedef struct {
     const Stmt *stmt;      /* that sets the name */
-    const Expr *condition; /* under which it stands, or NULL */
+    const Expr *condition; /* of the `if` under which it stands, or NULL */
+    int arm;               /* of it */
 } Setter;
 
 static bool sets(const Stmt *stmt, const char *name) {
@@ -237,32 +238,34 @@ static bool sets(const Stmt *stmt, const char *name) {
     return false;
 }
 
-static Setter find_setter(const StmtList *body, const char *name, const Expr *condition) {
-    Setter found = {NULL, NULL};
+static Setter find_setter(const StmtList *body, const char *name, const Expr *condition, int in_arm) {
+    Setter found = {NULL, NULL, 0};
     for (int i = 0; i < body->count && found.stmt == NULL; i++) {
         const Stmt *stmt = body->item[i];
         if (sets(stmt, name))
-            return (Setter){stmt, condition};
+            return (Setter){stmt, condition, in_arm};
         if (stmt->kind == STMT_FOR)
-            found = find_setter(&stmt->body, name, condition);
+            found = find_setter(&stmt->body, name, condition, in_arm);
         for (int k = 0; k < stmt->arms.count && found.stmt == NULL; k++)
-            found = find_setter(&stmt->arms.item[k].body, name, stmt->arms.item[0].condition);
+            found = find_setter(&stmt->arms.item[k].body, name, stmt->arms.item[0].condition, k);
     }
     return found;
 }
 
 static bool report_not_set(Lower *l, const char *name, Place place) {
-    Setter setter = find_setter(l->frame->body, name, NULL);
+    Setter setter = find_setter(l->frame->body, name, NULL, 0);
     if (setter.stmt == NULL)
         return false;
     bool later_on = setter.stmt->place.line >= place.line;
     if (setter.condition != NULL && !later_on) {
         const char *condition = expr_text(l->pool, setter.condition);
-        diag_begin(l->diag, ERROR, "U0210", place, "`%s` is set only in some cases of `if %s`", name,
-                   condition);
-        diag_label(l->diag, "not set");
+        bool first = setter.arm == 0;
+        diag_begin(l->diag, ERROR, "U0210", place, "`%s` is set only when `%s` is %s", name, condition,
+                   first ? "true" : "false");
+        diag_label(l->diag, "not set: `%s` is %s", condition, first ? "false" : "true");
         diag_also(l->diag, setter.stmt->place, "set here");
-        diag_help(l->diag, "set it in every case: add `else { %s = ... }`", name);
+        if (first)
+            diag_help(l->diag, "add `else { %s = ... }`", name);
     } else {
         diag_begin(l->diag, ERROR, "U0210", place, "`%s` is not set yet", name);
         diag_also(l->diag, setter.stmt->place, "set here");

@@ -56,8 +56,9 @@ static const char *tensor_text(Lower *l, ValueId id) {
 const char *datum_text(Lower *l, Datum d) {
     switch (d.kind) {
     case DATUM_INTEGER:
-    case DATUM_REAL:
         return "a number";
+    case DATUM_REAL:
+        return "a fraction";
     case DATUM_TRUTH:
         return "true or false";
     case DATUM_BYTES:
@@ -107,7 +108,12 @@ static Datum mismatch(Lower *l, const Expr *expr, Datum a, Datum b) {
     const char *op = operator_text(expr->op);
     if (a.kind == DATUM_ERROR || b.kind == DATUM_ERROR)
         return failed;
-    if (a.kind == DATUM_TENSOR || b.kind == DATUM_TENSOR) {
+    if (a.kind == DATUM_TENSOR && b.kind == DATUM_TENSOR && l->section != NULL) {
+        const char *x = expr_text(l->pool, expr->left), *y = expr_text(l->pool, expr->right);
+        diag_begin(l->diag, ERROR, "U0607", expr->place, "a loss is one number, and this is %s",
+                   datum_text(l, a));
+        diag_help(l->diag, "did you mean `mse(%s, %s)` or `l1(%s, %s)`?", x, y, x, y);
+    } else if (a.kind == DATUM_TENSOR || b.kind == DATUM_TENSOR) {
         diag_begin(l->diag, ERROR, "U0202", expr->mark,
                    "`%s` between %s and %s is not in this version of unetc", op, datum_text(l, a),
                    datum_text(l, b));

@@ -18,14 +18,11 @@ static bool report_setting(const Call *call, const char *argument_name, const ch
     return false;
 }
 
-static bool report_later(const Call *call, const char *name, const char *has) {
+static bool report_later(const Call *call, const char *name, const char *what, const char *has) {
     Lower *l = call->l;
-    Place place = name == NULL ? call->place : argument(call, name)->place;
-    diag_begin(l->diag, ERROR, "U0202", place, "%s%s%s is not in this version of unetc",
-               name == NULL ? "" : pool_text(l->pool, "`%s` of ", name), "",
-               pool_text(l->pool, "`%s`", call->signature->name));
-    if (has != NULL)
-        diag_note(l->diag, "this version has: %s", has);
+    Place place = argument(call, name)->place;
+    diag_begin(l->diag, ERROR, "U0202", place, "%s is not in this version of unetc", what);
+    diag_note(l->diag, "this version has: %s", has);
     diag_end(l->diag);
     return false;
 }
@@ -43,7 +40,7 @@ static bool read_share(const Call *call, const char *name, double *value) {
         return false;
     return *value >= 0 && *value < 1
                ? true
-               : report_setting(call, name, pool_text(call->l->pool, "`%s` is a share from 0 to 1", name));
+               : report_setting(call, name, pool_text(call->l->pool, "a %s is a number from 0 to 1", name));
 }
 
 static bool read_unit(const Call *call, const char *name, Unit *unit) {
@@ -252,7 +249,7 @@ static void set_precision(Call *call) {
     static const char *const choices[] = {"f32", "bf16", "f16", NULL};
     int index;
     if (argument_choice(call, "kind", choices, &index) && index != 0)
-        report_later(call, "kind", "\"f32\"");
+        report_later(call, "kind", "this precision", "\"f32\"");
 }
 
 /* ---- eval and predict ----------------------------------------------------------------------------- */
@@ -310,7 +307,7 @@ static void set_crop(Call *call) {
     if (!argument_truth(call, "random", &crop.random) || !argument_number(call, "foreground", &foreground))
         return;
     if (foreground != 0) {
-        report_later(call, "foreground", "random, pad");
+        report_later(call, "foreground", "`foreground` of `crop`", "random, pad");
         return;
     }
     if (pad.kind == DATUM_TEXT && strcmp(pad.text, "reflect") == 0)
@@ -473,22 +470,28 @@ static const char *section_list(Lower *l, int bit, bool ours) {
     return list;
 }
 
+static const char *section_with(const char *setting) {
+    for (int i = 0; i < SETTINGS; i++)
+        if (strcmp(settings[i].name, setting) == 0)
+            for (int k = 0; k < SECTIONS; k++)
+                if ((settings[i].sections & 1 << k) != 0)
+                    return section_name[k];
+    return NULL;
+}
+
 static void report_unknown_setting(Lower *l, const Stmt *stmt, int bit) {
     const char *name[SETTINGS];
     int count = 0;
     for (int i = 0; i < SETTINGS; i++)
         if ((settings[i].sections & bit) != 0)
             name[count++] = settings[i].name;
-    const char *near = nearest_name(stmt->name, name, count);
+    const char *elsewhere = section_with(stmt->name), *near = nearest_name(stmt->name, name, count);
     diag_begin(l->diag, ERROR, "U0602", stmt->name_place, "`%s` has no setting `%s`", l->section->name,
                stmt->name);
-    if (near != NULL)
+    if (elsewhere != NULL)
+        diag_help(l->diag, "it belongs to the section `%s`", elsewhere);
+    else if (near != NULL)
         diag_help(l->diag, "did you mean `%s`?", near);
-    for (int i = 0; near == NULL && i < SETTINGS; i++)
-        if (strcmp(settings[i].name, stmt->name) == 0)
-            for (int k = 0; k < SECTIONS; k++)
-                if ((settings[i].sections & 1 << k) != 0)
-                    diag_help(l->diag, "it belongs to the section `%s`", section_name[k]);
     diag_note(l->diag, "its settings: %s", section_list(l, bit, true));
     diag_end(l->diag);
 }

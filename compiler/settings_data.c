@@ -258,7 +258,7 @@ bool run_source(Lower *l, const Stmt *stmt) {
     const Input *input = find_input(l, name, &source.input);
     const Input *like = input != NULL ? input : l->model->ninput > 0 ? &l->model->input[0] : NULL;
     source.channels = like == NULL ? 3 : (int)shape_channels(l->graph->value[like->value].shape);
-    if (input == NULL && is_setting(l, name)) {
+    if (input == NULL && is_setting(l, name) && !holds_source(&r, stmt->value)) {
         diag_begin(l->diag, ERROR, "U0604", stmt->value->place, "a setting has no `=`");
         diag_help(l->diag, "write `%s %s`", name, expr_text(l->pool, stmt->value));
         diag_end(l->diag);
