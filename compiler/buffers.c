@@ -16,10 +16,11 @@ static int buffer_new(Plan *plan, Buffer b) {
 
 static Buffer buffer_like(const Program *program, ValueId v) {
     const Value *value = &program->graph->value[v];
+    const Node *node = value->producer < 0 ? NULL : &program->graph->node[value->producer];
     return (Buffer){.name = value->name,
                     .class = value->class,
                     .lifetime = LIFETIME_STEP,
-                    .place = value->place,
+                    .place = node == NULL ? value->place : node_line(node),
                     .type = value->type,
                     .shape = value->shape,
                     .batch = value->per_sample ? program->batch : 0,

@@ -298,7 +298,7 @@ static void step_comment(Emitter *e, const Program *program, const Node *node, i
     Text line = text_new(e->pool);
     text_add(&line, "/* %d: %s of %s", position, op_table[node->op].name, node->name);
     if (node->place.line > 0)
-        text_add(&line, " (%s:%d)", e->plan->model->source, node->place.line);
+        text_add(&line, " (%s:%d)", e->plan->model->source, node_line(node).line);
     text_add(&line, ":");
     for (int k = 0; k < node->nin && node->op != OP_ADAM && node->op != OP_SGD; k++)
         if (node->in[k] >= 0)

@@ -50,6 +50,14 @@ void graph_compact(Graph *g, const bool *stays) {
     g->nnode = kept;
 }
 
+Place node_line(const Node *node) {
+    Place place = node->place;
+    for (const Via *via = node->via; via != NULL; via = via->outer)
+        if (via->is_call)
+            place = via->place;
+    return place;
+}
+
 int value_leaves(const Graph *g, const ValueId *v, const ValueId **leaf) {
     if (*v < 0) {
         *leaf = v;

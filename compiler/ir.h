@@ -107,6 +107,7 @@ typedef struct Via {
     const struct Via *outer;
     Place place;
     const char *text; /* "in `context`, called on line 61", "in turn i = 4 of the loop on line 12" */
+    bool is_call;
 } Via;
 
 typedef struct {
@@ -273,6 +274,8 @@ ValueId value_whole(Graph *g, const ValueId *part, int nparts, const char *name,
 ValueId value_parts(Graph *g, const ValueId *part, int nparts, Value like);
 /* V itself, or, when V is a whole, a copy of it in one piece (for operators that cannot read parts). */
 ValueId value_joined(Graph *g, ValueId v, Place place);
+/* Where the file itself, outside of any block, calls for this node: the line a memory report points at. */
+Place node_line(const Node *node);
 /* The leaves of V: its parts, or V itself. */
 int value_leaves(const Graph *g, const ValueId *v, const ValueId **leaf);
 

@@ -407,7 +407,7 @@ static void run_for(Lower *l, const Stmt *stmt) {
     bool good = may_bind(l, stmt->name, BINDING_LOOP, stmt->name_place);
     for (int i = 0; good && i < list.count && !l->stop && !l->frame->returned; i++) {
         Via *via = NEW(l->pool, Via);
-        *via = (Via){outer, stmt->value->place, turn_text(l, stmt, list.items->item[i])};
+        *via = (Via){outer, stmt->value->place, turn_text(l, stmt, list.items->item[i]), false};
         l->via = via;
         bind(l, stmt->name, BINDING_LOOP, list.items->item[i], stmt->name_place)->running = true;
         run_statements(l, &stmt->body);

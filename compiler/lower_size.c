@@ -63,7 +63,7 @@ static Path follow(Lower *l, ValueId v, int axis) {
 
 static const char *change_text(int64_t from, int64_t to) {
     return to == from / 2   ? "halved to"
-           : to == 2 * from ? "doubled again to"
+           : to == 2 * from ? "doubled to"
            : to < from      ? "cut to"
                             : "enlarged to";
 }
@@ -79,9 +79,10 @@ static void explain_extent(Lower *l, ValueId v, int axis) {
     const char *before = "";
     for (int i = last - 1; i >= 0; i--) {
         const char *change = change_text(path.extent[i + 1], path.extent[i]);
-        const char *joint = strcmp(change, before) == 0
-                                ? ","
-                                : pool_text(l->pool, "%s %s", *before == '\0' ? "" : " and", change);
+        const char *joint = strcmp(change, before) == 0 ? ","
+                            : *before == '\0'           ? pool_text(l->pool, " %s", change)
+                            : *change == 'd'            ? " and doubled again to"
+                                                        : pool_text(l->pool, " and %s", change);
         text = pool_text(l->pool, "%s%s %lld", text, joint, (long long)path.extent[i]);
         before = change;
     }

@@ -41,7 +41,7 @@ static void step_json(const Plan *plan, const Program *program, const Step *step
     const char *name = op_table[node->op].name;
     bool update = node->op == OP_SGD || node->op == OP_ADAM;
     text_add(out, "      {\"op\": \"%s\", \"name\": %s, \"line\": %d, \"reads\": [", name, quoted(plan->pool, node->name),
-             node->place.line);
+             node_line(node).line);
     operands_json(program, node->in, node->nin, out);
     text_add(out, "], \"writes\": [");
     if (update) { /* in place: parameters and state, not the gradients */

@@ -92,7 +92,7 @@ static void pack_weights(Graph *g, Node *node, Op pack, ValueId x, ValueId y, Ty
     if (!cpu_packed_elements(summed, shape_channels(g->value[forward ? y : x].shape), taps_of(node), &elements))
         too_large();
     ValueId packed = workspace(g, node, "weights", real, elements), weight = node->in[1];
-    Node new = {.op = pack, .nin = 1, .nout = 1, .a = node->a, .name = node->name, .place = node->place};
+    Node new = {.op = pack, .nin = 1, .nout = 1, .a = node->a, .name = node->name, .place = node->place, .via = node->via};
     new.a.of_in = x;
     new.a.of_out = y;
     node_new(g, new, &weight, &packed);
