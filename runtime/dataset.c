@@ -175,23 +175,21 @@ static size_t decoder_bytes(const UnetImageInfo *info) {
     return 96 * 1024 + 4 * row + (info->interlaced ? row * (size_t)info->height : 0);
 }
 
-/* What a header says of a file. */
-typedef struct {
-    UnetImageInfo info;
-    size_t bytes; /* decoded */
-} Header;
-
-static UnetStatus probe(const FileSeries *series, const char *path, Header *header, UnetError *error) {
+/* Reads a header; what the file takes decoded is added to *DECODED. */
+static UnetStatus probe(const FileSeries *series, const char *path, UnetImageInfo *info, size_t *decoded,
+                        UnetError *error) {
     UnetImageReader *reader;
     UnetStatus status = unet_image_open(&reader, path, series->mode, series->channels, error);
     if (reader == NULL) {
         return status;
     }
     UnetRowFormat format = unet_image_format(reader);
-    header->info = unet_image_info(reader);
+    size_t bytes;
+    *info = unet_image_info(reader);
     status = unet_image_check_end(reader, error);
     unet_image_close(reader);
-    if (!checked_mul(unet_row_bytes(&format), (size_t)header->info.height, &header->bytes)) {
+    if (!checked_mul(unet_row_bytes(&format), (size_t)info->height, &bytes) ||
+        !checked_add(*decoded, bytes, decoded)) {
         return unet_fail(error, UNET_IO, "%s: too large", path);
     }
     return status;
@@ -223,32 +221,28 @@ static UnetStatus probe_sample(UnetDataset *dataset, Sample *sample, UnetError *
     char path[UNET_PATH_BYTES], first[UNET_PATH_BYTES];
     size_t decoders = 0;
     for (int32_t i = 0; i < dataset->nseries; i++) {
-        Header header;
+        UnetImageInfo info = {0};
         char *where = i == 0 ? first : path;
         UnetStatus status = dataset_path(dataset, &dataset->series[i], sample, where, error);
         if (status == UNET_OK) {
-            status = probe(&dataset->series[i], where, &header, error);
+            status = probe(&dataset->series[i], where, &info, &sample->file_bytes, error);
         }
         if (status != UNET_OK) {
             return status;
         }
-        const UnetImageInfo *info = &header.info;
         if (i == 0) {
-            sample->size[0] = info->height;
-            sample->size[1] = info->width;
+            sample->size[0] = info.height;
+            sample->size[1] = info.width;
             status = check_size(dataset, where, sample->size, error);
             if (status != UNET_OK) {
                 return status;
             }
-        } else if (info->height != sample->size[0] || info->width != sample->size[1]) {
+        } else if (info.height != sample->size[0] || info.width != sample->size[1]) {
             return unet_fail(error, UNET_IO,
                              "%.400s is %d x %d, and its partner %.400s is %d x %d (height x width)", path,
-                             info->height, info->width, first, sample->size[0], sample->size[1]);
+                             info.height, info.width, first, sample->size[0], sample->size[1]);
         }
-        decoders += decoder_bytes(info);
-        if (!checked_add(sample->file_bytes, header.bytes, &sample->file_bytes)) {
-            return unet_fail(error, UNET_IO, "%s: too large", where);
-        }
+        decoders += decoder_bytes(&info);
     }
     dataset->decoder_bytes = decoders > dataset->decoder_bytes ? decoders : dataset->decoder_bytes;
     return UNET_OK;

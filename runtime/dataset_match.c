@@ -19,6 +19,27 @@ UnetStatus dataset_path(const UnetDataset *dataset, const FileSeries *series, co
     return pattern_path(path, dataset->folder, series->pattern, dataset->stems.item[sample->stem], error);
 }
 
+UnetStatus dataset_open_file(const UnetDataset *dataset, const Sample *sample, int32_t index,
+                             UnetImageReader **reader, UnetError *error) {
+    const FileSeries *series = &dataset->series[index];
+    char path[UNET_PATH_BYTES];
+    *reader = NULL;
+    UnetStatus status = dataset_path(dataset, series, sample, path, error);
+    if (status == UNET_OK) {
+        status = unet_image_open(reader, path, series->mode, series->channels, error);
+    }
+    if (*reader == NULL) {
+        return status;
+    }
+    UnetImageInfo info = unet_image_info(*reader);
+    if (info.height != sample->size[0] || info.width != sample->size[1]) {
+        unet_image_close(*reader);
+        *reader = NULL;
+        return unet_fail(error, UNET_IO, "%s has changed its size since the start", path);
+    }
+    return UNET_OK;
+}
+
 /* STEM has a file of PRESENT and none of ABSENT. */
 static UnetStatus missing_partner(const UnetDataset *dataset, const char *stem, const char *present,
                                   const char *absent, Listener *listener, UnetError *error) {

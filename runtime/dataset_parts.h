@@ -61,8 +61,8 @@ struct UnetDataset {
     int32_t nseries;
     Sample *sample;
     int32_t nsample;
-    int32_t channels;  /* of the widest source */
-    int32_t depth;     /* the most operands that an expression holds at once */
+    int32_t channels; /* of the widest source */
+    int32_t depth;    /* the most operands that an expression holds at once */
     size_t decoder_bytes;
     FileCache cache;
     ScratchPlan scratch;

@@ -12,12 +12,17 @@
 
 #include <string.h>
 
+/* One file of the sample: kept, or being decoded. */
+typedef struct {
+    const CachedFile *kept;
+    UnetImageReader *reader;
+} OpenFile;
+
 /* The working memory of one thread. */
 typedef struct {
-    UnetImageReader **reader; /* one per series */
-    float *file_row;          /* of a whole file */
-    float *value;             /* of the sources: one row each, OPERAND_ROW apart */
-    float *operand;           /* operands of an expression above the first */
+    OpenFile *file; /* one per series */
+    float *value;   /* of the sources: one row each, OPERAND_ROW apart */
+    float *operand; /* operands of an expression above the first */
     size_t operand_row;
     int32_t *map[2];  /* what the window shows: rows, columns */
     int32_t *nowhere; /* a column map of nothing but fill */
@@ -55,8 +60,7 @@ bool dataset_plan_scratch(UnetDataset *dataset) {
     return checked_mul(channels, width, &plan->row) &&
            checked_mul((size_t)dataset->nsource, plan->row, &values) &&
            checked_mul((size_t)dataset->depth, plan->row, &operands) &&
-           reserve(plan, &plan->readers, (size_t)dataset->nseries, sizeof(UnetImageReader *)) &&
-           reserve(plan, &plan->file_row, channels * (size_t)dataset->max_width, sizeof(float)) &&
+           reserve(plan, &plan->files, (size_t)dataset->nseries, sizeof(OpenFile)) &&
            reserve(plan, &plan->values, values, sizeof(float)) &&
            reserve(plan, &plan->operands, operands, sizeof(float)) &&
            reserve(plan, &plan->maps[0], height, sizeof(int32_t)) &&
@@ -65,8 +69,7 @@ bool dataset_plan_scratch(UnetDataset *dataset) {
 }
 
 static Scratch scratch_at(const ScratchPlan *plan, char *base) {
-    return (Scratch){.reader = (void *)(base + plan->readers),
-                     .file_row = (void *)(base + plan->file_row),
+    return (Scratch){.file = (void *)(base + plan->files),
                      .value = (void *)(base + plan->values),
                      .operand = (void *)(base + plan->operands),
                      .operand_row = plan->row,
@@ -84,19 +87,21 @@ static int32_t columns(const Reading *at) {
     return at->end[1] - at->begin[1];
 }
 
-/* The part of the next row of a file that the window needs. */
-static UnetStatus push_file(Reading *at, int32_t series, int32_t channels, float *operand) {
-    const float *row = at->scratch.file_row;
-    UnetStatus status = unet_image_read_row(at->scratch.reader[series], at->scratch.file_row, at->error);
-    if (status != UNET_OK) {
-        return status;
+/* The part of the row of a file that the window needs; a decoder stands in front of that row. */
+static UnetStatus push_file(const Reading *at, int32_t series, float *operand) {
+    const OpenFile *file = &at->scratch.file[series];
+    if (file->kept != NULL) {
+        size_t before = (size_t)at->row * unet_row_bytes(&file->kept->format);
+        unet_row_convert(&file->kept->format, file->kept->rows + before, at->begin[1], columns(at),
+                         operand);
+        return UNET_OK;
     }
-    size_t width = (size_t)columns(at);
-    for (int32_t c = 0; c < channels; c++) {
-        memcpy(operand + (size_t)c * width, row + (ptrdiff_t)c * at->sample->size[1] + at->begin[1],
-               width * sizeof *operand);
+    UnetStatus status = unet_image_decode_row(file->reader, at->error);
+    if (status == UNET_OK) {
+        UnetRowFormat format = unet_image_format(file->reader);
+        unet_row_convert(&format, unet_image_bytes(file->reader), at->begin[1], columns(at), operand);
     }
-    return UNET_OK;
+    return status;
 }
 
 /* The row of an earlier source; one channel is repeated where more are wanted. */
@@ -171,7 +176,7 @@ static UnetStatus evaluate(Reading *at, int32_t index, int32_t *series) {
             depth == 0 ? value : at->scratch.operand + (size_t)(depth - 1) * at->scratch.operand_row;
         switch (term->op) {
         case UNET_SRC_FILES:
-            status = push_file(at, (*series)++, source->channels, top);
+            status = push_file(at, (*series)++, top);
             break;
         case UNET_SRC_NAME:
             push_name(at, term->pattern, source->channels, top);
@@ -254,29 +259,23 @@ static UnetStatus read_rows(Reading *at) {
 
 /* ---- the sample ------------------------------------------------------------------------------- */
 
-static UnetStatus open_file(Reading *at, int32_t index) {
-    const FileSeries *series = &at->dataset->series[index];
-    char path[UNET_PATH_BYTES];
-    UnetStatus status = dataset_path(at->dataset, series, at->sample, path, at->error);
-    if (status != UNET_OK) {
+static UnetStatus open_file(const Reading *at, int32_t series) {
+    OpenFile *file = &at->scratch.file[series];
+    UnetStatus status = dataset_cache_get(at->dataset, at->sample, series, &file->kept, at->error);
+    if (status != UNET_OK || file->kept != NULL) {
         return status;
     }
-    UnetImageReader **reader = &at->scratch.reader[index];
-    status = unet_image_open(reader, path, series->mode, series->channels, at->error);
-    if (status != UNET_OK) {
+    status = dataset_open_file(at->dataset, at->sample, series, &file->reader, at->error);
+    if (file->reader == NULL) {
         return status;
     }
-    UnetImageInfo info = unet_image_info(*reader);
-    if (info.height != at->sample->size[0] || info.width != at->sample->size[1]) {
-        return unet_fail(at->error, UNET_IO, "%s has changed its size since the start", path);
-    }
-    return unet_image_skip_rows(*reader, at->begin[0], at->error);
+    return unet_image_skip_rows(file->reader, at->begin[0], at->error);
 }
 
 static UnetStatus read_files(Reading *at) {
     UnetStatus status = UNET_OK;
     for (int32_t i = 0; i < at->dataset->nseries; i++) {
-        at->scratch.reader[i] = NULL;
+        at->scratch.file[i] = (OpenFile){NULL, NULL};
     }
     for (int32_t i = 0; i < at->dataset->nseries && status == UNET_OK; i++) {
         status = open_file(at, i);
@@ -285,7 +284,7 @@ static UnetStatus read_files(Reading *at) {
         status = read_rows(at);
     }
     for (int32_t i = 0; i < at->dataset->nseries; i++) {
-        unet_image_close(at->scratch.reader[i]);
+        unet_image_close(at->scratch.file[i].reader);
     }
     return status;
 }

@@ -168,6 +168,7 @@ static void *work(void *argument) {
 typedef struct {
     size_t slot, scratch, decoder; /* bytes of each */
     size_t batch, samples;
+    size_t kept;  /* decoded files of all datasets */
     size_t total; /* all of it for so many threads */
 } Need;
 
@@ -185,6 +186,7 @@ static bool measure(const UnetModel *model, const UnetDataset *const *datasets, 
         need->samples = larger(need->samples, (size_t)unet_dataset_samples(datasets[i]));
         need->scratch = larger(need->scratch, unet_dataset_scratch_bytes(datasets[i]));
         need->decoder = larger(need->decoder, unet_dataset_decoder_bytes(datasets[i]));
+        need->kept += unet_dataset_cache_bytes(datasets[i]);
     }
     size_t ring = (size_t)model->ring, ring_bytes, thread_bytes;
     size_t order_bytes = (need->samples + ring * need->batch * 4) * sizeof(int32_t);
@@ -193,7 +195,8 @@ static bool measure(const UnetModel *model, const UnetDataset *const *datasets, 
            checked_add(need->scratch, need->decoder, &thread_bytes) &&
            checked_mul((size_t)threads, thread_bytes, &thread_bytes) &&
            checked_add(ring_bytes, thread_bytes, &need->total) &&
-           checked_add(need->total, order_bytes, &need->total) && need->total < SIZE_MAX / 2;
+           checked_add(need->total, order_bytes, &need->total) &&
+           checked_add(need->total, need->kept, &need->total) && need->total < SIZE_MAX / 2;
 }
 
 size_t unet_loader_bytes(const UnetModel *model, const UnetDataset *const *datasets, int32_t ndataset,

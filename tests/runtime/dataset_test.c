@@ -165,6 +165,36 @@ static void test_matching(void) {
     check_open_fails(&fake, UNET_TRAINING, "cannot be paired: 2 and 1 stars");
 }
 
+/* Files of a training set are kept once they have been decoded, those of evaluation are decoded each time.
+ */
+static void test_kept_files(void) {
+    Fake fake;
+    fake_pairs(&fake, 2, 3, 12, UNET_F32);
+    fake.eval_data = fake.data;
+    fake.model.eval_data = &fake.eval_data;
+    UnetDataset *training = open_or_stop(&fake, UNET_TRAINING);
+    UnetDataset *evaluation = open_or_stop(&fake, UNET_EVALUATION);
+    CHECK(unet_dataset_cache_bytes(training) == 7 * 2 * 12 * 12 * 3, "%zu bytes are kept",
+          unet_dataset_cache_bytes(training));
+    CHECK(unet_dataset_cache_bytes(evaluation) == 0, "files of evaluation are kept");
+    for (int32_t i = 0; i < unet_dataset_samples(training); i++) {
+        Read decoded = read_sample(training, i, 0, 0), kept = read_sample(training, i, 0, 1);
+        Read again = read_sample(evaluation, i, 0, 0);
+        CHECK_OK(decoded.status, decoded.error);
+        for (int input = 0; input < FAKE_INPUTS; input++) {
+            size_t bytes = (size_t)(2 * fake.train_layout[input].sample_bytes);
+            CHECK(memcmp(decoded.input[input], kept.input[input], bytes) == 0, "sample %d from memory", i);
+            CHECK(memcmp(decoded.input[input], again.input[input], bytes) == 0, "sample %d from its file",
+                  i);
+        }
+        forget(&decoded);
+        forget(&kept);
+        forget(&again);
+    }
+    unet_dataset_close(training);
+    unet_dataset_close(evaluation);
+}
+
 static void test_two_stars(void) {
     Fake fake;
     fake_pairs(&fake, 2, 1, 8, UNET_F32);
@@ -459,6 +489,7 @@ int main(void) {
     make_folder(folder);
     test_pad_index();
     test_matching();
+    test_kept_files();
     test_two_stars();
     test_holdout();
     test_arithmetic();

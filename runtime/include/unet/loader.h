@@ -36,7 +36,8 @@ typedef struct {
     int64_t index; /* k */
 } UnetBatch;
 
-/* Bytes that a loader takes: ring, working memory of its threads, and decoders. */
+/* Bytes that a loader takes at most: ring, working memory of its threads, decoders, and decoded files that
+ * the datasets keep. */
 size_t unet_loader_bytes(const UnetModel *model, const UnetDataset *const *datasets, int32_t ndataset,
                          int32_t threads);
 
