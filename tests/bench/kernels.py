@@ -1,0 +1,167 @@
+"""kernels.py - speed of the kernels of templates/cpu, one layer at a time, beside the processor's own limit.
+
+Usage: kernels.py [--cc=gcc] [--flags="-O2 -march=native ..."] [--threads=1] [LAYER...]
+Prints GFLOP/s (two for each multiplication of the operator's definition; pools: GB/s) and the fraction of the
+peak that a loop of nothing but fused multiply-adds reaches in the same process."""
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "kernels"))
+from cases import Instances, Tensor, extents, letters  # noqa: E402
+
+FLAGS = "-O2 -march=native -fno-math-errno -fno-trapping-math -ffp-contract=fast -fopenmp -std=gnu11"
+# name: kind, channels in, channels out, size of the input, kernel, batch
+LAYERS = {
+    "first 3->16 @256": ("conv", [3], 16, 256, 3, 2),
+    "16->16 @256": ("conv", [16], 16, 256, 3, 2),
+    "16+16->16 @256": ("conv", [16, 16], 16, 256, 3, 2),
+    "32->32 @128": ("conv", [32], 32, 128, 3, 2),
+    "64->64 @64": ("conv", [64], 64, 64, 3, 4),
+    "64->64 @256": ("conv", [64], 64, 256, 3, 1),
+    "128->128 @32": ("conv", [128], 128, 32, 3, 4),
+    "256->256 @16": ("conv", [256], 256, 16, 3, 4),
+    "512->512 @16": ("conv", [512], 512, 16, 3, 2),
+    "128->128 @8": ("conv", [128], 128, 8, 3, 16),
+    "1x1 64->64 @64": ("conv", [64], 64, 64, 1, 4),
+    "final 16->3 @256": ("conv", [16], 3, 256, 1, 2),
+    "up 32->16 @128": ("upconv", [32], 16, 128, 2, 2),
+    "up 128->64 @32": ("upconv", [128], 64, 32, 2, 4),
+    "up 512->256 @16": ("upconv", [512], 256, 16, 2, 4),
+    "pool 16 @256": ("pool", [16], 16, 256, 2, 2),
+}
+
+MAIN = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+static real *make(long elements) {
+    real *p = aligned_alloc(64, (size_t)((elements + 15) / 16 * 16) * sizeof(real));
+    for (long i = 0; i < elements; i++)
+        p[i] = (real)(i % 17 - 8) / 8;
+    return p;
+}
+static real sink;
+static void multiply_add(long steps) {
+    Tile t = {0};
+    Vector b = load((const real[16]){0.5, 0.25}), c = load((const real[16]){1, 2});
+#define START(r) t.a.v##r += r, t.b.v##r += r + ROWS;
+    EACH_ROW(START)
+    for (long i = 0; i < steps; i++) {
+#define STEP(r) if (r < ROWS) t.a.v##r = t.a.v##r * b + c, t.b.v##r = t.b.v##r * b + c;
+        EACH_ROW(STEP)
+    }
+#define SUM(r) sink += t.a.v##r[0] + t.b.v##r[0];
+    EACH_ROW(SUM)
+}
+/* Seconds of one run of RUN, the best of several, and the peak in GFLOP/s between them: other work on the machine
+ * slows both. */
+#define BEST(took, run) do {                                                     \
+    double start = now();                                                        \
+    long runs = 0;                                                               \
+    do {                                                                         \
+        _Pragma("omp parallel")                                                  \
+        run;                                                                     \
+        runs++;                                                                  \
+    } while (now() - start < 0.03);                                              \
+    double each = (now() - start) / (double)runs;                                \
+    took = each < took ? each : took;                                            \
+} while (0)
+#define TIME(what, work, call) do {                                              \
+    double best = 1e30, peak = 1e30;                                             \
+    for (int round = 0; round < 6; round++) {                                    \
+        BEST(peak, multiply_add(1000000));                                       \
+        BEST(best, call);                                                        \
+    }                                                                            \
+    double rate = work / best / 1e9;                                             \
+    peak = 1e-3 * 2 * ROWS * LANES * 2 * THREADS / peak;                         \
+    printf("%-32s %7.1f  %3.0f %% of %4.0f  %8.3f ms\n", what, rate, 100 * rate / peak, peak, best * 1e3); \
+    fflush(stdout);                                                              \
+} while (0)
+int main(void) {
+"""
+
+
+def convolution(instances, name, layer):
+    kind, ins, co, size, k, batch = layer
+    conv = kind == "conv"
+    edge = (k, 1, 1, k // 2) if conv else (2, 2, 1, 0)
+    dense, sampled = (size, size) if conv else (2 * size, size)
+    axes = [(1, 1, 1, 0, 1, 1)] + [edge + (sampled, dense)] * 2
+    halo = [0, k // 2, k // 2] if conv else [0, 0, 0]
+    out = size if conv else 2 * size
+    x = [Tensor(c, [1, size, size], halo, halo) for c in ins]
+    y, dx = Tensor(co, [1, out, out], halo, halo), Tensor(ins[0], [1, size, size], halo, halo)
+    stored, blocks = sum(t.block * t.blocks for t in x), sum(t.blocks for t in x)
+    rows = size
+    bands = max(1, min(rows, -(-64 // (blocks * ((y.blocks + 1) // 2)))))
+    numbers = {"CI": sum(ins), "CO": co, "SEGMENTS": len(x), "BIAS": 1, "RELU": 1, "MASK": 1, "C0": 0, "CS": ins[0],
+               "BANDS": bands, **letters(axes), **extents("I", [1, size, size]), **extents("", [1, out, out])}
+    taps = k * k
+    wide = -(-co // 16) * 16
+    weights = max(sum(ins), 16) * max(co, 16) * taps * 4
+    code = ["{"]
+    code += ["real *x%d = make(%d);" % (i, batch * t.sample) for i, t in enumerate(x)]
+    code += ["const real *x[] = {%s};" % ", ".join("x%d" % i for i in range(len(x)))]
+    code += ["real *y = make(%d), *dx = make(%d), *w = make(%d), *packed = make(%d), *b = make(%d);" %
+             (batch * y.sample, batch * dx.sample, weights, weights, wide)]
+    code += ["real *dw = make(%d), *scratch = make(%d);" % (weights, (bands + 1) * wide * (stored * taps + 1))]
+    flops = 2.0 * sum(ins) * co * taps * size * size * batch
+    def time(what, work, call):
+        code.append('TIME("%s %s", %g, %s);' % (name, what, work, call))
+    by = "w"
+    if conv:
+        by = "packed"
+        pack = instances.add("conv_pack", numbers, {"X": x, "Y": y})
+        time("pack (G/s)", 1.0 * sum(ins) * co * taps, "%s(packed, w)" % pack)
+    time("forward", flops, "%s(%d, y, x, %s, b)" % (instances.add(kind, numbers, {"X": x, "Y": y}), batch, by))
+    time("dgrad", flops * ins[0] / sum(ins), "%s(%d, dx, y, %s, x0)" % (
+        instances.add(kind + "_dgrad", numbers, {"DX": dx, "DY": y, "M": dx}), batch, by))
+    time("wgrad", flops, "%s(%d, dw, b, scratch, x, y)" % (
+        instances.add(kind + "_wgrad", numbers, {"X": x, "DY": y}), batch))
+    return code + ["}"]
+
+
+def pool(instances, name, layer):
+    _, (c,), _, size, _, batch = layer
+    x, y = Tensor(c, [1, size, size]), Tensor(c, [1, size // 2, size // 2])
+    numbers = {"C": c, "ACCUMULATE": 1, "MASK": 1, **letters([(1, 1, 1, 0), (2, 2, 1, 0), (2, 2, 1, 0)]),
+               **extents("I", x.size), **extents("", y.size)}
+    bytes_moved = 4.0 * c * batch * size * size
+    return ["{real *x = make(%d), *y = make(%d), *dx = make(%d);" % (
+                batch * x.sample, batch * y.sample, batch * x.sample),
+            'TIME("%s forward (GB/s)", %g, %s(%d, y, x));' % (
+                name, 1.25 * bytes_moved, instances.add("max_pool", numbers, {"X": x, "Y": y}), batch),
+            'TIME("%s gradient (GB/s)", %g, %s(%d, dx, x, y, dx));}' % (
+                name, 3.25 * bytes_moved,
+                instances.add("max_pool_grad", numbers, {"DX": x, "X": x, "DY": y, "A": x}), batch)]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cc", default="gcc")
+    parser.add_argument("--flags", default=FLAGS)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("layers", nargs="*", help="parts of the names of layers; all by default")
+    options = parser.parse_args()
+    instances, code = Instances("cpu"), []
+    for name, layer in LAYERS.items():
+        if not options.layers or any(part in name for part in options.layers):
+            code += (pool if layer[0] == "pool" else convolution)(instances, name, layer)
+    with tempfile.TemporaryDirectory() as folder:
+        source, program = os.path.join(folder, "bench.c"), os.path.join(folder, "bench")
+        with open(source, "w") as f:
+            f.write("\n".join(instances.text + ["#define THREADS %d" % options.threads, MAIN] + code + ["}\n"]))
+        subprocess.run([options.cc, *options.flags.split(), source, "-o", program, "-lm"], check=True)
+        subprocess.run([program], env={**os.environ, "OMP_NUM_THREADS": str(options.threads)}, check=True)
+
+
+main()

@@ -1,0 +1,62 @@
+/* kernels.h - one test of kernels: the operands, and instances of the fast and of the reference templates.
+ */
+#ifndef KERNELS_H
+#define KERNELS_H
+
+#include "../../templates/reference/prologue.c"
+
+typedef void (*Function)(void); /* cast to its true type by whoever calls it */
+
+typedef struct {
+    Layout layout;
+    int size[3];
+} Tensor;
+
+typedef enum { CONV, UPCONV, MAX_POOL, MAP, JOIN, LOSS, UPDATE } Kind;
+
+enum {
+    /* of a CONV or UPCONV; those in capitals with a verb behind are variants that may be missing */
+    FORWARD,
+    FORWARD_RELU,
+    FORWARD_PACK,
+    DGRAD,
+    DGRAD_MASK,
+    DGRAD_PACK,
+    WGRAD,
+    /* of a MAX_POOL: FORWARD, and */
+    POOL_GRAD = 1,
+    POOL_GRAD_FUSED,
+    /* of a MAP */
+    RELU = 0,
+    RELU_GRAD,
+    ADD,
+    ZERO_HALO,
+    /* of a JOIN */
+    CONCAT = 0,
+    SLICE,
+    /* of a LOSS */
+    MSE = 0,
+    L1,
+    PSNR,
+    MSE_GRAD,
+    L1_GRAD,
+    /* of an UPDATE */
+    SGD = 0,
+    ADAM,
+    ROLES = 7
+};
+
+typedef struct {
+    const char *name; /* every parameter, for the report of a failure */
+    Kind kind;
+    int segments;
+    Tensor x[3], y, dx, m; /* dx: gradient by segment number `by` */
+    int by, channels_in, channels_out, taps, bands;
+    long count; /* of an UPDATE */
+    Function fast[ROLES], reference[ROLES];
+} Case;
+
+extern const Case cases[];
+extern const int case_count;
+
+#endif
