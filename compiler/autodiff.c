@@ -21,9 +21,13 @@ struct Autodiff {
     ValueId *gradient; /* per forward value: the sum so far, or -1 */
 };
 
-bool gradient_wanted(const Autodiff *ad, ValueId v) { return v >= 0 && ad->wanted[v]; }
+bool gradient_wanted(const Autodiff *ad, ValueId v) {
+    return v >= 0 && ad->wanted[v];
+}
 
-Graph *gradient_graph(const Autodiff *ad) { return ad->g; }
+Graph *gradient_graph(const Autodiff *ad) {
+    return ad->g;
+}
 
 ValueId gradient_value(Autodiff *ad, ValueId v) {
     Value value = ad->g->value[v];
@@ -39,7 +43,12 @@ ValueId gradient_value(Autodiff *ad, ValueId v) {
 void gradient_node(Autodiff *ad, const Node *forward, Op op, Attributes a, const ValueId *in, int nin,
                    const ValueId *out, int nout) {
     node_new(ad->g,
-             (Node){.op = op, .nin = nin, .nout = nout, .a = a, .name = forward->name, .place = forward->place,
+             (Node){.op = op,
+                    .nin = nin,
+                    .nout = nout,
+                    .a = a,
+                    .name = forward->name,
+                    .place = forward->place,
                     .via = forward->via},
              in, out);
 }

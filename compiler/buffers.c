@@ -1,8 +1,8 @@
 /* buffers.c - one buffer per leaf, and which of them share bytes.
  *
- * Parameters, their gradients and the optimiser's state are regions: a buffer without readers of its own whose
- * slices lie side by side, in the order in which gradients are completed, so that one sweep updates them all.
- * Where a row allows it and nobody reads the input afterwards, an output takes its input's place.
+ * Parameters, their gradients and the optimiser's state are regions: a buffer without readers of its own
+ * whose slices lie side by side, in the order in which gradients are completed, so that one sweep updates
+ * them all. Where a row allows it and nobody reads the input afterwards, an output takes its input's place.
  *
  * Requires: storage and schedule of every program.  Provides: plan->buffer (without offsets), buffer_of.
  */
@@ -33,8 +33,8 @@ static Buffer buffer_like(const Program *program, ValueId v) {
 /* ---- regions --------------------------------------------------------------------------------------- */
 
 /* A region for VALUE[0..COUNT), leaves of one program; BUFFER receives the slices. */
-static int64_t region(Plan *plan, const Program *program, const char *name, Lifetime lifetime, const ValueId *value,
-                      int count, int *buffer) {
+static int64_t region(Plan *plan, const Program *program, const char *name, Lifetime lifetime,
+                      const ValueId *value, int count, int *buffer) {
     if (count == 0)
         return 0;
     Buffer whole = buffer_like(program, value[0]);
@@ -145,8 +145,8 @@ static int *last_readers(const Program *program) {
 }
 
 static bool same_storage(const Storage *a, const Storage *b) {
-    bool same = a->bytes == b->bytes && a->origin == b->origin && a->sample == b->sample && a->plane == b->plane &&
-                a->depth == b->depth && a->row == b->row;
+    bool same = a->bytes == b->bytes && a->origin == b->origin && a->sample == b->sample &&
+                a->plane == b->plane && a->depth == b->depth && a->row == b->row;
     return same;
 }
 

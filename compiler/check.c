@@ -1,9 +1,9 @@
 /* check.c - an independent judge of the plan.
  *
- * It knows nothing of lifetimes and searches nothing: it plays each program through, step by step, and keeps for
- * every buffer whether the bytes at its offset still hold what was last written to it.  A write makes every other
- * buffer that overlaps it worthless; a read of a worthless buffer breaks the plan.  It shares no code with the
- * passes that made the plan, and every plan is judged before anything is emitted.
+ * It knows nothing of lifetimes and searches nothing: it plays each program through, step by step, and
+ * keeps for every buffer whether the bytes at its offset still hold what was last written to it.  A write
+ * makes every other buffer that overlaps it worthless; a read of a worthless buffer breaks the plan.  It
+ * shares no code with the passes that made the plan, and every plan is judged before anything is emitted.
  *
  * Requires: a complete plan.  Provides: nothing; calls BUG() naming the broken law.
  */

@@ -35,7 +35,8 @@ static const char usage[] =
     "  --color=auto|always|never   --error-format=human|json   -Werror\n"
     "  --help  --version\n"
     "\n"
-    "exit codes: 0 done, 1 errors in the file, 2 usage, 3 does not fit, 4 input or output, 5 the C compiler\n"
+    "exit codes: 0 done, 1 errors in the file, 2 usage, 3 does not fit, 4 input or output, 5 the C "
+    "compiler\n"
     "failed, 70 a bug of unetc.  The C compiler is $CC, or cc.\n";
 
 _Noreturn static void usage_error(const char *format, const char *word) {
@@ -45,13 +46,19 @@ _Noreturn static void usage_error(const char *format, const char *word) {
     exit(EXIT_USAGE);
 }
 
-/* ---- values -------------------------------------------------------------------------------------------------- */
+/* ---- values
+ * -------------------------------------------------------------------------------------------------- */
 
 int64_t parse_bytes(const char *text) {
     static const struct {
         const char *unit;
         double factor;
-    } units[] = {{"", 1}, {"B", 1}, {"KiB", 1024.}, {"MiB", 1048576.}, {"GiB", 1073741824.}, {"TiB", 1099511627776.}};
+    } units[] = {{"", 1},
+                 {"B", 1},
+                 {"KiB", 1024.},
+                 {"MiB", 1048576.},
+                 {"GiB", 1073741824.},
+                 {"TiB", 1099511627776.}};
     char *end;
     errno = 0;
     double value = strtod(text, &end);
@@ -68,8 +75,8 @@ static int64_t whole(const char *option, const char *text, int64_t least, int64_
     errno = 0;
     long long value = strtoll(text, &end, 10);
     if (end == text || *end != '\0' || errno != 0 || value < least || value > most) {
-        fprintf(stderr, "unetc: %s=%s: a whole number from %lld to %lld is needed\n", option, text, (long long)least,
-                (long long)most);
+        fprintf(stderr, "unetc: %s=%s: a whole number from %lld to %lld is needed\n", option, text,
+                (long long)least, (long long)most);
         exit(EXIT_USAGE);
     }
     return value;
@@ -123,11 +130,33 @@ static void read_define(Pool *pool, const char *text, Command *c) {
     c->lower.define = list;
 }
 
-/* ---- the table -------------------------------------------------------------------------------------------------- */
+/* ---- the table
+ * -------------------------------------------------------------------------------------------------- */
 
 typedef enum {
-    O_OUTPUT, O_SOURCES, O_FORMAT, O_MEM, O_BATCH, O_SIZE, O_DEFINE, O_SEED, O_PROGRAMS, O_TARGET, O_ISA, O_PRECISION,
-    O_KERNELS, O_CONV, O_MICRO, O_THREADS, O_NO_REUSE, O_NO_RECOMPUTE, O_POISON, O_EMIT, O_COLOR, O_ERRORS, O_WERROR
+    O_OUTPUT,
+    O_SOURCES,
+    O_FORMAT,
+    O_MEM,
+    O_BATCH,
+    O_SIZE,
+    O_DEFINE,
+    O_SEED,
+    O_PROGRAMS,
+    O_TARGET,
+    O_ISA,
+    O_PRECISION,
+    O_KERNELS,
+    O_CONV,
+    O_MICRO,
+    O_THREADS,
+    O_NO_REUSE,
+    O_NO_RECOMPUTE,
+    O_POISON,
+    O_EMIT,
+    O_COLOR,
+    O_ERRORS,
+    O_WERROR
 } OptionId;
 
 typedef struct {
@@ -137,49 +166,110 @@ typedef struct {
 } OptionRow;
 
 static const OptionRow option_table[] = {
-    {"-o", O_OUTPUT, true, false},          {"-S", O_SOURCES, true, false},       {"--format", O_FORMAT, true, false},
-    {"--mem", O_MEM, true, true},           {"--batch", O_BATCH, true, true},     {"--size", O_SIZE, true, true},
-    {"-D", O_DEFINE, true, true},           {"--seed", O_SEED, true, true},       {"--programs", O_PROGRAMS, true, true},
-    {"--target", O_TARGET, true, true},     {"--isa", O_ISA, true, true},         {"--precision", O_PRECISION, true, true},
-    {"--kernels", O_KERNELS, true, true},   {"--conv", O_CONV, true, true},       {"--micro-batches", O_MICRO, true, true},
-    {"--max-threads", O_THREADS, true, true}, {"--no-reuse", O_NO_REUSE, false, true},
-    {"--no-recompute", O_NO_RECOMPUTE, false, true}, {"--poison", O_POISON, false, true},
-    {"--emit", O_EMIT, true, false},        {"--color", O_COLOR, true, false},    {"--error-format", O_ERRORS, true, false},
+    {"-o", O_OUTPUT, true, false},
+    {"-S", O_SOURCES, true, false},
+    {"--format", O_FORMAT, true, false},
+    {"--mem", O_MEM, true, true},
+    {"--batch", O_BATCH, true, true},
+    {"--size", O_SIZE, true, true},
+    {"-D", O_DEFINE, true, true},
+    {"--seed", O_SEED, true, true},
+    {"--programs", O_PROGRAMS, true, true},
+    {"--target", O_TARGET, true, true},
+    {"--isa", O_ISA, true, true},
+    {"--precision", O_PRECISION, true, true},
+    {"--kernels", O_KERNELS, true, true},
+    {"--conv", O_CONV, true, true},
+    {"--micro-batches", O_MICRO, true, true},
+    {"--max-threads", O_THREADS, true, true},
+    {"--no-reuse", O_NO_REUSE, false, true},
+    {"--no-recompute", O_NO_RECOMPUTE, false, true},
+    {"--poison", O_POISON, false, true},
+    {"--emit", O_EMIT, true, false},
+    {"--color", O_COLOR, true, false},
+    {"--error-format", O_ERRORS, true, false},
     {"-Werror", O_WERROR, false, false},
 };
 
-static void one_of(const char *option, const char *value, const char *const *list) { (void)choice(option, value, list); }
+static void one_of(const char *option, const char *value, const char *const *list) {
+    (void)choice(option, value, list);
+}
 
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 static void apply(Pool *pool, Command *c, const OptionRow *row, const char *value) {
     switch (row->id) {
-    case O_OUTPUT: c->output = value; break;
-    case O_SOURCES: c->folder = value; break;
-    case O_FORMAT: c->format = (ReportFormat)choice(row->name, value, LIST("text", "json", "csv")); break;
+    case O_OUTPUT:
+        c->output = value;
+        break;
+    case O_SOURCES:
+        c->folder = value;
+        break;
+    case O_FORMAT:
+        c->format = (ReportFormat)choice(row->name, value, LIST("text", "json", "csv"));
+        break;
     case O_MEM:
         if ((c->plan.budget = parse_bytes(value)) < 0)
             usage_error("--mem=%s: a size is 8GiB, 512MiB, 64KiB or a number of bytes", value);
         break;
-    case O_BATCH: c->lower.batch = whole(row->name, value, 1, 1 << 20); break;
-    case O_SIZE: read_size(value, c->lower.size); break;
-    case O_DEFINE: read_define(pool, value, c); break;
-    case O_SEED: c->lower.seed = whole(row->name, value, 0, INT64_MAX); c->lower.has_seed = true; break;
-    case O_PROGRAMS: read_programs(pool, value, &c->plan); c->programs_given = true; break;
-    case O_TARGET: one_of(row->name, value, LIST("cpu")); break;
-    case O_ISA: one_of(row->name, value, LIST("native")); break;
-    case O_PRECISION: c->plan.real = choice(row->name, value, LIST("f32", "f64")) == 1 ? TYPE_F64 : TYPE_F32; break;
-    case O_KERNELS: c->plan.reference = choice(row->name, value, LIST("fast", "reference")) == 1; break;
-    case O_CONV: one_of(row->name, value, LIST("auto", "direct")); break;
-    case O_MICRO: one_of(row->name, value, LIST("auto", "off")); break;
-    case O_THREADS: c->plan.max_threads = (int)whole(row->name, value, 1, 1024); break;
-    case O_NO_REUSE: c->plan.no_reuse = true; break;
-    case O_NO_RECOMPUTE: break; /* nothing is recomputed */
-    case O_POISON: c->plan.poison = true; break;
-    case O_EMIT: c->stage = (EmitStage)(1 + choice(row->name, value, LIST("ast", "graph", "plan"))); break;
-    case O_COLOR: c->color = (ColorChoice)choice(row->name, value, LIST("auto", "always", "never")); break;
-    case O_ERRORS: c->error_format = (ErrorFormat)choice(row->name, value, LIST("human", "json")); break;
-    case O_WERROR: c->warnings_are_errors = true; break;
+    case O_BATCH:
+        c->lower.batch = whole(row->name, value, 1, 1 << 20);
+        break;
+    case O_SIZE:
+        read_size(value, c->lower.size);
+        break;
+    case O_DEFINE:
+        read_define(pool, value, c);
+        break;
+    case O_SEED:
+        c->lower.seed = whole(row->name, value, 0, INT64_MAX);
+        c->lower.has_seed = true;
+        break;
+    case O_PROGRAMS:
+        read_programs(pool, value, &c->plan);
+        c->programs_given = true;
+        break;
+    case O_TARGET:
+        one_of(row->name, value, LIST("cpu"));
+        break;
+    case O_ISA:
+        one_of(row->name, value, LIST("native"));
+        break;
+    case O_PRECISION:
+        c->plan.real = choice(row->name, value, LIST("f32", "f64")) == 1 ? TYPE_F64 : TYPE_F32;
+        break;
+    case O_KERNELS:
+        c->plan.reference = choice(row->name, value, LIST("fast", "reference")) == 1;
+        break;
+    case O_CONV:
+        one_of(row->name, value, LIST("auto", "direct"));
+        break;
+    case O_MICRO:
+        one_of(row->name, value, LIST("auto", "off"));
+        break;
+    case O_THREADS:
+        c->plan.max_threads = (int)whole(row->name, value, 1, 1024);
+        break;
+    case O_NO_REUSE:
+        c->plan.no_reuse = true;
+        break;
+    case O_NO_RECOMPUTE:
+        break; /* nothing is recomputed */
+    case O_POISON:
+        c->plan.poison = true;
+        break;
+    case O_EMIT:
+        c->stage = (EmitStage)(1 + choice(row->name, value, LIST("ast", "graph", "plan")));
+        break;
+    case O_COLOR:
+        c->color = (ColorChoice)choice(row->name, value, LIST("auto", "always", "never"));
+        break;
+    case O_ERRORS:
+        c->error_format = (ErrorFormat)choice(row->name, value, LIST("human", "json"));
+        break;
+    case O_WERROR:
+        c->warnings_are_errors = true;
+        break;
     }
 }
 
@@ -216,7 +306,8 @@ static CommandKind command_word(const char *word) {
 
 static void finish(Command *c) {
     if (c->kind != COMMAND_RUNTIME && c->file == NULL)
-        usage_error("%s", c->kind == COMMAND_EXPLAIN ? "which code? such as `unetc explain U0401`" : "no .unet file given");
+        usage_error("%s", c->kind == COMMAND_EXPLAIN ? "which code? such as `unetc explain U0401`"
+                                                     : "no .unet file given");
     if (!c->programs_given)
         for (int k = 0; k < PROGRAMS; k++)
             c->plan.wanted[k] = true;
@@ -236,8 +327,9 @@ Command command_read(Pool *pool, int argc, char **argv) {
                 usage_error("%s needs a value", row->name);
             apply(pool, &c, row, value);
             if (row->shapes_result)
-                c.plan.command = pool_text(pool, "%s%s%s%s%s", c.plan.command, *c.plan.command ? " " : "", row->name,
-                                           row->has_value ? (row->id == O_DEFINE ? " " : "=") : "", row->has_value ? value : "");
+                c.plan.command = pool_text(
+                    pool, "%s%s%s%s%s", c.plan.command, *c.plan.command ? " " : "", row->name,
+                    row->has_value ? (row->id == O_DEFINE ? " " : "=") : "", row->has_value ? value : "");
         } else if (!only_files && (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0)) {
             fputs(usage, stdout);
             exit(EXIT_DONE);

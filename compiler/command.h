@@ -11,9 +11,9 @@ typedef enum { EMIT_ALL, EMIT_AST, EMIT_GRAPH, EMIT_PLAN } EmitStage;
 
 typedef struct {
     CommandKind kind;
-    const char *file;       /* the .unet file, or the code to explain */
-    const char *output;     /* -o */
-    const char *folder;     /* -S */
+    const char *file;   /* the .unet file, or the code to explain */
+    const char *output; /* -o */
+    const char *folder; /* -S */
     ReportFormat format;
     EmitStage stage;
     ErrorFormat error_format;
@@ -25,9 +25,18 @@ typedef struct {
 } Command;
 
 /* The exit codes of unetc. */
-enum { EXIT_DONE = 0, EXIT_ERRORS = 1, EXIT_USAGE = 2, EXIT_NO_FIT = 3, EXIT_IO = 4, EXIT_TOOLS = 5, EXIT_BUG = 70 };
+enum {
+    EXIT_DONE = 0,
+    EXIT_ERRORS = 1,
+    EXIT_USAGE = 2,
+    EXIT_NO_FIT = 3,
+    EXIT_IO = 4,
+    EXIT_TOOLS = 5,
+    EXIT_BUG = 70
+};
 
-/* Reads the command line; on a mistake says so and exits with 2, for --help and --version prints and exits. */
+/* Reads the command line; on a mistake says so and exits with 2, for --help and --version prints and exits.
+ */
 Command command_read(Pool *pool, int argc, char **argv);
 
 /* "8GiB", "512MiB", "64KiB" or bytes; -1 if TEXT is no size. */

@@ -42,12 +42,13 @@ void diag_end(Diag *diag);
 const char *diag_explain(const char *code);
 
 _Noreturn void environment_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
-_Noreturn void bug_at(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
+_Noreturn void bug_at(const char *file, int line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 #define BUG(...) bug_at(__FILE__, __LINE__, __VA_ARGS__)
-#define CHECK(condition)                                                                                    \
-    do {                                                                                                    \
-        if (!(condition))                                                                                   \
-            BUG("%s", #condition);                                                                          \
+#define CHECK(condition)                                                                                   \
+    do {                                                                                                   \
+        if (!(condition))                                                                                  \
+            BUG("%s", #condition);                                                                         \
     } while (0)
 
 #endif

@@ -1,10 +1,12 @@
 /* emit.c - from the plan to C.
  *
- * A generated source is: a head that says where it came from, the prologue of the templates, one instance of a
- * kernel for each distinct set of sizes, one function a program that lists the calls, and the tables of
- * emit_model.c.  Everything else is in the templates or in the runtime.  See generated/README.md for the form.
+ * A generated source is: a head that says where it came from, the prologue of the templates, one instance
+ * of a kernel for each distinct set of sizes, one function a program that lists the calls, and the tables
+ * of emit_model.c.  Everything else is in the templates or in the runtime.  See generated/README.md for the
+ * form.
  *
- * Requires: a checked plan.  Provides: the texts of all generated files; the same plan gives the same bytes.
+ * Requires: a checked plan.  Provides: the texts of all generated files; the same plan gives the same
+ * bytes.
  */
 #include "emit.h"
 #include "sources.h"
@@ -26,8 +28,8 @@ typedef struct {
     const char *key;      /* all sizes as one text */
     const Size *size;
     int nsize;
-    const char *name;     /* "k03_conv" */
-    const char *users;    /* comment: which nodes use it */
+    const char *name;  /* "k03_conv" */
+    const char *users; /* comment: which nodes use it */
     int uses;
 } Instance;
 
@@ -99,7 +101,8 @@ static const char *layout_text(const Constants *c, ValueId v) {
 }
 
 void constant_layout(Constants *c, const char *name, ValueId v) {
-    add_size(c, name, pool_text(c->plan->pool, "static const Layout %s = %s;", name, layout_text(c, v)), false);
+    add_size(c, name, pool_text(c->plan->pool, "static const Layout %s = %s;", name, layout_text(c, v)),
+             false);
 }
 
 void constant_segments(Constants *c, const char *name, ValueId v) {
@@ -111,7 +114,8 @@ void constant_segments(Constants *c, const char *name, ValueId v) {
     const char *layouts = "";
     for (int p = 0; p < n; p++)
         layouts = pool_text(c->plan->pool, "%s%s%s", layouts, p > 0 ? ", " : "", layout_text(c, leaf[p]));
-    add_size(c, name, pool_text(c->plan->pool, "static const Layout %s[%d] = {%s};", name, n, layouts), false);
+    add_size(c, name, pool_text(c->plan->pool, "static const Layout %s[%d] = {%s};", name, n, layouts),
+             false);
 }
 
 void call_arguments(Constants *c, const char *before, const char *after) {
@@ -119,13 +123,20 @@ void call_arguments(Constants *c, const char *before, const char *after) {
     c->after = after;
 }
 
-int64_t constant_region_elements(const Constants *c) { return c->plan->region_elements; }
+int64_t constant_region_elements(const Constants *c) {
+    return c->plan->region_elements;
+}
 
-const Graph *constants_graph(const Constants *c) { return c->program->graph; }
+const Graph *constants_graph(const Constants *c) {
+    return c->program->graph;
+}
 
-/* ---- templates ----------------------------------------------------------------------------------------- */
+/* ---- templates -----------------------------------------------------------------------------------------
+ */
 
-static const char *folder(const Plan *plan) { return plan->options->reference ? "reference" : plan->target->name; }
+static const char *folder(const Plan *plan) {
+    return plan->options->reference ? "reference" : plan->target->name;
+}
 
 /* The part of a template between its marks, without the marks. */
 static const char *template_body(const Emitter *e, const char *name) {
@@ -146,7 +157,11 @@ static void write_sizes(Emitter *e, const Instance *k, const char *function, siz
             continue;
         size_t width = strlen(k->size[i].text) + 2;
         bool wrap = column > 0 && column + width > WIDTH;
-        text_add(e->out, "%s%s", column == 0 ? "    enum { " : wrap ? ",\n           " : ", ", k->size[i].text);
+        text_add(e->out, "%s%s",
+                 column == 0 ? "    enum { "
+                 : wrap      ? ",\n           "
+                             : ", ",
+                 k->size[i].text);
         column = column == 0 || wrap ? 11 + width : column + width;
     }
     if (column > 0)
@@ -178,9 +193,11 @@ static void write_instance(Emitter *e, const Instance *k) {
     text_add(e->out, "%s", copied);
 }
 
-/* ---- instances ------------------------------------------------------------------------------------------ */
+/* ---- instances ------------------------------------------------------------------------------------------
+ */
 
-static Constants sizes_of(const Emitter *e, const Program *program, const Node *node, const char *template) {
+static Constants sizes_of(const Emitter *e, const Program *program, const Node *node,
+                          const char *template) {
     Constants c = {.plan = e->plan, .program = program, .node = node, .body = template_body(e, template)};
     c.before = "n";
     c.after = "";
@@ -202,8 +219,8 @@ static Instance *instance_of(Emitter *e, const char *template, const Constants *
 
 static void used_by(Emitter *e, Instance *instance, const Program *program, const Node *node) {
     if (instance->uses++ < 3)
-        instance->users = pool_text(e->pool, "%s%s%s of %s", instance->users, instance->uses > 1 ? ", " : "",
-                                    node->name, program->name);
+        instance->users = pool_text(e->pool, "%s%s%s of %s", instance->users,
+                                    instance->uses > 1 ? ", " : "", node->name, program->name);
 }
 
 /* The halo of an output is zeroed by a kernel of its own. */
@@ -225,7 +242,8 @@ static Instance *halo_instance(Emitter *e, const Program *program, const Node *n
     return instance_of(e, "zero_halo", &c);
 }
 
-/* ---- calls ---------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------------------
+ */
 
 static const char *c_type(const Plan *plan, Type type) {
     if (type == plan->options->real)
@@ -302,7 +320,8 @@ static void step_comment(Emitter *e, const Program *program, const Node *node, i
     text_add(&line, ":");
     for (int k = 0; k < node->nin && node->op != OP_ADAM && node->op != OP_SGD; k++)
         if (node->in[k] >= 0)
-            text_add(&line, " %s%s", program->graph->value[node->in[k]].name, shape_comment(e, program, node->in[k]));
+            text_add(&line, " %s%s", program->graph->value[node->in[k]].name,
+                     shape_comment(e, program, node->in[k]));
     text_add(&line, " ->");
     for (int k = 0; k < node->nout; k++)
         if (node->out[k] >= 0)
@@ -311,7 +330,8 @@ static void step_comment(Emitter *e, const Program *program, const Node *node, i
     text_line(e->out, "%s */", line.bytes);
 }
 
-/* In a poisoning build a step may touch its operands, as long as the plan lets them live, and nothing else. */
+/* In a poisoning build a step may touch its operands, as long as the plan lets them live, and nothing else.
+ */
 static void emit_operands(Emitter *e, const Program *program, const Node *node, int position) {
     Text spans = text_new(e->pool);
     for (int k = 0; k < node->nin + node->nout; k++) {
@@ -323,7 +343,8 @@ static void emit_operands(Emitter *e, const Program *program, const Node *node, 
             bool alive = b != NULL && (b->program < 0 || (b->first <= position && position <= b->last));
             bool first_write = alive && b->program >= 0 && b->first == position && b->same < 0;
             if (alive)
-                text_add(&spans, "{%lld, %lld, %d}, ", (long long)b->offset, (long long)b->bytes, first_write);
+                text_add(&spans, "{%lld, %lld, %d}, ", (long long)b->offset, (long long)b->bytes,
+                         first_write);
         }
     }
     text_line(e->out, "unet_operands(arena, EXTENT_%s, (const UnetSpan[]){%s{0, 0, 0}});", program->name,
@@ -336,7 +357,8 @@ static void emit_zero_padding(Emitter *e, const Program *program, const Node *no
         if (v < 0 || program->graph->value[v].class != CLASS_PARAMETER_GRADIENT)
             continue;
         const Value *value = &program->graph->value[v];
-        int64_t used = shape_elements(value->shape), stored = program->storage[v].bytes / type_bytes(value->type);
+        int64_t used = shape_elements(value->shape),
+                stored = program->storage[v].bytes / type_bytes(value->type);
         if (used != stored)
             text_line(e->out, "zero_tail(%s, %lld, %lld);", pointer(e, program, v), (long long)used,
                       (long long)stored);
@@ -368,13 +390,14 @@ static void emit_step(Emitter *e, const Program *program, int position, const St
     text_line(e->out, "%s(%s);", name, call_text(e, &c));
 }
 
-/* ---- programs ------------------------------------------------------------------------------------------- */
+/* ---- programs -------------------------------------------------------------------------------------------
+ */
 
 static void emit_program(Emitter *e, const Program *program) {
     bool poison = e->plan->options->poison;
     text_blank(e->out);
-    text_line(e->out, "/* ---- %s: batch %lld, %s bytes of the arena ---- */", program->name, (long long)program->batch,
-              grouped(e->pool, program->extent));
+    text_line(e->out, "/* ---- %s: batch %lld, %s bytes of the arena ---- */", program->name,
+              (long long)program->batch, grouped(e->pool, program->extent));
     text_blank(e->out);
     text_line(e->out, "static void %s(const UnetStep *step) {", program->name);
     e->out->depth++;
@@ -415,7 +438,8 @@ static void emit_source(const Plan *plan, Text *out) {
     emit_head(plan, out, pool_text(plan->pool, "%s.c", plan->model->name));
     text_line(out, "#include \"%s.h\"", plan->model->name);
     text_blank(out);
-    for (const char *const *name = (const char *const[]){"math", "stddef", "stdint", "string", NULL}; *name; name++)
+    for (const char *const *name = (const char *const[]){"math", "stddef", "stdint", "string", NULL}; *name;
+         name++)
         text_line(out, "#include <%s.h>", *name);
     if (plan->options->poison)
         text_line(out, "#include <unet/poison.h>");

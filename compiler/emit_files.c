@@ -1,4 +1,5 @@
-/* emit_files.c - the files around the generated source, from templates/program: words between @ are filled in. */
+/* emit_files.c - the files around the generated source, from templates/program: words between @ are filled
+ * in. */
 #include "sources.h"
 #include "template.h"
 

@@ -7,14 +7,20 @@ typedef struct {
     Text *out;
 } Tables;
 
-static const char *bool_text(bool b) { return b ? "true" : "false"; }
+static const char *bool_text(bool b) {
+    return b ? "true" : "false";
+}
 
-static const char *real_name(const Plan *plan) { return plan->options->real == TYPE_F64 ? "UNET_F64" : "UNET_F32"; }
+static const char *real_name(const Plan *plan) {
+    return plan->options->real == TYPE_F64 ? "UNET_F64" : "UNET_F32";
+}
 
-/* ---- parameters ------------------------------------------------------------------------------------------ */
+/* ---- parameters
+ * ------------------------------------------------------------------------------------------ */
 
 static void parameters(const Tables *t) {
-    static const char *const init[] = {"UNET_INIT_ZEROS", "UNET_INIT_ONES", "UNET_INIT_UNIFORM", "UNET_INIT_HE_NORMAL"};
+    static const char *const init[] = {"UNET_INIT_ZEROS", "UNET_INIT_ONES", "UNET_INIT_UNIFORM",
+                                       "UNET_INIT_HE_NORMAL"};
     const Plan *plan = t->plan;
     const Program *first = plan->program;
     while (first->model == NULL)
@@ -42,7 +48,8 @@ static int64_t parameter_count(const Plan *plan) {
     return count;
 }
 
-/* ---- inputs, outputs, results ----------------------------------------------------------------------------- */
+/* ---- inputs, outputs, results
+ * ----------------------------------------------------------------------------- */
 
 static const char *const kind_name[] = {"UNET_IMAGE", "UNET_VOLUME", "UNET_LABELS", "UNET_INDEX"};
 
@@ -75,12 +82,14 @@ static int input_of(const Program *program, ValueId v) {
     return program->graph->value[v].class == CLASS_STAGING ? program->graph->value[v].input : -1;
 }
 
-/* What a denoiser is given is worth comparing with what it makes of it: the first input of the target's shape. */
+/* What a denoiser is given is worth comparing with what it makes of it: the first input of the target's
+ * shape. */
 static int identity_of(const Program *program, const Node *node) {
     const Model *m = program->model;
     for (int i = 0; i < m->ninput; i++)
         if (!m->input[i].is_target && m->input[i].kind <= KIND_VOLUME &&
-            shape_equal(program->graph->value[m->input[i].value].shape, program->graph->value[node->in[1]].shape))
+            shape_equal(program->graph->value[m->input[i].value].shape,
+                        program->graph->value[node->in[1]].shape))
             return i;
     return -1;
 }
@@ -100,14 +109,15 @@ static void results(const Tables *t, const Program *program) {
         const Result *r = &m->result[i];
         const Node *node = result_node(program, i);
         text_line(t->out, "    {%s, %s, %s, %.17g, %s, %d, %d},", quoted(t->plan->pool, r->text),
-                  quoted(t->plan->pool, op_table[node->op].name), r->is_loss ? "UNET_LOSS" : "UNET_METRIC", r->weight,
-                  bool_text(node->op == OP_PSNR), node->op == OP_PSNR ? identity_of(program, node) : -1,
-                  input_of(program, node->in[1]));
+                  quoted(t->plan->pool, op_table[node->op].name), r->is_loss ? "UNET_LOSS" : "UNET_METRIC",
+                  r->weight, bool_text(node->op == OP_PSNR),
+                  node->op == OP_PSNR ? identity_of(program, node) : -1, input_of(program, node->in[1]));
     }
     text_line(t->out, "};");
 }
 
-/* ---- programs ----------------------------------------------------------------------------------------------- */
+/* ---- programs
+ * ----------------------------------------------------------------------------------------------- */
 
 static bool reads(const Program *program, ValueId value) {
     for (int i = 0; i < program->graph->nnode; i++)
@@ -125,11 +135,11 @@ static void layout(const Tables *t, const Program *program, ValueId v, bool used
     static const char *const type[] = {"UNET_F32", "UNET_F64", "UNET_U8", "UNET_U16", "UNET_I32"};
     const Value *value = &program->graph->value[v];
     const Storage *s = &program->storage[v];
-    text_line(t->out, "    {%s, %lld, {%lld, %lld, %lld}, %lld, %lld, %lld, %lld, %lld, %lld, %lld},", type[value->type],
-              (long long)shape_channels(value->shape), (long long)shape_extent(value->shape, 0),
-              (long long)shape_extent(value->shape, 1), (long long)shape_extent(value->shape, 2),
-              (long long)s->block, (long long)s->origin, (long long)s->sample, (long long)s->plane,
-              (long long)s->depth, (long long)s->row,
+    text_line(t->out, "    {%s, %lld, {%lld, %lld, %lld}, %lld, %lld, %lld, %lld, %lld, %lld, %lld},",
+              type[value->type], (long long)shape_channels(value->shape),
+              (long long)shape_extent(value->shape, 0), (long long)shape_extent(value->shape, 1),
+              (long long)shape_extent(value->shape, 2), (long long)s->block, (long long)s->origin,
+              (long long)s->sample, (long long)s->plane, (long long)s->depth, (long long)s->row,
               used ? (long long)(s->sample * type_bytes(value->type)) : 0LL);
 }
 
@@ -156,7 +166,8 @@ static void program_tables(const Tables *t, const Program *program) {
         text_line(t->out, "};");
         text_line(t->out, "static const int64_t %s_output_offset[] = {", name);
         for (int i = 0; i < m->noutput; i++)
-            text_line(t->out, "    %lld,", (long long)t->plan->buffer[program->buffer_of[m->output[i].value]].offset);
+            text_line(t->out, "    %lld,",
+                      (long long)t->plan->buffer[program->buffer_of[m->output[i].value]].offset);
         text_line(t->out, "};");
     }
     text_line(t->out, "static const int64_t %s_result_offset[] = {", name);
@@ -166,27 +177,33 @@ static void program_tables(const Tables *t, const Program *program) {
     }
     text_line(t->out, "    -1};");
     Shape size = program->graph->value[m->input[0].value].shape;
-    text_line(t->out, "static const UnetProgram %s_program = {%s, %s, %lld, {%lld, %lld, %lld}, %lld, %s_input, %s, %s, "
-              "%s_result_offset, %lld};", name, quoted(t->plan->pool, name), name, (long long)program->batch,
-              (long long)shape_extent(size, 0), (long long)shape_extent(size, 1), (long long)shape_extent(size, 2),
-              (long long)program->extent, name, predict ? "predict_output" : "NULL",
-              predict ? "predict_output_offset" : "NULL", name, (long long)slot_bytes(program));
+    text_line(
+        t->out,
+        "static const UnetProgram %s_program = {%s, %s, %lld, {%lld, %lld, %lld}, %lld, %s_input, %s, %s, "
+        "%s_result_offset, %lld};",
+        name, quoted(t->plan->pool, name), name, (long long)program->batch,
+        (long long)shape_extent(size, 0), (long long)shape_extent(size, 1),
+        (long long)shape_extent(size, 2), (long long)program->extent, name,
+        predict ? "predict_output" : "NULL", predict ? "predict_output_offset" : "NULL", name,
+        (long long)slot_bytes(program));
 }
 
-/* ---- data ------------------------------------------------------------------------------------------------------ */
+/* ---- data
+ * ------------------------------------------------------------------------------------------------------ */
 
 static void data_section(const Tables *t, const DataSection *d, const char *name) {
-    static const char *const op[] = {"UNET_SRC_FILES", "UNET_SRC_NAME", "UNET_SRC_NUMBER", "UNET_SRC_GAUSSIAN",
-                                     "UNET_SRC_UNIFORM", "UNET_SRC_ADD", "UNET_SRC_SUB", "UNET_SRC_MUL", "UNET_SRC_DIV"};
+    static const char *const op[] = {"UNET_SRC_FILES",    "UNET_SRC_NAME",    "UNET_SRC_NUMBER",
+                                     "UNET_SRC_GAUSSIAN", "UNET_SRC_UNIFORM", "UNET_SRC_ADD",
+                                     "UNET_SRC_SUB",      "UNET_SRC_MUL",     "UNET_SRC_DIV"};
     static const char *const transform[] = {"UNET_DO_CROP", "UNET_DO_FLIP"};
-    static const char *const pad[] = {"UNET_PAD_NONE", "UNET_PAD_VALUE", "UNET_PAD_REFLECT", "UNET_PAD_REPLICATE",
-                                      "UNET_PAD_ZERO"};
+    static const char *const pad[] = {"UNET_PAD_NONE", "UNET_PAD_VALUE", "UNET_PAD_REFLECT",
+                                      "UNET_PAD_REPLICATE", "UNET_PAD_ZERO"};
     for (int i = 0; i < d->nsource; i++) {
         text_line(t->out, "static const UnetSourceTerm %s_term_%d[] = {", name, i);
         for (int k = 0; k < d->source[i].nterm; k++) {
             const SourceTerm *s = &d->source[i].term[k];
-            text_line(t->out, "    {%s, %s, %.17g, %.17g, %d},", op[s->op], quoted(t->plan->pool, s->text), s->value,
-                      s->high, s->place.line);
+            text_line(t->out, "    {%s, %s, %.17g, %.17g, %d},", op[s->op], quoted(t->plan->pool, s->text),
+                      s->value, s->high, s->place.line);
         }
         text_line(t->out, "};");
     }
@@ -201,15 +218,15 @@ static void data_section(const Tables *t, const DataSection *d, const char *name
         text_line(t->out, "static const UnetTransform %s_transform[] = {", name);
     for (int i = 0; i < d->ntransform; i++) {
         const Transform *f = &d->transform[i];
-        text_line(t->out, "    {%s, %s, %s, %.17g, %u, %.17g},", transform[f->op], bool_text(f->random), pad[f->pad],
-                  f->pad_value, f->axes, f->p);
+        text_line(t->out, "    {%s, %s, %s, %.17g, %u, %.17g},", transform[f->op], bool_text(f->random),
+                  pad[f->pad], f->pad_value, f->axes, f->p);
     }
     if (d->ntransform > 0)
         text_line(t->out, "};");
     text_line(t->out, "static const UnetData %s = {%s%s, %d, %s%s, %d, %.17g, %lld, %s, %d};", name,
               d->nsource > 0 ? name : "NULL", d->nsource > 0 ? "_source" : "", d->nsource,
-              d->ntransform > 0 ? name : "NULL", d->ntransform > 0 ? "_transform" : "", d->ntransform, d->holdout,
-              (long long)d->holdout_seed, bool_text(d->shuffle), d->threads);
+              d->ntransform > 0 ? name : "NULL", d->ntransform > 0 ? "_transform" : "", d->ntransform,
+              d->holdout, (long long)d->holdout_seed, bool_text(d->shuffle), d->threads);
 }
 
 static void training(const Tables *t) {
@@ -218,14 +235,19 @@ static void training(const Tables *t) {
     const TrainSection *s = &t->plan->model->train;
     const EvalSection *e = &t->plan->model->eval;
     Pool *pool = t->plan->pool;
-    text_line(t->out, "static const UnetTraining training = {%s, %.17g, %s, %lld, %s, %lld, %lld, %s, %d, %lld, %s, %lld, "
-              "%s, %s};", optimizer[s->optimizer.kind], s->optimizer.learning_rate, bool_text(s->drop_tail),
-              (long long)s->duration, unit[s->duration_unit], (long long)s->steps_per_epoch, (long long)s->save_every,
-              unit[s->save_unit], s->save_keep, (long long)e->every, unit[e->every_unit], (long long)s->seed,
-              quoted(pool, s->pretrained), quoted(pool, s->optimizer_text));
+    text_line(t->out,
+              "static const UnetTraining training = {%s, %.17g, %s, %lld, %s, %lld, %lld, %s, %d, %lld, "
+              "%s, %lld, "
+              "%s, %s};",
+              optimizer[s->optimizer.kind], s->optimizer.learning_rate, bool_text(s->drop_tail),
+              (long long)s->duration, unit[s->duration_unit], (long long)s->steps_per_epoch,
+              (long long)s->save_every, unit[s->save_unit], s->save_keep, (long long)e->every,
+              unit[e->every_unit], (long long)s->seed, quoted(pool, s->pretrained),
+              quoted(pool, s->optimizer_text));
 }
 
-/* ---- the model ---------------------------------------------------------------------------------------------------- */
+/* ---- the model
+ * ---------------------------------------------------------------------------------------------------- */
 
 static const char *program_pointer(const Plan *plan, ProgramKind kind) {
     const Program *p = &plan->program[kind];
@@ -235,24 +257,26 @@ static const char *program_pointer(const Plan *plan, ProgramKind kind) {
 static void model_table(const Tables *t) {
     const Plan *plan = t->plan;
     const Model *m = plan->model;
-    static const char *const pad[] = {"UNET_PAD_NONE", "UNET_PAD_VALUE", "UNET_PAD_REFLECT", "UNET_PAD_REPLICATE",
-                                      "UNET_PAD_ZERO"};
+    static const char *const pad[] = {"UNET_PAD_NONE", "UNET_PAD_VALUE", "UNET_PAD_REFLECT",
+                                      "UNET_PAD_REPLICATE", "UNET_PAD_ZERO"};
     text_line(t->out, "const UnetModel %s_model = {", m->name);
     t->out->depth++;
-    text_line(t->out, "UNET_RUNTIME_VERSION, %s, %s, %s, %s, \"native\", %s, %d,", quoted(plan->pool, m->name),
-              quoted(plan->pool, m->source), quoted(plan->pool, plan->source_hash),
-              quoted(plan->pool, plan->target->name), real_name(plan), plan->options->max_threads);
+    text_line(t->out, "UNET_RUNTIME_VERSION, %s, %s, %s, %s, \"native\", %s, %d,",
+              quoted(plan->pool, m->name), quoted(plan->pool, m->source),
+              quoted(plan->pool, plan->source_hash), quoted(plan->pool, plan->target->name),
+              real_name(plan), plan->options->max_threads);
     text_line(t->out, "%d, parameter, %lld, %lld,", plan->nparameter, (long long)parameter_count(plan),
               (long long)plan->persistent);
     bool measures = measuring_program(plan) != NULL;
     text_line(t->out, "%d, input, %d, output, %d, %s,", m->ninput, m->noutput, measures ? m->nresult : 0,
               measures ? "result" : "NULL");
-    text_line(t->out, "%s, %s, %s, %lld,", program_pointer(plan, PROGRAM_TRAIN), program_pointer(plan, PROGRAM_EVAL),
-              program_pointer(plan, PROGRAM_PREDICT), (long long)plan->arena);
+    text_line(t->out, "%s, %s, %s, %lld,", program_pointer(plan, PROGRAM_TRAIN),
+              program_pointer(plan, PROGRAM_EVAL), program_pointer(plan, PROGRAM_PREDICT),
+              (long long)plan->arena);
     text_line(t->out, "%lld, %lld, %s,", (long long)plan->ring_slots, (long long)plan->loader_ring,
               pad[m->predict.pad]);
-    text_line(t->out, "%s, %s, %s};", m->data.present ? "&data" : "NULL", m->eval_data.present ? "&eval_data" : "NULL",
-              m->train.present ? "&training" : "NULL");
+    text_line(t->out, "%s, %s, %s};", m->data.present ? "&data" : "NULL",
+              m->eval_data.present ? "&eval_data" : "NULL", m->train.present ? "&training" : "NULL");
     t->out->depth--;
 }
 

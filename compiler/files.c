@@ -15,7 +15,8 @@ extern char **environ;
 
 enum { MAX_SOURCE = 16 << 20 };
 
-/* ---- reading -------------------------------------------------------------------------------------------------- */
+/* ---- reading
+ * -------------------------------------------------------------------------------------------------- */
 
 const char *read_source(Pool *pool, const char *path) {
     FILE *file = fopen(path, "rb");
@@ -46,7 +47,8 @@ const char *read_source(Pool *pool, const char *path) {
     return text;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------------------- */
+/* ---- writing
+ * ---------------------------------------------------------------------------------------------------- */
 
 static void write_file(Pool *pool, const char *folder, const char *name, const Text *text) {
     const char *path = pool_text(pool, "%s/%s", folder, name);
@@ -74,7 +76,8 @@ void write_sources(const Plan *plan, const Sources *sources, const char *folder)
     write_file(plan->pool, folder, "CMakeLists.txt", &sources->cmake);
 }
 
-/* ---- the C compiler ------------------------------------------------------------------------------------------------ */
+/* ---- the C compiler
+ * ------------------------------------------------------------------------------------------------ */
 
 typedef struct {
     Pool *pool;
@@ -85,7 +88,8 @@ typedef struct {
 /* The words of TEXT, separated by blanks. */
 static void add_words(Words *w, const char *text) {
     char *copy = pool_copy(w->pool, text, strlen(text));
-    for (char *rest = NULL, *word = strtok_r(copy, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest))
+    for (char *rest = NULL, *word = strtok_r(copy, " ", &rest); word != NULL;
+         word = strtok_r(NULL, " ", &rest))
         PUSH(w->pool, w->word, w->count, word);
 }
 
@@ -100,7 +104,8 @@ static int run(Words *w) {
     PUSH(w->pool, w->word, w->count, NULL);
     int problem = posix_spawnp(&child, w->word[0], NULL, NULL, w->word, environ);
     if (problem != 0) {
-        fprintf(stderr, "unetc: cannot run the C compiler %s: %s (set CC)\n", w->word[0], strerror(problem));
+        fprintf(stderr, "unetc: cannot run the C compiler %s: %s (set CC)\n", w->word[0],
+                strerror(problem));
         return EXIT_TOOLS;
     }
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
@@ -117,7 +122,9 @@ const char *runtime_folder(Pool *pool) {
     return given != NULL && *given != '\0' ? given : UNETC_RUNTIME_FOLDER;
 }
 
-static bool is_clang(const char *compiler) { return strstr(compiler, "clang") != NULL; }
+static bool is_clang(const char *compiler) {
+    return strstr(compiler, "clang") != NULL;
+}
 
 static void remove_folder(Pool *pool, const char *folder, const char *model) {
     const char *const name[] = {pool_text(pool, "%s.c", model), pool_text(pool, "%s.h", model), "main.c",

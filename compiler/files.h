@@ -1,4 +1,5 @@
-/* files.h - reading the source, writing results so that nothing is ever written half, calling the C compiler. */
+/* files.h - reading the source, writing results so that nothing is ever written half, calling the C
+ * compiler. */
 #ifndef FILES_H
 #define FILES_H
 

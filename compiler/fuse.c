@@ -4,9 +4,11 @@
  *     max_pool_grad, add               ->  max_pool_grad that accumulates
  *     conv_dgrad, relu_grad            ->  conv_dgrad with mask     (upconv_dgrad, max_pool_grad alike)
  *
- * Each fused kernel is bit-equal to the pair it replaces, so whether a pair is fused never shows in a result.
+ * Each fused kernel is bit-equal to the pair it replaces, so whether a pair is fused never shows in a
+ * result.
  *
- * Requires: the complete graph, `return` included (results must not vanish).  Provides: the same graph, smaller.
+ * Requires: the complete graph, `return` included (results must not vanish).  Provides: the same graph,
+ * smaller.
  */
 #include "plan.h"
 
@@ -80,7 +82,8 @@ static void count_readers(Fuse *f) {
 
 void fuse(Program *program) {
     Graph *g = program->graph;
-    Fuse f = {.g = g, .readers = NEW_ARRAY(g->pool, int, g->nvalue), .stays = NEW_ARRAY(g->pool, bool, g->nnode)};
+    Fuse f = {
+        .g = g, .readers = NEW_ARRAY(g->pool, int, g->nvalue), .stays = NEW_ARRAY(g->pool, bool, g->nnode)};
     count_readers(&f);
     for (int i = 0; i < g->nnode; i++)
         f.stays[i] = true;

@@ -105,7 +105,8 @@ ValueId value_joined(Graph *g, ValueId v, Place place) {
     joined.class = CLASS_ACTIVATION; /* the first part may be an input of the program, the copy is not */
     joined.place = place;
     ValueId out = value_new(g, joined);
-    node_new(g, (Node){.op = OP_CONCAT, .nin = 1, .nout = 1, .name = joined.name, .place = place}, &v, &out);
+    node_new(g, (Node){.op = OP_CONCAT, .nin = 1, .nout = 1, .name = joined.name, .place = place}, &v,
+             &out);
     return out;
 }
 
@@ -117,7 +118,9 @@ int64_t shape_elements(Shape s) {
     return elements;
 }
 
-int64_t shape_channels(Shape s) { return s.dim[0]; }
+int64_t shape_channels(Shape s) {
+    return s.dim[0];
+}
 
 int64_t shape_extent(Shape s, int axis) {
     int index = s.rank - AXES + axis; /* axes are the last dimensions; dimension 0 holds the channels */

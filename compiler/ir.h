@@ -36,8 +36,8 @@ typedef enum {
 
 enum { MAX_RANK = 5, AXES = 3 };
 
-/* Without the batch.  A feature map is (channels, height, width) or (channels, depth, height, width), a vector
- * (channels), a weight as in PyTorch, such as (out, in, height, width). */
+/* Without the batch.  A feature map is (channels, height, width) or (channels, depth, height, width), a
+ * vector (channels), a weight as in PyTorch, such as (out, in, height, width). */
 typedef struct {
     int rank;
     int64_t dim[MAX_RANK];
@@ -156,8 +156,17 @@ typedef struct {
     Place place;
 } Result;
 
-typedef enum { SOURCE_FILES, SOURCE_NAME, SOURCE_NUMBER, SOURCE_GAUSSIAN, SOURCE_UNIFORM, SOURCE_ADD, SOURCE_SUB,
-               SOURCE_MUL, SOURCE_DIV } SourceOp;
+typedef enum {
+    SOURCE_FILES,
+    SOURCE_NAME,
+    SOURCE_NUMBER,
+    SOURCE_GAUSSIAN,
+    SOURCE_UNIFORM,
+    SOURCE_ADD,
+    SOURCE_SUB,
+    SOURCE_MUL,
+    SOURCE_DIV
+} SourceOp;
 
 typedef struct {
     SourceOp op;

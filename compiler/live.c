@@ -5,8 +5,9 @@
  *     enc1             w----r---------r      a skip connection lives long
  *     h                     w----r
  *
- * Steps are numbered by their place in the tree, in pre-order.  A buffer lives from the first step that touches
- * it to the last, these included; buffers that share bytes live as one, and a region as long as its slices.
+ * Steps are numbered by their place in the tree, in pre-order.  A buffer lives from the first step that
+ * touches it to the last, these included; buffers that share bytes live as one, and a region as long as its
+ * slices.
  *
  * Requires: buffers.  Provides: first and last of the buffers of one program, and of the persistent ones.
  */

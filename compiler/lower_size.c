@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { MOST_STEPS = 64, MOST_TRIES = 600 };
+enum { MOST_STEPS = 64, MOST_TRIES = 600, MOST_WORK = 500000 };
 
 const char *axis_text(int axis) {
     static const char *const text[AXES] = {"depth", "height", "width"};
@@ -101,7 +101,10 @@ static bool size_fits(const Lower *l, int axis, int64_t size) {
 }
 
 static int64_t search_size(const Lower *l, int axis, int64_t from, int step) {
-    for (int64_t i = 1, size = from + step; i <= MOST_TRIES && size >= 1; i++, size += step)
+    int64_t tries =
+        MOST_WORK / (l->work + 1); /* lowering a large file again and again would take too long */
+    tries = tries < MOST_TRIES ? tries : MOST_TRIES;
+    for (int64_t i = 1, size = from + step; i <= tries && size >= 1; i++, size += step)
         if (size_fits(l, axis, size))
             return size;
     return 0;

@@ -12,7 +12,8 @@ typedef struct {
     Ast *file;
 } Session;
 
-/* ---- lowering, once per program ------------------------------------------------------------------------------- */
+/* ---- lowering, once per program
+ * ------------------------------------------------------------------------------- */
 
 /* Options for a program at a size of its own: the file's, unless the command line gave one. */
 static LowerOptions sized(const Session *s, const int64_t size[AXES]) {
@@ -28,15 +29,16 @@ static bool lower_programs(const Session *s, Model *model[PROGRAMS]) {
     Model *first = lower(s->pool, s->diag, s->file, &s->command.lower);
     if (first == NULL || diag_errors(s->diag) > 0)
         return false;
-    bool trains = first->train.present, measures = trains && (first->eval.present || first->eval_data.present ||
-                                                              first->data.holdout > 0);
+    bool trains = first->train.present,
+         measures = trains && (first->eval.present || first->eval_data.present || first->data.holdout > 0);
     bool taken = false; /* `first` serves one program, as passes rewrite its graph */
     Diag *quiet = s->diag;
     if (wanted[PROGRAM_TRAIN] && trains)
         model[PROGRAM_TRAIN] = first, taken = true;
     if (wanted[PROGRAM_EVAL] && measures) {
         LowerOptions options = sized(s, first->eval.size);
-        model[PROGRAM_EVAL] = taken || first->eval.size[AXES - 1] != 0 ? lower(s->pool, quiet, s->file, &options) : first;
+        model[PROGRAM_EVAL] =
+            taken || first->eval.size[AXES - 1] != 0 ? lower(s->pool, quiet, s->file, &options) : first;
         taken = taken || model[PROGRAM_EVAL] == first;
     }
     if (wanted[PROGRAM_PREDICT]) {
@@ -78,10 +80,12 @@ static Plan *make_plan(Session *s) {
     return plan;
 }
 
-/* ---- commands ---------------------------------------------------------------------------------------------------- */
+/* ---- commands
+ * ---------------------------------------------------------------------------------------------------- */
 
 static void print(const Text *text) {
-    if (text->length > 0 && (fwrite(text->bytes, 1, text->length, stdout) != text->length || fflush(stdout) != 0))
+    if (text->length > 0 &&
+        (fwrite(text->bytes, 1, text->length, stdout) != text->length || fflush(stdout) != 0))
         environment_error("standard output: cannot be written");
 }
 

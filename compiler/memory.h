@@ -20,13 +20,14 @@ char *pool_text(Pool *pool, const char *format, ...) __attribute__((format(print
 char *pool_vtext(Pool *pool, const char *format, va_list arguments);
 char *pool_copy(Pool *pool, const char *bytes, size_t length); /* with a closing zero */
 
-/* Makes room for one more element:  list->item = pool_grow(pool, list->item, list->count, sizeof *list->item);
- * list->item[list->count++] = x;   The capacity is the next power of two, so growth is amortised. */
+/* Makes room for one more element:  list->item = pool_grow(pool, list->item, list->count, sizeof
+ * *list->item); list->item[list->count++] = x;   The capacity is the next power of two, so growth is
+ * amortised. */
 void *pool_grow(Pool *pool, void *array, int count, size_t size);
 
 #define NEW(pool, type) ((type *)pool_array(pool, 1, sizeof(type)))
 #define NEW_ARRAY(pool, type, count) ((type *)pool_array(pool, (size_t)(count), sizeof(type)))
-#define PUSH(pool, array, count, element)                                                                   \
+#define PUSH(pool, array, count, element)                                                                  \
     ((array) = pool_grow(pool, array, count, sizeof *(array)), (array)[(count)++] = (element))
 
 #endif

@@ -1,20 +1,24 @@
 /* op_conv.c - convolution and transposed convolution: gradients, cost, reach, sizes.
  *
  * One window joins two grids of points, a dense one (the input of a convolution, the output of a transposed
- * one) and a sampled one: point s of the sampled grid meets the points s * stride - before + k * dilation of
- * the dense one.  All six operators are loops over these pairs; see templates/README.md for the letters.
+ * one) and a sampled one: point s of the sampled grid meets the points s * stride - before + k * dilation
+ * of the dense one.  All six operators are loops over these pairs; see templates/README.md for the letters.
  */
 #include "autodiff.h"
 #include "emit.h"
 
-static int64_t taps(const Window *w) { return w->kernel[0] * w->kernel[1] * w->kernel[2]; }
+static int64_t taps(const Window *w) {
+    return w->kernel[0] * w->kernel[1] * w->kernel[2];
+}
 
 static int64_t points(const Graph *g, ValueId v) {
     Shape s = g->value[v].shape;
     return shape_extent(s, 0) * shape_extent(s, 1) * shape_extent(s, 2);
 }
 
-static int64_t channels(const Graph *g, ValueId v) { return shape_channels(g->value[v].shape); }
+static int64_t channels(const Graph *g, ValueId v) {
+    return shape_channels(g->value[v].shape);
+}
 
 /* ---- gradients ----------------------------------------------------------------------------------- */
 
@@ -39,8 +43,8 @@ static ValueId gradient_by_input(Autodiff *ad, const Node *node, Op op, ValueId 
     return n == 1 ? dx[0] : value_parts(g, dx, n, g->value[node->in[0]]);
 }
 
-static void gradient_of_convolution(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din, Op dgrad,
-                                    Op wgrad) {
+static void gradient_of_convolution(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din,
+                                    Op dgrad, Op wgrad) {
     bool bias = node->in[2] >= 0;
     ValueId out[2] = {gradient_value(ad, node->in[1]), bias ? gradient_value(ad, node->in[2]) : -1};
     const ValueId in[2] = {node->in[0], dout[0]};
@@ -92,7 +96,9 @@ int64_t flops_upconv_wgrad(const Graph *g, const Node *node) {
 
 /* ---- reach --------------------------------------------------------------------------------------- */
 
-static int64_t at_least_zero(int64_t x) { return x > 0 ? x : 0; }
+static int64_t at_least_zero(int64_t x) {
+    return x > 0 ? x : 0;
+}
 
 /* The window slides over input INPUT, the dense grid; `sampled` has a point for each of its positions. */
 void reach_sliding(const Graph *g, const Node *node, int input, int64_t before[AXES], int64_t after[AXES]) {
@@ -114,7 +120,8 @@ void reach_sliding(const Graph *g, const Node *node, int input, int64_t before[A
 }
 
 /* Input 0 is the sampled grid: a point p of the dense output meets (p + before - k * dilation) / stride. */
-void reach_transposed(const Graph *g, const Node *node, int input, int64_t before[AXES], int64_t after[AXES]) {
+void reach_transposed(const Graph *g, const Node *node, int input, int64_t before[AXES],
+                      int64_t after[AXES]) {
     if (input != 0)
         return;
     const Window *w = &node->a.window;

@@ -38,4 +38,6 @@ void sizes_map(Constants *c, const Node *node) {
         call_arguments(c, "1", ""); /* parameters: one "sample" */
 }
 
-void sizes_none(Constants *c, const Node *node) { (void)c, (void)node; }
+void sizes_none(Constants *c, const Node *node) {
+    (void)c, (void)node;
+}

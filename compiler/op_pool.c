@@ -14,9 +14,13 @@ static int64_t comparisons(const Graph *g, const Node *node, ValueId pooled) {
     return shape_elements(g->value[pooled].shape) * k[0] * k[1] * k[2];
 }
 
-int64_t flops_pool(const Graph *g, const Node *node) { return comparisons(g, node, node->out[0]); }
+int64_t flops_pool(const Graph *g, const Node *node) {
+    return comparisons(g, node, node->out[0]);
+}
 
-int64_t flops_pool_grad(const Graph *g, const Node *node) { return comparisons(g, node, node->in[1]); }
+int64_t flops_pool_grad(const Graph *g, const Node *node) {
+    return comparisons(g, node, node->in[1]);
+}
 
 static void pool_constants(Constants *c, const Node *node, ValueId x, ValueId y) {
     static const char *const name[3][AXES] = {{"KD", "KH", "KW"}, {"SD", "SH", "SW"}, {"PD", "PH", "PW"}};

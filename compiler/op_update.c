@@ -1,5 +1,5 @@
-/* op_update.c - optimisers: one sweep over all parameters, which lie side by side, as do their gradients and
- * the optimiser's state, in one order. */
+/* op_update.c - optimisers: one sweep over all parameters, which lie side by side, as do their gradients
+ * and the optimiser's state, in one order. */
 #include "emit.h"
 #include "ops.h"
 
@@ -12,9 +12,13 @@ static int64_t numbers(const Graph *g, const Node *node) {
     return count;
 }
 
-int64_t flops_sgd(const Graph *g, const Node *node) { return 4 * numbers(g, node); }
+int64_t flops_sgd(const Graph *g, const Node *node) {
+    return 4 * numbers(g, node);
+}
 
-int64_t flops_adam(const Graph *g, const Node *node) { return 12 * numbers(g, node); }
+int64_t flops_adam(const Graph *g, const Node *node) {
+    return 12 * numbers(g, node);
+}
 
 void sizes_update(Constants *c, const Node *node) {
     const Optimizer *o = &node->a.optimizer;

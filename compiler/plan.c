@@ -51,7 +51,8 @@ static void plan_loader(Plan *plan) {
         int64_t bytes = 0;
         const Program *program = &plan->program[k];
         for (int i = 0; program->model != NULL && i < program->model->ninput; i++)
-            if (__builtin_add_overflow(bytes, program->storage[program->model->input[i].value].bytes, &bytes))
+            if (__builtin_add_overflow(bytes, program->storage[program->model->input[i].value].bytes,
+                                       &bytes))
                 environment_error("a batch of inputs does not fit into 2^63 bytes");
         if (__builtin_mul_overflow(bytes, plan->ring_slots, &bytes))
             environment_error("the loader's slots do not fit into 2^63 bytes");
@@ -60,7 +61,8 @@ static void plan_loader(Plan *plan) {
     }
 }
 
-Plan *plan_programs(Pool *pool, const PlanOptions *options, const Target *target, Model *const model[PROGRAMS]) {
+Plan *plan_programs(Pool *pool, const PlanOptions *options, const Target *target,
+                    Model *const model[PROGRAMS]) {
     Plan *plan = NEW(pool, Plan);
     plan->pool = pool;
     plan->options = options;

@@ -1,8 +1,8 @@
 /* plan.h - the plan: what the passes after lowering work out, and the passes in their order.
  *
- * A Program is one of train, eval, predict: a graph of its own, where each leaf has a Storage and the nodes an
- * order.  The Plan puts the buffers of all programs into one arena.  Results of a pass stand in tables beside
- * the graph, indexed by value, and belong to the pass that computes them.
+ * A Program is one of train, eval, predict: a graph of its own, where each leaf has a Storage and the nodes
+ * an order.  The Plan puts the buffers of all programs into one arena.  Results of a pass stand in tables
+ * beside the graph, indexed by value, and belong to the pass that computes them.
  */
 #ifndef PLAN_H
 #define PLAN_H
@@ -20,7 +20,7 @@ typedef struct PlanOptions {
     bool poison;       /* emitted code marks every byte outside a step's operands as poisoned */
     bool portable_isa; /* one program for several instruction sets */
     int max_threads;
-    int64_t budget;    /* bytes of the arena, 0: none */
+    int64_t budget;      /* bytes of the arena, 0: none */
     const char *command; /* the options as given, for the head of generated files */
 } PlanOptions;
 
@@ -77,9 +77,9 @@ typedef struct {
     Shape shape;
     int64_t batch; /* 0: not per sample */
     int64_t bytes, offset;
-    int same;  /* shares the bytes of that buffer (in place), or -1 */
-    int slice; /* lies inside that buffer, or -1 */
-    int program; /* the ProgramKind it belongs to, -1: persistent */
+    int same;        /* shares the bytes of that buffer (in place), or -1 */
+    int slice;       /* lies inside that buffer, or -1 */
+    int program;     /* the ProgramKind it belongs to, -1: persistent */
     int first, last; /* positions of the first and the last step that touch it or its aliases */
 } Buffer;
 
@@ -94,10 +94,10 @@ typedef struct {
     Buffer *buffer;
     int nbuffer;
     int nparameter;
-    int *parameter_buffer;      /* per parameter of the model */
-    int *state_buffer[2];       /* per parameter: the optimiser's state, -1: none */
-    int64_t region_elements;    /* of the trained parameters: one sweep */
-    int64_t persistent;         /* bytes at the front that live across steps and programs */
+    int *parameter_buffer;   /* per parameter of the model */
+    int *state_buffer[2];    /* per parameter: the optimiser's state, -1: none */
+    int64_t region_elements; /* of the trained parameters: one sweep */
+    int64_t persistent;      /* bytes at the front that live across steps and programs */
     int64_t arena, lower_bound;
     int64_t flops;
     int64_t loader_ring, ring_slots;
@@ -143,9 +143,10 @@ void arena(Plan *plan);
 /* check.c: an independent judge; calls BUG() naming the broken law. */
 void check_plan(const Plan *plan);
 
-/* plan.c: all of the above for every wanted program.  MODEL holds, per program, the file lowered at its size
- * (NULL: not wanted). */
-Plan *plan_programs(Pool *pool, const PlanOptions *options, const Target *target, Model *const model[PROGRAMS]);
+/* plan.c: all of the above for every wanted program.  MODEL holds, per program, the file lowered at its
+ * size (NULL: not wanted). */
+Plan *plan_programs(Pool *pool, const PlanOptions *options, const Target *target,
+                    Model *const model[PROGRAMS]);
 
 /* Of a node over the whole batch. */
 int64_t node_flops(const Program *program, const Node *node);

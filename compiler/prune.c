@@ -1,8 +1,8 @@
 /* prune.c - keeps what a program's results need.
  *
  * Training needs the losses and metrics, evaluation the same, prediction the outputs; a node stays only if
- * something that stays reads what it computes.  When the graph is complete, a last node, `return`, reads the
- * results: it stands for the caller, who looks at them after the step.
+ * something that stays reads what it computes.  When the graph is complete, a last node, `return`, reads
+ * the results: it stands for the caller, who looks at them after the step.
  *
  * prune: requires the graph as lowered.  close_graph: requires all other nodes.
  */

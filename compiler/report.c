@@ -1,4 +1,5 @@
-/* report.c - the memory report for people: what the arena holds, where its peak is, which lines are alive there. */
+/* report.c - the memory report for people: what the arena holds, where its peak is, which lines are alive
+ * there. */
 #include "report.h"
 #include "ops.h"
 
@@ -8,12 +9,15 @@
 const Program *largest_program(const Plan *plan) {
     const Program *largest = NULL;
     for (int k = 0; k < PROGRAMS; k++)
-        if (plan->program[k].model != NULL && (largest == NULL || plan->program[k].extent > largest->extent))
+        if (plan->program[k].model != NULL &&
+            (largest == NULL || plan->program[k].extent > largest->extent))
             largest = &plan->program[k];
     return largest;
 }
 
-const Node *peak_node(const Program *program) { return &program->graph->node[program->step[program->peak].node]; }
+const Node *peak_node(const Program *program) {
+    return &program->graph->node[program->step[program->peak].node];
+}
 
 /* Buffers with bytes of their own that are alive at the peak: slices stand for their region. */
 static bool alive_at_peak(const Buffer *b, const Program *program) {
@@ -24,7 +28,8 @@ static bool alive_at_peak(const Buffer *b, const Program *program) {
     return b->program == (int)program->kind && b->first <= program->peak && program->peak <= b->last;
 }
 
-/* ---- per line ---------------------------------------------------------------------------------------------- */
+/* ---- per line
+ * ---------------------------------------------------------------------------------------------- */
 
 static int by_bytes(const void *a, const void *b) {
     const LineBytes *x = a, *y = b;
@@ -67,7 +72,8 @@ static const char *source_line(const Plan *plan, int line) {
     return pool_copy(plan->pool, s, strcspn(s, "\r\n"));
 }
 
-/* ---- per class ----------------------------------------------------------------------------------------------- */
+/* ---- per class
+ * ----------------------------------------------------------------------------------------------- */
 
 static void class_rows(const Plan *plan, const Program *program, Text *out) {
     static const char *const label[CLASSES] = {
@@ -96,7 +102,8 @@ static void class_rows(const Plan *plan, const Program *program, Text *out) {
                       grouped(plan->pool, bytes[c]), 100.0 * (double)bytes[c] / (double)all);
 }
 
-/* ---- the report ------------------------------------------------------------------------------------------------ */
+/* ---- the report
+ * ------------------------------------------------------------------------------------------------ */
 
 static void head(const Plan *plan, const Program *program, Text *out) {
     const Model *m = plan->model;
@@ -104,8 +111,9 @@ static void head(const Plan *plan, const Program *program, Text *out) {
     int64_t count = 0;
     for (int k = 0; k < plan->nparameter; k++)
         count += shape_elements(plan->buffer[plan->parameter_buffer[k]].shape);
-    text_line(out, "%s  %s, batch %lld of %s, %s, target %s", m->source, program->name, (long long)program->batch,
-              shape_text(plan->pool, size), type_text(plan->options->real), plan->target->name);
+    text_line(out, "%s  %s, batch %lld of %s, %s, target %s", m->source, program->name,
+              (long long)program->batch, shape_text(plan->pool, size), type_text(plan->options->real),
+              plan->target->name);
     text_line(out, "  %s parameters in %d tensors", grouped(plan->pool, count), plan->nparameter);
     text_blank(out);
 }
@@ -114,18 +122,24 @@ static void arena_rows(const Plan *plan, const Program *program, Text *out) {
     Pool *pool = plan->pool;
     int64_t gap = plan->arena - plan->lower_bound, none = 0;
     for (int i = 0; i < plan->nbuffer; i++)
-        if (plan->buffer[i].slice < 0 && (plan->buffer[i].program < 0 || plan->buffer[i].program == (int)program->kind))
+        if (plan->buffer[i].slice < 0 &&
+            (plan->buffer[i].program < 0 || plan->buffer[i].program == (int)program->kind))
             none += plan->buffer[i].bytes;
-    text_line(out, "  %-26s %12s  %18s B  exact", "ARENA", human_bytes(pool, plan->arena), grouped(pool, plan->arena));
+    text_line(out, "  %-26s %12s  %18s B  exact", "ARENA", human_bytes(pool, plan->arena),
+              grouped(pool, plan->arena));
     text_line(out, "  %-26s %12s  %18s B  %s", "lower bound", human_bytes(pool, plan->lower_bound),
               grouped(pool, plan->lower_bound),
-              gap == 0 ? "met" : pool_text(pool, "the arena is %.3f %% above", 100.0 * (double)gap / (double)plan->lower_bound));
+              gap == 0 ? "met"
+                       : pool_text(pool, "the arena is %.3f %% above",
+                                   100.0 * (double)gap / (double)plan->lower_bound));
     text_line(out, "  %-26s %12s  %18s B", "without reuse", human_bytes(pool, none), grouped(pool, none));
-    text_line(out, "  %-26s %12s  %18s B  beside the arena, %lld slots", "loader ring", human_bytes(pool, plan->loader_ring),
-              grouped(pool, plan->loader_ring), (long long)plan->ring_slots);
+    text_line(out, "  %-26s %12s  %18s B  beside the arena, %lld slots", "loader ring",
+              human_bytes(pool, plan->loader_ring), grouped(pool, plan->loader_ring),
+              (long long)plan->ring_slots);
     if (plan->options->budget > 0)
         text_line(out, "  %-26s %12s  %18s B  %s", "budget", human_bytes(pool, plan->options->budget),
-                  grouped(pool, plan->options->budget), plan->arena <= plan->options->budget ? "FITS" : "DOES NOT FIT");
+                  grouped(pool, plan->options->budget),
+                  plan->arena <= plan->options->budget ? "FITS" : "DOES NOT FIT");
 }
 
 static void program_rows(const Plan *plan, const Program *largest, Text *out) {
@@ -135,8 +149,8 @@ static void program_rows(const Plan *plan, const Program *largest, Text *out) {
             continue;
         const Shape size = p->graph->value[p->model->input[0].value].shape;
         text_line(out, "  %-8s batch %-4lld %-18s %12s  peak at step %d of %d, %s of `%s`%s", p->name,
-                  (long long)p->batch, shape_text(plan->pool, size), human_bytes(plan->pool, p->extent), p->peak,
-                  p->nstep, op_table[peak_node(p)->op].name, peak_node(p)->name,
+                  (long long)p->batch, shape_text(plan->pool, size), human_bytes(plan->pool, p->extent),
+                  p->peak, p->nstep, op_table[peak_node(p)->op].name, peak_node(p)->name,
                   p == largest ? "  <- sets the arena" : "");
     }
 }
@@ -149,8 +163,8 @@ static void line_rows(const Plan *plan, const Program *program, Text *out) {
     text_line(out, "alive at the peak, by line of %s:", plan->model->source);
     for (int i = 0; i < n; i++) {
         if (i < SHOWN)
-            text_line(out, "  %12s  %4d | %.70s", human_bytes(plan->pool, line[i].bytes), line[i].place.line,
-                      source_line(plan, line[i].place.line));
+            text_line(out, "  %12s  %4d | %.70s", human_bytes(plan->pool, line[i].bytes),
+                      line[i].place.line, source_line(plan, line[i].place.line));
         else
             rest += line[i].bytes;
     }
@@ -169,7 +183,8 @@ void report_text(const Plan *plan, Text *out) {
     line_rows(plan, program, out);
 }
 
-/* ---- over budget -------------------------------------------------------------------------------------------------- */
+/* ---- over budget
+ * -------------------------------------------------------------------------------------------------- */
 
 bool report_over_budget(const Plan *plan, Diag *diag) {
     static const char *const doing[PROGRAMS] = {"training", "evaluation", "prediction"};
@@ -194,12 +209,14 @@ bool report_over_budget(const Plan *plan, Diag *diag) {
         diag_note(diag, "line %d holds %s of it: `%.60s`", line[i].place.line,
                   human_bytes(plan->pool, line[i].bytes), source_line(plan, line[i].place.line));
     diag_note(diag, "parameters and optimiser state take %s", human_bytes(plan->pool, plan->persistent));
-    diag_help(diag, "choose a smaller `batch` or a smaller size; `unetc mem` shows what each of them takes");
+    diag_help(diag,
+              "choose a smaller `batch` or a smaller size; `unetc mem` shows what each of them takes");
     diag_end(diag);
     return true;
 }
 
-/* ---- --emit=graph --------------------------------------------------------------------------------------------------- */
+/* ---- --emit=graph
+ * --------------------------------------------------------------------------------------------------- */
 
 void report_graph(const Graph *g, Text *out) {
     for (int i = 0; i < g->nnode; i++) {
@@ -207,11 +224,13 @@ void report_graph(const Graph *g, Text *out) {
         text_add(out, "%3d  line %-3d %-14s", i, node->place.line, op_table[node->op].name);
         for (int k = 0; k < node->nin; k++)
             if (node->in[k] >= 0)
-                text_add(out, " %s[%s]", g->value[node->in[k]].name, shape_text(g->pool, g->value[node->in[k]].shape));
+                text_add(out, " %s[%s]", g->value[node->in[k]].name,
+                         shape_text(g->pool, g->value[node->in[k]].shape));
         text_add(out, " ->");
         for (int k = 0; k < node->nout; k++)
             if (node->out[k] >= 0)
-                text_add(out, " %s[%s]", g->value[node->out[k]].name, shape_text(g->pool, g->value[node->out[k]].shape));
+                text_add(out, " %s[%s]", g->value[node->out[k]].name,
+                         shape_text(g->pool, g->value[node->out[k]].shape));
         text_add(out, "\n");
     }
 }

@@ -1,4 +1,5 @@
-/* report_check.c - what `unetc check` prints: inputs, outputs, parameters, and which sizes the network takes. */
+/* report_check.c - what `unetc check` prints: inputs, outputs, parameters, and which sizes the network
+ * takes. */
 #include "ops.h"
 #include "report.h"
 
@@ -7,7 +8,9 @@ typedef struct {
     int64_t by[AXES];
 } Shrink;
 
-static bool shrinks(Op op) { return op == OP_CONV || op == OP_MAX_POOL; }
+static bool shrinks(Op op) {
+    return op == OP_CONV || op == OP_MAX_POOL;
+}
 
 /* The largest shrink of each axis: sizes must be multiples of it for skips to meet again. */
 static Shrink largest_shrink(const Graph *g) {
@@ -40,8 +43,8 @@ void report_check(const Model *model, Text *out) {
         if (g->value[v].class == CLASS_PARAMETER)
             parameters += shape_elements(g->value[v].shape), tensors++;
     for (int i = 0; i < model->ninput; i++)
-        text_line(out, "%-6s %-16s %s", model->input[i].is_target ? "target" : "input", model->input[i].name,
-                  shape_text(model->pool, g->value[model->input[i].value].shape));
+        text_line(out, "%-6s %-16s %s", model->input[i].is_target ? "target" : "input",
+                  model->input[i].name, shape_text(model->pool, g->value[model->input[i].value].shape));
     for (int i = 0; i < model->noutput; i++)
         text_line(out, "output %-16s %s", model->output[i].name,
                   shape_text(model->pool, g->value[model->output[i].value].shape));
@@ -52,5 +55,6 @@ void report_check(const Model *model, Text *out) {
         text_line(out, "depth, height and width are multiples of %lld, %lld and %lld", (long long)by.by[0],
                   (long long)by.by[1], (long long)by.by[2]);
     else
-        text_line(out, "height and width are multiples of %lld and %lld", (long long)by.by[1], (long long)by.by[2]);
+        text_line(out, "height and width are multiples of %lld and %lld", (long long)by.by[1],
+                  (long long)by.by[2]);
 }

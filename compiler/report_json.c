@@ -9,14 +9,16 @@ static const char *lifetime_text(Lifetime l) {
 
 static void buffer_json(const Plan *plan, int id, Text *out) {
     const Buffer *b = &plan->buffer[id];
-    text_add(out, "    {\"id\": %d, \"name\": %s, \"class\": \"%s\", \"lifetime\": \"%s\", \"line\": %d, ", id,
-             quoted(plan->pool, b->name), class_text(b->class), lifetime_text(b->lifetime), b->place.line);
+    text_add(out, "    {\"id\": %d, \"name\": %s, \"class\": \"%s\", \"lifetime\": \"%s\", \"line\": %d, ",
+             id, quoted(plan->pool, b->name), class_text(b->class), lifetime_text(b->lifetime),
+             b->place.line);
     text_add(out, "\"dtype\": \"%s\", \"shape\": [", type_text(b->type));
     if (b->batch > 0)
         text_add(out, "%lld, ", (long long)b->batch);
     for (int k = 0; k < b->shape.rank; k++)
         text_add(out, "%s%lld", k > 0 ? ", " : "", (long long)b->shape.dim[k]);
-    text_add(out, "], \"bytes\": %lld, \"offset\": %lld, \"alias\": ", (long long)b->bytes, (long long)b->offset);
+    text_add(out, "], \"bytes\": %lld, \"offset\": %lld, \"alias\": ", (long long)b->bytes,
+             (long long)b->offset);
     if (b->same >= 0)
         text_add(out, "{\"same\": %d}}", b->same);
     else if (b->slice >= 0)
@@ -40,8 +42,8 @@ static void step_json(const Plan *plan, const Program *program, const Step *step
     const Node *node = &program->graph->node[step->node];
     const char *name = op_table[node->op].name;
     bool update = node->op == OP_SGD || node->op == OP_ADAM;
-    text_add(out, "      {\"op\": \"%s\", \"name\": %s, \"line\": %d, \"reads\": [", name, quoted(plan->pool, node->name),
-             node_line(node).line);
+    text_add(out, "      {\"op\": \"%s\", \"name\": %s, \"line\": %d, \"reads\": [", name,
+             quoted(plan->pool, node->name), node_line(node).line);
     operands_json(program, node->in, node->nin, out);
     text_add(out, "], \"writes\": [");
     if (update) { /* in place: parameters and state, not the gradients */
@@ -68,19 +70,25 @@ static void head_json(const Plan *plan, Text *out) {
     while (first->model == NULL)
         first++;
     text_add(out, "{\n  \"schema\": \"unetc-plan/1\", \"model\": %s, \"source\": %s, \"target\": \"%s\",\n",
-             quoted(plan->pool, plan->model->name), quoted(plan->pool, plan->model->source), plan->target->name);
-    text_add(out, "  \"batch\": %lld, \"micro_batches\": 1, \"precision\": \"%s\",\n", (long long)first->batch,
-             type_text(plan->options->real));
-    text_add(out, "  \"arena\": {\"bytes\": %lld, \"align\": %lld, \"lower_bound\": %lld, \"budget\": %s, \"fits\": %s,\n",
+             quoted(plan->pool, plan->model->name), quoted(plan->pool, plan->model->source),
+             plan->target->name);
+    text_add(out, "  \"batch\": %lld, \"micro_batches\": 1, \"precision\": \"%s\",\n",
+             (long long)first->batch, type_text(plan->options->real));
+    text_add(out,
+             "  \"arena\": {\"bytes\": %lld, \"align\": %lld, \"lower_bound\": %lld, \"budget\": %s, "
+             "\"fits\": %s,\n",
              (long long)plan->arena, (long long)plan->target->align, (long long)plan->lower_bound,
              budget > 0 ? pool_text(plan->pool, "%lld", (long long)budget) : "null",
              budget == 0 || plan->arena <= budget ? "true" : "false");
     text_add(out, "            \"extent\": {\"train\": %lld, \"eval\": %lld, \"predict\": %lld}},\n",
              (long long)plan->program[PROGRAM_TRAIN].extent, (long long)plan->program[PROGRAM_EVAL].extent,
              (long long)plan->program[PROGRAM_PREDICT].extent);
-    text_add(out, "  \"beside\": {\"loader_ring\": %lld, \"context_estimate\": 0},\n", (long long)plan->loader_ring);
-    text_add(out, "  \"cost\": {\"flops\": %lld, \"recompute_flops\": 0, \"recompute_lower_bound_flops\": null},\n",
-             (long long)plan->flops);
+    text_add(out, "  \"beside\": {\"loader_ring\": %lld, \"context_estimate\": 0},\n",
+             (long long)plan->loader_ring);
+    text_add(
+        out,
+        "  \"cost\": {\"flops\": %lld, \"recompute_flops\": 0, \"recompute_lower_bound_flops\": null},\n",
+        (long long)plan->flops);
 }
 
 void report_json(const Plan *plan, Text *out) {

@@ -1,7 +1,7 @@
 /* schedule.c - the order of the steps.
  *
- * Keeps the order of the graph: the order in which the file says things, then the backward pass.  This is where
- * recomputation and loops over samples are chosen; the result is a tree for that reason.
+ * Keeps the order of the graph: the order in which the file says things, then the backward pass.  This is
+ * where recomputation and loops over samples are chosen; the result is a tree for that reason.
  *
  * Requires: the graph in its final form.  Provides: program->step.
  */
@@ -25,7 +25,8 @@ int step_count(const Step *step, int nstep) {
 
 int64_t node_flops(const Program *program, const Node *node) {
     int64_t flops = op_table[node->op].flops(program->graph, node), all;
-    bool per_sample = node->op != OP_RETURN && node->nin > 0 && program->graph->value[node->in[0]].per_sample;
+    bool per_sample =
+        node->op != OP_RETURN && node->nin > 0 && program->graph->value[node->in[0]].per_sample;
     if (__builtin_mul_overflow(flops, per_sample ? program->batch : 1, &all))
         return INT64_MAX;
     return all;

@@ -1,8 +1,8 @@
 /* storage.c - how each leaf lies in memory.
  *
- * The halo of a tensor is the widest that any of its readers reaches for (the `reach` of their rows).  Where an
- * output may take its input's place, both get the same halo, so that it can.  The target then chooses blocks and
- * strides.
+ * The halo of a tensor is the widest that any of its readers reaches for (the `reach` of their rows). Where
+ * an output may take its input's place, both get the same halo, so that it can.  The target then chooses
+ * blocks and strides.
  *
  * Requires: the graph in its final form, target's own nodes included.  Provides: program->storage.
  */
@@ -54,5 +54,6 @@ void storage(Program *program, const Target *target) {
     agree_in_place(program);
     for (ValueId v = 0; v < g->nvalue; v++)
         if (g->value[v].nparts == 0)
-            target->lay_out(&g->value[v], g->value[v].per_sample ? program->batch : 1, &program->storage[v]);
+            target->lay_out(&g->value[v], g->value[v].per_sample ? program->batch : 1,
+                            &program->storage[v]);
 }

@@ -1,7 +1,7 @@
 /* target_cpu.c - the CPU: channels in blocks of 16, a stored halo of zeros, weights packed before use.
  *
- * See templates/README.md for what the kernels expect, and cpu_sizes.h for the sizes of what they need beside
- * their operands.
+ * See templates/README.md for what the kernels expect, and cpu_sizes.h for the sizes of what they need
+ * beside their operands.
  */
 #include "cpu_sizes.h"
 #include "ops.h"
@@ -11,7 +11,9 @@ enum { ALIGN = 64, BLOCK = 16, NARROW = 4 };
 
 /* ---- layout ------------------------------------------------------------------------------------------ */
 
-_Noreturn static void too_large(void) { environment_error("a tensor does not fit into 2^63 bytes"); }
+_Noreturn static void too_large(void) {
+    environment_error("a tensor does not fit into 2^63 bytes");
+}
 
 static int64_t checked_multiply(int64_t a, int64_t b) {
     int64_t product;
@@ -27,7 +29,9 @@ static int64_t checked_add(int64_t a, int64_t b) {
     return sum;
 }
 
-static int64_t round_up(int64_t x, int64_t unit) { return checked_multiply(checked_add(x, unit - 1) / unit, unit); }
+static int64_t round_up(int64_t x, int64_t unit) {
+    return checked_multiply(checked_add(x, unit - 1) / unit, unit);
+}
 
 /* Parameters, their gradients, scratch: all numbers in a row. */
 static void lay_out_dense(const Value *value, Storage *s) {
@@ -58,7 +62,8 @@ static void lay_out(const Value *value, int64_t batch, Storage *s) {
     s->bytes = checked_multiply(checked_multiply(s->sample, batch), type_bytes(value->type));
 }
 
-/* ---- what kernels need beside their operands ---------------------------------------------------------- */
+/* ---- what kernels need beside their operands ----------------------------------------------------------
+ */
 
 static ValueId workspace(Graph *g, const Node *node, const char *what, Type type, int64_t elements) {
     return value_new(g, (Value){.name = pool_text(g->pool, "%s %s", node->name, what),
@@ -84,15 +89,22 @@ static int64_t taps_of(const Node *node) {
     return checked_multiply(checked_multiply(k[0], k[1]), k[2]);
 }
 
-/* Puts a node in front of NODE that packs its weights (input 1): for each lane of one tensor the weights of the
- * channels of another that are summed.  X and Y are what the window joins, in the forward direction. */
+/* Puts a node in front of NODE that packs its weights (input 1): for each lane of one tensor the weights of
+ * the channels of another that are summed.  X and Y are what the window joins, in the forward direction. */
 static void pack_weights(Graph *g, Node *node, Op pack, ValueId x, ValueId y, Type real) {
     bool forward = pack == OP_CONV_PACK;
     int64_t elements, summed = stored_channels(g, forward ? x : y);
-    if (!cpu_packed_elements(summed, shape_channels(g->value[forward ? y : x].shape), taps_of(node), &elements))
+    if (!cpu_packed_elements(summed, shape_channels(g->value[forward ? y : x].shape), taps_of(node),
+                             &elements))
         too_large();
     ValueId packed = workspace(g, node, "weights", real, elements), weight = node->in[1];
-    Node new = {.op = pack, .nin = 1, .nout = 1, .a = node->a, .name = node->name, .place = node->place, .via = node->via};
+    Node new = {.op = pack,
+                .nin = 1,
+                .nout = 1,
+                .a = node->a,
+                .name = node->name,
+                .place = node->place,
+                .via = node->via};
     new.a.of_in = x;
     new.a.of_out = y;
     node_new(g, new, &weight, &packed);

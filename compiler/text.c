@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-Text text_new(Pool *pool) { return (Text){.pool = pool}; }
+Text text_new(Pool *pool) {
+    return (Text){.pool = pool};
+}
 
 static void reserve(Text *text, size_t more) {
     if (text->length + more + 1 <= text->capacity)
@@ -52,7 +54,9 @@ void text_line(Text *text, const char *format, ...) {
     va_end(arguments);
 }
 
-void text_blank(Text *text) { text_add(text, "\n"); }
+void text_blank(Text *text) {
+    text_add(text, "\n");
+}
 
 void text_quoted(Text *text, const char *string) {
     text_add(text, "\"");

@@ -1,8 +1,8 @@
 /* update.c - appends the optimiser's step.
  *
- * Parameters, gradients and the optimiser's state are each one region of the arena, in one order: that in which
- * the backward pass completes the gradients.  So the update is a single node that sweeps over all of them, and
- * a slice of the gradients is complete early (what data parallel training will want to send).
+ * Parameters, gradients and the optimiser's state are each one region of the arena, in one order: that in
+ * which the backward pass completes the gradients.  So the update is a single node that sweeps over all of
+ * them, and a slice of the gradients is complete early (what data parallel training will want to send).
  *
  * Requires: the backward pass.  Provides: program->gradient; the node sgd or adam.
  */
@@ -53,6 +53,11 @@ void update(Program *program) {
     for (int s = 0; s < 2 + nstate; s++)
         in[s] = value_parts(g, operand[s], count, g->value[operand[s][0]]);
     Op op = o->kind == OPTIMIZER_SGD ? OP_SGD : OP_ADAM;
-    node_new(g, (Node){.op = op, .nin = op == OP_SGD ? 3 : 4, .a.optimizer = *o, .name = op_table[op].name,
-                       .place = program->model->train.place}, in, NULL);
+    node_new(g,
+             (Node){.op = op,
+                    .nin = op == OP_SGD ? 3 : 4,
+                    .a.optimizer = *o,
+                    .name = op_table[op].name,
+                    .place = program->model->train.place},
+             in, NULL);
 }

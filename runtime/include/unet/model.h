@@ -29,9 +29,9 @@ size_t unet_type_bytes(UnetType type);
 typedef struct {
     UnetType type;
     int32_t channels;
-    int32_t size[3];     /* depth, height, width */
-    int32_t block;       /* channels side by side: 16, or the channels of an image of 1 to 4 */
-    int64_t origin;      /* of channel 0, point (0, 0, 0), sample 0 */
+    int32_t size[3]; /* depth, height, width */
+    int32_t block;   /* channels side by side: 16, or the channels of an image of 1 to 4 */
+    int64_t origin;  /* of channel 0, point (0, 0, 0), sample 0 */
     int64_t sample, plane, depth, row;
     int64_t sample_bytes; /* of one sample, halo and padding included */
 } UnetLayout;
@@ -41,7 +41,8 @@ typedef struct {
 typedef enum {
     UNET_INIT_ZEROS,
     UNET_INIT_ONES,
-    UNET_INIT_UNIFORM,   /* in [-bound, bound): PyTorch's kaiming_uniform(a = sqrt(5)), bound = 1/sqrt(fan_in) */
+    UNET_INIT_UNIFORM, /* in [-bound, bound): PyTorch's kaiming_uniform(a = sqrt(5)), bound = 1/sqrt(fan_in)
+                        */
     UNET_INIT_HE_NORMAL, /* mean 0, standard deviation bound */
 } UnetInit;
 
@@ -53,7 +54,7 @@ typedef struct {
     int64_t dim[5];
     UnetInit init;
     double bound;
-    int64_t offset;   /* of the values in the arena */
+    int64_t offset;     /* of the values in the arena */
     int64_t moments[2]; /* of the optimiser's state for it (adam: m, v; sgd: momentum buffer), or -1 */
 } UnetParameter;
 
@@ -78,10 +79,10 @@ typedef struct {
  * sample's own value.  The driver divides by the number of samples it saw. */
 typedef enum { UNET_LOSS, UNET_METRIC } UnetResultKind;
 typedef struct {
-    const char *name;    /* "mse(denoised, clean)": as written in the file */
-    const char *metric;  /* "mse", "l1", "psnr" */
+    const char *name;   /* "mse(denoised, clean)": as written in the file */
+    const char *metric; /* "mse", "l1", "psnr" */
     UnetResultKind kind;
-    double weight;       /* factor of a loss in the sum that is minimised; 1 for a metric */
+    double weight; /* factor of a loss in the sum that is minimised; 1 for a metric */
     bool higher_is_better;
     int32_t identity_input; /* psnr: the input with which the same measure is taken once for comparison
                                (noisy beside clean), or -1 */
@@ -92,18 +93,18 @@ typedef struct {
 
 /* Everything one step is told. */
 typedef struct {
-    char *arena;                /* of the extent of the program, aligned to 64 bytes */
-    const void *const *inputs;  /* one per UnetModel.inputs: a batch in the program's layout, or NULL */
-    const int32_t (*valid)[3];  /* per sample: how much of each axis is image and not padding; measured by
-                                   losses and metrics; NULL: all of it */
-    int32_t n;                  /* valid samples, 1 to batch; the others are not touched */
-    int32_t threads;            /* 1 to max_threads */
+    char *arena;               /* of the extent of the program, aligned to 64 bytes */
+    const void *const *inputs; /* one per UnetModel.inputs: a batch in the program's layout, or NULL */
+    const int32_t (*valid)[3]; /* per sample: how much of each axis is image and not padding; measured by
+                                  losses and metrics; NULL: all of it */
+    int32_t n;                 /* valid samples, 1 to batch; the others are not touched */
+    int32_t threads;           /* 1 to max_threads */
     double learning_rate;
-    int64_t step;               /* of the optimiser, from 1 */
+    int64_t step; /* of the optimiser, from 1 */
 } UnetStep;
 
 typedef struct {
-    const char *name;          /* "train", "eval", "predict" */
+    const char *name; /* "train", "eval", "predict" */
     void (*run)(const UnetStep *);
     int32_t batch;
     int32_t size[3];           /* of the first input */
@@ -112,8 +113,8 @@ typedef struct {
     const UnetLayout *outputs; /* predict: one per UnetModel.outputs; else NULL */
     const int64_t *output_offsets;
     const int64_t *result_offsets; /* one per UnetModel.results: offset of its double, -1: not measured */
-    int64_t input_bytes;       /* of one loader slot: the sum over inputs of batch * sample_bytes, each
-                                  rounded up to 64 */
+    int64_t input_bytes;           /* of one loader slot: the sum over inputs of batch * sample_bytes, each
+                                      rounded up to 64 */
 } UnetProgram;
 
 /* ---- data ------------------------------------------------------------------------------------- */
@@ -123,22 +124,26 @@ typedef enum {
     UNET_SRC_FILES,    /* push: images of `pattern` */
     UNET_SRC_NAME,     /* push: the source called `pattern`, an earlier one of the section */
     UNET_SRC_NUMBER,   /* push: value */
-    UNET_SRC_GAUSSIAN, /* push: normal noise of standard deviation `value` in the shape of the name it fills */
+    UNET_SRC_GAUSSIAN, /* push: normal noise of standard deviation `value` in the shape of the name it fills
+                        */
     UNET_SRC_UNIFORM,  /* push: one number per sample in [value, high) */
-    UNET_SRC_ADD, UNET_SRC_SUB, UNET_SRC_MUL, UNET_SRC_DIV
+    UNET_SRC_ADD,
+    UNET_SRC_SUB,
+    UNET_SRC_MUL,
+    UNET_SRC_DIV
 } UnetSourceOp;
 
 typedef struct {
     UnetSourceOp op;
     const char *pattern; /* with exactly one '*' or none */
     double value, high;
-    int32_t line;        /* of the .unet file, for messages */
+    int32_t line; /* of the .unet file, for messages */
 } UnetSourceTerm;
 
 typedef struct {
     const char *name;
-    int32_t input;       /* index in UnetModel.inputs, or -1: only used by later sources */
-    int32_t channels;    /* to read */
+    int32_t input;    /* index in UnetModel.inputs, or -1: only used by later sources */
+    int32_t channels; /* to read */
     int32_t nterm;
     const UnetSourceTerm *term;
 } UnetSource;
@@ -148,11 +153,11 @@ typedef enum { UNET_PAD_NONE, UNET_PAD_VALUE, UNET_PAD_REFLECT, UNET_PAD_REPLICA
 
 typedef struct {
     UnetTransformOp op;
-    bool random;        /* crop: anywhere (training) or the centre */
-    UnetPad pad;        /* crop: files that are too small */
+    bool random; /* crop: anywhere (training) or the centre */
+    UnetPad pad; /* crop: files that are too small */
     double pad_value;
-    uint32_t axes;      /* flip: bit 0 depth, bit 1 height, bit 2 width */
-    double p;           /* flip: probability of each axis */
+    uint32_t axes; /* flip: bit 0 depth, bit 1 height, bit 2 width */
+    double p;      /* flip: probability of each axis */
 } UnetTransform;
 
 /* The sections `data` and `eval`: the latter has sources of its own, or none (then: the holdout). */
@@ -173,8 +178,8 @@ typedef enum { UNET_EPOCHS, UNET_STEPS } UnetUnit;
 typedef struct {
     UnetOptimizerKind optimizer;
     double learning_rate;
-    bool drop_tail;        /* drop the last, smaller batch of an epoch */
-    int64_t duration;      /* in duration_unit */
+    bool drop_tail;   /* drop the last, smaller batch of an epoch */
+    int64_t duration; /* in duration_unit */
     UnetUnit duration_unit;
     int64_t steps_per_epoch; /* 0: all samples once */
     int64_t save_every;
@@ -183,7 +188,7 @@ typedef struct {
     int64_t eval_every;
     UnetUnit eval_unit;
     int64_t seed;
-    const char *pretrained; /* or NULL */
+    const char *pretrained;  /* or NULL */
     const char *description; /* "adam(lr = 0.0005)" */
 } UnetTraining;
 

@@ -1,9 +1,10 @@
-/* poison.h - for programs compiled with `unetc --poison`: proof that a step touches its operands and nothing else.
+/* poison.h - for programs compiled with `unetc --poison`: proof that a step touches its operands and
+ * nothing else.
  *
- * Before each step all of the program's arena is poisoned for AddressSanitizer except the operands that the plan
- * lets live at that step; an access anywhere else, be it one float past a neighbour, stops the program with the
- * step's line.  A buffer is filled with NaNs when its life begins, so that what is read before it is written shows
- * in the result.  Without AddressSanitizer only the NaNs are there.
+ * Before each step all of the program's arena is poisoned for AddressSanitizer except the operands that the
+ * plan lets live at that step; an access anywhere else, be it one float past a neighbour, stops the program
+ * with the step's line.  A buffer is filled with NaNs when its life begins, so that what is read before it
+ * is written shows in the result.  Without AddressSanitizer only the NaNs are there.
  */
 #ifndef UNET_POISON_H
 #define UNET_POISON_H
@@ -48,6 +49,8 @@ static inline void unet_operands(char *arena, int64_t extent, const UnetSpan *sp
 }
 
 /* Called once a program is through: the arena belongs to the caller again. */
-static inline void unet_unpoison(char *arena, int64_t extent) { ASAN_UNPOISON_MEMORY_REGION(arena, (size_t)extent); }
+static inline void unet_unpoison(char *arena, int64_t extent) {
+    ASAN_UNPOISON_MEMORY_REGION(arena, (size_t)extent);
+}
 
 #endif
