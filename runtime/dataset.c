@@ -159,7 +159,7 @@ static UnetStatus split(UnetDataset *dataset, bool holdout, UnetError *error) {
         dataset->sample[i].stem = order[first + i];
     }
     free(order);
-    if (dataset->nsample == 0 && data != NULL) {
+    if (dataset->nsample == 0 && count > 0) {
         return unet_fail(error, UNET_IO, "holdout %g of %d samples leaves none for %s", data->holdout,
                          count, evaluates_held ? "evaluation" : "training");
     }

@@ -124,8 +124,7 @@ typedef enum {
     UNET_SRC_FILES,    /* push: images of `pattern` */
     UNET_SRC_NAME,     /* push: the source called `pattern`, an earlier one of the section */
     UNET_SRC_NUMBER,   /* push: value */
-    UNET_SRC_GAUSSIAN, /* push: normal noise of standard deviation `value` in the shape of the name it fills
-                        */
+    UNET_SRC_GAUSSIAN, /* push: normal noise of standard deviation `value`, in the shape it fills */
     UNET_SRC_UNIFORM,  /* push: one number per sample in [value, high) */
     UNET_SRC_ADD,
     UNET_SRC_SUB,
@@ -135,7 +134,7 @@ typedef enum {
 
 typedef struct {
     UnetSourceOp op;
-    const char *pattern; /* with exactly one '*' or none */
+    const char *pattern; /* of files, with or without stars; or a name */
     double value, high;
     int32_t line; /* of the .unet file, for messages */
 } UnetSourceTerm;

@@ -60,6 +60,7 @@ typedef struct {
     uint32_t sample;
 } UnetKey;
 
+/* Streams below 2^16 are left to the operators of the model. */
 enum { UNET_STREAM_TRANSFORM = 1 << 16, UNET_STREAM_SOURCE = 2 << 16 };
 #define UNET_EVALUATION_EPOCH UINT32_MAX
 
