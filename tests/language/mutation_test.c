@@ -48,6 +48,45 @@ static void replace(Sample *source, size_t at, size_t drop, const char *bytes, s
     source->text[source->length] = '\0';
 }
 
+typedef struct {
+    size_t at, length;
+} Piece;
+
+static bool in_word(char c) {
+    return c == '_' || c == '.' || (c >= '0' && c <= '9') || (unsigned)((c | 32) - 'a') < 26;
+}
+
+/* The word, name or number, at or behind AT. */
+static Piece word_at(const Sample *source, size_t at) {
+    while (at < source->length && !in_word(source->text[at]))
+        at++;
+    while (at > 0 && in_word(source->text[at - 1]))
+        at--;
+    Piece word = {at, 0};
+    while (at + word.length < source->length && in_word(source->text[at + word.length]))
+        word.length++;
+    return word;
+}
+
+static Piece line_at(const Sample *source, size_t at) {
+    while (at > 0 && source->text[at - 1] != '\n')
+        at--;
+    return (Piece){at, strcspn(source->text + at, "\n") + (source->length > at)};
+}
+
+/* Mutations that leave most of the grammar intact, so that the later stages get their share. */
+static void mutate_gently(Sample *source, uint64_t *state) {
+    char copy[512];
+    bool lines = below(state, 3) == 0;
+    Piece (*piece_at)(const Sample *, size_t) = lines ? line_at : word_at;
+    Piece from = piece_at(source, below(state, source->length + 1)),
+          to = piece_at(source, below(state, source->length + 1));
+    if (from.length > sizeof copy || from.at + from.length > source->length)
+        return;
+    memcpy(copy, source->text + from.at, from.length);
+    replace(source, to.at, lines && below(state, 2) == 0 ? 0 : to.length, copy, from.length);
+}
+
 static void mutate(Sample *source, const Sample *other, uint64_t *state) {
     static const char *const words[] = {
         "(",        ")",       "[",      "]",
@@ -70,6 +109,10 @@ static void mutate(Sample *source, const Sample *other, uint64_t *state) {
     const char *word = words[below(state, nword)];
     char copy[256];
     size_t length = below(state, sizeof copy), from = below(state, other->length);
+    if (below(state, 4) != 0) {
+        mutate_gently(source, state);
+        return;
+    }
     switch (below(state, 5)) {
     case 0: /* drop a few bytes */
         replace(source, at, below(state, 12), "", 0);
