@@ -3,11 +3,14 @@
 errors/NAME.unet  a wrong file; NAME.expect holds what `unetc check` prints on stderr, and its exit code
 right/NAME.unet   a right one;  NAME.ast and NAME.graph hold what --emit prints
 
-A first line `# options: ...` adds options.  `golden.py UNETC --update` writes the expectations anew: read the
+Every code that the compiler can report must have a text for `unetc explain`, and the JSON form of a diagnostic
+must hold the human one.  A first line `# options: ...` adds options.  `golden.py UNETC --update` writes the expectations anew: read the
 difference before committing it.
 """
 import difflib
+import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -43,6 +46,28 @@ def cases(unetc):
             yield path.with_suffix("." + stage), stage_text(unetc, path, stage)
 
 
+def unexplained(unetc):
+    """The codes that appear in the sources and have no explanation."""
+    codes = set()
+    for folder in ("compiler", "dsl"):
+        for path in (HERE.parent.parent / folder).glob("*.[chly]"):
+            codes |= set(re.findall(r'"(U\d{4})"', path.read_text()))
+    for code in sorted(codes):
+        result = subprocess.run([unetc, "explain", code], capture_output=True, text=True)
+        if result.returncode != 0 or not result.stdout.strip():
+            yield f"explain {code}: nothing\n"
+
+
+def unlike_json(unetc):
+    """Files of which the JSON diagnostics say something else than the human ones."""
+    for path in sorted((HERE / "errors").glob("*.unet")):
+        human = run(unetc, path, "check", "--color=never").stderr
+        lines = run(unetc, path, "check", "--error-format=json").stderr.splitlines()
+        rendered = "".join(json.loads(line)["rendered"] for line in lines)
+        if rendered != human:
+            yield f"{path.name}: JSON differs\n"
+
+
 def main():
     unetc, update = sys.argv[1], "--update" in sys.argv[2:]
     different = count = 0
@@ -56,6 +81,9 @@ def main():
             different += 1
             name = str(expected.relative_to(HERE))
             sys.stdout.writelines(difflib.unified_diff(before.splitlines(True), found.splitlines(True), name, "found"))
+    for complaint in (*unexplained(unetc), *unlike_json(unetc)):
+        different += 1
+        sys.stdout.write(complaint)
     print(f"{count} expectations, {different} different")
     return 1 if different else 0
 
