@@ -32,19 +32,23 @@ static bool small_enough(const Call *call, Shape shape) {
     return false;
 }
 
-static ValueId output_new(const Call *call, Shape shape) {
+/* The final name of V follows from the path of the call, which is known when the whole file has run. */
+static ValueId named(const Call *call, ValueId v) {
     Lower *l = call->l;
+    PlanName plan_name = call->plan_name;
+    plan_name.value = v;
+    PUSH(l->pool, l->plan_name, l->nplan_name, plan_name);
+    return v;
+}
+
+static ValueId output_new(const Call *call, Shape shape) {
     Value value = {.name = call->name,
                    .class = CLASS_ACTIVATION,
                    .type = TYPE_F32,
                    .shape = shape,
                    .per_sample = true};
     value.place = call->place;
-    ValueId id = value_new(l->graph, value);
-    PlanName plan_name = call->plan_name;
-    plan_name.value = id;
-    PUSH(l->pool, l->plan_name, l->nplan_name, plan_name);
-    return id;
+    return named(call, value_new(call->l->graph, value));
 }
 
 static ValueId node_append(const Call *call, const ValueId *in, int nin, Attributes a, ValueId out) {
@@ -470,7 +474,7 @@ static ValueId each_part(const Call *call, ValueId x, const Window *w) {
         Attributes a = w == NULL ? (Attributes){0} : (Attributes){.window = *w};
         PUSH(g->pool, part, npart, node_append(call, &in, 1, a, output_new(call, out)));
     }
-    return npart == 1 ? part[0] : value_whole(g, part, npart, call->name, call->place);
+    return npart == 1 ? part[0] : named(call, value_whole(g, part, npart, call->name, call->place));
 }
 
 ValueId build_relu(Call *call) {
@@ -546,8 +550,9 @@ ValueId build_concat(Call *call) {
         if (!equal_sizes(&pair))
             return -1;
     }
-    return all.count == 1 ? all.value[0]
-                          : value_whole(l->graph, all.value, all.count, call->name, call->place);
+    return all.count == 1
+               ? all.value[0]
+               : named(call, value_whole(l->graph, all.value, all.count, call->name, call->place));
 }
 
 Datum add_tensors(Lower *l, const Expr *expr, ValueId a, ValueId b) {

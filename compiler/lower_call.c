@@ -356,8 +356,7 @@ static Datum run_block(const Call *call, const Stmt *block) {
     frame.module = call->module != NULL ? call->module : l->frame->module;
     Via *via = NEW(l->pool, Via);
     *via = (Via){l->via, call->place,
-                 pool_text(l->pool, "in `%s`, called on line %d", block->name, call->place.line),
-                 true};
+                 pool_text(l->pool, "in `%s`, called on line %d", block->name, call->place.line), true};
     const Via *outer = l->via;
     Frame *caller = l->frame;
     int errors = diag_errors(l->diag);

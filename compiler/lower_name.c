@@ -351,6 +351,11 @@ void finish_names(Lower *l) {
                                                 ? plan->suffix
                                                 : pool_text(l->pool, "%s.%s", path, plan->suffix);
     }
+    for (int i = 0; i < l->graph->nnode; i++) { /* a whole in one piece is called as the whole is */
+        const Node *node = &l->graph->node[i];
+        if (node->op == OP_CONCAT)
+            l->graph->value[node->out[0]].name = l->graph->value[node->in[0]].name;
+    }
     check_twice(l);
     number_values(l);
     for (int i = 0; i < l->graph->nnode; i++) {
