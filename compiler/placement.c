@@ -18,12 +18,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many nodes the search may visit, for each box: two rounds of all strategies for the lower bound, one
- * for every step of the bisection, four for a capacity that somebody asked for.  A node takes time in
- * proportion to the boxes; the most for nodes times boxes bounds the time of very large problems. */
-enum { NODES_FOR_BISECTION = 12, NODES_FOR_BOUND = 48, NODES_FOR_CAPACITY = 480, BISECTION_STEPS = 8 };
+/* How many nodes the search may visit, for each box: two rounds of all strategies for the lower bound, four
+ * for a capacity that somebody asked for; a quarter of that for every step of the bisection. */
+enum { NODES_FOR_BOUND = 48, NODES_FOR_CAPACITY = 480, BISECTION_STEPS = 8 };
 
-static const int64_t most_nodes_times_boxes = 32000000;
+/* The work of all searches together; it ends those of very large problems, after seconds. */
+static const int64_t most_work = 1000000000;
 
 typedef struct {
     int count;
@@ -32,7 +32,7 @@ typedef struct {
     int *by_offset; /* first-fit: the boxes placed so far, lowest first */
     int64_t *best;  /* offsets of the lowest arena so far */
     int64_t arena;  /* that arena */
-    int64_t nodes;  /* search nodes visited */
+    SearchEffort effort;
 } Packing;
 
 /* ---- the problem, in units of the alignment ---------------------------------------------------- */
@@ -50,7 +50,8 @@ static bool needs_place(const PlaceBuffer *buffer) {
 
 static Packing packing_new(Pool *pool, const PlaceBuffer *buffer, int count, int64_t align) {
     CHECK(align > 0 && count >= 0);
-    Packing p = {.box = NEW_ARRAY(pool, PlaceBox, count), .arena = INT64_MAX};
+    Packing p = {
+        .box = NEW_ARRAY(pool, PlaceBox, count), .arena = INT64_MAX, .effort = {.work = most_work}};
     int64_t total = 0;
     for (int i = 0; i < count; i++) {
         const PlaceBuffer *b = &buffer[i];
@@ -203,10 +204,8 @@ static void sort_order(Packing *p, Ranked *ranked, Order order) {
 /* ---- the search ------------------------------------------------------------------------------------ */
 
 static bool search_at(Pool *pool, Packing *p, int64_t capacity, int nodes_per_box) {
-    int64_t limit = (int64_t)nodes_per_box * p->count, most = most_nodes_times_boxes / p->count;
-    if (limit > most)
-        limit = most;
-    if (place_search(pool, p->box, p->count, capacity, limit, &p->nodes) != SEARCH_FOUND)
+    int64_t limit = (int64_t)nodes_per_box * p->count;
+    if (place_search(pool, p->box, p->count, capacity, limit, &p->effort) != SEARCH_FOUND)
         return false;
     keep_if_best(p);
     return true;
@@ -219,7 +218,7 @@ static void lower_arena(Pool *pool, Packing *p, int64_t target, int nodes_per_bo
     int64_t low = target + 1;
     for (int step = 0; step < BISECTION_STEPS && low < p->arena; step++) {
         int64_t middle = low + (p->arena - 1 - low) / 2;
-        if (!search_at(pool, p, middle, NODES_FOR_BISECTION))
+        if (!search_at(pool, p, middle, nodes_per_box / 4))
             low = middle + 1;
     }
 }
@@ -259,6 +258,6 @@ bool place_buffers(Pool *pool, PlaceBuffer *buffer, int count, int64_t align, in
     check_fixed(&p);
     int64_t bound = lower_bound(pool, &p), asked = capacity / align;
     pack(pool, &p, asked > bound ? asked : bound, capacity > 0 ? NODES_FOR_CAPACITY : NODES_FOR_BOUND);
-    *result = (PlaceResult){write_offsets(&p, buffer, count, align), bound * align, p.nodes};
+    *result = (PlaceResult){write_offsets(&p, buffer, count, align), bound * align, p.effort.nodes};
     return capacity <= 0 || result->arena <= capacity;
 }

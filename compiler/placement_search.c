@@ -554,24 +554,38 @@ static bool run(Search *search, Strategy strategy, int64_t limit) {
     return found;
 }
 
+/* The sections that all items span together: what one look at everything costs, at least 1. */
+static int64_t total_span(const Search *search) {
+    int64_t span = 1;
+    for (int i = 0; i < search->item_count; i++)
+        span += search->item[i].end - search->item[i].begin;
+    return span;
+}
+
+static bool run_in_turns(Search *search, int64_t first_round, int64_t limit, int64_t *nodes) {
+    const size_t count = sizeof strategies / sizeof *strategies;
+    search->gave_up = true;
+    for (int64_t round = first_round; search->gave_up && *nodes < limit; round *= ROUND_GROWTH)
+        for (size_t i = 0; i < count && search->gave_up && *nodes < limit; i++) {
+            bool found = run(search, strategies[i], round < limit - *nodes ? round : limit - *nodes);
+            *nodes += search->nodes;
+            if (found)
+                return true;
+        }
+    return false;
+}
+
 SearchAnswer place_search(Pool *pool, PlaceBox *box, int count, int64_t capacity, int64_t limit,
-                          int64_t *nodes) {
+                          SearchEffort *effort) {
     if (count == 0)
         return SEARCH_FOUND;
     if (count > MAX_DEPTH)
         return SEARCH_GAVE_UP;
     Search search = search_new(pool, box, count, capacity);
-    bool found = false;
-    search.gave_up = true;
-    int64_t used = 0;
-    for (int64_t round = FIRST_ROUND * (int64_t)count; search.gave_up && used < limit;
-         round *= ROUND_GROWTH)
-        for (size_t i = 0; i < sizeof strategies / sizeof *strategies && search.gave_up && used < limit;
-             i++) {
-            found = run(&search, strategies[i], round < limit - used ? round : limit - used);
-            used += search.nodes;
-        }
-    *nodes += used;
+    int64_t span = total_span(&search), nodes = 0, most = effort->work / span;
+    bool found = run_in_turns(&search, FIRST_ROUND * (int64_t)count, limit < most ? limit : most, &nodes);
+    effort->nodes += nodes;
+    effort->work -= nodes * span;
     if (!found)
         return search.gave_up ? SEARCH_GAVE_UP : SEARCH_IMPOSSIBLE;
     for (int i = 0, next = 0; i < count; i++)

@@ -15,10 +15,16 @@ typedef struct {
 
 typedef enum { SEARCH_FOUND, SEARCH_IMPOSSIBLE, SEARCH_GAVE_UP } SearchAnswer;
 
+/* How far searches may go, counted so that no result depends on a clock. */
+typedef struct {
+    int64_t nodes; /* visited so far */
+    int64_t work;  /* left: every node takes from it the number of sections that all boxes span */
+} SearchEffort;
+
 /* Looks for offsets at which every box ends at or below CAPACITY, and writes them into BOX if it finds
- * them. Fixed boxes do not overlap.  All sums of sizes stay below 2^62.  Gives up after LIMIT nodes of the
- * search; adds the nodes it visited to *NODES. */
+ * them. Fixed boxes do not overlap.  All sums of sizes stay below 2^62.  Gives up after LIMIT nodes, or
+ * when no work is left. */
 SearchAnswer place_search(Pool *pool, PlaceBox *box, int count, int64_t capacity, int64_t limit,
-                          int64_t *nodes);
+                          SearchEffort *effort);
 
 #endif

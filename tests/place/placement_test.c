@@ -158,8 +158,8 @@ static SearchAnswer search(const Problem *problem, int64_t capacity) {
         const PlaceBuffer *b = &problem->buffer[i];
         box[i] = (PlaceBox){b->size, b->offset, b->first, b->last, b->fixed};
     }
-    int64_t nodes = 0;
-    SearchAnswer answer = place_search(pool, box, problem->count, capacity, 1000000, &nodes);
+    SearchEffort effort = {.work = INT64_MAX};
+    SearchAnswer answer = place_search(pool, box, problem->count, capacity, 1000000, &effort);
     pool_free(pool);
     return answer;
 }
@@ -306,6 +306,9 @@ static void check_corners(void) {
     add(&problem, 3, 3, 640);
     add(&problem, 0, 5, 0);
     EXPECT(solve(&problem, 64, 0).arena == 0);
+    Problem fixed = {0};
+    add_fixed(&fixed, 0, 9, 128, 0);
+    EXPECT(solve(&fixed, 64, 0).arena == 128 && search(&fixed, 128) == SEARCH_FOUND);
     add_fixed(&problem, 0, 9, 128, 192);
     add(&problem, 2, 4, 256);
     add(&problem, 2, 4, 192);
