@@ -26,7 +26,21 @@ typedef struct {
 } Layout;
 
 #define UNUSED __attribute__((unused))
+
+/* Kernels are inlined whole, once for each set of constants; sanitizers would make too much code of that.
+ */
+#if defined __has_feature
+#if __has_feature(address_sanitizer)
+#define SANITIZED
+#endif
+#elif defined __SANITIZE_ADDRESS__
+#define SANITIZED
+#endif
+#ifdef SANITIZED
+#define INLINE UNUSED static
+#else
 #define INLINE static inline __attribute__((always_inline, unused))
+#endif
 
 /* A vector is one register, never wider: compilers lower wider ones through memory. */
 enum {

@@ -1,0 +1,64 @@
+"""run.py - every fast kernel against the reference on random geometries, by both compilers, for every width of
+vector, under sanitizers and as generated programs are compiled.  See cases.py and kernels.c.
+
+Usage: run.py [SEED]."""
+import concurrent.futures
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FLAGS = "-std=gnu11 -D_POSIX_C_SOURCE=200809L -fopenmp -fno-math-errno -fno-trapping-math -ffp-contract=fast"
+SANITIZERS = "-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined"
+OPTIMISED = "-O2 -Wall -Wextra -Werror -Wno-pass-failed" # as a compiler sees whole kernels, warnings included
+BASELINE = "x86-64"
+# compiler, flags, processor, convolutions: 104 in all, a different set for each
+BUILDS = [(cc, SANITIZERS, processor, 11) for cc in ("gcc", "clang") for processor in ("native", "x86-64-v3", BASELINE)]
+BUILDS += [("gcc", OPTIMISED, "native", 14), ("clang", OPTIMISED, "native", 8), ("gcc", OPTIMISED, "x86-64-v3", 8),
+           ("clang", OPTIMISED, BASELINE, 8)]
+
+
+def supported(processor):
+    flags = open("/proc/cpuinfo").read()
+    return processor != "x86-64-v3" or all(f in flags for f in ("avx2", "fma", "bmi2", "movbe"))
+
+
+def build_and_run(build, seed, folder):
+    """Empty if all is well, else what went wrong."""
+    cc, flags, processor, convolutions = build
+    what = "%s -march=%s %s" % (cc, processor, flags)
+    os.mkdir(folder)
+    steps = [[sys.executable, "-B", os.path.join(HERE, "cases.py"), folder, str(seed), str(convolutions)]]
+    flags = [*FLAGS.split(), *flags.split(), "-march=" + processor, "-I" + HERE]
+    reference = [f for f in flags if not f.startswith("-fsanitize") and f != "-O1"]
+    steps.append([cc, *reference, "-O1", "-c", "reference.c", "-o", "reference.o"])
+    steps.append([cc, *flags, os.path.join(HERE, "kernels.c"), os.path.join(HERE, "../../compiler/cpu_sizes.c"), "cases.c",
+                  "fast.c", "reference.o", "-o", "kernels", "-lm"])
+    steps.append(["./kernels"])
+    # threads share their processors with other tests: let them sleep at barriers
+    environment = {**os.environ, "OMP_WAIT_POLICY": "passive", "ASAN_OPTIONS": "detect_leaks=0"}
+    for step in steps:
+        done = subprocess.run(step, cwd=folder, env=environment, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
+        if done.returncode != 0:
+            return "%s, seed %d: %s\n%s" % (what, seed, " ".join(step), done.stdout[-4000:])
+    print("%s: %s" % (what, done.stdout.strip()), flush=True)
+    return ""
+
+
+def main():
+    first_seed = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+    builds = [b for b in BUILDS if shutil.which(b[0]) and supported(b[2])]
+    for cc in sorted({b[0] for b in BUILDS if not shutil.which(b[0])}):
+        print("%s is not installed: its builds are left out" % cc)
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        jobs = [pool.submit(build_and_run, build, first_seed + i, os.path.join(folder, str(i)))
+                for i, build in enumerate(builds)]
+        failures = [f for f in (job.result() for job in jobs) if f]
+    print("\n".join(failures))
+    sys.exit(1 if failures else 0)
+
+
+main()
