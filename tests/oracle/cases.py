@@ -39,11 +39,11 @@ CASES = [
     _optimizer("adamw", ("adamw", {"lr": 2e-3, "weight_decay": 0.1})),
 ]
 
-# Nets at full size, whose initial weights are compared by a checksum per tensor.
+# Examples at full size, whose initial weights are compared by a checksum per tensor.
 FULL_SIZE = [
-    ("tiny_unet", "examples/denoise/tiny_unet.unet", "unet", {"base": 16}),
-    ("unet_denoiser", "examples/denoise/unet_denoiser.unet", "unet", {"base": 64}),
-    ("simple_denoiser", "examples/denoise/simple_denoiser.unet", "simple", {"width": 64}),
+    ("tiny_unet", "unet", {"base": 16}),
+    ("unet_denoiser", "unet", {"base": 64}),
+    ("simple_denoiser", "simple", {"width": 64}),
 ]
 SEEDS = (0, 42, 7)
 CHECKSUMS = os.path.join(HERE, "vectors", "initial_weights.json")

@@ -183,8 +183,8 @@ def run_case(tools, mode, case):
     return report.failures
 
 
-def run_initial(tools, name, file, seeds):
-    failures = []
+def run_initial(tools, name, seeds):
+    failures, file = [], os.path.join(cases.ROOT, "examples", "denoise", name + ".unet")
     with open(cases.CHECKSUMS) as sums:
         expected = json.load(sums)[name]
     with tempfile.TemporaryDirectory() as folder:
@@ -214,8 +214,7 @@ def main():
     tools.include = os.path.join(cases.ROOT, "runtime", "include")
 
     if tools.mode == "initial":
-        jobs = [(name, lambda name=name, file=file: run_initial(tools, name, file, cases.SEEDS))
-                for name, file, _, _ in cases.FULL_SIZE]
+        jobs = [(name, lambda name=name: run_initial(tools, name, cases.SEEDS)) for name, _, _ in cases.FULL_SIZE]
     else:
         jobs = [(case["name"], lambda case=case: run_case(tools, tools.mode, case)) for case in cases.CASES]
     failed = False
