@@ -19,7 +19,7 @@
  *
  * After each step, until nothing moves: a box lies no lower than the floors it spans; a floor is no lower
  * than the lowest box still to come there; a floor and what is still to come above it fit below the
- * capacity. If nothing covers the floor, the boxes that might have done so can be taken to rest on another
+ * capacity.  If nothing covers the floor, the boxes that might have done so can be taken to rest on another
  * box still to come, since every arrangement can be pushed down.  Where no box still to come crosses from
  * one section to the next, the two sides are solved apart, so that a failure of one never repeats the work
  * for the other.
@@ -59,12 +59,14 @@ static const Strategy strategies[] = {
 };
 
 typedef struct {
-    int64_t size, lowest, offset;
+    int64_t size, offset;
+    int64_t lowest; /* no solution has the item lower; PLACED once it has its offset */
     int begin, end; /* sections */
     int twin;       /* an earlier item with the same sections and size, or -1 */
     bool fixed;     /* a piece of a fixed box, at `offset` */
-    bool placed;
 } Item;
+
+enum { PLACED = -1 };
 
 typedef struct {
     int64_t *where, before;
@@ -83,10 +85,10 @@ typedef struct {
     int section_count;
     int64_t *floor, *rest; /* of each section: its floor; the sizes still to come */
     int64_t *support;      /* scratch: the lowest item of each section */
-    int *cases,
-        *reach; /* scratch: ways to go on in a section; the furthest end of an item that begins there */
-    int64_t *failures;
-    Change *change; /* what to undo */
+    int *cases;            /* scratch: the ways to go on in each section */
+    int *reach;            /* scratch: the furthest end of the items that begin in each section */
+    int64_t *failures;     /* of each section: how often it was too small */
+    Change *change;        /* what to undo */
     size_t change_count, change_capacity;
     Strategy strategy;
     int64_t nodes, limit;
@@ -295,10 +297,7 @@ static bool may_cover(const Search *search, const Item *item, int section) {
 
 /* Boxes with the same lifetime and size are placed in the order of their indices. */
 static bool waits_for_twin(const Search *search, const Item *item) {
-    if (item->twin < 0)
-        return false;
-    const Item *twin = &search->item[item->twin];
-    return !twin->placed && twin->lowest == item->lowest;
+    return item->twin >= 0 && search->item[item->twin].lowest == item->lowest;
 }
 
 /* Finds the candidate for the floor of SECTION that is tried next after *LAST (the first one if LAST->item
@@ -321,10 +320,10 @@ static bool next_candidate(const Search *search, const Part *part, int section, 
 /* ---- the search ----------------------------------------------------------------------------------- */
 
 static void place_item(Search *search, Item *item) {
-    item->placed = true;
     item->offset = item->lowest;
+    set(search, &item->lowest, PLACED);
     for (int s = item->begin; s < item->end; s++) {
-        set(search, &search->floor[s], item->lowest + item->size);
+        set(search, &search->floor[s], item->offset + item->size);
         set(search, &search->rest[s], search->rest[s] - item->size);
     }
 }
@@ -407,7 +406,6 @@ static bool try_cases(Search *search, Part part) {
         Part others = {part.low, part.high - 1, part.begin, part.end};
         if (solve(search, others, (Window){item->begin, item->end}))
             return true;
-        item->placed = false;
         undo_to(search, changes);
     }
     if (search->gave_up || slack(search, section) <= 0)
@@ -543,10 +541,8 @@ static bool run(Search *search, Strategy strategy, int64_t limit) {
     search->limit = limit;
     search->gave_up = false;
     memset(search->failures, 0, (size_t)search->section_count * sizeof *search->failures);
-    for (int i = 0; i < search->item_count; i++) {
+    for (int i = 0; i < search->item_count; i++)
         search->pending[i] = i;
-        search->item[i].placed = false;
-    }
     Part all = {0, search->item_count, 0, search->section_count};
     bool found = solve(search, all, (Window){0, search->section_count});
     if (!found)
