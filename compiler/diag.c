@@ -357,8 +357,8 @@ static json_t *json_span(const Diag *diag, const Mark *mark) {
                               "highlight_start", first, "highlight_end", end);
     return json_pack("{s:o, s:I, s:I, s:i, s:i, s:i, s:i, s:b, s:[o], s:o}", "file_name",
                      json_words(diag->pool, diag->path, (int)strlen(diag->path)), "byte_start",
-                     (json_int_t)(offset + byte_offset(line, first)), "byte_end",
-                     (json_int_t)(offset + byte_offset(line, end)), "line_start", mark->place.line,
+                     (json_int_t)offset + byte_offset(line, first), "byte_end",
+                     (json_int_t)offset + byte_offset(line, end), "line_start", mark->place.line,
                      "line_end", mark->place.line, "column_start", first, "column_end", end, "is_primary",
                      mark->primary, "text", shown, "label",
                      *mark->label == '\0' ? json_null()

@@ -100,7 +100,7 @@ static void run_let(Lower *l, const Stmt *stmt) {
         diag_end(l->diag);
         value.kind = DATUM_ERROR;
     }
-    bind(l, stmt->name, BINDING_LET, value, stmt->name_place);
+    bind_name(l, stmt->name, BINDING_LET, value, stmt->name_place);
 }
 
 /* The list in CONTAINER with its element INDEX replaced; the lists around it are replaced too. */
@@ -109,7 +109,7 @@ static void store(Lower *l, const Expr *target, Datum value) {
         if (may_bind(l, target->text, BINDING_SET, target->place)) {
             const Binding *before = find_binding(l->frame, target->text);
             bool used = before != NULL && before->used;
-            bind(l, target->text, BINDING_SET, value, target->place)->used = used;
+            bind_name(l, target->text, BINDING_SET, value, target->place)->used = used;
         }
         return;
     }
@@ -146,7 +146,7 @@ static void forget(Lower *l, const Stmt *stmt) {
         const char *name = target_name(stmt->targets.item[i]);
         const Binding *binding = find_binding(l->frame, name);
         if (binding == NULL || binding->kind == BINDING_SET)
-            bind(l, name, BINDING_SET, (Datum){.kind = DATUM_ERROR}, stmt->targets.item[i]->place);
+            bind_name(l, name, BINDING_SET, (Datum){.kind = DATUM_ERROR}, stmt->targets.item[i]->place);
     }
 }
 
@@ -295,7 +295,7 @@ static void run_input(Lower *l, const Stmt *stmt) {
                 complete_shape(l, stmt, kind, &shape) &&
                 may_bind(l, stmt->name, BINDING_SET, stmt->name_place);
     if (!good) {
-        bind(l, stmt->name, BINDING_SET, (Datum){.kind = DATUM_ERROR}, stmt->name_place);
+        bind_name(l, stmt->name, BINDING_SET, (Datum){.kind = DATUM_ERROR}, stmt->name_place);
         return;
     }
     Value value = {
@@ -308,7 +308,7 @@ static void run_input(Lower *l, const Stmt *stmt) {
     if (stmt->value->args.count > 1)
         input.size_place = stmt->value->place;
     PUSH(l->pool, l->model->input, l->model->ninput, input);
-    bind(l, stmt->name, BINDING_SET, datum_tensor(input.value), stmt->name_place)->used = true;
+    bind_name(l, stmt->name, BINDING_SET, datum_tensor(input.value), stmt->name_place)->used = true;
 }
 
 static void run_output(Lower *l, const Stmt *stmt) {
@@ -319,14 +319,14 @@ static void run_output(Lower *l, const Stmt *stmt) {
                        datum_text(l, value));
             diag_end(l->diag);
         }
-        bind(l, stmt->name, BINDING_SET, (Datum){.kind = DATUM_ERROR}, stmt->name_place);
+        bind_name(l, stmt->name, BINDING_SET, (Datum){.kind = DATUM_ERROR}, stmt->name_place);
         return;
     }
     ValueId joined = value_joined(l->graph, value.tensor, stmt->place);
     Output output = {stmt->name, joined, stmt->name_place};
     PUSH(l->pool, l->model->output, l->model->noutput, output);
     if (may_bind(l, stmt->name, BINDING_SET, stmt->name_place))
-        bind(l, stmt->name, BINDING_SET, datum_tensor(joined), stmt->name_place)->used = true;
+        bind_name(l, stmt->name, BINDING_SET, datum_tensor(joined), stmt->name_place)->used = true;
 }
 
 static const char *layer_path(Lower *l, const Stmt *stmt, Place *place) {
@@ -409,7 +409,7 @@ static void run_for(Lower *l, const Stmt *stmt) {
         Via *via = NEW(l->pool, Via);
         *via = (Via){outer, stmt->value->place, turn_text(l, stmt, list.items->item[i]), false};
         l->via = via;
-        bind(l, stmt->name, BINDING_LOOP, list.items->item[i], stmt->name_place)->running = true;
+        bind_name(l, stmt->name, BINDING_LOOP, list.items->item[i], stmt->name_place)->running = true;
         run_statements(l, &stmt->body);
         find_binding(l->frame, stmt->name)->running = false;
     }

@@ -174,8 +174,8 @@ static Datum eval_default(const Call *call, const Expr *value) {
     l->frame = &frame;
     for (int i = 0; i < call->signature->params.count; i++)
         if (call->argument[i].value.kind != DATUM_ERROR)
-            bind(l, call->signature->params.item[i].name, BINDING_ARGUMENT, call->argument[i].value,
-                 call->argument[i].place);
+            bind_name(l, call->signature->params.item[i].name, BINDING_ARGUMENT, call->argument[i].value,
+                      call->argument[i].place);
     Datum result = eval(l, value);
     l->frame = caller;
     return result;
@@ -325,7 +325,7 @@ static void bind_parameters(const Call *call, const Stmt *block) {
     Lower *l = call->l;
     for (int i = 0; i < call->nargument; i++) {
         const Param *param = &block->params.item[i];
-        bind(l, param->name, BINDING_ARGUMENT, call->argument[i].value, param->place);
+        bind_name(l, param->name, BINDING_ARGUMENT, call->argument[i].value, param->place);
         const Binding *hidden = find_binding(l->file, param->name);
         if (hidden != NULL && hidden->kind == BINDING_LET && !hidden->in_loop) {
             diag_begin(l->diag, WARNING, "U0806", param->place, "the argument `%s` hides `let %s`",

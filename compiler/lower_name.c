@@ -21,7 +21,7 @@ Binding *find_binding(Frame *frame, const char *name) {
     return NULL;
 }
 
-Binding *bind(Lower *l, const char *name, BindingKind kind, Datum value, Place place) {
+Binding *bind_name(Lower *l, const char *name, BindingKind kind, Datum value, Place place) {
     Frame *frame = l->frame;
     Binding *binding = find_binding(frame, name);
     if (binding == NULL) {

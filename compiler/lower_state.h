@@ -190,7 +190,7 @@ bool charge(Lower *l, int64_t work, Place place);
 /* ---- lower_name.c: bindings, and names of weights ------------------------------------------------- */
 
 Binding *find_binding(Frame *frame, const char *name);
-Binding *bind(Lower *l, const char *name, BindingKind kind, Datum value, Place place);
+Binding *bind_name(Lower *l, const char *name, BindingKind kind, Datum value, Place place);
 /* The value of NAME, seen from the current block. */
 Datum look_up(Lower *l, const char *name, Place place);
 Layer *find_layer(const Frame *frame, const char *name);
