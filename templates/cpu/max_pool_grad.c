@@ -9,13 +9,13 @@
 
 /* BEGIN */
 /* The position of the window whose tap falls on the point, or -1. */
-INLINE int KERNEL_window(int point_at, int tap, int stride, int padding, int positions) {
+INLINE int KERNEL_position(int point_at, int tap, int stride, int padding, int positions) {
     int scaled = point_at + padding - tap;
     return scaled >= 0 && scaled % stride == 0 && scaled / stride < positions ? scaled / stride : -1;
 }
 
-/* In which channels window o chose its tap number `tap`. */
-INLINE Bits KERNEL_chosen(const real *x, int v, Place o, int tap) {
+/* The number of the tap that window o chose, in each channel. */
+INLINE Bits KERNEL_choice(const real *x, int v, Place o) {
     SIZES;
     const int d0 = most(0, PD - o.d * SD), d1 = least(KD, ID + PD - o.d * SD);
     const int h0 = most(0, PH - o.h * SH), h1 = least(KH, IH + PH - o.h * SH);
@@ -31,21 +31,45 @@ INLINE Bits KERNEL_chosen(const real *x, int v, Place o, int tap) {
                 best = (Vector)(((Bits)here & more) | ((Bits)best & ~more));
                 choice = (((kd * KH + kh) * KW + kw) & more) | (choice & ~more);
             }
-    return choice == tap;
+    return choice;
 }
 
-/* Vector v of the gradient of point p. */
+/* Vector v of point p, from the sum over its windows. */
+INLINE void KERNEL_finish(real *dx, const real *x, const real *a, int v, Place p, Vector sum) {
+    SIZES;
+    if (ACCUMULATE)
+        sum += load_some(a + vector_at(&A, v, p), lanes(&A, v));
+    if (MASK)
+        sum = vector_mask(sum, load_some(x + vector_at(&X, v, p), lanes(&X, v)));
+    store_some(dx + vector_at(&DX, v, p), sum, lanes(&DX, v));
+}
+
+/* All points of window o, where each point has one window. */
+INLINE void KERNEL_window(real *dx, const real *x, const real *dy, const real *a, int v, Place o) {
+    SIZES;
+    const Bits choice = KERNEL_choice(x, v, o);
+    const Vector gradient = load_some(dy + vector_at(&DY, v, o), lanes(&DY, v));
+    for (int kd = 0; kd < KD; kd++)
+        for (int kh = 0; kh < KH; kh++)
+            for (int kw = 0; kw < KW; kw++) {
+                Place p = {o.n, o.d * KD + kd, o.h * KH + kh, o.w * KW + kw};
+                Bits chosen = choice == (kd * KH + kh) * KW + kw;
+                KERNEL_finish(dx, x, a, v, p, (Vector){0} + (Vector)((Bits)gradient & chosen));
+            }
+}
+
+/* Vector v of the sum over the windows of point p. */
 INLINE Vector KERNEL_point(const real *x, const real *dy, int v, Place p) {
     SIZES;
     Vector sum = {0};
     for (int kd = KD - 1; kd >= 0; kd--)
         for (int kh = KH - 1; kh >= 0; kh--)
             for (int kw = KW - 1; kw >= 0; kw--) {
-                Place o = {p.n, KERNEL_window(p.d, kd, SD, PD, D), KERNEL_window(p.h, kh, SH, PH, H),
-                           KERNEL_window(p.w, kw, SW, PW, W)};
+                Place o = {p.n, KERNEL_position(p.d, kd, SD, PD, D), KERNEL_position(p.h, kh, SH, PH, H),
+                           KERNEL_position(p.w, kw, SW, PW, W)};
                 if (o.d < 0 || o.h < 0 || o.w < 0)
                     continue;
-                Bits chosen = KERNEL_chosen(x, v, o, (kd * KH + kh) * KW + kw);
+                Bits chosen = KERNEL_choice(x, v, o) == (kd * KH + kh) * KW + kw;
                 Vector gradient = load_some(dy + vector_at(&DY, v, o), lanes(&DY, v));
                 sum += (Vector)((Bits)gradient & chosen);
             }
@@ -54,20 +78,24 @@ INLINE Vector KERNEL_point(const real *x, const real *dy, int v, Place p) {
 
 UNUSED static void KERNEL(int n, real *dx, const real *x, const real *dy, const real *a) {
     SIZES;
+    enum {
+        TILED = KD == SD && KH == SH && KW == SW && D * KD == ID && H * KH == IH && W * KW == IW,
+        ROWS_OF_PLANE = TILED ? D * H : ID * IH,
+        HEIGHT = TILED ? H : IH,
+        WIDTH = TILED ? W : IW
+    };
     const int parts = DX.block == BLOCK ? PARTS : 1;
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
         for (int first = 0; first < vectors(&DX); first += parts)
-            for (int r = 0; r < ID * IH; r++)
-                for (int q = 0; q < IW * parts; q++) {
-                    Place p = {i, r / IH, r % IH, q / parts};
+            for (int r = 0; r < ROWS_OF_PLANE; r++)
+                for (int q = 0; q < WIDTH * parts; q++) {
+                    Place at = {i, r / HEIGHT, r % HEIGHT, q / parts};
                     int v = first + q % parts;
-                    Vector sum = KERNEL_point(x, dy, v, p);
-                    if (ACCUMULATE)
-                        sum += load_some(a + vector_at(&A, v, p), lanes(&A, v));
-                    if (MASK)
-                        sum = vector_mask(sum, load_some(x + vector_at(&X, v, p), lanes(&X, v)));
-                    store_some(dx + vector_at(&DX, v, p), sum, lanes(&DX, v));
+                    if (TILED)
+                        KERNEL_window(dx, x, dy, a, v, at);
+                    else
+                        KERNEL_finish(dx, x, a, v, at, KERNEL_point(x, dy, v, at));
                 }
 }
 /* END */

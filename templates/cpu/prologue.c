@@ -263,9 +263,18 @@ INLINE void tile_multiply(Tile *t, int depth, Numbers x, Weights w, Extent e) {
  * `width` lanes, of which the first `rows` and `used` are there. */
 UNUSED static void panel_fill(real *panel, int depth, int width, const real *w, int rows, long row,
                               int used, long lane) {
-    for (int k = 0; k < depth; k++)
-        for (int v = 0; v < width; v++)
-            panel[k * width + v] = k < rows && v < used ? w[k * row + v * lane] : 0;
+    if (rows < depth || used < width)
+        memset(panel, 0, (size_t)(depth * width) * sizeof *panel);
+    for (int k = 0; k < least(rows, depth); k++)
+        for (int v = 0; v < least(used, width); v++)
+            panel[k * width + v] = w[k * row + v * lane];
+}
+
+/* Rows in a strip over which a panel passes: enough pixels to be worth the filling, few enough for the
+ * cache and for all threads to get some. No result depends on it. */
+INLINE int panel_strip(int rows, int width, int columns) {
+    int fair = (int)((long)rows * columns / 32);
+    return least(4095 / width + 1, most(511 / width + 1, fair));
 }
 
 /* Rows of points of band `band` are those from band_start(band) to band_start(band + 1). */

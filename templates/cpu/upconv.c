@@ -41,17 +41,17 @@ INLINE void KERNEL_row(real *y, const real *x, int depth, const real *panel, int
         KERNEL_tile(y, x + PIXELS * depth, depth, panel, v, o, 1, side_by_side);
 }
 
-/* What one channel block of a segment adds through one tap to the rows [from, to) of sample i. */
+/* What one channel block of a segment adds through one tap to the rows [from, to) of the batch. */
 INLINE void KERNEL_panel(real *y, const real *x, const Layout *in, int block, const real *panel,
-                         const int *tap, int i, int v, int from, int to, int side_by_side) {
+                         const int *tap, int v, int from, int to, int side_by_side) {
     SIZES;
     const int phase = ((tap[2] * LW - PW) % SW + SW) % SW;
     for (int r = from; r < to; r++) {
-        Place o = {i, r / H, r % H, phase};
+        Place o = {r / (D * H), r / H % D, r % H, phase};
         int d = o.d + PD - tap[0] * LD, h = o.h + PH - tap[1] * LH;
         if (d % SD != 0 || h % SH != 0 || phase >= W)
             continue;
-        Place p = {i, d / SD, h / SH, (phase + PW - tap[2] * LW) / SW};
+        Place p = {o.n, d / SD, h / SH, (phase + PW - tap[2] * LW) / SW};
         const real *first = x + point(in, block, p);
         if (in->block == BLOCK) /* a constant, which in->block need not be */
             KERNEL_row(y, first, BLOCK, panel, v, o, side_by_side);
@@ -60,8 +60,8 @@ INLINE void KERNEL_panel(real *y, const real *x, const Layout *in, int block, co
     }
 }
 
-/* Vectors v and, side by side, v + 1 of the rows [from, to) of sample i. */
-INLINE void KERNEL_strip(real *y, const real *const *x, const real *w, int i, int v, int from, int to,
+/* Vectors v and, side by side, v + 1 of the rows [from, to) of the batch. */
+INLINE void KERNEL_strip(real *y, const real *const *x, const real *w, int v, int from, int to,
                          int side_by_side) {
     SIZES;
     const long taps = KD * KH * KW;
@@ -74,22 +74,22 @@ INLINE void KERNEL_strip(real *y, const real *const *x, const real *w, int i, in
                 const int c = block * in->block, tap[3] = {k / (KH * KW), k / KW % KH, k % KW};
                 panel_fill(panel, in->block, width, w + ((first + c) * (long)CO + v * LANES) * taps + k,
                            in->channels - c, CO * taps, CO - v * LANES, taps);
-                KERNEL_panel(y, x[s], in, block, panel, tap, i, v, from, to, side_by_side);
+                KERNEL_panel(y, x[s], in, block, panel, tap, v, from, to, side_by_side);
             }
     }
 }
 
-/* The value before the first panel, and the ReLU after the last. */
-INLINE void KERNEL_bias(real *y, const real *b, Place o, int v) {
+/* The value before the first panel, and the ReLU after the last, of one row. */
+INLINE void KERNEL_bias(real *y, const real *b, int r, int v) {
     SIZES;
     Vector bias = BIAS ? bias_vector(b, CO, v) : (Vector){0};
-    for (o.w = 0; o.w < W; o.w++)
+    for (Place o = {r / (D * H), r / H % D, r % H, 0}; o.w < W; o.w++)
         store_some(y + vector_at(&Y, v, o), bias, lanes(&Y, v));
 }
 
-INLINE void KERNEL_relu(real *y, Place o, int v) {
+INLINE void KERNEL_relu(real *y, int r, int v) {
     SIZES;
-    for (o.w = 0; o.w < W; o.w++) {
+    for (Place o = {r / (D * H), r / H % D, r % H, 0}; o.w < W; o.w++) {
         real *at = y + vector_at(&Y, v, o);
         store_some(at, vector_relu(load_some(at, lanes(&Y, v))), lanes(&Y, v));
     }
@@ -97,22 +97,21 @@ INLINE void KERNEL_relu(real *y, Place o, int v) {
 
 UNUSED static void KERNEL(int n, real *restrict y, const real *const *x, const real *w, const real *b) {
     SIZES;
-    enum { STRIP = 1023 / W + 1 };
-#pragma omp for collapse(3) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int strip = 0; strip < D * H; strip += STRIP)
-            for (int v = 0; v < vectors(&Y); v += 2) {
-                const int end = least(strip + STRIP, D * H), last = least(v + 2, vectors(&Y));
-                for (int r = strip; r < end; r++)
-                    for (int u = v; u < last; u++)
-                        KERNEL_bias(y, b, (Place){i, r / H, r % H, 0}, u);
-                if (v + 1 < last)
-                    KERNEL_strip(y, x, w, i, v, strip, end, 1);
-                else
-                    KERNEL_strip(y, x, w, i, v, strip, end, 0);
-                for (int r = strip; RELU && r < end; r++)
-                    for (int u = v; u < last; u++)
-                        KERNEL_relu(y, (Place){i, r / H, r % H, 0}, u);
-            }
+    const int rows = n * D * H, strip = panel_strip(rows, W, (vectors(&Y) + 1) / 2);
+#pragma omp for collapse(2) schedule(static)
+    for (int start = 0; start < rows; start += strip)
+        for (int v = 0; v < vectors(&Y); v += 2) {
+            const int end = least(start + strip, rows), last = least(v + 2, vectors(&Y));
+            for (int r = start; r < end; r++)
+                for (int u = v; u < last; u++)
+                    KERNEL_bias(y, b, r, u);
+            if (v + 1 < last)
+                KERNEL_strip(y, x, w, v, start, end, 1);
+            else
+                KERNEL_strip(y, x, w, v, start, end, 0);
+            for (int r = start; RELU && r < end; r++)
+                for (int u = v; u < last; u++)
+                    KERNEL_relu(y, r, u);
+        }
 }
 /* END */

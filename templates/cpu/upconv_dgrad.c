@@ -20,14 +20,14 @@ INLINE void KERNEL_tile(real *dx, const real *dy, const real *panel, int v, Plac
     tile_store(dx, at, t, e);
 }
 
-/* What one channel block of dy adds through one tap to the rows [from, to) of sample i. */
-INLINE void KERNEL_panel(real *dx, const real *dy, int block, const real *panel, const int *tap, int i,
-                         int v, int from, int to, int side_by_side) {
+/* What one channel block of dy adds through one tap to the rows [from, to) of the batch. */
+INLINE void KERNEL_panel(real *dx, const real *dy, int block, const real *panel, const int *tap, int v,
+                         int from, int to, int side_by_side) {
     SIZES;
     const int rows = tile_rows(side_by_side);
     for (int r = from; r < to; r++) {
-        Place p = {i, r / IH, r % IH, 0};
-        Place o = {i, p.d * SD - PD + tap[0] * LD, p.h * SH - PH + tap[1] * LH, tap[2] * LW - PW};
+        Place p = {r / (ID * IH), r / IH % ID, r % IH, 0};
+        Place o = {p.n, p.d * SD - PD + tap[0] * LD, p.h * SH - PH + tap[1] * LH, tap[2] * LW - PW};
         const real *first = dy + point(&DY, block, o);
         for (; p.w + rows <= IW; p.w += rows)
             KERNEL_tile(dx, first + p.w * (SW * DY.block), panel, v, p, rows, side_by_side);
@@ -36,8 +36,8 @@ INLINE void KERNEL_panel(real *dx, const real *dy, int block, const real *panel,
     }
 }
 
-/* Vectors v and, side by side, v + 1 of the rows [from, to) of sample i. */
-INLINE void KERNEL_strip(real *dx, const real *dy, const real *w, int i, int v, int from, int to,
+/* Vectors v and, side by side, v + 1 of the rows [from, to) of the batch. */
+INLINE void KERNEL_strip(real *dx, const real *dy, const real *w, int v, int from, int to,
                          int side_by_side) {
     SIZES;
     const long taps = KD * KH * KW;
@@ -48,20 +48,20 @@ INLINE void KERNEL_strip(real *dx, const real *dy, const real *w, int i, int v, 
             const int co = block * DY.block, tap[3] = {k / (KH * KW), k / KW % KH, k % KW};
             panel_fill(panel, DY.block, width, w + ((C0 + v * LANES) * (long)CO + co) * taps + k, CO - co,
                        taps, CS - v * LANES, CO * taps);
-            KERNEL_panel(dx, dy, block, panel, tap, i, v, from, to, side_by_side);
+            KERNEL_panel(dx, dy, block, panel, tap, v, from, to, side_by_side);
         }
 }
 
-/* The value before the first panel, and the mask after the last. */
-INLINE void KERNEL_zero(real *dx, Place p, int v) {
+/* The value before the first panel, and the mask after the last, of one row. */
+INLINE void KERNEL_zero(real *dx, int r, int v) {
     SIZES;
-    for (p.w = 0; p.w < IW; p.w++)
+    for (Place p = {r / (ID * IH), r / IH % ID, r % IH, 0}; p.w < IW; p.w++)
         store_some(dx + vector_at(&DX, v, p), (Vector){0}, lanes(&DX, v));
 }
 
-INLINE void KERNEL_mask(real *dx, const real *m, Place p, int v) {
+INLINE void KERNEL_mask(real *dx, const real *m, int r, int v) {
     SIZES;
-    for (p.w = 0; p.w < IW; p.w++) {
+    for (Place p = {r / (ID * IH), r / IH % ID, r % IH, 0}; p.w < IW; p.w++) {
         real *at = dx + vector_at(&DX, v, p);
         Vector by = load_some(m + vector_at(&M, v, p), lanes(&M, v));
         store_some(at, vector_mask(load_some(at, lanes(&DX, v)), by), lanes(&DX, v));
@@ -70,22 +70,21 @@ INLINE void KERNEL_mask(real *dx, const real *m, Place p, int v) {
 
 UNUSED static void KERNEL(int n, real *restrict dx, const real *dy, const real *w, const real *m) {
     SIZES;
-    enum { STRIP = 255 / IW + 1 };
-#pragma omp for collapse(3) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int strip = 0; strip < ID * IH; strip += STRIP)
-            for (int v = 0; v < vectors(&DX); v += 2) {
-                const int end = least(strip + STRIP, ID * IH), last = least(v + 2, vectors(&DX));
-                for (int r = strip; r < end; r++)
-                    for (int u = v; u < last; u++)
-                        KERNEL_zero(dx, (Place){i, r / IH, r % IH, 0}, u);
-                if (v + 1 < last)
-                    KERNEL_strip(dx, dy, w, i, v, strip, end, 1);
-                else
-                    KERNEL_strip(dx, dy, w, i, v, strip, end, 0);
-                for (int r = strip; MASK && r < end; r++)
-                    for (int u = v; u < last; u++)
-                        KERNEL_mask(dx, m, (Place){i, r / IH, r % IH, 0}, u);
-            }
+    const int rows = n * ID * IH, strip = panel_strip(rows, IW, (vectors(&DX) + 1) / 2);
+#pragma omp for collapse(2) schedule(static)
+    for (int start = 0; start < rows; start += strip)
+        for (int v = 0; v < vectors(&DX); v += 2) {
+            const int end = least(start + strip, rows), last = least(v + 2, vectors(&DX));
+            for (int r = start; r < end; r++)
+                for (int u = v; u < last; u++)
+                    KERNEL_zero(dx, r, u);
+            if (v + 1 < last)
+                KERNEL_strip(dx, dy, w, v, start, end, 1);
+            else
+                KERNEL_strip(dx, dy, w, v, start, end, 0);
+            for (int r = start; MASK && r < end; r++)
+                for (int u = v; u < last; u++)
+                    KERNEL_mask(dx, m, r, u);
+        }
 }
 /* END */
