@@ -219,7 +219,7 @@ static void compare_source(const Driver *driver, const UnetSafetensors *file) {
     const char *hash = unet_safetensors_metadata(file, "unet.source_hash");
     if (hash == NULL || strcmp(hash, driver->model->source_hash) != 0)
         (void)fprintf(stderr,
-                      "note: %s was written by another version of %s; the result will differ from both\n",
+                      "note: %s was written by a program made from another %s or with other options\n",
                       unet_safetensors_path(file), driver->model->source);
 }
 
