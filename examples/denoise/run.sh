@@ -8,11 +8,11 @@
 # build/denoise/result.png. Set in the environment to change:
 #   NET=tiny_unet      which .unet file of this folder
 #   SIZE=64 BATCH=8    of the windows on which it is trained
-#   STEPS=1200 SEED=0
+#   STEPS=1600 SEED=0
 #   HELD_OUT="03 17"   names of pictures to keep for the end; every tenth, if not given
 set -eu
 cd "$(dirname "$0")/../.."
-net=${NET:-tiny_unet} size=${SIZE:-64} batch=${BATCH:-8} steps=${STEPS:-1200} seed=${SEED:-0}
+net=${NET:-tiny_unet} size=${SIZE:-64} batch=${BATCH:-8} steps=${STEPS:-1600} seed=${SEED:-0}
 work=build/denoise
 if [ $# -gt 0 ]; then pictures=$1; else pictures=$work/pictures; fi
 
