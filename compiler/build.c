@@ -233,6 +233,7 @@ static bool slide(const Call *call, ValueId x, int64_t channels, const Window *w
     for (int axis = AXES - (out->rank - 1); axis < AXES; axis++) {
         int64_t room = room_for(*out, w, axis);
         bool checked = l->only_axis < 0 || l->only_axis == axis;
+        CHECK(w->stride[axis] > 0);
         if (room < 0 && checked)
             return report_kernel(call, x, w, axis);
         out->dim[out->rank - AXES + axis] = room < 0 ? 1 : room / w->stride[axis] + 1;

@@ -27,7 +27,8 @@ static const char usage[] =
     "  --precision=f32|f64     f64 needs --kernels=reference\n"
     "  --kernels=fast|reference   reference: slow, obvious, for checking\n"
     "  --conv=auto|direct      how convolutions are computed\n"
-    "  --micro-batches=auto|off   --no-recompute   kept for plans that use them\n"
+    "  --micro-batches=auto|off|N   train a few samples at a time; the result is the same\n"
+    "  --no-recompute          keep every tensor that is needed again\n"
     "  --max-threads=N         threads a program may use (default 64)\n"
     "  --no-reuse              every buffer keeps its bytes for itself\n"
     "  --poison                a program that stops at the first access outside a buffer's life\n"
@@ -245,7 +246,9 @@ static void apply(Pool *pool, Command *c, const OptionRow *row, const char *valu
         one_of(row->name, value, LIST("auto", "direct"));
         break;
     case O_MICRO:
-        one_of(row->name, value, LIST("auto", "off"));
+        c->plan.micro_batches = strcmp(value, "auto") == 0  ? 0
+                                : strcmp(value, "off") == 0 ? 1
+                                                            : (int)whole(row->name, value, 1, 1 << 20);
         break;
     case O_THREADS:
         c->plan.max_threads = (int)whole(row->name, value, 1, 1024);
@@ -323,13 +326,15 @@ Command command_read(Pool *pool, int argc, char **argv) {
         const char *argument = argv[i], *value;
         const OptionRow *row = only_files ? NULL : find_option(argument, &value);
         if (row != NULL) {
-            if (row->has_value && value == NULL && (value = argv[++i]) == NULL)
+            if (!row->has_value)
+                value = "";
+            else if (value == NULL && (value = argv[++i]) == NULL)
                 usage_error("%s needs a value", row->name);
             apply(pool, &c, row, value);
             if (row->shapes_result)
-                c.plan.command = pool_text(
-                    pool, "%s%s%s%s%s", c.plan.command, *c.plan.command ? " " : "", row->name,
-                    row->has_value ? (row->id == O_DEFINE ? " " : "=") : "", row->has_value ? value : "");
+                c.plan.command =
+                    pool_text(pool, "%s%s%s%s%s", c.plan.command, *c.plan.command ? " " : "", row->name,
+                              row->has_value ? (row->id == O_DEFINE ? " " : "=") : "", value);
         } else if (!only_files && (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0)) {
             fputs(usage, stdout);
             exit(EXIT_DONE);
