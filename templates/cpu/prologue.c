@@ -259,15 +259,24 @@ INLINE void tile_multiply(Tile *t, int depth, Numbers x, Weights w, Extent e) {
     }
 }
 
-/* The part of a dense tensor of weights that meets one block of channels and one tap: `depth` rows of
- * `width` lanes, of which the first `rows` and `used` are there. */
-UNUSED static void panel_fill(real *panel, int depth, int width, const real *w, int rows, long row,
+/* ---- dense weights in order ------------------------------------------------------------------------ */
+
+/* The part of a dense tensor of weights that joins a few blocks of channels, by one tap, with two vectors.
+ * `first`, `last`: of all panels that add to the same points. */
+enum { PANEL_BLOCKS = 4 };
+typedef struct {
+    int blocks, first, last;
+    _Alignas(64) real weights[PANEL_BLOCKS * BLOCK * 2 * LANES];
+} Panel;
+
+/* `depth` rows of `width` lanes, of which the first `rows` and `used` are there, `row` and `lane` apart. */
+UNUSED static void panel_fill(Panel *panel, int depth, int width, const real *w, int rows, long row,
                               int used, long lane) {
     if (rows < depth || used < width)
-        memset(panel, 0, (size_t)(depth * width) * sizeof *panel);
+        memset(panel->weights, 0, (size_t)(depth * width) * sizeof *w);
     for (int k = 0; k < least(rows, depth); k++)
         for (int v = 0; v < least(used, width); v++)
-            panel[k * width + v] = w[k * row + v * lane];
+            panel->weights[k * width + v] = w[k * row + v * lane];
 }
 
 /* Rows in a strip over which a panel passes: enough pixels to be worth the filling, few enough for the
@@ -293,7 +302,7 @@ UNUSED static void bands_reduce(real *total, const real *bands, int count, long 
         Vector sum = load(bands + at);
         for (int band = 1; band < count; band++)
             sum += load(bands + band * elements + at);
-        store(total + at, first_sample ? sum : load(total + at) + sum);
+        store(total + at, (first_sample ? (Vector){0} : load(total + at)) + sum);
     }
 }
 
@@ -305,6 +314,25 @@ INLINE Vector rows_sum(const real *dy, const Layout *l, int n, int v, int from, 
         for (int p = 0; p < width; p++)
             sum += load_some(dy + vector_at(l, v, (Place){n, r / height, r % height, p}), lanes(l, v));
     return sum;
+}
+
+/* The way back of weights_spread, before more samples are added. */
+UNUSED static void weights_gather(real *total, const real *dw, const real *db, const Layout *x, int segments,
+                                  int count, long taps, long out, long in) {
+    const long depth = stored_channels(x, segments) * taps + (db ? 1 : 0);
+#pragma omp for schedule(static)
+    for (int co = 0; co < count; co++) {
+        real *to = total + co / LANES * depth * LANES + co % LANES;
+        const real *from = dw + co * out;
+        for (int s = 0; s < segments; s++) {
+            for (int c = 0; c < x[s].channels; c++, from += in)
+                for (long tap = 0; tap < taps; tap++)
+                    to[(c * taps + tap) * LANES] = from[tap];
+            to += x[s].blocks * x[s].block * taps * LANES;
+        }
+        if (db)
+            *to = db[co];
+    }
 }
 
 /* From [vector of output channels][input channel, tap; then the bias][lane] to dense parameters, in which

@@ -104,7 +104,7 @@ def convolution(instances, name, layer):
     rows = size
     bands = max(1, min(rows, -(-64 // (blocks * ((y.blocks + 1) // 2)))))
     numbers = {"CI": sum(ins), "CO": co, "SEGMENTS": len(x), "BIAS": 1, "RELU": 1, "MASK": 1, "C0": 0, "CS": ins[0],
-               "BANDS": bands, **letters(axes), **extents("I", [1, size, size]), **extents("", [1, out, out])}
+               "BANDS": bands, "ACCUMULATE": 0, **letters(axes), **extents("I", [1, size, size]), **extents("", [1, out, out])}
     taps = k * k
     wide = -(-co // 16) * 16
     weights = max(sum(ins), 16) * max(co, 16) * taps * 4

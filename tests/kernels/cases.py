@@ -143,7 +143,7 @@ def convolution(cases, kind):
     m = Tensor(ins[by], x_size, [0, 1, 0], [0, 0, 2])
     rows = sampled[0] * sampled[1]
     bands = r.randint(1, min(rows, 6))
-    numbers = {"CI": ci, "CO": co, "SEGMENTS": len(x), "BIAS": int(r.random() < 0.8), "RELU": 0, "MASK": 0,
+    numbers = {"CI": ci, "CO": co, "SEGMENTS": len(x), "BIAS": int(r.random() < 0.8), "RELU": 0, "MASK": 0, "ACCUMULATE": 0,
                "C0": sum(ins[:by]), "CS": ins[by], "BANDS": bands, **letters(axes), **extents("I", x_size),
                **extents("", y_size)}
     forward, backward = {"X": x, "Y": y}, {"DX": dx, "DY": y, "M": m}
@@ -225,7 +225,7 @@ def losses(cases):
     c, size = r.choice([1, 3, 4, 16, 17]), [r.choice([1, 1, 2]), r.randint(2, 9), r.randint(2, 30)]
     p, t, dp = (Tensor(c, size, [0, r.randint(0, 1), r.randint(0, 2)], [0, 0, 1]) for _ in range(3))
     bands = r.randint(1, min(4, size[0] * size[1]))
-    numbers = {"C": c, "BANDS": bands, **extents("", size)}
+    numbers = {"C": c, "BANDS": bands, "ACCUMULATE": 0, **extents("", size)}
     fast, reference = {}, {}
     for role in ("MSE", "L1", "PSNR", "MSE_GRAD", "L1_GRAD"):
         fast[role], reference[role] = cases.both(role.lower(), numbers, {"P": p, "T": t, "DP": dp}, {"WEIGHT": 0.7})
