@@ -23,7 +23,7 @@ static Buffer buffer_like(const Program *program, ValueId v) {
                     .place = node == NULL ? value->place : node_line(node),
                     .type = value->type,
                     .shape = value->shape,
-                    .batch = value->per_sample ? program->batch : 0,
+                    .batch = value->per_sample ? program->micro : 0,
                     .bytes = program->storage[v].bytes,
                     .same = -1,
                     .slice = -1,
@@ -130,18 +130,34 @@ static void gradient_region(Plan *plan, Program *train) {
 
 /* ---- in place -------------------------------------------------------------------------------------- */
 
-/* Per value: the last node that reads it. */
-static int *last_readers(const Program *program) {
+/* The nodes in their order, and per value: the last of them that reads it, and whether it is made in a
+ * loop. */
+typedef struct {
+    NodeId *node;
+    bool *in_loop;
+    int count;
+    int *last;
+    bool *made_in_loop;
+} Order;
+
+static Order order_of(const Program *program) {
     const Graph *g = program->graph;
-    int *last = NEW_ARRAY(g->pool, int, g->nvalue);
-    for (int i = 0; i < program->nstep; i++)
-        for (int k = 0; k < g->node[program->step[i].node].nin; k++) {
+    Order o = {.last = NEW_ARRAY(g->pool, int, g->nvalue),
+               .made_in_loop = NEW_ARRAY(g->pool, bool, g->nvalue)};
+    o.count = schedule_nodes(program, &o.node, &o.in_loop);
+    for (int i = 0; i < o.count; i++) {
+        const Node *node = &g->node[o.node[i]];
+        for (int k = 0; k < node->nin; k++) {
             const ValueId *leaf;
-            int n = value_leaves(g, &g->node[program->step[i].node].in[k], &leaf);
+            int n = value_leaves(g, &node->in[k], &leaf);
             for (int p = 0; p < n; p++)
-                last[leaf[p]] = i;
+                o.last[leaf[p]] = i;
         }
-    return last;
+        for (int k = 0; k < node->nout; k++)
+            if (node->out[k] >= 0)
+                o.made_in_loop[node->out[k]] = o.in_loop[i];
+    }
+    return o;
 }
 
 static bool same_storage(const Storage *a, const Storage *b) {
@@ -150,16 +166,17 @@ static bool same_storage(const Storage *a, const Storage *b) {
     return same;
 }
 
-/* The buffer whose bytes the first output of the node at STEP may take, or -1. */
-static int in_place_of(const Plan *plan, const Program *program, const int *last, int step) {
+/* The buffer whose bytes the first output of node I of the order may take, or -1. */
+static int in_place_of(const Plan *plan, const Program *program, const Order *o, int i) {
     const Graph *g = program->graph;
-    const Node *node = &g->node[program->step[step].node];
+    const Node *node = &g->node[o->node[i]];
     int k = op_table[node->op].in_place;
     if (plan->options->no_reuse || k < 0 || node->nout == 0 || node->in[k] < 0)
         return -1;
     ValueId in = node->in[k], out = node->out[0];
     int buffer = program->buffer_of[in];
-    if (buffer < 0 || last[in] != step || !same_storage(&program->storage[in], &program->storage[out]))
+    if (buffer < 0 || o->last[in] != i || o->made_in_loop[in] != o->in_loop[i] ||
+        !same_storage(&program->storage[in], &program->storage[out]))
         return -1;
     if (plan->buffer[buffer].lifetime != LIFETIME_STEP || plan->buffer[buffer].slice >= 0)
         return -1;
@@ -168,15 +185,15 @@ static int in_place_of(const Plan *plan, const Program *program, const int *last
 
 static void step_buffers(Plan *plan, Program *program) {
     const Graph *g = program->graph;
-    int *last = last_readers(program);
-    for (int i = 0; i < program->nstep; i++) {
-        const Node *node = &g->node[program->step[i].node];
+    Order o = order_of(program);
+    for (int i = 0; i < o.count; i++) {
+        const Node *node = &g->node[o.node[i]];
         for (int k = 0; k < node->nout; k++) {
             ValueId v = node->out[k];
             if (v < 0 || program->buffer_of[v] >= 0)
                 continue;
             Buffer b = buffer_like(program, v);
-            b.same = k == 0 ? in_place_of(plan, program, last, i) : -1;
+            b.same = k == 0 ? in_place_of(plan, program, &o, i) : -1;
             program->buffer_of[v] = buffer_new(plan, b);
         }
     }

@@ -89,19 +89,31 @@ static void law_of_operands(const Judge *j, const Node *node) {
     }
 }
 
-static void play(Judge *j) {
+static void play_node(Judge *j, const Node *node) {
     const Graph *g = j->program->graph;
-    for (int i = 0; i < j->program->nstep; i++) {
-        const Node *node = &g->node[j->program->step[i].node];
-        for (int k = 0; k < node->nin; k++) {
-            const ValueId *leaf;
-            int n = value_leaves(g, &node->in[k], &leaf);
-            for (int p = 0; p < n; p++)
-                read_leaf(j, node, leaf[p]);
+    for (int k = 0; k < node->nin; k++) {
+        const ValueId *leaf;
+        int n = value_leaves(g, &node->in[k], &leaf);
+        for (int p = 0; p < n; p++)
+            read_leaf(j, node, leaf[p]);
+    }
+    for (int k = 0; k < node->nout; k++)
+        if (node_adds_to(g, node, k))
+            read_leaf(j, node, node->out[k]);
+    law_of_operands(j, node);
+    for (int k = 0; k < node->nout; k++)
+        write_leaf(j, node, node->out[k]);
+}
+
+/* A loop is played twice: its second turn must find what the first one found. */
+static void play(Judge *j, const Step *step, int nstep) {
+    for (int i = 0; i < nstep; i++) {
+        if (step[i].node >= 0) {
+            play_node(j, &j->program->graph->node[step[i].node]);
+            continue;
         }
-        law_of_operands(j, node);
-        for (int k = 0; k < node->nout; k++)
-            write_leaf(j, node, node->out[k]);
+        play(j, step[i].body, step[i].nbody);
+        play(j, step[i].body, step[i].nbody);
     }
 }
 
@@ -114,6 +126,6 @@ void check_plan(const Plan *plan) {
         Judge j = {plan, &plan->program[k], NEW_ARRAY(plan->pool, bool, plan->nbuffer)};
         for (int b = 0; b < plan->nbuffer; b++)
             j.holds[b] = plan->buffer[b].program < 0 && plan->buffer[b].slice >= 0;
-        play(&j);
+        play(&j, j.program->step, j.program->nstep);
     }
 }

@@ -257,7 +257,8 @@ static const char *pointer(const Emitter *e, const Program *program, ValueId v) 
         return "NULL";
     const Value *value = &program->graph->value[v];
     if (value->class == CLASS_STAGING)
-        return pool_text(e->pool, "INPUT(%s, %d)", c_type(e->plan, value->type), value->input);
+        return pool_text(e->pool, "INPUT(%s, %d, %lld)", c_type(e->plan, value->type), value->input,
+                         (long long)program->storage[v].sample);
     const Buffer *buffer = &e->plan->buffer[program->buffer_of[v]];
     return pool_text(e->pool, "AT(%s, %lld)", c_type(e->plan, value->type), (long long)buffer->offset);
 }
@@ -365,6 +366,22 @@ static void emit_zero_padding(Emitter *e, const Program *program, const Node *no
     }
 }
 
+static void emit_steps(Emitter *e, const Program *program, const Step *step, int nstep, int position);
+
+/* Within the loop, `n` are the samples of this turn, and `start` is the first of them. */
+static void emit_loop(Emitter *e, const Program *program, int position, const Step *loop) {
+    text_line(e->out, "/* %d: %s */", position, loop->loop);
+    text_line(e->out, "for (int start = 0; start < step->n; start += %lld) {", (long long)program->micro);
+    e->out->depth++;
+    text_line(e->out, "const int n = step->n - start < %lld ? step->n - start : %lld;",
+              (long long)program->micro, (long long)program->micro);
+    text_line(e->out, "const int32_t(*const valid)[3] = step->valid ? step->valid + start : NULL;");
+    text_line(e->out, "(void)valid;");
+    emit_steps(e, program, loop->body, loop->nbody, position + 1);
+    e->out->depth--;
+    text_line(e->out, "}");
+}
+
 static void emit_step(Emitter *e, const Program *program, int position, const Step *step) {
     const Node *node = &program->graph->node[step->node];
     if (node->op == OP_RETURN)
@@ -390,6 +407,17 @@ static void emit_step(Emitter *e, const Program *program, int position, const St
     text_line(e->out, "%s(%s);", name, call_text(e, &c));
 }
 
+static void emit_steps(Emitter *e, const Program *program, const Step *step, int nstep, int position) {
+    for (int i = 0; i < nstep; i++) {
+        if (step[i].node < 0) {
+            emit_loop(e, program, position, &step[i]);
+            position += 1 + step_count(step[i].body, step[i].nbody);
+        } else {
+            emit_step(e, program, position++, &step[i]);
+        }
+    }
+}
+
 /* ---- programs -------------------------------------------------------------------------------------------
  */
 
@@ -402,15 +430,18 @@ static void emit_program(Emitter *e, const Program *program) {
     text_line(e->out, "static void %s(const UnetStep *step) {", program->name);
     e->out->depth++;
     text_line(e->out, "char *const arena = step->arena;");
-    text_line(e->out, "const int n = step->n;");
+    if (program->micro == program->batch) {
+        text_line(e->out, "const int n = step->n, start = 0;");
+        text_line(e->out, "const int32_t(*const valid)[3] = step->valid;");
+        text_line(e->out, "(void)n, (void)start, (void)valid;");
+    }
     if (poison) {
         text_line(e->out, "enum { EXTENT_%s = %lld };", program->name, (long long)program->extent);
     }
     text_add(e->out, "#pragma omp parallel num_threads(step->threads)\n");
     text_line(e->out, "{");
     e->out->depth++;
-    for (int i = 0; i < program->nstep; i++)
-        emit_step(e, program, i, &program->step[i]);
+    emit_steps(e, program, program->step, program->nstep, 0);
     e->out->depth--;
     text_line(e->out, "}");
     if (poison)
@@ -452,7 +483,8 @@ static void emit_source(const Plan *plan, Text *out) {
     text_add(out, "%s", template_body(&e, "prologue"));
     text_blank(out);
     text_line(out, "#define AT(type, offset) ((type *)(void *)(arena + (offset)))");
-    text_line(out, "#define INPUT(type, index) ((const type *)step->inputs[index])");
+    text_line(out,
+              "#define INPUT(type, index, sample) ((const type *)step->inputs[index] + start * (sample))");
     text_blank(out);
     text_line(out, "/* A slice of a region is as long as its last vector. */");
     text_line(out, "UNUSED static void zero_tail(real *p, long used, long stored) {");

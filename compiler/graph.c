@@ -58,6 +58,11 @@ Place node_line(const Node *node) {
     return place;
 }
 
+bool node_adds_to(const Graph *g, const Node *node, int k) {
+    ValueId v = node->out[k];
+    return node->a.accumulate && v >= 0 && !g->value[v].per_sample && g->value[v].class != CLASS_WORKSPACE;
+}
+
 int value_leaves(const Graph *g, const ValueId *v, const ValueId **leaf) {
     if (*v < 0) {
         *leaf = v;
@@ -69,7 +74,6 @@ int value_leaves(const Graph *g, const ValueId *v, const ValueId **leaf) {
 }
 
 ValueId value_whole(Graph *g, const ValueId *part, int nparts, const char *name, Place place) {
-    CHECK(nparts > 0);
     ValueId *flat = NULL;
     int nflat = 0;
     int64_t channels = 0;
@@ -81,12 +85,14 @@ ValueId value_whole(Graph *g, const ValueId *part, int nparts, const char *name,
             channels += shape_channels(g->value[leaf[k]].shape);
         }
     }
+    CHECK(nflat > 0);
     Value whole = g->value[flat[0]];
     whole.shape.dim[0] = channels;
     whole.name = name;
     whole.place = place;
     whole.nparts = nflat;
     whole.part = flat;
+    whole.class = CLASS_ACTIVATION; /* the first part may be an input of the program; the whole is not */
     return value_new(g, whole);
 }
 

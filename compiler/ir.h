@@ -93,7 +93,8 @@ typedef struct {
 typedef struct {
     Window window;         /* convolutions and pools */
     bool relu;             /* a convolution that ends in max(., 0) */
-    bool mask, accumulate; /* gradients: see templates/README.md */
+    bool mask;             /* gradients: see templates/README.md */
+    bool accumulate;       /* adds to what is there: to input 2, or, a sum over the batch, to its outputs */
     int64_t first;         /* gradient by one part of a whole: its first channel, */
     int64_t channels;      /*   of that many in the whole */
     int64_t bands;         /* reductions: in how many parts a sample is summed, fixed by the target */
@@ -285,6 +286,8 @@ ValueId value_parts(Graph *g, const ValueId *part, int nparts, Value like);
 ValueId value_joined(Graph *g, ValueId v, Place place);
 /* Where the file itself, outside of any block, calls for this node: the line a memory report points at. */
 Place node_line(const Node *node);
+/* Is output K of NODE a sum over the batch to which the node, being in a loop over samples, adds? */
+bool node_adds_to(const Graph *g, const Node *node, int k);
 /* The leaves of V: its parts, or V itself. */
 int value_leaves(const Graph *g, const ValueId *v, const ValueId **leaf);
 

@@ -196,6 +196,7 @@ void sizes_wgrad(Constants *c, const Node *node) {
     grid_constants(c, node, channels(constants_graph(c), x), x, dy);
     constant(c, "BIAS", node->out[1] >= 0);
     constant(c, "BANDS", node->a.bands);
+    constant(c, "ACCUMULATE", node->a.accumulate);
     constant_segments(c, "X", x);
     constant_layout(c, "DY", dy);
 }

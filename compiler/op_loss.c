@@ -31,7 +31,8 @@ static void loss_constants(Constants *c, const Node *node) {
 void sizes_loss(Constants *c, const Node *node) {
     loss_constants(c, node);
     constant(c, "BANDS", node->a.bands);
-    call_arguments(c, "n", "step->valid");
+    constant(c, "ACCUMULATE", node->a.accumulate);
+    call_arguments(c, "n", "valid");
 }
 
 void sizes_loss_grad(Constants *c, const Node *node) {

@@ -36,3 +36,9 @@ void sizes_update(Constants *c, const Node *node) {
     }
     call_arguments(c, "", "step->learning_rate, step->step");
 }
+
+void sizes_zero(Constants *c, const Node *node) {
+    const Value *v = &constants_graph(c)->value[node->out[0]];
+    constant(c, "BYTES", shape_elements(v->shape) * type_bytes(v->type));
+    call_arguments(c, "", "");
+}

@@ -29,6 +29,22 @@ static int64_t batch_of(const Model *model, ProgramKind kind) {
     return kind == PROGRAM_EVAL ? model->eval.batch : model->predict.batch;
 }
 
+/* How many samples to train at a time.  On this target a loop over single samples costs next to nothing
+ * once there is enough to do in one, and needs that many times less memory; below that, threads would wait
+ * for each other. */
+static int64_t micro_of(const Program *program, const PlanOptions *options) {
+    const int64_t enough = 96 << 20; /* operations in the mean kernel of a turn */
+    if (program->kind != PROGRAM_TRAIN || options->micro_batches == 1)
+        return program->batch;
+    if (options->micro_batches > 1)
+        return (program->batch + options->micro_batches - 1) / options->micro_batches;
+    int64_t flops = 0;
+    for (int i = 0; i < program->graph->nnode; i++)
+        flops += node_flops(program, &program->graph->node[i]);
+    int64_t mean = flops / (program->graph->nnode + 1) + 1, micro = (enough + mean - 1) / mean;
+    return micro < program->batch ? micro : program->batch;
+}
+
 static void make_program(Program *program, const PlanOptions *options, const Target *target) {
     prune(program);
     if (program->kind == PROGRAM_TRAIN) {
@@ -39,9 +55,19 @@ static void make_program(Program *program, const PlanOptions *options, const Tar
     close_graph(program);
     fuse(program);
     choose_type(program, options->real);
+    program->micro = 1;
+    program->micro = micro_of(program, options);
     target->prepare(program, options);
     storage(program, target);
     schedule(program);
+}
+
+static int64_t steps_flops(const Program *program, const Step *step, int nstep) {
+    int64_t flops = 0;
+    for (int i = 0; i < nstep; i++)
+        flops += step[i].node < 0 ? step[i].times * steps_flops(program, step[i].body, step[i].nbody)
+                                  : node_flops(program, &program->graph->node[step[i].node]);
+    return flops;
 }
 
 /* Each loader slot holds one batch of every input a program reads; slots are shared by the programs. */
@@ -91,8 +117,8 @@ Plan *plan_programs(Pool *pool, const PlanOptions *options, const Target *target
     arena(plan);
     plan_loader(plan);
     check_plan(plan);
-    const Program *first = &plan->program[PROGRAM_TRAIN];
-    for (int i = 0; first->model != NULL && i < first->graph->nnode; i++)
-        plan->flops += node_flops(first, &first->graph->node[i]);
+    const Program *train = &plan->program[PROGRAM_TRAIN];
+    if (train->model != NULL)
+        plan->flops = steps_flops(train, train->step, train->nstep);
     return plan;
 }

@@ -20,6 +20,7 @@ typedef struct PlanOptions {
     bool poison;       /* emitted code marks every byte outside a step's operands as poisoned */
     bool portable_isa; /* one program for several instruction sets */
     int max_threads;
+    int micro_batches;   /* 0: the compiler chooses; 1: whole batches; else so many loops over samples */
     int64_t budget;      /* bytes of the arena, 0: none */
     const char *command; /* the options as given, for the head of generated files */
 } PlanOptions;
@@ -52,6 +53,7 @@ typedef struct {
     Model *model; /* lowered at this program's size */
     Graph *graph;
     int64_t batch;
+    int64_t micro; /* samples at a time: the batch, or less, in a loop */
     int nparameter;
     ValueId *parameter; /* per parameter of the model: its value in this graph */
     ValueId *gradient;  /* train: per parameter the gradient, or -1 */
@@ -132,8 +134,9 @@ void close_graph(Program *program);
 void fuse(Program *program);
 /* storage.c */
 void storage(Program *program, const Target *target);
-/* schedule.c */
+/* schedule.c, loops.c */
 void schedule(Program *program);
+void loop_over_samples(Program *program);
 /* buffers.c: one buffer per leaf, the regions, in place where legal. */
 void buffers(Plan *plan);
 /* live.c: first and last of every buffer.  Also numbers the steps. */
@@ -148,7 +151,11 @@ void check_plan(const Plan *plan);
 Plan *plan_programs(Pool *pool, const PlanOptions *options, const Target *target,
                     Model *const model[PROGRAMS]);
 
-/* Of a node over the whole batch. */
+/* The nodes in the order of the tree, each once, and whether they are in a loop; returns how many. */
+int schedule_nodes(const Program *program, NodeId **node, bool **in_loop);
+/* The step at a position in pre-order. */
+const Step *step_at(const Step *step, int nstep, int position);
+/* Of a node over so many samples as it works on at a time. */
 int64_t node_flops(const Program *program, const Node *node);
 /* The size of the tree: steps are numbered by their position in pre-order, loops included. */
 int step_count(const Step *step, int nstep);

@@ -16,7 +16,8 @@ const Program *largest_program(const Plan *plan) {
 }
 
 const Node *peak_node(const Program *program) {
-    return &program->graph->node[program->step[program->peak].node];
+    const Step *step = step_at(program->step, program->nstep, program->peak);
+    return &program->graph->node[step->node];
 }
 
 /* Buffers with bytes of their own that are alive at the peak: slices stand for their region. */
@@ -150,8 +151,8 @@ static void program_rows(const Plan *plan, const Program *largest, Text *out) {
         const Shape size = p->graph->value[p->model->input[0].value].shape;
         text_line(out, "  %-8s batch %-4lld %-18s %12s  peak at step %d of %d, %s of `%s`%s", p->name,
                   (long long)p->batch, shape_text(plan->pool, size), human_bytes(plan->pool, p->extent),
-                  p->peak, p->nstep, op_table[peak_node(p)->op].name, peak_node(p)->name,
-                  p == largest ? "  <- sets the arena" : "");
+                  p->peak, step_count(p->step, p->nstep), op_table[peak_node(p)->op].name,
+                  peak_node(p)->name, p == largest ? "  <- sets the arena" : "");
     }
 }
 
@@ -203,8 +204,9 @@ bool report_over_budget(const Plan *plan, Diag *diag) {
         diag_also(diag, line[1].place, "%s of the peak", human_bytes(plan->pool, line[1].bytes));
     if (program->kind == PROGRAM_TRAIN && plan->model->train.batch_place.line > 0)
         diag_also(diag, plan->model->train.batch_place, "every activation scales with this");
-    diag_note(diag, "the peak is step %d of %d: %s of `%s`", program->peak, program->nstep,
-              op_table[peak_node(program)->op].name, peak_node(program)->name);
+    diag_note(diag, "the peak is step %d of %d: %s of `%s`", program->peak,
+              step_count(program->step, program->nstep), op_table[peak_node(program)->op].name,
+              peak_node(program)->name);
     for (int i = 2; i < n && i < 5; i++)
         diag_note(diag, "line %d holds %s of it: `%.60s`", line[i].place.line,
                   human_bytes(plan->pool, line[i].bytes), source_line(plan, line[i].place.line));

@@ -27,40 +27,54 @@ static void buffer_json(const Plan *plan, int id, Text *out) {
         text_add(out, "null}");
 }
 
-static void operands_json(const Program *program, const ValueId *v, int n, Text *out) {
-    int written = 0;
+static void add_ids(const Program *program, const ValueId *v, int n, bool *first, Text *out) {
     for (int k = 0; k < n; k++) {
         const ValueId *leaf;
         int leaves = value_leaves(program->graph, &v[k], &leaf);
-        for (int p = 0; p < leaves; p++)
-            if (program->buffer_of[leaf[p]] >= 0)
-                text_add(out, "%s%d", written++ > 0 ? ", " : "", program->buffer_of[leaf[p]]);
+        for (int p = 0; p < leaves; p++) {
+            if (program->buffer_of[leaf[p]] < 0)
+                continue;
+            text_add(out, "%s%d", *first ? "" : ", ", program->buffer_of[leaf[p]]);
+            *first = false;
+        }
     }
 }
 
-static void step_json(const Plan *plan, const Program *program, const Step *step, Text *out) {
-    const Node *node = &program->graph->node[step->node];
-    const char *name = op_table[node->op].name;
-    bool update = node->op == OP_SGD || node->op == OP_ADAM;
-    text_add(out, "      {\"op\": \"%s\", \"name\": %s, \"line\": %d, \"reads\": [", name,
-             quoted(plan->pool, node->name), node_line(node).line);
-    operands_json(program, node->in, node->nin, out);
+/* An optimiser works in place on all its operands but the gradients (input 1); sums that a loop adds to are
+ * read before they are written. */
+static void operands_json(const Program *program, const Node *node, Text *out) {
+    bool first = true, update = node->op == OP_SGD || node->op == OP_ADAM;
+    text_add(out, "\"reads\": [");
+    add_ids(program, node->in, node->nin, &first, out);
+    for (int k = 0; k < node->nout; k++)
+        if (node_adds_to(program->graph, node, k))
+            add_ids(program, &node->out[k], 1, &first, out);
     text_add(out, "], \"writes\": [");
-    if (update) { /* in place: parameters and state, not the gradients */
-        operands_json(program, node->in, 1, out);
-        text_add(out, "%s", node->nin > 2 && node->in[2] >= 0 ? ", " : "");
-        operands_json(program, node->in + 2, node->nin - 2, out);
-    }
-    operands_json(program, node->out, node->nout, out);
-    text_add(out, "], \"recompute\": %s, \"flops\": %lld}", step->recompute ? "true" : "false",
-             (long long)node_flops(program, node));
+    first = true;
+    for (int k = 0; k < node->nin && update; k++)
+        if (k != 1)
+            add_ids(program, &node->in[k], 1, &first, out);
+    add_ids(program, node->out, node->nout, &first, out);
+    text_add(out, "]");
 }
 
-static void program_json(const Plan *plan, int kind, Text *out) {
-    const Program *program = &plan->program[kind];
-    for (int i = 0; program->model != NULL && i < program->nstep; i++) {
-        text_add(out, "%s\n", i > 0 ? "," : "");
-        step_json(plan, program, &program->step[i], out);
+static void steps_json(const Plan *plan, const Program *program, const Step *step, int nstep, int depth,
+                       Text *out) {
+    for (int i = 0; i < nstep; i++) {
+        text_add(out, "%s\n%*s", i > 0 ? "," : "", depth, "");
+        if (step[i].node < 0) {
+            text_add(out, "{\"loop\": \"%s\", \"times\": %lld, \"body\": [", step[i].loop,
+                     (long long)step[i].times);
+            steps_json(plan, program, step[i].body, step[i].nbody, depth + 2, out);
+            text_add(out, "]}");
+            continue;
+        }
+        const Node *node = &program->graph->node[step[i].node];
+        text_add(out, "{\"op\": \"%s\", \"name\": %s, \"line\": %d, ", op_table[node->op].name,
+                 quoted(plan->pool, node->name), node_line(node).line);
+        operands_json(program, node, out);
+        text_add(out, ", \"recompute\": %s, \"flops\": %lld}", step[i].recompute ? "true" : "false",
+                 (long long)node_flops(program, node));
     }
 }
 
@@ -72,8 +86,9 @@ static void head_json(const Plan *plan, Text *out) {
     text_add(out, "{\n  \"schema\": \"unetc-plan/1\", \"model\": %s, \"source\": %s, \"target\": \"%s\",\n",
              quoted(plan->pool, plan->model->name), quoted(plan->pool, plan->model->source),
              plan->target->name);
-    text_add(out, "  \"batch\": %lld, \"micro_batches\": 1, \"precision\": \"%s\",\n",
-             (long long)first->batch, type_text(plan->options->real));
+    text_add(out, "  \"batch\": %lld, \"micro_batches\": %lld, \"precision\": \"%s\",\n",
+             (long long)first->batch, (long long)((first->batch + first->micro - 1) / first->micro),
+             type_text(plan->options->real));
     text_add(out,
              "  \"arena\": {\"bytes\": %lld, \"align\": %lld, \"lower_bound\": %lld, \"budget\": %s, "
              "\"fits\": %s,\n",
@@ -102,7 +117,8 @@ void report_json(const Plan *plan, Text *out) {
     text_add(out, "\n  ],\n  \"programs\": {");
     for (int k = 0; k < PROGRAMS; k++) {
         text_add(out, "%s\n    \"%s\": [", k > 0 ? "," : "", name[k]);
-        program_json(plan, k, out);
+        if (plan->program[k].model != NULL)
+            steps_json(plan, &plan->program[k], plan->program[k].step, plan->program[k].nstep, 6, out);
         text_add(out, "]");
     }
     text_add(out, "\n  }\n}\n");

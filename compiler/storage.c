@@ -47,6 +47,13 @@ static void agree_in_place(Program *program) {
     }
 }
 
+/* A loop over samples holds a few of each tensor; the loader brings whole batches. */
+static int64_t samples_of(const Program *program, const Value *value) {
+    if (!value->per_sample)
+        return 1;
+    return value->class == CLASS_STAGING ? program->batch : program->micro;
+}
+
 void storage(Program *program, const Target *target) {
     const Graph *g = program->graph;
     program->storage = NEW_ARRAY(g->pool, Storage, g->nvalue);
@@ -54,6 +61,5 @@ void storage(Program *program, const Target *target) {
     agree_in_place(program);
     for (ValueId v = 0; v < g->nvalue; v++)
         if (g->value[v].nparts == 0)
-            target->lay_out(&g->value[v], g->value[v].per_sample ? program->batch : 1,
-                            &program->storage[v]);
+            target->lay_out(&g->value[v], samples_of(program, &g->value[v]), &program->storage[v]);
 }

@@ -173,7 +173,7 @@ static void prepare(Program *program, const PlanOptions *options) {
     g->nnode = 0;
     for (int i = 0; i < n; i++) {
         Node node = old[i];
-        op_table[node.op].cpu(g, &node, program->batch, options);
+        op_table[node.op].cpu(g, &node, program->micro, options);
         node_new(g, node, node.in, node.out);
     }
 }

@@ -39,7 +39,7 @@ UNUSED static void KERNEL(int n, double *result, double *scratch, const real *p,
                             valid ? valid[i] : whole);
 #pragma omp single
     {
-        double total = 0;
+        double total = ACCUMULATE ? *result : 0;
         for (int i = 0; i < n; i++) {
             const int32_t *size = valid ? valid[i] : whole;
             double sum = 0;

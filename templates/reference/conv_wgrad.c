@@ -6,32 +6,30 @@
 #include "../example.h"
 
 /* BEGIN */
-/* Sum over samples and points of dy(co, o) * x(c, o * S - P + k * L), c a channel of segment s. */
-UNUSED static double KERNEL_weight(int n, const real *x, const real *dy, int s, int c, int co,
+/* Sum over the points of sample i of dy(co, o) * x(c, o * S - P + k * L), c a channel of segment s. */
+UNUSED static double KERNEL_weight(int i, const real *x, const real *dy, int s, int c, int co,
                                    const int *k) {
     SIZES;
     double sum = 0;
-    for (int i = 0; i < n; i++)
-        for (int d = 0; d < D; d++)
-            for (int h = 0; h < H; h++)
-                for (int p = 0; p < W; p++) {
-                    int id = d * SD - PD + k[0] * LD, ih = h * SH - PH + k[1] * LH,
-                        iw = p * SW - PW + k[2] * LW;
-                    if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum += (double)x[element(&X[s], i, c, id, ih, iw)] *
-                               (double)dy[element(&DY, i, co, d, h, p)];
-                }
+    for (int d = 0; d < D; d++)
+        for (int h = 0; h < H; h++)
+            for (int p = 0; p < W; p++) {
+                int id = d * SD - PD + k[0] * LD, ih = h * SH - PH + k[1] * LH,
+                    iw = p * SW - PW + k[2] * LW;
+                if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
+                    sum += (double)x[element(&X[s], i, c, id, ih, iw)] *
+                           (double)dy[element(&DY, i, co, d, h, p)];
+            }
     return sum;
 }
 
-UNUSED static double KERNEL_bias(int n, const real *dy, int co) {
+UNUSED static double KERNEL_bias(int i, const real *dy, int co) {
     SIZES;
     double sum = 0;
-    for (int i = 0; i < n; i++)
-        for (int d = 0; d < D; d++)
-            for (int h = 0; h < H; h++)
-                for (int p = 0; p < W; p++)
-                    sum += (double)dy[element(&DY, i, co, d, h, p)];
+    for (int d = 0; d < D; d++)
+        for (int h = 0; h < H; h++)
+            for (int p = 0; p < W; p++)
+                sum += (double)dy[element(&DY, i, co, d, h, p)];
     return sum;
 }
 
@@ -45,10 +43,18 @@ UNUSED static void KERNEL(int n, real *dw, real *db, real *scratch, const real *
             for (int c = 0; c < X[s].channels; c++)
                 for (int kd = 0; kd < KD; kd++)
                     for (int kh = 0; kh < KH; kh++)
-                        for (int kw = 0; kw < KW; kw++)
-                            *to++ = (real)KERNEL_weight(n, x[s], dy, s, c, co, (const int[]){kd, kh, kw});
+                        for (int kw = 0; kw < KW; kw++) {
+                            real sum = ACCUMULATE ? *to : 0;
+                            for (int i = 0; i < n; i++)
+                                sum +=
+                                    (real)KERNEL_weight(i, x[s], dy, s, c, co, (const int[]){kd, kh, kw});
+                            *to++ = sum;
+                        }
+        real sum = BIAS && ACCUMULATE ? db[co] : 0;
+        for (int i = 0; i < n; i++)
+            sum += (real)KERNEL_bias(i, dy, co);
         if (BIAS)
-            db[co] = (real)KERNEL_bias(n, dy, co);
+            db[co] = sum;
     }
 }
 /* END */

@@ -27,7 +27,8 @@ UNUSED static void KERNEL(int n, double *result, double *scratch, const real *p,
         scratch[i] = KERNEL_sample(p, t, i, valid ? valid[i] : (const int[]){D, H, W});
 #pragma omp single
     {
-        *result = 0;
+        if (!ACCUMULATE)
+            *result = 0;
         for (int i = 0; i < n; i++)
             *result += scratch[i];
     }

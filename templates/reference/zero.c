@@ -1,0 +1,13 @@
+/* zero.c - where a sum over the samples starts. */
+#include "prologue.c"
+
+#define KERNEL zero
+#include "../example.h"
+
+/* BEGIN */
+UNUSED static void KERNEL(void *sum) {
+    SIZES;
+#pragma omp single
+    memset(sum, 0, BYTES);
+}
+/* END */
