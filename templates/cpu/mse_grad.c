@@ -7,19 +7,17 @@
 /* BEGIN */
 UNUSED static void KERNEL(int n, int total, real *dp, const real *p, const real *t) {
     SIZES;
-    const int parts = DP.block == BLOCK ? PARTS : 1;
     const real factor = (real)(2 * WEIGHT / (total * ((double)C * D * H * W)));
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
-        for (int first = 0; first < vectors(&DP); first += parts)
-            for (int r = 0; r < D * H; r++)
-                for (int q = 0; q < W * parts; q++) {
-                    Place at = {i, r / H, r % H, q / parts};
-                    int v = first + q % parts;
-                    store_some(dp + vector_at(&DP, v, at),
-                               factor * (load_some(p + vector_at(&P, v, at), lanes(&P, v)) -
-                                         load_some(t + vector_at(&T, v, at), lanes(&T, v))),
-                               lanes(&DP, v));
+        for (int block = 0; block < DP.blocks; block++)
+            for (int r = 0; r < D * H; r++) {
+                const Place row = {i, r / H, r % H, 0};
+                for (int at = 0, left = W * DP.block; left > 0; at += LANES, left -= LANES) {
+                    Vector difference = load_some(p + point(&P, block, row) + at, left) -
+                                        load_some(t + point(&T, block, row) + at, left);
+                    store_some(dp + point(&DP, block, row) + at, factor * difference, left);
                 }
+            }
 }
 /* END */

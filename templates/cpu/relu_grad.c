@@ -7,18 +7,17 @@
 /* BEGIN */
 UNUSED static void KERNEL(int n, real *dx, const real *y, const real *dy) {
     SIZES;
-    const int parts = DX.block == BLOCK ? PARTS : 1;
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
-        for (int first = 0; first < vectors(&DX); first += parts)
-            for (int r = 0; r < D * H; r++)
-                for (int q = 0; q < W * parts; q++) {
-                    Place at = {i, r / H, r % H, q / parts};
-                    int v = first + q % parts;
-                    store_some(dx + vector_at(&DX, v, at),
-                               vector_mask(load_some(dy + vector_at(&DY, v, at), lanes(&DY, v)),
-                                           load_some(y + vector_at(&Y, v, at), lanes(&Y, v))),
-                               lanes(&DX, v));
+        for (int block = 0; block < DX.blocks; block++)
+            for (int r = 0; r < D * H; r++) {
+                const Place row = {i, r / H, r % H, 0};
+                for (int at = 0, left = W * DX.block; left > 0; at += LANES, left -= LANES) {
+                    Vector gradient = load_some(dy + point(&DY, block, row) + at, left);
+                    store_some(dx + point(&DX, block, row) + at,
+                               vector_mask(gradient, load_some(y + point(&Y, block, row) + at, left)),
+                               left);
                 }
+            }
 }
 /* END */

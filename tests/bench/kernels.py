@@ -32,6 +32,9 @@ LAYERS = {
     "up 128->64 @32": ("upconv", [128], 64, 32, 2, 4),
     "up 512->256 @16": ("upconv", [512], 256, 16, 2, 4),
     "pool 16 @256": ("pool", [16], 16, 256, 2, 2),
+    "loss 3 @256": ("loss", [3], 3, 256, 0, 2),
+    "add 16 @256": ("add", [16], 16, 256, 0, 2),
+    "adam 1 million": ("adam", [0], 0, 1000000, 0, 0),
 }
 
 MAIN = r"""
@@ -145,6 +148,28 @@ def pool(instances, name, layer):
                 instances.add("max_pool_grad", numbers, {"DX": x, "X": x, "DY": y, "A": x}), batch)]
 
 
+def simple(instances, name, layer):
+    kind, (c,), _, size, _, batch = layer
+    if kind == "adam":
+        reals = {"WEIGHT_DECAY": 0, "BETA1": 0.9, "BETA2": 0.999, "EPSILON": 1e-8}
+        adam = instances.add("adam", {"COUNT": size, "DECOUPLED": 0}, {}, reals)
+        return ["{real *p = make(%d), *g = make(%d), *m = make(%d), *v = make(%d);" % ((size,) * 4),
+                "memset(m, 0, %d), memset(v, 0, %d);" % (4 * size, 4 * size),
+                'TIME("%s (GB/s)", %g, %s(p, g, m, v, 1e-3, 10));}' % (name, 28.0 * size, adam)]
+    t = Tensor(c, [1, size, size])
+    numbers = {"C": c, "BANDS": 16, "ACCUMULATE": 0, **extents("", t.size)}
+    code = ["{double result[2], *scratch = (double *)make(%d);" % (64 * batch),
+            "real *y = make(%d), *a = make(%d), *b = make(%d);" % ((batch * t.sample,) * 3)]
+    moved, three = 4.0 * batch * c * size * size, (name, 12.0 * batch * c * size * size)
+    if kind == "add":
+        add = instances.add("add", numbers, {"Y": t, "A": t, "B": t})
+        return code + ['TIME("%s (GB/s)", %g, %s(%d, y, a, b));}' % (*three, add, batch)]
+    mse = instances.add("mse", numbers, {"P": t, "T": t})
+    gradient = instances.add("mse_grad", numbers, {"DP": t, "P": t, "T": t}, {"WEIGHT": 1})
+    return code + ['TIME("%s mse (GB/s)", %g, %s(%d, result, scratch, a, b, NULL));' % (name, 2 * moved, mse, batch),
+                   'TIME("%s gradient (GB/s)", %g, %s(%d, %d, y, a, b));}' % (*three, gradient, batch, batch)]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--cc", default="gcc")
@@ -155,7 +180,8 @@ def main():
     instances, code = Instances("cpu"), []
     for name, layer in LAYERS.items():
         if not options.layers or any(part in name for part in options.layers):
-            code += (pool if layer[0] == "pool" else convolution)(instances, name, layer)
+            measure = convolution if layer[0].endswith("conv") else pool if layer[0] == "pool" else simple
+            code += measure(instances, name, layer)
     with tempfile.TemporaryDirectory() as folder:
         source, program = os.path.join(folder, "bench.c"), os.path.join(folder, "bench")
         with open(source, "w") as f:
