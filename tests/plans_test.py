@@ -13,7 +13,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FILES = ["examples/denoise/tiny_unet.unet", "examples/denoise/unet_denoiser.unet",
          "examples/denoise/simple_denoiser.unet", "tests/oracle/cases/variants.unet",
          "tests/oracle/cases/optimizers.unet", "tests/quality/tiny_grey.unet"]
-OPTIONS = [[], ["--batch=1"], ["--batch=7"], ["--precision=f64", "--kernels=reference"], ["--programs=predict"]]
+OPTIONS = [[], ["--batch=1"], ["--batch=7"], ["--precision=f64", "--kernels=reference"], ["--programs=predict"],
+           ["--micro-batches=2"], ["--batch=12", "--micro-batches=4"]]
 SIZES = {"tests/oracle/cases/variants.unet": [], "tests/oracle/cases/optimizers.unet": ["--size=7x3"]}
 COMMON_SIZES = ["--size=64x64", "--size=40x1024"]
 

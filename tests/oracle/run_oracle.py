@@ -74,7 +74,7 @@ class Model:
         """Where the plan keeps the gradient of each parameter."""
         plan = json.loads(execute(self.command[:1] + ["mem", "--format=json"] + self.command[1:] + [self.file]))
         buffers = {buffer["id"]: buffer for buffer in plan["buffers"]}
-        update = next(step for step in plan["programs"]["train"] if step["op"] in ("sgd", "adam"))
+        update = next(step for step in plan["programs"]["train"] if step.get("op") in ("sgd", "adam"))
         read = [buffers[number] for number in update["reads"]]
         offsets = {buffer["name"]: buffer["offset"] for buffer in read if buffer["class"] == "parameter_gradient"}
         return [offsets["d " + name] for name in self.parameters]
