@@ -316,22 +316,23 @@ INLINE Vector rows_sum(const real *dy, const Layout *l, int n, int v, int from, 
     return sum;
 }
 
-/* The way back of weights_spread, before more samples are added. */
-UNUSED static void weights_gather(real *total, const real *dw, const real *db, const Layout *x, int segments,
-                                  int count, long taps, long out, long in) {
+/* The way back of weights_spread, before more samples are added; what pads channels is zero. */
+UNUSED static void weights_gather(real *total, const real *dw, const real *db, const Layout *x,
+                                  int segments, const Layout *y, long taps, long out, long in) {
     const long depth = stored_channels(x, segments) * taps + (db ? 1 : 0);
 #pragma omp for schedule(static)
-    for (int co = 0; co < count; co++) {
+    for (int co = 0; co < vectors(y) * LANES; co++) {
         real *to = total + co / LANES * depth * LANES + co % LANES;
         const real *from = dw + co * out;
-        for (int s = 0; s < segments; s++) {
-            for (int c = 0; c < x[s].channels; c++, from += in)
+        for (int s = 0; s < segments; s++)
+            for (int c = 0; c < x[s].blocks * x[s].block; c++, to += taps * LANES) {
+                const int there = co < y->channels && c < x[s].channels;
                 for (long tap = 0; tap < taps; tap++)
-                    to[(c * taps + tap) * LANES] = from[tap];
-            to += x[s].blocks * x[s].block * taps * LANES;
-        }
+                    to[tap * LANES] = there ? from[tap] : 0;
+                from += there ? in : 0;
+            }
         if (db)
-            *to = db[co];
+            *to = co < y->channels ? db[co] : 0;
     }
 }
 

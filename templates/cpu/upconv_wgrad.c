@@ -110,7 +110,7 @@ UNUSED static void KERNEL(int n, real *restrict dw, real *restrict db, real *res
     const long elements = vectors(&DY) * depth * LANES;
     real *total = scratch + BANDS * elements;
     if (ACCUMULATE)
-        weights_gather(total, dw, BIAS ? db : NULL, X, SEGMENTS, CO, taps, taps, CO * taps);
+        weights_gather(total, dw, BIAS ? db : NULL, X, SEGMENTS, &DY, taps, taps, CO * taps);
     for (int i = 0; i < n; i++) {
         KERNEL_sample(scratch, elements, x, dy, i);
         bands_reduce(total, scratch, BANDS, elements, !ACCUMULATE && i == 0);

@@ -155,8 +155,9 @@ def convolution(cases, kind):
     if conv:
         fast["FORWARD_PACK"] = cases.fast.add("conv_pack", numbers, forward)
         fast["DGRAD_PACK"] = cases.fast.add("conv_dgrad_pack", numbers, backward)
-    if r.random() < 0.3:
-        fused = {**numbers, "RELU": 1, "MASK": 1}
+    if r.random() < 0.4:
+        fused = {**numbers, "RELU": 1, "MASK": 1, "ACCUMULATE": 1}
+        fast["WGRAD_MORE"] = cases.fast.add(low + "_wgrad", fused, {"X": x, "DY": y})
         fast["FORWARD_RELU"] = cases.fast.add(low, fused, forward)
         fast["DGRAD_MASK"] = cases.fast.add(low + "_dgrad", fused, backward)
     taps = axes[0][0] * axes[1][0] * axes[2][0]
@@ -170,7 +171,7 @@ def pooling(cases):
     r = cases.random
     c = channels(r)
     size, axes = [1, r.randint(3, 14), r.randint(3, 14)], [(1, 1, 0)]
-    if r.random() < 0.3:
+    if r.random() < 0.4:
         size[0] = 4
         axes = [(2, 2, 0)]
     for _ in range(2):

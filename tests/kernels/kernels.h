@@ -23,6 +23,7 @@ enum {
     DGRAD_MASK,
     DGRAD_PACK,
     WGRAD,
+    WGRAD_MORE,
     /* of a MAX_POOL: FORWARD, and */
     POOL_GRAD = 1,
     POOL_GRAD_FUSED,
@@ -43,7 +44,7 @@ enum {
     /* of an UPDATE */
     SGD = 0,
     ADAM,
-    ROLES = 7
+    ROLES = 8
 };
 
 typedef struct {
