@@ -30,7 +30,7 @@ static Buffer buffer_like(const Program *program, ValueId v) {
                     .program = (int)program->kind};
 }
 
-/* ---- regions --------------------------------------------------------------------------------------- */
+/* ---- regions ---- */
 
 /* A region for VALUE[0..COUNT), leaves of one program; BUFFER receives the slices. */
 static int64_t region(Plan *plan, const Program *program, const char *name, Lifetime lifetime,
@@ -128,7 +128,7 @@ static void gradient_region(Plan *plan, Program *train) {
         train->buffer_of[leaf[i]] = buffer[i];
 }
 
-/* ---- in place -------------------------------------------------------------------------------------- */
+/* ---- in place ---- */
 
 /* The nodes in their order, and per value: the last of them that reads it, and whether it is made in a
  * loop. */

@@ -47,8 +47,7 @@ _Noreturn static void usage_error(const char *format, const char *word) {
     exit(EXIT_USAGE);
 }
 
-/* ---- values
- * -------------------------------------------------------------------------------------------------- */
+/* ---- values ---- */
 
 int64_t parse_bytes(const char *text) {
     static const struct {
@@ -131,8 +130,7 @@ static void read_define(Pool *pool, const char *text, Command *c) {
     c->lower.define = list;
 }
 
-/* ---- the table
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the table ---- */
 
 typedef enum {
     O_OUTPUT,
@@ -163,33 +161,34 @@ typedef enum {
 typedef struct {
     const char *name;
     OptionId id;
-    bool has_value, shapes_result;
+    bool has_value;
+    enum { ASIDE, PLAN, RESULT } shapes; /* what the option has a say in: neither, the plan, the result */
 } OptionRow;
 
 static const OptionRow option_table[] = {
-    {"-o", O_OUTPUT, true, false},
-    {"-S", O_SOURCES, true, false},
-    {"--format", O_FORMAT, true, false},
-    {"--mem", O_MEM, true, true},
-    {"--batch", O_BATCH, true, true},
-    {"--size", O_SIZE, true, true},
-    {"-D", O_DEFINE, true, true},
-    {"--seed", O_SEED, true, true},
-    {"--programs", O_PROGRAMS, true, true},
-    {"--target", O_TARGET, true, true},
-    {"--isa", O_ISA, true, true},
-    {"--precision", O_PRECISION, true, true},
-    {"--kernels", O_KERNELS, true, true},
-    {"--conv", O_CONV, true, true},
-    {"--micro-batches", O_MICRO, true, true},
-    {"--max-threads", O_THREADS, true, true},
-    {"--no-reuse", O_NO_REUSE, false, true},
-    {"--no-recompute", O_NO_RECOMPUTE, false, true},
-    {"--poison", O_POISON, false, true},
-    {"--emit", O_EMIT, true, false},
-    {"--color", O_COLOR, true, false},
-    {"--error-format", O_ERRORS, true, false},
-    {"-Werror", O_WERROR, false, false},
+    {"-o", O_OUTPUT, true, ASIDE},
+    {"-S", O_SOURCES, true, ASIDE},
+    {"--format", O_FORMAT, true, ASIDE},
+    {"--mem", O_MEM, true, PLAN},
+    {"--batch", O_BATCH, true, RESULT},
+    {"--size", O_SIZE, true, RESULT},
+    {"-D", O_DEFINE, true, RESULT},
+    {"--seed", O_SEED, true, RESULT},
+    {"--programs", O_PROGRAMS, true, PLAN},
+    {"--target", O_TARGET, true, RESULT},
+    {"--isa", O_ISA, true, RESULT},
+    {"--precision", O_PRECISION, true, RESULT},
+    {"--kernels", O_KERNELS, true, RESULT},
+    {"--conv", O_CONV, true, RESULT},
+    {"--micro-batches", O_MICRO, true, PLAN},
+    {"--max-threads", O_THREADS, true, PLAN},
+    {"--no-reuse", O_NO_REUSE, false, PLAN},
+    {"--no-recompute", O_NO_RECOMPUTE, false, PLAN},
+    {"--poison", O_POISON, false, PLAN},
+    {"--emit", O_EMIT, true, ASIDE},
+    {"--color", O_COLOR, true, ASIDE},
+    {"--error-format", O_ERRORS, true, ASIDE},
+    {"-Werror", O_WERROR, false, ASIDE},
 };
 
 static void one_of(const char *option, const char *value, const char *const *list) {
@@ -319,8 +318,14 @@ static void finish(Command *c) {
     c->lower.path = c->file;
 }
 
+/* The options so far and one more, as one would type them. */
+static const char *with_option(Pool *pool, const char *options, const OptionRow *row, const char *value) {
+    const char *join = !row->has_value ? "" : row->id == O_DEFINE ? " " : "=";
+    return pool_text(pool, "%s%s%s%s%s", options, *options != '\0' ? " " : "", row->name, join, value);
+}
+
 Command command_read(Pool *pool, int argc, char **argv) {
-    Command c = {.plan = {.max_threads = 64, .command = ""}};
+    Command c = {.plan = {.max_threads = 64, .command = "", .shaping = ""}};
     bool only_files = false;
     for (int i = 1; i < argc; i++) {
         const char *argument = argv[i], *value;
@@ -331,10 +336,10 @@ Command command_read(Pool *pool, int argc, char **argv) {
             else if (value == NULL && (value = argv[++i]) == NULL)
                 usage_error("%s needs a value", row->name);
             apply(pool, &c, row, value);
-            if (row->shapes_result)
-                c.plan.command =
-                    pool_text(pool, "%s%s%s%s%s", c.plan.command, *c.plan.command ? " " : "", row->name,
-                              row->has_value ? (row->id == O_DEFINE ? " " : "=") : "", value);
+            if (row->shapes != ASIDE)
+                c.plan.command = with_option(pool, c.plan.command, row, value);
+            if (row->shapes == RESULT)
+                c.plan.shaping = with_option(pool, c.plan.shaping, row, value);
         } else if (!only_files && (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0)) {
             fputs(usage, stdout);
             exit(EXIT_DONE);

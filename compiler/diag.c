@@ -38,7 +38,7 @@ struct Diag {
     const char **line; /* starts of the lines of the source, and its end */
     int nline;
     ErrorFormat format;
-    bool color, quiet;
+    bool color, quiet, strict;
     int errors;
     Told *told;
     int ntold;
@@ -53,7 +53,7 @@ struct Diag {
     int nremark;
 };
 
-/* ---- collecting ----------------------------------------------------------------------------------- */
+/* ---- collecting ---- */
 
 static bool colored(ColorChoice choice) {
     const char *terminal = getenv("TERM");
@@ -99,10 +99,14 @@ static bool told_before(const Diag *diag) {
     return false;
 }
 
+void diag_strict(Diag *diag) {
+    diag->strict = true;
+}
+
 void diag_begin(Diag *diag, Severity severity, const char *code, Place place, const char *format, ...) {
     CHECK(!diag->open);
     diag->open = true;
-    diag->severity = severity;
+    diag->severity = diag->strict ? ERROR : severity;
     diag->code = code;
     diag->nmark = diag->nremark = 0;
     va_list arguments;
@@ -147,7 +151,7 @@ void diag_help(Diag *diag, const char *format, ...) {
     va_end(arguments);
 }
 
-/* ---- the source ----------------------------------------------------------------------------------- */
+/* ---- the source ---- */
 
 typedef struct {
     const char *text;
@@ -196,7 +200,7 @@ static int byte_offset(Line line, int column) {
     return at;
 }
 
-/* ---- for people ----------------------------------------------------------------------------------- */
+/* ---- for people ---- */
 
 typedef struct {
     FILE *out;
@@ -334,7 +338,7 @@ static void print_human(const Diag *diag, FILE *out, bool color) {
     fputc('\n', out);
 }
 
-/* ---- for editors ---------------------------------------------------------------------------------- */
+/* ---- for editors ---- */
 
 /* A JSON string of LENGTH bytes that may not be UTF-8: what is not becomes `?`. */
 static json_t *json_words(Pool *pool, const char *bytes, int length) {
@@ -417,7 +421,7 @@ void diag_end(Diag *diag) {
         fprintf(stderr, "unetc: that makes %d errors; the rest is left out\n", MAX_ERRORS);
 }
 
-/* ---- what is not the file's fault ----------------------------------------------------------------- */
+/* ---- what is not the file's fault ---- */
 
 void environment_error(const char *format, ...) {
     va_list arguments;

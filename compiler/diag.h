@@ -21,6 +21,7 @@ typedef struct Diag Diag;
 Diag *diag_new(Pool *pool, const char *path, const char *text, ErrorFormat format, ColorChoice color);
 /* One that only counts. */
 Diag *diag_quiet(Pool *pool);
+void diag_strict(Diag *diag); /* from now on warnings are errors */
 int diag_errors(const Diag *diag);
 bool diag_full(const Diag *diag); /* 20 errors: time to stop */
 

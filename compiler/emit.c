@@ -52,7 +52,7 @@ struct Constants {
     const char *before, *after;
 };
 
-/* ---- constants --------------------------------------------------------------------------------------- */
+/* ---- constants ---- */
 
 static bool mentions(const char *body, const char *name) {
     size_t length = strlen(name);

@@ -15,8 +15,7 @@ static const char *real_name(const Plan *plan) {
     return plan->options->real == TYPE_F64 ? "UNET_F64" : "UNET_F32";
 }
 
-/* ---- parameters
- * ------------------------------------------------------------------------------------------ */
+/* ---- parameters ---- */
 
 static void parameters(const Tables *t) {
     static const char *const init[] = {"UNET_INIT_ZEROS", "UNET_INIT_ONES", "UNET_INIT_UNIFORM",
@@ -48,8 +47,7 @@ static int64_t parameter_count(const Plan *plan) {
     return count;
 }
 
-/* ---- inputs, outputs, results
- * ----------------------------------------------------------------------------- */
+/* ---- inputs, outputs, results ---- */
 
 static const char *const kind_name[] = {"UNET_IMAGE", "UNET_VOLUME", "UNET_LABELS", "UNET_INDEX"};
 
@@ -116,8 +114,7 @@ static void results(const Tables *t, const Program *program) {
     text_line(t->out, "};");
 }
 
-/* ---- programs
- * ----------------------------------------------------------------------------------------------- */
+/* ---- programs ---- */
 
 static bool reads(const Program *program, ValueId value) {
     for (int i = 0; i < program->graph->nnode; i++)
@@ -188,8 +185,7 @@ static void program_tables(const Tables *t, const Program *program) {
         (long long)slot_bytes(program));
 }
 
-/* ---- data
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- data ---- */
 
 static void data_section(const Tables *t, const DataSection *d, const char *name) {
     static const char *const op[] = {"UNET_SRC_FILES",    "UNET_SRC_NAME",    "UNET_SRC_NUMBER",
@@ -246,8 +242,7 @@ static void training(const Tables *t) {
               quoted(pool, s->optimizer_text));
 }
 
-/* ---- the model
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- the model ---- */
 
 static const char *program_pointer(const Plan *plan, ProgramKind kind) {
     const Program *p = &plan->program[kind];

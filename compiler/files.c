@@ -15,8 +15,7 @@ extern char **environ;
 
 enum { MAX_SOURCE = 16 << 20 };
 
-/* ---- reading
- * -------------------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 const char *read_source(Pool *pool, const char *path) {
     FILE *file = fopen(path, "rb");
@@ -47,8 +46,7 @@ const char *read_source(Pool *pool, const char *path) {
     return text;
 }
 
-/* ---- writing
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static void write_file(Pool *pool, const char *folder, const char *name, const Text *text) {
     const char *path = pool_text(pool, "%s/%s", folder, name);
@@ -76,8 +74,7 @@ void write_sources(const Plan *plan, const Sources *sources, const char *folder)
     write_file(plan->pool, folder, "CMakeLists.txt", &sources->cmake);
 }
 
-/* ---- the C compiler
- * ------------------------------------------------------------------------------------------------ */
+/* ---- the C compiler ---- */
 
 typedef struct {
     Pool *pool;

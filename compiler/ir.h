@@ -16,7 +16,7 @@
 typedef int ValueId; /* index in Graph.value; -1: none */
 typedef int NodeId;  /* index in Graph.node; -1: none */
 
-/* ---- values ------------------------------------------------------------------------------------ */
+/* ---- values ---- */
 
 typedef enum { TYPE_F32, TYPE_F64, TYPE_U8, TYPE_U16, TYPE_I32 } Type;
 
@@ -65,7 +65,7 @@ typedef struct {
     double bound; /* uniform: in [-bound, bound); he_normal: the standard deviation */
 } Value;
 
-/* ---- nodes ------------------------------------------------------------------------------------- */
+/* ---- nodes ---- */
 
 typedef enum {
 #define OP(id, ...) OP_##id,
@@ -129,7 +129,7 @@ typedef struct {
     int nnode;
 } Graph;
 
-/* ---- what the file says (lower.c fills it) ------------------------------------------------------- */
+/* ---- what the file says (lower.c fills it) ---- */
 
 typedef enum { KIND_IMAGE, KIND_VOLUME, KIND_LABELS, KIND_INDEX } Kind;
 
@@ -270,7 +270,7 @@ typedef struct {
     int ngradient_of;
 } Model;
 
-/* ---- graph.c: build and walk ---------------------------------------------------------------------- */
+/* ---- graph.c: build and walk ---- */
 
 Graph *graph_new(Pool *pool);
 ValueId value_new(Graph *g, Value value);

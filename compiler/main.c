@@ -1,5 +1,6 @@
 /* main.c - unetc: options, then the pipeline as a list of calls. */
 #include "files.h"
+#include "planner.h"
 #include "report.h"
 
 #include <stdio.h>
@@ -12,76 +13,11 @@ typedef struct {
     Ast *file;
 } Session;
 
-/* ---- lowering, once per program
- * ------------------------------------------------------------------------------- */
-
-/* Options for a program at a size of its own: the file's, unless the command line gave one. */
-static LowerOptions sized(const Session *s, const int64_t size[AXES]) {
-    LowerOptions options = s->command.lower;
-    bool given = options.size[AXES - 1] != 0;
-    for (int k = 0; k < AXES && !given; k++)
-        options.size[k] = size[k];
-    return options;
-}
-
-static bool lower_programs(const Session *s, Model *model[PROGRAMS]) {
-    const bool *wanted = s->command.plan.wanted;
-    Model *first = lower(s->pool, s->diag, s->file, &s->command.lower);
-    if (first == NULL || diag_errors(s->diag) > 0)
-        return false;
-    bool trains = first->train.present,
-         measures = trains && (first->eval.present || first->eval_data.present || first->data.holdout > 0);
-    bool taken = false; /* `first` serves one program, as passes rewrite its graph */
-    Diag *quiet = s->diag;
-    if (wanted[PROGRAM_TRAIN] && trains)
-        model[PROGRAM_TRAIN] = first, taken = true;
-    if (wanted[PROGRAM_EVAL] && measures) {
-        LowerOptions options = sized(s, first->eval.size);
-        model[PROGRAM_EVAL] =
-            taken || first->eval.size[AXES - 1] != 0 ? lower(s->pool, quiet, s->file, &options) : first;
-        taken = taken || model[PROGRAM_EVAL] == first;
-    }
-    if (wanted[PROGRAM_PREDICT]) {
-        LowerOptions options = sized(s, first->predict.size);
-        model[PROGRAM_PREDICT] =
-            taken || first->predict.size[AXES - 1] != 0 ? lower(s->pool, quiet, s->file, &options) : first;
-    }
-    return diag_errors(s->diag) == 0;
-}
-
-static uint64_t hash_of(const char *text, uint64_t hash) {
-    for (; *text != '\0'; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3); /* FNV-1a */
-    return hash;
-}
-
-static const char *compile_flags(const PlanOptions *options) {
-    if (options->poison)
-        return "-std=gnu11 -O1 -g1 -march=native -ffp-contract=fast -fno-math-errno -fopenmp "
-               "-fsanitize=address,undefined -fno-sanitize=pointer-overflow,alignment,object-size,null "
-               "-fno-sanitize-recover=all";
-    if (options->reference)
-        return "-std=gnu11 -O2 -ffp-contract=off -fopenmp";
-    return "-std=gnu11 -O2 -march=native -ffp-contract=fast -fno-math-errno -fno-trapping-math -fopenmp";
-}
-
 static Plan *make_plan(Session *s) {
-    Model *model[PROGRAMS] = {NULL};
-    PlanOptions *options = &s->command.plan;
-    if (!lower_programs(s, model))
-        return NULL;
-    for (int k = 0; k < PROGRAMS; k++)
-        if (options->budget == 0 && model[k] != NULL && model[k]->train.present)
-            options->budget = model[k]->train.memory;
-    Plan *plan = plan_programs(s->pool, options, &target_cpu, model);
-    uint64_t hash = hash_of(options->command, hash_of(s->command.lower.text, UINT64_C(0xcbf29ce484222325)));
-    plan->source_hash = pool_text(s->pool, "%016llx", (unsigned long long)hash);
-    plan->c_flags = compile_flags(options);
-    return plan;
+    return plan_file(s->pool, s->diag, s->file, &s->command.lower, &s->command.plan);
 }
 
-/* ---- commands
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- commands ---- */
 
 static void print(const Text *text) {
     if (text->length > 0 &&
@@ -170,6 +106,8 @@ static int run_command(Session *s) {
     }
     c->lower.text = read_source(s->pool, c->file);
     s->diag = diag_new(s->pool, c->file, c->lower.text, c->error_format, c->color);
+    if (c->warnings_are_errors)
+        diag_strict(s->diag);
     s->file = parse(s->pool, s->diag, c->lower.text);
     if (s->file == NULL || diag_errors(s->diag) > 0)
         return EXIT_ERRORS;

@@ -20,7 +20,7 @@ static int64_t channels(const Graph *g, ValueId v) {
     return shape_channels(g->value[v].shape);
 }
 
-/* ---- gradients ----------------------------------------------------------------------------------- */
+/* ---- gradients ---- */
 
 /* One node per part of x, so that the gradient of each part can be computed, and die, by itself. */
 static ValueId gradient_by_input(Autodiff *ad, const Node *node, Op op, ValueId dy) {
@@ -63,7 +63,7 @@ void gradient_upconv(Autodiff *ad, const Node *node, const ValueId *dout, ValueI
     gradient_of_convolution(ad, node, dout, din, OP_UPCONV_DGRAD, OP_UPCONV_WGRAD);
 }
 
-/* ---- cost ---------------------------------------------------------------------------------------- */
+/* ---- cost ---- */
 
 /* Multiply and add for each pair of channels, each tap, each point of the sampled grid. */
 static int64_t flops(const Graph *g, const Node *node, ValueId sampled, int64_t a, int64_t b) {
@@ -94,7 +94,7 @@ int64_t flops_upconv_wgrad(const Graph *g, const Node *node) {
     return flops(g, node, node->in[0], channels(g, node->in[0]), channels(g, node->in[1]));
 }
 
-/* ---- reach --------------------------------------------------------------------------------------- */
+/* ---- reach ---- */
 
 static int64_t at_least_zero(int64_t x) {
     return x > 0 ? x : 0;
@@ -139,7 +139,7 @@ void reach_none(const Graph *g, const Node *node, int input, int64_t before[AXES
     (void)g, (void)node, (void)input, (void)before, (void)after;
 }
 
-/* ---- sizes --------------------------------------------------------------------------------------- */
+/* ---- sizes ---- */
 
 static void window_constants(Constants *c, const Window *w) {
     static const char *const name[4][AXES] = {

@@ -36,6 +36,8 @@ static int64_t micro_of(const Program *program, const PlanOptions *options) {
     const int64_t enough = 96 << 20; /* operations in the mean kernel of a turn */
     if (program->kind != PROGRAM_TRAIN || options->micro_batches == 1)
         return program->batch;
+    if (options->micro > 0)
+        return options->micro < program->batch ? options->micro : program->batch;
     if (options->micro_batches > 1)
         return (program->batch + options->micro_batches - 1) / options->micro_batches;
     int64_t flops = 0;

@@ -22,10 +22,12 @@ typedef struct PlanOptions {
     int max_threads;
     int micro_batches;   /* 0: the compiler chooses; 1: whole batches; else so many loops over samples */
     int64_t budget;      /* bytes of the arena, 0: none */
+    int64_t micro;       /* samples at a time, 0: by `micro_batches` */
     const char *command; /* the options as given, for the head of generated files */
+    const char *shaping; /* those of them that shape the result */
 } PlanOptions;
 
-/* ---- storage.c ----------------------------------------------------------------------------------- */
+/* ---- storage.c ---- */
 
 /* How a leaf lies in memory; strides in elements.  See UnetLayout in unet/model.h. */
 typedef struct {
@@ -35,7 +37,7 @@ typedef struct {
     int64_t bytes; /* of the whole batch, padding and halo included: a multiple of the alignment */
 } Storage;
 
-/* ---- schedule.c ---------------------------------------------------------------------------------- */
+/* ---- schedule.c ---- */
 
 /* The schedule is a tree: a step runs a node; a loop runs its body TIMES times. */
 typedef struct Step {
@@ -66,7 +68,7 @@ typedef struct {
     int peak; /* position of the step with most bytes alive */
 } Program;
 
-/* ---- buffers.c, live.c --------------------------------------------------------------------------- */
+/* ---- buffers.c, live.c ---- */
 
 typedef enum { LIFETIME_PERSISTENT, LIFETIME_PROGRAM, LIFETIME_STEP } Lifetime;
 
@@ -107,7 +109,7 @@ typedef struct {
     const char *c_flags;     /* for compiling the kernels */
 } Plan;
 
-/* ---- target.c ------------------------------------------------------------------------------------- */
+/* ---- target.c ---- */
 
 struct Target {
     const char *name;
@@ -120,7 +122,7 @@ struct Target {
 
 extern const Target target_cpu;
 
-/* ---- the passes, in their order -------------------------------------------------------------------- */
+/* ---- the passes, in their order ---- */
 
 /* prune.c: keeps what the program's results need. */
 void prune(Program *program);
@@ -160,6 +162,6 @@ int64_t node_flops(const Program *program, const Node *node);
 /* The size of the tree: steps are numbered by their position in pre-order, loops included. */
 int step_count(const Step *step, int nstep);
 
-/* ---- report.c, report_json.c, emit.c ---------------------------------------------------------------- */
+/* ---- report.c, report_json.c, emit.c ---- */
 
 #endif

@@ -29,8 +29,7 @@ static bool alive_at_peak(const Buffer *b, const Program *program) {
     return b->program == (int)program->kind && b->first <= program->peak && program->peak <= b->last;
 }
 
-/* ---- per line
- * ---------------------------------------------------------------------------------------------- */
+/* ---- per line ---- */
 
 static int by_bytes(const void *a, const void *b) {
     const LineBytes *x = a, *y = b;
@@ -73,8 +72,7 @@ static const char *source_line(const Plan *plan, int line) {
     return pool_copy(plan->pool, s, strcspn(s, "\r\n"));
 }
 
-/* ---- per class
- * ----------------------------------------------------------------------------------------------- */
+/* ---- per class ---- */
 
 static void class_rows(const Plan *plan, const Program *program, Text *out) {
     static const char *const label[CLASSES] = {
@@ -103,8 +101,7 @@ static void class_rows(const Plan *plan, const Program *program, Text *out) {
                       grouped(plan->pool, bytes[c]), 100.0 * (double)bytes[c] / (double)all);
 }
 
-/* ---- the report
- * ------------------------------------------------------------------------------------------------ */
+/* ---- the report ---- */
 
 static void head(const Plan *plan, const Program *program, Text *out) {
     const Model *m = plan->model;
@@ -184,8 +181,7 @@ void report_text(const Plan *plan, Text *out) {
     line_rows(plan, program, out);
 }
 
-/* ---- over budget
- * -------------------------------------------------------------------------------------------------- */
+/* ---- over budget ---- */
 
 bool report_over_budget(const Plan *plan, Diag *diag) {
     static const char *const doing[PROGRAMS] = {"training", "evaluation", "prediction"};
@@ -217,8 +213,7 @@ bool report_over_budget(const Plan *plan, Diag *diag) {
     return true;
 }
 
-/* ---- --emit=graph
- * --------------------------------------------------------------------------------------------------- */
+/* ---- --emit=graph ---- */
 
 void report_graph(const Graph *g, Text *out) {
     for (int i = 0; i < g->nnode; i++) {

@@ -9,7 +9,7 @@
 
 enum { ALIGN = 64, BLOCK = 16, NARROW = 4 };
 
-/* ---- layout ------------------------------------------------------------------------------------------ */
+/* ---- layout ---- */
 
 _Noreturn static void too_large(void) {
     environment_error("a tensor does not fit into 2^63 bytes");

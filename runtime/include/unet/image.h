@@ -32,7 +32,7 @@ typedef enum {
 /* What the header says, without decoding; also an error when the file does not end as a PNG does. */
 UNET_MUST_USE UnetStatus unet_image_probe(const char *path, UnetImageInfo *info, UnetError *error);
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 typedef struct UnetImageReader UnetImageReader;
 
@@ -75,7 +75,7 @@ UNET_MUST_USE UnetStatus unet_image_check_end(UnetImageReader *reader, UnetError
 /* May be called at any row, and with NULL. */
 void unet_image_close(UnetImageReader *reader);
 
-/* ---- writing ---------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 typedef struct UnetImageWriter UnetImageWriter;
 

@@ -36,7 +36,7 @@ typedef struct {
     int64_t sample_bytes; /* of one sample, halo and padding included */
 } UnetLayout;
 
-/* ---- parameters ------------------------------------------------------------------------------- */
+/* ---- parameters ---- */
 
 typedef enum {
     UNET_INIT_ZEROS,
@@ -58,7 +58,7 @@ typedef struct {
     int64_t moments[2]; /* of the optimiser's state for it (adam: m, v; sgd: momentum buffer), or -1 */
 } UnetParameter;
 
-/* ---- what goes in and what comes out ---------------------------------------------------------- */
+/* ---- what goes in and what comes out ---- */
 
 typedef enum { UNET_IMAGE, UNET_VOLUME, UNET_LABELS, UNET_INDEX } UnetKind;
 
@@ -89,7 +89,7 @@ typedef struct {
     int32_t target_input;   /* the target it is measured against, or -1 */
 } UnetResult;
 
-/* ---- programs --------------------------------------------------------------------------------- */
+/* ---- programs ---- */
 
 /* Everything one step is told. */
 typedef struct {
@@ -117,7 +117,7 @@ typedef struct {
                                       rounded up to 64 */
 } UnetProgram;
 
-/* ---- data ------------------------------------------------------------------------------------- */
+/* ---- data ---- */
 
 /* A source is a small expression in postfix order. */
 typedef enum {
@@ -191,7 +191,7 @@ typedef struct {
     const char *description; /* "adam(lr = 0.0005)" */
 } UnetTraining;
 
-/* ---- the model -------------------------------------------------------------------------------- */
+/* ---- the model ---- */
 
 typedef struct {
     int32_t runtime_version;

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ---- Mersenne twister ------------------------------------------------------------------------- */
+/* ---- Mersenne twister ---- */
 
 typedef struct {
     uint32_t state[624];
@@ -49,7 +49,7 @@ typedef struct {
 void unet_shuffle_start(UnetShuffle *shuffle, uint64_t seed, int64_t skip, int64_t first_epoch);
 void unet_shuffle_next(UnetShuffle *shuffle, int32_t count, int32_t *order);
 
-/* ---- Philox ----------------------------------------------------------------------------------- */
+/* ---- Philox ---- */
 
 /* Names one sequence of numbers.  EPOCH is whatever counts time (an epoch, a step, or
  * UNET_EVALUATION_EPOCH); STREAM tells users of randomness within a sample apart. */

@@ -13,7 +13,7 @@
 
 enum { UNET_MAX_RANK = 8 };
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 typedef struct {
     const char *name;
@@ -41,7 +41,7 @@ const char *unet_safetensors_metadata(const UnetSafetensors *file, const char *k
 UNET_MUST_USE UnetStatus unet_safetensors_read(const UnetSafetensors *file, int32_t index, UnetType type,
                                                void *values, UnetError *error);
 
-/* ---- writing ---------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 /* The name in the file is PREFIX followed by NAME. */
 typedef struct {

@@ -1,0 +1,111 @@
+/* planner.c - finds the plan: whole batches or a few samples at a time, everything kept or some computed
+ * again.
+ *
+ * Each attempt lowers the file and runs all passes under one choice.  Cheapest first:
+ *     1. as many samples at a time as cost no time, everything kept;
+ *     2. fewer samples at a time, everything kept;
+ *     3. the fewest samples that were allowed, and what does not fit is computed again.
+ * The first that is within the budget is taken; if none is, the smallest.
+ */
+#include "planner.h"
+#include "text.h"
+
+typedef struct {
+    Pool *pool;
+    Diag *diag;
+    const Ast *file;
+    const LowerOptions *lower;
+} Request;
+
+/* ---- lowering, once per program ---- */
+
+/* Options for a program at a size of its own: the file's, unless the command line gave one. */
+static LowerOptions sized(const Request *r, const int64_t size[AXES]) {
+    LowerOptions options = *r->lower;
+    bool given = options.size[AXES - 1] != 0;
+    for (int k = 0; k < AXES && !given; k++)
+        options.size[k] = size[k];
+    return options;
+}
+
+/* The passes rewrite a graph, so every program gets one of its own. */
+static bool lower_programs(const Request *r, const PlanOptions *options, Model *model[PROGRAMS]) {
+    Model *first = lower(r->pool, r->diag, r->file, r->lower);
+    if (first == NULL || diag_errors(r->diag) > 0)
+        return false;
+    bool trains = first->train.present;
+    bool measures = trains && (first->eval.present || first->eval_data.present || first->data.holdout > 0);
+    const LowerOptions eval = sized(r, first->eval.size), predict = sized(r, first->predict.size);
+    if (options->wanted[PROGRAM_TRAIN] && trains)
+        model[PROGRAM_TRAIN] = first;
+    if (options->wanted[PROGRAM_EVAL] && measures)
+        model[PROGRAM_EVAL] = lower(r->pool, r->diag, r->file, &eval);
+    if (options->wanted[PROGRAM_PREDICT])
+        model[PROGRAM_PREDICT] = lower(r->pool, r->diag, r->file, &predict);
+    return diag_errors(r->diag) == 0;
+}
+
+/* ---- what identifies a plan ---- */
+
+static uint64_t hash_of(const char *text, uint64_t hash) {
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3); /* FNV-1a */
+    return hash;
+}
+
+static const char *compile_flags(const PlanOptions *options) {
+    if (options->poison)
+        return "-std=gnu11 -O1 -g1 -march=native -ffp-contract=fast -fno-math-errno -fopenmp "
+               "-fsanitize=address,undefined -fno-sanitize=pointer-overflow,alignment,object-size,null "
+               "-fno-sanitize-recover=all";
+    if (options->reference)
+        return "-std=gnu11 -O2 -ffp-contract=off -fopenmp";
+    return "-std=gnu11 -O2 -march=native -ffp-contract=fast -fno-math-errno -fno-trapping-math -fopenmp";
+}
+
+/* ---- attempts ---- */
+
+static Plan *attempt(const Request *r, PlanOptions options) {
+    Model *model[PROGRAMS] = {NULL};
+    if (!lower_programs(r, &options, model))
+        return NULL;
+    PlanOptions *own = NEW(r->pool, PlanOptions);
+    *own = options;
+    for (int k = 0; k < PROGRAMS; k++)
+        if (own->budget == 0 && model[k] != NULL && model[k]->train.present)
+            own->budget = model[k]->train.memory;
+    Plan *plan = plan_programs(r->pool, own, &target_cpu, model);
+    uint64_t hash = hash_of(options.shaping, hash_of(r->lower->text, UINT64_C(0xcbf29ce484222325)));
+    plan->source_hash = pool_text(r->pool, "%016llx", (unsigned long long)hash);
+    plan->c_flags = compile_flags(&options);
+    return plan;
+}
+
+bool plan_fits(const Plan *plan) {
+    return plan->options->budget == 0 || plan->arena <= plan->options->budget;
+}
+
+static Plan *smaller(Plan *a, Plan *b) {
+    return b == NULL || a->arena <= b->arena ? a : b;
+}
+
+/* Half as many samples at a time, as often as that helps. */
+static Plan *fewer_samples(const Request *r, PlanOptions options, Plan *best) {
+    for (int64_t micro = best->program[PROGRAM_TRAIN].micro; micro > 1 && !plan_fits(best);) {
+        micro = (micro + 1) / 2;
+        options.micro = micro;
+        best = smaller(attempt(r, options), best);
+    }
+    return best;
+}
+
+Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lower_options,
+                const PlanOptions *options) {
+    const Request r = {pool, diag, file, lower_options};
+    Plan *best = attempt(&r, *options);
+    if (best == NULL || plan_fits(best) || best->program[PROGRAM_TRAIN].model == NULL)
+        return best;
+    if (options->micro_batches == 0)
+        best = fewer_samples(&r, *options, best);
+    return best;
+}
