@@ -13,7 +13,7 @@
 static const int64_t MOST_NUMBERS = INT64_C(1) << 40;
 static const int64_t MOST_CHANNELS = INT64_C(1) << 20;
 
-/* ---- values and nodes ----------------------------------------------------------------------------- */
+/* ---- values and nodes ---- */
 
 static Shape shape_of(const Call *call, ValueId v) {
     return call->l->graph->value[v].shape;
@@ -58,7 +58,7 @@ static ValueId node_append(const Call *call, const ValueId *in, int nin, Attribu
     return out;
 }
 
-/* ---- arguments ------------------------------------------------------------------------------------ */
+/* ---- arguments ---- */
 
 static const char *axes_text(Shape shape) {
     return shape.rank == 4 ? "depth, height and width" : "height and width";
@@ -189,7 +189,7 @@ static bool argument_window(const Call *call, Shape shape, Window *w) {
            argument_axes(call, "stride", shape, 1, 1, w->stride);
 }
 
-/* ---- sizes ---------------------------------------------------------------------------------------- */
+/* ---- sizes ---- */
 
 /* "3 x 3": what the kernel spans, dilation included. */
 static const char *spans_text(Lower *l, Shape map, const Window *w) {
@@ -289,7 +289,7 @@ static bool equal_sizes(const Pair *p) {
     return true;
 }
 
-/* ---- weights -------------------------------------------------------------------------------------- */
+/* ---- weights ---- */
 
 typedef struct {
     int64_t fan_in;
@@ -366,7 +366,7 @@ static bool argument_channels(const Call *call, int64_t *channels) {
     return false;
 }
 
-/* ---- convolutions --------------------------------------------------------------------------------- */
+/* ---- convolutions ---- */
 
 static bool argument_groups(const Call *call) {
     Lower *l = call->l;
@@ -459,7 +459,7 @@ ValueId build_upconv(Call *call) {
     return node_append(call, operands, 3, (Attributes){.window = w}, output_new(call, out));
 }
 
-/* ---- maps and pools, part by part ----------------------------------------------------------------- */
+/* ---- maps and pools, part by part ---- */
 
 /* Applies the operator to every leaf of X, so that a whole stays a whole. */
 static ValueId each_part(const Call *call, ValueId x, const Window *w) {
@@ -504,7 +504,7 @@ ValueId build_max_pool(Call *call) {
     return each_part(call, x, &w);
 }
 
-/* ---- joining -------------------------------------------------------------------------------------- */
+/* ---- joining ---- */
 
 typedef struct {
     ValueId *value;
@@ -585,7 +585,7 @@ Datum add_tensors(Lower *l, const Expr *expr, ValueId a, ValueId b) {
     return datum_tensor(node_append(&call, operands, 2, (Attributes){0}, output_new(&call, first)));
 }
 
-/* ---- losses and metrics --------------------------------------------------------------------------- */
+/* ---- losses and metrics ---- */
 
 static bool report_measured(const Call *call, ValueId a, ValueId b) {
     Lower *l = call->l;

@@ -35,7 +35,7 @@ bool charge(Lower *l, int64_t work, Place place) {
     return false;
 }
 
-/* ---- let and = ------------------------------------------------------------------------------------ */
+/* ---- let and = ---- */
 
 static bool contains_tensor(Datum d) {
     for (int i = 0; d.kind == DATUM_LIST && i < d.count; i++)
@@ -206,7 +206,7 @@ static void run_extend(Lower *l, const Stmt *stmt) {
     }
 }
 
-/* ---- inputs, outputs, layers ---------------------------------------------------------------------- */
+/* ---- inputs, outputs, layers ---- */
 
 static void report_type(Lower *l, const Stmt *stmt, const char *name) {
     static const char *const types[] = {"image", "volume", "labels", "index"};
@@ -363,7 +363,7 @@ static void run_layer(Lower *l, const Stmt *stmt) {
     PUSH(l->pool, l->frame->layer, l->frame->nlayer, layer);
 }
 
-/* ---- if, for, return ------------------------------------------------------------------------------ */
+/* ---- if, for, return ---- */
 
 static void run_if(Lower *l, const Stmt *stmt) {
     for (int i = 0; i < stmt->arms.count; i++) {
@@ -436,7 +436,7 @@ static void run_return(Lower *l, const Stmt *stmt) {
                                             : datum_list(l, value, values->count);
 }
 
-/* ---- statements ----------------------------------------------------------------------------------- */
+/* ---- statements ---- */
 
 /* `input` and sections stand in the file, `return` in a block; a loop around them makes no sense either. */
 static bool misplaced(Lower *l, const Stmt *stmt) {
@@ -537,7 +537,7 @@ void run_statements(Lower *l, const StmtList *body) {
     l->nesting--;
 }
 
-/* ---- the whole file ------------------------------------------------------------------------------- */
+/* ---- the whole file ---- */
 
 static void check_blocks(Lower *l) {
     for (int i = 0; i < l->ast->body.count; i++) {

@@ -10,7 +10,7 @@
 
 static const Datum failed = {.kind = DATUM_ERROR};
 
-/* ---- signatures ----------------------------------------------------------------------------------- */
+/* ---- signatures ---- */
 
 const Signature *signature_of(Lower *l, const char *text, bool setting) {
     for (int i = 0; i < l->nsignature; i++)
@@ -40,7 +40,7 @@ static const char *block_text(Lower *l, const Stmt *block) {
     return pool_text(l->pool, "%s)", text);
 }
 
-/* ---- binding arguments ---------------------------------------------------------------------------- */
+/* ---- binding arguments ---- */
 
 static void end_with_signature(const Call *call) {
     diag_note(call->l->diag, "%s", call->signature->text);
@@ -210,7 +210,7 @@ bool bind_arguments(Call *call, const Argument *flow, const ArgList *args) {
     return good;
 }
 
-/* ---- reading arguments ---------------------------------------------------------------------------- */
+/* ---- reading arguments ---- */
 
 const Argument *argument(const Call *call, const char *name) {
     int index = parameter_index(call->signature, name);
@@ -308,7 +308,7 @@ bool argument_choice(const Call *call, const char *name, const char *const *choi
     return false;
 }
 
-/* ---- blocks --------------------------------------------------------------------------------------- */
+/* ---- blocks ---- */
 
 static bool calls_itself(Lower *l, const Expr *expr, const Stmt *block) {
     for (const Frame *frame = l->frame; frame != NULL; frame = frame->caller)
@@ -371,7 +371,7 @@ static Datum run_block(const Call *call, const Stmt *block) {
     return frame.returned ? frame.result : failed;
 }
 
-/* ---- names of calls ------------------------------------------------------------------------------- */
+/* ---- names of calls ---- */
 
 /* Where a call stands: alone, or as link INDEX of a chain, which holds its links' weights if it has any. */
 typedef struct {
@@ -445,7 +445,7 @@ static bool name_call(Call *call, const Position *position) {
     return true;
 }
 
-/* ---- calls ---------------------------------------------------------------------------------------- */
+/* ---- calls ---- */
 
 static bool forbidden_here(Lower *l, const Expr *expr) {
     if (l->section == NULL || !has_weights(l, expr->text))

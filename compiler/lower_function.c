@@ -9,7 +9,7 @@ enum { MAX_RANGE = 100000 };
 
 static const Datum failed = {.kind = DATUM_ERROR};
 
-/* ---- errors --------------------------------------------------------------------------------------- */
+/* ---- errors ---- */
 
 static Datum wrong_count(Lower *l, const Expr *call, const char *takes, int count) {
     diag_begin(l->diag, ERROR, "U0302", call->place, "`%s` takes %s, found %d", call->text, takes, count);
@@ -26,7 +26,7 @@ static Datum wrong_type(Lower *l, const Expr *call, const char *wanted, Datum fo
     return failed;
 }
 
-/* ---- lists ---------------------------------------------------------------------------------------- */
+/* ---- lists ---- */
 
 static Datum make_range(Lower *l, const Expr *call, int64_t from, int64_t to, int64_t step) {
     Items *items = NEW(l->pool, Items);
@@ -113,7 +113,7 @@ static Datum function_pop(Lower *l, const Expr *call, const Datum *argument, int
     return failed;
 }
 
-/* ---- numbers -------------------------------------------------------------------------------------- */
+/* ---- numbers ---- */
 
 static Datum extreme(Lower *l, const Expr *call, const Datum *argument, int count, bool largest) {
     if (count == 1 && argument->kind == DATUM_LIST) {
@@ -171,7 +171,7 @@ static Datum function_int(Lower *l, const Expr *call, const Datum *argument, int
     return failed;
 }
 
-/* ---- tensors -------------------------------------------------------------------------------------- */
+/* ---- tensors ---- */
 
 static Datum function_channels(Lower *l, const Expr *call, const Datum *argument, int count) {
     if (count != 1)

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- bindings ------------------------------------------------------------------------------------- */
+/* ---- bindings ---- */
 
 Binding *find_binding(Frame *frame, const char *name) {
     for (int i = frame->nbinding - 1; i >= 0; i--)
@@ -87,7 +87,7 @@ const Stmt *find_block(const Lower *l, const char *name) {
     return i < l->ast->body.count ? l->ast->body.item[i] : NULL;
 }
 
-/* ---- which calls have weights ---------------------------------------------------------------------- */
+/* ---- which calls have weights ---- */
 
 static bool name_has_weights(const Lower *l, const char *name) {
     int block = find_block_index(l, name);
@@ -148,7 +148,7 @@ bool has_weights(const Lower *l, const char *name) {
     return find_layer(l->frame, name) == NULL && name_has_weights(l, name);
 }
 
-/* ---- modules -------------------------------------------------------------------------------------- */
+/* ---- modules ---- */
 
 Module *module_enter(Lower *l, Module *parent, const char *name, bool automatic, Place place) {
     Module *module;
@@ -188,7 +188,7 @@ const char *module_path(Pool *pool, const Module *module) {
     return *before == '\0' ? name : pool_text(pool, "%s.%s", before, name);
 }
 
-/* ---- `name = "..."` -------------------------------------------------------------------------------- */
+/* ---- `name = "..."` ---- */
 
 static bool well_formed(const char *name) {
     bool start = true;
@@ -244,7 +244,7 @@ const char *module_name(Lower *l, const char *text, Place place) {
     return NULL;
 }
 
-/* ---- weights -------------------------------------------------------------------------------------- */
+/* ---- weights ---- */
 
 ValueId weight_new(const Call *call, const char *suffix, Shape shape, Init init, double bound) {
     Lower *l = call->l;
@@ -268,7 +268,7 @@ ValueId weight_new(const Call *call, const char *suffix, Shape shape, Init init,
     return value;
 }
 
-/* ---- at the end ----------------------------------------------------------------------------------- */
+/* ---- at the end ---- */
 
 typedef struct {
     const char *name;

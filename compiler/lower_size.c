@@ -22,7 +22,7 @@ const char *sizes_text(Lower *l, ValueId v) {
     return shape_text(l->pool, sizes);
 }
 
-/* ---- how an extent came to be --------------------------------------------------------------------- */
+/* ---- how an extent came to be ---- */
 
 typedef struct {
     int64_t extent[MOST_STEPS]; /* where it changed, from the value back to the input */
@@ -89,7 +89,7 @@ static void explain_extent(Lower *l, ValueId v, int axis) {
     diag_note(l->diag, "%s", text);
 }
 
-/* ---- sizes that do -------------------------------------------------------------------------------- */
+/* ---- sizes that do ---- */
 
 static bool size_fits(const Lower *l, int axis, int64_t size) {
     LowerOptions options = *l->options;

@@ -6,7 +6,7 @@
 #include "build.h"
 #include "lower.h"
 
-/* ---- what an expression gives --------------------------------------------------------------------- */
+/* ---- what an expression gives ---- */
 
 typedef enum {
     DATUM_ERROR, /* reported already: what uses it fails silently */
@@ -50,7 +50,7 @@ struct Datum {
     };
 };
 
-/* ---- names ---------------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 typedef enum { BINDING_LET, BINDING_SET, BINDING_ARGUMENT, BINDING_LOOP } BindingKind;
 
@@ -116,7 +116,7 @@ typedef struct {
     bool taken, begun; /* begun: a call of the statement, with weights or not, has begun */
 } Slot;
 
-/* ---- calls ---------------------------------------------------------------------------------------- */
+/* ---- calls ---- */
 
 /* Operators, blocks, settings and sources are all called in the same way. */
 typedef struct {
@@ -179,7 +179,7 @@ typedef struct Lower {
     struct Seen *seen; /* settings: which were set where */
 } Lower;
 
-/* ---- lower.c: statements -------------------------------------------------------------------------- */
+/* ---- lower.c: statements ---- */
 
 void run_statements(Lower *l, const StmtList *body);
 /* Would the file lower with these options, if only sizes along AXIS counted? */
@@ -187,7 +187,7 @@ bool lower_axis(Pool *pool, const Ast *file, const LowerOptions *options, int ax
 /* Counts WORK; false (after an error) when the file makes too much of it. */
 bool charge(Lower *l, int64_t work, Place place);
 
-/* ---- lower_name.c: bindings, and names of weights ------------------------------------------------- */
+/* ---- lower_name.c: bindings, and names of weights ---- */
 
 Binding *find_binding(Frame *frame, const char *name);
 Binding *bind_name(Lower *l, const char *name, BindingKind kind, Datum value, Place place);
@@ -209,7 +209,7 @@ void find_weighted_blocks(Lower *l);
 /* Fills in the names of weights, values and nodes once all modules are known. */
 void finish_names(Lower *l);
 
-/* ---- lower_value.c: expressions ------------------------------------------------------------------- */
+/* ---- lower_value.c: expressions ---- */
 
 Datum eval(Lower *l, const Expr *expr);
 Datum datum_integer(int64_t value);
@@ -222,7 +222,7 @@ const char *datum_text(Lower *l, Datum d);
 Datum append(Lower *l, Datum a, Datum b, Place place);
 Datum apply_binary(Lower *l, const Expr *expr, Datum a, Datum b);
 
-/* ---- lower_call.c: calls -------------------------------------------------------------------------- */
+/* ---- lower_call.c: calls ---- */
 
 const Signature *signature_of(Lower *l, const char *text, bool setting);
 /* Binds ARGS to the names of the signature.  FLOW is the first argument when the call is a link of a chain.
@@ -240,12 +240,12 @@ bool argument_tensor(const Call *call, const char *name, ValueId *value);
 /* One of CHOICES (ended by NULL), which are said in the help. */
 bool argument_choice(const Call *call, const char *name, const char *const *choices, int *index);
 
-/* ---- lower_function.c: range, len, pop and friends ------------------------------------------------ */
+/* ---- lower_function.c: range, len, pop and friends ---- */
 
 typedef Datum Function(Lower *l, const Expr *call, const Datum *argument, int count);
 Function *function_by_name(const char *name);
 
-/* ---- lower_size.c: what is wrong with a size ------------------------------------------------------ */
+/* ---- lower_size.c: what is wrong with a size ---- */
 
 /* Adds to the open diagnostic, for each axis that is wrong, how the extent of A or B came to be (that of
  * the one that changed more often) and which sizes of the input would do. */
@@ -253,7 +253,7 @@ void explain_sizes(Lower *l, ValueId a, ValueId b, const bool wrong[AXES]);
 const char *sizes_text(Lower *l, ValueId v); /* "256 x 256" */
 const char *axis_text(int axis);
 
-/* ---- lower_suggest.c: what the writer may have meant ---------------------------------------------- */
+/* ---- lower_suggest.c: what the writer may have meant ---- */
 
 /* The one of NAMES nearest to NAME, if at most two letters differ; else NULL. */
 const char *nearest_name(const char *name, const char *const *names, int count);
@@ -262,16 +262,16 @@ void report_unknown_name(Lower *l, const char *name, Place place);
 /* Adds notes on the calls and loop turns that led here. */
 void note_via(Lower *l);
 
-/* ---- build.c -------------------------------------------------------------------------------------- */
+/* ---- build.c ---- */
 
 Datum add_tensors(Lower *l, const Expr *expr, ValueId a, ValueId b);
 
-/* ---- lower_define.c: -D NAME=VALUE ---------------------------------------------------------------- */
+/* ---- lower_define.c: -D NAME=VALUE ---- */
 
 void read_defines(Lower *l);
 void check_defines(Lower *l);
 
-/* ---- settings.c: sections ------------------------------------------------------------------------- */
+/* ---- settings.c: sections ---- */
 
 void begin_sections(Lower *l);
 void run_section(Lower *l, const Stmt *stmt);
@@ -281,7 +281,7 @@ bool is_setting(const Lower *l, const char *name);
 /* What only the whole file can show: no loss, nothing read. */
 void check_sections(Lower *l);
 
-/* ---- settings_data.c: sources --------------------------------------------------------------------- */
+/* ---- settings_data.c: sources ---- */
 
 /* `name = source` in `data` or `eval`; false in another section, where it sets a tensor. */
 bool run_source(Lower *l, const Stmt *stmt);

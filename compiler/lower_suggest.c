@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- nearly right --------------------------------------------------------------------------------- */
+/* ---- nearly right ---- */
 
 enum { LONGEST = 64, NEAR = 2 };
 
@@ -57,7 +57,7 @@ void note_via(Lower *l) {
         diag_note(l->diag, "%s", via->text);
 }
 
-/* ---- calls ---------------------------------------------------------------------------------------- */
+/* ---- calls ---- */
 
 static const struct {
     const char *torch, *ours;
@@ -220,7 +220,7 @@ void report_unknown_call(Lower *l, const Expr *call) {
     diag_end(l->diag);
 }
 
-/* ---- names ---------------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 typedef struct {
     const Stmt *stmt;      /* that sets the name */

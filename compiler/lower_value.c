@@ -102,7 +102,7 @@ bool datum_true(Lower *l, Datum d, const Expr *expr) {
     }
 }
 
-/* ---- errors --------------------------------------------------------------------------------------- */
+/* ---- errors ---- */
 
 static Datum mismatch(Lower *l, const Expr *expr, Datum a, Datum b) {
     const char *op = operator_text(expr->op);
@@ -150,7 +150,7 @@ static Datum division_by_zero(Lower *l, const Expr *expr) {
     return failed;
 }
 
-/* ---- numbers -------------------------------------------------------------------------------------- */
+/* ---- numbers ---- */
 
 static int64_t floor_divide(int64_t a, int64_t b) {
     int64_t quotient = a / b;
@@ -261,7 +261,7 @@ static Datum comparison(Lower *l, const Expr *expr, Datum a, Datum b) {
     return mismatch(l, expr, a, b);
 }
 
-/* ---- losses --------------------------------------------------------------------------------------- */
+/* ---- losses ---- */
 
 /* The terms of A, then those of B times FACTOR. */
 static Datum loss_sum(Lower *l, Datum a, Datum b, double factor) {
@@ -296,7 +296,7 @@ static Datum loss_arithmetic(Lower *l, const Expr *expr, Datum a, Datum b) {
     return mismatch(l, expr, a, b);
 }
 
-/* ---- operations ----------------------------------------------------------------------------------- */
+/* ---- operations ---- */
 
 Datum append(Lower *l, Datum a, Datum b, Place place) {
     if (!charge(l, b.count, place))

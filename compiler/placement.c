@@ -35,7 +35,7 @@ typedef struct {
     SearchEffort effort;
 } Packing;
 
-/* ---- the problem, in units of the alignment ---------------------------------------------------- */
+/* ---- the problem, in units of the alignment ---- */
 
 static int64_t checked_sum(int64_t a, int64_t b) {
     int64_t sum;
@@ -80,7 +80,7 @@ static void check_fixed(const Packing *p) {
         }
 }
 
-/* ---- the lower bound ----------------------------------------------------------------------------- */
+/* ---- the lower bound ---- */
 
 typedef struct {
     int time;
@@ -115,7 +115,7 @@ static int64_t lower_bound(Pool *pool, const Packing *p) {
     return bound;
 }
 
-/* ---- first-fit ----------------------------------------------------------------------------------- */
+/* ---- first-fit ---- */
 
 /* The lowest gap that takes BOX among the PLACED first boxes of by_offset. */
 static int64_t lowest_gap(const Packing *p, int placed, const PlaceBox *box) {
@@ -201,7 +201,7 @@ static void sort_order(Packing *p, Ranked *ranked, Order order) {
         p->order[i] = ranked[i].index;
 }
 
-/* ---- the search ------------------------------------------------------------------------------------ */
+/* ---- the search ---- */
 
 static bool search_at(Pool *pool, Packing *p, int64_t capacity, int nodes_per_box) {
     int64_t limit = (int64_t)nodes_per_box * p->count;
@@ -223,7 +223,7 @@ static void lower_arena(Pool *pool, Packing *p, int64_t target, int nodes_per_bo
     }
 }
 
-/* ---- both ------------------------------------------------------------------------------------------ */
+/* ---- both ---- */
 
 static void pack(Pool *pool, Packing *p, int64_t target, int nodes_per_box) {
     Ranked *ranked = NEW_ARRAY(pool, Ranked, p->count);

@@ -96,7 +96,7 @@ typedef struct {
     bool gave_up;
 } Search;
 
-/* ---- changes that can be undone ------------------------------------------------------------------ */
+/* ---- changes that can be undone ---- */
 
 static void set(Search *search, int64_t *where, int64_t value) {
     if (*where == value)
@@ -120,7 +120,7 @@ static void undo_to(Search *search, size_t count) {
     }
 }
 
-/* ---- inference ------------------------------------------------------------------------------------ */
+/* ---- inference ---- */
 
 static int64_t slack(const Search *search, int section) {
     return search->capacity - search->floor[section] - search->rest[section];
@@ -225,7 +225,7 @@ static bool infer(Search *search, const Part *part, Window window) {
     return true;
 }
 
-/* ---- the choice of a section and of a box for its floor ------------------------------------------- */
+/* ---- the choice of a section and of a box for its floor ---- */
 
 static void count_cases(Search *search, const Part *part) {
     for (int s = part->begin; s < part->end; s++)
@@ -317,7 +317,7 @@ static bool next_candidate(const Search *search, const Part *part, int section, 
     return best.item >= 0;
 }
 
-/* ---- the search ----------------------------------------------------------------------------------- */
+/* ---- the search ---- */
 
 static void place_item(Search *search, Item *item) {
     item->offset = item->lowest;
@@ -429,7 +429,7 @@ static bool solve_one(Search *search, Part part) {
     return solved;
 }
 
-/* ---- from boxes to sections ------------------------------------------------------------------------ */
+/* ---- from boxes to sections ---- */
 
 typedef struct {
     int time, box;

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* ---- reading -------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 static bool report_setting(const Call *call, const char *argument_name, const char *what) {
     Lower *l = call->l;
@@ -52,7 +52,7 @@ static bool read_unit(const Call *call, const char *name, Unit *unit) {
     return true;
 }
 
-/* ---- losses and metrics --------------------------------------------------------------------------- */
+/* ---- losses and metrics ---- */
 
 static void add_result(Lower *l, const LossTerm *term, bool is_loss) {
     Result result = {term->text, term->value, is_loss, is_loss ? term->weight : 1, term->place};
@@ -106,7 +106,7 @@ static void set_metric(Call *call) {
         report_no_number(call, "metric", d);
 }
 
-/* ---- optimizers ----------------------------------------------------------------------------------- */
+/* ---- optimizers ---- */
 
 static bool read_betas(const Call *call, Optimizer *o) {
     const Argument *a = argument(call, "betas");
@@ -165,7 +165,7 @@ static void set_optimizer(Call *call) {
     diag_end(l->diag);
 }
 
-/* ---- train ---------------------------------------------------------------------------------------- */
+/* ---- train ---- */
 
 static void set_batch(Call *call) {
     Model *model = call->l->model;
@@ -252,7 +252,7 @@ static void set_precision(Call *call) {
         report_later(call, "kind", "this precision", "\"f32\"");
 }
 
-/* ---- eval and predict ----------------------------------------------------------------------------- */
+/* ---- eval and predict ---- */
 
 static void set_every(Call *call) {
     EvalSection *eval_section = &call->l->model->eval;
@@ -292,7 +292,7 @@ static void set_pad(Call *call) {
         call->l->model->predict.pad = pad[index];
 }
 
-/* ---- data ----------------------------------------------------------------------------------------- */
+/* ---- data ---- */
 
 static DataSection *section_data(Lower *l) {
     return strcmp(l->section->name, "eval") == 0 ? &l->model->eval_data : &l->model->data;
@@ -371,7 +371,7 @@ static void set_threads(Call *call) {
         section_data(call->l)->threads = threads > 256 ? 256 : (int)threads;
 }
 
-/* ---- the table ------------------------------------------------------------------------------------ */
+/* ---- the table ---- */
 
 enum { IN_DATA = 1, IN_TRAIN = 2, IN_EVAL = 4, IN_PREDICT = 8 };
 static const char *const section_name[] = {"data", "train", "eval", "predict"};
@@ -544,7 +544,7 @@ void run_setting(Lower *l, const Stmt *stmt) {
     }
 }
 
-/* ---- sections ------------------------------------------------------------------------------------- */
+/* ---- sections ---- */
 
 static bool *section_present(Model *model, int section, Place **place) {
     *place = section == 0 ? &model->data.place : section == 1 ? &model->train.place : &model->eval.place;

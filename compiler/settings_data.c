@@ -62,7 +62,7 @@ static void push_term(Reader *r, SourceTerm term) {
     PUSH(r->l->pool, r->source->term, r->source->nterm, term);
 }
 
-/* ---- errors --------------------------------------------------------------------------------------- */
+/* ---- errors ---- */
 
 static void report_not_a_source(Reader *r, const Expr *expr, const char *what) {
     Diag *diag = r->l->diag;
@@ -92,7 +92,7 @@ static void report_later(Reader *r, const Expr *call) {
     diag_end(diag);
 }
 
-/* ---- sources -------------------------------------------------------------------------------------- */
+/* ---- sources ---- */
 
 static int stars(const char *pattern) {
     int count = 0;
@@ -237,7 +237,7 @@ static void read_source(Reader *r, const Expr *expr) {
     }
 }
 
-/* ---- name = source -------------------------------------------------------------------------------- */
+/* ---- name = source ---- */
 
 bool run_source(Lower *l, const Stmt *stmt) {
     if (l->section == NULL ||

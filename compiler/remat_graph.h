@@ -1,0 +1,58 @@
+/* remat_graph.h - a problem of recomputation as the search and the bounds see it, and what a schedule costs there.
+ *
+ * Tensors from outside are left out, no tensor is read twice by one operation, and every list of tensors lies in
+ * one array: the search looks at them some hundred million times a second.
+ */
+#ifndef REMAT_GRAPH_H
+#define REMAT_GRAPH_H
+
+#include "remat.h"
+
+enum { REMAT_MOST_REPEATS = 8 }; /* a schedule has at most so many times the operations of the problem */
+
+typedef struct {
+    int64_t cost, scratch;
+    int64_t own;        /* bytes of what it writes, and scratch */
+    int read_end;       /* one behind the last in `read`; the first is the previous operation's end */
+    int write_end;      /* likewise */
+    int in_place;       /* a tensor of at least the bytes of the first output, or -1 */
+    int64_t saved;      /* by writing in place */
+    bool repeatable;    /* and worth it: something it writes is read */
+    bool writes_a_kept; /* tensor */
+} RematNode;
+
+typedef struct {
+    int noperation, ntensor, nkept;
+    RematNode *node; /* node[-1] ends at 0 */
+    int *read, *write;
+    int *maker;     /* per tensor: the operation that writes it */
+    int64_t *bytes; /* per tensor */
+    int *kept;      /* the tensors that live to the end */
+    bool *is_kept;  /* per tensor */
+    int64_t base_cost, kept_bytes;
+} RematGraph;
+
+/* A sequence of operations and what it costs. */
+typedef struct {
+    int length;
+    int *operation;
+    int64_t cost, peak;
+    double excess; /* the sum over its operations of the bytes beyond the capacity */
+} RematOrder;
+
+RematGraph *remat_graph(Pool *pool, const RematProblem *problem);
+RematOrder remat_order(Pool *pool, const RematGraph *graph); /* room for one; empty */
+
+/* Fills in cost, peak and excess.  Occurrences that nobody reads are dropped where the operation occurs elsewhere.
+ * ALIVE: room for a flag per tensor.  Returns false if something is read before it is written. */
+bool remat_measure(const RematGraph *graph, int64_t capacity, bool *alive, RematOrder *order);
+
+/* The least cost of any schedule within CAPACITY and the least peak of all: see remat_bound.c. */
+int64_t remat_cost_bound(Pool *pool, const RematGraph *graph, int64_t capacity);
+int64_t remat_peak_bound(Pool *pool, const RematGraph *graph);
+
+/* Looks for the cheapest order within CAPACITY; BEST is the given order at first.  Returns the effort. */
+int64_t remat_search(Pool *pool, const RematGraph *graph, int64_t capacity, int64_t cost_bound, int64_t effort,
+                     RematOrder *best);
+
+#endif
