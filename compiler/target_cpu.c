@@ -33,14 +33,13 @@ static int64_t round_up(int64_t x, int64_t unit) {
     return checked_multiply(checked_add(x, unit - 1) / unit, unit);
 }
 
-/* Parameters, their gradients, scratch: all numbers in a row. */
+/* Parameters, their gradients, scratch: all numbers in a row, up to the end of the last aligned piece. */
 static void lay_out_dense(const Value *value, Storage *s) {
-    int64_t elements = shape_elements(value->shape);
-    *s = (Storage){.block = BLOCK};
-    s->blocks = round_up(elements, BLOCK) / BLOCK;
-    s->sample = s->blocks * BLOCK;
-    s->plane = s->depth = s->row = BLOCK;
-    s->bytes = round_up(checked_multiply(elements, type_bytes(value->type)), ALIGN);
+    int64_t block = ALIGN / type_bytes(value->type);
+    *s = (Storage){.block = block, .plane = block, .depth = block, .row = block};
+    s->sample = round_up(shape_elements(value->shape), block);
+    s->blocks = s->sample / block;
+    s->bytes = checked_multiply(s->sample, type_bytes(value->type));
 }
 
 static void lay_out(const Value *value, int64_t batch, Storage *s) {
