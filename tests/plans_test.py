@@ -27,7 +27,7 @@ def plan_of(unetc, file, options):
 
 
 def main():
-    unetc, plans, failures = sys.argv[1], 0, 0
+    unetc, plans, failures = os.path.abspath(sys.argv[1]), 0, 0
     for file in FILES:
         for more in OPTIONS + [[size] for size in SIZES.get(file, COMMON_SIZES)]:
             text = plan_of(unetc, file, more)

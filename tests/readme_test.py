@@ -1,25 +1,38 @@
 #!/usr/bin/env python3
-"""readme_test.py UNETC: the file and the report that the README shows are those of the example."""
+"""readme_test.py UNETC [--update]: the file and the memory report that the README shows are those of the example."""
 
 import os
+import re
 import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+README = os.path.join(ROOT, "README.md")
+FOLDER = os.path.join(ROOT, "examples", "denoise")
+
+
+def shown(unetc):
+    """What stands between the fences of the README, by its first words."""
+    with open(os.path.join(FOLDER, "tiny_unet.unet")) as file:
+        yield "# TinyUNet", file.read()
+    report = subprocess.run([unetc, "mem", "tiny_unet.unet"], cwd=FOLDER, stdout=subprocess.PIPE, check=True)
+    yield "$ unetc mem tiny_unet.unet", "$ unetc mem tiny_unet.unet\n" + report.stdout.decode()
 
 
 def main():
-    folder = os.path.join(ROOT, "examples", "denoise")
-    with open(os.path.join(ROOT, "README.md")) as readme, open(os.path.join(folder, "tiny_unet.unet")) as file:
-        blocks, source = readme.read().split("```\n")[1::2], file.read()
-    command = "$ unetc mem tiny_unet.unet\n"
-    report = subprocess.run([sys.argv[1], "mem", "tiny_unet.unet"], cwd=folder, stdout=subprocess.PIPE, check=True)
-    failures = 0
-    for what, text in (("file", source), ("memory report", command + report.stdout.decode())):
-        if text not in blocks:
-            failures += 1
-            print("the %s in README.md is not this:\n%s" % (what, text))
-    return 1 if failures else 0
+    with open(README) as file:
+        readme = file.read()
+    fresh = readme
+    for first, text in shown(os.path.abspath(sys.argv[1])):
+        block = re.compile("```\n" + re.escape(first) + ".*?```\n", re.DOTALL)
+        fresh = block.sub(lambda _: "```\n" + text + "```\n", fresh)
+    if "--update" in sys.argv:
+        with open(README, "w") as file:
+            file.write(fresh)
+    elif fresh != readme:
+        print("README.md is stale: run tests/readme_test.py UNETC --update")
+        return 1
+    return 0
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Compares compiled nets with what PyTorch computed (vectors/, made by record.py).
 
-    run_oracle.py --unetc=build/unetc --runtime=build/libunet_runtime.a double|float|initial [CASE...]
+    run_oracle.py --unetc=build/unetc --runtime=build/lib/libunet_runtime.a MODE [CASE...]
 
 double   the reference build in double: output, losses, every gradient and ten optimiser steps agree with
          PyTorch's float64 to 1e-9 relative (L2 per tensor)
+looped   the same, a batch being trained one sample at a time
 float    the fast build: losses of ten steps within 1e-5 of float64; the error of each gradient at most four
          times that of PyTorch's own float32
 initial  the initial weights of the nets at full size are PyTorch's bit for bit, for several seeds
@@ -167,7 +168,10 @@ def compare_float(answer, vectors, metadata, report):
         report.compare("gradient", name, error, GRADIENT_FACTOR * max(own[name], FLOAT_EPSILON))
 
 
-MODES = {"double": (compare_double, ["--precision=f64", "--kernels=reference"]), "float": (compare_float, [])}
+DOUBLE = ["--precision=f64", "--kernels=reference"]
+MODES = {"double": (compare_double, DOUBLE),
+         "looped": (compare_double, DOUBLE + ["--micro-batches=%d" % max(case["batch"] for case in cases.CASES)]),
+         "float": (compare_float, [])}
 
 
 def run_case(tools, mode, case):
@@ -207,7 +211,7 @@ def main():
     parser.add_argument("--unetc", required=True)
     parser.add_argument("--runtime", required=True, help="the library that generated programs link")
     parser.add_argument("--flags", default="", help="more flags for the C compiler, such as sanitizers")
-    parser.add_argument("mode", choices=["double", "float", "initial"])
+    parser.add_argument("mode", choices=["double", "looped", "float", "initial"])
     parser.add_argument("case", nargs="*")
     tools = parser.parse_args()
     tools.flags = shlex.split(tools.flags)
