@@ -256,7 +256,8 @@ static void apply(Pool *pool, Command *c, const OptionRow *row, const char *valu
         c->plan.no_reuse = true;
         break;
     case O_NO_RECOMPUTE:
-        break; /* nothing is recomputed */
+        c->plan.no_recompute = true;
+        break;
     case O_POISON:
         c->plan.poison = true;
         break;

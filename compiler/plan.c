@@ -61,14 +61,17 @@ static void make_program(Program *program, const PlanOptions *options, const Tar
     program->micro = micro_of(program, options);
     target->prepare(program, options);
     storage(program, target);
-    schedule(program);
+    schedule(program, options);
 }
 
-static int64_t steps_flops(const Program *program, const Step *step, int nstep) {
+/* Of the steps that are there for the first time, or of those that are there again. */
+static int64_t steps_flops(const Program *program, const Step *step, int nstep, bool again) {
     int64_t flops = 0;
     for (int i = 0; i < nstep; i++)
-        flops += step[i].node < 0 ? step[i].times * steps_flops(program, step[i].body, step[i].nbody)
-                                  : node_flops(program, &program->graph->node[step[i].node]);
+        if (step[i].node < 0)
+            flops += step[i].times * steps_flops(program, step[i].body, step[i].nbody, again);
+        else if (step[i].recompute == again)
+            flops += node_flops(program, &program->graph->node[step[i].node]);
     return flops;
 }
 
@@ -120,7 +123,9 @@ Plan *plan_programs(Pool *pool, const PlanOptions *options, const Target *target
     plan_loader(plan);
     check_plan(plan);
     const Program *train = &plan->program[PROGRAM_TRAIN];
-    if (train->model != NULL)
-        plan->flops = steps_flops(train, train->step, train->nstep);
+    if (train->model != NULL) {
+        plan->flops = steps_flops(train, train->step, train->nstep, false);
+        plan->recompute_flops = steps_flops(train, train->step, train->nstep, true);
+    }
     return plan;
 }

@@ -17,12 +17,14 @@ typedef struct PlanOptions {
     bool reference;    /* --kernels=reference */
     Type real;         /* TYPE_F32, or TYPE_F64 with reference kernels */
     bool no_reuse;     /* every buffer keeps its bytes for itself */
+    bool no_recompute; /* every tensor is kept until its last reader */
     bool poison;       /* emitted code marks every byte outside a step's operands as poisoned */
     bool portable_isa; /* one program for several instruction sets */
     int max_threads;
-    int micro_batches;   /* 0: the compiler chooses; 1: whole batches; else so many loops over samples */
-    int64_t budget;      /* bytes of the arena, 0: none */
-    int64_t micro;       /* samples at a time, 0: by `micro_batches` */
+    int micro_batches; /* 0: the compiler chooses; 1: whole batches; else so many loops over samples */
+    int64_t budget;    /* bytes of the arena, 0: none */
+    int64_t capacity;  /* bytes that the search for what to compute again may use, 0: everything is kept */
+    int64_t micro;     /* samples at a time, 0: by `micro_batches` */
     const char *command; /* the options as given, for the head of generated files */
     const char *shaping; /* those of them that shape the result */
 } PlanOptions;
@@ -60,10 +62,13 @@ typedef struct {
     ValueId *parameter; /* per parameter of the model: its value in this graph */
     ValueId *gradient;  /* train: per parameter the gradient, or -1 */
     Storage *storage;   /* per value */
+    int nstorage;
     Step *step;
     int nstep;
     int *buffer_of; /* per value: its buffer in the plan, or -1 (wholes, inputs) */
-    int64_t extent; /* bytes of the arena from its start */
+    int64_t
+        recompute_bound; /* no schedule of the same peak recomputes for less, in units of its cost model */
+    int64_t extent;      /* bytes of the arena from its start */
     int64_t lower_bound;
     int peak; /* position of the step with most bytes alive */
 } Program;
@@ -103,7 +108,8 @@ typedef struct {
     int64_t region_elements; /* of the trained parameters: one sweep */
     int64_t persistent;      /* bytes at the front that live across steps and programs */
     int64_t arena, lower_bound;
-    int64_t flops;
+    int64_t flops;           /* of a training step, recomputation left out */
+    int64_t recompute_flops; /* and this much again */
     int64_t loader_ring, ring_slots;
     const char *source_hash; /* of the text and of the options that shape the result */
     const char *c_flags;     /* for compiling the kernels */
@@ -136,9 +142,11 @@ void close_graph(Program *program);
 void fuse(Program *program);
 /* storage.c */
 void storage(Program *program, const Target *target);
-/* schedule.c, loops.c */
-void schedule(Program *program);
-void loop_over_samples(Program *program);
+/* schedule.c */
+void schedule(Program *program, const PlanOptions *options);
+/* recompute.c: an order of these nodes, some of them repeatedly, that needs at most CAPACITY bytes for what
+ * they compute, or the least that was found; returns its length. */
+int recompute(Program *program, const NodeId *node, int count, int64_t capacity, Step **step);
 /* buffers.c: one buffer per leaf, the regions, in place where legal. */
 void buffers(Plan *plan);
 /* live.c: first and last of every buffer.  Also numbers the steps. */

@@ -99,6 +99,22 @@ static Plan *fewer_samples(const Request *r, PlanOptions options, Plan *best) {
     return best;
 }
 
+/* Computes again what does not fit.  Where packing leaves a gap above what is alive, the search gets that
+ * much less. */
+static Plan *with_recomputation(const Request *r, PlanOptions options, Plan *best) {
+    enum { TRIES = 4 };
+    options.micro = best->program[PROGRAM_TRAIN].micro;
+    options.capacity = best->options->budget;
+    for (int i = 0; i < TRIES && options.capacity > 0 && !plan_fits(best); i++) {
+        Plan *plan = attempt(r, options);
+        if (plan == NULL)
+            break;
+        options.capacity -= plan->arena - plan->options->budget;
+        best = smaller(plan, best);
+    }
+    return best;
+}
+
 Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lower_options,
                 const PlanOptions *options) {
     const Request r = {pool, diag, file, lower_options};
@@ -107,5 +123,7 @@ Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *low
         return best;
     if (options->micro_batches == 0)
         best = fewer_samples(&r, *options, best);
+    if (!plan_fits(best) && !options->no_recompute)
+        best = with_recomputation(&r, *options, best);
     return best;
 }

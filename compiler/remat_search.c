@@ -15,6 +15,8 @@
 #include "remat_graph.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct {
@@ -32,6 +34,7 @@ typedef struct {
     int64_t effort, limit;
 } Search;
 
+static int M[5];
 static uint64_t random_bits(Search *search) { /* splitmix64 */
     uint64_t z = search->random += UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -140,15 +143,98 @@ static bool shift(Search *search) {
     return true;
 }
 
+static bool reads_output(const RematGraph *graph, int o, int maker) {
+    const RematNode *node = &graph->node[o];
+    for (int i = node[-1].read_end; i < node->read_end; i++)
+        if (graph->maker[graph->read[i]] == maker)
+            return true;
+    return false;
+}
+
+/* Joins a life with the one before: its readers move there. */
+static bool gather_early(Search *search, int later) {
+    const RematGraph *graph = search->graph;
+    RematOrder *next = &search->next;
+    int maker = next->operation[later], to = later - 1;
+    while (to >= 0 && next->operation[to] != maker && !reads_output(graph, next->operation[to], maker))
+        to--;
+    remove_at(next, later);
+    for (int p = later; p < next->length && next->operation[p] != maker; p++) {
+        int o = next->operation[p];
+        if (!reads_output(graph, o, maker))
+            continue;
+        remove_at(next, p);
+        insert_at(next, ++to, o);
+    }
+    return true;
+}
+
+/* Joins a life with the next: its readers move there. */
+static bool gather_late(Search *search, int later) {
+    const RematGraph *graph = search->graph;
+    RematOrder *next = &search->next;
+    int maker = next->operation[later], to = later;
+    for (int p = later - 1; p >= 0; p--) {
+        int o = next->operation[p];
+        if (o != maker && !reads_output(graph, o, maker))
+            continue;
+        remove_at(next, p);
+        to--;
+        if (o == maker)
+            return true;
+        insert_at(next, to + 1, o);
+    }
+    return false;
+}
+
+static bool gather(Search *search) {
+    if (search->nrepeated == 0)
+        return false;
+    int later = search->repeated[random_below(search, search->nrepeated)];
+    return random_below(search, 2) == 0 ? gather_early(search, later) : gather_late(search, later);
+}
+
+/* Moves an operation next to another that touches a tensor it reads. */
+static bool meet(Search *search) {
+    const RematGraph *graph = search->graph;
+    RematOrder *next = &search->next;
+    int from = random_below(search, next->length), o = next->operation[from];
+    const RematNode *node = &graph->node[o];
+    int nread = node->read_end - node[-1].read_end;
+    if (nread == 0)
+        return false;
+    int tensor = graph->read[node[-1].read_end + random_below(search, nread)], count = 0, to = 0;
+    for (int p = 0; p < next->length; p++)
+        if (p != from && (next->operation[p] == graph->maker[tensor] || reads(graph, next->operation[p], tensor)))
+            if (random_below(search, ++count) == 0)
+                to = p;
+    if (count == 0)
+        return false;
+    remove_at(next, from);
+    if (to > from)
+        to--;
+    if (next->operation[to] == graph->maker[tensor] || random_below(search, 2) == 0)
+        to++;
+    if (to == from)
+        return false;
+    insert_at(next, to, o);
+    return true;
+}
+
+static double P(const char *n, double d);
 static bool move(Search *search) {
     copy_order(&search->next, &search->now);
     int kind = random_below(search, 100);
-    if (kind < 35)
+    if (kind < M[0])
         return recompute(search);
-    if (kind < 60)
+    if (kind < M[1])
         return forget(search);
-    if (kind < 75)
+    if (kind < M[2])
         return forget(search) && recompute(search);
+    if (kind < M[3])
+        return gather(search);
+    if (kind < M[4])
+        return meet(search);
     return shift(search);
 }
 
@@ -195,8 +281,6 @@ static void step(Search *search, double temperature) {
         copy_order(search->best, &search->now);
 }
 
-#include <stdlib.h>
-#include <stdio.h>
 static double P(const char *n, double d) { return getenv(n) ? atof(getenv(n)) : d; }
 static void anneal(Search *search, double hot, double cold, int64_t limit) {
     double base = (double)search->graph->base_cost;
@@ -234,6 +318,8 @@ int64_t remat_search(Pool *pool, const RematGraph *graph, int64_t capacity, int6
                      .best = best,
                      .limit = effort};
     (void)cost_bound;
+    const char *m = getenv("M");
+    sscanf(m ? m : "30 50 65 75 85", "%d %d %d %d %d", M, M+1, M+2, M+3, M+4);
     int rounds = (int)P("ROUNDS", 4);
     RematOrder start = remat_order(pool, graph);
     copy_order(&start, best);

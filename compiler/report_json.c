@@ -100,10 +100,10 @@ static void head_json(const Plan *plan, Text *out) {
              (long long)plan->program[PROGRAM_PREDICT].extent);
     text_add(out, "  \"beside\": {\"loader_ring\": %lld, \"context_estimate\": 0},\n",
              (long long)plan->loader_ring);
-    text_add(
-        out,
-        "  \"cost\": {\"flops\": %lld, \"recompute_flops\": 0, \"recompute_lower_bound_flops\": null},\n",
-        (long long)plan->flops);
+    text_add(out,
+             "  \"cost\": {\"flops\": %lld, \"recompute_flops\": %lld, \"recompute_lower_bound_flops\": "
+             "null},\n",
+             (long long)plan->flops, (long long)plan->recompute_flops);
 }
 
 void report_json(const Plan *plan, Text *out) {

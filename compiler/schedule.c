@@ -1,22 +1,148 @@
 /* schedule.c - the order of the steps.
  *
- * Keeps the order of the graph: the order in which the file says things, then the backward pass.  Where
- * training works on a few samples at a time, the schedule has a loop (loops.c).
+ * A gradient is a sum over samples, so a batch can be worked through in a loop of micro-batches that add up
+ * what they compute.  What depends on parameters alone is done once, in front of the loop; the optimiser's
+ * step comes behind it; everything that has samples is its body, and needs memory for one micro-batch only:
  *
- * Requires: the graph in its final form.  Provides: program->step.
+ *     pack weights, zero the sums | loop { forward, backward, add } | update, return
+ *
+ * Samples are added in the same order as in a whole batch, so the result is the same to the last bit.
+ * Without a loop, the order is that of the graph: that in which the file says things, then the backward
+ * pass.  In both cases what does not fit is computed again (recompute.c).
+ *
+ * Requires: storage.  Provides: program->step, a tree; marks nodes that accumulate.
  */
 #include "ops.h"
 #include "plan.h"
 
-void schedule(Program *program) {
-    if (program->micro < program->batch) {
-        loop_over_samples(program);
-        return;
+typedef enum { PART_BEFORE, PART_BODY, PART_AFTER, PARTS } Part;
+
+typedef struct {
+    NodeId *node[PARTS];
+    int count[PARTS];
+} Split;
+
+/* ---- what comes before, in and after the loop ---- */
+
+static bool has_samples(const Graph *g, const Node *node) {
+    for (int k = 0; k < node->nin; k++)
+        if (node->in[k] >= 0 && g->value[node->in[k]].per_sample)
+            return true;
+    for (int k = 0; k < node->nout; k++)
+        if (node->out[k] >= 0 && g->value[node->out[k]].per_sample)
+            return true;
+    return false;
+}
+
+/* Does NODE read something that the loop, or what comes after it, computes? */
+static bool reads_results(const Graph *g, const Node *node, const Part *part) {
+    for (int k = 0; k < node->nin; k++) {
+        const ValueId *leaf;
+        int n = value_leaves(g, &node->in[k], &leaf);
+        for (int p = 0; p < n; p++)
+            if (g->value[leaf[p]].producer >= 0 && part[g->value[leaf[p]].producer] != PART_BEFORE)
+                return true;
     }
-    program->nstep = program->graph->nnode;
-    program->step = NEW_ARRAY(program->graph->pool, Step, program->nstep);
-    for (int i = 0; i < program->nstep; i++)
-        program->step[i] = (Step){.node = i};
+    return false;
+}
+
+static Part part_of(const Graph *g, const Node *node, const Part *part) {
+    if (node->op == OP_RETURN)
+        return PART_AFTER;
+    if (has_samples(g, node))
+        return PART_BODY;
+    return reads_results(g, node, part) ? PART_AFTER : PART_BEFORE;
+}
+
+/* Without a loop, weights are packed just before they are used. */
+static Split split(const Program *program, bool loop) {
+    const Graph *g = program->graph;
+    Split s = {0};
+    Part *part = NEW_ARRAY(g->pool, Part, g->nnode);
+    for (int i = 0; i < g->nnode; i++) {
+        part[i] = part_of(g, &g->node[i], part);
+        Part where = part[i] == PART_BEFORE && !loop ? PART_BODY : part[i];
+        PUSH(g->pool, s.node[where], s.count[where], i);
+    }
+    return s;
+}
+
+/* ---- the loop ---- */
+
+/* Sums over the batch, written in the loop and needed behind it: they start from zero. */
+static void zero_sums(Graph *g, Split *s) {
+    for (int i = 0; i < s->count[PART_BODY]; i++) {
+        NodeId body = s->node[PART_BODY][i];
+        for (int k = 0; k < g->node[body].nout; k++) {
+            ValueId v = g->node[body].out[k];
+            if (v < 0 || g->value[v].per_sample || g->value[v].class == CLASS_WORKSPACE)
+                continue;
+            g->node[body].a.accumulate = true; /* such a node has no per-sample outputs */
+            Node zero = {
+                .op = OP_ZERO, .nout = 1, .name = g->node[body].name, .place = g->node[body].place};
+            zero.via = g->node[body].via;
+            NodeId id = node_new(g, zero, NULL, &v);
+            g->value[v].producer = body;
+            PUSH(g->pool, s->node[PART_BEFORE], s->count[PART_BEFORE], id);
+        }
+    }
+}
+
+/* ---- memory outside of what recompute.c decides on ---- */
+
+static int64_t outside_bytes(const Program *program, const Split *s) {
+    const Graph *g = program->graph;
+    int64_t bytes = 0;
+    for (ValueId v = 0; v < g->nvalue; v++)
+        if (g->value[v].class == CLASS_PARAMETER || g->value[v].class == CLASS_STATE ||
+            g->value[v].class == CLASS_PARAMETER_GRADIENT)
+            bytes += g->value[v].nparts == 0 ? program->storage[v].bytes : 0;
+    for (int i = 0; i < s->count[PART_BEFORE]; i++) {
+        const Node *node = &g->node[s->node[PART_BEFORE][i]];
+        for (int k = 0; k < node->nout; k++)
+            if (g->value[node->out[k]].class != CLASS_PARAMETER_GRADIENT)
+                bytes += program->storage[node->out[k]].bytes;
+    }
+    return bytes;
+}
+
+/* ---- the tree ---- */
+
+static int body_steps(Program *program, const PlanOptions *options, const Split *s, Step **step) {
+    int n = s->count[PART_BODY];
+    bool train = program->kind == PROGRAM_TRAIN;
+    if (train && options->capacity > 0)
+        return recompute(program, s->node[PART_BODY], n, options->capacity - outside_bytes(program, s),
+                         step);
+    *step = NEW_ARRAY(program->graph->pool, Step, n);
+    for (int i = 0; i < n; i++)
+        (*step)[i] = (Step){.node = s->node[PART_BODY][i]};
+    return n;
+}
+
+static void add_step(Program *program, Step step) {
+    PUSH(program->graph->pool, program->step, program->nstep, step);
+}
+
+void schedule(Program *program, const PlanOptions *options) {
+    bool loop = program->micro < program->batch;
+    Split s = split(program, loop);
+    if (loop)
+        zero_sums(program->graph, &s);
+    Step *body;
+    int nbody = body_steps(program, options, &s, &body);
+    for (int i = 0; i < s.count[PART_BEFORE]; i++)
+        add_step(program, (Step){.node = s.node[PART_BEFORE][i]});
+    if (loop)
+        add_step(program, (Step){.node = -1,
+                                 .loop = "samples",
+                                 .body = body,
+                                 .nbody = nbody,
+                                 .times = (program->batch + program->micro - 1) / program->micro});
+    for (int i = 0; !loop && i < nbody; i++)
+        add_step(program, body[i]);
+    for (int i = 0; i < s.count[PART_AFTER]; i++)
+        add_step(program, (Step){.node = s.node[PART_AFTER][i]});
 }
 
 int step_count(const Step *step, int nstep) {

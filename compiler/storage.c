@@ -56,7 +56,8 @@ static int64_t samples_of(const Program *program, const Value *value) {
 
 void storage(Program *program, const Target *target) {
     const Graph *g = program->graph;
-    program->storage = NEW_ARRAY(g->pool, Storage, g->nvalue);
+    for (program->nstorage = 0; program->nstorage < g->nvalue;)
+        PUSH(g->pool, program->storage, program->nstorage, (Storage){0});
     reach_of_readers(program);
     agree_in_place(program);
     for (ValueId v = 0; v < g->nvalue; v++)

@@ -1,0 +1,218 @@
+/* recompute.c - computes again what does not fit.
+ *
+ * Hands the nodes between the packing of weights and the optimiser to remat.h as operations and tensors,
+ * and writes the schedule it finds back into the graph: a node that runs again becomes a new node with new
+ * values, so that every life of a tensor is a value of its own and no later pass needs to know.
+ *
+ *     enc1 = conv(x)   ...   d = f(enc1)   ...   g = h(enc1)
+ *     enc1 = conv(x)   ...   d = f(enc1)   ...   enc1' = conv(x), g = h(enc1')
+ *
+ * The same kernel with the same operands gives the same bits, so the result does not depend on what was
+ * found.
+ *
+ * Requires: storage.  Provides: the order of the nodes, new nodes and values among them, their storage.
+ */
+#include "ops.h"
+#include "plan.h"
+#include "remat.h"
+
+typedef struct {
+    Program *program;
+    const NodeId *node; /* the operations, in the order of the graph */
+    int count;
+    int *tensor_of; /* per value: its tensor in the problem, or -1 */
+    ValueId *value_of;
+    int ntensor;
+} Translation;
+
+/* ---- from the graph to the problem ---- */
+
+/* Computed by one of the operations and read by another: something that can be dropped or must be held. */
+static bool is_tensor(const Graph *g, const Node *node, ValueId v) {
+    return v >= 0 && !node_adds_to(g, node, 0) && g->value[v].class != CLASS_PARAMETER_GRADIENT;
+}
+
+static void number_tensors(Translation *t) {
+    const Graph *g = t->program->graph;
+    bool *read = NEW_ARRAY(g->pool, bool, g->nvalue);
+    for (int i = 0; i < g->nnode; i++)
+        for (int k = 0; k < g->node[i].nin; k++) {
+            const ValueId *leaf;
+            int n = value_leaves(g, &g->node[i].in[k], &leaf);
+            for (int p = 0; p < n; p++)
+                read[leaf[p]] = true;
+        }
+    t->tensor_of = NEW_ARRAY(g->pool, int, g->nvalue);
+    t->value_of = NEW_ARRAY(g->pool, ValueId, g->nvalue);
+    for (ValueId v = 0; v < g->nvalue; v++)
+        t->tensor_of[v] = -1;
+    for (int i = 0; i < t->count; i++) {
+        const Node *node = &g->node[t->node[i]];
+        for (int k = 0; k < node->nout; k++) {
+            ValueId v = node->out[k];
+            if (!is_tensor(g, node, v) || !read[v])
+                continue;
+            t->tensor_of[v] = t->ntensor;
+            t->value_of[t->ntensor++] = v;
+        }
+    }
+}
+
+/* A node may run again unless it leaves something behind: a sum, a gradient of a parameter, a result. */
+static bool is_repeatable(const Graph *g, const Node *node) {
+    bool repeatable = true;
+    for (int k = 0; k < node->nout; k++) {
+        ValueId v = node->out[k];
+        Class c = v < 0 ? CLASS_WORKSPACE : g->value[v].class;
+        repeatable &= c == CLASS_ACTIVATION || c == CLASS_ACTIVATION_GRADIENT || c == CLASS_WORKSPACE;
+    }
+    return repeatable;
+}
+
+/* Time in units of floating point operations: a byte moved costs as much as a few of them. */
+static int64_t cost_of(const Program *program, const Node *node) {
+    enum { FLOPS_A_BYTE = 4 };
+    const Graph *g = program->graph;
+    int64_t bytes = 0;
+    for (int k = 0; k < node->nin + node->nout; k++) {
+        const ValueId *operand = k < node->nin ? &node->in[k] : &node->out[k - node->nin], *leaf;
+        int n = value_leaves(g, operand, &leaf);
+        for (int p = 0; p < n; p++)
+            bytes += leaf[p] >= 0 ? program->storage[leaf[p]].bytes : 0;
+    }
+    return node_flops(program, node) + FLOPS_A_BYTE * bytes;
+}
+
+static bool same_storage(const Storage *a, const Storage *b) {
+    return a->bytes == b->bytes && a->origin == b->origin && a->sample == b->sample &&
+           a->plane == b->plane && a->depth == b->depth && a->row == b->row;
+}
+
+static RematOperation operation_of(const Translation *t, const Node *node) {
+    const Graph *g = t->program->graph;
+    int *read = NULL, *write = NULL, wanted = op_table[node->op].in_place;
+    RematOperation o = {
+        .cost = cost_of(t->program, node), .repeatable = is_repeatable(g, node), .in_place = -1};
+    for (int k = 0; k < node->nin; k++) {
+        const ValueId *leaf;
+        int n = value_leaves(g, &node->in[k], &leaf);
+        for (int p = 0; p < n; p++) {
+            if (t->tensor_of[leaf[p]] < 0)
+                continue;
+            if (k == wanted && node->nout > 0 &&
+                same_storage(&t->program->storage[leaf[p]], &t->program->storage[node->out[0]]))
+                o.in_place = o.nread;
+            PUSH(g->pool, read, o.nread, t->tensor_of[leaf[p]]);
+        }
+    }
+    for (int k = 0; k < node->nout; k++) {
+        ValueId v = node->out[k];
+        if (v >= 0 && t->tensor_of[v] >= 0)
+            PUSH(g->pool, write, o.nwrite, t->tensor_of[v]);
+        else if (is_tensor(g, node, v))
+            o.scratch += t->program->storage[v].bytes;
+    }
+    o.read = read;
+    o.write = write;
+    return o;
+}
+
+static RematProblem problem_of(const Translation *t) {
+    const Graph *g = t->program->graph;
+    RematOperation *operation = NEW_ARRAY(g->pool, RematOperation, t->count);
+    int64_t *bytes = NEW_ARRAY(g->pool, int64_t, t->ntensor);
+    bool *kept = NEW_ARRAY(g->pool, bool, t->ntensor);
+    for (int i = 0; i < t->count; i++)
+        operation[i] = operation_of(t, &g->node[t->node[i]]);
+    for (int k = 0; k < t->ntensor; k++) {
+        bytes[k] = t->program->storage[t->value_of[k]].bytes;
+        kept[k] = g->value[t->value_of[k]].class == CLASS_METRIC;
+    }
+    return (RematProblem){t->count, t->ntensor, operation, bytes, kept};
+}
+
+/* ---- from the schedule back to the graph ---- */
+
+typedef struct {
+    Program *program;
+    ValueId *now; /* per value of the old graph: its life at this moment */
+} Lives;
+
+static ValueId new_life(Lives *l, ValueId v) {
+    Program *program = l->program;
+    Graph *g = program->graph;
+    ValueId again = value_new(g, g->value[v]);
+    PUSH(g->pool, program->storage, program->nstorage, program->storage[v]);
+    CHECK(program->nstorage == g->nvalue);
+    l->now[v] = again;
+    return again;
+}
+
+/* The operand V as it lives now; a whole of which a part lives anew is a new whole. */
+static ValueId as_of_now(Lives *l, ValueId v) {
+    Program *program = l->program;
+    Graph *g = program->graph;
+    if (v < 0 || g->value[v].nparts == 0)
+        return v < 0 ? v : l->now[v];
+    const Value whole = g->value[v];
+    ValueId *part = NEW_ARRAY(g->pool, ValueId, whole.nparts);
+    bool moved = false;
+    for (int p = 0; p < whole.nparts; p++) {
+        part[p] = whole.part[p] < 0 ? -1 : l->now[whole.part[p]];
+        moved |= part[p] != whole.part[p];
+    }
+    if (!moved)
+        return v;
+    PUSH(g->pool, program->storage, program->nstorage, program->storage[v]);
+    return value_parts(g, part, whole.nparts, whole);
+}
+
+/* Operands of NODE, all as they live now. */
+static ValueId *operands_now(Lives *l, const Node *node) {
+    ValueId *in = NEW_ARRAY(l->program->graph->pool, ValueId, node->nin);
+    for (int k = 0; k < node->nin; k++)
+        in[k] = as_of_now(l, node->in[k]);
+    return in;
+}
+
+static Step run_again(Lives *l, NodeId id) {
+    Graph *g = l->program->graph;
+    const Node node = g->node[id];
+    ValueId *in = operands_now(l, &node), *out = NEW_ARRAY(g->pool, ValueId, node.nout);
+    for (int k = 0; k < node.nout; k++)
+        out[k] = node.out[k] < 0 ? -1 : new_life(l, node.out[k]);
+    return (Step){.node = node_new(g, node, in, out), .recompute = true};
+}
+
+static void rewrite(Translation *t, const RematSchedule *found, Step *step) {
+    Program *program = t->program;
+    Graph *g = program->graph;
+    bool *ran = NEW_ARRAY(g->pool, bool, t->count);
+    Lives lives = {program, NEW_ARRAY(g->pool, ValueId, g->nvalue)};
+    for (ValueId v = 0; v < g->nvalue; v++)
+        lives.now[v] = v;
+    for (int i = 0; i < found->length; i++) {
+        int o = found->operation[i];
+        NodeId id = t->node[o];
+        if (ran[o]) {
+            step[i] = run_again(&lives, id);
+            continue;
+        }
+        ValueId *in = operands_now(&lives, &g->node[id]);
+        g->node[id].in = in;
+        step[i] = (Step){.node = id};
+        ran[o] = true;
+    }
+}
+
+int recompute(Program *program, const NodeId *node, int count, int64_t capacity, Step **step) {
+    Translation t = {.program = program, .node = node, .count = count};
+    number_tensors(&t);
+    const RematProblem problem = problem_of(&t);
+    RematSchedule found;
+    remat_schedule(program->graph->pool, &problem, capacity, 0, &found);
+    *step = NEW_ARRAY(program->graph->pool, Step, found.length);
+    rewrite(&t, &found, *step);
+    program->recompute_bound = found.cost_lower_bound - found.base_cost;
+    return found.length;
+}
