@@ -44,7 +44,10 @@ static int64_t micro_of(const Program *program, const PlanOptions *options) {
     for (int i = 0; i < program->graph->nnode; i++)
         flops += node_flops(program, &program->graph->node[i]);
     int64_t mean = flops / (program->graph->nnode + 1) + 1, micro = (enough + mean - 1) / mean;
-    return micro < program->batch ? micro : program->batch;
+    if (micro >= program->batch)
+        return program->batch;
+    int64_t times = (program->batch + micro - 1) / micro;
+    return (program->batch + times - 1) / times; /* turns of equal length */
 }
 
 static void make_program(Program *program, const PlanOptions *options, const Target *target) {
