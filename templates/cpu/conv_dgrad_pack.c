@@ -14,11 +14,12 @@ UNUSED static void KERNEL(real *restrict packed, const real *restrict w) {
     for (int v = 0; v < vectors(&DX); v++) {
         const int width = (v | 1) < vectors(&DX) ? 2 * LANES : LANES;
         real *to = packed + (v & ~1) * LANES * depth + (v & 1) * LANES;
-        for (int block = 0; block < DY.blocks * DY.block; block += DY.block)
+        for (int block = 0; block < DY.blocks; block++)
             for (int tap = 0; tap < taps; tap++)
-                for (long co = block; co < block + DY.block; co++, to += width)
+                for (int k = 0; k < DY.block; k++, to += width)
                     for (int lane = 0; lane < LANES; lane++) {
-                        int c = v * LANES + lane, real_weight = co < CO && c < CS;
+                        long c = v * LANES + lane, co = block * DY.block + k;
+                        int real_weight = co < CO && c < CS;
                         to[lane] = real_weight ? w[(co * CI + C0 + c) * taps + tap] : 0;
                     }
     }

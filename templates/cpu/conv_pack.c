@@ -15,11 +15,11 @@ UNUSED static void KERNEL(real *restrict packed, const real *restrict w) {
         const int width = (v | 1) < vectors(&Y) ? 2 * LANES : LANES;
         real *to = packed + (v & ~1) * LANES * depth + (v & 1) * LANES;
         for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
-            for (int block = 0; block < X[s].blocks * X[s].block; block += X[s].block)
+            for (int block = 0; block < X[s].blocks; block++)
                 for (int tap = 0; tap < taps; tap++)
-                    for (int c = block; c < block + X[s].block; c++, to += width)
+                    for (int k = 0; k < X[s].block; k++, to += width)
                         for (int lane = 0; lane < LANES; lane++) {
-                            long co = v * LANES + lane;
+                            long co = v * LANES + lane, c = block * X[s].block + k;
                             int real_weight = co < CO && c < X[s].channels;
                             to[lane] = real_weight ? w[(co * CI + first + c) * taps + tap] : 0;
                         }

@@ -70,20 +70,29 @@ INLINE void store(real *p, Vector v) {
     *(Unaligned *)p = v;
 }
 
-/* The first `lanes` only; the others are zero, or not written. */
+/* The first `lanes` only; the others are zero, or not written. Images of up to 4 channels are the case that
+ * counts, so these lanes are spelled out. */
 INLINE Vector load_some(const real *p, int lanes) {
-    Vector v = {0};
     if (lanes >= LANES)
         return load(p);
-    for (int i = 0; i < lanes; i++)
+    Vector v = {lanes > 0 ? p[0] : 0, lanes > 1 ? p[1] : 0, lanes > 2 ? p[2] : 0, lanes > 3 ? p[3] : 0};
+    for (int i = 4; i < lanes; i++)
         v[i] = p[i];
     return v;
 }
 
 INLINE void store_some(real *p, Vector v, int lanes) {
-    if (lanes >= LANES)
+    if (lanes >= LANES) {
         store(p, v);
-    for (int i = 0; i < lanes && lanes < LANES; i++)
+        return;
+    }
+    if (lanes > 0)
+        p[0] = v[0];
+    if (lanes > 1)
+        p[1] = v[1];
+    if (lanes > 2)
+        p[2] = v[2];
+    for (int i = 3; i < lanes; i++)
         p[i] = v[i];
 }
 
