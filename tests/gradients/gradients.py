@@ -1,0 +1,360 @@
+#!/usr/bin/env python3
+"""Finite differences, in double, of small random nets that together use every operator with a gradient.
+
+    gradients.py --unetc=build/unetc [--seed=N] [--nets=N] [--keep=FOLDER]
+
+Each net is compiled with the reference kernels in double and run by differences.c.  The operators that have
+a gradient rule are read from compiler/ops.def: the test fails when one of them was in no net.  Attributes are
+drawn so that the least used value comes next; VALUES lists what must have been seen.  A net in which some
+tensor has no gradient, since a relu is zero everywhere, is compared but does not count as having used anything.
+Standard library only.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import itertools
+import json
+import math
+import os
+import random
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+TOLERANCE = 1e-6
+BATCH = 3
+LARGEST = {2: 13, 3: 6}  # extents, so that the reference kernels stay quick
+WORK = 30000  # products of one convolution and one sample, for the same reason
+CHANNELS = [1, 2, 3, 4, 5, 7, 17]
+
+# feature: the values of it that some net must have
+VALUES = {
+    "axes": [2, 3],
+    "valid samples": ["all", "fewer"],
+    "loss": ["mse", "l1"],
+    "conv kernel": [1, 2, 3, 4, 5, "per axis"],
+    "conv stride": [1, 2, 3, "per axis"],
+    "conv dilation": [1, 2, 3],
+    "conv padding": ["same", "valid", "number", "sides"],
+    "conv bias": ["true", "false"],
+    "upconv kernel": [1, 2, 3, 4, "per axis"],
+    "upconv stride": [1, 2, 3],
+    "upconv padding": [0, 1],
+    "upconv output_padding": [0, 1],
+    "upconv bias": ["true", "false"],
+    "max_pool kernel": [2, 3, "per axis"],
+    "max_pool stride": [1, 2, 3],
+    "max_pool padding": [0, 1],
+    "reader of a concat": ["conv", "upconv", "max_pool", "relu", "add"],
+    "part of a concat": ["input", "twice", "concat"],
+    "add": ["two", "itself"],
+    "layer": ["conv", "upconv"],
+}
+STEPS = ["conv", "conv", "relu", "upconv", "max_pool", "concat", "add", "layer"]
+
+
+class Draw:
+    """Random choices that prefer what was chosen least so far."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.uses = collections.Counter()
+
+    def pick(self, feature, values=None):
+        """Counts as used only when the net says so."""
+        values = VALUES[feature] if values is None else values
+        return min(values, key=lambda value: (self.uses[feature, value], self.random.random()))
+
+
+class Tensor:
+    def __init__(self, name, channels, size):
+        self.name, self.channels, self.size = name, channels, size
+
+
+class Net:
+    """Grows statement by statement; a step that would make a map too small or too large is not taken."""
+
+    def __init__(self, draw, axes):
+        self.draw, self.random, self.axes = draw, draw.random, axes
+        self.lines, self.names, self.features = [], itertools.count(), set()
+        size = tuple(self.random.randint(*((7, 12) if axes == 2 else (3, 6))) for _ in range(axes))
+        self.input = Tensor("photo", 3 if axes == 2 else 2, size)
+        self.x = self.input
+        self.kind = "image" if axes == 2 else "volume"
+        self.seen("axes", axes)
+        self.seen("valid samples", draw.pick("valid samples"))
+
+    def seen(self, feature, value):
+        self.draw.uses[feature, value] += 1
+        self.features.add((feature, value))
+
+    def write(self, expression, channels, size):
+        tensor = Tensor("t%d" % next(self.names), channels, tuple(size))
+        self.lines.append("%s = %s" % (tensor.name, expression))
+        return tensor
+
+    def per_axis(self, value, others):
+        """VALUE for all axes, or different ones; as a list and as written."""
+        if value != "per axis":
+            return [value] * self.axes, str(value)
+        values = [self.random.choice(others) for _ in range(self.axes)]
+        return values, str(values)
+
+    def fits(self, size):
+        return all(1 <= n <= LARGEST[self.axes] for n in size)
+
+    # ---- operators --------------------------------------------------------------------------------
+
+    def conv_arguments(self, x):
+        """(arguments as written, kernel, size afterwards, features), or None if it does not fit."""
+        pick = self.draw.pick
+        features = {name: pick("conv " + name) for name in ("kernel", "stride", "dilation", "padding", "bias")}
+        kernel, kernel_text = self.per_axis(features["kernel"], [1, 2, 3])
+        stride, stride_text = self.per_axis(features["stride"], [1, 2])
+        dilation = [features["dilation"]] * self.axes
+        sides, padding = self.conv_padding(features["padding"], kernel, dilation)
+        room = [n + sum(p) - d * (k - 1) - 1 for n, p, d, k in zip(x.size, sides, dilation, kernel)]
+        size = tuple(r // s + 1 if r >= 0 else 0 for r, s in zip(room, stride))
+        if not self.fits(size):
+            return None
+        return ("%s, stride = %s, dilation = %d, padding = %s, bias = %s" %
+                (kernel_text, stride_text, dilation[0], padding, features["bias"]), kernel, size, features)
+
+    def conv_padding(self, kind, kernel, dilation):
+        if kind == "same":
+            total = [d * (k - 1) for k, d in zip(kernel, dilation)]
+            return [(t // 2, t - t // 2) for t in total], '"same"'
+        if kind == "valid":
+            return [(0, 0)] * self.axes, '"valid"'
+        if kind == "number":
+            number = self.random.randint(1, 2)
+            return [(number, number)] * self.axes, str(number)
+        sides = [[self.random.randint(0, 2), self.random.randint(0, 2)] for _ in range(self.axes)]
+        return sides, str(sides)
+
+    def conv(self, x):
+        drawn = self.conv_arguments(x)
+        if drawn is None:
+            return None
+        arguments, kernel, size, features = drawn
+        for name, value in features.items():
+            self.seen("conv " + name, value)
+        channels = self.channels(x, kernel, size)
+        return self.write("conv(%s, %d, %s)" % (x.name, channels, arguments), channels, size)
+
+    def upconv(self, x):
+        pick = self.draw.pick
+        features = {name: pick("upconv " + name) for name in ("kernel", "stride", "padding", "bias")}
+        features["output_padding"] = pick("upconv output_padding", [n for n in (0, 1) if n < features["stride"]])
+        kernel, text = self.per_axis(features["kernel"], [1, 2, 3])
+        size = [(n - 1) * features["stride"] + k - 2 * features["padding"] + features["output_padding"]
+                for n, k in zip(x.size, kernel)]
+        if not self.fits(size) or min(size) < 2:
+            return None
+        for name, value in features.items():
+            self.seen("upconv " + name, value)
+        channels = self.channels(x, kernel, x.size)
+        return self.write("upconv(%s, %d, %s, stride = %d, padding = %d, output_padding = %d, bias = %s)" %
+                          (x.name, channels, text, features["stride"], features["padding"],
+                           features["output_padding"], features["bias"]), channels, size)
+
+    def max_pool(self, x):
+        features = {name: self.draw.pick("max_pool " + name) for name in ("kernel", "stride", "padding")}
+        kernel, text = self.per_axis(features["kernel"], [2, 3])
+        room = [n + 2 * features["padding"] - k for n, k in zip(x.size, kernel)]
+        if min(room) < 0:
+            return None
+        for name, value in features.items():
+            self.seen("max_pool " + name, value)
+        return self.write("max_pool(%s, %s, stride = %d, padding = %d)" %
+                          (x.name, text, features["stride"], features["padding"]), x.channels,
+                          [r // features["stride"] + 1 for r in room])
+
+    def relu(self, x):
+        return self.write("relu(%s)" % x.name, x.channels, x.size)
+
+    def channels(self, x, kernel, points):
+        """A number of channels that X can be convolved to."""
+        products = x.channels * math.prod(kernel) * math.prod(points)
+        return self.random.choice([c for c in CHANNELS if c * products <= WORK] or [1])
+
+    def side(self, x, channels=None):
+        """Another tensor of the size of X."""
+        kernel = self.random.choice([1, 3])
+        channels = self.channels(x, [kernel] * self.axes, x.size) if channels is None else channels
+        return self.write("conv(%s, %d, %d)" % (x.name, channels, kernel), channels, x.size)
+
+    def add(self, x):
+        how = self.draw.pick("add")
+        self.seen("add", how)
+        other = x if how == "itself" else self.side(x, x.channels)
+        return self.write("%s + %s" % (x.name, other.name), x.channels, x.size)
+
+    def layer(self, x):
+        """One set of weights, used twice."""
+        if x.channels**2 * 3**self.axes * math.prod(x.size) > WORK:
+            return None
+        kind = self.draw.pick("layer")
+        self.seen("layer", kind)
+        name = "shared%d" % next(self.names)
+        self.lines.append("layer %s = %s(%d, 3%s)" %
+                          (name, kind, x.channels, "" if kind == "conv" else ", stride = 1, padding = 1"))
+        once = self.relu(self.write("%s(%s)" % (name, x.name), x.channels, x.size))
+        return self.write("%s(%s)" % (name, once.name), x.channels, x.size)
+
+    def concat(self, x):
+        part = "input" if x.size == self.input.size else self.draw.pick("part of a concat", ["twice", "concat"])
+        self.seen("part of a concat", part)
+        other = self.side(x)
+        last = self.input if part == "input" else other
+        channels = x.channels + other.channels + last.channels
+        if part == "concat":
+            inner = self.write("concat(%s, %s)" % (other.name, last.name), other.channels + last.channels, x.size)
+            whole = self.write("concat(%s, %s)" % (x.name, inner.name), channels, x.size)
+        else:
+            whole = self.write("concat(%s, %s, %s)" % (x.name, other.name, last.name), channels, x.size)
+        reader = self.draw.pick("reader of a concat")
+        read = self.add(whole) if reader == "add" else getattr(self, reader)(whole)
+        if read is not None:
+            self.seen("reader of a concat", reader)
+        return self.side(whole if read is None else read)
+
+    # ---- the whole --------------------------------------------------------------------------------
+
+    def grow(self, steps):
+        self.x = self.side(self.x)
+        for _ in range(steps):
+            grown = getattr(self, self.random.choice(STEPS))(self.x)
+            self.x = self.x if grown is None else grown
+        self.lines.append("output answer = conv(%s, 2, %d)" % (self.x.name, self.random.choice([1, 3])))
+
+    def losses(self):
+        loss = self.draw.pick("loss")
+        names = [loss] if self.random.random() < 0.5 else VALUES["loss"]
+        for name in names:
+            self.seen("loss", name)
+        return ["    loss %g * %s(answer, truth)" % (self.random.choice([0.25, 1, 3]), name) for name in names]
+
+    def text(self):
+        head = ["input  photo : %s(%s)" % (self.kind, ", ".join(map(str, (self.input.channels,) + self.input.size))),
+                "target truth : %s(%s)" % (self.kind, ", ".join(map(str, (2,) + self.x.size))), ""]
+        tail = ["", "train {"] + self.losses() + ["    optimizer sgd(lr = 0.1)", "    batch %d" % BATCH, "    steps 1", "}"]
+        return "\n".join(head + self.lines + tail) + "\n"
+
+
+def execute(command):
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if result.returncode:
+        raise SystemExit("%s: exit code %d\n%s" % (" ".join(command), result.returncode,
+                                                    result.stderr.decode(errors="replace")[-3000:]))
+    return result.stdout.decode()
+
+
+def operators(plan):
+    """The operators of all steps of training, and the offset of each gradient by the name of its parameter."""
+    steps = plan["programs"]["train"]
+    buffers = {buffer["id"]: buffer for buffer in plan["buffers"]}
+    update = next(step for step in steps if step["op"] == "sgd")
+    offsets = {buffer["name"]: buffer["offset"] for buffer in map(buffers.get, update["reads"])}
+    return {step["op"] for step in steps}, offsets
+
+
+def compiled(options, folder, file):
+    """The program that compares, its arguments for the offsets of the gradients, and the operators of the net."""
+    flags = ["--precision=f64", "--kernels=reference", "--programs=train"]
+    execute([options.unetc, "-S", folder] + flags + [file])
+    plan = json.loads(execute([options.unetc, "mem", "--format=json"] + flags + [file]))
+    graph = execute([options.unetc, "--emit=graph", file])
+    used, offsets = operators(plan)
+    used |= set(re.findall(r"^ *\d+ +line \d+ +(\w+)", graph, re.M))
+    program = os.path.join(folder, "differences")
+    execute(shlex.split(os.environ.get("CC", "cc")) + [
+        "-std=gnu11", "-D_POSIX_C_SOURCE=200809L", "-O1", "-fopenmp", "-ffp-contract=off", "-I" + folder,
+        "-I" + os.path.join(ROOT, "runtime", "include"), '-DMODEL_HEADER="net.h"', "-DMODEL=net_model",
+        os.path.join(HERE, "differences.c"), os.path.join(folder, "net.c"), "-lm", "-o", program])
+    with open(os.path.join(folder, "net.c")) as source:
+        names = re.findall(r"^    \{\"([^\"]+)\", \d, \{", source.read(), re.M)
+    return program, [str(offsets["d " + name]) for name in names], used
+
+
+class Verdict:
+    """What differences.c found for one net."""
+
+    def __init__(self, used, lines):
+        self.used, self.complaints, self.worst, self.tensors, self.dead = used, [], 0, len(lines), False
+        for name, accepted, length, error in map(str.split, lines):
+            if int(accepted) == 0:
+                self.complaints.append("%s: every direction crosses a kink" % name)
+            elif not float(error) <= TOLERANCE:
+                self.complaints.append("%s: off by %s" % (name, error))
+            self.dead |= float(length) == 0
+            self.worst = max(self.worst, float(error))
+
+
+def check(options, number, net, text):
+    valid = BATCH if ("valid samples", "all") in net.features else BATCH - 1
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "net.unet")
+        with open(file, "w") as out:
+            out.write(text)
+        program, offsets, used = compiled(options, folder, file)
+        verdict = Verdict(used, execute([program, str(options.seed + number), str(valid)] + offsets).splitlines())
+    for complaint in verdict.complaints:
+        print("net %d: %s" % (number, complaint))
+    if verdict.complaints and options.keep:
+        with open(os.path.join(options.keep, "net%d.unet" % number), "w") as out:
+            out.write(text)
+    return verdict
+
+
+def required_operators():
+    """Those with a gradient rule, and those that the rules append."""
+    with open(os.path.join(ROOT, "compiler", "ops.def")) as table:
+        rows = re.findall(r"^OP\(\w+, *\"(\w+)\",(.*?)\)\n(?=OP|\Z)", table.read(), re.M | re.S)
+    required = set()
+    for name, rest in rows:
+        columns = re.sub(r"\"[^\"]*\"", "", rest).split(",")  # signature, build, gradient, ...
+        if columns[2].strip() != "none" or name.endswith("grad") or name == "slice":
+            required.add(name)
+    return required
+
+
+def random_nets(options):
+    draw = Draw(options.seed)
+    for number in range(options.nets):
+        net = Net(draw, draw.pick("axes", [2, 3, 2]))
+        net.grow(7)
+        yield number, net, net.text()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--unetc", required=True)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--nets", type=int, default=24)
+    parser.add_argument("--keep", help="a folder for the files of nets that fail")
+    options = parser.parse_args()
+    nets = list(random_nets(options))
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        verdicts = list(pool.map(lambda item: check(options, *item), nets))
+
+    alive = [(net, verdict) for (_, net, _), verdict in zip(nets, verdicts) if not verdict.dead]
+    print("%d nets, %d with gradients everywhere: %d tensors, largest relative error %.1e" %
+          (len(nets), len(alive), sum(verdict.tensors for _, verdict in alive),
+           max(verdict.worst for verdict in verdicts)))
+    seen = set().union(*(net.features for net, _ in alive))
+    missing = sorted(required_operators() - set().union(*(verdict.used for _, verdict in alive)))
+    missing += ["%s: %s" % (feature, value) for feature, values in VALUES.items() for value in values
+                if (feature, value) not in seen]
+    for feature in missing:
+        print("in no net: %s" % feature)
+    return 1 if missing or any(verdict.complaints for verdict in verdicts) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
