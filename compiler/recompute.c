@@ -28,8 +28,9 @@ typedef struct {
 /* ---- from the graph to the problem ---- */
 
 /* Computed by one of the operations and read by another: something that can be dropped or must be held. */
-static bool is_tensor(const Graph *g, const Node *node, ValueId v) {
-    return v >= 0 && !node_adds_to(g, node, 0) && g->value[v].class != CLASS_PARAMETER_GRADIENT;
+static bool is_tensor(const Graph *g, const Node *node, int k) {
+    ValueId v = node->out[k];
+    return v >= 0 && !node_adds_to(g, node, k) && g->value[v].class != CLASS_PARAMETER_GRADIENT;
 }
 
 static void number_tensors(Translation *t) {
@@ -50,7 +51,7 @@ static void number_tensors(Translation *t) {
         const Node *node = &g->node[t->node[i]];
         for (int k = 0; k < node->nout; k++) {
             ValueId v = node->out[k];
-            if (!is_tensor(g, node, v) || !read[v])
+            if (!is_tensor(g, node, k) || !read[v])
                 continue;
             t->tensor_of[v] = t->ntensor;
             t->value_of[t->ntensor++] = v;
@@ -109,7 +110,7 @@ static RematOperation operation_of(const Translation *t, const Node *node) {
         ValueId v = node->out[k];
         if (v >= 0 && t->tensor_of[v] >= 0)
             PUSH(g->pool, write, o.nwrite, t->tensor_of[v]);
-        else if (is_tensor(g, node, v))
+        else if (is_tensor(g, node, k))
             o.scratch += t->program->storage[v].bytes;
     }
     o.read = read;
