@@ -62,6 +62,14 @@ typedef real Vector __attribute__((vector_size(LANES * sizeof(real))));
 typedef int32_t Bits __attribute__((vector_size(LANES * sizeof(int32_t))));
 typedef Vector Unaligned __attribute__((aligned(sizeof(real)), may_alias));
 
+INLINE int least(int a, int b) {
+    return a < b ? a : b;
+}
+
+INLINE int most(int a, int b) {
+    return a > b ? a : b;
+}
+
 INLINE Vector load(const real *p) {
     return *(const Unaligned *)p;
 }
@@ -76,8 +84,9 @@ INLINE Vector load_some(const real *p, int lanes) {
     if (lanes >= LANES)
         return load(p);
     Vector v = {lanes > 0 ? p[0] : 0, lanes > 1 ? p[1] : 0, lanes > 2 ? p[2] : 0, lanes > 3 ? p[3] : 0};
-    for (int i = 4; i < lanes; i++)
-        v[i] = p[i];
+    for (int i = 4; i < LANES; i++)
+        if (i < lanes)
+            v[i] = p[i];
     return v;
 }
 
@@ -92,8 +101,9 @@ INLINE void store_some(real *p, Vector v, int lanes) {
         p[1] = v[1];
     if (lanes > 2)
         p[2] = v[2];
-    for (int i = 3; i < lanes; i++)
-        p[i] = v[i];
+    for (int i = 3; i < LANES; i++)
+        if (i < lanes)
+            p[i] = v[i];
 }
 
 /* max(v, 0), where a NaN stays one. */
@@ -109,14 +119,6 @@ INLINE Vector vector_mask(Vector v, Vector m) {
 /* Elements `v` of b, 0 behind its end. */
 INLINE Vector bias_vector(const real *b, int count, int v) {
     return load_some(b + v * LANES, count - v * LANES);
-}
-
-INLINE int least(int a, int b) {
-    return a < b ? a : b;
-}
-
-INLINE int most(int a, int b) {
-    return a > b ? a : b;
 }
 
 /* A NaN stays one. */
