@@ -1,0 +1,296 @@
+/* planted_fault_test.c [FOLDER] - faults planted in a sound plan, and who must see them.
+ *
+ * 1. Offsets: overlapping, unaligned, outside the arena, on what must survive.  check_plan names each.
+ * 2. Lifetimes: every buffer in turn dies in the step that begins it, or one before its last reader, and
+ *    the arena is placed anew.  Where that lets another buffer take its bytes too early, check_plan must
+ *    say so; elsewhere the plan is still sound and it must not.
+ * 3. Operand lists: a program compiled with --poison is told that a skip connection dies before its last
+ *    reader.  AddressSanitizer must stop it in that very step.  Only with a FOLDER, as it calls the C
+ *    compiler.
+ */
+#include "ast.h"
+#include "files.h"
+#include "planner.h"
+#include "sources.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SAID = 16384 };
+
+static const char net[] = "input  noisy : image(3, 12, 12)\n"
+                          "target clean : image(3)\n"
+                          "top    = noisy -> conv(4, 3) -> relu -> conv(4, 3) -> relu\n"
+                          "low    = max_pool(top) -> conv(6, 3) -> relu\n"
+                          "back   = concat(upconv(low, 4), top) -> conv(4, 3) -> relu\n"
+                          "output answer = conv(back + top, 3, 1)\n"
+                          "train {\n"
+                          "    loss  mse(answer, clean)\n"
+                          "    batch 2\n"
+                          "    steps 1\n"
+                          "}\n";
+
+static const char skip[] = "top.3"; /* the name of its skip connection */
+
+static int failures;
+
+static void expect(bool good, const char *what, const char *said) {
+    if (good)
+        return;
+    printf("FAILED: %s\n%s\n", what, said);
+    failures++;
+}
+
+static Plan *plan_of(Pool *pool, bool poison) {
+    PlanOptions options = {.wanted = {[PROGRAM_TRAIN] = true},
+                           .reference = true,
+                           .poison = poison,
+                           .max_threads = 4,
+                           .micro_batches = 1,
+                           .command = "",
+                           .shaping = ""};
+    LowerOptions lower_options = {.path = "net.unet", .text = net};
+    Diag *diag = diag_new(pool, "net.unet", net, FORMAT_HUMAN, COLOR_NEVER);
+    Ast *file = parse(pool, diag, net);
+    Plan *plan = file == NULL ? NULL : plan_file(pool, diag, file, &lower_options, &options);
+    if (plan == NULL)
+        exit(1);
+    return plan;
+}
+
+/* ---- in a process of its own --------------------------------------------------------------------- */
+
+/* What it writes, and its exit code. */
+static int finish(pid_t child, int from, char said[SAID]) {
+    size_t length = 0;
+    ssize_t got;
+    char rest[512];
+    int status;
+    while ((got = length < SAID - 1 ? read(from, said + length, SAID - 1 - length)
+                                    : read(from, rest, sizeof rest)) > 0)
+        length += length < SAID - 1 ? (size_t)got : 0;
+    said[length] = '\0';
+    close(from);
+    while (waitpid(child, &status, 0) < 0)
+        continue;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Zero in the child, whose output is read at *FROM. */
+static pid_t start(int *from) {
+    int end[2];
+    (void)fflush(NULL);
+    if (pipe(end) != 0)
+        exit(1);
+    pid_t child = fork();
+    if (child < 0)
+        exit(1);
+    if (child == 0) {
+        (void)dup2(end[1], STDOUT_FILENO);
+        (void)dup2(end[1], STDERR_FILENO);
+        close(end[0]);
+    }
+    close(end[1]);
+    *from = end[0];
+    return child;
+}
+
+/* The exit code of check_plan; the child's copy of the plan is judged. */
+static int judged(const Plan *plan, char said[SAID]) {
+    int from;
+    pid_t child = start(&from);
+    if (child == 0) {
+        check_plan(plan);
+        _exit(0);
+    }
+    return finish(child, from, said);
+}
+
+/* ---- offsets ------------------------------------------------------------------------------------- */
+
+static bool movable(const Buffer *b) {
+    return b->program >= 0 && b->same < 0 && b->slice < 0;
+}
+
+static Buffer *named(const Plan *plan, const char *name) {
+    for (int b = 0; b < plan->nbuffer; b++)
+        if (strcmp(plan->buffer[b].name, name) == 0)
+            return &plan->buffer[b];
+    printf("FAILED: there is no buffer %s\n", name);
+    exit(1);
+}
+
+static void on_another(Plan *plan) {
+    named(plan, "upconv")->offset = named(plan, skip)->offset;
+}
+static void unaligned(Plan *plan) {
+    named(plan, skip)->offset += 4;
+}
+static void outside(Plan *plan) {
+    named(plan, skip)->offset = plan->program[PROGRAM_TRAIN].extent;
+}
+static void partly_outside(Plan *plan) {
+    Buffer *b = named(plan, skip);
+    b->offset = plan->program[PROGRAM_TRAIN].extent - b->bytes + plan->target->align;
+}
+static void negative(Plan *plan) {
+    named(plan, skip)->offset = -plan->target->align;
+}
+static void on_the_persistent(Plan *plan) {
+    named(plan, skip)->offset = 0;
+}
+static void persistent_on_persistent(Plan *plan) {
+    Buffer *first = NULL;
+    for (int b = 0; b < plan->nbuffer; b++)
+        if (plan->buffer[b].program < 0 && plan->buffer[b].slice < 0) {
+            if (first != NULL)
+                plan->buffer[b].offset = first->offset;
+            first = &plan->buffer[b];
+        }
+}
+
+static void test_offsets(void) {
+    static const struct {
+        const char *what;
+        void (*plant)(Plan *);
+        const char *said;
+    } faults[] = {
+        {"two buffers at one place", on_another, "overwritten"},
+        {"an unaligned buffer", unaligned, "`top.3` is not aligned"},
+        {"a buffer behind the end", outside, "`top.3` lies outside the arena"},
+        {"a buffer across the end", partly_outside, "`top.3` lies outside the arena"},
+        {"a buffer before the start", negative, "`top.3` lies outside the arena"},
+        {"a buffer on the parameters", on_the_persistent, "`top.3` lies on what must survive"},
+        {"moments on the parameters", persistent_on_persistent, "both persist and overlap"},
+    };
+    char said[SAID];
+    for (size_t k = 0; k < sizeof faults / sizeof *faults; k++) {
+        Pool *pool = pool_new();
+        Plan *plan = plan_of(pool, false);
+        expect(judged(plan, said) == 0, "the sound plan is accepted", said);
+        faults[k].plant(plan);
+        expect(judged(plan, said) == EXIT_BUG && strstr(said, faults[k].said) != NULL, faults[k].what,
+               said);
+        pool_free(pool);
+    }
+    printf("%zu wrong offsets named\n", sizeof faults / sizeof *faults);
+}
+
+/* ---- lifetimes ----------------------------------------------------------------------------------- */
+
+static bool overlap(const Buffer *a, const Buffer *b) {
+    return a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+}
+
+/* Does a buffer that begins after DIED, and before its last reader, lie on B? */
+static bool harmful(const Plan *plan, const Buffer *b, int died, int last) {
+    for (int i = 0; i < plan->nbuffer; i++) {
+        const Buffer *other = &plan->buffer[i];
+        if (other != b && movable(other) && overlap(b, other) && other->first > died &&
+            other->first <= last)
+            return true;
+    }
+    return false;
+}
+
+/* Zero: buffer B is none to shorten; else 1, or 2 where its bytes went to another too early. */
+static int shorten(int b, bool at_once) {
+    Pool *pool = pool_new();
+    Plan *plan = plan_of(pool, false);
+    Buffer *buffer = &plan->buffer[b];
+    int last = buffer->last, result = 0;
+    char said[SAID];
+    if (movable(buffer) && buffer->first < last && buffer->lifetime == LIFETIME_STEP) {
+        buffer->last = at_once ? buffer->first : last - 1;
+        plan->persistent = plan->arena = plan->lower_bound = 0;
+        arena(plan);
+        result = harmful(plan, buffer, buffer->last, last) ? 2 : 1;
+        int code = judged(plan, said);
+        bool accused = code == EXIT_BUG && strstr(said, ": plan: ") != NULL;
+        expect(result == 2 ? accused : code == 0, buffer->name, said);
+    }
+    pool_free(pool);
+    return result;
+}
+
+static void test_lifetimes(void) {
+    Pool *pool = pool_new();
+    int nbuffer = plan_of(pool, false)->nbuffer, count[3] = {0};
+    pool_free(pool);
+    for (int b = 0; b < 2 * nbuffer; b++)
+        count[shorten(b / 2, b % 2)]++;
+    expect(count[2] > 0, "a life cut short does harm", "");
+    printf("%d lives cut short, %d with harm, all of these seen\n", count[1] + count[2], count[2]);
+}
+
+/* ---- operand lists ------------------------------------------------------------------------------- */
+
+/* The line of the source where the comment of a step stands. */
+static int line_of_step(const char *source, int position) {
+    char mark[32];
+    (void)snprintf(mark, sizeof mark, "/* %d: ", position);
+    const char *found = strstr(source, mark);
+    int line = 1;
+    for (const char *s = source; found != NULL && s < found; s++)
+        line += *s == '\n';
+    return found == NULL ? 0 : line;
+}
+
+/* Does the report's stack pass through a line of net.c in [FROM, TO)? */
+static bool passes(const char *said, int from, int to) {
+    for (const char *s = strstr(said, "/net.c:"); s != NULL; s = strstr(s + 1, "/net.c:")) {
+        long line = strtol(s + strlen("/net.c:"), NULL, 10);
+        if (from <= line && line < to)
+            return true;
+    }
+    return false;
+}
+
+static int run_program(const char *program, char said[SAID]) {
+    int from;
+    pid_t child = start(&from);
+    if (child == 0) {
+        (void)execl(program, program, "bench", "--threads=1", (char *)NULL);
+        _exit(127);
+    }
+    return finish(child, from, said);
+}
+
+static void test_operands(const char *folder) {
+    Pool *pool = pool_new();
+    Plan *plan = plan_of(pool, true);
+    const char *program = pool_text(pool, "%s/net", folder);
+    char said[SAID];
+    for (int planted = 0; planted < 2; planted++) {
+        Buffer *buffer = named(plan, skip);
+        int last = buffer->last;
+        Sources sources;
+        buffer->last -= planted;
+        emit(plan, &sources);
+        if (build_program(plan, &sources, program) != 0) {
+            expect(false, "building", "");
+            break;
+        }
+        int code = run_program(program, said), line = line_of_step(sources.source.bytes, last);
+        if (planted == 0)
+            expect(code == 0, "the sound program runs", said);
+        else
+            expect(code != 0 && strstr(said, "use-after-poison") != NULL &&
+                       passes(said, line, line_of_step(sources.source.bytes, last + 1)),
+                   "an operand that is not alive", said);
+    }
+    printf("an access outside a life is stopped in its step\n");
+    pool_free(pool);
+}
+
+int main(int argc, char **argv) {
+    test_offsets();
+    test_lifetimes();
+    if (argc > 1)
+        test_operands(argv[1]);
+    return failures > 0;
+}
