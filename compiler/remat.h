@@ -1,10 +1,11 @@
-/* remat.h - which tensors to compute again instead of keeping them, so that a step fits into a number of bytes.
+/* remat.h - which tensors to compute again instead of keeping them, so that a step fits into a number of
+ * bytes.
  *
- * An operation reads tensors and writes tensors.  A schedule is a sequence of operations in which each occurs
- * once and some occur again; each occurrence begins a new life of the tensors it writes, and a life ends with its
- * last reader before the next one.  While an operation runs, everything it reads, everything it writes and
- * everything that is still needed later is alive.  Sought is the schedule of least cost whose bytes alive never
- * exceed a capacity; it may order the operations anew.
+ * An operation reads tensors and writes tensors.  A schedule is a sequence of operations in which each
+ * occurs once and some occur again; each occurrence begins a new life of the tensors it writes, and a life
+ * ends with its last reader before the next one.  While an operation runs, everything it reads, everything
+ * it writes and everything that is still needed later is alive.  Sought is the schedule of least cost whose
+ * bytes alive never exceed a capacity; it may order the operations anew.
  */
 #ifndef REMAT_H
 #define REMAT_H
@@ -19,8 +20,8 @@ typedef struct {
     int64_t cost;            /* of running it once */
     int64_t scratch;         /* bytes it needs only while it runs */
     bool repeatable;         /* may run again: what it writes depends on what it reads alone */
-    int in_place;            /* index in `read`: the first output takes that tensor's bytes if they suffice and the
-                                tensor dies here; -1 */
+    int in_place; /* index in `read`: the first output takes that tensor's bytes if they suffice and the
+                     tensor dies here; -1 */
 } RematOperation;
 
 typedef struct {
@@ -30,8 +31,8 @@ typedef struct {
     const bool *kept;                /* per tensor: alive from its first write to the end; NULL: none is */
 } RematProblem;
 
-/* The sums of the bytes and of the costs of a problem must not exceed this: no sum of the search overflows. */
-#define REMAT_LARGEST_TOTAL (INT64_C(1) << 52)
+/* Of a problem whose bytes or costs add up to more, peak and cost are INT64_MAX: it fits nowhere. */
+#define REMAT_LARGEST_TOTAL (INT64_C(1) << 60)
 
 typedef struct {
     int length;
@@ -44,13 +45,14 @@ typedef struct {
     int64_t effort;           /* of the search: a count, so that results do not depend on the clock */
 } RematSchedule;
 
-/* Finds a schedule whose peak is at most CAPACITY: at once if the given order has that, else by a search that EFFORT
- * bounds (0: a default of less than a second).  Returns false if none was found; SCHEDULE is then the one of least
- * peak that was seen.  Deterministic. */
+/* Finds a schedule whose peak is at most CAPACITY: at once if the given order has that, else by a search
+ * that EFFORT bounds (0: a default of less than a second).  Returns false if none was found; SCHEDULE is
+ * then the one of least peak that was seen.  Deterministic. */
 bool remat_schedule(Pool *pool, const RematProblem *problem, int64_t capacity, int64_t effort,
                     RematSchedule *schedule);
 
-/* The most bytes alive at one time when the operations run in this order; -1 if one reads what is not there. */
+/* The most bytes alive at one time when the operations run in this order; -1 if one reads what is not
+ * there. */
 int64_t remat_peak(Pool *pool, const RematProblem *problem, const int *operation, int length);
 
 #endif

@@ -2,24 +2,7 @@
 #include "remat_graph.h"
 #include "diag.h"
 
-#include <limits.h>
 #include <string.h>
-
-static void add_total(int64_t *total, int64_t amount) {
-    CHECK(amount >= 0 && amount <= REMAT_LARGEST_TOTAL - *total);
-    *total += amount;
-}
-
-static void check_totals(const RematProblem *problem) {
-    int64_t bytes = 0, cost = 0;
-    CHECK(problem->noperation <= INT_MAX / REMAT_MOST_REPEATS);
-    for (int t = 0; t < problem->ntensor; t++)
-        add_total(&bytes, problem->bytes[t]);
-    for (int o = 0; o < problem->noperation; o++) {
-        add_total(&cost, problem->operation[o].cost);
-        add_total(&bytes, problem->operation[o].scratch);
-    }
-}
 
 /* Which operation writes each tensor, and which tensors are read. */
 static void find_makers(const RematProblem *problem, int *maker, bool *is_read) {
@@ -78,7 +61,6 @@ static void fill_node(RematGraph *graph, const RematOperation *operation, int o,
 }
 
 RematGraph *remat_graph(Pool *pool, const RematProblem *problem) {
-    check_totals(problem);
     int n = problem->noperation, ntensor = problem->ntensor, nread = 0, nwrite = 0;
     for (int o = 0; o < n; o++) {
         nread += problem->operation[o].nread;
@@ -111,8 +93,8 @@ RematGraph *remat_graph(Pool *pool, const RematProblem *problem) {
     return graph;
 }
 
-RematOrder remat_order(Pool *pool, const RematGraph *graph) {
-    return (RematOrder){.operation = NEW_ARRAY(pool, int, graph->noperation *REMAT_MOST_REPEATS)};
+RematOrder remat_order(Pool *pool, int noperation) {
+    return (RematOrder){.operation = NEW_ARRAY(pool, int, (size_t)noperation *REMAT_MOST_REPEATS)};
 }
 
 static bool occurs_before(const RematOrder *order, int position, int o) {
@@ -181,7 +163,8 @@ bool remat_measure(const RematGraph *graph, int64_t capacity, bool *alive, Remat
         end_lives(&walk, node);
         int64_t during = after + own + (walk.bytes - between);
         order->operation[--begin] = o;
-        order->cost += node->cost;
+        if (__builtin_add_overflow(order->cost, node->cost, &order->cost))
+            order->cost = INT64_MAX;
         order->peak = during > order->peak ? during : order->peak;
         order->excess += during > capacity ? (double)(during - capacity) : 0;
     }

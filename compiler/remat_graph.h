@@ -1,7 +1,8 @@
-/* remat_graph.h - a problem of recomputation as the search and the bounds see it, and what a schedule costs there.
+/* remat_graph.h - a problem of recomputation as the search and the bounds see it, and what a schedule costs
+ * there.
  *
- * Tensors from outside are left out, no tensor is read twice by one operation, and every list of tensors lies in
- * one array: the search looks at them some hundred million times a second.
+ * Tensors from outside are left out, no tensor is read twice by one operation, and every list of tensors
+ * lies in one array: the search looks at them some hundred million times a second.
  */
 #ifndef REMAT_GRAPH_H
 #define REMAT_GRAPH_H
@@ -41,10 +42,11 @@ typedef struct {
 } RematOrder;
 
 RematGraph *remat_graph(Pool *pool, const RematProblem *problem);
-RematOrder remat_order(Pool *pool, const RematGraph *graph); /* room for one; empty */
+RematOrder remat_order(Pool *pool, int noperation); /* room for one; empty */
 
-/* Fills in cost, peak and excess.  Occurrences that nobody reads are dropped where the operation occurs elsewhere.
- * ALIVE: room for a flag per tensor.  Returns false if something is read before it is written. */
+/* Fills in cost, peak and excess.  Occurrences that nobody reads are dropped where the operation occurs
+ * elsewhere. ALIVE: room for a flag per tensor.  Returns false if something is read before it is written.
+ */
 bool remat_measure(const RematGraph *graph, int64_t capacity, bool *alive, RematOrder *order);
 
 /* The least cost of any schedule within CAPACITY and the least peak of all: see remat_bound.c. */
@@ -52,7 +54,7 @@ int64_t remat_cost_bound(Pool *pool, const RematGraph *graph, int64_t capacity);
 int64_t remat_peak_bound(Pool *pool, const RematGraph *graph);
 
 /* Looks for the cheapest order within CAPACITY; BEST is the given order at first.  Returns the effort. */
-int64_t remat_search(Pool *pool, const RematGraph *graph, int64_t capacity, int64_t cost_bound, int64_t effort,
-                     RematOrder *best);
+int64_t remat_search(Pool *pool, const RematGraph *graph, int64_t capacity, int64_t cost_bound,
+                     int64_t effort, RematOrder *best);
 
 #endif
