@@ -13,8 +13,12 @@ static const char usage[] =
     "usage: unetc [-o PROG] [options] FILE.unet     compile to a program (PROG: the file's name)\n"
     "       unetc -S DIR [options] FILE.unet        write the C sources instead\n"
     "       unetc check [options] FILE.unet         names and shapes only\n"
-    "       unetc mem [--format=text|json|csv] [options] FILE.unet\n"
+    "       unetc mem [--format=text|json|html|csv] [options] FILE.unet\n"
     "                                               the memory plan; nothing is compiled or run\n"
+    "       unetc mem --diff [--format=text|json] [options] A B\n"
+    "                                               what changed between two files or plans (JSON)\n"
+    "       unetc fit --max=batch|size [--mem=SIZE] [--format=text|json] [options] FILE.unet\n"
+    "                                               the largest that fits; without --mem for usual cards\n"
     "       unetc explain CODE                      a diagnostic at length\n"
     "       unetc --runtime                         the folder of the runtime library\n"
     "\n"
@@ -36,7 +40,8 @@ static const char usage[] =
     "  --color=auto|always|never   --error-format=human|json   -Werror\n"
     "  --help  --version\n"
     "\n"
-    "exit codes: 0 done, 1 errors in the file, 2 usage, 3 does not fit, 4 input or output, 5 the C "
+    "exit codes: 0 done, 1 errors in the file (--diff: B needs more than A), 2 usage, 3 does not fit, 4 "
+    "input or output, 5 the C "
     "compiler\n"
     "failed, 70 a bug of unetc.  The C compiler is $CC, or cc.\n";
 
@@ -136,6 +141,8 @@ typedef enum {
     O_OUTPUT,
     O_SOURCES,
     O_FORMAT,
+    O_DIFF,
+    O_MAX,
     O_MEM,
     O_BATCH,
     O_SIZE,
@@ -169,6 +176,8 @@ static const OptionRow option_table[] = {
     {"-o", O_OUTPUT, true, ASIDE},
     {"-S", O_SOURCES, true, ASIDE},
     {"--format", O_FORMAT, true, ASIDE},
+    {"--diff", O_DIFF, false, ASIDE},
+    {"--max", O_MAX, true, ASIDE},
     {"--mem", O_MEM, true, PLAN},
     {"--batch", O_BATCH, true, RESULT},
     {"--size", O_SIZE, true, RESULT},
@@ -197,7 +206,8 @@ static void one_of(const char *option, const char *value, const char *const *lis
 
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-static void apply(Pool *pool, Command *c, const OptionRow *row, const char *value) {
+/* What has no say in the plan. */
+static void apply_aside(Command *c, const OptionRow *row, const char *value) {
     switch (row->id) {
     case O_OUTPUT:
         c->output = value;
@@ -206,8 +216,34 @@ static void apply(Pool *pool, Command *c, const OptionRow *row, const char *valu
         c->folder = value;
         break;
     case O_FORMAT:
-        c->format = (ReportFormat)choice(row->name, value, LIST("text", "json", "csv"));
+        c->format = (ReportFormat)choice(row->name, value, LIST("text", "json", "csv", "html"));
         break;
+    case O_DIFF:
+        c->diff = true;
+        break;
+    case O_MAX:
+        c->max = (FitMax)choice(row->name, value, LIST("batch", "size"));
+        c->max_given = true;
+        break;
+    case O_EMIT:
+        c->stage = (EmitStage)(1 + choice(row->name, value, LIST("ast", "graph", "plan")));
+        break;
+    case O_COLOR:
+        c->color = (ColorChoice)choice(row->name, value, LIST("auto", "always", "never"));
+        break;
+    case O_ERRORS:
+        c->error_format = (ErrorFormat)choice(row->name, value, LIST("human", "json"));
+        break;
+    case O_WERROR:
+        c->warnings_are_errors = true;
+        break;
+    default:
+        break;
+    }
+}
+
+static void apply(Pool *pool, Command *c, const OptionRow *row, const char *value) {
+    switch (row->id) {
     case O_MEM:
         if ((c->plan.budget = parse_bytes(value)) < 0)
             usage_error("--mem=%s: a size is 8GiB, 512MiB, 64KiB or a number of bytes", value);
@@ -261,18 +297,8 @@ static void apply(Pool *pool, Command *c, const OptionRow *row, const char *valu
     case O_POISON:
         c->plan.poison = true;
         break;
-    case O_EMIT:
-        c->stage = (EmitStage)(1 + choice(row->name, value, LIST("ast", "graph", "plan")));
-        break;
-    case O_COLOR:
-        c->color = (ColorChoice)choice(row->name, value, LIST("auto", "always", "never"));
-        break;
-    case O_ERRORS:
-        c->error_format = (ErrorFormat)choice(row->name, value, LIST("human", "json"));
-        break;
-    case O_WERROR:
-        c->warnings_are_errors = true;
-        break;
+    default:
+        apply_aside(c, row, value);
     }
 }
 
@@ -299,15 +325,32 @@ static const OptionRow *find_option(const char *argument, const char **value) {
 }
 
 static CommandKind command_word(const char *word) {
-    static const char *const names[] = {"check", "mem", "explain"};
-    static const CommandKind kinds[] = {COMMAND_CHECK, COMMAND_MEM, COMMAND_EXPLAIN};
-    for (int k = 0; k < 3; k++)
+    static const char *const names[] = {"check", "mem", "fit", "explain"};
+    static const CommandKind kinds[] = {COMMAND_CHECK, COMMAND_MEM, COMMAND_FIT, COMMAND_EXPLAIN};
+    for (int k = 0; k < 4; k++)
         if (strcmp(word, names[k]) == 0)
             return kinds[k];
     return COMMAND_COMPILE;
 }
 
+static void check_reports(const Command *c) {
+    bool two = c->format == REPORT_TEXT || c->format == REPORT_JSON;
+    if (c->diff && (c->kind != COMMAND_MEM || c->other == NULL))
+        usage_error("%s", "two files or plans are compared by `unetc mem --diff A B`");
+    if (c->diff && !two)
+        usage_error("%s", "--diff prints --format=text or json");
+    if (c->kind != COMMAND_FIT)
+        return;
+    if (!c->max_given)
+        usage_error("%s", "what is to be as large as can be? --max=batch or --max=size");
+    if (!two)
+        usage_error("%s", "`unetc fit` prints --format=text or json");
+    if (c->plan.budget > FIT_MOST_BUDGET)
+        usage_error("%s", "`unetc fit` takes a budget of at most 64TiB");
+}
+
 static void finish(Command *c) {
+    check_reports(c);
     if (c->kind != COMMAND_RUNTIME && c->file == NULL)
         usage_error("%s", c->kind == COMMAND_EXPLAIN ? "which code? such as `unetc explain U0401`"
                                                      : "no .unet file given");
@@ -356,6 +399,8 @@ Command command_read(Pool *pool, int argc, char **argv) {
         } else if (c.kind == COMMAND_COMPILE && c.file == NULL && !only_files &&
                    command_word(argument) != COMMAND_COMPILE) {
             c.kind = command_word(argument);
+        } else if (c.file != NULL && c.diff && c.other == NULL) {
+            c.other = argument;
         } else if (c.file != NULL) {
             usage_error("one file at a time; what is %s?", argument);
         } else {

@@ -2,16 +2,25 @@
 #ifndef COMMAND_H
 #define COMMAND_H
 
+#include "fit.h"
 #include "lower.h"
 #include "plan.h"
 
-typedef enum { COMMAND_COMPILE, COMMAND_CHECK, COMMAND_MEM, COMMAND_EXPLAIN, COMMAND_RUNTIME } CommandKind;
-typedef enum { REPORT_TEXT, REPORT_JSON, REPORT_CSV } ReportFormat;
+typedef enum {
+    COMMAND_COMPILE,
+    COMMAND_CHECK,
+    COMMAND_MEM,
+    COMMAND_FIT,
+    COMMAND_EXPLAIN,
+    COMMAND_RUNTIME
+} CommandKind;
+typedef enum { REPORT_TEXT, REPORT_JSON, REPORT_CSV, REPORT_HTML } ReportFormat;
 typedef enum { EMIT_ALL, EMIT_AST, EMIT_GRAPH, EMIT_PLAN } EmitStage;
 
 typedef struct {
     CommandKind kind;
-    const char *file;   /* the .unet file, or the code to explain */
+    const char *file;   /* the .unet file, or the code to explain; with --diff a file or a plan, */
+    const char *other;  /* and what it is compared with */
     const char *output; /* -o */
     const char *folder; /* -S */
     ReportFormat format;
@@ -20,6 +29,9 @@ typedef struct {
     ColorChoice color;
     bool warnings_are_errors;
     bool programs_given;
+    bool diff; /* --diff */
+    bool max_given;
+    FitMax max; /* --max */
     LowerOptions lower;
     PlanOptions plan;
 } Command;

@@ -2,6 +2,7 @@
 #include "files.h"
 #include "planner.h"
 #include "report.h"
+#include "report_fit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,15 @@ typedef struct {
 
 static Plan *make_plan(Session *s) {
     return plan_file(s->pool, s->diag, s->file, &s->command.lower, &s->command.plan);
+}
+
+static FitQuestion question(const Session *s) {
+    return (FitQuestion){.file = s->file, .lower = s->command.lower, .plan = s->command.plan};
+}
+
+static bool over_budget(Session *s, const Plan *plan) {
+    const FitQuestion asked = question(s);
+    return report_over_budget(plan, &asked, s->diag);
 }
 
 /* ---- commands ---- */
@@ -68,14 +78,30 @@ static int command_mem(Session *s) {
     else
         report_text(plan, &out);
     print(&out);
-    return report_over_budget(plan, s->diag) ? EXIT_NO_FIT : EXIT_DONE;
+    return over_budget(s, plan) ? EXIT_NO_FIT : EXIT_DONE;
+}
+
+static int command_fit(Session *s) {
+    const FitQuestion asked = question(s);
+    const FitMax max = s->command.max;
+    Model *model = lower(s->pool, s->diag, s->file, &s->command.lower);
+    if (model == NULL || diag_errors(s->diag) > 0)
+        return EXIT_ERRORS;
+    if (max == FIT_BATCH && (!model->train.present || !asked.plan.wanted[PROGRAM_TRAIN])) {
+        fputs("unetc: --max=batch: nothing is trained here, so there is no batch to choose\n", stderr);
+        return EXIT_USAGE;
+    }
+    Text out = text_new(s->pool);
+    bool fits = report_fit(&asked, model, max, s->command.format == REPORT_JSON, &out);
+    print(&out);
+    return fits ? EXIT_DONE : EXIT_NO_FIT;
 }
 
 static int command_compile(Session *s) {
     Plan *plan = make_plan(s);
     if (plan == NULL)
         return EXIT_ERRORS;
-    if (report_over_budget(plan, s->diag))
+    if (over_budget(s, plan))
         return EXIT_NO_FIT;
     Sources sources;
     emit(plan, &sources);
@@ -115,6 +141,8 @@ static int run_command(Session *s) {
         return emit_stage(s);
     if (c->kind == COMMAND_CHECK)
         return command_check(s);
+    if (c->kind == COMMAND_FIT)
+        return command_fit(s);
     return c->kind == COMMAND_MEM ? command_mem(s) : command_compile(s);
 }
 

@@ -58,8 +58,7 @@ int lines_at_peak(const Plan *plan, const Program *program, LineBytes **line) {
     return n;
 }
 
-/* The text of a line of the source, without the blanks around it. */
-static const char *source_line(const Plan *plan, int line) {
+const char *source_line(const Plan *plan, int line) {
     const char *s = plan->model->text;
     for (int k = 1; k < line && s != NULL; k++) {
         s = strchr(s, '\n');
@@ -179,38 +178,6 @@ void report_text(const Plan *plan, Text *out) {
     program_rows(plan, program, out);
     text_blank(out);
     line_rows(plan, program, out);
-}
-
-/* ---- over budget ---- */
-
-bool report_over_budget(const Plan *plan, Diag *diag) {
-    static const char *const doing[PROGRAMS] = {"training", "evaluation", "prediction"};
-    const int64_t budget = plan->options->budget;
-    if (budget == 0 || plan->arena <= budget)
-        return false;
-    const Program *program = largest_program(plan);
-    LineBytes *line;
-    int n = lines_at_peak(plan, program, &line);
-    Place first = n > 0 ? line[0].place : (Place){1, 1, 1};
-    diag_begin(diag, ERROR, "U0701", first, "%s needs %s, the budget is %s", doing[program->kind],
-               human_bytes(plan->pool, plan->arena), human_bytes(plan->pool, budget));
-    if (n > 0)
-        diag_label(diag, "%s of the peak", human_bytes(plan->pool, line[0].bytes));
-    if (n > 1)
-        diag_also(diag, line[1].place, "%s of the peak", human_bytes(plan->pool, line[1].bytes));
-    if (program->kind == PROGRAM_TRAIN && plan->model->train.batch_place.line > 0)
-        diag_also(diag, plan->model->train.batch_place, "every activation scales with this");
-    diag_note(diag, "the peak is step %d of %d: %s of `%s`", program->peak,
-              step_count(program->step, program->nstep), op_table[peak_node(program)->op].name,
-              peak_node(program)->name);
-    for (int i = 2; i < n && i < 5; i++)
-        diag_note(diag, "line %d holds %s of it: `%.60s`", line[i].place.line,
-                  human_bytes(plan->pool, line[i].bytes), source_line(plan, line[i].place.line));
-    diag_note(diag, "parameters and optimiser state take %s", human_bytes(plan->pool, plan->persistent));
-    diag_help(diag,
-              "choose a smaller `batch` or a smaller size; `unetc mem` shows what each of them takes");
-    diag_end(diag);
-    return true;
 }
 
 /* ---- --emit=graph ---- */

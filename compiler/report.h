@@ -2,7 +2,7 @@
 #ifndef REPORT_H
 #define REPORT_H
 
-#include "plan.h"
+#include "fit.h"
 #include "text.h"
 
 /* Bytes alive at the peak of a program, summed over the buffers that one line of the file made. */
@@ -16,6 +16,8 @@ int lines_at_peak(const Plan *plan, const Program *program, LineBytes **line);
 /* The program that sets the size of the arena. */
 const Program *largest_program(const Plan *plan);
 const Node *peak_node(const Program *program);
+/* The text of a line of the source, without the blanks around it. */
+const char *source_line(const Plan *plan, int line);
 
 void report_text(const Plan *plan, Text *out);
 void report_json(const Plan *plan, Text *out); /* unetc-plan/1 */
@@ -25,7 +27,8 @@ void report_graph(const Graph *g, Text *out);  /* --emit=graph */
 /* report_check.c: what `unetc check` prints. */
 void report_check(const Model *model, Text *out);
 
-/* Reports U0701 when the plan is over its budget; returns whether it is. */
-bool report_over_budget(const Plan *plan, Diag *diag);
+/* report_budget.c: reports U0701 or U0702 when the plan, the answer to QUESTION, is over its budget, with
+ * what would fit; returns whether it is. */
+bool report_over_budget(const Plan *plan, const FitQuestion *question, Diag *diag);
 
 #endif

@@ -1,0 +1,253 @@
+/* fit.c - searches for the largest batch or size that fits.
+ *
+ * Candidates stand in a row, each needing at least as much memory as the one before; nothing else is
+ * assumed of them, and some sizes may not be legal.  From one that fits the search doubles its stride until
+ * something does not, and then halves the gap: what it returns was tried, and so was its successor.
+ *
+ * No attempt can overflow.  Each is at most twice as large along any axis as one that fitted into
+ * FIT_MOST_BUDGET, so its tensors are far below 2^63 bytes, and the first is the smallest there is.
+ */
+#include "fit.h"
+#include "lower_state.h"
+#include "ops.h"
+
+#include <math.h>
+
+/* ---- one attempt ---- */
+
+/* With a card, the arena may take what the loader leaves of it; the loader does not depend on the plan. */
+static Plan *plan_for_card(Pool *pool, const FitQuestion *q) {
+    PlanOptions options = q->plan;
+    options.budget = INT64_MAX;
+    Plan *plan = plan_file(pool, diag_quiet(pool), q->file, &q->lower, &options);
+    if (plan == NULL || q->card <= plan->loader_ring || plan->arena <= q->card - plan->loader_ring)
+        return plan;
+    options.budget = q->card - plan->loader_ring;
+    return plan_file(pool, diag_quiet(pool), q->file, &q->lower, &options);
+}
+
+static void read_size(const Model *model, int64_t size[AXES]) {
+    Shape shape = model->graph->value[model->input[0].value].shape;
+    for (int k = 0; k < AXES; k++)
+        size[k] = shape.rank - AXES + k >= 1 ? shape_extent(shape, k) : 0;
+}
+
+FitTrial fit_try(const FitQuestion *q) {
+    FitTrial trial = {0};
+    Pool *pool = pool_new();
+    Plan *plan = q->card > 0 ? plan_for_card(pool, q)
+                             : plan_file(pool, diag_quiet(pool), q->file, &q->lower, &q->plan);
+    if (plan != NULL) {
+        const Program *first = plan->program;
+        while (first->model == NULL)
+            first++;
+        trial = (FitTrial){.legal = true,
+                           .batch = first->batch,
+                           .arena = plan->arena,
+                           .beside = plan->loader_ring,
+                           .flops = plan->flops,
+                           .recompute_flops = plan->recompute_flops,
+                           .micro_batches = (first->batch + first->micro - 1) / first->micro};
+        read_size(first->model, trial.size);
+        trial.fits = q->card == 0
+                         ? plan_fits(plan)
+                         : plan->loader_ring <= q->card && plan->arena <= q->card - plan->loader_ring;
+    }
+    pool_free(pool);
+    return trial;
+}
+
+/* ---- candidates ---- */
+
+typedef struct Row Row;
+struct Row {
+    FitQuestion question;
+    bool (*set)(Row *row, int64_t i); /* makes the question that of candidate I; false: not a legal one */
+    int64_t first, last;              /* candidates */
+    int64_t declared[AXES], multiple[AXES];
+    int axis; /* the one that a step of the row makes larger by its multiple; others keep the ratio to it */
+};
+
+static bool set_batch(Row *row, int64_t i) {
+    row->question.lower.batch = i;
+    return true;
+}
+
+static int64_t round_divide(int64_t a, int64_t b) {
+    return (a >= 0 ? a + b / 2 : a - b / 2) / b;
+}
+
+/* Candidate 0 is the size in the file. */
+static bool set_size(Row *row, int64_t i) {
+    int64_t growth = i * row->multiple[row->axis], whole = row->declared[row->axis];
+    for (int k = 0; k < AXES; k++) {
+        if (row->declared[k] == 0)
+            continue;
+        int64_t steps = round_divide(growth * row->declared[k], whole * row->multiple[k]);
+        int64_t size = row->declared[k] + steps * row->multiple[k];
+        if (size < 1 || size > FIT_MOST_EXTENT)
+            return false;
+        row->question.lower.size[k] = size;
+    }
+    bool legal = true;
+    for (int k = 0; k < AXES && legal; k++) {
+        Pool *pool = pool_new();
+        legal = lower_axis(pool, row->question.file, &row->question.lower, k);
+        pool_free(pool);
+    }
+    return legal;
+}
+
+static Row batches(const FitQuestion *q) {
+    return (Row){.question = *q, .set = set_batch, .first = 1, .last = FIT_MOST_BATCH};
+}
+
+static Row sizes(const FitQuestion *q) {
+    Row row = {.question = *q, .set = set_size};
+    Pool *pool = pool_new();
+    Model *model = lower(pool, diag_quiet(pool), q->file, &q->lower);
+    if (model != NULL) {
+        read_size(model, row.declared);
+        fit_multiples(model->graph, row.multiple);
+        for (int k = 0; k < AXES; k++)
+            if (row.declared[k] / row.multiple[k] > row.declared[row.axis] / row.multiple[row.axis])
+                row.axis = k;
+        row.first = -(row.declared[row.axis] / row.multiple[row.axis]);
+        row.last = (FIT_MOST_EXTENT - row.declared[row.axis]) / row.multiple[row.axis];
+    }
+    pool_free(pool);
+    return row;
+}
+
+/* The first legal candidate at I or beyond, in steps of 1 or -1; END if none comes before it. */
+static int64_t legal_from(Row *row, int64_t i, int step, int64_t end) {
+    while (i != end && !row->set(row, i))
+        i += step;
+    return i;
+}
+
+/* ---- the search ---- */
+
+typedef struct {
+    int64_t i;
+    FitTrial trial;
+} Tried;
+
+static Tried try_candidate(Row *row, int64_t i) {
+    Tried tried = {.i = i};
+    if (i <= row->last && row->set(row, i))
+        tried.trial = fit_try(&row->question);
+    return tried;
+}
+
+/* Where memory would do if it grew with the batch, or the area or volume, of what did not fit. */
+static int64_t guess_below(const Row *row, const Tried *fails) {
+    const FitQuestion *q = &row->question;
+    const FitTrial *t = &fails->trial;
+    double has = (double)(q->card > 0 ? q->card : q->plan.budget), axes = 0;
+    double needs = (double)t->arena + (q->card > 0 ? (double)t->beside : 0);
+    if (!t->legal)
+        return fails->i;
+    if (row->declared[row->axis] == 0)
+        return (int64_t)((double)fails->i * has / needs);
+    for (int k = 0; k < AXES; k++)
+        axes += row->declared[k] > 0;
+    double size = (double)t->size[row->axis] * pow(has / needs, 1 / axes);
+    return (int64_t)floor((size - (double)row->declared[row->axis]) / (double)row->multiple[row->axis]);
+}
+
+static int64_t clamp(int64_t i, int64_t least, int64_t most) {
+    return i < least ? least : i > most ? most : i;
+}
+
+/* Nothing legal is left between them in the end. */
+static void close_in(Row *row, Tried *fits, Tried *fails) {
+    for (int turn = 0; fails->i - fits->i > 1; turn++) {
+        int64_t middle = fits->i + (fails->i - fits->i) / 2;
+        if (turn % 3 < 2)
+            middle = clamp(guess_below(row, fails), fits->i + 1, fails->i - 1);
+        int64_t i = legal_from(row, middle, -1, fits->i);
+        if (i == fits->i)
+            i = legal_from(row, middle + 1, 1, fails->i);
+        if (i == fails->i)
+            return;
+        Tried tried = try_candidate(row, i);
+        *(tried.trial.fits ? fits : fails) = tried;
+    }
+}
+
+static bool largest(Row *row, int64_t from, FitTrial *best, FitTrial *next) {
+    const int64_t end = row->last + 1;
+    Tried fits = try_candidate(row, legal_from(row, from, 1, end)), fails = {.i = end};
+    if (!fits.trial.fits && from > row->first)
+        fits = try_candidate(row, legal_from(row, row->first, 1, end));
+    *best = fits.trial;
+    if (!fits.trial.fits)
+        return false;
+    for (int64_t stride = 1; fits.i + stride <= row->last; stride *= 2) {
+        int64_t i = legal_from(row, fits.i + stride, 1, end);
+        if (i == end)
+            break;
+        Tried tried = try_candidate(row, i);
+        if (!tried.trial.fits) {
+            fails = tried;
+            break;
+        }
+        fits = tried;
+    }
+    close_in(row, &fits, &fails);
+    *best = fits.trial;
+    if (next != NULL)
+        *next = fails.trial;
+    return true;
+}
+
+bool fit_largest_batch(const FitQuestion *q, const FitTrial *from, FitTrial *best, FitTrial *next) {
+    Row row = batches(q);
+    return largest(&row, from == NULL ? row.first : from->batch, best, next);
+}
+
+bool fit_largest_size(const FitQuestion *q, const FitTrial *from, FitTrial *best, FitTrial *next) {
+    Row row = sizes(q);
+    int64_t first = row.first;
+    if (row.declared[row.axis] == 0) { /* the file has errors, which planning it has told */
+        *best = (FitTrial){0};
+        return false;
+    }
+    if (from != NULL)
+        first = (from->size[row.axis] - row.declared[row.axis]) / row.multiple[row.axis];
+    return largest(&row, first, best, next);
+}
+
+/* ---- sizes ---- */
+
+const char *fit_size_text(Pool *pool, const int64_t size[AXES]) {
+    const char *text = "";
+    for (int k = 0; k < AXES; k++)
+        if (size[k] > 0)
+            text = pool_text(pool, "%s%s%lld", text, *text == '\0' ? "" : "x", (long long)size[k]);
+    return text;
+}
+
+void fit_multiples(const Graph *g, int64_t by[AXES]) {
+    const int64_t most = 1 << 20;
+    int64_t(*shrink)[AXES] = pool_array(g->pool, (size_t)g->nvalue, sizeof *shrink);
+    for (ValueId v = 0; v < g->nvalue; v++)
+        for (int k = 0; k < AXES; k++)
+            by[k] = shrink[v][k] = 1;
+    for (int i = 0; i < g->nnode; i++) {
+        const Node *node = &g->node[i];
+        const ValueId *leaf;
+        value_leaves(g, &node->in[0], &leaf);
+        for (int k = 0; k < AXES; k++) {
+            int64_t stride = node->a.window.stride[k], *out = &shrink[node->out[0]][k];
+            *out = shrink[leaf[0]][k];
+            if (node->op == OP_CONV || node->op == OP_MAX_POOL)
+                *out = stride < most / *out ? *out * stride : most;
+            else if (node->op == OP_UPCONV && *out % stride == 0)
+                *out /= stride;
+            if (*out > by[k] && *out < most)
+                by[k] = *out;
+        }
+    }
+}

@@ -1,0 +1,44 @@
+/* fit.h - what would fit: one file planned under other batches and sizes. */
+#ifndef FIT_H
+#define FIT_H
+
+#include "planner.h"
+
+enum { FIT_MOST_BATCH = 1 << 20, FIT_MOST_EXTENT = 1 << 24 };
+/* Budgets above this are refused: nothing that is tried can then overflow (see fit.c). */
+#define FIT_MOST_BUDGET (INT64_C(1) << 46)
+
+/* The file, and the options of the command line or others in their place. */
+typedef struct {
+    const Ast *file;
+    LowerOptions lower;
+    PlanOptions plan; /* .budget bounds the arena */
+    int64_t card;     /* not 0: bounds the arena and what lies beside it, in place of plan.budget */
+} FitQuestion;
+
+typedef enum { FIT_BATCH, FIT_SIZE } FitMax;
+
+/* What is kept of a plan that was tried. */
+typedef struct {
+    bool legal; /* the file has no errors under these options */
+    bool fits;
+    int64_t batch, size[AXES]; /* of the first program; axes that the file does not have are 0 */
+    int64_t arena, beside;
+    int64_t flops, recompute_flops;
+    int64_t micro_batches;
+} FitTrial;
+
+FitTrial fit_try(const FitQuestion *question);
+
+/* The largest batch, or size of the same aspect ratio, that fits; every smaller one does too.  The search
+ * begins at FROM if that fits, else (and with NULL) at the smallest.  Returns false if not even that fits:
+ * BEST is then the smallest.  NEXT (or NULL) receives the one above BEST, not legal if there is none. */
+bool fit_largest_batch(const FitQuestion *question, const FitTrial *from, FitTrial *best, FitTrial *next);
+bool fit_largest_size(const FitQuestion *question, const FitTrial *from, FitTrial *best, FitTrial *next);
+
+/* "512x768" */
+const char *fit_size_text(Pool *pool, const int64_t size[AXES]);
+/* By how much each axis is smaller in the smallest feature map: sizes are multiples of it. */
+void fit_multiples(const Graph *graph, int64_t by[AXES]);
+
+#endif
