@@ -75,6 +75,8 @@ static int command_mem(Session *s) {
         report_json(plan, &out);
     else if (s->command.format == REPORT_CSV)
         report_csv(plan, &out);
+    else if (s->command.format == REPORT_HTML)
+        report_html(plan, &out);
     else
         report_text(plan, &out);
     print(&out);

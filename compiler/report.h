@@ -22,6 +22,7 @@ const char *source_line(const Plan *plan, int line);
 void report_text(const Plan *plan, Text *out);
 void report_json(const Plan *plan, Text *out); /* unetc-plan/1 */
 void report_csv(const Plan *plan, Text *out);  /* id,lower,upper,size,offset of the largest program */
+void report_html(const Plan *plan, Text *out); /* a page with a map of the arena */
 void report_graph(const Graph *g, Text *out);  /* --emit=graph */
 
 /* report_check.c: what `unetc check` prints. */
