@@ -95,10 +95,13 @@ static int recompute_at(RematMoves *moves, RematOrder *order, int position, int 
 }
 
 static bool recompute(RematMoves *moves, RematOrder *order) {
+    enum { ODDS_TO_BE_EARLY = 4, EARLIEST = 6 };
     int position = random_below(moves, order->length), o = order->operation[position];
     if (position == 0 || reads_of(&moves->graph->node[o]) == 0)
         return false;
     int tensor = random_read(moves, o);
+    if (random_below(moves, ODDS_TO_BE_EARLY) == 0)
+        position -= random_below(moves, position < EARLIEST ? position : EARLIEST);
     return order->operation[position - 1] != moves->graph->maker[tensor] &&
            recompute_at(moves, order, position, tensor) > 0;
 }
@@ -176,11 +179,19 @@ static bool meet(RematMoves *moves, RematOrder *order) {
 }
 
 static bool shift(RematMoves *moves, RematOrder *order) {
-    enum { REACH = 12 };
-    int from = random_below(moves, order->length);
+    enum { REACH = 12, LONGEST_RUN = 4 };
+    int run = random_below(moves, 2) == 0 ? 1 : 1 + random_below(moves, LONGEST_RUN);
+    if (run > order->length)
+        return false;
+    int from = random_below(moves, order->length - run + 1), to = from;
     if (random_below(moves, 2) == 0)
-        return move_to(order, from, random_below(moves, order->length));
-    return move_to(order, from, from + random_below(moves, 2 * REACH + 1) - REACH);
+        to = random_below(moves, order->length - run + 1);
+    else
+        to += random_below(moves, 2 * REACH + 1) - REACH;
+    bool moved = true;
+    for (int i = 0; i < run && moved; i++)
+        moved = to < from ? move_to(order, from + i, to + i) : move_to(order, from, to + run - 1);
+    return moved;
 }
 
 bool remat_move(RematMoves *moves, RematOrder *order) {

@@ -13,8 +13,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Temperatures are parts of the cost of the given order; prices, of it per capacity. */
-static const double hottest = 0.02, coldest = 0.00002;
+/* Temperatures are multiples of the mean cost of an operation; prices, of the cost of all per capacity. */
+static const double hottest = 1.25, coldest = 0.00125;
 static const double lowest_price = 0.05, highest_price = 4, price_step = 1.002;
 enum { ROUNDS = 4, MOVES_PER_TEMPERATURE = 100 };
 
@@ -93,10 +93,10 @@ static bool is_optimal(const Search *search) {
 
 static void anneal(Search *search, int64_t limit) {
     double start = (double)search->effort, span = (double)limit - start;
-    double base = (double)search->graph->base_cost + 1;
+    double mean = ((double)search->graph->base_cost + 1) / (double)search->graph->noperation;
     while (search->effort < limit && !is_optimal(search)) {
         double part = ((double)search->effort - start) / span;
-        search->temperature = base * hottest * pow(coldest / hottest, part);
+        search->temperature = mean * hottest * pow(coldest / hottest, part);
         for (int i = 0; i < MOVES_PER_TEMPERATURE; i++) {
             step(search);
             adapt_price(search);

@@ -1,5 +1,5 @@
 /* remat.c - chooses what to recompute in a graph of operations:
- *     remat FILE.txt --mem N [--max-cost C] [--output OPS]
+ *     remat FILE.txt --mem N [--max-cost C] [--effort N] [--output OPS]
  *
  * FILE.txt: a line `T E NF`, then T lines `bytes cost`, one per operation in an order in which they can
  * run, then E lines `u v`: operation v reads what operation u writes.  (NF, the number of operations of the
@@ -19,7 +19,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { EXIT_USAGE = 2, EXIT_TOO_SMALL = 3, LINE_LENGTH = 256, MOST_OPERATIONS = 100000 };
+enum { EXIT_USAGE = 2, EXIT_TOO_SMALL = 3, LINE_LENGTH = 256, MOST_OPERATIONS = 10000 };
 
 typedef struct {
     const char *input, *output;

@@ -1,0 +1,289 @@
+/* remat_test.c - recomputation against the definition: schedules of random problems are judged by a
+ * simulator that follows the words of remat.h, and compared with the optimum, found by exhaustive search
+ * over what is alive and what has run.
+ *
+ * usage: remat_test [NUMBER OF PROBLEMS]
+ */
+#include "diag.h"
+#include "remat.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_OPERATIONS = 6, MOST_TENSORS = 8, MOST_READS = 3, MOST_COST = 200, NEVER = MOST_COST };
+
+typedef struct {
+    RematOperation operation[MOST_OPERATIONS];
+    int read[MOST_OPERATIONS][MOST_READS], write[MOST_OPERATIONS][2];
+    int64_t bytes[MOST_TENSORS];
+    bool kept[MOST_TENSORS];
+    RematProblem problem;
+} Case;
+
+static int below(uint64_t *random, int end) {
+    *random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (int)(((*random >> 33) * (uint64_t)end) >> 31);
+}
+
+/* ---- random problems ---- */
+
+static void random_operation(Case *c, int o, uint64_t *random) {
+    RematOperation *operation = &c->operation[o];
+    *operation = (RematOperation){.read = c->read[o],
+                                  .write = c->write[o],
+                                  .cost = below(random, 10),
+                                  .scratch = below(random, 4) == 0 ? below(random, 6) : 0,
+                                  .repeatable = below(random, 6) != 0,
+                                  .in_place = -1};
+    int *ntensor = &c->problem.ntensor;
+    for (int i = below(random, MOST_READS + 1); i > 0 && *ntensor > 0; i--)
+        c->read[o][operation->nread++] = below(random, 3) == 0 ? below(random, *ntensor) : *ntensor - 1;
+    if (operation->nread > 0 && below(random, 3) == 0)
+        operation->in_place = below(random, operation->nread);
+    for (int i = below(random, 5) == 0 ? 2 : 1; i > 0 && *ntensor < MOST_TENSORS; i--) {
+        c->write[o][operation->nwrite++] = *ntensor;
+        c->bytes[*ntensor] = below(random, 10);
+        c->kept[(*ntensor)++] = below(random, 10) == 0;
+    }
+}
+
+static void random_case(Case *c, uint64_t *random) {
+    memset(c, 0, sizeof *c);
+    c->problem = (RematProblem){.operation = c->operation, .bytes = c->bytes, .kept = c->kept};
+    if (below(random, 2) == 0) /* a tensor from outside */
+        c->bytes[c->problem.ntensor++] = 5;
+    c->problem.noperation = 2 + below(random, MOST_OPERATIONS - 1);
+    for (int o = 0; o < c->problem.noperation; o++)
+        random_operation(c, o, random);
+}
+
+/* ---- the simulator ---- */
+
+static bool holds(const int *list, int count, int element) {
+    for (int i = 0; i < count; i++)
+        if (list[i] == element)
+            return true;
+    return false;
+}
+
+static bool is_written(const RematProblem *problem, int tensor) {
+    for (int o = 0; o < problem->noperation; o++)
+        if (holds(problem->operation[o].write, problem->operation[o].nwrite, tensor))
+            return true;
+    return false;
+}
+
+static bool written_before(const RematProblem *problem, const int *order, int end, int tensor) {
+    for (int p = 0; p < end; p++)
+        if (holds(problem->operation[order[p]].write, problem->operation[order[p]].nwrite, tensor))
+            return true;
+    return false;
+}
+
+/* Is TENSOR, written before, needed from position P on? */
+static bool needed(const RematProblem *problem, const int *order, int length, int p, int tensor) {
+    for (; p < length; p++) {
+        const RematOperation *o = &problem->operation[order[p]];
+        if (holds(o->read, o->nread, tensor))
+            return true;
+        if (holds(o->write, o->nwrite, tensor))
+            return false;
+    }
+    return false;
+}
+
+/* -1 if an operation reads what is not there. */
+static int64_t simulate(const RematProblem *problem, const int *order, int length) {
+    int64_t peak = 0;
+    for (int p = 0; p < length; p++) {
+        const RematOperation *o = &problem->operation[order[p]];
+        int64_t bytes = o->scratch;
+        int place = o->in_place < 0 ? -1 : o->read[o->in_place];
+        for (int t = 0; t < problem->ntensor; t++) {
+            if (!is_written(problem, t))
+                continue;
+            bool there = written_before(problem, order, p, t), read = holds(o->read, o->nread, t);
+            bool write = holds(o->write, o->nwrite, t);
+            if (read && !there)
+                return -1;
+            bool after = (there || write) && (needed(problem, order, length, p + 1, t) || problem->kept[t]);
+            bytes += read || write || after ? problem->bytes[t] : 0;
+            if (t == place && !after && o->nwrite > 0 && problem->bytes[o->write[0]] <= problem->bytes[t])
+                bytes -= problem->bytes[o->write[0]];
+        }
+        peak = bytes > peak ? bytes : peak;
+    }
+    return peak;
+}
+
+/* ---- the optimum ---- */
+
+/* Sets of tensors and of operations are bits.  A state is what is alive and what has run. */
+typedef struct {
+    const RematProblem *problem;
+    int64_t capacity;
+    int read[MOST_OPERATIONS], write[MOST_OPERATIONS];
+    int kept, inner; /* kept to the end; written by an operation */
+    short cost[1 << (MOST_TENSORS + MOST_OPERATIONS)];
+} Exhaustive;
+
+static int64_t bytes_of(const Exhaustive *e, int set) {
+    int64_t bytes = 0;
+    for (int t = 0; t < e->problem->ntensor; t++)
+        bytes += (set & e->inner) >> t & 1 ? e->problem->bytes[t] : 0;
+    return bytes;
+}
+
+static bool fits(const Exhaustive *e, int o, int after) {
+    const RematOperation *operation = &e->problem->operation[o];
+    int64_t bytes = operation->scratch + bytes_of(e, after | e->read[o] | e->write[o]);
+    if (operation->in_place >= 0 && operation->nwrite > 0) {
+        int input = operation->read[operation->in_place], output = operation->write[0];
+        bool dies = (after >> input & 1) == 0 && (e->inner >> input & 1) != 0;
+        if (dies && e->problem->bytes[output] <= e->problem->bytes[input])
+            bytes -= e->problem->bytes[output];
+    }
+    return bytes <= e->capacity;
+}
+
+/* Runs operation O in the state and tries every set that may be alive afterwards. */
+static bool expand(Exhaustive *e, int state, int o) {
+    int alive = state >> MOST_OPERATIONS, ran = state & ((1 << MOST_OPERATIONS) - 1);
+    const RematOperation *operation = &e->problem->operation[o];
+    if ((e->read[o] & e->inner & ~alive) != 0 || ((ran >> o & 1) != 0 && !operation->repeatable))
+        return false;
+    int cost = e->cost[state] + (int)operation->cost, all = alive | e->write[o];
+    bool any = false;
+    for (int after = all;; after = (after - 1) & all) {
+        int next = after << MOST_OPERATIONS | ran | 1 << o;
+        if ((all & e->kept & ~after) == 0 && cost < e->cost[next] && fits(e, o, after)) {
+            e->cost[next] = (short)cost;
+            any = true;
+        }
+        if (after == 0)
+            return any;
+    }
+}
+
+static void prepare(Exhaustive *e, const RematProblem *problem, int64_t capacity) {
+    memset(e, 0, sizeof *e);
+    e->problem = problem;
+    e->capacity = capacity;
+    for (int o = 0; o < problem->noperation; o++) {
+        for (int i = 0; i < problem->operation[o].nread; i++)
+            e->read[o] |= 1 << problem->operation[o].read[i];
+        for (int i = 0; i < problem->operation[o].nwrite; i++)
+            e->write[o] |= 1 << problem->operation[o].write[i];
+        e->inner |= e->write[o];
+    }
+    for (int t = 0; t < problem->ntensor; t++)
+        e->kept |= problem->kept[t] ? 1 << t : 0;
+    for (int s = 1; s < 1 << (MOST_TENSORS + MOST_OPERATIONS); s++)
+        e->cost[s] = NEVER;
+}
+
+/* The least cost of a schedule within CAPACITY, or NEVER. */
+static int optimum(Exhaustive *e, const RematProblem *problem, int64_t capacity) {
+    prepare(e, problem, capacity);
+    int best = NEVER, all = (1 << problem->noperation) - 1;
+    for (int cost = 0; cost < best; cost++)
+        for (bool again = true; again;) { /* operations may cost nothing */
+            again = false;
+            for (int s = 0; s < 1 << (problem->ntensor + MOST_OPERATIONS); s++) {
+                if (e->cost[s] != cost)
+                    continue;
+                if ((s & ((1 << MOST_OPERATIONS) - 1)) == all)
+                    best = cost;
+                for (int o = 0; o < problem->noperation; o++)
+                    again |= expand(e, s, o) && problem->operation[o].cost == 0;
+            }
+        }
+    return best;
+}
+
+/* ---- the test ---- */
+
+static void check_schedule(const RematProblem *problem, const RematSchedule *found) {
+    int64_t cost = 0, base = 0;
+    int times[MOST_OPERATIONS] = {0};
+    for (int i = 0; i < found->length; i++) {
+        cost += problem->operation[found->operation[i]].cost;
+        times[found->operation[i]]++;
+    }
+    for (int o = 0; o < problem->noperation; o++) {
+        CHECK(times[o] == 1 || (times[o] > 1 && problem->operation[o].repeatable));
+        base += problem->operation[o].cost;
+    }
+    CHECK(cost == found->cost && base == found->base_cost);
+    CHECK(simulate(problem, found->operation, found->length) == found->peak);
+    CHECK(found->cost_lower_bound >= base && found->peak_lower_bound <= found->peak);
+}
+
+/* Returns whether something had to be recomputed. */
+static bool check_problem(Exhaustive *e, const RematProblem *problem, uint64_t *random) {
+    enum { EFFORT = 150000 };
+    Pool *pool = pool_new();
+    int order[MOST_OPERATIONS];
+    for (int o = 0; o < problem->noperation; o++)
+        order[o] = o;
+    int64_t given = simulate(problem, order, problem->noperation);
+    CHECK(remat_peak(pool, problem, order, problem->noperation) == given);
+    RematSchedule found, again;
+    CHECK(remat_schedule(pool, problem, given, 0, &found) && found.length == problem->noperation);
+    CHECK(found.effort == 0);
+    int64_t low = found.peak_lower_bound;
+    int64_t capacity = low + below(random, (int)(given - low) + 1) - (below(random, 20) == 0);
+    bool fit = remat_schedule(pool, problem, capacity, EFFORT, &found);
+    check_schedule(problem, &found);
+    CHECK(fit == (found.peak <= capacity));
+    CHECK(remat_schedule(pool, problem, capacity, EFFORT, &again) == fit && again.length == found.length &&
+          memcmp(again.operation, found.operation, (size_t)found.length * sizeof *found.operation) == 0);
+    int best = optimum(e, problem, capacity);
+    if (fit != (best < NEVER) || (fit && found.cost != best))
+        BUG("found %" PRId64 " (peak %" PRId64 "), the optimum is %d; capacity %" PRId64, found.cost,
+            found.peak, best, capacity);
+    CHECK(!fit || found.cost_lower_bound <= best);
+    bool repeated = fit && found.length > problem->noperation;
+    pool_free(pool);
+    return repeated;
+}
+
+/* A chain whose sizes or costs add up to more than can be counted fits nowhere, and says so. */
+static void check_overflow(void) {
+    static const int tensor[2] = {0, 1};
+    Pool *pool = pool_new();
+    for (int kind = 0; kind < 3; kind++) {
+        int64_t large = REMAT_LARGEST_TOTAL / 2 + 1,
+                bytes[2] = {kind == 0 ? large : 1, kind == 0 ? large : 1};
+        RematOperation o[2] = {
+            {.nwrite = 1, .write = tensor, .repeatable = true, .in_place = -1},
+            {.nread = 1, .read = tensor, .nwrite = 1, .write = tensor + 1, .in_place = -1}};
+        o[0].cost = o[1].cost = kind == 1 ? large : 1;
+        o[0].scratch = o[1].scratch = kind == 2 ? INT64_MAX : 1;
+        RematProblem problem = {.noperation = 2, .ntensor = 2, .operation = o, .bytes = bytes};
+        RematSchedule found;
+        CHECK(!remat_schedule(pool, &problem, REMAT_LARGEST_TOTAL, 0, &found));
+        CHECK(found.length == 2 && found.peak == INT64_MAX);
+        CHECK(remat_peak(pool, &problem, tensor, 2) == INT64_MAX);
+    }
+    RematProblem nothing = {0};
+    RematSchedule found;
+    CHECK(remat_schedule(pool, &nothing, 0, 0, &found) && found.length == 0 && found.peak == 0);
+    pool_free(pool);
+}
+
+int main(int count, char **word) {
+    int problems = count > 1 ? atoi(word[1]) : 3000, repeated = 0;
+    static Exhaustive exhaustive;
+    uint64_t random = 7;
+    check_overflow();
+    for (int i = 0; i < problems; i++) {
+        Case c;
+        random_case(&c, &random);
+        repeated += check_problem(&exhaustive, &c.problem, &random);
+    }
+    printf("%d problems, something was recomputed in %d\n", problems, repeated);
+    return repeated > 0 ? 0 : 1;
+}
