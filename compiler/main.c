@@ -1,4 +1,5 @@
 /* main.c - unetc: options, then the pipeline as a list of calls. */
+#include "diff.h"
 #include "files.h"
 #include "planner.h"
 #include "report.h"
@@ -124,6 +125,43 @@ static int command_explain(const char *code) {
     return EXIT_DONE;
 }
 
+/* Reads and parses the file; false after reporting errors. */
+static bool open_file(Session *s, const char *path) {
+    Command *c = &s->command;
+    c->lower.path = path;
+    c->lower.text = read_source(s->pool, path);
+    s->diag = diag_new(s->pool, path, c->lower.text, c->error_format, c->color);
+    if (c->warnings_are_errors)
+        diag_strict(s->diag);
+    s->file = parse(s->pool, s->diag, c->lower.text);
+    return s->file != NULL && diag_errors(s->diag) == 0;
+}
+
+/* The plan of a .unet file, or the one that the file is: no .unet file begins with a brace. */
+static bool plan_text(Session *s, const char *path, PlanText *plan) {
+    const char *text = read_source(s->pool, path);
+    *plan = (PlanText){path, text};
+    if (text[strspn(text, " \t\r\n")] == '{')
+        return true;
+    Plan *made = open_file(s, path) ? make_plan(s) : NULL;
+    if (made == NULL)
+        return false;
+    Text out = text_new(s->pool);
+    report_json(made, &out);
+    plan->json = out.bytes;
+    return true;
+}
+
+static int command_diff(Session *s) {
+    PlanText a, b;
+    if (!plan_text(s, s->command.file, &a) || !plan_text(s, s->command.other, &b))
+        return EXIT_ERRORS;
+    Text out = text_new(s->pool);
+    bool more = diff_plans(s->pool, a, b, s->command.format == REPORT_JSON, &out);
+    print(&out);
+    return more ? EXIT_ERRORS : EXIT_DONE;
+}
+
 static int run_command(Session *s) {
     Command *c = &s->command;
     if (c->kind == COMMAND_EXPLAIN)
@@ -132,12 +170,9 @@ static int run_command(Session *s) {
         puts(runtime_folder(s->pool));
         return EXIT_DONE;
     }
-    c->lower.text = read_source(s->pool, c->file);
-    s->diag = diag_new(s->pool, c->file, c->lower.text, c->error_format, c->color);
-    if (c->warnings_are_errors)
-        diag_strict(s->diag);
-    s->file = parse(s->pool, s->diag, c->lower.text);
-    if (s->file == NULL || diag_errors(s->diag) > 0)
+    if (c->diff)
+        return command_diff(s);
+    if (!open_file(s, c->file))
         return EXIT_ERRORS;
     if (c->stage != EMIT_ALL)
         return emit_stage(s);
