@@ -47,18 +47,18 @@ static int movable(const Plan *plan, const Program *program, int *id) {
     return n;
 }
 
-static int peak_of(const PlaceBuffer *item, int n, int steps) {
+/* The most bytes alive at one step, and which step that is. */
+static int64_t most_alive(const PlaceBuffer *item, int n, int steps, int *peak) {
     int64_t most = -1;
-    int peak = 0;
     for (int t = 0; t < steps; t++) {
         int64_t alive = 0;
         for (int i = 0; i < n; i++)
             if (item[i].first <= t && t < item[i].last)
                 alive += item[i].size;
         if (alive > most)
-            most = alive, peak = t;
+            most = alive, *peak = t;
     }
-    return peak;
+    return most;
 }
 
 static void place_program(Plan *plan, Program *program) {
@@ -69,7 +69,7 @@ static void place_program(Plan *plan, Program *program) {
         const Buffer *b = &plan->buffer[id[i]];
         item[i] = (PlaceBuffer){.size = b->bytes, .first = b->first, .last = b->last + 1};
     }
-    program->peak = peak_of(item, n, steps);
+    program->lower_bound = plan->persistent + most_alive(item, n, steps, &program->peak);
     for (int i = 0; plan->options->no_reuse && i < n; i++)
         item[i].first = 0, item[i].last = steps;
     PlaceResult result;
@@ -78,7 +78,6 @@ static void place_program(Plan *plan, Program *program) {
         plan->buffer[id[i]].offset = plan->persistent + item[i].offset;
     if (__builtin_add_overflow(plan->persistent, result.arena, &program->extent))
         environment_error("the arena does not fit into 2^63 bytes");
-    program->lower_bound = plan->persistent + result.lower_bound;
 }
 
 void arena(Plan *plan) {

@@ -22,7 +22,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGN = 64, THREADS = 2 };
+enum { ALIGN = 64 };
+#ifndef THREADS
+#define THREADS 2
+#endif
 
 static const UnetModel *const model = &MODEL;
 

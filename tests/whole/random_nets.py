@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""Random U-Nets: what the planner and the fast kernels may not change.
+
+    random_nets.py --unetc=build/unetc --runtime=build/lib/libunet_runtime.a [--seed=N] [--nets=N] [--keep=FOLDER]
+
+Each net takes three steps of Adam on random numbers,
+  planned and fast, with one thread and with three,
+  fast with --no-reuse: weights, outputs, losses and gradients must be the same bit for bit,
+  and with the reference kernels and --no-reuse: they must be close.
+The plans of all builds pass check_plan.py.  Standard library only.
+"""
+
+import argparse
+import array
+import concurrent.futures
+import json
+import math
+import os
+import random
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.dirname(HERE))
+import check_plan  # noqa: E402
+
+STEPS = 3
+DEPTHS = [1, 2, 1, 3, 2, 4, 1, 2, 1, 2, 3, 1]
+BUILDS = {"fast": [], "no reuse": ["--no-reuse"], "reference": ["--kernels=reference", "--no-reuse"]}
+# Relative, in the L2 norm of a tensor.  Losses and gradients differ by the order of sums; what three steps
+# add to the weights differs more where a gradient is close to zero.
+TOLERANCE = {"output": 1e-5, "loss": 1e-6, "gradient": 1e-5, "change": 1e-3}
+
+
+class Failure(Exception):
+    pass
+
+
+def execute(command, **arguments):
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **arguments)
+    if result.returncode:
+        raise Failure("%s: exit code %d\n%s" % (" ".join(command[:4]), result.returncode,
+                                                 result.stderr.decode(errors="replace")[-2000:]))
+    return result.stdout
+
+
+# ---- a random U-Net ------------------------------------------------------------------------------------
+
+
+class Net:
+    """The text of a U-Net, and what the harness must be told about it."""
+
+    def __init__(self, rng, depth):
+        self.rng, self.lines = rng, []
+        self.depth, self.base = depth, rng.choice([3, 5, 7, 9])
+        self.batch = rng.randint(2, 3)
+        self.valid = self.batch - rng.randint(0, 1)
+        self.channels = rng.choice([1, 2, 3])
+        self.size = [2**depth * rng.randint(*((3, 7) if depth < 3 else (1, 2))) for _ in range(2)]
+        self.write()
+
+    def convolutions(self, name, x, channels, count):
+        """A chain of convolutions, each with or without bias and relu."""
+        links = []
+        for _ in range(count):
+            kernel = self.rng.choice([3, 3, 3, 1, 5]) if self.depth < 3 else 3
+            links.append("conv(%d, %d%s)" % (channels, kernel, self.rng.choice(["", "", ", bias = false"])))
+            links += ["relu"] * (self.rng.random() < 0.8)
+        self.lines.append("%s = %s -> %s" % (name, x, " -> ".join(links)))
+
+    def write(self):
+        rng, x, skips = self.rng, "photo", []
+        for level in range(self.depth):
+            channels = self.base + 4 * level
+            self.convolutions("enc%d" % level, x, channels, rng.randint(1, 2))
+            skips.append((channels, "enc%d" % level))
+            x = "down%d" % level
+            down = rng.choice(["max_pool(enc%d)", "conv(enc%d, {0}, 3, stride = 2)",
+                               "conv(enc%d, {0}, 2, stride = 2, padding = \"valid\")"])
+            self.lines.append("%s = %s" % (x, (down % level).format(channels + 1)))
+        self.convolutions("bottom", x, self.base + 4 * self.depth, rng.randint(1, 2))
+        x = "bottom"
+        for level, (channels, skip) in reversed(list(enumerate(skips))):
+            join = rng.choice(["concat(up%d, {0})", "concat({0}, up%d)", "up%d + {0}"])
+            up = channels if "+" in join else rng.choice([channels, channels + 3])
+            self.lines.append("up%d = upconv(%s, %d)" % (level, x, up))
+            self.convolutions("dec%d" % level, "(%s)" % (join % level).format(skip), channels, rng.randint(1, 2))
+            x = "dec%d" % level
+        residual = " + photo" if rng.random() < 0.5 else ""
+        self.lines.append("output answer = conv(%s, %d, 1)%s" % (x, self.channels, residual))
+
+    def text(self):
+        return "\n".join(["input  photo : image(%d, %d, %d)" % (self.channels, *self.size),
+                          "target truth : image(%d)" % self.channels] + self.lines +
+                         ["train {", "    loss      mse(answer, truth)",
+                          "    optimizer adam(lr = 1e-3, eps = 1e-3)", "    batch     %d" % self.batch,
+                          "    steps     %d" % STEPS, "}"]) + "\n"
+
+
+# ---- builds --------------------------------------------------------------------------------------------
+
+
+class Build:
+    def __init__(self, tools, folder, name, options):
+        self.folder = os.path.join(folder, name.replace(" ", "_"))
+        command = ["--programs=train,predict"] + options + [os.path.join(folder, "net.unet")]
+        execute([tools.unetc, "-S", self.folder] + command)
+        plan = json.loads(execute([tools.unetc, "mem", "--format=json"] + command))
+        complaints = check_plan.judge(plan)
+        if complaints:
+            raise Failure("the plan: " + "; ".join(complaints[:5]))
+        buffers = {buffer["name"]: buffer for buffer in plan["buffers"]}
+        with open(os.path.join(self.folder, "net.c")) as source:
+            names = re.findall(r"^    \{\"([^\"]+)\", \d, \{", source.read(), re.M)
+        self.counts = [math.prod(buffers[name]["shape"]) for name in names]
+        self.offsets = [str(buffers["d " + name]["offset"]) for name in names]
+        self.compile(tools)
+
+    def compile(self, tools):
+        flags = shlex.split(os.environ.get("CC", "cc")) + [
+            "-std=gnu11", "-D_POSIX_C_SOURCE=200809L", "-O1", "-march=native", "-fopenmp", "-fno-math-errno",
+            "-fno-trapping-math", "-ffp-contract=fast", "-I" + self.folder,
+            "-I" + os.path.join(ROOT, "runtime", "include")] + tools.flags
+        model = os.path.join(self.folder, "net.o")
+        execute(flags + ["-c", os.path.join(self.folder, "net.c"), "-o", model])
+        for threads in (1, 3):
+            execute(flags + ["-DTHREADS=%d" % threads, '-DMODEL_HEADER="net.h"', "-DMODEL=net_model",
+                             os.path.join(ROOT, "tests", "oracle", "harness.c"), model, tools.runtime,
+                             "-o", self.program(threads), "-lpng", "-lz", "-ljansson", "-lpthread", "-lm"])
+
+    def program(self, threads):
+        return os.path.join(self.folder, "harness%d" % threads)
+
+    def run(self, valid, numbers, threads):
+        return execute([self.program(threads), "run", str(valid), str(STEPS)] + self.offsets, input=numbers.tobytes())
+
+
+def random_numbers(rng, net, counts):
+    """Parameters, then the valid samples of input and target."""
+    numbers = array.array("d")
+    for count in counts:
+        numbers.extend(rng.uniform(-1, 1) * 0.25 for _ in range(count))
+    samples = 2 * net.valid * net.channels * net.size[0] * net.size[1]
+    numbers.extend(rng.random() for _ in range(samples))
+    return numbers
+
+
+# ---- comparison ----------------------------------------------------------------------------------------
+
+
+class Answer:
+    """The numbers that `harness run` writes: outputs, then per step the loss, gradients after the first."""
+
+    def __init__(self, net, counts, before, raw):
+        numbers, self.parts, self.taken = array.array("d", raw), [], 0
+        self.take("output", numbers, net.valid * net.channels * net.size[0] * net.size[1])
+        for step in range(STEPS):
+            self.take("loss", numbers, 1)
+            for count in counts if step == 0 else []:
+                self.take("gradient", numbers, count)
+        first = 0
+        for count in counts:
+            self.take("change", numbers, count)
+            after, old = self.parts[-1][1], before[first:first + count]
+            self.parts[-1] = ("change", [a - b for a, b in zip(after, old)])
+            first += count
+        if self.taken != len(numbers):
+            raise Failure("the harness wrote %d numbers, expected %d" % (len(numbers), self.taken))
+
+    def take(self, kind, numbers, count):
+        self.parts.append((kind, numbers[self.taken:self.taken + count]))
+        self.taken += count
+
+
+def largest_errors(answer, exact):
+    worst = dict.fromkeys(TOLERANCE, 0)
+    for (kind, values), (_, expected) in zip(answer.parts, exact.parts):
+        norm = math.sqrt(math.fsum(b * b for b in expected))
+        error = math.sqrt(math.fsum((a - b)**2 for a, b in zip(values, expected)))
+        relative = error / norm if norm else error
+        worst[kind] = relative if not relative <= worst[kind] else worst[kind]
+    return worst
+
+
+def check(tools, folder, net, rng):
+    """Complaints about one net, and the largest errors against the reference."""
+    with open(os.path.join(folder, "net.unet"), "w") as file:
+        file.write(net.text())
+    builds = {name: Build(tools, folder, name, options) for name, options in BUILDS.items()}
+    numbers = random_numbers(rng, net, builds["fast"].counts)
+    raw = {name: build.run(net.valid, numbers, 1) for name, build in builds.items()}
+    complaints = []
+    if builds["fast"].run(net.valid, numbers, 3) != raw["fast"]:
+        complaints.append("three threads give other bits than one")
+    if raw["no reuse"] != raw["fast"]:
+        complaints.append("--no-reuse gives other bits")
+    before = numbers.tolist()
+    answers = [Answer(net, builds[name].counts, before, raw[name]) for name in ("fast", "reference")]
+    worst = largest_errors(*answers)
+    complaints += ["%s: off by %.1e from the reference" % (kind, error) for kind, error in worst.items()
+                   if not error <= TOLERANCE[kind]]
+    return complaints, worst
+
+
+def job(options, number):
+    rng = random.Random("%d %d" % (options.seed, number))
+    net = Net(rng, DEPTHS[number % len(DEPTHS)])
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            complaints, worst = check(options, folder, net, rng)
+        except Failure as failure:
+            complaints, worst = [str(failure)], {}
+    for complaint in complaints:
+        print("net %d: %s" % (number, complaint))
+    if complaints and options.keep:
+        with open(os.path.join(options.keep, "random%d.unet" % number), "w") as out:
+            out.write(net.text())
+    return complaints, worst
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--unetc", required=True)
+    parser.add_argument("--runtime", required=True, help="the library that generated programs link")
+    parser.add_argument("--flags", default="", help="more flags for the C compiler, such as sanitizers")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--nets", type=int, default=12)
+    parser.add_argument("--keep", help="a folder for the files of nets that fail")
+    options = parser.parse_args()
+    options.flags = shlex.split(options.flags)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(lambda number: job(options, number), range(options.nets)))
+    failed = sum(bool(complaints) for complaints, _ in results)
+    errors = {kind: max([worst[kind] for _, worst in results if worst] or [0]) for kind in TOLERANCE}
+    print("%d nets, %d failed; against the reference, largest relative errors: %s" %
+          (options.nets, failed, ", ".join("%s %.1e" % item for item in errors.items())))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
