@@ -99,7 +99,7 @@ static Plan *fewer_samples(const Request *r, PlanOptions options, Plan *best) {
     return best;
 }
 
-/* Computes again what does not fit.  Where packing leaves a gap above what is alive, the search gets that
+/* Computes again what does not fit.  Where only packing leaves a gap above what is alive, the search gets that
  * much less. */
 static Plan *with_recomputation(const Request *r, PlanOptions options, Plan *best) {
     enum { TRIES = 4 };
@@ -111,6 +111,8 @@ static Plan *with_recomputation(const Request *r, PlanOptions options, Plan *bes
             break;
         options.capacity -= plan->arena - plan->options->budget;
         best = smaller(plan, best);
+        if (plan->lower_bound > plan->options->budget)
+            break; /* the search itself found nothing: it would not with less */
     }
     return best;
 }
