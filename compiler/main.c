@@ -78,8 +78,10 @@ static int command_mem(Session *s) {
         report_csv(plan, &out);
     else if (s->command.format == REPORT_HTML)
         report_html(plan, &out);
-    else
-        report_text(plan, &out);
+    else {
+        const FitQuestion asked = question(s);
+        report_text(plan, &asked, &out);
+    }
     print(&out);
     return over_budget(s, plan) ? EXIT_NO_FIT : EXIT_DONE;
 }

@@ -4,10 +4,9 @@
 #include <string.h>
 
 const OpRow op_table[OPS] = {
-#define OP(id, name, signature, build, gradient, flops, reach, in_place, sizes, cpu)                       \
-    [OP_##                                                                                                 \
-        id] = {name,     signature,     build_##build, gradient_##gradient, flops_##flops, reach_##reach,  \
-               in_place, sizes_##sizes, cpu_##cpu},
+#define OP(id, name, signature, build, gradient, flops, reach, in_place, sizes, cpu, eager)                \
+    [OP_##id] = {name,          signature, build_##build, gradient_##gradient, flops_##flops,              \
+                 reach_##reach, in_place,  sizes_##sizes, cpu_##cpu,           eager_##eager},
 #include "ops.def"
 #undef OP
 };

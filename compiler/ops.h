@@ -28,6 +28,10 @@ typedef void SizesRule(Constants *c, const Node *node);
 struct PlanOptions;
 typedef void PrepareRule(Graph *g, Node *node, int64_t batch, const struct PlanOptions *options);
 
+/* Marks what PyTorch keeps for the backward pass of NODE. */
+typedef struct Eager Eager; /* report_eager.c */
+typedef void EagerRule(Eager *e, const Node *node);
+
 typedef struct {
     const char *name;
     const char *signature;
@@ -38,6 +42,7 @@ typedef struct {
     int in_place;
     SizesRule *sizes;
     PrepareRule *cpu;
+    EagerRule *eager;
 } OpRow;
 
 extern const OpRow op_table[OPS];
@@ -45,12 +50,13 @@ extern const OpRow op_table[OPS];
 /* The operator a user calls NAME, or OPS. */
 Op op_by_name(const char *name);
 
-#define OP(id, name, signature, build, gradient, flops, reach, in_place, sizes, cpu)                       \
+#define OP(id, name, signature, build, gradient, flops, reach, in_place, sizes, cpu, eager)                \
     GradientRule gradient_##gradient;                                                                      \
     FlopsRule flops_##flops;                                                                               \
     ReachRule reach_##reach;                                                                               \
     SizesRule sizes_##sizes;                                                                               \
-    PrepareRule cpu_##cpu;
+    PrepareRule cpu_##cpu;                                                                                 \
+    EagerRule eager_##eager;
 #include "ops.def"
 #undef OP
 

@@ -65,10 +65,10 @@ typedef struct {
     int nstorage;
     Step *step;
     int nstep;
-    int *buffer_of; /* per value: its buffer in the plan, or -1 (wholes, inputs) */
-    int64_t
-        recompute_bound; /* no schedule of the same peak recomputes for less, in units of its cost model */
-    int64_t extent;      /* bytes of the arena from its start */
+    int *buffer_of;          /* per value: its buffer in the plan, or -1 (wholes, inputs) */
+    int64_t recompute_cost;  /* of what is computed again, in the units of recompute.c, */
+    int64_t recompute_bound; /* and no schedule within the same bytes gets by with less */
+    int64_t extent;          /* bytes of the arena from its start */
     int64_t lower_bound;
     int peak; /* position of the step with most bytes alive */
 } Program;

@@ -214,6 +214,7 @@ int recompute(Program *program, const NodeId *node, int count, int64_t capacity,
     remat_schedule(program->graph->pool, &problem, capacity, 0, &found);
     *step = NEW_ARRAY(program->graph->pool, Step, found.length);
     rewrite(&t, &found, *step);
+    program->recompute_cost = found.cost - found.base_cost;
     program->recompute_bound = found.cost_lower_bound - found.base_cost;
     return found.length;
 }

@@ -139,6 +139,32 @@ static void arena_rows(const Plan *plan, const Program *program, Text *out) {
                   plan->arena <= plan->options->budget ? "FITS" : "DOES NOT FIT");
 }
 
+/* The same plan with everything kept, and what an eager framework keeps. */
+static void comparison_rows(const Plan *plan, const FitQuestion *asked, Text *out) {
+    Pool *pool = plan->pool;
+    const Program *train = &plan->program[PROGRAM_TRAIN];
+    if (train->model == NULL)
+        return;
+    if (plan->recompute_flops > 0) {
+        FitQuestion q = *asked;
+        q.plan.no_recompute = true;
+        q.plan.micro = train->micro;
+        q.plan.budget = INT64_MAX;
+        int64_t kept = fit_try(&q).arena;
+        text_line(out, "  %-26s %12s  %18s B  computing again saves %s for %+.1f %% operations",
+                  "without recomputation", human_bytes(pool, kept), grouped(pool, kept),
+                  human_bytes(pool, kept - plan->arena),
+                  100.0 * (double)plan->recompute_flops / (double)plan->flops);
+        text_line(out, "  %-26s %10.1f %%  of the work added; no order within these bytes adds less",
+                  "lower bound", 100.0 * (double)train->recompute_bound / (double)train->recompute_cost);
+    }
+    Model *model = lower(pool, diag_quiet(pool), asked->file, &asked->lower);
+    int64_t eager = model == NULL ? -1 : eager_bytes(model);
+    if (eager > 0)
+        text_line(out, "  %-26s %12s  %18s B  for the backward pass alone", "an eager framework keeps",
+                  human_bytes(pool, eager), grouped(pool, eager));
+}
+
 static void program_rows(const Plan *plan, const Program *largest, Text *out) {
     for (int k = 0; k < PROGRAMS; k++) {
         const Program *p = &plan->program[k];
@@ -169,11 +195,12 @@ static void line_rows(const Plan *plan, const Program *program, Text *out) {
         text_line(out, "  %12s  in %d more lines", human_bytes(plan->pool, rest), n - SHOWN);
 }
 
-void report_text(const Plan *plan, Text *out) {
+void report_text(const Plan *plan, const FitQuestion *question, Text *out) {
     const Program *program = largest_program(plan);
     head(plan, program, out);
     class_rows(plan, program, out);
     arena_rows(plan, program, out);
+    comparison_rows(plan, question, out);
     text_blank(out);
     program_rows(plan, program, out);
     text_blank(out);

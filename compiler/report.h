@@ -19,11 +19,16 @@ const Node *peak_node(const Program *program);
 /* The text of a line of the source, without the blanks around it. */
 const char *source_line(const Plan *plan, int line);
 
-void report_text(const Plan *plan, Text *out);
+/* PLAN is the answer to QUESTION, and so may be compared with other answers. */
+void report_text(const Plan *plan, const FitQuestion *question, Text *out);
 void report_json(const Plan *plan, Text *out); /* unetc-plan/1 */
 void report_csv(const Plan *plan, Text *out);  /* id,lower,upper,size,offset of the largest program */
 void report_html(const Plan *plan, Text *out); /* a page with a map of the arena */
 void report_graph(const Graph *g, Text *out);  /* --emit=graph */
+
+/* report_eager.c: bytes of activations that a framework which runs operator by operator, such as PyTorch,
+ * keeps for the backward pass of MODEL (lowered, nothing more) over a batch; -1 if that is no number. */
+int64_t eager_bytes(const Model *model);
 
 /* report_check.c: what `unetc check` prints. */
 void report_check(const Model *model, Text *out);
