@@ -99,8 +99,8 @@ static Plan *fewer_samples(const Request *r, PlanOptions options, Plan *best) {
     return best;
 }
 
-/* Computes again what does not fit.  Where only packing leaves a gap above what is alive, the search gets that
- * much less. */
+/* Computes again what does not fit.  Where only packing leaves a gap above what is alive, the search gets
+ * that much less. */
 static Plan *with_recomputation(const Request *r, PlanOptions options, Plan *best) {
     enum { TRIES = 4 };
     options.micro = best->program[PROGRAM_TRAIN].micro;
