@@ -24,6 +24,8 @@ static void parameters(const Tables *t) {
     const Program *first = plan->program;
     while (first->model == NULL)
         first++;
+    text_line(t->out,
+              "/* name, rank, sizes, initial values and their bound, offset, offsets of the moments */");
     text_line(t->out, "static const UnetParameter parameter[] = {");
     for (int k = 0; k < plan->nparameter; k++) {
         const Value *v = &first->graph->value[first->parameter[k]];
@@ -102,6 +104,8 @@ static const Program *measuring_program(const Plan *plan) {
 
 static void results(const Tables *t, const Program *program) {
     const Model *m = t->plan->model;
+    text_line(t->out,
+              "/* as written, operator, kind, weight, more is better, input to compare with, target */");
     text_line(t->out, "static const UnetResult result[] = {");
     for (int i = 0; i < m->nresult; i++) {
         const Result *r = &m->result[i];
@@ -148,10 +152,33 @@ static int64_t slot_bytes(const Program *program) {
     return bytes;
 }
 
+static void program_table(const Tables *t, const Program *program) {
+    const char *name = program->name;
+    bool predict = program->kind == PROGRAM_PREDICT;
+    Shape size = program->graph->value[program->model->input[0].value].shape;
+    text_line(t->out, "static const UnetProgram %s_program = {", name);
+    text_line(t->out, "    .name = %s,", quoted(t->plan->pool, name));
+    text_line(t->out, "    .run = %s,", name);
+    text_line(t->out, "    .batch = %lld,", (long long)program->batch);
+    text_line(t->out, "    .size = {%lld, %lld, %lld},", (long long)shape_extent(size, 0),
+              (long long)shape_extent(size, 1), (long long)shape_extent(size, 2));
+    text_line(t->out, "    .extent = %lld,", (long long)program->extent);
+    text_line(t->out, "    .inputs = %s_input,", name);
+    if (predict) {
+        text_line(t->out, "    .outputs = predict_output,");
+        text_line(t->out, "    .output_offsets = predict_output_offset,");
+    }
+    text_line(t->out, "    .result_offsets = %s_result_offset,", name);
+    text_line(t->out, "    .input_bytes = %lld,", (long long)slot_bytes(program));
+    text_line(t->out, "};");
+}
+
 static void program_tables(const Tables *t, const Program *program) {
     const Model *m = program->model;
     const char *name = program->name;
     bool predict = program->kind == PROGRAM_PREDICT;
+    text_line(t->out,
+              "/* type, channels, {depth, height, width}, block; origin, strides, bytes of a sample */");
     text_line(t->out, "static const UnetLayout %s_input[] = {", name);
     for (int i = 0; i < m->ninput; i++)
         layout(t, program, m->input[i].value, reads(program, m->input[i].value));
@@ -172,17 +199,9 @@ static void program_tables(const Tables *t, const Program *program) {
         int b = predict ? -1 : program->buffer_of[m->result[i].value];
         text_line(t->out, "    %lld,", b < 0 ? -1LL : (long long)t->plan->buffer[b].offset);
     }
-    text_line(t->out, "    -1};");
-    Shape size = program->graph->value[m->input[0].value].shape;
-    text_line(
-        t->out,
-        "static const UnetProgram %s_program = {%s, %s, %lld, {%lld, %lld, %lld}, %lld, %s_input, %s, %s, "
-        "%s_result_offset, %lld};",
-        name, quoted(t->plan->pool, name), name, (long long)program->batch,
-        (long long)shape_extent(size, 0), (long long)shape_extent(size, 1),
-        (long long)shape_extent(size, 2), (long long)program->extent, name,
-        predict ? "predict_output" : "NULL", predict ? "predict_output_offset" : "NULL", name,
-        (long long)slot_bytes(program));
+    text_line(t->out, "    -1, /* there may be no result at all */");
+    text_line(t->out, "};");
+    program_table(t, program);
 }
 
 /* ---- data ---- */
@@ -219,10 +238,14 @@ static void data_section(const Tables *t, const DataSection *d, const char *name
     }
     if (d->ntransform > 0)
         text_line(t->out, "};");
-    text_line(t->out, "static const UnetData %s = {%s%s, %d, %s%s, %d, %.17g, %lld, %s, %d};", name,
-              d->nsource > 0 ? name : "NULL", d->nsource > 0 ? "_source" : "", d->nsource,
-              d->ntransform > 0 ? name : "NULL", d->ntransform > 0 ? "_transform" : "", d->ntransform,
+    text_line(t->out, "static const UnetData %s = {", name);
+    if (d->nsource > 0)
+        text_line(t->out, "    .source = %s_source, .nsource = %d,", name, d->nsource);
+    if (d->ntransform > 0)
+        text_line(t->out, "    .transform = %s_transform, .ntransform = %d,", name, d->ntransform);
+    text_line(t->out, "    .holdout = %.17g, .holdout_seed = %lld, .shuffle = %s, .threads = %d,",
               d->holdout, (long long)d->holdout_seed, bool_text(d->shuffle), d->threads);
+    text_line(t->out, "};");
 }
 
 static void training(const Tables *t) {
@@ -231,23 +254,22 @@ static void training(const Tables *t) {
     const TrainSection *s = &t->plan->model->train;
     const EvalSection *e = &t->plan->model->eval;
     Pool *pool = t->plan->pool;
-    text_line(t->out,
-              "static const UnetTraining training = {%s, %.17g, %s, %lld, %s, %lld, %lld, %s, %d, %lld, "
-              "%s, %lld, "
-              "%s, %s};",
-              optimizer[s->optimizer.kind], s->optimizer.learning_rate, bool_text(s->drop_tail),
-              (long long)s->duration, unit[s->duration_unit], (long long)s->steps_per_epoch,
-              (long long)s->save_every, unit[s->save_unit], s->save_keep, (long long)e->every,
-              unit[e->every_unit], (long long)s->seed, quoted(pool, s->pretrained),
-              quoted(pool, s->optimizer_text));
+    text_line(t->out, "static const UnetTraining training = {");
+    text_line(t->out, "    .optimizer = %s, .learning_rate = %.17g,", optimizer[s->optimizer.kind],
+              s->optimizer.learning_rate);
+    text_line(t->out, "    .drop_tail = %s,", bool_text(s->drop_tail));
+    text_line(t->out, "    .duration = %lld, .duration_unit = %s, .steps_per_epoch = %lld,",
+              (long long)s->duration, unit[s->duration_unit], (long long)s->steps_per_epoch);
+    text_line(t->out, "    .save_every = %lld, .save_unit = %s, .save_keep = %d,", (long long)s->save_every,
+              unit[s->save_unit], s->save_keep);
+    text_line(t->out, "    .eval_every = %lld, .eval_unit = %s,", (long long)e->every, unit[e->every_unit]);
+    text_line(t->out, "    .seed = %lld,", (long long)s->seed);
+    text_line(t->out, "    .pretrained = %s,", quoted(pool, s->pretrained));
+    text_line(t->out, "    .description = %s,", quoted(pool, s->optimizer_text));
+    text_line(t->out, "};");
 }
 
 /* ---- the model ---- */
-
-static const char *program_pointer(const Plan *plan, ProgramKind kind) {
-    const Program *p = &plan->program[kind];
-    return p->model == NULL ? "NULL" : pool_text(plan->pool, "&%s_program", p->name);
-}
 
 static void model_table(const Tables *t) {
     const Plan *plan = t->plan;
@@ -256,23 +278,34 @@ static void model_table(const Tables *t) {
                                       "UNET_PAD_REPLICATE", "UNET_PAD_ZERO"};
     text_line(t->out, "const UnetModel %s_model = {", m->name);
     t->out->depth++;
-    text_line(t->out, "UNET_RUNTIME_VERSION, %s, %s, %s, %s, \"native\", %s, %d,",
-              quoted(plan->pool, m->name), quoted(plan->pool, m->source),
-              quoted(plan->pool, plan->source_hash), quoted(plan->pool, plan->target->name),
-              real_name(plan), plan->options->max_threads);
-    text_line(t->out, "%d, parameter, %lld, %lld,", plan->nparameter, (long long)parameter_count(plan),
-              (long long)plan->persistent);
-    bool measures = measuring_program(plan) != NULL;
-    text_line(t->out, "%d, input, %d, output, %d, %s,", m->ninput, m->noutput, measures ? m->nresult : 0,
-              measures ? "result" : "NULL");
-    text_line(t->out, "%s, %s, %s, %lld,", program_pointer(plan, PROGRAM_TRAIN),
-              program_pointer(plan, PROGRAM_EVAL), program_pointer(plan, PROGRAM_PREDICT),
-              (long long)plan->arena);
-    text_line(t->out, "%lld, %lld, %s,", (long long)plan->ring_slots, (long long)plan->loader_ring,
-              pad[m->predict.pad]);
-    text_line(t->out, "%s, %s, %s};", m->data.present ? "&data" : "NULL",
-              m->eval_data.present ? "&eval_data" : "NULL", m->train.present ? "&training" : "NULL");
+    text_line(t->out, ".runtime_version = UNET_RUNTIME_VERSION,");
+    text_line(t->out, ".name = %s,", quoted(plan->pool, m->name));
+    text_line(t->out, ".source = %s, .source_hash = %s,", quoted(plan->pool, m->source),
+              quoted(plan->pool, plan->source_hash));
+    text_line(t->out, ".target = %s, .isa = \"native\", .real = %s, .max_threads = %d,",
+              quoted(plan->pool, plan->target->name), real_name(plan), plan->options->max_threads);
+    text_line(t->out, ".nparameter = %d, .parameter = parameter, .parameter_count = %lld,",
+              plan->nparameter, (long long)parameter_count(plan));
+    text_line(t->out, ".persistent = %lld,", (long long)plan->persistent);
+    text_line(t->out, ".ninput = %d, .inputs = input,", m->ninput);
+    text_line(t->out, ".noutput = %d, .outputs = output,", m->noutput);
+    if (measuring_program(plan) != NULL)
+        text_line(t->out, ".nresult = %d, .results = result,", m->nresult);
+    for (int k = 0; k < PROGRAMS; k++)
+        if (plan->program[k].model != NULL)
+            text_line(t->out, ".%s = &%s_program,", plan->program[k].name, plan->program[k].name);
+    text_line(t->out, ".arena_bytes = %lld,", (long long)plan->arena);
+    text_line(t->out, ".ring = %lld, .loader_ring_bytes = %lld,", (long long)plan->ring_slots,
+              (long long)plan->loader_ring);
+    text_line(t->out, ".predict_pad = %s,", pad[m->predict.pad]);
+    if (m->data.present)
+        text_line(t->out, ".data = &data,");
+    if (m->eval_data.present)
+        text_line(t->out, ".eval_data = &eval_data,");
+    if (m->train.present)
+        text_line(t->out, ".training = &training,");
     t->out->depth--;
+    text_line(t->out, "};");
 }
 
 void emit_model(const Plan *plan, Text *out) {
