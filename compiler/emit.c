@@ -314,12 +314,19 @@ static const char *shape_comment(const Emitter *e, const Program *program, Value
 }
 
 static void step_comment(Emitter *e, const Program *program, const Node *node, int position) {
+    const char *operator= op_table[node->op].name;
     Text line = text_new(e->pool);
-    text_add(&line, "/* %d: %s of %s", position, op_table[node->op].name, node->name);
+    text_add(&line, "/* %d: %s", position, operator);
+    if (strcmp(operator, node->name) != 0)
+        text_add(&line, " of %s", node->name);
     if (node->place.line > 0)
         text_add(&line, " (%s:%d)", e->plan->model->source, node_line(node).line);
     text_add(&line, ":");
-    for (int k = 0; k < node->nin && node->op != OP_ADAM && node->op != OP_SGD; k++)
+    if (node->op == OP_ADAM || node->op == OP_SGD) {
+        text_line(e->out, "%s all parameters */", line.bytes);
+        return;
+    }
+    for (int k = 0; k < node->nin; k++)
         if (node->in[k] >= 0)
             text_add(&line, " %s%s", program->graph->value[node->in[k]].name,
                      shape_comment(e, program, node->in[k]));
@@ -328,7 +335,8 @@ static void step_comment(Emitter *e, const Program *program, const Node *node, i
         if (node->out[k] >= 0)
             text_add(&line, " %s%s", program->graph->value[node->out[k]].name,
                      shape_comment(e, program, node->out[k]));
-    text_line(e->out, "%s */", line.bytes);
+    text_add(&line, " */");
+    text_wrapped(e->out, line.bytes);
 }
 
 /* In a poisoning build a step may touch its operands, as long as the plan lets them live, and nothing else.
@@ -348,8 +356,9 @@ static void emit_operands(Emitter *e, const Program *program, const Node *node, 
                          first_write);
         }
     }
-    text_line(e->out, "unet_operands(arena, EXTENT_%s, (const UnetSpan[]){%s{0, 0, 0}});", program->name,
-              spans.length > 0 ? spans.bytes : "");
+    text_wrapped(e->out,
+                 pool_text(e->pool, "unet_operands(arena, EXTENT_%s, (const UnetSpan[]){%s{0, 0, 0}});",
+                           program->name, spans.length > 0 ? spans.bytes : ""));
 }
 
 static void emit_zero_padding(Emitter *e, const Program *program, const Node *node) {
@@ -404,7 +413,7 @@ static void emit_step(Emitter *e, const Program *program, int position, const St
         text_line(e->out, "%s(n, %s);", halo->name, pointer(e, program, v));
     }
     emit_zero_padding(e, program, node);
-    text_line(e->out, "%s(%s);", name, call_text(e, &c));
+    text_wrapped(e->out, pool_text(e->pool, "%s(%s);", name, call_text(e, &c)));
 }
 
 static void emit_steps(Emitter *e, const Program *program, const Step *step, int nstep, int position) {

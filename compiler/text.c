@@ -1,6 +1,7 @@
 /* text.c - a text that grows. */
 #include "text.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -52,6 +53,24 @@ void text_line(Text *text, const char *format, ...) {
     add(text, format, arguments);
     text_add(text, "\n");
     va_end(arguments);
+}
+
+/* Between arguments or operands that are themselves more than a word. */
+static bool may_break(const char *line, size_t i) {
+    return i >= 2 && line[i] == ' ' &&
+           (line[i - 1] == ']' || (line[i - 1] == ',' && strchr(")}", line[i - 2]) != NULL));
+}
+
+void text_wrapped(Text *text, const char *line) {
+    enum { WIDTH = 110 };
+    for (const char *deeper = ""; *line != '\0'; deeper = "    ") {
+        size_t length = strlen(line), taken = length, indent = 4 * (size_t)text->depth + strlen(deeper);
+        for (size_t i = 2; i < length && indent + length > WIDTH; i++)
+            if (may_break(line, i) && (taken == length || indent + i <= WIDTH))
+                taken = i;
+        text_line(text, "%s%.*s", deeper, (int)taken, line);
+        line += taken + (taken < length);
+    }
 }
 
 void text_blank(Text *text) {

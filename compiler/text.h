@@ -15,6 +15,8 @@ Text text_new(Pool *pool);
 void text_add(Text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A line of its own: indentation, the words, a newline. */
 void text_line(Text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same for a call or a comment, which goes on in the next line where it gets too long. */
+void text_wrapped(Text *text, const char *line);
 void text_blank(Text *text); /* an empty line */
 void text_bytes(Text *text, const char *bytes, size_t length);
 /* A string literal of C or JSON, quotes included. */
