@@ -1,0 +1,10 @@
+/* main.c - the program around the model tiny_unet
+ *
+ * Made by unetc from tiny_unet.unet (e23b3b4c0d8a62b6) with: --size=64x64 --kernels=reference
+ * Do not edit: change the .unet file and compile again. */
+#include "tiny_unet.h"
+
+int main(int argc, char **argv) {
+    const UnetModel *const models[] = {&tiny_unet_model};
+    return unet_main(models, 1, argc, argv);
+}
