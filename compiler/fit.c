@@ -1,11 +1,13 @@
 /* fit.c - searches for the largest batch or size that fits.
  *
  * Candidates stand in a row, each needing at least as much memory as the one before; nothing else is
- * assumed of them, and some sizes may not be legal.  From one that fits the search doubles its stride until
- * something does not, and then halves the gap: what it returns was tried, and so was its successor.
+ * assumed of them, and some sizes may not be legal.  From one that fits the search goes up in strides until
+ * something does not fit, and then closes the gap: what it returns was tried, and so was its successor.  An
+ * attempt near the edge is dear, but tells where the edge may be: most go there, every third halves the
+ * gap.
  *
- * No attempt can overflow.  Each is at most twice as large along any axis as one that fitted into
- * FIT_MOST_BUDGET, so its tensors are far below 2^63 bytes, and the first is the smallest there is.
+ * No attempt can overflow.  None is more than MOST_GROWTH times farther than one that fitted into
+ * FIT_MOST_BUDGET, so its tensors are below 2^63 bytes, and the first is the smallest there is.
  */
 #include "fit.h"
 #include "lower_state.h"
@@ -128,6 +130,8 @@ static int64_t legal_from(Row *row, int64_t i, int step, int64_t end) {
 
 /* ---- the search ---- */
 
+enum { MOST_GROWTH = 8 }; /* of the distance from the first candidate, in one stride */
+
 typedef struct {
     int64_t i;
     FitTrial trial;
@@ -140,19 +144,19 @@ static Tried try_candidate(Row *row, int64_t i) {
     return tried;
 }
 
-/* Where memory would do if it grew with the batch, or the area or volume, of what did not fit. */
-static int64_t guess_below(const Row *row, const Tried *fails) {
+/* Where memory would just do if it grew with the batch, or the area or volume, of what was tried. */
+static int64_t guess(const Row *row, const Tried *tried) {
     const FitQuestion *q = &row->question;
-    const FitTrial *t = &fails->trial;
+    const FitTrial *t = &tried->trial;
     double has = (double)(q->card > 0 ? q->card : q->plan.budget), axes = 0;
     double needs = (double)t->arena + (q->card > 0 ? (double)t->beside : 0);
     if (!t->legal)
-        return fails->i;
+        return tried->i;
     if (row->declared[row->axis] == 0)
-        return (int64_t)((double)fails->i * has / needs);
+        return (int64_t)fmin((double)tried->i * has / needs, (double)row->last);
     for (int k = 0; k < AXES; k++)
         axes += row->declared[k] > 0;
-    double size = (double)t->size[row->axis] * pow(has / needs, 1 / axes);
+    double size = fmin((double)t->size[row->axis] * pow(has / needs, 1 / axes), FIT_MOST_EXTENT);
     return (int64_t)floor((size - (double)row->declared[row->axis]) / (double)row->multiple[row->axis]);
 }
 
@@ -165,7 +169,7 @@ static void close_in(Row *row, Tried *fits, Tried *fails) {
     for (int turn = 0; fails->i - fits->i > 1; turn++) {
         int64_t middle = fits->i + (fails->i - fits->i) / 2;
         if (turn % 3 < 2)
-            middle = clamp(guess_below(row, fails), fits->i + 1, fails->i - 1);
+            middle = clamp(guess(row, fails), fits->i + 1, fails->i - 1);
         int64_t i = legal_from(row, middle, -1, fits->i);
         if (i == fits->i)
             i = legal_from(row, middle + 1, 1, fails->i);
@@ -173,6 +177,22 @@ static void close_in(Row *row, Tried *fits, Tried *fails) {
             return;
         Tried tried = try_candidate(row, i);
         *(tried.trial.fits ? fits : fails) = tried;
+    }
+}
+
+/* From what fits to something that does not, or to the end of the row: first to where that is expected,
+ * then in longer and longer strides. */
+static void go_up(Row *row, Tried *fits, Tried *fails) {
+    int64_t stride = clamp(guess(row, fits) - fits->i, 1, (MOST_GROWTH - 1) * (fits->i - row->first + 1));
+    for (bool first = true; fits->i < row->last; first = false) {
+        int64_t i = legal_from(row, clamp(fits->i + stride, fits->i + 1, row->last), 1, row->last + 1);
+        Tried tried = try_candidate(row, i);
+        if (!tried.trial.fits) {
+            *fails = tried;
+            return;
+        }
+        *fits = tried;
+        stride = first ? 1 : 2 * stride;
     }
 }
 
@@ -184,17 +204,7 @@ static bool largest(Row *row, int64_t from, FitTrial *best, FitTrial *next) {
     *best = fits.trial;
     if (!fits.trial.fits)
         return false;
-    for (int64_t stride = 1; fits.i + stride <= row->last; stride *= 2) {
-        int64_t i = legal_from(row, fits.i + stride, 1, end);
-        if (i == end)
-            break;
-        Tried tried = try_candidate(row, i);
-        if (!tried.trial.fits) {
-            fails = tried;
-            break;
-        }
-        fits = tried;
-    }
+    go_up(row, &fits, &fails);
     close_in(row, &fits, &fails);
     *best = fits.trial;
     if (next != NULL)

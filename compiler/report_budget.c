@@ -88,22 +88,30 @@ static void propose_smaller(Proposals *p, const FitQuestion *asked, const FitTri
 
 /* ---- the smallest budgets ---- */
 
-/* The planner, given next to nothing, returns the smallest plan it knows. */
+/* The planner, given next to nothing, returns the smallest plan it comes upon; whether it finds one that
+ * small when asked for it is another question, so that is asked too. */
 static FitTrial smallest(const FitQuestion *asked, int64_t batch) {
+    enum { TRIES = 6 };
     FitQuestion q = *asked;
     q.plan.budget = 1;
     if (batch > 0)
         q.lower.batch = batch;
     for (int k = 0; k < FREEDOMS; k++)
         freedom[k].allow(&q.plan);
-    return fit_try(&q);
+    FitTrial trial = fit_try(&q);
+    for (int i = 0; i < TRIES && !trial.fits; i++) {
+        q.plan.budget = trial.arena;
+        trial = fit_try(&q);
+    }
+    return trial;
 }
 
 static void help_with_budgets(const Plan *plan, const FitQuestion *asked, Diag *diag) {
     FitTrial now = smallest(asked, 0), one = smallest(asked, 1);
-    diag_help(diag, "the smallest budget for this file is `--mem=%lld`, %s", (long long)now.arena,
-              human_bytes(plan->pool, now.arena));
-    if (one.arena < now.arena)
+    if (now.fits)
+        diag_help(diag, "the smallest budget for this file is `--mem=%lld`, %s", (long long)now.arena,
+                  human_bytes(plan->pool, now.arena));
+    if (one.fits && one.arena < now.arena)
         diag_help(diag, "at `--batch=1` it is `--mem=%lld`, %s", (long long)one.arena,
                   human_bytes(plan->pool, one.arena));
 }

@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+"""report_test.py UNETC: what `unetc` says of memory is true.
+
+fit: what it returns fits, its successor does not, both asked of `unetc mem`; over budget: every proposed option gives
+the arena that was promised, and the smallest budgets are enough; --diff: exit codes and amounts; the HTML page is well
+formed, needs nothing from outside and holds every buffer; the eager framework's bytes are those that PyTorch's saved
+tensors add up to."""
+
+import html.parser
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TINY = os.path.join(ROOT, "examples", "denoise", "tiny_unet.unet")
+WIDE = os.path.join(ROOT, "examples", "denoise", "unet_denoiser.unet")
+NET = """input  noisy : image(3, 64, 64)
+target clean : image(3)
+a = noisy -> conv(16, 3) -> relu -> conv(16, 3) -> relu
+b = max_pool(a) -> conv(16, 3) -> relu -> conv(16, 3) -> relu
+output denoised = concat(upconv(b, 16), a) -> conv(16, 3) -> relu -> conv(3, 3)
+data {
+    noisy = images("noisy/*.png")
+    clean = images("clean/*.png")
+}
+train {
+    loss      mse(denoised, clean)
+    optimizer adam(lr = 5e-4)
+    batch     8
+    epochs    1
+}
+"""
+UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+
+failures = 0
+SMALL = None  # the path of NET
+
+
+def expect(good, what):
+    global failures
+    if not good:
+        failures += 1
+        print("FAILED: " + what)
+
+
+def unetc(*arguments):
+    result = subprocess.run([sys.argv[1]] + list(arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return result.returncode, result.stdout.decode(), result.stderr.decode()
+
+
+def plan(*arguments):
+    """The exit code and the plan; over budget there is a plan too."""
+    code, out, err = unetc("mem", "--format=json", *arguments)
+    expect(code in (0, 3), "mem %s: exit code %d: %s" % (" ".join(arguments), code, err))
+    return code, json.loads(out)
+
+
+def size_option(trial):
+    return "--size=" + "x".join(str(n) for n in trial["size"])
+
+
+# ---- fit ----
+
+def check_row(row, options, option_of, more):
+    best, following = row["best"], row["next"]
+    budget = "--mem=%d" % row["memory"]
+    code, fits = plan(SMALL, budget, option_of(best), *options, *more)
+    expect(code == 0 and fits["arena"]["bytes"] == best["arena"], "fit: %s of %s" % (option_of(best), budget))
+    expect(fits["beside"]["loader_ring"] == best["beside"], "fit: bytes beside the arena")
+    expect(fits["cost"]["recompute_flops"] == best["recompute_flops"], "fit: operations computed again")
+    code, _ = plan(SMALL, budget, option_of(following), *options, *more)
+    expect(code == 3, "fit: %s exceeds %s" % (option_of(following), budget))
+
+
+def test_fit():
+    whole = ["--micro-batches=off"]
+    batch = lambda trial: "--batch=%d" % trial["batch"]
+    for options in (["--no-recompute"], [], ["--size=40x72", "--no-recompute"]):
+        code, out, _ = unetc("fit", SMALL, "--mem=5MiB", "--max=batch", "--format=json", *options)
+        answer = json.loads(out)
+        expect(code == 0 and answer["schema"] == "unetc-fit/1", "fit: exit code and schema")
+        row = answer["rows"][0]
+        expect(row["next"]["batch"] == row["best"]["batch"] + 1, "fit: the next batch is one more")
+        check_row(row, options, batch, whole)
+        expect(row["with_sample_loops"]["batch"] >= row["best"]["batch"], "fit: loops allow as many samples")
+    for options, ratio in ((["--no-recompute"], 1), (["--size=48x96", "--no-recompute"], 2)):
+        code, out, _ = unetc("fit", SMALL, "--mem=20MiB", "--max=size", "--format=json", *options)
+        row = json.loads(out)["rows"][0]
+        height, width = row["best"]["size"]
+        expect(height % 2 == 0 and width % 2 == 0 and abs(width - ratio * height) <= 2, "fit: the size is legal")
+        check_row(row, ["--no-recompute"], size_option, [])
+
+
+def test_fit_tables():
+    code, out, _ = unetc("fit", SMALL, "--max=size", "--format=json", "--no-recompute", "--batch=64")
+    rows = json.loads(out)["rows"]
+    expect(code == 0 and [r["memory"] >> 30 for r in rows] == [4, 6, 8, 10, 11, 12, 16, 24, 32, 40, 48, 80],
+           "fit: the usual cards")
+    for row in rows:
+        best, after = row["best"], row["next"]
+        expect(best["arena"] + best["beside"] <= row["memory"] < after["arena"] + after["beside"],
+               "fit: the arena and what lies beside it on a card of %d" % row["memory"])
+    code, out, _ = unetc("fit", SMALL, "--max=batch", "--mem=64KiB")
+    expect(code == 3 and "none" in out, "fit: exit code 3 where nothing fits")
+    expect(unetc("fit", SMALL)[0] == 2, "fit: needs --max")
+    expect(unetc("fit", SMALL, "--max=batch", "--mem=100TiB")[0] == 2, "fit: a budget that nobody has")
+
+
+# ---- over budget ----
+
+def bytes_of(text):
+    number, unit = text.split()
+    return float(number) * UNITS[unit]
+
+
+def test_proposals():
+    given = ["--mem=7MiB", "--micro-batches=off", "--no-recompute", "--no-reuse"]
+    for dropped in ([], ["--no-reuse"], ["--no-reuse", "--no-recompute"]):
+        options = [o for o in given if o not in dropped]
+        code, out, err = unetc("mem", "--format=json", SMALL, *options)
+        expect(code == 3 and json.loads(out)["arena"]["fits"] is False, "over budget: the plan is still printed")
+        lines = re.findall(r"^help: (.*): ([0-9.]+ \w+), \+([0-9.]+) % work$", err, re.M)
+        expect("U0701" in err and 0 < len(lines) <= 6, "over budget: proposals for " + " ".join(options))
+        for text, arena, work in lines:
+            asked = list(options)
+            for part in text.split(" and "):
+                if part.startswith("no "):
+                    asked.remove(part[3:])
+                else:
+                    asked = [o for o in asked if o.split("=")[0] != part.split("=")[0]] + [part]
+            code, fits = plan(SMALL, *asked)
+            cost = fits["cost"]
+            expect(code == 0, "over budget: `%s` fits" % text)
+            expect(abs(fits["arena"]["bytes"] - bytes_of(arena)) <= .006 * UNITS[arena.split()[1]],
+                   "over budget: `%s` needs %s, not %d" % (text, arena, fits["arena"]["bytes"]))
+            expect(abs(100 * cost["recompute_flops"] / cost["flops"] - float(work)) <= .051,
+                   "over budget: the work of `%s`" % text)
+
+
+def test_floor():
+    code, _, err = unetc("mem", SMALL, "--mem=64KiB")
+    budgets = re.findall(r"`--mem=(\d+)`", err)
+    expect(code == 3 and "U0702" in err and budgets, "floor: U0702 names budgets")
+    for budget, more in zip(budgets, ([], ["--batch=1"])):
+        expect(unetc("mem", SMALL, "--mem=" + budget, *more)[0] == 0, "floor: --mem=%s is enough" % budget)
+
+
+# ---- diff ----
+
+def test_diff(folder):
+    kept = os.path.join(folder, "plan.json")
+    with open(kept, "w") as file:
+        file.write(unetc("mem", TINY, "--format=json")[1])
+    for a, b, wanted in ((TINY, TINY, 0), (kept, TINY, 0), (TINY, WIDE, 1), (WIDE, kept, 0)):
+        code, out, err = unetc("mem", "--diff", a, b)
+        expect(code == wanted and "arena" in out, "diff: exit code %d, not %d %s" % (code, wanted, err))
+    code, out, _ = unetc("mem", "--diff", "--format=json", kept, WIDE)
+    diff, wide = json.loads(out), plan(WIDE)[1]
+    own = lambda p, c: sum(b["bytes"] for b in p["buffers"] if b["class"] == c and b["alias"] is None)
+    expect(diff["schema"] == "unetc-diff/1" and diff["figures"]["arena"]["b"] == wide["arena"]["bytes"],
+           "diff: the arena of B")
+    for name, pair in diff["classes"].items():
+        change = sum(b["b"] - b["a"] for b in diff["buffers"] if b["class"] == name)
+        expect(pair["b"] == own(wide, name) and pair["b"] - pair["a"] == change, "diff: bytes of class " + name)
+    for text in ("{", "{}", "{\"schema\": \"unetc-plan/1\"}", "{\"schema\": \"unetc-plan/1\", \"arena\": 3}"):
+        with open(kept, "w") as file:
+            file.write(text)
+        expect(unetc("mem", "--diff", kept, TINY)[0] == 4, "diff: %s is no plan" % text)
+    expect(unetc("mem", "--diff", TINY)[0] == 2, "diff: needs two files")
+
+
+# ---- HTML ----
+
+class Page(html.parser.HTMLParser):
+    EMPTY = {"meta", "link", "br", "img"}
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.data, self.sound = [], "", True
+
+    def handle_starttag(self, name, attributes):
+        self.sound &= not any(key in ("src", "href") for key, _ in attributes)
+        if name not in self.EMPTY:
+            self.open.append((name, dict(attributes)))
+
+    def handle_endtag(self, name):
+        self.sound &= bool(self.open) and self.open.pop()[0] == name
+
+    def handle_data(self, data):
+        if self.open and self.open[-1][1].get("id") == "plan":
+            self.data += data
+
+
+def test_html(folder):
+    odd = os.path.join(folder, "odd <name>.unet")
+    with open(TINY) as file, open(odd, "w") as copy:
+        copy.write("# </script><b>\n" + file.read())
+    for file, options in ((TINY, []), (SMALL, ["--mem=8MiB", "--micro-batches=off"]), (odd, [])):
+        code, out, _ = unetc("mem", "--format=html", file, *options)
+        page = Page()
+        page.feed(out)
+        page.close()
+        expect(code == 0 and page.sound and not page.open, "html: well formed, nothing from outside")
+        expect("://" not in out.replace("http://www.w3.org/2000/svg", ""), "html: no address in it")
+        shown, asked = json.loads(page.data), plan(file, *options)[1]
+        key = lambda b: (b["name"], b["class"], b["bytes"], b["offset"], b["line"])
+        expect([key(b) for b in shown["buffers"]] == [key(b) for b in asked["buffers"]], "html: every buffer")
+        with open(file) as source:
+            expect(shown["text"] == source.read().splitlines(), "html: the source")
+
+
+# ---- text ----
+
+def test_text():
+    _, out, _ = unetc("mem", WIDE, "--size=512x512", "--batch=16", "--no-recompute")
+    # per point of the input: 3100 bytes as PyTorch's hooks on saved tensors count them, and both operands of the loss
+    expect("%14s B" % "{:,}".format((3100 + 24) * 512 * 512 * 16) in out, "text: what an eager framework keeps")
+    _, out, _ = unetc("mem", SMALL, "--micro-batches=off", "--mem=8MiB")
+    kept = plan(SMALL, "--micro-batches=off", "--no-recompute")[1]["arena"]["bytes"]
+    expect(re.search(r"without recomputation .* %s B" % "{:,}".format(kept), out), "text: what recomputation bought")
+
+
+def main():
+    global SMALL
+    with tempfile.TemporaryDirectory() as folder:
+        SMALL = os.path.join(folder, "small.unet")
+        with open(SMALL, "w") as file:
+            file.write(NET)
+        test_fit()
+        test_fit_tables()
+        test_proposals()
+        test_floor()
+        test_diff(folder)
+        test_html(folder)
+        test_text()
+    print("%d failures" % failures)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
