@@ -6,14 +6,14 @@
 #
 # Installs and builds first what is missing. Everything is written below build/denoise; the answer is
 # build/denoise/result.png. Set in the environment to change:
-#   NET=tiny_unet      which .unet file of this folder
+#   FILE=examples/denoise/tiny_unet.unet
 #   SIZE=64 BATCH=8    of the windows on which it is trained
 #   STEPS=1600 SEED=0
 #   HELD_OUT="03 17"   names of pictures to keep for the end; every tenth, if not given
 set -eu
 cd "$(dirname "$0")/../.."
-net=${NET:-tiny_unet} size=${SIZE:-64} batch=${BATCH:-8} steps=${STEPS:-1600} seed=${SEED:-0}
-work=build/denoise
+file=${FILE:-examples/denoise/tiny_unet.unet} size=${SIZE:-64} batch=${BATCH:-8} steps=${STEPS:-1600} seed=${SEED:-0}
+net=$(basename "$file" .unet) work=build/denoise
 if [ $# -gt 0 ]; then pictures=$1; else pictures=$work/pictures; fi
 
 say() { printf '\n-- %s\n' "$*"; }
@@ -51,10 +51,10 @@ done
 # ---- training ---------------------------------------------------------------------------------------
 
 say "unetc mem: what training will need"
-build/unetc mem --size="${size}x$size" --batch="$batch" "examples/denoise/$net.unet"
+build/unetc mem --size="${size}x$size" --batch="$batch" "$file"
 
 say "training for $steps steps on windows of $size x $size"
-build/unetc --size="${size}x$size" --batch="$batch" -o "$work/$net" "examples/denoise/$net.unet"
+build/unetc --size="${size}x$size" --batch="$batch" -o "$work/$net" "$file"
 "$work/$net" train --data="$work/train" --steps="$steps" --seed="$seed" --out="$work"
 
 # ---- prediction: the same file compiled once more, for whole pictures -------------------------------
@@ -71,7 +71,7 @@ done
 tall=$(((tall + 7) / 8 * 8)) wide=$(((wide + 7) / 8 * 8))
 
 say "compiling for prediction at $tall x $wide"
-build/unetc --programs=predict --size="${tall}x$wide" -o "$work/denoise" "examples/denoise/$net.unet"
+build/unetc --programs=predict --size="${tall}x$wide" -o "$work/denoise" "$file"
 "$work/denoise" predict --weights="$work/$net.safetensors" "$work"/test/noisy/*.png -o "$work/test/denoised"
 
 say "pictures held out"
