@@ -42,8 +42,8 @@ static int64_t micro_of(const Program *program, const PlanOptions *options) {
         return (program->batch + options->micro_batches - 1) / options->micro_batches;
     int64_t flops = 0;
     for (int i = 0; i < program->graph->nnode; i++)
-        flops += node_flops(program, &program->graph->node[i]);
-    int64_t mean = flops / (program->graph->nnode + 1) + 1, micro = (enough + mean - 1) / mean;
+        flops = work_sum(flops, 1, node_flops(program, &program->graph->node[i]));
+    int64_t mean = flops / (program->graph->nnode + 1) + 1, micro = (enough - 1) / mean + 1;
     if (micro >= program->batch)
         return program->batch;
     int64_t times = (program->batch + micro - 1) / micro;
@@ -72,9 +72,10 @@ static int64_t steps_flops(const Program *program, const Step *step, int nstep, 
     int64_t flops = 0;
     for (int i = 0; i < nstep; i++)
         if (step[i].node < 0)
-            flops += step[i].times * steps_flops(program, step[i].body, step[i].nbody, again);
+            flops =
+                work_sum(flops, step[i].times, steps_flops(program, step[i].body, step[i].nbody, again));
         else if (step[i].recompute == again)
-            flops += node_flops(program, &program->graph->node[step[i].node]);
+            flops = work_sum(flops, 1, node_flops(program, &program->graph->node[step[i].node]));
     return flops;
 }
 

@@ -165,6 +165,8 @@ Plan *plan_programs(Pool *pool, const PlanOptions *options, const Target *target
 int schedule_nodes(const Program *program, NodeId **node, bool **in_loop);
 /* The step at a position in pre-order. */
 const Step *step_at(const Step *step, int nstep, int position);
+/* a + times * b, or the largest number there is: work is not memory, so too much of it is no error. */
+int64_t work_sum(int64_t a, int64_t times, int64_t b);
 /* Of a node over so many samples as it works on at a time. */
 int64_t node_flops(const Program *program, const Node *node);
 /* The size of the tree: steps are numbered by their position in pre-order, loops included. */

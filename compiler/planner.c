@@ -28,6 +28,13 @@ static LowerOptions sized(const Request *r, const int64_t size[AXES]) {
     return options;
 }
 
+static bool no_program(const Request *r, const Model *model) {
+    diag_begin(r->diag, ERROR, "U0703", model->train.place, "none of the wanted programs is in this file");
+    diag_note(r->diag, "training needs a `train` section; evaluation needs one too, and data of its own");
+    diag_end(r->diag);
+    return false;
+}
+
 /* The passes rewrite a graph, so every program gets one of its own. */
 static bool lower_programs(const Request *r, const PlanOptions *options, Model *model[PROGRAMS]) {
     Model *first = lower(r->pool, r->diag, r->file, r->lower);
@@ -42,6 +49,9 @@ static bool lower_programs(const Request *r, const PlanOptions *options, Model *
         model[PROGRAM_EVAL] = lower(r->pool, r->diag, r->file, &eval);
     if (options->wanted[PROGRAM_PREDICT])
         model[PROGRAM_PREDICT] = lower(r->pool, r->diag, r->file, &predict);
+    if (diag_errors(r->diag) == 0 && model[PROGRAM_TRAIN] == NULL && model[PROGRAM_EVAL] == NULL &&
+        model[PROGRAM_PREDICT] == NULL)
+        return no_program(r, first);
     return diag_errors(r->diag) == 0;
 }
 

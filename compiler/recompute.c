@@ -79,9 +79,9 @@ static int64_t cost_of(const Program *program, const Node *node) {
         const ValueId *operand = k < node->nin ? &node->in[k] : &node->out[k - node->nin], *leaf;
         int n = value_leaves(g, operand, &leaf);
         for (int p = 0; p < n; p++)
-            bytes += leaf[p] >= 0 ? program->storage[leaf[p]].bytes : 0;
+            bytes = work_sum(bytes, 1, leaf[p] >= 0 ? program->storage[leaf[p]].bytes : 0);
     }
-    return node_flops(program, node) + FLOPS_A_BYTE * bytes;
+    return work_sum(node_flops(program, node), FLOPS_A_BYTE, bytes);
 }
 
 static bool same_storage(const Storage *a, const Storage *b) {

@@ -185,11 +185,16 @@ const Step *step_at(const Step *step, int nstep, int position) {
     BUG("the schedule has no step at that position");
 }
 
+int64_t work_sum(int64_t a, int64_t times, int64_t b) {
+    int64_t product, sum;
+    if (__builtin_mul_overflow(times, b, &product) || __builtin_add_overflow(a, product, &sum))
+        return INT64_MAX;
+    return sum;
+}
+
 int64_t node_flops(const Program *program, const Node *node) {
-    int64_t flops = op_table[node->op].flops(program->graph, node), all;
+    int64_t flops = op_table[node->op].flops(program->graph, node);
     bool per_sample =
         node->op != OP_RETURN && node->nin > 0 && program->graph->value[node->in[0]].per_sample;
-    if (__builtin_mul_overflow(flops, per_sample ? program->micro : 1, &all))
-        return INT64_MAX;
-    return all;
+    return work_sum(0, per_sample ? program->micro : 1, flops);
 }
