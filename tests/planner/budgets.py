@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""budgets.py --unetc=UNETC --make-pictures=MAKE_PICTURES: a budget changes the memory of training, never the weights.
+
+Three nets are planned in 1, 2, 3 and 6 loops over samples, and each of these under budgets from the tightest to
+none; each plan becomes a program, which stops at the first access outside of a buffer's life, and trains for ten
+steps, the last batch of an epoch being short.  All weights of a net are the same, bit for bit.  A few plans are
+compiled with the fast kernels, without the checks."""
+
+import argparse
+import concurrent.futures
+import hashlib
+import os
+import sys
+import tempfile
+
+import plans
+
+# Per number of loops: so many budgets, none and the tightest included, if there are.
+BUDGETS = {1: 7, 2: 3, 3: 3, 6: 2}
+FAST_BUDGETS = {1: 2, 6: 1}
+LEAST_BUDGETS = 12
+BISECTIONS = 3
+STEPS = 10
+CHECKED = ["--kernels=reference", "--poison"]
+# name, file, options, pictures: not a multiple of the batch, which is 6
+NETS = [("tiny", "unet", ["-Ddepth=3"], 10), ("five levels", "unet", ["-Ddepth=5", "-Dbase=2"], 7),
+        ("irregular", "irregular", [], 9)]
+FAST_NETS = [("tiny, fast kernels", "unet", ["-Ddepth=3"], 9)]
+
+
+def plans_of_loops(unetc, options, loops, count):
+    """COUNT plans: without a budget, under the tightest that is found, and under those between."""
+    options = options + ["--micro-batches=%d" % loops]
+    free = plans.Plan(unetc, options)
+    if count == 1:
+        return [free]
+    tight = plans.tightest(unetc, options, free, BISECTIONS)
+    if tight.arena == free.arena:
+        return [free]
+    between = [plans.Plan(unetc, options, tight.arena + (free.arena - tight.arena) * k // (count - 1))
+               for k in range(1, count - 1)]
+    return [free, tight] + [plan for plan in between if plan.fits]
+
+
+def train(tools, plan, folder, data, steps, name):
+    """The weights after STEPS steps."""
+    program, out = os.path.join(folder, name), os.path.join(folder, name + ".out")
+    plans.execute([tools.unetc, "-o", program] + plan.options)
+    plans.execute([program, "train", "--data=" + data, "--out=" + out, "--steps=%d" % steps, "--threads=1"])
+    weights = os.path.join(out, plan.json["model"] + ".safetensors")
+    with open(weights, "rb") as file:
+        return file.read()
+
+
+def check_net(tools, net, build, budgets):
+    name, file, options, pictures = net
+    options = build + options + [plans.net(file)]
+    failures = []
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as workers:
+        data = os.path.join(folder, "data")
+        plans.execute([tools.make_pictures, data, str(pictures), "40", "40", "8"])
+        found = list(workers.map(lambda item: plans_of_loops(tools.unetc, options, *item), budgets.items()))
+        tried = [plan for of_loops in found for plan in of_loops]
+        for plan in tried:
+            failures += ["%s: %s" % (plan, complaint) for complaint in plan.complaints()]
+        weights = list(workers.map(lambda k: train(tools, tried[k], folder, data, STEPS, "plan%d" % k),
+                                   range(len(tried))))
+        if train(tools, tried[0], folder, data, STEPS - 1, "shorter") == weights[0]:
+            failures.append("the last step changes no weight")
+    for plan, bytes_of_plan in zip(tried, weights):
+        print("%s  %9d bytes, %6.2f %% recomputed: %s" % (hashlib.sha256(bytes_of_plan).hexdigest()[:8], plan.arena,
+                                                        100 * plan.recomputes(), plan))
+        if bytes_of_plan != weights[0]:
+            failures.append("%s: other weights than without a budget" % plan)
+    if not any(plan.recomputes() > 0 for plan in tried):
+        failures.append("no plan recomputes anything")
+    arenas = {plan.arena for plan in tried}
+    print("%s: %d plans, arenas from %d to %d bytes" % (name, len(arenas), min(arenas), max(arenas)))
+    if len(arenas) < min(LEAST_BUDGETS, sum(budgets.values())):
+        failures.append("only %d plans" % len(arenas))
+    return failures
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--unetc", required=True)
+    parser.add_argument("--make-pictures", required=True)
+    tools = parser.parse_args()
+    failed = False
+    for nets, build, budgets in ((NETS, CHECKED, BUDGETS), (FAST_NETS, [], FAST_BUDGETS)):
+        for net in nets:
+            try:
+                failures = check_net(tools, net, build, budgets)
+            except plans.Failure as failure:
+                failures = [str(failure)]
+            for failure in failures:
+                print("FAILED %s: %s" % (net[0], failure))
+            failed = failed or bool(failures)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

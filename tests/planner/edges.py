@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""edges.py UNETC: budgets, batches and sizes at the edge of what is possible.  Each is planned, soundly and within its
+budget, or refused with a message and an exit code that say why; none crashes."""
+
+import os
+import subprocess
+import sys
+
+import plans
+
+DONE, ERRORS, USAGE, ENVIRONMENT = 0, 1, 2, 4
+HUGE = ["--batch=1048576", "--size=65536x65536"]
+
+# options, the net, the exit code
+CASES = [
+    (["--micro-batches=4"], "unet", DONE),  # 6 samples in turns of 2
+    (["--micro-batches=5"], "unet", DONE),
+    (["--micro-batches=100"], "unet", DONE),
+    (["--batch=7", "--micro-batches=3"], "unet", DONE),
+    (["--batch=7", "--micro-batches=3", "--mem=700000"], "unet", plans.DOES_NOT_FIT),
+    (["--batch=1", "--micro-batches=6"], "unet", DONE),
+    (["--batch=1", "--mem=500000"], "unet", DONE),
+    (["--mem=1"], "unet", plans.DOES_NOT_FIT),
+    (["--mem=0"], "unet", USAGE),
+    (["--mem=100EiB"], "unet", USAGE),
+    (["--no-recompute", "--mem=900000"], "unet", DONE),
+    (["--no-recompute", "--mem=900000", "--micro-batches=off"], "unet", plans.DOES_NOT_FIT),
+    (["--no-reuse", "--mem=900000"], "unet", plans.DOES_NOT_FIT),
+    (["--programs=predict"], "unet", DONE),
+    (["--programs=predict", "--mem=1"], "unet", plans.DOES_NOT_FIT),
+    (["--programs=eval"], "unet", ERRORS),  # it has no data to be measured on
+    (["--batch=1048576"], "unet", DONE),
+    (["--batch=1048576", "--mem=8GiB"], "unet", DONE),
+    (["--batch=2147483647"], "unet", USAGE),
+    (HUGE, "unet", DONE),
+    (HUGE + ["--micro-batches=off"], "unet", DONE),
+    (HUGE + ["--micro-batches=off", "--mem=8GiB"], "unet", plans.DOES_NOT_FIT),
+    (["--batch=1048576", "--size=524288x524288"], "unet", ENVIRONMENT),  # more than 2^63 bytes of inputs
+    (["--size=1048576x1048576"], "unet", ERRORS),
+    (["--micro-batches=5", "--mem=330000"], "irregular", DONE),
+    (["--batch=11"], "irregular", DONE),
+    ([], "volume", DONE),
+    (["--batch=1"], "volume", DONE),
+    (["--micro-batches=5", "--batch=9", "--precision=f64", "--kernels=reference", "--mem=8MiB"], "volume", DONE),
+    (["--mem=64KiB"], "volume", plans.DOES_NOT_FIT),
+]
+
+
+def around_the_arena(unetc):
+    """Budgets of exactly what is needed, and of a little less."""
+    options = ["--micro-batches=off", plans.net("unet")]
+    arena = plans.Plan(unetc, options).arena
+    return [(options[:1] + ["--mem=%d" % (arena - less)], "unet", DONE) for less in (0, 1, 63, 64, 65)]
+
+
+def check(unetc, options, net, code):
+    command = [unetc, "mem", "--format=json"] + options + [plans.net(net)]
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if result.returncode != code:
+        return ["exit code %d, expected %d\n%s" % (result.returncode, code, result.stderr.decode()[-500:])]
+    if code != DONE and not result.stderr.strip():
+        return ["exit code %d without a word" % code]
+    if code not in (DONE, plans.DOES_NOT_FIT):
+        return []
+    return plans.Plan(unetc, options + [plans.net(net)]).complaints()
+
+
+def main():
+    unetc, failures = os.path.abspath(sys.argv[1]), 0
+    cases = CASES + around_the_arena(unetc)
+    for options, net, code in cases:
+        for complaint in check(unetc, options, net, code)[:5]:
+            print("FAILED %s.unet %s: %s" % (net, " ".join(options), complaint))
+            failures += 1
+    print("%d cases, %d complaints" % (len(cases), failures))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
