@@ -9,6 +9,7 @@
  * each.
  */
 #include "remat_moves.h"
+#include "diag.h"
 
 #include <math.h>
 #include <string.h>
@@ -104,6 +105,21 @@ static void anneal(Search *search, int64_t limit) {
     }
 }
 
+static void postpone_results(Search *search) {
+    const RematGraph *graph = search->graph;
+    int n = graph->noperation;
+    bool *is_read = search->seen;
+    memset(is_read, 0, (size_t)n * sizeof *is_read);
+    for (int i = 0; i < graph->node[n - 1].read_end; i++)
+        is_read[graph->maker[graph->read[i]]] = true;
+    search->now.length = 0;
+    for (int last = 0; last < 2; last++)
+        for (int o = 0; o < n; o++)
+            if (is_read[o] == (last == 0))
+                search->now.operation[search->now.length++] = o;
+    CHECK(remat_measure(graph, search->capacity, search->alive, &search->now));
+}
+
 int64_t remat_search(Pool *pool, const RematGraph *graph, int64_t capacity, int64_t cost_bound,
                      int64_t effort, RematOrder *best) {
     Search search = {.moves = {.graph = graph, .random = 1},
@@ -118,10 +134,10 @@ int64_t remat_search(Pool *pool, const RematGraph *graph, int64_t capacity, int6
                      .unit = ((double)graph->base_cost + 1) / ((double)capacity + 1),
                      .best = best};
     search.moves.repeated = search.repeated;
-    RematOrder given = remat_order(pool, graph->noperation);
-    copy_order(&given, best);
+    copy_order(&search.now, best);
     for (int round = 1; round <= ROUNDS && !is_optimal(&search); round++) {
-        copy_order(&search.now, &given);
+        if (round > 1)
+            postpone_results(&search);
         find_repeated(&search);
         search.price = search.unit;
         anneal(&search, effort / ROUNDS * round);

@@ -106,7 +106,7 @@ static RematProblem read_problem(Pool *pool, const char *path) {
     for (int o = 0; o < noperation; o++) {
         read_row(&reader, 2, REMAT_LARGEST_TOTAL, "the bytes and the cost of an operation", row);
         for (int i = 0; i < 2; i++)
-            if ((total[i] += row[i]) > REMAT_LARGEST_TOTAL) /* both are small: no overflow */
+            if ((total[i] += row[i]) > REMAT_LARGEST_TOTAL)
                 environment_error("%s:%d: the sum is more than 2^60", path, reader.line);
         tensor[o] = o;
         bytes[o] = row[0];
