@@ -52,6 +52,8 @@ static int emit_stage(Session *s) {
         if (plan == NULL)
             return EXIT_ERRORS;
         report_json(plan, &out);
+        print(&out);
+        return over_budget(s, plan) ? EXIT_NO_FIT : EXIT_DONE;
     }
     print(&out);
     return EXIT_DONE;
