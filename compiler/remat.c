@@ -46,7 +46,7 @@ static RematOrder given_order(Pool *pool, int noperation) {
 /* Fills in all but the length, the operations, the cost and the peak. */
 static void improve(Pool *pool, const RematProblem *problem, int64_t capacity, int64_t effort,
                     RematSchedule *schedule, RematOrder *best) {
-    static const int64_t default_effort = 100000000;
+    static const int64_t default_effort = 100000000, share_if_hopeless = 4;
     const RematGraph *graph = remat_graph(pool, problem);
     bool *alive = NEW_ARRAY(pool, bool, graph->ntensor);
     CHECK(remat_measure(graph, capacity, alive, best));
@@ -54,11 +54,13 @@ static void improve(Pool *pool, const RematProblem *problem, int64_t capacity, i
     schedule->peak_lower_bound = remat_peak_bound(pool, graph);
     if (best->peak <= capacity)
         return;
-    if (capacity < schedule->peak_lower_bound) /* the least peak is what the caller gets to know */
+    effort = effort > 0 ? effort : default_effort;
+    if (capacity < schedule->peak_lower_bound) { /* the caller gets to know about the least peak */
         capacity = schedule->peak_lower_bound;
+        effort /= share_if_hopeless;
+    }
     schedule->cost_lower_bound = remat_cost_bound(pool, graph, capacity);
-    schedule->effort = remat_search(pool, graph, capacity, schedule->cost_lower_bound,
-                                    effort > 0 ? effort : default_effort, best);
+    schedule->effort = remat_search(pool, graph, capacity, schedule->cost_lower_bound, effort, best);
 }
 
 bool remat_schedule(Pool *pool, const RematProblem *problem, int64_t capacity, int64_t effort,
