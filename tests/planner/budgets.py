@@ -16,7 +16,7 @@ import tempfile
 import plans
 
 # Per number of loops: so many budgets, none and the tightest included, if there are.
-BUDGETS = {1: 7, 2: 3, 3: 3, 6: 2}
+BUDGETS = {1: 7, 2: 3, 3: 2, 6: 2}
 FAST_BUDGETS = {1: 2, 6: 1}
 LEAST_BUDGETS = 12
 BISECTIONS = 3
