@@ -242,9 +242,11 @@ const char *fit_size_text(Pool *pool, const int64_t size[AXES]) {
 void fit_multiples(const Graph *g, int64_t by[AXES]) {
     const int64_t most = 1 << 20;
     int64_t(*shrink)[AXES] = pool_array(g->pool, (size_t)g->nvalue, sizeof *shrink);
+    for (int k = 0; k < AXES; k++)
+        by[k] = 1;
     for (ValueId v = 0; v < g->nvalue; v++)
         for (int k = 0; k < AXES; k++)
-            by[k] = shrink[v][k] = 1;
+            shrink[v][k] = 1;
     for (int i = 0; i < g->nnode; i++) {
         const Node *node = &g->node[i];
         const ValueId *leaf;
