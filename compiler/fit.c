@@ -130,7 +130,10 @@ static int64_t legal_from(Row *row, int64_t i, int step, int64_t end) {
 
 /* ---- the search ---- */
 
-enum { MOST_GROWTH = 8 }; /* of the distance from the first candidate, in one stride */
+enum {
+    MOST_GROWTH = 8,   /* of the distance from the first candidate, in one stride */
+    MOST_SKIPPED = 256 /* candidates: where so many in a row are illegal, tensors have become too large */
+};
 
 typedef struct {
     int64_t i;
@@ -170,7 +173,12 @@ static void close_in(Row *row, Tried *fits, Tried *fails) {
         int64_t middle = fits->i + (fails->i - fits->i) / 2;
         if (turn % 3 < 2)
             middle = clamp(guess(row, fails), fits->i + 1, fails->i - 1);
-        int64_t i = legal_from(row, middle, -1, fits->i);
+        int64_t least = middle - fits->i > MOST_SKIPPED ? middle - MOST_SKIPPED : fits->i;
+        int64_t i = legal_from(row, middle, -1, least);
+        if (i == least && least > fits->i) {
+            *fails = (Tried){.i = middle};
+            continue;
+        }
         if (i == fits->i)
             i = legal_from(row, middle + 1, 1, fails->i);
         if (i == fails->i)
@@ -185,7 +193,13 @@ static void close_in(Row *row, Tried *fits, Tried *fails) {
 static void go_up(Row *row, Tried *fits, Tried *fails) {
     int64_t stride = clamp(guess(row, fits) - fits->i, 1, (MOST_GROWTH - 1) * (fits->i - row->first + 1));
     for (bool first = true; fits->i < row->last; first = false) {
-        int64_t i = legal_from(row, clamp(fits->i + stride, fits->i + 1, row->last), 1, row->last + 1);
+        int64_t start = clamp(fits->i + stride, fits->i + 1, row->last);
+        int64_t end = clamp(start + MOST_SKIPPED, start, row->last + 1);
+        int64_t i = legal_from(row, start, 1, end);
+        if (i == end) {
+            *fails = (Tried){.i = start};
+            return;
+        }
         Tried tried = try_candidate(row, i);
         if (!tried.trial.fits) {
             *fails = tried;
