@@ -2,6 +2,7 @@
 """edges.py UNETC: budgets, batches and sizes at the edge of what is possible.  Each is planned, soundly and within its
 budget, or refused with a message and an exit code that say why; none crashes."""
 
+import json
 import os
 import subprocess
 import sys
@@ -62,7 +63,7 @@ def check(unetc, options, net, code):
         return ["exit code %d without a word" % code]
     if code not in (DONE, plans.DOES_NOT_FIT):
         return []
-    return plans.Plan(unetc, options + [plans.net(net)]).complaints()
+    return plans.check_plan.judge(json.loads(result.stdout))
 
 
 def main():
