@@ -10,7 +10,7 @@ trap 'rm -rf "$folder"' EXIT
 microseconds() { echo "${EPOCHREALTIME/[.,]/}"; }
 
 slow=0
-for file in examples/denoise/unet_denoiser.unet tests/sources/five_levels.unet; do
+for file in examples/denoise/unet_denoiser.unet tests/bench/five_levels.unet; do
     for _ in $(seq 20); do
         start=$(microseconds)
         "$unetc" -S "$folder/sources" "$root/$file"
