@@ -136,7 +136,7 @@ static RematProblem problem_of(const Translation *t) {
 
 typedef struct {
     Program *program;
-    ValueId *now; /* per value of the old graph: its life at this moment */
+    ValueId *now; /* per value of the graph as it was: its life at this moment */
 } Lives;
 
 static ValueId new_life(Lives *l, ValueId v) {
@@ -176,32 +176,34 @@ static ValueId *operands_now(Lives *l, const Node *node) {
     return in;
 }
 
-static Step run_again(Lives *l, NodeId id) {
+static Step run_again(Lives *l, const Node *node) {
     Graph *g = l->program->graph;
-    const Node node = g->node[id];
-    ValueId *in = operands_now(l, &node), *out = NEW_ARRAY(g->pool, ValueId, node.nout);
-    for (int k = 0; k < node.nout; k++)
-        out[k] = node.out[k] < 0 ? -1 : new_life(l, node.out[k]);
-    return (Step){.node = node_new(g, node, in, out), .recompute = true};
+    ValueId *in = operands_now(l, node), *out = NEW_ARRAY(g->pool, ValueId, node->nout);
+    for (int k = 0; k < node->nout; k++)
+        out[k] = node->out[k] < 0 ? -1 : new_life(l, node->out[k]);
+    return (Step){.node = node_new(g, *node, in, out), .recompute = true};
 }
 
+/* The nodes as they were say what an operation reads; those in the graph come to say which life of it. */
 static void rewrite(Translation *t, const RematSchedule *found, Step *step) {
     Program *program = t->program;
     Graph *g = program->graph;
+    Node *node = NEW_ARRAY(g->pool, Node, t->count);
     bool *ran = NEW_ARRAY(g->pool, bool, t->count);
     Lives lives = {program, NEW_ARRAY(g->pool, ValueId, g->nvalue)};
     for (ValueId v = 0; v < g->nvalue; v++)
         lives.now[v] = v;
+    for (int o = 0; o < t->count; o++)
+        node[o] = g->node[t->node[o]];
     for (int i = 0; i < found->length; i++) {
         int o = found->operation[i];
-        NodeId id = t->node[o];
         if (ran[o]) {
-            step[i] = run_again(&lives, id);
+            step[i] = run_again(&lives, &node[o]);
             continue;
         }
-        ValueId *in = operands_now(&lives, &g->node[id]);
-        g->node[id].in = in;
-        step[i] = (Step){.node = id};
+        ValueId *in = operands_now(&lives, &node[o]);
+        g->node[t->node[o]].in = in;
+        step[i] = (Step){.node = t->node[o]};
         ran[o] = true;
     }
 }
