@@ -9,6 +9,8 @@ size_t unet_type_bytes(UnetType type) {
     case UNET_F64:
         return 8;
     case UNET_U16:
+    case UNET_BF16:
+    case UNET_F16:
         return 2;
     case UNET_U8:
         return 1;

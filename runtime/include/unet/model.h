@@ -17,7 +17,7 @@
 
 #define UNET_RUNTIME_VERSION 1 /* generated code refuses to compile against another */
 
-typedef enum { UNET_F32, UNET_F64, UNET_U8, UNET_U16, UNET_I32 } UnetType;
+typedef enum { UNET_F32, UNET_F64, UNET_U8, UNET_U16, UNET_I32, UNET_BF16, UNET_F16 } UnetType;
 
 size_t unet_type_bytes(UnetType type);
 

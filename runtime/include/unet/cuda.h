@@ -1,0 +1,50 @@
+/* cuda.h - what the host code and the kernels of a program for a GPU share with the runtime.
+ *
+ * The arena is one allocation on the device.  A step is a list of launches on one stream; nothing in it
+ * depends on the host: what changes from step to step lies in a UnetControl on the device, so that the list
+ * can be captured once as a graph and replayed.  Every pointer is to device memory, unless said otherwise.
+ */
+#ifndef UNET_CUDA_H
+#define UNET_CUDA_H
+
+#include <cuda_runtime_api.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a step is told, brought to the device before it.  Behind it lie three int32_t for each sample of the
+ * batch: how much of its depth, height and width is image and not padding. */
+typedef struct {
+    double learning_rate;
+    int64_t step;    /* of the optimiser, from 1 */
+    int32_t n;       /* valid samples of the batch; kernels work on all, losses and their gradients on these */
+    int32_t padding; /* to whole 8 bytes */
+} UnetControl;
+
+typedef struct UnetCuda UnetCuda; /* a device with a program on it */
+
+/* The first argument of every launcher. */
+typedef struct {
+    UnetCuda *cuda;
+    cudaStream_t stream;
+    const UnetControl *control;
+    int32_t start; /* the first sample of this turn of a loop over samples, 0 without a loop */
+} UnetLaunch;
+
+/* Runs convolution INDEX of the table of the program: RESULT from its two operands, in the order of
+ * UnetConvolution (cudnn.h); BIAS NULL where it has none; WORKSPACE of as many bytes as the table says.  The
+ * first failure is kept and ends the step. */
+void unet_cuda_convolution(UnetLaunch at, int32_t index, void *result, const void *a, const void *b,
+                           const void *bias, void *workspace);
+
+/* Keeps the first failure of a launch; EXPRESSION is the launcher's name. */
+void unet_cuda_check(UnetLaunch at, cudaError_t error, const char *launcher);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
