@@ -1,6 +1,8 @@
 /* layout.c - moving rows of points between plain memory and a tensor in a program's layout. */
 #include "unet/layout.h"
 
+#include <string.h>
+
 size_t unet_type_bytes(UnetType type) {
     switch (type) {
     case UNET_F32:
@@ -24,6 +26,22 @@ static int64_t row_start(const UnetLayout *layout, int32_t n, int32_t c, int32_t
            h * layout->row + c % layout->block;
 }
 
+static float from_bits(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* IEEE 754 binary16: 5 bits of exponent, 10 of fraction; numbers below 2^-14 are multiples of 2^-24. */
+static float half_value(uint16_t half) {
+    uint32_t sign = (uint32_t)(half & 0x8000u) << 16, magnitude = half & 0x7fffu;
+    if (magnitude >= 0x7c00u)
+        return from_bits(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
+    if (magnitude < 0x400u)
+        return (sign != 0 ? -0x1p-24f : 0x1p-24f) * (float)magnitude;
+    return from_bits(sign | ((magnitude << 13) + (112u << 23)));
+}
+
 static float load(UnetType type, const void *base, int64_t at) {
     switch (type) {
     case UNET_F32:
@@ -36,6 +54,10 @@ static float load(UnetType type, const void *base, int64_t at) {
         return (float)((const uint16_t *)base)[at];
     case UNET_I32:
         return (float)((const int32_t *)base)[at];
+    case UNET_BF16:
+        return from_bits((uint32_t)((const uint16_t *)base)[at] << 16);
+    case UNET_F16:
+        return half_value(((const uint16_t *)base)[at]);
     }
     return 0;
 }
@@ -67,6 +89,9 @@ static void store(UnetType type, void *base, int64_t at, float value) {
         break;
     case UNET_I32:
         ((int32_t *)base)[at] = (int32_t)value;
+        break;
+    case UNET_BF16: /* the loader leaves f32: a program rounds to its own storage type */
+    case UNET_F16:
         break;
     }
 }

@@ -19,8 +19,8 @@ extern "C" {
  * batch: how much of its depth, height and width is image and not padding. */
 typedef struct {
     double learning_rate;
-    int64_t step;    /* of the optimiser, from 1 */
-    int32_t n;       /* valid samples of the batch; kernels work on all, losses and their gradients on these */
+    int64_t step; /* of the optimiser, from 1 */
+    int32_t n;    /* valid samples of the batch; kernels work on all, losses and their gradients on these */
     int32_t padding; /* to whole 8 bytes */
 } UnetControl;
 
@@ -35,7 +35,7 @@ typedef struct {
 } UnetLaunch;
 
 /* Runs convolution INDEX of the table of the program: RESULT from its two operands, in the order of
- * UnetConvolution (cudnn.h); BIAS NULL where it has none; WORKSPACE of as many bytes as the table says.  The
+ * UnetConvolution (cudnn.h); BIAS NULL where it has none; WORKSPACE of as many bytes as the table says. The
  * first failure is kept and ends the step. */
 void unet_cuda_convolution(UnetLaunch at, int32_t index, void *result, const void *a, const void *b,
                            const void *bias, void *workspace);
