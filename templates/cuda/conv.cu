@@ -1,0 +1,20 @@
+/* conv.cu - convolution over segments, with bias and ReLU. With one segment cuDNN does it all. */
+#include "prologue.cuh"
+
+#define KERNEL conv
+#define X_IS_SEGMENTS
+#include "../example_cuda.h"
+
+/* BEGIN */
+LAUNCHER void KERNEL(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+                     const stored *packed, const real *b) {
+    SIZES;
+    constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
+    constexpr auto kernel = add_bias<Y.block / LANES, RELU>;
+    for (int s = 0; s < SEGMENTS; s++)
+        unet_cuda_convolution(at, GRAPH[s], y, x[s], packed + FILTER[s].offset,
+                              BIAS && SEGMENTS == 1 ? packed + BIAS_AT : NULL, workspace);
+    if (SEGMENTS > 1 && (BIAS || RELU))
+        LAUNCH(at, kernel, blocks_for(bias_stride<Y.block / LANES>(count)), y, BIAS ? b : NULL, CO, count);
+}
+/* END */

@@ -1,0 +1,23 @@
+/* conv_wgrad.cu - gradients of a convolution by its weights and its bias. */
+#include "prologue.cuh"
+
+#define KERNEL conv_wgrad
+#define X_IS_SEGMENTS
+#include "../example_cuda.h"
+
+/* BEGIN */
+LAUNCHER void KERNEL(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
+                     const stored *dy) {
+    SIZES;
+    constexpr auto unpack = unpack_filter<KD * KH * KW, ACCUMULATE>;
+    constexpr auto bias = sum_for_bias<DY.block / LANES, BANDS, ACCUMULATE>;
+    for (int s = 0; s < SEGMENTS; s++) {
+        const Filter f = FILTER[s];
+        real *filter = scratch + f.offset;
+        unet_cuda_convolution(at, GRAPH[s], filter, x[s], dy, NULL, (char *)scratch + WORKSPACE_AT);
+        LAUNCH(at, unpack, blocks_for(f.kn * f.cn * KD * KH * KW), dw, filter, f, CI);
+    }
+    if (BIAS)
+        bias(at, db, scratch + BANDS_AT, dy, N * D * H * W, CO);
+}
+/* END */

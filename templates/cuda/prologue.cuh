@@ -1,0 +1,409 @@
+/* prologue.cuh - what stands at the head of the kernels of every program for a GPU: types, how tensors lie
+ * in memory, how kernels are launched, and the kernels that several operators share.
+ *
+ * A thread works on one vector of 16 bytes, neighbouring threads on neighbouring vectors, so that every
+ * access of a warp is one piece of memory. Sizes are constants, so that divisions become multiplications. A
+ * kernel that adds up numbers splits them among a fixed number of threads and adds the parts in a fixed
+ * order.
+ *
+ * Tests that run kernels on a CPU bring a LAUNCH of their own; all else is plain C++. */
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <unet/cuda.h>
+
+#ifndef UNET_STORED
+#define UNET_STORED float
+#endif
+
+/* BEGIN */
+typedef UNET_STORED stored; /* activations and their gradients */
+typedef float real;         /* parameters, their gradients, the optimiser's state, arithmetic */
+
+/* Where the elements of a tensor lie, in elements; see unet/model.h. Here `block` is the number of stored
+ * channels, and points follow each other without gaps. */
+struct Layout {
+    int channels, block, blocks;
+    long origin, sample, plane, depth, row;
+};
+
+/* Which part of dense weights [K][C][TAPS] a filter [kp][TAPS][cp] of cuDNN is: kn filters from k0 on, cn
+ * channels from c0 on; it begins at element `offset` of its buffer. */
+struct Filter {
+    int k0, kn, kp, c0, cn, cp;
+    long offset;
+};
+
+enum {
+    LANES = 16 / sizeof(stored), /* of a vector */
+    WARP = 32,
+    THREADS = 256, /* of a block */
+    MAX_SEGMENTS = 64,
+};
+
+#define DEVICE static __device__ __forceinline__
+#define LAUNCHER extern "C"
+
+/* LAUNCH is for kernels in which threads do not wait for each other, LAUNCH_BLOCKS for the others. SHARED
+ * declares an array that the threads of a block share. */
+#ifndef LAUNCH
+#define LAUNCH(at, kernel, grid, ...)                                                                      \
+    (kernel<<<(grid), THREADS, 0, (at).stream>>>(__VA_ARGS__),                                             \
+     unet_cuda_check((at), cudaGetLastError(), __func__))
+#define LAUNCH_BLOCKS LAUNCH
+#define SHARED(type, name, extents) __shared__ type name extents
+#endif
+
+/* The segments of an operand, as a kernel gets them. */
+struct Segments {
+    const stored *at[MAX_SEGMENTS];
+};
+
+/* ---- numbers ---------------------------------------------------------------------------------------- */
+
+DEVICE real to_real(float x) {
+    return x;
+}
+
+DEVICE real to_real(__half x) {
+    return __half2float(x);
+}
+
+DEVICE real to_real(__nv_bfloat16 x) {
+    return __bfloat162float(x);
+}
+
+DEVICE void round_to(float *to, real x) {
+    *to = x;
+}
+
+DEVICE void round_to(__half *to, real x) {
+    *to = __float2half_rn(x);
+}
+
+DEVICE void round_to(__nv_bfloat16 *to, real x) {
+    *to = __float2bfloat16_rn(x);
+}
+
+DEVICE real load(const stored *p, long i) {
+    return to_real(p[i]);
+}
+
+DEVICE void store(stored *p, long i, real x) {
+    round_to(p + i, x);
+}
+
+/* max(x, 0), where a NaN stays one. */
+DEVICE real positive(real x) {
+    return x < 0 ? 0 : x;
+}
+
+/* A NaN stays one. */
+DEVICE double between(double low, double high, double x) {
+    return x < low ? low : x > high ? high : x;
+}
+
+/* ---- vectors ------------------------------------------------------------------------------------------
+ */
+
+struct Vector {
+    real lane[LANES];
+};
+
+DEVICE Vector load_vector(const stored *p, unsigned i) {
+    const uint4 bits = reinterpret_cast<const uint4 *>(p)[i];
+    stored part[LANES];
+    memcpy((void *)part, &bits, sizeof bits);
+    Vector v;
+#pragma unroll
+    for (int l = 0; l < LANES; l++)
+        v.lane[l] = to_real(part[l]);
+    return v;
+}
+
+DEVICE void store_vector(stored *p, unsigned i, Vector v) {
+    stored part[LANES];
+#pragma unroll
+    for (int l = 0; l < LANES; l++)
+        round_to(part + l, v.lane[l]);
+    uint4 bits;
+    memcpy(&bits, (const void *)part, sizeof bits);
+    reinterpret_cast<uint4 *>(p)[i] = bits;
+}
+
+DEVICE Vector filled(real x) {
+    Vector v;
+#pragma unroll
+    for (int l = 0; l < LANES; l++)
+        v.lane[l] = x;
+    return v;
+}
+
+DEVICE Vector sum(Vector a, Vector b) {
+#pragma unroll
+    for (int l = 0; l < LANES; l++)
+        a.lane[l] += b.lane[l];
+    return a;
+}
+
+/* v where m > 0, else 0. */
+DEVICE Vector masked(Vector v, Vector m) {
+#pragma unroll
+    for (int l = 0; l < LANES; l++)
+        v.lane[l] = m.lane[l] > 0 ? v.lane[l] : 0;
+    return v;
+}
+
+/* Vector `column` of the channels of a point, of which there are `channels`: of a tensor, or (STAGED) of an
+ * image as the loader left it, in f32 with `block` channels a point. */
+template <int STAGED>
+DEVICE Vector load_channels(const void *p, int block, int channels, unsigned point, int column) {
+    if (!STAGED)
+        return load_vector(static_cast<const stored *>(p), point * (block / LANES) + column);
+    const real *from = static_cast<const real *>(p) + (long)point * block;
+    Vector v;
+#pragma unroll
+    for (int l = 0; l < LANES; l++)
+        v.lane[l] = column * LANES + l < channels ? from[column * LANES + l] : 0;
+    return v;
+}
+
+/* Neighbouring numbers of a long array. */
+struct alignas(16) Four {
+    real of[4];
+};
+
+/* ---- places in tensors --------------------------------------------------------------------------------
+ */
+
+/* The points of a sample; at each lie `columns` vectors. */
+struct Grid {
+    int d, h, w, columns;
+};
+
+struct Place {
+    int n, d, h, w, column;
+};
+
+static constexpr __host__ __device__ unsigned vectors(int samples, Grid g) {
+    return (unsigned)samples * g.d * g.h * g.w * g.columns;
+}
+
+DEVICE Place place(Grid g, unsigned i) {
+    const unsigned point = i / g.columns, row = point / g.w, plane = row / g.h;
+    return {(int)(plane / g.d), (int)(plane % g.d), (int)(row % g.h), (int)(point % g.w),
+            (int)(i % g.columns)};
+}
+
+DEVICE unsigned index(Grid g, Place p) {
+    return (((unsigned)(p.n * g.d + p.d) * g.h + p.h) * g.w + p.w) * g.columns + p.column;
+}
+
+DEVICE bool inside(Grid g, Place p) {
+    return p.d >= 0 && p.d < g.d && p.h >= 0 && p.h < g.h && p.w >= 0 && p.w < g.w;
+}
+
+/* ---- threads ------------------------------------------------------------------------------------------
+ */
+
+DEVICE unsigned thread_index() {
+    return blockIdx.x * THREADS + threadIdx.x;
+}
+
+/* Blocks that have a thread for each of `count`. */
+static constexpr unsigned blocks_for(unsigned count) {
+    return count / THREADS + (count % THREADS != 0);
+}
+
+/* A sweep over a long array is shared by no more blocks than these, so that what a thread has to work out
+ * beforehand is worth its while: eight blocks for each of 132 processors. */
+static constexpr unsigned sweep_blocks(unsigned count) {
+    return blocks_for(count) < 1056 ? blocks_for(count) : 1056;
+}
+
+/* Where part `part` of `count` things in `parts` begins. */
+DEVICE unsigned part_start(unsigned count, unsigned parts, unsigned part) {
+    return (unsigned)((unsigned long long)count * part / parts);
+}
+
+/* Sum of x over the threads of a block, for thread 0. Once in a kernel. */
+DEVICE double block_sum(double x) {
+    SHARED(double, of_warp, [THREADS / WARP]);
+    for (int distance = WARP / 2; distance > 0; distance /= 2)
+        x += __shfl_down_sync(~0u, x, distance);
+    if (threadIdx.x % WARP == 0)
+        of_warp[threadIdx.x / WARP] = x;
+    __syncthreads();
+    double sum = 0;
+    for (int w = 0; w < THREADS / WARP; w++)
+        sum += of_warp[w];
+    return sum;
+}
+
+/* ---- samples that count -------------------------------------------------------------------------------
+ */
+
+DEVICE bool is_valid(const UnetControl *control, int sample) {
+    return sample < control->n;
+}
+
+/* How much of the depth, height and width of a sample is image. */
+DEVICE const int32_t *valid_size(const UnetControl *control, int sample) {
+    return reinterpret_cast<const int32_t *>(control + 1) + 3 * (long)sample;
+}
+
+DEVICE bool inside(const int32_t *size, Place p) {
+    return p.d < size[0] && p.h < size[1] && p.w < size[2];
+}
+
+/* ---- kernels that several operators share -------------------------------------------------------------
+ */
+
+/* dx = dy where y > 0, else 0; dx may be dy. */
+template <class T>
+static __global__ void mask_vectors(T *dx, const T *__restrict__ y, const T *dy, unsigned count) {
+    const unsigned i = thread_index();
+    if (i < count)
+        store_vector(dx, i, masked(load_vector(dy, i), load_vector(y, i)));
+}
+
+/* A thread takes this many vectors, all of the same channels, and reads their bias once. */
+enum { BIAS_VECTORS = 8 };
+
+/* How far these are from each other, so that together they cover all. */
+template <int COLUMNS> static constexpr __host__ __device__ unsigned bias_stride(unsigned count) {
+    return (count / COLUMNS + BIAS_VECTORS - 1) / BIAS_VECTORS * COLUMNS;
+}
+
+/* y += b, if there is one; RELU: then max(y, 0). */
+template <int COLUMNS, int RELU>
+static __global__ void add_bias(stored *y, const real *__restrict__ b, int channels, unsigned count) {
+    const unsigned i = thread_index(), stride = bias_stride<COLUMNS>(count);
+    if (i >= stride)
+        return;
+    const int first = i % COLUMNS * LANES;
+    Vector bias = filled(0);
+    if (b != NULL)
+#pragma unroll
+        for (int l = 0; l < LANES; l++)
+            bias.lane[l] = first + l < channels ? b[first + l] : 0;
+#pragma unroll
+    for (int k = 0; k < BIAS_VECTORS; k++)
+        if (i + k * stride < count) {
+            Vector v = sum(load_vector(y, i + k * stride), bias);
+            for (int l = 0; RELU && l < LANES; l++)
+                v.lane[l] = positive(v.lane[l]);
+            store_vector(y, i + k * stride, v);
+        }
+}
+
+/* A filter of cuDNN into dense weights [K][C][TAPS], where C is `channels`. */
+template <int TAPS, int ACCUMULATE>
+static __global__ void unpack_filter(real *__restrict__ dw, const real *__restrict__ filter, Filter f,
+                                     int channels) {
+    const unsigned i = thread_index(), row = (unsigned)f.cn * TAPS;
+    if (i >= f.kn * row)
+        return;
+    const int k = i / row, c = i % row / TAPS, tap = i % TAPS;
+    const long to = ((long)(f.k0 + k) * channels + f.c0 + c) * TAPS + tap;
+    const real x = filter[((long)k * TAPS + tap) * f.cp + c];
+    dw[to] = ACCUMULATE ? dw[to] + x : x;
+}
+
+/* Threads in a block of sum_points side by side; such blocks beside each other; and one below the other. */
+template <int COLUMNS> static constexpr __host__ __device__ int sum_width() {
+    return COLUMNS < WARP ? COLUMNS : WARP;
+}
+template <int COLUMNS> static constexpr __host__ __device__ int sum_blocks() {
+    return (COLUMNS + sum_width<COLUMNS>() - 1) / sum_width<COLUMNS>();
+}
+template <int COLUMNS> static constexpr __host__ __device__ int sum_height() {
+    return THREADS / sum_width<COLUMNS>();
+}
+
+/* Sums of dy over bands of points, for each channel: [band][channel]. A row of threads takes every
+ * sum_height-th point of its band, and then the rows are added by halves. */
+template <int COLUMNS>
+static __global__ void sum_points(real *__restrict__ sums, const stored *__restrict__ dy, unsigned points) {
+    constexpr int WIDTH = sum_width<COLUMNS>(), HEIGHT = sum_height<COLUMNS>();
+    SHARED(Vector, part, [HEIGHT][WIDTH]);
+    const int row = threadIdx.x / WIDTH, lane = threadIdx.x % WIDTH, column = blockIdx.y * WIDTH + lane;
+    const bool busy = row < HEIGHT && column < COLUMNS;
+    const unsigned last = part_start(points, gridDim.x, blockIdx.x + 1);
+    Vector total = filled(0);
+    if (busy) {
+#pragma unroll 4
+        for (unsigned p = part_start(points, gridDim.x, blockIdx.x) + row; p < last; p += HEIGHT)
+            total = sum(total, load_vector(dy, p * COLUMNS + column));
+        part[row][lane] = total;
+    }
+    for (int below = 128; below > 0; below /= 2) {
+        __syncthreads();
+        if (busy && row < below && row + below < HEIGHT)
+            part[row][lane] = sum(part[row][lane], part[row + below][lane]);
+    }
+    if (busy && row == 0)
+        for (int l = 0; l < LANES; l++)
+            sums[((long)blockIdx.x * COLUMNS + column) * LANES + l] = part[0][lane].lane[l];
+}
+
+/* Sums over the bands, for the channels that are there. */
+template <int ACCUMULATE>
+static __global__ void sum_bands(real *__restrict__ db, const real *__restrict__ sums, int bands, int block,
+                                 int channels) {
+    constexpr int HEIGHT = THREADS / WARP;
+    SHARED(real, part, [HEIGHT][WARP]);
+    const int row = threadIdx.x / WARP, lane = threadIdx.x % WARP, channel = blockIdx.x * WARP + lane;
+    real total = 0;
+    if (channel < channels)
+        for (int band = row; band < bands; band += HEIGHT)
+            total += sums[(long)band * block + channel];
+    part[row][lane] = total;
+    __syncthreads();
+    if (row > 0 || channel >= channels)
+        return;
+    for (int r = 1; r < HEIGHT; r++)
+        total += part[r][lane];
+    db[channel] = ACCUMULATE ? db[channel] + total : total;
+}
+
+/* The gradient of a bias of `channels` channels: sums of dy over all points, in BANDS bands. */
+template <int COLUMNS, int BANDS, int ACCUMULATE>
+static void sum_for_bias(UnetLaunch at, real *db, real *sums, const stored *dy, unsigned points,
+                         int channels) {
+    static_assert(COLUMNS <= 65535, "one row of blocks");
+    LAUNCH_BLOCKS(at, sum_points<COLUMNS>, dim3(BANDS, sum_blocks<COLUMNS>()), sums, dy, points);
+    LAUNCH_BLOCKS(at, sum_bands<ACCUMULATE>, (unsigned)(channels + WARP - 1) / WARP, db, sums, BANDS,
+                  COLUMNS * LANES, channels);
+}
+
+/* What a sample adds to a result: a function of the mean over its valid elements. */
+struct Mean {
+    DEVICE double of(double mean) { return mean; }
+};
+
+/* One block: each thread adds the bands of a sample in order, then thread 0 the samples. */
+template <class Of, int N, int BANDS, int ACCUMULATE>
+static __global__ void sum_samples(double *result, double *scratch, const UnetControl *control, int start,
+                                   int channels) {
+    for (int i = threadIdx.x; i < N; i += THREADS) {
+        const int32_t *size = valid_size(control, start + i);
+        double total = 0;
+        for (int band = 0; band < BANDS; band++)
+            total += scratch[(long)i * BANDS + band];
+        const double mean = total / ((double)channels * size[0] * size[1] * size[2]);
+        scratch[(long)i * BANDS] = is_valid(control, start + i) ? Of::of(mean) : 0;
+    }
+    __syncthreads();
+    if (threadIdx.x > 0)
+        return;
+    double total = ACCUMULATE ? *result : 0;
+    for (int i = 0; i < N; i++)
+        total += scratch[(long)i * BANDS];
+    *result = total;
+}
+/* END */

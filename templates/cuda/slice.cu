@@ -1,0 +1,28 @@
+/* slice.cu - some of the channels of a tensor. */
+#include "prologue.cuh"
+
+#define KERNEL slice
+#include "../example_cuda.h"
+
+/* BEGIN */
+static __global__ void KERNEL_vectors(stored *__restrict__ y, const stored *__restrict__ x) {
+    SIZES;
+    constexpr int columns = Y.block / LANES;
+    const unsigned i = thread_index(), point = i / columns;
+    if (i >= vectors(N, {D, H, W, columns}))
+        return;
+    const int c = i % columns * LANES;
+    Vector v = filled(0);
+    if (C0 % LANES == 0 && c + LANES <= C)
+        v = load_vector(x, point * (X.block / LANES) + (C0 + c) / LANES);
+    else
+        for (int l = 0; l < LANES; l++)
+            v.lane[l] = c + l < C ? load(x, (long)point * X.block + C0 + c + l) : 0;
+    store_vector(y, i, v);
+}
+
+LAUNCHER void KERNEL(UnetLaunch at, stored *y, const stored *x) {
+    SIZES;
+    LAUNCH(at, KERNEL_vectors, blocks_for(vectors(N, {D, H, W, Y.block / LANES})), y, x);
+}
+/* END */

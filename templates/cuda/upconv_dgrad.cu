@@ -1,0 +1,16 @@
+/* upconv_dgrad.cu - gradient of a transposed convolution by one segment of its input. */
+#include "prologue.cuh"
+
+#define KERNEL upconv_dgrad
+#include "../example_cuda.h"
+
+/* BEGIN */
+LAUNCHER void KERNEL(UnetLaunch at, stored *dx, void *workspace, const stored *dy, const stored *packed,
+                     const stored *m) {
+    SIZES;
+    constexpr unsigned count = vectors(N, {ID, IH, IW, DX.block / LANES});
+    unet_cuda_convolution(at, GRAPH[0], dx, dy, packed + FILTER[0].offset, NULL, workspace);
+    if (MASK)
+        LAUNCH(at, mask_vectors<stored>, blocks_for(count), dx, m, dx, count);
+}
+/* END */
