@@ -1,0 +1,257 @@
+/* cudnn.c - asking cuDNN, without a device, how it would compute a convolution.
+ *
+ * cuDNN plans for a device that is only described (version 9.8 and later): the engines it would take, their
+ * settings and the exact bytes of workspace, which so become part of the memory plan. The library is
+ * opened, not linked: a compiler on a machine without it works as well, but knows nothing of engines.
+ *
+ * A search for a plan asks the same questions again and again, so answers are kept.
+ */
+#include "cudnn.h"
+
+#include <string.h>
+
+#ifdef UNETC_CUDNN_HEADERS
+
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include "../runtime/cuda/convolution.h"
+
+/* Without a device, cuDNN does not free all of its memory. That is not for our leak checker to judge. */
+#ifndef __has_feature /* of clang */
+#define __has_feature(feature) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#include <sanitizer/lsan_interface.h>
+#define LEAKS_ALLOWED(call) (__lsan_disable(), (call), __lsan_enable())
+#else
+#define LEAKS_ALLOWED(call) (call)
+#endif
+
+/* ---- devices ---- */
+
+/* Public properties of one device for each architecture, the one that most people train on. */
+typedef struct {
+    const char *architecture, *name;
+    int capability; /* major * 100 + minor * 10 */
+    int multiprocessors;
+    int shared_memory;   /* bytes a block can have if it asks for more than the usual 48 KiB */
+    int cache;           /* bytes, second level */
+    int clock, memory;   /* kHz */
+    long long installed; /* bytes */
+} Device;
+
+static const Device devices[] = {
+    {"sm_80", "NVIDIA A100-SXM4-80GB", 800, 108, 163 << 10, 40 << 20, 1410000, 1593000, 85899345920},
+    {"sm_90", "NVIDIA H100 80GB HBM3", 900, 132, 227 << 10, 50 << 20, 1980000, 2619000, 85899345920},
+};
+
+static const Device *find_device(const char *architecture) {
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+        if (strcmp(devices[i].architecture, architecture) == 0)
+            return &devices[i];
+    }
+    return NULL;
+}
+
+/* In the words of cuDNN. What has no field in Device is the same for both. */
+static const char *device_json(Pool *pool, const Device *d, size_t driver) {
+    return pool_text(pool,
+                     "{\"deviceName\":\"%s\",\"deviceVer\":%d,\"driverVer\":%zu,\"cudaDeviceId\":0,"
+                     "\"pciDeviceId\":0,\"isTccDriver\":0,\"supportCoopLaunch\":1,\"warpSize\":32,"
+                     "\"multiProcessorCount\":%d,\"maxCtasPerSM\":32,\"maxThreadsPerSM\":2048,"
+                     "\"maxThreadsPerBlock\":1024,\"maxBlockSize\":[1024,1024,64],"
+                     "\"maxGridSize\":[2147483647,65535,65535],\"maxRegistersPerSM\":65536,"
+                     "\"regsPerBlock\":65536,\"maxSharedMemoryPerBlock\":49152,"
+                     "\"maxSharedMemoryPerBlockOptin\":%d,\"reservedSharedMemoryPerBlock\":1024,"
+                     "\"l2CacheSize\":%d,\"smClockRateKHz\":%d,\"memClockRateKHz\":%d,"
+                     "\"totalGlobalMem\":%lld}",
+                     d->name, d->capability, driver, d->multiprocessors, d->shared_memory, d->cache,
+                     d->clock, d->memory, d->installed);
+}
+
+/* ---- the library ---- */
+
+enum { OLDEST = 90800 }; /* that plans without a device */
+
+/* What is known of a convolution: all that tells it from others, and the answer. */
+enum { KEY = 32 };
+typedef struct {
+    int64_t key[KEY];
+    bool found;
+    UnetEngine engine;
+    const char *why;
+} Answer;
+
+struct CudnnQuery {
+    Pool *pool;
+    const char *not_asked;
+    void *library;
+    UnetCudnn api;
+    cudnnBackendDescriptor_t device;
+    bool driver; /* without one, cuDNN knows only engines that are compiled already */
+    Answer *answer;
+    int nanswer;
+};
+
+static void *open_library(Pool *pool) {
+    static const char file[] = "libcudnn.so.9";
+    const char *wanted = getenv("UNETC_CUDNN"), *home = getenv("CUDA_HOME");
+    if (wanted != NULL && wanted[0] != '\0') {
+        bool is_file = strstr(wanted, ".so") != NULL;
+        return dlopen(is_file ? wanted : pool_text(pool, "%s/%s", wanted, file), RTLD_NOW | RTLD_LOCAL);
+    }
+    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL && home != NULL && home[0] != '\0')
+        library = dlopen(pool_text(pool, "%s/lib64/%s", home, file), RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL)
+        library = dlopen(pool_text(pool, "/usr/local/cuda/lib64/%s", file), RTLD_NOW | RTLD_LOCAL);
+    return library;
+}
+
+/* A pointer to a function comes out of dlsym as one to data; C lets only its bytes be copied. */
+static bool look_up(void *library, const char *name, void *function) {
+    void *symbol = dlsym(library, name);
+    memcpy(function, &symbol, sizeof symbol);
+    return symbol != NULL;
+}
+
+static bool look_up_all(void *library, UnetCudnn *api) {
+    return look_up(library, "cudnnGetVersion", &api->version) &&
+           look_up(library, "cudnnGetErrorString", &api->status_text) &&
+           look_up(library, "cudnnGetLastErrorString", &api->last_error) &&
+           look_up(library, "cudnnBackendCreateDescriptor", &api->create) &&
+           look_up(library, "cudnnBackendDestroyDescriptor", &api->destroy) &&
+           look_up(library, "cudnnBackendSetAttribute", &api->set) &&
+           look_up(library, "cudnnBackendGetAttribute", &api->get) &&
+           look_up(library, "cudnnBackendFinalize", &api->finalize) &&
+           look_up(library, "cudnnBackendExecute", &api->execute);
+}
+
+/* The first failure in words. */
+static const char *open_query(CudnnQuery *q, const char *architecture) {
+    const Device *device = find_device(architecture);
+    if (device == NULL)
+        return pool_text(q->pool, "nothing is known of a device of %s", architecture);
+    q->library = open_library(q->pool);
+    if (q->library == NULL) {
+        const char *why = dlerror();
+        return pool_text(q->pool, "no cuDNN here: %s", why != NULL ? why : "not found");
+    }
+    size_t (*toolkit)(void);
+    if (!look_up_all(q->library, &q->api) || !look_up(q->library, "cudnnGetCudartVersion", &toolkit))
+        return "this is not cuDNN 9";
+    if (q->api.version() < OLDEST)
+        return pool_text(q->pool, "cuDNN %zu cannot plan without a device", q->api.version());
+    UnetError error = {""};
+    /* a device can be used only with a driver at least as new as the toolkit */
+    const char *json = device_json(q->pool, device, toolkit());
+    UnetStatus status;
+    LEAKS_ALLOWED(status = unet_cudnn_describe_device(&q->api, json, &q->device, &error));
+    if (status != UNET_OK)
+        return pool_text(q->pool, "%s", error.text);
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    q->driver = driver != NULL;
+    if (driver != NULL)
+        dlclose(driver);
+    return NULL;
+}
+
+CudnnQuery *cudnn_open(Pool *pool, const char *architecture) {
+    CudnnQuery *q = NEW(pool, CudnnQuery);
+    q->pool = pool;
+    q->not_asked = open_query(q, architecture);
+    return q;
+}
+
+void cudnn_close(CudnnQuery *q) {
+    if (q->device != NULL)
+        q->api.destroy(q->device);
+    q->device = NULL; /* the library stays: it is not made to be unloaded */
+    q->not_asked = "closed";
+}
+
+/* ---- questions ---- */
+
+static void key_of(const UnetConvolution *c, int64_t key[KEY]) {
+    const int64_t single[] = {c->kind, c->type, c->result_type, c->tf32,        c->accumulate,  c->bias,
+                              c->relu, c->axes, c->batch,       c->in_channels, c->out_channels};
+    const int64_t *triple[] = {c->in, c->out, c->kernel, c->stride, c->dilation, c->before, c->after};
+    _Static_assert(sizeof single / sizeof *single + 3 * (sizeof triple / sizeof *triple) == KEY, "no gap");
+    int n = 0;
+    for (size_t i = 0; i < sizeof single / sizeof *single; i++)
+        key[n++] = single[i];
+    for (size_t i = 0; i < sizeof triple / sizeof *triple; i++) {
+        for (int k = 0; k < 3; k++)
+            key[n++] = triple[i][k];
+    }
+}
+
+static void ask(CudnnQuery *q, const UnetConvolution *c, Answer *answer) {
+    const UnetCudnnTarget target = {.api = &q->api, .device = q->device};
+    UnetConvolution chosen = *c;
+    UnetError error = {""};
+    UnetStatus status;
+    LEAKS_ALLOWED(status = unet_cudnn_choose(&target, &chosen, CUDNN_WORKSPACE_CAP, &error));
+    answer->found = status == UNET_OK;
+    answer->engine = chosen.engine;
+    if (status == UNET_TOO_SMALL && !q->driver) { /* there may be engines that are compiled when needed */
+        answer->found = true;
+        answer->engine = (UnetEngine){.workspace = CUDNN_WORKSPACE_CAP};
+    } else if (status != UNET_OK) {
+        answer->why = pool_text(q->pool, "%s", error.text);
+    }
+}
+
+static const Answer *answer_to(CudnnQuery *q, const UnetConvolution *c) {
+    Answer answer = {.found = false};
+    key_of(c, answer.key);
+    for (int i = 0; i < q->nanswer; i++) {
+        if (memcmp(q->answer[i].key, answer.key, sizeof answer.key) == 0)
+            return &q->answer[i];
+    }
+    ask(q, c, &answer);
+    PUSH(q->pool, q->answer, q->nanswer, answer);
+    return &q->answer[q->nanswer - 1];
+}
+
+bool cudnn_choose(CudnnQuery *q, UnetConvolution *c, const char **why) {
+    *why = NULL;
+    c->engine = (UnetEngine){.workspace = CUDNN_WORKSPACE_CAP};
+    if (q->not_asked != NULL)
+        return true;
+    const Answer *answer = answer_to(q, c);
+    c->engine = answer->engine;
+    *why = answer->why;
+    return answer->found;
+}
+
+#else /* built without the headers of cuDNN */
+
+struct CudnnQuery {
+    const char *not_asked;
+};
+
+CudnnQuery *cudnn_open(Pool *pool, const char *architecture) {
+    CudnnQuery *q = NEW(pool, CudnnQuery);
+    q->not_asked =
+        pool_text(pool, "unetc was built without the headers of cuDNN, which knows %s", architecture);
+    return q;
+}
+
+void cudnn_close(CudnnQuery *q) {
+    q->not_asked = "closed";
+}
+
+bool cudnn_choose(CudnnQuery *q, UnetConvolution *c, const char **why) {
+    (void)q;
+    *why = NULL;
+    c->engine = (UnetEngine){.workspace = CUDNN_WORKSPACE_CAP};
+    return true;
+}
+
+#endif
+
+const char *cudnn_not_asked(const CudnnQuery *q) {
+    return q->not_asked;
+}

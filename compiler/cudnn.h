@@ -1,0 +1,30 @@
+/* cudnn.h - asking cuDNN, without a device, how it would compute a convolution. */
+#ifndef COMPILER_CUDNN_H
+#define COMPILER_CUDNN_H
+
+#include <stdbool.h>
+
+#include "memory.h"
+#include "unet/cudnn.h"
+
+/* No engine that needs more workspace is chosen, and so much is set aside where cuDNN cannot be asked: room
+ * for the kernels that split a sum, too little for a copy of a large tensor in another order. */
+enum { CUDNN_WORKSPACE_CAP = 32 << 20 };
+
+typedef struct CudnnQuery CudnnQuery;
+
+/* Opens cuDNN for a device of ARCHITECTURE, "sm_80" or "sm_90": $UNETC_CUDNN (the library or its folder) if
+ * that is set, else what the loader finds, then lib64 of $CUDA_HOME and of /usr/local/cuda. Where there is
+ * none, the query answers all the same. */
+CudnnQuery *cudnn_open(Pool *pool, const char *architecture);
+void cudnn_close(CudnnQuery *query);
+
+/* NULL where cuDNN answers, else why it is not asked, in words. */
+const char *cudnn_not_asked(const CudnnQuery *query);
+
+/* Fills C->engine with the fastest deterministic engine within the cap, as cuDNN sees it; always the same
+ * for the same C. If cuDNN cannot be asked: version 0 and the cap. False, and WHY, if cuDNN has no engine.
+ */
+bool cudnn_choose(CudnnQuery *query, UnetConvolution *c, const char **why);
+
+#endif
