@@ -36,7 +36,7 @@ static const char usage[] =
     "  --max-threads=N         threads a program may use (default 64)\n"
     "  --no-reuse              every buffer keeps its bytes for itself\n"
     "  --poison                a program that stops at the first access outside a buffer's life\n"
-    "  --emit=ast|graph|plan   print a stage and stop\n"
+    "  --emit=ast|graph|plan|remat   print a stage and stop; remat: what may be computed again\n"
     "  --color=auto|always|never   --error-format=human|json   -Werror\n"
     "  --help  --version\n"
     "\n"
@@ -226,7 +226,7 @@ static void apply_aside(Command *c, const OptionRow *row, const char *value) {
         c->max_given = true;
         break;
     case O_EMIT:
-        c->stage = (EmitStage)(1 + choice(row->name, value, LIST("ast", "graph", "plan")));
+        c->stage = (EmitStage)(1 + choice(row->name, value, LIST("ast", "graph", "plan", "remat")));
         break;
     case O_COLOR:
         c->color = (ColorChoice)choice(row->name, value, LIST("auto", "always", "never"));

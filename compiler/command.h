@@ -15,7 +15,7 @@ typedef enum {
     COMMAND_RUNTIME
 } CommandKind;
 typedef enum { REPORT_TEXT, REPORT_JSON, REPORT_CSV, REPORT_HTML } ReportFormat;
-typedef enum { EMIT_ALL, EMIT_AST, EMIT_GRAPH, EMIT_PLAN } EmitStage;
+typedef enum { EMIT_ALL, EMIT_AST, EMIT_GRAPH, EMIT_PLAN, EMIT_REMAT } EmitStage;
 
 typedef struct {
     CommandKind kind;

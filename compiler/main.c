@@ -48,10 +48,13 @@ static int emit_stage(Session *s) {
             return EXIT_ERRORS;
         report_graph(model->graph, &out);
     } else {
+        if (s->command.stage == EMIT_REMAT)
+            s->command.plan.capacity =
+                INT64_MAX; /* so that the question is asked, even if all can be kept */
         Plan *plan = make_plan(s);
         if (plan == NULL)
             return EXIT_ERRORS;
-        report_json(plan, &out);
+        (s->command.stage == EMIT_REMAT ? report_remat : report_json)(plan, &out);
         print(&out);
         return over_budget(s, plan) ? EXIT_NO_FIT : EXIT_DONE;
     }

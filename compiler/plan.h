@@ -8,6 +8,7 @@
 #define PLAN_H
 
 #include "ir.h"
+#include "remat.h"
 
 typedef enum { PROGRAM_TRAIN, PROGRAM_EVAL, PROGRAM_PREDICT, PROGRAMS } ProgramKind;
 
@@ -65,10 +66,12 @@ typedef struct {
     int nstorage;
     Step *step;
     int nstep;
-    int *buffer_of;          /* per value: its buffer in the plan, or -1 (wholes, inputs) */
-    int64_t recompute_cost;  /* of what is computed again, in the units of recompute.c, */
-    int64_t recompute_bound; /* and no schedule within the same bytes gets by with less */
-    int64_t extent;          /* bytes of the arena from its start */
+    int *buffer_of;            /* per value: its buffer in the plan, or -1 (wholes, inputs) */
+    const RematProblem *remat; /* what may be computed again, if that was asked, */
+    int64_t remat_outside;     /* beside so many bytes */
+    int64_t recompute_cost;    /* of what is computed again, in the units of recompute.c, */
+    int64_t recompute_bound;   /* and no schedule within the same bytes gets by with less */
+    int64_t extent;            /* bytes of the arena from its start */
     int64_t lower_bound;
     int peak; /* position of the step with most bytes alive */
 } Program;

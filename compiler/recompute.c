@@ -10,6 +10,8 @@
  * The same kernel with the same operands gives the same bits, so the result does not depend on what was
  * found.
  *
+ * Weights are packed right before each use, so packing and use are one operation here.
+ *
  * Requires: storage.  Provides: the order of the nodes, new nodes and values among them, their storage.
  */
 #include "ops.h"
@@ -18,8 +20,10 @@
 
 typedef struct {
     Program *program;
-    const NodeId *node; /* the operations, in the order of the graph */
+    const NodeId *node; /* in the order of the graph */
     int count;
+    int *first; /* per operation, and one more: its first node, an index in `node` */
+    int noperation;
     int *tensor_of; /* per value: its tensor in the problem, or -1 */
     ValueId *value_of;
     int ntensor;
@@ -27,31 +31,63 @@ typedef struct {
 
 /* ---- from the graph to the problem ---- */
 
+static const Node *node_at(const Translation *t, int i) {
+    return &t->program->graph->node[t->node[i]];
+}
+
+/* How many nodes read each value. */
+static int *count_readers(const Graph *g) {
+    int *readers = NEW_ARRAY(g->pool, int, g->nvalue);
+    for (int i = 0; i < g->nnode; i++)
+        for (int k = 0; k < g->node[i].nin; k++) {
+            const ValueId *leaf;
+            int n = value_leaves(g, &g->node[i].in[k], &leaf);
+            for (int p = 0; p < n; p++)
+                if (leaf[p] >= 0)
+                    readers[leaf[p]]++;
+        }
+    return readers;
+}
+
+/* Does NODE do nothing but prepare, from parameters alone, what NEXT needs? */
+static bool prepares(const Graph *g, const Node *node, const Node *next, const int *readers) {
+    if (node->nout != 1 || g->value[node->out[0]].class != CLASS_WORKSPACE || readers[node->out[0]] != 1)
+        return false;
+    for (int k = 0; k < node->nin; k++)
+        if (node->in[k] >= 0 && g->value[node->in[k]].class != CLASS_PARAMETER)
+            return false;
+    for (int k = 0; k < next->nin; k++)
+        if (next->in[k] == node->out[0])
+            return true;
+    return false;
+}
+
+static void group_nodes(Translation *t, const int *readers) {
+    const Graph *g = t->program->graph;
+    t->first = NEW_ARRAY(g->pool, int, t->count + 1);
+    for (int i = 0; i < t->count; i++)
+        if (i == 0 || !prepares(g, node_at(t, i - 1), node_at(t, i), readers))
+            t->first[t->noperation++] = i;
+    t->first[t->noperation] = t->count;
+}
+
 /* Computed by one of the operations and read by another: something that can be dropped or must be held. */
 static bool is_tensor(const Graph *g, const Node *node, int k) {
     ValueId v = node->out[k];
     return v >= 0 && !node_adds_to(g, node, k) && g->value[v].class != CLASS_PARAMETER_GRADIENT;
 }
 
-static void number_tensors(Translation *t) {
+static void number_tensors(Translation *t, const int *readers) {
     const Graph *g = t->program->graph;
-    bool *read = NEW_ARRAY(g->pool, bool, g->nvalue);
-    for (int i = 0; i < g->nnode; i++)
-        for (int k = 0; k < g->node[i].nin; k++) {
-            const ValueId *leaf;
-            int n = value_leaves(g, &g->node[i].in[k], &leaf);
-            for (int p = 0; p < n; p++)
-                read[leaf[p]] = true;
-        }
     t->tensor_of = NEW_ARRAY(g->pool, int, g->nvalue);
     t->value_of = NEW_ARRAY(g->pool, ValueId, g->nvalue);
     for (ValueId v = 0; v < g->nvalue; v++)
         t->tensor_of[v] = -1;
-    for (int i = 0; i < t->count; i++) {
-        const Node *node = &g->node[t->node[i]];
+    for (int o = 0; o < t->noperation; o++) {
+        const Node *node = node_at(t, t->first[o + 1] - 1);
         for (int k = 0; k < node->nout; k++) {
             ValueId v = node->out[k];
-            if (!is_tensor(g, node, k) || !read[v])
+            if (!is_tensor(g, node, k) || readers[v] == 0)
                 continue;
             t->tensor_of[v] = t->ntensor;
             t->value_of[t->ntensor++] = v;
@@ -89,11 +125,9 @@ static bool same_storage(const Storage *a, const Storage *b) {
            a->plane == b->plane && a->depth == b->depth && a->row == b->row;
 }
 
-static RematOperation operation_of(const Translation *t, const Node *node) {
+static void add_reads(const Translation *t, const Node *node, RematOperation *o) {
     const Graph *g = t->program->graph;
-    int *read = NULL, *write = NULL, wanted = op_table[node->op].in_place;
-    RematOperation o = {
-        .cost = cost_of(t->program, node), .repeatable = is_repeatable(g, node), .in_place = -1};
+    int *read = NULL, wanted = op_table[node->op].in_place;
     for (int k = 0; k < node->nin; k++) {
         const ValueId *leaf;
         int n = value_leaves(g, &node->in[k], &leaf);
@@ -102,34 +136,73 @@ static RematOperation operation_of(const Translation *t, const Node *node) {
                 continue;
             if (k == wanted && node->nout > 0 &&
                 same_storage(&t->program->storage[leaf[p]], &t->program->storage[node->out[0]]))
-                o.in_place = o.nread;
-            PUSH(g->pool, read, o.nread, t->tensor_of[leaf[p]]);
+                o->in_place = o->nread;
+            PUSH(g->pool, read, o->nread, t->tensor_of[leaf[p]]);
         }
     }
+    o->read = read;
+}
+
+static void add_writes(const Translation *t, const Node *node, RematOperation *o) {
+    const Graph *g = t->program->graph;
+    int *write = NULL;
     for (int k = 0; k < node->nout; k++) {
         ValueId v = node->out[k];
         if (v >= 0 && t->tensor_of[v] >= 0)
-            PUSH(g->pool, write, o.nwrite, t->tensor_of[v]);
+            PUSH(g->pool, write, o->nwrite, t->tensor_of[v]);
         else if (is_tensor(g, node, k))
-            o.scratch += t->program->storage[v].bytes;
+            o->scratch += t->program->storage[v].bytes;
     }
-    o.read = read;
-    o.write = write;
-    return o;
+    o->write = write;
+}
+
+static RematOperation operation_of(const Translation *t, int o) {
+    const Graph *g = t->program->graph;
+    const int last = t->first[o + 1] - 1;
+    const Node *node = node_at(t, last);
+    RematOperation operation = {.repeatable = is_repeatable(g, node),
+                                .in_place = -1,
+                                .name = pool_text(g->pool, "%s %s", op_table[node->op].name, node->name)};
+    for (int i = t->first[o]; i <= last; i++)
+        operation.cost = work_sum(operation.cost, 1, cost_of(t->program, node_at(t, i)));
+    for (int i = t->first[o]; i < last; i++)
+        operation.scratch += t->program->storage[node_at(t, i)->out[0]].bytes;
+    add_reads(t, node, &operation);
+    add_writes(t, node, &operation);
+    return operation;
+}
+
+/* Those in front of the first that computes a gradient. */
+static int forward_operations(const Translation *t) {
+    const Graph *g = t->program->graph;
+    for (int o = 0; o < t->noperation; o++) {
+        const Node *node = node_at(t, t->first[o + 1] - 1);
+        for (int k = 0; k < node->nout; k++) {
+            Class c = node->out[k] < 0 ? CLASS_WORKSPACE : g->value[node->out[k]].class;
+            if (c == CLASS_ACTIVATION_GRADIENT || c == CLASS_PARAMETER_GRADIENT)
+                return o;
+        }
+    }
+    return t->noperation;
 }
 
 static RematProblem problem_of(const Translation *t) {
     const Graph *g = t->program->graph;
-    RematOperation *operation = NEW_ARRAY(g->pool, RematOperation, t->count);
+    RematOperation *operation = NEW_ARRAY(g->pool, RematOperation, t->noperation);
     int64_t *bytes = NEW_ARRAY(g->pool, int64_t, t->ntensor);
     bool *kept = NEW_ARRAY(g->pool, bool, t->ntensor);
-    for (int i = 0; i < t->count; i++)
-        operation[i] = operation_of(t, &g->node[t->node[i]]);
+    for (int o = 0; o < t->noperation; o++)
+        operation[o] = operation_of(t, o);
     for (int k = 0; k < t->ntensor; k++) {
         bytes[k] = t->program->storage[t->value_of[k]].bytes;
         kept[k] = g->value[t->value_of[k]].class == CLASS_METRIC;
     }
-    return (RematProblem){t->count, t->ntensor, operation, bytes, kept};
+    return (RematProblem){.noperation = t->noperation,
+                          .ntensor = t->ntensor,
+                          .nforward = forward_operations(t),
+                          .operation = operation,
+                          .bytes = bytes,
+                          .kept = kept};
 }
 
 /* ---- from the schedule back to the graph ---- */
@@ -185,38 +258,51 @@ static Step run_again(Lives *l, const Node *node) {
 }
 
 /* The nodes as they were say what an operation reads; those in the graph come to say which life of it. */
-static void rewrite(Translation *t, const RematSchedule *found, Step *step) {
+static int rewrite(Translation *t, const RematSchedule *found, Step *step) {
     Program *program = t->program;
     Graph *g = program->graph;
+    int nstep = 0;
     Node *node = NEW_ARRAY(g->pool, Node, t->count);
     bool *ran = NEW_ARRAY(g->pool, bool, t->count);
     Lives lives = {program, NEW_ARRAY(g->pool, ValueId, g->nvalue)};
     for (ValueId v = 0; v < g->nvalue; v++)
         lives.now[v] = v;
-    for (int o = 0; o < t->count; o++)
-        node[o] = g->node[t->node[o]];
-    for (int i = 0; i < found->length; i++) {
-        int o = found->operation[i];
-        if (ran[o]) {
-            step[i] = run_again(&lives, &node[o]);
-            continue;
+    for (int i = 0; i < t->count; i++)
+        node[i] = *node_at(t, i);
+    for (int k = 0; k < found->length; k++)
+        for (int i = t->first[found->operation[k]]; i < t->first[found->operation[k] + 1]; i++) {
+            if (ran[i]) {
+                step[nstep++] = run_again(&lives, &node[i]);
+                continue;
+            }
+            ValueId *in = operands_now(&lives, &node[i]);
+            g->node[t->node[i]].in = in;
+            step[nstep++] = (Step){.node = t->node[i]};
+            ran[i] = true;
         }
-        ValueId *in = operands_now(&lives, &node[o]);
-        g->node[t->node[o]].in = in;
-        step[i] = (Step){.node = t->node[o]};
-        ran[o] = true;
-    }
+    return nstep;
+}
+
+/* How many nodes run in all. */
+static int steps_of(const Translation *t, const RematSchedule *found) {
+    int nstep = 0;
+    for (int k = 0; k < found->length; k++)
+        nstep += t->first[found->operation[k] + 1] - t->first[found->operation[k]];
+    return nstep;
 }
 
 int recompute(Program *program, const NodeId *node, int count, int64_t capacity, Step **step) {
     Translation t = {.program = program, .node = node, .count = count};
-    number_tensors(&t);
-    const RematProblem problem = problem_of(&t);
+    const int *readers = count_readers(program->graph);
+    group_nodes(&t, readers);
+    number_tensors(&t, readers);
+    RematProblem *problem = NEW(program->graph->pool, RematProblem);
+    *problem = problem_of(&t);
     RematSchedule found;
-    remat_schedule(program->graph->pool, &problem, capacity, 0, &found);
-    *step = NEW_ARRAY(program->graph->pool, Step, found.length);
-    rewrite(&t, &found, *step);
+    remat_schedule(program->graph->pool, problem, capacity, 0, &found);
+    *step = NEW_ARRAY(program->graph->pool, Step, steps_of(&t, &found));
+    program->remat = problem;
     program->recompute_cost = found.cost - found.base_cost;
     program->recompute_bound = found.cost_lower_bound - found.base_cost;
-    return found.length;
+    return rewrite(&t, &found, *step);
 }

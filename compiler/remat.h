@@ -20,12 +20,14 @@ typedef struct {
     int64_t cost;            /* of running it once */
     int64_t scratch;         /* bytes it needs only while it runs */
     bool repeatable;         /* may run again: what it writes depends on what it reads alone */
-    int in_place; /* index in `read`: the first output takes that tensor's bytes if they suffice and the
-                     tensor dies here; -1 */
+    int in_place;     /* index in `read`: the first output takes that tensor's bytes if they suffice and the
+                         tensor dies here; -1 */
+    const char *name; /* for people */
 } RematOperation;
 
 typedef struct {
     int noperation, ntensor;
+    int nforward;                    /* the first so many are the forward pass: for people */
     const RematOperation *operation; /* in an order in which they can run */
     const int64_t *bytes;            /* per tensor; nothing is counted for one that no operation writes */
     const bool *kept;                /* per tensor: alive from its first write to the end; NULL: none is */

@@ -21,10 +21,11 @@ const char *source_line(const Plan *plan, int line);
 
 /* PLAN is the answer to QUESTION, and so may be compared with other answers. */
 void report_text(const Plan *plan, const FitQuestion *question, Text *out);
-void report_json(const Plan *plan, Text *out); /* unetc-plan/1 */
-void report_csv(const Plan *plan, Text *out);  /* id,lower,upper,size,offset of the largest program */
-void report_html(const Plan *plan, Text *out); /* a page with a map of the arena */
-void report_graph(const Graph *g, Text *out);  /* --emit=graph */
+void report_json(const Plan *plan, Text *out);  /* unetc-plan/1 */
+void report_csv(const Plan *plan, Text *out);   /* id,lower,upper,size,offset of the largest program */
+void report_html(const Plan *plan, Text *out);  /* a page with a map of the arena */
+void report_graph(const Graph *g, Text *out);   /* --emit=graph */
+void report_remat(const Plan *plan, Text *out); /* --emit=remat */
 
 /* report_eager.c: bytes of activations that a framework which runs operator by operator, such as PyTorch,
  * keeps for the backward pass of MODEL (lowered, nothing more) over a batch; -1 if that is no number. */

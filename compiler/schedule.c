@@ -111,9 +111,10 @@ static int64_t outside_bytes(const Program *program, const Split *s) {
 static int body_steps(Program *program, const PlanOptions *options, const Split *s, Step **step) {
     int n = s->count[PART_BODY];
     bool train = program->kind == PROGRAM_TRAIN;
-    if (train && options->capacity > 0)
-        return recompute(program, s->node[PART_BODY], n, options->capacity - outside_bytes(program, s),
-                         step);
+    if (train && options->capacity > 0) {
+        program->remat_outside = outside_bytes(program, s);
+        return recompute(program, s->node[PART_BODY], n, options->capacity - program->remat_outside, step);
+    }
     *step = NEW_ARRAY(program->graph->pool, Step, n);
     for (int i = 0; i < n; i++)
         (*step)[i] = (Step){.node = s->node[PART_BODY][i]};

@@ -3,7 +3,10 @@
  *
  * FILE.txt: a line `T E NF`, then T lines `bytes cost`, one per operation in an order in which they can
  * run, then E lines `u v`: operation v reads what operation u writes.  (NF, the number of operations of the
- * forward pass, is only checked.)  OPS has one operation a line, in the order of the schedule; a tensor is
+ * forward pass, is only checked.)  What `unetc --emit=remat` prints says more: `bytes cost scratch once
+ * kept`, with bytes needed only while the operation runs, 1 for one that must not run again, 1 for a tensor
+ * that lives to the end; `u v 1`, where v may write in the place of what u wrote; and comments, from `#` to
+ * the end of the line.  OPS has one operation a line, in the order of the schedule; a tensor is
  * freed after its last use before its next life.  Prints the cost, the peak, lower bounds of both and the
  * seconds it took, with the compiler's own remat_schedule().  Exit codes: 0 done, 2 usage, 3 no schedule of
  * at most N bytes (at a cost of at most C) was found, 4 input/output or a malformed file.
@@ -46,24 +49,36 @@ static bool read_number(const char **text, int64_t limit, int64_t *number) {
     return true;
 }
 
-/* A line of COUNT numbers with single spaces between them. */
-static void read_row(Reader *reader, int count, int64_t limit, const char *expected, int64_t *number) {
-    char line[LINE_LENGTH];
-    reader->line++;
-    if (fgets(line, LINE_LENGTH, reader->file) == NULL) {
-        if (ferror(reader->file))
-            environment_error("%s: %s", reader->path, strerror(errno));
+/* The next line that is more than a comment, without its end; false if it is no line of a text. */
+static bool read_line(Reader *reader, char line[LINE_LENGTH]) {
+    bool good, comment;
+    do {
+        reader->line++;
         line[0] = '\0';
-    }
-    size_t length = strcspn(line, "\r\n");
-    bool good = length + 1 < LINE_LENGTH && (line[length] != '\0' || feof(reader->file));
-    line[length] = '\0';
+        if (fgets(line, LINE_LENGTH, reader->file) == NULL && ferror(reader->file))
+            environment_error("%s: %s", reader->path, strerror(errno));
+        size_t length = strcspn(line, "\r\n");
+        good = length + 1 < LINE_LENGTH && (line[length] != '\0' || feof(reader->file));
+        comment = good && line[0] == '#';
+        length = strcspn(line, "#\r\n");
+        line[length - (length > 0 && line[length] == '#' && line[length - 1] == ' ')] = '\0';
+    } while (comment);
+    return good;
+}
+
+/* A line of LEAST or of MOST numbers with single spaces between them; the others become 0. */
+static void read_row(Reader *reader, int least, int most, int64_t limit, const char *expected,
+                     int64_t *number) {
+    char line[LINE_LENGTH];
+    bool good = read_line(reader, line);
     const char *text = line;
-    for (int i = 0; good && i < count; i++) {
-        good = (i == 0 || *text++ == ' ') && read_number(&text, limit, &number[i]);
-    }
-    if (!good || *text != '\0')
+    int count = 0;
+    for (; good && (count < least || *text != '\0') && count < most; count++)
+        good = (count == 0 || *text++ == ' ') && read_number(&text, limit, &number[count]);
+    if (!good || *text != '\0' || (count != least && count != most))
         environment_error("%s:%d: expected %s", reader->path, reader->line, expected);
+    while (count < most)
+        number[count++] = 0;
 }
 
 static void check_end(Reader *reader) {
@@ -78,12 +93,14 @@ static void read_edges(Pool *pool, Reader *reader, int64_t count, int noperation
                        RematOperation *operation) {
     int **list = NEW_ARRAY(pool, int *, noperation);
     for (int64_t i = 0; i < count; i++) {
-        int64_t edge[2];
-        read_row(reader, 2, noperation - 1, "two operations, `u v`", edge);
+        int64_t edge[3];
+        read_row(reader, 2, 3, noperation - 1, "two operations, `u v`, or `u v 1`", edge);
         if (edge[0] >= edge[1])
             environment_error("%s:%d: an operation can only read what an earlier one writes", reader->path,
                               reader->line);
         int reader_id = (int)edge[1];
+        if (edge[2] != 0)
+            operation[reader_id].in_place = operation[reader_id].nread;
         PUSH(pool, list[reader_id], operation[reader_id].nread, (int)edge[0]);
         operation[reader_id].read = list[reader_id];
     }
@@ -93,8 +110,8 @@ static RematProblem read_problem(Pool *pool, const char *path) {
     Reader reader = {fopen(path, "r"), path, 0};
     if (reader.file == NULL)
         environment_error("%s: %s", path, strerror(errno));
-    int64_t head[3], row[2], total[2] = {0};
-    read_row(&reader, 3, INT_MAX, "the numbers of operations, edges and forward operations", head);
+    int64_t head[3], row[5], total[2] = {0};
+    read_row(&reader, 3, 3, INT_MAX, "the numbers of operations, edges and forward operations", head);
     if (head[0] > MOST_OPERATIONS || head[2] > head[0])
         environment_error(
             "%s:1: there may be %d operations, and no more forward operations than operations", path,
@@ -103,21 +120,30 @@ static RematProblem read_problem(Pool *pool, const char *path) {
     RematOperation *operation = NEW_ARRAY(pool, RematOperation, noperation);
     int64_t *bytes = NEW_ARRAY(pool, int64_t, noperation);
     int *tensor = NEW_ARRAY(pool, int, noperation);
+    bool *kept = NEW_ARRAY(pool, bool, noperation);
     for (int o = 0; o < noperation; o++) {
-        read_row(&reader, 2, REMAT_LARGEST_TOTAL, "the bytes and the cost of an operation", row);
+        read_row(&reader, 2, 5, REMAT_LARGEST_TOTAL, "`bytes cost` or `bytes cost scratch once kept`", row);
         for (int i = 0; i < 2; i++)
-            if ((total[i] += row[i]) > REMAT_LARGEST_TOTAL)
+            if ((total[i] += row[i] + (i == 0 ? row[2] : 0)) > REMAT_LARGEST_TOTAL)
                 environment_error("%s:%d: the sum is more than 2^60", path, reader.line);
         tensor[o] = o;
         bytes[o] = row[0];
-        operation[o] = (RematOperation){
-            .nwrite = 1, .write = &tensor[o], .cost = row[1], .repeatable = true, .in_place = -1};
+        operation[o] = (RematOperation){.nwrite = 1,
+                                        .write = &tensor[o],
+                                        .cost = row[1],
+                                        .scratch = row[2],
+                                        .repeatable = row[3] == 0,
+                                        .in_place = -1};
+        kept[o] = row[4] != 0;
     }
     read_edges(pool, &reader, head[1], noperation, operation);
     check_end(&reader);
     fclose(reader.file);
-    return (RematProblem){
-        .noperation = noperation, .ntensor = noperation, .operation = operation, .bytes = bytes};
+    return (RematProblem){.noperation = noperation,
+                          .ntensor = noperation,
+                          .operation = operation,
+                          .bytes = bytes,
+                          .kept = kept};
 }
 
 static void write_schedule(const RematSchedule *schedule, const char *path) {

@@ -11,6 +11,10 @@ import tempfile
 # 0 is read at once and at the end; 1 to 3 are a chain with a wide middle.
 GRAPH = "5 5 3\n4 1\n3 10\n6 10\n1 10\n1 10\n0 1\n1 2\n2 3\n0 4\n3 4\n"
 
+# The same with comments; 3 takes the place of 2, needs 1 byte while it runs, must not run again and lives to the end.
+EXTENDED = ("# comment\n5 5 3\n4 1 0 0 0 # first\n3 10\n6 10\n# comment\n1 10 1 1 1\n1 10#last\n0 1\n1 2\n2 3 1\n0 4\n"
+            "3 4\n")
+
 MALFORMED = [  # the text, the line that is wrong
     ("", 1),
     ("5 5\n", 1),
@@ -33,6 +37,10 @@ MALFORMED = [  # the text, the line that is wrong
     ("2 0 1\n" + 2 * "600000000000000000 1\n", 3),
     ("2 0 1\n" + 2 * "1 600000000000000000\n", 3),
     ("2 0 1\n1 99999999999999999999\n", 2),
+    ("2 1 1\n1 1 1\n1 1\n0 1\n", 2),
+    ("2 1 1\n1 1 1 1\n1 1\n0 1\n", 2),
+    ("2 1 1\n1 1 1 1 1 1\n1 1\n0 1\n", 2),
+    ("2 1 1\n# comment\n1 1\n1 1\n0 1 1 1\n", 5),
     ("2 0 1\n1 1" + 300 * "0" + "\n", 2),
 ]
 
@@ -73,6 +81,12 @@ def check_answers(remat, path, output):
     answer = run(remat, path, "--mem", "8", "--output", output)
     assert answer.returncode == 3 and numbers(answer)["peak_lower_bound"] == 9, answer
     assert not os.path.exists(output)
+    write(path, EXTENDED)
+    answer = run(remat, path, "--mem", "9", "--output", output)
+    assert answer.returncode == 0 and numbers(answer)["peak"] == 9, answer
+    assert operations(output) == [0, 1, 2, 3, 0, 4], answer
+    assert run(remat, path, "--mem", "8").returncode == 3
+    os.remove(output)
     write(path, "0 0 0\n")
     assert numbers(run(remat, path, "--mem", "1"))["cost"] == 0
 
