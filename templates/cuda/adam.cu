@@ -31,7 +31,7 @@ static __global__ void KERNEL_sweep(real *__restrict__ p, const real *__restrict
     SIZES;
     const KERNEL_Step step = KERNEL_step(control);
     const unsigned first = thread_index(), rest = COUNT / 4 * 4 + first;
-    for (unsigned i = first; i < COUNT / 4; i += gridDim.x * THREADS) {
+    for (unsigned i = first; 4 * i + 3 < COUNT; i += gridDim.x * THREADS) {
         Four numbers = reinterpret_cast<Four *>(p)[i], mean = reinterpret_cast<Four *>(m)[i];
         Four square = reinterpret_cast<Four *>(v)[i];
         const Four gradient = reinterpret_cast<const Four *>(g)[i];

@@ -32,8 +32,8 @@ static __global__ void KERNEL_vectors(stored *__restrict__ packed, const real *_
         }
         i -= count;
     }
-    if (BIAS && i < PBIAS)
-        store(packed, BIAS_AT + i, i < K ? b[i] : 0);
+    if (BIAS && (int)i < PBIAS)
+        store(packed, BIAS_AT + i, (int)i < K ? b[i] : 0);
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, stored *packed, const real *w, const real *b) {

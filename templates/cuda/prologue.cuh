@@ -42,10 +42,9 @@ enum {
     LANES = 16 / sizeof(stored), /* of a vector */
     WARP = 32,
     THREADS = 256, /* of a block */
-    MAX_SEGMENTS = 64,
 };
 
-#define DEVICE static __device__ __forceinline__
+#define DEVICE [[maybe_unused]] static __device__ __forceinline__
 #define LAUNCHER extern "C"
 
 /* LAUNCH is for kernels in which threads do not wait for each other, LAUNCH_BLOCKS for the others. SHARED
@@ -59,6 +58,7 @@ enum {
 #endif
 
 /* The segments of an operand, as a kernel gets them. */
+constexpr int MAX_SEGMENTS = 64;
 struct Segments {
     const stored *at[MAX_SEGMENTS];
 };
@@ -189,7 +189,7 @@ struct Place {
     int n, d, h, w, column;
 };
 
-static constexpr __host__ __device__ unsigned vectors(int samples, Grid g) {
+[[maybe_unused]] static constexpr __host__ __device__ unsigned vectors(int samples, Grid g) {
     return (unsigned)samples * g.d * g.h * g.w * g.columns;
 }
 
@@ -215,13 +215,13 @@ DEVICE unsigned thread_index() {
 }
 
 /* Blocks that have a thread for each of `count`. */
-static constexpr unsigned blocks_for(unsigned count) {
+[[maybe_unused]] static constexpr unsigned blocks_for(unsigned count) {
     return count / THREADS + (count % THREADS != 0);
 }
 
 /* A sweep over a long array is shared by no more blocks than these, so that what a thread has to work out
  * beforehand is worth its while: eight blocks for each of 132 processors. */
-static constexpr unsigned sweep_blocks(unsigned count) {
+[[maybe_unused]] static constexpr unsigned sweep_blocks(unsigned count) {
     return blocks_for(count) < 1056 ? blocks_for(count) : 1056;
 }
 

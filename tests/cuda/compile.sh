@@ -1,0 +1,44 @@
+#!/bin/sh
+# Every CUDA template, for f32, bf16 and f16, through nvcc for sm_80 and sm_90: no warnings, no spilled
+# registers, no local memory. SKIPPED (77) where there is no nvcc.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+root=$here/../..
+nvcc=
+for home in "${CUDA_HOME:-}" /usr/local/cuda; do
+    [ -n "$nvcc" ] || [ ! -x "$home/bin/nvcc" ] || nvcc=$home/bin/nvcc
+done
+if [ -z "$nvcc" ]; then
+    echo "SKIPPED: no nvcc in \$CUDA_HOME or /usr/local/cuda"
+    exit 77
+fi
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# One file a type holds instances of all templates, as the compiler makes them.
+compile() {
+    mkdir "$scratch/$1"
+    python3 -B "$here/kernels/cases.py" "$scratch/$1" 7 "$1" 3
+    "$nvcc" -std=c++17 -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
+        -Werror all-warnings -Xcompiler -Wall,-Wextra -Xptxas -v,-warn-spills,-warn-lmem-usage \
+        -I "$root/runtime/include" -c "$scratch/$1/kernels.cu" -o "$scratch/$1/kernels.o" >"$scratch/$1.log" 2>&1 ||
+        echo "nvcc failed" >>"$scratch/$1.log"
+}
+
+compile float &
+compile __nv_bfloat16 &
+wait
+compile __half
+failed=0
+for type in float __nv_bfloat16 __half; do
+    log=$scratch/$type.log
+    if grep -E 'nvcc failed|error|[1-9][0-9]* bytes (stack frame|spill)' "$log"; then
+        grep -E -B 3 -A 3 'error|[1-9][0-9]* bytes (stack frame|spill)' "$log" | head -40
+        failed=1
+    fi
+    kernels=$(grep -c 'Compiling entry function' "$log" || true)
+    most=$(sed -n 's/.*Used \([0-9]*\) registers.*/\1/p' "$log" | sort -n | tail -1)
+    echo "$type: $kernels kernels, at most $most registers"
+    [ "$kernels" -gt 0 ] || failed=1
+done
+exit $failed

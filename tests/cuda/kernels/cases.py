@@ -1,0 +1,490 @@
+"""cases.py - random geometries, and instances of the CUDA kernel templates for them, made as the compiler makes them.
+
+Writes kernels.cu (instances of templates/cuda), reference.c (of templates/reference) and cases.cpp (one function
+a case, which calls both and compares, see test.h).  Usage: cases.py FOLDER SEED TYPE ROUNDS; TYPE is float,
+__nv_bfloat16 or __half."""
+import os
+import random
+import re
+import sys
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
+BYTES = {"float": 4, "__nv_bfloat16": 2, "__half": 2}
+
+
+def template(path):
+    return open(os.path.join(ROOT, "templates", path)).read()
+
+
+def body(text):
+    return text[text.index("/* BEGIN */") + 11:text.index("/* END */")]
+
+
+def padded(channels, lanes):
+    return -(-channels // lanes) * lanes
+
+
+class Shape:
+    """A tensor of N samples, packed, `block` channels a point."""
+
+    def __init__(self, channels, n, size, block):
+        self.channels, self.n, self.size, self.block = channels, n, list(size), block
+
+    def layout(self):
+        depth, height, width = self.size
+        row = width * self.block
+        plane = height * row
+        return "{%d, %d, 1, 0, %d, %d, %d, %d}" % (self.channels, self.block, depth * plane, depth * plane, plane, row)
+
+    def cpp(self):
+        return "{%d, %d, %d, {%d, %d, %d}}" % (self.channels, self.block, self.n, *self.size)
+
+
+class Instances:
+    """The text of one folder's file. The constants that a function names replace the statement SIZES."""
+
+    def __init__(self, folder, head):
+        self.cuda, self.text, self.names = folder == "cuda", [head], []
+        self.folder = folder
+
+    def constants(self, numbers, layouts, reals, arrays):
+        real, layout = ("constexpr double", "constexpr Layout") if self.cuda else (
+            "UNUSED static const double", "UNUSED static const Layout")
+        found = [(name, "%s %s = %.17g;" % (real, name, value)) for name, value in reals.items()]
+        for name, value in layouts.items():
+            many = isinstance(value, list)
+            text = "{%s}" % ", ".join(s.layout() for s in value) if many else value.layout()
+            found.append((name, "%s %s%s = %s;" % (layout, name, "[%d]" % len(value) if many else "", text)))
+        for name, (kind, values) in arrays.items():
+            found.append((name, "constexpr %s %s[%d] = {%s};" % (kind, name, len(values), ", ".join(values))))
+        return found
+
+    def add(self, name, numbers, layouts=None, reals=None, arrays=None):
+        instance = "%s%d_%s" % (self.folder[0], len(self.names), name)
+        text = body(template("%s/%s.%s" % (self.folder, name, "cu" if self.cuda else "c")))
+        others = self.constants(numbers, layouts or {}, reals or {}, arrays or {})
+
+        def sizes(match):
+            function = match.group(2)
+            named = lambda name: not self.cuda or re.search(r"\b%s\b" % name, function)
+            used = ["%s = %d" % item for item in numbers.items() if named(item[0])]
+            lines = ["enum { %s };" % ", ".join(used)] if used else []
+            return "\n    ".join(lines + [line for name, line in others if named(name)]) + function
+
+        text = re.sub(r"(\bSIZES;)(.*?\n}\n)", sizes, text, flags=re.S)
+        text = re.sub(r"\bKERNEL", instance, text)
+        self.text.append(text.replace("static void " + instance + "(", "void " + instance + "("))
+        self.names.append(instance)
+        return instance
+
+    def declarations(self):
+        """Of the launchers, or of the reference kernels, for cases.cpp."""
+        found = []
+        for text in self.text[1:]:
+            for match in re.finditer(r"\n(LAUNCHER|UNUSED static|UNUSED) (void [a-z0-9_]+\([^)]*\)(?:\[3\]\))?) \{", text):
+                found.append(match.group(2))
+        return found
+
+
+class Cases:
+    def __init__(self, seed, stored):
+        self.random, self.stored = random.Random(seed), stored
+        self.lanes = 16 // BYTES[stored]
+        prologue = template("cuda/prologue.cuh")
+        head = "#define UNET_STORED %s\n%s" % (stored, prologue.replace("/* BEGIN */", "").replace("/* END */", ""))
+        self.cuda = Instances("cuda", head)
+        prologue = template("reference/prologue.c")
+        self.reference = Instances("reference", prologue.replace("/* BEGIN */", "").replace("/* END */", ""))
+        self.functions, self.convolutions = [], []
+
+    # ---- pieces ----
+
+    def shape(self, channels, n, size):
+        return Shape(channels, n, size, padded(channels, self.lanes))
+
+    def staged(self, channels, n, size):
+        """As the loader leaves an image: f32, padded as it likes."""
+        return Shape(channels, n, size, self.random.choice([channels, padded(channels, 4)]))
+
+    def channels(self):
+        return self.random.choice([1, 2, 3, 4, 5, 8, 16, 17, 24, 33])
+
+    def size(self, most=9):
+        r = self.random
+        return [r.choice([1, 1, 3]), r.randint(1, most), r.randint(1, most)]
+
+    def both(self, name, numbers, layouts=None, reals=None):
+        return (self.cuda.add(name, numbers, layouts, reals), self.reference.add(name, numbers, layouts, reals))
+
+    def function(self, name, lines):
+        self.functions.append("static void case_%d(Test &test) {\n    test.begin(\"%s\");\n%s\n}\n" % (
+            len(self.functions), name, "\n".join("    " + line for line in lines)))
+
+    def write(self, folder):
+        table = "const UnetConvolution convolutions[] = {\n%s\n};" % "\n".join(
+            "    {%s}," % c for c in self.convolutions or ["UNET_FORWARD"])
+        calls = "void run_cases(Test &test) {\n%s\n}" % "\n".join(
+            "    case_%d(test);" % i for i in range(len(self.functions)))
+        files = {
+            "kernels.cu": "\n".join(self.cuda.text),
+            "reference.c": "\n".join(self.reference.text),
+            "cases.cpp": "\n".join(
+                ["#define UNET_STORED %s" % self.stored, '#include "test.h"\n', 'extern "C" {'] +
+                [d + ";" for d in self.cuda.declarations() + self.reference.declarations()] +
+                ["}\n", table] + self.functions + [calls])}
+        for name, text in files.items():
+            with open(os.path.join(folder, name), "w") as f:
+                f.write(text + "\n")
+
+
+def extents(prefix, size):
+    return {prefix + "D": size[0], prefix + "H": size[1], prefix + "W": size[2]}
+
+
+# ---- point by point ----
+
+
+def mapping(cases):
+    c, n, size = cases.channels(), cases.random.randint(1, 3), cases.size()
+    shape = cases.shape(c, n, size)
+    numbers = {"C": c, "N": n, "PARAMETERS": 0, **extents("", size)}
+    relu = cases.both("relu", numbers, {"Y": shape, "X": shape})
+    grad = cases.both("relu_grad", numbers, {"DX": shape, "Y": shape, "DY": shape})
+    add = cases.both("add", numbers, {"Y": shape, "A": shape, "B": shape})
+    cases.function("point by point, %d channels, %d x %s" % (c, n, size), [
+        "const Shape shape = %s;" % shape.cpp(),
+        "Tensor a = test.coarse(shape), b = test.numbers(shape), y = test.output(shape);",
+        "%s(test.at(), y.device(), a.device());" % relu[0],
+        "%s(%d, y.host(), a.host());" % (relu[1], n),
+        "test.compare(\"relu\", y);",
+        "%s(test.at(), y.device(), a.device(), b.device());" % grad[0],
+        "%s(%d, y.host(), a.host(), b.host());" % (grad[1], n),
+        "test.compare(\"relu_grad\", y);",
+        "%s(test.at(), y.device(), a.device(), b.device());" % add[0],
+        "%s(%d, y.host(), a.host(), b.host());" % (add[1], n),
+        "test.compare(\"add\", y);",
+        "%s(test.at(), b.device(), a.device(), b.device());" % add[0],
+        "%s(%d, b.host(), a.host(), b.host());" % (add[1], n),
+        "test.compare(\"add in place\", b);",
+        "%s(test.at(), a.device(), a.device());" % relu[0],
+        "%s(%d, a.host(), a.host());" % (relu[1], n),
+        "test.compare(\"relu in place\", a);"])
+
+
+def parameters(cases):
+    count = cases.random.randint(1, 600)
+    shape = Shape(count, 1, [1, 1, 1], count)
+    numbers = {"C": count, "N": 1, "PARAMETERS": 1, **extents("", [1, 1, 1])}
+    add = cases.both("add", numbers, {"Y": shape, "A": shape, "B": shape})
+    cases.function("gradients of %d numbers added" % count, [
+        "Tensor a = test.reals(%d), b = test.reals(%d), y = test.real_output(%d);" % (count, count, count),
+        "%s(test.at(), y.device(), a.device(), b.device());" % add[0],
+        "%s(1, y.host(), a.host(), b.host());" % add[1],
+        "test.compare(\"add\", y);"])
+
+
+def joining(cases):
+    r = cases.random
+    n, size = r.randint(1, 2), cases.size(6)
+    ins = [cases.channels() for _ in range(r.randint(1, 4))]
+    by = r.randrange(len(ins))
+    x = [cases.shape(c, n, size) for c in ins]
+    y, part = cases.shape(sum(ins), n, size), cases.shape(ins[by], n, size)
+    numbers = {"C": sum(ins), "N": n, "SEGMENTS": len(ins), **extents("", size)}
+    concat = cases.both("concat", numbers, {"Y": y, "X": x})
+    numbers.update({"C": ins[by], "C0": sum(ins[:by])})
+    slice_ = cases.both("slice", numbers, {"Y": part, "X": y})
+    lines = ["Tensor x%d = test.numbers(%s);" % (i, s.cpp()) for i, s in enumerate(x)]
+    lines += [
+        "Tensor y = test.output(%s), part = test.output(%s);" % (y.cpp(), part.cpp()),
+        "const stored *const devices[] = {%s};" % ", ".join("x%d.device()" % i for i in range(len(x))),
+        "const float *const hosts[] = {%s};" % ", ".join("x%d.host()" % i for i in range(len(x))),
+        "%s(test.at(), y.device(), devices);" % concat[0],
+        "%s(%d, y.host(), hosts);" % (concat[1], n),
+        "test.compare(\"concat\", y);",
+        "%s(test.at(), part.device(), y.device());" % slice_[0],
+        "%s(%d, part.host(), y.host());" % (slice_[1], n),
+        "test.compare(\"slice\", part);"]
+    cases.function("concat and slice of %s, %d x %s" % (ins, n, size), lines)
+
+
+def casting(cases):
+    c, n, size = cases.channels(), cases.random.randint(1, 3), cases.size()
+    x, y = cases.staged(c, n, size), cases.shape(c, n, size)
+    cast = cases.cuda.add("cast", {"C": c, "N": n, **extents("", size)}, {"X": x, "Y": y})
+    copy = cases.reference.add("concat", {"C": c, "SEGMENTS": 1, **extents("", size)}, {"X": [x], "Y": y})
+    cases.function("cast of %d channels, stored as %d, %d x %s" % (c, x.block, n, size), [
+        "Tensor x = test.staged(%s), y = test.output(%s);" % (x.cpp(), y.cpp()),
+        "const float *const hosts[] = {x.host()};",
+        "%s(test.at(), y.device(), x.device());" % cast,
+        "%s(%d, y.host(), hosts);" % (copy, n),
+        "test.compare(\"cast\", y);"])
+
+
+def pooling(cases):
+    r = cases.random
+    c, n = cases.channels(), r.randint(1, 2)
+    size, axes = [1, r.randint(3, 9), r.randint(3, 9)], [(1, 1, 0)]
+    if r.random() < 0.4:
+        size[0] = r.randint(3, 4)
+        axes = [(2, 2, 0)]
+    for _ in range(2):
+        k = r.choice([2, 2, 3])
+        axes.append((k, r.choice([2, 2, 1, 3]), r.randint(0, k // 2)))
+    out = [(s + 2 * p - k) // st + 1 for s, (k, st, p) in zip(size, axes)]
+    x, y = cases.shape(c, n, size), cases.shape(c, n, out)
+    numbers = {"C": c, "N": n, "ACCUMULATE": 0, "MASK": 0, **extents("I", size), **extents("", out)}
+    for i, axis in enumerate("DHW"):
+        numbers.update(dict(zip(("K" + axis, "S" + axis, "P" + axis), axes[i])))
+    pool = cases.both("max_pool", numbers, {"X": x, "Y": y})
+    layouts = {"DX": x, "X": x, "DY": y, "A": x}
+    grad = cases.both("max_pool_grad", numbers, layouts)
+    fused = cases.both("max_pool_grad", {**numbers, "ACCUMULATE": 1, "MASK": 1}, layouts)
+    cases.function("max_pool of %d channels, %d x %s to %s, %s" % (c, n, size, out, axes), [
+        "const Shape in = %s, out = %s;" % (x.cpp(), y.cpp()),
+        "Tensor x = test.coarse(in), y = test.output(out), dy = test.numbers(out), dx = test.output(in);",
+        "%s(test.at(), y.device(), x.device());" % pool[0],
+        "%s(%d, y.host(), x.host());" % (pool[1], n),
+        "test.compare(\"max_pool\", y);",
+        "%s(test.at(), dx.device(), x.device(), dy.device(), NULL);" % grad[0],
+        "%s(%d, dx.host(), x.host(), dy.host(), NULL);" % (grad[1], n),
+        "test.compare(\"max_pool_grad\", dx);",
+        "Tensor a = test.numbers(in);",
+        "%s(test.at(), a.device(), x.device(), dy.device(), a.device());" % fused[0],
+        "%s(%d, a.host(), x.host(), dy.host(), a.host());" % (fused[1], n),
+        "test.compare(\"max_pool_grad, added and masked, in place\", a);"])
+
+
+# ---- losses ----
+
+
+def losses(cases):
+    r = cases.random
+    c, size, n = r.choice([1, 2, 3, 5, 16, 17]), cases.size(14), r.randint(1, 4)
+    start = r.choice([0, 0, 2])
+    valid = start + r.randint(0 if start else 1, n)  # of the whole batch
+    staged = {"P": r.random() < 0.3, "T": r.random() < 0.7}
+    shapes = {k: cases.staged(c, n, size) if staged[k] else cases.shape(c, n, size) for k in "PT"}
+    dp, bands = cases.shape(c, n, size), r.choice([1, 2, 5])
+    numbers = {"C": c, "N": n, "BANDS": bands, "ACCUMULATE": int(r.random() < 0.5), "P_STAGED": int(staged["P"]),
+               "T_STAGED": int(staged["T"]), **extents("", size)}
+    layouts = {**shapes, "DP": dp}
+    some = [[r.randint(1, s) for s in size] for _ in range(start + n)]
+    here = min(max(valid - start, 0), n)
+    lines = ["static const int32_t valid[][3] = {%s};" % ", ".join("{%d, %d, %d}" % tuple(v) for v in some),
+             "test.control(%d, valid, %d, %d);" % (valid, start + n, start)]
+    for k in "PT":
+        lines.append("Tensor %s = test.%s(%s);" % (k.lower(), "staged" if staged[k] else "numbers", shapes[k].cpp()))
+    lines += ["Result result = test.result(), scratch = test.result(%d);" % (n * bands)]
+    for name in ("mse", "l1", "psnr"):
+        kernel = cases.both(name, numbers, layouts)
+        lines += ["%s(test.at(), result.device(), scratch.device(), p.device(), t.device());" % kernel[0],
+                  "%s(%d, result.host(), scratch.host(), p.host(), t.host(), valid + %d);" % (kernel[1], here, start),
+                  "test.compare(\"%s\", result);" % name]
+    lines.append("Tensor dp = test.output(%s);" % dp.cpp())
+    for name in ("mse_grad", "l1_grad"):
+        kernel = cases.both(name, numbers, layouts, {"WEIGHT": 0.7})
+        lines += ["dp.clear();",
+                  "%s(test.at(), dp.device(), p.device(), t.device());" % kernel[0],
+                  "%s(%d, %d, dp.host(), p.host(), t.host());" % (kernel[1], here, valid),
+                  "test.compare(\"%s\", dp);" % name]
+    cases.function("losses over %d channels, %d of %d x %s from %d on, %d bands, %s" % (
+        c, valid, n, size, start, bands, {k: v for k, v in numbers.items() if k.endswith("STAGED")}), lines)
+
+
+# ---- optimisers ----
+
+
+def updates(cases, variant):
+    count = (5000, 17, 3)[variant]
+    numbers = {"COUNT": count, "DECOUPLED": variant & 1, "NESTEROV": variant & 1}
+    reals = {"WEIGHT_DECAY": 0.01, "BETA1": 0.9, "BETA2": 0.999, "EPSILON": 1e-8,
+             "MOMENTUM": (0.9, 0.9, 0)[variant], "DAMPENING": (0.1, 0, 0)[variant]}
+    sgd, adam = cases.both("sgd", numbers, {}, reals), cases.both("adam", numbers, {}, reals)
+    momentum = reals["MOMENTUM"] != 0
+    lines = ["Tensor p = test.reals(%d), q = test.reals(%d);" % (count, count),
+             "Tensor momentum = test.real_output(%d);" % count,
+             "Tensor m = test.real_zeros(%d), v = test.real_zeros(%d);" % (count, count),
+             "for (int step = 1; step <= 3; step++) {",
+             "    test.step(0.01 / step, step);",
+             "    Tensor g = test.reals(%d);" % count,
+             "    %s(test.at(), p.device(), g.device(), %s);" % (sgd[0], "momentum.device()" if momentum else "NULL"),
+             "    %s(p.host(), g.host(), %s, 0.01 / step, step);" % (sgd[1], "momentum.host()" if momentum else "NULL"),
+             "    test.compare(\"sgd\", p);",
+             "    %s(test.at(), q.device(), g.device(), m.device(), v.device());" % adam[0],
+             "    %s(q.host(), g.host(), m.host(), v.host(), 0.01 / step, step);" % adam[1],
+             "    test.compare(\"adam\", q);",
+             "    test.compare(\"adam, first moment\", m);",
+             "    test.compare(\"adam, second moment\", v);",
+             "}"]
+    cases.function("updates, variant %d" % variant, lines)
+
+
+def zeroing(cases):
+    zero = cases.cuda.add("zero", {"BYTES": 24})
+    cases.function("zero", [
+        "Tensor x = test.reals(6);",
+        "%s(test.at(), x.device());" % zero,
+        "for (int i = 0; i < 6; i++)",
+        "    x.host()[i] = 0;",
+        "test.compare(\"zero\", x);"])
+
+
+# ---- convolutions ----
+
+
+def window(r):
+    """Kernel, stride, dilation, padding in front and behind, sampled extent, dense extent, for one axis."""
+    while True:
+        kind = r.randrange(4)
+        k, s, l = ((3, 1, 1), (1, 1, 1), (2, 2, 1), (r.randint(1, 3), r.randint(1, 3), r.randint(1, 2)))[kind]
+        reach = (k - 1) * l
+        front = (reach // 2, 0, 0, r.randint(0, reach))[kind]
+        behind = (reach - front, 0, 0, r.randint(0, reach))[kind]
+        dense = r.randint(1, 6)
+        if dense + front + behind > reach:
+            return k, s, l, front, behind, (dense + front + behind - reach - 1) // s + 1, dense
+
+
+def braces(values):
+    return "{%s}" % ", ".join(map(str, values))
+
+
+class Convolution:
+    """A convolution over segments, or the transposed one, with its table entries and filters."""
+
+    def __init__(self, cases, transposed):
+        r = cases.random
+        three_d = r.random() < 0.25
+        one = (1, 1, 1, 0, 0, 1, 1)
+        self.cases, self.transposed = cases, transposed
+        self.axes = [window(r) if three_d or i > 0 else one for i in range(3)]
+        self.taps = self.axes[0][0] * self.axes[1][0] * self.axes[2][0]
+        self.n = r.randint(1, 2)
+        self.ins = [cases.channels() for _ in range(r.choice([1, 1, 2, 3]))]
+        self.co, self.ci, self.by = cases.channels(), sum(self.ins), r.randrange(len(self.ins))
+        sampled, dense = [a[5] for a in self.axes], [a[6] for a in self.axes]
+        self.x_size, self.y_size = (sampled, dense) if transposed else (dense, sampled)
+        self.x = [cases.shape(c, self.n, self.x_size) for c in self.ins]
+        self.y = cases.shape(self.co, self.n, self.y_size)
+        self.variants = {"BIAS": int(r.random() < 0.8), "RELU": int(r.random() < 0.5), "MASK": int(r.random() < 0.5),
+                         "ACCUMULATE": int(r.random() < 0.5), "BANDS": r.randint(1, 5)}
+
+    def numbers(self):
+        letters = {"%s%s" % (name, axis): self.axes[i][column]
+                   for column, name in enumerate("KSLP") for i, axis in enumerate("DHW")}
+        return {"N": self.n, "CI": self.ci, "CO": self.co, "SEGMENTS": len(self.ins), "C0": sum(self.ins[:self.by]),
+                "CS": self.ins[self.by], **letters, **extents("I", self.x_size), **extents("", self.y_size), **self.variants}
+
+    def filters(self, apart):
+        """Those of all segments, one behind the other if `apart`; and the elements they take."""
+        found, first, offset = [], 0, 0
+        out = padded(self.co, self.cases.lanes)
+        for c in self.ins:
+            by_in, by_out = (first, c, padded(c, self.cases.lanes)), (0, self.co, out)
+            k, ch = (by_in, by_out) if self.transposed else (by_out, by_in)
+            found.append("{%d, %d, %d, %d, %d, %d, %d}" % (*k, *ch, offset))
+            if apart:
+                offset += k[2] * self.taps * ch[2]
+            first += c
+        most = max(padded(c, self.cases.lanes) for c in self.ins) * out * self.taps
+        return found, offset if apart else most
+
+    def graph(self, kind, segment, **more):
+        """Index of a new table entry, in the forward direction of cuDNN: from dense points to sampled ones."""
+        c, out = self.x[segment].block, self.y.block
+        columns = [[a[i] for a in self.axes] for i in range(7)]
+        dense, sampled = (out, c) if self.transposed else (c, out)
+        values = {"kind": kind, "batch": self.n, "in_channels": dense, "out_channels": sampled, "in": braces(columns[6]),
+                  "out": braces(columns[5]), "kernel": braces(columns[0]), "stride": braces(columns[1]),
+                  "dilation": braces(columns[2]), "before": braces(columns[3]), "after": braces(columns[4]), **more}
+        order = ["kind", "accumulate", "bias", "relu", "axes", "batch", "in_channels", "out_channels", "in", "out", "kernel",
+                 "stride", "dilation", "before", "after"]
+        values.setdefault("axes", 3)
+        self.cases.convolutions.append(", ".join(".%s = %s" % (k, values[k]) for k in order if k in values))
+        return str(len(self.cases.convolutions) - 1)
+
+    def arrays(self, filters, graphs):
+        return {"FILTER": ("Filter", filters), "GRAPH": ("int", graphs)}
+
+
+def convolution(cases, transposed):
+    c = Convolution(cases, transposed)
+    name, numbers, segments = "upconv" if transposed else "conv", c.numbers(), range(len(c.ins))
+    forward, backward = ("UNET_BACKWARD_DATA", "UNET_FORWARD") if transposed else ("UNET_FORWARD", "UNET_BACKWARD_DATA")
+    filters, bias_at = c.filters(True)
+    bias = int(numbers["BIAS"] and not transposed)
+    rows, columns = (c.ci, c.co) if transposed else (c.co, c.ci)
+    packing = {"K": rows, "C": columns, "TAPS": c.taps, "SEGMENTS": len(c.ins), "BIAS": bias, "BIAS_AT": bias_at,
+               "PBIAS": bias * c.y.block}
+    pack = cases.cuda.add("filter_pack", packing, {}, {}, {"FILTER": ("Filter", filters)})
+    packed = bias_at + bias * c.y.block
+    lines = ["static const Filter filters[] = {%s};" % ", ".join(filters),
+             "Tensor w = test.weights(%d), b = test.weights(%d), packed = test.flat_output(%d);" % (
+                 rows * columns * c.taps, c.co, packed),
+             "%s(test.at(), packed.device(), w.device(), b.device());" % pack,
+             "for (const Filter &f : filters)",
+             "    test.pack(packed.host(), w.host(), f, %d, %d);" % (columns, c.taps)]
+    if bias:
+        lines += ["for (int i = 0; i < %d; i++)" % c.y.block,
+                  "    packed.host()[%d + i] = i < %d ? b.host()[i] : 0;" % (bias_at, c.co)]
+    lines.append("test.compare(\"filter_pack\", packed);")
+    # forward
+    lines += ["Tensor x%d = test.numbers(%s);" % (i, s.cpp()) for i, s in enumerate(c.x)]
+    lines += ["const stored *const devices[] = {%s};" % ", ".join("x%d.device()" % i for i in segments),
+              "const float *const hosts[] = {%s};" % ", ".join("x%d.host()" % i for i in segments),
+              "Tensor y = test.output(%s), dy = test.numbers(%s);" % (c.y.cpp(), c.y.cpp())]
+    whole = not transposed and len(c.ins) == 1
+    graphs = [c.graph(forward, s, accumulate=int(s > 0), bias=int(whole and numbers["BIAS"]),
+                      relu=int(whole and numbers["RELU"])) for s in segments]
+    kernel = cases.cuda.add(name, {**numbers, "BIAS_AT": bias_at}, {"X": c.x, "Y": c.y}, {}, c.arrays(filters, graphs))
+    reference = cases.reference.add(name, numbers, {"X": c.x, "Y": c.y})
+    lines += ["%s(test.at(), y.device(), NULL, devices, packed.device(), b.device());" % kernel,
+              "%s(%d, y.host(), hosts, w.host(), b.host());" % (reference, c.n),
+              "test.compare(\"%s\", y, %d);" % (name, len(c.ins) + 2)]
+    # backward, by the input
+    layouts = {"DX": c.x[c.by], "DY": c.y, "M": c.x[c.by]}
+    kernel = cases.cuda.add(name + "_dgrad", numbers, layouts, {}, c.arrays([filters[c.by]], [c.graph(backward, c.by)]))
+    reference = cases.reference.add(name + "_dgrad", numbers, layouts)
+    lines += ["Tensor dx = test.output(%s), m = test.coarse(%s);" % (c.x[c.by].cpp(), c.x[c.by].cpp()),
+              "%s(test.at(), dx.device(), NULL, dy.device(), packed.device(), m.device());" % kernel,
+              "%s(%d, dx.host(), dy.host(), w.host(), m.host());" % (reference, c.n),
+              "test.compare(\"%s_dgrad\", dx);" % name]
+    # backward, by the weights
+    apart, elements = c.filters(cases.random.random() < 0.5)
+    bands_at, bands = elements, numbers["BANDS"] * c.y.block
+    graphs = [c.graph("UNET_BACKWARD_FILTER", s) for s in segments]
+    kernel = cases.cuda.add(name + "_wgrad", {**numbers, "BANDS_AT": bands_at, "WORKSPACE_AT": 4 * (bands_at + bands)},
+                            {"X": c.x, "DY": c.y}, {}, c.arrays(apart, graphs))
+    reference = cases.reference.add(name + "_wgrad", numbers, {"X": c.x, "DY": c.y})
+    lines += ["Tensor dw = test.reals(%d), db = test.reals(%d), scratch = test.real_output(%d);" % (
+                  rows * columns * c.taps, c.co, bands_at + bands),
+              "%s(test.at(), dw.device(), db.device(), scratch.device(), devices, dy.device());" % kernel,
+              "%s(%d, dw.host(), db.host(), NULL, hosts, dy.host());" % (reference, c.n),
+              "test.compare(\"%s_wgrad, weights\", dw);" % name]
+    if numbers["BIAS"]:
+        lines.append("test.compare(\"%s_wgrad, bias\", db);" % name)
+    cases.function("%s %s to %d, x %d x %s, y %s, kernel, stride, dilation, padding %s, %s" % (
+        name, c.ins, c.co, c.n, c.x_size, c.y_size, [a[:5] for a in c.axes if a != (1, 1, 1, 0, 0, 1, 1)],
+        c.variants), lines)
+
+
+def make(seed, stored, rounds):
+    cases = Cases(seed, stored)
+    for i in range(rounds):
+        mapping(cases)
+        joining(cases)
+        casting(cases)
+        pooling(cases)
+        losses(cases)
+        convolution(cases, False)
+        convolution(cases, True)
+        if i < 3:
+            updates(cases, i)
+    parameters(cases)
+    zeroing(cases)
+    return cases
+
+
+if __name__ == "__main__":
+    make(int(sys.argv[2]), sys.argv[3], int(sys.argv[4])).write(sys.argv[1])

@@ -1,0 +1,126 @@
+"""run.py - every CUDA kernel, run on the CPU through tests/cuda/shim, against the reference on random geometries: for f32,
+bf16 and f16, by gcc and clang, under sanitizers, the threads in three orders, which must agree to the bit.  Then faults
+are planted in the kernels, and each must be noticed.  See cases.py and test.h.
+
+Usage: run.py [SEED]."""
+import concurrent.futures
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+import cuda  # noqa: E402
+
+SHIM = os.path.join(cuda.ROOT, "tests", "cuda", "shim")
+FLAGS = ("-std=c++17 -O1 -g1 -Wall -Wextra -Werror -Wno-unknown-pragmas -Wno-missing-field-initializers "
+         "-fno-strict-aliasing -fsanitize=address,undefined -fno-sanitize-recover=undefined")
+CLANG = "-Wno-constant-logical-operand"  # kernels have constants for operands
+ORDERS = ("forward", "reverse", "permuted")
+BUILDS = [("g++", "float", 4), ("g++", "__nv_bfloat16", 4), ("g++", "__half", 3), ("clang++", "float", 3),
+          ("clang++", "__nv_bfloat16", 3)]
+
+# What is changed in the kernels, and what must be said of it in one of the orders.
+FAULTS = [
+    ("a missing barrier", "        of_warp[threadIdx.x / WARP] = x;\n    __syncthreads();",
+     "        of_warp[threadIdx.x / WARP] = x;", "mse: it is -nan"),
+    ("a barrier that most threads do not reach", "    __syncthreads();\n    if (threadIdx.x > 0)\n        return;",
+     "    if (threadIdx.x > 0)\n        return;\n    __syncthreads();", "a barrier that some threads do not reach"),
+    ("a shuffle that some lanes do not reach", "    if (busy) {\n#pragma unroll 4",
+     "    if (threadIdx.x % 2)\n        __shfl_down_sync(~0u, 1, 1);\n    if (busy) {\n#pragma unroll 4",
+     "a shuffle that some lanes of the warp do not reach"),
+    ("an overrun of an operand", "    if (i >= count)\n        return;\n    Vector v = load_vector(x, i);",
+     "    if (i > count)\n        return;\n    Vector v = load_vector(x, i);", "heap-buffer-overflow"),
+    ("an overrun of a shared array", "SHARED(real, part, [HEIGHT][WARP]);", "SHARED(real, part, [HEIGHT - 1][WARP]);",
+     "out of bounds"),
+    ("a misaligned access", "reinterpret_cast<const uint4 *>(p)[i];", "reinterpret_cast<const uint4 *>(p + 1)[i];",
+     "misaligned address"),
+    ("padding that is not zero", "? from[column * LANES + l] : 0;", "? from[column * LANES + l] : 1;", "cast: number"),
+    ("samples that do not count", "return sample < control->n;", "return sample <= control->n;", "mse_grad: number"),
+    ("a bias added twice", "Vector v = sum(load_vector(y, i + k * stride), bias);",
+     "Vector v = sum(sum(load_vector(y, i + k * stride), bias), bias);", "upconv: number"),
+]
+
+
+class Failure(Exception):
+    pass
+
+
+def run(command, folder, environment=None, fails=False):
+    done = subprocess.run(command, cwd=folder, env={**os.environ, **(environment or {})}, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode != 0 and not fails:
+        raise Failure("%s\n%s" % (" ".join(command), done.stdout[-4000:]))
+    return done.stdout
+
+
+class Build:
+    def __init__(self, home, compiler, stored, seed, rounds, folder):
+        os.mkdir(folder)
+        self.folder, self.compiler = folder, compiler
+        self.flags = FLAGS.split() + (CLANG.split() if compiler == "clang++" else [])
+        self.flags += ["-isystem", home + "/include", "-I", cuda.ROOT + "/runtime/include", "-I", SHIM, "-I", HERE]
+        run([sys.executable, "-B", os.path.join(HERE, "cases.py"), folder, str(seed), stored, str(rounds)], folder)
+        run(["gcc", "-std=gnu11", "-O1", "-c", "reference.c", "-Wno-unknown-pragmas"], folder)
+        sources = ["cases.cpp", os.path.join(HERE, "test.cpp")] + [
+            os.path.join(SHIM, part + ".cpp") for part in ("launch", "stream", "memory")]
+        for source in sources:
+            run([compiler, *self.flags, "-DUNET_STORED=" + stored, "-c", source], folder)
+        self.objects = [os.path.basename(s)[:-3] + "o" for s in sources] + ["reference.o"]
+
+    def link(self, kernels, program):
+        run([self.compiler, *self.flags, "-x", "c++", "-include", "shim.h", "-c", kernels, "-o", program + ".o"], self.folder)
+        run([self.compiler, *self.flags, *self.objects, program + ".o", "-o", program], self.folder)
+
+    def orders(self, program, fails=False):
+        return [run(["./" + program], self.folder, {"UNET_SHIM_ORDER": order}, fails) for order in ORDERS]
+
+
+def compare(home, compiler, stored, rounds, seed, folder):
+    build = Build(home, compiler, stored, seed, rounds, folder)
+    build.link("kernels.cu", "kernels")
+    said = [text.strip().splitlines()[-1] for text in build.orders("kernels")]
+    if len(set(said)) > 1:
+        raise Failure("%s, %s, seed %d: the orders differ: %s" % (compiler, stored, seed, said))
+    print("%s, %s, seed %d: %s" % (compiler, stored, seed, said[0]), flush=True)
+
+
+def plant(build, number):
+    name, right, wrong, expected = FAULTS[number]
+    text = open(os.path.join(build.folder, "kernels.cu")).read()
+    if right not in text:
+        raise Failure("%s: nowhere to plant it" % name)
+    program = "fault%d" % number
+    with open(os.path.join(build.folder, program + ".cu"), "w") as f:
+        f.write(text.replace(right, wrong))
+    build.link(program + ".cu", program)
+    said = build.orders(program, fails=True)
+    noticed = [order for order, text in zip(ORDERS, said) if expected in text]
+    if not noticed:
+        raise Failure("%s was not noticed:\n%s" % (name, said[0][-2000:]))
+    print("%s: noticed, order %s" % (name, ", ".join(noticed)), flush=True)
+
+
+def main():
+    seed = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+    home = cuda.home("include/cuda_runtime_api.h")
+    failed = False
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        jobs = [pool.submit(compare, home, compiler, stored, rounds, seed + i, os.path.join(folder, str(i)))
+                for i, (compiler, stored, rounds) in enumerate(BUILDS) if shutil.which(compiler)]
+        build = Build(home, "g++", "float", 1, 2, os.path.join(folder, "faults"))
+        jobs += [pool.submit(plant, build, i) for i in range(len(FAULTS))]
+        for job in jobs:
+            try:
+                job.result()
+            except Failure as failure:
+                print(failure, flush=True)
+                failed = True
+    for compiler in sorted({b[0] for b in BUILDS if not shutil.which(b[0])}):
+        print("%s is not installed: its builds are left out" % compiler)
+    sys.exit(1 if failed else 0)
+
+
+main()

@@ -1,0 +1,319 @@
+/* test.cpp - operands, comparison, and what launchers call: convolutions, by their definition. */
+#include "test.h"
+#include "shim.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+
+/* ---- numbers -------------------------------------------------------------------------------------- */
+
+[[maybe_unused]] static float to_float(float x) {
+    return x;
+}
+
+[[maybe_unused]] static float to_float(__half x) {
+    return __half2float(x);
+}
+
+[[maybe_unused]] static float to_float(__nv_bfloat16 x) {
+    return __bfloat162float(x);
+}
+
+[[maybe_unused]] static void from_float(float *to, float x) {
+    *to = x;
+}
+
+[[maybe_unused]] static void from_float(__half *to, float x) {
+    *to = __float2half_rn(x);
+}
+
+[[maybe_unused]] static void from_float(__nv_bfloat16 *to, float x) {
+    *to = __float2bfloat16_rn(x);
+}
+
+static float rounded_to_stored(float x) {
+    stored s;
+    from_float(&s, x);
+    return to_float(s);
+}
+
+/* Between 1 and the next number of the type. */
+static double epsilon(bool is_real) {
+    if (is_real || sizeof(stored) == 4)
+        return 1.2e-7;
+    return rounded_to_stored(1 + 1.0f / 256) > 1 ? 1.0 / 1024 : 1.0 / 128;
+}
+
+/* ---- operands ------------------------------------------------------------------------------------- */
+
+Device::Device(size_t bytes) {
+    void *start = nullptr;
+    if (cudaMalloc(&start, bytes) != cudaSuccess)
+        abort();
+    memory.reset(start);
+}
+
+Tensor::Tensor(Shape s, bool r)
+    : shape(s), is_real(r), memory((size_t)s.n * s.size[0] * s.size[1] * s.size[2] * s.block *
+                                   (r ? sizeof(real) : sizeof(stored))),
+      expected((size_t)s.n * s.size[0] * s.size[1] * s.size[2] * s.block,
+               std::numeric_limits<float>::quiet_NaN()) {}
+
+float Tensor::rounded(float x) const {
+    return is_real ? x : rounded_to_stored(x);
+}
+
+void Tensor::set(long i, float x) {
+    expected[i] = rounded(x);
+    if (is_real)
+        memory.as<real>()[i] = x;
+    else
+        from_float(memory.as<stored>() + i, x);
+}
+
+float Tensor::get(long i) const {
+    return is_real ? memory.as<real>()[i] : to_float(memory.as<stored>()[i]);
+}
+
+void Tensor::clear() {
+    for (long i = 0; i < count(); i++) {
+        set(i, std::numeric_limits<float>::quiet_NaN());
+        expected[i] = 0;
+    }
+}
+
+Result::Result(int count) : memory((size_t)count * sizeof(double)), expected(count) {
+    for (int i = 0; i < count; i++)
+        memory.as<double>()[i] = expected[i] = 0.25 * (i + 1);
+}
+
+double Test::uniform() {
+    random = random * 6364136223846793005u + 1442695040888963407u;
+    return (double)(random >> 40) / (1 << 23) - 1;
+}
+
+Tensor Test::numbers(Shape shape) {
+    Tensor t(shape, false);
+    for (long i = 0; i < t.count(); i++)
+        t.set(i, t.padding(i) ? 0 : (float)uniform());
+    return t;
+}
+
+Tensor Test::coarse(Shape shape) {
+    Tensor t(shape, false);
+    for (long i = 0; i < t.count(); i++)
+        t.set(i, t.padding(i) ? 0 : (float)std::round(3 * uniform()) / 2);
+    return t;
+}
+
+Tensor Test::output(Shape shape) {
+    return Tensor(shape, false);
+}
+
+Tensor Test::flat_output(int count) {
+    return Tensor({count, count, 1, {1, 1, 1}}, false);
+}
+
+Tensor Test::staged(Shape shape) {
+    Tensor t(shape, true);
+    for (long i = 0; i < t.count(); i++)
+        if (!t.padding(i))
+            t.set(i, (float)uniform());
+    return t;
+}
+
+Tensor Test::real_output(int count) {
+    return Tensor({count, count, 1, {1, 1, 1}}, true);
+}
+
+Tensor Test::reals(int count) {
+    Tensor t = real_output(count);
+    for (int i = 0; i < count; i++)
+        t.set(i, (float)uniform());
+    return t;
+}
+
+Tensor Test::weights(int count) {
+    Tensor t = real_output(count);
+    for (int i = 0; i < count; i++)
+        t.set(i, rounded_to_stored((float)uniform()));
+    return t;
+}
+
+Tensor Test::real_zeros(int count) {
+    Tensor t = real_output(count);
+    for (int i = 0; i < count; i++)
+        t.set(i, 0);
+    return t;
+}
+
+Result Test::result(int count) {
+    return Result(count);
+}
+
+/* ---- what a launch is told ------------------------------------------------------------------------- */
+
+void Test::begin(const char *what) {
+    name = what;
+    start = 0;
+    told.reset();
+}
+
+UnetLaunch Test::at() const {
+    return {nullptr, nullptr, told ? told->as<UnetControl>() : nullptr, start};
+}
+
+void Test::control(int n, const int32_t (*valid)[3], int samples, int first) {
+    const size_t bytes = (size_t)samples * sizeof *valid;
+    told.reset(new Device(sizeof(UnetControl) + bytes));
+    *told->as<UnetControl>() = {0, 0, n, 0};
+    memcpy(told->as<UnetControl>() + 1, valid, bytes);
+    start = first;
+}
+
+void Test::step(double rate, int64_t number) {
+    told.reset(new Device(sizeof(UnetControl)));
+    *told->as<UnetControl>() = {rate, number, 0, 0};
+}
+
+/* ---- comparison ------------------------------------------------------------------------------------- */
+
+void Test::fail(const char *what, const std::string &how) {
+    if (failures++ < 20)
+        printf("%s: %s: %s\n", name, what, how.c_str());
+}
+
+void Test::add_to_hash(const void *bytes, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        hash = (hash ^ static_cast<const unsigned char *>(bytes)[i]) * 1099511628211u;
+}
+
+static bool both_nan(double a, double b) {
+    return a != a && b != b;
+}
+
+void Test::compare(const char *what, Tensor &t, int parts) {
+    double most = 0;
+    for (long i = 0; i < t.count(); i++)
+        if (std::isfinite(t.host()[i]))
+            most = std::fmax(most, std::fabs(t.host()[i]));
+    for (long i = 0; i < t.count(); i++) {
+        const double want = t.rounded(t.host()[i]), got = t.get(i);
+        const double unit = epsilon(t.is_real), most_apart = t.is_real || sizeof(stored) == 4 ? 64 : 0.125;
+        const double tolerance = parts * unit * (std::fabs(want) + most_apart * most);
+        if (!(std::fabs(got - want) <= (t.padding(i) ? 0 : tolerance)) && !both_nan(got, want)) {
+            fail(what, "number " + std::to_string(i) + " is " + std::to_string(got) + ", not " +
+                           std::to_string(want));
+            break;
+        }
+    }
+    add_to_hash(t.device().as<char>(), (size_t)t.count() * (t.is_real ? sizeof(real) : sizeof(stored)));
+    for (long i = 0; i < t.count(); i++)
+        t.host()[i] = t.get(i);
+    comparisons++;
+}
+
+void Test::compare(const char *what, Result &result) {
+    double *got = result.device(), *want = result.host();
+    if (!(std::fabs(*got - *want) <= 1e-12 * std::fabs(*want)))
+        fail(what, "it is " + std::to_string(*got) + ", not " + std::to_string(*want));
+    add_to_hash(got, sizeof *got);
+    *want = *got;
+    comparisons++;
+}
+
+void Test::pack(float *packed, const float *w, const Filter &f, int channels, int taps) {
+    for (int k = 0; k < f.kp; k++)
+        for (int tap = 0; tap < taps; tap++)
+            for (int c = 0; c < f.cp; c++)
+                packed[f.offset + ((long)k * taps + tap) * f.cp + c] =
+                    k < f.kn && c < f.cn ? w[((long)(f.k0 + k) * channels + f.c0 + c) * taps + tap] : 0;
+}
+
+/* ---- what launchers call ----------------------------------------------------------------------------- */
+
+extern "C" void unet_cuda_check(UnetLaunch, cudaError_t error, const char *launcher) {
+    if (error == cudaSuccess)
+        return;
+    fprintf(stderr, "%s: %s\n", launcher, cudaGetErrorString(error));
+    abort();
+}
+
+/* One product: elements of x, of the filter and of y that meet. */
+struct Meeting {
+    long x, w, y;
+};
+
+template <class Do> static void each_meeting(const UnetConvolution &c, Do what) {
+    const int64_t *k = c.kernel, taps = k[0] * k[1] * k[2], points = c.out[0] * c.out[1] * c.out[2];
+    for (int64_t n = 0; n < c.batch; n++)
+        for (int64_t p = 0; p < points; p++)
+            for (int64_t tap = 0; tap < taps; tap++) {
+                const int64_t o[3] = {p / (c.out[1] * c.out[2]), p / c.out[2] % c.out[1], p % c.out[2]};
+                const int64_t t[3] = {tap / (k[1] * k[2]), tap / k[2] % k[1], tap % k[2]};
+                int64_t from = n;
+                bool inside = true;
+                for (int a = 0; a < 3; a++) {
+                    const int64_t i = o[a] * c.stride[a] - c.before[a] + t[a] * c.dilation[a];
+                    inside = inside && i >= 0 && i < c.in[a];
+                    from = from * c.in[a] + i;
+                }
+                for (int64_t m = 0; inside && m < c.out_channels; m++)
+                    for (int64_t ch = 0; ch < c.in_channels; ch++)
+                        what(Meeting{from * c.in_channels + ch, (m * taps + tap) * c.in_channels + ch,
+                                     (n * points + p) * c.out_channels + m});
+            }
+}
+
+static int64_t volume(const int64_t *size) {
+    return size[0] * size[1] * size[2];
+}
+
+static void finish(const UnetConvolution &c, stored *result, std::vector<double> &sum, const stored *bias) {
+    for (size_t i = 0; i < sum.size(); i++) {
+        sum[i] += c.accumulate ? to_float(result[i]) : 0;
+        sum[i] += c.bias ? to_float(bias[i % c.out_channels]) : 0;
+        from_float(result + i, (float)(c.relu && sum[i] < 0 ? 0 : sum[i]));
+    }
+}
+
+static void convolve(const UnetConvolution &c, void *result, const stored *a, const stored *b,
+                     const stored *bias) {
+    std::vector<double> sum;
+    switch (c.kind) {
+    case UNET_FORWARD:
+        sum.resize(c.batch * volume(c.out) * c.out_channels);
+        each_meeting(c, [&](Meeting m) { sum[m.y] += (double)to_float(a[m.x]) * to_float(b[m.w]); });
+        finish(c, static_cast<stored *>(result), sum, bias);
+        break;
+    case UNET_BACKWARD_DATA:
+        sum.resize(c.batch * volume(c.in) * c.in_channels);
+        each_meeting(c, [&](Meeting m) { sum[m.x] += (double)to_float(a[m.y]) * to_float(b[m.w]); });
+        finish(c, static_cast<stored *>(result), sum, bias);
+        break;
+    case UNET_BACKWARD_FILTER:
+        sum.resize(c.out_channels * volume(c.kernel) * c.in_channels);
+        each_meeting(c, [&](Meeting m) { sum[m.w] += (double)to_float(a[m.x]) * to_float(b[m.y]); });
+        for (size_t i = 0; i < sum.size(); i++)
+            static_cast<real *>(result)[i] = (real)sum[i];
+        break;
+    }
+}
+
+extern "C" void unet_cuda_convolution(UnetLaunch at, int32_t index, void *result, const void *a,
+                                      const void *b, const void *bias, void *) {
+    shim::submit(at.stream, [=] {
+        convolve(convolutions[index], result, static_cast<const stored *>(a),
+                 static_cast<const stored *>(b), static_cast<const stored *>(bias));
+    });
+}
+
+int main() {
+    Test test;
+    run_cases(test);
+    printf("%d comparisons, %d failures, results %016llx\n", test.comparisons, test.failures,
+           (unsigned long long)test.hash);
+    return test.failures > 0;
+}

@@ -1,0 +1,120 @@
+/* test.h - operands of the kernels under test, each beside its copy for the reference kernel.
+ *
+ * Device buffers have exactly the size of their operand, so that AddressSanitizer sees each step beside it.
+ * Outputs hold NaN before: what a kernel should write and does not, shows. Inputs have been rounded to
+ * `stored`, so that results differ by the rounding of the result alone. */
+#ifndef TEST_H
+#define TEST_H
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <memory>
+#include <stddef.h>
+#include <stdint.h>
+#include <string>
+#include <vector>
+
+#include <unet/cuda.h>
+#include <unet/cudnn.h>
+
+typedef UNET_STORED stored;
+typedef float real;
+
+struct Filter {
+    int k0, kn, kp, c0, cn, cp;
+    long offset;
+};
+
+struct Shape {
+    int channels, block, n, size[3];
+};
+
+/* Device memory, as a pointer to whatever is asked for. */
+class Device {
+  public:
+    explicit Device(size_t bytes);
+    template <class T> operator T *() const { return static_cast<T *>(memory.get()); }
+    template <class T> T *as() const { return static_cast<T *>(memory.get()); }
+
+  private:
+    struct Free {
+        void operator()(void *start) const { cudaFree(start); }
+    };
+    std::unique_ptr<void, Free> memory;
+};
+
+/* Numbers on both sides: `stored` or, IS_REAL, float on the device, always float for the reference. */
+class Tensor {
+  public:
+    Tensor(Shape shape, bool is_real);
+    const Device &device() const { return memory; }
+    float *host() { return expected.data(); }
+    long count() const { return (long)expected.size(); }
+    bool padding(long i) const { return i % shape.block >= shape.channels; }
+    void set(long i, float x); /* on both sides, rounded */
+    float get(long i) const;   /* from the device */
+    float rounded(float x) const;
+    void clear(); /* NaN on the device, for the reference zero */
+
+    Shape shape;
+    bool is_real;
+
+  private:
+    Device memory;
+    std::vector<float> expected;
+};
+
+/* Doubles on both sides. */
+class Result {
+  public:
+    explicit Result(int count);
+    const Device &device() const { return memory; }
+    double *host() { return expected.data(); }
+
+  private:
+    Device memory;
+    std::vector<double> expected;
+};
+
+class Test {
+  public:
+    void begin(const char *name);
+    UnetLaunch at() const;
+    void control(int n, const int32_t (*valid)[3], int samples, int start);
+    void step(double rate, int64_t step);
+
+    Tensor numbers(Shape shape); /* random; padding is zero */
+    Tensor coarse(Shape shape);  /* few different ones, so that maxima tie and some are zero */
+    Tensor output(Shape shape);
+    Tensor flat_output(int count);
+    Tensor staged(Shape shape); /* float, with NaN for padding */
+    Tensor reals(int count);
+    Tensor weights(int count); /* float, rounded to `stored` */
+    Tensor real_output(int count);
+    Tensor real_zeros(int count);
+    Result result(int count = 1);
+
+    /* What filter_pack does, by its definition. */
+    void pack(float *packed, const float *w, const Filter &f, int channels, int taps);
+    /* Compares both sides; then the reference goes on with what the device has. PARTS: roundings. */
+    void compare(const char *what, Tensor &tensor, int parts = 1);
+    void compare(const char *what, Result &result);
+
+    int failures = 0, comparisons = 0;
+    uint64_t hash = 14695981039346656037u; /* of all results, to the bit */
+
+  private:
+    double uniform();
+    void fail(const char *what, const std::string &how);
+    void add_to_hash(const void *bytes, size_t count);
+
+    uint64_t random = 1;
+    const char *name = "";
+    std::unique_ptr<Device> told; /* the UnetControl */
+    int start = 0;
+};
+
+extern const UnetConvolution convolutions[];
+void run_cases(Test &test);
+
+#endif

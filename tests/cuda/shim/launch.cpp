@@ -1,0 +1,289 @@
+/* launch.cpp - runs a grid of threads, block after block.
+ *
+ * In a kernel whose threads wait for each other, each thread of a block is a fiber. A fiber runs until it
+ * waits: at a barrier for the whole block, at a shuffle for its warp. Whoever waits goes on when all for
+ * whom it waits have come; if that never happens, the kernel is wrong. */
+#include "internal.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <ucontext.h>
+#include <vector>
+
+#if defined __has_feature
+#if __has_feature(address_sanitizer)
+#define ADDRESS_SANITIZER
+#endif
+#elif defined __SANITIZE_ADDRESS__
+#define ADDRESS_SANITIZER
+#endif
+#ifdef ADDRESS_SANITIZER
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+namespace shim {
+
+Position position;
+
+namespace {
+
+const unsigned warp_size = 32, most_threads = 1024;
+const size_t stack_bytes = 256 << 10;
+
+enum State { runs, waits_for_block, waits_for_warp, done };
+
+struct Fiber {
+    ucontext_t context;
+    std::unique_ptr<char[]> stack;
+    State state;
+    uint3 thread;
+    int barrier;                 /* line of the one it waits at */
+    unsigned exchanges;          /* so far */
+    unsigned long long value[2]; /* what it gives in an exchange, by turns */
+    void *fake_stack;            /* of AddressSanitizer */
+};
+
+std::vector<Fiber> fibers;
+std::vector<std::pair<void *, size_t>> shared;
+ucontext_t scheduler;
+void *scheduler_fake_stack;
+const void *scheduler_stack;
+size_t scheduler_stack_bytes;
+const Kernel *kernel;
+const std::function<void()> *body;
+Fiber *current; /* NULL in a kernel without barriers */
+
+[[noreturn]] void stop(const std::string &why) {
+    const Position &p = position;
+    fprintf(stderr, "shim: %s, %s, block (%u, %u, %u), thread (%u, %u, %u): %s\n", kernel->launcher,
+            kernel->name, p.block.x, p.block.y, p.block.z, p.thread.x, p.thread.y, p.thread.z, why.c_str());
+    abort();
+}
+
+/* ---- orders ---- */
+
+enum Order { forward, reverse, permuted };
+
+Order chosen_order() {
+    const std::string name = environment("UNET_SHIM_ORDER");
+    if (name == "reverse")
+        return reverse;
+    if (name == "permuted")
+        return permuted;
+    if (!name.empty() && name != "forward") {
+        fprintf(stderr, "shim: UNET_SHIM_ORDER is forward, reverse or permuted\n");
+        exit(2);
+    }
+    return forward;
+}
+
+size_t common_divisor(size_t a, size_t b) {
+    return b == 0 ? a : common_divisor(b, a % b);
+}
+
+/* Which of `count` comes as number i. */
+size_t ordered(size_t i, size_t count) {
+    static const Order order = chosen_order();
+    if (order == forward)
+        return i;
+    if (order == reverse)
+        return count - 1 - i;
+    size_t step = 7919;
+    while (common_divisor(step, count) != 1)
+        step++;
+    return (i * step + count / 3) % count;
+}
+
+uint3 place(size_t i, dim3 size) {
+    return {(unsigned)(i % size.x), (unsigned)(i / size.x % size.y), (unsigned)(i / size.x / size.y)};
+}
+
+size_t number(dim3 size) {
+    return (size_t)size.x * size.y * size.z;
+}
+
+/* ---- fibers ---- */
+
+/* Names: `from` is left, `to` goes on. */
+void before_switch(void **from_fake_stack, const void *to_stack, size_t to_bytes) {
+#ifdef ADDRESS_SANITIZER
+    __sanitizer_start_switch_fiber(from_fake_stack, to_stack, to_bytes);
+#else
+    (void)from_fake_stack, (void)to_stack, (void)to_bytes;
+#endif
+}
+
+void after_switch(void *fake_stack, const void **from_stack, size_t *from_bytes) {
+#ifdef ADDRESS_SANITIZER
+    __sanitizer_finish_switch_fiber(fake_stack, from_stack, from_bytes);
+#else
+    (void)fake_stack, (void)from_stack, (void)from_bytes;
+#endif
+}
+
+void to_scheduler(Fiber *fiber) {
+    const bool ends = fiber->state == done;
+    before_switch(ends ? nullptr : &fiber->fake_stack, scheduler_stack, scheduler_stack_bytes);
+    swapcontext(&fiber->context, &scheduler);
+    after_switch(fiber->fake_stack, nullptr, nullptr);
+}
+
+void fiber_main() {
+    after_switch(nullptr, &scheduler_stack, &scheduler_stack_bytes);
+    (*body)();
+    current->state = done;
+    to_scheduler(current);
+}
+
+void go_on(Fiber *fiber) {
+    current = fiber;
+    position.thread = fiber->thread;
+    before_switch(&scheduler_fake_stack, fiber->stack.get(), stack_bytes);
+    swapcontext(&scheduler, &fiber->context);
+    after_switch(scheduler_fake_stack, nullptr, nullptr);
+}
+
+void prepare(Fiber *fiber, uint3 thread) {
+    if (fiber->stack == nullptr)
+        fiber->stack.reset(new char[stack_bytes]);
+    fiber->state = runs;
+    fiber->thread = thread;
+    fiber->exchanges = 0;
+    fiber->fake_stack = nullptr;
+    getcontext(&fiber->context);
+    fiber->context.uc_stack.ss_sp = fiber->stack.get();
+    fiber->context.uc_stack.ss_size = stack_bytes;
+    fiber->context.uc_link = nullptr;
+    makecontext(&fiber->context, fiber_main, 0);
+}
+
+/* ---- a block ---- */
+
+size_t count_state(size_t first, size_t last, State state) {
+    size_t found = 0;
+    for (size_t i = first; i < last; i++)
+        found += fibers[i].state == state;
+    return found;
+}
+
+/* Lets the warps go on whose lanes have all come to an exchange; true if there is one. */
+bool release_warps(size_t threads) {
+    bool released = false;
+    for (size_t first = 0; first < threads; first += warp_size) {
+        const size_t last = first + warp_size;
+        if (last > threads || count_state(first, last, waits_for_warp) < warp_size)
+            continue;
+        for (size_t i = first; i < last; i++)
+            fibers[i].state = runs;
+        released = true;
+    }
+    return released;
+}
+
+/* All wait, and no warp could go on. */
+void release_block(size_t threads) {
+    if (count_state(0, threads, waits_for_warp) > 0)
+        stop("a shuffle that some lanes of the warp do not reach");
+    if (count_state(0, threads, done) > 0)
+        stop("a barrier that some threads do not reach: they have returned");
+    for (size_t i = 1; i < threads; i++)
+        if (fibers[i].barrier != fibers[0].barrier)
+            stop("threads wait at different barriers: lines " + std::to_string(fibers[0].barrier) +
+                 " and " + std::to_string(fibers[i].barrier));
+    for (size_t i = 0; i < threads; i++)
+        fibers[i].state = runs;
+}
+
+void run_fibers() {
+    const size_t threads = number(position.threads);
+    if (fibers.size() < threads)
+        fibers.resize(threads);
+    for (size_t i = 0; i < threads; i++)
+        prepare(&fibers[i], place(i, position.threads));
+    while (count_state(0, threads, done) < threads) {
+        for (size_t i = 0; i < threads; i++) {
+            Fiber *fiber = &fibers[ordered(i, threads)];
+            if (fiber->state == runs)
+                go_on(fiber);
+        }
+        if (!release_warps(threads) && count_state(0, threads, done) < threads)
+            release_block(threads);
+    }
+    current = nullptr;
+}
+
+void run_block() {
+    for (const auto &array : shared)
+        memset(array.first, 0xFF, array.second);
+    if (kernel->waits) {
+        run_fibers();
+        return;
+    }
+    const size_t threads = number(position.threads);
+    for (size_t i = 0; i < threads; i++) {
+        position.thread = place(ordered(i, threads), position.threads);
+        (*body)();
+    }
+}
+
+void run_grid(const Kernel &of, dim3 blocks, dim3 threads, const std::function<void()> &work) {
+    kernel = &of;
+    body = &work;
+    position.threads = threads;
+    position.blocks = blocks;
+    for (size_t i = 0; i < number(blocks); i++) {
+        position.block = place(ordered(i, number(blocks)), blocks);
+        run_block();
+    }
+}
+
+bool possible(dim3 blocks, dim3 threads) {
+    return number(blocks) > 0 && number(threads) > 0 && number(threads) <= most_threads &&
+           threads.z <= 64 && blocks.x <= 0x7fffffff && blocks.y <= 0xffff && blocks.z <= 0xffff;
+}
+
+} // namespace
+
+/* ---- what kernels call ---- */
+
+void launch(cudaStream_t stream, Kernel of, dim3 blocks, dim3 threads, std::function<void()> work) {
+    if (!possible(blocks, threads)) {
+        fail(cudaErrorInvalidConfiguration);
+        return;
+    }
+    submit(stream, [=] {
+        count.launches++;
+        run_grid(of, blocks, threads, work);
+    });
+}
+
+void barrier(int line) {
+    if (current == nullptr)
+        stop("a barrier in a kernel that was launched as one without");
+    current->state = waits_for_block;
+    current->barrier = line;
+    to_scheduler(current);
+}
+
+/* A lane may be one exchange ahead of the others, never two, so two places for its value are enough. */
+unsigned long long exchange(unsigned mask, unsigned long long value, unsigned lane) {
+    if (current == nullptr)
+        stop("a shuffle in a kernel that was launched as one without");
+    if (mask != ~0u)
+        stop("a shuffle of a part of a warp");
+    const unsigned turn = current->exchanges++ % 2;
+    current->value[turn] = value;
+    current->state = waits_for_warp;
+    to_scheduler(current);
+    const size_t self = (size_t)(current - fibers.data());
+    return fibers[self / warp_size * warp_size + lane].value[turn];
+}
+
+Shared::Shared(void *array, size_t bytes) {
+    shared.push_back({array, bytes});
+    memset(array, 0xFF, bytes);
+}
+
+} // namespace shim

@@ -1,0 +1,108 @@
+/* shim.h - runs the kernels of templates/cuda on a CPU, for tests on machines without a device.
+ *
+ * A .cu file is compiled by a C++ compiler with this file in front of it:
+ *
+ *     g++ -std=c++17 -x c++ -include shim.h -fno-strict-aliasing -fsanitize=address,undefined
+ * model_kernels.cu
+ *
+ * with the headers of the CUDA toolkit, so that signatures and the rounding of 16-bit numbers are the true
+ * ones, and linked with launch.cpp, stream.cpp and memory.cpp in place of libcudart.
+ *
+ * Without barriers the threads of a grid are the iterations of a loop; with them each thread of a block is
+ * a fiber. What a device leaves open is chosen by the environment:
+ *
+ *     UNET_SHIM_ORDER         forward (also when not set), reverse or permuted: of blocks and of threads
+ *     UNET_SHIM_LAZY          1: what a stream is asked to do is done when somebody waits for it, not at
+ * once UNET_SHIM_DEVICE_BYTES  memory of the device, 80 GiB when not set UNET_SHIM_REPORT        1: says at
+ * exit how much was allocated and launched
+ *
+ * What a device would refuse is an error of the CUDA call; what it would not notice (threads that wait at
+ * different barriers, a barrier that some threads never reach) ends the program with a message. Shared
+ * arrays hold NaN when a block starts. Device memory comes from malloc and holds NaN, so AddressSanitizer
+ * sees each access outside, and may be told to poison parts of it.
+ *
+ * It cannot show races between blocks that only true concurrency brings out, and one thread at a time may
+ * call it. */
+#ifndef SHIM_H
+#define SHIM_H
+
+#include <cuda_runtime_api.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Like cudaLaunchHostFunc, but of the device: captured in a graph, done in the order of the stream. */
+void shim_submit(cudaStream_t stream, void (*work)(void *), void *argument);
+
+#ifdef __cplusplus
+}
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cstring>
+#include <functional>
+
+namespace shim {
+
+struct Position {
+    uint3 thread, block;
+    dim3 threads, blocks;
+};
+extern Position position; /* of the thread that runs */
+
+void submit(cudaStream_t stream, std::function<void()> work);
+cudaError_t fail(cudaError_t error); /* remembers it for cudaGetLastError */
+
+struct Kernel {
+    const char *launcher, *name;
+    bool waits; /* has barriers or shuffles */
+};
+void launch(cudaStream_t stream, Kernel kernel, dim3 blocks, dim3 threads, std::function<void()> body);
+
+void barrier(int line);
+unsigned long long exchange(unsigned mask, unsigned long long value, unsigned lane);
+
+/* An array of the block: filled with NaN when a block starts. */
+class Shared {
+  public:
+    Shared(void *array, size_t bytes);
+};
+
+} // namespace shim
+
+#undef __global__
+#undef __device__
+#undef __host__
+#undef __forceinline__
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define threadIdx shim::position.thread
+#define blockIdx shim::position.block
+#define gridDim shim::position.blocks
+#define __syncthreads() shim::barrier(__LINE__)
+
+template <class T> T __shfl_down_sync(unsigned mask, T value, unsigned distance) {
+    static_assert(sizeof value <= sizeof(unsigned long long), "one exchange");
+    const unsigned lane = threadIdx.x % 32;
+    unsigned long long bits = 0;
+    memcpy(&bits, &value, sizeof value);
+    bits = shim::exchange(mask, bits, lane + distance < 32 ? lane + distance : lane);
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+#define SHIM_LAUNCH(at, waits, kernel, grid, ...)                                                          \
+    (shim::launch((at).stream, {__func__, #kernel, waits}, dim3(grid), dim3(THREADS),                      \
+                  [=] { kernel(__VA_ARGS__); }),                                                           \
+     unet_cuda_check((at), cudaGetLastError(), __func__))
+#define LAUNCH(at, kernel, ...) SHIM_LAUNCH(at, false, kernel, __VA_ARGS__)
+#define LAUNCH_BLOCKS(at, kernel, ...) SHIM_LAUNCH(at, true, kernel, __VA_ARGS__)
+#define SHARED(type, name, extents)                                                                        \
+    static type name extents;                                                                              \
+    static const shim::Shared name##_of_block(&name, sizeof name)
+
+#endif
+#endif

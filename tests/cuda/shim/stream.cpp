@@ -1,0 +1,337 @@
+/* stream.cpp - streams, events and graphs: when things are done.
+ *
+ * A stream is a queue of work. Usually it is done as soon as it comes, which is one of the orders a device
+ * may choose; lazily it waits in the queue until somebody waits for it, which is the other extreme and
+ * shows whoever forgot to wait. A graph is the list of work that was submitted while its streams were
+ * captured; arguments were copied at that time, as on a device. */
+#include "internal.h"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <set>
+#include <vector>
+
+typedef std::function<void()> Work;
+
+struct CUgraph_st {
+    std::vector<Work> work;
+    cudaStream_t origin;
+    cudaStreamCaptureMode mode;
+    std::set<cudaStream_t> streams; /* that take part; all but the origin have to be waited for */
+    std::set<cudaStream_t> unjoined;
+    bool spoilt;
+};
+
+struct CUgraphExec_st {
+    std::vector<Work> work;
+};
+
+struct CUstream_st {
+    std::deque<Work> queue;
+    bool with_default; /* ordered with the default stream */
+};
+
+struct CUevent_st {
+    cudaStream_t stream;
+    long recorded, happened; /* times that it was, times that it did */
+    bool timed;
+    std::chrono::steady_clock::time_point time;
+    cudaGraph_t capture; /* recorded in a captured stream: marks a place in that graph */
+};
+
+namespace shim {
+
+namespace {
+
+CUstream_st default_stream = {{}, true};
+std::set<cudaStream_t> streams = {&default_stream};
+cudaGraph_t capture; /* the one under way, or NULL */
+cudaError_t last_error;
+
+cudaStream_t resolved(cudaStream_t stream) {
+    return stream == nullptr ? &default_stream : stream;
+}
+
+bool lazy() {
+    static const bool chosen = environment("UNET_SHIM_LAZY")[0] == '1';
+    return chosen;
+}
+
+void do_next(cudaStream_t stream) {
+    const Work work = std::move(stream->queue.front());
+    stream->queue.pop_front();
+    work();
+}
+
+void enqueue(cudaStream_t stream, Work work) {
+    stream->queue.push_back(std::move(work));
+    if (!lazy())
+        finish(stream);
+}
+
+void await(cudaEvent_t event, long time) {
+    while (event->happened < time)
+        do_next(event->stream);
+}
+
+void default_streams_finish() {
+    for (cudaStream_t stream : streams)
+        if (stream->with_default)
+            finish(stream);
+}
+
+} // namespace
+
+bool captures(cudaStream_t stream) {
+    return capture != nullptr && capture->streams.count(resolved(stream)) > 0;
+}
+
+bool spoils_capture(void) {
+    if (capture == nullptr || capture->mode == cudaStreamCaptureModeRelaxed)
+        return false;
+    capture->spoilt = true;
+    return true;
+}
+
+void submit(cudaStream_t stream, Work work) {
+    stream = resolved(stream);
+    if (captures(stream)) {
+        capture->work.push_back(std::move(work));
+        if (stream != capture->origin)
+            capture->unjoined.insert(stream);
+        return;
+    }
+    if (stream == &default_stream)
+        default_streams_finish();
+    else if (stream->with_default)
+        finish(&default_stream);
+    enqueue(stream, std::move(work));
+}
+
+void finish(cudaStream_t stream) {
+    stream = resolved(stream);
+    while (!stream->queue.empty())
+        do_next(stream);
+}
+
+void finish_all(void) {
+    for (cudaStream_t stream : streams)
+        finish(stream);
+}
+
+cudaError_t fail(cudaError_t error) {
+    if (error != cudaSuccess)
+        last_error = error;
+    return error;
+}
+
+} // namespace shim
+
+using namespace shim;
+
+void shim_submit(cudaStream_t stream, void (*work)(void *), void *argument) {
+    submit(stream, [=] { work(argument); });
+}
+
+/* ---- errors ---- */
+
+cudaError_t cudaGetLastError(void) {
+    const cudaError_t error = last_error;
+    last_error = cudaSuccess;
+    return error;
+}
+
+cudaError_t cudaPeekAtLastError(void) {
+    return last_error;
+}
+
+/* ---- streams ---- */
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) {
+    *stream = new CUstream_st{{}, !(flags & cudaStreamNonBlocking)};
+    streams.insert(*stream);
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreate(cudaStream_t *stream) {
+    return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+    if (captures(stream))
+        return fail(cudaErrorStreamCaptureUnsupported);
+    finish(stream);
+    streams.erase(stream);
+    delete stream;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    if (captures(stream) && spoils_capture())
+        return fail(cudaErrorStreamCaptureUnsupported);
+    finish(stream);
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSynchronize(void) {
+    if (spoils_capture())
+        return fail(cudaErrorStreamCaptureUnsupported);
+    finish_all();
+    return cudaSuccess;
+}
+
+/* Whoever asks again and again gets on. */
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+    if (captures(stream) && spoils_capture())
+        return fail(cudaErrorStreamCaptureUnsupported);
+    stream = resolved(stream);
+    if (stream->queue.empty())
+        return cudaSuccess;
+    do_next(stream);
+    return cudaErrorNotReady;
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *argument) {
+    submit(stream, [=] { function(argument); });
+    return cudaSuccess;
+}
+
+/* ---- events ---- */
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags) {
+    *event = new CUevent_st{nullptr, 0, 0, !(flags & cudaEventDisableTiming), {}, nullptr};
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t *event) {
+    return cudaEventCreateWithFlags(event, cudaEventDefault);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    await(event, event->recorded);
+    delete event;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+    await(event, event->recorded);
+    event->stream = resolved(stream);
+    event->capture = captures(stream) ? capture : nullptr;
+    if (event->capture != nullptr)
+        return cudaSuccess;
+    const long time = ++event->recorded;
+    submit(stream, [=] {
+        event->happened = time;
+        event->time = std::chrono::steady_clock::now();
+    });
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+    stream = resolved(stream);
+    if (event->capture != nullptr) {
+        if (event->capture != capture)
+            return fail(cudaErrorCapturedEvent);
+        capture->streams.insert(stream);
+        capture->unjoined.erase(event->stream);
+        if (stream != capture->origin)
+            capture->unjoined.insert(stream);
+        return cudaSuccess;
+    }
+    if (captures(stream)) {
+        capture->spoilt = true;
+        return fail(cudaErrorStreamCaptureIsolation);
+    }
+    const long time = event->recorded;
+    submit(stream, [=] { await(event, time); });
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+    if (event->capture != nullptr)
+        return fail(cudaErrorCapturedEvent);
+    if (spoils_capture())
+        return fail(cudaErrorStreamCaptureUnsupported);
+    await(event, event->recorded);
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+    if (event->capture != nullptr)
+        return fail(cudaErrorCapturedEvent);
+    if (event->happened == event->recorded)
+        return cudaSuccess;
+    do_next(event->stream);
+    return cudaErrorNotReady;
+}
+
+cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEvent_t end) {
+    if (!start->timed || !end->timed || start->recorded == 0 || end->recorded == 0)
+        return fail(cudaErrorInvalidResourceHandle);
+    if (start->happened < start->recorded || end->happened < end->recorded)
+        return fail(cudaErrorNotReady);
+    *milliseconds = std::chrono::duration<float, std::milli>(end->time - start->time).count();
+    return cudaSuccess;
+}
+
+/* ---- graphs ---- */
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
+    if (capture != nullptr || stream == nullptr)
+        return fail(cudaErrorStreamCaptureUnsupported);
+    capture = new CUgraph_st{{}, stream, mode, {stream}, {}, false};
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
+    *graph = nullptr;
+    if (capture == nullptr || capture->origin != stream)
+        return fail(cudaErrorIllegalState);
+    cudaGraph_t ended = capture;
+    capture = nullptr;
+    if (!ended->spoilt && ended->unjoined.empty()) {
+        *graph = ended;
+        return cudaSuccess;
+    }
+    const bool spoilt = ended->spoilt;
+    delete ended;
+    return fail(spoilt ? cudaErrorStreamCaptureInvalidated : cudaErrorStreamCaptureUnjoined);
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus *status) {
+    *status = !captures(stream) ? cudaStreamCaptureStatusNone
+              : capture->spoilt ? cudaStreamCaptureStatusInvalidated
+                                : cudaStreamCaptureStatusActive;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph, unsigned long long) {
+    *executable = new CUgraphExec_st{graph->work};
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
+    submit(stream, [=] {
+        count.replays++;
+        for (const Work &work : executable->work)
+            work();
+    });
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) {
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+    delete graph;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
+    finish_all();
+    delete executable;
+    return cudaSuccess;
+}

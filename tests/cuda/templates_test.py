@@ -1,0 +1,26 @@
+"""templates_test.py - each operator of compiler/ops.def has its CUDA template, except those that only the CPU has, or
+that no kernel runs; and each template stands for an operator, or is listed below."""
+import os
+import re
+import sys
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+NO_KERNEL = {"conv_pack", "conv_dgrad_pack", "return"}
+NO_OPERATOR = {"cast", "filter_pack"}  # the target adds these
+
+
+def main():
+    text = open(os.path.join(ROOT, "compiler", "ops.def")).read()
+    operators = set(re.findall(r"^OP\(\w+, *\"(\w+)\"", text, flags=re.M))
+    folder = os.path.join(ROOT, "templates", "cuda")
+    there = {name[:-3] for name in os.listdir(folder) if name.endswith(".cu")}
+    missing, strange = operators - NO_KERNEL - there, there - operators - NO_OPERATOR
+    for name in sorted(missing):
+        print("templates/cuda/%s.cu is missing: the operator cannot run on a GPU" % name)
+    for name in sorted(strange):
+        print("templates/cuda/%s.cu: no such operator" % name)
+    print("%d operators, %d templates" % (len(operators), len(there)))
+    sys.exit(1 if missing or strange or not operators else 0)
+
+
+main()
