@@ -2,7 +2,11 @@
  *
  * All tensors are packed: x and y as (n, d, h, w, channel), filters as (output channel, d, h, w, input
  * channel) of the forward direction.  Channels are as stored, padding included.  The compiler fills these
- * in, asking cuDNN without a device; the runtime executes them.
+ * in, asking cuDNN without a device; the runtime executes them (runtime/cuda/convolution.h).
+ *
+ * cuDNN brings compiled engines for all forms but two: a filter gradient in f32 of operands of 16 bits, and
+ * ReLU without a bias.  Engines for these it compiles when a program starts, a second or two for each
+ * convolution, and without a driver it does not even list them.
  */
 #ifndef UNET_CUDNN_H
 #define UNET_CUDNN_H
@@ -32,15 +36,16 @@ typedef struct {
 
 typedef struct {
     UnetConvolutionKind kind;
-    UnetType type;                            /* of x, w, y */
-    UnetType result_type;                     /* of the result: that, or f32 for a filter gradient */
-    bool tf32;                                /* products of f32 may be rounded to tf32 */
-    bool accumulate;                          /* adds to what the result holds */
-    bool bias, relu;                          /* forward only: + bias, in `type`; then max(., 0) */
-    int32_t axes;                             /* 2: size[0] is 1 everywhere */
+    UnetType type;        /* of x, w, y */
+    UnetType result_type; /* of the result: that, or f32 for a filter gradient */
+    bool tf32;            /* products of f32 may be rounded to tf32 */
+    bool accumulate;      /* adds to what the result holds */
+    bool bias, relu;      /* forward, not accumulating: + bias, in `type`; then max(., 0) */
+    int32_t axes;         /* 2: size[0] is 1 everywhere */
     int64_t batch, in_channels, out_channels; /* of the forward direction */
     int64_t in[3], out[3];                    /* sizes of x and of y */
-    int64_t kernel[3], stride[3], dilation[3], before[3], after[3];
+    int64_t kernel[3], stride[3], dilation[3];
+    int64_t before[3], after[3]; /* padding, 0 or more; out = (in + before + after - reach) / stride + 1 */
     UnetEngine engine;
 } UnetConvolution;
 

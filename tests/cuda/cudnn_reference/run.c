@@ -267,12 +267,12 @@ static void run_pointwise(Run *run, const Descriptor *operation) {
     const Descriptor *description = part_of(operation, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR);
     const int mode = choice_of(description, CUDNN_ATTR_POINTWISE_MODE);
     Descriptor *operand[2];
-    int count = operands_of(operation, operand);
-    Dense x = load(run, operand[0]), y = dense(result_of(operation));
-    Dense other = count == 2 ? load(run, operand[1]) : (Dense){.tensor = NULL};
-    bool row = count == 2 && elements(&other) != elements(&y); /* the same for all points */
+    bool two = operands_of(operation, operand) == 2;
+    Dense x = load(run, operand[0]), other = load(run, operand[two ? 1 : 0]);
+    Dense y = dense(result_of(operation));
+    bool row = elements(&other) != elements(&y); /* one number a channel, for all points */
     for (int64_t i = 0; i < elements(&y); i++) {
-        y.value[i] = pointwise(mode, x.value[i], count < 2 ? 0 : other.value[row ? i % other.c : i]);
+        y.value[i] = pointwise(mode, x.value[i], other.value[row ? i % other.c : i]);
     }
     free(x.value);
     free(other.value);
