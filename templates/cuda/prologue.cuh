@@ -110,7 +110,7 @@ DEVICE double between(double low, double high, double x) {
 /* ---- vectors ------------------------------------------------------------------------------------------
  */
 
-struct Vector {
+struct alignas(16) Vector {
     real lane[LANES];
 };
 

@@ -248,7 +248,7 @@ bool possible(dim3 blocks, dim3 threads) {
 
 /* ---- what kernels call ---- */
 
-void launch(cudaStream_t stream, Kernel of, dim3 blocks, dim3 threads, std::function<void()> work) {
+void launch_body(cudaStream_t stream, Kernel of, dim3 blocks, dim3 threads, std::function<void()> work) {
     if (!possible(blocks, threads)) {
         fail(cudaErrorInvalidConfiguration);
         return;

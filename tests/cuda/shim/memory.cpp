@@ -1,7 +1,6 @@
 /* memory.cpp - the device as such: its memory, copies, properties, and the report at exit. */
 #include "internal.h"
 
-#include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <map>

@@ -19,27 +19,17 @@
  * What a device would refuse is an error of the CUDA call; what it would not notice (threads that wait at
  * different barriers, a barrier that some threads never reach) ends the program with a message. Shared
  * arrays hold NaN when a block starts. Device memory comes from malloc and holds NaN, so AddressSanitizer
- * sees each access outside, and may be told to poison parts of it.
+ * sees each access outside, and may be told to poison parts of it (by cudaLaunchHostFunc, so that it
+ * happens in the order of the stream and again in each replay).
  *
  * It cannot show races between blocks that only true concurrency brings out, and one thread at a time may
  * call it. */
 #ifndef SHIM_H
 #define SHIM_H
 
-#include <cuda_runtime_api.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-/* Like cudaLaunchHostFunc, but of the device: captured in a graph, done in the order of the stream. */
-void shim_submit(cudaStream_t stream, void (*work)(void *), void *argument);
-
-#ifdef __cplusplus
-}
-
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_runtime_api.h>
 #include <cstring>
 #include <functional>
 
@@ -51,6 +41,7 @@ struct Position {
 };
 extern Position position; /* of the thread that runs */
 
+/* Work of a stream, in its order and captured in graphs, as that of cudaLaunchHostFunc is. */
 void submit(cudaStream_t stream, std::function<void()> work);
 cudaError_t fail(cudaError_t error); /* remembers it for cudaGetLastError */
 
@@ -58,7 +49,15 @@ struct Kernel {
     const char *launcher, *name;
     bool waits; /* has barriers or shuffles */
 };
-void launch(cudaStream_t stream, Kernel kernel, dim3 blocks, dim3 threads, std::function<void()> body);
+void launch_body(cudaStream_t stream, Kernel kernel, dim3 blocks, dim3 threads, std::function<void()> body);
+
+/* Parameters get their values now, whenever the kernel runs. */
+template <class T> struct Value { typedef T type; };
+template <class... P>
+void launch(cudaStream_t stream, Kernel kernel, dim3 blocks, dim3 threads, void (*function)(P...),
+            typename Value<P>::type... arguments) {
+    launch_body(stream, kernel, blocks, threads, [=] { function(arguments...); });
+}
 
 void barrier(int line);
 unsigned long long exchange(unsigned mask, unsigned long long value, unsigned lane);
@@ -95,8 +94,7 @@ template <class T> T __shfl_down_sync(unsigned mask, T value, unsigned distance)
 }
 
 #define SHIM_LAUNCH(at, waits, kernel, grid, ...)                                                          \
-    (shim::launch((at).stream, {__func__, #kernel, waits}, dim3(grid), dim3(THREADS),                      \
-                  [=] { kernel(__VA_ARGS__); }),                                                           \
+    (shim::launch((at).stream, {__func__, #kernel, waits}, grid, THREADS, kernel, __VA_ARGS__),            \
      unet_cuda_check((at), cudaGetLastError(), __func__))
 #define LAUNCH(at, kernel, ...) SHIM_LAUNCH(at, false, kernel, __VA_ARGS__)
 #define LAUNCH_BLOCKS(at, kernel, ...) SHIM_LAUNCH(at, true, kernel, __VA_ARGS__)
@@ -104,5 +102,4 @@ template <class T> T __shfl_down_sync(unsigned mask, T value, unsigned distance)
     static type name extents;                                                                              \
     static const shim::Shared name##_of_block(&name, sizeof name)
 
-#endif
 #endif

@@ -131,10 +131,6 @@ cudaError_t fail(cudaError_t error) {
 
 using namespace shim;
 
-void shim_submit(cudaStream_t stream, void (*work)(void *), void *argument) {
-    submit(stream, [=] { work(argument); });
-}
-
 /* ---- errors ---- */
 
 cudaError_t cudaGetLastError(void) {
@@ -216,7 +212,8 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-    await(event, event->recorded);
+    if (event->stream != resolved(stream))
+        await(event, event->recorded);
     event->stream = resolved(stream);
     event->capture = captures(stream) ? capture : nullptr;
     if (event->capture != nullptr)
