@@ -103,6 +103,10 @@ size_t cudnnGetVersion(void) {
     return text != NULL ? (size_t)strtoul(text, NULL, 10) : CUDNN_VERSION;
 }
 
+size_t cudnnGetCudartVersion(void) {
+    return CUDART_VERSION;
+}
+
 const char *cudnnGetErrorString(cudnnStatus_t status) {
     return status == CUDNN_STATUS_SUCCESS ? "success" : "refused by cudnn_reference";
 }

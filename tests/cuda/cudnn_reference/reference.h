@@ -8,8 +8,8 @@
  *
  * It is strict: an attribute of the wrong type or count, a descriptor that is not finalised, a pointer that
  * is missing or not aligned is refused with a sentence for cudnnGetLastErrorString. Work is handed to
- * cudaLaunchHostFunc, so that a stand-in for CUDA's runtime can order or capture it; it overwrites the
- * workspace with NaNs before and after. Nothing here is meant to be fast.
+ * cudaLaunchHostFunc, so that a stand-in for CUDA's runtime can order or capture it, and done at once where
+ * there is none; it overwrites the workspace with NaNs before and after.
  *
  * The environment variable UNET_CUDNN_REFERENCE_VERSION changes what cudnnGetVersion says, and with it the
  * numbers of all engines.

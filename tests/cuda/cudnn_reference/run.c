@@ -13,6 +13,8 @@
 
 enum { MAX_TENSORS = 8 };
 
+#pragma weak cudaLaunchHostFunc
+
 /* One execution, kept as long as its handle, because a captured stream runs it again. */
 typedef struct Launch {
     struct Launch *next;
@@ -167,6 +169,8 @@ static void keep(Run *run, Dense t) {
 
 /* ---- operations ---- */
 
+#define UNCHECKED __attribute__((no_sanitize("address", "undefined")))
+
 typedef struct {
     int64_t stride[3], dilation[3], before[3];
 } Window;
@@ -182,21 +186,28 @@ static Window read_window(const Descriptor *d) {
 }
 
 /* The products of one point of y and the point of x that lies under one tap of w: one of X, W and Y is the
- * result, and SUM stands for it. */
-static void products(int result, const Dense *x, const Dense *w, const Dense *y, int64_t at_x, int64_t tap,
-                     int64_t at_y, double *sum) {
-    const int64_t taps = w->d * w->h * w->w;
+ * result, and SUM stands for it. Nearly all time goes here, and all arrays are dense and our own: without
+ * the sanitizers it goes several times as fast. */
+UNCHECKED static void products(int result, const Dense *x, const Dense *w, const Dense *y, int64_t at_x,
+                               int64_t tap, int64_t at_y, double *sum) {
+    const int64_t taps = w->d * w->h * w->w, nc = x->c;
+    const float *px = x->value + at_x * nc;
     for (int64_t k = 0; k < y->c; k++) {
-        const int64_t iy = at_y * y->c + k;
-        for (int64_t c = 0; c < x->c; c++) {
-            const int64_t ix = at_x * x->c + c, iw = (k * taps + tap) * w->c + c;
-            if (result == 0) {
-                sum[ix] += (double)y->value[iy] * w->value[iw];
-            } else if (result == 1) {
-                sum[iw] += (double)x->value[ix] * y->value[iy];
-            } else {
-                sum[iy] += (double)x->value[ix] * w->value[iw];
-            }
+        const int64_t iy = at_y * y->c + k, iw = (k * taps + tap) * nc;
+        const float *pw = w->value + iw;
+        const double dy = y->value[iy];
+        double total = 0;
+        for (int64_t c = 0; result == 0 && c < nc; c++) {
+            sum[at_x * nc + c] += dy * pw[c];
+        }
+        for (int64_t c = 0; result == 1 && c < nc; c++) {
+            sum[iw + c] += px[c] * dy;
+        }
+        for (int64_t c = 0; result == 2 && c < nc; c++) {
+            total += (double)px[c] * pw[c];
+        }
+        if (result == 2) {
+            sum[iy] += total;
         }
     }
 }
@@ -368,6 +379,10 @@ cudnnStatus_t run_plan(cudnnHandle_t handle, Descriptor *plan, const Descriptor 
         launch->next = handle->launches;
         handle->launches = launch;
         descriptor_retain(plan);
+    }
+    if (cudaLaunchHostFunc == NULL) {
+        run_launch(launch);
+        return CUDNN_STATUS_SUCCESS;
     }
     return cudaLaunchHostFunc(handle->stream, run_launch, launch) == cudaSuccess
                ? CUDNN_STATUS_SUCCESS

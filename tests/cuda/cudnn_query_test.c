@@ -1,0 +1,102 @@
+/* cudnn_query_test.c - the compiler's questions to cuDNN, put to the stand-in of cudnn_reference: answers
+ * are kept, a library that cannot answer is not asked, and what has no engine is told.
+ *
+ *     cudnn_query_test FOLDER      of a libcudnn.so.9 that is the stand-in
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cudnn.h"
+
+static int failures;
+
+#define CHECK(condition, ...)                                                                              \
+    do {                                                                                                   \
+        if (!(condition)) {                                                                                \
+            fprintf(stderr, "%s:%d: " #condition " - ", __FILE__, __LINE__);                               \
+            fprintf(stderr, __VA_ARGS__);                                                                  \
+            fprintf(stderr, "\n");                                                                         \
+            failures++;                                                                                    \
+        }                                                                                                  \
+    } while (0)
+
+static UnetConvolution convolution(void) {
+    return (UnetConvolution){.type = UNET_BF16,
+                             .result_type = UNET_BF16,
+                             .axes = 2,
+                             .batch = 2,
+                             .in_channels = 8,
+                             .out_channels = 16,
+                             .in = {1, 8, 8},
+                             .out = {1, 8, 8},
+                             .kernel = {1, 3, 3},
+                             .stride = {1, 1, 1},
+                             .dilation = {1, 1, 1},
+                             .before = {0, 1, 1},
+                             .after = {0, 1, 1}};
+}
+
+static void ask(CudnnQuery *query, UnetConvolution c, int64_t engine, int64_t workspace) {
+    const char *why;
+    for (int i = 0; i < 2; i++) { /* the second answer comes from memory */
+        bool found = cudnn_choose(query, &c, &why);
+        CHECK(found && c.engine.engine == engine && c.engine.workspace == workspace && c.engine.version > 0,
+              "engine %lld, %lld bytes: %s", (long long)c.engine.engine, (long long)c.engine.workspace,
+              why != NULL ? why : "found");
+    }
+}
+
+static void test_answers(Pool *pool, const char *folder) {
+    setenv("UNETC_CUDNN", folder, 1);
+    CudnnQuery *query = cudnn_open(pool, "sm_90");
+    CHECK(cudnn_not_asked(query) == NULL, "%s", cudnn_not_asked(query));
+    UnetConvolution c = convolution();
+    ask(query, c, 1, 208);
+    c.type = c.result_type = UNET_F32; /* not on tensor cores */
+    ask(query, c, 3, 128);
+    c.tf32 = true;
+    ask(query, c, 1, 208);
+    c.kind = UNET_BACKWARD_FILTER;
+    c.type = UNET_F16; /* compiled when a program starts */
+    ask(query, c, 4, 32);
+    c.before[1] = -1;
+    const char *why;
+    for (int i = 0; i < 2; i++) {
+        CHECK(!cudnn_choose(query, &c, &why) && strstr(why, "not a convolution") != NULL, "%s", why);
+    }
+    cudnn_close(query);
+
+    setenv("UNETC_CUDNN", pool_text(pool, "%s/libcudnn.so.9", folder), 1); /* the file itself */
+    query = cudnn_open(pool, "sm_80");
+    ask(query, convolution(), 1, 208);
+    cudnn_close(query);
+}
+
+/* Where cuDNN is not asked, the cap is set aside. */
+static void test_no_answer(Pool *pool, const char *library, const char *architecture, const char *reason) {
+    setenv("UNETC_CUDNN", library, 1);
+    CudnnQuery *query = cudnn_open(pool, architecture);
+    const char *said = cudnn_not_asked(query), *why;
+    CHECK(said != NULL && strstr(said, reason) != NULL, "\"%s\", not \"%s\"", said, reason);
+    UnetConvolution c = convolution();
+    CHECK(cudnn_choose(query, &c, &why) && why == NULL, "%s", reason);
+    CHECK(c.engine.version == 0 && c.engine.workspace == CUDNN_WORKSPACE_CAP, "%s", reason);
+    cudnn_close(query);
+}
+
+int main(int argc, char **argv) {
+    if (argc != 2) {
+        return 2;
+    }
+    Pool *pool = pool_new();
+    test_answers(pool, argv[1]);
+    test_no_answer(pool, argv[1], "sm_70", "sm_70");
+    test_no_answer(pool, "/nowhere", "sm_90", "no cuDNN here");
+    test_no_answer(pool, "libm.so.6", "sm_90", "not cuDNN 9");
+    setenv("UNET_CUDNN_REFERENCE_VERSION", "90100", 1);
+    test_no_answer(pool, argv[1], "sm_90", "90100");
+    pool_free(pool);
+    printf("%d failures\n", failures);
+    return failures > 0;
+}
