@@ -107,8 +107,7 @@ DEVICE double between(double low, double high, double x) {
     return x < low ? low : x > high ? high : x;
 }
 
-/* ---- vectors ------------------------------------------------------------------------------------------
- */
+/* ---- vectors ---------------------------------------------------------------------------------------- */
 
 struct alignas(16) Vector {
     real lane[LANES];
@@ -177,8 +176,7 @@ struct alignas(16) Four {
     real of[4];
 };
 
-/* ---- places in tensors --------------------------------------------------------------------------------
- */
+/* ---- places in tensors ------------------------------------------------------------------------------ */
 
 /* The points of a sample; at each lie `columns` vectors. */
 struct Grid {
@@ -207,8 +205,7 @@ DEVICE bool inside(Grid g, Place p) {
     return p.d >= 0 && p.d < g.d && p.h >= 0 && p.h < g.h && p.w >= 0 && p.w < g.w;
 }
 
-/* ---- threads ------------------------------------------------------------------------------------------
- */
+/* ---- threads ---------------------------------------------------------------------------------------- */
 
 DEVICE unsigned thread_index() {
     return blockIdx.x * THREADS + threadIdx.x;
@@ -244,8 +241,7 @@ DEVICE double block_sum(double x) {
     return sum;
 }
 
-/* ---- samples that count -------------------------------------------------------------------------------
- */
+/* ---- samples that count ----------------------------------------------------------------------------- */
 
 DEVICE bool is_valid(const UnetControl *control, int sample) {
     return sample < control->n;
@@ -260,8 +256,7 @@ DEVICE bool inside(const int32_t *size, Place p) {
     return p.d < size[0] && p.h < size[1] && p.w < size[2];
 }
 
-/* ---- kernels that several operators share -------------------------------------------------------------
- */
+/* ---- kernels that several operators share ----------------------------------------------------------- */
 
 /* dx = dy where y > 0, else 0; dx may be dy. */
 template <class T>

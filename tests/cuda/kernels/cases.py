@@ -153,7 +153,7 @@ def mapping(cases):
     add = cases.both("add", numbers, {"Y": shape, "A": shape, "B": shape})
     cases.function("point by point, %d channels, %d x %s" % (c, n, size), [
         "const Shape shape = %s;" % shape.cpp(),
-        "Tensor a = test.coarse(shape), b = test.numbers(shape), y = test.output(shape);",
+        "Tensor a = test.coarse(shape, true), b = test.numbers(shape), y = test.output(shape);",
         "%s(test.at(), y.device(), a.device());" % relu[0],
         "%s(%d, y.host(), a.host());" % (relu[1], n),
         "test.compare(\"relu\", y);",
@@ -242,7 +242,7 @@ def pooling(cases):
     fused = cases.both("max_pool_grad", {**numbers, "ACCUMULATE": 1, "MASK": 1}, layouts)
     cases.function("max_pool of %d channels, %d x %s to %s, %s" % (c, n, size, out, axes), [
         "const Shape in = %s, out = %s;" % (x.cpp(), y.cpp()),
-        "Tensor x = test.coarse(in), y = test.output(out), dy = test.numbers(out), dx = test.output(in);",
+        "Tensor x = test.coarse(in, true), y = test.output(out), dy = test.numbers(out), dx = test.output(in);",
         "%s(test.at(), y.device(), x.device());" % pool[0],
         "%s(%d, y.host(), x.host());" % (pool[1], n),
         "test.compare(\"max_pool\", y);",

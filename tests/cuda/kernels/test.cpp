@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-/* ---- numbers -------------------------------------------------------------------------------------- */
+/* ---- numbers ---------------------------------------------------------------------------------------- */
 
 [[maybe_unused]] static float to_float(float x) {
     return x;
@@ -46,7 +46,7 @@ static double epsilon(bool is_real) {
     return rounded_to_stored(1 + 1.0f / 256) > 1 ? 1.0 / 1024 : 1.0 / 128;
 }
 
-/* ---- operands ------------------------------------------------------------------------------------- */
+/* ---- operands --------------------------------------------------------------------------------------- */
 
 Device::Device(size_t bytes) {
     void *start = nullptr;
@@ -101,10 +101,12 @@ Tensor Test::numbers(Shape shape) {
     return t;
 }
 
-Tensor Test::coarse(Shape shape) {
+Tensor Test::coarse(Shape shape, bool with_nan) {
     Tensor t(shape, false);
-    for (long i = 0; i < t.count(); i++)
-        t.set(i, t.padding(i) ? 0 : (float)std::round(3 * uniform()) / 2);
+    for (long i = 0; i < t.count(); i++) {
+        const float x = (float)std::round(3 * uniform()) / 2, nan = std::numeric_limits<float>::quiet_NaN();
+        t.set(i, t.padding(i) ? 0 : with_nan && uniform() > 0.97 ? nan : x);
+    }
     return t;
 }
 
@@ -153,7 +155,7 @@ Result Test::result(int count) {
     return Result(count);
 }
 
-/* ---- what a launch is told ------------------------------------------------------------------------- */
+/* ---- what a launch is told -------------------------------------------------------------------------- */
 
 void Test::begin(const char *what) {
     name = what;
@@ -232,7 +234,7 @@ void Test::pack(float *packed, const float *w, const Filter &f, int channels, in
                     k < f.kn && c < f.cn ? w[((long)(f.k0 + k) * channels + f.c0 + c) * taps + tap] : 0;
 }
 
-/* ---- what launchers call ----------------------------------------------------------------------------- */
+/* ---- what launchers call ---------------------------------------------------------------------------- */
 
 extern "C" void unet_cuda_check(UnetLaunch, cudaError_t error, const char *launcher) {
     if (error == cudaSuccess)

@@ -84,7 +84,8 @@ class Test {
     void step(double rate, int64_t step);
 
     Tensor numbers(Shape shape); /* random; padding is zero */
-    Tensor coarse(Shape shape);  /* few different ones, so that maxima tie and some are zero */
+    /* Few different ones, so that maxima tie and some are zero; some NaN. */
+    Tensor coarse(Shape shape, bool with_nan = false);
     Tensor output(Shape shape);
     Tensor flat_output(int count);
     Tensor staged(Shape shape); /* float, with NaN for padding */

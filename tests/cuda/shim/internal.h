@@ -6,7 +6,7 @@
 
 namespace shim {
 
-/* ---- stream.cpp ---- */
+/* ---- stream.cpp ------------------------------------------------------------------------------------- */
 
 /* True while a graph is captured, which cannot hold a call that waits or allocates: the capture is spoilt.
  */
@@ -15,7 +15,7 @@ bool captures(cudaStream_t stream);
 void finish(cudaStream_t stream); /* does all that the stream was asked to do */
 void finish_all(void);
 
-/* ---- the report at exit ---- */
+/* ---- the report at exit ----------------------------------------------------------------------------- */
 
 struct Count {
     long launches, replays, allocations;

@@ -62,7 +62,7 @@ Fiber *current; /* NULL in a kernel without barriers */
     abort();
 }
 
-/* ---- orders ---- */
+/* ---- orders ----------------------------------------------------------------------------------------- */
 
 enum Order { forward, reverse, permuted };
 
@@ -104,7 +104,7 @@ size_t number(dim3 size) {
     return (size_t)size.x * size.y * size.z;
 }
 
-/* ---- fibers ---- */
+/* ---- fibers ----------------------------------------------------------------------------------------- */
 
 /* Names: `from` is left, `to` goes on. */
 void before_switch(void **from_fake_stack, const void *to_stack, size_t to_bytes) {
@@ -159,7 +159,7 @@ void prepare(Fiber *fiber, uint3 thread) {
     makecontext(&fiber->context, fiber_main, 0);
 }
 
-/* ---- a block ---- */
+/* ---- a block ---------------------------------------------------------------------------------------- */
 
 size_t count_state(size_t first, size_t last, State state) {
     size_t found = 0;
@@ -246,7 +246,7 @@ bool possible(dim3 blocks, dim3 threads) {
 
 } // namespace
 
-/* ---- what kernels call ---- */
+/* ---- what kernels call ------------------------------------------------------------------------------ */
 
 void launch_body(cudaStream_t stream, Kernel of, dim3 blocks, dim3 threads, std::function<void()> work) {
     if (!possible(blocks, threads)) {

@@ -78,7 +78,7 @@ const char *environment(const char *name) {
 
 using namespace shim;
 
-/* ---- memory ---- */
+/* ---- memory ----------------------------------------------------------------------------------------- */
 
 cudaError_t cudaMalloc(void **start, size_t bytes) {
     *start = nullptr;
@@ -148,7 +148,7 @@ cudaError_t cudaFreeHost(void *start) {
     return cudaSuccess;
 }
 
-/* ---- copies ---- */
+/* ---- copies ----------------------------------------------------------------------------------------- */
 
 /* Memory of the host that is not pinned is read before the call returns, and written by then. */
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
@@ -192,7 +192,7 @@ cudaError_t cudaMemset(void *start, int value, size_t bytes) {
     return error;
 }
 
-/* ---- the device ---- */
+/* ---- the device ------------------------------------------------------------------------------------- */
 
 cudaError_t cudaGetDeviceCount(int *devices) {
     *devices = 1;
@@ -232,7 +232,7 @@ cudaError_t cudaDriverGetVersion(int *version) {
     return cudaSuccess;
 }
 
-/* ---- names of errors ---- */
+/* ---- names of errors -------------------------------------------------------------------------------- */
 
 static const struct {
     cudaError_t error;

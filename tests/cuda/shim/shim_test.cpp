@@ -35,7 +35,7 @@ static bool lazy() {
     return value != nullptr && value[0] == '1';
 }
 
-/* ---- kernels ---- */
+/* ---- kernels ---------------------------------------------------------------------------------------- */
 
 __global__ void add_to_all(float *x, float amount) {
     x[blockIdx.x * THREADS + threadIdx.x] += amount;
@@ -77,7 +77,7 @@ __global__ void barrier_of_half(float *x) {
     x[threadIdx.x] = 0;
 }
 
-/* ---- a device with a piece of memory ---- */
+/* ---- a device with a piece of memory ---------------------------------------------------------------- */
 
 struct Memory {
     float *device, *host; /* the latter pinned */
@@ -113,7 +113,7 @@ struct Memory {
     }
 };
 
-/* ---- tests ---- */
+/* ---- tests ------------------------------------------------------------------------------------------ */
 
 static void captured_work_is_replayed() {
     Memory memory;

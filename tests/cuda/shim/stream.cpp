@@ -131,7 +131,7 @@ cudaError_t fail(cudaError_t error) {
 
 using namespace shim;
 
-/* ---- errors ---- */
+/* ---- errors ----------------------------------------------------------------------------------------- */
 
 cudaError_t cudaGetLastError(void) {
     const cudaError_t error = last_error;
@@ -143,7 +143,7 @@ cudaError_t cudaPeekAtLastError(void) {
     return last_error;
 }
 
-/* ---- streams ---- */
+/* ---- streams ---------------------------------------------------------------------------------------- */
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) {
     *stream = new CUstream_st{{}, !(flags & cudaStreamNonBlocking)};
@@ -194,7 +194,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void 
     return cudaSuccess;
 }
 
-/* ---- events ---- */
+/* ---- events ----------------------------------------------------------------------------------------- */
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags) {
     *event = new CUevent_st{nullptr, 0, 0, !(flags & cudaEventDisableTiming), {}, nullptr};
@@ -273,7 +273,7 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEve
     return cudaSuccess;
 }
 
-/* ---- graphs ---- */
+/* ---- graphs ----------------------------------------------------------------------------------------- */
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
     if (capture != nullptr || stream == nullptr)
