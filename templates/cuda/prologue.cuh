@@ -320,6 +320,14 @@ template <int COLUMNS> static constexpr __host__ __device__ int sum_height() {
     return THREADS / sum_width<COLUMNS>();
 }
 
+/* The power of two that halves `count` things, or a few more. */
+[[maybe_unused]] static constexpr __host__ __device__ int upper_half(int count) {
+    int half = 1;
+    while (2 * half < count)
+        half *= 2;
+    return half;
+}
+
 /* Sums of dy over bands of points, for each channel: [band][channel]. A row of threads takes every
  * sum_height-th point of its band, and then the rows are added by halves. */
 template <int COLUMNS>
@@ -336,7 +344,7 @@ static __global__ void sum_points(real *__restrict__ sums, const stored *__restr
             total = sum(total, load_vector(dy, p * COLUMNS + column));
         part[row][lane] = total;
     }
-    for (int below = 128; below > 0; below /= 2) {
+    for (int below = upper_half(HEIGHT); below > 0; below /= 2) {
         __syncthreads();
         if (busy && row < below && row + below < HEIGHT)
             part[row][lane] = sum(part[row][lane], part[row + below][lane]);

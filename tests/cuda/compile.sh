@@ -8,21 +8,25 @@ nvcc=
 for home in "${CUDA_HOME:-}" /usr/local/cuda; do
     [ -n "$nvcc" ] || [ ! -x "$home/bin/nvcc" ] || nvcc=$home/bin/nvcc
 done
-if [ -z "$nvcc" ]; then
-    echo "SKIPPED: no nvcc in \$CUDA_HOME or /usr/local/cuda"
+if [ -z "$nvcc" ] || ! command -v g++ >/dev/null; then
+    echo "SKIPPED: no nvcc in \$CUDA_HOME or /usr/local/cuda, or no g++"
     exit 77
 fi
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# One file a type holds instances of all templates, as the compiler makes them.
+# Instances of all templates as the compiler makes them: for many small shapes, and for those of real nets.
 compile() {
-    mkdir "$scratch/$1"
-    python3 -B "$here/kernels/cases.py" "$scratch/$1" 7 "$1" 3
-    "$nvcc" -std=c++17 -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
-        -Werror all-warnings -Xcompiler -Wall,-Wextra -Xptxas -v,-warn-spills,-warn-lmem-usage \
-        -I "$root/runtime/include" -c "$scratch/$1/kernels.cu" -o "$scratch/$1/kernels.o" >"$scratch/$1.log" 2>&1 ||
-        echo "nvcc failed" >>"$scratch/$1.log"
+    folder=$scratch/$1
+    mkdir "$folder"
+    python3 -B "$here/kernels/cases.py" "$folder" 7 "$1" 3
+    python3 -B "$here/kernels/large.py" "$folder" "$1"
+    for source in kernels large; do
+        "$nvcc" -std=c++17 -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
+            -Werror all-warnings -Xcompiler -Wall,-Wextra -Xptxas -v,-warn-spills,-warn-lmem-usage \
+            -I "$root/runtime/include" -c "$folder/$source.cu" -o "$folder/$source.o" >>"$folder.log" 2>&1 ||
+            echo "nvcc failed" >>"$folder.log"
+    done
 }
 
 compile float &

@@ -1,0 +1,73 @@
+"""large.py - instances of the CUDA templates for tensors as large as those of real nets, which are compiled but not run.
+
+Writes FOLDER/large.cu.  Usage: large.py FOLDER TYPE."""
+import os
+import sys
+
+from cases import Cases, Shape, extents
+
+N = 8
+
+
+def pooling(cases, kernel, stride, padding, size):
+    out = [(s + 2 * p - k) // t + 1 for s, k, t, p in zip(size, kernel, stride, padding)]
+    x, y = cases.shape(64, N, size), cases.shape(64, N, out)
+    numbers = {"C": 64, "N": N, "ACCUMULATE": 1, "MASK": 1, **extents("I", size), **extents("", out)}
+    for name, values in (("K", kernel), ("S", stride), ("P", padding)):
+        numbers.update({name + axis: value for axis, value in zip("DHW", values)})
+    cases.cuda.add("max_pool", numbers, {"X": x, "Y": y})
+    cases.cuda.add("max_pool_grad", numbers, {"X": x, "DX": x, "DY": y, "A": x})
+
+
+def losses(cases, channels, staged, size):
+    p = cases.shape(channels, N, size)
+    t = Shape(channels, N, size, channels) if staged else p
+    numbers = {"C": channels, "N": N, "BANDS": 64, "ACCUMULATE": 1, "P_STAGED": 0, "T_STAGED": staged, **extents("", size)}
+    for name in ("mse", "l1", "psnr", "mse_grad", "l1_grad"):
+        cases.cuda.add(name, numbers, {"P": p, "T": t, "DP": p}, {"WEIGHT": 0.5})
+
+
+def joining(cases, channels, segments, size):
+    x, y = cases.shape(channels, N, size), cases.shape(channels * segments, N, size)
+    numbers = {"C": channels * segments, "N": N, "SEGMENTS": segments, **extents("", size)}
+    cases.cuda.add("concat", numbers, {"Y": y, "X": [x] * segments})
+    cases.cuda.add("slice", {**numbers, "C": channels, "C0": channels}, {"Y": x, "X": y})
+
+
+def convolving(cases, ins, out, size, taps):
+    """Two halves of a concat, with what is around a convolution by cuDNN; upconv has the most kernels."""
+    half, x, y = ins // 2, cases.shape(ins // 2, N, size), cases.shape(out, N, size)
+    numbers = {"N": N, "K": out, "C": ins, "TAPS": taps, "CI": ins, "CO": out, "SEGMENTS": 2, "BIAS": 1, "RELU": 1, "MASK": 1,
+               "ACCUMULATE": 1, "BANDS": 256, "PBIAS": y.block, "BIAS_AT": 0, "BANDS_AT": 0, "WORKSPACE_AT": 0,
+               **{"K" + axis: k for axis, k in zip("DHW", (1, taps, 1))}, **extents("I", size), **extents("", size)}
+    filters = ["{0, %d, %d, %d, %d, %d, 0}" % (out, y.block, s * half, half, x.block) for s in range(2)]
+    arrays = {"FILTER": ("Filter", filters), "GRAPH": ("int", ["0", "1"])}
+    for name in ("filter_pack", "upconv", "upconv_dgrad", "upconv_wgrad"):
+        cases.cuda.add(name, numbers, {"X": [x, x], "Y": y, "DX": x, "DY": y, "M": x}, {}, arrays)
+
+
+def updating(cases, count):
+    reals = {"BETA1": 0.9, "BETA2": 0.999, "EPSILON": 1e-8, "WEIGHT_DECAY": 0.01, "MOMENTUM": 0.9, "DAMPENING": 0.1}
+    for name in ("adam", "sgd"):
+        cases.cuda.add(name, {"COUNT": count, "DECOUPLED": 1, "NESTEROV": 1}, {}, reals)
+
+
+def main():
+    folder, stored = sys.argv[1:]
+    cases = Cases(1, stored)
+    pooling(cases, (1, 2, 2), (1, 2, 2), (0, 0, 0), [1, 512, 512])
+    pooling(cases, (2, 2, 2), (2, 2, 2), (0, 0, 0), [64, 64, 64])
+    pooling(cases, (3, 3, 3), (2, 2, 2), (1, 1, 1), [64, 64, 64])
+    pooling(cases, (1, 5, 5), (1, 5, 5), (0, 0, 0), [1, 510, 510])
+    losses(cases, 3, 1, [1, 512, 512])
+    losses(cases, 1024, 0, [1, 64, 64])
+    joining(cases, 64, 2, [1, 512, 512])
+    joining(cases, 10, 20, [1, 64, 64])
+    convolving(cases, 1024, 512, [1, 64, 64], 9)
+    convolving(cases, 24, 2, [64, 64, 64], 27)
+    updating(cases, 31000000)
+    with open(os.path.join(folder, "large.cu"), "w") as f:
+        f.write("\n".join(cases.cuda.text))
+
+
+main()
