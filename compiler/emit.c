@@ -1,4 +1,4 @@
-/* emit.c - from the plan to C.
+/* emit.c - from the plan to generated code: what all targets share.
  *
  * A generated source is: a head that says where it came from, the prologue of the templates, one instance
  * of a kernel for each distinct set of sizes, one function a program that lists the calls, and the tables
@@ -8,49 +8,13 @@
  * Requires: a checked plan.  Provides: the texts of all generated files; the same plan gives the same
  * bytes.
  */
-#include "emit.h"
-#include "sources.h"
+#include "emitter.h"
 #include "ops.h"
 #include "template.h"
+#include "unet/model.h"
 
 #include <ctype.h>
 #include <string.h>
-
-/* A constant that fills a SIZES hole: a number of the enum, or a definition of its own. */
-typedef struct {
-    const char *name; /* as the template knows it */
-    const char *text; /* "CI = 16", or a line of C */
-    bool number;
-} Size;
-
-typedef struct {
-    const char *template; /* "conv" */
-    const char *key;      /* all sizes as one text */
-    const Size *size;
-    int nsize;
-    const char *name;  /* "k03_conv" */
-    const char *users; /* comment: which nodes use it */
-    int uses;
-} Instance;
-
-typedef struct {
-    const Plan *plan;
-    Pool *pool;
-    Text *out;
-    Instance *instance;
-    int ninstance;
-} Emitter;
-
-struct Constants {
-    const Plan *plan;
-    const Program *program;
-    const Node *node;
-    const char *body; /* the template: constants it does not name are left out */
-    Size *size;
-    int nsize;
-    bool array[4]; /* per input of the node: handed over as an array of pointers */
-    const char *before, *after;
-};
 
 /* ---- constants ---- */
 
@@ -65,24 +29,36 @@ static bool mentions(const char *body, const char *name) {
     return false;
 }
 
+/* The first constant of a name holds. */
 static void add_size(Constants *c, const char *name, const char *text, bool number) {
-    if (mentions(c->body, name))
-        PUSH(c->plan->pool, c->size, c->nsize, ((Size){name, text, number}));
+    bool known = false;
+    for (int i = 0; i < c->nsize; i++)
+        known |= strcmp(c->size[i].name, name) == 0;
+    if (!known && mentions(c->body, name))
+        PUSH(c->emitter->pool, c->size, c->nsize, ((Size){name, text, number}));
 }
 
 void constant(Constants *c, const char *name, int64_t value) {
-    add_size(c, name, pool_text(c->plan->pool, "%s = %lld", name, (long long)value), true);
+    add_size(c, name, pool_text(c->emitter->pool, "%s = %lld", name, (long long)value), true);
+}
+
+void constant_definition(Constants *c, const char *name, const char *type, const char *brackets,
+                         const char *value) {
+    add_size(c, name,
+             pool_text(c->emitter->pool, "%s %s %s%s = %s;", c->emitter->dialect->constant, type, name,
+                       brackets, value),
+             false);
 }
 
 void constant_real(Constants *c, const char *name, double value) {
-    add_size(c, name, pool_text(c->plan->pool, "static const double %s = %.17g;", name, value), false);
+    constant_definition(c, name, "double", "", pool_text(c->emitter->pool, "%.17g", value));
 }
 
 void constant_extents(Constants *c, const char *prefix, ValueId v) {
     static const char *const letter[AXES] = {"D", "H", "W"};
     const Value *value = &c->program->graph->value[v];
     for (int k = 0; k < AXES; k++)
-        constant(c, pool_text(c->plan->pool, "%s%s", prefix, letter[k]),
+        constant(c, pool_text(c->emitter->pool, "%s%s", prefix, letter[k]),
                  value->per_sample ? shape_extent(value->shape, k) : 1);
 }
 
@@ -95,14 +71,13 @@ static const char *layout_text(const Constants *c, ValueId v) {
     const Value *value = &c->program->graph->value[v];
     const Storage *s = &c->program->storage[v];
     int64_t channels = value->per_sample ? shape_channels(value->shape) : shape_elements(value->shape);
-    return pool_text(c->plan->pool, "{%lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld}", (long long)channels,
-                     (long long)s->block, (long long)s->blocks, (long long)s->origin, (long long)s->sample,
-                     (long long)s->plane, (long long)s->depth, (long long)s->row);
+    return pool_text(c->emitter->pool, "{%lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld}",
+                     (long long)channels, (long long)s->block, (long long)s->blocks, (long long)s->origin,
+                     (long long)s->sample, (long long)s->plane, (long long)s->depth, (long long)s->row);
 }
 
 void constant_layout(Constants *c, const char *name, ValueId v) {
-    add_size(c, name, pool_text(c->plan->pool, "static const Layout %s = %s;", name, layout_text(c, v)),
-             false);
+    constant_definition(c, name, "Layout", "", layout_text(c, v));
 }
 
 void constant_segments(Constants *c, const char *name, ValueId v) {
@@ -113,9 +88,10 @@ void constant_segments(Constants *c, const char *name, ValueId v) {
     constant(c, "SEGMENTS", n);
     const char *layouts = "";
     for (int p = 0; p < n; p++)
-        layouts = pool_text(c->plan->pool, "%s%s%s", layouts, p > 0 ? ", " : "", layout_text(c, leaf[p]));
-    add_size(c, name, pool_text(c->plan->pool, "static const Layout %s[%d] = {%s};", name, n, layouts),
-             false);
+        layouts =
+            pool_text(c->emitter->pool, "%s%s%s", layouts, p > 0 ? ", " : "", layout_text(c, leaf[p]));
+    constant_definition(c, name, "Layout", pool_text(c->emitter->pool, "[%d]", n),
+                        pool_text(c->emitter->pool, "{%s}", layouts));
 }
 
 void call_arguments(Constants *c, const char *before, const char *after) {
@@ -124,7 +100,7 @@ void call_arguments(Constants *c, const char *before, const char *after) {
 }
 
 int64_t constant_region_elements(const Constants *c) {
-    return c->plan->region_elements;
+    return c->emitter->plan->region_elements;
 }
 
 const Graph *constants_graph(const Constants *c) {
@@ -134,17 +110,17 @@ const Graph *constants_graph(const Constants *c) {
 /* ---- templates -----------------------------------------------------------------------------------------
  */
 
-static const char *folder(const Plan *plan) {
-    return plan->options->reference ? "reference" : plan->target->name;
-}
-
-/* The part of a template between its marks, without the marks. */
-static const char *template_body(const Emitter *e, const char *name) {
-    const char *text = template_text(pool_text(e->pool, "%s/%s.c", folder(e->plan), name));
+const char *template_part(Pool *pool, const char *file) {
+    const char *text = template_text(file);
     const char *begin = strstr(text, "/* BEGIN */\n"), *end = strstr(text, "/* END */");
     CHECK(begin != NULL && end != NULL);
     begin += strlen("/* BEGIN */\n");
-    return pool_copy(e->pool, begin, (size_t)(end - begin));
+    return pool_copy(pool, begin, (size_t)(end - begin));
+}
+
+const char *template_body(const Emitter *e, const char *name) {
+    return template_part(e->pool,
+                         pool_text(e->pool, "%s/%s%s", e->dialect->folder, name, e->dialect->suffix));
 }
 
 /* The constants that a function, the text up to END, speaks of: its share of the sizes. */
@@ -196,15 +172,16 @@ static void write_instance(Emitter *e, const Instance *k) {
 /* ---- instances ------------------------------------------------------------------------------------------
  */
 
-static Constants sizes_of(const Emitter *e, const Program *program, const Node *node,
-                          const char *template) {
-    Constants c = {.plan = e->plan, .program = program, .node = node, .body = template_body(e, template)};
-    c.before = "n";
-    c.after = "";
-    return c;
+Constants constants_new(const Emitter *e, const Program *program, const Node *node, const char *template) {
+    return (Constants){.emitter = e,
+                       .program = program,
+                       .node = node,
+                       .body = template_body(e, template),
+                       .before = "n",
+                       .after = ""};
 }
 
-static Instance *instance_of(Emitter *e, const char *template, const Constants *c) {
+static Instance *find_instance(Emitter *e, const char *template, const Constants *c) {
     const char *key = "";
     for (int i = 0; i < c->nsize; i++)
         key = pool_text(e->pool, "%s%s;", key, c->size[i].text);
@@ -217,29 +194,29 @@ static Instance *instance_of(Emitter *e, const char *template, const Constants *
     return &e->instance[e->ninstance - 1];
 }
 
-static void used_by(Emitter *e, Instance *instance, const Program *program, const Node *node) {
+Instance *instance_for(Emitter *e, const char *template, const Constants *c) {
+    Instance *instance = find_instance(e, template, c);
     if (instance->uses++ < 3)
         instance->users = pool_text(e->pool, "%s%s%s of %s", instance->users,
-                                    instance->uses > 1 ? ", " : "", node->name, program->name);
+                                    instance->uses > 1 ? ", " : "", c->node->name, c->program->name);
+    return instance;
 }
 
-/* The halo of an output is zeroed by a kernel of its own. */
-static bool has_halo(const Program *program, ValueId v) {
-    const Storage *s = &program->storage[v];
-    bool halo = false;
-    for (int k = 0; k < AXES; k++)
-        halo |= s->before[k] > 0 || s->after[k] > 0;
-    const Value *value = &program->graph->value[v];
-    int64_t stored = s->plane * s->blocks;
-    return value->per_sample && (halo || stored != s->sample);
+const char *instance_declaration(const Emitter *e, const Instance *k) {
+    static const char mark[] = "LAUNCHER void KERNEL(";
+    const char *body = template_body(e, k->template), *begin = strstr(body, mark);
+    CHECK(begin != NULL);
+    begin += strlen(mark);
+    const char *end = strstr(begin, ") {");
+    CHECK(end != NULL);
+    return pool_text(e->pool, "void %s(%.*s);", k->name, (int)(end - begin), begin);
 }
 
-static Instance *halo_instance(Emitter *e, const Program *program, const Node *node, ValueId v) {
-    Constants c = sizes_of(e, program, node, "zero_halo");
-    constant_channels(&c, "C", v);
-    constant_extents(&c, "", v);
-    constant_layout(&c, "Y", v);
-    return instance_of(e, "zero_halo", &c);
+void emit_instance(Emitter *e, const Instance *k) {
+    text_blank(e->out);
+    text_line(e->out, "/* %s: %s%s */", k->template, k->users,
+              k->uses > 3 ? pool_text(e->pool, ", %d more", k->uses - 3) : "");
+    write_instance(e, k);
 }
 
 /* ---- calls ----------------------------------------------------------------------------------------------
@@ -248,19 +225,37 @@ static Instance *halo_instance(Emitter *e, const Program *program, const Node *n
 static const char *c_type(const Plan *plan, Type type) {
     if (type == plan->options->real)
         return "real";
-    static const char *const name[] = {"float", "double", "uint8_t", "uint16_t", "int32_t"};
+    static const char *const name[] = {"float",   "double", "uint8_t", "uint16_t",
+                                       "int32_t", "stored", "stored"};
     return name[type];
 }
 
-static const char *pointer(const Emitter *e, const Program *program, ValueId v) {
+/* "B012_enc1_0": a name that C takes for the offset of a buffer. */
+const char *offset_name(const Emitter *e, int buffer) {
+    char *name = pool_copy(e->pool, e->plan->buffer[buffer].name, strlen(e->plan->buffer[buffer].name));
+    for (char *s = name; *s != '\0'; s++)
+        if (!isalnum((unsigned char)*s))
+            *s = '_';
+    return pool_text(e->pool, "B%03d_%s", buffer, name);
+}
+
+static const char *offset_text(const Emitter *e, int buffer) {
+    return e->dialect->names_offsets
+               ? offset_name(e, buffer)
+               : pool_text(e->pool, "%lld", (long long)e->plan->buffer[buffer].offset);
+}
+
+const char *pointer_text(const Emitter *e, const Program *program, ValueId v) {
     if (v < 0)
         return "NULL";
     const Value *value = &program->graph->value[v];
+    const char *type = c_type(e->plan, value->type);
+    int buffer = program->buffer_of[v];
     if (value->class == CLASS_STAGING)
-        return pool_text(e->pool, "INPUT(%s, %d, %lld)", c_type(e->plan, value->type), value->input,
+        return pool_text(e->pool, "INPUT(%s, %s, %lld)", type,
+                         buffer < 0 ? pool_text(e->pool, "%d", value->input) : offset_text(e, buffer),
                          (long long)program->storage[v].sample);
-    const Buffer *buffer = &e->plan->buffer[program->buffer_of[v]];
-    return pool_text(e->pool, "AT(%s, %lld)", c_type(e->plan, value->type), (long long)buffer->offset);
+    return pool_text(e->pool, "AT(%s, %s)", type, offset_text(e, buffer));
 }
 
 static void separate(Text *call, bool *first) {
@@ -272,33 +267,33 @@ static void add_input(const Emitter *e, Text *call, const Constants *c, int k) {
     const ValueId *leaf;
     int n = value_leaves(c->program->graph, &c->node->in[k], &leaf);
     if (!c->array[k]) {
-        text_add(call, "%s", pointer(e, c->program, n == 0 ? -1 : leaf[0]));
+        text_add(call, "%s", pointer_text(e, c->program, n == 0 ? -1 : leaf[0]));
         return;
     }
     text_add(call, "(const %s *const[]){", c_type(e->plan, c->program->graph->value[leaf[0]].type));
     for (int p = 0; p < n; p++)
-        text_add(call, "%s%s", p > 0 ? ", " : "", pointer(e, c->program, leaf[p]));
+        text_add(call, "%s%s", p > 0 ? ", " : "", pointer_text(e, c->program, leaf[p]));
     text_add(call, "}");
 }
 
-static const char *call_text(const Emitter *e, const Constants *c) {
+const char *call_text(const Emitter *e, const Constants *c, const char *first_argument, const char *last) {
     Text call = text_new(e->pool);
     bool first = true;
-    if (*c->before != '\0') {
+    if (*first_argument != '\0') {
         separate(&call, &first);
-        text_add(&call, "%s", c->before);
+        text_add(&call, "%s", first_argument);
     }
     for (int k = 0; k < c->node->nout; k++) {
         separate(&call, &first);
-        text_add(&call, "%s", pointer(e, c->program, c->node->out[k]));
+        text_add(&call, "%s", pointer_text(e, c->program, c->node->out[k]));
     }
     for (int k = 0; k < c->node->nin; k++) {
         separate(&call, &first);
         add_input(e, &call, c, k);
     }
-    if (*c->after != '\0') {
+    if (*last != '\0') {
         separate(&call, &first);
-        text_add(&call, "%s", c->after);
+        text_add(&call, "%s", last);
     }
     return call.bytes;
 }
@@ -313,7 +308,7 @@ static const char *shape_comment(const Emitter *e, const Program *program, Value
     return pool_text(e->pool, "%s]", text);
 }
 
-static void step_comment(Emitter *e, const Program *program, const Node *node, int position) {
+void emit_step_comment(Emitter *e, const Program *program, const Node *node, int position) {
     const char *operator= op_table[node->op].name;
     Text line = text_new(e->pool);
     text_add(&line, "/* %d: %s", position, operator);
@@ -339,127 +334,9 @@ static void step_comment(Emitter *e, const Program *program, const Node *node, i
     text_wrapped(e->out, line.bytes);
 }
 
-/* In a poisoning build a step may touch its operands, as long as the plan lets them live, and nothing else.
- */
-static void emit_operands(Emitter *e, const Program *program, const Node *node, int position) {
-    Text spans = text_new(e->pool);
-    for (int k = 0; k < node->nin + node->nout; k++) {
-        const ValueId *operand = k < node->nin ? &node->in[k] : &node->out[k - node->nin], *leaf;
-        int n = value_leaves(program->graph, operand, &leaf);
-        for (int p = 0; p < n; p++) {
-            int id = program->buffer_of[leaf[p]];
-            const Buffer *b = id < 0 ? NULL : &e->plan->buffer[id];
-            bool alive = b != NULL && (b->program < 0 || (b->first <= position && position <= b->last));
-            bool first_write = alive && b->program >= 0 && b->first == position && b->same < 0;
-            if (alive)
-                text_add(&spans, "{%lld, %lld, %d}, ", (long long)b->offset, (long long)b->bytes,
-                         first_write);
-        }
-    }
-    text_wrapped(e->out,
-                 pool_text(e->pool, "unet_operands(arena, EXTENT_%s, (const UnetSpan[]){%s{0, 0, 0}});",
-                           program->name, spans.length > 0 ? spans.bytes : ""));
-}
+/* ---- files ---- */
 
-static void emit_zero_padding(Emitter *e, const Program *program, const Node *node) {
-    for (int k = 0; k < node->nout; k++) {
-        ValueId v = node->out[k];
-        if (v < 0 || program->graph->value[v].class != CLASS_PARAMETER_GRADIENT)
-            continue;
-        const Value *value = &program->graph->value[v];
-        int64_t used = shape_elements(value->shape),
-                stored = program->storage[v].bytes / type_bytes(value->type);
-        if (used != stored)
-            text_line(e->out, "zero_tail(%s, %lld, %lld);", pointer(e, program, v), (long long)used,
-                      (long long)stored);
-    }
-}
-
-static void emit_steps(Emitter *e, const Program *program, const Step *step, int nstep, int position);
-
-/* Within the loop, `n` are the samples of this turn, and `start` is the first of them. */
-static void emit_loop(Emitter *e, const Program *program, int position, const Step *loop) {
-    text_line(e->out, "/* %d: %s */", position, loop->loop);
-    text_line(e->out, "for (int start = 0; start < step->n; start += %lld) {", (long long)program->micro);
-    e->out->depth++;
-    text_line(e->out, "const int n = step->n - start < %lld ? step->n - start : %lld;",
-              (long long)program->micro, (long long)program->micro);
-    text_line(e->out, "const int32_t(*const valid)[3] = step->valid ? step->valid + start : NULL;");
-    text_line(e->out, "(void)valid;");
-    emit_steps(e, program, loop->body, loop->nbody, position + 1);
-    e->out->depth--;
-    text_line(e->out, "}");
-}
-
-static void emit_step(Emitter *e, const Program *program, int position, const Step *step) {
-    const Node *node = &program->graph->node[step->node];
-    if (node->op == OP_RETURN)
-        return;
-    const char *template = op_table[node->op].name;
-    Constants c = sizes_of(e, program, node, template);
-    op_table[node->op].sizes(&c, node);
-    Instance *instance = instance_of(e, template, &c);
-    used_by(e, instance, program, node);
-    const char *name = instance->name;
-    step_comment(e, program, node, position);
-    if (e->plan->options->poison)
-        emit_operands(e, program, node, position);
-    for (int k = 0; k < node->nout; k++) {
-        ValueId v = node->out[k];
-        if (v < 0 || !has_halo(program, v) || e->plan->buffer[program->buffer_of[v]].same >= 0)
-            continue;
-        Instance *halo = halo_instance(e, program, node, v);
-        used_by(e, halo, program, node);
-        text_line(e->out, "%s(n, %s);", halo->name, pointer(e, program, v));
-    }
-    emit_zero_padding(e, program, node);
-    text_wrapped(e->out, pool_text(e->pool, "%s(%s);", name, call_text(e, &c)));
-}
-
-static void emit_steps(Emitter *e, const Program *program, const Step *step, int nstep, int position) {
-    for (int i = 0; i < nstep; i++) {
-        if (step[i].node < 0) {
-            emit_loop(e, program, position, &step[i]);
-            position += 1 + step_count(step[i].body, step[i].nbody);
-        } else {
-            emit_step(e, program, position++, &step[i]);
-        }
-    }
-}
-
-/* ---- programs -------------------------------------------------------------------------------------------
- */
-
-static void emit_program(Emitter *e, const Program *program) {
-    bool poison = e->plan->options->poison;
-    text_blank(e->out);
-    text_line(e->out, "/* ---- %s: batch %lld, %s bytes of the arena ---- */", program->name,
-              (long long)program->batch, grouped(e->pool, program->extent));
-    text_blank(e->out);
-    text_line(e->out, "static void %s(const UnetStep *step) {", program->name);
-    e->out->depth++;
-    text_line(e->out, "char *const arena = step->arena;");
-    if (program->micro == program->batch) {
-        text_line(e->out, "const int n = step->n, start = 0;");
-        text_line(e->out, "const int32_t(*const valid)[3] = step->valid;");
-        text_line(e->out, "(void)n, (void)start, (void)valid;");
-    }
-    if (poison) {
-        text_line(e->out, "enum { EXTENT_%s = %lld };", program->name, (long long)program->extent);
-    }
-    text_add(e->out, "#pragma omp parallel num_threads(step->threads)\n");
-    text_line(e->out, "{");
-    e->out->depth++;
-    emit_steps(e, program, program->step, program->nstep, 0);
-    e->out->depth--;
-    text_line(e->out, "}");
-    if (poison)
-        text_line(e->out, "unet_unpoison(arena, EXTENT_%s);", program->name);
-    e->out->depth--;
-    text_line(e->out, "}");
-}
-
-static void emit_head(const Plan *plan, Text *out, const char *what) {
+void emit_head(const Plan *plan, Text *out, const char *what) {
     text_line(out, "/* %s - %s", what, plan->model->name);
     text_line(out, " *");
     text_line(out, " * Made by unetc from %s (%s) with: %s", plan->model->source, plan->source_hash,
@@ -467,55 +344,8 @@ static void emit_head(const Plan *plan, Text *out, const char *what) {
     text_line(out, " * Do not edit: change the .unet file and compile again. */");
 }
 
-static void emit_source(const Plan *plan, Text *out) {
-    Emitter e = {.plan = plan, .pool = plan->pool, .out = out};
-    Text programs = text_new(plan->pool);
-    e.out = &programs; /* first, so that it is known which kernels they use */
-    for (int k = 0; k < PROGRAMS; k++)
-        if (plan->program[k].model != NULL)
-            emit_program(&e, &plan->program[k]);
-    e.out = out;
-    emit_head(plan, out, pool_text(plan->pool, "%s.c", plan->model->name));
-    text_line(out, "#include \"%s.h\"", plan->model->name);
-    text_blank(out);
-    for (const char *const *name = (const char *const[]){"math", "stddef", "stdint", "string", NULL}; *name;
-         name++)
-        text_line(out, "#include <%s.h>", *name);
-    if (plan->options->poison)
-        text_line(out, "#include <unet/poison.h>");
-    text_blank(out);
-    text_line(out, "#if UNET_RUNTIME_VERSION != %d", 1);
+void emit_version_check(Text *out) {
+    text_line(out, "#if UNET_RUNTIME_VERSION != %d", UNET_RUNTIME_VERSION);
     text_line(out, "#error \"made for another version of the runtime: compile the .unet file again\"");
     text_line(out, "#endif");
-    text_line(out, "#define UNET_REAL %s", plan->options->real == TYPE_F64 ? "double" : "float");
-    text_blank(out);
-    text_add(out, "%s", template_body(&e, "prologue"));
-    text_blank(out);
-    text_line(out, "#define AT(type, offset) ((type *)(void *)(arena + (offset)))");
-    text_line(out,
-              "#define INPUT(type, index, sample) ((const type *)step->inputs[index] + start * (sample))");
-    text_blank(out);
-    text_line(out, "/* A slice of a region is as long as its last vector. */");
-    text_line(out, "UNUSED static void zero_tail(real *p, long used, long stored) {");
-    text_line(out, "#pragma omp single nowait");
-    text_line(out, "    for (long i = used; i < stored; i++)");
-    text_line(out, "        p[i] = 0;");
-    text_line(out, "}");
-    text_blank(out);
-    text_line(out, "/* ---- kernels ---- */");
-    for (int i = 0; i < e.ninstance; i++) {
-        const Instance *k = &e.instance[i];
-        text_blank(out);
-        text_line(out, "/* %s: %s%s */", k->template, k->users,
-                  k->uses > 3 ? pool_text(e.pool, ", %d more", k->uses - 3) : "");
-        write_instance(&e, k);
-    }
-    text_bytes(out, programs.bytes, programs.length);
-    emit_model(plan, out);
-}
-
-void emit(const Plan *plan, Sources *sources) {
-    sources->source = text_new(plan->pool);
-    emit_source(plan, &sources->source);
-    emit_files(plan, sources);
 }

@@ -1,5 +1,5 @@
-/* emit_files.c - the files around the generated source, from templates/program: words between @ are filled
- * in. */
+/* emit_files.c - the list of generated files, and those around the source, from templates/program: words
+ * between @ are filled in. */
 #include "sources.h"
 #include "template.h"
 
@@ -54,7 +54,14 @@ static Text fill_holes(Pool *pool, const char *template, const Hole *hole) {
     return text;
 }
 
-void emit_files(const Plan *plan, Sources *sources) {
+Text *source_new(Pool *pool, Sources *sources, const char *name) {
+    SourceFile new = {name, NEW(pool, Text)};
+    *new.text = text_new(pool);
+    PUSH(pool, sources->file, sources->count, new);
+    return new.text;
+}
+
+void emit_file(const Plan *plan, Sources *sources, const char *template, const char *name) {
     Pool *pool = plan->pool;
     int64_t budget = plan->options->budget > 0 ? plan->options->budget : plan->arena;
     const Hole hole[] = {
@@ -69,9 +76,8 @@ void emit_files(const Plan *plan, Sources *sources) {
         {"budget", pool_text(pool, "%lld", (long long)budget)},
         {"extents", extents(plan)},
         {"flags", plan->c_flags},
+        {"architecture", plan->options->architecture == NULL ? "" : plan->options->architecture + 3},
         {NULL, NULL},
     };
-    sources->header = fill_holes(pool, template_text("program/model.h.in"), hole);
-    sources->main = fill_holes(pool, template_text("program/main.c.in"), hole);
-    sources->cmake = fill_holes(pool, template_text("program/CMakeLists.txt.in"), hole);
+    *source_new(pool, sources, name) = fill_holes(pool, template_text(template), hole);
 }

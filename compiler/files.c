@@ -65,13 +65,10 @@ static void write_file(Pool *pool, const char *folder, const char *name, const T
 }
 
 void write_sources(const Plan *plan, const Sources *sources, const char *folder) {
-    const char *name = plan->model->name;
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         environment_error("%s: %s", folder, strerror(errno));
-    write_file(plan->pool, folder, pool_text(plan->pool, "%s.c", name), &sources->source);
-    write_file(plan->pool, folder, pool_text(plan->pool, "%s.h", name), &sources->header);
-    write_file(plan->pool, folder, "main.c", &sources->main);
-    write_file(plan->pool, folder, "CMakeLists.txt", &sources->cmake);
+    for (int i = 0; i < sources->count; i++)
+        write_file(plan->pool, folder, sources->file[i].name, sources->file[i].text);
 }
 
 /* ---- the C compiler ---- */
@@ -123,11 +120,10 @@ static bool is_clang(const char *compiler) {
     return strstr(compiler, "clang") != NULL;
 }
 
-static void remove_folder(Pool *pool, const char *folder, const char *model) {
-    const char *const name[] = {pool_text(pool, "%s.c", model), pool_text(pool, "%s.h", model), "main.c",
-                                "CMakeLists.txt", "program"};
-    for (size_t k = 0; k < sizeof name / sizeof *name; k++)
-        unlink(pool_text(pool, "%s/%s", folder, name[k]));
+static void remove_folder(Pool *pool, const char *folder, const Sources *sources) {
+    for (int i = 0; i < sources->count; i++)
+        unlink(pool_text(pool, "%s/%s", folder, sources->file[i].name));
+    unlink(pool_text(pool, "%s/program", folder));
     rmdir(folder);
 }
 
@@ -156,6 +152,6 @@ int build_program(const Plan *plan, const Sources *sources, const char *program)
         fprintf(stderr, "unetc: %s: %s\n", program, strerror(errno));
         result = EXIT_IO;
     }
-    remove_folder(pool, folder, plan->model->name);
+    remove_folder(pool, folder, sources);
     return result;
 }

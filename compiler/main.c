@@ -113,8 +113,8 @@ static int command_compile(Session *s) {
         return EXIT_ERRORS;
     if (over_budget(s, plan))
         return EXIT_NO_FIT;
-    Sources sources;
-    emit(plan, &sources);
+    Sources sources = {0};
+    plan->target->emit(plan, &sources);
     if (s->command.folder != NULL) {
         write_sources(plan, &sources, s->command.folder);
         return EXIT_DONE;

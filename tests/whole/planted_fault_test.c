@@ -48,6 +48,7 @@ static void expect(bool good, const char *what, const char *said) {
 static Plan *plan_of(Pool *pool, bool poison) {
     PlanOptions options = {.wanted = {[PROGRAM_TRAIN] = true},
                            .reference = true,
+                           .target = &target_cpu,
                            .poison = poison,
                            .max_threads = 4,
                            .micro_batches = 1,
@@ -268,19 +269,19 @@ static void test_operands(const char *folder) {
     for (int planted = 0; planted < 2; planted++) {
         Buffer *buffer = named(plan, skip);
         int last = buffer->last;
-        Sources sources;
+        Sources sources = {0};
         buffer->last -= planted;
-        emit(plan, &sources);
+        emit_cpu(plan, &sources);
         if (build_program(plan, &sources, program) != 0) {
             expect(false, "building", "");
             break;
         }
-        int code = run_program(program, said), line = line_of_step(sources.source.bytes, last);
+        int code = run_program(program, said), line = line_of_step(sources.file[0].text->bytes, last);
         if (planted == 0)
             expect(code == 0, "the sound program runs", said);
         else
             expect(code != 0 && strstr(said, "use-after-poison") != NULL &&
-                       passes(said, line, line_of_step(sources.source.bytes, last + 1)),
+                       passes(said, line, line_of_step(sources.file[0].text->bytes, last + 1)),
                    "an operand that is not alive", said);
     }
     printf("an access outside a life is stopped in its step\n");
