@@ -53,6 +53,34 @@ void machine_set_wait_policy(char **argv);
 UNET_MUST_USE UnetStatus arena_take(char **arena, int64_t bytes, int64_t beside, UnetError *error);
 void arena_give_back(char *arena, int64_t bytes);
 
+/* BYTES of addresses of which few will ever be touched: they count as none. */
+UNET_MUST_USE UnetStatus mirror_take(char **mirror, int64_t bytes, UnetError *error);
+
+/* ---- driver_device.c: the arena and where its programs run ------------------------------------ */
+
+typedef struct {
+    const UnetModel *model;
+    char *arena; /* memory of this machine: the arena, or a mirror of the one on the device */
+    int64_t extent;
+    void *state; /* of model->device */
+} Device;
+
+/* Takes EXTENT bytes where the model runs; BESIDE more will be wanted of this machine.  The caller closes
+ * it whatever the status. */
+UNET_MUST_USE UnetStatus device_open(Device *device, const UnetModel *model, int64_t extent, int64_t beside,
+                                     UnetError *error);
+void device_close(Device *device);
+
+/* After the weights in the arena were changed here, and before they are read here. */
+UNET_MUST_USE UnetStatus device_push_weights(Device *device, UnetError *error);
+UNET_MUST_USE UnetStatus device_fetch_weights(Device *device, UnetError *error);
+/* Before BYTES at OFFSET are read here. */
+UNET_MUST_USE UnetStatus device_fetch(Device *device, int64_t offset, int64_t bytes, UnetError *error);
+
+/* One step of PROGRAM; STEP->arena is the device's.  Losses and metrics can be read when it returns. */
+UNET_MUST_USE UnetStatus device_run(Device *device, const UnetProgram *program, const UnetStep *step,
+                                    UnetError *error);
+
 /* A number of bytes as people read it: "1.25 GiB". */
 void format_bytes(char *text, size_t size, int64_t bytes);
 
@@ -99,7 +127,7 @@ void tally_format(const Tally *tally, char *text, size_t size);
 /* Runs the evaluation program over all of DATASET.  Stops early, with *SIGNAL set, when a signal is
  * waiting. */
 UNET_MUST_USE UnetStatus tally_evaluate(Tally *tally, UnetLoader *loader, const UnetDataset *dataset,
-                                        const UnetStep *step, int *signal, UnetError *error);
+                                        Device *device, int32_t threads, int *signal, UnetError *error);
 
 /* ---- driver_checkpoint.c: the files of a run -------------------------------------------------- */
 

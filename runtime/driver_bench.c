@@ -80,18 +80,20 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static void time_program(const Driver *driver, const UnetProgram *program, char *arena,
-                         const Inputs *inputs) {
+static UnetStatus time_program(Driver *driver, const UnetProgram *program, Device *device,
+                               const Inputs *inputs) {
     double seconds[MOST_STEPS], begin = machine_seconds();
     int n = 0;
     for (int k = -WARM_UP; k < MOST_STEPS; k++) {
-        const UnetStep step = {.arena = arena,
+        const UnetStep step = {.arena = device->arena,
                                .inputs = inputs->input,
                                .n = program->batch,
                                .threads = driver->threads,
                                .step = k + WARM_UP + 1};
         double start = machine_seconds();
-        program->run(&step);
+        UnetStatus status = device_run(device, program, &step, &driver->error);
+        if (status != UNET_OK)
+            return status;
         double end = machine_seconds();
         if (k >= 0)
             seconds[n++] = end - start;
@@ -106,28 +108,31 @@ static void time_program(const Driver *driver, const UnetProgram *program, char 
                  program->name, program->batch, program->size[1], program->size[2], 1e3 * median,
                  1e3 * seconds[0], program->batch / median, n, driver->threads);
     (void)fflush(stdout);
+    return UNET_OK;
 }
 
 UnetStatus driver_bench(Driver *driver) {
     const UnetModel *model = driver->model;
     const UnetProgram *const programs[] = {model->train, model->eval, model->predict};
     uint64_t seed = driver->options.seed >= 0 ? (uint64_t)driver->options.seed : 0;
-    char *arena;
-    UnetStatus status = arena_take(&arena, model->arena_bytes, model->loader_ring_bytes, &driver->error);
-    if (status != UNET_OK)
-        return status;
-    unet_parameters_init(model, seed, arena);
-    if (driver->options.weights != NULL)
-        status = run_load_weights(driver, arena);
+    Device device;
+    UnetStatus status =
+        device_open(&device, model, model->arena_bytes, model->loader_ring_bytes, &driver->error);
+    if (status == UNET_OK)
+        unet_parameters_init(model, seed, device.arena);
+    if (status == UNET_OK && driver->options.weights != NULL)
+        status = run_load_weights(driver, device.arena);
+    if (status == UNET_OK)
+        status = device_push_weights(&device, &driver->error);
     for (int p = 0; p < 3 && status == UNET_OK; p++) {
         Inputs inputs = {.memory = NULL};
         if (programs[p] == NULL)
             continue;
         status = make_inputs(&inputs, driver, programs[p], &driver->error);
         if (status == UNET_OK)
-            time_program(driver, programs[p], arena, &inputs);
+            status = time_program(driver, programs[p], &device, &inputs);
         free_inputs(&inputs);
     }
-    arena_give_back(arena, model->arena_bytes);
+    device_close(&device);
     return status;
 }

@@ -15,7 +15,7 @@ static const char *data_folder(const Driver *driver) {
 typedef struct {
     UnetDataset *data;
     UnetLoader *loader;
-    char *arena;
+    Device device;
     Tally tally;
 } Evaluation;
 
@@ -29,9 +29,11 @@ static UnetStatus start(Evaluation *evaluation, Driver *driver) {
         return status;
     const UnetDataset *const datasets[] = {evaluation->data};
     int64_t beside = (int64_t)unet_loader_bytes(model, datasets, 1, threads);
-    status = arena_take(&evaluation->arena, model->eval->extent, beside, error);
+    status = device_open(&evaluation->device, model, model->eval->extent, beside, error);
     if (status == UNET_OK)
-        status = run_load_weights(driver, evaluation->arena);
+        status = run_load_weights(driver, evaluation->device.arena);
+    if (status == UNET_OK)
+        status = device_push_weights(&evaluation->device, error);
     if (status == UNET_OK)
         status = unet_loader_create(&evaluation->loader, model, datasets, 1, threads, error);
     if (status == UNET_OK)
@@ -68,17 +70,15 @@ UnetStatus driver_eval(Driver *driver) {
             "some samples back with `holdout 0.1` in `data`",
             driver->model->source);
     UnetStatus status = start(&evaluation, driver);
-    if (status == UNET_OK) {
-        const UnetStep step = {.arena = evaluation.arena, .threads = driver->threads};
-        status = tally_evaluate(&evaluation.tally, evaluation.loader, evaluation.data, &step, NULL,
-                                &driver->error);
-    }
+    if (status == UNET_OK)
+        status = tally_evaluate(&evaluation.tally, evaluation.loader, evaluation.data, &evaluation.device,
+                                driver->threads, NULL, &driver->error);
     if (status == UNET_OK)
         print_results(&evaluation.tally);
     tally_destroy(&evaluation.tally);
     unet_loader_destroy(evaluation.loader);
     unet_dataset_close(evaluation.data);
-    arena_give_back(evaluation.arena, driver->model->eval->extent);
+    device_close(&evaluation.device);
     return status;
 }
 

@@ -136,6 +136,14 @@ UnetStatus arena_take(char **arena, int64_t bytes, int64_t beside, UnetError *er
     return UNET_OK;
 }
 
+UnetStatus mirror_take(char **mirror, int64_t bytes, UnetError *error) {
+    void *memory = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    *mirror = memory == MAP_FAILED ? NULL : memory;
+    return *mirror != NULL ? UNET_OK
+                           : unet_fail(error, UNET_TOO_SMALL, "no addresses for a mirror of the arena");
+}
+
 void arena_give_back(char *arena, int64_t bytes) {
     if (arena != NULL)
         (void)munmap(arena, (size_t)bytes);

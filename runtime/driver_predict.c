@@ -20,7 +20,7 @@ typedef struct {
     Driver *driver;
     const UnetProgram *program;
     int input; /* the one input that prediction reads */
-    char *arena;
+    Device device;
     char *batch;         /* one sample in the layout of the input */
     const void **inputs; /* one per input of the model */
     float *row;          /* of an input or output */
@@ -72,7 +72,7 @@ static UnetStatus take_memory(Prediction *prediction) {
     const UnetLayout *layout = &prediction->program->inputs[prediction->input];
     UnetError *error = &prediction->driver->error;
     UnetStatus status =
-        arena_take(&prediction->arena, prediction->program->extent, layout->sample_bytes, error);
+        device_open(&prediction->device, model, prediction->program->extent, layout->sample_bytes, error);
     if (status == UNET_OK)
         status = arena_take(&prediction->batch, layout->sample_bytes, 0, error);
     if (status != UNET_OK)
@@ -138,7 +138,7 @@ static UnetStatus write_output(Prediction *prediction, int i, const char *path,
                                const UnetImageInfo *input) {
     UnetError *error = &prediction->driver->error;
     const UnetLayout *layout = &prediction->program->outputs[i];
-    const char *base = prediction->arena + prediction->program->output_offsets[i];
+    const char *base = prediction->device.arena + prediction->program->output_offsets[i];
     const int32_t *size = prediction->program->size;
     UnetImageInfo info = {.channels = layout->channels, .bits = input->bits};
     info.height = (int32_t)((int64_t)input->height * layout->size[1] / size[1]);
@@ -246,7 +246,7 @@ static UnetStatus find_folder(Prediction *prediction) {
 
 static UnetStatus predict_image(Prediction *prediction, const char *in) {
     const UnetModel *model = prediction->driver->model;
-    const UnetStep step = {.arena = prediction->arena,
+    const UnetStep step = {.arena = prediction->device.arena,
                            .inputs = prediction->inputs,
                            .n = 1,
                            .threads = prediction->driver->threads};
@@ -254,10 +254,14 @@ static UnetStatus predict_image(Prediction *prediction, const char *in) {
     UnetStatus status = read_image(prediction, in, &info);
     if (status != UNET_OK)
         return status;
-    prediction->program->run(&step);
+    UnetError *error = &prediction->driver->error;
+    status = device_run(&prediction->device, prediction->program, &step, error);
     for (int i = 0; i < model->noutput && status == UNET_OK; i++) {
         char path[UNET_PATH_BYTES];
-        status = output_path(prediction, in, i, path);
+        status = device_fetch(&prediction->device, prediction->program->output_offsets[i],
+                              prediction->program->outputs[i].sample_bytes, error);
+        if (status == UNET_OK)
+            status = output_path(prediction, in, i, path);
         if (status == UNET_OK)
             status = write_output(prediction, i, path, &info);
         if (status == UNET_OK)
@@ -276,11 +280,13 @@ UnetStatus driver_predict(Driver *driver) {
     if (status == UNET_OK)
         status = take_memory(&prediction);
     if (status == UNET_OK)
-        status = run_load_weights(driver, prediction.arena);
+        status = run_load_weights(driver, prediction.device.arena);
+    if (status == UNET_OK)
+        status = device_push_weights(&prediction.device, &driver->error);
     for (int i = 0; i < driver->options.nfile && status == UNET_OK; i++)
         status = predict_image(&prediction, driver->options.files[i]);
     if (prediction.program != NULL) {
-        arena_give_back(prediction.arena, prediction.program->extent);
+        device_close(&prediction.device);
         arena_give_back(prediction.batch, prediction.program->inputs[prediction.input].sample_bytes);
     }
     free(prediction.inputs);

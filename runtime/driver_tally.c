@@ -146,11 +146,11 @@ static void forget_identity(Tally *tally) {
 
 /* ---- evaluation ------------------------------------------------------------------------------- */
 
-UnetStatus tally_evaluate(Tally *tally, UnetLoader *loader, const UnetDataset *dataset,
-                          const UnetStep *base, int *signal, UnetError *error) {
+UnetStatus tally_evaluate(Tally *tally, UnetLoader *loader, const UnetDataset *dataset, Device *device,
+                          int32_t threads, int *signal, UnetError *error) {
     const UnetProgram *program = unet_dataset_program(dataset);
     const UnetStream stream = {.dataset = dataset};
-    UnetStep step = *base;
+    UnetStep step = {.arena = device->arena, .threads = threads};
     int64_t batches = unet_stream_batches(&stream);
     bool wants_identity = tally->identity_samples == 0;
     tally_clear(tally);
@@ -163,7 +163,9 @@ UnetStatus tally_evaluate(Tally *tally, UnetLoader *loader, const UnetDataset *d
         step.inputs = batch.inputs;
         step.valid = batch.valid;
         step.n = batch.n;
-        program->run(&step);
+        status = device_run(device, program, &step, error);
+        if (status != UNET_OK)
+            break;
         tally_add(tally, program, step.arena, batch.n);
         if (wants_identity)
             tally_add_identity(tally, program, &batch);

@@ -30,7 +30,7 @@ typedef struct {
     UnetDataset *data, *eval_data; /* eval_data NULL: no evaluation */
     UnetLoader *loader;
     UnetStream stream;
-    char *arena;
+    Device device;
     UnetLog log;
     UnetProgress progress;
     RunState state;
@@ -99,7 +99,8 @@ static UnetStatus take_memory(Run *run) {
     int32_t ndataset = run->eval_data != NULL ? 2 : 1;
     int32_t threads = unet_loader_threads(run->model);
     size_t beside = unet_loader_bytes(run->model, datasets, ndataset, threads);
-    UnetStatus status = arena_take(&run->arena, run->model->arena_bytes, (int64_t)beside, error);
+    UnetStatus status =
+        device_open(&run->device, run->model, run->model->arena_bytes, (int64_t)beside, error);
     if (status == UNET_OK)
         status = unet_loader_create(&run->loader, run->model, datasets, ndataset, threads, error);
     Tally *const tallies[] = {&run->train, &run->shown, &run->eval};
@@ -125,10 +126,10 @@ static UnetStatus start_state(Run *run) {
                             .best_step = -1};
     if (!options->resume) {
         const char *weights = options->weights != NULL ? options->weights : run->training->pretrained;
-        unet_parameters_init(run->model, (uint64_t)run->state.seed, run->arena);
-        return weights != NULL ? run_load_pretrained(driver, weights, run->arena) : UNET_OK;
+        unet_parameters_init(run->model, (uint64_t)run->state.seed, run->device.arena);
+        return weights != NULL ? run_load_pretrained(driver, weights, run->device.arena) : UNET_OK;
     }
-    UnetStatus status = run_resume(driver, run->arena, &run->state);
+    UnetStatus status = run_resume(driver, run->device.arena, &run->state);
     if (status != UNET_OK)
         return status;
     if (run->state.samples != samples)
@@ -162,6 +163,8 @@ static UnetStatus start(Run *run) {
         status = take_memory(run);
     if (status == UNET_OK)
         status = start_state(run);
+    if (status == UNET_OK)
+        status = device_push_weights(&run->device, &driver->error);
     if (status != UNET_OK)
         return status;
     run->stream = (UnetStream){.dataset = run->data,
@@ -177,7 +180,7 @@ static UnetStatus start(Run *run) {
         status = open_log(run);
     /* Shows before the first step that the folder takes files, and makes --resume mean this run. */
     if (status == UNET_OK && !driver->options.resume)
-        status = run_save_checkpoint(driver, run->arena, &run->state);
+        status = run_save_checkpoint(driver, run->device.arena, &run->state);
     run->saved = run->state.step;
     run->first_step = run->state.step;
     return status;
@@ -193,7 +196,7 @@ static void finish(Run *run) {
     unet_loader_destroy(run->loader);
     unet_dataset_close(run->eval_data);
     unet_dataset_close(run->data);
-    arena_give_back(run->arena, run->model->arena_bytes);
+    device_close(&run->device);
 }
 
 /* ---- while training --------------------------------------------------------------------------- */
@@ -264,18 +267,20 @@ static UnetStatus take_step(Run *run) {
     UnetStatus status = unet_loader_next(run->loader, &batch, &run->driver->error);
     if (status != UNET_OK)
         return status;
-    const UnetStep step = {.arena = run->arena,
+    const UnetStep step = {.arena = run->device.arena,
                            .inputs = batch.inputs,
                            .valid = batch.valid,
                            .n = batch.n,
                            .threads = run->driver->threads,
                            .learning_rate = run->training->learning_rate,
                            .step = run->state.step + 1};
-    program->run(&step);
+    status = device_run(&run->device, program, &step, &run->driver->error);
+    if (status != UNET_OK)
+        return status;
     run->state.step++;
     run->images += batch.n;
-    tally_add(&run->train, program, run->arena, batch.n);
-    tally_add(&run->shown, program, run->arena, batch.n);
+    tally_add(&run->train, program, run->device.arena, batch.n);
+    tally_add(&run->shown, program, run->device.arena, batch.n);
     if (run->state.step - run->first_step <= IDENTITY_BATCHES)
         tally_add_identity(&run->train, program, &batch);
     double now = machine_seconds();
@@ -296,11 +301,10 @@ static bool is_better(const Run *run, double value) {
 /* *SIGNAL is set when one came during the evaluation, which then does not count. */
 static UnetStatus evaluate(Run *run, int *signal) {
     Driver *driver = run->driver;
-    const UnetStep step = {.arena = run->arena, .threads = driver->threads};
     char text[512];
     int metric = tally_first_metric(run->model);
-    UnetStatus status =
-        tally_evaluate(&run->eval, run->loader, run->eval_data, &step, signal, &driver->error);
+    UnetStatus status = tally_evaluate(&run->eval, run->loader, run->eval_data, &run->device,
+                                       driver->threads, signal, &driver->error);
     if (status != UNET_OK || *signal != 0)
         return status;
     tally_format(&run->eval, text, sizeof text);
@@ -310,7 +314,9 @@ static UnetStatus evaluate(Run *run, int *signal) {
     if (is_better(run, value)) {
         run->state.best = value;
         run->state.best_step = run->state.step;
-        status = run_save_weights(driver, run->arena, &run->state, "best.");
+        status = device_fetch_weights(&run->device, &driver->error);
+        if (status == UNET_OK)
+            status = run_save_weights(driver, run->device.arena, &run->state, "best.");
     }
     if (status == UNET_OK)
         status = write_row(run, "eval", &run->eval);
@@ -320,9 +326,11 @@ static UnetStatus evaluate(Run *run, int *signal) {
 
 /* The checkpoint comes last: whoever resumes from it need not ask whether the weights are as new. */
 static UnetStatus save(Run *run) {
-    UnetStatus status = run_save_weights(run->driver, run->arena, &run->state, "");
+    UnetStatus status = device_fetch_weights(&run->device, &run->driver->error);
     if (status == UNET_OK)
-        status = run_save_checkpoint(run->driver, run->arena, &run->state);
+        status = run_save_weights(run->driver, run->device.arena, &run->state, "");
+    if (status == UNET_OK)
+        status = run_save_checkpoint(run->driver, run->device.arena, &run->state);
     if (status == UNET_OK)
         run->saved = run->state.step;
     return status;
@@ -335,7 +343,8 @@ static UnetStatus save_and_keep(Run *run) {
     if (status != UNET_OK)
         return status;
     bool is_old = !__builtin_mul_overflow(keep, run->save_every, &reach) && reach < run->state.step;
-    return run_keep_checkpoint(run->driver, run->arena, &run->state, is_old ? run->state.step - reach : 0);
+    return run_keep_checkpoint(run->driver, run->device.arena, &run->state,
+                               is_old ? run->state.step - reach : 0);
 }
 
 /* Where nothing is evaluated, the last numbers of training are the result. */

@@ -104,8 +104,8 @@ typedef struct {
 } UnetStep;
 
 typedef struct {
-    const char *name; /* "train", "eval", "predict" */
-    void (*run)(const UnetStep *);
+    const char *name;              /* "train", "eval", "predict" */
+    void (*run)(const UnetStep *); /* NULL: runs on the model's device */
     int32_t batch;
     int32_t size[3];           /* of the first input */
     int64_t extent;            /* bytes of the arena it uses */
@@ -201,6 +201,8 @@ typedef struct {
     const char *target;      /* "cpu" */
     const char *isa;         /* "avx512", "avx2", "sse2": what this table's functions were compiled for */
     UnetType real;           /* f32; f64 in a reference build */
+    const struct UnetDevice *device;  /* where steps run; NULL: here, by UnetProgram.run */
+    const struct UnetCudaModel *cuda; /* what that device is told (cuda_device.h) */
     int32_t max_threads;
 
     int32_t nparameter;

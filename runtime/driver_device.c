@@ -1,0 +1,49 @@
+/* driver_device.c - the arena and where its programs run: in this memory and on this processor, or on a
+ * device of which this memory is the mirror. */
+#include "driver.h"
+
+#include "unet/device.h"
+
+UnetStatus device_open(Device *device, const UnetModel *model, int64_t extent, int64_t beside,
+                       UnetError *error) {
+    *device = (Device){.model = model, .extent = extent};
+    if (model->device == NULL)
+        return arena_take(&device->arena, extent, beside, error);
+    UnetStatus status = mirror_take(&device->arena, extent, error);
+    return status == UNET_OK ? model->device->open(&device->state, model, extent, error) : status;
+}
+
+void device_close(Device *device) {
+    if (device->model != NULL && device->model->device != NULL)
+        device->model->device->close(device->state);
+    arena_give_back(device->arena, device->extent);
+    *device = (Device){.model = NULL};
+}
+
+/* What lives from step to step, as far as this program's part of the arena reaches. */
+static int64_t weight_bytes(const Device *device) {
+    int64_t persistent = device->model->persistent;
+    return persistent < device->extent ? persistent : device->extent;
+}
+
+UnetStatus device_push_weights(Device *device, UnetError *error) {
+    const UnetDevice *there = device->model->device;
+    return there == NULL ? UNET_OK
+                         : there->push(device->state, device->arena, 0, weight_bytes(device), error);
+}
+
+UnetStatus device_fetch_weights(Device *device, UnetError *error) {
+    return device_fetch(device, 0, weight_bytes(device), error);
+}
+
+UnetStatus device_fetch(Device *device, int64_t offset, int64_t bytes, UnetError *error) {
+    const UnetDevice *there = device->model->device;
+    return there == NULL ? UNET_OK : there->fetch(device->state, device->arena, offset, bytes, error);
+}
+
+UnetStatus device_run(Device *device, const UnetProgram *program, const UnetStep *step, UnetError *error) {
+    if (device->model->device != NULL)
+        return device->model->device->run(device->state, program, step, error);
+    program->run(step);
+    return UNET_OK;
+}

@@ -1,0 +1,27 @@
+/* device.h - where the steps of a program run, if that is not this processor.
+ *
+ * The host keeps a mirror of the arena: memory at the same offsets, of which only what is looked at is ever
+ * touched.  What either side changes is copied when the driver says so.
+ */
+#ifndef UNET_DEVICE_H
+#define UNET_DEVICE_H
+
+#include "model.h"
+#include "status.h"
+
+typedef struct UnetDevice {
+    const char *name; /* "cuda" */
+    /* Takes EXTENT bytes of the device, zeroed, in one allocation, and makes ready what MODEL needs there.
+     * UNET_TOO_SMALL: there is no device, or not as much memory.  The caller closes STATE in any case. */
+    UnetStatus (*open)(void **state, const UnetModel *model, int64_t extent, UnetError *error);
+    void (*close)(void *state); /* NULL is allowed */
+    /* BYTES at OFFSET from the mirror to the device, and back. */
+    UnetStatus (*push)(void *state, const char *mirror, int64_t offset, int64_t bytes, UnetError *error);
+    UnetStatus (*fetch)(void *state, char *mirror, int64_t offset, int64_t bytes, UnetError *error);
+    /* One step of PROGRAM; its results are in the mirror, STEP->arena, when this returns. */
+    UnetStatus (*run)(void *state, const UnetProgram *program, const UnetStep *step, UnetError *error);
+    /* Memory from which inputs will come: copies from it need not wait.  A hint. */
+    void (*pin)(void *state, void *memory, size_t bytes);
+} UnetDevice;
+
+#endif
