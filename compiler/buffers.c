@@ -47,7 +47,10 @@ static int64_t region(Plan *plan, const Program *program, const char *name, Life
     for (int i = 0; i < count; i++)
         if (__builtin_add_overflow(whole.bytes, program->storage[value[i]].bytes, &whole.bytes))
             environment_error("%s do not fit into 2^63 bytes", name);
-    whole.shape = (Shape){.rank = 1, .dim = {whole.bytes / type_bytes(whole.type)}};
+    int64_t used = whole.bytes, align = plan->target->align;
+    whole.shape = (Shape){.rank = 1, .dim = {used / type_bytes(whole.type)}};
+    if (__builtin_add_overflow(used, (align - used % align) % align, &whole.bytes))
+        environment_error("%s do not fit into 2^63 bytes", name);
     int parent = buffer_new(plan, whole);
     for (int i = 0; i < count; i++) {
         Buffer slice = buffer_like(program, value[i]);
@@ -56,7 +59,7 @@ static int64_t region(Plan *plan, const Program *program, const char *name, Life
         slice.slice = parent;
         buffer[i] = buffer_new(plan, slice);
     }
-    return whole.bytes;
+    return used;
 }
 
 static const Node *update_node(const Program *program) {

@@ -25,7 +25,7 @@ static void law_of_bounds(const Plan *plan) {
         int64_t end = b->program < 0 ? plan->persistent : plan->program[b->program].extent;
         if (b->offset < 0 || b->bytes < 0 || b->offset > end - b->bytes)
             BUG("plan: `%s` lies outside the arena", b->name);
-        if (b->offset % plan->target->align != 0)
+        if (b->offset % (b->slice < 0 ? plan->target->align : plan->target->slice_align) != 0)
             BUG("plan: `%s` is not aligned", b->name);
         if (b->program >= 0 && b->bytes > 0 && b->offset < plan->persistent)
             BUG("plan: `%s` lies on what must survive", b->name);

@@ -1,5 +1,6 @@
 /* command.c - the command line of unetc, as a table of options. */
 #include "command.h"
+#include "cudnn.h"
 #include "text.h"
 
 #include <errno.h>
@@ -26,9 +27,9 @@ static const char usage[] =
     "  --batch=N  --size=HxW or DxHxW  -D NAME=VALUE  --seed=N\n"
     "                          replace what the file says\n"
     "  --programs=LIST         of train,eval,predict; `predict` alone has no training code\n"
-    "  --target=cpu            the machine to compile for\n"
+    "  --target=cpu|cuda[:sm_80|:sm_90]   the machine to compile for (cuda: sm_90)\n"
     "  --isa=native            this processor's instructions (needs no choice yet)\n"
-    "  --precision=f32|f64     f64 needs --kernels=reference\n"
+    "  --precision=f32|f64|tf32|bf16   f64 needs --kernels=reference; tf32 and bf16 are for cuda\n"
     "  --kernels=fast|reference   reference: slow, obvious, for checking\n"
     "  --conv=auto|direct      how convolutions are computed\n"
     "  --micro-batches=auto|off|N   train a few samples at a time; the result is the same\n"
@@ -242,6 +243,21 @@ static void apply_aside(Command *c, const OptionRow *row, const char *value) {
     }
 }
 
+static void read_target(const char *option, const char *value, PlanOptions *plan) {
+    static const char *const architecture[] = {NULL, "sm_90", "sm_80", "sm_90"};
+    int k = choice(option, value, LIST("cpu", "cuda", "cuda:sm_80", "cuda:sm_90"));
+    plan->target = k == 0 ? &target_cpu : &target_cuda;
+    plan->architecture = architecture[k];
+}
+
+static void read_precision(const char *option, const char *value, PlanOptions *plan) {
+    static const Type stored[] = {TYPE_F32, TYPE_F64, TYPE_F32, TYPE_BF16};
+    int k = choice(option, value, LIST("f32", "f64", "tf32", "bf16"));
+    plan->real = stored[k] == TYPE_F64 ? TYPE_F64 : TYPE_F32;
+    plan->stored = stored[k];
+    plan->tf32 = k == 2;
+}
+
 static void apply(Pool *pool, Command *c, const OptionRow *row, const char *value) {
     switch (row->id) {
     case O_MEM:
@@ -266,13 +282,13 @@ static void apply(Pool *pool, Command *c, const OptionRow *row, const char *valu
         c->programs_given = true;
         break;
     case O_TARGET:
-        one_of(row->name, value, LIST("cpu"));
+        read_target(row->name, value, &c->plan);
         break;
     case O_ISA:
         one_of(row->name, value, LIST("native"));
         break;
     case O_PRECISION:
-        c->plan.real = choice(row->name, value, LIST("f32", "f64")) == 1 ? TYPE_F64 : TYPE_F32;
+        read_precision(row->name, value, &c->plan);
         break;
     case O_KERNELS:
         c->plan.reference = choice(row->name, value, LIST("fast", "reference")) == 1;
@@ -349,7 +365,21 @@ static void check_reports(const Command *c) {
         usage_error("%s", "`unetc fit` takes a budget of at most 64TiB");
 }
 
-static void finish(Command *c) {
+/* What one target has and the other has not. */
+static void check_target(const Command *c) {
+    const PlanOptions *plan = &c->plan;
+    if (plan->real == TYPE_F64 && !plan->reference)
+        usage_error("%s", "--precision=f64 needs --kernels=reference: fast kernels compute in f32");
+    if (plan->target == &target_cpu && (plan->tf32 || plan->stored != plan->real))
+        usage_error("%s", "--precision=tf32 and bf16 are for --target=cuda");
+    if (plan->target == &target_cuda && plan->reference)
+        usage_error("%s", "--kernels=reference is for --target=cpu");
+    if (plan->target == &target_cuda && plan->poison && c->kind == COMMAND_COMPILE && c->folder == NULL)
+        usage_error("%s",
+                    "--poison for --target=cuda makes sources (-S DIR) that tests run on this processor");
+}
+
+static void finish(Pool *pool, Command *c) {
     check_reports(c);
     if (c->kind != COMMAND_RUNTIME && c->file == NULL)
         usage_error("%s", c->kind == COMMAND_EXPLAIN ? "which code? such as `unetc explain U0401`"
@@ -357,8 +387,9 @@ static void finish(Command *c) {
     if (!c->programs_given)
         for (int k = 0; k < PROGRAMS; k++)
             c->plan.wanted[k] = true;
-    if (c->plan.real == TYPE_F64 && !c->plan.reference)
-        usage_error("%s", "--precision=f64 needs --kernels=reference: fast kernels compute in f32");
+    check_target(c);
+    if (c->plan.target == &target_cuda)
+        c->plan.cudnn = cudnn_open(pool, c->plan.architecture);
     c->lower.path = c->file;
 }
 
@@ -369,7 +400,7 @@ static const char *with_option(Pool *pool, const char *options, const OptionRow 
 }
 
 Command command_read(Pool *pool, int argc, char **argv) {
-    Command c = {.plan = {.max_threads = 64, .command = "", .shaping = ""}};
+    Command c = {.plan = {.target = &target_cpu, .max_threads = 64, .command = "", .shaping = ""}};
     bool only_files = false;
     for (int i = 1; i < argc; i++) {
         const char *argument = argv[i], *value;
@@ -407,6 +438,6 @@ Command command_read(Pool *pool, int argc, char **argv) {
             c.file = argument;
         }
     }
-    finish(&c);
+    finish(pool, &c);
     return c;
 }

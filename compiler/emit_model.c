@@ -133,7 +133,8 @@ static bool reads(const Program *program, ValueId value) {
 }
 
 static void layout(const Tables *t, const Program *program, ValueId v, bool used) {
-    static const char *const type[] = {"UNET_F32", "UNET_F64", "UNET_U8", "UNET_U16", "UNET_I32"};
+    static const char *const type[] = {"UNET_F32", "UNET_F64",  "UNET_U8", "UNET_U16",
+                                       "UNET_I32", "UNET_BF16", "UNET_F16"};
     const Value *value = &program->graph->value[v];
     const Storage *s = &program->storage[v];
     text_line(t->out, "    {%s, %lld, {%lld, %lld, %lld}, %lld, %lld, %lld, %lld, %lld, %lld, %lld},",
@@ -158,7 +159,8 @@ static void program_table(const Tables *t, const Program *program) {
     Shape size = program->graph->value[program->model->input[0].value].shape;
     text_line(t->out, "static const UnetProgram %s_program = {", name);
     text_line(t->out, "    .name = %s,", quoted(t->plan->pool, name));
-    text_line(t->out, "    .run = %s,", name);
+    if (t->plan->target == &target_cpu)
+        text_line(t->out, "    .run = %s,", name);
     text_line(t->out, "    .batch = %lld,", (long long)program->batch);
     text_line(t->out, "    .size = {%lld, %lld, %lld},", (long long)shape_extent(size, 0),
               (long long)shape_extent(size, 1), (long long)shape_extent(size, 2));
@@ -284,6 +286,8 @@ static void model_table(const Tables *t) {
               quoted(plan->pool, plan->source_hash));
     text_line(t->out, ".target = %s, .isa = \"native\", .real = %s, .max_threads = %d,",
               quoted(plan->pool, plan->target->name), real_name(plan), plan->options->max_threads);
+    if (plan->target == &target_cuda)
+        text_line(t->out, ".device = &unet_cuda_device, .cuda = &cuda_model,");
     text_line(t->out, ".nparameter = %d, .parameter = parameter, .parameter_count = %lld,",
               plan->nparameter, (long long)parameter_count(plan));
     text_line(t->out, ".persistent = %lld,", (long long)plan->persistent);

@@ -18,7 +18,7 @@ typedef int NodeId;  /* index in Graph.node; -1: none */
 
 /* ---- values ---- */
 
-typedef enum { TYPE_F32, TYPE_F64, TYPE_U8, TYPE_U16, TYPE_I32 } Type;
+typedef enum { TYPE_F32, TYPE_F64, TYPE_U8, TYPE_U16, TYPE_I32, TYPE_BF16, TYPE_F16 } Type;
 
 typedef enum {
     CLASS_PARAMETER,
@@ -98,7 +98,8 @@ typedef struct {
     int64_t first;         /* gradient by one part of a whole: its first channel, */
     int64_t channels;      /*   of that many in the whole */
     int64_t bands;         /* reductions: in how many parts a sample is summed, fixed by the target */
-    ValueId of_in, of_out; /* packed weights: the tensors between which they will be used */
+    ValueId of_in, of_out; /* packed weights: the tensors between which they will be used, */
+    Op of;                 /*   and by which operator */
     double weight;         /* losses: factor in the sum that is minimised */
     Optimizer optimizer;   /* sgd, adam */
 } Attributes;

@@ -200,3 +200,8 @@ void sizes_wgrad(Constants *c, const Node *node) {
     constant_segments(c, "X", x);
     constant_layout(c, "DY", dy);
 }
+
+/* What cuda kernels need to know of packed filters is added by emit_cuda.c. */
+void sizes_filter_pack(Constants *c, const Node *node) {
+    constant(c, "BIAS", node->in[1] >= 0);
+}

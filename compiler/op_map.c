@@ -38,6 +38,13 @@ void sizes_map(Constants *c, const Node *node) {
         call_arguments(c, "1", ""); /* parameters: one "sample" */
 }
 
+void sizes_cast(Constants *c, const Node *node) {
+    constant_channels(c, "C", node->out[0]);
+    constant_extents(c, "", node->out[0]);
+    constant_layout(c, "Y", node->out[0]);
+    constant_layout(c, "X", node->in[0]);
+}
+
 void sizes_none(Constants *c, const Node *node) {
     (void)c, (void)node;
 }

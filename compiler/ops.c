@@ -4,9 +4,10 @@
 #include <string.h>
 
 const OpRow op_table[OPS] = {
-#define OP(id, name, signature, build, gradient, flops, reach, in_place, sizes, cpu, eager)                \
-    [OP_##id] = {name,          signature, build_##build, gradient_##gradient, flops_##flops,              \
-                 reach_##reach, in_place,  sizes_##sizes, cpu_##cpu,           eager_##eager},
+#define OP(id, name, signature, build, gradient, flops, reach, in_place, sizes, cpu, cuda, eager)          \
+    [OP_##                                                                                                 \
+        id] = {name,     signature,     build_##build, gradient_##gradient, flops_##flops, reach_##reach,  \
+               in_place, sizes_##sizes, cpu_##cpu,     cuda_##cuda,         eager_##eager},
 #include "ops.def"
 #undef OP
 };

@@ -41,7 +41,7 @@ typedef struct {
     ReachRule *reach;
     int in_place;
     SizesRule *sizes;
-    PrepareRule *cpu;
+    PrepareRule *cpu, *cuda;
     EagerRule *eager;
 } OpRow;
 
@@ -50,12 +50,13 @@ extern const OpRow op_table[OPS];
 /* The operator a user calls NAME, or OPS. */
 Op op_by_name(const char *name);
 
-#define OP(id, name, signature, build, gradient, flops, reach, in_place, sizes, cpu, eager)                \
+#define OP(id, name, signature, build, gradient, flops, reach, in_place, sizes, cpu, cuda, eager)          \
     GradientRule gradient_##gradient;                                                                      \
     FlopsRule flops_##flops;                                                                               \
     ReachRule reach_##reach;                                                                               \
     SizesRule sizes_##sizes;                                                                               \
     PrepareRule cpu_##cpu;                                                                                 \
+    PrepareRule cuda_##cuda;                                                                               \
     EagerRule eager_##eager;
 #include "ops.def"
 #undef OP

@@ -10,11 +10,15 @@ static void collect_parameters(Program *program) {
             PUSH(g->pool, program->parameter, program->nparameter, v);
 }
 
-/* Numbers are f32 in the language; a reference build computes in f64 throughout. */
-static void choose_type(Program *program, Type real) {
-    for (ValueId v = 0; v < program->graph->nvalue; v++)
-        if (program->graph->value[v].type == TYPE_F32)
-            program->graph->value[v].type = real;
+/* Numbers are f32 in the language; a reference build computes in f64 throughout, and what lies between
+ * operators may be stored in fewer bits than they compute in. */
+static void choose_types(Program *program, const PlanOptions *options) {
+    for (ValueId v = 0; v < program->graph->nvalue; v++) {
+        Value *value = &program->graph->value[v];
+        bool between = value->class == CLASS_ACTIVATION || value->class == CLASS_ACTIVATION_GRADIENT;
+        if (value->type == TYPE_F32)
+            value->type = between && value->per_sample ? options->stored : options->real;
+    }
 }
 
 static void collect_gradients(Program *program) {
@@ -29,12 +33,14 @@ static int64_t batch_of(const Model *model, ProgramKind kind) {
     return kind == PROGRAM_EVAL ? model->eval.batch : model->predict.batch;
 }
 
-/* How many samples to train at a time.  On this target a loop over single samples costs next to nothing
+/* How many samples to train at a time.  Where loops are free, one over single samples costs next to nothing
  * once there is enough to do in one, and needs that many times less memory; below that, threads would wait
  * for each other. */
 static int64_t micro_of(const Program *program, const PlanOptions *options) {
     const int64_t enough = 96 << 20; /* operations in the mean kernel of a turn */
-    if (program->kind != PROGRAM_TRAIN || options->micro_batches == 1)
+    bool asked = options->micro > 0 || options->micro_batches > 1;
+    if (program->kind != PROGRAM_TRAIN || options->micro_batches == 1 ||
+        (!asked && !options->target->loops_are_free))
         return program->batch;
     if (options->micro > 0)
         return options->micro < program->batch ? options->micro : program->batch;
@@ -59,7 +65,7 @@ static void make_program(Program *program, const PlanOptions *options, const Tar
     }
     close_graph(program);
     fuse(program);
-    choose_type(program, options->real);
+    choose_types(program, options);
     program->micro = 1;
     program->micro = micro_of(program, options);
     target->prepare(program, options);
@@ -96,12 +102,11 @@ static void plan_loader(Plan *plan) {
     }
 }
 
-Plan *plan_programs(Pool *pool, const PlanOptions *options, const Target *target,
-                    Model *const model[PROGRAMS]) {
+Plan *plan_programs(Pool *pool, const PlanOptions *options, Model *const model[PROGRAMS]) {
     Plan *plan = NEW(pool, Plan);
     plan->pool = pool;
     plan->options = options;
-    plan->target = target;
+    plan->target = options->target;
     for (int k = 0; k < PROGRAMS; k++) {
         Program *program = &plan->program[k];
         if (model[k] == NULL)
@@ -117,7 +122,7 @@ Plan *plan_programs(Pool *pool, const PlanOptions *options, const Target *target
             plan->nparameter = program->nparameter;
         }
         CHECK(program->nparameter == plan->nparameter);
-        make_program(program, options, target);
+        make_program(program, options, options->target);
     }
     buffers(plan);
     for (int k = 0; k < PROGRAMS; k++)

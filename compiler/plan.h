@@ -15,12 +15,17 @@ typedef enum { PROGRAM_TRAIN, PROGRAM_EVAL, PROGRAM_PREDICT, PROGRAMS } ProgramK
 /* What the command line fixed; the file's own settings are in Model. */
 typedef struct PlanOptions {
     bool wanted[PROGRAMS];
-    bool reference;    /* --kernels=reference */
-    Type real;         /* TYPE_F32, or TYPE_F64 with reference kernels */
-    bool no_reuse;     /* every buffer keeps its bytes for itself */
-    bool no_recompute; /* every tensor is kept until its last reader */
-    bool poison;       /* emitted code marks every byte outside a step's operands as poisoned */
-    bool portable_isa; /* one program for several instruction sets */
+    bool reference; /* --kernels=reference */
+    Type real;      /* of parameters and arithmetic: TYPE_F32, or TYPE_F64 with reference kernels */
+    Type stored;    /* of activations and their gradients: that, or one of 16 bits */
+    bool tf32;      /* products may be rounded to tf32 (cuda) */
+    const struct Target *target;
+    const char *architecture; /* "sm_90" (cuda) */
+    struct CudnnQuery *cudnn; /* cuda: knows what cuDNN's engines need */
+    bool no_reuse;            /* every buffer keeps its bytes for itself */
+    bool no_recompute;        /* every tensor is kept until its last reader */
+    bool poison;              /* emitted code marks every byte outside a step's operands as poisoned */
+    bool portable_isa;        /* one program for several instruction sets */
     int max_threads;
     int micro_batches; /* 0: the compiler chooses; 1: whole batches; else so many loops over samples */
     int64_t budget;    /* bytes of the arena, 0: none */
@@ -62,6 +67,7 @@ typedef struct {
     int nparameter;
     ValueId *parameter; /* per parameter of the model: its value in this graph */
     ValueId *gradient;  /* train: per parameter the gradient, or -1 */
+    ValueId control;    /* cuda: what a step is told (unet/cuda.h) */
     Storage *storage;   /* per value */
     int nstorage;
     Step *step;
@@ -96,6 +102,7 @@ typedef struct {
 } Buffer;
 
 typedef struct Target Target;
+struct Sources; /* sources.h */
 
 typedef struct {
     Pool *pool;
@@ -122,14 +129,19 @@ typedef struct {
 
 struct Target {
     const char *name;
-    int64_t align; /* bytes */
+    int64_t align;       /* bytes, of buffers, */
+    int64_t slice_align; /* and of what lies in regions */
+    bool whole_turns;    /* kernels work on all samples of a turn, valid or not */
+    bool loops_are_free; /* a few samples at a time cost no time, so they are chosen without need */
     /* Rewrites the graph for this target's kernels: packed weights, scratch. */
     void (*prepare)(Program *program, const PlanOptions *options);
     /* Completes a Storage whose halo is known. */
     void (*lay_out)(const Value *value, int64_t batch, Storage *storage);
+    /* emit_cpu.c, emit_cuda.c: the generated files. */
+    void (*emit)(const Plan *plan, struct Sources *sources);
 };
 
-extern const Target target_cpu;
+extern const Target target_cpu, target_cuda;
 
 /* ---- the passes, in their order ---- */
 
@@ -143,7 +155,8 @@ void update(Program *program);
 void close_graph(Program *program);
 /* fuse.c: conv + relu, gradients + mask, gradients + sum. */
 void fuse(Program *program);
-/* storage.c */
+/* storage.c: the samples for which inputs have room; how all leaves lie. */
+int64_t staged_samples(const Program *program, const Target *target);
 void storage(Program *program, const Target *target);
 /* schedule.c */
 void schedule(Program *program, const PlanOptions *options);
@@ -161,8 +174,7 @@ void check_plan(const Plan *plan);
 
 /* plan.c: all of the above for every wanted program.  MODEL holds, per program, the file lowered at its
  * size (NULL: not wanted). */
-Plan *plan_programs(Pool *pool, const PlanOptions *options, const Target *target,
-                    Model *const model[PROGRAMS]);
+Plan *plan_programs(Pool *pool, const PlanOptions *options, Model *const model[PROGRAMS]);
 
 /* The nodes in the order of the tree, each once, and whether they are in a loop; returns how many. */
 int schedule_nodes(const Program *program, NodeId **node, bool **in_loop);
@@ -174,7 +186,5 @@ int64_t work_sum(int64_t a, int64_t times, int64_t b);
 int64_t node_flops(const Program *program, const Node *node);
 /* The size of the tree: steps are numbered by their position in pre-order, loops included. */
 int step_count(const Step *step, int nstep);
-
-/* ---- report.c, report_json.c, emit.c ---- */
 
 #endif

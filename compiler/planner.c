@@ -5,6 +5,7 @@
  *     1. as many samples at a time as cost no time, everything kept;
  *     2. fewer samples at a time, everything kept;
  *     3. the fewest samples that were allowed, and what does not fit is computed again.
+ * Where a loop over samples costs time (target->loops_are_free), 2 comes after 3, and again with 3.
  * The first that is within the budget is taken; if none is, the smallest.
  */
 #include "planner.h"
@@ -64,6 +65,8 @@ static uint64_t hash_of(const char *text, uint64_t hash) {
 }
 
 static const char *compile_flags(const PlanOptions *options) {
+    if (options->target == &target_cuda)
+        return "-std=c11 -O2";
     if (options->poison)
         return "-std=gnu11 -O1 -g1 -march=native -ffp-contract=fast -fno-math-errno -fopenmp "
                "-fsanitize=address,undefined -fno-sanitize=pointer-overflow,alignment,object-size,null "
@@ -84,7 +87,7 @@ static Plan *attempt(const Request *r, PlanOptions options) {
     for (int k = 0; k < PROGRAMS; k++)
         if (own->budget == 0 && model[k] != NULL && model[k]->train.present)
             own->budget = model[k]->train.memory;
-    Plan *plan = plan_programs(r->pool, own, &target_cpu, model);
+    Plan *plan = plan_programs(r->pool, own, model);
     uint64_t hash = hash_of(options.shaping, hash_of(r->lower->text, UINT64_C(0xcbf29ce484222325)));
     plan->source_hash = pool_text(r->pool, "%016llx", (unsigned long long)hash);
     plan->c_flags = compile_flags(&options);
@@ -127,15 +130,32 @@ static Plan *with_recomputation(const Request *r, PlanOptions options, Plan *bes
     return best;
 }
 
+/* Where loops cost time, they come last: half as many samples at a time, computing again what does not fit
+ * even so. */
+static Plan *fewer_samples_last(const Request *r, PlanOptions options, Plan *best) {
+    for (int64_t micro = best->program[PROGRAM_TRAIN].micro; micro > 1 && !plan_fits(best);) {
+        micro = (micro + 1) / 2;
+        options.micro = micro;
+        Plan *plan = attempt(r, options);
+        if (plan != NULL && !plan_fits(plan) && !options.no_recompute)
+            plan = with_recomputation(r, options, plan);
+        best = plan == NULL ? best : smaller(plan, best);
+    }
+    return best;
+}
+
 Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lower_options,
                 const PlanOptions *options) {
     const Request r = {pool, diag, file, lower_options};
     Plan *best = attempt(&r, *options);
     if (best == NULL || plan_fits(best) || best->program[PROGRAM_TRAIN].model == NULL)
         return best;
-    if (options->micro_batches == 0)
+    bool loops = options->micro_batches == 0;
+    if (loops && options->target->loops_are_free)
         best = fewer_samples(&r, *options, best);
     if (!plan_fits(best) && !options->no_recompute)
         best = with_recomputation(&r, *options, best);
+    if (loops && !options->target->loops_are_free)
+        best = fewer_samples_last(&r, *options, best);
     return best;
 }

@@ -49,19 +49,22 @@ static bool reads_results(const Graph *g, const Node *node, const Part *part) {
 static Part part_of(const Graph *g, const Node *node, const Part *part) {
     if (node->op == OP_RETURN)
         return PART_AFTER;
+    if (node->op == OP_LOAD)
+        return PART_BEFORE;
     if (has_samples(g, node))
         return PART_BODY;
     return reads_results(g, node, part) ? PART_AFTER : PART_BEFORE;
 }
 
-/* Without a loop, weights are packed just before they are used. */
+/* Without a loop, weights are packed just before they are used; a batch is there before anything else. */
 static Split split(const Program *program, bool loop) {
     const Graph *g = program->graph;
     Split s = {0};
     Part *part = NEW_ARRAY(g->pool, Part, g->nnode);
     for (int i = 0; i < g->nnode; i++) {
         part[i] = part_of(g, &g->node[i], part);
-        Part where = part[i] == PART_BEFORE && !loop ? PART_BODY : part[i];
+        bool early = loop || g->node[i].op == OP_LOAD;
+        Part where = part[i] == PART_BEFORE && !early ? PART_BODY : part[i];
         PUSH(g->pool, s.node[where], s.count[where], i);
     }
     return s;

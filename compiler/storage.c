@@ -47,11 +47,16 @@ static void agree_in_place(Program *program) {
     }
 }
 
+int64_t staged_samples(const Program *program, const Target *target) {
+    int64_t turns = (program->batch + program->micro - 1) / program->micro;
+    return target->whole_turns ? turns * program->micro : program->batch;
+}
+
 /* A loop over samples holds a few of each tensor; the loader brings whole batches. */
-static int64_t samples_of(const Program *program, const Value *value) {
+static int64_t samples_of(const Program *program, const Value *value, const Target *target) {
     if (!value->per_sample)
         return 1;
-    return value->class == CLASS_STAGING ? program->batch : program->micro;
+    return value->class == CLASS_STAGING ? staged_samples(program, target) : program->micro;
 }
 
 void storage(Program *program, const Target *target) {
@@ -62,5 +67,5 @@ void storage(Program *program, const Target *target) {
     agree_in_place(program);
     for (ValueId v = 0; v < g->nvalue; v++)
         if (g->value[v].nparts == 0)
-            target->lay_out(&g->value[v], samples_of(program, &g->value[v]), &program->storage[v]);
+            target->lay_out(&g->value[v], samples_of(program, &g->value[v], target), &program->storage[v]);
 }

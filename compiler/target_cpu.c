@@ -6,6 +6,7 @@
 #include "cpu_sizes.h"
 #include "ops.h"
 #include "plan.h"
+#include "sources.h"
 
 enum { ALIGN = 64, BLOCK = 16, NARROW = 4 };
 
@@ -177,4 +178,10 @@ static void prepare(Program *program, const PlanOptions *options) {
     }
 }
 
-const Target target_cpu = {.name = "cpu", .align = ALIGN, .prepare = prepare, .lay_out = lay_out};
+const Target target_cpu = {.name = "cpu",
+                           .align = ALIGN,
+                           .slice_align = ALIGN,
+                           .loops_are_free = true,
+                           .prepare = prepare,
+                           .lay_out = lay_out,
+                           .emit = emit_cpu};

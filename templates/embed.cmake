@@ -1,6 +1,6 @@
 # Turns every template into a string of the compiler:  templates/cpu/conv.c -> entry {"cpu/conv.c", "..."}.
 # Usage: cmake -DOUTPUT=templates.c -DROOT=templates -P embed.cmake
-file(GLOB files RELATIVE ${ROOT} ${ROOT}/*/*.c ${ROOT}/*/*.h ${ROOT}/*/*.cu ${ROOT}/*/*.in)
+file(GLOB files RELATIVE ${ROOT} ${ROOT}/*/*.c ${ROOT}/*/*.h ${ROOT}/*/*.cu ${ROOT}/*/*.cuh ${ROOT}/*/*.in)
 list(SORT files)
 set(text "/* Made from templates/ by embed.cmake. */\n#include \"template.h\"\n\nconst Template templates[] = {\n")
 foreach(file ${files})

@@ -1,0 +1,336 @@
+/* emit_cuda.c - C and CUDA for a GPU.
+ *
+ *     NAME_kernels.cu   kernels and their launchers, in C++
+ *     NAME_plan.h       where every buffer lies; the launchers as the host code sees them
+ *     NAME.c            one function a program that lists the launches; the table of convolutions
+ *     NAME.h, main.c, CMakeLists.txt
+ *
+ * Requires: a checked plan.  Provides: these files.
+ */
+#include "cuda_convolution.h"
+#include "emitter.h"
+#include "ops.h"
+
+#include <string.h>
+
+typedef struct {
+    Emitter e;
+    const char **convolution; /* initialisers; the index is what kernels know it by */
+    int nconvolution;
+} Cuda;
+
+static bool is_convolution(Op op) {
+    PrepareRule *rule = op_table[op].cuda;
+    return rule == cuda_conv || rule == cuda_dgrad || rule == cuda_wgrad;
+}
+
+/* ---- convolutions ---- */
+
+static const char *three(Pool *pool, const int64_t v[AXES]) {
+    return pool_text(pool, "{%lld, %lld, %lld}", (long long)v[0], (long long)v[1], (long long)v[2]);
+}
+
+static const char *engine_text(Pool *pool, const UnetEngine *engine) {
+    const char *knobs = "";
+    for (int i = 0; i < engine->nknob; i++)
+        knobs = pool_text(pool, "%s%s{%lld, %lld}", knobs, i > 0 ? ", " : "",
+                          (long long)engine->knob[i].type, (long long)engine->knob[i].value);
+    if (engine->nknob == 0)
+        knobs = "{0, 0}";
+    return pool_text(pool, "{%lld, %lld, %d, {%s}, %lld}", (long long)engine->version,
+                     (long long)engine->engine, engine->nknob, knobs, (long long)engine->workspace);
+}
+
+static const char *convolution_text(Pool *pool, const UnetConvolution *c) {
+    static const char *const kind[] = {"UNET_FORWARD", "UNET_BACKWARD_DATA", "UNET_BACKWARD_FILTER"};
+    static const char *const type[] = {"UNET_F32", "UNET_F64",  "UNET_U8", "UNET_U16",
+                                       "UNET_I32", "UNET_BF16", "UNET_F16"};
+    return pool_text(pool,
+                     "{%s, %s, %s, %d, %d, %d, %d, %d, %lld, %lld, %lld, %s, %s, %s, %s, %s, %s, %s, %s}",
+                     kind[c->kind], type[c->type], type[c->result_type], c->tf32, c->accumulate, c->bias,
+                     c->relu, c->axes, (long long)c->batch, (long long)c->in_channels,
+                     (long long)c->out_channels, three(pool, c->in), three(pool, c->out),
+                     three(pool, c->kernel), three(pool, c->stride), three(pool, c->dilation),
+                     three(pool, c->before), three(pool, c->after), engine_text(pool, &c->engine));
+}
+
+static int convolution_index(Cuda *cuda, const UnetConvolution *c) {
+    const char *text = convolution_text(cuda->e.pool, c);
+    for (int i = 0; i < cuda->nconvolution; i++)
+        if (strcmp(cuda->convolution[i], text) == 0)
+            return i;
+    PUSH(cuda->e.pool, cuda->convolution, cuda->nconvolution, text);
+    return cuda->nconvolution - 1;
+}
+
+/* ---- constants of kernels that only this target has ---- */
+
+static void filter_constants(Constants *c, const Node *node) {
+    Pool *pool = c->emitter->pool;
+    const Graph *g = c->program->graph;
+    Type stored = c->emitter->plan->options->stored;
+    const CudaFilters f = cuda_filters(g, node, stored);
+    const char *list = "";
+    for (int i = 0; i < f.nsegment; i++) {
+        const CudaFilter *s = &f.segment[i];
+        list = pool_text(pool, "%s%s{%lld, %lld, %lld, %lld, %lld, %lld, %lld}", list, i > 0 ? ", " : "",
+                         (long long)s->k0, (long long)s->kn, (long long)s->kp, (long long)s->c0,
+                         (long long)s->cn, (long long)s->cp, (long long)s->offset);
+    }
+    constant_definition(c, "FILTER", "Filter", pool_text(pool, "[%d]", f.nsegment),
+                        pool_text(pool, "{%s}", list));
+    constant(c, "SEGMENTS", f.nsegment);
+    constant(c, "K", f.k);
+    constant(c, "C", f.c);
+    constant(c, "TAPS", f.taps);
+    constant(c, "BIAS_AT", f.elements);
+    constant(c, "PBIAS", cuda_channels(f.k, stored));
+}
+
+static void convolution_constants(Cuda *cuda, Constants *c, const Node *node) {
+    Pool *pool = cuda->e.pool;
+    const Graph *g = c->program->graph;
+    const PlanOptions *options = cuda->e.plan->options;
+    const char *list = "";
+    int count;
+    const UnetConvolution *convolution = cuda_convolutions(g, node, c->program->micro, options, &count);
+    for (int i = 0; i < count; i++)
+        list = pool_text(pool, "%s%s%d", list, i > 0 ? ", " : "", convolution_index(cuda, &convolution[i]));
+    constant_definition(c, "GRAPH", "int", pool_text(pool, "[%d]", count), pool_text(pool, "{%s}", list));
+    if (op_table[node->op].cuda != cuda_wgrad)
+        return;
+    CudaScratch scratch = cuda_wgrad_scratch(g, node, c->program->micro, options);
+    constant(c, "BANDS_AT", scratch.bands_at / 4);
+    constant(c, "WORKSPACE_AT", scratch.workspace_at);
+}
+
+static void target_constants(Cuda *cuda, Constants *c, const Node *node) {
+    const Graph *g = c->program->graph;
+    constant(c, "N", c->program->micro);
+    if (node->op == OP_ADD)
+        constant(c, "PARAMETERS", !g->value[node->out[0]].per_sample);
+    if (is_convolution(node->op) || node->op == OP_FILTER_PACK)
+        filter_constants(c, node);
+    if (is_convolution(node->op))
+        convolution_constants(cuda, c, node);
+    for (int k = 0; k < node->nin && k < 2; k++)
+        constant(c, k == 0 ? "P_STAGED" : "T_STAGED",
+                 node->in[k] >= 0 && g->value[node->in[k]].class == CLASS_STAGING);
+}
+
+/* ---- steps ---- */
+
+static void emit_steps(Cuda *cuda, const Program *program, const Step *step, int nstep, int position);
+
+static void emit_loop(Cuda *cuda, const Program *program, int position, const Step *loop) {
+    Text *out = cuda->e.out;
+    text_line(out, "/* %d: %s */", position, loop->loop);
+    text_line(out, "for (at.start = 0; at.start < %lld; at.start += %lld) {", (long long)program->batch,
+              (long long)program->micro);
+    out->depth++;
+    emit_steps(cuda, program, loop->body, loop->nbody, position + 1);
+    out->depth--;
+    text_line(out, "}");
+    text_line(out, "at.start = 0;");
+}
+
+/* Gradients of parameters are swept as one region: what lies between two of them is zero. */
+static void emit_zero_padding(Cuda *cuda, const Program *program, const Node *node) {
+    for (int k = 0; k < node->nout; k++) {
+        ValueId v = node->out[k];
+        if (v < 0 || program->graph->value[v].class != CLASS_PARAMETER_GRADIENT)
+            continue;
+        const Value *value = &program->graph->value[v];
+        int64_t used = shape_elements(value->shape) * type_bytes(value->type);
+        int64_t stored = program->storage[v].bytes;
+        if (used != stored)
+            text_line(cuda->e.out, "zero_tail(at, %s, %lld, %lld);", pointer_text(&cuda->e, program, v),
+                      (long long)used, (long long)stored);
+    }
+}
+
+/* In a checking build a step may touch its operands, as long as the plan lets them live, and nothing else.
+ */
+static void emit_operands(Cuda *cuda, const Program *program, const Node *node, int position) {
+    Text spans = text_new(cuda->e.pool);
+    for (int k = 0; k < node->nin + node->nout; k++) {
+        const ValueId *operand = k < node->nin ? &node->in[k] : &node->out[k - node->nin], *leaf;
+        int n = value_leaves(program->graph, operand, &leaf);
+        for (int p = 0; p < n; p++) {
+            int id = program->buffer_of[leaf[p]];
+            const Buffer *b = id < 0 ? NULL : &cuda->e.plan->buffer[id];
+            if (b != NULL && (b->program < 0 || (b->first <= position && position <= b->last)))
+                text_add(&spans, "{%s, %lld, %d}, ", offset_name(&cuda->e, id), (long long)b->bytes,
+                         b->program >= 0 && b->first == position && b->same < 0);
+        }
+    }
+    int control = program->buffer_of[program->control];
+    text_wrapped(cuda->e.out,
+                 pool_text(cuda->e.pool, "OPERANDS(at, %s{%s, %lld, 0}, {0, 0, 0});", spans.bytes,
+                           offset_name(&cuda->e, control), (long long)cuda->e.plan->buffer[control].bytes));
+}
+
+static void emit_step(Cuda *cuda, const Program *program, int position, const Step *step) {
+    Emitter *e = &cuda->e;
+    const Node *node = &program->graph->node[step->node];
+    if (node->op == OP_RETURN || node->op == OP_LOAD)
+        return; /* what the runtime does before and after the steps */
+    const char *template = op_table[node->op].name;
+    Constants c = constants_new(e, program, node, template);
+    op_table[node->op].sizes(&c, node);
+    target_constants(cuda, &c, node);
+    emit_step_comment(e, program, node, position);
+    if (cuda->e.plan->options->poison)
+        emit_operands(cuda, program, node, position);
+    emit_zero_padding(cuda, program, node);
+    text_wrapped(e->out, pool_text(e->pool, "%s(%s);", instance_for(e, template, &c)->name,
+                                   call_text(e, &c, "at", "")));
+}
+
+static void emit_steps(Cuda *cuda, const Program *program, const Step *step, int nstep, int position) {
+    for (int i = 0; i < nstep; i++) {
+        if (step[i].node < 0) {
+            emit_loop(cuda, program, position, &step[i]);
+            position += 1 + step_count(step[i].body, step[i].nbody);
+        } else {
+            emit_step(cuda, program, position++, &step[i]);
+        }
+    }
+}
+
+static void emit_program(Cuda *cuda, const Program *program) {
+    Text *out = cuda->e.out;
+    text_blank(out);
+    text_line(out, "/* ---- %s: batch %lld, %s bytes of the arena ---- */", program->name,
+              (long long)program->batch, grouped(cuda->e.pool, program->extent));
+    text_blank(out);
+    text_line(out, "static void %s(UnetLaunch at, char *arena) {", program->name);
+    out->depth++;
+    emit_steps(cuda, program, program->step, program->nstep, 0);
+    out->depth--;
+    text_line(out, "}");
+}
+
+/* ---- the files ---- */
+
+static void emit_kernels(Cuda *cuda, Text *out) {
+    static const char *const type[] = {
+        [TYPE_F32] = "float", [TYPE_BF16] = "__nv_bfloat16", [TYPE_F16] = "__half"};
+    static const char *const header[] = {"cuda_bf16.h", "cuda_fp16.h", "math.h",      "stddef.h",
+                                         "stdint.h",    "string.h",    "unet/cuda.h", NULL};
+    const Plan *plan = cuda->e.plan;
+    emit_head(plan, out, pool_text(plan->pool, "%s_kernels.cu", plan->model->name));
+    for (int i = 0; header[i] != NULL; i++)
+        text_line(out, "#include <%s>", header[i]);
+    text_blank(out);
+    text_line(out, "#define UNET_STORED %s", type[plan->options->stored]);
+    text_blank(out);
+    text_add(out, "%s", template_part(cuda->e.pool, "cuda/prologue.cuh"));
+    cuda->e.out = out;
+    for (int i = 0; i < cuda->e.ninstance; i++)
+        emit_instance(&cuda->e, &cuda->e.instance[i]);
+}
+
+static void emit_plan_header(Cuda *cuda, Text *out) {
+    const Plan *plan = cuda->e.plan;
+    emit_head(plan, out, pool_text(plan->pool, "%s_plan.h", plan->model->name));
+    text_line(out, "#include <unet/cuda.h>");
+    text_blank(out);
+    text_line(out, "typedef float real;");
+    text_line(out, "typedef %s stored;", plan->options->stored == TYPE_F32 ? "float" : "uint16_t");
+    text_blank(out);
+    text_line(out, "/* ---- where the buffers lie in the arena: offset, bytes ---- */");
+    for (int b = 0; b < plan->nbuffer; b++)
+        text_line(out, "#define %s %lldLL /* %lld */", offset_name(&cuda->e, b),
+                  (long long)plan->buffer[b].offset, (long long)plan->buffer[b].bytes);
+    text_blank(out);
+    text_line(out, "/* ---- the launchers of %s_kernels.cu ---- */", plan->model->name);
+    for (int i = 0; i < cuda->e.ninstance; i++)
+        text_wrapped(out, instance_declaration(&cuda->e, &cuda->e.instance[i]));
+}
+
+static void convolution_table(const Cuda *cuda, Text *out) {
+    text_blank(out);
+    text_line(
+        out,
+        "/* kind, types, tf32, accumulate, bias, relu, axes, batch, channels in and out; sizes in and");
+    text_line(
+        out,
+        " * out, kernel, stride, dilation, padding before and after; version of cuDNN, engine, knobs,");
+    text_line(out, " * workspace */");
+    text_line(out, "static const UnetConvolution convolution[] = {");
+    for (int i = 0; i < cuda->nconvolution; i++)
+        text_wrapped(out, pool_text(cuda->e.pool, "    %s, /* %d */", cuda->convolution[i], i));
+    text_line(out, "};");
+}
+
+static void device_tables(const Cuda *cuda, Text *out) {
+    const Plan *plan = cuda->e.plan;
+    for (int k = 0; k < PROGRAMS; k++) {
+        const Program *program = &plan->program[k];
+        if (program->model == NULL)
+            continue;
+        text_line(out, "static const UnetStaging %s_staging[] = {", program->name);
+        for (int i = 0; i < program->model->ninput; i++) {
+            int b = program->buffer_of[program->model->input[i].value];
+            text_line(out, "    {%lld, %lld},", b < 0 ? -1LL : (long long)plan->buffer[b].offset,
+                      b < 0 ? 0LL : (long long)plan->buffer[b].bytes);
+        }
+        text_line(out, "};");
+    }
+    text_line(out, "static const UnetCudaModel cuda_model = {");
+    text_line(out, "    .nconvolution = %d, .convolution = convolution,", cuda->nconvolution);
+    for (int k = 0; k < PROGRAMS; k++) {
+        const Program *program = &plan->program[k];
+        if (program->model != NULL)
+            text_line(out, "    .%s = {%s, %s, %lld, %s_staging},", program->name, program->name,
+                      offset_name(&cuda->e, program->buffer_of[program->control]),
+                      (long long)staged_samples(program, plan->target), program->name);
+    }
+    text_line(out, "};");
+    text_blank(out);
+}
+
+static void emit_host(Cuda *cuda, Text *out, const Text *programs) {
+    const Plan *plan = cuda->e.plan;
+    const char *name = plan->model->name;
+    emit_head(plan, out, pool_text(plan->pool, "%s.c", name));
+    text_line(out, "#include \"%s.h\"", name);
+    text_line(out, "#include \"%s_plan.h\"", name);
+    text_blank(out);
+    text_line(out, "#include <unet/cuda_device.h>");
+    text_blank(out);
+    emit_version_check(out);
+    text_blank(out);
+    text_line(out, "#define AT(type, offset) ((type *)(void *)(arena + (offset)))");
+    text_line(out, "#define INPUT(type, offset, sample) (AT(type, offset) + at.start * (int64_t)(sample))");
+    text_blank(out);
+    text_line(out, "/* A slice of a region is as long as its last vector. */");
+    text_line(out,
+              "static inline void zero_tail(UnetLaunch at, real *p, int64_t used, int64_t stored_bytes) {");
+    text_line(
+        out, "    unet_cuda_check(at, cudaMemsetAsync((char *)p + used, 0, (size_t)(stored_bytes - used),");
+    text_line(out, "                    at.stream), __func__);");
+    text_line(out, "}");
+    text_bytes(out, programs->bytes, programs->length);
+    convolution_table(cuda, out);
+    device_tables(cuda, out);
+    emit_model(plan, out);
+}
+
+void emit_cuda(const Plan *plan, Sources *sources) {
+    static const Dialect dialect = {"cuda", ".cu", "constexpr", true};
+    Pool *pool = plan->pool;
+    const char *name = plan->model->name;
+    Text programs = text_new(pool);
+    Cuda cuda = {.e = {.plan = plan, .dialect = &dialect, .pool = pool, .out = &programs}};
+    for (int k = 0; k < PROGRAMS; k++)
+        if (plan->program[k].model != NULL)
+            emit_program(&cuda, &plan->program[k]);
+    emit_host(&cuda, source_new(pool, sources, pool_text(pool, "%s.c", name)), &programs);
+    emit_plan_header(&cuda, source_new(pool, sources, pool_text(pool, "%s_plan.h", name)));
+    emit_kernels(&cuda, source_new(pool, sources, pool_text(pool, "%s_kernels.cu", name)));
+    emit_file(plan, sources, "program/model.h.in", pool_text(pool, "%s.h", name));
+    emit_file(plan, sources, "program/main.c.in", "main.c");
+    emit_file(plan, sources, "program/CMakeLists_cuda.txt.in", "CMakeLists.txt");
+}

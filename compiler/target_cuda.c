@@ -1,0 +1,245 @@
+/* target_cuda.c - a GPU: channels side by side, the batch brought into the arena, convolutions by cuDNN.
+ *
+ * See the end of templates/README.md for what the kernels expect.  Convolutions want their filters in an
+ * order of their own, in the type of activations; `filter_pack` makes them from the dense parameters just
+ * before they are used.  Inputs of a program are buffers like any other here: `load` stands for the copy
+ * that the runtime makes before a step.
+ */
+#include "cuda_convolution.h"
+#include "ops.h"
+#include "sources.h"
+
+#include <string.h>
+
+enum { ALIGN = 256, PIECE = 16, CONTROL_BYTES = 24, VALID_BYTES = 12 /* see unet/cuda.h */ };
+
+_Noreturn static void too_large(void) {
+    environment_error("a tensor does not fit into 2^63 bytes");
+}
+
+static int64_t multiply(int64_t a, int64_t b) {
+    int64_t product;
+    if (__builtin_mul_overflow(a, b, &product))
+        too_large();
+    return product;
+}
+
+static int64_t round_up(int64_t x, int64_t unit) {
+    if (x > INT64_MAX - unit)
+        too_large();
+    return (x + unit - 1) / unit * unit;
+}
+
+/* ---- layout ---- */
+
+/* Slices of regions follow each other without gaps but for whole pieces; what stands alone is aligned. */
+static void lay_out_dense(const Value *value, int64_t batch, Storage *s) {
+    bool slice = value->class == CLASS_PARAMETER || value->class == CLASS_PARAMETER_GRADIENT ||
+                 value->class == CLASS_STATE;
+    int64_t block = PIECE / type_bytes(value->type);
+    *s = (Storage){.block = block, .plane = block, .depth = block, .row = block};
+    s->sample = round_up(shape_elements(value->shape), block);
+    s->blocks = s->sample / block;
+    s->bytes =
+        round_up(multiply(multiply(s->sample, type_bytes(value->type)), batch), slice ? PIECE : ALIGN);
+}
+
+static void lay_out(const Value *value, int64_t batch, Storage *s) {
+    if (!value->per_sample || value->shape.rank < AXES) {
+        lay_out_dense(value, batch, s);
+        return;
+    }
+    *s = (Storage){.block = cuda_channels(shape_channels(value->shape), value->type), .blocks = 1};
+    s->row = multiply(shape_extent(value->shape, 2), s->block);
+    s->depth = multiply(shape_extent(value->shape, 1), s->row);
+    s->sample = s->plane = multiply(shape_extent(value->shape, 0), s->depth);
+    s->bytes = round_up(multiply(multiply(s->sample, batch), type_bytes(value->type)), ALIGN);
+}
+
+/* ---- what kernels need beside their operands ---- */
+
+static ValueId workspace(Graph *g, const Node *node, const char *what, Type type, int64_t elements) {
+    return value_new(g, (Value){.name = pool_text(g->pool, "%s %s", node->name, what),
+                                .class = CLASS_WORKSPACE,
+                                .type = type,
+                                .shape = {.rank = 1, .dim = {elements}},
+                                .place = node->place});
+}
+
+static void add_output(Graph *g, Node *node, ValueId v) {
+    ValueId *out = NEW_ARRAY(g->pool, ValueId, node->nout + 1);
+    memcpy(out, node->out, (size_t)node->nout * sizeof *out);
+    out[node->nout++] = v;
+    node->out = out;
+}
+
+/* What all of a node's convolutions ask of cuDNN's workspace; they run one after the other. */
+static void add_workspace(Graph *g, Node *node, int64_t batch, const PlanOptions *options) {
+    int count;
+    int64_t bytes = PIECE;
+    const UnetConvolution *c = cuda_convolutions(g, node, batch, options, &count);
+    for (int i = 0; i < count; i++)
+        bytes = c[i].engine.workspace > bytes ? c[i].engine.workspace : bytes;
+    add_output(g, node, workspace(g, node, "workspace", TYPE_U8, bytes));
+}
+
+/* Puts a node in front of NODE that packs its filters (input WEIGHT), and with them the bias that cuDNN
+ * adds. */
+static void pack_filters(Graph *g, Node *node, int weight, ValueId bias, ValueId x, ValueId y,
+                         const PlanOptions *options) {
+    Node pack = *node;
+    pack.op = OP_FILTER_PACK;
+    pack.nin = 2;
+    pack.nout = 1;
+    pack.a.of = node->op;
+    pack.a.of_in = x;
+    pack.a.of_out = y;
+    int64_t elements = cuda_filters(g, &pack, options->stored).elements;
+    if (bias >= 0)
+        elements += cuda_channels(shape_elements(g->value[bias].shape), options->stored);
+    const ValueId in[2] = {node->in[weight], bias};
+    ValueId packed = workspace(g, node, "filters", options->stored, elements);
+    node_new(g, pack, in, &packed);
+    node->in[weight] = packed;
+}
+
+void cuda_none(Graph *g, Node *node, int64_t batch, const PlanOptions *options) {
+    (void)g, (void)node, (void)batch, (void)options;
+}
+
+void cuda_conv(Graph *g, Node *node, int64_t batch, const PlanOptions *options) {
+    pack_filters(g, node, 1, node->op == OP_CONV ? node->in[2] : -1, node->in[0], node->out[0], options);
+    add_workspace(g, node, batch, options);
+}
+
+void cuda_dgrad(Graph *g, Node *node, int64_t batch, const PlanOptions *options) {
+    pack_filters(g, node, 1, -1, node->out[0], node->in[0], options);
+    add_workspace(g, node, batch, options);
+}
+
+void cuda_wgrad(Graph *g, Node *node, int64_t batch, const PlanOptions *options) {
+    CudaScratch scratch = cuda_wgrad_scratch(g, node, batch, options);
+    node->a.bands = scratch.bands;
+    add_output(g, node, workspace(g, node, "scratch", TYPE_F32, round_up(scratch.bytes, PIECE) / 4));
+}
+
+/* One partial sum for each band of a sample's points. */
+void cuda_loss(Graph *g, Node *node, int64_t batch, const PlanOptions *options) {
+    enum { POINTS_A_BAND = 4096, MOST_BANDS = 64 };
+    (void)options;
+    int64_t points = 1;
+    for (int k = 0; k < AXES; k++)
+        points = multiply(points, shape_extent(g->value[node->in[0]].shape, k));
+    node->a.bands = points / POINTS_A_BAND + 1 < MOST_BANDS ? points / POINTS_A_BAND + 1 : MOST_BANDS;
+    add_output(g, node, workspace(g, node, "scratch", TYPE_F64, multiply(batch, node->a.bands)));
+}
+
+/* ---- inputs ---- */
+
+static bool is_read(const Graph *g, const Node *node, int nnode, ValueId v) {
+    for (int i = 0; i < nnode; i++)
+        for (int k = 0; k < node[i].nin; k++) {
+            const ValueId *leaf;
+            int n = value_leaves(g, &node[i].in[k], &leaf);
+            for (int p = 0; p < n; p++)
+                if (leaf[p] == v)
+                    return true;
+        }
+    return false;
+}
+
+static void load(Graph *g, ValueId v) {
+    node_new(g, (Node){.op = OP_LOAD, .nout = 1, .name = g->value[v].name, .place = g->value[v].place},
+             NULL, &v);
+}
+
+static void load_inputs(Program *program, const Node *node, int nnode) {
+    Graph *g = program->graph;
+    program->control = value_new(
+        g,
+        (Value){
+            .name = "control", .class = CLASS_STAGING, .type = TYPE_U8, .input = -1, .shape = {.rank = 1}});
+    g->value[program->control].shape.dim[0] =
+        CONTROL_BYTES + multiply(VALID_BYTES, staged_samples(program, &target_cuda));
+    load(g, program->control);
+    for (int i = 0; i < program->model->ninput; i++)
+        if (is_read(g, node, nnode, program->model->input[i].value))
+            load(g, program->model->input[i].value);
+}
+
+/* The value that NODE reads in place of V: the loader leaves f32, which only losses read as it is. */
+static ValueId as_stored(Graph *g, const Node *node, ValueId v, ValueId *cast, const PlanOptions *options) {
+    bool as_it_is =
+        op_table[node->op].cuda == cuda_loss || node->op == OP_MSE_GRAD || node->op == OP_L1_GRAD;
+    if (v < 0 || g->value[v].class != CLASS_STAGING || options->stored == options->real || as_it_is)
+        return v;
+    if (cast[v] < 0) {
+        Value value = g->value[v];
+        value.class = CLASS_ACTIVATION;
+        value.type = options->stored;
+        value.name = pool_text(g->pool, "%s cast", value.name);
+        cast[v] = value_new(g, value);
+        node_new(g, (Node){.op = OP_CAST, .nin = 1, .nout = 1, .name = value.name, .place = value.place},
+                 &v, &cast[v]);
+    }
+    return cast[v];
+}
+
+static void cast_operands(Graph *g, Node *node, ValueId *cast, const PlanOptions *options) {
+    ValueId *in = NEW_ARRAY(g->pool, ValueId, node->nin);
+    for (int k = 0; k < node->nin; k++) {
+        in[k] = node->in[k];
+        if (in[k] < 0 || g->value[in[k]].nparts == 0) {
+            in[k] = as_stored(g, node, in[k], cast, options);
+            continue;
+        }
+        const Value whole = g->value[in[k]];
+        ValueId *part = NEW_ARRAY(g->pool, ValueId, whole.nparts);
+        bool moved = false;
+        for (int p = 0; p < whole.nparts; p++) {
+            part[p] = as_stored(g, node, whole.part[p], cast, options);
+            moved |= part[p] != whole.part[p];
+        }
+        if (moved)
+            in[k] = value_parts(g, part, whole.nparts, whole);
+    }
+    node->in = in;
+}
+
+/* What a step is told is there as long as the step runs. */
+static void keep_control(const Program *program, Node *node) {
+    ValueId *in = NEW_ARRAY(program->graph->pool, ValueId, node->nin + 1);
+    memcpy(in, node->in, (size_t)node->nin * sizeof *in);
+    in[node->nin++] = program->control;
+    node->in = in;
+}
+
+/* Walks the old list of nodes and appends each, with what it needs in front, to a new one. */
+static void prepare(Program *program, const PlanOptions *options) {
+    Graph *g = program->graph;
+    const Node *old = g->node;
+    int n = g->nnode, nvalue = g->nvalue;
+    ValueId *cast = NEW_ARRAY(g->pool, ValueId, nvalue);
+    for (ValueId v = 0; v < nvalue; v++)
+        cast[v] = -1;
+    g->node = NULL;
+    g->nnode = 0;
+    load_inputs(program, old, n);
+    for (int i = 0; i < n; i++) {
+        Node node = old[i];
+        if (options->stored != options->real)
+            cast_operands(g, &node, cast, options);
+        if (node.op == OP_RETURN)
+            keep_control(program, &node);
+        op_table[node.op].cuda(g, &node, program->micro, options);
+        node_new(g, node, node.in, node.out);
+    }
+}
+
+const Target target_cuda = {.name = "cuda",
+                            .align = ALIGN,
+                            .slice_align = PIECE,
+                            .whole_turns = true,
+                            .prepare = prepare,
+                            .lay_out = lay_out,
+                            .emit = emit_cuda};
