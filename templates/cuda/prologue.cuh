@@ -298,14 +298,14 @@ static __global__ void add_bias(stored *y, const real *__restrict__ b, int chann
 
 /* A filter of cuDNN into dense weights [K][C][TAPS], where C is `channels`. */
 template <int TAPS, int ACCUMULATE>
-static __global__ void unpack_filter(real *__restrict__ dw, const real *__restrict__ filter, Filter f,
+static __global__ void unpack_filter(real *__restrict__ dw, const stored *__restrict__ filter, Filter f,
                                      int channels) {
     const unsigned i = thread_index(), row = (unsigned)f.cn * TAPS;
     if (i >= f.kn * row)
         return;
     const int k = i / row, c = i % row / TAPS, tap = i % TAPS;
     const long to = ((long)(f.k0 + k) * channels + f.c0 + c) * TAPS + tap;
-    const real x = filter[((long)k * TAPS + tap) * f.cp + c];
+    const real x = load(filter, ((long)k * TAPS + tap) * f.cp + c);
     dw[to] = ACCUMULATE ? dw[to] + x : x;
 }
 

@@ -13,7 +13,7 @@ LAUNCHER void KERNEL(UnetLaunch at, real *dw, real *db, real *scratch, const sto
     constexpr auto bias = sum_for_bias<DY.block / LANES, BANDS, ACCUMULATE>;
     for (int s = 0; s < SEGMENTS; s++) {
         const Filter f = FILTER[s];
-        real *filter = scratch + f.offset;
+        stored *filter = (stored *)scratch + f.offset;
         unet_cuda_convolution(at, GRAPH[s], filter, dy, x[s], NULL, (char *)scratch + WORKSPACE_AT);
         LAUNCH(at, unpack, blocks_for(f.kn * f.cn * KD * KH * KW), dw, filter, f, CO);
     }

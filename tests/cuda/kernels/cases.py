@@ -461,7 +461,7 @@ def convolution(cases, transposed):
                   rows * columns * c.taps, c.co, bands_at + bands),
               "%s(test.at(), dw.device(), db.device(), scratch.device(), devices, dy.device());" % kernel,
               "%s(%d, dw.host(), db.host(), NULL, hosts, dy.host());" % (reference, c.n),
-              "test.compare(\"%s_wgrad, weights\", dw);" % name]
+              "test.compare(\"%s_wgrad, weights\", dw, 1, true);" % name]
     if numbers["BIAS"]:
         lines.append("test.compare(\"%s_wgrad, bias\", db);" % name)
     cases.function("%s %s to %d, x %d x %s, y %s, kernel, stride, dilation, padding %s, %s" % (

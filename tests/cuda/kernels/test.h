@@ -97,8 +97,9 @@ class Test {
 
     /* What filter_pack does, by its definition. */
     void pack(float *packed, const float *w, const Filter &f, int channels, int taps);
-    /* Compares both sides; then the reference goes on with what the device has. PARTS: roundings. */
-    void compare(const char *what, Tensor &tensor, int parts = 1);
+    /* Compares both sides; then the reference goes on with what the device has. PARTS: roundings;
+     * VIA_STORED: of `stored` even where the result is not. */
+    void compare(const char *what, Tensor &tensor, int parts = 1, bool via_stored = false);
     void compare(const char *what, Result &result);
 
     int failures = 0, comparisons = 0;
