@@ -140,11 +140,11 @@ UnetConvolution *cuda_convolutions(const Graph *g, const Node *node, int64_t bat
                                .tf32 = options->tf32,
                                .accumulate = s.result == RESULT_Y && i > 0,
                                .bias = whole && node->in[2] >= 0,
-                               .relu = whole && node->a.relu,
+                               .relu = whole && node->in[2] >= 0 && node->a.relu,
                                .batch = batch,
                                .in_channels = f.segment[i].cp,
                                .out_channels = f.segment[i].kp};
-        c->result_type = s.result == RESULT_DW ? UNET_F32 : c->type;
+        c->result_type = c->type;
         set_window(c, &node->a.window, s.transposed ? y : x, s.transposed ? x : y);
         const char *why;
         if (!cudnn_choose(options->cudnn, c, &why))

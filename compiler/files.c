@@ -71,7 +71,7 @@ void write_sources(const Plan *plan, const Sources *sources, const char *folder)
         write_file(plan->pool, folder, sources->file[i].name, sources->file[i].text);
 }
 
-/* ---- the C compiler ---- */
+/* ---- the compilers ---- */
 
 typedef struct {
     Pool *pool;
@@ -92,21 +92,22 @@ static void add_word(Words *w, const char *text) {
     PUSH(w->pool, w->word, w->count, copy);
 }
 
-static int run(Words *w) {
+/* WHAT is the tool in words, VARIABLE names another one. */
+static int run(Words *w, const char *what, const char *variable) {
     pid_t child;
     int status = 0;
     PUSH(w->pool, w->word, w->count, NULL);
     int problem = posix_spawnp(&child, w->word[0], NULL, NULL, w->word, environ);
     if (problem != 0) {
-        fprintf(stderr, "unetc: cannot run the C compiler %s: %s (set CC)\n", w->word[0],
-                strerror(problem));
+        fprintf(stderr, "unetc: cannot run the %s %s: %s (set %s)\n", what, w->word[0], strerror(problem),
+                variable);
         return EXIT_TOOLS;
     }
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         continue;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return EXIT_DONE;
-    fprintf(stderr, "unetc: the C compiler %s failed\n", w->word[0]);
+    fprintf(stderr, "unetc: the %s %s failed\n", what, w->word[0]);
     return EXIT_TOOLS;
 }
 
@@ -124,30 +125,100 @@ static void remove_folder(Pool *pool, const char *folder, const Sources *sources
     for (int i = 0; i < sources->count; i++)
         unlink(pool_text(pool, "%s/%s", folder, sources->file[i].name));
     unlink(pool_text(pool, "%s/program", folder));
+    unlink(pool_text(pool, "%s/kernels.o", folder));
     rmdir(folder);
+}
+
+/* ---- building ---- */
+
+typedef struct {
+    const Plan *plan;
+    const char *folder, *home; /* of the sources; of the runtime library */
+    const char *compiler;
+} Build;
+
+static const char *given_or(const char *variable, const char *otherwise) {
+    const char *given = getenv(variable);
+    return given != NULL && *given != '\0' ? given : otherwise;
+}
+
+static const char *cuda_folder(void) {
+    return given_or("CUDA_HOME", "/usr/local/cuda");
+}
+
+/* nvcc, as $NVCC or the PATH or the toolkit has it. */
+static const char *cuda_compiler(Pool *pool) {
+    const char *beside = pool_text(pool, "%s/bin/nvcc", cuda_folder());
+    return given_or("NVCC", access(beside, X_OK) == 0 ? beside : "nvcc");
+}
+
+/* NAME_kernels.o */
+static int compile_kernels(const Build *b) {
+    Pool *pool = b->plan->pool;
+    const char *name = b->plan->model->name;
+    Words w = {.pool = pool};
+    add_words(&w, cuda_compiler(pool));
+    add_words(&w, "-std=c++17 -O3 -c");
+    add_word(&w, pool_text(pool, "-arch=%s", b->plan->options->architecture));
+    add_word(&w, pool_text(pool, "-I%s/include", b->home));
+    add_word(&w, pool_text(pool, "%s/%s_kernels.cu", b->folder, name));
+    add_word(&w, "-o");
+    add_word(&w, pool_text(pool, "%s/kernels.o", b->folder));
+    return run(&w, "CUDA compiler", "NVCC");
+}
+
+/* cuDNN is where CUDNN_ROOT says (a folder with lib, as Python's wheel has), or beside CUDA. */
+static void add_cuda_libraries(const Build *b, Words *w) {
+    Pool *pool = b->plan->pool;
+    const char *cudnn = getenv("CUDNN_ROOT");
+    const char *const folder[] = {cudnn != NULL ? pool_text(pool, "%s/lib", cudnn) : NULL,
+                                  pool_text(pool, "%s/lib64", cuda_folder())};
+    for (int i = 0; i < 2; i++) {
+        if (folder[i] == NULL)
+            continue;
+        add_word(w, pool_text(pool, "-L%s", folder[i]));
+        add_word(w, pool_text(pool, "-Wl,-rpath,%s", folder[i]));
+    }
+    add_words(w, "-l:libcudnn.so.9 -lcudart_static -lstdc++ -lrt -ldl");
+}
+
+static int link_program(const Build *b) {
+    Pool *pool = b->plan->pool;
+    bool cuda = b->plan->target == &target_cuda;
+    Words w = {.pool = pool};
+    add_words(&w, b->compiler);
+    add_words(&w, b->plan->c_flags);
+    add_word(&w, pool_text(pool, "-I%s/include", b->home));
+    if (cuda) {
+        add_word(&w, "-isystem");
+        add_word(&w, pool_text(pool, "%s/include", cuda_folder()));
+    }
+    add_word(&w, pool_text(pool, "%s/main.c", b->folder));
+    add_word(&w, pool_text(pool, "%s/%s.c", b->folder, b->plan->model->name));
+    if (cuda) {
+        add_word(&w, pool_text(pool, "%s/kernels.o", b->folder));
+        add_word(&w, pool_text(pool, "%s/libunet_cuda.a", b->home));
+    }
+    add_word(&w, "-o");
+    add_word(&w, pool_text(pool, "%s/program", b->folder));
+    add_word(&w, pool_text(pool, "%s/libunet_runtime.a", b->home));
+    if (cuda)
+        add_cuda_libraries(b, &w);
+    add_words(&w, is_clang(b->compiler) ? UNETC_LINK_CLANG : UNETC_LINK);
+    return run(&w, "C compiler", "CC");
 }
 
 int build_program(const Plan *plan, const Sources *sources, const char *program) {
     Pool *pool = plan->pool;
-    const char *compiler = getenv("CC"), *home = runtime_folder(pool);
     /* Beside the program, so that the finished one can be moved into place. */
     char *folder = pool_text(pool, "%s.build-XXXXXX", program);
-    if (compiler == NULL || *compiler == '\0')
-        compiler = "cc";
     if (mkdtemp(folder) == NULL)
         environment_error("%s: %s", folder, strerror(errno));
+    const Build b = {plan, folder, runtime_folder(pool), given_or("CC", "cc")};
     write_sources(plan, sources, folder);
-    Words w = {.pool = pool};
-    add_words(&w, compiler);
-    add_words(&w, plan->c_flags);
-    add_word(&w, pool_text(pool, "-I%s/include", home));
-    add_word(&w, pool_text(pool, "%s/main.c", folder));
-    add_word(&w, pool_text(pool, "%s/%s.c", folder, plan->model->name));
-    add_word(&w, "-o");
-    add_word(&w, pool_text(pool, "%s/program", folder));
-    add_word(&w, pool_text(pool, "%s/libunet_runtime.a", home));
-    add_words(&w, is_clang(compiler) ? UNETC_LINK_CLANG : UNETC_LINK);
-    int result = run(&w);
+    int result = plan->target == &target_cuda ? compile_kernels(&b) : EXIT_DONE;
+    if (result == EXIT_DONE)
+        result = link_program(&b);
     if (result == EXIT_DONE && rename(pool_text(pool, "%s/program", folder), program) != 0) {
         fprintf(stderr, "unetc: %s: %s\n", program, strerror(errno));
         result = EXIT_IO;

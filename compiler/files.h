@@ -9,10 +9,10 @@
 /* The whole file; ends the compiler with exit code 4 if it cannot be read or is no text. */
 const char *read_source(Pool *pool, const char *path);
 
-/* Writes NAME.c, NAME.h, main.c and CMakeLists.txt into FOLDER, which is made if it is not there. */
+/* Writes the files into FOLDER, which is made if it is not there. */
 void write_sources(const Plan *plan, const Sources *sources, const char *folder);
 
-/* Compiles the sources with $CC into PROGRAM; returns an exit code. */
+/* Compiles the sources with $CC, and $NVCC for a GPU, into PROGRAM; returns an exit code. */
 int build_program(const Plan *plan, const Sources *sources, const char *program);
 
 /* The folder with include/ and libunet_runtime.a. */

@@ -14,7 +14,7 @@ LAUNCHER void KERNEL(UnetLaunch at, stored *y, void *workspace, const stored *co
     for (int s = 0; s < SEGMENTS; s++)
         unet_cuda_convolution(at, GRAPH[s], y, x[s], packed + FILTER[s].offset,
                               BIAS && SEGMENTS == 1 ? packed + BIAS_AT : NULL, workspace);
-    if (SEGMENTS > 1 && (BIAS || RELU))
+    if (SEGMENTS > 1 ? BIAS || RELU : RELU && !BIAS)
         LAUNCH(at, kernel, blocks_for(bias_stride<Y.block / LANES>(count)), y, BIAS ? b : NULL, CO, count);
 }
 /* END */
