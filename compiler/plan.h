@@ -30,6 +30,7 @@ typedef struct PlanOptions {
     int micro_batches; /* 0: the compiler chooses; 1: whole batches; else so many loops over samples */
     int64_t budget;    /* bytes of the arena, 0: none */
     int64_t capacity;  /* bytes that the search for what to compute again may use, 0: everything is kept */
+    bool any_plan;     /* the first that fits will do, however much it computes again */
     int64_t micro;     /* samples at a time, 0: by `micro_batches` */
     const char *command; /* the options as given, for the head of generated files */
     const char *shaping; /* those of them that shape the result */
@@ -162,7 +163,8 @@ void storage(Program *program, const Target *target);
 void schedule(Program *program, const PlanOptions *options);
 /* recompute.c: an order of these nodes, some of them repeatedly, that needs at most CAPACITY bytes for what
  * they compute, or the least that was found; returns its length. */
-int recompute(Program *program, const NodeId *node, int count, int64_t capacity, Step **step);
+int recompute(Program *program, const PlanOptions *options, const NodeId *node, int count, int64_t capacity,
+              Step **step);
 /* buffers.c: one buffer per leaf, the regions, in place where legal. */
 void buffers(Plan *plan);
 /* live.c: first and last of every buffer.  Also numbers the steps. */

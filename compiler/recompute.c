@@ -291,15 +291,17 @@ static int steps_of(const Translation *t, const RematSchedule *found) {
     return nstep;
 }
 
-int recompute(Program *program, const NodeId *node, int count, int64_t capacity, Step **step) {
+int recompute(Program *program, const PlanOptions *options, const NodeId *node, int count, int64_t capacity,
+              Step **step) {
     Translation t = {.program = program, .node = node, .count = count};
     const int *readers = count_readers(program->graph);
     group_nodes(&t, readers);
     number_tensors(&t, readers);
     RematProblem *problem = NEW(program->graph->pool, RematProblem);
     *problem = problem_of(&t);
+    const RematQuestion question = {.capacity = capacity, .any = options->any_plan};
     RematSchedule found;
-    remat_schedule(program->graph->pool, problem, capacity, 0, &found);
+    remat_schedule(program->graph->pool, problem, &question, &found);
     *step = NEW_ARRAY(program->graph->pool, Step, steps_of(&t, &found));
     program->remat = problem;
     program->recompute_cost = found.cost - found.base_cost;

@@ -43,35 +43,86 @@ static RematOrder given_order(Pool *pool, int noperation) {
     return order;
 }
 
-/* Fills in all but the length, the operations, the cost and the peak. */
-static void improve(Pool *pool, const RematProblem *problem, int64_t capacity, int64_t effort,
-                    RematSchedule *schedule, RematOrder *best) {
-    static const int64_t default_effort = 100000000, share_if_hopeless = 4;
-    const RematGraph *graph = remat_graph(pool, problem);
-    bool *alive = NEW_ARRAY(pool, bool, graph->ntensor);
-    CHECK(remat_measure(graph, capacity, alive, best));
-    schedule->base_cost = schedule->cost_lower_bound = graph->base_cost;
-    schedule->peak_lower_bound = remat_peak_bound(pool, graph);
-    if (best->peak <= capacity)
-        return;
-    effort = effort > 0 ? effort : default_effort;
-    if (capacity < schedule->peak_lower_bound) { /* the caller gets to know about the least peak */
-        capacity = schedule->peak_lower_bound;
-        effort /= share_if_hopeless;
-    }
-    schedule->cost_lower_bound = remat_cost_bound(pool, graph, capacity);
-    schedule->effort = remat_search(pool, graph, capacity, schedule->cost_lower_bound, effort, best);
+typedef struct {
+    Pool *pool;
+    const RematGraph *graph;
+    const RematQuestion *question;
+    RematSchedule *schedule;
+    RematOrder *best;
+    bool *alive; /* room for a flag per tensor */
+    int64_t effort;
+    bool peak_sought;
+} Solve;
+
+static bool fits(const Solve *s) {
+    return s->best->peak <= s->question->capacity;
 }
 
-bool remat_schedule(Pool *pool, const RematProblem *problem, int64_t capacity, int64_t effort,
+/* Does not depend on the capacity, so that what fits into less fits into more. */
+static void seek_least_peak(Solve *s) {
+    enum { SHARE = 2 };
+    if (s->peak_sought)
+        return;
+    RematOrder least = given_order(s->pool, s->graph->noperation);
+    CHECK(remat_measure(s->graph, INT64_MAX, s->alive, &least));
+    const RematGoal goal = {REMAT_LEAST_PEAK, s->schedule->peak_lower_bound, 0, s->effort / SHARE};
+    s->schedule->effort += remat_search(s->pool, s->graph, &goal, &least);
+    if (least.peak < s->best->peak)
+        *s->best = least;
+    s->peak_sought = true;
+}
+
+static void seek_least_cost(Solve *s) {
+    const int64_t capacity = s->question->capacity;
+    RematGoal goal = {REMAT_FIRST, capacity, 0, s->effort};
+    if (!s->question->any)
+        goal = (RematGoal){REMAT_CHEAPEST, capacity, s->schedule->cost_lower_bound, s->effort};
+    s->schedule->effort += remat_search(s->pool, s->graph, &goal, s->best);
+}
+
+/* Where it is in doubt whether anything fits, that is asked first. */
+static void search(Solve *s) {
+    const int64_t bound = s->schedule->peak_lower_bound, capacity = s->question->capacity;
+    bool hopeless = capacity < bound, doubtful = capacity < bound + bound / 2;
+    if (doubtful)
+        seek_least_peak(s);
+    const int64_t within = hopeless || (doubtful && !fits(s)) ? s->best->peak : capacity;
+    if (!s->question->any)
+        s->schedule->cost_lower_bound = remat_cost_bound(s->pool, s->graph, within);
+    if (within == capacity)
+        seek_least_cost(s);
+    if (!fits(s))
+        seek_least_peak(s);
+}
+
+/* Fills in all but the length, the operations, the cost and the peak. */
+static void solve(Pool *pool, const RematProblem *problem, const RematQuestion *question,
+                  RematSchedule *schedule, RematOrder *best) {
+    static const int64_t default_effort = 100000000;
+    const RematGraph *graph = remat_graph(pool, problem);
+    Solve s = {.pool = pool,
+               .graph = graph,
+               .question = question,
+               .schedule = schedule,
+               .best = best,
+               .alive = NEW_ARRAY(pool, bool, graph->ntensor),
+               .effort = question->effort > 0 ? question->effort : default_effort};
+    CHECK(remat_measure(graph, question->capacity, s.alive, best));
+    schedule->base_cost = schedule->cost_lower_bound = graph->base_cost;
+    schedule->peak_lower_bound = remat_peak_bound(pool, graph);
+    if (!fits(&s))
+        search(&s);
+}
+
+bool remat_schedule(Pool *pool, const RematProblem *problem, const RematQuestion *question,
                     RematSchedule *schedule) {
     RematOrder best = given_order(pool, problem->noperation);
     *schedule = (RematSchedule){0};
     if (has_small_totals(problem))
-        improve(pool, problem, capacity, effort, schedule, &best);
+        solve(pool, problem, question, schedule, &best);
     schedule->length = best.length;
     schedule->operation = best.operation;
     schedule->peak = best.peak;
     schedule->cost = best.cost;
-    return best.peak <= capacity;
+    return best.peak <= question->capacity;
 }

@@ -47,10 +47,16 @@ typedef struct {
     int64_t effort;           /* of the search: a count, so that results do not depend on the clock */
 } RematSchedule;
 
-/* Finds a schedule whose peak is at most CAPACITY: at once if the given order has that, else by a search
- * that EFFORT bounds (0: a default of less than a second).  Returns false if none was found; SCHEDULE is
- * then the one of least peak that was seen.  Deterministic. */
-bool remat_schedule(Pool *pool, const RematProblem *problem, int64_t capacity, int64_t effort,
+typedef struct {
+    int64_t capacity;
+    int64_t effort; /* bounds the search; 0: a default of less than a second */
+    bool any;       /* the first schedule that fits will do, however dear */
+} RematQuestion;
+
+/* Finds a schedule whose peak is at most the capacity: at once if the given order has that, else by a
+ * search. Returns false if none was found; SCHEDULE is then the one of least peak that was found.
+ * Deterministic. */
+bool remat_schedule(Pool *pool, const RematProblem *problem, const RematQuestion *question,
                     RematSchedule *schedule);
 
 /* The most bytes alive at one time when the operations run in this order; -1 if one reads what is not

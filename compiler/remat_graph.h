@@ -53,8 +53,16 @@ bool remat_measure(const RematGraph *graph, int64_t capacity, bool *alive, Remat
 int64_t remat_cost_bound(Pool *pool, const RematGraph *graph, int64_t capacity);
 int64_t remat_peak_bound(Pool *pool, const RematGraph *graph);
 
-/* Looks for the cheapest order within CAPACITY; BEST is the given order at first.  Returns the effort. */
-int64_t remat_search(Pool *pool, const RematGraph *graph, int64_t capacity, int64_t cost_bound,
-                     int64_t effort, RematOrder *best);
+/* What is sought: the cheapest order within CAPACITY, or the first one that is, or the one of least peak
+ * (until that is CAPACITY). */
+typedef enum { REMAT_CHEAPEST, REMAT_FIRST, REMAT_LEAST_PEAK } RematGoalKind;
+
+typedef struct {
+    RematGoalKind kind;
+    int64_t capacity, cost_bound, effort;
+} RematGoal;
+
+/* BEST is the given order at first.  Returns the effort. */
+int64_t remat_search(Pool *pool, const RematGraph *graph, const RematGoal *goal, RematOrder *best);
 
 #endif

@@ -5,8 +5,9 @@
  * (remat_measure) yields its cost and bytes.  States beyond the capacity are allowed at a price, which
  * rises while the present state does not fit and falls while it does: the search runs along the border.
  *
- * Several rounds begin anew from the given order, since which tensors are recomputed is settled early in
- * each.
+ * Half of the rounds begin anew from the given order, since which tensors are recomputed is settled early
+ * in each; the others from the best so far.  Some go for less than the capacity: that leads elsewhere, and
+ * what is best for less may be best for all of it.
  */
 #include "remat_moves.h"
 #include "diag.h"
@@ -15,14 +16,15 @@
 #include <string.h>
 
 /* Temperatures are multiples of the mean cost of an operation; prices, of the cost of all per capacity. */
-static const double hottest = 1.25, coldest = 0.00125;
-static const double lowest_price = 0.05, highest_price = 4, price_step = 1.002;
-enum { ROUNDS = 4, MOVES_PER_TEMPERATURE = 100 };
+static const double hottest = 4, hot_again = 0.8, coldest = 0.00125;
+static const double lowest_price = 0.05, highest_price = 20, price_step = 1.002;
+enum { ROUNDS = 16, MOVES_PER_TEMPERATURE = 100 };
 
 typedef struct {
     RematMoves moves;
     const RematGraph *graph;
-    int64_t capacity, cost_bound;
+    RematGoal goal;
+    int64_t capacity;   /* of this round */
     bool *alive, *seen; /* room for a flag per tensor, per operation */
     int *repeated;
     RematOrder now, next;
@@ -51,7 +53,8 @@ static void find_repeated(Search *search) {
 }
 
 /* A schedule that fits beats one that does not; then the cheaper, or else the one of lower peak. */
-static bool better(const RematOrder *a, const RematOrder *b, int64_t capacity) {
+static bool better(const RematOrder *a, const RematOrder *b, const RematGoal *goal) {
+    const int64_t capacity = goal->kind == REMAT_LEAST_PEAK ? 0 : goal->capacity;
     bool fits = a->peak <= capacity, other_fits = b->peak <= capacity;
     if (fits != other_fits)
         return fits;
@@ -79,7 +82,7 @@ static void step(Search *search) {
     search->now = search->next;
     search->next = last;
     find_repeated(search);
-    if (better(&search->now, search->best, search->capacity))
+    if (better(&search->now, search->best, &search->goal))
         copy_order(search->best, &search->now);
 }
 
@@ -88,16 +91,18 @@ static void adapt_price(Search *search) {
     search->price = fmin(fmax(search->price, lowest_price * search->unit), highest_price * search->unit);
 }
 
-static bool is_optimal(const Search *search) {
-    return search->best->peak <= search->capacity && search->best->cost <= search->cost_bound;
+static bool is_done(const Search *search) {
+    const RematGoal *goal = &search->goal;
+    return search->best->peak <= goal->capacity &&
+           (goal->kind != REMAT_CHEAPEST || search->best->cost <= goal->cost_bound);
 }
 
-static void anneal(Search *search, int64_t limit) {
+static void anneal(Search *search, double hot, int64_t limit) {
     double start = (double)search->effort, span = (double)limit - start;
     double mean = ((double)search->graph->base_cost + 1) / (double)search->graph->noperation;
-    while (search->effort < limit && !is_optimal(search)) {
+    while (search->effort < limit && !is_done(search)) {
         double part = ((double)search->effort - start) / span;
-        search->temperature = mean * hottest * pow(coldest / hottest, part);
+        search->temperature = mean * hot * pow(coldest / hot, part);
         for (int i = 0; i < MOVES_PER_TEMPERATURE; i++) {
             step(search);
             adapt_price(search);
@@ -117,30 +122,40 @@ static void postpone_results(Search *search) {
         for (int o = 0; o < n; o++)
             if (is_read[o] == (last == 0))
                 search->now.operation[search->now.length++] = o;
-    CHECK(remat_measure(graph, search->capacity, search->alive, &search->now));
 }
 
-int64_t remat_search(Pool *pool, const RematGraph *graph, int64_t capacity, int64_t cost_bound,
-                     int64_t effort, RematOrder *best) {
+static void begin_round(Search *search, int round) {
+    enum { TARGETS = 3 };
+    static const double target[TARGETS] = {1, 0.98, 0.96};
+    const RematGoal *goal = &search->goal;
+    if (round > ROUNDS / 2)
+        copy_order(&search->now, search->best);
+    else if (round > 1)
+        postpone_results(search);
+    search->capacity = goal->kind == REMAT_LEAST_PEAK
+                           ? goal->capacity
+                           : (int64_t)((double)goal->capacity * target[(round - 1) % TARGETS]);
+    CHECK(remat_measure(search->graph, search->capacity, search->alive, &search->now));
+    find_repeated(search);
+    search->price = search->unit;
+}
+
+int64_t remat_search(Pool *pool, const RematGraph *graph, const RematGoal *goal, RematOrder *best) {
     Search search = {.moves = {.graph = graph, .random = 1},
                      .graph = graph,
-                     .capacity = capacity,
-                     .cost_bound = cost_bound,
+                     .goal = *goal,
                      .alive = NEW_ARRAY(pool, bool, graph->ntensor),
                      .seen = NEW_ARRAY(pool, bool, graph->noperation),
                      .repeated = NEW_ARRAY(pool, int, graph->noperation *REMAT_MOST_REPEATS),
                      .now = remat_order(pool, graph->noperation),
                      .next = remat_order(pool, graph->noperation),
-                     .unit = ((double)graph->base_cost + 1) / ((double)capacity + 1),
+                     .unit = ((double)graph->base_cost + 1) / ((double)goal->capacity + 1),
                      .best = best};
     search.moves.repeated = search.repeated;
     copy_order(&search.now, best);
-    for (int round = 1; round <= ROUNDS && !is_optimal(&search); round++) {
-        if (round > 1)
-            postpone_results(&search);
-        find_repeated(&search);
-        search.price = search.unit;
-        anneal(&search, effort / ROUNDS * round);
+    for (int round = 1; round <= ROUNDS && !is_done(&search); round++) {
+        begin_round(&search, round);
+        anneal(&search, round > ROUNDS / 2 ? hot_again : hottest, goal->effort / ROUNDS * round);
     }
     return search.effort;
 }

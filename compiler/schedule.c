@@ -116,7 +116,8 @@ static int body_steps(Program *program, const PlanOptions *options, const Split 
     bool train = program->kind == PROGRAM_TRAIN;
     if (train && options->capacity > 0) {
         program->remat_outside = outside_bytes(program, s);
-        return recompute(program, s->node[PART_BODY], n, options->capacity - program->remat_outside, step);
+        return recompute(program, options, s->node[PART_BODY], n,
+                         options->capacity - program->remat_outside, step);
     }
     *step = NEW_ARRAY(program->graph->pool, Step, n);
     for (int i = 0; i < n; i++)

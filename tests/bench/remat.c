@@ -200,9 +200,10 @@ int main(int count, char **word) {
     }
     Pool *pool = pool_new();
     RematProblem problem = read_problem(pool, arguments.input);
+    const RematQuestion question = {.capacity = arguments.memory, .effort = arguments.effort};
     RematSchedule schedule;
     double start = seconds_now();
-    bool fits = remat_schedule(pool, &problem, arguments.memory, arguments.effort, &schedule);
+    bool fits = remat_schedule(pool, &problem, &question, &schedule);
     double seconds = seconds_now() - start;
     fits = fits && schedule.cost <= arguments.most_cost;
     printf("cost %" PRId64 "\npeak %" PRId64 "\nbase_cost %" PRId64 "\ncost_lower_bound %" PRId64

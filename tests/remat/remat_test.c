@@ -231,14 +231,18 @@ static bool check_problem(Exhaustive *e, const RematProblem *problem, uint64_t *
     int64_t given = simulate(problem, order, problem->noperation);
     CHECK(remat_peak(pool, problem, order, problem->noperation) == given);
     RematSchedule found, again;
-    CHECK(remat_schedule(pool, problem, given, 0, &found) && found.length == problem->noperation);
+    CHECK(remat_schedule(pool, problem, &(RematQuestion){.capacity = given, .effort = 0}, &found) &&
+          found.length == problem->noperation);
     CHECK(found.effort == 0);
     int64_t low = found.peak_lower_bound;
     int64_t capacity = low + below(random, (int)(given - low) + 1) - (below(random, 20) == 0);
-    bool fit = remat_schedule(pool, problem, capacity, EFFORT, &found);
+    bool fit =
+        remat_schedule(pool, problem, &(RematQuestion){.capacity = capacity, .effort = EFFORT}, &found);
     check_schedule(problem, &found);
     CHECK(fit == (found.peak <= capacity));
-    CHECK(remat_schedule(pool, problem, capacity, EFFORT, &again) == fit && again.length == found.length &&
+    CHECK(remat_schedule(pool, problem, &(RematQuestion){.capacity = capacity, .effort = EFFORT}, &again) ==
+              fit &&
+          again.length == found.length &&
           memcmp(again.operation, found.operation, (size_t)found.length * sizeof *found.operation) == 0);
     int best = optimum(e, problem, capacity);
     if (fit != (best < NEVER) || (fit && found.cost != best))
@@ -264,13 +268,15 @@ static void check_overflow(void) {
         o[0].scratch = o[1].scratch = kind == 2 ? INT64_MAX : 1;
         RematProblem problem = {.noperation = 2, .ntensor = 2, .operation = o, .bytes = bytes};
         RematSchedule found;
-        CHECK(!remat_schedule(pool, &problem, REMAT_LARGEST_TOTAL, 0, &found));
+        CHECK(!remat_schedule(pool, &problem,
+                              &(RematQuestion){.capacity = REMAT_LARGEST_TOTAL, .effort = 0}, &found));
         CHECK(found.length == 2 && found.peak == INT64_MAX);
         CHECK(remat_peak(pool, &problem, tensor, 2) == INT64_MAX);
     }
     RematProblem nothing = {0};
     RematSchedule found;
-    CHECK(remat_schedule(pool, &nothing, 0, 0, &found) && found.length == 0 && found.peak == 0);
+    CHECK(remat_schedule(pool, &nothing, &(RematQuestion){.capacity = 0, .effort = 0}, &found) &&
+          found.length == 0 && found.peak == 0);
     pool_free(pool);
 }
 
