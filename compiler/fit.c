@@ -4,7 +4,7 @@
  * assumed of them, and some sizes may not be legal.  From one that fits the search goes up in strides until
  * something does not fit, and then closes the gap: what it returns was tried, and so was its successor.  An
  * attempt near the edge is dear, but tells where the edge may be: most go there, every third halves the
- * gap.
+ * gap.  Any plan that fits answers the question; a good one is made in the end.
  *
  * No attempt can overflow.  None is more than MOST_GROWTH times farther than one that fitted into
  * FIT_MOST_BUDGET, so its tensors are below 2^63 bytes, and the first is the smallest there is.
@@ -212,6 +212,7 @@ static void go_up(Row *row, Tried *fits, Tried *fails) {
 
 static bool largest(Row *row, int64_t from, FitTrial *best, FitTrial *next) {
     const int64_t end = row->last + 1;
+    row->question.plan.any_plan = true;
     Tried fits = try_candidate(row, legal_from(row, from, 1, end)), fails = {.i = end};
     if (!fits.trial.fits && from > row->first)
         fits = try_candidate(row, legal_from(row, row->first, 1, end));
@@ -220,7 +221,9 @@ static bool largest(Row *row, int64_t from, FitTrial *best, FitTrial *next) {
         return false;
     go_up(row, &fits, &fails);
     close_in(row, &fits, &fails);
-    *best = fits.trial;
+    row->question.plan.any_plan = false;
+    const Tried good = fits.trial.recompute_flops > 0 ? try_candidate(row, fits.i) : fits;
+    *best = good.trial.fits ? good.trial : fits.trial;
     if (next != NULL)
         *next = fails.trial;
     return true;

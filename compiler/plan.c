@@ -73,6 +73,10 @@ static void make_program(Program *program, const PlanOptions *options, const Tar
     schedule(program, options);
 }
 
+static int64_t turns_of(const Program *program) {
+    return (program->batch + program->micro - 1) / program->micro;
+}
+
 /* Of the steps that are there for the first time, or of those that are there again. */
 static int64_t steps_flops(const Program *program, const Step *step, int nstep, bool again) {
     int64_t flops = 0;
@@ -135,6 +139,7 @@ Plan *plan_programs(Pool *pool, const PlanOptions *options, Model *const model[P
     if (train->model != NULL) {
         plan->flops = steps_flops(train, train->step, train->nstep, false);
         plan->recompute_flops = steps_flops(train, train->step, train->nstep, true);
+        plan->recompute_flops_bound = work_sum(0, turns_of(train), train->recompute_flops_bound);
     }
     return plan;
 }

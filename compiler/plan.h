@@ -30,10 +30,11 @@ typedef struct PlanOptions {
     int micro_batches; /* 0: the compiler chooses; 1: whole batches; else so many loops over samples */
     int64_t budget;    /* bytes of the arena, 0: none */
     int64_t capacity;  /* bytes that the search for what to compute again may use, 0: everything is kept */
-    bool any_plan;     /* the first that fits will do, however much it computes again */
-    int64_t micro;     /* samples at a time, 0: by `micro_batches` */
-    const char *command; /* the options as given, for the head of generated files */
-    const char *shaping; /* those of them that shape the result */
+    const RematSchedule *found; /* not NULL: this is computed again, without a search */
+    bool any_plan;              /* the first that fits will do, however much it computes again */
+    int64_t micro;              /* samples at a time, 0: by `micro_batches` */
+    const char *command;        /* the options as given, for the head of generated files */
+    const char *shaping;        /* those of them that shape the result */
 } PlanOptions;
 
 /* ---- storage.c ---- */
@@ -73,12 +74,12 @@ typedef struct {
     int nstorage;
     Step *step;
     int nstep;
-    int *buffer_of;            /* per value: its buffer in the plan, or -1 (wholes, inputs) */
-    const RematProblem *remat; /* what may be computed again, if that was asked, */
-    int64_t remat_outside;     /* beside so many bytes */
-    int64_t recompute_cost;    /* of what is computed again, in the units of recompute.c, */
-    int64_t recompute_bound;   /* and no schedule within the same bytes gets by with less */
-    int64_t extent;            /* bytes of the arena from its start */
+    int *buffer_of;                /* per value: its buffer in the plan, or -1 (wholes, inputs) */
+    const RematProblem *remat;     /* what may be computed again, if that was asked, */
+    int64_t remat_outside;         /* beside so many bytes, */
+    const RematSchedule *found;    /* and the answer */
+    int64_t recompute_flops_bound; /* what any schedule within the same bytes computes again */
+    int64_t extent;                /* bytes of the arena from its start */
     int64_t lower_bound;
     int peak; /* position of the step with most bytes alive */
 } Program;
@@ -120,7 +121,9 @@ typedef struct {
     int64_t persistent;      /* bytes at the front that live across steps and programs */
     int64_t arena, lower_bound;
     int64_t flops;           /* of a training step, recomputation left out */
-    int64_t recompute_flops; /* and this much again */
+    int64_t recompute_flops; /* and this much again, */
+    int64_t
+        recompute_flops_bound; /* of which no order within the same bytes saves more than down to this */
     int64_t loader_ring, ring_slots;
     const char *source_hash; /* of the text and of the options that shape the result */
     const char *c_flags;     /* for compiling the kernels */

@@ -112,20 +112,27 @@ static Plan *fewer_samples(const Request *r, PlanOptions options, Plan *best) {
     return best;
 }
 
-/* Computes again what does not fit.  Where only packing leaves a gap above what is alive, the search gets
- * that much less. */
+/* The first of the schedules that one search finds which fits when packed, or the smallest; returns whether
+ * the search itself came up to the budget. */
+static bool recompute_once(const Request *r, PlanOptions options, Plan **best) {
+    Plan *plan = attempt(r, options);
+    const Program *train = &plan->program[PROGRAM_TRAIN];
+    const bool found = train->found->peak <= options.capacity - train->remat_outside;
+    *best = smaller(plan, *best);
+    for (options.found = train->found->other; options.found != NULL && !plan_fits(*best);
+         options.found = options.found->other)
+        *best = smaller(attempt(r, options), *best);
+    return found;
+}
+
+/* Computes again what does not fit.  Where packing leaves a gap above what is alive, a schedule that leaves
+ * some bytes does, or one that was found in the other way. */
 static Plan *with_recomputation(const Request *r, PlanOptions options, Plan *best) {
-    enum { TRIES = 4 };
     options.micro = best->program[PROGRAM_TRAIN].micro;
     options.capacity = best->options->budget;
-    for (int i = 0; i < TRIES && options.capacity > 0 && !plan_fits(best); i++) {
-        Plan *plan = attempt(r, options);
-        if (plan == NULL)
-            break;
-        options.capacity -= plan->arena - plan->options->budget;
-        best = smaller(plan, best);
-        if (plan->lower_bound > plan->options->budget)
-            break; /* the search itself found nothing: it would not with less */
+    if (recompute_once(r, options, &best) && !plan_fits(best)) {
+        options.any_plan = !options.any_plan;
+        recompute_once(r, options, &best);
     }
     return best;
 }

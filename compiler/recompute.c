@@ -291,20 +291,46 @@ static int steps_of(const Translation *t, const RematSchedule *found) {
     return nstep;
 }
 
+/* What any schedule within these bytes computes again, in floating point operations alone. */
+static int64_t flops_bound(const Translation *t, int64_t capacity) {
+    Pool *pool = t->program->graph->pool;
+    RematProblem problem = *t->program->remat;
+    RematOperation *operation = NEW_ARRAY(pool, RematOperation, problem.noperation);
+    int64_t all = 0;
+    for (int o = 0; o < problem.noperation; o++) {
+        operation[o] = problem.operation[o];
+        operation[o].cost = node_flops(t->program, node_at(t, t->first[o + 1] - 1));
+        all = work_sum(all, 1, operation[o].cost);
+    }
+    problem.operation = operation;
+    return remat_cost_lower_bound(pool, &problem, capacity) - all;
+}
+
+/* The answer that OPTIONS give, or that of a search. */
+static const RematSchedule *schedule_for(Pool *pool, const RematProblem *problem,
+                                         const PlanOptions *options, int64_t capacity) {
+    if (options->found != NULL)
+        return options->found;
+    RematSchedule *found = NEW(pool, RematSchedule);
+    const RematQuestion question = {.capacity = capacity, .any = options->any_plan};
+    remat_schedule(pool, problem, &question, found);
+    return found;
+}
+
 int recompute(Program *program, const PlanOptions *options, const NodeId *node, int count, int64_t capacity,
               Step **step) {
     Translation t = {.program = program, .node = node, .count = count};
+    Pool *pool = program->graph->pool;
     const int *readers = count_readers(program->graph);
     group_nodes(&t, readers);
     number_tensors(&t, readers);
-    RematProblem *problem = NEW(program->graph->pool, RematProblem);
+    RematProblem *problem = NEW(pool, RematProblem);
     *problem = problem_of(&t);
-    const RematQuestion question = {.capacity = capacity, .any = options->any_plan};
-    RematSchedule found;
-    remat_schedule(program->graph->pool, problem, &question, &found);
-    *step = NEW_ARRAY(program->graph->pool, Step, steps_of(&t, &found));
     program->remat = problem;
-    program->recompute_cost = found.cost - found.base_cost;
-    program->recompute_bound = found.cost_lower_bound - found.base_cost;
-    return rewrite(&t, &found, *step);
+    program->found = schedule_for(pool, problem, options, capacity);
+    if (!options->any_plan && program->found->cost > program->found->base_cost)
+        program->recompute_flops_bound =
+            flops_bound(&t, capacity > program->found->peak ? capacity : program->found->peak);
+    *step = NEW_ARRAY(pool, Step, steps_of(&t, program->found));
+    return rewrite(&t, program->found, *step);
 }

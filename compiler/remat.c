@@ -35,6 +35,10 @@ int64_t remat_peak(Pool *pool, const RematProblem *problem, const int *operation
     return remat_measure(graph, INT64_MAX, alive, &order) ? order.peak : -1;
 }
 
+int64_t remat_cost_lower_bound(Pool *pool, const RematProblem *problem, int64_t capacity) {
+    return has_small_totals(problem) ? remat_cost_bound(pool, remat_graph(pool, problem), capacity) : 0;
+}
+
 static RematOrder given_order(Pool *pool, int noperation) {
     RematOrder order = remat_order(pool, noperation);
     for (int o = 0; o < noperation; o++)
@@ -48,35 +52,50 @@ typedef struct {
     const RematGraph *graph;
     const RematQuestion *question;
     RematSchedule *schedule;
-    RematOrder *best;
+    RematOrder best[REMAT_SHARES];
     bool *alive; /* room for a flag per tensor */
     int64_t effort;
     bool peak_sought;
 } Solve;
 
 static bool fits(const Solve *s) {
-    return s->best->peak <= s->question->capacity;
+    return s->best[0].peak <= s->question->capacity;
 }
 
-/* Does not depend on the capacity, so that what fits into less fits into more. */
+static void given_orders(const Solve *s, RematOrder order[REMAT_SHARES]) {
+    for (int k = 0; k < REMAT_SHARES; k++) {
+        order[k] = given_order(s->pool, s->graph->noperation);
+        CHECK(remat_measure(s->graph, s->question->capacity, s->alive, &order[k]));
+    }
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+/* The capacity ends the search but does not direct it, so what fits into less fits into more. */
 static void seek_least_peak(Solve *s) {
     enum { SHARE = 2 };
     if (s->peak_sought)
         return;
-    RematOrder least = given_order(s->pool, s->graph->noperation);
-    CHECK(remat_measure(s->graph, INT64_MAX, s->alive, &least));
-    const RematGoal goal = {REMAT_LEAST_PEAK, s->schedule->peak_lower_bound, 0, s->effort / SHARE};
-    s->schedule->effort += remat_search(s->pool, s->graph, &goal, &least);
-    if (least.peak < s->best->peak)
-        *s->best = least;
+    RematOrder least[REMAT_SHARES];
+    given_orders(s, least);
+    const RematGoal goal = {.kind = REMAT_LEAST_PEAK,
+                            .capacity = s->schedule->peak_lower_bound,
+                            .effort = s->effort / SHARE,
+                            .enough = larger(s->question->capacity, s->schedule->peak_lower_bound)};
+    s->schedule->effort += remat_search(s->pool, s->graph, &goal, least);
+    if (least[0].peak < s->best[0].peak)
+        for (int k = 0; k < REMAT_SHARES; k++)
+            s->best[k] = least[k];
     s->peak_sought = true;
 }
 
 static void seek_least_cost(Solve *s) {
-    const int64_t capacity = s->question->capacity;
-    RematGoal goal = {REMAT_FIRST, capacity, 0, s->effort};
-    if (!s->question->any)
-        goal = (RematGoal){REMAT_CHEAPEST, capacity, s->schedule->cost_lower_bound, s->effort};
+    const RematGoal goal = {.kind = s->question->any ? REMAT_FIRST : REMAT_CHEAPEST,
+                            .capacity = s->question->capacity,
+                            .effort = s->effort,
+                            .cost_bound = s->schedule->cost_lower_bound};
     s->schedule->effort += remat_search(s->pool, s->graph, &goal, s->best);
 }
 
@@ -86,7 +105,7 @@ static void search(Solve *s) {
     bool hopeless = capacity < bound, doubtful = capacity < bound + bound / 2;
     if (doubtful)
         seek_least_peak(s);
-    const int64_t within = hopeless || (doubtful && !fits(s)) ? s->best->peak : capacity;
+    const int64_t within = hopeless || (doubtful && !fits(s)) ? s->best[0].peak : capacity;
     if (!s->question->any)
         s->schedule->cost_lower_bound = remat_cost_bound(s->pool, s->graph, within);
     if (within == capacity)
@@ -95,34 +114,59 @@ static void search(Solve *s) {
         seek_least_peak(s);
 }
 
-/* Fills in all but the length, the operations, the cost and the peak. */
+static void write_schedule(const RematOrder *order, RematSchedule *schedule) {
+    schedule->length = order->length;
+    schedule->operation = order->operation;
+    schedule->peak = order->peak;
+    schedule->cost = order->cost;
+}
+
+/* The best, and behind it those that leave more and more; or, where nothing fits, that need a little more.
+ */
+static void write_answer(const Solve *s) {
+    const RematSchedule **end = &s->schedule->other;
+    write_schedule(&s->best[0], s->schedule);
+    for (int k = 1; k < REMAT_SHARES; k++) {
+        const int64_t peak = s->best[k].peak;
+        if (fits(s) ? peak > remat_share(s->question->capacity, k) : peak > s->best[0].peak / 16 * 17)
+            break;
+        if (peak == s->best[k - 1].peak)
+            continue;
+        RematSchedule *other = NEW(s->pool, RematSchedule);
+        *other = *s->schedule;
+        other->other = NULL;
+        write_schedule(&s->best[k], other);
+        *end = other;
+        end = &other->other;
+    }
+}
+
 static void solve(Pool *pool, const RematProblem *problem, const RematQuestion *question,
-                  RematSchedule *schedule, RematOrder *best) {
+                  RematSchedule *schedule) {
     static const int64_t default_effort = 100000000;
     const RematGraph *graph = remat_graph(pool, problem);
     Solve s = {.pool = pool,
                .graph = graph,
                .question = question,
                .schedule = schedule,
-               .best = best,
                .alive = NEW_ARRAY(pool, bool, graph->ntensor),
                .effort = question->effort > 0 ? question->effort : default_effort};
-    CHECK(remat_measure(graph, question->capacity, s.alive, best));
+    given_orders(&s, s.best);
     schedule->base_cost = schedule->cost_lower_bound = graph->base_cost;
     schedule->peak_lower_bound = remat_peak_bound(pool, graph);
     if (!fits(&s))
         search(&s);
+    write_answer(&s);
 }
 
 bool remat_schedule(Pool *pool, const RematProblem *problem, const RematQuestion *question,
                     RematSchedule *schedule) {
-    RematOrder best = given_order(pool, problem->noperation);
     *schedule = (RematSchedule){0};
-    if (has_small_totals(problem))
-        solve(pool, problem, question, schedule, &best);
-    schedule->length = best.length;
-    schedule->operation = best.operation;
-    schedule->peak = best.peak;
-    schedule->cost = best.cost;
-    return best.peak <= question->capacity;
+    if (has_small_totals(problem)) {
+        solve(pool, problem, question, schedule);
+    } else {
+        const RematOrder given = given_order(pool, problem->noperation);
+        write_schedule(&given, schedule);
+    }
+    return schedule->peak <= question->capacity;
 }

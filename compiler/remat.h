@@ -36,7 +36,7 @@ typedef struct {
 /* Of a problem whose bytes or costs add up to more, peak and cost are INT64_MAX: it fits nowhere. */
 #define REMAT_LARGEST_TOTAL (INT64_C(1) << 60)
 
-typedef struct {
+typedef struct RematSchedule {
     int length;
     const int *operation;     /* in order; a repeated one occurs several times */
     int64_t peak;             /* the most bytes alive at one time, as remat_peak() counts */
@@ -45,6 +45,7 @@ typedef struct {
     int64_t cost_lower_bound; /* no schedule within the capacity is cheaper */
     int64_t peak_lower_bound; /* no schedule at all needs less */
     int64_t effort;           /* of the search: a count, so that results do not depend on the clock */
+    const struct RematSchedule *other; /* another one, which may pack better, or NULL */
 } RematSchedule;
 
 typedef struct {
@@ -58,6 +59,9 @@ typedef struct {
  * Deterministic. */
 bool remat_schedule(Pool *pool, const RematProblem *problem, const RematQuestion *question,
                     RematSchedule *schedule);
+
+/* No schedule of at most CAPACITY bytes is cheaper. */
+int64_t remat_cost_lower_bound(Pool *pool, const RematProblem *problem, int64_t capacity);
 
 /* The most bytes alive at one time when the operations run in this order; -1 if one reads what is not
  * there. */

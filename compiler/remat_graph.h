@@ -53,16 +53,21 @@ bool remat_measure(const RematGraph *graph, int64_t capacity, bool *alive, Remat
 int64_t remat_cost_bound(Pool *pool, const RematGraph *graph, int64_t capacity);
 int64_t remat_peak_bound(Pool *pool, const RematGraph *graph);
 
-/* What is sought: the cheapest order within CAPACITY, or the first one that is, or the one of least peak
- * (until that is CAPACITY). */
+/* What is sought: the cheapest order within CAPACITY (until its cost is COST_BOUND), the first one within
+ * CAPACITY, or the one of least peak (until that is ENOUGH; it may come near CAPACITY). */
 typedef enum { REMAT_CHEAPEST, REMAT_FIRST, REMAT_LEAST_PEAK } RematGoalKind;
 
 typedef struct {
     RematGoalKind kind;
-    int64_t capacity, cost_bound, effort;
+    int64_t capacity, effort, cost_bound, enough;
 } RematGoal;
 
-/* BEST is the given order at first.  Returns the effort. */
-int64_t remat_search(Pool *pool, const RematGraph *graph, const RematGoal *goal, RematOrder *best);
+/* Beside the best, the best for somewhat less than the capacity: so much of it, largest first. */
+enum { REMAT_SHARES = 7 };
+int64_t remat_share(int64_t capacity, int share);
+
+/* All BEST are orders to begin with.  Returns the effort. */
+int64_t remat_search(Pool *pool, const RematGraph *graph, const RematGoal *goal,
+                     RematOrder best[REMAT_SHARES]);
 
 #endif

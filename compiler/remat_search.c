@@ -18,7 +18,7 @@
 /* Temperatures are multiples of the mean cost of an operation; prices, of the cost of all per capacity. */
 static const double hottest = 4, hot_again = 0.8, coldest = 0.00125;
 static const double lowest_price = 0.05, highest_price = 20, price_step = 1.002;
-enum { ROUNDS = 16, MOVES_PER_TEMPERATURE = 100 };
+enum { ROUNDS = 16, MOST_IN_VAIN = 4, MOVES_PER_TEMPERATURE = 100 };
 
 typedef struct {
     RematMoves moves;
@@ -28,7 +28,7 @@ typedef struct {
     bool *alive, *seen; /* room for a flag per tensor, per operation */
     int *repeated;
     RematOrder now, next;
-    RematOrder *best;
+    RematOrder *best; /* for each share of the capacity */
     double temperature;
     double price, unit; /* of a byte beyond the capacity, now and at first */
     int64_t effort;
@@ -52,9 +52,13 @@ static void find_repeated(Search *search) {
     }
 }
 
+int64_t remat_share(int64_t capacity, int share) {
+    static const double shares[REMAT_SHARES] = {1, 0.998, 0.995, 0.99, 0.98, 0.97, 0.95};
+    return (int64_t)((double)capacity * shares[share]);
+}
+
 /* A schedule that fits beats one that does not; then the cheaper, or else the one of lower peak. */
-static bool better(const RematOrder *a, const RematOrder *b, const RematGoal *goal) {
-    const int64_t capacity = goal->kind == REMAT_LEAST_PEAK ? 0 : goal->capacity;
+static bool better(const RematOrder *a, const RematOrder *b, int64_t capacity) {
     bool fits = a->peak <= capacity, other_fits = b->peak <= capacity;
     if (fits != other_fits)
         return fits;
@@ -67,6 +71,29 @@ static bool accepted(Search *search) {
     double change = (double)(search->next.cost - search->now.cost) +
                     search->price * (search->next.excess - search->now.excess);
     return change <= 0 || change <= -search->temperature * log(remat_random(&search->moves));
+}
+
+/* Of those of least peak, the ones that were the best before stay: packed, one may need less. */
+static void keep_least_peak(Search *search) {
+    enum { PARTS = 1000 };
+    RematOrder *best = search->best, last = best[REMAT_SHARES - 1];
+    if (!better(&search->now, best, 0))
+        return;
+    if (search->now.peak < best->peak - best->peak / PARTS) {
+        memmove(best + 1, best, (REMAT_SHARES - 1) * sizeof *best);
+        *best = last;
+    }
+    copy_order(best, &search->now);
+}
+
+static void keep_best(Search *search) {
+    if (search->goal.kind == REMAT_LEAST_PEAK) {
+        keep_least_peak(search);
+        return;
+    }
+    for (int k = 0; k < REMAT_SHARES; k++)
+        if (better(&search->now, &search->best[k], remat_share(search->goal.capacity, k)))
+            copy_order(&search->best[k], &search->now);
 }
 
 /* Tries one move. */
@@ -82,8 +109,7 @@ static void step(Search *search) {
     search->now = search->next;
     search->next = last;
     find_repeated(search);
-    if (better(&search->now, search->best, &search->goal))
-        copy_order(search->best, &search->now);
+    keep_best(search);
 }
 
 static void adapt_price(Search *search) {
@@ -93,8 +119,10 @@ static void adapt_price(Search *search) {
 
 static bool is_done(const Search *search) {
     const RematGoal *goal = &search->goal;
+    if (goal->kind == REMAT_LEAST_PEAK)
+        return search->best->peak <= goal->enough;
     return search->best->peak <= goal->capacity &&
-           (goal->kind != REMAT_CHEAPEST || search->best->cost <= goal->cost_bound);
+           (goal->kind == REMAT_FIRST || search->best->cost <= goal->cost_bound);
 }
 
 static void anneal(Search *search, double hot, int64_t limit) {
@@ -125,8 +153,8 @@ static void postpone_results(Search *search) {
 }
 
 static void begin_round(Search *search, int round) {
-    enum { TARGETS = 3 };
-    static const double target[TARGETS] = {1, 0.98, 0.96};
+    enum { AIMS = 4 };
+    static const int aimed_at[AIMS] = {0, 2, 4, 5};
     const RematGoal *goal = &search->goal;
     if (round > ROUNDS / 2)
         copy_order(&search->now, search->best);
@@ -134,13 +162,14 @@ static void begin_round(Search *search, int round) {
         postpone_results(search);
     search->capacity = goal->kind == REMAT_LEAST_PEAK
                            ? goal->capacity
-                           : (int64_t)((double)goal->capacity * target[(round - 1) % TARGETS]);
+                           : remat_share(goal->capacity, aimed_at[(round - 1) % AIMS]);
     CHECK(remat_measure(search->graph, search->capacity, search->alive, &search->now));
     find_repeated(search);
     search->price = search->unit;
 }
 
-int64_t remat_search(Pool *pool, const RematGraph *graph, const RematGoal *goal, RematOrder *best) {
+int64_t remat_search(Pool *pool, const RematGraph *graph, const RematGoal *goal,
+                     RematOrder best[REMAT_SHARES]) {
     Search search = {.moves = {.graph = graph, .random = 1},
                      .graph = graph,
                      .goal = *goal,
@@ -153,9 +182,14 @@ int64_t remat_search(Pool *pool, const RematGraph *graph, const RematGoal *goal,
                      .best = best};
     search.moves.repeated = search.repeated;
     copy_order(&search.now, best);
-    for (int round = 1; round <= ROUNDS && !is_done(&search); round++) {
+    for (int round = 1, in_vain = 0; round <= ROUNDS && in_vain < MOST_IN_VAIN && !is_done(&search);
+         round++) {
+        const int64_t cost = best->cost, peak = best->peak;
         begin_round(&search, round);
         anneal(&search, round > ROUNDS / 2 ? hot_again : hottest, goal->effort / ROUNDS * round);
+        bool counts =
+            round > ROUNDS / 2 && (best->peak <= goal->capacity || goal->kind == REMAT_LEAST_PEAK);
+        in_vain = counts && best->cost == cost && best->peak == peak ? in_vain + 1 : 0;
     }
     return search.effort;
 }

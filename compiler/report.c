@@ -146,6 +146,7 @@ static void comparison_rows(const Plan *plan, const FitQuestion *asked, Text *ou
     if (train->model == NULL)
         return;
     if (plan->recompute_flops > 0) {
+        const RematSchedule *found = train->found;
         FitQuestion q = *asked;
         q.plan.no_recompute = true;
         q.plan.micro = train->micro;
@@ -156,7 +157,9 @@ static void comparison_rows(const Plan *plan, const FitQuestion *asked, Text *ou
                   human_bytes(pool, kept - plan->arena),
                   100.0 * (double)plan->recompute_flops / (double)plan->flops);
         text_line(out, "  %-26s %10.1f %%  of the work added; no order within these bytes adds less",
-                  "lower bound", 100.0 * (double)train->recompute_bound / (double)train->recompute_cost);
+                  "lower bound",
+                  100.0 * (double)(found->cost_lower_bound - found->base_cost) /
+                      (double)(found->cost - found->base_cost));
     }
     Model *model = lower(pool, diag_quiet(pool), asked->file, &asked->lower);
     int64_t eager = model == NULL ? -1 : eager_bytes(model);

@@ -102,8 +102,9 @@ static void head_json(const Plan *plan, Text *out) {
              (long long)plan->loader_ring);
     text_add(out,
              "  \"cost\": {\"flops\": %lld, \"recompute_flops\": %lld, \"recompute_lower_bound_flops\": "
-             "null},\n",
-             (long long)plan->flops, (long long)plan->recompute_flops);
+             "%lld},\n",
+             (long long)plan->flops, (long long)plan->recompute_flops,
+             (long long)plan->recompute_flops_bound);
 }
 
 void report_json(const Plan *plan, Text *out) {
