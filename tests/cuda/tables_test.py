@@ -1,0 +1,60 @@
+"""tables_test.py - every convolution of every example, as unetc writes it into a program for a GPU, has an engine that
+cuDNN itself chose: for both architectures and all precisions, within the cap, the same in a second run.
+
+    tables_test.py UNETC EXAMPLES      prints the tables; exits with 77 where unetc finds no cuDNN to ask
+"""
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+CAP = 32 << 20
+ARCHITECTURES = "sm_80", "sm_90"
+PRECISIONS = "f32", "tf32", "bf16"
+TABLE = re.compile(r"static const UnetConvolution convolution\[\] = \{\n(.*?)\n\};", re.S)
+ENTRY = re.compile(r"\{UNET_(\w+), UNET_(\w+), UNET_(\w+), (.*?), \{(\d+), (\d+), (\d+), \{.*?\}, (\d+)\}\}, /\* (\d+) \*/")
+
+
+def emit(unetc, example, architecture, precision):
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([unetc, "-S", folder, "--target=cuda:" + architecture, "--precision=" + precision, example],
+                       check=True, stdout=subprocess.DEVNULL)
+        name = os.path.splitext(os.path.basename(example))[0]
+        with open(os.path.join(folder, name + ".c")) as f:
+            return " ".join(TABLE.search(f.read()).group(1).split())
+
+
+def check(table, where):
+    """The number of entries, and of those that nobody asked cuDNN about."""
+    entries, unasked = ENTRY.findall(table), 0
+    assert len(entries) == table.count("UNET_BACKWARD") + table.count("UNET_FORWARD"), where + ": not understood"
+    for kind, operand, result, sizes, version, engine, knobs, workspace, index in entries:
+        print("  %s %-15s %s to %s, %s: engine %s, %s knobs, %s bytes" % (
+            index, kind.lower(), operand.lower(), result.lower(), sizes, engine, knobs, workspace))
+        assert int(workspace) <= CAP, "%s, convolution %s: %s bytes of workspace" % (where, index, workspace)
+        unasked += int(version) == 0
+    return len(entries), unasked
+
+
+def main():
+    unetc, examples = sys.argv[1:]
+    total = unasked_total = 0
+    for example in sorted(glob.glob(os.path.join(examples, "*", "*.unet"))):
+        for architecture in ARCHITECTURES:
+            for precision in PRECISIONS:
+                where = "%s, %s, %s" % (os.path.basename(example), architecture, precision)
+                print(where)
+                table = emit(unetc, example, architecture, precision)
+                assert table == emit(unetc, example, architecture, precision), where + ": differs in a second run"
+                entries, unasked = check(table, where)
+                total, unasked_total = total + entries, unasked_total + unasked
+    if unasked_total == total:
+        print("SKIPPED: unetc found no cuDNN to ask")
+        sys.exit(77)
+    print("%d convolutions, %d without an engine" % (total, unasked_total))
+    sys.exit(unasked_total > 0)
+
+
+main()
