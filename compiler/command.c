@@ -30,6 +30,8 @@ static const char usage[] =
     "  --target=cpu|cuda[:sm_80|:sm_90]   the machine to compile for (cuda: sm_90)\n"
     "  --isa=native            this processor's instructions (needs no choice yet)\n"
     "  --precision=f32|f64|tf32|bf16   f64 needs --kernels=reference; tf32 and bf16 are for cuda\n"
+    "  --staging=f32|u8        how inputs come to a GPU: u8 rounds them to 255ths, and is right for\n"
+    "                          pictures of 8 bits\n"
     "  --kernels=fast|reference   reference: slow, obvious, for checking\n"
     "  --conv=auto|direct      how convolutions are computed\n"
     "  --micro-batches=auto|off|N   train a few samples at a time; the result is the same\n"
@@ -153,6 +155,7 @@ typedef enum {
     O_TARGET,
     O_ISA,
     O_PRECISION,
+    O_STAGING,
     O_KERNELS,
     O_CONV,
     O_MICRO,
@@ -188,6 +191,7 @@ static const OptionRow option_table[] = {
     {"--target", O_TARGET, true, RESULT},
     {"--isa", O_ISA, true, RESULT},
     {"--precision", O_PRECISION, true, RESULT},
+    {"--staging", O_STAGING, true, RESULT},
     {"--kernels", O_KERNELS, true, RESULT},
     {"--conv", O_CONV, true, RESULT},
     {"--micro-batches", O_MICRO, true, PLAN},
@@ -255,6 +259,8 @@ static void read_precision(const char *option, const char *value, PlanOptions *p
     int k = choice(option, value, LIST("f32", "f64", "tf32", "bf16"));
     plan->real = stored[k] == TYPE_F64 ? TYPE_F64 : TYPE_F32;
     plan->stored = stored[k];
+    if (plan->staged != TYPE_UNORM8)
+        plan->staged = plan->real;
     plan->tf32 = k == 2;
 }
 
@@ -289,6 +295,9 @@ static void apply(Pool *pool, Command *c, const OptionRow *row, const char *valu
         break;
     case O_PRECISION:
         read_precision(row->name, value, &c->plan);
+        break;
+    case O_STAGING:
+        c->plan.staged = choice(row->name, value, LIST("f32", "u8")) == 1 ? TYPE_UNORM8 : c->plan.real;
         break;
     case O_KERNELS:
         c->plan.reference = choice(row->name, value, LIST("fast", "reference")) == 1;
@@ -372,6 +381,9 @@ static void check_target(const Command *c) {
         usage_error("%s", "--precision=f64 needs --kernels=reference: fast kernels compute in f32");
     if (plan->target == &target_cpu && (plan->tf32 || plan->stored != plan->real))
         usage_error("%s", "--precision=tf32 and bf16 are for --target=cuda");
+    if (plan->target == &target_cpu && plan->staged == TYPE_UNORM8)
+        usage_error("%s",
+                    "--staging=u8 is for --target=cuda: here, the loader's batches are read in place");
     if (plan->target == &target_cuda && plan->reference)
         usage_error("%s", "--kernels=reference is for --target=cpu");
     if (plan->target == &target_cuda && plan->poison && c->kind == COMMAND_COMPILE && c->folder == NULL)

@@ -226,7 +226,7 @@ static const char *c_type(const Plan *plan, Type type) {
     if (type == plan->options->real)
         return "real";
     static const char *const name[] = {"float",   "double", "uint8_t", "uint16_t",
-                                       "int32_t", "stored", "stored"};
+                                       "int32_t", "stored", "stored",  "uint8_t"};
     return name[type];
 }
 

@@ -133,8 +133,8 @@ static bool reads(const Program *program, ValueId value) {
 }
 
 static void layout(const Tables *t, const Program *program, ValueId v, bool used) {
-    static const char *const type[] = {"UNET_F32", "UNET_F64",  "UNET_U8", "UNET_U16",
-                                       "UNET_I32", "UNET_BF16", "UNET_F16"};
+    static const char *const type[] = {"UNET_F32", "UNET_F64",  "UNET_U8",  "UNET_U16",
+                                       "UNET_I32", "UNET_BF16", "UNET_F16", "UNET_UNORM8"};
     const Value *value = &program->graph->value[v];
     const Storage *s = &program->storage[v];
     text_line(t->out, "    {%s, %lld, {%lld, %lld, %lld}, %lld, %lld, %lld, %lld, %lld, %lld, %lld},",

@@ -46,7 +46,7 @@ FitTrial fit_try(const FitQuestion *q) {
         trial = (FitTrial){.legal = true,
                            .batch = first->batch,
                            .arena = plan->arena,
-                           .beside = plan->loader_ring,
+                           .beside = plan->beside,
                            .flops = plan->flops,
                            .recompute_flops = plan->recompute_flops,
                            .micro_batches = (first->batch + first->micro - 1) / first->micro};

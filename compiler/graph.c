@@ -166,11 +166,11 @@ const char *class_text(Class c) {
 }
 
 const char *type_text(Type t) {
-    static const char *const text[] = {"f32", "f64", "u8", "u16", "i32", "bf16", "f16"};
+    static const char *const text[] = {"f32", "f64", "u8", "u16", "i32", "bf16", "f16", "unorm8"};
     return text[t];
 }
 
 int type_bytes(Type t) {
-    static const int bytes[] = {4, 8, 1, 2, 4, 2, 2};
+    static const int bytes[] = {4, 8, 1, 2, 4, 2, 2, 1};
     return bytes[t];
 }

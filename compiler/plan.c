@@ -10,13 +10,17 @@ static void collect_parameters(Program *program) {
             PUSH(g->pool, program->parameter, program->nparameter, v);
 }
 
-/* Numbers are f32 in the language; a reference build computes in f64 throughout, and what lies between
- * operators may be stored in fewer bits than they compute in. */
+/* Numbers are f32 in the language; a reference build computes in f64 throughout, and inputs
+ * and what lies between operators may be stored in fewer bits than they compute in. */
 static void choose_types(Program *program, const PlanOptions *options) {
     for (ValueId v = 0; v < program->graph->nvalue; v++) {
         Value *value = &program->graph->value[v];
         bool between = value->class == CLASS_ACTIVATION || value->class == CLASS_ACTIVATION_GRADIENT;
-        if (value->type == TYPE_F32)
+        if (value->type != TYPE_F32)
+            continue;
+        if (value->class == CLASS_STAGING)
+            value->type = options->staged;
+        else
             value->type = between && value->per_sample ? options->stored : options->real;
     }
 }
@@ -134,6 +138,7 @@ Plan *plan_programs(Pool *pool, const PlanOptions *options, Model *const model[P
             live(plan, &plan->program[k]);
     arena(plan);
     plan_loader(plan);
+    plan->beside = plan->target->context > 0 ? plan->target->context : plan->loader_ring;
     check_plan(plan);
     const Program *train = &plan->program[PROGRAM_TRAIN];
     if (train->model != NULL) {

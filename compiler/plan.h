@@ -18,6 +18,7 @@ typedef struct PlanOptions {
     bool reference; /* --kernels=reference */
     Type real;      /* of parameters and arithmetic: TYPE_F32, or TYPE_F64 with reference kernels */
     Type stored;    /* of activations and their gradients: that, or one of 16 bits */
+    Type staged;    /* of inputs, as the loader leaves them */
     bool tf32;      /* products may be rounded to tf32 (cuda) */
     const struct Target *target;
     const char *architecture; /* "sm_90" (cuda) */
@@ -125,6 +126,7 @@ typedef struct {
     int64_t
         recompute_flops_bound; /* of which no order within the same bytes saves more than down to this */
     int64_t loader_ring, ring_slots;
+    int64_t beside; /* bytes of the same memory that the arena leaves to others: the ring, or a context */
     const char *source_hash; /* of the text and of the options that shape the result */
     const char *c_flags;     /* for compiling the kernels */
 } Plan;
@@ -135,6 +137,7 @@ struct Target {
     const char *name;
     int64_t align;       /* bytes, of buffers, */
     int64_t slice_align; /* and of what lies in regions */
+    int64_t context;     /* bytes of a device that its driver and libraries take, as far as is known */
     bool whole_turns;    /* kernels work on all samples of a turn, valid or not */
     bool loops_are_free; /* a few samples at a time cost no time, so they are chosen without need */
     /* Rewrites the graph for this target's kernels: packed weights, scratch. */

@@ -109,7 +109,7 @@ static void head(const Plan *plan, const Program *program, Text *out) {
     for (int k = 0; k < plan->nparameter; k++)
         count += shape_elements(plan->buffer[plan->parameter_buffer[k]].shape);
     text_line(out, "%s  %s, batch %lld of %s, %s, target %s", m->source, program->name,
-              (long long)program->batch, shape_text(plan->pool, size), type_text(plan->options->real),
+              (long long)program->batch, shape_text(plan->pool, size), type_text(plan->options->stored),
               plan->target->name);
     text_line(out, "  %s parameters in %d tensors", grouped(plan->pool, count), plan->nparameter);
     text_blank(out);
@@ -130,9 +130,13 @@ static void arena_rows(const Plan *plan, const Program *program, Text *out) {
                        : pool_text(pool, "the arena is %.3f %% above",
                                    100.0 * (double)gap / (double)plan->lower_bound));
     text_line(out, "  %-26s %12s  %18s B", "without reuse", human_bytes(pool, none), grouped(pool, none));
-    text_line(out, "  %-26s %12s  %18s B  beside the arena, %lld slots", "loader ring",
+    int64_t context = plan->target->context;
+    text_line(out, "  %-26s %12s  %18s B  %s, %lld slots", "loader ring",
               human_bytes(pool, plan->loader_ring), grouped(pool, plan->loader_ring),
-              (long long)plan->ring_slots);
+              context > 0 ? "memory of the host" : "beside the arena", (long long)plan->ring_slots);
+    if (context > 0)
+        text_line(out, "  %-26s %12s  %18s    beside the arena: driver and libraries, an estimate",
+                  "context", human_bytes(pool, context), "");
     if (plan->options->budget > 0)
         text_line(out, "  %-26s %12s  %18s B  %s", "budget", human_bytes(pool, plan->options->budget),
                   grouped(pool, plan->options->budget),
@@ -162,7 +166,7 @@ static void comparison_rows(const Plan *plan, const FitQuestion *asked, Text *ou
                       (double)(found->cost - found->base_cost));
     }
     Model *model = lower(pool, diag_quiet(pool), asked->file, &asked->lower);
-    int64_t eager = model == NULL ? -1 : eager_bytes(model);
+    int64_t eager = model == NULL ? -1 : eager_bytes(model, plan->options->stored);
     if (eager > 0)
         text_line(out, "  %-26s %12s  %18s B  for the backward pass alone", "an eager framework keeps",
                   human_bytes(pool, eager), grouped(pool, eager));

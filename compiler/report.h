@@ -29,7 +29,7 @@ void report_remat(const Plan *plan, Text *out); /* --emit=remat */
 
 /* report_eager.c: bytes of activations that a framework which runs operator by operator, such as PyTorch,
  * keeps for the backward pass of MODEL (lowered, nothing more) over a batch; -1 if that is no number. */
-int64_t eager_bytes(const Model *model);
+int64_t eager_bytes(const Model *model, Type stored);
 
 /* report_check.c: what `unetc check` prints. */
 void report_check(const Model *model, Text *out);

@@ -7,7 +7,7 @@
 #include "ops.h"
 #include "report.h"
 
-enum { BYTES_A_NUMBER = 4, BYTES_AN_INDEX = 8 };
+enum { BYTES_AN_INDEX = 8 };
 
 struct Eager {
     const Graph *graph;
@@ -62,7 +62,7 @@ static void need(const Graph *g, ValueId v, bool *needed) {
             needed[g->value[leaf[p]].producer] = true;
 }
 
-int64_t eager_bytes(const Model *model) {
+int64_t eager_bytes(const Model *model, Type stored) {
     const Graph *g = model->graph;
     Eager e = {.graph = g, .kept = NEW_ARRAY(model->pool, bool, g->nvalue)};
     bool *needed = NEW_ARRAY(model->pool, bool, g->nnode); /* for a loss */
@@ -77,7 +77,7 @@ int64_t eager_bytes(const Model *model) {
         op_table[g->node[i].op].eager(&e, &g->node[i]);
     }
     int64_t bytes, more;
-    bool overflow = e.overflow || __builtin_mul_overflow(e.elements, BYTES_A_NUMBER, &bytes) ||
+    bool overflow = e.overflow || __builtin_mul_overflow(e.elements, (int64_t)type_bytes(stored), &bytes) ||
                     __builtin_mul_overflow(e.indices, BYTES_AN_INDEX, &more) ||
                     __builtin_add_overflow(bytes, more, &bytes) ||
                     __builtin_mul_overflow(bytes, model->train.batch, &bytes);

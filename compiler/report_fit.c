@@ -84,7 +84,8 @@ static void head_text(const FitQuestion *q, const Model *model, FitMax max, bool
                            ? pool_text(pool, "largest batch of %s", shape_text(pool, size))
                            : pool_text(pool, "largest size at batch %lld",
                                        (long long)(trains ? model->train.batch : model->predict.batch));
-    text_line(out, "%s  %s, %s, target cpu", model->source, what, type_text(q->plan.real));
+    text_line(out, "%s  %s, %s, target %s", model->source, what, type_text(q->plan.stored),
+              q->plan.target->name);
     text_line(out, "  the memory has to hold the arena%s",
               q->plan.budget > 0 ? "" : " and what lies beside it");
     text_blank(out);

@@ -88,7 +88,7 @@ static void head_json(const Plan *plan, Text *out) {
              plan->target->name);
     text_add(out, "  \"batch\": %lld, \"micro_batches\": %lld, \"precision\": \"%s\",\n",
              (long long)first->batch, (long long)((first->batch + first->micro - 1) / first->micro),
-             type_text(plan->options->real));
+             type_text(plan->options->stored));
     text_add(out,
              "  \"arena\": {\"bytes\": %lld, \"align\": %lld, \"lower_bound\": %lld, \"budget\": %s, "
              "\"fits\": %s,\n",
@@ -98,8 +98,8 @@ static void head_json(const Plan *plan, Text *out) {
     text_add(out, "            \"extent\": {\"train\": %lld, \"eval\": %lld, \"predict\": %lld}},\n",
              (long long)plan->program[PROGRAM_TRAIN].extent, (long long)plan->program[PROGRAM_EVAL].extent,
              (long long)plan->program[PROGRAM_PREDICT].extent);
-    text_add(out, "  \"beside\": {\"loader_ring\": %lld, \"context_estimate\": 0},\n",
-             (long long)plan->loader_ring);
+    text_add(out, "  \"beside\": {\"loader_ring\": %lld, \"context_estimate\": %lld},\n",
+             (long long)plan->loader_ring, (long long)plan->target->context);
     text_add(out,
              "  \"cost\": {\"flops\": %lld, \"recompute_flops\": %lld, \"recompute_lower_bound_flops\": "
              "%lld},\n",

@@ -49,7 +49,10 @@ static void lay_out(const Value *value, int64_t batch, Storage *s) {
         lay_out_dense(value, batch, s);
         return;
     }
-    *s = (Storage){.block = cuda_channels(shape_channels(value->shape), value->type), .blocks = 1};
+    int64_t channels = shape_channels(value->shape);
+    bool bytes = value->type == TYPE_UNORM8; /* read by bytes, so four of them are padding enough */
+    *s = (Storage){.block = bytes ? round_up(channels, 4) : cuda_channels(channels, value->type),
+                   .blocks = 1};
     s->row = multiply(shape_extent(value->shape, 2), s->block);
     s->depth = multiply(shape_extent(value->shape, 1), s->row);
     s->sample = s->plane = multiply(shape_extent(value->shape, 0), s->depth);
@@ -167,11 +170,12 @@ static void load_inputs(Program *program, const Node *node, int nnode) {
             load(g, program->model->input[i].value);
 }
 
-/* The value that NODE reads in place of V: the loader leaves f32, which only losses read as it is. */
+/* The value that NODE reads in place of V: what the loader left in another type than that of activations,
+ * only losses read as it is. */
 static ValueId as_stored(Graph *g, const Node *node, ValueId v, ValueId *cast, const PlanOptions *options) {
     bool as_it_is =
         op_table[node->op].cuda == cuda_loss || node->op == OP_MSE_GRAD || node->op == OP_L1_GRAD;
-    if (v < 0 || g->value[v].class != CLASS_STAGING || options->stored == options->real || as_it_is)
+    if (v < 0 || g->value[v].class != CLASS_STAGING || options->stored == options->staged || as_it_is)
         return v;
     if (cast[v] < 0) {
         Value value = g->value[v];
@@ -227,7 +231,7 @@ static void prepare(Program *program, const PlanOptions *options) {
     load_inputs(program, old, n);
     for (int i = 0; i < n; i++) {
         Node node = old[i];
-        if (options->stored != options->real)
+        if (options->stored != options->staged)
             cast_operands(g, &node, cast, options);
         if (node.op == OP_RETURN)
             keep_control(program, &node);
@@ -239,6 +243,7 @@ static void prepare(Program *program, const PlanOptions *options) {
 const Target target_cuda = {.name = "cuda",
                             .align = ALIGN,
                             .slice_align = PIECE,
+                            .context = INT64_C(700) << 20, /* an estimate, until it is measured */
                             .whole_turns = true,
                             .prepare = prepare,
                             .lay_out = lay_out,

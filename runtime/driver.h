@@ -77,6 +77,9 @@ UNET_MUST_USE UnetStatus device_fetch_weights(Device *device, UnetError *error);
 /* Before BYTES at OFFSET are read here. */
 UNET_MUST_USE UnetStatus device_fetch(Device *device, int64_t offset, int64_t bytes, UnetError *error);
 
+/* Tells the device where inputs will come from; the loader must outlive it. */
+void device_reads_from(Device *device, const UnetLoader *loader);
+
 /* One step of PROGRAM; STEP->arena is the device's.  Losses and metrics can be read when it returns. */
 UNET_MUST_USE UnetStatus device_run(Device *device, const UnetProgram *program, const UnetStep *step,
                                     UnetError *error);

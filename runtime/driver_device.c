@@ -41,6 +41,13 @@ UnetStatus device_fetch(Device *device, int64_t offset, int64_t bytes, UnetError
     return there == NULL ? UNET_OK : there->fetch(device->state, device->arena, offset, bytes, error);
 }
 
+void device_reads_from(Device *device, const UnetLoader *loader) {
+    size_t bytes;
+    void *memory = unet_loader_memory(loader, &bytes);
+    if (device->model->device != NULL)
+        device->model->device->pin(device->state, memory, bytes);
+}
+
 UnetStatus device_run(Device *device, const UnetProgram *program, const UnetStep *step, UnetError *error) {
     if (device->model->device != NULL)
         return device->model->device->run(device->state, program, step, error);

@@ -37,6 +37,8 @@ static UnetStatus start(Evaluation *evaluation, Driver *driver) {
     if (status == UNET_OK)
         status = unet_loader_create(&evaluation->loader, model, datasets, 1, threads, error);
     if (status == UNET_OK)
+        device_reads_from(&evaluation->device, evaluation->loader);
+    if (status == UNET_OK)
         status = tally_create(&evaluation->tally, model, error);
     return status;
 }
@@ -76,9 +78,9 @@ UnetStatus driver_eval(Driver *driver) {
     if (status == UNET_OK)
         print_results(&evaluation.tally);
     tally_destroy(&evaluation.tally);
+    device_close(&evaluation.device);
     unet_loader_destroy(evaluation.loader);
     unet_dataset_close(evaluation.data);
-    device_close(&evaluation.device);
     return status;
 }
 

@@ -103,6 +103,8 @@ static UnetStatus take_memory(Run *run) {
         device_open(&run->device, run->model, run->model->arena_bytes, (int64_t)beside, error);
     if (status == UNET_OK)
         status = unet_loader_create(&run->loader, run->model, datasets, ndataset, threads, error);
+    if (status == UNET_OK)
+        device_reads_from(&run->device, run->loader);
     Tally *const tallies[] = {&run->train, &run->shown, &run->eval};
     for (int i = 0; i < 3 && status == UNET_OK; i++)
         status = tally_create(tallies[i], run->model, error);
@@ -193,10 +195,10 @@ static void finish(Run *run) {
     tally_destroy(&run->train);
     tally_destroy(&run->shown);
     tally_destroy(&run->eval);
+    device_close(&run->device);
     unet_loader_destroy(run->loader);
     unet_dataset_close(run->eval_data);
     unet_dataset_close(run->data);
-    device_close(&run->device);
 }
 
 /* ---- while training --------------------------------------------------------------------------- */

@@ -15,6 +15,7 @@ size_t unet_type_bytes(UnetType type) {
     case UNET_F16:
         return 2;
     case UNET_U8:
+    case UNET_UNORM8:
         return 1;
     }
     return 0;
@@ -58,6 +59,8 @@ static float load(UnetType type, const void *base, int64_t at) {
         return from_bits((uint32_t)((const uint16_t *)base)[at] << 16);
     case UNET_F16:
         return half_value(((const uint16_t *)base)[at]);
+    case UNET_UNORM8:
+        return (float)((const uint8_t *)base)[at] / 255.0f;
     }
     return 0;
 }
@@ -73,6 +76,12 @@ void unet_layout_load_row(const UnetLayout *layout, const void *base, int32_t n,
     }
 }
 
+/* The nearest; a NaN is 0. */
+static uint8_t unorm8(float value) {
+    float scaled = 255.0f * value;
+    return scaled >= 255.0f ? 255 : scaled > 0.0f ? (uint8_t)(scaled + 0.5f) : 0;
+}
+
 static void store(UnetType type, void *base, int64_t at, float value) {
     switch (type) {
     case UNET_F32:
@@ -83,6 +92,9 @@ static void store(UnetType type, void *base, int64_t at, float value) {
         break;
     case UNET_U8:
         ((uint8_t *)base)[at] = (uint8_t)value;
+        break;
+    case UNET_UNORM8:
+        ((uint8_t *)base)[at] = unorm8(value);
         break;
     case UNET_U16:
         ((uint16_t *)base)[at] = (uint16_t)value;

@@ -364,6 +364,11 @@ static bool fits_slot(const UnetLoader *loader, const UnetProgram *program) {
     return total <= loader->slot_bytes;
 }
 
+void *unet_loader_memory(const UnetLoader *loader, size_t *bytes) {
+    *bytes = (size_t)loader->ring * loader->slot_bytes;
+    return loader->memory;
+}
+
 UnetStatus unet_loader_begin(UnetLoader *loader, const UnetStream *stream, UnetError *error) {
     const UnetProgram *program = unet_dataset_program(stream->dataset);
     int64_t batches = unet_stream_batches(stream);

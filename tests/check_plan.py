@@ -32,7 +32,7 @@ import sys
 CLASSES = {"parameter", "parameter_gradient", "activation", "activation_gradient", "state", "running_statistic",
            "batch_statistic", "workspace", "staging", "metric"}
 LIFETIMES = {"persistent", "program", "step"}
-TYPE_BYTES = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2, "i64": 8, "i32": 4, "u16": 2, "u8": 1}
+TYPE_BYTES = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2, "i64": 8, "i32": 4, "u16": 2, "u8": 1, "unorm8": 1}
 MEMBERS = {"schema", "model", "source", "target", "batch", "micro_batches", "precision", "arena", "beside", "cost",
            "buffers", "programs"}
 BUFFER_MEMBERS = {"id", "name", "class", "lifetime", "line", "dtype", "shape", "bytes", "offset", "alias"}

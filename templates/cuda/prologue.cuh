@@ -157,18 +157,34 @@ DEVICE Vector masked(Vector v, Vector m) {
     return v;
 }
 
-/* Vector `column` of the channels of a point, of which there are `channels`: of a tensor, or (STAGED) of an
- * image as the loader left it, in f32 with `block` channels a point. */
-template <int STAGED>
-DEVICE Vector load_channels(const void *p, int block, int channels, unsigned point, int column) {
-    if (!STAGED)
-        return load_vector(static_cast<const stored *>(p), point * (block / LANES) + column);
-    const real *from = static_cast<const real *>(p) + (long)point * block;
+/* What the loader left: numbers, or 255ths of one. */
+DEVICE real staged(real x) {
+    return x;
+}
+
+DEVICE real staged(uint8_t x) {
+    return (real)x / 255;
+}
+
+template <class T>
+DEVICE Vector load_staged(const void *p, int block, int channels, unsigned point, int column) {
+    const T *from = static_cast<const T *>(p) + (long)point * block;
     Vector v;
 #pragma unroll
     for (int l = 0; l < LANES; l++)
-        v.lane[l] = column * LANES + l < channels ? from[column * LANES + l] : 0;
+        v.lane[l] = column * LANES + l < channels ? staged(from[column * LANES + l]) : 0;
     return v;
+}
+
+/* Vector `column` of the channels of a point, of which there are `channels`: of a tensor, or of an image as
+ * the loader left it, with `block` channels a point, in f32 (STAGED 1) or in bytes (2). */
+template <int STAGED>
+DEVICE Vector load_channels(const void *p, int block, int channels, unsigned point, int column) {
+    if (STAGED == 2)
+        return load_staged<uint8_t>(p, block, channels, point, column);
+    if (STAGED == 1)
+        return load_staged<real>(p, block, channels, point, column);
+    return load_vector(static_cast<const stored *>(p), point * (block / LANES) + column);
 }
 
 /* Neighbouring numbers of a long array. */

@@ -47,6 +47,9 @@ UNET_MUST_USE UnetStatus unet_loader_create(UnetLoader **loader, const UnetModel
                                             const UnetDataset *const *datasets, int32_t ndataset,
                                             int32_t threads, UnetError *error);
 
+/* The memory in which all batches lie, and its BYTES. */
+void *unet_loader_memory(const UnetLoader *loader, size_t *bytes);
+
 /* Gives up whatever was read ahead and starts on STREAM (copied).  Allocates nothing. */
 UNET_MUST_USE UnetStatus unet_loader_begin(UnetLoader *loader, const UnetStream *stream, UnetError *error);
 

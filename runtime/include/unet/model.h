@@ -17,8 +17,9 @@
 
 #define UNET_RUNTIME_VERSION 1 /* generated code refuses to compile against another */
 
-typedef enum { UNET_F32, UNET_F64, UNET_U8, UNET_U16, UNET_I32, UNET_BF16, UNET_F16 } UnetType;
+typedef enum { UNET_F32, UNET_F64, UNET_U8, UNET_U16, UNET_I32, UNET_BF16, UNET_F16, UNET_UNORM8 } UnetType;
 
+/* Bytes of a number. UNET_UNORM8: a number from 0 to 1 as so many 255ths. */
 size_t unet_type_bytes(UnetType type);
 
 /* How a tensor of a batch lies in memory.  Channels come in blocks that are stored side by side at each

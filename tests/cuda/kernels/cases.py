@@ -103,7 +103,7 @@ class Cases:
         return Shape(channels, n, size, padded(channels, self.lanes))
 
     def staged(self, channels, n, size):
-        """As the loader leaves an image: f32, padded as it likes."""
+        """As the loader leaves an image: padded as it likes."""
         return Shape(channels, n, size, self.random.choice([channels, padded(channels, 4)]))
 
     def channels(self):
@@ -210,11 +210,11 @@ def joining(cases):
 
 def casting(cases):
     c, n, size = cases.channels(), cases.random.randint(1, 3), cases.size()
-    x, y = cases.staged(c, n, size), cases.shape(c, n, size)
-    cast = cases.cuda.add("cast", {"C": c, "N": n, **extents("", size)}, {"X": x, "Y": y})
+    x, y, staged = cases.staged(c, n, size), cases.shape(c, n, size), cases.random.choice([1, 2])
+    cast = cases.cuda.add("cast", {"C": c, "N": n, "X_STAGED": staged, **extents("", size)}, {"X": x, "Y": y})
     copy = cases.reference.add("concat", {"C": c, "SEGMENTS": 1, **extents("", size)}, {"X": [x], "Y": y})
     cases.function("cast of %d channels, stored as %d, %d x %s" % (c, x.block, n, size), [
-        "Tensor x = test.staged(%s), y = test.output(%s);" % (x.cpp(), y.cpp()),
+        "Tensor x = test.%s(%s), y = test.output(%s);" % (("staged", "bytes")[staged - 1], x.cpp(), y.cpp()),
         "const float *const hosts[] = {x.host()};",
         "%s(test.at(), y.device(), x.device());" % cast,
         "%s(%d, y.host(), hosts);" % (copy, n),
@@ -263,18 +263,18 @@ def losses(cases):
     c, size, n = r.choice([1, 2, 3, 5, 16, 17]), cases.size(14), r.randint(1, 4)
     start = r.choice([0, 0, 2])
     valid = start + r.randint(0 if start else 1, n)  # of the whole batch
-    staged = {"P": r.random() < 0.3, "T": r.random() < 0.7}
+    staged = {"P": r.choice([0, 0, 1, 2]), "T": r.choice([0, 1, 2])}
     shapes = {k: cases.staged(c, n, size) if staged[k] else cases.shape(c, n, size) for k in "PT"}
     dp, bands = cases.shape(c, n, size), r.choice([1, 2, 5])
-    numbers = {"C": c, "N": n, "BANDS": bands, "ACCUMULATE": int(r.random() < 0.5), "P_STAGED": int(staged["P"]),
-               "T_STAGED": int(staged["T"]), **extents("", size)}
+    numbers = {"C": c, "N": n, "BANDS": bands, "ACCUMULATE": int(r.random() < 0.5), "P_STAGED": staged["P"],
+               "T_STAGED": staged["T"], **extents("", size)}
     layouts = {**shapes, "DP": dp}
     some = [[r.randint(1, s) for s in size] for _ in range(start + n)]
     here = min(max(valid - start, 0), n)
     lines = ["static const int32_t valid[][3] = {%s};" % ", ".join("{%d, %d, %d}" % tuple(v) for v in some),
              "test.control(%d, valid, %d, %d);" % (valid, start + n, start)]
     for k in "PT":
-        lines.append("Tensor %s = test.%s(%s);" % (k.lower(), "staged" if staged[k] else "numbers", shapes[k].cpp()))
+        lines.append("Tensor %s = test.%s(%s);" % (k.lower(), ("numbers", "staged", "bytes")[staged[k]], shapes[k].cpp()))
     lines += ["Result result = test.result(), scratch = test.result(%d);" % (n * bands)]
     for name in ("mse", "l1", "psnr"):
         kernel = cases.both(name, numbers, layouts)

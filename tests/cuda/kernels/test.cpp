@@ -55,26 +55,33 @@ Device::Device(size_t bytes) {
     memory.reset(start);
 }
 
-Tensor::Tensor(Shape s, bool r)
-    : shape(s), is_real(r), memory((size_t)s.n * s.size[0] * s.size[1] * s.size[2] * s.block *
-                                   (r ? sizeof(real) : sizeof(stored))),
+static size_t bytes_of(Kind kind) {
+    return kind == Kind::REAL ? sizeof(real) : kind == Kind::BYTES ? 1 : sizeof(stored);
+}
+
+Tensor::Tensor(Shape s, Kind k)
+    : shape(s), kind(k), memory((size_t)s.n * s.size[0] * s.size[1] * s.size[2] * s.block * bytes_of(k)),
       expected((size_t)s.n * s.size[0] * s.size[1] * s.size[2] * s.block,
                std::numeric_limits<float>::quiet_NaN()) {}
 
 float Tensor::rounded(float x) const {
-    return is_real ? x : rounded_to_stored(x);
+    return kind == Kind::STORED ? rounded_to_stored(x) : x;
 }
 
 void Tensor::set(long i, float x) {
     expected[i] = rounded(x);
-    if (is_real)
+    if (kind == Kind::REAL)
         memory.as<real>()[i] = x;
+    else if (kind == Kind::BYTES)
+        memory.as<uint8_t>()[i] = (uint8_t)std::lround(255 * x);
     else
         from_float(memory.as<stored>() + i, x);
 }
 
 float Tensor::get(long i) const {
-    return is_real ? memory.as<real>()[i] : to_float(memory.as<stored>()[i]);
+    if (kind == Kind::BYTES)
+        return (float)memory.as<uint8_t>()[i] / 255;
+    return kind == Kind::REAL ? memory.as<real>()[i] : to_float(memory.as<stored>()[i]);
 }
 
 void Tensor::clear() {
@@ -95,14 +102,14 @@ double Test::uniform() {
 }
 
 Tensor Test::numbers(Shape shape) {
-    Tensor t(shape, false);
+    Tensor t(shape, Kind::STORED);
     for (long i = 0; i < t.count(); i++)
         t.set(i, t.padding(i) ? 0 : (float)uniform());
     return t;
 }
 
 Tensor Test::coarse(Shape shape, bool with_nan) {
-    Tensor t(shape, false);
+    Tensor t(shape, Kind::STORED);
     for (long i = 0; i < t.count(); i++) {
         const float x = (float)std::round(3 * uniform()) / 2, nan = std::numeric_limits<float>::quiet_NaN();
         t.set(i, t.padding(i) ? 0 : with_nan && uniform() > 0.97 ? nan : x);
@@ -111,23 +118,30 @@ Tensor Test::coarse(Shape shape, bool with_nan) {
 }
 
 Tensor Test::output(Shape shape) {
-    return Tensor(shape, false);
+    return Tensor(shape, Kind::STORED);
 }
 
 Tensor Test::flat_output(int count) {
-    return Tensor({count, count, 1, {1, 1, 1}}, false);
+    return Tensor({count, count, 1, {1, 1, 1}}, Kind::STORED);
 }
 
 Tensor Test::staged(Shape shape) {
-    Tensor t(shape, true);
+    Tensor t(shape, Kind::REAL);
     for (long i = 0; i < t.count(); i++)
         if (!t.padding(i))
             t.set(i, (float)uniform());
     return t;
 }
 
+Tensor Test::bytes(Shape shape) {
+    Tensor t(shape, Kind::BYTES);
+    for (long i = 0; i < t.count(); i++)
+        t.set(i, t.padding(i) ? 1 : (float)std::lround(127.5 * (1 + uniform())) / 255);
+    return t;
+}
+
 Tensor Test::real_output(int count) {
-    return Tensor({count, count, 1, {1, 1, 1}}, true);
+    return Tensor({count, count, 1, {1, 1, 1}}, Kind::REAL);
 }
 
 Tensor Test::reals(int count) {
@@ -203,7 +217,7 @@ void Test::compare(const char *what, Tensor &t, int parts, bool via_stored) {
             most = std::fmax(most, std::fabs(t.host()[i]));
     for (long i = 0; i < t.count(); i++) {
         const double want = t.rounded(t.host()[i]), got = t.get(i);
-        const bool real_only = t.is_real && !via_stored;
+        const bool real_only = t.kind == Kind::REAL && !via_stored;
         const double unit = epsilon(real_only), most_apart = real_only || sizeof(stored) == 4 ? 64
                                                              : via_stored                     ? 1
                                                                                               : 0.125;
@@ -214,7 +228,7 @@ void Test::compare(const char *what, Tensor &t, int parts, bool via_stored) {
             break;
         }
     }
-    add_to_hash(t.device().as<char>(), (size_t)t.count() * (t.is_real ? sizeof(real) : sizeof(stored)));
+    add_to_hash(t.device().as<char>(), (size_t)t.count() * bytes_of(t.kind));
     for (long i = 0; i < t.count(); i++)
         t.host()[i] = t.get(i);
     comparisons++;

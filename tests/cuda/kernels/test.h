@@ -43,10 +43,13 @@ class Device {
     std::unique_ptr<void, Free> memory;
 };
 
-/* Numbers on both sides: `stored` or, IS_REAL, float on the device, always float for the reference. */
+/* How numbers lie on the device; BYTES: as 255ths. */
+enum class Kind { STORED, REAL, BYTES };
+
+/* Numbers on both sides: of a KIND on the device, always float for the reference. */
 class Tensor {
   public:
-    Tensor(Shape shape, bool is_real);
+    Tensor(Shape shape, Kind kind);
     const Device &device() const { return memory; }
     float *host() { return expected.data(); }
     long count() const { return (long)expected.size(); }
@@ -57,7 +60,7 @@ class Tensor {
     void clear(); /* NaN on the device, for the reference zero */
 
     Shape shape;
-    bool is_real;
+    Kind kind;
 
   private:
     Device memory;
@@ -89,6 +92,7 @@ class Test {
     Tensor output(Shape shape);
     Tensor flat_output(int count);
     Tensor staged(Shape shape); /* float, with NaN for padding */
+    Tensor bytes(Shape shape);  /* from 0 to 1, with 1 for padding */
     Tensor reals(int count);
     Tensor weights(int count); /* float, rounded to `stored` */
     Tensor real_output(int count);
