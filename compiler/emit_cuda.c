@@ -173,6 +173,7 @@ static void emit_operands(Cuda *cuda, const Program *program, const Node *node, 
         }
     }
     int control = program->buffer_of[program->control];
+    CHECK(cuda->e.plan->buffer != NULL);
     text_wrapped(cuda->e.out,
                  pool_text(cuda->e.pool, "OPERANDS(at, %s{%s, %lld, 0}, {0, 0, 0});", spans.bytes,
                            offset_name(&cuda->e, control), (long long)cuda->e.plan->buffer[control].bytes));

@@ -1,5 +1,6 @@
 /* report.c - the memory report for people: what the arena holds, where its peak is, which lines are alive
  * there. */
+#include "cudnn.h"
 #include "report.h"
 #include "ops.h"
 
@@ -134,6 +135,10 @@ static void arena_rows(const Plan *plan, const Program *program, Text *out) {
     text_line(out, "  %-26s %12s  %18s B  %s, %lld slots", "loader ring",
               human_bytes(pool, plan->loader_ring), grouped(pool, plan->loader_ring),
               context > 0 ? "memory of the host" : "beside the arena", (long long)plan->ring_slots);
+    const char *why = plan->options->cudnn == NULL ? NULL : cudnn_not_asked(plan->options->cudnn);
+    if (why != NULL)
+        text_line(out, "  %-26s %12s  %18s    for each convolution: cuDNN was not asked (%s)",
+                  "workspace cap", human_bytes(pool, CUDNN_WORKSPACE_CAP), "", why);
     if (context > 0)
         text_line(out, "  %-26s %12s  %18s    beside the arena: driver and libraries, an estimate",
                   "context", human_bytes(pool, context), "");
