@@ -82,6 +82,7 @@ CudaFilters cuda_filters(const Graph *g, const Node *node, Type stored) {
                      .taps = taps_of(node),
                      .nsegment = value_leaves(g, &s.x, &leaf)};
     f.segment = NEW_ARRAY(g->pool, CudaFilter, f.nsegment);
+    f.elements = node->a.packed_at;
     for (int i = 0; i < f.nsegment; i++) {
         int64_t n = shape_channels(g->value[leaf[i]].shape);
         CudaFilter *one = &f.segment[i];

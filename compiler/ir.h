@@ -100,6 +100,7 @@ typedef struct {
     int64_t bands;         /* reductions: in how many parts a sample is summed, fixed by the target */
     ValueId of_in, of_out; /* packed weights: the tensors between which they will be used, */
     Op of;                 /*   and by which operator */
+    int64_t packed_at;     /* reader of weights packed with others: its first element there */
     double weight;         /* losses: factor in the sum that is minimised */
     Optimizer optimizer;   /* sgd, adam */
 } Attributes;

@@ -115,8 +115,31 @@ void cuda_conv(Graph *g, Node *node, int64_t batch, const PlanOptions *options) 
     add_workspace(g, node, batch, options);
 }
 
+/* Backward data wants filters as the forward pass packed them; if it did, they are read again.  (What does
+ * not fit is packed again when schedules are searched, like anything else that is computed.) */
+static bool use_packed(Graph *g, Node *node, const PlanOptions *options) {
+    const CudaFilter wanted = cuda_filters(g, node, options->stored).segment[0];
+    for (int i = g->nnode - 1; i >= 0; i--) {
+        const Node *pack = &g->node[i];
+        if (pack->op != OP_FILTER_PACK || pack->in[0] != node->in[1])
+            continue;
+        const CudaFilters packed = cuda_filters(g, pack, options->stored);
+        for (int s = 0; s < packed.nsegment; s++) {
+            const CudaFilter *have = &packed.segment[s];
+            if (have->k0 != wanted.k0 || have->kn != wanted.kn || have->c0 != wanted.c0 ||
+                have->cn != wanted.cn)
+                continue;
+            node->a.packed_at = have->offset;
+            node->in[1] = pack->out[0];
+            return true;
+        }
+    }
+    return false;
+}
+
 void cuda_dgrad(Graph *g, Node *node, int64_t batch, const PlanOptions *options) {
-    pack_filters(g, node, 1, -1, node->out[0], node->in[0], options);
+    if (!use_packed(g, node, options))
+        pack_filters(g, node, 1, -1, node->out[0], node->in[0], options);
     add_workspace(g, node, batch, options);
 }
 
