@@ -208,13 +208,27 @@ static int link_program(const Build *b) {
     return run(&w, "C compiler", "CC");
 }
 
+/* A compiler that was built without CUDA plans and emits for a GPU all the same. */
+static bool can_link(const Build *b) {
+    const char *library = pool_text(b->plan->pool, "%s/libunet_cuda.a", b->home);
+    if (b->plan->target != &target_cuda || access(library, R_OK) == 0)
+        return true;
+    fprintf(stderr,
+            "unetc: there is no %s: unetc was built on a machine without the headers of CUDA and cuDNN; "
+            "install them and build it again, or write the sources with -S DIR\n",
+            library);
+    return false;
+}
+
 int build_program(const Plan *plan, const Sources *sources, const char *program) {
     Pool *pool = plan->pool;
     /* Beside the program, so that the finished one can be moved into place. */
     char *folder = pool_text(pool, "%s.build-XXXXXX", program);
+    const Build b = {plan, folder, runtime_folder(pool), given_or("CC", "cc")};
+    if (!can_link(&b))
+        return EXIT_TOOLS;
     if (mkdtemp(folder) == NULL)
         environment_error("%s: %s", folder, strerror(errno));
-    const Build b = {plan, folder, runtime_folder(pool), given_or("CC", "cc")};
     write_sources(plan, sources, folder);
     int result = plan->target == &target_cuda ? compile_kernels(&b) : EXIT_DONE;
     if (result == EXIT_DONE)
