@@ -308,12 +308,15 @@ static const char *shape_comment(const Emitter *e, const Program *program, Value
     return pool_text(e->pool, "%s]", text);
 }
 
-void emit_step_comment(Emitter *e, const Program *program, const Node *node, int position) {
+const char *step_name(Emitter *e, const Node *node) {
     const char *operator= op_table[node->op].name;
+    return strcmp(operator, node->name) == 0 ? operator
+        : pool_text(e->pool, "%s of %s", operator, node->name);
+}
+
+void emit_step_comment(Emitter *e, const Program *program, const Node *node, int position) {
     Text line = text_new(e->pool);
-    text_add(&line, "/* %d: %s", position, operator);
-    if (strcmp(operator, node->name) != 0)
-        text_add(&line, " of %s", node->name);
+    text_add(&line, "/* %d: %s", position, step_name(e, node));
     if (node->place.line > 0)
         text_add(&line, " (%s:%d)", e->plan->model->source, node_line(node).line);
     text_add(&line, ":");

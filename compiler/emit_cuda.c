@@ -191,6 +191,7 @@ static void emit_step(Cuda *cuda, const Program *program, int position, const St
     emit_step_comment(e, program, node, position);
     if (cuda->e.plan->options->poison)
         emit_operands(cuda, program, node, position);
+    text_line(e->out, "at.step = \"%s\";", step_name(e, node));
     emit_zero_padding(cuda, program, node);
     text_wrapped(e->out, pool_text(e->pool, "%s(%s);", instance_for(e, template, &c)->name,
                                    call_text(e, &c, "at", "")));

@@ -74,6 +74,9 @@ const char *pointer_text(const Emitter *e, const Program *program, ValueId v);
 /* Arguments of the call: FIRST, outputs, inputs, LAST. */
 const char *call_text(const Emitter *e, const Constants *c, const char *first, const char *last);
 /* What the step computes, from where in the file. */
+/* "conv of enc1.0" */
+const char *step_name(Emitter *e, const Node *node);
+
 void emit_step_comment(Emitter *e, const Program *program, const Node *node, int position);
 /* At the head of a generated file: what it is and where it came from. */
 void emit_head(const Plan *plan, Text *out, const char *what);

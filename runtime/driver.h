@@ -7,6 +7,7 @@
 #define UNET_DRIVER_H
 
 #include "unet/atomic_file.h"
+#include "unet/device.h"
 #include "unet/loader.h"
 #include "unet/model.h"
 #include "unet/options.h"
@@ -77,12 +78,20 @@ UNET_MUST_USE UnetStatus device_fetch_weights(Device *device, UnetError *error);
 /* Before BYTES at OFFSET are read here. */
 UNET_MUST_USE UnetStatus device_fetch(Device *device, int64_t offset, int64_t bytes, UnetError *error);
 
+/* Memory from which inputs will come: a hint. */
+void device_pin(Device *device, void *memory, size_t bytes);
+
 /* Tells the device where inputs will come from; the loader must outlive it. */
 void device_reads_from(Device *device, const UnetLoader *loader);
 
 /* One step of PROGRAM; STEP->arena is the device's.  Losses and metrics can be read when it returns. */
 UNET_MUST_USE UnetStatus device_run(Device *device, const UnetProgram *program, const UnetStep *step,
                                     UnetError *error);
+
+/* The same on a model's device, timed by it as UnetDevice.timed_run says. */
+UNET_MUST_USE UnetStatus device_timed_run(Device *device, const UnetProgram *program, const UnetStep *step,
+                                          bool parts, const UnetDeviceTime **time, int32_t *count,
+                                          UnetError *error);
 
 /* A number of bytes as people read it: "1.25 GiB". */
 void format_bytes(char *text, size_t size, int64_t bytes);

@@ -1,8 +1,9 @@
 /* driver_bench.c - the command `bench`: how long a step of each program takes on random inputs, without
- * data, loader or files. */
+ * data, loader or files; on a device also how long it works on a step and on each of its parts. */
 #include "driver.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,15 +12,26 @@
 #include "unet/parameters.h"
 #include "unet/rng.h"
 
-enum { WARM_UP = 2, LEAST_STEPS = 5, MOST_STEPS = 200, ALIGNMENT = 64 };
+enum { WARM_UP = 3, LEAST_STEPS = 5, MOST_STEPS = 200, ALIGNMENT = 64 };
+enum { ROUNDS = 5, SHOWN = 5 }; /* steps whose parts are timed; the longest of which are printed */
 static const double seconds_per_program = 5;
 
-/* The inputs of a program, one behind the other in one block of zeroed memory. */
+/* The inputs of a program, one behind the other in memory that all programs share. */
 typedef struct {
     char *memory;
     int64_t bytes;
-    const void **input; /* one per input of the model */
+    const void **input; /* one per input of the model; NULL: the program does not read it */
 } Inputs;
+
+/* What was measured of one program. */
+typedef struct {
+    const UnetProgram *program;
+    int n;
+    double whole[MOST_STEPS];                    /* seconds of a step, as whoever calls it sees them */
+    double inputs[MOST_STEPS], step[MOST_STEPS]; /* of the device: copying the inputs, computing */
+    int32_t nparts;
+    UnetDeviceTime *part; /* medians, in the order of the step */
+} Times;
 
 static void fill(const UnetLayout *layout, int32_t batch, int32_t channels_of_labels, const UnetKey *key,
                  void *base, float *row, int32_t *identity) {
@@ -39,16 +51,27 @@ static void fill(const UnetLayout *layout, int32_t batch, int32_t channels_of_la
             }
 }
 
-static UnetStatus make_inputs(Inputs *inputs, const Driver *driver, const UnetProgram *program,
-                              UnetError *error) {
-    const UnetModel *model = driver->model;
-    int64_t offset = 0;
-    inputs->bytes = program->input_bytes > 0 ? program->input_bytes : ALIGNMENT;
+static UnetStatus take_inputs(Inputs *inputs, const UnetModel *model, UnetError *error) {
+    const UnetProgram *const programs[] = {model->train, model->eval, model->predict};
+    inputs->bytes = ALIGNMENT;
+    for (int p = 0; p < 3; p++)
+        if (programs[p] != NULL && programs[p]->input_bytes > inputs->bytes)
+            inputs->bytes = programs[p]->input_bytes;
     inputs->input = calloc((size_t)model->ninput + 1, sizeof *inputs->input);
-    UnetStatus status = arena_take(&inputs->memory, inputs->bytes, 0, error);
-    for (int i = 0; i < model->ninput && status == UNET_OK && inputs->input != NULL; i++) {
+    if (inputs->input == NULL)
+        return unet_fail(error, UNET_TOO_SMALL, "no memory for random inputs");
+    return arena_take(&inputs->memory, inputs->bytes, 0, error);
+}
+
+static UnetStatus fill_inputs(Inputs *inputs, const UnetModel *model, const UnetProgram *program,
+                              UnetError *error) {
+    int64_t offset = 0;
+    UnetStatus status = UNET_OK;
+    memset(inputs->memory, 0, (size_t)inputs->bytes); /* halos and padding of another program's layout */
+    for (int i = 0; i < model->ninput && status == UNET_OK; i++) {
         const UnetLayout *layout = &program->inputs[i];
         const UnetKey key = {.seed = 1, .sample = (uint32_t)i};
+        inputs->input[i] = NULL;
         if (layout->sample_bytes == 0)
             continue;
         float *row = calloc((size_t)layout->channels * (size_t)layout->size[2], sizeof *row);
@@ -65,8 +88,6 @@ static UnetStatus make_inputs(Inputs *inputs, const Driver *driver, const UnetPr
         int64_t bytes = layout->sample_bytes * program->batch;
         offset += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     }
-    if (status == UNET_OK && inputs->input == NULL)
-        return unet_fail(error, UNET_TOO_SMALL, "no memory for random inputs");
     return status;
 }
 
@@ -75,64 +96,205 @@ static void free_inputs(Inputs *inputs) {
     free(inputs->input);
 }
 
+/* ---- measuring ---- */
+
 static int ascending(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-static UnetStatus time_program(Driver *driver, const UnetProgram *program, Device *device,
-                               const Inputs *inputs) {
-    double seconds[MOST_STEPS], begin = machine_seconds();
-    int n = 0;
+static double median(double *value, int n) {
+    qsort(value, (size_t)n, sizeof *value, ascending);
+    return value[n / 2];
+}
+
+/* Where the arena is this machine's, the step is run and the device has nothing to say. */
+static UnetStatus run_timed(Driver *driver, Device *device, const UnetStep *step, Times *times) {
+    const UnetDeviceTime *part;
+    int32_t count;
+    if (device->state == NULL)
+        return device_run(device, times->program, step, &driver->error);
+    UnetStatus status =
+        device_timed_run(device, times->program, step, false, &part, &count, &driver->error);
+    if (status == UNET_OK) {
+        times->inputs[times->n] = part[0].seconds;
+        times->step[times->n] = part[1].seconds;
+    }
+    return status;
+}
+
+static UnetStatus time_steps(Driver *driver, Device *device, UnetStep *step, Times *times) {
+    double begin = machine_seconds();
     for (int k = -WARM_UP; k < MOST_STEPS; k++) {
-        const UnetStep step = {.arena = device->arena,
-                               .inputs = inputs->input,
-                               .n = program->batch,
-                               .threads = driver->threads,
-                               .step = k + WARM_UP + 1};
+        step->step++;
         double start = machine_seconds();
-        UnetStatus status = device_run(device, program, &step, &driver->error);
+        UnetStatus status = run_timed(driver, device, step, times);
         if (status != UNET_OK)
             return status;
         double end = machine_seconds();
         if (k >= 0)
-            seconds[n++] = end - start;
-        if (n >= LEAST_STEPS && end - begin > seconds_per_program)
+            times->whole[times->n++] = end - start;
+        if (times->n >= LEAST_STEPS && end - begin > seconds_per_program)
             break;
     }
-    qsort(seconds, (size_t)n, sizeof *seconds, ascending);
-    double median = seconds[n / 2];
-    (void)printf("%-8s batch %-4" PRId32 " %4" PRId32 " x %-4" PRId32
-                 " median %9.3f ms  least %9.3f ms  %9.2f "
-                 "images/s  (%d steps, %" PRId32 " threads)\n",
-                 program->name, program->batch, program->size[1], program->size[2], 1e3 * median,
-                 1e3 * seconds[0], program->batch / median, n, driver->threads);
-    (void)fflush(stdout);
     return UNET_OK;
+}
+
+/* SECONDS has ROUNDS numbers for each part. */
+static UnetStatus time_rounds(Driver *driver, Device *device, UnetStep *step, Times *times,
+                              double **seconds) {
+    const UnetDeviceTime *part;
+    int32_t count;
+    for (int k = 0; k < ROUNDS; k++) {
+        step->step++;
+        UnetStatus status =
+            device_timed_run(device, times->program, step, true, &part, &count, &driver->error);
+        if (status != UNET_OK)
+            return status;
+        if (k == 0) {
+            times->nparts = count;
+            times->part = calloc((size_t)count + 1, sizeof *times->part);
+            *seconds = calloc((size_t)count + 1, ROUNDS * sizeof **seconds);
+            if (times->part == NULL || *seconds == NULL)
+                return unet_fail(&driver->error, UNET_TOO_SMALL, "no memory for the times of parts");
+        }
+        for (int32_t i = 0; i < times->nparts; i++) {
+            times->part[i] = part[i];
+            (*seconds)[i * ROUNDS + k] = part[i].seconds;
+        }
+    }
+    return UNET_OK;
+}
+
+static UnetStatus time_parts(Driver *driver, Device *device, UnetStep *step, Times *times) {
+    double *seconds = NULL;
+    UnetStatus status = time_rounds(driver, device, step, times, &seconds);
+    for (int32_t i = 0; i < times->nparts && status == UNET_OK; i++)
+        times->part[i].seconds = median(&seconds[i * ROUNDS], ROUNDS);
+    free(seconds);
+    return status;
+}
+
+/* ---- telling ---- */
+
+static int longest_first(const void *a, const void *b) {
+    double x = ((const UnetDeviceTime *)a)->seconds, y = ((const UnetDeviceTime *)b)->seconds;
+    return (x < y) - (x > y);
+}
+
+static void print_parts(Times *times) {
+    double sum = 0;
+    for (int32_t i = 0; i < times->nparts; i++)
+        sum += times->part[i].seconds;
+    qsort(times->part, (size_t)times->nparts, sizeof *times->part, longest_first);
+    (void)printf("         %" PRId32 " parts launched one by one %.3f ms", times->nparts, 1e3 * sum);
+    for (int32_t i = 0; i < times->nparts && i < SHOWN; i++)
+        (void)printf("%s %s %.3f", i == 0 ? ", of that:" : ",", times->part[i].name,
+                     1e3 * times->part[i].seconds);
+    (void)printf("\n");
+}
+
+static void print_text(const Driver *driver, Times *times) {
+    const UnetProgram *program = times->program;
+    const UnetModel *model = driver->model;
+    double middle = median(times->whole, times->n);
+    (void)printf("%-8s batch %-4" PRId32 " %4" PRId32 " x %-4" PRId32
+                 " median %9.3f ms  least %9.3f ms  %9.2f images/s  (%d steps, ",
+                 program->name, program->batch, program->size[1], program->size[2], 1e3 * middle,
+                 1e3 * times->whole[0], program->batch / middle, times->n);
+    if (model->device == NULL) {
+        (void)printf("%" PRId32 " threads)\n", driver->threads);
+    } else {
+        (void)printf("%s: inputs %.3f ms, computing %.3f ms)\n", model->device->name,
+                     1e3 * median(times->inputs, times->n), 1e3 * median(times->step, times->n));
+        print_parts(times);
+    }
+    (void)fflush(stdout);
+}
+
+static json_t *times_json(const UnetModel *model, Times *times) {
+    const UnetProgram *program = times->program;
+    double middle = median(times->whole, times->n);
+    json_t *found = json_pack("{s:s, s:i, s:[i,i,i], s:i, s:f, s:f}", "name", program->name, "batch",
+                              program->batch, "size", program->size[0], program->size[1], program->size[2],
+                              "steps", times->n, "median", middle, "least", times->whole[0]);
+    if (model->device == NULL)
+        return found;
+    json_t *parts = json_array();
+    for (int32_t i = 0; i < times->nparts; i++)
+        (void)json_array_append_new(
+            parts, json_pack("{s:s, s:f}", "name", times->part[i].name, "seconds", times->part[i].seconds));
+    (void)json_object_set_new(found, "device",
+                              json_pack("{s:f, s:f, s:o}", "inputs", median(times->inputs, times->n),
+                                        "step", median(times->step, times->n), "parts", parts));
+    return found;
+}
+
+static UnetStatus print_json(const UnetModel *model, json_t *programs, UnetError *error) {
+    json_t *all = json_pack("{s:s, s:s, s:s, s:O}", "schema", "unet-bench/1", "model", model->name,
+                            "target", model->target, "programs", programs);
+    if (all == NULL)
+        return unet_fail(error, UNET_TOO_SMALL, "no memory for the times");
+    bool written = json_dumpf(all, stdout, JSON_INDENT(1)) == 0 && putchar('\n') != EOF;
+    json_decref(all);
+    return written ? UNET_OK : unet_fail(error, UNET_IO, "standard output cannot be written");
+}
+
+/* ---- the command ---- */
+
+static UnetStatus time_program(Driver *driver, const UnetProgram *program, Device *device, Inputs *inputs,
+                               json_t *programs) {
+    Times times = {.program = program};
+    UnetStep step = {.arena = device->arena,
+                     .inputs = inputs->input,
+                     .n = program->batch,
+                     .threads = driver->threads,
+                     .step = 0};
+    UnetStatus status = fill_inputs(inputs, driver->model, program, &driver->error);
+    if (status == UNET_OK)
+        status = time_steps(driver, device, &step, &times);
+    if (status == UNET_OK && driver->model->device != NULL)
+        status = time_parts(driver, device, &step, &times);
+    if (status == UNET_OK && programs != NULL)
+        (void)json_array_append_new(programs, times_json(driver->model, &times));
+    else if (status == UNET_OK)
+        print_text(driver, &times);
+    free(times.part);
+    return status;
+}
+
+static UnetStatus open_and_load(Driver *driver, Device *device, Inputs *inputs) {
+    const UnetModel *model = driver->model;
+    uint64_t seed = driver->options.seed >= 0 ? (uint64_t)driver->options.seed : 0;
+    UnetStatus status =
+        device_open(device, model, model->arena_bytes, model->loader_ring_bytes, &driver->error);
+    if (status == UNET_OK)
+        unet_parameters_init(model, seed, device->arena);
+    if (status == UNET_OK && driver->options.weights != NULL)
+        status = run_load_weights(driver, device->arena);
+    if (status == UNET_OK)
+        status = device_push_weights(device, &driver->error);
+    if (status == UNET_OK)
+        status = take_inputs(inputs, model, &driver->error);
+    if (status == UNET_OK)
+        device_pin(device, inputs->memory, (size_t)inputs->bytes);
+    return status;
 }
 
 UnetStatus driver_bench(Driver *driver) {
     const UnetModel *model = driver->model;
     const UnetProgram *const programs[] = {model->train, model->eval, model->predict};
-    uint64_t seed = driver->options.seed >= 0 ? (uint64_t)driver->options.seed : 0;
+    json_t *found = driver->options.format[0] == 'j' ? json_array() : NULL;
     Device device;
-    UnetStatus status =
-        device_open(&device, model, model->arena_bytes, model->loader_ring_bytes, &driver->error);
-    if (status == UNET_OK)
-        unet_parameters_init(model, seed, device.arena);
-    if (status == UNET_OK && driver->options.weights != NULL)
-        status = run_load_weights(driver, device.arena);
-    if (status == UNET_OK)
-        status = device_push_weights(&device, &driver->error);
-    for (int p = 0; p < 3 && status == UNET_OK; p++) {
-        Inputs inputs = {.memory = NULL};
-        if (programs[p] == NULL)
-            continue;
-        status = make_inputs(&inputs, driver, programs[p], &driver->error);
-        if (status == UNET_OK)
-            status = time_program(driver, programs[p], &device, &inputs);
-        free_inputs(&inputs);
-    }
+    Inputs inputs = {.memory = NULL};
+    UnetStatus status = open_and_load(driver, &device, &inputs);
+    for (int p = 0; p < 3 && status == UNET_OK; p++)
+        if (programs[p] != NULL)
+            status = time_program(driver, programs[p], &device, &inputs, found);
+    if (status == UNET_OK && found != NULL)
+        status = print_json(model, found, &driver->error);
+    json_decref(found);
     device_close(&device);
+    free_inputs(&inputs);
     return status;
 }

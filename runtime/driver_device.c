@@ -2,8 +2,6 @@
  * device of which this memory is the mirror. */
 #include "driver.h"
 
-#include "unet/device.h"
-
 UnetStatus device_open(Device *device, const UnetModel *model, int64_t extent, int64_t beside,
                        UnetError *error) {
     *device = (Device){.model = model, .extent = extent};
@@ -41,11 +39,15 @@ UnetStatus device_fetch(Device *device, int64_t offset, int64_t bytes, UnetError
     return there == NULL ? UNET_OK : there->fetch(device->state, device->arena, offset, bytes, error);
 }
 
+void device_pin(Device *device, void *memory, size_t bytes) {
+    if (device->model->device != NULL)
+        device->model->device->pin(device->state, memory, bytes);
+}
+
 void device_reads_from(Device *device, const UnetLoader *loader) {
     size_t bytes;
     void *memory = unet_loader_memory(loader, &bytes);
-    if (device->model->device != NULL)
-        device->model->device->pin(device->state, memory, bytes);
+    device_pin(device, memory, bytes);
 }
 
 UnetStatus device_run(Device *device, const UnetProgram *program, const UnetStep *step, UnetError *error) {
@@ -53,4 +55,9 @@ UnetStatus device_run(Device *device, const UnetProgram *program, const UnetStep
         return device->model->device->run(device->state, program, step, error);
     program->run(step);
     return UNET_OK;
+}
+
+UnetStatus device_timed_run(Device *device, const UnetProgram *program, const UnetStep *step, bool parts,
+                            const UnetDeviceTime **time, int32_t *count, UnetError *error) {
+    return device->model->device->timed_run(device->state, program, step, parts, time, count, error);
 }

@@ -66,7 +66,7 @@ static const Option options_table[] = {
      "safetensors file to start from or to use"},
     {"output", 'o', TEXT, IN(PREDICT), 0, 0, AT(output), "OUT",
      "file to write, or an existing folder, or a new one ending in /"},
-    {"format", 0, CHOICE, IN(INFO), 0, 0, AT(format), "FORMAT", "text or json"},
+    {"format", 0, CHOICE, IN(INFO) | IN(BENCH), 0, 0, AT(format), "FORMAT", "text or json"},
 };
 enum { OPTIONS = sizeof options_table / sizeof *options_table };
 

@@ -17,8 +17,10 @@
 #include <string.h>
 
 #include "convolution.h"
+#include "marks.h"
 
 enum { PROGRAMS = 3, RESERVE = 256 << 20 };
+typedef enum { NOT_TIMED, WHOLE_STEP, PARTS } Timing;
 
 struct UnetCuda {
     const UnetModel *model;
@@ -33,6 +35,8 @@ struct UnetCuda {
     void *registered;    /* memory of the caller that copies may read directly */
     cudaGraphExec_t graph[PROGRAMS];
     bool warm[PROGRAMS], captures;
+    Timing timing; /* of the step that runs */
+    UnetCudaMarks marks;
     UnetStatus status; /* of the launches of a step: the first failure */
     UnetError error;
 };
@@ -48,9 +52,20 @@ static UnetStatus checked(cudaError_t code, const char *what, UnetError *error) 
     return code == cudaSuccess ? UNET_OK : cuda_failure(error, code, what);
 }
 
+static void keep_failure(UnetCuda *cuda, cudaError_t code, const char *what) {
+    if (code != cudaSuccess && cuda->status == UNET_OK)
+        cuda->status = cuda_failure(&cuda->error, code, what);
+}
+
+static void mark_launch(UnetLaunch at) {
+    UnetCuda *cuda = at.cuda;
+    if (cuda->timing == PARTS && at.step != NULL)
+        keep_failure(cuda, unet_cuda_mark(&cuda->marks, at.stream, at.step), "timing a step");
+}
+
 void unet_cuda_check(UnetLaunch at, cudaError_t error, const char *launcher) {
-    if (error != cudaSuccess && at.cuda->status == UNET_OK)
-        at.cuda->status = cuda_failure(&at.cuda->error, error, launcher);
+    keep_failure(at.cuda, error, launcher);
+    mark_launch(at);
 }
 
 void unet_cuda_convolution(UnetLaunch at, int32_t index, void *result, const void *a, const void *b,
@@ -59,6 +74,7 @@ void unet_cuda_convolution(UnetLaunch at, int32_t index, void *result, const voi
     if (cuda->status == UNET_OK)
         cuda->status = unet_cudnn_execute(&cuda->target, &cuda->tables->convolution[index],
                                           &cuda->plan[index], result, a, b, bias, workspace, &cuda->error);
+    mark_launch(at);
 }
 
 /* ---- opening ---- */
@@ -150,6 +166,7 @@ static void close_device(void *state) {
     for (int32_t i = 0; cuda->plan != NULL && i < cuda->tables->nconvolution; i++)
         unet_cudnn_plan_free(&cuda->target, &cuda->plan[i]);
     free(cuda->plan);
+    unet_cuda_marks_free(&cuda->marks);
     if (cuda->registered != NULL)
         (void)cudaHostUnregister(cuda->registered);
     (void)cudaFreeHost(cuda->pinned);
@@ -315,7 +332,7 @@ static UnetStatus capture(UnetCuda *cuda, const UnetCudaProgram *tables, cudaGra
 static UnetStatus run_steps(UnetCuda *cuda, int k, UnetError *error) {
     const UnetCudaProgram *tables = cuda_program(cuda->tables, k);
     UnetStatus status = UNET_OK;
-    if (!cuda->captures || !cuda->warm[k]) {
+    if (!cuda->captures || !cuda->warm[k] || cuda->timing == PARTS) {
         cuda->warm[k] = true;
         return launch_steps(cuda, tables, error);
     }
@@ -344,18 +361,45 @@ static UnetStatus bring_results(UnetCuda *cuda, const UnetProgram *program, cons
     return status;
 }
 
+static UnetStatus mark(UnetCuda *cuda, const char *name, UnetError *error) {
+    return cuda->timing == NOT_TIMED
+               ? UNET_OK
+               : checked(unet_cuda_mark(&cuda->marks, cuda->stream, name), "timing a step", error);
+}
+
 static UnetStatus run(void *state, const UnetProgram *program, const UnetStep *step, UnetError *error) {
     UnetCuda *cuda = state;
     const UnetModel *model = cuda->model;
     int k = program == model->train ? 0 : program == model->eval ? 1 : 2;
     const UnetCudaProgram *tables = cuda_program(cuda->tables, k);
-    UnetStatus status = bring_control(cuda, program, tables, step, error);
+    UnetStatus status = mark(cuda, "start", error);
+    if (status == UNET_OK)
+        status = bring_control(cuda, program, tables, step, error);
     if (status == UNET_OK)
         status = bring_inputs(cuda, program, tables, step, error);
     if (status == UNET_OK)
+        status = mark(cuda, "inputs", error);
+    if (status == UNET_OK)
         status = run_steps(cuda, k, error);
+    if (status == UNET_OK && cuda->timing == WHOLE_STEP)
+        status = mark(cuda, "step", error);
     if (status == UNET_OK)
         status = bring_results(cuda, program, tables, step, error);
+    return status;
+}
+
+static UnetStatus timed_run(void *state, const UnetProgram *program, const UnetStep *step, bool parts,
+                            const UnetDeviceTime **time, int32_t *count, UnetError *error) {
+    UnetCuda *cuda = state;
+    cuda->timing = parts ? PARTS : WHOLE_STEP;
+    cuda->marks.count = 0;
+    UnetStatus status = run(state, program, step, error);
+    cuda->timing = NOT_TIMED;
+    if (status == UNET_OK)
+        status = checked(unet_cuda_marks_read(&cuda->marks), "timing a step", error);
+    int32_t before = parts ? 2 : 1; /* "start" and "inputs" */
+    *time = cuda->marks.time + before;
+    *count = status == UNET_OK ? cuda->marks.count - before : 0;
     return status;
 }
 
@@ -365,4 +409,5 @@ const UnetDevice unet_cuda_device = {.name = "cuda",
                                      .push = push,
                                      .fetch = fetch,
                                      .run = run,
+                                     .timed_run = timed_run,
                                      .pin = pin};

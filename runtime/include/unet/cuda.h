@@ -31,7 +31,8 @@ typedef struct {
     UnetCuda *cuda;
     cudaStream_t stream;
     const UnetControl *control;
-    int32_t start; /* the first sample of this turn of a loop over samples, 0 without a loop */
+    int32_t start;    /* the first sample of this turn of a loop over samples, 0 without a loop */
+    const char *step; /* "conv of enc1.0": for whoever times the steps of the program */
 } UnetLaunch;
 
 /* Runs convolution INDEX of the table of the program: RESULT from its two operands, in the order of

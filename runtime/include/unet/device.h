@@ -9,6 +9,12 @@
 #include "model.h"
 #include "status.h"
 
+/* A part of a step, and how long the device worked on it. */
+typedef struct {
+    const char *name;
+    double seconds;
+} UnetDeviceTime;
+
 typedef struct UnetDevice {
     const char *name; /* "cuda" */
     /* Takes EXTENT bytes of the device, zeroed, in one allocation, and makes ready what MODEL needs there.
@@ -20,6 +26,10 @@ typedef struct UnetDevice {
     UnetStatus (*fetch)(void *state, char *mirror, int64_t offset, int64_t bytes, UnetError *error);
     /* One step of PROGRAM; its results are in the mirror, STEP->arena, when this returns. */
     UnetStatus (*run)(void *state, const UnetProgram *program, const UnetStep *step, UnetError *error);
+    /* The same, timed by the device: in *TIME are, until its next step, *COUNT parts: "inputs", copying
+     * them there, then "step"; or, in PARTS, what the step is made of, launched one by one. */
+    UnetStatus (*timed_run)(void *state, const UnetProgram *program, const UnetStep *step, bool parts,
+                            const UnetDeviceTime **time, int32_t *count, UnetError *error);
     /* Memory from which inputs will come: copies from it need not wait.  A hint. */
     void (*pin)(void *state, void *memory, size_t bytes);
 } UnetDevice;
