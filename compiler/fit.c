@@ -4,7 +4,7 @@
  * assumed of them, and some sizes may not be legal.  From one that fits the search goes up in strides until
  * something does not fit, and then closes the gap: what it returns was tried, and so was its successor.  An
  * attempt near the edge is dear, but tells where the edge may be: most go there, every third halves the
- * gap.  Any plan that fits answers the question; a good one is made in the end.
+ * gap.  Any plan that fits answers the question; a good one is made in the end, unless any will do.
  *
  * No attempt can overflow.  None is more than MOST_GROWTH times farther than one that fitted into
  * FIT_MOST_BUDGET, so its tensors are below 2^63 bytes, and the first is the smallest there is.
@@ -210,19 +210,21 @@ static void go_up(Row *row, Tried *fits, Tried *fails) {
     }
 }
 
-static bool largest(Row *row, int64_t from, FitTrial *best, FitTrial *next) {
+/* From candidate I, whose trial under less memory is FROM, or, where that is NULL, from the first. */
+static bool largest(Row *row, int64_t i, const FitTrial *from, FitTrial *best, FitTrial *next) {
     const int64_t end = row->last + 1;
+    const bool any = row->question.plan.any_plan;
+    Tried fails = {.i = end};
     row->question.plan.any_plan = true;
-    Tried fits = try_candidate(row, legal_from(row, from, 1, end)), fails = {.i = end};
-    if (!fits.trial.fits && from > row->first)
-        fits = try_candidate(row, legal_from(row, row->first, 1, end));
+    Tried fits = from != NULL ? (Tried){i, *from} : try_candidate(row, legal_from(row, row->first, 1, end));
     *best = fits.trial;
     if (!fits.trial.fits)
         return false;
     go_up(row, &fits, &fails);
     close_in(row, &fits, &fails);
     row->question.plan.any_plan = false;
-    const Tried good = fits.trial.recompute_flops > 0 ? try_candidate(row, fits.i) : fits;
+    const bool is_final = any || (fits.trial.recompute_flops == 0 && (from == NULL || fits.i != i));
+    const Tried good = is_final ? fits : try_candidate(row, fits.i);
     *best = good.trial.fits ? good.trial : fits.trial;
     if (next != NULL)
         *next = fails.trial;
@@ -231,7 +233,7 @@ static bool largest(Row *row, int64_t from, FitTrial *best, FitTrial *next) {
 
 bool fit_largest_batch(const FitQuestion *q, const FitTrial *from, FitTrial *best, FitTrial *next) {
     Row row = batches(q);
-    return largest(&row, from == NULL ? row.first : from->batch, best, next);
+    return largest(&row, from == NULL ? row.first : from->batch, from, best, next);
 }
 
 bool fit_largest_size(const FitQuestion *q, const FitTrial *from, FitTrial *best, FitTrial *next) {
@@ -243,7 +245,7 @@ bool fit_largest_size(const FitQuestion *q, const FitTrial *from, FitTrial *best
     }
     if (from != NULL)
         first = (from->size[row.axis] - row.declared[row.axis]) / row.multiple[row.axis];
-    return largest(&row, first, best, next);
+    return largest(&row, first, from, best, next);
 }
 
 /* ---- sizes ---- */

@@ -31,8 +31,9 @@ typedef struct {
 FitTrial fit_try(const FitQuestion *question);
 
 /* The largest batch, or size of the same aspect ratio, that fits; every smaller one does too.  The search
- * begins at FROM if that fits, else (and with NULL) at the smallest.  Returns false if not even that fits:
- * BEST is then the smallest.  NEXT (or NULL) receives the one above BEST, not legal if there is none. */
+ * begins at FROM, which is known to fit, or, where that is NULL, at the smallest.  Returns false if not
+ * even that fits: BEST is then the smallest.  NEXT (or NULL) receives the one above BEST, not legal if
+ * there is none. */
 bool fit_largest_batch(const FitQuestion *question, const FitTrial *from, FitTrial *best, FitTrial *next);
 bool fit_largest_size(const FitQuestion *question, const FitTrial *from, FitTrial *best, FitTrial *next);
 

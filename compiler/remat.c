@@ -58,6 +58,10 @@ typedef struct {
     bool peak_sought;
 } Solve;
 
+static bool is_hopeless(const Solve *s) {
+    return s->question->capacity < s->schedule->peak_lower_bound;
+}
+
 static bool fits(const Solve *s) {
     return s->best[0].peak <= s->question->capacity;
 }
@@ -75,14 +79,15 @@ static int64_t larger(int64_t a, int64_t b) {
 
 /* The capacity ends the search but does not direct it, so what fits into less fits into more. */
 static void seek_least_peak(Solve *s) {
-    enum { SHARE = 2 };
+    enum { SHARE = 2, SHARE_FOR_AN_IDEA = 8 };
     if (s->peak_sought)
         return;
     RematOrder least[REMAT_SHARES];
     given_orders(s, least);
     const RematGoal goal = {.kind = REMAT_LEAST_PEAK,
                             .capacity = s->schedule->peak_lower_bound,
-                            .effort = s->effort / SHARE,
+                            .effort = s->effort /
+                                      (is_hopeless(s) && s->question->any ? SHARE_FOR_AN_IDEA : SHARE),
                             .enough = larger(s->question->capacity, s->schedule->peak_lower_bound)};
     s->schedule->effort += remat_search(s->pool, s->graph, &goal, least);
     if (least[0].peak < s->best[0].peak)
@@ -102,10 +107,10 @@ static void seek_least_cost(Solve *s) {
 /* Where it is in doubt whether anything fits, that is asked first. */
 static void search(Solve *s) {
     const int64_t bound = s->schedule->peak_lower_bound, capacity = s->question->capacity;
-    bool hopeless = capacity < bound, doubtful = capacity < bound + bound / 2;
+    bool doubtful = capacity < bound + bound / 2;
     if (doubtful)
         seek_least_peak(s);
-    const int64_t within = hopeless || (doubtful && !fits(s)) ? s->best[0].peak : capacity;
+    const int64_t within = is_hopeless(s) || (doubtful && !fits(s)) ? s->best[0].peak : capacity;
     if (!s->question->any)
         s->schedule->cost_lower_bound = remat_cost_bound(s->pool, s->graph, within);
     if (within == capacity)

@@ -29,7 +29,7 @@ static FitQuestion question_for(const FitQuestion *asked, int64_t memory, FitMax
 }
 
 /* BEFORE: the answer for less memory, or NULL. */
-static Answer answer_for(const FitQuestion *asked, int64_t memory, FitMax max, bool trains,
+static Answer answer_for(const FitQuestion *asked, int64_t memory, FitMax max, bool trains, bool json,
                          const Answer *before) {
     FitQuestion q = question_for(asked, memory, max);
     Answer a = {.memory = memory};
@@ -41,6 +41,7 @@ static Answer answer_for(const FitQuestion *asked, int64_t memory, FitMax max, b
     a.found = fit_largest_batch(&q, from, &a.best, &a.next);
     if (trains) {
         q.plan.micro_batches = 0;
+        q.plan.any_plan = !json; /* the text tells no more of it than the batch */
         from = before != NULL && before->found_loops ? &before->loops : a.found ? &a.best : NULL;
         a.found_loops = fit_largest_batch(&q, from, &a.loops, NULL);
     }
@@ -151,7 +152,7 @@ bool report_fit(const FitQuestion *q, const Model *model, FitMax max, bool json,
         head_text(q, model, max, trains, out);
     for (int i = 0; i < rows; i++) {
         int64_t memory = q->plan.budget > 0 ? q->plan.budget : card_gib[i] << 30;
-        a = answer_for(q, memory, max, trains, i > 0 ? &before : NULL);
+        a = answer_for(q, memory, max, trains, json, i > 0 ? &before : NULL);
         before = a;
         any |= a.found || a.found_loops;
         if (json) {
