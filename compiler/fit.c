@@ -1,4 +1,4 @@
-/* fit.c - searches for the largest batch or size that fits.
+/* fit.c - searches for the largest batch, size or width that fits.
  *
  * Candidates stand in a row, each needing at least as much memory as the one before; nothing else is
  * assumed of them, and some sizes may not be legal.  From one that fits the search goes up in strides until
@@ -14,6 +14,8 @@
 #include "ops.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 /* ---- one attempt ---- */
 
@@ -67,6 +69,7 @@ struct Row {
     bool (*set)(Row *row, int64_t i); /* makes the question that of candidate I; false: not a legal one */
     int64_t first, last;              /* candidates */
     int64_t declared[AXES], multiple[AXES];
+    char digits[24]; /* of the width */
     int axis; /* the one that a step of the row makes larger by its multiple; others keep the ratio to it */
 };
 
@@ -144,6 +147,7 @@ static Tried try_candidate(Row *row, int64_t i) {
     Tried tried = {.i = i};
     if (i <= row->last && row->set(row, i))
         tried.trial = fit_try(&row->question);
+    tried.trial.candidate = i;
     return tried;
 }
 
@@ -246,6 +250,66 @@ bool fit_largest_size(const FitQuestion *q, const FitTrial *from, FitTrial *best
     if (from != NULL)
         first = (from->size[row.axis] - row.declared[row.axis]) / row.multiple[row.axis];
     return largest(&row, first, from, best, next);
+}
+
+/* ---- widths ---- */
+
+static bool set_width(Row *row, int64_t i) {
+    enum { FEW = 8, MULTIPLE = 4 };
+    if (row->last >= FEW && i % MULTIPLE != 0)
+        return false;
+    snprintf(row->digits, sizeof row->digits, "%lld", (long long)i);
+    return true;
+}
+
+/* The question with one definition more, for the caller to set. */
+static Define *add_define(Pool *pool, FitQuestion *q, const char *name) {
+    Define *all = NEW_ARRAY(pool, Define, q->lower.ndefine + 1);
+    for (int k = 0; k < q->lower.ndefine; k++)
+        all[k] = q->lower.define[k];
+    Define *added = &all[q->lower.ndefine++];
+    *added = (Define){name, ""};
+    q->lower.define = all;
+    return added;
+}
+
+static int64_t parameter_elements(const Graph *g) {
+    int64_t count = 0;
+    for (ValueId v = 0; v < g->nvalue; v++)
+        if (g->value[v].class == CLASS_PARAMETER)
+            count = work_sum(count, 1, shape_elements(g->value[v].shape));
+    return count;
+}
+
+static bool is_width(Pool *pool, const FitQuestion *asked, const char *name, int64_t value) {
+    FitQuestion q = *asked;
+    add_define(pool, &q, name)->value = pool_text(pool, "%lld", (long long)value / 2);
+    const Model *wide = lower(pool, diag_quiet(pool), asked->file, &asked->lower);
+    const Model *narrow = lower(pool, diag_quiet(pool), q.file, &q.lower);
+    return wide != NULL && narrow != NULL && wide->graph->nnode == narrow->graph->nnode &&
+           parameter_elements(narrow->graph) < parameter_elements(wide->graph);
+}
+
+static bool is_defined(const LowerOptions *options, const char *name) {
+    for (int k = 0; k < options->ndefine; k++)
+        if (strcmp(options->define[k].name, name) == 0)
+            return true;
+    return false;
+}
+
+bool fit_smaller_width(Pool *pool, const FitQuestion *asked, const char **name, FitTrial *best) {
+    for (int k = 0; k < asked->file->body.count; k++) {
+        const Stmt *stmt = asked->file->body.item[k];
+        if (stmt->kind != STMT_LET || stmt->value->kind != EXPR_INTEGER || stmt->value->integer < 2 ||
+            is_defined(&asked->lower, stmt->name) ||
+            !is_width(pool, asked, stmt->name, stmt->value->integer))
+            continue;
+        Row row = {.question = *asked, .set = set_width, .first = 1, .last = stmt->value->integer - 1};
+        add_define(pool, &row.question, stmt->name)->value = row.digits;
+        *name = stmt->name;
+        return largest(&row, row.first, NULL, best, NULL);
+    }
+    return false;
 }
 
 /* ---- sizes ---- */

@@ -26,6 +26,7 @@ typedef struct {
     int64_t arena, beside;
     int64_t flops, recompute_flops;
     int64_t micro_batches;
+    int64_t candidate; /* the batch, or the value of a `let`, if that was what varied */
 } FitTrial;
 
 FitTrial fit_try(const FitQuestion *question);
@@ -36,6 +37,11 @@ FitTrial fit_try(const FitQuestion *question);
  * there is none. */
 bool fit_largest_batch(const FitQuestion *question, const FitTrial *from, FitTrial *best, FitTrial *next);
 bool fit_largest_size(const FitQuestion *question, const FitTrial *from, FitTrial *best, FitTrial *next);
+
+/* The largest smaller value of a `let` at the top of the file that sets how wide the network is: with
+ * fewer, there are as many operators and fewer parameters.  False if there is none, or nothing smaller
+ * fits. */
+bool fit_smaller_width(Pool *pool, const FitQuestion *question, const char **name, FitTrial *best);
 
 /* "512x768" */
 const char *fit_size_text(Pool *pool, const int64_t size[AXES]);

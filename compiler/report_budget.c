@@ -2,8 +2,8 @@
  * would fit.
  *
  * Every proposal was planned, so its numbers are those that the option will give: first what leaves the
- * result as it is, then a smaller batch and a smaller size.  Where nothing helps, the smallest budgets that
- * would do.
+ * result as it is, then a smaller batch, a smaller size, and a narrower network.  Where nothing helps, the
+ * smallest budgets that would do.
  */
 #include "ops.h"
 #include "report.h"
@@ -84,6 +84,9 @@ static void propose_smaller(Proposals *p, const FitQuestion *asked, const FitTri
         propose(p, pool_text(p->pool, "--batch=%lld", (long long)best.batch), &best);
     if (fit_largest_size(asked, NULL, &best, NULL))
         propose(p, pool_text(p->pool, "--size=%s", fit_size_text(p->pool, best.size)), &best);
+    const char *name;
+    if (fit_smaller_width(p->pool, asked, &name, &best))
+        propose(p, pool_text(p->pool, "-D %s=%lld", name, (long long)best.candidate), &best);
 }
 
 /* ---- the smallest budgets ---- */

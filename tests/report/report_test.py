@@ -140,6 +140,16 @@ def test_proposals():
                    "over budget: the work of `%s`" % text)
 
 
+def test_width():
+    options = [WIDE, "--batch=2", "--size=128x128", "--micro-batches=off", "--mem=100MiB"]
+    found = re.search(r"^help: (-D \w+=\d+): ([0-9.]+ \w+), ", unetc("mem", *options)[2], re.M)
+    expect(found, "over budget: a narrower network is proposed")
+    if found:
+        code, fits = plan(*options, *found.group(1).split())
+        expect(code == 0 and abs(fits["arena"]["bytes"] - bytes_of(found.group(2))) <= .006 * UNITS["MiB"],
+               "over budget: `%s` needs %s" % found.groups())
+
+
 def test_floor():
     code, _, err = unetc("mem", SMALL, "--mem=64KiB")
     budgets = re.findall(r"`--mem=(\d+)`", err)
@@ -232,6 +242,7 @@ def main():
         test_fit()
         test_fit_tables()
         test_proposals()
+        test_width()
         test_floor()
         test_diff(folder)
         test_html(folder)
