@@ -6,6 +6,7 @@
  */
 #include "autodiff.h"
 #include "emit.h"
+#include "plan.h"
 
 static int64_t taps(const Window *w) {
     return w->kernel[0] * w->kernel[1] * w->kernel[2];
@@ -65,9 +66,14 @@ void gradient_upconv(Autodiff *ad, const Node *node, const ValueId *dout, ValueI
 
 /* ---- cost ---- */
 
-/* Multiply and add for each pair of channels, each tap, each point of the sampled grid. */
+/* Multiply and add for each pair of channels, each tap, each point of the sampled grid; at most INT64_MAX.
+ */
 static int64_t flops(const Graph *g, const Node *node, ValueId sampled, int64_t a, int64_t b) {
-    return 2 * a * b * taps(&node->a.window) * points(g, sampled);
+    const int64_t factor[] = {a, b, taps(&node->a.window), points(g, sampled)};
+    int64_t product = 2;
+    for (size_t k = 0; k < sizeof factor / sizeof *factor; k++)
+        product = work_sum(0, product, factor[k]);
+    return product;
 }
 
 int64_t flops_conv(const Graph *g, const Node *node) {

@@ -1,6 +1,7 @@
 /* op_pool.c - max pooling. */
 #include "autodiff.h"
 #include "emit.h"
+#include "plan.h"
 
 /* The place of the maximum is found again from x, which most often is alive as a skip connection anyway. */
 void gradient_max_pool(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
@@ -11,7 +12,7 @@ void gradient_max_pool(Autodiff *ad, const Node *node, const ValueId *dout, Valu
 
 static int64_t comparisons(const Graph *g, const Node *node, ValueId pooled) {
     const int64_t *k = node->a.window.kernel;
-    return shape_elements(g->value[pooled].shape) * k[0] * k[1] * k[2];
+    return work_sum(0, work_sum(0, k[0], k[1] * k[2]), shape_elements(g->value[pooled].shape));
 }
 
 int64_t flops_pool(const Graph *g, const Node *node) {

@@ -303,7 +303,8 @@ static int64_t flops_bound(const Translation *t, int64_t capacity) {
         all = work_sum(all, 1, operation[o].cost);
     }
     problem.operation = operation;
-    return remat_cost_lower_bound(pool, &problem, capacity) - all;
+    const int64_t bound = remat_cost_lower_bound(pool, &problem, capacity);
+    return bound > all ? bound - all : 0;
 }
 
 /* The answer that OPTIONS give, or that of a search. */

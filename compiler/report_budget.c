@@ -102,6 +102,7 @@ static FitTrial smallest(const FitQuestion *asked, int64_t batch) {
     for (int k = 0; k < FREEDOMS; k++)
         freedom[k].allow(&q.plan);
     FitTrial trial = fit_try(&q);
+    q.plan.any_plan = true;
     for (int i = 0; i < TRIES && !trial.fits; i++) {
         q.plan.budget = trial.arena;
         trial = fit_try(&q);
