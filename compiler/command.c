@@ -29,7 +29,8 @@ static const char usage[] =
     "  --programs=LIST         of train,eval,predict; `predict` alone has no training code\n"
     "  --target=cpu|cuda[:sm_80|:sm_90]   the machine to compile for (cuda: sm_90)\n"
     "  --isa=native            this processor's instructions (needs no choice yet)\n"
-    "  --precision=f32|f64|tf32|bf16   f64 needs --kernels=reference; tf32 and bf16 are for cuda\n"
+    "  --precision=f32|f64|tf32|bf16   bf16: activations and their gradients take 16 bits, all else f32;\n"
+    "                          for cpu, f64 and bf16 need --kernels=reference; tf32 is for cuda\n"
     "  --staging=f32|u8        how inputs come to a GPU: u8 rounds them to 255ths, and is right for\n"
     "                          pictures of 8 bits\n"
     "  --kernels=fast|reference   reference: slow, obvious, for checking\n"
@@ -379,8 +380,11 @@ static void check_target(const Command *c) {
     const PlanOptions *plan = &c->plan;
     if (plan->real == TYPE_F64 && !plan->reference)
         usage_error("%s", "--precision=f64 needs --kernels=reference: fast kernels compute in f32");
-    if (plan->target == &target_cpu && (plan->tf32 || plan->stored != plan->real))
-        usage_error("%s", "--precision=tf32 and bf16 are for --target=cuda");
+    if (plan->target == &target_cpu && plan->tf32)
+        usage_error("%s", "--precision=tf32 is for --target=cuda");
+    if (plan->target == &target_cpu && plan->stored != plan->real && !plan->reference)
+        usage_error("%s",
+                    "--precision=bf16 for --target=cpu needs --kernels=reference: fast kernels store f32");
     if (plan->target == &target_cpu && plan->staged == TYPE_UNORM8)
         usage_error("%s",
                     "--staging=u8 is for --target=cuda: here, the loader's batches are read in place");

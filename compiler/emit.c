@@ -94,6 +94,11 @@ void constant_segments(Constants *c, const char *name, ValueId v) {
                         pool_text(c->emitter->pool, "{%s}", layouts));
 }
 
+void constant_staged(Constants *c, const char *name, ValueId v) {
+    const Value *value = &c->program->graph->value[v];
+    constant(c, name, value->class != CLASS_STAGING ? 0 : value->type == TYPE_UNORM8 ? 2 : 1);
+}
+
 void call_arguments(Constants *c, const char *before, const char *after) {
     c->before = before;
     c->after = after;

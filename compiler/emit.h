@@ -16,6 +16,9 @@ void constant_channels(Constants *c, const char *name, ValueId v);
 void constant_layout(Constants *c, const char *name, ValueId v);
 /* NAME[SEGMENTS] and SEGMENTS; if V is an input of the node, it is handed over as an array of pointers. */
 void constant_segments(Constants *c, const char *name, ValueId v);
+/* The type of an operand that may be an input: 0, it is none; 1, as the loader leaves it; 2, 255ths in
+ * bytes. */
+void constant_staged(Constants *c, const char *name, ValueId v);
 /* What is handed over before the outputs ("n", unless said otherwise) and after the inputs. */
 void call_arguments(Constants *c, const char *before, const char *after);
 

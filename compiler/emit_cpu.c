@@ -163,6 +163,8 @@ static void emit_source(const Plan *plan, Text *out) {
     text_blank(out);
     emit_version_check(out);
     text_line(out, "#define UNET_REAL %s", plan->options->real == TYPE_F64 ? "double" : "float");
+    if (plan->options->stored != plan->options->real)
+        text_line(out, "#define UNET_STORED_%s", plan->options->stored == TYPE_BF16 ? "BF16" : "F16");
     text_blank(out);
     text_add(out, "%s", template_body(&e, "prologue"));
     text_blank(out);

@@ -104,26 +104,12 @@ static void convolution_constants(Cuda *cuda, Constants *c, const Node *node) {
     constant(c, "WORKSPACE_AT", scratch.workspace_at);
 }
 
-/* How kernels know the type of an input: 0, it is none; 1, f32; 2, 255ths in bytes. */
-static int64_t staged_as(const Graph *g, ValueId v) {
-    if (v < 0 || g->value[v].class != CLASS_STAGING)
-        return 0;
-    return g->value[v].type == TYPE_UNORM8 ? 2 : 1;
-}
-
 static void target_constants(Cuda *cuda, Constants *c, const Node *node) {
-    const Graph *g = c->program->graph;
     constant(c, "N", c->program->micro);
-    if (node->op == OP_ADD)
-        constant(c, "PARAMETERS", !g->value[node->out[0]].per_sample);
     if (is_convolution(node->op) || node->op == OP_FILTER_PACK)
         filter_constants(c, node);
     if (is_convolution(node->op))
         convolution_constants(cuda, c, node);
-    for (int k = 0; k < node->nin && k < 2; k++)
-        constant(c, k == 0 ? "P_STAGED" : "T_STAGED", staged_as(g, node->in[k]));
-    if (node->op == OP_CAST)
-        constant(c, "X_STAGED", staged_as(g, node->in[0]));
 }
 
 /* ---- steps ---- */

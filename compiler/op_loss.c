@@ -26,6 +26,8 @@ static void loss_constants(Constants *c, const Node *node) {
     constant_extents(c, "", node->in[0]);
     constant_layout(c, "P", node->in[0]);
     constant_layout(c, "T", node->in[1]);
+    constant_staged(c, "P_STAGED", node->in[0]);
+    constant_staged(c, "T_STAGED", node->in[1]);
 }
 
 void sizes_loss(Constants *c, const Node *node) {

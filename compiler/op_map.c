@@ -34,6 +34,7 @@ void sizes_map(Constants *c, const Node *node) {
     constant_layout(c, name[0], node->out[0]);
     for (int k = 0; k < node->nin; k++)
         constant_layout(c, name[k + 1], node->in[k]);
+    constant(c, "PARAMETERS", !batched);
     if (!batched)
         call_arguments(c, "1", ""); /* parameters: one "sample" */
 }
@@ -43,6 +44,7 @@ void sizes_cast(Constants *c, const Node *node) {
     constant_extents(c, "", node->out[0]);
     constant_layout(c, "Y", node->out[0]);
     constant_layout(c, "X", node->in[0]);
+    constant_staged(c, "X_STAGED", node->in[0]);
 }
 
 void sizes_none(Constants *c, const Node *node) {

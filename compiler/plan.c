@@ -72,6 +72,7 @@ static void make_program(Program *program, const PlanOptions *options, const Tar
     choose_types(program, options);
     program->micro = 1;
     program->micro = micro_of(program, options);
+    cast_inputs(program, options);
     target->prepare(program, options);
     storage(program, target);
     schedule(program, options);

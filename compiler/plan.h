@@ -162,6 +162,8 @@ void update(Program *program);
 void close_graph(Program *program);
 /* fuse.c: conv + relu, gradients + mask, gradients + sum. */
 void fuse(Program *program);
+/* cast.c: inputs in the type of activations. */
+void cast_inputs(Program *program, const PlanOptions *options);
 /* storage.c: the samples for which inputs have room; how all leaves lie. */
 int64_t staged_samples(const Program *program, const Target *target);
 void storage(Program *program, const Target *target);

@@ -59,7 +59,8 @@ static void lay_out(const Value *value, int64_t batch, Storage *s) {
     s->plane = checked_multiply(size[0], s->depth);
     s->sample = round_up(checked_multiply(s->plane, s->blocks), BLOCK);
     s->origin = s->before[0] * s->depth + s->before[1] * s->row + s->before[2] * s->block;
-    s->bytes = checked_multiply(checked_multiply(s->sample, batch), type_bytes(value->type));
+    s->bytes =
+        round_up(checked_multiply(checked_multiply(s->sample, batch), type_bytes(value->type)), ALIGN);
 }
 
 /* ---- what kernels need beside their operands ----------------------------------------------------------

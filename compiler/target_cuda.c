@@ -193,46 +193,6 @@ static void load_inputs(Program *program, const Node *node, int nnode) {
             load(g, program->model->input[i].value);
 }
 
-/* The value that NODE reads in place of V: what the loader left in another type than that of activations,
- * only losses read as it is. */
-static ValueId as_stored(Graph *g, const Node *node, ValueId v, ValueId *cast, const PlanOptions *options) {
-    bool as_it_is =
-        op_table[node->op].cuda == cuda_loss || node->op == OP_MSE_GRAD || node->op == OP_L1_GRAD;
-    if (v < 0 || g->value[v].class != CLASS_STAGING || options->stored == options->staged || as_it_is)
-        return v;
-    if (cast[v] < 0) {
-        Value value = g->value[v];
-        value.class = CLASS_ACTIVATION;
-        value.type = options->stored;
-        value.name = pool_text(g->pool, "%s cast", value.name);
-        cast[v] = value_new(g, value);
-        node_new(g, (Node){.op = OP_CAST, .nin = 1, .nout = 1, .name = value.name, .place = value.place},
-                 &v, &cast[v]);
-    }
-    return cast[v];
-}
-
-static void cast_operands(Graph *g, Node *node, ValueId *cast, const PlanOptions *options) {
-    ValueId *in = NEW_ARRAY(g->pool, ValueId, node->nin);
-    for (int k = 0; k < node->nin; k++) {
-        in[k] = node->in[k];
-        if (in[k] < 0 || g->value[in[k]].nparts == 0) {
-            in[k] = as_stored(g, node, in[k], cast, options);
-            continue;
-        }
-        const Value whole = g->value[in[k]];
-        ValueId *part = NEW_ARRAY(g->pool, ValueId, whole.nparts);
-        bool moved = false;
-        for (int p = 0; p < whole.nparts; p++) {
-            part[p] = as_stored(g, node, whole.part[p], cast, options);
-            moved |= part[p] != whole.part[p];
-        }
-        if (moved)
-            in[k] = value_parts(g, part, whole.nparts, whole);
-    }
-    node->in = in;
-}
-
 /* What a step is told is there as long as the step runs. */
 static void keep_control(const Program *program, Node *node) {
     ValueId *in = NEW_ARRAY(program->graph->pool, ValueId, node->nin + 1);
@@ -245,17 +205,12 @@ static void keep_control(const Program *program, Node *node) {
 static void prepare(Program *program, const PlanOptions *options) {
     Graph *g = program->graph;
     const Node *old = g->node;
-    int n = g->nnode, nvalue = g->nvalue;
-    ValueId *cast = NEW_ARRAY(g->pool, ValueId, nvalue);
-    for (ValueId v = 0; v < nvalue; v++)
-        cast[v] = -1;
+    int n = g->nnode;
     g->node = NULL;
     g->nnode = 0;
     load_inputs(program, old, n);
     for (int i = 0; i < n; i++) {
         Node node = old[i];
-        if (options->stored != options->staged)
-            cast_operands(g, &node, cast, options);
         if (node.op == OP_RETURN)
             keep_control(program, &node);
         op_table[node.op].cuda(g, &node, program->micro, options);

@@ -14,7 +14,17 @@
 #endif
 #define UNET_REAL float
 
-typedef UNET_REAL real;
+typedef UNET_REAL real; /* parameters, their gradients, the optimiser's state, arithmetic */
+
+/* Activations and their gradients: the same, or numbers of 16 bits, rounded to the nearest, of two such to
+ * the even one, whenever they are stored. */
+#if defined UNET_STORED_BF16 || defined UNET_STORED_F16
+typedef struct {
+    uint16_t bits;
+} stored;
+#else
+typedef real stored;
+#endif
 
 /* Where the elements of a tensor lie, in elements; see unet/model.h. */
 typedef struct {
@@ -23,6 +33,79 @@ typedef struct {
 } Layout;
 
 #define UNUSED __attribute__((unused))
+
+UNUSED static uint32_t bits_of(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+UNUSED static float of_bits(uint32_t bits) {
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* The upper half of a float. */
+UNUSED static float bf16_value(uint16_t bits) {
+    return of_bits((uint32_t)bits << 16);
+}
+
+UNUSED static uint16_t bf16_bits(float x) {
+    uint32_t bits = bits_of(x);
+    return x != x ? 0x7fff : (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+/* A float has 13 bits more of the fraction, and exponents from 112 less on. */
+UNUSED static float f16_value(uint16_t bits) {
+    float size = of_bits((uint32_t)(bits & 0x7fff) << 13) * 0x1p112f;
+    if (size >= 0x1p16f) /* infinite, or NaN */
+        size = of_bits(0x7f800000 | (uint32_t)(bits & 0x3ff) << 13);
+    return bits >> 15 ? -size : size;
+}
+
+UNUSED static uint16_t f16_bits(float x) {
+    uint32_t sign = bits_of(x) >> 16 & 0x8000, bits = bits_of(x) & 0x7fffffff;
+    if (x != x)
+        return 0x7fff;
+    if (of_bits(bits) >= 65520) /* nearer to 2^16 than to the largest number */
+        return (uint16_t)(sign | 0x7c00);
+    if (of_bits(bits) < 0x1p-14f) /* multiples of 2^-24, as floats from 0.5 to 1 are */
+        return (uint16_t)(sign | (bits_of(of_bits(bits) + 0.5f) - bits_of(0.5f)));
+    return (uint16_t)(sign | (bits + 0xfff + (bits >> 13 & 1) - (112u << 23)) >> 13);
+}
+
+UNUSED static real load(const stored *p, long i) {
+#if defined UNET_STORED_BF16
+    return bf16_value(p[i].bits);
+#elif defined UNET_STORED_F16
+    return f16_value(p[i].bits);
+#else
+    return p[i];
+#endif
+}
+
+UNUSED static void store(stored *p, long i, real x) {
+#if defined UNET_STORED_BF16
+    p[i].bits = bf16_bits(x);
+#elif defined UNET_STORED_F16
+    p[i].bits = f16_bits(x);
+#else
+    p[i] = x;
+#endif
+}
+
+/* Both factors of a product have the type of activations. */
+UNUSED static real rounded(real x) {
+    stored y;
+    store(&y, 0, x);
+    return load(&y, 0);
+}
+
+/* Element i of numbers that are `real` or `stored`. */
+UNUSED static real load_either(int is_real, const void *p, long i) {
+    return is_real ? ((const real *)p)[i] : load(p, i);
+}
 
 UNUSED static long element(const Layout *l, int n, int c, int d, int h, int w) {
     return l->origin + n * l->sample + c / l->block * l->plane + d * l->depth + h * l->row +
@@ -64,7 +147,7 @@ UNUSED static void zero_tail(real *p, long used, long stored) {
 /* conv: enc1.0 of train, enc1.0 of predict */
 /* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
  * `first`. */
-UNUSED static double k00_conv_segment(const real *x, const real *w, int i, int s, int first, int co,
+UNUSED static double k00_conv_segment(const stored *x, const real *w, int i, int s, int first, int co,
                                     const int *o) {
     enum { CI = 3, ID = 1, IH = 64, IW = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
            LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1 };
@@ -78,12 +161,13 @@ UNUSED static double k00_conv_segment(const real *x, const real *w, int i, int s
                         iw = o[2] * SW - PW + kw * LW;
                     long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
                     if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum += (double)x[element(&X[s], i, c, id, ih, iw)] * (double)w[weight];
+                        sum +=
+                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static double k00_conv_point(const real *const *x, const real *w, const real *b, int i, int co,
+UNUSED static double k00_conv_point(const stored *const *x, const real *w, const real *b, int i, int co,
                                   const int *o) {
     enum { BIAS = 1, RELU = 1, SEGMENTS = 1 };
     static const Layout X[1] = {{3, 3, 1, 201, 13072, 13068, 13068, 198}};
@@ -93,7 +177,7 @@ UNUSED static double k00_conv_point(const real *const *x, const real *w, const r
     return RELU && sum < 0 ? 0 : sum;
 }
 
-UNUSED static void k00_conv(int n, real *y, const real *const *x, const real *w, const real *b) {
+UNUSED static void k00_conv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
     enum { CO = 16, D = 1, H = 64, W = 64 };
     static const Layout Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
 #pragma omp for collapse(2) schedule(static)
@@ -102,13 +186,13 @@ UNUSED static void k00_conv(int n, real *y, const real *const *x, const real *w,
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++)
                     for (int p = 0; p < W; p++)
-                        y[element(&Y, i, co, d, h, p)] =
-                            co < CO ? (real)k00_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0;
+                        store(y, element(&Y, i, co, d, h, p),
+                              co < CO ? (real)k00_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
 }
 
 /* zero_halo: enc1.0 of train, enc1.2 of train, up1 of train, 8 more */
 /* Rows of points lie in ascending order; what is not a row is halo. */
-UNUSED static void k01_zero_halo(int n, real *y) {
+UNUSED static void k01_zero_halo(int n, stored *y) {
     enum { D = 1, H = 64, W = 64 };
     static const Layout Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
 #pragma omp for schedule(static)
@@ -118,18 +202,18 @@ UNUSED static void k01_zero_halo(int n, real *y) {
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++) {
                     for (long at = end_of_row; at < element(&Y, i, c, d, h, 0); at++)
-                        y[at] = 0;
+                        store(y, at, 0);
                     end_of_row = element(&Y, i, c, d, h, W);
                 }
         for (long at = end_of_row; at < (i + 1) * Y.sample; at++)
-            y[at] = 0;
+            store(y, at, 0);
     }
 }
 
 /* conv: enc1.2 of train, enc1.2 of predict */
 /* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
  * `first`. */
-UNUSED static double k02_conv_segment(const real *x, const real *w, int i, int s, int first, int co,
+UNUSED static double k02_conv_segment(const stored *x, const real *w, int i, int s, int first, int co,
                                     const int *o) {
     enum { CI = 16, ID = 1, IH = 64, IW = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
            LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1 };
@@ -143,12 +227,13 @@ UNUSED static double k02_conv_segment(const real *x, const real *w, int i, int s
                         iw = o[2] * SW - PW + kw * LW;
                     long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
                     if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum += (double)x[element(&X[s], i, c, id, ih, iw)] * (double)w[weight];
+                        sum +=
+                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static double k02_conv_point(const real *const *x, const real *w, const real *b, int i, int co,
+UNUSED static double k02_conv_point(const stored *const *x, const real *w, const real *b, int i, int co,
                                   const int *o) {
     enum { BIAS = 1, RELU = 1, SEGMENTS = 1 };
     static const Layout X[1] = {{16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
@@ -158,7 +243,7 @@ UNUSED static double k02_conv_point(const real *const *x, const real *w, const r
     return RELU && sum < 0 ? 0 : sum;
 }
 
-UNUSED static void k02_conv(int n, real *y, const real *const *x, const real *w, const real *b) {
+UNUSED static void k02_conv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
     enum { CO = 16, D = 1, H = 64, W = 64 };
     static const Layout Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
 #pragma omp for collapse(2) schedule(static)
@@ -167,12 +252,12 @@ UNUSED static void k02_conv(int n, real *y, const real *const *x, const real *w,
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++)
                     for (int p = 0; p < W; p++)
-                        y[element(&Y, i, co, d, h, p)] =
-                            co < CO ? (real)k02_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0;
+                        store(y, element(&Y, i, co, d, h, p),
+                              co < CO ? (real)k02_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
 }
 
 /* max_pool: enc2.max_pool of train, enc2.max_pool of predict */
-UNUSED static real k03_max_pool_point(const real *x, int i, int c, int d, int h, int p) {
+UNUSED static real k03_max_pool_point(const stored *x, int i, int c, int d, int h, int p) {
     enum { ID = 1, IH = 64, IW = 64, KD = 1, SD = 1, PD = 0, KH = 2, SH = 2, PH = 0, KW = 2,
            SW = 2, PW = 0 };
     static const Layout X = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
@@ -182,7 +267,7 @@ UNUSED static real k03_max_pool_point(const real *x, int i, int c, int d, int h,
             for (int kw = 0; kw < KW; kw++) {
                 int id = d * SD - PD + kd, ih = h * SH - PH + kh, iw = p * SW - PW + kw;
                 if (inside(id, ID) && inside(ih, IH) && inside(iw, IW)) {
-                    real v = x[element(&X, i, c, id, ih, iw)];
+                    real v = load(x, element(&X, i, c, id, ih, iw));
                     if (v > most || v != v)
                         most = v;
                 }
@@ -190,7 +275,7 @@ UNUSED static real k03_max_pool_point(const real *x, int i, int c, int d, int h,
     return most;
 }
 
-UNUSED static void k03_max_pool(int n, real *y, const real *x) {
+UNUSED static void k03_max_pool(int n, stored *y, const stored *x) {
     enum { C = 16, D = 1, H = 32, W = 32 };
     static const Layout Y = {16, 16, 1, 560, 18496, 18496, 18496, 544};
 #pragma omp for collapse(2) schedule(static)
@@ -199,12 +284,12 @@ UNUSED static void k03_max_pool(int n, real *y, const real *x) {
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++)
                     for (int p = 0; p < W; p++)
-                        y[element(&Y, i, c, d, h, p)] = c < C ? k03_max_pool_point(x, i, c, d, h, p) : 0;
+                        store(y, element(&Y, i, c, d, h, p), c < C ? k03_max_pool_point(x, i, c, d, h, p) : 0);
 }
 
 /* zero_halo: enc2.max_pool of train, enc2.max_pool of predict */
 /* Rows of points lie in ascending order; what is not a row is halo. */
-UNUSED static void k04_zero_halo(int n, real *y) {
+UNUSED static void k04_zero_halo(int n, stored *y) {
     enum { D = 1, H = 32, W = 32 };
     static const Layout Y = {16, 16, 1, 560, 18496, 18496, 18496, 544};
 #pragma omp for schedule(static)
@@ -214,18 +299,18 @@ UNUSED static void k04_zero_halo(int n, real *y) {
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++) {
                     for (long at = end_of_row; at < element(&Y, i, c, d, h, 0); at++)
-                        y[at] = 0;
+                        store(y, at, 0);
                     end_of_row = element(&Y, i, c, d, h, W);
                 }
         for (long at = end_of_row; at < (i + 1) * Y.sample; at++)
-            y[at] = 0;
+            store(y, at, 0);
     }
 }
 
 /* conv: enc2.0 of train, enc2.0 of predict */
 /* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
  * `first`. */
-UNUSED static double k05_conv_segment(const real *x, const real *w, int i, int s, int first, int co,
+UNUSED static double k05_conv_segment(const stored *x, const real *w, int i, int s, int first, int co,
                                     const int *o) {
     enum { CI = 16, ID = 1, IH = 32, IW = 32, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
            LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1 };
@@ -239,12 +324,13 @@ UNUSED static double k05_conv_segment(const real *x, const real *w, int i, int s
                         iw = o[2] * SW - PW + kw * LW;
                     long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
                     if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum += (double)x[element(&X[s], i, c, id, ih, iw)] * (double)w[weight];
+                        sum +=
+                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static double k05_conv_point(const real *const *x, const real *w, const real *b, int i, int co,
+UNUSED static double k05_conv_point(const stored *const *x, const real *w, const real *b, int i, int co,
                                   const int *o) {
     enum { BIAS = 1, RELU = 1, SEGMENTS = 1 };
     static const Layout X[1] = {{16, 16, 1, 560, 18496, 18496, 18496, 544}};
@@ -254,7 +340,7 @@ UNUSED static double k05_conv_point(const real *const *x, const real *w, const r
     return RELU && sum < 0 ? 0 : sum;
 }
 
-UNUSED static void k05_conv(int n, real *y, const real *const *x, const real *w, const real *b) {
+UNUSED static void k05_conv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
     enum { CO = 32, D = 1, H = 32, W = 32 };
     static const Layout Y = {32, 16, 2, 560, 36992, 18496, 18496, 544};
 #pragma omp for collapse(2) schedule(static)
@@ -263,13 +349,13 @@ UNUSED static void k05_conv(int n, real *y, const real *const *x, const real *w,
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++)
                     for (int p = 0; p < W; p++)
-                        y[element(&Y, i, co, d, h, p)] =
-                            co < CO ? (real)k05_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0;
+                        store(y, element(&Y, i, co, d, h, p),
+                              co < CO ? (real)k05_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
 }
 
 /* zero_halo: enc2.0 of train, enc2.2 of train, up2 of train, 9 more */
 /* Rows of points lie in ascending order; what is not a row is halo. */
-UNUSED static void k06_zero_halo(int n, real *y) {
+UNUSED static void k06_zero_halo(int n, stored *y) {
     enum { D = 1, H = 32, W = 32 };
     static const Layout Y = {32, 16, 2, 560, 36992, 18496, 18496, 544};
 #pragma omp for schedule(static)
@@ -279,18 +365,18 @@ UNUSED static void k06_zero_halo(int n, real *y) {
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++) {
                     for (long at = end_of_row; at < element(&Y, i, c, d, h, 0); at++)
-                        y[at] = 0;
+                        store(y, at, 0);
                     end_of_row = element(&Y, i, c, d, h, W);
                 }
         for (long at = end_of_row; at < (i + 1) * Y.sample; at++)
-            y[at] = 0;
+            store(y, at, 0);
     }
 }
 
 /* conv: enc2.2 of train, enc2.2 of predict */
 /* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
  * `first`. */
-UNUSED static double k07_conv_segment(const real *x, const real *w, int i, int s, int first, int co,
+UNUSED static double k07_conv_segment(const stored *x, const real *w, int i, int s, int first, int co,
                                     const int *o) {
     enum { CI = 32, ID = 1, IH = 32, IW = 32, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
            LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1 };
@@ -304,12 +390,13 @@ UNUSED static double k07_conv_segment(const real *x, const real *w, int i, int s
                         iw = o[2] * SW - PW + kw * LW;
                     long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
                     if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum += (double)x[element(&X[s], i, c, id, ih, iw)] * (double)w[weight];
+                        sum +=
+                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static double k07_conv_point(const real *const *x, const real *w, const real *b, int i, int co,
+UNUSED static double k07_conv_point(const stored *const *x, const real *w, const real *b, int i, int co,
                                   const int *o) {
     enum { BIAS = 1, RELU = 1, SEGMENTS = 1 };
     static const Layout X[1] = {{32, 16, 2, 560, 36992, 18496, 18496, 544}};
@@ -319,7 +406,7 @@ UNUSED static double k07_conv_point(const real *const *x, const real *w, const r
     return RELU && sum < 0 ? 0 : sum;
 }
 
-UNUSED static void k07_conv(int n, real *y, const real *const *x, const real *w, const real *b) {
+UNUSED static void k07_conv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
     enum { CO = 32, D = 1, H = 32, W = 32 };
     static const Layout Y = {32, 16, 2, 560, 36992, 18496, 18496, 544};
 #pragma omp for collapse(2) schedule(static)
@@ -328,12 +415,12 @@ UNUSED static void k07_conv(int n, real *y, const real *const *x, const real *w,
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++)
                     for (int p = 0; p < W; p++)
-                        y[element(&Y, i, co, d, h, p)] =
-                            co < CO ? (real)k07_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0;
+                        store(y, element(&Y, i, co, d, h, p),
+                              co < CO ? (real)k07_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
 }
 
 /* max_pool: enc3.max_pool of train, enc3.max_pool of predict */
-UNUSED static real k08_max_pool_point(const real *x, int i, int c, int d, int h, int p) {
+UNUSED static real k08_max_pool_point(const stored *x, int i, int c, int d, int h, int p) {
     enum { ID = 1, IH = 32, IW = 32, KD = 1, SD = 1, PD = 0, KH = 2, SH = 2, PH = 0, KW = 2,
            SW = 2, PW = 0 };
     static const Layout X = {32, 16, 2, 560, 36992, 18496, 18496, 544};
@@ -343,7 +430,7 @@ UNUSED static real k08_max_pool_point(const real *x, int i, int c, int d, int h,
             for (int kw = 0; kw < KW; kw++) {
                 int id = d * SD - PD + kd, ih = h * SH - PH + kh, iw = p * SW - PW + kw;
                 if (inside(id, ID) && inside(ih, IH) && inside(iw, IW)) {
-                    real v = x[element(&X, i, c, id, ih, iw)];
+                    real v = load(x, element(&X, i, c, id, ih, iw));
                     if (v > most || v != v)
                         most = v;
                 }
@@ -351,7 +438,7 @@ UNUSED static real k08_max_pool_point(const real *x, int i, int c, int d, int h,
     return most;
 }
 
-UNUSED static void k08_max_pool(int n, real *y, const real *x) {
+UNUSED static void k08_max_pool(int n, stored *y, const stored *x) {
     enum { C = 32, D = 1, H = 16, W = 16 };
     static const Layout Y = {32, 16, 2, 304, 10368, 5184, 5184, 288};
 #pragma omp for collapse(2) schedule(static)
@@ -360,12 +447,12 @@ UNUSED static void k08_max_pool(int n, real *y, const real *x) {
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++)
                     for (int p = 0; p < W; p++)
-                        y[element(&Y, i, c, d, h, p)] = c < C ? k08_max_pool_point(x, i, c, d, h, p) : 0;
+                        store(y, element(&Y, i, c, d, h, p), c < C ? k08_max_pool_point(x, i, c, d, h, p) : 0);
 }
 
 /* zero_halo: enc3.max_pool of train, enc3.max_pool of predict */
 /* Rows of points lie in ascending order; what is not a row is halo. */
-UNUSED static void k09_zero_halo(int n, real *y) {
+UNUSED static void k09_zero_halo(int n, stored *y) {
     enum { D = 1, H = 16, W = 16 };
     static const Layout Y = {32, 16, 2, 304, 10368, 5184, 5184, 288};
 #pragma omp for schedule(static)
@@ -375,18 +462,18 @@ UNUSED static void k09_zero_halo(int n, real *y) {
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++) {
                     for (long at = end_of_row; at < element(&Y, i, c, d, h, 0); at++)
-                        y[at] = 0;
+                        store(y, at, 0);
                     end_of_row = element(&Y, i, c, d, h, W);
                 }
         for (long at = end_of_row; at < (i + 1) * Y.sample; at++)
-            y[at] = 0;
+            store(y, at, 0);
     }
 }
 
 /* conv: enc3.0 of train, enc3.0 of predict */
 /* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
  * `first`. */
-UNUSED static double k10_conv_segment(const real *x, const real *w, int i, int s, int first, int co,
+UNUSED static double k10_conv_segment(const stored *x, const real *w, int i, int s, int first, int co,
                                     const int *o) {
     enum { CI = 32, ID = 1, IH = 16, IW = 16, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
            LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1 };
@@ -400,12 +487,13 @@ UNUSED static double k10_conv_segment(const real *x, const real *w, int i, int s
                         iw = o[2] * SW - PW + kw * LW;
                     long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
                     if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum += (double)x[element(&X[s], i, c, id, ih, iw)] * (double)w[weight];
+                        sum +=
+                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static double k10_conv_point(const real *const *x, const real *w, const real *b, int i, int co,
+UNUSED static double k10_conv_point(const stored *const *x, const real *w, const real *b, int i, int co,
                                   const int *o) {
     enum { BIAS = 1, RELU = 1, SEGMENTS = 1 };
     static const Layout X[1] = {{32, 16, 2, 304, 10368, 5184, 5184, 288}};
@@ -415,7 +503,7 @@ UNUSED static double k10_conv_point(const real *const *x, const real *w, const r
     return RELU && sum < 0 ? 0 : sum;
 }
 
-UNUSED static void k10_conv(int n, real *y, const real *const *x, const real *w, const real *b) {
+UNUSED static void k10_conv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
     enum { CO = 64, D = 1, H = 16, W = 16 };
     static const Layout Y = {64, 16, 4, 304, 20736, 5184, 5184, 288};
 #pragma omp for collapse(2) schedule(static)
@@ -424,13 +512,13 @@ UNUSED static void k10_conv(int n, real *y, const real *const *x, const real *w,
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++)
                     for (int p = 0; p < W; p++)
-                        y[element(&Y, i, co, d, h, p)] =
-                            co < CO ? (real)k10_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0;
+                        store(y, element(&Y, i, co, d, h, p),
+                              co < CO ? (real)k10_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
 }
 
 /* zero_halo: enc3.0 of train, enc3.2 of train, up3 of train, 9 more */
 /* Rows of points lie in ascending order; what is not a row is halo. */
-UNUSED static void k11_zero_halo(int n, real *y) {
+UNUSED static void k11_zero_halo(int n, stored *y) {
     enum { D = 1, H = 16, W = 16 };
     static const Layout Y = {64, 16, 4, 304, 20736, 5184, 5184, 288};
 #pragma omp for schedule(static)
@@ -440,18 +528,18 @@ UNUSED static void k11_zero_halo(int n, real *y) {
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++) {
                     for (long at = end_of_row; at < element(&Y, i, c, d, h, 0); at++)
-                        y[at] = 0;
+                        store(y, at, 0);
                     end_of_row = element(&Y, i, c, d, h, W);
                 }
         for (long at = end_of_row; at < (i + 1) * Y.sample; at++)
-            y[at] = 0;
+            store(y, at, 0);
     }
 }
 
 /* conv: enc3.2 of train, enc3.2 of predict */
 /* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
  * `first`. */
-UNUSED static double k12_conv_segment(const real *x, const real *w, int i, int s, int first, int co,
+UNUSED static double k12_conv_segment(const stored *x, const real *w, int i, int s, int first, int co,
                                     const int *o) {
     enum { CI = 64, ID = 1, IH = 16, IW = 16, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
            LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1 };
@@ -465,12 +553,13 @@ UNUSED static double k12_conv_segment(const real *x, const real *w, int i, int s
                         iw = o[2] * SW - PW + kw * LW;
                     long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
                     if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum += (double)x[element(&X[s], i, c, id, ih, iw)] * (double)w[weight];
+                        sum +=
+                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static double k12_conv_point(const real *const *x, const real *w, const real *b, int i, int co,
+UNUSED static double k12_conv_point(const stored *const *x, const real *w, const real *b, int i, int co,
                                   const int *o) {
     enum { BIAS = 1, RELU = 1, SEGMENTS = 1 };
     static const Layout X[1] = {{64, 16, 4, 304, 20736, 5184, 5184, 288}};
@@ -480,7 +569,7 @@ UNUSED static double k12_conv_point(const real *const *x, const real *w, const r
     return RELU && sum < 0 ? 0 : sum;
 }
 
-UNUSED static void k12_conv(int n, real *y, const real *const *x, const real *w, const real *b) {
+UNUSED static void k12_conv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
     enum { CO = 64, D = 1, H = 16, W = 16 };
     static const Layout Y = {64, 16, 4, 304, 20736, 5184, 5184, 288};
 #pragma omp for collapse(2) schedule(static)
@@ -489,12 +578,12 @@ UNUSED static void k12_conv(int n, real *y, const real *const *x, const real *w,
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++)
                     for (int p = 0; p < W; p++)
-                        y[element(&Y, i, co, d, h, p)] =
-                            co < CO ? (real)k12_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0;
+                        store(y, element(&Y, i, co, d, h, p),
+                              co < CO ? (real)k12_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
 }
 
 /* max_pool: bottleneck.max_pool of train, bottleneck.max_pool of predict */
-UNUSED static real k13_max_pool_point(const real *x, int i, int c, int d, int h, int p) {
+UNUSED static real k13_max_pool_point(const stored *x, int i, int c, int d, int h, int p) {
     enum { ID = 1, IH = 16, IW = 16, KD = 1, SD = 1, PD = 0, KH = 2, SH = 2, PH = 0, KW = 2,
            SW = 2, PW = 0 };
     static const Layout X = {64, 16, 4, 304, 20736, 5184, 5184, 288};
@@ -504,7 +593,7 @@ UNUSED static real k13_max_pool_point(const real *x, int i, int c, int d, int h,
             for (int kw = 0; kw < KW; kw++) {
                 int id = d * SD - PD + kd, ih = h * SH - PH + kh, iw = p * SW - PW + kw;
                 if (inside(id, ID) && inside(ih, IH) && inside(iw, IW)) {
-                    real v = x[element(&X, i, c, id, ih, iw)];
+                    real v = load(x, element(&X, i, c, id, ih, iw));
                     if (v > most || v != v)
                         most = v;
                 }
@@ -512,7 +601,7 @@ UNUSED static real k13_max_pool_point(const real *x, int i, int c, int d, int h,
     return most;
 }
 
-UNUSED static void k13_max_pool(int n, real *y, const real *x) {
+UNUSED static void k13_max_pool(int n, stored *y, const stored *x) {
     enum { C = 64, D = 1, H = 8, W = 8 };
     static const Layout Y = {64, 16, 4, 176, 6400, 1600, 1600, 160};
 #pragma omp for collapse(2) schedule(static)
@@ -521,12 +610,12 @@ UNUSED static void k13_max_pool(int n, real *y, const real *x) {
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++)
                     for (int p = 0; p < W; p++)
-                        y[element(&Y, i, c, d, h, p)] = c < C ? k13_max_pool_point(x, i, c, d, h, p) : 0;
+                        store(y, element(&Y, i, c, d, h, p), c < C ? k13_max_pool_point(x, i, c, d, h, p) : 0);
 }
 
 /* zero_halo: bottleneck.max_pool of train, bottleneck.max_pool of predict */
 /* Rows of points lie in ascending order; what is not a row is halo. */
-UNUSED static void k14_zero_halo(int n, real *y) {
+UNUSED static void k14_zero_halo(int n, stored *y) {
     enum { D = 1, H = 8, W = 8 };
     static const Layout Y = {64, 16, 4, 176, 6400, 1600, 1600, 160};
 #pragma omp for schedule(static)
@@ -536,18 +625,18 @@ UNUSED static void k14_zero_halo(int n, real *y) {
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++) {
                     for (long at = end_of_row; at < element(&Y, i, c, d, h, 0); at++)
-                        y[at] = 0;
+                        store(y, at, 0);
                     end_of_row = element(&Y, i, c, d, h, W);
                 }
         for (long at = end_of_row; at < (i + 1) * Y.sample; at++)
-            y[at] = 0;
+            store(y, at, 0);
     }
 }
 
 /* conv: bottleneck.0 of train, bottleneck.0 of predict */
 /* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
  * `first`. */
-UNUSED static double k15_conv_segment(const real *x, const real *w, int i, int s, int first, int co,
+UNUSED static double k15_conv_segment(const stored *x, const real *w, int i, int s, int first, int co,
                                     const int *o) {
     enum { CI = 64, ID = 1, IH = 8, IW = 8, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1,
            PH = 1, KW = 3, SW = 1, LW = 1, PW = 1 };
@@ -561,12 +650,13 @@ UNUSED static double k15_conv_segment(const real *x, const real *w, int i, int s
                         iw = o[2] * SW - PW + kw * LW;
                     long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
                     if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum += (double)x[element(&X[s], i, c, id, ih, iw)] * (double)w[weight];
+                        sum +=
+                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static double k15_conv_point(const real *const *x, const real *w, const real *b, int i, int co,
+UNUSED static double k15_conv_point(const stored *const *x, const real *w, const real *b, int i, int co,
                                   const int *o) {
     enum { BIAS = 1, RELU = 1, SEGMENTS = 1 };
     static const Layout X[1] = {{64, 16, 4, 176, 6400, 1600, 1600, 160}};
@@ -576,7 +666,7 @@ UNUSED static double k15_conv_point(const real *const *x, const real *w, const r
     return RELU && sum < 0 ? 0 : sum;
 }
 
-UNUSED static void k15_conv(int n, real *y, const real *const *x, const real *w, const real *b) {
+UNUSED static void k15_conv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
     enum { CO = 128, D = 1, H = 8, W = 8 };
     static const Layout Y = {128, 16, 8, 176, 12800, 1600, 1600, 160};
 #pragma omp for collapse(2) schedule(static)
@@ -585,13 +675,13 @@ UNUSED static void k15_conv(int n, real *y, const real *const *x, const real *w,
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++)
                     for (int p = 0; p < W; p++)
-                        y[element(&Y, i, co, d, h, p)] =
-                            co < CO ? (real)k15_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0;
+                        store(y, element(&Y, i, co, d, h, p),
+                              co < CO ? (real)k15_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
 }
 
 /* zero_halo: bottleneck.0 of train, up3 of train, bottleneck.2 of train, 1 more */
 /* Rows of points lie in ascending order; what is not a row is halo. */
-UNUSED static void k16_zero_halo(int n, real *y) {
+UNUSED static void k16_zero_halo(int n, stored *y) {
     enum { D = 1, H = 8, W = 8 };
     static const Layout Y = {128, 16, 8, 176, 12800, 1600, 1600, 160};
 #pragma omp for schedule(static)
@@ -601,18 +691,18 @@ UNUSED static void k16_zero_halo(int n, real *y) {
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++) {
                     for (long at = end_of_row; at < element(&Y, i, c, d, h, 0); at++)
-                        y[at] = 0;
+                        store(y, at, 0);
                     end_of_row = element(&Y, i, c, d, h, W);
                 }
         for (long at = end_of_row; at < (i + 1) * Y.sample; at++)
-            y[at] = 0;
+            store(y, at, 0);
     }
 }
 
 /* conv: bottleneck.2 of train, bottleneck.2 of predict */
 /* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
  * `first`. */
-UNUSED static double k17_conv_segment(const real *x, const real *w, int i, int s, int first, int co,
+UNUSED static double k17_conv_segment(const stored *x, const real *w, int i, int s, int first, int co,
                                     const int *o) {
     enum { CI = 128, ID = 1, IH = 8, IW = 8, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
            LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1 };
@@ -626,12 +716,13 @@ UNUSED static double k17_conv_segment(const real *x, const real *w, int i, int s
                         iw = o[2] * SW - PW + kw * LW;
                     long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
                     if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum += (double)x[element(&X[s], i, c, id, ih, iw)] * (double)w[weight];
+                        sum +=
+                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static double k17_conv_point(const real *const *x, const real *w, const real *b, int i, int co,
+UNUSED static double k17_conv_point(const stored *const *x, const real *w, const real *b, int i, int co,
                                   const int *o) {
     enum { BIAS = 1, RELU = 1, SEGMENTS = 1 };
     static const Layout X[1] = {{128, 16, 8, 176, 12800, 1600, 1600, 160}};
@@ -641,7 +732,7 @@ UNUSED static double k17_conv_point(const real *const *x, const real *w, const r
     return RELU && sum < 0 ? 0 : sum;
 }
 
-UNUSED static void k17_conv(int n, real *y, const real *const *x, const real *w, const real *b) {
+UNUSED static void k17_conv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
     enum { CO = 128, D = 1, H = 8, W = 8 };
     static const Layout Y = {128, 16, 8, 0, 8192, 1024, 1024, 128};
 #pragma omp for collapse(2) schedule(static)
@@ -650,13 +741,13 @@ UNUSED static void k17_conv(int n, real *y, const real *const *x, const real *w,
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++)
                     for (int p = 0; p < W; p++)
-                        y[element(&Y, i, co, d, h, p)] =
-                            co < CO ? (real)k17_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0;
+                        store(y, element(&Y, i, co, d, h, p),
+                              co < CO ? (real)k17_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
 }
 
 /* upconv: up3 of train, up3 of predict */
 /* The part of output (co, o) of sample i that comes through segment s, whose channels start at `first`. */
-UNUSED static double k18_upconv_segment(const real *x, const real *w, int i, int s, int first, int co,
+UNUSED static double k18_upconv_segment(const stored *x, const real *w, int i, int s, int first, int co,
                                     const int *o) {
     enum { CO = 64, ID = 1, IH = 8, IW = 8, KD = 1, SD = 1, LD = 1, PD = 0, KH = 2, SH = 2, LH = 1,
            PH = 0, KW = 2, SW = 2, LW = 1, PW = 0 };
@@ -670,12 +761,12 @@ UNUSED static double k18_upconv_segment(const real *x, const real *w, int i, int
                     int v = window_at(o[2], kw, SW, LW, PW, IW);
                     long weight = ((((first + c) * (long)CO + co) * KD + kd) * KH + kh) * KW + kw;
                     if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)x[element(&X[s], i, c, d, h, v)] * (double)w[weight];
+                        sum += (double)load(x, element(&X[s], i, c, d, h, v)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static double k18_upconv_point(const real *const *x, const real *w, const real *b, int i, int co,
+UNUSED static double k18_upconv_point(const stored *const *x, const real *w, const real *b, int i, int co,
                                   const int *o) {
     enum { BIAS = 1, RELU = 0, SEGMENTS = 1 };
     static const Layout X[1] = {{128, 16, 8, 0, 8192, 1024, 1024, 128}};
@@ -685,7 +776,7 @@ UNUSED static double k18_upconv_point(const real *const *x, const real *w, const
     return RELU && sum < 0 ? 0 : sum;
 }
 
-UNUSED static void k18_upconv(int n, real *y, const real *const *x, const real *w, const real *b) {
+UNUSED static void k18_upconv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
     enum { CO = 64, D = 1, H = 16, W = 16 };
     static const Layout Y = {64, 16, 4, 304, 20736, 5184, 5184, 288};
 #pragma omp for collapse(2) schedule(static)
@@ -694,14 +785,14 @@ UNUSED static void k18_upconv(int n, real *y, const real *const *x, const real *
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++)
                     for (int p = 0; p < W; p++)
-                        y[element(&Y, i, co, d, h, p)] =
-                            co < CO ? (real)k18_upconv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0;
+                        store(y, element(&Y, i, co, d, h, p),
+                              co < CO ? (real)k18_upconv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
 }
 
 /* conv: dec3.0 of train, dec3.0 of predict */
 /* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
  * `first`. */
-UNUSED static double k19_conv_segment(const real *x, const real *w, int i, int s, int first, int co,
+UNUSED static double k19_conv_segment(const stored *x, const real *w, int i, int s, int first, int co,
                                     const int *o) {
     enum { CI = 128, ID = 1, IH = 16, IW = 16, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
            LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1 };
@@ -715,12 +806,13 @@ UNUSED static double k19_conv_segment(const real *x, const real *w, int i, int s
                         iw = o[2] * SW - PW + kw * LW;
                     long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
                     if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum += (double)x[element(&X[s], i, c, id, ih, iw)] * (double)w[weight];
+                        sum +=
+                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static double k19_conv_point(const real *const *x, const real *w, const real *b, int i, int co,
+UNUSED static double k19_conv_point(const stored *const *x, const real *w, const real *b, int i, int co,
                                   const int *o) {
     enum { BIAS = 1, RELU = 1, SEGMENTS = 2 };
     static const Layout X[2] = {{64, 16, 4, 304, 20736, 5184, 5184, 288}, {64, 16, 4, 304, 20736, 5184, 5184, 288}};
@@ -730,7 +822,7 @@ UNUSED static double k19_conv_point(const real *const *x, const real *w, const r
     return RELU && sum < 0 ? 0 : sum;
 }
 
-UNUSED static void k19_conv(int n, real *y, const real *const *x, const real *w, const real *b) {
+UNUSED static void k19_conv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
     enum { CO = 64, D = 1, H = 16, W = 16 };
     static const Layout Y = {64, 16, 4, 304, 20736, 5184, 5184, 288};
 #pragma omp for collapse(2) schedule(static)
@@ -739,14 +831,14 @@ UNUSED static void k19_conv(int n, real *y, const real *const *x, const real *w,
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++)
                     for (int p = 0; p < W; p++)
-                        y[element(&Y, i, co, d, h, p)] =
-                            co < CO ? (real)k19_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0;
+                        store(y, element(&Y, i, co, d, h, p),
+                              co < CO ? (real)k19_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
 }
 
 /* conv: dec3.2 of train, dec3.2 of predict */
 /* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
  * `first`. */
-UNUSED static double k20_conv_segment(const real *x, const real *w, int i, int s, int first, int co,
+UNUSED static double k20_conv_segment(const stored *x, const real *w, int i, int s, int first, int co,
                                     const int *o) {
     enum { CI = 64, ID = 1, IH = 16, IW = 16, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
            LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1 };
@@ -760,12 +852,13 @@ UNUSED static double k20_conv_segment(const real *x, const real *w, int i, int s
                         iw = o[2] * SW - PW + kw * LW;
                     long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
                     if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum += (double)x[element(&X[s], i, c, id, ih, iw)] * (double)w[weight];
+                        sum +=
+                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static double k20_conv_point(const real *const *x, const real *w, const real *b, int i, int co,
+UNUSED static double k20_conv_point(const stored *const *x, const real *w, const real *b, int i, int co,
                                   const int *o) {
     enum { BIAS = 1, RELU = 1, SEGMENTS = 1 };
     static const Layout X[1] = {{64, 16, 4, 304, 20736, 5184, 5184, 288}};
@@ -775,7 +868,7 @@ UNUSED static double k20_conv_point(const real *const *x, const real *w, const r
     return RELU && sum < 0 ? 0 : sum;
 }
 
-UNUSED static void k20_conv(int n, real *y, const real *const *x, const real *w, const real *b) {
+UNUSED static void k20_conv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
     enum { CO = 64, D = 1, H = 16, W = 16 };
     static const Layout Y = {64, 16, 4, 0, 16384, 4096, 4096, 256};
 #pragma omp for collapse(2) schedule(static)
@@ -784,13 +877,13 @@ UNUSED static void k20_conv(int n, real *y, const real *const *x, const real *w,
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++)
                     for (int p = 0; p < W; p++)
-                        y[element(&Y, i, co, d, h, p)] =
-                            co < CO ? (real)k20_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0;
+                        store(y, element(&Y, i, co, d, h, p),
+                              co < CO ? (real)k20_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
 }
 
 /* upconv: up2 of train, up2 of predict */
 /* The part of output (co, o) of sample i that comes through segment s, whose channels start at `first`. */
-UNUSED static double k21_upconv_segment(const real *x, const real *w, int i, int s, int first, int co,
+UNUSED static double k21_upconv_segment(const stored *x, const real *w, int i, int s, int first, int co,
                                     const int *o) {
     enum { CO = 32, ID = 1, IH = 16, IW = 16, KD = 1, SD = 1, LD = 1, PD = 0, KH = 2, SH = 2,
            LH = 1, PH = 0, KW = 2, SW = 2, LW = 1, PW = 0 };
@@ -804,12 +897,12 @@ UNUSED static double k21_upconv_segment(const real *x, const real *w, int i, int
                     int v = window_at(o[2], kw, SW, LW, PW, IW);
                     long weight = ((((first + c) * (long)CO + co) * KD + kd) * KH + kh) * KW + kw;
                     if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)x[element(&X[s], i, c, d, h, v)] * (double)w[weight];
+                        sum += (double)load(x, element(&X[s], i, c, d, h, v)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static double k21_upconv_point(const real *const *x, const real *w, const real *b, int i, int co,
+UNUSED static double k21_upconv_point(const stored *const *x, const real *w, const real *b, int i, int co,
                                   const int *o) {
     enum { BIAS = 1, RELU = 0, SEGMENTS = 1 };
     static const Layout X[1] = {{64, 16, 4, 0, 16384, 4096, 4096, 256}};
@@ -819,7 +912,7 @@ UNUSED static double k21_upconv_point(const real *const *x, const real *w, const
     return RELU && sum < 0 ? 0 : sum;
 }
 
-UNUSED static void k21_upconv(int n, real *y, const real *const *x, const real *w, const real *b) {
+UNUSED static void k21_upconv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
     enum { CO = 32, D = 1, H = 32, W = 32 };
     static const Layout Y = {32, 16, 2, 560, 36992, 18496, 18496, 544};
 #pragma omp for collapse(2) schedule(static)
@@ -828,14 +921,14 @@ UNUSED static void k21_upconv(int n, real *y, const real *const *x, const real *
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++)
                     for (int p = 0; p < W; p++)
-                        y[element(&Y, i, co, d, h, p)] =
-                            co < CO ? (real)k21_upconv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0;
+                        store(y, element(&Y, i, co, d, h, p),
+                              co < CO ? (real)k21_upconv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
 }
 
 /* conv: dec2.0 of train, dec2.0 of predict */
 /* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
  * `first`. */
-UNUSED static double k22_conv_segment(const real *x, const real *w, int i, int s, int first, int co,
+UNUSED static double k22_conv_segment(const stored *x, const real *w, int i, int s, int first, int co,
                                     const int *o) {
     enum { CI = 64, ID = 1, IH = 32, IW = 32, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
            LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1 };
@@ -849,12 +942,13 @@ UNUSED static double k22_conv_segment(const real *x, const real *w, int i, int s
                         iw = o[2] * SW - PW + kw * LW;
                     long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
                     if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum += (double)x[element(&X[s], i, c, id, ih, iw)] * (double)w[weight];
+                        sum +=
+                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static double k22_conv_point(const real *const *x, const real *w, const real *b, int i, int co,
+UNUSED static double k22_conv_point(const stored *const *x, const real *w, const real *b, int i, int co,
                                   const int *o) {
     enum { BIAS = 1, RELU = 1, SEGMENTS = 2 };
     static const Layout X[2] = {{32, 16, 2, 560, 36992, 18496, 18496, 544}, {32, 16, 2, 560, 36992, 18496, 18496, 544}};
@@ -864,7 +958,7 @@ UNUSED static double k22_conv_point(const real *const *x, const real *w, const r
     return RELU && sum < 0 ? 0 : sum;
 }
 
-UNUSED static void k22_conv(int n, real *y, const real *const *x, const real *w, const real *b) {
+UNUSED static void k22_conv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
     enum { CO = 32, D = 1, H = 32, W = 32 };
     static const Layout Y = {32, 16, 2, 560, 36992, 18496, 18496, 544};
 #pragma omp for collapse(2) schedule(static)
@@ -873,14 +967,14 @@ UNUSED static void k22_conv(int n, real *y, const real *const *x, const real *w,
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++)
                     for (int p = 0; p < W; p++)
-                        y[element(&Y, i, co, d, h, p)] =
-                            co < CO ? (real)k22_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0;
+                        store(y, element(&Y, i, co, d, h, p),
+                              co < CO ? (real)k22_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
 }
 
 /* conv: dec2.2 of train, dec2.2 of predict */
 /* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
  * `first`. */
-UNUSED static double k23_conv_segment(const real *x, const real *w, int i, int s, int first, int co,
+UNUSED static double k23_conv_segment(const stored *x, const real *w, int i, int s, int first, int co,
                                     const int *o) {
     enum { CI = 32, ID = 1, IH = 32, IW = 32, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
            LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1 };
@@ -894,12 +988,13 @@ UNUSED static double k23_conv_segment(const real *x, const real *w, int i, int s
                         iw = o[2] * SW - PW + kw * LW;
                     long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
                     if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum += (double)x[element(&X[s], i, c, id, ih, iw)] * (double)w[weight];
+                        sum +=
+                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static double k23_conv_point(const real *const *x, const real *w, const real *b, int i, int co,
+UNUSED static double k23_conv_point(const stored *const *x, const real *w, const real *b, int i, int co,
                                   const int *o) {
     enum { BIAS = 1, RELU = 1, SEGMENTS = 1 };
     static const Layout X[1] = {{32, 16, 2, 560, 36992, 18496, 18496, 544}};
@@ -909,7 +1004,7 @@ UNUSED static double k23_conv_point(const real *const *x, const real *w, const r
     return RELU && sum < 0 ? 0 : sum;
 }
 
-UNUSED static void k23_conv(int n, real *y, const real *const *x, const real *w, const real *b) {
+UNUSED static void k23_conv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
     enum { CO = 32, D = 1, H = 32, W = 32 };
     static const Layout Y = {32, 16, 2, 0, 32768, 16384, 16384, 512};
 #pragma omp for collapse(2) schedule(static)
@@ -918,13 +1013,13 @@ UNUSED static void k23_conv(int n, real *y, const real *const *x, const real *w,
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++)
                     for (int p = 0; p < W; p++)
-                        y[element(&Y, i, co, d, h, p)] =
-                            co < CO ? (real)k23_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0;
+                        store(y, element(&Y, i, co, d, h, p),
+                              co < CO ? (real)k23_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
 }
 
 /* upconv: up1 of train, up1 of predict */
 /* The part of output (co, o) of sample i that comes through segment s, whose channels start at `first`. */
-UNUSED static double k24_upconv_segment(const real *x, const real *w, int i, int s, int first, int co,
+UNUSED static double k24_upconv_segment(const stored *x, const real *w, int i, int s, int first, int co,
                                     const int *o) {
     enum { CO = 16, ID = 1, IH = 32, IW = 32, KD = 1, SD = 1, LD = 1, PD = 0, KH = 2, SH = 2,
            LH = 1, PH = 0, KW = 2, SW = 2, LW = 1, PW = 0 };
@@ -938,12 +1033,12 @@ UNUSED static double k24_upconv_segment(const real *x, const real *w, int i, int
                     int v = window_at(o[2], kw, SW, LW, PW, IW);
                     long weight = ((((first + c) * (long)CO + co) * KD + kd) * KH + kh) * KW + kw;
                     if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)x[element(&X[s], i, c, d, h, v)] * (double)w[weight];
+                        sum += (double)load(x, element(&X[s], i, c, d, h, v)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static double k24_upconv_point(const real *const *x, const real *w, const real *b, int i, int co,
+UNUSED static double k24_upconv_point(const stored *const *x, const real *w, const real *b, int i, int co,
                                   const int *o) {
     enum { BIAS = 1, RELU = 0, SEGMENTS = 1 };
     static const Layout X[1] = {{32, 16, 2, 0, 32768, 16384, 16384, 512}};
@@ -953,7 +1048,7 @@ UNUSED static double k24_upconv_point(const real *const *x, const real *w, const
     return RELU && sum < 0 ? 0 : sum;
 }
 
-UNUSED static void k24_upconv(int n, real *y, const real *const *x, const real *w, const real *b) {
+UNUSED static void k24_upconv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
     enum { CO = 16, D = 1, H = 64, W = 64 };
     static const Layout Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
 #pragma omp for collapse(2) schedule(static)
@@ -962,14 +1057,14 @@ UNUSED static void k24_upconv(int n, real *y, const real *const *x, const real *
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++)
                     for (int p = 0; p < W; p++)
-                        y[element(&Y, i, co, d, h, p)] =
-                            co < CO ? (real)k24_upconv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0;
+                        store(y, element(&Y, i, co, d, h, p),
+                              co < CO ? (real)k24_upconv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
 }
 
 /* conv: dec1.0 of train, dec1.0 of predict */
 /* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
  * `first`. */
-UNUSED static double k25_conv_segment(const real *x, const real *w, int i, int s, int first, int co,
+UNUSED static double k25_conv_segment(const stored *x, const real *w, int i, int s, int first, int co,
                                     const int *o) {
     enum { CI = 32, ID = 1, IH = 64, IW = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
            LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1 };
@@ -983,12 +1078,13 @@ UNUSED static double k25_conv_segment(const real *x, const real *w, int i, int s
                         iw = o[2] * SW - PW + kw * LW;
                     long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
                     if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum += (double)x[element(&X[s], i, c, id, ih, iw)] * (double)w[weight];
+                        sum +=
+                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static double k25_conv_point(const real *const *x, const real *w, const real *b, int i, int co,
+UNUSED static double k25_conv_point(const stored *const *x, const real *w, const real *b, int i, int co,
                                   const int *o) {
     enum { BIAS = 1, RELU = 1, SEGMENTS = 2 };
     static const Layout X[2] = {{16, 16, 1, 1072, 69696, 69696, 69696, 1056}, {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
@@ -998,7 +1094,7 @@ UNUSED static double k25_conv_point(const real *const *x, const real *w, const r
     return RELU && sum < 0 ? 0 : sum;
 }
 
-UNUSED static void k25_conv(int n, real *y, const real *const *x, const real *w, const real *b) {
+UNUSED static void k25_conv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
     enum { CO = 16, D = 1, H = 64, W = 64 };
     static const Layout Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
 #pragma omp for collapse(2) schedule(static)
@@ -1007,14 +1103,14 @@ UNUSED static void k25_conv(int n, real *y, const real *const *x, const real *w,
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++)
                     for (int p = 0; p < W; p++)
-                        y[element(&Y, i, co, d, h, p)] =
-                            co < CO ? (real)k25_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0;
+                        store(y, element(&Y, i, co, d, h, p),
+                              co < CO ? (real)k25_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
 }
 
 /* conv: dec1.2 of train, dec1.2 of predict */
 /* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
  * `first`. */
-UNUSED static double k26_conv_segment(const real *x, const real *w, int i, int s, int first, int co,
+UNUSED static double k26_conv_segment(const stored *x, const real *w, int i, int s, int first, int co,
                                     const int *o) {
     enum { CI = 16, ID = 1, IH = 64, IW = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
            LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1 };
@@ -1028,12 +1124,13 @@ UNUSED static double k26_conv_segment(const real *x, const real *w, int i, int s
                         iw = o[2] * SW - PW + kw * LW;
                     long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
                     if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum += (double)x[element(&X[s], i, c, id, ih, iw)] * (double)w[weight];
+                        sum +=
+                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static double k26_conv_point(const real *const *x, const real *w, const real *b, int i, int co,
+UNUSED static double k26_conv_point(const stored *const *x, const real *w, const real *b, int i, int co,
                                   const int *o) {
     enum { BIAS = 1, RELU = 1, SEGMENTS = 1 };
     static const Layout X[1] = {{16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
@@ -1043,7 +1140,7 @@ UNUSED static double k26_conv_point(const real *const *x, const real *w, const r
     return RELU && sum < 0 ? 0 : sum;
 }
 
-UNUSED static void k26_conv(int n, real *y, const real *const *x, const real *w, const real *b) {
+UNUSED static void k26_conv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
     enum { CO = 16, D = 1, H = 64, W = 64 };
     static const Layout Y = {16, 16, 1, 0, 65536, 65536, 65536, 1024};
 #pragma omp for collapse(2) schedule(static)
@@ -1052,14 +1149,14 @@ UNUSED static void k26_conv(int n, real *y, const real *const *x, const real *w,
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++)
                     for (int p = 0; p < W; p++)
-                        y[element(&Y, i, co, d, h, p)] =
-                            co < CO ? (real)k26_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0;
+                        store(y, element(&Y, i, co, d, h, p),
+                              co < CO ? (real)k26_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
 }
 
 /* conv: final of train, final of predict */
 /* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
  * `first`. */
-UNUSED static double k27_conv_segment(const real *x, const real *w, int i, int s, int first, int co,
+UNUSED static double k27_conv_segment(const stored *x, const real *w, int i, int s, int first, int co,
                                     const int *o) {
     enum { CI = 16, ID = 1, IH = 64, IW = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 1, SH = 1,
            LH = 1, PH = 0, KW = 1, SW = 1, LW = 1, PW = 0 };
@@ -1073,12 +1170,13 @@ UNUSED static double k27_conv_segment(const real *x, const real *w, int i, int s
                         iw = o[2] * SW - PW + kw * LW;
                     long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
                     if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum += (double)x[element(&X[s], i, c, id, ih, iw)] * (double)w[weight];
+                        sum +=
+                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static double k27_conv_point(const real *const *x, const real *w, const real *b, int i, int co,
+UNUSED static double k27_conv_point(const stored *const *x, const real *w, const real *b, int i, int co,
                                   const int *o) {
     enum { BIAS = 1, RELU = 0, SEGMENTS = 1 };
     static const Layout X[1] = {{16, 16, 1, 0, 65536, 65536, 65536, 1024}};
@@ -1088,7 +1186,7 @@ UNUSED static double k27_conv_point(const real *const *x, const real *w, const r
     return RELU && sum < 0 ? 0 : sum;
 }
 
-UNUSED static void k27_conv(int n, real *y, const real *const *x, const real *w, const real *b) {
+UNUSED static void k27_conv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
     enum { CO = 3, D = 1, H = 64, W = 64 };
     static const Layout Y = {3, 3, 1, 0, 12288, 12288, 12288, 192};
 #pragma omp for collapse(2) schedule(static)
@@ -1097,13 +1195,13 @@ UNUSED static void k27_conv(int n, real *y, const real *const *x, const real *w,
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++)
                     for (int p = 0; p < W; p++)
-                        y[element(&Y, i, co, d, h, p)] =
-                            co < CO ? (real)k27_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0;
+                        store(y, element(&Y, i, co, d, h, p),
+                              co < CO ? (real)k27_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
 }
 
 /* mse: mse of train */
-UNUSED static double k28_mse_sample(const real *p, const real *t, int i, const int *size) {
-    enum { C = 3 };
+UNUSED static double k28_mse_sample(const void *p, const void *t, int i, const int *size) {
+    enum { C = 3, P_STAGED = 0, T_STAGED = 1 };
     static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192};
     static const Layout T = {3, 3, 1, 0, 12288, 12288, 12288, 192};
     double sum = 0;
@@ -1111,14 +1209,14 @@ UNUSED static double k28_mse_sample(const real *p, const real *t, int i, const i
         for (int d = 0; d < size[0]; d++)
             for (int h = 0; h < size[1]; h++)
                 for (int v = 0; v < size[2]; v++) {
-                    double a = (double)p[element(&P, i, c, d, h, v)],
-                           b = (double)t[element(&T, i, c, d, h, v)];
+                    double a = (double)load_either(P_STAGED, p, element(&P, i, c, d, h, v)),
+                           b = (double)load_either(T_STAGED, t, element(&T, i, c, d, h, v));
                     sum += (a - b) * (a - b);
                 }
     return sum / ((double)C * size[0] * size[1] * size[2]);
 }
 
-UNUSED static void k28_mse(int n, double *result, double *scratch, const real *p, const real *t,
+UNUSED static void k28_mse(int n, double *result, double *scratch, const void *p, const void *t,
                           const int32_t (*valid)[3]) {
     enum { D = 1, H = 64, W = 64, ACCUMULATE = 0 };
 #pragma omp for schedule(static)
@@ -1134,8 +1232,8 @@ UNUSED static void k28_mse(int n, double *result, double *scratch, const real *p
 }
 
 /* psnr: psnr of train */
-UNUSED static double k29_psnr_sample(const real *p, const real *t, int i, const int *size) {
-    enum { C = 3 };
+UNUSED static double k29_psnr_sample(const void *p, const void *t, int i, const int *size) {
+    enum { C = 3, P_STAGED = 0, T_STAGED = 1 };
     static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192};
     static const Layout T = {3, 3, 1, 0, 12288, 12288, 12288, 192};
     double sum = 0;
@@ -1143,8 +1241,8 @@ UNUSED static double k29_psnr_sample(const real *p, const real *t, int i, const 
         for (int d = 0; d < size[0]; d++)
             for (int h = 0; h < size[1]; h++)
                 for (int v = 0; v < size[2]; v++) {
-                    double a = (double)p[element(&P, i, c, d, h, v)],
-                           b = (double)t[element(&T, i, c, d, h, v)];
+                    double a = (double)load_either(P_STAGED, p, element(&P, i, c, d, h, v)),
+                           b = (double)load_either(T_STAGED, t, element(&T, i, c, d, h, v));
                     double difference = between(0, 1, a) - between(0, 1, b);
                     sum += difference * difference;
                 }
@@ -1152,7 +1250,7 @@ UNUSED static double k29_psnr_sample(const real *p, const real *t, int i, const 
     return between(0, 100, -10 * log10(mean));
 }
 
-UNUSED static void k29_psnr(int n, double *result, double *scratch, const real *p, const real *t,
+UNUSED static void k29_psnr(int n, double *result, double *scratch, const void *p, const void *t,
                           const int32_t (*valid)[3]) {
     enum { D = 1, H = 64, W = 64, ACCUMULATE = 0 };
 #pragma omp for schedule(static)
@@ -1168,8 +1266,8 @@ UNUSED static void k29_psnr(int n, double *result, double *scratch, const real *
 }
 
 /* mse_grad: mse of train */
-UNUSED static void k30_mse_grad(int n, int total, real *dp, const real *p, const real *t) {
-    enum { C = 3, D = 1, H = 64, W = 64 };
+UNUSED static void k30_mse_grad(int n, int total, stored *dp, const void *p, const void *t) {
+    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1 };
     static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192};
     static const Layout T = {3, 3, 1, 0, 12288, 12288, 12288, 192};
     static const double WEIGHT = 1;
@@ -1181,16 +1279,17 @@ UNUSED static void k30_mse_grad(int n, int total, real *dp, const real *p, const
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++)
                     for (int v = 0; v < W; v++) {
-                        double difference = c < C ? (double)p[element(&P, i, c, d, h, v)] -
-                                                        (double)t[element(&T, i, c, d, h, v)]
-                                                  : 0;
-                        dp[element(&DP, i, c, d, h, v)] = (real)(factor * difference);
+                        double difference =
+                            c < C ? (double)load_either(P_STAGED, p, element(&P, i, c, d, h, v)) -
+                                        (double)load_either(T_STAGED, t, element(&T, i, c, d, h, v))
+                                  : 0;
+                        store(dp, element(&DP, i, c, d, h, v), (real)(factor * difference));
                     }
 }
 
 /* conv_wgrad: final of train */
 /* Sum over the points of sample i of dy(co, o) * x(c, o * S - P + k * L), c a channel of segment s. */
-UNUSED static double k31_conv_wgrad_weight(int i, const real *x, const real *dy, int s, int c, int co,
+UNUSED static double k31_conv_wgrad_weight(int i, const stored *x, const stored *dy, int s, int c, int co,
                                    const int *k) {
     enum { ID = 1, IH = 64, IW = 64, D = 1, H = 64, W = 64, SD = 1, LD = 1, PD = 0, SH = 1, LH = 1,
            PH = 0, SW = 1, LW = 1, PW = 0 };
@@ -1203,24 +1302,25 @@ UNUSED static double k31_conv_wgrad_weight(int i, const real *x, const real *dy,
                 int id = d * SD - PD + k[0] * LD, ih = h * SH - PH + k[1] * LH,
                     iw = p * SW - PW + k[2] * LW;
                 if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                    sum += (double)x[element(&X[s], i, c, id, ih, iw)] *
-                           (double)dy[element(&DY, i, co, d, h, p)];
+                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
+                           (double)load(dy, element(&DY, i, co, d, h, p));
             }
     return sum;
 }
 
-UNUSED static double k31_conv_wgrad_bias(int i, const real *dy, int co) {
+UNUSED static double k31_conv_wgrad_bias(int i, const stored *dy, int co) {
     enum { D = 1, H = 64, W = 64 };
     static const Layout DY = {3, 3, 1, 0, 12288, 12288, 12288, 192};
     double sum = 0;
     for (int d = 0; d < D; d++)
         for (int h = 0; h < H; h++)
             for (int p = 0; p < W; p++)
-                sum += (double)dy[element(&DY, i, co, d, h, p)];
+                sum += (double)load(dy, element(&DY, i, co, d, h, p));
     return sum;
 }
 
-UNUSED static void k31_conv_wgrad(int n, real *dw, real *db, real *scratch, const real *const *x, const real *dy) {
+UNUSED static void k31_conv_wgrad(int n, real *dw, real *db, real *scratch, const stored *const *x,
+                          const stored *dy) {
     enum { CI = 16, CO = 3, KD = 1, KH = 1, KW = 1, BIAS = 1, ACCUMULATE = 0, SEGMENTS = 1 };
     static const Layout X[1] = {{16, 16, 1, 0, 65536, 65536, 65536, 1024}};
     (void)scratch;
@@ -1247,7 +1347,7 @@ UNUSED static void k31_conv_wgrad(int n, real *dw, real *db, real *scratch, cons
 }
 
 /* conv_dgrad: final of train */
-UNUSED static double k32_conv_dgrad_point(const real *dy, const real *w, int i, int c, const int *p) {
+UNUSED static double k32_conv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
     enum { CI = 16, CO = 3, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 1, SH = 1,
            LH = 1, PH = 0, KW = 1, SW = 1, LW = 1, PW = 0, C0 = 0 };
     static const Layout DY = {3, 3, 1, 0, 12288, 12288, 12288, 192};
@@ -1260,12 +1360,12 @@ UNUSED static double k32_conv_dgrad_point(const real *dy, const real *w, int i, 
                     int v = window_at(p[2], kw, SW, LW, PW, W);
                     long weight = (((co * (long)CI + C0 + c) * KD + kd) * KH + kh) * KW + kw;
                     if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)dy[element(&DY, i, co, d, h, v)] * (double)w[weight];
+                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static void k32_conv_dgrad(int n, real *dx, const real *dy, const real *w, const real *m) {
+UNUSED static void k32_conv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
     enum { ID = 1, IH = 64, IW = 64, CS = 16, MASK = 1 };
     static const Layout DX = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
     static const Layout M = {16, 16, 1, 0, 65536, 65536, 65536, 1024};
@@ -1275,15 +1375,15 @@ UNUSED static void k32_conv_dgrad(int n, real *dx, const real *dy, const real *w
             for (int d = 0; d < ID; d++)
                 for (int h = 0; h < IH; h++)
                     for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(m[element(&M, i, c, d, h, p)] > 0));
-                        dx[element(&DX, i, c, d, h, p)] =
-                            passes ? (real)k32_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0;
+                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
+                        store(dx, element(&DX, i, c, d, h, p),
+                              passes ? (real)k32_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
                     }
 }
 
 /* conv_wgrad: dec1.2 of train, enc1.2 of train */
 /* Sum over the points of sample i of dy(co, o) * x(c, o * S - P + k * L), c a channel of segment s. */
-UNUSED static double k33_conv_wgrad_weight(int i, const real *x, const real *dy, int s, int c, int co,
+UNUSED static double k33_conv_wgrad_weight(int i, const stored *x, const stored *dy, int s, int c, int co,
                                    const int *k) {
     enum { ID = 1, IH = 64, IW = 64, D = 1, H = 64, W = 64, SD = 1, LD = 1, PD = 0, SH = 1, LH = 1,
            PH = 1, SW = 1, LW = 1, PW = 1 };
@@ -1296,24 +1396,25 @@ UNUSED static double k33_conv_wgrad_weight(int i, const real *x, const real *dy,
                 int id = d * SD - PD + k[0] * LD, ih = h * SH - PH + k[1] * LH,
                     iw = p * SW - PW + k[2] * LW;
                 if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                    sum += (double)x[element(&X[s], i, c, id, ih, iw)] *
-                           (double)dy[element(&DY, i, co, d, h, p)];
+                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
+                           (double)load(dy, element(&DY, i, co, d, h, p));
             }
     return sum;
 }
 
-UNUSED static double k33_conv_wgrad_bias(int i, const real *dy, int co) {
+UNUSED static double k33_conv_wgrad_bias(int i, const stored *dy, int co) {
     enum { D = 1, H = 64, W = 64 };
     static const Layout DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
     double sum = 0;
     for (int d = 0; d < D; d++)
         for (int h = 0; h < H; h++)
             for (int p = 0; p < W; p++)
-                sum += (double)dy[element(&DY, i, co, d, h, p)];
+                sum += (double)load(dy, element(&DY, i, co, d, h, p));
     return sum;
 }
 
-UNUSED static void k33_conv_wgrad(int n, real *dw, real *db, real *scratch, const real *const *x, const real *dy) {
+UNUSED static void k33_conv_wgrad(int n, real *dw, real *db, real *scratch, const stored *const *x,
+                          const stored *dy) {
     enum { CI = 16, CO = 16, KD = 1, KH = 3, KW = 3, BIAS = 1, ACCUMULATE = 0, SEGMENTS = 1 };
     static const Layout X[1] = {{16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
     (void)scratch;
@@ -1340,7 +1441,7 @@ UNUSED static void k33_conv_wgrad(int n, real *dw, real *db, real *scratch, cons
 }
 
 /* conv_dgrad: dec1.2 of train */
-UNUSED static double k34_conv_dgrad_point(const real *dy, const real *w, int i, int c, const int *p) {
+UNUSED static double k34_conv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
     enum { CI = 16, CO = 16, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
            LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, C0 = 0 };
     static const Layout DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
@@ -1353,12 +1454,12 @@ UNUSED static double k34_conv_dgrad_point(const real *dy, const real *w, int i, 
                     int v = window_at(p[2], kw, SW, LW, PW, W);
                     long weight = (((co * (long)CI + C0 + c) * KD + kd) * KH + kh) * KW + kw;
                     if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)dy[element(&DY, i, co, d, h, v)] * (double)w[weight];
+                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static void k34_conv_dgrad(int n, real *dx, const real *dy, const real *w, const real *m) {
+UNUSED static void k34_conv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
     enum { ID = 1, IH = 64, IW = 64, CS = 16, MASK = 1 };
     static const Layout DX = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
     static const Layout M = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
@@ -1368,15 +1469,15 @@ UNUSED static void k34_conv_dgrad(int n, real *dx, const real *dy, const real *w
             for (int d = 0; d < ID; d++)
                 for (int h = 0; h < IH; h++)
                     for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(m[element(&M, i, c, d, h, p)] > 0));
-                        dx[element(&DX, i, c, d, h, p)] =
-                            passes ? (real)k34_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0;
+                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
+                        store(dx, element(&DX, i, c, d, h, p),
+                              passes ? (real)k34_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
                     }
 }
 
 /* conv_wgrad: dec1.0 of train */
 /* Sum over the points of sample i of dy(co, o) * x(c, o * S - P + k * L), c a channel of segment s. */
-UNUSED static double k35_conv_wgrad_weight(int i, const real *x, const real *dy, int s, int c, int co,
+UNUSED static double k35_conv_wgrad_weight(int i, const stored *x, const stored *dy, int s, int c, int co,
                                    const int *k) {
     enum { ID = 1, IH = 64, IW = 64, D = 1, H = 64, W = 64, SD = 1, LD = 1, PD = 0, SH = 1, LH = 1,
            PH = 1, SW = 1, LW = 1, PW = 1 };
@@ -1389,24 +1490,25 @@ UNUSED static double k35_conv_wgrad_weight(int i, const real *x, const real *dy,
                 int id = d * SD - PD + k[0] * LD, ih = h * SH - PH + k[1] * LH,
                     iw = p * SW - PW + k[2] * LW;
                 if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                    sum += (double)x[element(&X[s], i, c, id, ih, iw)] *
-                           (double)dy[element(&DY, i, co, d, h, p)];
+                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
+                           (double)load(dy, element(&DY, i, co, d, h, p));
             }
     return sum;
 }
 
-UNUSED static double k35_conv_wgrad_bias(int i, const real *dy, int co) {
+UNUSED static double k35_conv_wgrad_bias(int i, const stored *dy, int co) {
     enum { D = 1, H = 64, W = 64 };
     static const Layout DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
     double sum = 0;
     for (int d = 0; d < D; d++)
         for (int h = 0; h < H; h++)
             for (int p = 0; p < W; p++)
-                sum += (double)dy[element(&DY, i, co, d, h, p)];
+                sum += (double)load(dy, element(&DY, i, co, d, h, p));
     return sum;
 }
 
-UNUSED static void k35_conv_wgrad(int n, real *dw, real *db, real *scratch, const real *const *x, const real *dy) {
+UNUSED static void k35_conv_wgrad(int n, real *dw, real *db, real *scratch, const stored *const *x,
+                          const stored *dy) {
     enum { CI = 32, CO = 16, KD = 1, KH = 3, KW = 3, BIAS = 1, ACCUMULATE = 0, SEGMENTS = 2 };
     static const Layout X[2] = {{16, 16, 1, 1072, 69696, 69696, 69696, 1056}, {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
     (void)scratch;
@@ -1433,7 +1535,7 @@ UNUSED static void k35_conv_wgrad(int n, real *dw, real *db, real *scratch, cons
 }
 
 /* conv_dgrad: dec1.0 of train */
-UNUSED static double k36_conv_dgrad_point(const real *dy, const real *w, int i, int c, const int *p) {
+UNUSED static double k36_conv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
     enum { CI = 32, CO = 16, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
            LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, C0 = 0 };
     static const Layout DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
@@ -1446,12 +1548,12 @@ UNUSED static double k36_conv_dgrad_point(const real *dy, const real *w, int i, 
                     int v = window_at(p[2], kw, SW, LW, PW, W);
                     long weight = (((co * (long)CI + C0 + c) * KD + kd) * KH + kh) * KW + kw;
                     if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)dy[element(&DY, i, co, d, h, v)] * (double)w[weight];
+                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static void k36_conv_dgrad(int n, real *dx, const real *dy, const real *w, const real *m) {
+UNUSED static void k36_conv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
     enum { ID = 1, IH = 64, IW = 64, CS = 16, MASK = 0 };
     static const Layout DX = {16, 16, 1, 0, 65536, 65536, 65536, 1024};
     static const Layout M = {16, 16, 1, 0, 65536, 65536, 65536, 1024};
@@ -1461,14 +1563,14 @@ UNUSED static void k36_conv_dgrad(int n, real *dx, const real *dy, const real *w
             for (int d = 0; d < ID; d++)
                 for (int h = 0; h < IH; h++)
                     for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(m[element(&M, i, c, d, h, p)] > 0));
-                        dx[element(&DX, i, c, d, h, p)] =
-                            passes ? (real)k36_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0;
+                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
+                        store(dx, element(&DX, i, c, d, h, p),
+                              passes ? (real)k36_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
                     }
 }
 
 /* conv_dgrad: dec1.0 of train */
-UNUSED static double k37_conv_dgrad_point(const real *dy, const real *w, int i, int c, const int *p) {
+UNUSED static double k37_conv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
     enum { CI = 32, CO = 16, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
            LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, C0 = 16 };
     static const Layout DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
@@ -1481,12 +1583,12 @@ UNUSED static double k37_conv_dgrad_point(const real *dy, const real *w, int i, 
                     int v = window_at(p[2], kw, SW, LW, PW, W);
                     long weight = (((co * (long)CI + C0 + c) * KD + kd) * KH + kh) * KW + kw;
                     if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)dy[element(&DY, i, co, d, h, v)] * (double)w[weight];
+                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static void k37_conv_dgrad(int n, real *dx, const real *dy, const real *w, const real *m) {
+UNUSED static void k37_conv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
     enum { ID = 1, IH = 64, IW = 64, CS = 16, MASK = 0 };
     static const Layout DX = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
     static const Layout M = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
@@ -1496,15 +1598,15 @@ UNUSED static void k37_conv_dgrad(int n, real *dx, const real *dy, const real *w
             for (int d = 0; d < ID; d++)
                 for (int h = 0; h < IH; h++)
                     for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(m[element(&M, i, c, d, h, p)] > 0));
-                        dx[element(&DX, i, c, d, h, p)] =
-                            passes ? (real)k37_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0;
+                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
+                        store(dx, element(&DX, i, c, d, h, p),
+                              passes ? (real)k37_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
                     }
 }
 
 /* upconv_wgrad: up1 of train */
 /* Sum over the points of sample i of x(c, i) * dy(co, i * S - P + k * L), c a channel of segment s. */
-UNUSED static double k38_upconv_wgrad_weight(int i, const real *x, const real *dy, int s, int c, int co,
+UNUSED static double k38_upconv_wgrad_weight(int i, const stored *x, const stored *dy, int s, int c, int co,
                                    const int *k) {
     enum { ID = 1, IH = 32, IW = 32, D = 1, H = 64, W = 64, SD = 1, LD = 1, PD = 0, SH = 2, LH = 1,
            PH = 0, SW = 2, LW = 1, PW = 0 };
@@ -1517,24 +1619,25 @@ UNUSED static double k38_upconv_wgrad_weight(int i, const real *x, const real *d
                 int d = id * SD - PD + k[0] * LD, h = ih * SH - PH + k[1] * LH,
                     p = iw * SW - PW + k[2] * LW;
                 if (inside(d, D) && inside(h, H) && inside(p, W))
-                    sum += (double)x[element(&X[s], i, c, id, ih, iw)] *
-                           (double)dy[element(&DY, i, co, d, h, p)];
+                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
+                           (double)load(dy, element(&DY, i, co, d, h, p));
             }
     return sum;
 }
 
-UNUSED static double k38_upconv_wgrad_bias(int i, const real *dy, int co) {
+UNUSED static double k38_upconv_wgrad_bias(int i, const stored *dy, int co) {
     enum { D = 1, H = 64, W = 64 };
     static const Layout DY = {16, 16, 1, 0, 65536, 65536, 65536, 1024};
     double sum = 0;
     for (int d = 0; d < D; d++)
         for (int h = 0; h < H; h++)
             for (int p = 0; p < W; p++)
-                sum += (double)dy[element(&DY, i, co, d, h, p)];
+                sum += (double)load(dy, element(&DY, i, co, d, h, p));
     return sum;
 }
 
-UNUSED static void k38_upconv_wgrad(int n, real *dw, real *db, real *scratch, const real *const *x, const real *dy) {
+UNUSED static void k38_upconv_wgrad(int n, real *dw, real *db, real *scratch, const stored *const *x,
+                          const stored *dy) {
     enum { CO = 16, KD = 1, KH = 2, KW = 2, BIAS = 1, ACCUMULATE = 0, SEGMENTS = 1 };
     static const Layout X[1] = {{32, 16, 2, 0, 32768, 16384, 16384, 512}};
     (void)scratch;
@@ -1561,7 +1664,7 @@ UNUSED static void k38_upconv_wgrad(int n, real *dw, real *db, real *scratch, co
 }
 
 /* upconv_dgrad: up1 of train */
-UNUSED static double k39_upconv_dgrad_point(const real *dy, const real *w, int i, int c, const int *p) {
+UNUSED static double k39_upconv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
     enum { CO = 16, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 2, SH = 2, LH = 1,
            PH = 0, KW = 2, SW = 2, LW = 1, PW = 0, C0 = 0 };
     static const Layout DY = {16, 16, 1, 0, 65536, 65536, 65536, 1024};
@@ -1574,12 +1677,12 @@ UNUSED static double k39_upconv_dgrad_point(const real *dy, const real *w, int i
                         v = p[2] * SW - PW + kw * LW;
                     long weight = ((((C0 + c) * (long)CO + co) * KD + kd) * KH + kh) * KW + kw;
                     if (inside(d, D) && inside(h, H) && inside(v, W))
-                        sum += (double)dy[element(&DY, i, co, d, h, v)] * (double)w[weight];
+                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static void k39_upconv_dgrad(int n, real *dx, const real *dy, const real *w, const real *m) {
+UNUSED static void k39_upconv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
     enum { ID = 1, IH = 32, IW = 32, CS = 32, MASK = 1 };
     static const Layout DX = {32, 16, 2, 560, 36992, 18496, 18496, 544};
     static const Layout M = {32, 16, 2, 0, 32768, 16384, 16384, 512};
@@ -1589,15 +1692,15 @@ UNUSED static void k39_upconv_dgrad(int n, real *dx, const real *dy, const real 
             for (int d = 0; d < ID; d++)
                 for (int h = 0; h < IH; h++)
                     for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(m[element(&M, i, c, d, h, p)] > 0));
-                        dx[element(&DX, i, c, d, h, p)] =
-                            passes ? (real)k39_upconv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0;
+                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
+                        store(dx, element(&DX, i, c, d, h, p),
+                              passes ? (real)k39_upconv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
                     }
 }
 
 /* conv_wgrad: dec2.2 of train, enc2.2 of train */
 /* Sum over the points of sample i of dy(co, o) * x(c, o * S - P + k * L), c a channel of segment s. */
-UNUSED static double k40_conv_wgrad_weight(int i, const real *x, const real *dy, int s, int c, int co,
+UNUSED static double k40_conv_wgrad_weight(int i, const stored *x, const stored *dy, int s, int c, int co,
                                    const int *k) {
     enum { ID = 1, IH = 32, IW = 32, D = 1, H = 32, W = 32, SD = 1, LD = 1, PD = 0, SH = 1, LH = 1,
            PH = 1, SW = 1, LW = 1, PW = 1 };
@@ -1610,24 +1713,25 @@ UNUSED static double k40_conv_wgrad_weight(int i, const real *x, const real *dy,
                 int id = d * SD - PD + k[0] * LD, ih = h * SH - PH + k[1] * LH,
                     iw = p * SW - PW + k[2] * LW;
                 if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                    sum += (double)x[element(&X[s], i, c, id, ih, iw)] *
-                           (double)dy[element(&DY, i, co, d, h, p)];
+                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
+                           (double)load(dy, element(&DY, i, co, d, h, p));
             }
     return sum;
 }
 
-UNUSED static double k40_conv_wgrad_bias(int i, const real *dy, int co) {
+UNUSED static double k40_conv_wgrad_bias(int i, const stored *dy, int co) {
     enum { D = 1, H = 32, W = 32 };
     static const Layout DY = {32, 16, 2, 560, 36992, 18496, 18496, 544};
     double sum = 0;
     for (int d = 0; d < D; d++)
         for (int h = 0; h < H; h++)
             for (int p = 0; p < W; p++)
-                sum += (double)dy[element(&DY, i, co, d, h, p)];
+                sum += (double)load(dy, element(&DY, i, co, d, h, p));
     return sum;
 }
 
-UNUSED static void k40_conv_wgrad(int n, real *dw, real *db, real *scratch, const real *const *x, const real *dy) {
+UNUSED static void k40_conv_wgrad(int n, real *dw, real *db, real *scratch, const stored *const *x,
+                          const stored *dy) {
     enum { CI = 32, CO = 32, KD = 1, KH = 3, KW = 3, BIAS = 1, ACCUMULATE = 0, SEGMENTS = 1 };
     static const Layout X[1] = {{32, 16, 2, 560, 36992, 18496, 18496, 544}};
     (void)scratch;
@@ -1654,7 +1758,7 @@ UNUSED static void k40_conv_wgrad(int n, real *dw, real *db, real *scratch, cons
 }
 
 /* conv_dgrad: dec2.2 of train, enc2.2 of train */
-UNUSED static double k41_conv_dgrad_point(const real *dy, const real *w, int i, int c, const int *p) {
+UNUSED static double k41_conv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
     enum { CI = 32, CO = 32, D = 1, H = 32, W = 32, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
            LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, C0 = 0 };
     static const Layout DY = {32, 16, 2, 560, 36992, 18496, 18496, 544};
@@ -1667,12 +1771,12 @@ UNUSED static double k41_conv_dgrad_point(const real *dy, const real *w, int i, 
                     int v = window_at(p[2], kw, SW, LW, PW, W);
                     long weight = (((co * (long)CI + C0 + c) * KD + kd) * KH + kh) * KW + kw;
                     if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)dy[element(&DY, i, co, d, h, v)] * (double)w[weight];
+                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static void k41_conv_dgrad(int n, real *dx, const real *dy, const real *w, const real *m) {
+UNUSED static void k41_conv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
     enum { ID = 1, IH = 32, IW = 32, CS = 32, MASK = 1 };
     static const Layout DX = {32, 16, 2, 560, 36992, 18496, 18496, 544};
     static const Layout M = {32, 16, 2, 560, 36992, 18496, 18496, 544};
@@ -1682,15 +1786,15 @@ UNUSED static void k41_conv_dgrad(int n, real *dx, const real *dy, const real *w
             for (int d = 0; d < ID; d++)
                 for (int h = 0; h < IH; h++)
                     for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(m[element(&M, i, c, d, h, p)] > 0));
-                        dx[element(&DX, i, c, d, h, p)] =
-                            passes ? (real)k41_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0;
+                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
+                        store(dx, element(&DX, i, c, d, h, p),
+                              passes ? (real)k41_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
                     }
 }
 
 /* conv_wgrad: dec2.0 of train */
 /* Sum over the points of sample i of dy(co, o) * x(c, o * S - P + k * L), c a channel of segment s. */
-UNUSED static double k42_conv_wgrad_weight(int i, const real *x, const real *dy, int s, int c, int co,
+UNUSED static double k42_conv_wgrad_weight(int i, const stored *x, const stored *dy, int s, int c, int co,
                                    const int *k) {
     enum { ID = 1, IH = 32, IW = 32, D = 1, H = 32, W = 32, SD = 1, LD = 1, PD = 0, SH = 1, LH = 1,
            PH = 1, SW = 1, LW = 1, PW = 1 };
@@ -1703,24 +1807,25 @@ UNUSED static double k42_conv_wgrad_weight(int i, const real *x, const real *dy,
                 int id = d * SD - PD + k[0] * LD, ih = h * SH - PH + k[1] * LH,
                     iw = p * SW - PW + k[2] * LW;
                 if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                    sum += (double)x[element(&X[s], i, c, id, ih, iw)] *
-                           (double)dy[element(&DY, i, co, d, h, p)];
+                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
+                           (double)load(dy, element(&DY, i, co, d, h, p));
             }
     return sum;
 }
 
-UNUSED static double k42_conv_wgrad_bias(int i, const real *dy, int co) {
+UNUSED static double k42_conv_wgrad_bias(int i, const stored *dy, int co) {
     enum { D = 1, H = 32, W = 32 };
     static const Layout DY = {32, 16, 2, 560, 36992, 18496, 18496, 544};
     double sum = 0;
     for (int d = 0; d < D; d++)
         for (int h = 0; h < H; h++)
             for (int p = 0; p < W; p++)
-                sum += (double)dy[element(&DY, i, co, d, h, p)];
+                sum += (double)load(dy, element(&DY, i, co, d, h, p));
     return sum;
 }
 
-UNUSED static void k42_conv_wgrad(int n, real *dw, real *db, real *scratch, const real *const *x, const real *dy) {
+UNUSED static void k42_conv_wgrad(int n, real *dw, real *db, real *scratch, const stored *const *x,
+                          const stored *dy) {
     enum { CI = 64, CO = 32, KD = 1, KH = 3, KW = 3, BIAS = 1, ACCUMULATE = 0, SEGMENTS = 2 };
     static const Layout X[2] = {{32, 16, 2, 560, 36992, 18496, 18496, 544}, {32, 16, 2, 560, 36992, 18496, 18496, 544}};
     (void)scratch;
@@ -1747,7 +1852,7 @@ UNUSED static void k42_conv_wgrad(int n, real *dw, real *db, real *scratch, cons
 }
 
 /* conv_dgrad: dec2.0 of train */
-UNUSED static double k43_conv_dgrad_point(const real *dy, const real *w, int i, int c, const int *p) {
+UNUSED static double k43_conv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
     enum { CI = 64, CO = 32, D = 1, H = 32, W = 32, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
            LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, C0 = 0 };
     static const Layout DY = {32, 16, 2, 560, 36992, 18496, 18496, 544};
@@ -1760,12 +1865,12 @@ UNUSED static double k43_conv_dgrad_point(const real *dy, const real *w, int i, 
                     int v = window_at(p[2], kw, SW, LW, PW, W);
                     long weight = (((co * (long)CI + C0 + c) * KD + kd) * KH + kh) * KW + kw;
                     if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)dy[element(&DY, i, co, d, h, v)] * (double)w[weight];
+                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static void k43_conv_dgrad(int n, real *dx, const real *dy, const real *w, const real *m) {
+UNUSED static void k43_conv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
     enum { ID = 1, IH = 32, IW = 32, CS = 32, MASK = 0 };
     static const Layout DX = {32, 16, 2, 0, 32768, 16384, 16384, 512};
     static const Layout M = {32, 16, 2, 0, 32768, 16384, 16384, 512};
@@ -1775,14 +1880,14 @@ UNUSED static void k43_conv_dgrad(int n, real *dx, const real *dy, const real *w
             for (int d = 0; d < ID; d++)
                 for (int h = 0; h < IH; h++)
                     for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(m[element(&M, i, c, d, h, p)] > 0));
-                        dx[element(&DX, i, c, d, h, p)] =
-                            passes ? (real)k43_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0;
+                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
+                        store(dx, element(&DX, i, c, d, h, p),
+                              passes ? (real)k43_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
                     }
 }
 
 /* conv_dgrad: dec2.0 of train */
-UNUSED static double k44_conv_dgrad_point(const real *dy, const real *w, int i, int c, const int *p) {
+UNUSED static double k44_conv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
     enum { CI = 64, CO = 32, D = 1, H = 32, W = 32, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
            LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, C0 = 32 };
     static const Layout DY = {32, 16, 2, 560, 36992, 18496, 18496, 544};
@@ -1795,12 +1900,12 @@ UNUSED static double k44_conv_dgrad_point(const real *dy, const real *w, int i, 
                     int v = window_at(p[2], kw, SW, LW, PW, W);
                     long weight = (((co * (long)CI + C0 + c) * KD + kd) * KH + kh) * KW + kw;
                     if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)dy[element(&DY, i, co, d, h, v)] * (double)w[weight];
+                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static void k44_conv_dgrad(int n, real *dx, const real *dy, const real *w, const real *m) {
+UNUSED static void k44_conv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
     enum { ID = 1, IH = 32, IW = 32, CS = 32, MASK = 0 };
     static const Layout DX = {32, 16, 2, 560, 36992, 18496, 18496, 544};
     static const Layout M = {32, 16, 2, 560, 36992, 18496, 18496, 544};
@@ -1810,15 +1915,15 @@ UNUSED static void k44_conv_dgrad(int n, real *dx, const real *dy, const real *w
             for (int d = 0; d < ID; d++)
                 for (int h = 0; h < IH; h++)
                     for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(m[element(&M, i, c, d, h, p)] > 0));
-                        dx[element(&DX, i, c, d, h, p)] =
-                            passes ? (real)k44_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0;
+                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
+                        store(dx, element(&DX, i, c, d, h, p),
+                              passes ? (real)k44_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
                     }
 }
 
 /* upconv_wgrad: up2 of train */
 /* Sum over the points of sample i of x(c, i) * dy(co, i * S - P + k * L), c a channel of segment s. */
-UNUSED static double k45_upconv_wgrad_weight(int i, const real *x, const real *dy, int s, int c, int co,
+UNUSED static double k45_upconv_wgrad_weight(int i, const stored *x, const stored *dy, int s, int c, int co,
                                    const int *k) {
     enum { ID = 1, IH = 16, IW = 16, D = 1, H = 32, W = 32, SD = 1, LD = 1, PD = 0, SH = 2, LH = 1,
            PH = 0, SW = 2, LW = 1, PW = 0 };
@@ -1831,24 +1936,25 @@ UNUSED static double k45_upconv_wgrad_weight(int i, const real *x, const real *d
                 int d = id * SD - PD + k[0] * LD, h = ih * SH - PH + k[1] * LH,
                     p = iw * SW - PW + k[2] * LW;
                 if (inside(d, D) && inside(h, H) && inside(p, W))
-                    sum += (double)x[element(&X[s], i, c, id, ih, iw)] *
-                           (double)dy[element(&DY, i, co, d, h, p)];
+                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
+                           (double)load(dy, element(&DY, i, co, d, h, p));
             }
     return sum;
 }
 
-UNUSED static double k45_upconv_wgrad_bias(int i, const real *dy, int co) {
+UNUSED static double k45_upconv_wgrad_bias(int i, const stored *dy, int co) {
     enum { D = 1, H = 32, W = 32 };
     static const Layout DY = {32, 16, 2, 0, 32768, 16384, 16384, 512};
     double sum = 0;
     for (int d = 0; d < D; d++)
         for (int h = 0; h < H; h++)
             for (int p = 0; p < W; p++)
-                sum += (double)dy[element(&DY, i, co, d, h, p)];
+                sum += (double)load(dy, element(&DY, i, co, d, h, p));
     return sum;
 }
 
-UNUSED static void k45_upconv_wgrad(int n, real *dw, real *db, real *scratch, const real *const *x, const real *dy) {
+UNUSED static void k45_upconv_wgrad(int n, real *dw, real *db, real *scratch, const stored *const *x,
+                          const stored *dy) {
     enum { CO = 32, KD = 1, KH = 2, KW = 2, BIAS = 1, ACCUMULATE = 0, SEGMENTS = 1 };
     static const Layout X[1] = {{64, 16, 4, 0, 16384, 4096, 4096, 256}};
     (void)scratch;
@@ -1875,7 +1981,7 @@ UNUSED static void k45_upconv_wgrad(int n, real *dw, real *db, real *scratch, co
 }
 
 /* upconv_dgrad: up2 of train */
-UNUSED static double k46_upconv_dgrad_point(const real *dy, const real *w, int i, int c, const int *p) {
+UNUSED static double k46_upconv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
     enum { CO = 32, D = 1, H = 32, W = 32, KD = 1, SD = 1, LD = 1, PD = 0, KH = 2, SH = 2, LH = 1,
            PH = 0, KW = 2, SW = 2, LW = 1, PW = 0, C0 = 0 };
     static const Layout DY = {32, 16, 2, 0, 32768, 16384, 16384, 512};
@@ -1888,12 +1994,12 @@ UNUSED static double k46_upconv_dgrad_point(const real *dy, const real *w, int i
                         v = p[2] * SW - PW + kw * LW;
                     long weight = ((((C0 + c) * (long)CO + co) * KD + kd) * KH + kh) * KW + kw;
                     if (inside(d, D) && inside(h, H) && inside(v, W))
-                        sum += (double)dy[element(&DY, i, co, d, h, v)] * (double)w[weight];
+                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static void k46_upconv_dgrad(int n, real *dx, const real *dy, const real *w, const real *m) {
+UNUSED static void k46_upconv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
     enum { ID = 1, IH = 16, IW = 16, CS = 64, MASK = 1 };
     static const Layout DX = {64, 16, 4, 304, 20736, 5184, 5184, 288};
     static const Layout M = {64, 16, 4, 0, 16384, 4096, 4096, 256};
@@ -1903,15 +2009,15 @@ UNUSED static void k46_upconv_dgrad(int n, real *dx, const real *dy, const real 
             for (int d = 0; d < ID; d++)
                 for (int h = 0; h < IH; h++)
                     for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(m[element(&M, i, c, d, h, p)] > 0));
-                        dx[element(&DX, i, c, d, h, p)] =
-                            passes ? (real)k46_upconv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0;
+                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
+                        store(dx, element(&DX, i, c, d, h, p),
+                              passes ? (real)k46_upconv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
                     }
 }
 
 /* conv_wgrad: dec3.2 of train, enc3.2 of train */
 /* Sum over the points of sample i of dy(co, o) * x(c, o * S - P + k * L), c a channel of segment s. */
-UNUSED static double k47_conv_wgrad_weight(int i, const real *x, const real *dy, int s, int c, int co,
+UNUSED static double k47_conv_wgrad_weight(int i, const stored *x, const stored *dy, int s, int c, int co,
                                    const int *k) {
     enum { ID = 1, IH = 16, IW = 16, D = 1, H = 16, W = 16, SD = 1, LD = 1, PD = 0, SH = 1, LH = 1,
            PH = 1, SW = 1, LW = 1, PW = 1 };
@@ -1924,24 +2030,25 @@ UNUSED static double k47_conv_wgrad_weight(int i, const real *x, const real *dy,
                 int id = d * SD - PD + k[0] * LD, ih = h * SH - PH + k[1] * LH,
                     iw = p * SW - PW + k[2] * LW;
                 if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                    sum += (double)x[element(&X[s], i, c, id, ih, iw)] *
-                           (double)dy[element(&DY, i, co, d, h, p)];
+                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
+                           (double)load(dy, element(&DY, i, co, d, h, p));
             }
     return sum;
 }
 
-UNUSED static double k47_conv_wgrad_bias(int i, const real *dy, int co) {
+UNUSED static double k47_conv_wgrad_bias(int i, const stored *dy, int co) {
     enum { D = 1, H = 16, W = 16 };
     static const Layout DY = {64, 16, 4, 304, 20736, 5184, 5184, 288};
     double sum = 0;
     for (int d = 0; d < D; d++)
         for (int h = 0; h < H; h++)
             for (int p = 0; p < W; p++)
-                sum += (double)dy[element(&DY, i, co, d, h, p)];
+                sum += (double)load(dy, element(&DY, i, co, d, h, p));
     return sum;
 }
 
-UNUSED static void k47_conv_wgrad(int n, real *dw, real *db, real *scratch, const real *const *x, const real *dy) {
+UNUSED static void k47_conv_wgrad(int n, real *dw, real *db, real *scratch, const stored *const *x,
+                          const stored *dy) {
     enum { CI = 64, CO = 64, KD = 1, KH = 3, KW = 3, BIAS = 1, ACCUMULATE = 0, SEGMENTS = 1 };
     static const Layout X[1] = {{64, 16, 4, 304, 20736, 5184, 5184, 288}};
     (void)scratch;
@@ -1968,7 +2075,7 @@ UNUSED static void k47_conv_wgrad(int n, real *dw, real *db, real *scratch, cons
 }
 
 /* conv_dgrad: dec3.2 of train, enc3.2 of train */
-UNUSED static double k48_conv_dgrad_point(const real *dy, const real *w, int i, int c, const int *p) {
+UNUSED static double k48_conv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
     enum { CI = 64, CO = 64, D = 1, H = 16, W = 16, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
            LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, C0 = 0 };
     static const Layout DY = {64, 16, 4, 304, 20736, 5184, 5184, 288};
@@ -1981,12 +2088,12 @@ UNUSED static double k48_conv_dgrad_point(const real *dy, const real *w, int i, 
                     int v = window_at(p[2], kw, SW, LW, PW, W);
                     long weight = (((co * (long)CI + C0 + c) * KD + kd) * KH + kh) * KW + kw;
                     if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)dy[element(&DY, i, co, d, h, v)] * (double)w[weight];
+                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static void k48_conv_dgrad(int n, real *dx, const real *dy, const real *w, const real *m) {
+UNUSED static void k48_conv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
     enum { ID = 1, IH = 16, IW = 16, CS = 64, MASK = 1 };
     static const Layout DX = {64, 16, 4, 304, 20736, 5184, 5184, 288};
     static const Layout M = {64, 16, 4, 304, 20736, 5184, 5184, 288};
@@ -1996,15 +2103,15 @@ UNUSED static void k48_conv_dgrad(int n, real *dx, const real *dy, const real *w
             for (int d = 0; d < ID; d++)
                 for (int h = 0; h < IH; h++)
                     for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(m[element(&M, i, c, d, h, p)] > 0));
-                        dx[element(&DX, i, c, d, h, p)] =
-                            passes ? (real)k48_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0;
+                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
+                        store(dx, element(&DX, i, c, d, h, p),
+                              passes ? (real)k48_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
                     }
 }
 
 /* conv_wgrad: dec3.0 of train */
 /* Sum over the points of sample i of dy(co, o) * x(c, o * S - P + k * L), c a channel of segment s. */
-UNUSED static double k49_conv_wgrad_weight(int i, const real *x, const real *dy, int s, int c, int co,
+UNUSED static double k49_conv_wgrad_weight(int i, const stored *x, const stored *dy, int s, int c, int co,
                                    const int *k) {
     enum { ID = 1, IH = 16, IW = 16, D = 1, H = 16, W = 16, SD = 1, LD = 1, PD = 0, SH = 1, LH = 1,
            PH = 1, SW = 1, LW = 1, PW = 1 };
@@ -2017,24 +2124,25 @@ UNUSED static double k49_conv_wgrad_weight(int i, const real *x, const real *dy,
                 int id = d * SD - PD + k[0] * LD, ih = h * SH - PH + k[1] * LH,
                     iw = p * SW - PW + k[2] * LW;
                 if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                    sum += (double)x[element(&X[s], i, c, id, ih, iw)] *
-                           (double)dy[element(&DY, i, co, d, h, p)];
+                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
+                           (double)load(dy, element(&DY, i, co, d, h, p));
             }
     return sum;
 }
 
-UNUSED static double k49_conv_wgrad_bias(int i, const real *dy, int co) {
+UNUSED static double k49_conv_wgrad_bias(int i, const stored *dy, int co) {
     enum { D = 1, H = 16, W = 16 };
     static const Layout DY = {64, 16, 4, 304, 20736, 5184, 5184, 288};
     double sum = 0;
     for (int d = 0; d < D; d++)
         for (int h = 0; h < H; h++)
             for (int p = 0; p < W; p++)
-                sum += (double)dy[element(&DY, i, co, d, h, p)];
+                sum += (double)load(dy, element(&DY, i, co, d, h, p));
     return sum;
 }
 
-UNUSED static void k49_conv_wgrad(int n, real *dw, real *db, real *scratch, const real *const *x, const real *dy) {
+UNUSED static void k49_conv_wgrad(int n, real *dw, real *db, real *scratch, const stored *const *x,
+                          const stored *dy) {
     enum { CI = 128, CO = 64, KD = 1, KH = 3, KW = 3, BIAS = 1, ACCUMULATE = 0, SEGMENTS = 2 };
     static const Layout X[2] = {{64, 16, 4, 304, 20736, 5184, 5184, 288}, {64, 16, 4, 304, 20736, 5184, 5184, 288}};
     (void)scratch;
@@ -2061,7 +2169,7 @@ UNUSED static void k49_conv_wgrad(int n, real *dw, real *db, real *scratch, cons
 }
 
 /* conv_dgrad: dec3.0 of train */
-UNUSED static double k50_conv_dgrad_point(const real *dy, const real *w, int i, int c, const int *p) {
+UNUSED static double k50_conv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
     enum { CI = 128, CO = 64, D = 1, H = 16, W = 16, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3,
            SH = 1, LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, C0 = 0 };
     static const Layout DY = {64, 16, 4, 304, 20736, 5184, 5184, 288};
@@ -2074,12 +2182,12 @@ UNUSED static double k50_conv_dgrad_point(const real *dy, const real *w, int i, 
                     int v = window_at(p[2], kw, SW, LW, PW, W);
                     long weight = (((co * (long)CI + C0 + c) * KD + kd) * KH + kh) * KW + kw;
                     if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)dy[element(&DY, i, co, d, h, v)] * (double)w[weight];
+                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static void k50_conv_dgrad(int n, real *dx, const real *dy, const real *w, const real *m) {
+UNUSED static void k50_conv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
     enum { ID = 1, IH = 16, IW = 16, CS = 64, MASK = 0 };
     static const Layout DX = {64, 16, 4, 0, 16384, 4096, 4096, 256};
     static const Layout M = {64, 16, 4, 0, 16384, 4096, 4096, 256};
@@ -2089,14 +2197,14 @@ UNUSED static void k50_conv_dgrad(int n, real *dx, const real *dy, const real *w
             for (int d = 0; d < ID; d++)
                 for (int h = 0; h < IH; h++)
                     for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(m[element(&M, i, c, d, h, p)] > 0));
-                        dx[element(&DX, i, c, d, h, p)] =
-                            passes ? (real)k50_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0;
+                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
+                        store(dx, element(&DX, i, c, d, h, p),
+                              passes ? (real)k50_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
                     }
 }
 
 /* conv_dgrad: dec3.0 of train */
-UNUSED static double k51_conv_dgrad_point(const real *dy, const real *w, int i, int c, const int *p) {
+UNUSED static double k51_conv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
     enum { CI = 128, CO = 64, D = 1, H = 16, W = 16, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3,
            SH = 1, LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, C0 = 64 };
     static const Layout DY = {64, 16, 4, 304, 20736, 5184, 5184, 288};
@@ -2109,12 +2217,12 @@ UNUSED static double k51_conv_dgrad_point(const real *dy, const real *w, int i, 
                     int v = window_at(p[2], kw, SW, LW, PW, W);
                     long weight = (((co * (long)CI + C0 + c) * KD + kd) * KH + kh) * KW + kw;
                     if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)dy[element(&DY, i, co, d, h, v)] * (double)w[weight];
+                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static void k51_conv_dgrad(int n, real *dx, const real *dy, const real *w, const real *m) {
+UNUSED static void k51_conv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
     enum { ID = 1, IH = 16, IW = 16, CS = 64, MASK = 0 };
     static const Layout DX = {64, 16, 4, 304, 20736, 5184, 5184, 288};
     static const Layout M = {64, 16, 4, 304, 20736, 5184, 5184, 288};
@@ -2124,15 +2232,15 @@ UNUSED static void k51_conv_dgrad(int n, real *dx, const real *dy, const real *w
             for (int d = 0; d < ID; d++)
                 for (int h = 0; h < IH; h++)
                     for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(m[element(&M, i, c, d, h, p)] > 0));
-                        dx[element(&DX, i, c, d, h, p)] =
-                            passes ? (real)k51_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0;
+                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
+                        store(dx, element(&DX, i, c, d, h, p),
+                              passes ? (real)k51_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
                     }
 }
 
 /* upconv_wgrad: up3 of train */
 /* Sum over the points of sample i of x(c, i) * dy(co, i * S - P + k * L), c a channel of segment s. */
-UNUSED static double k52_upconv_wgrad_weight(int i, const real *x, const real *dy, int s, int c, int co,
+UNUSED static double k52_upconv_wgrad_weight(int i, const stored *x, const stored *dy, int s, int c, int co,
                                    const int *k) {
     enum { ID = 1, IH = 8, IW = 8, D = 1, H = 16, W = 16, SD = 1, LD = 1, PD = 0, SH = 2, LH = 1,
            PH = 0, SW = 2, LW = 1, PW = 0 };
@@ -2145,24 +2253,25 @@ UNUSED static double k52_upconv_wgrad_weight(int i, const real *x, const real *d
                 int d = id * SD - PD + k[0] * LD, h = ih * SH - PH + k[1] * LH,
                     p = iw * SW - PW + k[2] * LW;
                 if (inside(d, D) && inside(h, H) && inside(p, W))
-                    sum += (double)x[element(&X[s], i, c, id, ih, iw)] *
-                           (double)dy[element(&DY, i, co, d, h, p)];
+                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
+                           (double)load(dy, element(&DY, i, co, d, h, p));
             }
     return sum;
 }
 
-UNUSED static double k52_upconv_wgrad_bias(int i, const real *dy, int co) {
+UNUSED static double k52_upconv_wgrad_bias(int i, const stored *dy, int co) {
     enum { D = 1, H = 16, W = 16 };
     static const Layout DY = {64, 16, 4, 0, 16384, 4096, 4096, 256};
     double sum = 0;
     for (int d = 0; d < D; d++)
         for (int h = 0; h < H; h++)
             for (int p = 0; p < W; p++)
-                sum += (double)dy[element(&DY, i, co, d, h, p)];
+                sum += (double)load(dy, element(&DY, i, co, d, h, p));
     return sum;
 }
 
-UNUSED static void k52_upconv_wgrad(int n, real *dw, real *db, real *scratch, const real *const *x, const real *dy) {
+UNUSED static void k52_upconv_wgrad(int n, real *dw, real *db, real *scratch, const stored *const *x,
+                          const stored *dy) {
     enum { CO = 64, KD = 1, KH = 2, KW = 2, BIAS = 1, ACCUMULATE = 0, SEGMENTS = 1 };
     static const Layout X[1] = {{128, 16, 8, 0, 8192, 1024, 1024, 128}};
     (void)scratch;
@@ -2189,7 +2298,7 @@ UNUSED static void k52_upconv_wgrad(int n, real *dw, real *db, real *scratch, co
 }
 
 /* upconv_dgrad: up3 of train */
-UNUSED static double k53_upconv_dgrad_point(const real *dy, const real *w, int i, int c, const int *p) {
+UNUSED static double k53_upconv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
     enum { CO = 64, D = 1, H = 16, W = 16, KD = 1, SD = 1, LD = 1, PD = 0, KH = 2, SH = 2, LH = 1,
            PH = 0, KW = 2, SW = 2, LW = 1, PW = 0, C0 = 0 };
     static const Layout DY = {64, 16, 4, 0, 16384, 4096, 4096, 256};
@@ -2202,12 +2311,12 @@ UNUSED static double k53_upconv_dgrad_point(const real *dy, const real *w, int i
                         v = p[2] * SW - PW + kw * LW;
                     long weight = ((((C0 + c) * (long)CO + co) * KD + kd) * KH + kh) * KW + kw;
                     if (inside(d, D) && inside(h, H) && inside(v, W))
-                        sum += (double)dy[element(&DY, i, co, d, h, v)] * (double)w[weight];
+                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static void k53_upconv_dgrad(int n, real *dx, const real *dy, const real *w, const real *m) {
+UNUSED static void k53_upconv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
     enum { ID = 1, IH = 8, IW = 8, CS = 128, MASK = 1 };
     static const Layout DX = {128, 16, 8, 176, 12800, 1600, 1600, 160};
     static const Layout M = {128, 16, 8, 0, 8192, 1024, 1024, 128};
@@ -2217,15 +2326,15 @@ UNUSED static void k53_upconv_dgrad(int n, real *dx, const real *dy, const real 
             for (int d = 0; d < ID; d++)
                 for (int h = 0; h < IH; h++)
                     for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(m[element(&M, i, c, d, h, p)] > 0));
-                        dx[element(&DX, i, c, d, h, p)] =
-                            passes ? (real)k53_upconv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0;
+                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
+                        store(dx, element(&DX, i, c, d, h, p),
+                              passes ? (real)k53_upconv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
                     }
 }
 
 /* conv_wgrad: bottleneck.2 of train */
 /* Sum over the points of sample i of dy(co, o) * x(c, o * S - P + k * L), c a channel of segment s. */
-UNUSED static double k54_conv_wgrad_weight(int i, const real *x, const real *dy, int s, int c, int co,
+UNUSED static double k54_conv_wgrad_weight(int i, const stored *x, const stored *dy, int s, int c, int co,
                                    const int *k) {
     enum { ID = 1, IH = 8, IW = 8, D = 1, H = 8, W = 8, SD = 1, LD = 1, PD = 0, SH = 1, LH = 1,
            PH = 1, SW = 1, LW = 1, PW = 1 };
@@ -2238,24 +2347,25 @@ UNUSED static double k54_conv_wgrad_weight(int i, const real *x, const real *dy,
                 int id = d * SD - PD + k[0] * LD, ih = h * SH - PH + k[1] * LH,
                     iw = p * SW - PW + k[2] * LW;
                 if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                    sum += (double)x[element(&X[s], i, c, id, ih, iw)] *
-                           (double)dy[element(&DY, i, co, d, h, p)];
+                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
+                           (double)load(dy, element(&DY, i, co, d, h, p));
             }
     return sum;
 }
 
-UNUSED static double k54_conv_wgrad_bias(int i, const real *dy, int co) {
+UNUSED static double k54_conv_wgrad_bias(int i, const stored *dy, int co) {
     enum { D = 1, H = 8, W = 8 };
     static const Layout DY = {128, 16, 8, 176, 12800, 1600, 1600, 160};
     double sum = 0;
     for (int d = 0; d < D; d++)
         for (int h = 0; h < H; h++)
             for (int p = 0; p < W; p++)
-                sum += (double)dy[element(&DY, i, co, d, h, p)];
+                sum += (double)load(dy, element(&DY, i, co, d, h, p));
     return sum;
 }
 
-UNUSED static void k54_conv_wgrad(int n, real *dw, real *db, real *scratch, const real *const *x, const real *dy) {
+UNUSED static void k54_conv_wgrad(int n, real *dw, real *db, real *scratch, const stored *const *x,
+                          const stored *dy) {
     enum { CI = 128, CO = 128, KD = 1, KH = 3, KW = 3, BIAS = 1, ACCUMULATE = 0, SEGMENTS = 1 };
     static const Layout X[1] = {{128, 16, 8, 176, 12800, 1600, 1600, 160}};
     (void)scratch;
@@ -2282,7 +2392,7 @@ UNUSED static void k54_conv_wgrad(int n, real *dw, real *db, real *scratch, cons
 }
 
 /* conv_dgrad: bottleneck.2 of train */
-UNUSED static double k55_conv_dgrad_point(const real *dy, const real *w, int i, int c, const int *p) {
+UNUSED static double k55_conv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
     enum { CI = 128, CO = 128, D = 1, H = 8, W = 8, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
            LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, C0 = 0 };
     static const Layout DY = {128, 16, 8, 176, 12800, 1600, 1600, 160};
@@ -2295,12 +2405,12 @@ UNUSED static double k55_conv_dgrad_point(const real *dy, const real *w, int i, 
                     int v = window_at(p[2], kw, SW, LW, PW, W);
                     long weight = (((co * (long)CI + C0 + c) * KD + kd) * KH + kh) * KW + kw;
                     if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)dy[element(&DY, i, co, d, h, v)] * (double)w[weight];
+                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static void k55_conv_dgrad(int n, real *dx, const real *dy, const real *w, const real *m) {
+UNUSED static void k55_conv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
     enum { ID = 1, IH = 8, IW = 8, CS = 128, MASK = 1 };
     static const Layout DX = {128, 16, 8, 176, 12800, 1600, 1600, 160};
     static const Layout M = {128, 16, 8, 176, 12800, 1600, 1600, 160};
@@ -2310,15 +2420,15 @@ UNUSED static void k55_conv_dgrad(int n, real *dx, const real *dy, const real *w
             for (int d = 0; d < ID; d++)
                 for (int h = 0; h < IH; h++)
                     for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(m[element(&M, i, c, d, h, p)] > 0));
-                        dx[element(&DX, i, c, d, h, p)] =
-                            passes ? (real)k55_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0;
+                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
+                        store(dx, element(&DX, i, c, d, h, p),
+                              passes ? (real)k55_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
                     }
 }
 
 /* conv_wgrad: bottleneck.0 of train */
 /* Sum over the points of sample i of dy(co, o) * x(c, o * S - P + k * L), c a channel of segment s. */
-UNUSED static double k56_conv_wgrad_weight(int i, const real *x, const real *dy, int s, int c, int co,
+UNUSED static double k56_conv_wgrad_weight(int i, const stored *x, const stored *dy, int s, int c, int co,
                                    const int *k) {
     enum { ID = 1, IH = 8, IW = 8, D = 1, H = 8, W = 8, SD = 1, LD = 1, PD = 0, SH = 1, LH = 1,
            PH = 1, SW = 1, LW = 1, PW = 1 };
@@ -2331,24 +2441,25 @@ UNUSED static double k56_conv_wgrad_weight(int i, const real *x, const real *dy,
                 int id = d * SD - PD + k[0] * LD, ih = h * SH - PH + k[1] * LH,
                     iw = p * SW - PW + k[2] * LW;
                 if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                    sum += (double)x[element(&X[s], i, c, id, ih, iw)] *
-                           (double)dy[element(&DY, i, co, d, h, p)];
+                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
+                           (double)load(dy, element(&DY, i, co, d, h, p));
             }
     return sum;
 }
 
-UNUSED static double k56_conv_wgrad_bias(int i, const real *dy, int co) {
+UNUSED static double k56_conv_wgrad_bias(int i, const stored *dy, int co) {
     enum { D = 1, H = 8, W = 8 };
     static const Layout DY = {128, 16, 8, 176, 12800, 1600, 1600, 160};
     double sum = 0;
     for (int d = 0; d < D; d++)
         for (int h = 0; h < H; h++)
             for (int p = 0; p < W; p++)
-                sum += (double)dy[element(&DY, i, co, d, h, p)];
+                sum += (double)load(dy, element(&DY, i, co, d, h, p));
     return sum;
 }
 
-UNUSED static void k56_conv_wgrad(int n, real *dw, real *db, real *scratch, const real *const *x, const real *dy) {
+UNUSED static void k56_conv_wgrad(int n, real *dw, real *db, real *scratch, const stored *const *x,
+                          const stored *dy) {
     enum { CI = 64, CO = 128, KD = 1, KH = 3, KW = 3, BIAS = 1, ACCUMULATE = 0, SEGMENTS = 1 };
     static const Layout X[1] = {{64, 16, 4, 176, 6400, 1600, 1600, 160}};
     (void)scratch;
@@ -2375,7 +2486,7 @@ UNUSED static void k56_conv_wgrad(int n, real *dw, real *db, real *scratch, cons
 }
 
 /* conv_dgrad: bottleneck.0 of train */
-UNUSED static double k57_conv_dgrad_point(const real *dy, const real *w, int i, int c, const int *p) {
+UNUSED static double k57_conv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
     enum { CI = 64, CO = 128, D = 1, H = 8, W = 8, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
            LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, C0 = 0 };
     static const Layout DY = {128, 16, 8, 176, 12800, 1600, 1600, 160};
@@ -2388,12 +2499,12 @@ UNUSED static double k57_conv_dgrad_point(const real *dy, const real *w, int i, 
                     int v = window_at(p[2], kw, SW, LW, PW, W);
                     long weight = (((co * (long)CI + C0 + c) * KD + kd) * KH + kh) * KW + kw;
                     if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)dy[element(&DY, i, co, d, h, v)] * (double)w[weight];
+                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static void k57_conv_dgrad(int n, real *dx, const real *dy, const real *w, const real *m) {
+UNUSED static void k57_conv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
     enum { ID = 1, IH = 8, IW = 8, CS = 64, MASK = 0 };
     static const Layout DX = {64, 16, 4, 0, 4096, 1024, 1024, 128};
     static const Layout M = {64, 16, 4, 0, 4096, 1024, 1024, 128};
@@ -2403,16 +2514,16 @@ UNUSED static void k57_conv_dgrad(int n, real *dx, const real *dy, const real *w
             for (int d = 0; d < ID; d++)
                 for (int h = 0; h < IH; h++)
                     for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(m[element(&M, i, c, d, h, p)] > 0));
-                        dx[element(&DX, i, c, d, h, p)] =
-                            passes ? (real)k57_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0;
+                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
+                        store(dx, element(&DX, i, c, d, h, p),
+                              passes ? (real)k57_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
                     }
 }
 
 /* max_pool_grad: bottleneck.max_pool of train */
 /* Whether the first maximum of window (d, h, p) is at point (id, ih, iw): earlier ones are less, none is
  * more. */
-UNUSED static int k58_max_pool_grad_chosen(const real *x, int i, int c, const int *window, const int *point) {
+UNUSED static int k58_max_pool_grad_chosen(const stored *x, int i, int c, const int *window, const int *point) {
     enum { ID = 1, IH = 16, IW = 16, KD = 1, SD = 1, PD = 0, KH = 2, SH = 2, PH = 0, KW = 2,
            SW = 2, PW = 0 };
     static const Layout X = {64, 16, 4, 304, 20736, 5184, 5184, 288};
@@ -2425,7 +2536,7 @@ UNUSED static int k58_max_pool_grad_chosen(const real *x, int i, int c, const in
                     iw = window[2] * SW - PW + kw;
                 if (!inside(id, ID) || !inside(ih, IH) || !inside(iw, IW))
                     continue;
-                real v = x[element(&X, i, c, id, ih, iw)];
+                real v = load(x, element(&X, i, c, id, ih, iw));
                 if (chosen[0] < 0 || v > most || v != v) {
                     most = v;
                     chosen[0] = id, chosen[1] = ih, chosen[2] = iw;
@@ -2435,7 +2546,7 @@ UNUSED static int k58_max_pool_grad_chosen(const real *x, int i, int c, const in
 }
 
 /* Sum over the windows that chose the point, in the order of the windows. */
-UNUSED static real k58_max_pool_grad_point(const real *x, const real *dy, int i, int c, const int *point) {
+UNUSED static real k58_max_pool_grad_point(const stored *x, const stored *dy, int i, int c, const int *point) {
     enum { D = 1, H = 8, W = 8, KD = 1, SD = 1, PD = 0, KH = 2, SH = 2, PH = 0, KW = 2, SW = 2,
            PW = 0 };
     static const Layout DY = {64, 16, 4, 0, 4096, 1024, 1024, 128};
@@ -2448,12 +2559,12 @@ UNUSED static real k58_max_pool_grad_point(const real *x, const real *dy, int i,
                                  window_at(point[2], kw, SW, 1, PW, W)};
                 if (window[0] >= 0 && window[1] >= 0 && window[2] >= 0 &&
                     k58_max_pool_grad_chosen(x, i, c, window, point))
-                    sum += dy[element(&DY, i, c, window[0], window[1], window[2])];
+                    sum += load(dy, element(&DY, i, c, window[0], window[1], window[2]));
             }
     return sum;
 }
 
-UNUSED static void k58_max_pool_grad(int n, real *dx, const real *x, const real *dy, const real *a) {
+UNUSED static void k58_max_pool_grad(int n, stored *dx, const stored *x, const stored *dy, const stored *a) {
     enum { C = 64, ID = 1, IH = 16, IW = 16, ACCUMULATE = 1, MASK = 1 };
     static const Layout DX = {64, 16, 4, 304, 20736, 5184, 5184, 288};
     static const Layout X = {64, 16, 4, 304, 20736, 5184, 5184, 288};
@@ -2466,16 +2577,16 @@ UNUSED static void k58_max_pool_grad(int n, real *dx, const real *x, const real 
                     for (int p = 0; p < IW; p++) {
                         real sum = c < C ? k58_max_pool_grad_point(x, dy, i, c, (const int[]){d, h, p}) : 0;
                         if (ACCUMULATE && c < C)
-                            sum += a[element(&A, i, c, d, h, p)];
-                        if (MASK && c < C && !(x[element(&X, i, c, d, h, p)] > 0))
+                            sum += load(a, element(&A, i, c, d, h, p));
+                        if (MASK && c < C && !(load(x, element(&X, i, c, d, h, p)) > 0))
                             sum = 0;
-                        dx[element(&DX, i, c, d, h, p)] = sum;
+                        store(dx, element(&DX, i, c, d, h, p), sum);
                     }
 }
 
 /* conv_wgrad: enc3.0 of train */
 /* Sum over the points of sample i of dy(co, o) * x(c, o * S - P + k * L), c a channel of segment s. */
-UNUSED static double k59_conv_wgrad_weight(int i, const real *x, const real *dy, int s, int c, int co,
+UNUSED static double k59_conv_wgrad_weight(int i, const stored *x, const stored *dy, int s, int c, int co,
                                    const int *k) {
     enum { ID = 1, IH = 16, IW = 16, D = 1, H = 16, W = 16, SD = 1, LD = 1, PD = 0, SH = 1, LH = 1,
            PH = 1, SW = 1, LW = 1, PW = 1 };
@@ -2488,24 +2599,25 @@ UNUSED static double k59_conv_wgrad_weight(int i, const real *x, const real *dy,
                 int id = d * SD - PD + k[0] * LD, ih = h * SH - PH + k[1] * LH,
                     iw = p * SW - PW + k[2] * LW;
                 if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                    sum += (double)x[element(&X[s], i, c, id, ih, iw)] *
-                           (double)dy[element(&DY, i, co, d, h, p)];
+                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
+                           (double)load(dy, element(&DY, i, co, d, h, p));
             }
     return sum;
 }
 
-UNUSED static double k59_conv_wgrad_bias(int i, const real *dy, int co) {
+UNUSED static double k59_conv_wgrad_bias(int i, const stored *dy, int co) {
     enum { D = 1, H = 16, W = 16 };
     static const Layout DY = {64, 16, 4, 304, 20736, 5184, 5184, 288};
     double sum = 0;
     for (int d = 0; d < D; d++)
         for (int h = 0; h < H; h++)
             for (int p = 0; p < W; p++)
-                sum += (double)dy[element(&DY, i, co, d, h, p)];
+                sum += (double)load(dy, element(&DY, i, co, d, h, p));
     return sum;
 }
 
-UNUSED static void k59_conv_wgrad(int n, real *dw, real *db, real *scratch, const real *const *x, const real *dy) {
+UNUSED static void k59_conv_wgrad(int n, real *dw, real *db, real *scratch, const stored *const *x,
+                          const stored *dy) {
     enum { CI = 32, CO = 64, KD = 1, KH = 3, KW = 3, BIAS = 1, ACCUMULATE = 0, SEGMENTS = 1 };
     static const Layout X[1] = {{32, 16, 2, 304, 10368, 5184, 5184, 288}};
     (void)scratch;
@@ -2532,7 +2644,7 @@ UNUSED static void k59_conv_wgrad(int n, real *dw, real *db, real *scratch, cons
 }
 
 /* conv_dgrad: enc3.0 of train */
-UNUSED static double k60_conv_dgrad_point(const real *dy, const real *w, int i, int c, const int *p) {
+UNUSED static double k60_conv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
     enum { CI = 32, CO = 64, D = 1, H = 16, W = 16, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
            LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, C0 = 0 };
     static const Layout DY = {64, 16, 4, 304, 20736, 5184, 5184, 288};
@@ -2545,12 +2657,12 @@ UNUSED static double k60_conv_dgrad_point(const real *dy, const real *w, int i, 
                     int v = window_at(p[2], kw, SW, LW, PW, W);
                     long weight = (((co * (long)CI + C0 + c) * KD + kd) * KH + kh) * KW + kw;
                     if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)dy[element(&DY, i, co, d, h, v)] * (double)w[weight];
+                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static void k60_conv_dgrad(int n, real *dx, const real *dy, const real *w, const real *m) {
+UNUSED static void k60_conv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
     enum { ID = 1, IH = 16, IW = 16, CS = 32, MASK = 0 };
     static const Layout DX = {32, 16, 2, 0, 8192, 4096, 4096, 256};
     static const Layout M = {32, 16, 2, 0, 8192, 4096, 4096, 256};
@@ -2560,16 +2672,16 @@ UNUSED static void k60_conv_dgrad(int n, real *dx, const real *dy, const real *w
             for (int d = 0; d < ID; d++)
                 for (int h = 0; h < IH; h++)
                     for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(m[element(&M, i, c, d, h, p)] > 0));
-                        dx[element(&DX, i, c, d, h, p)] =
-                            passes ? (real)k60_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0;
+                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
+                        store(dx, element(&DX, i, c, d, h, p),
+                              passes ? (real)k60_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
                     }
 }
 
 /* max_pool_grad: enc3.max_pool of train */
 /* Whether the first maximum of window (d, h, p) is at point (id, ih, iw): earlier ones are less, none is
  * more. */
-UNUSED static int k61_max_pool_grad_chosen(const real *x, int i, int c, const int *window, const int *point) {
+UNUSED static int k61_max_pool_grad_chosen(const stored *x, int i, int c, const int *window, const int *point) {
     enum { ID = 1, IH = 32, IW = 32, KD = 1, SD = 1, PD = 0, KH = 2, SH = 2, PH = 0, KW = 2,
            SW = 2, PW = 0 };
     static const Layout X = {32, 16, 2, 560, 36992, 18496, 18496, 544};
@@ -2582,7 +2694,7 @@ UNUSED static int k61_max_pool_grad_chosen(const real *x, int i, int c, const in
                     iw = window[2] * SW - PW + kw;
                 if (!inside(id, ID) || !inside(ih, IH) || !inside(iw, IW))
                     continue;
-                real v = x[element(&X, i, c, id, ih, iw)];
+                real v = load(x, element(&X, i, c, id, ih, iw));
                 if (chosen[0] < 0 || v > most || v != v) {
                     most = v;
                     chosen[0] = id, chosen[1] = ih, chosen[2] = iw;
@@ -2592,7 +2704,7 @@ UNUSED static int k61_max_pool_grad_chosen(const real *x, int i, int c, const in
 }
 
 /* Sum over the windows that chose the point, in the order of the windows. */
-UNUSED static real k61_max_pool_grad_point(const real *x, const real *dy, int i, int c, const int *point) {
+UNUSED static real k61_max_pool_grad_point(const stored *x, const stored *dy, int i, int c, const int *point) {
     enum { D = 1, H = 16, W = 16, KD = 1, SD = 1, PD = 0, KH = 2, SH = 2, PH = 0, KW = 2, SW = 2,
            PW = 0 };
     static const Layout DY = {32, 16, 2, 0, 8192, 4096, 4096, 256};
@@ -2605,12 +2717,12 @@ UNUSED static real k61_max_pool_grad_point(const real *x, const real *dy, int i,
                                  window_at(point[2], kw, SW, 1, PW, W)};
                 if (window[0] >= 0 && window[1] >= 0 && window[2] >= 0 &&
                     k61_max_pool_grad_chosen(x, i, c, window, point))
-                    sum += dy[element(&DY, i, c, window[0], window[1], window[2])];
+                    sum += load(dy, element(&DY, i, c, window[0], window[1], window[2]));
             }
     return sum;
 }
 
-UNUSED static void k61_max_pool_grad(int n, real *dx, const real *x, const real *dy, const real *a) {
+UNUSED static void k61_max_pool_grad(int n, stored *dx, const stored *x, const stored *dy, const stored *a) {
     enum { C = 32, ID = 1, IH = 32, IW = 32, ACCUMULATE = 1, MASK = 1 };
     static const Layout DX = {32, 16, 2, 560, 36992, 18496, 18496, 544};
     static const Layout X = {32, 16, 2, 560, 36992, 18496, 18496, 544};
@@ -2623,16 +2735,16 @@ UNUSED static void k61_max_pool_grad(int n, real *dx, const real *x, const real 
                     for (int p = 0; p < IW; p++) {
                         real sum = c < C ? k61_max_pool_grad_point(x, dy, i, c, (const int[]){d, h, p}) : 0;
                         if (ACCUMULATE && c < C)
-                            sum += a[element(&A, i, c, d, h, p)];
-                        if (MASK && c < C && !(x[element(&X, i, c, d, h, p)] > 0))
+                            sum += load(a, element(&A, i, c, d, h, p));
+                        if (MASK && c < C && !(load(x, element(&X, i, c, d, h, p)) > 0))
                             sum = 0;
-                        dx[element(&DX, i, c, d, h, p)] = sum;
+                        store(dx, element(&DX, i, c, d, h, p), sum);
                     }
 }
 
 /* conv_wgrad: enc2.0 of train */
 /* Sum over the points of sample i of dy(co, o) * x(c, o * S - P + k * L), c a channel of segment s. */
-UNUSED static double k62_conv_wgrad_weight(int i, const real *x, const real *dy, int s, int c, int co,
+UNUSED static double k62_conv_wgrad_weight(int i, const stored *x, const stored *dy, int s, int c, int co,
                                    const int *k) {
     enum { ID = 1, IH = 32, IW = 32, D = 1, H = 32, W = 32, SD = 1, LD = 1, PD = 0, SH = 1, LH = 1,
            PH = 1, SW = 1, LW = 1, PW = 1 };
@@ -2645,24 +2757,25 @@ UNUSED static double k62_conv_wgrad_weight(int i, const real *x, const real *dy,
                 int id = d * SD - PD + k[0] * LD, ih = h * SH - PH + k[1] * LH,
                     iw = p * SW - PW + k[2] * LW;
                 if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                    sum += (double)x[element(&X[s], i, c, id, ih, iw)] *
-                           (double)dy[element(&DY, i, co, d, h, p)];
+                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
+                           (double)load(dy, element(&DY, i, co, d, h, p));
             }
     return sum;
 }
 
-UNUSED static double k62_conv_wgrad_bias(int i, const real *dy, int co) {
+UNUSED static double k62_conv_wgrad_bias(int i, const stored *dy, int co) {
     enum { D = 1, H = 32, W = 32 };
     static const Layout DY = {32, 16, 2, 560, 36992, 18496, 18496, 544};
     double sum = 0;
     for (int d = 0; d < D; d++)
         for (int h = 0; h < H; h++)
             for (int p = 0; p < W; p++)
-                sum += (double)dy[element(&DY, i, co, d, h, p)];
+                sum += (double)load(dy, element(&DY, i, co, d, h, p));
     return sum;
 }
 
-UNUSED static void k62_conv_wgrad(int n, real *dw, real *db, real *scratch, const real *const *x, const real *dy) {
+UNUSED static void k62_conv_wgrad(int n, real *dw, real *db, real *scratch, const stored *const *x,
+                          const stored *dy) {
     enum { CI = 16, CO = 32, KD = 1, KH = 3, KW = 3, BIAS = 1, ACCUMULATE = 0, SEGMENTS = 1 };
     static const Layout X[1] = {{16, 16, 1, 560, 18496, 18496, 18496, 544}};
     (void)scratch;
@@ -2689,7 +2802,7 @@ UNUSED static void k62_conv_wgrad(int n, real *dw, real *db, real *scratch, cons
 }
 
 /* conv_dgrad: enc2.0 of train */
-UNUSED static double k63_conv_dgrad_point(const real *dy, const real *w, int i, int c, const int *p) {
+UNUSED static double k63_conv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
     enum { CI = 16, CO = 32, D = 1, H = 32, W = 32, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
            LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, C0 = 0 };
     static const Layout DY = {32, 16, 2, 560, 36992, 18496, 18496, 544};
@@ -2702,12 +2815,12 @@ UNUSED static double k63_conv_dgrad_point(const real *dy, const real *w, int i, 
                     int v = window_at(p[2], kw, SW, LW, PW, W);
                     long weight = (((co * (long)CI + C0 + c) * KD + kd) * KH + kh) * KW + kw;
                     if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)dy[element(&DY, i, co, d, h, v)] * (double)w[weight];
+                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static void k63_conv_dgrad(int n, real *dx, const real *dy, const real *w, const real *m) {
+UNUSED static void k63_conv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
     enum { ID = 1, IH = 32, IW = 32, CS = 16, MASK = 0 };
     static const Layout DX = {16, 16, 1, 0, 16384, 16384, 16384, 512};
     static const Layout M = {16, 16, 1, 0, 16384, 16384, 16384, 512};
@@ -2717,16 +2830,16 @@ UNUSED static void k63_conv_dgrad(int n, real *dx, const real *dy, const real *w
             for (int d = 0; d < ID; d++)
                 for (int h = 0; h < IH; h++)
                     for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(m[element(&M, i, c, d, h, p)] > 0));
-                        dx[element(&DX, i, c, d, h, p)] =
-                            passes ? (real)k63_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0;
+                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
+                        store(dx, element(&DX, i, c, d, h, p),
+                              passes ? (real)k63_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
                     }
 }
 
 /* max_pool_grad: enc2.max_pool of train */
 /* Whether the first maximum of window (d, h, p) is at point (id, ih, iw): earlier ones are less, none is
  * more. */
-UNUSED static int k64_max_pool_grad_chosen(const real *x, int i, int c, const int *window, const int *point) {
+UNUSED static int k64_max_pool_grad_chosen(const stored *x, int i, int c, const int *window, const int *point) {
     enum { ID = 1, IH = 64, IW = 64, KD = 1, SD = 1, PD = 0, KH = 2, SH = 2, PH = 0, KW = 2,
            SW = 2, PW = 0 };
     static const Layout X = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
@@ -2739,7 +2852,7 @@ UNUSED static int k64_max_pool_grad_chosen(const real *x, int i, int c, const in
                     iw = window[2] * SW - PW + kw;
                 if (!inside(id, ID) || !inside(ih, IH) || !inside(iw, IW))
                     continue;
-                real v = x[element(&X, i, c, id, ih, iw)];
+                real v = load(x, element(&X, i, c, id, ih, iw));
                 if (chosen[0] < 0 || v > most || v != v) {
                     most = v;
                     chosen[0] = id, chosen[1] = ih, chosen[2] = iw;
@@ -2749,7 +2862,7 @@ UNUSED static int k64_max_pool_grad_chosen(const real *x, int i, int c, const in
 }
 
 /* Sum over the windows that chose the point, in the order of the windows. */
-UNUSED static real k64_max_pool_grad_point(const real *x, const real *dy, int i, int c, const int *point) {
+UNUSED static real k64_max_pool_grad_point(const stored *x, const stored *dy, int i, int c, const int *point) {
     enum { D = 1, H = 32, W = 32, KD = 1, SD = 1, PD = 0, KH = 2, SH = 2, PH = 0, KW = 2, SW = 2,
            PW = 0 };
     static const Layout DY = {16, 16, 1, 0, 16384, 16384, 16384, 512};
@@ -2762,12 +2875,12 @@ UNUSED static real k64_max_pool_grad_point(const real *x, const real *dy, int i,
                                  window_at(point[2], kw, SW, 1, PW, W)};
                 if (window[0] >= 0 && window[1] >= 0 && window[2] >= 0 &&
                     k64_max_pool_grad_chosen(x, i, c, window, point))
-                    sum += dy[element(&DY, i, c, window[0], window[1], window[2])];
+                    sum += load(dy, element(&DY, i, c, window[0], window[1], window[2]));
             }
     return sum;
 }
 
-UNUSED static void k64_max_pool_grad(int n, real *dx, const real *x, const real *dy, const real *a) {
+UNUSED static void k64_max_pool_grad(int n, stored *dx, const stored *x, const stored *dy, const stored *a) {
     enum { C = 16, ID = 1, IH = 64, IW = 64, ACCUMULATE = 1, MASK = 1 };
     static const Layout DX = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
     static const Layout X = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
@@ -2780,15 +2893,15 @@ UNUSED static void k64_max_pool_grad(int n, real *dx, const real *x, const real 
                     for (int p = 0; p < IW; p++) {
                         real sum = c < C ? k64_max_pool_grad_point(x, dy, i, c, (const int[]){d, h, p}) : 0;
                         if (ACCUMULATE && c < C)
-                            sum += a[element(&A, i, c, d, h, p)];
-                        if (MASK && c < C && !(x[element(&X, i, c, d, h, p)] > 0))
+                            sum += load(a, element(&A, i, c, d, h, p));
+                        if (MASK && c < C && !(load(x, element(&X, i, c, d, h, p)) > 0))
                             sum = 0;
-                        dx[element(&DX, i, c, d, h, p)] = sum;
+                        store(dx, element(&DX, i, c, d, h, p), sum);
                     }
 }
 
 /* conv_dgrad: enc1.2 of train */
-UNUSED static double k65_conv_dgrad_point(const real *dy, const real *w, int i, int c, const int *p) {
+UNUSED static double k65_conv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
     enum { CI = 16, CO = 16, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
            LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, C0 = 0 };
     static const Layout DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
@@ -2801,12 +2914,12 @@ UNUSED static double k65_conv_dgrad_point(const real *dy, const real *w, int i, 
                     int v = window_at(p[2], kw, SW, LW, PW, W);
                     long weight = (((co * (long)CI + C0 + c) * KD + kd) * KH + kh) * KW + kw;
                     if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)dy[element(&DY, i, co, d, h, v)] * (double)w[weight];
+                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static void k65_conv_dgrad(int n, real *dx, const real *dy, const real *w, const real *m) {
+UNUSED static void k65_conv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
     enum { ID = 1, IH = 64, IW = 64, CS = 16, MASK = 1 };
     static const Layout DX = {16, 16, 1, 0, 65536, 65536, 65536, 1024};
     static const Layout M = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
@@ -2816,15 +2929,15 @@ UNUSED static void k65_conv_dgrad(int n, real *dx, const real *dy, const real *w
             for (int d = 0; d < ID; d++)
                 for (int h = 0; h < IH; h++)
                     for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(m[element(&M, i, c, d, h, p)] > 0));
-                        dx[element(&DX, i, c, d, h, p)] =
-                            passes ? (real)k65_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0;
+                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
+                        store(dx, element(&DX, i, c, d, h, p),
+                              passes ? (real)k65_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
                     }
 }
 
 /* conv_wgrad: enc1.0 of train */
 /* Sum over the points of sample i of dy(co, o) * x(c, o * S - P + k * L), c a channel of segment s. */
-UNUSED static double k66_conv_wgrad_weight(int i, const real *x, const real *dy, int s, int c, int co,
+UNUSED static double k66_conv_wgrad_weight(int i, const stored *x, const stored *dy, int s, int c, int co,
                                    const int *k) {
     enum { ID = 1, IH = 64, IW = 64, D = 1, H = 64, W = 64, SD = 1, LD = 1, PD = 0, SH = 1, LH = 1,
            PH = 1, SW = 1, LW = 1, PW = 1 };
@@ -2837,24 +2950,25 @@ UNUSED static double k66_conv_wgrad_weight(int i, const real *x, const real *dy,
                 int id = d * SD - PD + k[0] * LD, ih = h * SH - PH + k[1] * LH,
                     iw = p * SW - PW + k[2] * LW;
                 if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                    sum += (double)x[element(&X[s], i, c, id, ih, iw)] *
-                           (double)dy[element(&DY, i, co, d, h, p)];
+                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
+                           (double)load(dy, element(&DY, i, co, d, h, p));
             }
     return sum;
 }
 
-UNUSED static double k66_conv_wgrad_bias(int i, const real *dy, int co) {
+UNUSED static double k66_conv_wgrad_bias(int i, const stored *dy, int co) {
     enum { D = 1, H = 64, W = 64 };
     static const Layout DY = {16, 16, 1, 0, 65536, 65536, 65536, 1024};
     double sum = 0;
     for (int d = 0; d < D; d++)
         for (int h = 0; h < H; h++)
             for (int p = 0; p < W; p++)
-                sum += (double)dy[element(&DY, i, co, d, h, p)];
+                sum += (double)load(dy, element(&DY, i, co, d, h, p));
     return sum;
 }
 
-UNUSED static void k66_conv_wgrad(int n, real *dw, real *db, real *scratch, const real *const *x, const real *dy) {
+UNUSED static void k66_conv_wgrad(int n, real *dw, real *db, real *scratch, const stored *const *x,
+                          const stored *dy) {
     enum { CI = 3, CO = 16, KD = 1, KH = 3, KW = 3, BIAS = 1, ACCUMULATE = 0, SEGMENTS = 1 };
     static const Layout X[1] = {{3, 3, 1, 201, 13072, 13068, 13068, 198}};
     (void)scratch;

@@ -1,11 +1,11 @@
-/* add.c - sum of two tensors. */
+/* add.c - sum of two tensors, or, PARAMETERS, of two gradients of a parameter. */
 #include "prologue.c"
 
 #define KERNEL add
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(int n, real *y, const real *a, const real *b) {
+UNUSED static void KERNEL(int n, void *y, const void *a, const void *b) {
     SIZES;
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
@@ -13,9 +13,13 @@ UNUSED static void KERNEL(int n, real *y, const real *a, const real *b) {
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++)
                     for (int p = 0; p < W; p++) {
-                        real sum =
-                            c < C ? a[element(&A, i, c, d, h, p)] + b[element(&B, i, c, d, h, p)] : 0;
-                        y[element(&Y, i, c, d, h, p)] = sum;
+                        real sum = c < C ? load_either(PARAMETERS, a, element(&A, i, c, d, h, p)) +
+                                               load_either(PARAMETERS, b, element(&B, i, c, d, h, p))
+                                         : 0;
+                        if (PARAMETERS)
+                            ((real *)y)[element(&Y, i, c, d, h, p)] = sum;
+                        else
+                            store(y, element(&Y, i, c, d, h, p), sum);
                     }
 }
 /* END */

@@ -6,7 +6,7 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(int n, real *y, const real *const *x) {
+UNUSED static void KERNEL(int n, stored *y, const stored *const *x) {
     SIZES;
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
@@ -17,8 +17,8 @@ UNUSED static void KERNEL(int n, real *y, const real *const *x) {
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++)
                     for (int p = 0; p < W; p++)
-                        y[element(&Y, i, c, d, h, p)] =
-                            c < C ? x[s][element(&X[s], i, c - first, d, h, p)] : 0;
+                        store(y, element(&Y, i, c, d, h, p),
+                              c < C ? load(x[s], element(&X[s], i, c - first, d, h, p)) : 0);
         }
 }
 /* END */

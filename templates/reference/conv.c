@@ -8,7 +8,7 @@
 /* BEGIN */
 /* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
  * `first`. */
-UNUSED static double KERNEL_segment(const real *x, const real *w, int i, int s, int first, int co,
+UNUSED static double KERNEL_segment(const stored *x, const real *w, int i, int s, int first, int co,
                                     const int *o) {
     SIZES;
     double sum = 0;
@@ -20,12 +20,13 @@ UNUSED static double KERNEL_segment(const real *x, const real *w, int i, int s, 
                         iw = o[2] * SW - PW + kw * LW;
                     long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
                     if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum += (double)x[element(&X[s], i, c, id, ih, iw)] * (double)w[weight];
+                        sum +=
+                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static double KERNEL_point(const real *const *x, const real *w, const real *b, int i, int co,
+UNUSED static double KERNEL_point(const stored *const *x, const real *w, const real *b, int i, int co,
                                   const int *o) {
     SIZES;
     double sum = BIAS ? (double)b[co] : 0;
@@ -34,7 +35,7 @@ UNUSED static double KERNEL_point(const real *const *x, const real *w, const rea
     return RELU && sum < 0 ? 0 : sum;
 }
 
-UNUSED static void KERNEL(int n, real *y, const real *const *x, const real *w, const real *b) {
+UNUSED static void KERNEL(int n, stored *y, const stored *const *x, const real *w, const real *b) {
     SIZES;
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
@@ -42,7 +43,7 @@ UNUSED static void KERNEL(int n, real *y, const real *const *x, const real *w, c
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++)
                     for (int p = 0; p < W; p++)
-                        y[element(&Y, i, co, d, h, p)] =
-                            co < CO ? (real)KERNEL_point(x, w, b, i, co, (const int[]){d, h, p}) : 0;
+                        store(y, element(&Y, i, co, d, h, p),
+                              co < CO ? (real)KERNEL_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
 }
 /* END */

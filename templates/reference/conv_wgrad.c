@@ -7,7 +7,7 @@
 
 /* BEGIN */
 /* Sum over the points of sample i of dy(co, o) * x(c, o * S - P + k * L), c a channel of segment s. */
-UNUSED static double KERNEL_weight(int i, const real *x, const real *dy, int s, int c, int co,
+UNUSED static double KERNEL_weight(int i, const stored *x, const stored *dy, int s, int c, int co,
                                    const int *k) {
     SIZES;
     double sum = 0;
@@ -17,23 +17,24 @@ UNUSED static double KERNEL_weight(int i, const real *x, const real *dy, int s, 
                 int id = d * SD - PD + k[0] * LD, ih = h * SH - PH + k[1] * LH,
                     iw = p * SW - PW + k[2] * LW;
                 if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                    sum += (double)x[element(&X[s], i, c, id, ih, iw)] *
-                           (double)dy[element(&DY, i, co, d, h, p)];
+                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
+                           (double)load(dy, element(&DY, i, co, d, h, p));
             }
     return sum;
 }
 
-UNUSED static double KERNEL_bias(int i, const real *dy, int co) {
+UNUSED static double KERNEL_bias(int i, const stored *dy, int co) {
     SIZES;
     double sum = 0;
     for (int d = 0; d < D; d++)
         for (int h = 0; h < H; h++)
             for (int p = 0; p < W; p++)
-                sum += (double)dy[element(&DY, i, co, d, h, p)];
+                sum += (double)load(dy, element(&DY, i, co, d, h, p));
     return sum;
 }
 
-UNUSED static void KERNEL(int n, real *dw, real *db, real *scratch, const real *const *x, const real *dy) {
+UNUSED static void KERNEL(int n, real *dw, real *db, real *scratch, const stored *const *x,
+                          const stored *dy) {
     SIZES;
     (void)scratch;
 #pragma omp for schedule(static)

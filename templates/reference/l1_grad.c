@@ -5,7 +5,7 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(int n, int total, real *dp, const real *p, const real *t) {
+UNUSED static void KERNEL(int n, int total, stored *dp, const void *p, const void *t) {
     SIZES;
     double factor = WEIGHT / (total * ((double)C * D * H * W));
 #pragma omp for collapse(2) schedule(static)
@@ -14,11 +14,12 @@ UNUSED static void KERNEL(int n, int total, real *dp, const real *p, const real 
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++)
                     for (int v = 0; v < W; v++) {
-                        double difference = c < C ? (double)p[element(&P, i, c, d, h, v)] -
-                                                        (double)t[element(&T, i, c, d, h, v)]
-                                                  : 0;
-                        dp[element(&DP, i, c, d, h, v)] =
-                            (real)(factor * ((difference > 0) - (difference < 0)));
+                        double difference =
+                            c < C ? (double)load_either(P_STAGED, p, element(&P, i, c, d, h, v)) -
+                                        (double)load_either(T_STAGED, t, element(&T, i, c, d, h, v))
+                                  : 0;
+                        store(dp, element(&DP, i, c, d, h, v),
+                              (real)(factor * ((difference > 0) - (difference < 0))));
                     }
 }
 /* END */

@@ -5,7 +5,7 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static real KERNEL_point(const real *x, int i, int c, int d, int h, int p) {
+UNUSED static real KERNEL_point(const stored *x, int i, int c, int d, int h, int p) {
     SIZES;
     real most = (real)-INFINITY;
     for (int kd = 0; kd < KD; kd++)
@@ -13,7 +13,7 @@ UNUSED static real KERNEL_point(const real *x, int i, int c, int d, int h, int p
             for (int kw = 0; kw < KW; kw++) {
                 int id = d * SD - PD + kd, ih = h * SH - PH + kh, iw = p * SW - PW + kw;
                 if (inside(id, ID) && inside(ih, IH) && inside(iw, IW)) {
-                    real v = x[element(&X, i, c, id, ih, iw)];
+                    real v = load(x, element(&X, i, c, id, ih, iw));
                     if (v > most || v != v)
                         most = v;
                 }
@@ -21,7 +21,7 @@ UNUSED static real KERNEL_point(const real *x, int i, int c, int d, int h, int p
     return most;
 }
 
-UNUSED static void KERNEL(int n, real *y, const real *x) {
+UNUSED static void KERNEL(int n, stored *y, const stored *x) {
     SIZES;
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
@@ -29,6 +29,6 @@ UNUSED static void KERNEL(int n, real *y, const real *x) {
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++)
                     for (int p = 0; p < W; p++)
-                        y[element(&Y, i, c, d, h, p)] = c < C ? KERNEL_point(x, i, c, d, h, p) : 0;
+                        store(y, element(&Y, i, c, d, h, p), c < C ? KERNEL_point(x, i, c, d, h, p) : 0);
 }
 /* END */

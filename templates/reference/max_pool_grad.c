@@ -7,7 +7,7 @@
 /* BEGIN */
 /* Whether the first maximum of window (d, h, p) is at point (id, ih, iw): earlier ones are less, none is
  * more. */
-UNUSED static int KERNEL_chosen(const real *x, int i, int c, const int *window, const int *point) {
+UNUSED static int KERNEL_chosen(const stored *x, int i, int c, const int *window, const int *point) {
     SIZES;
     int chosen[3] = {-1, -1, -1};
     real most = 0;
@@ -18,7 +18,7 @@ UNUSED static int KERNEL_chosen(const real *x, int i, int c, const int *window, 
                     iw = window[2] * SW - PW + kw;
                 if (!inside(id, ID) || !inside(ih, IH) || !inside(iw, IW))
                     continue;
-                real v = x[element(&X, i, c, id, ih, iw)];
+                real v = load(x, element(&X, i, c, id, ih, iw));
                 if (chosen[0] < 0 || v > most || v != v) {
                     most = v;
                     chosen[0] = id, chosen[1] = ih, chosen[2] = iw;
@@ -28,7 +28,7 @@ UNUSED static int KERNEL_chosen(const real *x, int i, int c, const int *window, 
 }
 
 /* Sum over the windows that chose the point, in the order of the windows. */
-UNUSED static real KERNEL_point(const real *x, const real *dy, int i, int c, const int *point) {
+UNUSED static real KERNEL_point(const stored *x, const stored *dy, int i, int c, const int *point) {
     SIZES;
     real sum = 0;
     for (int kd = KD - 1; kd >= 0; kd--)
@@ -39,12 +39,12 @@ UNUSED static real KERNEL_point(const real *x, const real *dy, int i, int c, con
                                  window_at(point[2], kw, SW, 1, PW, W)};
                 if (window[0] >= 0 && window[1] >= 0 && window[2] >= 0 &&
                     KERNEL_chosen(x, i, c, window, point))
-                    sum += dy[element(&DY, i, c, window[0], window[1], window[2])];
+                    sum += load(dy, element(&DY, i, c, window[0], window[1], window[2]));
             }
     return sum;
 }
 
-UNUSED static void KERNEL(int n, real *dx, const real *x, const real *dy, const real *a) {
+UNUSED static void KERNEL(int n, stored *dx, const stored *x, const stored *dy, const stored *a) {
     SIZES;
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
@@ -54,10 +54,10 @@ UNUSED static void KERNEL(int n, real *dx, const real *x, const real *dy, const 
                     for (int p = 0; p < IW; p++) {
                         real sum = c < C ? KERNEL_point(x, dy, i, c, (const int[]){d, h, p}) : 0;
                         if (ACCUMULATE && c < C)
-                            sum += a[element(&A, i, c, d, h, p)];
-                        if (MASK && c < C && !(x[element(&X, i, c, d, h, p)] > 0))
+                            sum += load(a, element(&A, i, c, d, h, p));
+                        if (MASK && c < C && !(load(x, element(&X, i, c, d, h, p)) > 0))
                             sum = 0;
-                        dx[element(&DX, i, c, d, h, p)] = sum;
+                        store(dx, element(&DX, i, c, d, h, p), sum);
                     }
 }
 /* END */

@@ -5,15 +5,15 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static double KERNEL_sample(const real *p, const real *t, int i, const int *size) {
+UNUSED static double KERNEL_sample(const void *p, const void *t, int i, const int *size) {
     SIZES;
     double sum = 0;
     for (int c = 0; c < C; c++)
         for (int d = 0; d < size[0]; d++)
             for (int h = 0; h < size[1]; h++)
                 for (int v = 0; v < size[2]; v++) {
-                    double a = (double)p[element(&P, i, c, d, h, v)],
-                           b = (double)t[element(&T, i, c, d, h, v)];
+                    double a = (double)load_either(P_STAGED, p, element(&P, i, c, d, h, v)),
+                           b = (double)load_either(T_STAGED, t, element(&T, i, c, d, h, v));
                     double difference = between(0, 1, a) - between(0, 1, b);
                     sum += difference * difference;
                 }
@@ -21,7 +21,7 @@ UNUSED static double KERNEL_sample(const real *p, const real *t, int i, const in
     return between(0, 100, -10 * log10(mean));
 }
 
-UNUSED static void KERNEL(int n, double *result, double *scratch, const real *p, const real *t,
+UNUSED static void KERNEL(int n, double *result, double *scratch, const void *p, const void *t,
                           const int32_t (*valid)[3]) {
     SIZES;
 #pragma omp for schedule(static)

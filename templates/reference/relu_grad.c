@@ -5,7 +5,7 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(int n, real *dx, const real *y, const real *dy) {
+UNUSED static void KERNEL(int n, stored *dx, const stored *y, const stored *dy) {
     SIZES;
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
@@ -13,8 +13,9 @@ UNUSED static void KERNEL(int n, real *dx, const real *y, const real *dy) {
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++)
                     for (int p = 0; p < W; p++) {
-                        int passes = c < C && y[element(&Y, i, c, d, h, p)] > 0;
-                        dx[element(&DX, i, c, d, h, p)] = passes ? dy[element(&DY, i, c, d, h, p)] : 0;
+                        int passes = c < C && load(y, element(&Y, i, c, d, h, p)) > 0;
+                        store(dx, element(&DX, i, c, d, h, p),
+                              passes ? load(dy, element(&DY, i, c, d, h, p)) : 0);
                     }
 }
 /* END */

@@ -5,7 +5,7 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(int n, real *y, const real *x) {
+UNUSED static void KERNEL(int n, stored *y, const stored *x) {
     SIZES;
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
@@ -13,7 +13,8 @@ UNUSED static void KERNEL(int n, real *y, const real *x) {
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++)
                     for (int p = 0; p < W; p++) {
-                        y[element(&Y, i, c, d, h, p)] = c < C ? x[element(&X, i, C0 + c, d, h, p)] : 0;
+                        store(y, element(&Y, i, c, d, h, p),
+                              c < C ? load(x, element(&X, i, C0 + c, d, h, p)) : 0);
                     }
 }
 /* END */

@@ -5,7 +5,7 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static double KERNEL_point(const real *dy, const real *w, int i, int c, const int *p) {
+UNUSED static double KERNEL_point(const stored *dy, const real *w, int i, int c, const int *p) {
     SIZES;
     double sum = 0;
     for (int co = 0; co < CO; co++)
@@ -16,12 +16,12 @@ UNUSED static double KERNEL_point(const real *dy, const real *w, int i, int c, c
                         v = p[2] * SW - PW + kw * LW;
                     long weight = ((((C0 + c) * (long)CO + co) * KD + kd) * KH + kh) * KW + kw;
                     if (inside(d, D) && inside(h, H) && inside(v, W))
-                        sum += (double)dy[element(&DY, i, co, d, h, v)] * (double)w[weight];
+                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
                 }
     return sum;
 }
 
-UNUSED static void KERNEL(int n, real *dx, const real *dy, const real *w, const real *m) {
+UNUSED static void KERNEL(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
     SIZES;
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
@@ -29,9 +29,9 @@ UNUSED static void KERNEL(int n, real *dx, const real *dy, const real *w, const 
             for (int d = 0; d < ID; d++)
                 for (int h = 0; h < IH; h++)
                     for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(m[element(&M, i, c, d, h, p)] > 0));
-                        dx[element(&DX, i, c, d, h, p)] =
-                            passes ? (real)KERNEL_point(dy, w, i, c, (const int[]){d, h, p}) : 0;
+                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
+                        store(dx, element(&DX, i, c, d, h, p),
+                              passes ? (real)KERNEL_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
                     }
 }
 /* END */

@@ -6,7 +6,7 @@
 
 /* BEGIN */
 /* Rows of points lie in ascending order; what is not a row is halo. */
-UNUSED static void KERNEL(int n, real *y) {
+UNUSED static void KERNEL(int n, stored *y) {
     SIZES;
 #pragma omp for schedule(static)
     for (int i = 0; i < n; i++) {
@@ -15,11 +15,11 @@ UNUSED static void KERNEL(int n, real *y) {
             for (int d = 0; d < D; d++)
                 for (int h = 0; h < H; h++) {
                     for (long at = end_of_row; at < element(&Y, i, c, d, h, 0); at++)
-                        y[at] = 0;
+                        store(y, at, 0);
                     end_of_row = element(&Y, i, c, d, h, W);
                 }
         for (long at = end_of_row; at < (i + 1) * Y.sample; at++)
-            y[at] = 0;
+            store(y, at, 0);
     }
 }
 /* END */

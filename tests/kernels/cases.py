@@ -197,7 +197,7 @@ def mapping(cases):
     r = cases.random
     c, size = channels(r), [r.choice([1, 1, 3]), r.randint(1, 9), r.randint(1, 9)]
     y, a, b = (Tensor(c, size, [r.randint(0, 2) for _ in range(3)], [0, r.randint(0, 1), 1]) for _ in range(3))
-    numbers = {"C": c, **extents("", size)}
+    numbers = {"C": c, "PARAMETERS": 0, **extents("", size)}
     fast, reference = {}, {}
     for role, layouts in (("RELU", {"Y": y, "X": a}), ("RELU_GRAD", {"DX": y, "Y": a, "DY": b}),
                           ("ADD", {"Y": y, "A": a, "B": b}), ("ZERO_HALO", {"Y": y})):
@@ -226,7 +226,7 @@ def losses(cases):
     c, size = r.choice([1, 3, 4, 16, 17]), [r.choice([1, 1, 2]), r.randint(2, 9), r.randint(2, 30)]
     p, t, dp = (Tensor(c, size, [0, r.randint(0, 1), r.randint(0, 2)], [0, 0, 1]) for _ in range(3))
     bands = r.randint(1, min(4, size[0] * size[1]))
-    numbers = {"C": c, "BANDS": bands, "ACCUMULATE": 0, **extents("", size)}
+    numbers = {"C": c, "BANDS": bands, "ACCUMULATE": 0, "P_STAGED": 0, "T_STAGED": 1, **extents("", size)}
     fast, reference = {}, {}
     for role in ("MSE", "L1", "PSNR", "MSE_GRAD", "L1_GRAD"):
         fast[role], reference[role] = cases.both(role.lower(), numbers, {"P": p, "T": t, "DP": dp}, {"WEIGHT": 0.7})

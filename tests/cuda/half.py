@@ -1,0 +1,121 @@
+"""half.py --unetc=UNETC --runtime=LIBRARY --make-pictures=MAKE_PICTURES --cudnn=FOLDER: tensors of 16 bits.
+
+Small nets train for ten steps, by the reference kernels of the CPU and by those of a GPU through the shim, in each type
+that both can store; the weights agree within the rounding of that type, and differ from those of f32. Both programs stop
+at the first access outside of a buffer's life. A plan gives every tensor between operators half of its bytes."""
+import argparse
+import concurrent.futures
+import json
+import math
+import os
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "oracle")]
+import program  # noqa: E402
+import safetensors  # noqa: E402
+
+STEPS = 10
+# Of the weights after ten steps, relative to their size: a fraction of the type's unit, as few numbers round another way.
+TOLERANCE = {"f32": 2e-6, "bf16": 1e-3}
+NETS = {"half": (os.path.join(HERE, "half.unet"), []),
+        "irregular": (os.path.join(os.path.dirname(HERE), "planner", "irregular.unet"), ["--micro-batches=2"])}
+TARGETS = {"cpu": ["--kernels=reference"], "cuda": ["--target=cuda"]}
+
+
+class Run:
+    """One net trained on one target."""
+
+    def __init__(self, tools, shim, folder, net, target, precision):
+        self.tools, self.name = tools, "%s_%s_%s" % (net, target, precision)
+        self.folder = os.path.join(folder, self.name)
+        file, options = NETS[net]
+        self.model = os.path.splitext(os.path.basename(file))[0]
+        command = [tools.unetc, "--poison", "--precision=" + precision] + options + TARGETS[target]
+        self.program = os.path.join(self.folder, "program")
+        os.mkdir(self.folder)
+        if target == "cuda":
+            program.execute(command + ["-S", self.folder, file], env={**os.environ, "UNETC_CUDNN": tools.cudnn})
+            shim.build(self.folder, self.program)
+        else:
+            program.execute(command + ["-o", self.program, file])
+
+    def train(self, data, steps=STEPS, more=()):
+        """Names and numbers of a checkpoint after STEPS steps."""
+        out = os.path.join(self.folder, "out")
+        program.execute([self.program, "train", "--data=" + data, "--out=" + out, "--steps=%d" % steps, "--threads=1"] +
+                        list(more), env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
+        tensors, _ = safetensors.read(os.path.join(out, self.model + ".checkpoint.safetensors"))
+        return {name: tensor.values for name, tensor in tensors.items()}
+
+
+def distance(a, b):
+    """The largest of the distances between tensors, relative to their size."""
+    if a.keys() != b.keys():
+        raise RuntimeError("different tensors: %s, %s" % (sorted(a), sorted(b)))
+    found = 0.0
+    for name in a:
+        if name.startswith("optimizer."):
+            continue
+        apart = math.sqrt(sum((x - y) ** 2 for x, y in zip(a[name], b[name])))
+        found = max(found, apart / math.sqrt(sum(y * y for y in b[name])))
+    return found
+
+
+def check_steps(tools, shim, folder, data, net):
+    failures, weights = [], {}
+    for precision in TOLERANCE:
+        for target in TARGETS:
+            weights[target, precision] = Run(tools, shim, folder, net, target, precision).train(data)
+    for precision, tolerance in TOLERANCE.items():
+        apart = distance(weights["cuda", precision], weights["cpu", precision])
+        from_f32 = distance(weights["cpu", precision], weights["cpu", "f32"])
+        print("%s, %s: cpu and cuda are %.1e apart, %.1e from f32" % (net, precision, apart, from_f32), flush=True)
+        if not apart <= tolerance:
+            failures.append("%s, %s: cpu and cuda are %.1e apart" % (net, precision, apart))
+        if precision != "f32" and not from_f32 > apart:
+            failures.append("%s, %s: nothing was rounded" % (net, precision))
+    return failures
+
+
+def bytes_between_operators(tools, options, precision):
+    """Of each activation and each gradient of one, without halos and padding of samples: a plan of the GPU."""
+    text = program.execute([tools.unetc, "mem", "--format=json", "--precision=" + precision, "--no-recompute",
+                            "--micro-batches=off"] + options, env={**os.environ, "UNETC_CUDNN": tools.cudnn})
+    found = {}
+    for buffer in json.loads(text)["buffers"]:
+        if buffer["class"] in ("activation", "activation_gradient"):
+            found[buffer["name"]] = found.get(buffer["name"], 0) + buffer["bytes"]
+    return {name: size for name, size in found.items() if not name.endswith(" cast")}
+
+
+def check_memory(tools):
+    """Channels that fill whole pieces in either type, so that padding is the same."""
+    options = TARGETS["cpu"] + ["-Dbase=16", NETS["half"][0]]
+    sizes = {precision: bytes_between_operators(tools, options, precision) for precision in TOLERANCE}
+    print("bytes between operators: %s" % {precision: sum(size.values()) for precision, size in sizes.items()})
+    return ["`%s` takes %d bytes in f32, %d in %s" % (name, whole, sizes[precision][name], precision)
+            for precision in TOLERANCE if precision != "f32" for name, whole in sizes["f32"].items()
+            if abs(sizes[precision][name] - whole / 2) > 64]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for option in ("unetc", "runtime", "make-pictures", "cudnn"):
+        parser.add_argument("--" + option, required=True)
+    tools = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as workers:
+        data = os.path.join(folder, "data")
+        program.execute([tools.make_pictures, data, "10", "30", "30", "8"])
+        failures = check_memory(tools)
+        shim = program.Shim(folder, tools.runtime)
+        for found in workers.map(lambda net: check_steps(tools, shim, folder, data, net), NETS):
+            failures += found
+    for failure in failures:
+        print("FAILED: " + failure)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
