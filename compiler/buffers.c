@@ -30,6 +30,14 @@ static Buffer buffer_like(const Program *program, ValueId v) {
                     .program = (int)program->kind};
 }
 
+/* What stands alone; a gradient of a parameter that is used twice is laid out as if it were a slice. */
+static int64_t aligned_bytes(const Plan *plan, const Buffer *b) {
+    int64_t align = plan->target->align, bytes;
+    if (__builtin_add_overflow(b->bytes, (align - b->bytes % align) % align, &bytes))
+        environment_error("`%s` does not fit into 2^63 bytes", b->name);
+    return bytes;
+}
+
 /* ---- regions ---- */
 
 /* A region for VALUE[0..COUNT), leaves of one program; BUFFER receives the slices. */
@@ -47,10 +55,9 @@ static int64_t region(Plan *plan, const Program *program, const char *name, Life
     for (int i = 0; i < count; i++)
         if (__builtin_add_overflow(whole.bytes, program->storage[value[i]].bytes, &whole.bytes))
             environment_error("%s do not fit into 2^63 bytes", name);
-    int64_t used = whole.bytes, align = plan->target->align;
+    int64_t used = whole.bytes;
     whole.shape = (Shape){.rank = 1, .dim = {used / type_bytes(whole.type)}};
-    if (__builtin_add_overflow(used, (align - used % align) % align, &whole.bytes))
-        environment_error("%s do not fit into 2^63 bytes", name);
+    whole.bytes = aligned_bytes(plan, &whole);
     int parent = buffer_new(plan, whole);
     for (int i = 0; i < count; i++) {
         Buffer slice = buffer_like(program, value[i]);
@@ -196,6 +203,7 @@ static void step_buffers(Plan *plan, Program *program) {
             if (v < 0 || program->buffer_of[v] >= 0)
                 continue;
             Buffer b = buffer_like(program, v);
+            b.bytes = aligned_bytes(plan, &b);
             b.same = k == 0 ? in_place_of(plan, program, &o, i) : -1;
             program->buffer_of[v] = buffer_new(plan, b);
         }
