@@ -14,32 +14,11 @@
  * added.  So no operand has strides, and the two halves of a skip connection live and die separately.
  */
 #include "cuda_convolution.h"
+#include "checked.h"
 #include "cudnn.h"
 
-_Noreturn static void too_large(void) {
-    environment_error("a convolution does not fit into 2^63 bytes");
-}
-
-static int64_t multiply(int64_t a, int64_t b) {
-    int64_t product;
-    if (__builtin_mul_overflow(a, b, &product))
-        too_large();
-    return product;
-}
-
-static int64_t add(int64_t a, int64_t b) {
-    int64_t sum;
-    if (__builtin_add_overflow(a, b, &sum))
-        too_large();
-    return sum;
-}
-
-static int64_t round_up(int64_t x, int64_t unit) {
-    return multiply(add(x, unit - 1) / unit, unit);
-}
-
 int64_t cuda_channels(int64_t channels, Type type) {
-    return round_up(channels, 16 / type_bytes(type));
+    return size_rounded(channels, 16 / type_bytes(type));
 }
 
 /* ---- what a node joins ---- */
@@ -70,7 +49,7 @@ static Sides sides_of(const Graph *g, const Node *node) {
 
 static int64_t taps_of(const Node *node) {
     const int64_t *k = node->a.window.kernel;
-    return multiply(multiply(k[0], k[1]), k[2]);
+    return size_product(size_product(k[0], k[1]), k[2]);
 }
 
 CudaFilters cuda_filters(const Graph *g, const Node *node, Type stored) {
@@ -91,7 +70,7 @@ CudaFilters cuda_filters(const Graph *g, const Node *node, Type stored) {
         one->kp = cuda_channels(one->kn, stored);
         one->cp = cuda_channels(one->cn, stored);
         one->offset = f.elements;
-        f.elements = add(f.elements, multiply(multiply(one->kp, one->cp), f.taps));
+        f.elements = size_sum(f.elements, size_product(size_product(one->kp, one->cp), f.taps));
         first += n;
     }
     return f;
@@ -168,14 +147,14 @@ CudaScratch cuda_wgrad_scratch(const Graph *g, const Node *node, int64_t batch,
     for (int i = 0; i < f.nsegment; i++)
         workspace = c[i].engine.workspace > workspace ? c[i].engine.workspace : workspace;
     for (int k = 0; k < AXES; k++)
-        points = multiply(points, shape_extent(g->value[s.y].shape, k));
+        points = size_product(points, shape_extent(g->value[s.y].shape, k));
     CudaScratch scratch = {.bands = points / POINTS_A_BAND + 1};
     if (scratch.bands > MOST_BANDS)
         scratch.bands = MOST_BANDS;
     int64_t sums =
-        multiply(scratch.bands, cuda_channels(shape_channels(g->value[s.y].shape), options->stored));
-    scratch.bands_at = round_up(multiply(f.elements, 4), PIECE);
-    scratch.workspace_at = round_up(add(scratch.bands_at, multiply(sums, 4)), PIECE);
-    scratch.bytes = add(scratch.workspace_at, workspace);
+        size_product(scratch.bands, cuda_channels(shape_channels(g->value[s.y].shape), options->stored));
+    scratch.bands_at = size_rounded(size_product(f.elements, 4), PIECE);
+    scratch.workspace_at = size_rounded(size_sum(scratch.bands_at, size_product(sums, 4)), PIECE);
+    scratch.bytes = size_sum(scratch.workspace_at, workspace);
     return scratch;
 }

@@ -3,6 +3,7 @@
  * See templates/README.md for what the kernels expect, and cpu_sizes.h for the sizes of what they need
  * beside their operands.
  */
+#include "checked.h"
 #include "cpu_sizes.h"
 #include "ops.h"
 #include "plan.h"
@@ -12,41 +13,19 @@ enum { ALIGN = 64, BLOCK = 16, NARROW = 4 };
 
 /* ---- layout ---- */
 
-_Noreturn static void too_large(void) {
-    environment_error("a tensor does not fit into 2^63 bytes");
-}
-
-static int64_t checked_multiply(int64_t a, int64_t b) {
-    int64_t product;
-    if (__builtin_mul_overflow(a, b, &product))
-        too_large();
-    return product;
-}
-
-static int64_t checked_add(int64_t a, int64_t b) {
-    int64_t sum;
-    if (__builtin_add_overflow(a, b, &sum))
-        too_large();
-    return sum;
-}
-
-static int64_t round_up(int64_t x, int64_t unit) {
-    return checked_multiply(checked_add(x, unit - 1) / unit, unit);
-}
-
 /* Parameters, their gradients, scratch: all numbers in a row, up to the end of the last aligned piece. */
 static void lay_out_dense(const Value *value, Storage *s) {
     int64_t block = ALIGN / type_bytes(value->type);
     *s = (Storage){.block = block, .plane = block, .depth = block, .row = block};
-    s->sample = round_up(shape_elements(value->shape), block);
+    s->sample = size_rounded(shape_elements(value->shape), block);
     s->blocks = s->sample / block;
-    s->bytes = checked_multiply(s->sample, type_bytes(value->type));
+    s->bytes = size_product(s->sample, type_bytes(value->type));
 }
 
 static void lay_out(const Value *value, int64_t batch, Storage *s) {
     if (!value->per_sample || value->shape.rank < AXES) {
         lay_out_dense(value, s);
-        s->bytes = round_up(checked_multiply(s->bytes, batch), ALIGN);
+        s->bytes = size_rounded(size_product(s->bytes, batch), ALIGN);
         return;
     }
     int64_t channels = shape_channels(value->shape), size[AXES];
@@ -54,13 +33,12 @@ static void lay_out(const Value *value, int64_t batch, Storage *s) {
         size[k] = shape_extent(value->shape, k) + s->before[k] + s->after[k];
     s->block = channels <= NARROW ? channels : BLOCK;
     s->blocks = (channels + s->block - 1) / s->block;
-    s->row = checked_multiply(size[2], s->block);
-    s->depth = checked_multiply(size[1], s->row);
-    s->plane = checked_multiply(size[0], s->depth);
-    s->sample = round_up(checked_multiply(s->plane, s->blocks), BLOCK);
+    s->row = size_product(size[2], s->block);
+    s->depth = size_product(size[1], s->row);
+    s->plane = size_product(size[0], s->depth);
+    s->sample = size_rounded(size_product(s->plane, s->blocks), BLOCK);
     s->origin = s->before[0] * s->depth + s->before[1] * s->row + s->before[2] * s->block;
-    s->bytes =
-        round_up(checked_multiply(checked_multiply(s->sample, batch), type_bytes(value->type)), ALIGN);
+    s->bytes = size_rounded(size_product(size_product(s->sample, batch), type_bytes(value->type)), ALIGN);
 }
 
 /* ---- what kernels need beside their operands ----------------------------------------------------------
@@ -87,7 +65,7 @@ static int64_t stored_channels(const Graph *g, ValueId v) {
 
 static int64_t taps_of(const Node *node) {
     const int64_t *k = node->a.window.kernel;
-    return checked_multiply(checked_multiply(k[0], k[1]), k[2]);
+    return size_product(size_product(k[0], k[1]), k[2]);
 }
 
 /* Puts a node in front of NODE that packs its weights (input 1): for each lane of one tensor the weights of
@@ -97,7 +75,7 @@ static void pack_weights(Graph *g, Node *node, Op pack, ValueId x, ValueId y, Ty
     int64_t elements, summed = stored_channels(g, forward ? x : y);
     if (!cpu_packed_elements(summed, shape_channels(g->value[forward ? y : x].shape), taps_of(node),
                              &elements))
-        too_large();
+        size_too_large();
     ValueId packed = workspace(g, node, "weights", real, elements), weight = node->in[1];
     Node new = {.op = pack,
                 .nin = 1,
@@ -122,7 +100,7 @@ static void add_scratch(Graph *g, Node *node, Type type, int64_t elements) {
 
 static int64_t rows_of(const Graph *g, ValueId v) {
     Shape s = g->value[v].shape;
-    return checked_multiply(shape_extent(s, 0), shape_extent(s, 1));
+    return size_product(shape_extent(s, 0), shape_extent(s, 1));
 }
 
 void cpu_none(Graph *g, Node *node, int64_t batch, const PlanOptions *options) {
@@ -151,7 +129,7 @@ void cpu_wgrad(Graph *g, Node *node, int64_t batch, const PlanOptions *options) 
                           .rows = rows_of(g, node->op == OP_CONV_WGRAD ? dy : x)};
     int64_t elements;
     if (!cpu_wgrad_scratch_elements(&conv, &elements))
-        too_large();
+        size_too_large();
     node->a.bands = cpu_wgrad_bands(&conv);
     add_scratch(g, node, options->real, elements);
 }
@@ -160,7 +138,7 @@ void cpu_loss(Graph *g, Node *node, int64_t batch, const PlanOptions *options) {
     (void)options;
     int64_t rows = rows_of(g, node->in[0]), elements;
     if (!cpu_loss_scratch_elements(batch, rows, &elements))
-        too_large();
+        size_too_large();
     node->a.bands = cpu_loss_bands(rows);
     add_scratch(g, node, TYPE_F64, elements);
 }

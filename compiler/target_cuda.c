@@ -5,6 +5,7 @@
  * before they are used.  Inputs of a program are buffers like any other here: `load` stands for the copy
  * that the runtime makes before a step.
  */
+#include "checked.h"
 #include "cuda_convolution.h"
 #include "ops.h"
 #include "sources.h"
@@ -12,23 +13,6 @@
 #include <string.h>
 
 enum { ALIGN = 256, PIECE = 16, CONTROL_BYTES = 24, VALID_BYTES = 12 /* see unet/cuda.h */ };
-
-_Noreturn static void too_large(void) {
-    environment_error("a tensor does not fit into 2^63 bytes");
-}
-
-static int64_t multiply(int64_t a, int64_t b) {
-    int64_t product;
-    if (__builtin_mul_overflow(a, b, &product))
-        too_large();
-    return product;
-}
-
-static int64_t round_up(int64_t x, int64_t unit) {
-    if (x > INT64_MAX - unit)
-        too_large();
-    return (x + unit - 1) / unit * unit;
-}
 
 /* ---- layout ---- */
 
@@ -38,10 +22,10 @@ static void lay_out_dense(const Value *value, int64_t batch, Storage *s) {
                  value->class == CLASS_STATE;
     int64_t block = PIECE / type_bytes(value->type);
     *s = (Storage){.block = block, .plane = block, .depth = block, .row = block};
-    s->sample = round_up(shape_elements(value->shape), block);
+    s->sample = size_rounded(shape_elements(value->shape), block);
     s->blocks = s->sample / block;
-    s->bytes =
-        round_up(multiply(multiply(s->sample, type_bytes(value->type)), batch), slice ? PIECE : ALIGN);
+    s->bytes = size_rounded(size_product(size_product(s->sample, type_bytes(value->type)), batch),
+                            slice ? PIECE : ALIGN);
 }
 
 static void lay_out(const Value *value, int64_t batch, Storage *s) {
@@ -51,12 +35,12 @@ static void lay_out(const Value *value, int64_t batch, Storage *s) {
     }
     int64_t channels = shape_channels(value->shape);
     bool bytes = value->type == TYPE_UNORM8; /* read by bytes, so four of them are padding enough */
-    *s = (Storage){.block = bytes ? round_up(channels, 4) : cuda_channels(channels, value->type),
+    *s = (Storage){.block = bytes ? size_rounded(channels, 4) : cuda_channels(channels, value->type),
                    .blocks = 1};
-    s->row = multiply(shape_extent(value->shape, 2), s->block);
-    s->depth = multiply(shape_extent(value->shape, 1), s->row);
-    s->sample = s->plane = multiply(shape_extent(value->shape, 0), s->depth);
-    s->bytes = round_up(multiply(multiply(s->sample, batch), type_bytes(value->type)), ALIGN);
+    s->row = size_product(shape_extent(value->shape, 2), s->block);
+    s->depth = size_product(shape_extent(value->shape, 1), s->row);
+    s->sample = s->plane = size_product(shape_extent(value->shape, 0), s->depth);
+    s->bytes = size_rounded(size_product(size_product(s->sample, batch), type_bytes(value->type)), ALIGN);
 }
 
 /* ---- what kernels need beside their operands ---- */
@@ -146,7 +130,7 @@ void cuda_dgrad(Graph *g, Node *node, int64_t batch, const PlanOptions *options)
 void cuda_wgrad(Graph *g, Node *node, int64_t batch, const PlanOptions *options) {
     CudaScratch scratch = cuda_wgrad_scratch(g, node, batch, options);
     node->a.bands = scratch.bands;
-    add_output(g, node, workspace(g, node, "scratch", TYPE_F32, round_up(scratch.bytes, PIECE) / 4));
+    add_output(g, node, workspace(g, node, "scratch", TYPE_F32, size_rounded(scratch.bytes, PIECE) / 4));
 }
 
 /* One partial sum for each band of a sample's points. */
@@ -155,9 +139,9 @@ void cuda_loss(Graph *g, Node *node, int64_t batch, const PlanOptions *options) 
     (void)options;
     int64_t points = 1;
     for (int k = 0; k < AXES; k++)
-        points = multiply(points, shape_extent(g->value[node->in[0]].shape, k));
+        points = size_product(points, shape_extent(g->value[node->in[0]].shape, k));
     node->a.bands = points / POINTS_A_BAND + 1 < MOST_BANDS ? points / POINTS_A_BAND + 1 : MOST_BANDS;
-    add_output(g, node, workspace(g, node, "scratch", TYPE_F64, multiply(batch, node->a.bands)));
+    add_output(g, node, workspace(g, node, "scratch", TYPE_F64, size_product(batch, node->a.bands)));
 }
 
 /* ---- inputs ---- */
@@ -186,7 +170,7 @@ static void load_inputs(Program *program, const Node *node, int nnode) {
         (Value){
             .name = "control", .class = CLASS_STAGING, .type = TYPE_U8, .input = -1, .shape = {.rank = 1}});
     g->value[program->control].shape.dim[0] =
-        CONTROL_BYTES + multiply(VALID_BYTES, staged_samples(program, &target_cuda));
+        CONTROL_BYTES + size_product(VALID_BYTES, staged_samples(program, &target_cuda));
     load(g, program->control);
     for (int i = 0; i < program->model->ninput; i++)
         if (is_read(g, node, nnode, program->model->input[i].value))
