@@ -1,11 +1,14 @@
 /* remat_moves.c - the moves of the search for a schedule.
  *
- *   recompute  inserts the maker of what an operation reads right before it; what that maker reads is, if
- * dead there, recomputed in its turn or kept until then (a coin); forget     removes a repeated occurrence:
- * its readers read the life before; exchange   does both; gather     joins two lives of a tensor: the
- * readers of one move to the other; meet       moves an operation next to another that touches a tensor it
- * reads; shift      moves an operation elsewhere. A life that loses all its readers to a move is not looked
- * for here: remat_measure() drops its operation.
+ * - recompute: inserts the maker of what an operation reads right before it; what that maker reads is, if
+ *   dead there, recomputed in its turn or kept until then (a coin).
+ * - forget: removes a repeated occurrence; its readers read the life before.
+ * - exchange: does both.
+ * - gather: joins two lives of a tensor; the readers of one move to the other.
+ * - meet: moves an operation next to another that touches a tensor it reads.
+ * - shift: moves an operation elsewhere.
+ *
+ * A life that loses all its readers to a move is not looked for here: remat_measure() drops its operation.
  */
 #include "remat_moves.h"
 
