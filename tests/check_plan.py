@@ -18,6 +18,7 @@ The laws:
   bytes       a buffer holds at least the elements of its shape
   arena       the arena is as large as the largest extent and as the end of the last buffer
   lower_bound the lower bound stated is the maximum over time of the bytes alive
+  cost        no less is computed again than its lower bound
   budget      `fits` says whether the arena is within the budget
 
 Lifetimes.  A buffer of one step lives from its first write to its last use; if it is used inside a loop and
@@ -323,6 +324,13 @@ class Judge:
             self.complain("lower_bound", "stated as %d, but at most %d bytes are alive at one time",
                           self.plan["arena"]["lower_bound"], bound)
 
+    def check_cost(self):
+        cost = self.plan["cost"]
+        bound = cost["recompute_lower_bound_flops"]
+        if bound is not None and not 0 <= bound <= cost["recompute_flops"]:
+            self.complain("cost", "%d operations are computed again, but the lower bound is %d",
+                          cost["recompute_flops"], bound)
+
     def most_alive(self, lives):
         """The maximum over time of the bytes alive.  Buffers that have one place after the other count as one,
         of the size of the largest; slices count with their whole."""
@@ -344,6 +352,7 @@ class Judge:
             self.check_aliases()
             self.check_overlaps()
             self.check_lower_bound()
+            self.check_cost()
         return self.complaints
 
 

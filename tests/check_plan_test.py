@@ -87,6 +87,7 @@ FAULTS = [
     ("arena", straight, [(("arena", "bytes"), 512), (("arena", "extent", "train"), 512)]),
     ("lower_bound", straight, [(("arena", "lower_bound"), 320)]),
     ("budget", straight, [(("arena", "budget"), 400)]),
+    ("cost", straight, [(("cost", "recompute_lower_bound_flops"), 1)]),
     # x is needed again in the next turn: what the body reads it may not overwrite
     ("overlap", looped, [(("buffers", 3, "offset"), 64)]),
     ("overlap", looped, [(("buffers", 3, "offset"), 0)]),
