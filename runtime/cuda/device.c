@@ -39,6 +39,7 @@ struct UnetCuda {
     UnetCudaMarks marks;
     UnetStatus status; /* of the launches of a step: the first failure */
     UnetError error;
+    struct Check *checks; /* of a checking build, the last one first */
 };
 
 /* ---- failures ---- */
@@ -76,6 +77,55 @@ void unet_cuda_convolution(UnetLaunch at, int32_t index, void *result, const voi
                                           &cuda->plan[index], result, a, b, bias, workspace, &cuda->error);
     mark_launch(at);
 }
+
+/* ---- checking builds ---- */
+
+#ifdef UNET_CHECK_OPERANDS
+typedef struct Check {
+    char *arena;
+    int64_t extent;
+    const UnetSpan *span; /* NULL: the step is through, all of the arena may be touched again */
+    struct Check *next;
+} Check;
+
+static void check_operands(void *data) {
+    const Check *check = data;
+    if (check->span == NULL)
+        unet_unpoison(check->arena, check->extent);
+    else
+        unet_operands(check->arena, check->extent, check->span);
+}
+
+/* In the order of the stream, and again whenever a graph is replayed; so it is kept to the end. */
+void unet_cuda_operands(UnetLaunch at, const UnetSpan *span) {
+    Check *check = malloc(sizeof *check);
+    if (check == NULL)
+        abort();
+    *check = (Check){at.cuda->arena, at.cuda->extent, span, at.cuda->checks};
+    at.cuda->checks = check;
+    unet_cuda_check(at, cudaLaunchHostFunc(at.stream, check_operands, check), __func__);
+}
+
+static void end_of_checks(UnetLaunch at) {
+    unet_cuda_operands(at, NULL);
+}
+
+static void free_checks(UnetCuda *cuda) {
+    while (cuda->checks != NULL) {
+        Check *check = cuda->checks;
+        cuda->checks = check->next;
+        free(check);
+    }
+}
+#else
+static void end_of_checks(UnetLaunch at) {
+    (void)at;
+}
+
+static void free_checks(UnetCuda *cuda) {
+    (void)cuda;
+}
+#endif
 
 /* ---- opening ---- */
 
@@ -175,6 +225,7 @@ static void close_device(void *state) {
         (void)cudnnDestroy(cuda->cudnn);
     if (cuda->stream != NULL)
         (void)cudaStreamDestroy(cuda->stream);
+    free_checks(cuda);
     free(cuda);
 }
 
@@ -227,41 +278,6 @@ static void pin(void *state, void *memory, size_t bytes) {
     else
         (void)cudaGetLastError(); /* copies are slower then, and nothing else */
 }
-
-/* ---- checking builds ---- */
-
-#ifdef UNET_CHECK_OPERANDS
-typedef struct {
-    char *arena;
-    int64_t extent;
-    const UnetSpan *span; /* NULL: the step is through, all of the arena may be touched again */
-} Check;
-
-static void check_operands(void *data) {
-    const Check *check = data;
-    if (check->span == NULL)
-        unet_unpoison(check->arena, check->extent);
-    else
-        unet_operands(check->arena, check->extent, check->span);
-}
-
-/* In the order of the stream, and again whenever a graph is replayed; so it is never freed. */
-void unet_cuda_operands(UnetLaunch at, const UnetSpan *span) {
-    Check *check = malloc(sizeof *check);
-    if (check == NULL)
-        abort();
-    *check = (Check){at.cuda->arena, at.cuda->extent, span};
-    unet_cuda_check(at, cudaLaunchHostFunc(at.stream, check_operands, check), __func__);
-}
-
-static void end_of_checks(UnetLaunch at) {
-    unet_cuda_operands(at, NULL);
-}
-#else
-static void end_of_checks(UnetLaunch at) {
-    (void)at;
-}
-#endif
 
 /* ---- a step ---- */
 
