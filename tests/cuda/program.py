@@ -2,8 +2,10 @@
 by its reference interpreter, the runtime as it is, all under sanitizers."""
 import concurrent.futures
 import glob
+import hashlib
 import os
 import subprocess
+import tempfile
 
 import cuda
 
@@ -45,11 +47,20 @@ class Shim:
             execute(CXX + common)
         return output
 
+    def kernels(self, source):
+        """The object of a .cu, compiled once whatever programs have these kernels: it depends on nothing else of them."""
+        with open(source) as text:
+            body = text.read().split("*/", 1)[1]
+        kept = os.path.join(self.folder, hashlib.sha256(body.encode()).hexdigest() + ".o")
+        if not os.path.exists(kept):
+            with tempfile.TemporaryDirectory(dir=self.folder) as folder:
+                os.replace(self.compile(source, os.path.join(folder, "kernels.o")), kept)
+        return kept
+
     def build(self, folder, program):
         """The sources of `unetc -S` in FOLDER as PROGRAM."""
-        sources = glob.glob(folder + "/*.c") + glob.glob(folder + "/*.cu")
-        with concurrent.futures.ThreadPoolExecutor(2) as workers:
-            objects = list(workers.map(lambda s: self.compile(s, s + ".o"), sources))
+        objects = [self.kernels(source) for source in glob.glob(folder + "/*.cu")]
+        objects += [self.compile(source, source + ".o") for source in glob.glob(folder + "/*.c")]
         execute(["g++"] + SANITIZE + objects + self.objects + [self.runtime, "-o", program] +
                 "-lpng -lz -ljansson -lpthread -lm".split())
         return program

@@ -1,0 +1,491 @@
+#!/usr/bin/env python3
+"""Whole programs for a GPU, run on this processor: kernels through the shim, cuDNN by its stand-in, under sanitizers,
+and each step may touch its operands and nothing else.
+
+    steps.py --unetc=UNETC --runtime=libunet_runtime.a --make-pictures=MAKE_PICTURES --cudnn=FOLDER
+
+  examples  every example and the nets that test the planner, small, train ten steps as they do on the cpu target:
+            weights, losses, what eval says, what predict draws
+  runs      a step captured as a graph or not, threads in other orders, a lazy stream, killed and resumed: the same
+            weights, bit for bit; one allocation, of exactly the arena; a device that is too small; another cuDNN
+  plans     memory not reused or values computed again: the same bits; samples in turns: the same but for rounding;
+            16-bit storage: close
+  faults    planted in what unetc wrote: a missing barrier, a buffer used after its life or moved onto another, an
+            overrun into a neighbour that lives, a rate of learning that capture would freeze; each is noticed
+
+Every plan is judged by check_plan.py.  Exits with 77 without the headers of CUDA and cuDNN.  Standard library only."""
+
+import argparse
+import concurrent.futures
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+
+import cuda
+import program
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+for folder in ("..", "../oracle"):
+    sys.path.insert(0, os.path.join(HERE, folder))
+import check_plan  # noqa: E402
+import safetensors  # noqa: E402
+
+STEPS = 10
+PICTURES, HELD_OUT = 12, 0.1  # 11 to train on: the last batch of an epoch is short
+RESERVE = 256 << 20  # of device.c
+DOES_NOT_FIT = 3
+
+# Largest differences from the cpu target: of a weight, relative ones of losses and metrics, levels of a picture.
+TOLERANCE = {"weights": 1e-5, "losses": 1e-5, "eval": 1e-5, "predict": 1}
+
+EXAMPLES, PLANNER = "examples/denoise/", "tests/planner/"
+TINY = ("tiny", EXAMPLES + "tiny_unet.unet", ["-Dbase=4", "--size=16x16", "--batch=5"])
+SIMPLE = ("simple", EXAMPLES + "simple_denoiser.unet", ["-Dwidth=5", "--size=13x11", "--batch=3"])
+VOLUME = ("volume", PLANNER + "volume.unet", ["--batch=3", "-Dbase=3"])
+NETS = [TINY, SIMPLE, ("unet", EXAMPLES + "unet_denoiser.unet", ["-Dbase=6", "--size=16x8", "--batch=3"]),
+        ("irregular", PLANNER + "irregular.unet", ["--batch=3"]),
+        ("five levels", PLANNER + "unet.unet", ["-Ddepth=5", "-Dbase=2", "--batch=3"]), VOLUME]
+
+
+class Failure(Exception):
+    pass
+
+
+def expect(good, message, *values):
+    if not good:
+        raise Failure(message % values)
+
+
+def execute(command, accept=(0,), environment=None):
+    """What COMMAND writes to its standard output, then what it writes to its standard error."""
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+                            env={**os.environ, **(environment or {})})
+    if result.returncode not in accept:
+        raise Failure("%s: exit code %d\n%s" % (" ".join(command), result.returncode, result.stderr[-3000:]))
+    return result.stdout, result.stderr
+
+
+# ---- programs ------------------------------------------------------------------------------------------
+
+
+class Run:
+    """What a training left behind."""
+
+    def __init__(self, folder, model, said):
+        self.path, self.said = os.path.join(folder, model + ".safetensors"), said
+        with open(self.path, "rb") as file:
+            self.bytes = file.read()
+        with open(os.path.join(folder, "log.csv"), newline="") as file:
+            rows = list(csv.DictReader(file))
+        kept = [name for name in rows[0] if name not in ("epoch", "step", "split", "lr", "images_per_s", "seconds")]
+        self.losses = [float(row[name]) for row in rows for name in kept if row[name]]
+
+    def weights(self):
+        return [x for tensor in safetensors.read(self.path)[0].values() for x in tensor.values]
+
+
+class Program:
+    def __init__(self, path, plan, pictures):
+        self.path, self.plan, self.runs = path, plan, 0
+        self.data, self.small = pictures
+
+    def folder(self):
+        self.runs += 1
+        return "%s.out%d" % (self.path, self.runs)
+
+    def training(self, folder, *options):
+        return [self.path, "train", "--data=" + self.data, "--steps=%d" % STEPS, "--threads=1", "--out=" + folder, *options]
+
+    def train(self, *options, **environment):
+        folder = self.folder()
+        said = execute(self.training(folder, *options), environment=environment)[1]
+        return Run(folder, self.plan["model"], said)
+
+    def evaluate(self, weights):
+        """The metrics, in decibels or not."""
+        said, _ = execute([self.path, "eval", "--data=" + self.data, "--threads=1", "--weights=" + weights,
+                           "--out=" + self.folder()])
+        return [float(x) for x in re.findall(r"\) (-?[0-9.]+(?:e-?[0-9]+)?)", said)]
+
+    def predict(self, weights):
+        picture = self.folder() + ".png"
+        execute([self.path, "predict", "--threads=1", "--weights=" + weights, self.small + "/noisy/00.png", "-o", picture])
+        return read_png(picture)
+
+
+class Workshop:
+    """Makes programs; each has a folder of its own."""
+
+    def __init__(self, tools, folder):
+        self.tools, self.folder, self.made = tools, folder, 0
+        self.pictures = [os.path.join(folder, name) for name in ("data", "small")]
+        execute([tools.make_pictures, self.pictures[0], str(PICTURES), "33", "37", "8"])
+        execute([tools.make_pictures, self.pictures[1], "1", "11", "7", "8"])  # smaller than any net's size
+        os.mkdir(folder + "/shim")
+        self.shim = program.Shim(folder + "/shim", tools.runtime)
+
+    def unetc(self, *words, accept=(0,)):
+        return execute([self.tools.unetc, *words], accept, {"UNETC_CUDNN": self.tools.cudnn})[0]
+
+    def file(self, net):
+        """The net with some pictures held out; the volume's data is noise, and files that nobody reads count it."""
+        source, folder = os.path.join(cuda.ROOT, net[1]), os.path.join(self.folder, "nets", net[0])
+        copy = os.path.join(folder, os.path.basename(source))
+        if not os.path.exists(copy):
+            os.makedirs(folder, exist_ok=True)
+            with open(source) as text, open(copy + ".new", "w") as out:
+                unread = "input picture : image(1, 12, 16)\ndata {\n    picture = images(\"noisy/*.png\")\n    crop\n"
+                out.write(text.read().replace("data {\n", unread if net is VOLUME else "data {\n    holdout %s\n" % HELD_OUT))
+            os.replace(copy + ".new", copy)
+        return copy
+
+    def plan(self, net, *options, accept=(0,)):
+        said = self.unetc("mem", "--format=json", "--target=cuda", *net[2], *options, self.file(net), accept=accept)
+        plan = json.loads(said)
+        complaints = check_plan.judge(plan)
+        expect(not complaints, "%s %s: %s", net[0], " ".join(options), "; ".join(complaints[:5]))
+        return plan
+
+    def path(self):
+        self.made += 1
+        return os.path.join(self.folder, "program%d" % self.made)
+
+    def cpu(self, net, *options):
+        path = self.path()
+        self.unetc("-o", path, *net[2], *options, self.file(net))
+        return Program(path, self.plan(net), self.pictures)
+
+    def cuda(self, net, *options, edit=None):
+        """EDIT changes the text of a file of the program: (end of its name, function)."""
+        path = self.path()
+        plan = self.plan(net, *options)
+        self.unetc("-S", path, "--target=cuda", "--poison", *net[2], *options, self.file(net))
+        if edit is not None:
+            with open(os.path.join(path, plan["model"] + edit[0]), "r+") as file:
+                text = edit[1](file.read())
+                file.seek(0)
+                file.truncate()
+                file.write(text)
+        built = self.shim.build(path, os.path.join(path, plan["model"]))
+        return Program(built, plan, self.pictures)
+
+
+# ---- comparisons ---------------------------------------------------------------------------------------
+
+
+def read_png(path):
+    """The samples of an 8-bit picture, row by row."""
+    with open(path, "rb") as file:
+        data = file.read()
+    chunks, at = [], 8
+    while at < len(data):
+        length, kind = int.from_bytes(data[at:at + 4], "big"), data[at + 4:at + 8]
+        chunks.append((kind, data[at + 8:at + 8 + length]))
+        at += 12 + length
+    header = chunks[0][1]
+    width, height, samples = (int.from_bytes(header[:4], "big"), int.from_bytes(header[4:8], "big"),
+                              {0: 1, 2: 3}[header[9]])
+    raw, stride = zlib.decompress(b"".join(body for kind, body in chunks if kind == b"IDAT")), width * samples
+    rows = [bytes(stride)]
+    for k in range(height):
+        line = raw[k * (stride + 1):(k + 1) * (stride + 1)]
+        rows.append(unfiltered(line[0], bytearray(line[1:]), rows[-1], samples))
+    return b"".join(rows[1:])
+
+
+def unfiltered(kind, row, above, samples):
+    for i in range(len(row)):
+        left, corner = (row[i - samples], above[i - samples]) if i >= samples else (0, 0)
+        up = above[i]
+        nearest = min((abs(up - corner), 0, left), (abs(left - corner), 1, up), (abs(left + up - 2 * corner), 2, corner))
+        row[i] = (row[i] + (0, left, up, (left + up) // 2, nearest[2])[kind]) % 256
+    return bytes(row)
+
+
+def largest_difference(a, b):
+    expect(len(a) == len(b) and len(a) > 0, "%d numbers and %d", len(a), len(b))
+    differences = [abs(x - y) for x, y in zip(a, b)]
+    expect(all(d == d for d in differences), "a NaN")
+    return max(differences)
+
+
+def relative_difference(a, b):
+    expect(len(a) == len(b) and len(a) > 0, "%d numbers and %d", len(a), len(b))
+    return max(abs(x - y) / max(abs(y), 1e-30) for x, y in zip(a, b))
+
+
+def same_bits(run, other, what):
+    expect(run.bytes == other.bytes, "%s: other weights", what)
+    expect(run.losses == other.losses, "%s: other losses", what)
+
+
+# ---- the examples --------------------------------------------------------------------------------------
+
+
+def compare_with_cpu(shop, net):
+    on_cpu, on_cuda = shop.cpu(net), shop.cuda(net)
+    trained, expected = on_cuda.train(), on_cpu.train()
+    worst = {"weights": largest_difference(trained.weights(), expected.weights()),
+             "losses": relative_difference(trained.losses, expected.losses)}
+    if net is not VOLUME:
+        # each reads what the other trained
+        worst["eval"] = max(relative_difference(on_cuda.evaluate(run.path), on_cpu.evaluate(run.path))
+                            for run in (trained, expected))
+        worst["predict"] = max(largest_difference(on_cuda.predict(run.path), on_cpu.predict(run.path))
+                               for run in (trained, expected))
+        expect(largest_difference(on_cuda.train("--weights=" + expected.path, UNET_CUDA_GRAPH="0").weights(),
+                                  on_cpu.train("--weights=" + trained.path).weights()) <= TOLERANCE["weights"],
+               "%s: trained on from the other's weights they differ", net[0])
+    for what, difference in worst.items():
+        expect(difference <= TOLERANCE[what], "%s: %s differ by %g from the cpu target's", net[0], what, difference)
+    return "%s against the cpu target: %s" % (net[0], ", ".join("%s %.1e" % item for item in worst.items()))
+
+
+# ---- ways to run ---------------------------------------------------------------------------------------
+
+WAYS = {
+    "single launches": {"UNET_CUDA_GRAPH": "0"},
+    "reverse": {"UNET_SHIM_ORDER": "reverse"},
+    "permuted": {"UNET_SHIM_ORDER": "permuted"},
+    "lazy": {"UNET_SHIM_LAZY": "1"},
+    "lazy, single launches": {"UNET_SHIM_LAZY": "1", "UNET_CUDA_GRAPH": "0"},
+}
+
+
+def check_report(run, arena, captures, way):
+    found = re.search(r"shim: (\d+) allocations, at most (\d+) bytes, (\d+) at exit; \d+ launches, (\d+) replays", run.said)
+    expect(found, "%s: no report", way)
+    allocations, most, left, replays = (int(x) for x in found.groups())
+    expect((allocations, most, left) == (1, arena, 0), "%s: %s; the arena is %d bytes", way, found.group(), arena)
+    expect(replays >= STEPS - 1 if captures else replays == 0, "%s: %s", way, found.group())
+
+
+def check_ways(shop, tiny, plain):
+    for way, environment in WAYS.items():
+        run = tiny.train(UNET_SHIM_REPORT="1", **environment)
+        same_bits(run, plain, way)
+        check_report(run, tiny.plan["arena"]["bytes"], "UNET_CUDA_GRAPH" not in environment, way)
+    return "%d ways to run a step give the same bits, each in one allocation of the arena" % (len(WAYS) + 1)
+
+
+def check_resume(shop, tiny, plain):
+    folder = tiny.folder()
+    with open(folder + ".txt", "w") as log:
+        killed = subprocess.Popen(tiny.training(folder, "--checkpoint-every=2"), stdout=log, stderr=log)
+    while killed.poll() is None and not os.path.exists(folder + "/%s.step-00000004.safetensors" % tiny.plan["model"]):
+        time.sleep(0.01)
+    expect(killed.poll() is None, "the program that was to be killed exits %s", killed.returncode)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    execute(tiny.training(folder, "--resume"))
+    with open(os.path.join(folder, tiny.plan["model"] + ".safetensors"), "rb") as file:
+        expect(file.read() == plain.bytes, "killed and resumed: other weights")
+    return "killed and resumed: the same bits"
+
+
+def check_memory_of_device(shop, tiny, plain):
+    needed = tiny.plan["arena"]["bytes"] + RESERVE
+    same_bits(tiny.train(UNET_SHIM_DEVICE_BYTES=str(needed)), plain, "a device that is just large enough")
+    _, said = execute(tiny.training(tiny.folder()), (DOES_NOT_FIT,), {"UNET_SHIM_DEVICE_BYTES": str(needed - 1)})
+    expect(re.search(r"needs [0-9.]+ MiB of the GPU .* has [0-9.]+ MiB free.*--mem", said), "too small a device: %s", said)
+    return "a device one byte too small is refused"
+
+
+def check_other_cudnn(shop, tiny, plain):
+    run = tiny.train(UNET_CUDNN_REFERENCE_VERSION="99999", UNET_SHIM_REPORT="1")
+    difference = largest_difference(run.weights(), plain.weights())
+    expect(difference <= TOLERANCE["weights"], "another cuDNN: weights differ by %g", difference)
+    check_report(run, tiny.plan["arena"]["bytes"], True, "another cuDNN")
+    return "another version of cuDNN plans anew: weights differ by %.1e" % difference
+
+
+# ---- plans ---------------------------------------------------------------------------------------------
+
+
+def tight_budgets(shop, net, count):
+    """COUNT budgets that fit, the smallest found first; all make the plan compute values again."""
+    free = shop.plan(net, "--micro-batches=off")["arena"]["bytes"]
+    low, best = free // 4, free
+    while best - low > free // 64:
+        middle = (low + best) // 2
+        fits = shop.plan(net, "--micro-batches=off", "--mem=%d" % middle, accept=(0, DOES_NOT_FIT))["arena"]["fits"]
+        low, best = (low, middle) if fits else (middle, best)
+    expect(best < free, "%s: no budget below %d bytes", net[0], free)
+    return [best + (free - best) * k // count for k in range(count)]
+
+
+def check_same_plans(shop, tiny, plain):
+    unused = shop.cuda(TINY, "--no-reuse")
+    same_bits(unused.train(), plain, "--no-reuse")
+    said = ["%d (no reuse)" % unused.plan["arena"]["bytes"], "%d (free)" % tiny.plan["arena"]["bytes"]]
+    for budget in tight_budgets(shop, TINY, 2):
+        tight = shop.cuda(TINY, "--micro-batches=off", "--mem=%d" % budget)
+        again = tight.plan["cost"]["recompute_flops"] / tight.plan["cost"]["flops"]
+        expect(again > 0, "a budget of %d bytes recomputes nothing", budget)
+        same_bits(tight.train(), plain, "a budget of %d bytes" % budget)
+        said.append("%d (%.1f %% again)" % (tight.plan["arena"]["bytes"], 100 * again))
+    return "arenas of %s bytes: the same bits" % ", ".join(said)
+
+
+def check_turns(shop, tiny, plain, turns):
+    run = shop.cuda(TINY, "--micro-batches=%d" % turns).train()
+    difference = largest_difference(run.weights(), plain.weights())
+    expect(difference <= TOLERANCE["weights"], "%d turns: weights differ by %g", turns, difference)
+    loss = relative_difference(run.losses, plain.losses)
+    expect(loss <= TOLERANCE["losses"], "%d turns: losses differ by %g", turns, loss)
+    return "%d turns against the whole batch: weights %.1e, losses %.1e" % (turns, difference, loss)
+
+
+def check_bf16(shop, tiny, plain):
+    small = shop.cuda(TINY, "--precision=bf16")
+    expect(small.plan["arena"]["bytes"] < tiny.plan["arena"]["bytes"], "bf16 takes no less memory")
+    run = small.train()
+    difference = relative_difference(run.losses, plain.losses)
+    expect(0 < difference <= 0.02, "bf16: losses differ by %g", difference)
+    same_bits(small.train(**WAYS["single launches"]), run, "bf16, single launches")
+    return "bf16 in %d bytes (f32: %d): losses differ by %.1e" % (
+        small.plan["arena"]["bytes"], tiny.plan["arena"]["bytes"], difference)
+
+
+# ---- faults --------------------------------------------------------------------------------------------
+
+
+def changed(text, *changes):
+    """TEXT with each (pattern, replacement) applied to its first match."""
+    for pattern, replacement in changes:
+        text, count = re.subn(pattern, replacement, text, count=1, flags=re.S)
+        expect(count == 1, "nowhere to plant a fault: %s", pattern)
+    return text
+
+
+def without_barrier(text):
+    """In the sum of a bias's gradient: one warp reads what others have not written."""
+    return changed(text, (r"(part\[row\]\[lane\] = total;\n) *__syncthreads\(\);\n", r"\1"))
+
+
+def with_frozen_rate(text):
+    """The launcher of Adam reads the rate: right in a single launch, frozen in a graph."""
+    return changed(text, (r"(k\d+_adam)_Step step = k\d+_adam_step\(control\);", r"\1_Step step = frozen;"),
+                   (r"(k\d+_adam)_sweep\((.*?)const UnetControl \*control\)", r"\1_sweep(\2const \1_Step frozen)"),
+                   (r"LAUNCH\(at, (k\d+_adam)_sweep,(.*?)at\.control\)", r"LAUNCH(at, \1_sweep,\2\1_step(at.control))"))
+
+
+def with_short_life(text):
+    """The last reader in training of a skip connection is told that it is dead."""
+    train, rest = text.split("/* ---- eval", 1)
+    *before, last = re.split(r"\{B\d+_enc1_3, \d+, 0\},", train)
+    expect(len(before) > 1, "nowhere to plant a fault: enc1.3 has no readers")
+    kept = re.findall(r"\{B\d+_enc1_3, \d+, 0\},", train)[:-1] + [""]
+    return "".join(part + span for part, span in zip(before, kept)) + last + "/* ---- eval" + rest
+
+
+def moved(text):
+    """A skip connection lies where another does."""
+    other = re.search(r"B\d+_enc2_3 (\d+LL)", text).group(1)
+    return changed(text, (r"(B\d+_enc1_3) \d+LL", r"\1 " + other))
+
+
+def overrun(plan):
+    """A step of training that writes 256 bytes too far, into a neighbour that was written before and is read later; an
+    edit of the host code, and the names of the two."""
+    steps = plan["programs"]["train"]
+    buffers, operands = {b["id"]: b for b in plan["buffers"]}, [set(s["reads"] + s["writes"]) for s in steps]
+    for k, step in enumerate(steps):
+        for end in (buffers[w] for w in step["writes"] if buffers[w]["class"].startswith("activation")):
+            for near in buffers.values():
+                if (near["offset"] == end["offset"] + end["bytes"] and near["id"] not in operands[k] and
+                        not near["alias"] and near["lifetime"] == "step" and
+                        any(near["id"] in s["writes"] for s in steps[:k]) and
+                        any(near["id"] in s["reads"] for s in steps[k + 1:])):
+                    begins = r"(\{B%03d_\w+, \d+, 1\}.*?AT\(\w+, B%03d_\w+)\)" % (end["id"], end["id"])
+                    return (lambda text: changed(text, (begins, r"\1 + 256)"))), end["name"], near["name"]
+    raise Failure("nowhere to plant a fault: no buffer has a neighbour that lives")
+
+
+STOPPED, DIVERGED, DIFFERENT = "stopped by AddressSanitizer", "diverged", "other bits"
+EXIT_DIVERGED = 6
+
+
+def symptom(shop, net, edit, plain, environment):
+    broken = shop.cuda(net, edit=edit)
+    folder = broken.folder()
+    result = subprocess.run(broken.training(folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            env={**os.environ, **environment})
+    if "use-after-poison" in result.stderr:
+        return STOPPED
+    if result.returncode == EXIT_DIVERGED:
+        return DIVERGED
+    expect(result.returncode == 0, "exit code %d\n%s", result.returncode, result.stderr[-3000:])
+    return DIFFERENT if Run(folder, broken.plan["model"], "").bytes != plain.bytes else None
+
+
+def check_faults_of_plan(shop, tiny, plain):
+    beyond, end, near = overrun(tiny.plan)
+    faults = [("a skip connection that dies too early", (".c", with_short_life), (STOPPED,)),
+              ("a skip connection moved onto another", ("_plan.h", moved), (DIVERGED, DIFFERENT)),
+              ("an overrun of %s into %s" % (end, near), (".c", beyond), (STOPPED,))]
+    said = []
+    for name, edit, expected in faults:
+        found = symptom(shop, TINY, edit, plain, {})
+        expect(found in expected, "%s is not noticed: %s", name, found)
+        said.append("%s: %s" % (name, found))
+    return "\n".join(said)
+
+
+def check_faults_of_kernels(shop):
+    plain = shop.cuda(SIMPLE).train()
+    faults = [("a missing barrier", without_barrier, {}, (DIVERGED, DIFFERENT)),
+              ("a frozen rate", with_frozen_rate, {}, (DIFFERENT,)),
+              ("a frozen rate, single launches", with_frozen_rate, {"UNET_CUDA_GRAPH": "0"}, (None,))]
+    said = []
+    for name, edit, environment, expected in faults:
+        found = symptom(shop, SIMPLE, ("_kernels.cu", edit), plain, environment)
+        expect(found in expected, "%s is not noticed: %s", name, found)
+        said.append("%s: %s" % (name, found or "the same bits"))
+    return "\n".join(said)
+
+
+# ---- the rest ------------------------------------------------------------------------------------------
+
+
+def jobs(shop, pool):
+    tiny = shop.cuda(TINY)
+    plain = tiny.train()
+    for check in (check_same_plans, check_ways, check_bf16, check_resume, check_memory_of_device, check_other_cudnn,
+                  check_faults_of_plan):
+        yield pool.submit(check, shop, tiny, plain)
+    for turns in (2, 3):
+        yield pool.submit(check_turns, shop, tiny, plain, turns)
+    yield pool.submit(check_faults_of_kernels, shop)
+    for net in NETS:
+        yield pool.submit(compare_with_cpu, shop, net)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("unetc", "runtime", "make-pictures", "cudnn"):
+        parser.add_argument("--" + name, required=True)
+    tools = parser.parse_args()
+    for header in ("cuda_runtime_api.h", "cudnn_graph.h"):
+        cuda.home("include/" + header)
+    failures = 0
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for job in list(jobs(Workshop(tools, folder), pool)):
+            try:
+                print(job.result(), flush=True)
+            except (Failure, RuntimeError) as failure:
+                print("FAILED: %s" % failure, flush=True)
+                failures += 1
+    print("%d failures" % failures)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
