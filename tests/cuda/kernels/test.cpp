@@ -52,6 +52,7 @@ Device::Device(size_t bytes) {
     void *start = nullptr;
     if (cudaMalloc(&start, bytes) != cudaSuccess)
         abort();
+    memset(start, 0xFF, bytes); /* NaN in every type */
     memory.reset(start);
 }
 
@@ -254,6 +255,8 @@ void Test::pack(float *packed, const float *w, const Filter &f, int channels, in
 /* ---- what launchers call ---------------------------------------------------------------------------- */
 
 extern "C" void unet_cuda_check(UnetLaunch, cudaError_t error, const char *launcher) {
+    if (error == cudaSuccess)
+        error = cudaDeviceSynchronize(); /* so that a failure is that of this launch */
     if (error == cudaSuccess)
         return;
     fprintf(stderr, "%s: %s\n", launcher, cudaGetErrorString(error));

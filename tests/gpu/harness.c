@@ -1,0 +1,299 @@
+/* harness.c - runs a generated model on its device as a library, for comparison with PyTorch and to count
+ * memory:
+ *
+ *   PROGRAM steps STEPS OFFSET...   trains STEPS steps, each on a batch of its own
+ *   PROGRAM memory STEPS            trains on zeros and says, as JSON, what is allocated and what stays
+ * free PROGRAM COMMAND...              what every program does (bench)
+ *
+ * `steps` reads float32: the parameters in the order of the model's table, then for each step the inputs of
+ * a whole batch, dense.  It writes doubles: the results of each step, after the first step also the
+ * gradients, which lie at OFFSET in the arena, one offset per parameter; at the end the parameters, and the
+ * prediction for the first sample of the last batch.
+ *
+ * The linker sends cudaMalloc and cudaMallocHost of the runtime through here (--wrap).
+ */
+#include <cuda_runtime_api.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unet/device.h"
+#include "unet/layout.h"
+#include "unet/model.h"
+
+enum { ALIGNMENT = 64, MOST_INPUTS = 8 };
+
+extern const UnetModel *const harness_model;
+
+_Noreturn static void fail(const char *what) {
+    fprintf(stderr, "harness: %s\n", what);
+    exit(1);
+}
+
+static void *zeroed(int64_t bytes) {
+    void *memory = aligned_alloc(ALIGNMENT, ((size_t)bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT);
+    if (memory == NULL)
+        fail("out of memory");
+    return memset(memory, 0, (size_t)bytes);
+}
+
+/* ---- what the runtime allocates ---------------------------------------------------------------- */
+
+typedef struct {
+    long count;
+    size_t bytes;
+} Allocated;
+
+/* The linker leaves no other way in for a count. */
+static Allocated on_device, on_host;
+
+cudaError_t __real_cudaMalloc(void **start, size_t bytes);
+cudaError_t __wrap_cudaMalloc(void **start, size_t bytes);
+cudaError_t __real_cudaMallocHost(void **start, size_t bytes);
+cudaError_t __wrap_cudaMallocHost(void **start, size_t bytes);
+
+cudaError_t __wrap_cudaMalloc(void **start, size_t bytes) {
+    on_device.count++;
+    on_device.bytes += bytes;
+    return __real_cudaMalloc(start, bytes);
+}
+
+cudaError_t __wrap_cudaMallocHost(void **start, size_t bytes) {
+    on_host.count++;
+    on_host.bytes += bytes;
+    return __real_cudaMallocHost(start, bytes);
+}
+
+static size_t free_bytes(void) {
+    size_t available, total;
+    if (cudaMemGetInfo(&available, &total) != cudaSuccess)
+        fail("the device does not say how much memory is free");
+    return available;
+}
+
+static size_t total_bytes(void) {
+    size_t available, total;
+    return cudaMemGetInfo(&available, &total) == cudaSuccess ? total : 0;
+}
+
+/* ---- the device -------------------------------------------------------------------------------- */
+
+typedef struct {
+    const UnetModel *model;
+    char *mirror;
+    void *state;
+    void *batch[MOST_INPUTS]; /* of training; all in one piece of memory */
+    const void *inputs[MOST_INPUTS];
+    int64_t step;
+    UnetError error;
+} Run;
+
+static void expect(Run *run, UnetStatus status) {
+    if (status != UNET_OK)
+        fail(run->error.text);
+}
+
+static void make_batch(Run *run) {
+    const UnetProgram *program = run->model->train;
+    char *memory = zeroed(program->input_bytes);
+    if (run->model->ninput > MOST_INPUTS)
+        fail("too many inputs");
+    run->batch[0] = memory;
+    for (int i = 0; i < run->model->ninput; i++) {
+        run->inputs[i] = run->batch[i] = memory;
+        int64_t bytes = program->batch * program->inputs[i].sample_bytes;
+        memory += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+    run->model->device->pin(run->state, run->batch[0], (size_t)program->input_bytes);
+}
+
+static Run start(void) {
+    Run run = {.model = harness_model};
+    if (run.model->device == NULL)
+        fail("this model was compiled for no device");
+    run.mirror = calloc(1, (size_t)run.model->arena_bytes); /* of which few pages are touched */
+    if (run.mirror == NULL)
+        fail("out of memory");
+    expect(&run, run.model->device->open(&run.state, run.model, run.model->arena_bytes, &run.error));
+    make_batch(&run);
+    return run;
+}
+
+static void end(Run *run) {
+    run->model->device->close(run->state);
+    free(run->batch[0]);
+    free(run->mirror);
+}
+
+static void step(Run *run, const UnetProgram *program) {
+    run->step += program == run->model->train;
+    const UnetStep told = {.arena = run->mirror,
+                           .inputs = run->inputs,
+                           .n = program->batch,
+                           .threads = 1,
+                           .learning_rate = run->model->training->learning_rate,
+                           .step = run->step};
+    expect(run, run->model->device->run(run->state, program, &told, &run->error));
+}
+
+/* ---- numbers in and out ------------------------------------------------------------------------ */
+
+static int64_t count(const UnetParameter *parameter) {
+    int64_t elements = 1;
+    for (int i = 0; i < parameter->rank; i++)
+        elements *= parameter->dim[i];
+    return elements;
+}
+
+static void read_floats(float *to, int64_t n) {
+    if (fread(to, sizeof *to, (size_t)n, stdin) != (size_t)n)
+        fail("the input is cut short");
+}
+
+static void write_doubles(const double *from, int64_t n) {
+    if (fwrite(from, sizeof *from, (size_t)n, stdout) != (size_t)n)
+        fail("cannot write");
+}
+
+static void write_floats(const float *from, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        double value = (double)from[i];
+        write_doubles(&value, 1);
+    }
+}
+
+/* The samples of a batch come dense; here a row of points has its channels one behind the other. */
+static void read_batch(Run *run, int input) {
+    const UnetLayout *layout = &run->model->train->inputs[input];
+    int64_t width = layout->size[2], rows = (int64_t)layout->size[0] * layout->size[1];
+    float *sample = zeroed(layout->channels * rows * width * 4),
+          *row = zeroed(layout->channels * width * 4);
+    int32_t *identity = zeroed(width * 4);
+    for (int32_t x = 0; x < width; x++)
+        identity[x] = x;
+    for (int32_t n = 0; n < run->model->train->batch; n++) {
+        read_floats(sample, layout->channels * rows * width);
+        for (int32_t r = 0; r < rows; r++) {
+            for (int32_t c = 0; c < layout->channels; c++)
+                memcpy(row + c * width, sample + (c * rows + r) * width, (size_t)width * sizeof *row);
+            unet_layout_store_row(layout, run->batch[input], n, r / layout->size[1], r % layout->size[1],
+                                  row, width, identity, 0);
+        }
+    }
+    free(sample);
+    free(row);
+    free(identity);
+}
+
+static void write_results(const Run *run) {
+    const UnetProgram *program = run->model->train;
+    for (int r = 0; r < run->model->nresult; r++) {
+        double sum = 0;
+        if (program->result_offsets[r] >= 0)
+            memcpy(&sum, run->mirror + program->result_offsets[r], sizeof sum);
+        sum /= program->batch;
+        write_doubles(&sum, 1);
+    }
+}
+
+/* The parameters, or what lies at OFFSETS in the same order. */
+static void write_parameters(Run *run, char **offsets) {
+    for (int i = 0; i < run->model->nparameter; i++) {
+        const UnetParameter *parameter = &run->model->parameter[i];
+        int64_t offset = offsets != NULL ? strtoll(offsets[i], NULL, 10) : parameter->offset;
+        int64_t bytes = count(parameter) * 4;
+        if (offset < 0 || offset + bytes > run->model->arena_bytes)
+            fail("an offset is outside the arena");
+        expect(run, run->model->device->fetch(run->state, run->mirror, offset, bytes, &run->error));
+        write_floats((const float *)(const void *)(run->mirror + offset), count(parameter));
+    }
+}
+
+/* Channel by channel, from a layout in the mirror. */
+static void write_output(const UnetLayout *layout, const char *values) {
+    int64_t width = layout->size[2], rows = (int64_t)layout->size[0] * layout->size[1];
+    float *row = zeroed(layout->channels * width * 4);
+    for (int32_t c = 0; c < layout->channels; c++)
+        for (int32_t r = 0; r < rows; r++) {
+            unet_layout_load_row(layout, values, 0, r / layout->size[1], r % layout->size[1], row);
+            write_floats(row + c * width, width);
+        }
+    free(row);
+}
+
+static void write_predictions(Run *run) {
+    const UnetProgram *program = run->model->predict;
+    for (int i = 0; i < run->model->ninput; i++)
+        if (memcmp(&program->inputs[i], &run->model->train->inputs[i],
+                   offsetof(UnetLayout, sample_bytes)) != 0)
+            fail("prediction wants inputs of another layout");
+    if (program->batch != 1)
+        fail("prediction takes more than one sample");
+    step(run, program);
+    for (int o = 0; o < run->model->noutput; o++) {
+        const UnetLayout *layout = &program->outputs[o];
+        int64_t offset = program->output_offsets[o];
+        expect(run, run->model->device->fetch(run->state, run->mirror, offset, layout->sample_bytes,
+                                              &run->error));
+        write_output(layout, run->mirror + offset);
+    }
+}
+
+/* ---- the commands ------------------------------------------------------------------------------ */
+
+static int run_steps(int64_t steps, char **offsets) {
+    Run run = start();
+    for (int i = 0; i < run.model->nparameter; i++)
+        read_floats((float *)(void *)(run.mirror + run.model->parameter[i].offset),
+                    count(&run.model->parameter[i]));
+    expect(&run, run.model->device->push(run.state, run.mirror, 0, run.model->persistent, &run.error));
+    for (int64_t k = 0; k < steps; k++) {
+        for (int i = 0; i < run.model->ninput; i++)
+            read_batch(&run, i);
+        step(&run, run.model->train);
+        write_results(&run);
+        if (k == 0)
+            write_parameters(&run, offsets);
+    }
+    write_parameters(&run, NULL);
+    write_predictions(&run);
+    end(&run);
+    return 0;
+}
+
+static int memory(int64_t steps) {
+    (void)cudaDeviceSynchronize(); /* makes the context */
+    size_t context = free_bytes();
+    Run run = start();
+    size_t opened = free_bytes();
+    step(&run, run.model->train);
+    size_t first = free_bytes();
+    step(&run, run.model->train); /* is captured */
+    step(&run, run.model->predict);
+    step(&run, run.model->predict);
+    size_t captured = free_bytes(), least = captured, most = captured;
+    for (int64_t k = 2; k < steps; k++) {
+        step(&run, run.model->train);
+        size_t now = free_bytes();
+        least = now < least ? now : least;
+        most = now > most ? now : most;
+    }
+    printf("{\"arena\": %" PRId64
+           ", \"allocations\": %ld, \"allocated\": %zu, \"pinned allocations\": %ld, "
+           "\"pinned\": %zu, \"steps\": %" PRId64 ", \"total\": %zu, \"free\": {\"context\": %zu, "
+           "\"opened\": %zu, \"first step\": %zu, \"captured\": %zu, \"least\": %zu, \"most\": %zu}}\n",
+           run.model->arena_bytes, on_device.count, on_device.bytes, on_host.count, on_host.bytes, run.step,
+           total_bytes(), context, opened, first, captured, least, most);
+    end(&run);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    if (argc == 3 && strcmp(argv[1], "memory") == 0)
+        return memory(strtoll(argv[2], NULL, 10));
+    if (argc == 3 + harness_model->nparameter && strcmp(argv[1], "steps") == 0)
+        return run_steps(strtoll(argv[2], NULL, 10), argv + 3);
+    return unet_main(&harness_model, 1, argc, argv);
+}

@@ -1,0 +1,209 @@
+"""programs.py - the programs that the stages run, and how they are built: for a device with nvcc, or, for a dry run,
+for this processor through the shim of tests/cuda.
+
+    programs.py FOLDER [STAGE...]      builds those of the stages (all of them) for a device
+
+Each becomes a folder of FOLDER with `program`, the model behind harness.c, and `plan.json`.
+The tests of the kernels become `kernels`, one folder for each type they store.
+
+Environment: UNETC_BUILD, the folder of `unetc` and lib/ (build/ of this repository), or TOOLS, a folder that pack.sh
+filled; CUDA_HOME; CUDNN_ROOT, a folder with lib/libcudnn.so.9.
+"""
+import concurrent.futures
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+HERE = os.path.join(ROOT, "tests", "gpu")
+STAGES = ["numerics", "memory", "speed", "sanitizer"]
+PRECISIONS = ["f32", "tf32", "bf16"]
+TYPES = ["float", "__nv_bfloat16", "__half"]
+# harness.c counts these.
+WRAPPED = ["-Wl,--wrap=cudaMalloc", "-Wl,--wrap=cudaMallocHost"]
+
+
+class Spec:
+    """A file compiled with given options.  NET and WIDTH: the same net in tests/oracle/record.py."""
+
+    def __init__(self, file, width, size, batch, precision):
+        self.file, self.width, self.size, self.batch, self.precision = file, width, size, batch, precision
+        self.net, self.define = ("simple", "width") if file == "simple_denoiser" else ("unet", "base")
+        self.config = "%s-%d-%dx%d-b%d" % (file, width, size, size, batch)
+        self.name = "%s-%s" % (self.config, precision)
+
+    def options(self):
+        return ["--precision=" + self.precision, "-D%s=%d" % (self.define, self.width),
+                "--size=%dx%d" % (self.size, self.size), "--batch=%d" % self.batch]
+
+    def source(self):
+        return os.path.join(ROOT, "examples", "denoise", self.file + ".unet")
+
+
+def specs(stage, dry):
+    """The programs of a stage, the most telling first."""
+    def each(nets, precisions):
+        return [Spec(*net, precision) for net in nets for precision in precisions]
+
+    if dry:
+        tiny = ("tiny_unet", 4, 16, 2)
+        if stage == "numerics":
+            return each([tiny], PRECISIONS) + each([("simple_denoiser", 8, 16, 2)], ["f32"])
+        return each([tiny], ["bf16"] if stage in ("memory", "sanitizer") else ["f32", "bf16"])
+    tiny, medium, large = ("tiny_unet", 16, 256, 6), ("unet_denoiser", 64, 256, 8), ("unet_denoiser", 64, 512, 8)
+    small = ("tiny_unet", 16, 64, 4)
+    if stage == "numerics":
+        return each([small, ("unet_denoiser", 64, 64, 2), ("simple_denoiser", 64, 64, 2)], PRECISIONS)
+    if stage == "memory":
+        return each([large], ["bf16", "f32"]) + each([tiny], ["bf16"])
+    if stage == "speed":
+        return each([large, tiny, medium], PRECISIONS)
+    return each([small], ["bf16", "f32"])
+
+
+def with_kernels(stage):
+    return stage in ("numerics", "sanitizer")
+
+
+def execute(command, **options):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, **options)
+    if done.returncode != 0:
+        raise RuntimeError("%s exits %d:\n%s" % (" ".join(command), done.returncode, (done.stdout + done.stderr)[-4000:]))
+    return done.stdout
+
+
+# ---- compilers and libraries ------------------------------------------------------------------------
+
+
+class ForDevice:
+    """nvcc, g++ and the libraries of a build or of pack.sh."""
+
+    def __init__(self, folder):
+        self.cuda = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+        self.cudnn = [os.path.join(place, sub) for place in (os.environ.get("CUDNN_ROOT"), self.cuda) if place
+                      for sub in ("lib", "lib64")]
+        tools, build = os.environ.get("TOOLS"), os.environ.get("UNETC_BUILD", os.path.join(ROOT, "build"))
+        self.unetc = os.path.join(tools or build, "unetc")
+        lib = tools or os.path.join(build, "lib")
+        self.libraries = [os.path.join(lib, "libunet_cuda.a"), os.path.join(lib, "libunet_runtime.a")]
+        self.libraries += [os.path.join(tools, "lib%s.a" % name) if tools else "-l" + name
+                           for name in ("png16", "z", "jansson")]
+        self.include = ["-I" + os.path.join(ROOT, "runtime", "include"), "-isystem", os.path.join(self.cuda, "include")]
+        self.environment = dict(os.environ)
+        for place in self.cudnn:
+            if "UNETC_CUDNN" not in os.environ and os.path.exists(os.path.join(place, "libcudnn.so.9")):
+                self.environment["UNETC_CUDNN"] = place
+                break
+
+    def compile(self, source, folder, flags=()):
+        target = os.path.join(folder, os.path.basename(source) + ".o")
+        if source.endswith(".cu"):
+            # For the architecture of the plans, and as PTX for later ones.
+            command = [os.path.join(self.cuda, "bin", "nvcc"), "-std=c++17", "-O3", "-gencode",
+                       "arch=compute_90,code=[sm_90,compute_90]", self.include[0]]
+        elif source.endswith(".cpp"):
+            command = ["g++", "-std=c++17", "-O2", "-fno-strict-aliasing"] + self.include
+        else:
+            command = ["gcc", "-std=gnu11", "-D_POSIX_C_SOURCE=200809L", "-O2"] + self.include
+        execute(command + list(flags) + ["-c", source, "-o", target])
+        return target
+
+    def link(self, objects, program):
+        cudnn = ["-L" + place for place in self.cudnn] + ["-l:libcudnn.so.9"]
+        execute(["g++", "-s", "-static-libstdc++", "-static-libgcc"] + WRAPPED + objects + self.libraries + cudnn +
+                ["-lcudart_static", "-lrt", "-ldl", "-lpthread", "-lm", "-o", program])
+
+
+class ForDryRun:
+    """The shim and the stand-in for cuDNN of tests/cuda, without sanitizers: what they would find is looked for there."""
+
+    def __init__(self, folder):
+        sys.path.insert(0, os.path.join(ROOT, "tests", "cuda"))
+        import program
+        build = os.environ.get("UNETC_BUILD", os.path.join(ROOT, "build"))
+        program.SANITIZE = ["-O0"]
+        self.unetc = os.path.join(build, "unetc")
+        shared = os.path.join(folder, "shim")
+        os.makedirs(shared, exist_ok=True)
+        self.shim = program.Shim(shared, os.path.join(build, "lib", "libunet_runtime.a"))
+        self.environment = dict(os.environ, UNETC_CUDNN=os.path.join(build, "tests", "cudnn_reference"))
+
+    def compile(self, source, folder):
+        return self.shim.compile(source, os.path.join(folder, os.path.basename(source) + ".o"))
+
+    def link(self, objects, program):
+        execute(["g++"] + WRAPPED + objects + self.shim.objects + [self.shim.runtime, "-o", program] +
+                "-lpng -lz -ljansson -lpthread -lm".split())
+
+
+# ---- building ---------------------------------------------------------------------------------------
+
+
+def gradient_offsets(plan):
+    """Where the plan keeps the gradient of each parameter, in the order of the table of parameters."""
+    buffers = {buffer["id"]: buffer for buffer in plan["buffers"]}
+    update = next(step for step in plan["programs"]["train"] if step.get("op") in ("sgd", "adam"))
+    read = [buffers[number] for number in update["reads"]]
+    offset = {b["name"]: b["offset"] for b in read if b["class"] == "parameter_gradient"}
+    return {name[2:]: at for name, at in offset.items()}
+
+
+def build_spec(tools, folder, spec):
+    place = os.path.join(folder, spec.name)
+    sources = os.path.join(place, "sources")
+    os.makedirs(sources, exist_ok=True)
+    command = [tools.unetc] + spec.options() + ["--target=cuda:sm_90"]
+    execute(command + ["-S", sources, spec.source()], env=tools.environment)
+    plan = execute([command[0], "mem", "--format=json"] + command[1:] + [spec.source()], env=tools.environment)
+    with open(os.path.join(place, "plan.json"), "w") as file:
+        plan = json.loads(plan)
+        json.dump({"arena": plan["arena"], "gradients": gradient_offsets(plan)}, file)
+    with open(os.path.join(sources, "harness_model.c"), "w") as file:
+        file.write('#include "%s.h"\nextern const UnetModel *const harness_model;\n'
+                   "const UnetModel *const harness_model = &%s_model;\n" % (spec.file, spec.file))
+    os.remove(os.path.join(sources, "main.c"))
+    given = glob.glob(sources + "/*.c") + glob.glob(sources + "/*.cu") + [os.path.join(HERE, "harness.c")]
+    tools.link([tools.compile(source, sources) for source in given], os.path.join(place, "program"))
+    shutil.rmtree(sources)
+
+
+def build_kernels(tools, folder, stored, rounds):
+    """The tests of tests/cuda/kernels, which bring their own convolutions; memory is such that both sides reach it."""
+    place, kernels = os.path.join(folder, "kernels-" + stored.strip("_")), os.path.join(ROOT, "tests", "cuda", "kernels")
+    sources = os.path.join(place, "sources")
+    os.makedirs(sources, exist_ok=True)
+    execute([sys.executable, "-B", os.path.join(kernels, "cases.py"), sources, "1", stored, str(rounds)])
+    flags = ["-I" + os.path.join(HERE, "device"), "-I" + kernels, "-DUNET_STORED=" + stored,
+             "-DcudaMalloc=cudaMallocHost", "-DcudaFree=cudaFreeHost"]
+    objects = [tools.compile(sources + "/kernels.cu", sources),
+               tools.compile(sources + "/reference.c", sources, ["-Wno-unknown-pragmas"]),
+               tools.compile(sources + "/cases.cpp", sources, flags),
+               tools.compile(kernels + "/test.cpp", sources, flags)]
+    execute(["g++", "-s", "-static-libstdc++", "-static-libgcc"] + objects +
+            ["-L" + os.path.join(tools.cuda, "lib64"), "-lcudart_static", "-lrt", "-ldl", "-lpthread", "-lm", "-o",
+             os.path.join(place, "kernels")])
+    shutil.rmtree(sources)
+
+
+def build(folder, stages, dry=False):
+    """Builds what is missing in FOLDER."""
+    wanted = {spec.name: spec for stage in stages for spec in specs(stage, dry)}
+    missing = [spec for name, spec in wanted.items() if not os.path.exists(os.path.join(folder, name, "program"))]
+    types = [] if dry else [t for t in TYPES if any(with_kernels(stage) for stage in stages) and
+                            not os.path.exists(os.path.join(folder, "kernels-" + t.strip("_"), "kernels"))]
+    if not missing and not types:
+        return
+    tools = (ForDryRun if dry else ForDevice)(folder)
+    with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("JOBS", "2"))) as workers:
+        jobs = [workers.submit(build_kernels, tools, folder, t, 4) for t in types]
+        jobs += [workers.submit(build_spec, tools, folder, spec) for spec in missing]
+        for job in jobs:
+            job.result()
+    print("built %d programs and %d tests of kernels" % (len(missing), len(types)), flush=True)
+
+
+if __name__ == "__main__":
+    build(sys.argv[1], sys.argv[2:] or STAGES)

@@ -1,0 +1,80 @@
+#!/bin/bash
+# The checks that need a GPU, in stages of at most 8 minutes, the most telling first; README.md says how.
+#
+#   tests/gpu/run.sh [--dry-run] [STAGE...]      stages: numerics, memory, speed, sanitizer
+#
+#   OUT=FOLDER      for results: NAME.md and NAME.json of each stage (./out)
+#   REBUILD=1       builds the programs here, even where pack.sh brought some
+#   PYTHON=...      an interpreter that has PyTorch and numpy
+#
+# A dry run needs no GPU: tiny programs run on this processor through the shim of tests/cuda, and PyTorch on the
+# CPU. SKIPPED (77) where it cannot.
+set -eu
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+out=${OUT:-./out}
+dry=
+if [ "${1:-}" = --dry-run ]; then dry=--dry-run && shift; fi
+[ $# -gt 0 ] || set -- numerics memory speed sanitizer
+for stage in "$@"; do
+    case $stage in
+    numerics | memory | speed | sanitizer) ;;
+    *) echo "there is no stage $stage (numerics, memory, speed, sanitizer)" >&2 && exit 2 ;;
+    esac
+done
+
+skip() { echo "SKIPPED: $1" && exit 77; }
+
+find_python() {
+    local candidate
+    for candidate in "${PYTHON:-python3}" /usr/bin/python3; do
+        if "$candidate" -c 'import numpy, torch' 2>/dev/null; then PYTHON=$candidate && return; fi
+    done
+    return 1
+}
+
+# cuDNN and what it loads, in Python's wheels or beside CUDA.
+find_libraries() {
+    local folders folder
+    export CUDA_HOME=${CUDA_HOME:-/usr/local/cuda}
+    folders=$("$PYTHON" -c '
+import glob, importlib.util
+spec = importlib.util.find_spec("nvidia")
+for place in spec.submodule_search_locations if spec else []:
+    for folder in sorted(glob.glob(place + "/*/lib")):
+        print(folder)')
+    for folder in $folders; do
+        [ -n "${CUDNN_ROOT:-}" ] || [ ! -e "$folder/libcudnn.so.9" ] || export CUDNN_ROOT="${folder%/lib}"
+        LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder
+    done
+    LD_LIBRARY_PATH=${CUDNN_ROOT:+$CUDNN_ROOT/lib:}${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$CUDA_HOME/lib64
+    export LD_LIBRARY_PATH
+}
+
+run_stage() {
+    "$PYTHON" -B "$here/$1.py" "$programs" "$out" $dry
+}
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+find_python || skip "no Python with PyTorch and numpy"
+export JOBS=${JOBS:-$(nproc)}
+if [ -n "$dry" ]; then
+    [ -e "${CUDA_HOME:-/usr/local/cuda}/include/cudnn_graph.h" ] || skip "no headers of CUDA and cuDNN"
+    programs=$scratch
+    out=${OUT:-$scratch/out}
+else
+    find_libraries
+    programs=$root/.gpu/programs
+    if [ -e "$root/.gpu/tools/unetc" ]; then export TOOLS="$root/.gpu/tools"; fi
+    if [ -n "${REBUILD:-}" ] || [ ! -d "$programs" ]; then programs=$scratch; fi
+fi
+"$PYTHON" -B - "$here" "$programs" "$dry" "$@" <<'EOF'
+import sys
+sys.path.insert(0, sys.argv[1])
+import programs
+programs.build(sys.argv[2], sys.argv[4:], bool(sys.argv[3]))
+EOF
+failed=0
+for stage in "$@"; do run_stage "$stage" || failed=1; done
+exit $failed

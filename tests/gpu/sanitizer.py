@@ -1,0 +1,69 @@
+"""sanitizer.py - stage 4: compute-sanitizer on the tests of the kernels and on small programs."""
+import os
+import re
+import shutil
+import subprocess
+
+import programs
+from stage import Stage, table
+
+TOOLS = ["memcheck", "racecheck", "initcheck", "synccheck"]
+
+
+def sanitizer():
+    beside = os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin", "compute-sanitizer")
+    return beside if os.path.exists(beside) else shutil.which("compute-sanitizer")
+
+
+def jobs(stage):
+    """Name, command, and the input, of what is checked: the kernels alone, then whole steps."""
+    if not stage.dry:
+        for stored in programs.TYPES:
+            yield "kernels, " + stored, [os.path.join(stage.folder, "kernels-" + stored.strip("_"), "kernels")]
+    for spec in programs.specs("sanitizer", stage.dry):
+        yield spec.name, [stage.path(spec, "program"), "memory", "3"]
+
+
+def complaints(text):
+    """How many, of which kernels, and the first."""
+    counts = [int(n) for n in re.findall(r"ERROR SUMMARY: (\d+) error|RACECHECK SUMMARY: (\d+) hazard", text) for n in n if n]
+    kernels = sorted(set(re.findall(r"(?:at|in) (?:void )?([A-Za-z_][\w:]*)[<(]", text)))
+    first = re.search(r"^=+ (?:Error|Invalid|Uninitialized|Barrier|Warning|Race)[^\n]*", text, re.M)
+    return sum(counts), kernels, first.group(0) if first else ""
+
+
+def check(stage, tool, name, command):
+    prefix = [] if stage.dry else [sanitizer(), "--tool", tool, "--error-exitcode", "9"]
+    # Launched one by one, kernels are named in complaints.
+    try:
+        done = subprocess.run(prefix + command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=240,
+                              universal_newlines=True, env=dict(os.environ, UNET_CUDA_GRAPH="0"))
+        code, text = done.returncode, done.stdout
+    except subprocess.TimeoutExpired as late:
+        code, text = 124, (late.stdout or b"").decode(errors="replace")
+    count, kernels, first = complaints(text)
+    stage.results["%s, %s" % (tool, name)] = {"exit code": code, "errors": count, "kernels": kernels, "first": first}
+    right = stage.check("%s, %s: exit code %d, %d errors, %s" % (tool, name, code, count, first), code == 0)
+    if not right:
+        stage.results["%s, %s" % (tool, name)]["said"] = text[:200000]
+    return ["%s, %s" % (tool, name), count, code, " ".join(kernels[:6])]
+
+
+def main():
+    stage = Stage("sanitizer", __doc__)
+    if not stage.dry and sanitizer() is None:
+        stage.say("There is no compute-sanitizer here: nothing was checked.")
+        stage.failed = True
+        stage.done()
+    rows = []
+    for tool in TOOLS:
+        for name, command in jobs(stage):
+            if stage.late():
+                stage.check("%s, %s: no time left" % (tool, name), False)
+                continue
+            rows.append(check(stage, tool, name, command))
+    table(stage, ["tool, program", "errors", "exit code", "kernels named"], rows)
+    stage.done()
+
+
+main()
