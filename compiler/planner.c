@@ -157,12 +157,12 @@ Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *low
     Plan *best = attempt(&r, *options);
     if (best == NULL || plan_fits(best) || best->program[PROGRAM_TRAIN].model == NULL)
         return best;
-    bool loops = options->micro_batches == 0;
-    if (loops && options->target->loops_are_free)
+    bool loops = options->micro_batches == 0, first = options->target->loops_are_free || options->any_plan;
+    if (loops && first)
         best = fewer_samples(&r, *options, best);
     if (!plan_fits(best) && !options->no_recompute)
         best = with_recomputation(&r, *options, best);
-    if (loops && !options->target->loops_are_free)
+    if (loops && !first)
         best = fewer_samples_last(&r, *options, best);
     return best;
 }
