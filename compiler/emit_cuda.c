@@ -35,23 +35,32 @@ static const char *engine_text(Pool *pool, const UnetEngine *engine) {
     for (int i = 0; i < engine->nknob; i++)
         knobs = pool_text(pool, "%s%s{%lld, %lld}", knobs, i > 0 ? ", " : "",
                           (long long)engine->knob[i].type, (long long)engine->knob[i].value);
-    if (engine->nknob == 0)
-        knobs = "{0, 0}";
-    return pool_text(pool, "{%lld, %lld, %d, {%s}, %lld}", (long long)engine->version,
-                     (long long)engine->engine, engine->nknob, knobs, (long long)engine->workspace);
+    if (engine->nknob > 0)
+        knobs = pool_text(pool, ".nknob = %d, .knob = {%s}, ", engine->nknob, knobs);
+    return pool_text(pool, "{.version = %lld, .engine = %lld, %s.workspace = %lld}",
+                     (long long)engine->version, (long long)engine->engine, knobs,
+                     (long long)engine->workspace);
 }
 
+/* An initialiser, without the flags that are off. */
 static const char *convolution_text(Pool *pool, const UnetConvolution *c) {
     static const char *const kind[] = {"UNET_FORWARD", "UNET_BACKWARD_DATA", "UNET_BACKWARD_FILTER"};
     static const char *const type[] = {"UNET_F32", "UNET_F64",  "UNET_U8", "UNET_U16",
                                        "UNET_I32", "UNET_BF16", "UNET_F16"};
-    return pool_text(pool,
-                     "{%s, %s, %s, %d, %d, %d, %d, %d, %lld, %lld, %lld, %s, %s, %s, %s, %s, %s, %s, %s}",
-                     kind[c->kind], type[c->type], type[c->result_type], c->tf32, c->accumulate, c->bias,
-                     c->relu, c->axes, (long long)c->batch, (long long)c->in_channels,
-                     (long long)c->out_channels, three(pool, c->in), three(pool, c->out),
-                     three(pool, c->kernel), three(pool, c->stride), three(pool, c->dilation),
-                     three(pool, c->before), three(pool, c->after), engine_text(pool, &c->engine));
+    const char *head = pool_text(pool, "{.kind = %s, .type = %s, .result_type = %s,%s%s%s%s", kind[c->kind],
+                                 type[c->type], type[c->result_type], c->tf32 ? " .tf32 = true," : "",
+                                 c->accumulate ? " .accumulate = true," : "",
+                                 c->bias ? " .bias = true," : "", c->relu ? " .relu = true," : "");
+    const char *sizes = pool_text(
+        pool, ".axes = %d, .batch = %lld, .in_channels = %lld, .out_channels = %lld, .in = %s, .out = %s,",
+        c->axes, (long long)c->batch, (long long)c->in_channels, (long long)c->out_channels,
+        three(pool, c->in), three(pool, c->out));
+    const char *window =
+        pool_text(pool, ".kernel = %s, .stride = %s, .dilation = %s, .before = %s, .after = %s,",
+                  three(pool, c->kernel), three(pool, c->stride), three(pool, c->dilation),
+                  three(pool, c->before), three(pool, c->after));
+    return pool_text(pool, "%s\n     %s\n     %s\n     .engine = %s}", head, sizes, window,
+                     engine_text(pool, &c->engine));
 }
 
 static int convolution_index(Cuda *cuda, const UnetConvolution *c) {
@@ -247,21 +256,19 @@ static void emit_plan_header(Cuda *cuda, Text *out) {
 
 static void convolution_table(const Cuda *cuda, Text *out) {
     text_blank(out);
-    text_line(
-        out,
-        "/* kind, types, tf32, accumulate, bias, relu, axes, batch, channels in and out; sizes in and");
-    text_line(
-        out,
-        " * out, kernel, stride, dilation, padding before and after; version of cuDNN, engine, knobs,");
-    text_line(out, " * workspace */");
+    text_line(out, "/* ---- what cuDNN computes; see unet/cudnn.h ---- */");
+    text_blank(out);
     text_line(out, "static const UnetConvolution convolution[] = {");
     for (int i = 0; i < cuda->nconvolution; i++)
-        text_wrapped(out, pool_text(cuda->e.pool, "    %s, /* %d */", cuda->convolution[i], i));
+        text_add(out, "    /* %d */\n    %s,\n", i, cuda->convolution[i]);
     text_line(out, "};");
 }
 
 static void device_tables(const Cuda *cuda, Text *out) {
     const Plan *plan = cuda->e.plan;
+    text_blank(out);
+    text_line(out, "/* ---- the programs; see unet/cuda_device.h ---- */");
+    text_blank(out);
     for (int k = 0; k < PROGRAMS; k++) {
         const Program *program = &plan->program[k];
         if (program->model == NULL)
@@ -269,22 +276,26 @@ static void device_tables(const Cuda *cuda, Text *out) {
         text_line(out, "static const UnetStaging %s_staging[] = {", program->name);
         for (int i = 0; i < program->model->ninput; i++) {
             int b = program->buffer_of[program->model->input[i].value];
-            text_line(out, "    {%lld, %lld},", b < 0 ? -1LL : (long long)plan->buffer[b].offset,
-                      b < 0 ? 0LL : (long long)plan->buffer[b].bytes);
+            if (b < 0)
+                text_line(out, "    {.offset = -1},");
+            else
+                text_line(out, "    {.offset = %s, .bytes = %lld},", offset_name(&cuda->e, b),
+                          (long long)plan->buffer[b].bytes);
         }
         text_line(out, "};");
     }
     text_line(out, "static const UnetCudaModel cuda_model = {");
-    text_line(out, "    .nconvolution = %d, .convolution = convolution,", cuda->nconvolution);
+    text_line(out, "    .nconvolution = %d,", cuda->nconvolution);
+    text_line(out, "    .convolution = convolution,");
     for (int k = 0; k < PROGRAMS; k++) {
         const Program *program = &plan->program[k];
         if (program->model != NULL)
-            text_line(out, "    .%s = {%s, %s, %lld, %s_staging},", program->name, program->name,
-                      offset_name(&cuda->e, program->buffer_of[program->control]),
-                      (long long)staged_samples(program, plan->target), program->name);
+            text_line(
+                out, "    .%s = {.steps = %s, .control = %s, .samples = %lld, .staging = %s_staging},",
+                program->name, program->name, offset_name(&cuda->e, program->buffer_of[program->control]),
+                (long long)staged_samples(program, plan->target), program->name);
     }
     text_line(out, "};");
-    text_blank(out);
 }
 
 static void emit_host(Cuda *cuda, Text *out, const Text *programs) {

@@ -14,7 +14,8 @@ CAP = 32 << 20
 ARCHITECTURES = "sm_80", "sm_90"
 PRECISIONS = "f32", "tf32", "bf16"
 TABLE = re.compile(r"static const UnetConvolution convolution\[\] = \{\n(.*?)\n\};", re.S)
-ENTRY = re.compile(r"\{UNET_(\w+), UNET_(\w+), UNET_(\w+), (.*?), \{(\d+), (\d+), (\d+), \{.*?\}, (\d+)\}\}, /\* (\d+) \*/")
+ENTRY = re.compile(r"/\* (\d+) \*/ \{\.kind = UNET_(\w+), \.type = UNET_(\w+), \.result_type = UNET_(\w+), (.*?), "
+                   r"\.engine = \{\.version = (\d+), \.engine = (\d+), (.*?)\.workspace = (\d+)\}\}")
 
 
 def emit(unetc, example, architecture, precision):
@@ -30,8 +31,8 @@ def check(table, where):
     """The number of entries, and of those that nobody asked cuDNN about."""
     entries, unasked = ENTRY.findall(table), 0
     assert len(entries) == table.count("UNET_BACKWARD") + table.count("UNET_FORWARD"), where + ": not understood"
-    for kind, operand, result, sizes, version, engine, knobs, workspace, index in entries:
-        print("  %s %-15s %s to %s, %s: engine %s, %s knobs, %s bytes" % (
+    for index, kind, operand, result, sizes, version, engine, knobs, workspace in entries:
+        print("  %s %-15s %s to %s, %s: engine %s, %s%s bytes" % (
             index, kind.lower(), operand.lower(), result.lower(), sizes, engine, knobs, workspace))
         assert int(workspace) <= CAP, "%s, convolution %s: %s bytes of workspace" % (where, index, workspace)
         unasked += int(version) == 0
