@@ -49,21 +49,21 @@ typedef struct {
 /* The linker leaves no other way in for a count. */
 static Allocated on_device, on_host;
 
-cudaError_t __real_cudaMalloc(void **start, size_t bytes);
-cudaError_t __wrap_cudaMalloc(void **start, size_t bytes);
-cudaError_t __real_cudaMallocHost(void **start, size_t bytes);
-cudaError_t __wrap_cudaMallocHost(void **start, size_t bytes);
+cudaError_t real_malloc(void **start, size_t bytes) __asm__("__real_cudaMalloc");
+cudaError_t counting_malloc(void **start, size_t bytes) __asm__("__wrap_cudaMalloc");
+cudaError_t real_malloc_host(void **start, size_t bytes) __asm__("__real_cudaMallocHost");
+cudaError_t counting_malloc_host(void **start, size_t bytes) __asm__("__wrap_cudaMallocHost");
 
-cudaError_t __wrap_cudaMalloc(void **start, size_t bytes) {
+cudaError_t counting_malloc(void **start, size_t bytes) {
     on_device.count++;
     on_device.bytes += bytes;
-    return __real_cudaMalloc(start, bytes);
+    return real_malloc(start, bytes);
 }
 
-cudaError_t __wrap_cudaMallocHost(void **start, size_t bytes) {
+cudaError_t counting_malloc_host(void **start, size_t bytes) {
     on_host.count++;
     on_host.bytes += bytes;
-    return __real_cudaMallocHost(start, bytes);
+    return real_malloc_host(start, bytes);
 }
 
 static size_t free_bytes(void) {

@@ -68,6 +68,15 @@ def with_kernels(stage):
     return stage in ("numerics", "sanitizer")
 
 
+def stored_types(dry):
+    return TYPES[:1] if dry else TYPES
+
+
+def can_build_for_device():
+    home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+    return all(os.path.exists(os.path.join(home, part)) for part in ("bin/nvcc", "lib64/libcudnn.so.9"))
+
+
 def execute(command, **options):
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, **options)
     if done.returncode != 0:
@@ -113,7 +122,15 @@ class ForDevice:
 
     def link(self, objects, program):
         cudnn = ["-L" + place for place in self.cudnn] + ["-l:libcudnn.so.9"]
-        execute(["g++", "-s", "-static-libstdc++", "-static-libgcc"] + WRAPPED + objects + self.libraries + cudnn +
+        self.link_kernels(WRAPPED + objects + self.libraries + cudnn, program)
+
+    def kernel_flags(self):
+        """The tests' operands are in memory that both sides reach."""
+        return ["-I" + os.path.join(HERE, "device"), "-DcudaMalloc=cudaMallocHost", "-DcudaFree=cudaFreeHost"]
+
+    def link_kernels(self, objects, program):
+        execute(["g++", "-s", "-static-libstdc++", "-static-libgcc"] + objects +
+                ["-L" + os.path.join(self.cuda, sub) for sub in ("lib64", "lib")] +
                 ["-lcudart_static", "-lrt", "-ldl", "-lpthread", "-lm", "-o", program])
 
 
@@ -131,8 +148,23 @@ class ForDryRun:
         self.shim = program.Shim(shared, os.path.join(build, "lib", "libunet_runtime.a"))
         self.environment = dict(os.environ, UNETC_CUDNN=os.path.join(build, "tests", "cudnn_reference"))
 
-    def compile(self, source, folder):
-        return self.shim.compile(source, os.path.join(folder, os.path.basename(source) + ".o"))
+    def compile(self, source, folder, flags=None):
+        """FLAGS: of the tests of the kernels, which are no part of a program."""
+        target = os.path.join(folder, os.path.basename(source) + ".o")
+        if flags is None:
+            return self.shim.compile(source, target)
+        compiler = ["gcc", "-std=gnu11"] if source.endswith(".c") else ["g++", "-std=c++17", "-fno-strict-aliasing"]
+        if source.endswith(".cu"):
+            compiler += ["-x", "c++", "-include", os.path.join(self.shim.shim, "shim.h")]
+        execute(compiler + ["-O0"] + self.shim.include + list(flags) + ["-c", source, "-o", target])
+        return target
+
+    def kernel_flags(self):
+        return ["-I" + self.shim.shim]
+
+    def link_kernels(self, objects, program):
+        shim = [o for o in self.shim.objects if os.path.basename(o) in ("launch.cpp.o", "stream.cpp.o", "memory.cpp.o")]
+        execute(["g++"] + objects + shim + ["-o", program])
 
     def link(self, objects, program):
         execute(["g++"] + WRAPPED + objects + self.shim.objects + [self.shim.runtime, "-o", program] +
@@ -171,35 +203,36 @@ def build_spec(tools, folder, spec):
 
 
 def build_kernels(tools, folder, stored, rounds):
-    """The tests of tests/cuda/kernels, which bring their own convolutions; memory is such that both sides reach it."""
+    """The tests of tests/cuda/kernels, which bring their own convolutions."""
     place, kernels = os.path.join(folder, "kernels-" + stored.strip("_")), os.path.join(ROOT, "tests", "cuda", "kernels")
     sources = os.path.join(place, "sources")
     os.makedirs(sources, exist_ok=True)
     execute([sys.executable, "-B", os.path.join(kernels, "cases.py"), sources, "1", stored, str(rounds)])
-    flags = ["-I" + os.path.join(HERE, "device"), "-I" + kernels, "-DUNET_STORED=" + stored,
-             "-DcudaMalloc=cudaMallocHost", "-DcudaFree=cudaFreeHost"]
-    objects = [tools.compile(sources + "/kernels.cu", sources),
+    flags = tools.kernel_flags() + ["-I" + kernels, "-DUNET_STORED=" + stored]
+    objects = [tools.compile(sources + "/kernels.cu", sources, []),
                tools.compile(sources + "/reference.c", sources, ["-Wno-unknown-pragmas"]),
                tools.compile(sources + "/cases.cpp", sources, flags),
                tools.compile(kernels + "/test.cpp", sources, flags)]
-    execute(["g++", "-s", "-static-libstdc++", "-static-libgcc"] + objects +
-            ["-L" + os.path.join(tools.cuda, "lib64"), "-lcudart_static", "-lrt", "-ldl", "-lpthread", "-lm", "-o",
-             os.path.join(place, "kernels")])
+    tools.link_kernels(objects, os.path.join(place, "kernels"))
     shutil.rmtree(sources)
 
 
 def build(folder, stages, dry=False):
-    """Builds what is missing in FOLDER."""
+    """Builds what is missing in FOLDER; for a dry run also, if nvcc is here, some for a device, which nobody runs."""
     wanted = {spec.name: spec for stage in stages for spec in specs(stage, dry)}
     missing = [spec for name, spec in wanted.items() if not os.path.exists(os.path.join(folder, name, "program"))]
-    types = [] if dry else [t for t in TYPES if any(with_kernels(stage) for stage in stages) and
-                            not os.path.exists(os.path.join(folder, "kernels-" + t.strip("_"), "kernels"))]
+    types = [t for t in stored_types(dry) if any(with_kernels(stage) for stage in stages) and
+             not os.path.exists(os.path.join(folder, "kernels-" + t.strip("_"), "kernels"))]
     if not missing and not types:
         return
     tools = (ForDryRun if dry else ForDevice)(folder)
     with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("JOBS", "2"))) as workers:
-        jobs = [workers.submit(build_kernels, tools, folder, t, 4) for t in types]
+        jobs = [workers.submit(build_kernels, tools, folder, t, 1 if dry else 4) for t in types]
         jobs += [workers.submit(build_spec, tools, folder, spec) for spec in missing]
+        if dry and can_build_for_device():
+            tools, unused = ForDevice(folder), os.path.join(folder, "for a device")
+            jobs += [workers.submit(build_kernels, tools, unused, t, 1) for t in types]
+            jobs += [workers.submit(build_spec, tools, unused, spec) for spec in missing[:1]]
         for job in jobs:
             job.result()
     print("built %d programs and %d tests of kernels" % (len(missing), len(types)), flush=True)

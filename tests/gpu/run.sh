@@ -35,7 +35,10 @@ find_python() {
 
 # cuDNN and what it loads, in Python's wheels or beside CUDA.
 find_libraries() {
-    local folders folder
+    local folders folder nvcc
+    if [ -z "${CUDA_HOME:-}" ] && [ ! -x /usr/local/cuda/bin/nvcc ] && nvcc=$(command -v nvcc); then
+        CUDA_HOME=$(dirname "$(dirname "$(readlink -f "$nvcc")")")
+    fi
     export CUDA_HOME=${CUDA_HOME:-/usr/local/cuda}
     folders=$("$PYTHON" -c '
 import glob, importlib.util
@@ -64,6 +67,7 @@ if [ -n "$dry" ]; then
     programs=$scratch
     out=${OUT:-$scratch/out}
 else
+    "$PYTHON" -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' || skip "PyTorch finds no GPU"
     find_libraries
     programs=$root/.gpu/programs
     if [ -e "$root/.gpu/tools/unetc" ]; then export TOOLS="$root/.gpu/tools"; fi

@@ -17,9 +17,8 @@ def sanitizer():
 
 def jobs(stage):
     """Name, command, and the input, of what is checked: the kernels alone, then whole steps."""
-    if not stage.dry:
-        for stored in programs.TYPES:
-            yield "kernels, " + stored, [os.path.join(stage.folder, "kernels-" + stored.strip("_"), "kernels")]
+    for stored in programs.stored_types(stage.dry):
+        yield "kernels, " + stored, [os.path.join(stage.folder, "kernels-" + stored.strip("_"), "kernels")]
     for spec in programs.specs("sanitizer", stage.dry):
         yield spec.name, [stage.path(spec, "program"), "memory", "3"]
 
@@ -28,7 +27,7 @@ def complaints(text):
     """How many, of which kernels, and the first."""
     counts = [int(n) for n in re.findall(r"ERROR SUMMARY: (\d+) error|RACECHECK SUMMARY: (\d+) hazard", text) for n in n if n]
     kernels = sorted(set(re.findall(r"(?:at|in) (?:void )?([A-Za-z_][\w:]*)[<(]", text)))
-    first = re.search(r"^=+ (?:Error|Invalid|Uninitialized|Barrier|Warning|Race)[^\n]*", text, re.M)
+    first = re.search(r"^=+ (?:Error|Program|Device|Invalid|Uninitialized|Barrier|Warning|Race)[^\n]*", text, re.M)
     return sum(counts), kernels, first.group(0) if first else ""
 
 

@@ -15,6 +15,8 @@ import torch
 import programs
 from stage import Stage, table
 
+import record  # tests/oracle, which stage makes known
+
 RATE, WARM_UP, SECONDS = 5e-4, 5, 1.5
 # (way, precision, whether channels_last), the most telling first.
 WAYS = [("eager", "bf16", True), ("graph", "bf16", True), ("eager", "f32", False), ("eager", "tf32", False),
@@ -45,7 +47,6 @@ class Step:
     """A step of the net of SPEC: training, or prediction of one picture."""
 
     def __init__(self, spec, training, way, precision, channels_last, device):
-        import record
         self.training, self.way, self.precision, self.device = training, way, precision, device
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision != "f32"
         torch.backends.cudnn.benchmark = True
