@@ -214,7 +214,18 @@ const char *instance_declaration(const Emitter *e, const Instance *k) {
     begin += strlen(mark);
     const char *end = strstr(begin, ") {");
     CHECK(end != NULL);
-    return pool_text(e->pool, "void %s(%.*s);", k->name, (int)(end - begin), begin);
+    Text text = text_new(e->pool);
+    text_add(&text, "void %s(", k->name);
+    while (begin < end) { /* lines of the template stay lines, indented as all that goes on */
+        size_t taken = strcspn(begin, "\n");
+        bool last = begin + taken >= end;
+        text_add(&text, "%.*s%s", (int)(last ? end - begin : (ptrdiff_t)taken), begin,
+                 last ? "" : "\n    ");
+        begin += taken;
+        begin += strspn(begin, "\n ");
+    }
+    text_add(&text, ");");
+    return text.bytes;
 }
 
 void emit_instance(Emitter *e, const Instance *k) {

@@ -57,7 +57,7 @@ void text_line(Text *text, const char *format, ...) {
 
 /* Between arguments or operands that are themselves more than a word. */
 static bool may_break(const char *line, size_t i) {
-    return i >= 2 && line[i] == ' ' &&
+    return i >= 2 && line[i] == ' ' && strncmp(line + i, " */", 3) != 0 &&
            (line[i - 1] == ']' || (line[i - 1] == ',' && strchr(")}", line[i - 2]) != NULL));
 }
 

@@ -1541,8 +1541,8 @@ static void train(const UnetStep *step) {
                 net.6.bias[3] -> net.6[n,3,64,64] */
             k14_conv(n, AT(real, 3211264), (const real *const[]){AT(real, 2043840)}, AT(real, 6502912),
                 AT(real, 6912));
-            /* 22: mse (simple_denoiser.unet:21): net.6[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[16]
-                */
+            /* 22: mse (simple_denoiser.unet:21): net.6[n,3,64,64] clean[n,3,64,64] -> mse[1]
+                mse scratch[16] */
             k15_mse(n, AT(double, 6553600), AT(double, 3158976), AT(real, 3211264), INPUT(real, 1, 12288),
                 valid);
             /* 23: psnr (simple_denoiser.unet:22): net.6[n,3,64,64] clean[n,3,64,64] -> psnr[1]

@@ -3035,8 +3035,8 @@ static void train(const UnetStep *step) {
         k01_zero_halo(n, AT(real, 7457664));
         k02_conv(n, AT(real, 7457664), (const real *const[]){AT(real, 5784960)}, AT(real, 1917248),
             AT(real, 1926464));
-        /* 2: max_pool of enc2.max_pool (tiny_unet.unet:12): enc1.3[n,16,64,64] -> enc2.max_pool[n,16,32,32]
-            */
+        /* 2: max_pool of enc2.max_pool (tiny_unet.unet:12): enc1.3[n,16,64,64]
+            -> enc2.max_pool[n,16,32,32] */
         k04_zero_halo(n, AT(real, 9130368));
         k03_max_pool(n, AT(real, 9130368), AT(real, 7457664));
         /* 3: conv of enc2.0 (tiny_unet.unet:12): enc2.max_pool[n,16,32,32] enc2.0.weight[32,16,3,3]
@@ -3049,8 +3049,8 @@ static void train(const UnetStep *step) {
         k06_zero_halo(n, AT(real, 10462080));
         k07_conv(n, AT(real, 10462080), (const real *const[]){AT(real, 9574272)}, AT(real, 1861696),
             AT(real, 1898560));
-        /* 5: max_pool of enc3.max_pool (tiny_unet.unet:13): enc2.3[n,32,32,32] -> enc3.max_pool[n,32,16,16]
-            */
+        /* 5: max_pool of enc3.max_pool (tiny_unet.unet:13): enc2.3[n,32,32,32]
+            -> enc3.max_pool[n,32,16,16] */
         k09_zero_halo(n, AT(real, 11349888));
         k08_max_pool(n, AT(real, 11349888), AT(real, 10462080));
         /* 6: conv of enc3.0 (tiny_unet.unet:13): enc3.max_pool[n,32,16,16] enc3.0.weight[64,32,3,3]
@@ -3312,8 +3312,8 @@ static void predict(const UnetStep *step) {
         k01_zero_halo(n, AT(real, 5784960));
         k02_conv(n, AT(real, 5784960), (const real *const[]){AT(real, 6063744)}, AT(real, 1917248),
             AT(real, 1926464));
-        /* 2: max_pool of enc2.max_pool (tiny_unet.unet:12): enc1.3[n,16,64,64] -> enc2.max_pool[n,16,32,32]
-            */
+        /* 2: max_pool of enc2.max_pool (tiny_unet.unet:12): enc1.3[n,16,64,64]
+            -> enc2.max_pool[n,16,32,32] */
         k04_zero_halo(n, AT(real, 6211712));
         k03_max_pool(n, AT(real, 6211712), AT(real, 5784960));
         /* 3: conv of enc2.0 (tiny_unet.unet:12): enc2.max_pool[n,16,32,32] enc2.0.weight[32,16,3,3]
@@ -3326,8 +3326,8 @@ static void predict(const UnetStep *step) {
         k06_zero_halo(n, AT(real, 6359680));
         k07_conv(n, AT(real, 6359680), (const real *const[]){AT(real, 6063744)}, AT(real, 1861696),
             AT(real, 1898560));
-        /* 5: max_pool of enc3.max_pool (tiny_unet.unet:13): enc2.3[n,32,32,32] -> enc3.max_pool[n,32,16,16]
-            */
+        /* 5: max_pool of enc3.max_pool (tiny_unet.unet:13): enc2.3[n,32,32,32]
+            -> enc3.max_pool[n,32,16,16] */
         k09_zero_halo(n, AT(real, 6063744));
         k08_max_pool(n, AT(real, 6063744), AT(real, 6359680));
         /* 6: conv of enc3.0 (tiny_unet.unet:13): enc3.max_pool[n,32,16,16] enc3.0.weight[64,32,3,3]
