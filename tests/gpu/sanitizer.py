@@ -1,4 +1,5 @@
 """sanitizer.py - stage 4: compute-sanitizer on the tests of the kernels and on small programs."""
+import itertools
 import os
 import re
 import shutil
@@ -8,6 +9,7 @@ import programs
 from stage import Stage, table
 
 TOOLS = ["memcheck", "racecheck", "initcheck", "synccheck"]
+LONGEST = 75  # seconds of one program
 
 
 def sanitizer():
@@ -16,11 +18,11 @@ def sanitizer():
 
 
 def jobs(stage):
-    """Name, command, and the input, of what is checked: the kernels alone, then whole steps."""
-    for stored in programs.stored_types(stage.dry):
-        yield "kernels, " + stored, [os.path.join(stage.folder, "kernels-" + stored.strip("_"), "kernels")]
-    for spec in programs.specs("sanitizer", stage.dry):
-        yield spec.name, [stage.path(spec, "program"), "memory", "3"]
+    """Name and command of what is checked, the most telling first: kernels alone and whole steps."""
+    kernels = [("kernels, " + stored, [os.path.join(stage.folder, "kernels-" + stored.strip("_"), "kernels")])
+               for stored in programs.stored_types(stage.dry)]
+    steps = [(spec.name, [stage.path(spec, "program"), "memory", "3"]) for spec in programs.specs("sanitizer", stage.dry)]
+    return [job for pair in itertools.zip_longest(steps, kernels) for job in pair if job]
 
 
 def complaints(text):
@@ -33,13 +35,11 @@ def complaints(text):
 
 def check(stage, tool, name, command):
     prefix = [] if stage.dry else [sanitizer(), "--tool", tool, "--error-exitcode", "9"]
+    limited = ["timeout", "-k", "5", str(LONGEST)]  # also what the sanitizer started
     # Launched one by one, kernels are named in complaints.
-    try:
-        done = subprocess.run(prefix + command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=240,
-                              universal_newlines=True, env=dict(os.environ, UNET_CUDA_GRAPH="0"))
-        code, text = done.returncode, done.stdout
-    except subprocess.TimeoutExpired as late:
-        code, text = 124, (late.stdout or b"").decode(errors="replace")
+    done = subprocess.run(limited + prefix + command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          env=dict(os.environ, UNET_CUDA_GRAPH="0"))
+    code, text = done.returncode, done.stdout.decode(errors="replace")
     count, kernels, first = complaints(text)
     stage.results["%s, %s" % (tool, name)] = {"exit code": code, "errors": count, "kernels": kernels, "first": first}
     right = stage.check("%s, %s: exit code %d, %d errors, %s" % (tool, name, code, count, first), code == 0)
@@ -55,8 +55,8 @@ def main():
         stage.failed = True
         stage.done()
     rows = []
-    for tool in TOOLS:
-        for name, command in jobs(stage):
+    for name, command in jobs(stage):
+        for tool in TOOLS:
             if stage.late():
                 stage.check("%s, %s: no time left" % (tool, name), False)
                 continue
