@@ -113,7 +113,7 @@ static void persistent_regions(Plan *plan, const Program *first) {
         plan->state_buffer[s] = NEW_ARRAY(plan->pool, int, n);
         for (int i = 0; i < n; i++)
             plan->state_buffer[s][i] = -1;
-        if (node == NULL || s + 2 >= node->nin || node->in[s + 2] < 0)
+        if (node == NULL || s + 3 >= node->nin || node->in[s + 2] < 0)
             continue;
         const ValueId *leaf;
         int count = value_leaves(train->graph, &node->in[s + 2], &leaf);
@@ -123,6 +123,20 @@ static void persistent_regions(Plan *plan, const Program *first) {
             train->buffer_of[leaf[i]] = buffer[i];
         }
     }
+}
+
+/* What is known of the scale of losses, the last operand of the update. */
+static void loss_scale_buffer(Plan *plan, const Program *train) {
+    const Node *node = update_node(train);
+    ValueId v = node == NULL ? -1 : node->in[node->nin - 1];
+    plan->loss_scale_buffer = -1;
+    if (v < 0)
+        return;
+    Buffer b = buffer_like(train, v);
+    b.bytes = aligned_bytes(plan, &b);
+    b.lifetime = LIFETIME_PERSISTENT;
+    b.program = -1;
+    plan->loss_scale_buffer = train->buffer_of[v] = buffer_new(plan, b);
 }
 
 static void gradient_region(Plan *plan, Program *train) {
@@ -223,6 +237,7 @@ void buffers(Plan *plan) {
             program->buffer_of[v] = -1;
     }
     persistent_regions(plan, first);
+    loss_scale_buffer(plan, &plan->program[PROGRAM_TRAIN]);
     for (int k = 0; k < PROGRAMS; k++) {
         Program *program = &plan->program[k];
         if (program->model == NULL)

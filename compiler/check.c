@@ -125,7 +125,7 @@ void check_plan(const Plan *plan) {
             continue;
         Judge j = {plan, &plan->program[k], NEW_ARRAY(plan->pool, bool, plan->nbuffer)};
         for (int b = 0; b < plan->nbuffer; b++)
-            j.holds[b] = plan->buffer[b].program < 0 && plan->buffer[b].slice >= 0;
+            j.holds[b] = plan->buffer[b].program < 0;
         play(&j, j.program->step, j.program->nstep);
     }
 }

@@ -29,8 +29,9 @@ static const char usage[] =
     "  --programs=LIST         of train,eval,predict; `predict` alone has no training code\n"
     "  --target=cpu|cuda[:sm_80|:sm_90]   the machine to compile for (cuda: sm_90)\n"
     "  --isa=native            this processor's instructions (needs no choice yet)\n"
-    "  --precision=f32|f64|tf32|bf16   bf16: activations and their gradients take 16 bits, all else f32;\n"
-    "                          for cpu, f64 and bf16 need --kernels=reference; tf32 is for cuda\n"
+    "  --precision=f32|f64|tf32|bf16|f16   bf16, f16: activations and their gradients take 16 bits, all\n"
+    "                          else f32; f16 scales the loss; tf32 is for cuda; for cpu, f64, bf16 and\n"
+    "                          f16 need --kernels=reference\n"
     "  --staging=f32|u8        how inputs come to a GPU: u8 rounds them to 255ths, and is right for\n"
     "                          pictures of 8 bits\n"
     "  --kernels=fast|reference   reference: slow, obvious, for checking\n"
@@ -256,8 +257,8 @@ static void read_target(const char *option, const char *value, PlanOptions *plan
 }
 
 static void read_precision(const char *option, const char *value, PlanOptions *plan) {
-    static const Type stored[] = {TYPE_F32, TYPE_F64, TYPE_F32, TYPE_BF16};
-    int k = choice(option, value, LIST("f32", "f64", "tf32", "bf16"));
+    static const Type stored[] = {TYPE_F32, TYPE_F64, TYPE_F32, TYPE_BF16, TYPE_F16};
+    int k = choice(option, value, LIST("f32", "f64", "tf32", "bf16", "f16"));
     plan->real = stored[k] == TYPE_F64 ? TYPE_F64 : TYPE_F32;
     plan->stored = stored[k];
     if (plan->staged != TYPE_UNORM8)
@@ -383,8 +384,9 @@ static void check_target(const Command *c) {
     if (plan->target == &target_cpu && plan->tf32)
         usage_error("%s", "--precision=tf32 is for --target=cuda");
     if (plan->target == &target_cpu && plan->stored != plan->real && !plan->reference)
-        usage_error("%s",
-                    "--precision=bf16 for --target=cpu needs --kernels=reference: fast kernels store f32");
+        usage_error(
+            "%s",
+            "--precision=bf16 and f16 for --target=cpu need --kernels=reference: fast kernels store f32");
     if (plan->target == &target_cpu && plan->staged == TYPE_UNORM8)
         usage_error("%s",
                     "--staging=u8 is for --target=cuda: here, the loader's batches are read in place");

@@ -83,7 +83,7 @@ void constant_layout(Constants *c, const char *name, ValueId v) {
 void constant_segments(Constants *c, const char *name, ValueId v) {
     const ValueId *leaf;
     int n = value_leaves(c->program->graph, &v, &leaf);
-    for (int k = 0; k < c->node->nin && k < 4; k++)
+    for (int k = 0; k < c->node->nin && k < MOST_INPUTS; k++)
         c->array[k] |= c->node->in[k] == v;
     constant(c, "SEGMENTS", n);
     const char *layouts = "";
@@ -293,6 +293,7 @@ static void add_input(const Emitter *e, Text *call, const Constants *c, int k) {
 }
 
 const char *call_text(const Emitter *e, const Constants *c, const char *first_argument, const char *last) {
+    CHECK(c->node->nin <= MOST_INPUTS);
     Text call = text_new(e->pool);
     bool first = true;
     if (*first_argument != '\0') {
@@ -336,7 +337,7 @@ void emit_step_comment(Emitter *e, const Program *program, const Node *node, int
     if (node->place.line > 0)
         text_add(&line, " (%s:%d)", e->plan->model->source, node_line(node).line);
     text_add(&line, ":");
-    if (node->op == OP_ADAM || node->op == OP_SGD) {
+    if (node->op == OP_ADAM || node->op == OP_SGD || node->op == OP_LOSS_SCALE) {
         text_line(e->out, "%s all parameters */", line.bytes);
         return;
     }

@@ -291,6 +291,8 @@ static void model_table(const Tables *t) {
     text_line(t->out, ".nparameter = %d, .parameter = parameter, .parameter_count = %lld,",
               plan->nparameter, (long long)parameter_count(plan));
     text_line(t->out, ".persistent = %lld,", (long long)plan->persistent);
+    if (plan->loss_scale_buffer >= 0)
+        text_line(t->out, ".loss_scale = %lld,", (long long)plan->buffer[plan->loss_scale_buffer].offset);
     text_line(t->out, ".ninput = %d, .inputs = input,", m->ninput);
     text_line(t->out, ".noutput = %d, .outputs = output,", m->noutput);
     if (measuring_program(plan) != NULL)

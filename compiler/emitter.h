@@ -41,6 +41,8 @@ typedef struct {
     int ninstance;
 } Emitter;
 
+enum { MOST_INPUTS = 5 }; /* of a node that a kernel runs */
+
 struct Constants {
     const Emitter *emitter;
     const Program *program;
@@ -48,7 +50,7 @@ struct Constants {
     const char *body; /* the template: constants it does not name are left out */
     Size *size;
     int nsize;
-    bool array[4]; /* per input of the node: handed over as an array of pointers */
+    bool array[MOST_INPUTS]; /* per input of the node: handed over as an array of pointers */
     const char *before, *after;
 };
 

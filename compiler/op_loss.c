@@ -4,11 +4,11 @@
 
 /* Every gradient starts here: by the prediction, of weight times the mean over all valid samples. */
 static void gradient_of_loss(Autodiff *ad, const Node *node, ValueId *din, Op op) {
-    const ValueId in[2] = {node->in[0], node->in[1]};
+    const ValueId in[3] = {node->in[0], node->in[1], -1}; /* update.c knows whether it is scaled */
     if (!gradient_wanted(ad, node->in[0]))
         return;
     din[0] = gradient_value(ad, node->in[0]);
-    gradient_node(ad, node, op, node->a, in, 2, &din[0], 1);
+    gradient_node(ad, node, op, node->a, in, 3, &din[0], 1);
 }
 
 void gradient_mse(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
@@ -41,5 +41,6 @@ void sizes_loss_grad(Constants *c, const Node *node) {
     loss_constants(c, node);
     constant_real(c, "WEIGHT", node->a.weight);
     constant_layout(c, "DP", node->out[0]);
+    constant(c, "SCALED", node->in[2] >= 0);
     call_arguments(c, "n, step->n", "");
 }

@@ -3,26 +3,39 @@
 #include "emit.h"
 #include "ops.h"
 
-static int64_t numbers(const Graph *g, const Node *node) {
+int64_t gradient_numbers(const Graph *g, const Node *node) {
     const ValueId *leaf;
-    int n = value_leaves(g, &node->in[0], &leaf);
+    int n = value_leaves(g, &node->in[1], &leaf);
     int64_t count = 0;
     for (int p = 0; p < n; p++)
         count += shape_elements(g->value[leaf[p]].shape);
     return count;
 }
 
+int64_t flops_loss_scale(const Graph *g, const Node *node) {
+    return gradient_numbers(g, node);
+}
+
 int64_t flops_sgd(const Graph *g, const Node *node) {
-    return 4 * numbers(g, node);
+    return 4 * gradient_numbers(g, node);
 }
 
 int64_t flops_adam(const Graph *g, const Node *node) {
-    return 12 * numbers(g, node);
+    return 12 * gradient_numbers(g, node);
+}
+
+/* PyTorch's: halved after an overflow, doubled after so many steps without one. */
+void sizes_loss_scale(Constants *c, const Node *node) {
+    constant(c, "COUNT", constant_region_elements(c));
+    constant(c, "BANDS", node->a.bands);
+    constant(c, "GROWTH_INTERVAL", 2000);
+    call_arguments(c, "", "");
 }
 
 void sizes_update(Constants *c, const Node *node) {
     const Optimizer *o = &node->a.optimizer;
     constant(c, "COUNT", constant_region_elements(c));
+    constant(c, "SCALED", node->in[node->nin - 1] >= 0);
     constant_real(c, "WEIGHT_DECAY", o->weight_decay);
     if (o->kind == OPTIMIZER_SGD) {
         constant(c, "NESTEROV", o->nesterov);

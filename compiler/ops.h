@@ -47,6 +47,9 @@ typedef struct {
 
 extern const OpRow op_table[OPS];
 
+/* op_update.c: in the gradients of all parameters, input 1 of NODE. */
+int64_t gradient_numbers(const Graph *g, const Node *node);
+
 /* The operator a user calls NAME, or OPS. */
 Op op_by_name(const char *name);
 

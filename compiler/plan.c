@@ -65,7 +65,7 @@ static void make_program(Program *program, const PlanOptions *options, const Tar
     if (program->kind == PROGRAM_TRAIN) {
         autodiff(program->model);
         collect_gradients(program);
-        update(program);
+        update(program, options);
     }
     close_graph(program);
     fuse(program);

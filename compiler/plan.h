@@ -38,6 +38,8 @@ typedef struct PlanOptions {
     const char *shaping;        /* those of them that shape the result */
 } PlanOptions;
 
+enum { LOSS_SCALE_NUMBERS = 4 }; /* of UnetModel.loss_scale */
+
 /* ---- storage.c ---- */
 
 /* How a leaf lies in memory; strides in elements.  See UnetLayout in unet/model.h. */
@@ -118,6 +120,7 @@ typedef struct {
     int nparameter;
     int *parameter_buffer;   /* per parameter of the model */
     int *state_buffer[2];    /* per parameter: the optimiser's state, -1: none */
+    int loss_scale_buffer;   /* -1: losses are not scaled */
     int64_t region_elements; /* of the trained parameters: one sweep */
     int64_t persistent;      /* bytes at the front that live across steps and programs */
     int64_t arena, lower_bound;
@@ -157,7 +160,7 @@ void prune(Program *program);
 /* autodiff.c: the backward pass; fills model->gradient_of. */
 void autodiff(Model *model);
 /* update.c: appends the optimiser's step; fills program->gradient. */
-void update(Program *program);
+void update(Program *program, const PlanOptions *options);
 /* prune.c: appends the `return` node, which reads the results. */
 void close_graph(Program *program);
 /* fuse.c: conv + relu, gradients + mask, gradients + sum. */

@@ -40,10 +40,12 @@ static void add_ids(const Program *program, const ValueId *v, int n, bool *first
     }
 }
 
-/* An optimiser works in place on all its operands but the gradients (input 1); sums that a loop adds to are
- * read before they are written. */
+/* An optimiser works in place on all its operands but the gradients (input 1) and the last, the scale of
+ * the loss; what judges the gradients changes that scale (input 0). Sums that a loop adds to are read
+ * before they are written. */
 static void operands_json(const Program *program, const Node *node, Text *out) {
     bool first = true, update = node->op == OP_SGD || node->op == OP_ADAM;
+    int in_place = node->op == OP_LOSS_SCALE ? 1 : update ? node->nin - 1 : 0;
     text_add(out, "\"reads\": [");
     add_ids(program, node->in, node->nin, &first, out);
     for (int k = 0; k < node->nout; k++)
@@ -51,7 +53,7 @@ static void operands_json(const Program *program, const Node *node, Text *out) {
             add_ids(program, &node->out[k], 1, &first, out);
     text_add(out, "], \"writes\": [");
     first = true;
-    for (int k = 0; k < node->nin && update; k++)
+    for (int k = 0; k < in_place; k++)
         if (k != 1)
             add_ids(program, &node->in[k], 1, &first, out);
     add_ids(program, node->out, node->nout, &first, out);

@@ -134,6 +134,14 @@ void cpu_wgrad(Graph *g, Node *node, int64_t batch, const PlanOptions *options) 
     add_scratch(g, node, options->real, elements);
 }
 
+void cpu_loss_scale(Graph *g, Node *node, int64_t batch, const PlanOptions *options) {
+    enum { NUMBERS_A_BAND = 4096, MOST_BANDS = 64 };
+    (void)batch, (void)options;
+    int64_t bands = gradient_numbers(g, node) / NUMBERS_A_BAND + 1;
+    node->a.bands = bands < MOST_BANDS ? bands : MOST_BANDS;
+    add_scratch(g, node, TYPE_F64, node->a.bands);
+}
+
 void cpu_loss(Graph *g, Node *node, int64_t batch, const PlanOptions *options) {
     (void)options;
     int64_t rows = rows_of(g, node->in[0]), elements;

@@ -144,6 +144,15 @@ void cuda_loss(Graph *g, Node *node, int64_t batch, const PlanOptions *options) 
     add_output(g, node, workspace(g, node, "scratch", TYPE_F64, size_product(batch, node->a.bands)));
 }
 
+/* Blocks that look at the gradients: no more than four for each of 132 processors. */
+void cuda_loss_scale(Graph *g, Node *node, int64_t batch, const PlanOptions *options) {
+    enum { NUMBERS_A_BAND = 4096, MOST_BANDS = 528 };
+    (void)batch, (void)options;
+    int64_t bands = gradient_numbers(g, node) / NUMBERS_A_BAND + 1;
+    node->a.bands = bands < MOST_BANDS ? bands : MOST_BANDS;
+    add_output(g, node, workspace(g, node, "scratch", TYPE_F64, node->a.bands));
+}
+
 /* ---- inputs ---- */
 
 static bool is_read(const Graph *g, const Node *node, int nnode, ValueId v) {

@@ -4,6 +4,10 @@
  * which the backward pass completes the gradients.  So the update is a single node that sweeps over all of
  * them, and a slice of the gradients is complete early (what data parallel training will want to send).
  *
+ * f16 ends at 2^-24, where many gradients are smaller: losses are scaled.  What is known of that from step
+ * to step lies in the arena; `loss_scale` judges the gradients, and the optimiser skips a step that
+ * overflowed.
+ *
  * Requires: the backward pass.  Provides: program->gradient; the node sgd or adam.
  */
 #include "ops.h"
@@ -31,7 +35,30 @@ static int state_count(const Optimizer *o) {
     return o->kind != OPTIMIZER_SGD ? 2 : o->momentum != 0 ? 1 : 0;
 }
 
-void update(Program *program) {
+/* Has the gradients of losses scaled and, before the update, judged; returns the state of that, or -1. */
+static ValueId scale_losses(Program *program, ValueId gradients) {
+    Graph *g = program->graph;
+    ValueId state = value_new(g, (Value){.name = "loss scale",
+                                         .class = CLASS_STATE,
+                                         .type = TYPE_F64,
+                                         .shape = {.rank = 1, .dim = {LOSS_SCALE_NUMBERS}},
+                                         .place = program->model->train.place,
+                                         .producer = -1,
+                                         .input = -1});
+    for (int i = 0; i < g->nnode; i++)
+        if (g->node[i].op == OP_MSE_GRAD || g->node[i].op == OP_L1_GRAD)
+            g->node[i].in[2] = state;
+    const ValueId in[2] = {state, gradients};
+    node_new(g,
+             (Node){.op = OP_LOSS_SCALE,
+                    .nin = 2,
+                    .name = op_table[OP_LOSS_SCALE].name,
+                    .place = program->model->train.place},
+             in, NULL);
+    return state;
+}
+
+void update(Program *program, const PlanOptions *options) {
     static const char *const adam_names[2] = {"m", "v"}, *const sgd_names[2] = {"momentum", ""};
     Graph *g = program->graph;
     const Optimizer *o = &program->model->train.optimizer;
@@ -40,7 +67,7 @@ void update(Program *program) {
     int count = completion_order(program, nparameter, order);
     if (count == 0)
         return;
-    ValueId *operand[4], in[4] = {-1, -1, -1, -1};
+    ValueId *operand[4], in[5] = {-1, -1, -1, -1, -1};
     for (int s = 0; s < 2 + nstate; s++)
         operand[s] = NEW_ARRAY(g->pool, ValueId, count);
     for (int i = 0; i < count; i++) {
@@ -53,9 +80,12 @@ void update(Program *program) {
     for (int s = 0; s < 2 + nstate; s++)
         in[s] = value_parts(g, operand[s], count, g->value[operand[s][0]]);
     Op op = o->kind == OPTIMIZER_SGD ? OP_SGD : OP_ADAM;
+    int nin = op == OP_SGD ? 4 : 5;
+    if (options->stored == TYPE_F16)
+        in[nin - 1] = scale_losses(program, in[1]);
     node_new(g,
              (Node){.op = op,
-                    .nin = op == OP_SGD ? 3 : 4,
+                    .nin = nin,
                     .a.optimizer = *o,
                     .name = op_table[op].name,
                     .place = program->model->train.place},

@@ -2,6 +2,7 @@
 #include "unet/parameters.h"
 #include "unet/rng.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,6 +52,10 @@ static void draw(const UnetParameter *parameter, UnetTwister *twister, float *va
     }
 }
 
+static double *loss_scale(const UnetModel *model, void *arena) {
+    return model->loss_scale > 0 ? (double *)(void *)((char *)arena + model->loss_scale) : NULL;
+}
+
 void unet_parameters_init(const UnetModel *model, uint64_t seed, void *arena) {
     UnetTwister twister;
     unet_twister_seed(&twister, seed);
@@ -60,6 +65,10 @@ void unet_parameters_init(const UnetModel *model, uint64_t seed, void *arena) {
         if (model->real == UNET_F64) {
             widen(values, elements(&model->parameter[i]));
         }
+    }
+    double *scale = loss_scale(model, arena);
+    for (int i = 0; scale != NULL && i < UNET_LOSS_SCALE_NUMBERS; i++) {
+        scale[i] = i == 0 ? UNET_LOSS_SCALE_START : 0;
     }
 }
 
@@ -92,12 +101,24 @@ static const char *moment_prefix(const UnetModel *model, int which) {
 typedef struct {
     const UnetModel *model;
     const char *arena;
+    int32_t all; /* parameters and moments */
 } Saved;
 
-/* Tensors are the parameters, then for each parameter its moments. */
+static const char loss_scale_name[] = "optimizer.loss_scale";
+
+/* Tensors are the parameters, then for each parameter its moments, and at last the loss's scale. */
 static void saved_tensor(const void *context, int32_t index, UnetTensor *tensor) {
     const Saved *saved = context;
     int32_t nparameter = saved->model->nparameter;
+    if (index == saved->all) {
+        *tensor = (UnetTensor){.prefix = "",
+                               .name = loss_scale_name,
+                               .type = UNET_F64,
+                               .rank = 1,
+                               .dim = {UNET_LOSS_SCALE_NUMBERS},
+                               .values = saved->arena + saved->model->loss_scale};
+        return;
+    }
     const UnetParameter *parameter = &saved->model->parameter[index % nparameter];
     int which = index / nparameter - 1;
     int64_t offset = which < 0 ? parameter->offset : parameter->moments[which];
@@ -126,7 +147,8 @@ UnetStatus unet_parameters_save(const UnetModel *model, const void *arena, bool 
     Saved saved = {.model = model, .arena = arena};
     int32_t groups = 1 + (moments ? moment_count(model) : 0);
     int32_t count;
-    if (__builtin_mul_overflow(groups, model->nparameter, &count)) {
+    if (__builtin_mul_overflow(groups, model->nparameter, &saved.all) ||
+        __builtin_add_overflow(saved.all, moments && model->loss_scale > 0, &count)) {
         return unet_fail(error, UNET_BUG, "%s: too many parameters", path);
     }
     return unet_safetensors_save(path, saved_tensor, &saved, count, metadata, nmetadata, error);
@@ -252,6 +274,25 @@ UnetStatus unet_parameters_load(const UnetModel *model, const UnetSafetensors *f
     return UNET_OK;
 }
 
+static UnetStatus load_loss_scale(const UnetModel *model, const UnetSafetensors *file, void *arena,
+                                  UnetError *error) {
+    const UnetParameter as_saved = {.name = loss_scale_name, .rank = 1, .dim = {UNET_LOSS_SCALE_NUMBERS}};
+    double *scale = loss_scale(model, arena);
+    char why[WHY_TEXT];
+    int32_t index = find_fitting(file, "", &as_saved, why);
+    if (index < 0) {
+        return unet_fail(error, UNET_IO, "%s: %s: %s", unet_safetensors_path(file), loss_scale_name, why);
+    }
+    UnetStatus status = unet_safetensors_read(file, index, UNET_F64, scale, error);
+    for (int i = 0; status == UNET_OK && i < UNET_LOSS_SCALE_NUMBERS; i++) {
+        if (!(scale[i] >= 0 && scale[i] < INFINITY) || (i == 0 && scale[i] == 0)) {
+            return unet_fail(error, UNET_IO, "%s: %s: %g is not possible", unet_safetensors_path(file),
+                             loss_scale_name, scale[i]);
+        }
+    }
+    return status;
+}
+
 UnetStatus unet_moments_load(const UnetModel *model, const UnetSafetensors *file, void *arena,
                              UnetError *error) {
     int moments = moment_count(model);
@@ -265,5 +306,5 @@ UnetStatus unet_moments_load(const UnetModel *model, const UnetSafetensors *file
             }
         }
     }
-    return UNET_OK;
+    return model->loss_scale > 0 ? load_loss_scale(model, file, arena, error) : UNET_OK;
 }

@@ -123,6 +123,10 @@ INLINE double between(double low, double high, double x) {
     return x < low ? low : x > high ? high : x;
 }
 
+/* What is known of a scaled loss, as doubles: the scale; good steps since it changed; steps taken; and what
+ * gradients are multiplied with, 0 if they overflowed: then the step is not taken. */
+enum { LOSS_SCALE, GOOD_STEPS, STEPS_TAKEN, UNSCALE };
+
 /* ---- places in tensors --------------------------------------------------------------------------- */
 
 typedef struct {
@@ -873,13 +877,14 @@ UNUSED static void k16_psnr(int n, double *result, double *scratch, const real *
 }
 
 /* mse_grad: mse of train */
-UNUSED static void k17_mse_grad(int n, int total, real *dp, const real *p, const real *t) {
-    enum { C = 3, D = 1, H = 64, W = 64 };
+UNUSED static void k17_mse_grad(int n, int total, real *dp, const real *p, const real *t, const double *scale) {
+    enum { C = 3, D = 1, H = 64, W = 64, SCALED = 0 };
     static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192};
     static const Layout T = {3, 3, 1, 0, 12288, 12288, 12288, 192};
     static const double WEIGHT = 1;
     static const Layout DP = {3, 3, 1, 201, 13072, 13068, 13068, 198};
-    const real factor = (real)(2 * WEIGHT / (total * ((double)C * D * H * W)));
+    const real factor =
+        (real)(2 * WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1) / (total * ((double)C * D * H * W)));
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
         for (int block = 0; block < DP.blocks; block++)
@@ -1449,23 +1454,25 @@ UNUSED static void k24_conv_wgrad(int n, real *restrict dw, real *restrict db, r
 
 /* adam: adam of train */
 UNUSED static void k25_adam(real *restrict p, const real *restrict g, real *restrict m, real *restrict v,
-                          double rate, int64_t step) {
-    enum { COUNT = 77392, DECOUPLED = 0 };
+                          const double *scale, double rate, int64_t step) {
+    enum { COUNT = 77392, SCALED = 0, DECOUPLED = 0 };
     static const double WEIGHT_DECAY = 0;
     static const double BETA1 = 0.90000000000000002;
     static const double BETA2 = 0.999;
     static const double EPSILON = 1e-08;
-    const double bias1 = 1 - pow(BETA1, (double)step), bias2 = sqrt(1 - pow(BETA2, (double)step));
+    const double taken = SCALED ? scale[STEPS_TAKEN] : (double)step;
+    const double bias1 = 1 - pow(BETA1, taken), bias2 = sqrt(1 - pow(BETA2, taken));
     const real speed = (real)(rate / bias1), root_scale = (real)bias2, epsilon = (real)EPSILON;
     const real shrink = (real)(1 - rate * WEIGHT_DECAY), decay = (real)WEIGHT_DECAY;
     const real keep1 = (real)BETA1, keep2 = (real)BETA2, add1 = (real)(1 - BETA1), add2 = (real)(1 - BETA2);
+    const real unscale = SCALED ? (real)scale[UNSCALE] : 1;
 #pragma omp for schedule(static)
-    for (long chunk = 0; chunk < COUNT; chunk += CHUNK) {
+    for (long chunk = 0; chunk < (unscale > 0 ? COUNT : 0); chunk += CHUNK) {
         const long end = chunk + CHUNK < COUNT ? chunk + CHUNK : COUNT;
 #pragma omp simd
         for (long i = chunk; i < end; i++) {
             real old = DECOUPLED ? p[i] * shrink : p[i];
-            real gradient = DECOUPLED ? g[i] : g[i] + decay * p[i];
+            real gradient = DECOUPLED ? g[i] * unscale : g[i] * unscale + decay * p[i];
             m[i] = keep1 * m[i] + add1 * gradient;
             v[i] = keep2 * v[i] + add2 * gradient * gradient;
             p[i] = old - speed * m[i] / (sqrtf(v[i]) / root_scale + epsilon);
@@ -1552,7 +1559,7 @@ static void train(const UnetStep *step) {
             /* 24: mse_grad of mse (simple_denoiser.unet:21): net.6[n,3,64,64] clean[n,3,64,64]
                 -> d net.6[n,3,64,64] */
             k18_zero_halo(n, AT(real, 3158976));
-            k17_mse_grad(n, step->n, AT(real, 3158976), AT(real, 3211264), INPUT(real, 1, 12288));
+            k17_mse_grad(n, step->n, AT(real, 3158976), AT(real, 3211264), INPUT(real, 1, 12288), NULL);
             /* 25: conv_wgrad of net.6 (simple_denoiser.unet:10): net.5[n,64,64,64] d net.6[n,3,64,64]
                 -> d net.6.weight[3,64,3,3] d net.6.bias[3] net.6 scratch[156944] */
             zero_tail(AT(real, 5610432), 3, 16);
@@ -1584,7 +1591,7 @@ static void train(const UnetStep *step) {
         }
         /* 32: adam (simple_denoiser.unet:20): all parameters */
         k25_adam(AT(real, 0), AT(real, 5603520), AT(real, 309568), AT(real, 619136),
-            step->learning_rate, step->step);
+            NULL, step->learning_rate, step->step);
     }
 }
 

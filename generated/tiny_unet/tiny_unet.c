@@ -117,6 +117,10 @@ UNUSED static int stored_channels(const Layout *l) {
     return l->blocks * l->block;
 }
 
+/* What is known of a scaled loss, as doubles: the scale; good steps since it changed; steps taken; and what
+ * gradients are multiplied with, 0 if they overflowed: then the step is not taken. */
+enum { LOSS_SCALE, GOOD_STEPS, STEPS_TAKEN, UNSCALE };
+
 UNUSED static int inside(int position, int extent) {
     return position >= 0 && position < extent;
 }
@@ -1266,13 +1270,13 @@ UNUSED static void k29_psnr(int n, double *result, double *scratch, const void *
 }
 
 /* mse_grad: mse of train */
-UNUSED static void k30_mse_grad(int n, int total, stored *dp, const void *p, const void *t) {
-    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1 };
+UNUSED static void k30_mse_grad(int n, int total, stored *dp, const void *p, const void *t, const double *scale) {
+    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, SCALED = 0 };
     static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192};
     static const Layout T = {3, 3, 1, 0, 12288, 12288, 12288, 192};
     static const double WEIGHT = 1;
     static const Layout DP = {3, 3, 1, 0, 12288, 12288, 12288, 192};
-    double factor = 2 * WEIGHT / (total * ((double)C * D * H * W));
+    double factor = 2 * WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1) / (total * ((double)C * D * H * W));
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
         for (int c = 0; c < stored_channels(&DP); c++)
@@ -2995,16 +2999,19 @@ UNUSED static void k66_conv_wgrad(int n, real *dw, real *db, real *scratch, cons
 }
 
 /* adam: adam of train */
-UNUSED static void k67_adam(real *p, const real *g, real *m, real *v, double rate, int64_t step) {
-    enum { COUNT = 482080, DECOUPLED = 0 };
+UNUSED static void k67_adam(real *p, const real *g, real *m, real *v, const double *scale, double rate,
+                          int64_t step) {
+    enum { COUNT = 482080, SCALED = 0, DECOUPLED = 0 };
     static const double WEIGHT_DECAY = 0;
     static const double BETA1 = 0.90000000000000002;
     static const double BETA2 = 0.999;
     static const double EPSILON = 1e-08;
-    double bias1 = 1 - pow(BETA1, (double)step), bias2 = sqrt(1 - pow(BETA2, (double)step));
+    double taken = SCALED ? scale[STEPS_TAKEN] : (double)step;
+    double bias1 = 1 - pow(BETA1, taken), bias2 = sqrt(1 - pow(BETA2, taken));
+    real unscale = SCALED ? (real)scale[UNSCALE] : 1;
 #pragma omp for schedule(static)
-    for (long i = 0; i < COUNT; i++) {
-        real gradient = g[i];
+    for (long i = 0; i < (unscale > 0 ? COUNT : 0); i++) {
+        real gradient = g[i] * unscale;
         if (DECOUPLED)
             p[i] *= (real)(1 - rate * WEIGHT_DECAY);
         else
@@ -3129,7 +3136,7 @@ static void train(const UnetStep *step) {
         k29_psnr(n, AT(double, 12594112), AT(double, 12889088), AT(real, 12594176), INPUT(real, 1, 12288),
             valid);
         /* 23: mse_grad of mse (tiny_unet.unet:33): final[n,3,64,64] clean[n,3,64,64] -> d final[n,3,64,64] */
-        k30_mse_grad(n, step->n, AT(real, 24048768), AT(real, 12594176), INPUT(real, 1, 12288));
+        k30_mse_grad(n, step->n, AT(real, 24048768), AT(real, 12594176), INPUT(real, 1, 12288), NULL);
         /* 24: conv_wgrad of final (tiny_unet.unet:24): dec1.3[n,16,64,64] d final[n,3,64,64]
             -> d final.weight[3,16,1,1] d final.bias[3] final scratch[17680] */
         zero_tail(AT(real, 12594368), 3, 16);
@@ -3289,7 +3296,7 @@ static void train(const UnetStep *step) {
             (const real *const[]){INPUT(real, 0, 13072)}, AT(real, 7457664));
         /* 65: adam (tiny_unet.unet:32): all parameters */
         k67_adam(AT(real, 0), AT(real, 12594176), AT(real, 1928320), AT(real, 3856640),
-            step->learning_rate, step->step);
+            NULL, step->learning_rate, step->step);
     }
 }
 

@@ -5,9 +5,10 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(int n, int total, real *dp, const real *p, const real *t) {
+UNUSED static void KERNEL(int n, int total, real *dp, const real *p, const real *t, const double *scale) {
     SIZES;
-    const real factor = (real)(2 * WEIGHT / (total * ((double)C * D * H * W)));
+    const real factor =
+        (real)(2 * WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1) / (total * ((double)C * D * H * W)));
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
         for (int block = 0; block < DP.blocks; block++)

@@ -7,7 +7,8 @@
 
 /* BEGIN */
 static __global__ void KERNEL_vectors(stored *__restrict__ dp, const void *__restrict__ p,
-                                      const void *__restrict__ t, const UnetControl *control, int start) {
+                                      const void *__restrict__ t, const double *scale,
+                                      const UnetControl *control, int start) {
     SIZES;
     constexpr Grid points = {D, H, W, 1};
     constexpr int columns = DP.block / LANES;
@@ -16,7 +17,8 @@ static __global__ void KERNEL_vectors(stored *__restrict__ dp, const void *__res
         return;
     Vector gradient = filled(0);
     if (is_valid(control, start + point / vectors(1, points))) {
-        const double factor = 2 * WEIGHT / (control->n * ((double)C * D * H * W));
+        const double factor =
+            2 * WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1) / (control->n * ((double)C * D * H * W));
         const Vector a = load_channels<P_STAGED>(p, P.block, C, point, i % columns);
         const Vector b = load_channels<T_STAGED>(t, T.block, C, point, i % columns);
         for (int l = 0; l < LANES; l++) {
@@ -27,9 +29,9 @@ static __global__ void KERNEL_vectors(stored *__restrict__ dp, const void *__res
     store_vector(dp, i, gradient);
 }
 
-LAUNCHER void KERNEL(UnetLaunch at, stored *dp, const void *p, const void *t) {
+LAUNCHER void KERNEL(UnetLaunch at, stored *dp, const void *p, const void *t, const double *scale) {
     SIZES;
-    LAUNCH(at, KERNEL_vectors, blocks_for(vectors(N, {D, H, W, DP.block / LANES})), dp, p, t, at.control,
-           at.start);
+    LAUNCH(at, KERNEL_vectors, blocks_for(vectors(N, {D, H, W, DP.block / LANES})), dp, p, t, scale,
+           at.control, at.start);
 }
 /* END */

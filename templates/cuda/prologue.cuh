@@ -107,6 +107,10 @@ DEVICE double between(double low, double high, double x) {
     return x < low ? low : x > high ? high : x;
 }
 
+/* What is known of a scaled loss, as doubles: the scale; good steps since it changed; steps taken; and what
+ * gradients are multiplied with, 0 if they overflowed: then the step is not taken. */
+enum { LOSS_SCALE, GOOD_STEPS, STEPS_TAKEN, UNSCALE };
+
 /* ---- vectors ---------------------------------------------------------------------------------------- */
 
 struct alignas(16) Vector {

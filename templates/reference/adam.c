@@ -5,12 +5,15 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(real *p, const real *g, real *m, real *v, double rate, int64_t step) {
+UNUSED static void KERNEL(real *p, const real *g, real *m, real *v, const double *scale, double rate,
+                          int64_t step) {
     SIZES;
-    double bias1 = 1 - pow(BETA1, (double)step), bias2 = sqrt(1 - pow(BETA2, (double)step));
+    double taken = SCALED ? scale[STEPS_TAKEN] : (double)step;
+    double bias1 = 1 - pow(BETA1, taken), bias2 = sqrt(1 - pow(BETA2, taken));
+    real unscale = SCALED ? (real)scale[UNSCALE] : 1;
 #pragma omp for schedule(static)
-    for (long i = 0; i < COUNT; i++) {
-        real gradient = g[i];
+    for (long i = 0; i < (unscale > 0 ? COUNT : 0); i++) {
+        real gradient = g[i] * unscale;
         if (DECOUPLED)
             p[i] *= (real)(1 - rate * WEIGHT_DECAY);
         else

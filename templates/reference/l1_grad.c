@@ -5,9 +5,9 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(int n, int total, stored *dp, const void *p, const void *t) {
+UNUSED static void KERNEL(int n, int total, stored *dp, const void *p, const void *t, const double *scale) {
     SIZES;
-    double factor = WEIGHT / (total * ((double)C * D * H * W));
+    double factor = WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1) / (total * ((double)C * D * H * W));
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
         for (int c = 0; c < stored_channels(&DP); c++)

@@ -116,6 +116,10 @@ UNUSED static int stored_channels(const Layout *l) {
     return l->blocks * l->block;
 }
 
+/* What is known of a scaled loss, as doubles: the scale; good steps since it changed; steps taken; and what
+ * gradients are multiplied with, 0 if they overflowed: then the step is not taken. */
+enum { LOSS_SCALE, GOOD_STEPS, STEPS_TAKEN, UNSCALE };
+
 UNUSED static int inside(int position, int extent) {
     return position >= 0 && position < extent;
 }

@@ -226,7 +226,7 @@ def losses(cases):
     c, size = r.choice([1, 3, 4, 16, 17]), [r.choice([1, 1, 2]), r.randint(2, 9), r.randint(2, 30)]
     p, t, dp = (Tensor(c, size, [0, r.randint(0, 1), r.randint(0, 2)], [0, 0, 1]) for _ in range(3))
     bands = r.randint(1, min(4, size[0] * size[1]))
-    numbers = {"C": c, "BANDS": bands, "ACCUMULATE": 0, "P_STAGED": 0, "T_STAGED": 1, **extents("", size)}
+    numbers = {"C": c, "BANDS": bands, "ACCUMULATE": 0, "SCALED": 1, "P_STAGED": 0, "T_STAGED": 1, **extents("", size)}
     fast, reference = {}, {}
     for role in ("MSE", "L1", "PSNR", "MSE_GRAD", "L1_GRAD"):
         fast[role], reference[role] = cases.both(role.lower(), numbers, {"P": p, "T": t, "DP": dp}, {"WEIGHT": 0.7})
@@ -235,12 +235,15 @@ def losses(cases):
 
 
 def updates(cases, variant):
-    numbers = {"COUNT": (5000, 17, 8192)[variant], "DECOUPLED": variant & 1, "NESTEROV": variant & 1}
+    numbers = {"COUNT": (5000, 17, 8192)[variant], "DECOUPLED": variant & 1, "NESTEROV": variant & 1,
+               "SCALED": int(variant > 0), "GROWTH_INTERVAL": 2, "BANDS": 7}
     reals = {"WEIGHT_DECAY": 0.01, "BETA1": 0.9, "BETA2": 0.999, "EPSILON": 1e-8,
              "MOMENTUM": (0.9, 0.9, 0)[variant], "DAMPENING": (0.1, 0, 0)[variant]}
     fast, reference = {}, {}
     for role in ("SGD", "ADAM"):
         fast[role], reference[role] = cases.both(role.lower(), numbers, {}, reals)
+    if numbers["SCALED"]:
+        fast["JUDGE"], reference["JUDGE"] = cases.both("loss_scale", numbers, {}, reals)
     cases.row("updates, variant %d" % variant, "UPDATE", fast, reference, count=numbers["COUNT"])
 
 

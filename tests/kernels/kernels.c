@@ -391,7 +391,7 @@ static void check_join(Test *test) {
 /* ---- losses --------------------------------------------------------------------------------------- */
 
 typedef void Measure(int, double *, double *, const real *, const real *, const int32_t (*)[3]);
-typedef void MeasureGrad(int, int, real *, const real *, const real *);
+typedef void MeasureGrad(int, int, real *, const real *, const real *, const double *);
 
 static double measure(const Case *c, Function f, int threads, const real *p, const real *t,
                       const int32_t (*valid)[3]) {
@@ -422,10 +422,11 @@ static void check_measure(Test *test, const char *what, int role, const real *p,
 static void check_measure_grad(Test *test, const char *what, int role, const real *p, const real *t) {
     const Tensor *dp = &test->of->dx;
     real *want = output(dp), *got = output(dp);
+    const double scale = 3;
 #pragma omp parallel num_threads(3)
     {
-        ((MeasureGrad *)test->of->reference[role])(N, STEP, want, p, t);
-        ((MeasureGrad *)test->of->fast[role])(N, STEP, got, p, t);
+        ((MeasureGrad *)test->of->reference[role])(N, STEP, want, p, t, &scale);
+        ((MeasureGrad *)test->of->fast[role])(N, STEP, got, p, t, &scale);
     }
     complete(test, dp, want);
     near(test, what, got, want, N * dp->layout.sample);
@@ -444,33 +445,58 @@ static void check_loss(Test *test) {
 
 /* ---- updates -------------------------------------------------------------------------------------- */
 
-typedef void Sgd(real *, const real *, real *, double, int64_t);
-typedef void Adam(real *, const real *, real *, real *, double, int64_t);
+typedef void Sgd(real *, const real *, real *, const double *, double, int64_t);
+typedef void Adam(real *, const real *, real *, real *, const double *, double, int64_t);
+typedef void Judge(double *, double *, const real *);
 
-/* Parameters, and behind them both moments, after three steps from the first. */
-static real *updated(const Case *c, int role, Function f, int threads, const real *p, const real *g) {
-    real *all = fresh(3 * c->count);
+/* With G in the place of the gradients, a step of the optimiser, after that of whoever judges them. */
+static void update(const Case *c, int role, const Function *f, int threads, real *all, const real *g,
+                   double *state, int step) {
+    double scratch[16];
+#pragma omp parallel num_threads(threads)
+    {
+        if (f[JUDGE] != NULL)
+            ((Judge *)f[JUDGE])(scratch, state, g);
+        if (role == SGD)
+            ((Sgd *)f[role])(all, g, all + c->count, state, 1e-2, step);
+        else
+            ((Adam *)f[role])(all, g, all + c->count, all + 2 * c->count, state, 1e-2, step);
+    }
+}
+
+/* Parameters, behind them both moments, and then the state of the loss's scale, after five steps from the
+ * first. Where the loss is scaled, the gradients of the second have overflowed at one place. */
+static real *updated(const Case *c, int role, const Function *f, int threads, const real *p, real *g) {
+    real *all = fresh(3 * c->count + 4), finite = g[c->count / 2];
+    double state[4] = {2, 0, 0, 0};
     memset(all + c->count, 0, (size_t)(2 * c->count) * sizeof *all);
     memcpy(all, p, (size_t)c->count * sizeof *p);
-    for (int step = 1; step <= STEP; step++) {
-#pragma omp parallel num_threads(threads)
-        if (role == SGD)
-            ((Sgd *)f)(all, g, all + c->count, 1e-2, step);
-        else
-            ((Adam *)f)(all, g, all + c->count, all + 2 * c->count, 1e-2, step);
+    for (int step = 1; step <= 5; step++) {
+        g[c->count / 2] = f[JUDGE] != NULL && step == 2 ? (real)INFINITY : finite;
+        update(c, role, f, threads, all, g, state, step);
     }
+    for (int i = 0; i < 4; i++)
+        all[3 * c->count + i] = (real)state[i];
     return all;
+}
+
+/* One good step, one that is not taken, and three more, of which the second doubles the scale. */
+static void check_state(Test *test, const real *state) {
+    static const real want[4] = {2, 1, 4, 0.5};
+    same(test, "the scale of the loss", state, want, 4);
 }
 
 static void check_update(Test *test) {
     const Case *c = test->of;
     real *p = numbers(test, c->count), *g = numbers(test, c->count);
     for (int role = SGD; role <= ADAM; role++) {
-        real *want = updated(c, role, c->reference[role], 2, p, g);
-        real *got = updated(c, role, c->fast[role], 1, p, g);
-        real *threads = updated(c, role, c->fast[role], 3, p, g);
-        near(test, role == SGD ? "sgd" : "adam", got, want, 3 * c->count);
-        same(test, "update by three threads", threads, got, 3 * c->count);
+        real *want = updated(c, role, c->reference, 2, p, g);
+        real *got = updated(c, role, c->fast, 1, p, g);
+        real *threads = updated(c, role, c->fast, 3, p, g);
+        if (c->reference[JUDGE] != NULL)
+            check_state(test, want + 3 * c->count);
+        near(test, role == SGD ? "sgd" : "adam", got, want, 3 * c->count + 4);
+        same(test, "update by three threads", threads, got, 3 * c->count + 4);
         free(want), free(got), free(threads);
     }
     free(p), free(g);

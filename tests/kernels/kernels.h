@@ -44,6 +44,7 @@ enum {
     /* of an UPDATE */
     SGD = 0,
     ADAM,
+    JUDGE, /* of the gradients, where losses are scaled */
     ROLES = 8
 };
 

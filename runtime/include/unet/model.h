@@ -59,6 +59,11 @@ typedef struct {
     int64_t moments[2]; /* of the optimiser's state for it (adam: m, v; sgd: momentum buffer), or -1 */
 } UnetParameter;
 
+/* What training with scaled losses keeps from step to step: the scale, the good steps since it last
+ * changed, the steps taken (an overflow skips one), and by what gradients were last multiplied (0:
+ * skipped). */
+enum { UNET_LOSS_SCALE_NUMBERS = 4, UNET_LOSS_SCALE_START = 65536 };
+
 /* ---- what goes in and what comes out ---- */
 
 typedef enum { UNET_IMAGE, UNET_VOLUME, UNET_LABELS, UNET_INDEX } UnetKind;
@@ -211,6 +216,7 @@ typedef struct {
     int64_t parameter_count; /* numbers in all of them */
     int64_t persistent;      /* bytes at the front of the arena that live across steps and programs:
                                 parameters, then (training) the optimiser's state */
+    int64_t loss_scale;      /* training in f16: offset of UNET_LOSS_SCALE_NUMBERS doubles; 0: none */
     int32_t ninput;
     const UnetInput *inputs;
     int32_t noutput;

@@ -17,7 +17,7 @@ int64_t unet_parameter_draws(const UnetModel *model);
 
 /* Writes the weights under PyTorch's names and, with MOMENTS, the optimiser's state as
  * "optimizer.exp_avg.NAME" and "optimizer.exp_avg_sq.NAME" (adam) or "optimizer.momentum_buffer.NAME"
- * (sgd). Allocates nothing. */
+ * (sgd), and, where losses are scaled, "optimizer.loss_scale". Allocates nothing. */
 UNET_MUST_USE UnetStatus unet_parameters_save(const UnetModel *model, const void *arena, bool moments,
                                               const char *path, const UnetMetadata *metadata,
                                               int32_t nmetadata, UnetError *error);

@@ -267,7 +267,7 @@ def losses(cases):
     shapes = {k: cases.staged(c, n, size) if staged[k] else cases.shape(c, n, size) for k in "PT"}
     dp, bands = cases.shape(c, n, size), r.choice([1, 2, 5])
     numbers = {"C": c, "N": n, "BANDS": bands, "ACCUMULATE": int(r.random() < 0.5), "P_STAGED": staged["P"],
-               "T_STAGED": staged["T"], **extents("", size)}
+               "T_STAGED": staged["T"], "SCALED": 1, **extents("", size)}
     layouts = {**shapes, "DP": dp}
     some = [[r.randint(1, s) for s in size] for _ in range(start + n)]
     here = min(max(valid - start, 0), n)
@@ -282,11 +282,12 @@ def losses(cases):
                   "%s(%d, result.host(), scratch.host(), p.host(), t.host(), valid + %d);" % (kernel[1], here, start),
                   "test.compare(\"%s\", result);" % name]
     lines.append("Tensor dp = test.output(%s);" % dp.cpp())
+    lines.append("Result scale = test.result(4);")
     for name in ("mse_grad", "l1_grad"):
         kernel = cases.both(name, numbers, layouts, {"WEIGHT": 0.7})
         lines += ["dp.clear();",
-                  "%s(test.at(), dp.device(), p.device(), t.device());" % kernel[0],
-                  "%s(%d, %d, dp.host(), p.host(), t.host());" % (kernel[1], here, valid),
+                  "%s(test.at(), dp.device(), p.device(), t.device(), scale.device());" % kernel[0],
+                  "%s(%d, %d, dp.host(), p.host(), t.host(), scale.host());" % (kernel[1], here, valid),
                   "test.compare(\"%s\", dp);" % name]
     cases.function("losses over %d channels, %d of %d x %s from %d on, %d bands, %s" % (
         c, valid, n, size, start, bands, {k: v for k, v in numbers.items() if k.endswith("STAGED")}), lines)
@@ -297,22 +298,33 @@ def losses(cases):
 
 def updates(cases, variant):
     count = (5000, 17, 3)[variant]
-    numbers = {"COUNT": count, "DECOUPLED": variant & 1, "NESTEROV": variant & 1}
+    numbers = {"COUNT": count, "DECOUPLED": variant & 1, "NESTEROV": variant & 1,
+               "SCALED": int(variant > 0), "GROWTH_INTERVAL": 2, "BANDS": 5}
     reals = {"WEIGHT_DECAY": 0.01, "BETA1": 0.9, "BETA2": 0.999, "EPSILON": 1e-8,
              "MOMENTUM": (0.9, 0.9, 0)[variant], "DAMPENING": (0.1, 0, 0)[variant]}
     sgd, adam = cases.both("sgd", numbers, {}, reals), cases.both("adam", numbers, {}, reals)
+    judge = cases.both("loss_scale", numbers, {}, reals) if numbers["SCALED"] else None
     momentum = reals["MOMENTUM"] != 0
     lines = ["Tensor p = test.reals(%d), q = test.reals(%d);" % (count, count),
              "Tensor momentum = test.real_output(%d);" % count,
              "Tensor m = test.real_zeros(%d), v = test.real_zeros(%d);" % (count, count),
-             "for (int step = 1; step <= 3; step++) {",
+             "Result state = test.result(4), scratch = test.result(5);",
+             "for (int i = 0; i < 4; i++)",
+             "    state.device().as<double>()[i] = state.host()[i] = i == 0 ? 2 : 0;",
+             "for (int step = 1; step <= 5; step++) {",
              "    test.step(0.01 / step, step);",
-             "    Tensor g = test.reals(%d);" % count,
-             "    %s(test.at(), p.device(), g.device(), %s);" % (sgd[0], "momentum.device()" if momentum else "NULL"),
-             "    %s(p.host(), g.host(), %s, 0.01 / step, step);" % (sgd[1], "momentum.host()" if momentum else "NULL"),
+             "    Tensor g = test.reals(%d);" % count] + ([
+                 "    if (step == 2)",
+                 "        g.set(%d, INFINITY);" % (count - 1),
+                 "    %s(test.at(), scratch.device(), state.device(), g.device());" % judge[0],
+                 "    %s(scratch.host(), state.host(), g.host());" % judge[1],
+                 "    for (int i = 0; i < 4; i++)",
+                 "        test.compare(\"loss_scale\", state, i);"] if judge else []) + [
+             "    %s(test.at(), p.device(), g.device(), %s, state.device());" % (sgd[0], "momentum.device()" if momentum else "NULL"),
+             "    %s(p.host(), g.host(), %s, state.host(), 0.01 / step, step);" % (sgd[1], "momentum.host()" if momentum else "NULL"),
              "    test.compare(\"sgd\", p);",
-             "    %s(test.at(), q.device(), g.device(), m.device(), v.device());" % adam[0],
-             "    %s(q.host(), g.host(), m.host(), v.host(), 0.01 / step, step);" % adam[1],
+             "    %s(test.at(), q.device(), g.device(), m.device(), v.device(), state.device());" % adam[0],
+             "    %s(q.host(), g.host(), m.host(), v.host(), state.host(), 0.01 / step, step);" % adam[1],
              "    test.compare(\"adam\", q);",
              "    test.compare(\"adam, first moment\", m);",
              "    test.compare(\"adam, second moment\", v);",

@@ -22,7 +22,7 @@ def pooling(cases, kernel, stride, padding, size):
 def losses(cases, channels, staged, size):
     p = cases.shape(channels, N, size)
     t = Shape(channels, N, size, channels) if staged else p
-    numbers = {"C": channels, "N": N, "BANDS": 64, "ACCUMULATE": 1, "P_STAGED": 0, "T_STAGED": staged, **extents("", size)}
+    numbers = {"C": channels, "N": N, "BANDS": 64, "ACCUMULATE": 1, "SCALED": 1, "P_STAGED": 0, "T_STAGED": staged, **extents("", size)}
     for name in ("mse", "l1", "psnr", "mse_grad", "l1_grad"):
         cases.cuda.add(name, numbers, {"P": p, "T": t, "DP": p}, {"WEIGHT": 0.5})
 
@@ -48,8 +48,8 @@ def convolving(cases, ins, out, size, taps):
 
 def updating(cases, count):
     reals = {"BETA1": 0.9, "BETA2": 0.999, "EPSILON": 1e-8, "WEIGHT_DECAY": 0.01, "MOMENTUM": 0.9, "DAMPENING": 0.1}
-    for name in ("adam", "sgd"):
-        cases.cuda.add(name, {"COUNT": count, "DECOUPLED": 1, "NESTEROV": 1}, {}, reals)
+    for name in ("loss_scale", "adam", "sgd"):
+        cases.cuda.add(name, {"COUNT": count, "BANDS": 528, "SCALED": 1, "GROWTH_INTERVAL": 2000, "DECOUPLED": 1, "NESTEROV": 1}, {}, reals)
 
 
 def main():

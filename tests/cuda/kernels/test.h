@@ -8,6 +8,7 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <math.h>
 #include <memory>
 #include <stddef.h>
 #include <stdint.h>
@@ -104,7 +105,7 @@ class Test {
     /* Compares both sides; then the reference goes on with what the device has. PARTS: roundings;
      * VIA_STORED: of `stored` even where the result is not. */
     void compare(const char *what, Tensor &tensor, int parts = 1, bool via_stored = false);
-    void compare(const char *what, Result &result);
+    void compare(const char *what, Result &result, int number = 0);
 
     int failures = 0, comparisons = 0;
     uint64_t hash = 14695981039346656037u; /* of all results, to the bit */

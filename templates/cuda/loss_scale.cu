@@ -1,0 +1,44 @@
+/* loss_scale.cu - have the gradients overflowed? What follows for the step, and for the scale of the loss.
+ */
+#include "prologue.cuh"
+
+#define KERNEL loss_scale
+#include "../example_cuda.h"
+
+/* BEGIN */
+/* How many numbers of its share a block finds that are not finite. */
+static __global__ void KERNEL_look(double *__restrict__ scratch, const real *__restrict__ g) {
+    SIZES;
+    int bad = 0;
+    for (unsigned i = thread_index(); i < COUNT; i += BANDS * THREADS)
+        bad += !isfinite(g[i]);
+    const double total = block_sum(bad);
+    if (threadIdx.x == 0)
+        scratch[blockIdx.x] = total;
+}
+
+static __global__ void KERNEL_judge(double *state, const double *scratch) {
+    SIZES;
+    double bad = 0;
+    for (int band = threadIdx.x; band < BANDS; band += THREADS)
+        bad += scratch[band];
+    const bool overflow = block_sum(bad) > 0;
+    if (threadIdx.x > 0)
+        return;
+    state[UNSCALE] = overflow ? 0 : 1 / state[LOSS_SCALE];
+    state[STEPS_TAKEN] += !overflow;
+    state[GOOD_STEPS] = overflow ? 0 : state[GOOD_STEPS] + 1;
+    if (overflow)
+        state[LOSS_SCALE] = between(0x1p-100, 0x1p100, state[LOSS_SCALE] / 2);
+    if (state[GOOD_STEPS] == GROWTH_INTERVAL) {
+        state[LOSS_SCALE] = between(0x1p-100, 0x1p100, state[LOSS_SCALE] * 2);
+        state[GOOD_STEPS] = 0;
+    }
+}
+
+LAUNCHER void KERNEL(UnetLaunch at, double *scratch, double *state, const real *g) {
+    SIZES;
+    LAUNCH_BLOCKS(at, KERNEL_look, BANDS, scratch, g);
+    LAUNCH_BLOCKS(at, KERNEL_judge, 1, state, scratch);
+}
+/* END */

@@ -1,0 +1,39 @@
+/* loss_scale.c - have the gradients overflowed? What follows for the step, and for the scale of the loss.
+ */
+#include "prologue.c"
+
+#define KERNEL loss_scale
+#include "../example.h"
+
+/* BEGIN */
+UNUSED static void KERNEL_judge(double *state, int overflow) {
+    SIZES;
+    state[UNSCALE] = overflow ? 0 : 1 / state[LOSS_SCALE];
+    state[STEPS_TAKEN] += !overflow;
+    state[GOOD_STEPS] = overflow ? 0 : state[GOOD_STEPS] + 1;
+    if (overflow)
+        state[LOSS_SCALE] = between(0x1p-100, 0x1p100, state[LOSS_SCALE] / 2);
+    if (state[GOOD_STEPS] == GROWTH_INTERVAL) {
+        state[LOSS_SCALE] = between(0x1p-100, 0x1p100, state[LOSS_SCALE] * 2);
+        state[GOOD_STEPS] = 0;
+    }
+}
+
+UNUSED static void KERNEL(double *scratch, double *state, const real *g) {
+    SIZES;
+#pragma omp for schedule(static)
+    for (int band = 0; band < BANDS; band++) {
+        int bad = 0;
+        for (long i = (long)COUNT * band / BANDS; i < (long)COUNT * (band + 1) / BANDS; i++)
+            bad |= !isfinite(g[i]);
+        scratch[band] = bad;
+    }
+#pragma omp single
+    {
+        int overflow = 0;
+        for (int band = 0; band < BANDS; band++)
+            overflow |= scratch[band] > 0;
+        KERNEL_judge(state, overflow);
+    }
+}
+/* END */
