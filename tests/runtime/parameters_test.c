@@ -175,6 +175,45 @@ static void test_files(UnetType real, const char *folder) {
           "the report is:\n%s", heard.text);
 }
 
+/* The scale of the loss is part of a checkpoint, of nothing else; one that cannot be is refused. */
+static void test_loss_scale(const char *folder) {
+    enum { AT = 8 }; /* of the scale, behind the only parameter */
+    double arena[AT + UNET_LOSS_SCALE_NUMBERS] = {0}, loaded[AT + UNET_LOSS_SCALE_NUMBERS] = {0};
+    double *scale = arena + AT;
+    UnetParameter parameter = {
+        .name = "w", .rank = 1, .dim = {4}, .init = UNET_INIT_UNIFORM, .bound = 1, .moments = {-1, -1}};
+    UnetModel model = {.name = "net", .real = UNET_F32, .nparameter = 1, .parameter = &parameter};
+    UnetModel scaled = model;
+    scaled.loss_scale = AT * sizeof *arena;
+    char path[100];
+    UnetError error;
+    snprintf(path, sizeof path, "%s/scaled.safetensors", folder);
+    unet_parameters_init(&scaled, 1, arena);
+    CHECK(scale[0] == 65536 && scale[1] == 0 && scale[2] == 0, "the scale begins with %g", scale[0]);
+    scale[2] = 7;
+    CHECK_OK(unet_parameters_save(&scaled, arena, true, path, NULL, 0, &error), error);
+    UnetSafetensors *file;
+    CHECK_OK(unet_safetensors_open(&file, path, &error), error);
+    CHECK_OK(unet_moments_load(&scaled, file, loaded, &error), error);
+    CHECK(memcmp(scale, loaded + AT, sizeof arena - AT * sizeof *arena) == 0, "another scale comes back");
+    CHECK_OK(unet_moments_load(&model, file, loaded, &error), error);
+    unet_safetensors_close(file);
+
+    const double wrong[] = {0, -1, NAN, INFINITY};
+    for (int i = 0; i < 4; i++) {
+        scale[0] = wrong[i];
+        CHECK_OK(unet_parameters_save(&scaled, arena, true, path, NULL, 0, &error), error);
+        CHECK_OK(unet_safetensors_open(&file, path, &error), error);
+        CHECK_FAILS(unet_moments_load(&scaled, file, loaded, &error), error, "is not possible");
+        unet_safetensors_close(file);
+    }
+    CHECK_OK(unet_parameters_save(&model, arena, true, path, NULL, 0, &error), error);
+    CHECK_OK(unet_safetensors_open(&file, path, &error), error);
+    CHECK_FAILS(unet_moments_load(&scaled, file, loaded, &error), error,
+                "optimizer.loss_scale: not in the file");
+    unet_safetensors_close(file);
+}
+
 /* A file of one precision goes into a model of the other. */
 static void test_conversion(const char *folder) {
     static float single[64];
@@ -208,6 +247,7 @@ int main(void) {
     test_files(UNET_F32, folder);
     test_files(UNET_F64, folder);
     test_conversion(folder);
+    test_loss_scale(folder);
     remove_folder(folder);
     return check_result();
 }
