@@ -1,6 +1,7 @@
 /* layout.c - moving rows of points between plain memory and a tensor in a program's layout. */
 #include "unet/layout.h"
 
+#include <math.h>
 #include <string.h>
 
 size_t unet_type_bytes(UnetType type) {
@@ -79,7 +80,7 @@ void unet_layout_load_row(const UnetLayout *layout, const void *base, int32_t n,
 /* The nearest; a NaN is 0. */
 static uint8_t unorm8(float value) {
     float scaled = 255.0f * value;
-    return scaled >= 255.0f ? 255 : scaled > 0.0f ? (uint8_t)(scaled + 0.5f) : 0;
+    return scaled >= 255.0f ? 255 : scaled > 0.0f ? (uint8_t)lroundf(scaled) : 0;
 }
 
 static void store(UnetType type, void *base, int64_t at, float value) {
