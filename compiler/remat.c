@@ -148,7 +148,7 @@ static void write_answer(const Solve *s) {
 
 static void solve(Pool *pool, const RematProblem *problem, const RematQuestion *question,
                   RematSchedule *schedule) {
-    static const int64_t default_effort = 100000000;
+    static const int64_t default_effort = 140000000;
     const RematGraph *graph = remat_graph(pool, problem);
     Solve s = {.pool = pool,
                .graph = graph,

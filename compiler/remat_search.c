@@ -18,7 +18,7 @@
 /* Temperatures are multiples of the mean cost of an operation; prices, of the cost of all per capacity. */
 static const double hottest = 4, hot_again = 0.8, coldest = 0.00125;
 static const double lowest_price = 0.05, highest_price = 20, price_step = 1.002;
-enum { ROUNDS = 16, MOST_IN_VAIN = 4, MOVES_PER_TEMPERATURE = 100 };
+enum { ROUNDS = 20, MOST_IN_VAIN = 4, MOVES_PER_TEMPERATURE = 100 };
 
 typedef struct {
     RematMoves moves;
