@@ -23,12 +23,12 @@ int64_t cuda_channels(int64_t channels, Type type) {
 
 /* ---- what a node joins ---- */
 
-typedef enum { RESULT_Y, RESULT_DX, RESULT_DW } Result_;
+typedef enum { RESULT_Y, RESULT_DX, RESULT_DW } Wanted;
 
 /* In the sense of the forward operator: x the input, y the output. */
 typedef struct {
     bool transposed;
-    Result_ result;
+    Wanted result;
     ValueId x, y;
     int64_t first, channels; /* of x in the whole that the filters were made for */
 } Sides;
