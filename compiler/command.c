@@ -34,6 +34,7 @@ static const char usage[] =
     "                          f16 need --kernels=reference\n"
     "  --staging=f32|u8        how inputs come to a GPU: u8 rounds them to 255ths, and is right for\n"
     "                          pictures of 8 bits\n"
+    "  --nondeterministic      for cuda: convolutions may be faster, and results differ from run to run\n"
     "  --kernels=fast|reference   reference: slow, obvious, for checking\n"
     "  --conv=auto|direct      how convolutions are computed\n"
     "  --micro-batches=auto|off|N   train a few samples at a time; the result is the same\n"
@@ -158,6 +159,7 @@ typedef enum {
     O_ISA,
     O_PRECISION,
     O_STAGING,
+    O_NONDETERMINISTIC,
     O_KERNELS,
     O_CONV,
     O_MICRO,
@@ -194,6 +196,7 @@ static const OptionRow option_table[] = {
     {"--isa", O_ISA, true, RESULT},
     {"--precision", O_PRECISION, true, RESULT},
     {"--staging", O_STAGING, true, RESULT},
+    {"--nondeterministic", O_NONDETERMINISTIC, false, RESULT},
     {"--kernels", O_KERNELS, true, RESULT},
     {"--conv", O_CONV, true, RESULT},
     {"--micro-batches", O_MICRO, true, PLAN},
@@ -301,6 +304,9 @@ static void apply(Pool *pool, Command *c, const OptionRow *row, const char *valu
     case O_STAGING:
         c->plan.staged = choice(row->name, value, LIST("f32", "u8")) == 1 ? TYPE_UNORM8 : c->plan.real;
         break;
+    case O_NONDETERMINISTIC:
+        c->plan.nondeterministic = true;
+        break;
     case O_KERNELS:
         c->plan.reference = choice(row->name, value, LIST("fast", "reference")) == 1;
         break;
@@ -390,6 +396,8 @@ static void check_target(const Command *c) {
     if (plan->target == &target_cpu && plan->staged == TYPE_UNORM8)
         usage_error("%s",
                     "--staging=u8 is for --target=cuda: here, the loader's batches are read in place");
+    if (plan->target == &target_cpu && plan->nondeterministic)
+        usage_error("%s", "--nondeterministic is for --target=cuda: here, every run gives the same bits");
     if (plan->target == &target_cuda && plan->reference)
         usage_error("%s", "--kernels=reference is for --target=cpu");
     if (plan->target == &target_cuda && plan->poison && c->kind == COMMAND_COMPILE && c->folder == NULL)

@@ -118,6 +118,7 @@ UnetConvolution *cuda_convolutions(const Graph *g, const Node *node, int64_t bat
         *c = (UnetConvolution){.kind = kind_of(&s),
                                .type = storage_type(options->stored),
                                .tf32 = options->tf32,
+                               .nondeterministic = options->nondeterministic,
                                .accumulate = s.result == RESULT_Y && i > 0,
                                .bias = whole && node->in[2] >= 0,
                                .relu = whole && node->in[2] >= 0 && node->a.relu,

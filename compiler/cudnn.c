@@ -75,7 +75,7 @@ static const char *device_json(Pool *pool, const Device *d, size_t driver) {
 enum { OLDEST = 90800 }; /* that plans without a device */
 
 /* What is known of a convolution: all that tells it from others, and the answer. */
-enum { KEY = 32 };
+enum { KEY = 33 };
 typedef struct {
     int64_t key[KEY];
     bool found;
@@ -174,8 +174,9 @@ void cudnn_close(CudnnQuery *q) {
 /* ---- questions ---- */
 
 static void key_of(const UnetConvolution *c, int64_t key[KEY]) {
-    const int64_t single[] = {c->kind, c->type, c->result_type, c->tf32,        c->accumulate,  c->bias,
-                              c->relu, c->axes, c->batch,       c->in_channels, c->out_channels};
+    const int64_t single[] = {c->kind,        c->type,        c->result_type, c->tf32, c->nondeterministic,
+                              c->accumulate,  c->bias,        c->relu,        c->axes, c->batch,
+                              c->in_channels, c->out_channels};
     const int64_t *triple[] = {c->in, c->out, c->kernel, c->stride, c->dilation, c->before, c->after};
     _Static_assert(sizeof single / sizeof *single + 3 * (sizeof triple / sizeof *triple) == KEY, "no gap");
     int n = 0;

@@ -22,7 +22,7 @@ void cudnn_close(CudnnQuery *query);
 /* NULL where cuDNN answers, else why it is not asked, in words. */
 const char *cudnn_not_asked(const CudnnQuery *query);
 
-/* Fills C->engine with the fastest deterministic engine within the cap, as cuDNN sees it; always the same
+/* Fills C->engine with the fastest engine within the cap, as cuDNN sees it, that C allows; always the same
  * for the same C. If cuDNN cannot be asked: version 0 and the cap. False, and WHY, if cuDNN has no engine.
  */
 bool cudnn_choose(CudnnQuery *query, UnetConvolution *c, const char **why);

@@ -47,10 +47,12 @@ static const char *convolution_text(Pool *pool, const UnetConvolution *c) {
     static const char *const kind[] = {"UNET_FORWARD", "UNET_BACKWARD_DATA", "UNET_BACKWARD_FILTER"};
     static const char *const type[] = {"UNET_F32", "UNET_F64",  "UNET_U8", "UNET_U16",
                                        "UNET_I32", "UNET_BF16", "UNET_F16"};
-    const char *head = pool_text(pool, "{.kind = %s, .type = %s, .result_type = %s,%s%s%s%s", kind[c->kind],
-                                 type[c->type], type[c->result_type], c->tf32 ? " .tf32 = true," : "",
-                                 c->accumulate ? " .accumulate = true," : "",
-                                 c->bias ? " .bias = true," : "", c->relu ? " .relu = true," : "");
+    const char *head =
+        pool_text(pool, "{.kind = %s, .type = %s, .result_type = %s,%s%s%s%s%s", kind[c->kind],
+                  type[c->type], type[c->result_type], c->tf32 ? " .tf32 = true," : "",
+                  c->nondeterministic ? " .nondeterministic = true," : "",
+                  c->accumulate ? " .accumulate = true," : "", c->bias ? " .bias = true," : "",
+                  c->relu ? " .relu = true," : "");
     const char *sizes = pool_text(
         pool, ".axes = %d, .batch = %lld, .in_channels = %lld, .out_channels = %lld, .in = %s, .out = %s,",
         c->axes, (long long)c->batch, (long long)c->in_channels, (long long)c->out_channels,

@@ -15,11 +15,12 @@ typedef enum { PROGRAM_TRAIN, PROGRAM_EVAL, PROGRAM_PREDICT, PROGRAMS } ProgramK
 /* What the command line fixed; the file's own settings are in Model. */
 typedef struct PlanOptions {
     bool wanted[PROGRAMS];
-    bool reference; /* --kernels=reference */
-    Type real;      /* of parameters and arithmetic: TYPE_F32, or TYPE_F64 with reference kernels */
-    Type stored;    /* of activations and their gradients: that, or one of 16 bits */
-    Type staged;    /* of inputs, as the loader leaves them */
-    bool tf32;      /* products may be rounded to tf32 (cuda) */
+    bool reference;        /* --kernels=reference */
+    Type real;             /* of parameters and arithmetic: TYPE_F32, or TYPE_F64 with reference kernels */
+    Type stored;           /* of activations and their gradients: that, or one of 16 bits */
+    Type staged;           /* of inputs, as the loader leaves them */
+    bool tf32;             /* products may be rounded to tf32 (cuda) */
+    bool nondeterministic; /* sums may be in an order that changes from run to run (cuda) */
     const struct Target *target;
     const char *architecture; /* "sm_90" (cuda) */
     struct CudnnQuery *cudnn; /* cuda: knows what cuDNN's engines need */

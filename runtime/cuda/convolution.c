@@ -29,13 +29,14 @@ static bool has_note(const int *note, int64_t count, int wanted) {
     return false;
 }
 
-/* Whether results are the same in every run, and as exact as C asks. */
+/* Whether results are as exact as C asks, and the same in every run unless it does without that. */
 static bool is_admissible(const Build *b, cudnnBackendDescriptor_t engine, const UnetConvolution *c) {
     int note[CUDNN_NUMERICAL_NOTE_TYPE_COUNT + 8]; /* a newer library may know more */
     const int64_t capacity = sizeof note / sizeof *note;
     int64_t count =
         build_get(b, engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, capacity, note);
-    if (count < 0 || count > capacity || has_note(note, count, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC) ||
+    if (count < 0 || count > capacity ||
+        (!c->nondeterministic && has_note(note, count, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)) ||
         has_note(note, count, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION)) {
         return false;
     }
@@ -240,8 +241,8 @@ static UnetStatus search(Build *b, cudnnBackendDescriptor_t graph, const UnetCon
                          "cuDNN %zu needs %lld bytes of workspace for a convolution that has %lld", version,
                          (long long)s->least, (long long)cap);
     }
-    return unet_fail(b->error, UNET_TOO_SMALL, "cuDNN %zu has no deterministic engine for a convolution",
-                     version);
+    return unet_fail(b->error, UNET_TOO_SMALL, "cuDNN %zu has no%s engine for a convolution", version,
+                     c->nondeterministic ? "" : " deterministic");
 }
 
 UnetStatus unet_cudnn_describe_device(const UnetCudnn *api, const char *json,

@@ -41,10 +41,11 @@ typedef struct {
 UNET_MUST_USE UnetStatus unet_cudnn_describe_device(const UnetCudnn *api, const char *json,
                                                     cudnnBackendDescriptor_t *device, UnetError *error);
 
-/* Fills C->engine with the first deterministic engine, in cuDNN's order of expected speed, that needs at
- * most CAP bytes of workspace and keeps products of f32 in f32 unless C->tf32 allows less. An engine that
- * cuDNN would compile only now is taken if no other does; without a device it is not compiled, and what it
- * says of its workspace is believed. UNET_TOO_SMALL: there is none, or all need more than CAP. */
+/* Fills C->engine with the first engine, in cuDNN's order of expected speed, that needs at most CAP bytes
+ * of workspace, is deterministic unless C->nondeterministic, and keeps products of f32 in f32 unless
+ * C->tf32. An engine that cuDNN would compile only now is taken if no other does; without a device it is
+ * not compiled, and what it says of its workspace is believed. UNET_TOO_SMALL: there is none, or all need
+ * more than CAP. */
 UNET_MUST_USE UnetStatus unet_cudnn_choose(const UnetCudnnTarget *target, UnetConvolution *c, int64_t cap,
                                            UnetError *error);
 

@@ -364,6 +364,10 @@ static void test_choice(void) {
     expect_engine(&f, c, CAP, 1, 208);
     expect_engine(&f, c, 207, 1, 144);
     expect_engine(&f, c, 143, 6, 0);
+    c.nondeterministic = true;
+    expect_engine(&f, c, CAP, 2, 32);
+    c.tf32 = false; /* that one is on tensor cores */
+    expect_engine(&f, c, CAP, 3, 128);
     c = convolution(&cases[0], UNET_BACKWARD_FILTER, UNET_BF16);
     expect_engine(&f, c, CAP, 1, 208);
     c.result_type = UNET_F32;
@@ -445,6 +449,10 @@ static void test_other_version(void) {
     setenv(version_variable, "91300", 1);
     UnetEngine again = replanned(&f, &c, false);
     CHECK(again.version == 91300 && again.engine == 11, "engine %lld", (long long)again.engine);
+    c.nondeterministic = true; /* what was allowed when it was compiled is allowed here */
+    c.engine.workspace = CAP;
+    again = replanned(&f, &c, false);
+    CHECK(again.version == 91300 && again.engine == 12, "engine %lld", (long long)again.engine);
     unsetenv(version_variable);
     fixture_free(&f);
 }

@@ -57,6 +57,10 @@ static void test_answers(Pool *pool, const char *folder) {
     ask(query, c, 3, 128);
     c.tf32 = true;
     ask(query, c, 1, 208);
+    c.nondeterministic = true;
+    ask(query, c, 2, 32);
+    c.nondeterministic = false;
+    ask(query, c, 1, 208);
     c.kind = UNET_BACKWARD_FILTER;
     c.type = UNET_F16; /* compiled when a program starts */
     ask(query, c, 4, 32);
