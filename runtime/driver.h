@@ -141,6 +141,25 @@ void tally_format(const Tally *tally, char *text, size_t size);
 UNET_MUST_USE UnetStatus tally_evaluate(Tally *tally, UnetLoader *loader, const UnetDataset *dataset,
                                         Device *device, int32_t threads, int *signal, UnetError *error);
 
+/* ---- driver_scale.c: the scale of the loss, where gradients are f16 ----------------------------- */
+
+typedef struct {
+    double scale;       /* 0: this program scales no loss */
+    int64_t skipped;    /* steps of the run, whose gradients overflowed */
+    int64_t taken;      /* steps of the run that were not */
+    int64_t last_taken; /* step at which the last look saw one more of these */
+    int64_t in_a_row;   /* at least so many of the last steps were skipped */
+} LossScale;
+
+/* Of the numbers in ARENA, which is memory of this machine, after STEP steps of the run. */
+LossScale scale_start(const UnetModel *model, const char *arena, int64_t step);
+
+/* Looks again, after STEP steps: on a device that waits for the steps it was given. */
+UNET_MUST_USE UnetStatus scale_look(LossScale *scale, Device *device, int64_t step, UnetError *error);
+
+/* Whether no scale will do: this training does not go in f16. */
+bool scale_has_collapsed(const LossScale *scale);
+
 /* ---- driver_checkpoint.c: the files of a run -------------------------------------------------- */
 
 /* With the weights and the optimiser's moments, all that a run is: whoever has these continues it bit for

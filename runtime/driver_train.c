@@ -34,6 +34,8 @@ typedef struct {
     UnetLog log;
     UnetProgress progress;
     RunState state;
+    LossScale scale;
+    bool has_warned;          /* of the scale */
     Tally train, shown, eval; /* since the last row of the log, since the last progress line, evaluation */
     double *value, *identity; /* of a row of the log, one per result */
 
@@ -185,6 +187,7 @@ static UnetStatus start(Run *run) {
         status = run_save_checkpoint(driver, run->device.arena, &run->state);
     run->saved = run->state.step;
     run->first_step = run->state.step;
+    run->scale = scale_start(run->model, run->device.arena, run->state.step);
     return status;
 }
 
@@ -215,7 +218,26 @@ static int64_t epoch_of(const Run *run) {
     return (run->state.step - 1) / run->steps_per_epoch + 1;
 }
 
+/* Before the scale of the loss is shown; warns, once, where training cannot go on. */
+static UnetStatus look_at_scale(Run *run) {
+    UnetStatus status = scale_look(&run->scale, &run->device, run->state.step, &run->driver->error);
+    if (status != UNET_OK || run->has_warned || !scale_has_collapsed(&run->scale))
+        return status;
+    unet_progress_message(&run->progress,
+                          "warning: gradients overflow whatever the loss is scaled by: %" PRId64
+                          " of %" PRId64
+                          " steps were skipped, the scale has come down to %.3g. f16 cannot represent this "
+                          "training; stop it, compile with --precision=bf16, which takes as much memory, "
+                          "and go on with: train --resume ...",
+                          run->scale.skipped, run->state.step, run->scale.scale);
+    run->has_warned = true;
+    return UNET_OK;
+}
+
 static UnetStatus write_row(Run *run, const char *split, const Tally *tally) {
+    UnetStatus status = look_at_scale(run);
+    if (status != UNET_OK)
+        return status;
     for (int i = 0; i < run->model->nresult; i++) {
         run->value[i] = tally_value(tally, i);
         run->identity[i] = tally_identity(tally, i);
@@ -228,11 +250,16 @@ static UnetStatus write_row(Run *run, const char *split, const Tally *tally) {
                             .identity = run->identity,
                             .learning_rate = run->training->learning_rate,
                             .images_per_second = images_per_second(run),
-                            .seconds = machine_seconds() - run->start};
+                            .seconds = machine_seconds() - run->start,
+                            .loss_scale = run->scale.scale,
+                            .skipped = run->scale.skipped};
     return unet_log_write(&run->log, &row, &run->driver->error);
 }
 
-static void show_progress(Run *run, double now) {
+static UnetStatus show_progress(Run *run, double now) {
+    UnetStatus status = look_at_scale(run);
+    if (status != UNET_OK)
+        return status;
     int metric = tally_first_metric(run->model);
     int64_t done = run->state.step - run->first_step;
     UnetProgressState state = {.epoch = epoch_of(run),
@@ -242,7 +269,9 @@ static void show_progress(Run *run, double now) {
                                .loss = tally_loss(&run->shown),
                                .images_per_second = images_per_second(run),
                                .seconds_left = (now - run->start) / (double)done *
-                                               (double)(run->steps - run->state.step)};
+                                               (double)(run->steps - run->state.step),
+                               .loss_scale = run->scale.scale,
+                               .skipped = run->scale.skipped};
     if (metric >= 0) {
         const UnetResult *result = &run->model->results[metric];
         state.metric = result->metric;
@@ -253,13 +282,16 @@ static void show_progress(Run *run, double now) {
     }
     unet_progress_show(&run->progress, &state, now);
     tally_clear(&run->shown);
+    return UNET_OK;
 }
 
 static UnetStatus diverged(Run *run, double loss) {
-    return unet_fail(&run->driver->error, UNET_DIVERGED,
-                     "the loss is %g at step %" PRId64 ": training stopped. The checkpoint of step %" PRId64
-                     " is intact; a smaller learning rate is the first thing to try",
-                     loss, run->state.step, run->saved);
+    return unet_fail(
+        &run->driver->error, UNET_DIVERGED,
+        "the loss is %g at step %" PRId64 ": training stopped. The checkpoint of step %" PRId64
+        " is intact; a smaller learning rate is the first thing to try%s",
+        loss, run->state.step, run->saved,
+        run->model->loss_scale > 0 ? ", and --precision=bf16, which does not overflow, the second" : "");
 }
 
 static UnetStatus take_step(Run *run) {
@@ -289,9 +321,7 @@ static UnetStatus take_step(Run *run) {
     run->training_seconds += now - start_of_step;
     if (!isfinite(tally_loss(&run->shown)))
         return diverged(run, tally_loss(&run->shown));
-    if (unet_progress_is_due(&run->progress, now))
-        show_progress(run, now);
-    return UNET_OK;
+    return unet_progress_is_due(&run->progress, now) ? show_progress(run, now) : UNET_OK;
 }
 
 static bool is_better(const Run *run, double value) {
@@ -433,6 +463,10 @@ static void summarize(Run *run) {
     unet_progress_message(progress, "trained %" PRId64 " steps in %s, %.1f images/s",
                           run->state.step - run->first_step, duration, images_per_second(run));
     report_waiting(run);
+    if (run->scale.skipped > 0)
+        unet_progress_message(
+            progress, "%" PRId64 " of %" PRId64 " steps were skipped: their gradients overflowed in f16",
+            run->scale.skipped, run->state.step);
     tally_format(&run->eval, text, sizeof text);
     if (run->eval.samples > 0)
         unet_progress_message(progress, "evaluation: %s", text);

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ROOM_PER_NUMBER = 32, FIXED_NUMBERS = 8 };
+enum { ROOM_PER_NUMBER = 32, FIXED_NUMBERS = 10 };
 
 static void append(UnetLog *log, size_t *length, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -67,7 +67,7 @@ static size_t format_header(UnetLog *log) {
             append(log, &length, ",\"%s(%s, %s)\"", result->metric,
                    model->inputs[result->identity_input].name, model->inputs[result->target_input].name);
     }
-    append(log, &length, ",lr,images_per_s,seconds\n");
+    append(log, &length, ",lr,images_per_s,seconds%s\n", log->has_scale ? ",loss_scale,skipped" : "");
     return length;
 }
 
@@ -90,23 +90,38 @@ static off_t end_of_step(FILE *file, const char *header, int64_t last_step) {
     return end;
 }
 
+/* The same for a file with the columns of this program, or of one of another precision: it goes on in its
+ * own. */
+static off_t end_in_any_columns(UnetLog *log, FILE *file, int64_t last_step) {
+    off_t end = 0;
+    for (int i = 0; i < 2 && end == 0; i++) {
+        log->has_scale ^= i == 1;
+        (void)format_header(log);
+        rewind(file);
+        end = end_of_step(file, log->line, last_step);
+    }
+    if (end == 0)
+        log->has_scale = log->model->loss_scale > 0;
+    return end;
+}
+
 UnetStatus unet_log_open(UnetLog *log, const char *path, const UnetModel *model, int64_t last_step,
                          UnetError *error) {
     off_t end = 0;
-    *log = (UnetLog){.fd = -1, .model = model, .size = line_size(model)};
+    *log =
+        (UnetLog){.fd = -1, .model = model, .size = line_size(model), .has_scale = model->loss_scale > 0};
     log->line = malloc(log->size);
     if (log->line == NULL)
         return unet_fail(error, UNET_TOO_SMALL, "no memory for the log");
-    size_t length = format_header(log);
     FILE *file = last_step >= 0 ? fopen(path, "r") : NULL;
     if (file != NULL) {
-        end = end_of_step(file, log->line, last_step);
+        end = end_in_any_columns(log, file, last_step);
         (void)fclose(file);
     }
     log->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (log->fd < 0 || ftruncate(log->fd, end) != 0 || lseek(log->fd, end, SEEK_SET) < 0)
         return unet_fail(error, UNET_IO, "%s: %s", path, strerror(errno));
-    return end > 0 ? UNET_OK : write_line(log, length, error);
+    return end > 0 ? UNET_OK : write_line(log, format_header(log), error);
 }
 
 static void append_value(UnetLog *log, size_t *length, double value) {
@@ -126,7 +141,12 @@ UnetStatus unet_log_write(UnetLog *log, const UnetLogRow *row, UnetError *error)
             append_value(log, &length, row->identity[i]);
     }
     append_value(log, &length, row->learning_rate);
-    append(log, &length, ",%.2f,%.3f\n", row->images_per_second, row->seconds);
+    append(log, &length, ",%.2f,%.3f", row->images_per_second, row->seconds);
+    if (log->has_scale && row->loss_scale > 0)
+        append(log, &length, ",%.9g,%" PRId64, row->loss_scale, row->skipped);
+    else if (log->has_scale)
+        append(log, &length, ",,");
+    append(log, &length, "\n");
     return write_line(log, length, error);
 }
 

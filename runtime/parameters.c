@@ -68,7 +68,7 @@ void unet_parameters_init(const UnetModel *model, uint64_t seed, void *arena) {
     }
     double *scale = loss_scale(model, arena);
     for (int i = 0; scale != NULL && i < UNET_LOSS_SCALE_NUMBERS; i++) {
-        scale[i] = i == 0 ? UNET_LOSS_SCALE_START : 0;
+        scale[i] = i == UNET_LOSS_SCALE ? UNET_LOSS_SCALE_START : 0;
     }
 }
 
@@ -285,7 +285,9 @@ static UnetStatus load_loss_scale(const UnetModel *model, const UnetSafetensors 
     }
     UnetStatus status = unet_safetensors_read(file, index, UNET_F64, scale, error);
     for (int i = 0; status == UNET_OK && i < UNET_LOSS_SCALE_NUMBERS; i++) {
-        if (!(scale[i] >= 0 && scale[i] < INFINITY) || (i == 0 && scale[i] == 0)) {
+        bool counts = i == UNET_GOOD_STEPS || i == UNET_STEPS_TAKEN;
+        if (!(scale[i] >= 0 && scale[i] < INFINITY) || (i == UNET_LOSS_SCALE && scale[i] == 0) ||
+            (counts && scale[i] > 0x1p53)) {
             return unet_fail(error, UNET_IO, "%s: %s: %g is not possible", unet_safetensors_path(file),
                              loss_scale_name, scale[i]);
         }

@@ -66,8 +66,12 @@ size_t unet_progress_format(char *text, size_t size, const UnetProgressState *st
                        state->identity);
     }
     unet_format_duration(left, sizeof left, state->seconds_left);
-    return append(text, size, n, "  %.*f images/s  %s left", decimals_of_rate(state->images_per_second),
-                  state->images_per_second, left);
+    n = append(text, size, n, "  %.*f images/s  %s left", decimals_of_rate(state->images_per_second),
+               state->images_per_second, left);
+    if (state->loss_scale > 0)
+        n = append(text, size, n, "  scale %.9g, %lld skipped", state->loss_scale,
+                   (long long)state->skipped);
+    return n;
 }
 
 bool unet_progress_is_due(const UnetProgress *progress, double now) {

@@ -3,10 +3,12 @@
 Small nets train for ten steps, by the reference kernels of the CPU and by those of a GPU through the shim, in each type
 that both can store; the weights agree within the rounding of that type, and differ from those of f32. Both programs stop
 at the first access outside of a buffer's life. In f16 a run that was resumed ends as one that was not, to the bit; and
-where the scaled gradients overflow, steps are skipped until they do not. A plan gives every tensor between operators half
+where the scaled gradients overflow, steps are skipped until they do not, the log says so, and where that has no end a
+warning does. A plan gives every tensor between operators half
 of its bytes."""
 import argparse
 import concurrent.futures
+import csv
 import json
 import math
 import os
@@ -24,6 +26,8 @@ STEPS, LONGER = 10, 16
 TOLERANCE = {"f32": 2e-6, "bf16": 1e-3, "f16": 5e-4}
 # A weight with which the first steps overflow, and a rate that makes up for it.
 OVERFLOWS = ["-Dweight=5e3", "-Drate=1e-5"]
+# With this one they overflow whatever the scale.
+COLLAPSES, LONG_ENOUGH = ["-Dweight=1e30"], 45
 NETS = {"half": (os.path.join(HERE, "half.unet"), []),
         "irregular": (os.path.join(os.path.dirname(HERE), "planner", "irregular.unet"), ["--micro-batches=2"])}
 TARGETS = {"cpu": ["--kernels=reference"], "cuda": ["--target=cuda"]}
@@ -47,10 +51,15 @@ class Run:
     def train(self, data, steps=STEPS, more=()):
         """Names and numbers of the checkpoint after STEPS steps."""
         out = os.path.join(self.folder, "out")
-        program.execute([self.program, "train", "--data=" + data, "--out=" + out, "--steps=%d" % steps, "--threads=1"] +
-                        list(more))
+        self.said = program.execute([self.program, "train", "--data=" + data, "--out=" + out, "--steps=%d" % steps,
+                                     "--threads=1"] + list(more))
         tensors, _ = safetensors.read(os.path.join(out, self.model + ".checkpoint.safetensors"))
         return {name: tensor.values for name, tensor in tensors.items()}
+
+    def log(self):
+        """The rows of the log."""
+        with open(os.path.join(self.folder, "out", "log.csv"), newline="") as text:
+            return list(csv.DictReader(text))
 
 
 def distance(a, b):
@@ -89,13 +98,25 @@ def check_scaling(tools, shim, folder, data, target):
         failures.append("%s: a run that was resumed ends otherwise" % target)
     if list(whole["optimizer.loss_scale"]) != [65536, STEPS, STEPS, 1 / 65536]:
         failures.append("%s: the scale of a run without overflows: %s" % (target, list(whole["optimizer.loss_scale"])))
-    found = Run(tools, shim, folder, "half", target, "f16", OVERFLOWS).train(data, LONGER)
+    if [(row["loss_scale"], row["skipped"]) for row in run.log()] != [("65536", "0")] * len(run.log()) or "skipped" in run.said:
+        failures.append("%s: overflows that were none are logged" % target)
+    run = Run(tools, shim, folder, "half", target, "f16", OVERFLOWS)
+    found = run.train(data, LONGER)
     scale, good, taken, unscale = found["optimizer.loss_scale"]
     print("%s: %d of %d steps taken, the scale is %g" % (target, taken, LONGER, scale))
     if not 0 < taken < LONGER or scale != 65536 / 2 ** (LONGER - taken) or unscale not in (0, 1 / scale):
         failures.append("%s: overflows, and then %s" % (target, [scale, good, taken, unscale]))
     if any(not math.isfinite(x) for values in found.values() for x in values):
         failures.append("%s: an overflow came through" % target)
+    last = run.log()[-1]
+    if float(last["loss_scale"]) != scale or int(last["skipped"]) != LONGER - taken:
+        failures.append("%s: %d steps were skipped, the log says %s" % (target, LONGER - taken, last))
+    if "%d of %d steps were skipped" % (LONGER - taken, LONGER) not in run.said:
+        failures.append("%s: %d steps were skipped, and all it says is:\n%s" % (target, LONGER - taken, run.said))
+    run = Run(tools, shim, folder, "half", target, "f16", COLLAPSES)
+    run.train(data, LONG_ENOUGH)
+    if "warning: gradients overflow whatever" not in run.said:
+        failures.append("%s: no step is taken, and all it says is:\n%s" % (target, run.said))
     return failures
 
 

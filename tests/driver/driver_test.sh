@@ -144,6 +144,24 @@ echo "divergence"
 FAKE_RATE=1e30 expect 6 'not finite|loss is' "$fake" train --data=data --out=diverged
 expect 0 '' "$fake" eval --data=data --weights=diverged/fake.checkpoint.safetensors
 
+echo "the scale of the loss"
+expect 0 '' env FAKE_OVERFLOWS=0 "$fake" train --data=data --out=scaled
+same whole/fake.safetensors scaled/fake.safetensors "a scale of the loss without overflows"
+[ "$(head -1 scaled/log.csv)" = "$(head -1 whole/log.csv),loss_scale,skipped" ] || fail "header of the log in f16"
+[ "$(cut -d, -f11- scaled/log.csv | tail -n +2 | sort -u)" = '65536,0' ] || fail "no overflows: $(cat scaled/log.csv)"
+expect 0 '^4 of 24 steps were skipped' env FAKE_OVERFLOWS=4 "$fake" train --data=data --out=skipped --epochs=8
+[ "$(cut -d, -f2,11- skipped/log.csv | sed -n '2p;4p;$p' | tr '\n' ' ')" = '3,8192,3 6,4096,4 24,4096,4 ' ] ||
+    fail "4 overflows: $(cat skipped/log.csv)"
+expect 0 '^4 of 36 steps were skipped' env FAKE_OVERFLOWS=4 "$fake" train --data=data --out=skipped --epochs=12 --resume
+expect 0 '^warning: gradients overflow .*: 42 of 42 steps .* scale has come down to 1.49e-08.*--precision=bf16' \
+    env FAKE_OVERFLOWS=60 "$fake" train --data=data --out=collapsed --steps=60
+[ "$(FAKE_OVERFLOWS=60 "$fake" train --data=data --out=collapsed --steps=60 2>&1 | grep -c warning)" = 1 ] ||
+    fail "the warning of overflows comes once"
+expect 0 'scale 32768, 1 skipped' env FAKE_SLEEP=250 FAKE_OVERFLOWS=1 \
+    python3 -c 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' \
+    sh -c 'stty cols 150 && exec "$0" "$@"' "$fake" train --data=data --out=terminal --steps=2
+FAKE_OVERFLOWS=0 FAKE_RATE=1e30 expect 6 'precision=bf16' "$fake" train --data=data --out=diverged16
+
 echo "evaluation"
 expect 0 'psnr\(noisy, clean\) [0-9.]+ dB' "$fake" eval --data=data --out=whole
 printed=$("$fake" eval --data=data --weights=whole/fake.safetensors 2>/dev/null | sed -n 's/^psnr(denoised, clean) \(.*\) dB/\1/p')

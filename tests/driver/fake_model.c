@@ -2,7 +2,8 @@
  *
  * denoised = w * noisy + b, mean squared error, SGD with momentum; images of 16 x 16, batch 4.  Variables
  * of the environment make it misbehave: FAKE_RATE is its learning rate, FAKE_SLEEP the milliseconds a step
- * takes, FAKE_ARENA the bytes of arena it asks for.
+ * takes, FAKE_ARENA the bytes of arena it asks for, FAKE_OVERFLOWS how many of its first steps overflow, as
+ * those of a program in f16 do.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@ enum {
     B = 64,
     MOMENTUM_W = 128,
     MOMENTUM_B = 192,
+    SCALE = 224,
     PERSISTENT = 256,
     LOSS = 256,
     PSNR = 264,
@@ -66,6 +68,15 @@ static void measure(const UnetStep *step, double gradient[2]) {
     put_result(step, PSNR, psnr);
 }
 
+/* Whether this step is skipped, and what becomes of the scale of the loss. */
+static bool overflows(const UnetStep *step, const char *steps) {
+    double *scale = (double *)(void *)(step->arena + SCALE);
+    bool overflow = step->step <= strtoll(steps, NULL, 10);
+    scale[UNET_LOSS_SCALE] = fmax(overflow ? scale[UNET_LOSS_SCALE] / 2 : scale[UNET_LOSS_SCALE], 0x1p-100);
+    scale[UNET_STEPS_TAKEN] += !overflow;
+    return overflow;
+}
+
 static void update(const UnetStep *step, int value, int momentum, double gradient) {
     at(step, momentum)[0] = 0.9f * at(step, momentum)[0] + (float)gradient;
     at(step, value)[0] -= (float)step->learning_rate * at(step, momentum)[0];
@@ -80,6 +91,9 @@ static void run_train(const UnetStep *step) {
         (void)nanosleep(&pause, NULL);
     }
     measure(step, gradient);
+    const char *overflowing = getenv("FAKE_OVERFLOWS");
+    if (overflowing != NULL && overflows(step, overflowing))
+        return;
     update(step, W, MOMENTUM_W, gradient[0]);
     update(step, B, MOMENTUM_B, gradient[1]);
 }
@@ -160,6 +174,7 @@ int main(int argc, char **argv) {
                              .parameter = parameters,
                              .parameter_count = 2,
                              .persistent = PERSISTENT,
+                             .loss_scale = getenv("FAKE_OVERFLOWS") != NULL ? SCALE : 0,
                              .ninput = 2,
                              .inputs = inputs,
                              .noutput = 1,

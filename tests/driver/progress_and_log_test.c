@@ -59,15 +59,23 @@ static void test_progress(void) {
     state.epochs = 0;
     (void)unet_progress_format(text, sizeof text, &state);
     expect_text("progress", text, "step 1240/20000  loss 0.0031234  152 images/s  12:34 left");
+    state.loss_scale = 32768;
+    state.skipped = 1;
+    (void)unet_progress_format(text, sizeof text, &state);
+    expect_text("progress", text,
+                "step 1240/20000  loss 0.0031234  152 images/s  12:34 left  scale 32768, 1 skipped");
 }
 
 static const UnetInput inputs[] = {{.name = "noisy"}, {.name = "clean"}};
 static const UnetResult results[] = {
     {.name = "mse(a, clean)", .metric = "mse", .identity_input = -1, .target_input = 1},
     {.name = "psnr(a, clean)", .metric = "psnr", .identity_input = 0, .target_input = 1}};
-static const UnetModel model = {.ninput = 2, .inputs = inputs, .nresult = 2, .results = results};
+static const UnetModel plain_model = {.ninput = 2, .inputs = inputs, .nresult = 2, .results = results};
 
-static void write_rows(const char *path, int64_t last_step, int64_t from, int64_t to) {
+/* WITH_SCALE: of a program in f16. */
+static void write_rows(const char *path, bool with_scale, int64_t last_step, int64_t from, int64_t to) {
+    UnetModel model = plain_model;
+    model.loss_scale = with_scale ? 64 : 0;
     UnetLog log;
     UnetError error;
     const double value[] = {0.5, 28.5}, identity[] = {NAN, 20.25};
@@ -81,7 +89,9 @@ static void write_rows(const char *path, int64_t last_step, int64_t from, int64_
                                 .identity = step == 2 ? (const double[]){NAN, NAN} : identity,
                                 .learning_rate = 0.001,
                                 .images_per_second = 100,
-                                .seconds = 2};
+                                .seconds = 2,
+                                .loss_scale = with_scale ? 1024 : 0,
+                                .skipped = with_scale ? 3 : 0};
         expect_ok(unet_log_write(&log, &row, &error), &error);
     }
     unet_log_close(&log);
@@ -97,27 +107,36 @@ static void expect_log(const char *path, const char *expected) {
     expect_text("log", text, expected);
 }
 
-#define HEADER                                                                                             \
+#define COLUMNS                                                                                            \
     "epoch,step,split,loss,\"mse(a, clean)\",\"psnr(a, clean)\",\"psnr(noisy, "                            \
-    "clean)\",lr,images_per_s,seconds\n"
-#define ROW(step) "1," #step ",train,0.5,0.5,28.5,20.25,0.001,100.00,2.000\n"
+    "clean)\",lr,images_per_s,seconds"
+#define NUMBERS(step) "1," #step ",train,0.5,0.5,28.5,20.25,0.001,100.00,2.000"
+#define HEADER COLUMNS "\n"
+#define ROW(step) NUMBERS(step) "\n"
 
 static void test_log(void) {
     char path[] = "/tmp/unet_log_XXXXXX";
     int fd = mkstemp(path);
     if (fd < 0 || close(fd) != 0)
         expect_text("temporary file", "none", "one");
-    write_rows(path, -1, 1, 3);
+    write_rows(path, false, -1, 1, 3);
     expect_log(path, HEADER ROW(1) "1,2,train,0.5,0.5,28.5,,0.001,100.00,2.000\n" ROW(3));
-    write_rows(path, 1, 3, 4); /* resumed from step 1: what came after it goes */
+    write_rows(path, false, 1, 3, 4); /* resumed from step 1: what came after it goes */
     expect_log(path, HEADER ROW(1) ROW(3) ROW(4));
     FILE *file = fopen(path, "a");
     if (file == NULL || fputs("1,5,tra", file) < 0 || fclose(file) != 0) /* a row cut short by a crash */
         expect_text("temporary file", "not written", "written");
-    write_rows(path, 4, 5, 5);
+    write_rows(path, false, 4, 5, 5);
     expect_log(path, HEADER ROW(1) ROW(3) ROW(4) ROW(5));
-    write_rows(path, -1, 7, 7);
+    write_rows(path, false, -1, 7, 7);
     expect_log(path, HEADER ROW(7));
+    write_rows(path, true, 7, 8, 8); /* a program in f16 goes on with the columns of one in f32 */
+    expect_log(path, HEADER ROW(7) ROW(8));
+    write_rows(path, true, -1, 1, 1);
+    write_rows(path, true, 1, 3, 3);
+    expect_log(path, COLUMNS ",loss_scale,skipped\n" NUMBERS(1) ",1024,3\n" NUMBERS(3) ",1024,3\n");
+    write_rows(path, false, 1, 3, 3); /* and the other way round */
+    expect_log(path, COLUMNS ",loss_scale,skipped\n" NUMBERS(1) ",1024,3\n" NUMBERS(3) ",,\n");
     (void)unlink(path);
 }
 

@@ -199,9 +199,13 @@ static void test_loss_scale(const char *folder) {
     CHECK_OK(unet_moments_load(&model, file, loaded, &error), error);
     unet_safetensors_close(file);
 
-    const double wrong[] = {0, -1, NAN, INFINITY};
-    for (int i = 0; i < 4; i++) {
-        scale[0] = wrong[i];
+    const struct {
+        int number;
+        double value;
+    } wrong[] = {{0, 0}, {0, -1}, {0, NAN}, {0, INFINITY}, {UNET_STEPS_TAKEN, 1e300}};
+    for (int i = 0; i < 5; i++) {
+        scale[0] = 1;
+        scale[wrong[i].number] = wrong[i].value;
         CHECK_OK(unet_parameters_save(&scaled, arena, true, path, NULL, 0, &error), error);
         CHECK_OK(unet_safetensors_open(&file, path, &error), error);
         CHECK_FAILS(unet_moments_load(&scaled, file, loaded, &error), error, "is not possible");

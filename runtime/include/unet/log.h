@@ -4,7 +4,9 @@
  *
  * `loss` is the weighted sum that is minimised; then comes each loss and metric under its own name, and,
  * for a metric that has one, the same measure of the input it improves on.  A value that was not measured
- * is empty.  Lines are written whole as they come, so that a killed run loses none.
+ * is empty.  Where losses are scaled, the scale and the number of skipped steps stand at the end of a row;
+ * a file that is continued keeps the columns it has.  Lines are written whole as they come, so that a
+ * killed run loses none.
  */
 #ifndef UNET_LOG_H
 #define UNET_LOG_H
@@ -17,6 +19,7 @@ typedef struct {
     const UnetModel *model;
     char *line; /* of one row */
     size_t size;
+    bool has_scale; /* columns of the loss's scale */
 } UnetLog;
 
 typedef struct {
@@ -26,6 +29,8 @@ typedef struct {
     const double *value;    /* one per result; NaN: not measured */
     const double *identity; /* one per result; used where the result has an identity_input */
     double learning_rate, images_per_second, seconds;
+    double loss_scale; /* 0: the loss is not scaled */
+    int64_t skipped;   /* steps of the run, where it is */
 } UnetLogRow;
 
 /* Starts the file at PATH; with LAST_STEP >= 0 keeps what it has up to that step and goes on behind it. */

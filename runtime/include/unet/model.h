@@ -62,7 +62,8 @@ typedef struct {
 /* What training with scaled losses keeps from step to step: the scale, the good steps since it last
  * changed, the steps taken (an overflow skips one), and by what gradients were last multiplied (0:
  * skipped). */
-enum { UNET_LOSS_SCALE_NUMBERS = 4, UNET_LOSS_SCALE_START = 65536 };
+enum { UNET_LOSS_SCALE, UNET_GOOD_STEPS, UNET_STEPS_TAKEN, UNET_UNSCALE, UNET_LOSS_SCALE_NUMBERS };
+enum { UNET_LOSS_SCALE_START = 65536 };
 
 /* ---- what goes in and what comes out ---- */
 

@@ -21,6 +21,8 @@ typedef struct {
     double identity;           /* the same metric of that input */
     double images_per_second;
     double seconds_left;
+    double loss_scale; /* 0: the loss is not scaled */
+    int64_t skipped;   /* steps, where it is */
 } UnetProgressState;
 
 typedef struct {
