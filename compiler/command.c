@@ -177,7 +177,11 @@ typedef struct {
     const char *name;
     OptionId id;
     bool has_value;
-    enum { ASIDE, PLAN, RESULT } shapes; /* what the option has a say in: neither, the plan, the result */
+    enum {
+        ASIDE,
+        PLAN,
+        TRAINING
+    } shapes; /* what the option has a say in: neither, the plan, what is trained */
 } OptionRow;
 
 static const OptionRow option_table[] = {
@@ -187,18 +191,18 @@ static const OptionRow option_table[] = {
     {"--diff", O_DIFF, false, ASIDE},
     {"--max", O_MAX, true, ASIDE},
     {"--mem", O_MEM, true, PLAN},
-    {"--batch", O_BATCH, true, RESULT},
-    {"--size", O_SIZE, true, RESULT},
-    {"-D", O_DEFINE, true, RESULT},
-    {"--seed", O_SEED, true, RESULT},
+    {"--batch", O_BATCH, true, TRAINING},
+    {"--size", O_SIZE, true, TRAINING},
+    {"-D", O_DEFINE, true, TRAINING},
+    {"--seed", O_SEED, true, TRAINING},
     {"--programs", O_PROGRAMS, true, PLAN},
-    {"--target", O_TARGET, true, RESULT},
-    {"--isa", O_ISA, true, RESULT},
-    {"--precision", O_PRECISION, true, RESULT},
-    {"--staging", O_STAGING, true, RESULT},
-    {"--nondeterministic", O_NONDETERMINISTIC, false, RESULT},
-    {"--kernels", O_KERNELS, true, RESULT},
-    {"--conv", O_CONV, true, RESULT},
+    {"--target", O_TARGET, true, PLAN},
+    {"--isa", O_ISA, true, PLAN},
+    {"--precision", O_PRECISION, true, PLAN},
+    {"--staging", O_STAGING, true, PLAN},
+    {"--nondeterministic", O_NONDETERMINISTIC, false, PLAN},
+    {"--kernels", O_KERNELS, true, PLAN},
+    {"--conv", O_CONV, true, PLAN},
     {"--micro-batches", O_MICRO, true, PLAN},
     {"--max-threads", O_THREADS, true, PLAN},
     {"--no-reuse", O_NO_REUSE, false, PLAN},
@@ -426,7 +430,7 @@ static const char *with_option(Pool *pool, const char *options, const OptionRow 
 }
 
 Command command_read(Pool *pool, int argc, char **argv) {
-    Command c = {.plan = {.target = &target_cpu, .max_threads = 64, .command = "", .shaping = ""}};
+    Command c = {.plan = {.target = &target_cpu, .max_threads = 64, .command = "", .training = ""}};
     bool only_files = false;
     for (int i = 1; i < argc; i++) {
         const char *argument = argv[i], *value;
@@ -439,8 +443,8 @@ Command command_read(Pool *pool, int argc, char **argv) {
             apply(pool, &c, row, value);
             if (row->shapes != ASIDE)
                 c.plan.command = with_option(pool, c.plan.command, row, value);
-            if (row->shapes == RESULT)
-                c.plan.shaping = with_option(pool, c.plan.shaping, row, value);
+            if (row->shapes == TRAINING)
+                c.plan.training = with_option(pool, c.plan.training, row, value);
         } else if (!only_files && (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0)) {
             fputs(usage, stdout);
             exit(EXIT_DONE);

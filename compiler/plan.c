@@ -3,6 +3,10 @@
 
 static const char *const program_name[PROGRAMS] = {"train", "eval", "predict"};
 
+const char *precision_text(const PlanOptions *options) {
+    return options->tf32 ? "tf32" : type_text(options->stored);
+}
+
 static void collect_parameters(Program *program) {
     const Graph *g = program->graph;
     for (ValueId v = 0; v < g->nvalue; v++)

@@ -36,7 +36,7 @@ typedef struct PlanOptions {
     bool any_plan;              /* the first that fits will do, however much it computes again */
     int64_t micro;              /* samples at a time, 0: by `micro_batches` */
     const char *command;        /* the options as given, for the head of generated files */
-    const char *shaping;        /* those of them that shape the result */
+    const char *training;       /* those of them that say what is trained, not how it is computed */
 } PlanOptions;
 
 enum { LOSS_SCALE_NUMBERS = 4 }; /* of UnetModel.loss_scale */
@@ -131,7 +131,7 @@ typedef struct {
         recompute_flops_bound; /* of which no order within the same bytes saves more than down to this */
     int64_t loader_ring, ring_slots;
     int64_t beside; /* bytes of the same memory that the arena leaves to others: the ring, or a context */
-    const char *source_hash; /* of the text and of the options that shape the result */
+    const char *source_hash; /* of the text and of the options that say what is trained */
     const char *c_flags;     /* for compiling the kernels */
 } Plan;
 
@@ -186,6 +186,8 @@ void arena(Plan *plan);
 /* check.c: an independent judge; calls BUG() naming the broken law. */
 void check_plan(const Plan *plan);
 
+/* plan.c: the value of --precision. */
+const char *precision_text(const PlanOptions *options);
 /* plan.c: all of the above for every wanted program.  MODEL holds, per program, the file lowered at its
  * size (NULL: not wanted). */
 Plan *plan_programs(Pool *pool, const PlanOptions *options, Model *const model[PROGRAMS]);

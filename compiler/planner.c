@@ -88,7 +88,7 @@ static Plan *attempt(const Request *r, PlanOptions options) {
         if (own->budget == 0 && model[k] != NULL && model[k]->train.present)
             own->budget = model[k]->train.memory;
     Plan *plan = plan_programs(r->pool, own, model);
-    uint64_t hash = hash_of(options.shaping, hash_of(r->lower->text, UINT64_C(0xcbf29ce484222325)));
+    uint64_t hash = hash_of(options.training, hash_of(r->lower->text, UINT64_C(0xcbf29ce484222325)));
     plan->source_hash = pool_text(r->pool, "%016llx", (unsigned long long)hash);
     plan->c_flags = compile_flags(&options);
     return plan;

@@ -110,7 +110,7 @@ static void head(const Plan *plan, const Program *program, Text *out) {
     for (int k = 0; k < plan->nparameter; k++)
         count += shape_elements(plan->buffer[plan->parameter_buffer[k]].shape);
     text_line(out, "%s  %s, batch %lld of %s, %s, target %s", m->source, program->name,
-              (long long)program->batch, shape_text(plan->pool, size), type_text(plan->options->stored),
+              (long long)program->batch, shape_text(plan->pool, size), precision_text(plan->options),
               plan->target->name);
     text_line(out, "  %s parameters in %d tensors", grouped(plan->pool, count), plan->nparameter);
     text_blank(out);

@@ -85,7 +85,7 @@ static void head_text(const FitQuestion *q, const Model *model, FitMax max, bool
                            ? pool_text(pool, "largest batch of %s", shape_text(pool, size))
                            : pool_text(pool, "largest size at batch %lld",
                                        (long long)(trains ? model->train.batch : model->predict.batch));
-    text_line(out, "%s  %s, %s, target %s", model->source, what, type_text(q->plan.stored),
+    text_line(out, "%s  %s, %s, target %s", model->source, what, precision_text(&q->plan),
               q->plan.target->name);
     text_line(out, "  the memory has to hold the arena%s",
               q->plan.budget > 0 ? "" : " and what lies beside it");
@@ -138,7 +138,7 @@ static void head_json(const FitQuestion *q, const Model *model, FitMax max, Text
     text_add(out,
              "  \"max\": \"%s\", \"bounds\": \"%s\", \"precision\": \"%s\", \"largest_batch_tried\": %d,\n",
              max == FIT_BATCH ? "batch" : "size", q->plan.budget > 0 ? "arena" : "arena and beside",
-             type_text(q->plan.real), FIT_MOST_BATCH);
+             precision_text(&q->plan), FIT_MOST_BATCH);
     text_add(out, "  \"rows\": [");
 }
 

@@ -96,7 +96,7 @@ static void plan_json(const Plan *plan, Text *out) {
     text_add(out,
              "{\"source\": %s, \"target\": \"%s\", \"precision\": \"%s\", \"batch\": %lld, "
              "\"micro_batches\": %lld,\n",
-             quoted(out->pool, plan->model->source), plan->target->name, type_text(plan->options->stored),
+             quoted(out->pool, plan->model->source), plan->target->name, precision_text(plan->options),
              (long long)first->batch, (long long)((first->batch + first->micro - 1) / first->micro));
     text_add(out, " \"arena\": %lld, \"lower_bound\": %lld, \"budget\": %lld, \"largest\": %d,\n",
              (long long)plan->arena, (long long)plan->lower_bound, (long long)plan->options->budget,

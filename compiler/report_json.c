@@ -90,7 +90,7 @@ static void head_json(const Plan *plan, Text *out) {
              plan->target->name);
     text_add(out, "  \"batch\": %lld, \"micro_batches\": %lld, \"precision\": \"%s\",\n",
              (long long)first->batch, (long long)((first->batch + first->micro - 1) / first->micro),
-             type_text(plan->options->stored));
+             precision_text(plan->options));
     text_add(out,
              "  \"arena\": {\"bytes\": %lld, \"align\": %lld, \"lower_bound\": %lld, \"budget\": %s, "
              "\"fits\": %s,\n",

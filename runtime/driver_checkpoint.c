@@ -95,7 +95,7 @@ static const char *first_not_finite(const UnetModel *model, const char *arena) {
 }
 
 /* Metadata are strings; these live as long as the save. */
-enum { NOTES = 10, NOTE_BYTES = 40 };
+enum { NOTES = 11, NOTE_BYTES = 40 };
 typedef struct {
     UnetMetadata entry[NOTES];
     char text[NOTES][NOTE_BYTES];
@@ -120,6 +120,8 @@ static void take_notes(Notes *notes, const UnetModel *model, const RunState *sta
     if (!all)
         return;
     note_text(notes, "unet.source_hash", model->source_hash);
+    note_text(notes, "unet.target", model->target);
+    note_text(notes, "unet.precision", model->precision);
     note_integer(notes, "unet.samples", state->samples);
     note_integer(notes, "unet.evaluated", state->evaluated);
     note_integer(notes, "unet.best_step", state->best_step);
@@ -223,6 +225,27 @@ static void compare_source(const Driver *driver, const UnetSafetensors *file) {
                       unet_safetensors_path(file), driver->model->source);
 }
 
+/* Target and precision are ways to compute, no part of the model: what was begun in one goes on in another.
+ */
+static void compare_computation(const UnetModel *model, const UnetSafetensors *file) {
+    const char *path = unet_safetensors_path(file);
+    const char *target = unet_safetensors_metadata(file, "unet.target");
+    const char *precision = unet_safetensors_metadata(file, "unet.precision");
+    if (target != NULL && precision != NULL &&
+        (strcmp(target, model->target) != 0 || strcmp(precision, model->precision) != 0))
+        (void)fprintf(
+            stderr,
+            "note: %s was trained by a program for %s in %s, this one is for %s in %s: it goes on "
+            "with the same numbers and rounds otherwise\n",
+            path, target, precision, model->target, model->precision);
+    if (model->loss_scale > 0 && !unet_has_loss_scale(file))
+        (void)fprintf(stderr, "note: %s has no scale of the loss; it starts at %d\n", path,
+                      UNET_LOSS_SCALE_START);
+    if (model->loss_scale <= 0 && unet_has_loss_scale(file))
+        (void)fprintf(stderr, "note: the scale of the loss in %s is of no use in %s\n", path,
+                      model->precision);
+}
+
 UnetStatus run_resume(Driver *driver, char *arena, RunState *state) {
     char path[UNET_PATH_BYTES];
     UnetSafetensors *file = NULL;
@@ -236,9 +259,10 @@ UnetStatus run_resume(Driver *driver, char *arena, RunState *state) {
         status =
             unet_parameters_load(driver->model, file, UNET_LOAD_ALL, arena, NULL, NULL, &driver->error);
     if (status == UNET_OK)
-        status = unet_moments_load(driver->model, file, arena, &driver->error);
+        status = unet_moments_load(driver->model, file, state->step, arena, &driver->error);
     if (status == UNET_OK) {
         compare_source(driver, file);
+        compare_computation(driver->model, file);
         (void)fprintf(stderr, "resuming from step %" PRId64 " of %s\n", state->step, name);
     }
     unet_safetensors_close(file);

@@ -16,10 +16,6 @@ static int programs_of(const UnetModel *model, const UnetProgram *program[3]) {
     return n;
 }
 
-static const char *precision_of(const UnetModel *model) {
-    return model->real == UNET_F64 ? "f64" : "f32";
-}
-
 /* ---- text ------------------------------------------------------------------------------------- */
 
 /* 482067 as "482,067" */
@@ -79,7 +75,7 @@ static void print_text(const UnetModel *model) {
     (void)printf("%-14s %s, compiled from %s (%s)\n", "model", model->name, model->source,
                  model->source_hash);
     (void)printf("%-14s %s, %s, %s, at most %" PRId32 " threads\n", "target", model->target, model->isa,
-                 precision_of(model), model->max_threads);
+                 model->precision, model->max_threads);
     (void)printf("%-14s %s in %" PRId32 " tensors\n", "parameters", count, model->nparameter);
     print_bytes("arena", model->arena_bytes);
     print_bytes("loader ring", model->loader_ring_bytes);
@@ -139,7 +135,7 @@ static UnetStatus print_json(const UnetModel *model, UnetError *error) {
     json_t *info = json_pack(
         "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:I, s:{s:I}, s:{s:I}, s:s?, s:o, s:{s:o, s:o}, s:o}",
         "schema", "unet-info/1", "model", model->name, "source", model->source, "source_hash",
-        model->source_hash, "target", model->target, "isa", model->isa, "precision", precision_of(model),
+        model->source_hash, "target", model->target, "isa", model->isa, "precision", model->precision,
         "max_threads", model->max_threads, "parameter_count", (json_int_t)model->parameter_count, "arena",
         "bytes", (json_int_t)model->arena_bytes, "beside", "loader_ring",
         (json_int_t)model->loader_ring_bytes, "optimizer",

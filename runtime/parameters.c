@@ -53,7 +53,15 @@ static void draw(const UnetParameter *parameter, UnetTwister *twister, float *va
 }
 
 static double *loss_scale(const UnetModel *model, void *arena) {
-    return model->loss_scale > 0 ? (double *)(void *)((char *)arena + model->loss_scale) : NULL;
+    return (double *)(void *)((char *)arena + model->loss_scale);
+}
+
+static void start_loss_scale(double *scale, int64_t step) {
+    for (int i = 0; i < UNET_LOSS_SCALE_NUMBERS; i++) {
+        scale[i] = 0;
+    }
+    scale[UNET_LOSS_SCALE] = UNET_LOSS_SCALE_START;
+    scale[UNET_STEPS_TAKEN] = (double)step;
 }
 
 void unet_parameters_init(const UnetModel *model, uint64_t seed, void *arena) {
@@ -66,9 +74,8 @@ void unet_parameters_init(const UnetModel *model, uint64_t seed, void *arena) {
             widen(values, elements(&model->parameter[i]));
         }
     }
-    double *scale = loss_scale(model, arena);
-    for (int i = 0; scale != NULL && i < UNET_LOSS_SCALE_NUMBERS; i++) {
-        scale[i] = i == UNET_LOSS_SCALE ? UNET_LOSS_SCALE_START : 0;
+    if (model->loss_scale > 0) {
+        start_loss_scale(loss_scale(model, arena), 0);
     }
 }
 
@@ -274,11 +281,19 @@ UnetStatus unet_parameters_load(const UnetModel *model, const UnetSafetensors *f
     return UNET_OK;
 }
 
-static UnetStatus load_loss_scale(const UnetModel *model, const UnetSafetensors *file, void *arena,
-                                  UnetError *error) {
+bool unet_has_loss_scale(const UnetSafetensors *file) {
+    return unet_safetensors_find(file, loss_scale_name) >= 0;
+}
+
+static UnetStatus load_loss_scale(const UnetModel *model, const UnetSafetensors *file, int64_t step,
+                                  void *arena, UnetError *error) {
     const UnetParameter as_saved = {.name = loss_scale_name, .rank = 1, .dim = {UNET_LOSS_SCALE_NUMBERS}};
     double *scale = loss_scale(model, arena);
     char why[WHY_TEXT];
+    if (!unet_has_loss_scale(file)) {
+        start_loss_scale(scale, step);
+        return UNET_OK;
+    }
     int32_t index = find_fitting(file, "", &as_saved, why);
     if (index < 0) {
         return unet_fail(error, UNET_IO, "%s: %s: %s", unet_safetensors_path(file), loss_scale_name, why);
@@ -295,7 +310,7 @@ static UnetStatus load_loss_scale(const UnetModel *model, const UnetSafetensors 
     return status;
 }
 
-UnetStatus unet_moments_load(const UnetModel *model, const UnetSafetensors *file, void *arena,
+UnetStatus unet_moments_load(const UnetModel *model, const UnetSafetensors *file, int64_t step, void *arena,
                              UnetError *error) {
     int moments = moment_count(model);
     for (int which = 0; which < moments; which++) {
@@ -308,5 +323,5 @@ UnetStatus unet_moments_load(const UnetModel *model, const UnetSafetensors *file
             }
         }
     }
-    return model->loss_scale > 0 ? load_loss_scale(model, file, arena, error) : UNET_OK;
+    return model->loss_scale > 0 ? load_loss_scale(model, file, step, arena, error) : UNET_OK;
 }

@@ -1,6 +1,6 @@
 /* main.c - the program around the model tiny_unet
  *
- * Made by unetc from tiny_unet.unet (e23b3b4c0d8a62b6) with: --size=64x64 --kernels=reference
+ * Made by unetc from tiny_unet.unet (16d462818c889222) with: --size=64x64 --kernels=reference
  * Do not edit: change the .unet file and compile again. */
 #include "tiny_unet.h"
 

@@ -1,6 +1,6 @@
 /* tiny_unet.c - tiny_unet
  *
- * Made by unetc from tiny_unet.unet (e23b3b4c0d8a62b6) with: --size=64x64 --kernels=reference
+ * Made by unetc from tiny_unet.unet (16d462818c889222) with: --size=64x64 --kernels=reference
  * Do not edit: change the .unet file and compile again. */
 #include "tiny_unet.h"
 
@@ -3541,8 +3541,8 @@ static const UnetTraining training = {
 const UnetModel tiny_unet_model = {
     .runtime_version = UNET_RUNTIME_VERSION,
     .name = "tiny_unet",
-    .source = "tiny_unet.unet", .source_hash = "e23b3b4c0d8a62b6",
-    .target = "cpu", .isa = "native", .real = UNET_F32, .max_threads = 64,
+    .source = "tiny_unet.unet", .source_hash = "16d462818c889222",
+    .target = "cpu", .isa = "native", .real = UNET_F32, .precision = "f32", .max_threads = 64,
     .nparameter = 36, .parameter = parameter, .parameter_count = 482067,
     .persistent = 5784960,
     .ninput = 2, .inputs = input,

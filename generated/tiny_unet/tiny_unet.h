@@ -1,6 +1,6 @@
 /* tiny_unet.h - the model tiny_unet as a library
  *
- * Made by unetc from tiny_unet.unet (e23b3b4c0d8a62b6) with: --size=64x64 --kernels=reference
+ * Made by unetc from tiny_unet.unet (16d462818c889222) with: --size=64x64 --kernels=reference
  * Do not edit: change the .unet file and compile again.
  *
  * Draw initial weights with unet_parameters_init (unet/parameters.h), or load them; then run

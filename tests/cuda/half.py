@@ -4,7 +4,7 @@ Small nets train for ten steps, by the reference kernels of the CPU and by those
 that both can store; the weights agree within the rounding of that type, and differ from those of f32. Both programs stop
 at the first access outside of a buffer's life. In f16 a run that was resumed ends as one that was not, to the bit; and
 where the scaled gradients overflow, steps are skipped until they do not, the log says so, and where that has no end a
-warning does. A plan gives every tensor between operators half
+warning does; a training that began in f32 goes on in f16, and back. A plan gives every tensor between operators half
 of its bytes."""
 import argparse
 import concurrent.futures
@@ -53,8 +53,11 @@ class Run:
         out = os.path.join(self.folder, "out")
         self.said = program.execute([self.program, "train", "--data=" + data, "--out=" + out, "--steps=%d" % steps,
                                      "--threads=1"] + list(more))
-        tensors, _ = safetensors.read(os.path.join(out, self.model + ".checkpoint.safetensors"))
+        tensors, _ = safetensors.read(self.checkpoint())
         return {name: tensor.values for name, tensor in tensors.items()}
+
+    def checkpoint(self):
+        return os.path.join(self.folder, "out", self.model + ".checkpoint.safetensors")
 
     def log(self):
         """The rows of the log."""
@@ -120,6 +123,27 @@ def check_scaling(tools, shim, folder, data, target):
     return failures
 
 
+def check_change(tools, shim, folder, data, target):
+    """Training goes on in another precision, and on another target."""
+    failures = []
+    plain = Run(tools, shim, folder, "half", "cpu", "f32")
+    whole = plain.train(data)
+    plain.train(data, STEPS // 2)
+    run = Run(tools, shim, folder, "half", target, "f16")
+    found = run.train(data, STEPS, ["--resume=" + plain.checkpoint()])
+    apart = distance(found, whole)
+    print("%s: begun in f32, ended in f16: %.1e from f32" % (target, apart))
+    if not 1e-6 < apart <= 1e-3:
+        failures.append("%s: f16 goes on behind f32, and ends %.1e apart" % (target, apart))
+    if list(found["optimizer.loss_scale"]) != [65536, STEPS - STEPS // 2, STEPS, 1 / 65536]:
+        failures.append("%s: a scale that begins late: %s" % (target, list(found["optimizer.loss_scale"])))
+    wanted = ["by a program for cpu in f32, this one is for %s in f16" % target, "has no scale of the loss; it starts at 65536"]
+    longer = plain.train(data, STEPS + 2, ["--resume=" + run.checkpoint()])
+    if "optimizer.loss_scale" in longer or "is of no use in f32" not in plain.said:
+        failures.append("%s: f32 goes on behind f16, and says:\n%s" % (target, plain.said))
+    return failures + ["%s: it does not say '%s':\n%s" % (target, text, run.said) for text in wanted if text not in run.said]
+
+
 def bytes_between_operators(tools, options, precision):
     """Of each activation and each gradient of one, without halos and padding of samples: a plan of the GPU."""
     text = program.execute([tools.unetc, "mem", "--format=json", "--precision=" + precision, "--no-recompute",
@@ -152,7 +176,8 @@ def main():
         failures = check_memory(tools)
         shim = program.Shim(folder, tools.runtime)
         jobs = [workers.submit(check_steps, tools, shim, folder, data, net) for net in NETS]
-        jobs += [workers.submit(check_scaling, tools, shim, folder, data, target) for target in TARGETS]
+        jobs += [workers.submit(check, tools, shim, folder, data, target) for check in (check_scaling, check_change)
+                 for target in TARGETS]
         for job in jobs:
             failures += job.result()
     for failure in failures:

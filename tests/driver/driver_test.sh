@@ -160,6 +160,17 @@ expect 0 '^warning: gradients overflow .*: 42 of 42 steps .* scale has come down
 expect 0 'scale 32768, 1 skipped' env FAKE_SLEEP=250 FAKE_OVERFLOWS=1 \
     python3 -c 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' \
     sh -c 'stty cols 150 && exec "$0" "$@"' "$fake" train --data=data --out=terminal --steps=2
+expect 0 '^note: continued/fake.checkpoint.safetensors was trained by a program for cpu in f32, this one is for cpu in f16' \
+    sh -c "cp -r whole continued && FAKE_OVERFLOWS=14 '$fake' train --data=data --out=continued --resume --epochs=8"
+expect 0 '^note: .* has no scale of the loss; it starts at 65536' \
+    sh -c "cp -r whole again16 && FAKE_OVERFLOWS=14 '$fake' train --data=data --out=again16 --resume --epochs=8"
+same continued/fake.safetensors again16/fake.safetensors "f16 behind f32"
+expect 0 '^note: the scale of the loss in .* is of no use in f32' \
+    sh -c "cp -r continued back && '$fake' train --data=data --out=back --resume --epochs=9"
+[ "$(cut -d, -f2 back/log.csv | tail -n +2 | tr '\n' ' ')" = "$(cut -d, -f2 long/log.csv | tail -n +2 | tr '\n' ' ')27 27 " ] ||
+    fail "the log of f32, f16 and f32: $(cat back/log.csv)"
+expect 0 '^2 of 24 steps were skipped' env FAKE_OVERFLOWS=14 "$fake" train --data=data --out=whole16 --resume=whole/fake.checkpoint.safetensors --epochs=8
+expect 0 'note.*made from another fake.unet or with' env FAKE_HASH=1 "$fake" train --data=data --out=whole --resume --epochs=5
 FAKE_OVERFLOWS=0 FAKE_RATE=1e30 expect 6 'precision=bf16' "$fake" train --data=data --out=diverged16
 
 echo "evaluation"

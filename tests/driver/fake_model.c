@@ -2,8 +2,8 @@
  *
  * denoised = w * noisy + b, mean squared error, SGD with momentum; images of 16 x 16, batch 4.  Variables
  * of the environment make it misbehave: FAKE_RATE is its learning rate, FAKE_SLEEP the milliseconds a step
- * takes, FAKE_ARENA the bytes of arena it asks for, FAKE_OVERFLOWS how many of its first steps overflow, as
- * those of a program in f16 do.
+ * takes, FAKE_ARENA the bytes of arena it asks for, FAKE_HASH the hash of its text,
+ * FAKE_OVERFLOWS how many of its first steps overflow, as those of a program in f16 do.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -151,7 +151,7 @@ static const UnetData data = {.source = sources,
 static const UnetData holdout = {.threads = 2};
 
 int main(int argc, char **argv) {
-    const char *rate = getenv("FAKE_RATE"), *arena = getenv("FAKE_ARENA");
+    const char *rate = getenv("FAKE_RATE"), *arena = getenv("FAKE_ARENA"), *hash = getenv("FAKE_HASH");
     const UnetTraining training = {.optimizer = UNET_SGD,
                                    .learning_rate = rate != NULL ? strtod(rate, NULL) : 0.05,
                                    .duration = 4,
@@ -165,10 +165,11 @@ int main(int argc, char **argv) {
     const UnetModel model = {.runtime_version = UNET_RUNTIME_VERSION,
                              .name = "fake",
                              .source = "fake.unet",
-                             .source_hash = "0123456789abcdef",
+                             .source_hash = hash != NULL ? hash : "0123456789abcdef",
                              .target = "cpu",
                              .isa = "native",
                              .real = UNET_F32,
+                             .precision = getenv("FAKE_OVERFLOWS") != NULL ? "f16" : "f32",
                              .max_threads = 2,
                              .nparameter = 2,
                              .parameter = parameters,

@@ -155,7 +155,7 @@ static void test_files(UnetType real, const char *folder) {
     Heard heard = {""};
     CHECK_OK(unet_parameters_load(&model, file, UNET_LOAD_ALL, loaded, hear, &heard, &error), error);
     CHECK(heard.text[0] == '\0', "nothing to report, but: %s", heard.text);
-    CHECK_OK(unet_moments_load(&model, file, loaded, &error), error);
+    CHECK_OK(unet_moments_load(&model, file, 9, loaded, &error), error);
     CHECK(memcmp(arena, loaded, used) == 0, "what is loaded is not what was saved");
     unet_safetensors_close(file);
 
@@ -194,9 +194,9 @@ static void test_loss_scale(const char *folder) {
     CHECK_OK(unet_parameters_save(&scaled, arena, true, path, NULL, 0, &error), error);
     UnetSafetensors *file;
     CHECK_OK(unet_safetensors_open(&file, path, &error), error);
-    CHECK_OK(unet_moments_load(&scaled, file, loaded, &error), error);
+    CHECK_OK(unet_moments_load(&scaled, file, 9, loaded, &error), error);
     CHECK(memcmp(scale, loaded + AT, sizeof arena - AT * sizeof *arena) == 0, "another scale comes back");
-    CHECK_OK(unet_moments_load(&model, file, loaded, &error), error);
+    CHECK_OK(unet_moments_load(&model, file, 9, loaded, &error), error);
     unet_safetensors_close(file);
 
     const struct {
@@ -208,13 +208,15 @@ static void test_loss_scale(const char *folder) {
         scale[wrong[i].number] = wrong[i].value;
         CHECK_OK(unet_parameters_save(&scaled, arena, true, path, NULL, 0, &error), error);
         CHECK_OK(unet_safetensors_open(&file, path, &error), error);
-        CHECK_FAILS(unet_moments_load(&scaled, file, loaded, &error), error, "is not possible");
+        CHECK_FAILS(unet_moments_load(&scaled, file, 9, loaded, &error), error, "is not possible");
         unet_safetensors_close(file);
     }
     CHECK_OK(unet_parameters_save(&model, arena, true, path, NULL, 0, &error), error);
     CHECK_OK(unet_safetensors_open(&file, path, &error), error);
-    CHECK_FAILS(unet_moments_load(&scaled, file, loaded, &error), error,
-                "optimizer.loss_scale: not in the file");
+    CHECK(!unet_has_loss_scale(file), "a model without a scale saves one");
+    CHECK_OK(unet_moments_load(&scaled, file, 9, loaded, &error), error);
+    CHECK(loaded[AT] == 65536 && loaded[AT + UNET_STEPS_TAKEN] == 9 && loaded[AT + UNET_UNSCALE] == 0,
+          "behind 9 steps the scale begins with %g after %g", loaded[AT], loaded[AT + UNET_STEPS_TAKEN]);
     unet_safetensors_close(file);
 }
 

@@ -53,7 +53,7 @@ static Plan *plan_of(Pool *pool, bool poison) {
                            .max_threads = 4,
                            .micro_batches = 1,
                            .command = "",
-                           .shaping = ""};
+                           .training = ""};
     LowerOptions lower_options = {.path = "net.unet", .text = net};
     Diag *diag = diag_new(pool, "net.unet", net, FORMAT_HUMAN, COLOR_NEVER);
     Ast *file = parse(pool, diag, net);

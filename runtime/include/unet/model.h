@@ -204,10 +204,11 @@ typedef struct {
     int32_t runtime_version;
     const char *name;        /* "tiny_unet" */
     const char *source;      /* "tiny_unet.unet" */
-    const char *source_hash; /* hexadecimal, of the text and the options that shape the result */
+    const char *source_hash; /* hexadecimal, of the text and the options that say what is trained */
     const char *target;      /* "cpu" */
     const char *isa;         /* "avx512", "avx2", "sse2": what this table's functions were compiled for */
     UnetType real;           /* f32; f64 in a reference build */
+    const char *precision;   /* "f32", "f64", "tf32", "bf16", "f16": of what lies between operators */
     const struct UnetDevice *device;  /* where steps run; NULL: here, by UnetProgram.run */
     const struct UnetCudaModel *cuda; /* what that device is told (cuda_device.h) */
     int32_t max_threads;

@@ -37,8 +37,12 @@ UNET_MUST_USE UnetStatus unet_parameters_load(const UnetModel *model, const Unet
                                               UnetLoadMode mode, void *arena, UnetLoadReport *report,
                                               void *context, UnetError *error);
 
-/* The optimiser's state as unet_parameters_save wrote it; all of it must be there. */
-UNET_MUST_USE UnetStatus unet_moments_load(const UnetModel *model, const UnetSafetensors *file, void *arena,
-                                           UnetError *error);
+/* The optimiser's state as unet_parameters_save wrote it after STEP steps; all of it must be there, but
+ * where losses are scaled and those of the file were not, their scale begins anew behind these steps. */
+UNET_MUST_USE UnetStatus unet_moments_load(const UnetModel *model, const UnetSafetensors *file,
+                                           int64_t step, void *arena, UnetError *error);
+
+/* Whether the checkpoint in FILE has a scale of the loss. */
+bool unet_has_loss_scale(const UnetSafetensors *file);
 
 #endif
