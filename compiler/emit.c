@@ -267,9 +267,8 @@ const char *pointer_text(const Emitter *e, const Program *program, ValueId v) {
     const Value *value = &program->graph->value[v];
     const char *type = c_type(e->plan, value->type);
     int buffer = program->buffer_of[v];
-    if (value->class == CLASS_STAGING)
-        return pool_text(e->pool, "INPUT(%s, %s, %lld)", type,
-                         buffer < 0 ? pool_text(e->pool, "%d", value->input) : offset_text(e, buffer),
+    if (buffer < 0 && value->class == CLASS_STAGING)
+        return pool_text(e->pool, "INPUT(%s, %d, %lld)", type, value->input,
                          (long long)program->storage[v].sample);
     return pool_text(e->pool, "AT(%s, %s)", type, offset_text(e, buffer));
 }

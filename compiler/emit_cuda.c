@@ -2,7 +2,7 @@
  *
  *     NAME_kernels.cu   kernels and their launchers, in C++
  *     NAME_plan.h       where every buffer lies; the launchers as the host code sees them
- *     NAME.c            one function a program that lists the launches; the table of convolutions
+ *     NAME.c            functions that list the launches of a program; the table of convolutions
  *     NAME.h, main.c, CMakeLists.txt
  *
  * Requires: a checked plan.  Provides: these files.
@@ -13,10 +13,18 @@
 
 #include <string.h>
 
+/* See UnetCudaPiece. */
+typedef struct {
+    const char *name; /* of its function */
+    bool in_turn;
+} Piece;
+
 typedef struct {
     Emitter e;
     const char **convolution; /* initialisers; the index is what kernels know it by */
     int nconvolution;
+    Piece *piece[PROGRAMS];
+    int npiece[PROGRAMS];
 } Cuda;
 
 static bool is_convolution(Op op) {
@@ -125,20 +133,6 @@ static void target_constants(Cuda *cuda, Constants *c, const Node *node) {
 
 /* ---- steps ---- */
 
-static void emit_steps(Cuda *cuda, const Program *program, const Step *step, int nstep, int position);
-
-static void emit_loop(Cuda *cuda, const Program *program, int position, const Step *loop) {
-    Text *out = cuda->e.out;
-    text_line(out, "/* %d: %s */", position, loop->loop);
-    text_line(out, "for (at.start = 0; at.start < %lld; at.start += %lld) {", (long long)program->batch,
-              (long long)program->micro);
-    out->depth++;
-    emit_steps(cuda, program, loop->body, loop->nbody, position + 1);
-    out->depth--;
-    text_line(out, "}");
-    text_line(out, "at.start = 0;");
-}
-
 /* Gradients of parameters are swept as one region: what lies between two of them is zero. */
 static void emit_zero_padding(Cuda *cuda, const Program *program, const Node *node) {
     for (int k = 0; k < node->nout; k++) {
@@ -176,11 +170,16 @@ static void emit_operands(Cuda *cuda, const Program *program, const Node *node, 
                            offset_name(&cuda->e, control), (long long)cuda->e.plan->buffer[control].bytes));
 }
 
+/* What the runtime does before and after the steps. */
+static bool is_of_runtime(const Node *node) {
+    return node->op == OP_RETURN || node->op == OP_LOAD;
+}
+
 static void emit_step(Cuda *cuda, const Program *program, int position, const Step *step) {
     Emitter *e = &cuda->e;
     const Node *node = &program->graph->node[step->node];
-    if (node->op == OP_RETURN || node->op == OP_LOAD)
-        return; /* what the runtime does before and after the steps */
+    if (is_of_runtime(node))
+        return;
     const char *template = op_table[node->op].name;
     Constants c = constants_new(e, program, node, template);
     op_table[node->op].sizes(&c, node);
@@ -194,28 +193,52 @@ static void emit_step(Cuda *cuda, const Program *program, int position, const St
                                    call_text(e, &c, "at", "")));
 }
 
-static void emit_steps(Cuda *cuda, const Program *program, const Step *step, int nstep, int position) {
-    for (int i = 0; i < nstep; i++) {
-        if (step[i].node < 0) {
-            emit_loop(cuda, program, position, &step[i]);
-            position += 1 + step_count(step[i].body, step[i].nbody);
-        } else {
-            emit_step(cuda, program, position++, &step[i]);
-        }
-    }
+/* ---- pieces: what is launched as one graph ---- */
+
+static bool launches(const Program *program, const Step *step, int nstep) {
+    for (int i = 0; i < nstep; i++)
+        if (!is_of_runtime(&program->graph->node[step[i].node]))
+            return true;
+    return false;
+}
+
+/* STEP[0..NSTEP), of which none is a loop, as a function. */
+static void emit_piece(Cuda *cuda, const Program *program, Piece piece, const Step *step, int nstep,
+                       int position) {
+    Text *out = cuda->e.out;
+    if (!launches(program, step, nstep))
+        return;
+    text_blank(out);
+    text_line(out, "static void %s(UnetLaunch at, char *arena) {", piece.name);
+    out->depth++;
+    for (int i = 0; i < nstep; i++)
+        emit_step(cuda, program, position + i, &step[i]);
+    out->depth--;
+    text_line(out, "}");
+    PUSH(cuda->e.pool, cuda->piece[program->kind], cuda->npiece[program->kind], piece);
 }
 
 static void emit_program(Cuda *cuda, const Program *program) {
     Text *out = cuda->e.out;
+    Pool *pool = cuda->e.pool;
+    const Step *step = program->step;
+    const char *name = program->name;
+    int loop = 0;
+    while (loop < program->nstep && step[loop].node >= 0)
+        loop++;
     text_blank(out);
-    text_line(out, "/* ---- %s: batch %lld, %s bytes of the arena ---- */", program->name,
-              (long long)program->batch, grouped(cuda->e.pool, program->extent));
-    text_blank(out);
-    text_line(out, "static void %s(UnetLaunch at, char *arena) {", program->name);
-    out->depth++;
-    emit_steps(cuda, program, program->step, program->nstep, 0);
-    out->depth--;
-    text_line(out, "}");
+    text_line(out, "/* ---- %s: batch %lld, %s bytes of the arena ---- */", name, (long long)program->batch,
+              grouped(pool, program->extent));
+    if (loop == program->nstep) {
+        emit_piece(cuda, program, (Piece){name, .in_turn = true}, step, program->nstep, 0);
+        return;
+    }
+    const int behind = loop + 1 + step[loop].nbody;
+    emit_piece(cuda, program, (Piece){pool_text(pool, "%s_before", name), false}, step, loop, 0);
+    emit_piece(cuda, program, (Piece){pool_text(pool, "%s_turn", name), true}, step[loop].body,
+               step[loop].nbody, loop + 1);
+    emit_piece(cuda, program, (Piece){pool_text(pool, "%s_after", name), false}, &step[loop + 1],
+               program->nstep - loop - 1, behind);
 }
 
 /* ---- the files ---- */
@@ -266,36 +289,53 @@ static void convolution_table(const Cuda *cuda, Text *out) {
     text_line(out, "};");
 }
 
+static void staging_table(const Cuda *cuda, const Program *program, Text *out) {
+    text_line(out, "static const UnetStaging %s_staging[] = {", program->name);
+    for (int i = 0; i < program->model->ninput; i++) {
+        int b = program->buffer_of[program->model->input[i].value];
+        if (b < 0)
+            text_line(out, "    {.offset = -1},");
+        else
+            text_line(out, "    {.offset = %s, .bytes = %lld},", offset_name(&cuda->e, b),
+                      (long long)cuda->e.plan->buffer[b].bytes);
+    }
+    text_line(out, "};");
+}
+
+static void piece_table(const Cuda *cuda, const Program *program, Text *out) {
+    text_line(out, "static const UnetCudaPiece %s_piece[] = {", program->name);
+    for (int i = 0; i < cuda->npiece[program->kind]; i++) {
+        const Piece *piece = &cuda->piece[program->kind][i];
+        text_line(out, "    {.launch = %s%s},", piece->name, piece->in_turn ? ", .in_turn = true" : "");
+    }
+    text_line(out, "};");
+}
+
 static void device_tables(const Cuda *cuda, Text *out) {
     const Plan *plan = cuda->e.plan;
     text_blank(out);
     text_line(out, "/* ---- the programs; see unet/cuda_device.h ---- */");
     text_blank(out);
     for (int k = 0; k < PROGRAMS; k++) {
-        const Program *program = &plan->program[k];
-        if (program->model == NULL)
+        if (plan->program[k].model == NULL)
             continue;
-        text_line(out, "static const UnetStaging %s_staging[] = {", program->name);
-        for (int i = 0; i < program->model->ninput; i++) {
-            int b = program->buffer_of[program->model->input[i].value];
-            if (b < 0)
-                text_line(out, "    {.offset = -1},");
-            else
-                text_line(out, "    {.offset = %s, .bytes = %lld},", offset_name(&cuda->e, b),
-                          (long long)plan->buffer[b].bytes);
-        }
-        text_line(out, "};");
+        staging_table(cuda, &plan->program[k], out);
+        piece_table(cuda, &plan->program[k], out);
     }
     text_line(out, "static const UnetCudaModel cuda_model = {");
     text_line(out, "    .nconvolution = %d,", cuda->nconvolution);
     text_line(out, "    .convolution = convolution,");
     for (int k = 0; k < PROGRAMS; k++) {
         const Program *program = &plan->program[k];
-        if (program->model != NULL)
-            text_line(
-                out, "    .%s = {.steps = %s, .control = %s, .samples = %lld, .staging = %s_staging},",
-                program->name, program->name, offset_name(&cuda->e, program->buffer_of[program->control]),
-                (long long)staged_samples(program, plan->target), program->name);
+        if (program->model == NULL)
+            continue;
+        text_line(out, "    .%s = {.piece = %s_piece,", program->name, program->name);
+        text_line(out, "        .npiece = %d,", cuda->npiece[k]);
+        text_line(out, "        .turns = %lld, .turn_samples = %lld,", (long long)turns_of(program),
+                  (long long)program->micro);
+        text_line(out, "        .control = %s,",
+                  offset_name(&cuda->e, program->buffer_of[program->control]));
+        text_line(out, "        .staging = %s_staging},", program->name);
     }
     text_line(out, "};");
 }
@@ -312,7 +352,6 @@ static void emit_host(Cuda *cuda, Text *out, const Text *programs) {
     emit_version_check(out);
     text_blank(out);
     text_line(out, "#define AT(type, offset) ((type *)(void *)(arena + (offset)))");
-    text_line(out, "#define INPUT(type, offset, sample) (AT(type, offset) + at.start * (int64_t)(sample))");
     text_blank(out);
     text_line(out, "/* A slice of a region is as long as its last vector. */");
     text_line(out,

@@ -145,11 +145,11 @@ static void layout(const Tables *t, const Program *program, ValueId v, bool used
               used ? (long long)(s->sample * type_bytes(value->type)) : 0LL);
 }
 
-static int64_t slot_bytes(const Program *program) {
+static int64_t slot_bytes(const Plan *plan, const Program *program) {
     int64_t bytes = 0;
     for (int i = 0; i < program->model->ninput; i++)
         if (reads(program, program->model->input[i].value))
-            bytes += (program->storage[program->model->input[i].value].bytes + 63) / 64 * 64;
+            bytes += (batch_bytes(program, program->model->input[i].value, plan->target) + 63) / 64 * 64;
     return bytes;
 }
 
@@ -171,7 +171,7 @@ static void program_table(const Tables *t, const Program *program) {
         text_line(t->out, "    .output_offsets = predict_output_offset,");
     }
     text_line(t->out, "    .result_offsets = %s_result_offset,", name);
-    text_line(t->out, "    .input_bytes = %lld,", (long long)slot_bytes(program));
+    text_line(t->out, "    .input_bytes = %lld,", (long long)slot_bytes(t->plan, program));
     text_line(t->out, "};");
 }
 

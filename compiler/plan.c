@@ -82,10 +82,6 @@ static void make_program(Program *program, const PlanOptions *options, const Tar
     schedule(program, options);
 }
 
-static int64_t turns_of(const Program *program) {
-    return (program->batch + program->micro - 1) / program->micro;
-}
-
 /* Of the steps that are there for the first time, or of those that are there again. */
 static int64_t steps_flops(const Program *program, const Step *step, int nstep, bool again) {
     int64_t flops = 0;
@@ -105,8 +101,8 @@ static void plan_loader(Plan *plan) {
         int64_t bytes = 0;
         const Program *program = &plan->program[k];
         for (int i = 0; program->model != NULL && i < program->model->ninput; i++)
-            if (__builtin_add_overflow(bytes, program->storage[program->model->input[i].value].bytes,
-                                       &bytes))
+            if (__builtin_add_overflow(
+                    bytes, batch_bytes(program, program->model->input[i].value, plan->target), &bytes))
                 environment_error("a batch of inputs does not fit into 2^63 bytes");
         if (__builtin_mul_overflow(bytes, plan->ring_slots, &bytes))
             environment_error("the loader's slots do not fit into 2^63 bytes");

@@ -142,7 +142,7 @@ struct Target {
     int64_t align;       /* bytes, of buffers, */
     int64_t slice_align; /* and of what lies in regions */
     int64_t context;     /* bytes of a device that its driver and libraries take, as far as is known */
-    bool whole_turns;    /* kernels work on all samples of a turn, valid or not */
+    bool stages;         /* inputs lie in the arena: those of a turn, all worked on, valid or not */
     bool loops_are_free; /* a few samples at a time cost no time, so they are chosen without need */
     /* Rewrites the graph for this target's kernels: packed weights, scratch. */
     void (*prepare)(Program *program, const PlanOptions *options);
@@ -168,9 +168,9 @@ void close_graph(Program *program);
 void fuse(Program *program);
 /* cast.c: inputs in the type of activations. */
 void cast_inputs(Program *program, const PlanOptions *options);
-/* storage.c: the samples for which inputs have room; how all leaves lie. */
-int64_t staged_samples(const Program *program, const Target *target);
+/* storage.c: how all leaves lie; the bytes of an input as the loader leaves it, a whole batch. */
 void storage(Program *program, const Target *target);
+int64_t batch_bytes(const Program *program, ValueId input, const Target *target);
 /* schedule.c */
 void schedule(Program *program, const PlanOptions *options);
 /* recompute.c: an order of these nodes, some of them repeatedly, that needs at most CAPACITY bytes for what
@@ -192,6 +192,8 @@ const char *precision_text(const PlanOptions *options);
  * size (NULL: not wanted). */
 Plan *plan_programs(Pool *pool, const PlanOptions *options, Model *const model[PROGRAMS]);
 
+/* How often a loop over samples goes round; 1 without one. */
+int64_t turns_of(const Program *program);
 /* The nodes in the order of the tree, each once, and whether they are in a loop; returns how many. */
 int schedule_nodes(const Program *program, NodeId **node, bool **in_loop);
 /* The step at a position in pre-order. */

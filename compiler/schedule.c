@@ -4,7 +4,7 @@
  * what they compute.  What depends on parameters alone is done once, in front of the loop; the optimiser's
  * step comes behind it; everything that has samples is its body, and needs memory for one micro-batch only:
  *
- *     pack weights, zero the sums | loop { forward, backward, add } | update, return
+ *     pack weights, zero the sums | loop { load, forward, backward, add } | update, return
  *
  * Samples are added in the same order as in a whole batch, so the result is the same to the last bit.
  * Without a loop, the order is that of the graph: that in which the file says things, then the backward
@@ -12,10 +12,11 @@
  *
  * Requires: storage.  Provides: program->step, a tree; marks nodes that accumulate.
  */
+#include "checked.h"
 #include "ops.h"
 #include "plan.h"
 
-typedef enum { PART_BEFORE, PART_BODY, PART_AFTER, PARTS } Part;
+typedef enum { PART_BEFORE, PART_LOAD, PART_BODY, PART_AFTER, PARTS } Part;
 
 typedef struct {
     NodeId *node[PARTS];
@@ -49,22 +50,21 @@ static bool reads_results(const Graph *g, const Node *node, const Part *part) {
 static Part part_of(const Graph *g, const Node *node, const Part *part) {
     if (node->op == OP_RETURN)
         return PART_AFTER;
-    if (node->op == OP_LOAD)
-        return PART_BEFORE;
     if (has_samples(g, node))
-        return PART_BODY;
+        return node->op == OP_LOAD ? PART_LOAD : PART_BODY;
     return reads_results(g, node, part) ? PART_AFTER : PART_BEFORE;
 }
 
-/* Without a loop, weights are packed just before they are used; a batch is there before anything else. */
+/* Without a loop, weights are packed just before they are used; what is loaded is there before anything
+ * else. */
 static Split split(const Program *program, bool loop) {
     const Graph *g = program->graph;
     Split s = {0};
     Part *part = NEW_ARRAY(g->pool, Part, g->nnode);
     for (int i = 0; i < g->nnode; i++) {
         part[i] = part_of(g, &g->node[i], part);
-        bool early = loop || g->node[i].op == OP_LOAD;
-        Part where = part[i] == PART_BEFORE && !early ? PART_BODY : part[i];
+        bool packs = part[i] == PART_BEFORE && g->node[i].op != OP_LOAD;
+        Part where = packs && !loop ? PART_BODY : part[i];
         PUSH(g->pool, s.node[where], s.count[where], i);
     }
     return s;
@@ -93,61 +93,75 @@ static void zero_sums(Graph *g, Split *s) {
 
 /* ---- memory outside of what recompute.c decides on ---- */
 
-static int64_t outside_bytes(const Program *program, const Split *s) {
+static int64_t written_bytes(const Program *program, const NodeId *node, int count) {
     const Graph *g = program->graph;
     int64_t bytes = 0;
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < g->node[node[i]].nout; k++) {
+            ValueId v = g->node[node[i]].out[k];
+            if (g->value[v].class != CLASS_PARAMETER_GRADIENT)
+                bytes = size_sum(bytes, program->storage[v].bytes);
+        }
+    return bytes;
+}
+
+static int64_t outside_bytes(const Program *program, const Split *s) {
+    const Graph *g = program->graph;
+    int64_t bytes = size_sum(written_bytes(program, s->node[PART_BEFORE], s->count[PART_BEFORE]),
+                             written_bytes(program, s->node[PART_LOAD], s->count[PART_LOAD]));
     for (ValueId v = 0; v < g->nvalue; v++)
-        if (g->value[v].class == CLASS_PARAMETER || g->value[v].class == CLASS_STATE ||
-            g->value[v].class == CLASS_PARAMETER_GRADIENT)
-            bytes += g->value[v].nparts == 0 ? program->storage[v].bytes : 0;
-    for (int i = 0; i < s->count[PART_BEFORE]; i++) {
-        const Node *node = &g->node[s->node[PART_BEFORE][i]];
-        for (int k = 0; k < node->nout; k++)
-            if (g->value[node->out[k]].class != CLASS_PARAMETER_GRADIENT)
-                bytes += program->storage[node->out[k]].bytes;
-    }
+        if (g->value[v].nparts == 0 &&
+            (g->value[v].class == CLASS_PARAMETER || g->value[v].class == CLASS_STATE ||
+             g->value[v].class == CLASS_PARAMETER_GRADIENT))
+            bytes = size_sum(bytes, program->storage[v].bytes);
     return bytes;
 }
 
 /* ---- the tree ---- */
 
-static int body_steps(Program *program, const PlanOptions *options, const Split *s, Step **step) {
-    int n = s->count[PART_BODY];
-    bool train = program->kind == PROGRAM_TRAIN;
-    if (train && options->capacity > 0) {
-        program->remat_outside = outside_bytes(program, s);
-        return recompute(program, options, s->node[PART_BODY], n,
-                         options->capacity - program->remat_outside, step);
-    }
-    *step = NEW_ARRAY(program->graph->pool, Step, n);
+static void add_steps(Program *program, Step **step, int *count, const NodeId *node, int n) {
     for (int i = 0; i < n; i++)
-        (*step)[i] = (Step){.node = s->node[PART_BODY][i]};
-    return n;
+        PUSH(program->graph->pool, *step, *count, (Step){.node = node[i]});
 }
 
-static void add_step(Program *program, Step step) {
-    PUSH(program->graph->pool, program->step, program->nstep, step);
+/* What a turn does: loads its samples, then the body. */
+static int turn_steps(Program *program, const PlanOptions *options, const Split *s, Step **step) {
+    const NodeId *node = s->node[PART_BODY];
+    int n = s->count[PART_BODY], count = 0, nbody = 0;
+    *step = NULL;
+    add_steps(program, step, &count, s->node[PART_LOAD], s->count[PART_LOAD]);
+    if (program->kind != PROGRAM_TRAIN || options->capacity == 0) {
+        add_steps(program, step, &count, node, n);
+        return count;
+    }
+    Step *body;
+    program->remat_outside = outside_bytes(program, s);
+    nbody = recompute(program, options, node, n, options->capacity - program->remat_outside, &body);
+    for (int i = 0; i < nbody; i++)
+        PUSH(program->graph->pool, *step, count, body[i]);
+    return count;
+}
+
+int64_t turns_of(const Program *program) {
+    return (program->batch + program->micro - 1) / program->micro;
 }
 
 void schedule(Program *program, const PlanOptions *options) {
+    Pool *pool = program->graph->pool;
     bool loop = program->micro < program->batch;
     Split s = split(program, loop);
     if (loop)
         zero_sums(program->graph, &s);
-    Step *body;
-    int nbody = body_steps(program, options, &s, &body);
-    for (int i = 0; i < s.count[PART_BEFORE]; i++)
-        add_step(program, (Step){.node = s.node[PART_BEFORE][i]});
+    Step *turn;
+    int nturn = turn_steps(program, options, &s, &turn);
+    add_steps(program, &program->step, &program->nstep, s.node[PART_BEFORE], s.count[PART_BEFORE]);
     if (loop)
-        add_step(program, (Step){.node = -1,
-                                 .loop = "samples",
-                                 .body = body,
-                                 .nbody = nbody,
-                                 .times = (program->batch + program->micro - 1) / program->micro});
-    for (int i = 0; !loop && i < nbody; i++)
-        add_step(program, body[i]);
-    for (int i = 0; i < s.count[PART_AFTER]; i++)
-        add_step(program, (Step){.node = s.node[PART_AFTER][i]});
+        PUSH(pool, program->step, program->nstep,
+             ((Step){
+                 .node = -1, .loop = "samples", .body = turn, .nbody = nturn, .times = turns_of(program)}));
+    for (int i = 0; !loop && i < nturn; i++)
+        PUSH(pool, program->step, program->nstep, turn[i]);
+    add_steps(program, &program->step, &program->nstep, s.node[PART_AFTER], s.count[PART_AFTER]);
 }
 
 int step_count(const Step *step, int nstep) {

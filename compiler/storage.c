@@ -47,16 +47,18 @@ static void agree_in_place(Program *program) {
     }
 }
 
-int64_t staged_samples(const Program *program, const Target *target) {
-    int64_t turns = (program->batch + program->micro - 1) / program->micro;
-    return target->whole_turns ? turns * program->micro : program->batch;
-}
-
-/* A loop over samples holds a few of each tensor; the loader brings whole batches. */
+/* A loop over samples holds a few of each tensor; the loader brings whole batches, of which a target that
+ * stages them takes what a turn works on. */
 static int64_t samples_of(const Program *program, const Value *value, const Target *target) {
     if (!value->per_sample)
         return 1;
-    return value->class == CLASS_STAGING ? staged_samples(program, target) : program->micro;
+    return value->class == CLASS_STAGING && !target->stages ? program->batch : program->micro;
+}
+
+int64_t batch_bytes(const Program *program, ValueId input, const Target *target) {
+    Storage s = program->storage[input];
+    target->lay_out(&program->graph->value[input], program->batch, &s);
+    return s.bytes;
 }
 
 void storage(Program *program, const Target *target) {

@@ -179,7 +179,7 @@ static void load_inputs(Program *program, const Node *node, int nnode) {
         (Value){
             .name = "control", .class = CLASS_STAGING, .type = TYPE_U8, .input = -1, .shape = {.rank = 1}});
     g->value[program->control].shape.dim[0] =
-        CONTROL_BYTES + size_product(VALID_BYTES, staged_samples(program, &target_cuda));
+        CONTROL_BYTES + size_product(VALID_BYTES, size_product(turns_of(program), program->micro));
     load(g, program->control);
     for (int i = 0; i < program->model->ninput; i++)
         if (is_read(g, node, nnode, program->model->input[i].value))
@@ -215,7 +215,7 @@ const Target target_cuda = {.name = "cuda",
                             .align = ALIGN,
                             .slice_align = PIECE,
                             .context = INT64_C(700) << 20, /* an estimate, until it is measured */
-                            .whole_turns = true,
+                            .stages = true,
                             .prepare = prepare,
                             .lay_out = lay_out,
                             .emit = emit_cuda};

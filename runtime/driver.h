@@ -84,7 +84,18 @@ void device_pin(Device *device, void *memory, size_t bytes);
 /* Tells the device where inputs will come from; the loader must outlive it. */
 void device_reads_from(Device *device, const UnetLoader *loader);
 
-/* One step of PROGRAM; STEP->arena is the device's.  Losses and metrics can be read when it returns. */
+/* Begins a step of PROGRAM; STEP->arena is the device's.  Losses and metrics can be read when it has ended;
+ * steps end in the order in which they were begun, of which so many may not have ended. */
+int device_steps_ahead(const Device *device);
+UNET_MUST_USE UnetStatus device_begin(Device *device, const UnetProgram *program, const UnetStep *step,
+                                      UnetError *error);
+UNET_MUST_USE UnetStatus device_end(Device *device, UnetError *error);
+
+/* The loader's next batch; takes back the one before, which the device has by then. */
+UNET_MUST_USE UnetStatus device_next_batch(Device *device, UnetLoader *loader, UnetBatch *batch,
+                                           UnetError *error);
+
+/* One step, begun and ended. */
 UNET_MUST_USE UnetStatus device_run(Device *device, const UnetProgram *program, const UnetStep *step,
                                     UnetError *error);
 

@@ -27,8 +27,8 @@ typedef struct {
 typedef struct {
     const UnetProgram *program;
     int n;
-    double whole[MOST_STEPS];                    /* seconds of a step, as whoever calls it sees them */
-    double inputs[MOST_STEPS], step[MOST_STEPS]; /* of the device: copying the inputs, computing */
+    double whole[MOST_STEPS]; /* seconds from the end of a step to the end of the next */
+    double inputs, step;      /* of the device: copying the inputs, computing */
     int32_t nparts;
     UnetDeviceTime *part; /* medians, in the order of the step */
 } Times;
@@ -108,35 +108,46 @@ static double median(double *value, int n) {
     return value[n / 2];
 }
 
-/* Where the arena is this machine's, the step is run and the device has nothing to say. */
-static UnetStatus run_timed(Driver *driver, Device *device, const UnetStep *step, Times *times) {
-    const UnetDeviceTime *part;
-    int32_t count;
-    if (device->state == NULL)
-        return device_run(device, times->program, step, &driver->error);
-    UnetStatus status =
-        device_timed_run(device, times->program, step, false, &part, &count, &driver->error);
-    if (status == UNET_OK) {
-        times->inputs[times->n] = part[0].seconds;
-        times->step[times->n] = part[1].seconds;
-    }
-    return status;
-}
-
+/* The next step is begun before one ends, where a device allows it, as in training. */
 static UnetStatus time_steps(Driver *driver, Device *device, UnetStep *step, Times *times) {
-    double begin = machine_seconds();
+    const int64_t first = step->step;
+    double begin = machine_seconds(), start = begin;
     for (int k = -WARM_UP; k < MOST_STEPS; k++) {
-        step->step++;
-        double start = machine_seconds();
-        UnetStatus status = run_timed(driver, device, step, times);
+        UnetStatus status = UNET_OK;
+        while (status == UNET_OK && step->step - first < k + WARM_UP + device_steps_ahead(device)) {
+            step->step++;
+            status = device_begin(device, times->program, step, &driver->error);
+        }
+        if (status == UNET_OK)
+            status = device_end(device, &driver->error);
         if (status != UNET_OK)
             return status;
         double end = machine_seconds();
         if (k >= 0)
             times->whole[times->n++] = end - start;
+        start = end;
         if (times->n >= LEAST_STEPS && end - begin > seconds_per_program)
             break;
     }
+    return device_steps_ahead(device) > 1 ? device_end(device, &driver->error) : UNET_OK;
+}
+
+/* How long the device copies inputs, and computes, in whole steps. */
+static UnetStatus time_on_device(Driver *driver, Device *device, UnetStep *step, Times *times) {
+    double inputs[ROUNDS] = {0}, rest[ROUNDS] = {0};
+    const UnetDeviceTime *part;
+    int32_t count;
+    for (int k = 0; k < ROUNDS; k++) {
+        step->step++;
+        UnetStatus status =
+            device_timed_run(device, times->program, step, false, &part, &count, &driver->error);
+        if (status != UNET_OK)
+            return status;
+        for (int32_t i = 0; i < count; i++)
+            *(strcmp(part[i].name, "inputs") == 0 ? &inputs[k] : &rest[k]) += part[i].seconds;
+    }
+    times->inputs = median(inputs, ROUNDS);
+    times->step = median(rest, ROUNDS);
     return UNET_OK;
 }
 
@@ -205,8 +216,8 @@ static void print_text(const Driver *driver, Times *times) {
     if (model->device == NULL) {
         (void)printf("%" PRId32 " threads)\n", driver->threads);
     } else {
-        (void)printf("%s: inputs %.3f ms, computing %.3f ms)\n", model->device->name,
-                     1e3 * median(times->inputs, times->n), 1e3 * median(times->step, times->n));
+        (void)printf("%s: inputs %.3f ms, computing %.3f ms)\n", model->device->name, 1e3 * times->inputs,
+                     1e3 * times->step);
         print_parts(times);
     }
     (void)fflush(stdout);
@@ -224,9 +235,9 @@ static json_t *times_json(const UnetModel *model, Times *times) {
     for (int32_t i = 0; i < times->nparts; i++)
         (void)json_array_append_new(
             parts, json_pack("{s:s, s:f}", "name", times->part[i].name, "seconds", times->part[i].seconds));
-    (void)json_object_set_new(found, "device",
-                              json_pack("{s:f, s:f, s:o}", "inputs", median(times->inputs, times->n),
-                                        "step", median(times->step, times->n), "parts", parts));
+    (void)json_object_set_new(
+        found, "device",
+        json_pack("{s:f, s:f, s:o}", "inputs", times->inputs, "step", times->step, "parts", parts));
     return found;
 }
 
@@ -253,6 +264,8 @@ static UnetStatus time_program(Driver *driver, const UnetProgram *program, Devic
     UnetStatus status = fill_inputs(inputs, driver->model, program, &driver->error);
     if (status == UNET_OK)
         status = time_steps(driver, device, &step, &times);
+    if (status == UNET_OK && driver->model->device != NULL)
+        status = time_on_device(driver, device, &step, &times);
     if (status == UNET_OK && driver->model->device != NULL)
         status = time_parts(driver, device, &step, &times);
     if (status == UNET_OK && programs != NULL)

@@ -50,11 +50,32 @@ void device_reads_from(Device *device, const UnetLoader *loader) {
     device_pin(device, memory, bytes);
 }
 
-UnetStatus device_run(Device *device, const UnetProgram *program, const UnetStep *step, UnetError *error) {
+int device_steps_ahead(const Device *device) {
+    return device->model->device == NULL ? 1 : UNET_STEPS_AHEAD;
+}
+
+UnetStatus device_begin(Device *device, const UnetProgram *program, const UnetStep *step,
+                        UnetError *error) {
     if (device->model->device != NULL)
-        return device->model->device->run(device->state, program, step, error);
+        return device->model->device->begin(device->state, program, step, error);
     program->run(step);
     return UNET_OK;
+}
+
+UnetStatus device_end(Device *device, UnetError *error) {
+    const UnetDevice *there = device->model->device;
+    return there == NULL ? UNET_OK : there->end(device->state, device->arena, error);
+}
+
+UnetStatus device_run(Device *device, const UnetProgram *program, const UnetStep *step, UnetError *error) {
+    UnetStatus status = device_begin(device, program, step, error);
+    return status == UNET_OK ? device_end(device, error) : status;
+}
+
+UnetStatus device_next_batch(Device *device, UnetLoader *loader, UnetBatch *batch, UnetError *error) {
+    const UnetDevice *there = device->model->device;
+    UnetStatus status = there == NULL ? UNET_OK : there->inputs_taken(device->state, error);
+    return status == UNET_OK ? unet_loader_next(loader, batch, error) : status;
 }
 
 UnetStatus device_timed_run(Device *device, const UnetProgram *program, const UnetStep *step, bool parts,

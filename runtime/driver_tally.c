@@ -146,33 +146,56 @@ static void forget_identity(Tally *tally) {
 
 /* ---- evaluation ------------------------------------------------------------------------------- */
 
+typedef struct {
+    Tally *tally;
+    Device *device;
+    const UnetProgram *program;
+    int64_t begun, ended;              /* batches */
+    int32_t samples[UNET_STEPS_AHEAD]; /* of those that were begun last */
+    bool wants_identity;
+    UnetStep step;
+} Evaluation;
+
+static UnetStatus begin_batch(Evaluation *e, UnetLoader *loader, UnetError *error) {
+    UnetBatch batch;
+    UnetStatus status = device_next_batch(e->device, loader, &batch, error);
+    if (status != UNET_OK)
+        return status;
+    e->step.inputs = batch.inputs;
+    e->step.valid = batch.valid;
+    e->step.n = batch.n;
+    if (e->wants_identity)
+        tally_add_identity(e->tally, e->program, &batch);
+    e->samples[e->begun++ % UNET_STEPS_AHEAD] = batch.n;
+    return device_begin(e->device, e->program, &e->step, error);
+}
+
+static UnetStatus end_batch(Evaluation *e, UnetError *error) {
+    UnetStatus status = device_end(e->device, error);
+    if (status == UNET_OK)
+        tally_add(e->tally, e->program, e->device->arena, e->samples[e->ended++ % UNET_STEPS_AHEAD]);
+    return status;
+}
+
 UnetStatus tally_evaluate(Tally *tally, UnetLoader *loader, const UnetDataset *dataset, Device *device,
                           int32_t threads, int *signal, UnetError *error) {
-    const UnetProgram *program = unet_dataset_program(dataset);
     const UnetStream stream = {.dataset = dataset};
-    UnetStep step = {.arena = device->arena, .threads = threads};
-    int64_t batches = unet_stream_batches(&stream);
-    bool wants_identity = tally->identity_samples == 0;
+    const int64_t batches = unet_stream_batches(&stream);
+    Evaluation e = {.tally = tally,
+                    .device = device,
+                    .program = unet_dataset_program(dataset),
+                    .wants_identity = tally->identity_samples == 0,
+                    .step = {.arena = device->arena, .threads = threads}};
+    bool stops = false;
     tally_clear(tally);
     UnetStatus status = unet_loader_begin(loader, &stream, error);
-    for (int64_t k = 0; k < batches && status == UNET_OK; k++) {
-        UnetBatch batch;
-        status = unet_loader_next(loader, &batch, error);
-        if (status != UNET_OK)
-            break;
-        step.inputs = batch.inputs;
-        step.valid = batch.valid;
-        step.n = batch.n;
-        status = device_run(device, program, &step, error);
-        if (status != UNET_OK)
-            break;
-        tally_add(tally, program, step.arena, batch.n);
-        if (wants_identity)
-            tally_add_identity(tally, program, &batch);
-        if (signal != NULL && (*signal = signals_look()) != 0)
-            break;
+    while (status == UNET_OK && e.ended < (stops ? e.begun : batches)) {
+        bool ahead = e.begun - e.ended < device_steps_ahead(device);
+        status =
+            ahead && !stops && e.begun < batches ? begin_batch(&e, loader, error) : end_batch(&e, error);
+        stops = stops || (signal != NULL && (*signal = signals_look()) != 0);
     }
-    if (wants_identity && (status != UNET_OK || (signal != NULL && *signal != 0)))
+    if (e.wants_identity && (status != UNET_OK || stops))
         forget_identity(tally);
     return status;
 }

@@ -44,9 +44,11 @@ typedef struct {
     int64_t saved;                  /* step of the checkpoint on disk */
 
     int64_t first_step;
-    int64_t images;          /* since the start of this process */
-    double start;            /* time of the first step */
-    double training_seconds; /* without evaluations and saves */
+    int64_t begun;                     /* steps; as many as ended, or one more */
+    int32_t samples[UNET_STEPS_AHEAD]; /* of the steps that were begun last */
+    int64_t images;                    /* since the start of this process */
+    double start;                      /* time of the first step */
+    double training_seconds;           /* without evaluations and saves */
 } Run;
 
 /* ---- before the first step -------------------------------------------------------------------- */
@@ -186,7 +188,7 @@ static UnetStatus start(Run *run) {
     if (status == UNET_OK && !driver->options.resume)
         status = run_save_checkpoint(driver, run->device.arena, &run->state);
     run->saved = run->state.step;
-    run->first_step = run->state.step;
+    run->first_step = run->begun = run->state.step;
     run->scale = scale_start(run->model, run->device.arena, run->state.step);
     return status;
 }
@@ -220,7 +222,8 @@ static int64_t epoch_of(const Run *run) {
 
 /* Before the scale of the loss is shown; warns, once, where training cannot go on. */
 static UnetStatus look_at_scale(Run *run) {
-    UnetStatus status = scale_look(&run->scale, &run->device, run->state.step, &run->driver->error);
+    /* what the device says comes after all that was begun */
+    UnetStatus status = scale_look(&run->scale, &run->device, run->begun, &run->driver->error);
     if (status != UNET_OK || run->has_warned || !scale_has_collapsed(&run->scale))
         return status;
     unet_progress_message(&run->progress,
@@ -229,7 +232,7 @@ static UnetStatus look_at_scale(Run *run) {
                           " steps were skipped, the scale has come down to %.3g. f16 cannot represent this "
                           "training; stop it, compile with --precision=bf16, which takes as much memory, "
                           "and go on with: train --resume ...",
-                          run->scale.skipped, run->state.step, run->scale.scale);
+                          run->scale.skipped, run->begun, run->scale.scale);
     run->has_warned = true;
     return UNET_OK;
 }
@@ -294,34 +297,75 @@ static UnetStatus diverged(Run *run, double loss) {
         run->model->loss_scale > 0 ? ", and --precision=bf16, which does not overflow, the second" : "");
 }
 
-static UnetStatus take_step(Run *run) {
+static bool evaluates_at(const Run *run, int64_t step) {
+    return run->eval_data != NULL && run->state.evaluated != step &&
+           (step == run->steps || is_due(step, run->eval_every));
+}
+
+/* Is nothing to be done behind STEP that needs the weights or the tallies as they are then? */
+static bool is_plain(const Run *run, int64_t step) {
+    return step < run->steps && !evaluates_at(run, step) && !is_due(step, run->save_every) &&
+           !is_due(step, run->steps_per_epoch);
+}
+
+static UnetStatus begin_step(Run *run) {
     const UnetProgram *program = run->model->train;
     UnetBatch batch;
-    double start_of_step = machine_seconds();
-    UnetStatus status = unet_loader_next(run->loader, &batch, &run->driver->error);
+    UnetStatus status = device_next_batch(&run->device, run->loader, &batch, &run->driver->error);
     if (status != UNET_OK)
         return status;
+    run->begun++;
     const UnetStep step = {.arena = run->device.arena,
                            .inputs = batch.inputs,
                            .valid = batch.valid,
                            .n = batch.n,
                            .threads = run->driver->threads,
                            .learning_rate = run->training->learning_rate,
-                           .step = run->state.step + 1};
-    status = device_run(&run->device, program, &step, &run->driver->error);
+                           .step = run->begun};
+    run->samples[run->begun % UNET_STEPS_AHEAD] = batch.n;
+    if (run->begun - run->first_step <= IDENTITY_BATCHES)
+        tally_add_identity(&run->train, program, &batch);
+    return device_begin(&run->device, program, &step, &run->driver->error);
+}
+
+static UnetStatus end_step(Run *run) {
+    const UnetProgram *program = run->model->train;
+    UnetStatus status = device_end(&run->device, &run->driver->error);
     if (status != UNET_OK)
         return status;
     run->state.step++;
-    run->images += batch.n;
-    tally_add(&run->train, program, run->device.arena, batch.n);
-    tally_add(&run->shown, program, run->device.arena, batch.n);
-    if (run->state.step - run->first_step <= IDENTITY_BATCHES)
-        tally_add_identity(&run->train, program, &batch);
+    int32_t n = run->samples[run->state.step % UNET_STEPS_AHEAD];
+    run->images += n;
+    tally_add(&run->train, program, run->device.arena, n);
+    tally_add(&run->shown, program, run->device.arena, n);
+    return UNET_OK;
+}
+
+/* One step more has ended when this returns, and where there is a device and nothing else to be done, the
+ * next one has begun: so the device need not wait for its results to be looked at. */
+static UnetStatus take_step(Run *run) {
+    const int64_t next = run->state.step + 1;
+    const double start = machine_seconds();
+    UnetStatus status = run->begun < next ? begin_step(run) : UNET_OK;
+    if (status == UNET_OK && device_steps_ahead(&run->device) > 1 && is_plain(run, next))
+        status = begin_step(run);
+    if (status == UNET_OK)
+        status = end_step(run);
+    if (status != UNET_OK)
+        return status;
     double now = machine_seconds();
-    run->training_seconds += now - start_of_step;
+    run->training_seconds += now - start;
     if (!isfinite(tally_loss(&run->shown)))
         return diverged(run, tally_loss(&run->shown));
     return unet_progress_is_due(&run->progress, now) ? show_progress(run, now) : UNET_OK;
+}
+
+/* Whoever stops has trained as far as was begun. */
+static UnetStatus end_what_was_begun(Run *run) {
+    UnetStatus status = UNET_OK;
+    while (run->state.step < run->begun && status == UNET_OK)
+        status = end_step(run);
+    return status;
 }
 
 static bool is_better(const Run *run, double value) {
@@ -390,8 +434,7 @@ static void report_training(Run *run) {
 static UnetStatus after_step(Run *run, int *signal) {
     UnetStatus status = UNET_OK;
     bool is_last = run->state.step == run->steps;
-    bool evaluates = run->eval_data != NULL && run->state.evaluated != run->state.step &&
-                     (is_last || is_due(run->state.step, run->eval_every));
+    bool evaluates = evaluates_at(run, run->state.step);
     if (run->train.samples > 0 && (evaluates || is_last || is_due(run->state.step, run->steps_per_epoch))) {
         status = write_row(run, "train", &run->train);
         if (is_last && run->eval_data == NULL)
@@ -418,6 +461,8 @@ static UnetStatus loop(Run *run) {
         if (status == UNET_OK && signal == 0)
             status = after_step(run, &signal);
     }
+    if (status == UNET_OK)
+        status = end_what_was_begun(run);
     if (status != UNET_OK)
         return status;
     run->driver->stopped_by = signal;

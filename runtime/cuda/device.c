@@ -1,131 +1,30 @@
-/* device.c - a program on a GPU: one allocation, one stream, a step captured once and replayed.
+/* device.c - a GPU: one allocation, one stream, plans for the convolutions.
  *
  *     open     stream, cuDNN, one plan for each convolution, then memory: what is free must cover the arena
  *              and a reserve for what CUDA loads later
- *     run      control and inputs to the device | launches | results back
+ *     push, fetch
  *
- * The first step of a program launches its kernels one by one, which loads them and is a step like any
- * other; the second is captured as a graph, and from then on the graph is launched.  The environment
- * variable UNET_CUDA_GRAPH=0 keeps to single launches.
+ * What a step does is in step.c.
  */
-#include "unet/cuda_device.h"
-
-#include <cudnn_graph.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "convolution.h"
-#include "marks.h"
+#include "state.h"
 
-enum { PROGRAMS = 3, RESERVE = 256 << 20 };
-typedef enum { NOT_TIMED, WHOLE_STEP, PARTS } Timing;
-
-struct UnetCuda {
-    const UnetModel *model;
-    const UnetCudaModel *tables;
-    char *arena;
-    int64_t extent;
-    cudaStream_t stream;
-    cudnnHandle_t cudnn;
-    UnetCudnnTarget target;
-    UnetCudnnPlan *plan; /* one per convolution */
-    char *pinned;        /* host memory: control, then results */
-    void *registered;    /* memory of the caller that copies may read directly */
-    cudaGraphExec_t graph[PROGRAMS];
-    bool warm[PROGRAMS], captures;
-    Timing timing; /* of the step that runs */
-    UnetCudaMarks marks;
-    UnetStatus status; /* of the launches of a step: the first failure */
-    UnetError error;
-    struct Check *checks; /* of a checking build, the last one first */
-};
+enum { RESERVE = 256 << 20 };
 
 /* ---- failures ---- */
 
-static UnetStatus cuda_failure(UnetError *error, cudaError_t code, const char *what) {
+UnetStatus unet_cuda_failure(UnetError *error, cudaError_t code, const char *what) {
     UnetStatus status = code == cudaErrorMemoryAllocation ? UNET_TOO_SMALL : UNET_IO;
     return unet_fail(error, status, "%s: %s (%s)", what, cudaGetErrorString(code), cudaGetErrorName(code));
 }
 
-static UnetStatus checked(cudaError_t code, const char *what, UnetError *error) {
-    return code == cudaSuccess ? UNET_OK : cuda_failure(error, code, what);
+UnetStatus unet_cuda_checked(cudaError_t code, const char *what, UnetError *error) {
+    return code == cudaSuccess ? UNET_OK : unet_cuda_failure(error, code, what);
 }
-
-static void keep_failure(UnetCuda *cuda, cudaError_t code, const char *what) {
-    if (code != cudaSuccess && cuda->status == UNET_OK)
-        cuda->status = cuda_failure(&cuda->error, code, what);
-}
-
-static void mark_launch(UnetLaunch at) {
-    UnetCuda *cuda = at.cuda;
-    if (cuda->timing == PARTS && at.step != NULL)
-        keep_failure(cuda, unet_cuda_mark(&cuda->marks, at.stream, at.step), "timing a step");
-}
-
-void unet_cuda_check(UnetLaunch at, cudaError_t error, const char *launcher) {
-    keep_failure(at.cuda, error, launcher);
-    mark_launch(at);
-}
-
-void unet_cuda_convolution(UnetLaunch at, int32_t index, void *result, const void *a, const void *b,
-                           const void *bias, void *workspace) {
-    UnetCuda *cuda = at.cuda;
-    if (cuda->status == UNET_OK)
-        cuda->status = unet_cudnn_execute(&cuda->target, &cuda->tables->convolution[index],
-                                          &cuda->plan[index], result, a, b, bias, workspace, &cuda->error);
-    mark_launch(at);
-}
-
-/* ---- checking builds ---- */
-
-#ifdef UNET_CHECK_OPERANDS
-typedef struct Check {
-    char *arena;
-    int64_t extent;
-    const UnetSpan *span; /* NULL: the step is through, all of the arena may be touched again */
-    struct Check *next;
-} Check;
-
-static void check_operands(void *data) {
-    const Check *check = data;
-    if (check->span == NULL)
-        unet_unpoison(check->arena, check->extent);
-    else
-        unet_operands(check->arena, check->extent, check->span);
-}
-
-/* In the order of the stream, and again whenever a graph is replayed; so it is kept to the end. */
-void unet_cuda_operands(UnetLaunch at, const UnetSpan *span) {
-    Check *check = malloc(sizeof *check);
-    if (check == NULL)
-        abort();
-    *check = (Check){at.cuda->arena, at.cuda->extent, span, at.cuda->checks};
-    at.cuda->checks = check;
-    unet_cuda_check(at, cudaLaunchHostFunc(at.stream, check_operands, check), __func__);
-}
-
-static void end_of_checks(UnetLaunch at) {
-    unet_cuda_operands(at, NULL);
-}
-
-static void free_checks(UnetCuda *cuda) {
-    while (cuda->checks != NULL) {
-        Check *check = cuda->checks;
-        cuda->checks = check->next;
-        free(check);
-    }
-}
-#else
-static void end_of_checks(UnetLaunch at) {
-    (void)at;
-}
-
-static void free_checks(UnetCuda *cuda) {
-    (void)cuda;
-}
-#endif
 
 /* ---- opening ---- */
 
@@ -136,7 +35,7 @@ static UnetStatus find_device(UnetError *error) {
         (code == cudaSuccess && count == 0))
         return unet_fail(error, UNET_TOO_SMALL, "no GPU that CUDA can use was found: %s",
                          code == cudaSuccess ? "there is none" : cudaGetErrorString(code));
-    return checked(code, "looking for a GPU", error);
+    return unet_cuda_checked(code, "looking for a GPU", error);
 }
 
 static UnetStatus make_plans(UnetCuda *cuda, UnetError *error) {
@@ -151,8 +50,8 @@ static UnetStatus make_plans(UnetCuda *cuda, UnetError *error) {
 }
 
 static UnetStatus make_context(UnetCuda *cuda, UnetError *error) {
-    UnetStatus status =
-        checked(cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking), "making a stream", error);
+    UnetStatus status = unet_cuda_checked(cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking),
+                                          "making a stream", error);
     if (status != UNET_OK)
         return status;
     cudnnStatus_t code = cudnnCreate(&cuda->cudnn);
@@ -167,7 +66,7 @@ static UnetStatus make_context(UnetCuda *cuda, UnetError *error) {
 static UnetStatus take_arena(UnetCuda *cuda, UnetError *error) {
     size_t free_bytes, all;
     UnetStatus status =
-        checked(cudaMemGetInfo(&free_bytes, &all), "asking for the memory of the GPU", error);
+        unet_cuda_checked(cudaMemGetInfo(&free_bytes, &all), "asking for the memory of the GPU", error);
     if (status != UNET_OK)
         return status;
     if ((uint64_t)cuda->extent + RESERVE > free_bytes)
@@ -178,41 +77,95 @@ static UnetStatus take_arena(UnetCuda *cuda, UnetError *error) {
             "or --size",
             (double)cuda->extent / 0x1p20, RESERVE >> 20, (double)free_bytes / 0x1p20,
             (double)all / 0x1p20);
-    status = checked(cudaMalloc((void **)&cuda->arena, (size_t)cuda->extent), "taking the arena", error);
+    status = unet_cuda_checked(cudaMalloc((void **)&cuda->arena, (size_t)cuda->extent), "taking the arena",
+                               error);
     if (status == UNET_OK)
-        status = checked(cudaMemsetAsync(cuda->arena, 0, (size_t)cuda->extent, cuda->stream),
-                         "clearing the arena", error);
+        status = unet_cuda_checked(cudaMemsetAsync(cuda->arena, 0, (size_t)cuda->extent, cuda->stream),
+                                   "clearing the arena", error);
     return status;
 }
 
-static const UnetCudaProgram *cuda_program(const UnetCudaModel *tables, int k) {
+const UnetCudaProgram *unet_cuda_program(const UnetCudaModel *tables, int k) {
     const UnetCudaProgram *const list[PROGRAMS] = {&tables->train, &tables->eval, &tables->predict};
     return list[k];
 }
 
-static size_t control_bytes(const UnetCudaProgram *program) {
-    return sizeof(UnetControl) + (size_t)program->samples * 3 * sizeof(int32_t);
+size_t unet_cuda_control_bytes(const UnetCudaProgram *program) {
+    size_t samples = (size_t)program->turns * (size_t)program->turn_samples;
+    return (sizeof(UnetControl) + samples * 3 * sizeof(int32_t) + 7) / 8 * 8;
 }
 
+/* Host memory for copies: what steps are told, their results, the first samples of turns. */
 static UnetStatus take_pinned(UnetCuda *cuda, UnetError *error) {
-    size_t control = 0;
+    size_t control = 0, starts = 0, results = (size_t)cuda->model->nresult * sizeof(double);
     for (int k = 0; k < PROGRAMS; k++) {
-        const UnetCudaProgram *program = cuda_program(cuda->tables, k);
-        if (program->steps != NULL && control_bytes(program) > control)
-            control = control_bytes(program);
+        const UnetCudaProgram *program = unet_cuda_program(cuda->tables, k);
+        size_t bytes = unet_cuda_control_bytes(program);
+        control = bytes > control ? bytes : control;
+        starts += (size_t)program->turns * sizeof(int32_t);
     }
-    size_t results = (size_t)cuda->model->nresult * sizeof(double);
-    return checked(cudaMallocHost((void **)&cuda->pinned, (control + 7) / 8 * 8 + results),
-                   "taking host memory for copies", error);
+    UnetStatus status = unet_cuda_checked(
+        cudaMallocHost((void **)&cuda->pinned, UNET_STEPS_AHEAD * (control + results) + starts),
+        "taking host memory for copies", error);
+    if (status != UNET_OK)
+        return status;
+    for (int i = 0; i < UNET_STEPS_AHEAD; i++) {
+        char *slot = cuda->pinned + (size_t)i * (control + results);
+        cuda->slot[i].control = (UnetControl *)(void *)slot;
+        cuda->slot[i].result = (double *)(void *)(slot + control);
+    }
+    int32_t *start = (int32_t *)(void *)(cuda->pinned + UNET_STEPS_AHEAD * (control + results));
+    for (int k = 0; k < PROGRAMS; k++) {
+        const UnetCudaProgram *program = unet_cuda_program(cuda->tables, k);
+        cuda->start[k] = start;
+        for (int32_t turn = 0; turn < program->turns; turn++)
+            *start++ = turn * program->turn_samples;
+    }
+    return UNET_OK;
+}
+
+static UnetStatus take_events(UnetCuda *cuda, UnetError *error) {
+    cudaError_t code = cudaEventCreateWithFlags(&cuda->inputs_taken, cudaEventDisableTiming);
+    for (int i = 0; i < UNET_STEPS_AHEAD && code == cudaSuccess; i++)
+        code = cudaEventCreateWithFlags(&cuda->slot[i].through, cudaEventDisableTiming);
+    return unet_cuda_checked(code, "making an event", error);
+}
+
+static UnetStatus make_graphs(UnetCuda *cuda, UnetError *error) {
+    for (int k = 0; k < PROGRAMS; k++) {
+        cuda->graph[k] =
+            calloc((size_t)unet_cuda_program(cuda->tables, k)->npiece + 1, sizeof *cuda->graph[k]);
+        if (cuda->graph[k] == NULL)
+            return unet_fail(error, UNET_TOO_SMALL, "no memory for the graphs of steps");
+    }
+    return UNET_OK;
+}
+
+static void free_graphs(UnetCuda *cuda) {
+    for (int k = 0; k < PROGRAMS; k++) {
+        for (int i = 0; cuda->graph[k] != NULL && i < unet_cuda_program(cuda->tables, k)->npiece; i++)
+            if (cuda->graph[k][i].executable != NULL)
+                (void)cudaGraphExecDestroy(cuda->graph[k][i].executable);
+        free(cuda->graph[k]);
+    }
+}
+
+static void free_events(UnetCuda *cuda) {
+    for (int i = 0; i < UNET_STEPS_AHEAD; i++)
+        if (cuda->slot[i].through != NULL)
+            (void)cudaEventDestroy(cuda->slot[i].through);
+    if (cuda->inputs_taken != NULL)
+        (void)cudaEventDestroy(cuda->inputs_taken);
 }
 
 static void close_device(void *state) {
     UnetCuda *cuda = state;
     if (cuda == NULL)
         return;
-    for (int k = 0; k < PROGRAMS; k++)
-        if (cuda->graph[k] != NULL)
-            (void)cudaGraphExecDestroy(cuda->graph[k]);
+    if (cuda->stream != NULL)
+        (void)cudaStreamSynchronize(cuda->stream); /* steps that were begun and are not wanted any more */
+    free_graphs(cuda);
+    free_events(cuda);
     for (int32_t i = 0; cuda->plan != NULL && i < cuda->tables->nconvolution; i++)
         unet_cudnn_plan_free(&cuda->target, &cuda->plan[i]);
     free(cuda->plan);
@@ -225,7 +178,7 @@ static void close_device(void *state) {
         (void)cudnnDestroy(cuda->cudnn);
     if (cuda->stream != NULL)
         (void)cudaStreamDestroy(cuda->stream);
-    free_checks(cuda);
+    unet_cuda_free_checks(cuda);
     free(cuda);
 }
 
@@ -246,28 +199,34 @@ static UnetStatus open_device(void **state, const UnetModel *model, int64_t exte
         status = take_arena(cuda, error);
     if (status == UNET_OK)
         status = take_pinned(cuda, error);
+    if (status == UNET_OK)
+        status = take_events(cuda, error);
+    if (status == UNET_OK)
+        status = make_graphs(cuda, error);
     return status;
 }
 
 /* ---- copies ---- */
 
 static UnetStatus wait(UnetCuda *cuda, UnetError *error) {
-    return checked(cudaStreamSynchronize(cuda->stream), "waiting for the GPU", error);
+    return unet_cuda_checked(cudaStreamSynchronize(cuda->stream), "waiting for the GPU", error);
 }
 
 static UnetStatus push(void *state, const char *mirror, int64_t offset, int64_t bytes, UnetError *error) {
     UnetCuda *cuda = state;
-    UnetStatus status = checked(cudaMemcpyAsync(cuda->arena + offset, mirror + offset, (size_t)bytes,
-                                                cudaMemcpyHostToDevice, cuda->stream),
-                                "copying to the GPU", error);
+    UnetStatus status =
+        unet_cuda_checked(cudaMemcpyAsync(cuda->arena + offset, mirror + offset, (size_t)bytes,
+                                          cudaMemcpyHostToDevice, cuda->stream),
+                          "copying to the GPU", error);
     return status == UNET_OK ? wait(cuda, error) : status;
 }
 
 static UnetStatus fetch(void *state, char *mirror, int64_t offset, int64_t bytes, UnetError *error) {
     UnetCuda *cuda = state;
-    UnetStatus status = checked(cudaMemcpyAsync(mirror + offset, cuda->arena + offset, (size_t)bytes,
-                                                cudaMemcpyDeviceToHost, cuda->stream),
-                                "copying from the GPU", error);
+    UnetStatus status =
+        unet_cuda_checked(cudaMemcpyAsync(mirror + offset, cuda->arena + offset, (size_t)bytes,
+                                          cudaMemcpyDeviceToHost, cuda->stream),
+                          "copying from the GPU", error);
     return status == UNET_OK ? wait(cuda, error) : status;
 }
 
@@ -279,151 +238,13 @@ static void pin(void *state, void *memory, size_t bytes) {
         (void)cudaGetLastError(); /* copies are slower then, and nothing else */
 }
 
-/* ---- a step ---- */
-
-static UnetStatus bring_control(UnetCuda *cuda, const UnetProgram *program, const UnetCudaProgram *tables,
-                                const UnetStep *step, UnetError *error) {
-    UnetControl *control = (UnetControl *)(void *)cuda->pinned;
-    int32_t(*valid)[3] = (int32_t(*)[3])(void *)(control + 1);
-    *control = (UnetControl){.learning_rate = step->learning_rate, .step = step->step, .n = step->n};
-    for (int64_t i = 0; i < tables->samples; i++)
-        memcpy(valid[i], step->valid != NULL && i < step->n ? step->valid[i] : program->size,
-               sizeof *valid);
-    return checked(cudaMemcpyAsync(cuda->arena + tables->control, control, control_bytes(tables),
-                                   cudaMemcpyHostToDevice, cuda->stream),
-                   "copying to the GPU", error);
-}
-
-/* Samples that are not valid are zero: kernels work on them too, and must find numbers. */
-static UnetStatus bring_inputs(UnetCuda *cuda, const UnetProgram *program, const UnetCudaProgram *tables,
-                               const UnetStep *step, UnetError *error) {
-    UnetStatus status = UNET_OK;
-    for (int32_t i = 0; i < cuda->model->ninput && status == UNET_OK; i++) {
-        const UnetStaging *staging = &tables->staging[i];
-        int64_t used = step->n * program->inputs[i].sample_bytes;
-        if (staging->offset < 0 || step->inputs[i] == NULL)
-            continue;
-        char *to = cuda->arena + staging->offset;
-        status = checked(
-            cudaMemcpyAsync(to, step->inputs[i], (size_t)used, cudaMemcpyHostToDevice, cuda->stream),
-            "copying to the GPU", error);
-        if (status == UNET_OK && used < staging->bytes)
-            status = checked(cudaMemsetAsync(to + used, 0, (size_t)(staging->bytes - used), cuda->stream),
-                             "clearing inputs", error);
-    }
-    return status;
-}
-
-static UnetStatus launch_steps(UnetCuda *cuda, const UnetCudaProgram *tables, UnetError *error) {
-    const UnetLaunch at = {.cuda = cuda,
-                           .stream = cuda->stream,
-                           .control = (const UnetControl *)(const void *)(cuda->arena + tables->control)};
-    cuda->status = UNET_OK;
-    tables->steps(at, cuda->arena);
-    end_of_checks(at);
-    if (cuda->status != UNET_OK)
-        *error = cuda->error;
-    return cuda->status;
-}
-
-/* A capture that fails must still be ended. */
-static UnetStatus capture(UnetCuda *cuda, const UnetCudaProgram *tables, cudaGraphExec_t *executable,
-                          UnetError *error) {
-    cudaGraph_t graph = NULL;
-    UnetStatus status = checked(cudaStreamBeginCapture(cuda->stream, cudaStreamCaptureModeThreadLocal),
-                                "capturing a step", error);
-    if (status != UNET_OK)
-        return status;
-    status = launch_steps(cuda, tables, error);
-    cudaError_t code = cudaStreamEndCapture(cuda->stream, &graph);
-    if (status == UNET_OK)
-        status = checked(code, "capturing a step", error);
-    if (status == UNET_OK)
-        status = checked(cudaGraphInstantiate(executable, graph, 0), "making a graph of a step", error);
-    if (graph != NULL)
-        (void)cudaGraphDestroy(graph);
-    return status;
-}
-
-static UnetStatus run_steps(UnetCuda *cuda, int k, UnetError *error) {
-    const UnetCudaProgram *tables = cuda_program(cuda->tables, k);
-    UnetStatus status = UNET_OK;
-    if (!cuda->captures || !cuda->warm[k] || cuda->timing == PARTS) {
-        cuda->warm[k] = true;
-        return launch_steps(cuda, tables, error);
-    }
-    if (cuda->graph[k] == NULL)
-        status = capture(cuda, tables, &cuda->graph[k], error);
-    if (status == UNET_OK)
-        status = checked(cudaGraphLaunch(cuda->graph[k], cuda->stream), "launching a step", error);
-    return status;
-}
-
-/* Results are few numbers: they come with the step. */
-static UnetStatus bring_results(UnetCuda *cuda, const UnetProgram *program, const UnetCudaProgram *tables,
-                                const UnetStep *step, UnetError *error) {
-    double *result = (double *)(void *)(cuda->pinned + (control_bytes(tables) + 7) / 8 * 8);
-    UnetStatus status = UNET_OK;
-    for (int32_t i = 0; i < cuda->model->nresult && status == UNET_OK; i++)
-        if (program->result_offsets[i] >= 0)
-            status = checked(cudaMemcpyAsync(&result[i], cuda->arena + program->result_offsets[i],
-                                             sizeof *result, cudaMemcpyDeviceToHost, cuda->stream),
-                             "copying from the GPU", error);
-    if (status == UNET_OK)
-        status = wait(cuda, error);
-    for (int32_t i = 0; i < cuda->model->nresult && status == UNET_OK; i++)
-        if (program->result_offsets[i] >= 0)
-            memcpy(step->arena + program->result_offsets[i], &result[i], sizeof *result);
-    return status;
-}
-
-static UnetStatus mark(UnetCuda *cuda, const char *name, UnetError *error) {
-    return cuda->timing == NOT_TIMED
-               ? UNET_OK
-               : checked(unet_cuda_mark(&cuda->marks, cuda->stream, name), "timing a step", error);
-}
-
-static UnetStatus run(void *state, const UnetProgram *program, const UnetStep *step, UnetError *error) {
-    UnetCuda *cuda = state;
-    const UnetModel *model = cuda->model;
-    int k = program == model->train ? 0 : program == model->eval ? 1 : 2;
-    const UnetCudaProgram *tables = cuda_program(cuda->tables, k);
-    UnetStatus status = mark(cuda, "start", error);
-    if (status == UNET_OK)
-        status = bring_control(cuda, program, tables, step, error);
-    if (status == UNET_OK)
-        status = bring_inputs(cuda, program, tables, step, error);
-    if (status == UNET_OK)
-        status = mark(cuda, "inputs", error);
-    if (status == UNET_OK)
-        status = run_steps(cuda, k, error);
-    if (status == UNET_OK && cuda->timing == WHOLE_STEP)
-        status = mark(cuda, "step", error);
-    if (status == UNET_OK)
-        status = bring_results(cuda, program, tables, step, error);
-    return status;
-}
-
-static UnetStatus timed_run(void *state, const UnetProgram *program, const UnetStep *step, bool parts,
-                            const UnetDeviceTime **time, int32_t *count, UnetError *error) {
-    UnetCuda *cuda = state;
-    cuda->timing = parts ? PARTS : WHOLE_STEP;
-    cuda->marks.count = 0;
-    UnetStatus status = run(state, program, step, error);
-    cuda->timing = NOT_TIMED;
-    if (status == UNET_OK)
-        status = checked(unet_cuda_marks_read(&cuda->marks), "timing a step", error);
-    int32_t before = parts ? 2 : 1; /* "start" and "inputs" */
-    *time = cuda->marks.time + before;
-    *count = status == UNET_OK ? cuda->marks.count - before : 0;
-    return status;
-}
-
 const UnetDevice unet_cuda_device = {.name = "cuda",
                                      .open = open_device,
                                      .close = close_device,
                                      .push = push,
                                      .fetch = fetch,
-                                     .run = run,
-                                     .timed_run = timed_run,
+                                     .begin = unet_cuda_begin,
+                                     .inputs_taken = unet_cuda_inputs_taken,
+                                     .end = unet_cuda_end,
+                                     .timed_run = unet_cuda_timed_run,
                                      .pin = pin};

@@ -8,7 +8,7 @@
 /* BEGIN */
 static __global__ void KERNEL_vectors(stored *__restrict__ dp, const void *__restrict__ p,
                                       const void *__restrict__ t, const double *scale,
-                                      const UnetControl *control, int start) {
+                                      const UnetControl *control) {
     SIZES;
     constexpr Grid points = {D, H, W, 1};
     constexpr int columns = DP.block / LANES;
@@ -16,7 +16,7 @@ static __global__ void KERNEL_vectors(stored *__restrict__ dp, const void *__res
     if (i >= vectors(N, points) * columns)
         return;
     Vector gradient = filled(0);
-    if (is_valid(control, start + point / vectors(1, points))) {
+    if (is_valid(control, point / vectors(1, points))) {
         const double factor =
             WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1) / (control->n * ((double)C * D * H * W));
         const Vector a = load_channels<P_STAGED>(p, P.block, C, point, i % columns);
@@ -32,6 +32,6 @@ static __global__ void KERNEL_vectors(stored *__restrict__ dp, const void *__res
 LAUNCHER void KERNEL(UnetLaunch at, stored *dp, const void *p, const void *t, const double *scale) {
     SIZES;
     LAUNCH(at, KERNEL_vectors, blocks_for(vectors(N, {D, H, W, DP.block / LANES})), dp, p, t, scale,
-           at.control, at.start);
+           at.control);
 }
 /* END */

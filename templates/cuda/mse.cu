@@ -8,12 +8,12 @@
 /* The sum over one band of the points of one sample, as far as they are valid. Padding channels add
  * nothing. */
 static __global__ void KERNEL_bands(double *scratch, const void *p, const void *t,
-                                    const UnetControl *control, int start) {
+                                    const UnetControl *control) {
     SIZES;
     constexpr Grid points = {D, H, W, 1};
     const unsigned sample = blockIdx.x / BANDS, band = blockIdx.x % BANDS;
     const unsigned last = part_start(vectors(1, points), BANDS, band + 1);
-    const int32_t *size = valid_size(control, start + sample);
+    const int32_t *size = valid_size(control, sample);
     double total = 0;
     for (unsigned i = part_start(vectors(1, points), BANDS, band) + threadIdx.x; i < last; i += THREADS) {
         if (!inside(size, place(points, i)))
@@ -36,7 +36,7 @@ static __global__ void KERNEL_bands(double *scratch, const void *p, const void *
 LAUNCHER void KERNEL(UnetLaunch at, double *result, double *scratch, const void *p, const void *t) {
     SIZES;
     constexpr auto kernel = sum_samples<Mean, N, BANDS, ACCUMULATE>;
-    LAUNCH_BLOCKS(at, KERNEL_bands, N * BANDS, scratch, p, t, at.control, at.start);
-    LAUNCH_BLOCKS(at, kernel, 1, result, scratch, at.control, at.start, C);
+    LAUNCH_BLOCKS(at, KERNEL_bands, N * BANDS, scratch, p, t, at.control);
+    LAUNCH_BLOCKS(at, kernel, 1, result, scratch, at.control, C);
 }
 /* END */

@@ -263,13 +263,14 @@ DEVICE double block_sum(double x) {
 
 /* ---- samples that count ----------------------------------------------------------------------------- */
 
+/* Samples are counted from the first of this turn. */
 DEVICE bool is_valid(const UnetControl *control, int sample) {
-    return sample < control->n;
+    return control->start + sample < control->n;
 }
 
 /* How much of the depth, height and width of a sample is image. */
 DEVICE const int32_t *valid_size(const UnetControl *control, int sample) {
-    return reinterpret_cast<const int32_t *>(control + 1) + 3 * (long)sample;
+    return reinterpret_cast<const int32_t *>(control + 1) + 3 * (control->start + (long)sample);
 }
 
 DEVICE bool inside(const int32_t *size, Place p) {
@@ -411,15 +412,15 @@ struct Mean {
 
 /* One block: each thread adds the bands of a sample in order, then thread 0 the samples. */
 template <class Of, int N, int BANDS, int ACCUMULATE>
-static __global__ void sum_samples(double *result, double *scratch, const UnetControl *control, int start,
+static __global__ void sum_samples(double *result, double *scratch, const UnetControl *control,
                                    int channels) {
     for (int i = threadIdx.x; i < N; i += THREADS) {
-        const int32_t *size = valid_size(control, start + i);
+        const int32_t *size = valid_size(control, i);
         double total = 0;
         for (int band = 0; band < BANDS; band++)
             total += scratch[(long)i * BANDS + band];
         const double mean = total / ((double)channels * size[0] * size[1] * size[2]);
-        scratch[(long)i * BANDS] = is_valid(control, start + i) ? Of::of(mean) : 0;
+        scratch[(long)i * BANDS] = is_valid(control, i) ? Of::of(mean) : 0;
     }
     __syncthreads();
     if (threadIdx.x > 0)

@@ -255,6 +255,7 @@ WAYS = {
     "reverse": {"UNET_SHIM_ORDER": "reverse"},
     "permuted": {"UNET_SHIM_ORDER": "permuted"},
     "lazy": {"UNET_SHIM_LAZY": "1"},
+    "interleaved": {"UNET_SHIM_LAZY": "2"},
     "lazy, single launches": {"UNET_SHIM_LAZY": "1", "UNET_CUDA_GRAPH": "0"},
 }
 

@@ -135,7 +135,8 @@ static void step(Run *run, const UnetProgram *program) {
                            .threads = 1,
                            .learning_rate = run->model->training->learning_rate,
                            .step = run->step};
-    expect(run, run->model->device->run(run->state, program, &told, &run->error));
+    expect(run, run->model->device->begin(run->state, program, &told, &run->error));
+    expect(run, run->model->device->end(run->state, run->mirror, &run->error));
 }
 
 /* ---- numbers in and out ------------------------------------------------------------------------ */

@@ -21,7 +21,7 @@ typedef struct {
     double learning_rate;
     int64_t step; /* of the optimiser, from 1 */
     int32_t n;    /* valid samples of the batch; kernels work on all, losses and their gradients on these */
-    int32_t padding; /* to whole 8 bytes */
+    int32_t start; /* the first sample of this turn of a loop over samples, 0 without a loop */
 } UnetControl;
 
 typedef struct UnetCuda UnetCuda; /* a device with a program on it */
@@ -31,7 +31,6 @@ typedef struct {
     UnetCuda *cuda;
     cudaStream_t stream;
     const UnetControl *control;
-    int32_t start;    /* the first sample of this turn of a loop over samples, 0 without a loop */
     const char *step; /* "conv of enc1.0": for whoever times the steps of the program */
 } UnetLaunch;
 

@@ -6,16 +6,23 @@
 #include "cudnn.h"
 #include "device.h"
 
-/* Where the inputs of a program go in the arena; offset -1: not read. */
+/* Where the inputs of a program go in the arena: those of the samples of one turn; offset -1: not read. */
 typedef struct {
     int64_t offset, bytes;
 } UnetStaging;
 
+/* A part of a step, launched as one graph.  Those of a turn follow each other. */
 typedef struct {
-    void (*steps)(UnetLaunch at, char *arena); /* launches a whole step; NULL: not compiled in */
-    int64_t control;                           /* offset of its UnetControl, */
-    int64_t samples;                           /*   which has sizes for so many samples */
-    const UnetStaging *staging;                /* one per input of the model */
+    void (*launch)(UnetLaunch at, char *arena);
+    bool in_turn; /* once for each turn of the loop over samples; without a loop there is one turn */
+} UnetCudaPiece;
+
+typedef struct {
+    const UnetCudaPiece *piece; /* NULL: not compiled in */
+    int32_t npiece;
+    int32_t turns, turn_samples;
+    int64_t control;            /* offset of its UnetControl, with sizes for the samples of all turns */
+    const UnetStaging *staging; /* one per input of the model */
 } UnetCudaProgram;
 
 typedef struct UnetCudaModel {

@@ -15,6 +15,8 @@ typedef struct {
     double seconds;
 } UnetDeviceTime;
 
+enum { UNET_STEPS_AHEAD = 2 };
+
 typedef struct UnetDevice {
     const char *name; /* "cuda" */
     /* Takes EXTENT bytes of the device, zeroed, in one allocation, and makes ready what MODEL needs there.
@@ -24,10 +26,16 @@ typedef struct UnetDevice {
     /* BYTES at OFFSET from the mirror to the device, and back. */
     UnetStatus (*push)(void *state, const char *mirror, int64_t offset, int64_t bytes, UnetError *error);
     UnetStatus (*fetch)(void *state, char *mirror, int64_t offset, int64_t bytes, UnetError *error);
-    /* One step of PROGRAM; its results are in the mirror, STEP->arena, when this returns. */
-    UnetStatus (*run)(void *state, const UnetProgram *program, const UnetStep *step, UnetError *error);
-    /* The same, timed by the device: in *TIME are, until its next step, *COUNT parts: "inputs", copying
-     * them there, then "step"; or, in PARTS, what the step is made of, launched one by one. */
+    /* Begins a step of PROGRAM, behind those that were begun before it; at most UNET_STEPS_AHEAD are begun
+     * and not ended.  STEP's inputs stay as they are until `inputs_taken` returns. */
+    UnetStatus (*begin)(void *state, const UnetProgram *program, const UnetStep *step, UnetError *error);
+    /* Waits until the inputs of all steps that were begun are on the device. */
+    UnetStatus (*inputs_taken)(void *state, UnetError *error);
+    /* Waits for the first step that was begun and not ended; its results are then in MIRROR. */
+    UnetStatus (*end)(void *state, char *mirror, UnetError *error);
+    /* A whole step, when none is begun, timed by the device: in *TIME are, until its next step, *COUNT
+     * parts of "inputs", copying them there, and "step"; or, in PARTS, in the place of "step" what the step
+     * is made of, launched one by one. */
     UnetStatus (*timed_run)(void *state, const UnetProgram *program, const UnetStep *step, bool parts,
                             const UnetDeviceTime **time, int32_t *count, UnetError *error);
     /* Memory from which inputs will come: copies from it need not wait.  A hint. */

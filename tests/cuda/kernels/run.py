@@ -39,7 +39,7 @@ FAULTS = [
      "misaligned address"),
     ("padding that is not zero", "? staged(from[column * LANES + l]) : 0;",
      "? staged(from[column * LANES + l]) : 1;", "cast: number"),
-    ("samples that do not count", "return sample < control->n;", "return sample <= control->n;", "mse_grad: number"),
+    ("samples that do not count", "sample < control->n;", "sample <= control->n;", "mse_grad: number"),
     ("a bias added twice", "Vector v = sum(load_vector(y, i + k * stride), bias);",
      "Vector v = sum(sum(load_vector(y, i + k * stride), bias), bias);", "upconv: number"),
 ]

@@ -174,20 +174,18 @@ Result Test::result(int count) {
 
 void Test::begin(const char *what) {
     name = what;
-    start = 0;
     told.reset();
 }
 
 UnetLaunch Test::at() const {
-    return {nullptr, nullptr, told ? told->as<UnetControl>() : nullptr, start};
+    return {nullptr, nullptr, told ? told->as<UnetControl>() : nullptr, nullptr};
 }
 
-void Test::control(int n, const int32_t (*valid)[3], int samples, int first) {
+void Test::control(int n, const int32_t (*valid)[3], int samples, int start) {
     const size_t bytes = (size_t)samples * sizeof *valid;
     told.reset(new Device(sizeof(UnetControl) + bytes));
-    *told->as<UnetControl>() = {0, 0, n, 0};
+    *told->as<UnetControl>() = {0, 0, n, start};
     memcpy(told->as<UnetControl>() + 1, valid, bytes);
-    start = first;
 }
 
 void Test::step(double rate, int64_t number) {

@@ -118,7 +118,6 @@ class Test {
     uint64_t random = 1;
     const char *name = "";
     std::unique_ptr<Device> told; /* the UnetControl */
-    int start = 0;
 };
 
 extern const UnetConvolution convolutions[];

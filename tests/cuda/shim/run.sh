@@ -16,7 +16,7 @@ trap 'rm -rf "$scratch"' EXIT
 g++ -std=c++17 -O1 -g1 -Wall -Wextra -Wconversion -Wshadow -Werror -fsanitize=address,undefined \
     -fno-sanitize-recover=undefined -isystem "$include" ./*.cpp -o "$scratch/shim_test"
 for order in forward reverse permuted; do
-    for lazy in 0 1; do
+    for lazy in 0 1 2; do
         UNET_SHIM_DEVICE_BYTES=1000000 UNET_SHIM_LAZY=$lazy UNET_SHIM_ORDER=$order "$scratch/shim_test"
     done
 done

@@ -1,5 +1,5 @@
 /* shim_test.cpp - the shim itself: what it captures, what it refuses, what it puts off, what it notices.
- * Run at once and lazily (UNET_SHIM_LAZY), on a device of a million bytes. */
+ * Run at once, lazily and interleaved (UNET_SHIM_LAZY), on a device of a million bytes. */
 #include "shim.h"
 
 #include <cmath>
@@ -32,7 +32,12 @@ static void unet_cuda_check(Launch, cudaError_t error, const char *) {
 
 static bool lazy() {
     const char *value = getenv("UNET_SHIM_LAZY");
-    return value != nullptr && value[0] == '1';
+    return value != nullptr && value[0] > '0';
+}
+
+static bool interleaves() {
+    const char *value = getenv("UNET_SHIM_LAZY");
+    return value != nullptr && value[0] == '2';
 }
 
 /* ---- kernels ---------------------------------------------------------------------------------------- */
@@ -185,6 +190,27 @@ static void a_capture_follows_events() {
     cudaGetLastError();
 }
 
+/* What waits for an event is done as soon as it has happened, or not before somebody asks. */
+static void streams_interleave() {
+    Memory memory;
+    float seen[2] = {};
+    cudaStream_t other;
+    cudaEvent_t between;
+    cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
+    EXPECT(cudaEventCreate(&between) == cudaSuccess);
+    cudaHostRegister(seen, sizeof seen, cudaHostRegisterDefault);
+    memory.to_device();
+    cudaEventRecord(between, memory.stream);
+    memory.add(1);
+    cudaStreamWaitEvent(other, between, 0);
+    cudaMemcpyAsync(seen, memory.device, sizeof *seen, cudaMemcpyDeviceToHost, other);
+    EXPECT(cudaStreamSynchronize(memory.stream) == cudaSuccess);
+    EXPECT(seen[0] == (interleaves() ? 1 : lazy() ? 0 : 2));
+    EXPECT(cudaStreamSynchronize(other) == cudaSuccess && seen[0] == (interleaves() ? 1 : 2));
+    cudaHostUnregister(seen);
+    EXPECT(cudaEventDestroy(between) == cudaSuccess && cudaStreamDestroy(other) == cudaSuccess);
+}
+
 /* Whoever changes pinned memory that a copy still reads gets what it changed; not so with other memory. */
 static void lazy_streams_put_work_off() {
     Memory memory;
@@ -318,9 +344,10 @@ int main() {
     calls_that_wait_spoil_a_capture();
     a_capture_follows_events();
     lazy_streams_put_work_off();
+    streams_interleave();
     memory_is_counted();
     blocks_run_as_threads();
     wrong_kernels_end_the_program();
-    printf("%s: %d failures\n", lazy() ? "lazily" : "at once", failures);
+    printf("%s: %d failures\n", interleaves() ? "interleaved" : lazy() ? "lazily" : "at once", failures);
     return failures > 0;
 }

@@ -2,8 +2,9 @@
  *
  * A stream is a queue of work. Usually it is done as soon as it comes, which is one of the orders a device
  * may choose; lazily it waits in the queue until somebody waits for it, which is the other extreme and
- * shows whoever forgot to wait. A graph is the list of work that was submitted while its streams were
- * captured; arguments were copied at that time, as on a device. */
+ * shows whoever forgot to wait. Between the two, work is begun when somebody waits, and after each piece of
+ * it all other streams get as far as events let them. A graph is the list of work that was submitted while
+ * its streams were captured; arguments were copied at that time, as on a device. */
 #include "internal.h"
 
 #include <chrono>
@@ -14,6 +15,13 @@
 #include <vector>
 
 typedef std::function<void()> Work;
+
+/* Work that waits for an event says so, for others to know that it cannot be done yet. */
+struct Queued {
+    Work work;
+    cudaEvent_t awaited; /* or NULL */
+    long time;
+};
 
 struct CUgraph_st {
     std::vector<Work> work;
@@ -29,7 +37,7 @@ struct CUgraphExec_st {
 };
 
 struct CUstream_st {
-    std::deque<Work> queue;
+    std::deque<Queued> queue;
     bool with_default; /* ordered with the default stream */
 };
 
@@ -55,18 +63,39 @@ cudaStream_t resolved(cudaStream_t stream) {
 }
 
 bool lazy() {
-    static const bool chosen = environment("UNET_SHIM_LAZY")[0] == '1';
+    static const char chosen = environment("UNET_SHIM_LAZY")[0];
+    return chosen == '1' || chosen == '2';
+}
+
+bool interleaves() {
+    static const bool chosen = environment("UNET_SHIM_LAZY")[0] == '2';
     return chosen;
 }
 
-void do_next(cudaStream_t stream) {
-    const Work work = std::move(stream->queue.front());
+void do_first(cudaStream_t stream) {
+    const Queued queued = std::move(stream->queue.front());
     stream->queue.pop_front();
-    work();
+    queued.work();
 }
 
-void enqueue(cudaStream_t stream, Work work) {
-    stream->queue.push_back(std::move(work));
+bool can_go_on(cudaStream_t stream) {
+    if (stream->queue.empty())
+        return false;
+    const Queued &first = stream->queue.front();
+    return first.awaited == nullptr || first.awaited->happened >= first.time;
+}
+
+void do_next(cudaStream_t stream) {
+    do_first(stream);
+    if (!interleaves())
+        return;
+    for (cudaStream_t other : streams)
+        while (other != stream && can_go_on(other))
+            do_first(other);
+}
+
+void enqueue(cudaStream_t stream, Queued queued) {
+    stream->queue.push_back(std::move(queued));
     if (!lazy())
         finish(stream);
 }
@@ -95,10 +124,10 @@ bool spoils_capture(void) {
     return true;
 }
 
-void submit(cudaStream_t stream, Work work) {
+static void submit(cudaStream_t stream, Queued queued) {
     stream = resolved(stream);
     if (captures(stream)) {
-        capture->work.push_back(std::move(work));
+        capture->work.push_back(std::move(queued.work));
         if (stream != capture->origin)
             capture->unjoined.insert(stream);
         return;
@@ -107,7 +136,11 @@ void submit(cudaStream_t stream, Work work) {
         default_streams_finish();
     else if (stream->with_default)
         finish(&default_stream);
-    enqueue(stream, std::move(work));
+    enqueue(stream, std::move(queued));
+}
+
+void submit(cudaStream_t stream, Work work) {
+    submit(stream, Queued{std::move(work), nullptr, 0});
 }
 
 void finish(cudaStream_t stream) {
@@ -242,7 +275,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
         return fail(cudaErrorStreamCaptureIsolation);
     }
     const long time = event->recorded;
-    submit(stream, [=] { await(event, time); });
+    submit(stream, Queued{[=] { await(event, time); }, event, time});
     return cudaSuccess;
 }
 

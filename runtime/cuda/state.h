@@ -1,0 +1,69 @@
+/* state.h - a device with a program on it, as device.c makes it ready and step.c runs it. */
+#ifndef UNET_CUDA_STATE_H
+#define UNET_CUDA_STATE_H
+
+#include <cudnn_graph.h>
+
+#include "convolution.h"
+#include "marks.h"
+#include "unet/cuda_device.h"
+
+enum { PROGRAMS = 3 };
+typedef enum { NOT_TIMED, WHOLE_STEP, PARTS } Timing;
+
+/* A piece of a step: launched one by one at first, which loads its kernels, then captured. */
+typedef struct {
+    cudaGraphExec_t executable;
+    bool warm;
+} PieceGraph;
+
+/* Of a step that was begun: what it is told, what comes back. */
+typedef struct {
+    const UnetProgram *program;
+    UnetControl *control; /* pinned, with the sizes of samples behind it */
+    double *result;       /* pinned */
+    cudaEvent_t through;
+} StepSlot;
+
+struct UnetCuda {
+    const UnetModel *model;
+    const UnetCudaModel *tables;
+    char *arena;
+    int64_t extent;
+    cudaStream_t stream;
+    cudaEvent_t inputs_taken; /* by the last step that was begun */
+    cudnnHandle_t cudnn;
+    UnetCudnnTarget target;
+    UnetCudnnPlan *plan;      /* one per convolution */
+    char *pinned;             /* host memory for copies: what the slots and `start` point to */
+    int32_t *start[PROGRAMS]; /* per turn: its first sample */
+    StepSlot slot[UNET_STEPS_AHEAD];
+    int64_t begun, ended; /* steps */
+    PieceGraph *graph[PROGRAMS];
+    bool captures;
+    void *registered; /* memory of the caller that copies may read directly */
+    Timing timing;    /* of the step that runs */
+    UnetCudaMarks marks;
+    UnetStatus status; /* of the launches of a piece: the first failure */
+    UnetError error;
+    struct Check *checks; /* of a checking build, the last one first */
+};
+
+UnetStatus unet_cuda_failure(UnetError *error, cudaError_t code, const char *what);
+UnetStatus unet_cuda_checked(cudaError_t code, const char *what, UnetError *error);
+
+const UnetCudaProgram *unet_cuda_program(const UnetCudaModel *tables, int k);
+
+/* Bytes of a UnetControl with the sizes of the samples behind it, a multiple of 8. */
+size_t unet_cuda_control_bytes(const UnetCudaProgram *program);
+
+/* ---- step.c: UnetDevice.begin, .inputs_taken, .end and .timed_run --------------------------------- */
+
+UnetStatus unet_cuda_begin(void *state, const UnetProgram *program, const UnetStep *step, UnetError *error);
+UnetStatus unet_cuda_inputs_taken(void *state, UnetError *error);
+UnetStatus unet_cuda_end(void *state, char *mirror, UnetError *error);
+UnetStatus unet_cuda_timed_run(void *state, const UnetProgram *program, const UnetStep *step, bool parts,
+                               const UnetDeviceTime **time, int32_t *count, UnetError *error);
+void unet_cuda_free_checks(UnetCuda *cuda);
+
+#endif

@@ -1,0 +1,308 @@
+/* step.c - a step on a GPU: everything it takes is queued, and its results are waited for later.
+ *
+ *     begin    control | pieces in front of the loop | turns { inputs | pieces } | pieces behind it |
+ * results end      wait for the results
+ *
+ * A step is made of pieces: what stands in front of a loop over samples, a turn of it, what stands behind.
+ * The first launch of a piece launches its kernels one by one, which loads them and is a turn like any
+ * other; the second is captured as a graph, and from then on the graph is launched.  The environment
+ * variable UNET_CUDA_GRAPH=0 keeps to single launches.
+ */
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "state.h"
+
+static const char part_inputs[] = "inputs", part_step[] = "step";
+
+/* ---- failures of launches ---- */
+
+static void keep_failure(UnetCuda *cuda, cudaError_t code, const char *what) {
+    if (code != cudaSuccess && cuda->status == UNET_OK)
+        cuda->status = unet_cuda_failure(&cuda->error, code, what);
+}
+
+static void mark_launch(UnetLaunch at) {
+    UnetCuda *cuda = at.cuda;
+    if (cuda->timing == PARTS && at.step != NULL)
+        keep_failure(cuda, unet_cuda_mark(&cuda->marks, at.stream, at.step), "timing a step");
+}
+
+void unet_cuda_check(UnetLaunch at, cudaError_t error, const char *launcher) {
+    keep_failure(at.cuda, error, launcher);
+    mark_launch(at);
+}
+
+void unet_cuda_convolution(UnetLaunch at, int32_t index, void *result, const void *a, const void *b,
+                           const void *bias, void *workspace) {
+    UnetCuda *cuda = at.cuda;
+    if (cuda->status == UNET_OK)
+        cuda->status = unet_cudnn_execute(&cuda->target, &cuda->tables->convolution[index],
+                                          &cuda->plan[index], result, a, b, bias, workspace, &cuda->error);
+    mark_launch(at);
+}
+
+/* ---- checking builds ---- */
+
+#ifdef UNET_CHECK_OPERANDS
+typedef struct Check {
+    char *arena;
+    int64_t extent;
+    const UnetSpan *span; /* NULL: the piece is through, all of the arena may be touched again */
+    struct Check *next;
+} Check;
+
+static void check_operands(void *data) {
+    const Check *check = data;
+    if (check->span == NULL)
+        unet_unpoison(check->arena, check->extent);
+    else
+        unet_operands(check->arena, check->extent, check->span);
+}
+
+/* In the order of the stream, and again whenever a graph is replayed; so it is kept to the end. */
+void unet_cuda_operands(UnetLaunch at, const UnetSpan *span) {
+    Check *check = malloc(sizeof *check);
+    if (check == NULL)
+        abort();
+    *check = (Check){at.cuda->arena, at.cuda->extent, span, at.cuda->checks};
+    at.cuda->checks = check;
+    unet_cuda_check(at, cudaLaunchHostFunc(at.stream, check_operands, check), __func__);
+}
+
+static void end_of_checks(UnetLaunch at) {
+    unet_cuda_operands(at, NULL);
+}
+
+void unet_cuda_free_checks(UnetCuda *cuda) {
+    while (cuda->checks != NULL) {
+        Check *check = cuda->checks;
+        cuda->checks = check->next;
+        free(check);
+    }
+}
+#else
+static void end_of_checks(UnetLaunch at) {
+    (void)at;
+}
+
+void unet_cuda_free_checks(UnetCuda *cuda) {
+    (void)cuda;
+}
+#endif
+
+/* ---- pieces ---- */
+
+static UnetStatus launch_piece(UnetCuda *cuda, const UnetCudaProgram *tables, const UnetCudaPiece *piece,
+                               UnetError *error) {
+    const UnetLaunch at = {.cuda = cuda,
+                           .stream = cuda->stream,
+                           .control = (const UnetControl *)(const void *)(cuda->arena + tables->control)};
+    cuda->status = UNET_OK;
+    piece->launch(at, cuda->arena);
+    end_of_checks(at);
+    if (cuda->status != UNET_OK)
+        *error = cuda->error;
+    return cuda->status;
+}
+
+/* A capture that fails must still be ended. */
+static UnetStatus capture(UnetCuda *cuda, const UnetCudaProgram *tables, const UnetCudaPiece *piece,
+                          cudaGraphExec_t *executable, UnetError *error) {
+    cudaGraph_t graph = NULL;
+    UnetStatus status = unet_cuda_checked(
+        cudaStreamBeginCapture(cuda->stream, cudaStreamCaptureModeThreadLocal), "capturing a step", error);
+    if (status != UNET_OK)
+        return status;
+    status = launch_piece(cuda, tables, piece, error);
+    cudaError_t code = cudaStreamEndCapture(cuda->stream, &graph);
+    if (status == UNET_OK)
+        status = unet_cuda_checked(code, "capturing a step", error);
+    if (status == UNET_OK)
+        status = unet_cuda_checked(cudaGraphInstantiate(executable, graph, 0), "making a graph of a step",
+                                   error);
+    if (graph != NULL)
+        (void)cudaGraphDestroy(graph);
+    return status;
+}
+
+static UnetStatus run_piece(UnetCuda *cuda, const UnetCudaProgram *tables, const UnetCudaPiece *piece,
+                            PieceGraph *graph, UnetError *error) {
+    UnetStatus status = UNET_OK;
+    if (!cuda->captures || !graph->warm || cuda->timing == PARTS) {
+        graph->warm = true;
+        return launch_piece(cuda, tables, piece, error);
+    }
+    if (graph->executable == NULL)
+        status = capture(cuda, tables, piece, &graph->executable, error);
+    if (status == UNET_OK)
+        status =
+            unet_cuda_checked(cudaGraphLaunch(graph->executable, cuda->stream), "launching a step", error);
+    return status;
+}
+
+/* ---- what goes there and comes back ---- */
+
+static UnetStatus to_device(UnetCuda *cuda, int64_t offset, const void *from, size_t bytes,
+                            UnetError *error) {
+    return unet_cuda_checked(
+        cudaMemcpyAsync(cuda->arena + offset, from, bytes, cudaMemcpyHostToDevice, cuda->stream),
+        "copying to the GPU", error);
+}
+
+static UnetStatus mark(UnetCuda *cuda, const char *name, UnetError *error) {
+    return cuda->timing == NOT_TIMED ? UNET_OK
+                                     : unet_cuda_checked(unet_cuda_mark(&cuda->marks, cuda->stream, name),
+                                                         "timing a step", error);
+}
+
+static UnetStatus bring_control(UnetCuda *cuda, const StepSlot *slot, const UnetCudaProgram *tables,
+                                const UnetStep *step, UnetError *error) {
+    int32_t(*valid)[3] = (int32_t(*)[3])(void *)(slot->control + 1);
+    *slot->control = (UnetControl){.learning_rate = step->learning_rate, .step = step->step, .n = step->n};
+    for (int64_t i = 0; i < (int64_t)tables->turns * tables->turn_samples; i++)
+        memcpy(valid[i], step->valid != NULL && i < step->n ? step->valid[i] : slot->program->size,
+               sizeof *valid);
+    return to_device(cuda, tables->control, slot->control, unet_cuda_control_bytes(tables), error);
+}
+
+/* One input of the samples from START on.  Samples that are not valid are zero: kernels work on them too,
+ * and must find numbers. */
+static UnetStatus bring_input(UnetCuda *cuda, const UnetStaging *staging, const char *input,
+                              int64_t sample_bytes, int64_t start, int64_t count, UnetError *error) {
+    const int64_t used = count * sample_bytes;
+    UnetStatus status = UNET_OK;
+    if (count > 0)
+        status = to_device(cuda, staging->offset, input + start * sample_bytes, (size_t)used, error);
+    if (status == UNET_OK && used < staging->bytes)
+        status = unet_cuda_checked(cudaMemsetAsync(cuda->arena + staging->offset + used, 0,
+                                                   (size_t)(staging->bytes - used), cuda->stream),
+                                   "clearing inputs", error);
+    return status;
+}
+
+static UnetStatus bring_inputs(UnetCuda *cuda, const UnetProgram *program, const UnetCudaProgram *tables,
+                               const UnetStep *step, int64_t start, UnetError *error) {
+    const int64_t left = step->n - start;
+    const int64_t count = left < 0 ? 0 : left < tables->turn_samples ? left : tables->turn_samples;
+    UnetStatus status = UNET_OK;
+    for (int32_t i = 0; i < cuda->model->ninput && status == UNET_OK; i++)
+        if (tables->staging[i].offset >= 0 && step->inputs[i] != NULL)
+            status = bring_input(cuda, &tables->staging[i], step->inputs[i],
+                                 program->inputs[i].sample_bytes, start, count, error);
+    if (status == UNET_OK)
+        status = unet_cuda_checked(cudaEventRecord(cuda->inputs_taken, cuda->stream), "copying to the GPU",
+                                   error);
+    return status == UNET_OK ? mark(cuda, part_inputs, error) : status;
+}
+
+/* Results are few numbers: they come with the step. */
+static UnetStatus bring_results(UnetCuda *cuda, const StepSlot *slot, UnetError *error) {
+    UnetStatus status = UNET_OK;
+    for (int32_t i = 0; i < cuda->model->nresult && status == UNET_OK; i++)
+        if (slot->program->result_offsets[i] >= 0)
+            status = unet_cuda_checked(
+                cudaMemcpyAsync(&slot->result[i], cuda->arena + slot->program->result_offsets[i],
+                                sizeof *slot->result, cudaMemcpyDeviceToHost, cuda->stream),
+                "copying from the GPU", error);
+    if (status == UNET_OK)
+        status = unet_cuda_checked(cudaEventRecord(slot->through, cuda->stream), "ending a step", error);
+    return status;
+}
+
+/* ---- a step ---- */
+
+/* The turns of the loop, made of PIECE[0..COUNT). */
+static UnetStatus run_turns(UnetCuda *cuda, int k, const UnetProgram *program, const UnetStep *step,
+                            int first, int count, UnetError *error) {
+    const UnetCudaProgram *tables = unet_cuda_program(cuda->tables, k);
+    UnetStatus status = UNET_OK;
+    for (int32_t turn = 0; turn < tables->turns && status == UNET_OK; turn++) {
+        const int64_t start = cuda->start[k][turn];
+        if (turn > 0)
+            status = to_device(cuda, tables->control + (int64_t)offsetof(UnetControl, start),
+                               &cuda->start[k][turn], sizeof(int32_t), error);
+        if (status == UNET_OK)
+            status = bring_inputs(cuda, program, tables, step, start, error);
+        for (int i = first; i < first + count && status == UNET_OK; i++)
+            status = run_piece(cuda, tables, &tables->piece[i], &cuda->graph[k][i], error);
+        if (status == UNET_OK && cuda->timing == WHOLE_STEP)
+            status = mark(cuda, part_step, error);
+    }
+    return status;
+}
+
+static UnetStatus run_pieces(UnetCuda *cuda, int k, const UnetProgram *program, const UnetStep *step,
+                             UnetError *error) {
+    const UnetCudaProgram *tables = unet_cuda_program(cuda->tables, k);
+    UnetStatus status = UNET_OK;
+    for (int i = 0; i < tables->npiece && status == UNET_OK;) {
+        int count = 0;
+        while (i + count < tables->npiece && tables->piece[i + count].in_turn)
+            count++;
+        if (count > 0) {
+            status = run_turns(cuda, k, program, step, i, count, error);
+            i += count;
+            continue;
+        }
+        status = run_piece(cuda, tables, &tables->piece[i], &cuda->graph[k][i], error);
+        if (status == UNET_OK && cuda->timing == WHOLE_STEP)
+            status = mark(cuda, part_step, error);
+        i++;
+    }
+    return status;
+}
+
+UnetStatus unet_cuda_begin(void *state, const UnetProgram *program, const UnetStep *step,
+                           UnetError *error) {
+    UnetCuda *cuda = state;
+    const UnetModel *model = cuda->model;
+    const int k = program == model->train ? 0 : program == model->eval ? 1 : 2;
+    StepSlot *slot = &cuda->slot[cuda->begun % UNET_STEPS_AHEAD];
+    if (cuda->begun - cuda->ended >= UNET_STEPS_AHEAD)
+        return unet_fail(error, UNET_BUG, "a step is begun while %d are", UNET_STEPS_AHEAD);
+    slot->program = program;
+    UnetStatus status = mark(cuda, "start", error);
+    if (status == UNET_OK)
+        status = bring_control(cuda, slot, unet_cuda_program(cuda->tables, k), step, error);
+    if (status == UNET_OK)
+        status = run_pieces(cuda, k, program, step, error);
+    if (status == UNET_OK)
+        status = bring_results(cuda, slot, error);
+    cuda->begun++;
+    return status;
+}
+
+UnetStatus unet_cuda_inputs_taken(void *state, UnetError *error) {
+    const UnetCuda *cuda = state;
+    return unet_cuda_checked(cudaEventSynchronize(cuda->inputs_taken), "waiting for the GPU", error);
+}
+
+UnetStatus unet_cuda_end(void *state, char *mirror, UnetError *error) {
+    UnetCuda *cuda = state;
+    const StepSlot *slot = &cuda->slot[cuda->ended % UNET_STEPS_AHEAD];
+    UnetStatus status =
+        unet_cuda_checked(cudaEventSynchronize(slot->through), "waiting for the GPU", error);
+    for (int32_t i = 0; i < cuda->model->nresult && status == UNET_OK; i++)
+        if (slot->program->result_offsets[i] >= 0)
+            memcpy(mirror + slot->program->result_offsets[i], &slot->result[i], sizeof *slot->result);
+    cuda->ended++;
+    return status;
+}
+
+UnetStatus unet_cuda_timed_run(void *state, const UnetProgram *program, const UnetStep *step, bool parts,
+                               const UnetDeviceTime **time, int32_t *count, UnetError *error) {
+    UnetCuda *cuda = state;
+    cuda->timing = parts ? PARTS : WHOLE_STEP;
+    cuda->marks.count = 0;
+    UnetStatus status = unet_cuda_begin(cuda, program, step, error);
+    if (status == UNET_OK)
+        status = unet_cuda_end(cuda, step->arena, error);
+    cuda->timing = NOT_TIMED;
+    if (status == UNET_OK)
+        status = unet_cuda_checked(unet_cuda_marks_read(&cuda->marks), "timing a step", error);
+    *time = cuda->marks.time + 1; /* behind "start" */
+    *count = status == UNET_OK ? cuda->marks.count - 1 : 0;
+    return status;
+}
