@@ -101,6 +101,7 @@ typedef struct {
     ValueId of_in, of_out; /* packed weights: the tensors between which they will be used, */
     Op of;                 /*   and by which operator */
     int64_t packed_at;     /* reader of weights packed with others: its first element there */
+    int64_t tap_bits;      /* max pools: for the tap at which a maximum was found, 0: it is not kept */
     double weight;         /* losses: factor in the sum that is minimised */
     Optimizer optimizer;   /* sgd, adam */
 } Attributes;

@@ -3,7 +3,8 @@
 #include "emit.h"
 #include "plan.h"
 
-/* The place of the maximum is found again from x, which most often is alive as a skip connection anyway. */
+/* The place of the maximum is found again from x, which most often is alive as a skip connection anyway; a
+ * target may do better. */
 void gradient_max_pool(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
     const ValueId in[3] = {node->in[0], dout[0], -1};
     din[0] = gradient_value(ad, node->in[0]);
@@ -23,12 +24,14 @@ int64_t flops_pool_grad(const Graph *g, const Node *node) {
     return comparisons(g, node, node->in[1]);
 }
 
+/* X and Y: like what is pooled, and what it is pooled to. */
 static void pool_constants(Constants *c, const Node *node, ValueId x, ValueId y) {
     static const char *const name[3][AXES] = {{"KD", "KH", "KW"}, {"SD", "SH", "SW"}, {"PD", "PH", "PW"}};
     const Window *w = &node->a.window;
     constant_channels(c, "C", x);
     constant_extents(c, "I", x);
     constant_extents(c, "", y);
+    constant(c, "TAP_BITS", node->a.tap_bits);
     for (int k = 0; k < AXES; k++) {
         constant(c, name[0][k], w->kernel[k]);
         constant(c, name[1][k], w->stride[k]);
@@ -43,11 +46,12 @@ void sizes_pool(Constants *c, const Node *node) {
 }
 
 void sizes_pool_grad(Constants *c, const Node *node) {
-    pool_constants(c, node, node->in[0], node->in[1]);
+    pool_constants(c, node, node->out[0], node->in[1]);
     constant(c, "ACCUMULATE", node->a.accumulate);
     constant(c, "MASK", node->a.mask);
     constant_layout(c, "DX", node->out[0]);
-    constant_layout(c, "X", node->in[0]);
+    if (node->in[0] >= 0)
+        constant_layout(c, "X", node->in[0]);
     constant_layout(c, "DY", node->in[1]);
     constant_layout(c, "A", node->a.accumulate ? node->in[2] : node->out[0]);
 }

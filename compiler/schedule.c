@@ -213,7 +213,6 @@ int64_t work_sum(int64_t a, int64_t times, int64_t b) {
 
 int64_t node_flops(const Program *program, const Node *node) {
     int64_t flops = op_table[node->op].flops(program->graph, node);
-    bool per_sample =
-        node->op != OP_RETURN && node->nin > 0 && program->graph->value[node->in[0]].per_sample;
+    bool per_sample = node->op != OP_RETURN && has_samples(program->graph, node);
     return work_sum(0, per_sample ? program->micro : 1, flops);
 }

@@ -28,15 +28,20 @@ static void lay_out_dense(const Value *value, int64_t batch, Storage *s) {
                             slice ? PIECE : ALIGN);
 }
 
+/* Images of bytes are read by bytes, so four of them are padding enough; taps are packed already. */
+static int64_t channels_at_a_point(const Value *value) {
+    int64_t channels = shape_channels(value->shape);
+    if (value->type == TYPE_U8)
+        return channels;
+    return value->type == TYPE_UNORM8 ? size_rounded(channels, 4) : cuda_channels(channels, value->type);
+}
+
 static void lay_out(const Value *value, int64_t batch, Storage *s) {
     if (!value->per_sample || value->shape.rank < AXES) {
         lay_out_dense(value, batch, s);
         return;
     }
-    int64_t channels = shape_channels(value->shape);
-    bool bytes = value->type == TYPE_UNORM8; /* read by bytes, so four of them are padding enough */
-    *s = (Storage){.block = bytes ? size_rounded(channels, 4) : cuda_channels(channels, value->type),
-                   .blocks = 1};
+    *s = (Storage){.block = channels_at_a_point(value), .blocks = 1};
     s->row = size_product(shape_extent(value->shape, 2), s->block);
     s->depth = size_product(shape_extent(value->shape, 1), s->row);
     s->sample = s->plane = size_product(shape_extent(value->shape, 0), s->depth);
@@ -132,6 +137,75 @@ void cuda_wgrad(Graph *g, Node *node, int64_t batch, const PlanOptions *options)
     node->a.bands = scratch.bands;
     add_output(g, node, workspace(g, node, "scratch", TYPE_F32, size_rounded(scratch.bytes, PIECE) / 4));
 }
+
+/* ---- pools ---- */
+
+/* Of a number that tells the taps of a window apart, such that a byte holds whole ones; 0: there are too
+ * many. */
+static int tap_bits(const Window *w) {
+    int64_t taps = size_product(size_product(w->kernel[0], w->kernel[1]), w->kernel[2]);
+    return taps <= 4 ? 2 : taps <= 16 ? 4 : taps <= 256 ? 8 : 0;
+}
+
+static bool same_window(const Window *a, const Window *b) {
+    bool same = true;
+    for (int k = 0; k < AXES; k++)
+        same = same && a->kernel[k] == b->kernel[k] && a->stride[k] == b->stride[k] &&
+               a->before[k] == b->before[k] && a->after[k] == b->after[k];
+    return same;
+}
+
+/* The pool whose gradient NODE computes. */
+static NodeId pool_of(const Graph *g, const Node *node) {
+    NodeId id = g->nnode - 1;
+    while (id >= 0 && (g->node[id].op != OP_MAX_POOL || g->node[id].in[0] != node->in[0] ||
+                       !same_window(&g->node[id].a.window, &node->a.window)))
+        id--;
+    CHECK(id >= 0);
+    return id;
+}
+
+/* The numbers of the taps at which POOL finds its maxima, an output of it. */
+static ValueId kept_taps(Graph *g, NodeId pool, int bits) {
+    Node *node = &g->node[pool];
+    if (node->out[1] >= 0)
+        return node->out[1];
+    Value taps = g->value[node->out[0]];
+    taps.name = pool_text(g->pool, "%s taps", taps.name);
+    taps.shape.dim[0] = size_product(cuda_channels(shape_channels(taps.shape), taps.type), bits) / 8;
+    taps.type = TYPE_U8;
+    node->a.tap_bits = bits;
+    node->out[1] = value_new(g, taps);
+    g->value[node->out[1]].producer = pool;
+    return node->out[1];
+}
+
+/* The taps, if a gradient will ask for them. */
+void cuda_pool(Graph *g, Node *node, int64_t batch, const PlanOptions *options) {
+    (void)batch, (void)options;
+    add_output(g, node, -1);
+}
+
+/* By the numbers of taps, a few bits for each window, x need not be kept: where a maximum passes a ReLU, so
+ * does the y that was pooled from it.  Only where another gradient is added and then masked, all of x is
+ * read anyway. */
+void cuda_pool_grad(Graph *g, Node *node, int64_t batch, const PlanOptions *options) {
+    (void)batch, (void)options;
+    ValueId in[5] = {node->in[0], node->in[1], node->in[2], -1, -1};
+    int bits = tap_bits(&node->a.window);
+    if (bits > 0 && !(node->a.accumulate && node->a.mask)) {
+        NodeId pool = pool_of(g, node);
+        in[0] = -1;
+        in[3] = node->a.mask ? g->node[pool].out[0] : -1;
+        in[4] = kept_taps(g, pool, bits);
+        node->a.tap_bits = bits;
+    }
+    node->nin = 5;
+    node->in = NEW_ARRAY(g->pool, ValueId, node->nin);
+    memcpy(node->in, in, sizeof in);
+}
+
+/* ---- reductions ---- */
 
 /* One partial sum for each band of a sample's points. */
 void cuda_loss(Graph *g, Node *node, int64_t batch, const PlanOptions *options) {

@@ -225,6 +225,81 @@ DEVICE bool inside(Grid g, Place p) {
     return p.d >= 0 && p.d < g.d && p.h >= 0 && p.h < g.h && p.w >= 0 && p.w < g.w;
 }
 
+/* ---- windows ---------------------------------------------------------------------------------------- */
+
+/* Extents, strides and padding in front. */
+struct Window {
+    int kd, kh, kw, sd, sh, sw, pd, ph, pw;
+};
+
+/* The point under a tap of window o. */
+DEVICE Place under(Window w, Place o, int kd, int kh, int kw) {
+    return {o.n, o.d * w.sd - w.pd + kd, o.h * w.sh - w.ph + kh, o.w * w.sw - w.pw + kw, o.column};
+}
+
+/* The first along an axis that is no padding. */
+DEVICE int first_tap(int position, int stride, int padding) {
+    return position * stride < padding ? padding - position * stride : 0;
+}
+
+DEVICE int tap_number(Window w, int kd, int kh, int kw) {
+    return (kd * w.kh + kh) * w.kw + kw;
+}
+
+/* Numbers of taps, a lane each. */
+struct Taps {
+    int lane[LANES];
+};
+
+struct Maximum {
+    Vector value;
+    Taps tap; /* the first that has it */
+};
+
+/* Over window o of x; padding counts as -infinity, a NaN as more than any number. */
+DEVICE Maximum window_maximum(const stored *__restrict__ x, Grid in, Window w, Place o) {
+    Maximum m;
+    m.value = filled(-INFINITY);
+    const int first =
+        tap_number(w, first_tap(o.d, w.sd, w.pd), first_tap(o.h, w.sh, w.ph), first_tap(o.w, w.sw, w.pw));
+    for (int l = 0; l < LANES; l++)
+        m.tap.lane[l] = first;
+    for (int kd = 0; kd < w.kd; kd++)
+        for (int kh = 0; kh < w.kh; kh++)
+            for (int kw = 0; kw < w.kw; kw++) {
+                const Place p = under(w, o, kd, kh, kw);
+                if (!inside(in, p))
+                    continue;
+                const Vector here = load_vector(x, index(in, p));
+                for (int l = 0; l < LANES; l++)
+                    if (here.lane[l] > m.value.lane[l] || here.lane[l] != here.lane[l]) {
+                        m.value.lane[l] = here.lane[l];
+                        m.tap.lane[l] = tap_number(w, kd, kh, kw);
+                    }
+            }
+    return m;
+}
+
+/* Taps as they are kept: BITS bits each, 1, 2 or 4 of them in a byte. BITS 0: they are not. */
+template <int BITS> struct alignas(BITS > 0 ? LANES * BITS / 8 : 1) PackedTaps {
+    uint8_t byte[BITS > 0 ? LANES *BITS / 8 : 1];
+};
+
+template <int BITS> DEVICE void store_taps(uint8_t *p, unsigned i, Taps taps) {
+    PackedTaps<BITS> packed = {};
+    for (int l = 0; l < LANES; l++)
+        packed.byte[l * BITS / 8] |= (uint8_t)(taps.lane[l] << (l * BITS % 8));
+    reinterpret_cast<PackedTaps<BITS> *>(p)[i] = packed;
+}
+
+template <int BITS> DEVICE Taps load_taps(const uint8_t *p, unsigned i) {
+    const PackedTaps<BITS> packed = reinterpret_cast<const PackedTaps<BITS> *>(p)[i];
+    Taps taps;
+    for (int l = 0; l < LANES; l++)
+        taps.lane[l] = packed.byte[l * BITS / 8] >> (l * BITS % 8) & ((1 << BITS) - 1);
+    return taps;
+}
+
 /* ---- threads ---------------------------------------------------------------------------------------- */
 
 DEVICE unsigned thread_index() {

@@ -9,7 +9,7 @@ and each step may touch its operands and nothing else.
   runs      a step captured as a graph or not, threads in other orders, a lazy stream, killed and resumed: the same
             weights, bit for bit; one allocation, of exactly the arena; a device that is too small; another cuDNN
   plans     memory not reused or values computed again: the same bits; samples in turns: the same but for rounding;
-            16-bit storage: close
+            16-bit storage: close; pools: what was pooled is not kept for their gradients
   faults    planted in what unetc wrote: a missing barrier, a buffer used after its life or moved onto another, an
             overrun into a neighbour that lives, a rate of learning that capture would freeze; each is noticed
 
@@ -49,9 +49,10 @@ EXAMPLES, PLANNER = "examples/denoise/", "tests/planner/"
 TINY = ("tiny", EXAMPLES + "tiny_unet.unet", ["-Dbase=4", "--size=16x16", "--batch=5"])
 SIMPLE = ("simple", EXAMPLES + "simple_denoiser.unet", ["-Dwidth=5", "--size=13x11", "--batch=3"])
 VOLUME = ("volume", PLANNER + "volume.unet", ["--batch=3", "-Dbase=3"])
+POOLS = ("pools", "tests/cuda/pools.unet", ["--batch=3"])
 NETS = [TINY, SIMPLE, ("unet", EXAMPLES + "unet_denoiser.unet", ["-Dbase=6", "--size=16x8", "--batch=3"]),
         ("irregular", PLANNER + "irregular.unet", ["--batch=3"]),
-        ("five levels", PLANNER + "unet.unet", ["-Ddepth=5", "-Dbase=2", "--batch=3"]), VOLUME]
+        ("five levels", PLANNER + "unet.unet", ["-Ddepth=5", "-Dbase=2", "--batch=3"]), VOLUME, POOLS]
 
 
 class Failure(Exception):
@@ -322,17 +323,48 @@ def tight_budgets(shop, net, count):
     return [best + (free - best) * k // count for k in range(count)]
 
 
-def check_same_plans(shop, tiny, plain):
-    unused = shop.cuda(TINY, "--no-reuse")
+def same_plans(shop, net, free, plain):
+    """The programs within tight budgets."""
+    unused = shop.cuda(net, "--no-reuse")
     same_bits(unused.train(), plain, "--no-reuse")
-    said = ["%d (no reuse)" % unused.plan["arena"]["bytes"], "%d (free)" % tiny.plan["arena"]["bytes"]]
-    for budget in tight_budgets(shop, TINY, 2):
-        tight = shop.cuda(TINY, "--micro-batches=off", "--mem=%d" % budget)
+    said, programs = ["%d (no reuse)" % unused.plan["arena"]["bytes"], "%d (free)" % free.plan["arena"]["bytes"]], []
+    for budget in tight_budgets(shop, net, 2):
+        tight = shop.cuda(net, "--micro-batches=off", "--mem=%d" % budget)
         again = tight.plan["cost"]["recompute_flops"] / tight.plan["cost"]["flops"]
         expect(again > 0, "a budget of %d bytes recomputes nothing", budget)
         same_bits(tight.train(), plain, "a budget of %d bytes" % budget)
         said.append("%d (%.1f %% again)" % (tight.plan["arena"]["bytes"], 100 * again))
-    return "arenas of %s bytes: the same bits" % ", ".join(said)
+        programs.append(tight)
+    return "%s: arenas of %s bytes: the same bits" % (net[0], ", ".join(said)), programs
+
+
+def check_same_plans(shop, tiny, plain):
+    return same_plans(shop, TINY, tiny, plain)[0]
+
+
+def pool_steps(plan, op):
+    """(step, names that it reads, names that it writes), as long as somebody reads these."""
+    names, steps = {b["id"]: b["name"] for b in plan["buffers"]}, plan["programs"]["train"]
+    read = {number for step in steps for number in step["reads"]}
+    return [(step, {names[k] for k in step["reads"]}, {names[k] for k in step["writes"] if k in read})
+            for step in steps if step["op"] == op]
+
+
+def check_pools(shop):
+    """Gradients of pools go by the taps that were kept, and one that is masked by the maxima; what was pooled is not read."""
+    free = shop.cuda(POOLS)
+    pooled = {step["name"]: reads for step, reads, _ in pool_steps(free.plan, "max_pool")}
+    gradients = pool_steps(free.plan, "max_pool_grad")
+    for step, reads, _ in gradients:
+        name = step["name"]
+        expect(name + " taps" in reads and not reads & pooled[name], "the gradient of %s reads %s", name, sorted(reads))
+    masked = {step["name"] for step, reads, _ in gradients if step["name"] in reads}
+    expect(masked == {"half", "twice.max_pool", "same"}, "the gradients of %s are masked", sorted(masked))
+    said, tight = same_plans(shop, POOLS, free, free.train())
+    again = [(step["name"], wanted) for program in tight
+             for step, _, wanted in pool_steps(program.plan, "max_pool") if step["recompute"]]
+    expect(any(name in wanted and name + " taps" in wanted for name, wanted in again), "no pool runs again for both outputs")
+    return said
 
 
 def check_turns(shop, tiny, plain, turns):
@@ -465,6 +497,7 @@ def jobs(shop, pool):
     for turns in (2, 3):
         yield pool.submit(check_turns, shop, tiny, plain, turns)
     yield pool.submit(check_faults_of_kernels, shop)
+    yield pool.submit(check_pools, shop)
     for net in NETS:
         yield pool.submit(compare_with_cpu, shop, net)
 

@@ -221,37 +221,69 @@ def casting(cases):
         "test.compare(\"cast\", y);"])
 
 
-def pooling(cases):
+def tap_bits(taps):
+    return 2 if taps <= 4 else 4 if taps <= 16 else 8
+
+
+def pooling(cases, variant):
+    """Kernel, stride and padding of each axis: the usual ones; taps that take a byte; those of chance."""
     r = cases.random
     c, n = cases.channels(), r.randint(1, 2)
-    size, axes = [1, r.randint(3, 9), r.randint(3, 9)], [(1, 1, 0)]
-    if r.random() < 0.4:
-        size[0] = r.randint(3, 4)
-        axes = [(2, 2, 0)]
-    for _ in range(2):
-        k = r.choice([2, 2, 3])
-        axes.append((k, r.choice([2, 2, 1, 3]), r.randint(0, k // 2)))
+    size, axes = [1, r.randint(3, 9), r.randint(3, 9)], [(1, 1, 0)] + 2 * [(2, 2, 0)]
+    if variant == 1:
+        size[0], axes = r.randint(3, 4), 3 * [(3, 2, 1)]
+    elif variant > 1:
+        if r.random() < 0.4:
+            size[0], axes[0] = r.randint(3, 4), (2, 2, 0)
+        for axis in (1, 2):
+            k = r.choice([2, 2, 3])
+            axes[axis] = (k, r.choice([2, 2, 1, 3]), r.randint(0, k // 2))
     out = [(s + 2 * p - k) // st + 1 for s, (k, st, p) in zip(size, axes)]
     x, y = cases.shape(c, n, size), cases.shape(c, n, out)
-    numbers = {"C": c, "N": n, "ACCUMULATE": 0, "MASK": 0, **extents("I", size), **extents("", out)}
+    numbers = {"C": c, "N": n, "ACCUMULATE": 0, "MASK": 0, "TAP_BITS": 0, **extents("I", size), **extents("", out)}
     for i, axis in enumerate("DHW"):
         numbers.update(dict(zip(("K" + axis, "S" + axis, "P" + axis), axes[i])))
+    bits = tap_bits(axes[0][0] * axes[1][0] * axes[2][0])
     pool = cases.both("max_pool", numbers, {"X": x, "Y": y})
+    keeping = cases.cuda.add("max_pool", {**numbers, "TAP_BITS": bits}, {"X": x, "Y": y})
     layouts = {"DX": x, "X": x, "DY": y, "A": x}
     grad = cases.both("max_pool_grad", numbers, layouts)
     fused = cases.both("max_pool_grad", {**numbers, "ACCUMULATE": 1, "MASK": 1}, layouts)
+    added = cases.both("max_pool_grad", {**numbers, "ACCUMULATE": 1}, layouts)
+    masked = cases.both("max_pool_grad", {**numbers, "MASK": 1}, layouts)
+    told = [cases.cuda.add("max_pool_grad", {**numbers, "TAP_BITS": bits, **variant}, layouts)
+            for variant in ({}, {"ACCUMULATE": 1}, {"MASK": 1})]
     cases.function("max_pool of %d channels, %d x %s to %s, %s" % (c, n, size, out, axes), [
         "const Shape in = %s, out = %s;" % (x.cpp(), y.cpp()),
         "Tensor x = test.coarse(in, true), y = test.output(out), dy = test.numbers(out), dx = test.output(in);",
-        "%s(test.at(), y.device(), x.device());" % pool[0],
+        "Tensor same_y = test.output(out), same_dx = test.output(in);",
+        "const Device taps(%d);" % (n * out[0] * out[1] * out[2] * y.block * bits // 8),
+        "%s(test.at(), y.device(), NULL, x.device());" % pool[0],
         "%s(%d, y.host(), x.host());" % (pool[1], n),
         "test.compare(\"max_pool\", y);",
-        "%s(test.at(), dx.device(), x.device(), dy.device(), NULL);" % grad[0],
+        "%s(test.at(), same_y.device(), taps, x.device());" % keeping,
+        "test.same(\"max_pool that keeps taps\", same_y, y);",
         "%s(%d, dx.host(), x.host(), dy.host(), NULL);" % (grad[1], n),
+        "%s(test.at(), dx.device(), x.device(), dy.device(), NULL, NULL, NULL);" % grad[0],
         "test.compare(\"max_pool_grad\", dx);",
-        "Tensor a = test.numbers(in);",
-        "%s(test.at(), a.device(), x.device(), dy.device(), a.device());" % fused[0],
+        "%s(test.at(), same_dx.device(), NULL, dy.device(), NULL, NULL, taps);" % told[0],
+        "test.same(\"max_pool_grad by taps\", same_dx, dx);",
+        "%s(%d, dx.host(), x.host(), dy.host(), NULL);" % (masked[1], n),
+        "%s(test.at(), dx.device(), x.device(), dy.device(), NULL, NULL, NULL);" % masked[0],
+        "test.compare(\"max_pool_grad, masked\", dx);",
+        "%s(test.at(), same_dx.device(), NULL, dy.device(), NULL, y.device(), taps);" % told[2],
+        "test.same(\"max_pool_grad by taps, masked\", same_dx, dx);",
+        "Tensor a = test.numbers(in), b = test.numbers(in);",
+        "%s(%d, dx.host(), x.host(), dy.host(), a.host());" % (added[1], n),
+        "%s(test.at(), dx.device(), x.device(), dy.device(), a.device(), NULL, NULL);" % added[0],
+        "test.compare(\"max_pool_grad, added\", dx);",
+        "%s(test.at(), same_dx.device(), NULL, dy.device(), a.device(), NULL, taps);" % told[1],
+        "test.same(\"max_pool_grad by taps, added\", same_dx, dx);",
+        "%s(%d, b.host(), x.host(), dy.host(), b.host());" % (added[1], n),
+        "%s(test.at(), b.device(), NULL, dy.device(), b.device(), NULL, taps);" % told[1],
+        "test.compare(\"max_pool_grad by taps, added, in place\", b);",
         "%s(%d, a.host(), x.host(), dy.host(), a.host());" % (fused[1], n),
+        "%s(test.at(), a.device(), x.device(), dy.device(), a.device(), NULL, NULL);" % fused[0],
         "test.compare(\"max_pool_grad, added and masked, in place\", a);"])
 
 
@@ -487,7 +519,7 @@ def make(seed, stored, rounds):
         mapping(cases)
         joining(cases)
         casting(cases)
-        pooling(cases)
+        pooling(cases, i)
         losses(cases)
         convolution(cases, False)
         convolution(cases, True)

@@ -233,6 +233,14 @@ void Test::compare(const char *what, Tensor &t, int parts, bool via_stored) {
     comparisons++;
 }
 
+void Test::same(const char *what, Tensor &t, const Tensor &other) {
+    const size_t bytes = (size_t)t.count() * bytes_of(t.kind);
+    if (memcmp(t.device().as<char>(), other.device().as<char>(), bytes) != 0)
+        fail(what, "other bits");
+    memset(t.device().as<char>(), 0xFF, bytes);
+    comparisons++;
+}
+
 void Test::compare(const char *what, Result &result, int number) {
     double *got = result.device().as<double>() + number, *want = result.host() + number;
     if (!(std::fabs(*got - *want) <= 1e-12 * std::fabs(*want)))

@@ -106,6 +106,8 @@ class Test {
      * VIA_STORED: of `stored` even where the result is not. */
     void compare(const char *what, Tensor &tensor, int parts = 1, bool via_stored = false);
     void compare(const char *what, Result &result, int number = 0);
+    /* The same bits on the device in both; then the first is forgotten. */
+    void same(const char *what, Tensor &tensor, const Tensor &other);
 
     int failures = 0, comparisons = 0;
     uint64_t hash = 14695981039346656037u; /* of all results, to the bit */
