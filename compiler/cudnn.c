@@ -89,7 +89,8 @@ struct CudnnQuery {
     void *library;
     UnetCudnn api;
     cudnnBackendDescriptor_t device;
-    bool driver; /* without one, cuDNN knows only engines that are compiled already */
+    const char *json; /* of the device */
+    bool driver;      /* without one, cuDNN knows only engines that are compiled already */
     Answer *answer;
     int nanswer;
 };
@@ -145,9 +146,9 @@ static const char *open_query(CudnnQuery *q, const char *architecture) {
         return pool_text(q->pool, "cuDNN %zu cannot plan without a device", q->api.version());
     UnetError error = {""};
     /* a device can be used only with a driver at least as new as the toolkit */
-    const char *json = device_json(q->pool, device, toolkit());
+    q->json = device_json(q->pool, device, toolkit());
     UnetStatus status;
-    LEAKS_ALLOWED(status = unet_cudnn_describe_device(&q->api, json, &q->device, &error));
+    LEAKS_ALLOWED(status = unet_cudnn_describe_device(&q->api, q->json, &q->device, &error));
     if (status != UNET_OK)
         return pool_text(q->pool, "%s", error.text);
     void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -216,6 +217,10 @@ static const Answer *answer_to(CudnnQuery *q, const UnetConvolution *c) {
     return &q->answer[q->nanswer - 1];
 }
 
+const char *cudnn_device(const CudnnQuery *q) {
+    return q->not_asked == NULL ? q->json : NULL;
+}
+
 bool cudnn_choose(CudnnQuery *q, UnetConvolution *c, const char **why) {
     *why = NULL;
     c->engine = (UnetEngine){.workspace = CUDNN_WORKSPACE_CAP};
@@ -242,6 +247,11 @@ CudnnQuery *cudnn_open(Pool *pool, const char *architecture) {
 
 void cudnn_close(CudnnQuery *q) {
     q->not_asked = "closed";
+}
+
+const char *cudnn_device(const CudnnQuery *q) {
+    (void)q;
+    return NULL;
 }
 
 bool cudnn_choose(CudnnQuery *q, UnetConvolution *c, const char **why) {

@@ -22,6 +22,9 @@ void cudnn_close(CudnnQuery *query);
 /* NULL where cuDNN answers, else why it is not asked, in words. */
 const char *cudnn_not_asked(const CudnnQuery *query);
 
+/* The device planned for, in cuDNN's words (JSON); NULL where cuDNN is not asked. */
+const char *cudnn_device(const CudnnQuery *query);
+
 /* Fills C->engine with the fastest engine within the cap, as cuDNN sees it, that C allows; always the same
  * for the same C. If cuDNN cannot be asked: version 0 and the cap. False, and WHY, if cuDNN has no engine.
  */

@@ -1,4 +1,5 @@
 /* report_json.c - the plan as JSON, schema unetc-plan/1, and as the CSV that packing tools read. */
+#include "cudnn.h"
 #include "ops.h"
 #include "report.h"
 
@@ -100,6 +101,8 @@ static void head_json(const Plan *plan, Text *out) {
     text_add(out, "            \"extent\": {\"train\": %lld, \"eval\": %lld, \"predict\": %lld}},\n",
              (long long)plan->program[PROGRAM_TRAIN].extent, (long long)plan->program[PROGRAM_EVAL].extent,
              (long long)plan->program[PROGRAM_PREDICT].extent);
+    if (plan->options->cudnn != NULL && cudnn_device(plan->options->cudnn) != NULL)
+        text_add(out, "  \"device\": %s,\n", cudnn_device(plan->options->cudnn));
     text_add(out, "  \"beside\": {\"loader_ring\": %lld, \"context_estimate\": %lld},\n",
              (long long)plan->loader_ring, (long long)plan->target->context);
     text_add(out,

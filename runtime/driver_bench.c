@@ -110,9 +110,10 @@ static double median(double *value, int n) {
 
 /* The next step is begun before one ends, where a device allows it, as in training. */
 static UnetStatus time_steps(Driver *driver, Device *device, UnetStep *step, Times *times) {
-    const int64_t first = step->step;
+    const int64_t first = step->step, asked = driver->options.steps;
+    const int most = asked > 0 && asked < MOST_STEPS ? (int)asked : MOST_STEPS;
     double begin = machine_seconds(), start = begin;
-    for (int k = -WARM_UP; k < MOST_STEPS; k++) {
+    for (int k = -WARM_UP; k < most; k++) {
         UnetStatus status = UNET_OK;
         while (status == UNET_OK && step->step - first < k + WARM_UP + device_steps_ahead(device)) {
             step->step++;

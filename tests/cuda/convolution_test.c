@@ -646,6 +646,9 @@ static void test_strictness(void) {
     CHECK(!cudnnBackendFinalize(device), "a device");
     CHECK(SET(device, DEVICEPROP_JSON_REPRESENTATION, CHAR, 2, "{}"), "set when it is finalised");
     CHECK(cudnnBackendFinalize(device), "finalised twice");
+    cudnnBackendDescriptor_t both = fresh(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
+    CHECK(cudnnBackendFinalize(both), "no device");
+    cudnnBackendDestroyDescriptor(both);
     CHECK(SET(operation, OPERATION_CONVOLUTION_FORWARD_X, BACKEND_DESCRIPTOR, 1, &device),
           "a part of the wrong type");
     cudnnBackendDestroyDescriptor(tensor_descriptor);

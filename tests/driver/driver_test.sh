@@ -198,6 +198,7 @@ expect 4 'noisy/03.png' "$fake" predict cut/noisy/03.png -o out.png
 echo "bench"
 expect 0 'train +batch 4 +16 x 16 +median' "$fake" bench
 expect 0 '"schema": "unet-bench/1"' "$fake" bench --format=json
+expect 0 '\(2 steps' "$fake" bench --steps=2
 
 if [ -n "$hook" ]; then
     echo "allocations"

@@ -195,6 +195,17 @@ static cudnnStatus_t get_number(int64_t number, int64_t capacity, int64_t *count
     return CUDNN_STATUS_SUCCESS;
 }
 
+/* What a device that is there says of itself. */
+static cudnnStatus_t get_device(const Descriptor *d, int64_t capacity, int64_t *count, char *values) {
+    static const char text[] = "{\"deviceName\":\"stand-in\",\"deviceVer\":900}";
+    *count = sizeof text - 1;
+    if (values_of(d, CUDNN_ATTR_DEVICEPROP_HANDLE, NULL) == NULL || capacity < *count) {
+        return refuse(CUDNN_STATUS_BAD_PARAM, "no device, or no room for what it says");
+    }
+    memcpy(values, text, sizeof text - 1);
+    return CUDNN_STATUS_SUCCESS;
+}
+
 static cudnnStatus_t get_stored(const Descriptor *d, int name, int64_t capacity, int64_t *count,
                                 void *values) {
     const Attribute *a = find(d, name);
@@ -228,6 +239,7 @@ static const struct {
     {CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_BACKEND_ENGINE_DESCRIPTOR, CUDNN_TYPE_BEHAVIOR_NOTE},
     {CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, CUDNN_TYPE_KNOB_TYPE},
     {CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, CUDNN_TYPE_INT64},
+    {CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, CUDNN_TYPE_CHAR},
 };
 
 static bool is_readable(const Descriptor *d, int name, cudnnBackendAttributeType_t type) {
@@ -261,6 +273,8 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const descriptor
     case CUDNN_ATTR_ENGINE_NUMERICAL_NOTE:
     case CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE:
         return engine_notes(d, (int)name, capacity, count, values);
+    case CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION:
+        return get_device(d, capacity, count, values);
     default:
         return get_stored(d, (int)name, capacity, count, values);
     }

@@ -87,7 +87,8 @@ static const Rule rules[] = {
     {GRAPH, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, MAX_OPERATIONS, true,
      ANY_OPERATION},
 
-    {DEVICE, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, 1, 4096, true, 0},
+    {DEVICE, CUDNN_ATTR_DEVICEPROP_HANDLE, CUDNN_TYPE_HANDLE, 1, 1, false, 0},
+    {DEVICE, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, 1, 4096, false, 0},
 
     PART(HEURISTIC, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, GRAPH, true),
     CHOICE(HEURISTIC, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE),
@@ -385,6 +386,13 @@ static cudnnStatus_t check_plan(const Descriptor *d) {
                             : refuse(CUDNN_STATUS_BAD_PARAM, "a plan is for a handle or for a device");
 }
 
+static cudnnStatus_t check_device(const Descriptor *d) {
+    bool handle = values_of(d, CUDNN_ATTR_DEVICEPROP_HANDLE, NULL) != NULL;
+    bool described = values_of(d, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, NULL) != NULL;
+    return handle != described ? CUDNN_STATUS_SUCCESS
+                               : refuse(CUDNN_STATUS_BAD_PARAM, "a device is there, or it is described");
+}
+
 /* Names of tensors with a pointer each, no name twice. */
 static cudnnStatus_t check_pack(const Descriptor *d) {
     int64_t count;
@@ -429,6 +437,8 @@ cudnnStatus_t rules_finalize(const Descriptor *d) {
         return check_plan(d);
     case PACK:
         return check_pack(d);
+    case DEVICE:
+        return check_device(d);
     default:
         return CUDNN_STATUS_SUCCESS;
     }
