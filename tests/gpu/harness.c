@@ -2,17 +2,23 @@
  * memory:
  *
  *   PROGRAM steps STEPS OFFSET...   trains STEPS steps, each on a batch of its own
- *   PROGRAM memory STEPS            trains on zeros and says, as JSON, what is allocated and what stays
- * free PROGRAM COMMAND...              what every program does (bench)
+ *
+ *   PROGRAM memory STEPS            trains on zeros; says, as JSON, what is allocated, what stays free, and
+ *                                   what the libraries take
+ *
+ *   PROGRAM device                  says, as JSON, what cuDNN knows of the device
+ *
+ *   PROGRAM COMMAND...              what every program does (bench)
  *
  * `steps` reads float32: the parameters in the order of the model's table, then for each step the inputs of
  * a whole batch, dense.  It writes doubles: the results of each step, after the first step also the
- * gradients, which lie at OFFSET in the arena, one offset per parameter; at the end the parameters, and the
- * prediction for the first sample of the last batch.
+ * gradients, which lie at OFFSET in the arena, one offset per parameter, and from which the scale of the
+ * loss is taken; at the end the parameters, and the prediction for the first sample of the last batch.
  *
- * The linker sends cudaMalloc and cudaMallocHost of the runtime through here (--wrap).
+ * The linker sends some calls of the runtime through here (--wrap).
  */
 #include <cuda_runtime_api.h>
+#include <cudnn_graph.h>
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,6 +28,7 @@
 #include "unet/device.h"
 #include "unet/layout.h"
 #include "unet/model.h"
+#include "unet/parameters.h"
 
 enum { ALIGNMENT = 64, MOST_INPUTS = 8 };
 
@@ -46,8 +53,15 @@ typedef struct {
     size_t bytes;
 } Allocated;
 
-/* The linker leaves no other way in for a count. */
+/* Memory of the device that is gone once a call has returned. */
+typedef struct {
+    bool is_measured;
+    int64_t handle, plans, graphs;
+} Taken;
+
+/* The linker leaves no other way in for what is counted. */
 static Allocated on_device, on_host;
+static Taken taken;
 
 cudaError_t real_malloc(void **start, size_t bytes) __asm__("__real_cudaMalloc");
 cudaError_t counting_malloc(void **start, size_t bytes) __asm__("__wrap_cudaMalloc");
@@ -76,6 +90,45 @@ static size_t free_bytes(void) {
 static size_t total_bytes(void) {
     size_t available, total;
     return cudaMemGetInfo(&available, &total) == cudaSuccess ? total : 0;
+}
+
+static int64_t measured_free(void) {
+    return taken.is_measured ? (int64_t)free_bytes() : 0;
+}
+
+#define WRAPPED(result, name, ...)                                                                         \
+    result real_##name(__VA_ARGS__) __asm__("__real_" #name);                                              \
+    result measured_##name(__VA_ARGS__) __asm__("__wrap_" #name);                                          \
+    result measured_##name(__VA_ARGS__)
+
+WRAPPED(cudnnStatus_t, cudnnCreate, cudnnHandle_t *handle) {
+    int64_t before = measured_free();
+    cudnnStatus_t status = real_cudnnCreate(handle);
+    taken.handle += before - measured_free();
+    return status;
+}
+
+WRAPPED(cudnnStatus_t, cudnnBackendFinalize, cudnnBackendDescriptor_t descriptor) {
+    int64_t before = measured_free();
+    cudnnStatus_t status = real_cudnnBackendFinalize(descriptor);
+    taken.plans += before - measured_free();
+    return status;
+}
+
+WRAPPED(cudaError_t, cudaGraphInstantiate, cudaGraphExec_t *executable, cudaGraph_t graph,
+        unsigned long long flags) {
+    int64_t before = measured_free();
+    cudaError_t code = real_cudaGraphInstantiate(executable, graph, flags);
+    taken.graphs += before - measured_free();
+    return code;
+}
+
+/* The first launch brings a graph to the device. */
+WRAPPED(cudaError_t, cudaGraphLaunch, cudaGraphExec_t executable, cudaStream_t stream) {
+    int64_t before = measured_free();
+    cudaError_t code = real_cudaGraphLaunch(executable, stream);
+    taken.graphs += before - measured_free();
+    return code;
 }
 
 /* ---- the device -------------------------------------------------------------------------------- */
@@ -117,6 +170,8 @@ static Run start(void) {
     if (run.mirror == NULL)
         fail("out of memory");
     expect(&run, run.model->device->open(&run.state, run.model, run.model->arena_bytes, &run.error));
+    unet_parameters_init(run.model, 0, run.mirror);
+    expect(&run, run.model->device->push(run.state, run.mirror, 0, run.model->persistent, &run.error));
     make_batch(&run);
     return run;
 }
@@ -158,9 +213,9 @@ static void write_doubles(const double *from, int64_t n) {
         fail("cannot write");
 }
 
-static void write_floats(const float *from, int64_t n) {
+static void write_floats(const float *from, int64_t n, double factor) {
     for (int64_t i = 0; i < n; i++) {
-        double value = (double)from[i];
+        double value = (double)from[i] * factor;
         write_doubles(&value, 1);
     }
 }
@@ -199,8 +254,22 @@ static void write_results(const Run *run) {
     }
 }
 
-/* The parameters, or what lies at OFFSETS in the same order. */
+/* By what gradients of the last step are to be multiplied. */
+static double unscale(Run *run) {
+    const UnetModel *model = run->model;
+    if (model->loss_scale <= 0)
+        return 1;
+    const double *scale = (const double *)(const void *)(run->mirror + model->loss_scale);
+    expect(run, model->device->fetch(run->state, run->mirror, model->loss_scale,
+                                     UNET_LOSS_SCALE_NUMBERS * (int64_t)sizeof *scale, &run->error));
+    if (scale[UNET_UNSCALE] <= 0)
+        fail("gradients of the first step overflowed");
+    return scale[UNET_UNSCALE];
+}
+
+/* The parameters, or the gradients that lie at OFFSETS in the same order. */
 static void write_parameters(Run *run, char **offsets) {
+    double factor = offsets != NULL ? unscale(run) : 1;
     for (int i = 0; i < run->model->nparameter; i++) {
         const UnetParameter *parameter = &run->model->parameter[i];
         int64_t offset = offsets != NULL ? strtoll(offsets[i], NULL, 10) : parameter->offset;
@@ -208,7 +277,7 @@ static void write_parameters(Run *run, char **offsets) {
         if (offset < 0 || offset + bytes > run->model->arena_bytes)
             fail("an offset is outside the arena");
         expect(run, run->model->device->fetch(run->state, run->mirror, offset, bytes, &run->error));
-        write_floats((const float *)(const void *)(run->mirror + offset), count(parameter));
+        write_floats((const float *)(const void *)(run->mirror + offset), count(parameter), factor);
     }
 }
 
@@ -219,7 +288,7 @@ static void write_output(const UnetLayout *layout, const char *values) {
     for (int32_t c = 0; c < layout->channels; c++)
         for (int32_t r = 0; r < rows; r++) {
             unet_layout_load_row(layout, values, 0, r / layout->size[1], r % layout->size[1], row);
-            write_floats(row + c * width, width);
+            write_floats(row + c * width, width, 1);
         }
     free(row);
 }
@@ -267,6 +336,7 @@ static int run_steps(int64_t steps, char **offsets) {
 static int memory(int64_t steps) {
     (void)cudaDeviceSynchronize(); /* makes the context */
     size_t context = free_bytes();
+    taken.is_measured = true;
     Run run = start();
     size_t opened = free_bytes();
     step(&run, run.model->train);
@@ -284,16 +354,42 @@ static int memory(int64_t steps) {
     printf("{\"arena\": %" PRId64
            ", \"allocations\": %ld, \"allocated\": %zu, \"pinned allocations\": %ld, "
            "\"pinned\": %zu, \"steps\": %" PRId64 ", \"total\": %zu, \"free\": {\"context\": %zu, "
-           "\"opened\": %zu, \"first step\": %zu, \"captured\": %zu, \"least\": %zu, \"most\": %zu}}\n",
+           "\"opened\": %zu, \"first step\": %zu, \"captured\": %zu, \"least\": %zu, \"most\": %zu}, "
+           "\"taken\": {\"handle\": %" PRId64 ", \"plans\": %" PRId64 ", \"graphs\": %" PRId64 "}}\n",
            run.model->arena_bytes, on_device.count, on_device.bytes, on_host.count, on_host.bytes, run.step,
-           total_bytes(), context, opened, first, captured, least, most);
+           total_bytes(), context, opened, first, captured, least, most, taken.handle, taken.plans,
+           taken.graphs);
     end(&run);
+    return 0;
+}
+
+static int device(void) {
+    static char text[8192];
+    int64_t bytes = 0;
+    cudnnHandle_t handle;
+    cudnnBackendDescriptor_t properties;
+    bool told =
+        cudnnCreate(&handle) == CUDNN_STATUS_SUCCESS &&
+        cudnnBackendCreateDescriptor(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, &properties) ==
+            CUDNN_STATUS_SUCCESS &&
+        cudnnBackendSetAttribute(properties, CUDNN_ATTR_DEVICEPROP_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle) ==
+            CUDNN_STATUS_SUCCESS &&
+        cudnnBackendFinalize(properties) == CUDNN_STATUS_SUCCESS &&
+        cudnnBackendGetAttribute(properties, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
+                                 sizeof text - 1, &bytes, text) == CUDNN_STATUS_SUCCESS;
+    if (!told) {
+        cudnnGetLastErrorString(text, sizeof text);
+        fail(text);
+    }
+    printf("{\"cuDNN\": %zu, \"device\": %s}\n", cudnnGetVersion(), text);
     return 0;
 }
 
 int main(int argc, char **argv) {
     if (argc == 3 && strcmp(argv[1], "memory") == 0)
         return memory(strtoll(argv[2], NULL, 10));
+    if (argc == 2 && strcmp(argv[1], "device") == 0)
+        return device();
     if (argc == 3 + harness_model->nparameter && strcmp(argv[1], "steps") == 0)
         return run_steps(strtoll(argv[2], NULL, 10), argv + 3);
     return unet_main(&harness_model, 1, argc, argv);

@@ -1,11 +1,14 @@
-"""memory.py - stage 2: planned against measured memory of the device."""
+"""memory.py - stage 2: planned against measured memory of the device, and what takes memory beside the arena."""
 import json
-import subprocess
 
 import programs
-from stage import Stage, output, table
+from stage import Stage, output
 
 MIB = 1 << 20
+TITLE = """Memory of the device in MiB. Beside the arena: the context, which a program has before it asks for anything; cuDNN's handle;
+its plans; what loads with the first steps, without their graphs; the graphs; and the sum of it all, which the plan estimates."""
+HEAD = ["program", "arena planned", "allocated", "allocations", "context", "handle", "plans", "first steps", "graphs",
+        "beside the arena", "estimate", "steps, and bytes by which free memory moved"]
 
 
 def used_by_others():
@@ -14,45 +17,38 @@ def used_by_others():
     return int(text) * MIB if text.isdigit() else 0
 
 
-def measure(stage, spec, steps):
-    with open(stage.path(spec, "plan.json")) as file:
-        planned = json.load(file)["arena"]["bytes"]
+def measure(stage, spec, steps, table):
+    plan = stage.plan(spec)
+    if plan is None:
+        return
+    planned, estimate = plan["arena"]["bytes"], plan["beside"]["context_estimate"]
     before = 0 if stage.dry else used_by_others()
-    done = subprocess.run([stage.path(spec, "program"), "memory", str(steps)], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, universal_newlines=True)
-    if not stage.check("%s: %s" % (spec.name, done.stderr[-1000:]), done.returncode == 0):
-        return None
+    done = stage.run([stage.path(spec, "program"), "memory", str(steps)])
+    if not stage.check("%s: exit code %d: %s" % (spec.name, done.returncode, done.stderr[-1000:]), done.returncode == 0):
+        return
     found = json.loads(done.stdout)
-    free = found["free"]
-    stage.results[spec.name] = dict(found, planned=planned, before=before)
+    free, taken = found["free"], found["taken"]
+    beside = found["total"] - free["captured"] - planned - before
+    stage.results[spec.name] = dict(found, planned=planned, before=before, beside=beside)
     stage.check("%s: %d allocations, not one" % (spec.name, found["allocations"]), found["allocations"] == 1)
     stage.check("%s: %d bytes allocated, %d planned" % (spec.name, found["allocated"], planned),
                 found["allocated"] == planned)
     stage.check("%s: free memory moves between %d and %d bytes" % (spec.name, free["least"], free["most"]),
                 free["least"] == free["most"] == free["captured"])
-    context = found["total"] - free["context"] - before
-    beside = free["context"] - free["opened"] - planned
-    later = free["opened"] - free["captured"]
-    return [spec.name, "%.2f" % (planned / MIB), "%.2f" % (found["allocated"] / MIB), found["allocations"],
-            "%.1f" % (context / MIB), "%.1f" % (beside / MIB), "%.1f" % (later / MIB),
-            "%d, %d" % (found["steps"], free["most"] - free["least"])]
+    stage.check("%s: %d bytes beside the arena, more than the %d that the plan leaves" % (spec.name, beside, estimate),
+                beside <= estimate)
+    sizes = [found["total"] - free["context"] - before, taken["handle"], taken["plans"],
+             free["opened"] - free["captured"] - taken["graphs"], taken["graphs"], beside, estimate]
+    table.add(spec.name, "%.2f" % (planned / MIB), "%.2f" % (found["allocated"] / MIB), found["allocations"],
+              *["%.1f" % (size / MIB) for size in sizes], "%d, %d" % (found["steps"], free["most"] - free["least"]))
 
 
 def main():
     stage = Stage("memory", __doc__)
-    rows = []
+    table = stage.table(TITLE, HEAD)
     for spec in programs.specs("memory", stage.dry):
-        if stage.late():
-            stage.check("%s: no time left" % spec.name, False)
-            continue
-        row = measure(stage, spec, 20 if stage.dry else 1000)
-        if row:
-            rows.append(row)
-    stage.say("Memory of the device in MiB. Context: what a program takes before it asks for anything. Libraries: cuDNN, its")
-    stage.say("plans and the stream. Later: what loads with the first steps and their graphs.")
-    stage.say("")
-    table(stage, ["program", "arena planned", "allocated", "allocations", "context", "libraries", "later",
-                  "steps, and bytes by which free memory moved"], rows)
+        if not stage.late(spec.name):
+            measure(stage, spec, 20 if stage.dry else 1000, table)
     stage.done()
 
 

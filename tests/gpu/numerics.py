@@ -1,10 +1,11 @@
-"""numerics.py - stage 1: every kernel against its reference, and ten training steps of whole nets against PyTorch.
+"""numerics.py - stage 1: every kernel against its reference, ten training steps of whole nets against PyTorch, and what
+cuDNN knows of the device beside what the compiler plans for.
 
 PyTorch trains the same net from the same weights on the same batches twice: in float64, which is the truth here, and in
 the precision of our program. An error is the L2 norm of the difference from the truth over the norm of the truth. Ours
 may be at most FACTOR times PyTorch's own error of that tensor, or PyTorch's worst error among the tensors, or FLOOR.
+Where PyTorch has no f16 (on a processor), an eighth of its errors in bf16 takes the place.
 """
-import contextlib
 import json
 import os
 import subprocess
@@ -12,25 +13,41 @@ import subprocess
 import numpy
 import torch
 
+import precisions
 import programs
-from stage import Stage, table
+from stage import Stage
 
 import record  # tests/oracle, which stage makes known
 
 STEPS, RATE, FACTOR = 10, 5e-4, 4
-FLOOR = {"f32": 2e-6, "tf32": 2e-3, "bf16": 2e-2}
+FLOOR = {"f32": 2e-6, "tf32": 2e-3, "bf16": 2e-2, "f16": 3e-3}
 
 
 def kernels(stage):
     for stored in programs.stored_types(stage.dry):
         program = os.path.join(stage.folder, "kernels-" + stored.strip("_"), "kernels")
-        done = subprocess.run([program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
-        said = done.stdout.strip().splitlines() or ["nothing"]
+        done = stage.run([program], stderr=subprocess.STDOUT)
+        said = done.stdout.decode(errors="replace").strip().splitlines() or ["nothing"]
         stage.check("kernels of %s: exit code %d" % (stored, done.returncode), done.returncode == 0)
         for line in said if done.returncode else said[-1:]:
             stage.say("- kernels, %s: %s" % (stored, line))
         stage.results["kernels " + stored] = said[-1]
-    stage.say("")
+        stage.save()
+
+
+def device(stage, spec):
+    """Where the device differs from the one that the compiler described to cuDNN."""
+    assumed = (stage.plan(spec) or {}).get("device") or {}
+    done = stage.run([stage.path(spec, "program"), "device"])
+    if not stage.check("cuDNN says nothing of the device: %s" % done.stderr[-1000:], done.returncode == 0):
+        return
+    found = json.loads(done.stdout)
+    stage.results["cuDNN of the device"], stage.results["device planned for"] = found, assumed
+    table = stage.table("cuDNN %s: what it knows of the device where that is not what is planned for." % found["cuDNN"],
+                        ["property", "device", "planned for"])
+    for name in sorted(found["device"].keys() | assumed.keys()):
+        if found["device"].get(name) != assumed.get(name):
+            table.add(name, found["device"].get(name, ""), assumed.get(name, ""))
 
 
 def make_net(spec):
@@ -43,10 +60,6 @@ def make_batches(spec):
     generator = torch.Generator().manual_seed(1)
     shape = (spec.batch, 3, spec.size, spec.size)
     return [[torch.randint(0, 256, shape, generator=generator).float() / 255 for _ in range(2)] for _ in range(STEPS)]
-
-
-def set_precision(precision):
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision != "f32"
 
 
 class Trained:
@@ -62,14 +75,15 @@ def arrays(tensors):
 
 
 def train_torch(spec, device, precision):
-    """PRECISION f64, f32, tf32 or bf16."""
+    """PRECISION f64, f32, tf32, bf16 or f16, whose loss is scaled."""
     real = torch.float64 if precision == "f64" else torch.float32
     net = make_net(spec).to(device=device, dtype=real)
     optimizer = torch.optim.Adam(net.parameters(), lr=RATE)
-    set_precision(precision)
+    scaler = precisions.scaler(precision)
+    precisions.choose(precision)
 
     def answer(photo):
-        with torch.autocast(device, dtype=torch.bfloat16) if precision == "bf16" else contextlib.nullcontext():
+        with precisions.cast(precision, device):
             return net(photo)
 
     losses = []
@@ -77,25 +91,25 @@ def train_torch(spec, device, precision):
         photo, clean = photo.to(device, real), clean.to(device, real)
         optimizer.zero_grad()
         loss = torch.nn.functional.mse_loss(answer(photo).to(real), clean)
-        loss.backward()
+        scaler.scale(loss).backward()
+        scaler.unscale_(optimizer)
         if not losses:
             gradients = arrays((name, value.grad) for name, value in net.named_parameters())
-        optimizer.step()
+        scaler.step(optimizer)
+        scaler.update()
         losses.append(loss.item())
     with torch.no_grad():
         prediction = arrays([("prediction", answer(photo[:1]))])
     return Trained(losses, gradients, arrays(net.named_parameters()), prediction)
 
 
-def train_ours(stage, spec):
-    """The program, fed with the same numbers."""
-    with open(stage.path(spec, "plan.json")) as file:
-        offsets = json.load(file)["gradients"]
+def train_ours(stage, spec, offsets):
+    """The program, fed with the same numbers; OFFSETS: of gradients."""
     state = {name: value.numpy() for name, value in make_net(spec).state_dict().items()}
     data = [value.astype("<f4").tobytes() for value in state.values()]
     data += [picture.numpy().astype("<f4").tobytes() for batch in make_batches(spec) for picture in batch]
     command = [stage.path(spec, "program"), "steps", str(STEPS)] + [str(offsets[name]) for name in state]
-    done = subprocess.run(command, input=b"".join(data), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    done = stage.run(command, input=b"".join(data))
     if done.returncode != 0:
         raise RuntimeError("exit code %d: %s" % (done.returncode, done.stderr.decode(errors="replace")[-2000:]))
     numbers, taken = numpy.frombuffer(done.stdout, "<f8"), 0
@@ -121,10 +135,10 @@ def error(values, truth):
     return float(numpy.linalg.norm(values - truth) / norm) if norm > 0 else float(numpy.linalg.norm(values))
 
 
-def compare(stage, spec, what, ours, peer, truth):
-    """The worst error of ours and of PyTorch's; each must be within its bound."""
+def compare(stage, spec, what, share, ours, peer, truth):
+    """The worst error of ours and of PyTorch's, of which SHARE counts; each must be within its bound."""
     mine = {name: error(ours[name], truth[name]) for name in truth}
-    theirs = {name: error(peer[name], truth[name]) for name in truth}
+    theirs = {name: share * error(peer[name], truth[name]) for name in truth}
     for name in truth:
         bound = max(FACTOR * theirs[name], max(theirs.values()), FLOOR[spec.precision])
         stage.check("%s, %s of %s: off by %.2e, allowed %.2e" % (spec.name, what, name, mine[name], bound),
@@ -134,35 +148,37 @@ def compare(stage, spec, what, ours, peer, truth):
     return worst
 
 
-def nets(stage, device):
-    rows, truths = [], {}
-    for spec in programs.specs("numerics", stage.dry):
-        if stage.late():
-            stage.check("%s: no time left" % spec.name, False)
+def nets(stage, specs, device):
+    truths = {}
+    table = stage.table(
+        "Largest relative errors against PyTorch in float64, ours / PyTorch's in the same precision.",
+        ["net", "precision", "losses of %d steps" % STEPS, "gradients of step 1", "weights at the end", "prediction"])
+    for spec in specs:
+        plan = None if stage.late(spec.name) else stage.plan(spec)
+        if plan is None:
             continue
         try:
             if spec.config not in truths:
                 truths[spec.config] = train_torch(spec, device, "f64")
             truth = truths[spec.config]
-            peer, ours = train_torch(spec, device, spec.precision), train_ours(stage, spec)
+            precision, share = ("bf16", 1 / 8) if (device, spec.precision) == ("cpu", "f16") else (spec.precision, 1)
+            peer, ours = train_torch(spec, device, precision), train_ours(stage, spec, plan["gradients"])
         except RuntimeError as problem:
             stage.check("%s: %s" % (spec.name, problem), False)
             continue
         losses = [{str(i): numpy.array([loss]) for i, loss in enumerate(run.losses)} for run in (ours, peer, truth)]
-        found = [compare(stage, spec, "loss", *losses)]
+        found = [compare(stage, spec, "loss", share, *losses)]
         for what in ("gradients", "weights", "prediction"):
-            found.append(compare(stage, spec, what, *(getattr(run, what) for run in (ours, peer, truth))))
-        rows.append([spec.config, spec.precision] + ["%.1e / %.1e" % (w["ours"], w["PyTorch"]) for w in found])
-    stage.say("Largest relative errors against PyTorch in float64, ours / PyTorch's in the same precision:")
-    stage.say("")
-    table(stage, ["net", "precision", "losses of %d steps" % STEPS, "gradients of step 1", "weights at the end",
-                  "prediction"], rows)
+            found.append(compare(stage, spec, what, share, *(getattr(run, what) for run in (ours, peer, truth))))
+        table.add(spec.config, spec.kind, *["%.1e / %.1e" % (w["ours"], w["PyTorch"]) for w in found])
 
 
 def main():
     stage = Stage("numerics", __doc__)
+    specs = programs.specs("numerics", stage.dry)
     kernels(stage)
-    nets(stage, "cpu" if stage.dry else "cuda")
+    device(stage, specs[0])
+    nets(stage, specs, "cpu" if stage.dry else "cuda")
     stage.done()
 
 

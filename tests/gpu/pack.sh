@@ -1,6 +1,6 @@
 #!/bin/bash
 # Brings into .gpu/ what run.sh needs on a machine without flex, bison, libpng and internet: in tools/, unetc and the
-# libraries of its programs; in programs/, the programs of all stages, for sm_90 and as PTX. Run it where the compiler can
+# libraries of its programs; in programs.tar.xz, the programs of all stages, for sm_90 and as PTX. Run it where the compiler can
 # be built and nvcc and cuDNN are installed; then take the repository with .gpu/ along.
 #
 #   tests/gpu/pack.sh [STAGE...]      all stages, when none is named
@@ -24,10 +24,11 @@ cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF -DJA
     >"$build/log" || { cat "$build/log" && exit 1; }
 cmake --build "$build" -j "$jobs" --target unetc unet_runtime unet_cuda >"$build/log" || { cat "$build/log" && exit 1; }
 rm -rf "$to"
-mkdir -p "$to/tools" "$to/programs"
+mkdir -p "$to/tools" "$build/programs"
 cp "$build/unetc" "$build/lib/libunet_runtime.a" "$build/lib/libunet_cuda.a" "$to/tools"
 for name in png16 z jansson; do cp "$(archive $name)" "$to/tools"; done
 strip "$to/tools/unetc"
 git -C "$root" describe --always --dirty >"$to/tools/commit"
-TOOLS=$to/tools JOBS=$jobs python3 -B "$here/programs.py" "$to/programs" "$@"
+TOOLS=$to/tools JOBS=$jobs python3 -B "$here/programs.py" "$build/programs" "$@"
+(cd "$build" && python3 -m tarfile -c "$to/programs.tar.xz" programs)
 du -sh "$to" | sed 's/\t/ in /'

@@ -20,24 +20,28 @@ import sys
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 HERE = os.path.join(ROOT, "tests", "gpu")
 STAGES = ["numerics", "memory", "speed", "sanitizer"]
-PRECISIONS = ["f32", "tf32", "bf16"]
+PRECISIONS = ["bf16", "f32", "f16", "tf32"]  # the most telling first
 TYPES = ["float", "__nv_bfloat16", "__half"]
-# harness.c counts these.
-WRAPPED = ["-Wl,--wrap=cudaMalloc", "-Wl,--wrap=cudaMallocHost"]
+# harness.c counts and measures these.
+WRAPPED = ["-Wl,--wrap=" + name for name in ("cudaMalloc", "cudaMallocHost", "cudnnCreate", "cudnnBackendFinalize",
+                                             "cudaGraphInstantiate", "cudaGraphLaunch")]
 
 
 class Spec:
-    """A file compiled with given options.  NET and WIDTH: the same net in tests/oracle/record.py."""
+    """A file compiled with given options.  NET and WIDTH: the same net in tests/oracle/record.py.  KIND: the precision, in
+    words also that engines may be nondeterministic."""
 
-    def __init__(self, file, width, size, batch, precision):
+    def __init__(self, file, width, size, batch, precision, nondeterministic=False):
         self.file, self.width, self.size, self.batch, self.precision = file, width, size, batch, precision
         self.net, self.define = ("simple", "width") if file == "simple_denoiser" else ("unet", "base")
         self.config = "%s-%d-%dx%d-b%d" % (file, width, size, size, batch)
-        self.name = "%s-%s" % (self.config, precision)
+        self.more = ["--nondeterministic"] if nondeterministic else []
+        self.name = "-".join([self.config, precision] + ["nondeterministic"] * nondeterministic)
+        self.kind = precision + ", nondeterministic" * nondeterministic
 
     def options(self):
         return ["--precision=" + self.precision, "-D%s=%d" % (self.define, self.width),
-                "--size=%dx%d" % (self.size, self.size), "--batch=%d" % self.batch]
+                "--size=%dx%d" % (self.size, self.size), "--batch=%d" % self.batch] + self.more
 
     def source(self):
         return os.path.join(ROOT, "examples", "denoise", self.file + ".unet")
@@ -46,22 +50,24 @@ class Spec:
 def specs(stage, dry):
     """The programs of a stage, the most telling first."""
     def each(nets, precisions):
-        return [Spec(*net, precision) for net in nets for precision in precisions]
+        return [Spec(*net, precision) for precision in precisions for net in nets]
 
     if dry:
         tiny = ("tiny_unet", 4, 16, 2)
         if stage == "numerics":
             return each([tiny], PRECISIONS) + each([("simple_denoiser", 8, 16, 2)], ["f32"])
-        return each([tiny], ["bf16"] if stage in ("memory", "sanitizer") else ["f32", "bf16"])
+        if stage == "speed":
+            return each([tiny], ["bf16", "f32", "f16"]) + [Spec(*tiny, "bf16", True)]
+        return each([tiny], ["bf16"])
     tiny, medium, large = ("tiny_unet", 16, 256, 6), ("unet_denoiser", 64, 256, 8), ("unet_denoiser", 64, 512, 8)
-    small = ("tiny_unet", 16, 64, 4)
+    small, deep = ("tiny_unet", 16, 64, 4), ("unet_denoiser", 64, 64, 2)
     if stage == "numerics":
-        return each([small, ("unet_denoiser", 64, 64, 2), ("simple_denoiser", 64, 64, 2)], PRECISIONS)
+        return each([small, deep, ("simple_denoiser", 64, 64, 2)], PRECISIONS) + [Spec(*deep, "bf16", True)]
     if stage == "memory":
         return each([large], ["bf16", "f32"]) + each([tiny], ["bf16"])
     if stage == "speed":
-        return each([large, tiny, medium], PRECISIONS)
-    return each([small], ["bf16", "f32"])
+        return each([large, tiny, medium], PRECISIONS) + [Spec(*large, "bf16", True)]
+    return each([small], ["bf16", "f32", "f16"])
 
 
 def with_kernels(stage):
@@ -100,7 +106,9 @@ class ForDevice:
         self.libraries = [os.path.join(lib, "libunet_cuda.a"), os.path.join(lib, "libunet_runtime.a")]
         self.libraries += [os.path.join(tools, "lib%s.a" % name) if tools else "-l" + name
                            for name in ("png16", "z", "jansson")]
-        self.include = ["-I" + os.path.join(ROOT, "runtime", "include"), "-isystem", os.path.join(self.cuda, "include")]
+        self.include = ["-I" + os.path.join(ROOT, "runtime", "include")]
+        for place in (os.environ.get("CUDNN_ROOT"), self.cuda):
+            self.include += ["-isystem", os.path.join(place, "include")] if place else []
         self.environment = dict(os.environ)
         for place in self.cudnn:
             if "UNETC_CUDNN" not in os.environ and os.path.exists(os.path.join(place, "libcudnn.so.9")):
@@ -192,7 +200,8 @@ def build_spec(tools, folder, spec):
     plan = execute([command[0], "mem", "--format=json"] + command[1:] + [spec.source()], env=tools.environment)
     with open(os.path.join(place, "plan.json"), "w") as file:
         plan = json.loads(plan)
-        json.dump({"arena": plan["arena"], "gradients": gradient_offsets(plan)}, file)
+        kept = {name: plan.get(name) for name in ("arena", "beside", "device")}
+        json.dump(dict(kept, gradients=gradient_offsets(plan)), file)
     with open(os.path.join(sources, "harness_model.c"), "w") as file:
         file.write('#include "%s.h"\nextern const UnetModel *const harness_model;\n'
                    "const UnetModel *const harness_model = &%s_model;\n" % (spec.file, spec.file))
@@ -217,15 +226,17 @@ def build_kernels(tools, folder, stored, rounds):
     shutil.rmtree(sources)
 
 
-def build(folder, stages, dry=False):
-    """Builds what is missing in FOLDER; for a dry run also, if nvcc is here, some for a device, which nobody runs."""
+def build(folder, stages, dry=False, seconds=None):
+    """Builds what is missing in FOLDER, the most telling first; for a dry run also, if nvcc is here, some for a device, which
+    nobody runs. Begins nothing new after SECONDS: then, and where building fails, a stage does without. Returns whether all
+    is there."""
     wanted = {spec.name: spec for stage in stages for spec in specs(stage, dry)}
     missing = [spec for name, spec in wanted.items() if not os.path.exists(os.path.join(folder, name, "program"))]
     types = [t for t in stored_types(dry) if any(with_kernels(stage) for stage in stages) and
              not os.path.exists(os.path.join(folder, "kernels-" + t.strip("_"), "kernels"))]
     if not missing and not types:
-        return
-    tools = (ForDryRun if dry else ForDevice)(folder)
+        return True
+    tools, failed = (ForDryRun if dry else ForDevice)(folder), 0
     with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("JOBS", "2"))) as workers:
         jobs = [workers.submit(build_kernels, tools, folder, t, 1 if dry else 4) for t in types]
         jobs += [workers.submit(build_spec, tools, folder, spec) for spec in missing]
@@ -233,10 +244,15 @@ def build(folder, stages, dry=False):
             tools, unused = ForDevice(folder), os.path.join(folder, "for a device")
             jobs += [workers.submit(build_kernels, tools, unused, t, 1) for t in types]
             jobs += [workers.submit(build_spec, tools, unused, spec) for spec in missing[:1]]
+        concurrent.futures.wait(jobs, seconds)
         for job in jobs:
-            job.result()
-    print("built %d programs and %d tests of kernels" % (len(missing), len(types)), flush=True)
+            problem = "no time" if job.cancel() else job.exception()
+            if problem:
+                print("not built: %s" % problem, flush=True)
+                failed += 1
+    print("built %d of %d programs and tests of kernels" % (len(jobs) - failed, len(jobs)), flush=True)
+    return failed == 0
 
 
 if __name__ == "__main__":
-    build(sys.argv[1], sys.argv[2:] or STAGES)
+    sys.exit(not build(sys.argv[1], sys.argv[2:] or STAGES))

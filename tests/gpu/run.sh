@@ -13,7 +13,8 @@ set -eu
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 out=${OUT:-./out}
-dry=
+dry=''
+toolkit=yes
 if [ "${1:-}" = --dry-run ]; then dry=--dry-run && shift; fi
 [ $# -gt 0 ] || set -- numerics memory speed sanitizer
 for stage in "$@"; do
@@ -33,20 +34,34 @@ find_python() {
     return 1
 }
 
-# cuDNN and what it loads, in Python's wheels or beside CUDA.
-find_libraries() {
-    local folders folder nvcc
-    if [ -z "${CUDA_HOME:-}" ] && [ ! -x /usr/local/cuda/bin/nvcc ] && nvcc=$(command -v nvcc); then
-        CUDA_HOME=$(dirname "$(dirname "$(readlink -f "$nvcc")")")
-    fi
-    export CUDA_HOME=${CUDA_HOME:-/usr/local/cuda}
-    folders=$("$PYTHON" -c '
-import glob, importlib.util
+# The folders called $1 in Python's wheels of CUDA.
+wheels() {
+    "$PYTHON" -c '
+import glob, importlib.util, sys
 spec = importlib.util.find_spec("nvidia")
 for place in spec.submodule_search_locations if spec else []:
-    for folder in sorted(glob.glob(place + "/*/lib")):
-        print(folder)')
-    for folder in $folders; do
+    for folder in sorted(glob.glob(place + "/*/" + sys.argv[1])):
+        print(folder)' "$1"
+}
+
+# The toolkit: named, in its usual place, on the path, or in wheels.
+find_toolkit() {
+    local nvcc
+    for nvcc in "${CUDA_HOME:-}/bin/nvcc" /usr/local/cuda/bin/nvcc "$(command -v nvcc || true)" $(wheels bin/nvcc); do
+        if [ -x "$nvcc" ]; then
+            CUDA_HOME=$(dirname "$(dirname "$(readlink -f "$nvcc")")")
+            export CUDA_HOME
+            return
+        fi
+    done
+    export CUDA_HOME=${CUDA_HOME:-/usr/local/cuda}
+    return 1
+}
+
+# cuDNN and what it loads, in wheels or beside CUDA.
+find_libraries() {
+    local folder
+    for folder in $(wheels lib); do
         [ -n "${CUDNN_ROOT:-}" ] || [ ! -e "$folder/libcudnn.so.9" ] || export CUDNN_ROOT="${folder%/lib}"
         LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder
     done
@@ -54,8 +69,9 @@ for place in spec.submodule_search_locations if spec else []:
     export LD_LIBRARY_PATH
 }
 
+# run_stage STAGE SECONDS: so many of its time are over
 run_stage() {
-    "$PYTHON" -B "$here/$1.py" "$programs" "$out" $dry
+    "$PYTHON" -B "$here/$1.py" "$programs" "$out" --spent "$2" $dry
 }
 
 scratch=$(mktemp -d)
@@ -68,17 +84,27 @@ if [ -n "$dry" ]; then
     out=${OUT:-$scratch/out}
 else
     "$PYTHON" -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' || skip "PyTorch finds no GPU"
+    find_toolkit || toolkit=
     find_libraries
-    programs=$root/.gpu/programs
+    programs=$scratch/programs
     if [ -e "$root/.gpu/tools/unetc" ]; then export TOOLS="$root/.gpu/tools"; fi
-    if [ -n "${REBUILD:-}" ] || [ ! -d "$programs" ]; then programs=$scratch; fi
+    if [ -z "${REBUILD:-}" ] && [ -e "$root/.gpu/programs.tar.xz" ]; then
+        "$PYTHON" -m tarfile -e "$root/.gpu/programs.tar.xz" "$scratch"
+    else
+        [ -n "$toolkit" ] || skip "programs cannot be built: no nvcc in CUDA_HOME, /usr/local/cuda, PATH or Python's wheels"
+    fi
 fi
 "$PYTHON" -B - "$here" "$programs" "$dry" "$@" <<'EOF'
 import sys
 sys.path.insert(0, sys.argv[1])
 import programs
-programs.build(sys.argv[2], sys.argv[4:], bool(sys.argv[3]))
+built = programs.build(sys.argv[2], sys.argv[4:], bool(sys.argv[3]), 240)
+sys.exit(bool(sys.argv[3]) and not built)
 EOF
-failed=0
-for stage in "$@"; do run_stage "$stage" || failed=1; done
+failed=0 spent=$SECONDS
+for stage in "$@"; do
+    run_stage "$stage" $spent || failed=1
+    spent=0
+done
+if [ -n "$dry" ]; then "$PYTHON" -B "$here/cut_off.py" "$programs" "$scratch/cut" "$@" || failed=1; fi
 exit $failed

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 import programs
-from stage import Stage, table
+from stage import Stage
 
 TOOLS = ["memcheck", "racecheck", "initcheck", "synccheck"]
 LONGEST = 75  # seconds of one program
@@ -33,35 +33,30 @@ def complaints(text):
     return sum(counts), kernels, first.group(0) if first else ""
 
 
-def check(stage, tool, name, command):
+def check(stage, tool, name, command, table):
     prefix = [] if stage.dry else [sanitizer(), "--tool", tool, "--error-exitcode", "9"]
-    limited = ["timeout", "-k", "5", str(LONGEST)]  # also what the sanitizer started
+    limited = ["timeout", "-k", "5", "%d" % min(LONGEST, stage.left())]  # also what the sanitizer started
     # Launched one by one, kernels are named in complaints.
-    done = subprocess.run(limited + prefix + command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          env=dict(os.environ, UNET_CUDA_GRAPH="0"))
+    done = stage.run(limited + prefix + command, stderr=subprocess.STDOUT, env=dict(os.environ, UNET_CUDA_GRAPH="0"))
     code, text = done.returncode, done.stdout.decode(errors="replace")
     count, kernels, first = complaints(text)
-    stage.results["%s, %s" % (tool, name)] = {"exit code": code, "errors": count, "kernels": kernels, "first": first}
-    right = stage.check("%s, %s: exit code %d, %d errors, %s" % (tool, name, code, count, first), code == 0)
-    if not right:
-        stage.results["%s, %s" % (tool, name)]["said"] = text[:200000]
-    return ["%s, %s" % (tool, name), count, code, " ".join(kernels[:6])]
+    found = stage.results["%s, %s" % (tool, name)] = {"exit code": code, "errors": count, "kernels": kernels, "first": first}
+    if code != 0:
+        found["said"] = text[:100000]
+    stage.check("%s, %s: exit code %d, %d errors, %s" % (tool, name, code, count, first), code == 0)
+    table.add(tool, name, count, code, " ".join(kernels[:6]))
 
 
 def main():
     stage = Stage("sanitizer", __doc__)
     if not stage.dry and sanitizer() is None:
-        stage.say("There is no compute-sanitizer here: nothing was checked.")
-        stage.failed = True
+        stage.check("there is no compute-sanitizer here: nothing was checked", False)
         stage.done()
-    rows = []
+    table = stage.table("Exit code 124: not done within %d s." % LONGEST, ["tool", "program", "errors", "exit code", "kernels named"])
     for name, command in jobs(stage):
         for tool in TOOLS:
-            if stage.late():
-                stage.check("%s, %s: no time left" % (tool, name), False)
-                continue
-            rows.append(check(stage, tool, name, command))
-    table(stage, ["tool, program", "errors", "exit code", "kernels named"], rows)
+            if not stage.late("%s, %s" % (tool, name)):
+                check(stage, tool, name, command, table)
     stage.done()
 
 

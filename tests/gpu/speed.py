@@ -3,26 +3,31 @@
 Ours is what `PROGRAM bench` says of the device: the time of the captured step, from data on the device to new weights on
 it; copying the inputs there is told beside it. PyTorch works on data that is on the device already, in several ways: eagerly;
 with channels_last and autocast; compiled; captured by hand as a CUDA graph. Each figure is a median, by the device's events.
+The most telling comes first, so that a stage that runs out of time has it.
 """
-import contextlib
 import json
+import signal
 import statistics
-import subprocess
 import time
 
 import torch
 
+import precisions
 import programs
-from stage import Stage, table
+from stage import Stage
 
 import record  # tests/oracle, which stage makes known
 
 RATE, WARM_UP, SECONDS = 5e-4, 5, 1.5
-# (way, precision, whether channels_last), the most telling first.
-WAYS = [("eager", "bf16", True), ("graph", "bf16", True), ("eager", "f32", False), ("eager", "tf32", False),
-        ("compile", "bf16", True), ("eager", "tf32", True), ("graph", "tf32", True), ("compile", "tf32", True),
-        ("reduce-overhead", "bf16", True)]
-DRY_WAYS = [("eager", "f32", False), ("eager", "bf16", True)]
+# What is measured one after the other: KIND of ours, or (way, precision, whether channels_last) of PyTorch; both of all
+# nets, in training and prediction, but for those that SLOW names.
+ORDER = ["bf16", ("eager", "bf16", True), ("compile", "bf16", True), "f32", ("eager", "f32", False),
+         "f16", ("eager", "f16", True), ("graph", "bf16", True), "tf32", ("eager", "tf32", True),
+         "bf16, nondeterministic", ("eager", "tf32", False), ("graph", "tf32", True), ("compile", "tf32", True),
+         ("reduce-overhead", "bf16", True)]
+DRY_ORDER = ["bf16", ("eager", "bf16", True), "f32", ("eager", "f32", False), "f16", "bf16, nondeterministic"]
+# These take half a minute each, so most come at the end: first the large net, and training of the small one.
+SLOW, FIRST = ("compile", "reduce-overhead"), [(0, True), (1, True), (0, False)]
 
 
 # ---- ours -------------------------------------------------------------------------------------------
@@ -30,8 +35,7 @@ DRY_WAYS = [("eager", "f32", False), ("eager", "bf16", True)]
 
 def bench(stage, spec):
     """{program: {...}} as `bench --format=json` has it."""
-    done = subprocess.run([stage.path(spec, "program"), "bench", "--format=json"], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, universal_newlines=True)
+    done = stage.run([stage.path(spec, "program"), "bench", "--format=json"] + (["--steps=5"] if stage.dry else []))
     if not stage.check("%s: exit code %d: %s" % (spec.name, done.returncode, done.stderr[-1000:]), done.returncode == 0):
         return {}
     found = {program["name"]: program for program in json.loads(done.stdout)["programs"]}
@@ -48,7 +52,7 @@ class Step:
 
     def __init__(self, spec, training, way, precision, channels_last, device):
         self.training, self.way, self.precision, self.device = training, way, precision, device
-        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision != "f32"
+        precisions.choose(precision)
         torch.backends.cudnn.benchmark = True
         layout = torch.channels_last if channels_last else torch.contiguous_format
         torch.manual_seed(0)
@@ -57,17 +61,16 @@ class Step:
         self.photo, self.clean = (torch.rand(shape, device=device).contiguous(memory_format=layout) for _ in range(2))
         options = {"fused": True, "capturable": way == "graph"} if device == "cuda" else {}
         self.optimizer = torch.optim.Adam(self.net.parameters(), lr=RATE, **options)
-        if way in ("compile", "reduce-overhead"):
+        if way in SLOW:
             self.net = torch.compile(self.net, mode=None if way == "compile" else way)
+        self.scaler = precisions.scaler(precision)
         self.graph = None
         if way == "graph":
             self.capture()
 
     def run(self):
-        cast = contextlib.nullcontext()
-        if self.precision == "bf16":
-            # A cache of casts must not outlive a capture.
-            cast = torch.autocast(self.device, dtype=torch.bfloat16, cache_enabled=self.way != "graph")
+        # A cache of casts must not outlive a capture.
+        cast = precisions.cast(self.precision, self.device, cache_enabled=self.way != "graph")
         if not self.training:
             with torch.no_grad(), cast:
                 return self.net(self.photo)
@@ -75,8 +78,9 @@ class Step:
         with cast:
             answer = self.net(self.photo)
         loss = torch.nn.functional.mse_loss(answer.float(), self.clean)
-        loss.backward()
-        self.optimizer.step()
+        self.scaler.scale(loss).backward()
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
         return loss
 
     def capture(self):
@@ -123,16 +127,21 @@ def median_seconds(step, device):
     return statistics.median(a.elapsed_time(b) for a, b in zip(marks, marks[1:])) / 1e3
 
 
+def out_of_time(*_):
+    raise TimeoutError("the stage's time ran out")
+
+
 def measure(stage, spec, training, way, device):
     """Seconds, or why there are none."""
-    if stage.late():
-        return "no time left"
-    if way[0] in ("compile", "reduce-overhead") and not hasattr(torch, "compile"):
+    if way[0] in SLOW and not hasattr(torch, "compile"):
         return "not in this PyTorch"
+    signal.signal(signal.SIGALRM, out_of_time)
+    signal.setitimer(signal.ITIMER_REAL, stage.left())
     try:
         seconds = median_seconds(Step(spec, training, *way, device), device)
     except Exception as problem:  # one way that fails must not lose the others
         seconds = ("%s: %s" % (type(problem).__name__, problem))[:100].replace("\n", " ")
+    signal.setitimer(signal.ITIMER_REAL, 0)
     if hasattr(torch, "_dynamo") and device == "cuda":
         torch._dynamo.reset()
     if device == "cuda":
@@ -143,62 +152,75 @@ def measure(stage, spec, training, way, device):
 # ---- both -------------------------------------------------------------------------------------------
 
 
-def ours_of(found, program):
-    """{precision: seconds of a step} of one configuration."""
-    return {precision: programs[program]["device"]["step"] for precision, programs in found.items()
-            if program in programs}
+class Comparison:
+    """One net in training or prediction: a table of all ways, with how many times faster ours is in the same precision."""
 
+    def __init__(self, stage, specs, training):
+        self.specs, self.training = {spec.kind: spec for spec in specs}, training
+        self.spec, self.seconds = specs[0], {}  # of ours by precision
+        self.program, self.batch = ("train", self.spec.batch) if training else ("predict", 1)
+        self.peers = []
+        title = "## %s, %s, batch %d" % (self.spec.config, "training step" if training else "prediction", self.batch)
+        self.table = stage.table(title, ["", "precision", "ms", "images/s", "unetc is faster by", ""])
 
-def tell(stage, spec, training, ours, found, peers):
-    """A table of one configuration: each way, and how many times faster ours is in the same precision."""
-    program, batch = ("train", spec.batch) if training else ("predict", 1)
-    stage.say("## %s, %s, batch %d" % (spec.config, "training step" if training else "prediction", batch))
-    stage.say("")
-    rows = []
-    for precision, seconds in ours.items():
-        told = found[precision][program]
-        rows.append(["unetc", precision, "%.3f" % (1e3 * seconds), "%.1f" % (batch / seconds), "", "inputs %.3f ms, whole %.3f ms"
-                     % (1e3 * told["device"]["inputs"], 1e3 * told["median"])])
-    for (way, precision, channels_last), seconds in peers.items():
-        name = "PyTorch " + way + (", channels_last" if channels_last else "")
+    def ours(self, kind, found):
+        told = found[self.program]
+        seconds = self.seconds[kind] = told["device"]["step"]
+        self.table.add("unetc", kind, "%.3f" % (1e3 * seconds), "%.1f" % (self.batch / seconds), "",
+                       "inputs %.3f ms, whole %.3f ms" % (1e3 * told["device"]["inputs"], 1e3 * told["median"]))
+
+    def peer(self, way, seconds):
+        name = "PyTorch " + way[0] + (", channels_last" if way[2] else "")
         if isinstance(seconds, str):
-            rows.append([name, precision, "", "", "", seconds])
-            continue
-        ratio = "%.2f" % (seconds / ours[precision]) if precision in ours else ""
-        rows.append([name, precision, "%.3f" % (1e3 * seconds), "%.1f" % (batch / seconds), ratio, ""])
-    table(stage, ["", "precision", "ms", "images/s", "unetc is faster by", ""], rows)
+            self.table.add(name, way[1], "", "", "", seconds)
+            return
+        ratio = "%.2f" % (seconds / self.seconds[way[1]]) if way[1] in self.seconds else ""
+        self.table.add(name, way[1], "%.3f" % (1e3 * seconds), "%.1f" % (self.batch / seconds), ratio, "")
 
 
-def longest_parts(stage, spec, found):
-    parts = sorted(found["train"]["device"]["parts"], key=lambda part: -part["seconds"])
-    stage.say("Longest parts of %s, launched one by one, ms: %s" % (
-        spec.name, ", ".join("%s %.3f" % (part["name"], 1e3 * part["seconds"]) for part in parts[:12])))
-    stage.say("")
+def measure_ours(stage, training, prediction, kind):
+    if kind not in training.specs or stage.late(training.specs[kind].name):
+        return
+    spec = training.specs[kind]
+    found = bench(stage, spec)
+    for comparison in (training, prediction) if found else ():
+        comparison.ours(kind, found)
+    if found:
+        parts = sorted(found["train"]["device"]["parts"], key=lambda part: -part["seconds"])
+        stage.say("Longest parts of %s, launched one by one, ms: %s" % (
+            spec.name, ", ".join("%s %.3f" % (part["name"], 1e3 * part["seconds"]) for part in parts[:12])))
+
+
+def measure_peer(stage, comparison, way, device):
+    if stage.late("PyTorch %s %s, %s" % (way[0], way[1], comparison.table.title[3:])):
+        return
+    seconds = measure(stage, comparison.spec, comparison.training, way, device)
+    stage.results.setdefault("PyTorch", []).append(
+        {"config": comparison.spec.config, "training": comparison.training, "way": way[0], "precision": way[1],
+         "channels_last": way[2], "seconds": seconds})
+    comparison.peer(way, seconds)
 
 
 def main():
     stage = Stage("speed", __doc__)
     device = "cpu" if stage.dry else "cuda"
-    by_config, ours = {}, {}
+    by_config = {}
     for spec in programs.specs("speed", stage.dry):
         by_config.setdefault(spec.config, []).append(spec)
-    for config, specs in by_config.items():
-        ours[config] = {spec.precision: found for spec in specs for found in [bench(stage, spec)] if found}
-    peers = {(config, training): {} for training in (True, False) for config in by_config}
-    for way in DRY_WAYS if stage.dry else WAYS:
-        for (config, training), found in peers.items():
-            found[way] = measure(stage, by_config[config][0], training, way, device)
-            stage.results.setdefault("PyTorch", []).append(
-                {"config": config, "training": training, "way": way[0], "precision": way[1], "channels_last": way[2],
-                 "seconds": found[way]})
-            stage.save()
-    for (config, training), found in peers.items():
-        program = "train" if training else "predict"
-        tell(stage, by_config[config][0], training, ours_of(ours[config], program), ours[config], found)
-    for config, specs in by_config.items():
-        for spec in specs:
-            if spec.precision in ours[config]:
-                longest_parts(stage, spec, ours[config][spec.precision])
+    nets = [{training: Comparison(stage, specs, training) for training in (True, False)} for specs in by_config.values()]
+    later = []
+    for what in DRY_ORDER if stage.dry else ORDER:
+        for i, net in enumerate(nets):
+            if isinstance(what, str):
+                measure_ours(stage, net[True], net[False], what)
+                continue
+            for training in (True, False):
+                if what[0] in SLOW and (i, training) not in FIRST:
+                    later.append((net[training], what))
+                else:
+                    measure_peer(stage, net[training], what, device)
+    for comparison, way in later:
+        measure_peer(stage, comparison, way, device)
     stage.done()
 
 

@@ -1,4 +1,5 @@
-"""stage.py - what the stages share: their arguments, the machine in words, and files of results."""
+"""stage.py - what the stages share: their arguments, the machine in words, programs with a limit of time, and files of
+results.  Those are written anew with every result, so that a stage that is cut off leaves what it has measured."""
 import argparse
 import json
 import os
@@ -10,6 +11,24 @@ import programs
 
 sys.path.insert(0, os.path.join(programs.ROOT, "tests", "oracle"))
 
+LIMIT = 470  # seconds after which no program runs on
+
+
+class Table:
+    """A Markdown table that grows; TITLE stands above it."""
+
+    def __init__(self, stage, title, head):
+        self.stage, self.title, self.head, self.rows = stage, title, head, []
+
+    def add(self, *row):
+        self.rows.append(row)
+        print(" | ".join(str(cell) for cell in row), flush=True)
+        self.stage.save()
+
+    def lines(self):
+        rows = [self.head, ["---"] * len(self.head)] + self.rows
+        return ["", self.title, ""] + ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
+
 
 class Stage:
     """One run of a stage; results go to NAME.md and NAME.json in the folder OUT."""
@@ -18,18 +37,16 @@ class Stage:
         parser = argparse.ArgumentParser(description=what)
         parser.add_argument("programs", help="folder of the programs, see programs.py")
         parser.add_argument("out", help="folder for results")
+        parser.add_argument("--spent", type=float, default=0, help="seconds of the stage's time that are over")
         parser.add_argument("--seconds", type=float, default=400, help="begin nothing new after so many")
         parser.add_argument("--dry-run", action="store_true", help="without a device: tiny programs for this processor")
         options = parser.parse_args()
         self.name, self.dry, self.folder, self.out = name, options.dry_run, options.programs, options.out
-        self.end = time.monotonic() + options.seconds
-        self.lines, self.failed, self.results = [], False, {"stage": name, "dry run": self.dry, "machine": self.machine()}
-        self.say("# %s" % name)
-        self.say("")
-        self.say("A DRY RUN, without a device: no figure means anything." if self.dry else "Measured on a device.")
-        for key, value in self.results["machine"].items():
-            self.say("- %s: %s" % (key, value))
-        self.say("")
+        start = time.monotonic() - options.spent
+        self.end, self.limit = start + options.seconds, start + LIMIT
+        self.lines, self.tables, self.failed, self.verdict = [], [], False, "not finished: cut off, or still running"
+        self.results = {"stage": name, "dry run": self.dry, "machine": self.machine()}
+        self.save()
 
     def machine(self):
         found = {"commit": commit()}
@@ -48,10 +65,37 @@ class Stage:
     def path(self, spec, file):
         return os.path.join(self.folder, spec.name, file)
 
+    def left(self):
+        """Seconds that a program has."""
+        return max(1, self.limit - time.monotonic())
+
+    def run(self, command, **options):
+        """The program, done: its code is 124 where the stage's time ran out."""
+        options = dict({"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}, **options)
+        try:
+            return subprocess.run(command, timeout=self.left(), **options)
+        except subprocess.TimeoutExpired:
+            return subprocess.CompletedProcess(command, 124, b"", b"the stage's time ran out")
+        except OSError as problem:
+            return subprocess.CompletedProcess(command, 127, b"", str(problem).encode())
+
+    def plan(self, spec):
+        """What programs.py kept of its plan; nothing if it could not be built."""
+        if not self.check("%s: not built" % spec.name, os.path.exists(self.path(spec, "program"))):
+            return None
+        with open(self.path(spec, "plan.json")) as file:
+            return json.load(file)
+
+    # ---- results ----
+
     def say(self, line):
         print(line, flush=True)
         self.lines.append(line)
-        self.write(self.name + ".md", "\n".join(self.lines) + "\n")
+        self.save()
+
+    def table(self, title, head):
+        self.tables.append(Table(self, title, head))
+        return self.tables[-1]
 
     def check(self, what, right):
         """Says that something was WRONG."""
@@ -60,23 +104,31 @@ class Stage:
             self.say("- WRONG: %s" % what)
         return right
 
-    def write(self, file, text):
-        os.makedirs(self.out, exist_ok=True)
-        with open(os.path.join(self.out, file), "w") as f:
-            f.write(text)
-
-    def late(self):
-        return time.monotonic() > self.end
+    def late(self, what):
+        """True, and WRONG, when it is too late to begin WHAT."""
+        return not self.check("%s: no time left" % what, time.monotonic() <= self.end)
 
     def save(self):
-        """What is known so far, for a run that is cut off."""
         self.results["failed"] = self.failed
         self.write(self.name + ".json", json.dumps(self.results, indent=1) + "\n")
+        text = ["# %s: %s" % (self.name, self.verdict), "",
+                "A DRY RUN, without a device: no figure means anything." if self.dry else "Measured on a device."]
+        text += ["- %s: %s" % item for item in self.results["machine"].items()] + [""] + self.lines
+        text += [line for table in self.tables for line in table.lines() if table.rows]
+        self.write(self.name + ".md", "\n".join(text) + "\n")
+
+    def write(self, file, text):
+        """Whole or not at all."""
+        os.makedirs(self.out, exist_ok=True)
+        path = os.path.join(self.out, file)
+        with open(path + ".part", "w") as f:
+            f.write(text)
+        os.replace(path + ".part", path)
 
     def done(self):
+        self.verdict = "FAILED" if self.failed else "passed"
         self.save()
-        self.say("")
-        self.say("%s: %s" % (self.name, "FAILED" if self.failed else "passed"))
+        print("%s: %s" % (self.name, self.verdict), flush=True)
         sys.exit(1 if self.failed else 0)
 
 
@@ -96,12 +148,3 @@ def commit():
         with open(noted) as file:
             return file.read().strip()
     return output(["git", "-C", programs.ROOT, "describe", "--always", "--dirty"])
-
-
-def table(stage, head, rows):
-    """A Markdown table."""
-    stage.say("| " + " | ".join(head) + " |")
-    stage.say("|" + "---|" * len(head))
-    for row in rows:
-        stage.say("| " + " | ".join(str(cell) for cell in row) + " |")
-    stage.say("")
