@@ -4,15 +4,18 @@
  * settings and the exact bytes of workspace, which so become part of the memory plan. The library is
  * opened, not linked: a compiler on a machine without it works as well, but knows nothing of engines.
  *
- * A search for a plan asks the same questions again and again, so answers are kept.
+ * A search for a plan asks the same questions again and again, so answers are kept.  Several threads may
+ * ask at the same time; cuDNN allows it.
  */
 #include "cudnn.h"
+#include "diag.h"
 
 #include <string.h>
 
 #ifdef UNETC_CUDNN_HEADERS
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "../runtime/cuda/convolution.h"
@@ -89,8 +92,9 @@ struct CudnnQuery {
     void *library;
     UnetCudnn api;
     cudnnBackendDescriptor_t device;
-    const char *json; /* of the device */
-    bool driver;      /* without one, cuDNN knows only engines that are compiled already */
+    const char *json;     /* of the device */
+    bool driver;          /* without one, cuDNN knows only engines that are compiled already */
+    pthread_mutex_t lock; /* of the pool and the answers, from when questions are asked */
     Answer *answer;
     int nanswer;
 };
@@ -162,6 +166,7 @@ CudnnQuery *cudnn_open(Pool *pool, const char *architecture) {
     CudnnQuery *q = NEW(pool, CudnnQuery);
     q->pool = pool;
     q->not_asked = open_query(q, architecture);
+    CHECK(pthread_mutex_init(&q->lock, NULL) == 0);
     return q;
 }
 
@@ -170,6 +175,7 @@ void cudnn_close(CudnnQuery *q) {
         q->api.destroy(q->device);
     q->device = NULL; /* the library stays: it is not made to be unloaded */
     q->not_asked = "closed";
+    (void)pthread_mutex_destroy(&q->lock);
 }
 
 /* ---- questions ---- */
@@ -189,6 +195,28 @@ static void key_of(const UnetConvolution *c, int64_t key[KEY]) {
     }
 }
 
+/* Fills in the rest of an answer whose key is there; returns whether it was known. */
+static bool recall(CudnnQuery *q, Answer *answer) {
+    bool known = false;
+    (void)pthread_mutex_lock(&q->lock);
+    for (int i = q->nanswer - 1; i >= 0 && !known; i--) {
+        known = memcmp(q->answer[i].key, answer->key, sizeof answer->key) == 0;
+        if (known)
+            *answer = q->answer[i];
+    }
+    (void)pthread_mutex_unlock(&q->lock);
+    return known;
+}
+
+/* WHY is copied. Two threads with the same question may both keep the same answer. */
+static void keep(CudnnQuery *q, Answer *answer, const char *why) {
+    (void)pthread_mutex_lock(&q->lock);
+    if (why != NULL)
+        answer->why = pool_text(q->pool, "%s", why);
+    PUSH(q->pool, q->answer, q->nanswer, *answer);
+    (void)pthread_mutex_unlock(&q->lock);
+}
+
 static void ask(CudnnQuery *q, const UnetConvolution *c, Answer *answer) {
     const UnetCudnnTarget target = {.api = &q->api, .device = q->device};
     UnetConvolution chosen = *c;
@@ -200,21 +228,8 @@ static void ask(CudnnQuery *q, const UnetConvolution *c, Answer *answer) {
     if (status == UNET_TOO_SMALL && !q->driver) { /* there may be engines that are compiled when needed */
         answer->found = true;
         answer->engine = (UnetEngine){.workspace = CUDNN_WORKSPACE_CAP};
-    } else if (status != UNET_OK) {
-        answer->why = pool_text(q->pool, "%s", error.text);
     }
-}
-
-static const Answer *answer_to(CudnnQuery *q, const UnetConvolution *c) {
-    Answer answer = {.found = false};
-    key_of(c, answer.key);
-    for (int i = 0; i < q->nanswer; i++) {
-        if (memcmp(q->answer[i].key, answer.key, sizeof answer.key) == 0)
-            return &q->answer[i];
-    }
-    ask(q, c, &answer);
-    PUSH(q->pool, q->answer, q->nanswer, answer);
-    return &q->answer[q->nanswer - 1];
+    keep(q, answer, answer->found ? NULL : error.text);
 }
 
 const char *cudnn_device(const CudnnQuery *q) {
@@ -226,10 +241,13 @@ bool cudnn_choose(CudnnQuery *q, UnetConvolution *c, const char **why) {
     c->engine = (UnetEngine){.workspace = CUDNN_WORKSPACE_CAP};
     if (q->not_asked != NULL)
         return true;
-    const Answer *answer = answer_to(q, c);
-    c->engine = answer->engine;
-    *why = answer->why;
-    return answer->found;
+    Answer answer = {.found = false};
+    key_of(c, answer.key);
+    if (!recall(q, &answer))
+        ask(q, c, &answer);
+    c->engine = answer.engine;
+    *why = answer.why;
+    return answer.found;
 }
 
 #else /* built without the headers of cuDNN */

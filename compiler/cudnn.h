@@ -25,8 +25,9 @@ const char *cudnn_not_asked(const CudnnQuery *query);
 /* The device planned for, in cuDNN's words (JSON); NULL where cuDNN is not asked. */
 const char *cudnn_device(const CudnnQuery *query);
 
-/* Fills C->engine with the fastest engine within the cap, as cuDNN sees it, that C allows; always the same
- * for the same C. If cuDNN cannot be asked: version 0 and the cap. False, and WHY, if cuDNN has no engine.
+/* For several threads at a time.  Fills C->engine with the fastest engine within the cap, as cuDNN sees it,
+ * that C allows; always the same for the same C. If cuDNN cannot be asked: version 0 and the cap. False,
+ * and WHY, if cuDNN has no engine.
  */
 bool cudnn_choose(CudnnQuery *query, UnetConvolution *c, const char **why);
 

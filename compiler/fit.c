@@ -19,14 +19,14 @@
 
 /* ---- one attempt ---- */
 
-/* With a card, the arena may take what the loader leaves of it; the loader does not depend on the plan. */
+/* With a card, the arena may take what is left beside it, which does not depend on the plan. */
 static Plan *plan_for_card(Pool *pool, const FitQuestion *q) {
     PlanOptions options = q->plan;
     options.budget = INT64_MAX;
     Plan *plan = plan_file(pool, diag_quiet(pool), q->file, &q->lower, &options);
-    if (plan == NULL || q->card <= plan->loader_ring || plan->arena <= q->card - plan->loader_ring)
+    if (plan == NULL || q->card <= plan->beside || plan->arena <= q->card - plan->beside)
         return plan;
-    options.budget = q->card - plan->loader_ring;
+    options.budget = q->card - plan->beside;
     return plan_file(pool, diag_quiet(pool), q->file, &q->lower, &options);
 }
 
@@ -53,9 +53,8 @@ FitTrial fit_try(const FitQuestion *q) {
                            .recompute_flops = plan->recompute_flops,
                            .micro_batches = (first->batch + first->micro - 1) / first->micro};
         read_size(first->model, trial.size);
-        trial.fits = q->card == 0
-                         ? plan_fits(plan)
-                         : plan->loader_ring <= q->card && plan->arena <= q->card - plan->loader_ring;
+        trial.fits = q->card == 0 ? plan_fits(plan)
+                                  : plan->beside <= q->card && plan->arena <= q->card - plan->beside;
     }
     pool_free(pool);
     return trial;
@@ -155,8 +154,8 @@ static Tried try_candidate(Row *row, int64_t i) {
 static int64_t guess(const Row *row, const Tried *tried) {
     const FitQuestion *q = &row->question;
     const FitTrial *t = &tried->trial;
-    double has = (double)(q->card > 0 ? q->card : q->plan.budget), axes = 0;
-    double needs = (double)t->arena + (q->card > 0 ? (double)t->beside : 0);
+    double has = (double)(q->card > 0 ? q->card - t->beside : q->plan.budget), axes = 0;
+    double needs = (double)t->arena;
     if (!t->legal)
         return tried->i;
     if (row->declared[row->axis] == 0)
@@ -227,7 +226,8 @@ static bool largest(Row *row, int64_t i, const FitTrial *from, FitTrial *best, F
     go_up(row, &fits, &fails);
     close_in(row, &fits, &fails);
     row->question.plan.any_plan = false;
-    const bool is_final = any || (fits.trial.recompute_flops == 0 && (from == NULL || fits.i != i));
+    const bool is_good = fits.trial.recompute_flops == 0 && fits.trial.micro_batches == 1;
+    const bool is_final = any || (is_good && (from == NULL || fits.i != i));
     const Tried good = is_final ? fits : try_candidate(row, fits.i);
     *best = good.trial.fits ? good.trial : fits.trial;
     if (next != NULL)

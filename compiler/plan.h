@@ -33,7 +33,7 @@ typedef struct PlanOptions {
     int64_t budget;    /* bytes of the arena, 0: none */
     int64_t capacity;  /* bytes that the search for what to compute again may use, 0: everything is kept */
     const RematSchedule *found; /* not NULL: this is computed again, without a search */
-    bool any_plan;              /* the first that fits will do, however much it computes again */
+    bool any_plan;              /* any that fits will do, however slow */
     int64_t micro;              /* samples at a time, 0: by `micro_batches` */
     const char *command;        /* the options as given, for the head of generated files */
     const char *training;       /* those of them that say what is trained, not how it is computed */

@@ -6,7 +6,8 @@
  *     2. fewer samples at a time, everything kept;
  *     3. the fewest samples that were allowed, and what does not fit is computed again.
  * Where a loop over samples costs time (target->loops_are_free), 2 comes after 3, and again with 3.
- * The first that is within the budget is taken; if none is, the smallest.
+ * The first that is within the budget is taken; if none is, the smallest.  Where any plan will do, it is
+ * one sample at a time from the start: nothing needs less memory.
  */
 #include "planner.h"
 #include "text.h"
@@ -154,15 +155,18 @@ static Plan *fewer_samples_last(const Request *r, PlanOptions options, Plan *bes
 Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lower_options,
                 const PlanOptions *options) {
     const Request r = {pool, diag, file, lower_options};
-    Plan *best = attempt(&r, *options);
+    const bool loops = options->micro_batches == 0 && !options->any_plan;
+    PlanOptions first = *options;
+    if (options->micro_batches == 0 && options->any_plan)
+        first.micro = 1;
+    Plan *best = attempt(&r, first);
     if (best == NULL || plan_fits(best) || best->program[PROGRAM_TRAIN].model == NULL)
         return best;
-    bool loops = options->micro_batches == 0, first = options->target->loops_are_free || options->any_plan;
-    if (loops && first)
+    if (loops && options->target->loops_are_free)
         best = fewer_samples(&r, *options, best);
     if (!plan_fits(best) && !options->no_recompute)
         best = with_recomputation(&r, *options, best);
-    if (loops && !first)
+    if (loops && !options->target->loops_are_free)
         best = fewer_samples_last(&r, *options, best);
     return best;
 }

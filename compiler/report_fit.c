@@ -2,9 +2,12 @@
  * JSON (schema unetc-fit/1).
  *
  * With --mem one row, and the memory bounds the arena; without, a row for each usual card, and the memory
- * has to hold what lies beside the arena as well.
+ * has to hold what lies beside the arena as well.  Rows are worked out in threads, always as many, so that
+ * each search begins where it would on any machine.
  */
 #include "report_fit.h"
+
+#include <pthread.h>
 
 static const int64_t card_gib[] = {4, 6, 8, 10, 11, 12, 16, 24, 32, 40, 48, 80};
 enum { CARDS = sizeof card_gib / sizeof *card_gib };
@@ -133,8 +136,8 @@ static void answer_json(const Answer *a, bool with_loops, Text *out) {
 }
 
 static void head_json(const FitQuestion *q, const Model *model, FitMax max, Text *out) {
-    text_add(out, "{\n  \"schema\": \"unetc-fit/1\", \"model\": %s, \"source\": %s, \"target\": \"cpu\",\n",
-             quoted(out->pool, model->name), quoted(out->pool, model->source));
+    text_add(out, "{\n  \"schema\": \"unetc-fit/1\", \"model\": %s, \"source\": %s, \"target\": \"%s\",\n",
+             quoted(out->pool, model->name), quoted(out->pool, model->source), q->plan.target->name);
     text_add(out,
              "  \"max\": \"%s\", \"bounds\": \"%s\", \"precision\": \"%s\", \"largest_batch_tried\": %d,\n",
              max == FIT_BATCH ? "batch" : "size", q->plan.budget > 0 ? "arena" : "arena and beside",
@@ -142,24 +145,68 @@ static void head_json(const FitQuestion *q, const Model *model, FitMax max, Text
     text_add(out, "  \"rows\": [");
 }
 
+/* ---- the rows ---- */
+
+enum { THREADS = 4 };
+
+/* Every fourth row, each from the answer to the one before. */
+typedef struct {
+    const FitQuestion *asked;
+    Answer *answer; /* of all rows; .memory is filled in */
+    pthread_t thread;
+    FitMax max;
+    int first, rows;
+    bool trains, json, runs;
+} Part;
+
+static void *answer_part(void *data) {
+    const Part *part = data;
+    const Answer *before = NULL;
+    for (int i = part->first; i < part->rows; i += THREADS) {
+        part->answer[i] =
+            answer_for(part->asked, part->answer[i].memory, part->max, part->trains, part->json, before);
+        before = &part->answer[i];
+    }
+    return NULL;
+}
+
+static Answer *answer_all(Pool *pool, const Part *whole) {
+    Part part[THREADS];
+    Answer *answer = NEW_ARRAY(pool, Answer, whole->rows);
+    for (int i = 0; i < whole->rows; i++)
+        answer[i].memory = whole->asked->plan.budget > 0 ? whole->asked->plan.budget : card_gib[i] << 30;
+    for (int k = 0; k < THREADS; k++) {
+        part[k] = *whole;
+        part[k].first = k;
+        part[k].answer = answer;
+        part[k].runs = k < whole->rows && pthread_create(&part[k].thread, NULL, answer_part, &part[k]) == 0;
+    }
+    for (int k = 0; k < THREADS; k++) {
+        if (part[k].runs)
+            (void)pthread_join(part[k].thread, NULL);
+        else
+            (void)answer_part(&part[k]);
+    }
+    return answer;
+}
+
 bool report_fit(const FitQuestion *q, const Model *model, FitMax max, bool json, Text *out) {
-    int rows = q->plan.budget > 0 ? 1 : CARDS;
-    bool trains = model->train.present && q->plan.wanted[PROGRAM_TRAIN], any = false;
-    Answer a, before = {0};
+    const int rows = q->plan.budget > 0 ? 1 : CARDS;
+    const bool trains = model->train.present && q->plan.wanted[PROGRAM_TRAIN];
+    const Part whole = {.asked = q, .max = max, .trains = trains, .json = json, .rows = rows};
+    const Answer *answer = answer_all(out->pool, &whole);
+    bool any = false;
     if (json)
         head_json(q, model, max, out);
     else
         head_text(q, model, max, trains, out);
     for (int i = 0; i < rows; i++) {
-        int64_t memory = q->plan.budget > 0 ? q->plan.budget : card_gib[i] << 30;
-        a = answer_for(q, memory, max, trains, json, i > 0 ? &before : NULL);
-        before = a;
-        any |= a.found || a.found_loops;
+        any |= answer[i].found || answer[i].found_loops;
         if (json) {
             text_add(out, "%s\n", i > 0 ? "," : "");
-            answer_json(&a, trains && max == FIT_BATCH, out);
+            answer_json(&answer[i], trains && max == FIT_BATCH, out);
         } else {
-            answer_text(&a, max, trains, out);
+            answer_text(&answer[i], max, trains, out);
         }
     }
     if (json)

@@ -95,14 +95,20 @@ def test_fit():
 
 
 def test_fit_tables():
-    code, out, _ = unetc("fit", SMALL, "--max=size", "--format=json", "--no-recompute", "--batch=64")
-    rows = json.loads(out)["rows"]
-    expect(code == 0 and [r["memory"] >> 30 for r in rows] == [4, 6, 8, 10, 11, 12, 16, 24, 32, 40, 48, 80],
-           "fit: the usual cards")
-    for row in rows:
-        best, after = row["best"], row["next"]
-        expect(best["arena"] + best["beside"] <= row["memory"] < after["arena"] + after["beside"],
-               "fit: the arena and what lies beside it on a card of %d" % row["memory"])
+    for target, most in ("cpu", ["--max=size", "--batch=64"]), ("cuda", ["--max=batch", "--precision=bf16"]):
+        code, out, _ = unetc("fit", SMALL, "--target=" + target, "--format=json", "--no-recompute", *most)
+        answer = json.loads(out)
+        rows = answer["rows"]
+        expect(code == 0 and [r["memory"] >> 30 for r in rows] == [4, 6, 8, 10, 11, 12, 16, 24, 32, 40, 48, 80],
+               "fit: the usual cards")
+        expect((answer["target"], answer["precision"]) == (target, "f32" if target == "cpu" else "bf16"), "fit: what it is for")
+        for row in rows:
+            best, after = row["best"], row["next"]
+            expect(best["arena"] + best["beside"] <= row["memory"] < after["arena"] + after["beside"],
+                   "fit: the arena and what lies beside it on a card of %d, %s" % (row["memory"], target))
+            loops = row.get("with_sample_loops") or best
+            expect(loops["batch"] >= best["batch"] and loops["arena"] + loops["beside"] <= row["memory"],
+                   "fit: loops over samples on a card of %d" % row["memory"])
     code, out, _ = unetc("fit", SMALL, "--max=batch", "--mem=64KiB")
     expect(code == 3 and "none" in out, "fit: exit code 3 where nothing fits")
     expect(unetc("fit", SMALL)[0] == 2, "fit: needs --max")
