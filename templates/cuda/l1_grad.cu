@@ -6,27 +6,19 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
+struct KERNEL_Slope {
+    DEVICE double of(double p, double t) { return (p > t) - (p < t); }
+};
+
 static __global__ void KERNEL_vectors(stored *__restrict__ dp, const void *__restrict__ p,
                                       const void *__restrict__ t, const double *scale,
                                       const UnetControl *control) {
     SIZES;
-    constexpr Grid points = {D, H, W, 1};
-    constexpr int columns = DP.block / LANES;
-    const unsigned i = thread_index(), point = i / columns;
-    if (i >= vectors(N, points) * columns)
-        return;
-    Vector gradient = filled(0);
-    if (is_valid(control, point / vectors(1, points))) {
-        const double factor =
-            WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1) / (control->n * ((double)C * D * H * W));
-        const Vector a = load_channels<P_STAGED>(p, P.block, C, point, i % columns);
-        const Vector b = load_channels<T_STAGED>(t, T.block, C, point, i % columns);
-        for (int l = 0; l < LANES; l++) {
-            const double difference = (double)a.lane[l] - (double)b.lane[l];
-            gradient.lane[l] = (real)(factor * ((difference > 0) - (difference < 0)));
-        }
-    }
-    store_vector(dp, i, gradient);
+    constexpr Compared by = {{D, H, W, DP.block / LANES}, C, P.block, T.block};
+    const unsigned i = thread_index();
+    if (i < vectors(N, by.points))
+        store_slopes<KERNEL_Slope, P_STAGED, T_STAGED>(dp, i, p, t, control, by,
+                                                       WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1));
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, stored *dp, const void *p, const void *t, const double *scale) {

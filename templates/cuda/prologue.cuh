@@ -480,6 +480,56 @@ static void sum_for_bias(UnetLaunch at, real *db, real *sums, const stored *dy, 
                   COLUMNS * LANES, channels);
 }
 
+/* What is compared: the points of a sample, channels, and how many of these p and t store. */
+struct Compared {
+    Grid points;
+    int channels, p_block, t_block;
+};
+
+/* For a block each: sums of Error::of(p, t) over the bands of the points of every sample, as far as they
+ * are valid. Padding channels must add nothing. */
+template <class Error, int P_STAGED, int T_STAGED>
+DEVICE void sum_band(double *scratch, const void *p, const void *t, const UnetControl *control, Compared by,
+                     unsigned bands) {
+    const unsigned sample = blockIdx.x / bands, band = blockIdx.x % bands;
+    const unsigned last = part_start(vectors(1, by.points), bands, band + 1);
+    const int32_t *size = valid_size(control, sample);
+    double total = 0;
+    for (unsigned i = part_start(vectors(1, by.points), bands, band) + threadIdx.x; i < last;
+         i += THREADS) {
+        if (!inside(size, place(by.points, i)))
+            continue;
+        const unsigned point = sample * vectors(1, by.points) + i;
+        for (int column = 0; column * LANES < by.channels; column++) {
+            const Vector a = load_channels<P_STAGED>(p, by.p_block, by.channels, point, column);
+            const Vector b = load_channels<T_STAGED>(t, by.t_block, by.channels, point, column);
+            for (int l = 0; l < LANES; l++)
+                total += Error::of(a.lane[l], b.lane[l]);
+        }
+    }
+    total = block_sum(total);
+    if (threadIdx.x == 0)
+        scratch[blockIdx.x] = total;
+}
+
+/* Vector i of the gradient by p of `weight` times the mean of errors whose slope is Slope::of(p, t); zero
+ * for samples that do not count. */
+template <class Slope, int P_STAGED, int T_STAGED>
+DEVICE void store_slopes(stored *dp, unsigned i, const void *p, const void *t, const UnetControl *control,
+                         Compared by, double weight) {
+    const unsigned columns = by.points.columns, point = i / columns,
+                   of_sample = vectors(1, by.points) / columns;
+    Vector gradient = filled(0);
+    if (is_valid(control, point / of_sample)) {
+        const double factor = weight / (control->n * ((double)by.channels * of_sample));
+        const Vector a = load_channels<P_STAGED>(p, by.p_block, by.channels, point, i % columns);
+        const Vector b = load_channels<T_STAGED>(t, by.t_block, by.channels, point, i % columns);
+        for (int l = 0; l < LANES; l++)
+            gradient.lane[l] = (real)(factor * Slope::of(a.lane[l], b.lane[l]));
+    }
+    store_vector(dp, i, gradient);
+}
+
 /* What a sample adds to a result: a function of the mean over its valid elements. */
 struct Mean {
     DEVICE double of(double mean) { return mean; }
