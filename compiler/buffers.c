@@ -218,6 +218,8 @@ static void step_buffers(Plan *plan, Program *program) {
                 continue;
             Buffer b = buffer_like(program, v);
             b.bytes = aligned_bytes(plan, &b);
+            if (program->prefetches && g->value[v].class == CLASS_STAGING && g->value[v].input >= 0)
+                b.lifetime = LIFETIME_PROGRAM;
             b.same = k == 0 ? in_place_of(plan, program, &o, i) : -1;
             program->buffer_of[v] = buffer_new(plan, b);
         }

@@ -2,7 +2,9 @@
  *
  * Where the loader leaves another type than that of activations, a `cast` in front of an input's first
  * reader copies it into their type, and all read the copy, save those that measure: losses, metrics and the
- * gradients of losses take what the loader left, so that no target is rounded once more.
+ * gradients of losses take what the loader left, so that no target is rounded once more.  Where the next
+ * inputs come while a step runs, there is such a copy in any case: the gradient of the first layer reads
+ * its input at the very end.
  *
  * Requires: the types of values, the complete graph.  Provides: the same graph with `cast` nodes.
  */
@@ -61,7 +63,7 @@ void cast_inputs(Program *program, const PlanOptions *options) {
     Cast c = {g, NEW_ARRAY(g->pool, ValueId, g->nvalue), options->stored};
     const Node *old = g->node;
     int n = g->nnode;
-    if (options->stored == options->staged)
+    if (options->stored == options->staged && !program->prefetches)
         return;
     for (ValueId v = 0; v < g->nvalue; v++)
         c.copy[v] = -1;

@@ -58,7 +58,7 @@ static void write_leaf(Judge *j, const Node *node, ValueId v) {
         bool alive = other->program < 0 || other->program == (int)j->program->kind;
         if (i == b || !alive || !j->holds[i] || !overlap(&j->plan->buffer[b], other))
             continue;
-        if (other->program < 0)
+        if (other->lifetime != LIFETIME_STEP)
             BUG("plan: `%s` overwrites `%s`", node->name, other->name);
         j->holds[i] = false;
     }
@@ -125,7 +125,8 @@ void check_plan(const Plan *plan) {
             continue;
         Judge j = {plan, &plan->program[k], NEW_ARRAY(plan->pool, bool, plan->nbuffer)};
         for (int b = 0; b < plan->nbuffer; b++)
-            j.holds[b] = plan->buffer[b].program < 0;
+            j.holds[b] = plan->buffer[b].program < 0 ||
+                         (plan->buffer[b].program == k && plan->buffer[b].lifetime == LIFETIME_PROGRAM);
         play(&j, j.program->step, j.program->nstep);
     }
 }

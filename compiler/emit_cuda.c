@@ -16,7 +16,7 @@
 /* See UnetCudaPiece. */
 typedef struct {
     const char *name; /* of its function */
-    bool in_turn;
+    bool in_turn, frees_inputs;
 } Piece;
 
 typedef struct {
@@ -25,6 +25,7 @@ typedef struct {
     int nconvolution;
     Piece *piece[PROGRAMS];
     int npiece[PROGRAMS];
+    bool inputs_come; /* the next ones, while the piece runs that is being emitted */
 } Cuda;
 
 static bool is_convolution(Op op) {
@@ -148,8 +149,8 @@ static void emit_zero_padding(Cuda *cuda, const Program *program, const Node *no
     }
 }
 
-/* In a checking build a step may touch its operands, as long as the plan lets them live, and nothing else.
- */
+/* In a checking build a step may touch its operands, as long as the plan lets them live, and nothing else;
+ * and beside it the next inputs may come. */
 static void emit_operands(Cuda *cuda, const Program *program, const Node *node, int position) {
     Text spans = text_new(cuda->e.pool);
     for (int k = 0; k < node->nin + node->nout; k++) {
@@ -163,6 +164,11 @@ static void emit_operands(Cuda *cuda, const Program *program, const Node *node, 
                          b->program >= 0 && b->first == position && b->same < 0);
         }
     }
+    for (int b = 0; cuda->inputs_come && b < cuda->e.plan->nbuffer; b++)
+        if (cuda->e.plan->buffer[b].program == (int)program->kind &&
+            cuda->e.plan->buffer[b].lifetime == LIFETIME_PROGRAM)
+            text_add(&spans, "{%s, %lld, 0}, ", offset_name(&cuda->e, b),
+                     (long long)cuda->e.plan->buffer[b].bytes);
     int control = program->buffer_of[program->control];
     CHECK(cuda->e.plan->buffer != NULL);
     text_wrapped(cuda->e.out,
@@ -211,11 +217,25 @@ static void emit_piece(Cuda *cuda, const Program *program, Piece piece, const St
     text_blank(out);
     text_line(out, "static void %s(UnetLaunch at, char *arena) {", piece.name);
     out->depth++;
+    cuda->inputs_come = program->prefetches && !piece.frees_inputs;
     for (int i = 0; i < nstep; i++)
         emit_step(cuda, program, position + i, &step[i]);
     out->depth--;
     text_line(out, "}");
     PUSH(cuda->e.pool, cuda->piece[program->kind], cuda->npiece[program->kind], piece);
+}
+
+/* A turn, cut behind the last reader of inputs where the next ones may come then. */
+static void emit_turn(Cuda *cuda, const Program *program, const char *name, const Step *step, int nstep,
+                      int position) {
+    int last = nstep;
+    while (program->prefetches && last > 0 &&
+           !reads_staging(program->graph, &program->graph->node[step[last - 1].node]))
+        last--;
+    emit_piece(cuda, program, (Piece){.name = name, .in_turn = true, .frees_inputs = program->prefetches},
+               step, last, position);
+    emit_piece(cuda, program, (Piece){.name = pool_text(cuda->e.pool, "%s_rest", name), .in_turn = true},
+               step + last, nstep - last, position + last);
 }
 
 static void emit_program(Cuda *cuda, const Program *program) {
@@ -230,14 +250,13 @@ static void emit_program(Cuda *cuda, const Program *program) {
     text_line(out, "/* ---- %s: batch %lld, %s bytes of the arena ---- */", name, (long long)program->batch,
               grouped(pool, program->extent));
     if (loop == program->nstep) {
-        emit_piece(cuda, program, (Piece){name, .in_turn = true}, step, program->nstep, 0);
+        emit_turn(cuda, program, name, step, program->nstep, 0);
         return;
     }
     const int behind = loop + 1 + step[loop].nbody;
-    emit_piece(cuda, program, (Piece){pool_text(pool, "%s_before", name), false}, step, loop, 0);
-    emit_piece(cuda, program, (Piece){pool_text(pool, "%s_turn", name), true}, step[loop].body,
-               step[loop].nbody, loop + 1);
-    emit_piece(cuda, program, (Piece){pool_text(pool, "%s_after", name), false}, &step[loop + 1],
+    emit_piece(cuda, program, (Piece){.name = pool_text(pool, "%s_before", name)}, step, loop, 0);
+    emit_turn(cuda, program, pool_text(pool, "%s_turn", name), step[loop].body, step[loop].nbody, loop + 1);
+    emit_piece(cuda, program, (Piece){.name = pool_text(pool, "%s_after", name)}, &step[loop + 1],
                program->nstep - loop - 1, behind);
 }
 
@@ -306,7 +325,8 @@ static void piece_table(const Cuda *cuda, const Program *program, Text *out) {
     text_line(out, "static const UnetCudaPiece %s_piece[] = {", program->name);
     for (int i = 0; i < cuda->npiece[program->kind]; i++) {
         const Piece *piece = &cuda->piece[program->kind][i];
-        text_line(out, "    {.launch = %s%s},", piece->name, piece->in_turn ? ", .in_turn = true" : "");
+        text_line(out, "    {.launch = %s%s%s},", piece->name, piece->in_turn ? ", .in_turn = true" : "",
+                  piece->frees_inputs ? ", .frees_inputs = true" : "");
     }
     text_line(out, "};");
 }
@@ -335,7 +355,8 @@ static void device_tables(const Cuda *cuda, Text *out) {
                   (long long)program->micro);
         text_line(out, "        .control = %s,",
                   offset_name(&cuda->e, program->buffer_of[program->control]));
-        text_line(out, "        .staging = %s_staging},", program->name);
+        text_line(out, "        .staging = %s_staging,", program->name);
+        text_line(out, "        .prefetches = %s},", program->prefetches ? "true" : "false");
     }
     text_line(out, "};");
 }

@@ -7,7 +7,7 @@
  *
  * Steps are numbered by their place in the tree, in pre-order.  A buffer lives from the first step that
  * touches it to the last, these included; buffers that share bytes live as one, and a region as long as its
- * slices.
+ * slices.  What outlives a step lives through all of its program.
  *
  * Requires: buffers.  Provides: first and last of the buffers of one program, and of the persistent ones.
  */
@@ -92,4 +92,7 @@ void live(Plan *plan, Program *program) {
             stretch(&w, &program->step[i], position, position + inside);
         position += 1 + inside;
     }
+    for (int b = 0; b < plan->nbuffer; b++)
+        if (plan->buffer[b].program == (int)program->kind && plan->buffer[b].lifetime == LIFETIME_PROGRAM)
+            plan->buffer[b].first = 0, plan->buffer[b].last = w.position - 1;
 }

@@ -76,6 +76,7 @@ static void make_program(Program *program, const PlanOptions *options, const Tar
     choose_types(program, options);
     program->micro = 1;
     program->micro = micro_of(program, options);
+    program->prefetches = options->prefetch && program->kind == PROGRAM_TRAIN;
     cast_inputs(program, options);
     target->prepare(program, options);
     storage(program, target);

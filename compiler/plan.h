@@ -26,6 +26,7 @@ typedef struct PlanOptions {
     struct CudnnQuery *cudnn; /* cuda: knows what cuDNN's engines need */
     bool no_reuse;            /* every buffer keeps its bytes for itself */
     bool no_recompute;        /* every tensor is kept until its last reader */
+    bool prefetch;            /* training: inputs keep their bytes for those of the next step */
     bool poison;              /* emitted code marks every byte outside a step's operands as poisoned */
     bool portable_isa;        /* one program for several instruction sets */
     int max_threads;
@@ -74,6 +75,7 @@ typedef struct {
     ValueId *parameter; /* per parameter of the model: its value in this graph */
     ValueId *gradient;  /* train: per parameter the gradient, or -1 */
     ValueId control;    /* cuda: what a step is told (unet/cuda.h) */
+    bool prefetches;    /* the next inputs come as soon as these were read for the last time */
     Storage *storage;   /* per value */
     int nstorage;
     Step *step;
@@ -166,7 +168,7 @@ void update(Program *program, const PlanOptions *options);
 void close_graph(Program *program);
 /* fuse.c: conv + relu, gradients + mask, gradients + sum. */
 void fuse(Program *program);
-/* cast.c: inputs in the type of activations. */
+/* cast.c: inputs in the type of activations, or copied out of the way of the next ones. */
 void cast_inputs(Program *program, const PlanOptions *options);
 /* storage.c: how all leaves lie; the bytes of an input as the loader leaves it, a whole batch. */
 void storage(Program *program, const Target *target);
@@ -202,6 +204,8 @@ const Step *step_at(const Step *step, int nstep, int position);
 int64_t work_sum(int64_t a, int64_t times, int64_t b);
 /* Of a node over so many samples as it works on at a time. */
 int64_t node_flops(const Program *program, const Node *node);
+/* Does NODE read an input where the loader, or a copy to a device, left it? */
+bool reads_staging(const Graph *g, const Node *node);
 /* The size of the tree: steps are numbered by their position in pre-order, loops included. */
 int step_count(const Step *step, int nstep);
 

@@ -8,6 +8,7 @@
  * Where a loop over samples costs time (target->loops_are_free), 2 comes after 3, and again with 3.
  * The first that is within the budget is taken; if none is, the smallest.  Where any plan will do, it is
  * one sample at a time from the start: nothing needs less memory.
+ * Where inputs are staged in the arena, those of the next step come while one runs, if that fits into 1.
  */
 #include "planner.h"
 #include "text.h"
@@ -159,7 +160,12 @@ Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *low
     PlanOptions first = *options;
     if (options->micro_batches == 0 && options->any_plan)
         first.micro = 1;
+    first.prefetch = options->target->stages && !options->any_plan;
     Plan *best = attempt(&r, first);
+    if (best != NULL && !plan_fits(best) && first.prefetch) {
+        first.prefetch = false;
+        best = attempt(&r, first);
+    }
     if (best == NULL || plan_fits(best) || best->program[PROGRAM_TRAIN].model == NULL)
         return best;
     if (loops && options->target->loops_are_free)

@@ -164,6 +164,17 @@ void schedule(Program *program, const PlanOptions *options) {
     add_steps(program, &program->step, &program->nstep, s.node[PART_AFTER], s.count[PART_AFTER]);
 }
 
+bool reads_staging(const Graph *g, const Node *node) {
+    for (int k = 0; k < node->nin; k++) {
+        const ValueId *leaf;
+        int n = value_leaves(g, &node->in[k], &leaf);
+        for (int p = 0; p < n; p++)
+            if (leaf[p] >= 0 && g->value[leaf[p]].class == CLASS_STAGING && g->value[leaf[p]].input >= 0)
+                return true;
+    }
+    return false;
+}
+
 int step_count(const Step *step, int nstep) {
     int count = nstep;
     for (int i = 0; i < nstep; i++)

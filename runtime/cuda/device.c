@@ -1,8 +1,7 @@
-/* device.c - a GPU: one allocation, one stream, plans for the convolutions.
+/* device.c - a GPU: one allocation, a stream of steps and one of inputs, plans for the convolutions.
  *
- *     open     stream, cuDNN, one plan for each convolution, then memory: what is free must cover the arena
- *              and a reserve for what CUDA loads later
- *     push, fetch
+ *     open     streams, cuDNN, one plan for each convolution, then memory: what is free must cover the
+ * arena and a reserve for what CUDA loads later push, fetch
  *
  * What a step does is in step.c.
  */
@@ -50,8 +49,10 @@ static UnetStatus make_plans(UnetCuda *cuda, UnetError *error) {
 }
 
 static UnetStatus make_context(UnetCuda *cuda, UnetError *error) {
-    UnetStatus status = unet_cuda_checked(cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking),
-                                          "making a stream", error);
+    cudaError_t made = cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking);
+    if (made == cudaSuccess)
+        made = cudaStreamCreateWithFlags(&cuda->copies, cudaStreamNonBlocking);
+    UnetStatus status = unet_cuda_checked(made, "making a stream", error);
     if (status != UNET_OK)
         return status;
     cudnnStatus_t code = cudnnCreate(&cuda->cudnn);
@@ -126,6 +127,10 @@ static UnetStatus take_pinned(UnetCuda *cuda, UnetError *error) {
 
 static UnetStatus take_events(UnetCuda *cuda, UnetError *error) {
     cudaError_t code = cudaEventCreateWithFlags(&cuda->inputs_taken, cudaEventDisableTiming);
+    if (code == cudaSuccess)
+        code = cudaEventCreateWithFlags(&cuda->inputs_free, cudaEventDisableTiming);
+    if (code == cudaSuccess) /* once the arena is cleared */
+        code = cudaEventRecord(cuda->inputs_free, cuda->stream);
     for (int i = 0; i < UNET_STEPS_AHEAD && code == cudaSuccess; i++)
         code = cudaEventCreateWithFlags(&cuda->slot[i].through, cudaEventDisableTiming);
     return unet_cuda_checked(code, "making an event", error);
@@ -156,12 +161,16 @@ static void free_events(UnetCuda *cuda) {
             (void)cudaEventDestroy(cuda->slot[i].through);
     if (cuda->inputs_taken != NULL)
         (void)cudaEventDestroy(cuda->inputs_taken);
+    if (cuda->inputs_free != NULL)
+        (void)cudaEventDestroy(cuda->inputs_free);
 }
 
 static void close_device(void *state) {
     UnetCuda *cuda = state;
     if (cuda == NULL)
         return;
+    if (cuda->copies != NULL)
+        (void)cudaStreamSynchronize(cuda->copies);
     if (cuda->stream != NULL)
         (void)cudaStreamSynchronize(cuda->stream); /* steps that were begun and are not wanted any more */
     free_graphs(cuda);
@@ -176,6 +185,8 @@ static void close_device(void *state) {
     (void)cudaFree(cuda->arena);
     if (cuda->cudnn != NULL)
         (void)cudnnDestroy(cuda->cudnn);
+    if (cuda->copies != NULL)
+        (void)cudaStreamDestroy(cuda->copies);
     if (cuda->stream != NULL)
         (void)cudaStreamDestroy(cuda->stream);
     unet_cuda_free_checks(cuda);

@@ -30,8 +30,9 @@ struct UnetCuda {
     const UnetCudaModel *tables;
     char *arena;
     int64_t extent;
-    cudaStream_t stream;
-    cudaEvent_t inputs_taken; /* by the last step that was begun */
+    cudaStream_t stream, copies; /* copies: of inputs that come while a step runs */
+    cudaEvent_t inputs_taken;    /* by the last turn that was begun */
+    cudaEvent_t inputs_free;     /* the next ones may come */
     cudnnHandle_t cudnn;
     UnetCudnnTarget target;
     UnetCudnnPlan *plan;      /* one per convolution */

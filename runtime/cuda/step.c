@@ -1,7 +1,11 @@
 /* step.c - a step on a GPU: everything it takes is queued, and its results are waited for later.
  *
  *     begin    control | pieces in front of the loop | turns { inputs | pieces } | pieces behind it |
- * results end      wait for the results
+ *              results
+ *     end      wait for the results
+ *
+ * Where the plan leaves the inputs of a turn their bytes, those of the next come in a stream of their own,
+ * while the pieces run that do not read them.
  *
  * A step is made of pieces: what stands in front of a loop over samples, a turn of it, what stands behind.
  * The first launch of a piece launches its kernels one by one, which loads them and is a turn like any
@@ -145,10 +149,14 @@ static UnetStatus run_piece(UnetCuda *cuda, const UnetCudaProgram *tables, const
 /* ---- what goes there and comes back ---- */
 
 static UnetStatus to_device(UnetCuda *cuda, int64_t offset, const void *from, size_t bytes,
-                            UnetError *error) {
+                            cudaStream_t stream, UnetError *error) {
     return unet_cuda_checked(
-        cudaMemcpyAsync(cuda->arena + offset, from, bytes, cudaMemcpyHostToDevice, cuda->stream),
+        cudaMemcpyAsync(cuda->arena + offset, from, bytes, cudaMemcpyHostToDevice, stream),
         "copying to the GPU", error);
+}
+
+static UnetStatus inputs_are_free(UnetCuda *cuda, UnetError *error) {
+    return unet_cuda_checked(cudaEventRecord(cuda->inputs_free, cuda->stream), "ending a step", error);
 }
 
 static UnetStatus mark(UnetCuda *cuda, const char *name, UnetError *error) {
@@ -164,20 +172,23 @@ static UnetStatus bring_control(UnetCuda *cuda, const StepSlot *slot, const Unet
     for (int64_t i = 0; i < (int64_t)tables->turns * tables->turn_samples; i++)
         memcpy(valid[i], step->valid != NULL && i < step->n ? step->valid[i] : slot->program->size,
                sizeof *valid);
-    return to_device(cuda, tables->control, slot->control, unet_cuda_control_bytes(tables), error);
+    return to_device(cuda, tables->control, slot->control, unet_cuda_control_bytes(tables), cuda->stream,
+                     error);
 }
 
 /* One input of the samples from START on.  Samples that are not valid are zero: kernels work on them too,
  * and must find numbers. */
 static UnetStatus bring_input(UnetCuda *cuda, const UnetStaging *staging, const char *input,
-                              int64_t sample_bytes, int64_t start, int64_t count, UnetError *error) {
+                              int64_t sample_bytes, int64_t start, int64_t count, cudaStream_t stream,
+                              UnetError *error) {
     const int64_t used = count * sample_bytes;
     UnetStatus status = UNET_OK;
     if (count > 0)
-        status = to_device(cuda, staging->offset, input + start * sample_bytes, (size_t)used, error);
+        status =
+            to_device(cuda, staging->offset, input + start * sample_bytes, (size_t)used, stream, error);
     if (status == UNET_OK && used < staging->bytes)
         status = unet_cuda_checked(cudaMemsetAsync(cuda->arena + staging->offset + used, 0,
-                                                   (size_t)(staging->bytes - used), cuda->stream),
+                                                   (size_t)(staging->bytes - used), stream),
                                    "clearing inputs", error);
     return status;
 }
@@ -186,14 +197,19 @@ static UnetStatus bring_inputs(UnetCuda *cuda, const UnetProgram *program, const
                                const UnetStep *step, int64_t start, UnetError *error) {
     const int64_t left = step->n - start;
     const int64_t count = left < 0 ? 0 : left < tables->turn_samples ? left : tables->turn_samples;
-    UnetStatus status = UNET_OK;
+    const cudaStream_t stream = tables->prefetches ? cuda->copies : cuda->stream;
+    cudaError_t code = tables->prefetches ? cudaStreamWaitEvent(stream, cuda->inputs_free, 0) : cudaSuccess;
+    UnetStatus status = unet_cuda_checked(code, "copying to the GPU", error);
     for (int32_t i = 0; i < cuda->model->ninput && status == UNET_OK; i++)
         if (tables->staging[i].offset >= 0 && step->inputs[i] != NULL)
             status = bring_input(cuda, &tables->staging[i], step->inputs[i],
-                                 program->inputs[i].sample_bytes, start, count, error);
-    if (status == UNET_OK)
-        status = unet_cuda_checked(cudaEventRecord(cuda->inputs_taken, cuda->stream), "copying to the GPU",
-                                   error);
+                                 program->inputs[i].sample_bytes, start, count, stream, error);
+    if (status != UNET_OK)
+        return status;
+    code = cudaEventRecord(cuda->inputs_taken, stream);
+    if (code == cudaSuccess && tables->prefetches)
+        code = cudaStreamWaitEvent(cuda->stream, cuda->inputs_taken, 0);
+    status = unet_cuda_checked(code, "copying to the GPU", error);
     return status == UNET_OK ? mark(cuda, part_inputs, error) : status;
 }
 
@@ -222,11 +238,14 @@ static UnetStatus run_turns(UnetCuda *cuda, int k, const UnetProgram *program, c
         const int64_t start = cuda->start[k][turn];
         if (turn > 0)
             status = to_device(cuda, tables->control + (int64_t)offsetof(UnetControl, start),
-                               &cuda->start[k][turn], sizeof(int32_t), error);
+                               &cuda->start[k][turn], sizeof(int32_t), cuda->stream, error);
         if (status == UNET_OK)
             status = bring_inputs(cuda, program, tables, step, start, error);
-        for (int i = first; i < first + count && status == UNET_OK; i++)
+        for (int i = first; i < first + count && status == UNET_OK; i++) {
             status = run_piece(cuda, tables, &tables->piece[i], &cuda->graph[k][i], error);
+            if (status == UNET_OK && tables->piece[i].frees_inputs)
+                status = inputs_are_free(cuda, error);
+        }
         if (status == UNET_OK && cuda->timing == WHOLE_STEP)
             status = mark(cuda, part_step, error);
     }
@@ -260,14 +279,17 @@ UnetStatus unet_cuda_begin(void *state, const UnetProgram *program, const UnetSt
     const UnetModel *model = cuda->model;
     const int k = program == model->train ? 0 : program == model->eval ? 1 : 2;
     StepSlot *slot = &cuda->slot[cuda->begun % UNET_STEPS_AHEAD];
+    const UnetCudaProgram *tables = unet_cuda_program(cuda->tables, k);
     if (cuda->begun - cuda->ended >= UNET_STEPS_AHEAD)
         return unet_fail(error, UNET_BUG, "a step is begun while %d are", UNET_STEPS_AHEAD);
     slot->program = program;
     UnetStatus status = mark(cuda, "start", error);
     if (status == UNET_OK)
-        status = bring_control(cuda, slot, unet_cuda_program(cuda->tables, k), step, error);
+        status = bring_control(cuda, slot, tables, step, error);
     if (status == UNET_OK)
         status = run_pieces(cuda, k, program, step, error);
+    if (status == UNET_OK && !tables->prefetches)
+        status = inputs_are_free(cuda, error);
     if (status == UNET_OK)
         status = bring_results(cuda, slot, error);
     cuda->begun++;

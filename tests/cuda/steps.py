@@ -323,8 +323,13 @@ def tight_budgets(shop, net, count):
     return [best + (free - best) * k // count for k in range(count)]
 
 
+def prefetches(program):
+    return any(b["class"] == "staging" and b["lifetime"] == "program" for b in program.plan["buffers"])
+
+
 def same_plans(shop, net, free, plain):
-    """The programs within tight budgets."""
+    """What was found, and the programs within tight budgets."""
+    expect(prefetches(free), "without a budget, inputs do not come while a step runs")
     unused = shop.cuda(net, "--no-reuse")
     same_bits(unused.train(), plain, "--no-reuse")
     said, programs = ["%d (no reuse)" % unused.plan["arena"]["bytes"], "%d (free)" % free.plan["arena"]["bytes"]], []
@@ -332,6 +337,7 @@ def same_plans(shop, net, free, plain):
         tight = shop.cuda(net, "--micro-batches=off", "--mem=%d" % budget)
         again = tight.plan["cost"]["recompute_flops"] / tight.plan["cost"]["flops"]
         expect(again > 0, "a budget of %d bytes recomputes nothing", budget)
+        expect(not prefetches(tight), "a budget of %d bytes has room for the next inputs, but not for all values", budget)
         same_bits(tight.train(), plain, "a budget of %d bytes" % budget)
         said.append("%d (%.1f %% again)" % (tight.plan["arena"]["bytes"], 100 * again))
         programs.append(tight)
@@ -368,7 +374,12 @@ def check_pools(shop):
 
 
 def check_turns(shop, tiny, plain, turns):
-    run = shop.cuda(TINY, "--micro-batches=%d" % turns).train()
+    looped = shop.cuda(TINY, "--micro-batches=%d" % turns)
+    run = looped.train(UNET_SHIM_REPORT="1")
+    for way in ("single launches", "interleaved"):
+        same_bits(looped.train(**WAYS[way]), run, "%d turns, %s" % (turns, way))
+    replays = int(re.search(r"(\d+) replays", run.said).group(1))
+    expect(replays >= turns * STEPS, "%d turns a step: %d replays in %d steps", turns, replays, STEPS)
     difference = largest_difference(run.weights(), plain.weights())
     expect(difference <= TOLERANCE["weights"], "%d turns: weights differ by %g", turns, difference)
     loss = relative_difference(run.losses, plain.losses)
@@ -442,6 +453,27 @@ def overrun(plan):
     raise Failure("nowhere to plant a fault: no buffer has a neighbour that lives")
 
 
+def prefetched_onto(plan):
+    """Inputs of the next step come while this one runs: to where something lies that is written once these inputs were
+    read, and lives on when all were; an edit of _plan.h, and the name of that."""
+    steps = plan["programs"]["train"]
+    buffers = {b["id"]: b for b in plan["buffers"]}
+    inputs = [b["id"] for b in buffers.values() if b["class"] == "staging" and b["lifetime"] == "program"]
+    expect(inputs, "no inputs of which the next ones may come early")
+
+    def behind(readers):
+        return max(k for k, s in enumerate(steps) if set(s["reads"]) & set(readers)) + 1
+
+    early, both = behind(inputs[:1]), behind(inputs)
+    for b in buffers.values():
+        if (b["class"] == "activation" and not b["alias"] and b["bytes"] >= buffers[inputs[0]]["bytes"] and
+                not any(b["id"] in s["reads"] + s["writes"] for s in steps[:early]) and
+                any(b["id"] in s["writes"] for s in steps[early:both]) and any(b["id"] in s["reads"] for s in steps[both:])):
+            edit = lambda text: changed(text, (r"(B%03d_\w+) \d+LL" % inputs[0], r"\g<1> %dLL" % b["offset"]))  # noqa: E731
+            return edit, b["name"]
+    raise Failure("nowhere to plant a fault: nothing lives while the next inputs come")
+
+
 STOPPED, DIVERGED, DIFFERENT = "stopped by AddressSanitizer", "diverged", "other bits"
 EXIT_DIVERGED = 6
 
@@ -461,14 +493,17 @@ def symptom(shop, net, edit, plain, environment):
 
 def check_faults_of_plan(shop, tiny, plain):
     beyond, end, near = overrun(tiny.plan)
-    faults = [("a skip connection that dies too early", (".c", with_short_life), (STOPPED,)),
-              ("a skip connection moved onto another", ("_plan.h", moved), (DIVERGED, DIFFERENT)),
-              ("an overrun of %s into %s" % (end, near), (".c", beyond), (STOPPED,))]
+    onto, other = prefetched_onto(tiny.plan)
+    faults = [("a skip connection that dies too early", (".c", with_short_life), {}, (STOPPED,)),
+              ("a skip connection moved onto another", ("_plan.h", moved), {}, (DIVERGED, DIFFERENT)),
+              ("an overrun of %s into %s" % (end, near), (".c", beyond), {}, (STOPPED,)),
+              ("the next inputs brought onto %s" % other, ("_plan.h", onto), WAYS["interleaved"], (DIVERGED, DIFFERENT)),
+              ("the same, copied at once", ("_plan.h", onto), {}, (None,))]
     said = []
-    for name, edit, expected in faults:
-        found = symptom(shop, TINY, edit, plain, {})
+    for name, edit, environment, expected in faults:
+        found = symptom(shop, TINY, edit, plain, environment)
         expect(found in expected, "%s is not noticed: %s", name, found)
-        said.append("%s: %s" % (name, found))
+        said.append("%s: %s" % (name, found or "the same bits"))
     return "\n".join(said)
 
 

@@ -14,7 +14,8 @@ typedef struct {
 /* A part of a step, launched as one graph.  Those of a turn follow each other. */
 typedef struct {
     void (*launch)(UnetLaunch at, char *arena);
-    bool in_turn; /* once for each turn of the loop over samples; without a loop there is one turn */
+    bool in_turn;      /* once for each turn of the loop over samples; without a loop there is one turn */
+    bool frees_inputs; /* no later piece of the turn reads them */
 } UnetCudaPiece;
 
 typedef struct {
@@ -23,6 +24,7 @@ typedef struct {
     int32_t turns, turn_samples;
     int64_t control;            /* offset of its UnetControl, with sizes for the samples of all turns */
     const UnetStaging *staging; /* one per input of the model */
+    bool prefetches; /* staging is nobody else's: the next inputs may come as soon as these are freed */
 } UnetCudaProgram;
 
 typedef struct UnetCudaModel {

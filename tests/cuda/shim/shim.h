@@ -13,7 +13,7 @@
  *
  *     UNET_SHIM_ORDER         forward (also when not set), reverse or permuted: of blocks and of threads
  *     UNET_SHIM_LAZY          1: what a stream is asked to do is done when somebody waits for it, not at
- *                             once; 2: then, and other streams go on beside it as far as events let them
+ *                             once; 2: then, and all streams take turns as far as events let them
  *     UNET_SHIM_DEVICE_BYTES  memory of the device, 80 GiB when not set
  *     UNET_SHIM_REPORT        1: says at exit how much was allocated and launched
  *

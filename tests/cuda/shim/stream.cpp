@@ -2,8 +2,8 @@
  *
  * A stream is a queue of work. Usually it is done as soon as it comes, which is one of the orders a device
  * may choose; lazily it waits in the queue until somebody waits for it, which is the other extreme and
- * shows whoever forgot to wait. Between the two, work is begun when somebody waits, and after each piece of
- * it all other streams get as far as events let them. A graph is the list of work that was submitted while
+ * shows whoever forgot to wait. Between the two, work is begun when somebody waits, and then all streams
+ * take turns, as far as events let them. A graph is the list of work that was submitted while
  * its streams were captured; arguments were copied at that time, as on a device. */
 #include "internal.h"
 
@@ -39,6 +39,7 @@ struct CUgraphExec_st {
 struct CUstream_st {
     std::deque<Queued> queue;
     bool with_default; /* ordered with the default stream */
+    bool busy;         /* in the middle of some work */
 };
 
 struct CUevent_st {
@@ -53,7 +54,7 @@ namespace shim {
 
 namespace {
 
-CUstream_st default_stream = {{}, true};
+CUstream_st default_stream = {{}, true, false};
 std::set<cudaStream_t> streams = {&default_stream};
 cudaGraph_t capture; /* the one under way, or NULL */
 cudaError_t last_error;
@@ -75,14 +76,24 @@ bool interleaves() {
 void do_first(cudaStream_t stream) {
     const Queued queued = std::move(stream->queue.front());
     stream->queue.pop_front();
+    stream->busy = true;
     queued.work();
+    stream->busy = false;
 }
 
 bool can_go_on(cudaStream_t stream) {
-    if (stream->queue.empty())
+    if (stream->busy || stream->queue.empty())
         return false;
     const Queued &first = stream->queue.front();
     return first.awaited == nullptr || first.awaited->happened >= first.time;
+}
+
+/* Waits that are over take no turn. */
+void take_turn(cudaStream_t stream) {
+    for (bool waited = true; waited && can_go_on(stream);) {
+        waited = stream->queue.front().awaited != nullptr;
+        do_first(stream);
+    }
 }
 
 void do_next(cudaStream_t stream) {
@@ -90,8 +101,8 @@ void do_next(cudaStream_t stream) {
     if (!interleaves())
         return;
     for (cudaStream_t other : streams)
-        while (other != stream && can_go_on(other))
-            do_first(other);
+        if (other != stream)
+            take_turn(other);
 }
 
 void enqueue(cudaStream_t stream, Queued queued) {
@@ -179,7 +190,7 @@ cudaError_t cudaPeekAtLastError(void) {
 /* ---- streams ---------------------------------------------------------------------------------------- */
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) {
-    *stream = new CUstream_st{{}, !(flags & cudaStreamNonBlocking)};
+    *stream = new CUstream_st{{}, !(flags & cudaStreamNonBlocking), false};
     streams.insert(*stream);
     return cudaSuccess;
 }
