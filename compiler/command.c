@@ -27,7 +27,8 @@ static const char usage[] =
     "  --batch=N  --size=HxW or DxHxW  -D NAME=VALUE  --seed=N\n"
     "                          replace what the file says\n"
     "  --programs=LIST         of train,eval,predict; `predict` alone has no training code\n"
-    "  --target=cpu|cuda[:sm_80|:sm_90]   the machine to compile for (cuda: sm_90)\n"
+    "  --target=cpu|cuda[:sm_80|:sm_90]   the machine to compile for (cpu; cuda: sm_90, an H100; sm_80,\n"
+    "                          an A100, is also right for cards of the GeForce 30 and 40 series)\n"
     "  --isa=native            this processor's instructions (needs no choice yet)\n"
     "  --precision=f32|f64|tf32|bf16|f16   bf16, f16: activations and their gradients take 16 bits, all\n"
     "                          else f32; f16 scales the loss; tf32 is for cuda; for cpu, f64, bf16 and\n"
@@ -46,10 +47,10 @@ static const char usage[] =
     "  --color=auto|always|never   --error-format=human|json   -Werror\n"
     "  --help  --version\n"
     "\n"
-    "exit codes: 0 done, 1 errors in the file (--diff: B needs more than A), 2 usage, 3 does not fit, 4 "
-    "input or output, 5 the C "
-    "compiler\n"
-    "failed, 70 a bug of unetc.  The C compiler is $CC, or cc.\n";
+    "exit codes: 0 done, 1 errors in the file (--diff: B needs more than A), 2 usage, 3 does not fit,\n"
+    "4 input or output, 5 a compiler failed, 70 a bug of unetc.\n"
+    "The C compiler is $CC, or cc.  For cuda: nvcc is $NVCC, or that of $CUDA_HOME or /usr/local/cuda;\n"
+    "cuDNN is looked for there, too, and in $CUDNN_ROOT/lib.\n";
 
 _Noreturn static void usage_error(const char *format, const char *word) {
     fputs("unetc: ", stderr);
@@ -389,6 +390,8 @@ static void check_reports(const Command *c) {
 /* What one target has and the other has not. */
 static void check_target(const Command *c) {
     const PlanOptions *plan = &c->plan;
+    if (plan->target == &target_cuda && plan->real == TYPE_F64)
+        usage_error("%s", "--precision=f64 is for --target=cpu with --kernels=reference");
     if (plan->real == TYPE_F64 && !plan->reference)
         usage_error("%s", "--precision=f64 needs --kernels=reference: fast kernels compute in f32");
     if (plan->target == &target_cpu && plan->tf32)

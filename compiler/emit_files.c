@@ -61,6 +61,24 @@ Text *source_new(Pool *pool, Sources *sources, const char *name) {
     return new.text;
 }
 
+/* How a caller runs a model that is a library. */
+static const char *use(const Plan *plan) {
+    const char *name = plan->model->name;
+    if (plan->target == &target_cuda)
+        return pool_text(
+            plan->pool,
+            "open\n"
+            " * %s_model.device, which takes the arena on the GPU, push the weights to it, and begin\n"
+            " * and end steps of %s_model.train, ...eval or ...predict, as unet/device.h says.",
+            name, name);
+    return pool_text(
+        plan->pool,
+        "run\n"
+        " * %s_model.train->run, ...eval->run or ...predict->run on an arena of yours, as unet/model.h "
+        "says.",
+        name);
+}
+
 void emit_file(const Plan *plan, Sources *sources, const char *template, const char *name) {
     Pool *pool = plan->pool;
     int64_t budget = plan->options->budget > 0 ? plan->options->budget : plan->arena;
@@ -76,6 +94,8 @@ void emit_file(const Plan *plan, Sources *sources, const char *template, const c
         {"budget", pool_text(pool, "%lld", (long long)budget)},
         {"extents", extents(plan)},
         {"flags", plan->c_flags},
+        {"use", use(plan)},
+        {"provider", plan->target == &target_cuda ? "the device" : "the caller"},
         {"architecture", plan->options->architecture == NULL ? "" : plan->options->architecture + 3},
         {NULL, NULL},
     };

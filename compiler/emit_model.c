@@ -284,10 +284,10 @@ static void model_table(const Tables *t) {
     text_line(t->out, ".name = %s,", quoted(plan->pool, m->name));
     text_line(t->out, ".source = %s, .source_hash = %s,", quoted(plan->pool, m->source),
               quoted(plan->pool, plan->source_hash));
-    text_line(t->out,
-              ".target = %s, .isa = \"native\", .real = %s, .precision = \"%s\", .max_threads = %d,",
-              quoted(plan->pool, plan->target->name), real_name(plan), precision_text(plan->options),
-              plan->options->max_threads);
+    text_line(t->out, ".target = %s, .isa = \"%s\", .real = %s, .precision = \"%s\", .max_threads = %d,",
+              quoted(plan->pool, plan->target->name),
+              plan->target == &target_cuda ? plan->options->architecture : "native", real_name(plan),
+              precision_text(plan->options), plan->options->max_threads);
     if (plan->target == &target_cuda)
         text_line(t->out, ".device = &unet_cuda_device, .cuda = &cuda_model,");
     text_line(t->out, ".nparameter = %d, .parameter = parameter, .parameter_count = %lld,",

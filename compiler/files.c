@@ -164,7 +164,7 @@ static int compile_kernels(const Build *b) {
     add_word(&w, pool_text(pool, "%s/%s_kernels.cu", b->folder, name));
     add_word(&w, "-o");
     add_word(&w, pool_text(pool, "%s/kernels.o", b->folder));
-    return run(&w, "CUDA compiler", "NVCC");
+    return run(&w, "CUDA compiler", "NVCC or CUDA_HOME");
 }
 
 /* cuDNN is where CUDNN_ROOT says (a folder with lib, as Python's wheel has), or beside CUDA. */
@@ -205,7 +205,14 @@ static int link_program(const Build *b) {
     if (cuda)
         add_cuda_libraries(b, &w);
     add_words(&w, is_clang(b->compiler) ? UNETC_LINK_CLANG : UNETC_LINK);
-    return run(&w, "C compiler", "CC");
+    int result = run(&w, "C compiler", "CC");
+    if (cuda && result != EXIT_DONE)
+        fprintf(
+            stderr,
+            "unetc: a program for a GPU is linked with the libraries of CUDA in %s/lib64 ($CUDA_HOME) and "
+            "with libcudnn.so.9, there or in $CUDNN_ROOT/lib\n",
+            cuda_folder());
+    return result;
 }
 
 /* A compiler that was built without CUDA plans and emits for a GPU all the same. */

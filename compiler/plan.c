@@ -7,6 +7,12 @@ const char *precision_text(const PlanOptions *options) {
     return options->tf32 ? "tf32" : type_text(options->stored);
 }
 
+const char *target_text(Pool *pool, const PlanOptions *options) {
+    return options->architecture == NULL
+               ? options->target->name
+               : pool_text(pool, "%s:%s", options->target->name, options->architecture);
+}
+
 static void collect_parameters(Program *program) {
     const Graph *g = program->graph;
     for (ValueId v = 0; v < g->nvalue; v++)

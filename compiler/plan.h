@@ -188,8 +188,9 @@ void arena(Plan *plan);
 /* check.c: an independent judge; calls BUG() naming the broken law. */
 void check_plan(const Plan *plan);
 
-/* plan.c: the value of --precision. */
+/* plan.c: the values of --precision and --target. */
 const char *precision_text(const PlanOptions *options);
+const char *target_text(Pool *pool, const PlanOptions *options);
 /* plan.c: all of the above for every wanted program.  MODEL holds, per program, the file lowered at its
  * size (NULL: not wanted). */
 Plan *plan_programs(Pool *pool, const PlanOptions *options, Model *const model[PROGRAMS]);

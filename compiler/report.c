@@ -111,7 +111,7 @@ static void head(const Plan *plan, const Program *program, Text *out) {
         count += shape_elements(plan->buffer[plan->parameter_buffer[k]].shape);
     text_line(out, "%s  %s, batch %lld of %s, %s, target %s", m->source, program->name,
               (long long)program->batch, shape_text(plan->pool, size), precision_text(plan->options),
-              plan->target->name);
+              target_text(plan->pool, plan->options));
     text_line(out, "  %s parameters in %d tensors", grouped(plan->pool, count), plan->nparameter);
     text_blank(out);
 }

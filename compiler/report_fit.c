@@ -89,7 +89,7 @@ static void head_text(const FitQuestion *q, const Model *model, FitMax max, bool
                            : pool_text(pool, "largest size at batch %lld",
                                        (long long)(trains ? model->train.batch : model->predict.batch));
     text_line(out, "%s  %s, %s, target %s", model->source, what, precision_text(&q->plan),
-              q->plan.target->name);
+              target_text(pool, &q->plan));
     text_line(out, "  the memory has to hold the arena%s",
               q->plan.budget > 0 ? "" : " and what lies beside it");
     text_blank(out);

@@ -74,8 +74,10 @@ static void print_text(const UnetModel *model) {
     format_count(count, sizeof count, model->parameter_count);
     (void)printf("%-14s %s, compiled from %s (%s)\n", "model", model->name, model->source,
                  model->source_hash);
-    (void)printf("%-14s %s, %s, %s, at most %" PRId32 " threads\n", "target", model->target, model->isa,
-                 model->precision, model->max_threads);
+    (void)printf("%-14s %s, %s, %s", "target", model->target, model->isa, model->precision);
+    if (model->device == NULL)
+        (void)printf(", at most %" PRId32 " threads", model->max_threads);
+    (void)printf("\n");
     (void)printf("%-14s %s in %" PRId32 " tensors\n", "parameters", count, model->nparameter);
     print_bytes("arena", model->arena_bytes);
     print_bytes("loader ring", model->loader_ring_bytes);

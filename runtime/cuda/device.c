@@ -12,7 +12,7 @@
 
 #include "state.h"
 
-enum { RESERVE = 256 << 20 };
+enum { RESERVE = 256 << 20, OLDEST_MAJOR = 8 };
 
 /* ---- failures ---- */
 
@@ -27,14 +27,31 @@ UnetStatus unet_cuda_checked(cudaError_t code, const char *what, UnetError *erro
 
 /* ---- opening ---- */
 
-static UnetStatus find_device(UnetError *error) {
+/* ISA, "sm_90", is the least that the program was compiled for. */
+static UnetStatus check_architecture(const char *isa, UnetError *error) {
+    struct cudaDeviceProp device;
+    UnetStatus status = unet_cuda_checked(cudaGetDeviceProperties(&device, 0), "looking at the GPU", error);
+    long wanted = strtol(isa + strlen("sm_"), NULL, 10);
+    if (status != UNET_OK || 10 * device.major + device.minor >= wanted)
+        return status;
+    return unet_fail(error, UNET_TOO_SMALL, "this program was compiled for %s, but %s is sm_%d%d%s", isa,
+                     device.name, device.major, device.minor,
+                     device.major >= OLDEST_MAJOR ? ": compile it with --target=cuda:sm_80"
+                                                  : ", which unetc does not compile for");
+}
+
+static UnetStatus find_device(const UnetModel *model, UnetError *error) {
     int count = 0;
     cudaError_t code = cudaGetDeviceCount(&count);
-    if (code == cudaErrorNoDevice || code == cudaErrorInsufficientDriver ||
-        (code == cudaSuccess && count == 0))
-        return unet_fail(error, UNET_TOO_SMALL, "no GPU that CUDA can use was found: %s",
-                         code == cudaSuccess ? "there is none" : cudaGetErrorString(code));
-    return unet_cuda_checked(code, "looking for a GPU", error);
+    if (code == cudaErrorInsufficientDriver)
+        return unet_fail(
+            error, UNET_TOO_SMALL,
+            "no GPU that CUDA can use was found: there is no driver, or it is older than CUDA %d.%d",
+            CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+    if (code == cudaErrorNoDevice || (code == cudaSuccess && count == 0))
+        return unet_fail(error, UNET_TOO_SMALL, "no GPU that CUDA can use was found");
+    UnetStatus status = unet_cuda_checked(code, "looking for a GPU", error);
+    return status == UNET_OK ? check_architecture(model->isa, error) : status;
 }
 
 static UnetStatus make_plans(UnetCuda *cuda, UnetError *error) {
@@ -203,7 +220,7 @@ static UnetStatus open_device(void **state, const UnetModel *model, int64_t exte
     cuda->tables = model->cuda;
     cuda->extent = extent;
     cuda->captures = graphs == NULL || strcmp(graphs, "0") != 0;
-    UnetStatus status = find_device(error);
+    UnetStatus status = find_device(model, error);
     if (status == UNET_OK)
         status = make_context(cuda, error);
     if (status == UNET_OK)

@@ -297,7 +297,11 @@ def check_memory_of_device(shop, tiny, plain):
     same_bits(tiny.train(UNET_SHIM_DEVICE_BYTES=str(needed)), plain, "a device that is just large enough")
     _, said = execute(tiny.training(tiny.folder()), (DOES_NOT_FIT,), {"UNET_SHIM_DEVICE_BYTES": str(needed - 1)})
     expect(re.search(r"needs [0-9.]+ MiB of the GPU .* has [0-9.]+ MiB free.*--mem", said), "too small a device: %s", said)
-    return "a device one byte too small is refused"
+    for capability, expected in ((80, "compiled for sm_90, but .* is sm_80: compile it with --target=cuda:sm_80"),
+                                 (75, "is sm_75, which unetc does not compile for")):
+        _, said = execute(tiny.training(tiny.folder()), (DOES_NOT_FIT,), {"UNET_SHIM_CAPABILITY": str(capability)})
+        expect(re.search(expected, said), "an older device: %s", said)
+    return "a device one byte too small, and one too old, are refused"
 
 
 def check_other_cudnn(shop, tiny, plain):

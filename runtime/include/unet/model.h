@@ -206,7 +206,7 @@ typedef struct {
     const char *source;      /* "tiny_unet.unet" */
     const char *source_hash; /* hexadecimal, of the text and the options that say what is trained */
     const char *target;      /* "cpu" */
-    const char *isa;         /* "avx512", "avx2", "sse2": what this table's functions were compiled for */
+    const char *isa;         /* "avx512", "avx2", "sse2"; of a GPU "sm_90": what this was compiled for */
     UnetType real;           /* f32; f64 in a reference build */
     const char *precision;   /* "f32", "f64", "tf32", "bf16", "f16": of what lies between operators */
     const struct UnetDevice *device;  /* where steps run; NULL: here, by UnetProgram.run */

@@ -214,7 +214,9 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
     memset(properties, 0, sizeof *properties);
     snprintf(properties->name, sizeof properties->name, "CPU, through the shim");
     properties->totalGlobalMem = device_bytes();
-    properties->major = 9;
+    const int capability = atoi(environment("UNET_SHIM_CAPABILITY")); /* 80: sm_80 */
+    properties->major = capability > 0 ? capability / 10 : 9;
+    properties->minor = capability % 10;
     properties->warpSize = 32;
     properties->multiProcessorCount = 132;
     properties->maxThreadsPerBlock = 1024;
