@@ -31,8 +31,8 @@ static const char usage[] =
     "                          an A100, is also right for cards of the GeForce 30 and 40 series)\n"
     "  --isa=native            this processor's instructions (needs no choice yet)\n"
     "  --precision=f32|f64|tf32|bf16|f16   bf16, f16: activations and their gradients take 16 bits, all\n"
-    "                          else f32; f16 scales the loss; tf32 is for cuda; for cpu, f64, bf16 and\n"
-    "                          f16 need --kernels=reference\n"
+    "                          else f32; f16 scales the loss; tf32 is for cuda; f64 needs\n"
+    "                          --kernels=reference\n"
     "  --staging=f32|u8        how inputs come to a GPU: u8 rounds them to 255ths, and is right for\n"
     "                          pictures of 8 bits\n"
     "  --nondeterministic      for cuda: convolutions may be faster, and results differ from run to run\n"
@@ -396,10 +396,6 @@ static void check_target(const Command *c) {
         usage_error("%s", "--precision=f64 needs --kernels=reference: fast kernels compute in f32");
     if (plan->target == &target_cpu && plan->tf32)
         usage_error("%s", "--precision=tf32 is for --target=cuda");
-    if (plan->target == &target_cpu && plan->stored != plan->real && !plan->reference)
-        usage_error(
-            "%s",
-            "--precision=bf16 and f16 for --target=cpu need --kernels=reference: fast kernels store f32");
     if (plan->target == &target_cpu && plan->staged == TYPE_UNORM8)
         usage_error("%s",
                     "--staging=u8 is for --target=cuda: here, the loader's batches are read in place");

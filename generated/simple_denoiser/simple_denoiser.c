@@ -14,7 +14,18 @@
 #endif
 #define UNET_REAL float
 
-typedef UNET_REAL real;
+typedef UNET_REAL real; /* parameters, their gradients, the optimiser's state, arithmetic */
+
+/* Activations and their gradients: the same, or numbers of 16 bits, rounded to the nearest, of two such to
+ * the even one, whenever they are stored. */
+#if defined UNET_STORED_BF16 || defined UNET_STORED_F16
+typedef struct {
+    uint16_t bits;
+} stored;
+#else
+typedef real stored;
+#endif
+enum { SIXTEEN_BITS = sizeof(stored) < sizeof(real) };
 
 /* Where the elements of a tensor lie, in elements; see unet/model.h. */
 typedef struct {
@@ -67,19 +78,21 @@ INLINE int most(int a, int b) {
     return a > b ? a : b;
 }
 
-INLINE Vector load(const real *p) {
+/* ---- numbers in memory ---------------------------------------------------------------------------- */
+
+INLINE Vector load_real(const real *p) {
     return *(const Unaligned *)p;
 }
 
-INLINE void store(real *p, Vector v) {
+INLINE void store_real(real *p, Vector v) {
     *(Unaligned *)p = v;
 }
 
 /* The first `lanes` only; the others are zero, or not written. Images of up to 4 channels are the case that
  * counts, so these lanes are spelled out. */
-INLINE Vector load_some(const real *p, int lanes) {
+INLINE Vector load_some_real(const real *p, int lanes) {
     if (lanes >= LANES)
-        return load(p);
+        return load_real(p);
     Vector v = {lanes > 0 ? p[0] : 0, lanes > 1 ? p[1] : 0, lanes > 2 ? p[2] : 0, lanes > 3 ? p[3] : 0};
     for (int i = 4; i < LANES; i++)
         if (i < lanes)
@@ -87,9 +100,9 @@ INLINE Vector load_some(const real *p, int lanes) {
     return v;
 }
 
-INLINE void store_some(real *p, Vector v, int lanes) {
+INLINE void store_some_real(real *p, Vector v, int lanes) {
     if (lanes >= LANES) {
-        store(p, v);
+        store_real(p, v);
         return;
     }
     if (lanes > 0)
@@ -103,6 +116,176 @@ INLINE void store_some(real *p, Vector v, int lanes) {
             p[i] = v[i];
 }
 
+#if defined UNET_STORED_BF16 || defined UNET_STORED_F16
+
+#if defined __AVX2__ || defined __F16C__
+#include <immintrin.h>
+#endif
+
+typedef uint32_t Words __attribute__((vector_size(LANES * sizeof(uint32_t))));
+typedef uint16_t Halves __attribute__((vector_size(LANES * sizeof(uint16_t))));
+typedef Halves UnalignedHalves __attribute__((aligned(sizeof(uint16_t)), may_alias));
+
+/* In one instruction, which gcc 12 does not find itself. */
+INLINE Words words(Halves h) {
+#if defined __AVX512F__
+    return (Words)_mm512_cvtepu16_epi32((__m256i)h);
+#elif defined __AVX2__
+    return (Words)_mm256_cvtepu16_epi32((__m128i)h);
+#else
+    return __builtin_convertvector(h, Words);
+#endif
+}
+
+/* b where the mask is set, else a. */
+INLINE Words choose(Words a, Bits mask, Words b) {
+    return (a & ~(Words)mask) | (b & (Words)mask);
+}
+
+#if defined UNET_STORED_BF16 /* the upper half of a float */
+INLINE Vector widened(Halves h) {
+    return (Vector)(words(h) << 16);
+}
+
+INLINE Halves narrowed(Vector v) {
+    Words bits = (Words)v;
+    bits = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    return __builtin_convertvector(choose(bits, v != v, (Words){0} + 0x7fff), Halves);
+}
+#elif defined __AVX512F__ || defined __F16C__ /* the processor converts; all NaNs become the same one */
+INLINE Vector widened(Halves h) {
+#if defined __AVX512F__
+    return _mm512_cvtph_ps((__m256i)h);
+#else
+    return _mm256_cvtph_ps((__m128i)h);
+#endif
+}
+
+INLINE Halves narrowed(Vector v) {
+    v = (Vector)choose((Words)v, v != v, (Words){0} + 0x7fffffff);
+#if defined __AVX512F__
+    return (Halves)_mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+#else
+    return (Halves)_mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT);
+#endif
+}
+#else /* a float has 13 bits more of the fraction, and exponents from 112 less on */
+INLINE Vector widened(Halves h) {
+    Words bits = words(h);
+    Vector size = (Vector)((bits & 0x7fff) << 13) * 0x1p112f;
+    Words infinite = 0x7f800000 | (bits & 0x3ff) << 13; /* or NaN */
+    return (Vector)(choose((Words)size, size >= 0x1p16f, infinite) | (bits & 0x8000) << 16);
+}
+
+INLINE Halves narrowed(Vector v) {
+    const Words half = (Words)((Vector){0} + 0.5f);
+    Words bits = (Words)v & 0x7fffffff, sign = (Words)v >> 16 & 0x8000;
+    Vector size = (Vector)bits;
+    Words found = (bits + 0xfff + (bits >> 13 & 1) - (112u << 23)) >> 13;
+    /* multiples of 2^-24, as floats from 0.5 to 1 are */
+    found = choose(found, size < 0x1p-14f, (Words)(size + 0.5f) - half);
+    /* nearer to 2^16 than to the largest number */
+    found = choose(found, size >= 65520, (Words){0} + 0x7c00);
+    return __builtin_convertvector(choose(found | sign, v != v, (Words){0} + 0x7fff), Halves);
+}
+#endif
+
+INLINE Vector load(const stored *p) {
+    return widened(*(const UnalignedHalves *)(const void *)p);
+}
+
+INLINE void store(stored *p, Vector v) {
+    *(UnalignedHalves *)(void *)p = narrowed(v);
+}
+
+INLINE Vector load_some(const stored *p, int lanes) {
+    if (lanes >= LANES)
+        return load(p);
+    Halves h = {lanes > 0 ? p[0].bits : 0, lanes > 1 ? p[1].bits : 0, lanes > 2 ? p[2].bits : 0,
+                lanes > 3 ? p[3].bits : 0};
+    for (int i = 4; i < LANES; i++)
+        if (i < lanes)
+            h[i] = p[i].bits;
+    return widened(h);
+}
+
+INLINE void store_some(stored *p, Vector v, int lanes) {
+    Halves h = narrowed(v);
+    if (lanes >= LANES)
+        *(UnalignedHalves *)(void *)p = h;
+    else
+        for (int i = 0; i < LANES; i++)
+            if (i < lanes)
+                p[i].bits = h[i];
+}
+
+/* As a factor of a product has to be: of the type of activations. */
+INLINE Vector rounded(Vector v) {
+    return widened(narrowed(v));
+}
+
+#else
+
+INLINE Vector load(const stored *p) {
+    return load_real(p);
+}
+
+INLINE void store(stored *p, Vector v) {
+    store_real(p, v);
+}
+
+INLINE Vector load_some(const stored *p, int lanes) {
+    return load_some_real(p, lanes);
+}
+
+INLINE void store_some(stored *p, Vector v, int lanes) {
+    store_some_real(p, v, lanes);
+}
+
+INLINE Vector rounded(Vector v) {
+    return v;
+}
+
+#endif
+
+/* From element `at` on of numbers that are `real` or `stored`. */
+INLINE Vector load_either(int is_real, const void *p, long at, int lanes) {
+    return is_real ? load_some_real((const real *)p + at, lanes) : load_some((const stored *)p + at, lanes);
+}
+
+INLINE void store_either(int is_real, void *p, long at, Vector v, int lanes) {
+    if (is_real)
+        store_some_real((real *)p + at, v, lanes);
+    else
+        store_some((stored *)p + at, v, lanes);
+}
+
+INLINE real number(int is_real, const void *p, long at) {
+    return SIXTEEN_BITS && !is_real ? load_some((const stored *)p + at, 1)[0] : ((const real *)p)[at];
+}
+
+/* Numbers to multiply with, which kernels read one by one and many times: where they are, or, of 16 bits, a
+ * copy of them. */
+INLINE const real *numbers_at(const stored *p, const real *copy) {
+    return SIXTEEN_BITS ? copy : (const void *)p;
+}
+
+/* Makes that copy of `count` numbers. The last vector may begin in the one before it. */
+INLINE const real *numbers(const stored *p, real *copy, int count) {
+    if (SIXTEEN_BITS && count < LANES)
+        store_some_real(copy, load_some(p, count), count);
+    else if (SIXTEEN_BITS) {
+        int at = 0;
+        for (; at + LANES <= count; at += LANES)
+            store_real(copy + at, load(p + at));
+        if (at < count)
+            store_real(copy + count - LANES, load(p + count - LANES));
+    }
+    return numbers_at(p, copy);
+}
+
+/* ---- arithmetic ------------------------------------------------------------------------------------- */
+
 /* max(v, 0), where a NaN stays one. */
 INLINE Vector vector_relu(Vector v) {
     return (Vector)((Bits)v & ~(v < 0));
@@ -115,7 +298,7 @@ INLINE Vector vector_mask(Vector v, Vector m) {
 
 /* Elements `v` of b, 0 behind its end. */
 INLINE Vector bias_vector(const real *b, int count, int v) {
-    return load_some(b + v * LANES, count - v * LANES);
+    return load_some_real(b + v * LANES, count - v * LANES);
 }
 
 /* A NaN stays one. */
@@ -207,24 +390,24 @@ INLINE Column column_fill(Vector v) {
     return (Column){v, v, v, v, v, v, v, v};
 }
 
-INLINE Tile tile_load(const real *p, Spot at, Extent e) {
+INLINE Tile tile_load(int is_real, const void *p, Spot at, Extent e) {
     Tile t = {0};
 #define LOAD(r)                                                                                            \
     if (e.a > r)                                                                                           \
-        t.a.v##r = load_some(p + at.a + r * at.row, e.lanes);                                              \
+        t.a.v##r = load_either(is_real, p, at.a + r * at.row, e.lanes);                                    \
     if (e.b > r)                                                                                           \
-        t.b.v##r = load_some(p + at.b + r * at.row, e.lanes);
+        t.b.v##r = load_either(is_real, p, at.b + r * at.row, e.lanes);
     EACH_ROW(LOAD)
 #undef LOAD
     return t;
 }
 
-INLINE void tile_store(real *p, Spot at, Tile t, Extent e) {
+INLINE void tile_store(int is_real, void *p, Spot at, Tile t, Extent e) {
 #define STORE(r)                                                                                           \
     if (e.a > r)                                                                                           \
-        store_some(p + at.a + r * at.row, t.a.v##r, e.lanes);                                              \
+        store_either(is_real, p, at.a + r * at.row, t.a.v##r, e.lanes);                                    \
     if (e.b > r)                                                                                           \
-        store_some(p + at.b + r * at.row, t.b.v##r, e.lanes);
+        store_either(is_real, p, at.b + r * at.row, t.b.v##r, e.lanes);
     EACH_ROW(STORE)
 #undef STORE
 }
@@ -260,7 +443,8 @@ typedef struct {
 /* tile += sum over k of x[row, k] * w[k, lane]: all the arithmetic of convolutions. */
 INLINE void tile_multiply(Tile *t, int depth, Numbers x, Weights w, Extent e) {
     for (int k = 0; k < depth; k++) {
-        Vector wa = load_some(w.a + k * w.next, w.lanes), wb = load_some(w.b + k * w.next, w.lanes);
+        Vector wa = load_some_real(w.a + k * w.next, w.lanes),
+               wb = load_some_real(w.b + k * w.next, w.lanes);
 #define MULTIPLY(r)                                                                                        \
     if (e.a > r)                                                                                           \
         t->a.v##r += x.a[k * x.next + r * x.row] * wa;                                                     \
@@ -273,11 +457,19 @@ INLINE void tile_multiply(Tile *t, int depth, Numbers x, Weights w, Extent e) {
 
 /* ---- dense weights in order ------------------------------------------------------------------------ */
 
+/* Where the sums of a strip of points lie, between panels of weights: in the tensor that is computed, or,
+ * so that they are rounded to 16 bits but once, beside it, from number `start` of all points on. */
+typedef struct {
+    real *sums;
+    long start;
+} Strip;
+
 /* The part of a dense tensor of weights that joins a few blocks of channels, by one tap, with two vectors.
  * `first`, `last`: of all panels that add to the same points. */
 enum { PANEL_BLOCKS = 4 };
 typedef struct {
     int blocks, first, last;
+    Strip strip;
     _Alignas(64) real weights[PANEL_BLOCKS * BLOCK * 2 * LANES];
 } Panel;
 
@@ -289,13 +481,26 @@ UNUSED static void panel_fill(Panel *panel, int depth, int width, const real *w,
     for (int k = 0; k < least(rows, depth); k++)
         for (int v = 0; v < least(used, width); v++)
             panel->weights[k * width + v] = w[k * row + v * lane];
+    for (int at = 0; SIXTEEN_BITS && at < depth * width; at += LANES)
+        store_real(panel->weights + at, rounded(load_real(panel->weights + at)));
 }
 
 /* Rows in a strip over which a panel passes: enough pixels to be worth the filling, few enough for the
  * cache and for all threads to get some. No result depends on it. */
+enum { STRIP_POINTS = SIXTEEN_BITS ? 1024 : 4096 };
 INLINE int panel_strip(int rows, int width, int columns) {
     int fair = (int)((long)rows * columns / 32);
-    return least(4095 / width + 1, most(511 / width + 1, fair));
+    return least((STRIP_POINTS - 1) / width + 1, most(511 / width + 1, fair));
+}
+
+/* Numbers that a strip's sums take beside the tensor. */
+#define STRIP_SUMS(width) (SIXTEEN_BITS ? ((STRIP_POINTS - 1) / (width) + 1) * (width)*2 * LANES : 1)
+
+/* Where the sums of a tile lie there: by point, then its vectors. */
+INLINE Spot strip_spot(Strip strip, long number, int stride, int side_by_side) {
+    const int row = side_by_side ? 2 * LANES : LANES;
+    const long at = (number - strip.start) * row;
+    return (Spot){at, at + (side_by_side ? LANES : ROWS * stride * row), stride * row};
 }
 
 /* Rows of points of band `band` are those from band_start(band) to band_start(band + 1). */
@@ -311,15 +516,15 @@ UNUSED static void bands_reduce(real *total, const real *bands, int count, long 
                                 int first_sample) {
 #pragma omp for schedule(static)
     for (long at = 0; at < elements; at += LANES) {
-        Vector sum = load(bands + at);
+        Vector sum = load_real(bands + at);
         for (int band = 1; band < count; band++)
-            sum += load(bands + band * elements + at);
-        store(total + at, (first_sample ? (Vector){0} : load(total + at)) + sum);
+            sum += load_real(bands + band * elements + at);
+        store_real(total + at, (first_sample ? (Vector){0} : load_real(total + at)) + sum);
     }
 }
 
 /* Sum of vectors v of dy over the rows [from, to) of sample n; there are `height` rows in a plane. */
-INLINE Vector rows_sum(const real *dy, const Layout *l, int n, int v, int from, int to, int height,
+INLINE Vector rows_sum(const stored *dy, const Layout *l, int n, int v, int from, int to, int height,
                        int width) {
     Vector sum = {0};
     for (int r = from; r < to; r++)
@@ -369,10 +574,33 @@ UNUSED static void weights_spread(real *dw, real *db, const real *total, const L
 }
 
 /* A piece of a band: the pixels [left, left + width) of the rows [from, to) of sample n. `fresh`: the first
- * of the band, which finds nothing in the slot yet. */
+ * of the band, which finds nothing in the slot yet. x, dy: where copies of its numbers go, if it needs any;
+ * those of dy by point, then the vectors of a tile. */
 typedef struct {
     int n, from, to, left, width, fresh;
+    real *x, *dy;
 } Piece;
+
+/* Vectors v and, side by side, v + 1 of the points o, o + stride, ... of dy, where they are or in the
+ * piece's row `row` of copies. */
+INLINE Weights gradients_at(const stored *dy, Piece piece, int row, const Layout *l, int v, Place o,
+                            int stride, int side_by_side) {
+    const int width = side_by_side ? 2 * LANES : LANES;
+    const real *copy = piece.dy + row * piece.width * width;
+    if (SIXTEEN_BITS)
+        return (Weights){copy, side_by_side ? copy + LANES : copy, width, LANES};
+    const stored *a = dy + vector_at(l, v, o), *b = side_by_side ? dy + vector_at(l, v + 1, o) : a;
+    return (Weights){numbers_at(a, NULL), numbers_at(b, NULL), stride * l->block, lanes(l, 0)};
+}
+
+/* Makes those copies. */
+INLINE void copy_gradients(const stored *dy, Piece piece, int row, const Layout *l, int v, Place o,
+                           int stride, int side_by_side) {
+    real *copy = piece.dy + row * piece.width * (side_by_side ? 2 * LANES : LANES);
+    for (int p = 0; p < piece.width; p++, o.w += stride)
+        for (int u = v; u <= v + side_by_side; u++, copy += LANES)
+            store_real(copy, load_some(dy + vector_at(l, u, o), lanes(l, u)));
+}
 
 #define AT(type, offset) ((type *)(void *)(arena + (offset)))
 #define INPUT(type, index, sample) ((const type *)step->inputs[index] + start * (sample))
@@ -399,12 +627,15 @@ UNUSED static void k00_conv_pack(real *restrict packed, const real *restrict w) 
         for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
             for (int block = 0; block < X[s].blocks; block++)
                 for (int tap = 0; tap < taps; tap++)
-                    for (int k = 0; k < X[s].block; k++, to += width)
+                    for (int k = 0; k < X[s].block; k++, to += width) {
                         for (int lane = 0; lane < LANES; lane++) {
                             long co = v * LANES + lane, c = block * X[s].block + k;
                             int real_weight = co < CO && c < X[s].channels;
                             to[lane] = real_weight ? w[(co * CI + first + c) * taps + tap] : 0;
                         }
+                        if (SIXTEEN_BITS)
+                            store_real(to, rounded(load_real(to)));
+                    }
     }
 }
 
@@ -421,12 +652,15 @@ UNUSED static void k01_conv_pack(real *restrict packed, const real *restrict w) 
         for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
             for (int block = 0; block < X[s].blocks; block++)
                 for (int tap = 0; tap < taps; tap++)
-                    for (int k = 0; k < X[s].block; k++, to += width)
+                    for (int k = 0; k < X[s].block; k++, to += width) {
                         for (int lane = 0; lane < LANES; lane++) {
                             long co = v * LANES + lane, c = block * X[s].block + k;
                             int real_weight = co < CO && c < X[s].channels;
                             to[lane] = real_weight ? w[(co * CI + first + c) * taps + tap] : 0;
                         }
+                        if (SIXTEEN_BITS)
+                            store_real(to, rounded(load_real(to)));
+                    }
     }
 }
 
@@ -443,12 +677,15 @@ UNUSED static void k02_conv_pack(real *restrict packed, const real *restrict w) 
         for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
             for (int block = 0; block < X[s].blocks; block++)
                 for (int tap = 0; tap < taps; tap++)
-                    for (int k = 0; k < X[s].block; k++, to += width)
+                    for (int k = 0; k < X[s].block; k++, to += width) {
                         for (int lane = 0; lane < LANES; lane++) {
                             long co = v * LANES + lane, c = block * X[s].block + k;
                             int real_weight = co < CO && c < X[s].channels;
                             to[lane] = real_weight ? w[(co * CI + first + c) * taps + tap] : 0;
                         }
+                        if (SIXTEEN_BITS)
+                            store_real(to, rounded(load_real(to)));
+                    }
     }
 }
 
@@ -464,12 +701,15 @@ UNUSED static void k03_conv_dgrad_pack(real *restrict packed, const real *restri
         real *to = packed + (v & ~1) * LANES * depth + (v & 1) * LANES;
         for (int block = 0; block < DY.blocks; block++)
             for (int tap = 0; tap < taps; tap++)
-                for (int k = 0; k < DY.block; k++, to += width)
+                for (int k = 0; k < DY.block; k++, to += width) {
                     for (int lane = 0; lane < LANES; lane++) {
                         long c = v * LANES + lane, co = block * DY.block + k;
                         int real_weight = co < CO && c < CS;
                         to[lane] = real_weight ? w[(co * CI + C0 + c) * taps + tap] : 0;
                     }
+                    if (SIXTEEN_BITS)
+                        store_real(to, rounded(load_real(to)));
+                }
     }
 }
 
@@ -485,12 +725,15 @@ UNUSED static void k04_conv_dgrad_pack(real *restrict packed, const real *restri
         real *to = packed + (v & ~1) * LANES * depth + (v & 1) * LANES;
         for (int block = 0; block < DY.blocks; block++)
             for (int tap = 0; tap < taps; tap++)
-                for (int k = 0; k < DY.block; k++, to += width)
+                for (int k = 0; k < DY.block; k++, to += width) {
                     for (int lane = 0; lane < LANES; lane++) {
                         long c = v * LANES + lane, co = block * DY.block + k;
                         int real_weight = co < CO && c < CS;
                         to[lane] = real_weight ? w[(co * CI + C0 + c) * taps + tap] : 0;
                     }
+                    if (SIXTEEN_BITS)
+                        store_real(to, rounded(load_real(to)));
+                }
     }
 }
 
@@ -506,12 +749,15 @@ UNUSED static void k05_conv_dgrad_pack(real *restrict packed, const real *restri
         real *to = packed + (v & ~1) * LANES * depth + (v & 1) * LANES;
         for (int block = 0; block < DY.blocks; block++)
             for (int tap = 0; tap < taps; tap++)
-                for (int k = 0; k < DY.block; k++, to += width)
+                for (int k = 0; k < DY.block; k++, to += width) {
                     for (int lane = 0; lane < LANES; lane++) {
                         long c = v * LANES + lane, co = block * DY.block + k;
                         int real_weight = co < CO && c < CS;
                         to[lane] = real_weight ? w[(co * CI + C0 + c) * taps + tap] : 0;
                     }
+                    if (SIXTEEN_BITS)
+                        store_real(to, rounded(load_real(to)));
+                }
     }
 }
 
@@ -552,18 +798,21 @@ UNUSED static void k10_zero(void *sum) {
 
 /* conv: net.0 of train, net.0 of predict */
 /* One row of taps over one block of channels. */
-INLINE void k11_conv_taps(Tile *t, const real *x, const real *w, int block, int side_by_side, Extent e) {
+INLINE void k11_conv_taps(Tile *t, const stored *x, const real *w, int block, int side_by_side, Extent e) {
     enum { KW = 3, SW = 1, LW = 1 };
-    const int width = side_by_side ? 2 * LANES : LANES;
+    enum { LONGEST = (2 * ROWS - 1) * SW + (KW - 1) * LW + 1 }; /* pixels that a tile meets */
+    const int width = side_by_side ? 2 * LANES : LANES, rows = side_by_side ? e.a : e.a + e.b;
+    _Alignas(64) real copy[SIXTEEN_BITS ? LONGEST * BLOCK : 1];
+    const real *pixel = numbers(x, copy, ((rows - 1) * SW + (KW - 1) * LW + 1) * block);
     for (int kw = 0; kw < KW; kw++) {
-        const real *from = x + kw * LW * block, *by = w + kw * block * width;
+        const real *from = pixel + kw * LW * block, *by = w + kw * block * width;
         Numbers pixels = {from, side_by_side ? from : from + ROWS * SW * block, SW * block, 1};
         Weights weights = {by, side_by_side ? by + LANES : by, width, LANES};
         tile_multiply(t, block, pixels, weights, e);
     }
 }
 
-INLINE void k11_conv_tile(real *y, const real *const *x, const real *w, const real *b, int v, Place o,
+INLINE void k11_conv_tile(stored *y, const stored *const *x, const real *w, const real *b, int v, Place o,
                         int rows, int side_by_side) {
     enum { CO = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, SW = 1,
            PW = 1, BIAS = 1, RELU = 1, SEGMENTS = 1 };
@@ -579,7 +828,7 @@ INLINE void k11_conv_tile(real *y, const real *const *x, const real *w, const re
             for (int kd = 0; kd < KD; kd++)
                 for (int kh = 0; kh < KH; kh++) {
                     Place i = {o.n, o.d * SD - PD + kd * LD, o.h * SH - PH + kh * LH, o.w * SW - PW};
-                    const real *from = x[s] + point(in, block, i);
+                    const stored *from = x[s] + point(in, block, i);
                     if (in->block == BLOCK) /* a constant, which in->block need not be */
                         k11_conv_taps(&t, from, w, BLOCK, side_by_side, e);
                     else
@@ -587,10 +836,10 @@ INLINE void k11_conv_tile(real *y, const real *const *x, const real *w, const re
                     w += KW * in->block * (side_by_side ? 2 * LANES : LANES);
                 }
     }
-    tile_store(y, spot(&Y, v, o, 1, side_by_side), RELU ? tile_relu(t) : t, e);
+    tile_store(0, y, spot(&Y, v, o, 1, side_by_side), RELU ? tile_relu(t) : t, e);
 }
 
-INLINE void k11_conv_row(real *y, const real *const *x, const real *w, const real *b, int v, Place o,
+INLINE void k11_conv_row(stored *y, const stored *const *x, const real *w, const real *b, int v, Place o,
                        int side_by_side) {
     enum { W = 64 };
     const int rows = tile_rows(side_by_side);
@@ -600,7 +849,7 @@ INLINE void k11_conv_row(real *y, const real *const *x, const real *w, const rea
         k11_conv_tile(y, x, w, b, v, o, W % rows, side_by_side);
 }
 
-UNUSED static void k11_conv(int n, real *restrict y, const real *const *x, const real *w, const real *b) {
+UNUSED static void k11_conv(int n, stored *restrict y, const stored *const *x, const real *w, const real *b) {
     enum { D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, SEGMENTS = 1 };
     static const Layout X[1] = {{3, 3, 1, 201, 13072, 13068, 13068, 198}};
     static const Layout Y = {64, 16, 4, 1072, 278784, 69696, 69696, 1056};
@@ -622,7 +871,7 @@ UNUSED static void k11_conv(int n, real *restrict y, const real *const *x, const
 /* zero_halo: net.0 of train, net.2 of train, net.4 of train, 5 more */
 /* Rows of points lie in ascending order; what is not a row is halo: here the part before each row, and
  * behind the last. */
-UNUSED static void k12_zero_halo(int n, real *y) {
+UNUSED static void k12_zero_halo(int n, stored *y) {
     enum { D = 1, H = 64, W = 64 };
     static const Layout Y = {64, 16, 4, 1072, 278784, 69696, 69696, 1056};
     enum { ROWS_OF_PLANE = D * H };
@@ -641,18 +890,21 @@ UNUSED static void k12_zero_halo(int n, real *y) {
 
 /* conv: net.2 of train, net.4 of train, net.2 of predict, 1 more */
 /* One row of taps over one block of channels. */
-INLINE void k13_conv_taps(Tile *t, const real *x, const real *w, int block, int side_by_side, Extent e) {
+INLINE void k13_conv_taps(Tile *t, const stored *x, const real *w, int block, int side_by_side, Extent e) {
     enum { KW = 3, SW = 1, LW = 1 };
-    const int width = side_by_side ? 2 * LANES : LANES;
+    enum { LONGEST = (2 * ROWS - 1) * SW + (KW - 1) * LW + 1 }; /* pixels that a tile meets */
+    const int width = side_by_side ? 2 * LANES : LANES, rows = side_by_side ? e.a : e.a + e.b;
+    _Alignas(64) real copy[SIXTEEN_BITS ? LONGEST * BLOCK : 1];
+    const real *pixel = numbers(x, copy, ((rows - 1) * SW + (KW - 1) * LW + 1) * block);
     for (int kw = 0; kw < KW; kw++) {
-        const real *from = x + kw * LW * block, *by = w + kw * block * width;
+        const real *from = pixel + kw * LW * block, *by = w + kw * block * width;
         Numbers pixels = {from, side_by_side ? from : from + ROWS * SW * block, SW * block, 1};
         Weights weights = {by, side_by_side ? by + LANES : by, width, LANES};
         tile_multiply(t, block, pixels, weights, e);
     }
 }
 
-INLINE void k13_conv_tile(real *y, const real *const *x, const real *w, const real *b, int v, Place o,
+INLINE void k13_conv_tile(stored *y, const stored *const *x, const real *w, const real *b, int v, Place o,
                         int rows, int side_by_side) {
     enum { CO = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, SW = 1,
            PW = 1, BIAS = 1, RELU = 1, SEGMENTS = 1 };
@@ -668,7 +920,7 @@ INLINE void k13_conv_tile(real *y, const real *const *x, const real *w, const re
             for (int kd = 0; kd < KD; kd++)
                 for (int kh = 0; kh < KH; kh++) {
                     Place i = {o.n, o.d * SD - PD + kd * LD, o.h * SH - PH + kh * LH, o.w * SW - PW};
-                    const real *from = x[s] + point(in, block, i);
+                    const stored *from = x[s] + point(in, block, i);
                     if (in->block == BLOCK) /* a constant, which in->block need not be */
                         k13_conv_taps(&t, from, w, BLOCK, side_by_side, e);
                     else
@@ -676,10 +928,10 @@ INLINE void k13_conv_tile(real *y, const real *const *x, const real *w, const re
                     w += KW * in->block * (side_by_side ? 2 * LANES : LANES);
                 }
     }
-    tile_store(y, spot(&Y, v, o, 1, side_by_side), RELU ? tile_relu(t) : t, e);
+    tile_store(0, y, spot(&Y, v, o, 1, side_by_side), RELU ? tile_relu(t) : t, e);
 }
 
-INLINE void k13_conv_row(real *y, const real *const *x, const real *w, const real *b, int v, Place o,
+INLINE void k13_conv_row(stored *y, const stored *const *x, const real *w, const real *b, int v, Place o,
                        int side_by_side) {
     enum { W = 64 };
     const int rows = tile_rows(side_by_side);
@@ -689,7 +941,7 @@ INLINE void k13_conv_row(real *y, const real *const *x, const real *w, const rea
         k13_conv_tile(y, x, w, b, v, o, W % rows, side_by_side);
 }
 
-UNUSED static void k13_conv(int n, real *restrict y, const real *const *x, const real *w, const real *b) {
+UNUSED static void k13_conv(int n, stored *restrict y, const stored *const *x, const real *w, const real *b) {
     enum { D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, SEGMENTS = 1 };
     static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056}};
     static const Layout Y = {64, 16, 4, 1072, 278784, 69696, 69696, 1056};
@@ -710,18 +962,21 @@ UNUSED static void k13_conv(int n, real *restrict y, const real *const *x, const
 
 /* conv: net.6 of train, net.6 of predict */
 /* One row of taps over one block of channels. */
-INLINE void k14_conv_taps(Tile *t, const real *x, const real *w, int block, int side_by_side, Extent e) {
+INLINE void k14_conv_taps(Tile *t, const stored *x, const real *w, int block, int side_by_side, Extent e) {
     enum { KW = 3, SW = 1, LW = 1 };
-    const int width = side_by_side ? 2 * LANES : LANES;
+    enum { LONGEST = (2 * ROWS - 1) * SW + (KW - 1) * LW + 1 }; /* pixels that a tile meets */
+    const int width = side_by_side ? 2 * LANES : LANES, rows = side_by_side ? e.a : e.a + e.b;
+    _Alignas(64) real copy[SIXTEEN_BITS ? LONGEST * BLOCK : 1];
+    const real *pixel = numbers(x, copy, ((rows - 1) * SW + (KW - 1) * LW + 1) * block);
     for (int kw = 0; kw < KW; kw++) {
-        const real *from = x + kw * LW * block, *by = w + kw * block * width;
+        const real *from = pixel + kw * LW * block, *by = w + kw * block * width;
         Numbers pixels = {from, side_by_side ? from : from + ROWS * SW * block, SW * block, 1};
         Weights weights = {by, side_by_side ? by + LANES : by, width, LANES};
         tile_multiply(t, block, pixels, weights, e);
     }
 }
 
-INLINE void k14_conv_tile(real *y, const real *const *x, const real *w, const real *b, int v, Place o,
+INLINE void k14_conv_tile(stored *y, const stored *const *x, const real *w, const real *b, int v, Place o,
                         int rows, int side_by_side) {
     enum { CO = 3, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, SW = 1,
            PW = 1, BIAS = 1, RELU = 0, SEGMENTS = 1 };
@@ -737,7 +992,7 @@ INLINE void k14_conv_tile(real *y, const real *const *x, const real *w, const re
             for (int kd = 0; kd < KD; kd++)
                 for (int kh = 0; kh < KH; kh++) {
                     Place i = {o.n, o.d * SD - PD + kd * LD, o.h * SH - PH + kh * LH, o.w * SW - PW};
-                    const real *from = x[s] + point(in, block, i);
+                    const stored *from = x[s] + point(in, block, i);
                     if (in->block == BLOCK) /* a constant, which in->block need not be */
                         k14_conv_taps(&t, from, w, BLOCK, side_by_side, e);
                     else
@@ -745,10 +1000,10 @@ INLINE void k14_conv_tile(real *y, const real *const *x, const real *w, const re
                     w += KW * in->block * (side_by_side ? 2 * LANES : LANES);
                 }
     }
-    tile_store(y, spot(&Y, v, o, 1, side_by_side), RELU ? tile_relu(t) : t, e);
+    tile_store(0, y, spot(&Y, v, o, 1, side_by_side), RELU ? tile_relu(t) : t, e);
 }
 
-INLINE void k14_conv_row(real *y, const real *const *x, const real *w, const real *b, int v, Place o,
+INLINE void k14_conv_row(stored *y, const stored *const *x, const real *w, const real *b, int v, Place o,
                        int side_by_side) {
     enum { W = 64 };
     const int rows = tile_rows(side_by_side);
@@ -758,7 +1013,7 @@ INLINE void k14_conv_row(real *y, const real *const *x, const real *w, const rea
         k14_conv_tile(y, x, w, b, v, o, W % rows, side_by_side);
 }
 
-UNUSED static void k14_conv(int n, real *restrict y, const real *const *x, const real *w, const real *b) {
+UNUSED static void k14_conv(int n, stored *restrict y, const stored *const *x, const real *w, const real *b) {
     enum { D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, SEGMENTS = 1 };
     static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056}};
     static const Layout Y = {3, 3, 1, 0, 12288, 12288, 12288, 192};
@@ -779,9 +1034,9 @@ UNUSED static void k14_conv(int n, real *restrict y, const real *const *x, const
 
 /* mse: mse of train */
 /* Sum over the rows [from, to) of channel block `block`, as far as they are valid. */
-UNUSED static double k15_mse_rows(const real *p, const real *t, int i, int from, int to,
+UNUSED static double k15_mse_rows(const void *p, const void *t, int i, int from, int to,
                                  const int32_t *size) {
-    enum { C = 3, H = 64 };
+    enum { C = 3, H = 64, P_STAGED = 0, T_STAGED = 1 };
     static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192};
     static const Layout T = {3, 3, 1, 0, 12288, 12288, 12288, 192};
     double sum = 0;
@@ -790,10 +1045,11 @@ UNUSED static double k15_mse_rows(const real *p, const real *t, int i, int from,
         if (at.d >= size[0] || at.h >= size[1])
             continue;
         for (int c = 0; c < C; c++) {
-            const real *a = p + point(&P, c / P.block, at) + c % P.block;
-            const real *b = t + point(&T, c / T.block, at) + c % T.block;
+            const long a = point(&P, c / P.block, at) + c % P.block;
+            const long b = point(&T, c / T.block, at) + c % T.block;
             for (int v = 0; v < size[2]; v++) {
-                double difference = (double)a[v * P.block] - (double)b[v * T.block];
+                double difference = (double)number(P_STAGED, p, a + v * P.block) -
+                                    (double)number(T_STAGED, t, b + v * T.block);
                 sum += difference * difference;
             }
         }
@@ -801,7 +1057,7 @@ UNUSED static double k15_mse_rows(const real *p, const real *t, int i, int from,
     return sum;
 }
 
-UNUSED static void k15_mse(int n, double *result, double *scratch, const real *p, const real *t,
+UNUSED static void k15_mse(int n, double *result, double *scratch, const void *p, const void *t,
                           const int32_t (*valid)[3]) {
     enum { C = 3, D = 1, H = 64, W = 64, BANDS = 16, ACCUMULATE = 1 };
     static const int32_t whole[3] = {D, H, W};
@@ -828,9 +1084,9 @@ UNUSED static void k15_mse(int n, double *result, double *scratch, const real *p
 
 /* psnr: psnr of train */
 /* Sum over the rows [from, to) of channel block `block`, as far as they are valid. */
-UNUSED static double k16_psnr_rows(const real *p, const real *t, int i, int from, int to,
+UNUSED static double k16_psnr_rows(const void *p, const void *t, int i, int from, int to,
                                  const int32_t *size) {
-    enum { C = 3, H = 64 };
+    enum { C = 3, H = 64, P_STAGED = 0, T_STAGED = 1 };
     static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192};
     static const Layout T = {3, 3, 1, 0, 12288, 12288, 12288, 192};
     double sum = 0;
@@ -839,11 +1095,11 @@ UNUSED static double k16_psnr_rows(const real *p, const real *t, int i, int from
         if (at.d >= size[0] || at.h >= size[1])
             continue;
         for (int c = 0; c < C; c++) {
-            const real *a = p + point(&P, c / P.block, at) + c % P.block;
-            const real *b = t + point(&T, c / T.block, at) + c % T.block;
+            const long a = point(&P, c / P.block, at) + c % P.block;
+            const long b = point(&T, c / T.block, at) + c % T.block;
             for (int v = 0; v < size[2]; v++) {
-                double difference =
-                    between(0, 1, (double)a[v * P.block]) - between(0, 1, (double)b[v * T.block]);
+                double difference = between(0, 1, (double)number(P_STAGED, p, a + v * P.block)) -
+                                    between(0, 1, (double)number(T_STAGED, t, b + v * T.block));
                 sum += difference * difference;
             }
         }
@@ -851,7 +1107,7 @@ UNUSED static double k16_psnr_rows(const real *p, const real *t, int i, int from
     return sum;
 }
 
-UNUSED static void k16_psnr(int n, double *result, double *scratch, const real *p, const real *t,
+UNUSED static void k16_psnr(int n, double *result, double *scratch, const void *p, const void *t,
                           const int32_t (*valid)[3]) {
     enum { C = 3, D = 1, H = 64, W = 64, BANDS = 16, ACCUMULATE = 1 };
     static const int32_t whole[3] = {D, H, W};
@@ -877,8 +1133,8 @@ UNUSED static void k16_psnr(int n, double *result, double *scratch, const real *
 }
 
 /* mse_grad: mse of train */
-UNUSED static void k17_mse_grad(int n, int total, real *dp, const real *p, const real *t, const double *scale) {
-    enum { C = 3, D = 1, H = 64, W = 64, SCALED = 0 };
+UNUSED static void k17_mse_grad(int n, int total, stored *dp, const void *p, const void *t, const double *scale) {
+    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, SCALED = 0 };
     static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192};
     static const Layout T = {3, 3, 1, 0, 12288, 12288, 12288, 192};
     static const double WEIGHT = 1;
@@ -891,8 +1147,8 @@ UNUSED static void k17_mse_grad(int n, int total, real *dp, const real *p, const
             for (int r = 0; r < D * H; r++) {
                 const Place row = {i, r / H, r % H, 0};
                 for (int at = 0, left = W * DP.block; left > 0; at += LANES, left -= LANES) {
-                    Vector difference = load_some(p + point(&P, block, row) + at, left) -
-                                        load_some(t + point(&T, block, row) + at, left);
+                    Vector difference = load_either(P_STAGED, p, point(&P, block, row) + at, left) -
+                                        load_either(T_STAGED, t, point(&T, block, row) + at, left);
                     store_some(dp + point(&DP, block, row) + at, factor * difference, left);
                 }
             }
@@ -901,7 +1157,7 @@ UNUSED static void k17_mse_grad(int n, int total, real *dp, const real *p, const
 /* zero_halo: mse of train */
 /* Rows of points lie in ascending order; what is not a row is halo: here the part before each row, and
  * behind the last. */
-UNUSED static void k18_zero_halo(int n, real *y) {
+UNUSED static void k18_zero_halo(int n, stored *y) {
     enum { D = 1, H = 64, W = 64 };
     static const Layout Y = {3, 3, 1, 201, 13072, 13068, 13068, 198};
     enum { ROWS_OF_PLANE = D * H };
@@ -919,28 +1175,41 @@ UNUSED static void k18_zero_halo(int n, real *y) {
 }
 
 /* conv_wgrad: net.6 of train */
-INLINE void k19_conv_wgrad_tile(real *slot, const real *x, const real *dy, const Layout *from, int block,
-                        Piece piece, const int *tap, Extent e, Spot at, int v, int channel,
-                        int side_by_side) {
-    enum { H = 64, SD = 1, LD = 1, PD = 0, SH = 1, LH = 1, PH = 1, SW = 1, LW = 1, PW = 1 };
-    static const Layout DY = {3, 3, 1, 201, 13072, 13068, 13068, 198};
-    Tile t = piece.fresh ? (Tile){0} : tile_load(slot, at, e);
-    for (int r = piece.from; r < piece.to; r++) {
-        Place o = {piece.n, r / H, r % H, piece.left};
-        Place i = {piece.n, o.d * SD - PD + tap[0] * LD, o.h * SH - PH + tap[1] * LH,
-                   o.w * SW - PW + tap[2] * LW};
-        const real *a = x + point(from, channel / block, i) + channel % block;
-        const real *b = dy + vector_at(&DY, v, o);
-        Numbers channels = {a, side_by_side ? a : a + ROWS, 1, SW * block};
-        Weights gradients = {b, side_by_side ? dy + vector_at(&DY, v + 1, o) : b, DY.block, lanes(&DY, 0)};
-        tile_multiply(&t, piece.width, channels, gradients, e);
-    }
-    tile_store(slot, at, t, e);
+/* Pixels of a row of x that a row of taps meets. */
+INLINE int k19_conv_wgrad_met(int width) {
+    enum { KW = 3, SW = 1, LW = 1 };
+    return (width - 1) * SW + (KW - 1) * LW + 1;
 }
 
-/* One block of channels of the input: those from `channel` on of the segment, `stored` on of all. */
-INLINE void k19_conv_wgrad_block(real *slot, const real *x, const real *dy, const Layout *from, int block,
-                         Piece piece, int v, int channel, int stored, int side_by_side) {
+/* The first that a tap meets in row r. */
+INLINE Place k19_conv_wgrad_place(Piece piece, int r, const int *tap) {
+    enum { H = 64, SD = 1, LD = 1, PD = 0, SH = 1, LH = 1, PH = 1, SW = 1, LW = 1, PW = 1 };
+    return (Place){piece.n, r / H * SD - PD + tap[0] * LD, r % H * SH - PH + tap[1] * LH,
+                   piece.left * SW - PW + tap[2] * LW};
+}
+
+INLINE void k19_conv_wgrad_tile(real *slot, const stored *x, const stored *dy, const Layout *from, int block,
+                        Piece piece, const int *tap, Extent e, Spot at, int v, int channel,
+                        int side_by_side) {
+    enum { H = 64, SW = 1, LW = 1 };
+    static const Layout DY = {3, 3, 1, 201, 13072, 13068, 13068, 198};
+    Tile t = piece.fresh ? (Tile){0} : tile_load(1, slot, at, e);
+    for (int r = piece.from; r < piece.to; r++) {
+        const int row = r - piece.from;
+        const real *copy = piece.x + (row * k19_conv_wgrad_met(piece.width) + tap[2] * LW) * block;
+        const real *a = numbers_at(x + point(from, channel / block, k19_conv_wgrad_place(piece, r, tap)), copy);
+        a += channel % block;
+        Numbers channels = {a, side_by_side ? a : a + ROWS, 1, SW * block};
+        Weights gradients = gradients_at(dy, piece, row, &DY, v, (Place){piece.n, r / H, r % H, piece.left},
+                                         1, side_by_side);
+        tile_multiply(&t, piece.width, channels, gradients, e);
+    }
+    tile_store(1, slot, at, t, e);
+}
+
+/* One block of channels of the input: those from `channel` on of the segment, `before` on of all. */
+INLINE void k19_conv_wgrad_block(real *slot, const stored *x, const stored *dy, const Layout *from, int block,
+                         Piece piece, int v, int channel, int before, int side_by_side) {
     enum { KD = 1, KH = 3, KW = 3, BIAS = 1, SEGMENTS = 1 };
     static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056}};
     const int taps = KD * KH * KW;
@@ -949,8 +1218,12 @@ INLINE void k19_conv_wgrad_block(real *slot, const real *x, const real *dy, cons
     const long depth = stored_channels(X, SEGMENTS) * taps + BIAS, row = taps * LANES;
     for (int k = 0; k < taps; k++) {
         const int tap[3] = {k / (KH * KW), k / KW % KH, k % KW};
+        for (int r = piece.from; tap[2] == 0 && SIXTEEN_BITS && r < piece.to; r++)
+            numbers(x + point(from, channel / block, k19_conv_wgrad_place(piece, r, tap)),
+                    piece.x + (r - piece.from) * k19_conv_wgrad_met(piece.width) * block,
+                    k19_conv_wgrad_met(piece.width) * block);
         for (int c = 0; c < block; c += rows) {
-            Spot at = {(v * depth + (stored + c) * taps + k) * LANES, 0, row};
+            Spot at = {(v * depth + (before + c) * taps + k) * LANES, 0, row};
             at.b = at.a + (side_by_side ? depth * LANES : ROWS * row);
             if (c + rows <= block)
                 k19_conv_wgrad_tile(slot, x, dy, from, block, piece, tap, extent(rows, side_by_side, LANES), at, v,
@@ -963,35 +1236,41 @@ INLINE void k19_conv_wgrad_block(real *slot, const real *x, const real *dy, cons
 }
 
 /* A band piece by piece, each small enough to stay in the cache for all taps. */
-INLINE void k19_conv_wgrad_band(real *slot, const real *x, const real *dy, const Layout *from, int block, int n,
-                        int band, int v, int channel, int stored, int side_by_side) {
-    enum { D = 1, H = 64, W = 64, BANDS = 16 };
-    enum { PIXELS = 128, STRIP = (PIXELS - 1) / W + 1 };
+INLINE void k19_conv_wgrad_band(real *slot, const stored *x, const stored *dy, const Layout *from, int block, int n,
+                        int band, int v, int channel, int before, int side_by_side) {
+    enum { D = 1, H = 64, W = 64, KW = 3, SW = 1, LW = 1, BANDS = 16 };
+    static const Layout DY = {3, 3, 1, 201, 13072, 13068, 13068, 198};
+    enum { PIXELS = 128, STRIP = (PIXELS - 1) / W + 1, WIDTH = W < PIXELS ? W : PIXELS };
+    enum { MET = (WIDTH - 1) * SW + (KW - 1) * LW + 1 };
+    _Alignas(64) real x_copy[SIXTEEN_BITS ? STRIP * MET * BLOCK : 1];
+    _Alignas(64) real dy_copy[SIXTEEN_BITS ? STRIP * WIDTH * 2 * LANES : 1];
     const int start = band_start(D * H, BANDS, band), end = band_start(D * H, BANDS, band + 1);
     for (int r = start; r < end; r += STRIP)
         for (int left = 0; left < W; left += PIXELS) {
-            Piece piece = {
-                n, r, least(r + STRIP, end), left, least(PIXELS, W - left), r == start && left == 0};
-            k19_conv_wgrad_block(slot, x, dy, from, block, piece, v, channel, stored, side_by_side);
+            const int to = least(r + STRIP, end), fresh = r == start && left == 0;
+            Piece piece = {n, r, to, left, least(PIXELS, W - left), fresh, x_copy, dy_copy};
+            for (int q = r; SIXTEEN_BITS && q < to; q++)
+                copy_gradients(dy, piece, q - r, &DY, v, (Place){n, q / H, q % H, left}, 1, side_by_side);
+            k19_conv_wgrad_block(slot, x, dy, from, block, piece, v, channel, before, side_by_side);
         }
 }
 
-INLINE void k19_conv_wgrad_item(real *slot, const real *x, const real *dy, const Layout *from, int block, int n,
-                        int band, int v, int channel, int stored) {
+INLINE void k19_conv_wgrad_item(real *slot, const stored *x, const stored *dy, const Layout *from, int block, int n,
+                        int band, int v, int channel, int before) {
     static const Layout DY = {3, 3, 1, 201, 13072, 13068, 13068, 198};
     if (v + 1 < vectors(&DY))
-        k19_conv_wgrad_band(slot, x, dy, from, block, n, band, v, channel, stored, 1);
+        k19_conv_wgrad_band(slot, x, dy, from, block, n, band, v, channel, before, 1);
     else
-        k19_conv_wgrad_band(slot, x, dy, from, block, n, band, v, channel, stored, 0);
+        k19_conv_wgrad_band(slot, x, dy, from, block, n, band, v, channel, before, 0);
 }
 
 /* The slots of all bands of sample i. */
-INLINE void k19_conv_wgrad_sample(real *slots, long elements, const real *const *x, const real *dy, int i) {
+INLINE void k19_conv_wgrad_sample(real *slots, long elements, const stored *const *x, const stored *dy, int i) {
     enum { D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, BIAS = 1, BANDS = 16, SEGMENTS = 1 };
     static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056}};
     static const Layout DY = {3, 3, 1, 201, 13072, 13068, 13068, 198};
     const long depth = stored_channels(X, SEGMENTS) * (KD * KH * KW) + BIAS;
-    for (int s = 0, stored = 0; s < SEGMENTS; stored += X[s].blocks * X[s].block, s++) {
+    for (int s = 0, before = 0; s < SEGMENTS; before += X[s].blocks * X[s].block, s++) {
         const Layout *in = segment(X, SEGMENTS, s);
 #pragma omp for collapse(3) schedule(static) nowait
         for (int band = 0; band < BANDS; band++)
@@ -1000,22 +1279,22 @@ INLINE void k19_conv_wgrad_sample(real *slots, long elements, const real *const 
                     real *slot = slots + band * elements;
                     int c = block * in->block;
                     if (in->block == BLOCK) /* a constant, which in->block need not be */
-                        k19_conv_wgrad_item(slot, x[s], dy, in, BLOCK, i, band, v, c, stored + c);
+                        k19_conv_wgrad_item(slot, x[s], dy, in, BLOCK, i, band, v, c, before + c);
                     else
-                        k19_conv_wgrad_item(slot, x[s], dy, in, in->block, i, band, v, c, stored + c);
+                        k19_conv_wgrad_item(slot, x[s], dy, in, in->block, i, band, v, c, before + c);
                 }
     }
 #pragma omp for collapse(2) schedule(static)
     for (int band = 0; band < BANDS; band++)
         for (int v = 0; v < BIAS * vectors(&DY); v++) {
             int from = band_start(D * H, BANDS, band), to = band_start(D * H, BANDS, band + 1);
-            store(slots + band * elements + ((v + 1) * depth - 1) * LANES,
-                  rows_sum(dy, &DY, i, v, from, to, H, W));
+            store_real(slots + band * elements + ((v + 1) * depth - 1) * LANES,
+                       rows_sum(dy, &DY, i, v, from, to, H, W));
         }
 }
 
 UNUSED static void k19_conv_wgrad(int n, real *restrict dw, real *restrict db, real *restrict scratch,
-                          const real *const *x, const real *dy) {
+                          const stored *const *x, const stored *dy) {
     enum { CI = 64, CO = 3, KD = 1, KH = 3, KW = 3, BIAS = 1, BANDS = 16, ACCUMULATE = 1,
            SEGMENTS = 1 };
     static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056}};
@@ -1033,10 +1312,38 @@ UNUSED static void k19_conv_wgrad(int n, real *restrict dw, real *restrict db, r
 }
 
 /* conv_dgrad: net.6 of train */
-INLINE void k20_conv_dgrad_tile(real *dx, const real *dy, const real *w, const real *m, int v, Place p, int rows,
-                        int side_by_side) {
-    enum { KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, SW = 1, LW = 1,
-           PW = 1, MASK = 1 };
+/* One row of taps over one block of channels; dy is the row of it that they meet. */
+INLINE void k20_conv_dgrad_taps(Tile *t, const stored *dy, const real *w, int left, int rows, int side_by_side,
+                        Extent e) {
+    enum { KW = 3, SW = 1, LW = 1, PW = 1 };
+    static const Layout DY = {3, 3, 1, 201, 13072, 13068, 13068, 198};
+    enum { LONGEST = 2 * ROWS + (KW - 1) * LW / SW }; /* pixels that a tile meets */
+    const int width = side_by_side ? 2 * LANES : LANES;
+    int first = 0, last = KW - 1; /* taps that meet a pixel */
+    while (first < KW && (left + PW - first * LW) % SW != 0)
+        first++;
+    while (last > first && (left + PW - last * LW) % SW != 0)
+        last--;
+    if (first == KW)
+        return;
+    const int start = (left + PW - last * LW) / SW, end = (left + PW - first * LW) / SW + rows;
+    _Alignas(64) real copy[SIXTEEN_BITS ? LONGEST * BLOCK : 1];
+    const real *pixel = numbers(dy + start * DY.block, copy, (end - start) * DY.block);
+    for (int kw = first; kw <= last; kw++) {
+        const int o = left + PW - kw * LW;
+        if (o % SW != 0)
+            continue;
+        const real *from = pixel + (o / SW - start) * DY.block, *by = w + kw * DY.block * width;
+        Numbers pixels = {from, side_by_side ? from : from + ROWS * DY.block, DY.block, 1};
+        Weights weights = {by, side_by_side ? by + LANES : by, width, LANES};
+        tile_multiply(t, DY.block, pixels, weights, e);
+    }
+}
+
+INLINE void k20_conv_dgrad_tile(stored *dx, const stored *dy, const real *w, const stored *m, int v, Place p,
+                        int rows, int side_by_side) {
+    enum { KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, SW = 1,
+           MASK = 1 };
     static const Layout DX = {64, 16, 4, 1072, 278784, 69696, 69696, 1056};
     static const Layout DY = {3, 3, 1, 201, 13072, 13068, 13068, 198};
     static const Layout M = {64, 16, 4, 1072, 278784, 69696, 69696, 1056};
@@ -1045,22 +1352,19 @@ INLINE void k20_conv_dgrad_tile(real *dx, const real *dy, const real *w, const r
     Tile t = {0};
     for (int block = 0; block < DY.blocks; block++)
         for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++, w += DY.block * width) {
-                    int d = p.d + PD - kd * LD, h = p.h + PH - kh * LH, o = p.w + PW - kw * LW;
-                    if (d % SD != 0 || h % SH != 0 || o % SW != 0)
-                        continue;
-                    const real *from = dy + point(&DY, block, (Place){p.n, d / SD, h / SH, o / SW});
-                    Numbers pixels = {from, side_by_side ? from : from + ROWS * DY.block, DY.block, 1};
-                    Weights weights = {w, side_by_side ? w + LANES : w, width, LANES};
-                    tile_multiply(&t, DY.block, pixels, weights, e);
-                }
+            for (int kh = 0; kh < KH; kh++, w += KW * DY.block * width) {
+                int d = p.d + PD - kd * LD, h = p.h + PH - kh * LH;
+                if (d % SD != 0 || h % SH != 0)
+                    continue;
+                const stored *from = dy + point(&DY, block, (Place){p.n, d / SD, h / SH, 0});
+                k20_conv_dgrad_taps(&t, from, w, p.w, rows, side_by_side, e);
+            }
     if (MASK)
-        t = tile_mask(t, tile_load(m, spot(&M, v, p, SW, side_by_side), e));
-    tile_store(dx, spot(&DX, v, p, SW, side_by_side), t, e);
+        t = tile_mask(t, tile_load(0, m, spot(&M, v, p, SW, side_by_side), e));
+    tile_store(0, dx, spot(&DX, v, p, SW, side_by_side), t, e);
 }
 
-INLINE void k20_conv_dgrad_row(real *dx, const real *dy, const real *w, const real *m, int v, Place p,
+INLINE void k20_conv_dgrad_row(stored *dx, const stored *dy, const real *w, const stored *m, int v, Place p,
                        int side_by_side) {
     enum { IW = 64, SW = 1 };
     enum { PIXELS = IW / SW }; /* in every phase; those before IW % SW have one more */
@@ -1077,7 +1381,7 @@ INLINE void k20_conv_dgrad_row(real *dx, const real *dy, const real *w, const re
     }
 }
 
-UNUSED static void k20_conv_dgrad(int n, real *restrict dx, const real *dy, const real *w, const real *m) {
+UNUSED static void k20_conv_dgrad(int n, stored *restrict dx, const stored *dy, const real *w, const stored *m) {
     enum { ID = 1, IH = 64, IW = 64, KD = 1, KH = 3, KW = 3 };
     static const Layout DX = {64, 16, 4, 1072, 278784, 69696, 69696, 1056};
     static const Layout DY = {3, 3, 1, 201, 13072, 13068, 13068, 198};
@@ -1097,28 +1401,41 @@ UNUSED static void k20_conv_dgrad(int n, real *restrict dx, const real *dy, cons
 }
 
 /* conv_wgrad: net.4 of train, net.2 of train */
-INLINE void k21_conv_wgrad_tile(real *slot, const real *x, const real *dy, const Layout *from, int block,
-                        Piece piece, const int *tap, Extent e, Spot at, int v, int channel,
-                        int side_by_side) {
-    enum { H = 64, SD = 1, LD = 1, PD = 0, SH = 1, LH = 1, PH = 1, SW = 1, LW = 1, PW = 1 };
-    static const Layout DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056};
-    Tile t = piece.fresh ? (Tile){0} : tile_load(slot, at, e);
-    for (int r = piece.from; r < piece.to; r++) {
-        Place o = {piece.n, r / H, r % H, piece.left};
-        Place i = {piece.n, o.d * SD - PD + tap[0] * LD, o.h * SH - PH + tap[1] * LH,
-                   o.w * SW - PW + tap[2] * LW};
-        const real *a = x + point(from, channel / block, i) + channel % block;
-        const real *b = dy + vector_at(&DY, v, o);
-        Numbers channels = {a, side_by_side ? a : a + ROWS, 1, SW * block};
-        Weights gradients = {b, side_by_side ? dy + vector_at(&DY, v + 1, o) : b, DY.block, lanes(&DY, 0)};
-        tile_multiply(&t, piece.width, channels, gradients, e);
-    }
-    tile_store(slot, at, t, e);
+/* Pixels of a row of x that a row of taps meets. */
+INLINE int k21_conv_wgrad_met(int width) {
+    enum { KW = 3, SW = 1, LW = 1 };
+    return (width - 1) * SW + (KW - 1) * LW + 1;
 }
 
-/* One block of channels of the input: those from `channel` on of the segment, `stored` on of all. */
-INLINE void k21_conv_wgrad_block(real *slot, const real *x, const real *dy, const Layout *from, int block,
-                         Piece piece, int v, int channel, int stored, int side_by_side) {
+/* The first that a tap meets in row r. */
+INLINE Place k21_conv_wgrad_place(Piece piece, int r, const int *tap) {
+    enum { H = 64, SD = 1, LD = 1, PD = 0, SH = 1, LH = 1, PH = 1, SW = 1, LW = 1, PW = 1 };
+    return (Place){piece.n, r / H * SD - PD + tap[0] * LD, r % H * SH - PH + tap[1] * LH,
+                   piece.left * SW - PW + tap[2] * LW};
+}
+
+INLINE void k21_conv_wgrad_tile(real *slot, const stored *x, const stored *dy, const Layout *from, int block,
+                        Piece piece, const int *tap, Extent e, Spot at, int v, int channel,
+                        int side_by_side) {
+    enum { H = 64, SW = 1, LW = 1 };
+    static const Layout DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056};
+    Tile t = piece.fresh ? (Tile){0} : tile_load(1, slot, at, e);
+    for (int r = piece.from; r < piece.to; r++) {
+        const int row = r - piece.from;
+        const real *copy = piece.x + (row * k21_conv_wgrad_met(piece.width) + tap[2] * LW) * block;
+        const real *a = numbers_at(x + point(from, channel / block, k21_conv_wgrad_place(piece, r, tap)), copy);
+        a += channel % block;
+        Numbers channels = {a, side_by_side ? a : a + ROWS, 1, SW * block};
+        Weights gradients = gradients_at(dy, piece, row, &DY, v, (Place){piece.n, r / H, r % H, piece.left},
+                                         1, side_by_side);
+        tile_multiply(&t, piece.width, channels, gradients, e);
+    }
+    tile_store(1, slot, at, t, e);
+}
+
+/* One block of channels of the input: those from `channel` on of the segment, `before` on of all. */
+INLINE void k21_conv_wgrad_block(real *slot, const stored *x, const stored *dy, const Layout *from, int block,
+                         Piece piece, int v, int channel, int before, int side_by_side) {
     enum { KD = 1, KH = 3, KW = 3, BIAS = 1, SEGMENTS = 1 };
     static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056}};
     const int taps = KD * KH * KW;
@@ -1127,8 +1444,12 @@ INLINE void k21_conv_wgrad_block(real *slot, const real *x, const real *dy, cons
     const long depth = stored_channels(X, SEGMENTS) * taps + BIAS, row = taps * LANES;
     for (int k = 0; k < taps; k++) {
         const int tap[3] = {k / (KH * KW), k / KW % KH, k % KW};
+        for (int r = piece.from; tap[2] == 0 && SIXTEEN_BITS && r < piece.to; r++)
+            numbers(x + point(from, channel / block, k21_conv_wgrad_place(piece, r, tap)),
+                    piece.x + (r - piece.from) * k21_conv_wgrad_met(piece.width) * block,
+                    k21_conv_wgrad_met(piece.width) * block);
         for (int c = 0; c < block; c += rows) {
-            Spot at = {(v * depth + (stored + c) * taps + k) * LANES, 0, row};
+            Spot at = {(v * depth + (before + c) * taps + k) * LANES, 0, row};
             at.b = at.a + (side_by_side ? depth * LANES : ROWS * row);
             if (c + rows <= block)
                 k21_conv_wgrad_tile(slot, x, dy, from, block, piece, tap, extent(rows, side_by_side, LANES), at, v,
@@ -1141,35 +1462,41 @@ INLINE void k21_conv_wgrad_block(real *slot, const real *x, const real *dy, cons
 }
 
 /* A band piece by piece, each small enough to stay in the cache for all taps. */
-INLINE void k21_conv_wgrad_band(real *slot, const real *x, const real *dy, const Layout *from, int block, int n,
-                        int band, int v, int channel, int stored, int side_by_side) {
-    enum { D = 1, H = 64, W = 64, BANDS = 8 };
-    enum { PIXELS = 128, STRIP = (PIXELS - 1) / W + 1 };
+INLINE void k21_conv_wgrad_band(real *slot, const stored *x, const stored *dy, const Layout *from, int block, int n,
+                        int band, int v, int channel, int before, int side_by_side) {
+    enum { D = 1, H = 64, W = 64, KW = 3, SW = 1, LW = 1, BANDS = 8 };
+    static const Layout DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056};
+    enum { PIXELS = 128, STRIP = (PIXELS - 1) / W + 1, WIDTH = W < PIXELS ? W : PIXELS };
+    enum { MET = (WIDTH - 1) * SW + (KW - 1) * LW + 1 };
+    _Alignas(64) real x_copy[SIXTEEN_BITS ? STRIP * MET * BLOCK : 1];
+    _Alignas(64) real dy_copy[SIXTEEN_BITS ? STRIP * WIDTH * 2 * LANES : 1];
     const int start = band_start(D * H, BANDS, band), end = band_start(D * H, BANDS, band + 1);
     for (int r = start; r < end; r += STRIP)
         for (int left = 0; left < W; left += PIXELS) {
-            Piece piece = {
-                n, r, least(r + STRIP, end), left, least(PIXELS, W - left), r == start && left == 0};
-            k21_conv_wgrad_block(slot, x, dy, from, block, piece, v, channel, stored, side_by_side);
+            const int to = least(r + STRIP, end), fresh = r == start && left == 0;
+            Piece piece = {n, r, to, left, least(PIXELS, W - left), fresh, x_copy, dy_copy};
+            for (int q = r; SIXTEEN_BITS && q < to; q++)
+                copy_gradients(dy, piece, q - r, &DY, v, (Place){n, q / H, q % H, left}, 1, side_by_side);
+            k21_conv_wgrad_block(slot, x, dy, from, block, piece, v, channel, before, side_by_side);
         }
 }
 
-INLINE void k21_conv_wgrad_item(real *slot, const real *x, const real *dy, const Layout *from, int block, int n,
-                        int band, int v, int channel, int stored) {
+INLINE void k21_conv_wgrad_item(real *slot, const stored *x, const stored *dy, const Layout *from, int block, int n,
+                        int band, int v, int channel, int before) {
     static const Layout DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056};
     if (v + 1 < vectors(&DY))
-        k21_conv_wgrad_band(slot, x, dy, from, block, n, band, v, channel, stored, 1);
+        k21_conv_wgrad_band(slot, x, dy, from, block, n, band, v, channel, before, 1);
     else
-        k21_conv_wgrad_band(slot, x, dy, from, block, n, band, v, channel, stored, 0);
+        k21_conv_wgrad_band(slot, x, dy, from, block, n, band, v, channel, before, 0);
 }
 
 /* The slots of all bands of sample i. */
-INLINE void k21_conv_wgrad_sample(real *slots, long elements, const real *const *x, const real *dy, int i) {
+INLINE void k21_conv_wgrad_sample(real *slots, long elements, const stored *const *x, const stored *dy, int i) {
     enum { D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, BIAS = 1, BANDS = 8, SEGMENTS = 1 };
     static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056}};
     static const Layout DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056};
     const long depth = stored_channels(X, SEGMENTS) * (KD * KH * KW) + BIAS;
-    for (int s = 0, stored = 0; s < SEGMENTS; stored += X[s].blocks * X[s].block, s++) {
+    for (int s = 0, before = 0; s < SEGMENTS; before += X[s].blocks * X[s].block, s++) {
         const Layout *in = segment(X, SEGMENTS, s);
 #pragma omp for collapse(3) schedule(static) nowait
         for (int band = 0; band < BANDS; band++)
@@ -1178,22 +1505,22 @@ INLINE void k21_conv_wgrad_sample(real *slots, long elements, const real *const 
                     real *slot = slots + band * elements;
                     int c = block * in->block;
                     if (in->block == BLOCK) /* a constant, which in->block need not be */
-                        k21_conv_wgrad_item(slot, x[s], dy, in, BLOCK, i, band, v, c, stored + c);
+                        k21_conv_wgrad_item(slot, x[s], dy, in, BLOCK, i, band, v, c, before + c);
                     else
-                        k21_conv_wgrad_item(slot, x[s], dy, in, in->block, i, band, v, c, stored + c);
+                        k21_conv_wgrad_item(slot, x[s], dy, in, in->block, i, band, v, c, before + c);
                 }
     }
 #pragma omp for collapse(2) schedule(static)
     for (int band = 0; band < BANDS; band++)
         for (int v = 0; v < BIAS * vectors(&DY); v++) {
             int from = band_start(D * H, BANDS, band), to = band_start(D * H, BANDS, band + 1);
-            store(slots + band * elements + ((v + 1) * depth - 1) * LANES,
-                  rows_sum(dy, &DY, i, v, from, to, H, W));
+            store_real(slots + band * elements + ((v + 1) * depth - 1) * LANES,
+                       rows_sum(dy, &DY, i, v, from, to, H, W));
         }
 }
 
 UNUSED static void k21_conv_wgrad(int n, real *restrict dw, real *restrict db, real *restrict scratch,
-                          const real *const *x, const real *dy) {
+                          const stored *const *x, const stored *dy) {
     enum { CI = 64, CO = 64, KD = 1, KH = 3, KW = 3, BIAS = 1, BANDS = 8, ACCUMULATE = 1,
            SEGMENTS = 1 };
     static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056}};
@@ -1211,10 +1538,38 @@ UNUSED static void k21_conv_wgrad(int n, real *restrict dw, real *restrict db, r
 }
 
 /* conv_dgrad: net.4 of train */
-INLINE void k22_conv_dgrad_tile(real *dx, const real *dy, const real *w, const real *m, int v, Place p, int rows,
-                        int side_by_side) {
-    enum { KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, SW = 1, LW = 1,
-           PW = 1, MASK = 1 };
+/* One row of taps over one block of channels; dy is the row of it that they meet. */
+INLINE void k22_conv_dgrad_taps(Tile *t, const stored *dy, const real *w, int left, int rows, int side_by_side,
+                        Extent e) {
+    enum { KW = 3, SW = 1, LW = 1, PW = 1 };
+    static const Layout DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056};
+    enum { LONGEST = 2 * ROWS + (KW - 1) * LW / SW }; /* pixels that a tile meets */
+    const int width = side_by_side ? 2 * LANES : LANES;
+    int first = 0, last = KW - 1; /* taps that meet a pixel */
+    while (first < KW && (left + PW - first * LW) % SW != 0)
+        first++;
+    while (last > first && (left + PW - last * LW) % SW != 0)
+        last--;
+    if (first == KW)
+        return;
+    const int start = (left + PW - last * LW) / SW, end = (left + PW - first * LW) / SW + rows;
+    _Alignas(64) real copy[SIXTEEN_BITS ? LONGEST * BLOCK : 1];
+    const real *pixel = numbers(dy + start * DY.block, copy, (end - start) * DY.block);
+    for (int kw = first; kw <= last; kw++) {
+        const int o = left + PW - kw * LW;
+        if (o % SW != 0)
+            continue;
+        const real *from = pixel + (o / SW - start) * DY.block, *by = w + kw * DY.block * width;
+        Numbers pixels = {from, side_by_side ? from : from + ROWS * DY.block, DY.block, 1};
+        Weights weights = {by, side_by_side ? by + LANES : by, width, LANES};
+        tile_multiply(t, DY.block, pixels, weights, e);
+    }
+}
+
+INLINE void k22_conv_dgrad_tile(stored *dx, const stored *dy, const real *w, const stored *m, int v, Place p,
+                        int rows, int side_by_side) {
+    enum { KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, SW = 1,
+           MASK = 1 };
     static const Layout DX = {64, 16, 4, 1072, 278784, 69696, 69696, 1056};
     static const Layout DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056};
     static const Layout M = {64, 16, 4, 1072, 278784, 69696, 69696, 1056};
@@ -1223,22 +1578,19 @@ INLINE void k22_conv_dgrad_tile(real *dx, const real *dy, const real *w, const r
     Tile t = {0};
     for (int block = 0; block < DY.blocks; block++)
         for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++, w += DY.block * width) {
-                    int d = p.d + PD - kd * LD, h = p.h + PH - kh * LH, o = p.w + PW - kw * LW;
-                    if (d % SD != 0 || h % SH != 0 || o % SW != 0)
-                        continue;
-                    const real *from = dy + point(&DY, block, (Place){p.n, d / SD, h / SH, o / SW});
-                    Numbers pixels = {from, side_by_side ? from : from + ROWS * DY.block, DY.block, 1};
-                    Weights weights = {w, side_by_side ? w + LANES : w, width, LANES};
-                    tile_multiply(&t, DY.block, pixels, weights, e);
-                }
+            for (int kh = 0; kh < KH; kh++, w += KW * DY.block * width) {
+                int d = p.d + PD - kd * LD, h = p.h + PH - kh * LH;
+                if (d % SD != 0 || h % SH != 0)
+                    continue;
+                const stored *from = dy + point(&DY, block, (Place){p.n, d / SD, h / SH, 0});
+                k22_conv_dgrad_taps(&t, from, w, p.w, rows, side_by_side, e);
+            }
     if (MASK)
-        t = tile_mask(t, tile_load(m, spot(&M, v, p, SW, side_by_side), e));
-    tile_store(dx, spot(&DX, v, p, SW, side_by_side), t, e);
+        t = tile_mask(t, tile_load(0, m, spot(&M, v, p, SW, side_by_side), e));
+    tile_store(0, dx, spot(&DX, v, p, SW, side_by_side), t, e);
 }
 
-INLINE void k22_conv_dgrad_row(real *dx, const real *dy, const real *w, const real *m, int v, Place p,
+INLINE void k22_conv_dgrad_row(stored *dx, const stored *dy, const real *w, const stored *m, int v, Place p,
                        int side_by_side) {
     enum { IW = 64, SW = 1 };
     enum { PIXELS = IW / SW }; /* in every phase; those before IW % SW have one more */
@@ -1255,7 +1607,7 @@ INLINE void k22_conv_dgrad_row(real *dx, const real *dy, const real *w, const re
     }
 }
 
-UNUSED static void k22_conv_dgrad(int n, real *restrict dx, const real *dy, const real *w, const real *m) {
+UNUSED static void k22_conv_dgrad(int n, stored *restrict dx, const stored *dy, const real *w, const stored *m) {
     enum { ID = 1, IH = 64, IW = 64, KD = 1, KH = 3, KW = 3 };
     static const Layout DX = {64, 16, 4, 1072, 278784, 69696, 69696, 1056};
     static const Layout DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056};
@@ -1275,10 +1627,38 @@ UNUSED static void k22_conv_dgrad(int n, real *restrict dx, const real *dy, cons
 }
 
 /* conv_dgrad: net.2 of train */
-INLINE void k23_conv_dgrad_tile(real *dx, const real *dy, const real *w, const real *m, int v, Place p, int rows,
-                        int side_by_side) {
-    enum { KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, SW = 1, LW = 1,
-           PW = 1, MASK = 1 };
+/* One row of taps over one block of channels; dy is the row of it that they meet. */
+INLINE void k23_conv_dgrad_taps(Tile *t, const stored *dy, const real *w, int left, int rows, int side_by_side,
+                        Extent e) {
+    enum { KW = 3, SW = 1, LW = 1, PW = 1 };
+    static const Layout DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056};
+    enum { LONGEST = 2 * ROWS + (KW - 1) * LW / SW }; /* pixels that a tile meets */
+    const int width = side_by_side ? 2 * LANES : LANES;
+    int first = 0, last = KW - 1; /* taps that meet a pixel */
+    while (first < KW && (left + PW - first * LW) % SW != 0)
+        first++;
+    while (last > first && (left + PW - last * LW) % SW != 0)
+        last--;
+    if (first == KW)
+        return;
+    const int start = (left + PW - last * LW) / SW, end = (left + PW - first * LW) / SW + rows;
+    _Alignas(64) real copy[SIXTEEN_BITS ? LONGEST * BLOCK : 1];
+    const real *pixel = numbers(dy + start * DY.block, copy, (end - start) * DY.block);
+    for (int kw = first; kw <= last; kw++) {
+        const int o = left + PW - kw * LW;
+        if (o % SW != 0)
+            continue;
+        const real *from = pixel + (o / SW - start) * DY.block, *by = w + kw * DY.block * width;
+        Numbers pixels = {from, side_by_side ? from : from + ROWS * DY.block, DY.block, 1};
+        Weights weights = {by, side_by_side ? by + LANES : by, width, LANES};
+        tile_multiply(t, DY.block, pixels, weights, e);
+    }
+}
+
+INLINE void k23_conv_dgrad_tile(stored *dx, const stored *dy, const real *w, const stored *m, int v, Place p,
+                        int rows, int side_by_side) {
+    enum { KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, SW = 1,
+           MASK = 1 };
     static const Layout DX = {64, 16, 4, 0, 262144, 65536, 65536, 1024};
     static const Layout DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056};
     static const Layout M = {64, 16, 4, 1072, 278784, 69696, 69696, 1056};
@@ -1287,22 +1667,19 @@ INLINE void k23_conv_dgrad_tile(real *dx, const real *dy, const real *w, const r
     Tile t = {0};
     for (int block = 0; block < DY.blocks; block++)
         for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++, w += DY.block * width) {
-                    int d = p.d + PD - kd * LD, h = p.h + PH - kh * LH, o = p.w + PW - kw * LW;
-                    if (d % SD != 0 || h % SH != 0 || o % SW != 0)
-                        continue;
-                    const real *from = dy + point(&DY, block, (Place){p.n, d / SD, h / SH, o / SW});
-                    Numbers pixels = {from, side_by_side ? from : from + ROWS * DY.block, DY.block, 1};
-                    Weights weights = {w, side_by_side ? w + LANES : w, width, LANES};
-                    tile_multiply(&t, DY.block, pixels, weights, e);
-                }
+            for (int kh = 0; kh < KH; kh++, w += KW * DY.block * width) {
+                int d = p.d + PD - kd * LD, h = p.h + PH - kh * LH;
+                if (d % SD != 0 || h % SH != 0)
+                    continue;
+                const stored *from = dy + point(&DY, block, (Place){p.n, d / SD, h / SH, 0});
+                k23_conv_dgrad_taps(&t, from, w, p.w, rows, side_by_side, e);
+            }
     if (MASK)
-        t = tile_mask(t, tile_load(m, spot(&M, v, p, SW, side_by_side), e));
-    tile_store(dx, spot(&DX, v, p, SW, side_by_side), t, e);
+        t = tile_mask(t, tile_load(0, m, spot(&M, v, p, SW, side_by_side), e));
+    tile_store(0, dx, spot(&DX, v, p, SW, side_by_side), t, e);
 }
 
-INLINE void k23_conv_dgrad_row(real *dx, const real *dy, const real *w, const real *m, int v, Place p,
+INLINE void k23_conv_dgrad_row(stored *dx, const stored *dy, const real *w, const stored *m, int v, Place p,
                        int side_by_side) {
     enum { IW = 64, SW = 1 };
     enum { PIXELS = IW / SW }; /* in every phase; those before IW % SW have one more */
@@ -1319,7 +1696,7 @@ INLINE void k23_conv_dgrad_row(real *dx, const real *dy, const real *w, const re
     }
 }
 
-UNUSED static void k23_conv_dgrad(int n, real *restrict dx, const real *dy, const real *w, const real *m) {
+UNUSED static void k23_conv_dgrad(int n, stored *restrict dx, const stored *dy, const real *w, const stored *m) {
     enum { ID = 1, IH = 64, IW = 64, KD = 1, KH = 3, KW = 3 };
     static const Layout DX = {64, 16, 4, 0, 262144, 65536, 65536, 1024};
     static const Layout DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056};
@@ -1339,28 +1716,41 @@ UNUSED static void k23_conv_dgrad(int n, real *restrict dx, const real *dy, cons
 }
 
 /* conv_wgrad: net.0 of train */
-INLINE void k24_conv_wgrad_tile(real *slot, const real *x, const real *dy, const Layout *from, int block,
-                        Piece piece, const int *tap, Extent e, Spot at, int v, int channel,
-                        int side_by_side) {
-    enum { H = 64, SD = 1, LD = 1, PD = 0, SH = 1, LH = 1, PH = 1, SW = 1, LW = 1, PW = 1 };
-    static const Layout DY = {64, 16, 4, 0, 262144, 65536, 65536, 1024};
-    Tile t = piece.fresh ? (Tile){0} : tile_load(slot, at, e);
-    for (int r = piece.from; r < piece.to; r++) {
-        Place o = {piece.n, r / H, r % H, piece.left};
-        Place i = {piece.n, o.d * SD - PD + tap[0] * LD, o.h * SH - PH + tap[1] * LH,
-                   o.w * SW - PW + tap[2] * LW};
-        const real *a = x + point(from, channel / block, i) + channel % block;
-        const real *b = dy + vector_at(&DY, v, o);
-        Numbers channels = {a, side_by_side ? a : a + ROWS, 1, SW * block};
-        Weights gradients = {b, side_by_side ? dy + vector_at(&DY, v + 1, o) : b, DY.block, lanes(&DY, 0)};
-        tile_multiply(&t, piece.width, channels, gradients, e);
-    }
-    tile_store(slot, at, t, e);
+/* Pixels of a row of x that a row of taps meets. */
+INLINE int k24_conv_wgrad_met(int width) {
+    enum { KW = 3, SW = 1, LW = 1 };
+    return (width - 1) * SW + (KW - 1) * LW + 1;
 }
 
-/* One block of channels of the input: those from `channel` on of the segment, `stored` on of all. */
-INLINE void k24_conv_wgrad_block(real *slot, const real *x, const real *dy, const Layout *from, int block,
-                         Piece piece, int v, int channel, int stored, int side_by_side) {
+/* The first that a tap meets in row r. */
+INLINE Place k24_conv_wgrad_place(Piece piece, int r, const int *tap) {
+    enum { H = 64, SD = 1, LD = 1, PD = 0, SH = 1, LH = 1, PH = 1, SW = 1, LW = 1, PW = 1 };
+    return (Place){piece.n, r / H * SD - PD + tap[0] * LD, r % H * SH - PH + tap[1] * LH,
+                   piece.left * SW - PW + tap[2] * LW};
+}
+
+INLINE void k24_conv_wgrad_tile(real *slot, const stored *x, const stored *dy, const Layout *from, int block,
+                        Piece piece, const int *tap, Extent e, Spot at, int v, int channel,
+                        int side_by_side) {
+    enum { H = 64, SW = 1, LW = 1 };
+    static const Layout DY = {64, 16, 4, 0, 262144, 65536, 65536, 1024};
+    Tile t = piece.fresh ? (Tile){0} : tile_load(1, slot, at, e);
+    for (int r = piece.from; r < piece.to; r++) {
+        const int row = r - piece.from;
+        const real *copy = piece.x + (row * k24_conv_wgrad_met(piece.width) + tap[2] * LW) * block;
+        const real *a = numbers_at(x + point(from, channel / block, k24_conv_wgrad_place(piece, r, tap)), copy);
+        a += channel % block;
+        Numbers channels = {a, side_by_side ? a : a + ROWS, 1, SW * block};
+        Weights gradients = gradients_at(dy, piece, row, &DY, v, (Place){piece.n, r / H, r % H, piece.left},
+                                         1, side_by_side);
+        tile_multiply(&t, piece.width, channels, gradients, e);
+    }
+    tile_store(1, slot, at, t, e);
+}
+
+/* One block of channels of the input: those from `channel` on of the segment, `before` on of all. */
+INLINE void k24_conv_wgrad_block(real *slot, const stored *x, const stored *dy, const Layout *from, int block,
+                         Piece piece, int v, int channel, int before, int side_by_side) {
     enum { KD = 1, KH = 3, KW = 3, BIAS = 1, SEGMENTS = 1 };
     static const Layout X[1] = {{3, 3, 1, 201, 13072, 13068, 13068, 198}};
     const int taps = KD * KH * KW;
@@ -1369,8 +1759,12 @@ INLINE void k24_conv_wgrad_block(real *slot, const real *x, const real *dy, cons
     const long depth = stored_channels(X, SEGMENTS) * taps + BIAS, row = taps * LANES;
     for (int k = 0; k < taps; k++) {
         const int tap[3] = {k / (KH * KW), k / KW % KH, k % KW};
+        for (int r = piece.from; tap[2] == 0 && SIXTEEN_BITS && r < piece.to; r++)
+            numbers(x + point(from, channel / block, k24_conv_wgrad_place(piece, r, tap)),
+                    piece.x + (r - piece.from) * k24_conv_wgrad_met(piece.width) * block,
+                    k24_conv_wgrad_met(piece.width) * block);
         for (int c = 0; c < block; c += rows) {
-            Spot at = {(v * depth + (stored + c) * taps + k) * LANES, 0, row};
+            Spot at = {(v * depth + (before + c) * taps + k) * LANES, 0, row};
             at.b = at.a + (side_by_side ? depth * LANES : ROWS * row);
             if (c + rows <= block)
                 k24_conv_wgrad_tile(slot, x, dy, from, block, piece, tap, extent(rows, side_by_side, LANES), at, v,
@@ -1383,35 +1777,41 @@ INLINE void k24_conv_wgrad_block(real *slot, const real *x, const real *dy, cons
 }
 
 /* A band piece by piece, each small enough to stay in the cache for all taps. */
-INLINE void k24_conv_wgrad_band(real *slot, const real *x, const real *dy, const Layout *from, int block, int n,
-                        int band, int v, int channel, int stored, int side_by_side) {
-    enum { D = 1, H = 64, W = 64, BANDS = 32 };
-    enum { PIXELS = 128, STRIP = (PIXELS - 1) / W + 1 };
+INLINE void k24_conv_wgrad_band(real *slot, const stored *x, const stored *dy, const Layout *from, int block, int n,
+                        int band, int v, int channel, int before, int side_by_side) {
+    enum { D = 1, H = 64, W = 64, KW = 3, SW = 1, LW = 1, BANDS = 32 };
+    static const Layout DY = {64, 16, 4, 0, 262144, 65536, 65536, 1024};
+    enum { PIXELS = 128, STRIP = (PIXELS - 1) / W + 1, WIDTH = W < PIXELS ? W : PIXELS };
+    enum { MET = (WIDTH - 1) * SW + (KW - 1) * LW + 1 };
+    _Alignas(64) real x_copy[SIXTEEN_BITS ? STRIP * MET * BLOCK : 1];
+    _Alignas(64) real dy_copy[SIXTEEN_BITS ? STRIP * WIDTH * 2 * LANES : 1];
     const int start = band_start(D * H, BANDS, band), end = band_start(D * H, BANDS, band + 1);
     for (int r = start; r < end; r += STRIP)
         for (int left = 0; left < W; left += PIXELS) {
-            Piece piece = {
-                n, r, least(r + STRIP, end), left, least(PIXELS, W - left), r == start && left == 0};
-            k24_conv_wgrad_block(slot, x, dy, from, block, piece, v, channel, stored, side_by_side);
+            const int to = least(r + STRIP, end), fresh = r == start && left == 0;
+            Piece piece = {n, r, to, left, least(PIXELS, W - left), fresh, x_copy, dy_copy};
+            for (int q = r; SIXTEEN_BITS && q < to; q++)
+                copy_gradients(dy, piece, q - r, &DY, v, (Place){n, q / H, q % H, left}, 1, side_by_side);
+            k24_conv_wgrad_block(slot, x, dy, from, block, piece, v, channel, before, side_by_side);
         }
 }
 
-INLINE void k24_conv_wgrad_item(real *slot, const real *x, const real *dy, const Layout *from, int block, int n,
-                        int band, int v, int channel, int stored) {
+INLINE void k24_conv_wgrad_item(real *slot, const stored *x, const stored *dy, const Layout *from, int block, int n,
+                        int band, int v, int channel, int before) {
     static const Layout DY = {64, 16, 4, 0, 262144, 65536, 65536, 1024};
     if (v + 1 < vectors(&DY))
-        k24_conv_wgrad_band(slot, x, dy, from, block, n, band, v, channel, stored, 1);
+        k24_conv_wgrad_band(slot, x, dy, from, block, n, band, v, channel, before, 1);
     else
-        k24_conv_wgrad_band(slot, x, dy, from, block, n, band, v, channel, stored, 0);
+        k24_conv_wgrad_band(slot, x, dy, from, block, n, band, v, channel, before, 0);
 }
 
 /* The slots of all bands of sample i. */
-INLINE void k24_conv_wgrad_sample(real *slots, long elements, const real *const *x, const real *dy, int i) {
+INLINE void k24_conv_wgrad_sample(real *slots, long elements, const stored *const *x, const stored *dy, int i) {
     enum { D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, BIAS = 1, BANDS = 32, SEGMENTS = 1 };
     static const Layout X[1] = {{3, 3, 1, 201, 13072, 13068, 13068, 198}};
     static const Layout DY = {64, 16, 4, 0, 262144, 65536, 65536, 1024};
     const long depth = stored_channels(X, SEGMENTS) * (KD * KH * KW) + BIAS;
-    for (int s = 0, stored = 0; s < SEGMENTS; stored += X[s].blocks * X[s].block, s++) {
+    for (int s = 0, before = 0; s < SEGMENTS; before += X[s].blocks * X[s].block, s++) {
         const Layout *in = segment(X, SEGMENTS, s);
 #pragma omp for collapse(3) schedule(static) nowait
         for (int band = 0; band < BANDS; band++)
@@ -1420,22 +1820,22 @@ INLINE void k24_conv_wgrad_sample(real *slots, long elements, const real *const 
                     real *slot = slots + band * elements;
                     int c = block * in->block;
                     if (in->block == BLOCK) /* a constant, which in->block need not be */
-                        k24_conv_wgrad_item(slot, x[s], dy, in, BLOCK, i, band, v, c, stored + c);
+                        k24_conv_wgrad_item(slot, x[s], dy, in, BLOCK, i, band, v, c, before + c);
                     else
-                        k24_conv_wgrad_item(slot, x[s], dy, in, in->block, i, band, v, c, stored + c);
+                        k24_conv_wgrad_item(slot, x[s], dy, in, in->block, i, band, v, c, before + c);
                 }
     }
 #pragma omp for collapse(2) schedule(static)
     for (int band = 0; band < BANDS; band++)
         for (int v = 0; v < BIAS * vectors(&DY); v++) {
             int from = band_start(D * H, BANDS, band), to = band_start(D * H, BANDS, band + 1);
-            store(slots + band * elements + ((v + 1) * depth - 1) * LANES,
-                  rows_sum(dy, &DY, i, v, from, to, H, W));
+            store_real(slots + band * elements + ((v + 1) * depth - 1) * LANES,
+                       rows_sum(dy, &DY, i, v, from, to, H, W));
         }
 }
 
 UNUSED static void k24_conv_wgrad(int n, real *restrict dw, real *restrict db, real *restrict scratch,
-                          const real *const *x, const real *dy) {
+                          const stored *const *x, const stored *dy) {
     enum { CI = 3, CO = 64, KD = 1, KH = 3, KW = 3, BIAS = 1, BANDS = 32, ACCUMULATE = 1,
            SEGMENTS = 1 };
     static const Layout X[1] = {{3, 3, 1, 201, 13072, 13068, 13068, 198}};

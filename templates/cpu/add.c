@@ -1,11 +1,11 @@
-/* add.c - sum of two tensors. */
+/* add.c - sum of two tensors, or, PARAMETERS, of two gradients of a parameter. */
 #include "prologue.c"
 
 #define KERNEL add
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(int n, real *y, const real *a, const real *b) {
+UNUSED static void KERNEL(int n, void *y, const void *a, const void *b) {
     SIZES;
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
@@ -13,10 +13,9 @@ UNUSED static void KERNEL(int n, real *y, const real *a, const real *b) {
             for (int r = 0; r < D * H; r++) {
                 const Place row = {i, r / H, r % H, 0};
                 for (int at = 0, left = W * Y.block; left > 0; at += LANES, left -= LANES) {
-                    store_some(y + point(&Y, block, row) + at,
-                               load_some(a + point(&A, block, row) + at, left) +
-                                   load_some(b + point(&B, block, row) + at, left),
-                               left);
+                    Vector sum = load_either(PARAMETERS, a, point(&A, block, row) + at, left) +
+                                 load_either(PARAMETERS, b, point(&B, block, row) + at, left);
+                    store_either(PARAMETERS, y, point(&Y, block, row) + at, sum, left);
                 }
             }
 }

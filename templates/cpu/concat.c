@@ -6,7 +6,7 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(int n, real *restrict y, const real *const *x) {
+UNUSED static void KERNEL(int n, stored *restrict y, const stored *const *x) {
     SIZES;
     for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++) {
         /* the last segment also writes the channels that pad the last block */
@@ -19,7 +19,8 @@ UNUSED static void KERNEL(int n, real *restrict y, const real *const *x) {
                         Place at = {i, r / H, r % H, p};
                         int to = first + c;
                         y[point(&Y, to / Y.block, at) + to % Y.block] =
-                            c < X[s].channels ? x[s][point(&X[s], c / X[s].block, at) + c % X[s].block] : 0;
+                            c < X[s].channels ? x[s][point(&X[s], c / X[s].block, at) + c % X[s].block]
+                                              : (stored){0};
                     }
     }
 #pragma omp barrier

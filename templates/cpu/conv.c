@@ -11,18 +11,21 @@
 
 /* BEGIN */
 /* One row of taps over one block of channels. */
-INLINE void KERNEL_taps(Tile *t, const real *x, const real *w, int block, int side_by_side, Extent e) {
+INLINE void KERNEL_taps(Tile *t, const stored *x, const real *w, int block, int side_by_side, Extent e) {
     SIZES;
-    const int width = side_by_side ? 2 * LANES : LANES;
+    enum { LONGEST = (2 * ROWS - 1) * SW + (KW - 1) * LW + 1 }; /* pixels that a tile meets */
+    const int width = side_by_side ? 2 * LANES : LANES, rows = side_by_side ? e.a : e.a + e.b;
+    _Alignas(64) real copy[SIXTEEN_BITS ? LONGEST * BLOCK : 1];
+    const real *pixel = numbers(x, copy, ((rows - 1) * SW + (KW - 1) * LW + 1) * block);
     for (int kw = 0; kw < KW; kw++) {
-        const real *from = x + kw * LW * block, *by = w + kw * block * width;
+        const real *from = pixel + kw * LW * block, *by = w + kw * block * width;
         Numbers pixels = {from, side_by_side ? from : from + ROWS * SW * block, SW * block, 1};
         Weights weights = {by, side_by_side ? by + LANES : by, width, LANES};
         tile_multiply(t, block, pixels, weights, e);
     }
 }
 
-INLINE void KERNEL_tile(real *y, const real *const *x, const real *w, const real *b, int v, Place o,
+INLINE void KERNEL_tile(stored *y, const stored *const *x, const real *w, const real *b, int v, Place o,
                         int rows, int side_by_side) {
     SIZES;
     Extent e = extent(rows, side_by_side, lanes(&Y, 0));
@@ -35,7 +38,7 @@ INLINE void KERNEL_tile(real *y, const real *const *x, const real *w, const real
             for (int kd = 0; kd < KD; kd++)
                 for (int kh = 0; kh < KH; kh++) {
                     Place i = {o.n, o.d * SD - PD + kd * LD, o.h * SH - PH + kh * LH, o.w * SW - PW};
-                    const real *from = x[s] + point(in, block, i);
+                    const stored *from = x[s] + point(in, block, i);
                     if (in->block == BLOCK) /* a constant, which in->block need not be */
                         KERNEL_taps(&t, from, w, BLOCK, side_by_side, e);
                     else
@@ -43,10 +46,10 @@ INLINE void KERNEL_tile(real *y, const real *const *x, const real *w, const real
                     w += KW * in->block * (side_by_side ? 2 * LANES : LANES);
                 }
     }
-    tile_store(y, spot(&Y, v, o, 1, side_by_side), RELU ? tile_relu(t) : t, e);
+    tile_store(0, y, spot(&Y, v, o, 1, side_by_side), RELU ? tile_relu(t) : t, e);
 }
 
-INLINE void KERNEL_row(real *y, const real *const *x, const real *w, const real *b, int v, Place o,
+INLINE void KERNEL_row(stored *y, const stored *const *x, const real *w, const real *b, int v, Place o,
                        int side_by_side) {
     SIZES;
     const int rows = tile_rows(side_by_side);
@@ -56,7 +59,7 @@ INLINE void KERNEL_row(real *y, const real *const *x, const real *w, const real 
         KERNEL_tile(y, x, w, b, v, o, W % rows, side_by_side);
 }
 
-UNUSED static void KERNEL(int n, real *restrict y, const real *const *x, const real *w, const real *b) {
+UNUSED static void KERNEL(int n, stored *restrict y, const stored *const *x, const real *w, const real *b) {
     SIZES;
     enum { STRIP = 127 / W + 1 };
     const long depth = (long)stored_channels(X, SEGMENTS) * (KD * KH * KW);

@@ -8,30 +8,54 @@
 #include "../example.h"
 
 /* BEGIN */
-INLINE void KERNEL_tile(real *dx, const real *dy, const real *w, const real *m, int v, Place p, int rows,
-                        int side_by_side) {
+/* One row of taps over one block of channels; dy is the row of it that they meet. */
+INLINE void KERNEL_taps(Tile *t, const stored *dy, const real *w, int left, int rows, int side_by_side,
+                        Extent e) {
+    SIZES;
+    enum { LONGEST = 2 * ROWS + (KW - 1) * LW / SW }; /* pixels that a tile meets */
+    const int width = side_by_side ? 2 * LANES : LANES;
+    int first = 0, last = KW - 1; /* taps that meet a pixel */
+    while (first < KW && (left + PW - first * LW) % SW != 0)
+        first++;
+    while (last > first && (left + PW - last * LW) % SW != 0)
+        last--;
+    if (first == KW)
+        return;
+    const int start = (left + PW - last * LW) / SW, end = (left + PW - first * LW) / SW + rows;
+    _Alignas(64) real copy[SIXTEEN_BITS ? LONGEST * BLOCK : 1];
+    const real *pixel = numbers(dy + start * DY.block, copy, (end - start) * DY.block);
+    for (int kw = first; kw <= last; kw++) {
+        const int o = left + PW - kw * LW;
+        if (o % SW != 0)
+            continue;
+        const real *from = pixel + (o / SW - start) * DY.block, *by = w + kw * DY.block * width;
+        Numbers pixels = {from, side_by_side ? from : from + ROWS * DY.block, DY.block, 1};
+        Weights weights = {by, side_by_side ? by + LANES : by, width, LANES};
+        tile_multiply(t, DY.block, pixels, weights, e);
+    }
+}
+
+INLINE void KERNEL_tile(stored *dx, const stored *dy, const real *w, const stored *m, int v, Place p,
+                        int rows, int side_by_side) {
     SIZES;
     const int width = side_by_side ? 2 * LANES : LANES;
     Extent e = extent(rows, side_by_side, lanes(&DX, 0));
     Tile t = {0};
     for (int block = 0; block < DY.blocks; block++)
         for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++, w += DY.block * width) {
-                    int d = p.d + PD - kd * LD, h = p.h + PH - kh * LH, o = p.w + PW - kw * LW;
-                    if (d % SD != 0 || h % SH != 0 || o % SW != 0)
-                        continue;
-                    const real *from = dy + point(&DY, block, (Place){p.n, d / SD, h / SH, o / SW});
-                    Numbers pixels = {from, side_by_side ? from : from + ROWS * DY.block, DY.block, 1};
-                    Weights weights = {w, side_by_side ? w + LANES : w, width, LANES};
-                    tile_multiply(&t, DY.block, pixels, weights, e);
-                }
+            for (int kh = 0; kh < KH; kh++, w += KW * DY.block * width) {
+                int d = p.d + PD - kd * LD, h = p.h + PH - kh * LH;
+                if (d % SD != 0 || h % SH != 0)
+                    continue;
+                const stored *from = dy + point(&DY, block, (Place){p.n, d / SD, h / SH, 0});
+                KERNEL_taps(&t, from, w, p.w, rows, side_by_side, e);
+            }
     if (MASK)
-        t = tile_mask(t, tile_load(m, spot(&M, v, p, SW, side_by_side), e));
-    tile_store(dx, spot(&DX, v, p, SW, side_by_side), t, e);
+        t = tile_mask(t, tile_load(0, m, spot(&M, v, p, SW, side_by_side), e));
+    tile_store(0, dx, spot(&DX, v, p, SW, side_by_side), t, e);
 }
 
-INLINE void KERNEL_row(real *dx, const real *dy, const real *w, const real *m, int v, Place p,
+INLINE void KERNEL_row(stored *dx, const stored *dy, const real *w, const stored *m, int v, Place p,
                        int side_by_side) {
     SIZES;
     enum { PIXELS = IW / SW }; /* in every phase; those before IW % SW have one more */
@@ -48,7 +72,7 @@ INLINE void KERNEL_row(real *dx, const real *dy, const real *w, const real *m, i
     }
 }
 
-UNUSED static void KERNEL(int n, real *restrict dx, const real *dy, const real *w, const real *m) {
+UNUSED static void KERNEL(int n, stored *restrict dx, const stored *dy, const real *w, const stored *m) {
     SIZES;
     enum { STRIP = 127 / IW + 1 };
     const long depth = (long)stored_channels(&DY, 1) * (KD * KH * KW);

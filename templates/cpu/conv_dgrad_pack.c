@@ -16,12 +16,15 @@ UNUSED static void KERNEL(real *restrict packed, const real *restrict w) {
         real *to = packed + (v & ~1) * LANES * depth + (v & 1) * LANES;
         for (int block = 0; block < DY.blocks; block++)
             for (int tap = 0; tap < taps; tap++)
-                for (int k = 0; k < DY.block; k++, to += width)
+                for (int k = 0; k < DY.block; k++, to += width) {
                     for (int lane = 0; lane < LANES; lane++) {
                         long c = v * LANES + lane, co = block * DY.block + k;
                         int real_weight = co < CO && c < CS;
                         to[lane] = real_weight ? w[(co * CI + C0 + c) * taps + tap] : 0;
                     }
+                    if (SIXTEEN_BITS)
+                        store_real(to, rounded(load_real(to)));
+                }
     }
 }
 /* END */

@@ -17,12 +17,15 @@ UNUSED static void KERNEL(real *restrict packed, const real *restrict w) {
         for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
             for (int block = 0; block < X[s].blocks; block++)
                 for (int tap = 0; tap < taps; tap++)
-                    for (int k = 0; k < X[s].block; k++, to += width)
+                    for (int k = 0; k < X[s].block; k++, to += width) {
                         for (int lane = 0; lane < LANES; lane++) {
                             long co = v * LANES + lane, c = block * X[s].block + k;
                             int real_weight = co < CO && c < X[s].channels;
                             to[lane] = real_weight ? w[(co * CI + first + c) * taps + tap] : 0;
                         }
+                        if (SIXTEEN_BITS)
+                            store_real(to, rounded(load_real(to)));
+                    }
     }
 }
 /* END */

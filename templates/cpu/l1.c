@@ -6,7 +6,7 @@
 
 /* BEGIN */
 /* Sum over the rows [from, to) of channel block `block`, as far as they are valid. */
-UNUSED static double KERNEL_rows(const real *p, const real *t, int i, int from, int to,
+UNUSED static double KERNEL_rows(const void *p, const void *t, int i, int from, int to,
                                  const int32_t *size) {
     SIZES;
     double sum = 0;
@@ -15,10 +15,11 @@ UNUSED static double KERNEL_rows(const real *p, const real *t, int i, int from, 
         if (at.d >= size[0] || at.h >= size[1])
             continue;
         for (int c = 0; c < C; c++) {
-            const real *a = p + point(&P, c / P.block, at) + c % P.block;
-            const real *b = t + point(&T, c / T.block, at) + c % T.block;
+            const long a = point(&P, c / P.block, at) + c % P.block;
+            const long b = point(&T, c / T.block, at) + c % T.block;
             for (int v = 0; v < size[2]; v++) {
-                double difference = (double)a[v * P.block] - (double)b[v * T.block];
+                double difference = (double)number(P_STAGED, p, a + v * P.block) -
+                                    (double)number(T_STAGED, t, b + v * T.block);
                 sum += fabs(difference);
             }
         }
@@ -26,7 +27,7 @@ UNUSED static double KERNEL_rows(const real *p, const real *t, int i, int from, 
     return sum;
 }
 
-UNUSED static void KERNEL(int n, double *result, double *scratch, const real *p, const real *t,
+UNUSED static void KERNEL(int n, double *result, double *scratch, const void *p, const void *t,
                           const int32_t (*valid)[3]) {
     SIZES;
     static const int32_t whole[3] = {D, H, W};

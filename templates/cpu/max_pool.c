@@ -6,7 +6,7 @@
 
 /* BEGIN */
 /* Vector v of the maximum over the window of output point o. */
-INLINE Vector KERNEL_point(const real *x, int v, Place o) {
+INLINE Vector KERNEL_point(const stored *x, int v, Place o) {
     SIZES;
     const int d0 = most(0, PD - o.d * SD), d1 = least(KD, ID + PD - o.d * SD);
     const int h0 = most(0, PH - o.h * SH), h1 = least(KH, IH + PH - o.h * SH);
@@ -23,7 +23,7 @@ INLINE Vector KERNEL_point(const real *x, int v, Place o) {
     return best;
 }
 
-UNUSED static void KERNEL(int n, real *restrict y, const real *x) {
+UNUSED static void KERNEL(int n, stored *restrict y, const stored *x) {
     SIZES;
     const int parts = Y.block == BLOCK ? PARTS : 1;
 #pragma omp for collapse(3) schedule(static)

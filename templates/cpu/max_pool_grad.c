@@ -15,7 +15,7 @@ INLINE int KERNEL_position(int point_at, int tap, int stride, int padding, int p
 }
 
 /* The number of the tap that window o chose, in each channel. */
-INLINE Bits KERNEL_choice(const real *x, int v, Place o) {
+INLINE Bits KERNEL_choice(const stored *x, int v, Place o) {
     SIZES;
     const int d0 = most(0, PD - o.d * SD), d1 = least(KD, ID + PD - o.d * SD);
     const int h0 = most(0, PH - o.h * SH), h1 = least(KH, IH + PH - o.h * SH);
@@ -35,7 +35,7 @@ INLINE Bits KERNEL_choice(const real *x, int v, Place o) {
 }
 
 /* Vector v of point p, from the sum over its windows. */
-INLINE void KERNEL_finish(real *dx, const real *x, const real *a, int v, Place p, Vector sum) {
+INLINE void KERNEL_finish(stored *dx, const stored *x, const stored *a, int v, Place p, Vector sum) {
     SIZES;
     if (ACCUMULATE)
         sum += load_some(a + vector_at(&A, v, p), lanes(&A, v));
@@ -45,7 +45,7 @@ INLINE void KERNEL_finish(real *dx, const real *x, const real *a, int v, Place p
 }
 
 /* All points of window o, where each point has one window. */
-INLINE void KERNEL_window(real *dx, const real *x, const real *dy, const real *a, int v, Place o) {
+INLINE void KERNEL_window(stored *dx, const stored *x, const stored *dy, const stored *a, int v, Place o) {
     SIZES;
     const Bits choice = KERNEL_choice(x, v, o);
     const Vector gradient = load_some(dy + vector_at(&DY, v, o), lanes(&DY, v));
@@ -59,7 +59,7 @@ INLINE void KERNEL_window(real *dx, const real *x, const real *dy, const real *a
 }
 
 /* Vector v of the sum over the windows of point p. */
-INLINE Vector KERNEL_point(const real *x, const real *dy, int v, Place p) {
+INLINE Vector KERNEL_point(const stored *x, const stored *dy, int v, Place p) {
     SIZES;
     Vector sum = {0};
     for (int kd = KD - 1; kd >= 0; kd--)
@@ -76,7 +76,7 @@ INLINE Vector KERNEL_point(const real *x, const real *dy, int v, Place p) {
     return sum;
 }
 
-UNUSED static void KERNEL(int n, real *dx, const real *x, const real *dy, const real *a) {
+UNUSED static void KERNEL(int n, stored *dx, const stored *x, const stored *dy, const stored *a) {
     SIZES;
     enum {
         TILED = KD == SD && KH == SH && KW == SW && D * KD == ID && H * KH == IH && W * KW == IW,

@@ -17,7 +17,18 @@
 #endif
 
 /* BEGIN */
-typedef UNET_REAL real;
+typedef UNET_REAL real; /* parameters, their gradients, the optimiser's state, arithmetic */
+
+/* Activations and their gradients: the same, or numbers of 16 bits, rounded to the nearest, of two such to
+ * the even one, whenever they are stored. */
+#if defined UNET_STORED_BF16 || defined UNET_STORED_F16
+typedef struct {
+    uint16_t bits;
+} stored;
+#else
+typedef real stored;
+#endif
+enum { SIXTEEN_BITS = sizeof(stored) < sizeof(real) };
 
 /* Where the elements of a tensor lie, in elements; see unet/model.h. */
 typedef struct {
@@ -70,19 +81,21 @@ INLINE int most(int a, int b) {
     return a > b ? a : b;
 }
 
-INLINE Vector load(const real *p) {
+/* ---- numbers in memory ---------------------------------------------------------------------------- */
+
+INLINE Vector load_real(const real *p) {
     return *(const Unaligned *)p;
 }
 
-INLINE void store(real *p, Vector v) {
+INLINE void store_real(real *p, Vector v) {
     *(Unaligned *)p = v;
 }
 
 /* The first `lanes` only; the others are zero, or not written. Images of up to 4 channels are the case that
  * counts, so these lanes are spelled out. */
-INLINE Vector load_some(const real *p, int lanes) {
+INLINE Vector load_some_real(const real *p, int lanes) {
     if (lanes >= LANES)
-        return load(p);
+        return load_real(p);
     Vector v = {lanes > 0 ? p[0] : 0, lanes > 1 ? p[1] : 0, lanes > 2 ? p[2] : 0, lanes > 3 ? p[3] : 0};
     for (int i = 4; i < LANES; i++)
         if (i < lanes)
@@ -90,9 +103,9 @@ INLINE Vector load_some(const real *p, int lanes) {
     return v;
 }
 
-INLINE void store_some(real *p, Vector v, int lanes) {
+INLINE void store_some_real(real *p, Vector v, int lanes) {
     if (lanes >= LANES) {
-        store(p, v);
+        store_real(p, v);
         return;
     }
     if (lanes > 0)
@@ -106,6 +119,176 @@ INLINE void store_some(real *p, Vector v, int lanes) {
             p[i] = v[i];
 }
 
+#if defined UNET_STORED_BF16 || defined UNET_STORED_F16
+
+#if defined __AVX2__ || defined __F16C__
+#include <immintrin.h>
+#endif
+
+typedef uint32_t Words __attribute__((vector_size(LANES * sizeof(uint32_t))));
+typedef uint16_t Halves __attribute__((vector_size(LANES * sizeof(uint16_t))));
+typedef Halves UnalignedHalves __attribute__((aligned(sizeof(uint16_t)), may_alias));
+
+/* In one instruction, which gcc 12 does not find itself. */
+INLINE Words words(Halves h) {
+#if defined __AVX512F__
+    return (Words)_mm512_cvtepu16_epi32((__m256i)h);
+#elif defined __AVX2__
+    return (Words)_mm256_cvtepu16_epi32((__m128i)h);
+#else
+    return __builtin_convertvector(h, Words);
+#endif
+}
+
+/* b where the mask is set, else a. */
+INLINE Words choose(Words a, Bits mask, Words b) {
+    return (a & ~(Words)mask) | (b & (Words)mask);
+}
+
+#if defined UNET_STORED_BF16 /* the upper half of a float */
+INLINE Vector widened(Halves h) {
+    return (Vector)(words(h) << 16);
+}
+
+INLINE Halves narrowed(Vector v) {
+    Words bits = (Words)v;
+    bits = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    return __builtin_convertvector(choose(bits, v != v, (Words){0} + 0x7fff), Halves);
+}
+#elif defined __AVX512F__ || defined __F16C__ /* the processor converts; all NaNs become the same one */
+INLINE Vector widened(Halves h) {
+#if defined __AVX512F__
+    return _mm512_cvtph_ps((__m256i)h);
+#else
+    return _mm256_cvtph_ps((__m128i)h);
+#endif
+}
+
+INLINE Halves narrowed(Vector v) {
+    v = (Vector)choose((Words)v, v != v, (Words){0} + 0x7fffffff);
+#if defined __AVX512F__
+    return (Halves)_mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+#else
+    return (Halves)_mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT);
+#endif
+}
+#else /* a float has 13 bits more of the fraction, and exponents from 112 less on */
+INLINE Vector widened(Halves h) {
+    Words bits = words(h);
+    Vector size = (Vector)((bits & 0x7fff) << 13) * 0x1p112f;
+    Words infinite = 0x7f800000 | (bits & 0x3ff) << 13; /* or NaN */
+    return (Vector)(choose((Words)size, size >= 0x1p16f, infinite) | (bits & 0x8000) << 16);
+}
+
+INLINE Halves narrowed(Vector v) {
+    const Words half = (Words)((Vector){0} + 0.5f);
+    Words bits = (Words)v & 0x7fffffff, sign = (Words)v >> 16 & 0x8000;
+    Vector size = (Vector)bits;
+    Words found = (bits + 0xfff + (bits >> 13 & 1) - (112u << 23)) >> 13;
+    /* multiples of 2^-24, as floats from 0.5 to 1 are */
+    found = choose(found, size < 0x1p-14f, (Words)(size + 0.5f) - half);
+    /* nearer to 2^16 than to the largest number */
+    found = choose(found, size >= 65520, (Words){0} + 0x7c00);
+    return __builtin_convertvector(choose(found | sign, v != v, (Words){0} + 0x7fff), Halves);
+}
+#endif
+
+INLINE Vector load(const stored *p) {
+    return widened(*(const UnalignedHalves *)(const void *)p);
+}
+
+INLINE void store(stored *p, Vector v) {
+    *(UnalignedHalves *)(void *)p = narrowed(v);
+}
+
+INLINE Vector load_some(const stored *p, int lanes) {
+    if (lanes >= LANES)
+        return load(p);
+    Halves h = {lanes > 0 ? p[0].bits : 0, lanes > 1 ? p[1].bits : 0, lanes > 2 ? p[2].bits : 0,
+                lanes > 3 ? p[3].bits : 0};
+    for (int i = 4; i < LANES; i++)
+        if (i < lanes)
+            h[i] = p[i].bits;
+    return widened(h);
+}
+
+INLINE void store_some(stored *p, Vector v, int lanes) {
+    Halves h = narrowed(v);
+    if (lanes >= LANES)
+        *(UnalignedHalves *)(void *)p = h;
+    else
+        for (int i = 0; i < LANES; i++)
+            if (i < lanes)
+                p[i].bits = h[i];
+}
+
+/* As a factor of a product has to be: of the type of activations. */
+INLINE Vector rounded(Vector v) {
+    return widened(narrowed(v));
+}
+
+#else
+
+INLINE Vector load(const stored *p) {
+    return load_real(p);
+}
+
+INLINE void store(stored *p, Vector v) {
+    store_real(p, v);
+}
+
+INLINE Vector load_some(const stored *p, int lanes) {
+    return load_some_real(p, lanes);
+}
+
+INLINE void store_some(stored *p, Vector v, int lanes) {
+    store_some_real(p, v, lanes);
+}
+
+INLINE Vector rounded(Vector v) {
+    return v;
+}
+
+#endif
+
+/* From element `at` on of numbers that are `real` or `stored`. */
+INLINE Vector load_either(int is_real, const void *p, long at, int lanes) {
+    return is_real ? load_some_real((const real *)p + at, lanes) : load_some((const stored *)p + at, lanes);
+}
+
+INLINE void store_either(int is_real, void *p, long at, Vector v, int lanes) {
+    if (is_real)
+        store_some_real((real *)p + at, v, lanes);
+    else
+        store_some((stored *)p + at, v, lanes);
+}
+
+INLINE real number(int is_real, const void *p, long at) {
+    return SIXTEEN_BITS && !is_real ? load_some((const stored *)p + at, 1)[0] : ((const real *)p)[at];
+}
+
+/* Numbers to multiply with, which kernels read one by one and many times: where they are, or, of 16 bits, a
+ * copy of them. */
+INLINE const real *numbers_at(const stored *p, const real *copy) {
+    return SIXTEEN_BITS ? copy : (const void *)p;
+}
+
+/* Makes that copy of `count` numbers. The last vector may begin in the one before it. */
+INLINE const real *numbers(const stored *p, real *copy, int count) {
+    if (SIXTEEN_BITS && count < LANES)
+        store_some_real(copy, load_some(p, count), count);
+    else if (SIXTEEN_BITS) {
+        int at = 0;
+        for (; at + LANES <= count; at += LANES)
+            store_real(copy + at, load(p + at));
+        if (at < count)
+            store_real(copy + count - LANES, load(p + count - LANES));
+    }
+    return numbers_at(p, copy);
+}
+
+/* ---- arithmetic ------------------------------------------------------------------------------------- */
+
 /* max(v, 0), where a NaN stays one. */
 INLINE Vector vector_relu(Vector v) {
     return (Vector)((Bits)v & ~(v < 0));
@@ -118,7 +301,7 @@ INLINE Vector vector_mask(Vector v, Vector m) {
 
 /* Elements `v` of b, 0 behind its end. */
 INLINE Vector bias_vector(const real *b, int count, int v) {
-    return load_some(b + v * LANES, count - v * LANES);
+    return load_some_real(b + v * LANES, count - v * LANES);
 }
 
 /* A NaN stays one. */
@@ -210,24 +393,24 @@ INLINE Column column_fill(Vector v) {
     return (Column){v, v, v, v, v, v, v, v};
 }
 
-INLINE Tile tile_load(const real *p, Spot at, Extent e) {
+INLINE Tile tile_load(int is_real, const void *p, Spot at, Extent e) {
     Tile t = {0};
 #define LOAD(r)                                                                                            \
     if (e.a > r)                                                                                           \
-        t.a.v##r = load_some(p + at.a + r * at.row, e.lanes);                                              \
+        t.a.v##r = load_either(is_real, p, at.a + r * at.row, e.lanes);                                    \
     if (e.b > r)                                                                                           \
-        t.b.v##r = load_some(p + at.b + r * at.row, e.lanes);
+        t.b.v##r = load_either(is_real, p, at.b + r * at.row, e.lanes);
     EACH_ROW(LOAD)
 #undef LOAD
     return t;
 }
 
-INLINE void tile_store(real *p, Spot at, Tile t, Extent e) {
+INLINE void tile_store(int is_real, void *p, Spot at, Tile t, Extent e) {
 #define STORE(r)                                                                                           \
     if (e.a > r)                                                                                           \
-        store_some(p + at.a + r * at.row, t.a.v##r, e.lanes);                                              \
+        store_either(is_real, p, at.a + r * at.row, t.a.v##r, e.lanes);                                    \
     if (e.b > r)                                                                                           \
-        store_some(p + at.b + r * at.row, t.b.v##r, e.lanes);
+        store_either(is_real, p, at.b + r * at.row, t.b.v##r, e.lanes);
     EACH_ROW(STORE)
 #undef STORE
 }
@@ -263,7 +446,8 @@ typedef struct {
 /* tile += sum over k of x[row, k] * w[k, lane]: all the arithmetic of convolutions. */
 INLINE void tile_multiply(Tile *t, int depth, Numbers x, Weights w, Extent e) {
     for (int k = 0; k < depth; k++) {
-        Vector wa = load_some(w.a + k * w.next, w.lanes), wb = load_some(w.b + k * w.next, w.lanes);
+        Vector wa = load_some_real(w.a + k * w.next, w.lanes),
+               wb = load_some_real(w.b + k * w.next, w.lanes);
 #define MULTIPLY(r)                                                                                        \
     if (e.a > r)                                                                                           \
         t->a.v##r += x.a[k * x.next + r * x.row] * wa;                                                     \
@@ -276,11 +460,19 @@ INLINE void tile_multiply(Tile *t, int depth, Numbers x, Weights w, Extent e) {
 
 /* ---- dense weights in order ------------------------------------------------------------------------ */
 
+/* Where the sums of a strip of points lie, between panels of weights: in the tensor that is computed, or,
+ * so that they are rounded to 16 bits but once, beside it, from number `start` of all points on. */
+typedef struct {
+    real *sums;
+    long start;
+} Strip;
+
 /* The part of a dense tensor of weights that joins a few blocks of channels, by one tap, with two vectors.
  * `first`, `last`: of all panels that add to the same points. */
 enum { PANEL_BLOCKS = 4 };
 typedef struct {
     int blocks, first, last;
+    Strip strip;
     _Alignas(64) real weights[PANEL_BLOCKS * BLOCK * 2 * LANES];
 } Panel;
 
@@ -292,13 +484,26 @@ UNUSED static void panel_fill(Panel *panel, int depth, int width, const real *w,
     for (int k = 0; k < least(rows, depth); k++)
         for (int v = 0; v < least(used, width); v++)
             panel->weights[k * width + v] = w[k * row + v * lane];
+    for (int at = 0; SIXTEEN_BITS && at < depth * width; at += LANES)
+        store_real(panel->weights + at, rounded(load_real(panel->weights + at)));
 }
 
 /* Rows in a strip over which a panel passes: enough pixels to be worth the filling, few enough for the
  * cache and for all threads to get some. No result depends on it. */
+enum { STRIP_POINTS = SIXTEEN_BITS ? 1024 : 4096 };
 INLINE int panel_strip(int rows, int width, int columns) {
     int fair = (int)((long)rows * columns / 32);
-    return least(4095 / width + 1, most(511 / width + 1, fair));
+    return least((STRIP_POINTS - 1) / width + 1, most(511 / width + 1, fair));
+}
+
+/* Numbers that a strip's sums take beside the tensor. */
+#define STRIP_SUMS(width) (SIXTEEN_BITS ? ((STRIP_POINTS - 1) / (width) + 1) * (width)*2 * LANES : 1)
+
+/* Where the sums of a tile lie there: by point, then its vectors. */
+INLINE Spot strip_spot(Strip strip, long number, int stride, int side_by_side) {
+    const int row = side_by_side ? 2 * LANES : LANES;
+    const long at = (number - strip.start) * row;
+    return (Spot){at, at + (side_by_side ? LANES : ROWS * stride * row), stride * row};
 }
 
 /* Rows of points of band `band` are those from band_start(band) to band_start(band + 1). */
@@ -314,15 +519,15 @@ UNUSED static void bands_reduce(real *total, const real *bands, int count, long 
                                 int first_sample) {
 #pragma omp for schedule(static)
     for (long at = 0; at < elements; at += LANES) {
-        Vector sum = load(bands + at);
+        Vector sum = load_real(bands + at);
         for (int band = 1; band < count; band++)
-            sum += load(bands + band * elements + at);
-        store(total + at, (first_sample ? (Vector){0} : load(total + at)) + sum);
+            sum += load_real(bands + band * elements + at);
+        store_real(total + at, (first_sample ? (Vector){0} : load_real(total + at)) + sum);
     }
 }
 
 /* Sum of vectors v of dy over the rows [from, to) of sample n; there are `height` rows in a plane. */
-INLINE Vector rows_sum(const real *dy, const Layout *l, int n, int v, int from, int to, int height,
+INLINE Vector rows_sum(const stored *dy, const Layout *l, int n, int v, int from, int to, int height,
                        int width) {
     Vector sum = {0};
     for (int r = from; r < to; r++)
@@ -372,8 +577,31 @@ UNUSED static void weights_spread(real *dw, real *db, const real *total, const L
 }
 
 /* A piece of a band: the pixels [left, left + width) of the rows [from, to) of sample n. `fresh`: the first
- * of the band, which finds nothing in the slot yet. */
+ * of the band, which finds nothing in the slot yet. x, dy: where copies of its numbers go, if it needs any;
+ * those of dy by point, then the vectors of a tile. */
 typedef struct {
     int n, from, to, left, width, fresh;
+    real *x, *dy;
 } Piece;
+
+/* Vectors v and, side by side, v + 1 of the points o, o + stride, ... of dy, where they are or in the
+ * piece's row `row` of copies. */
+INLINE Weights gradients_at(const stored *dy, Piece piece, int row, const Layout *l, int v, Place o,
+                            int stride, int side_by_side) {
+    const int width = side_by_side ? 2 * LANES : LANES;
+    const real *copy = piece.dy + row * piece.width * width;
+    if (SIXTEEN_BITS)
+        return (Weights){copy, side_by_side ? copy + LANES : copy, width, LANES};
+    const stored *a = dy + vector_at(l, v, o), *b = side_by_side ? dy + vector_at(l, v + 1, o) : a;
+    return (Weights){numbers_at(a, NULL), numbers_at(b, NULL), stride * l->block, lanes(l, 0)};
+}
+
+/* Makes those copies. */
+INLINE void copy_gradients(const stored *dy, Piece piece, int row, const Layout *l, int v, Place o,
+                           int stride, int side_by_side) {
+    real *copy = piece.dy + row * piece.width * (side_by_side ? 2 * LANES : LANES);
+    for (int p = 0; p < piece.width; p++, o.w += stride)
+        for (int u = v; u <= v + side_by_side; u++, copy += LANES)
+            store_real(copy, load_some(dy + vector_at(l, u, o), lanes(l, u)));
+}
 /* END */

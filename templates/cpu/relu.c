@@ -5,7 +5,7 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(int n, real *y, const real *x) {
+UNUSED static void KERNEL(int n, stored *y, const stored *x) {
     SIZES;
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)

@@ -5,7 +5,7 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(int n, real *dx, const real *y, const real *dy) {
+UNUSED static void KERNEL(int n, stored *dx, const stored *y, const stored *dy) {
     SIZES;
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)

@@ -5,7 +5,7 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(int n, real *restrict y, const real *x) {
+UNUSED static void KERNEL(int n, stored *restrict y, const stored *x) {
     SIZES;
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
@@ -15,7 +15,7 @@ UNUSED static void KERNEL(int n, real *restrict y, const real *x) {
                     Place at = {i, r / H, r % H, q / Y.block};
                     int c = block * Y.block + q % Y.block, from = C0 + c;
                     y[point(&Y, block, at) + q % Y.block] =
-                        c < C ? x[point(&X, from / X.block, at) + from % X.block] : 0;
+                        c < C ? x[point(&X, from / X.block, at) + from % X.block] : (stored){0};
                 }
 }
 /* END */

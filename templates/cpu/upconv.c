@@ -18,6 +18,14 @@ INLINE int KERNEL_one_tap(void) {
            H == IH * SH && W == IW * SW;
 }
 
+/* Where sums lie between panels. */
+INLINE Spot KERNEL_spot(Strip strip, int v, Place o, int stride, int side_by_side) {
+    SIZES;
+    const long number = (((long)o.n * D + o.d) * H + o.h) * W + o.w;
+    return SIXTEEN_BITS ? strip_spot(strip, number, stride, side_by_side)
+                        : spot(&Y, v, o, stride, side_by_side);
+}
+
 INLINE Tile KERNEL_start(const real *b, int v, int side_by_side) {
     SIZES;
     Tile t = {0};
@@ -26,24 +34,31 @@ INLINE Tile KERNEL_start(const real *b, int v, int side_by_side) {
     return t;
 }
 
-INLINE void KERNEL_tile(real *y, const real *x, const real *b, const Layout *in, int depth,
+INLINE void KERNEL_tile(stored *y, const stored *x, const real *b, const Layout *in, int depth,
                         const Panel *panel, int v, Place o, int rows, int side_by_side) {
     SIZES;
     const int width = side_by_side ? 2 * LANES : LANES;
+    _Alignas(64) real copy[SIXTEEN_BITS ? 2 * ROWS * BLOCK : 1];
     Extent e = extent(rows, side_by_side, lanes(&Y, 0));
-    Spot at = spot(&Y, v, o, SW, side_by_side);
-    Tile t = panel->first ? KERNEL_start(b, v, side_by_side) : tile_load(y, at, e);
+    Spot sum = KERNEL_spot(panel->strip, v, o, SW, side_by_side);
+    Tile t = panel->first ? KERNEL_start(b, v, side_by_side) : tile_load(1, panel->strip.sums, sum, e);
     for (int block = 0; block < panel->blocks; block++) {
-        const real *a = x + block * in->plane, *w = panel->weights + block * depth * width;
+        const real *a = numbers(x + block * in->plane, copy, rows * depth);
+        const real *w = panel->weights + block * depth * width;
         Numbers pixels = {a, side_by_side ? a : a + ROWS * depth, depth, 1};
         Weights weights = {w, side_by_side ? w + LANES : w, width, LANES};
         tile_multiply(&t, depth, pixels, weights, e);
     }
-    tile_store(y, at, RELU && panel->last ? tile_relu(t) : t, e);
+    if (RELU && panel->last)
+        t = tile_relu(t);
+    if (SIXTEEN_BITS && panel->last)
+        tile_store(0, y, spot(&Y, v, o, SW, side_by_side), t, e);
+    else
+        tile_store(1, panel->strip.sums, sum, t, e);
 }
 
 /* The tap reaches every SW-th pixel of the row, from o.w on; x is the pixel that meets the first. */
-INLINE void KERNEL_row(real *y, const real *x, const real *b, const Layout *in, int depth,
+INLINE void KERNEL_row(stored *y, const stored *x, const real *b, const Layout *in, int depth,
                        const Panel *panel, int v, Place o, int side_by_side) {
     SIZES;
     enum { PIXELS = W / SW };
@@ -61,7 +76,7 @@ INLINE void KERNEL_row(real *y, const real *x, const real *b, const Layout *in, 
 
 /* What the panel's blocks, from `block` on of a segment, add through its tap to the rows [from, to) of the
  * batch. */
-INLINE void KERNEL_panel(real *y, const real *x, const real *b, const Layout *in, int block,
+INLINE void KERNEL_panel(stored *y, const stored *x, const real *b, const Layout *in, int block,
                          const Panel *panel, const int *tap, int v, int from, int to, int side_by_side) {
     SIZES;
     const int phase = ((tap[2] * LW - PW) % SW + SW) % SW;
@@ -71,7 +86,7 @@ INLINE void KERNEL_panel(real *y, const real *x, const real *b, const Layout *in
         if (d % SD != 0 || h % SH != 0 || phase >= W)
             continue;
         Place p = {o.n, d / SD, h / SH, (phase + PW - tap[2] * LW) / SW};
-        const real *first = x + point(in, block, p);
+        const stored *first = x + point(in, block, p);
         if (in->block == BLOCK) /* a constant, which in->block need not be */
             KERNEL_row(y, first, b, in, BLOCK, panel, v, o, side_by_side);
         else
@@ -80,11 +95,12 @@ INLINE void KERNEL_panel(real *y, const real *x, const real *b, const Layout *in
 }
 
 /* Vectors v and, side by side, v + 1 of the rows [from, to) of the batch. */
-INLINE void KERNEL_strip(real *y, const real *const *x, const real *w, const real *b, int v, int from,
-                         int to, int side_by_side) {
+INLINE void KERNEL_panels(stored *y, const stored *const *x, const real *w, const real *b, Strip strip,
+                          int v, int from, int to, int side_by_side) {
     SIZES;
     const long taps = KD * KH * KW;
     Panel panel;
+    panel.strip = strip;
     for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++) {
         const Layout *in = segment(X, SEGMENTS, s);
         for (int block = 0; block < in->blocks; block += PANEL_BLOCKS)
@@ -101,39 +117,49 @@ INLINE void KERNEL_strip(real *y, const real *const *x, const real *w, const rea
     }
 }
 
-/* Where points have several taps or none: the value before the first panel, and the ReLU after the last. */
-INLINE void KERNEL_bias(real *y, const real *b, int r, int v) {
-    SIZES;
-    Vector bias = BIAS ? bias_vector(b, CO, v) : (Vector){0};
-    for (Place o = {r / (D * H), r / H % D, r % H, 0}; o.w < W; o.w++)
-        store_some(y + vector_at(&Y, v, o), bias, lanes(&Y, v));
-}
-
-INLINE void KERNEL_relu(real *y, int r, int v) {
+/* Where points have several taps or none: the value before the first panel, and what follows the last. */
+INLINE void KERNEL_bias(const real *b, Strip strip, int v, int r, int side_by_side) {
     SIZES;
     for (Place o = {r / (D * H), r / H % D, r % H, 0}; o.w < W; o.w++) {
-        real *at = y + vector_at(&Y, v, o);
-        store_some(at, vector_relu(load_some(at, lanes(&Y, v))), lanes(&Y, v));
+        Spot sum = KERNEL_spot(strip, v, o, 1, side_by_side);
+        store_some_real(strip.sums + sum.a, KERNEL_start(b, v, side_by_side).a.v0, lanes(&Y, v));
+        if (side_by_side)
+            store_some_real(strip.sums + sum.b, KERNEL_start(b, v, side_by_side).b.v0, LANES);
     }
 }
 
-UNUSED static void KERNEL(int n, real *restrict y, const real *const *x, const real *w, const real *b) {
+INLINE void KERNEL_finish(stored *y, Strip strip, int v, int r, int side_by_side) {
     SIZES;
-    const int rows = n * D * H, strip = panel_strip(rows, W, (vectors(&Y) + 1) / 2);
+    for (Place o = {r / (D * H), r / H % D, r % H, 0}; o.w < W; o.w++) {
+        Spot at = spot(&Y, v, o, 1, side_by_side), sum = KERNEL_spot(strip, v, o, 1, side_by_side);
+        Tile t = tile_load(1, strip.sums, sum, extent(1, side_by_side, lanes(&Y, v)));
+        tile_store(0, y, at, RELU ? tile_relu(t) : t, extent(1, side_by_side, lanes(&Y, v)));
+    }
+}
+
+INLINE void KERNEL_strip(stored *y, const stored *const *x, const real *w, const real *b, Strip strip,
+                         int v, int from, int to, int side_by_side) {
+    SIZES;
+    for (int r = from; !KERNEL_one_tap() && r < to; r++)
+        KERNEL_bias(b, strip, v, r, side_by_side);
+    KERNEL_panels(y, x, w, b, strip, v, from, to, side_by_side);
+    for (int r = from; (RELU || SIXTEEN_BITS) && !KERNEL_one_tap() && r < to; r++)
+        KERNEL_finish(y, strip, v, r, side_by_side);
+}
+
+UNUSED static void KERNEL(int n, stored *restrict y, const stored *const *x, const real *w, const real *b) {
+    SIZES;
+    const int rows = n * D * H, length = panel_strip(rows, W, (vectors(&Y) + 1) / 2);
 #pragma omp for collapse(2) schedule(static)
-    for (int start = 0; start < rows; start += strip)
+    for (int start = 0; start < rows; start += length)
         for (int v = 0; v < vectors(&Y); v += 2) {
-            const int end = least(start + strip, rows), last = least(v + 2, vectors(&Y));
-            for (int r = start; !KERNEL_one_tap() && r < end; r++)
-                for (int u = v; u < last; u++)
-                    KERNEL_bias(y, b, r, u);
-            if (v + 1 < last)
-                KERNEL_strip(y, x, w, b, v, start, end, 1);
+            const int end = least(start + length, rows);
+            _Alignas(64) real sums[STRIP_SUMS(W)];
+            const Strip strip = {SIXTEEN_BITS ? sums : (void *)y, (long)start * W};
+            if (v + 1 < vectors(&Y))
+                KERNEL_strip(y, x, w, b, strip, v, start, end, 1);
             else
-                KERNEL_strip(y, x, w, b, v, start, end, 0);
-            for (int r = start; RELU && !KERNEL_one_tap() && r < end; r++)
-                for (int u = v; u < last; u++)
-                    KERNEL_relu(y, r, u);
+                KERNEL_strip(y, x, w, b, strip, v, start, end, 0);
         }
 }
 /* END */

@@ -6,35 +6,55 @@
 #include "../example.h"
 
 /* BEGIN */
-INLINE void KERNEL_tile(real *dx, const real *dy, const real *m, const Panel *panel, int v, Place p,
+/* Where sums lie between panels. */
+INLINE Spot KERNEL_spot(Strip strip, int v, Place p, int side_by_side) {
+    SIZES;
+    const long number = (((long)p.n * ID + p.d) * IH + p.h) * IW + p.w;
+    return SIXTEEN_BITS ? strip_spot(strip, number, 1, side_by_side) : spot(&DX, v, p, 1, side_by_side);
+}
+
+/* The pixels that a tile meets in one block, one after the other. */
+INLINE const real *KERNEL_numbers(const stored *dy, real *copy, int rows) {
+    SIZES;
+    for (int r = 0; SIXTEEN_BITS && r < rows; r++)
+        numbers(dy + r * SW * DY.block, copy + r * DY.block, DY.block);
+    return numbers_at(dy, copy);
+}
+
+INLINE void KERNEL_tile(stored *dx, const stored *dy, const stored *m, const Panel *panel, int v, Place p,
                         int rows, int side_by_side) {
     SIZES;
     const int width = side_by_side ? 2 * LANES : LANES;
-    const long row = SW * DY.block;
+    const long row = SIXTEEN_BITS ? DY.block : SW * DY.block;
+    _Alignas(64) real copy[SIXTEEN_BITS ? 2 * ROWS * BLOCK : 1];
     Extent e = extent(rows, side_by_side, lanes(&DX, 0));
-    Spot at = spot(&DX, v, p, 1, side_by_side);
-    Tile t = panel->first ? (Tile){0} : tile_load(dx, at, e);
+    Spot sum = KERNEL_spot(panel->strip, v, p, side_by_side);
+    Tile t = panel->first ? (Tile){0} : tile_load(1, panel->strip.sums, sum, e);
     for (int block = 0; block < panel->blocks; block++) {
-        const real *a = dy + block * DY.plane, *w = panel->weights + block * DY.block * width;
+        const real *a = KERNEL_numbers(dy + block * DY.plane, copy, rows);
+        const real *w = panel->weights + block * DY.block * width;
         Numbers pixels = {a, side_by_side ? a : a + ROWS * row, row, 1};
         Weights weights = {w, side_by_side ? w + LANES : w, width, LANES};
         tile_multiply(&t, DY.block, pixels, weights, e);
     }
     if (MASK && panel->last)
-        t = tile_mask(t, tile_load(m, spot(&M, v, p, 1, side_by_side), e));
-    tile_store(dx, at, t, e);
+        t = tile_mask(t, tile_load(0, m, spot(&M, v, p, 1, side_by_side), e));
+    if (SIXTEEN_BITS && panel->last)
+        tile_store(0, dx, spot(&DX, v, p, 1, side_by_side), t, e);
+    else
+        tile_store(1, panel->strip.sums, sum, t, e);
 }
 
 /* What the panel's blocks, from `block` on of dy, add through its tap to the rows [from, to) of the batch.
  */
-INLINE void KERNEL_panel(real *dx, const real *dy, const real *m, int block, const Panel *panel,
+INLINE void KERNEL_panel(stored *dx, const stored *dy, const stored *m, int block, const Panel *panel,
                          const int *tap, int v, int from, int to, int side_by_side) {
     SIZES;
     const int rows = tile_rows(side_by_side);
     for (int r = from; r < to; r++) {
         Place p = {r / (ID * IH), r / IH % ID, r % IH, 0};
         Place o = {p.n, p.d * SD - PD + tap[0] * LD, p.h * SH - PH + tap[1] * LH, tap[2] * LW - PW};
-        const real *first = dy + point(&DY, block, o);
+        const stored *first = dy + point(&DY, block, o);
         for (; p.w + rows <= IW; p.w += rows)
             KERNEL_tile(dx, first + p.w * (SW * DY.block), m, panel, v, p, rows, side_by_side);
         if (IW % rows)
@@ -43,11 +63,12 @@ INLINE void KERNEL_panel(real *dx, const real *dy, const real *m, int block, con
 }
 
 /* Vectors v and, side by side, v + 1 of the rows [from, to) of the batch. */
-INLINE void KERNEL_strip(real *dx, const real *dy, const real *w, const real *m, int v, int from, int to,
-                         int side_by_side) {
+INLINE void KERNEL_strip(stored *dx, const stored *dy, const real *w, const stored *m, Strip strip, int v,
+                         int from, int to, int side_by_side) {
     SIZES;
     const long taps = KD * KH * KW;
     Panel panel;
+    panel.strip = strip;
     for (int block = 0; block < DY.blocks; block += PANEL_BLOCKS)
         for (int k = 0; k < taps; k++) {
             const int co = block * DY.block, tap[3] = {k / (KH * KW), k / KW % KH, k % KW};
@@ -61,17 +82,19 @@ INLINE void KERNEL_strip(real *dx, const real *dy, const real *w, const real *m,
         }
 }
 
-UNUSED static void KERNEL(int n, real *restrict dx, const real *dy, const real *w, const real *m) {
+UNUSED static void KERNEL(int n, stored *restrict dx, const stored *dy, const real *w, const stored *m) {
     SIZES;
-    const int rows = n * ID * IH, strip = panel_strip(rows, IW, (vectors(&DX) + 1) / 2);
+    const int rows = n * ID * IH, length = panel_strip(rows, IW, (vectors(&DX) + 1) / 2);
 #pragma omp for collapse(2) schedule(static)
-    for (int start = 0; start < rows; start += strip)
+    for (int start = 0; start < rows; start += length)
         for (int v = 0; v < vectors(&DX); v += 2) {
-            const int end = least(start + strip, rows);
+            const int end = least(start + length, rows);
+            _Alignas(64) real sums[STRIP_SUMS(IW)];
+            const Strip strip = {SIXTEEN_BITS ? sums : (void *)dx, (long)start * IW};
             if (v + 1 < vectors(&DX))
-                KERNEL_strip(dx, dy, w, m, v, start, end, 1);
+                KERNEL_strip(dx, dy, w, m, strip, v, start, end, 1);
             else
-                KERNEL_strip(dx, dy, w, m, v, start, end, 0);
+                KERNEL_strip(dx, dy, w, m, strip, v, start, end, 0);
         }
 }
 /* END */

@@ -11,28 +11,35 @@
 #include "../example.h"
 
 /* BEGIN */
-INLINE void KERNEL_tile(real *slot, const real *x, const real *dy, const Layout *from, int block,
+/* The point of dy that a tap meets at the first pixel of row r. */
+INLINE Place KERNEL_place(Piece piece, int r, const int *tap) {
+    SIZES;
+    return (Place){piece.n, r / IH * SD - PD + tap[0] * LD, r % IH * SH - PH + tap[1] * LH,
+                   piece.left * SW - PW + tap[2] * LW};
+}
+
+INLINE void KERNEL_tile(real *slot, const stored *x, const stored *dy, const Layout *from, int block,
                         Piece piece, const int *tap, Extent e, Spot at, int v, int channel,
                         int side_by_side) {
     SIZES;
-    Tile t = piece.fresh ? (Tile){0} : tile_load(slot, at, e);
+    Tile t = piece.fresh ? (Tile){0} : tile_load(1, slot, at, e);
     for (int r = piece.from; r < piece.to; r++) {
+        const int row = r - piece.from;
         Place i = {piece.n, r / IH, r % IH, piece.left};
-        Place o = {piece.n, i.d * SD - PD + tap[0] * LD, i.h * SH - PH + tap[1] * LH,
-                   i.w * SW - PW + tap[2] * LW};
-        const real *a = x + point(from, channel / block, i) + channel % block;
-        const real *b = dy + vector_at(&DY, v, o);
+        const real *a =
+            numbers_at(x + point(from, channel / block, i), piece.x + row * piece.width * block);
+        a += channel % block;
         Numbers channels = {a, side_by_side ? a : a + ROWS, 1, block};
-        Weights gradients = {b, side_by_side ? dy + vector_at(&DY, v + 1, o) : b, SW * DY.block,
-                             lanes(&DY, 0)};
+        Weights gradients =
+            gradients_at(dy, piece, row, &DY, v, KERNEL_place(piece, r, tap), SW, side_by_side);
         tile_multiply(&t, piece.width, channels, gradients, e);
     }
-    tile_store(slot, at, t, e);
+    tile_store(1, slot, at, t, e);
 }
 
-/* One block of channels of the input: those from `channel` on of the segment, `stored` on of all. */
-INLINE void KERNEL_block(real *slot, const real *x, const real *dy, const Layout *from, int block,
-                         Piece piece, int v, int channel, int stored, int side_by_side) {
+/* One block of channels of the input: those from `channel` on of the segment, `before` on of all. */
+INLINE void KERNEL_block(real *slot, const stored *x, const stored *dy, const Layout *from, int block,
+                         Piece piece, int v, int channel, int before, int side_by_side) {
     SIZES;
     const int taps = KD * KH * KW;
     /* a constant, also if the block is not */
@@ -40,8 +47,11 @@ INLINE void KERNEL_block(real *slot, const real *x, const real *dy, const Layout
     const long depth = stored_channels(X, SEGMENTS) * taps + BIAS, row = taps * LANES;
     for (int k = 0; k < taps; k++) {
         const int tap[3] = {k / (KH * KW), k / KW % KH, k % KW};
+        for (int r = piece.from; SIXTEEN_BITS && r < piece.to; r++)
+            copy_gradients(dy, piece, r - piece.from, &DY, v, KERNEL_place(piece, r, tap), SW,
+                           side_by_side);
         for (int c = 0; c < block; c += rows) {
-            Spot at = {(v * depth + (stored + c) * taps + k) * LANES, 0, row};
+            Spot at = {(v * depth + (before + c) * taps + k) * LANES, 0, row};
             at.b = at.a + (side_by_side ? depth * LANES : ROWS * row);
             if (c + rows <= block)
                 KERNEL_tile(slot, x, dy, from, block, piece, tap, extent(rows, side_by_side, LANES), at, v,
@@ -54,33 +64,38 @@ INLINE void KERNEL_block(real *slot, const real *x, const real *dy, const Layout
 }
 
 /* A band piece by piece, each small enough to stay in the cache for all taps. */
-INLINE void KERNEL_band(real *slot, const real *x, const real *dy, const Layout *from, int block, int n,
-                        int band, int v, int channel, int stored, int side_by_side) {
+INLINE void KERNEL_band(real *slot, const stored *x, const stored *dy, const Layout *from, int block, int n,
+                        int band, int v, int channel, int before, int side_by_side) {
     SIZES;
-    enum { PIXELS = 128, STRIP = (PIXELS - 1) / IW + 1 };
+    enum { PIXELS = 128, STRIP = (PIXELS - 1) / IW + 1, WIDTH = IW < PIXELS ? IW : PIXELS };
+    _Alignas(64) real x_copy[SIXTEEN_BITS ? STRIP * WIDTH * BLOCK : 1];
+    _Alignas(64) real dy_copy[SIXTEEN_BITS ? STRIP * WIDTH * 2 * LANES : 1];
     const int start = band_start(ID * IH, BANDS, band), end = band_start(ID * IH, BANDS, band + 1);
     for (int r = start; r < end; r += STRIP)
         for (int left = 0; left < IW; left += PIXELS) {
-            Piece piece = {
-                n, r, least(r + STRIP, end), left, least(PIXELS, IW - left), r == start && left == 0};
-            KERNEL_block(slot, x, dy, from, block, piece, v, channel, stored, side_by_side);
+            const int to = least(r + STRIP, end), fresh = r == start && left == 0;
+            Piece piece = {n, r, to, left, least(PIXELS, IW - left), fresh, x_copy, dy_copy};
+            for (int q = r; SIXTEEN_BITS && q < to; q++)
+                numbers(x + point(from, channel / block, (Place){n, q / IH, q % IH, left}),
+                        x_copy + (q - r) * piece.width * block, piece.width * block);
+            KERNEL_block(slot, x, dy, from, block, piece, v, channel, before, side_by_side);
         }
 }
 
-INLINE void KERNEL_item(real *slot, const real *x, const real *dy, const Layout *from, int block, int n,
-                        int band, int v, int channel, int stored) {
+INLINE void KERNEL_item(real *slot, const stored *x, const stored *dy, const Layout *from, int block, int n,
+                        int band, int v, int channel, int before) {
     SIZES;
     if (v + 1 < vectors(&DY))
-        KERNEL_band(slot, x, dy, from, block, n, band, v, channel, stored, 1);
+        KERNEL_band(slot, x, dy, from, block, n, band, v, channel, before, 1);
     else
-        KERNEL_band(slot, x, dy, from, block, n, band, v, channel, stored, 0);
+        KERNEL_band(slot, x, dy, from, block, n, band, v, channel, before, 0);
 }
 
 /* The slots of all bands of sample i. */
-INLINE void KERNEL_sample(real *slots, long elements, const real *const *x, const real *dy, int i) {
+INLINE void KERNEL_sample(real *slots, long elements, const stored *const *x, const stored *dy, int i) {
     SIZES;
     const long depth = stored_channels(X, SEGMENTS) * (KD * KH * KW) + BIAS;
-    for (int s = 0, stored = 0; s < SEGMENTS; stored += X[s].blocks * X[s].block, s++) {
+    for (int s = 0, before = 0; s < SEGMENTS; before += X[s].blocks * X[s].block, s++) {
         const Layout *in = segment(X, SEGMENTS, s);
 #pragma omp for collapse(3) schedule(static) nowait
         for (int band = 0; band < BANDS; band++)
@@ -89,22 +104,22 @@ INLINE void KERNEL_sample(real *slots, long elements, const real *const *x, cons
                     real *slot = slots + band * elements;
                     int c = block * in->block;
                     if (in->block == BLOCK) /* a constant, which in->block need not be */
-                        KERNEL_item(slot, x[s], dy, in, BLOCK, i, band, v, c, stored + c);
+                        KERNEL_item(slot, x[s], dy, in, BLOCK, i, band, v, c, before + c);
                     else
-                        KERNEL_item(slot, x[s], dy, in, in->block, i, band, v, c, stored + c);
+                        KERNEL_item(slot, x[s], dy, in, in->block, i, band, v, c, before + c);
                 }
     }
 #pragma omp for collapse(2) schedule(static)
     for (int band = 0; band < BANDS; band++)
         for (int v = 0; v < BIAS * vectors(&DY); v++) {
             int from = band_start(D * H, BANDS, band), to = band_start(D * H, BANDS, band + 1);
-            store(slots + band * elements + ((v + 1) * depth - 1) * LANES,
-                  rows_sum(dy, &DY, i, v, from, to, H, W));
+            store_real(slots + band * elements + ((v + 1) * depth - 1) * LANES,
+                       rows_sum(dy, &DY, i, v, from, to, H, W));
         }
 }
 
 UNUSED static void KERNEL(int n, real *restrict dw, real *restrict db, real *restrict scratch,
-                          const real *const *x, const real *dy) {
+                          const stored *const *x, const stored *dy) {
     SIZES;
     const long taps = KD * KH * KW, depth = stored_channels(X, SEGMENTS) * taps + BIAS;
     const long elements = vectors(&DY) * depth * LANES;

@@ -7,7 +7,7 @@
 /* BEGIN */
 /* Rows of points lie in ascending order; what is not a row is halo: here the part before each row, and
  * behind the last. */
-UNUSED static void KERNEL(int n, real *y) {
+UNUSED static void KERNEL(int n, stored *y) {
     SIZES;
     enum { ROWS_OF_PLANE = D * H };
     const int rows = Y.blocks * ROWS_OF_PLANE;

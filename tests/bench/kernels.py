@@ -1,6 +1,7 @@
 """kernels.py - speed of the kernels of templates/cpu, one layer at a time, beside the processor's own limit.
 
-Usage: kernels.py [--cc=gcc] [--flags="-O2 -march=native ..."] [--threads=1] [LAYER...]
+Usage: kernels.py [--cc=gcc] [--flags="-O2 -march=native ..."] [--threads=1]
+                  [--precision=f32|bf16|f16] [LAYER...]
 Prints GFLOP/s (two for each multiplication of the operator's definition; pools: GB/s) and the fraction of the
 peak that a loop of nothing but fused multiply-adds reaches in the same process."""
 import argparse
@@ -52,10 +53,16 @@ static real *make(long elements) {
         p[i] = (real)(i % 17 - 8) / 8;
     return p;
 }
+static stored *tensor(long elements) {
+    stored *p = aligned_alloc(64, (size_t)((elements + 31) / 32 * 32) * sizeof(stored));
+    for (long i = 0; i < elements; i++)
+        store_some(p + i, (Vector){0} + (real)(i % 17 - 8) / 8, 1);
+    return p;
+}
 static real sink;
 static void multiply_add(long steps) {
     Tile t = {0};
-    Vector b = load((const real[16]){0.5, 0.25}), c = load((const real[16]){1, 2});
+    Vector b = load_real((const real[16]){0.5, 0.25}), c = load_real((const real[16]){1, 2});
 #define START(r) t.a.v##r += r, t.b.v##r += r + ROWS;
     EACH_ROW(START)
     for (long i = 0; i < steps; i++) {
@@ -93,7 +100,7 @@ int main(void) {
 """
 
 
-def convolution(instances, name, layer):
+def convolution(instances, name, layer, width):
     kind, ins, co, size, k, batch = layer
     conv = kind == "conv"
     edge = (k, 1, 1, k // 2) if conv else (2, 2, 1, 0)
@@ -112,10 +119,10 @@ def convolution(instances, name, layer):
     wide = -(-co // 16) * 16
     weights = max(sum(ins), 16) * max(co, 16) * taps * 4
     code = ["{"]
-    code += ["real *x%d = make(%d);" % (i, batch * t.sample) for i, t in enumerate(x)]
-    code += ["const real *x[] = {%s};" % ", ".join("x%d" % i for i in range(len(x)))]
-    code += ["real *y = make(%d), *dx = make(%d), *w = make(%d), *packed = make(%d), *b = make(%d);" %
-             (batch * y.sample, batch * dx.sample, weights, weights, wide)]
+    code += ["stored *x%d = tensor(%d);" % (i, batch * t.sample) for i, t in enumerate(x)]
+    code += ["const stored *x[] = {%s};" % ", ".join("x%d" % i for i in range(len(x)))]
+    code += ["stored *y = tensor(%d), *dx = tensor(%d);" % (batch * y.sample, batch * dx.sample)]
+    code += ["real *w = make(%d), *packed = make(%d), *b = make(%d);" % (weights, weights, wide)]
     code += ["real *dw = make(%d), *scratch = make(%d);" % (weights, (bands + 1) * wide * (stored * taps + 1))]
     flops = 2.0 * sum(ins) * co * taps * size * size * batch
     def time(what, work, call):
@@ -133,13 +140,13 @@ def convolution(instances, name, layer):
     return code + ["}"]
 
 
-def pool(instances, name, layer):
+def pool(instances, name, layer, width):
     _, (c,), _, size, _, batch = layer
     x, y = Tensor(c, [1, size, size]), Tensor(c, [1, size // 2, size // 2])
     numbers = {"C": c, "ACCUMULATE": 1, "MASK": 1, **letters([(1, 1, 1, 0), (2, 2, 1, 0), (2, 2, 1, 0)]),
                **extents("I", x.size), **extents("", y.size)}
-    bytes_moved = 4.0 * c * batch * size * size
-    return ["{real *x = make(%d), *y = make(%d), *dx = make(%d);" % (
+    bytes_moved = width * c * batch * size * size
+    return ["{stored *x = tensor(%d), *y = tensor(%d), *dx = tensor(%d);" % (
                 batch * x.sample, batch * y.sample, batch * x.sample),
             'TIME("%s forward (GB/s)", %g, %s(%d, y, x));' % (
                 name, 1.25 * bytes_moved, instances.add("max_pool", numbers, {"X": x, "Y": y}), batch),
@@ -148,26 +155,28 @@ def pool(instances, name, layer):
                 instances.add("max_pool_grad", numbers, {"DX": x, "X": x, "DY": y, "A": x}), batch)]
 
 
-def simple(instances, name, layer):
+def simple(instances, name, layer, width):
     kind, (c,), _, size, _, batch = layer
     if kind == "adam":
         reals = {"WEIGHT_DECAY": 0, "BETA1": 0.9, "BETA2": 0.999, "EPSILON": 1e-8}
-        adam = instances.add("adam", {"COUNT": size, "DECOUPLED": 0}, {}, reals)
+        adam = instances.add("adam", {"COUNT": size, "DECOUPLED": 0, "SCALED": 0}, {}, reals)
         return ["{real *p = make(%d), *g = make(%d), *m = make(%d), *v = make(%d);" % ((size,) * 4),
                 "memset(m, 0, %d), memset(v, 0, %d);" % (4 * size, 4 * size),
-                'TIME("%s (GB/s)", %g, %s(p, g, m, v, 1e-3, 10));}' % (name, 28.0 * size, adam)]
+                'TIME("%s (GB/s)", %g, %s(p, g, m, v, NULL, 1e-3, 10));}' % (name, 28.0 * size, adam)]
     t = Tensor(c, [1, size, size])
-    numbers = {"C": c, "BANDS": 16, "ACCUMULATE": 0, **extents("", t.size)}
+    numbers = {"C": c, "BANDS": 16, "ACCUMULATE": 0, "SCALED": 0, "PARAMETERS": 0,
+               "P_STAGED": 0, "T_STAGED": 0, **extents("", t.size)}
     code = ["{double result[2], *scratch = (double *)make(%d);" % (64 * batch),
-            "real *y = make(%d), *a = make(%d), *b = make(%d);" % ((batch * t.sample,) * 3)]
-    moved, three = 4.0 * batch * c * size * size, (name, 12.0 * batch * c * size * size)
+            "stored *y = tensor(%d), *a = tensor(%d), *b = tensor(%d);" % ((batch * t.sample,) * 3)]
+    moved = width * batch * c * size * size
+    three = (name, 3 * moved)
     if kind == "add":
         add = instances.add("add", numbers, {"Y": t, "A": t, "B": t})
         return code + ['TIME("%s (GB/s)", %g, %s(%d, y, a, b));}' % (*three, add, batch)]
     mse = instances.add("mse", numbers, {"P": t, "T": t})
     gradient = instances.add("mse_grad", numbers, {"DP": t, "P": t, "T": t}, {"WEIGHT": 1})
     return code + ['TIME("%s mse (GB/s)", %g, %s(%d, result, scratch, a, b, NULL));' % (name, 2 * moved, mse, batch),
-                   'TIME("%s gradient (GB/s)", %g, %s(%d, %d, y, a, b));}' % (*three, gradient, batch, batch)]
+                   'TIME("%s gradient (GB/s)", %g, %s(%d, %d, y, a, b, NULL));}' % (*three, gradient, batch, batch)]
 
 
 def main():
@@ -175,18 +184,20 @@ def main():
     parser.add_argument("--cc", default="gcc")
     parser.add_argument("--flags", default=FLAGS)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--precision", default="f32", choices=["f32", "bf16", "f16"])
     parser.add_argument("layers", nargs="*", help="parts of the names of layers; all by default")
     options = parser.parse_args()
     instances, code = Instances("cpu"), []
     for name, layer in LAYERS.items():
         if not options.layers or any(part in name for part in options.layers):
             measure = convolution if layer[0].endswith("conv") else pool if layer[0] == "pool" else simple
-            code += measure(instances, name, layer)
+            code += measure(instances, name, layer, 4.0 if options.precision == "f32" else 2.0)
+    stored = [] if options.precision == "f32" else ["-DUNET_STORED_" + options.precision.upper()]
     with tempfile.TemporaryDirectory() as folder:
         source, program = os.path.join(folder, "bench.c"), os.path.join(folder, "bench")
         with open(source, "w") as f:
             f.write("\n".join(instances.text + ["#define THREADS %d" % options.threads, MAIN] + code + ["}\n"]))
-        subprocess.run([options.cc, *options.flags.split(), source, "-o", program, "-lm"], check=True)
+        subprocess.run([options.cc, *options.flags.split(), *stored, source, "-o", program, "-lm"], check=True)
         subprocess.run([program], env={**os.environ, "OMP_NUM_THREADS": str(options.threads)}, check=True)
 
 

@@ -188,7 +188,7 @@ def pooling(cases):
     layouts = {"DX": dx, "X": x, "DY": y, "A": a}
     fast["POOL_GRAD"], reference["POOL_GRAD"] = cases.both("max_pool_grad", numbers, layouts)
     fused = {**numbers, "ACCUMULATE": 1, "MASK": 1}
-    fast["POOL_GRAD_FUSED"] = cases.fast.add("max_pool_grad", fused, layouts)
+    fast["POOL_GRAD_FUSED"], reference["POOL_GRAD_FUSED"] = cases.both("max_pool_grad", fused, layouts)
     cases.row("max_pool of %d channels, %s to %s, kernel, stride, padding %s" % (c, size, out, axes), "MAX_POOL",
               fast, reference, segments=1, x="{%s}" % x.c(), y=y.c(), dx=dx.c(), m=a.c(), channels_in=c)
 
@@ -200,8 +200,10 @@ def mapping(cases):
     numbers = {"C": c, "PARAMETERS": 0, **extents("", size)}
     fast, reference = {}, {}
     for role, layouts in (("RELU", {"Y": y, "X": a}), ("RELU_GRAD", {"DX": y, "Y": a, "DY": b}),
-                          ("ADD", {"Y": y, "A": a, "B": b}), ("ZERO_HALO", {"Y": y})):
+                          ("ADD", {"Y": y, "A": a, "B": b}), ("ZERO_HALO", {"Y": y}), ("CAST", {"Y": y, "X": a})):
         fast[role], reference[role] = cases.both(role.lower(), numbers, layouts)
+    parameters = {**numbers, "PARAMETERS": 1}
+    fast["ADD_PARAMETERS"], reference["ADD_PARAMETERS"] = cases.both("add", parameters, {"Y": y, "A": a, "B": b})
     cases.row("point by point, %d channels, %s" % (c, size), "MAP", fast, reference, segments=2,
               x="{%s, %s}" % (a.c(), b.c()), y=y.c())
 
@@ -225,13 +227,13 @@ def losses(cases):
     r = cases.random
     c, size = r.choice([1, 3, 4, 16, 17]), [r.choice([1, 1, 2]), r.randint(2, 9), r.randint(2, 30)]
     p, t, dp = (Tensor(c, size, [0, r.randint(0, 1), r.randint(0, 2)], [0, 0, 1]) for _ in range(3))
-    bands = r.randint(1, min(4, size[0] * size[1]))
-    numbers = {"C": c, "BANDS": bands, "ACCUMULATE": 0, "SCALED": 1, "P_STAGED": 0, "T_STAGED": 1, **extents("", size)}
+    bands, staged = r.randint(1, min(4, size[0] * size[1])), r.randint(0, 1)
+    numbers = {"C": c, "BANDS": bands, "ACCUMULATE": 0, "SCALED": 1, "P_STAGED": 0, "T_STAGED": staged, **extents("", size)}
     fast, reference = {}, {}
     for role in ("MSE", "L1", "PSNR", "MSE_GRAD", "L1_GRAD"):
         fast[role], reference[role] = cases.both(role.lower(), numbers, {"P": p, "T": t, "DP": dp}, {"WEIGHT": 0.7})
     cases.row("losses over %d channels, %s, %d bands" % (c, size, bands), "LOSS", fast, reference, segments=2,
-              x="{%s, %s}" % (p.c(), t.c()), dx=dp.c(), bands=bands, channels_in=c)
+              x="{%s, %s}" % (p.c(), t.c()), dx=dp.c(), bands=bands, channels_in=c, staged=staged)
 
 
 def updates(cases, variant):

@@ -2,7 +2,9 @@
  *
  * Buffers have exactly the size of their operands, so that AddressSanitizer sees each step beside them.
  * Outputs hold NaN before: what a kernel should write and does not, and what it should leave alone, shows.
- * Results of one and of three threads are compared bit by bit, as are fused variants with their parts. */
+ * Results of one and of three threads are compared bit by bit, as are fused variants with their parts. Of
+ * tensors of 16 bits (UNET_STORED_BF16, UNET_STORED_F16) numbers may be neighbours where sums have another
+ * order, and few are. */
 #include "kernels.h"
 
 #include "../../compiler/cpu_sizes.h"
@@ -40,8 +42,11 @@ static real *fresh(long elements) {
     return p;
 }
 
-static real *output(const Tensor *t) {
-    return fresh(N * t->layout.sample);
+static stored *output(const Tensor *t) {
+    stored *p = allocate(N * t->layout.sample, sizeof(stored));
+    for (long i = 0; i < N * t->layout.sample; i++)
+        store(p, i, (real)NAN);
+    return p;
 }
 
 static real *numbers(Test *test, long elements) {
@@ -51,9 +56,17 @@ static real *numbers(Test *test, long elements) {
     return p;
 }
 
-/* Few different values, so that maxima tie and some are exactly zero; the halo and what pads a block is
- * zero. */
-static real *input(Test *test, const Tensor *t, bool coarse) {
+static uint32_t any_bits(Test *test) {
+    uint32_t upper = (uint32_t)(int32_t)(uniform(test) * 32768) << 16;
+    return upper | (uint32_t)(int32_t)(uniform(test) * 32768 + 32768);
+}
+
+/* What the points of a tensor hold: numbers from -1 to 1; few different ones, so that maxima tie and some
+ * are exactly zero; anything that has as many bits. */
+typedef enum { FINE, COARSE, ANY } Values;
+
+/* An image as the loader left it: the halo and what pads a block is zero. */
+static real *image(Test *test, const Tensor *t, Values values) {
     real *p = fresh(N * t->layout.sample);
     memset(p, 0, (size_t)(N * t->layout.sample) * sizeof *p);
     for (int n = 0; n < N; n++)
@@ -61,9 +74,25 @@ static real *input(Test *test, const Tensor *t, bool coarse) {
             for (int d = 0; d < t->size[0]; d++)
                 for (int h = 0; h < t->size[1]; h++)
                     for (int w = 0; w < t->size[2]; w++) {
+                        long at = element(&t->layout, n, c, d, h, w);
                         double v = uniform(test);
-                        p[element(&t->layout, n, c, d, h, w)] = (real)(coarse ? floor(4 * v) / 4 : v);
+                        p[at] = (real)(values == COARSE ? floor(4 * v) / 4 : v);
+                        uint32_t bits = any_bits(test);
+                        if (values == ANY)
+                            memcpy(&p[at], &bits, sizeof bits);
                     }
+    return p;
+}
+
+static stored *input(Test *test, const Tensor *t, Values values) {
+    real *from = image(test, t, values);
+    stored *p = output(t);
+    for (long i = 0; i < N * t->layout.sample; i++)
+        if (values == ANY) /* as they are: the conversion is what is tested */
+            memcpy(&p[i], &from[i], sizeof *p);
+        else
+            store(p, i, from[i]);
+    free(from);
     return p;
 }
 
@@ -95,54 +124,95 @@ static void near(Test *test, const char *what, const real *got, const real *want
         }
 }
 
+static void same_tensor(Test *test, const char *what, const stored *got, const stored *want,
+                        long elements) {
+    for (long i = 0; i < elements; i++)
+        if (memcmp(&got[i], &want[i], sizeof *got) != 0) {
+            fail(test, what, i, (double)load(got, i), (double)load(want, i));
+            return;
+        }
+}
+
+/* How far apart two neighbours are of which the nearer to zero is x. */
+static double unit(double x) {
+#if defined UNET_STORED_BF16
+    return fabs(x) * 0x1p-7;
+#elif defined UNET_STORED_F16
+    return fabs(x) * 0x1p-10 + 0x1p-24;
+#else
+    return 0 * x;
+#endif
+}
+
+static void near_tensor(Test *test, const char *what, const stored *got, const stored *want,
+                        long elements) {
+    double most = 0;
+    long other = 0, written = 0;
+    for (long i = 0; i < elements; i++)
+        if (fabs((double)load(want, i)) > most)
+            most = fabs((double)load(want, i));
+    for (long i = 0; i < elements; i++) {
+        double a = (double)load(got, i), b = (double)load(want, i);
+        if (isnan(b) ? !isnan(a) : !(fabs(a - b) <= 1e-5 * most + unit(b))) {
+            fail(test, what, i, a, b);
+            return;
+        }
+        written += !isnan(b);
+        other += fabs(a - b) > 1e-5 * most;
+    }
+    if (other > written / 50 + 3)
+        fail(test, "numbers that are rounded otherwise", -1, (double)other, 0);
+}
+
 /* The reference wrote every point, padding channels zero, and nothing else. */
-static void complete(Test *test, const Tensor *t, const real *y) {
+static void complete(Test *test, const Tensor *t, const stored *y) {
     long written = 0, want = (long)N * stored_channels(&t->layout) * t->size[0] * t->size[1] * t->size[2];
     for (long i = 0; i < N * t->layout.sample; i++)
-        written += !isnan(y[i]);
+        written += !isnan(load(y, i));
     if (written != want)
         fail(test, "elements written", -1, (double)written, (double)want);
     if (t->layout.channels < stored_channels(&t->layout)) {
         long pad = element(&t->layout, N - 1, t->layout.channels, 0, 0, 0);
-        if (y[pad] != 0)
-            fail(test, "padding channel", pad, (double)y[pad], 0);
+        if (load(y, pad) != 0)
+            fail(test, "padding channel", pad, (double)load(y, pad), 0);
     }
 }
 
-static void relu(real *y, long elements) {
+static void relu(stored *y, long elements) {
     for (long i = 0; i < elements; i++)
-        y[i] = y[i] < 0 ? 0 : y[i];
+        store(y, i, load(y, i) < 0 ? 0 : load(y, i));
 }
 
 /* y = 0 where m <= 0, and y's padding channels as they are. */
-static void mask(real *y, const Tensor *ty, const real *m, const Tensor *tm) {
+static void mask(stored *y, const Tensor *ty, const stored *m, const Tensor *tm) {
     for (int n = 0; n < N; n++)
         for (int c = 0; c < ty->layout.channels; c++)
             for (int d = 0; d < ty->size[0]; d++)
                 for (int h = 0; h < ty->size[1]; h++)
                     for (int w = 0; w < ty->size[2]; w++)
-                        if (!(m[element(&tm->layout, n, c, d, h, w)] > 0))
-                            y[element(&ty->layout, n, c, d, h, w)] = 0;
+                        if (!(load(m, element(&tm->layout, n, c, d, h, w)) > 0))
+                            store(y, element(&ty->layout, n, c, d, h, w), 0);
 }
 
 /* ---- convolutions --------------------------------------------------------------------------------- */
 
-typedef void Forward(int, real *, const real *const *, const real *, const real *);
+typedef void Forward(int, stored *, const stored *const *, const real *, const real *);
 typedef void Pack(real *, const real *);
-typedef void Dgrad(int, real *, const real *, const real *, const real *);
-typedef void Wgrad(int, real *, real *, real *, const real *const *, const real *);
+typedef void Dgrad(int, stored *, const stored *, const void *, const stored *);
+typedef void Wgrad(int, real *, real *, real *, const stored *const *, const stored *);
 
-static void *forward(Function f, int threads, int n, const Tensor *t, const real *const *x, const real *w,
-                     const real *b) {
-    real *y = output(t);
+static stored *forward(Function f, int threads, int n, const Tensor *t, const stored *const *x,
+                       const real *w, const real *b) {
+    stored *y = output(t);
 #pragma omp parallel num_threads(threads)
     ((Forward *)f)(n, y, x, w, b);
     return y;
 }
 
-static real *dgrad(Function f, int threads, int n, const Tensor *t, const real *dy, const real *w,
-                   const real *m) {
-    real *dx = output(t);
+/* W may be another tensor, of a max_pool_grad. */
+static stored *dgrad(Function f, int threads, int n, const Tensor *t, const stored *dy, const void *w,
+                     const stored *m) {
+    stored *dx = output(t);
 #pragma omp parallel num_threads(threads)
     ((Dgrad *)f)(n, dx, dy, w, m);
     return dx;
@@ -172,46 +242,46 @@ static long stored_segments(const Case *c) {
 }
 
 /* One thread against three, two samples against one. */
-static void check_forward(Test *test, const real *const *x, const real *w, const real *b) {
+static void check_forward(Test *test, const stored *const *x, const real *w, const real *b) {
     const Case *c = test->of;
     long elements = N * c->y.layout.sample;
     real *packed = pack(c->fast[FORWARD_PACK], w, (long)c->channels_in * c->channels_out * c->taps,
                         stored_segments(c), c->channels_out, c->taps);
-    real *want = forward(c->reference[FORWARD], 2, N, &c->y, x, w, b);
-    real *got = forward(c->fast[FORWARD], 1, N, &c->y, x, packed, b);
-    real *threads = forward(c->fast[FORWARD], 3, N, &c->y, x, packed, b);
-    real *half = forward(c->fast[FORWARD], 2, 1, &c->y, x, packed, b);
+    stored *want = forward(c->reference[FORWARD], 2, N, &c->y, x, w, b);
+    stored *got = forward(c->fast[FORWARD], 1, N, &c->y, x, packed, b);
+    stored *threads = forward(c->fast[FORWARD], 3, N, &c->y, x, packed, b);
+    stored *half = forward(c->fast[FORWARD], 2, 1, &c->y, x, packed, b);
     complete(test, &c->y, want);
-    near(test, "forward", got, want, elements);
-    same(test, "forward by three threads", threads, got, elements);
-    same(test, "forward of one sample", half, got, elements / N);
-    if (!isnan(half[elements / N + c->y.layout.origin]))
+    near_tensor(test, "forward", got, want, elements);
+    same_tensor(test, "forward by three threads", threads, got, elements);
+    same_tensor(test, "forward of one sample", half, got, elements / N);
+    if (!isnan(load(half, elements / N + c->y.layout.origin)))
         fail(test, "forward of one sample touches the next", elements / N, 0, 0);
     if (c->fast[FORWARD_RELU] != NULL) {
-        real *fused = forward(c->fast[FORWARD_RELU], 2, N, &c->y, x, packed, b);
+        stored *fused = forward(c->fast[FORWARD_RELU], 2, N, &c->y, x, packed, b);
         relu(got, elements);
-        same(test, "forward with ReLU", fused, got, elements);
+        same_tensor(test, "forward with ReLU", fused, got, elements);
         free(fused);
     }
     free(packed), free(want), free(got), free(threads), free(half);
 }
 
-static void check_dgrad(Test *test, const real *dy, const real *w) {
+static void check_dgrad(Test *test, const stored *dy, const real *w) {
     const Case *c = test->of;
     long elements = N * c->dx.layout.sample;
     real *packed = pack(c->fast[DGRAD_PACK], w, (long)c->channels_in * c->channels_out * c->taps,
                         stored_channels(&c->y.layout), c->dx.layout.channels, c->taps);
-    real *want = dgrad(c->reference[DGRAD], 2, N, &c->dx, dy, w, NULL);
-    real *got = dgrad(c->fast[DGRAD], 1, N, &c->dx, dy, packed, NULL);
-    real *threads = dgrad(c->fast[DGRAD], 3, N, &c->dx, dy, packed, NULL);
+    stored *want = dgrad(c->reference[DGRAD], 2, N, &c->dx, dy, w, NULL);
+    stored *got = dgrad(c->fast[DGRAD], 1, N, &c->dx, dy, packed, NULL);
+    stored *threads = dgrad(c->fast[DGRAD], 3, N, &c->dx, dy, packed, NULL);
     complete(test, &c->dx, want);
-    near(test, "dgrad", got, want, elements);
-    same(test, "dgrad by three threads", threads, got, elements);
+    near_tensor(test, "dgrad", got, want, elements);
+    same_tensor(test, "dgrad by three threads", threads, got, elements);
     if (c->fast[DGRAD_MASK] != NULL) {
-        real *m = input(test, &c->m, true);
-        real *fused = dgrad(c->fast[DGRAD_MASK], 2, N, &c->dx, dy, packed, m);
+        stored *m = input(test, &c->m, COARSE);
+        stored *fused = dgrad(c->fast[DGRAD_MASK], 2, N, &c->dx, dy, packed, m);
         mask(got, &c->dx, m, &c->m);
-        same(test, "dgrad with a mask", fused, got, elements);
+        same_tensor(test, "dgrad with a mask", fused, got, elements);
         free(fused), free(m);
     }
     free(packed), free(want), free(got), free(threads);
@@ -228,8 +298,8 @@ static long wgrad_scratch(const Case *c) {
 }
 
 /* dw with db behind it, as if they were one; what they hold is added to if the kernel does so. */
-static void add_wgrad(const Case *c, Function f, int threads, int n, real *both, const real *const *x,
-                      const real *dy) {
+static void add_wgrad(const Case *c, Function f, int threads, int n, real *both, const stored *const *x,
+                      const stored *dy) {
     long weights = (long)c->channels_in * c->channels_out * c->taps;
     real *dw = fresh(weights), *db = fresh(c->channels_out), *scratch = fresh(wgrad_scratch(c));
     memcpy(dw, both, (size_t)weights * sizeof *dw);
@@ -241,23 +311,23 @@ static void add_wgrad(const Case *c, Function f, int threads, int n, real *both,
     free(dw), free(db), free(scratch);
 }
 
-static real *wgrad(const Case *c, Function f, int threads, int n, const real *const *x, const real *dy) {
+static real *wgrad(const Case *c, Function f, int threads, int n, const stored *const *x,
+                   const stored *dy) {
     real *both = fresh((long)c->channels_in * c->channels_out * c->taps + c->channels_out);
     add_wgrad(c, f, threads, n, both, x, dy);
     return both;
 }
 
-static void check_wgrad(Test *test, const real *const *x, const real *dy) {
+static void check_wgrad(Test *test, const stored *const *x, const stored *dy) {
     const Case *c = test->of;
-    long weights = (long)c->channels_in * c->channels_out * c->taps, all = weights + c->channels_out;
-    const real *second[3];
+    long all = (long)c->channels_in * c->channels_out * c->taps + c->channels_out;
+    const stored *second[3];
     for (int s = 0; s < c->segments; s++)
         second[s] = x[s] + c->x[s].layout.sample;
     real *want = wgrad(c, c->reference[WGRAD], 2, N, x, dy);
     real *got = wgrad(c, c->fast[WGRAD], 1, N, x, dy);
     real *threads = wgrad(c, c->fast[WGRAD], 3, N, x, dy);
-    near(test, "wgrad", got, want, weights);
-    near(test, "wgrad of the bias", got + weights, want + weights, c->channels_out);
+    near(test, "wgrad", got, want, all);
     same(test, "wgrad by three threads", threads, got, all);
     if (c->fast[WGRAD_MORE] != NULL) {
         real *parts = wgrad(c, c->fast[WGRAD], 2, 1, x, dy);
@@ -270,15 +340,15 @@ static void check_wgrad(Test *test, const real *const *x, const real *dy) {
 
 static void check_convolution(Test *test) {
     const Case *c = test->of;
-    real *x[3] = {NULL};
+    stored *x[3] = {NULL};
     for (int s = 0; s < c->segments; s++)
-        x[s] = input(test, &c->x[s], false);
-    real *dy = input(test, &c->y, false);
+        x[s] = input(test, &c->x[s], FINE);
+    stored *dy = input(test, &c->y, FINE);
     real *w = numbers(test, (long)c->channels_in * c->channels_out * c->taps);
     real *b = numbers(test, c->channels_out);
-    check_forward(test, (const real *const *)x, w, b);
+    check_forward(test, (const stored *const *)x, w, b);
     check_dgrad(test, dy, w);
-    check_wgrad(test, (const real *const *)x, dy);
+    check_wgrad(test, (const stored *const *)x, dy);
     for (int s = 0; s < c->segments; s++)
         free(x[s]);
     free(dy), free(w), free(b);
@@ -286,65 +356,78 @@ static void check_convolution(Test *test) {
 
 /* ---- what is exact -------------------------------------------------------------------------------- */
 
-typedef void Two(int, real *, const void *);
-typedef void Three(int, real *, const real *, const real *);
+typedef void Two(int, stored *, const void *);
+typedef void Three(int, void *, const void *, const void *);
 
-static real *one_input(Function f, int threads, const Tensor *t, const void *x) {
-    real *y = output(t);
+static stored *one_input(Function f, int threads, const Tensor *t, const void *x) {
+    stored *y = output(t);
 #pragma omp parallel num_threads(threads)
     ((Two *)f)(N, y, x);
     return y;
 }
 
-static void check_one_input(Test *test, const char *what, int role, const Tensor *t, const void *x) {
-    real *want = one_input(test->of->reference[role], 2, t, x),
-         *got = one_input(test->of->fast[role], 3, t, x);
-    complete(test, t, want);
-    same(test, what, got, want, N * t->layout.sample);
+/* X holds numbers, or (`any`) whatever has as many bits. */
+static void check_one_input(Test *test, const char *what, int role, const Tensor *t, const void *x,
+                            bool any) {
+    stored *want = one_input(test->of->reference[role], 2, t, x),
+           *got = one_input(test->of->fast[role], 3, t, x);
+    if (!any)
+        complete(test, t, want);
+    same_tensor(test, what, got, want, N * t->layout.sample);
     free(want), free(got);
 }
 
-static void check_two_inputs(Test *test, const char *what, int role, const real *a, const real *b) {
+static void check_two_inputs(Test *test, const char *what, int role, const stored *a, const stored *b) {
     const Tensor *t = &test->of->y;
-    real *want = output(t), *got = output(t);
+    stored *want = output(t), *got = output(t);
 #pragma omp parallel num_threads(3)
     {
         ((Three *)test->of->reference[role])(N, want, a, b);
         ((Three *)test->of->fast[role])(N, got, a, b);
     }
     complete(test, t, want);
-    same(test, what, got, want, N * t->layout.sample);
+    same_tensor(test, what, got, want, N * t->layout.sample);
     free(want), free(got);
+}
+
+/* Of two gradients of a parameter, which are not rounded. */
+static void check_parameters(Test *test) {
+    const Case *c = test->of;
+    real *a = image(test, &c->x[0], FINE), *b = image(test, &c->x[1], FINE);
+    long elements = N * c->y.layout.sample;
+    real *want = fresh(elements), *got = fresh(elements);
+#pragma omp parallel num_threads(3)
+    {
+        ((Three *)c->reference[ADD_PARAMETERS])(N, want, a, b);
+        ((Three *)c->fast[ADD_PARAMETERS])(N, got, a, b);
+    }
+    same(test, "add of parameters", got, want, elements);
+    free(a), free(b), free(want), free(got);
 }
 
 static void check_pool(Test *test) {
     const Case *c = test->of;
-    real *x = input(test, &c->x[0], true), *dy = input(test, &c->y, false), *a = input(test, &c->m, false);
-    check_one_input(test, "max_pool", FORWARD, &c->y, x);
-    real *want = dgrad(c->reference[POOL_GRAD], 2, N, &c->dx, x, dy, NULL);
-    real *got = dgrad(c->fast[POOL_GRAD], 3, N, &c->dx, x, dy, NULL);
-    real *fused = dgrad(c->fast[POOL_GRAD_FUSED], 3, N, &c->dx, x, dy, a);
+    stored *x = input(test, &c->x[0], COARSE), *dy = input(test, &c->y, FINE),
+           *a = input(test, &c->m, FINE);
+    check_one_input(test, "max_pool", FORWARD, &c->y, x, false);
+    stored *want = dgrad(c->reference[POOL_GRAD], 2, N, &c->dx, x, dy, NULL);
+    stored *got = dgrad(c->fast[POOL_GRAD], 3, N, &c->dx, x, dy, NULL);
     complete(test, &c->dx, want);
-    same(test, "max_pool_grad", got, want, N * c->dx.layout.sample);
-    for (int n = 0; n < N; n++)
-        for (int k = 0; k < c->channels_in; k++)
-            for (int d = 0; d < c->dx.size[0]; d++)
-                for (int h = 0; h < c->dx.size[1]; h++)
-                    for (int w = 0; w < c->dx.size[2]; w++)
-                        got[element(&c->dx.layout, n, k, d, h, w)] +=
-                            a[element(&c->m.layout, n, k, d, h, w)];
-    mask(got, &c->dx, x, &c->x[0]);
-    same(test, "max_pool_grad accumulating, with a mask", fused, got, N * c->dx.layout.sample);
-    free(x), free(dy), free(a), free(want), free(got), free(fused);
+    same_tensor(test, "max_pool_grad", got, want, N * c->dx.layout.sample);
+    free(want), free(got);
+    want = dgrad(c->reference[POOL_GRAD_FUSED], 2, N, &c->dx, x, dy, a);
+    got = dgrad(c->fast[POOL_GRAD_FUSED], 3, N, &c->dx, x, dy, a);
+    same_tensor(test, "max_pool_grad accumulating, with a mask", got, want, N * c->dx.layout.sample);
+    free(x), free(dy), free(a), free(want), free(got);
 }
 
-typedef void One(int, real *);
+typedef void One(int, stored *);
 
 static void check_halo(Test *test) {
     const Tensor *t = &test->of->y;
-    real *want = input(test, t, false), *got = output(t);
+    stored *want = input(test, t, FINE), *got = output(t);
     for (long i = 0; i < N * t->layout.sample; i++)
-        if (want[i] != 0)
+        if (load(want, i) != 0)
             got[i] = want[i];
 #pragma omp parallel num_threads(3)
     {
@@ -356,33 +439,39 @@ static void check_halo(Test *test) {
             for (int d = 0; d < t->size[0]; d++)
                 for (int h = 0; h < t->size[1]; h++)
                     for (int w = 0; w < t->size[2]; w++)
-                        got[element(&t->layout, n, c, d, h, w)] = 0;
-    same(test, "zero_halo", got, want, N * t->layout.sample);
+                        store(got, element(&t->layout, n, c, d, h, w), 0);
+    same_tensor(test, "zero_halo", got, want, N * t->layout.sample);
     free(want), free(got);
 }
 
 static void check_map(Test *test) {
     const Case *c = test->of;
-    real *a = input(test, &c->x[0], true), *b = input(test, &c->x[1], true);
-    check_one_input(test, "relu", RELU, &c->y, a);
+    stored *a = input(test, &c->x[0], COARSE), *b = input(test, &c->x[1], COARSE);
+    check_one_input(test, "relu", RELU, &c->y, a, false);
     check_two_inputs(test, "relu_grad", RELU_GRAD, a, b);
     check_two_inputs(test, "add", ADD, a, b);
+    check_parameters(test);
     check_halo(test);
-    a[c->x[0].layout.origin] = (real)NAN;
-    real *y = one_input(c->fast[RELU], 1, &c->y, a);
-    if (!isnan(y[c->y.layout.origin]))
-        fail(test, "relu hides a NaN", 0, (double)y[c->y.layout.origin], NAN);
-    free(y), free(a), free(b);
+    stored *any = input(test, &c->x[0], ANY);
+    check_one_input(test, "relu of anything", RELU, &c->y, any, true);
+    store(a, c->x[0].layout.origin, (real)NAN);
+    stored *y = one_input(c->fast[RELU], 1, &c->y, a);
+    if (!isnan(load(y, c->y.layout.origin)))
+        fail(test, "relu hides a NaN", 0, (double)load(y, c->y.layout.origin), NAN);
+    real *loaded = image(test, &c->x[0], FINE), *bits = image(test, &c->x[0], ANY);
+    check_one_input(test, "cast", CAST, &c->y, loaded, false);
+    check_one_input(test, "cast of anything", CAST, &c->y, bits, true);
+    free(y), free(a), free(b), free(any), free(loaded), free(bits);
 }
 
 static void check_join(Test *test) {
     const Case *c = test->of;
-    real *x[3] = {NULL};
+    stored *x[3] = {NULL};
     for (int s = 0; s < c->segments; s++)
-        x[s] = input(test, &c->x[s], false);
-    check_one_input(test, "concat", CONCAT, &c->y, x);
-    real *y = input(test, &c->y, false);
-    check_one_input(test, "slice", SLICE, &c->dx, y);
+        x[s] = input(test, &c->x[s], FINE);
+    check_one_input(test, "concat", CONCAT, &c->y, x, false);
+    stored *y = input(test, &c->y, FINE);
+    check_one_input(test, "slice", SLICE, &c->dx, y, false);
     for (int s = 0; s < c->segments; s++)
         free(x[s]);
     free(y);
@@ -390,10 +479,10 @@ static void check_join(Test *test) {
 
 /* ---- losses --------------------------------------------------------------------------------------- */
 
-typedef void Measure(int, double *, double *, const real *, const real *, const int32_t (*)[3]);
-typedef void MeasureGrad(int, int, real *, const real *, const real *, const double *);
+typedef void Measure(int, double *, double *, const stored *, const void *, const int32_t (*)[3]);
+typedef void MeasureGrad(int, int, stored *, const stored *, const void *, const double *);
 
-static double measure(const Case *c, Function f, int threads, const real *p, const real *t,
+static double measure(const Case *c, Function f, int threads, const stored *p, const void *t,
                       const int32_t (*valid)[3]) {
     double result = NAN, *scratch = allocate(N * c->bands, sizeof *scratch);
     for (int i = 0; i < N * c->bands; i++)
@@ -404,7 +493,7 @@ static double measure(const Case *c, Function f, int threads, const real *p, con
     return result;
 }
 
-static void check_measure(Test *test, const char *what, int role, const real *p, const real *t) {
+static void check_measure(Test *test, const char *what, int role, const stored *p, const void *t) {
     const Case *c = test->of;
     const int *size = c->x[0].size;
     const int32_t valid[N][3] = {{size[0], size[1] - 1, size[2]}, {1, size[1], size[2] - 1}};
@@ -419,9 +508,9 @@ static void check_measure(Test *test, const char *what, int role, const real *p,
     }
 }
 
-static void check_measure_grad(Test *test, const char *what, int role, const real *p, const real *t) {
+static void check_measure_grad(Test *test, const char *what, int role, const stored *p, const void *t) {
     const Tensor *dp = &test->of->dx;
-    real *want = output(dp), *got = output(dp);
+    stored *want = output(dp), *got = output(dp);
     const double scale = 3;
 #pragma omp parallel num_threads(3)
     {
@@ -429,12 +518,14 @@ static void check_measure_grad(Test *test, const char *what, int role, const rea
         ((MeasureGrad *)test->of->fast[role])(N, STEP, got, p, t, &scale);
     }
     complete(test, dp, want);
-    near(test, what, got, want, N * dp->layout.sample);
+    near_tensor(test, what, got, want, N * dp->layout.sample);
     free(want), free(got);
 }
 
 static void check_loss(Test *test) {
-    real *p = input(test, &test->of->x[0], true), *t = input(test, &test->of->x[1], true);
+    const Tensor *target = &test->of->x[1];
+    stored *p = input(test, &test->of->x[0], COARSE);
+    void *t = test->of->staged ? (void *)image(test, target, COARSE) : (void *)input(test, target, COARSE);
     check_measure(test, "mse", MSE, p, t);
     check_measure(test, "l1", L1, p, t);
     check_measure(test, "psnr", PSNR, p, t);

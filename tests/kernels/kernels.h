@@ -31,7 +31,9 @@ enum {
     RELU = 0,
     RELU_GRAD,
     ADD,
+    ADD_PARAMETERS,
     ZERO_HALO,
+    CAST,
     /* of a JOIN */
     CONCAT = 0,
     SLICE,
@@ -54,6 +56,7 @@ typedef struct {
     int segments;
     Tensor x[3], y, dx, m; /* dx: gradient by segment number `by` */
     int by, channels_in, channels_out, taps, bands;
+    int staged; /* of a LOSS: whether the target is as the loader left it */
     long count; /* of an UPDATE */
     Function fast[ROLES], reference[ROLES];
 } Case;

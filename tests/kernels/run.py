@@ -1,5 +1,6 @@
 """run.py - every fast kernel against the reference on random geometries, by both compilers, for every width of
-vector, under sanitizers and as generated programs are compiled.  See cases.py and kernels.c.
+vector, for tensors of 32 and of 16 bits, under sanitizers and as generated programs are compiled.  See cases.py and
+kernels.c.
 
 Usage: run.py [SEED]."""
 import concurrent.futures
@@ -14,10 +15,14 @@ FLAGS = "-std=gnu11 -D_POSIX_C_SOURCE=200809L -fopenmp -fno-math-errno -fno-trap
 SANITIZERS = "-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined"
 OPTIMISED = "-O2 -Wall -Wextra -Werror -Wno-pass-failed" # as a compiler sees whole kernels, warnings included
 BASELINE = "x86-64"
-# compiler, flags, processor, convolutions: 104 in all, a different set for each
-BUILDS = [(cc, SANITIZERS, processor, 11) for cc in ("gcc", "clang") for processor in ("native", "x86-64-v3", BASELINE)]
-BUILDS += [("gcc", OPTIMISED, "native", 14), ("clang", OPTIMISED, "native", 8), ("gcc", OPTIMISED, "x86-64-v3", 8),
-           ("clang", OPTIMISED, BASELINE, 8)]
+# compiler, flags, processor, convolutions, type of tensors: 148 convolutions in all, a different set for each
+BUILDS = [(cc, SANITIZERS, processor, 11, "F32") for cc in ("gcc", "clang") for processor in ("native", "x86-64-v3", BASELINE)]
+BUILDS += [("gcc", OPTIMISED, "native", 14, "F32"), ("clang", OPTIMISED, "native", 8, "F32"),
+           ("gcc", OPTIMISED, "x86-64-v3", 8, "F32"), ("clang", OPTIMISED, BASELINE, 8, "F32")]
+BUILDS += [("gcc", SANITIZERS, "native", 8, "BF16"), ("clang", SANITIZERS, "x86-64-v3", 6, "F16"),
+           ("gcc", OPTIMISED, "native", 6, "F16"), ("clang", OPTIMISED, "native", 6, "BF16"),
+           ("gcc", OPTIMISED, "x86-64-v3", 6, "BF16"), ("gcc", OPTIMISED, BASELINE, 6, "F16"),
+           ("clang", OPTIMISED, BASELINE, 6, "BF16")]
 
 
 def supported(processor):
@@ -27,11 +32,11 @@ def supported(processor):
 
 def build_and_run(build, seed, folder):
     """Empty if all is well, else what went wrong."""
-    cc, flags, processor, convolutions = build
-    what = "%s -march=%s %s" % (cc, processor, flags)
+    cc, flags, processor, convolutions, stored = build
+    what = "%s %s -march=%s %s" % (stored, cc, processor, flags)
     os.mkdir(folder)
     steps = [[sys.executable, "-B", os.path.join(HERE, "cases.py"), folder, str(seed), str(convolutions)]]
-    flags = [*FLAGS.split(), *flags.split(), "-march=" + processor, "-I" + HERE]
+    flags = [*FLAGS.split(), *flags.split(), "-march=" + processor, "-I" + HERE, "-DUNET_STORED_" + stored]
     reference = [f for f in flags if not f.startswith("-fsanitize") and f != "-O1"]
     steps.append([cc, *reference, "-O1", "-c", "reference.c", "-o", "reference.o"])
     steps.append([cc, *flags, os.path.join(HERE, "kernels.c"), os.path.join(HERE, "../../compiler/cpu_sizes.c"), "cases.c",

@@ -38,6 +38,7 @@ poisoned tiny_unet --kernels=reference --size=16x16 --batch=2 -D base=2
 poisoned unet_denoiser --size=16x24 --batch=2 -D base=10
 poisoned simple_denoiser --size=17x19 --batch=2 -D width=5
 poisoned tiny_unet --size=16x16 --batch=2 -D base=4
+poisoned tiny_unet --precision=bf16 --size=16x16 --batch=2 -D base=5
 
 [ $failures -eq 0 ] && echo "all passed"
 exit $((failures > 0))

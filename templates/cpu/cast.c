@@ -1,0 +1,20 @@
+/* cast.c - a tensor out of an image as the loader left it. */
+#include "prologue.c"
+
+#define KERNEL cast
+#include "../example.h"
+
+/* BEGIN */
+UNUSED static void KERNEL(int n, stored *restrict y, const real *x) {
+    SIZES;
+#pragma omp for collapse(3) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int block = 0; block < Y.blocks; block++)
+            for (int r = 0; r < D * H; r++) {
+                const Place row = {i, r / H, r % H, 0};
+                for (int at = 0, left = W * Y.block; left > 0; at += LANES, left -= LANES)
+                    store_some(y + point(&Y, block, row) + at,
+                               load_some_real(x + point(&X, block, row) + at, left), left);
+            }
+}
+/* END */
