@@ -128,7 +128,7 @@ UnetConvolution *cuda_convolutions(const Graph *g, const Node *node, int64_t bat
         c->result_type = c->type;
         set_window(c, &node->a.window, s.transposed ? y : x, s.transposed ? x : y);
         const char *why;
-        if (!cudnn_choose(options->cudnn, c, &why))
+        if (!cudnn_choose(options->cudnn, c, options->little_workspace, &why))
             environment_error("cuDNN has no way to compute `%s`: %s", node->name, why);
     }
     *count = f.nsegment;

@@ -8,6 +8,7 @@
  * ask at the same time; cuDNN allows it.
  */
 #include "cudnn.h"
+#include "checked.h"
 #include "diag.h"
 
 #include <string.h>
@@ -75,14 +76,14 @@ static const char *device_json(Pool *pool, const Device *d, size_t driver) {
 
 /* ---- the library ---- */
 
-enum { OLDEST = 90800 }; /* that plans without a device */
+enum { OLDEST = 90800 /* that plans without a device */, LAST_RESORT = 0 /* number of an engine */ };
 
 /* What is known of a convolution: all that tells it from others, and the answer. */
 enum { KEY = 33 };
 typedef struct {
     int64_t key[KEY];
     bool found;
-    UnetEngine engine;
+    UnetEngine engine, roomy; /* within the cap; the same, or a better one that needs more */
     const char *why;
 } Answer;
 
@@ -217,18 +218,41 @@ static void keep(CudnnQuery *q, Answer *answer, const char *why) {
     (void)pthread_mutex_unlock(&q->lock);
 }
 
-static void ask(CudnnQuery *q, const UnetConvolution *c, Answer *answer) {
+static UnetStatus ask_within(CudnnQuery *q, const UnetConvolution *c, int64_t cap, UnetEngine *engine,
+                             UnetError *error) {
     const UnetCudnnTarget target = {.api = &q->api, .device = q->device};
     UnetConvolution chosen = *c;
-    UnetError error = {""};
     UnetStatus status;
-    LEAKS_ALLOWED(status = unet_cudnn_choose(&target, &chosen, CUDNN_WORKSPACE_CAP, &error));
+    LEAKS_ALLOWED(status = unet_cudnn_choose(&target, &chosen, cap, error));
+    *engine = chosen.engine;
+    return status;
+}
+
+static int64_t tensor_bytes(int64_t n, const int64_t size[3], int64_t channels, UnetType type) {
+    int64_t points = size_product(size_product(size[0], size[1]), size[2]);
+    return size_product(size_product(size_product(n, points), channels), type == UNET_F32 ? 4 : 2);
+}
+
+static int64_t operand_bytes(const UnetConvolution *c) {
+    return size_sum(size_sum(tensor_bytes(c->batch, c->in, c->in_channels, c->type),
+                             tensor_bytes(c->batch, c->out, c->out_channels, c->type)),
+                    tensor_bytes(c->out_channels, c->kernel, c->in_channels, c->type));
+}
+
+static void ask(CudnnQuery *q, const UnetConvolution *c, Answer *answer) {
+    UnetError error = {""};
+    UnetStatus status = ask_within(q, c, CUDNN_WORKSPACE_CAP, &answer->engine, &error);
     answer->found = status == UNET_OK;
-    answer->engine = chosen.engine;
     if (status == UNET_TOO_SMALL && !q->driver) { /* there may be engines that are compiled when needed */
         answer->found = true;
         answer->engine = (UnetEngine){.workspace = CUDNN_WORKSPACE_CAP};
     }
+    answer->roomy = answer->engine;
+    UnetEngine other;
+    UnetError unused;
+    if (status == UNET_OK && answer->engine.engine == LAST_RESORT &&
+        ask_within(q, c, size_sum(CUDNN_WORKSPACE_CAP, operand_bytes(c)), &other, &unused) == UNET_OK)
+        answer->roomy = other;
     keep(q, answer, answer->found ? NULL : error.text);
 }
 
@@ -236,7 +260,7 @@ const char *cudnn_device(const CudnnQuery *q) {
     return q->not_asked == NULL ? q->json : NULL;
 }
 
-bool cudnn_choose(CudnnQuery *q, UnetConvolution *c, const char **why) {
+bool cudnn_choose(CudnnQuery *q, UnetConvolution *c, bool little, const char **why) {
     *why = NULL;
     c->engine = (UnetEngine){.workspace = CUDNN_WORKSPACE_CAP};
     if (q->not_asked != NULL)
@@ -245,7 +269,7 @@ bool cudnn_choose(CudnnQuery *q, UnetConvolution *c, const char **why) {
     key_of(c, answer.key);
     if (!recall(q, &answer))
         ask(q, c, &answer);
-    c->engine = answer.engine;
+    c->engine = little ? answer.engine : answer.roomy;
     *why = answer.why;
     return answer.found;
 }
@@ -272,8 +296,8 @@ const char *cudnn_device(const CudnnQuery *q) {
     return NULL;
 }
 
-bool cudnn_choose(CudnnQuery *q, UnetConvolution *c, const char **why) {
-    (void)q;
+bool cudnn_choose(CudnnQuery *q, UnetConvolution *c, bool little, const char **why) {
+    (void)q, (void)little;
     *why = NULL;
     c->engine = (UnetEngine){.workspace = CUDNN_WORKSPACE_CAP};
     return true;

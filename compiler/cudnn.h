@@ -7,8 +7,8 @@
 #include "memory.h"
 #include "unet/cudnn.h"
 
-/* No engine that needs more workspace is chosen, and so much is set aside where cuDNN cannot be asked: room
- * for the kernels that split a sum, too little for a copy of a large tensor in another order. */
+/* The workspace that any convolution may have, and what is set aside for it where cuDNN cannot be asked:
+ * room for the kernels that split a sum, too little for a copy of a large tensor in another order. */
 enum { CUDNN_WORKSPACE_CAP = 32 << 20 };
 
 typedef struct CudnnQuery CudnnQuery;
@@ -26,9 +26,10 @@ const char *cudnn_not_asked(const CudnnQuery *query);
 const char *cudnn_device(const CudnnQuery *query);
 
 /* For several threads at a time.  Fills C->engine with the fastest engine within the cap, as cuDNN sees it,
- * that C allows; always the same for the same C. If cuDNN cannot be asked: version 0 and the cap. False,
- * and WHY, if cuDNN has no engine.
- */
-bool cudnn_choose(CudnnQuery *query, UnetConvolution *c, const char **why);
+ * that C allows; always the same for the same C. Where that is only the one that cuDNN has for any form of
+ * this convolution, far slower than all others, and LITTLE workspace is not asked for, an engine may need
+ * as much more as the operands have bytes: it may copy each of them. If cuDNN cannot be asked: version 0
+ * and the cap. False, and WHY, if cuDNN has no engine. */
+bool cudnn_choose(CudnnQuery *query, UnetConvolution *c, bool little, const char **why);
 
 #endif

@@ -226,9 +226,7 @@ static bool largest(Row *row, int64_t i, const FitTrial *from, FitTrial *best, F
     go_up(row, &fits, &fails);
     close_in(row, &fits, &fails);
     row->question.plan.any_plan = false;
-    const bool is_good = fits.trial.recompute_flops == 0 && fits.trial.micro_batches == 1;
-    const bool is_final = any || (is_good && (from == NULL || fits.i != i));
-    const Tried good = is_final ? fits : try_candidate(row, fits.i);
+    const Tried good = any ? fits : try_candidate(row, fits.i);
     *best = good.trial.fits ? good.trial : fits.trial;
     if (next != NULL)
         *next = fails.trial;

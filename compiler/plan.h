@@ -24,6 +24,7 @@ typedef struct PlanOptions {
     const struct Target *target;
     const char *architecture; /* "sm_90" (cuda) */
     struct CudnnQuery *cudnn; /* cuda: knows what cuDNN's engines need */
+    bool little_workspace;    /* cuda: convolutions may be slow for want of workspace */
     bool no_reuse;            /* every buffer keeps its bytes for itself */
     bool no_recompute;        /* every tensor is kept until its last reader */
     bool prefetch;            /* training: inputs keep their bytes for those of the next step */

@@ -8,7 +8,8 @@
  * Where a loop over samples costs time (target->loops_are_free), 2 comes after 3, and again with 3.
  * The first that is within the budget is taken; if none is, the smallest.  Where any plan will do, it is
  * one sample at a time from the start: nothing needs less memory.
- * Where inputs are staged in the arena, those of the next step come while one runs, if that fits into 1.
+ * Where inputs are staged in the arena, those of the next step come while one runs, if that fits into 1;
+ * where cuDNN's faster engines need much workspace, they have it if that does.
  */
 #include "planner.h"
 #include "text.h"
@@ -153,26 +154,36 @@ static Plan *fewer_samples_last(const Request *r, PlanOptions options, Plan *bes
     return best;
 }
 
+/* With all that makes a step faster, if that fits; OPTIONS tells what does. */
+static Plan *everything_kept(const Request *r, PlanOptions *options) {
+    options->prefetch = options->target->stages && !options->any_plan;
+    Plan *best = attempt(r, *options);
+    if (best != NULL && !plan_fits(best) && options->prefetch) {
+        options->prefetch = false;
+        best = attempt(r, *options);
+    }
+    if (best != NULL && !plan_fits(best) && options->cudnn != NULL) {
+        options->little_workspace = true;
+        best = smaller(attempt(r, *options), best);
+    }
+    return best;
+}
+
 Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lower_options,
                 const PlanOptions *options) {
     const Request r = {pool, diag, file, lower_options};
     const bool loops = options->micro_batches == 0 && !options->any_plan;
-    PlanOptions first = *options;
+    PlanOptions own = *options;
     if (options->micro_batches == 0 && options->any_plan)
-        first.micro = 1;
-    first.prefetch = options->target->stages && !options->any_plan;
-    Plan *best = attempt(&r, first);
-    if (best != NULL && !plan_fits(best) && first.prefetch) {
-        first.prefetch = false;
-        best = attempt(&r, first);
-    }
+        own.micro = 1;
+    Plan *best = everything_kept(&r, &own);
     if (best == NULL || plan_fits(best) || best->program[PROGRAM_TRAIN].model == NULL)
         return best;
-    if (loops && options->target->loops_are_free)
-        best = fewer_samples(&r, *options, best);
-    if (!plan_fits(best) && !options->no_recompute)
-        best = with_recomputation(&r, *options, best);
-    if (loops && !options->target->loops_are_free)
-        best = fewer_samples_last(&r, *options, best);
+    if (loops && own.target->loops_are_free)
+        best = fewer_samples(&r, own, best);
+    if (!plan_fits(best) && !own.no_recompute)
+        best = with_recomputation(&r, own, best);
+    if (loops && !own.target->loops_are_free)
+        best = fewer_samples_last(&r, own, best);
     return best;
 }

@@ -40,7 +40,7 @@ static UnetConvolution convolution(void) {
 static void ask(CudnnQuery *query, UnetConvolution c, int64_t engine, int64_t workspace) {
     const char *why;
     for (int i = 0; i < 2; i++) { /* the second answer comes from memory */
-        bool found = cudnn_choose(query, &c, &why);
+        bool found = cudnn_choose(query, &c, i > 0, &why);
         CHECK(found && c.engine.engine == engine && c.engine.workspace == workspace && c.engine.version > 0,
               "engine %lld, %lld bytes: %s", (long long)c.engine.engine, (long long)c.engine.workspace,
               why != NULL ? why : "found");
@@ -67,7 +67,7 @@ static void test_answers(Pool *pool, const char *folder) {
     c.before[1] = -1;
     const char *why;
     for (int i = 0; i < 2; i++) {
-        CHECK(!cudnn_choose(query, &c, &why) && strstr(why, "not a convolution") != NULL, "%s", why);
+        CHECK(!cudnn_choose(query, &c, false, &why) && strstr(why, "not a convolution") != NULL, "%s", why);
     }
     cudnn_close(query);
 
@@ -84,7 +84,7 @@ static void test_no_answer(Pool *pool, const char *library, const char *architec
     const char *said = cudnn_not_asked(query), *why;
     CHECK(said != NULL && strstr(said, reason) != NULL, "\"%s\", not \"%s\"", said, reason);
     UnetConvolution c = convolution();
-    CHECK(cudnn_choose(query, &c, &why) && why == NULL, "%s", reason);
+    CHECK(cudnn_choose(query, &c, false, &why) && why == NULL, "%s", reason);
     CHECK(c.engine.version == 0 && c.engine.workspace == CUDNN_WORKSPACE_CAP, "%s", reason);
     cudnn_close(query);
 }

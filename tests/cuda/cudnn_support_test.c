@@ -34,10 +34,10 @@ static bool same_answer(const UnetEngine *a, const UnetEngine *b) {
 static void ask(CudnnQuery *query, const char *where, UnetConvolution c) {
     const char *why;
     double start = milliseconds();
-    bool found = cudnn_choose(query, &c, &why);
+    bool found = cudnn_choose(query, &c, true, &why);
     double took = milliseconds() - start;
     UnetEngine first = c.engine;
-    bool again = cudnn_choose(query, &c, &why) && same_answer(&first, &c.engine);
+    bool again = cudnn_choose(query, &c, true, &why) && same_answer(&first, &c.engine);
     total += took;
     longest = took > longest ? took : longest;
     asked++;
@@ -53,6 +53,24 @@ static void ask(CudnnQuery *query, const char *where, UnetConvolution c) {
     } else {
         printf("  engine %lld, %d knobs, %lld bytes, %.1f ms\n", (long long)c.engine.engine,
                (int)c.engine.nknob, (long long)c.engine.workspace, took);
+    }
+}
+
+/* More workspace is asked for only where an engine would be the last resort, and then by a better one. */
+static void ask_for_more(CudnnQuery *query, UnetConvolution c, bool more) {
+    const char *why;
+    bool found = cudnn_choose(query, &c, true, &why);
+    UnetEngine little = c.engine;
+    found = found && cudnn_choose(query, &c, false, &why);
+    printf("  %s, batch %d: engine %lld, %lld bytes, or %lld, %lld bytes\n", kinds[c.kind], (int)c.batch,
+           (long long)little.engine, (long long)little.workspace, (long long)c.engine.engine,
+           (long long)c.engine.workspace);
+    bool right =
+        more ? little.engine == 0 && c.engine.engine != 0 && c.engine.workspace > CUDNN_WORKSPACE_CAP
+             : same_answer(&little, &c.engine);
+    if (!found || !right || little.workspace > CUDNN_WORKSPACE_CAP) {
+        printf("  FAILED: %s\n", found ? "more workspace, or less" : why);
+        failures++;
     }
 }
 
@@ -184,6 +202,13 @@ static void ask_all(const char *architecture) {
     UnetConvolution c = layer(UNET_F32, 2, 8, 256, 32, 32, 3, 1);
     c.tf32 = false;
     ask_layer(query, "level 0", c);
+    c.kind = UNET_BACKWARD_DATA;
+    ask_for_more(query, c, true);
+    c.batch = 1;
+    ask_for_more(query, c, false);
+    c.batch = 8;
+    c.kind = UNET_FORWARD;
+    ask_for_more(query, c, false);
     cudnn_close(query);
     pool_free(pool);
 }

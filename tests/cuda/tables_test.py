@@ -1,10 +1,13 @@
 """tables_test.py - every convolution of every example, as unetc writes it into a program for a GPU, has an engine that
-cuDNN itself chose: for both architectures and all precisions, within the cap, the same in a second run.  Where results
-may differ from run to run, some have other engines.
+cuDNN itself chose: for both architectures and all precisions, within the cap, the same in a second run.  For sm_90
+none is left to the slow engine that is always there, unless memory is scarce.  Where results may differ from run to run, some
+have other engines.
 
     tables_test.py UNETC EXAMPLES      prints the tables; exits with 77 where unetc finds no cuDNN to ask
 """
 import glob
+import json
+import math
 import os
 import re
 import subprocess
@@ -15,6 +18,7 @@ CAP = 32 << 20
 ARCHITECTURES = "sm_80", "sm_90"
 PRECISIONS = "f32", "tf32", "bf16"
 NONDETERMINISTIC = "--nondeterministic"
+PLAIN = 0  # the engine that is always there
 TABLE = re.compile(r"static const UnetConvolution convolution\[\] = \{\n(.*?)\n\};", re.S)
 ENTRY = re.compile(r"/\* (\d+) \*/ \{\.kind = UNET_(\w+), \.type = UNET_(\w+), \.result_type = UNET_(\w+), (.*?), "
                    r"\.engine = \{\.version = (\d+), \.engine = (\d+), (.*?)\.workspace = (\d+)\}\}")
@@ -29,16 +33,38 @@ def emit(unetc, example, architecture, precision, *options):
             return " ".join(TABLE.search(f.read()).group(1).split())
 
 
+def operand_bytes(sizes, operand):
+    """Of x, y and the filters."""
+    batch, first, second = (int(re.search(r"\.%s = (\d+)" % name, sizes).group(1))
+                            for name in ("batch", "in_channels", "out_channels"))
+    points = {name: math.prod(map(int, re.search(r"\.%s = \{(.*?)\}" % name, sizes).group(1).split(",")))
+              for name in ("in", "out", "kernel")}
+    return (2 if operand == "BF16" else 4) * (
+        batch * (points["in"] * first + points["out"] * second) + points["kernel"] * first * second)
+
+
 def check(table, where):
-    """The number of entries, and of those that nobody asked cuDNN about."""
-    entries, unasked = ENTRY.findall(table), 0
+    """The number of entries, of those that nobody asked cuDNN about, and of those with the plain engine."""
+    entries, unasked, plain = ENTRY.findall(table), 0, 0
     assert len(entries) == table.count("UNET_BACKWARD") + table.count("UNET_FORWARD"), where + ": not understood"
     for index, kind, operand, result, sizes, version, engine, knobs, workspace in entries:
         print("  %s %-15s %s to %s, %s: engine %s, %s%s bytes" % (
             index, kind.lower(), operand.lower(), result.lower(), sizes, engine, knobs, workspace))
-        assert int(workspace) <= CAP, "%s, convolution %s: %s bytes of workspace" % (where, index, workspace)
+        assert int(workspace) <= CAP + operand_bytes(sizes, operand), (
+            "%s, convolution %s: %s bytes of workspace" % (where, index, workspace))
         unasked += int(version) == 0
-    return len(entries), unasked
+        plain += int(version) > 0 and int(engine) == PLAIN
+    return len(entries), unasked, plain
+
+
+def check_budget(unetc, example, plain):
+    """Where memory is scarce, convolutions take less of it; PLAIN of them had the plain engine before."""
+    options = [unetc, "mem", "--format=json", "--target=cuda", "--precision=f32", "--no-recompute", "--micro-batches=off"]
+    arena = json.loads(subprocess.run(options + [example], capture_output=True, check=True).stdout)["arena"]["bytes"]
+    budget = ["--mem=%d" % (arena * 9 // 10), "--no-recompute", "--micro-batches=off"]
+    table = emit(unetc, example, "sm_90", "f32", *budget)
+    assert check(table, "under a budget")[2] > plain, "under a budget as without"
+    assert all(int(entry[-1]) <= CAP for entry in ENTRY.findall(table)), "under a budget: workspace above the cap"
 
 
 def others_if_nondeterministic(table, freed, where):
@@ -60,7 +86,7 @@ def check_usage(unetc, examples):
 def main():
     unetc, examples = sys.argv[1:]
     check_usage(unetc, examples)
-    total = unasked_total = others = 0
+    total = unasked_total = plain_total = others = 0
     for example in sorted(glob.glob(os.path.join(examples, "*", "*.unet"))):
         for architecture in ARCHITECTURES:
             for precision in PRECISIONS:
@@ -68,13 +94,16 @@ def main():
                 print(where)
                 table = emit(unetc, example, architecture, precision)
                 assert table == emit(unetc, example, architecture, precision), where + ": differs in a second run"
-                entries, unasked = check(table, where)
-                total, unasked_total = total + entries, unasked_total + unasked
+                entries, unasked, plain = check(table, where)
+                assert plain == 0 or architecture != "sm_90", "%s: %d with the plain engine" % (where, plain)
+                total, unasked_total, plain_total = total + entries, unasked_total + unasked, plain_total + plain
                 others += others_if_nondeterministic(table, emit(unetc, example, architecture, precision, NONDETERMINISTIC), where)
     if unasked_total == total:
         print("SKIPPED: unetc found no cuDNN to ask")
         sys.exit(77)
-    print("%d convolutions, %d without an engine; %d have others with %s" % (total, unasked_total, others, NONDETERMINISTIC))
+    check_budget(unetc, os.path.join(examples, "denoise", "unet_denoiser.unet"), 0)
+    print("%d convolutions, %d without an engine, %d with the plain one; %d have others with %s" % (
+        total, unasked_total, plain_total, others, NONDETERMINISTIC))
     sys.exit(unasked_total > 0 or others == 0)
 
 
