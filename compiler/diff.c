@@ -29,13 +29,15 @@ static const struct {
               {"eval", "eval", "arena", "extent", "eval", true},
               {"predict", "predict", "arena", "extent", "predict", true},
               {"loader ring", "loader_ring", "beside", "loader_ring", NULL, true},
+              {"context, estimated", "context_estimate", "beside", "context_estimate", NULL, true},
               {"operations", "flops", "cost", "flops", NULL, false},
               {"computed again", "recompute_flops", "cost", "recompute_flops", NULL, false}};
 enum { FIGURES = sizeof figure / sizeof *figure, ARENA = 0 };
 
 typedef struct {
     const char *path;
-    int64_t value[FIGURES];
+    const char *target, *precision;
+    int64_t batch, value[FIGURES];
     Item *item;
     int nitem;
 } Side;
@@ -102,6 +104,9 @@ static Side read_side(Pool *pool, PlanText plan) {
         environment_error("%s:%d:%d: no JSON: %s", plan.path, error.line, error.column, error.text);
     if (strcmp(words(pool, plan.path, root, "schema"), "unetc-plan/1") != 0)
         environment_error("%s: no plan of unetc: its schema is not unetc-plan/1", plan.path);
+    side.target = words(pool, plan.path, root, "target");
+    side.precision = words(pool, plan.path, root, "precision");
+    side.batch = amount(plan.path, root, "batch");
     for (int k = 0; k < FIGURES; k++) {
         const json_t *object = member(plan.path, root, figure[k].group);
         if (figure[k].inner != NULL)
@@ -229,11 +234,16 @@ static void buffers_text(const Changes *changes, Text *out) {
         text_line(out, "  and %d more", changes->count - SHOWN);
 }
 
+static const char *side_text(Pool *pool, const Side *side) {
+    return pool_text(pool, "%s  batch %" PRId64 ", %s, target %s", side->path, side->batch, side->precision,
+                     side->target);
+}
+
 static void diff_text(const Side *a, const Side *b, const Changes *changes, Text *out) {
     const char **class;
     int n = classes_of(out->pool, a, b, &class);
-    text_line(out, "  A  %s", a->path);
-    text_line(out, "  B  %s", b->path);
+    text_line(out, "  A  %s", side_text(out->pool, a));
+    text_line(out, "  B  %s", side_text(out->pool, b));
     text_blank(out);
     text_line(out, "  %-22s %14s %14s %15s", "", "A", "B", "change");
     for (int k = 0; k < FIGURES; k++)

@@ -165,8 +165,8 @@ static void comparison_rows(const Plan *plan, const FitQuestion *asked, Text *ou
                   "without recomputation", human_bytes(pool, kept), grouped(pool, kept),
                   human_bytes(pool, kept - plan->arena),
                   100.0 * (double)plan->recompute_flops / (double)plan->flops);
-        text_line(out, "  %-26s %10.1f %%  of the work added; no order within these bytes adds less",
-                  "lower bound",
+        text_line(out, "  %-26s %10.1f %%  of these operations; no order within these bytes adds fewer",
+                  "at least",
                   100.0 * (double)(found->cost_lower_bound - found->base_cost) /
                       (double)(found->cost - found->base_cost));
     }

@@ -2,8 +2,8 @@
  * would fit.
  *
  * Every proposal was planned, so its numbers are those that the option will give: first what leaves the
- * result as it is, then a smaller batch, a smaller size, and a narrower network.  Where nothing helps, the
- * smallest budgets that would do.
+ * result as it is, then tensors of fewer bits, a smaller batch, a smaller size, and a narrower network.
+ * Where nothing helps, the smallest budgets that would do.
  */
 #include "ops.h"
 #include "report.h"
@@ -15,7 +15,7 @@ typedef struct {
     FitTrial trial;
 } Proposal;
 
-enum { MOST_PROPOSALS = 6 };
+enum { MOST_PROPOSALS = 8 };
 
 typedef struct {
     Pool *pool;
@@ -76,6 +76,25 @@ static void propose_freedoms(Proposals *p, const FitQuestion *asked) {
     }
 }
 
+/* ---- tensors of fewer bits ---- */
+
+static void propose_precision(Proposals *p, const FitQuestion *asked) {
+    FitQuestion q = *asked;
+    const PlanOptions *plan = &asked->plan;
+    if (plan->stored == TYPE_F32 && !plan->reference) {
+        q.plan.stored = TYPE_BF16;
+        q.plan.tf32 = false;
+        FitTrial trial = fit_try(&q);
+        propose(p, "--precision=bf16", &trial);
+    }
+    q = *asked;
+    if (plan->target == &target_cuda && plan->staged != TYPE_UNORM8) {
+        q.plan.staged = TYPE_UNORM8;
+        FitTrial trial = fit_try(&q);
+        propose(p, "--staging=u8", &trial);
+    }
+}
+
 /* ---- smaller batches and sizes ---- */
 
 static void propose_smaller(Proposals *p, const FitQuestion *asked, const FitTrial *now) {
@@ -129,6 +148,7 @@ static Proposals what_would_fit(const Plan *plan, const FitQuestion *asked) {
     const Program *train = &plan->program[PROGRAM_TRAIN];
     const FitTrial now = {.batch = train->model == NULL ? 1 : train->batch};
     propose_freedoms(&p, &q);
+    propose_precision(&p, &q);
     propose_smaller(&p, &q, &now);
     return p;
 }

@@ -124,26 +124,30 @@ def bytes_of(text):
 
 def test_proposals():
     given = ["--mem=7MiB", "--micro-batches=off", "--no-recompute", "--no-reuse"]
-    for dropped in ([], ["--no-reuse"], ["--no-reuse", "--no-recompute"]):
-        options = [o for o in given if o not in dropped]
+    asked = [[o for o in given if o not in dropped] for dropped in ([], given[3:], given[2:])]
+    asked.append(["--mem=45500KiB", "--micro-batches=off", "--no-recompute", "--target=cuda"])
+    proposed = []
+    for options in asked:
         code, out, err = unetc("mem", "--format=json", SMALL, *options)
         expect(code == 3 and json.loads(out)["arena"]["fits"] is False, "over budget: the plan is still printed")
         lines = re.findall(r"^help: (.*): ([0-9.]+ \w+), \+([0-9.]+) % work$", err, re.M)
-        expect("U0701" in err and 0 < len(lines) <= 6, "over budget: proposals for " + " ".join(options))
+        expect("U0701" in err and 0 < len(lines) <= 8, "over budget: proposals for " + " ".join(options))
+        proposed = [text for text, _, _ in lines]
         for text, arena, work in lines:
-            asked = list(options)
+            changed = list(options)
             for part in text.split(" and "):
                 if part.startswith("no "):
-                    asked.remove(part[3:])
+                    changed.remove(part[3:])
                 else:
-                    asked = [o for o in asked if o.split("=")[0] != part.split("=")[0]] + [part]
-            code, fits = plan(SMALL, *asked)
+                    changed = [o for o in changed if o.split("=")[0] != part.split("=")[0]] + [part]
+            code, fits = plan(SMALL, *changed)
             cost = fits["cost"]
             expect(code == 0, "over budget: `%s` fits" % text)
             expect(abs(fits["arena"]["bytes"] - bytes_of(arena)) <= .006 * UNITS[arena.split()[1]],
                    "over budget: `%s` needs %s, not %d" % (text, arena, fits["arena"]["bytes"]))
             expect(abs(100 * cost["recompute_flops"] / cost["flops"] - float(work)) <= .051,
                    "over budget: the work of `%s`" % text)
+    expect("--precision=bf16" in proposed, "over budget: fewer bits on a GPU")
 
 
 def test_width():
@@ -173,6 +177,7 @@ def test_diff(folder):
     for a, b, wanted in ((TINY, TINY, 0), (kept, TINY, 0), (TINY, WIDE, 1), (WIDE, kept, 0)):
         code, out, err = unetc("mem", "--diff", a, b)
         expect(code == wanted and "arena" in out, "diff: exit code %d, not %d %s" % (code, wanted, err))
+        expect("  A  %s  batch 6, f32, target cpu\n" % a in out or a == WIDE, "diff: what is compared: %s" % out)
     code, out, _ = unetc("mem", "--diff", "--format=json", kept, WIDE)
     diff, wide = json.loads(out), plan(WIDE)[1]
     own = lambda p, c: sum(b["bytes"] for b in p["buffers"] if b["class"] == c and b["alias"] is None)
@@ -241,6 +246,7 @@ def test_text():
 
 def main():
     global SMALL
+    os.environ["UNETC_CUDNN"] = os.devnull  # plans for a GPU are the same where there is cuDNN
     with tempfile.TemporaryDirectory() as folder:
         SMALL = os.path.join(folder, "small.unet")
         with open(SMALL, "w") as file:
