@@ -11,6 +11,9 @@ make() {
     "$unetc" mem --size=64x64 examples/denoise/simple_denoiser.unet >"$1/simple_denoiser/memory.txt"
     "$unetc" -S "$1/tiny_unet" --size=64x64 --kernels=reference examples/denoise/tiny_unet.unet
     "$unetc" mem --size=64x64 --kernels=reference examples/denoise/tiny_unet.unet >"$1/tiny_unet/memory.txt"
+    # Planned without cuDNN, whose version decides on engines.
+    UNETC_CUDNN=/dev/null "$unetc" -S "$1/simple_denoiser_cuda" --target=cuda --precision=bf16 --size=64x64 \
+        examples/denoise/simple_denoiser.unet
 }
 
 if [ $# -gt 1 ]; then

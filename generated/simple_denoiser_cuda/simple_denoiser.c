@@ -1,0 +1,397 @@
+/* simple_denoiser.c - simple_denoiser
+ *
+ * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --target=cuda --precision=bf16 --size=64x64
+ * Do not edit: change the .unet file and compile again. */
+#include "simple_denoiser.h"
+#include "simple_denoiser_plan.h"
+
+#include <unet/cuda_device.h>
+
+#if UNET_RUNTIME_VERSION != 1
+#error "made for another version of the runtime: compile the .unet file again"
+#endif
+
+#define AT(type, offset) ((type *)(void *)(arena + (offset)))
+
+/* A slice of a region is as long as its last vector. */
+static inline void zero_tail(UnetLaunch at, real *p, int64_t used, int64_t stored_bytes) {
+    unet_cuda_check(at, cudaMemsetAsync((char *)p + used, 0, (size_t)(stored_bytes - used),
+                    at.stream), __func__);
+}
+
+/* ---- train: batch 6, 49,107,456 bytes of the arena ---- */
+
+static void train(UnetLaunch at, char *arena) {
+    /* 3: cast of noisy cast (simple_denoiser.unet:4): noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
+    at.step = "cast of noisy cast";
+    k00_cast(at, AT(stored, B039_noisy_cast), AT(real, B037_noisy));
+    /* 4: filter_pack of net.0 (simple_denoiser.unet:7): net.0.weight[64,3,3,3] net.0.bias[64]
+        -> net.0 filters[4672] */
+    at.step = "filter_pack of net.0";
+    k01_filter_pack(at, AT(stored, B040_net_0_filters), AT(real, B007_net_0_weight),
+        AT(real, B008_net_0_bias));
+    /* 5: conv of net.0 (simple_denoiser.unet:7): noisy cast[n,3,64,64] net.0 filters[4672] net.0.bias[64]
+        -> net.1[n,64,64,64] net.0 workspace[33554432] */
+    at.step = "conv of net.0";
+    k02_conv(at, AT(stored, B041_net_1), AT(uint8_t, B042_net_0_workspace),
+        (const stored *const[]){AT(stored, B039_noisy_cast)}, AT(stored, B040_net_0_filters),
+        AT(real, B008_net_0_bias));
+    /* 6: filter_pack of net.2 (simple_denoiser.unet:8): net.2.weight[64,64,3,3] net.2.bias[64]
+        -> net.2 filters[36928] */
+    at.step = "filter_pack of net.2";
+    k03_filter_pack(at, AT(stored, B043_net_2_filters), AT(real, B005_net_2_weight),
+        AT(real, B006_net_2_bias));
+    /* 7: conv of net.2 (simple_denoiser.unet:8): net.1[n,64,64,64] net.2 filters[36928] net.2.bias[64]
+        -> net.3[n,64,64,64] net.2 workspace[33554432] */
+    at.step = "conv of net.2";
+    k04_conv(at, AT(stored, B044_net_3), AT(uint8_t, B045_net_2_workspace),
+        (const stored *const[]){AT(stored, B041_net_1)}, AT(stored, B043_net_2_filters),
+        AT(real, B006_net_2_bias));
+    /* 8: filter_pack of net.4 (simple_denoiser.unet:9): net.4.weight[64,64,3,3] net.4.bias[64]
+        -> net.4 filters[36928] */
+    at.step = "filter_pack of net.4";
+    k03_filter_pack(at, AT(stored, B046_net_4_filters), AT(real, B003_net_4_weight),
+        AT(real, B004_net_4_bias));
+    /* 9: conv of net.4 (simple_denoiser.unet:9): net.3[n,64,64,64] net.4 filters[36928] net.4.bias[64]
+        -> net.5[n,64,64,64] net.4 workspace[33554432] */
+    at.step = "conv of net.4";
+    k04_conv(at, AT(stored, B047_net_5), AT(uint8_t, B048_net_4_workspace),
+        (const stored *const[]){AT(stored, B044_net_3)}, AT(stored, B046_net_4_filters),
+        AT(real, B004_net_4_bias));
+    /* 10: filter_pack of net.6 (simple_denoiser.unet:10): net.6.weight[3,64,3,3] net.6.bias[3]
+        -> net.6 filters[4616] */
+    at.step = "filter_pack of net.6";
+    k05_filter_pack(at, AT(stored, B049_net_6_filters), AT(real, B001_net_6_weight),
+        AT(real, B002_net_6_bias));
+    /* 11: conv of net.6 (simple_denoiser.unet:10): net.5[n,64,64,64] net.6 filters[4616] net.6.bias[3]
+        -> net.6[n,3,64,64] net.6 workspace[33554432] */
+    at.step = "conv of net.6";
+    k06_conv(at, AT(stored, B050_net_6), AT(uint8_t, B051_net_6_workspace),
+        (const stored *const[]){AT(stored, B047_net_5)}, AT(stored, B049_net_6_filters),
+        AT(real, B002_net_6_bias));
+    /* 12: mse (simple_denoiser.unet:21): net.6[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[12] */
+    at.step = "mse";
+    k07_mse(at, AT(double, B052_mse), AT(double, B053_mse_scratch), AT(stored, B050_net_6),
+        AT(real, B038_clean));
+    /* 13: psnr (simple_denoiser.unet:22): net.6[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[12] */
+    at.step = "psnr";
+    k08_psnr(at, AT(double, B054_psnr), AT(double, B055_psnr_scratch), AT(stored, B050_net_6),
+        AT(real, B038_clean));
+    /* 14: mse_grad of mse (simple_denoiser.unet:21): net.6[n,3,64,64] clean[n,3,64,64]
+        -> d net.6[n,3,64,64] */
+    at.step = "mse_grad of mse";
+    k09_mse_grad(at, AT(stored, B056_d_net_6), AT(stored, B050_net_6), AT(real, B038_clean), NULL);
+}
+
+static void train_rest(UnetLaunch at, char *arena) {
+    /* 15: conv_wgrad of net.6 (simple_denoiser.unet:10): net.5[n,64,64,64] d net.6[n,3,64,64]
+        -> d net.6.weight[3,64,3,3] d net.6.bias[3] net.6 scratch[8393664] */
+    at.step = "conv_wgrad of net.6";
+    zero_tail(at, AT(real, B029_d_net_6_bias), 12, 16);
+    k10_conv_wgrad(at, AT(real, B028_d_net_6_weight), AT(real, B029_d_net_6_bias),
+        AT(real, B057_net_6_scratch), (const stored *const[]){AT(stored, B047_net_5)},
+        AT(stored, B056_d_net_6));
+    /* 16: conv_dgrad of net.6 (simple_denoiser.unet:10): d net.6[n,3,64,64] net.6 filters[4616]
+        net.5[n,64,64,64] -> d net.4[n,64,64,64] net.6 workspace[33554432] */
+    at.step = "conv_dgrad of net.6";
+    k11_conv_dgrad(at, AT(stored, B058_d_net_4), AT(uint8_t, B059_net_6_workspace), AT(stored, B056_d_net_6),
+        AT(stored, B049_net_6_filters), AT(stored, B047_net_5));
+    /* 17: conv_wgrad of net.4 (simple_denoiser.unet:9): net.3[n,64,64,64] d net.4[n,64,64,64]
+        -> d net.4.weight[64,64,3,3] d net.4.bias[64] net.4 scratch[8428608] */
+    at.step = "conv_wgrad of net.4";
+    k12_conv_wgrad(at, AT(real, B030_d_net_4_weight), AT(real, B031_d_net_4_bias),
+        AT(real, B060_net_4_scratch), (const stored *const[]){AT(stored, B044_net_3)},
+        AT(stored, B058_d_net_4));
+    /* 18: conv_dgrad of net.4 (simple_denoiser.unet:9): d net.4[n,64,64,64] net.4 filters[36928]
+        net.3[n,64,64,64] -> d net.2[n,64,64,64] net.4 workspace[33554432] */
+    at.step = "conv_dgrad of net.4";
+    k13_conv_dgrad(at, AT(stored, B061_d_net_2), AT(uint8_t, B062_net_4_workspace), AT(stored, B058_d_net_4),
+        AT(stored, B046_net_4_filters), AT(stored, B044_net_3));
+    /* 19: conv_wgrad of net.2 (simple_denoiser.unet:8): net.1[n,64,64,64] d net.2[n,64,64,64]
+        -> d net.2.weight[64,64,3,3] d net.2.bias[64] net.2 scratch[8428608] */
+    at.step = "conv_wgrad of net.2";
+    k12_conv_wgrad(at, AT(real, B032_d_net_2_weight), AT(real, B033_d_net_2_bias),
+        AT(real, B063_net_2_scratch), (const stored *const[]){AT(stored, B041_net_1)},
+        AT(stored, B061_d_net_2));
+    /* 20: conv_dgrad of net.2 (simple_denoiser.unet:8): d net.2[n,64,64,64] net.2 filters[36928]
+        net.1[n,64,64,64] -> d net.0[n,64,64,64] net.2 workspace[33554432] */
+    at.step = "conv_dgrad of net.2";
+    k13_conv_dgrad(at, AT(stored, B064_d_net_0), AT(uint8_t, B065_net_2_workspace), AT(stored, B061_d_net_2),
+        AT(stored, B043_net_2_filters), AT(stored, B041_net_1));
+    /* 21: conv_wgrad of net.0 (simple_denoiser.unet:7): noisy cast[n,3,64,64] d net.0[n,64,64,64]
+        -> d net.0.weight[64,3,3,3] d net.0.bias[64] net.0 scratch[8396352] */
+    at.step = "conv_wgrad of net.0";
+    k14_conv_wgrad(at, AT(real, B034_d_net_0_weight), AT(real, B035_d_net_0_bias),
+        AT(real, B066_net_0_scratch), (const stored *const[]){AT(stored, B039_noisy_cast)},
+        AT(stored, B064_d_net_0));
+    /* 22: adam (simple_denoiser.unet:20): all parameters */
+    at.step = "adam";
+    k15_adam(at, AT(real, B001_net_6_weight), AT(real, B028_d_net_6_weight), AT(real, B010_m_net_6_weight),
+        AT(real, B019_v_net_6_weight), NULL);
+}
+
+/* ---- predict: batch 1, 35,606,528 bytes of the arena ---- */
+
+static void predict(UnetLaunch at, char *arena) {
+    /* 2: cast of noisy cast (simple_denoiser.unet:4): noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
+    at.step = "cast of noisy cast";
+    k16_cast(at, AT(stored, B069_noisy_cast), AT(real, B068_noisy));
+    /* 3: filter_pack of net.0 (simple_denoiser.unet:7): net.0.weight[64,3,3,3] net.0.bias[64]
+        -> net.0 filters[4672] */
+    at.step = "filter_pack of net.0";
+    k01_filter_pack(at, AT(stored, B070_net_0_filters), AT(real, B007_net_0_weight),
+        AT(real, B008_net_0_bias));
+    /* 4: conv of net.0 (simple_denoiser.unet:7): noisy cast[n,3,64,64] net.0 filters[4672] net.0.bias[64]
+        -> net.1[n,64,64,64] net.0 workspace[33554432] */
+    at.step = "conv of net.0";
+    k17_conv(at, AT(stored, B071_net_1), AT(uint8_t, B072_net_0_workspace),
+        (const stored *const[]){AT(stored, B069_noisy_cast)}, AT(stored, B070_net_0_filters),
+        AT(real, B008_net_0_bias));
+    /* 5: filter_pack of net.2 (simple_denoiser.unet:8): net.2.weight[64,64,3,3] net.2.bias[64]
+        -> net.2 filters[36928] */
+    at.step = "filter_pack of net.2";
+    k03_filter_pack(at, AT(stored, B073_net_2_filters), AT(real, B005_net_2_weight),
+        AT(real, B006_net_2_bias));
+    /* 6: conv of net.2 (simple_denoiser.unet:8): net.1[n,64,64,64] net.2 filters[36928] net.2.bias[64]
+        -> net.3[n,64,64,64] net.2 workspace[33554432] */
+    at.step = "conv of net.2";
+    k18_conv(at, AT(stored, B074_net_3), AT(uint8_t, B075_net_2_workspace),
+        (const stored *const[]){AT(stored, B071_net_1)}, AT(stored, B073_net_2_filters),
+        AT(real, B006_net_2_bias));
+    /* 7: filter_pack of net.4 (simple_denoiser.unet:9): net.4.weight[64,64,3,3] net.4.bias[64]
+        -> net.4 filters[36928] */
+    at.step = "filter_pack of net.4";
+    k03_filter_pack(at, AT(stored, B076_net_4_filters), AT(real, B003_net_4_weight),
+        AT(real, B004_net_4_bias));
+    /* 8: conv of net.4 (simple_denoiser.unet:9): net.3[n,64,64,64] net.4 filters[36928] net.4.bias[64]
+        -> net.5[n,64,64,64] net.4 workspace[33554432] */
+    at.step = "conv of net.4";
+    k18_conv(at, AT(stored, B077_net_5), AT(uint8_t, B078_net_4_workspace),
+        (const stored *const[]){AT(stored, B074_net_3)}, AT(stored, B076_net_4_filters),
+        AT(real, B004_net_4_bias));
+    /* 9: filter_pack of net.6 (simple_denoiser.unet:10): net.6.weight[3,64,3,3] net.6.bias[3]
+        -> net.6 filters[4616] */
+    at.step = "filter_pack of net.6";
+    k05_filter_pack(at, AT(stored, B079_net_6_filters), AT(real, B001_net_6_weight),
+        AT(real, B002_net_6_bias));
+    /* 10: conv of net.6 (simple_denoiser.unet:10): net.5[n,64,64,64] net.6 filters[4616] net.6.bias[3]
+        -> net.6[n,3,64,64] net.6 workspace[33554432] */
+    at.step = "conv of net.6";
+    k19_conv(at, AT(stored, B080_net_6), AT(uint8_t, B081_net_6_workspace),
+        (const stored *const[]){AT(stored, B077_net_5)}, AT(stored, B079_net_6_filters),
+        AT(real, B002_net_6_bias));
+}
+
+/* ---- what cuDNN computes; see unet/cudnn.h ---- */
+
+static const UnetConvolution convolution[] = {
+    /* 0 */
+    {.kind = UNET_FORWARD, .type = UNET_BF16, .result_type = UNET_BF16, .bias = true, .relu = true,
+     .axes = 2, .batch = 6, .in_channels = 8, .out_channels = 64, .in = {1, 64, 64}, .out = {1, 64, 64},
+     .kernel = {1, 3, 3}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}, .before = {0, 1, 1}, .after = {0, 1, 1},
+     .engine = {.version = 0, .engine = 0, .workspace = 33554432}},
+    /* 1 */
+    {.kind = UNET_FORWARD, .type = UNET_BF16, .result_type = UNET_BF16, .bias = true, .relu = true,
+     .axes = 2, .batch = 6, .in_channels = 64, .out_channels = 64, .in = {1, 64, 64}, .out = {1, 64, 64},
+     .kernel = {1, 3, 3}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}, .before = {0, 1, 1}, .after = {0, 1, 1},
+     .engine = {.version = 0, .engine = 0, .workspace = 33554432}},
+    /* 2 */
+    {.kind = UNET_FORWARD, .type = UNET_BF16, .result_type = UNET_BF16, .bias = true,
+     .axes = 2, .batch = 6, .in_channels = 64, .out_channels = 8, .in = {1, 64, 64}, .out = {1, 64, 64},
+     .kernel = {1, 3, 3}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}, .before = {0, 1, 1}, .after = {0, 1, 1},
+     .engine = {.version = 0, .engine = 0, .workspace = 33554432}},
+    /* 3 */
+    {.kind = UNET_BACKWARD_FILTER, .type = UNET_BF16, .result_type = UNET_BF16,
+     .axes = 2, .batch = 6, .in_channels = 64, .out_channels = 8, .in = {1, 64, 64}, .out = {1, 64, 64},
+     .kernel = {1, 3, 3}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}, .before = {0, 1, 1}, .after = {0, 1, 1},
+     .engine = {.version = 0, .engine = 0, .workspace = 33554432}},
+    /* 4 */
+    {.kind = UNET_BACKWARD_DATA, .type = UNET_BF16, .result_type = UNET_BF16,
+     .axes = 2, .batch = 6, .in_channels = 64, .out_channels = 8, .in = {1, 64, 64}, .out = {1, 64, 64},
+     .kernel = {1, 3, 3}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}, .before = {0, 1, 1}, .after = {0, 1, 1},
+     .engine = {.version = 0, .engine = 0, .workspace = 33554432}},
+    /* 5 */
+    {.kind = UNET_BACKWARD_FILTER, .type = UNET_BF16, .result_type = UNET_BF16,
+     .axes = 2, .batch = 6, .in_channels = 64, .out_channels = 64, .in = {1, 64, 64}, .out = {1, 64, 64},
+     .kernel = {1, 3, 3}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}, .before = {0, 1, 1}, .after = {0, 1, 1},
+     .engine = {.version = 0, .engine = 0, .workspace = 33554432}},
+    /* 6 */
+    {.kind = UNET_BACKWARD_DATA, .type = UNET_BF16, .result_type = UNET_BF16,
+     .axes = 2, .batch = 6, .in_channels = 64, .out_channels = 64, .in = {1, 64, 64}, .out = {1, 64, 64},
+     .kernel = {1, 3, 3}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}, .before = {0, 1, 1}, .after = {0, 1, 1},
+     .engine = {.version = 0, .engine = 0, .workspace = 33554432}},
+    /* 7 */
+    {.kind = UNET_BACKWARD_FILTER, .type = UNET_BF16, .result_type = UNET_BF16,
+     .axes = 2, .batch = 6, .in_channels = 8, .out_channels = 64, .in = {1, 64, 64}, .out = {1, 64, 64},
+     .kernel = {1, 3, 3}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}, .before = {0, 1, 1}, .after = {0, 1, 1},
+     .engine = {.version = 0, .engine = 0, .workspace = 33554432}},
+    /* 8 */
+    {.kind = UNET_FORWARD, .type = UNET_BF16, .result_type = UNET_BF16, .bias = true, .relu = true,
+     .axes = 2, .batch = 1, .in_channels = 8, .out_channels = 64, .in = {1, 64, 64}, .out = {1, 64, 64},
+     .kernel = {1, 3, 3}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}, .before = {0, 1, 1}, .after = {0, 1, 1},
+     .engine = {.version = 0, .engine = 0, .workspace = 33554432}},
+    /* 9 */
+    {.kind = UNET_FORWARD, .type = UNET_BF16, .result_type = UNET_BF16, .bias = true, .relu = true,
+     .axes = 2, .batch = 1, .in_channels = 64, .out_channels = 64, .in = {1, 64, 64}, .out = {1, 64, 64},
+     .kernel = {1, 3, 3}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}, .before = {0, 1, 1}, .after = {0, 1, 1},
+     .engine = {.version = 0, .engine = 0, .workspace = 33554432}},
+    /* 10 */
+    {.kind = UNET_FORWARD, .type = UNET_BF16, .result_type = UNET_BF16, .bias = true,
+     .axes = 2, .batch = 1, .in_channels = 64, .out_channels = 8, .in = {1, 64, 64}, .out = {1, 64, 64},
+     .kernel = {1, 3, 3}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}, .before = {0, 1, 1}, .after = {0, 1, 1},
+     .engine = {.version = 0, .engine = 0, .workspace = 33554432}},
+};
+
+/* ---- the programs; see unet/cuda_device.h ---- */
+
+static const UnetStaging train_staging[] = {
+    {.offset = B037_noisy, .bytes = 393216},
+    {.offset = B038_clean, .bytes = 393216},
+};
+static const UnetCudaPiece train_piece[] = {
+    {.launch = train, .in_turn = true, .frees_inputs = true},
+    {.launch = train_rest, .in_turn = true},
+};
+static const UnetStaging predict_staging[] = {
+    {.offset = B068_noisy, .bytes = 65536},
+    {.offset = -1},
+};
+static const UnetCudaPiece predict_piece[] = {
+    {.launch = predict, .in_turn = true},
+};
+static const UnetCudaModel cuda_model = {
+    .nconvolution = 11,
+    .convolution = convolution,
+    .train = {.piece = train_piece,
+        .npiece = 2,
+        .turns = 1, .turn_samples = 6,
+        .control = B036_control,
+        .staging = train_staging,
+        .prefetches = true},
+    .predict = {.piece = predict_piece,
+        .npiece = 1,
+        .turns = 1, .turn_samples = 1,
+        .control = B067_control,
+        .staging = predict_staging,
+        .prefetches = false},
+};
+
+/* ---- tables for the runtime; see unet/model.h ---- */
+
+/* name, rank, sizes, initial values and their bound, offset, offsets of the moments */
+static const UnetParameter parameter[] = {
+    {"net.0.weight", 4, {64, 3, 3, 3}, UNET_INIT_UNIFORM, 0.19245008972987526, 302352, {612112, 921872}},
+    {"net.0.bias", 1, {64}, UNET_INIT_UNIFORM, 0.19245008972987526, 309264, {619024, 928784}},
+    {"net.2.weight", 4, {64, 64, 3, 3}, UNET_INIT_UNIFORM, 0.041666666666666664, 154640, {464400, 774160}},
+    {"net.2.bias", 1, {64}, UNET_INIT_UNIFORM, 0.041666666666666664, 302096, {611856, 921616}},
+    {"net.4.weight", 4, {64, 64, 3, 3}, UNET_INIT_UNIFORM, 0.041666666666666664, 6928, {316688, 626448}},
+    {"net.4.bias", 1, {64}, UNET_INIT_UNIFORM, 0.041666666666666664, 154384, {464144, 773904}},
+    {"net.6.weight", 4, {3, 64, 3, 3}, UNET_INIT_UNIFORM, 0.041666666666666664, 0, {309760, 619520}},
+    {"net.6.bias", 1, {3}, UNET_INIT_UNIFORM, 0.041666666666666664, 6912, {316672, 626432}},
+};
+static const UnetInput input[] = {
+    {"noisy", UNET_IMAGE, false, 3, -1},
+    {"clean", UNET_IMAGE, true, 3, -1},
+};
+static const UnetOutput output[] = {
+    {"denoised", UNET_IMAGE},
+};
+/* as written, operator, kind, weight, more is better, input to compare with, target */
+static const UnetResult result[] = {
+    {"mse(denoised, clean)", "mse", UNET_LOSS, 1, false, -1, 1},
+    {"psnr(denoised, clean)", "psnr", UNET_METRIC, 1, true, 0, 1},
+};
+/* type, channels, {depth, height, width}, block; origin, strides, bytes of a sample */
+static const UnetLayout train_input[] = {
+    {UNET_F32, 3, {1, 64, 64}, 4, 0, 16384, 16384, 16384, 256, 65536},
+    {UNET_F32, 3, {1, 64, 64}, 4, 0, 16384, 16384, 16384, 256, 65536},
+};
+static const int64_t train_result_offset[] = {
+    929280,
+    49107200,
+    -1, /* there may be no result at all */
+};
+static const UnetProgram train_program = {
+    .name = "train",
+    .batch = 6,
+    .size = {1, 64, 64},
+    .extent = 49107456,
+    .inputs = train_input,
+    .result_offsets = train_result_offset,
+    .input_bytes = 786432,
+};
+/* type, channels, {depth, height, width}, block; origin, strides, bytes of a sample */
+static const UnetLayout predict_input[] = {
+    {UNET_F32, 3, {1, 64, 64}, 4, 0, 16384, 16384, 16384, 256, 65536},
+    {UNET_F32, 3, {1, 64, 64}, 4, 0, 16384, 16384, 16384, 256, 0},
+};
+static const UnetLayout predict_output[] = {
+    {UNET_BF16, 3, {1, 64, 64}, 8, 0, 32768, 32768, 32768, 512, 65536},
+};
+static const int64_t predict_output_offset[] = {
+    35008000,
+};
+static const int64_t predict_result_offset[] = {
+    -1,
+    -1,
+    -1, /* there may be no result at all */
+};
+static const UnetProgram predict_program = {
+    .name = "predict",
+    .batch = 1,
+    .size = {1, 64, 64},
+    .extent = 35606528,
+    .inputs = predict_input,
+    .outputs = predict_output,
+    .output_offsets = predict_output_offset,
+    .result_offsets = predict_result_offset,
+    .input_bytes = 65536,
+};
+static const UnetSourceTerm data_term_0[] = {
+    {UNET_SRC_FILES, "noisy/*.png", 0, 0, 15},
+};
+static const UnetSourceTerm data_term_1[] = {
+    {UNET_SRC_FILES, "clean/*.png", 0, 0, 16},
+};
+static const UnetSource data_source[] = {
+    {"noisy", 0, 3, 1, data_term_0},
+    {"clean", 1, 3, 1, data_term_1},
+};
+static const UnetTransform data_transform[] = {
+    {UNET_DO_CROP, true, UNET_PAD_NONE, 0, 0, 0},
+};
+static const UnetData data = {
+    .source = data_source, .nsource = 2,
+    .transform = data_transform, .ntransform = 1,
+    .holdout = 0, .holdout_seed = 0, .shuffle = true, .threads = 0,
+};
+static const UnetTraining training = {
+    .optimizer = UNET_ADAM, .learning_rate = 0.00050000000000000001,
+    .drop_tail = false,
+    .duration = 50, .duration_unit = UNET_EPOCHS, .steps_per_epoch = 0,
+    .save_every = 1, .save_unit = UNET_EPOCHS, .save_keep = 3,
+    .eval_every = 1, .eval_unit = UNET_EPOCHS,
+    .seed = 0,
+    .pretrained = NULL,
+    .description = "adam(lr = 0.0005)",
+};
+
+const UnetModel simple_denoiser_model = {
+    .runtime_version = UNET_RUNTIME_VERSION,
+    .name = "simple_denoiser",
+    .source = "simple_denoiser.unet", .source_hash = "00438fdc504441cc",
+    .target = "cuda", .isa = "sm_90", .real = UNET_F32, .precision = "bf16", .max_threads = 64,
+    .device = &unet_cuda_device, .cuda = &cuda_model,
+    .nparameter = 8, .parameter = parameter, .parameter_count = 77379,
+    .persistent = 929280,
+    .ninput = 2, .inputs = input,
+    .noutput = 1, .outputs = output,
+    .nresult = 2, .results = result,
+    .train = &train_program,
+    .predict = &predict_program,
+    .arena_bytes = 49107456,
+    .ring = 3, .loader_ring_bytes = 2359296,
+    .predict_pad = UNET_PAD_REFLECT,
+    .data = &data,
+    .training = &training,
+};

@@ -1,0 +1,1021 @@
+/* simple_denoiser_kernels.cu - simple_denoiser
+ *
+ * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --target=cuda --precision=bf16 --size=64x64
+ * Do not edit: change the .unet file and compile again. */
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unet/cuda.h>
+
+#define UNET_STORED __nv_bfloat16
+
+typedef UNET_STORED stored; /* activations and their gradients */
+typedef float real;         /* parameters, their gradients, the optimiser's state, arithmetic */
+
+/* Where the elements of a tensor lie, in elements; see unet/model.h. Here `block` is the number of stored
+ * channels, and points follow each other without gaps. */
+struct Layout {
+    int channels, block, blocks;
+    long origin, sample, plane, depth, row;
+};
+
+/* Which part of dense weights [K][C][TAPS] a filter [kp][TAPS][cp] of cuDNN is: kn filters from k0 on, cn
+ * channels from c0 on; it begins at element `offset` of its buffer. */
+struct Filter {
+    int k0, kn, kp, c0, cn, cp;
+    long offset;
+};
+
+enum {
+    LANES = 16 / sizeof(stored), /* of a vector */
+    WARP = 32,
+    THREADS = 256, /* of a block */
+};
+
+#define DEVICE [[maybe_unused]] static __device__ __forceinline__
+#define LAUNCHER extern "C"
+
+/* LAUNCH is for kernels in which threads do not wait for each other, LAUNCH_BLOCKS for the others. SHARED
+ * declares an array that the threads of a block share. */
+#ifndef LAUNCH
+#define LAUNCH(at, kernel, grid, ...)                                                                      \
+    (kernel<<<(grid), THREADS, 0, (at).stream>>>(__VA_ARGS__),                                             \
+     unet_cuda_check((at), cudaGetLastError(), __func__))
+#define LAUNCH_BLOCKS LAUNCH
+#define SHARED(type, name, extents) __shared__ type name extents
+#endif
+
+/* The segments of an operand, as a kernel gets them. */
+constexpr int MAX_SEGMENTS = 64;
+struct Segments {
+    const stored *at[MAX_SEGMENTS];
+};
+
+/* ---- numbers ---------------------------------------------------------------------------------------- */
+
+DEVICE real to_real(float x) {
+    return x;
+}
+
+DEVICE real to_real(__half x) {
+    return __half2float(x);
+}
+
+DEVICE real to_real(__nv_bfloat16 x) {
+    return __bfloat162float(x);
+}
+
+DEVICE void round_to(float *to, real x) {
+    *to = x;
+}
+
+DEVICE void round_to(__half *to, real x) {
+    *to = __float2half_rn(x);
+}
+
+DEVICE void round_to(__nv_bfloat16 *to, real x) {
+    *to = __float2bfloat16_rn(x);
+}
+
+DEVICE real load(const stored *p, long i) {
+    return to_real(p[i]);
+}
+
+DEVICE void store(stored *p, long i, real x) {
+    round_to(p + i, x);
+}
+
+/* max(x, 0), where a NaN stays one. */
+DEVICE real positive(real x) {
+    return x < 0 ? 0 : x;
+}
+
+/* A NaN stays one. */
+DEVICE double between(double low, double high, double x) {
+    return x < low ? low : x > high ? high : x;
+}
+
+/* What is known of a scaled loss, as doubles: the scale; good steps since it changed; steps taken; and what
+ * gradients are multiplied with, 0 if they overflowed: then the step is not taken. */
+enum { LOSS_SCALE, GOOD_STEPS, STEPS_TAKEN, UNSCALE };
+
+/* ---- vectors ---------------------------------------------------------------------------------------- */
+
+struct alignas(16) Vector {
+    real lane[LANES];
+};
+
+DEVICE Vector load_vector(const stored *p, unsigned i) {
+    const uint4 bits = reinterpret_cast<const uint4 *>(p)[i];
+    stored part[LANES];
+    memcpy((void *)part, &bits, sizeof bits);
+    Vector v;
+#pragma unroll
+    for (int l = 0; l < LANES; l++)
+        v.lane[l] = to_real(part[l]);
+    return v;
+}
+
+DEVICE void store_vector(stored *p, unsigned i, Vector v) {
+    stored part[LANES];
+#pragma unroll
+    for (int l = 0; l < LANES; l++)
+        round_to(part + l, v.lane[l]);
+    uint4 bits;
+    memcpy(&bits, (const void *)part, sizeof bits);
+    reinterpret_cast<uint4 *>(p)[i] = bits;
+}
+
+DEVICE Vector filled(real x) {
+    Vector v;
+#pragma unroll
+    for (int l = 0; l < LANES; l++)
+        v.lane[l] = x;
+    return v;
+}
+
+DEVICE Vector sum(Vector a, Vector b) {
+#pragma unroll
+    for (int l = 0; l < LANES; l++)
+        a.lane[l] += b.lane[l];
+    return a;
+}
+
+/* v where m > 0, else 0. */
+DEVICE Vector masked(Vector v, Vector m) {
+#pragma unroll
+    for (int l = 0; l < LANES; l++)
+        v.lane[l] = m.lane[l] > 0 ? v.lane[l] : 0;
+    return v;
+}
+
+/* What the loader left: numbers, or 255ths of one. */
+DEVICE real staged(real x) {
+    return x;
+}
+
+DEVICE real staged(uint8_t x) {
+    return (real)x / 255;
+}
+
+template <class T>
+DEVICE Vector load_staged(const void *p, int block, int channels, unsigned point, int column) {
+    const T *from = static_cast<const T *>(p) + (long)point * block;
+    Vector v;
+#pragma unroll
+    for (int l = 0; l < LANES; l++)
+        v.lane[l] = column * LANES + l < channels ? staged(from[column * LANES + l]) : 0;
+    return v;
+}
+
+/* Vector `column` of the channels of a point, of which there are `channels`: of a tensor, or of an image as
+ * the loader left it, with `block` channels a point, in f32 (STAGED 1) or in bytes (2). */
+template <int STAGED>
+DEVICE Vector load_channels(const void *p, int block, int channels, unsigned point, int column) {
+    if (STAGED == 2)
+        return load_staged<uint8_t>(p, block, channels, point, column);
+    if (STAGED == 1)
+        return load_staged<real>(p, block, channels, point, column);
+    return load_vector(static_cast<const stored *>(p), point * (block / LANES) + column);
+}
+
+/* Neighbouring numbers of a long array. */
+struct alignas(16) Four {
+    real of[4];
+};
+
+/* ---- places in tensors ------------------------------------------------------------------------------ */
+
+/* The points of a sample; at each lie `columns` vectors. */
+struct Grid {
+    int d, h, w, columns;
+};
+
+struct Place {
+    int n, d, h, w, column;
+};
+
+[[maybe_unused]] static constexpr __host__ __device__ unsigned vectors(int samples, Grid g) {
+    return (unsigned)samples * g.d * g.h * g.w * g.columns;
+}
+
+DEVICE Place place(Grid g, unsigned i) {
+    const unsigned point = i / g.columns, row = point / g.w, plane = row / g.h;
+    return {(int)(plane / g.d), (int)(plane % g.d), (int)(row % g.h), (int)(point % g.w),
+            (int)(i % g.columns)};
+}
+
+DEVICE unsigned index(Grid g, Place p) {
+    return (((unsigned)(p.n * g.d + p.d) * g.h + p.h) * g.w + p.w) * g.columns + p.column;
+}
+
+DEVICE bool inside(Grid g, Place p) {
+    return p.d >= 0 && p.d < g.d && p.h >= 0 && p.h < g.h && p.w >= 0 && p.w < g.w;
+}
+
+/* ---- windows ---------------------------------------------------------------------------------------- */
+
+/* Extents, strides and padding in front. */
+struct Window {
+    int kd, kh, kw, sd, sh, sw, pd, ph, pw;
+};
+
+/* The point under a tap of window o. */
+DEVICE Place under(Window w, Place o, int kd, int kh, int kw) {
+    return {o.n, o.d * w.sd - w.pd + kd, o.h * w.sh - w.ph + kh, o.w * w.sw - w.pw + kw, o.column};
+}
+
+/* The first along an axis that is no padding. */
+DEVICE int first_tap(int position, int stride, int padding) {
+    return position * stride < padding ? padding - position * stride : 0;
+}
+
+DEVICE int tap_number(Window w, int kd, int kh, int kw) {
+    return (kd * w.kh + kh) * w.kw + kw;
+}
+
+/* Numbers of taps, a lane each. */
+struct Taps {
+    int lane[LANES];
+};
+
+struct Maximum {
+    Vector value;
+    Taps tap; /* the first that has it */
+};
+
+/* Over window o of x; padding counts as -infinity, a NaN as more than any number. */
+DEVICE Maximum window_maximum(const stored *__restrict__ x, Grid in, Window w, Place o) {
+    Maximum m;
+    m.value = filled(-INFINITY);
+    const int first =
+        tap_number(w, first_tap(o.d, w.sd, w.pd), first_tap(o.h, w.sh, w.ph), first_tap(o.w, w.sw, w.pw));
+    for (int l = 0; l < LANES; l++)
+        m.tap.lane[l] = first;
+    for (int kd = 0; kd < w.kd; kd++)
+        for (int kh = 0; kh < w.kh; kh++)
+            for (int kw = 0; kw < w.kw; kw++) {
+                const Place p = under(w, o, kd, kh, kw);
+                if (!inside(in, p))
+                    continue;
+                const Vector here = load_vector(x, index(in, p));
+                for (int l = 0; l < LANES; l++)
+                    if (here.lane[l] > m.value.lane[l] || here.lane[l] != here.lane[l]) {
+                        m.value.lane[l] = here.lane[l];
+                        m.tap.lane[l] = tap_number(w, kd, kh, kw);
+                    }
+            }
+    return m;
+}
+
+/* Taps as they are kept: BITS bits each, 1, 2 or 4 of them in a byte. BITS 0: they are not. */
+template <int BITS> struct alignas(BITS > 0 ? LANES * BITS / 8 : 1) PackedTaps {
+    uint8_t byte[BITS > 0 ? LANES *BITS / 8 : 1];
+};
+
+template <int BITS> DEVICE void store_taps(uint8_t *p, unsigned i, Taps taps) {
+    PackedTaps<BITS> packed = {};
+    for (int l = 0; l < LANES; l++)
+        packed.byte[l * BITS / 8] |= (uint8_t)(taps.lane[l] << (l * BITS % 8));
+    reinterpret_cast<PackedTaps<BITS> *>(p)[i] = packed;
+}
+
+template <int BITS> DEVICE Taps load_taps(const uint8_t *p, unsigned i) {
+    const PackedTaps<BITS> packed = reinterpret_cast<const PackedTaps<BITS> *>(p)[i];
+    Taps taps;
+    for (int l = 0; l < LANES; l++)
+        taps.lane[l] = packed.byte[l * BITS / 8] >> (l * BITS % 8) & ((1 << BITS) - 1);
+    return taps;
+}
+
+/* ---- threads ---------------------------------------------------------------------------------------- */
+
+DEVICE unsigned thread_index() {
+    return blockIdx.x * THREADS + threadIdx.x;
+}
+
+/* Blocks that have a thread for each of `count`. */
+[[maybe_unused]] static constexpr unsigned blocks_for(unsigned count) {
+    return count / THREADS + (count % THREADS != 0);
+}
+
+/* A sweep over a long array is shared by no more blocks than these, so that what a thread has to work out
+ * beforehand is worth its while: eight blocks for each of 132 processors. */
+[[maybe_unused]] static constexpr unsigned sweep_blocks(unsigned count) {
+    return blocks_for(count) < 1056 ? blocks_for(count) : 1056;
+}
+
+/* Where part `part` of `count` things in `parts` begins. */
+DEVICE unsigned part_start(unsigned count, unsigned parts, unsigned part) {
+    return (unsigned)((unsigned long long)count * part / parts);
+}
+
+/* Sum of x over the threads of a block, for thread 0. Once in a kernel. */
+DEVICE double block_sum(double x) {
+    SHARED(double, of_warp, [THREADS / WARP]);
+    for (int distance = WARP / 2; distance > 0; distance /= 2)
+        x += __shfl_down_sync(~0u, x, distance);
+    if (threadIdx.x % WARP == 0)
+        of_warp[threadIdx.x / WARP] = x;
+    __syncthreads();
+    double sum = 0;
+    for (int w = 0; w < THREADS / WARP; w++)
+        sum += of_warp[w];
+    return sum;
+}
+
+/* ---- samples that count ----------------------------------------------------------------------------- */
+
+/* Samples are counted from the first of this turn. */
+DEVICE bool is_valid(const UnetControl *control, int sample) {
+    return control->start + sample < control->n;
+}
+
+/* How much of the depth, height and width of a sample is image. */
+DEVICE const int32_t *valid_size(const UnetControl *control, int sample) {
+    return reinterpret_cast<const int32_t *>(control + 1) + 3 * (control->start + (long)sample);
+}
+
+DEVICE bool inside(const int32_t *size, Place p) {
+    return p.d < size[0] && p.h < size[1] && p.w < size[2];
+}
+
+/* ---- kernels that several operators share ----------------------------------------------------------- */
+
+/* dx = dy where y > 0, else 0; dx may be dy. */
+template <class T>
+static __global__ void mask_vectors(T *dx, const T *__restrict__ y, const T *dy, unsigned count) {
+    const unsigned i = thread_index();
+    if (i < count)
+        store_vector(dx, i, masked(load_vector(dy, i), load_vector(y, i)));
+}
+
+/* A thread takes this many vectors, all of the same channels, and reads their bias once. */
+enum { BIAS_VECTORS = 8 };
+
+/* How far these are from each other, so that together they cover all. */
+template <int COLUMNS> static constexpr __host__ __device__ unsigned bias_stride(unsigned count) {
+    return (count / COLUMNS + BIAS_VECTORS - 1) / BIAS_VECTORS * COLUMNS;
+}
+
+/* y += b, if there is one; RELU: then max(y, 0). */
+template <int COLUMNS, int RELU>
+static __global__ void add_bias(stored *y, const real *__restrict__ b, int channels, unsigned count) {
+    const unsigned i = thread_index(), stride = bias_stride<COLUMNS>(count);
+    if (i >= stride)
+        return;
+    const int first = i % COLUMNS * LANES;
+    Vector bias = filled(0);
+    if (b != NULL)
+#pragma unroll
+        for (int l = 0; l < LANES; l++)
+            bias.lane[l] = first + l < channels ? b[first + l] : 0;
+#pragma unroll
+    for (int k = 0; k < BIAS_VECTORS; k++)
+        if (i + k * stride < count) {
+            Vector v = sum(load_vector(y, i + k * stride), bias);
+            for (int l = 0; RELU && l < LANES; l++)
+                v.lane[l] = positive(v.lane[l]);
+            store_vector(y, i + k * stride, v);
+        }
+}
+
+/* A filter of cuDNN into dense weights [K][C][TAPS], where C is `channels`. */
+template <int TAPS, int ACCUMULATE>
+static __global__ void unpack_filter(real *__restrict__ dw, const stored *__restrict__ filter, Filter f,
+                                     int channels) {
+    const unsigned i = thread_index(), row = (unsigned)f.cn * TAPS;
+    if (i >= f.kn * row)
+        return;
+    const int k = i / row, c = i % row / TAPS, tap = i % TAPS;
+    const long to = ((long)(f.k0 + k) * channels + f.c0 + c) * TAPS + tap;
+    const real x = load(filter, ((long)k * TAPS + tap) * f.cp + c);
+    dw[to] = ACCUMULATE ? dw[to] + x : x;
+}
+
+/* Threads in a block of sum_points side by side; such blocks beside each other; and one below the other. */
+template <int COLUMNS> static constexpr __host__ __device__ int sum_width() {
+    return COLUMNS < WARP ? COLUMNS : WARP;
+}
+template <int COLUMNS> static constexpr __host__ __device__ int sum_blocks() {
+    return (COLUMNS + sum_width<COLUMNS>() - 1) / sum_width<COLUMNS>();
+}
+template <int COLUMNS> static constexpr __host__ __device__ int sum_height() {
+    return THREADS / sum_width<COLUMNS>();
+}
+
+/* The power of two that halves `count` things, or a few more. */
+[[maybe_unused]] static constexpr __host__ __device__ int upper_half(int count) {
+    int half = 1;
+    while (2 * half < count)
+        half *= 2;
+    return half;
+}
+
+/* Sums of dy over bands of points, for each channel: [band][channel]. A row of threads takes every
+ * sum_height-th point of its band, and then the rows are added by halves. */
+template <int COLUMNS>
+static __global__ void sum_points(real *__restrict__ sums, const stored *__restrict__ dy, unsigned points) {
+    constexpr int WIDTH = sum_width<COLUMNS>(), HEIGHT = sum_height<COLUMNS>();
+    SHARED(Vector, part, [HEIGHT][WIDTH]);
+    const int row = threadIdx.x / WIDTH, lane = threadIdx.x % WIDTH, column = blockIdx.y * WIDTH + lane;
+    const bool busy = row < HEIGHT && column < COLUMNS;
+    const unsigned last = part_start(points, gridDim.x, blockIdx.x + 1);
+    Vector total = filled(0);
+    if (busy) {
+#pragma unroll 4
+        for (unsigned p = part_start(points, gridDim.x, blockIdx.x) + row; p < last; p += HEIGHT)
+            total = sum(total, load_vector(dy, p * COLUMNS + column));
+        part[row][lane] = total;
+    }
+    for (int below = upper_half(HEIGHT); below > 0; below /= 2) {
+        __syncthreads();
+        if (busy && row < below && row + below < HEIGHT)
+            part[row][lane] = sum(part[row][lane], part[row + below][lane]);
+    }
+    if (busy && row == 0)
+        for (int l = 0; l < LANES; l++)
+            sums[((long)blockIdx.x * COLUMNS + column) * LANES + l] = part[0][lane].lane[l];
+}
+
+/* Sums over the bands, for the channels that are there. */
+template <int ACCUMULATE>
+static __global__ void sum_bands(real *__restrict__ db, const real *__restrict__ sums, int bands, int block,
+                                 int channels) {
+    constexpr int HEIGHT = THREADS / WARP;
+    SHARED(real, part, [HEIGHT][WARP]);
+    const int row = threadIdx.x / WARP, lane = threadIdx.x % WARP, channel = blockIdx.x * WARP + lane;
+    real total = 0;
+    if (channel < channels)
+        for (int band = row; band < bands; band += HEIGHT)
+            total += sums[(long)band * block + channel];
+    part[row][lane] = total;
+    __syncthreads();
+    if (row > 0 || channel >= channels)
+        return;
+    for (int r = 1; r < HEIGHT; r++)
+        total += part[r][lane];
+    db[channel] = ACCUMULATE ? db[channel] + total : total;
+}
+
+/* The gradient of a bias of `channels` channels: sums of dy over all points, in BANDS bands. */
+template <int COLUMNS, int BANDS, int ACCUMULATE>
+static void sum_for_bias(UnetLaunch at, real *db, real *sums, const stored *dy, unsigned points,
+                         int channels) {
+    static_assert(COLUMNS <= 65535, "one row of blocks");
+    LAUNCH_BLOCKS(at, sum_points<COLUMNS>, dim3(BANDS, sum_blocks<COLUMNS>()), sums, dy, points);
+    LAUNCH_BLOCKS(at, sum_bands<ACCUMULATE>, (unsigned)(channels + WARP - 1) / WARP, db, sums, BANDS,
+                  COLUMNS * LANES, channels);
+}
+
+/* What is compared: the points of a sample, channels, and how many of these p and t store. */
+struct Compared {
+    Grid points;
+    int channels, p_block, t_block;
+};
+
+/* For a block each: sums of Error::of(p, t) over the bands of the points of every sample, as far as they
+ * are valid. Padding channels must add nothing. */
+template <class Error, int P_STAGED, int T_STAGED>
+DEVICE void sum_band(double *scratch, const void *p, const void *t, const UnetControl *control, Compared by,
+                     unsigned bands) {
+    const unsigned sample = blockIdx.x / bands, band = blockIdx.x % bands;
+    const unsigned last = part_start(vectors(1, by.points), bands, band + 1);
+    const int32_t *size = valid_size(control, sample);
+    double total = 0;
+    for (unsigned i = part_start(vectors(1, by.points), bands, band) + threadIdx.x; i < last;
+         i += THREADS) {
+        if (!inside(size, place(by.points, i)))
+            continue;
+        const unsigned point = sample * vectors(1, by.points) + i;
+        for (int column = 0; column * LANES < by.channels; column++) {
+            const Vector a = load_channels<P_STAGED>(p, by.p_block, by.channels, point, column);
+            const Vector b = load_channels<T_STAGED>(t, by.t_block, by.channels, point, column);
+            for (int l = 0; l < LANES; l++)
+                total += Error::of(a.lane[l], b.lane[l]);
+        }
+    }
+    total = block_sum(total);
+    if (threadIdx.x == 0)
+        scratch[blockIdx.x] = total;
+}
+
+/* Vector i of the gradient by p of `weight` times the mean of errors whose slope is Slope::of(p, t); zero
+ * for samples that do not count. */
+template <class Slope, int P_STAGED, int T_STAGED>
+DEVICE void store_slopes(stored *dp, unsigned i, const void *p, const void *t, const UnetControl *control,
+                         Compared by, double weight) {
+    const unsigned columns = by.points.columns, point = i / columns,
+                   of_sample = vectors(1, by.points) / columns;
+    Vector gradient = filled(0);
+    if (is_valid(control, point / of_sample)) {
+        const double factor = weight / (control->n * ((double)by.channels * of_sample));
+        const Vector a = load_channels<P_STAGED>(p, by.p_block, by.channels, point, i % columns);
+        const Vector b = load_channels<T_STAGED>(t, by.t_block, by.channels, point, i % columns);
+        for (int l = 0; l < LANES; l++)
+            gradient.lane[l] = (real)(factor * Slope::of(a.lane[l], b.lane[l]));
+    }
+    store_vector(dp, i, gradient);
+}
+
+/* What a sample adds to a result: a function of the mean over its valid elements. */
+struct Mean {
+    DEVICE double of(double mean) { return mean; }
+};
+
+/* One block: each thread adds the bands of a sample in order, then thread 0 the samples. */
+template <class Of, int N, int BANDS, int ACCUMULATE>
+static __global__ void sum_samples(double *result, double *scratch, const UnetControl *control,
+                                   int channels) {
+    for (int i = threadIdx.x; i < N; i += THREADS) {
+        const int32_t *size = valid_size(control, i);
+        double total = 0;
+        for (int band = 0; band < BANDS; band++)
+            total += scratch[(long)i * BANDS + band];
+        const double mean = total / ((double)channels * size[0] * size[1] * size[2]);
+        scratch[(long)i * BANDS] = is_valid(control, i) ? Of::of(mean) : 0;
+    }
+    __syncthreads();
+    if (threadIdx.x > 0)
+        return;
+    double total = ACCUMULATE ? *result : 0;
+    for (int i = 0; i < N; i++)
+        total += scratch[(long)i * BANDS];
+    *result = total;
+}
+
+/* cast: noisy cast of train */
+static __global__ void k00_cast_vectors(stored *__restrict__ y, const void *__restrict__ x) {
+    enum { C = 3, D = 1, H = 64, W = 64, X_STAGED = 1, N = 6 };
+    constexpr Layout Y = {3, 8, 1, 0, 32768, 32768, 32768, 512};
+    constexpr Layout X = {3, 4, 1, 0, 16384, 16384, 16384, 256};
+    constexpr int columns = Y.block / LANES;
+    const unsigned i = thread_index();
+    if (i < vectors(N, {D, H, W, columns}))
+        store_vector(y, i, load_channels<X_STAGED>(x, X.block, C, i / columns, i % columns));
+}
+
+LAUNCHER void k00_cast(UnetLaunch at, stored *y, const void *x) {
+    enum { D = 1, H = 64, W = 64, N = 6 };
+    constexpr Layout Y = {3, 8, 1, 0, 32768, 32768, 32768, 512};
+    LAUNCH(at, k00_cast_vectors, blocks_for(vectors(N, {D, H, W, Y.block / LANES})), y, x);
+}
+
+/* filter_pack: net.0 of train, net.0 of predict */
+/* All taps of vector i of filter f, which come from neighbouring weights. */
+DEVICE void k01_filter_pack_taps(stored *__restrict__ packed, const real *__restrict__ w, Filter f, unsigned i) {
+    enum { C = 3, TAPS = 9 };
+    const int columns = f.cp / LANES, k = i / columns, c = i % columns * LANES;
+    const real *from = w + ((long)(f.k0 + k) * C + f.c0 + c) * TAPS;
+    for (int tap = 0; tap < TAPS; tap++) {
+        Vector v;
+        for (int l = 0; l < LANES; l++)
+            v.lane[l] = k < f.kn && c + l < f.cn ? from[l * TAPS + tap] : 0;
+        store_vector(packed + f.offset, (k * TAPS + tap) * columns + c / LANES, v);
+    }
+}
+
+static __global__ void k01_filter_pack_vectors(stored *__restrict__ packed, const real *__restrict__ w,
+                                      const real *__restrict__ b) {
+    enum { BIAS = 1, SEGMENTS = 1, K = 64, BIAS_AT = 4608, PBIAS = 64 };
+    constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
+    unsigned i = thread_index();
+#pragma unroll
+    for (int s = 0; s < SEGMENTS; s++) {
+        const unsigned count = FILTER[s].kp * (FILTER[s].cp / LANES);
+        if (i < count) {
+            k01_filter_pack_taps(packed, w, FILTER[s], i);
+            return;
+        }
+        i -= count;
+    }
+    if (BIAS && (int)i < PBIAS)
+        store(packed, BIAS_AT + i, (int)i < K ? b[i] : 0);
+}
+
+LAUNCHER void k01_filter_pack(UnetLaunch at, stored *packed, const real *w, const real *b) {
+    enum { BIAS = 1, SEGMENTS = 1, PBIAS = 64 };
+    constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
+    unsigned count = BIAS ? PBIAS : 0;
+    for (int s = 0; s < SEGMENTS; s++)
+        count += FILTER[s].kp * (FILTER[s].cp / LANES);
+    LAUNCH(at, k01_filter_pack_vectors, blocks_for(count), packed, w, b);
+}
+
+/* conv: net.0 of train */
+LAUNCHER void k02_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+                     const stored *packed, const real *b) {
+    enum { CO = 64, D = 1, H = 64, W = 64, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 6, BIAS_AT = 4608 };
+    constexpr Layout Y = {64, 64, 1, 0, 262144, 262144, 262144, 4096};
+    constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
+    constexpr int GRAPH[1] = {0};
+    constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
+    constexpr auto kernel = add_bias<Y.block / LANES, RELU>;
+    for (int s = 0; s < SEGMENTS; s++)
+        unet_cuda_convolution(at, GRAPH[s], y, x[s], packed + FILTER[s].offset,
+                              BIAS && SEGMENTS == 1 ? packed + BIAS_AT : NULL, workspace);
+    if (SEGMENTS > 1 ? BIAS || RELU : RELU && !BIAS)
+        LAUNCH(at, kernel, blocks_for(bias_stride<Y.block / LANES>(count)), y, BIAS ? b : NULL, CO, count);
+}
+
+/* filter_pack: net.2 of train, net.4 of train, net.2 of predict, 1 more */
+/* All taps of vector i of filter f, which come from neighbouring weights. */
+DEVICE void k03_filter_pack_taps(stored *__restrict__ packed, const real *__restrict__ w, Filter f, unsigned i) {
+    enum { C = 64, TAPS = 9 };
+    const int columns = f.cp / LANES, k = i / columns, c = i % columns * LANES;
+    const real *from = w + ((long)(f.k0 + k) * C + f.c0 + c) * TAPS;
+    for (int tap = 0; tap < TAPS; tap++) {
+        Vector v;
+        for (int l = 0; l < LANES; l++)
+            v.lane[l] = k < f.kn && c + l < f.cn ? from[l * TAPS + tap] : 0;
+        store_vector(packed + f.offset, (k * TAPS + tap) * columns + c / LANES, v);
+    }
+}
+
+static __global__ void k03_filter_pack_vectors(stored *__restrict__ packed, const real *__restrict__ w,
+                                      const real *__restrict__ b) {
+    enum { BIAS = 1, SEGMENTS = 1, K = 64, BIAS_AT = 36864, PBIAS = 64 };
+    constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
+    unsigned i = thread_index();
+#pragma unroll
+    for (int s = 0; s < SEGMENTS; s++) {
+        const unsigned count = FILTER[s].kp * (FILTER[s].cp / LANES);
+        if (i < count) {
+            k03_filter_pack_taps(packed, w, FILTER[s], i);
+            return;
+        }
+        i -= count;
+    }
+    if (BIAS && (int)i < PBIAS)
+        store(packed, BIAS_AT + i, (int)i < K ? b[i] : 0);
+}
+
+LAUNCHER void k03_filter_pack(UnetLaunch at, stored *packed, const real *w, const real *b) {
+    enum { BIAS = 1, SEGMENTS = 1, PBIAS = 64 };
+    constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
+    unsigned count = BIAS ? PBIAS : 0;
+    for (int s = 0; s < SEGMENTS; s++)
+        count += FILTER[s].kp * (FILTER[s].cp / LANES);
+    LAUNCH(at, k03_filter_pack_vectors, blocks_for(count), packed, w, b);
+}
+
+/* conv: net.2 of train, net.4 of train */
+LAUNCHER void k04_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+                     const stored *packed, const real *b) {
+    enum { CO = 64, D = 1, H = 64, W = 64, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 6,
+           BIAS_AT = 36864 };
+    constexpr Layout Y = {64, 64, 1, 0, 262144, 262144, 262144, 4096};
+    constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
+    constexpr int GRAPH[1] = {1};
+    constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
+    constexpr auto kernel = add_bias<Y.block / LANES, RELU>;
+    for (int s = 0; s < SEGMENTS; s++)
+        unet_cuda_convolution(at, GRAPH[s], y, x[s], packed + FILTER[s].offset,
+                              BIAS && SEGMENTS == 1 ? packed + BIAS_AT : NULL, workspace);
+    if (SEGMENTS > 1 ? BIAS || RELU : RELU && !BIAS)
+        LAUNCH(at, kernel, blocks_for(bias_stride<Y.block / LANES>(count)), y, BIAS ? b : NULL, CO, count);
+}
+
+/* filter_pack: net.6 of train, net.6 of predict */
+/* All taps of vector i of filter f, which come from neighbouring weights. */
+DEVICE void k05_filter_pack_taps(stored *__restrict__ packed, const real *__restrict__ w, Filter f, unsigned i) {
+    enum { C = 64, TAPS = 9 };
+    const int columns = f.cp / LANES, k = i / columns, c = i % columns * LANES;
+    const real *from = w + ((long)(f.k0 + k) * C + f.c0 + c) * TAPS;
+    for (int tap = 0; tap < TAPS; tap++) {
+        Vector v;
+        for (int l = 0; l < LANES; l++)
+            v.lane[l] = k < f.kn && c + l < f.cn ? from[l * TAPS + tap] : 0;
+        store_vector(packed + f.offset, (k * TAPS + tap) * columns + c / LANES, v);
+    }
+}
+
+static __global__ void k05_filter_pack_vectors(stored *__restrict__ packed, const real *__restrict__ w,
+                                      const real *__restrict__ b) {
+    enum { BIAS = 1, SEGMENTS = 1, K = 3, BIAS_AT = 4608, PBIAS = 8 };
+    constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
+    unsigned i = thread_index();
+#pragma unroll
+    for (int s = 0; s < SEGMENTS; s++) {
+        const unsigned count = FILTER[s].kp * (FILTER[s].cp / LANES);
+        if (i < count) {
+            k05_filter_pack_taps(packed, w, FILTER[s], i);
+            return;
+        }
+        i -= count;
+    }
+    if (BIAS && (int)i < PBIAS)
+        store(packed, BIAS_AT + i, (int)i < K ? b[i] : 0);
+}
+
+LAUNCHER void k05_filter_pack(UnetLaunch at, stored *packed, const real *w, const real *b) {
+    enum { BIAS = 1, SEGMENTS = 1, PBIAS = 8 };
+    constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
+    unsigned count = BIAS ? PBIAS : 0;
+    for (int s = 0; s < SEGMENTS; s++)
+        count += FILTER[s].kp * (FILTER[s].cp / LANES);
+    LAUNCH(at, k05_filter_pack_vectors, blocks_for(count), packed, w, b);
+}
+
+/* conv: net.6 of train */
+LAUNCHER void k06_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+                     const stored *packed, const real *b) {
+    enum { CO = 3, D = 1, H = 64, W = 64, BIAS = 1, RELU = 0, SEGMENTS = 1, N = 6, BIAS_AT = 4608 };
+    constexpr Layout Y = {3, 8, 1, 0, 32768, 32768, 32768, 512};
+    constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
+    constexpr int GRAPH[1] = {2};
+    constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
+    constexpr auto kernel = add_bias<Y.block / LANES, RELU>;
+    for (int s = 0; s < SEGMENTS; s++)
+        unet_cuda_convolution(at, GRAPH[s], y, x[s], packed + FILTER[s].offset,
+                              BIAS && SEGMENTS == 1 ? packed + BIAS_AT : NULL, workspace);
+    if (SEGMENTS > 1 ? BIAS || RELU : RELU && !BIAS)
+        LAUNCH(at, kernel, blocks_for(bias_stride<Y.block / LANES>(count)), y, BIAS ? b : NULL, CO, count);
+}
+
+/* mse: mse of train */
+struct k07_mse_Error {
+    DEVICE double of(double p, double t) { return (p - t) * (p - t); }
+};
+
+static __global__ void k07_mse_bands(double *scratch, const void *p, const void *t,
+                                    const UnetControl *control) {
+    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, BANDS = 2 };
+    constexpr Layout P = {3, 8, 1, 0, 32768, 32768, 32768, 512};
+    constexpr Layout T = {3, 4, 1, 0, 16384, 16384, 16384, 256};
+    constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block};
+    sum_band<k07_mse_Error, P_STAGED, T_STAGED>(scratch, p, t, control, by, BANDS);
+}
+
+LAUNCHER void k07_mse(UnetLaunch at, double *result, double *scratch, const void *p, const void *t) {
+    enum { C = 3, BANDS = 2, ACCUMULATE = 0, N = 6 };
+    constexpr auto kernel = sum_samples<Mean, N, BANDS, ACCUMULATE>;
+    LAUNCH_BLOCKS(at, k07_mse_bands, N * BANDS, scratch, p, t, at.control);
+    LAUNCH_BLOCKS(at, kernel, 1, result, scratch, at.control, C);
+}
+
+/* psnr: psnr of train */
+struct k08_psnr_decibels {
+    DEVICE double of(double mean) { return between(0, 100, -10 * log10(mean)); }
+};
+
+struct k08_psnr_Error {
+    DEVICE double of(double p, double t) {
+        const double difference = between(0, 1, p) - between(0, 1, t);
+        return difference * difference;
+    }
+};
+
+static __global__ void k08_psnr_bands(double *scratch, const void *p, const void *t,
+                                    const UnetControl *control) {
+    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, BANDS = 2 };
+    constexpr Layout P = {3, 8, 1, 0, 32768, 32768, 32768, 512};
+    constexpr Layout T = {3, 4, 1, 0, 16384, 16384, 16384, 256};
+    constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block};
+    sum_band<k08_psnr_Error, P_STAGED, T_STAGED>(scratch, p, t, control, by, BANDS);
+}
+
+LAUNCHER void k08_psnr(UnetLaunch at, double *result, double *scratch, const void *p, const void *t) {
+    enum { C = 3, BANDS = 2, ACCUMULATE = 0, N = 6 };
+    constexpr auto kernel = sum_samples<k08_psnr_decibels, N, BANDS, ACCUMULATE>;
+    LAUNCH_BLOCKS(at, k08_psnr_bands, N * BANDS, scratch, p, t, at.control);
+    LAUNCH_BLOCKS(at, kernel, 1, result, scratch, at.control, C);
+}
+
+/* mse_grad: mse of train */
+struct k09_mse_grad_Slope {
+    DEVICE double of(double p, double t) { return p - t; }
+};
+
+static __global__ void k09_mse_grad_vectors(stored *__restrict__ dp, const void *__restrict__ p,
+                                      const void *__restrict__ t, const double *scale,
+                                      const UnetControl *control) {
+    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, SCALED = 0, N = 6 };
+    constexpr Layout P = {3, 8, 1, 0, 32768, 32768, 32768, 512};
+    constexpr Layout T = {3, 4, 1, 0, 16384, 16384, 16384, 256};
+    constexpr double WEIGHT = 1;
+    constexpr Layout DP = {3, 8, 1, 0, 32768, 32768, 32768, 512};
+    constexpr Compared by = {{D, H, W, DP.block / LANES}, C, P.block, T.block};
+    const unsigned i = thread_index();
+    if (i < vectors(N, by.points))
+        store_slopes<k09_mse_grad_Slope, P_STAGED, T_STAGED>(dp, i, p, t, control, by,
+                                                       2 * WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1));
+}
+
+LAUNCHER void k09_mse_grad(UnetLaunch at, stored *dp, const void *p, const void *t, const double *scale) {
+    enum { D = 1, H = 64, W = 64, N = 6 };
+    constexpr Layout DP = {3, 8, 1, 0, 32768, 32768, 32768, 512};
+    LAUNCH(at, k09_mse_grad_vectors, blocks_for(vectors(N, {D, H, W, DP.block / LANES})), dp, p, t, scale,
+           at.control);
+}
+
+/* conv_wgrad: net.6 of train */
+LAUNCHER void k10_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
+                     const stored *dy) {
+    enum { CI = 64, CO = 3, D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, BIAS = 1, BANDS = 49,
+           ACCUMULATE = 0, SEGMENTS = 1, N = 6, BANDS_AT = 4608, WORKSPACE_AT = 20224 };
+    constexpr Layout DY = {3, 8, 1, 0, 32768, 32768, 32768, 512};
+    constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
+    constexpr int GRAPH[1] = {3};
+    constexpr auto unpack = unpack_filter<KD * KH * KW, ACCUMULATE>;
+    constexpr auto bias = sum_for_bias<DY.block / LANES, BANDS, ACCUMULATE>;
+    for (int s = 0; s < SEGMENTS; s++) {
+        const Filter f = FILTER[s];
+        stored *filter = (stored *)scratch + f.offset;
+        unet_cuda_convolution(at, GRAPH[s], filter, x[s], dy, NULL, (char *)scratch + WORKSPACE_AT);
+        LAUNCH(at, unpack, blocks_for(f.kn * f.cn * KD * KH * KW), dw, filter, f, CI);
+    }
+    if (BIAS)
+        bias(at, db, scratch + BANDS_AT, dy, N * D * H * W, CO);
+}
+
+/* conv_dgrad: net.6 of train */
+LAUNCHER void k11_conv_dgrad(UnetLaunch at, stored *dx, void *workspace, const stored *dy, const stored *packed,
+                     const stored *m) {
+    enum { ID = 1, IH = 64, IW = 64, MASK = 1, N = 6 };
+    constexpr Layout DX = {64, 64, 1, 0, 262144, 262144, 262144, 4096};
+    constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
+    constexpr int GRAPH[1] = {4};
+    constexpr unsigned count = vectors(N, {ID, IH, IW, DX.block / LANES});
+    unet_cuda_convolution(at, GRAPH[0], dx, dy, packed + FILTER[0].offset, NULL, workspace);
+    if (MASK)
+        LAUNCH(at, mask_vectors<stored>, blocks_for(count), dx, m, dx, count);
+}
+
+/* conv_wgrad: net.4 of train, net.2 of train */
+LAUNCHER void k12_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
+                     const stored *dy) {
+    enum { CI = 64, CO = 64, D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, BIAS = 1, BANDS = 49,
+           ACCUMULATE = 0, SEGMENTS = 1, N = 6, BANDS_AT = 36864, WORKSPACE_AT = 160000 };
+    constexpr Layout DY = {64, 64, 1, 0, 262144, 262144, 262144, 4096};
+    constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
+    constexpr int GRAPH[1] = {5};
+    constexpr auto unpack = unpack_filter<KD * KH * KW, ACCUMULATE>;
+    constexpr auto bias = sum_for_bias<DY.block / LANES, BANDS, ACCUMULATE>;
+    for (int s = 0; s < SEGMENTS; s++) {
+        const Filter f = FILTER[s];
+        stored *filter = (stored *)scratch + f.offset;
+        unet_cuda_convolution(at, GRAPH[s], filter, x[s], dy, NULL, (char *)scratch + WORKSPACE_AT);
+        LAUNCH(at, unpack, blocks_for(f.kn * f.cn * KD * KH * KW), dw, filter, f, CI);
+    }
+    if (BIAS)
+        bias(at, db, scratch + BANDS_AT, dy, N * D * H * W, CO);
+}
+
+/* conv_dgrad: net.4 of train, net.2 of train */
+LAUNCHER void k13_conv_dgrad(UnetLaunch at, stored *dx, void *workspace, const stored *dy, const stored *packed,
+                     const stored *m) {
+    enum { ID = 1, IH = 64, IW = 64, MASK = 1, N = 6 };
+    constexpr Layout DX = {64, 64, 1, 0, 262144, 262144, 262144, 4096};
+    constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
+    constexpr int GRAPH[1] = {6};
+    constexpr unsigned count = vectors(N, {ID, IH, IW, DX.block / LANES});
+    unet_cuda_convolution(at, GRAPH[0], dx, dy, packed + FILTER[0].offset, NULL, workspace);
+    if (MASK)
+        LAUNCH(at, mask_vectors<stored>, blocks_for(count), dx, m, dx, count);
+}
+
+/* conv_wgrad: net.0 of train */
+LAUNCHER void k14_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
+                     const stored *dy) {
+    enum { CI = 3, CO = 64, D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, BIAS = 1, BANDS = 49,
+           ACCUMULATE = 0, SEGMENTS = 1, N = 6, BANDS_AT = 4608, WORKSPACE_AT = 30976 };
+    constexpr Layout DY = {64, 64, 1, 0, 262144, 262144, 262144, 4096};
+    constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
+    constexpr int GRAPH[1] = {7};
+    constexpr auto unpack = unpack_filter<KD * KH * KW, ACCUMULATE>;
+    constexpr auto bias = sum_for_bias<DY.block / LANES, BANDS, ACCUMULATE>;
+    for (int s = 0; s < SEGMENTS; s++) {
+        const Filter f = FILTER[s];
+        stored *filter = (stored *)scratch + f.offset;
+        unet_cuda_convolution(at, GRAPH[s], filter, x[s], dy, NULL, (char *)scratch + WORKSPACE_AT);
+        LAUNCH(at, unpack, blocks_for(f.kn * f.cn * KD * KH * KW), dw, filter, f, CI);
+    }
+    if (BIAS)
+        bias(at, db, scratch + BANDS_AT, dy, N * D * H * W, CO);
+}
+
+/* adam: adam of train */
+/* What is the same for all numbers of a step. */
+struct k15_adam_Step {
+    real speed, root_scale, shrink, unscale;
+};
+
+DEVICE k15_adam_Step k15_adam_step(const UnetControl *control, const double *scale) {
+    enum { SCALED = 0 };
+    constexpr double WEIGHT_DECAY = 0;
+    constexpr double BETA1 = 0.90000000000000002;
+    constexpr double BETA2 = 0.999;
+    const double rate = control->learning_rate, step = SCALED ? scale[STEPS_TAKEN] : (double)control->step;
+    return {(real)(rate / (1 - pow(BETA1, step))), (real)sqrt(1 - pow(BETA2, step)),
+            (real)(1 - rate * WEIGHT_DECAY), SCALED ? (real)scale[UNSCALE] : 1};
+}
+
+DEVICE void k15_adam_update(k15_adam_Step step, real *p, real g, real *m, real *v) {
+    enum { DECOUPLED = 0 };
+    constexpr double WEIGHT_DECAY = 0;
+    constexpr double BETA1 = 0.90000000000000002;
+    constexpr double BETA2 = 0.999;
+    constexpr double EPSILON = 1e-08;
+    const real old = DECOUPLED ? *p * step.shrink : *p;
+    g *= step.unscale;
+    const real gradient = DECOUPLED ? g : g + (real)WEIGHT_DECAY * *p;
+    *m = (real)BETA1 * *m + (real)(1 - BETA1) * gradient;
+    *v = (real)BETA2 * *v + (real)(1 - BETA2) * gradient * gradient;
+    *p = old - step.speed * *m / (sqrtf(*v) / step.root_scale + (real)EPSILON);
+}
+
+static __global__ void k15_adam_sweep(real *__restrict__ p, const real *__restrict__ g, real *__restrict__ m,
+                                    real *__restrict__ v, const double *scale, const UnetControl *control) {
+    enum { COUNT = 77380 };
+    const k15_adam_Step step = k15_adam_step(control, scale);
+    if (step.unscale == 0)
+        return;
+    const unsigned first = thread_index(), rest = COUNT / 4 * 4 + first;
+    for (unsigned i = first; 4 * i + 3 < COUNT; i += gridDim.x * THREADS) {
+        Four numbers = reinterpret_cast<Four *>(p)[i], mean = reinterpret_cast<Four *>(m)[i];
+        Four square = reinterpret_cast<Four *>(v)[i];
+        const Four gradient = reinterpret_cast<const Four *>(g)[i];
+        for (int k = 0; k < 4; k++)
+            k15_adam_update(step, numbers.of + k, gradient.of[k], mean.of + k, square.of + k);
+        reinterpret_cast<Four *>(p)[i] = numbers;
+        reinterpret_cast<Four *>(m)[i] = mean;
+        reinterpret_cast<Four *>(v)[i] = square;
+    }
+    if (rest < COUNT)
+        k15_adam_update(step, p + rest, g[rest], m + rest, v + rest);
+}
+
+LAUNCHER void k15_adam(UnetLaunch at, real *p, const real *g, real *m, real *v, const double *scale) {
+    enum { COUNT = 77380 };
+    LAUNCH(at, k15_adam_sweep, sweep_blocks(COUNT / 4 + 1), p, g, m, v, scale, at.control);
+}
+
+/* cast: noisy cast of predict */
+static __global__ void k16_cast_vectors(stored *__restrict__ y, const void *__restrict__ x) {
+    enum { C = 3, D = 1, H = 64, W = 64, X_STAGED = 1, N = 1 };
+    constexpr Layout Y = {3, 8, 1, 0, 32768, 32768, 32768, 512};
+    constexpr Layout X = {3, 4, 1, 0, 16384, 16384, 16384, 256};
+    constexpr int columns = Y.block / LANES;
+    const unsigned i = thread_index();
+    if (i < vectors(N, {D, H, W, columns}))
+        store_vector(y, i, load_channels<X_STAGED>(x, X.block, C, i / columns, i % columns));
+}
+
+LAUNCHER void k16_cast(UnetLaunch at, stored *y, const void *x) {
+    enum { D = 1, H = 64, W = 64, N = 1 };
+    constexpr Layout Y = {3, 8, 1, 0, 32768, 32768, 32768, 512};
+    LAUNCH(at, k16_cast_vectors, blocks_for(vectors(N, {D, H, W, Y.block / LANES})), y, x);
+}
+
+/* conv: net.0 of predict */
+LAUNCHER void k17_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+                     const stored *packed, const real *b) {
+    enum { CO = 64, D = 1, H = 64, W = 64, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 1, BIAS_AT = 4608 };
+    constexpr Layout Y = {64, 64, 1, 0, 262144, 262144, 262144, 4096};
+    constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
+    constexpr int GRAPH[1] = {8};
+    constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
+    constexpr auto kernel = add_bias<Y.block / LANES, RELU>;
+    for (int s = 0; s < SEGMENTS; s++)
+        unet_cuda_convolution(at, GRAPH[s], y, x[s], packed + FILTER[s].offset,
+                              BIAS && SEGMENTS == 1 ? packed + BIAS_AT : NULL, workspace);
+    if (SEGMENTS > 1 ? BIAS || RELU : RELU && !BIAS)
+        LAUNCH(at, kernel, blocks_for(bias_stride<Y.block / LANES>(count)), y, BIAS ? b : NULL, CO, count);
+}
+
+/* conv: net.2 of predict, net.4 of predict */
+LAUNCHER void k18_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+                     const stored *packed, const real *b) {
+    enum { CO = 64, D = 1, H = 64, W = 64, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 1,
+           BIAS_AT = 36864 };
+    constexpr Layout Y = {64, 64, 1, 0, 262144, 262144, 262144, 4096};
+    constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
+    constexpr int GRAPH[1] = {9};
+    constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
+    constexpr auto kernel = add_bias<Y.block / LANES, RELU>;
+    for (int s = 0; s < SEGMENTS; s++)
+        unet_cuda_convolution(at, GRAPH[s], y, x[s], packed + FILTER[s].offset,
+                              BIAS && SEGMENTS == 1 ? packed + BIAS_AT : NULL, workspace);
+    if (SEGMENTS > 1 ? BIAS || RELU : RELU && !BIAS)
+        LAUNCH(at, kernel, blocks_for(bias_stride<Y.block / LANES>(count)), y, BIAS ? b : NULL, CO, count);
+}
+
+/* conv: net.6 of predict */
+LAUNCHER void k19_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+                     const stored *packed, const real *b) {
+    enum { CO = 3, D = 1, H = 64, W = 64, BIAS = 1, RELU = 0, SEGMENTS = 1, N = 1, BIAS_AT = 4608 };
+    constexpr Layout Y = {3, 8, 1, 0, 32768, 32768, 32768, 512};
+    constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
+    constexpr int GRAPH[1] = {10};
+    constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
+    constexpr auto kernel = add_bias<Y.block / LANES, RELU>;
+    for (int s = 0; s < SEGMENTS; s++)
+        unet_cuda_convolution(at, GRAPH[s], y, x[s], packed + FILTER[s].offset,
+                              BIAS && SEGMENTS == 1 ? packed + BIAS_AT : NULL, workspace);
+    if (SEGMENTS > 1 ? BIAS || RELU : RELU && !BIAS)
+        LAUNCH(at, kernel, blocks_for(bias_stride<Y.block / LANES>(count)), y, BIAS ? b : NULL, CO, count);
+}

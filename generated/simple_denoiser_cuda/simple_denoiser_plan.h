@@ -1,0 +1,125 @@
+/* simple_denoiser_plan.h - simple_denoiser
+ *
+ * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --target=cuda --precision=bf16 --size=64x64
+ * Do not edit: change the .unet file and compile again. */
+#include <unet/cuda.h>
+
+typedef float real;
+typedef uint16_t stored;
+
+/* ---- where the buffers lie in the arena: offset, bytes ---- */
+#define B000_parameters 0LL /* 309760 */
+#define B001_net_6_weight 0LL /* 6912 */
+#define B002_net_6_bias 6912LL /* 16 */
+#define B003_net_4_weight 6928LL /* 147456 */
+#define B004_net_4_bias 154384LL /* 256 */
+#define B005_net_2_weight 154640LL /* 147456 */
+#define B006_net_2_bias 302096LL /* 256 */
+#define B007_net_0_weight 302352LL /* 6912 */
+#define B008_net_0_bias 309264LL /* 256 */
+#define B009_optimiser_state_1 309760LL /* 309760 */
+#define B010_m_net_6_weight 309760LL /* 6912 */
+#define B011_m_net_6_bias 316672LL /* 16 */
+#define B012_m_net_4_weight 316688LL /* 147456 */
+#define B013_m_net_4_bias 464144LL /* 256 */
+#define B014_m_net_2_weight 464400LL /* 147456 */
+#define B015_m_net_2_bias 611856LL /* 256 */
+#define B016_m_net_0_weight 612112LL /* 6912 */
+#define B017_m_net_0_bias 619024LL /* 256 */
+#define B018_optimiser_state_2 619520LL /* 309760 */
+#define B019_v_net_6_weight 619520LL /* 6912 */
+#define B020_v_net_6_bias 626432LL /* 16 */
+#define B021_v_net_4_weight 626448LL /* 147456 */
+#define B022_v_net_4_bias 773904LL /* 256 */
+#define B023_v_net_2_weight 774160LL /* 147456 */
+#define B024_v_net_2_bias 921616LL /* 256 */
+#define B025_v_net_0_weight 921872LL /* 6912 */
+#define B026_v_net_0_bias 928784LL /* 256 */
+#define B027_gradients 48797440LL /* 309760 */
+#define B028_d_net_6_weight 48797440LL /* 6912 */
+#define B029_d_net_6_bias 48804352LL /* 16 */
+#define B030_d_net_4_weight 48804368LL /* 147456 */
+#define B031_d_net_4_bias 48951824LL /* 256 */
+#define B032_d_net_2_weight 48952080LL /* 147456 */
+#define B033_d_net_2_bias 49099536LL /* 256 */
+#define B034_d_net_0_weight 49099792LL /* 6912 */
+#define B035_d_net_0_bias 49106704LL /* 256 */
+#define B036_control 42348288LL /* 256 */
+#define B037_noisy 41168640LL /* 393216 */
+#define B038_clean 41561856LL /* 393216 */
+#define B039_noisy_cast 41955072LL /* 393216 */
+#define B040_net_0_filters 34483712LL /* 9472 */
+#define B041_net_1 38022912LL /* 3145728 */
+#define B042_net_0_workspace 929280LL /* 33554432 */
+#define B043_net_2_filters 45494272LL /* 73984 */
+#define B044_net_3 42348544LL /* 3145728 */
+#define B045_net_2_workspace 929280LL /* 33554432 */
+#define B046_net_4_filters 48713984LL /* 73984 */
+#define B047_net_5 45568256LL /* 3145728 */
+#define B048_net_4_workspace 929280LL /* 33554432 */
+#define B049_net_6_filters 48787968LL /* 9472 */
+#define B050_net_6 34483712LL /* 393216 */
+#define B051_net_6_workspace 929280LL /* 33554432 */
+#define B052_mse 929280LL /* 256 */
+#define B053_mse_scratch 929536LL /* 256 */
+#define B054_psnr 49107200LL /* 256 */
+#define B055_psnr_scratch 929536LL /* 256 */
+#define B056_d_net_6 929536LL /* 393216 */
+#define B057_net_6_scratch 1322752LL /* 33574656 */
+#define B058_d_net_4 34877184LL /* 3145728 */
+#define B059_net_6_workspace 1322752LL /* 33554432 */
+#define B060_net_4_scratch 929536LL /* 33714432 */
+#define B061_d_net_2 45568256LL /* 3145728 */
+#define B062_net_4_workspace 929536LL /* 33554432 */
+#define B063_net_2_scratch 929536LL /* 33714432 */
+#define B064_d_net_0 34514944LL /* 3145728 */
+#define B065_net_2_workspace 929536LL /* 33554432 */
+#define B066_net_0_scratch 929536LL /* 33585408 */
+#define B067_control 35606272LL /* 256 */
+#define B068_noisy 929280LL /* 65536 */
+#define B069_noisy_cast 35008000LL /* 65536 */
+#define B070_net_0_filters 35073536LL /* 9472 */
+#define B071_net_1 34483712LL /* 524288 */
+#define B072_net_0_workspace 929280LL /* 33554432 */
+#define B073_net_2_filters 35532288LL /* 73984 */
+#define B074_net_3 35008000LL /* 524288 */
+#define B075_net_2_workspace 929280LL /* 33554432 */
+#define B076_net_4_filters 35532288LL /* 73984 */
+#define B077_net_5 34483712LL /* 524288 */
+#define B078_net_4_workspace 929280LL /* 33554432 */
+#define B079_net_6_filters 35073536LL /* 9472 */
+#define B080_net_6 35008000LL /* 65536 */
+#define B081_net_6_workspace 929280LL /* 33554432 */
+
+/* ---- the launchers of simple_denoiser_kernels.cu ---- */
+void k00_cast(UnetLaunch at, stored *y, const void *x);
+void k01_filter_pack(UnetLaunch at, stored *packed, const real *w, const real *b);
+void k02_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+    const stored *packed, const real *b);
+void k03_filter_pack(UnetLaunch at, stored *packed, const real *w, const real *b);
+void k04_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+    const stored *packed, const real *b);
+void k05_filter_pack(UnetLaunch at, stored *packed, const real *w, const real *b);
+void k06_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+    const stored *packed, const real *b);
+void k07_mse(UnetLaunch at, double *result, double *scratch, const void *p, const void *t);
+void k08_psnr(UnetLaunch at, double *result, double *scratch, const void *p, const void *t);
+void k09_mse_grad(UnetLaunch at, stored *dp, const void *p, const void *t, const double *scale);
+void k10_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
+    const stored *dy);
+void k11_conv_dgrad(UnetLaunch at, stored *dx, void *workspace, const stored *dy, const stored *packed,
+    const stored *m);
+void k12_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
+    const stored *dy);
+void k13_conv_dgrad(UnetLaunch at, stored *dx, void *workspace, const stored *dy, const stored *packed,
+    const stored *m);
+void k14_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
+    const stored *dy);
+void k15_adam(UnetLaunch at, real *p, const real *g, real *m, real *v, const double *scale);
+void k16_cast(UnetLaunch at, stored *y, const void *x);
+void k17_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+    const stored *packed, const real *b);
+void k18_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+    const stored *packed, const real *b);
+void k19_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+    const stored *packed, const real *b);
