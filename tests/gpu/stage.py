@@ -104,9 +104,13 @@ class Stage:
             self.say("- WRONG: %s" % what)
         return right
 
+    def is_late(self):
+        """Too late to begin anything."""
+        return time.monotonic() > self.end
+
     def late(self, what):
-        """True, and WRONG, when it is too late to begin WHAT."""
-        return not self.check("%s: no time left" % what, time.monotonic() <= self.end)
+        """The same, and WRONG, for WHAT is a part of the stage."""
+        return not self.check("%s: no time left" % what, not self.is_late())
 
     def save(self):
         self.results["failed"] = self.failed
