@@ -102,12 +102,16 @@ struct CudnnQuery {
 
 static void *open_library(Pool *pool) {
     static const char file[] = "libcudnn.so.9";
-    const char *wanted = getenv("UNETC_CUDNN"), *home = getenv("CUDA_HOME");
+    const char *wanted = getenv("UNETC_CUDNN"), *home = getenv("CUDA_HOME"), *root = getenv("CUDNN_ROOT");
+    void *library = NULL;
     if (wanted != NULL && wanted[0] != '\0') {
         bool is_file = strstr(wanted, ".so") != NULL;
         return dlopen(is_file ? wanted : pool_text(pool, "%s/%s", wanted, file), RTLD_NOW | RTLD_LOCAL);
     }
-    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (root != NULL && root[0] != '\0')
+        library = dlopen(pool_text(pool, "%s/lib/%s", root, file), RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL)
+        library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL && home != NULL && home[0] != '\0')
         library = dlopen(pool_text(pool, "%s/lib64/%s", home, file), RTLD_NOW | RTLD_LOCAL);
     if (library == NULL)

@@ -14,8 +14,8 @@ enum { CUDNN_WORKSPACE_CAP = 32 << 20 };
 typedef struct CudnnQuery CudnnQuery;
 
 /* Opens cuDNN for a device of ARCHITECTURE, "sm_80" or "sm_90": $UNETC_CUDNN (the library or its folder) if
- * that is set, else what the loader finds, then lib64 of $CUDA_HOME and of /usr/local/cuda. Where there is
- * none, the query answers all the same. */
+ * that is set, else in lib of $CUDNN_ROOT, what the loader finds, in lib64 of $CUDA_HOME and
+ * /usr/local/cuda. Where there is none, the query answers all the same. */
 CudnnQuery *cudnn_open(Pool *pool, const char *architecture);
 void cudnn_close(CudnnQuery *query);
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cudnn.h"
 
@@ -77,6 +78,22 @@ static void test_answers(Pool *pool, const char *folder) {
     cudnn_close(query);
 }
 
+/* Programs are linked with the library in $CUDNN_ROOT/lib, so it is asked. */
+static void test_root(Pool *pool, const char *folder) {
+    char root[] = "/tmp/unet_cudnn_root_XXXXXX";
+    bool made = mkdtemp(root) != NULL;
+    const char *lib = pool_text(pool, "%s/lib", root);
+    CHECK(made && symlink(folder, lib) == 0, "a folder with lib");
+    unsetenv("UNETC_CUDNN");
+    setenv("CUDNN_ROOT", root, 1);
+    CudnnQuery *query = cudnn_open(pool, "sm_90");
+    ask(query, convolution(), 1, 208);
+    cudnn_close(query);
+    unsetenv("CUDNN_ROOT");
+    unlink(lib);
+    rmdir(root);
+}
+
 /* Where cuDNN is not asked, the cap is set aside. */
 static void test_no_answer(Pool *pool, const char *library, const char *architecture, const char *reason) {
     setenv("UNETC_CUDNN", library, 1);
@@ -95,6 +112,7 @@ int main(int argc, char **argv) {
     }
     Pool *pool = pool_new();
     test_answers(pool, argv[1]);
+    test_root(pool, argv[1]);
     test_no_answer(pool, argv[1], "sm_70", "sm_70");
     test_no_answer(pool, "/nowhere", "sm_90", "no cuDNN here");
     test_no_answer(pool, "libm.so.6", "sm_90", "not cuDNN 9");
