@@ -2,13 +2,26 @@
  * device of which this memory is the mirror. */
 #include "driver.h"
 
+#include <stdio.h>
+
+static void print_note(const Device *device) {
+    char note[256];
+    device->model->device->note(device->state, note, sizeof note);
+    if (note[0] != '\0')
+        (void)fprintf(stderr, "note: %s\n", note);
+}
+
 UnetStatus device_open(Device *device, const UnetModel *model, int64_t extent, int64_t beside,
                        UnetError *error) {
     *device = (Device){.model = model, .extent = extent};
     if (model->device == NULL)
         return arena_take(&device->arena, extent, beside, error);
     UnetStatus status = mirror_take(&device->arena, extent, error);
-    return status == UNET_OK ? model->device->open(&device->state, model, extent, error) : status;
+    if (status == UNET_OK)
+        status = model->device->open(&device->state, model, extent, error);
+    if (status == UNET_OK)
+        print_note(device);
+    return status;
 }
 
 void device_close(Device *device) {

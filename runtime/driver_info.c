@@ -6,6 +6,8 @@
 #include <jansson.h>
 #include <stdio.h>
 
+enum { LIBRARIES = 256 }; /* bytes of their description */
+
 /* The programs that were compiled in; returns their number. */
 static int programs_of(const UnetModel *model, const UnetProgram *program[3]) {
     const UnetProgram *const all[] = {model->train, model->eval, model->predict};
@@ -78,6 +80,11 @@ static void print_text(const UnetModel *model) {
     if (model->device == NULL)
         (void)printf(", at most %" PRId32 " threads", model->max_threads);
     (void)printf("\n");
+    if (model->device != NULL) {
+        char libraries[LIBRARIES];
+        model->device->libraries(model, libraries, sizeof libraries);
+        (void)printf("%-14s %s\n", "libraries", libraries);
+    }
     (void)printf("%-14s %s in %" PRId32 " tensors\n", "parameters", count, model->nparameter);
     print_bytes("arena", model->arena_bytes);
     print_bytes("loader ring", model->loader_ring_bytes);
@@ -134,16 +141,20 @@ static json_t *sources_json(const UnetData *data) {
 }
 
 static UnetStatus print_json(const UnetModel *model, UnetError *error) {
+    char libraries[LIBRARIES];
+    if (model->device != NULL)
+        model->device->libraries(model, libraries, sizeof libraries);
     json_t *info = json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:I, s:{s:I}, s:{s:I}, s:s?, s:o, s:{s:o, s:o}, s:o}",
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s?, s:i, s:I, s:{s:I}, s:{s:I}, s:s?, s:o, s:{s:o, s:o}, "
+        "s:o}",
         "schema", "unet-info/1", "model", model->name, "source", model->source, "source_hash",
         model->source_hash, "target", model->target, "isa", model->isa, "precision", model->precision,
-        "max_threads", model->max_threads, "parameter_count", (json_int_t)model->parameter_count, "arena",
-        "bytes", (json_int_t)model->arena_bytes, "beside", "loader_ring",
-        (json_int_t)model->loader_ring_bytes, "optimizer",
-        model->training != NULL ? model->training->description : NULL, "programs", programs_json(model),
-        "data", "train", sources_json(model->data), "eval", sources_json(model->eval_data), "parameters",
-        parameters_json(model));
+        "libraries", model->device != NULL ? libraries : NULL, "max_threads", model->max_threads,
+        "parameter_count", (json_int_t)model->parameter_count, "arena", "bytes",
+        (json_int_t)model->arena_bytes, "beside", "loader_ring", (json_int_t)model->loader_ring_bytes,
+        "optimizer", model->training != NULL ? model->training->description : NULL, "programs",
+        programs_json(model), "data", "train", sources_json(model->data), "eval",
+        sources_json(model->eval_data), "parameters", parameters_json(model));
     if (info == NULL)
         return unet_fail(error, UNET_TOO_SMALL, "no memory for the description of the model");
     bool written = json_dumpf(info, stdout, JSON_INDENT(2)) == 0 && putchar('\n') != EOF;

@@ -275,4 +275,6 @@ const UnetDevice unet_cuda_device = {.name = "cuda",
                                      .inputs_taken = unet_cuda_inputs_taken,
                                      .end = unet_cuda_end,
                                      .timed_run = unet_cuda_timed_run,
-                                     .pin = pin};
+                                     .pin = pin,
+                                     .libraries = unet_cuda_libraries,
+                                     .note = unet_cuda_note};

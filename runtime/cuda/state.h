@@ -58,6 +58,11 @@ const UnetCudaProgram *unet_cuda_program(const UnetCudaModel *tables, int k);
 /* Bytes of a UnetControl with the sizes of the samples behind it, a multiple of 8. */
 size_t unet_cuda_control_bytes(const UnetCudaProgram *program);
 
+/* ---- note.c: UnetDevice.libraries and .note -------------------------------------------------------- */
+
+void unet_cuda_libraries(const UnetModel *model, char *text, size_t size);
+void unet_cuda_note(void *state, char *text, size_t size);
+
 /* ---- step.c: UnetDevice.begin, .inputs_taken, .end and .timed_run --------------------------------- */
 
 UnetStatus unet_cuda_begin(void *state, const UnetProgram *program, const UnetStep *step, UnetError *error);

@@ -304,12 +304,25 @@ def check_memory_of_device(shop, tiny, plain):
     return "a device one byte too small, and one too old, are refused"
 
 
+OTHER_CUDNN = {"UNET_CUDNN_REFERENCE_VERSION": "99999"}
+
+
 def check_other_cudnn(shop, tiny, plain):
-    run = tiny.train(UNET_CUDNN_REFERENCE_VERSION="99999", UNET_SHIM_REPORT="1")
+    run = tiny.train(UNET_SHIM_REPORT="1", **OTHER_CUDNN)
     difference = largest_difference(run.weights(), plain.weights())
     expect(difference <= TOLERANCE["weights"], "another cuDNN: weights differ by %g", difference)
     check_report(run, tiny.plan["arena"]["bytes"], True, "another cuDNN")
-    return "another version of cuDNN plans anew: weights differ by %.1e" % difference
+    notes = re.findall(r"note: cuDNN 9\.99\.99, planned with (\d\.\d+\.\d+): engines chosen again for (\d+) of (\d+) "
+                       r"convolutions, within the planned bytes\n", run.said)
+    expect(len(notes) == 1 and notes[0][1] == notes[0][2], "another cuDNN: the program says %s", run.said)
+    expect("cuDNN" not in plain.said, "the cuDNN that was planned with: the program says %s", plain.said)
+    for version, there in (notes[0][0], {}), ("9.99.99", OTHER_CUDNN):
+        libraries = "cuDNN %s, planned with %s" % (version, notes[0][0])
+        text, _ = execute([tiny.path, "info"], environment=there)
+        expect(re.search(r"^libraries +%s$" % re.escape(libraries), text, re.M), "info: %s", text)
+        description = json.loads(execute([tiny.path, "info", "--format=json"], environment=there)[0])
+        expect(description["libraries"] == libraries, "info: %s", description["libraries"])
+    return "another version of cuDNN plans anew, and the program says so: weights differ by %.1e" % difference
 
 
 # ---- plans ---------------------------------------------------------------------------------------------

@@ -40,6 +40,10 @@ typedef struct UnetDevice {
                             const UnetDeviceTime **time, int32_t *count, UnetError *error);
     /* Memory from which inputs will come: copies from it need not wait.  A hint. */
     void (*pin)(void *state, void *memory, size_t bytes);
+    /* What is here of the libraries that MODEL was compiled for, in words; needs no device. */
+    void (*libraries)(const UnetModel *model, char *text, size_t size);
+    /* A line on what `open` made ready otherwise than the compiler planned; "" if nothing. */
+    void (*note)(void *state, char *text, size_t size);
 } UnetDevice;
 
 #endif
