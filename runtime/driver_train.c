@@ -472,14 +472,18 @@ static UnetStatus loop(Run *run) {
 /* ---- before and after ------------------------------------------------------------------------- */
 
 static void announce(Run *run) {
-    char arena[32];
-    format_bytes(arena, sizeof arena, run->model->arena_bytes);
-    unet_progress_message(
-        &run->progress,
-        "%s: %" PRId64 " parameters, arena %s; %" PRId32 " samples, batch %" PRId32 ", %" PRId64
-        " steps an epoch, %" PRId64 " steps in all; %" PRId32 " threads, seed %" PRId64,
-        run->model->name, run->model->parameter_count, arena, unet_dataset_samples(run->data),
-        run->model->train->batch, run->steps_per_epoch, run->steps, run->driver->threads, run->state.seed);
+    const UnetModel *model = run->model;
+    char arena[32], threads[32] = "";
+    format_bytes(arena, sizeof arena, model->arena_bytes);
+    if (model->device == NULL)
+        (void)snprintf(threads, sizeof threads, "%" PRId32 " threads, ", run->driver->threads);
+    unet_progress_message(&run->progress,
+                          "%s (%s, %s): %" PRId64 " parameters, arena %s; %" PRId32
+                          " samples, batch %" PRId32 ", %" PRId64 " steps an epoch, %" PRId64
+                          " steps in all; %sseed %" PRId64,
+                          model->name, model->target, model->precision, model->parameter_count, arena,
+                          unet_dataset_samples(run->data), model->train->batch, run->steps_per_epoch,
+                          run->steps, threads, run->state.seed);
 }
 
 static void report_waiting(Run *run) {
