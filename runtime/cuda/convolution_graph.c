@@ -28,6 +28,14 @@ void build_release(Build *b, int32_t first) {
     b->status = UNET_OK;
 }
 
+/* Whose failure it is: of the machine, or of who asked for the impossible. */
+static UnetStatus kind_of_failure(cudnnStatus_t status) {
+    if (status == CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED ||
+        status == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED)
+        return UNET_TOO_SMALL;
+    return CUDNN_STATUS_CATEGORY(status) == CUDNN_STATUS_EXECUTION_FAILED ? UNET_IO : UNET_BUG;
+}
+
 static void check(Build *b, cudnnStatus_t status, const char *what) {
     if (status == CUDNN_STATUS_SUCCESS || b->status != UNET_OK) {
         return;
@@ -36,7 +44,7 @@ static void check(Build *b, cudnnStatus_t status, const char *what) {
     char why[512] = "";
     api->last_error(why, sizeof why);
     why[sizeof why - 1] = '\0';
-    b->status = unet_fail(b->error, UNET_BUG, "cuDNN %zu, %s: %s: %s", api->version(), what,
+    b->status = unet_fail(b->error, kind_of_failure(status), "cuDNN %zu, %s: %s: %s", api->version(), what,
                           api->status_text(status), why);
 }
 

@@ -111,6 +111,13 @@ static UnetStatus launch_piece(UnetCuda *cuda, const UnetCudaProgram *tables, co
     return cuda->status;
 }
 
+/* Launched one by one, the same kernels ran a moment ago. */
+static UnetStatus not_captured(UnetStatus status, UnetError *error) {
+    const UnetError why = *error;
+    return unet_fail(error, status, "a step cannot be captured, but UNET_CUDA_GRAPH=0 may do without: %s",
+                     why.text);
+}
+
 /* A capture that fails must still be ended. */
 static UnetStatus capture(UnetCuda *cuda, const UnetCudaProgram *tables, const UnetCudaPiece *piece,
                           cudaGraphExec_t *executable, UnetError *error) {
@@ -128,7 +135,7 @@ static UnetStatus capture(UnetCuda *cuda, const UnetCudaProgram *tables, const U
                                    error);
     if (graph != NULL)
         (void)cudaGraphDestroy(graph);
-    return status;
+    return status == UNET_OK ? status : not_captured(status, error);
 }
 
 static UnetStatus run_piece(UnetCuda *cuda, const UnetCudaProgram *tables, const UnetCudaPiece *piece,
@@ -273,6 +280,17 @@ static UnetStatus run_pieces(UnetCuda *cuda, int k, const UnetProgram *program, 
     return status;
 }
 
+/* A kernel that failed is noticed by whatever call comes next: then the stream tells what it was. */
+static UnetStatus first_failure(UnetCuda *cuda, UnetStatus status, UnetError *error) {
+    UnetError found;
+    UnetStatus earlier =
+        unet_cuda_checked(cudaStreamSynchronize(cuda->stream), "the GPU stopped in a step", &found);
+    if (earlier == UNET_OK)
+        return status;
+    *error = found;
+    return earlier;
+}
+
 UnetStatus unet_cuda_begin(void *state, const UnetProgram *program, const UnetStep *step,
                            UnetError *error) {
     UnetCuda *cuda = state;
@@ -293,19 +311,19 @@ UnetStatus unet_cuda_begin(void *state, const UnetProgram *program, const UnetSt
     if (status == UNET_OK)
         status = bring_results(cuda, slot, error);
     cuda->begun++;
-    return status;
+    return status == UNET_OK ? status : first_failure(cuda, status, error);
 }
 
 UnetStatus unet_cuda_inputs_taken(void *state, UnetError *error) {
     const UnetCuda *cuda = state;
-    return unet_cuda_checked(cudaEventSynchronize(cuda->inputs_taken), "waiting for the GPU", error);
+    return unet_cuda_checked(cudaEventSynchronize(cuda->inputs_taken), "the GPU stopped in a step", error);
 }
 
 UnetStatus unet_cuda_end(void *state, char *mirror, UnetError *error) {
     UnetCuda *cuda = state;
     const StepSlot *slot = &cuda->slot[cuda->ended % UNET_STEPS_AHEAD];
     UnetStatus status =
-        unet_cuda_checked(cudaEventSynchronize(slot->through), "waiting for the GPU", error);
+        unet_cuda_checked(cudaEventSynchronize(slot->through), "the GPU stopped in a step", error);
     for (int32_t i = 0; i < cuda->model->nresult && status == UNET_OK; i++)
         if (slot->program->result_offsets[i] >= 0)
             memcpy(mirror + slot->program->result_offsets[i], &slot->result[i], sizeof *slot->result);

@@ -7,7 +7,8 @@ and each step may touch its operands and nothing else.
   examples  every example and the nets that test the planner, small, train ten steps as they do on the cpu target:
             weights, losses, what eval says, what predict draws
   runs      a step captured as a graph or not, threads in other orders, a lazy stream, killed and resumed: the same
-            weights, bit for bit; one allocation, of exactly the arena; a device that is too small; another cuDNN
+            weights, bit for bit; one allocation, of exactly the arena; a device that is too small, or that fails in the
+            middle; another cuDNN
   plans     memory not reused or values computed again: the same bits; samples in turns: the same but for rounding;
             16-bit storage: close; pools: what was pooled is not kept for their gradients
   faults    planted in what unetc wrote: a missing barrier, a buffer used after its life or moved onto another, an
@@ -40,7 +41,7 @@ import safetensors  # noqa: E402
 STEPS = 10
 PICTURES, HELD_OUT = 12, 0.1  # 11 to train on: the last batch of an epoch is short
 RESERVE = 256 << 20  # of device.c
-DOES_NOT_FIT = 3
+DOES_NOT_FIT, STOPPED_DEVICE = 3, 4
 
 # Largest differences from the cpu target: of a weight, relative ones of losses and metrics, levels of a picture.
 TOLERANCE = {"weights": 1e-5, "losses": 1e-5, "eval": 1e-5, "predict": 1}
@@ -304,6 +305,22 @@ def check_memory_of_device(shop, tiny, plain):
     return "a device one byte too small, and one too old, are refused"
 
 
+def check_failing_device(shop, tiny, plain):
+    """A kernel reaches for memory that is not there: that is what is said, whoever notices, and the checkpoint is good."""
+    report = tiny.train(UNET_SHIM_REPORT="1").said
+    launches = int(re.search(r"(\d+) launches", report).group(1))
+    for way in ("at once", "single launches", "lazy", "interleaved"):
+        for launch in (1, launches // STEPS + 3, launches * 6 // 10):  # in the first step, the second, the middle
+            folder, environment = tiny.folder(), dict(WAYS.get(way, {}), UNET_SHIM_FAULT=str(launch))
+            _, said = execute(tiny.training(folder, "--checkpoint-every=2"), (STOPPED_DEVICE,), environment)
+            expect(said.strip().endswith("an illegal memory access was encountered (cudaErrorIllegalAddress)"),
+                   "%s: launch %d fails, and it says: %s", way, launch, said)
+        execute(tiny.training(folder, "--resume"))
+        with open(os.path.join(folder, tiny.plan["model"] + ".safetensors"), "rb") as file:
+            expect(file.read() == plain.bytes, "%s: resumed behind a failure: other weights", way)
+    return "a device that fails in one of %d launches: it says so, and a resumed training gives the same bits" % launches
+
+
 OTHER_CUDNN = {"UNET_CUDNN_REFERENCE_VERSION": "99999"}
 
 
@@ -543,8 +560,8 @@ def check_faults_of_kernels(shop):
 def jobs(shop, pool):
     tiny = shop.cuda(TINY)
     plain = tiny.train()
-    for check in (check_same_plans, check_ways, check_bf16, check_resume, check_memory_of_device, check_other_cudnn,
-                  check_faults_of_plan):
+    for check in (check_same_plans, check_ways, check_bf16, check_resume, check_memory_of_device, check_failing_device,
+                  check_other_cudnn, check_faults_of_plan):
         yield pool.submit(check, shop, tiny, plain)
     for turns in (2, 3):
         yield pool.submit(check_turns, shop, tiny, plain, turns)

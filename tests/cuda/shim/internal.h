@@ -15,6 +15,10 @@ bool captures(cudaStream_t stream);
 void finish(cudaStream_t stream); /* does all that the stream was asked to do */
 void finish_all(void);
 
+/* ERROR, or, once the device has failed, that failure, whatever is asked of it. */
+cudaError_t answer(cudaError_t error);
+void stop_device(void); /* it fails */
+
 /* ---- the report at exit ----------------------------------------------------------------------------- */
 
 struct Count {

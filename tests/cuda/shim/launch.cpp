@@ -254,8 +254,11 @@ void launch_body(cudaStream_t stream, Kernel of, dim3 blocks, dim3 threads, std:
         return;
     }
     submit(stream, [=] {
-        count.launches++;
-        run_grid(of, blocks, threads, work);
+        static const long faulty = atol(environment("UNET_SHIM_FAULT"));
+        if (++count.launches == faulty)
+            stop_device();
+        else
+            run_grid(of, blocks, threads, work);
     });
 }
 

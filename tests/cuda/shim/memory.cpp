@@ -110,10 +110,13 @@ cudaError_t cudaFree(void *start) {
     count.bytes -= piece->second;
     device_memory.erase(piece);
     free(start);
-    return cudaSuccess;
+    return answer(cudaSuccess);
 }
 
+/* Nothing says that a device answers this while a graph is captured. */
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
+    if (spoils_capture())
+        return fail(cudaErrorStreamCaptureUnsupported);
     *total = device_bytes();
     *available = *total - count.bytes;
     return cudaSuccess;
@@ -166,7 +169,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
     }
     if (to_pageable && !captures(stream))
         finish(stream);
-    return cudaSuccess;
+    return answer(cudaSuccess);
 }
 
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind) {
@@ -181,7 +184,7 @@ cudaError_t cudaMemsetAsync(void *start, int value, size_t bytes, cudaStream_t s
     if (!on_device(start, bytes))
         return fail(cudaErrorInvalidValue);
     submit(stream, [=] { memset(start, value, bytes); });
-    return cudaSuccess;
+    return answer(cudaSuccess);
 }
 
 cudaError_t cudaMemset(void *start, int value, size_t bytes) {
@@ -248,6 +251,7 @@ static const struct {
     {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
     {cudaErrorIllegalState, "cudaErrorIllegalState", "the operation cannot be performed in this state"},
     {cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
+    {cudaErrorIllegalAddress, "cudaErrorIllegalAddress", "an illegal memory access was encountered"},
     {cudaErrorHostMemoryAlreadyRegistered, "cudaErrorHostMemoryAlreadyRegistered",
      "part or all of the requested memory range is already mapped"},
     {cudaErrorHostMemoryNotRegistered, "cudaErrorHostMemoryNotRegistered",

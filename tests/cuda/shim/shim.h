@@ -15,7 +15,9 @@
  *     UNET_SHIM_LAZY          1: what a stream is asked to do is done when somebody waits for it, not at
  *                             once; 2: then, and all streams take turns as far as events let them
  *     UNET_SHIM_DEVICE_BYTES  memory of the device, 80 GiB when not set
- *     UNET_SHIM_REPORT        1: says at exit how much was allocated and launched
+ *     UNET_SHIM_FAULT         N: launch N reaches for memory that is not there; the device then does
+ * nothing more, and every call that is asked says so UNET_SHIM_REPORT        1: says at exit how much was
+ * allocated and launched
  *
  * What a device would refuse is an error of the CUDA call; what it would not notice (threads that wait at
  * different barriers, a barrier that some threads never reach) ends the program with a message. Shared

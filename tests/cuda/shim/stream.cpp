@@ -58,6 +58,7 @@ CUstream_st default_stream = {{}, true, false};
 std::set<cudaStream_t> streams = {&default_stream};
 cudaGraph_t capture; /* the one under way, or NULL */
 cudaError_t last_error;
+bool stopped; /* the device: it does nothing more */
 
 cudaStream_t resolved(cudaStream_t stream) {
     return stream == nullptr ? &default_stream : stream;
@@ -135,6 +136,14 @@ bool spoils_capture(void) {
     return true;
 }
 
+void stop_device(void) {
+    stopped = true;
+}
+
+cudaError_t answer(cudaError_t error) {
+    return fail(stopped ? cudaErrorIllegalAddress : error);
+}
+
 static void submit(cudaStream_t stream, Queued queued) {
     stream = resolved(stream);
     if (captures(stream)) {
@@ -151,7 +160,11 @@ static void submit(cudaStream_t stream, Queued queued) {
 }
 
 void submit(cudaStream_t stream, Work work) {
-    submit(stream, Queued{std::move(work), nullptr, 0});
+    submit(stream, Queued{[=] {
+                              if (!stopped)
+                                  work();
+                          },
+                          nullptr, 0});
 }
 
 void finish(cudaStream_t stream) {
@@ -178,13 +191,13 @@ using namespace shim;
 /* ---- errors ----------------------------------------------------------------------------------------- */
 
 cudaError_t cudaGetLastError(void) {
-    const cudaError_t error = last_error;
+    const cudaError_t error = answer(last_error);
     last_error = cudaSuccess;
     return error;
 }
 
 cudaError_t cudaPeekAtLastError(void) {
-    return last_error;
+    return answer(last_error);
 }
 
 /* ---- streams ---------------------------------------------------------------------------------------- */
@@ -212,14 +225,14 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     if (captures(stream) && spoils_capture())
         return fail(cudaErrorStreamCaptureUnsupported);
     finish(stream);
-    return cudaSuccess;
+    return answer(cudaSuccess);
 }
 
 cudaError_t cudaDeviceSynchronize(void) {
     if (spoils_capture())
         return fail(cudaErrorStreamCaptureUnsupported);
     finish_all();
-    return cudaSuccess;
+    return answer(cudaSuccess);
 }
 
 /* Whoever asks again and again gets on. */
@@ -235,7 +248,7 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *argument) {
     submit(stream, [=] { function(argument); });
-    return cudaSuccess;
+    return answer(cudaSuccess);
 }
 
 /* ---- events ----------------------------------------------------------------------------------------- */
@@ -263,11 +276,12 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     if (event->capture != nullptr)
         return cudaSuccess;
     const long time = ++event->recorded;
-    submit(stream, [=] {
-        event->happened = time;
-        event->time = std::chrono::steady_clock::now();
-    });
-    return cudaSuccess;
+    submit(stream, Queued{[=] {
+                              event->happened = time;
+                              event->time = std::chrono::steady_clock::now();
+                          },
+                          nullptr, 0});
+    return answer(cudaSuccess);
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
@@ -287,7 +301,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     }
     const long time = event->recorded;
     submit(stream, Queued{[=] { await(event, time); }, event, time});
-    return cudaSuccess;
+    return answer(cudaSuccess);
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
@@ -296,7 +310,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     if (spoils_capture())
         return fail(cudaErrorStreamCaptureUnsupported);
     await(event, event->recorded);
-    return cudaSuccess;
+    return answer(cudaSuccess);
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
@@ -322,6 +336,8 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEve
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
     if (capture != nullptr || stream == nullptr)
         return fail(cudaErrorStreamCaptureUnsupported);
+    if (stopped)
+        return answer(cudaSuccess);
     capture = new CUgraph_st{{}, stream, mode, {stream}, {}, false};
     return cudaSuccess;
 }
@@ -359,7 +375,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
         for (const Work &work : executable->work)
             work();
     });
-    return cudaSuccess;
+    return answer(cudaSuccess);
 }
 
 cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) {
