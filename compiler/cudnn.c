@@ -100,9 +100,19 @@ struct CudnnQuery {
     int nanswer;
 };
 
+static void *open_of_toolkit(Pool *pool, const char *file) {
+    const char *home = getenv("CUDA_HOME");
+    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL && home != NULL && home[0] != '\0')
+        library = dlopen(pool_text(pool, "%s/lib64/%s", home, file), RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL)
+        library = dlopen(pool_text(pool, "/usr/local/cuda/lib64/%s", file), RTLD_NOW | RTLD_LOCAL);
+    return library;
+}
+
 static void *open_library(Pool *pool) {
     static const char file[] = "libcudnn.so.9";
-    const char *wanted = getenv("UNETC_CUDNN"), *home = getenv("CUDA_HOME"), *root = getenv("CUDNN_ROOT");
+    const char *wanted = getenv("UNETC_CUDNN"), *root = getenv("CUDNN_ROOT");
     void *library = NULL;
     if (wanted != NULL && wanted[0] != '\0') {
         bool is_file = strstr(wanted, ".so") != NULL;
@@ -110,13 +120,7 @@ static void *open_library(Pool *pool) {
     }
     if (root != NULL && root[0] != '\0')
         library = dlopen(pool_text(pool, "%s/lib/%s", root, file), RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL)
-        library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL && home != NULL && home[0] != '\0')
-        library = dlopen(pool_text(pool, "%s/lib64/%s", home, file), RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL)
-        library = dlopen(pool_text(pool, "/usr/local/cuda/lib64/%s", file), RTLD_NOW | RTLD_LOCAL);
-    return library;
+    return library != NULL ? library : open_of_toolkit(pool, file);
 }
 
 /* A pointer to a function comes out of dlsym as one to data; C lets only its bytes be copied. */
@@ -160,6 +164,9 @@ static const char *open_query(CudnnQuery *q, const char *architecture) {
     LEAKS_ALLOWED(status = unet_cudnn_describe_device(&q->api, q->json, &q->device, &error));
     if (status != UNET_OK)
         return pool_text(q->pool, "%s", error.text);
+    /* cuDNN opens and closes CUDA's compiler of kernels with each question; that is quick while it is open
+     */
+    (void)open_of_toolkit(q->pool, pool_text(q->pool, "libnvrtc.so.%zu", toolkit() / 1000));
     void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     q->driver = driver != NULL;
     if (driver != NULL)
