@@ -153,6 +153,25 @@ static void ask_net(CudnnQuery *query, UnetType type, int axes, int64_t batch, i
     ask_layer(query, "last", layer(type, axes, batch, size, base, vector, 1, 1));
 }
 
+/* Channels of images are padded so that no engine has to copy the image for that. */
+static void ask_images(CudnnQuery *query, UnetType type) {
+    const int64_t copy = INT64_C(8) * 512 * 512 * 8 * 2;
+    UnetConvolution each[] = {layer(type, 2, 8, 512, 8, 64, 3, 1), layer(type, 2, 8, 512, 8, 64, 3, 1),
+                              layer(type, 2, 8, 512, 64, 8, 1, 1), layer(type, 2, 8, 512, 64, 8, 1, 1),
+                              layer(type, 2, 8, 512, 64, 8, 1, 1)};
+    each[0].bias = each[0].relu = each[2].bias = true;
+    each[1].kind = each[3].kind = UNET_BACKWARD_FILTER;
+    each[4].kind = UNET_BACKWARD_DATA;
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
+        const char *why;
+        ask(query, i < 2 ? "an image, in" : "an image, out", each[i]);
+        if (cudnn_choose(query, &each[i], false, &why) && each[i].engine.workspace >= copy / 4) {
+            printf("  FAILED: the image is copied\n");
+            failures++;
+        }
+    }
+}
+
 /* What a U-Net seldom has: padding that differs, dilation, a stride that does not divide the size. */
 static void ask_odd_ones(CudnnQuery *query, UnetType type) {
     UnetConvolution c = layer(type, 2, 4, 64, 32, 32, 3, 1);
@@ -197,6 +216,8 @@ static void ask_all(const char *architecture) {
         ask_net(query, types[t].type, 3, 2, 64, 16, 3);
         printf("%s, %s: others\n", architecture, types[t].name);
         ask_odd_ones(query, types[t].type);
+        if (types[t].type != UNET_F32)
+            ask_images(query, types[t].type);
     }
     printf("%s, f32: exact\n", architecture);
     UnetConvolution c = layer(UNET_F32, 2, 8, 256, 32, 32, 3, 1);
