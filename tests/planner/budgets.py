@@ -4,7 +4,7 @@
 Three nets are planned in 1, 2, 3 and 6 loops over samples, and each of these under budgets from the tightest to
 none; each plan becomes a program, which stops at the first access outside of a buffer's life, and trains for ten
 steps, the last batch of an epoch being short.  All weights of a net are the same, bit for bit.  A few plans are
-compiled with the fast kernels, without the checks."""
+compiled with the fast kernels, also for tensors of 16 bits, without the checks."""
 
 import argparse
 import concurrent.futures
@@ -25,7 +25,8 @@ CHECKED = ["--kernels=reference", "--poison"]
 # name, file, options, pictures: not a multiple of the batch, which is 6
 NETS = [("tiny", "unet", ["-Ddepth=3", "-Dbase=2"], 10), ("five levels", "unet", ["-Ddepth=5", "-Dbase=2"], 7),
         ("irregular", "irregular", [], 9)]
-FAST_NETS = [("tiny, fast kernels", "unet", ["-Ddepth=3"], 9)]
+FAST_NETS = [("tiny, fast kernels", "unet", ["-Ddepth=3"], 9),
+             ("tiny, fast kernels, 16 bits", "unet", ["-Ddepth=3", "-Dbase=4", "--precision=bf16"], 9)]
 
 
 def plans_of_loops(unetc, options, loops, count):
