@@ -45,6 +45,12 @@ static void *zeroed(int64_t bytes) {
 /* ---- numbers ----------------------------------------------------------------------------------- */
 
 static double get(UnetType type, const void *values, int64_t index) {
+    if (type == UNET_BF16) { /* the upper half of a float */
+        uint32_t bits = (uint32_t)((const uint16_t *)values)[index] << 16;
+        float value;
+        memcpy(&value, &bits, sizeof value);
+        return (double)value;
+    }
     return type == UNET_F64 ? ((const double *)values)[index] : (double)((const float *)values)[index];
 }
 
