@@ -159,6 +159,7 @@ static void comparison_rows(const Plan *plan, const FitQuestion *asked, Text *ou
         FitQuestion q = *asked;
         q.plan.no_recompute = true;
         q.plan.micro = train->micro;
+        q.plan.little_workspace = plan->options->little_workspace;
         q.plan.budget = INT64_MAX;
         int64_t kept = fit_try(&q).arena;
         text_line(out, "  %-26s %12s  %18s B  computing again saves %s for %+.1f %% operations",
