@@ -5,7 +5,8 @@
  *     NAME.c            functions that list the launches of a program; the table of convolutions
  *     NAME.h, main.c, CMakeLists.txt
  *
- * Requires: a checked plan.  Provides: these files.
+ * Requires: a checked plan.  Provides: these files, or an end with a message where a tensor is too large
+ * for 32 bits.
  */
 #include "cuda_convolution.h"
 #include "emitter.h"
@@ -153,6 +154,7 @@ static void emit_zero_padding(Cuda *cuda, const Program *program, const Node *no
  * and beside it the next inputs may come. */
 static void emit_operands(Cuda *cuda, const Program *program, const Node *node, int position) {
     Text spans = text_new(cuda->e.pool);
+    CHECK(cuda->e.plan->buffer != NULL);
     for (int k = 0; k < node->nin + node->nout; k++) {
         const ValueId *operand = k < node->nin ? &node->in[k] : &node->out[k - node->nin], *leaf;
         int n = value_leaves(program->graph, operand, &leaf);
@@ -170,7 +172,6 @@ static void emit_operands(Cuda *cuda, const Program *program, const Node *node, 
             text_add(&spans, "{%s, %lld, 0}, ", offset_name(&cuda->e, b),
                      (long long)cuda->e.plan->buffer[b].bytes);
     int control = program->buffer_of[program->control];
-    CHECK(cuda->e.plan->buffer != NULL);
     text_wrapped(cuda->e.out,
                  pool_text(cuda->e.pool, "OPERANDS(at, %s{%s, %lld, 0}, {0, 0, 0});", spans.bytes,
                            offset_name(&cuda->e, control), (long long)cuda->e.plan->buffer[control].bytes));
@@ -387,12 +388,28 @@ static void emit_host(Cuda *cuda, Text *out, const Text *programs) {
     emit_model(plan, out);
 }
 
+/* Kernels count the vectors of a tensor, and numbers of parameters, in 32 bits.  What they count in a
+ * workspace is less. */
+static void check_counts(const Plan *plan) {
+    enum { VECTOR = 16 };
+    for (int b = 0; b < plan->nbuffer; b++) {
+        const Buffer *buffer = &plan->buffer[b];
+        int64_t unit = buffer->batch > 0 ? VECTOR : type_bytes(buffer->type);
+        if (buffer->class != CLASS_WORKSPACE && buffer->bytes / unit > INT32_MAX)
+            environment_error(
+                "`%s` takes %s bytes, more than the kernels of a GPU count: they reach as far as "
+                "2^31 times %lld; --micro-batches, or a smaller --batch or --size, makes it smaller",
+                buffer->name, grouped(plan->pool, buffer->bytes), (long long)unit);
+    }
+}
+
 void emit_cuda(const Plan *plan, Sources *sources) {
     static const Dialect dialect = {"cuda", ".cu", "constexpr", true};
     Pool *pool = plan->pool;
     const char *name = plan->model->name;
     Text programs = text_new(pool);
     Cuda cuda = {.e = {.plan = plan, .dialect = &dialect, .pool = pool, .out = &programs}};
+    check_counts(plan);
     for (int k = 0; k < PROGRAMS; k++)
         if (plan->program[k].model != NULL)
             emit_program(&cuda, &plan->program[k]);

@@ -2,11 +2,14 @@
 """memory_test.py UNETC: how much of UNetDenoiser at 512 x 512 an arena of 8 GiB holds on a GPU.
 
 Without loops over samples, with activations of 16 bits and inputs of 8, at least 56 samples at no more than 26 % more
-operations (a framework that runs operator by operator, in mixed precision: 16).  Each plan is judged by check_plan.py."""
+operations (a framework that runs operator by operator, in mixed precision: 16).  Each plan is judged by check_plan.py.
+
+A program is refused where a tensor has more vectors than its kernels count."""
 import json
 import os
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
@@ -27,6 +30,17 @@ def plan(unetc, batch):
     return result
 
 
+def refused(unetc, batch):
+    """Why no program is written for that many samples of 64 channels at 512 x 512 in f32; nothing if one is."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [unetc, "-S", folder, "--target=cuda", "--precision=f32", "--micro-batches=off", "--no-recompute",
+                   "--programs=train", "--size=512x512", "--batch=%d" % batch, MODEL]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+    if done.returncode != (4 if done.stderr else 0):
+        sys.exit("batch %d: exit code %d: %s" % (batch, done.returncode, done.stderr))
+    return done.stderr
+
+
 def main():
     largest = None
     for batch in range(LEAST - 4, LEAST + 9):
@@ -39,6 +53,9 @@ def main():
             largest = batch
     if largest is None or largest < LEAST:
         sys.exit("FAILED: the largest batch is %s, not %d" % (largest, LEAST))
+    few, many = refused(sys.argv[1], 511), refused(sys.argv[1], 512)
+    if few or "more than the kernels of a GPU count" not in many:
+        sys.exit("FAILED: 511 samples: %s; 512 samples: %s" % (few or "a program", many or "a program"))
 
 
 if __name__ == "__main__":
