@@ -279,18 +279,20 @@ def check_ways(shop, tiny, plain):
 
 
 def check_resume(shop, tiny, plain):
-    folder = tiny.folder()
-    with open(folder + ".txt", "w") as log:
-        killed = subprocess.Popen(tiny.training(folder, "--checkpoint-every=2"), stdout=log, stderr=log)
-    while killed.poll() is None and not os.path.exists(folder + "/%s.step-00000004.safetensors" % tiny.plan["model"]):
-        time.sleep(0.01)
-    expect(killed.poll() is None, "the program that was to be killed exits %s", killed.returncode)
-    killed.send_signal(signal.SIGKILL)
-    killed.wait()
-    execute(tiny.training(folder, "--resume"))
-    with open(os.path.join(folder, tiny.plan["model"] + ".safetensors"), "rb") as file:
-        expect(file.read() == plain.bytes, "killed and resumed: other weights")
-    return "killed and resumed: the same bits"
+    """SIGINT ends a training behind all steps that were begun, SIGKILL anywhere."""
+    for kind, code in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 128 + signal.SIGINT)):
+        folder = tiny.folder()
+        with open(folder + ".txt", "w") as log:
+            killed = subprocess.Popen(tiny.training(folder, "--checkpoint-every=2"), stdout=log, stderr=log)
+        while killed.poll() is None and not os.path.exists(folder + "/%s.step-00000004.safetensors" % tiny.plan["model"]):
+            time.sleep(0.01)
+        expect(killed.poll() is None, "the program that was to be stopped exits %s", killed.returncode)
+        killed.send_signal(kind)
+        expect(killed.wait() == code, "%s: exit code %d", kind.name, killed.returncode)
+        execute(tiny.training(folder, "--resume"))
+        with open(os.path.join(folder, tiny.plan["model"] + ".safetensors"), "rb") as file:
+            expect(file.read() == plain.bytes, "%s and resumed: other weights", kind.name)
+    return "stopped by a signal and resumed: the same bits"
 
 
 def check_memory_of_device(shop, tiny, plain):
