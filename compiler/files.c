@@ -172,8 +172,9 @@ static void add_cuda_libraries(const Build *b, Words *w) {
     Pool *pool = b->plan->pool;
     const char *cudnn = getenv("CUDNN_ROOT");
     const char *const folder[] = {cudnn != NULL ? pool_text(pool, "%s/lib", cudnn) : NULL,
-                                  pool_text(pool, "%s/lib64", cuda_folder())};
-    for (int i = 0; i < 2; i++) {
+                                  pool_text(pool, "%s/lib64", cuda_folder()),
+                                  pool_text(pool, "%s/lib", cuda_folder())}; /* of Python's wheels */
+    for (int i = 0; i < 3; i++) {
         if (folder[i] == NULL)
             continue;
         add_word(w, pool_text(pool, "-L%s", folder[i]));
@@ -207,11 +208,10 @@ static int link_program(const Build *b) {
     add_words(&w, is_clang(b->compiler) ? UNETC_LINK_CLANG : UNETC_LINK);
     int result = run(&w, "C compiler", "CC");
     if (cuda && result != EXIT_DONE)
-        fprintf(
-            stderr,
-            "unetc: a program for a GPU is linked with the libraries of CUDA in %s/lib64 ($CUDA_HOME) and "
-            "with libcudnn.so.9, there or in $CUDNN_ROOT/lib\n",
-            cuda_folder());
+        fprintf(stderr,
+                "unetc: a program for a GPU is linked with the libraries of CUDA, in lib64 or lib of %s "
+                "($CUDA_HOME), and with libcudnn.so.9, there or in $CUDNN_ROOT/lib\n",
+                cuda_folder());
     return result;
 }
 
