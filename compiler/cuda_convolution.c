@@ -154,7 +154,7 @@ CudaScratch cuda_wgrad_scratch(const Graph *g, const Node *node, int64_t batch,
         scratch.bands = MOST_BANDS;
     int64_t sums =
         size_product(scratch.bands, cuda_channels(shape_channels(g->value[s.y].shape), options->stored));
-    scratch.bands_at = size_rounded(size_product(f.elements, 4), PIECE);
+    scratch.bands_at = size_rounded(size_product(f.elements, type_bytes(options->stored)), PIECE);
     scratch.workspace_at = size_rounded(size_sum(scratch.bands_at, size_product(sums, 4)), PIECE);
     scratch.bytes = size_sum(scratch.workspace_at, workspace);
     return scratch;

@@ -85,7 +85,7 @@ static void train(UnetLaunch at, char *arena) {
 
 static void train_rest(UnetLaunch at, char *arena) {
     /* 15: conv_wgrad of net.6 (simple_denoiser.unet:10): net.5[n,64,64,64] d net.6[n,3,64,64]
-        -> d net.6.weight[3,64,3,3] d net.6.bias[3] net.6 scratch[8393664] */
+        -> d net.6.weight[3,64,3,3] d net.6.bias[3] net.6 scratch[8391360] */
     at.step = "conv_wgrad of net.6";
     zero_tail(at, AT(real, B029_d_net_6_bias), 12, 16);
     k10_conv_wgrad(at, AT(real, B028_d_net_6_weight), AT(real, B029_d_net_6_bias),
@@ -97,7 +97,7 @@ static void train_rest(UnetLaunch at, char *arena) {
     k11_conv_dgrad(at, AT(stored, B058_d_net_4), AT(uint8_t, B059_net_6_workspace), AT(stored, B056_d_net_6),
         AT(stored, B049_net_6_filters), AT(stored, B047_net_5));
     /* 17: conv_wgrad of net.4 (simple_denoiser.unet:9): net.3[n,64,64,64] d net.4[n,64,64,64]
-        -> d net.4.weight[64,64,3,3] d net.4.bias[64] net.4 scratch[8428608] */
+        -> d net.4.weight[64,64,3,3] d net.4.bias[64] net.4 scratch[8410176] */
     at.step = "conv_wgrad of net.4";
     k12_conv_wgrad(at, AT(real, B030_d_net_4_weight), AT(real, B031_d_net_4_bias),
         AT(real, B060_net_4_scratch), (const stored *const[]){AT(stored, B044_net_3)},
@@ -108,7 +108,7 @@ static void train_rest(UnetLaunch at, char *arena) {
     k13_conv_dgrad(at, AT(stored, B061_d_net_2), AT(uint8_t, B062_net_4_workspace), AT(stored, B058_d_net_4),
         AT(stored, B046_net_4_filters), AT(stored, B044_net_3));
     /* 19: conv_wgrad of net.2 (simple_denoiser.unet:8): net.1[n,64,64,64] d net.2[n,64,64,64]
-        -> d net.2.weight[64,64,3,3] d net.2.bias[64] net.2 scratch[8428608] */
+        -> d net.2.weight[64,64,3,3] d net.2.bias[64] net.2 scratch[8410176] */
     at.step = "conv_wgrad of net.2";
     k12_conv_wgrad(at, AT(real, B032_d_net_2_weight), AT(real, B033_d_net_2_bias),
         AT(real, B063_net_2_scratch), (const stored *const[]){AT(stored, B041_net_1)},
@@ -119,7 +119,7 @@ static void train_rest(UnetLaunch at, char *arena) {
     k13_conv_dgrad(at, AT(stored, B064_d_net_0), AT(uint8_t, B065_net_2_workspace), AT(stored, B061_d_net_2),
         AT(stored, B043_net_2_filters), AT(stored, B041_net_1));
     /* 21: conv_wgrad of net.0 (simple_denoiser.unet:7): noisy cast[n,3,64,64] d net.0[n,64,64,64]
-        -> d net.0.weight[64,3,3,3] d net.0.bias[64] net.0 scratch[8396352] */
+        -> d net.0.weight[64,3,3,3] d net.0.bias[64] net.0 scratch[8394048] */
     at.step = "conv_wgrad of net.0";
     k14_conv_wgrad(at, AT(real, B034_d_net_0_weight), AT(real, B035_d_net_0_bias),
         AT(real, B066_net_0_scratch), (const stored *const[]){AT(stored, B039_noisy_cast)},

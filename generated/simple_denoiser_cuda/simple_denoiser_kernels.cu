@@ -816,7 +816,7 @@ LAUNCHER void k09_mse_grad(UnetLaunch at, stored *dp, const void *p, const void 
 LAUNCHER void k10_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
                      const stored *dy) {
     enum { CI = 64, CO = 3, D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, BIAS = 1, BANDS = 49,
-           ACCUMULATE = 0, SEGMENTS = 1, N = 6, BANDS_AT = 4608, WORKSPACE_AT = 20224 };
+           ACCUMULATE = 0, SEGMENTS = 1, N = 6, BANDS_AT = 2304, WORKSPACE_AT = 11008 };
     constexpr Layout DY = {3, 8, 1, 0, 32768, 32768, 32768, 512};
     constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {3};
@@ -849,7 +849,7 @@ LAUNCHER void k11_conv_dgrad(UnetLaunch at, stored *dx, void *workspace, const s
 LAUNCHER void k12_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
                      const stored *dy) {
     enum { CI = 64, CO = 64, D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, BIAS = 1, BANDS = 49,
-           ACCUMULATE = 0, SEGMENTS = 1, N = 6, BANDS_AT = 36864, WORKSPACE_AT = 160000 };
+           ACCUMULATE = 0, SEGMENTS = 1, N = 6, BANDS_AT = 18432, WORKSPACE_AT = 86272 };
     constexpr Layout DY = {64, 64, 1, 0, 262144, 262144, 262144, 4096};
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {5};
@@ -882,7 +882,7 @@ LAUNCHER void k13_conv_dgrad(UnetLaunch at, stored *dx, void *workspace, const s
 LAUNCHER void k14_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
                      const stored *dy) {
     enum { CI = 3, CO = 64, D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, BIAS = 1, BANDS = 49,
-           ACCUMULATE = 0, SEGMENTS = 1, N = 6, BANDS_AT = 4608, WORKSPACE_AT = 30976 };
+           ACCUMULATE = 0, SEGMENTS = 1, N = 6, BANDS_AT = 2304, WORKSPACE_AT = 21760 };
     constexpr Layout DY = {64, 64, 1, 0, 262144, 262144, 262144, 4096};
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
     constexpr int GRAPH[1] = {7};
