@@ -441,7 +441,7 @@ static __global__ void sum_points(real *__restrict__ sums, const stored *__restr
             sums[((long)blockIdx.x * COLUMNS + column) * LANES + l] = part[0][lane].lane[l];
 }
 
-/* Sums over the bands, for the channels that are there. */
+/* Sums over the bands, for the channels that are there; several are read before the first is added. */
 template <int ACCUMULATE>
 static __global__ void sum_bands(real *__restrict__ db, const real *__restrict__ sums, int bands, int block,
                                  int channels) {
@@ -450,6 +450,7 @@ static __global__ void sum_bands(real *__restrict__ db, const real *__restrict__
     const int row = threadIdx.x / WARP, lane = threadIdx.x % WARP, channel = blockIdx.x * WARP + lane;
     real total = 0;
     if (channel < channels)
+#pragma unroll 8
         for (int band = row; band < bands; band += HEIGHT)
             total += sums[(long)band * block + channel];
     part[row][lane] = total;
