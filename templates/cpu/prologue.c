@@ -460,11 +460,12 @@ INLINE void tile_multiply(Tile *t, int depth, Numbers x, Weights w, Extent e) {
 
 /* ---- dense weights in order ------------------------------------------------------------------------ */
 
-/* Where the sums of a strip of points lie, between panels of weights: in the tensor that is computed, or,
- * so that they are rounded to 16 bits but once, beside it, from number `start` of all points on. */
+/* The points over which panels of weights pass: the columns [left, right) of the rows [from, to) of the
+ * batch. Between panels their sums lie in the tensor that is computed, or, so that they are rounded to 16
+ * bits but once, on the stack beside it. */
 typedef struct {
     real *sums;
-    long start;
+    int from, to, left, right;
 } Strip;
 
 /* The part of a dense tensor of weights that joins a few blocks of channels, by one tap, with two vectors.
@@ -496,13 +497,21 @@ INLINE int panel_strip(int rows, int width, int columns) {
     return least((STRIP_POINTS - 1) / width + 1, most(511 / width + 1, fair));
 }
 
-/* Numbers that a strip's sums take beside the tensor. */
-#define STRIP_SUMS(width) (SIXTEEN_BITS ? ((STRIP_POINTS - 1) / (width) + 1) * (width)*2 * LANES : 1)
+/* Columns of a strip: all, unless these are too many sums for the stack; then whole tiles, of every
+ * stride-th point. */
+#define STRIP_TILES(stride) ((STRIP_POINTS - 1) / (2 * ROWS * (stride)) + 1)
+#define STRIP_WIDTH(width, stride)                                                                         \
+    (SIXTEEN_BITS && (int)(width) > STRIP_POINTS ? STRIP_TILES(stride) * 2 * ROWS * (stride) : (width))
 
-/* Where the sums of a tile lie there: by point, then its vectors. */
-INLINE Spot strip_spot(Strip strip, long number, int stride, int side_by_side) {
+/* Numbers that its sums take beside the tensor. */
+#define STRIP_SUMS(width, stride)                                                                          \
+    (SIXTEEN_BITS ? ((STRIP_POINTS - 1) / (width) + 1) * STRIP_WIDTH(width, stride) * 2 * LANES : 1)
+
+/* Where the sums of a tile lie there, which begins at point `number` of the strip: by point, then its
+ * vectors. */
+INLINE Spot strip_spot(long number, int stride, int side_by_side) {
     const int row = side_by_side ? 2 * LANES : LANES;
-    const long at = (number - strip.start) * row;
+    const long at = number * row;
     return (Spot){at, at + (side_by_side ? LANES : ROWS * stride * row), stride * row};
 }
 

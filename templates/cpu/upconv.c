@@ -21,8 +21,8 @@ INLINE int KERNEL_one_tap(void) {
 /* Where sums lie between panels. */
 INLINE Spot KERNEL_spot(Strip strip, int v, Place o, int stride, int side_by_side) {
     SIZES;
-    const long number = (((long)o.n * D + o.d) * H + o.h) * W + o.w;
-    return SIXTEEN_BITS ? strip_spot(strip, number, stride, side_by_side)
+    const int row = (o.n * D + o.d) * H + o.h - strip.from, column = o.w - strip.left;
+    return SIXTEEN_BITS ? strip_spot((long)row * W + column, stride, side_by_side)
                         : spot(&Y, v, o, stride, side_by_side);
 }
 
@@ -57,15 +57,18 @@ INLINE void KERNEL_tile(stored *y, const stored *x, const real *b, const Layout 
         tile_store(1, panel->strip.sums, sum, t, e);
 }
 
-/* The tap reaches every SW-th pixel of the row, from o.w on; x is the pixel that meets the first. */
+/* The tap reaches every SW-th pixel of the row, from o.w on; x is the pixel that meets the first, in the
+ * first strip. */
 INLINE void KERNEL_row(stored *y, const stored *x, const real *b, const Layout *in, int depth,
                        const Panel *panel, int v, Place o, int side_by_side) {
     SIZES;
     enum { PIXELS = W / SW };
     const int rows = tile_rows(side_by_side);
-    int j = 0;
-    for (; j + rows <= PIXELS; j += rows, o.w += rows * SW)
+    int j = panel->strip.left / SW;
+    for (o.w += panel->strip.left; j + rows <= panel->strip.right / SW; j += rows, o.w += rows * SW)
         KERNEL_tile(y, x + j * depth, b, in, depth, panel, v, o, rows, side_by_side);
+    if (panel->strip.right < W)
+        return;
     if (PIXELS % rows) {
         KERNEL_tile(y, x + j * depth, b, in, depth, panel, v, o, PIXELS % rows, side_by_side);
         o.w += PIXELS % rows * SW;
@@ -74,13 +77,12 @@ INLINE void KERNEL_row(stored *y, const stored *x, const real *b, const Layout *
         KERNEL_tile(y, x + PIXELS * depth, b, in, depth, panel, v, o, 1, side_by_side);
 }
 
-/* What the panel's blocks, from `block` on of a segment, add through its tap to the rows [from, to) of the
- * batch. */
+/* What the panel's blocks, from `block` on of a segment, add through its tap to the strip. */
 INLINE void KERNEL_panel(stored *y, const stored *x, const real *b, const Layout *in, int block,
-                         const Panel *panel, const int *tap, int v, int from, int to, int side_by_side) {
+                         const Panel *panel, const int *tap, int v, int side_by_side) {
     SIZES;
     const int phase = ((tap[2] * LW - PW) % SW + SW) % SW;
-    for (int r = from; r < to; r++) {
+    for (int r = panel->strip.from; r < panel->strip.to; r++) {
         Place o = {r / (D * H), r / H % D, r % H, phase};
         int d = o.d + PD - tap[0] * LD, h = o.h + PH - tap[1] * LH;
         if (d % SD != 0 || h % SH != 0 || phase >= W)
@@ -94,9 +96,9 @@ INLINE void KERNEL_panel(stored *y, const stored *x, const real *b, const Layout
     }
 }
 
-/* Vectors v and, side by side, v + 1 of the rows [from, to) of the batch. */
+/* Vectors v and, side by side, v + 1 of the strip. */
 INLINE void KERNEL_panels(stored *y, const stored *const *x, const real *w, const real *b, Strip strip,
-                          int v, int from, int to, int side_by_side) {
+                          int v, int side_by_side) {
     SIZES;
     const long taps = KD * KH * KW;
     Panel panel;
@@ -112,7 +114,7 @@ INLINE void KERNEL_panels(stored *y, const stored *const *x, const real *w, cons
                 panel_fill(&panel, panel.blocks * in->block, side_by_side ? 2 * LANES : LANES,
                            w + ((first + c) * (long)CO + v * LANES) * taps + k, in->channels - c, CO * taps,
                            CO - v * LANES, taps);
-                KERNEL_panel(y, x[s], b, in, block, &panel, tap, v, from, to, side_by_side);
+                KERNEL_panel(y, x[s], b, in, block, &panel, tap, v, side_by_side);
             }
     }
 }
@@ -120,7 +122,7 @@ INLINE void KERNEL_panels(stored *y, const stored *const *x, const real *w, cons
 /* Where points have several taps or none: the value before the first panel, and what follows the last. */
 INLINE void KERNEL_bias(const real *b, Strip strip, int v, int r, int side_by_side) {
     SIZES;
-    for (Place o = {r / (D * H), r / H % D, r % H, 0}; o.w < W; o.w++) {
+    for (Place o = {r / (D * H), r / H % D, r % H, strip.left}; o.w < strip.right; o.w++) {
         Spot sum = KERNEL_spot(strip, v, o, 1, side_by_side);
         store_some_real(strip.sums + sum.a, KERNEL_start(b, v, side_by_side).a.v0, lanes(&Y, v));
         if (side_by_side)
@@ -130,7 +132,7 @@ INLINE void KERNEL_bias(const real *b, Strip strip, int v, int r, int side_by_si
 
 INLINE void KERNEL_finish(stored *y, Strip strip, int v, int r, int side_by_side) {
     SIZES;
-    for (Place o = {r / (D * H), r / H % D, r % H, 0}; o.w < W; o.w++) {
+    for (Place o = {r / (D * H), r / H % D, r % H, strip.left}; o.w < strip.right; o.w++) {
         Spot at = spot(&Y, v, o, 1, side_by_side), sum = KERNEL_spot(strip, v, o, 1, side_by_side);
         Tile t = tile_load(1, strip.sums, sum, extent(1, side_by_side, lanes(&Y, v)));
         tile_store(0, y, at, RELU ? tile_relu(t) : t, extent(1, side_by_side, lanes(&Y, v)));
@@ -138,12 +140,12 @@ INLINE void KERNEL_finish(stored *y, Strip strip, int v, int r, int side_by_side
 }
 
 INLINE void KERNEL_strip(stored *y, const stored *const *x, const real *w, const real *b, Strip strip,
-                         int v, int from, int to, int side_by_side) {
+                         int v, int side_by_side) {
     SIZES;
-    for (int r = from; !KERNEL_one_tap() && r < to; r++)
+    for (int r = strip.from; !KERNEL_one_tap() && r < strip.to; r++)
         KERNEL_bias(b, strip, v, r, side_by_side);
-    KERNEL_panels(y, x, w, b, strip, v, from, to, side_by_side);
-    for (int r = from; (RELU || SIXTEEN_BITS) && !KERNEL_one_tap() && r < to; r++)
+    KERNEL_panels(y, x, w, b, strip, v, side_by_side);
+    for (int r = strip.from; (RELU || SIXTEEN_BITS) && !KERNEL_one_tap() && r < strip.to; r++)
         KERNEL_finish(y, strip, v, r, side_by_side);
 }
 
@@ -152,14 +154,15 @@ UNUSED static void KERNEL(int n, stored *restrict y, const stored *const *x, con
     const int rows = n * D * H, length = panel_strip(rows, W, (vectors(&Y) + 1) / 2);
 #pragma omp for collapse(2) schedule(static)
     for (int start = 0; start < rows; start += length)
-        for (int v = 0; v < vectors(&Y); v += 2) {
-            const int end = least(start + length, rows);
-            _Alignas(64) real sums[STRIP_SUMS(W)];
-            const Strip strip = {SIXTEEN_BITS ? sums : (void *)y, (long)start * W};
-            if (v + 1 < vectors(&Y))
-                KERNEL_strip(y, x, w, b, strip, v, start, end, 1);
-            else
-                KERNEL_strip(y, x, w, b, strip, v, start, end, 0);
-        }
+        for (int v = 0; v < vectors(&Y); v += 2)
+            for (int left = 0; left < W; left += STRIP_WIDTH(W, SW)) {
+                _Alignas(64) real sums[STRIP_SUMS(W, SW)];
+                const Strip strip = {SIXTEEN_BITS ? sums : (void *)y, start, least(start + length, rows),
+                                     left, least(left + STRIP_WIDTH(W, SW), W)};
+                if (v + 1 < vectors(&Y))
+                    KERNEL_strip(y, x, w, b, strip, v, 1);
+                else
+                    KERNEL_strip(y, x, w, b, strip, v, 0);
+            }
 }
 /* END */

@@ -9,8 +9,9 @@
 /* Where sums lie between panels. */
 INLINE Spot KERNEL_spot(Strip strip, int v, Place p, int side_by_side) {
     SIZES;
-    const long number = (((long)p.n * ID + p.d) * IH + p.h) * IW + p.w;
-    return SIXTEEN_BITS ? strip_spot(strip, number, 1, side_by_side) : spot(&DX, v, p, 1, side_by_side);
+    const int row = (p.n * ID + p.d) * IH + p.h - strip.from, column = p.w - strip.left;
+    return SIXTEEN_BITS ? strip_spot((long)row * IW + column, 1, side_by_side)
+                        : spot(&DX, v, p, 1, side_by_side);
 }
 
 /* The pixels that a tile meets in one block, one after the other. */
@@ -45,26 +46,26 @@ INLINE void KERNEL_tile(stored *dx, const stored *dy, const stored *m, const Pan
         tile_store(1, panel->strip.sums, sum, t, e);
 }
 
-/* What the panel's blocks, from `block` on of dy, add through its tap to the rows [from, to) of the batch.
- */
+/* What the panel's blocks, from `block` on of dy, add through its tap to the strip. */
 INLINE void KERNEL_panel(stored *dx, const stored *dy, const stored *m, int block, const Panel *panel,
-                         const int *tap, int v, int from, int to, int side_by_side) {
+                         const int *tap, int v, int side_by_side) {
     SIZES;
     const int rows = tile_rows(side_by_side);
-    for (int r = from; r < to; r++) {
-        Place p = {r / (ID * IH), r / IH % ID, r % IH, 0};
+    const Strip strip = panel->strip;
+    for (int r = strip.from; r < strip.to; r++) {
+        Place p = {r / (ID * IH), r / IH % ID, r % IH, strip.left};
         Place o = {p.n, p.d * SD - PD + tap[0] * LD, p.h * SH - PH + tap[1] * LH, tap[2] * LW - PW};
         const stored *first = dy + point(&DY, block, o);
-        for (; p.w + rows <= IW; p.w += rows)
+        for (; p.w + rows <= strip.right; p.w += rows)
             KERNEL_tile(dx, first + p.w * (SW * DY.block), m, panel, v, p, rows, side_by_side);
-        if (IW % rows)
+        if (IW % rows && strip.right == IW)
             KERNEL_tile(dx, first + p.w * (SW * DY.block), m, panel, v, p, IW % rows, side_by_side);
     }
 }
 
-/* Vectors v and, side by side, v + 1 of the rows [from, to) of the batch. */
+/* Vectors v and, side by side, v + 1 of the strip. */
 INLINE void KERNEL_strip(stored *dx, const stored *dy, const real *w, const stored *m, Strip strip, int v,
-                         int from, int to, int side_by_side) {
+                         int side_by_side) {
     SIZES;
     const long taps = KD * KH * KW;
     Panel panel;
@@ -78,7 +79,7 @@ INLINE void KERNEL_strip(stored *dx, const stored *dy, const real *w, const stor
             panel_fill(&panel, panel.blocks * DY.block, side_by_side ? 2 * LANES : LANES,
                        w + ((C0 + v * LANES) * (long)CO + co) * taps + k, CO - co, taps, CS - v * LANES,
                        CO * taps);
-            KERNEL_panel(dx, dy, m, block, &panel, tap, v, from, to, side_by_side);
+            KERNEL_panel(dx, dy, m, block, &panel, tap, v, side_by_side);
         }
 }
 
@@ -87,14 +88,15 @@ UNUSED static void KERNEL(int n, stored *restrict dx, const stored *dy, const re
     const int rows = n * ID * IH, length = panel_strip(rows, IW, (vectors(&DX) + 1) / 2);
 #pragma omp for collapse(2) schedule(static)
     for (int start = 0; start < rows; start += length)
-        for (int v = 0; v < vectors(&DX); v += 2) {
-            const int end = least(start + length, rows);
-            _Alignas(64) real sums[STRIP_SUMS(IW)];
-            const Strip strip = {SIXTEEN_BITS ? sums : (void *)dx, (long)start * IW};
-            if (v + 1 < vectors(&DX))
-                KERNEL_strip(dx, dy, w, m, strip, v, start, end, 1);
-            else
-                KERNEL_strip(dx, dy, w, m, strip, v, start, end, 0);
-        }
+        for (int v = 0; v < vectors(&DX); v += 2)
+            for (int left = 0; left < IW; left += STRIP_WIDTH(IW, 1)) {
+                _Alignas(64) real sums[STRIP_SUMS(IW, 1)];
+                const Strip strip = {SIXTEEN_BITS ? sums : (void *)dx, start, least(start + length, rows),
+                                     left, least(left + STRIP_WIDTH(IW, 1), IW)};
+                if (v + 1 < vectors(&DX))
+                    KERNEL_strip(dx, dy, w, m, strip, v, 1);
+                else
+                    KERNEL_strip(dx, dy, w, m, strip, v, 0);
+            }
 }
 /* END */

@@ -123,12 +123,16 @@ def extents(prefix, size):
     return {prefix + "D": size[0], prefix + "H": size[1], prefix + "W": size[2]}
 
 
-def convolution(cases, kind):
+def convolution(cases, kind, wide=False):
+    """WIDE: in rows of more points than a kernel has sums for beside tensors of 16 bits."""
     r = cases.random
     three_d = r.random() < 0.25
     axes = [window(r, three_d) if three_d or i > 0 else (1, 1, 1, 0, 1, 1) for i in range(3)]
     if kind == "UPCONV" and r.random() < 0.5:
         axes = [(2, 2, 1, 0, a[4], 2 * a[4]) if three_d or i > 0 else a for i, a in enumerate(axes)]
+    if wide:
+        width = r.randint(1025, 2100)
+        axes[1:] = [(2, 2, 1, 0, 1, 2), r.choice([(2, 2, 1, 0, width, 2 * width), (3, 2, 1, 1, width, 2 * width - 1)])]
     sampled, dense = [a[4] for a in axes], [a[5] for a in axes]
     ins = [channels(r) for _ in range(r.choice([1, 1, 1, 2, 3]))]
     ci, co, by = sum(ins), channels(r), r.randrange(len(ins))
@@ -254,6 +258,7 @@ def main():
     cases = Cases(seed)
     for i in range(convolutions):
         convolution(cases, "UPCONV" if i % 3 == 2 else "CONV")
+    convolution(cases, "UPCONV", wide=True)
     for _ in range(convolutions // 4):
         pooling(cases)
     for _ in range(4):
