@@ -27,17 +27,22 @@ UnetStatus unet_cuda_checked(cudaError_t code, const char *what, UnetError *erro
 
 /* ---- opening ---- */
 
-/* ISA, "sm_90", is the least that the program was compiled for. */
+/* ISA, "sm_90", is the least that the program was compiled for.  Attributes are the same in every CUDA;
+ * where properties stand is not, and their name is only for the message. */
 static UnetStatus check_architecture(const char *isa, UnetError *error) {
-    struct cudaDeviceProp device;
-    UnetStatus status = unet_cuda_checked(cudaGetDeviceProperties(&device, 0), "looking at the GPU", error);
-    long wanted = strtol(isa + strlen("sm_"), NULL, 10);
-    if (status != UNET_OK || 10 * device.major + device.minor >= wanted)
+    int major = 0, minor = 0;
+    cudaError_t code = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0);
+    if (code == cudaSuccess)
+        code = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0);
+    UnetStatus status = unet_cuda_checked(code, "looking at the GPU", error);
+    struct cudaDeviceProp device = {.name = "this GPU"};
+    if (status != UNET_OK || 10 * major + minor >= strtol(isa + strlen("sm_"), NULL, 10))
         return status;
+    (void)cudaGetDeviceProperties(&device, 0);
     return unet_fail(error, UNET_TOO_SMALL, "this program was compiled for %s, but %s is sm_%d%d%s", isa,
-                     device.name, device.major, device.minor,
-                     device.major >= OLDEST_MAJOR ? ": compile it with --target=cuda:sm_80"
-                                                  : ", which unetc does not compile for");
+                     device.name, major, minor,
+                     major >= OLDEST_MAJOR ? ": compile it with --target=cuda:sm_80"
+                                           : ", which unetc does not compile for");
 }
 
 static UnetStatus find_device(const UnetModel *model, UnetError *error) {

@@ -211,15 +211,29 @@ cudaError_t cudaGetDevice(int *device) {
     return cudaSuccess;
 }
 
+static int capability() {
+    const int asked = atoi(environment("UNET_SHIM_CAPABILITY")); /* 80: sm_80 */
+    return asked > 0 ? asked : 90;
+}
+
+/* Those that somebody asks for. */
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device) {
+    if (device != 0)
+        return fail(cudaErrorInvalidDevice);
+    if (attribute != cudaDevAttrComputeCapabilityMajor && attribute != cudaDevAttrComputeCapabilityMinor)
+        return fail(cudaErrorInvalidValue);
+    *value = attribute == cudaDevAttrComputeCapabilityMajor ? capability() / 10 : capability() % 10;
+    return cudaSuccess;
+}
+
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
     if (device != 0)
         return fail(cudaErrorInvalidDevice);
     memset(properties, 0, sizeof *properties);
     snprintf(properties->name, sizeof properties->name, "CPU, through the shim");
     properties->totalGlobalMem = device_bytes();
-    const int capability = atoi(environment("UNET_SHIM_CAPABILITY")); /* 80: sm_80 */
-    properties->major = capability > 0 ? capability / 10 : 9;
-    properties->minor = capability % 10;
+    properties->major = capability() / 10;
+    properties->minor = capability() % 10;
     properties->warpSize = 32;
     properties->multiProcessorCount = 132;
     properties->maxThreadsPerBlock = 1024;
