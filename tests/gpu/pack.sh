@@ -29,6 +29,7 @@ cp "$build/unetc" "$build/lib/libunet_runtime.a" "$build/lib/libunet_cuda.a" "$t
 for name in png16 z jansson; do cp "$(archive $name)" "$to/tools"; done
 strip "$to/tools/unetc"
 git -C "$root" describe --always --dirty >"$to/tools/commit"
+"${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" --version | sed -n 's/.*release \([0-9]*\)\..*/\1/p' >"$to/tools/cuda"
 TOOLS=$to/tools JOBS=$jobs python3 -B "$here/programs.py" "$build/programs" "$@"
 (cd "$build" && python3 -m tarfile -c "$to/programs.tar.xz" programs)
 du -sh "$to" | sed 's/\t/ in /'

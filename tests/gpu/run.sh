@@ -58,15 +58,34 @@ find_toolkit() {
     return 1
 }
 
+# Where else PyTorch may have its cuDNN: beside its own libraries, or among those of a whole Python distribution.
+other_cudnn() {
+    "$PYTHON" -c '
+import os, sys, torch
+for folder in (os.path.dirname(torch.__file__), sys.prefix):
+    if os.path.exists(folder + "/lib/libcudnn.so.9"):
+        print(folder + "/lib")'
+}
+
 # cuDNN and what it loads, in wheels or beside CUDA.
 find_libraries() {
     local folder
-    for folder in $(wheels lib); do
+    for folder in $(wheels lib) $(other_cudnn); do
         [ -n "${CUDNN_ROOT:-}" ] || [ ! -e "$folder/libcudnn.so.9" ] || export CUDNN_ROOT="${folder%/lib}"
         LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder
     done
     LD_LIBRARY_PATH=${CUDNN_ROOT:+$CUDNN_ROOT/lib:}${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$CUDA_HOME/lib64
     export LD_LIBRARY_PATH
+}
+
+# Whether this driver runs what pack.sh built: it must know as new a CUDA.
+driver_runs_packed() {
+    local driver packed
+    driver=$(nvidia-smi 2>/dev/null | sed -n 's/.*CUDA Version: *\([0-9]*\)\..*/\1/p')
+    packed=$(cat "$root/.gpu/tools/cuda" 2>/dev/null || true)
+    [ -z "$driver" ] || [ -z "$packed" ] || [ "$driver" -ge "$packed" ] && return
+    echo "this driver knows CUDA $driver, the programs in .gpu/ were built with CUDA $packed: they are built again"
+    return 1
 }
 
 # run_stage STAGE SECONDS: so many of its time are over
@@ -88,7 +107,7 @@ else
     find_libraries
     programs=$scratch/programs
     if [ -e "$root/.gpu/tools/unetc" ]; then export TOOLS="$root/.gpu/tools"; fi
-    if [ -z "${REBUILD:-}" ] && [ -e "$root/.gpu/programs.tar.xz" ]; then
+    if [ -z "${REBUILD:-}" ] && [ -e "$root/.gpu/programs.tar.xz" ] && driver_runs_packed; then
         "$PYTHON" -m tarfile -e "$root/.gpu/programs.tar.xz" "$scratch"
     else
         [ -n "$toolkit" ] || skip "programs cannot be built: no nvcc in CUDA_HOME, /usr/local/cuda, PATH or Python's wheels"
