@@ -272,6 +272,7 @@ static void read_precision(const char *option, const char *value, PlanOptions *p
     if (plan->staged != TYPE_UNORM8)
         plan->staged = plan->real;
     plan->tf32 = k == 2;
+    plan->has_precision = true;
 }
 
 static void apply(Pool *pool, Command *c, const OptionRow *row, const char *value) {

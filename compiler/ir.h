@@ -233,6 +233,7 @@ typedef struct {
     int64_t seed;
     int64_t memory; /* bytes, 0: no budget */
     Place memory_place;
+    Type precision; /* of activations and their gradients, unless the command line says another */
     const char *pretrained;
 } TrainSection;
 

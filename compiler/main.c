@@ -15,7 +15,20 @@ typedef struct {
     Ast *file;
 } Session;
 
+/* The file on its own; options that the command line leaves open become the file's.  NULL after reporting
+ * errors. */
+static Model *read_model(Session *s) {
+    Model *model = lower(s->pool, s->diag, s->file, &s->command.lower);
+    if (model == NULL || diag_errors(s->diag) > 0)
+        return NULL;
+    if (!s->command.plan.has_precision)
+        s->command.plan.stored = model->train.precision;
+    return model;
+}
+
 static Plan *make_plan(Session *s) {
+    if (read_model(s) == NULL)
+        return NULL;
     return plan_file(s->pool, s->diag, s->file, &s->command.lower, &s->command.plan);
 }
 
@@ -63,8 +76,8 @@ static int emit_stage(Session *s) {
 }
 
 static int command_check(Session *s) {
-    Model *model = lower(s->pool, s->diag, s->file, &s->command.lower);
-    if (model == NULL || diag_errors(s->diag) > 0)
+    Model *model = read_model(s);
+    if (model == NULL)
         return EXIT_ERRORS;
     Text out = text_new(s->pool);
     report_check(model, &out);
@@ -92,10 +105,10 @@ static int command_mem(Session *s) {
 }
 
 static int command_fit(Session *s) {
+    Model *model = read_model(s);
     const FitQuestion asked = question(s);
     const FitMax max = s->command.max;
-    Model *model = lower(s->pool, s->diag, s->file, &s->command.lower);
-    if (model == NULL || diag_errors(s->diag) > 0)
+    if (model == NULL)
         return EXIT_ERRORS;
     if (max == FIT_BATCH && (!model->train.present || !asked.plan.wanted[PROGRAM_TRAIN])) {
         fputs("unetc: --max=batch: nothing is trained here, so there is no batch to choose\n", stderr);

@@ -20,6 +20,7 @@ typedef struct PlanOptions {
     Type stored;           /* of activations and their gradients: that, or one of 16 bits */
     Type staged;           /* of inputs, as the loader leaves them */
     bool tf32;             /* products may be rounded to tf32 (cuda) */
+    bool has_precision;    /* the command line says it; else the file may */
     bool nondeterministic; /* sums may be in an order that changes from run to run (cuda) */
     const struct Target *target;
     const char *architecture; /* "sm_90" (cuda) */

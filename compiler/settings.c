@@ -247,9 +247,10 @@ static void set_pretrained(Call *call) {
 
 static void set_precision(Call *call) {
     static const char *const choices[] = {"f32", "bf16", "f16", NULL};
+    static const Type precision[] = {TYPE_F32, TYPE_BF16, TYPE_F16};
     int index;
-    if (argument_choice(call, "kind", choices, &index) && index != 0)
-        report_later(call, "kind", "this precision", "\"f32\"");
+    if (argument_choice(call, "kind", choices, &index))
+        call->l->model->train.precision = precision[index];
 }
 
 /* ---- eval and predict ---- */

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """plans_test.py UNETC: the plans of the examples, at several sizes and batches, pass the outsider's judge; their
-arenas meet the lower bound; the plan is the same each time it is made."""
+arenas meet the lower bound; the plan is the same each time it is made; a file may say its precision, and an option has
+the last word."""
 
 import json
 import os
 import subprocess
 import sys
+import tempfile
 
 import check_plan
 
@@ -26,6 +28,22 @@ def plan_of(unetc, file, options):
     return result.stdout
 
 
+def complaints_of_precision(unetc):
+    file = FILES[0]
+    with tempfile.TemporaryDirectory() as folder:
+        copy = os.path.join(folder, os.path.basename(file))
+        with open(os.path.join(ROOT, file)) as text, open(copy, "w") as out:
+            out.write(text.read().replace("train {\n", "train {\n    precision \"bf16\"\n"))
+
+        def arena(path, *options):
+            plan = json.loads(plan_of(unetc, path, list(options)))
+            return plan["precision"], plan["arena"]["bytes"]
+
+        for said, meant in ((), "--precision=bf16"), (("--precision=f32",), "--precision=f32"):
+            if arena(copy, *said) != arena(file, meant):
+                yield "%s %s in a file of bf16: %s, but %s is %s" % (file, said, arena(copy, *said), meant, arena(file, meant))
+
+
 def main():
     unetc, plans, failures = os.path.abspath(sys.argv[1]), 0, 0
     for file in FILES:
@@ -41,6 +59,9 @@ def main():
             failures += bool(complaints)
             for complaint in complaints[:5]:
                 print("%s %s: %s" % (file, " ".join(more), complaint))
+    for complaint in complaints_of_precision(unetc):
+        print(complaint)
+        failures += 1
     print("%d plans judged, %d not sound" % (plans, failures))
     return 1 if failures else 0
 
