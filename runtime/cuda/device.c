@@ -14,17 +14,6 @@
 
 enum { RESERVE = 256 << 20, OLDEST_MAJOR = 8 };
 
-/* ---- failures ---- */
-
-UnetStatus unet_cuda_failure(UnetError *error, cudaError_t code, const char *what) {
-    UnetStatus status = code == cudaErrorMemoryAllocation ? UNET_TOO_SMALL : UNET_IO;
-    return unet_fail(error, status, "%s: %s (%s)", what, cudaGetErrorString(code), cudaGetErrorName(code));
-}
-
-UnetStatus unet_cuda_checked(cudaError_t code, const char *what, UnetError *error) {
-    return code == cudaSuccess ? UNET_OK : unet_cuda_failure(error, code, what);
-}
-
 /* ---- opening ---- */
 
 /* ISA, "sm_90", is the least that the program was compiled for.  Attributes are the same in every CUDA;
@@ -106,16 +95,6 @@ static UnetStatus take_arena(UnetCuda *cuda, UnetError *error) {
         status = unet_cuda_checked(cudaMemsetAsync(cuda->arena, 0, (size_t)cuda->extent, cuda->stream),
                                    "clearing the arena", error);
     return status;
-}
-
-const UnetCudaProgram *unet_cuda_program(const UnetCudaModel *tables, int k) {
-    const UnetCudaProgram *const list[PROGRAMS] = {&tables->train, &tables->eval, &tables->predict};
-    return list[k];
-}
-
-size_t unet_cuda_control_bytes(const UnetCudaProgram *program) {
-    size_t samples = (size_t)program->turns * (size_t)program->turn_samples;
-    return (sizeof(UnetControl) + samples * 3 * sizeof(int32_t) + 7) / 8 * 8;
 }
 
 /* Host memory for copies: what steps are told, their results, the first samples of turns. */

@@ -50,6 +50,8 @@ struct UnetCuda {
     struct Check *checks; /* of a checking build, the last one first */
 };
 
+/* ---- state.c --------------------------------------------------------------------------------------- */
+
 UnetStatus unet_cuda_failure(UnetError *error, cudaError_t code, const char *what);
 UnetStatus unet_cuda_checked(cudaError_t code, const char *what, UnetError *error);
 
