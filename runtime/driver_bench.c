@@ -178,11 +178,28 @@ static UnetStatus time_rounds(Driver *driver, Device *device, UnetStep *step, Ti
     return UNET_OK;
 }
 
+/* What runs in each turn of a loop, or is computed again, is one part. */
+static void merge_parts(Times *times) {
+    int32_t count = 0;
+    for (int32_t i = 0; i < times->nparts; i++) {
+        int32_t same = 0;
+        while (same < count && strcmp(times->part[same].name, times->part[i].name) != 0)
+            same++;
+        if (same == count)
+            times->part[count++] = times->part[i];
+        else
+            times->part[same].seconds += times->part[i].seconds;
+    }
+    times->nparts = count;
+}
+
 static UnetStatus time_parts(Driver *driver, Device *device, UnetStep *step, Times *times) {
     double *seconds = NULL;
     UnetStatus status = time_rounds(driver, device, step, times, &seconds);
     for (int32_t i = 0; i < times->nparts && status == UNET_OK; i++)
         times->part[i].seconds = median(&seconds[i * ROUNDS], ROUNDS);
+    if (status == UNET_OK)
+        merge_parts(times);
     free(seconds);
     return status;
 }

@@ -409,11 +409,21 @@ def check_pools(shop):
     return said
 
 
+def check_bench(program):
+    """Each part of a step is there once, however often it runs."""
+    said, _ = execute([program.path, "bench", "--format=json", "--steps=1", "--threads=1"])
+    train = json.loads(said)["programs"][0]
+    names = [part["name"] for part in train["device"]["parts"]]
+    expect(len(names) == len(set(names)) and {"inputs", "conv of enc1.0", "adam"} <= set(names), "bench: parts %s", names)
+    expect(all(train["device"][key] >= 0 for key in ("inputs", "step")), "bench: %s", train["device"])
+
+
 def check_turns(shop, tiny, plain, turns):
     looped = shop.cuda(TINY, "--micro-batches=%d" % turns)
     run = looped.train(UNET_SHIM_REPORT="1")
     for way in ("single launches", "interleaved"):
         same_bits(looped.train(**WAYS[way]), run, "%d turns, %s" % (turns, way))
+    check_bench(looped)
     replays = int(re.search(r"(\d+) replays", run.said).group(1))
     expect(replays >= turns * STEPS, "%d turns a step: %d replays in %d steps", turns, replays, STEPS)
     difference = largest_difference(run.weights(), plain.weights())
