@@ -106,6 +106,13 @@ static UnetConvolutionKind kind_of(const Sides *s) {
     return (s->result == RESULT_Y) != s->transposed ? UNET_FORWARD : UNET_BACKWARD_DATA;
 }
 
+/* Most engines want nothing, or 131 bytes; that of another version of cuDNN, which must do with what was
+ * planned, perhaps the other.  Buffers are as long as this anyway. */
+static int64_t with_slack(int64_t workspace) {
+    enum { PIECE = 256 };
+    return size_rounded(workspace > 0 ? workspace : 1, PIECE);
+}
+
 UnetConvolution *cuda_convolutions(const Graph *g, const Node *node, int64_t batch,
                                    const PlanOptions *options, int *count) {
     Sides s = sides_of(g, node);
@@ -130,6 +137,7 @@ UnetConvolution *cuda_convolutions(const Graph *g, const Node *node, int64_t bat
         const char *why;
         if (!cudnn_choose(options->cudnn, c, options->little_workspace, &why))
             environment_error("cuDNN has no way to compute `%s`: %s", node->name, why);
+        c->engine.workspace = with_slack(c->engine.workspace);
     }
     *count = f.nsegment;
     return list;
