@@ -267,6 +267,13 @@ static void ask(CudnnQuery *q, const UnetConvolution *c, Answer *answer) {
     keep(q, answer, answer->found ? NULL : error.text);
 }
 
+bool cudnn_left_open(const CudnnQuery *q) {
+    bool open = false;
+    for (int i = 0; i < q->nanswer; i++)
+        open = open || (q->answer[i].found && q->answer[i].engine.version == 0);
+    return open;
+}
+
 const char *cudnn_device(const CudnnQuery *q) {
     return q->not_asked == NULL ? q->json : NULL;
 }
@@ -300,6 +307,11 @@ CudnnQuery *cudnn_open(Pool *pool, const char *architecture) {
 
 void cudnn_close(CudnnQuery *q) {
     q->not_asked = "closed";
+}
+
+bool cudnn_left_open(const CudnnQuery *q) {
+    (void)q;
+    return false;
 }
 
 const char *cudnn_device(const CudnnQuery *q) {

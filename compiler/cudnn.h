@@ -22,6 +22,10 @@ void cudnn_close(CudnnQuery *query);
 /* NULL where cuDNN answers, else why it is not asked, in words. */
 const char *cudnn_not_asked(const CudnnQuery *query);
 
+/* Was there a convolution for which it named no engine, so that the cap holds?  Where there is no driver, a
+ * version of cuDNN may know few engines or none. */
+bool cudnn_left_open(const CudnnQuery *query);
+
 /* The device planned for, in cuDNN's words (JSON); NULL where cuDNN is not asked. */
 const char *cudnn_device(const CudnnQuery *query);
 

@@ -116,6 +116,19 @@ static void head(const Plan *plan, const Program *program, Text *out) {
     text_blank(out);
 }
 
+/* Where the bytes of workspace are not what cuDNN asked for. */
+static void workspace_row(const Plan *plan, Text *out) {
+    const CudnnQuery *cudnn = plan->options->cudnn;
+    const char *why = cudnn == NULL ? NULL : cudnn_not_asked(cudnn), *whom = NULL;
+    if (why != NULL)
+        whom = pool_text(plan->pool, "each convolution: cuDNN was not asked (%s)", why);
+    else if (cudnn != NULL && cudnn_left_open(cudnn))
+        whom = "some convolutions: this cuDNN names no engine where there is no driver (libcuda.so.1)";
+    if (whom != NULL)
+        text_line(out, "  %-26s %12s  %18s    for %s", "workspace cap",
+                  human_bytes(plan->pool, CUDNN_WORKSPACE_CAP), "", whom);
+}
+
 static void arena_rows(const Plan *plan, const Program *program, Text *out) {
     Pool *pool = plan->pool;
     int64_t gap = plan->arena - plan->lower_bound, none = 0;
@@ -135,10 +148,7 @@ static void arena_rows(const Plan *plan, const Program *program, Text *out) {
     text_line(out, "  %-26s %12s  %18s B  %s, %lld slots", "loader ring",
               human_bytes(pool, plan->loader_ring), grouped(pool, plan->loader_ring),
               context > 0 ? "memory of the host" : "beside the arena", (long long)plan->ring_slots);
-    const char *why = plan->options->cudnn == NULL ? NULL : cudnn_not_asked(plan->options->cudnn);
-    if (why != NULL)
-        text_line(out, "  %-26s %12s  %18s    for each convolution: cuDNN was not asked (%s)",
-                  "workspace cap", human_bytes(pool, CUDNN_WORKSPACE_CAP), "", why);
+    workspace_row(plan, out);
     if (context > 0)
         text_line(out, "  %-26s %12s  %18s    beside the arena: driver and libraries, an estimate",
                   "context", human_bytes(pool, context), "");

@@ -67,6 +67,7 @@ static void test_answers(Pool *pool, const char *folder) {
     ask(query, c, 4, 32);
     c.before[1] = -1;
     const char *why;
+    CHECK(!cudnn_left_open(query), "all were answered");
     for (int i = 0; i < 2; i++) {
         CHECK(!cudnn_choose(query, &c, false, &why) && strstr(why, "not a convolution") != NULL, "%s", why);
     }
@@ -106,6 +107,20 @@ static void test_no_answer(Pool *pool, const char *library, const char *architec
     cudnn_close(query);
 }
 
+/* A version that names engines only beside a driver. */
+static void test_no_driver(Pool *pool, const char *folder) {
+    setenv("UNETC_CUDNN", folder, 1);
+    setenv("UNET_CUDNN_REFERENCE_VERSION", "92800", 1);
+    CudnnQuery *query = cudnn_open(pool, "sm_90");
+    UnetConvolution c = convolution();
+    const char *why;
+    CHECK(cudnn_choose(query, &c, false, &why) && c.engine.version == 0 &&
+              c.engine.workspace == CUDNN_WORKSPACE_CAP,
+          "%lld bytes", (long long)c.engine.workspace);
+    CHECK(cudnn_left_open(query), "one has no engine");
+    cudnn_close(query);
+}
+
 int main(int argc, char **argv) {
     if (argc != 2) {
         return 2;
@@ -116,6 +131,7 @@ int main(int argc, char **argv) {
     test_no_answer(pool, argv[1], "sm_70", "sm_70");
     test_no_answer(pool, "/nowhere", "sm_90", "no cuDNN here");
     test_no_answer(pool, "libm.so.6", "sm_90", "not cuDNN 9");
+    test_no_driver(pool, argv[1]);
     setenv("UNET_CUDNN_REFERENCE_VERSION", "90100", 1);
     test_no_answer(pool, argv[1], "sm_90", "90100");
     pool_free(pool);

@@ -61,7 +61,7 @@ static const Engine engines[] = {
     {.runtime_compiled = true, .fused = true, .others = true, .workspace = 64},
 };
 
-enum { NENGINES = sizeof engines / sizeof *engines };
+enum { NENGINES = sizeof engines / sizeof *engines, WANTS_DRIVER = 92800 };
 
 /* Another version numbers its engines differently. */
 static int64_t first_index(void) {
@@ -209,6 +209,9 @@ cudnnStatus_t heuristic_results(const Descriptor *heuristic, int64_t capacity, i
         return refuse(CUDNN_STATUS_BAD_PARAM, "a heuristic is for a handle or for a device");
     }
     *count = 0;
+    if (!handle && cudnnGetVersion() >= WANTS_DRIVER) {
+        return CUDNN_STATUS_SUCCESS; /* and no engine, where there is no driver */
+    }
     for (size_t i = 0; i < nproposal && *count < capacity; i++) {
         if (computes(&engines[proposal[i].engine], graph)) {
             Descriptor *target = config[*count];
