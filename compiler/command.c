@@ -1,7 +1,7 @@
 /* command.c - the command line of unetc, as a table of options. */
+#include "ir/target.h"
 #include "command.h"
-#include "cudnn.h"
-#include "text.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,31 +19,33 @@ static const char usage[] =
     "       unetc mem --diff [--format=text|json] [options] A B\n"
     "                                               what changed between two files or plans (JSON)\n"
     "       unetc fit --max=batch|size [--mem=SIZE] [--format=text|json] [options] FILE.unet\n"
-    "                                               the largest that fits; without --mem for usual cards\n"
+    "                                               the largest that fits; without --mem on usual cards\n"
     "       unetc explain CODE                      a diagnostic at length\n"
     "       unetc --runtime                         the folder of the runtime library\n"
     "\n"
     "  --mem=SIZE              budget of the arena: 8GiB, 512MiB; over it is an error (exit 3)\n"
     "  --batch=N  --size=HxW or DxHxW  -D NAME=VALUE  --seed=N\n"
-    "                          replace what the file says\n"
+    "                          use these instead of what the file says\n"
     "  --programs=LIST         of train,eval,predict; `predict` alone has no training code\n"
     "  --target=cpu|cuda[:sm_80|:sm_90]   the machine to compile for (cpu; cuda: sm_90, an H100; sm_80,\n"
     "                          an A100, is also right for cards of the GeForce 30 and 40 series)\n"
-    "  --isa=native            this processor's instructions (needs no choice yet)\n"
+    "  --isa=native            use the instructions of this processor (the only choice so far)\n"
     "  --precision=f32|f64|tf32|bf16|f16   bf16, f16: activations and their gradients take 16 bits, all\n"
     "                          else f32; f16 scales the loss; tf32 is for cuda; f64 needs\n"
     "                          --kernels=reference\n"
-    "  --staging=f32|u8        how inputs come to a GPU: u8 rounds them to 255ths, and is right for\n"
-    "                          pictures of 8 bits\n"
-    "  --nondeterministic      for cuda: convolutions may be faster, and results differ from run to run\n"
+    "  --staging=f32|u8        how inputs are copied to a GPU: u8 rounds them to n / 255, which is exact\n"
+    "                          for pictures of 8 bits\n"
+    "  --nondeterministic      for cuda: faster convolutions whose results differ from run to run\n"
     "  --kernels=fast|reference   reference: slow, obvious, for checking\n"
     "  --conv=auto|direct      how convolutions are computed\n"
     "  --micro-batches=auto|off|N   train a few samples at a time; the result is the same\n"
-    "  --no-recompute          keep every tensor that is needed again\n"
+    "  --bands=off|N           run operators that can in about N bands of rows; the result is the same\n"
+    "  --no-recompute          keep every tensor until its last reader; compute none again\n"
     "  --max-threads=N         threads a program may use (default 64)\n"
     "  --no-reuse              every buffer keeps its bytes for itself\n"
-    "  --poison                a program that stops at the first access outside a buffer's life\n"
-    "  --emit=ast|graph|plan|remat   print a stage and stop; remat: what may be computed again\n"
+    "  --poison                build a program that stops at the first access outside a buffer's lifetime\n"
+    "  --emit=ast|graph|graph:after=PASS|plan|remat   print a stage and stop: the graph of the file, or\n"
+    "                          of the programs after a pass; remat: what may be computed again\n"
     "  --color=auto|always|never   --error-format=human|json   -Werror\n"
     "  --help  --version\n"
     "\n"
@@ -82,13 +84,13 @@ int64_t parse_bytes(const char *text) {
     return -1;
 }
 
-static int64_t whole(const char *option, const char *text, int64_t least, int64_t most) {
+static int64_t integer(const char *option, const char *text, int64_t min, int64_t max) {
     char *end;
     errno = 0;
     long long value = strtoll(text, &end, 10);
-    if (end == text || *end != '\0' || errno != 0 || value < least || value > most) {
-        fprintf(stderr, "unetc: %s=%s: a whole number from %lld to %lld is needed\n", option, text,
-                (long long)least, (long long)most);
+    if (end == text || *end != '\0' || errno != 0 || value < min || value > max) {
+        fprintf(stderr, "unetc: %s=%s: use a whole number from %lld to %lld\n", option, text,
+                (long long)min, (long long)max);
         exit(EXIT_USAGE);
     }
     return value;
@@ -99,10 +101,10 @@ static int choice(const char *option, const char *text, const char *const *list)
     for (int k = 0; list[k] != NULL; k++)
         if (strcmp(text, list[k]) == 0)
             return k;
-    fprintf(stderr, "unetc: %s=%s: one of", option, text);
+    fprintf(stderr, "unetc: %s=%s: use", option, text);
     for (int k = 0; list[k] != NULL; k++)
-        fprintf(stderr, "%s %s", k > 0 ? "," : "", list[k]);
-    fputs(" is needed\n", stderr);
+        fprintf(stderr, "%s %s", k == 0 ? "" : list[k + 1] == NULL ? " or" : ",", list[k]);
+    fputc('\n', stderr);
     exit(EXIT_USAGE);
 }
 
@@ -115,16 +117,16 @@ static void read_size(const char *text, int64_t size[AXES]) {
     else if (sscanf(text, "%lldx%lld%n", &value[0], &value[1], &used) == 2 && text[used] == '\0')
         n = 2;
     if (n == 0)
-        usage_error("--size=%s: a size is HEIGHTxWIDTH, such as 256x256, or DEPTHxHEIGHTxWIDTH", text);
+        usage_error("--size=%s: write HEIGHTxWIDTH, such as 256x256, or DEPTHxHEIGHTxWIDTH", text);
     size[0] = 0;
     for (int k = 0; k < n; k++) {
         if (value[k] < 1 || value[k] > 1 << 24)
-            usage_error("--size=%s: each number is from 1 to 16777216", text);
+            usage_error("--size=%s: use numbers from 1 to 16777216", text);
         size[AXES - n + k] = value[k];
     }
 }
 
-static void read_programs(Pool *pool, const char *text, PlanOptions *plan) {
+static void read_programs(Pool *pool, const char *text, Options *plan) {
     static const char *const names[] = {"train", "eval", "predict", NULL};
     char *list = pool_copy(pool, text, strlen(text));
     for (char *word = strtok(list, ","); word != NULL; word = strtok(NULL, ","))
@@ -164,6 +166,7 @@ typedef enum {
     O_KERNELS,
     O_CONV,
     O_MICRO,
+    O_BANDS,
     O_THREADS,
     O_NO_REUSE,
     O_NO_RECOMPUTE,
@@ -182,7 +185,7 @@ typedef struct {
         ASIDE,
         PLAN,
         TRAINING
-    } shapes; /* what the option has a say in: neither, the plan, what is trained */
+    } shapes; /* what the option changes: neither plan nor training, the plan, what is trained */
 } OptionRow;
 
 static const OptionRow option_table[] = {
@@ -205,6 +208,7 @@ static const OptionRow option_table[] = {
     {"--kernels", O_KERNELS, true, PLAN},
     {"--conv", O_CONV, true, PLAN},
     {"--micro-batches", O_MICRO, true, PLAN},
+    {"--bands", O_BANDS, true, PLAN},
     {"--max-threads", O_THREADS, true, PLAN},
     {"--no-reuse", O_NO_REUSE, false, PLAN},
     {"--no-recompute", O_NO_RECOMPUTE, false, PLAN},
@@ -215,13 +219,25 @@ static const OptionRow option_table[] = {
     {"-Werror", O_WERROR, false, ASIDE},
 };
 
-static void one_of(const char *option, const char *value, const char *const *list) {
-    (void)choice(option, value, list);
-}
-
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* What has no say in the plan. */
+/* A stage, or "graph:after=PASS"; which passes there are, only the pipeline knows. */
+static void read_stage(const char *option, const char *value, Command *c) {
+    static const char after[] = "graph:after=";
+    if (strncmp(value, after, sizeof after - 1) == 0) {
+        c->stage = EMIT_GRAPH;
+        c->after = value + sizeof after - 1;
+        if (*c->after == '\0')
+            usage_error("--emit=%s: the name of a pass is missing, such as --emit=graph:after=autodiff",
+                        value);
+        return;
+    }
+    c->after = NULL;
+    c->stage =
+        (EmitStage)(1 + choice(option, value, LIST("ast", "graph", "plan", "remat", "graph:after=PASS")));
+}
+
+/* Options that do not change the plan. */
 static void apply_aside(Command *c, const OptionRow *row, const char *value) {
     switch (row->id) {
     case O_OUTPUT:
@@ -241,7 +257,7 @@ static void apply_aside(Command *c, const OptionRow *row, const char *value) {
         c->max_given = true;
         break;
     case O_EMIT:
-        c->stage = (EmitStage)(1 + choice(row->name, value, LIST("ast", "graph", "plan", "remat")));
+        read_stage(row->name, value, c);
         break;
     case O_COLOR:
         c->color = (ColorChoice)choice(row->name, value, LIST("auto", "always", "never"));
@@ -257,14 +273,29 @@ static void apply_aside(Command *c, const OptionRow *row, const char *value) {
     }
 }
 
-static void read_target(const char *option, const char *value, PlanOptions *plan) {
-    static const char *const architecture[] = {NULL, "sm_90", "sm_80", "sm_90"};
-    int k = choice(option, value, LIST("cpu", "cuda", "cuda:sm_80", "cuda:sm_90"));
-    plan->target = k == 0 ? &target_cpu : &target_cuda;
-    plan->architecture = architecture[k];
+/* "cuda", "cuda:sm_80"; a target that has several architectures alone means the first. */
+static void read_target(Pool *pool, const char *option, const char *value, Options *options) {
+    const char **names = NULL;
+    int count = 0;
+    for (const Target *const *t = targets; *t != NULL; t++) {
+        const char *const *architecture = (*t)->architecture;
+        PUSH(pool, names, count, (*t)->name);
+        options->target = *t;
+        options->architecture = architecture == NULL ? NULL : architecture[0];
+        if (strcmp(value, (*t)->name) == 0)
+            return;
+        for (; architecture != NULL && *architecture != NULL; architecture++) {
+            options->architecture = *architecture;
+            PUSH(pool, names, count, pool_text(pool, "%s:%s", (*t)->name, *architecture));
+            if (strcmp(value, names[count - 1]) == 0)
+                return;
+        }
+    }
+    PUSH(pool, names, count, NULL);
+    (void)choice(option, value, names);
 }
 
-static void read_precision(const char *option, const char *value, PlanOptions *plan) {
+static void read_precision(const char *option, const char *value, Options *plan) {
     static const Type stored[] = {TYPE_F32, TYPE_F64, TYPE_F32, TYPE_BF16, TYPE_F16};
     int k = choice(option, value, LIST("f32", "f64", "tf32", "bf16", "f16"));
     plan->real = stored[k] == TYPE_F64 ? TYPE_F64 : TYPE_F32;
@@ -278,11 +309,11 @@ static void read_precision(const char *option, const char *value, PlanOptions *p
 static void apply(Pool *pool, Command *c, const OptionRow *row, const char *value) {
     switch (row->id) {
     case O_MEM:
-        if ((c->plan.budget = parse_bytes(value)) < 0)
-            usage_error("--mem=%s: a size is 8GiB, 512MiB, 64KiB or a number of bytes", value);
+        if ((c->options.budget = parse_bytes(value)) < 0)
+            usage_error("--mem=%s: write a size such as 8GiB, 512MiB, 64KiB, or a number of bytes", value);
         break;
     case O_BATCH:
-        c->lower.batch = whole(row->name, value, 1, 1 << 20);
+        c->lower.batch = integer(row->name, value, 1, 1 << 20);
         break;
     case O_SIZE:
         read_size(value, c->lower.size);
@@ -291,50 +322,54 @@ static void apply(Pool *pool, Command *c, const OptionRow *row, const char *valu
         read_define(pool, value, c);
         break;
     case O_SEED:
-        c->lower.seed = whole(row->name, value, 0, INT64_MAX);
+        c->lower.seed = integer(row->name, value, 0, INT64_MAX);
         c->lower.has_seed = true;
         break;
     case O_PROGRAMS:
-        read_programs(pool, value, &c->plan);
+        read_programs(pool, value, &c->options);
         c->programs_given = true;
         break;
     case O_TARGET:
-        read_target(row->name, value, &c->plan);
+        read_target(pool, row->name, value, &c->options);
         break;
     case O_ISA:
-        one_of(row->name, value, LIST("native"));
+        (void)choice(row->name, value, LIST("native"));
         break;
     case O_PRECISION:
-        read_precision(row->name, value, &c->plan);
+        read_precision(row->name, value, &c->options);
         break;
     case O_STAGING:
-        c->plan.staged = choice(row->name, value, LIST("f32", "u8")) == 1 ? TYPE_UNORM8 : c->plan.real;
+        c->options.staged =
+            choice(row->name, value, LIST("f32", "u8")) == 1 ? TYPE_UNORM8 : c->options.real;
         break;
     case O_NONDETERMINISTIC:
-        c->plan.nondeterministic = true;
+        c->options.nondeterministic = true;
         break;
     case O_KERNELS:
-        c->plan.reference = choice(row->name, value, LIST("fast", "reference")) == 1;
+        c->options.reference = choice(row->name, value, LIST("fast", "reference")) == 1;
         break;
     case O_CONV:
-        one_of(row->name, value, LIST("auto", "direct"));
+        (void)choice(row->name, value, LIST("auto", "direct"));
         break;
     case O_MICRO:
-        c->plan.micro_batches = strcmp(value, "auto") == 0  ? 0
-                                : strcmp(value, "off") == 0 ? 1
-                                                            : (int)whole(row->name, value, 1, 1 << 20);
+        c->options.micro_batches = strcmp(value, "auto") == 0  ? 0
+                                   : strcmp(value, "off") == 0 ? 1
+                                                               : (int)integer(row->name, value, 1, 1 << 20);
+        break;
+    case O_BANDS:
+        c->options.bands = strcmp(value, "off") == 0 ? 0 : (int)integer(row->name, value, 1, 1 << 20);
         break;
     case O_THREADS:
-        c->plan.max_threads = (int)whole(row->name, value, 1, 1024);
+        c->options.max_threads = (int)integer(row->name, value, 1, 1024);
         break;
     case O_NO_REUSE:
-        c->plan.no_reuse = true;
+        c->options.no_reuse = true;
         break;
     case O_NO_RECOMPUTE:
-        c->plan.no_recompute = true;
+        c->options.no_recompute = true;
         break;
     case O_POISON:
-        c->plan.poison = true;
+        c->options.poison = true;
         break;
     default:
         apply_aside(c, row, value);
@@ -363,63 +398,107 @@ static const OptionRow *find_option(const char *argument, const char **value) {
     return NULL;
 }
 
-static CommandKind command_word(const char *word) {
-    static const char *const names[] = {"check", "mem", "fit", "explain"};
-    static const CommandKind kinds[] = {COMMAND_CHECK, COMMAND_MEM, COMMAND_FIT, COMMAND_EXPLAIN};
-    for (int k = 0; k < 4; k++)
-        if (strcmp(word, names[k]) == 0)
-            return kinds[k];
-    return COMMAND_COMPILE;
+/* ---- commands ---- */
+
+typedef struct {
+    CommandKind kind;
+    const char *word, *help; /* what `unetc WORD --help` prints */
+} CommandRow;
+
+static const CommandRow command_table[] = {
+    {COMMAND_CHECK, "check",
+     "usage: unetc check [options] FILE.unet\n"
+     "\n"
+     "Reads the file and prints its inputs and outputs with their shapes, the number of its\n"
+     "parameters, and which sizes of the input it takes.  Nothing is planned.\n"
+     "\n"
+     "  --error-format=json     diagnostics for editors, one line of JSON each\n"
+     "  -Werror                 warnings are errors\n"
+     "\n"
+     "exit codes: 0 the file is right, 1 it has errors.\n"},
+    {COMMAND_MEM, "mem",
+     "usage: unetc mem [options] FILE.unet\n"
+     "       unetc mem --diff [options] A B\n"
+     "\n"
+     "Plans the memory of the programs and prints how many bytes they need and for what.  Nothing\n"
+     "is compiled or run.  --diff prints what changed from A to B, which are .unet files or plans\n"
+     "as --format=json prints them.\n"
+     "\n"
+     "  --format=text|json|html|csv   text for reading, json for tools, html: a map of the memory\n"
+     "                          over time, csv: the buffers; with --diff text or json\n"
+     "  --mem=SIZE              budget of the arena: 8GiB, 512MiB\n"
+     "\n"
+     "exit codes: 0 done, 1 errors in the file (--diff: B needs more than A), 3 does not fit.\n"},
+    {COMMAND_FIT, "fit",
+     "usage: unetc fit --max=batch|size [options] FILE.unet\n"
+     "\n"
+     "Finds the largest batch, or the largest size of the input, that fits a budget.\n"
+     "\n"
+     "  --max=batch|size        what to enlarge; required\n"
+     "  --mem=SIZE              budget of the arena, at most 64TiB; without it usual amounts of\n"
+     "                          memory are tried\n"
+     "  --format=text|json\n"
+     "\n"
+     "exit codes: 0 done, 1 errors in the file, 3 nothing fits.\n"},
+    {COMMAND_EXPLAIN, "explain",
+     "usage: unetc explain CODE\n"
+     "\n"
+     "Prints what the diagnostic CODE means, at length: `unetc explain U0401`.\n"},
+};
+
+/* The command that WORD is, or NULL. */
+static const CommandRow *find_command(const char *word) {
+    for (size_t k = 0; k < sizeof command_table / sizeof *command_table; k++)
+        if (strcmp(word, command_table[k].word) == 0)
+            return &command_table[k];
+    return NULL;
+}
+
+/* The help of the command that was named before, or that of unetc. */
+_Noreturn static void print_help(CommandKind kind) {
+    for (size_t k = 0; k < sizeof command_table / sizeof *command_table; k++)
+        if (command_table[k].kind == kind) {
+            fputs(command_table[k].help, stdout);
+            fputs("`unetc --help` lists the options that all commands take.\n", stdout);
+            exit(EXIT_DONE);
+        }
+    fputs(usage, stdout);
+    exit(EXIT_DONE);
 }
 
 static void check_reports(const Command *c) {
     bool two = c->format == REPORT_TEXT || c->format == REPORT_JSON;
     if (c->diff && (c->kind != COMMAND_MEM || c->other == NULL))
-        usage_error("%s", "two files or plans are compared by `unetc mem --diff A B`");
+        usage_error("%s", "--diff compares two files or plans: write `unetc mem --diff A B`");
     if (c->diff && !two)
-        usage_error("%s", "--diff prints --format=text or json");
+        usage_error("%s", "--diff prints text or json: use --format=text or --format=json");
     if (c->kind != COMMAND_FIT)
         return;
     if (!c->max_given)
-        usage_error("%s", "what is to be as large as can be? --max=batch or --max=size");
+        usage_error("%s", "`unetc fit` needs --max=batch or --max=size");
     if (!two)
-        usage_error("%s", "`unetc fit` prints --format=text or json");
-    if (c->plan.budget > FIT_MOST_BUDGET)
+        usage_error("%s", "`unetc fit` prints text or json: use --format=text or --format=json");
+    if (c->options.budget > FIT_MAX_BUDGET)
         usage_error("%s", "`unetc fit` takes a budget of at most 64TiB");
 }
 
-/* What one target has and the other has not. */
 static void check_target(const Command *c) {
-    const PlanOptions *plan = &c->plan;
-    if (plan->target == &target_cuda && plan->real == TYPE_F64)
-        usage_error("%s", "--precision=f64 is for --target=cpu with --kernels=reference");
-    if (plan->real == TYPE_F64 && !plan->reference)
-        usage_error("%s", "--precision=f64 needs --kernels=reference: fast kernels compute in f32");
-    if (plan->target == &target_cpu && plan->tf32)
-        usage_error("%s", "--precision=tf32 is for --target=cuda");
-    if (plan->target == &target_cpu && plan->staged == TYPE_UNORM8)
-        usage_error("%s",
-                    "--staging=u8 is for --target=cuda: here, the loader's batches are read in place");
-    if (plan->target == &target_cpu && plan->nondeterministic)
-        usage_error("%s", "--nondeterministic is for --target=cuda: here, every run gives the same bits");
-    if (plan->target == &target_cuda && plan->reference)
-        usage_error("%s", "--kernels=reference is for --target=cpu");
-    if (plan->target == &target_cuda && plan->poison && c->kind == COMMAND_COMPILE && c->folder == NULL)
-        usage_error("%s",
-                    "--poison for --target=cuda makes sources (-S DIR) that tests run on this processor");
+    const bool builds = c->kind == COMMAND_COMPILE && c->folder == NULL;
+    const char *why = c->options.target->refuses(&c->options, builds);
+    if (why != NULL)
+        usage_error("%s", why);
 }
 
-static void finish(Pool *pool, Command *c) {
+static void finish(Command *c) {
     check_reports(c);
     if (c->kind != COMMAND_RUNTIME && c->file == NULL)
-        usage_error("%s", c->kind == COMMAND_EXPLAIN ? "which code? such as `unetc explain U0401`"
-                                                     : "no .unet file given");
+        usage_error("%s", c->kind == COMMAND_EXPLAIN
+                              ? "no code given: write `unetc explain U0401`, for example"
+                              : "no .unet file given: write `unetc FILE.unet`");
     if (!c->programs_given)
         for (int k = 0; k < PROGRAMS; k++)
-            c->plan.wanted[k] = true;
+            c->options.wanted[k] = true;
     check_target(c);
-    if (c->plan.target == &target_cuda)
-        c->plan.cudnn = cudnn_open(pool, c->plan.architecture);
     c->lower.path = c->file;
 }
 
@@ -430,7 +509,7 @@ static const char *with_option(Pool *pool, const char *options, const OptionRow 
 }
 
 Command command_read(Pool *pool, int argc, char **argv) {
-    Command c = {.plan = {.target = &target_cpu, .max_threads = 64, .command = "", .training = ""}};
+    Command c = {.options = {.target = targets[0], .max_threads = 64, .command = "", .training = ""}};
     bool only_files = false;
     for (int i = 1; i < argc; i++) {
         const char *argument = argv[i], *value;
@@ -442,12 +521,11 @@ Command command_read(Pool *pool, int argc, char **argv) {
                 usage_error("%s needs a value", row->name);
             apply(pool, &c, row, value);
             if (row->shapes != ASIDE)
-                c.plan.command = with_option(pool, c.plan.command, row, value);
+                c.options.command = with_option(pool, c.options.command, row, value);
             if (row->shapes == TRAINING)
-                c.plan.training = with_option(pool, c.plan.training, row, value);
+                c.options.training = with_option(pool, c.options.training, row, value);
         } else if (!only_files && (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0)) {
-            fputs(usage, stdout);
-            exit(EXIT_DONE);
+            print_help(c.kind);
         } else if (!only_files && strcmp(argument, "--version") == 0) {
             puts("unetc 0.1");
             exit(EXIT_DONE);
@@ -456,18 +534,18 @@ Command command_read(Pool *pool, int argc, char **argv) {
         } else if (!only_files && strcmp(argument, "--") == 0) {
             only_files = true;
         } else if (!only_files && argument[0] == '-' && argument[1] != '\0') {
-            usage_error("there is no option %s", argument);
+            usage_error("there is no option `%s`", argument);
         } else if (c.kind == COMMAND_COMPILE && c.file == NULL && !only_files &&
-                   command_word(argument) != COMMAND_COMPILE) {
-            c.kind = command_word(argument);
+                   find_command(argument) != NULL) {
+            c.kind = find_command(argument)->kind;
         } else if (c.file != NULL && c.diff && c.other == NULL) {
             c.other = argument;
         } else if (c.file != NULL) {
-            usage_error("one file at a time; what is %s?", argument);
+            usage_error("only one file at a time: remove `%s`", argument);
         } else {
             c.file = argument;
         }
     }
-    finish(pool, &c);
+    finish(&c);
     return c;
 }

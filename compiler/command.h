@@ -2,9 +2,10 @@
 #ifndef COMMAND_H
 #define COMMAND_H
 
-#include "fit.h"
-#include "lower.h"
-#include "plan.h"
+#include "base/exit_codes.h"
+#include "search/fit.h"
+#include "front/lower.h"
+#include "ir/plan.h"
 
 typedef enum {
     COMMAND_COMPILE,
@@ -25,6 +26,7 @@ typedef struct {
     const char *folder; /* -S */
     ReportFormat format;
     EmitStage stage;
+    const char *after; /* --emit=graph:after=PASS: the name of the pass, else NULL */
     ErrorFormat error_format;
     ColorChoice color;
     bool warnings_are_errors;
@@ -33,19 +35,8 @@ typedef struct {
     bool max_given;
     FitMax max; /* --max */
     LowerOptions lower;
-    PlanOptions plan;
+    Options options;
 } Command;
-
-/* The exit codes of unetc. */
-enum {
-    EXIT_DONE = 0,
-    EXIT_ERRORS = 1,
-    EXIT_USAGE = 2,
-    EXIT_NO_FIT = 3,
-    EXIT_IO = 4,
-    EXIT_TOOLS = 5,
-    EXIT_BUG = 70
-};
 
 /* Reads the command line; on a mistake says so and exits with 2, for --help and --version prints and exits.
  */

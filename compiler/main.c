@@ -1,9 +1,13 @@
-/* main.c - unetc: options, then the pipeline as a list of calls. */
-#include "diff.h"
-#include "files.h"
-#include "planner.h"
-#include "report.h"
-#include "report_fit.h"
+/* main.c - unetc: reads the options and runs the command.  pipeline.c lists the passes. */
+#include "command.h"
+#include "ir/target.h"
+#include "report/diff.h"
+#include "emit/build_program.h"
+#include "pipeline.h"
+#include "search/advice.h"
+#include "search/budget_search.h"
+#include "report/report.h"
+#include "report/fit_text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,27 +22,39 @@ typedef struct {
 /* The file on its own; options that the command line leaves open become the file's.  NULL after reporting
  * errors. */
 static Model *read_model(Session *s) {
+    Options *options = &s->command.options;
+    if (options->target->open != NULL && options->device == NULL)
+        options->device = options->target->open(s->pool, options);
     Model *model = lower(s->pool, s->diag, s->file, &s->command.lower);
     if (model == NULL || diag_errors(s->diag) > 0)
         return NULL;
-    if (!s->command.plan.has_precision)
-        s->command.plan.stored = model->train.precision;
+    if (!s->command.options.has_precision)
+        s->command.options.stored = model->train.precision;
     return model;
 }
 
-static Plan *make_plan(Session *s) {
+static FitQuestion question(const Session *s) {
+    return (FitQuestion){.file = s->file, .lower = s->command.lower, .options = s->command.options};
+}
+
+static Plan *make_plan_under(Session *s, const Choices *fixed) {
     if (read_model(s) == NULL)
         return NULL;
-    return plan_file(s->pool, s->diag, s->file, &s->command.lower, &s->command.plan);
+    return plan_file(s->pool, s->diag, s->file, &s->command.lower, &s->command.options, fixed);
 }
 
-static FitQuestion question(const Session *s) {
-    return (FitQuestion){.file = s->file, .lower = s->command.lower, .plan = s->command.plan};
+static Plan *make_plan(Session *s) {
+    return make_plan_under(s, &(Choices){0});
 }
 
+/* Reports a plan that does not fit, with what would; returns whether it does not. */
 static bool over_budget(Session *s, const Plan *plan) {
+    if (plan_fits(plan))
+        return false;
     const FitQuestion asked = question(s);
-    return report_over_budget(plan, &asked, s->diag);
+    const Advice advice = advise(s->pool, plan, &asked);
+    report_over_budget(plan, &advice, s->diag);
+    return true;
 }
 
 /* ---- commands ---- */
@@ -49,30 +65,46 @@ static void print(const Text *text) {
         environment_error("standard output: cannot be written");
 }
 
+/* --emit=graph: as lowered, or, for each program, as a pass leaves it. */
+static int emit_graph(Session *s, Text *out) {
+    Model *model[PROGRAMS] = {NULL};
+    const char *pass = s->command.after;
+    if (pass == NULL) {
+        Model *lowered = lower(s->pool, s->diag, s->file, &s->command.lower);
+        if (lowered == NULL)
+            return EXIT_ERRORS;
+        graph_print(lowered->graph, out);
+        return EXIT_DONE;
+    }
+    if (read_model(s) == NULL ||
+        !lower_programs(s->pool, s->diag, s->file, &s->command.lower, &s->command.options, model))
+        return EXIT_ERRORS;
+    if (print_graph_after(s->pool, &s->command.options, &(Choices){0}, model, pass, out))
+        return EXIT_DONE;
+    fprintf(stderr, "unetc: --emit=graph:after=%s: the passes are %s\n", pass, pass_names(s->pool));
+    return EXIT_USAGE;
+}
+
 static int emit_stage(Session *s) {
     Text out = text_new(s->pool);
+    const bool remat = s->command.stage == EMIT_REMAT;
     if (s->command.stage == EMIT_AST) {
         ast_print(s->file, stdout);
         return EXIT_DONE;
     }
     if (s->command.stage == EMIT_GRAPH) {
-        Model *model = lower(s->pool, s->diag, s->file, &s->command.lower);
-        if (model == NULL)
-            return EXIT_ERRORS;
-        report_graph(model->graph, &out);
-    } else {
-        if (s->command.stage == EMIT_REMAT)
-            s->command.plan.capacity =
-                INT64_MAX; /* so that the question is asked, even if all can be kept */
-        Plan *plan = make_plan(s);
-        if (plan == NULL)
-            return EXIT_ERRORS;
-        (s->command.stage == EMIT_REMAT ? report_remat : report_json)(plan, &out);
+        int result = emit_graph(s, &out);
         print(&out);
-        return over_budget(s, plan) ? EXIT_NO_FIT : EXIT_DONE;
+        return result;
     }
+    /* so that the question of what to compute again is asked, even if all can be kept */
+    const Choices asks = {.capacity = remat ? INT64_MAX : 0};
+    Plan *plan = make_plan_under(s, &asks);
+    if (plan == NULL)
+        return EXIT_ERRORS;
+    (remat ? report_remat : report_json)(plan, &out);
     print(&out);
-    return EXIT_DONE;
+    return over_budget(s, plan) ? EXIT_NO_FIT : EXIT_DONE;
 }
 
 static int command_check(Session *s) {
@@ -98,7 +130,8 @@ static int command_mem(Session *s) {
         report_html(plan, &out);
     else {
         const FitQuestion asked = question(s);
-        report_text(plan, &asked, &out);
+        const Comparison comparison = compare(s->pool, plan, &asked);
+        report_text(plan, &comparison, &out);
     }
     print(&out);
     return over_budget(s, plan) ? EXIT_NO_FIT : EXIT_DONE;
@@ -110,12 +143,17 @@ static int command_fit(Session *s) {
     const FitMax max = s->command.max;
     if (model == NULL)
         return EXIT_ERRORS;
-    if (max == FIT_BATCH && (!model->train.present || !asked.plan.wanted[PROGRAM_TRAIN])) {
-        fputs("unetc: --max=batch: nothing is trained here, so there is no batch to choose\n", stderr);
+    if (max == FIT_BATCH && (!model->train.present || !asked.options.wanted[PROGRAM_TRAIN])) {
+        fputs("unetc: --max=batch needs a file with a `train` section, and `train` among --programs\n",
+              stderr);
         return EXIT_USAGE;
     }
     Text out = text_new(s->pool);
-    bool fits = report_fit(&asked, model, max, s->command.format == REPORT_JSON, &out);
+    const bool json = s->command.format == REPORT_JSON;
+    const bool trains = model->train.present && asked.options.wanted[PROGRAM_TRAIN];
+    FitRow *row;
+    int count = fit_rows(s->pool, &asked, max, trains, json, &row);
+    bool fits = report_fit(&asked, model, max, trains, row, count, json, &out);
     print(&out);
     return fits ? EXIT_DONE : EXIT_NO_FIT;
 }
@@ -207,6 +245,8 @@ int main(int argc, char **argv) {
     Session session = {.pool = pool_new()};
     session.command = command_read(session.pool, argc, argv);
     int result = run_command(&session);
+    if (session.command.options.device != NULL)
+        session.command.options.target->close(session.command.options.device);
     pool_free(session.pool);
     return result;
 }

@@ -1,9 +1,5 @@
-/* ast.c - makes the syntax tree, one function per rule of the grammar, and prints it. */
+/* ast.c - makes the syntax tree, one function per rule of the grammar. */
 #include "parse.h"
-
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- lists ---------------------------------------------------------------------------------------- */
 
@@ -58,69 +54,68 @@ ArmList *arms_add(Parser *p, ArmList *list, Expr *condition, StmtList *body) {
     return list;
 }
 
-Arg *arg_new(Parser *p, Place place, const char *name, Place name_place, Expr *value) {
+Arg *arg_new(Parser *p, Span span, const char *name, Span name_span, Expr *value) {
     Arg *arg = NEW(p->pool, Arg);
-    *arg = (Arg){name, name_place, place, value};
+    *arg = (Arg){name, name_span, span, value};
     return arg;
 }
 
-Param *param_new(Parser *p, Place place, const char *name, Expr *value) {
+Param *param_new(Parser *p, Span span, const char *name, Expr *value) {
     Param *param = NEW(p->pool, Param);
-    *param = (Param){name, place, value};
+    *param = (Param){name, span, value};
     return param;
 }
 
 /* ---- statements ----------------------------------------------------------------------------------- */
 
-static Stmt *stmt_new(Parser *p, StmtKind kind, Place place) {
+static Stmt *stmt_new(Parser *p, StmtKind kind, Span span) {
     Stmt *stmt = NEW(p->pool, Stmt);
     stmt->kind = kind;
-    stmt->place = place;
+    stmt->span = span;
     return stmt;
 }
 
-Stmt *stmt_define(Parser *p, StmtKind kind, Place place, const char *name, Place name_place, Expr *value) {
-    Stmt *stmt = stmt_new(p, kind, place);
+Stmt *stmt_define(Parser *p, StmtKind kind, Span span, const char *name, Span name_span, Expr *value) {
+    Stmt *stmt = stmt_new(p, kind, span);
     stmt->name = name;
-    stmt->name_place = name_place;
+    stmt->name_span = name_span;
     stmt->value = value;
     return stmt;
 }
 
-Stmt *stmt_block(Parser *p, Place place, const char *name, Place name_place, ParamList *params,
+Stmt *stmt_block(Parser *p, Span span, const char *name, Span name_span, ParamList *params,
                  StmtList *body) {
-    Stmt *stmt = stmt_define(p, STMT_BLOCK, place, name, name_place, NULL);
+    Stmt *stmt = stmt_define(p, STMT_BLOCK, span, name, name_span, NULL);
     stmt->params = *params;
     stmt->body = *body;
     return stmt;
 }
 
-Stmt *stmt_return(Parser *p, Place place, ExprList *values) {
-    Stmt *stmt = stmt_new(p, STMT_RETURN, place);
+Stmt *stmt_return(Parser *p, Span span, ExprList *values) {
+    Stmt *stmt = stmt_new(p, STMT_RETURN, span);
     stmt->targets = *values;
     return stmt;
 }
 
-Stmt *stmt_set(Parser *p, StmtKind kind, Place place, ExprList *targets, Expr *value) {
-    Stmt *stmt = stmt_new(p, kind, place);
+Stmt *stmt_set(Parser *p, StmtKind kind, Span span, ExprList *targets, Expr *value) {
+    Stmt *stmt = stmt_new(p, kind, span);
     stmt->targets = *targets;
     stmt->value = value;
     return stmt;
 }
 
-Stmt *stmt_source(Parser *p, Place place, const char *name, Place name_place, Expr *value) {
-    return stmt_set(p, STMT_SET, place, exprs_one(p, expr_word(p, EXPR_NAME, name_place, name)), value);
+Stmt *stmt_source(Parser *p, Span span, const char *name, Span name_span, Expr *value) {
+    return stmt_set(p, STMT_SET, span, exprs_one(p, expr_word(p, EXPR_NAME, name_span, name)), value);
 }
 
-Stmt *stmt_for(Parser *p, Place place, const char *name, Place name_place, Expr *list, StmtList *body) {
-    Stmt *stmt = stmt_define(p, STMT_FOR, place, name, name_place, list);
+Stmt *stmt_for(Parser *p, Span span, const char *name, Span name_span, Expr *list, StmtList *body) {
+    Stmt *stmt = stmt_define(p, STMT_FOR, span, name, name_span, list);
     stmt->body = *body;
     return stmt;
 }
 
-Stmt *stmt_if(Parser *p, Place place, Expr *condition, StmtList *body, ArmList *others,
-              StmtList *otherwise) {
-    Stmt *stmt = stmt_new(p, STMT_IF, place);
+Stmt *stmt_if(Parser *p, Span span, Expr *condition, StmtList *body, ArmList *others, StmtList *otherwise) {
+    Stmt *stmt = stmt_new(p, STMT_IF, span);
     arms_add(p, &stmt->arms, condition, body);
     for (int i = 0; i < others->count; i++)
         arms_add(p, &stmt->arms, others->item[i].condition, &others->item[i].body);
@@ -129,24 +124,24 @@ Stmt *stmt_if(Parser *p, Place place, Expr *condition, StmtList *body, ArmList *
     return stmt;
 }
 
-Stmt *stmt_section(Parser *p, Place place, const char *name, StmtList *body) {
-    Stmt *stmt = stmt_define(p, STMT_SECTION, place, name, place, NULL);
+Stmt *stmt_section(Parser *p, Span span, const char *name, StmtList *body) {
+    Stmt *stmt = stmt_define(p, STMT_SECTION, span, name, span, NULL);
     stmt->body = *body;
     return stmt;
 }
 
-Stmt *stmt_setting(Parser *p, Place place, const char *name, Place name_place, ArgList *args) {
-    Stmt *stmt = stmt_define(p, STMT_SETTING, place, name, name_place, NULL);
+Stmt *stmt_setting(Parser *p, Span span, const char *name, Span name_span, ArgList *args) {
+    Stmt *stmt = stmt_define(p, STMT_SETTING, span, name, name_span, NULL);
     stmt->args = *args;
     return stmt;
 }
 
 /* ---- expressions ---------------------------------------------------------------------------------- */
 
-static Expr *expr_new(Parser *p, ExprKind kind, Place place) {
+static Expr *expr_new(Parser *p, ExprKind kind, Span span) {
     Expr *expr = NEW(p->pool, Expr);
     expr->kind = kind;
-    expr->place = expr->mark = place;
+    expr->span = expr->mark = span;
     return expr;
 }
 
@@ -156,7 +151,7 @@ static void put_below(Parser *p, Expr *expr, const Expr *child) {
         return;
     expr->depth = child->depth + 1;
     if (expr->depth == MAX_DEPTH)
-        parser_exhausted(p, expr->place);
+        parser_exhausted(p, expr->span);
 }
 
 static void put_args_below(Parser *p, Expr *expr, const ArgList *args) {
@@ -164,26 +159,26 @@ static void put_args_below(Parser *p, Expr *expr, const ArgList *args) {
         put_below(p, expr, args->item[i].value);
 }
 
-Expr *expr_word(Parser *p, ExprKind kind, Place place, const char *text) {
-    Expr *expr = expr_new(p, kind, place);
+Expr *expr_word(Parser *p, ExprKind kind, Span span, const char *text) {
+    Expr *expr = expr_new(p, kind, span);
     expr->text = text;
     return expr;
 }
 
-Expr *expr_integer(Parser *p, ExprKind kind, Place place, int64_t value) {
-    Expr *expr = expr_new(p, kind, place);
+Expr *expr_integer(Parser *p, ExprKind kind, Span span, int64_t value) {
+    Expr *expr = expr_new(p, kind, span);
     expr->integer = value;
     return expr;
 }
 
-Expr *expr_real(Parser *p, Place place, double value) {
-    Expr *expr = expr_new(p, EXPR_REAL, place);
+Expr *expr_real(Parser *p, Span span, double value) {
+    Expr *expr = expr_new(p, EXPR_REAL, span);
     expr->real = value;
     return expr;
 }
 
-Expr *expr_list(Parser *p, Place place, ExprList *items) {
-    Expr *expr = expr_new(p, EXPR_LIST, place);
+Expr *expr_list(Parser *p, Span span, ExprList *items) {
+    Expr *expr = expr_new(p, EXPR_LIST, span);
     if (items != NULL)
         expr->items = *items;
     for (int i = 0; i < expr->items.count; i++)
@@ -191,36 +186,36 @@ Expr *expr_list(Parser *p, Place place, ExprList *items) {
     return expr;
 }
 
-Expr *expr_group(Parser *p, Place place, Expr *inside) {
-    Expr *expr = expr_new(p, EXPR_GROUP, place);
+Expr *expr_group(Parser *p, Span span, Expr *inside) {
+    Expr *expr = expr_new(p, EXPR_GROUP, span);
     expr->left = inside;
     put_below(p, expr, inside);
     return expr;
 }
 
-Expr *expr_call(Parser *p, Place place, const char *name, Place name_place, ArgList *args) {
-    Expr *expr = expr_word(p, EXPR_CALL, place, name);
-    expr->mark = name_place;
+Expr *expr_call(Parser *p, Span span, const char *name, Span name_span, ArgList *args) {
+    Expr *expr = expr_word(p, EXPR_CALL, span, name);
+    expr->mark = name_span;
     expr->args = *args;
     put_args_below(p, expr, args);
     return expr;
 }
 
-Expr *expr_chain(Parser *p, Place place, Expr *left, Expr *link) {
+Expr *expr_chain(Parser *p, Span span, Expr *left, Expr *link) {
     Expr *expr = left;
     if (left->kind != EXPR_CHAIN) {
-        expr = expr_new(p, EXPR_CHAIN, place);
+        expr = expr_new(p, EXPR_CHAIN, span);
         expr->left = left;
         put_below(p, expr, left);
     }
-    expr->place = place;
+    expr->span = span;
     exprs_add(p, &expr->items, link);
     put_below(p, expr, link);
     return expr;
 }
 
-Expr *expr_index(Parser *p, Place place, Expr *left, Expr *index) {
-    Expr *expr = expr_new(p, EXPR_INDEX, place);
+Expr *expr_index(Parser *p, Span span, Expr *left, Expr *index) {
+    Expr *expr = expr_new(p, EXPR_INDEX, span);
     expr->left = left;
     expr->right = index;
     put_below(p, expr, left);
@@ -228,8 +223,8 @@ Expr *expr_index(Parser *p, Place place, Expr *left, Expr *index) {
     return expr;
 }
 
-Expr *expr_unary(Parser *p, Place place, Operator op, Place mark, Expr *operand) {
-    Expr *expr = expr_new(p, EXPR_UNARY, place);
+Expr *expr_unary(Parser *p, Span span, Operator op, Span mark, Expr *operand) {
+    Expr *expr = expr_new(p, EXPR_UNARY, span);
     expr->op = op;
     expr->mark = mark;
     expr->left = operand;
@@ -237,16 +232,16 @@ Expr *expr_unary(Parser *p, Place place, Operator op, Place mark, Expr *operand)
     return expr;
 }
 
-Expr *expr_binary(Parser *p, Place place, Operator op, Place mark, Expr *left, Expr *right) {
-    Expr *expr = expr_unary(p, place, op, mark, left);
+Expr *expr_binary(Parser *p, Span span, Operator op, Span mark, Expr *left, Expr *right) {
+    Expr *expr = expr_unary(p, span, op, mark, left);
     expr->kind = EXPR_BINARY;
     expr->right = right;
     put_below(p, expr, right);
     return expr;
 }
 
-Expr *expr_choice(Parser *p, Place place, Expr *left, Expr *condition, Expr *right) {
-    Expr *expr = expr_new(p, EXPR_CHOICE, place);
+Expr *expr_choice(Parser *p, Span span, Expr *left, Expr *condition, Expr *right) {
+    Expr *expr = expr_new(p, EXPR_CHOICE, span);
     expr->left = left;
     expr->condition = condition;
     expr->right = right;
@@ -260,280 +255,4 @@ const Expr *expr_inside(const Expr *expr) {
     while (expr->kind == EXPR_GROUP)
         expr = expr->left;
     return expr;
-}
-
-/* ---- as text -------------------------------------------------------------------------------------- */
-
-const char *operator_text(Operator op) {
-    static const char *const text[] = {"or", "and", "==", "!=", "<", "<=", ">", ">=", "+",
-                                       "-",  "*",   "/",  "//", "%", "**", "-", "not"};
-    return text[op];
-}
-
-static void write_expr(FILE *out, const Expr *expr);
-
-static void write_exprs(FILE *out, const ExprList *list) {
-    for (int i = 0; i < list->count; i++) {
-        fputs(i > 0 ? ", " : "", out);
-        write_expr(out, list->item[i]);
-    }
-}
-
-static void write_call(FILE *out, const Expr *call, bool link) {
-    fputs(call->text, out);
-    if (link && call->args.count == 0)
-        return;
-    fputc('(', out);
-    for (int i = 0; i < call->args.count; i++) {
-        const Arg *arg = &call->args.item[i];
-        fputs(i > 0 ? ", " : "", out);
-        if (arg->name != NULL)
-            fprintf(out, "%s = ", arg->name);
-        write_expr(out, arg->value);
-    }
-    fputc(')', out);
-}
-
-static void write_bytes(FILE *out, int64_t bytes) {
-    static const struct {
-        int shift;
-        const char *unit;
-    } unit[] = {{30, "GiB"}, {20, "MiB"}, {10, "KiB"}};
-    int i = 0;
-    while (i < 2 && (bytes >> unit[i].shift == 0 || (bytes & ((INT64_C(1) << unit[i].shift) - 1)) != 0))
-        i++;
-    fprintf(out, "%.17g%s", (double)bytes / (double)(INT64_C(1) << unit[i].shift), unit[i].unit);
-}
-
-/* The shortest text that is read back as VALUE, and not as a whole number. */
-static void write_real(FILE *out, double value) {
-    char text[40];
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        double back = 0;
-        if (sscanf(text, "%lf", &back) == 1 && back == value)
-            break;
-    }
-    fputs(text, out);
-    if (strpbrk(text, ".en") == NULL)
-        fputs(".0", out);
-}
-
-static void write_operation(FILE *out, const Expr *expr) {
-    if (expr->kind == EXPR_UNARY) {
-        fprintf(out, expr->op == OPERATOR_NOT ? "not " : "-");
-        write_expr(out, expr->left);
-        return;
-    }
-    write_expr(out, expr->left);
-    fprintf(out, expr->op == OPERATOR_POWER ? "%s" : " %s ", operator_text(expr->op));
-    write_expr(out, expr->right);
-}
-
-static void write_expr(FILE *out, const Expr *expr) {
-    switch (expr->kind) {
-    case EXPR_NAME:
-        fputs(expr->text, out);
-        break;
-    case EXPR_INTEGER:
-        fprintf(out, "%" PRId64, expr->integer);
-        break;
-    case EXPR_REAL:
-        write_real(out, expr->real);
-        break;
-    case EXPR_BYTES:
-        write_bytes(out, expr->integer);
-        break;
-    case EXPR_TEXT:
-        fprintf(out, "\"%s\"", expr->text);
-        break;
-    case EXPR_TRUTH:
-        fputs(expr->integer ? "true" : "false", out);
-        break;
-    case EXPR_LIST:
-        fputc('[', out);
-        write_exprs(out, &expr->items);
-        fputc(']', out);
-        break;
-    case EXPR_GROUP:
-        fputc('(', out);
-        write_expr(out, expr->left);
-        fputc(')', out);
-        break;
-    case EXPR_CALL:
-        write_call(out, expr, false);
-        break;
-    case EXPR_CHAIN:
-        write_expr(out, expr->left);
-        for (int i = 0; i < expr->items.count; i++) {
-            fputs(" -> ", out);
-            write_call(out, expr->items.item[i], true);
-        }
-        break;
-    case EXPR_INDEX:
-        write_expr(out, expr->left);
-        fputc('[', out);
-        write_expr(out, expr->right);
-        fputc(']', out);
-        break;
-    case EXPR_UNARY:
-    case EXPR_BINARY:
-        write_operation(out, expr);
-        break;
-    case EXPR_CHOICE:
-        write_expr(out, expr->left);
-        fputs(" if ", out);
-        write_expr(out, expr->condition);
-        fputs(" else ", out);
-        write_expr(out, expr->right);
-        break;
-    }
-}
-
-const char *expr_text(Pool *pool, const Expr *expr) {
-    char *text;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL)
-        environment_error("out of memory");
-    write_expr(out, expr);
-    if (fclose(out) != 0)
-        environment_error("out of memory");
-    const char *copy = pool_copy(pool, text, size);
-    free(text);
-    return copy;
-}
-
-/* ---- as nested parentheses ------------------------------------------------------------------------ */
-
-static void print_expr(FILE *out, const Expr *expr);
-
-static void print_args(FILE *out, const ArgList *args) {
-    for (int i = 0; i < args->count; i++) {
-        const Arg *arg = &args->item[i];
-        if (arg->name != NULL)
-            fprintf(out, " :%s", arg->name);
-        fputc(' ', out);
-        print_expr(out, arg->value);
-    }
-}
-
-static void print_exprs(FILE *out, const ExprList *list) {
-    for (int i = 0; i < list->count; i++) {
-        fputc(' ', out);
-        print_expr(out, list->item[i]);
-    }
-}
-
-static void print_form(FILE *out, const char *head, const Expr *a, const Expr *b, const Expr *c) {
-    const Expr *part[] = {a, b, c};
-    fprintf(out, "(%s", head);
-    for (int i = 0; i < 3 && part[i] != NULL; i++) {
-        fputc(' ', out);
-        print_expr(out, part[i]);
-    }
-    fputc(')', out);
-}
-
-static void print_expr(FILE *out, const Expr *expr) {
-    expr = expr_inside(expr);
-    switch (expr->kind) {
-    case EXPR_LIST:
-        fputs("(list", out);
-        print_exprs(out, &expr->items);
-        fputc(')', out);
-        break;
-    case EXPR_CALL:
-        fprintf(out, "(%s", expr->text);
-        print_args(out, &expr->args);
-        fputc(')', out);
-        break;
-    case EXPR_CHAIN:
-        fputs("(-> ", out);
-        print_expr(out, expr->left);
-        print_exprs(out, &expr->items);
-        fputc(')', out);
-        break;
-    case EXPR_INDEX:
-        print_form(out, "at", expr->left, expr->right, NULL);
-        break;
-    case EXPR_UNARY:
-    case EXPR_BINARY:
-        print_form(out, operator_text(expr->op), expr->left, expr->right, NULL);
-        break;
-    case EXPR_CHOICE:
-        print_form(out, "if", expr->condition, expr->left, expr->right);
-        break;
-    default:
-        write_expr(out, expr);
-    }
-}
-
-static void print_body(FILE *out, const StmtList *body, int indent);
-
-static void print_params(FILE *out, const ParamList *params) {
-    fputs(" (", out);
-    for (int i = 0; i < params->count; i++) {
-        const Param *param = &params->item[i];
-        fputs(i > 0 ? " " : "", out);
-        if (param->value == NULL)
-            fputs(param->name, out);
-        else
-            print_form(out, param->name, param->value, NULL, NULL);
-    }
-    fputc(')', out);
-}
-
-static void print_arms(FILE *out, const ArmList *arms, int indent) {
-    fputs("(if", out);
-    for (int i = 0; i < arms->count; i++) {
-        const Arm *arm = &arms->item[i];
-        fprintf(out, "\n%*s(", 8 + indent + 2, "");
-        if (arm->condition != NULL)
-            print_expr(out, arm->condition);
-        else
-            fputs("else", out);
-        print_body(out, &arm->body, indent + 4);
-        fputc(')', out);
-    }
-    fputc(')', out);
-}
-
-static void print_stmt(FILE *out, const Stmt *stmt, int indent) {
-    static const char *const head[] = {
-        [STMT_LET] = "let",       [STMT_INPUT] = "input",     [STMT_TARGET] = "target",
-        [STMT_OUTPUT] = "output", [STMT_LAYER] = "layer",     [STMT_BLOCK] = "block",
-        [STMT_RETURN] = "return", [STMT_SET] = "=",           [STMT_EXTEND] = "+=",
-        [STMT_FOR] = "for",       [STMT_SECTION] = "section", [STMT_SETTING] = "setting"};
-    char place[32];
-    snprintf(place, sizeof place, "%d:%d", stmt->place.line, stmt->place.column);
-    fprintf(out, "\n%-8s%*s", place, indent, "");
-    if (stmt->kind == STMT_IF) {
-        print_arms(out, &stmt->arms, indent);
-        return;
-    }
-    fprintf(out, "(%s", head[stmt->kind]);
-    if (stmt->name != NULL)
-        fprintf(out, " %s", stmt->name);
-    if (stmt->kind == STMT_BLOCK)
-        print_params(out, &stmt->params);
-    print_exprs(out, &stmt->targets);
-    print_args(out, &stmt->args);
-    if (stmt->value != NULL) {
-        fputc(' ', out);
-        print_expr(out, stmt->value);
-    }
-    print_body(out, &stmt->body, indent + 2);
-    fputc(')', out);
-}
-
-static void print_body(FILE *out, const StmtList *body, int indent) {
-    for (int i = 0; i < body->count; i++)
-        print_stmt(out, body->item[i], indent);
-}
-
-void ast_print(const Ast *ast, FILE *out) {
-    fprintf(out, "%-8s(file", "");
-    print_body(out, &ast->body, 2);
-    fputs(")\n", out);
 }

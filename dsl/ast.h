@@ -1,15 +1,15 @@
 /* ast.h - the syntax tree of a .unet file.
  *
  * The tree says what is written and nothing about what it means: names are texts, a setting is a name with
- * arguments, `a -> f(b)` is a chain of calls that still lack their first argument.  Every node knows its
- * place. All of it lives in the pool that was given to parse().
+ * arguments, `a -> f(b)` is a chain of calls that still lack their first argument.  Every node has
+ * a span.  All of it lives in the pool that was given to parse().
  */
 #ifndef AST_H
 #define AST_H
 
-#include "diag.h"
-#include "memory.h"
-#include "place.h"
+#include "base/diag.h"
+#include "base/memory.h"
+#include "base/span.h"
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -58,10 +58,10 @@ typedef struct {
     int count;
 } ExprList;
 
-/* `value`, or `name = value`: then the name's place, else one with line 0. */
+/* `value`, or `name = value`: then the span of the name, else one with line 0. */
 typedef struct {
     const char *name;
-    Place name_place, place;
+    Span name_span, span;
     Expr *value;
 } Arg;
 
@@ -74,7 +74,7 @@ struct Expr {
     ExprKind kind;
     Operator op;
     int depth; /* of the tree below; limited, so that walks may recurse */
-    Place place, mark;
+    Span span, mark;
     const char *text;
     int64_t integer;
     double real;
@@ -85,7 +85,7 @@ struct Expr {
 
 typedef struct {
     const char *name;
-    Place place;
+    Span span;
     Expr *value; /* the default, or NULL */
 } Param;
 
@@ -130,7 +130,7 @@ typedef struct {
 
 struct Stmt {
     StmtKind kind;
-    Place place, name_place; /* place: the whole first line of it */
+    Span span, name_span; /* span: all of its first line */
     const char *name;
     Expr *value;
     ExprList targets;
@@ -148,7 +148,7 @@ typedef struct {
  * saved. */
 Ast *parse(Pool *pool, Diag *diag, const char *text);
 
-/* The tree as nested parentheses, one statement a line, each with its place in front. */
+/* The tree as nested parentheses, one statement a line, each with its line and column in front. */
 void ast_print(const Ast *ast, FILE *out);
 
 /* EXPR as one would write it, with usual spacing. */

@@ -1,4 +1,4 @@
-/* parse.h - what the lexer, the grammar and the makers of the tree share.  Private to dsl/. */
+/* parse.h - shared by the lexer, the grammar and the makers of the tree.  Private to dsl/. */
 #ifndef PARSE_H
 #define PARSE_H
 
@@ -9,7 +9,7 @@ enum { MAX_OPEN = 256, MAX_DEPTH = 200 };
 typedef struct {
     const char *text; /* in the source */
     int length;
-    Place place;
+    Span span;
 } Word;
 
 typedef struct Parser {
@@ -18,6 +18,7 @@ typedef struct Parser {
     const char *text;   /* the whole source */
     const char *at;     /* how far the lexer has read */
     int line, column;   /* of `at` */
+    const char *next;   /* the first word behind the last newline read; between them are only comments */
     Word last, current; /* the word before the one just read, and that one */
 
     int nopen; /* ( and [ not yet closed: the end of a line means nothing inside them */
@@ -30,16 +31,23 @@ typedef struct Parser {
     Ast *ast;
 } Parser;
 
-/* Lexer: a word has been read.  Returns its place. */
-Place word_read(Parser *p, const char *text, int length);
+/* Lexer: a word has been read.  Returns its span. */
+Span word_read(Parser *p, const char *text, int length);
 void bracket_open(Parser *p);
 void bracket_close(Parser *p);
 void brace_open(Parser *p);
-bool brace_close(Parser *p); /* false: its partner was thrown away, forget this one too */
-void line_read(Parser *p);   /* a statement has ended, and with it the skipping after an error */
-int64_t number_integer(Parser *p, const char *text, int length, Place place);
+bool brace_close(Parser *p);    /* false: its partner was thrown away, forget this one too */
+bool ends_statement(Parser *p); /* does the newline just read end one? */
+void line_read(Parser *p);      /* a statement has ended, and with it the skipping after an error */
+int64_t number_integer(Parser *p, const char *text, int length, Span span);
 double number_real(Parser *p, const char *text, int length);
-int64_t number_bytes(Parser *p, const char *text, int length, Place place);
+int64_t number_bytes(Parser *p, const char *text, int length, Span span);
+
+bool in_word(char c); /* a letter, a digit or _ */
+/* Marks the line, so that errors that follow from the mistake are not reported.  False: the line has its
+ * error. */
+bool first_mistake(Parser *p, int line);
+const char *without_underscores(Parser *p, const char *text, int length);
 
 /* Mistakes that the lexer recognises; it then goes on as if the right thing were there. */
 void mistake_semicolon(Parser *p);
@@ -52,7 +60,7 @@ void mistake_bare_point(Parser *p);
 
 /* The word just read fits nowhere.  FOUND and EXPECTED are names of the grammar's symbols. */
 void syntax_error(Parser *p, const char *found, const char *const *expected, int nexpected);
-void parser_exhausted(Parser *p, Place place);
+void parser_exhausted(Parser *p, Span span);
 
 /* ---- makers, one per rule of the grammar ---------------------------------------------------------- */
 
@@ -69,32 +77,30 @@ ParamList *params_add(Parser *p, ParamList *list, Param *param);
 ArmList *arms_none(Parser *p);
 ArmList *arms_add(Parser *p, ArmList *list, Expr *condition, StmtList *body);
 
-Arg *arg_new(Parser *p, Place place, const char *name, Place name_place, Expr *value);
-Param *param_new(Parser *p, Place place, const char *name, Expr *value);
+Arg *arg_new(Parser *p, Span span, const char *name, Span name_span, Expr *value);
+Param *param_new(Parser *p, Span span, const char *name, Expr *value);
 
 /* `word name = value`, for let, input, target, output, layer. */
-Stmt *stmt_define(Parser *p, StmtKind kind, Place place, const char *name, Place name_place, Expr *value);
-Stmt *stmt_block(Parser *p, Place place, const char *name, Place name_place, ParamList *params,
-                 StmtList *body);
-Stmt *stmt_return(Parser *p, Place place, ExprList *values);
-Stmt *stmt_set(Parser *p, StmtKind kind, Place place, ExprList *targets, Expr *value);
-Stmt *stmt_source(Parser *p, Place place, const char *name, Place name_place, Expr *value);
-Stmt *stmt_for(Parser *p, Place place, const char *name, Place name_place, Expr *list, StmtList *body);
-Stmt *stmt_if(Parser *p, Place place, Expr *condition, StmtList *body, ArmList *others,
-              StmtList *otherwise);
-Stmt *stmt_section(Parser *p, Place place, const char *name, StmtList *body);
-Stmt *stmt_setting(Parser *p, Place place, const char *name, Place name_place, ArgList *args);
+Stmt *stmt_define(Parser *p, StmtKind kind, Span span, const char *name, Span name_span, Expr *value);
+Stmt *stmt_block(Parser *p, Span span, const char *name, Span name_span, ParamList *params, StmtList *body);
+Stmt *stmt_return(Parser *p, Span span, ExprList *values);
+Stmt *stmt_set(Parser *p, StmtKind kind, Span span, ExprList *targets, Expr *value);
+Stmt *stmt_source(Parser *p, Span span, const char *name, Span name_span, Expr *value);
+Stmt *stmt_for(Parser *p, Span span, const char *name, Span name_span, Expr *list, StmtList *body);
+Stmt *stmt_if(Parser *p, Span span, Expr *condition, StmtList *body, ArmList *others, StmtList *otherwise);
+Stmt *stmt_section(Parser *p, Span span, const char *name, StmtList *body);
+Stmt *stmt_setting(Parser *p, Span span, const char *name, Span name_span, ArgList *args);
 
-Expr *expr_word(Parser *p, ExprKind kind, Place place, const char *text);
-Expr *expr_integer(Parser *p, ExprKind kind, Place place, int64_t value);
-Expr *expr_real(Parser *p, Place place, double value);
-Expr *expr_list(Parser *p, Place place, ExprList *items);
-Expr *expr_group(Parser *p, Place place, Expr *inside);
-Expr *expr_call(Parser *p, Place place, const char *name, Place name_place, ArgList *args);
-Expr *expr_chain(Parser *p, Place place, Expr *left, Expr *link);
-Expr *expr_index(Parser *p, Place place, Expr *left, Expr *index);
-Expr *expr_unary(Parser *p, Place place, Operator op, Place mark, Expr *operand);
-Expr *expr_binary(Parser *p, Place place, Operator op, Place mark, Expr *left, Expr *right);
-Expr *expr_choice(Parser *p, Place place, Expr *left, Expr *condition, Expr *right);
+Expr *expr_word(Parser *p, ExprKind kind, Span span, const char *text);
+Expr *expr_integer(Parser *p, ExprKind kind, Span span, int64_t value);
+Expr *expr_real(Parser *p, Span span, double value);
+Expr *expr_list(Parser *p, Span span, ExprList *items);
+Expr *expr_group(Parser *p, Span span, Expr *inside);
+Expr *expr_call(Parser *p, Span span, const char *name, Span name_span, ArgList *args);
+Expr *expr_chain(Parser *p, Span span, Expr *left, Expr *link);
+Expr *expr_index(Parser *p, Span span, Expr *left, Expr *index);
+Expr *expr_unary(Parser *p, Span span, Operator op, Span mark, Expr *operand);
+Expr *expr_binary(Parser *p, Span span, Operator op, Span mark, Expr *left, Expr *right);
+Expr *expr_choice(Parser *p, Span span, Expr *left, Expr *condition, Expr *right);
 
 #endif

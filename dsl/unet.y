@@ -5,7 +5,7 @@
  * is checked later: the grammar is smaller for it and the message better.
  */
 %define api.pure full
-%define api.location.type {Place}
+%define api.location.type {Span}
 %define api.value.type union
 %define parse.error custom
 %define parse.lac full
@@ -22,18 +22,18 @@
 #define YYMAXDEPTH 4000
 
 /* From the first to the last; what goes on in a later line is marked to the end of the first. */
-#define YYLLOC_DEFAULT(result, right, n) ((result) = join_places(&YYRHSLOC(right, 0), n))
+#define YYLLOC_DEFAULT(result, right, n) ((result) = join_spans(&YYRHSLOC(right, 0), n))
 
-static Place join_places(const Place *place, int n) {
+static Span join_spans(const Span *span, int n) {
     if (n == 0)
-        return (Place){place[0].line, place[0].column, 0};
-    Place joined = place[1];
-    joined.width = place[n].line == joined.line ? place[n].column + place[n].width - joined.column : 1 << 20;
+        return (Span){span[0].line, span[0].column, 0};
+    Span joined = span[1];
+    joined.width = span[n].line == joined.line ? span[n].column + span[n].width - joined.column : 1 << 20;
     return joined;
 }
 
-int yylex(YYSTYPE *value, Place *place, void *scanner);
-static void yyerror(const Place *place, void *scanner, Parser *p, const char *message);
+int yylex(YYSTYPE *value, Span *span, void *scanner);
+static void yyerror(const Span *span, void *scanner, Parser *p, const char *message);
 
 }
 
@@ -49,8 +49,8 @@ static void yyerror(const Place *place, void *scanner, Parser *p, const char *me
 %type <StmtList *> lines body otherwise items section item_body item_rest
 %type <Stmt *> stmt item
 %type <ArmList *> elifs item_elifs
-%type <Expr *> type place expr chain link choice or and not compare sum term unary power postfix primary
-%type <ExprList *> places exprs
+%type <Expr *> type lvalue expr chain link choice or and not compare sum term unary power postfix primary
+%type <ExprList *> targets exprs
 %type <ArgList *> args arg_list
 %type <Arg *> arg
 %type <ParamList *> params param_list
@@ -74,8 +74,8 @@ stmt      : "let" NAME '=' expr                     { $$ = stmt_define(p, STMT_L
           | "layer" NAME '=' link                   { $$ = stmt_define(p, STMT_LAYER, @$, $2, @2, $4); }
           | "block" NAME '(' params ')' body        { $$ = stmt_block(p, @$, $2, @2, $4, $6); }
           | "return" exprs                          { $$ = stmt_return(p, @$, $2); }
-          | places '=' expr                         { $$ = stmt_set(p, STMT_SET, @$, $1, $3); }
-          | place "+=" expr                         { $$ = stmt_set(p, STMT_EXTEND, @$, exprs_one(p, $1), $3); }
+          | targets '=' expr                        { $$ = stmt_set(p, STMT_SET, @$, $1, $3); }
+          | lvalue "+=" expr                        { $$ = stmt_set(p, STMT_EXTEND, @$, exprs_one(p, $1), $3); }
           | "for" NAME "in" expr body               { $$ = stmt_for(p, @$, $2, @2, $4, $5); }
           | "if" expr body elifs otherwise             { $$ = stmt_if(p, @$, $2, $3, $4, $5); }
           | NAME section                            { $$ = stmt_section(p, @1, $1, $2); }
@@ -103,11 +103,11 @@ elifs     : %empty                                  { $$ = arms_none(p); }
 otherwise : %empty                                  { $$ = NULL; }
           | "else" body                             { $$ = $2; }
           ;
-places    : place                                   { $$ = exprs_one(p, $1); }
-          | places ',' place                        { $$ = exprs_add(p, $1, $3); }
+targets   : lvalue                                  { $$ = exprs_one(p, $1); }
+          | targets ',' lvalue                      { $$ = exprs_add(p, $1, $3); }
           ;
-place     : NAME                                    { $$ = expr_word(p, EXPR_NAME, @$, $1); }
-          | place '[' expr ']'                      { $$ = expr_index(p, @$, $1, $3); }
+lvalue    : NAME                                    { $$ = expr_word(p, EXPR_NAME, @$, $1); }
+          | lvalue '[' expr ']'                     { $$ = expr_index(p, @$, $1, $3); }
           ;
 exprs     : expr                                    { $$ = exprs_one(p, $1); }
           | exprs ',' expr                          { $$ = exprs_add(p, $1, $3); }
@@ -217,10 +217,10 @@ arg       : expr                                    { $$ = arg_new(p, @$, NULL, 
 
 static int yyreport_syntax_error(const yypcontext_t *context, void *scanner, Parser *p) {
     (void)scanner;
-    enum { MOST = YYNTOKENS };
-    yysymbol_kind_t kind[MOST];
-    const char *name[MOST];
-    int n = yypcontext_expected_tokens(context, kind, MOST);
+    enum { MAX_TOKENS = YYNTOKENS };
+    yysymbol_kind_t kind[MAX_TOKENS];
+    const char *name[MAX_TOKENS];
+    int n = yypcontext_expected_tokens(context, kind, MAX_TOKENS);
     if (n < 0)
         return n;
     for (int i = 0; i < n; i++)
@@ -231,9 +231,9 @@ static int yyreport_syntax_error(const yypcontext_t *context, void *scanner, Par
 }
 
 /* Called by the skeleton only when its stack is full. */
-static void yyerror(const Place *place, void *scanner, Parser *p, const char *message) {
+static void yyerror(const Span *span, void *scanner, Parser *p, const char *message) {
     (void)scanner, (void)message;
-    parser_exhausted(p, *place);
+    parser_exhausted(p, *span);
 }
 
 int yylex_init_extra(Parser *p, void **scanner);

@@ -14,7 +14,13 @@ The laws:
   same        a buffer that takes over another's place is born in the step of the other's last use
   slice       a slice lies inside its parent and apart from the parent's other slices
   align       every buffer that is no slice starts on a multiple of the alignment
-  bounds      every buffer lies inside the arena, and inside the extent of each program that needs it
+  bounds      every buffer of the device lies inside the arena, and inside the extent of each program that needs it
+  space       buffers of the host lie beside the arena, apart from each other; they are staging, persist, are touched by
+              no step, and add up to the loader ring
+  persistent  parameters, the optimiser's state and running statistics persist; a step that writes what persists names
+              it in its reads, too: it updates it; nothing that persists is set to zero
+  bands       a step in a loop over bands reads no row that is not written by then, or is overwritten; when the loop
+              ends, all rows of what it writes were written, each once
   bytes       a buffer holds at least the elements of its shape
   arena       the arena is as large as the largest extent and as the end of the last buffer
   lower_bound the lower bound stated is the maximum over time of the bytes alive
@@ -25,6 +31,11 @@ Lifetimes.  A buffer of one step lives from its first write to its last use; if 
 outside, or read in a loop's body before that body writes it, it lives for the whole loop.  A metric lives to
 the end of the program, where it is read.  A whole lives as long as any of its slices.  A buffer of a whole
 program lives in each program that touches it.  A persistent one lives in all, since they take turns on one arena.
+What a loop over bands touches lives through all of it, but for the workspace of a single step.
+
+Rows.  A step in a loop over bands says for each buffer {"id": [begin, end, per_iteration]}: iteration i touches the rows
+[begin + i * per_iteration, end + i * per_iteration), as far as there are such.  Inside the loop a buffer may take another's
+place row by row.
 """
 
 import json
@@ -33,18 +44,22 @@ import sys
 CLASSES = {"parameter", "parameter_gradient", "activation", "activation_gradient", "state", "running_statistic",
            "batch_statistic", "workspace", "staging", "metric"}
 LIFETIMES = {"persistent", "program", "step"}
+SPACES = {"device", "host"}
+PERSISTENT_CLASSES = {"parameter", "state", "running_statistic"}
+LOOPS = {"samples", "bands"}
+EXCEEDS_ALL_MACHINES = 2**63 - 1  # bytes of an arena
 TYPE_BYTES = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2, "i64": 8, "i32": 4, "u16": 2, "u8": 1, "unorm8": 1}
 MEMBERS = {"schema", "model", "source", "target", "batch", "micro_batches", "precision", "arena", "beside", "cost",
            "buffers", "programs"}
-BUFFER_MEMBERS = {"id", "name", "class", "lifetime", "line", "dtype", "shape", "bytes", "offset", "alias"}
+BUFFER_MEMBERS = {"id", "name", "class", "lifetime", "line", "dtype", "shape", "space", "bytes", "offset", "alias"}
 STEP_MEMBERS = {"op", "name", "line", "reads", "writes", "recompute", "flops"}
 
 
 class Loop:
     """A counted loop: the positions [first, last] of its steps and the loop around it."""
 
-    def __init__(self, outer):
-        self.outer = outer
+    def __init__(self, axis, outer):
+        self.axis, self.outer = axis, outer
         self.first = self.last = 0
 
     def path(self):
@@ -52,9 +67,39 @@ class Loop:
         return (self.outer.path() if self.outer else []) + [self]
 
 
+    def bands(self):
+        """The outermost loop over bands among them, or None."""
+        return next((loop for loop in self.path() if loop.axis == "bands"), None)
+
+
 class Access:
+    """A step's, or that of all of a loop over bands in which it is."""
+
     def __init__(self, position, writes, loop):
         self.position, self.writes, self.loop = position, writes, loop
+        self.bands = loop.bands() if loop else None
+
+    def path(self, whole_bands):
+        loop = self.bands.outer if whole_bands and self.bands else self.loop
+        return loop.path() if loop else []
+
+    def interval(self, whole_bands):
+        return (self.bands.first, self.bands.last) if whole_bands and self.bands else (self.position, self.position)
+
+
+def all_loops(steps):
+    for step in steps:
+        if "loop" in step:
+            yield step
+            yield from all_loops(step["body"])
+
+
+def all_steps(steps):
+    for step in steps:
+        if "loop" in step:
+            yield from all_steps(step["body"])
+        else:
+            yield step
 
 
 class Judge:
@@ -63,6 +108,7 @@ class Judge:
         self.complaints = []
         self.buffers = {}
         self.lives = {}  # program: {id: (first, last)}
+        self.accesses = {}  # program: {id: [Access]}
 
     def complain(self, law, text, *arguments):
         self.complaints.append("%s: %s" % (law, text % arguments))
@@ -105,6 +151,8 @@ class Judge:
             self.complain("schema", "buffer %s: unknown class %s", number, buffer["class"])
         if buffer["lifetime"] not in LIFETIMES:
             self.complain("schema", "buffer %s: unknown lifetime %s", number, buffer["lifetime"])
+        if buffer["space"] not in SPACES:
+            self.complain("schema", "buffer %s: unknown space %s", number, buffer["space"])
         if buffer["dtype"] not in TYPE_BYTES:
             self.complain("schema", "buffer %s: unknown dtype %s", number, buffer["dtype"])
         if not isinstance(buffer["bytes"], int) or not isinstance(buffer["offset"], int):
@@ -123,12 +171,14 @@ class Judge:
             seen.add(number)
             alias = self.buffers[number]["alias"]
 
-    def check_steps_form(self, steps):
+    def check_steps_form(self, steps, banded=False):
         for step in steps:
             if "loop" in step:
                 if not isinstance(step.get("times"), int) or step["times"] < 1:
                     self.complain("schema", "loop %s: bad times", step["loop"])
-                self.check_steps_form(step["body"])
+                if step["loop"] not in LOOPS or (banded and step["loop"] == "bands"):
+                    self.complain("schema", "loop %s: not here", step["loop"])
+                self.check_steps_form(step["body"], banded or step["loop"] == "bands")
                 continue
             missing = STEP_MEMBERS - step.keys()
             if missing:
@@ -137,6 +187,18 @@ class Judge:
             for number in step["reads"] + step["writes"]:
                 if number not in self.buffers:
                     self.complain("schema", "step %s names a buffer %s that does not exist", step["name"], number)
+            self.check_rows_form(step, banded)
+
+    def check_rows_form(self, step, banded):
+        """In a loop over bands, and only there, a step says the rows of all that it touches."""
+        rows = step.get("rows", {})
+        touched = {str(number) for number in step["reads"] + step["writes"]} if banded else set()
+        if ("rows" in step) != banded or rows.keys() != touched:
+            self.complain("schema", "step %s: rows of %s", step["name"], sorted(rows))
+        for number, triple in rows.items():
+            if (len(triple) != 3 or not all(isinstance(value, int) for value in triple) or triple[0] >= triple[1] or
+                    triple[2] < 1):
+                self.complain("schema", "step %s: rows %s of %s", step["name"], triple, number)
 
     # ---- lifetimes ----------------------------------------------------------------------------------
 
@@ -157,7 +219,7 @@ class Judge:
         def walk(steps, position, loop):
             for step in steps:
                 if "loop" in step:
-                    inner = Loop(loop)
+                    inner = Loop(step["loop"], loop)
                     inner.first = position
                     position = walk(step["body"], position, inner)
                     inner.last = max(inner.first, position - 1)
@@ -171,18 +233,22 @@ class Judge:
 
         return accesses, walk(steps, 0, None)
 
-    @staticmethod
-    def interval(accesses):
+    def is_scratch(self, number, accesses):
+        """Workspace of one step alone?"""
+        return self.buffers[number]["class"] == "workspace" and len({access.position for access in accesses}) == 1
+
+    def interval(self, number, accesses):
         """First and last position of life, widened to the loops that carry the value around."""
-        paths = [access.loop.path() if access.loop else [] for access in accesses]
+        whole_bands = not self.is_scratch(number, accesses)
+        paths = [access.path(whole_bands) for access in accesses]
         common = 0
         while all(len(path) > common and path[common] is paths[0][common] for path in paths):
             common += 1
-        first, last = accesses[0].position, accesses[0].position
+        first, last = accesses[0].interval(whole_bands)
         for access, path in zip(accesses, paths):
             inner = path[common] if len(path) > common else None
-            first = min(first, inner.first if inner else access.position)
-            last = max(last, inner.last if inner else access.position)
+            begin, end = (inner.first, inner.last) if inner else access.interval(whole_bands)
+            first, last = min(first, begin), max(last, end)
         if common and not accesses[0].writes:
             first, last = paths[0][common - 1].first, paths[0][common - 1].last
         return first, last
@@ -192,8 +258,11 @@ class Judge:
             if not steps:
                 continue  # not compiled in
             accesses, length = self.collect(steps)
+            self.accesses[program] = accesses
             lives = {}
             for number, buffer in self.buffers.items():
+                if buffer["space"] == "host":
+                    continue
                 touched = accesses.get(number, [])
                 if buffer["lifetime"] == "persistent" or (touched and buffer["lifetime"] == "program"):
                     lives[number] = (0, length)
@@ -207,7 +276,7 @@ class Judge:
 
     def life_in_step(self, program, number, touched, length):
         buffer = self.buffers[number]
-        first, last = self.interval(touched)
+        first, last = self.interval(number, touched)
         if not touched[0].writes:
             if buffer["class"] == "staging":
                 first = 0
@@ -228,6 +297,8 @@ class Judge:
         arena = self.plan["arena"]
         end = 0
         for number, buffer in self.buffers.items():
+            if buffer["space"] == "host":
+                continue
             start, stop = self.span(number)
             alias = buffer["alias"] or {}
             if start < 0 or buffer["bytes"] < 0 or stop > arena["bytes"]:
@@ -251,6 +322,39 @@ class Judge:
             for number in lives:
                 if self.span(number)[1] > (arena["extent"].get(program) or 0):
                     self.complain("bounds", "%s: buffer %s lies beyond the extent", program, self.name(number))
+
+    def check_host(self):
+        """The slots of the loader ring."""
+        ring = self.plan["beside"]["loader_ring"]
+        slots = [number for number, buffer in self.buffers.items() if buffer["space"] == "host"]
+        end = 0
+        for number in sorted(slots, key=self.span):
+            buffer = self.buffers[number]
+            start, stop = self.span(number)
+            if buffer["class"] != "staging" or buffer["lifetime"] != "persistent" or buffer["alias"] is not None:
+                self.complain("space", "buffer %s of the host is no slot of the loader ring", self.name(number))
+            if start < end:
+                self.complain("space", "buffer %s of the host starts at %d, where another lies", self.name(number), start)
+            end = max(end, stop)
+            self.check_bytes(number)
+            for program, accesses in self.accesses.items():
+                if number in accesses:
+                    self.complain("space", "%s: a step touches buffer %s of the host", program, self.name(number))
+        if end > ring or sum(self.buffers[number]["bytes"] for number in slots) != ring:
+            self.complain("space", "the buffers of the host end at %d, the loader ring has %d bytes", end, ring)
+
+    def check_persistent(self):
+        for number, buffer in self.buffers.items():
+            if buffer["class"] in PERSISTENT_CLASSES and buffer["lifetime"] != "persistent":
+                self.complain("persistent", "buffer %s is a %s and does not persist", self.name(number), buffer["class"])
+        for program, steps in self.plan["programs"].items():
+            for step in all_steps(steps):
+                for number in step["writes"]:
+                    if self.buffers[number]["lifetime"] != "persistent":
+                        continue
+                    if number not in step["reads"] or step["op"] == "zero":
+                        self.complain("persistent", "%s: %s `%s` overwrites buffer %s", program, step["op"], step["name"],
+                                      self.name(number))
 
     def check_bytes(self, number):
         buffer = self.buffers[number]
@@ -284,12 +388,77 @@ class Judge:
             alias = self.buffers[number]["alias"]
         return number
 
-    def may_share(self, a, b, lives):
+    def may_share(self, program, a, b):
         """Whether A and B, both alive at some step, may share bytes."""
+        lives = self.lives[program]
         if b in self.wholes(a) or a in self.wholes(b):
             return True
-        handed_over = lives[a][0] == lives[b][1] or lives[b][0] == lives[a][1]
-        return self.slot(a) == self.slot(b) and handed_over
+        if self.slot(a) != self.slot(b):
+            return False
+        return (lives[a][0] == lives[b][1] or lives[b][0] == lives[a][1] or self.by_rows(program, a, b) or
+                self.by_rows(program, b, a))
+
+    def by_rows(self, program, old, new):
+        """Whether NEW takes the place of OLD row by row in a loop over bands: check_bands() looks at each row."""
+        accesses, lives = self.accesses[program], self.lives[program]
+        if old not in accesses or new not in accesses or not accesses[old][0].writes or not accesses[new][0].writes:
+            return False
+        if accesses[old][0].position >= accesses[new][0].position:
+            return False
+        loop = accesses[new][0].bands
+        shape = [(self.buffers[k]["shape"], self.buffers[k]["dtype"]) for k in (old, new)]
+        if loop is None or accesses[old][-1].bands is not loop or shape[0] != shape[1] or lives[old][1] > loop.last:
+            return False
+        return loop.outer is None or all(loop.outer in access.path(True) for access in accesses[old])
+
+    # ---- rows ---------------------------------------------------------------------------------------
+
+    def check_bands(self):
+        for program, steps in self.plan["programs"].items():
+            for step in all_loops(steps):
+                if step["loop"] == "bands":
+                    self.play_bands(program, step)
+
+    def rows(self, step, number, iteration):
+        begin, end, more = step["rows"][str(number)]
+        height = 1
+        for size in self.buffers[number]["shape"][2:-1]:
+            height *= size
+        return range(max(0, min(height, begin + iteration * more)), max(0, min(height, end + iteration * more))), height
+
+    def play_bands(self, program, loop):
+        """Row by row: which buffer holds it at each place; None: what did when the loop began."""
+        steps = list(all_steps(loop["body"]))
+        written = {number: 0 for step in steps for number in step["writes"]}
+        holder = {}  # of (place, row)
+        complaints = set()
+
+        def play(step, iteration):
+            for number in step["reads"]:
+                expected = number if number in written else None
+                for row in self.rows(step, number, iteration)[0]:
+                    if holder.get((self.slot(number), row)) != expected:
+                        complaints.add("`%s` reads rows of buffer %s that are not there" % (step["name"], self.name(number)))
+            for number in step["writes"]:
+                for row in self.rows(step, number, iteration)[0]:
+                    if row != written[number]:
+                        complaints.add("`%s` leaves out rows of buffer %s, or writes them twice" %
+                                       (step["name"], self.name(number)))
+                    written[number] = row + 1
+                    holder[self.slot(number), row] = number
+
+        for iteration in range(loop["times"]):
+            for step in steps:
+                if any(self.rows(step, number, iteration)[0] for number in step["writes"]):
+                    play(step, iteration)
+        for step in steps:
+            for number in step["writes"]:
+                if written[number] != self.rows(step, number, 0)[1]:
+                    complaints.add("`%s` does not write all rows of buffer %s" % (step["name"], self.name(number)))
+        for complaint in sorted(complaints):
+            self.complain("bands", "%s: %s", program, complaint)
+
+    # ---- sharing ------------------------------------------------------------------------------------
 
     def check_overlaps(self):
         for program, lives in self.lives.items():
@@ -305,7 +474,7 @@ class Judge:
 
     def check_pair(self, program, lives, a, b):
         first, last = max(lives[a][0], lives[b][0]), min(lives[a][1], lives[b][1])
-        if first > last or self.may_share(a, b, lives):
+        if first > last or self.may_share(program, a, b):
             return
         alias = [buffer["alias"] or {} for buffer in (self.buffers[a], self.buffers[b])]
         law = "overlap"
@@ -348,9 +517,16 @@ class Judge:
     def judge(self):
         if self.check_schema():
             self.compute_lives()
+            self.check_persistent()
+            if self.plan["arena"]["bytes"] == EXCEEDS_ALL_MACHINES:  # nothing has a place
+                if self.plan["arena"]["fits"]:
+                    self.complain("budget", "what exceeds all machines does not fit")
+                return self.complaints
+            self.check_host()
             self.check_places()
             self.check_aliases()
             self.check_overlaps()
+            self.check_bands()
             self.check_lower_bound()
             self.check_cost()
         return self.complaints

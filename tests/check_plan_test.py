@@ -7,21 +7,29 @@ import sys
 import check_plan
 
 
-def buffer(number, name, kind, offset, size=64, lifetime="step", alias=None):
+def buffer(number, name, kind, offset, size=64, lifetime="step", alias=None, shape=None, space="device"):
     return {"id": number, "name": name, "class": kind, "lifetime": lifetime, "line": 1, "dtype": "f32",
-            "shape": [size // 4], "bytes": size, "offset": offset, "alias": alias}
+            "shape": shape or [size // 4], "space": space, "bytes": size, "offset": offset, "alias": alias}
 
 
-def step(name, reads, writes):
-    return {"op": "conv", "name": name, "line": 1, "reads": reads, "writes": writes, "recompute": False, "flops": 0}
+def slot(number, offset):
+    """Of the loader ring."""
+    return buffer(number, "loader slot", "staging", offset, lifetime="persistent", space="host")
 
 
-def plan(buffers, programs, arena, bound, extent):
+def step(name, reads, writes, op="conv", rows=None):
+    result = {"op": op, "name": name, "line": 1, "reads": reads, "writes": writes, "recompute": False, "flops": 0}
+    if rows is not None:
+        result["rows"] = {str(number): triple for number, triple in rows.items()}
+    return result
+
+
+def plan(buffers, programs, arena, bound, extent, ring=0):
     return {"schema": "unetc-plan/1", "model": "m", "source": "m.unet", "target": "cpu", "batch": 1,
             "micro_batches": 1, "precision": "f32",
             "arena": {"bytes": arena, "align": 64, "lower_bound": bound, "budget": None, "fits": True,
                       "extent": extent},
-            "beside": {"loader_ring": 0, "context_estimate": 0},
+            "beside": {"loader_ring": ring, "context_estimate": 0},
             "cost": {"flops": 0, "recompute_flops": 0, "recompute_lower_bound_flops": None},
             "buffers": buffers, "programs": programs}
 
@@ -32,22 +40,44 @@ def straight():
                buffer(2, "b", "activation", 128), buffer(3, "c", "activation", 128, alias={"same": 2}),
                buffer(4, "d", "activation", 192, 128), buffer(5, "e", "activation", 192, alias={"slice": 4}),
                buffer(6, "f", "activation", 256, alias={"slice": 4}), buffer(7, "g", "activation", 64),
-               buffer(8, "loss", "metric", 320), buffer(9, "photo", "staging", 384)]
+               buffer(8, "loss", "metric", 320), buffer(9, "photo", "staging", 384), slot(10, 0), slot(11, 64)]
     train = [step("one", [0, 9], [1]), step("two", [1], [2]), step("relu", [2], [3]), step("e", [3], [5]),
              step("f", [3], [6]), step("g", [5, 6], [7]), step("loss", [7], [8]), step("update", [0], [0])]
     predict = [step("one", [0, 9], [1])]
-    return plan(buffers, {"train": train, "predict": predict}, 448, 256, {"train": 448, "predict": 448})
+    return plan(buffers, {"train": train, "predict": predict}, 448, 256, {"train": 448, "predict": 448}, 128)
 
 
 def looped():
-    """A loop over samples that adds to `sum` and hands `t` from step to step within one turn."""
+    """A loop over samples that adds to `sum`, hands `t` from step to step within one iteration, and averages what a
+    running statistic holds."""
     buffers = [buffer(0, "sum", "parameter_gradient", 0), buffer(1, "x", "activation", 64),
-               buffer(2, "t", "activation", 128), buffer(3, "u", "activation", 192), buffer(4, "out", "metric", 128)]
+               buffer(2, "t", "activation", 128), buffer(3, "u", "activation", 192), buffer(4, "out", "metric", 128),
+               buffer(5, "mean", "running_statistic", 256, lifetime="persistent")]
     train = [step("zero", [], [0]), step("x", [], [1]),
              {"loop": "samples", "times": 3,
-              "body": [step("t", [1], [2]), step("add", [0, 2], [0]), step("u", [], [3]), step("use", [3], [])]},
+              "body": [step("t", [1], [2]), step("add", [0, 2], [0]), step("u", [], [3]), step("use", [3], []),
+                       step("track", [5, 1], [5])]},
              step("out", [0], [4])]
-    return plan(buffers, {"train": train}, 256, 192, {"train": 256})
+    return plan(buffers, {"train": train}, 320, 256, {"train": 320})
+
+
+def banded():
+    """Three bands of at most two rows of five, in a loop over samples: a, in place -> b, and c through a window of three
+    rows, so that it stays one row behind; u is before the loop over bands what d is behind it."""
+    image = {"size": 64, "shape": [1, 1, 5, 3]}
+    buffers = [buffer(0, "x", "activation", 0, **image), buffer(1, "a", "activation", 64, **image),
+               buffer(2, "b", "activation", 64, alias={"same": 1}, **image), buffer(3, "c", "activation", 128, **image),
+               buffer(4, "u", "activation", 192), buffer(5, "loss", "metric", 256), buffer(6, "d", "activation", 192)]
+    same = [0, 2, 2]
+    bands = [step("a", [0], [1], rows={0: same, 1: same}), step("b", [1], [2], op="relu", rows={1: same, 2: same}),
+             step("c", [2], [3], op="max_pool", rows={2: [-2, 2, 2], 3: [-1, 1, 2]})]
+    body = [step("x", [], [0]), step("u", [], [4]), step("use", [4], [0]), {"loop": "bands", "times": 3, "body": bands},
+            step("d", [3], [6]), step("loss", [6], [5])]
+    return plan(buffers, {"train": [{"loop": "samples", "times": 3, "body": body}]}, 320, 192, {"train": 320})
+
+
+BODY = ("programs", "train", 0, "body")
+BANDS = BODY + (3, "body")
 
 
 def change(make, *changes):
@@ -87,6 +117,7 @@ FAULTS = [
     ("arena", straight, [(("arena", "bytes"), 512), (("arena", "extent", "train"), 512)]),
     ("lower_bound", straight, [(("arena", "lower_bound"), 320)]),
     ("budget", straight, [(("arena", "budget"), 400)]),
+    ("budget", straight, [(("arena", "bytes"), 2**63 - 1)]),
     ("cost", straight, [(("cost", "recompute_lower_bound_flops"), 1)]),
     # x is needed again in the next turn: what the body reads it may not overwrite
     ("overlap", looped, [(("buffers", 3, "offset"), 64)]),
@@ -95,12 +126,46 @@ FAULTS = [
     # while u may not share its place at all
     ("overlap", looped, [(("programs", "train", 2, "body", 3, "reads"), [2, 3]), (("buffers", 3, "offset"), 128)]),
     ("written", looped, [(("programs", "train", 2, "body", 0, "reads"), [1, 2])]),
+    # the optimiser's parameters lie on an activation that is alive; an activation is moved onto them
+    ("overlap", straight, [(("buffers", 0, "offset"), 64)]),
+    ("overlap", straight, [(("buffers", 4, "offset"), 0), (("buffers", 5, "offset"), 0), (("buffers", 6, "offset"), 64)]),
+    # the optimiser writes what it does not say it reads; a parameter's storage is given back
+    ("persistent", straight, [(("programs", "train", 7, "reads"), [])]),
+    ("persistent", straight, [(("buffers", 0, "lifetime"), "step")]),
+    # a running statistic is summed in a loop: set to zero in front of it, with or without reading it
+    ("persistent", looped, [(("programs", "train", 0), step("zero", [], [5], op="zero"))]),
+    ("persistent", looped, [(("programs", "train", 0), step("zero", [5], [5], op="zero"))]),
+    ("persistent", looped, [(("programs", "train", 2, "body", 4, "reads"), [1])]),
+    ("space", straight, [(("buffers", 11, "offset"), 32)]),
+    ("space", straight, [(("buffers", 11, "offset"), 128)]),
+    ("space", straight, [(("beside", "loader_ring"), 192)]),
+    ("space", straight, [(("buffers", 11, "class"), "activation")]),
+    ("space", straight, [(("programs", "train", 0, "reads"), [0, 10])]),
+    ("schema", straight, [(("buffers", 10, "space"), "moon")]),
+    ("overlap", straight, [(("buffers", 10, "space"), "device")]),
+    # a band reads rows that are not computed yet; leaves out rows; computes some twice; does not come to the end
+    ("bands", banded, [(BANDS + (2, "rows", "2"), [-2, 3, 2])]),
+    ("bands", banded, [(BANDS + (2, "rows", "2"), [-1, 3, 2]), (BANDS + (2, "rows", "3"), [0, 2, 2])]),
+    ("bands", banded, [(BANDS + (2, "rows", "3"), [-1, 1, 3])]),
+    ("bands", banded, [(BANDS + (2, "rows", "3"), [-2, 1, 2])]),
+    ("bands", banded, [(BODY + (3, "times"), 2)]),
+    # in place by rows: the row that c reads was overwritten by b, an iteration ago
+    ("bands", banded, [(BANDS + (2, "reads"), [1]), (BANDS + (2, "rows"), {"1": [-2, 2, 2], "3": [-1, 1, 2]})]),
+    # what was there in front of the loop, or is read behind it, cannot be taken row by row
+    ("same", banded, [(BODY + (4, "reads"), [1, 3])]),
+    ("overlap", banded, [(("buffers", 2, "alias"), None)]),
+    # an activation of the loop lives through all of it: a scratch of its first step may not lie on its last result
+    ("overlap", banded, [(("buffers", 3, "offset"), 0)]),
+    ("schema", banded, [(BANDS + (0,), step("a", [0], [1]))]),
+    ("schema", banded, [(BANDS + (0, "rows"), {"0": [0, 2, 2]})]),
+    ("schema", banded, [(BODY + (0,), step("x", [], [0], rows={0: [0, 2, 2]}))]),
+    ("schema", banded, [(BODY + (3, "loop"), "columns")]),
 ]
 
 
 def main():
     failures = 0
-    for make in (straight, looped):
+    for make in (straight, looped, banded):
         complaints = check_plan.judge(make())
         if complaints:
             failures += 1

@@ -1,4 +1,4 @@
-/* simple_denoiser.c - simple_denoiser
+/* simple_denoiser.c - what the programs of simple_denoiser launch, and its tables
  *
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --target=cuda --precision=bf16 --size=64x64
  * Do not edit: change the .unet file and compile again. */
@@ -11,12 +11,13 @@
 #error "made for another version of the runtime: compile the .unet file again"
 #endif
 
+/* A place in the arena. */
 #define AT(type, offset) ((type *)(void *)(arena + (offset)))
 
-/* A slice of a region is as long as its last vector. */
-static inline void zero_tail(UnetLaunch at, real *p, int64_t used, int64_t stored_bytes) {
-    unet_cuda_check(at, cudaMemsetAsync((char *)p + used, 0, (size_t)(stored_bytes - used),
-                    at.stream), __func__);
+/* A slice of a region is as long as its last vector; `used` and `stored` are bytes. */
+static inline void zero_tail(UnetLaunch at, void *slice, int64_t used, int64_t stored_bytes) {
+    unet_cuda_check(at, cudaMemsetAsync((char *)slice + used, 0, (size_t)(stored_bytes - used), at.stream),
+                    __func__);
 }
 
 /* ---- train: batch 6, 49,107,456 bytes of the arena ---- */
@@ -24,7 +25,7 @@ static inline void zero_tail(UnetLaunch at, real *p, int64_t used, int64_t store
 static void train(UnetLaunch at, char *arena) {
     /* 3: cast of noisy cast (simple_denoiser.unet:4): noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
     at.step = "cast of noisy cast";
-    k00_cast(at, AT(stored, B039_noisy_cast), AT(real, B037_noisy));
+    k00_cast(at, (Rows){0, 64}, AT(stored, B039_noisy_cast), AT(real, B037_noisy));
     /* 4: filter_pack of net.0 (simple_denoiser.unet:7): net.0.weight[64,3,3,3] net.0.bias[64]
         -> net.0 filters[4672] */
     at.step = "filter_pack of net.0";
@@ -80,7 +81,8 @@ static void train(UnetLaunch at, char *arena) {
     /* 14: mse_grad of mse (simple_denoiser.unet:21): net.6[n,3,64,64] clean[n,3,64,64]
         -> d net.6[n,3,64,64] */
     at.step = "mse_grad of mse";
-    k09_mse_grad(at, AT(stored, B056_d_net_6), AT(stored, B050_net_6), AT(real, B038_clean), NULL);
+    k09_mse_grad(at, (Rows){0, 64}, AT(stored, B056_d_net_6), AT(stored, B050_net_6), AT(real, B038_clean),
+        NULL);
 }
 
 static void train_rest(UnetLaunch at, char *arena) {
@@ -135,7 +137,7 @@ static void train_rest(UnetLaunch at, char *arena) {
 static void predict(UnetLaunch at, char *arena) {
     /* 2: cast of noisy cast (simple_denoiser.unet:4): noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
     at.step = "cast of noisy cast";
-    k16_cast(at, AT(stored, B069_noisy_cast), AT(real, B068_noisy));
+    k16_cast(at, (Rows){0, 64}, AT(stored, B069_noisy_cast), AT(real, B068_noisy));
     /* 3: filter_pack of net.0 (simple_denoiser.unet:7): net.0.weight[64,3,3,3] net.0.bias[64]
         -> net.0 filters[4672] */
     at.step = "filter_pack of net.0";
@@ -249,28 +251,28 @@ static const UnetStaging train_staging[] = {
     {.offset = B038_clean, .bytes = 393216},
 };
 static const UnetCudaPiece train_piece[] = {
-    {.launch = train, .in_turn = true, .frees_inputs = true},
-    {.launch = train_rest, .in_turn = true},
+    {.launch = train, .in_iteration = true, .frees_inputs = true},
+    {.launch = train_rest, .in_iteration = true},
 };
 static const UnetStaging predict_staging[] = {
     {.offset = B068_noisy, .bytes = 65536},
     {.offset = -1},
 };
 static const UnetCudaPiece predict_piece[] = {
-    {.launch = predict, .in_turn = true},
+    {.launch = predict, .in_iteration = true},
 };
 static const UnetCudaModel cuda_model = {
     .nconvolution = 11,
     .convolution = convolution,
     .train = {.piece = train_piece,
         .npiece = 2,
-        .turns = 1, .turn_samples = 6,
+        .iterations = 1, .iteration_samples = 6,
         .control = B036_control,
         .staging = train_staging,
         .prefetches = true},
     .predict = {.piece = predict_piece,
         .npiece = 1,
-        .turns = 1, .turn_samples = 1,
+        .iterations = 1, .iteration_samples = 1,
         .control = B067_control,
         .staging = predict_staging,
         .prefetches = false},
@@ -315,6 +317,7 @@ static const UnetProgram train_program = {
     .name = "train",
     .batch = 6,
     .size = {1, 64, 64},
+    .measured = {1, 64, 64},
     .extent = 49107456,
     .inputs = train_input,
     .result_offsets = train_result_offset,
@@ -340,6 +343,7 @@ static const UnetProgram predict_program = {
     .name = "predict",
     .batch = 1,
     .size = {1, 64, 64},
+    .measured = {0, 0, 0},
     .extent = 35606528,
     .inputs = predict_input,
     .outputs = predict_output,
@@ -381,7 +385,7 @@ const UnetModel simple_denoiser_model = {
     .name = "simple_denoiser",
     .source = "simple_denoiser.unet", .source_hash = "00438fdc504441cc",
     .target = "cuda", .isa = "sm_90", .real = UNET_F32, .precision = "bf16", .max_threads = 64,
-    .device = &unet_cuda_device, .cuda = &cuda_model,
+    .device = &unet_cuda_device, .device_tables = &cuda_model,
     .nparameter = 8, .parameter = parameter, .parameter_count = 77379,
     .persistent = 929280,
     .ninput = 2, .inputs = input,

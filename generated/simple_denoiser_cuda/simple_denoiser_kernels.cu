@@ -1,4 +1,4 @@
-/* simple_denoiser_kernels.cu - simple_denoiser
+/* simple_denoiser_kernels.cu - the kernels of simple_denoiser, and what launches them
  *
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --target=cuda --precision=bf16 --size=64x64
  * Do not edit: change the .unet file and compile again. */
@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
 #include <unet/cuda.h>
 
 #define UNET_STORED __nv_bfloat16
@@ -54,7 +55,7 @@ struct Segments {
     const stored *at[MAX_SEGMENTS];
 };
 
-/* ---- numbers ---------------------------------------------------------------------------------------- */
+/* ---- elements --------------------------------------------------------------------------------------- */
 
 DEVICE real to_real(float x) {
     return x;
@@ -94,7 +95,7 @@ DEVICE real positive(real x) {
 }
 
 /* A NaN stays one. */
-DEVICE double between(double low, double high, double x) {
+DEVICE double clamp(double x, double low, double high) {
     return x < low ? low : x > high ? high : x;
 }
 
@@ -144,6 +145,13 @@ DEVICE Vector sum(Vector a, Vector b) {
     return a;
 }
 
+DEVICE Vector divided(Vector v, real by) {
+#pragma unroll
+    for (int l = 0; l < LANES; l++)
+        v.lane[l] /= by;
+    return v;
+}
+
 /* v where m > 0, else 0. */
 DEVICE Vector masked(Vector v, Vector m) {
 #pragma unroll
@@ -152,7 +160,7 @@ DEVICE Vector masked(Vector v, Vector m) {
     return v;
 }
 
-/* What the loader left: numbers, or 255ths of one. */
+/* What the loader left: f32, or bytes that stand for value / 255. */
 DEVICE real staged(real x) {
     return x;
 }
@@ -182,19 +190,19 @@ DEVICE Vector load_channels(const void *p, int block, int channels, unsigned poi
     return load_vector(static_cast<const stored *>(p), point * (block / LANES) + column);
 }
 
-/* Neighbouring numbers of a long array. */
+/* Neighbouring elements of a long array. */
 struct alignas(16) Four {
     real of[4];
 };
 
-/* ---- places in tensors ------------------------------------------------------------------------------ */
+/* ---- points of tensors ------------------------------------------------------------------------------ */
 
 /* The points of a sample; at each lie `columns` vectors. */
 struct Grid {
     int d, h, w, columns;
 };
 
-struct Place {
+struct Point {
     int n, d, h, w, column;
 };
 
@@ -202,18 +210,22 @@ struct Place {
     return (unsigned)samples * g.d * g.h * g.w * g.columns;
 }
 
-DEVICE Place place(Grid g, unsigned i) {
+DEVICE Point point_at(Grid g, unsigned i) {
     const unsigned point = i / g.columns, row = point / g.w, plane = row / g.h;
     return {(int)(plane / g.d), (int)(plane % g.d), (int)(row % g.h), (int)(point % g.w),
             (int)(i % g.columns)};
 }
 
-DEVICE unsigned index(Grid g, Place p) {
+DEVICE unsigned index(Grid g, Point p) {
     return (((unsigned)(p.n * g.d + p.d) * g.h + p.h) * g.w + p.w) * g.columns + p.column;
 }
 
-DEVICE bool inside(Grid g, Place p) {
+DEVICE bool inside(Grid g, Point p) {
     return p.d >= 0 && p.d < g.d && p.h >= 0 && p.h < g.h && p.w >= 0 && p.w < g.w;
+}
+
+DEVICE bool inside(Rows rows, Grid g, Point p) {
+    return p.d * g.h + p.h >= rows.begin && p.d * g.h + p.h < rows.end;
 }
 
 /* ---- windows ---------------------------------------------------------------------------------------- */
@@ -224,8 +236,25 @@ struct Window {
 };
 
 /* The point under a tap of window o. */
-DEVICE Place under(Window w, Place o, int kd, int kh, int kw) {
+DEVICE Point under(Window w, Point o, int kd, int kh, int kw) {
     return {o.n, o.d * w.sd - w.pd + kd, o.h * w.sh - w.ph + kh, o.w * w.sw - w.pw + kw, o.column};
+}
+
+/* The points from one window to the next are the cell of a window. These are all cells over a tensor; */
+[[maybe_unused]] static constexpr __host__ __device__ Grid cells_of(Window w, Grid g) {
+    return {(g.d + w.pd + w.sd - 1) / w.sd, (g.h + w.ph + w.sh - 1) / w.sh, (g.w + w.pw + w.sw - 1) / w.sw,
+            g.columns};
+}
+
+/* and the rows of cells over a range of rows of points: where cells are more than one plane deep, all of
+ * those planes. */
+[[maybe_unused]] static constexpr Rows cell_rows(Window w, Grid g, Rows points) {
+    const int first = points.begin, last = points.end - 1, height = cells_of(w, g).h;
+    if (first > last)
+        return points;
+    return {(first / g.h + w.pd) / w.sd * height + (w.sd == 1 ? (first % g.h + w.ph) / w.sh : 0),
+            (last / g.h + w.pd) / w.sd * height + (w.sd == 1 ? (last % g.h + w.ph) / w.sh : height - 1) +
+                1};
 }
 
 /* The first along an axis that is no padding. */
@@ -237,58 +266,72 @@ DEVICE int tap_number(Window w, int kd, int kh, int kw) {
     return (kd * w.kh + kh) * w.kw + kw;
 }
 
-/* Numbers of taps, a lane each. */
-struct Taps {
+/* Calls DO(o, tap) for the windows over point p, in ascending order; `tap` of window o lies on the point.
+ */
+template <class Do> DEVICE void each_window_over(Point p, Window w, Grid out, Do what) {
+    for (int kd = w.kd - 1; kd >= 0; kd--)
+        for (int kh = w.kh - 1; kh >= 0; kh--)
+            for (int kw = w.kw - 1; kw >= 0; kw--) {
+                const int d = p.d + w.pd - kd, h = p.h + w.ph - kh, v = p.w + w.pw - kw;
+                const Point o = {p.n, d / w.sd, h / w.sh, v / w.sw, p.column};
+                if (d >= 0 && h >= 0 && v >= 0 && d % w.sd == 0 && h % w.sh == 0 && v % w.sw == 0 &&
+                    inside(out, o))
+                    what(o, tap_number(w, kd, kh, kw));
+            }
+}
+
+/* The number of the tap that holds the maximum, for each lane. */
+struct Argmax {
     int lane[LANES];
 };
 
 struct Maximum {
     Vector value;
-    Taps tap; /* the first that has it */
+    Argmax argmax; /* the first that has it */
 };
 
 /* Over window o of x; padding counts as -infinity, a NaN as more than any number. */
-DEVICE Maximum window_maximum(const stored *__restrict__ x, Grid in, Window w, Place o) {
+DEVICE Maximum window_maximum(const stored *__restrict__ x, Grid in, Window w, Point o) {
     Maximum m;
     m.value = filled(-INFINITY);
     const int first =
         tap_number(w, first_tap(o.d, w.sd, w.pd), first_tap(o.h, w.sh, w.ph), first_tap(o.w, w.sw, w.pw));
     for (int l = 0; l < LANES; l++)
-        m.tap.lane[l] = first;
+        m.argmax.lane[l] = first;
     for (int kd = 0; kd < w.kd; kd++)
         for (int kh = 0; kh < w.kh; kh++)
             for (int kw = 0; kw < w.kw; kw++) {
-                const Place p = under(w, o, kd, kh, kw);
+                const Point p = under(w, o, kd, kh, kw);
                 if (!inside(in, p))
                     continue;
                 const Vector here = load_vector(x, index(in, p));
                 for (int l = 0; l < LANES; l++)
                     if (here.lane[l] > m.value.lane[l] || here.lane[l] != here.lane[l]) {
                         m.value.lane[l] = here.lane[l];
-                        m.tap.lane[l] = tap_number(w, kd, kh, kw);
+                        m.argmax.lane[l] = tap_number(w, kd, kh, kw);
                     }
             }
     return m;
 }
 
-/* Taps as they are kept: BITS bits each, 1, 2 or 4 of them in a byte. BITS 0: they are not. */
-template <int BITS> struct alignas(BITS > 0 ? LANES * BITS / 8 : 1) PackedTaps {
+/* An argmax in memory: BITS bits a lane, 1, 2 or 4 lanes in a byte. BITS 0: it is not kept. */
+template <int BITS> struct alignas(BITS > 0 ? LANES * BITS / 8 : 1) PackedArgmax {
     uint8_t byte[BITS > 0 ? LANES *BITS / 8 : 1];
 };
 
-template <int BITS> DEVICE void store_taps(uint8_t *p, unsigned i, Taps taps) {
-    PackedTaps<BITS> packed = {};
+template <int BITS> DEVICE void store_argmax(uint8_t *p, unsigned i, Argmax argmax) {
+    PackedArgmax<BITS> packed = {};
     for (int l = 0; l < LANES; l++)
-        packed.byte[l * BITS / 8] |= (uint8_t)(taps.lane[l] << (l * BITS % 8));
-    reinterpret_cast<PackedTaps<BITS> *>(p)[i] = packed;
+        packed.byte[l * BITS / 8] |= (uint8_t)(argmax.lane[l] << (l * BITS % 8));
+    reinterpret_cast<PackedArgmax<BITS> *>(p)[i] = packed;
 }
 
-template <int BITS> DEVICE Taps load_taps(const uint8_t *p, unsigned i) {
-    const PackedTaps<BITS> packed = reinterpret_cast<const PackedTaps<BITS> *>(p)[i];
-    Taps taps;
+template <int BITS> DEVICE Argmax load_argmax(const uint8_t *p, unsigned i) {
+    const PackedArgmax<BITS> packed = reinterpret_cast<const PackedArgmax<BITS> *>(p)[i];
+    Argmax argmax;
     for (int l = 0; l < LANES; l++)
-        taps.lane[l] = packed.byte[l * BITS / 8] >> (l * BITS % 8) & ((1 << BITS) - 1);
-    return taps;
+        argmax.lane[l] = packed.byte[l * BITS / 8] >> (l * BITS % 8) & ((1 << BITS) - 1);
+    return argmax;
 }
 
 /* ---- threads ---------------------------------------------------------------------------------------- */
@@ -302,8 +345,38 @@ DEVICE unsigned thread_index() {
     return count / THREADS + (count % THREADS != 0);
 }
 
+/* The vectors in a range of rows of every sample: `count` of them. In a sample they are `length` vectors
+ * from `begin` on, and the next sample is `sample` vectors away. */
+struct Range {
+    unsigned count, begin, length, sample;
+};
+
+[[maybe_unused]] static constexpr __host__ __device__ Range range_of(int samples, Grid g, Rows rows) {
+    const unsigned row = (unsigned)g.w * g.columns;
+    const unsigned length = rows.begin < rows.end ? (rows.end - rows.begin) * row : 0;
+    return {samples * length, rows.begin * row, length, g.d * g.h * row};
+}
+
+/* The vector of this thread, or NO_VECTOR. Whole samples follow each other without gaps. */
+constexpr unsigned NO_VECTOR = ~0u;
+DEVICE unsigned vector_index(Range range) {
+    const unsigned i = thread_index();
+    if (i >= range.count)
+        return NO_VECTOR;
+    return range.length == range.sample ? i
+                                        : i / range.length * range.sample + range.begin + i % range.length;
+}
+
+/* LAUNCH of a kernel with a thread for each vector of a Range, its first argument. */
+#define LAUNCH_RANGE(at, kernel, range, ...)                                                               \
+    do {                                                                                                   \
+        const Range launched = range;                                                                      \
+        if (launched.count > 0)                                                                            \
+            LAUNCH(at, kernel, blocks_for(launched.count), launched, __VA_ARGS__);                         \
+    } while (0)
+
 /* A sweep over a long array is shared by no more blocks than these, so that what a thread has to work out
- * beforehand is worth its while: eight blocks for each of 132 processors. */
+ * beforehand is worth its while: eight blocks for each of 132 SMs. */
 [[maybe_unused]] static constexpr unsigned sweep_blocks(unsigned count) {
     return blocks_for(count) < 1056 ? blocks_for(count) : 1056;
 }
@@ -329,7 +402,7 @@ DEVICE double block_sum(double x) {
 
 /* ---- samples that count ----------------------------------------------------------------------------- */
 
-/* Samples are counted from the first of this turn. */
+/* Samples are counted from the first of this iteration. */
 DEVICE bool is_valid(const UnetControl *control, int sample) {
     return control->start + sample < control->n;
 }
@@ -339,7 +412,7 @@ DEVICE const int32_t *valid_size(const UnetControl *control, int sample) {
     return reinterpret_cast<const int32_t *>(control + 1) + 3 * (control->start + (long)sample);
 }
 
-DEVICE bool inside(const int32_t *size, Place p) {
+DEVICE bool inside(const int32_t *size, Point p) {
     return p.d < size[0] && p.h < size[1] && p.w < size[2];
 }
 
@@ -347,9 +420,9 @@ DEVICE bool inside(const int32_t *size, Place p) {
 
 /* dx = dy where y > 0, else 0; dx may be dy. */
 template <class T>
-static __global__ void mask_vectors(T *dx, const T *__restrict__ y, const T *dy, unsigned count) {
-    const unsigned i = thread_index();
-    if (i < count)
+static __global__ void mask_vectors(Range range, T *dx, const T *__restrict__ y, const T *dy) {
+    const unsigned i = vector_index(range);
+    if (i != NO_VECTOR)
         store_vector(dx, i, masked(load_vector(dy, i), load_vector(y, i)));
 }
 
@@ -489,7 +562,7 @@ DEVICE void sum_band(double *scratch, const void *p, const void *t, const UnetCo
     double total = 0;
     for (unsigned i = part_start(vectors(1, by.points), bands, band) + threadIdx.x; i < last;
          i += THREADS) {
-        if (!inside(size, place(by.points, i)))
+        if (!inside(size, point_at(by.points, i)))
             continue;
         const unsigned point = sample * vectors(1, by.points) + i;
         for (int column = 0; column * LANES < by.channels; column++) {
@@ -522,6 +595,14 @@ DEVICE void store_slopes(stored *dp, unsigned i, const void *p, const void *t, c
     store_vector(dp, i, gradient);
 }
 
+/* How many elements of a sample are valid: none beyond what is compared. */
+DEVICE double valid_elements(const int32_t *size, Compared by) {
+    const int d = size[0] < by.points.d ? size[0] : by.points.d;
+    const int h = size[1] < by.points.h ? size[1] : by.points.h;
+    const int w = size[2] < by.points.w ? size[2] : by.points.w;
+    return (double)by.channels * d * h * w;
+}
+
 /* What a sample adds to a result: a function of the mean over its valid elements. */
 struct Mean {
     DEVICE double of(double mean) { return mean; }
@@ -530,13 +611,13 @@ struct Mean {
 /* One block: each thread adds the bands of a sample in order, then thread 0 the samples. */
 template <class Of, int N, int BANDS, int ACCUMULATE>
 static __global__ void sum_samples(double *result, double *scratch, const UnetControl *control,
-                                   int channels) {
+                                   Compared by) {
     for (int i = threadIdx.x; i < N; i += THREADS) {
-        const int32_t *size = valid_size(control, i);
+        const double elements = valid_elements(valid_size(control, i), by);
         double total = 0;
         for (int band = 0; band < BANDS; band++)
             total += scratch[(long)i * BANDS + band];
-        const double mean = total / ((double)channels * size[0] * size[1] * size[2]);
+        const double mean = total / elements;
         scratch[(long)i * BANDS] = is_valid(control, i) ? Of::of(mean) : 0;
     }
     __syncthreads();
@@ -548,24 +629,25 @@ static __global__ void sum_samples(double *result, double *scratch, const UnetCo
     *result = total;
 }
 
-/* cast: noisy cast of train */
-static __global__ void k00_cast_vectors(stored *__restrict__ y, const void *__restrict__ x) {
-    enum { C = 3, D = 1, H = 64, W = 64, X_STAGED = 1, N = 6 };
-    constexpr Layout Y = {3, 8, 1, 0, 32768, 32768, 32768, 512};
-    constexpr Layout X = {3, 4, 1, 0, 16384, 16384, 16384, 256};
+/* cast: noisy cast of train: noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
+static __global__ void k00_cast_vectors(Range range, stored *__restrict__ y, const void *__restrict__ x) {
+    enum { C = 3, X_STAGED = 1 };
+    constexpr Layout Y = {0, 8, 0, 0, 0, 0, 0, 0};
+    constexpr Layout X = {0, 4, 0, 0, 0, 0, 0, 0};
     constexpr int columns = Y.block / LANES;
-    const unsigned i = thread_index();
-    if (i < vectors(N, {D, H, W, columns}))
+    const unsigned i = vector_index(range);
+    if (i != NO_VECTOR)
         store_vector(y, i, load_channels<X_STAGED>(x, X.block, C, i / columns, i % columns));
 }
 
-LAUNCHER void k00_cast(UnetLaunch at, stored *y, const void *x) {
+LAUNCHER void k00_cast(UnetLaunch at, Rows rows, stored *y, const void *x) {
     enum { D = 1, H = 64, W = 64, N = 6 };
-    constexpr Layout Y = {3, 8, 1, 0, 32768, 32768, 32768, 512};
-    LAUNCH(at, k00_cast_vectors, blocks_for(vectors(N, {D, H, W, Y.block / LANES})), y, x);
+    constexpr Layout Y = {0, 8, 0, 0, 0, 0, 0, 0};
+    LAUNCH_RANGE(at, k00_cast_vectors, range_of(N, {D, H, W, Y.block / LANES}, rows), y, x);
 }
 
-/* filter_pack: net.0 of train, net.0 of predict */
+/* filter_pack: net.0 of train, net.0 of predict: net.0.weight[64,3,3,3] net.0.bias[64]
+    -> net.0 filters[4672] */
 /* All taps of vector i of filter f, which come from neighbouring weights. */
 DEVICE void k01_filter_pack_taps(stored *__restrict__ packed, const real *__restrict__ w, Filter f, unsigned i) {
     enum { C = 3, TAPS = 9 };
@@ -606,11 +688,12 @@ LAUNCHER void k01_filter_pack(UnetLaunch at, stored *packed, const real *w, cons
     LAUNCH(at, k01_filter_pack_vectors, blocks_for(count), packed, w, b);
 }
 
-/* conv: net.0 of train */
+/* conv: net.0 of train: noisy cast[n,3,64,64] net.0 filters[4672] net.0.bias[64] -> net.1[n,64,64,64]
+    net.0 workspace[33554432] */
 LAUNCHER void k02_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
                      const stored *packed, const real *b) {
     enum { CO = 64, D = 1, H = 64, W = 64, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 6, BIAS_AT = 4608 };
-    constexpr Layout Y = {64, 64, 1, 0, 262144, 262144, 262144, 4096};
+    constexpr Layout Y = {0, 64, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
     constexpr int GRAPH[1] = {0};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
@@ -622,7 +705,8 @@ LAUNCHER void k02_conv(UnetLaunch at, stored *y, void *workspace, const stored *
         LAUNCH(at, kernel, blocks_for(bias_stride<Y.block / LANES>(count)), y, BIAS ? b : NULL, CO, count);
 }
 
-/* filter_pack: net.2 of train, net.4 of train, net.2 of predict, 1 more */
+/* filter_pack: net.2 of train, net.4 of train, net.2 of predict, 1 more: net.2.weight[64,64,3,3]
+    net.2.bias[64] -> net.2 filters[36928] */
 /* All taps of vector i of filter f, which come from neighbouring weights. */
 DEVICE void k03_filter_pack_taps(stored *__restrict__ packed, const real *__restrict__ w, Filter f, unsigned i) {
     enum { C = 64, TAPS = 9 };
@@ -663,12 +747,12 @@ LAUNCHER void k03_filter_pack(UnetLaunch at, stored *packed, const real *w, cons
     LAUNCH(at, k03_filter_pack_vectors, blocks_for(count), packed, w, b);
 }
 
-/* conv: net.2 of train, net.4 of train */
+/* conv: net.2 of train, net.4 of train: net.1[n,64,64,64] net.2 filters[36928] net.2.bias[64]
+    -> net.3[n,64,64,64] net.2 workspace[33554432] */
 LAUNCHER void k04_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
                      const stored *packed, const real *b) {
-    enum { CO = 64, D = 1, H = 64, W = 64, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 6,
-           BIAS_AT = 36864 };
-    constexpr Layout Y = {64, 64, 1, 0, 262144, 262144, 262144, 4096};
+    enum { CO = 64, D = 1, H = 64, W = 64, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 6, BIAS_AT = 36864 };
+    constexpr Layout Y = {0, 64, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {1};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
@@ -680,7 +764,8 @@ LAUNCHER void k04_conv(UnetLaunch at, stored *y, void *workspace, const stored *
         LAUNCH(at, kernel, blocks_for(bias_stride<Y.block / LANES>(count)), y, BIAS ? b : NULL, CO, count);
 }
 
-/* filter_pack: net.6 of train, net.6 of predict */
+/* filter_pack: net.6 of train, net.6 of predict: net.6.weight[3,64,3,3] net.6.bias[3]
+    -> net.6 filters[4616] */
 /* All taps of vector i of filter f, which come from neighbouring weights. */
 DEVICE void k05_filter_pack_taps(stored *__restrict__ packed, const real *__restrict__ w, Filter f, unsigned i) {
     enum { C = 64, TAPS = 9 };
@@ -721,11 +806,12 @@ LAUNCHER void k05_filter_pack(UnetLaunch at, stored *packed, const real *w, cons
     LAUNCH(at, k05_filter_pack_vectors, blocks_for(count), packed, w, b);
 }
 
-/* conv: net.6 of train */
+/* conv: net.6 of train: net.5[n,64,64,64] net.6 filters[4616] net.6.bias[3] -> net.6[n,3,64,64]
+    net.6 workspace[33554432] */
 LAUNCHER void k06_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
                      const stored *packed, const real *b) {
     enum { CO = 3, D = 1, H = 64, W = 64, BIAS = 1, RELU = 0, SEGMENTS = 1, N = 6, BIAS_AT = 4608 };
-    constexpr Layout Y = {3, 8, 1, 0, 32768, 32768, 32768, 512};
+    constexpr Layout Y = {0, 8, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {2};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
@@ -737,7 +823,7 @@ LAUNCHER void k06_conv(UnetLaunch at, stored *y, void *workspace, const stored *
         LAUNCH(at, kernel, blocks_for(bias_stride<Y.block / LANES>(count)), y, BIAS ? b : NULL, CO, count);
 }
 
-/* mse: mse of train */
+/* mse: mse of train: net.6[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[12] */
 struct k07_mse_Error {
     DEVICE double of(double p, double t) { return (p - t) * (p - t); }
 };
@@ -745,27 +831,30 @@ struct k07_mse_Error {
 static __global__ void k07_mse_bands(double *scratch, const void *p, const void *t,
                                     const UnetControl *control) {
     enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, BANDS = 2 };
-    constexpr Layout P = {3, 8, 1, 0, 32768, 32768, 32768, 512};
-    constexpr Layout T = {3, 4, 1, 0, 16384, 16384, 16384, 256};
+    constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0};
+    constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0};
     constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block};
     sum_band<k07_mse_Error, P_STAGED, T_STAGED>(scratch, p, t, control, by, BANDS);
 }
 
 LAUNCHER void k07_mse(UnetLaunch at, double *result, double *scratch, const void *p, const void *t) {
-    enum { C = 3, BANDS = 2, ACCUMULATE = 0, N = 6 };
+    enum { C = 3, D = 1, H = 64, W = 64, BANDS = 2, ACCUMULATE = 0, N = 6 };
+    constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0};
+    constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0};
+    constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block};
     constexpr auto kernel = sum_samples<Mean, N, BANDS, ACCUMULATE>;
     LAUNCH_BLOCKS(at, k07_mse_bands, N * BANDS, scratch, p, t, at.control);
-    LAUNCH_BLOCKS(at, kernel, 1, result, scratch, at.control, C);
+    LAUNCH_BLOCKS(at, kernel, 1, result, scratch, at.control, by);
 }
 
-/* psnr: psnr of train */
+/* psnr: psnr of train: net.6[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[12] */
 struct k08_psnr_decibels {
-    DEVICE double of(double mean) { return between(0, 100, -10 * log10(mean)); }
+    DEVICE double of(double mean) { return clamp(-10 * log10(mean), 0, 100); }
 };
 
 struct k08_psnr_Error {
     DEVICE double of(double p, double t) {
-        const double difference = between(0, 1, p) - between(0, 1, t);
+        const double difference = clamp(p, 0, 1) - clamp(t, 0, 1);
         return difference * difference;
     }
 };
@@ -773,52 +862,57 @@ struct k08_psnr_Error {
 static __global__ void k08_psnr_bands(double *scratch, const void *p, const void *t,
                                     const UnetControl *control) {
     enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, BANDS = 2 };
-    constexpr Layout P = {3, 8, 1, 0, 32768, 32768, 32768, 512};
-    constexpr Layout T = {3, 4, 1, 0, 16384, 16384, 16384, 256};
+    constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0};
+    constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0};
     constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block};
     sum_band<k08_psnr_Error, P_STAGED, T_STAGED>(scratch, p, t, control, by, BANDS);
 }
 
 LAUNCHER void k08_psnr(UnetLaunch at, double *result, double *scratch, const void *p, const void *t) {
-    enum { C = 3, BANDS = 2, ACCUMULATE = 0, N = 6 };
+    enum { C = 3, D = 1, H = 64, W = 64, BANDS = 2, ACCUMULATE = 0, N = 6 };
+    constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0};
+    constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0};
+    constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block};
     constexpr auto kernel = sum_samples<k08_psnr_decibels, N, BANDS, ACCUMULATE>;
     LAUNCH_BLOCKS(at, k08_psnr_bands, N * BANDS, scratch, p, t, at.control);
-    LAUNCH_BLOCKS(at, kernel, 1, result, scratch, at.control, C);
+    LAUNCH_BLOCKS(at, kernel, 1, result, scratch, at.control, by);
 }
 
-/* mse_grad: mse of train */
+/* mse_grad: mse of train: net.6[n,3,64,64] clean[n,3,64,64] -> d net.6[n,3,64,64] */
 struct k09_mse_grad_Slope {
     DEVICE double of(double p, double t) { return p - t; }
 };
 
-static __global__ void k09_mse_grad_vectors(stored *__restrict__ dp, const void *__restrict__ p,
+static __global__ void k09_mse_grad_vectors(Range range, stored *__restrict__ dp, const void *__restrict__ p,
                                       const void *__restrict__ t, const double *scale,
                                       const UnetControl *control) {
-    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, SCALED = 0, N = 6 };
-    constexpr Layout P = {3, 8, 1, 0, 32768, 32768, 32768, 512};
-    constexpr Layout T = {3, 4, 1, 0, 16384, 16384, 16384, 256};
+    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, SCALED = 0 };
+    constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0};
+    constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0};
     constexpr double WEIGHT = 1;
-    constexpr Layout DP = {3, 8, 1, 0, 32768, 32768, 32768, 512};
+    constexpr Layout DP = {0, 8, 0, 0, 0, 0, 0, 0};
     constexpr Compared by = {{D, H, W, DP.block / LANES}, C, P.block, T.block};
-    const unsigned i = thread_index();
-    if (i < vectors(N, by.points))
+    const unsigned i = vector_index(range);
+    if (i != NO_VECTOR)
         store_slopes<k09_mse_grad_Slope, P_STAGED, T_STAGED>(dp, i, p, t, control, by,
                                                        2 * WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1));
 }
 
-LAUNCHER void k09_mse_grad(UnetLaunch at, stored *dp, const void *p, const void *t, const double *scale) {
+LAUNCHER void k09_mse_grad(UnetLaunch at, Rows rows, stored *dp, const void *p, const void *t,
+                     const double *scale) {
     enum { D = 1, H = 64, W = 64, N = 6 };
-    constexpr Layout DP = {3, 8, 1, 0, 32768, 32768, 32768, 512};
-    LAUNCH(at, k09_mse_grad_vectors, blocks_for(vectors(N, {D, H, W, DP.block / LANES})), dp, p, t, scale,
-           at.control);
+    constexpr Layout DP = {0, 8, 0, 0, 0, 0, 0, 0};
+    LAUNCH_RANGE(at, k09_mse_grad_vectors, range_of(N, {D, H, W, DP.block / LANES}, rows), dp, p, t, scale,
+                 at.control);
 }
 
-/* conv_wgrad: net.6 of train */
+/* conv_wgrad: net.6 of train: net.5[n,64,64,64] d net.6[n,3,64,64] -> d net.6.weight[3,64,3,3]
+    d net.6.bias[3] net.6 scratch[8391360] */
 LAUNCHER void k10_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
                      const stored *dy) {
-    enum { CI = 64, CO = 3, D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, BIAS = 1, BANDS = 49,
-           ACCUMULATE = 0, SEGMENTS = 1, N = 6, BANDS_AT = 2304, WORKSPACE_AT = 11008 };
-    constexpr Layout DY = {3, 8, 1, 0, 32768, 32768, 32768, 512};
+    enum { CI = 64, CO = 3, D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, BIAS = 1, BANDS = 49, ACCUMULATE = 0,
+           SEGMENTS = 1, N = 6, BANDS_AT = 2304, WORKSPACE_AT = 11008 };
+    constexpr Layout DY = {0, 8, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {3};
     constexpr auto unpack = unpack_filter<KD * KH * KW, ACCUMULATE>;
@@ -833,25 +927,27 @@ LAUNCHER void k10_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, c
         bias(at, db, scratch + BANDS_AT, dy, N * D * H * W, CO);
 }
 
-/* conv_dgrad: net.6 of train */
+/* conv_dgrad: net.6 of train: d net.6[n,3,64,64] net.6 filters[4616] net.5[n,64,64,64] -> d net.4[n,64,64,64]
+    net.6 workspace[33554432] */
 LAUNCHER void k11_conv_dgrad(UnetLaunch at, stored *dx, void *workspace, const stored *dy, const stored *packed,
                      const stored *m) {
     enum { ID = 1, IH = 64, IW = 64, MASK = 1, N = 6 };
-    constexpr Layout DX = {64, 64, 1, 0, 262144, 262144, 262144, 4096};
+    constexpr Layout DX = {0, 64, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {4};
-    constexpr unsigned count = vectors(N, {ID, IH, IW, DX.block / LANES});
     unet_cuda_convolution(at, GRAPH[0], dx, dy, packed + FILTER[0].offset, NULL, workspace);
     if (MASK)
-        LAUNCH(at, mask_vectors<stored>, blocks_for(count), dx, m, dx, count);
+        LAUNCH_RANGE(at, mask_vectors<stored>, range_of(N, {ID, IH, IW, DX.block / LANES}, {0, ID * IH}),
+                     dx, m, dx);
 }
 
-/* conv_wgrad: net.4 of train, net.2 of train */
+/* conv_wgrad: net.4 of train, net.2 of train: net.3[n,64,64,64] d net.4[n,64,64,64]
+    -> d net.4.weight[64,64,3,3] d net.4.bias[64] net.4 scratch[8410176] */
 LAUNCHER void k12_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
                      const stored *dy) {
     enum { CI = 64, CO = 64, D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, BIAS = 1, BANDS = 49,
            ACCUMULATE = 0, SEGMENTS = 1, N = 6, BANDS_AT = 18432, WORKSPACE_AT = 86272 };
-    constexpr Layout DY = {64, 64, 1, 0, 262144, 262144, 262144, 4096};
+    constexpr Layout DY = {0, 64, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {5};
     constexpr auto unpack = unpack_filter<KD * KH * KW, ACCUMULATE>;
@@ -866,25 +962,27 @@ LAUNCHER void k12_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, c
         bias(at, db, scratch + BANDS_AT, dy, N * D * H * W, CO);
 }
 
-/* conv_dgrad: net.4 of train, net.2 of train */
+/* conv_dgrad: net.4 of train, net.2 of train: d net.4[n,64,64,64] net.4 filters[36928] net.3[n,64,64,64]
+    -> d net.2[n,64,64,64] net.4 workspace[33554432] */
 LAUNCHER void k13_conv_dgrad(UnetLaunch at, stored *dx, void *workspace, const stored *dy, const stored *packed,
                      const stored *m) {
     enum { ID = 1, IH = 64, IW = 64, MASK = 1, N = 6 };
-    constexpr Layout DX = {64, 64, 1, 0, 262144, 262144, 262144, 4096};
+    constexpr Layout DX = {0, 64, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {6};
-    constexpr unsigned count = vectors(N, {ID, IH, IW, DX.block / LANES});
     unet_cuda_convolution(at, GRAPH[0], dx, dy, packed + FILTER[0].offset, NULL, workspace);
     if (MASK)
-        LAUNCH(at, mask_vectors<stored>, blocks_for(count), dx, m, dx, count);
+        LAUNCH_RANGE(at, mask_vectors<stored>, range_of(N, {ID, IH, IW, DX.block / LANES}, {0, ID * IH}),
+                     dx, m, dx);
 }
 
-/* conv_wgrad: net.0 of train */
+/* conv_wgrad: net.0 of train: noisy cast[n,3,64,64] d net.0[n,64,64,64] -> d net.0.weight[64,3,3,3]
+    d net.0.bias[64] net.0 scratch[8394048] */
 LAUNCHER void k14_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
                      const stored *dy) {
-    enum { CI = 3, CO = 64, D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, BIAS = 1, BANDS = 49,
-           ACCUMULATE = 0, SEGMENTS = 1, N = 6, BANDS_AT = 2304, WORKSPACE_AT = 21760 };
-    constexpr Layout DY = {64, 64, 1, 0, 262144, 262144, 262144, 4096};
+    enum { CI = 3, CO = 64, D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, BIAS = 1, BANDS = 49, ACCUMULATE = 0,
+           SEGMENTS = 1, N = 6, BANDS_AT = 2304, WORKSPACE_AT = 21760 };
+    constexpr Layout DY = {0, 64, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
     constexpr int GRAPH[1] = {7};
     constexpr auto unpack = unpack_filter<KD * KH * KW, ACCUMULATE>;
@@ -899,8 +997,8 @@ LAUNCHER void k14_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, c
         bias(at, db, scratch + BANDS_AT, dy, N * D * H * W, CO);
 }
 
-/* adam: adam of train */
-/* What is the same for all numbers of a step. */
+/* adam: adam of train: all parameters */
+/* What is the same for all elements of a step. */
 struct k15_adam_Step {
     real speed, root_scale, shrink, unscale;
 };
@@ -937,12 +1035,12 @@ static __global__ void k15_adam_sweep(real *__restrict__ p, const real *__restri
         return;
     const unsigned first = thread_index(), rest = COUNT / 4 * 4 + first;
     for (unsigned i = first; 4 * i + 3 < COUNT; i += gridDim.x * THREADS) {
-        Four numbers = reinterpret_cast<Four *>(p)[i], mean = reinterpret_cast<Four *>(m)[i];
+        Four value = reinterpret_cast<Four *>(p)[i], mean = reinterpret_cast<Four *>(m)[i];
         Four square = reinterpret_cast<Four *>(v)[i];
         const Four gradient = reinterpret_cast<const Four *>(g)[i];
         for (int k = 0; k < 4; k++)
-            k15_adam_update(step, numbers.of + k, gradient.of[k], mean.of + k, square.of + k);
-        reinterpret_cast<Four *>(p)[i] = numbers;
+            k15_adam_update(step, value.of + k, gradient.of[k], mean.of + k, square.of + k);
+        reinterpret_cast<Four *>(p)[i] = value;
         reinterpret_cast<Four *>(m)[i] = mean;
         reinterpret_cast<Four *>(v)[i] = square;
     }
@@ -955,28 +1053,29 @@ LAUNCHER void k15_adam(UnetLaunch at, real *p, const real *g, real *m, real *v, 
     LAUNCH(at, k15_adam_sweep, sweep_blocks(COUNT / 4 + 1), p, g, m, v, scale, at.control);
 }
 
-/* cast: noisy cast of predict */
-static __global__ void k16_cast_vectors(stored *__restrict__ y, const void *__restrict__ x) {
-    enum { C = 3, D = 1, H = 64, W = 64, X_STAGED = 1, N = 1 };
-    constexpr Layout Y = {3, 8, 1, 0, 32768, 32768, 32768, 512};
-    constexpr Layout X = {3, 4, 1, 0, 16384, 16384, 16384, 256};
+/* cast: noisy cast of predict: noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
+static __global__ void k16_cast_vectors(Range range, stored *__restrict__ y, const void *__restrict__ x) {
+    enum { C = 3, X_STAGED = 1 };
+    constexpr Layout Y = {0, 8, 0, 0, 0, 0, 0, 0};
+    constexpr Layout X = {0, 4, 0, 0, 0, 0, 0, 0};
     constexpr int columns = Y.block / LANES;
-    const unsigned i = thread_index();
-    if (i < vectors(N, {D, H, W, columns}))
+    const unsigned i = vector_index(range);
+    if (i != NO_VECTOR)
         store_vector(y, i, load_channels<X_STAGED>(x, X.block, C, i / columns, i % columns));
 }
 
-LAUNCHER void k16_cast(UnetLaunch at, stored *y, const void *x) {
+LAUNCHER void k16_cast(UnetLaunch at, Rows rows, stored *y, const void *x) {
     enum { D = 1, H = 64, W = 64, N = 1 };
-    constexpr Layout Y = {3, 8, 1, 0, 32768, 32768, 32768, 512};
-    LAUNCH(at, k16_cast_vectors, blocks_for(vectors(N, {D, H, W, Y.block / LANES})), y, x);
+    constexpr Layout Y = {0, 8, 0, 0, 0, 0, 0, 0};
+    LAUNCH_RANGE(at, k16_cast_vectors, range_of(N, {D, H, W, Y.block / LANES}, rows), y, x);
 }
 
-/* conv: net.0 of predict */
+/* conv: net.0 of predict: noisy cast[n,3,64,64] net.0 filters[4672] net.0.bias[64] -> net.1[n,64,64,64]
+    net.0 workspace[33554432] */
 LAUNCHER void k17_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
                      const stored *packed, const real *b) {
     enum { CO = 64, D = 1, H = 64, W = 64, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 1, BIAS_AT = 4608 };
-    constexpr Layout Y = {64, 64, 1, 0, 262144, 262144, 262144, 4096};
+    constexpr Layout Y = {0, 64, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
     constexpr int GRAPH[1] = {8};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
@@ -988,12 +1087,12 @@ LAUNCHER void k17_conv(UnetLaunch at, stored *y, void *workspace, const stored *
         LAUNCH(at, kernel, blocks_for(bias_stride<Y.block / LANES>(count)), y, BIAS ? b : NULL, CO, count);
 }
 
-/* conv: net.2 of predict, net.4 of predict */
+/* conv: net.2 of predict, net.4 of predict: net.1[n,64,64,64] net.2 filters[36928] net.2.bias[64]
+    -> net.3[n,64,64,64] net.2 workspace[33554432] */
 LAUNCHER void k18_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
                      const stored *packed, const real *b) {
-    enum { CO = 64, D = 1, H = 64, W = 64, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 1,
-           BIAS_AT = 36864 };
-    constexpr Layout Y = {64, 64, 1, 0, 262144, 262144, 262144, 4096};
+    enum { CO = 64, D = 1, H = 64, W = 64, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 1, BIAS_AT = 36864 };
+    constexpr Layout Y = {0, 64, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {9};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
@@ -1005,11 +1104,12 @@ LAUNCHER void k18_conv(UnetLaunch at, stored *y, void *workspace, const stored *
         LAUNCH(at, kernel, blocks_for(bias_stride<Y.block / LANES>(count)), y, BIAS ? b : NULL, CO, count);
 }
 
-/* conv: net.6 of predict */
+/* conv: net.6 of predict: net.5[n,64,64,64] net.6 filters[4616] net.6.bias[3] -> net.6[n,3,64,64]
+    net.6 workspace[33554432] */
 LAUNCHER void k19_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
                      const stored *packed, const real *b) {
     enum { CO = 3, D = 1, H = 64, W = 64, BIAS = 1, RELU = 0, SEGMENTS = 1, N = 1, BIAS_AT = 4608 };
-    constexpr Layout Y = {3, 8, 1, 0, 32768, 32768, 32768, 512};
+    constexpr Layout Y = {0, 8, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {10};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});

@@ -1,7 +1,10 @@
-/* simple_denoiser_plan.h - simple_denoiser
+/* simple_denoiser_plan.h - where the buffers of simple_denoiser lie, and what launches its kernels
  *
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --target=cuda --precision=bf16 --size=64x64
  * Do not edit: change the .unet file and compile again. */
+#ifndef SIMPLE_DENOISER_PLAN_H
+#define SIMPLE_DENOISER_PLAN_H
+
 #include <unet/cuda.h>
 
 typedef float real;
@@ -92,34 +95,42 @@ typedef uint16_t stored;
 #define B081_net_6_workspace 929280LL /* 33554432 */
 
 /* ---- the launchers of simple_denoiser_kernels.cu ---- */
-void k00_cast(UnetLaunch at, stored *y, const void *x);
+
+void k00_cast(UnetLaunch at, Rows rows, stored *y, const void *x);
+void k16_cast(UnetLaunch at, Rows rows, stored *y, const void *x);
+
 void k01_filter_pack(UnetLaunch at, stored *packed, const real *w, const real *b);
-void k02_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
-    const stored *packed, const real *b);
 void k03_filter_pack(UnetLaunch at, stored *packed, const real *w, const real *b);
-void k04_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
-    const stored *packed, const real *b);
 void k05_filter_pack(UnetLaunch at, stored *packed, const real *w, const real *b);
-void k06_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
-    const stored *packed, const real *b);
+
+void k02_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x, const stored *packed,
+    const real *b);
+void k04_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x, const stored *packed,
+    const real *b);
+void k06_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x, const stored *packed,
+    const real *b);
+void k17_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x, const stored *packed,
+    const real *b);
+void k18_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x, const stored *packed,
+    const real *b);
+void k19_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x, const stored *packed,
+    const real *b);
+
 void k07_mse(UnetLaunch at, double *result, double *scratch, const void *p, const void *t);
+
 void k08_psnr(UnetLaunch at, double *result, double *scratch, const void *p, const void *t);
-void k09_mse_grad(UnetLaunch at, stored *dp, const void *p, const void *t, const double *scale);
-void k10_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
-    const stored *dy);
+
+void k09_mse_grad(UnetLaunch at, Rows rows, stored *dp, const void *p, const void *t, const double *scale);
+
+void k10_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x, const stored *dy);
+void k12_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x, const stored *dy);
+void k14_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x, const stored *dy);
+
 void k11_conv_dgrad(UnetLaunch at, stored *dx, void *workspace, const stored *dy, const stored *packed,
     const stored *m);
-void k12_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
-    const stored *dy);
 void k13_conv_dgrad(UnetLaunch at, stored *dx, void *workspace, const stored *dy, const stored *packed,
     const stored *m);
-void k14_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
-    const stored *dy);
+
 void k15_adam(UnetLaunch at, real *p, const real *g, real *m, real *v, const double *scale);
-void k16_cast(UnetLaunch at, stored *y, const void *x);
-void k17_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
-    const stored *packed, const real *b);
-void k18_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
-    const stored *packed, const real *b);
-void k19_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
-    const stored *packed, const real *b);
+
+#endif

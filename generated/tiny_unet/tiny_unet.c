@@ -1,3027 +1,525 @@
-/* tiny_unet.c - tiny_unet
+/* tiny_unet.c - what the programs of tiny_unet call, and its tables
  *
  * Made by unetc from tiny_unet.unet (16d462818c889222) with: --size=64x64 --kernels=reference
  * Do not edit: change the .unet file and compile again. */
 #include "tiny_unet.h"
-
-#include <math.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "tiny_unet_plan.h"
 
 #if UNET_RUNTIME_VERSION != 1
 #error "made for another version of the runtime: compile the .unet file again"
 #endif
-#define UNET_REAL float
 
-typedef UNET_REAL real; /* parameters, their gradients, the optimiser's state, arithmetic */
-
-/* Activations and their gradients: the same, or numbers of 16 bits, rounded to the nearest, of two such to
- * the even one, whenever they are stored. */
-#if defined UNET_STORED_BF16 || defined UNET_STORED_F16
-typedef struct {
-    uint16_t bits;
-} stored;
-#else
-typedef real stored;
-#endif
-
-/* Where the elements of a tensor lie, in elements; see unet/model.h. */
-typedef struct {
-    int channels, block, blocks; /* blocks = ceil(channels / block) */
-    long origin, sample, plane, depth, row;
-} Layout;
-
-#define UNUSED __attribute__((unused))
-
-UNUSED static uint32_t bits_of(float x) {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-UNUSED static float of_bits(uint32_t bits) {
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-/* The upper half of a float. */
-UNUSED static float bf16_value(uint16_t bits) {
-    return of_bits((uint32_t)bits << 16);
-}
-
-UNUSED static uint16_t bf16_bits(float x) {
-    uint32_t bits = bits_of(x);
-    return x != x ? 0x7fff : (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-/* A float has 13 bits more of the fraction, and exponents from 112 less on. */
-UNUSED static float f16_value(uint16_t bits) {
-    float size = of_bits((uint32_t)(bits & 0x7fff) << 13) * 0x1p112f;
-    if (size >= 0x1p16f) /* infinite, or NaN */
-        size = of_bits(0x7f800000 | (uint32_t)(bits & 0x3ff) << 13);
-    return bits >> 15 ? -size : size;
-}
-
-UNUSED static uint16_t f16_bits(float x) {
-    uint32_t sign = bits_of(x) >> 16 & 0x8000, bits = bits_of(x) & 0x7fffffff;
-    if (x != x)
-        return 0x7fff;
-    if (of_bits(bits) >= 65520) /* nearer to 2^16 than to the largest number */
-        return (uint16_t)(sign | 0x7c00);
-    if (of_bits(bits) < 0x1p-14f) /* multiples of 2^-24, as floats from 0.5 to 1 are */
-        return (uint16_t)(sign | (bits_of(of_bits(bits) + 0.5f) - bits_of(0.5f)));
-    return (uint16_t)(sign | (bits + 0xfff + (bits >> 13 & 1) - (112u << 23)) >> 13);
-}
-
-UNUSED static real load(const stored *p, long i) {
-#if defined UNET_STORED_BF16
-    return bf16_value(p[i].bits);
-#elif defined UNET_STORED_F16
-    return f16_value(p[i].bits);
-#else
-    return p[i];
-#endif
-}
-
-UNUSED static void store(stored *p, long i, real x) {
-#if defined UNET_STORED_BF16
-    p[i].bits = bf16_bits(x);
-#elif defined UNET_STORED_F16
-    p[i].bits = f16_bits(x);
-#else
-    p[i] = x;
-#endif
-}
-
-/* Both factors of a product have the type of activations. */
-UNUSED static real rounded(real x) {
-    stored y;
-    store(&y, 0, x);
-    return load(&y, 0);
-}
-
-/* Element i of numbers that are `real` or `stored`. */
-UNUSED static real load_either(int is_real, const void *p, long i) {
-    return is_real ? ((const real *)p)[i] : load(p, i);
-}
-
-UNUSED static long element(const Layout *l, int n, int c, int d, int h, int w) {
-    return l->origin + n * l->sample + c / l->block * l->plane + d * l->depth + h * l->row +
-           (long)w * l->block + c % l->block;
-}
-
-/* Channels that have a place in memory; those from l->channels on only pad the last block. */
-UNUSED static int stored_channels(const Layout *l) {
-    return l->blocks * l->block;
-}
-
-/* What is known of a scaled loss, as doubles: the scale; good steps since it changed; steps taken; and what
- * gradients are multiplied with, 0 if they overflowed: then the step is not taken. */
-enum { LOSS_SCALE, GOOD_STEPS, STEPS_TAKEN, UNSCALE };
-
-UNUSED static int inside(int position, int extent) {
-    return position >= 0 && position < extent;
-}
-
-/* A NaN stays one. */
-UNUSED static double between(double least, double most, double x) {
-    return x < least ? least : x > most ? most : x;
-}
-
-/* The position of the window whose tap falls on the point, or -1. */
-UNUSED static int window_at(int point, int tap, int stride, int dilation, int padding, int positions) {
-    int scaled = point + padding - tap * dilation;
-    return scaled >= 0 && scaled % stride == 0 && scaled / stride < positions ? scaled / stride : -1;
-}
-
+/* A place in the arena; the first sample of an input, as the loader left it. */
 #define AT(type, offset) ((type *)(void *)(arena + (offset)))
 #define INPUT(type, index, sample) ((const type *)step->inputs[index] + start * (sample))
 
-/* A slice of a region is as long as its last vector. */
-UNUSED static void zero_tail(real *p, long used, long stored) {
+/* A slice of a region is as long as its last vector; `used` and `stored` are bytes. */
+UNUSED static void zero_tail(void *slice, size_t used, size_t stored_bytes) {
 #pragma omp single nowait
-    for (long i = used; i < stored; i++)
-        p[i] = 0;
-}
-
-/* ---- kernels ---- */
-
-/* conv: enc1.0 of train, enc1.0 of predict */
-/* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
- * `first`. */
-UNUSED static double k00_conv_segment(const stored *x, const real *w, int i, int s, int first, int co,
-                                    const int *o) {
-    enum { CI = 3, ID = 1, IH = 64, IW = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
-           LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1 };
-    static const Layout X[1] = {{3, 3, 1, 201, 13072, 13068, 13068, 198}};
-    double sum = 0;
-    for (int c = 0; c < X[s].channels; c++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int id = o[0] * SD - PD + kd * LD, ih = o[1] * SH - PH + kh * LH,
-                        iw = o[2] * SW - PW + kw * LW;
-                    long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
-                    if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum +=
-                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static double k00_conv_point(const stored *const *x, const real *w, const real *b, int i, int co,
-                                  const int *o) {
-    enum { BIAS = 1, RELU = 1, SEGMENTS = 1 };
-    static const Layout X[1] = {{3, 3, 1, 201, 13072, 13068, 13068, 198}};
-    double sum = BIAS ? (double)b[co] : 0;
-    for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
-        sum += k00_conv_segment(x[s], w, i, s, first, co, o);
-    return RELU && sum < 0 ? 0 : sum;
-}
-
-UNUSED static void k00_conv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
-    enum { CO = 16, D = 1, H = 64, W = 64 };
-    static const Layout Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int co = 0; co < stored_channels(&Y); co++)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++)
-                    for (int p = 0; p < W; p++)
-                        store(y, element(&Y, i, co, d, h, p),
-                              co < CO ? (real)k00_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
-}
-
-/* zero_halo: enc1.0 of train, enc1.2 of train, up1 of train, 8 more */
-/* Rows of points lie in ascending order; what is not a row is halo. */
-UNUSED static void k01_zero_halo(int n, stored *y) {
-    enum { D = 1, H = 64, W = 64 };
-    static const Layout Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
-#pragma omp for schedule(static)
-    for (int i = 0; i < n; i++) {
-        long end_of_row = i * Y.sample;
-        for (int c = 0; c < stored_channels(&Y); c += Y.block)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++) {
-                    for (long at = end_of_row; at < element(&Y, i, c, d, h, 0); at++)
-                        store(y, at, 0);
-                    end_of_row = element(&Y, i, c, d, h, W);
-                }
-        for (long at = end_of_row; at < (i + 1) * Y.sample; at++)
-            store(y, at, 0);
-    }
-}
-
-/* conv: enc1.2 of train, enc1.2 of predict */
-/* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
- * `first`. */
-UNUSED static double k02_conv_segment(const stored *x, const real *w, int i, int s, int first, int co,
-                                    const int *o) {
-    enum { CI = 16, ID = 1, IH = 64, IW = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
-           LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1 };
-    static const Layout X[1] = {{16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
-    double sum = 0;
-    for (int c = 0; c < X[s].channels; c++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int id = o[0] * SD - PD + kd * LD, ih = o[1] * SH - PH + kh * LH,
-                        iw = o[2] * SW - PW + kw * LW;
-                    long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
-                    if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum +=
-                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static double k02_conv_point(const stored *const *x, const real *w, const real *b, int i, int co,
-                                  const int *o) {
-    enum { BIAS = 1, RELU = 1, SEGMENTS = 1 };
-    static const Layout X[1] = {{16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
-    double sum = BIAS ? (double)b[co] : 0;
-    for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
-        sum += k02_conv_segment(x[s], w, i, s, first, co, o);
-    return RELU && sum < 0 ? 0 : sum;
-}
-
-UNUSED static void k02_conv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
-    enum { CO = 16, D = 1, H = 64, W = 64 };
-    static const Layout Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int co = 0; co < stored_channels(&Y); co++)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++)
-                    for (int p = 0; p < W; p++)
-                        store(y, element(&Y, i, co, d, h, p),
-                              co < CO ? (real)k02_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
-}
-
-/* max_pool: enc2.max_pool of train, enc2.max_pool of predict */
-UNUSED static real k03_max_pool_point(const stored *x, int i, int c, int d, int h, int p) {
-    enum { ID = 1, IH = 64, IW = 64, KD = 1, SD = 1, PD = 0, KH = 2, SH = 2, PH = 0, KW = 2,
-           SW = 2, PW = 0 };
-    static const Layout X = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
-    real most = (real)-INFINITY;
-    for (int kd = 0; kd < KD; kd++)
-        for (int kh = 0; kh < KH; kh++)
-            for (int kw = 0; kw < KW; kw++) {
-                int id = d * SD - PD + kd, ih = h * SH - PH + kh, iw = p * SW - PW + kw;
-                if (inside(id, ID) && inside(ih, IH) && inside(iw, IW)) {
-                    real v = load(x, element(&X, i, c, id, ih, iw));
-                    if (v > most || v != v)
-                        most = v;
-                }
-            }
-    return most;
-}
-
-UNUSED static void k03_max_pool(int n, stored *y, const stored *x) {
-    enum { C = 16, D = 1, H = 32, W = 32 };
-    static const Layout Y = {16, 16, 1, 560, 18496, 18496, 18496, 544};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int c = 0; c < stored_channels(&Y); c++)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++)
-                    for (int p = 0; p < W; p++)
-                        store(y, element(&Y, i, c, d, h, p), c < C ? k03_max_pool_point(x, i, c, d, h, p) : 0);
-}
-
-/* zero_halo: enc2.max_pool of train, enc2.max_pool of predict */
-/* Rows of points lie in ascending order; what is not a row is halo. */
-UNUSED static void k04_zero_halo(int n, stored *y) {
-    enum { D = 1, H = 32, W = 32 };
-    static const Layout Y = {16, 16, 1, 560, 18496, 18496, 18496, 544};
-#pragma omp for schedule(static)
-    for (int i = 0; i < n; i++) {
-        long end_of_row = i * Y.sample;
-        for (int c = 0; c < stored_channels(&Y); c += Y.block)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++) {
-                    for (long at = end_of_row; at < element(&Y, i, c, d, h, 0); at++)
-                        store(y, at, 0);
-                    end_of_row = element(&Y, i, c, d, h, W);
-                }
-        for (long at = end_of_row; at < (i + 1) * Y.sample; at++)
-            store(y, at, 0);
-    }
-}
-
-/* conv: enc2.0 of train, enc2.0 of predict */
-/* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
- * `first`. */
-UNUSED static double k05_conv_segment(const stored *x, const real *w, int i, int s, int first, int co,
-                                    const int *o) {
-    enum { CI = 16, ID = 1, IH = 32, IW = 32, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
-           LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1 };
-    static const Layout X[1] = {{16, 16, 1, 560, 18496, 18496, 18496, 544}};
-    double sum = 0;
-    for (int c = 0; c < X[s].channels; c++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int id = o[0] * SD - PD + kd * LD, ih = o[1] * SH - PH + kh * LH,
-                        iw = o[2] * SW - PW + kw * LW;
-                    long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
-                    if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum +=
-                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static double k05_conv_point(const stored *const *x, const real *w, const real *b, int i, int co,
-                                  const int *o) {
-    enum { BIAS = 1, RELU = 1, SEGMENTS = 1 };
-    static const Layout X[1] = {{16, 16, 1, 560, 18496, 18496, 18496, 544}};
-    double sum = BIAS ? (double)b[co] : 0;
-    for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
-        sum += k05_conv_segment(x[s], w, i, s, first, co, o);
-    return RELU && sum < 0 ? 0 : sum;
-}
-
-UNUSED static void k05_conv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
-    enum { CO = 32, D = 1, H = 32, W = 32 };
-    static const Layout Y = {32, 16, 2, 560, 36992, 18496, 18496, 544};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int co = 0; co < stored_channels(&Y); co++)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++)
-                    for (int p = 0; p < W; p++)
-                        store(y, element(&Y, i, co, d, h, p),
-                              co < CO ? (real)k05_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
-}
-
-/* zero_halo: enc2.0 of train, enc2.2 of train, up2 of train, 9 more */
-/* Rows of points lie in ascending order; what is not a row is halo. */
-UNUSED static void k06_zero_halo(int n, stored *y) {
-    enum { D = 1, H = 32, W = 32 };
-    static const Layout Y = {32, 16, 2, 560, 36992, 18496, 18496, 544};
-#pragma omp for schedule(static)
-    for (int i = 0; i < n; i++) {
-        long end_of_row = i * Y.sample;
-        for (int c = 0; c < stored_channels(&Y); c += Y.block)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++) {
-                    for (long at = end_of_row; at < element(&Y, i, c, d, h, 0); at++)
-                        store(y, at, 0);
-                    end_of_row = element(&Y, i, c, d, h, W);
-                }
-        for (long at = end_of_row; at < (i + 1) * Y.sample; at++)
-            store(y, at, 0);
-    }
-}
-
-/* conv: enc2.2 of train, enc2.2 of predict */
-/* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
- * `first`. */
-UNUSED static double k07_conv_segment(const stored *x, const real *w, int i, int s, int first, int co,
-                                    const int *o) {
-    enum { CI = 32, ID = 1, IH = 32, IW = 32, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
-           LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1 };
-    static const Layout X[1] = {{32, 16, 2, 560, 36992, 18496, 18496, 544}};
-    double sum = 0;
-    for (int c = 0; c < X[s].channels; c++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int id = o[0] * SD - PD + kd * LD, ih = o[1] * SH - PH + kh * LH,
-                        iw = o[2] * SW - PW + kw * LW;
-                    long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
-                    if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum +=
-                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static double k07_conv_point(const stored *const *x, const real *w, const real *b, int i, int co,
-                                  const int *o) {
-    enum { BIAS = 1, RELU = 1, SEGMENTS = 1 };
-    static const Layout X[1] = {{32, 16, 2, 560, 36992, 18496, 18496, 544}};
-    double sum = BIAS ? (double)b[co] : 0;
-    for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
-        sum += k07_conv_segment(x[s], w, i, s, first, co, o);
-    return RELU && sum < 0 ? 0 : sum;
-}
-
-UNUSED static void k07_conv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
-    enum { CO = 32, D = 1, H = 32, W = 32 };
-    static const Layout Y = {32, 16, 2, 560, 36992, 18496, 18496, 544};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int co = 0; co < stored_channels(&Y); co++)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++)
-                    for (int p = 0; p < W; p++)
-                        store(y, element(&Y, i, co, d, h, p),
-                              co < CO ? (real)k07_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
-}
-
-/* max_pool: enc3.max_pool of train, enc3.max_pool of predict */
-UNUSED static real k08_max_pool_point(const stored *x, int i, int c, int d, int h, int p) {
-    enum { ID = 1, IH = 32, IW = 32, KD = 1, SD = 1, PD = 0, KH = 2, SH = 2, PH = 0, KW = 2,
-           SW = 2, PW = 0 };
-    static const Layout X = {32, 16, 2, 560, 36992, 18496, 18496, 544};
-    real most = (real)-INFINITY;
-    for (int kd = 0; kd < KD; kd++)
-        for (int kh = 0; kh < KH; kh++)
-            for (int kw = 0; kw < KW; kw++) {
-                int id = d * SD - PD + kd, ih = h * SH - PH + kh, iw = p * SW - PW + kw;
-                if (inside(id, ID) && inside(ih, IH) && inside(iw, IW)) {
-                    real v = load(x, element(&X, i, c, id, ih, iw));
-                    if (v > most || v != v)
-                        most = v;
-                }
-            }
-    return most;
-}
-
-UNUSED static void k08_max_pool(int n, stored *y, const stored *x) {
-    enum { C = 32, D = 1, H = 16, W = 16 };
-    static const Layout Y = {32, 16, 2, 304, 10368, 5184, 5184, 288};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int c = 0; c < stored_channels(&Y); c++)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++)
-                    for (int p = 0; p < W; p++)
-                        store(y, element(&Y, i, c, d, h, p), c < C ? k08_max_pool_point(x, i, c, d, h, p) : 0);
-}
-
-/* zero_halo: enc3.max_pool of train, enc3.max_pool of predict */
-/* Rows of points lie in ascending order; what is not a row is halo. */
-UNUSED static void k09_zero_halo(int n, stored *y) {
-    enum { D = 1, H = 16, W = 16 };
-    static const Layout Y = {32, 16, 2, 304, 10368, 5184, 5184, 288};
-#pragma omp for schedule(static)
-    for (int i = 0; i < n; i++) {
-        long end_of_row = i * Y.sample;
-        for (int c = 0; c < stored_channels(&Y); c += Y.block)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++) {
-                    for (long at = end_of_row; at < element(&Y, i, c, d, h, 0); at++)
-                        store(y, at, 0);
-                    end_of_row = element(&Y, i, c, d, h, W);
-                }
-        for (long at = end_of_row; at < (i + 1) * Y.sample; at++)
-            store(y, at, 0);
-    }
-}
-
-/* conv: enc3.0 of train, enc3.0 of predict */
-/* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
- * `first`. */
-UNUSED static double k10_conv_segment(const stored *x, const real *w, int i, int s, int first, int co,
-                                    const int *o) {
-    enum { CI = 32, ID = 1, IH = 16, IW = 16, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
-           LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1 };
-    static const Layout X[1] = {{32, 16, 2, 304, 10368, 5184, 5184, 288}};
-    double sum = 0;
-    for (int c = 0; c < X[s].channels; c++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int id = o[0] * SD - PD + kd * LD, ih = o[1] * SH - PH + kh * LH,
-                        iw = o[2] * SW - PW + kw * LW;
-                    long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
-                    if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum +=
-                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static double k10_conv_point(const stored *const *x, const real *w, const real *b, int i, int co,
-                                  const int *o) {
-    enum { BIAS = 1, RELU = 1, SEGMENTS = 1 };
-    static const Layout X[1] = {{32, 16, 2, 304, 10368, 5184, 5184, 288}};
-    double sum = BIAS ? (double)b[co] : 0;
-    for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
-        sum += k10_conv_segment(x[s], w, i, s, first, co, o);
-    return RELU && sum < 0 ? 0 : sum;
-}
-
-UNUSED static void k10_conv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
-    enum { CO = 64, D = 1, H = 16, W = 16 };
-    static const Layout Y = {64, 16, 4, 304, 20736, 5184, 5184, 288};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int co = 0; co < stored_channels(&Y); co++)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++)
-                    for (int p = 0; p < W; p++)
-                        store(y, element(&Y, i, co, d, h, p),
-                              co < CO ? (real)k10_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
-}
-
-/* zero_halo: enc3.0 of train, enc3.2 of train, up3 of train, 9 more */
-/* Rows of points lie in ascending order; what is not a row is halo. */
-UNUSED static void k11_zero_halo(int n, stored *y) {
-    enum { D = 1, H = 16, W = 16 };
-    static const Layout Y = {64, 16, 4, 304, 20736, 5184, 5184, 288};
-#pragma omp for schedule(static)
-    for (int i = 0; i < n; i++) {
-        long end_of_row = i * Y.sample;
-        for (int c = 0; c < stored_channels(&Y); c += Y.block)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++) {
-                    for (long at = end_of_row; at < element(&Y, i, c, d, h, 0); at++)
-                        store(y, at, 0);
-                    end_of_row = element(&Y, i, c, d, h, W);
-                }
-        for (long at = end_of_row; at < (i + 1) * Y.sample; at++)
-            store(y, at, 0);
-    }
-}
-
-/* conv: enc3.2 of train, enc3.2 of predict */
-/* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
- * `first`. */
-UNUSED static double k12_conv_segment(const stored *x, const real *w, int i, int s, int first, int co,
-                                    const int *o) {
-    enum { CI = 64, ID = 1, IH = 16, IW = 16, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
-           LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1 };
-    static const Layout X[1] = {{64, 16, 4, 304, 20736, 5184, 5184, 288}};
-    double sum = 0;
-    for (int c = 0; c < X[s].channels; c++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int id = o[0] * SD - PD + kd * LD, ih = o[1] * SH - PH + kh * LH,
-                        iw = o[2] * SW - PW + kw * LW;
-                    long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
-                    if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum +=
-                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static double k12_conv_point(const stored *const *x, const real *w, const real *b, int i, int co,
-                                  const int *o) {
-    enum { BIAS = 1, RELU = 1, SEGMENTS = 1 };
-    static const Layout X[1] = {{64, 16, 4, 304, 20736, 5184, 5184, 288}};
-    double sum = BIAS ? (double)b[co] : 0;
-    for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
-        sum += k12_conv_segment(x[s], w, i, s, first, co, o);
-    return RELU && sum < 0 ? 0 : sum;
-}
-
-UNUSED static void k12_conv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
-    enum { CO = 64, D = 1, H = 16, W = 16 };
-    static const Layout Y = {64, 16, 4, 304, 20736, 5184, 5184, 288};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int co = 0; co < stored_channels(&Y); co++)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++)
-                    for (int p = 0; p < W; p++)
-                        store(y, element(&Y, i, co, d, h, p),
-                              co < CO ? (real)k12_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
-}
-
-/* max_pool: bottleneck.max_pool of train, bottleneck.max_pool of predict */
-UNUSED static real k13_max_pool_point(const stored *x, int i, int c, int d, int h, int p) {
-    enum { ID = 1, IH = 16, IW = 16, KD = 1, SD = 1, PD = 0, KH = 2, SH = 2, PH = 0, KW = 2,
-           SW = 2, PW = 0 };
-    static const Layout X = {64, 16, 4, 304, 20736, 5184, 5184, 288};
-    real most = (real)-INFINITY;
-    for (int kd = 0; kd < KD; kd++)
-        for (int kh = 0; kh < KH; kh++)
-            for (int kw = 0; kw < KW; kw++) {
-                int id = d * SD - PD + kd, ih = h * SH - PH + kh, iw = p * SW - PW + kw;
-                if (inside(id, ID) && inside(ih, IH) && inside(iw, IW)) {
-                    real v = load(x, element(&X, i, c, id, ih, iw));
-                    if (v > most || v != v)
-                        most = v;
-                }
-            }
-    return most;
-}
-
-UNUSED static void k13_max_pool(int n, stored *y, const stored *x) {
-    enum { C = 64, D = 1, H = 8, W = 8 };
-    static const Layout Y = {64, 16, 4, 176, 6400, 1600, 1600, 160};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int c = 0; c < stored_channels(&Y); c++)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++)
-                    for (int p = 0; p < W; p++)
-                        store(y, element(&Y, i, c, d, h, p), c < C ? k13_max_pool_point(x, i, c, d, h, p) : 0);
-}
-
-/* zero_halo: bottleneck.max_pool of train, bottleneck.max_pool of predict */
-/* Rows of points lie in ascending order; what is not a row is halo. */
-UNUSED static void k14_zero_halo(int n, stored *y) {
-    enum { D = 1, H = 8, W = 8 };
-    static const Layout Y = {64, 16, 4, 176, 6400, 1600, 1600, 160};
-#pragma omp for schedule(static)
-    for (int i = 0; i < n; i++) {
-        long end_of_row = i * Y.sample;
-        for (int c = 0; c < stored_channels(&Y); c += Y.block)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++) {
-                    for (long at = end_of_row; at < element(&Y, i, c, d, h, 0); at++)
-                        store(y, at, 0);
-                    end_of_row = element(&Y, i, c, d, h, W);
-                }
-        for (long at = end_of_row; at < (i + 1) * Y.sample; at++)
-            store(y, at, 0);
-    }
-}
-
-/* conv: bottleneck.0 of train, bottleneck.0 of predict */
-/* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
- * `first`. */
-UNUSED static double k15_conv_segment(const stored *x, const real *w, int i, int s, int first, int co,
-                                    const int *o) {
-    enum { CI = 64, ID = 1, IH = 8, IW = 8, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1,
-           PH = 1, KW = 3, SW = 1, LW = 1, PW = 1 };
-    static const Layout X[1] = {{64, 16, 4, 176, 6400, 1600, 1600, 160}};
-    double sum = 0;
-    for (int c = 0; c < X[s].channels; c++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int id = o[0] * SD - PD + kd * LD, ih = o[1] * SH - PH + kh * LH,
-                        iw = o[2] * SW - PW + kw * LW;
-                    long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
-                    if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum +=
-                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static double k15_conv_point(const stored *const *x, const real *w, const real *b, int i, int co,
-                                  const int *o) {
-    enum { BIAS = 1, RELU = 1, SEGMENTS = 1 };
-    static const Layout X[1] = {{64, 16, 4, 176, 6400, 1600, 1600, 160}};
-    double sum = BIAS ? (double)b[co] : 0;
-    for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
-        sum += k15_conv_segment(x[s], w, i, s, first, co, o);
-    return RELU && sum < 0 ? 0 : sum;
-}
-
-UNUSED static void k15_conv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
-    enum { CO = 128, D = 1, H = 8, W = 8 };
-    static const Layout Y = {128, 16, 8, 176, 12800, 1600, 1600, 160};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int co = 0; co < stored_channels(&Y); co++)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++)
-                    for (int p = 0; p < W; p++)
-                        store(y, element(&Y, i, co, d, h, p),
-                              co < CO ? (real)k15_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
-}
-
-/* zero_halo: bottleneck.0 of train, up3 of train, bottleneck.2 of train, 1 more */
-/* Rows of points lie in ascending order; what is not a row is halo. */
-UNUSED static void k16_zero_halo(int n, stored *y) {
-    enum { D = 1, H = 8, W = 8 };
-    static const Layout Y = {128, 16, 8, 176, 12800, 1600, 1600, 160};
-#pragma omp for schedule(static)
-    for (int i = 0; i < n; i++) {
-        long end_of_row = i * Y.sample;
-        for (int c = 0; c < stored_channels(&Y); c += Y.block)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++) {
-                    for (long at = end_of_row; at < element(&Y, i, c, d, h, 0); at++)
-                        store(y, at, 0);
-                    end_of_row = element(&Y, i, c, d, h, W);
-                }
-        for (long at = end_of_row; at < (i + 1) * Y.sample; at++)
-            store(y, at, 0);
-    }
-}
-
-/* conv: bottleneck.2 of train, bottleneck.2 of predict */
-/* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
- * `first`. */
-UNUSED static double k17_conv_segment(const stored *x, const real *w, int i, int s, int first, int co,
-                                    const int *o) {
-    enum { CI = 128, ID = 1, IH = 8, IW = 8, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
-           LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1 };
-    static const Layout X[1] = {{128, 16, 8, 176, 12800, 1600, 1600, 160}};
-    double sum = 0;
-    for (int c = 0; c < X[s].channels; c++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int id = o[0] * SD - PD + kd * LD, ih = o[1] * SH - PH + kh * LH,
-                        iw = o[2] * SW - PW + kw * LW;
-                    long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
-                    if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum +=
-                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static double k17_conv_point(const stored *const *x, const real *w, const real *b, int i, int co,
-                                  const int *o) {
-    enum { BIAS = 1, RELU = 1, SEGMENTS = 1 };
-    static const Layout X[1] = {{128, 16, 8, 176, 12800, 1600, 1600, 160}};
-    double sum = BIAS ? (double)b[co] : 0;
-    for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
-        sum += k17_conv_segment(x[s], w, i, s, first, co, o);
-    return RELU && sum < 0 ? 0 : sum;
-}
-
-UNUSED static void k17_conv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
-    enum { CO = 128, D = 1, H = 8, W = 8 };
-    static const Layout Y = {128, 16, 8, 0, 8192, 1024, 1024, 128};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int co = 0; co < stored_channels(&Y); co++)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++)
-                    for (int p = 0; p < W; p++)
-                        store(y, element(&Y, i, co, d, h, p),
-                              co < CO ? (real)k17_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
-}
-
-/* upconv: up3 of train, up3 of predict */
-/* The part of output (co, o) of sample i that comes through segment s, whose channels start at `first`. */
-UNUSED static double k18_upconv_segment(const stored *x, const real *w, int i, int s, int first, int co,
-                                    const int *o) {
-    enum { CO = 64, ID = 1, IH = 8, IW = 8, KD = 1, SD = 1, LD = 1, PD = 0, KH = 2, SH = 2, LH = 1,
-           PH = 0, KW = 2, SW = 2, LW = 1, PW = 0 };
-    static const Layout X[1] = {{128, 16, 8, 0, 8192, 1024, 1024, 128}};
-    double sum = 0;
-    for (int c = 0; c < X[s].channels; c++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int d = window_at(o[0], kd, SD, LD, PD, ID), h = window_at(o[1], kh, SH, LH, PH, IH);
-                    int v = window_at(o[2], kw, SW, LW, PW, IW);
-                    long weight = ((((first + c) * (long)CO + co) * KD + kd) * KH + kh) * KW + kw;
-                    if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)load(x, element(&X[s], i, c, d, h, v)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static double k18_upconv_point(const stored *const *x, const real *w, const real *b, int i, int co,
-                                  const int *o) {
-    enum { BIAS = 1, RELU = 0, SEGMENTS = 1 };
-    static const Layout X[1] = {{128, 16, 8, 0, 8192, 1024, 1024, 128}};
-    double sum = BIAS ? (double)b[co] : 0;
-    for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
-        sum += k18_upconv_segment(x[s], w, i, s, first, co, o);
-    return RELU && sum < 0 ? 0 : sum;
-}
-
-UNUSED static void k18_upconv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
-    enum { CO = 64, D = 1, H = 16, W = 16 };
-    static const Layout Y = {64, 16, 4, 304, 20736, 5184, 5184, 288};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int co = 0; co < stored_channels(&Y); co++)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++)
-                    for (int p = 0; p < W; p++)
-                        store(y, element(&Y, i, co, d, h, p),
-                              co < CO ? (real)k18_upconv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
-}
-
-/* conv: dec3.0 of train, dec3.0 of predict */
-/* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
- * `first`. */
-UNUSED static double k19_conv_segment(const stored *x, const real *w, int i, int s, int first, int co,
-                                    const int *o) {
-    enum { CI = 128, ID = 1, IH = 16, IW = 16, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
-           LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1 };
-    static const Layout X[2] = {{64, 16, 4, 304, 20736, 5184, 5184, 288}, {64, 16, 4, 304, 20736, 5184, 5184, 288}};
-    double sum = 0;
-    for (int c = 0; c < X[s].channels; c++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int id = o[0] * SD - PD + kd * LD, ih = o[1] * SH - PH + kh * LH,
-                        iw = o[2] * SW - PW + kw * LW;
-                    long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
-                    if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum +=
-                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static double k19_conv_point(const stored *const *x, const real *w, const real *b, int i, int co,
-                                  const int *o) {
-    enum { BIAS = 1, RELU = 1, SEGMENTS = 2 };
-    static const Layout X[2] = {{64, 16, 4, 304, 20736, 5184, 5184, 288}, {64, 16, 4, 304, 20736, 5184, 5184, 288}};
-    double sum = BIAS ? (double)b[co] : 0;
-    for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
-        sum += k19_conv_segment(x[s], w, i, s, first, co, o);
-    return RELU && sum < 0 ? 0 : sum;
-}
-
-UNUSED static void k19_conv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
-    enum { CO = 64, D = 1, H = 16, W = 16 };
-    static const Layout Y = {64, 16, 4, 304, 20736, 5184, 5184, 288};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int co = 0; co < stored_channels(&Y); co++)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++)
-                    for (int p = 0; p < W; p++)
-                        store(y, element(&Y, i, co, d, h, p),
-                              co < CO ? (real)k19_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
-}
-
-/* conv: dec3.2 of train, dec3.2 of predict */
-/* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
- * `first`. */
-UNUSED static double k20_conv_segment(const stored *x, const real *w, int i, int s, int first, int co,
-                                    const int *o) {
-    enum { CI = 64, ID = 1, IH = 16, IW = 16, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
-           LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1 };
-    static const Layout X[1] = {{64, 16, 4, 304, 20736, 5184, 5184, 288}};
-    double sum = 0;
-    for (int c = 0; c < X[s].channels; c++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int id = o[0] * SD - PD + kd * LD, ih = o[1] * SH - PH + kh * LH,
-                        iw = o[2] * SW - PW + kw * LW;
-                    long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
-                    if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum +=
-                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static double k20_conv_point(const stored *const *x, const real *w, const real *b, int i, int co,
-                                  const int *o) {
-    enum { BIAS = 1, RELU = 1, SEGMENTS = 1 };
-    static const Layout X[1] = {{64, 16, 4, 304, 20736, 5184, 5184, 288}};
-    double sum = BIAS ? (double)b[co] : 0;
-    for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
-        sum += k20_conv_segment(x[s], w, i, s, first, co, o);
-    return RELU && sum < 0 ? 0 : sum;
-}
-
-UNUSED static void k20_conv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
-    enum { CO = 64, D = 1, H = 16, W = 16 };
-    static const Layout Y = {64, 16, 4, 0, 16384, 4096, 4096, 256};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int co = 0; co < stored_channels(&Y); co++)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++)
-                    for (int p = 0; p < W; p++)
-                        store(y, element(&Y, i, co, d, h, p),
-                              co < CO ? (real)k20_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
-}
-
-/* upconv: up2 of train, up2 of predict */
-/* The part of output (co, o) of sample i that comes through segment s, whose channels start at `first`. */
-UNUSED static double k21_upconv_segment(const stored *x, const real *w, int i, int s, int first, int co,
-                                    const int *o) {
-    enum { CO = 32, ID = 1, IH = 16, IW = 16, KD = 1, SD = 1, LD = 1, PD = 0, KH = 2, SH = 2,
-           LH = 1, PH = 0, KW = 2, SW = 2, LW = 1, PW = 0 };
-    static const Layout X[1] = {{64, 16, 4, 0, 16384, 4096, 4096, 256}};
-    double sum = 0;
-    for (int c = 0; c < X[s].channels; c++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int d = window_at(o[0], kd, SD, LD, PD, ID), h = window_at(o[1], kh, SH, LH, PH, IH);
-                    int v = window_at(o[2], kw, SW, LW, PW, IW);
-                    long weight = ((((first + c) * (long)CO + co) * KD + kd) * KH + kh) * KW + kw;
-                    if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)load(x, element(&X[s], i, c, d, h, v)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static double k21_upconv_point(const stored *const *x, const real *w, const real *b, int i, int co,
-                                  const int *o) {
-    enum { BIAS = 1, RELU = 0, SEGMENTS = 1 };
-    static const Layout X[1] = {{64, 16, 4, 0, 16384, 4096, 4096, 256}};
-    double sum = BIAS ? (double)b[co] : 0;
-    for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
-        sum += k21_upconv_segment(x[s], w, i, s, first, co, o);
-    return RELU && sum < 0 ? 0 : sum;
-}
-
-UNUSED static void k21_upconv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
-    enum { CO = 32, D = 1, H = 32, W = 32 };
-    static const Layout Y = {32, 16, 2, 560, 36992, 18496, 18496, 544};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int co = 0; co < stored_channels(&Y); co++)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++)
-                    for (int p = 0; p < W; p++)
-                        store(y, element(&Y, i, co, d, h, p),
-                              co < CO ? (real)k21_upconv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
-}
-
-/* conv: dec2.0 of train, dec2.0 of predict */
-/* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
- * `first`. */
-UNUSED static double k22_conv_segment(const stored *x, const real *w, int i, int s, int first, int co,
-                                    const int *o) {
-    enum { CI = 64, ID = 1, IH = 32, IW = 32, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
-           LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1 };
-    static const Layout X[2] = {{32, 16, 2, 560, 36992, 18496, 18496, 544}, {32, 16, 2, 560, 36992, 18496, 18496, 544}};
-    double sum = 0;
-    for (int c = 0; c < X[s].channels; c++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int id = o[0] * SD - PD + kd * LD, ih = o[1] * SH - PH + kh * LH,
-                        iw = o[2] * SW - PW + kw * LW;
-                    long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
-                    if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum +=
-                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static double k22_conv_point(const stored *const *x, const real *w, const real *b, int i, int co,
-                                  const int *o) {
-    enum { BIAS = 1, RELU = 1, SEGMENTS = 2 };
-    static const Layout X[2] = {{32, 16, 2, 560, 36992, 18496, 18496, 544}, {32, 16, 2, 560, 36992, 18496, 18496, 544}};
-    double sum = BIAS ? (double)b[co] : 0;
-    for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
-        sum += k22_conv_segment(x[s], w, i, s, first, co, o);
-    return RELU && sum < 0 ? 0 : sum;
-}
-
-UNUSED static void k22_conv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
-    enum { CO = 32, D = 1, H = 32, W = 32 };
-    static const Layout Y = {32, 16, 2, 560, 36992, 18496, 18496, 544};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int co = 0; co < stored_channels(&Y); co++)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++)
-                    for (int p = 0; p < W; p++)
-                        store(y, element(&Y, i, co, d, h, p),
-                              co < CO ? (real)k22_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
-}
-
-/* conv: dec2.2 of train, dec2.2 of predict */
-/* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
- * `first`. */
-UNUSED static double k23_conv_segment(const stored *x, const real *w, int i, int s, int first, int co,
-                                    const int *o) {
-    enum { CI = 32, ID = 1, IH = 32, IW = 32, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
-           LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1 };
-    static const Layout X[1] = {{32, 16, 2, 560, 36992, 18496, 18496, 544}};
-    double sum = 0;
-    for (int c = 0; c < X[s].channels; c++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int id = o[0] * SD - PD + kd * LD, ih = o[1] * SH - PH + kh * LH,
-                        iw = o[2] * SW - PW + kw * LW;
-                    long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
-                    if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum +=
-                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static double k23_conv_point(const stored *const *x, const real *w, const real *b, int i, int co,
-                                  const int *o) {
-    enum { BIAS = 1, RELU = 1, SEGMENTS = 1 };
-    static const Layout X[1] = {{32, 16, 2, 560, 36992, 18496, 18496, 544}};
-    double sum = BIAS ? (double)b[co] : 0;
-    for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
-        sum += k23_conv_segment(x[s], w, i, s, first, co, o);
-    return RELU && sum < 0 ? 0 : sum;
-}
-
-UNUSED static void k23_conv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
-    enum { CO = 32, D = 1, H = 32, W = 32 };
-    static const Layout Y = {32, 16, 2, 0, 32768, 16384, 16384, 512};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int co = 0; co < stored_channels(&Y); co++)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++)
-                    for (int p = 0; p < W; p++)
-                        store(y, element(&Y, i, co, d, h, p),
-                              co < CO ? (real)k23_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
-}
-
-/* upconv: up1 of train, up1 of predict */
-/* The part of output (co, o) of sample i that comes through segment s, whose channels start at `first`. */
-UNUSED static double k24_upconv_segment(const stored *x, const real *w, int i, int s, int first, int co,
-                                    const int *o) {
-    enum { CO = 16, ID = 1, IH = 32, IW = 32, KD = 1, SD = 1, LD = 1, PD = 0, KH = 2, SH = 2,
-           LH = 1, PH = 0, KW = 2, SW = 2, LW = 1, PW = 0 };
-    static const Layout X[1] = {{32, 16, 2, 0, 32768, 16384, 16384, 512}};
-    double sum = 0;
-    for (int c = 0; c < X[s].channels; c++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int d = window_at(o[0], kd, SD, LD, PD, ID), h = window_at(o[1], kh, SH, LH, PH, IH);
-                    int v = window_at(o[2], kw, SW, LW, PW, IW);
-                    long weight = ((((first + c) * (long)CO + co) * KD + kd) * KH + kh) * KW + kw;
-                    if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)load(x, element(&X[s], i, c, d, h, v)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static double k24_upconv_point(const stored *const *x, const real *w, const real *b, int i, int co,
-                                  const int *o) {
-    enum { BIAS = 1, RELU = 0, SEGMENTS = 1 };
-    static const Layout X[1] = {{32, 16, 2, 0, 32768, 16384, 16384, 512}};
-    double sum = BIAS ? (double)b[co] : 0;
-    for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
-        sum += k24_upconv_segment(x[s], w, i, s, first, co, o);
-    return RELU && sum < 0 ? 0 : sum;
-}
-
-UNUSED static void k24_upconv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
-    enum { CO = 16, D = 1, H = 64, W = 64 };
-    static const Layout Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int co = 0; co < stored_channels(&Y); co++)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++)
-                    for (int p = 0; p < W; p++)
-                        store(y, element(&Y, i, co, d, h, p),
-                              co < CO ? (real)k24_upconv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
-}
-
-/* conv: dec1.0 of train, dec1.0 of predict */
-/* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
- * `first`. */
-UNUSED static double k25_conv_segment(const stored *x, const real *w, int i, int s, int first, int co,
-                                    const int *o) {
-    enum { CI = 32, ID = 1, IH = 64, IW = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
-           LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1 };
-    static const Layout X[2] = {{16, 16, 1, 1072, 69696, 69696, 69696, 1056}, {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
-    double sum = 0;
-    for (int c = 0; c < X[s].channels; c++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int id = o[0] * SD - PD + kd * LD, ih = o[1] * SH - PH + kh * LH,
-                        iw = o[2] * SW - PW + kw * LW;
-                    long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
-                    if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum +=
-                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static double k25_conv_point(const stored *const *x, const real *w, const real *b, int i, int co,
-                                  const int *o) {
-    enum { BIAS = 1, RELU = 1, SEGMENTS = 2 };
-    static const Layout X[2] = {{16, 16, 1, 1072, 69696, 69696, 69696, 1056}, {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
-    double sum = BIAS ? (double)b[co] : 0;
-    for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
-        sum += k25_conv_segment(x[s], w, i, s, first, co, o);
-    return RELU && sum < 0 ? 0 : sum;
-}
-
-UNUSED static void k25_conv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
-    enum { CO = 16, D = 1, H = 64, W = 64 };
-    static const Layout Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int co = 0; co < stored_channels(&Y); co++)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++)
-                    for (int p = 0; p < W; p++)
-                        store(y, element(&Y, i, co, d, h, p),
-                              co < CO ? (real)k25_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
-}
-
-/* conv: dec1.2 of train, dec1.2 of predict */
-/* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
- * `first`. */
-UNUSED static double k26_conv_segment(const stored *x, const real *w, int i, int s, int first, int co,
-                                    const int *o) {
-    enum { CI = 16, ID = 1, IH = 64, IW = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
-           LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1 };
-    static const Layout X[1] = {{16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
-    double sum = 0;
-    for (int c = 0; c < X[s].channels; c++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int id = o[0] * SD - PD + kd * LD, ih = o[1] * SH - PH + kh * LH,
-                        iw = o[2] * SW - PW + kw * LW;
-                    long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
-                    if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum +=
-                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static double k26_conv_point(const stored *const *x, const real *w, const real *b, int i, int co,
-                                  const int *o) {
-    enum { BIAS = 1, RELU = 1, SEGMENTS = 1 };
-    static const Layout X[1] = {{16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
-    double sum = BIAS ? (double)b[co] : 0;
-    for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
-        sum += k26_conv_segment(x[s], w, i, s, first, co, o);
-    return RELU && sum < 0 ? 0 : sum;
-}
-
-UNUSED static void k26_conv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
-    enum { CO = 16, D = 1, H = 64, W = 64 };
-    static const Layout Y = {16, 16, 1, 0, 65536, 65536, 65536, 1024};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int co = 0; co < stored_channels(&Y); co++)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++)
-                    for (int p = 0; p < W; p++)
-                        store(y, element(&Y, i, co, d, h, p),
-                              co < CO ? (real)k26_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
-}
-
-/* conv: final of train, final of predict */
-/* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
- * `first`. */
-UNUSED static double k27_conv_segment(const stored *x, const real *w, int i, int s, int first, int co,
-                                    const int *o) {
-    enum { CI = 16, ID = 1, IH = 64, IW = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 1, SH = 1,
-           LH = 1, PH = 0, KW = 1, SW = 1, LW = 1, PW = 0 };
-    static const Layout X[1] = {{16, 16, 1, 0, 65536, 65536, 65536, 1024}};
-    double sum = 0;
-    for (int c = 0; c < X[s].channels; c++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int id = o[0] * SD - PD + kd * LD, ih = o[1] * SH - PH + kh * LH,
-                        iw = o[2] * SW - PW + kw * LW;
-                    long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
-                    if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                        sum +=
-                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static double k27_conv_point(const stored *const *x, const real *w, const real *b, int i, int co,
-                                  const int *o) {
-    enum { BIAS = 1, RELU = 0, SEGMENTS = 1 };
-    static const Layout X[1] = {{16, 16, 1, 0, 65536, 65536, 65536, 1024}};
-    double sum = BIAS ? (double)b[co] : 0;
-    for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
-        sum += k27_conv_segment(x[s], w, i, s, first, co, o);
-    return RELU && sum < 0 ? 0 : sum;
-}
-
-UNUSED static void k27_conv(int n, stored *y, const stored *const *x, const real *w, const real *b) {
-    enum { CO = 3, D = 1, H = 64, W = 64 };
-    static const Layout Y = {3, 3, 1, 0, 12288, 12288, 12288, 192};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int co = 0; co < stored_channels(&Y); co++)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++)
-                    for (int p = 0; p < W; p++)
-                        store(y, element(&Y, i, co, d, h, p),
-                              co < CO ? (real)k27_conv_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
-}
-
-/* mse: mse of train */
-UNUSED static double k28_mse_sample(const void *p, const void *t, int i, const int *size) {
-    enum { C = 3, P_STAGED = 0, T_STAGED = 1 };
-    static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192};
-    static const Layout T = {3, 3, 1, 0, 12288, 12288, 12288, 192};
-    double sum = 0;
-    for (int c = 0; c < C; c++)
-        for (int d = 0; d < size[0]; d++)
-            for (int h = 0; h < size[1]; h++)
-                for (int v = 0; v < size[2]; v++) {
-                    double a = (double)load_either(P_STAGED, p, element(&P, i, c, d, h, v)),
-                           b = (double)load_either(T_STAGED, t, element(&T, i, c, d, h, v));
-                    sum += (a - b) * (a - b);
-                }
-    return sum / ((double)C * size[0] * size[1] * size[2]);
-}
-
-UNUSED static void k28_mse(int n, double *result, double *scratch, const void *p, const void *t,
-                          const int32_t (*valid)[3]) {
-    enum { D = 1, H = 64, W = 64, ACCUMULATE = 0 };
-#pragma omp for schedule(static)
-    for (int i = 0; i < n; i++)
-        scratch[i] = k28_mse_sample(p, t, i, valid ? valid[i] : (const int[]){D, H, W});
-#pragma omp single
-    {
-        if (!ACCUMULATE)
-            *result = 0;
-        for (int i = 0; i < n; i++)
-            *result += scratch[i];
-    }
-}
-
-/* psnr: psnr of train */
-UNUSED static double k29_psnr_sample(const void *p, const void *t, int i, const int *size) {
-    enum { C = 3, P_STAGED = 0, T_STAGED = 1 };
-    static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192};
-    static const Layout T = {3, 3, 1, 0, 12288, 12288, 12288, 192};
-    double sum = 0;
-    for (int c = 0; c < C; c++)
-        for (int d = 0; d < size[0]; d++)
-            for (int h = 0; h < size[1]; h++)
-                for (int v = 0; v < size[2]; v++) {
-                    double a = (double)load_either(P_STAGED, p, element(&P, i, c, d, h, v)),
-                           b = (double)load_either(T_STAGED, t, element(&T, i, c, d, h, v));
-                    double difference = between(0, 1, a) - between(0, 1, b);
-                    sum += difference * difference;
-                }
-    double mean = sum / ((double)C * size[0] * size[1] * size[2]);
-    return between(0, 100, -10 * log10(mean));
-}
-
-UNUSED static void k29_psnr(int n, double *result, double *scratch, const void *p, const void *t,
-                          const int32_t (*valid)[3]) {
-    enum { D = 1, H = 64, W = 64, ACCUMULATE = 0 };
-#pragma omp for schedule(static)
-    for (int i = 0; i < n; i++)
-        scratch[i] = k29_psnr_sample(p, t, i, valid ? valid[i] : (const int[]){D, H, W});
-#pragma omp single
-    {
-        if (!ACCUMULATE)
-            *result = 0;
-        for (int i = 0; i < n; i++)
-            *result += scratch[i];
-    }
-}
-
-/* mse_grad: mse of train */
-UNUSED static void k30_mse_grad(int n, int total, stored *dp, const void *p, const void *t, const double *scale) {
-    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, SCALED = 0 };
-    static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192};
-    static const Layout T = {3, 3, 1, 0, 12288, 12288, 12288, 192};
-    static const double WEIGHT = 1;
-    static const Layout DP = {3, 3, 1, 0, 12288, 12288, 12288, 192};
-    double factor = 2 * WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1) / (total * ((double)C * D * H * W));
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int c = 0; c < stored_channels(&DP); c++)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++)
-                    for (int v = 0; v < W; v++) {
-                        double difference =
-                            c < C ? (double)load_either(P_STAGED, p, element(&P, i, c, d, h, v)) -
-                                        (double)load_either(T_STAGED, t, element(&T, i, c, d, h, v))
-                                  : 0;
-                        store(dp, element(&DP, i, c, d, h, v), (real)(factor * difference));
-                    }
-}
-
-/* conv_wgrad: final of train */
-/* Sum over the points of sample i of dy(co, o) * x(c, o * S - P + k * L), c a channel of segment s. */
-UNUSED static double k31_conv_wgrad_weight(int i, const stored *x, const stored *dy, int s, int c, int co,
-                                   const int *k) {
-    enum { ID = 1, IH = 64, IW = 64, D = 1, H = 64, W = 64, SD = 1, LD = 1, PD = 0, SH = 1, LH = 1,
-           PH = 0, SW = 1, LW = 1, PW = 0 };
-    static const Layout X[1] = {{16, 16, 1, 0, 65536, 65536, 65536, 1024}};
-    static const Layout DY = {3, 3, 1, 0, 12288, 12288, 12288, 192};
-    double sum = 0;
-    for (int d = 0; d < D; d++)
-        for (int h = 0; h < H; h++)
-            for (int p = 0; p < W; p++) {
-                int id = d * SD - PD + k[0] * LD, ih = h * SH - PH + k[1] * LH,
-                    iw = p * SW - PW + k[2] * LW;
-                if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
-                           (double)load(dy, element(&DY, i, co, d, h, p));
-            }
-    return sum;
-}
-
-UNUSED static double k31_conv_wgrad_bias(int i, const stored *dy, int co) {
-    enum { D = 1, H = 64, W = 64 };
-    static const Layout DY = {3, 3, 1, 0, 12288, 12288, 12288, 192};
-    double sum = 0;
-    for (int d = 0; d < D; d++)
-        for (int h = 0; h < H; h++)
-            for (int p = 0; p < W; p++)
-                sum += (double)load(dy, element(&DY, i, co, d, h, p));
-    return sum;
-}
-
-UNUSED static void k31_conv_wgrad(int n, real *dw, real *db, real *scratch, const stored *const *x,
-                          const stored *dy) {
-    enum { CI = 16, CO = 3, KD = 1, KH = 1, KW = 1, BIAS = 1, ACCUMULATE = 0, SEGMENTS = 1 };
-    static const Layout X[1] = {{16, 16, 1, 0, 65536, 65536, 65536, 1024}};
-    (void)scratch;
-#pragma omp for schedule(static)
-    for (int co = 0; co < CO; co++) {
-        real *to = dw + co * (long)CI * KD * KH * KW;
-        for (int s = 0; s < SEGMENTS; s++)
-            for (int c = 0; c < X[s].channels; c++)
-                for (int kd = 0; kd < KD; kd++)
-                    for (int kh = 0; kh < KH; kh++)
-                        for (int kw = 0; kw < KW; kw++) {
-                            real sum = ACCUMULATE ? *to : 0;
-                            for (int i = 0; i < n; i++)
-                                sum +=
-                                    (real)k31_conv_wgrad_weight(i, x[s], dy, s, c, co, (const int[]){kd, kh, kw});
-                            *to++ = sum;
-                        }
-        real sum = BIAS && ACCUMULATE ? db[co] : 0;
-        for (int i = 0; i < n; i++)
-            sum += (real)k31_conv_wgrad_bias(i, dy, co);
-        if (BIAS)
-            db[co] = sum;
-    }
-}
-
-/* conv_dgrad: final of train */
-UNUSED static double k32_conv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
-    enum { CI = 16, CO = 3, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 1, SH = 1,
-           LH = 1, PH = 0, KW = 1, SW = 1, LW = 1, PW = 0, C0 = 0 };
-    static const Layout DY = {3, 3, 1, 0, 12288, 12288, 12288, 192};
-    double sum = 0;
-    for (int co = 0; co < CO; co++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int d = window_at(p[0], kd, SD, LD, PD, D), h = window_at(p[1], kh, SH, LH, PH, H);
-                    int v = window_at(p[2], kw, SW, LW, PW, W);
-                    long weight = (((co * (long)CI + C0 + c) * KD + kd) * KH + kh) * KW + kw;
-                    if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static void k32_conv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
-    enum { ID = 1, IH = 64, IW = 64, CS = 16, MASK = 1 };
-    static const Layout DX = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
-    static const Layout M = {16, 16, 1, 0, 65536, 65536, 65536, 1024};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int c = 0; c < stored_channels(&DX); c++)
-            for (int d = 0; d < ID; d++)
-                for (int h = 0; h < IH; h++)
-                    for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
-                        store(dx, element(&DX, i, c, d, h, p),
-                              passes ? (real)k32_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
-                    }
-}
-
-/* conv_wgrad: dec1.2 of train, enc1.2 of train */
-/* Sum over the points of sample i of dy(co, o) * x(c, o * S - P + k * L), c a channel of segment s. */
-UNUSED static double k33_conv_wgrad_weight(int i, const stored *x, const stored *dy, int s, int c, int co,
-                                   const int *k) {
-    enum { ID = 1, IH = 64, IW = 64, D = 1, H = 64, W = 64, SD = 1, LD = 1, PD = 0, SH = 1, LH = 1,
-           PH = 1, SW = 1, LW = 1, PW = 1 };
-    static const Layout X[1] = {{16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
-    static const Layout DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
-    double sum = 0;
-    for (int d = 0; d < D; d++)
-        for (int h = 0; h < H; h++)
-            for (int p = 0; p < W; p++) {
-                int id = d * SD - PD + k[0] * LD, ih = h * SH - PH + k[1] * LH,
-                    iw = p * SW - PW + k[2] * LW;
-                if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
-                           (double)load(dy, element(&DY, i, co, d, h, p));
-            }
-    return sum;
-}
-
-UNUSED static double k33_conv_wgrad_bias(int i, const stored *dy, int co) {
-    enum { D = 1, H = 64, W = 64 };
-    static const Layout DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
-    double sum = 0;
-    for (int d = 0; d < D; d++)
-        for (int h = 0; h < H; h++)
-            for (int p = 0; p < W; p++)
-                sum += (double)load(dy, element(&DY, i, co, d, h, p));
-    return sum;
-}
-
-UNUSED static void k33_conv_wgrad(int n, real *dw, real *db, real *scratch, const stored *const *x,
-                          const stored *dy) {
-    enum { CI = 16, CO = 16, KD = 1, KH = 3, KW = 3, BIAS = 1, ACCUMULATE = 0, SEGMENTS = 1 };
-    static const Layout X[1] = {{16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
-    (void)scratch;
-#pragma omp for schedule(static)
-    for (int co = 0; co < CO; co++) {
-        real *to = dw + co * (long)CI * KD * KH * KW;
-        for (int s = 0; s < SEGMENTS; s++)
-            for (int c = 0; c < X[s].channels; c++)
-                for (int kd = 0; kd < KD; kd++)
-                    for (int kh = 0; kh < KH; kh++)
-                        for (int kw = 0; kw < KW; kw++) {
-                            real sum = ACCUMULATE ? *to : 0;
-                            for (int i = 0; i < n; i++)
-                                sum +=
-                                    (real)k33_conv_wgrad_weight(i, x[s], dy, s, c, co, (const int[]){kd, kh, kw});
-                            *to++ = sum;
-                        }
-        real sum = BIAS && ACCUMULATE ? db[co] : 0;
-        for (int i = 0; i < n; i++)
-            sum += (real)k33_conv_wgrad_bias(i, dy, co);
-        if (BIAS)
-            db[co] = sum;
-    }
-}
-
-/* conv_dgrad: dec1.2 of train */
-UNUSED static double k34_conv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
-    enum { CI = 16, CO = 16, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
-           LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, C0 = 0 };
-    static const Layout DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
-    double sum = 0;
-    for (int co = 0; co < CO; co++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int d = window_at(p[0], kd, SD, LD, PD, D), h = window_at(p[1], kh, SH, LH, PH, H);
-                    int v = window_at(p[2], kw, SW, LW, PW, W);
-                    long weight = (((co * (long)CI + C0 + c) * KD + kd) * KH + kh) * KW + kw;
-                    if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static void k34_conv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
-    enum { ID = 1, IH = 64, IW = 64, CS = 16, MASK = 1 };
-    static const Layout DX = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
-    static const Layout M = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int c = 0; c < stored_channels(&DX); c++)
-            for (int d = 0; d < ID; d++)
-                for (int h = 0; h < IH; h++)
-                    for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
-                        store(dx, element(&DX, i, c, d, h, p),
-                              passes ? (real)k34_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
-                    }
-}
-
-/* conv_wgrad: dec1.0 of train */
-/* Sum over the points of sample i of dy(co, o) * x(c, o * S - P + k * L), c a channel of segment s. */
-UNUSED static double k35_conv_wgrad_weight(int i, const stored *x, const stored *dy, int s, int c, int co,
-                                   const int *k) {
-    enum { ID = 1, IH = 64, IW = 64, D = 1, H = 64, W = 64, SD = 1, LD = 1, PD = 0, SH = 1, LH = 1,
-           PH = 1, SW = 1, LW = 1, PW = 1 };
-    static const Layout X[2] = {{16, 16, 1, 1072, 69696, 69696, 69696, 1056}, {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
-    static const Layout DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
-    double sum = 0;
-    for (int d = 0; d < D; d++)
-        for (int h = 0; h < H; h++)
-            for (int p = 0; p < W; p++) {
-                int id = d * SD - PD + k[0] * LD, ih = h * SH - PH + k[1] * LH,
-                    iw = p * SW - PW + k[2] * LW;
-                if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
-                           (double)load(dy, element(&DY, i, co, d, h, p));
-            }
-    return sum;
-}
-
-UNUSED static double k35_conv_wgrad_bias(int i, const stored *dy, int co) {
-    enum { D = 1, H = 64, W = 64 };
-    static const Layout DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
-    double sum = 0;
-    for (int d = 0; d < D; d++)
-        for (int h = 0; h < H; h++)
-            for (int p = 0; p < W; p++)
-                sum += (double)load(dy, element(&DY, i, co, d, h, p));
-    return sum;
-}
-
-UNUSED static void k35_conv_wgrad(int n, real *dw, real *db, real *scratch, const stored *const *x,
-                          const stored *dy) {
-    enum { CI = 32, CO = 16, KD = 1, KH = 3, KW = 3, BIAS = 1, ACCUMULATE = 0, SEGMENTS = 2 };
-    static const Layout X[2] = {{16, 16, 1, 1072, 69696, 69696, 69696, 1056}, {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
-    (void)scratch;
-#pragma omp for schedule(static)
-    for (int co = 0; co < CO; co++) {
-        real *to = dw + co * (long)CI * KD * KH * KW;
-        for (int s = 0; s < SEGMENTS; s++)
-            for (int c = 0; c < X[s].channels; c++)
-                for (int kd = 0; kd < KD; kd++)
-                    for (int kh = 0; kh < KH; kh++)
-                        for (int kw = 0; kw < KW; kw++) {
-                            real sum = ACCUMULATE ? *to : 0;
-                            for (int i = 0; i < n; i++)
-                                sum +=
-                                    (real)k35_conv_wgrad_weight(i, x[s], dy, s, c, co, (const int[]){kd, kh, kw});
-                            *to++ = sum;
-                        }
-        real sum = BIAS && ACCUMULATE ? db[co] : 0;
-        for (int i = 0; i < n; i++)
-            sum += (real)k35_conv_wgrad_bias(i, dy, co);
-        if (BIAS)
-            db[co] = sum;
-    }
-}
-
-/* conv_dgrad: dec1.0 of train */
-UNUSED static double k36_conv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
-    enum { CI = 32, CO = 16, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
-           LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, C0 = 0 };
-    static const Layout DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
-    double sum = 0;
-    for (int co = 0; co < CO; co++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int d = window_at(p[0], kd, SD, LD, PD, D), h = window_at(p[1], kh, SH, LH, PH, H);
-                    int v = window_at(p[2], kw, SW, LW, PW, W);
-                    long weight = (((co * (long)CI + C0 + c) * KD + kd) * KH + kh) * KW + kw;
-                    if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static void k36_conv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
-    enum { ID = 1, IH = 64, IW = 64, CS = 16, MASK = 0 };
-    static const Layout DX = {16, 16, 1, 0, 65536, 65536, 65536, 1024};
-    static const Layout M = {16, 16, 1, 0, 65536, 65536, 65536, 1024};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int c = 0; c < stored_channels(&DX); c++)
-            for (int d = 0; d < ID; d++)
-                for (int h = 0; h < IH; h++)
-                    for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
-                        store(dx, element(&DX, i, c, d, h, p),
-                              passes ? (real)k36_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
-                    }
-}
-
-/* conv_dgrad: dec1.0 of train */
-UNUSED static double k37_conv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
-    enum { CI = 32, CO = 16, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
-           LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, C0 = 16 };
-    static const Layout DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
-    double sum = 0;
-    for (int co = 0; co < CO; co++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int d = window_at(p[0], kd, SD, LD, PD, D), h = window_at(p[1], kh, SH, LH, PH, H);
-                    int v = window_at(p[2], kw, SW, LW, PW, W);
-                    long weight = (((co * (long)CI + C0 + c) * KD + kd) * KH + kh) * KW + kw;
-                    if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static void k37_conv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
-    enum { ID = 1, IH = 64, IW = 64, CS = 16, MASK = 0 };
-    static const Layout DX = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
-    static const Layout M = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int c = 0; c < stored_channels(&DX); c++)
-            for (int d = 0; d < ID; d++)
-                for (int h = 0; h < IH; h++)
-                    for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
-                        store(dx, element(&DX, i, c, d, h, p),
-                              passes ? (real)k37_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
-                    }
-}
-
-/* upconv_wgrad: up1 of train */
-/* Sum over the points of sample i of x(c, i) * dy(co, i * S - P + k * L), c a channel of segment s. */
-UNUSED static double k38_upconv_wgrad_weight(int i, const stored *x, const stored *dy, int s, int c, int co,
-                                   const int *k) {
-    enum { ID = 1, IH = 32, IW = 32, D = 1, H = 64, W = 64, SD = 1, LD = 1, PD = 0, SH = 2, LH = 1,
-           PH = 0, SW = 2, LW = 1, PW = 0 };
-    static const Layout X[1] = {{32, 16, 2, 0, 32768, 16384, 16384, 512}};
-    static const Layout DY = {16, 16, 1, 0, 65536, 65536, 65536, 1024};
-    double sum = 0;
-    for (int id = 0; id < ID; id++)
-        for (int ih = 0; ih < IH; ih++)
-            for (int iw = 0; iw < IW; iw++) {
-                int d = id * SD - PD + k[0] * LD, h = ih * SH - PH + k[1] * LH,
-                    p = iw * SW - PW + k[2] * LW;
-                if (inside(d, D) && inside(h, H) && inside(p, W))
-                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
-                           (double)load(dy, element(&DY, i, co, d, h, p));
-            }
-    return sum;
-}
-
-UNUSED static double k38_upconv_wgrad_bias(int i, const stored *dy, int co) {
-    enum { D = 1, H = 64, W = 64 };
-    static const Layout DY = {16, 16, 1, 0, 65536, 65536, 65536, 1024};
-    double sum = 0;
-    for (int d = 0; d < D; d++)
-        for (int h = 0; h < H; h++)
-            for (int p = 0; p < W; p++)
-                sum += (double)load(dy, element(&DY, i, co, d, h, p));
-    return sum;
-}
-
-UNUSED static void k38_upconv_wgrad(int n, real *dw, real *db, real *scratch, const stored *const *x,
-                          const stored *dy) {
-    enum { CO = 16, KD = 1, KH = 2, KW = 2, BIAS = 1, ACCUMULATE = 0, SEGMENTS = 1 };
-    static const Layout X[1] = {{32, 16, 2, 0, 32768, 16384, 16384, 512}};
-    (void)scratch;
-#pragma omp for schedule(static)
-    for (int co = 0; co < CO; co++) {
-        for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
-            for (int c = 0; c < X[s].channels; c++)
-                for (int kd = 0; kd < KD; kd++)
-                    for (int kh = 0; kh < KH; kh++)
-                        for (int kw = 0; kw < KW; kw++) {
-                            long weight = ((((first + c) * (long)CO + co) * KD + kd) * KH + kh) * KW + kw;
-                            real sum = ACCUMULATE ? dw[weight] : 0;
-                            for (int i = 0; i < n; i++)
-                                sum +=
-                                    (real)k38_upconv_wgrad_weight(i, x[s], dy, s, c, co, (const int[]){kd, kh, kw});
-                            dw[weight] = sum;
-                        }
-        real sum = BIAS && ACCUMULATE ? db[co] : 0;
-        for (int i = 0; i < n; i++)
-            sum += (real)k38_upconv_wgrad_bias(i, dy, co);
-        if (BIAS)
-            db[co] = sum;
-    }
-}
-
-/* upconv_dgrad: up1 of train */
-UNUSED static double k39_upconv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
-    enum { CO = 16, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 2, SH = 2, LH = 1,
-           PH = 0, KW = 2, SW = 2, LW = 1, PW = 0, C0 = 0 };
-    static const Layout DY = {16, 16, 1, 0, 65536, 65536, 65536, 1024};
-    double sum = 0;
-    for (int co = 0; co < CO; co++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int d = p[0] * SD - PD + kd * LD, h = p[1] * SH - PH + kh * LH,
-                        v = p[2] * SW - PW + kw * LW;
-                    long weight = ((((C0 + c) * (long)CO + co) * KD + kd) * KH + kh) * KW + kw;
-                    if (inside(d, D) && inside(h, H) && inside(v, W))
-                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static void k39_upconv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
-    enum { ID = 1, IH = 32, IW = 32, CS = 32, MASK = 1 };
-    static const Layout DX = {32, 16, 2, 560, 36992, 18496, 18496, 544};
-    static const Layout M = {32, 16, 2, 0, 32768, 16384, 16384, 512};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int c = 0; c < stored_channels(&DX); c++)
-            for (int d = 0; d < ID; d++)
-                for (int h = 0; h < IH; h++)
-                    for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
-                        store(dx, element(&DX, i, c, d, h, p),
-                              passes ? (real)k39_upconv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
-                    }
-}
-
-/* conv_wgrad: dec2.2 of train, enc2.2 of train */
-/* Sum over the points of sample i of dy(co, o) * x(c, o * S - P + k * L), c a channel of segment s. */
-UNUSED static double k40_conv_wgrad_weight(int i, const stored *x, const stored *dy, int s, int c, int co,
-                                   const int *k) {
-    enum { ID = 1, IH = 32, IW = 32, D = 1, H = 32, W = 32, SD = 1, LD = 1, PD = 0, SH = 1, LH = 1,
-           PH = 1, SW = 1, LW = 1, PW = 1 };
-    static const Layout X[1] = {{32, 16, 2, 560, 36992, 18496, 18496, 544}};
-    static const Layout DY = {32, 16, 2, 560, 36992, 18496, 18496, 544};
-    double sum = 0;
-    for (int d = 0; d < D; d++)
-        for (int h = 0; h < H; h++)
-            for (int p = 0; p < W; p++) {
-                int id = d * SD - PD + k[0] * LD, ih = h * SH - PH + k[1] * LH,
-                    iw = p * SW - PW + k[2] * LW;
-                if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
-                           (double)load(dy, element(&DY, i, co, d, h, p));
-            }
-    return sum;
-}
-
-UNUSED static double k40_conv_wgrad_bias(int i, const stored *dy, int co) {
-    enum { D = 1, H = 32, W = 32 };
-    static const Layout DY = {32, 16, 2, 560, 36992, 18496, 18496, 544};
-    double sum = 0;
-    for (int d = 0; d < D; d++)
-        for (int h = 0; h < H; h++)
-            for (int p = 0; p < W; p++)
-                sum += (double)load(dy, element(&DY, i, co, d, h, p));
-    return sum;
-}
-
-UNUSED static void k40_conv_wgrad(int n, real *dw, real *db, real *scratch, const stored *const *x,
-                          const stored *dy) {
-    enum { CI = 32, CO = 32, KD = 1, KH = 3, KW = 3, BIAS = 1, ACCUMULATE = 0, SEGMENTS = 1 };
-    static const Layout X[1] = {{32, 16, 2, 560, 36992, 18496, 18496, 544}};
-    (void)scratch;
-#pragma omp for schedule(static)
-    for (int co = 0; co < CO; co++) {
-        real *to = dw + co * (long)CI * KD * KH * KW;
-        for (int s = 0; s < SEGMENTS; s++)
-            for (int c = 0; c < X[s].channels; c++)
-                for (int kd = 0; kd < KD; kd++)
-                    for (int kh = 0; kh < KH; kh++)
-                        for (int kw = 0; kw < KW; kw++) {
-                            real sum = ACCUMULATE ? *to : 0;
-                            for (int i = 0; i < n; i++)
-                                sum +=
-                                    (real)k40_conv_wgrad_weight(i, x[s], dy, s, c, co, (const int[]){kd, kh, kw});
-                            *to++ = sum;
-                        }
-        real sum = BIAS && ACCUMULATE ? db[co] : 0;
-        for (int i = 0; i < n; i++)
-            sum += (real)k40_conv_wgrad_bias(i, dy, co);
-        if (BIAS)
-            db[co] = sum;
-    }
-}
-
-/* conv_dgrad: dec2.2 of train, enc2.2 of train */
-UNUSED static double k41_conv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
-    enum { CI = 32, CO = 32, D = 1, H = 32, W = 32, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
-           LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, C0 = 0 };
-    static const Layout DY = {32, 16, 2, 560, 36992, 18496, 18496, 544};
-    double sum = 0;
-    for (int co = 0; co < CO; co++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int d = window_at(p[0], kd, SD, LD, PD, D), h = window_at(p[1], kh, SH, LH, PH, H);
-                    int v = window_at(p[2], kw, SW, LW, PW, W);
-                    long weight = (((co * (long)CI + C0 + c) * KD + kd) * KH + kh) * KW + kw;
-                    if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static void k41_conv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
-    enum { ID = 1, IH = 32, IW = 32, CS = 32, MASK = 1 };
-    static const Layout DX = {32, 16, 2, 560, 36992, 18496, 18496, 544};
-    static const Layout M = {32, 16, 2, 560, 36992, 18496, 18496, 544};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int c = 0; c < stored_channels(&DX); c++)
-            for (int d = 0; d < ID; d++)
-                for (int h = 0; h < IH; h++)
-                    for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
-                        store(dx, element(&DX, i, c, d, h, p),
-                              passes ? (real)k41_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
-                    }
-}
-
-/* conv_wgrad: dec2.0 of train */
-/* Sum over the points of sample i of dy(co, o) * x(c, o * S - P + k * L), c a channel of segment s. */
-UNUSED static double k42_conv_wgrad_weight(int i, const stored *x, const stored *dy, int s, int c, int co,
-                                   const int *k) {
-    enum { ID = 1, IH = 32, IW = 32, D = 1, H = 32, W = 32, SD = 1, LD = 1, PD = 0, SH = 1, LH = 1,
-           PH = 1, SW = 1, LW = 1, PW = 1 };
-    static const Layout X[2] = {{32, 16, 2, 560, 36992, 18496, 18496, 544}, {32, 16, 2, 560, 36992, 18496, 18496, 544}};
-    static const Layout DY = {32, 16, 2, 560, 36992, 18496, 18496, 544};
-    double sum = 0;
-    for (int d = 0; d < D; d++)
-        for (int h = 0; h < H; h++)
-            for (int p = 0; p < W; p++) {
-                int id = d * SD - PD + k[0] * LD, ih = h * SH - PH + k[1] * LH,
-                    iw = p * SW - PW + k[2] * LW;
-                if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
-                           (double)load(dy, element(&DY, i, co, d, h, p));
-            }
-    return sum;
-}
-
-UNUSED static double k42_conv_wgrad_bias(int i, const stored *dy, int co) {
-    enum { D = 1, H = 32, W = 32 };
-    static const Layout DY = {32, 16, 2, 560, 36992, 18496, 18496, 544};
-    double sum = 0;
-    for (int d = 0; d < D; d++)
-        for (int h = 0; h < H; h++)
-            for (int p = 0; p < W; p++)
-                sum += (double)load(dy, element(&DY, i, co, d, h, p));
-    return sum;
-}
-
-UNUSED static void k42_conv_wgrad(int n, real *dw, real *db, real *scratch, const stored *const *x,
-                          const stored *dy) {
-    enum { CI = 64, CO = 32, KD = 1, KH = 3, KW = 3, BIAS = 1, ACCUMULATE = 0, SEGMENTS = 2 };
-    static const Layout X[2] = {{32, 16, 2, 560, 36992, 18496, 18496, 544}, {32, 16, 2, 560, 36992, 18496, 18496, 544}};
-    (void)scratch;
-#pragma omp for schedule(static)
-    for (int co = 0; co < CO; co++) {
-        real *to = dw + co * (long)CI * KD * KH * KW;
-        for (int s = 0; s < SEGMENTS; s++)
-            for (int c = 0; c < X[s].channels; c++)
-                for (int kd = 0; kd < KD; kd++)
-                    for (int kh = 0; kh < KH; kh++)
-                        for (int kw = 0; kw < KW; kw++) {
-                            real sum = ACCUMULATE ? *to : 0;
-                            for (int i = 0; i < n; i++)
-                                sum +=
-                                    (real)k42_conv_wgrad_weight(i, x[s], dy, s, c, co, (const int[]){kd, kh, kw});
-                            *to++ = sum;
-                        }
-        real sum = BIAS && ACCUMULATE ? db[co] : 0;
-        for (int i = 0; i < n; i++)
-            sum += (real)k42_conv_wgrad_bias(i, dy, co);
-        if (BIAS)
-            db[co] = sum;
-    }
-}
-
-/* conv_dgrad: dec2.0 of train */
-UNUSED static double k43_conv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
-    enum { CI = 64, CO = 32, D = 1, H = 32, W = 32, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
-           LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, C0 = 0 };
-    static const Layout DY = {32, 16, 2, 560, 36992, 18496, 18496, 544};
-    double sum = 0;
-    for (int co = 0; co < CO; co++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int d = window_at(p[0], kd, SD, LD, PD, D), h = window_at(p[1], kh, SH, LH, PH, H);
-                    int v = window_at(p[2], kw, SW, LW, PW, W);
-                    long weight = (((co * (long)CI + C0 + c) * KD + kd) * KH + kh) * KW + kw;
-                    if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static void k43_conv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
-    enum { ID = 1, IH = 32, IW = 32, CS = 32, MASK = 0 };
-    static const Layout DX = {32, 16, 2, 0, 32768, 16384, 16384, 512};
-    static const Layout M = {32, 16, 2, 0, 32768, 16384, 16384, 512};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int c = 0; c < stored_channels(&DX); c++)
-            for (int d = 0; d < ID; d++)
-                for (int h = 0; h < IH; h++)
-                    for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
-                        store(dx, element(&DX, i, c, d, h, p),
-                              passes ? (real)k43_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
-                    }
-}
-
-/* conv_dgrad: dec2.0 of train */
-UNUSED static double k44_conv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
-    enum { CI = 64, CO = 32, D = 1, H = 32, W = 32, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
-           LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, C0 = 32 };
-    static const Layout DY = {32, 16, 2, 560, 36992, 18496, 18496, 544};
-    double sum = 0;
-    for (int co = 0; co < CO; co++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int d = window_at(p[0], kd, SD, LD, PD, D), h = window_at(p[1], kh, SH, LH, PH, H);
-                    int v = window_at(p[2], kw, SW, LW, PW, W);
-                    long weight = (((co * (long)CI + C0 + c) * KD + kd) * KH + kh) * KW + kw;
-                    if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static void k44_conv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
-    enum { ID = 1, IH = 32, IW = 32, CS = 32, MASK = 0 };
-    static const Layout DX = {32, 16, 2, 560, 36992, 18496, 18496, 544};
-    static const Layout M = {32, 16, 2, 560, 36992, 18496, 18496, 544};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int c = 0; c < stored_channels(&DX); c++)
-            for (int d = 0; d < ID; d++)
-                for (int h = 0; h < IH; h++)
-                    for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
-                        store(dx, element(&DX, i, c, d, h, p),
-                              passes ? (real)k44_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
-                    }
-}
-
-/* upconv_wgrad: up2 of train */
-/* Sum over the points of sample i of x(c, i) * dy(co, i * S - P + k * L), c a channel of segment s. */
-UNUSED static double k45_upconv_wgrad_weight(int i, const stored *x, const stored *dy, int s, int c, int co,
-                                   const int *k) {
-    enum { ID = 1, IH = 16, IW = 16, D = 1, H = 32, W = 32, SD = 1, LD = 1, PD = 0, SH = 2, LH = 1,
-           PH = 0, SW = 2, LW = 1, PW = 0 };
-    static const Layout X[1] = {{64, 16, 4, 0, 16384, 4096, 4096, 256}};
-    static const Layout DY = {32, 16, 2, 0, 32768, 16384, 16384, 512};
-    double sum = 0;
-    for (int id = 0; id < ID; id++)
-        for (int ih = 0; ih < IH; ih++)
-            for (int iw = 0; iw < IW; iw++) {
-                int d = id * SD - PD + k[0] * LD, h = ih * SH - PH + k[1] * LH,
-                    p = iw * SW - PW + k[2] * LW;
-                if (inside(d, D) && inside(h, H) && inside(p, W))
-                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
-                           (double)load(dy, element(&DY, i, co, d, h, p));
-            }
-    return sum;
-}
-
-UNUSED static double k45_upconv_wgrad_bias(int i, const stored *dy, int co) {
-    enum { D = 1, H = 32, W = 32 };
-    static const Layout DY = {32, 16, 2, 0, 32768, 16384, 16384, 512};
-    double sum = 0;
-    for (int d = 0; d < D; d++)
-        for (int h = 0; h < H; h++)
-            for (int p = 0; p < W; p++)
-                sum += (double)load(dy, element(&DY, i, co, d, h, p));
-    return sum;
-}
-
-UNUSED static void k45_upconv_wgrad(int n, real *dw, real *db, real *scratch, const stored *const *x,
-                          const stored *dy) {
-    enum { CO = 32, KD = 1, KH = 2, KW = 2, BIAS = 1, ACCUMULATE = 0, SEGMENTS = 1 };
-    static const Layout X[1] = {{64, 16, 4, 0, 16384, 4096, 4096, 256}};
-    (void)scratch;
-#pragma omp for schedule(static)
-    for (int co = 0; co < CO; co++) {
-        for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
-            for (int c = 0; c < X[s].channels; c++)
-                for (int kd = 0; kd < KD; kd++)
-                    for (int kh = 0; kh < KH; kh++)
-                        for (int kw = 0; kw < KW; kw++) {
-                            long weight = ((((first + c) * (long)CO + co) * KD + kd) * KH + kh) * KW + kw;
-                            real sum = ACCUMULATE ? dw[weight] : 0;
-                            for (int i = 0; i < n; i++)
-                                sum +=
-                                    (real)k45_upconv_wgrad_weight(i, x[s], dy, s, c, co, (const int[]){kd, kh, kw});
-                            dw[weight] = sum;
-                        }
-        real sum = BIAS && ACCUMULATE ? db[co] : 0;
-        for (int i = 0; i < n; i++)
-            sum += (real)k45_upconv_wgrad_bias(i, dy, co);
-        if (BIAS)
-            db[co] = sum;
-    }
-}
-
-/* upconv_dgrad: up2 of train */
-UNUSED static double k46_upconv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
-    enum { CO = 32, D = 1, H = 32, W = 32, KD = 1, SD = 1, LD = 1, PD = 0, KH = 2, SH = 2, LH = 1,
-           PH = 0, KW = 2, SW = 2, LW = 1, PW = 0, C0 = 0 };
-    static const Layout DY = {32, 16, 2, 0, 32768, 16384, 16384, 512};
-    double sum = 0;
-    for (int co = 0; co < CO; co++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int d = p[0] * SD - PD + kd * LD, h = p[1] * SH - PH + kh * LH,
-                        v = p[2] * SW - PW + kw * LW;
-                    long weight = ((((C0 + c) * (long)CO + co) * KD + kd) * KH + kh) * KW + kw;
-                    if (inside(d, D) && inside(h, H) && inside(v, W))
-                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static void k46_upconv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
-    enum { ID = 1, IH = 16, IW = 16, CS = 64, MASK = 1 };
-    static const Layout DX = {64, 16, 4, 304, 20736, 5184, 5184, 288};
-    static const Layout M = {64, 16, 4, 0, 16384, 4096, 4096, 256};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int c = 0; c < stored_channels(&DX); c++)
-            for (int d = 0; d < ID; d++)
-                for (int h = 0; h < IH; h++)
-                    for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
-                        store(dx, element(&DX, i, c, d, h, p),
-                              passes ? (real)k46_upconv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
-                    }
-}
-
-/* conv_wgrad: dec3.2 of train, enc3.2 of train */
-/* Sum over the points of sample i of dy(co, o) * x(c, o * S - P + k * L), c a channel of segment s. */
-UNUSED static double k47_conv_wgrad_weight(int i, const stored *x, const stored *dy, int s, int c, int co,
-                                   const int *k) {
-    enum { ID = 1, IH = 16, IW = 16, D = 1, H = 16, W = 16, SD = 1, LD = 1, PD = 0, SH = 1, LH = 1,
-           PH = 1, SW = 1, LW = 1, PW = 1 };
-    static const Layout X[1] = {{64, 16, 4, 304, 20736, 5184, 5184, 288}};
-    static const Layout DY = {64, 16, 4, 304, 20736, 5184, 5184, 288};
-    double sum = 0;
-    for (int d = 0; d < D; d++)
-        for (int h = 0; h < H; h++)
-            for (int p = 0; p < W; p++) {
-                int id = d * SD - PD + k[0] * LD, ih = h * SH - PH + k[1] * LH,
-                    iw = p * SW - PW + k[2] * LW;
-                if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
-                           (double)load(dy, element(&DY, i, co, d, h, p));
-            }
-    return sum;
-}
-
-UNUSED static double k47_conv_wgrad_bias(int i, const stored *dy, int co) {
-    enum { D = 1, H = 16, W = 16 };
-    static const Layout DY = {64, 16, 4, 304, 20736, 5184, 5184, 288};
-    double sum = 0;
-    for (int d = 0; d < D; d++)
-        for (int h = 0; h < H; h++)
-            for (int p = 0; p < W; p++)
-                sum += (double)load(dy, element(&DY, i, co, d, h, p));
-    return sum;
-}
-
-UNUSED static void k47_conv_wgrad(int n, real *dw, real *db, real *scratch, const stored *const *x,
-                          const stored *dy) {
-    enum { CI = 64, CO = 64, KD = 1, KH = 3, KW = 3, BIAS = 1, ACCUMULATE = 0, SEGMENTS = 1 };
-    static const Layout X[1] = {{64, 16, 4, 304, 20736, 5184, 5184, 288}};
-    (void)scratch;
-#pragma omp for schedule(static)
-    for (int co = 0; co < CO; co++) {
-        real *to = dw + co * (long)CI * KD * KH * KW;
-        for (int s = 0; s < SEGMENTS; s++)
-            for (int c = 0; c < X[s].channels; c++)
-                for (int kd = 0; kd < KD; kd++)
-                    for (int kh = 0; kh < KH; kh++)
-                        for (int kw = 0; kw < KW; kw++) {
-                            real sum = ACCUMULATE ? *to : 0;
-                            for (int i = 0; i < n; i++)
-                                sum +=
-                                    (real)k47_conv_wgrad_weight(i, x[s], dy, s, c, co, (const int[]){kd, kh, kw});
-                            *to++ = sum;
-                        }
-        real sum = BIAS && ACCUMULATE ? db[co] : 0;
-        for (int i = 0; i < n; i++)
-            sum += (real)k47_conv_wgrad_bias(i, dy, co);
-        if (BIAS)
-            db[co] = sum;
-    }
-}
-
-/* conv_dgrad: dec3.2 of train, enc3.2 of train */
-UNUSED static double k48_conv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
-    enum { CI = 64, CO = 64, D = 1, H = 16, W = 16, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
-           LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, C0 = 0 };
-    static const Layout DY = {64, 16, 4, 304, 20736, 5184, 5184, 288};
-    double sum = 0;
-    for (int co = 0; co < CO; co++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int d = window_at(p[0], kd, SD, LD, PD, D), h = window_at(p[1], kh, SH, LH, PH, H);
-                    int v = window_at(p[2], kw, SW, LW, PW, W);
-                    long weight = (((co * (long)CI + C0 + c) * KD + kd) * KH + kh) * KW + kw;
-                    if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static void k48_conv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
-    enum { ID = 1, IH = 16, IW = 16, CS = 64, MASK = 1 };
-    static const Layout DX = {64, 16, 4, 304, 20736, 5184, 5184, 288};
-    static const Layout M = {64, 16, 4, 304, 20736, 5184, 5184, 288};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int c = 0; c < stored_channels(&DX); c++)
-            for (int d = 0; d < ID; d++)
-                for (int h = 0; h < IH; h++)
-                    for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
-                        store(dx, element(&DX, i, c, d, h, p),
-                              passes ? (real)k48_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
-                    }
-}
-
-/* conv_wgrad: dec3.0 of train */
-/* Sum over the points of sample i of dy(co, o) * x(c, o * S - P + k * L), c a channel of segment s. */
-UNUSED static double k49_conv_wgrad_weight(int i, const stored *x, const stored *dy, int s, int c, int co,
-                                   const int *k) {
-    enum { ID = 1, IH = 16, IW = 16, D = 1, H = 16, W = 16, SD = 1, LD = 1, PD = 0, SH = 1, LH = 1,
-           PH = 1, SW = 1, LW = 1, PW = 1 };
-    static const Layout X[2] = {{64, 16, 4, 304, 20736, 5184, 5184, 288}, {64, 16, 4, 304, 20736, 5184, 5184, 288}};
-    static const Layout DY = {64, 16, 4, 304, 20736, 5184, 5184, 288};
-    double sum = 0;
-    for (int d = 0; d < D; d++)
-        for (int h = 0; h < H; h++)
-            for (int p = 0; p < W; p++) {
-                int id = d * SD - PD + k[0] * LD, ih = h * SH - PH + k[1] * LH,
-                    iw = p * SW - PW + k[2] * LW;
-                if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
-                           (double)load(dy, element(&DY, i, co, d, h, p));
-            }
-    return sum;
-}
-
-UNUSED static double k49_conv_wgrad_bias(int i, const stored *dy, int co) {
-    enum { D = 1, H = 16, W = 16 };
-    static const Layout DY = {64, 16, 4, 304, 20736, 5184, 5184, 288};
-    double sum = 0;
-    for (int d = 0; d < D; d++)
-        for (int h = 0; h < H; h++)
-            for (int p = 0; p < W; p++)
-                sum += (double)load(dy, element(&DY, i, co, d, h, p));
-    return sum;
-}
-
-UNUSED static void k49_conv_wgrad(int n, real *dw, real *db, real *scratch, const stored *const *x,
-                          const stored *dy) {
-    enum { CI = 128, CO = 64, KD = 1, KH = 3, KW = 3, BIAS = 1, ACCUMULATE = 0, SEGMENTS = 2 };
-    static const Layout X[2] = {{64, 16, 4, 304, 20736, 5184, 5184, 288}, {64, 16, 4, 304, 20736, 5184, 5184, 288}};
-    (void)scratch;
-#pragma omp for schedule(static)
-    for (int co = 0; co < CO; co++) {
-        real *to = dw + co * (long)CI * KD * KH * KW;
-        for (int s = 0; s < SEGMENTS; s++)
-            for (int c = 0; c < X[s].channels; c++)
-                for (int kd = 0; kd < KD; kd++)
-                    for (int kh = 0; kh < KH; kh++)
-                        for (int kw = 0; kw < KW; kw++) {
-                            real sum = ACCUMULATE ? *to : 0;
-                            for (int i = 0; i < n; i++)
-                                sum +=
-                                    (real)k49_conv_wgrad_weight(i, x[s], dy, s, c, co, (const int[]){kd, kh, kw});
-                            *to++ = sum;
-                        }
-        real sum = BIAS && ACCUMULATE ? db[co] : 0;
-        for (int i = 0; i < n; i++)
-            sum += (real)k49_conv_wgrad_bias(i, dy, co);
-        if (BIAS)
-            db[co] = sum;
-    }
-}
-
-/* conv_dgrad: dec3.0 of train */
-UNUSED static double k50_conv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
-    enum { CI = 128, CO = 64, D = 1, H = 16, W = 16, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3,
-           SH = 1, LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, C0 = 0 };
-    static const Layout DY = {64, 16, 4, 304, 20736, 5184, 5184, 288};
-    double sum = 0;
-    for (int co = 0; co < CO; co++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int d = window_at(p[0], kd, SD, LD, PD, D), h = window_at(p[1], kh, SH, LH, PH, H);
-                    int v = window_at(p[2], kw, SW, LW, PW, W);
-                    long weight = (((co * (long)CI + C0 + c) * KD + kd) * KH + kh) * KW + kw;
-                    if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static void k50_conv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
-    enum { ID = 1, IH = 16, IW = 16, CS = 64, MASK = 0 };
-    static const Layout DX = {64, 16, 4, 0, 16384, 4096, 4096, 256};
-    static const Layout M = {64, 16, 4, 0, 16384, 4096, 4096, 256};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int c = 0; c < stored_channels(&DX); c++)
-            for (int d = 0; d < ID; d++)
-                for (int h = 0; h < IH; h++)
-                    for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
-                        store(dx, element(&DX, i, c, d, h, p),
-                              passes ? (real)k50_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
-                    }
-}
-
-/* conv_dgrad: dec3.0 of train */
-UNUSED static double k51_conv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
-    enum { CI = 128, CO = 64, D = 1, H = 16, W = 16, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3,
-           SH = 1, LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, C0 = 64 };
-    static const Layout DY = {64, 16, 4, 304, 20736, 5184, 5184, 288};
-    double sum = 0;
-    for (int co = 0; co < CO; co++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int d = window_at(p[0], kd, SD, LD, PD, D), h = window_at(p[1], kh, SH, LH, PH, H);
-                    int v = window_at(p[2], kw, SW, LW, PW, W);
-                    long weight = (((co * (long)CI + C0 + c) * KD + kd) * KH + kh) * KW + kw;
-                    if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static void k51_conv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
-    enum { ID = 1, IH = 16, IW = 16, CS = 64, MASK = 0 };
-    static const Layout DX = {64, 16, 4, 304, 20736, 5184, 5184, 288};
-    static const Layout M = {64, 16, 4, 304, 20736, 5184, 5184, 288};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int c = 0; c < stored_channels(&DX); c++)
-            for (int d = 0; d < ID; d++)
-                for (int h = 0; h < IH; h++)
-                    for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
-                        store(dx, element(&DX, i, c, d, h, p),
-                              passes ? (real)k51_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
-                    }
-}
-
-/* upconv_wgrad: up3 of train */
-/* Sum over the points of sample i of x(c, i) * dy(co, i * S - P + k * L), c a channel of segment s. */
-UNUSED static double k52_upconv_wgrad_weight(int i, const stored *x, const stored *dy, int s, int c, int co,
-                                   const int *k) {
-    enum { ID = 1, IH = 8, IW = 8, D = 1, H = 16, W = 16, SD = 1, LD = 1, PD = 0, SH = 2, LH = 1,
-           PH = 0, SW = 2, LW = 1, PW = 0 };
-    static const Layout X[1] = {{128, 16, 8, 0, 8192, 1024, 1024, 128}};
-    static const Layout DY = {64, 16, 4, 0, 16384, 4096, 4096, 256};
-    double sum = 0;
-    for (int id = 0; id < ID; id++)
-        for (int ih = 0; ih < IH; ih++)
-            for (int iw = 0; iw < IW; iw++) {
-                int d = id * SD - PD + k[0] * LD, h = ih * SH - PH + k[1] * LH,
-                    p = iw * SW - PW + k[2] * LW;
-                if (inside(d, D) && inside(h, H) && inside(p, W))
-                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
-                           (double)load(dy, element(&DY, i, co, d, h, p));
-            }
-    return sum;
-}
-
-UNUSED static double k52_upconv_wgrad_bias(int i, const stored *dy, int co) {
-    enum { D = 1, H = 16, W = 16 };
-    static const Layout DY = {64, 16, 4, 0, 16384, 4096, 4096, 256};
-    double sum = 0;
-    for (int d = 0; d < D; d++)
-        for (int h = 0; h < H; h++)
-            for (int p = 0; p < W; p++)
-                sum += (double)load(dy, element(&DY, i, co, d, h, p));
-    return sum;
-}
-
-UNUSED static void k52_upconv_wgrad(int n, real *dw, real *db, real *scratch, const stored *const *x,
-                          const stored *dy) {
-    enum { CO = 64, KD = 1, KH = 2, KW = 2, BIAS = 1, ACCUMULATE = 0, SEGMENTS = 1 };
-    static const Layout X[1] = {{128, 16, 8, 0, 8192, 1024, 1024, 128}};
-    (void)scratch;
-#pragma omp for schedule(static)
-    for (int co = 0; co < CO; co++) {
-        for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
-            for (int c = 0; c < X[s].channels; c++)
-                for (int kd = 0; kd < KD; kd++)
-                    for (int kh = 0; kh < KH; kh++)
-                        for (int kw = 0; kw < KW; kw++) {
-                            long weight = ((((first + c) * (long)CO + co) * KD + kd) * KH + kh) * KW + kw;
-                            real sum = ACCUMULATE ? dw[weight] : 0;
-                            for (int i = 0; i < n; i++)
-                                sum +=
-                                    (real)k52_upconv_wgrad_weight(i, x[s], dy, s, c, co, (const int[]){kd, kh, kw});
-                            dw[weight] = sum;
-                        }
-        real sum = BIAS && ACCUMULATE ? db[co] : 0;
-        for (int i = 0; i < n; i++)
-            sum += (real)k52_upconv_wgrad_bias(i, dy, co);
-        if (BIAS)
-            db[co] = sum;
-    }
-}
-
-/* upconv_dgrad: up3 of train */
-UNUSED static double k53_upconv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
-    enum { CO = 64, D = 1, H = 16, W = 16, KD = 1, SD = 1, LD = 1, PD = 0, KH = 2, SH = 2, LH = 1,
-           PH = 0, KW = 2, SW = 2, LW = 1, PW = 0, C0 = 0 };
-    static const Layout DY = {64, 16, 4, 0, 16384, 4096, 4096, 256};
-    double sum = 0;
-    for (int co = 0; co < CO; co++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int d = p[0] * SD - PD + kd * LD, h = p[1] * SH - PH + kh * LH,
-                        v = p[2] * SW - PW + kw * LW;
-                    long weight = ((((C0 + c) * (long)CO + co) * KD + kd) * KH + kh) * KW + kw;
-                    if (inside(d, D) && inside(h, H) && inside(v, W))
-                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static void k53_upconv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
-    enum { ID = 1, IH = 8, IW = 8, CS = 128, MASK = 1 };
-    static const Layout DX = {128, 16, 8, 176, 12800, 1600, 1600, 160};
-    static const Layout M = {128, 16, 8, 0, 8192, 1024, 1024, 128};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int c = 0; c < stored_channels(&DX); c++)
-            for (int d = 0; d < ID; d++)
-                for (int h = 0; h < IH; h++)
-                    for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
-                        store(dx, element(&DX, i, c, d, h, p),
-                              passes ? (real)k53_upconv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
-                    }
-}
-
-/* conv_wgrad: bottleneck.2 of train */
-/* Sum over the points of sample i of dy(co, o) * x(c, o * S - P + k * L), c a channel of segment s. */
-UNUSED static double k54_conv_wgrad_weight(int i, const stored *x, const stored *dy, int s, int c, int co,
-                                   const int *k) {
-    enum { ID = 1, IH = 8, IW = 8, D = 1, H = 8, W = 8, SD = 1, LD = 1, PD = 0, SH = 1, LH = 1,
-           PH = 1, SW = 1, LW = 1, PW = 1 };
-    static const Layout X[1] = {{128, 16, 8, 176, 12800, 1600, 1600, 160}};
-    static const Layout DY = {128, 16, 8, 176, 12800, 1600, 1600, 160};
-    double sum = 0;
-    for (int d = 0; d < D; d++)
-        for (int h = 0; h < H; h++)
-            for (int p = 0; p < W; p++) {
-                int id = d * SD - PD + k[0] * LD, ih = h * SH - PH + k[1] * LH,
-                    iw = p * SW - PW + k[2] * LW;
-                if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
-                           (double)load(dy, element(&DY, i, co, d, h, p));
-            }
-    return sum;
-}
-
-UNUSED static double k54_conv_wgrad_bias(int i, const stored *dy, int co) {
-    enum { D = 1, H = 8, W = 8 };
-    static const Layout DY = {128, 16, 8, 176, 12800, 1600, 1600, 160};
-    double sum = 0;
-    for (int d = 0; d < D; d++)
-        for (int h = 0; h < H; h++)
-            for (int p = 0; p < W; p++)
-                sum += (double)load(dy, element(&DY, i, co, d, h, p));
-    return sum;
-}
-
-UNUSED static void k54_conv_wgrad(int n, real *dw, real *db, real *scratch, const stored *const *x,
-                          const stored *dy) {
-    enum { CI = 128, CO = 128, KD = 1, KH = 3, KW = 3, BIAS = 1, ACCUMULATE = 0, SEGMENTS = 1 };
-    static const Layout X[1] = {{128, 16, 8, 176, 12800, 1600, 1600, 160}};
-    (void)scratch;
-#pragma omp for schedule(static)
-    for (int co = 0; co < CO; co++) {
-        real *to = dw + co * (long)CI * KD * KH * KW;
-        for (int s = 0; s < SEGMENTS; s++)
-            for (int c = 0; c < X[s].channels; c++)
-                for (int kd = 0; kd < KD; kd++)
-                    for (int kh = 0; kh < KH; kh++)
-                        for (int kw = 0; kw < KW; kw++) {
-                            real sum = ACCUMULATE ? *to : 0;
-                            for (int i = 0; i < n; i++)
-                                sum +=
-                                    (real)k54_conv_wgrad_weight(i, x[s], dy, s, c, co, (const int[]){kd, kh, kw});
-                            *to++ = sum;
-                        }
-        real sum = BIAS && ACCUMULATE ? db[co] : 0;
-        for (int i = 0; i < n; i++)
-            sum += (real)k54_conv_wgrad_bias(i, dy, co);
-        if (BIAS)
-            db[co] = sum;
-    }
-}
-
-/* conv_dgrad: bottleneck.2 of train */
-UNUSED static double k55_conv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
-    enum { CI = 128, CO = 128, D = 1, H = 8, W = 8, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
-           LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, C0 = 0 };
-    static const Layout DY = {128, 16, 8, 176, 12800, 1600, 1600, 160};
-    double sum = 0;
-    for (int co = 0; co < CO; co++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int d = window_at(p[0], kd, SD, LD, PD, D), h = window_at(p[1], kh, SH, LH, PH, H);
-                    int v = window_at(p[2], kw, SW, LW, PW, W);
-                    long weight = (((co * (long)CI + C0 + c) * KD + kd) * KH + kh) * KW + kw;
-                    if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static void k55_conv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
-    enum { ID = 1, IH = 8, IW = 8, CS = 128, MASK = 1 };
-    static const Layout DX = {128, 16, 8, 176, 12800, 1600, 1600, 160};
-    static const Layout M = {128, 16, 8, 176, 12800, 1600, 1600, 160};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int c = 0; c < stored_channels(&DX); c++)
-            for (int d = 0; d < ID; d++)
-                for (int h = 0; h < IH; h++)
-                    for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
-                        store(dx, element(&DX, i, c, d, h, p),
-                              passes ? (real)k55_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
-                    }
-}
-
-/* conv_wgrad: bottleneck.0 of train */
-/* Sum over the points of sample i of dy(co, o) * x(c, o * S - P + k * L), c a channel of segment s. */
-UNUSED static double k56_conv_wgrad_weight(int i, const stored *x, const stored *dy, int s, int c, int co,
-                                   const int *k) {
-    enum { ID = 1, IH = 8, IW = 8, D = 1, H = 8, W = 8, SD = 1, LD = 1, PD = 0, SH = 1, LH = 1,
-           PH = 1, SW = 1, LW = 1, PW = 1 };
-    static const Layout X[1] = {{64, 16, 4, 176, 6400, 1600, 1600, 160}};
-    static const Layout DY = {128, 16, 8, 176, 12800, 1600, 1600, 160};
-    double sum = 0;
-    for (int d = 0; d < D; d++)
-        for (int h = 0; h < H; h++)
-            for (int p = 0; p < W; p++) {
-                int id = d * SD - PD + k[0] * LD, ih = h * SH - PH + k[1] * LH,
-                    iw = p * SW - PW + k[2] * LW;
-                if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
-                           (double)load(dy, element(&DY, i, co, d, h, p));
-            }
-    return sum;
-}
-
-UNUSED static double k56_conv_wgrad_bias(int i, const stored *dy, int co) {
-    enum { D = 1, H = 8, W = 8 };
-    static const Layout DY = {128, 16, 8, 176, 12800, 1600, 1600, 160};
-    double sum = 0;
-    for (int d = 0; d < D; d++)
-        for (int h = 0; h < H; h++)
-            for (int p = 0; p < W; p++)
-                sum += (double)load(dy, element(&DY, i, co, d, h, p));
-    return sum;
-}
-
-UNUSED static void k56_conv_wgrad(int n, real *dw, real *db, real *scratch, const stored *const *x,
-                          const stored *dy) {
-    enum { CI = 64, CO = 128, KD = 1, KH = 3, KW = 3, BIAS = 1, ACCUMULATE = 0, SEGMENTS = 1 };
-    static const Layout X[1] = {{64, 16, 4, 176, 6400, 1600, 1600, 160}};
-    (void)scratch;
-#pragma omp for schedule(static)
-    for (int co = 0; co < CO; co++) {
-        real *to = dw + co * (long)CI * KD * KH * KW;
-        for (int s = 0; s < SEGMENTS; s++)
-            for (int c = 0; c < X[s].channels; c++)
-                for (int kd = 0; kd < KD; kd++)
-                    for (int kh = 0; kh < KH; kh++)
-                        for (int kw = 0; kw < KW; kw++) {
-                            real sum = ACCUMULATE ? *to : 0;
-                            for (int i = 0; i < n; i++)
-                                sum +=
-                                    (real)k56_conv_wgrad_weight(i, x[s], dy, s, c, co, (const int[]){kd, kh, kw});
-                            *to++ = sum;
-                        }
-        real sum = BIAS && ACCUMULATE ? db[co] : 0;
-        for (int i = 0; i < n; i++)
-            sum += (real)k56_conv_wgrad_bias(i, dy, co);
-        if (BIAS)
-            db[co] = sum;
-    }
-}
-
-/* conv_dgrad: bottleneck.0 of train */
-UNUSED static double k57_conv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
-    enum { CI = 64, CO = 128, D = 1, H = 8, W = 8, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
-           LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, C0 = 0 };
-    static const Layout DY = {128, 16, 8, 176, 12800, 1600, 1600, 160};
-    double sum = 0;
-    for (int co = 0; co < CO; co++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int d = window_at(p[0], kd, SD, LD, PD, D), h = window_at(p[1], kh, SH, LH, PH, H);
-                    int v = window_at(p[2], kw, SW, LW, PW, W);
-                    long weight = (((co * (long)CI + C0 + c) * KD + kd) * KH + kh) * KW + kw;
-                    if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static void k57_conv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
-    enum { ID = 1, IH = 8, IW = 8, CS = 64, MASK = 0 };
-    static const Layout DX = {64, 16, 4, 0, 4096, 1024, 1024, 128};
-    static const Layout M = {64, 16, 4, 0, 4096, 1024, 1024, 128};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int c = 0; c < stored_channels(&DX); c++)
-            for (int d = 0; d < ID; d++)
-                for (int h = 0; h < IH; h++)
-                    for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
-                        store(dx, element(&DX, i, c, d, h, p),
-                              passes ? (real)k57_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
-                    }
-}
-
-/* max_pool_grad: bottleneck.max_pool of train */
-/* Whether the first maximum of window (d, h, p) is at point (id, ih, iw): earlier ones are less, none is
- * more. */
-UNUSED static int k58_max_pool_grad_chosen(const stored *x, int i, int c, const int *window, const int *point) {
-    enum { ID = 1, IH = 16, IW = 16, KD = 1, SD = 1, PD = 0, KH = 2, SH = 2, PH = 0, KW = 2,
-           SW = 2, PW = 0 };
-    static const Layout X = {64, 16, 4, 304, 20736, 5184, 5184, 288};
-    int chosen[3] = {-1, -1, -1};
-    real most = 0;
-    for (int kd = 0; kd < KD; kd++)
-        for (int kh = 0; kh < KH; kh++)
-            for (int kw = 0; kw < KW; kw++) {
-                int id = window[0] * SD - PD + kd, ih = window[1] * SH - PH + kh,
-                    iw = window[2] * SW - PW + kw;
-                if (!inside(id, ID) || !inside(ih, IH) || !inside(iw, IW))
-                    continue;
-                real v = load(x, element(&X, i, c, id, ih, iw));
-                if (chosen[0] < 0 || v > most || v != v) {
-                    most = v;
-                    chosen[0] = id, chosen[1] = ih, chosen[2] = iw;
-                }
-            }
-    return chosen[0] == point[0] && chosen[1] == point[1] && chosen[2] == point[2];
-}
-
-/* Sum over the windows that chose the point, in the order of the windows. */
-UNUSED static real k58_max_pool_grad_point(const stored *x, const stored *dy, int i, int c, const int *point) {
-    enum { D = 1, H = 8, W = 8, KD = 1, SD = 1, PD = 0, KH = 2, SH = 2, PH = 0, KW = 2, SW = 2,
-           PW = 0 };
-    static const Layout DY = {64, 16, 4, 0, 4096, 1024, 1024, 128};
-    real sum = 0;
-    for (int kd = KD - 1; kd >= 0; kd--)
-        for (int kh = KH - 1; kh >= 0; kh--)
-            for (int kw = KW - 1; kw >= 0; kw--) {
-                int window[3] = {window_at(point[0], kd, SD, 1, PD, D),
-                                 window_at(point[1], kh, SH, 1, PH, H),
-                                 window_at(point[2], kw, SW, 1, PW, W)};
-                if (window[0] >= 0 && window[1] >= 0 && window[2] >= 0 &&
-                    k58_max_pool_grad_chosen(x, i, c, window, point))
-                    sum += load(dy, element(&DY, i, c, window[0], window[1], window[2]));
-            }
-    return sum;
-}
-
-UNUSED static void k58_max_pool_grad(int n, stored *dx, const stored *x, const stored *dy, const stored *a) {
-    enum { C = 64, ID = 1, IH = 16, IW = 16, ACCUMULATE = 1, MASK = 1 };
-    static const Layout DX = {64, 16, 4, 304, 20736, 5184, 5184, 288};
-    static const Layout X = {64, 16, 4, 304, 20736, 5184, 5184, 288};
-    static const Layout A = {64, 16, 4, 304, 20736, 5184, 5184, 288};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int c = 0; c < stored_channels(&DX); c++)
-            for (int d = 0; d < ID; d++)
-                for (int h = 0; h < IH; h++)
-                    for (int p = 0; p < IW; p++) {
-                        real sum = c < C ? k58_max_pool_grad_point(x, dy, i, c, (const int[]){d, h, p}) : 0;
-                        if (ACCUMULATE && c < C)
-                            sum += load(a, element(&A, i, c, d, h, p));
-                        if (MASK && c < C && !(load(x, element(&X, i, c, d, h, p)) > 0))
-                            sum = 0;
-                        store(dx, element(&DX, i, c, d, h, p), sum);
-                    }
-}
-
-/* conv_wgrad: enc3.0 of train */
-/* Sum over the points of sample i of dy(co, o) * x(c, o * S - P + k * L), c a channel of segment s. */
-UNUSED static double k59_conv_wgrad_weight(int i, const stored *x, const stored *dy, int s, int c, int co,
-                                   const int *k) {
-    enum { ID = 1, IH = 16, IW = 16, D = 1, H = 16, W = 16, SD = 1, LD = 1, PD = 0, SH = 1, LH = 1,
-           PH = 1, SW = 1, LW = 1, PW = 1 };
-    static const Layout X[1] = {{32, 16, 2, 304, 10368, 5184, 5184, 288}};
-    static const Layout DY = {64, 16, 4, 304, 20736, 5184, 5184, 288};
-    double sum = 0;
-    for (int d = 0; d < D; d++)
-        for (int h = 0; h < H; h++)
-            for (int p = 0; p < W; p++) {
-                int id = d * SD - PD + k[0] * LD, ih = h * SH - PH + k[1] * LH,
-                    iw = p * SW - PW + k[2] * LW;
-                if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
-                           (double)load(dy, element(&DY, i, co, d, h, p));
-            }
-    return sum;
-}
-
-UNUSED static double k59_conv_wgrad_bias(int i, const stored *dy, int co) {
-    enum { D = 1, H = 16, W = 16 };
-    static const Layout DY = {64, 16, 4, 304, 20736, 5184, 5184, 288};
-    double sum = 0;
-    for (int d = 0; d < D; d++)
-        for (int h = 0; h < H; h++)
-            for (int p = 0; p < W; p++)
-                sum += (double)load(dy, element(&DY, i, co, d, h, p));
-    return sum;
-}
-
-UNUSED static void k59_conv_wgrad(int n, real *dw, real *db, real *scratch, const stored *const *x,
-                          const stored *dy) {
-    enum { CI = 32, CO = 64, KD = 1, KH = 3, KW = 3, BIAS = 1, ACCUMULATE = 0, SEGMENTS = 1 };
-    static const Layout X[1] = {{32, 16, 2, 304, 10368, 5184, 5184, 288}};
-    (void)scratch;
-#pragma omp for schedule(static)
-    for (int co = 0; co < CO; co++) {
-        real *to = dw + co * (long)CI * KD * KH * KW;
-        for (int s = 0; s < SEGMENTS; s++)
-            for (int c = 0; c < X[s].channels; c++)
-                for (int kd = 0; kd < KD; kd++)
-                    for (int kh = 0; kh < KH; kh++)
-                        for (int kw = 0; kw < KW; kw++) {
-                            real sum = ACCUMULATE ? *to : 0;
-                            for (int i = 0; i < n; i++)
-                                sum +=
-                                    (real)k59_conv_wgrad_weight(i, x[s], dy, s, c, co, (const int[]){kd, kh, kw});
-                            *to++ = sum;
-                        }
-        real sum = BIAS && ACCUMULATE ? db[co] : 0;
-        for (int i = 0; i < n; i++)
-            sum += (real)k59_conv_wgrad_bias(i, dy, co);
-        if (BIAS)
-            db[co] = sum;
-    }
-}
-
-/* conv_dgrad: enc3.0 of train */
-UNUSED static double k60_conv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
-    enum { CI = 32, CO = 64, D = 1, H = 16, W = 16, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
-           LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, C0 = 0 };
-    static const Layout DY = {64, 16, 4, 304, 20736, 5184, 5184, 288};
-    double sum = 0;
-    for (int co = 0; co < CO; co++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int d = window_at(p[0], kd, SD, LD, PD, D), h = window_at(p[1], kh, SH, LH, PH, H);
-                    int v = window_at(p[2], kw, SW, LW, PW, W);
-                    long weight = (((co * (long)CI + C0 + c) * KD + kd) * KH + kh) * KW + kw;
-                    if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static void k60_conv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
-    enum { ID = 1, IH = 16, IW = 16, CS = 32, MASK = 0 };
-    static const Layout DX = {32, 16, 2, 0, 8192, 4096, 4096, 256};
-    static const Layout M = {32, 16, 2, 0, 8192, 4096, 4096, 256};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int c = 0; c < stored_channels(&DX); c++)
-            for (int d = 0; d < ID; d++)
-                for (int h = 0; h < IH; h++)
-                    for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
-                        store(dx, element(&DX, i, c, d, h, p),
-                              passes ? (real)k60_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
-                    }
-}
-
-/* max_pool_grad: enc3.max_pool of train */
-/* Whether the first maximum of window (d, h, p) is at point (id, ih, iw): earlier ones are less, none is
- * more. */
-UNUSED static int k61_max_pool_grad_chosen(const stored *x, int i, int c, const int *window, const int *point) {
-    enum { ID = 1, IH = 32, IW = 32, KD = 1, SD = 1, PD = 0, KH = 2, SH = 2, PH = 0, KW = 2,
-           SW = 2, PW = 0 };
-    static const Layout X = {32, 16, 2, 560, 36992, 18496, 18496, 544};
-    int chosen[3] = {-1, -1, -1};
-    real most = 0;
-    for (int kd = 0; kd < KD; kd++)
-        for (int kh = 0; kh < KH; kh++)
-            for (int kw = 0; kw < KW; kw++) {
-                int id = window[0] * SD - PD + kd, ih = window[1] * SH - PH + kh,
-                    iw = window[2] * SW - PW + kw;
-                if (!inside(id, ID) || !inside(ih, IH) || !inside(iw, IW))
-                    continue;
-                real v = load(x, element(&X, i, c, id, ih, iw));
-                if (chosen[0] < 0 || v > most || v != v) {
-                    most = v;
-                    chosen[0] = id, chosen[1] = ih, chosen[2] = iw;
-                }
-            }
-    return chosen[0] == point[0] && chosen[1] == point[1] && chosen[2] == point[2];
-}
-
-/* Sum over the windows that chose the point, in the order of the windows. */
-UNUSED static real k61_max_pool_grad_point(const stored *x, const stored *dy, int i, int c, const int *point) {
-    enum { D = 1, H = 16, W = 16, KD = 1, SD = 1, PD = 0, KH = 2, SH = 2, PH = 0, KW = 2, SW = 2,
-           PW = 0 };
-    static const Layout DY = {32, 16, 2, 0, 8192, 4096, 4096, 256};
-    real sum = 0;
-    for (int kd = KD - 1; kd >= 0; kd--)
-        for (int kh = KH - 1; kh >= 0; kh--)
-            for (int kw = KW - 1; kw >= 0; kw--) {
-                int window[3] = {window_at(point[0], kd, SD, 1, PD, D),
-                                 window_at(point[1], kh, SH, 1, PH, H),
-                                 window_at(point[2], kw, SW, 1, PW, W)};
-                if (window[0] >= 0 && window[1] >= 0 && window[2] >= 0 &&
-                    k61_max_pool_grad_chosen(x, i, c, window, point))
-                    sum += load(dy, element(&DY, i, c, window[0], window[1], window[2]));
-            }
-    return sum;
-}
-
-UNUSED static void k61_max_pool_grad(int n, stored *dx, const stored *x, const stored *dy, const stored *a) {
-    enum { C = 32, ID = 1, IH = 32, IW = 32, ACCUMULATE = 1, MASK = 1 };
-    static const Layout DX = {32, 16, 2, 560, 36992, 18496, 18496, 544};
-    static const Layout X = {32, 16, 2, 560, 36992, 18496, 18496, 544};
-    static const Layout A = {32, 16, 2, 560, 36992, 18496, 18496, 544};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int c = 0; c < stored_channels(&DX); c++)
-            for (int d = 0; d < ID; d++)
-                for (int h = 0; h < IH; h++)
-                    for (int p = 0; p < IW; p++) {
-                        real sum = c < C ? k61_max_pool_grad_point(x, dy, i, c, (const int[]){d, h, p}) : 0;
-                        if (ACCUMULATE && c < C)
-                            sum += load(a, element(&A, i, c, d, h, p));
-                        if (MASK && c < C && !(load(x, element(&X, i, c, d, h, p)) > 0))
-                            sum = 0;
-                        store(dx, element(&DX, i, c, d, h, p), sum);
-                    }
-}
-
-/* conv_wgrad: enc2.0 of train */
-/* Sum over the points of sample i of dy(co, o) * x(c, o * S - P + k * L), c a channel of segment s. */
-UNUSED static double k62_conv_wgrad_weight(int i, const stored *x, const stored *dy, int s, int c, int co,
-                                   const int *k) {
-    enum { ID = 1, IH = 32, IW = 32, D = 1, H = 32, W = 32, SD = 1, LD = 1, PD = 0, SH = 1, LH = 1,
-           PH = 1, SW = 1, LW = 1, PW = 1 };
-    static const Layout X[1] = {{16, 16, 1, 560, 18496, 18496, 18496, 544}};
-    static const Layout DY = {32, 16, 2, 560, 36992, 18496, 18496, 544};
-    double sum = 0;
-    for (int d = 0; d < D; d++)
-        for (int h = 0; h < H; h++)
-            for (int p = 0; p < W; p++) {
-                int id = d * SD - PD + k[0] * LD, ih = h * SH - PH + k[1] * LH,
-                    iw = p * SW - PW + k[2] * LW;
-                if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
-                           (double)load(dy, element(&DY, i, co, d, h, p));
-            }
-    return sum;
-}
-
-UNUSED static double k62_conv_wgrad_bias(int i, const stored *dy, int co) {
-    enum { D = 1, H = 32, W = 32 };
-    static const Layout DY = {32, 16, 2, 560, 36992, 18496, 18496, 544};
-    double sum = 0;
-    for (int d = 0; d < D; d++)
-        for (int h = 0; h < H; h++)
-            for (int p = 0; p < W; p++)
-                sum += (double)load(dy, element(&DY, i, co, d, h, p));
-    return sum;
-}
-
-UNUSED static void k62_conv_wgrad(int n, real *dw, real *db, real *scratch, const stored *const *x,
-                          const stored *dy) {
-    enum { CI = 16, CO = 32, KD = 1, KH = 3, KW = 3, BIAS = 1, ACCUMULATE = 0, SEGMENTS = 1 };
-    static const Layout X[1] = {{16, 16, 1, 560, 18496, 18496, 18496, 544}};
-    (void)scratch;
-#pragma omp for schedule(static)
-    for (int co = 0; co < CO; co++) {
-        real *to = dw + co * (long)CI * KD * KH * KW;
-        for (int s = 0; s < SEGMENTS; s++)
-            for (int c = 0; c < X[s].channels; c++)
-                for (int kd = 0; kd < KD; kd++)
-                    for (int kh = 0; kh < KH; kh++)
-                        for (int kw = 0; kw < KW; kw++) {
-                            real sum = ACCUMULATE ? *to : 0;
-                            for (int i = 0; i < n; i++)
-                                sum +=
-                                    (real)k62_conv_wgrad_weight(i, x[s], dy, s, c, co, (const int[]){kd, kh, kw});
-                            *to++ = sum;
-                        }
-        real sum = BIAS && ACCUMULATE ? db[co] : 0;
-        for (int i = 0; i < n; i++)
-            sum += (real)k62_conv_wgrad_bias(i, dy, co);
-        if (BIAS)
-            db[co] = sum;
-    }
-}
-
-/* conv_dgrad: enc2.0 of train */
-UNUSED static double k63_conv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
-    enum { CI = 16, CO = 32, D = 1, H = 32, W = 32, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
-           LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, C0 = 0 };
-    static const Layout DY = {32, 16, 2, 560, 36992, 18496, 18496, 544};
-    double sum = 0;
-    for (int co = 0; co < CO; co++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int d = window_at(p[0], kd, SD, LD, PD, D), h = window_at(p[1], kh, SH, LH, PH, H);
-                    int v = window_at(p[2], kw, SW, LW, PW, W);
-                    long weight = (((co * (long)CI + C0 + c) * KD + kd) * KH + kh) * KW + kw;
-                    if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static void k63_conv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
-    enum { ID = 1, IH = 32, IW = 32, CS = 16, MASK = 0 };
-    static const Layout DX = {16, 16, 1, 0, 16384, 16384, 16384, 512};
-    static const Layout M = {16, 16, 1, 0, 16384, 16384, 16384, 512};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int c = 0; c < stored_channels(&DX); c++)
-            for (int d = 0; d < ID; d++)
-                for (int h = 0; h < IH; h++)
-                    for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
-                        store(dx, element(&DX, i, c, d, h, p),
-                              passes ? (real)k63_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
-                    }
-}
-
-/* max_pool_grad: enc2.max_pool of train */
-/* Whether the first maximum of window (d, h, p) is at point (id, ih, iw): earlier ones are less, none is
- * more. */
-UNUSED static int k64_max_pool_grad_chosen(const stored *x, int i, int c, const int *window, const int *point) {
-    enum { ID = 1, IH = 64, IW = 64, KD = 1, SD = 1, PD = 0, KH = 2, SH = 2, PH = 0, KW = 2,
-           SW = 2, PW = 0 };
-    static const Layout X = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
-    int chosen[3] = {-1, -1, -1};
-    real most = 0;
-    for (int kd = 0; kd < KD; kd++)
-        for (int kh = 0; kh < KH; kh++)
-            for (int kw = 0; kw < KW; kw++) {
-                int id = window[0] * SD - PD + kd, ih = window[1] * SH - PH + kh,
-                    iw = window[2] * SW - PW + kw;
-                if (!inside(id, ID) || !inside(ih, IH) || !inside(iw, IW))
-                    continue;
-                real v = load(x, element(&X, i, c, id, ih, iw));
-                if (chosen[0] < 0 || v > most || v != v) {
-                    most = v;
-                    chosen[0] = id, chosen[1] = ih, chosen[2] = iw;
-                }
-            }
-    return chosen[0] == point[0] && chosen[1] == point[1] && chosen[2] == point[2];
-}
-
-/* Sum over the windows that chose the point, in the order of the windows. */
-UNUSED static real k64_max_pool_grad_point(const stored *x, const stored *dy, int i, int c, const int *point) {
-    enum { D = 1, H = 32, W = 32, KD = 1, SD = 1, PD = 0, KH = 2, SH = 2, PH = 0, KW = 2, SW = 2,
-           PW = 0 };
-    static const Layout DY = {16, 16, 1, 0, 16384, 16384, 16384, 512};
-    real sum = 0;
-    for (int kd = KD - 1; kd >= 0; kd--)
-        for (int kh = KH - 1; kh >= 0; kh--)
-            for (int kw = KW - 1; kw >= 0; kw--) {
-                int window[3] = {window_at(point[0], kd, SD, 1, PD, D),
-                                 window_at(point[1], kh, SH, 1, PH, H),
-                                 window_at(point[2], kw, SW, 1, PW, W)};
-                if (window[0] >= 0 && window[1] >= 0 && window[2] >= 0 &&
-                    k64_max_pool_grad_chosen(x, i, c, window, point))
-                    sum += load(dy, element(&DY, i, c, window[0], window[1], window[2]));
-            }
-    return sum;
-}
-
-UNUSED static void k64_max_pool_grad(int n, stored *dx, const stored *x, const stored *dy, const stored *a) {
-    enum { C = 16, ID = 1, IH = 64, IW = 64, ACCUMULATE = 1, MASK = 1 };
-    static const Layout DX = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
-    static const Layout X = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
-    static const Layout A = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int c = 0; c < stored_channels(&DX); c++)
-            for (int d = 0; d < ID; d++)
-                for (int h = 0; h < IH; h++)
-                    for (int p = 0; p < IW; p++) {
-                        real sum = c < C ? k64_max_pool_grad_point(x, dy, i, c, (const int[]){d, h, p}) : 0;
-                        if (ACCUMULATE && c < C)
-                            sum += load(a, element(&A, i, c, d, h, p));
-                        if (MASK && c < C && !(load(x, element(&X, i, c, d, h, p)) > 0))
-                            sum = 0;
-                        store(dx, element(&DX, i, c, d, h, p), sum);
-                    }
-}
-
-/* conv_dgrad: enc1.2 of train */
-UNUSED static double k65_conv_dgrad_point(const stored *dy, const real *w, int i, int c, const int *p) {
-    enum { CI = 16, CO = 16, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1,
-           LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, C0 = 0 };
-    static const Layout DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
-    double sum = 0;
-    for (int co = 0; co < CO; co++)
-        for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++)
-                for (int kw = 0; kw < KW; kw++) {
-                    int d = window_at(p[0], kd, SD, LD, PD, D), h = window_at(p[1], kh, SH, LH, PH, H);
-                    int v = window_at(p[2], kw, SW, LW, PW, W);
-                    long weight = (((co * (long)CI + C0 + c) * KD + kd) * KH + kh) * KW + kw;
-                    if (d >= 0 && h >= 0 && v >= 0)
-                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
-                }
-    return sum;
-}
-
-UNUSED static void k65_conv_dgrad(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
-    enum { ID = 1, IH = 64, IW = 64, CS = 16, MASK = 1 };
-    static const Layout DX = {16, 16, 1, 0, 65536, 65536, 65536, 1024};
-    static const Layout M = {16, 16, 1, 1072, 69696, 69696, 69696, 1056};
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int c = 0; c < stored_channels(&DX); c++)
-            for (int d = 0; d < ID; d++)
-                for (int h = 0; h < IH; h++)
-                    for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
-                        store(dx, element(&DX, i, c, d, h, p),
-                              passes ? (real)k65_conv_dgrad_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
-                    }
-}
-
-/* conv_wgrad: enc1.0 of train */
-/* Sum over the points of sample i of dy(co, o) * x(c, o * S - P + k * L), c a channel of segment s. */
-UNUSED static double k66_conv_wgrad_weight(int i, const stored *x, const stored *dy, int s, int c, int co,
-                                   const int *k) {
-    enum { ID = 1, IH = 64, IW = 64, D = 1, H = 64, W = 64, SD = 1, LD = 1, PD = 0, SH = 1, LH = 1,
-           PH = 1, SW = 1, LW = 1, PW = 1 };
-    static const Layout X[1] = {{3, 3, 1, 201, 13072, 13068, 13068, 198}};
-    static const Layout DY = {16, 16, 1, 0, 65536, 65536, 65536, 1024};
-    double sum = 0;
-    for (int d = 0; d < D; d++)
-        for (int h = 0; h < H; h++)
-            for (int p = 0; p < W; p++) {
-                int id = d * SD - PD + k[0] * LD, ih = h * SH - PH + k[1] * LH,
-                    iw = p * SW - PW + k[2] * LW;
-                if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
-                           (double)load(dy, element(&DY, i, co, d, h, p));
-            }
-    return sum;
-}
-
-UNUSED static double k66_conv_wgrad_bias(int i, const stored *dy, int co) {
-    enum { D = 1, H = 64, W = 64 };
-    static const Layout DY = {16, 16, 1, 0, 65536, 65536, 65536, 1024};
-    double sum = 0;
-    for (int d = 0; d < D; d++)
-        for (int h = 0; h < H; h++)
-            for (int p = 0; p < W; p++)
-                sum += (double)load(dy, element(&DY, i, co, d, h, p));
-    return sum;
-}
-
-UNUSED static void k66_conv_wgrad(int n, real *dw, real *db, real *scratch, const stored *const *x,
-                          const stored *dy) {
-    enum { CI = 3, CO = 16, KD = 1, KH = 3, KW = 3, BIAS = 1, ACCUMULATE = 0, SEGMENTS = 1 };
-    static const Layout X[1] = {{3, 3, 1, 201, 13072, 13068, 13068, 198}};
-    (void)scratch;
-#pragma omp for schedule(static)
-    for (int co = 0; co < CO; co++) {
-        real *to = dw + co * (long)CI * KD * KH * KW;
-        for (int s = 0; s < SEGMENTS; s++)
-            for (int c = 0; c < X[s].channels; c++)
-                for (int kd = 0; kd < KD; kd++)
-                    for (int kh = 0; kh < KH; kh++)
-                        for (int kw = 0; kw < KW; kw++) {
-                            real sum = ACCUMULATE ? *to : 0;
-                            for (int i = 0; i < n; i++)
-                                sum +=
-                                    (real)k66_conv_wgrad_weight(i, x[s], dy, s, c, co, (const int[]){kd, kh, kw});
-                            *to++ = sum;
-                        }
-        real sum = BIAS && ACCUMULATE ? db[co] : 0;
-        for (int i = 0; i < n; i++)
-            sum += (real)k66_conv_wgrad_bias(i, dy, co);
-        if (BIAS)
-            db[co] = sum;
-    }
-}
-
-/* adam: adam of train */
-UNUSED static void k67_adam(real *p, const real *g, real *m, real *v, const double *scale, double rate,
-                          int64_t step) {
-    enum { COUNT = 482080, SCALED = 0, DECOUPLED = 0 };
-    static const double WEIGHT_DECAY = 0;
-    static const double BETA1 = 0.90000000000000002;
-    static const double BETA2 = 0.999;
-    static const double EPSILON = 1e-08;
-    double taken = SCALED ? scale[STEPS_TAKEN] : (double)step;
-    double bias1 = 1 - pow(BETA1, taken), bias2 = sqrt(1 - pow(BETA2, taken));
-    real unscale = SCALED ? (real)scale[UNSCALE] : 1;
-#pragma omp for schedule(static)
-    for (long i = 0; i < (unscale > 0 ? COUNT : 0); i++) {
-        real gradient = g[i] * unscale;
-        if (DECOUPLED)
-            p[i] *= (real)(1 - rate * WEIGHT_DECAY);
-        else
-            gradient += (real)WEIGHT_DECAY * p[i];
-        m[i] = (real)BETA1 * m[i] + (real)(1 - BETA1) * gradient;
-        v[i] = (real)BETA2 * v[i] + (real)(1 - BETA2) * gradient * gradient;
-        real root = (real)sqrt((double)v[i]) / (real)bias2;
-        p[i] -= (real)(rate / bias1) * m[i] / (root + (real)EPSILON);
-    }
-}
+    memset((char *)slice + used, 0, stored_bytes - used);
+}
+
+/* conv: enc1.0 of train, enc1.0 of predict: noisy[n,3,64,64] enc1.0.weight[16,3,3,3] enc1.0.bias[16]
+    -> enc1.1[n,16,64,64] */
+static const ConvSizes conv_0 = {
+    .CI = 3, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
+    .SEGMENTS = 1, .X = (const Layout[]){{3, 3, 1, 201, 13072, 13068, 13068, 198}},
+    .Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
+
+/* zero_halo: enc1.0 of train, enc1.2 of train, up1 of train, 8 more: -> enc1.1[n,16,64,64] */
+static const ZeroHaloSizes zero_halo_0 = {
+    .D = 1, .H = 64, .W = 64, .Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
+
+/* conv: enc1.2 of train, enc1.2 of predict: enc1.1[n,16,64,64] enc1.2.weight[16,16,3,3] enc1.2.bias[16]
+    -> enc1.3[n,16,64,64] */
+static const ConvSizes conv_1 = {
+    .CI = 16, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
+    .SEGMENTS = 1, .X = (const Layout[]){{16, 16, 1, 1072, 69696, 69696, 69696, 1056}},
+    .Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
+
+/* max_pool: enc2.max_pool of train, enc2.max_pool of predict: enc1.3[n,16,64,64]
+    -> enc2.max_pool[n,16,32,32] */
+static const MaxPoolSizes max_pool_0 = {
+    .C = 16, .ID = 1, .IH = 64, .IW = 64, .H = 32, .W = 32, .KD = 1, .SD = 1, .PD = 0, .KH = 2, .SH = 2,
+    .PH = 0, .KW = 2, .SW = 2, .PW = 0, .Y = {16, 16, 1, 560, 18496, 18496, 18496, 544},
+    .X = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
+
+/* zero_halo: enc2.max_pool of train, enc2.max_pool of predict: -> enc2.max_pool[n,16,32,32] */
+static const ZeroHaloSizes zero_halo_1 = {
+    .D = 1, .H = 32, .W = 32, .Y = {16, 16, 1, 560, 18496, 18496, 18496, 544}};
+
+/* conv: enc2.0 of train, enc2.0 of predict: enc2.max_pool[n,16,32,32] enc2.0.weight[32,16,3,3]
+    enc2.0.bias[32] -> enc2.1[n,32,32,32] */
+static const ConvSizes conv_2 = {
+    .CI = 16, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
+    .SEGMENTS = 1, .X = (const Layout[]){{16, 16, 1, 560, 18496, 18496, 18496, 544}},
+    .Y = {32, 16, 2, 560, 36992, 18496, 18496, 544}};
+
+/* zero_halo: enc2.0 of train, enc2.2 of train, up2 of train, 9 more: -> enc2.1[n,32,32,32] */
+static const ZeroHaloSizes zero_halo_2 = {
+    .D = 1, .H = 32, .W = 32, .Y = {32, 16, 2, 560, 36992, 18496, 18496, 544}};
+
+/* conv: enc2.2 of train, enc2.2 of predict: enc2.1[n,32,32,32] enc2.2.weight[32,32,3,3] enc2.2.bias[32]
+    -> enc2.3[n,32,32,32] */
+static const ConvSizes conv_3 = {
+    .CI = 32, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
+    .SEGMENTS = 1, .X = (const Layout[]){{32, 16, 2, 560, 36992, 18496, 18496, 544}},
+    .Y = {32, 16, 2, 560, 36992, 18496, 18496, 544}};
+
+/* max_pool: enc3.max_pool of train, enc3.max_pool of predict: enc2.3[n,32,32,32]
+    -> enc3.max_pool[n,32,16,16] */
+static const MaxPoolSizes max_pool_1 = {
+    .C = 32, .ID = 1, .IH = 32, .IW = 32, .H = 16, .W = 16, .KD = 1, .SD = 1, .PD = 0, .KH = 2, .SH = 2,
+    .PH = 0, .KW = 2, .SW = 2, .PW = 0, .Y = {32, 16, 2, 304, 10368, 5184, 5184, 288},
+    .X = {32, 16, 2, 560, 36992, 18496, 18496, 544}};
+
+/* zero_halo: enc3.max_pool of train, enc3.max_pool of predict: -> enc3.max_pool[n,32,16,16] */
+static const ZeroHaloSizes zero_halo_3 = {
+    .D = 1, .H = 16, .W = 16, .Y = {32, 16, 2, 304, 10368, 5184, 5184, 288}};
+
+/* conv: enc3.0 of train, enc3.0 of predict: enc3.max_pool[n,32,16,16] enc3.0.weight[64,32,3,3]
+    enc3.0.bias[64] -> enc3.1[n,64,16,16] */
+static const ConvSizes conv_4 = {
+    .CI = 32, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
+    .SEGMENTS = 1, .X = (const Layout[]){{32, 16, 2, 304, 10368, 5184, 5184, 288}},
+    .Y = {64, 16, 4, 304, 20736, 5184, 5184, 288}};
+
+/* zero_halo: enc3.0 of train, enc3.2 of train, up3 of train, 9 more: -> enc3.1[n,64,16,16] */
+static const ZeroHaloSizes zero_halo_4 = {
+    .D = 1, .H = 16, .W = 16, .Y = {64, 16, 4, 304, 20736, 5184, 5184, 288}};
+
+/* conv: enc3.2 of train, enc3.2 of predict: enc3.1[n,64,16,16] enc3.2.weight[64,64,3,3] enc3.2.bias[64]
+    -> enc3.3[n,64,16,16] */
+static const ConvSizes conv_5 = {
+    .CI = 64, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
+    .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 304, 20736, 5184, 5184, 288}},
+    .Y = {64, 16, 4, 304, 20736, 5184, 5184, 288}};
+
+/* max_pool: bottleneck.max_pool of train, bottleneck.max_pool of predict: enc3.3[n,64,16,16]
+    -> bottleneck.max_pool[n,64,8,8] */
+static const MaxPoolSizes max_pool_2 = {
+    .C = 64, .ID = 1, .IH = 16, .IW = 16, .H = 8, .W = 8, .KD = 1, .SD = 1, .PD = 0, .KH = 2, .SH = 2, .PH = 0,
+    .KW = 2, .SW = 2, .PW = 0, .Y = {64, 16, 4, 176, 6400, 1600, 1600, 160},
+    .X = {64, 16, 4, 304, 20736, 5184, 5184, 288}};
+
+/* zero_halo: bottleneck.max_pool of train, bottleneck.max_pool of predict: -> bottleneck.max_pool[n,64,8,8] */
+static const ZeroHaloSizes zero_halo_5 = {
+    .D = 1, .H = 8, .W = 8, .Y = {64, 16, 4, 176, 6400, 1600, 1600, 160}};
+
+/* conv: bottleneck.0 of train, bottleneck.0 of predict: bottleneck.max_pool[n,64,8,8]
+    bottleneck.0.weight[128,64,3,3] bottleneck.0.bias[128] -> bottleneck.1[n,128,8,8] */
+static const ConvSizes conv_6 = {
+    .CI = 64, .CO = 128, .ID = 1, .IH = 8, .IW = 8, .D = 1, .H = 8, .W = 8, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
+    .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
+    .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 176, 6400, 1600, 1600, 160}},
+    .Y = {128, 16, 8, 176, 12800, 1600, 1600, 160}};
+
+/* zero_halo: bottleneck.0 of train, up3 of train, bottleneck.2 of train, 1 more: -> bottleneck.1[n,128,8,8] */
+static const ZeroHaloSizes zero_halo_6 = {
+    .D = 1, .H = 8, .W = 8, .Y = {128, 16, 8, 176, 12800, 1600, 1600, 160}};
+
+/* conv: bottleneck.2 of train, bottleneck.2 of predict: bottleneck.1[n,128,8,8]
+    bottleneck.2.weight[128,128,3,3] bottleneck.2.bias[128] -> bottleneck.3[n,128,8,8] */
+static const ConvSizes conv_7 = {
+    .CI = 128, .CO = 128, .ID = 1, .IH = 8, .IW = 8, .D = 1, .H = 8, .W = 8, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
+    .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
+    .SEGMENTS = 1, .X = (const Layout[]){{128, 16, 8, 176, 12800, 1600, 1600, 160}},
+    .Y = {128, 16, 8, 0, 8192, 1024, 1024, 128}};
+
+/* upconv: up3 of train, up3 of predict: bottleneck.3[n,128,8,8] up3.weight[128,64,2,2] up3.bias[64]
+    -> up3[n,64,16,16] */
+static const UpconvSizes upconv_0 = {
+    .CO = 64, .ID = 1, .IH = 8, .IW = 8, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1, .PD = 0, .KH = 2,
+    .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .BIAS = 1, .RELU = 0, .SEGMENTS = 1,
+    .X = (const Layout[]){{128, 16, 8, 0, 8192, 1024, 1024, 128}},
+    .Y = {64, 16, 4, 304, 20736, 5184, 5184, 288}};
+
+/* conv: dec3.0 of train, dec3.0 of predict: dec3.concat[n,128,16,16] dec3.0.weight[64,128,3,3]
+    dec3.0.bias[64] -> dec3.1[n,64,16,16] */
+static const ConvSizes conv_8 = {
+    .CI = 128, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
+    .SEGMENTS = 2,
+    .X = (const Layout[]){{64, 16, 4, 304, 20736, 5184, 5184, 288}, {64, 16, 4, 304, 20736, 5184, 5184, 288}},
+    .Y = {64, 16, 4, 304, 20736, 5184, 5184, 288}};
+
+/* conv: dec3.2 of train, dec3.2 of predict: dec3.1[n,64,16,16] dec3.2.weight[64,64,3,3] dec3.2.bias[64]
+    -> dec3.3[n,64,16,16] */
+static const ConvSizes conv_9 = {
+    .CI = 64, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
+    .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 304, 20736, 5184, 5184, 288}},
+    .Y = {64, 16, 4, 0, 16384, 4096, 4096, 256}};
+
+/* upconv: up2 of train, up2 of predict: dec3.3[n,64,16,16] up2.weight[64,32,2,2] up2.bias[32]
+    -> up2[n,32,32,32] */
+static const UpconvSizes upconv_1 = {
+    .CO = 32, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
+    .KH = 2, .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .BIAS = 1, .RELU = 0,
+    .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 0, 16384, 4096, 4096, 256}},
+    .Y = {32, 16, 2, 560, 36992, 18496, 18496, 544}};
+
+/* conv: dec2.0 of train, dec2.0 of predict: dec2.concat[n,64,32,32] dec2.0.weight[32,64,3,3] dec2.0.bias[32]
+    -> dec2.1[n,32,32,32] */
+static const ConvSizes conv_10 = {
+    .CI = 64, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
+    .SEGMENTS = 2,
+    .X = (const Layout[]){{32, 16, 2, 560, 36992, 18496, 18496, 544}, {32, 16, 2, 560, 36992, 18496, 18496, 544}},
+    .Y = {32, 16, 2, 560, 36992, 18496, 18496, 544}};
+
+/* conv: dec2.2 of train, dec2.2 of predict: dec2.1[n,32,32,32] dec2.2.weight[32,32,3,3] dec2.2.bias[32]
+    -> dec2.3[n,32,32,32] */
+static const ConvSizes conv_11 = {
+    .CI = 32, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
+    .SEGMENTS = 1, .X = (const Layout[]){{32, 16, 2, 560, 36992, 18496, 18496, 544}},
+    .Y = {32, 16, 2, 0, 32768, 16384, 16384, 512}};
+
+/* upconv: up1 of train, up1 of predict: dec2.3[n,32,32,32] up1.weight[32,16,2,2] up1.bias[16]
+    -> up1[n,16,64,64] */
+static const UpconvSizes upconv_2 = {
+    .CO = 16, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
+    .KH = 2, .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .BIAS = 1, .RELU = 0,
+    .SEGMENTS = 1, .X = (const Layout[]){{32, 16, 2, 0, 32768, 16384, 16384, 512}},
+    .Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
+
+/* conv: dec1.0 of train, dec1.0 of predict: dec1.concat[n,32,64,64] dec1.0.weight[16,32,3,3] dec1.0.bias[16]
+    -> dec1.1[n,16,64,64] */
+static const ConvSizes conv_12 = {
+    .CI = 32, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
+    .SEGMENTS = 2,
+    .X = (const Layout[]){{16, 16, 1, 1072, 69696, 69696, 69696, 1056}, {16, 16, 1, 1072, 69696, 69696, 69696, 1056}},
+    .Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
+
+/* conv: dec1.2 of train, dec1.2 of predict: dec1.1[n,16,64,64] dec1.2.weight[16,16,3,3] dec1.2.bias[16]
+    -> dec1.3[n,16,64,64] */
+static const ConvSizes conv_13 = {
+    .CI = 16, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
+    .SEGMENTS = 1, .X = (const Layout[]){{16, 16, 1, 1072, 69696, 69696, 69696, 1056}},
+    .Y = {16, 16, 1, 0, 65536, 65536, 65536, 1024}};
+
+/* conv: final of train, final of predict: dec1.3[n,16,64,64] final.weight[3,16,1,1] final.bias[3]
+    -> final[n,3,64,64] */
+static const ConvSizes conv_14 = {
+    .CI = 16, .CO = 3, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 1, .SH = 1, .LH = 1, .PH = 0, .KW = 1, .SW = 1, .LW = 1, .PW = 0, .BIAS = 1, .RELU = 0,
+    .SEGMENTS = 1, .X = (const Layout[]){{16, 16, 1, 0, 65536, 65536, 65536, 1024}},
+    .Y = {3, 3, 1, 0, 12288, 12288, 12288, 192}};
+
+/* mse: mse of train: final[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[96] */
+static const MseSizes mse_0 = {
+    .C = 3, .D = 1, .H = 64, .W = 64, .P = {3, 3, 1, 0, 12288, 12288, 12288, 192},
+    .T = {3, 3, 1, 0, 12288, 12288, 12288, 192}, .P_STAGED = 0, .T_STAGED = 1, .ACCUMULATE = 0};
+
+/* psnr: psnr of train: final[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[96] */
+static const PsnrSizes psnr_0 = {
+    .C = 3, .D = 1, .H = 64, .W = 64, .P = {3, 3, 1, 0, 12288, 12288, 12288, 192},
+    .T = {3, 3, 1, 0, 12288, 12288, 12288, 192}, .P_STAGED = 0, .T_STAGED = 1, .ACCUMULATE = 0};
+
+/* mse_grad: mse of train: final[n,3,64,64] clean[n,3,64,64] -> d final[n,3,64,64] */
+static const MseGradSizes mse_grad_0 = {
+    .C = 3, .D = 1, .H = 64, .W = 64, .P = {3, 3, 1, 0, 12288, 12288, 12288, 192},
+    .T = {3, 3, 1, 0, 12288, 12288, 12288, 192}, .P_STAGED = 0, .T_STAGED = 1, .WEIGHT = 1,
+    .DP = {3, 3, 1, 0, 12288, 12288, 12288, 192}, .SCALED = 0};
+
+/* conv_wgrad: final of train: dec1.3[n,16,64,64] d final[n,3,64,64] -> d final.weight[3,16,1,1]
+    d final.bias[3] final scratch[17680] */
+static const ConvWgradSizes conv_wgrad_0 = {
+    .CI = 16, .CO = 3, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 1, .SH = 1, .LH = 1, .PH = 0, .KW = 1, .SW = 1, .LW = 1, .PW = 0, .BIAS = 1,
+    .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{16, 16, 1, 0, 65536, 65536, 65536, 1024}},
+    .DY = {3, 3, 1, 0, 12288, 12288, 12288, 192}};
+
+/* conv_dgrad: final of train: d final[n,3,64,64] final.weight[3,16,1,1] dec1.3[n,16,64,64]
+    -> d dec1.2[n,16,64,64] */
+static const ConvDgradSizes conv_dgrad_0 = {
+    .CI = 16, .CO = 3, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 1, .SH = 1, .LH = 1, .PH = 0, .KW = 1, .SW = 1, .LW = 1, .PW = 0, .C0 = 0, .CS = 16,
+    .DX = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}, .DY = {3, 3, 1, 0, 12288, 12288, 12288, 192},
+    .MASK = 1, .M = {16, 16, 1, 0, 65536, 65536, 65536, 1024}};
+
+/* conv_wgrad: dec1.2 of train, enc1.2 of train: dec1.1[n,16,64,64] d dec1.2[n,16,64,64]
+    -> d dec1.2.weight[16,16,3,3] d dec1.2.bias[16] dec1.2 scratch[150800] */
+static const ConvWgradSizes conv_wgrad_1 = {
+    .CI = 16, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1,
+    .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{16, 16, 1, 1072, 69696, 69696, 69696, 1056}},
+    .DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
+
+/* conv_dgrad: dec1.2 of train: d dec1.2[n,16,64,64] dec1.2.weight[16,16,3,3] dec1.1[n,16,64,64]
+    -> d dec1.0[n,16,64,64] */
+static const ConvDgradSizes conv_dgrad_1 = {
+    .CI = 16, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 16,
+    .DX = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}, .DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056},
+    .MASK = 1, .M = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
+
+/* conv_wgrad: dec1.0 of train: dec1.concat[n,32,64,64] d dec1.0[n,16,64,64] -> d dec1.0.weight[16,32,3,3]
+    d dec1.0.bias[16] dec1.0 scratch[152592] */
+static const ConvWgradSizes conv_wgrad_2 = {
+    .CI = 32, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1,
+    .ACCUMULATE = 0, .SEGMENTS = 2,
+    .X = (const Layout[]){{16, 16, 1, 1072, 69696, 69696, 69696, 1056}, {16, 16, 1, 1072, 69696, 69696, 69696, 1056}},
+    .DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
+
+/* conv_dgrad: dec1.0 of train: d dec1.0[n,16,64,64] dec1.0.weight[16,32,3,3] -> d up1[n,16,64,64] */
+static const ConvDgradSizes conv_dgrad_2 = {
+    .CI = 32, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 16,
+    .DX = {16, 16, 1, 0, 65536, 65536, 65536, 1024}, .DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056},
+    .MASK = 0, .M = {16, 16, 1, 0, 65536, 65536, 65536, 1024}};
+
+/* conv_dgrad: dec1.0 of train: d dec1.0[n,16,64,64] dec1.0.weight[16,32,3,3] -> d enc1.3[n,16,64,64] */
+static const ConvDgradSizes conv_dgrad_3 = {
+    .CI = 32, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 16, .CS = 16,
+    .DX = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}, .DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056},
+    .MASK = 0, .M = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
+
+/* upconv_wgrad: up1 of train: dec2.3[n,32,32,32] d up1[n,16,64,64] -> d up1.weight[32,16,2,2] d up1.bias[16]
+    up1 scratch[68112] */
+static const UpconvWgradSizes upconv_wgrad_0 = {
+    .CO = 16, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
+    .KH = 2, .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .BIAS = 1, .ACCUMULATE = 0,
+    .SEGMENTS = 1, .X = (const Layout[]){{32, 16, 2, 0, 32768, 16384, 16384, 512}},
+    .DY = {16, 16, 1, 0, 65536, 65536, 65536, 1024}};
+
+/* upconv_dgrad: up1 of train: d up1[n,16,64,64] up1.weight[32,16,2,2] dec2.3[n,32,32,32]
+    -> d dec2.2[n,32,32,32] */
+static const UpconvDgradSizes upconv_dgrad_0 = {
+    .CO = 16, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
+    .KH = 2, .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .C0 = 0, .CS = 32,
+    .DX = {32, 16, 2, 560, 36992, 18496, 18496, 544}, .DY = {16, 16, 1, 0, 65536, 65536, 65536, 1024},
+    .MASK = 1, .M = {32, 16, 2, 0, 32768, 16384, 16384, 512}};
+
+/* conv_wgrad: dec2.2 of train, enc2.2 of train: dec2.1[n,32,32,32] d dec2.2[n,32,32,32]
+    -> d dec2.2.weight[32,32,3,3] d dec2.2.bias[32] dec2.2 scratch[305184] */
+static const ConvWgradSizes conv_wgrad_3 = {
+    .CI = 32, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1,
+    .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{32, 16, 2, 560, 36992, 18496, 18496, 544}},
+    .DY = {32, 16, 2, 560, 36992, 18496, 18496, 544}};
+
+/* conv_dgrad: dec2.2 of train, enc2.2 of train: d dec2.2[n,32,32,32] dec2.2.weight[32,32,3,3]
+    dec2.1[n,32,32,32] -> d dec2.0[n,32,32,32] */
+static const ConvDgradSizes conv_dgrad_4 = {
+    .CI = 32, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 32,
+    .DX = {32, 16, 2, 560, 36992, 18496, 18496, 544}, .DY = {32, 16, 2, 560, 36992, 18496, 18496, 544},
+    .MASK = 1, .M = {32, 16, 2, 560, 36992, 18496, 18496, 544}};
+
+/* conv_wgrad: dec2.0 of train: dec2.concat[n,64,32,32] d dec2.0[n,32,32,32] -> d dec2.0.weight[32,64,3,3]
+    d dec2.0.bias[32] dec2.0 scratch[313888] */
+static const ConvWgradSizes conv_wgrad_4 = {
+    .CI = 64, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1,
+    .ACCUMULATE = 0, .SEGMENTS = 2,
+    .X = (const Layout[]){{32, 16, 2, 560, 36992, 18496, 18496, 544}, {32, 16, 2, 560, 36992, 18496, 18496, 544}},
+    .DY = {32, 16, 2, 560, 36992, 18496, 18496, 544}};
+
+/* conv_dgrad: dec2.0 of train: d dec2.0[n,32,32,32] dec2.0.weight[32,64,3,3] -> d up2[n,32,32,32] */
+static const ConvDgradSizes conv_dgrad_5 = {
+    .CI = 64, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 32,
+    .DX = {32, 16, 2, 0, 32768, 16384, 16384, 512}, .DY = {32, 16, 2, 560, 36992, 18496, 18496, 544},
+    .MASK = 0, .M = {32, 16, 2, 0, 32768, 16384, 16384, 512}};
+
+/* conv_dgrad: dec2.0 of train: d dec2.0[n,32,32,32] dec2.0.weight[32,64,3,3] -> d enc2.3[n,32,32,32] */
+static const ConvDgradSizes conv_dgrad_6 = {
+    .CI = 64, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 32, .CS = 32,
+    .DX = {32, 16, 2, 560, 36992, 18496, 18496, 544}, .DY = {32, 16, 2, 560, 36992, 18496, 18496, 544},
+    .MASK = 0, .M = {32, 16, 2, 560, 36992, 18496, 18496, 544}};
+
+/* upconv_wgrad: up2 of train: dec3.3[n,64,16,16] d up2[n,32,32,32] -> d up2.weight[64,32,2,2] d up2.bias[32]
+    up2 scratch[139808] */
+static const UpconvWgradSizes upconv_wgrad_1 = {
+    .CO = 32, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
+    .KH = 2, .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .BIAS = 1, .ACCUMULATE = 0,
+    .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 0, 16384, 4096, 4096, 256}},
+    .DY = {32, 16, 2, 0, 32768, 16384, 16384, 512}};
+
+/* upconv_dgrad: up2 of train: d up2[n,32,32,32] up2.weight[64,32,2,2] dec3.3[n,64,16,16]
+    -> d dec3.2[n,64,16,16] */
+static const UpconvDgradSizes upconv_dgrad_1 = {
+    .CO = 32, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
+    .KH = 2, .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .C0 = 0, .CS = 64,
+    .DX = {64, 16, 4, 304, 20736, 5184, 5184, 288}, .DY = {32, 16, 2, 0, 32768, 16384, 16384, 512}, .MASK = 1,
+    .M = {64, 16, 4, 0, 16384, 4096, 4096, 256}};
+
+/* conv_wgrad: dec3.2 of train, enc3.2 of train: dec3.1[n,64,16,16] d dec3.2[n,64,16,16]
+    -> d dec3.2.weight[64,64,3,3] d dec3.2.bias[64] dec3.2 scratch[332352] */
+static const ConvWgradSizes conv_wgrad_5 = {
+    .CI = 64, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1,
+    .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 304, 20736, 5184, 5184, 288}},
+    .DY = {64, 16, 4, 304, 20736, 5184, 5184, 288}};
+
+/* conv_dgrad: dec3.2 of train, enc3.2 of train: d dec3.2[n,64,16,16] dec3.2.weight[64,64,3,3]
+    dec3.1[n,64,16,16] -> d dec3.0[n,64,16,16] */
+static const ConvDgradSizes conv_dgrad_7 = {
+    .CI = 64, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 64,
+    .DX = {64, 16, 4, 304, 20736, 5184, 5184, 288}, .DY = {64, 16, 4, 304, 20736, 5184, 5184, 288}, .MASK = 1,
+    .M = {64, 16, 4, 304, 20736, 5184, 5184, 288}};
+
+/* conv_wgrad: dec3.0 of train: dec3.concat[n,128,16,16] d dec3.0[n,64,16,16] -> d dec3.0.weight[64,128,3,3]
+    d dec3.0.bias[64] dec3.0 scratch[368960] */
+static const ConvWgradSizes conv_wgrad_6 = {
+    .CI = 128, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1,
+    .ACCUMULATE = 0, .SEGMENTS = 2,
+    .X = (const Layout[]){{64, 16, 4, 304, 20736, 5184, 5184, 288}, {64, 16, 4, 304, 20736, 5184, 5184, 288}},
+    .DY = {64, 16, 4, 304, 20736, 5184, 5184, 288}};
+
+/* conv_dgrad: dec3.0 of train: d dec3.0[n,64,16,16] dec3.0.weight[64,128,3,3] -> d up3[n,64,16,16] */
+static const ConvDgradSizes conv_dgrad_8 = {
+    .CI = 128, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 64,
+    .DX = {64, 16, 4, 0, 16384, 4096, 4096, 256}, .DY = {64, 16, 4, 304, 20736, 5184, 5184, 288}, .MASK = 0,
+    .M = {64, 16, 4, 0, 16384, 4096, 4096, 256}};
+
+/* conv_dgrad: dec3.0 of train: d dec3.0[n,64,16,16] dec3.0.weight[64,128,3,3] -> d enc3.3[n,64,16,16] */
+static const ConvDgradSizes conv_dgrad_9 = {
+    .CI = 128, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 64, .CS = 64,
+    .DX = {64, 16, 4, 304, 20736, 5184, 5184, 288}, .DY = {64, 16, 4, 304, 20736, 5184, 5184, 288}, .MASK = 0,
+    .M = {64, 16, 4, 304, 20736, 5184, 5184, 288}};
+
+/* upconv_wgrad: up3 of train: bottleneck.3[n,128,8,8] d up3[n,64,16,16] -> d up3.weight[128,64,2,2]
+    d up3.bias[64] up3 scratch[164160] */
+static const UpconvWgradSizes upconv_wgrad_2 = {
+    .CO = 64, .ID = 1, .IH = 8, .IW = 8, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1, .PD = 0, .KH = 2,
+    .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1,
+    .X = (const Layout[]){{128, 16, 8, 0, 8192, 1024, 1024, 128}},
+    .DY = {64, 16, 4, 0, 16384, 4096, 4096, 256}};
+
+/* upconv_dgrad: up3 of train: d up3[n,64,16,16] up3.weight[128,64,2,2] bottleneck.3[n,128,8,8]
+    -> d bottleneck.2[n,128,8,8] */
+static const UpconvDgradSizes upconv_dgrad_2 = {
+    .CO = 64, .ID = 1, .IH = 8, .IW = 8, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1, .PD = 0, .KH = 2,
+    .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .C0 = 0, .CS = 128,
+    .DX = {128, 16, 8, 176, 12800, 1600, 1600, 160}, .DY = {64, 16, 4, 0, 16384, 4096, 4096, 256}, .MASK = 1,
+    .M = {128, 16, 8, 0, 8192, 1024, 1024, 128}};
+
+/* conv_wgrad: bottleneck.2 of train: bottleneck.1[n,128,8,8] d bottleneck.2[n,128,8,8]
+    -> d bottleneck.2.weight[128,128,3,3] d bottleneck.2.bias[128] bottleneck.2 scratch[442752] */
+static const ConvWgradSizes conv_wgrad_7 = {
+    .CI = 128, .CO = 128, .ID = 1, .IH = 8, .IW = 8, .D = 1, .H = 8, .W = 8, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
+    .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .ACCUMULATE = 0,
+    .SEGMENTS = 1, .X = (const Layout[]){{128, 16, 8, 176, 12800, 1600, 1600, 160}},
+    .DY = {128, 16, 8, 176, 12800, 1600, 1600, 160}};
+
+/* conv_dgrad: bottleneck.2 of train: d bottleneck.2[n,128,8,8] bottleneck.2.weight[128,128,3,3]
+    bottleneck.1[n,128,8,8] -> d bottleneck.0[n,128,8,8] */
+static const ConvDgradSizes conv_dgrad_10 = {
+    .CI = 128, .CO = 128, .ID = 1, .IH = 8, .IW = 8, .D = 1, .H = 8, .W = 8, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
+    .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 128,
+    .DX = {128, 16, 8, 176, 12800, 1600, 1600, 160}, .DY = {128, 16, 8, 176, 12800, 1600, 1600, 160},
+    .MASK = 1, .M = {128, 16, 8, 176, 12800, 1600, 1600, 160}};
+
+/* conv_wgrad: bottleneck.0 of train: bottleneck.max_pool[n,64,8,8] d bottleneck.0[n,128,8,8]
+    -> d bottleneck.0.weight[128,64,3,3] d bottleneck.0.bias[128] bottleneck.0 scratch[369280] */
+static const ConvWgradSizes conv_wgrad_8 = {
+    .CI = 64, .CO = 128, .ID = 1, .IH = 8, .IW = 8, .D = 1, .H = 8, .W = 8, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
+    .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .ACCUMULATE = 0,
+    .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 176, 6400, 1600, 1600, 160}},
+    .DY = {128, 16, 8, 176, 12800, 1600, 1600, 160}};
+
+/* conv_dgrad: bottleneck.0 of train: d bottleneck.0[n,128,8,8] bottleneck.0.weight[128,64,3,3]
+    -> d bottleneck.max_pool[n,64,8,8] */
+static const ConvDgradSizes conv_dgrad_11 = {
+    .CI = 64, .CO = 128, .ID = 1, .IH = 8, .IW = 8, .D = 1, .H = 8, .W = 8, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
+    .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 64,
+    .DX = {64, 16, 4, 0, 4096, 1024, 1024, 128}, .DY = {128, 16, 8, 176, 12800, 1600, 1600, 160}, .MASK = 0,
+    .M = {64, 16, 4, 0, 4096, 1024, 1024, 128}};
+
+/* max_pool_grad: bottleneck.max_pool of train: enc3.3[n,64,16,16] d bottleneck.max_pool[n,64,8,8]
+    d enc3.3[n,64,16,16] -> d enc3.2[n,64,16,16] */
+static const MaxPoolGradSizes max_pool_grad_0 = {
+    .C = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 8, .W = 8, .KD = 1, .SD = 1, .PD = 0, .KH = 2, .SH = 2,
+    .PH = 0, .KW = 2, .SW = 2, .PW = 0, .ACCUMULATE = 1, .MASK = 1,
+    .DX = {64, 16, 4, 304, 20736, 5184, 5184, 288}, .X = {64, 16, 4, 304, 20736, 5184, 5184, 288},
+    .DY = {64, 16, 4, 0, 4096, 1024, 1024, 128}, .A = {64, 16, 4, 304, 20736, 5184, 5184, 288}};
+
+/* conv_wgrad: enc3.0 of train: enc3.max_pool[n,32,16,16] d enc3.0[n,64,16,16] -> d enc3.0.weight[64,32,3,3]
+    d enc3.0.bias[64] enc3.0 scratch[314432] */
+static const ConvWgradSizes conv_wgrad_9 = {
+    .CI = 32, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1,
+    .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{32, 16, 2, 304, 10368, 5184, 5184, 288}},
+    .DY = {64, 16, 4, 304, 20736, 5184, 5184, 288}};
+
+/* conv_dgrad: enc3.0 of train: d enc3.0[n,64,16,16] enc3.0.weight[64,32,3,3]
+    -> d enc3.max_pool[n,32,16,16] */
+static const ConvDgradSizes conv_dgrad_12 = {
+    .CI = 32, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 32,
+    .DX = {32, 16, 2, 0, 8192, 4096, 4096, 256}, .DY = {64, 16, 4, 304, 20736, 5184, 5184, 288}, .MASK = 0,
+    .M = {32, 16, 2, 0, 8192, 4096, 4096, 256}};
+
+/* max_pool_grad: enc3.max_pool of train: enc2.3[n,32,32,32] d enc3.max_pool[n,32,16,16] d enc2.3[n,32,32,32]
+    -> d enc2.2[n,32,32,32] */
+static const MaxPoolGradSizes max_pool_grad_1 = {
+    .C = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .PD = 0, .KH = 2, .SH = 2,
+    .PH = 0, .KW = 2, .SW = 2, .PW = 0, .ACCUMULATE = 1, .MASK = 1,
+    .DX = {32, 16, 2, 560, 36992, 18496, 18496, 544}, .X = {32, 16, 2, 560, 36992, 18496, 18496, 544},
+    .DY = {32, 16, 2, 0, 8192, 4096, 4096, 256}, .A = {32, 16, 2, 560, 36992, 18496, 18496, 544}};
+
+/* conv_wgrad: enc2.0 of train: enc2.max_pool[n,16,32,32] d enc2.0[n,32,32,32] -> d enc2.0.weight[32,16,3,3]
+    d enc2.0.bias[32] enc2.0 scratch[153120] */
+static const ConvWgradSizes conv_wgrad_10 = {
+    .CI = 16, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1,
+    .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{16, 16, 1, 560, 18496, 18496, 18496, 544}},
+    .DY = {32, 16, 2, 560, 36992, 18496, 18496, 544}};
+
+/* conv_dgrad: enc2.0 of train: d enc2.0[n,32,32,32] enc2.0.weight[32,16,3,3]
+    -> d enc2.max_pool[n,16,32,32] */
+static const ConvDgradSizes conv_dgrad_13 = {
+    .CI = 16, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 16,
+    .DX = {16, 16, 1, 0, 16384, 16384, 16384, 512}, .DY = {32, 16, 2, 560, 36992, 18496, 18496, 544},
+    .MASK = 0, .M = {16, 16, 1, 0, 16384, 16384, 16384, 512}};
+
+/* max_pool_grad: enc2.max_pool of train: enc1.3[n,16,64,64] d enc2.max_pool[n,16,32,32] d enc1.3[n,16,64,64]
+    -> d enc1.2[n,16,64,64] */
+static const MaxPoolGradSizes max_pool_grad_2 = {
+    .C = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .PD = 0, .KH = 2, .SH = 2,
+    .PH = 0, .KW = 2, .SW = 2, .PW = 0, .ACCUMULATE = 1, .MASK = 1,
+    .DX = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}, .X = {16, 16, 1, 1072, 69696, 69696, 69696, 1056},
+    .DY = {16, 16, 1, 0, 16384, 16384, 16384, 512}, .A = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
+
+/* conv_dgrad: enc1.2 of train: d enc1.2[n,16,64,64] enc1.2.weight[16,16,3,3] enc1.1[n,16,64,64]
+    -> d enc1.0[n,16,64,64] */
+static const ConvDgradSizes conv_dgrad_14 = {
+    .CI = 16, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 16,
+    .DX = {16, 16, 1, 0, 65536, 65536, 65536, 1024}, .DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056},
+    .MASK = 1, .M = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
+
+/* conv_wgrad: enc1.0 of train: noisy[n,3,64,64] d enc1.0[n,16,64,64] -> d enc1.0.weight[16,3,3,3]
+    d enc1.0.bias[16] enc1.0 scratch[29120] */
+static const ConvWgradSizes conv_wgrad_11 = {
+    .CI = 3, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1,
+    .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{3, 3, 1, 201, 13072, 13068, 13068, 198}},
+    .DY = {16, 16, 1, 0, 65536, 65536, 65536, 1024}};
+
+/* adam: adam of train: all parameters */
+static const AdamSizes adam_0 = {
+    .COUNT = 482080, .SCALED = 0, .WEIGHT_DECAY = 0, .DECOUPLED = 0, .BETA1 = 0.90000000000000002,
+    .BETA2 = 0.999, .EPSILON = 1e-08};
 
 /* ---- train: batch 6, 26,016,384 bytes of the arena ---- */
 
@@ -3034,268 +532,314 @@ static void train(const UnetStep *step) {
     {
         /* 0: conv of enc1.0 (tiny_unet.unet:11): noisy[n,3,64,64] enc1.0.weight[16,3,3,3] enc1.0.bias[16]
             -> enc1.1[n,16,64,64] */
-        k01_zero_halo(n, AT(real, 5784960));
-        k00_conv(n, AT(real, 5784960), (const real *const[]){INPUT(real, 0, 13072)}, AT(real, 1926528),
-            AT(real, 1928256));
+        tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B148_enc1_1));
+        tiny_unet_conv(&conv_0, n, AT(real, B148_enc1_1), (const real *const[]){INPUT(real, 0, 13072)},
+            AT(real, B035_enc1_0_weight), AT(real, B036_enc1_0_bias));
         /* 1: conv of enc1.2 (tiny_unet.unet:11): enc1.1[n,16,64,64] enc1.2.weight[16,16,3,3] enc1.2.bias[16]
             -> enc1.3[n,16,64,64] */
-        k01_zero_halo(n, AT(real, 7457664));
-        k02_conv(n, AT(real, 7457664), (const real *const[]){AT(real, 5784960)}, AT(real, 1917248),
-            AT(real, 1926464));
+        tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B149_enc1_3));
+        tiny_unet_conv(&conv_1, n, AT(real, B149_enc1_3), (const real *const[]){AT(real, B148_enc1_1)},
+            AT(real, B033_enc1_2_weight), AT(real, B034_enc1_2_bias));
         /* 2: max_pool of enc2.max_pool (tiny_unet.unet:12): enc1.3[n,16,64,64]
             -> enc2.max_pool[n,16,32,32] */
-        k04_zero_halo(n, AT(real, 9130368));
-        k03_max_pool(n, AT(real, 9130368), AT(real, 7457664));
+        tiny_unet_zero_halo(&zero_halo_1, n, (Rows){0, 32}, AT(real, B150_enc2_max_pool));
+        tiny_unet_max_pool(&max_pool_0, n, (Rows){0, 32}, AT(real, B150_enc2_max_pool),
+            AT(real, B149_enc1_3));
         /* 3: conv of enc2.0 (tiny_unet.unet:12): enc2.max_pool[n,16,32,32] enc2.0.weight[32,16,3,3]
             enc2.0.bias[32] -> enc2.1[n,32,32,32] */
-        k06_zero_halo(n, AT(real, 9574272));
-        k05_conv(n, AT(real, 9574272), (const real *const[]){AT(real, 9130368)}, AT(real, 1898688),
-            AT(real, 1917120));
+        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B151_enc2_1));
+        tiny_unet_conv(&conv_2, n, AT(real, B151_enc2_1), (const real *const[]){AT(real, B150_enc2_max_pool)},
+            AT(real, B031_enc2_0_weight), AT(real, B032_enc2_0_bias));
         /* 4: conv of enc2.2 (tiny_unet.unet:12): enc2.1[n,32,32,32] enc2.2.weight[32,32,3,3] enc2.2.bias[32]
             -> enc2.3[n,32,32,32] */
-        k06_zero_halo(n, AT(real, 10462080));
-        k07_conv(n, AT(real, 10462080), (const real *const[]){AT(real, 9574272)}, AT(real, 1861696),
-            AT(real, 1898560));
+        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B152_enc2_3));
+        tiny_unet_conv(&conv_3, n, AT(real, B152_enc2_3), (const real *const[]){AT(real, B151_enc2_1)},
+            AT(real, B029_enc2_2_weight), AT(real, B030_enc2_2_bias));
         /* 5: max_pool of enc3.max_pool (tiny_unet.unet:13): enc2.3[n,32,32,32]
             -> enc3.max_pool[n,32,16,16] */
-        k09_zero_halo(n, AT(real, 11349888));
-        k08_max_pool(n, AT(real, 11349888), AT(real, 10462080));
+        tiny_unet_zero_halo(&zero_halo_3, n, (Rows){0, 16}, AT(real, B153_enc3_max_pool));
+        tiny_unet_max_pool(&max_pool_1, n, (Rows){0, 16}, AT(real, B153_enc3_max_pool),
+            AT(real, B152_enc2_3));
         /* 6: conv of enc3.0 (tiny_unet.unet:13): enc3.max_pool[n,32,16,16] enc3.0.weight[64,32,3,3]
             enc3.0.bias[64] -> enc3.1[n,64,16,16] */
-        k11_zero_halo(n, AT(real, 11598720));
-        k10_conv(n, AT(real, 11598720), (const real *const[]){AT(real, 11349888)}, AT(real, 1787712),
-            AT(real, 1861440));
+        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B154_enc3_1));
+        tiny_unet_conv(&conv_4, n, AT(real, B154_enc3_1), (const real *const[]){AT(real, B153_enc3_max_pool)},
+            AT(real, B027_enc3_0_weight), AT(real, B028_enc3_0_bias));
         /* 7: conv of enc3.2 (tiny_unet.unet:13): enc3.1[n,64,16,16] enc3.2.weight[64,64,3,3] enc3.2.bias[64]
             -> enc3.3[n,64,16,16] */
-        k11_zero_halo(n, AT(real, 12096448));
-        k12_conv(n, AT(real, 12096448), (const real *const[]){AT(real, 11598720)}, AT(real, 1640000),
-            AT(real, 1787456));
+        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B155_enc3_3));
+        tiny_unet_conv(&conv_5, n, AT(real, B155_enc3_3), (const real *const[]){AT(real, B154_enc3_1)},
+            AT(real, B025_enc3_2_weight), AT(real, B026_enc3_2_bias));
         /* 8: max_pool of bottleneck.max_pool (tiny_unet.unet:15): enc3.3[n,64,16,16]
             -> bottleneck.max_pool[n,64,8,8] */
-        k14_zero_halo(n, AT(real, 14522496));
-        k13_max_pool(n, AT(real, 14522496), AT(real, 12096448));
+        tiny_unet_zero_halo(&zero_halo_5, n, (Rows){0, 8}, AT(real, B156_bottleneck_max_pool));
+        tiny_unet_max_pool(&max_pool_2, n, (Rows){0, 8}, AT(real, B156_bottleneck_max_pool),
+            AT(real, B155_enc3_3));
         /* 9: conv of bottleneck.0 (tiny_unet.unet:15): bottleneck.max_pool[n,64,8,8]
             bottleneck.0.weight[128,64,3,3] bottleneck.0.bias[128] -> bottleneck.1[n,128,8,8] */
-        k16_zero_halo(n, AT(real, 14676096));
-        k15_conv(n, AT(real, 14676096), (const real *const[]){AT(real, 14522496)}, AT(real, 1344576),
-            AT(real, 1639488));
+        tiny_unet_zero_halo(&zero_halo_6, n, (Rows){0, 8}, AT(real, B157_bottleneck_1));
+        tiny_unet_conv(&conv_6, n, AT(real, B157_bottleneck_1),
+            (const real *const[]){AT(real, B156_bottleneck_max_pool)}, AT(real, B023_bottleneck_0_weight),
+            AT(real, B024_bottleneck_0_bias));
         /* 10: conv of bottleneck.2 (tiny_unet.unet:15): bottleneck.1[n,128,8,8]
             bottleneck.2.weight[128,128,3,3] bottleneck.2.bias[128] -> bottleneck.3[n,128,8,8] */
-        k17_conv(n, AT(real, 14983296), (const real *const[]){AT(real, 14676096)}, AT(real, 754240),
-            AT(real, 1344064));
+        tiny_unet_conv(&conv_7, n, AT(real, B158_bottleneck_3),
+            (const real *const[]){AT(real, B157_bottleneck_1)}, AT(real, B021_bottleneck_2_weight),
+            AT(real, B022_bottleneck_2_bias));
         /* 11: upconv of up3 (tiny_unet.unet:17): bottleneck.3[n,128,8,8] up3.weight[128,64,2,2] up3.bias[64]
             -> up3[n,64,16,16] */
-        k11_zero_halo(n, AT(real, 16852608));
-        k18_upconv(n, AT(real, 16852608), (const real *const[]){AT(real, 14983296)}, AT(real, 622912),
-            AT(real, 753984));
+        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B159_up3));
+        tiny_unet_upconv(&upconv_0, n, AT(real, B159_up3), (const real *const[]){AT(real, B158_bottleneck_3)},
+            AT(real, B019_up3_weight), AT(real, B020_up3_bias));
         /* 12: conv of dec3.0 (tiny_unet.unet:18): dec3.concat[n,128,16,16] dec3.0.weight[64,128,3,3]
             dec3.0.bias[64] -> dec3.1[n,64,16,16] */
-        k11_zero_halo(n, AT(real, 17350272));
-        k19_conv(n, AT(real, 17350272), (const real *const[]){AT(real, 16852608), AT(real, 12096448)},
-            AT(real, 327744), AT(real, 622656));
+        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B160_dec3_1));
+        tiny_unet_conv(&conv_8, n, AT(real, B160_dec3_1), (const real *const[]){AT(real, B159_up3),
+            AT(real, B155_enc3_3)}, AT(real, B017_dec3_0_weight), AT(real, B018_dec3_0_bias));
         /* 13: conv of dec3.2 (tiny_unet.unet:18): dec3.1[n,64,16,16] dec3.2.weight[64,64,3,3] dec3.2.bias[64]
             -> dec3.3[n,64,16,16] */
-        k20_conv(n, AT(real, 17847936), (const real *const[]){AT(real, 17350272)}, AT(real, 180032),
-            AT(real, 327488));
+        tiny_unet_conv(&conv_9, n, AT(real, B161_dec3_3), (const real *const[]){AT(real, B160_dec3_1)},
+            AT(real, B015_dec3_2_weight), AT(real, B016_dec3_2_bias));
         /* 14: upconv of up2 (tiny_unet.unet:19): dec3.3[n,64,16,16] up2.weight[64,32,2,2] up2.bias[32]
             -> up2[n,32,32,32] */
-        k06_zero_halo(n, AT(real, 18241152));
-        k21_upconv(n, AT(real, 18241152), (const real *const[]){AT(real, 17847936)}, AT(real, 147136),
-            AT(real, 179904));
+        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B162_up2));
+        tiny_unet_upconv(&upconv_1, n, AT(real, B162_up2), (const real *const[]){AT(real, B161_dec3_3)},
+            AT(real, B013_up2_weight), AT(real, B014_up2_bias));
         /* 15: conv of dec2.0 (tiny_unet.unet:20): dec2.concat[n,64,32,32] dec2.0.weight[32,64,3,3]
             dec2.0.bias[32] -> dec2.1[n,32,32,32] */
-        k06_zero_halo(n, AT(real, 19128960));
-        k22_conv(n, AT(real, 19128960), (const real *const[]){AT(real, 18241152), AT(real, 10462080)},
-            AT(real, 73280), AT(real, 147008));
+        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B163_dec2_1));
+        tiny_unet_conv(&conv_10, n, AT(real, B163_dec2_1), (const real *const[]){AT(real, B162_up2),
+            AT(real, B152_enc2_3)}, AT(real, B011_dec2_0_weight), AT(real, B012_dec2_0_bias));
         /* 16: conv of dec2.2 (tiny_unet.unet:20): dec2.1[n,32,32,32] dec2.2.weight[32,32,3,3] dec2.2.bias[32]
             -> dec2.3[n,32,32,32] */
-        k23_conv(n, AT(real, 20016768), (const real *const[]){AT(real, 19128960)}, AT(real, 36288),
-            AT(real, 73152));
+        tiny_unet_conv(&conv_11, n, AT(real, B164_dec2_3), (const real *const[]){AT(real, B163_dec2_1)},
+            AT(real, B009_dec2_2_weight), AT(real, B010_dec2_2_bias));
         /* 17: upconv of up1 (tiny_unet.unet:21): dec2.3[n,32,32,32] up1.weight[32,16,2,2] up1.bias[16]
             -> up1[n,16,64,64] */
-        k01_zero_halo(n, AT(real, 15179904));
-        k24_upconv(n, AT(real, 15179904), (const real *const[]){AT(real, 20016768)}, AT(real, 28032),
-            AT(real, 36224));
+        tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B165_up1));
+        tiny_unet_upconv(&upconv_2, n, AT(real, B165_up1), (const real *const[]){AT(real, B164_dec2_3)},
+            AT(real, B007_up1_weight), AT(real, B008_up1_bias));
         /* 18: conv of dec1.0 (tiny_unet.unet:22): dec1.concat[n,32,64,64] dec1.0.weight[16,32,3,3]
             dec1.0.bias[16] -> dec1.1[n,16,64,64] */
-        k01_zero_halo(n, AT(real, 20803200));
-        k25_conv(n, AT(real, 20803200), (const real *const[]){AT(real, 15179904), AT(real, 7457664)},
-            AT(real, 9536), AT(real, 27968));
+        tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B166_dec1_1));
+        tiny_unet_conv(&conv_12, n, AT(real, B166_dec1_1), (const real *const[]){AT(real, B165_up1),
+            AT(real, B149_enc1_3)}, AT(real, B005_dec1_0_weight), AT(real, B006_dec1_0_bias));
         /* 19: conv of dec1.2 (tiny_unet.unet:22): dec1.1[n,16,64,64] dec1.2.weight[16,16,3,3] dec1.2.bias[16]
             -> dec1.3[n,16,64,64] */
-        k26_conv(n, AT(real, 22475904), (const real *const[]){AT(real, 20803200)}, AT(real, 256),
-            AT(real, 9472));
+        tiny_unet_conv(&conv_13, n, AT(real, B167_dec1_3), (const real *const[]){AT(real, B166_dec1_1)},
+            AT(real, B003_dec1_2_weight), AT(real, B004_dec1_2_bias));
         /* 20: conv of final (tiny_unet.unet:24): dec1.3[n,16,64,64] final.weight[3,16,1,1] final.bias[3]
             -> final[n,3,64,64] */
-        k27_conv(n, AT(real, 12594176), (const real *const[]){AT(real, 22475904)}, AT(real, 0),
-            AT(real, 192));
+        tiny_unet_conv(&conv_14, n, AT(real, B168_final), (const real *const[]){AT(real, B167_dec1_3)},
+            AT(real, B001_final_weight), AT(real, B002_final_bias));
         /* 21: mse (tiny_unet.unet:33): final[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[96] */
-        k28_mse(n, AT(double, 12096384), AT(double, 12889088), AT(real, 12594176), INPUT(real, 1, 12288),
-            valid);
+        tiny_unet_mse(&mse_0, n, AT(double, B169_mse), AT(double, B170_mse_scratch), AT(real, B168_final),
+            INPUT(real, 1, 12288), valid);
         /* 22: psnr (tiny_unet.unet:34): final[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[96] */
-        k29_psnr(n, AT(double, 12594112), AT(double, 12889088), AT(real, 12594176), INPUT(real, 1, 12288),
-            valid);
+        tiny_unet_psnr(&psnr_0, n, AT(double, B171_psnr), AT(double, B172_psnr_scratch), AT(real, B168_final),
+            INPUT(real, 1, 12288), valid);
         /* 23: mse_grad of mse (tiny_unet.unet:33): final[n,3,64,64] clean[n,3,64,64] -> d final[n,3,64,64] */
-        k30_mse_grad(n, step->n, AT(real, 24048768), AT(real, 12594176), INPUT(real, 1, 12288), NULL);
+        tiny_unet_mse_grad(&mse_grad_0, n, step->n, (Rows){0, 64}, AT(real, B173_d_final),
+            AT(real, B168_final), INPUT(real, 1, 12288), NULL);
         /* 24: conv_wgrad of final (tiny_unet.unet:24): dec1.3[n,16,64,64] d final[n,3,64,64]
             -> d final.weight[3,16,1,1] d final.bias[3] final scratch[17680] */
-        zero_tail(AT(real, 12594368), 3, 16);
-        k31_conv_wgrad(n, AT(real, 12594176), AT(real, 12594368), AT(real, 24343680),
-            (const real *const[]){AT(real, 22475904)}, AT(real, 24048768));
+        zero_tail(AT(real, B113_d_final_bias), 12, 64);
+        tiny_unet_conv_wgrad(&conv_wgrad_0, n, AT(real, B112_d_final_weight), AT(real, B113_d_final_bias),
+            AT(real, B174_final_scratch), (const real *const[]){AT(real, B167_dec1_3)},
+            AT(real, B173_d_final));
         /* 25: conv_dgrad of final (tiny_unet.unet:24): d final[n,3,64,64] final.weight[3,16,1,1]
             dec1.3[n,16,64,64] -> d dec1.2[n,16,64,64] */
-        k01_zero_halo(n, AT(real, 24343680));
-        k32_conv_dgrad(n, AT(real, 24343680), AT(real, 24048768), AT(real, 0), AT(real, 22475904));
+        tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B175_d_dec1_2));
+        tiny_unet_conv_dgrad(&conv_dgrad_0, n, AT(real, B175_d_dec1_2), AT(real, B173_d_final),
+            AT(real, B001_final_weight), AT(real, B167_dec1_3));
         /* 26: conv_wgrad of dec1.2 (tiny_unet.unet:22): dec1.1[n,16,64,64] d dec1.2[n,16,64,64]
             -> d dec1.2.weight[16,16,3,3] d dec1.2.bias[16] dec1.2 scratch[150800] */
-        k33_conv_wgrad(n, AT(real, 12594432), AT(real, 12603648), AT(real, 22475904),
-            (const real *const[]){AT(real, 20803200)}, AT(real, 24343680));
+        tiny_unet_conv_wgrad(&conv_wgrad_1, n, AT(real, B114_d_dec1_2_weight), AT(real, B115_d_dec1_2_bias),
+            AT(real, B176_dec1_2_scratch), (const real *const[]){AT(real, B166_dec1_1)},
+            AT(real, B175_d_dec1_2));
         /* 27: conv_dgrad of dec1.2 (tiny_unet.unet:22): d dec1.2[n,16,64,64] dec1.2.weight[16,16,3,3]
             dec1.1[n,16,64,64] -> d dec1.0[n,16,64,64] */
-        k01_zero_halo(n, AT(real, 22475904));
-        k34_conv_dgrad(n, AT(real, 22475904), AT(real, 24343680), AT(real, 256), AT(real, 20803200));
+        tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B177_d_dec1_0));
+        tiny_unet_conv_dgrad(&conv_dgrad_1, n, AT(real, B177_d_dec1_0), AT(real, B175_d_dec1_2),
+            AT(real, B003_dec1_2_weight), AT(real, B166_dec1_1));
         /* 28: conv_wgrad of dec1.0 (tiny_unet.unet:22): dec1.concat[n,32,64,64] d dec1.0[n,16,64,64]
             -> d dec1.0.weight[16,32,3,3] d dec1.0.bias[16] dec1.0 scratch[152592] */
-        k35_conv_wgrad(n, AT(real, 12603712), AT(real, 12622144), AT(real, 20803200),
-            (const real *const[]){AT(real, 15179904), AT(real, 7457664)}, AT(real, 22475904));
+        tiny_unet_conv_wgrad(&conv_wgrad_2, n, AT(real, B116_d_dec1_0_weight), AT(real, B117_d_dec1_0_bias),
+            AT(real, B178_dec1_0_scratch), (const real *const[]){AT(real, B165_up1), AT(real, B149_enc1_3)},
+            AT(real, B177_d_dec1_0));
         /* 29: conv_dgrad of dec1.0 (tiny_unet.unet:22): d dec1.0[n,16,64,64] dec1.0.weight[16,32,3,3]
             -> d up1[n,16,64,64] */
-        k36_conv_dgrad(n, AT(real, 20803200), AT(real, 22475904), AT(real, 9536), NULL);
+        tiny_unet_conv_dgrad(&conv_dgrad_2, n, AT(real, B179_d_up1), AT(real, B177_d_dec1_0),
+            AT(real, B005_dec1_0_weight), NULL);
         /* 30: conv_dgrad of dec1.0 (tiny_unet.unet:22): d dec1.0[n,16,64,64] dec1.0.weight[16,32,3,3]
             -> d enc1.3[n,16,64,64] */
-        k01_zero_halo(n, AT(real, 15179904));
-        k37_conv_dgrad(n, AT(real, 15179904), AT(real, 22475904), AT(real, 9536), NULL);
+        tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B180_d_enc1_3));
+        tiny_unet_conv_dgrad(&conv_dgrad_3, n, AT(real, B180_d_enc1_3), AT(real, B177_d_dec1_0),
+            AT(real, B005_dec1_0_weight), NULL);
         /* 31: upconv_wgrad of up1 (tiny_unet.unet:21): dec2.3[n,32,32,32] d up1[n,16,64,64]
             -> d up1.weight[32,16,2,2] d up1.bias[16] up1 scratch[68112] */
-        k38_upconv_wgrad(n, AT(real, 12622208), AT(real, 12630400), AT(real, 22376064),
-            (const real *const[]){AT(real, 20016768)}, AT(real, 20803200));
+        tiny_unet_upconv_wgrad(&upconv_wgrad_0, n, AT(real, B118_d_up1_weight), AT(real, B119_d_up1_bias),
+            AT(real, B181_up1_scratch), (const real *const[]){AT(real, B164_dec2_3)}, AT(real, B179_d_up1));
         /* 32: upconv_dgrad of up1 (tiny_unet.unet:21): d up1[n,16,64,64] up1.weight[32,16,2,2]
             dec2.3[n,32,32,32] -> d dec2.2[n,32,32,32] */
-        k06_zero_halo(n, AT(real, 22376064));
-        k39_upconv_dgrad(n, AT(real, 22376064), AT(real, 20803200), AT(real, 28032), AT(real, 20016768));
+        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B182_d_dec2_2));
+        tiny_unet_upconv_dgrad(&upconv_dgrad_0, n, AT(real, B182_d_dec2_2), AT(real, B179_d_up1),
+            AT(real, B007_up1_weight), AT(real, B164_dec2_3));
         /* 33: conv_wgrad of dec2.2 (tiny_unet.unet:20): dec2.1[n,32,32,32] d dec2.2[n,32,32,32]
             -> d dec2.2.weight[32,32,3,3] d dec2.2.bias[32] dec2.2 scratch[305184] */
-        k40_conv_wgrad(n, AT(real, 12630464), AT(real, 12667328), AT(real, 20016768),
-            (const real *const[]){AT(real, 19128960)}, AT(real, 22376064));
+        tiny_unet_conv_wgrad(&conv_wgrad_3, n, AT(real, B120_d_dec2_2_weight), AT(real, B121_d_dec2_2_bias),
+            AT(real, B183_dec2_2_scratch), (const real *const[]){AT(real, B163_dec2_1)},
+            AT(real, B182_d_dec2_2));
         /* 34: conv_dgrad of dec2.2 (tiny_unet.unet:20): d dec2.2[n,32,32,32] dec2.2.weight[32,32,3,3]
             dec2.1[n,32,32,32] -> d dec2.0[n,32,32,32] */
-        k06_zero_halo(n, AT(real, 20016768));
-        k41_conv_dgrad(n, AT(real, 20016768), AT(real, 22376064), AT(real, 36288), AT(real, 19128960));
+        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B184_d_dec2_0));
+        tiny_unet_conv_dgrad(&conv_dgrad_4, n, AT(real, B184_d_dec2_0), AT(real, B182_d_dec2_2),
+            AT(real, B009_dec2_2_weight), AT(real, B163_dec2_1));
         /* 35: conv_wgrad of dec2.0 (tiny_unet.unet:20): dec2.concat[n,64,32,32] d dec2.0[n,32,32,32]
             -> d dec2.0.weight[32,64,3,3] d dec2.0.bias[32] dec2.0 scratch[313888] */
-        k42_conv_wgrad(n, AT(real, 12667456), AT(real, 12741184), AT(real, 20904576),
-            (const real *const[]){AT(real, 18241152), AT(real, 10462080)}, AT(real, 20016768));
+        tiny_unet_conv_wgrad(&conv_wgrad_4, n, AT(real, B122_d_dec2_0_weight), AT(real, B123_d_dec2_0_bias),
+            AT(real, B185_dec2_0_scratch), (const real *const[]){AT(real, B162_up2), AT(real, B152_enc2_3)},
+            AT(real, B184_d_dec2_0));
         /* 36: conv_dgrad of dec2.0 (tiny_unet.unet:20): d dec2.0[n,32,32,32] dec2.0.weight[32,64,3,3]
             -> d up2[n,32,32,32] */
-        k43_conv_dgrad(n, AT(real, 19128960), AT(real, 20016768), AT(real, 73280), NULL);
+        tiny_unet_conv_dgrad(&conv_dgrad_5, n, AT(real, B186_d_up2), AT(real, B184_d_dec2_0),
+            AT(real, B011_dec2_0_weight), NULL);
         /* 37: conv_dgrad of dec2.0 (tiny_unet.unet:20): d dec2.0[n,32,32,32] dec2.0.weight[32,64,3,3]
             -> d enc2.3[n,32,32,32] */
-        k06_zero_halo(n, AT(real, 18241152));
-        k44_conv_dgrad(n, AT(real, 18241152), AT(real, 20016768), AT(real, 73280), NULL);
+        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B187_d_enc2_3));
+        tiny_unet_conv_dgrad(&conv_dgrad_6, n, AT(real, B187_d_enc2_3), AT(real, B184_d_dec2_0),
+            AT(real, B011_dec2_0_weight), NULL);
         /* 38: upconv_wgrad of up2 (tiny_unet.unet:19): dec3.3[n,64,16,16] d up2[n,32,32,32]
             -> d up2.weight[64,32,2,2] d up2.bias[32] up2 scratch[139808] */
-        k45_upconv_wgrad(n, AT(real, 12741312), AT(real, 12774080), AT(real, 19915392),
-            (const real *const[]){AT(real, 17847936)}, AT(real, 19128960));
+        tiny_unet_upconv_wgrad(&upconv_wgrad_1, n, AT(real, B124_d_up2_weight), AT(real, B125_d_up2_bias),
+            AT(real, B188_up2_scratch), (const real *const[]){AT(real, B161_dec3_3)}, AT(real, B186_d_up2));
         /* 39: upconv_dgrad of up2 (tiny_unet.unet:19): d up2[n,32,32,32] up2.weight[64,32,2,2]
             dec3.3[n,64,16,16] -> d dec3.2[n,64,16,16] */
-        k11_zero_halo(n, AT(real, 19915392));
-        k46_upconv_dgrad(n, AT(real, 19915392), AT(real, 19128960), AT(real, 147136), AT(real, 17847936));
+        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B189_d_dec3_2));
+        tiny_unet_upconv_dgrad(&upconv_dgrad_1, n, AT(real, B189_d_dec3_2), AT(real, B186_d_up2),
+            AT(real, B013_up2_weight), AT(real, B161_dec3_3));
         /* 40: conv_wgrad of dec3.2 (tiny_unet.unet:18): dec3.1[n,64,16,16] d dec3.2[n,64,16,16]
             -> d dec3.2.weight[64,64,3,3] d dec3.2.bias[64] dec3.2 scratch[332352] */
-        k47_conv_wgrad(n, AT(real, 12774208), AT(real, 12921664), AT(real, 20413056),
-            (const real *const[]){AT(real, 17350272)}, AT(real, 19915392));
+        tiny_unet_conv_wgrad(&conv_wgrad_5, n, AT(real, B126_d_dec3_2_weight), AT(real, B127_d_dec3_2_bias),
+            AT(real, B190_dec3_2_scratch), (const real *const[]){AT(real, B160_dec3_1)},
+            AT(real, B189_d_dec3_2));
         /* 41: conv_dgrad of dec3.2 (tiny_unet.unet:18): d dec3.2[n,64,16,16] dec3.2.weight[64,64,3,3]
             dec3.1[n,64,16,16] -> d dec3.0[n,64,16,16] */
-        k11_zero_halo(n, AT(real, 19128960));
-        k48_conv_dgrad(n, AT(real, 19128960), AT(real, 19915392), AT(real, 180032), AT(real, 17350272));
+        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B191_d_dec3_0));
+        tiny_unet_conv_dgrad(&conv_dgrad_7, n, AT(real, B191_d_dec3_0), AT(real, B189_d_dec3_2),
+            AT(real, B015_dec3_2_weight), AT(real, B160_dec3_1));
         /* 42: conv_wgrad of dec3.0 (tiny_unet.unet:18): dec3.concat[n,128,16,16] d dec3.0[n,64,16,16]
             -> d dec3.0.weight[64,128,3,3] d dec3.0.bias[64] dec3.0 scratch[368960] */
-        k49_conv_wgrad(n, AT(real, 12921920), AT(real, 13216832), AT(real, 19626624),
-            (const real *const[]){AT(real, 16852608), AT(real, 12096448)}, AT(real, 19128960));
+        tiny_unet_conv_wgrad(&conv_wgrad_6, n, AT(real, B128_d_dec3_0_weight), AT(real, B129_d_dec3_0_bias),
+            AT(real, B192_dec3_0_scratch), (const real *const[]){AT(real, B159_up3), AT(real, B155_enc3_3)},
+            AT(real, B191_d_dec3_0));
         /* 43: conv_dgrad of dec3.0 (tiny_unet.unet:18): d dec3.0[n,64,16,16] dec3.0.weight[64,128,3,3]
             -> d up3[n,64,16,16] */
-        k50_conv_dgrad(n, AT(real, 17350272), AT(real, 19128960), AT(real, 327744), NULL);
+        tiny_unet_conv_dgrad(&conv_dgrad_8, n, AT(real, B193_d_up3), AT(real, B191_d_dec3_0),
+            AT(real, B017_dec3_0_weight), NULL);
         /* 44: conv_dgrad of dec3.0 (tiny_unet.unet:18): d dec3.0[n,64,16,16] dec3.0.weight[64,128,3,3]
             -> d enc3.3[n,64,16,16] */
-        k11_zero_halo(n, AT(real, 16852608));
-        k51_conv_dgrad(n, AT(real, 16852608), AT(real, 19128960), AT(real, 327744), NULL);
+        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B194_d_enc3_3));
+        tiny_unet_conv_dgrad(&conv_dgrad_9, n, AT(real, B194_d_enc3_3), AT(real, B191_d_dec3_0),
+            AT(real, B017_dec3_0_weight), NULL);
         /* 45: upconv_wgrad of up3 (tiny_unet.unet:17): bottleneck.3[n,128,8,8] d up3[n,64,16,16]
             -> d up3.weight[128,64,2,2] d up3.bias[64] up3 scratch[164160] */
-        k52_upconv_wgrad(n, AT(real, 13217088), AT(real, 13348160), AT(real, 19128960),
-            (const real *const[]){AT(real, 14983296)}, AT(real, 17350272));
+        tiny_unet_upconv_wgrad(&upconv_wgrad_2, n, AT(real, B130_d_up3_weight), AT(real, B131_d_up3_bias),
+            AT(real, B195_up3_scratch), (const real *const[]){AT(real, B158_bottleneck_3)},
+            AT(real, B193_d_up3));
         /* 46: upconv_dgrad of up3 (tiny_unet.unet:17): d up3[n,64,16,16] up3.weight[128,64,2,2]
             bottleneck.3[n,128,8,8] -> d bottleneck.2[n,128,8,8] */
-        k16_zero_halo(n, AT(real, 17743488));
-        k53_upconv_dgrad(n, AT(real, 17743488), AT(real, 17350272), AT(real, 622912), AT(real, 14983296));
+        tiny_unet_zero_halo(&zero_halo_6, n, (Rows){0, 8}, AT(real, B196_d_bottleneck_2));
+        tiny_unet_upconv_dgrad(&upconv_dgrad_2, n, AT(real, B196_d_bottleneck_2), AT(real, B193_d_up3),
+            AT(real, B019_up3_weight), AT(real, B158_bottleneck_3));
         /* 47: conv_wgrad of bottleneck.2 (tiny_unet.unet:15): bottleneck.1[n,128,8,8]
             d bottleneck.2[n,128,8,8] -> d bottleneck.2.weight[128,128,3,3] d bottleneck.2.bias[128]
             bottleneck.2 scratch[442752] */
-        k54_conv_wgrad(n, AT(real, 13348416), AT(real, 13938240), AT(real, 19128960),
-            (const real *const[]){AT(real, 14676096)}, AT(real, 17743488));
+        tiny_unet_conv_wgrad(&conv_wgrad_7, n, AT(real, B132_d_bottleneck_2_weight),
+            AT(real, B133_d_bottleneck_2_bias), AT(real, B197_bottleneck_2_scratch),
+            (const real *const[]){AT(real, B157_bottleneck_1)}, AT(real, B196_d_bottleneck_2));
         /* 48: conv_dgrad of bottleneck.2 (tiny_unet.unet:15): d bottleneck.2[n,128,8,8]
             bottleneck.2.weight[128,128,3,3] bottleneck.1[n,128,8,8] -> d bottleneck.0[n,128,8,8] */
-        k16_zero_halo(n, AT(real, 17350272));
-        k55_conv_dgrad(n, AT(real, 17350272), AT(real, 17743488), AT(real, 754240), AT(real, 14676096));
+        tiny_unet_zero_halo(&zero_halo_6, n, (Rows){0, 8}, AT(real, B198_d_bottleneck_0));
+        tiny_unet_conv_dgrad(&conv_dgrad_10, n, AT(real, B198_d_bottleneck_0), AT(real, B196_d_bottleneck_2),
+            AT(real, B021_bottleneck_2_weight), AT(real, B157_bottleneck_1));
         /* 49: conv_wgrad of bottleneck.0 (tiny_unet.unet:15): bottleneck.max_pool[n,64,8,8]
             d bottleneck.0[n,128,8,8] -> d bottleneck.0.weight[128,64,3,3] d bottleneck.0.bias[128]
             bottleneck.0 scratch[369280] */
-        k56_conv_wgrad(n, AT(real, 13938752), AT(real, 14233664), AT(real, 19128960),
-            (const real *const[]){AT(real, 14522496)}, AT(real, 17350272));
+        tiny_unet_conv_wgrad(&conv_wgrad_8, n, AT(real, B134_d_bottleneck_0_weight),
+            AT(real, B135_d_bottleneck_0_bias), AT(real, B199_bottleneck_0_scratch),
+            (const real *const[]){AT(real, B156_bottleneck_max_pool)}, AT(real, B198_d_bottleneck_0));
         /* 50: conv_dgrad of bottleneck.0 (tiny_unet.unet:15): d bottleneck.0[n,128,8,8]
             bottleneck.0.weight[128,64,3,3] -> d bottleneck.max_pool[n,64,8,8] */
-        k57_conv_dgrad(n, AT(real, 14522496), AT(real, 17350272), AT(real, 1344576), NULL);
+        tiny_unet_conv_dgrad(&conv_dgrad_11, n, AT(real, B200_d_bottleneck_max_pool),
+            AT(real, B198_d_bottleneck_0), AT(real, B023_bottleneck_0_weight), NULL);
         /* 51: max_pool_grad of bottleneck.max_pool (tiny_unet.unet:15): enc3.3[n,64,16,16]
             d bottleneck.max_pool[n,64,8,8] d enc3.3[n,64,16,16] -> d enc3.2[n,64,16,16] */
-        k58_max_pool_grad(n, AT(real, 16852608), AT(real, 12096448), AT(real, 14522496), AT(real, 16852608));
+        tiny_unet_max_pool_grad(&max_pool_grad_0, n, (Rows){0, 16}, AT(real, B201_d_enc3_2),
+            AT(real, B155_enc3_3), AT(real, B200_d_bottleneck_max_pool), AT(real, B194_d_enc3_3));
         /* 52: conv_wgrad of enc3.2 (tiny_unet.unet:13): enc3.1[n,64,16,16] d enc3.2[n,64,16,16]
             -> d enc3.2.weight[64,64,3,3] d enc3.2.bias[64] enc3.2 scratch[332352] */
-        k47_conv_wgrad(n, AT(real, 14234176), AT(real, 14381632), AT(real, 19128960),
-            (const real *const[]){AT(real, 11598720)}, AT(real, 16852608));
+        tiny_unet_conv_wgrad(&conv_wgrad_5, n, AT(real, B136_d_enc3_2_weight), AT(real, B137_d_enc3_2_bias),
+            AT(real, B202_enc3_2_scratch), (const real *const[]){AT(real, B154_enc3_1)},
+            AT(real, B201_d_enc3_2));
         /* 53: conv_dgrad of enc3.2 (tiny_unet.unet:13): d enc3.2[n,64,16,16] enc3.2.weight[64,64,3,3]
             enc3.1[n,64,16,16] -> d enc3.0[n,64,16,16] */
-        k11_zero_halo(n, AT(real, 12096448));
-        k48_conv_dgrad(n, AT(real, 12096448), AT(real, 16852608), AT(real, 1640000), AT(real, 11598720));
+        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B203_d_enc3_0));
+        tiny_unet_conv_dgrad(&conv_dgrad_7, n, AT(real, B203_d_enc3_0), AT(real, B201_d_enc3_2),
+            AT(real, B025_enc3_2_weight), AT(real, B154_enc3_1));
         /* 54: conv_wgrad of enc3.0 (tiny_unet.unet:13): enc3.max_pool[n,32,16,16] d enc3.0[n,64,16,16]
             -> d enc3.0.weight[64,32,3,3] d enc3.0.bias[64] enc3.0 scratch[314432] */
-        k59_conv_wgrad(n, AT(real, 14381888), AT(real, 14455616), AT(real, 16852608),
-            (const real *const[]){AT(real, 11349888)}, AT(real, 12096448));
+        tiny_unet_conv_wgrad(&conv_wgrad_9, n, AT(real, B138_d_enc3_0_weight), AT(real, B139_d_enc3_0_bias),
+            AT(real, B204_enc3_0_scratch), (const real *const[]){AT(real, B153_enc3_max_pool)},
+            AT(real, B203_d_enc3_0));
         /* 55: conv_dgrad of enc3.0 (tiny_unet.unet:13): d enc3.0[n,64,16,16] enc3.0.weight[64,32,3,3]
             -> d enc3.max_pool[n,32,16,16] */
-        k60_conv_dgrad(n, AT(real, 11349888), AT(real, 12096448), AT(real, 1787712), NULL);
+        tiny_unet_conv_dgrad(&conv_dgrad_12, n, AT(real, B205_d_enc3_max_pool), AT(real, B203_d_enc3_0),
+            AT(real, B027_enc3_0_weight), NULL);
         /* 56: max_pool_grad of enc3.max_pool (tiny_unet.unet:13): enc2.3[n,32,32,32]
             d enc3.max_pool[n,32,16,16] d enc2.3[n,32,32,32] -> d enc2.2[n,32,32,32] */
-        k61_max_pool_grad(n, AT(real, 18241152), AT(real, 10462080), AT(real, 11349888), AT(real, 18241152));
+        tiny_unet_max_pool_grad(&max_pool_grad_1, n, (Rows){0, 32}, AT(real, B206_d_enc2_2),
+            AT(real, B152_enc2_3), AT(real, B205_d_enc3_max_pool), AT(real, B187_d_enc2_3));
         /* 57: conv_wgrad of enc2.2 (tiny_unet.unet:12): enc2.1[n,32,32,32] d enc2.2[n,32,32,32]
             -> d enc2.2.weight[32,32,3,3] d enc2.2.bias[32] enc2.2 scratch[305184] */
-        k40_conv_wgrad(n, AT(real, 14455872), AT(real, 14492736), AT(real, 10462080),
-            (const real *const[]){AT(real, 9574272)}, AT(real, 18241152));
+        tiny_unet_conv_wgrad(&conv_wgrad_3, n, AT(real, B140_d_enc2_2_weight), AT(real, B141_d_enc2_2_bias),
+            AT(real, B207_enc2_2_scratch), (const real *const[]){AT(real, B151_enc2_1)},
+            AT(real, B206_d_enc2_2));
         /* 58: conv_dgrad of enc2.2 (tiny_unet.unet:12): d enc2.2[n,32,32,32] enc2.2.weight[32,32,3,3]
             enc2.1[n,32,32,32] -> d enc2.0[n,32,32,32] */
-        k06_zero_halo(n, AT(real, 10462080));
-        k41_conv_dgrad(n, AT(real, 10462080), AT(real, 18241152), AT(real, 1861696), AT(real, 9574272));
+        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B208_d_enc2_0));
+        tiny_unet_conv_dgrad(&conv_dgrad_4, n, AT(real, B208_d_enc2_0), AT(real, B206_d_enc2_2),
+            AT(real, B029_enc2_2_weight), AT(real, B151_enc2_1));
         /* 59: conv_wgrad of enc2.0 (tiny_unet.unet:12): enc2.max_pool[n,16,32,32] d enc2.0[n,32,32,32]
             -> d enc2.0.weight[32,16,3,3] d enc2.0.bias[32] enc2.0 scratch[153120] */
-        k62_conv_wgrad(n, AT(real, 14492864), AT(real, 14511296), AT(real, 9574272),
-            (const real *const[]){AT(real, 9130368)}, AT(real, 10462080));
+        tiny_unet_conv_wgrad(&conv_wgrad_10, n, AT(real, B142_d_enc2_0_weight), AT(real, B143_d_enc2_0_bias),
+            AT(real, B209_enc2_0_scratch), (const real *const[]){AT(real, B150_enc2_max_pool)},
+            AT(real, B208_d_enc2_0));
         /* 60: conv_dgrad of enc2.0 (tiny_unet.unet:12): d enc2.0[n,32,32,32] enc2.0.weight[32,16,3,3]
             -> d enc2.max_pool[n,16,32,32] */
-        k63_conv_dgrad(n, AT(real, 9130368), AT(real, 10462080), AT(real, 1898688), NULL);
+        tiny_unet_conv_dgrad(&conv_dgrad_13, n, AT(real, B210_d_enc2_max_pool), AT(real, B208_d_enc2_0),
+            AT(real, B031_enc2_0_weight), NULL);
         /* 61: max_pool_grad of enc2.max_pool (tiny_unet.unet:12): enc1.3[n,16,64,64]
             d enc2.max_pool[n,16,32,32] d enc1.3[n,16,64,64] -> d enc1.2[n,16,64,64] */
-        k64_max_pool_grad(n, AT(real, 15179904), AT(real, 7457664), AT(real, 9130368), AT(real, 15179904));
+        tiny_unet_max_pool_grad(&max_pool_grad_2, n, (Rows){0, 64}, AT(real, B211_d_enc1_2),
+            AT(real, B149_enc1_3), AT(real, B210_d_enc2_max_pool), AT(real, B180_d_enc1_3));
         /* 62: conv_wgrad of enc1.2 (tiny_unet.unet:11): enc1.1[n,16,64,64] d enc1.2[n,16,64,64]
             -> d enc1.2.weight[16,16,3,3] d enc1.2.bias[16] enc1.2 scratch[150800] */
-        k33_conv_wgrad(n, AT(real, 14511424), AT(real, 14520640), AT(real, 7457664),
-            (const real *const[]){AT(real, 5784960)}, AT(real, 15179904));
+        tiny_unet_conv_wgrad(&conv_wgrad_1, n, AT(real, B144_d_enc1_2_weight), AT(real, B145_d_enc1_2_bias),
+            AT(real, B212_enc1_2_scratch), (const real *const[]){AT(real, B148_enc1_1)},
+            AT(real, B211_d_enc1_2));
         /* 63: conv_dgrad of enc1.2 (tiny_unet.unet:11): d enc1.2[n,16,64,64] enc1.2.weight[16,16,3,3]
             enc1.1[n,16,64,64] -> d enc1.0[n,16,64,64] */
-        k65_conv_dgrad(n, AT(real, 7457664), AT(real, 15179904), AT(real, 1917248), AT(real, 5784960));
+        tiny_unet_conv_dgrad(&conv_dgrad_14, n, AT(real, B213_d_enc1_0), AT(real, B211_d_enc1_2),
+            AT(real, B033_enc1_2_weight), AT(real, B148_enc1_1));
         /* 64: conv_wgrad of enc1.0 (tiny_unet.unet:11): noisy[n,3,64,64] d enc1.0[n,16,64,64]
             -> d enc1.0.weight[16,3,3,3] d enc1.0.bias[16] enc1.0 scratch[29120] */
-        k66_conv_wgrad(n, AT(real, 14520704), AT(real, 14522432), AT(real, 5784960),
-            (const real *const[]){INPUT(real, 0, 13072)}, AT(real, 7457664));
+        tiny_unet_conv_wgrad(&conv_wgrad_11, n, AT(real, B146_d_enc1_0_weight), AT(real, B147_d_enc1_0_bias),
+            AT(real, B214_enc1_0_scratch), (const real *const[]){INPUT(real, 0, 13072)},
+            AT(real, B213_d_enc1_0));
         /* 65: adam (tiny_unet.unet:32): all parameters */
-        k67_adam(AT(real, 0), AT(real, 12594176), AT(real, 1928320), AT(real, 3856640),
+        tiny_unet_adam(&adam_0, AT(real, B001_final_weight), AT(real, B112_d_final_weight),
+            AT(real, B038_m_final_weight), AT(real, B075_v_final_weight),
             NULL, step->learning_rate, step->step);
     }
 }
@@ -3311,100 +855,106 @@ static void predict(const UnetStep *step) {
     {
         /* 0: conv of enc1.0 (tiny_unet.unet:11): noisy[n,3,64,64] enc1.0.weight[16,3,3,3] enc1.0.bias[16]
             -> enc1.1[n,16,64,64] */
-        k01_zero_halo(n, AT(real, 6063744));
-        k00_conv(n, AT(real, 6063744), (const real *const[]){INPUT(real, 0, 13072)}, AT(real, 1926528),
-            AT(real, 1928256));
+        tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B215_enc1_1));
+        tiny_unet_conv(&conv_0, n, AT(real, B215_enc1_1), (const real *const[]){INPUT(real, 0, 13072)},
+            AT(real, B035_enc1_0_weight), AT(real, B036_enc1_0_bias));
         /* 1: conv of enc1.2 (tiny_unet.unet:11): enc1.1[n,16,64,64] enc1.2.weight[16,16,3,3] enc1.2.bias[16]
             -> enc1.3[n,16,64,64] */
-        k01_zero_halo(n, AT(real, 5784960));
-        k02_conv(n, AT(real, 5784960), (const real *const[]){AT(real, 6063744)}, AT(real, 1917248),
-            AT(real, 1926464));
+        tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B216_enc1_3));
+        tiny_unet_conv(&conv_1, n, AT(real, B216_enc1_3), (const real *const[]){AT(real, B215_enc1_1)},
+            AT(real, B033_enc1_2_weight), AT(real, B034_enc1_2_bias));
         /* 2: max_pool of enc2.max_pool (tiny_unet.unet:12): enc1.3[n,16,64,64]
             -> enc2.max_pool[n,16,32,32] */
-        k04_zero_halo(n, AT(real, 6211712));
-        k03_max_pool(n, AT(real, 6211712), AT(real, 5784960));
+        tiny_unet_zero_halo(&zero_halo_1, n, (Rows){0, 32}, AT(real, B217_enc2_max_pool));
+        tiny_unet_max_pool(&max_pool_0, n, (Rows){0, 32}, AT(real, B217_enc2_max_pool),
+            AT(real, B216_enc1_3));
         /* 3: conv of enc2.0 (tiny_unet.unet:12): enc2.max_pool[n,16,32,32] enc2.0.weight[32,16,3,3]
             enc2.0.bias[32] -> enc2.1[n,32,32,32] */
-        k06_zero_halo(n, AT(real, 6063744));
-        k05_conv(n, AT(real, 6063744), (const real *const[]){AT(real, 6211712)}, AT(real, 1898688),
-            AT(real, 1917120));
+        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B218_enc2_1));
+        tiny_unet_conv(&conv_2, n, AT(real, B218_enc2_1), (const real *const[]){AT(real, B217_enc2_max_pool)},
+            AT(real, B031_enc2_0_weight), AT(real, B032_enc2_0_bias));
         /* 4: conv of enc2.2 (tiny_unet.unet:12): enc2.1[n,32,32,32] enc2.2.weight[32,32,3,3] enc2.2.bias[32]
             -> enc2.3[n,32,32,32] */
-        k06_zero_halo(n, AT(real, 6359680));
-        k07_conv(n, AT(real, 6359680), (const real *const[]){AT(real, 6063744)}, AT(real, 1861696),
-            AT(real, 1898560));
+        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B219_enc2_3));
+        tiny_unet_conv(&conv_3, n, AT(real, B219_enc2_3), (const real *const[]){AT(real, B218_enc2_1)},
+            AT(real, B029_enc2_2_weight), AT(real, B030_enc2_2_bias));
         /* 5: max_pool of enc3.max_pool (tiny_unet.unet:13): enc2.3[n,32,32,32]
             -> enc3.max_pool[n,32,16,16] */
-        k09_zero_halo(n, AT(real, 6063744));
-        k08_max_pool(n, AT(real, 6063744), AT(real, 6359680));
+        tiny_unet_zero_halo(&zero_halo_3, n, (Rows){0, 16}, AT(real, B220_enc3_max_pool));
+        tiny_unet_max_pool(&max_pool_1, n, (Rows){0, 16}, AT(real, B220_enc3_max_pool),
+            AT(real, B219_enc2_3));
         /* 6: conv of enc3.0 (tiny_unet.unet:13): enc3.max_pool[n,32,16,16] enc3.0.weight[64,32,3,3]
             enc3.0.bias[64] -> enc3.1[n,64,16,16] */
-        k11_zero_halo(n, AT(real, 6146688));
-        k10_conv(n, AT(real, 6146688), (const real *const[]){AT(real, 6063744)}, AT(real, 1787712),
-            AT(real, 1861440));
+        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B221_enc3_1));
+        tiny_unet_conv(&conv_4, n, AT(real, B221_enc3_1), (const real *const[]){AT(real, B220_enc3_max_pool)},
+            AT(real, B027_enc3_0_weight), AT(real, B028_enc3_0_bias));
         /* 7: conv of enc3.2 (tiny_unet.unet:13): enc3.1[n,64,16,16] enc3.2.weight[64,64,3,3] enc3.2.bias[64]
             -> enc3.3[n,64,16,16] */
-        k11_zero_halo(n, AT(real, 6063744));
-        k12_conv(n, AT(real, 6063744), (const real *const[]){AT(real, 6146688)}, AT(real, 1640000),
-            AT(real, 1787456));
+        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B222_enc3_3));
+        tiny_unet_conv(&conv_5, n, AT(real, B222_enc3_3), (const real *const[]){AT(real, B221_enc3_1)},
+            AT(real, B025_enc3_2_weight), AT(real, B026_enc3_2_bias));
         /* 8: max_pool of bottleneck.max_pool (tiny_unet.unet:15): enc3.3[n,64,16,16]
             -> bottleneck.max_pool[n,64,8,8] */
-        k14_zero_halo(n, AT(real, 6146688));
-        k13_max_pool(n, AT(real, 6146688), AT(real, 6063744));
+        tiny_unet_zero_halo(&zero_halo_5, n, (Rows){0, 8}, AT(real, B223_bottleneck_max_pool));
+        tiny_unet_max_pool(&max_pool_2, n, (Rows){0, 8}, AT(real, B223_bottleneck_max_pool),
+            AT(real, B222_enc3_3));
         /* 9: conv of bottleneck.0 (tiny_unet.unet:15): bottleneck.max_pool[n,64,8,8]
             bottleneck.0.weight[128,64,3,3] bottleneck.0.bias[128] -> bottleneck.1[n,128,8,8] */
-        k16_zero_halo(n, AT(real, 6179456));
-        k15_conv(n, AT(real, 6179456), (const real *const[]){AT(real, 6146688)}, AT(real, 1344576),
-            AT(real, 1639488));
+        tiny_unet_zero_halo(&zero_halo_6, n, (Rows){0, 8}, AT(real, B224_bottleneck_1));
+        tiny_unet_conv(&conv_6, n, AT(real, B224_bottleneck_1),
+            (const real *const[]){AT(real, B223_bottleneck_max_pool)}, AT(real, B023_bottleneck_0_weight),
+            AT(real, B024_bottleneck_0_bias));
         /* 10: conv of bottleneck.2 (tiny_unet.unet:15): bottleneck.1[n,128,8,8]
             bottleneck.2.weight[128,128,3,3] bottleneck.2.bias[128] -> bottleneck.3[n,128,8,8] */
-        k17_conv(n, AT(real, 6146688), (const real *const[]){AT(real, 6179456)}, AT(real, 754240),
-            AT(real, 1344064));
+        tiny_unet_conv(&conv_7, n, AT(real, B225_bottleneck_3),
+            (const real *const[]){AT(real, B224_bottleneck_1)}, AT(real, B021_bottleneck_2_weight),
+            AT(real, B022_bottleneck_2_bias));
         /* 11: upconv of up3 (tiny_unet.unet:17): bottleneck.3[n,128,8,8] up3.weight[128,64,2,2] up3.bias[64]
             -> up3[n,64,16,16] */
-        k11_zero_halo(n, AT(real, 6229632));
-        k18_upconv(n, AT(real, 6229632), (const real *const[]){AT(real, 6146688)}, AT(real, 622912),
-            AT(real, 753984));
+        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B226_up3));
+        tiny_unet_upconv(&upconv_0, n, AT(real, B226_up3), (const real *const[]){AT(real, B225_bottleneck_3)},
+            AT(real, B019_up3_weight), AT(real, B020_up3_bias));
         /* 12: conv of dec3.0 (tiny_unet.unet:18): dec3.concat[n,128,16,16] dec3.0.weight[64,128,3,3]
             dec3.0.bias[64] -> dec3.1[n,64,16,16] */
-        k11_zero_halo(n, AT(real, 6146688));
-        k19_conv(n, AT(real, 6146688), (const real *const[]){AT(real, 6229632), AT(real, 6063744)},
-            AT(real, 327744), AT(real, 622656));
+        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B227_dec3_1));
+        tiny_unet_conv(&conv_8, n, AT(real, B227_dec3_1), (const real *const[]){AT(real, B226_up3),
+            AT(real, B222_enc3_3)}, AT(real, B017_dec3_0_weight), AT(real, B018_dec3_0_bias));
         /* 13: conv of dec3.2 (tiny_unet.unet:18): dec3.1[n,64,16,16] dec3.2.weight[64,64,3,3] dec3.2.bias[64]
             -> dec3.3[n,64,16,16] */
-        k20_conv(n, AT(real, 6063744), (const real *const[]){AT(real, 6146688)}, AT(real, 180032),
-            AT(real, 327488));
+        tiny_unet_conv(&conv_9, n, AT(real, B228_dec3_3), (const real *const[]){AT(real, B227_dec3_1)},
+            AT(real, B015_dec3_2_weight), AT(real, B016_dec3_2_bias));
         /* 14: upconv of up2 (tiny_unet.unet:19): dec3.3[n,64,16,16] up2.weight[64,32,2,2] up2.bias[32]
             -> up2[n,32,32,32] */
-        k06_zero_halo(n, AT(real, 6211712));
-        k21_upconv(n, AT(real, 6211712), (const real *const[]){AT(real, 6063744)}, AT(real, 147136),
-            AT(real, 179904));
+        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B229_up2));
+        tiny_unet_upconv(&upconv_1, n, AT(real, B229_up2), (const real *const[]){AT(real, B228_dec3_3)},
+            AT(real, B013_up2_weight), AT(real, B014_up2_bias));
         /* 15: conv of dec2.0 (tiny_unet.unet:20): dec2.concat[n,64,32,32] dec2.0.weight[32,64,3,3]
             dec2.0.bias[32] -> dec2.1[n,32,32,32] */
-        k06_zero_halo(n, AT(real, 6063744));
-        k22_conv(n, AT(real, 6063744), (const real *const[]){AT(real, 6211712), AT(real, 6359680)},
-            AT(real, 73280), AT(real, 147008));
+        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B230_dec2_1));
+        tiny_unet_conv(&conv_10, n, AT(real, B230_dec2_1), (const real *const[]){AT(real, B229_up2),
+            AT(real, B219_enc2_3)}, AT(real, B011_dec2_0_weight), AT(real, B012_dec2_0_bias));
         /* 16: conv of dec2.2 (tiny_unet.unet:20): dec2.1[n,32,32,32] dec2.2.weight[32,32,3,3] dec2.2.bias[32]
             -> dec2.3[n,32,32,32] */
-        k23_conv(n, AT(real, 6342528), (const real *const[]){AT(real, 6063744)}, AT(real, 36288),
-            AT(real, 73152));
+        tiny_unet_conv(&conv_11, n, AT(real, B231_dec2_3), (const real *const[]){AT(real, B230_dec2_1)},
+            AT(real, B009_dec2_2_weight), AT(real, B010_dec2_2_bias));
         /* 17: upconv of up1 (tiny_unet.unet:21): dec2.3[n,32,32,32] up1.weight[32,16,2,2] up1.bias[16]
             -> up1[n,16,64,64] */
-        k01_zero_halo(n, AT(real, 6063744));
-        k24_upconv(n, AT(real, 6063744), (const real *const[]){AT(real, 6342528)}, AT(real, 28032),
-            AT(real, 36224));
+        tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B232_up1));
+        tiny_unet_upconv(&upconv_2, n, AT(real, B232_up1), (const real *const[]){AT(real, B231_dec2_3)},
+            AT(real, B007_up1_weight), AT(real, B008_up1_bias));
         /* 18: conv of dec1.0 (tiny_unet.unet:22): dec1.concat[n,32,64,64] dec1.0.weight[16,32,3,3]
             dec1.0.bias[16] -> dec1.1[n,16,64,64] */
-        k01_zero_halo(n, AT(real, 6342528));
-        k25_conv(n, AT(real, 6342528), (const real *const[]){AT(real, 6063744), AT(real, 5784960)},
-            AT(real, 9536), AT(real, 27968));
+        tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B233_dec1_1));
+        tiny_unet_conv(&conv_12, n, AT(real, B233_dec1_1), (const real *const[]){AT(real, B232_up1),
+            AT(real, B216_enc1_3)}, AT(real, B005_dec1_0_weight), AT(real, B006_dec1_0_bias));
         /* 19: conv of dec1.2 (tiny_unet.unet:22): dec1.1[n,16,64,64] dec1.2.weight[16,16,3,3] dec1.2.bias[16]
             -> dec1.3[n,16,64,64] */
-        k26_conv(n, AT(real, 5784960), (const real *const[]){AT(real, 6342528)}, AT(real, 256),
-            AT(real, 9472));
+        tiny_unet_conv(&conv_13, n, AT(real, B234_dec1_3), (const real *const[]){AT(real, B233_dec1_1)},
+            AT(real, B003_dec1_2_weight), AT(real, B004_dec1_2_bias));
         /* 20: conv of final (tiny_unet.unet:24): dec1.3[n,16,64,64] final.weight[3,16,1,1] final.bias[3]
             -> final[n,3,64,64] */
-        k27_conv(n, AT(real, 6047104), (const real *const[]){AT(real, 5784960)}, AT(real, 0), AT(real, 192));
+        tiny_unet_conv(&conv_14, n, AT(real, B235_final), (const real *const[]){AT(real, B234_dec1_3)},
+            AT(real, B001_final_weight), AT(real, B002_final_bias));
     }
 }
 
@@ -3476,6 +1026,7 @@ static const UnetProgram train_program = {
     .run = train,
     .batch = 6,
     .size = {1, 64, 64},
+    .measured = {1, 64, 64},
     .extent = 26016384,
     .inputs = train_input,
     .result_offsets = train_result_offset,
@@ -3502,6 +1053,7 @@ static const UnetProgram predict_program = {
     .run = predict,
     .batch = 1,
     .size = {1, 64, 64},
+    .measured = {0, 0, 0},
     .extent = 6621312,
     .inputs = predict_input,
     .outputs = predict_output,

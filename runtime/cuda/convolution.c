@@ -179,7 +179,7 @@ static cudnnBackendDescriptor_t make_plan(Build *b, cudnnBackendDescriptor_t gra
 typedef struct {
     int64_t cap;
     bool runtime_compiled; /* which of the candidates are looked at */
-    int64_t least;         /* workspace that any of them needs, -1: none works */
+    int64_t min;           /* smallest workspace that any engine needs; -1: no engine works */
     UnetEngine engine;
     cudnnBackendDescriptor_t plan; /* may be NULL for what is compiled when there is a device */
 } Search;
@@ -188,14 +188,14 @@ static bool try_candidate(Build *b, cudnnBackendDescriptor_t graph, const Candid
     const int32_t mark = b->count;
     UnetEngine engine = candidate->engine;
     bool believed = candidate->runtime_compiled && b->target->handle == NULL && engine.workspace >= 0;
-    if (!believed && (engine.workspace <= s->cap || s->least < 0)) {
+    if (!believed && (engine.workspace <= s->cap || s->min < 0)) {
         s->plan = make_plan(b, graph, &engine);
         if (s->plan == NULL) {
             return false;
         }
     }
-    if (s->least < 0 || engine.workspace < s->least) {
-        s->least = engine.workspace;
+    if (s->min < 0 || engine.workspace < s->min) {
+        s->min = engine.workspace;
     }
     if (engine.workspace > s->cap) {
         build_release(b, mark);
@@ -222,7 +222,7 @@ static UnetStatus search(Build *b, cudnnBackendDescriptor_t graph, const UnetCon
     static const cudnnBackendHeurMode_t mode[2] = {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK};
     Candidate list[2][MAX_CANDIDATES];
     int32_t count[2];
-    *s = (Search){.cap = cap, .least = -1};
+    *s = (Search){.cap = cap, .min = -1};
     for (int i = 0; i < 2; i++) {
         count[i] = list_candidates(b, graph, c, mode[i], list[i]);
         if (try_list(b, graph, list[i], count[i], s)) {
@@ -236,10 +236,10 @@ static UnetStatus search(Build *b, cudnnBackendDescriptor_t graph, const UnetCon
         }
     }
     size_t version = b->target->api->version();
-    if (s->least >= 0) {
+    if (s->min >= 0) {
         return unet_fail(b->error, UNET_TOO_SMALL,
                          "cuDNN %zu needs %lld bytes of workspace for a convolution that has %lld", version,
-                         (long long)s->least, (long long)cap);
+                         (long long)s->min, (long long)cap);
     }
     return unet_fail(b->error, UNET_TOO_SMALL, "cuDNN %zu has no%s engine for a convolution", version,
                      c->nondeterministic ? "" : " deterministic");
@@ -304,7 +304,7 @@ UnetStatus unet_cudnn_plan(const UnetCudnnTarget *target, const UnetConvolution 
                            UnetError *error) {
     *plan = (UnetCudnnPlan){.plan = NULL};
     if (target->handle == NULL) {
-        return unet_fail(error, UNET_BUG, "a convolution is made ready without a device");
+        return unet_fail(error, UNET_BUG, "a convolution is prepared without a device");
     }
     Build b = build_start(target, error);
     cudnnBackendDescriptor_t graph = build_convolution(&b, c);

@@ -121,14 +121,14 @@ static bool forms_allowed(const UnetConvolution *c) {
 
 /* Whether the sizes of an axis agree: out = (in + before + after - reach of the kernel) / stride + 1. */
 static bool axis_agrees(const UnetConvolution *c, int32_t k) {
-    const int64_t most = INT32_MAX; /* so that nothing below overflows */
+    const int64_t max = INT32_MAX; /* so that nothing below overflows */
     const int64_t positive[] = {c->in[k], c->out[k], c->kernel[k], c->stride[k], c->dilation[k]};
     for (size_t i = 0; i < sizeof positive / sizeof *positive; i++) {
-        if (positive[i] < 1 || positive[i] > most) {
+        if (positive[i] < 1 || positive[i] > max) {
             return false;
         }
     }
-    if (c->before[k] < 0 || c->after[k] < 0 || c->before[k] > most || c->after[k] > most) {
+    if (c->before[k] < 0 || c->after[k] < 0 || c->before[k] > max || c->after[k] > max) {
         return false;
     }
     int64_t room = c->in[k] + c->before[k] + c->after[k] - (c->kernel[k] - 1) * c->dilation[k] - 1;

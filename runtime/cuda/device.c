@@ -97,14 +97,14 @@ static UnetStatus take_arena(UnetCuda *cuda, UnetError *error) {
     return status;
 }
 
-/* Host memory for copies: what steps are told, their results, the first samples of turns. */
+/* Host memory for copies: what steps are told, their results, the first samples of iterations. */
 static UnetStatus take_pinned(UnetCuda *cuda, UnetError *error) {
     size_t control = 0, starts = 0, results = (size_t)cuda->model->nresult * sizeof(double);
     for (int k = 0; k < PROGRAMS; k++) {
         const UnetCudaProgram *program = unet_cuda_program(cuda->tables, k);
         size_t bytes = unet_cuda_control_bytes(program);
         control = bytes > control ? bytes : control;
-        starts += (size_t)program->turns * sizeof(int32_t);
+        starts += (size_t)program->iterations * sizeof(int32_t);
     }
     UnetStatus status = unet_cuda_checked(
         cudaMallocHost((void **)&cuda->pinned, UNET_STEPS_AHEAD * (control + results) + starts),
@@ -120,8 +120,8 @@ static UnetStatus take_pinned(UnetCuda *cuda, UnetError *error) {
     for (int k = 0; k < PROGRAMS; k++) {
         const UnetCudaProgram *program = unet_cuda_program(cuda->tables, k);
         cuda->start[k] = start;
-        for (int32_t turn = 0; turn < program->turns; turn++)
-            *start++ = turn * program->turn_samples;
+        for (int32_t iteration = 0; iteration < program->iterations; iteration++)
+            *start++ = iteration * program->iteration_samples;
     }
     return UNET_OK;
 }
@@ -201,7 +201,7 @@ static UnetStatus open_device(void **state, const UnetModel *model, int64_t exte
     if (cuda == NULL)
         return unet_fail(error, UNET_TOO_SMALL, "no memory for the state of the GPU");
     cuda->model = model;
-    cuda->tables = model->cuda;
+    cuda->tables = model->device_tables;
     cuda->extent = extent;
     cuda->captures = graphs == NULL || strcmp(graphs, "0") != 0;
     UnetStatus status = find_device(model, error);

@@ -26,7 +26,7 @@ static int64_t planned_version(const UnetCudaModel *tables) {
 }
 
 void unet_cuda_libraries(const UnetModel *model, char *text, size_t size) {
-    const int64_t planned = planned_version(model->cuda);
+    const int64_t planned = planned_version(model->device_tables);
     char here[VERSION_TEXT], there[VERSION_TEXT] = "none";
     format_version(here, (int64_t)cudnnGetVersion());
     if (planned != 0)

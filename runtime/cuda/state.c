@@ -17,6 +17,6 @@ const UnetCudaProgram *unet_cuda_program(const UnetCudaModel *tables, int k) {
 }
 
 size_t unet_cuda_control_bytes(const UnetCudaProgram *program) {
-    size_t samples = (size_t)program->turns * (size_t)program->turn_samples;
+    size_t samples = (size_t)program->iterations * (size_t)program->iteration_samples;
     return (sizeof(UnetControl) + samples * 3 * sizeof(int32_t) + 7) / 8 * 8;
 }

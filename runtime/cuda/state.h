@@ -31,13 +31,13 @@ struct UnetCuda {
     char *arena;
     int64_t extent;
     cudaStream_t stream, copies; /* copies: of inputs that come while a step runs */
-    cudaEvent_t inputs_taken;    /* by the last turn that was begun */
+    cudaEvent_t inputs_taken;    /* by the last iteration that was begun */
     cudaEvent_t inputs_free;     /* the next ones may come */
     cudnnHandle_t cudnn;
     UnetCudnnTarget target;
     UnetCudnnPlan *plan;      /* one per convolution */
     char *pinned;             /* host memory for copies: what the slots and `start` point to */
-    int32_t *start[PROGRAMS]; /* per turn: its first sample */
+    int32_t *start[PROGRAMS]; /* per iteration: its first sample */
     StepSlot slot[UNET_STEPS_AHEAD];
     int64_t begun, ended; /* steps */
     PieceGraph *graph[PROGRAMS];

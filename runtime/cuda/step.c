@@ -1,16 +1,16 @@
 /* step.c - a step on a GPU: everything it takes is queued, and its results are waited for later.
  *
- *     begin    control | pieces in front of the loop | turns { inputs | pieces } | pieces behind it |
+ *     begin    control | pieces in front of the loop | iterations { inputs | pieces } | pieces behind it |
  *              results
  *     end      wait for the results
  *
- * Where the plan leaves the inputs of a turn their bytes, those of the next come in a stream of their own,
- * while the pieces run that do not read them.
+ * Where the plan leaves the inputs of a iteration their bytes, those of the next come in a stream of their
+ * own, while the pieces run that do not read them.
  *
- * A step is made of pieces: what stands in front of a loop over samples, a turn of it, what stands behind.
- * The first launch of a piece launches its kernels one by one, which loads them and is a turn like any
- * other; the second is captured as a graph, and from then on the graph is launched.  The environment
- * variable UNET_CUDA_GRAPH=0 keeps to single launches.
+ * A step is made of pieces: what stands in front of a loop over samples, a iteration of it, what stands
+ * behind. The first launch of a piece launches its kernels one by one, which loads them and is a iteration
+ * like any other; the second is captured as a graph, and from then on the graph is launched.  The
+ * environment variable UNET_CUDA_GRAPH=0 keeps to single launches.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -114,7 +114,8 @@ static UnetStatus launch_piece(UnetCuda *cuda, const UnetCudaProgram *tables, co
 /* Launched one by one, the same kernels ran a moment ago. */
 static UnetStatus not_captured(UnetStatus status, UnetError *error) {
     const UnetError why = *error;
-    return unet_fail(error, status, "a step cannot be captured, but UNET_CUDA_GRAPH=0 may do without: %s",
+    return unet_fail(error, status,
+                     "a step cannot be captured as a graph; try UNET_CUDA_GRAPH=0, which needs none: %s",
                      why.text);
 }
 
@@ -174,11 +175,11 @@ static UnetStatus mark(UnetCuda *cuda, const char *name, UnetError *error) {
 
 static UnetStatus bring_control(UnetCuda *cuda, const StepSlot *slot, const UnetCudaProgram *tables,
                                 const UnetStep *step, UnetError *error) {
+    static const int32_t all[3] = {INT32_MAX, INT32_MAX, INT32_MAX};
     int32_t(*valid)[3] = (int32_t(*)[3])(void *)(slot->control + 1);
     *slot->control = (UnetControl){.learning_rate = step->learning_rate, .step = step->step, .n = step->n};
-    for (int64_t i = 0; i < (int64_t)tables->turns * tables->turn_samples; i++)
-        memcpy(valid[i], step->valid != NULL && i < step->n ? step->valid[i] : slot->program->size,
-               sizeof *valid);
+    for (int64_t i = 0; i < (int64_t)tables->iterations * tables->iteration_samples; i++)
+        memcpy(valid[i], step->valid != NULL && i < step->n ? step->valid[i] : all, sizeof *valid);
     return to_device(cuda, tables->control, slot->control, unet_cuda_control_bytes(tables), cuda->stream,
                      error);
 }
@@ -203,7 +204,9 @@ static UnetStatus bring_input(UnetCuda *cuda, const UnetStaging *staging, const 
 static UnetStatus bring_inputs(UnetCuda *cuda, const UnetProgram *program, const UnetCudaProgram *tables,
                                const UnetStep *step, int64_t start, UnetError *error) {
     const int64_t left = step->n - start;
-    const int64_t count = left < 0 ? 0 : left < tables->turn_samples ? left : tables->turn_samples;
+    const int64_t count = left < 0                           ? 0
+                          : left < tables->iteration_samples ? left
+                                                             : tables->iteration_samples;
     const cudaStream_t stream = tables->prefetches ? cuda->copies : cuda->stream;
     cudaError_t code = tables->prefetches ? cudaStreamWaitEvent(stream, cuda->inputs_free, 0) : cudaSuccess;
     UnetStatus status = unet_cuda_checked(code, "copying to the GPU", error);
@@ -236,16 +239,16 @@ static UnetStatus bring_results(UnetCuda *cuda, const StepSlot *slot, UnetError 
 
 /* ---- a step ---- */
 
-/* The turns of the loop, made of PIECE[0..COUNT). */
+/* The iterations of the loop, made of PIECE[0..COUNT). */
 static UnetStatus run_turns(UnetCuda *cuda, int k, const UnetProgram *program, const UnetStep *step,
                             int first, int count, UnetError *error) {
     const UnetCudaProgram *tables = unet_cuda_program(cuda->tables, k);
     UnetStatus status = UNET_OK;
-    for (int32_t turn = 0; turn < tables->turns && status == UNET_OK; turn++) {
-        const int64_t start = cuda->start[k][turn];
-        if (turn > 0)
+    for (int32_t iteration = 0; iteration < tables->iterations && status == UNET_OK; iteration++) {
+        const int64_t start = cuda->start[k][iteration];
+        if (iteration > 0)
             status = to_device(cuda, tables->control + (int64_t)offsetof(UnetControl, start),
-                               &cuda->start[k][turn], sizeof(int32_t), cuda->stream, error);
+                               &cuda->start[k][iteration], sizeof(int32_t), cuda->stream, error);
         if (status == UNET_OK)
             status = bring_inputs(cuda, program, tables, step, start, error);
         for (int i = first; i < first + count && status == UNET_OK; i++) {
@@ -265,7 +268,7 @@ static UnetStatus run_pieces(UnetCuda *cuda, int k, const UnetProgram *program, 
     UnetStatus status = UNET_OK;
     for (int i = 0; i < tables->npiece && status == UNET_OK;) {
         int count = 0;
-        while (i + count < tables->npiece && tables->piece[i + count].in_turn)
+        while (i + count < tables->npiece && tables->piece[i + count].in_iteration)
             count++;
         if (count > 0) {
             status = run_turns(cuda, k, program, step, i, count, error);
@@ -299,7 +302,7 @@ UnetStatus unet_cuda_begin(void *state, const UnetProgram *program, const UnetSt
     StepSlot *slot = &cuda->slot[cuda->begun % UNET_STEPS_AHEAD];
     const UnetCudaProgram *tables = unet_cuda_program(cuda->tables, k);
     if (cuda->begun - cuda->ended >= UNET_STEPS_AHEAD)
-        return unet_fail(error, UNET_BUG, "a step is begun while %d are", UNET_STEPS_AHEAD);
+        return unet_fail(error, UNET_BUG, "a step is begun while %d have not ended", UNET_STEPS_AHEAD);
     slot->program = program;
     UnetStatus status = mark(cuda, "start", error);
     if (status == UNET_OK)

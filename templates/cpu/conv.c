@@ -16,16 +16,16 @@ INLINE void KERNEL_taps(Tile *t, const stored *x, const real *w, int block, int 
     enum { LONGEST = (2 * ROWS - 1) * SW + (KW - 1) * LW + 1 }; /* pixels that a tile meets */
     const int width = side_by_side ? 2 * LANES : LANES, rows = side_by_side ? e.a : e.a + e.b;
     _Alignas(64) real copy[SIXTEEN_BITS ? LONGEST * BLOCK : 1];
-    const real *pixel = numbers(x, copy, ((rows - 1) * SW + (KW - 1) * LW + 1) * block);
+    const real *pixel = scalars(x, copy, ((rows - 1) * SW + (KW - 1) * LW + 1) * block);
     for (int kw = 0; kw < KW; kw++) {
         const real *from = pixel + kw * LW * block, *by = w + kw * block * width;
-        Numbers pixels = {from, side_by_side ? from : from + ROWS * SW * block, SW * block, 1};
+        Scalars pixels = {from, side_by_side ? from : from + ROWS * SW * block, SW * block, 1};
         Weights weights = {by, side_by_side ? by + LANES : by, width, LANES};
         tile_multiply(t, block, pixels, weights, e);
     }
 }
 
-INLINE void KERNEL_tile(stored *y, const stored *const *x, const real *w, const real *b, int v, Place o,
+INLINE void KERNEL_tile(stored *y, const stored *const *x, const real *w, const real *b, int v, Point o,
                         int rows, int side_by_side) {
     SIZES;
     Extent e = extent(rows, side_by_side, lanes(&Y, 0));
@@ -37,8 +37,8 @@ INLINE void KERNEL_tile(stored *y, const stored *const *x, const real *w, const 
         for (int block = 0; block < in->blocks; block++)
             for (int kd = 0; kd < KD; kd++)
                 for (int kh = 0; kh < KH; kh++) {
-                    Place i = {o.n, o.d * SD - PD + kd * LD, o.h * SH - PH + kh * LH, o.w * SW - PW};
-                    const stored *from = x[s] + point(in, block, i);
+                    Point i = {o.n, o.d * SD - PD + kd * LD, o.h * SH - PH + kh * LH, o.w * SW - PW};
+                    const stored *from = x[s] + offset_of(in, block, i);
                     if (in->block == BLOCK) /* a constant, which in->block need not be */
                         KERNEL_taps(&t, from, w, BLOCK, side_by_side, e);
                     else
@@ -49,7 +49,7 @@ INLINE void KERNEL_tile(stored *y, const stored *const *x, const real *w, const 
     tile_store(0, y, spot(&Y, v, o, 1, side_by_side), RELU ? tile_relu(t) : t, e);
 }
 
-INLINE void KERNEL_row(stored *y, const stored *const *x, const real *w, const real *b, int v, Place o,
+INLINE void KERNEL_row(stored *y, const stored *const *x, const real *w, const real *b, int v, Point o,
                        int side_by_side) {
     SIZES;
     const int rows = tile_rows(side_by_side);
@@ -67,8 +67,8 @@ UNUSED static void KERNEL(int n, stored *restrict y, const stored *const *x, con
     for (int i = 0; i < n; i++)
         for (int strip = 0; strip < D * H; strip += STRIP)
             for (int v = 0; v < vectors(&Y); v += 2)
-                for (int r = strip; r < least(strip + STRIP, D * H); r++) {
-                    Place o = {i, r / H, r % H, 0};
+                for (int r = strip; r < min_int(strip + STRIP, D * H); r++) {
+                    Point o = {i, r / H, r % H, 0};
                     if (v + 1 < vectors(&Y))
                         KERNEL_row(y, x, w + v * LANES * depth, b, v, o, 1);
                     else

@@ -23,19 +23,19 @@ INLINE void KERNEL_taps(Tile *t, const stored *dy, const real *w, int left, int 
         return;
     const int start = (left + PW - last * LW) / SW, end = (left + PW - first * LW) / SW + rows;
     _Alignas(64) real copy[SIXTEEN_BITS ? LONGEST * BLOCK : 1];
-    const real *pixel = numbers(dy + start * DY.block, copy, (end - start) * DY.block);
+    const real *pixel = scalars(dy + start * DY.block, copy, (end - start) * DY.block);
     for (int kw = first; kw <= last; kw++) {
         const int o = left + PW - kw * LW;
         if (o % SW != 0)
             continue;
         const real *from = pixel + (o / SW - start) * DY.block, *by = w + kw * DY.block * width;
-        Numbers pixels = {from, side_by_side ? from : from + ROWS * DY.block, DY.block, 1};
+        Scalars pixels = {from, side_by_side ? from : from + ROWS * DY.block, DY.block, 1};
         Weights weights = {by, side_by_side ? by + LANES : by, width, LANES};
         tile_multiply(t, DY.block, pixels, weights, e);
     }
 }
 
-INLINE void KERNEL_tile(stored *dx, const stored *dy, const real *w, const stored *m, int v, Place p,
+INLINE void KERNEL_tile(stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p,
                         int rows, int side_by_side) {
     SIZES;
     const int width = side_by_side ? 2 * LANES : LANES;
@@ -47,7 +47,7 @@ INLINE void KERNEL_tile(stored *dx, const stored *dy, const real *w, const store
                 int d = p.d + PD - kd * LD, h = p.h + PH - kh * LH;
                 if (d % SD != 0 || h % SH != 0)
                     continue;
-                const stored *from = dy + point(&DY, block, (Place){p.n, d / SD, h / SH, 0});
+                const stored *from = dy + offset_of(&DY, block, (Point){p.n, d / SD, h / SH, 0});
                 KERNEL_taps(&t, from, w, p.w, rows, side_by_side, e);
             }
     if (MASK)
@@ -55,7 +55,7 @@ INLINE void KERNEL_tile(stored *dx, const stored *dy, const real *w, const store
     tile_store(0, dx, spot(&DX, v, p, SW, side_by_side), t, e);
 }
 
-INLINE void KERNEL_row(stored *dx, const stored *dy, const real *w, const stored *m, int v, Place p,
+INLINE void KERNEL_row(stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p,
                        int side_by_side) {
     SIZES;
     enum { PIXELS = IW / SW }; /* in every phase; those before IW % SW have one more */
@@ -80,8 +80,8 @@ UNUSED static void KERNEL(int n, stored *restrict dx, const stored *dy, const re
     for (int i = 0; i < n; i++)
         for (int strip = 0; strip < ID * IH; strip += STRIP)
             for (int v = 0; v < vectors(&DX); v += 2)
-                for (int r = strip; r < least(strip + STRIP, ID * IH); r++) {
-                    Place p = {i, r / IH, r % IH, 0};
+                for (int r = strip; r < min_int(strip + STRIP, ID * IH); r++) {
+                    Point p = {i, r / IH, r % IH, 0};
                     if (v + 1 < vectors(&DX))
                         KERNEL_row(dx, dy, w + v * LANES * depth, m, v, p, 1);
                     else

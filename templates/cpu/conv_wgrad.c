@@ -18,9 +18,9 @@ INLINE int KERNEL_met(int width) {
 }
 
 /* The first that a tap meets in row r. */
-INLINE Place KERNEL_place(Piece piece, int r, const int *tap) {
+INLINE Point KERNEL_point(Piece piece, int r, const int *tap) {
     SIZES;
-    return (Place){piece.n, r / H * SD - PD + tap[0] * LD, r % H * SH - PH + tap[1] * LH,
+    return (Point){piece.n, r / H * SD - PD + tap[0] * LD, r % H * SH - PH + tap[1] * LH,
                    piece.left * SW - PW + tap[2] * LW};
 }
 
@@ -32,10 +32,10 @@ INLINE void KERNEL_tile(real *slot, const stored *x, const stored *dy, const Lay
     for (int r = piece.from; r < piece.to; r++) {
         const int row = r - piece.from;
         const real *copy = piece.x + (row * KERNEL_met(piece.width) + tap[2] * LW) * block;
-        const real *a = numbers_at(x + point(from, channel / block, KERNEL_place(piece, r, tap)), copy);
+        const real *a = scalars_at(x + offset_of(from, channel / block, KERNEL_point(piece, r, tap)), copy);
         a += channel % block;
-        Numbers channels = {a, side_by_side ? a : a + ROWS, 1, SW * block};
-        Weights gradients = gradients_at(dy, piece, row, &DY, v, (Place){piece.n, r / H, r % H, piece.left},
+        Scalars channels = {a, side_by_side ? a : a + ROWS, 1, SW * block};
+        Weights gradients = gradients_at(dy, piece, row, &DY, v, (Point){piece.n, r / H, r % H, piece.left},
                                          1, side_by_side);
         tile_multiply(&t, piece.width, channels, gradients, e);
     }
@@ -53,7 +53,7 @@ INLINE void KERNEL_block(real *slot, const stored *x, const stored *dy, const La
     for (int k = 0; k < taps; k++) {
         const int tap[3] = {k / (KH * KW), k / KW % KH, k % KW};
         for (int r = piece.from; tap[2] == 0 && SIXTEEN_BITS && r < piece.to; r++)
-            numbers(x + point(from, channel / block, KERNEL_place(piece, r, tap)),
+            scalars(x + offset_of(from, channel / block, KERNEL_point(piece, r, tap)),
                     piece.x + (r - piece.from) * KERNEL_met(piece.width) * block,
                     KERNEL_met(piece.width) * block);
         for (int c = 0; c < block; c += rows) {
@@ -80,10 +80,10 @@ INLINE void KERNEL_band(real *slot, const stored *x, const stored *dy, const Lay
     const int start = band_start(D * H, BANDS, band), end = band_start(D * H, BANDS, band + 1);
     for (int r = start; r < end; r += STRIP)
         for (int left = 0; left < W; left += PIXELS) {
-            const int to = least(r + STRIP, end), fresh = r == start && left == 0;
-            Piece piece = {n, r, to, left, least(PIXELS, W - left), fresh, x_copy, dy_copy};
+            const int to = min_int(r + STRIP, end), fresh = r == start && left == 0;
+            Piece piece = {n, r, to, left, min_int(PIXELS, W - left), fresh, x_copy, dy_copy};
             for (int q = r; SIXTEEN_BITS && q < to; q++)
-                copy_gradients(dy, piece, q - r, &DY, v, (Place){n, q / H, q % H, left}, 1, side_by_side);
+                copy_gradients(dy, piece, q - r, &DY, v, (Point){n, q / H, q % H, left}, 1, side_by_side);
             KERNEL_block(slot, x, dy, from, block, piece, v, channel, before, side_by_side);
         }
 }

@@ -5,21 +5,15 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(int n, int total, stored *dp, const void *p, const void *t, const double *scale) {
+INLINE Vector KERNEL_slope(Vector difference, Vector factor) {
+    return vector_mask(factor, difference) - vector_mask(factor, -difference);
+}
+
+UNUSED static void KERNEL(int n, int total, Rows rows, stored *dp, const void *p, const void *t,
+                          const double *scale) {
     SIZES;
-    const Vector up =
-        (Vector){0} + (real)(WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1) / (total * ((double)C * D * H * W)));
-#pragma omp for collapse(3) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int block = 0; block < DP.blocks; block++)
-            for (int r = 0; r < D * H; r++) {
-                const Place row = {i, r / H, r % H, 0};
-                for (int at = 0, left = W * DP.block; left > 0; at += LANES, left -= LANES) {
-                    Vector difference = load_either(P_STAGED, p, point(&P, block, row) + at, left) -
-                                        load_either(T_STAGED, t, point(&T, block, row) + at, left);
-                    Vector sign = vector_mask(up, difference) - vector_mask(up, -difference);
-                    store_some(dp + point(&DP, block, row) + at, sign, left);
-                }
-            }
+    const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
+    const double weight = WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1);
+    slopes_store(n, total, rows, dp, &DP, by, weight, KERNEL_slope);
 }
 /* END */

@@ -8,34 +8,28 @@
 #include "../example.h"
 
 /* BEGIN */
-/* The position of the window whose tap falls on the point, or -1. */
-INLINE int KERNEL_position(int point_at, int tap, int stride, int padding, int positions) {
-    int scaled = point_at + padding - tap;
-    return scaled >= 0 && scaled % stride == 0 && scaled / stride < positions ? scaled / stride : -1;
-}
-
 /* The number of the tap that window o chose, in each channel. */
-INLINE Bits KERNEL_choice(const stored *x, int v, Place o) {
+INLINE Bits KERNEL_choice(const stored *x, int v, Point o) {
     SIZES;
-    const int d0 = most(0, PD - o.d * SD), d1 = least(KD, ID + PD - o.d * SD);
-    const int h0 = most(0, PH - o.h * SH), h1 = least(KH, IH + PH - o.h * SH);
-    const int w0 = most(0, PW - o.w * SW), w1 = least(KW, IW + PW - o.w * SW);
+    const int d0 = max_int(0, PD - o.d * SD), d1 = min_int(KD, ID + PD - o.d * SD);
+    const int h0 = max_int(0, PH - o.h * SH), h1 = min_int(KH, IH + PH - o.h * SH);
+    const int w0 = max_int(0, PW - o.w * SW), w1 = min_int(KW, IW + PW - o.w * SW);
     Vector best = (Vector){0} - INFINITY;
     Bits choice = (Bits){0} + (d0 * KH + h0) * KW + w0;
     for (int kd = d0; kd < d1; kd++)
         for (int kh = h0; kh < h1; kh++)
             for (int kw = w0; kw < w1; kw++) {
-                Place i = {o.n, o.d * SD - PD + kd, o.h * SH - PH + kh, o.w * SW - PW + kw};
+                Point i = {o.n, o.d * SD - PD + kd, o.h * SH - PH + kh, o.w * SW - PW + kw};
                 Vector here = load_some(x + vector_at(&X, v, i), lanes(&X, v));
                 Bits more = (here > best) | (here != here);
-                best = (Vector)(((Bits)here & more) | ((Bits)best & ~more));
+                best = vector_choose(more, here, best);
                 choice = (((kd * KH + kh) * KW + kw) & more) | (choice & ~more);
             }
     return choice;
 }
 
 /* Vector v of point p, from the sum over its windows. */
-INLINE void KERNEL_finish(stored *dx, const stored *x, const stored *a, int v, Place p, Vector sum) {
+INLINE void KERNEL_finish(stored *dx, const stored *x, const stored *a, int v, Point p, Vector sum) {
     SIZES;
     if (ACCUMULATE)
         sum += load_some(a + vector_at(&A, v, p), lanes(&A, v));
@@ -44,29 +38,32 @@ INLINE void KERNEL_finish(stored *dx, const stored *x, const stored *a, int v, P
     store_some(dx + vector_at(&DX, v, p), sum, lanes(&DX, v));
 }
 
-/* All points of window o, where each point has one window. */
-INLINE void KERNEL_window(stored *dx, const stored *x, const stored *dy, const stored *a, int v, Place o) {
+/* The points of window o that lie in the rows, where each point has one window. */
+INLINE void KERNEL_window(Rows rows, stored *dx, const stored *x, const stored *dy, const stored *a, int v,
+                          Point o) {
     SIZES;
     const Bits choice = KERNEL_choice(x, v, o);
     const Vector gradient = load_some(dy + vector_at(&DY, v, o), lanes(&DY, v));
     for (int kd = 0; kd < KD; kd++)
         for (int kh = 0; kh < KH; kh++)
             for (int kw = 0; kw < KW; kw++) {
-                Place p = {o.n, o.d * KD + kd, o.h * KH + kh, o.w * KW + kw};
+                Point p = {o.n, o.d * KD + kd, o.h * KH + kh, o.w * KW + kw};
+                if (p.d * IH + p.h < rows.begin || p.d * IH + p.h >= rows.end)
+                    continue;
                 Bits chosen = choice == (kd * KH + kh) * KW + kw;
                 KERNEL_finish(dx, x, a, v, p, (Vector){0} + (Vector)((Bits)gradient & chosen));
             }
 }
 
 /* Vector v of the sum over the windows of point p. */
-INLINE Vector KERNEL_point(const stored *x, const stored *dy, int v, Place p) {
+INLINE Vector KERNEL_point(const stored *x, const stored *dy, int v, Point p) {
     SIZES;
     Vector sum = {0};
     for (int kd = KD - 1; kd >= 0; kd--)
         for (int kh = KH - 1; kh >= 0; kh--)
             for (int kw = KW - 1; kw >= 0; kw--) {
-                Place o = {p.n, KERNEL_position(p.d, kd, SD, PD, D), KERNEL_position(p.h, kh, SH, PH, H),
-                           KERNEL_position(p.w, kw, SW, PW, W)};
+                Point o = {p.n, window_at(p.d, kd, SD, PD, D), window_at(p.h, kh, SH, PH, H),
+                           window_at(p.w, kw, SW, PW, W)};
                 if (o.d < 0 || o.h < 0 || o.w < 0)
                     continue;
                 Bits chosen = KERNEL_choice(x, v, o) == (kd * KH + kh) * KW + kw;
@@ -76,24 +73,36 @@ INLINE Vector KERNEL_point(const stored *x, const stored *dy, int v, Place p) {
     return sum;
 }
 
-UNUSED static void KERNEL(int n, stored *dx, const stored *x, const stored *dy, const stored *a) {
+/* The rows of windows over those of points: of windows that are one plane deep; else all of their planes.
+ */
+INLINE Rows KERNEL_rows(Rows points) {
+    SIZES;
+    const int first = points.begin, last = points.end - 1;
+    if (first > last)
+        return points;
+    return (Rows){first / IH / KD * H + (KD == 1 ? first % IH / KH : 0),
+                  last / IH / KD * H + (KD == 1 ? last % IH / KH : H - 1) + 1};
+}
+
+UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *x, const stored *dy,
+                          const stored *a) {
     SIZES;
     enum {
         TILED = KD == SD && KH == SH && KW == SW && D * KD == ID && H * KH == IH && W * KW == IW,
-        ROWS_OF_PLANE = TILED ? D * H : ID * IH,
         HEIGHT = TILED ? H : IH,
         WIDTH = TILED ? W : IW
     };
+    const Rows items = TILED ? KERNEL_rows(rows) : rows;
     const int parts = DX.block == BLOCK ? PARTS : 1;
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
         for (int first = 0; first < vectors(&DX); first += parts)
-            for (int r = 0; r < ROWS_OF_PLANE; r++)
+            for (int r = items.begin; r < items.end; r++)
                 for (int q = 0; q < WIDTH * parts; q++) {
-                    Place at = {i, r / HEIGHT, r % HEIGHT, q / parts};
+                    Point at = {i, r / HEIGHT, r % HEIGHT, q / parts};
                     int v = first + q % parts;
                     if (TILED)
-                        KERNEL_window(dx, x, dy, a, v, at);
+                        KERNEL_window(rows, dx, x, dy, a, v, at);
                     else
                         KERNEL_finish(dx, x, a, v, at, KERNEL_point(x, dy, v, at));
                 }

@@ -19,8 +19,7 @@
 /* BEGIN */
 typedef UNET_REAL real; /* parameters, their gradients, the optimiser's state, arithmetic */
 
-/* Activations and their gradients: the same, or numbers of 16 bits, rounded to the nearest, of two such to
- * the even one, whenever they are stored. */
+/* Activations and their gradients: as `real`, or in 16 bits. Every store rounds to nearest even. */
 #if defined UNET_STORED_BF16 || defined UNET_STORED_F16
 typedef struct {
     uint16_t bits;
@@ -35,6 +34,12 @@ typedef struct {
     int channels, block, blocks; /* blocks = ceil(channels / block) */
     long origin, sample, plane, depth, row;
 } Layout;
+
+/* Rows [begin, end) of a sample, which has D * H of them: those of a kernel's output that it computes.
+ * Whoever calls the kernel keeps them inside [0, D * H]; of an empty range a kernel computes nothing. */
+typedef struct {
+    int32_t begin, end;
+} Rows;
 
 #define UNUSED __attribute__((unused))
 
@@ -67,21 +72,22 @@ enum {
     ROWS = 6,
 #endif
     PARTS = BLOCK / LANES, /* vectors in a block of channels */
-    CHUNK = 4096,          /* numbers of a long array that one thread takes at a time */
+    CHUNK = 4096,          /* elements of a long array that one thread takes at a time */
 };
 typedef real Vector __attribute__((vector_size(LANES * sizeof(real))));
 typedef int32_t Bits __attribute__((vector_size(LANES * sizeof(int32_t))));
+typedef uint32_t Words __attribute__((vector_size(LANES * sizeof(uint32_t))));
 typedef Vector Unaligned __attribute__((aligned(sizeof(real)), may_alias));
 
-INLINE int least(int a, int b) {
+INLINE int min_int(int a, int b) {
     return a < b ? a : b;
 }
 
-INLINE int most(int a, int b) {
+INLINE int max_int(int a, int b) {
     return a > b ? a : b;
 }
 
-/* ---- numbers in memory ---------------------------------------------------------------------------- */
+/* ---- elements in memory ---------------------------------------------------------------------------- */
 
 INLINE Vector load_real(const real *p) {
     return *(const Unaligned *)p;
@@ -125,7 +131,6 @@ INLINE void store_some_real(real *p, Vector v, int lanes) {
 #include <immintrin.h>
 #endif
 
-typedef uint32_t Words __attribute__((vector_size(LANES * sizeof(uint32_t))));
 typedef uint16_t Halves __attribute__((vector_size(LANES * sizeof(uint16_t))));
 typedef Halves UnalignedHalves __attribute__((aligned(sizeof(uint16_t)), may_alias));
 
@@ -251,7 +256,7 @@ INLINE Vector rounded(Vector v) {
 
 #endif
 
-/* From element `at` on of numbers that are `real` or `stored`. */
+/* From element `at` on of an array of `real` or of `stored`. */
 INLINE Vector load_either(int is_real, const void *p, long at, int lanes) {
     return is_real ? load_some_real((const real *)p + at, lanes) : load_some((const stored *)p + at, lanes);
 }
@@ -263,18 +268,18 @@ INLINE void store_either(int is_real, void *p, long at, Vector v, int lanes) {
         store_some((stored *)p + at, v, lanes);
 }
 
-INLINE real number(int is_real, const void *p, long at) {
+INLINE real element(int is_real, const void *p, long at) {
     return SIXTEEN_BITS && !is_real ? load_some((const stored *)p + at, 1)[0] : ((const real *)p)[at];
 }
 
-/* Numbers to multiply with, which kernels read one by one and many times: where they are, or, of 16 bits, a
- * copy of them. */
-INLINE const real *numbers_at(const stored *p, const real *copy) {
+/* Scalars are elements that kernels broadcast, one by one and many times. They are read where they lie, or,
+ * of 16 bits, from a copy in 32. */
+INLINE const real *scalars_at(const stored *p, const real *copy) {
     return SIXTEEN_BITS ? copy : (const void *)p;
 }
 
-/* Makes that copy of `count` numbers. The last vector may begin in the one before it. */
-INLINE const real *numbers(const stored *p, real *copy, int count) {
+/* Makes the copy of `count` scalars. The last vector may begin in the one before it. */
+INLINE const real *scalars(const stored *p, real *copy, int count) {
     if (SIXTEEN_BITS && count < LANES)
         store_some_real(copy, load_some(p, count), count);
     else if (SIXTEEN_BITS) {
@@ -284,7 +289,7 @@ INLINE const real *numbers(const stored *p, real *copy, int count) {
         if (at < count)
             store_real(copy + count - LANES, load(p + count - LANES));
     }
-    return numbers_at(p, copy);
+    return scalars_at(p, copy);
 }
 
 /* ---- arithmetic ------------------------------------------------------------------------------------- */
@@ -299,13 +304,49 @@ INLINE Vector vector_mask(Vector v, Vector m) {
     return (Vector)((Bits)v & (m > 0));
 }
 
+/* a where the mask is set, else b. */
+INLINE Vector vector_choose(Bits mask, Vector a, Vector b) {
+    return (Vector)(((Bits)a & mask) | ((Bits)b & ~mask));
+}
+
+/* v with zero in all lanes but the first `count`. */
+INLINE Vector first_lanes(Vector v, int count) {
+    Bits lane = {0};
+    for (int i = 0; i < LANES; i++)
+        lane[i] = i;
+    return (Vector)((Bits)v & (lane < count));
+}
+
+/* exp(x) for x <= 0: 2^k * exp(r) with |r| <= ln(2) / 2 and a polynomial for exp(r). The relative error is
+ * at most 8.5e-8, over all x. Below -87.33, where 2^k is no normal number, the result is 0; a NaN stays
+ * one. */
+INLINE Vector vector_exp(Vector x) {
+    const Vector nearest = (Vector){0} + 0x1.8p23f; /* added and subtracted: rounds to a whole number */
+    const Vector shifted = x * 0x1.715476p0f + nearest, k = shifted - nearest; /* k in the lowest bits */
+    const Vector r = (x - k * 0x1.62ep-1f) - k * 0x1.0bfbe8p-15f;              /* ln(2) in two parts */
+    Vector sum = (Vector){0} + 0x1.6850e4p-10f;
+    sum = sum * r + 0x1.123bccp-7f;
+    sum = sum * r + 0x1.555b98p-5f;
+    sum = sum * r + 0x1.55548ep-3f;
+    sum = sum * r + 0x1.fffff8p-2f;
+    sum = (sum * r) * r + r + 1;
+    const Vector power = (Vector)(((Words)shifted + 127) << 23);
+    return vector_choose(x < -87.33f, (Vector){0}, sum * power);
+}
+
+/* 1 / (1 + exp(-x)), from exp(-|x|), which cannot overflow. The relative error is at most 1.8e-7. */
+INLINE Vector vector_sigmoid(Vector x) {
+    const Vector e = vector_exp((Vector)((Bits)x | INT32_MIN));
+    return vector_choose(x < 0, e, (Vector){0} + 1) / (1 + e);
+}
+
 /* Elements `v` of b, 0 behind its end. */
 INLINE Vector bias_vector(const real *b, int count, int v) {
     return load_some_real(b + v * LANES, count - v * LANES);
 }
 
 /* A NaN stays one. */
-INLINE double between(double low, double high, double x) {
+INLINE double clamp(double x, double low, double high) {
     return x < low ? low : x > high ? high : x;
 }
 
@@ -313,15 +354,29 @@ INLINE double between(double low, double high, double x) {
  * gradients are multiplied with, 0 if they overflowed: then the step is not taken. */
 enum { LOSS_SCALE, GOOD_STEPS, STEPS_TAKEN, UNSCALE };
 
-/* ---- places in tensors --------------------------------------------------------------------------- */
+/* ---- points of tensors --------------------------------------------------------------------------- */
 
 typedef struct {
     int n, d, h, w;
-} Place;
+} Point;
 
-INLINE long point(const Layout *l, int block, Place p) {
+INLINE long offset_of(const Layout *l, int block, Point p) {
     return l->origin + p.n * l->sample + block * l->plane + p.d * l->depth + p.h * l->row +
            (long)p.w * l->block;
+}
+
+/* Between rows r - 1 and r of a block of sample n: where the halo of one ends and that of the other begins.
+ * It is the end of a line of memory, or, between two planes and at the ends of the block, of all that lies
+ * there. */
+INLINE long halo_boundary(const Layout *l, int n, int block, int r, int depth, int height) {
+    const long start = n * l->sample + block * l->plane;
+    if (r == 0)
+        return start;
+    if (r == depth * height)
+        return block + 1 < l->blocks ? start + l->plane : (n + 1) * l->sample;
+    if (r % height == 0)
+        return start + (l->origin / l->depth + r / height) * l->depth;
+    return offset_of(l, block, (Point){n, r / height, r % height, 0}) - l->origin % l->row;
 }
 
 /* Layout of segment s; a constant if there is but one. */
@@ -347,8 +402,14 @@ INLINE int lanes(const Layout *l, int v) {
     return l->block == BLOCK ? LANES : v == 0 ? l->block : 0;
 }
 
-INLINE long vector_at(const Layout *l, int v, Place p) {
-    return point(l, v / PARTS, p) + v % PARTS * LANES;
+INLINE long vector_at(const Layout *l, int v, Point p) {
+    return offset_of(l, v / PARTS, p) + v % PARTS * LANES;
+}
+
+/* The position of the window whose tap falls on the point, or -1. */
+INLINE int window_at(int point, int tap, int stride, int padding, int positions) {
+    int scaled = point + padding - tap;
+    return scaled >= 0 && scaled % stride == 0 && scaled / stride < positions ? scaled / stride : -1;
 }
 
 /* ---- the register tile --------------------------------------------------------------------------- */
@@ -369,7 +430,7 @@ typedef struct {
 /* Side by side, both columns have all rows; else b takes those that are too many for a. */
 INLINE Extent extent(int rows, int side_by_side, int lanes_used) {
     return side_by_side ? (Extent){rows, rows, lanes_used}
-                        : (Extent){least(rows, ROWS), most(rows - ROWS, 0), lanes_used};
+                        : (Extent){min_int(rows, ROWS), max_int(rows - ROWS, 0), lanes_used};
 }
 
 INLINE int tile_rows(int side_by_side) {
@@ -382,7 +443,7 @@ typedef struct {
     long a, b, row;
 } Spot;
 
-INLINE Spot spot(const Layout *l, int v, Place p, int stride, int side_by_side) {
+INLINE Spot spot(const Layout *l, int v, Point p, int stride, int side_by_side) {
     long a = vector_at(l, v, p), row = (long)stride * l->block;
     return (Spot){a, side_by_side ? vector_at(l, v + 1, p) : a + ROWS * row, row};
 }
@@ -429,12 +490,12 @@ INLINE Tile tile_mask(Tile t, Tile m) {
     return t;
 }
 
-/* The operand whose numbers are broadcast: column a starts at a, b at b; `row` apart; the next in depth
+/* The operand whose elements are broadcast: column a starts at a, b at b; `row` apart; the next in depth
  * follows after `next`. */
 typedef struct {
     const real *a, *b;
     long row, next;
-} Numbers;
+} Scalars;
 
 /* The operand of vectors: that of column a, that of b. */
 typedef struct {
@@ -444,7 +505,7 @@ typedef struct {
 } Weights;
 
 /* tile += sum over k of x[row, k] * w[k, lane]: all the arithmetic of convolutions. */
-INLINE void tile_multiply(Tile *t, int depth, Numbers x, Weights w, Extent e) {
+INLINE void tile_multiply(Tile *t, int depth, Scalars x, Weights w, Extent e) {
     for (int k = 0; k < depth; k++) {
         Vector wa = load_some_real(w.a + k * w.next, w.lanes),
                wb = load_some_real(w.b + k * w.next, w.lanes);
@@ -482,8 +543,8 @@ UNUSED static void panel_fill(Panel *panel, int depth, int width, const real *w,
                               int used, long lane) {
     if (rows < depth || used < width)
         memset(panel->weights, 0, (size_t)(depth * width) * sizeof *w);
-    for (int k = 0; k < least(rows, depth); k++)
-        for (int v = 0; v < least(used, width); v++)
+    for (int k = 0; k < min_int(rows, depth); k++)
+        for (int v = 0; v < min_int(used, width); v++)
             panel->weights[k * width + v] = w[k * row + v * lane];
     for (int at = 0; SIXTEEN_BITS && at < depth * width; at += LANES)
         store_real(panel->weights + at, rounded(load_real(panel->weights + at)));
@@ -494,7 +555,7 @@ UNUSED static void panel_fill(Panel *panel, int depth, int width, const real *w,
 enum { STRIP_POINTS = SIXTEEN_BITS ? 1024 : 4096 };
 INLINE int panel_strip(int rows, int width, int columns) {
     int fair = (int)((long)rows * columns / 32);
-    return least((STRIP_POINTS - 1) / width + 1, most(511 / width + 1, fair));
+    return min_int((STRIP_POINTS - 1) / width + 1, max_int(511 / width + 1, fair));
 }
 
 /* Columns of a strip: all, unless these are too many sums for the stack; then whole tiles, of every
@@ -503,21 +564,116 @@ INLINE int panel_strip(int rows, int width, int columns) {
 #define STRIP_WIDTH(width, stride)                                                                         \
     (SIXTEEN_BITS && (int)(width) > STRIP_POINTS ? STRIP_TILES(stride) * 2 * ROWS * (stride) : (width))
 
-/* Numbers that its sums take beside the tensor. */
+/* Scalars that its sums take beside the tensor. */
 #define STRIP_SUMS(width, stride)                                                                          \
     (SIXTEEN_BITS ? ((STRIP_POINTS - 1) / (width) + 1) * STRIP_WIDTH(width, stride) * 2 * LANES : 1)
 
-/* Where the sums of a tile lie there, which begins at point `number` of the strip: by point, then its
+/* Where the sums of a tile lie there, which begins at point `point` of the strip: by point, then its
  * vectors. */
-INLINE Spot strip_spot(long number, int stride, int side_by_side) {
+INLINE Spot strip_spot(long point, int stride, int side_by_side) {
     const int row = side_by_side ? 2 * LANES : LANES;
-    const long at = number * row;
+    const long at = point * row;
     return (Spot){at, at + (side_by_side ? LANES : ROWS * stride * row), stride * row};
 }
 
 /* Rows of points of band `band` are those from band_start(band) to band_start(band + 1). */
 INLINE int band_start(int rows, int bands, int band) {
     return (int)((long)rows * band / bands);
+}
+
+/* ---- losses --------------------------------------------------------------------------------------- */
+
+/* What is compared: prediction and target, two tensors of `channels` channels and `size` points, each
+ * `real` (as the loader left it) or `stored`. */
+typedef struct {
+    const void *at;
+    const Layout *layout;
+    int is_real;
+} Operand;
+
+typedef struct {
+    Operand p, t;
+    int channels;
+    int32_t size[3];
+} Compared;
+
+/* What an element adds to the sum of a sample, and what a result is of the mean over the sample. */
+typedef double Term(double p, double t);
+typedef double OfMean(double mean);
+
+INLINE double mean_itself(double mean) {
+    return mean;
+}
+
+/* Sum over the rows [from, to) of sample i, as far as they are valid. */
+INLINE double terms_of_rows(Compared by, Term *term, int i, int from, int to, const int32_t *valid) {
+    const Layout *p = by.p.layout, *t = by.t.layout;
+    double sum = 0;
+    for (int r = from; r < to; r++) {
+        const Point at = {i, r / by.size[1], r % by.size[1], 0};
+        if (at.d >= valid[0] || at.h >= valid[1])
+            continue;
+        for (int c = 0; c < by.channels; c++) {
+            const long a = offset_of(p, c / p->block, at) + c % p->block;
+            const long b = offset_of(t, c / t->block, at) + c % t->block;
+            for (int w = 0; w < valid[2]; w++)
+                sum += term((double)element(by.p.is_real, by.p.at, a + w * p->block),
+                            (double)element(by.t.is_real, by.t.at, b + w * t->block));
+        }
+    }
+    return sum;
+}
+
+/* The sums of `bands` bands of rows of each sample. */
+INLINE void terms_sum(int n, double *scratch, Compared by, const int32_t (*valid)[3], Term *term,
+                      int bands) {
+    const int rows = by.size[0] * by.size[1];
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int band = 0; band < bands; band++)
+            scratch[i * bands + band] =
+                terms_of_rows(by, term, i, band_start(rows, bands, band), band_start(rows, bands, band + 1),
+                              valid ? valid[i] : by.size);
+}
+
+/* The result, from these. */
+INLINE void means_sum(int n, double *result, const double *scratch, Compared by, const int32_t (*valid)[3],
+                      OfMean *of_mean, int bands, int accumulate) {
+#pragma omp single
+    {
+        double total = accumulate ? *result : 0;
+        for (int i = 0; i < n; i++) {
+            const int32_t *size = valid ? valid[i] : by.size;
+            double sum = 0;
+            for (int band = 0; band < bands; band++)
+                sum += scratch[i * bands + band];
+            total += of_mean(sum / ((double)by.channels * size[0] * size[1] * size[2]));
+        }
+        *result = total;
+    }
+}
+
+/* The gradient by an element of p, from p - t and a factor. */
+typedef Vector Slope(Vector difference, Vector factor);
+
+/* dp = slope, over a range of rows, of `weight` times the mean over `total` samples. */
+INLINE void slopes_store(int n, int total, Rows rows, stored *dp, const Layout *layout, Compared by,
+                         double weight, Slope *slope) {
+    const double elements = (double)by.channels * by.size[0] * by.size[1] * by.size[2];
+    const Vector factor = (Vector){0} + (real)(weight / (total * elements));
+    const int width = by.size[2] * layout->block;
+#pragma omp for collapse(3) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int block = 0; block < layout->blocks; block++)
+            for (int r = rows.begin; r < rows.end; r++) {
+                const Point row = {i, r / by.size[1], r % by.size[1], 0};
+                for (int at = 0, left = width; left > 0; at += LANES, left -= LANES) {
+                    const Vector difference =
+                        load_either(by.p.is_real, by.p.at, offset_of(by.p.layout, block, row) + at, left) -
+                        load_either(by.t.is_real, by.t.at, offset_of(by.t.layout, block, row) + at, left);
+                    store_some(dp + offset_of(layout, block, row) + at, slope(difference, factor), left);
+                }
+            }
 }
 
 /* ---- weight gradients ---------------------------------------------------------------------------- */
@@ -541,7 +697,7 @@ INLINE Vector rows_sum(const stored *dy, const Layout *l, int n, int v, int from
     Vector sum = {0};
     for (int r = from; r < to; r++)
         for (int p = 0; p < width; p++)
-            sum += load_some(dy + vector_at(l, v, (Place){n, r / height, r % height, p}), lanes(l, v));
+            sum += load_some(dy + vector_at(l, v, (Point){n, r / height, r % height, p}), lanes(l, v));
     return sum;
 }
 
@@ -586,8 +742,8 @@ UNUSED static void weights_spread(real *dw, real *db, const real *total, const L
 }
 
 /* A piece of a band: the pixels [left, left + width) of the rows [from, to) of sample n. `fresh`: the first
- * of the band, which finds nothing in the slot yet. x, dy: where copies of its numbers go, if it needs any;
- * those of dy by point, then the vectors of a tile. */
+ * of the band, which finds nothing in the slot yet. x, dy: where copies of its elements go, if it needs
+ * any; those of dy by point, then the vectors of a tile. */
 typedef struct {
     int n, from, to, left, width, fresh;
     real *x, *dy;
@@ -595,18 +751,18 @@ typedef struct {
 
 /* Vectors v and, side by side, v + 1 of the points o, o + stride, ... of dy, where they are or in the
  * piece's row `row` of copies. */
-INLINE Weights gradients_at(const stored *dy, Piece piece, int row, const Layout *l, int v, Place o,
+INLINE Weights gradients_at(const stored *dy, Piece piece, int row, const Layout *l, int v, Point o,
                             int stride, int side_by_side) {
     const int width = side_by_side ? 2 * LANES : LANES;
     const real *copy = piece.dy + row * piece.width * width;
     if (SIXTEEN_BITS)
         return (Weights){copy, side_by_side ? copy + LANES : copy, width, LANES};
     const stored *a = dy + vector_at(l, v, o), *b = side_by_side ? dy + vector_at(l, v + 1, o) : a;
-    return (Weights){numbers_at(a, NULL), numbers_at(b, NULL), stride * l->block, lanes(l, 0)};
+    return (Weights){scalars_at(a, NULL), scalars_at(b, NULL), stride * l->block, lanes(l, 0)};
 }
 
 /* Makes those copies. */
-INLINE void copy_gradients(const stored *dy, Piece piece, int row, const Layout *l, int v, Place o,
+INLINE void copy_gradients(const stored *dy, Piece piece, int row, const Layout *l, int v, Point o,
                            int stride, int side_by_side) {
     real *copy = piece.dy + row * piece.width * (side_by_side ? 2 * LANES : LANES);
     for (int p = 0; p < piece.width; p++, o.w += stride)

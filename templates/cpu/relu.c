@@ -5,16 +5,16 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(int n, stored *y, const stored *x) {
+UNUSED static void KERNEL(int n, Rows rows, stored *y, const stored *x) {
     SIZES;
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
         for (int block = 0; block < Y.blocks; block++)
-            for (int r = 0; r < D * H; r++) {
-                const Place row = {i, r / H, r % H, 0};
+            for (int r = rows.begin; r < rows.end; r++) {
+                const Point row = {i, r / H, r % H, 0};
                 for (int at = 0, left = W * Y.block; left > 0; at += LANES, left -= LANES) {
-                    store_some(y + point(&Y, block, row) + at,
-                               vector_relu(load_some(x + point(&X, block, row) + at, left)), left);
+                    store_some(y + offset_of(&Y, block, row) + at,
+                               vector_relu(load_some(x + offset_of(&X, block, row) + at, left)), left);
                 }
             }
 }

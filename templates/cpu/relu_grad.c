@@ -5,17 +5,17 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(int n, stored *dx, const stored *y, const stored *dy) {
+UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *y, const stored *dy) {
     SIZES;
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
         for (int block = 0; block < DX.blocks; block++)
-            for (int r = 0; r < D * H; r++) {
-                const Place row = {i, r / H, r % H, 0};
+            for (int r = rows.begin; r < rows.end; r++) {
+                const Point row = {i, r / H, r % H, 0};
                 for (int at = 0, left = W * DX.block; left > 0; at += LANES, left -= LANES) {
-                    Vector gradient = load_some(dy + point(&DY, block, row) + at, left);
-                    store_some(dx + point(&DX, block, row) + at,
-                               vector_mask(gradient, load_some(y + point(&Y, block, row) + at, left)),
+                    Vector gradient = load_some(dy + offset_of(&DY, block, row) + at, left);
+                    store_some(dx + offset_of(&DX, block, row) + at,
+                               vector_mask(gradient, load_some(y + offset_of(&Y, block, row) + at, left)),
                                left);
                 }
             }

@@ -19,7 +19,7 @@ INLINE int KERNEL_one_tap(void) {
 }
 
 /* Where sums lie between panels. */
-INLINE Spot KERNEL_spot(Strip strip, int v, Place o, int stride, int side_by_side) {
+INLINE Spot KERNEL_spot(Strip strip, int v, Point o, int stride, int side_by_side) {
     SIZES;
     const int row = (o.n * D + o.d) * H + o.h - strip.from, column = o.w - strip.left;
     return SIXTEEN_BITS ? strip_spot((long)row * W + column, stride, side_by_side)
@@ -35,7 +35,7 @@ INLINE Tile KERNEL_start(const real *b, int v, int side_by_side) {
 }
 
 INLINE void KERNEL_tile(stored *y, const stored *x, const real *b, const Layout *in, int depth,
-                        const Panel *panel, int v, Place o, int rows, int side_by_side) {
+                        const Panel *panel, int v, Point o, int rows, int side_by_side) {
     SIZES;
     const int width = side_by_side ? 2 * LANES : LANES;
     _Alignas(64) real copy[SIXTEEN_BITS ? 2 * ROWS * BLOCK : 1];
@@ -43,9 +43,9 @@ INLINE void KERNEL_tile(stored *y, const stored *x, const real *b, const Layout 
     Spot sum = KERNEL_spot(panel->strip, v, o, SW, side_by_side);
     Tile t = panel->first ? KERNEL_start(b, v, side_by_side) : tile_load(1, panel->strip.sums, sum, e);
     for (int block = 0; block < panel->blocks; block++) {
-        const real *a = numbers(x + block * in->plane, copy, rows * depth);
+        const real *a = scalars(x + block * in->plane, copy, rows * depth);
         const real *w = panel->weights + block * depth * width;
-        Numbers pixels = {a, side_by_side ? a : a + ROWS * depth, depth, 1};
+        Scalars pixels = {a, side_by_side ? a : a + ROWS * depth, depth, 1};
         Weights weights = {w, side_by_side ? w + LANES : w, width, LANES};
         tile_multiply(&t, depth, pixels, weights, e);
     }
@@ -60,7 +60,7 @@ INLINE void KERNEL_tile(stored *y, const stored *x, const real *b, const Layout 
 /* The tap reaches every SW-th pixel of the row, from o.w on; x is the pixel that meets the first, in the
  * first strip. */
 INLINE void KERNEL_row(stored *y, const stored *x, const real *b, const Layout *in, int depth,
-                       const Panel *panel, int v, Place o, int side_by_side) {
+                       const Panel *panel, int v, Point o, int side_by_side) {
     SIZES;
     enum { PIXELS = W / SW };
     const int rows = tile_rows(side_by_side);
@@ -83,12 +83,12 @@ INLINE void KERNEL_panel(stored *y, const stored *x, const real *b, const Layout
     SIZES;
     const int phase = ((tap[2] * LW - PW) % SW + SW) % SW;
     for (int r = panel->strip.from; r < panel->strip.to; r++) {
-        Place o = {r / (D * H), r / H % D, r % H, phase};
+        Point o = {r / (D * H), r / H % D, r % H, phase};
         int d = o.d + PD - tap[0] * LD, h = o.h + PH - tap[1] * LH;
         if (d % SD != 0 || h % SH != 0 || phase >= W)
             continue;
-        Place p = {o.n, d / SD, h / SH, (phase + PW - tap[2] * LW) / SW};
-        const stored *first = x + point(in, block, p);
+        Point p = {o.n, d / SD, h / SH, (phase + PW - tap[2] * LW) / SW};
+        const stored *first = x + offset_of(in, block, p);
         if (in->block == BLOCK) /* a constant, which in->block need not be */
             KERNEL_row(y, first, b, in, BLOCK, panel, v, o, side_by_side);
         else
@@ -108,7 +108,7 @@ INLINE void KERNEL_panels(stored *y, const stored *const *x, const real *w, cons
         for (int block = 0; block < in->blocks; block += PANEL_BLOCKS)
             for (int k = 0; k < taps; k++) {
                 const int c = block * in->block, tap[3] = {k / (KH * KW), k / KW % KH, k % KW};
-                panel.blocks = least(PANEL_BLOCKS, in->blocks - block);
+                panel.blocks = min_int(PANEL_BLOCKS, in->blocks - block);
                 panel.first = KERNEL_one_tap() && s == 0 && block == 0;
                 panel.last = KERNEL_one_tap() && s == SEGMENTS - 1 && block + PANEL_BLOCKS >= in->blocks;
                 panel_fill(&panel, panel.blocks * in->block, side_by_side ? 2 * LANES : LANES,
@@ -122,7 +122,7 @@ INLINE void KERNEL_panels(stored *y, const stored *const *x, const real *w, cons
 /* Where points have several taps or none: the value before the first panel, and what follows the last. */
 INLINE void KERNEL_bias(const real *b, Strip strip, int v, int r, int side_by_side) {
     SIZES;
-    for (Place o = {r / (D * H), r / H % D, r % H, strip.left}; o.w < strip.right; o.w++) {
+    for (Point o = {r / (D * H), r / H % D, r % H, strip.left}; o.w < strip.right; o.w++) {
         Spot sum = KERNEL_spot(strip, v, o, 1, side_by_side);
         store_some_real(strip.sums + sum.a, KERNEL_start(b, v, side_by_side).a.v0, lanes(&Y, v));
         if (side_by_side)
@@ -132,7 +132,7 @@ INLINE void KERNEL_bias(const real *b, Strip strip, int v, int r, int side_by_si
 
 INLINE void KERNEL_finish(stored *y, Strip strip, int v, int r, int side_by_side) {
     SIZES;
-    for (Place o = {r / (D * H), r / H % D, r % H, strip.left}; o.w < strip.right; o.w++) {
+    for (Point o = {r / (D * H), r / H % D, r % H, strip.left}; o.w < strip.right; o.w++) {
         Spot at = spot(&Y, v, o, 1, side_by_side), sum = KERNEL_spot(strip, v, o, 1, side_by_side);
         Tile t = tile_load(1, strip.sums, sum, extent(1, side_by_side, lanes(&Y, v)));
         tile_store(0, y, at, RELU ? tile_relu(t) : t, extent(1, side_by_side, lanes(&Y, v)));
@@ -157,8 +157,8 @@ UNUSED static void KERNEL(int n, stored *restrict y, const stored *const *x, con
         for (int v = 0; v < vectors(&Y); v += 2)
             for (int left = 0; left < W; left += STRIP_WIDTH(W, SW)) {
                 _Alignas(64) real sums[STRIP_SUMS(W, SW)];
-                const Strip strip = {SIXTEEN_BITS ? sums : (void *)y, start, least(start + length, rows),
-                                     left, least(left + STRIP_WIDTH(W, SW), W)};
+                const Strip strip = {SIXTEEN_BITS ? sums : (void *)y, start, min_int(start + length, rows),
+                                     left, min_int(left + STRIP_WIDTH(W, SW), W)};
                 if (v + 1 < vectors(&Y))
                     KERNEL_strip(y, x, w, b, strip, v, 1);
                 else

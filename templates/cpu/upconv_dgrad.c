@@ -7,7 +7,7 @@
 
 /* BEGIN */
 /* Where sums lie between panels. */
-INLINE Spot KERNEL_spot(Strip strip, int v, Place p, int side_by_side) {
+INLINE Spot KERNEL_spot(Strip strip, int v, Point p, int side_by_side) {
     SIZES;
     const int row = (p.n * ID + p.d) * IH + p.h - strip.from, column = p.w - strip.left;
     return SIXTEEN_BITS ? strip_spot((long)row * IW + column, 1, side_by_side)
@@ -15,14 +15,14 @@ INLINE Spot KERNEL_spot(Strip strip, int v, Place p, int side_by_side) {
 }
 
 /* The pixels that a tile meets in one block, one after the other. */
-INLINE const real *KERNEL_numbers(const stored *dy, real *copy, int rows) {
+INLINE const real *KERNEL_scalars(const stored *dy, real *copy, int rows) {
     SIZES;
     for (int r = 0; SIXTEEN_BITS && r < rows; r++)
-        numbers(dy + r * SW * DY.block, copy + r * DY.block, DY.block);
-    return numbers_at(dy, copy);
+        scalars(dy + r * SW * DY.block, copy + r * DY.block, DY.block);
+    return scalars_at(dy, copy);
 }
 
-INLINE void KERNEL_tile(stored *dx, const stored *dy, const stored *m, const Panel *panel, int v, Place p,
+INLINE void KERNEL_tile(stored *dx, const stored *dy, const stored *m, const Panel *panel, int v, Point p,
                         int rows, int side_by_side) {
     SIZES;
     const int width = side_by_side ? 2 * LANES : LANES;
@@ -32,9 +32,9 @@ INLINE void KERNEL_tile(stored *dx, const stored *dy, const stored *m, const Pan
     Spot sum = KERNEL_spot(panel->strip, v, p, side_by_side);
     Tile t = panel->first ? (Tile){0} : tile_load(1, panel->strip.sums, sum, e);
     for (int block = 0; block < panel->blocks; block++) {
-        const real *a = KERNEL_numbers(dy + block * DY.plane, copy, rows);
+        const real *a = KERNEL_scalars(dy + block * DY.plane, copy, rows);
         const real *w = panel->weights + block * DY.block * width;
-        Numbers pixels = {a, side_by_side ? a : a + ROWS * row, row, 1};
+        Scalars pixels = {a, side_by_side ? a : a + ROWS * row, row, 1};
         Weights weights = {w, side_by_side ? w + LANES : w, width, LANES};
         tile_multiply(&t, DY.block, pixels, weights, e);
     }
@@ -53,9 +53,9 @@ INLINE void KERNEL_panel(stored *dx, const stored *dy, const stored *m, int bloc
     const int rows = tile_rows(side_by_side);
     const Strip strip = panel->strip;
     for (int r = strip.from; r < strip.to; r++) {
-        Place p = {r / (ID * IH), r / IH % ID, r % IH, strip.left};
-        Place o = {p.n, p.d * SD - PD + tap[0] * LD, p.h * SH - PH + tap[1] * LH, tap[2] * LW - PW};
-        const stored *first = dy + point(&DY, block, o);
+        Point p = {r / (ID * IH), r / IH % ID, r % IH, strip.left};
+        Point o = {p.n, p.d * SD - PD + tap[0] * LD, p.h * SH - PH + tap[1] * LH, tap[2] * LW - PW};
+        const stored *first = dy + offset_of(&DY, block, o);
         for (; p.w + rows <= strip.right; p.w += rows)
             KERNEL_tile(dx, first + p.w * (SW * DY.block), m, panel, v, p, rows, side_by_side);
         if (IW % rows && strip.right == IW)
@@ -73,7 +73,7 @@ INLINE void KERNEL_strip(stored *dx, const stored *dy, const real *w, const stor
     for (int block = 0; block < DY.blocks; block += PANEL_BLOCKS)
         for (int k = 0; k < taps; k++) {
             const int co = block * DY.block, tap[3] = {k / (KH * KW), k / KW % KH, k % KW};
-            panel.blocks = least(PANEL_BLOCKS, DY.blocks - block);
+            panel.blocks = min_int(PANEL_BLOCKS, DY.blocks - block);
             panel.first = block == 0 && k == 0;
             panel.last = block + PANEL_BLOCKS >= DY.blocks && k == taps - 1;
             panel_fill(&panel, panel.blocks * DY.block, side_by_side ? 2 * LANES : LANES,
@@ -91,8 +91,8 @@ UNUSED static void KERNEL(int n, stored *restrict dx, const stored *dy, const re
         for (int v = 0; v < vectors(&DX); v += 2)
             for (int left = 0; left < IW; left += STRIP_WIDTH(IW, 1)) {
                 _Alignas(64) real sums[STRIP_SUMS(IW, 1)];
-                const Strip strip = {SIXTEEN_BITS ? sums : (void *)dx, start, least(start + length, rows),
-                                     left, least(left + STRIP_WIDTH(IW, 1), IW)};
+                const Strip strip = {SIXTEEN_BITS ? sums : (void *)dx, start, min_int(start + length, rows),
+                                     left, min_int(left + STRIP_WIDTH(IW, 1), IW)};
                 if (v + 1 < vectors(&DX))
                     KERNEL_strip(dx, dy, w, m, strip, v, 1);
                 else

@@ -12,9 +12,9 @@
 
 /* BEGIN */
 /* The point of dy that a tap meets at the first pixel of row r. */
-INLINE Place KERNEL_place(Piece piece, int r, const int *tap) {
+INLINE Point KERNEL_point(Piece piece, int r, const int *tap) {
     SIZES;
-    return (Place){piece.n, r / IH * SD - PD + tap[0] * LD, r % IH * SH - PH + tap[1] * LH,
+    return (Point){piece.n, r / IH * SD - PD + tap[0] * LD, r % IH * SH - PH + tap[1] * LH,
                    piece.left * SW - PW + tap[2] * LW};
 }
 
@@ -25,13 +25,13 @@ INLINE void KERNEL_tile(real *slot, const stored *x, const stored *dy, const Lay
     Tile t = piece.fresh ? (Tile){0} : tile_load(1, slot, at, e);
     for (int r = piece.from; r < piece.to; r++) {
         const int row = r - piece.from;
-        Place i = {piece.n, r / IH, r % IH, piece.left};
+        Point i = {piece.n, r / IH, r % IH, piece.left};
         const real *a =
-            numbers_at(x + point(from, channel / block, i), piece.x + row * piece.width * block);
+            scalars_at(x + offset_of(from, channel / block, i), piece.x + row * piece.width * block);
         a += channel % block;
-        Numbers channels = {a, side_by_side ? a : a + ROWS, 1, block};
+        Scalars channels = {a, side_by_side ? a : a + ROWS, 1, block};
         Weights gradients =
-            gradients_at(dy, piece, row, &DY, v, KERNEL_place(piece, r, tap), SW, side_by_side);
+            gradients_at(dy, piece, row, &DY, v, KERNEL_point(piece, r, tap), SW, side_by_side);
         tile_multiply(&t, piece.width, channels, gradients, e);
     }
     tile_store(1, slot, at, t, e);
@@ -48,7 +48,7 @@ INLINE void KERNEL_block(real *slot, const stored *x, const stored *dy, const La
     for (int k = 0; k < taps; k++) {
         const int tap[3] = {k / (KH * KW), k / KW % KH, k % KW};
         for (int r = piece.from; SIXTEEN_BITS && r < piece.to; r++)
-            copy_gradients(dy, piece, r - piece.from, &DY, v, KERNEL_place(piece, r, tap), SW,
+            copy_gradients(dy, piece, r - piece.from, &DY, v, KERNEL_point(piece, r, tap), SW,
                            side_by_side);
         for (int c = 0; c < block; c += rows) {
             Spot at = {(v * depth + (before + c) * taps + k) * LANES, 0, row};
@@ -73,10 +73,10 @@ INLINE void KERNEL_band(real *slot, const stored *x, const stored *dy, const Lay
     const int start = band_start(ID * IH, BANDS, band), end = band_start(ID * IH, BANDS, band + 1);
     for (int r = start; r < end; r += STRIP)
         for (int left = 0; left < IW; left += PIXELS) {
-            const int to = least(r + STRIP, end), fresh = r == start && left == 0;
-            Piece piece = {n, r, to, left, least(PIXELS, IW - left), fresh, x_copy, dy_copy};
+            const int to = min_int(r + STRIP, end), fresh = r == start && left == 0;
+            Piece piece = {n, r, to, left, min_int(PIXELS, IW - left), fresh, x_copy, dy_copy};
             for (int q = r; SIXTEEN_BITS && q < to; q++)
-                numbers(x + point(from, channel / block, (Place){n, q / IH, q % IH, left}),
+                scalars(x + offset_of(from, channel / block, (Point){n, q / IH, q % IH, left}),
                         x_copy + (q - r) * piece.width * block, piece.width * block);
             KERNEL_block(slot, x, dy, from, block, piece, v, channel, before, side_by_side);
         }

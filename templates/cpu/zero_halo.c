@@ -5,21 +5,20 @@
 #include "../example.h"
 
 /* BEGIN */
-/* Rows of points lie in ascending order; what is not a row is halo: here the part before each row, and
- * behind the last. */
-UNUSED static void KERNEL(int n, stored *y) {
+/* Points of a row lie side by side: the halo is what lies before the first row, between two rows and behind
+ * the last. */
+UNUSED static void KERNEL(int n, Rows rows, stored *y) {
     SIZES;
-    enum { ROWS_OF_PLANE = D * H };
-    const int rows = Y.blocks * ROWS_OF_PLANE;
-#pragma omp for collapse(2) schedule(static)
+#pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
-        for (int r = 0; r <= rows; r++) {
-            const int q = r - 1;
-            Place here = {i, r % ROWS_OF_PLANE / H, r % H, 0},
-                  before = {i, q % ROWS_OF_PLANE / H, q % H, W};
-            long from = r > 0 ? point(&Y, q / ROWS_OF_PLANE, before) : i * Y.sample;
-            long to = r < rows ? point(&Y, r / ROWS_OF_PLANE, here) : (i + 1) * Y.sample;
-            memset(y + from, 0, (size_t)(to - from) * sizeof *y);
-        }
+        for (int block = 0; block < Y.blocks; block++)
+            for (int r = rows.begin; r <= rows.end; r++) {
+                const Point before = {i, (r - 1) / H, (r - 1) % H, W}, here = {i, r / H, r % H, 0};
+                const long from =
+                    r > rows.begin ? offset_of(&Y, block, before) : halo_boundary(&Y, i, block, r, D, H);
+                const long to =
+                    r < rows.end ? offset_of(&Y, block, here) : halo_boundary(&Y, i, block, r, D, H);
+                memset(y + from, 0, (size_t)(to - from) * sizeof *y);
+            }
 }
 /* END */

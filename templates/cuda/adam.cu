@@ -5,7 +5,7 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
-/* What is the same for all numbers of a step. */
+/* What is the same for all elements of a step. */
 struct KERNEL_Step {
     real speed, root_scale, shrink, unscale;
 };
@@ -35,12 +35,12 @@ static __global__ void KERNEL_sweep(real *__restrict__ p, const real *__restrict
         return;
     const unsigned first = thread_index(), rest = COUNT / 4 * 4 + first;
     for (unsigned i = first; 4 * i + 3 < COUNT; i += gridDim.x * THREADS) {
-        Four numbers = reinterpret_cast<Four *>(p)[i], mean = reinterpret_cast<Four *>(m)[i];
+        Four value = reinterpret_cast<Four *>(p)[i], mean = reinterpret_cast<Four *>(m)[i];
         Four square = reinterpret_cast<Four *>(v)[i];
         const Four gradient = reinterpret_cast<const Four *>(g)[i];
         for (int k = 0; k < 4; k++)
-            KERNEL_update(step, numbers.of + k, gradient.of[k], mean.of + k, square.of + k);
-        reinterpret_cast<Four *>(p)[i] = numbers;
+            KERNEL_update(step, value.of + k, gradient.of[k], mean.of + k, square.of + k);
+        reinterpret_cast<Four *>(p)[i] = value;
         reinterpret_cast<Four *>(m)[i] = mean;
         reinterpret_cast<Four *>(v)[i] = square;
     }

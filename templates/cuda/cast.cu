@@ -6,16 +6,16 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
-static __global__ void KERNEL_vectors(stored *__restrict__ y, const void *__restrict__ x) {
+static __global__ void KERNEL_vectors(Range range, stored *__restrict__ y, const void *__restrict__ x) {
     SIZES;
     constexpr int columns = Y.block / LANES;
-    const unsigned i = thread_index();
-    if (i < vectors(N, {D, H, W, columns}))
+    const unsigned i = vector_index(range);
+    if (i != NO_VECTOR)
         store_vector(y, i, load_channels<X_STAGED>(x, X.block, C, i / columns, i % columns));
 }
 
-LAUNCHER void KERNEL(UnetLaunch at, stored *y, const void *x) {
+LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *y, const void *x) {
     SIZES;
-    LAUNCH(at, KERNEL_vectors, blocks_for(vectors(N, {D, H, W, Y.block / LANES})), y, x);
+    LAUNCH_RANGE(at, KERNEL_vectors, range_of(N, {D, H, W, Y.block / LANES}, rows), y, x);
 }
 /* END */

@@ -8,11 +8,11 @@
 /* BEGIN */
 /* Vector `column` of a point: each lane from the segment that holds its channel, all at once where one
  * segment has them side by side. */
-static __global__ void KERNEL_vectors(stored *__restrict__ y, Segments x) {
+static __global__ void KERNEL_vectors(Range range, stored *__restrict__ y, Segments x) {
     SIZES;
     constexpr int columns = Y.block / LANES;
-    const unsigned i = thread_index(), point = i / columns;
-    if (i >= vectors(N, {D, H, W, columns}))
+    const unsigned i = vector_index(range), point = i / columns;
+    if (i == NO_VECTOR)
         return;
     const int c = i % columns * LANES;
     Vector v = filled(0);
@@ -32,12 +32,12 @@ static __global__ void KERNEL_vectors(stored *__restrict__ y, Segments x) {
     store_vector(y, i, v);
 }
 
-LAUNCHER void KERNEL(UnetLaunch at, stored *y, const stored *const *x) {
+LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *y, const stored *const *x) {
     SIZES;
     static_assert(SEGMENTS <= MAX_SEGMENTS, "what an argument of a kernel holds");
     Segments segments = {};
     for (int s = 0; s < SEGMENTS; s++)
         segments.at[s] = x[s];
-    LAUNCH(at, KERNEL_vectors, blocks_for(vectors(N, {D, H, W, Y.block / LANES})), y, segments);
+    LAUNCH_RANGE(at, KERNEL_vectors, range_of(N, {D, H, W, Y.block / LANES}, rows), y, segments);
 }
 /* END */

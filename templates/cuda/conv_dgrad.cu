@@ -8,9 +8,9 @@
 LAUNCHER void KERNEL(UnetLaunch at, stored *dx, void *workspace, const stored *dy, const stored *packed,
                      const stored *m) {
     SIZES;
-    constexpr unsigned count = vectors(N, {ID, IH, IW, DX.block / LANES});
     unet_cuda_convolution(at, GRAPH[0], dx, dy, packed + FILTER[0].offset, NULL, workspace);
     if (MASK)
-        LAUNCH(at, mask_vectors<stored>, blocks_for(count), dx, m, dx, count);
+        LAUNCH_RANGE(at, mask_vectors<stored>, range_of(N, {ID, IH, IW, DX.block / LANES}, {0, ID * IH}),
+                     dx, m, dx);
 }
 /* END */

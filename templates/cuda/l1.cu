@@ -18,8 +18,9 @@ static __global__ void KERNEL_bands(double *scratch, const void *p, const void *
 
 LAUNCHER void KERNEL(UnetLaunch at, double *result, double *scratch, const void *p, const void *t) {
     SIZES;
+    constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block};
     constexpr auto kernel = sum_samples<Mean, N, BANDS, ACCUMULATE>;
     LAUNCH_BLOCKS(at, KERNEL_bands, N * BANDS, scratch, p, t, at.control);
-    LAUNCH_BLOCKS(at, kernel, 1, result, scratch, at.control, C);
+    LAUNCH_BLOCKS(at, kernel, 1, result, scratch, at.control, by);
 }
 /* END */

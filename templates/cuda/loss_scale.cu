@@ -6,7 +6,7 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
-/* How many numbers of its share a block finds that are not finite. */
+/* How many elements of its share a block finds that are not finite. */
 static __global__ void KERNEL_look(double *__restrict__ scratch, const real *__restrict__ g) {
     SIZES;
     int bad = 0;
@@ -29,9 +29,9 @@ static __global__ void KERNEL_judge(double *state, const double *scratch) {
     state[STEPS_TAKEN] += !overflow;
     state[GOOD_STEPS] = overflow ? 0 : state[GOOD_STEPS] + 1;
     if (overflow)
-        state[LOSS_SCALE] = between(0x1p-100, 0x1p100, state[LOSS_SCALE] / 2);
+        state[LOSS_SCALE] = clamp(state[LOSS_SCALE] / 2, 0x1p-100, 0x1p100);
     if (state[GOOD_STEPS] == GROWTH_INTERVAL) {
-        state[LOSS_SCALE] = between(0x1p-100, 0x1p100, state[LOSS_SCALE] * 2);
+        state[LOSS_SCALE] = clamp(state[LOSS_SCALE] * 2, 0x1p-100, 0x1p100);
         state[GOOD_STEPS] = 0;
     }
 }

@@ -5,22 +5,22 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
-static __global__ void KERNEL_windows(stored *__restrict__ y, uint8_t *__restrict__ taps,
+static __global__ void KERNEL_windows(Range range, stored *__restrict__ y, uint8_t *__restrict__ argmax,
                                       const stored *__restrict__ x) {
     SIZES;
     constexpr Grid in = {ID, IH, IW, X.block / LANES}, out = {D, H, W, Y.block / LANES};
     constexpr Window window = {KD, KH, KW, SD, SH, SW, PD, PH, PW};
-    const unsigned i = thread_index();
-    if (i >= vectors(N, out))
+    const unsigned i = vector_index(range);
+    if (i == NO_VECTOR)
         return;
-    const Maximum maximum = window_maximum(x, in, window, place(out, i));
+    const Maximum maximum = window_maximum(x, in, window, point_at(out, i));
     store_vector(y, i, maximum.value);
-    if (TAP_BITS > 0)
-        store_taps<TAP_BITS>(taps, i, maximum.tap);
+    if (ARGMAX_BITS > 0)
+        store_argmax<ARGMAX_BITS>(argmax, i, maximum.argmax);
 }
 
-LAUNCHER void KERNEL(UnetLaunch at, stored *y, uint8_t *taps, const stored *x) {
+LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *y, uint8_t *argmax, const stored *x) {
     SIZES;
-    LAUNCH(at, KERNEL_windows, blocks_for(vectors(N, {D, H, W, Y.block / LANES})), y, taps, x);
+    LAUNCH_RANGE(at, KERNEL_windows, range_of(N, {D, H, W, Y.block / LANES}, rows), y, argmax, x);
 }
 /* END */

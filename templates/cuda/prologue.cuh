@@ -3,7 +3,7 @@
  *
  * A thread works on one vector of 16 bytes, neighbouring threads on neighbouring vectors, so that every
  * access of a warp is one piece of memory. Sizes are constants, so that divisions become multiplications. A
- * kernel that adds up numbers splits them among a fixed number of threads and adds the parts in a fixed
+ * kernel that adds up elements splits them among a fixed number of threads and adds the parts in a fixed
  * order.
  *
  * Tests that run kernels on a CPU bring a LAUNCH of their own; all else is plain C++. */
@@ -63,7 +63,7 @@ struct Segments {
     const stored *at[MAX_SEGMENTS];
 };
 
-/* ---- numbers ---------------------------------------------------------------------------------------- */
+/* ---- elements --------------------------------------------------------------------------------------- */
 
 DEVICE real to_real(float x) {
     return x;
@@ -103,7 +103,7 @@ DEVICE real positive(real x) {
 }
 
 /* A NaN stays one. */
-DEVICE double between(double low, double high, double x) {
+DEVICE double clamp(double x, double low, double high) {
     return x < low ? low : x > high ? high : x;
 }
 
@@ -153,6 +153,13 @@ DEVICE Vector sum(Vector a, Vector b) {
     return a;
 }
 
+DEVICE Vector divided(Vector v, real by) {
+#pragma unroll
+    for (int l = 0; l < LANES; l++)
+        v.lane[l] /= by;
+    return v;
+}
+
 /* v where m > 0, else 0. */
 DEVICE Vector masked(Vector v, Vector m) {
 #pragma unroll
@@ -161,7 +168,7 @@ DEVICE Vector masked(Vector v, Vector m) {
     return v;
 }
 
-/* What the loader left: numbers, or 255ths of one. */
+/* What the loader left: f32, or bytes that stand for value / 255. */
 DEVICE real staged(real x) {
     return x;
 }
@@ -191,19 +198,19 @@ DEVICE Vector load_channels(const void *p, int block, int channels, unsigned poi
     return load_vector(static_cast<const stored *>(p), point * (block / LANES) + column);
 }
 
-/* Neighbouring numbers of a long array. */
+/* Neighbouring elements of a long array. */
 struct alignas(16) Four {
     real of[4];
 };
 
-/* ---- places in tensors ------------------------------------------------------------------------------ */
+/* ---- points of tensors ------------------------------------------------------------------------------ */
 
 /* The points of a sample; at each lie `columns` vectors. */
 struct Grid {
     int d, h, w, columns;
 };
 
-struct Place {
+struct Point {
     int n, d, h, w, column;
 };
 
@@ -211,18 +218,22 @@ struct Place {
     return (unsigned)samples * g.d * g.h * g.w * g.columns;
 }
 
-DEVICE Place place(Grid g, unsigned i) {
+DEVICE Point point_at(Grid g, unsigned i) {
     const unsigned point = i / g.columns, row = point / g.w, plane = row / g.h;
     return {(int)(plane / g.d), (int)(plane % g.d), (int)(row % g.h), (int)(point % g.w),
             (int)(i % g.columns)};
 }
 
-DEVICE unsigned index(Grid g, Place p) {
+DEVICE unsigned index(Grid g, Point p) {
     return (((unsigned)(p.n * g.d + p.d) * g.h + p.h) * g.w + p.w) * g.columns + p.column;
 }
 
-DEVICE bool inside(Grid g, Place p) {
+DEVICE bool inside(Grid g, Point p) {
     return p.d >= 0 && p.d < g.d && p.h >= 0 && p.h < g.h && p.w >= 0 && p.w < g.w;
+}
+
+DEVICE bool inside(Rows rows, Grid g, Point p) {
+    return p.d * g.h + p.h >= rows.begin && p.d * g.h + p.h < rows.end;
 }
 
 /* ---- windows ---------------------------------------------------------------------------------------- */
@@ -233,8 +244,25 @@ struct Window {
 };
 
 /* The point under a tap of window o. */
-DEVICE Place under(Window w, Place o, int kd, int kh, int kw) {
+DEVICE Point under(Window w, Point o, int kd, int kh, int kw) {
     return {o.n, o.d * w.sd - w.pd + kd, o.h * w.sh - w.ph + kh, o.w * w.sw - w.pw + kw, o.column};
+}
+
+/* The points from one window to the next are the cell of a window. These are all cells over a tensor; */
+[[maybe_unused]] static constexpr __host__ __device__ Grid cells_of(Window w, Grid g) {
+    return {(g.d + w.pd + w.sd - 1) / w.sd, (g.h + w.ph + w.sh - 1) / w.sh, (g.w + w.pw + w.sw - 1) / w.sw,
+            g.columns};
+}
+
+/* and the rows of cells over a range of rows of points: where cells are more than one plane deep, all of
+ * those planes. */
+[[maybe_unused]] static constexpr Rows cell_rows(Window w, Grid g, Rows points) {
+    const int first = points.begin, last = points.end - 1, height = cells_of(w, g).h;
+    if (first > last)
+        return points;
+    return {(first / g.h + w.pd) / w.sd * height + (w.sd == 1 ? (first % g.h + w.ph) / w.sh : 0),
+            (last / g.h + w.pd) / w.sd * height + (w.sd == 1 ? (last % g.h + w.ph) / w.sh : height - 1) +
+                1};
 }
 
 /* The first along an axis that is no padding. */
@@ -246,58 +274,72 @@ DEVICE int tap_number(Window w, int kd, int kh, int kw) {
     return (kd * w.kh + kh) * w.kw + kw;
 }
 
-/* Numbers of taps, a lane each. */
-struct Taps {
+/* Calls DO(o, tap) for the windows over point p, in ascending order; `tap` of window o lies on the point.
+ */
+template <class Do> DEVICE void each_window_over(Point p, Window w, Grid out, Do what) {
+    for (int kd = w.kd - 1; kd >= 0; kd--)
+        for (int kh = w.kh - 1; kh >= 0; kh--)
+            for (int kw = w.kw - 1; kw >= 0; kw--) {
+                const int d = p.d + w.pd - kd, h = p.h + w.ph - kh, v = p.w + w.pw - kw;
+                const Point o = {p.n, d / w.sd, h / w.sh, v / w.sw, p.column};
+                if (d >= 0 && h >= 0 && v >= 0 && d % w.sd == 0 && h % w.sh == 0 && v % w.sw == 0 &&
+                    inside(out, o))
+                    what(o, tap_number(w, kd, kh, kw));
+            }
+}
+
+/* The number of the tap that holds the maximum, for each lane. */
+struct Argmax {
     int lane[LANES];
 };
 
 struct Maximum {
     Vector value;
-    Taps tap; /* the first that has it */
+    Argmax argmax; /* the first that has it */
 };
 
 /* Over window o of x; padding counts as -infinity, a NaN as more than any number. */
-DEVICE Maximum window_maximum(const stored *__restrict__ x, Grid in, Window w, Place o) {
+DEVICE Maximum window_maximum(const stored *__restrict__ x, Grid in, Window w, Point o) {
     Maximum m;
     m.value = filled(-INFINITY);
     const int first =
         tap_number(w, first_tap(o.d, w.sd, w.pd), first_tap(o.h, w.sh, w.ph), first_tap(o.w, w.sw, w.pw));
     for (int l = 0; l < LANES; l++)
-        m.tap.lane[l] = first;
+        m.argmax.lane[l] = first;
     for (int kd = 0; kd < w.kd; kd++)
         for (int kh = 0; kh < w.kh; kh++)
             for (int kw = 0; kw < w.kw; kw++) {
-                const Place p = under(w, o, kd, kh, kw);
+                const Point p = under(w, o, kd, kh, kw);
                 if (!inside(in, p))
                     continue;
                 const Vector here = load_vector(x, index(in, p));
                 for (int l = 0; l < LANES; l++)
                     if (here.lane[l] > m.value.lane[l] || here.lane[l] != here.lane[l]) {
                         m.value.lane[l] = here.lane[l];
-                        m.tap.lane[l] = tap_number(w, kd, kh, kw);
+                        m.argmax.lane[l] = tap_number(w, kd, kh, kw);
                     }
             }
     return m;
 }
 
-/* Taps as they are kept: BITS bits each, 1, 2 or 4 of them in a byte. BITS 0: they are not. */
-template <int BITS> struct alignas(BITS > 0 ? LANES * BITS / 8 : 1) PackedTaps {
+/* An argmax in memory: BITS bits a lane, 1, 2 or 4 lanes in a byte. BITS 0: it is not kept. */
+template <int BITS> struct alignas(BITS > 0 ? LANES * BITS / 8 : 1) PackedArgmax {
     uint8_t byte[BITS > 0 ? LANES *BITS / 8 : 1];
 };
 
-template <int BITS> DEVICE void store_taps(uint8_t *p, unsigned i, Taps taps) {
-    PackedTaps<BITS> packed = {};
+template <int BITS> DEVICE void store_argmax(uint8_t *p, unsigned i, Argmax argmax) {
+    PackedArgmax<BITS> packed = {};
     for (int l = 0; l < LANES; l++)
-        packed.byte[l * BITS / 8] |= (uint8_t)(taps.lane[l] << (l * BITS % 8));
-    reinterpret_cast<PackedTaps<BITS> *>(p)[i] = packed;
+        packed.byte[l * BITS / 8] |= (uint8_t)(argmax.lane[l] << (l * BITS % 8));
+    reinterpret_cast<PackedArgmax<BITS> *>(p)[i] = packed;
 }
 
-template <int BITS> DEVICE Taps load_taps(const uint8_t *p, unsigned i) {
-    const PackedTaps<BITS> packed = reinterpret_cast<const PackedTaps<BITS> *>(p)[i];
-    Taps taps;
+template <int BITS> DEVICE Argmax load_argmax(const uint8_t *p, unsigned i) {
+    const PackedArgmax<BITS> packed = reinterpret_cast<const PackedArgmax<BITS> *>(p)[i];
+    Argmax argmax;
     for (int l = 0; l < LANES; l++)
-        taps.lane[l] = packed.byte[l * BITS / 8] >> (l * BITS % 8) & ((1 << BITS) - 1);
-    return taps;
+        argmax.lane[l] = packed.byte[l * BITS / 8] >> (l * BITS % 8) & ((1 << BITS) - 1);
+    return argmax;
 }
 
 /* ---- threads ---------------------------------------------------------------------------------------- */
@@ -311,8 +353,38 @@ DEVICE unsigned thread_index() {
     return count / THREADS + (count % THREADS != 0);
 }
 
+/* The vectors in a range of rows of every sample: `count` of them. In a sample they are `length` vectors
+ * from `begin` on, and the next sample is `sample` vectors away. */
+struct Range {
+    unsigned count, begin, length, sample;
+};
+
+[[maybe_unused]] static constexpr __host__ __device__ Range range_of(int samples, Grid g, Rows rows) {
+    const unsigned row = (unsigned)g.w * g.columns;
+    const unsigned length = rows.begin < rows.end ? (rows.end - rows.begin) * row : 0;
+    return {samples * length, rows.begin * row, length, g.d * g.h * row};
+}
+
+/* The vector of this thread, or NO_VECTOR. Whole samples follow each other without gaps. */
+constexpr unsigned NO_VECTOR = ~0u;
+DEVICE unsigned vector_index(Range range) {
+    const unsigned i = thread_index();
+    if (i >= range.count)
+        return NO_VECTOR;
+    return range.length == range.sample ? i
+                                        : i / range.length * range.sample + range.begin + i % range.length;
+}
+
+/* LAUNCH of a kernel with a thread for each vector of a Range, its first argument. */
+#define LAUNCH_RANGE(at, kernel, range, ...)                                                               \
+    do {                                                                                                   \
+        const Range launched = range;                                                                      \
+        if (launched.count > 0)                                                                            \
+            LAUNCH(at, kernel, blocks_for(launched.count), launched, __VA_ARGS__);                         \
+    } while (0)
+
 /* A sweep over a long array is shared by no more blocks than these, so that what a thread has to work out
- * beforehand is worth its while: eight blocks for each of 132 processors. */
+ * beforehand is worth its while: eight blocks for each of 132 SMs. */
 [[maybe_unused]] static constexpr unsigned sweep_blocks(unsigned count) {
     return blocks_for(count) < 1056 ? blocks_for(count) : 1056;
 }
@@ -338,7 +410,7 @@ DEVICE double block_sum(double x) {
 
 /* ---- samples that count ----------------------------------------------------------------------------- */
 
-/* Samples are counted from the first of this turn. */
+/* Samples are counted from the first of this iteration. */
 DEVICE bool is_valid(const UnetControl *control, int sample) {
     return control->start + sample < control->n;
 }
@@ -348,7 +420,7 @@ DEVICE const int32_t *valid_size(const UnetControl *control, int sample) {
     return reinterpret_cast<const int32_t *>(control + 1) + 3 * (control->start + (long)sample);
 }
 
-DEVICE bool inside(const int32_t *size, Place p) {
+DEVICE bool inside(const int32_t *size, Point p) {
     return p.d < size[0] && p.h < size[1] && p.w < size[2];
 }
 
@@ -356,9 +428,9 @@ DEVICE bool inside(const int32_t *size, Place p) {
 
 /* dx = dy where y > 0, else 0; dx may be dy. */
 template <class T>
-static __global__ void mask_vectors(T *dx, const T *__restrict__ y, const T *dy, unsigned count) {
-    const unsigned i = thread_index();
-    if (i < count)
+static __global__ void mask_vectors(Range range, T *dx, const T *__restrict__ y, const T *dy) {
+    const unsigned i = vector_index(range);
+    if (i != NO_VECTOR)
         store_vector(dx, i, masked(load_vector(dy, i), load_vector(y, i)));
 }
 
@@ -498,7 +570,7 @@ DEVICE void sum_band(double *scratch, const void *p, const void *t, const UnetCo
     double total = 0;
     for (unsigned i = part_start(vectors(1, by.points), bands, band) + threadIdx.x; i < last;
          i += THREADS) {
-        if (!inside(size, place(by.points, i)))
+        if (!inside(size, point_at(by.points, i)))
             continue;
         const unsigned point = sample * vectors(1, by.points) + i;
         for (int column = 0; column * LANES < by.channels; column++) {
@@ -531,6 +603,14 @@ DEVICE void store_slopes(stored *dp, unsigned i, const void *p, const void *t, c
     store_vector(dp, i, gradient);
 }
 
+/* How many elements of a sample are valid: none beyond what is compared. */
+DEVICE double valid_elements(const int32_t *size, Compared by) {
+    const int d = size[0] < by.points.d ? size[0] : by.points.d;
+    const int h = size[1] < by.points.h ? size[1] : by.points.h;
+    const int w = size[2] < by.points.w ? size[2] : by.points.w;
+    return (double)by.channels * d * h * w;
+}
+
 /* What a sample adds to a result: a function of the mean over its valid elements. */
 struct Mean {
     DEVICE double of(double mean) { return mean; }
@@ -539,13 +619,13 @@ struct Mean {
 /* One block: each thread adds the bands of a sample in order, then thread 0 the samples. */
 template <class Of, int N, int BANDS, int ACCUMULATE>
 static __global__ void sum_samples(double *result, double *scratch, const UnetControl *control,
-                                   int channels) {
+                                   Compared by) {
     for (int i = threadIdx.x; i < N; i += THREADS) {
-        const int32_t *size = valid_size(control, i);
+        const double elements = valid_elements(valid_size(control, i), by);
         double total = 0;
         for (int band = 0; band < BANDS; band++)
             total += scratch[(long)i * BANDS + band];
-        const double mean = total / ((double)channels * size[0] * size[1] * size[2]);
+        const double mean = total / elements;
         scratch[(long)i * BANDS] = is_valid(control, i) ? Of::of(mean) : 0;
     }
     __syncthreads();

@@ -6,12 +6,12 @@
 
 /* BEGIN */
 struct KERNEL_decibels {
-    DEVICE double of(double mean) { return between(0, 100, -10 * log10(mean)); }
+    DEVICE double of(double mean) { return clamp(-10 * log10(mean), 0, 100); }
 };
 
 struct KERNEL_Error {
     DEVICE double of(double p, double t) {
-        const double difference = between(0, 1, p) - between(0, 1, t);
+        const double difference = clamp(p, 0, 1) - clamp(t, 0, 1);
         return difference * difference;
     }
 };
@@ -25,8 +25,9 @@ static __global__ void KERNEL_bands(double *scratch, const void *p, const void *
 
 LAUNCHER void KERNEL(UnetLaunch at, double *result, double *scratch, const void *p, const void *t) {
     SIZES;
+    constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block};
     constexpr auto kernel = sum_samples<KERNEL_decibels, N, BANDS, ACCUMULATE>;
     LAUNCH_BLOCKS(at, KERNEL_bands, N * BANDS, scratch, p, t, at.control);
-    LAUNCH_BLOCKS(at, kernel, 1, result, scratch, at.control, C);
+    LAUNCH_BLOCKS(at, kernel, 1, result, scratch, at.control, by);
 }
 /* END */

@@ -5,9 +5,9 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
-static __global__ void KERNEL_vectors(stored *y, const stored *x, unsigned count) {
-    const unsigned i = thread_index();
-    if (i >= count)
+static __global__ void KERNEL_vectors(Range range, stored *y, const stored *x) {
+    const unsigned i = vector_index(range);
+    if (i == NO_VECTOR)
         return;
     Vector v = load_vector(x, i);
     for (int l = 0; l < LANES; l++)
@@ -15,9 +15,8 @@ static __global__ void KERNEL_vectors(stored *y, const stored *x, unsigned count
     store_vector(y, i, v);
 }
 
-LAUNCHER void KERNEL(UnetLaunch at, stored *y, const stored *x) {
+LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *y, const stored *x) {
     SIZES;
-    constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
-    LAUNCH(at, KERNEL_vectors, blocks_for(count), y, x, count);
+    LAUNCH_RANGE(at, KERNEL_vectors, range_of(N, {D, H, W, Y.block / LANES}, rows), y, x);
 }
 /* END */

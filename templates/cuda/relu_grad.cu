@@ -5,9 +5,8 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
-LAUNCHER void KERNEL(UnetLaunch at, stored *dx, const stored *y, const stored *dy) {
+LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *dx, const stored *y, const stored *dy) {
     SIZES;
-    constexpr unsigned count = vectors(N, {D, H, W, DX.block / LANES});
-    LAUNCH(at, mask_vectors<stored>, blocks_for(count), dx, y, dy, count);
+    LAUNCH_RANGE(at, mask_vectors<stored>, range_of(N, {D, H, W, DX.block / LANES}, rows), dx, y, dy);
 }
 /* END */

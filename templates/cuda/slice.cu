@@ -5,11 +5,11 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
-static __global__ void KERNEL_vectors(stored *__restrict__ y, const stored *__restrict__ x) {
+static __global__ void KERNEL_vectors(Range range, stored *__restrict__ y, const stored *__restrict__ x) {
     SIZES;
     constexpr int columns = Y.block / LANES;
-    const unsigned i = thread_index(), point = i / columns;
-    if (i >= vectors(N, {D, H, W, columns}))
+    const unsigned i = vector_index(range), point = i / columns;
+    if (i == NO_VECTOR)
         return;
     const int c = i % columns * LANES;
     Vector v = filled(0);
@@ -21,8 +21,8 @@ static __global__ void KERNEL_vectors(stored *__restrict__ y, const stored *__re
     store_vector(y, i, v);
 }
 
-LAUNCHER void KERNEL(UnetLaunch at, stored *y, const stored *x) {
+LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *y, const stored *x) {
     SIZES;
-    LAUNCH(at, KERNEL_vectors, blocks_for(vectors(N, {D, H, W, Y.block / LANES})), y, x);
+    LAUNCH_RANGE(at, KERNEL_vectors, range_of(N, {D, H, W, Y.block / LANES}, rows), y, x);
 }
 /* END */

@@ -5,8 +5,7 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
-LAUNCHER void KERNEL(UnetLaunch at, void *sum) {
-    SIZES;
-    unet_cuda_check(at, cudaMemsetAsync(sum, 0, BYTES, at.stream), __func__);
+LAUNCHER void KERNEL(UnetLaunch at, void *sum, size_t bytes) {
+    unet_cuda_check(at, cudaMemsetAsync(sum, 0, bytes, at.stream), __func__);
 }
 /* END */

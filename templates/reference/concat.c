@@ -6,7 +6,7 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(int n, stored *y, const stored *const *x) {
+UNUSED static void KERNEL(int n, Rows rows, stored *y, const stored *const *x) {
     SIZES;
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
@@ -14,11 +14,10 @@ UNUSED static void KERNEL(int n, stored *y, const stored *const *x) {
             int s = 0, first = 0;
             while (s < SEGMENTS - 1 && c >= first + X[s].channels)
                 first += X[s++].channels;
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++)
-                    for (int p = 0; p < W; p++)
-                        store(y, element(&Y, i, c, d, h, p),
-                              c < C ? load(x[s], element(&X[s], i, c - first, d, h, p)) : 0);
+            for (int r = rows.begin; r < rows.end; r++)
+                for (int p = 0; p < W; p++)
+                    store(y, element(&Y, i, c, r / H, r % H, p),
+                          c < C ? load(x[s], element(&X[s], i, c - first, r / H, r % H, p)) : 0);
         }
 }
 /* END */

@@ -12,9 +12,9 @@ UNUSED static void KERNEL_judge(double *state, int overflow) {
     state[STEPS_TAKEN] += !overflow;
     state[GOOD_STEPS] = overflow ? 0 : state[GOOD_STEPS] + 1;
     if (overflow)
-        state[LOSS_SCALE] = between(0x1p-100, 0x1p100, state[LOSS_SCALE] / 2);
+        state[LOSS_SCALE] = clamp(state[LOSS_SCALE] / 2, 0x1p-100, 0x1p100);
     if (state[GOOD_STEPS] == GROWTH_INTERVAL) {
-        state[LOSS_SCALE] = between(0x1p-100, 0x1p100, state[LOSS_SCALE] * 2);
+        state[LOSS_SCALE] = clamp(state[LOSS_SCALE] * 2, 0x1p-100, 0x1p100);
         state[GOOD_STEPS] = 0;
     }
 }

@@ -10,7 +10,7 @@
 UNUSED static int KERNEL_chosen(const stored *x, int i, int c, const int *window, const int *point) {
     SIZES;
     int chosen[3] = {-1, -1, -1};
-    real most = 0;
+    real maximum = 0;
     for (int kd = 0; kd < KD; kd++)
         for (int kh = 0; kh < KH; kh++)
             for (int kw = 0; kw < KW; kw++) {
@@ -19,8 +19,8 @@ UNUSED static int KERNEL_chosen(const stored *x, int i, int c, const int *window
                 if (!inside(id, ID) || !inside(ih, IH) || !inside(iw, IW))
                     continue;
                 real v = load(x, element(&X, i, c, id, ih, iw));
-                if (chosen[0] < 0 || v > most || v != v) {
-                    most = v;
+                if (chosen[0] < 0 || v > maximum || v != v) {
+                    maximum = v;
                     chosen[0] = id, chosen[1] = ih, chosen[2] = iw;
                 }
             }
@@ -44,20 +44,20 @@ UNUSED static real KERNEL_point(const stored *x, const stored *dy, int i, int c,
     return sum;
 }
 
-UNUSED static void KERNEL(int n, stored *dx, const stored *x, const stored *dy, const stored *a) {
+UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *x, const stored *dy,
+                          const stored *a) {
     SIZES;
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
         for (int c = 0; c < stored_channels(&DX); c++)
-            for (int d = 0; d < ID; d++)
-                for (int h = 0; h < IH; h++)
-                    for (int p = 0; p < IW; p++) {
-                        real sum = c < C ? KERNEL_point(x, dy, i, c, (const int[]){d, h, p}) : 0;
-                        if (ACCUMULATE && c < C)
-                            sum += load(a, element(&A, i, c, d, h, p));
-                        if (MASK && c < C && !(load(x, element(&X, i, c, d, h, p)) > 0))
-                            sum = 0;
-                        store(dx, element(&DX, i, c, d, h, p), sum);
-                    }
+            for (int r = rows.begin; r < rows.end; r++)
+                for (int p = 0; p < IW; p++) {
+                    real sum = c < C ? KERNEL_point(x, dy, i, c, (const int[]){r / IH, r % IH, p}) : 0;
+                    if (ACCUMULATE && c < C)
+                        sum += load(a, element(&A, i, c, r / IH, r % IH, p));
+                    if (MASK && c < C && !(load(x, element(&X, i, c, r / IH, r % IH, p)) > 0))
+                        sum = 0;
+                    store(dx, element(&DX, i, c, r / IH, r % IH, p), sum);
+                }
 }
 /* END */

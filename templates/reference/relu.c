@@ -5,16 +5,15 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(int n, stored *y, const stored *x) {
+UNUSED static void KERNEL(int n, Rows rows, stored *y, const stored *x) {
     SIZES;
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
         for (int c = 0; c < stored_channels(&Y); c++)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++)
-                    for (int p = 0; p < W; p++) {
-                        real v = c < C ? load(x, element(&X, i, c, d, h, p)) : 0;
-                        store(y, element(&Y, i, c, d, h, p), v < 0 ? 0 : v);
-                    }
+            for (int r = rows.begin; r < rows.end; r++)
+                for (int p = 0; p < W; p++) {
+                    real v = c < C ? load(x, element(&X, i, c, r / H, r % H, p)) : 0;
+                    store(y, element(&Y, i, c, r / H, r % H, p), v < 0 ? 0 : v);
+                }
 }
 /* END */

@@ -5,9 +5,8 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(void *sum) {
-    SIZES;
+UNUSED static void KERNEL(void *sum, size_t bytes) {
 #pragma omp single
-    memset(sum, 0, BYTES);
+    memset(sum, 0, bytes);
 }
 /* END */

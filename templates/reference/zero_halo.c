@@ -5,21 +5,23 @@
 #include "../example.h"
 
 /* BEGIN */
-/* Rows of points lie in ascending order; what is not a row is halo. */
-UNUSED static void KERNEL(int n, stored *y) {
+/* The halo of a row is the rest of its line in memory. The halo above the first row of a plane and in front
+ * of the first plane belongs to the row behind it, that below the last to the row before it. */
+UNUSED static void KERNEL_zero(stored *y, long from, long to) {
+    for (; from < to; from++)
+        store(y, from, 0);
+}
+
+UNUSED static void KERNEL(int n, Rows rows, stored *y) {
     SIZES;
-#pragma omp for schedule(static)
-    for (int i = 0; i < n; i++) {
-        long end_of_row = i * Y.sample;
-        for (int c = 0; c < stored_channels(&Y); c += Y.block)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++) {
-                    for (long at = end_of_row; at < element(&Y, i, c, d, h, 0); at++)
-                        store(y, at, 0);
-                    end_of_row = element(&Y, i, c, d, h, W);
-                }
-        for (long at = end_of_row; at < (i + 1) * Y.sample; at++)
-            store(y, at, 0);
-    }
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int block = 0; block < Y.blocks; block++)
+            for (int r = rows.begin; r < rows.end; r++) {
+                const int c = block * Y.block;
+                KERNEL_zero(y, halo_boundary(&Y, i, block, r, D, H), element(&Y, i, c, r / H, r % H, 0));
+                KERNEL_zero(y, element(&Y, i, c, r / H, r % H, W),
+                            halo_boundary(&Y, i, block, r + 1, D, H));
+            }
 }
 /* END */

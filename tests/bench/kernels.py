@@ -148,11 +148,11 @@ def pool(instances, name, layer, width):
     bytes_moved = width * c * batch * size * size
     return ["{stored *x = tensor(%d), *y = tensor(%d), *dx = tensor(%d);" % (
                 batch * x.sample, batch * y.sample, batch * x.sample),
-            'TIME("%s forward (GB/s)", %g, %s(%d, y, x));' % (
-                name, 1.25 * bytes_moved, instances.add("max_pool", numbers, {"X": x, "Y": y}), batch),
-            'TIME("%s gradient (GB/s)", %g, %s(%d, dx, x, y, dx));}' % (
+            'TIME("%s forward (GB/s)", %g, %s(%d, (Rows){0, %d}, y, x));' % (
+                name, 1.25 * bytes_moved, instances.add("max_pool", numbers, {"X": x, "Y": y}), batch, size // 2),
+            'TIME("%s gradient (GB/s)", %g, %s(%d, (Rows){0, %d}, dx, x, y, dx));}' % (
                 name, 3.25 * bytes_moved,
-                instances.add("max_pool_grad", numbers, {"DX": x, "X": x, "DY": y, "A": x}), batch)]
+                instances.add("max_pool_grad", numbers, {"DX": x, "X": x, "DY": y, "A": x}), batch, size)]
 
 
 def simple(instances, name, layer, width):
@@ -172,11 +172,11 @@ def simple(instances, name, layer, width):
     three = (name, 3 * moved)
     if kind == "add":
         add = instances.add("add", numbers, {"Y": t, "A": t, "B": t})
-        return code + ['TIME("%s (GB/s)", %g, %s(%d, y, a, b));}' % (*three, add, batch)]
+        return code + ['TIME("%s (GB/s)", %g, %s(%d, (Rows){0, %d}, y, a, b));}' % (*three, add, batch, size)]
     mse = instances.add("mse", numbers, {"P": t, "T": t})
     gradient = instances.add("mse_grad", numbers, {"DP": t, "P": t, "T": t}, {"WEIGHT": 1})
     return code + ['TIME("%s mse (GB/s)", %g, %s(%d, result, scratch, a, b, NULL));' % (name, 2 * moved, mse, batch),
-                   'TIME("%s gradient (GB/s)", %g, %s(%d, %d, y, a, b, NULL));}' % (*three, gradient, batch, batch)]
+                   'TIME("%s gradient (GB/s)", %g, %s(%d, %d, (Rows){0, %d}, y, a, b, NULL));}' % (*three, gradient, batch, batch, size)]
 
 
 def main():

@@ -2,11 +2,11 @@
  *
  * The columns are id,lower,upper,size: `size` bytes are needed in [lower, upper).  OUT.csv has a fifth
  * column, the offset.  Prints the arena, its lower bound and the seconds it took, with the compiler's own
- * place_buffers(). Exit codes: 0 done, 2 usage, 3 no arena of at most N bytes was found, 4 input/output or
+ * pack_buffers(). Exit codes: 0 done, 2 usage, 3 no arena of at most N bytes was found, 4 input/output or
  * a malformed file.
  */
-#include "diag.h"
-#include "placement.h"
+#include "base/diag.h"
+#include "solve/pack.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -27,7 +27,7 @@ typedef struct {
 
 typedef struct {
     int64_t *id;
-    PlaceBuffer *buffer;
+    PackBuffer *buffer;
     int count, id_count;
 } Table;
 
@@ -45,13 +45,13 @@ static bool read_number(const char **text, char end, int64_t limit, int64_t *num
     return true;
 }
 
-static bool read_row(const char *line, int64_t *id, PlaceBuffer *buffer) {
+static bool read_row(const char *line, int64_t *id, PackBuffer *buffer) {
     int64_t first, last, size;
     if (!read_number(&line, ',', INT64_MAX, id) || !read_number(&line, ',', INT32_MAX, &first) ||
         !read_number(&line, ',', INT32_MAX, &last) || !read_number(&line, '\0', largest_total, &size) ||
         first >= last)
         return false;
-    *buffer = (PlaceBuffer){.size = size, .first = (int)first, .last = (int)last};
+    *buffer = (PackBuffer){.size = size, .first = (int)first, .last = (int)last};
     return true;
 }
 
@@ -80,7 +80,7 @@ static Table read_table(Pool *pool, const char *path) {
     Table table = {0};
     int64_t total = 0;
     for (int number = 2; read_line(file, path, number, line); number++) {
-        PlaceBuffer buffer;
+        PackBuffer buffer;
         int64_t id;
         if (!read_row(line, &id, &buffer))
             environment_error("%s:%d: expected id,lower,upper,size with lower < upper", path, number);
@@ -100,7 +100,7 @@ static void write_table(const Table *table, const char *path) {
         environment_error("%s: %s", path, strerror(errno));
     fprintf(file, "id,lower,upper,size,offset\n");
     for (int i = 0; i < table->count; i++) {
-        const PlaceBuffer *b = &table->buffer[i];
+        const PackBuffer *b = &table->buffer[i];
         fprintf(file, "%" PRId64 ",%d,%d,%" PRId64 ",%" PRId64 "\n", table->id[i], b->first, b->last,
                 b->size, b->offset);
     }
@@ -142,9 +142,9 @@ int main(int count, char **word) {
     }
     Pool *pool = pool_new();
     Table table = read_table(pool, arguments.input);
-    PlaceResult result;
+    PackResult result;
     double start = seconds_now();
-    bool fits = place_buffers(pool, table.buffer, table.count, 1, arguments.capacity, &result);
+    bool fits = pack_buffers(pool, table.buffer, table.count, 1, arguments.capacity, &result);
     double seconds = seconds_now() - start;
     printf("arena %" PRId64 "\nlower_bound %" PRId64 "\neffort %" PRId64 "\nseconds %.6f\n", result.arena,
            result.lower_bound, result.effort, seconds);

@@ -11,8 +11,8 @@
  * seconds it took, with the compiler's own remat_schedule().  Exit codes: 0 done, 2 usage, 3 no schedule of
  * at most N bytes (at a cost of at most C) was found, 4 input/output or a malformed file.
  */
-#include "diag.h"
-#include "remat.h"
+#include "base/diag.h"
+#include "solve/remat.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,7 +22,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { EXIT_USAGE = 2, EXIT_TOO_SMALL = 3, LINE_LENGTH = 256, MOST_OPERATIONS = 10000 };
+enum { EXIT_USAGE = 2, EXIT_TOO_SMALL = 3, LINE_LENGTH = 256, MAX_OPERATIONS = 10000 };
 
 typedef struct {
     const char *input, *output;
@@ -112,19 +112,19 @@ static RematProblem read_problem(Pool *pool, const char *path) {
         environment_error("%s: %s", path, strerror(errno));
     int64_t head[3], row[5], total[2] = {0};
     read_row(&reader, 3, 3, INT_MAX, "the numbers of operations, edges and forward operations", head);
-    if (head[0] > MOST_OPERATIONS || head[2] > head[0])
+    if (head[0] > MAX_OPERATIONS || head[2] > head[0])
         environment_error(
             "%s:1: there may be %d operations, and no more forward operations than operations", path,
-            MOST_OPERATIONS);
+            MAX_OPERATIONS);
     int noperation = (int)head[0];
     RematOperation *operation = NEW_ARRAY(pool, RematOperation, noperation);
     int64_t *bytes = NEW_ARRAY(pool, int64_t, noperation);
     int *tensor = NEW_ARRAY(pool, int, noperation);
     bool *kept = NEW_ARRAY(pool, bool, noperation);
     for (int o = 0; o < noperation; o++) {
-        read_row(&reader, 2, 5, REMAT_LARGEST_TOTAL, "`bytes cost` or `bytes cost scratch once kept`", row);
+        read_row(&reader, 2, 5, REMAT_MAX_TOTAL, "`bytes cost` or `bytes cost scratch once kept`", row);
         for (int i = 0; i < 2; i++)
-            if ((total[i] += row[i] + (i == 0 ? row[2] : 0)) > REMAT_LARGEST_TOTAL)
+            if ((total[i] += row[i] + (i == 0 ? row[2] : 0)) > REMAT_MAX_TOTAL)
                 environment_error("%s:%d: the sum is more than 2^60", path, reader.line);
         tensor[o] = o;
         bytes[o] = row[0];

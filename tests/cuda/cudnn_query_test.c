@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cudnn.h"
+#include "cuda/cudnn.h"
 
 static int failures;
 

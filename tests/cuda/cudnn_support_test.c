@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cudnn.h"
+#include "cuda/cudnn.h"
 
 static int failures, asked, unasked;
 static double longest, total;

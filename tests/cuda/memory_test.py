@@ -36,7 +36,7 @@ def refused(unetc, batch):
         command = [unetc, "-S", folder, "--target=cuda", "--precision=f32", "--micro-batches=off", "--no-recompute",
                    "--programs=train", "--size=512x512", "--batch=%d" % batch, MODEL]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
-    if done.returncode != (4 if done.stderr else 0):
+    if done.returncode != (3 if done.stderr else 0):
         sys.exit("batch %d: exit code %d: %s" % (batch, done.returncode, done.stderr))
     return done.stderr
 

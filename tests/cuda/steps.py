@@ -10,7 +10,8 @@ and each step may touch its operands and nothing else.
             weights, bit for bit; one allocation, of exactly the arena; a device that is too small, or that fails in the
             middle; another cuDNN
   plans     memory not reused or values computed again: the same bits; samples in turns: the same but for rounding;
-            16-bit storage: close; pools: what was pooled is not kept for their gradients
+            16-bit storage: close; pools: what was pooled is not kept for their gradients; loops over bands of rows
+            inside the loop over samples: the same bits
   faults    planted in what unetc wrote: a missing barrier, a buffer used after its life or moved onto another, an
             overrun into a neighbour that lives, a rate of learning that capture would freeze; each is noticed
 
@@ -50,6 +51,7 @@ EXAMPLES, PLANNER = "examples/denoise/", "tests/planner/"
 TINY = ("tiny", EXAMPLES + "tiny_unet.unet", ["-Dbase=4", "--size=16x16", "--batch=5"])
 SIMPLE = ("simple", EXAMPLES + "simple_denoiser.unet", ["-Dwidth=5", "--size=13x11", "--batch=3"])
 VOLUME = ("volume", PLANNER + "volume.unet", ["--batch=3", "-Dbase=3"])
+CHAIN = ("chain", "tests/whole/bands.unet", [])
 POOLS = ("pools", "tests/cuda/pools.unet", ["--batch=3"])
 NETS = [TINY, SIMPLE, ("unet", EXAMPLES + "unet_denoiser.unet", ["-Dbase=6", "--size=16x8", "--batch=3"]),
         ("irregular", PLANNER + "irregular.unet", ["--batch=3"]),
@@ -433,6 +435,17 @@ def check_turns(shop, tiny, plain, turns):
     return "%d turns against the whole batch: weights %.1e, losses %.1e" % (turns, difference, loss)
 
 
+def check_bands(shop):
+    """tests/whole/bands.py says more of them."""
+    plain = shop.cuda(CHAIN, "--micro-batches=3").train()
+    banded = shop.cuda(CHAIN, "--micro-batches=3", "--bands=5")
+    loops = [step for step in banded.plan["programs"]["train"] if "loop" in step]
+    expect(any("loop" in step for loop in loops for step in loop["body"]), "no loop over bands in one over samples")
+    for way in ({}, WAYS["single launches"], WAYS["interleaved"]):
+        same_bits(banded.train(**way), plain, "bands")
+    return "loops over bands inside one over samples: the same bits"
+
+
 def check_bf16(shop, tiny, plain):
     small = shop.cuda(TINY, "--precision=bf16")
     expect(small.plan["arena"]["bytes"] < tiny.plan["arena"]["bytes"], "bf16 takes no less memory")
@@ -579,6 +592,7 @@ def jobs(shop, pool):
         yield pool.submit(check_turns, shop, tiny, plain, turns)
     yield pool.submit(check_faults_of_kernels, shop)
     yield pool.submit(check_pools, shop)
+    yield pool.submit(check_bands, shop)
     for net in NETS:
         yield pool.submit(compare_with_cpu, shop, net)
 

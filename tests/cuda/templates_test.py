@@ -1,4 +1,4 @@
-"""templates_test.py - each operator of compiler/ops.def has its CUDA template, except those that only the CPU has, or
+"""templates_test.py - each operator of compiler/ir/ops.def has its CUDA template, except those that only the CPU has, or
 that no kernel runs; and each template stands for an operator, or is listed below."""
 import os
 import re
@@ -10,7 +10,7 @@ NO_OPERATOR = {"cast", "filter_pack"}  # made by the target
 
 
 def main():
-    text = open(os.path.join(ROOT, "compiler", "ops.def")).read()
+    text = open(os.path.join(ROOT, "compiler", "ir", "ops.def")).read()
     operators = set(re.findall(r"^OP\(\w+, *\"(\w+)\"", text, flags=re.M))
     folder = os.path.join(ROOT, "templates", "cuda")
     there = {name[:-3] for name in os.listdir(folder) if name.endswith(".cu")}

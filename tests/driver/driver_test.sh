@@ -40,11 +40,11 @@ expect 2 'did you mean `--epochs`' "$fake" train --epoch=3
 expect 2 'has no option `--epochs`' "$fake" predict --epochs=3 x.png -o y.png
 expect 2 'whole number' "$fake" train --steps many
 expect 2 'at least 1' "$fake" train --steps=0
-expect 2 'wants a value' "$fake" train --steps
-expect 2 'both say how long' "$fake" train --steps 3 --epochs 3
+expect 2 'needs a value' "$fake" train --steps
+expect 2 'both set the duration' "$fake" train --steps 3 --epochs 3
 expect 2 'out of range' "$fake" train --steps=99999999999999999999
 expect 2 'takes no files' "$fake" train data
-expect 2 'wants .-o OUT' "$fake" predict x.png
+expect 2 'needs .-o OUT' "$fake" predict x.png
 expect 0 'usage:' "$fake" --help
 expect 0 'usage:' "$fake" train --help
 expect 0 'fake \(fake.unet' "$fake" --version
@@ -113,7 +113,7 @@ for signal in TERM INT; do
     wait $!
     status=$?
     [ $status -eq "$code" ] || fail "SIG$signal: exit $status, not $code: $(cat "stop$signal.txt")"
-    grep -q 'go on with' "stop$signal.txt" || fail "SIG$signal: $(cat "stop$signal.txt")"
+    grep -q 'continue with' "stop$signal.txt" || fail "SIG$signal: $(cat "stop$signal.txt")"
     expect 0 'resuming from step' "$fake" train --data=data --out="stop$signal" --resume --epochs=8
     same long/fake.safetensors "stop$signal/fake.safetensors" "SIG$signal and --resume"
     same long/fake.best.safetensors "stop$signal/fake.best.safetensors" "SIG$signal and --resume, best"
@@ -132,10 +132,10 @@ for pause in 0.05 0.2 0.35 0.5 0.65; do
     same long/fake.safetensors killed/fake.safetensors "kill -9 after $pause s and --resume"
     [ "$(evaluations long/log.csv)" = "$(evaluations killed/log.csv)" ] || fail "kill -9 after $pause s: log"
 done
-expect 4 '10 samples, the data now has' sh -c "'$make_pictures' fewer 9 20 18 8 &&
+expect 4 '10 samples, and the data now has' sh -c "'$make_pictures' fewer 9 20 18 8 &&
     '$fake' train --data=fewer --out=killed --resume --epochs=9"
 expect 2 'was made with seed 0' "$fake" train --data=data --out=killed --resume --epochs=9 --seed=5
-expect 4 'no checkpoint to continue from' "$fake" train --data=data --resume=whole/fake.safetensors
+expect 4 'not a checkpoint to continue from' "$fake" train --data=data --resume=whole/fake.safetensors
 expect 4 'fake.checkpoint.safetensors' "$fake" train --data=data --out=empty --resume
 head -c 300 whole/fake.checkpoint.safetensors >cut.safetensors
 expect 4 'cut.safetensors' "$fake" train --data=data --out=whole --resume=cut.safetensors --epochs=9
@@ -153,19 +153,19 @@ expect 0 '^4 of 24 steps were skipped' env FAKE_OVERFLOWS=4 "$fake" train --data
 [ "$(cut -d, -f2,11- skipped/log.csv | sed -n '2p;4p;$p' | tr '\n' ' ')" = '3,8192,3 6,4096,4 24,4096,4 ' ] ||
     fail "4 overflows: $(cat skipped/log.csv)"
 expect 0 '^4 of 36 steps were skipped' env FAKE_OVERFLOWS=4 "$fake" train --data=data --out=skipped --epochs=12 --resume
-expect 0 '^warning: gradients overflow .*: 42 of 42 steps .* scale has come down to 1.49e-08.*--precision=bf16' \
+expect 0 '^warning: gradients overflow .*: 42 of 42 steps .* scale is down to 1.49e-08.*--precision=bf16' \
     env FAKE_OVERFLOWS=60 "$fake" train --data=data --out=collapsed --steps=60
 [ "$(FAKE_OVERFLOWS=60 "$fake" train --data=data --out=collapsed --steps=60 2>&1 | grep -c warning)" = 1 ] ||
     fail "the warning of overflows comes once"
 expect 0 'scale 32768, 1 skipped' env FAKE_SLEEP=250 FAKE_OVERFLOWS=1 \
     python3 -c 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' \
     sh -c 'stty cols 150 && exec "$0" "$@"' "$fake" train --data=data --out=terminal --steps=2
-expect 0 '^note: continued/fake.checkpoint.safetensors was trained by a program for cpu in f32, this one is for cpu in f16' \
+expect 0 '^note: continued/fake.checkpoint.safetensors was trained by a program for cpu in f32, and this one is for cpu in f16' \
     sh -c "cp -r whole continued && FAKE_OVERFLOWS=14 '$fake' train --data=data --out=continued --resume --epochs=8"
-expect 0 '^note: .* has no scale of the loss; it starts at 65536' \
+expect 0 '^note: .* has no loss scale; it starts at 65536' \
     sh -c "cp -r whole again16 && FAKE_OVERFLOWS=14 '$fake' train --data=data --out=again16 --resume --epochs=8"
 same continued/fake.safetensors again16/fake.safetensors "f16 behind f32"
-expect 0 '^note: the scale of the loss in .* is of no use in f32' \
+expect 0 '^note: the loss scale in .* is not used in f32' \
     sh -c "cp -r continued back && '$fake' train --data=data --out=back --resume --epochs=9"
 [ "$(cut -d, -f2 back/log.csv | tail -n +2 | tr '\n' ' ')" = "$(cut -d, -f2 long/log.csv | tail -n +2 | tr '\n' ' ')27 27 " ] ||
     fail "the log of f32, f16 and f32: $(cat back/log.csv)"
@@ -185,7 +185,7 @@ cp whole/*.safetensors .
 expect 0 'fake.best.safetensors' "$fake" predict small/noisy/00.png -o small.png
 header=$(od -An -j16 -N9 -tu1 small.png | tr -s ' ') # width, height, bits
 [ "$header" = ' 0 0 0 11 0 0 0 13 16' ] || fail "prediction keeps size and depth:$header"
-expect 2 'need a folder' "$fake" predict small/noisy/00.png small/clean/00.png -o out.png
+expect 2 'need an output folder' "$fake" predict small/noisy/00.png small/clean/00.png -o out.png
 expect 2 'would both be written to predicted/00.png' "$fake" predict small/noisy/00.png small/clean/00.png -o predicted/
 cp small/clean/00.png small/clean/clean.png
 expect 0 'clean.png -> predicted/clean.png' "$fake" predict --weights=fake.safetensors --threads=1 small/noisy/00.png small/clean/clean.png -o predicted

@@ -117,15 +117,23 @@ static const UnetLayout input_alone[] = {IMAGE, {.sample_bytes = 0}};
 static const int64_t results[] = {LOSS, PSNR};
 static const int64_t output_offsets[] = {OUTPUT};
 
-static const UnetProgram train = {
-    "train", run_train, BATCH, {1, SIDE, SIDE}, EXTENT,
-    pair,    NULL,      NULL,  results,         2 * BATCH *POINTS * sizeof(float)};
-static const UnetProgram eval = {
-    "eval", run_eval, BATCH, {1, SIDE, SIDE}, EXTENT,
-    pair,   NULL,     NULL,  results,         2 * BATCH *POINTS * sizeof(float)};
-static const UnetProgram predict = {"predict",      run_predict,           1,    {1, SIDE, SIDE},
-                                    PREDICT_EXTENT, input_alone,           pair, output_offsets,
-                                    NULL,           POINTS * sizeof(float)};
+#define MEASURING(does, function)                                                                          \
+    {                                                                                                      \
+        .name = does, .run = function, .batch = BATCH, .size = {1, SIDE, SIDE},                            \
+        .measured = {1, SIDE, SIDE}, .extent = EXTENT, .inputs = pair, .result_offsets = results,          \
+        .input_bytes = 2 * BATCH * POINTS * sizeof(float)                                                  \
+    }
+static const UnetProgram train = MEASURING("train", run_train);
+static const UnetProgram eval = MEASURING("eval", run_eval);
+static const UnetProgram predict = {.name = "predict",
+                                    .run = run_predict,
+                                    .batch = 1,
+                                    .size = {1, SIDE, SIDE},
+                                    .extent = PREDICT_EXTENT,
+                                    .inputs = input_alone,
+                                    .outputs = pair,
+                                    .output_offsets = output_offsets,
+                                    .input_bytes = POINTS * sizeof(float)};
 
 static const UnetParameter parameters[] = {
     {"scale.weight", 4, {1, 1, 1, 1}, UNET_INIT_UNIFORM, 1, W, {MOMENTUM_W, -1}},

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../runtime/driver/progress.h"
 #include "unet/log.h"
-#include "unet/progress.h"
 
 static void expect_text(const char *what, const char *found, const char *expected) {
     if (strcmp(found, expected) == 0)

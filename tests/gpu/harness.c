@@ -262,7 +262,7 @@ static double unscale(Run *run) {
         return 1;
     const double *scale = (const double *)(const void *)(run->mirror + model->loss_scale);
     expect(run, model->device->fetch(run->state, run->mirror, model->loss_scale,
-                                     UNET_LOSS_SCALE_NUMBERS * (int64_t)sizeof *scale, &run->error));
+                                     UNET_LOSS_SCALE_ELEMENTS * (int64_t)sizeof *scale, &run->error));
     if (scale[UNET_UNSCALE] <= 0)
         fail("gradients of the first step overflowed");
     return scale[UNET_UNSCALE];

@@ -4,7 +4,7 @@
     gradients.py --unetc=build/unetc [--seed=N] [--nets=N] [--keep=FOLDER]
 
 Each net is compiled with the reference kernels in double and run by differences.c.  The operators that have
-a gradient rule are read from compiler/ops.def: the test fails when one of them was in no net.  Attributes are
+a gradient rule are read from compiler/ir/ops.def: the test fails when one of them was in no net.  Attributes are
 drawn so that the least used value comes next; VALUES lists what must have been seen.  A net in which some
 tensor has no gradient, since a relu is zero everywhere, is compared but does not count as having used anything.
 Standard library only.
@@ -26,6 +26,8 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.dirname(HERE))
+import emitted  # noqa: E402
 TOLERANCE = 1e-6
 BATCH = 3
 LARGEST = {2: 13, 3: 6}  # extents, so that the reference kernels stay quick
@@ -47,15 +49,19 @@ VALUES = {
     "upconv padding": [0, 1],
     "upconv output_padding": [0, 1],
     "upconv bias": ["true", "false"],
+    "leaky_relu slope": [None, 0, 0.3],
     "max_pool kernel": [2, 3, "per axis"],
     "max_pool stride": [1, 2, 3],
     "max_pool padding": [0, 1],
-    "reader of a concat": ["conv", "upconv", "max_pool", "relu", "add"],
+    "avg_pool kernel": [2, 3, "per axis"],
+    "avg_pool stride": [1, 2, 3],
+    "avg_pool padding": [0, 1],
+    "reader of a concat": ["conv", "upconv", "max_pool", "avg_pool", "relu", "leaky_relu", "sigmoid", "add"],
     "part of a concat": ["input", "twice", "concat"],
     "add": ["two", "itself"],
     "layer": ["conv", "upconv"],
 }
-STEPS = ["conv", "conv", "relu", "upconv", "max_pool", "concat", "add", "layer"]
+STEPS = ["conv", "conv", "relu", "leaky_relu", "sigmoid", "upconv", "max_pool", "avg_pool", "concat", "add", "layer"]
 
 
 class Draw:
@@ -163,20 +169,35 @@ class Net:
                           (x.name, channels, text, features["stride"], features["padding"],
                            features["output_padding"], features["bias"]), channels, size)
 
-    def max_pool(self, x):
-        features = {name: self.draw.pick("max_pool " + name) for name in ("kernel", "stride", "padding")}
+    def pool(self, kind, x):
+        features = {name: self.draw.pick("%s %s" % (kind, name)) for name in ("kernel", "stride", "padding")}
         kernel, text = self.per_axis(features["kernel"], [2, 3])
         room = [n + 2 * features["padding"] - k for n, k in zip(x.size, kernel)]
         if min(room) < 0:
             return None
         for name, value in features.items():
-            self.seen("max_pool " + name, value)
-        return self.write("max_pool(%s, %s, stride = %d, padding = %d)" %
-                          (x.name, text, features["stride"], features["padding"]), x.channels,
+            self.seen("%s %s" % (kind, name), value)
+        return self.write("%s(%s, %s, stride = %d, padding = %d)" %
+                          (kind, x.name, text, features["stride"], features["padding"]), x.channels,
                           [r // features["stride"] + 1 for r in room])
+
+    def max_pool(self, x):
+        return self.pool("max_pool", x)
+
+    def avg_pool(self, x):
+        return self.pool("avg_pool", x)
 
     def relu(self, x):
         return self.write("relu(%s)" % x.name, x.channels, x.size)
+
+    def leaky_relu(self, x):
+        slope = self.draw.pick("leaky_relu slope")
+        self.seen("leaky_relu slope", slope)
+        return self.write("leaky_relu(%s%s)" % (x.name, "" if slope is None else ", slope = %g" % slope), x.channels,
+                          x.size)
+
+    def sigmoid(self, x):
+        return self.write("sigmoid(%s)" % x.name, x.channels, x.size)
 
     def channels(self, x, kernel, points):
         """A number of channels that X can be convolved to."""
@@ -276,7 +297,7 @@ def compiled(options, folder, file):
     execute(shlex.split(os.environ.get("CC", "cc")) + [
         "-std=gnu11", "-D_POSIX_C_SOURCE=200809L", "-O1", "-fopenmp", "-ffp-contract=off", "-I" + folder,
         "-I" + os.path.join(ROOT, "runtime", "include"), '-DMODEL_HEADER="net.h"', "-DMODEL=net_model",
-        os.path.join(HERE, "differences.c"), os.path.join(folder, "net.c"), "-lm", "-o", program])
+        os.path.join(HERE, "differences.c"), *emitted.sources(folder), "-lm", "-o", program])
     with open(os.path.join(folder, "net.c")) as source:
         names = re.findall(r"^    \{\"([^\"]+)\", \d, \{", source.read(), re.M)
     return program, [str(offsets["d " + name]) for name in names], used
@@ -314,12 +335,12 @@ def check(options, number, net, text):
 
 def required_operators():
     """Those with a gradient rule, and those that the rules append."""
-    with open(os.path.join(ROOT, "compiler", "ops.def")) as table:
+    with open(os.path.join(ROOT, "compiler", "ir", "ops.def")) as table:
         rows = re.findall(r"^OP\(\w+, *\"(\w+)\",(.*?)\)\n(?=OP|\Z)", table.read(), re.M | re.S)
     required = set()
     for name, rest in rows:
-        columns = re.sub(r"\"[^\"]*\"", "", rest).split(",")  # signature, build, gradient, ...
-        if columns[2].strip() != "none" or name.endswith("grad") or name == "slice":
+        columns = re.sub(r"\"[^\"]*\"", "", rest).split(",")  # signature, build, operands, attributes, traits, gradient, ...
+        if columns[5].strip() != "none" or name.endswith("grad") or name == "slice":
             required.add(name)
     return required
 
@@ -328,7 +349,7 @@ def random_nets(options):
     draw = Draw(options.seed)
     for number in range(options.nets):
         net = Net(draw, draw.pick("axes", [2, 3, 2]))
-        net.grow(7)
+        net.grow(8)
         yield number, net, net.text()
 
 

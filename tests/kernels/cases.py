@@ -193,7 +193,9 @@ def pooling(cases):
     fast["POOL_GRAD"], reference["POOL_GRAD"] = cases.both("max_pool_grad", numbers, layouts)
     fused = {**numbers, "ACCUMULATE": 1, "MASK": 1}
     fast["POOL_GRAD_FUSED"], reference["POOL_GRAD_FUSED"] = cases.both("max_pool_grad", fused, layouts)
-    cases.row("max_pool of %d channels, %s to %s, kernel, stride, padding %s" % (c, size, out, axes), "MAX_POOL",
+    fast["AVG_POOL"], reference["AVG_POOL"] = cases.both("avg_pool", numbers, {"X": x, "Y": y})
+    fast["AVG_POOL_GRAD"], reference["AVG_POOL_GRAD"] = cases.both("avg_pool_grad", numbers, {"DX": dx, "DY": y})
+    cases.row("pools of %d channels, %s to %s, kernel, stride, padding %s" % (c, size, out, axes), "POOL",
               fast, reference, segments=1, x="{%s}" % x.c(), y=y.c(), dx=dx.c(), m=a.c(), channels_in=c)
 
 
@@ -204,8 +206,10 @@ def mapping(cases):
     numbers = {"C": c, "PARAMETERS": 0, **extents("", size)}
     fast, reference = {}, {}
     for role, layouts in (("RELU", {"Y": y, "X": a}), ("RELU_GRAD", {"DX": y, "Y": a, "DY": b}),
-                          ("ADD", {"Y": y, "A": a, "B": b}), ("ZERO_HALO", {"Y": y}), ("CAST", {"Y": y, "X": a})):
-        fast[role], reference[role] = cases.both(role.lower(), numbers, layouts)
+                          ("ADD", {"Y": y, "A": a, "B": b}), ("ZERO_HALO", {"Y": y}), ("CAST", {"Y": y, "X": a}),
+                          ("LEAKY_RELU", {"Y": y, "X": a}), ("LEAKY_RELU_GRAD", {"DX": y, "Y": a, "DY": b}),
+                          ("SIGMOID", {"Y": y, "X": a}), ("SIGMOID_GRAD", {"DX": y, "Y": a, "DY": b})):
+        fast[role], reference[role] = cases.both(role.lower(), numbers, layouts, {"SLOPE": 0.3})
     parameters = {**numbers, "PARAMETERS": 1}
     fast["ADD_PARAMETERS"], reference["ADD_PARAMETERS"] = cases.both("add", parameters, {"Y": y, "A": a, "B": b})
     cases.row("point by point, %d channels, %s" % (c, size), "MAP", fast, reference, segments=2,

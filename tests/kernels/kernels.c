@@ -7,7 +7,7 @@
  * order, and few are. */
 #include "kernels.h"
 
-#include "../../compiler/cpu_sizes.h"
+#include "cpu/sizes.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -62,8 +62,8 @@ static uint32_t any_bits(Test *test) {
 }
 
 /* What the points of a tensor hold: numbers from -1 to 1; few different ones, so that maxima tie and some
- * are exactly zero; anything that has as many bits. */
-typedef enum { FINE, COARSE, ANY } Values;
+ * are exactly zero; numbers from -120 to 120; anything that has as many bits. */
+typedef enum { FINE, COARSE, WIDE, ANY } Values;
 
 /* An image as the loader left it: the halo and what pads a block is zero. */
 static real *image(Test *test, const Tensor *t, Values values) {
@@ -76,7 +76,7 @@ static real *image(Test *test, const Tensor *t, Values values) {
                     for (int w = 0; w < t->size[2]; w++) {
                         long at = element(&t->layout, n, c, d, h, w);
                         double v = uniform(test);
-                        p[at] = (real)(values == COARSE ? floor(4 * v) / 4 : v);
+                        p[at] = (real)(values == COARSE ? floor(4 * v) / 4 : values == WIDE ? 120 * v : v);
                         uint32_t bits = any_bits(test);
                         if (values == ANY)
                             memcpy(&p[at], &bits, sizeof bits);
@@ -147,7 +147,7 @@ static double unit(double x) {
 static void near_tensor(Test *test, const char *what, const stored *got, const stored *want,
                         long elements) {
     double most = 0;
-    long other = 0, written = 0;
+    long other = 0, numbers_written = 0;
     for (long i = 0; i < elements; i++)
         if (fabs((double)load(want, i)) > most)
             most = fabs((double)load(want, i));
@@ -157,20 +157,25 @@ static void near_tensor(Test *test, const char *what, const stored *got, const s
             fail(test, what, i, a, b);
             return;
         }
-        written += !isnan(b);
+        numbers_written += !isnan(b);
         other += fabs(a - b) > 1e-5 * most;
     }
-    if (other > written / 50 + 3)
+    if (other > numbers_written / 50 + 3)
         fail(test, "numbers that are rounded otherwise", -1, (double)other, 0);
+}
+
+/* As many elements were written as these rows have. */
+static void written(Test *test, const Tensor *t, const stored *y, int rows) {
+    long count = 0, want = (long)N * stored_channels(&t->layout) * rows * t->size[2];
+    for (long i = 0; i < N * t->layout.sample; i++)
+        count += !isnan(load(y, i));
+    if (count != want)
+        fail(test, "elements written", -1, (double)count, (double)want);
 }
 
 /* The reference wrote every point, padding channels zero, and nothing else. */
 static void complete(Test *test, const Tensor *t, const stored *y) {
-    long written = 0, want = (long)N * stored_channels(&t->layout) * t->size[0] * t->size[1] * t->size[2];
-    for (long i = 0; i < N * t->layout.sample; i++)
-        written += !isnan(load(y, i));
-    if (written != want)
-        fail(test, "elements written", -1, (double)written, (double)want);
+    written(test, t, y, t->size[0] * t->size[1]);
     if (t->layout.channels < stored_channels(&t->layout)) {
         long pad = element(&t->layout, N - 1, t->layout.channels, 0, 0, 0);
         if (load(y, pad) != 0)
@@ -198,7 +203,7 @@ static void mask(stored *y, const Tensor *ty, const stored *m, const Tensor *tm)
 
 typedef void Forward(int, stored *, const stored *const *, const real *, const real *);
 typedef void Pack(real *, const real *);
-typedef void Dgrad(int, stored *, const stored *, const void *, const stored *);
+typedef void Dgrad(int, stored *, const stored *, const real *, const stored *);
 typedef void Wgrad(int, real *, real *, real *, const stored *const *, const stored *);
 
 static stored *forward(Function f, int threads, int n, const Tensor *t, const stored *const *x,
@@ -209,8 +214,7 @@ static stored *forward(Function f, int threads, int n, const Tensor *t, const st
     return y;
 }
 
-/* W may be another tensor, of a max_pool_grad. */
-static stored *dgrad(Function f, int threads, int n, const Tensor *t, const stored *dy, const void *w,
+static stored *dgrad(Function f, int threads, int n, const Tensor *t, const stored *dy, const real *w,
                      const stored *m) {
     stored *dx = output(t);
 #pragma omp parallel num_threads(threads)
@@ -354,40 +358,78 @@ static void check_convolution(Test *test) {
     free(dy), free(w), free(b);
 }
 
+/* ---- rows ------------------------------------------------------------------------------------------ */
+
+/* A range of rows is computed in parts, in any order. */
+enum { PARTS_OF_SPLIT = 3 };
+typedef struct {
+    Rows part[PARTS_OF_SPLIT];
+} Split;
+
+static Split whole(const Tensor *t) {
+    return (Split){{{0, t->size[0] * t->size[1]}}};
+}
+
+/* Into parts of which some may be empty, the last one first. */
+static Split random_split(Test *test, const Tensor *t) {
+    const int rows = t->size[0] * t->size[1];
+    const int a = (int)((uniform(test) + 1) / 2 * (rows + 1)),
+              b = (int)((uniform(test) + 1) / 2 * (rows + 1));
+    const int low = a < b ? a : b, high = a < b ? b : a;
+    return (Split){{{high, rows}, {0, low}, {low, high}}};
+}
+
 /* ---- what is exact -------------------------------------------------------------------------------- */
 
-typedef void Two(int, stored *, const void *);
-typedef void Three(int, void *, const void *, const void *);
+typedef void Two(int, Rows, stored *, const void *);
+typedef void Three(int, Rows, void *, const void *, const void *);
+typedef void Four(int, Rows, stored *, const void *, const void *, const void *);
 
-static stored *one_input(Function f, int threads, const Tensor *t, const void *x) {
+/* Any of these kernels over the rows of a split; what it does not take is NULL. */
+typedef struct {
+    const void *in[3];
+    int inputs;
+} Inputs;
+
+static stored *computed(Function f, int threads, Split s, const Tensor *t, Inputs x) {
     stored *y = output(t);
 #pragma omp parallel num_threads(threads)
-    ((Two *)f)(N, y, x);
+    for (int k = 0; k < PARTS_OF_SPLIT; k++)
+        if (x.inputs == 1)
+            ((Two *)f)(N, s.part[k], y, x.in[0]);
+        else if (x.inputs == 2)
+            ((Three *)f)(N, s.part[k], y, x.in[0], x.in[1]);
+        else
+            ((Four *)f)(N, s.part[k], y, x.in[0], x.in[1], x.in[2]);
     return y;
 }
 
-/* X holds numbers, or (`any`) whatever has as many bits. */
-static void check_one_input(Test *test, const char *what, int role, const Tensor *t, const void *x,
-                            bool any) {
-    stored *want = one_input(test->of->reference[role], 2, t, x),
-           *got = one_input(test->of->fast[role], 3, t, x);
-    if (!any)
-        complete(test, t, want);
-    same_tensor(test, what, got, want, N * t->layout.sample);
-    free(want), free(got);
+/* A range of rows alone, of which a kernel writes no other. */
+static void check_part(Test *test, Function f, Rows rows, const Tensor *t, Inputs x) {
+    stored *y = computed(f, 2, (Split){{rows}}, t, x);
+    written(test, t, y, rows.end - rows.begin);
+    free(y);
 }
 
-static void check_two_inputs(Test *test, const char *what, int role, const stored *a, const stored *b) {
-    const Tensor *t = &test->of->y;
-    stored *want = output(t), *got = output(t);
-#pragma omp parallel num_threads(3)
-    {
-        ((Three *)test->of->reference[role])(N, want, a, b);
-        ((Three *)test->of->fast[role])(N, got, a, b);
+/* The fast kernel gives the bits of the reference, and either gives the same by parts. ANY: inputs hold
+ * whatever has as many bits, NaNs too. */
+static void check_exact(Test *test, const char *what, int role, const Tensor *t, Inputs x, bool any) {
+    const Function fast = test->of->fast[role], reference = test->of->reference[role];
+    const long elements = N * t->layout.sample;
+    const Split split = random_split(test, t);
+    stored *want = computed(reference, 2, whole(t), t, x);
+    stored *got = computed(fast, 3, whole(t), t, x);
+    stored *parts = computed(fast, 2, split, t, x);
+    stored *reference_parts = computed(reference, 1, split, t, x);
+    same_tensor(test, what, got, want, elements);
+    same_tensor(test, what, parts, got, elements);
+    same_tensor(test, what, reference_parts, want, elements);
+    if (!any) {
+        complete(test, t, want);
+        check_part(test, fast, split.part[2], t, x);
+        check_part(test, reference, split.part[2], t, x);
     }
-    complete(test, t, want);
-    same_tensor(test, what, got, want, N * t->layout.sample);
-    free(want), free(got);
+    free(want), free(got), free(parts), free(reference_parts);
 }
 
 /* Of two gradients of a parameter, which are not rounded. */
@@ -396,10 +438,11 @@ static void check_parameters(Test *test) {
     real *a = image(test, &c->x[0], FINE), *b = image(test, &c->x[1], FINE);
     long elements = N * c->y.layout.sample;
     real *want = fresh(elements), *got = fresh(elements);
+    const Rows rows = whole(&c->y).part[0];
 #pragma omp parallel num_threads(3)
     {
-        ((Three *)c->reference[ADD_PARAMETERS])(N, want, a, b);
-        ((Three *)c->fast[ADD_PARAMETERS])(N, got, a, b);
+        ((Three *)c->reference[ADD_PARAMETERS])(N, rows, want, a, b);
+        ((Three *)c->fast[ADD_PARAMETERS])(N, rows, got, a, b);
     }
     same(test, "add of parameters", got, want, elements);
     free(a), free(b), free(want), free(got);
@@ -409,59 +452,113 @@ static void check_pool(Test *test) {
     const Case *c = test->of;
     stored *x = input(test, &c->x[0], COARSE), *dy = input(test, &c->y, FINE),
            *a = input(test, &c->m, FINE);
-    check_one_input(test, "max_pool", FORWARD, &c->y, x, false);
-    stored *want = dgrad(c->reference[POOL_GRAD], 2, N, &c->dx, x, dy, NULL);
-    stored *got = dgrad(c->fast[POOL_GRAD], 3, N, &c->dx, x, dy, NULL);
-    complete(test, &c->dx, want);
-    same_tensor(test, "max_pool_grad", got, want, N * c->dx.layout.sample);
-    free(want), free(got);
-    want = dgrad(c->reference[POOL_GRAD_FUSED], 2, N, &c->dx, x, dy, a);
-    got = dgrad(c->fast[POOL_GRAD_FUSED], 3, N, &c->dx, x, dy, a);
-    same_tensor(test, "max_pool_grad accumulating, with a mask", got, want, N * c->dx.layout.sample);
-    free(x), free(dy), free(a), free(want), free(got);
+    check_exact(test, "max_pool", FORWARD, &c->y, (Inputs){{x}, 1}, false);
+    check_exact(test, "max_pool_grad", POOL_GRAD, &c->dx, (Inputs){{x, dy, NULL}, 3}, false);
+    check_exact(test, "avg_pool", AVG_POOL, &c->y, (Inputs){{x}, 1}, false);
+    check_exact(test, "avg_pool_grad", AVG_POOL_GRAD, &c->dx, (Inputs){{dy}, 1}, false);
+    check_exact(test, "max_pool_grad accumulating, with a mask", POOL_GRAD_FUSED, &c->dx,
+                (Inputs){{x, dy, a}, 3}, false);
+    free(x), free(dy), free(a);
 }
 
-typedef void One(int, stored *);
+typedef void One(int, Rows, stored *);
+
+/* Y holds ones everywhere; back come zeros for the halo. */
+static stored *without_halo(Function f, Split s, const Tensor *t) {
+    stored *y = output(t);
+    for (long i = 0; i < N * t->layout.sample; i++)
+        store(y, i, 1);
+#pragma omp parallel num_threads(3)
+    for (int k = 0; k < PARTS_OF_SPLIT; k++)
+        ((One *)f)(N, s.part[k], y);
+    return y;
+}
+
+/* Of a range of rows the halo beside them is zeroed, in its lines of memory, and no point. */
+static void check_halo_beside(Test *test, Rows rows) {
+    const Tensor *t = &test->of->y;
+    const Layout *l = &t->layout;
+    stored *y = without_halo(test->of->fast[ZERO_HALO], (Split){{rows}}, t);
+    for (int r = 0; r < t->size[0] * t->size[1]; r++) {
+        const long first = element(l, N - 1, 0, r / t->size[1], r % t->size[1], 0);
+        const long line = first - l->origin % l->row;
+        for (long i = line; i < line + l->row; i++) {
+            const bool point = i >= first && i < first + t->size[2] * l->block;
+            const double want = point || r < rows.begin || r >= rows.end;
+            if ((double)load(y, i) != want)
+                fail(test, "zero_halo beside a row", r, (double)load(y, i), want);
+        }
+    }
+    free(y);
+}
 
 static void check_halo(Test *test) {
     const Tensor *t = &test->of->y;
-    stored *want = input(test, t, FINE), *got = output(t);
-    for (long i = 0; i < N * t->layout.sample; i++)
-        if (load(want, i) != 0)
-            got[i] = want[i];
-#pragma omp parallel num_threads(3)
-    {
-        ((One *)test->of->reference[ZERO_HALO])(N, want);
-        ((One *)test->of->fast[ZERO_HALO])(N, got);
+    const long elements = N * t->layout.sample;
+    const Split split = random_split(test, t);
+    stored *want = without_halo(test->of->reference[ZERO_HALO], whole(t), t);
+    stored *got = without_halo(test->of->fast[ZERO_HALO], whole(t), t);
+    stored *parts = without_halo(test->of->fast[ZERO_HALO], split, t);
+    stored *reference_parts = without_halo(test->of->reference[ZERO_HALO], split, t);
+    long points = 0, all = (long)N * stored_channels(&t->layout) * t->size[0] * t->size[1] * t->size[2];
+    for (long i = 0; i < elements; i++)
+        points += load(want, i) != 0;
+    for (int n = 0; n < N; n++)
+        for (int c = 0; c < stored_channels(&t->layout); c++)
+            for (int r = 0; r < t->size[0] * t->size[1]; r++)
+                for (int w = 0; w < t->size[2]; w++)
+                    if (load(want, element(&t->layout, n, c, r / t->size[1], r % t->size[1], w)) == 0)
+                        fail(test, "zero_halo, a point", r, 0, 1);
+    if (points != all)
+        fail(test, "zero_halo, elements that are no halo", -1, (double)points, (double)all);
+    same_tensor(test, "zero_halo", got, want, elements);
+    same_tensor(test, "zero_halo by rows", parts, got, elements);
+    same_tensor(test, "zero_halo by rows, reference", reference_parts, want, elements);
+    check_halo_beside(test, split.part[2]);
+    free(want), free(got), free(parts), free(reference_parts);
+}
+
+/* To a relative error, over all that is not as good as zero. */
+static void check_sigmoid(Test *test) {
+    const Tensor *t = &test->of->y;
+    stored *x = input(test, &test->of->x[0], WIDE);
+    const Inputs in = {{x}, 1};
+    stored *want = computed(test->of->reference[SIGMOID], 2, whole(t), t, in);
+    stored *got = computed(test->of->fast[SIGMOID], 1, whole(t), t, in);
+    stored *parts = computed(test->of->fast[SIGMOID], 3, random_split(test, t), t, in);
+    complete(test, t, want);
+    same_tensor(test, "sigmoid by rows", parts, got, N * t->layout.sample);
+    for (long i = 0; i < N * t->layout.sample; i++) {
+        const double a = (double)load(got, i), b = (double)load(want, i);
+        if (isnan(b) ? !isnan(a) : !(fabs(a - b) <= 2.5e-7 * b + unit(b) + 0x1p-125))
+            fail(test, "sigmoid", i, a, b);
     }
-    for (int n = 0; n < N; n++) /* what pads a block belongs to the points */
-        for (int c = t->layout.channels; c < stored_channels(&t->layout); c++)
-            for (int d = 0; d < t->size[0]; d++)
-                for (int h = 0; h < t->size[1]; h++)
-                    for (int w = 0; w < t->size[2]; w++)
-                        store(got, element(&t->layout, n, c, d, h, w), 0);
-    same_tensor(test, "zero_halo", got, want, N * t->layout.sample);
-    free(want), free(got);
+    free(x), free(want), free(got), free(parts);
 }
 
 static void check_map(Test *test) {
     const Case *c = test->of;
     stored *a = input(test, &c->x[0], COARSE), *b = input(test, &c->x[1], COARSE);
-    check_one_input(test, "relu", RELU, &c->y, a, false);
-    check_two_inputs(test, "relu_grad", RELU_GRAD, a, b);
-    check_two_inputs(test, "add", ADD, a, b);
+    const Tensor *y = &c->y;
+    check_exact(test, "relu", RELU, y, (Inputs){{a}, 1}, false);
+    check_exact(test, "relu_grad", RELU_GRAD, y, (Inputs){{a, b}, 2}, false);
+    check_exact(test, "add", ADD, y, (Inputs){{a, b}, 2}, false);
+    check_exact(test, "leaky_relu", LEAKY_RELU, y, (Inputs){{a}, 1}, false);
+    check_exact(test, "leaky_relu_grad", LEAKY_RELU_GRAD, y, (Inputs){{a, b}, 2}, false);
+    check_exact(test, "sigmoid_grad", SIGMOID_GRAD, y, (Inputs){{a, b}, 2}, false);
+    check_sigmoid(test);
     check_parameters(test);
     check_halo(test);
     stored *any = input(test, &c->x[0], ANY);
-    check_one_input(test, "relu of anything", RELU, &c->y, any, true);
+    check_exact(test, "relu of anything", RELU, y, (Inputs){{any}, 1}, true);
     store(a, c->x[0].layout.origin, (real)NAN);
-    stored *y = one_input(c->fast[RELU], 1, &c->y, a);
-    if (!isnan(load(y, c->y.layout.origin)))
-        fail(test, "relu hides a NaN", 0, (double)load(y, c->y.layout.origin), NAN);
+    stored *kept = computed(c->fast[RELU], 1, whole(y), y, (Inputs){{a}, 1});
+    if (!isnan(load(kept, y->layout.origin)))
+        fail(test, "relu hides a NaN", 0, (double)load(kept, y->layout.origin), NAN);
     real *loaded = image(test, &c->x[0], FINE), *bits = image(test, &c->x[0], ANY);
-    check_one_input(test, "cast", CAST, &c->y, loaded, false);
-    check_one_input(test, "cast of anything", CAST, &c->y, bits, true);
-    free(y), free(a), free(b), free(any), free(loaded), free(bits);
+    check_exact(test, "cast", CAST, y, (Inputs){{loaded}, 1}, false);
+    check_exact(test, "cast of anything", CAST, y, (Inputs){{bits}, 1}, true);
+    free(kept), free(a), free(b), free(any), free(loaded), free(bits);
 }
 
 static void check_join(Test *test) {
@@ -469,9 +566,9 @@ static void check_join(Test *test) {
     stored *x[3] = {NULL};
     for (int s = 0; s < c->segments; s++)
         x[s] = input(test, &c->x[s], FINE);
-    check_one_input(test, "concat", CONCAT, &c->y, x, false);
+    check_exact(test, "concat", CONCAT, &c->y, (Inputs){{x}, 1}, false);
     stored *y = input(test, &c->y, FINE);
-    check_one_input(test, "slice", SLICE, &c->dx, y, false);
+    check_exact(test, "slice", SLICE, &c->dx, (Inputs){{y}, 1}, false);
     for (int s = 0; s < c->segments; s++)
         free(x[s]);
     free(y);
@@ -480,7 +577,7 @@ static void check_join(Test *test) {
 /* ---- losses --------------------------------------------------------------------------------------- */
 
 typedef void Measure(int, double *, double *, const stored *, const void *, const int32_t (*)[3]);
-typedef void MeasureGrad(int, int, stored *, const stored *, const void *, const double *);
+typedef void MeasureGrad(int, int, Rows, stored *, const stored *, const void *, const double *);
 
 static double measure(const Case *c, Function f, int threads, const stored *p, const void *t,
                       const int32_t (*valid)[3]) {
@@ -497,29 +594,39 @@ static void check_measure(Test *test, const char *what, int role, const stored *
     const Case *c = test->of;
     const int *size = c->x[0].size;
     const int32_t valid[N][3] = {{size[0], size[1] - 1, size[2]}, {1, size[1], size[2] - 1}};
-    for (int whole = 0; whole < 2; whole++) {
-        double want = measure(c, c->reference[role], 2, p, t, whole ? NULL : valid);
-        double got = measure(c, c->fast[role], 1, p, t, whole ? NULL : valid);
-        double threads = measure(c, c->fast[role], 3, p, t, whole ? NULL : valid);
+    for (int all = 0; all < 2; all++) {
+        double want = measure(c, c->reference[role], 2, p, t, all ? NULL : valid);
+        double got = measure(c, c->fast[role], 1, p, t, all ? NULL : valid);
+        double threads = measure(c, c->fast[role], 3, p, t, all ? NULL : valid);
         if (!(fabs(got - want) <= 1e-12 * fabs(want)))
-            fail(test, what, whole, got, want);
+            fail(test, what, all, got, want);
         if (memcmp(&got, &threads, sizeof got) != 0)
-            fail(test, "a measure by three threads", whole, threads, got);
+            fail(test, "a measure by three threads", all, threads, got);
     }
+}
+
+static stored *measure_grad(Function f, Split s, const Tensor *dp, const stored *p, const void *t) {
+    const double scale = 3;
+    stored *gradient = output(dp);
+#pragma omp parallel num_threads(3)
+    for (int k = 0; k < PARTS_OF_SPLIT; k++)
+        ((MeasureGrad *)f)(N, STEP, s.part[k], gradient, p, t, &scale);
+    return gradient;
 }
 
 static void check_measure_grad(Test *test, const char *what, int role, const stored *p, const void *t) {
     const Tensor *dp = &test->of->dx;
-    stored *want = output(dp), *got = output(dp);
-    const double scale = 3;
-#pragma omp parallel num_threads(3)
-    {
-        ((MeasureGrad *)test->of->reference[role])(N, STEP, want, p, t, &scale);
-        ((MeasureGrad *)test->of->fast[role])(N, STEP, got, p, t, &scale);
-    }
+    const long elements = N * dp->layout.sample;
+    const Split split = random_split(test, dp);
+    stored *want = measure_grad(test->of->reference[role], whole(dp), dp, p, t);
+    stored *got = measure_grad(test->of->fast[role], whole(dp), dp, p, t);
+    stored *parts = measure_grad(test->of->fast[role], split, dp, p, t);
+    stored *reference_parts = measure_grad(test->of->reference[role], split, dp, p, t);
     complete(test, dp, want);
-    near_tensor(test, what, got, want, N * dp->layout.sample);
-    free(want), free(got);
+    near_tensor(test, what, got, want, elements);
+    same_tensor(test, what, parts, got, elements);
+    same_tensor(test, what, reference_parts, want, elements);
+    free(want), free(got), free(parts), free(reference_parts);
 }
 
 static void check_loss(Test *test) {
@@ -595,7 +702,7 @@ static void check_update(Test *test) {
 
 int main(void) {
     static void (*const check[])(Test *) = {
-        [CONV] = check_convolution, [UPCONV] = check_convolution, [MAX_POOL] = check_pool,
+        [CONV] = check_convolution, [UPCONV] = check_convolution, [POOL] = check_pool,
         [MAP] = check_map,          [JOIN] = check_join,          [LOSS] = check_loss,
         [UPDATE] = check_update,
     };

@@ -12,7 +12,7 @@ typedef struct {
     int size[3];
 } Tensor;
 
-typedef enum { CONV, UPCONV, MAX_POOL, MAP, JOIN, LOSS, UPDATE } Kind;
+typedef enum { CONV, UPCONV, POOL, MAP, JOIN, LOSS, UPDATE } Kind;
 
 enum {
     /* of a CONV or UPCONV; those in capitals with a verb behind are variants that may be missing */
@@ -24,9 +24,11 @@ enum {
     DGRAD_PACK,
     WGRAD,
     WGRAD_MORE,
-    /* of a MAX_POOL: FORWARD, and */
+    /* of a POOL: FORWARD, and */
     POOL_GRAD = 1,
     POOL_GRAD_FUSED,
+    AVG_POOL,
+    AVG_POOL_GRAD,
     /* of a MAP */
     RELU = 0,
     RELU_GRAD,
@@ -34,6 +36,10 @@ enum {
     ADD_PARAMETERS,
     ZERO_HALO,
     CAST,
+    LEAKY_RELU,
+    LEAKY_RELU_GRAD,
+    SIGMOID,
+    SIGMOID_GRAD,
     /* of a JOIN */
     CONCAT = 0,
     SLICE,
@@ -47,7 +53,7 @@ enum {
     SGD = 0,
     ADAM,
     JUDGE, /* of the gradients, where losses are scaled */
-    ROLES = 8
+    ROLES = 10
 };
 
 typedef struct {

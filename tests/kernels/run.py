@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+COMPILER = os.path.join(HERE, "../../compiler")
 FLAGS = "-std=gnu11 -D_POSIX_C_SOURCE=200809L -fopenmp -fno-math-errno -fno-trapping-math -ffp-contract=fast"
 SANITIZERS = "-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined"
 OPTIMISED = "-O2 -Wall -Wextra -Werror -Wno-pass-failed" # as a compiler sees whole kernels, warnings included
@@ -36,10 +37,10 @@ def build_and_run(build, seed, folder):
     what = "%s %s -march=%s %s" % (stored, cc, processor, flags)
     os.mkdir(folder)
     steps = [[sys.executable, "-B", os.path.join(HERE, "cases.py"), folder, str(seed), str(convolutions)]]
-    flags = [*FLAGS.split(), *flags.split(), "-march=" + processor, "-I" + HERE, "-DUNET_STORED_" + stored]
+    flags = [*FLAGS.split(), *flags.split(), "-march=" + processor, "-I" + HERE, "-I" + COMPILER, "-DUNET_STORED_" + stored]
     reference = [f for f in flags if not f.startswith("-fsanitize") and f != "-O1"]
     steps.append([cc, *reference, "-O1", "-c", "reference.c", "-o", "reference.o"])
-    steps.append([cc, *flags, os.path.join(HERE, "kernels.c"), os.path.join(HERE, "../../compiler/cpu_sizes.c"), "cases.c",
+    steps.append([cc, *flags, os.path.join(HERE, "kernels.c"), os.path.join(COMPILER, "cpu/sizes.c"), "cases.c",
                   "fast.c", "reference.o", "-o", "kernels", "-lm"])
     steps.append(["./kernels"])
     # threads share their processors with other tests: let them sleep at barriers

@@ -2,6 +2,7 @@
 
 errors/NAME.unet  a wrong file; NAME.expect holds what `unetc check` prints on stderr, and its exit code
 right/NAME.unet   a right one;  NAME.ast and NAME.graph hold what --emit prints
+passes/NAME.unet  a small one;  NAME.PASS holds the graph after that pass of pipeline.c, with the options of PASSES
 
 Every code that the compiler can report must have a text for `unetc explain`, and the JSON form of a diagnostic
 must hold the human one.  A first line `# options: ...` adds options.  `golden.py UNETC --update` writes the expectations anew: read the
@@ -9,6 +10,7 @@ difference before committing it.
 """
 import difflib
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -16,6 +18,8 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 FIRST = "# options:"
+PASSES = {"autodiff": ["autodiff"], "fuse": ["fuse"], "cast": ["cast", "--precision=bf16"], "prepare_cpu": ["prepare"],
+          "prepare_cuda": ["prepare", "--target=cuda"], "schedule": ["schedule"]}
 
 
 def options(path):
@@ -25,7 +29,8 @@ def options(path):
 
 def run(unetc, path, *arguments):
     command = [unetc, *arguments, *options(path), path.name]
-    return subprocess.run(command, cwd=path.parent, capture_output=True, text=True, errors="replace")
+    without_cudnn = {**os.environ, "UNETC_CUDNN": "/nonexistent"}  # what a plan for cuda says must not depend on it
+    return subprocess.run(command, cwd=path.parent, capture_output=True, text=True, errors="replace", env=without_cudnn)
 
 
 def error_text(unetc, path):
@@ -33,8 +38,8 @@ def error_text(unetc, path):
     return result.stderr + f"exit {result.returncode}\n"
 
 
-def stage_text(unetc, path, stage):
-    result = run(unetc, path, f"--emit={stage}")
+def stage_text(unetc, path, stage, *more):
+    result = run(unetc, path, f"--emit={stage}", *more)
     return result.stdout + result.stderr
 
 
@@ -44,13 +49,16 @@ def cases(unetc):
     for path in sorted((HERE / "right").glob("*.unet")):
         for stage in ("ast", "graph"):
             yield path.with_suffix("." + stage), stage_text(unetc, path, stage)
+    for path in sorted((HERE / "passes").glob("*.unet")):
+        for name, (last, *more) in PASSES.items():
+            yield path.with_suffix("." + name), stage_text(unetc, path, "graph:after=" + last, *more)
 
 
 def unexplained(unetc):
     """The codes that appear in the sources and have no explanation."""
     codes = set()
     for folder in ("compiler", "dsl"):
-        for path in (HERE.parent.parent / folder).glob("*.[chly]"):
+        for path in (HERE.parent.parent / folder).rglob("*.[chly]"):
             codes |= set(re.findall(r'"(U\d{4})"', path.read_text()))
     for code in sorted(codes):
         result = subprocess.run([unetc, "explain", code], capture_output=True, text=True)

@@ -3,7 +3,7 @@
  *
  *     mutation_test CASES FILE.unet...
  */
-#include "lower.h"
+#include "front/lower.h"
 
 #include <stdlib.h>
 #include <string.h>

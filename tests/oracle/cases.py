@@ -32,6 +32,7 @@ CASES = [
     _case("simple_denoiser", "examples/denoise/simple_denoiser.unet", "simple", (13, 11), 2, 5, {"width": 8}),
     _case("variants", "tests/oracle/cases/variants.unet", "variants", (18, 22), 3, 4, valid=2,
           losses=(("mse", 0.5), ("l1", 0.25))),
+    _case("activations", "tests/oracle/cases/activations.unet", "activations", (17, 22), 2, 6),
     _optimizer("sgd", ("sgd", {"lr": 0.1})),
     _optimizer("nesterov", ("sgd", {"lr": 0.05, "momentum": 0.9, "weight_decay": 0.01, "nesterov": True})),
     _optimizer("l1_sgd", ("sgd", {"lr": 0.05, "momentum": 0.9, "dampening": 0.1}), (("l1", 1.0),)),

@@ -174,6 +174,8 @@ static void run_step(const UnetProgram *program, char *arena, Batch *batch, int3
                      .threads = THREADS < model->max_threads ? THREADS : model->max_threads,
                      .learning_rate = model->training->learning_rate,
                      .step = step};
+    if (program->prepare != NULL)
+        program->prepare(&told);
     program->run(&told);
 }
 

@@ -98,7 +98,24 @@ class Variants(nn.Module):
         return self.answer(F.relu(self.wide(torch.cat([up, first], 1))))
 
 
-NETS = {"unet": UNet, "simple": Simple, "two_convolutions": TwoConvolutions, "variants": Variants}
+class Activations(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 18, 3, padding=1)
+        self.middle = nn.ModuleDict({"0": nn.Conv2d(18, 20, 3, padding=1)})
+        self.gate = nn.Conv2d(20, 18, 3, padding=1)
+        self.up = nn.ConvTranspose2d(18, 5, 2, stride=2, output_padding=(1, 0))
+        self.answer = nn.Conv2d(23, 3, 1)
+
+    def forward(self, x):
+        first = F.leaky_relu(self.first(x), 0.2)
+        middle = F.leaky_relu(self.middle["0"](F.avg_pool2d(first, 2)))
+        gate = torch.sigmoid(self.gate(F.avg_pool2d(middle, 3, stride=1, padding=1)))
+        return torch.sigmoid(self.answer(torch.cat([self.up(gate), first], 1)))
+
+
+NETS = {"unet": UNet, "simple": Simple, "two_convolutions": TwoConvolutions, "variants": Variants,
+        "activations": Activations}
 LOSSES = {"mse": F.mse_loss, "l1": F.l1_loss}
 OPTIMIZERS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "sgd": torch.optim.SGD}
 

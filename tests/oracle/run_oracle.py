@@ -26,6 +26,9 @@ import tempfile
 import cases
 import safetensors
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import emitted  # noqa: E402
+
 DOUBLE_TOLERANCE = 1e-9
 LOSS_TOLERANCE = 1e-5
 GRADIENT_FACTOR = 4
@@ -61,7 +64,7 @@ class Model:
                 ["-std=gnu11", "-D_POSIX_C_SOURCE=200809L", "-O2", "-fopenmp", "-march=native", "-fno-math-errno",
                  "-fno-trapping-math", "-ffp-contract=fast", "-I" + folder, "-I" + tools.include,
                  '-DMODEL_HEADER="%s.h"' % name, "-DMODEL=%s_model" % name, source,
-                 os.path.join(folder, name + ".c"), tools.runtime, "-o", self.program] +
+                 *emitted.sources(folder), tools.runtime, "-o", self.program] +
                 tools.flags + ["-lpng", "-lz", "-ljansson", "-lpthread", "-lm"])
         self.parameters, self.results = {}, []
         for line in execute([self.program, "describe"]).decode().splitlines():

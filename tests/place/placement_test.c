@@ -1,11 +1,12 @@
-/* placement_test.c - place_buffers() and place_search() on made-up problems.
+/* placement_test.c - pack_buffers() and pack_search() on made-up problems.
  *
  * Every answer goes to a judge that compares all pairs.  Tiny problems must reach the optimum that trying
  * all orders finds, and the search must prove that one unit less is impossible; tilings of a rectangle must
- * be packed without a gap, and plans shaped like the training of a U-Net into their lower bound at once.
+ * be packed without a gap, even hard ones, and plans shaped like the training of a U-Net into their lower
+ * bound at once.
  */
-#include "placement.h"
-#include "placement_search.h"
+#include "solve/pack.h"
+#include "solve/pack_search.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST = 512 };
+enum { MOST = 512, ENOUGH = 1000000 /* nodes, for tiny problems */ };
 
 #define EXPECT(condition)                                                                                  \
     do {                                                                                                   \
@@ -25,7 +26,7 @@ enum { MOST = 512 };
     } while (0)
 
 typedef struct {
-    PlaceBuffer buffer[MOST];
+    PackBuffer buffer[MOST];
     int count;
 } Problem;
 
@@ -36,7 +37,7 @@ static int below(uint64_t *state, int limit) { /* a random number below LIMIT */
 
 static void add(Problem *problem, int first, int last, int64_t size) {
     EXPECT(problem->count < MOST);
-    problem->buffer[problem->count++] = (PlaceBuffer){.size = size, .first = first, .last = last};
+    problem->buffer[problem->count++] = (PackBuffer){.size = size, .first = first, .last = last};
 }
 
 static void add_fixed(Problem *problem, int first, int last, int64_t size, int64_t offset) {
@@ -55,10 +56,10 @@ static int64_t alive_at(const Problem *problem, int time) {
     return alive;
 }
 
-static void judge(const Problem *before, const Problem *after, int64_t align, const PlaceResult *result) {
+static void judge(const Problem *before, const Problem *after, int64_t align, const PackResult *result) {
     int64_t arena = 0, bound = 0;
     for (int i = 0; i < after->count; i++) {
-        const PlaceBuffer *a = &after->buffer[i], *given = &before->buffer[i];
+        const PackBuffer *a = &after->buffer[i], *given = &before->buffer[i];
         bool lives = a->size > 0 && a->first < a->last;
         EXPECT(a->offset >= 0 && a->offset % align == 0);
         EXPECT(!given->fixed || a->offset == given->offset);
@@ -71,7 +72,7 @@ static void judge(const Problem *before, const Problem *after, int64_t align, co
         if (lives && bound < alive_at(after, a->first))
             bound = alive_at(after, a->first);
         for (int j = 0; j < i && lives; j++) {
-            const PlaceBuffer *b = &after->buffer[j];
+            const PackBuffer *b = &after->buffer[j];
             bool meet = a->first < b->last && b->first < a->last && b->size > 0 && b->first < b->last;
             EXPECT(!meet || a->offset + a->size <= b->offset || b->offset + b->size <= a->offset);
         }
@@ -79,14 +80,14 @@ static void judge(const Problem *before, const Problem *after, int64_t align, co
     EXPECT(result->arena == arena && result->lower_bound == bound);
 }
 
-static PlaceResult solve(const Problem *problem, int64_t align, int64_t capacity) {
+static PackResult solve(const Problem *problem, int64_t align, int64_t capacity) {
     Pool *pool = pool_new();
     Problem first = *problem, again = *problem;
-    PlaceResult result, repeated;
-    bool fits = place_buffers(pool, first.buffer, first.count, align, capacity, &result);
+    PackResult result, repeated;
+    bool fits = pack_buffers(pool, first.buffer, first.count, align, capacity, &result);
     judge(problem, &first, align, &result);
     EXPECT(fits == (capacity == 0 || result.arena <= capacity));
-    place_buffers(pool, again.buffer, again.count, align, capacity, &repeated);
+    pack_buffers(pool, again.buffer, again.count, align, capacity, &repeated);
     EXPECT(memcmp(&result, &repeated, sizeof result) == 0);
     for (int i = 0; i < first.count; i++)
         EXPECT(first.buffer[i].offset == again.buffer[i].offset);
@@ -104,12 +105,12 @@ typedef struct {
 
 /* The lowest offset of buffer I on top of everything done, and clear of what is fixed. */
 static int64_t rest_on_top(const Enumeration *e, int i) {
-    const PlaceBuffer *a = &e->problem->buffer[i];
+    const PackBuffer *a = &e->problem->buffer[i];
     int64_t offset = 0;
     for (bool moved = true; moved;) {
         moved = false;
         for (int j = 0; j < e->problem->count; j++) {
-            const PlaceBuffer *b = &e->problem->buffer[j];
+            const PackBuffer *b = &e->problem->buffer[j];
             int64_t top = e->offset[j] + b->size;
             bool meet = a->first < b->last && b->first < a->last && e->done[j] && offset < top;
             if (meet && (!b->fixed || e->offset[j] < offset + a->size))
@@ -140,7 +141,7 @@ static int64_t optimum(const Problem *problem) {
     int left = 0;
     int64_t arena = 0;
     for (int i = 0; i < problem->count; i++) {
-        const PlaceBuffer *b = &problem->buffer[i];
+        const PackBuffer *b = &problem->buffer[i];
         e.done[i] = b->fixed;
         e.offset[i] = b->offset;
         left += !b->fixed;
@@ -151,22 +152,22 @@ static int64_t optimum(const Problem *problem) {
     return e.best;
 }
 
-static SearchAnswer search(const Problem *problem, int64_t capacity) {
+static SearchAnswer search(const Problem *problem, int64_t capacity, int64_t limit) {
     Pool *pool = pool_new();
-    PlaceBox *box = NEW_ARRAY(pool, PlaceBox, problem->count);
+    PackBox *box = NEW_ARRAY(pool, PackBox, problem->count);
     for (int i = 0; i < problem->count; i++) {
-        const PlaceBuffer *b = &problem->buffer[i];
-        box[i] = (PlaceBox){b->size, b->offset, b->first, b->last, b->fixed};
+        const PackBuffer *b = &problem->buffer[i];
+        box[i] = (PackBox){b->size, b->offset, b->first, b->last, b->fixed};
     }
     SearchEffort effort = {.work = INT64_MAX};
-    SearchAnswer answer = place_search(pool, box, problem->count, capacity, 1000000, &effort);
+    SearchAnswer answer = pack_search(pool, box, problem->count, capacity, limit, &effort);
     pool_free(pool);
     return answer;
 }
 
 static bool meets_fixed(const Problem *problem, int first, int last, int64_t size, int64_t offset) {
     for (int i = 0; i < problem->count; i++) {
-        const PlaceBuffer *b = &problem->buffer[i];
+        const PackBuffer *b = &problem->buffer[i];
         if (b->fixed && first < b->last && b->first < last && offset < b->offset + b->size &&
             b->offset < offset + size)
             return true;
@@ -190,11 +191,11 @@ static void check_against_optimum(void) {
                 add_fixed(&problem, first, last, size, offset);
         }
         int64_t best = optimum(&problem);
-        PlaceResult result = solve(&problem, 1, 0);
+        PackResult result = solve(&problem, 1, 0);
         EXPECT(result.arena == best);
-        EXPECT(search(&problem, best) == SEARCH_FOUND);
+        EXPECT(search(&problem, best, ENOUGH) == SEARCH_FOUND);
         if (best > result.lower_bound) {
-            EXPECT(search(&problem, best - 1) == SEARCH_IMPOSSIBLE);
+            EXPECT(search(&problem, best - 1, ENOUGH) == SEARCH_IMPOSSIBLE);
             above_bound++;
         }
     }
@@ -220,7 +221,7 @@ static void check_random(void) {
                 add(&problem, first, first + below(&state, span), size); /* some never live */
             }
         }
-        PlaceResult result = solve(&problem, align, 0);
+        PackResult result = solve(&problem, align, 0);
         EXPECT(result.arena <= result.lower_bound + result.lower_bound / 4);
         solve(&problem, align, result.arena);
     }
@@ -232,7 +233,7 @@ static Problem tiling(uint64_t *state, int count, int width, int height) {
     add(&problem, 0, width, height);
     problem.buffer[0].offset = 0;
     while (problem.count < count) {
-        PlaceBuffer *b = &problem.buffer[below(state, problem.count)], rest = *b;
+        PackBuffer *b = &problem.buffer[below(state, problem.count)], rest = *b;
         if (below(state, 2) == 0 && b->last - b->first > 1) {
             rest.first = b->last = b->first + 1 + below(state, b->last - b->first - 1);
         } else if (b->size > 1) {
@@ -253,11 +254,24 @@ static void check_tilings(void) {
     int found = 0;
     for (int trial = 0; trial < 100; trial++) {
         Problem problem = tiling(&state, 60, 60, (int)height);
-        PlaceResult result = solve(&problem, 1, 0);
+        PackResult result = solve(&problem, 1, 0);
         EXPECT(result.lower_bound == height && result.arena <= height + height / 50);
         found += result.arena == height;
     }
     EXPECT(found >= 98);
+}
+
+/* Tilings of 100 buffers are where one long run of each strategy fails, and short ones that learn from each
+ * other do not: strategies that run longer and longer, and forget, find 44 of these 50. */
+static void check_restarts(void) {
+    enum { COUNT = 100, NODES = 480 * COUNT, HEIGHT = 1 << 16 };
+    uint64_t state = 3;
+    int found = 0;
+    for (int trial = 0; trial < 50; trial++) {
+        Problem problem = tiling(&state, COUNT, 40, HEIGHT);
+        found += search(&problem, HEIGHT, NODES) == SEARCH_FOUND;
+    }
+    EXPECT(found >= 49);
 }
 
 /* What a U-Net keeps and drops in a training step: at each level two activations on the way down, the
@@ -292,7 +306,7 @@ static void check_unets(void) {
         Problem problem = unet(2 + trial % 5, INT64_C(64) << (6 + trial % 11), &state, trial % 2 == 0);
         for (int i = 0; i < problem.count; i++)
             problem.buffer[i].size = (problem.buffer[i].size + 63) / 64 * 64;
-        PlaceResult result = solve(&problem, 64, 0);
+        PackResult result = solve(&problem, 64, 0);
         EXPECT(result.arena == result.lower_bound);
         EXPECT(result.effort <= 12 * problem.count);
     }
@@ -308,28 +322,28 @@ static void check_corners(void) {
     EXPECT(solve(&problem, 64, 0).arena == 0);
     Problem fixed = {0};
     add_fixed(&fixed, 0, 9, 128, 0);
-    EXPECT(solve(&fixed, 64, 0).arena == 128 && search(&fixed, 128) == SEARCH_FOUND);
+    EXPECT(solve(&fixed, 64, 0).arena == 128 && search(&fixed, 128, ENOUGH) == SEARCH_FOUND);
     add_fixed(&problem, 0, 9, 128, 192);
     add(&problem, 2, 4, 256);
     add(&problem, 2, 4, 192);
     EXPECT(solve(&problem, 64, 0).arena == 576); /* 192 bytes fit below the fixed buffer, 256 above it */
     add(&problem, -7, 2, 256);                   /* touches the others in time, but does not meet them */
-    PlaceResult result = solve(&problem, 64, 0);
+    PackResult result = solve(&problem, 64, 0);
     EXPECT(result.arena == 576 && result.lower_bound == 576);
     EXPECT(solve(&problem, 64, 575).arena == 576);
     EXPECT(solve(&problem, 64, 4096).arena <= 4096);
 }
 
-/* Runs place_buffers() in a child; returns its exit code. */
+/* Runs pack_buffers() in a child; returns its exit code. */
 static int exit_code(const Problem *problem) {
     pid_t child = fork();
     EXPECT(child >= 0);
     if (child == 0) {
         Problem copy = *problem;
-        PlaceResult result;
+        PackResult result;
         if (freopen("/dev/null", "w", stderr) == NULL)
             _exit(1);
-        place_buffers(pool_new(), copy.buffer, copy.count, 64, 0, &result);
+        pack_buffers(pool_new(), copy.buffer, copy.count, 64, 0, &result);
         _exit(0);
     }
     int status;
@@ -355,6 +369,7 @@ int main(void) {
     check_against_optimum();
     check_random();
     check_tilings();
+    check_restarts();
     check_unets();
     return 0;
 }

@@ -4,21 +4,21 @@
  *
  * usage: remat_test [NUMBER OF PROBLEMS]
  */
-#include "diag.h"
-#include "remat.h"
+#include "base/diag.h"
+#include "solve/remat.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_OPERATIONS = 6, MOST_TENSORS = 8, MOST_READS = 3, MOST_COST = 200, NEVER = MOST_COST };
+enum { MAX_OPERATIONS = 6, MAX_TENSORS = 8, MAX_READS = 3, MAX_COST = 200, NEVER = MAX_COST };
 
 typedef struct {
-    RematOperation operation[MOST_OPERATIONS];
-    int read[MOST_OPERATIONS][MOST_READS], write[MOST_OPERATIONS][2];
-    int64_t bytes[MOST_TENSORS];
-    bool kept[MOST_TENSORS];
+    RematOperation operation[MAX_OPERATIONS];
+    int read[MAX_OPERATIONS][MAX_READS], write[MAX_OPERATIONS][2];
+    int64_t bytes[MAX_TENSORS];
+    bool kept[MAX_TENSORS];
     RematProblem problem;
 } Case;
 
@@ -38,11 +38,11 @@ static void random_operation(Case *c, int o, uint64_t *random) {
                                   .repeatable = below(random, 6) != 0,
                                   .in_place = -1};
     int *ntensor = &c->problem.ntensor;
-    for (int i = below(random, MOST_READS + 1); i > 0 && *ntensor > 0; i--)
+    for (int i = below(random, MAX_READS + 1); i > 0 && *ntensor > 0; i--)
         c->read[o][operation->nread++] = below(random, 3) == 0 ? below(random, *ntensor) : *ntensor - 1;
     if (operation->nread > 0 && below(random, 3) == 0)
         operation->in_place = below(random, operation->nread);
-    for (int i = below(random, 5) == 0 ? 2 : 1; i > 0 && *ntensor < MOST_TENSORS; i--) {
+    for (int i = below(random, 5) == 0 ? 2 : 1; i > 0 && *ntensor < MAX_TENSORS; i--) {
         c->write[o][operation->nwrite++] = *ntensor;
         c->bytes[*ntensor] = below(random, 10);
         c->kept[(*ntensor)++] = below(random, 10) == 0;
@@ -54,7 +54,7 @@ static void random_case(Case *c, uint64_t *random) {
     c->problem = (RematProblem){.operation = c->operation, .bytes = c->bytes, .kept = c->kept};
     if (below(random, 2) == 0) /* a tensor from outside */
         c->bytes[c->problem.ntensor++] = 5;
-    c->problem.noperation = 2 + below(random, MOST_OPERATIONS - 1);
+    c->problem.noperation = 2 + below(random, MAX_OPERATIONS - 1);
     for (int o = 0; o < c->problem.noperation; o++)
         random_operation(c, o, random);
 }
@@ -124,9 +124,9 @@ static int64_t simulate(const RematProblem *problem, const int *order, int lengt
 typedef struct {
     const RematProblem *problem;
     int64_t capacity;
-    int read[MOST_OPERATIONS], write[MOST_OPERATIONS];
+    int read[MAX_OPERATIONS], write[MAX_OPERATIONS];
     int kept, inner; /* kept to the end; written by an operation */
-    short cost[1 << (MOST_TENSORS + MOST_OPERATIONS)];
+    short cost[1 << (MAX_TENSORS + MAX_OPERATIONS)];
 } Exhaustive;
 
 static int64_t bytes_of(const Exhaustive *e, int set) {
@@ -150,14 +150,14 @@ static bool fits(const Exhaustive *e, int o, int after) {
 
 /* Runs operation O in the state and tries every set that may be alive afterwards. */
 static bool expand(Exhaustive *e, int state, int o) {
-    int alive = state >> MOST_OPERATIONS, ran = state & ((1 << MOST_OPERATIONS) - 1);
+    int alive = state >> MAX_OPERATIONS, ran = state & ((1 << MAX_OPERATIONS) - 1);
     const RematOperation *operation = &e->problem->operation[o];
     if ((e->read[o] & e->inner & ~alive) != 0 || ((ran >> o & 1) != 0 && !operation->repeatable))
         return false;
     int cost = e->cost[state] + (int)operation->cost, all = alive | e->write[o];
     bool any = false;
     for (int after = all;; after = (after - 1) & all) {
-        int next = after << MOST_OPERATIONS | ran | 1 << o;
+        int next = after << MAX_OPERATIONS | ran | 1 << o;
         if ((all & e->kept & ~after) == 0 && cost < e->cost[next] && fits(e, o, after)) {
             e->cost[next] = (short)cost;
             any = true;
@@ -180,7 +180,7 @@ static void prepare(Exhaustive *e, const RematProblem *problem, int64_t capacity
     }
     for (int t = 0; t < problem->ntensor; t++)
         e->kept |= problem->kept[t] ? 1 << t : 0;
-    for (int s = 1; s < 1 << (MOST_TENSORS + MOST_OPERATIONS); s++)
+    for (int s = 1; s < 1 << (MAX_TENSORS + MAX_OPERATIONS); s++)
         e->cost[s] = NEVER;
 }
 
@@ -191,10 +191,10 @@ static int optimum(Exhaustive *e, const RematProblem *problem, int64_t capacity)
     for (int cost = 0; cost < best; cost++)
         for (bool again = true; again;) { /* operations may cost nothing */
             again = false;
-            for (int s = 0; s < 1 << (problem->ntensor + MOST_OPERATIONS); s++) {
+            for (int s = 0; s < 1 << (problem->ntensor + MAX_OPERATIONS); s++) {
                 if (e->cost[s] != cost)
                     continue;
-                if ((s & ((1 << MOST_OPERATIONS) - 1)) == all)
+                if ((s & ((1 << MAX_OPERATIONS) - 1)) == all)
                     best = cost;
                 for (int o = 0; o < problem->noperation; o++)
                     again |= expand(e, s, o) && problem->operation[o].cost == 0;
@@ -207,7 +207,7 @@ static int optimum(Exhaustive *e, const RematProblem *problem, int64_t capacity)
 
 static void check_schedule(const RematProblem *problem, const RematSchedule *found) {
     int64_t cost = 0, base = 0;
-    int times[MOST_OPERATIONS] = {0};
+    int times[MAX_OPERATIONS] = {0};
     for (int i = 0; i < found->length; i++) {
         cost += problem->operation[found->operation[i]].cost;
         times[found->operation[i]]++;
@@ -225,7 +225,7 @@ static void check_schedule(const RematProblem *problem, const RematSchedule *fou
 static bool check_problem(Exhaustive *e, const RematProblem *problem, uint64_t *random) {
     enum { EFFORT = 150000 };
     Pool *pool = pool_new();
-    int order[MOST_OPERATIONS];
+    int order[MAX_OPERATIONS];
     for (int o = 0; o < problem->noperation; o++)
         order[o] = o;
     int64_t given = simulate(problem, order, problem->noperation);
@@ -259,8 +259,7 @@ static void check_overflow(void) {
     static const int tensor[2] = {0, 1};
     Pool *pool = pool_new();
     for (int kind = 0; kind < 3; kind++) {
-        int64_t large = REMAT_LARGEST_TOTAL / 2 + 1,
-                bytes[2] = {kind == 0 ? large : 1, kind == 0 ? large : 1};
+        int64_t large = REMAT_MAX_TOTAL / 2 + 1, bytes[2] = {kind == 0 ? large : 1, kind == 0 ? large : 1};
         RematOperation o[2] = {
             {.nwrite = 1, .write = tensor, .repeatable = true, .in_place = -1},
             {.nread = 1, .read = tensor, .nwrite = 1, .write = tensor + 1, .in_place = -1}};
@@ -268,8 +267,8 @@ static void check_overflow(void) {
         o[0].scratch = o[1].scratch = kind == 2 ? INT64_MAX : 1;
         RematProblem problem = {.noperation = 2, .ntensor = 2, .operation = o, .bytes = bytes};
         RematSchedule found;
-        CHECK(!remat_schedule(pool, &problem,
-                              &(RematQuestion){.capacity = REMAT_LARGEST_TOTAL, .effort = 0}, &found));
+        CHECK(!remat_schedule(pool, &problem, &(RematQuestion){.capacity = REMAT_MAX_TOTAL, .effort = 0},
+                              &found));
         CHECK(found.length == 2 && found.peak == INT64_MAX);
         CHECK(remat_peak(pool, &problem, tensor, 2) == INT64_MAX);
     }
@@ -277,6 +276,37 @@ static void check_overflow(void) {
     RematSchedule found;
     CHECK(remat_schedule(pool, &nothing, &(RematQuestion){.capacity = 0, .effort = 0}, &found) &&
           found.length == 0 && found.peak == 0);
+    pool_free(pool);
+}
+
+/* Every operation reads the two before it, so the ways to compute one again double with each step.  The
+ * search must come to its end all the same. */
+static void check_many_paths(void) {
+    enum { COUNT = 200 };
+    static RematOperation operation[COUNT];
+    static int read[COUNT][3], write[COUNT];
+    static int64_t bytes[COUNT];
+    for (int o = 0; o < COUNT; o++) {
+        const int before[3] = {o - 1, o - 2, COUNT - 1 - o};
+        int nread = o < 2 ? o : o < COUNT / 2 ? 2 : 3;
+        memcpy(read[o], before, sizeof before);
+        write[o] = o;
+        bytes[o] = 100;
+        operation[o] = (RematOperation){.nread = nread,
+                                        .nwrite = 1,
+                                        .read = read[o],
+                                        .write = &write[o],
+                                        .cost = 1,
+                                        .repeatable = true,
+                                        .in_place = -1};
+    }
+    const RematProblem problem = {COUNT, COUNT, COUNT / 2, operation, bytes, NULL};
+    Pool *pool = pool_new();
+    RematSchedule found;
+    bool fits =
+        remat_schedule(pool, &problem, &(RematQuestion){.capacity = 2000, .effort = 4000000}, &found);
+    CHECK(fits == (found.peak <= 2000));
+    CHECK(found.peak < 5000 && remat_peak(pool, &problem, found.operation, found.length) == found.peak);
     pool_free(pool);
 }
 
@@ -291,5 +321,6 @@ int main(int count, char **word) {
         repeated += check_problem(&exhaustive, &c.problem, &random);
     }
     printf("%d problems, something was recomputed in %d\n", problems, repeated);
+    check_many_paths();
     return repeated > 0 ? 0 : 1;
 }

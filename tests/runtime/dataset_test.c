@@ -331,7 +331,7 @@ static void test_too_small(void) {
     fake.data.nsource = 1;
     fake_picture(folder, "one", "clean_x", 0, 3, 8, 8);
     fake.source[0].channels = fake.train_layout[1].channels = 1;
-    check_open_fails(&fake, UNET_TRAINING, "clean_x.png: is in colour, and one channel is asked for");
+    check_open_fails(&fake, UNET_TRAINING, "clean_x.png: is in colour, and the model reads one channel");
 }
 
 /* Evaluation shows the centre, pads behind, says what is valid, and never changes. */
@@ -393,6 +393,93 @@ static void test_noise(void) {
         forget(&reads[r]);
     }
     unet_dataset_close(dataset);
+}
+
+/* ---- files of different sizes ------------------------------------------------------------------- */
+
+/* `clean` is TIMES as large as `noisy`, of 8 x 8 points; both show a slope of 7 a row and 3 a column, so
+ * that a point tells its place. */
+static void make_slopes(Fake *fake, int32_t times, const int32_t file[2], UnetPad pad) {
+    fake_pairs(fake, 2, 1, 8, UNET_F32);
+    fake_add(fake, (UnetTransform){.op = UNET_DO_CROP, .random = true, .pad = pad, .pad_value = 0.5});
+    fake_add(fake, (UnetTransform){.op = UNET_DO_FLIP, .axes = 6, .p = 0.5});
+    fake->term[0][0].pattern = "one/clean_*.png";
+    fake->term[1][0].pattern = "one/noisy_*.png";
+    fake->train_layout[1] = fake->eval_layout[1] = fake_layout(1, 8 * times, 8 * times, UNET_F32);
+    fake->train.measured[1] = fake->train.measured[2] = 8 * times;
+    fake->eval.measured[1] = fake->eval.measured[2] = 8 * times;
+    fake_picture(folder, "one", "clean_x", 0, 1, file[0] * times, file[1] * times);
+    fake_picture(folder, "one", "noisy_x", 0, 1, file[0], file[1]);
+}
+
+/* Whether the points of `clean` around (Y, X) of `noisy` are those of its point, in the order in which
+ * their neighbours go on. */
+static bool corresponds(const Read *read, int32_t times, int32_t y, int32_t x, bool constant) {
+    double coarse = element(read, 0, 0, y, x), sum = 0, slope = (7 + 3) * (times - 1) / 2.0 / 255;
+    for (int32_t a = 0; a < times; a++) {
+        for (int32_t b = 0; b < times; b++) {
+            double fine = element(read, 1, 0, y * times + a, x * times + b);
+            bool at_end = y * times + a + 1 == 8 * times;
+            double below = at_end ? fine : element(read, 1, 0, y * times + a + 1, x * times + b);
+            sum += fine;
+            if (!constant && fabs(below - fine) > 7.0 * times / 255 + 1e-6) {
+                return false;
+            }
+        }
+    }
+    double mean = sum / (times * times);
+    bool filled = constant && fabs(coarse - 0.5) < 1e-6 && fabs(mean - 0.5) < 1e-6;
+    return filled || fabs(mean - times * coarse - slope) < 1e-6;
+}
+
+/* A crop, a flip and a padding show the same part of the picture in both files. */
+static void test_times(int32_t times, const int32_t file[2], UnetPad pad) {
+    Fake fake;
+    make_slopes(&fake, times, file, pad);
+    UnetDataset *dataset = open_or_stop(&fake, UNET_TRAINING);
+    for (uint32_t epoch = 0; epoch < 30; epoch++) {
+        Read read = read_sample(dataset, 0, 3, epoch);
+        CHECK_OK(read.status, read.error);
+        bool good = is_clean_around(&read, 1);
+        for (int32_t i = 0; i < 64; i++) {
+            good &= corresponds(&read, times, i / 8, i % 8, pad == UNET_PAD_VALUE);
+        }
+        CHECK(good, "%d times, %d x %d, epoch %u", times, file[0], file[1], epoch);
+        CHECK(read.valid[1] == 8 * times && read.valid[2] == 8 * times, "valid in training");
+        forget(&read);
+    }
+    unet_dataset_close(dataset);
+}
+
+/* What is measured of a file smaller than the window, where the target is larger, or the window's centre.
+ */
+static void test_valid(void) {
+    Fake fake;
+    make_slopes(&fake, 3, (int32_t[2]){5, 7}, UNET_PAD_REFLECT);
+    fake.eval_data = fake.data;
+    fake.model.eval_data = &fake.eval_data;
+    UnetDataset *dataset = open_or_stop(&fake, UNET_EVALUATION);
+    Read read = read_sample(dataset, 0, 0, 0);
+    CHECK(read.valid[1] == 15 && read.valid[2] == 21, "valid is %d x %d", read.valid[1], read.valid[2]);
+    forget(&read);
+    unet_dataset_close(dataset);
+    fake_picture(folder, "one", "clean_x", 0, 1, 15, 20);
+    check_open_fails(&fake, UNET_EVALUATION,
+                     "clean_x.png is 15 x 20 (height x width), and must be a multiple of 3 x 3");
+
+    make_slopes(&fake, 1, (int32_t[2]){5, 20}, UNET_PAD_REFLECT);
+    fake.eval_data = fake.data;
+    fake.model.eval_data = &fake.eval_data;
+    fake.eval_layout[1] = fake_layout(1, 4, 4, UNET_F32); /* half as large, but its files are not */
+    fake.eval.measured[1] = fake.eval.measured[2] = 4;
+    dataset = open_or_stop(&fake, UNET_EVALUATION);
+    read = read_sample(dataset, 0, 0, 0);
+    CHECK(element(&read, 1, 0, 0, 0) == element(&read, 0, 0, 2, 2), "no centre of the window");
+    CHECK(read.valid[1] == 3 && read.valid[2] == 4, "valid is %d x %d", read.valid[1], read.valid[2]);
+    forget(&read);
+    unet_dataset_close(dataset);
+    fake.eval.measured[1] = fake.eval.measured[2] = 0; /* losses of several sizes */
+    check_open_fails(&fake, UNET_EVALUATION, "too small for the losses and metrics of this model");
 }
 
 /* x = 2 * level - (level + 1) / 4, level = uniform(0.5, 0.75) of one channel. */
@@ -504,6 +591,10 @@ int main(void) {
     test_evaluation((int32_t[2]){3, 20}, 0, 6);
     test_evaluation((int32_t[2]){2, 1}, 0, 0);
     test_noise();
+    test_times(2, (int32_t[2]){12, 10}, UNET_PAD_NONE);
+    test_times(3, (int32_t[2]){5, 6}, UNET_PAD_REFLECT);
+    test_times(2, (int32_t[2]){6, 9}, UNET_PAD_VALUE);
+    test_valid();
     test_check();
     remove_folder(folder);
     return check_result();

@@ -43,6 +43,7 @@ static inline UnetLayout fake_layout(int32_t channels, int32_t height, int32_t w
 static inline void fake_program(UnetProgram *program, const char *name, UnetLayout *layout, int32_t batch,
                                 int32_t channels, int32_t height, int32_t width, UnetType type) {
     *program = (UnetProgram){.name = name, .batch = batch, .size = {1, height, width}, .inputs = layout};
+    memcpy(program->measured, program->size, sizeof program->size);
     for (int i = 0; i < FAKE_INPUTS; i++) {
         layout[i] = fake_layout(channels, height, width, type);
         program->input_bytes += (batch * layout[i].sample_bytes + 63) / 64 * 64;

@@ -17,6 +17,9 @@ make() {
 }
 
 if [ $# -gt 1 ]; then
+    for old in simple_denoiser tiny_unet simple_denoiser_cuda; do
+        rm -rf "${2:?}/$old"
+    done
     make "$2"
     exit
 fi

@@ -1,17 +1,22 @@
 /* planted_fault_test.c [FOLDER] - faults planted in a sound plan, and who must see them.
  *
- * 1. Offsets: overlapping, unaligned, outside the arena, on what must survive.  check_plan names each.
+ * 1. Offsets: overlapping, unaligned, outside the arena, on what must survive; loops over bands that leave
+ *    out rows, or read rows that are not there; updates of what does not persist.  plan_verify names each.
  * 2. Lifetimes: every buffer in turn dies in the step that begins it, or one before its last reader, and
- *    the arena is placed anew.  Where that lets another buffer take its bytes too early, check_plan must
+ *    the arena is placed anew.  Where that lets another buffer take its bytes too early, plan_verify must
  *    say so; elsewhere the plan is still sound and it must not.
  * 3. Operand lists: a program compiled with --poison is told that a skip connection dies before its last
  *    reader.  AddressSanitizer must stop it in that very step.  Only with a FOLDER, as it calls the C
  *    compiler.
  */
+#include "ir/ops.h"
+#include "ir/target.h"
+#include "ir/verify.h"
+#include "passes/passes.h"
 #include "ast.h"
-#include "files.h"
-#include "planner.h"
-#include "sources.h"
+#include "emit/build_program.h"
+#include "search/budget_search.h"
+#include "emit/sources.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -36,6 +41,22 @@ static const char net[] = "input  noisy : image(3, 12, 12)\n"
 
 static const char skip[] = "top.3"; /* the name of its skip connection */
 
+/* Its chain of pools and points runs in a loop over bands. */
+static const char chain[] = "input  noisy : image(3, 24, 21)\n"
+                            "target clean : image(3)\n"
+                            "stem   = conv(noisy, 4, 3)\n"
+                            "first  = relu(max_pool(stem, 3, stride = 1, padding = 1))\n"
+                            "wide   = max_pool(first, 3, stride = 1, padding = 1)\n"
+                            "other  = relu(first)\n"
+                            "second = wide + other\n"
+                            "output answer = conv(second, 3, 1)\n"
+                            "train {\n"
+                            "    loss  mse(answer, clean)\n"
+                            "    optimizer adam\n"
+                            "    batch 3\n"
+                            "    steps 1\n"
+                            "}\n";
+
 static int failures;
 
 static void expect(bool good, const char *what, const char *said) {
@@ -45,22 +66,32 @@ static void expect(bool good, const char *what, const char *said) {
     failures++;
 }
 
-static Plan *plan_of(Pool *pool, bool poison) {
-    PlanOptions options = {.wanted = {[PROGRAM_TRAIN] = true},
-                           .reference = true,
-                           .target = &target_cpu,
-                           .poison = poison,
-                           .max_threads = 4,
-                           .micro_batches = 1,
-                           .command = "",
-                           .training = ""};
-    LowerOptions lower_options = {.path = "net.unet", .text = net};
-    Diag *diag = diag_new(pool, "net.unet", net, FORMAT_HUMAN, COLOR_NEVER);
-    Ast *file = parse(pool, diag, net);
-    Plan *plan = file == NULL ? NULL : plan_file(pool, diag, file, &lower_options, &options);
+static Plan *plan_text(Pool *pool, const char *text, bool poison, int micro_batches, int bands) {
+    Options *options = NEW(pool, Options); /* the plan points to them */
+    *options = (Options){.wanted = {[PROGRAM_TRAIN] = true},
+                         .reference = true,
+                         .target = &target_cpu,
+                         .poison = poison,
+                         .max_threads = 4,
+                         .micro_batches = micro_batches,
+                         .bands = bands,
+                         .command = "",
+                         .training = ""};
+    LowerOptions lower_options = {.path = "net.unet", .text = text};
+    Diag *diag = diag_new(pool, "net.unet", text, FORMAT_HUMAN, COLOR_NEVER);
+    Ast *file = parse(pool, diag, text);
+    Plan *plan = file == NULL ? NULL : plan_file(pool, diag, file, &lower_options, options, &(Choices){0});
     if (plan == NULL)
         exit(1);
     return plan;
+}
+
+static Plan *plan_of(Pool *pool, bool poison) {
+    return plan_text(pool, net, poison, 1, 0);
+}
+
+static Plan *plan_of_chain(Pool *pool) {
+    return plan_text(pool, chain, false, 3, 4);
 }
 
 /* ---- in a process of its own --------------------------------------------------------------------- */
@@ -100,12 +131,12 @@ static pid_t start(int *from) {
     return child;
 }
 
-/* The exit code of check_plan; the child's copy of the plan is judged. */
+/* The exit code of plan_verify; the child's copy of the plan is judged. */
 static int judged(const Plan *plan, char said[SAID]) {
     int from;
     pid_t child = start(&from);
     if (child == 0) {
-        check_plan(plan);
+        verify_plan(plan);
         _exit(0);
     }
     return finish(child, from, said);
@@ -154,12 +185,14 @@ static void persistent_on_persistent(Plan *plan) {
         }
 }
 
+typedef struct {
+    const char *what;
+    void (*plant)(Plan *);
+    const char *said;
+} Fault;
+
 static void test_offsets(void) {
-    static const struct {
-        const char *what;
-        void (*plant)(Plan *);
-        const char *said;
-    } faults[] = {
+    static const Fault faults[] = {
         {"two buffers at one place", on_another, "overwritten"},
         {"an unaligned buffer", unaligned, "`top.3` is not aligned"},
         {"a buffer behind the end", outside, "`top.3` lies outside the arena"},
@@ -179,6 +212,156 @@ static void test_offsets(void) {
         pool_free(pool);
     }
     printf("%zu wrong offsets named\n", sizeof faults / sizeof *faults);
+}
+
+/* ---- loops and persistent storage ----------------------------------------------------------------- */
+
+/* The first value of CLASS that NODE of OP touches, or the first value of CLASS of any node. */
+static ValueId touched(const Plan *plan, Op op, Class class) {
+    const Graph *g = plan->program[PROGRAM_TRAIN].graph;
+    for (int i = 0; i < g->nnode; i++)
+        for (Touch t = node_touches(g, &g->node[i]); touch_next(&t);)
+            if (g->node[i].op == op && g->value[t.value].class == class)
+                return t.value;
+    printf("FAILED: no %s touches a %s\n", op_table[op].name, class_text(class));
+    exit(1);
+}
+
+static int buffer_number(const Plan *plan, const char *name) {
+    return (int)(named(plan, name) - plan->buffer);
+}
+
+static Step *loop_over(Step *step, int nstep, LoopAxis axis) {
+    for (int i = 0; i < nstep; i++) {
+        if (step[i].node >= 0)
+            continue;
+        Step *inner = step[i].axis == axis ? &step[i] : loop_over(step[i].body, step[i].nbody, axis);
+        if (inner != NULL)
+            return inner;
+    }
+    return NULL;
+}
+
+/* The first loop over bands; it must be inside of one over samples. */
+static Step *bands_of(Plan *plan) {
+    Program *train = &plan->program[PROGRAM_TRAIN];
+    Step *samples = loop_over(train->step, train->nstep, AXIS_SAMPLES);
+    Step *bands = samples == NULL ? NULL : loop_over(samples->body, samples->nbody, AXIS_BANDS);
+    if (bands != NULL)
+        return bands;
+    printf("FAILED: no loop over bands in one over samples\n");
+    exit(1);
+}
+
+/* The first step in it that stays behind others. */
+static Step *late_step(Plan *plan) {
+    Step *bands = bands_of(plan);
+    for (int i = 0; i < bands->nbody; i++)
+        if (bands->body[i].lag > 0)
+            return &bands->body[i];
+    printf("FAILED: no step of the loop over bands stays behind\n");
+    exit(1);
+}
+
+static void state_on_activation(Plan *plan) {
+    named(plan, "optimiser state 1")->offset = named(plan, "stem")->offset;
+}
+static void optimiser_updates_sum(Plan *plan) {
+    plan->program[PROGRAM_TRAIN].buffer_of[touched(plan, OP_ADAM, CLASS_STATE)] =
+        buffer_number(plan, "mse");
+}
+static void summed_where_it_persists(Plan *plan) {
+    plan->program[PROGRAM_TRAIN].buffer_of[touched(plan, OP_MSE, CLASS_METRIC)] =
+        buffer_number(plan, "stem.bias");
+}
+static void band_reads_too_early(Plan *plan) {
+    late_step(plan)->lag = 0;
+}
+static void band_leaves_out_rows(Plan *plan) {
+    bands_of(plan)->body[0].lag = -1;
+}
+static void bands_end_too_early(Plan *plan) {
+    bands_of(plan)->times--;
+}
+static void rows_in_place_too_early(Plan *plan) {
+    Buffer *relu = named(plan, "other");
+    relu->same = buffer_number(plan, "first");
+    if (plan->buffer[relu->same].same >= 0)
+        relu->same = plan->buffer[relu->same].same;
+    relu->offset = plan->buffer[relu->same].offset;
+}
+static void in_place_of_what_is_read_again(Plan *plan) {
+    Buffer *pooled = named(plan, "first.max_pool");
+    pooled->same = buffer_number(plan, "stem");
+    pooled->offset = plan->buffer[pooled->same].offset;
+}
+static void slice_outside(Plan *plan) {
+    const Program *train = &plan->program[PROGRAM_TRAIN];
+    Buffer *slice = &plan->buffer[train->buffer_of[touched(plan, OP_ADAM, CLASS_PARAMETER_GRADIENT)]];
+    const Buffer *region = &plan->buffer[slice->slice];
+    slice->offset = region->offset >= plan->persistent + slice->bytes ? region->offset - slice->bytes
+                                                                      : region->offset + region->bytes;
+}
+static void slots_overlap(Plan *plan) {
+    named(plan, "loader slot 1")->offset -= 64;
+}
+
+static void test_laws(void) {
+    static const Fault faults[] = {
+        {"the optimiser's state on an activation", state_on_activation, "lies outside the arena"},
+        {"the optimiser's state given to a sum", optimiser_updates_sum,
+         "updates `mse`, which does not persist"},
+        {"a sum in a loop where it persists", summed_where_it_persists,
+         "writes `stem.bias`, which persists"},
+        {"a band that reads rows not yet computed", band_reads_too_early, "that are not computed yet"},
+        {"a band that leaves out rows", band_leaves_out_rows, "leaves out rows"},
+        {"a loop over bands that ends too early", bands_end_too_early, "does not compute all rows"},
+        {"rows overwritten in place that a window reads", rows_in_place_too_early, "that were overwritten"},
+        {"in place of what another reads", in_place_of_what_is_read_again,
+         "after its bytes were overwritten"},
+        {"a slice outside of its region", slice_outside, "lies outside of its region"},
+        {"two slots of the loader ring that overlap", slots_overlap, "both persist and overlap"},
+    };
+    char said[SAID];
+    for (size_t k = 0; k < sizeof faults / sizeof *faults; k++) {
+        Pool *pool = pool_new();
+        Plan *plan = plan_of_chain(pool);
+        expect(judged(plan, said) == 0, "the sound plan is accepted", said);
+        faults[k].plant(plan);
+        expect(judged(plan, said) == EXIT_BUG && strstr(said, faults[k].said) != NULL, faults[k].what,
+               said);
+        pool_free(pool);
+    }
+    printf("%zu faults of loops and persistent storage named\n", sizeof faults / sizeof *faults);
+}
+
+/* ---- the graph ----------------------------------------------------------------------------------- */
+
+/* What the verifier of graphs says of a plan's training when the first value of CLASS that OP touches is
+ * of class PLANTED. */
+static void test_class(Op op, Class class, Class planted, const char *expected) {
+    Pool *pool = pool_new();
+    Plan *plan = plan_of_chain(pool);
+    const Program *train = &plan->program[PROGRAM_TRAIN];
+    char said[SAID];
+    int from;
+    train->graph->value[touched(plan, op, class)].class = planted;
+    pid_t child = start(&from);
+    if (child == 0) {
+        NodeId *order;
+        const Step **loop;
+        const int count = schedule_nodes(train, &order, &loop);
+        verify_graph(train->graph, "planting", order, count);
+        _exit(0);
+    }
+    expect(finish(child, from, said) == EXIT_BUG && strstr(said, expected) != NULL, expected, said);
+    pool_free(pool);
+}
+
+static void test_graphs(void) {
+    test_class(OP_MSE, CLASS_METRIC, CLASS_RUNNING_STATISTIC, "outlives the step and may only be updated");
+    test_class(OP_ADAM, CLASS_STATE, CLASS_ACTIVATION, "which does not outlive the step");
+    printf("a running statistic that is summed, and an activation that is updated, are named\n");
 }
 
 /* ---- lifetimes ----------------------------------------------------------------------------------- */
@@ -208,7 +391,7 @@ static int shorten(int b, bool at_once) {
     if (movable(buffer) && buffer->first < last && buffer->lifetime == LIFETIME_STEP) {
         buffer->last = at_once ? buffer->first : last - 1;
         plan->persistent = plan->arena = plan->lower_bound = 0;
-        arena(plan);
+        offsets(plan);
         result = harmful(plan, buffer, buffer->last, last) ? 2 : 1;
         int code = judged(plan, said);
         bool accused = code == EXIT_BUG && strstr(said, ": plan: ") != NULL;
@@ -290,6 +473,8 @@ static void test_operands(const char *folder) {
 
 int main(int argc, char **argv) {
     test_offsets();
+    test_laws();
+    test_graphs();
     test_lifetimes();
     if (argc > 1)
         test_operands(argv[1]);

@@ -28,6 +28,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.dirname(HERE))
 import check_plan  # noqa: E402
+import emitted  # noqa: E402
 
 STEPS = 3
 DEPTHS = [1, 2, 1, 3, 2, 4, 1, 2, 1, 2, 3, 1]
@@ -129,11 +130,12 @@ class Build:
             "-std=gnu11", "-D_POSIX_C_SOURCE=200809L", "-O1", "-march=native", "-fopenmp", "-fno-math-errno",
             "-fno-trapping-math", "-ffp-contract=fast", "-I" + self.folder,
             "-I" + os.path.join(ROOT, "runtime", "include")] + tools.flags
-        model = os.path.join(self.folder, "net.o")
-        execute(flags + ["-c", os.path.join(self.folder, "net.c"), "-o", model])
+        objects = [source + ".o" for source in emitted.sources(self.folder)]
+        for model in objects:
+            execute(flags + ["-c", model[:-len(".o")], "-o", model])
         for threads in (1, 3):
             execute(flags + ["-DTHREADS=%d" % threads, '-DMODEL_HEADER="net.h"', "-DMODEL=net_model",
-                             os.path.join(ROOT, "tests", "oracle", "harness.c"), model, tools.runtime,
+                             os.path.join(ROOT, "tests", "oracle", "harness.c"), *objects, tools.runtime,
                              "-o", self.program(threads), "-lpng", "-lz", "-ljansson", "-lpthread", "-lm"])
 
     def program(self, threads):

@@ -15,14 +15,20 @@
 extern "C" {
 #endif
 
-/* What a step is told, brought to the device before it.  Behind it lie three int32_t for each sample of the
- * batch: how much of its depth, height and width is image and not padding. */
+/* The arguments of a step, copied to the device before it.  Behind them lie three int32_t for each sample
+ * of the batch: how many points of its depth, height and width are image and not padding. */
 typedef struct {
     double learning_rate;
     int64_t step; /* of the optimiser, from 1 */
     int32_t n;    /* valid samples of the batch; kernels work on all, losses and their gradients on these */
-    int32_t start; /* the first sample of this turn of a loop over samples, 0 without a loop */
+    int32_t start; /* the first sample of this iteration of a loop over samples, 0 without a loop */
 } UnetControl;
+
+/* Rows [begin, end) of a sample, which has depth * height of them: those of a kernel's output that it
+ * computes.  Whoever launches it keeps them inside the sample; of an empty range nothing is computed. */
+typedef struct {
+    int32_t begin, end;
+} Rows;
 
 typedef struct UnetCuda UnetCuda; /* a device with a program on it */
 
@@ -31,7 +37,7 @@ typedef struct {
     UnetCuda *cuda;
     cudaStream_t stream;
     const UnetControl *control;
-    const char *step; /* "conv of enc1.0": for whoever times the steps of the program */
+    const char *step; /* "conv of enc1.0": the name under which it is timed */
 } UnetLaunch;
 
 /* Runs convolution INDEX of the table of the program: RESULT from its two operands, in the order of

@@ -1,4 +1,4 @@
-/* cuda_device.h - what the host code of a program for a GPU hands to the runtime, and the runtime to it. */
+/* cuda_device.h - the tables that the host code of a program for a GPU gives to the runtime. */
 #ifndef UNET_CUDA_DEVICE_H
 #define UNET_CUDA_DEVICE_H
 
@@ -6,27 +6,30 @@
 #include "cudnn.h"
 #include "device.h"
 
-/* Where the inputs of a program go in the arena: those of the samples of one turn; offset -1: not read. */
+/* Where the inputs of a program go in the arena: those of the samples of one iteration; offset -1: not
+ * read. */
 typedef struct {
     int64_t offset, bytes;
 } UnetStaging;
 
-/* A part of a step, launched as one graph.  Those of a turn follow each other. */
+/* A part of a step, launched as one graph.  Those of a iteration follow each other. */
 typedef struct {
     void (*launch)(UnetLaunch at, char *arena);
-    bool in_turn;      /* once for each turn of the loop over samples; without a loop there is one turn */
-    bool frees_inputs; /* no later piece of the turn reads them */
+    bool in_iteration; /* once for each iteration of the loop over samples; without a loop there is one
+                          iteration */
+    bool frees_inputs; /* no later piece of the iteration reads them */
 } UnetCudaPiece;
 
 typedef struct {
     const UnetCudaPiece *piece; /* NULL: not compiled in */
     int32_t npiece;
-    int32_t turns, turn_samples;
-    int64_t control;            /* offset of its UnetControl, with sizes for the samples of all turns */
+    int32_t iterations, iteration_samples;
+    int64_t control; /* offset of its UnetControl, with sizes for the samples of all iterations */
     const UnetStaging *staging; /* one per input of the model */
-    bool prefetches; /* staging is nobody else's: the next inputs may come as soon as these are freed */
+    bool prefetches; /* staging is not shared: the next inputs may be copied as soon as these are freed */
 } UnetCudaProgram;
 
+/* UnetModel.device_tables of a program for a GPU. */
 typedef struct UnetCudaModel {
     int32_t nconvolution;
     const UnetConvolution *convolution;

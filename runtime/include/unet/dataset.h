@@ -27,6 +27,8 @@ bool unet_dataset_exists(const UnetModel *model, UnetPurpose purpose);
 /* FOLDER: where relative patterns start.  Sizes: without `crop`, those of the program exactly; with it, no
  * file may be smaller than the window unless it has `pad`.  In evaluation a smaller file is always padded
  * (by reflection, unless `crop` says how) behind its last row and column, and READ reports the valid part.
+ * An input s times as large as the first one needs files s times as large; an input s times smaller takes
+ * files s times smaller, or shows the centre of files as large as the first one's.
  * On failure *DATASET is NULL.  MODEL must outlive the dataset. */
 UNET_MUST_USE UnetStatus unet_dataset_open(UnetDataset **dataset, const UnetModel *model,
                                            UnetPurpose purpose, const char *folder, UnetError *error);
@@ -39,15 +41,16 @@ int32_t unet_dataset_samples(const UnetDataset *dataset);
 /* What stands for the stars in the files of SAMPLE: "03", or "scene/03" for two stars. */
 const char *unet_dataset_stem(const UnetDataset *dataset, int32_t sample);
 
-/* Working memory that one reading thread needs, the most that decoders take beside it, and what is kept of
- * the files of a training set: those of the first samples, decoded, up to 12 MiB. */
+/* Bytes of working memory for one reading thread; the most bytes that its decoders allocate besides; bytes
+ * of the decoded files of a training set that are kept: those of the first samples, up to 12 MiB. */
 size_t unet_dataset_scratch_bytes(const UnetDataset *dataset);
 size_t unet_dataset_decoder_bytes(const UnetDataset *dataset);
 size_t unet_dataset_cache_bytes(const UnetDataset *dataset);
 
 /* Reads sample SAMPLE as number N of a batch.  INPUTS: one per model input, the batch in the program's
  * layout, whose halo and padding channels the caller has zeroed; NULL for inputs the program does not read.
- * SCRATCH: unet_dataset_scratch_bytes, aligned to 64.  VALID: how much of each axis is image.  Several
+ * SCRATCH: unet_dataset_scratch_bytes, aligned to 64.  VALID: how many points of each
+ * axis of what losses and metrics compare are image (all 0: they compare several sizes).  Several
  * threads may read at once, each with its own scratch and its own N. */
 UNET_MUST_USE UnetStatus unet_dataset_read(const UnetDataset *dataset, int32_t sample, uint64_t seed,
                                            uint32_t epoch, void *scratch, void *const *inputs, int32_t n,

@@ -1,7 +1,7 @@
-/* device.h - where the steps of a program run, if that is not this processor.
+/* device.h - the functions of a device that runs the steps of a program in place of the host.
  *
- * The host keeps a mirror of the arena: memory at the same offsets, of which only what is looked at is ever
- * touched.  What either side changes is copied when the driver says so.
+ * The host keeps a mirror of the arena: memory at the same offsets, of which it touches only what it reads
+ * or writes.  The driver says when changes are copied to the other side.
  */
 #ifndef UNET_DEVICE_H
 #define UNET_DEVICE_H
@@ -19,8 +19,9 @@ enum { UNET_STEPS_AHEAD = 2 };
 
 typedef struct UnetDevice {
     const char *name; /* "cuda" */
-    /* Takes EXTENT bytes of the device, zeroed, in one allocation, and makes ready what MODEL needs there.
-     * UNET_TOO_SMALL: there is no device, or not as much memory.  The caller closes STATE in any case. */
+    /* Allocates EXTENT zeroed bytes on the device, at once, and prepares what MODEL needs there.
+     * UNET_TOO_SMALL: there is no device, or too little memory.  The caller closes STATE, even after a
+     * failure. */
     UnetStatus (*open)(void **state, const UnetModel *model, int64_t extent, UnetError *error);
     void (*close)(void *state); /* NULL is allowed */
     /* BYTES at OFFSET from the mirror to the device, and back. */
@@ -38,11 +39,11 @@ typedef struct UnetDevice {
      * is made of, launched one by one. */
     UnetStatus (*timed_run)(void *state, const UnetProgram *program, const UnetStep *step, bool parts,
                             const UnetDeviceTime **time, int32_t *count, UnetError *error);
-    /* Memory from which inputs will come: copies from it need not wait.  A hint. */
+    /* A hint: inputs will be copied from this memory, which may be pinned. */
     void (*pin)(void *state, void *memory, size_t bytes);
-    /* What is here of the libraries that MODEL was compiled for, in words; needs no device. */
+    /* Names the installed versions of the libraries that MODEL was compiled for; needs no device. */
     void (*libraries)(const UnetModel *model, char *text, size_t size);
-    /* A line on what `open` made ready otherwise than the compiler planned; "" if nothing. */
+    /* Where `open` departed from what the compiler planned: one line, or "". */
     void (*note)(void *state, char *text, size_t size);
 } UnetDevice;
 

@@ -5,8 +5,8 @@
  * repeated where three channels are asked for, and colour where one is asked for is an error.  A plain
  * image takes the memory of a few rows; an interlaced one is held whole.
  *
- * Files are not trusted: at most 2^28 points, no more memory than the file's own length can justify, and
- * whatever libpng objects to is an error that names the file and, once there is one, the row.
+ * Files are not trusted: at most 2^28 points, and no more memory than the length of the file can justify.
+ * An error of libpng names the file and, in the picture's data, the row.
  */
 #ifndef UNET_IMAGE_H
 #define UNET_IMAGE_H

@@ -11,7 +11,7 @@
 void unet_layout_load_row(const UnetLayout *layout, const void *base, int32_t n, int32_t d, int32_t h,
                           float *row);
 
-/* The reverse, point x taken from ROW[c * stride + from[x]]; from[x] < 0 means FILL.  Halo and padding
+/* The reverse: point x is ROW[c * stride + from[x]], or FILL where from[x] < 0.  Halo and padding
  * channels are not touched: the caller zeroes the tensor once. */
 void unet_layout_store_row(const UnetLayout *layout, void *base, int32_t n, int32_t d, int32_t h,
                            const float *row, int64_t stride, const int32_t *from, float fill);

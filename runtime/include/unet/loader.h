@@ -15,7 +15,8 @@
 typedef struct UnetLoader UnetLoader;
 
 /* The batches of a dataset, epoch after epoch without end; batch k is number k % B of epoch k / B, where
- * B = unet_stream_batches.  (`epoch` here means once through the data, whatever the training calls so.) */
+ * B = unet_stream_batches.  (An `epoch` here is one pass over the data; `epochs n, steps`
+ * of the model's file may mean another number of steps.) */
 typedef struct {
     const UnetDataset *dataset; /* one of those given to unet_loader_create */
     uint64_t seed;
@@ -30,14 +31,14 @@ int64_t unet_stream_batches(const UnetStream *stream);
 
 typedef struct {
     const void *const *inputs; /* for UnetStep: one per model input, aligned to 64 bytes */
-    const int32_t (*valid)[3]; /* in evaluation: of each sample; in training NULL */
+    const int32_t (*valid)[3]; /* as UnetStep.valid; in training NULL */
     const int32_t *samples;    /* the samples of the dataset it is made of */
     int32_t n;
     int64_t index; /* k */
 } UnetBatch;
 
-/* Bytes that a loader takes at most: ring, working memory of its threads, decoders, and decoded files that
- * the datasets keep. */
+/* The most bytes that a loader allocates: ring, working memory of its threads, decoders, and decoded files
+ * that the datasets keep. */
 size_t unet_loader_bytes(const UnetModel *model, const UnetDataset *const *datasets, int32_t ndataset,
                          int32_t threads);
 
@@ -50,7 +51,7 @@ UNET_MUST_USE UnetStatus unet_loader_create(UnetLoader **loader, const UnetModel
 /* The memory in which all batches lie, and its BYTES. */
 void *unet_loader_memory(const UnetLoader *loader, size_t *bytes);
 
-/* Gives up whatever was read ahead and starts on STREAM (copied).  Allocates nothing. */
+/* Drops what was read ahead and starts STREAM (copied).  Allocates nothing. */
 UNET_MUST_USE UnetStatus unet_loader_begin(UnetLoader *loader, const UnetStream *stream, UnetError *error);
 
 /* Waits for the next batch of the stream.  It stays valid until the next call of a function of this loader.

@@ -2,8 +2,8 @@
  *
  *     epoch,step,split,loss,"mse(denoised, clean)","psnr(denoised, clean)","psnr(noisy, clean)",...
  *
- * `loss` is the weighted sum that is minimised; then comes each loss and metric under its own name, and,
- * for a metric that has one, the same measure of the input it improves on.  A value that was not measured
+ * `loss` is the weighted sum that is minimised.  Each loss and metric follows under its own name and, for a
+ * PSNR that has one, the PSNR of the input it improves on.  A value that was not measured
  * is empty.  Where losses are scaled, the scale and the number of skipped steps stand at the end of a row;
  * a file that is continued keeps the columns it has.  Lines are written whole as they come, so that a
  * killed run loses none.

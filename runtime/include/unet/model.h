@@ -19,7 +19,7 @@
 
 typedef enum { UNET_F32, UNET_F64, UNET_U8, UNET_U16, UNET_I32, UNET_BF16, UNET_F16, UNET_UNORM8 } UnetType;
 
-/* Bytes of a number. UNET_UNORM8: a number from 0 to 1 as so many 255ths. */
+/* Bytes of an element.  UNET_UNORM8 stores a number from 0 to 1: value / 255. */
 size_t unet_type_bytes(UnetType type);
 
 /* How a tensor of a batch lies in memory.  Channels come in blocks that are stored side by side at each
@@ -59,10 +59,9 @@ typedef struct {
     int64_t moments[2]; /* of the optimiser's state for it (adam: m, v; sgd: momentum buffer), or -1 */
 } UnetParameter;
 
-/* What training with scaled losses keeps from step to step: the scale, the good steps since it last
- * changed, the steps taken (an overflow skips one), and by what gradients were last multiplied (0:
- * skipped). */
-enum { UNET_LOSS_SCALE, UNET_GOOD_STEPS, UNET_STEPS_TAKEN, UNET_UNSCALE, UNET_LOSS_SCALE_NUMBERS };
+/* The state of the loss scale, kept from step to step: the scale; the good steps since it last changed; the
+ * steps taken (an overflow skips one); the factor of the gradients in the last step (0: skipped). */
+enum { UNET_LOSS_SCALE, UNET_GOOD_STEPS, UNET_STEPS_TAKEN, UNET_UNSCALE, UNET_LOSS_SCALE_ELEMENTS };
 enum { UNET_LOSS_SCALE_START = 65536 };
 
 /* ---- what goes in and what comes out ---- */
@@ -91,19 +90,19 @@ typedef struct {
     UnetResultKind kind;
     double weight; /* factor of a loss in the sum that is minimised; 1 for a metric */
     bool higher_is_better;
-    int32_t identity_input; /* psnr: the input with which the same measure is taken once for comparison
-                               (noisy beside clean), or -1 */
-    int32_t target_input;   /* the target it is measured against, or -1 */
+    int32_t identity_input; /* psnr: the input (noisy) that is compared with the target (clean) once, to
+                               tell the gain; or -1 */
+    int32_t target_input;   /* the target that the prediction is compared with, or -1 */
 } UnetResult;
 
 /* ---- programs ---- */
 
-/* Everything one step is told. */
+/* The arguments of one step. */
 typedef struct {
     char *arena;               /* of the extent of the program, aligned to 64 bytes */
     const void *const *inputs; /* one per UnetModel.inputs: a batch in the program's layout, or NULL */
-    const int32_t (*valid)[3]; /* per sample: how much of each axis is image and not padding; measured by
-                                  losses and metrics; NULL: all of it */
+    const int32_t (*valid)[3]; /* per sample: how many points of each axis, of those that losses and metrics
+                                  compare, are image and not padding; NULL: all */
     int32_t n;                 /* valid samples, 1 to batch; the others are not touched */
     int32_t threads;           /* 1 to max_threads */
     double learning_rate;
@@ -113,8 +112,12 @@ typedef struct {
 typedef struct {
     const char *name;              /* "train", "eval", "predict" */
     void (*run)(const UnetStep *); /* NULL: runs on the model's device */
+    /* Not NULL: has to be called on the same arena before `run`, after the weights were set and after
+     * another program ran there; it needs no inputs. */
+    void (*prepare)(const UnetStep *);
     int32_t batch;
     int32_t size[3];           /* of the first input */
+    int32_t measured[3];       /* of what losses and metrics compare; 0: there are several sizes, or none */
     int64_t extent;            /* bytes of the arena it uses */
     const UnetLayout *inputs;  /* one per UnetModel.inputs; sample_bytes 0: not read by this program */
     const UnetLayout *outputs; /* predict: one per UnetModel.outputs; else NULL */
@@ -208,17 +211,17 @@ typedef struct {
     const char *target;      /* "cpu" */
     const char *isa;         /* "avx512", "avx2", "sse2"; of a GPU "sm_90": what this was compiled for */
     UnetType real;           /* f32; f64 in a reference build */
-    const char *precision;   /* "f32", "f64", "tf32", "bf16", "f16": of what lies between operators */
-    const struct UnetDevice *device;  /* where steps run; NULL: here, by UnetProgram.run */
-    const struct UnetCudaModel *cuda; /* what that device is told (cuda_device.h) */
+    const char *precision;   /* of activations: "f32", "f64", "tf32", "bf16", "f16" */
+    const struct UnetDevice *device; /* where steps run; NULL: on the host, by UnetProgram.run */
+    const void *device_tables;       /* for that device alone, which knows their type; NULL without one */
     int32_t max_threads;
 
     int32_t nparameter;
     const UnetParameter *parameter;
-    int64_t parameter_count; /* numbers in all of them */
+    int64_t parameter_count; /* elements of all parameters */
     int64_t persistent;      /* bytes at the front of the arena that live across steps and programs:
                                 parameters, then (training) the optimiser's state */
-    int64_t loss_scale;      /* training in f16: offset of UNET_LOSS_SCALE_NUMBERS doubles; 0: none */
+    int64_t loss_scale;      /* training in f16: offset of UNET_LOSS_SCALE_ELEMENTS doubles; 0: none */
     int32_t ninput;
     const UnetInput *inputs;
     int32_t noutput;
@@ -227,7 +230,7 @@ typedef struct {
     const UnetResult *results;
 
     const UnetProgram *train, *eval, *predict; /* NULL: not compiled in */
-    int64_t arena_bytes;                       /* the largest extent */
+    int64_t arena_bytes;                       /* the largest extent of a program */
     int32_t ring;                              /* loader slots */
     int64_t loader_ring_bytes;                 /* ring * the largest input_bytes */
     UnetPad predict_pad;

@@ -12,7 +12,7 @@
  * layers in the same order.  A double model gets the same float32 values, widened. */
 void unet_parameters_init(const UnetModel *model, uint64_t seed, void *arena);
 
-/* How often unet_parameters_init draws from the generator, for unet_shuffle_start. */
+/* How many numbers unet_parameters_init draws from the generator, for unet_shuffle_start. */
 int64_t unet_parameter_draws(const UnetModel *model);
 
 /* Writes the weights under PyTorch's names and, with MOMENTS, the optimiser's state as
@@ -27,9 +27,9 @@ typedef enum {
     UNET_LOAD_MATCHING, /* those that are there with an equal name and shape; at least one */
 } UnetLoadMode;
 
-/* Hears, once per name, of a parameter that was left as it was (UNET_LOAD_MATCHING) or of a tensor of the
- * file that nothing asked for (never of the optimiser's state).  WHY: "not in the file", "is 16 x 3 x 3 x 3
- * in the file, 16 x 1 x 3 x 3 here", "not in the model". */
+/* Called once for each parameter that was left as it was (UNET_LOAD_MATCHING) and for each tensor of the
+ * file that is not in the model (the optimiser's state excepted).  WHY: "not in the file", "is 16 x 3 x 3 x
+ * 3 in the file, 16 x 1 x 3 x 3 here", "not in the model". */
 typedef void UnetLoadReport(void *context, const char *name, const char *why);
 
 /* Shapes are compared without dimensions of 1.  REPORT may be NULL. */
@@ -37,8 +37,8 @@ UNET_MUST_USE UnetStatus unet_parameters_load(const UnetModel *model, const Unet
                                               UnetLoadMode mode, void *arena, UnetLoadReport *report,
                                               void *context, UnetError *error);
 
-/* The optimiser's state as unet_parameters_save wrote it after STEP steps; all of it must be there, but
- * where losses are scaled and those of the file were not, their scale begins anew behind these steps. */
+/* Loads the optimiser's state as unet_parameters_save wrote it after STEP steps; all of it must be there.
+ * Only the loss scale may be missing: it then starts anew. */
 UNET_MUST_USE UnetStatus unet_moments_load(const UnetModel *model, const UnetSafetensors *file,
                                            int64_t step, void *arena, UnetError *error);
 

@@ -2,9 +2,9 @@
  * nothing else.
  *
  * Before each step all of the program's arena is poisoned for AddressSanitizer except the operands that the
- * plan lets live at that step; an access anywhere else, be it one float past a neighbour, stops the program
- * with the step's line.  A buffer is filled with NaNs when its life begins, so that what is read before it
- * is written shows in the result.  Without AddressSanitizer only the NaNs are there.
+ * plan lets live at that step; any other access, even one float past a neighbour, stops the program with
+ * the step's line.  A buffer is filled with NaNs when its life begins, so that what is read before it is
+ * written shows in the result.  Without AddressSanitizer only the NaNs are there.
  */
 #ifndef UNET_POISON_H
 #define UNET_POISON_H

@@ -49,14 +49,14 @@ typedef struct {
     UnetType type; /* UNET_F32 or UNET_F64 */
     int32_t rank;
     int64_t dim[UNET_MAX_RANK];
-    const void *values;
+    const void *values; /* NULL: this tensor is left out of the file */
 } UnetTensor;
 
 typedef struct {
     const char *key, *value;
 } UnetMetadata;
 
-/* Tells about tensor INDEX; must answer the same each time it is asked. */
+/* Describes tensor INDEX; called several times, and must give the same answer each time. */
 typedef void UnetTensorSource(const void *context, int32_t index, UnetTensor *tensor);
 
 UNET_MUST_USE UnetStatus unet_safetensors_save(const char *path, UnetTensorSource *source,

@@ -118,6 +118,25 @@ class Cases:
     def both(self, name, numbers, layouts=None, reals=None):
         return (self.cuda.add(name, numbers, layouts, reals), self.reference.add(name, numbers, layouts, reals))
 
+    def parts(self, kernel, rows, operands, cuts=None):
+        """Calls of a CUDA kernel over the rows of a tensor in three parts, of which some may be empty: cut at random, or
+        where CUTS says."""
+        a, b = cuts or sorted(self.random.randint(0, rows) for _ in range(2))
+        return ["%s(test.at(), {%d, %d}, %s);" % (kernel, *part, operands) for part in ((b, rows), (0, a), (a, b))]
+
+    def by_rows(self, what, kernels, n, rows, result, operands):
+        """Calls of both kernels over a whole tensor, compared; and of the CUDA kernel by parts, which gives the same bits in
+        the tensor same_RESULT. An operand is the name of a tensor, or NULL, or what stands for it on either side."""
+        def side(name, index):
+            names = name if isinstance(name, tuple) else 2 * (name,) if name == "NULL" else (name + ".device()", name + ".host()")
+            return names[index]
+        device, host = (", ".join(side(name, index) for name in operands) for index in range(2))
+        return ["%s(test.at(), {0, %d}, %s.device(), %s);" % (kernels[0], rows, result, device),
+                "%s(%d, {0, %d}, %s.host(), %s);" % (kernels[1], n, rows, result, host),
+                "test.compare(\"%s\", %s);" % (what, result)] + self.parts(
+                    kernels[0], rows, "same_%s.device(), %s" % (result, device)) + [
+                "test.same(\"%s by rows\", same_%s, %s);" % (what, result, result)]
+
     def function(self, name, lines):
         self.functions.append("static void case_%d(Test &test) {\n    test.begin(\"%s\");\n%s\n}\n" % (
             len(self.functions), name, "\n".join("    " + line for line in lines)))
@@ -151,25 +170,28 @@ def mapping(cases):
     shape = cases.shape(c, n, size)
     numbers = {"C": c, "N": n, "PARAMETERS": 0, **extents("", size)}
     relu = cases.both("relu", numbers, {"Y": shape, "X": shape})
-    grad = cases.both("relu_grad", numbers, {"DX": shape, "Y": shape, "DY": shape})
+    relu_grad = cases.both("relu_grad", numbers, {"DX": shape, "Y": shape, "DY": shape})
     add = cases.both("add", numbers, {"Y": shape, "A": shape, "B": shape})
+    leaky_relu = cases.both("leaky_relu", numbers, {"Y": shape, "X": shape}, {"SLOPE": 0.3})
+    leaky_relu_grad = cases.both("leaky_relu_grad", numbers, {"DX": shape, "Y": shape, "DY": shape}, {"SLOPE": 0.3})
+    sigmoid = cases.both("sigmoid", numbers, {"Y": shape, "X": shape})
+    sigmoid_grad = cases.both("sigmoid_grad", numbers, {"DX": shape, "Y": shape, "DY": shape})
+    rows = size[0] * size[1]
     cases.function("point by point, %d channels, %d x %s" % (c, n, size), [
         "const Shape shape = %s;" % shape.cpp(),
-        "Tensor a = test.coarse(shape, true), b = test.numbers(shape), y = test.output(shape);",
-        "%s(test.at(), y.device(), a.device());" % relu[0],
-        "%s(%d, y.host(), a.host());" % (relu[1], n),
-        "test.compare(\"relu\", y);",
-        "%s(test.at(), y.device(), a.device(), b.device());" % grad[0],
-        "%s(%d, y.host(), a.host(), b.host());" % (grad[1], n),
-        "test.compare(\"relu_grad\", y);",
-        "%s(test.at(), y.device(), a.device(), b.device());" % add[0],
-        "%s(%d, y.host(), a.host(), b.host());" % (add[1], n),
-        "test.compare(\"add\", y);",
-        "%s(test.at(), b.device(), a.device(), b.device());" % add[0],
-        "%s(%d, b.host(), a.host(), b.host());" % (add[1], n),
+        "Tensor a = test.coarse(shape, true), b = test.numbers(shape), y = test.output(shape), same_y = test.output(shape);",
+        *cases.by_rows("relu", relu, n, rows, "y", ["a"]),
+        *cases.by_rows("relu_grad", relu_grad, n, rows, "y", ["a", "b"]),
+        *cases.by_rows("add", add, n, rows, "y", ["a", "b"]),
+        *cases.by_rows("leaky_relu", leaky_relu, n, rows, "y", ["a"]),
+        *cases.by_rows("leaky_relu_grad", leaky_relu_grad, n, rows, "y", ["a", "b"]),
+        *cases.by_rows("sigmoid", sigmoid, n, rows, "y", ["a"]),
+        *cases.by_rows("sigmoid_grad", sigmoid_grad, n, rows, "y", ["a", "b"]),
+        "%s(test.at(), {0, %d}, b.device(), a.device(), b.device());" % (add[0], rows),
+        "%s(%d, {0, %d}, b.host(), a.host(), b.host());" % (add[1], n, rows),
         "test.compare(\"add in place\", b);",
-        "%s(test.at(), a.device(), a.device());" % relu[0],
-        "%s(%d, a.host(), a.host());" % (relu[1], n),
+        "%s(test.at(), {0, %d}, a.device(), a.device());" % (relu[0], rows),
+        "%s(%d, {0, %d}, a.host(), a.host());" % (relu[1], n, rows),
         "test.compare(\"relu in place\", a);"])
 
 
@@ -180,8 +202,8 @@ def parameters(cases):
     add = cases.both("add", numbers, {"Y": shape, "A": shape, "B": shape})
     cases.function("gradients of %d numbers added" % count, [
         "Tensor a = test.reals(%d), b = test.reals(%d), y = test.real_output(%d);" % (count, count, count),
-        "%s(test.at(), y.device(), a.device(), b.device());" % add[0],
-        "%s(1, y.host(), a.host(), b.host());" % add[1],
+        "%s(test.at(), {0, 1}, y.device(), a.device(), b.device());" % add[0],
+        "%s(1, {0, 1}, y.host(), a.host(), b.host());" % add[1],
         "test.compare(\"add\", y);"])
 
 
@@ -199,14 +221,11 @@ def joining(cases):
     lines = ["Tensor x%d = test.numbers(%s);" % (i, s.cpp()) for i, s in enumerate(x)]
     lines += [
         "Tensor y = test.output(%s), part = test.output(%s);" % (y.cpp(), part.cpp()),
+        "Tensor same_y = test.output(%s), same_part = test.output(%s);" % (y.cpp(), part.cpp()),
         "const stored *const devices[] = {%s};" % ", ".join("x%d.device()" % i for i in range(len(x))),
         "const float *const hosts[] = {%s};" % ", ".join("x%d.host()" % i for i in range(len(x))),
-        "%s(test.at(), y.device(), devices);" % concat[0],
-        "%s(%d, y.host(), hosts);" % (concat[1], n),
-        "test.compare(\"concat\", y);",
-        "%s(test.at(), part.device(), y.device());" % slice_[0],
-        "%s(%d, part.host(), y.host());" % (slice_[1], n),
-        "test.compare(\"slice\", part);"]
+        *cases.by_rows("concat", concat, n, size[0] * size[1], "y", [("devices", "hosts")]),
+        *cases.by_rows("slice", slice_, n, size[0] * size[1], "part", ["y"])]
     cases.function("concat and slice of %s, %d x %s" % (ins, n, size), lines)
 
 
@@ -216,12 +235,11 @@ def casting(cases):
     cast = cases.both("cast", {"C": c, "N": n, "X_STAGED": staged, **extents("", size)}, {"X": x, "Y": y})
     cases.function("cast of %d channels, stored as %d, %d x %s" % (c, x.block, n, size), [
         "Tensor x = test.%s(%s), y = test.output(%s);" % (("staged", "bytes")[staged - 1], x.cpp(), y.cpp()),
-        "%s(test.at(), y.device(), x.device());" % cast[0],
-        "%s(%d, y.host(), x.host());" % (cast[1], n),
-        "test.compare(\"cast\", y);"])
+        "Tensor same_y = test.output(%s);" % y.cpp(),
+        *cases.by_rows("cast", cast, n, size[0] * size[1], "y", ["x"])])
 
 
-def tap_bits(taps):
+def argmax_bits(taps):
     return 2 if taps <= 4 else 4 if taps <= 16 else 8
 
 
@@ -240,50 +258,49 @@ def pooling(cases, variant):
             axes[axis] = (k, r.choice([2, 2, 1, 3]), r.randint(0, k // 2))
     out = [(s + 2 * p - k) // st + 1 for s, (k, st, p) in zip(size, axes)]
     x, y = cases.shape(c, n, size), cases.shape(c, n, out)
-    numbers = {"C": c, "N": n, "ACCUMULATE": 0, "MASK": 0, "TAP_BITS": 0, **extents("I", size), **extents("", out)}
+    numbers = {"C": c, "N": n, "ACCUMULATE": 0, "MASK": 0, "ARGMAX_BITS": 0, **extents("I", size), **extents("", out)}
     for i, axis in enumerate("DHW"):
         numbers.update(dict(zip(("K" + axis, "S" + axis, "P" + axis), axes[i])))
-    bits = tap_bits(axes[0][0] * axes[1][0] * axes[2][0])
+    bits = argmax_bits(axes[0][0] * axes[1][0] * axes[2][0])
     pool = cases.both("max_pool", numbers, {"X": x, "Y": y})
-    keeping = cases.cuda.add("max_pool", {**numbers, "TAP_BITS": bits}, {"X": x, "Y": y})
+    keeping = cases.cuda.add("max_pool", {**numbers, "ARGMAX_BITS": bits}, {"X": x, "Y": y})
     layouts = {"DX": x, "X": x, "DY": y, "A": x}
     grad = cases.both("max_pool_grad", numbers, layouts)
     fused = cases.both("max_pool_grad", {**numbers, "ACCUMULATE": 1, "MASK": 1}, layouts)
     added = cases.both("max_pool_grad", {**numbers, "ACCUMULATE": 1}, layouts)
     masked = cases.both("max_pool_grad", {**numbers, "MASK": 1}, layouts)
-    told = [cases.cuda.add("max_pool_grad", {**numbers, "TAP_BITS": bits, **variant}, layouts)
+    told = [cases.cuda.add("max_pool_grad", {**numbers, "ARGMAX_BITS": bits, **variant}, layouts)
             for variant in ({}, {"ACCUMULATE": 1}, {"MASK": 1})]
-    cases.function("max_pool of %d channels, %d x %s to %s, %s" % (c, n, size, out, axes), [
+    average = cases.both("avg_pool", numbers, {"X": x, "Y": y})
+    average_grad = cases.both("avg_pool_grad", numbers, {"DX": x, "DY": y})
+    rows = size[0] * size[1]
+    more = lambda a: ("NULL, NULL, NULL", "NULL") if a == "NULL" else (a + ".device(), NULL, NULL", a + ".host()")
+    pooled = lambda what, kernels, a: cases.by_rows(what, kernels, n, rows, "dx", ["x", "dy", more(a)])
+    cases.function("pools of %d channels, %d x %s to %s, %s" % (c, n, size, out, axes), [
         "const Shape in = %s, out = %s;" % (x.cpp(), y.cpp()),
         "Tensor x = test.coarse(in, true), y = test.output(out), dy = test.numbers(out), dx = test.output(in);",
         "Tensor same_y = test.output(out), same_dx = test.output(in);",
-        "const Device taps(%d);" % (n * out[0] * out[1] * out[2] * y.block * bits // 8),
-        "%s(test.at(), y.device(), NULL, x.device());" % pool[0],
-        "%s(%d, y.host(), x.host());" % (pool[1], n),
-        "test.compare(\"max_pool\", y);",
-        "%s(test.at(), same_y.device(), taps, x.device());" % keeping,
-        "test.same(\"max_pool that keeps taps\", same_y, y);",
-        "%s(%d, dx.host(), x.host(), dy.host(), NULL);" % (grad[1], n),
-        "%s(test.at(), dx.device(), x.device(), dy.device(), NULL, NULL, NULL);" % grad[0],
-        "test.compare(\"max_pool_grad\", dx);",
-        "%s(test.at(), same_dx.device(), NULL, dy.device(), NULL, NULL, taps);" % told[0],
-        "test.same(\"max_pool_grad by taps\", same_dx, dx);",
-        "%s(%d, dx.host(), x.host(), dy.host(), NULL);" % (masked[1], n),
-        "%s(test.at(), dx.device(), x.device(), dy.device(), NULL, NULL, NULL);" % masked[0],
-        "test.compare(\"max_pool_grad, masked\", dx);",
-        "%s(test.at(), same_dx.device(), NULL, dy.device(), NULL, y.device(), taps);" % told[2],
-        "test.same(\"max_pool_grad by taps, masked\", same_dx, dx);",
+        "const Device argmax(%d);" % (n * out[0] * out[1] * out[2] * y.block * bits // 8),
+        *cases.by_rows("max_pool", pool, n, out[0] * out[1], "y", [("NULL, x.device()", "x.host()")]),
+        *cases.parts(keeping, out[0] * out[1], "same_y.device(), argmax, x.device()"),
+        "test.same(\"max_pool that keeps the argmax\", same_y, y);",
+        *pooled("max_pool_grad", grad, "NULL"),
+        *cases.parts(told[0], rows, "same_dx.device(), NULL, dy.device(), NULL, NULL, argmax"),
+        "test.same(\"max_pool_grad by argmax\", same_dx, dx);",
+        *pooled("max_pool_grad, masked", masked, "NULL"),
+        *cases.parts(told[2], rows, "same_dx.device(), NULL, dy.device(), NULL, y.device(), argmax"),
+        "test.same(\"max_pool_grad by argmax, masked\", same_dx, dx);",
+        *cases.by_rows("avg_pool", average, n, out[0] * out[1], "y", ["x"]),
+        *cases.by_rows("avg_pool_grad", average_grad, n, rows, "dx", ["dy"]),
         "Tensor a = test.numbers(in), b = test.numbers(in);",
-        "%s(%d, dx.host(), x.host(), dy.host(), a.host());" % (added[1], n),
-        "%s(test.at(), dx.device(), x.device(), dy.device(), a.device(), NULL, NULL);" % added[0],
-        "test.compare(\"max_pool_grad, added\", dx);",
-        "%s(test.at(), same_dx.device(), NULL, dy.device(), a.device(), NULL, taps);" % told[1],
-        "test.same(\"max_pool_grad by taps, added\", same_dx, dx);",
-        "%s(%d, b.host(), x.host(), dy.host(), b.host());" % (added[1], n),
-        "%s(test.at(), b.device(), NULL, dy.device(), b.device(), NULL, taps);" % told[1],
-        "test.compare(\"max_pool_grad by taps, added, in place\", b);",
-        "%s(%d, a.host(), x.host(), dy.host(), a.host());" % (fused[1], n),
-        "%s(test.at(), a.device(), x.device(), dy.device(), a.device(), NULL, NULL);" % fused[0],
+        *pooled("max_pool_grad, added", added, "a"),
+        *cases.parts(told[1], rows, "same_dx.device(), NULL, dy.device(), a.device(), NULL, argmax"),
+        "test.same(\"max_pool_grad by argmax, added\", same_dx, dx);",
+        "%s(%d, {0, %d}, b.host(), x.host(), dy.host(), b.host());" % (added[1], n, rows),
+        *cases.parts(told[1], rows, "b.device(), NULL, dy.device(), b.device(), NULL, argmax", (1, 2)),
+        "test.compare(\"max_pool_grad by argmax, added, in place\", b);",
+        "%s(%d, {0, %d}, a.host(), x.host(), dy.host(), a.host());" % (fused[1], n, rows),
+        "%s(test.at(), {0, %d}, a.device(), x.device(), dy.device(), a.device(), NULL, NULL);" % (fused[0], rows),
         "test.compare(\"max_pool_grad, added and masked, in place\", a);"])
 
 
@@ -313,14 +330,17 @@ def losses(cases):
         lines += ["%s(test.at(), result.device(), scratch.device(), p.device(), t.device());" % kernel[0],
                   "%s(%d, result.host(), scratch.host(), p.host(), t.host(), valid + %d);" % (kernel[1], here, start),
                   "test.compare(\"%s\", result);" % name]
-    lines.append("Tensor dp = test.output(%s);" % dp.cpp())
+    lines.append("Tensor dp = test.output(%s), same_dp = test.output(%s);" % (dp.cpp(), dp.cpp()))
     lines.append("Result scale = test.result(4);")
+    rows = size[0] * size[1]
     for name in ("mse_grad", "l1_grad"):
         kernel = cases.both(name, numbers, layouts, {"WEIGHT": 0.7})
         lines += ["dp.clear();",
-                  "%s(test.at(), dp.device(), p.device(), t.device(), scale.device());" % kernel[0],
-                  "%s(%d, %d, dp.host(), p.host(), t.host(), scale.host());" % (kernel[1], here, valid),
-                  "test.compare(\"%s\", dp);" % name]
+                  "%s(test.at(), {0, %d}, dp.device(), p.device(), t.device(), scale.device());" % (kernel[0], rows),
+                  "%s(%d, %d, {0, %d}, dp.host(), p.host(), t.host(), scale.host());" % (kernel[1], here, valid, rows),
+                  "test.compare(\"%s\", dp);" % name,
+                  *cases.parts(kernel[0], rows, "same_dp.device(), p.device(), t.device(), scale.device()"),
+                  "test.same(\"%s by rows\", same_dp, dp);" % name]
     cases.function("losses over %d channels, %d of %d x %s from %d on, %d bands, %s" % (
         c, valid, n, size, start, bands, {k: v for k, v in numbers.items() if k.endswith("STAGED")}), lines)
 
@@ -365,10 +385,10 @@ def updates(cases, variant):
 
 
 def zeroing(cases):
-    zero = cases.cuda.add("zero", {"BYTES": 24})
+    zero = cases.cuda.add("zero", {})
     cases.function("zero", [
         "Tensor x = test.reals(6);",
-        "%s(test.at(), x.device());" % zero,
+        "%s(test.at(), x.device(), 24);" % zero,
         "for (int i = 0; i < 6; i++)",
         "    x.host()[i] = 0;",
         "test.compare(\"zero\", x);"])

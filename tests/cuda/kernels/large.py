@@ -4,7 +4,7 @@ Writes FOLDER/large.cu.  Usage: large.py FOLDER TYPE."""
 import os
 import sys
 
-from cases import Cases, Shape, extents, tap_bits
+from cases import Cases, Shape, extents, argmax_bits
 
 N = 8
 
@@ -12,12 +12,14 @@ N = 8
 def pooling(cases, kernel, stride, padding, size):
     out = [(s + 2 * p - k) // t + 1 for s, k, t, p in zip(size, kernel, stride, padding)]
     x, y = cases.shape(64, N, size), cases.shape(64, N, out)
-    numbers = {"C": 64, "N": N, "ACCUMULATE": 1, "MASK": 1, "TAP_BITS": 0, **extents("I", size), **extents("", out)}
+    numbers = {"C": 64, "N": N, "ACCUMULATE": 1, "MASK": 1, "ARGMAX_BITS": 0, **extents("I", size), **extents("", out)}
     for name, values in (("K", kernel), ("S", stride), ("P", padding)):
         numbers.update({name + axis: value for axis, value in zip("DHW", values)})
-    keeping = {**numbers, "TAP_BITS": tap_bits(kernel[0] * kernel[1] * kernel[2])}
+    keeping = {**numbers, "ARGMAX_BITS": argmax_bits(kernel[0] * kernel[1] * kernel[2])}
     for pool in (numbers, keeping):
         cases.cuda.add("max_pool", pool, {"X": x, "Y": y})
+    cases.cuda.add("avg_pool", numbers, {"X": x, "Y": y})
+    cases.cuda.add("avg_pool_grad", numbers, {"DX": x, "DY": y})
     for gradient in (numbers, {**keeping, "MASK": 0}, {**keeping, "ACCUMULATE": 0}):
         cases.cuda.add("max_pool_grad", gradient, {"DX": x, "DY": y, "A": x})
 

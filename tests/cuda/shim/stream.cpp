@@ -90,7 +90,7 @@ bool can_go_on(cudaStream_t stream) {
 }
 
 /* Waits that are over take no turn. */
-void take_turn(cudaStream_t stream) {
+void take_iteration(cudaStream_t stream) {
     for (bool waited = true; waited && can_go_on(stream);) {
         waited = stream->queue.front().awaited != nullptr;
         do_first(stream);
@@ -103,7 +103,7 @@ void do_next(cudaStream_t stream) {
         return;
     for (cudaStream_t other : streams)
         if (other != stream)
-            take_turn(other);
+            take_iteration(other);
 }
 
 void enqueue(cudaStream_t stream, Queued queued) {

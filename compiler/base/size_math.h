@@ -1,0 +1,16 @@
+/* size_math.h - arithmetic with sizes and amounts of work: numbers of elements, bytes, FLOPs, never
+ * negative. What exceeds 2^63 - 1 becomes INT64_MAX, and stays that in all further sums and products: no
+ * memory holds it, so what needs it does not fit. */
+#ifndef SIZE_MATH_H
+#define SIZE_MATH_H
+
+#include <stdint.h>
+
+int64_t size_product(int64_t a, int64_t b);
+int64_t size_sum(int64_t a, int64_t b);
+/* The next multiple of UNIT. */
+int64_t size_rounded(int64_t size, int64_t unit);
+/* a + times * b */
+int64_t work_sum(int64_t a, int64_t times, int64_t b);
+
+#endif

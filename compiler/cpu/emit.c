@@ -1,0 +1,200 @@
+/* emit.c - C for this processor: a step is one OpenMP parallel region.
+ *
+ *     NAME.c           functions that list the calls of a program; tables
+ *     NAME_plan.h      where every buffer lies; the kernels
+ *     NAME_kernels.h   what the kernels share
+ *     NAME_conv.c ...  the kernels, a file a template; or, of reference kernels, NAME_kernels.c
+ *     NAME.h, main.c, CMakeLists.txt
+ *
+ * Requires: a checked plan.  Provides: these files.
+ */
+#include "emit/emit.h"
+#include "emit/template.h"
+#include "ir/ops.h"
+
+/* ---- steps ---- */
+
+/* The halo of an output is zeroed by a kernel of its own. */
+static bool has_halo(const Program *program, ValueId v) {
+    const Layout *s = &program->layout[v];
+    bool halo = false;
+    for (int k = 0; k < AXES; k++)
+        halo |= s->before[k] > 0 || s->after[k] > 0;
+    const Value *value = &program->graph->value[v];
+    int64_t stored = s->plane * s->blocks;
+    return value->per_sample && (halo || stored != s->sample);
+}
+
+/* Of an output that NODE writes, whose readers look beyond its border. */
+static void emit_zero_halo(Emitter *e, const Program *program, const Node *node, ValueId v) {
+    const Node halo = {.op = node->op, .name = node->name, .nout = 1, .out = &v};
+    Constants c = constants_new(e, program, &halo, "zero_halo");
+    constant_channels(&c, "C", v);
+    constant_extents(&c, "", v);
+    constant_layout(&c, "Y", v);
+    call_rows(&c, v);
+    emit_call(e, &c, instance_for(e, "zero_halo", &c), "n", "");
+}
+
+/* "TINY_UNET_TRAIN_BYTES", of NAME.h */
+static const char *extent_name(const Emitter *e, const Program *program) {
+    return upper(e->pool, pool_text(e->pool, "%s_%s_BYTES", e->plan->model->name, program->name));
+}
+
+static void emit_steps(Emitter *e, const Program *program, const Step *step, int nstep, int position);
+
+/* Within a loop over samples, `n` are those of this iteration, and `start` is the first of them. */
+static void emit_samples(Emitter *e, const Program *program, const Step *loop, int position) {
+    const long long samples = loop->samples;
+    text_line(e->out, "/* %d: samples */", position);
+    text_line(e->out, "for (int start = 0; start < step->n; start += %lld) {", samples);
+    e->out->depth++;
+    text_line(e->out, "const int n = step->n - start < %lld ? step->n - start : %lld;", samples, samples);
+    text_line(e->out, "const int32_t(*const valid)[3] = step->valid ? step->valid + start : NULL;");
+    text_line(e->out, "(void)valid;");
+    emit_steps(e, program, loop->body, loop->nbody, position + 1);
+    e->out->depth--;
+    text_line(e->out, "}");
+}
+
+static void emit_bands(Emitter *e, const Program *program, const Step *loop, int position) {
+    emit_bands_begin(e, loop, position);
+    emit_steps(e, program, loop->body, loop->nbody, position + 1);
+    emit_bands_end(e);
+}
+
+static void emit_step(Emitter *e, const Program *program, int position, const Step *step) {
+    const Node *node = &program->graph->node[step->node];
+    if (has_trait(node, TRAIT_OF_RUNTIME))
+        return;
+    const char *template = op_table[node->op].name;
+    e->step = step;
+    Constants c = constants_new(e, program, node, template);
+    op_table[node->op].constants(&c, node);
+    const Instance *instance = instance_for(e, template, &c);
+    emit_step_comment(e, program, node, position);
+    if (e->plan->options->poison)
+        emit_operands(e, program, node, position, extent_name(e, program), "");
+    for (int k = 0; k < node->nout; k++) {
+        ValueId v = node->out[k];
+        if (v >= 0 && has_halo(program, v) && e->plan->buffer[program->buffer_of[v]].same < 0)
+            emit_zero_halo(e, program, node, v);
+    }
+    emit_zero_tails(e, program, node, "");
+    emit_call(e, &c, instance, c.before, c.after);
+}
+
+static void emit_steps(Emitter *e, const Program *program, const Step *step, int nstep, int position) {
+    for (int i = 0; i < nstep; i++) {
+        if (step[i].node < 0) {
+            (step[i].axis == AXIS_SAMPLES ? emit_samples : emit_bands)(e, program, &step[i], position);
+            position += 1 + step_count(step[i].body, step[i].nbody);
+        } else {
+            emit_step(e, program, position++, &step[i]);
+        }
+    }
+}
+
+/* ---- programs -------------------------------------------------------------------------------------------
+ */
+
+/* A function of that NAME that runs STEP[0..NSTEP), the first of them at POSITION. */
+static void emit_function(Emitter *e, const Program *program, const char *name, const Step *step, int nstep,
+                          int position) {
+    text_blank(e->out);
+    text_line(e->out, "static void %s(const UnetStep *step) {", name);
+    e->out->depth++;
+    text_line(e->out, "char *const arena = step->arena;");
+    if (program->micro_batch == program->batch) {
+        text_line(e->out, "const int n = step->n, start = 0;");
+        text_line(e->out, "const int32_t(*const valid)[3] = step->valid;");
+        text_line(e->out, "(void)n, (void)start, (void)valid;");
+    }
+    text_add(e->out, "#pragma omp parallel num_threads(step->threads)\n");
+    text_line(e->out, "{");
+    e->out->depth++;
+    emit_steps(e, program, step, nstep, position);
+    e->out->depth--;
+    text_line(e->out, "}");
+    if (e->plan->options->poison)
+        text_line(e->out, "unet_unpoison(arena, %s);", extent_name(e, program));
+    e->out->depth--;
+    text_line(e->out, "}");
+}
+
+static void emit_program(Emitter *e, const Program *program) {
+    const int once = program->nonce;
+    text_blank(e->out);
+    text_line(e->out, "/* ---- %s: batch %lld, %s bytes of the arena ---- */", program->name,
+              (long long)program->batch, grouped(e->pool, program->extent));
+    if (once > 0)
+        emit_function(e, program, pool_text(e->pool, "%s_prepare", program->name), program->step, once, 0);
+    emit_function(e, program, program->name, program->step + once, program->nstep - once, once);
+}
+
+/* ---- files ---- */
+
+static const char *file_name(const Emitter *e, const char *suffix) {
+    return pool_text(e->pool, "%s%s", e->plan->model->name, suffix);
+}
+
+/* What the prologue asks for: types. */
+static const char *type_definitions(const Plan *plan) {
+    return pool_text(plan->pool, "#define UNET_REAL %s\n%s",
+                     plan->options->real == TYPE_F64 ? "double" : "float",
+                     plan->options->stored == plan->options->real ? ""
+                     : plan->options->stored == TYPE_BF16         ? "#define UNET_STORED_BF16\n"
+                                                                  : "#define UNET_STORED_F16\n");
+}
+
+static void emit_kernels(const Emitter *e, Sources *sources) {
+    if (e->dialect->form == FORM_CALLED) {
+        Text functions = text_new(e->pool);
+        emit_functions(e, &functions);
+        const Hole hole[] = {{"functions", functions.bytes}, {NULL, NULL}};
+        emit_file(e->plan, sources, "program/kernels.c.in", file_name(e, "_kernels.c"), hole);
+        return;
+    }
+    for (int i = 0; i < e->ninstance; i++)
+        if (is_first(e, i))
+            emit_template_file(e, sources, e->instance[i].template);
+}
+
+static void emit_plan_header(const Emitter *e, Sources *sources) {
+    Text offsets = text_new(e->pool), declarations = text_new(e->pool);
+    emit_offsets(e, &offsets);
+    emit_declarations(e, &declarations);
+    const Hole hole[] = {{"offsets", offsets.bytes}, {"declarations", declarations.bytes}, {NULL, NULL}};
+    emit_file(e->plan, sources, "program/plan.h.in", file_name(e, "_plan.h"), hole);
+}
+
+void emit_cpu(const Plan *plan, Sources *sources) {
+    const bool reference = plan->options->reference;
+    const Dialect dialect = {.folder = reference ? "reference" : "cpu",
+                             .suffix = ".c",
+                             .mark = "UNUSED static void",
+                             .form = reference ? FORM_CALLED : FORM_INCLUDED};
+    Text programs = text_new(plan->pool), sizes = text_new(plan->pool), tables = text_new(plan->pool);
+    Emitter e = {.plan = plan, .dialect = &dialect, .pool = plan->pool, .out = &programs};
+    for (int k = 0; k < PROGRAMS; k++)
+        if (plan->program[k].model != NULL)
+            emit_program(&e, &plan->program[k]);
+    if (reference)
+        emit_sizes(&e, &sizes);
+    emit_model(plan, &tables);
+    const Hole calls[] = {{"poison", plan->options->poison ? template_text("program/poison.c.in") : ""},
+                          {"sizes", sizes.bytes},
+                          {"bands", bands_text(plan)},
+                          {"programs", programs.bytes},
+                          {"tables", tables.bytes},
+                          {NULL, NULL}};
+    const Hole kernels[] = {
+        {"types", type_definitions(plan)}, {"prologue", template_body(&e, "prologue")}, {NULL, NULL}};
+    emit_file(plan, sources, "program/calls.c.in", file_name(&e, ".c"), calls);
+    emit_main(plan, sources);
+    emit_file(plan, sources, "program/model.h.in", file_name(&e, ".h"), NULL);
+    emit_plan_header(&e, sources);
+    emit_file(plan, sources, "program/kernels.h.in", file_name(&e, "_kernels.h"), kernels);
+    emit_kernels(&e, sources);
+    emit_file(plan, sources, "program/CMakeLists.txt.in", "CMakeLists.txt", NULL);
+}

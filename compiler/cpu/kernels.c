@@ -1,0 +1,107 @@
+/* kernels.c - the CPU's column of the operator table: what its kernels need beside their operands.
+ *
+ * See templates/README.md for what the kernels expect, and sizes.h for the sizes of what they need.
+ */
+#include "cpu/kernels.h"
+#include "base/size_math.h"
+#include "cpu/sizes.h"
+#include "ir/ops.h"
+
+static int64_t stored_channels(const Graph *g, ValueId v) {
+    const ValueId *segment;
+    int n = value_segments(g, &v, &segment);
+    int64_t all = 0;
+    for (int p = 0; p < n; p++) {
+        int64_t channels = shape_channels(g->value[segment[p]].shape);
+        all += channels <= CPU_NARROW ? channels : (channels + CPU_BLOCK - 1) / CPU_BLOCK * CPU_BLOCK;
+    }
+    return all;
+}
+
+/* ---- packed weights ---- */
+
+/* Puts a node in front of NODE that packs its weights (input 1): for each lane of one tensor the weights of
+ * the channels of another that are summed.  X and Y are what the window joins, in the forward direction. */
+static void pack_weights(Program *program, Node *node, Op pack, ValueId x, ValueId y) {
+    Graph *g = program->graph;
+    const bool forward = pack == OP_CONV_PACK;
+    int64_t elements, summed = stored_channels(g, forward ? x : y);
+    if (!cpu_packed_elements(summed, shape_channels(g->value[forward ? y : x].shape),
+                             window_taps(&node->a.conv.window), &elements))
+        elements = INT64_MAX;
+    ValueId packed = workspace_new(g, node, "weights", program->options->real, elements),
+            weight = node->in[1];
+    Node new = {.op = pack,
+                .nin = 1,
+                .nout = 1,
+                .a = node->a,
+                .name = node->name,
+                .span = node->span,
+                .via = node->via};
+    new.a.conv.pack_x = x;
+    new.a.conv.pack_y = y;
+    node_new(g, new, &weight, &packed);
+    node_set_input(g, node, 1, packed);
+}
+
+static void prepare_conv(Program *program, Node *node) {
+    if (!program->options->reference)
+        pack_weights(program, node, OP_CONV_PACK, node->in[0], node->out[0]);
+}
+
+static void prepare_dgrad(Program *program, Node *node) {
+    if (!program->options->reference)
+        pack_weights(program, node, OP_CONV_DGRAD_PACK, node->out[0], node->in[0]);
+}
+
+/* ---- scratch ---- */
+
+/* Weight gradients are summed in bands of the grid over which the window slides. */
+static void add_wgrad_scratch(Program *program, Node *node, ValueId grid) {
+    Graph *g = program->graph;
+    const CpuConv conv = {.in = stored_channels(g, node->in[0]),
+                          .out = stored_channels(g, node->in[1]),
+                          .taps = window_taps(&node->a.conv.window),
+                          .rows = shape_rows(g->value[grid].shape)};
+    int64_t elements;
+    if (!cpu_wgrad_scratch_elements(&conv, &elements))
+        elements = INT64_MAX;
+    node->a.conv.bands = cpu_wgrad_bands(&conv);
+    node_add_output(g, node, workspace_new(g, node, "scratch", program->options->real, elements));
+}
+
+static void prepare_conv_wgrad(Program *program, Node *node) {
+    add_wgrad_scratch(program, node, node->in[1]);
+}
+
+static void prepare_upconv_wgrad(Program *program, Node *node) {
+    add_wgrad_scratch(program, node, node->in[0]);
+}
+
+static void prepare_loss(Program *program, Node *node) {
+    Graph *g = program->graph;
+    int64_t rows = shape_rows(g->value[node->in[0]].shape), elements;
+    if (!cpu_loss_scratch_elements(program->micro_batch, rows, &elements))
+        elements = INT64_MAX;
+    node->a.loss.bands = cpu_loss_bands(rows);
+    node_add_output(g, node, workspace_new(g, node, "scratch", TYPE_F64, elements));
+}
+
+static void prepare_loss_scale(Program *program, Node *node) {
+    enum { ELEMENTS_PER_BAND = 4096, MAX_BANDS = 64 };
+    Graph *g = program->graph;
+    const int64_t bands = gradient_elements(g, node) / ELEMENTS_PER_BAND + 1;
+    node->a.reduction.bands = bands < MAX_BANDS ? bands : MAX_BANDS;
+    node_add_output(g, node, workspace_new(g, node, "scratch", TYPE_F64, node->a.reduction.bands));
+}
+
+const KernelRow cpu_kernels[OPS] = {
+    [OP_CONV] = {prepare_conv},
+    [OP_CONV_DGRAD] = {prepare_dgrad},
+    [OP_CONV_WGRAD] = {prepare_conv_wgrad},
+    [OP_UPCONV_WGRAD] = {prepare_upconv_wgrad},
+    [OP_MSE] = {prepare_loss},
+    [OP_L1] = {prepare_loss},
+    [OP_PSNR] = {prepare_loss},
+    [OP_LOSS_SCALE] = {prepare_loss_scale},
+};

@@ -1,0 +1,79 @@
+/* target.c - the CPU: channels in blocks of 16, a stored halo of zeros, weights packed before use.
+ *
+ * See templates/README.md for what the kernels expect, and cpu_sizes.h for the sizes of what they need
+ * beside their operands.
+ */
+#include "base/size_math.h"
+#include "cpu/kernels.h"
+#include "emit/sources.h"
+#include "ir/target.h"
+
+enum { ALIGN = 64 };
+
+/* ---- layout ---- */
+
+/* Parameters, their gradients, scratch: all numbers in a row, up to the end of the last aligned piece. */
+static void lay_out_dense(const Value *value, Layout *s) {
+    int64_t block = ALIGN / type_bytes(value->type);
+    *s = (Layout){.block = block, .plane = block, .depth = block, .row = block};
+    s->sample = size_rounded(shape_elements(value->shape), block);
+    s->blocks = s->sample / block;
+    s->bytes = size_product(s->sample, type_bytes(value->type));
+}
+
+static void lay_out(const Value *value, int64_t batch, Layout *s) {
+    if (!value->per_sample || value->shape.rank < AXES) {
+        lay_out_dense(value, s);
+        s->bytes = size_rounded(size_product(s->bytes, batch), ALIGN);
+        return;
+    }
+    int64_t channels = shape_channels(value->shape), size[AXES];
+    for (int k = 0; k < AXES; k++)
+        size[k] = shape_extent(value->shape, k) + s->before[k] + s->after[k];
+    s->block = channels <= CPU_NARROW ? channels : CPU_BLOCK;
+    s->blocks = (channels + s->block - 1) / s->block;
+    s->row = size_product(size[2], s->block);
+    s->depth = size_product(size[1], s->row);
+    s->plane = size_product(size[0], s->depth);
+    s->sample = size_rounded(size_product(s->plane, s->blocks), CPU_BLOCK);
+    s->origin =
+        size_sum(size_product(s->before[0], s->depth),
+                 size_sum(size_product(s->before[1], s->row), size_product(s->before[2], s->block)));
+    s->bytes = size_rounded(size_product(size_product(s->sample, batch), type_bytes(value->type)), ALIGN);
+}
+
+/* ---- options ---- */
+
+static const char *refuses(const Options *options, bool builds) {
+    (void)builds;
+    if (options->real == TYPE_F64 && !options->reference)
+        return "--precision=f64 needs --kernels=reference: fast kernels compute in f32";
+    if (options->tf32)
+        return "--precision=tf32 is for --target=cuda";
+    if (options->staged == TYPE_UNORM8)
+        return "--staging=u8 is for --target=cuda: the CPU reads the loader's batches in place";
+    if (options->nondeterministic)
+        return "--nondeterministic is for --target=cuda: on the CPU every run gives the same bits";
+    return NULL;
+}
+
+static const char *c_flags(const Options *options) {
+    if (options->poison)
+        return "-std=gnu11 -O1 -g1 -march=native -ffp-contract=fast -fno-math-errno -fopenmp "
+               "-fsanitize=address,undefined -fno-sanitize=pointer-overflow,alignment,object-size,null "
+               "-fno-sanitize-recover=all";
+    if (options->reference)
+        return "-std=gnu11 -O2 -ffp-contract=off -fopenmp";
+    return "-std=gnu11 -O2 -march=native -ffp-contract=fast -fno-math-errno -fno-trapping-math -fopenmp";
+}
+
+const Target target_cpu = {.name = "cpu",
+                           .align = ALIGN,
+                           .slice_align = ALIGN,
+                           .loops_are_free = true,
+                           .packs_once = true,
+                           .kernel = cpu_kernels,
+                           .refuses = refuses,
+                           .lay_out = lay_out,
+                           .emit = emit_cpu,
+                           .c_flags = c_flags};

@@ -1,0 +1,176 @@
+/* cuda_convolution.c - the six operators of the convolution family in terms of cuDNN's three.
+ *
+ * A transposed convolution is the backward-data pass of a convolution that leads the other way:
+ *
+ *                      result   cuDNN                       filters [K][C]
+ *     conv             y        forward (x, w)              out x in
+ *     conv_dgrad       dx       backward data (dy, w)
+ *     conv_wgrad       dw       backward filter (x, dy)
+ *     upconv           y        backward data (x, w)        in x out
+ *     upconv_dgrad     dx       forward (dy, w)
+ *     upconv_wgrad     dw       backward filter (dy, x)
+ *
+ * A concat is never assembled: each of its segments meets its own share of the filters, and the results are
+ * added.  So no operand has strides, and the two halves of a skip connection live and die separately.
+ */
+#include "cuda/convolution.h"
+#include "base/size_math.h"
+#include "cuda/cudnn.h"
+
+int64_t cuda_channels(int64_t channels, Type type) {
+    return size_rounded(channels, 16 / type_bytes(type));
+}
+
+/* ---- what a node joins ---- */
+
+typedef enum { RESULT_Y, RESULT_DX, RESULT_DW } Wanted;
+
+/* In the sense of the forward operator: x the input, y the output. */
+typedef struct {
+    bool transposed;
+    Wanted result;
+    ValueId x, y;
+    int64_t first, channels; /* of x in the concat that the filters were made for */
+} Sides;
+
+static Sides sides_of(const Graph *g, const Node *node) {
+    bool pack = node->op == OP_FILTER_PACK;
+    Op op = pack ? node->a.conv.pack_for : node->op;
+    Sides s = {.transposed = op == OP_UPCONV || op == OP_UPCONV_DGRAD || op == OP_UPCONV_WGRAD};
+    bool dgrad = op == OP_CONV_DGRAD || op == OP_UPCONV_DGRAD;
+    bool wgrad = op == OP_CONV_WGRAD || op == OP_UPCONV_WGRAD;
+    s.result = dgrad ? RESULT_DX : wgrad ? RESULT_DW : RESULT_Y;
+    s.x = pack ? node->a.conv.pack_x : dgrad ? node->out[0] : node->in[0];
+    s.y = pack ? node->a.conv.pack_y : dgrad ? node->in[0] : wgrad ? node->in[1] : node->out[0];
+    s.first = dgrad ? node->a.conv.channel_begin : 0;
+    s.channels = dgrad ? node->a.conv.channels : shape_channels(g->value[s.x].shape);
+    return s;
+}
+
+CudaFilters cuda_filters(const Graph *g, const Node *node, Type stored) {
+    Sides s = sides_of(g, node);
+    const ValueId *segment;
+    int64_t first = s.first, other = shape_channels(g->value[s.y].shape);
+    CudaFilters f = {.k = s.transposed ? s.channels : other,
+                     .c = s.transposed ? other : s.channels,
+                     .taps = window_taps(&node->a.conv.window),
+                     .nsegment = value_segments(g, &s.x, &segment)};
+    f.segment = NEW_ARRAY(g->pool, CudaFilter, f.nsegment);
+    f.elements = node->a.conv.packed_begin;
+    for (int i = 0; i < f.nsegment; i++) {
+        int64_t n = shape_channels(g->value[segment[i]].shape);
+        CudaFilter *one = &f.segment[i];
+        *one = s.transposed ? (CudaFilter){.k0 = first, .kn = n, .cn = other}
+                            : (CudaFilter){.kn = other, .c0 = first, .cn = n};
+        one->kp = cuda_channels(one->kn, stored);
+        one->cp = cuda_channels(one->cn, stored);
+        one->offset = f.elements;
+        f.elements = size_sum(f.elements, size_product(size_product(one->kp, one->cp), f.taps));
+        first += n;
+    }
+    return f;
+}
+
+/* ---- convolutions ---- */
+
+/* The compiler's types and the runtime's are the same, in one order. */
+_Static_assert((int)TYPE_F32 == (int)UNET_F32 && (int)TYPE_F64 == (int)UNET_F64 &&
+                   (int)TYPE_U8 == (int)UNET_U8 && (int)TYPE_U16 == (int)UNET_U16 &&
+                   (int)TYPE_I32 == (int)UNET_I32 && (int)TYPE_BF16 == (int)UNET_BF16 &&
+                   (int)TYPE_F16 == (int)UNET_F16 && (int)TYPE_UNORM8 == (int)UNET_UNORM8,
+               "types are mirrored");
+
+/* The grids that the window joins: it slides over `dense` and has a position for each point of `sampled`.
+ */
+static void set_window(UnetConvolution *c, const Window *w, Shape dense, Shape sampled) {
+    c->axes = dense.rank - 1;
+    for (int k = 0; k < AXES; k++) {
+        c->in[k] = shape_extent(dense, k);
+        c->out[k] = shape_extent(sampled, k);
+        c->kernel[k] = w->kernel[k];
+        c->stride[k] = w->stride[k];
+        c->dilation[k] = w->dilation[k];
+        c->before[k] = w->before[k];
+        int64_t halo = (c->out[k] - 1) * w->stride[k] + (w->kernel[k] - 1) * w->dilation[k] + 1;
+        int64_t after = halo - w->before[k] - c->in[k];
+        c->after[k] = after > 0 ? after : 0;
+    }
+}
+
+static UnetConvolutionKind kind_of(const Sides *s) {
+    if (s->result == RESULT_DW)
+        return UNET_BACKWARD_FILTER;
+    return (s->result == RESULT_Y) != s->transposed ? UNET_FORWARD : UNET_BACKWARD_DATA;
+}
+
+/* Most engines want nothing, or 131 bytes; that of another version of cuDNN, which must do with what was
+ * planned, perhaps the other.  Buffers are as long as this anyway. */
+static int64_t with_slack(int64_t workspace) {
+    enum { PIECE = 256 };
+    return size_rounded(workspace > 0 ? workspace : 1, PIECE);
+}
+
+static UnetConvolution convolution_of(const Program *program, const Node *node, const CudaFilters *f,
+                                      int i) {
+    const Options *options = program->options;
+    const Graph *g = program->graph;
+    const Sides s = sides_of(g, node);
+    const Shape x = g->value[s.x].shape, y = g->value[s.y].shape;
+    const bool whole = node->op == OP_CONV && f->nsegment == 1; /* cuDNN adds the bias and applies ReLU */
+    UnetConvolution c = {.kind = kind_of(&s),
+                         .type = (UnetType)options->stored,
+                         .result_type = (UnetType)options->stored,
+                         .tf32 = options->tf32,
+                         .nondeterministic = options->nondeterministic,
+                         .accumulate = s.result == RESULT_Y && i > 0,
+                         .bias = whole && node->in[2] >= 0,
+                         .relu = whole && node->in[2] >= 0 && node->a.conv.relu,
+                         .batch = program->micro_batch,
+                         .in_channels = f->segment[i].cp,
+                         .out_channels = f->segment[i].kp};
+    set_window(&c, &node->a.conv.window, s.transposed ? y : x, s.transposed ? x : y);
+    return c;
+}
+
+void cuda_convolutions(Program *program, const Node *node, CudaChosen *chosen) {
+    const Options *options = program->options;
+    Pool *pool = program->graph->pool;
+    CudnnQuery *query = (CudnnQuery *)options->device;
+    chosen->count = chosen->filters.nsegment;
+    chosen->convolution = NEW_ARRAY(pool, UnetConvolution, chosen->count);
+    for (int i = 0; i < chosen->count; i++) {
+        UnetConvolution *c = &chosen->convolution[i];
+        const char *why;
+        *c = convolution_of(program, node, &chosen->filters, i);
+        if (!cudnn_choose(query, c, program->choices->little_workspace, &why))
+            program->refusal = pool_text(pool, "cuDNN has no way to compute `%s`: %s", node->name, why);
+        c->engine.workspace = with_slack(c->engine.workspace);
+    }
+}
+
+int64_t cuda_workspace(const CudaChosen *chosen) {
+    int64_t bytes = 16;
+    for (int i = 0; i < chosen->count; i++)
+        bytes = chosen->convolution[i].engine.workspace > bytes ? chosen->convolution[i].engine.workspace
+                                                                : bytes;
+    return bytes;
+}
+
+/* ---- the scratch of filter gradients ---- */
+
+CudaScratch cuda_wgrad_scratch(const Program *program, const Node *node, const CudaChosen *chosen) {
+    enum { PIECE = 256, POINTS_PER_BAND = 512, MAX_BANDS = 512 };
+    const Type stored = program->options->stored;
+    const Shape y = program->graph->value[sides_of(program->graph, node).y].shape;
+    int64_t points = program->micro_batch;
+    for (int k = 0; k < AXES; k++)
+        points = size_product(points, shape_extent(y, k));
+    CudaScratch scratch = {.bands = points / POINTS_PER_BAND + 1};
+    if (scratch.bands > MAX_BANDS)
+        scratch.bands = MAX_BANDS;
+    int64_t sums = size_product(scratch.bands, cuda_channels(shape_channels(y), stored));
+    scratch.bands_at = size_rounded(size_product(chosen->filters.elements, type_bytes(stored)), PIECE);
+    scratch.workspace_at = size_rounded(size_sum(scratch.bands_at, size_product(sums, 4)), PIECE);
+    scratch.bytes = size_sum(scratch.workspace_at, cuda_workspace(chosen));
+    return scratch;
+}

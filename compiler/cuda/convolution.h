@@ -1,0 +1,50 @@
+/* cuda_convolution.h - a node of the convolution family as cuDNN computes it: how its filters are packed,
+ * and one UnetConvolution for each segment of its input. */
+#ifndef CUDA_CONVOLUTION_H
+#define CUDA_CONVOLUTION_H
+
+#include "ir/plan.h"
+#include "unet/cudnn.h"
+
+/* What of dense weights [K][C][taps] one segment uses: KN filters from K0 on, CN channels from C0 on,
+ * packed as [KP][taps][CP] from element OFFSET on. */
+typedef struct {
+    int64_t k0, kn, kp, c0, cn, cp, offset;
+} CudaFilter;
+
+typedef struct {
+    int64_t k, c, taps; /* dense */
+    int nsegment;
+    CudaFilter *segment;
+    int64_t elements; /* of all segments, packed */
+} CudaFilters;
+
+/* Channels as stored: whole pieces of 16 bytes. */
+int64_t cuda_channels(int64_t channels, Type type);
+
+CudaFilters cuda_filters(const Graph *g, const Node *node, Type stored);
+
+/* How the scratch of a filter gradient is divided, in bytes: packed gradients, partial sums of the bias's
+ * gradient, cuDNN's workspace. */
+typedef struct {
+    int64_t bands, bands_at, workspace_at, bytes;
+} CudaScratch;
+
+/* What was chosen for a node (Node.chosen); of one that packs filters, these alone. */
+typedef struct {
+    CudaFilters filters;
+    int count; /* convolutions, one for each segment */
+    UnetConvolution *convolution;
+    CudaScratch scratch; /* of a filter gradient */
+} CudaChosen;
+
+/* Fills CHOSEN->convolution, engines included, for one micro-batch.  Where cuDNN has no engine, the program
+ * is refused (Program.refusal). */
+void cuda_convolutions(Program *program, const Node *node, CudaChosen *chosen);
+
+/* The bytes that the greediest of them asks for, at least one piece. */
+int64_t cuda_workspace(const CudaChosen *chosen);
+
+CudaScratch cuda_wgrad_scratch(const Program *program, const Node *node, const CudaChosen *chosen);
+
+#endif

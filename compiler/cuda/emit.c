@@ -1,0 +1,368 @@
+/* emit.c - C and CUDA for a GPU.
+ *
+ *     NAME_kernels.cu   kernels and their launchers, in C++
+ *     NAME_plan.h       where every buffer lies; the launchers as the host code sees them
+ *     NAME.c            functions that list the launches of a program; the table of convolutions
+ *     NAME.h, main.c, CMakeLists.txt
+ *
+ * Requires: a checked plan that its target does not refuse.  Provides: these files.
+ */
+#include "cuda/convolution.h"
+#include "emit/emit.h"
+#include "ir/ops.h"
+
+#include <string.h>
+
+/* See UnetCudaPiece. */
+typedef struct {
+    const char *name; /* of its function */
+    bool in_iteration, frees_inputs;
+} Piece;
+
+typedef struct {
+    Emitter e;
+    const char **convolution; /* initialisers; the index is what kernels know it by */
+    int nconvolution;
+    Piece *piece[PROGRAMS];
+    int npiece[PROGRAMS];
+    bool inputs_come; /* the next ones, while the piece runs that is being emitted */
+} Cuda;
+
+/* ---- convolutions ---- */
+
+static const char *three(Pool *pool, const int64_t v[AXES]) {
+    return pool_text(pool, "{%lld, %lld, %lld}", (long long)v[0], (long long)v[1], (long long)v[2]);
+}
+
+static const char *engine_text(Pool *pool, const UnetEngine *engine) {
+    const char *knobs = "";
+    for (int i = 0; i < engine->nknob; i++)
+        knobs = pool_text(pool, "%s%s{%lld, %lld}", knobs, i > 0 ? ", " : "",
+                          (long long)engine->knob[i].type, (long long)engine->knob[i].value);
+    if (engine->nknob > 0)
+        knobs = pool_text(pool, ".nknob = %d, .knob = {%s}, ", engine->nknob, knobs);
+    return pool_text(pool, "{.version = %lld, .engine = %lld, %s.workspace = %lld}",
+                     (long long)engine->version, (long long)engine->engine, knobs,
+                     (long long)engine->workspace);
+}
+
+/* An initialiser, without the flags that are off. */
+static const char *convolution_text(Pool *pool, const UnetConvolution *c) {
+    static const char *const kind[] = {"UNET_FORWARD", "UNET_BACKWARD_DATA", "UNET_BACKWARD_FILTER"};
+    const char *head =
+        pool_text(pool, "{.kind = %s, .type = %s, .result_type = %s,%s%s%s%s%s", kind[c->kind],
+                  type_constant((Type)c->type), type_constant((Type)c->result_type),
+                  c->tf32 ? " .tf32 = true," : "", c->nondeterministic ? " .nondeterministic = true," : "",
+                  c->accumulate ? " .accumulate = true," : "", c->bias ? " .bias = true," : "",
+                  c->relu ? " .relu = true," : "");
+    const char *sizes = pool_text(
+        pool, ".axes = %d, .batch = %lld, .in_channels = %lld, .out_channels = %lld, .in = %s, .out = %s,",
+        c->axes, (long long)c->batch, (long long)c->in_channels, (long long)c->out_channels,
+        three(pool, c->in), three(pool, c->out));
+    const char *window =
+        pool_text(pool, ".kernel = %s, .stride = %s, .dilation = %s, .before = %s, .after = %s,",
+                  three(pool, c->kernel), three(pool, c->stride), three(pool, c->dilation),
+                  three(pool, c->before), three(pool, c->after));
+    return pool_text(pool, "%s\n     %s\n     %s\n     .engine = %s}", head, sizes, window,
+                     engine_text(pool, &c->engine));
+}
+
+static int convolution_index(Cuda *cuda, const UnetConvolution *c) {
+    const char *text = convolution_text(cuda->e.pool, c);
+    for (int i = 0; i < cuda->nconvolution; i++)
+        if (strcmp(cuda->convolution[i], text) == 0)
+            return i;
+    PUSH(cuda->e.pool, cuda->convolution, cuda->nconvolution, text);
+    return cuda->nconvolution - 1;
+}
+
+/* ---- constants of kernels that only this target has ---- */
+
+static void filter_constants(Constants *c, const Node *node) {
+    Pool *pool = c->emitter->pool;
+    Type stored = c->emitter->plan->options->stored;
+    const CudaChosen *chosen = node->chosen;
+    const CudaFilters f = chosen->filters;
+    const char *list = "";
+    for (int i = 0; i < f.nsegment; i++) {
+        const CudaFilter *s = &f.segment[i];
+        list = pool_text(pool, "%s%s{%lld, %lld, %lld, %lld, %lld, %lld, %lld}", list, i > 0 ? ", " : "",
+                         (long long)s->k0, (long long)s->kn, (long long)s->kp, (long long)s->c0,
+                         (long long)s->cn, (long long)s->cp, (long long)s->offset);
+    }
+    constant_definition(c, "FILTER", "Filter", f.nsegment, pool_text(pool, "{%s}", list));
+    constant(c, "SEGMENTS", f.nsegment);
+    constant(c, "K", f.k);
+    constant(c, "C", f.c);
+    constant(c, "TAPS", f.taps);
+    constant(c, "BIAS_AT", f.elements);
+    constant(c, "PBIAS", cuda_channels(f.k, stored));
+}
+
+static void convolution_constants(Cuda *cuda, Constants *c, const Node *node) {
+    Pool *pool = cuda->e.pool;
+    const CudaChosen *chosen = node->chosen;
+    const char *list = "";
+    for (int i = 0; i < chosen->count; i++)
+        list = pool_text(pool, "%s%s%d", list, i > 0 ? ", " : "",
+                         convolution_index(cuda, &chosen->convolution[i]));
+    constant_definition(c, "GRAPH", "int", chosen->count, pool_text(pool, "{%s}", list));
+    constant(c, "BANDS_AT", chosen->scratch.bands_at / 4);
+    constant(c, "WORKSPACE_AT", chosen->scratch.workspace_at);
+}
+
+static void target_constants(Cuda *cuda, Constants *c, const Node *node) {
+    const CudaChosen *chosen = node->chosen;
+    constant(c, "N", c->program->micro_batch);
+    if (chosen != NULL)
+        filter_constants(c, node);
+    if (chosen != NULL && chosen->count > 0)
+        convolution_constants(cuda, c, node);
+}
+
+/* ---- steps ---- */
+
+/* Beside its operands: what steps are told, and the next inputs, which may come meanwhile. */
+static const char *spans_beside(const Cuda *cuda, const Program *program) {
+    Pool *pool = cuda->e.pool;
+    const Plan *plan = cuda->e.plan;
+    const char *text = "";
+    for (int b = 0; cuda->inputs_come && b < plan->nbuffer; b++)
+        if (plan->buffer[b].program == (int)program->kind && plan->buffer[b].lifetime == LIFETIME_PROGRAM)
+            text = pool_text(pool, "%s{%s, %lld, 0}, ", text, offset_name(&cuda->e, b),
+                             (long long)plan->buffer[b].bytes);
+    int control = program->buffer_of[program->control];
+    return pool_text(pool, "%s{%s, %lld, 0}, ", text, offset_name(&cuda->e, control),
+                     (long long)plan->buffer[control].bytes);
+}
+
+/* What the runtime does before and after the steps. */
+static bool is_of_runtime(const Node *node) {
+    return has_trait(node, TRAIT_OF_RUNTIME);
+}
+
+static void emit_step(Cuda *cuda, const Program *program, int position, const Step *step) {
+    Emitter *e = &cuda->e;
+    const Node *node = &program->graph->node[step->node];
+    if (is_of_runtime(node))
+        return;
+    const char *template = op_table[node->op].name;
+    e->step = step;
+    Constants c = constants_new(e, program, node, template);
+    op_table[node->op].constants(&c, node);
+    target_constants(cuda, &c, node);
+    emit_step_comment(e, program, node, position);
+    if (cuda->e.plan->options->poison)
+        emit_operands(e, program, node, position, "at", spans_beside(cuda, program));
+    text_line(e->out, "at.step = %s;", c_quoted(e->pool, step_name(e, node)));
+    emit_zero_tails(e, program, node, "at, ");
+    emit_call(e, &c, instance_for(e, template, &c), "at", "");
+}
+
+/* ---- pieces: what is launched as one graph ---- */
+
+static bool launches(const Program *program, const Step *step, int nstep) {
+    for (int i = 0; i < nstep; i++)
+        if (step[i].node < 0 ? launches(program, step[i].body, step[i].nbody)
+                             : !is_of_runtime(&program->graph->node[step[i].node]))
+            return true;
+    return false;
+}
+
+/* Returns the position behind the steps. */
+static int emit_steps(Cuda *cuda, const Program *program, const Step *step, int nstep, int position) {
+    for (int i = 0; i < nstep; i++) {
+        if (step[i].node >= 0) {
+            emit_step(cuda, program, position++, &step[i]);
+            continue;
+        }
+        CHECK(step[i].axis == AXIS_BANDS); /* the runtime goes round loops over samples */
+        emit_bands_begin(&cuda->e, &step[i], position);
+        position = emit_steps(cuda, program, step[i].body, step[i].nbody, position + 1);
+        emit_bands_end(&cuda->e);
+    }
+    return position;
+}
+
+/* STEP[0..NSTEP) as a function. */
+static void emit_piece(Cuda *cuda, const Program *program, Piece piece, const Step *step, int nstep,
+                       int position) {
+    Text *out = cuda->e.out;
+    if (!launches(program, step, nstep))
+        return;
+    text_blank(out);
+    text_line(out, "static void %s(UnetLaunch at, char *arena) {", piece.name);
+    out->depth++;
+    cuda->inputs_come = program->prefetches && !piece.frees_inputs;
+    (void)emit_steps(cuda, program, step, nstep, position);
+    out->depth--;
+    text_line(out, "}");
+    PUSH(cuda->e.pool, cuda->piece[program->kind], cuda->npiece[program->kind], piece);
+}
+
+static bool reads_inputs(const Program *program, const Step *step) {
+    for (int i = 0; step->node < 0 && i < step->nbody; i++)
+        if (reads_inputs(program, &step->body[i]))
+            return true;
+    return step->node >= 0 && reads_staging(program->graph, &program->graph->node[step->node]);
+}
+
+/* An iteration, cut behind the last reader of inputs where the next ones may come then. */
+static void emit_iteration(Cuda *cuda, const Program *program, const char *name, const Step *step,
+                           int nstep, int position) {
+    int last = nstep;
+    while (program->prefetches && last > 0 && !reads_inputs(program, &step[last - 1]))
+        last--;
+    emit_piece(cuda, program,
+               (Piece){.name = name, .in_iteration = true, .frees_inputs = program->prefetches}, step, last,
+               position);
+    emit_piece(cuda, program,
+               (Piece){.name = pool_text(cuda->e.pool, "%s_rest", name), .in_iteration = true}, step + last,
+               nstep - last, position + step_count(step, last));
+}
+
+static void emit_program(Cuda *cuda, const Program *program) {
+    Text *out = cuda->e.out;
+    Pool *pool = cuda->e.pool;
+    const Step *step = program->step;
+    const char *name = program->name;
+    int loop = 0;
+    while (loop < program->nstep && (step[loop].node >= 0 || step[loop].axis != AXIS_SAMPLES))
+        loop++;
+    text_blank(out);
+    text_line(out, "/* ---- %s: batch %lld, %s bytes of the arena ---- */", name, (long long)program->batch,
+              grouped(pool, program->extent));
+    if (loop == program->nstep) {
+        emit_iteration(cuda, program, name, step, program->nstep, 0);
+        return;
+    }
+    const int before = step_count(step, loop), behind = step_count(step, loop + 1);
+    emit_piece(cuda, program, (Piece){.name = pool_text(pool, "%s_before", name)}, step, loop, 0);
+    emit_iteration(cuda, program, pool_text(pool, "%s_iteration", name), step[loop].body, step[loop].nbody,
+                   before + 1);
+    emit_piece(cuda, program, (Piece){.name = pool_text(pool, "%s_after", name)}, &step[loop + 1],
+               program->nstep - loop - 1, behind);
+}
+
+/* ---- tables ---- */
+
+static const char *convolutions_text(const Cuda *cuda) {
+    const char *text = "";
+    for (int i = 0; i < cuda->nconvolution; i++)
+        text = pool_text(cuda->e.pool, "%s    /* %d */\n    %s,\n", text, i, cuda->convolution[i]);
+    return text;
+}
+
+static void staging_table(const Cuda *cuda, const Program *program, Text *out) {
+    text_line(out, "static const UnetStaging %s_staging[] = {", program->name);
+    for (int i = 0; i < program->model->ninput; i++) {
+        int b = program->buffer_of[program->model->input[i].value];
+        if (b < 0)
+            text_line(out, "    {.offset = -1},");
+        else
+            text_line(out, "    {.offset = %s, .bytes = %lld},", offset_name(&cuda->e, b),
+                      (long long)cuda->e.plan->buffer[b].bytes);
+    }
+    text_line(out, "};");
+}
+
+static void piece_table(const Cuda *cuda, const Program *program, Text *out) {
+    text_line(out, "static const UnetCudaPiece %s_piece[] = {", program->name);
+    for (int i = 0; i < cuda->npiece[program->kind]; i++) {
+        const Piece *piece = &cuda->piece[program->kind][i];
+        text_line(out, "    {.launch = %s%s%s},", piece->name,
+                  piece->in_iteration ? ", .in_iteration = true" : "",
+                  piece->frees_inputs ? ", .frees_inputs = true" : "");
+    }
+    text_line(out, "};");
+}
+
+static void device_tables(const Cuda *cuda, Text *out) {
+    const Plan *plan = cuda->e.plan;
+    for (int k = 0; k < PROGRAMS; k++) {
+        if (plan->program[k].model == NULL)
+            continue;
+        staging_table(cuda, &plan->program[k], out);
+        piece_table(cuda, &plan->program[k], out);
+    }
+    text_line(out, "static const UnetCudaModel cuda_model = {");
+    text_line(out, "    .nconvolution = %d,", cuda->nconvolution);
+    text_line(out, "    .convolution = convolution,");
+    for (int k = 0; k < PROGRAMS; k++) {
+        const Program *program = &plan->program[k];
+        if (program->model == NULL)
+            continue;
+        text_line(out, "    .%s = {.piece = %s_piece,", program->name, program->name);
+        text_line(out, "        .npiece = %d,", cuda->npiece[k]);
+        text_line(out, "        .iterations = %lld, .iteration_samples = %lld,",
+                  (long long)iterations_of(program), (long long)program->micro_batch);
+        text_line(out, "        .control = %s,",
+                  offset_name(&cuda->e, program->buffer_of[program->control]));
+        text_line(out, "        .staging = %s_staging,", program->name);
+        text_line(out, "        .prefetches = %s},", program->prefetches ? "true" : "false");
+    }
+    text_line(out, "};");
+}
+
+/* ---- the files ---- */
+
+static const char *file_name(const Cuda *cuda, const char *suffix) {
+    return pool_text(cuda->e.pool, "%s%s", cuda->e.plan->model->name, suffix);
+}
+
+static void emit_host(Cuda *cuda, Sources *sources, const Text *programs) {
+    const Plan *plan = cuda->e.plan;
+    Text device = text_new(cuda->e.pool), tables = text_new(cuda->e.pool);
+    device_tables(cuda, &device);
+    emit_model(plan, &tables);
+    const Hole hole[] = {{"bands", bands_text(plan)},
+                         {"programs", programs->bytes},
+                         {"convolutions", convolutions_text(cuda)},
+                         {"device", device.bytes},
+                         {"tables", tables.bytes},
+                         {NULL, NULL}};
+    emit_file(plan, sources, "program/calls_cuda.c.in", file_name(cuda, ".c"), hole);
+}
+
+static void emit_plan_header(const Cuda *cuda, Sources *sources) {
+    const Plan *plan = cuda->e.plan;
+    Text offsets = text_new(cuda->e.pool), declarations = text_new(cuda->e.pool);
+    emit_offsets(&cuda->e, &offsets);
+    emit_declarations(&cuda->e, &declarations);
+    const Hole hole[] = {{"stored", plan->options->stored == TYPE_F32 ? "float" : "uint16_t"},
+                         {"offsets", offsets.bytes},
+                         {"declarations", declarations.bytes},
+                         {NULL, NULL}};
+    emit_file(plan, sources, "program/plan_cuda.h.in", file_name(cuda, "_plan.h"), hole);
+}
+
+static void emit_kernels(const Cuda *cuda, Sources *sources) {
+    static const char *const type[] = {
+        [TYPE_F32] = "float", [TYPE_BF16] = "__nv_bfloat16", [TYPE_F16] = "__half"};
+    const Plan *plan = cuda->e.plan;
+    Text kernels = text_new(cuda->e.pool);
+    emit_copies(&cuda->e, &kernels);
+    const Hole hole[] = {{"stored", type[plan->options->stored]},
+                         {"prologue", template_part(cuda->e.pool, "cuda/prologue.cuh")},
+                         {"kernels", kernels.bytes},
+                         {NULL, NULL}};
+    emit_file(plan, sources, "program/kernels.cu.in", file_name(cuda, "_kernels.cu"), hole);
+}
+
+void emit_cuda(const Plan *plan, Sources *sources) {
+    static const Dialect dialect = {"cuda", ".cu", "LAUNCHER void", FORM_COPIED};
+    Text programs = text_new(plan->pool);
+    Cuda cuda = {.e = {.plan = plan, .dialect = &dialect, .pool = plan->pool, .out = &programs}};
+    for (int k = 0; k < PROGRAMS; k++)
+        if (plan->program[k].model != NULL)
+            emit_program(&cuda, &plan->program[k]);
+    emit_host(&cuda, sources, &programs);
+    emit_main(plan, sources);
+    emit_file(plan, sources, "program/model_cuda.h.in", file_name(&cuda, ".h"), NULL);
+    emit_plan_header(&cuda, sources);
+    emit_kernels(&cuda, sources);
+    const char *architecture = plan->options->architecture;
+    const Hole hole[] = {{"architecture", architecture == NULL ? "" : architecture + strlen("sm_")},
+                         {NULL, NULL}};
+    emit_file(plan, sources, "program/CMakeLists_cuda.txt.in", "CMakeLists.txt", hole);
+}

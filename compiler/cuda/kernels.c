@@ -1,0 +1,237 @@
+/* kernels.c - a GPU's column of the operator table: what its kernels need beside their operands.
+ *
+ * Convolutions want their filters in an order of their own, in the type of activations; `filter_pack` makes
+ * them from the dense parameters just before they are used.  Inputs of a program are buffers like any other
+ * here: `load` stands for the copy that the runtime makes before a step.
+ */
+#include "cuda/kernels.h"
+#include "base/diag.h"
+#include "base/size_math.h"
+#include "cuda/convolution.h"
+#include "ir/ops.h"
+
+#include <string.h>
+
+enum { PIECE = 16, CONTROL_BYTES = 24, VALID_BYTES = 12 /* see unet/cuda.h */ };
+
+/* ---- convolutions ---- */
+
+/* Chooses engines; all of the node's convolutions share one workspace, for they run one after the other. */
+static CudaChosen *choose(Program *program, Node *node) {
+    CudaChosen *chosen = NEW(program->graph->pool, CudaChosen);
+    chosen->filters = cuda_filters(program->graph, node, program->options->stored);
+    cuda_convolutions(program, node, chosen);
+    node->chosen = chosen;
+    return chosen;
+}
+
+static void add_workspace(Program *program, Node *node) {
+    Graph *g = program->graph;
+    const CudaChosen *chosen = choose(program, node);
+    node_add_output(g, node, workspace_new(g, node, "workspace", TYPE_U8, cuda_workspace(chosen)));
+}
+
+/* Puts a node in front of NODE that packs its filters (input 1), and with them the bias that cuDNN adds. */
+static void pack_filters(Program *program, Node *node, ValueId bias, ValueId x, ValueId y) {
+    Graph *g = program->graph;
+    const Type stored = program->options->stored;
+    Node pack = *node;
+    pack.op = OP_FILTER_PACK;
+    pack.nin = 2;
+    pack.nout = 1;
+    pack.a.conv.pack_for = node->op;
+    pack.a.conv.pack_x = x;
+    pack.a.conv.pack_y = y;
+    CudaChosen *chosen = NEW(g->pool, CudaChosen);
+    chosen->filters = cuda_filters(g, &pack, stored);
+    pack.chosen = chosen;
+    int64_t elements = chosen->filters.elements;
+    if (bias >= 0)
+        elements = size_sum(elements, cuda_channels(shape_elements(g->value[bias].shape), stored));
+    const ValueId in[2] = {node->in[1], bias};
+    ValueId packed = workspace_new(g, node, "filters", stored, elements);
+    node_new(g, pack, in, &packed);
+    node_set_input(g, node, 1, packed);
+}
+
+static void prepare_conv(Program *program, Node *node) {
+    pack_filters(program, node, node->in[2], node->in[0], node->out[0]);
+    add_workspace(program, node);
+}
+
+static void prepare_upconv(Program *program, Node *node) {
+    pack_filters(program, node, -1, node->in[0], node->out[0]);
+    add_workspace(program, node);
+}
+
+/* Backward data wants filters as the forward pass packed them; if it did, they are read again.  (What does
+ * not fit is packed again when schedules are searched, like anything else that is computed.) */
+static bool use_packed(Program *program, Node *node) {
+    Graph *g = program->graph;
+    const CudaFilter wanted = cuda_filters(g, node, program->options->stored).segment[0];
+    for (int i = g->nnode - 1; i >= 0; i--) {
+        const Node *pack = &g->node[i];
+        if (pack->op != OP_FILTER_PACK || pack->in[0] != node->in[1])
+            continue;
+        const CudaFilters *packed = &((const CudaChosen *)pack->chosen)->filters;
+        for (int s = 0; s < packed->nsegment; s++) {
+            const CudaFilter *have = &packed->segment[s];
+            if (have->k0 != wanted.k0 || have->kn != wanted.kn || have->c0 != wanted.c0 ||
+                have->cn != wanted.cn)
+                continue;
+            node->a.conv.packed_begin = have->offset;
+            node_set_input(g, node, 1, pack->out[0]);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void prepare_dgrad(Program *program, Node *node) {
+    if (!use_packed(program, node))
+        pack_filters(program, node, -1, node->out[0], node->in[0]);
+    add_workspace(program, node);
+}
+
+static void prepare_wgrad(Program *program, Node *node) {
+    Graph *g = program->graph;
+    CudaChosen *chosen = choose(program, node);
+    chosen->scratch = cuda_wgrad_scratch(program, node, chosen);
+    node->a.conv.bands = chosen->scratch.bands;
+    node_add_output(
+        g, node,
+        workspace_new(g, node, "scratch", TYPE_F32, size_rounded(chosen->scratch.bytes, PIECE) / 4));
+}
+
+/* ---- pools ---- */
+
+/* Bits of a number that tells the taps of a window apart, such that a byte holds whole ones; 0: there are
+ * too many. */
+static int argmax_bits(const Window *w) {
+    const int64_t taps = window_taps(w);
+    return taps <= 4 ? 2 : taps <= 16 ? 4 : taps <= 256 ? 8 : 0;
+}
+
+static bool same_window(const Window *a, const Window *b) {
+    return memcmp(a, b, sizeof *a) == 0;
+}
+
+/* The pool whose gradient NODE computes. */
+static NodeId pool_of(const Graph *g, const Node *node) {
+    NodeId id = g->nnode - 1;
+    while (id >= 0 && (g->node[id].op != OP_MAX_POOL || g->node[id].in[0] != node->in[0] ||
+                       !same_window(&g->node[id].a.pool.window, &node->a.pool.window)))
+        id--;
+    CHECK(id >= 0);
+    return id;
+}
+
+/* Has POOL keep the taps at which it finds its maxima, as an output. */
+static ValueId keep_argmax(Graph *g, NodeId pool, int bits) {
+    Node *node = &g->node[pool];
+    if (node->out[1] >= 0)
+        return node->out[1];
+    Value argmax = g->value[node->out[0]];
+    argmax.name = pool_text(g->pool, "%s argmax", argmax.name);
+    argmax.shape.dim[0] = size_product(cuda_channels(shape_channels(argmax.shape), argmax.type), bits) / 8;
+    argmax.type = TYPE_U8;
+    node->a.pool.argmax_bits = bits;
+    node->out[1] = value_new(g, argmax);
+    g->value[node->out[1]].producer = pool;
+    return node->out[1];
+}
+
+/* Room for the argmax, should a gradient ask for it. */
+static void prepare_pool(Program *program, Node *node) {
+    node_add_output(program->graph, node, -1);
+}
+
+/* By the argmax, a few bits for each window, x need not be kept: where a maximum passes a ReLU, so does the
+ * y that was pooled from it.  Only where another gradient is added and then masked, all of x is read
+ * anyway. */
+static void prepare_pool_grad(Program *program, Node *node) {
+    Graph *g = program->graph;
+    const PoolAttributes *a = &node->a.pool;
+    const int bits = argmax_bits(&a->window);
+    ValueId y = -1, argmax = -1;
+    if (bits > 0 && !(a->adds && a->mask)) {
+        const NodeId pool = pool_of(g, node);
+        argmax = keep_argmax(g, pool, bits);
+        y = a->mask ? g->node[pool].out[0] : -1;
+        node->a.pool.argmax_bits = bits;
+        node_set_input(g, node, 0, -1);
+    }
+    node_add_input(g, node, y);
+    node_add_input(g, node, argmax);
+}
+
+/* ---- reductions ---- */
+
+static int64_t min_bands(int64_t elements, int64_t per_band, int64_t max) {
+    const int64_t bands = elements / per_band + 1;
+    return bands < max ? bands : max;
+}
+
+/* One partial sum for each band of a sample's points. */
+static void prepare_loss(Program *program, Node *node) {
+    enum { POINTS_PER_BAND = 4096, MAX_BANDS = 64 };
+    Graph *g = program->graph;
+    const Shape shape = g->value[node->in[0]].shape;
+    node->a.loss.bands =
+        min_bands(size_product(shape_rows(shape), shape_extent(shape, 2)), POINTS_PER_BAND, MAX_BANDS);
+    node_add_output(g, node,
+                    workspace_new(g, node, "scratch", TYPE_F64,
+                                  size_product(program->micro_batch, node->a.loss.bands)));
+}
+
+/* Blocks that look at the gradients: no more than four for each of 132 SMs. */
+static void prepare_loss_scale(Program *program, Node *node) {
+    enum { ELEMENTS_PER_BAND = 4096, MAX_BANDS = 528 };
+    Graph *g = program->graph;
+    node->a.reduction.bands = min_bands(gradient_elements(g, node), ELEMENTS_PER_BAND, MAX_BANDS);
+    node_add_output(g, node, workspace_new(g, node, "scratch", TYPE_F64, node->a.reduction.bands));
+}
+
+/* ---- inputs ---- */
+
+static bool is_read(const Graph *g, const Node *node, int nnode, ValueId v) {
+    for (int i = 0; i < nnode; i++)
+        if (node_reads(g, &node[i], v))
+            return true;
+    return false;
+}
+
+static void load(Graph *g, ValueId v) {
+    node_new(g, (Node){.op = OP_LOAD, .nout = 1, .name = g->value[v].name, .span = g->value[v].span}, NULL,
+             &v);
+}
+
+void cuda_begin(Program *program, const Node *node, int nnode) {
+    Graph *g = program->graph;
+    const int64_t samples = size_product(iterations_of(program), program->micro_batch);
+    program->control =
+        value_new(g, (Value){.name = "control",
+                             .class = CLASS_STAGING,
+                             .type = TYPE_U8,
+                             .input = -1,
+                             .shape = {.rank = 1, .dim = {work_sum(CONTROL_BYTES, VALID_BYTES, samples)}}});
+    load(g, program->control);
+    for (int i = 0; i < program->model->ninput; i++)
+        if (is_read(g, node, nnode, program->model->input[i].value))
+            load(g, program->model->input[i].value);
+}
+
+/* What a step is told is there as long as the step runs. */
+static void prepare_return(Program *program, Node *node) {
+    node_add_input(program->graph, node, program->control);
+}
+
+const KernelRow cuda_kernels[OPS] = {
+    [OP_CONV] = {prepare_conv},        [OP_UPCONV] = {prepare_upconv},
+    [OP_CONV_DGRAD] = {prepare_dgrad}, [OP_UPCONV_DGRAD] = {prepare_dgrad},
+    [OP_CONV_WGRAD] = {prepare_wgrad}, [OP_UPCONV_WGRAD] = {prepare_wgrad},
+    [OP_MAX_POOL] = {prepare_pool},    [OP_MAX_POOL_GRAD] = {prepare_pool_grad},
+    [OP_MSE] = {prepare_loss},         [OP_L1] = {prepare_loss},
+    [OP_PSNR] = {prepare_loss},        [OP_LOSS_SCALE] = {prepare_loss_scale},
+    [OP_RETURN] = {prepare_return},
+};

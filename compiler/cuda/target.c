@@ -1,0 +1,129 @@
+/* target.c - a GPU: channels side by side, the batch brought into the arena, convolutions by cuDNN.
+ *
+ * See the end of templates/README.md for what the kernels expect.
+ */
+#include "base/size_math.h"
+#include "base/text.h"
+#include "cuda/convolution.h"
+#include "cuda/cudnn.h"
+#include "cuda/kernels.h"
+#include "emit/sources.h"
+
+enum { ALIGN = 256, PIECE = 16 };
+
+/* ---- layout ---- */
+
+/* Slices of regions follow each other without gaps but for whole pieces; what stands alone is aligned. */
+static void lay_out_dense(const Value *value, int64_t batch, Layout *s) {
+    bool slice = value->class == CLASS_PARAMETER || value->class == CLASS_PARAMETER_GRADIENT ||
+                 value->class == CLASS_STATE;
+    int64_t block = PIECE / type_bytes(value->type);
+    *s = (Layout){.block = block, .plane = block, .depth = block, .row = block};
+    s->sample = size_rounded(shape_elements(value->shape), block);
+    s->blocks = s->sample / block;
+    s->bytes = size_rounded(size_product(size_product(s->sample, type_bytes(value->type)), batch),
+                            slice ? PIECE : ALIGN);
+}
+
+/* Images of bytes are read by bytes, so four of them are padding enough; taps are packed already. */
+static int64_t channels_at_a_point(const Value *value) {
+    int64_t channels = shape_channels(value->shape);
+    if (value->type == TYPE_U8)
+        return channels;
+    return value->type == TYPE_UNORM8 ? size_rounded(channels, 4) : cuda_channels(channels, value->type);
+}
+
+static void lay_out(const Value *value, int64_t batch, Layout *s) {
+    if (!value->per_sample || value->shape.rank < AXES) {
+        lay_out_dense(value, batch, s);
+        return;
+    }
+    *s = (Layout){.block = channels_at_a_point(value), .blocks = 1};
+    s->row = size_product(shape_extent(value->shape, 2), s->block);
+    s->depth = size_product(shape_extent(value->shape, 1), s->row);
+    s->sample = s->plane = size_product(shape_extent(value->shape, 0), s->depth);
+    s->bytes = size_rounded(size_product(size_product(s->sample, batch), type_bytes(value->type)), ALIGN);
+}
+
+/* Kernels count the vectors of a tensor, and elements of parameters, in 32 bits.  What they count in a
+ * workspace is less. */
+static const char *too_large(Pool *pool, const Buffer *buffer) {
+    enum { VECTOR = 16 };
+    const int64_t unit = buffer->batch > 0 ? VECTOR : type_bytes(buffer->type);
+    if (buffer->class == CLASS_WORKSPACE || buffer->bytes / unit <= INT32_MAX)
+        return NULL;
+    return pool_text(pool,
+                     "`%s` takes %s bytes, more than the kernels of a GPU count: they reach as far as 2^31 "
+                     "times %lld; --micro-batches, or a smaller --batch or --size, makes it smaller",
+                     buffer->name, grouped(pool, buffer->bytes), (long long)unit);
+}
+
+/* ---- options ---- */
+
+static const char *refuses(const Options *options, bool builds) {
+    if (options->real == TYPE_F64)
+        return "--precision=f64 is for --target=cpu with --kernels=reference";
+    if (options->reference)
+        return "--kernels=reference is for --target=cpu";
+    if (options->poison && builds)
+        return "--poison with --target=cuda needs -S DIR: it only writes sources, which tests run on the "
+               "CPU";
+    return NULL;
+}
+
+static const char *c_flags(const Options *options) {
+    (void)options;
+    return "-std=c11 -O2";
+}
+
+/* ---- cuDNN, asked without a device ---- */
+
+static DeviceModel *open_cudnn(Pool *pool, const Options *options) {
+    return (DeviceModel *)cudnn_open(pool, options->architecture);
+}
+
+static void close_cudnn(DeviceModel *device) {
+    cudnn_close((CudnnQuery *)device);
+}
+
+static const char *device_json(DeviceModel *device) {
+    return device == NULL ? NULL : cudnn_device((CudnnQuery *)device);
+}
+
+static const char *workspace_note(Pool *pool, DeviceModel *device, int64_t *cap) {
+    const CudnnQuery *query = (CudnnQuery *)device;
+    *cap = CUDNN_WORKSPACE_CAP;
+    if (query != NULL && cudnn_not_asked(query) != NULL)
+        return pool_text(pool, "each convolution: cuDNN was not asked (%s)", cudnn_not_asked(query));
+    if (query != NULL && cudnn_left_open(query))
+        return "some convolutions: this cuDNN names no engine where there is no driver (libcuda.so.1)";
+    return NULL;
+}
+
+static bool has_roomy_kernels(const Options *options) {
+    return options->device != NULL;
+}
+
+static const char *const architecture[] = {"sm_90", "sm_80", NULL};
+
+const Target target_cuda = {.name = "cuda",
+                            .architecture = architecture,
+                            .align = ALIGN,
+                            .slice_align = PIECE,
+                            .context = INT64_C(700) << 20, /* an estimate, until it is measured */
+                            .stages = true,
+                            .stages_bytes = true,
+                            .kernel = cuda_kernels,
+                            .refuses = refuses,
+                            .open = open_cudnn,
+                            .close = close_cudnn,
+                            .device_json = device_json,
+                            .workspace_note = workspace_note,
+                            .has_roomy_kernels = has_roomy_kernels,
+                            .begin = cuda_begin,
+                            .lay_out = lay_out,
+                            .too_large = too_large,
+                            .emit = emit_cuda,
+                            .c_flags = c_flags,
+                            .build = &cuda_build,
+                            .model_members = ".device = &unet_cuda_device, .device_tables = &cuda_model,"};

@@ -1,0 +1,314 @@
+/* build_program.c - reading the source, writing results, calling the compilers.
+ *
+ * Each file is compiled on its own, as many at a time as there are processors.  No shell is called; but
+ * nvcc calls one, so sources and objects lie in a folder whose name is ours, whatever the program's is.
+ */
+#include "ir/target.h"
+#include "emit/build_program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { MAX_SOURCE = 16 << 20 };
+
+/* ---- reading ---- */
+
+const char *read_source(Pool *pool, const char *path) {
+    FILE *file = fopen(path, "rb");
+    if (file == NULL)
+        environment_error("%s: %s", path, strerror(errno));
+    size_t size = 0, capacity = 1 << 16;
+    char *text = pool_array(pool, capacity + 1, 1);
+    for (;;) {
+        size_t got = fread(text + size, 1, capacity - size, file);
+        size += got;
+        if (got == 0)
+            break;
+        if (size == capacity) {
+            char *larger = pool_array(pool, 2 * capacity + 1, 1);
+            memcpy(larger, text, size);
+            text = larger;
+            capacity *= 2;
+        }
+        if (size > MAX_SOURCE)
+            environment_error("%s: larger than 16 MiB, the limit for a .unet file", path);
+    }
+    if (ferror(file))
+        environment_error("%s: %s", path, strerror(errno));
+    fclose(file);
+    if (memchr(text, '\0', size) != NULL)
+        environment_error("%s: contains zero bytes; a .unet file is a text", path);
+    text[size] = '\0';
+    return text;
+}
+
+/* ---- writing ---- */
+
+/* A file of the sources on its way: written under a temporary name. */
+typedef struct {
+    const char *path, *temporary;
+    FILE *file;
+} Writing;
+
+_Noreturn static void fail_writing(const Writing *all, int count, const char *path, int problem) {
+    for (int i = 0; i < count; i++)
+        unlink(all[i].temporary);
+    environment_error("%s: %s", path, strerror(problem));
+}
+
+/* All are written, then all synced, then all renamed: the first sync takes the others along, and no file of
+ * an earlier compilation stands beside one of this. */
+void write_sources(const Plan *plan, const Sources *sources, const char *folder) {
+    const int count = sources->count;
+    Writing *all = NEW_ARRAY(plan->pool, Writing, count);
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        environment_error("%s: %s", folder, strerror(errno));
+    for (int i = 0; i < count; i++) {
+        const SourceFile *source = &sources->file[i];
+        Writing *w = &all[i];
+        w->path = pool_text(plan->pool, "%s/%s", folder, source->name);
+        w->temporary = pool_text(plan->pool, "%s/.%s.%ld", folder, source->name, (long)getpid());
+        w->file = fopen(w->temporary, "wb");
+        if (w->file == NULL)
+            fail_writing(all, i, w->path, errno);
+        if (fwrite(source->text->bytes, 1, source->text->length, w->file) != source->text->length ||
+            fflush(w->file) != 0)
+            fail_writing(all, i + 1, w->path, errno);
+    }
+    for (int i = 0; i < count; i++)
+        if (fsync(fileno(all[i].file)) != 0 || fclose(all[i].file) != 0)
+            fail_writing(all, count, all[i].path, errno);
+    for (int i = 0; i < count; i++)
+        if (rename(all[i].temporary, all[i].path) != 0)
+            fail_writing(all, count, all[i].path, errno);
+}
+
+/* ---- the compilers ---- */
+
+void add_words(Words *w, const char *text) {
+    char *copy = pool_copy(w->pool, text, strlen(text));
+    for (char *rest = NULL, *word = strtok_r(copy, " ", &rest); word != NULL;
+         word = strtok_r(NULL, " ", &rest))
+        PUSH(w->pool, w->word, w->count, word);
+}
+
+void add_word(Words *w, const char *text) {
+    char *copy = pool_copy(w->pool, text, strlen(text));
+    PUSH(w->pool, w->word, w->count, copy);
+}
+
+/* A compiler at work. */
+typedef struct {
+    const char *what, *variable; /* in words; what names another one */
+    Words words;
+    pid_t process;
+} Job;
+
+/* Begins; returns an exit code. */
+static int start(Job *job) {
+    Words *w = &job->words;
+    PUSH(w->pool, w->word, w->count, NULL);
+    int problem = posix_spawnp(&job->process, w->word[0], NULL, NULL, w->word, environ);
+    if (problem == 0)
+        return EXIT_DONE;
+    fprintf(stderr, "unetc: cannot run the %s %s: %s (set %s)\n", job->what, w->word[0], strerror(problem),
+            job->variable);
+    return EXIT_TOOLS;
+}
+
+/* Waits until one of the jobs ends; returns an exit code. */
+static int finish_one(const Job *job, int count) {
+    int status = 0;
+    pid_t process;
+    while ((process = waitpid(-1, &status, 0)) < 0 && errno == EINTR)
+        continue;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return EXIT_DONE;
+    for (int i = 0; i < count; i++)
+        if (job[i].process == process)
+            fprintf(stderr, "unetc: the %s %s failed\n", job[i].what, job[i].words.word[0]);
+    return EXIT_TOOLS;
+}
+
+/* All jobs, in this order, as many at a time as there are processors; none is begun after a failure. */
+static int run_all(Job *job, int count) {
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    int result = EXIT_DONE, begun = 0, ended = 0;
+    while (ended < begun || (begun < count && result == EXIT_DONE)) {
+        bool room = begun == ended || begun - ended < processors;
+        if (begun < count && result == EXIT_DONE && room) {
+            result = start(&job[begun]);
+            begun += result == EXIT_DONE;
+        } else {
+            int one = finish_one(job, begun);
+            result = result == EXIT_DONE ? one : result;
+            ended++;
+        }
+    }
+    return result;
+}
+
+const char *runtime_folder(Pool *pool) {
+    const char *given = getenv("UNETC_RUNTIME");
+    (void)pool;
+    return given != NULL && *given != '\0' ? given : UNETC_RUNTIME_FOLDER;
+}
+
+static bool is_clang(const char *compiler) {
+    return strstr(compiler, "clang") != NULL;
+}
+
+/* ---- building ---- */
+
+typedef struct {
+    const Plan *plan;
+    const BuildStep *step;     /* of the target, or NULL */
+    const char *folder, *home; /* of the sources; of the runtime library */
+    const char *linked;        /* the program, until it is moved into place */
+    const char *compiler;
+} Build;
+
+const char *given_or(const char *variable, const char *otherwise) {
+    const char *given = getenv(variable);
+    return given != NULL && *given != '\0' ? given : otherwise;
+}
+
+/* "FOLDER/tiny_unet_conv.c.o" */
+static const char *object_name(const Build *b, const SourceFile *file) {
+    return pool_text(b->plan->pool, "%s/%s.o", b->folder, file->name);
+}
+
+static Job c_job(const Build *b) {
+    Pool *pool = b->plan->pool;
+    Job job = {.what = "C compiler", .variable = "CC", .words = {.pool = pool}};
+    add_words(&job.words, b->compiler);
+    add_words(&job.words, b->plan->target->c_flags(b->plan->options));
+    if (b->step != NULL)
+        b->step->add_includes(&job.words);
+    return job;
+}
+
+/* Of the compiler that only this target has. */
+static Job own_job(const Build *b) {
+    Job job = {.what = b->step->what, .variable = b->step->variable, .words = {.pool = b->plan->pool}};
+    b->step->add_compiler(&job.words, b->plan->options);
+    return job;
+}
+
+static Job compile_job(const Build *b, const SourceFile *file) {
+    const bool own = b->step != NULL && strcmp(strrchr(file->name, '.'), b->step->suffix) == 0;
+    Job job = own ? own_job(b) : c_job(b);
+    add_word(&job.words, pool_text(b->plan->pool, "-I%s/include", b->home));
+    add_word(&job.words, "-c");
+    add_word(&job.words, pool_text(b->plan->pool, "%s/%s", b->folder, file->name));
+    add_word(&job.words, "-o");
+    add_word(&job.words, object_name(b, file));
+    return job;
+}
+
+/* Longer texts first: they take longer. */
+static int by_length(const void *a, const void *b) {
+    size_t first = ((const SourceFile *)a)->text->length, second = ((const SourceFile *)b)->text->length;
+    return (first < second) - (first > second);
+}
+
+static int compile_program(const Build *b, const Sources *sources) {
+    Pool *pool = b->plan->pool;
+    SourceFile *file = NULL;
+    Job *job = NULL;
+    int nfile = 0, count = 0;
+    for (int i = 0; i < sources->count; i++)
+        if (is_compiled(&sources->file[i]))
+            PUSH(pool, file, nfile, sources->file[i]);
+    if (nfile == 0)
+        return EXIT_DONE;
+    qsort(file, (size_t)nfile, sizeof *file, by_length);
+    for (int i = 0; i < nfile; i++)
+        PUSH(pool, job, count, compile_job(b, &file[i]));
+    return run_all(job, count);
+}
+
+static const char *own_library(const Build *b) {
+    return pool_text(b->plan->pool, "%s/%s", b->home, b->step->archive);
+}
+
+static int link_program(const Build *b, const Sources *sources) {
+    Pool *pool = b->plan->pool;
+    Job job = c_job(b);
+    Words *w = &job.words;
+    for (int i = 0; i < sources->count; i++)
+        if (is_compiled(&sources->file[i]))
+            add_word(w, object_name(b, &sources->file[i]));
+    if (b->step != NULL)
+        add_word(w, own_library(b));
+    add_word(w, "-o");
+    add_word(w, b->linked);
+    add_word(w, pool_text(pool, "%s/libunet_runtime.a", b->home));
+    if (b->step != NULL)
+        b->step->add_libraries(w);
+    add_words(w, is_clang(b->compiler) ? UNETC_LINK_CLANG : UNETC_LINK);
+    int result = run_all(&job, 1);
+    if (b->step != NULL && result != EXIT_DONE)
+        fprintf(stderr, "unetc: %s\n", b->step->link_help(pool));
+    return result;
+}
+
+/* A compiler that was built without a target's headers plans and emits for it all the same. */
+static bool can_link(const Build *b) {
+    if (b->step == NULL || access(own_library(b), R_OK) == 0)
+        return true;
+    fprintf(stderr, "unetc: there is no %s: %s\n", own_library(b), b->step->missing);
+    return false;
+}
+
+static void remove_folder(const Build *b, const Sources *sources) {
+    for (int i = 0; i < sources->count; i++) {
+        unlink(pool_text(b->plan->pool, "%s/%s", b->folder, sources->file[i].name));
+        unlink(object_name(b, &sources->file[i]));
+    }
+    rmdir(b->folder);
+}
+
+static char *new_folder(char *name) {
+    if (mkdtemp(name) == NULL)
+        environment_error("%s: %s", name, strerror(errno));
+    return name;
+}
+
+int build_program(const Plan *plan, const Sources *sources, const char *program) {
+    Pool *pool = plan->pool;
+    const char *temporary = given_or("TMPDIR", "/tmp");
+    Build b = {.plan = plan,
+               .step = plan->target->build,
+               .home = runtime_folder(pool),
+               .compiler = given_or("CC", "cc")};
+    if (!can_link(&b))
+        return EXIT_TOOLS;
+    /* The program begins beside its place, so that it can be moved there; its path is one, whatever it
+     * begins with, and neither an option nor a file of options. */
+    const char *beside =
+        new_folder(pool_text(pool, "%s%s.build-XXXXXX", *program == '/' ? "" : "./", program));
+    b.linked = pool_text(pool, "%s/program", beside);
+    b.folder = new_folder(pool_text(pool, "%s/unetc-XXXXXX", *temporary == '/' ? temporary : "/tmp"));
+    write_sources(plan, sources, b.folder);
+    int result = compile_program(&b, sources);
+    if (result == EXIT_DONE)
+        result = link_program(&b, sources);
+    if (result == EXIT_DONE && rename(b.linked, program) != 0) {
+        fprintf(stderr, "unetc: %s: %s\n", program, strerror(errno));
+        result = EXIT_IO;
+    }
+    unlink(b.linked);
+    rmdir(beside);
+    remove_folder(&b, sources);
+    return result;
+}

@@ -1,0 +1,190 @@
+/* emit.c - the calls of a step: what stands in a program, on any target.
+ *
+ * A program is a list of steps: a comment, in a checking build the operands, and calls of kernels
+ * (instance.c), handed places in the arena by name.  See generated/README.md for the form.
+ *
+ * Requires: a checked plan.  Provides: the same text for the same plan.
+ */
+#include "emit/emit.h"
+#include "emit/template.h"
+#include "ir/ops.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* ---- places in the arena ---- */
+
+static const char *c_type(const Plan *plan, Type type) {
+    if (type == plan->options->real)
+        return "real";
+    static const char *const name[] = {"float",   "double", "uint8_t", "uint16_t",
+                                       "int32_t", "stored", "stored",  "uint8_t"};
+    return name[type];
+}
+
+const char *offset_name(const Emitter *e, int buffer) {
+    char *name = pool_copy(e->pool, e->plan->buffer[buffer].name, strlen(e->plan->buffer[buffer].name));
+    for (char *s = name; *s != '\0'; s++)
+        if (!isalnum((unsigned char)*s))
+            *s = '_';
+    return pool_text(e->pool, "B%03d_%s", buffer, name);
+}
+
+void emit_offsets(const Emitter *e, Text *out) {
+    for (int b = 0; b < e->plan->nbuffer && e->plan->buffer[b].space == SPACE_DEVICE; b++)
+        text_line(out, "#define %s %lldLL /* %lld */", offset_name(e, b),
+                  (long long)e->plan->buffer[b].offset, (long long)e->plan->buffer[b].bytes);
+}
+
+const char *pointer_text(const Emitter *e, const Program *program, ValueId v) {
+    if (v < 0)
+        return "NULL";
+    const Value *value = &program->graph->value[v];
+    const char *type = c_type(e->plan, value->type);
+    int buffer = program->buffer_of[v];
+    if (buffer < 0 && value->class == CLASS_STAGING)
+        return pool_text(e->pool, "INPUT(%s, %d, %lld)", type, value->input,
+                         (long long)program->layout[v].sample);
+    return pool_text(e->pool, "AT(%s, %s)", type, offset_name(e, buffer));
+}
+
+/* ---- calls ---- */
+
+static void add_argument(Text *call, const char *argument) {
+    if (*argument == '\0')
+        return;
+    text_add(call, "%s%s",
+             call->bytes[call->length - 1] == '(' || call->bytes[call->length - 1] == ' ' ? "" : ", ",
+             argument);
+}
+
+static const char *input_text(const Emitter *e, const Constants *c, int k) {
+    const ValueId *segment;
+    int n = value_segments(c->program->graph, &c->node->in[k], &segment);
+    if (!c->array[k])
+        return pointer_text(e, c->program, n == 0 ? -1 : segment[0]);
+    const char *text = "";
+    for (int p = 0; p < n; p++)
+        text =
+            pool_text(e->pool, "%s%s%s", text, p > 0 ? ", " : "", pointer_text(e, c->program, segment[p]));
+    return pool_text(e->pool, "(const %s *const[]){%s}",
+                     c_type(e->plan, c->program->graph->value[segment[0]].type), text);
+}
+
+void emit_call(Emitter *e, const Constants *c, const Instance *k, const char *first, const char *last) {
+    CHECK(c->node->nin <= MAX_INPUTS);
+    Text call = text_new(e->pool);
+    text_add(&call, "%s", instance_call(e, k));
+    add_argument(&call, first);
+    add_argument(&call, c->rows == NULL ? "" : c->rows);
+    for (int i = 0; i < c->node->nout; i++)
+        add_argument(&call, pointer_text(e, c->program, c->node->out[i]));
+    for (int i = 0; i < c->node->nin; i++)
+        add_argument(&call, input_text(e, c, i));
+    add_argument(&call, c->behind);
+    add_argument(&call, last);
+    text_add(&call, ");");
+    text_wrapped(e->out, call.bytes);
+}
+
+const char *rows_text(const Emitter *e, const Program *program, ValueId v) {
+    const Value *value = &program->graph->value[v];
+    const long long rows = value->per_sample ? shape_rows(value->shape) : 1;
+    if (e->step->rows == 0)
+        return pool_text(e->pool, "(Rows){0, %lld}", rows);
+    return pool_text(e->pool, "band_rows(band, %lld, %lld, %lld)", (long long)e->step->rows,
+                     (long long)e->step->lag, rows);
+}
+
+const char *bands_text(const Plan *plan) {
+    return plan->options->bands > 1 ? template_text("program/bands.c.in") : "";
+}
+
+void emit_bands_begin(Emitter *e, const Step *loop, int position) {
+    text_line(e->out, "/* %d: %lld bands of rows */", position, (long long)loop->times);
+    text_line(e->out, "for (int band = 0; band < %lld; band++) {", (long long)loop->times);
+    e->out->depth++;
+}
+
+void emit_bands_end(Emitter *e) {
+    e->out->depth--;
+    text_line(e->out, "}");
+}
+
+/* ---- comments ---- */
+
+/* "[n,16,256,256]" */
+static const char *dimensions_text(Pool *pool, const Value *value) {
+    const char *text = value->per_sample ? "[n" : "[";
+    for (int k = 0; k < value->shape.rank; k++)
+        text = pool_text(pool, "%s%s%lld", text, k > 0 || value->per_sample ? "," : "",
+                         (long long)value->shape.dim[k]);
+    return pool_text(pool, "%s]", text);
+}
+
+/* Does it work on all parameters, or all their gradients, at once? */
+static bool sweeps_regions(const Graph *g, const Node *node) {
+    for (Touch t = node_touches(g, node); touch_next(&t);)
+        if (t.operand->region)
+            return true;
+    return false;
+}
+
+const char *shapes_text(Pool *pool, const Program *program, const Node *node) {
+    if (sweeps_regions(program->graph, node))
+        return " all parameters";
+    const char *text = "";
+    for (int k = 0; k < node->nin + node->nout; k++) {
+        ValueId v = k < node->nin ? node->in[k] : node->out[k - node->nin];
+        const Value *value = v < 0 ? NULL : &program->graph->value[v];
+        text = pool_text(pool, "%s%s", text, k == node->nin ? " ->" : "");
+        if (value != NULL)
+            text = pool_text(pool, "%s %s%s", text, value->name, dimensions_text(pool, value));
+    }
+    return text;
+}
+
+const char *step_name(const Emitter *e, const Node *node) {
+    const char *operator= op_table[node->op].name;
+    return strcmp(operator, node->name) == 0 ? operator
+        : pool_text(e->pool, "%s of %s", operator, node->name);
+}
+
+void emit_step_comment(Emitter *e, const Program *program, const Node *node, int position) {
+    const char *place = node->span.line <= 0
+                            ? ""
+                            : pool_text(e->pool, " (%s:%d)", e->plan->model->source, node_line(node).line);
+    text_comment(e->out, pool_text(e->pool, "%d: %s%s:%s", position, step_name(e, node), place,
+                                   shapes_text(e->pool, program, node)));
+}
+
+/* ---- beside the kernels ---- */
+
+void emit_operands(Emitter *e, const Program *program, const Node *node, int position, const char *first,
+                   const char *extra) {
+    Text spans = text_new(e->pool);
+    text_add(&spans, "OPERANDS(%s, ", first);
+    for (Touch t = node_touches(program->graph, node); touch_next(&t);) {
+        const int id = program->buffer_of[t.value];
+        const Buffer *b = id < 0 ? NULL : &e->plan->buffer[id];
+        if (b != NULL && (b->program < 0 || (b->first <= position && position <= b->last)))
+            text_add(&spans, "{%s, %lld, %d}, ", offset_name(e, id), (long long)b->bytes,
+                     b->program >= 0 && b->first == position && b->same < 0);
+    }
+    text_add(&spans, "%s{0, 0, 0});", extra);
+    text_wrapped(e->out, spans.bytes);
+}
+
+void emit_zero_tails(Emitter *e, const Program *program, const Node *node, const char *first) {
+    for (int k = 0; k < node->nout; k++) {
+        ValueId v = node->out[k];
+        if (v < 0 || program->graph->value[v].class != CLASS_PARAMETER_GRADIENT)
+            continue;
+        const Value *value = &program->graph->value[v];
+        int64_t used = shape_elements(value->shape) * type_bytes(value->type);
+        int64_t stored = program->layout[v].bytes;
+        if (used != stored)
+            text_line(e->out, "zero_tail(%s%s, %lld, %lld);", first, pointer_text(e, program, v),
+                      (long long)used, (long long)stored);
+    }
+}

@@ -1,0 +1,132 @@
+/* emit.h - what the emitters of all targets share: the sizes of kernels, their instances, and the calls of
+ * a step.
+ *
+ * kernel_constants.c, instance.c and emit.c define these; cpu/emit.c and cuda/emit.c write the files around
+ * them.
+ */
+#ifndef EMIT_H
+#define EMIT_H
+
+#include "ir/rule_constants.h"
+#include "emit/sources.h"
+
+/* How a template becomes functions. */
+typedef enum {
+    FORM_INCLUDED, /* its body stands in a file that includes itself, once for each set of sizes */
+    FORM_COPIED,   /* its body is copied, with the sizes filled in, once for each set of them */
+    FORM_CALLED,   /* one function, to which the sizes are handed over */
+} Form;
+
+/* In what a target's generated code differs from another's. */
+typedef struct {
+    const char *folder, *suffix; /* of templates: "cpu", ".c" */
+    const char *mark;            /* before the name of the function of a template: "LAUNCHER void" */
+    Form form;
+} Dialect;
+
+/* A size that a template reads: a whole number, or a constant of a type. */
+typedef struct {
+    const char *name; /* as the template knows it */
+    const char *type; /* NULL: a whole number, */
+    int64_t number;   /* this one */
+    int count;        /* of an array, -1: it is none */
+    const char *value;
+} Size;
+
+/* A template with sizes: what a step calls. */
+typedef struct {
+    const char *template; /* "conv" */
+    const char *key;      /* all sizes as one text */
+    const Size *size;
+    int nsize;
+    const char *name;   /* "tiny_unet_conv_3", "k03_conv"; if it is called: of its sizes, "conv_3" */
+    const char *users;  /* which nodes use it, for a comment */
+    const char *shapes; /* what the first of them reads and writes */
+    int uses;
+} Instance;
+
+typedef struct {
+    const Plan *plan;
+    const Dialect *dialect;
+    Pool *pool;
+    Text *out;
+    Instance *instance;
+    int ninstance;
+    const Step *step; /* that is being emitted */
+} Emitter;
+
+enum { LAYOUT_FIELDS = 8 };
+
+struct Constants {
+    const Emitter *emitter;
+    const Program *program;
+    const Node *node;
+    const char *body; /* the template: sizes it does not name are left out */
+    Size *size;
+    int nsize;
+    bool array[MAX_INPUTS]; /* per input of the node: handed over as an array of pointers */
+    const char *before, *after, *behind;
+    const char *rows; /* NULL: the kernel takes no range of rows */
+};
+
+/* ---- kernel_constants.c ---- */
+
+/* Does NAME stand in BODY, as a word? */
+bool mentions(const char *body, const char *name);
+/* Sizes of NODE for TEMPLATE, none yet. */
+Constants constants_new(const Emitter *e, const Program *program, const Node *node, const char *template);
+/* A constant of a TYPE; COUNT: of an array, else -1. */
+void constant_definition(Constants *c, const char *name, const char *type, int count, const char *value);
+
+/* ---- instance.c ---- */
+
+/* The part of a template between its marks, without the marks: of a FILE, of the operator NAME. */
+const char *template_part(Pool *pool, const char *file);
+const char *template_body(const Emitter *e, const char *name);
+/* The instance of TEMPLATE with these sizes, made if there is none, used by one node more. */
+const Instance *instance_for(Emitter *e, const char *template, const Constants *c);
+/* Is this the first instance of its template? */
+bool is_first(const Emitter *e, int instance);
+/* Declares the functions of all instances. */
+void emit_declarations(const Emitter *e, Text *out);
+/* The functions: of one template in FORM_INCLUDED, as a file of its own; of all in the other forms. */
+void emit_template_file(const Emitter *e, Sources *sources, const char *template);
+void emit_copies(const Emitter *e, Text *out);
+void emit_functions(const Emitter *e, Text *out);
+/* "tiny_unet_conv_3(", "tiny_unet_conv(&conv_3, " */
+const char *instance_call(const Emitter *e, const Instance *k);
+/* In FORM_CALLED: the sizes that are handed over. */
+void emit_sizes(const Emitter *e, Text *out);
+
+/* ---- emit.c ---- */
+
+/* "B012_enc1_0": the name of the offset of a buffer. */
+const char *offset_name(const Emitter *e, int buffer);
+/* Defines all of them. */
+void emit_offsets(const Emitter *e, Text *out);
+/* "AT(real, B012_enc1_0)", "NULL" */
+const char *pointer_text(const Emitter *e, const Program *program, ValueId v);
+/* The rows of V that the step computes: "(Rows){0, 65536}", all of them; in a loop over bands a call of
+ * band_rows(). */
+const char *rows_text(const Emitter *e, const Program *program, ValueId v);
+/* What loops over bands call, where there may be such. */
+const char *bands_text(const Plan *plan);
+/* The head of a loop over bands, and what closes it. */
+void emit_bands_begin(Emitter *e, const Step *loop, int position);
+void emit_bands_end(Emitter *e);
+/* The call of a kernel: FIRST, the rows, outputs, inputs, LAST. */
+void emit_call(Emitter *e, const Constants *c, const Instance *k, const char *first, const char *last);
+/* "conv of enc1.0" */
+const char *step_name(const Emitter *e, const Node *node);
+/* " x[n,3,64,64] -> y[n,16,64,64]" */
+const char *shapes_text(Pool *pool, const Program *program, const Node *node);
+/* What the step computes, from where in the file. */
+void emit_step_comment(Emitter *e, const Program *program, const Node *node, int position);
+/* In a checking build a step may touch its operands, as long as the plan lets them live, and nothing else
+ * but what EXTRA lists.  FIRST begins the arguments of OPERANDS. */
+void emit_operands(Emitter *e, const Program *program, const Node *node, int position, const char *first,
+                   const char *extra);
+/* Gradients of parameters are swept as one region: what lies between two of them is zero. */
+void emit_zero_tails(Emitter *e, const Program *program, const Node *node, const char *first);
+
+#endif

@@ -1,0 +1,121 @@
+/* fill_template.c - the list of generated files, and their skeletons from templates/program: words between
+ * @ are filled in.
+ *
+ * Requires: texts that are safe where their holes stand.  Provides: files whose fixed text is a template's.
+ */
+#include "ir/target.h"
+#include "emit/sources.h"
+#include "emit/template.h"
+#include "unet/model.h"
+
+#include <string.h>
+
+const char *template_text(const char *file) {
+    for (const Template *t = templates; t->file != NULL; t++)
+        if (strcmp(t->file, file) == 0)
+            return t->text;
+    BUG("there is no template %s", file);
+}
+
+static const char *extents(const Plan *plan) {
+    Text text = text_new(plan->pool);
+    const char *model = upper(plan->pool, plan->model->name);
+    for (int k = 0; k < PROGRAMS; k++)
+        if (plan->program[k].model != NULL)
+            text_add(&text, "%s#define %s_%s_BYTES %lldLL", text.length > 0 ? "\n" : "", model,
+                     upper(plan->pool, plan->program[k].name), (long long)plan->program[k].extent);
+    return text.bytes;
+}
+
+static const char *hole_text(const Hole *hole, const char *word, size_t length) {
+    for (; hole != NULL && hole->word != NULL; hole++)
+        if (strlen(hole->word) == length && strncmp(hole->word, word, length) == 0)
+            return hole->text == NULL ? "" : hole->text;
+    return NULL;
+}
+
+/* A hole that has a line for itself becomes whole lines, or none. */
+static void fill_line(Text *text, const char *filled) {
+    size_t length = strlen(filled);
+    text_add(text, "%s%s", filled, length > 0 && filled[length - 1] != '\n' ? "\n" : "");
+}
+
+static Text fill_holes(Pool *pool, const char *template, const Hole *hole, const Hole *more) {
+    Text text = text_new(pool);
+    for (const char *s = template; *s != '\0';) {
+        const char *at = strchr(s, '@'), *end = at == NULL ? NULL : strchr(at + 1, '@');
+        if (end == NULL) {
+            text_add(&text, "%s", s);
+            break;
+        }
+        text_bytes(&text, s, (size_t)(at - s));
+        size_t length = (size_t)(end - at - 1);
+        const char *filled = hole_text(more, at + 1, length);
+        if (filled == NULL)
+            filled = hole_text(hole, at + 1, length);
+        CHECK(filled != NULL);
+        bool line = (at == template || at[-1] == '\n') && end[1] == '\n';
+        if (line)
+            fill_line(&text, filled);
+        else
+            text_add(&text, "%s", filled);
+        s = end + 1 + line;
+    }
+    return text;
+}
+
+Text *source_new(Pool *pool, Sources *sources, const char *name) {
+    SourceFile new = {name, NEW(pool, Text)};
+    *new.text = text_new(pool);
+    PUSH(pool, sources->file, sources->count, new);
+    return new.text;
+}
+
+bool is_compiled(const SourceFile *file) {
+    const char *dot = strrchr(file->name, '.');
+    return dot != NULL && (strcmp(dot, ".c") == 0 || strcmp(dot, ".cu") == 0);
+}
+
+/* Of what the files so far are compiled: a line of CMake each. */
+static const char *compiled_files(Pool *pool, const Sources *sources) {
+    const char *text = "";
+    for (int i = 0; i < sources->count; i++)
+        if (is_compiled(&sources->file[i]))
+            text = pool_text(pool, "%s  %s\n", text, sources->file[i].name);
+    return text;
+}
+
+/* Where a file comes from. */
+static const char *made(const Plan *plan) {
+    const char *command = *plan->options->command != '\0' ? plan->options->command : "no options";
+    return comment_escaped(plan->pool, pool_text(plan->pool, "Made by unetc from %s (%s) with: %s",
+                                                 plan->model->source, plan->source_hash, command));
+}
+
+void emit_main(const Plan *plan, Sources *sources) {
+    bool taken = strcmp(plan->model->name, "main") == 0; /* by the calls of the model */
+    emit_file(plan, sources, "program/main.c.in", taken ? "program.c" : "main.c", NULL);
+}
+
+void emit_file(const Plan *plan, Sources *sources, const char *template, const char *name,
+               const Hole *more) {
+    Pool *pool = plan->pool;
+    int64_t budget = plan->budget > 0 ? plan->budget : plan->arena;
+    const Hole hole[] = {
+        {"file", name},
+        {"model", plan->model->name},
+        {"MODEL", upper(pool, plan->model->name)},
+        {"made", made(plan)},
+        {"version", pool_text(pool, "%d", UNET_RUNTIME_VERSION)},
+        {"arena", pool_text(pool, "%lld", (long long)plan->arena)},
+        {"align", pool_text(pool, "%lld", (long long)plan->target->align)},
+        {"persistent", pool_text(pool, "%lld", (long long)plan->persistent)},
+        {"budget", pool_text(pool, "%lld", (long long)budget)},
+        {"extents", extents(plan)},
+        {"flags", plan->target->c_flags(plan->options)},
+        {"compiled", compiled_files(pool, sources)},
+        {NULL, NULL},
+    };
+    const Text text = fill_holes(pool, template_text(template), hole, more);
+    *source_new(pool, sources, name) = text;
+}

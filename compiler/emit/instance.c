@@ -1,0 +1,488 @@
+/* instance.c - kernels: from templates and sizes to functions.
+ *
+ * A template has holes: identifiers that begin with KERNEL, and the statement `SIZES;` at the head of a
+ * function (see templates/README.md).  How they are filled is the target's choice, a Form:
+ *
+ *     FORM_INCLUDED   KERNEL and SIZES become macros.  The body stands once, in a file that includes itself
+ *                     for each set of sizes; a compiler sees an instance as if it had been typed in.
+ *     FORM_COPIED     the body is copied for each set of sizes.
+ *     FORM_CALLED     the body becomes one function, which is handed its sizes.
+ *
+ * Requires: sizes of all steps (kernel_constants.c).  Provides: one instance for each distinct set, and
+ * the text of the functions.
+ */
+#include "emit/emit.h"
+#include "emit/template.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* ---- templates ---- */
+
+static const char begin_mark[] = "/* BEGIN */\n", end_mark[] = "/* END */";
+
+const char *template_part(Pool *pool, const char *file) {
+    const char *text = template_text(file);
+    const char *begin = strstr(text, begin_mark), *end = strstr(text, end_mark);
+    CHECK(begin != NULL && end != NULL);
+    begin += strlen(begin_mark);
+    return pool_copy(pool, begin, (size_t)(end - begin));
+}
+
+static const char *template_file(const Emitter *e, const char *name) {
+    return pool_text(e->pool, "%s/%s%s", e->dialect->folder, name, e->dialect->suffix);
+}
+
+const char *template_body(const Emitter *e, const char *name) {
+    return template_part(e->pool, template_file(e, name));
+}
+
+/* What the comment at the head of a template says of it, behind "conv.c - ". */
+static const char *template_about(const Emitter *e, const char *name) {
+    const char *text = template_text(template_file(e, name)), *begin = strstr(text, " - "), *end;
+    CHECK(begin != NULL);
+    begin += 3;
+    end = strstr(begin, " */");
+    CHECK(end != NULL);
+    return pool_copy(e->pool, begin, (size_t)(end - begin));
+}
+
+/* ---- instances ---- */
+
+static const char *brackets(const Emitter *e, const Size *size) {
+    return size->count < 0 ? "" : pool_text(e->pool, "[%d]", size->count);
+}
+
+static const char *key_of(const Emitter *e, const Constants *c) {
+    const char *key = "";
+    for (int i = 0; i < c->nsize; i++)
+        key = pool_text(e->pool, "%s%s = %s;", key, c->size[i].name, c->size[i].value);
+    return key;
+}
+
+static const char *instance_name(const Emitter *e, const char *template, int of_template) {
+    switch (e->dialect->form) {
+    case FORM_COPIED:
+        return pool_text(e->pool, "k%02d_%s", e->ninstance, template);
+    case FORM_CALLED:
+        return pool_text(e->pool, "%s_%d", template, of_template);
+    case FORM_INCLUDED:
+        break;
+    }
+    return pool_text(e->pool, "%s_%s_%d", e->plan->model->name, template, of_template);
+}
+
+static Instance *find_instance(Emitter *e, const char *template, const Constants *c) {
+    const char *key = key_of(e, c);
+    int of_template = 0;
+    for (int i = 0; i < e->ninstance; i++) {
+        if (strcmp(e->instance[i].template, template) != 0)
+            continue;
+        if (strcmp(e->instance[i].key, key) == 0)
+            return &e->instance[i];
+        of_template++;
+    }
+    Instance new = {.template = template,
+                    .key = key,
+                    .size = c->size,
+                    .nsize = c->nsize,
+                    .name = instance_name(e, template, of_template),
+                    .users = "",
+                    .shapes = shapes_text(e->pool, c->program, c->node)};
+    PUSH(e->pool, e->instance, e->ninstance, new);
+    return &e->instance[e->ninstance - 1];
+}
+
+const Instance *instance_for(Emitter *e, const char *template, const Constants *c) {
+    Instance *instance = find_instance(e, template, c);
+    if (instance->uses++ < 3)
+        instance->users = pool_text(e->pool, "%s%s%s of %s", instance->users,
+                                    instance->uses > 1 ? ", " : "", c->node->name, c->program->name);
+    return instance;
+}
+
+bool is_first(const Emitter *e, int instance) {
+    for (int i = 0; i < instance; i++)
+        if (strcmp(e->instance[i].template, e->instance[instance].template) == 0)
+            return false;
+    return true;
+}
+
+/* "conv: enc1.0 of train, enc1.0 of predict: x[n,3,64,64] -> y[n,16,64,64]" */
+static void write_comment(const Emitter *e, const Instance *k, Text *out) {
+    const char *more = k->uses > 3 ? pool_text(e->pool, ", %d more", k->uses - 3) : "";
+    text_blank(out);
+    text_comment(out, pool_text(e->pool, "%s: %s%s:%s", k->template, k->users, more, k->shapes));
+}
+
+/* ---- bodies ---- */
+
+/* The length of the identifier at S. */
+static size_t word_length(const char *s) {
+    size_t length = 0;
+    while (isalnum((unsigned char)s[length]) || s[length] == '_')
+        length++;
+    return length;
+}
+
+/* Is S, in BODY, the beginning of a hole whose text begins with WORD? */
+static bool hole_begins(const char *body, const char *s, const char *word) {
+    bool begins = s == body || !(isalnum((unsigned char)s[-1]) || s[-1] == '_');
+    return begins && strncmp(s, word, strlen(word)) == 0;
+}
+
+/* Fills a hole that begins at S: writes its text and returns what follows it. */
+typedef const char *FillHole(const Emitter *e, const Instance *k, Text *out, const char *body,
+                             const char *s);
+
+static const char kernel_hole[] = "KERNEL", sizes_hole[] = "    SIZES;\n";
+
+/* Copies BODY and fills its holes. */
+static void fill_body(const Emitter *e, const Instance *k, Text *out, const char *body, FillHole *name,
+                      FillHole *sizes) {
+    const char *copied = body, *s = body;
+    while (*s != '\0') {
+        FillHole *fill = hole_begins(body, s, kernel_hole)                 ? name
+                         : strncmp(s, sizes_hole, strlen(sizes_hole)) == 0 ? sizes
+                                                                           : NULL;
+        if (fill == NULL) {
+            s++;
+            continue;
+        }
+        text_bytes(out, copied, (size_t)(s - copied));
+        copied = s = fill(e, k, out, body, s);
+    }
+    text_add(out, "%s", copied);
+}
+
+/* The function of a template that is called, up to its parameters: "UNUSED static void KERNEL(". */
+static const char *function_head(const Emitter *e) {
+    return pool_text(e->pool, "%s %s(", e->dialect->mark, kernel_hole);
+}
+
+/* The body, in which that function is seen from other files. */
+static const char *visible_body(const Emitter *e, const char *template) {
+    const char *body = template_body(e, template), *head = function_head(e), *function = strstr(body, head);
+    CHECK(function != NULL);
+    return pool_text(e->pool, "%.*svoid %s(%s", (int)(function - body), body, kernel_hole,
+                     function + strlen(head));
+}
+
+/* The text of the function whose SIZES hole is S. */
+static const char *function_text(const Emitter *e, const char *s) {
+    const char *end = strstr(s, "\n}\n");
+    CHECK(end != NULL);
+    s += strlen(sizes_hole);
+    return pool_copy(e->pool, s, (size_t)(end - s));
+}
+
+/* Items between commas, behind BEGIN; the next line begins with LINE_BREAK where one gets too long. */
+typedef struct {
+    Text *out;
+    const char *begin, *line_break;
+    size_t column; /* 0: there is no item yet */
+} List;
+
+static void list_add(List *list, const char *item) {
+    enum { WIDTH = 110 };
+    bool first = list->column == 0, wraps = !first && list->column + strlen(item) > WIDTH;
+    const char *before = first ? list->begin : wraps ? list->line_break : " ";
+    text_add(list->out, "%s%s%s", first ? "" : ",", before, item);
+    list->column = (wraps ? 0 : list->column) + strlen(before) + strlen(item) + 1;
+}
+
+/* ---- FORM_COPIED ---- */
+
+static const char *copied_name(const Emitter *e, const Instance *k, Text *out, const char *body,
+                               const char *s) {
+    (void)e, (void)body;
+    text_add(out, "%s", k->name);
+    return s + strlen(kernel_hole);
+}
+
+/* The sizes of which the function speaks. */
+static const char *copied_sizes(const Emitter *e, const Instance *k, Text *out, const char *body,
+                                const char *s) {
+    (void)body;
+    const char *function = function_text(e, s);
+    List list = {out, "    enum { ", "\n           ", 0};
+    for (int i = 0; i < k->nsize; i++)
+        if (k->size[i].type == NULL && mentions(function, k->size[i].name))
+            list_add(&list, pool_text(e->pool, "%s = %s", k->size[i].name, k->size[i].value));
+    text_add(out, "%s", list.column > 0 ? " };\n" : "");
+    for (int i = 0; i < k->nsize; i++)
+        if (k->size[i].type != NULL && mentions(function, k->size[i].name))
+            text_add(out, "    constexpr %s %s%s = %s;\n", k->size[i].type, k->size[i].name,
+                     brackets(e, &k->size[i]), k->size[i].value);
+    return s + strlen(sizes_hole);
+}
+
+void emit_copies(const Emitter *e, Text *out) {
+    for (int i = 0; i < e->ninstance; i++) {
+        const Instance *k = &e->instance[i];
+        write_comment(e, k, out);
+        fill_body(e, k, out, template_body(e, k->template), copied_name, copied_sizes);
+    }
+}
+
+/* ---- FORM_INCLUDED ---- */
+
+/* "KERNEL_row" becomes "KERNEL(_row)". */
+static const char *included_name(const Emitter *e, const Instance *k, Text *out, const char *body,
+                                 const char *s) {
+    (void)e, (void)k, (void)body;
+    size_t length = word_length(s), begun = strlen(kernel_hole);
+    text_add(out, "KERNEL(%.*s)", (int)(length - begun), s + begun);
+    return s + length;
+}
+
+static const char *included_sizes(const Emitter *e, const Instance *k, Text *out, const char *body,
+                                  const char *s) {
+    (void)e, (void)k, (void)body;
+    text_add(out, "%s", sizes_hole);
+    return s + strlen(sizes_hole);
+}
+
+static const char *included_body(const Emitter *e, const char *template) {
+    Text text = text_new(e->pool);
+    fill_body(e, NULL, &text, visible_body(e, template), included_name, included_sizes);
+    return text.bytes;
+}
+
+/* #define SIZES enum { CI = 3, ... }; UNUSED static const Layout X[1] = ..., Y = ...: a statement for the
+ * numbers, and one for the sizes of each type. */
+static void define_sizes(const Emitter *e, const Instance *k, Text *out) {
+    const char *type = "";
+    List list = {.out = out};
+    text_add(out, "%s", k->nsize > 0 ? "#define SIZES" : "");
+    for (int numbers = 1; numbers >= 0; numbers--)
+        for (int i = 0; i < k->nsize; i++) {
+            const Size *size = &k->size[i];
+            if ((size->type == NULL) != numbers)
+                continue;
+            const char *own = numbers ? "enum {" : pool_text(e->pool, "UNUSED static const %s", size->type);
+            if (strcmp(type, own) != 0) {
+                const char *closed = *type == '\0' ? "" : strcmp(type, "enum {") == 0 ? " };" : ";";
+                list = (List){out, pool_text(e->pool, "%s \\\n    %s ", closed, own), " \\\n        ", 0};
+            }
+            type = own;
+            list_add(&list, pool_text(e->pool, "%s%s = %s", size->name, brackets(e, size), size->value));
+        }
+    text_add(out, "%s%s", strcmp(type, "enum {") == 0 ? " }" : "", k->nsize > 0 ? "\n" : "");
+}
+
+void emit_template_file(const Emitter *e, Sources *sources, const char *template) {
+    const char *name = pool_text(e->pool, "%s_%s.c", e->plan->model->name, template);
+    Text instances = text_new(e->pool);
+    for (int i = 0; i < e->ninstance; i++) {
+        const Instance *k = &e->instance[i];
+        if (strcmp(k->template, template) != 0)
+            continue;
+        write_comment(e, k, &instances);
+        text_add(&instances, "#define KERNEL(part) %s##part\n", k->name);
+        define_sizes(e, k, &instances);
+        text_add(&instances, "#include \"%s\"\n", name);
+    }
+    const Hole hole[] = {{"file", name},
+                         {"about", template_about(e, template)},
+                         {"body", included_body(e, template)},
+                         {"instances", instances.bytes},
+                         {NULL, NULL}};
+    emit_file(e->plan, sources, "program/kernel.c.in", name, hole);
+}
+
+/* ---- FORM_CALLED ---- */
+
+/* "ConvDgradSizes" of conv_dgrad. */
+static const char *sizes_type(const Emitter *e, const char *template) {
+    char *name = pool_text(e->pool, "%sSizes", template), *to = name;
+    bool capital = true;
+    for (const char *s = name; *s != '\0'; s++) {
+        if (*s != '_')
+            *to++ = capital ? (char)toupper((unsigned char)*s) : *s;
+        capital = *s == '_';
+    }
+    *to = '\0';
+    return name;
+}
+
+/* "int", or "long" where an instance needs that. */
+static const char *number_type(const Emitter *e, const Instance *k, int size) {
+    for (int i = 0; i < e->ninstance; i++)
+        if (strcmp(e->instance[i].template, k->template) == 0 &&
+            e->instance[i].size[size].number > INT32_MAX)
+            return "long";
+    return "int";
+}
+
+/* "tiny_unet_conv" */
+static const char *called_function(const Emitter *e, const char *template) {
+    return pool_text(e->pool, "%s_%s", e->plan->model->name, template);
+}
+
+/* Does the function WORD of a body have sizes? */
+static bool takes_sizes(const Emitter *e, const char *body, const char *word, size_t length) {
+    const char *name = pool_text(e->pool, "%.*s(", (int)length, word), *line = body;
+    for (const char *s = strstr(body, name); s != NULL; s = strstr(s + 1, name)) {
+        for (line = s; line > body && line[-1] != '\n';)
+            line--;
+        if (*line == ' ') /* a call */
+            continue;
+        const char *end = strstr(s, "\n}\n"), *sizes = strstr(s, sizes_hole);
+        return sizes != NULL && end != NULL && sizes < end;
+    }
+    BUG("%s has no definition", name);
+}
+
+/* Where the function has sizes, its definition, which begins in the first column, gets one parameter more,
+ * and a call of it one argument more. */
+static const char *called_name(const Emitter *e, const Instance *k, Text *out, const char *body,
+                               const char *s) {
+    const char *line = s, *suffix = s + strlen(kernel_hole), *end = s + word_length(s);
+    while (line > body && line[-1] != '\n')
+        line--;
+    text_add(out, "%s%.*s", suffix == end ? called_function(e, k->template) : k->template,
+             (int)(end - suffix), suffix);
+    if (*end != '(' || !takes_sizes(e, body, s, (size_t)(end - s)))
+        return end;
+    text_add(out, "(%s%s",
+             *line == ' ' ? "sizes" : pool_text(e->pool, "const %s *sizes", sizes_type(e, k->template)),
+             end[1] == ')' ? "" : ", ");
+    return end + 1;
+}
+
+/* The sizes of which the function speaks, as constants of the same names: one list for each type. */
+static const char *called_sizes(const Emitter *e, const Instance *k, Text *out, const char *body,
+                                const char *s) {
+    (void)body;
+    const char *function = function_text(e, s), *type = "";
+    List list = {.out = out, .line_break = "\n        "};
+    for (int i = 0; i < k->nsize; i++) {
+        const Size *size = &k->size[i];
+        if (!mentions(function, size->name))
+            continue;
+        const char *own = size->type == NULL ? number_type(e, k, i)
+                          : size->count >= 0 ? pool_text(e->pool, "%s *", size->type)
+                                             : size->type;
+        if (strcmp(type, own) != 0) {
+            text_add(out, "%s", list.column > 0 ? ";\n" : "");
+            list.begin = pool_text(e->pool, "    const %s%s", own, size->count >= 0 ? "" : " ");
+            list.column = 0;
+        }
+        type = own;
+        list_add(&list, pool_text(e->pool, "%s = sizes->%s", size->name, size->name));
+    }
+    text_add(out, "%s", list.column > 0 ? ";\n" : "");
+    return s + strlen(sizes_hole);
+}
+
+void emit_functions(const Emitter *e, Text *out) {
+    for (int i = 0; i < e->ninstance; i++) {
+        const Instance *k = &e->instance[i];
+        if (!is_first(e, i))
+            continue;
+        text_add(out, "\n/* %s - %s */\n", k->template, template_about(e, k->template));
+        fill_body(e, k, out, visible_body(e, k->template), called_name, called_sizes);
+    }
+}
+
+static void emit_sizes_type(const Emitter *e, const Instance *k, Text *out) {
+    List list = {out, "    int ", "\n        ", 0};
+    text_add(out, "typedef struct {\n");
+    for (int i = 0; i < k->nsize; i++)
+        if (k->size[i].type == NULL && strcmp(number_type(e, k, i), "int") == 0)
+            list_add(&list, k->size[i].name);
+    text_add(out, "%s", list.column > 0 ? ";\n" : "");
+    for (int i = 0; i < k->nsize; i++) {
+        const Size *size = &k->size[i];
+        const char *type = size->type == NULL ? number_type(e, k, i) : size->type;
+        if (size->count >= 0)
+            text_add(out, "    const %s *%s;\n", type, size->name);
+        else if (strcmp(type, "int") != 0)
+            text_add(out, "    %s %s;\n", type, size->name);
+    }
+    text_add(out, "} %s;\n", sizes_type(e, k->template));
+}
+
+void emit_sizes(const Emitter *e, Text *out) {
+    for (int i = 0; i < e->ninstance; i++) {
+        const Instance *k = &e->instance[i];
+        if (k->nsize == 0)
+            continue;
+        write_comment(e, k, out);
+        text_add(out, "static const %s %s = {\n", sizes_type(e, k->template), k->name);
+        List list = {out, "    ", "\n    ", 0};
+        for (int s = 0; s < k->nsize; s++)
+            list_add(
+                &list,
+                pool_text(e->pool, ".%s = %s%s", k->size[s].name,
+                          k->size[s].count < 0 ? "" : pool_text(e->pool, "(const %s[])", k->size[s].type),
+                          k->size[s].value));
+        text_add(out, "};\n");
+    }
+}
+
+/* ---- declarations ---- */
+
+/* The parameters of a template, in one line. */
+static const char *parameters_text(const Emitter *e, const char *template) {
+    const char *head = function_head(e), *begin = strstr(template_body(e, template), head), *end;
+    CHECK(begin != NULL);
+    begin += strlen(head);
+    end = strstr(begin, ") {");
+    CHECK(end != NULL);
+    Text text = text_new(e->pool);
+    while (begin < end) {
+        size_t taken = strcspn(begin, "\n"), left = (size_t)(end - begin);
+        bool last = taken >= left;
+        text_add(&text, "%.*s%s", (int)(last ? left : taken), begin, last ? "" : " ");
+        begin += taken;
+        begin += strspn(begin, "\n ");
+    }
+    return text.bytes == NULL ? "" : text.bytes;
+}
+
+/* Wraps between parameters. */
+static void declare(const Emitter *e, Text *out, const char *function, const char *template,
+                    const char *first) {
+    char *parameters = pool_text(e->pool, "%s%s", first, parameters_text(e, template));
+    List list = {out, pool_text(e->pool, "void %s(", function), "\n    ", 0};
+    for (char *rest = NULL, *one = strtok_r(parameters, ",", &rest); one != NULL;
+         one = strtok_r(NULL, ",", &rest))
+        list_add(&list, one + strspn(one, " "));
+    text_add(out, ");\n");
+}
+
+/* The functions of the template of FIRST. */
+static void declare_template(const Emitter *e, Text *out, const Instance *first) {
+    if (e->dialect->form == FORM_CALLED) {
+        const char *sizes = "";
+        if (first->nsize > 0) {
+            emit_sizes_type(e, first, out);
+            sizes = pool_text(e->pool, "const %s *sizes, ", sizes_type(e, first->template));
+        }
+        declare(e, out, called_function(e, first->template), first->template, sizes);
+        return;
+    }
+    for (const Instance *k = first; k < e->instance + e->ninstance; k++)
+        if (strcmp(k->template, first->template) == 0)
+            declare(e, out, k->name, k->template, "");
+}
+
+void emit_declarations(const Emitter *e, Text *out) {
+    for (int i = 0; i < e->ninstance; i++) {
+        if (!is_first(e, i))
+            continue;
+        text_blank(out);
+        declare_template(e, out, &e->instance[i]);
+    }
+}
+
+/* ---- calls ---- */
+
+const char *instance_call(const Emitter *e, const Instance *k) {
+    if (e->dialect->form != FORM_CALLED)
+        return pool_text(e->pool, "%s(", k->name);
+    const char *sizes = k->nsize == 0 ? "" : pool_text(e->pool, "&%s, ", k->name);
+    return pool_text(e->pool, "%s(%s", called_function(e, k->template), sizes);
+}

@@ -1,0 +1,187 @@
+/* kernel_constants.c - the sizes of a kernel: what the rules of the operators say of a node, as far as the
+ * body of its template reads it.
+ *
+ * Requires: a node of a program whose layout is known.  Provides: named numbers and definitions.  A body
+ * that does not read a number, or a field of a layout, gets none (a field: 0), so that steps which differ
+ * only there share an instance.
+ */
+#include "emit/emit.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* ---- what a body reads ---- */
+
+static bool is_word(char c) {
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* The next place at or behind TEXT where NAME stands as a word, or NULL. */
+static const char *next_mention(const char *body, const char *text, const char *name) {
+    size_t length = strlen(name);
+    for (const char *s = strstr(text, name); s != NULL; s = strstr(s + 1, name))
+        if ((s == body || !is_word(s[-1])) && !is_word(s[length]))
+            return s;
+    return NULL;
+}
+
+bool mentions(const char *body, const char *name) {
+    return next_mention(body, body, name) != NULL;
+}
+
+static const char *const layout_field[LAYOUT_FIELDS] = {"channels", "block", "blocks", "origin",
+                                                        "sample",   "plane", "depth",  "row"};
+enum { FIELD_BLOCK = 1 << 1, FIELD_BLOCKS = 1 << 2, ALL_FIELDS = (1 << LAYOUT_FIELDS) - 1 };
+
+/* Functions of the prologues that read no other fields of a layout than how its channels are blocked. */
+static bool reads_blocks_only(const char *body, const char *mention) {
+    static const char *const function[] = {"vectors(", "lanes(", "stored_channels("};
+    size_t before = (size_t)(mention - body);
+    if (before > 0 && mention[-1] == '&')
+        before--;
+    for (size_t k = 0; k < sizeof function / sizeof *function; k++) {
+        size_t length = strlen(function[k]);
+        if (before > length && strncmp(body + before - length, function[k], length) == 0 &&
+            !is_word(body[before - length - 1]))
+            return true;
+    }
+    return false;
+}
+
+/* The fields that are read where a layout is mentioned: NAME.field, NAME[..].field; else all. */
+static unsigned fields_at(const char *body, const char *mention, size_t length) {
+    const char *s = mention + length;
+    if (reads_blocks_only(body, mention))
+        return FIELD_BLOCK | FIELD_BLOCKS;
+    if (*s == '[')
+        s = strchr(s, ']') + 1;
+    for (int k = 0; *s == '.' && k < LAYOUT_FIELDS; k++)
+        if (strncmp(s + 1, layout_field[k], strlen(layout_field[k])) == 0 &&
+            !is_word(s[1 + strlen(layout_field[k])]))
+            return 1U << k;
+    return ALL_FIELDS;
+}
+
+static unsigned fields_read(const char *body, const char *name) {
+    unsigned fields = 0;
+    for (const char *s = next_mention(body, body, name); s != NULL; s = next_mention(body, s + 1, name))
+        fields |= fields_at(body, s, strlen(name));
+    return fields;
+}
+
+/* ---- sizes ---- */
+
+Constants constants_new(const Emitter *e, const Program *program, const Node *node, const char *template) {
+    return (Constants){.emitter = e,
+                       .program = program,
+                       .node = node,
+                       .body = template_body(e, template),
+                       .before = "n",
+                       .after = "",
+                       .behind = ""};
+}
+
+/* The first constant of a name holds. */
+static void add_size(Constants *c, Size size) {
+    bool known = false;
+    for (int i = 0; i < c->nsize; i++)
+        known |= strcmp(c->size[i].name, size.name) == 0;
+    if (!known && mentions(c->body, size.name))
+        PUSH(c->emitter->pool, c->size, c->nsize, size);
+}
+
+void constant(Constants *c, const char *name, int64_t value) {
+    add_size(c, (Size){.name = name,
+                       .count = -1,
+                       .number = value,
+                       .value = pool_text(c->emitter->pool, "%lld", (long long)value)});
+}
+
+void constant_definition(Constants *c, const char *name, const char *type, int count, const char *value) {
+    add_size(c, (Size){.name = name, .type = type, .count = count, .value = value});
+}
+
+void constant_real(Constants *c, const char *name, double value) {
+    constant_definition(c, name, "double", -1, pool_text(c->emitter->pool, "%.17g", value));
+}
+
+void constant_extents(Constants *c, const char *prefix, ValueId v) {
+    static const char *const letter[AXES] = {"D", "H", "W"};
+    const Value *value = &c->program->graph->value[v];
+    for (int k = 0; k < AXES; k++)
+        constant(c, pool_text(c->emitter->pool, "%s%s", prefix, letter[k]),
+                 value->per_sample ? shape_extent(value->shape, k) : 1);
+}
+
+static int64_t channels_of(const Value *value) {
+    return value->per_sample ? shape_channels(value->shape) : shape_elements(value->shape);
+}
+
+void constant_channels(Constants *c, const char *name, ValueId v) {
+    constant(c, name, channels_of(&c->program->graph->value[v]));
+}
+
+static const char *layout_text(const Constants *c, ValueId v, unsigned fields) {
+    const Layout *s = &c->program->layout[v];
+    const int64_t number[LAYOUT_FIELDS] = {channels_of(&c->program->graph->value[v]),
+                                           s->block,
+                                           s->blocks,
+                                           s->origin,
+                                           s->sample,
+                                           s->plane,
+                                           s->depth,
+                                           s->row};
+    const char *text = "";
+    for (int k = 0; k < LAYOUT_FIELDS; k++)
+        text = pool_text(c->emitter->pool, "%s%s%lld", text, k > 0 ? ", " : "",
+                         fields >> k & 1 ? (long long)number[k] : 0LL);
+    return pool_text(c->emitter->pool, "{%s}", text);
+}
+
+void constant_layout(Constants *c, const char *name, ValueId v) {
+    constant_definition(c, name, "Layout", -1, layout_text(c, v, fields_read(c->body, name)));
+}
+
+void constant_segments(Constants *c, const char *name, ValueId v) {
+    const ValueId *segment;
+    int n = value_segments(c->program->graph, &v, &segment);
+    unsigned fields = fields_read(c->body, name);
+    for (int k = 0; k < c->node->nin && k < MAX_INPUTS; k++)
+        c->array[k] |= c->node->in[k] == v;
+    constant(c, "SEGMENTS", n);
+    const char *layouts = "";
+    for (int p = 0; p < n; p++)
+        layouts = pool_text(c->emitter->pool, "%s%s%s", layouts, p > 0 ? ", " : "",
+                            layout_text(c, segment[p], fields));
+    constant_definition(c, name, "Layout", n, pool_text(c->emitter->pool, "{%s}", layouts));
+}
+
+void constant_staged(Constants *c, const char *name, ValueId v) {
+    const Value *value = &c->program->graph->value[v];
+    constant(c, name, value->class != CLASS_STAGING ? 0 : value->type == TYPE_UNORM8 ? 2 : 1);
+}
+
+/* ---- what is handed over ---- */
+
+void call_arguments(Constants *c, const char *before, const char *after) {
+    c->before = before;
+    c->after = after;
+}
+
+void call_rows(Constants *c, ValueId v) {
+    c->rows = rows_text(c->emitter, c->program, v);
+}
+
+void call_number(Constants *c, int64_t number) {
+    c->behind = pool_text(c->emitter->pool, "%lld", (long long)number);
+}
+
+/* ---- questions of the rules ---- */
+
+int64_t constant_region_elements(const Constants *c) {
+    return c->emitter->plan->region_elements;
+}
+
+const Graph *constants_graph(const Constants *c) {
+    return c->program->graph;
+}

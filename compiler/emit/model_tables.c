@@ -1,0 +1,369 @@
+/* model_tables.c - the tables that describe the model to the runtime (unet/model.h). */
+#include "passes/passes.h"
+#include "ir/target.h"
+#include "ir/ops.h"
+#include "emit/sources.h"
+
+typedef struct {
+    const Plan *plan;
+    Text *out;
+} Tables;
+
+static const char *bool_text(bool b) {
+    return b ? "true" : "false";
+}
+
+static const char *real_name(const Plan *plan) {
+    return type_constant(plan->options->real);
+}
+
+/* ---- parameters ---- */
+
+static void parameters(const Tables *t) {
+    static const char *const init[] = {[INIT_ZEROS] = "UNET_INIT_ZEROS",
+                                       [INIT_ONES] = "UNET_INIT_ONES",
+                                       [INIT_UNIFORM] = "UNET_INIT_UNIFORM",
+                                       [INIT_HE_NORMAL] = "UNET_INIT_HE_NORMAL"};
+    const Plan *plan = t->plan;
+    const Program *first = program_of(plan, 0);
+    text_line(t->out,
+              "/* name, rank, sizes, initial values and their bound, offset, offsets of the moments */");
+    text_line(t->out, "static const UnetParameter parameter[] = {");
+    for (int k = 0; k < plan->nparameter; k++) {
+        const Value *v = &first->graph->value[first->parameter[k]];
+        int64_t moment[2];
+        for (int s = 0; s < 2; s++)
+            moment[s] = plan->state_buffer[s][k] < 0 ? -1 : plan->buffer[plan->state_buffer[s][k]].offset;
+        text_add(t->out, "    {%s, %d, {", c_quoted(plan->pool, v->name), v->shape.rank);
+        for (int d = 0; d < v->shape.rank; d++)
+            text_add(t->out, "%s%lld", d > 0 ? ", " : "", (long long)v->shape.dim[d]);
+        text_add(t->out, "}, %s, %.17g, %lld, {%lld, %lld}},\n", init[v->init], v->bound,
+                 (long long)plan->buffer[plan->parameter_buffer[k]].offset, (long long)moment[0],
+                 (long long)moment[1]);
+    }
+    text_line(t->out, "};");
+}
+
+static int64_t parameter_count(const Plan *plan) {
+    int64_t count = 0;
+    for (int k = 0; k < plan->nparameter; k++)
+        count += shape_elements(plan->buffer[plan->parameter_buffer[k]].shape);
+    return count;
+}
+
+/* ---- inputs, outputs, results ---- */
+
+static const char *const kind_name[] = {[KIND_IMAGE] = "UNET_IMAGE",
+                                        [KIND_VOLUME] = "UNET_VOLUME",
+                                        [KIND_LABELS] = "UNET_LABELS",
+                                        [KIND_INDEX] = "UNET_INDEX"};
+
+static const char *const pad_name[] = {[PAD_NONE] = "UNET_PAD_NONE",
+                                       [PAD_VALUE] = "UNET_PAD_VALUE",
+                                       [PAD_REFLECT] = "UNET_PAD_REFLECT",
+                                       [PAD_REPLICATE] = "UNET_PAD_REPLICATE",
+                                       [PAD_ZERO] = "UNET_PAD_ZERO"};
+
+static const char *const unit_name[] = {[UNIT_EPOCHS] = "UNET_EPOCHS", [UNIT_STEPS] = "UNET_STEPS"};
+
+static void inputs_and_outputs(const Tables *t) {
+    const Model *m = t->plan->model;
+    text_line(t->out, "static const UnetInput input[] = {");
+    for (int i = 0; i < m->ninput; i++) {
+        const Input *in = &m->input[i];
+        bool classes = in->kind == KIND_LABELS;
+        int channels = classes ? in->classes : (int)shape_channels(m->graph->value[in->value].shape);
+        text_line(t->out, "    {%s, %s, %s, %d, %d},", c_quoted(t->plan->pool, in->name),
+                  kind_name[in->kind], bool_text(in->is_target), channels, in->ignore);
+    }
+    text_line(t->out, "};");
+    text_line(t->out, "static const UnetOutput output[] = {");
+    for (int i = 0; i < m->noutput; i++) {
+        bool volume = m->graph->value[m->output[i].value].shape.rank == 4;
+        text_line(t->out, "    {%s, %s},", c_quoted(t->plan->pool, m->output[i].name),
+                  kind_name[volume ? KIND_VOLUME : KIND_IMAGE]);
+    }
+    text_line(t->out, "};");
+}
+
+static const Node *result_node(const Program *program, int result) {
+    return &program->graph->node[program->graph->value[program->model->result[result].value].producer];
+}
+
+/* The index of the input that a value is, or -1. */
+static int input_of(const Program *program, ValueId v) {
+    return program->graph->value[v].class == CLASS_STAGING ? program->graph->value[v].input : -1;
+}
+
+/* What a denoiser is given is worth comparing with what it makes of it: the first input of the target's
+ * shape. */
+static int identity_of(const Program *program, const Node *node) {
+    const Model *m = program->model;
+    for (int i = 0; i < m->ninput; i++)
+        if (!m->input[i].is_target && m->input[i].kind <= KIND_VOLUME &&
+            shape_equal(program->graph->value[m->input[i].value].shape,
+                        program->graph->value[node->in[1]].shape))
+            return i;
+    return -1;
+}
+
+/* A program that measures losses and metrics, if there is one. */
+static const Program *measuring_program(const Plan *plan) {
+    for (int k = PROGRAM_TRAIN; k <= PROGRAM_EVAL && plan->model->nresult > 0; k++)
+        if (plan->program[k].model != NULL)
+            return &plan->program[k];
+    return NULL;
+}
+
+static void results(const Tables *t, const Program *program) {
+    const Model *m = t->plan->model;
+    text_line(t->out,
+              "/* as written, operator, kind, weight, more is better, input to compare with, target */");
+    text_line(t->out, "static const UnetResult result[] = {");
+    for (int i = 0; i < m->nresult; i++) {
+        const Result *r = &m->result[i];
+        const Node *node = result_node(program, i);
+        text_line(t->out, "    {%s, %s, %s, %.17g, %s, %d, %d},", c_quoted(t->plan->pool, r->text),
+                  c_quoted(t->plan->pool, op_table[node->op].name),
+                  r->is_loss ? "UNET_LOSS" : "UNET_METRIC", r->weight,
+                  bool_text(has_trait(node, TRAIT_MORE_IS_BETTER)),
+                  has_trait(node, TRAIT_MORE_IS_BETTER) ? identity_of(program, node) : -1,
+                  input_of(program, node->in[1]));
+    }
+    text_line(t->out, "};");
+}
+
+/* ---- programs ---- */
+
+static bool reads(const Program *program, ValueId value) {
+    for (int i = 0; i < program->graph->nnode; i++)
+        if (node_reads(program->graph, &program->graph->node[i], value))
+            return true;
+    return false;
+}
+
+static void layout_row(const Tables *t, const Program *program, ValueId v, bool used) {
+    const Value *value = &program->graph->value[v];
+    const Layout *s = &program->layout[v];
+    text_line(t->out, "    {%s, %lld, {%lld, %lld, %lld}, %lld, %lld, %lld, %lld, %lld, %lld, %lld},",
+              type_constant(value->type), (long long)shape_channels(value->shape),
+              (long long)shape_extent(value->shape, 0), (long long)shape_extent(value->shape, 1),
+              (long long)shape_extent(value->shape, 2), (long long)s->block, (long long)s->origin,
+              (long long)s->sample, (long long)s->plane, (long long)s->depth, (long long)s->row,
+              used ? (long long)(s->sample * type_bytes(value->type)) : 0LL);
+}
+
+static int64_t slot_bytes(const Program *program) {
+    int64_t bytes = 0;
+    for (int i = 0; i < program->model->ninput; i++)
+        if (reads(program, program->model->input[i].value))
+            bytes += (batch_bytes(program, program->model->input[i].value) + 63) / 64 * 64;
+    return bytes;
+}
+
+/* What losses and metrics compare: zeros where they compare tensors of several sizes, or nothing. */
+static Shape measured_shape(const Program *program) {
+    const Model *m = program->model;
+    Shape all = {.rank = 4};
+    for (int i = 0; program->kind != PROGRAM_PREDICT && i < m->nresult; i++) {
+        Shape shape = program->graph->value[result_node(program, i)->in[0]].shape;
+        for (int axis = 0; i > 0 && axis < AXES; axis++)
+            if (shape_extent(shape, axis) != shape_extent(all, axis))
+                return (Shape){.rank = 4};
+        all = shape;
+    }
+    return all;
+}
+
+static void program_table(const Tables *t, const Program *program) {
+    const char *name = program->name;
+    bool predict = program->kind == PROGRAM_PREDICT;
+    Shape size = program->graph->value[program->model->input[0].value].shape;
+    Shape measured = measured_shape(program);
+    text_line(t->out, "static const UnetProgram %s_program = {", name);
+    text_line(t->out, "    .name = %s,", c_quoted(t->plan->pool, name));
+    if (t->plan->target->model_members == NULL)
+        text_line(t->out, "    .run = %s,", name);
+    if (program->nonce > 0)
+        text_line(t->out, "    .prepare = %s_prepare,", name);
+    text_line(t->out, "    .batch = %lld,", (long long)program->batch);
+    text_line(t->out, "    .size = {%lld, %lld, %lld},", (long long)shape_extent(size, 0),
+              (long long)shape_extent(size, 1), (long long)shape_extent(size, 2));
+    text_line(t->out, "    .measured = {%lld, %lld, %lld},", (long long)shape_extent(measured, 0),
+              (long long)shape_extent(measured, 1), (long long)shape_extent(measured, 2));
+    text_line(t->out, "    .extent = %lld,", (long long)program->extent);
+    text_line(t->out, "    .inputs = %s_input,", name);
+    if (predict) {
+        text_line(t->out, "    .outputs = predict_output,");
+        text_line(t->out, "    .output_offsets = predict_output_offset,");
+    }
+    text_line(t->out, "    .result_offsets = %s_result_offset,", name);
+    text_line(t->out, "    .input_bytes = %lld,", (long long)slot_bytes(program));
+    text_line(t->out, "};");
+}
+
+static void program_tables(const Tables *t, const Program *program) {
+    const Model *m = program->model;
+    const char *name = program->name;
+    bool predict = program->kind == PROGRAM_PREDICT;
+    text_line(t->out,
+              "/* type, channels, {depth, height, width}, block; origin, strides, bytes of a sample */");
+    text_line(t->out, "static const UnetLayout %s_input[] = {", name);
+    for (int i = 0; i < m->ninput; i++)
+        layout_row(t, program, m->input[i].value, reads(program, m->input[i].value));
+    text_line(t->out, "};");
+    if (predict) {
+        text_line(t->out, "static const UnetLayout %s_output[] = {", name);
+        for (int i = 0; i < m->noutput; i++)
+            layout_row(t, program, m->output[i].value, true);
+        text_line(t->out, "};");
+        text_line(t->out, "static const int64_t %s_output_offset[] = {", name);
+        for (int i = 0; i < m->noutput; i++)
+            text_line(t->out, "    %lld,",
+                      (long long)t->plan->buffer[program->buffer_of[m->output[i].value]].offset);
+        text_line(t->out, "};");
+    }
+    text_line(t->out, "static const int64_t %s_result_offset[] = {", name);
+    for (int i = 0; i < m->nresult; i++) {
+        int b = predict ? -1 : program->buffer_of[m->result[i].value];
+        text_line(t->out, "    %lld,", b < 0 ? -1LL : (long long)t->plan->buffer[b].offset);
+    }
+    text_line(t->out, "    -1, /* there may be no result at all */");
+    text_line(t->out, "};");
+    program_table(t, program);
+}
+
+/* ---- data ---- */
+
+static void data_section(const Tables *t, const DataSection *d, const char *name) {
+    static const char *const op[] = {
+        [SOURCE_FILES] = "UNET_SRC_FILES",     [SOURCE_NAME] = "UNET_SRC_NAME",
+        [SOURCE_NUMBER] = "UNET_SRC_NUMBER",   [SOURCE_GAUSSIAN] = "UNET_SRC_GAUSSIAN",
+        [SOURCE_UNIFORM] = "UNET_SRC_UNIFORM", [SOURCE_ADD] = "UNET_SRC_ADD",
+        [SOURCE_SUB] = "UNET_SRC_SUB",         [SOURCE_MUL] = "UNET_SRC_MUL",
+        [SOURCE_DIV] = "UNET_SRC_DIV"};
+    static const char *const transform[] = {
+        [TRANSFORM_CROP] = "UNET_DO_CROP", [TRANSFORM_FLIP] = "UNET_DO_FLIP"};
+    for (int i = 0; i < d->nsource; i++) {
+        text_line(t->out, "static const UnetSourceTerm %s_term_%d[] = {", name, i);
+        for (int k = 0; k < d->source[i].nterm; k++) {
+            const SourceTerm *s = &d->source[i].term[k];
+            text_line(t->out, "    {%s, %s, %.17g, %.17g, %d},", op[s->op],
+                      c_quoted(t->plan->pool, s->text), s->value, s->high, s->span.line);
+        }
+        text_line(t->out, "};");
+    }
+    if (d->nsource > 0)
+        text_line(t->out, "static const UnetSource %s_source[] = {", name);
+    for (int i = 0; i < d->nsource; i++)
+        text_line(t->out, "    {%s, %d, %d, %d, %s_term_%d},", c_quoted(t->plan->pool, d->source[i].name),
+                  d->source[i].input, d->source[i].channels, d->source[i].nterm, name, i);
+    if (d->nsource > 0)
+        text_line(t->out, "};");
+    if (d->ntransform > 0)
+        text_line(t->out, "static const UnetTransform %s_transform[] = {", name);
+    for (int i = 0; i < d->ntransform; i++) {
+        const Transform *f = &d->transform[i];
+        text_line(t->out, "    {%s, %s, %s, %.17g, %u, %.17g},", transform[f->op], bool_text(f->random),
+                  pad_name[f->pad], f->pad_value, f->axes, f->p);
+    }
+    if (d->ntransform > 0)
+        text_line(t->out, "};");
+    text_line(t->out, "static const UnetData %s = {", name);
+    if (d->nsource > 0)
+        text_line(t->out, "    .source = %s_source, .nsource = %d,", name, d->nsource);
+    if (d->ntransform > 0)
+        text_line(t->out, "    .transform = %s_transform, .ntransform = %d,", name, d->ntransform);
+    text_line(t->out, "    .holdout = %.17g, .holdout_seed = %lld, .shuffle = %s, .threads = %d,",
+              d->holdout, (long long)d->holdout_seed, bool_text(d->shuffle), d->threads);
+    text_line(t->out, "};");
+}
+
+static void training(const Tables *t) {
+    static const char *const optimizer[] = {
+        [OPTIMIZER_SGD] = "UNET_SGD", [OPTIMIZER_ADAM] = "UNET_ADAM", [OPTIMIZER_ADAMW] = "UNET_ADAMW"};
+    const TrainSection *s = &t->plan->model->train;
+    const EvalSection *e = &t->plan->model->eval;
+    Pool *pool = t->plan->pool;
+    text_line(t->out, "static const UnetTraining training = {");
+    text_line(t->out, "    .optimizer = %s, .learning_rate = %.17g,", optimizer[s->optimizer.kind],
+              s->optimizer.learning_rate);
+    text_line(t->out, "    .drop_tail = %s,", bool_text(s->drop_tail));
+    text_line(t->out, "    .duration = %lld, .duration_unit = %s, .steps_per_epoch = %lld,",
+              (long long)s->duration, unit_name[s->duration_unit], (long long)s->steps_per_epoch);
+    text_line(t->out, "    .save_every = %lld, .save_unit = %s, .save_keep = %d,", (long long)s->save_every,
+              unit_name[s->save_unit], s->save_keep);
+    text_line(t->out, "    .eval_every = %lld, .eval_unit = %s,", (long long)e->every,
+              unit_name[e->every_unit]);
+    text_line(t->out, "    .seed = %lld,", (long long)s->seed);
+    text_line(t->out, "    .pretrained = %s,", c_quoted(pool, s->pretrained));
+    text_line(t->out, "    .description = %s,", c_quoted(pool, s->optimizer_text));
+    text_line(t->out, "};");
+}
+
+/* ---- the model ---- */
+
+static void model_table(const Tables *t) {
+    const Plan *plan = t->plan;
+    const Model *m = plan->model;
+    text_line(t->out, "const UnetModel %s_model = {", m->name);
+    t->out->depth++;
+    text_line(t->out, ".runtime_version = UNET_RUNTIME_VERSION,");
+    text_line(t->out, ".name = %s,", c_quoted(plan->pool, m->name));
+    text_line(t->out, ".source = %s, .source_hash = %s,", c_quoted(plan->pool, m->source),
+              c_quoted(plan->pool, plan->source_hash));
+    text_line(
+        t->out, ".target = %s, .isa = %s, .real = %s, .precision = \"%s\", .max_threads = %d,",
+        c_quoted(plan->pool, plan->target->name),
+        c_quoted(plan->pool, plan->options->architecture != NULL ? plan->options->architecture : "native"),
+        real_name(plan), precision_text(plan->options), plan->options->max_threads);
+    if (plan->target->model_members != NULL)
+        text_line(t->out, "%s", plan->target->model_members);
+    text_line(t->out, ".nparameter = %d, .parameter = parameter, .parameter_count = %lld,",
+              plan->nparameter, (long long)parameter_count(plan));
+    text_line(t->out, ".persistent = %lld,", (long long)plan->persistent);
+    if (plan->loss_scale_buffer >= 0)
+        text_line(t->out, ".loss_scale = %lld,", (long long)plan->buffer[plan->loss_scale_buffer].offset);
+    text_line(t->out, ".ninput = %d, .inputs = input,", m->ninput);
+    text_line(t->out, ".noutput = %d, .outputs = output,", m->noutput);
+    if (measuring_program(plan) != NULL)
+        text_line(t->out, ".nresult = %d, .results = result,", m->nresult);
+    for (int k = 0; k < PROGRAMS; k++)
+        if (plan->program[k].model != NULL)
+            text_line(t->out, ".%s = &%s_program,", plan->program[k].name, plan->program[k].name);
+    text_line(t->out, ".arena_bytes = %lld,", (long long)plan->arena);
+    text_line(t->out, ".ring = %lld, .loader_ring_bytes = %lld,", (long long)plan->ring_slots,
+              (long long)plan->loader_ring);
+    text_line(t->out, ".predict_pad = %s,", pad_name[m->predict.pad]);
+    if (m->data.present)
+        text_line(t->out, ".data = &data,");
+    if (m->eval_data.present)
+        text_line(t->out, ".eval_data = &eval_data,");
+    if (m->train.present)
+        text_line(t->out, ".training = &training,");
+    t->out->depth--;
+    text_line(t->out, "};");
+}
+
+void emit_model(const Plan *plan, Text *out) {
+    Tables t = {plan, out};
+    const Model *m = plan->model;
+    text_blank(out);
+    text_line(out, "/* ---- tables for the runtime; see unet/model.h ---- */");
+    text_blank(out);
+    parameters(&t);
+    inputs_and_outputs(&t);
+    if (measuring_program(plan) != NULL)
+        results(&t, measuring_program(plan));
+    for (int k = 0; k < PROGRAMS; k++)
+        if (plan->program[k].model != NULL)
+            program_tables(&t, &plan->program[k]);
+    if (m->data.present)
+        data_section(&t, &m->data, "data");
+    if (m->eval_data.present)
+        data_section(&t, &m->eval_data, "eval_data");
+    if (m->train.present)
+        training(&t);
+    text_blank(out);
+    model_table(&t);
+}

@@ -1,0 +1,41 @@
+/* sources.h - the generated sources, and who writes which part. */
+#ifndef SOURCES_H
+#define SOURCES_H
+
+#include "ir/plan.h"
+#include "base/text.h"
+
+typedef struct {
+    const char *name; /* of the file: "tiny_unet.c" */
+    Text *text;
+} SourceFile;
+
+/* The generated sources of a plan. */
+typedef struct Sources {
+    SourceFile *file;
+    int count;
+} Sources;
+
+/* Is it a file of C or CUDA, and no header? */
+bool is_compiled(const SourceFile *file);
+/* A new file, still empty. */
+Text *source_new(Pool *pool, Sources *sources, const char *name);
+
+void emit_cpu(const Plan *plan, Sources *sources);
+void emit_cuda(const Plan *plan, Sources *sources);
+
+/* fill_template.c: words between @ in a template, and what they become; a NULL word ends a list. */
+typedef struct {
+    const char *word, *text;
+} Hole;
+
+/* A file that is a template of templates/program with its holes filled: those of every plan, and MORE. */
+void emit_file(const Plan *plan, Sources *sources, const char *template, const char *name,
+               const Hole *more);
+/* The file with the program's main function. */
+void emit_main(const Plan *plan, Sources *sources);
+
+/* model_tables.c: the constants that describe the model to the runtime, appended to the source. */
+void emit_model(const Plan *plan, Text *source);
+
+#endif

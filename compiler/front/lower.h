@@ -1,0 +1,35 @@
+/* lower.h - from the syntax tree to the graph and the settings of the model.
+ *
+ * Lowering runs the file as a program: `let`s, loops, conditions and blocks are gone afterwards, and what
+ * is left is every operator that was called, in order.
+ */
+#ifndef LOWER_H
+#define LOWER_H
+
+#include "ast.h"
+#include "ir/model.h"
+#include "ir/options.h"
+
+/* -D NAME=VALUE */
+typedef struct {
+    const char *name, *value;
+} Define;
+
+/* Options that override the file; zero: as the file says. */
+typedef struct {
+    const char *path; /* of the file: gives the model its name */
+    const char *text;
+    ProgramKind program; /* for which it is lowered: an operator may build other nodes in training */
+    const Define *define;
+    int ndefine;
+    int64_t batch;
+    int64_t size[AXES]; /* depth, height, width of the inputs */
+    int64_t seed;
+    bool has_seed;
+} LowerOptions;
+
+/* Returns NULL after reporting errors; warnings do not fail.  The graph holds everything the file says, in
+ * its order, whether something needs it or not. */
+Model *lower(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *options);
+
+#endif

@@ -1,0 +1,170 @@
+/* lower_input.c - declarations: inputs and targets with their shapes, outputs, shared layers. */
+#include "front/lower_state.h"
+#include "ir/ops.h"
+
+#include <string.h>
+
+static const int64_t MAX_EXTENT = INT64_C(1) << 24;
+
+/* ---- inputs and targets ---- */
+
+static void report_type(Lower *l, const Stmt *stmt, const char *name) {
+    static const char *const types[] = {"image", "volume", "labels", "index"};
+    const char *near = nearest_name(name, types, 4);
+    diag_begin(l->diag, ERROR, "U0212", stmt->value->mark, "there is no type `%s`", name);
+    if (near != NULL)
+        diag_help(l->diag, "did you mean `%s`?", near);
+    diag_note(l->diag,
+              "the types are: image(channels, height, width), volume(channels, depth, height, width)");
+    diag_end(l->diag);
+}
+
+static bool find_kind(Lower *l, const Stmt *stmt, Kind *kind) {
+    const char *name = stmt->value->text;
+    *kind = strcmp(name, "volume") == 0 ? KIND_VOLUME : KIND_IMAGE;
+    if (strcmp(name, "image") == 0 || strcmp(name, "volume") == 0)
+        return true;
+    if (strcmp(name, "labels") == 0 || strcmp(name, "index") == 0) {
+        diag_begin(l->diag, ERROR, "U0202", stmt->value->mark, "`%s` is not in this version of unetc",
+                   name);
+        diag_note(l->diag, "this version has: image volume");
+        diag_end(l->diag);
+    } else {
+        report_type(l, stmt, name);
+    }
+    return false;
+}
+
+static bool read_dimensions(Lower *l, const Expr *type, Shape *shape) {
+    for (int i = 0; i < type->args.count; i++) {
+        const Arg *arg = &type->args.item[i];
+        Datum d = eval(l, arg->value);
+        if (d.kind == DATUM_ERROR)
+            return false;
+        bool good =
+            d.kind == DATUM_INTEGER && d.integer >= 1 && d.integer <= MAX_EXTENT && arg->name == NULL;
+        if (!good || i == MAX_RANK) {
+            diag_begin(l->diag, ERROR, "U0213", arg->span,
+                       i == MAX_RANK ? "too many sizes: an image has 3, a volume 4"
+                                     : "a size is a whole number from 1 to %lld",
+                       (long long)MAX_EXTENT);
+            diag_end(l->diag);
+            return false;
+        }
+        shape->dim[shape->rank++] = d.integer;
+    }
+    return true;
+}
+
+static bool report_sizes(Lower *l, const Stmt *stmt, Kind kind) {
+    const char *type = kind == KIND_IMAGE ? "image(3, 256, 256)" : "volume(1, 64, 128, 128)";
+    diag_begin(l->diag, ERROR, "U0213", stmt->value->span, "`%s` needs its channels and %s", stmt->name,
+               kind == KIND_IMAGE ? "height and width" : "depth, height and width");
+    diag_help(l->diag, "write `%s : %s`", stmt->name, type);
+    diag_end(l->diag);
+    return false;
+}
+
+/* Sizes come from the declaration, else from the first input; --size replaces those of inputs. */
+static bool complete_shape(Lower *l, const Stmt *stmt, Kind kind, Shape *shape) {
+    int rank = kind == KIND_IMAGE ? 3 : 4;
+    bool own_size = shape->rank == rank;
+    const Model *model = l->model;
+    if (!own_size && (shape->rank != 1 || model->ninput == 0))
+        return report_sizes(l, stmt, kind);
+    if (!own_size) {
+        Shape first = l->graph->value[model->input[0].value].shape;
+        if (first.rank != rank)
+            return report_sizes(l, stmt, kind);
+        for (int i = 1; i < rank; i++)
+            shape->dim[i] = first.dim[i];
+        shape->rank = rank;
+    }
+    for (int i = 1; i < rank && (stmt->kind == STMT_INPUT && own_size); i++) {
+        int64_t size = l->options->size[AXES - rank + i];
+        if (size > 0)
+            shape->dim[i] = size;
+    }
+    return true;
+}
+
+void run_input(Lower *l, const Stmt *stmt) {
+    Kind kind;
+    Shape shape = {0};
+    bool target = stmt->kind == STMT_TARGET;
+    bool good = find_kind(l, stmt, &kind) && read_dimensions(l, stmt->value, &shape) &&
+                complete_shape(l, stmt, kind, &shape) &&
+                may_bind(l, stmt->name, BINDING_SET, stmt->name_span);
+    if (!good) {
+        bind_name(l, stmt->name, BINDING_SET, (Datum){.kind = DATUM_ERROR}, stmt->name_span);
+        return;
+    }
+    Value value = {
+        .name = stmt->name, .class = CLASS_STAGING, .type = TYPE_F32, .shape = shape, .per_sample = true};
+    value.span = stmt->name_span;
+    value.input = l->model->ninput;
+    Input input = {
+        .name = stmt->name, .kind = kind, .is_target = target, .ignore = -1, .span = stmt->name_span};
+    input.value = value_new(l->graph, value);
+    if (stmt->value->args.count > 1)
+        input.size_span = stmt->value->span;
+    PUSH(l->pool, l->model->input, l->model->ninput, input);
+    bind_name(l, stmt->name, BINDING_SET, datum_tensor(input.value), stmt->name_span)->used = true;
+}
+
+/* ---- outputs ---- */
+
+void run_output(Lower *l, const Stmt *stmt) {
+    Datum value = eval(l, stmt->value);
+    if (value.kind != DATUM_TENSOR) {
+        if (value.kind != DATUM_ERROR) {
+            diag_begin(l->diag, ERROR, "U0206", stmt->value->span, "an output is a tensor, and this is %s",
+                       datum_text(l, value));
+            diag_end(l->diag);
+        }
+        bind_name(l, stmt->name, BINDING_SET, (Datum){.kind = DATUM_ERROR}, stmt->name_span);
+        return;
+    }
+    ValueId joined = value_joined(l->graph, value.tensor, stmt->span);
+    Output output = {stmt->name, joined, stmt->name_span};
+    PUSH(l->pool, l->model->output, l->model->noutput, output);
+    if (may_bind(l, stmt->name, BINDING_SET, stmt->name_span))
+        bind_name(l, stmt->name, BINDING_SET, datum_tensor(joined), stmt->name_span)->used = true;
+}
+
+/* ---- layers ---- */
+
+static const char *layer_path(Lower *l, const Stmt *stmt, Span *span) {
+    const ArgList *args = &stmt->value->args;
+    for (int i = 0; i < args->count; i++) {
+        const Expr *value = expr_inside(args->item[i].value);
+        if (args->item[i].name != NULL && strcmp(args->item[i].name, "name") == 0 &&
+            value->kind == EXPR_TEXT) {
+            *span = value->span;
+            return module_name(l, value->text, value->span);
+        }
+    }
+    return stmt->name;
+}
+
+void run_layer(Lower *l, const Stmt *stmt) {
+    Span span = stmt->name_span;
+    if (!has_weights(l, stmt->value->text)) {
+        if (find_block(l, stmt->value->text) == NULL && op_by_name(stmt->value->text) == OPS) {
+            report_unknown_call(l, stmt->value);
+            return;
+        }
+        diag_begin(l->diag, ERROR, "U0505", stmt->value->span, "`%s` has no weights to share",
+                   stmt->value->text);
+        diag_help(l->diag, "remove the line and call `%s` where it is needed", stmt->value->text);
+        diag_end(l->diag);
+        return;
+    }
+    const char *path = layer_path(l, stmt, &span);
+    if (path == NULL)
+        return;
+    Layer layer = {.name = stmt->name, .link = stmt->value, .span = stmt->name_span};
+    layer.module = module_enter(l, l->frame->module, path, path == stmt->name, span);
+    table_set(l->pool, &l->frame->layer_of, stmt->name, l->frame->nlayer);
+    PUSH(l->pool, l->frame->layer, l->frame->nlayer, layer);
+}

@@ -1,0 +1,462 @@
+/* lower_value.c - evaluates expressions.
+ *
+ * Values are 64-bit integers, doubles, truth values, texts and lists, with Python's arithmetic: `/` is
+ * always a fraction, `//` and `%` round down, what does not fit is an error.  A tensor is a number of the
+ * graph; adding two appends a node.  DATUM_ERROR means that something was reported already: whatever uses
+ * it fails silently.
+ */
+#include "front/lower_state.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_RECURSION = 1000 };
+
+static const Datum failed = {.kind = DATUM_ERROR};
+
+Datum datum_integer(int64_t value) {
+    return (Datum){.kind = DATUM_INTEGER, .integer = value};
+}
+
+Datum datum_tensor(ValueId value) {
+    return value < 0 ? failed : (Datum){.kind = DATUM_TENSOR, .tensor = value};
+}
+
+static Datum datum_real(double value) {
+    return (Datum){.kind = DATUM_REAL, .real = value};
+}
+
+static Datum datum_truth(bool value) {
+    return (Datum){.kind = DATUM_TRUTH, .integer = value};
+}
+
+Datum datum_list(Lower *l, const Datum *item, int count) {
+    Items *items = NEW(l->pool, Items);
+    for (int i = 0; i < count; i++)
+        PUSH(l->pool, items->item, items->used, item[i]);
+    return (Datum){.kind = DATUM_LIST, .count = count, .items = items};
+}
+
+bool datum_number(Datum d, double *number) {
+    if (d.kind != DATUM_INTEGER && d.kind != DATUM_REAL)
+        return false;
+    *number = d.kind == DATUM_INTEGER ? (double)d.integer : d.real;
+    return true;
+}
+
+static const char *tensor_text(Lower *l, ValueId id) {
+    const Value *value = &l->graph->value[id];
+    const char *kind = value->class == CLASS_METRIC ? "a loss"
+                       : value->shape.rank == 3     ? "an image"
+                       : value->shape.rank == 4     ? "a volume"
+                                                    : "a vector";
+    return pool_text(l->pool, "%s of %s", kind, shape_text(l->pool, value->shape));
+}
+
+const char *datum_text(Lower *l, Datum d) {
+    switch (d.kind) {
+    case DATUM_INTEGER:
+        return "a number";
+    case DATUM_REAL:
+        return "a fraction";
+    case DATUM_TRUTH:
+        return "true or false";
+    case DATUM_BYTES:
+        return "a size in bytes";
+    case DATUM_TEXT:
+        return "a text";
+    case DATUM_LIST:
+        return "a list";
+    case DATUM_TENSOR:
+        return tensor_text(l, d.tensor);
+    case DATUM_LOSS:
+        return "a loss";
+    case DATUM_ERROR:
+    case DATUM_NONE:
+        break;
+    }
+    return "nothing";
+}
+
+bool datum_true(Lower *l, Datum d, const Expr *expr) {
+    switch (d.kind) {
+    case DATUM_INTEGER:
+    case DATUM_TRUTH:
+        return d.integer != 0;
+    case DATUM_REAL:
+        return d.real != 0;
+    case DATUM_TEXT:
+        return *d.text != '\0';
+    case DATUM_LIST:
+        return d.count > 0;
+    case DATUM_ERROR:
+        return false;
+    default:
+        diag_begin(l->diag, ERROR, "U0308", expr->span, "a condition must be known while compiling");
+        diag_label(l->diag, "%s", d.kind == DATUM_TENSOR ? "a tensor" : datum_text(l, d));
+        diag_note(l->diag, "`if` and `for` run while compiling; they can depend on `let`s and shapes");
+        note_via(l);
+        diag_end(l->diag);
+        return false;
+    }
+}
+
+/* ---- errors ---- */
+
+static Datum mismatch(Lower *l, const Expr *expr, Datum a, Datum b) {
+    const char *op = operator_text(expr->op);
+    if (a.kind == DATUM_ERROR || b.kind == DATUM_ERROR)
+        return failed;
+    if (a.kind == DATUM_TENSOR && b.kind == DATUM_TENSOR && l->section != NULL) {
+        const char *x = expr_text(l->pool, expr->left), *y = expr_text(l->pool, expr->right);
+        diag_begin(l->diag, ERROR, "U0607", expr->span, "a loss is one number, and this is %s",
+                   datum_text(l, a));
+        diag_help(l->diag, "did you mean `mse(%s, %s)` or `l1(%s, %s)`?", x, y, x, y);
+    } else if (a.kind == DATUM_TENSOR || b.kind == DATUM_TENSOR) {
+        diag_begin(l->diag, ERROR, "U0202", expr->mark,
+                   "`%s` between %s and %s is not in this version of unetc", op, datum_text(l, a),
+                   datum_text(l, b));
+        diag_note(l->diag, "tensors of equal shape can be added with `+`");
+    } else {
+        diag_begin(l->diag, ERROR, "U0319", expr->mark, "`%s` does not work between %s and %s", op,
+                   datum_text(l, a), datum_text(l, b));
+    }
+    note_via(l);
+    diag_end(l->diag);
+    return failed;
+}
+
+static Datum overflow(Lower *l, const Expr *expr) {
+    diag_begin(l->diag, ERROR, "U0318", expr->span, "the result does not fit in 64 bits");
+    note_via(l);
+    diag_end(l->diag);
+    return failed;
+}
+
+static Datum division_by_zero(Lower *l, const Expr *expr) {
+    diag_begin(l->diag, ERROR, "U0312", expr->mark, "division by zero");
+    const Expr *divisor = expr_inside(expr->right);
+    while (divisor->kind == EXPR_BINARY || divisor->kind == EXPR_UNARY)
+        divisor = expr_inside(divisor->left);
+    const Binding *binding = divisor->kind == EXPR_NAME ? find_binding(l->frame, divisor->text) : NULL;
+    if (binding == NULL && divisor->kind == EXPR_NAME)
+        binding = find_binding(l->file, divisor->text);
+    if (binding != NULL && binding->value.kind == DATUM_INTEGER)
+        diag_note(l->diag, "`%s` is %lld (line %d)", binding->name, (long long)binding->value.integer,
+                  binding->span.line);
+    note_via(l);
+    diag_end(l->diag);
+    return failed;
+}
+
+/* ---- numbers ---- */
+
+static int64_t floor_divide(int64_t a, int64_t b) {
+    int64_t quotient = a / b;
+    return quotient - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+static Datum integer_power(Lower *l, const Expr *expr, int64_t base, int64_t exponent) {
+    if (exponent < 0)
+        return base == 0 ? division_by_zero(l, expr) : datum_real(pow((double)base, (double)exponent));
+    int64_t result = 1;
+    for (bool fits = true; exponent > 0; exponent >>= 1) {
+        if (!fits || ((exponent & 1) != 0 && __builtin_mul_overflow(result, base, &result)))
+            return overflow(l, expr);
+        fits = exponent == 1 || !__builtin_mul_overflow(base, base, &base);
+    }
+    return datum_integer(result);
+}
+
+static Datum integer_arithmetic(Lower *l, const Expr *expr, int64_t a, int64_t b) {
+    int64_t result = 0;
+    bool wrong = false;
+    switch (expr->op) {
+    case OPERATOR_ADD:
+        wrong = __builtin_add_overflow(a, b, &result);
+        break;
+    case OPERATOR_SUBTRACT:
+        wrong = __builtin_sub_overflow(a, b, &result);
+        break;
+    case OPERATOR_MULTIPLY:
+        wrong = __builtin_mul_overflow(a, b, &result);
+        break;
+    case OPERATOR_FLOOR_DIVIDE:
+    case OPERATOR_MODULO:
+        if (b == 0)
+            return division_by_zero(l, expr);
+        if (b == -1) /* the one quotient that may not fit */
+            wrong = expr->op == OPERATOR_FLOOR_DIVIDE && __builtin_sub_overflow(0, a, &result);
+        else
+            result = expr->op == OPERATOR_MODULO ? a - floor_divide(a, b) * b : floor_divide(a, b);
+        break;
+    default:
+        return integer_power(l, expr, a, b);
+    }
+    return wrong ? overflow(l, expr) : datum_integer(result);
+}
+
+static Datum real_arithmetic(Lower *l, const Expr *expr, double a, double b) {
+    double result = 0;
+    bool divides =
+        expr->op == OPERATOR_DIVIDE || expr->op == OPERATOR_FLOOR_DIVIDE || expr->op == OPERATOR_MODULO;
+    if (b == 0 && divides)
+        return division_by_zero(l, expr);
+    switch (expr->op) {
+    case OPERATOR_ADD:
+        result = a + b;
+        break;
+    case OPERATOR_SUBTRACT:
+        result = a - b;
+        break;
+    case OPERATOR_MULTIPLY:
+        result = a * b;
+        break;
+    case OPERATOR_DIVIDE:
+        result = a / b;
+        break;
+    case OPERATOR_FLOOR_DIVIDE:
+        result = floor(a / b);
+        break;
+    case OPERATOR_MODULO:
+        result = a - floor(a / b) * b;
+        break;
+    default:
+        result = pow(a, b);
+    }
+    return isfinite(result) ? datum_real(result) : overflow(l, expr);
+}
+
+static bool compare(Operator op, double a, double b) {
+    switch (op) {
+    case OPERATOR_EQUAL:
+        return a == b;
+    case OPERATOR_UNEQUAL:
+        return a != b;
+    case OPERATOR_LESS:
+        return a < b;
+    case OPERATOR_LESS_EQUAL:
+        return a <= b;
+    case OPERATOR_GREATER:
+        return a > b;
+    default:
+        return a >= b;
+    }
+}
+
+/* Beyond 2^53 doubles lose digits, so two integers are compared as such. */
+static Datum comparison(Lower *l, const Expr *expr, Datum a, Datum b) {
+    double x, y;
+    bool equality = expr->op == OPERATOR_EQUAL || expr->op == OPERATOR_UNEQUAL;
+    if (a.kind == DATUM_INTEGER && b.kind == DATUM_INTEGER)
+        return datum_truth(
+            compare(expr->op, (double)((a.integer > b.integer) - (a.integer < b.integer)), 0));
+    if (datum_number(a, &x) && datum_number(b, &y))
+        return datum_truth(compare(expr->op, x, y));
+    if (a.kind == DATUM_TRUTH && b.kind == DATUM_TRUTH && equality)
+        return datum_truth(compare(expr->op, (double)a.integer, (double)b.integer));
+    if (a.kind == DATUM_TEXT && b.kind == DATUM_TEXT && equality)
+        return datum_truth(compare(expr->op, strcmp(a.text, b.text) != 0, 0));
+    return mismatch(l, expr, a, b);
+}
+
+/* ---- losses ---- */
+
+/* The terms of A, then those of B times FACTOR. */
+static Datum loss_sum(Lower *l, Datum a, Datum b, double factor) {
+    LossTerm *term = NEW_ARRAY(l->pool, LossTerm, a.count + b.count);
+    for (int i = 0; i < a.count; i++)
+        term[i] = a.term[i];
+    for (int i = 0; i < b.count; i++) {
+        term[a.count + i] = b.term[i];
+        term[a.count + i].weight *= factor;
+    }
+    return (Datum){.kind = DATUM_LOSS, .count = a.count + b.count, .term = term};
+}
+
+static Datum scaled_loss(Lower *l, Datum loss, double factor) {
+    return loss_sum(l, (Datum){.kind = DATUM_LOSS}, loss, factor);
+}
+
+static Datum loss_arithmetic(Lower *l, const Expr *expr, Datum a, Datum b) {
+    double factor;
+    if (a.kind == DATUM_LOSS && b.kind == DATUM_LOSS) {
+        if (expr->op == OPERATOR_ADD)
+            return loss_sum(l, a, b, 1);
+        if (expr->op == OPERATOR_SUBTRACT)
+            return loss_sum(l, a, b, -1);
+    }
+    if (expr->op == OPERATOR_MULTIPLY && datum_number(a, &factor))
+        return scaled_loss(l, b, factor);
+    if (expr->op == OPERATOR_MULTIPLY && datum_number(b, &factor))
+        return scaled_loss(l, a, factor);
+    if (expr->op == OPERATOR_DIVIDE && datum_number(b, &factor))
+        return factor == 0 ? division_by_zero(l, expr) : scaled_loss(l, a, 1 / factor);
+    return mismatch(l, expr, a, b);
+}
+
+/* ---- operations ---- */
+
+Datum append(Lower *l, Datum a, Datum b, Span span) {
+    if (!charge(l, b.count, span))
+        return failed;
+    if (a.items->used != a.count) { /* somebody else has appended here already */
+        if (!charge(l, a.count, span))
+            return failed;
+        a = datum_list(l, a.items->item, a.count);
+    }
+    for (int i = 0; i < b.count; i++)
+        PUSH(l->pool, a.items->item, a.items->used, b.items->item[i]);
+    a.count += b.count;
+    return a;
+}
+
+Datum apply_binary(Lower *l, const Expr *expr, Datum a, Datum b) {
+    double x, y;
+    if (a.kind == DATUM_ERROR || b.kind == DATUM_ERROR)
+        return failed;
+    if (expr->op >= OPERATOR_EQUAL && expr->op <= OPERATOR_GREATER_EQUAL)
+        return comparison(l, expr, a, b);
+    if (expr->op == OPERATOR_ADD && a.kind == DATUM_TENSOR && b.kind == DATUM_TENSOR)
+        return add_tensors(l, expr, a.tensor, b.tensor);
+    if (expr->op == OPERATOR_ADD && a.kind == DATUM_LIST && b.kind == DATUM_LIST)
+        return append(l, a, b, expr->span);
+    if (a.kind == DATUM_LOSS || b.kind == DATUM_LOSS)
+        return loss_arithmetic(l, expr, a, b);
+    if (a.kind == DATUM_INTEGER && b.kind == DATUM_INTEGER && expr->op != OPERATOR_DIVIDE)
+        return integer_arithmetic(l, expr, a.integer, b.integer);
+    if (datum_number(a, &x) && datum_number(b, &y))
+        return real_arithmetic(l, expr, x, y);
+    return mismatch(l, expr, a, b);
+}
+
+static Datum eval_binary(Lower *l, const Expr *expr) {
+    Datum a = eval(l, expr->left);
+    if (expr->op == OPERATOR_OR || expr->op == OPERATOR_AND) {
+        if (a.kind == DATUM_ERROR)
+            return failed;
+        return datum_true(l, a, expr->left) == (expr->op == OPERATOR_OR) ? a : eval(l, expr->right);
+    }
+    Datum b = eval(l, expr->right);
+    return apply_binary(l, expr, a, b);
+}
+
+static Datum eval_unary(Lower *l, const Expr *expr) {
+    Datum a = eval(l, expr->left);
+    if (a.kind == DATUM_ERROR)
+        return failed;
+    if (expr->op == OPERATOR_NOT)
+        return datum_truth(!datum_true(l, a, expr->left));
+    int64_t negative;
+    if (a.kind == DATUM_INTEGER)
+        return __builtin_sub_overflow(0, a.integer, &negative) ? overflow(l, expr)
+                                                               : datum_integer(negative);
+    if (a.kind == DATUM_REAL)
+        return datum_real(-a.real);
+    if (a.kind == DATUM_LOSS)
+        return scaled_loss(l, a, -1);
+    if (a.kind == DATUM_TENSOR)
+        diag_begin(l->diag, ERROR, "U0202", expr->mark, "`-` of %s is not in this version of unetc",
+                   datum_text(l, a));
+    else
+        diag_begin(l->diag, ERROR, "U0319", expr->mark, "`-` does not work on %s", datum_text(l, a));
+    note_via(l);
+    diag_end(l->diag);
+    return failed;
+}
+
+static Datum eval_index(Lower *l, const Expr *expr) {
+    Datum list = eval(l, expr->left), index = eval(l, expr->right);
+    if (list.kind == DATUM_ERROR || index.kind == DATUM_ERROR)
+        return failed;
+    if (list.kind != DATUM_LIST || index.kind != DATUM_INTEGER) {
+        bool wrong_list = list.kind != DATUM_LIST;
+        diag_begin(l->diag, ERROR, "U0319", wrong_list ? expr->left->span : expr->right->span,
+                   wrong_list ? "only a list has elements, and this is %s"
+                              : "an index is a whole number, and this is %s",
+                   datum_text(l, wrong_list ? list : index));
+        note_via(l);
+        diag_end(l->diag);
+        return failed;
+    }
+    int64_t at = index.integer < 0 ? index.integer + list.count : index.integer;
+    if (at >= 0 && at < list.count)
+        return list.items->item[at];
+    diag_begin(l->diag, ERROR, "U0309", expr->span, "the list has %d element%s, so there is no `%s[%lld]`",
+               list.count, list.count == 1 ? "" : "s", expr_text(l->pool, expr->left),
+               (long long)index.integer);
+    note_via(l);
+    diag_end(l->diag);
+    return failed;
+}
+
+static Datum eval_list(Lower *l, const Expr *expr) {
+    if (!charge(l, expr->items.count, expr->span))
+        return failed;
+    Datum *item = NEW_ARRAY(l->pool, Datum, expr->items.count);
+    bool good = true;
+    for (int i = 0; i < expr->items.count; i++) {
+        item[i] = eval(l, expr->items.item[i]);
+        good &= item[i].kind != DATUM_ERROR;
+    }
+    return good ? datum_list(l, item, expr->items.count) : failed;
+}
+
+static Datum eval_choice(Lower *l, const Expr *expr) {
+    Datum condition = eval(l, expr->condition);
+    if (condition.kind == DATUM_ERROR || condition.kind == DATUM_TENSOR) {
+        datum_true(l, condition, expr->condition);
+        return failed;
+    }
+    return eval(l, datum_true(l, condition, expr->condition) ? expr->left : expr->right);
+}
+
+static Datum eval_here(Lower *l, const Expr *expr) {
+    switch (expr->kind) {
+    case EXPR_NAME:
+        return look_up(l, expr->text, expr->span);
+    case EXPR_INTEGER:
+        return datum_integer(expr->integer);
+    case EXPR_REAL:
+        return datum_real(expr->real);
+    case EXPR_BYTES:
+        return (Datum){.kind = DATUM_BYTES, .integer = expr->integer};
+    case EXPR_TEXT:
+        return (Datum){.kind = DATUM_TEXT, .text = expr->text};
+    case EXPR_TRUTH:
+        return datum_truth(expr->integer != 0);
+    case EXPR_LIST:
+        return eval_list(l, expr);
+    case EXPR_GROUP:
+        return eval(l, expr->left);
+    case EXPR_CALL:
+        return eval_call(l, expr);
+    case EXPR_CHAIN:
+        return eval_chain(l, expr, false);
+    case EXPR_INDEX:
+        return eval_index(l, expr);
+    case EXPR_UNARY:
+        return eval_unary(l, expr);
+    case EXPR_BINARY:
+        return eval_binary(l, expr);
+    case EXPR_CHOICE:
+        return eval_choice(l, expr);
+    }
+    return failed;
+}
+
+Datum eval(Lower *l, const Expr *expr) {
+    if (l->stop)
+        return failed;
+    if (l->depth == MAX_RECURSION) {
+        diag_begin(l->diag, ERROR, "U0116", expr->span, "this is nested too deeply");
+        diag_help(l->diag, "give a part of it a name, in a statement of its own");
+        diag_end(l->diag);
+        l->stop = true;
+        return failed;
+    }
+    l->depth++;
+    Datum result = eval_here(l, expr);
+    l->depth--;
+    return result;
+}

@@ -1,0 +1,412 @@
+/* operators.c - from the call of an operator to nodes of the graph: reads its arguments, makes its weights,
+ * checks shapes.
+ *
+ * requires   a call whose arguments are bound to the names of the operator's signature (ops.def)
+ * provides   nodes with normalised windows (three axes; an image has depth 1) and typed, shaped values
+ */
+#include "front/operator_size.h"
+#include "ir/ops.h"
+
+#include <math.h>
+#include <string.h>
+
+BuildRule *const build_rules[OPS] = {
+#define OP(id, name, signature, build, ...) [OP_##id] = build_##build,
+#include "ir/ops.def"
+#undef OP
+};
+
+/* ---- values and nodes ---- */
+
+/* The final name of V follows from the path of the call, which is known when the whole file has run. */
+static ValueId named(const Call *call, ValueId v) {
+    Lower *l = call->l;
+    PlanName plan_name = call->plan_name;
+    plan_name.value = v;
+    PUSH(l->pool, l->plan_name, l->nplan_name, plan_name);
+    return v;
+}
+
+static ValueId output_new(const Call *call, Shape shape) {
+    Value value = {.name = call->name,
+                   .class = CLASS_ACTIVATION,
+                   .type = TYPE_F32,
+                   .shape = shape,
+                   .per_sample = true};
+    value.span = call->span;
+    return named(call, value_new(call->l->graph, value));
+}
+
+static ValueId node_append(const Call *call, const ValueId *in, int nin, Attributes a, ValueId out) {
+    Node node = {.op = call->op, .nin = nin, .nout = 1, .a = a, .name = call->name, .span = call->span};
+    node.via = call->l->via;
+    node_new(call->l->graph, node, in, &out);
+    return out;
+}
+
+/* ---- arguments ---- */
+
+static bool argument_feature_map(const Call *call, const char *name, ValueId *value) {
+    Lower *l = call->l;
+    if (!argument_tensor(call, name, value))
+        return false;
+    const Input *input = l->graph->value[*value].class == CLASS_STAGING
+                             ? &l->model->input[l->graph->value[*value].input]
+                             : NULL;
+    if (input == NULL || !input->is_target)
+        return true;
+    diag_begin(l->diag, ERROR, "U0414", argument(call, name)->span, "the network cannot read its target");
+    diag_also(l->diag, input->span, "`%s` is a target: only losses and metrics read it", input->name);
+    diag_end(l->diag);
+    return false;
+}
+
+/* ---- weights ---- */
+
+typedef struct {
+    int64_t fan_in;
+    Init init;
+    double bound;
+} Start;
+
+static bool argument_init(const Call *call, int64_t fan_in, Start *start) {
+    static const char *const choices[] = {"default", "zeros", "ones", "he_normal", NULL};
+    static const Init kind[] = {INIT_UNIFORM, INIT_ZEROS, INIT_ONES, INIT_HE_NORMAL};
+    int choice;
+    if (!argument_choice(call, "init", choices, &choice))
+        return false;
+    double bound = choice == 3 ? sqrt(2.0 / (double)fan_in) : choice == 0 ? 1.0 / sqrt((double)fan_in) : 0;
+    *start = (Start){fan_in, kind[choice], bound};
+    return true;
+}
+
+static bool report_shared(const Call *call) {
+    Lower *l = call->l;
+    diag_begin(l->diag, ERROR, "U0502", call->span,
+               "the weights of this layer were made for another shape");
+    diag_note(l->diag, "a `layer` has one set of weights; its first use fixes their shape");
+    note_via(l);
+    diag_end(l->diag);
+    return false;
+}
+
+/* Weight and bias, in the order in which PyTorch draws them.  A bias starts as PyTorch has it, whatever
+ * `init` is. */
+static bool make_weights(const Call *call, Shape shape, int64_t channels, const Start *start,
+                         ValueId *weight, ValueId *bias) {
+    bool biased;
+    if (!argument_truth(call, "bias", &biased) || !small_enough(call, shape))
+        return false;
+    *bias = -1;
+    *weight = weight_new(call, "weight", shape, start->init, start->bound);
+    if (biased && *weight >= 0) {
+        Shape vector = {.rank = 1, .dim = {channels}};
+        *bias = weight_new(call, "bias", vector, INIT_UNIFORM, 1.0 / sqrt((double)start->fan_in));
+    }
+    return *weight >= 0 && (*bias >= 0 || !biased) ? true : report_shared(call);
+}
+
+/* (first, second, kernel per axis of the map) */
+static Shape weight_shape(int64_t first, int64_t second, const Window *w, Shape map) {
+    Shape shape = {.rank = map.rank + 1, .dim = {first, second}};
+    for (int i = 0; i < map.rank - 1; i++)
+        shape.dim[2 + i] = w->kernel[AXES - (map.rank - 1) + i];
+    return shape;
+}
+
+static bool fan_in(const Call *call, int64_t channels, const Window *w, int64_t *fan) {
+    if (!__builtin_mul_overflow(channels, window_taps(w), fan))
+        return true;
+    return small_enough(call, (Shape){.rank = 2, .dim = {channels, window_taps(w)}});
+}
+
+static bool argument_channels(const Call *call, int64_t *channels) {
+    Lower *l = call->l;
+    if (!argument_integer(call, "channels", 1, channels))
+        return false;
+    if (*channels <= MAX_CHANNELS)
+        return true;
+    diag_begin(l->diag, ERROR, "U0413", argument(call, "channels")->span, "%lld channels are too many",
+               (long long)*channels);
+    note_via(l);
+    diag_end(l->diag);
+    return false;
+}
+
+/* ---- convolutions ---- */
+
+static bool argument_groups(const Call *call) {
+    Lower *l = call->l;
+    int64_t groups;
+    if (!argument_integer(call, "groups", 1, &groups))
+        return false;
+    if (groups == 1)
+        return true;
+    diag_begin(l->diag, ERROR, "U0202", argument(call, "groups")->span,
+               "`groups = %lld` is not in this version of unetc", (long long)groups);
+    diag_note(l->diag, "this version has `groups = 1` only");
+    diag_end(l->diag);
+    return false;
+}
+
+ValueId build_conv(Call *call) {
+    ValueId x, weight, bias;
+    Window w = {0};
+    Start start;
+    Shape out;
+    int64_t channels, fan;
+    if (!argument_feature_map(call, "x", &x))
+        return -1;
+    Shape in = shape_of(call, x);
+    if (!argument_channels(call, &channels) || !argument_window(call, in, &w) ||
+        !argument_axes(call, "dilation", in, 1, 1, w.dilation) || !argument_padding(call, in, &w) ||
+        !argument_groups(call) || !fan_in(call, in.dim[0], &w, &fan) || !argument_init(call, fan, &start) ||
+        !slide(call, x, channels, &w, &out) ||
+        !make_weights(call, weight_shape(channels, in.dim[0], &w, in), channels, &start, &weight, &bias))
+        return -1;
+    const ValueId operands[] = {x, weight, bias};
+    return node_append(call, operands, 3, (Attributes){.kind = ATTRIBUTES_CONV, .conv.window = w},
+                       output_new(call, out));
+}
+
+static bool upconv_padding(const Call *call, Shape in, Window *w) {
+    Lower *l = call->l;
+    int64_t extra[AXES];
+    if (!argument_axes(call, "padding", in, 0, 0, w->before) ||
+        !argument_axes(call, "output_padding", in, 0, 0, extra))
+        return false;
+    for (int axis = 0; axis < AXES; axis++) {
+        w->after[axis] = w->before[axis] - extra[axis]; /* below zero: rows that no tap reaches */
+        if (extra[axis] < w->stride[axis])
+            continue;
+        diag_begin(l->diag, ERROR, "U0316", argument(call, "output_padding")->span,
+                   "`output_padding` must be less than the stride %lld", (long long)w->stride[axis]);
+        note_via(l);
+        diag_end(l->diag);
+        return false;
+    }
+    return true;
+}
+
+ValueId build_upconv(Call *call) {
+    ValueId x, weight, bias;
+    Window w = {0};
+    Start start;
+    Shape out;
+    int64_t channels, fan;
+    if (!argument_feature_map(call, "x", &x))
+        return -1;
+    Shape in = shape_of(call, x);
+    if (!argument_channels(call, &channels) || !argument_window(call, in, &w) ||
+        !upconv_padding(call, in, &w) || !fan_in(call, channels, &w, &fan) ||
+        !argument_init(call, fan, &start) || !grow(call, in, &w, channels, &out) ||
+        !make_weights(call, weight_shape(in.dim[0], channels, &w, in), channels, &start, &weight, &bias))
+        return -1;
+    const ValueId operands[] = {x, weight, bias};
+    return node_append(call, operands, 3, (Attributes){.kind = ATTRIBUTES_CONV, .conv.window = w},
+                       output_new(call, out));
+}
+
+/* ---- maps and pools, segment by segment ---- */
+
+/* Applies the operator to every segment of X, so that a concat stays a concat. */
+static ValueId each_segment(const Call *call, ValueId x, Attributes a) {
+    Graph *g = call->l->graph;
+    const ValueId *segment;
+    ValueId *part = NULL;
+    int nsegment = value_segments(g, &x, &segment), npart = 0;
+    for (int i = 0; i < nsegment; i++) {
+        ValueId in = segment[i];
+        Shape out = shape_of(call, in);
+        if (a.kind == ATTRIBUTES_POOL && !slide(call, in, out.dim[0], &a.pool.window, &out))
+            return -1;
+        PUSH(g->pool, part, npart, node_append(call, &in, 1, a, output_new(call, out)));
+    }
+    return npart == 1 ? part[0] : named(call, value_concat(g, part, npart, call->name, call->span));
+}
+
+/* Any operator on points that takes nothing but a tensor. */
+ValueId build_map(Call *call) {
+    ValueId x;
+    return argument_feature_map(call, "x", &x) ? each_segment(call, x, (Attributes){0}) : -1;
+}
+
+ValueId build_leaky_relu(Call *call) {
+    Lower *l = call->l;
+    ValueId x;
+    double slope;
+    if (!argument_feature_map(call, "x", &x) || !argument_number(call, "slope", &slope))
+        return -1;
+    if (!(slope >= 0 && slope <= 1)) {
+        diag_begin(l->diag, ERROR, "U0316", argument(call, "slope")->span, "`slope` must be from 0 to 1");
+        note_via(l);
+        diag_end(l->diag);
+        return -1;
+    }
+    return each_segment(call, x, (Attributes){.kind = ATTRIBUTES_MAP, .map.parameter = slope});
+}
+
+/* Any operator over windows that has no weights. */
+ValueId build_pool(Call *call) {
+    Lower *l = call->l;
+    ValueId x;
+    Window w = {0};
+    if (!argument_feature_map(call, "x", &x))
+        return -1;
+    Shape in = shape_of(call, x);
+    if (!argument_window(call, in, &w) || !argument_axes(call, "padding", in, 0, 0, w.before))
+        return -1;
+    memcpy(w.after, w.before, sizeof w.after);
+    for (int axis = 0; axis < AXES; axis++)
+        if (w.before[axis] > w.kernel[axis] / 2) {
+            diag_begin(l->diag, ERROR, "U0307", argument(call, "padding")->span,
+                       "`padding` cannot be more than half the kernel");
+            note_via(l);
+            diag_end(l->diag);
+            return -1;
+        }
+    return each_segment(call, x, (Attributes){.kind = ATTRIBUTES_POOL, .pool.window = w});
+}
+
+/* ---- joining ---- */
+
+typedef struct {
+    ValueId *value;
+    const Expr **expr;
+    int count;
+} Joined;
+
+static bool add_operand(const Call *call, Datum d, const Argument *a, Joined *all) {
+    Lower *l = call->l;
+    if (d.kind == DATUM_LIST) {
+        for (int i = 0; i < d.count; i++)
+            if (!add_operand(call, d.items->item[i], a, all))
+                return false;
+        return true;
+    }
+    if (d.kind != DATUM_TENSOR) {
+        diag_begin(l->diag, ERROR, "U0319", a->span,
+                   "`%s` takes tensors and lists of tensors, and this is %s", call->signature->name,
+                   datum_text(l, d));
+        note_via(l);
+        diag_end(l->diag);
+        return false;
+    }
+    int count = all->count;
+    PUSH(l->pool, all->expr, count, a->value.kind == DATUM_TENSOR ? a->expr : NULL);
+    PUSH(l->pool, all->value, all->count, d.tensor);
+    return true;
+}
+
+ValueId build_concat(Call *call) {
+    Lower *l = call->l;
+    Joined all = {NULL, NULL, 0};
+    for (int i = 0; i < call->nargument; i++)
+        if (!add_operand(call, call->argument[i].value, &call->argument[i], &all))
+            return -1;
+    if (all.count == 0) {
+        diag_begin(l->diag, ERROR, "U0301", call->span, "`concat` needs at least one tensor");
+        note_via(l);
+        diag_end(l->diag);
+        return -1;
+    }
+    for (int i = 1; i < all.count; i++) {
+        Pair pair = {l, "concat", call->span, all.value[0], all.value[i], all.expr[0], all.expr[i]};
+        if (!equal_sizes(&pair))
+            return -1;
+    }
+    return all.count == 1
+               ? all.value[0]
+               : named(call, value_concat(l->graph, all.value, all.count, call->name, call->span));
+}
+
+Datum add_tensors(Lower *l, const Expr *expr, ValueId a, ValueId b) {
+    Shape first = l->graph->value[a].shape, second = l->graph->value[b].shape;
+    const Datum failed = {.kind = DATUM_ERROR};
+    Pair pair = {l, "+", expr->span, a, b, expr->left, expr->right};
+    if (!equal_sizes(&pair) || !charge(l, 1, expr->span))
+        return failed;
+    if (first.dim[0] != second.dim[0]) {
+        diag_begin(l->diag, ERROR, "U0402", expr->span, "`+` needs equal channels: %lld and %lld",
+                   (long long)first.dim[0], (long long)second.dim[0]);
+        if (expr->left != NULL && expr->left->kind == EXPR_NAME)
+            diag_help(l->diag, "make the channels equal with `conv(%s, %lld, 1)`", expr->left->text,
+                      (long long)second.dim[0]);
+        else if (expr->right != NULL && expr->right->kind == EXPR_NAME)
+            diag_help(l->diag, "make the channels equal with `conv(%s, %lld, 1)`", expr->right->text,
+                      (long long)first.dim[0]);
+        note_via(l);
+        diag_end(l->diag);
+        return failed;
+    }
+    const char *statement = l->slot->name;
+    const char *suffix = statement == NULL ? "add" : pool_text(l->pool, "%s.add", statement);
+    const Signature signature = {.name = "+"};
+    Call call = {.l = l, .signature = &signature, .op = OP_ADD, .span = expr->span, .name = suffix};
+    call.plan_name = (PlanName){l->frame->module, suffix, -1};
+    const ValueId operands[] = {value_joined(l->graph, a, expr->span),
+                                value_joined(l->graph, b, expr->span)};
+    return datum_tensor(node_append(&call, operands, 2, (Attributes){0}, output_new(&call, first)));
+}
+
+/* ---- losses and metrics ---- */
+
+static bool report_measured(const Call *call, ValueId a, ValueId b) {
+    Lower *l = call->l;
+    Shape x = shape_of(call, a), y = shape_of(call, b);
+    bool channels = shape_equal((Shape){.rank = x.rank - 1, .dim = {x.dim[1], x.dim[2], x.dim[3]}},
+                                (Shape){.rank = y.rank - 1, .dim = {y.dim[1], y.dim[2], y.dim[3]}});
+    diag_begin(l->diag, ERROR, "U0406", call->argument[1].span,
+               "prediction and target have different %s: %s and %s", channels ? "channels" : "sizes",
+               channels ? pool_text(l->pool, "%lld", (long long)x.dim[0]) : sizes_text(l, a),
+               channels ? pool_text(l->pool, "%lld", (long long)y.dim[0]) : sizes_text(l, b));
+    if (l->graph->value[b].class == CLASS_STAGING) {
+        const Input *target = &l->model->input[l->graph->value[b].input];
+        const char *dims = shape_text(l->pool, x), *list = "";
+        for (const char *at = dims; *at != '\0'; at++)
+            list = pool_text(l->pool,
+                             *at == 'x'                   ? "%s,"
+                             : *at == ' ' && at[1] == 'x' ? "%s"
+                                                          : "%s%c",
+                             list, *at);
+        diag_help(l->diag, "declare `%s %s : %s(%s)`", target->is_target ? "target" : "input", target->name,
+                  target->kind == KIND_VOLUME ? "volume" : "image", list);
+    }
+    note_via(l);
+    diag_end(l->diag);
+    return false;
+}
+
+static bool comparable(const Call *call, ValueId a, ValueId b) {
+    Lower *l = call->l;
+    Shape x = shape_of(call, a), y = shape_of(call, b);
+    if (l->only_axis >= 0)
+        return x.rank == y.rank && shape_extent(x, l->only_axis) == shape_extent(y, l->only_axis);
+    return shape_equal(x, y) ? true : report_measured(call, a, b);
+}
+
+ValueId build_loss(Call *call) {
+    Lower *l = call->l;
+    ValueId prediction, target;
+    if (!argument_tensor(call, "prediction", &prediction) || !argument_tensor(call, "truth", &target))
+        return -1;
+    if (!comparable(call, prediction, target)) {
+        if (l->only_axis >= 0) { /* nobody reads it: only counted */
+            diag_begin(l->diag, ERROR, "U0406", call->span, "sizes differ");
+            diag_end(l->diag);
+        }
+        return -1;
+    }
+    Value value = {
+        .name = call->signature->name, .class = CLASS_METRIC, .type = TYPE_F64, .span = call->span};
+    value.shape = (Shape){.rank = 1, .dim = {1}};
+    const ValueId operands[] = {value_joined(l->graph, prediction, call->span),
+                                value_joined(l->graph, target, call->span)};
+    call->name = call->signature->name;
+    return node_append(call, operands, 2, (Attributes){.kind = ATTRIBUTES_LOSS, .loss.weight = 1},
+                       value_new(l->graph, value));
+}
+
+ValueId build_none(Call *call) {
+    BUG("`%s` is not called in files", call->signature->name);
+}

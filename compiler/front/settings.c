@@ -1,0 +1,630 @@
+/* settings.c - the sections data, train, eval and predict.
+ *
+ * A setting is a call without parentheses.  One row of the table says where it may stand, how it is called
+ * and which function takes its arguments into the model.
+ */
+#include "front/lower_state.h"
+#include "ir/ops.h"
+
+#include <string.h>
+
+/* ---- reading ---- */
+
+static bool report_setting(const Call *call, const char *argument_name, const char *what) {
+    Lower *l = call->l;
+    Span span = argument_name == NULL ? call->span : argument(call, argument_name)->span;
+    diag_begin(l->diag, ERROR, "U0614", span, "%s", what);
+    note_via(l);
+    diag_end(l->diag);
+    return false;
+}
+
+static bool report_later(const Call *call, const char *name, const char *what, const char *has) {
+    Lower *l = call->l;
+    Span span = argument(call, name)->span;
+    diag_begin(l->diag, ERROR, "U0202", span, "%s is not in this version of unetc", what);
+    diag_note(l->diag, "this version has: %s", has);
+    diag_end(l->diag);
+    return false;
+}
+
+static bool read_nonnegative(const Call *call, const char *name, double *value) {
+    if (!argument_number(call, name, value))
+        return false;
+    return *value >= 0
+               ? true
+               : report_setting(call, name, pool_text(call->l->pool, "`%s` must be at least 0", name));
+}
+
+static bool read_share(const Call *call, const char *name, double *value) {
+    if (!argument_number(call, name, value))
+        return false;
+    return *value >= 0 && *value < 1
+               ? true
+               : report_setting(call, name,
+                                pool_text(call->l->pool, "`%s` must be at least 0 and less than 1", name));
+}
+
+static bool read_unit(const Call *call, const char *name, Unit *unit) {
+    static const char *const choices[] = {"epochs", "steps", NULL};
+    int index;
+    if (!argument_choice(call, name, choices, &index))
+        return false;
+    *unit = index == 0 ? UNIT_EPOCHS : UNIT_STEPS;
+    return true;
+}
+
+/* ---- losses and metrics ---- */
+
+static void add_result(Lower *l, const LossTerm *term, bool is_loss) {
+    Result result = {term->text, term->value, is_loss, is_loss ? term->weight : 1, term->span};
+    Node *node = &l->graph->node[l->graph->value[term->value].producer];
+    node->a.loss.weight = result.weight;
+    PUSH(l->pool, l->model->result, l->model->nresult, result);
+}
+
+static void report_no_number(const Call *call, const char *what, Datum d) {
+    Lower *l = call->l;
+    if (d.kind == DATUM_TENSOR)
+        diag_begin(l->diag, ERROR, "U0607", call->argument[0].span, "a %s is one number, and this is %s",
+                   what, datum_text(l, d));
+    else
+        diag_begin(l->diag, ERROR, "U0607", call->argument[0].span,
+                   "a %s is made by a call such as `mse`, and this is %s", what, datum_text(l, d));
+    if (call->argument[0].expr->kind == EXPR_BINARY) {
+        const Expr *expr = call->argument[0].expr;
+        const char *a = expr_text(l->pool, expr->left), *b = expr_text(l->pool, expr->right);
+        diag_help(l->diag, "did you mean `mse(%s, %s)` or `l1(%s, %s)`?", a, b, a, b);
+    }
+    diag_end(l->diag);
+}
+
+static bool has_gradient(Lower *l, const LossTerm *term) {
+    const Node *node = &l->graph->node[l->graph->value[term->value].producer];
+    if (!has_trait(node, TRAIT_MORE_IS_BETTER))
+        return true;
+    diag_begin(l->diag, ERROR, "U0617", term->span, "`psnr` is a metric and cannot be a loss");
+    diag_help(l->diag, "write `metric %s`; `mse` has the same minimum", term->text);
+    diag_end(l->diag);
+    return false;
+}
+
+static void set_loss(Call *call) {
+    Datum d = call->argument[0].value;
+    if (d.kind != DATUM_LOSS)
+        report_no_number(call, "loss", d);
+    for (int i = 0; d.kind == DATUM_LOSS && i < d.count; i++)
+        if (has_gradient(call->l, &d.term[i]))
+            add_result(call->l, &d.term[i], true);
+}
+
+static void set_metric(Call *call) {
+    Datum d = call->argument[0].value;
+    if (d.kind == DATUM_LOSS && d.count == 1 && d.term->weight == 1)
+        add_result(call->l, d.term, false);
+    else if (d.kind == DATUM_LOSS)
+        report_setting(call, NULL,
+                       "a metric is a single call such as `psnr(denoised, clean)`, without factors");
+    else
+        report_no_number(call, "metric", d);
+}
+
+/* ---- optimizers ---- */
+
+static bool read_betas(const Call *call, Optimizer *o) {
+    const Argument *a = argument(call, "betas");
+    double *beta[] = {&o->beta1, &o->beta2};
+    bool good = a->value.kind == DATUM_LIST && a->value.count == 2;
+    for (int i = 0; good && i < 2; i++)
+        good = datum_number(a->value.items->item[i], beta[i]) && *beta[i] >= 0 && *beta[i] < 1;
+    return good ? true
+                : report_setting(call, "betas",
+                                 "`betas` must be two numbers, each at least 0 and less than 1");
+}
+
+static bool read_optimizer(Call *call, Optimizer *o) {
+    bool good = read_nonnegative(call, "lr", &o->learning_rate) &&
+                read_nonnegative(call, "weight_decay", &o->weight_decay);
+    if (!good || o->kind != OPTIMIZER_SGD)
+        return good && read_betas(call, o) && read_nonnegative(call, "eps", &o->epsilon);
+    if (!read_nonnegative(call, "momentum", &o->momentum) ||
+        !argument_number(call, "dampening", &o->dampening) ||
+        !argument_truth(call, "nesterov", &o->nesterov))
+        return false;
+    if (o->nesterov && (o->momentum == 0 || o->dampening != 0))
+        return report_setting(call, "nesterov", "`nesterov` needs `momentum` above 0 and `dampening = 0`");
+    return true;
+}
+
+static void set_optimizer(Call *call) {
+    static const struct {
+        const char *name, *signature;
+        OptimizerKind kind;
+    } table[] = {
+        {"sgd", "sgd(lr = 1e-3, momentum = 0, dampening = 0, weight_decay = 0, nesterov = false)",
+         OPTIMIZER_SGD},
+        {"adam", "adam(lr = 1e-3, betas = [0.9, 0.999], eps = 1e-8, weight_decay = 0)", OPTIMIZER_ADAM},
+        {"adamw", "adamw(lr = 1e-3, betas = [0.9, 0.999], eps = 1e-8, weight_decay = 0.01)",
+         OPTIMIZER_ADAMW},
+    };
+    Lower *l = call->l;
+    const Expr *expr = call->argument[0].expr;
+    static const ArgList none = {NULL, 0};
+    for (int i = 0; i < 3; i++) {
+        if ((expr->kind != EXPR_CALL && expr->kind != EXPR_NAME) || strcmp(expr->text, table[i].name) != 0)
+            continue;
+        Call inner = {.l = l, .expr = expr, .span = expr->span};
+        inner.signature = signature_of(l, table[i].signature, true);
+        Optimizer o = {.kind = table[i].kind};
+        if (!bind_arguments(&inner, NULL, expr->kind == EXPR_CALL ? &expr->args : &none) ||
+            !read_optimizer(&inner, &o))
+            return;
+        l->model->train.optimizer = o;
+        l->model->train.optimizer_text = expr_text(l->pool, expr);
+        return;
+    }
+    diag_begin(l->diag, ERROR, "U0618", expr->span, "`%s` is not an optimizer of this version of unetc",
+               expr_text(l->pool, expr));
+    diag_note(l->diag, "this version has: sgd adam adamw");
+    diag_help(l->diag, "write `optimizer adam(lr = 1e-3)`");
+    diag_end(l->diag);
+}
+
+/* ---- train ---- */
+
+static void set_batch(Call *call) {
+    Model *model = call->l->model;
+    const char *section = call->l->section->name;
+    int64_t batch;
+    if (!argument_integer(call, "n", 1, &batch))
+        return;
+    if (batch > INT64_C(1) << 20) {
+        report_setting(call, "n", "a batch has at most 1,048,576 samples");
+        return;
+    }
+    if (strcmp(section, "eval") == 0) {
+        model->eval.batch = batch;
+    } else if (strcmp(section, "predict") == 0) {
+        model->predict.batch = batch;
+    } else {
+        model->train.batch = batch;
+        model->train.batch_span = call->span;
+    }
+}
+
+static void set_duration(Call *call, Unit unit) {
+    TrainSection *train = &call->l->model->train;
+    if (argument_integer(call, "n", 1, &train->duration))
+        train->duration_unit = unit;
+}
+
+static void set_epochs(Call *call) {
+    TrainSection *train = &call->l->model->train;
+    set_duration(call, UNIT_EPOCHS);
+    if (argument(call, "steps")->given)
+        argument_integer(call, "steps", 1, &train->steps_per_epoch);
+}
+
+static void set_steps(Call *call) {
+    set_duration(call, UNIT_STEPS);
+}
+
+static void set_tail(Call *call) {
+    static const char *const choices[] = {"keep", "drop", NULL};
+    int index;
+    if (argument_choice(call, "how", choices, &index))
+        call->l->model->train.drop_tail = index == 1;
+}
+
+static void set_save(Call *call) {
+    TrainSection *train = &call->l->model->train;
+    int64_t keep;
+    if (!argument_integer(call, "n", 1, &train->save_every) ||
+        !read_unit(call, "unit", &train->save_unit) || !argument_integer(call, "keep", 0, &keep))
+        return;
+    train->save_keep = keep > 1000000 ? 1000000 : (int)keep;
+}
+
+static void set_seed(Call *call) {
+    int64_t seed;
+    if (argument_integer(call, "n", 0, &seed) && !call->l->options->has_seed)
+        call->l->model->train.seed = seed;
+}
+
+static void set_memory(Call *call) {
+    TrainSection *train = &call->l->model->train;
+    Datum d = argument(call, "size")->value;
+    if (d.kind == DATUM_BYTES && d.integer > 0) {
+        train->memory = d.integer;
+        train->memory_span = argument(call, "size")->span;
+    } else {
+        report_setting(call, "size", "a budget is written like `8GiB` or `512MiB`");
+    }
+}
+
+static void set_pretrained(Call *call) {
+    Datum d = argument(call, "file")->value;
+    if (d.kind == DATUM_TEXT)
+        call->l->model->train.pretrained = d.text;
+    else
+        report_setting(call, "file", "`pretrained` needs the name of a file in quotes");
+}
+
+static void set_precision(Call *call) {
+    static const char *const choices[] = {"f32", "bf16", "f16", NULL};
+    static const Type precision[] = {TYPE_F32, TYPE_BF16, TYPE_F16};
+    int index;
+    if (argument_choice(call, "kind", choices, &index))
+        call->l->model->train.precision = precision[index];
+}
+
+/* ---- eval and predict ---- */
+
+static void set_every(Call *call) {
+    EvalSection *eval_section = &call->l->model->eval;
+    if (argument_integer(call, "n", 1, &eval_section->every))
+        read_unit(call, "unit", &eval_section->every_unit);
+}
+
+static void set_size(Call *call) {
+    Lower *l = call->l;
+    bool of_eval = strcmp(l->section->name, "eval") == 0;
+    int64_t *size = of_eval ? l->model->eval.size : l->model->predict.size;
+    int count = call->nargument;
+    int axes = l->model->ninput > 0 ? l->graph->value[l->model->input[0].value].shape.rank - 1 : 2;
+    if (count != axes) {
+        diag_begin(l->diag, ERROR, "U0315", call->span, "%d size%s given for %d axes", count,
+                   count == 1 ? "" : "s", axes);
+        diag_end(l->diag);
+        return;
+    }
+    for (int i = 0; i < count; i++) {
+        Datum d = call->argument[i].value;
+        if (d.kind != DATUM_INTEGER || d.integer < 1 || d.integer > INT64_C(1) << 24) {
+            diag_begin(l->diag, ERROR, "U0213", call->argument[i].span,
+                       "a size is a whole number from 1 to 16777216");
+            diag_end(l->diag);
+            return;
+        }
+        size[AXES - count + i] = d.integer;
+    }
+}
+
+static void set_pad(Call *call) {
+    static const char *const choices[] = {"reflect", "replicate", "zero", NULL};
+    static const Pad pad[] = {PAD_REFLECT, PAD_REPLICATE, PAD_ZERO};
+    int index;
+    if (argument_choice(call, "how", choices, &index))
+        call->l->model->predict.pad = pad[index];
+}
+
+/* ---- data ---- */
+
+static DataSection *section_data(Lower *l) {
+    return strcmp(l->section->name, "eval") == 0 ? &l->model->eval_data : &l->model->data;
+}
+
+static void set_crop(Call *call) {
+    Lower *l = call->l;
+    DataSection *data = section_data(l);
+    Transform crop = {.op = TRANSFORM_CROP, .span = call->span};
+    Datum pad = argument(call, "pad")->value;
+    double foreground;
+    if (!argument_truth(call, "random", &crop.random) || !argument_number(call, "foreground", &foreground))
+        return;
+    if (foreground != 0) {
+        report_later(call, "foreground", "`foreground` of `crop`", "random, pad");
+        return;
+    }
+    if (pad.kind == DATUM_TEXT && strcmp(pad.text, "reflect") == 0)
+        crop.pad = PAD_REFLECT;
+    else if (datum_number(pad, &crop.pad_value))
+        crop.pad = PAD_VALUE;
+    else if (pad.kind != DATUM_NONE) {
+        report_setting(call, "pad", "`pad` is a grey value from 0 to 1, or \"reflect\"");
+        return;
+    }
+    PUSH(l->pool, data->transform, data->ntransform, crop);
+}
+
+/* "h", "w", "d", or a list of them. */
+static bool read_flip_axes(const Call *call, unsigned *axes) {
+    Datum d = argument(call, "axes")->value;
+    int count = d.kind == DATUM_LIST ? d.count : 1;
+    *axes = 0;
+    for (int i = 0; i < count; i++) {
+        Datum axis = d.kind == DATUM_LIST ? d.items->item[i] : d;
+        const char *found =
+            axis.kind == DATUM_TEXT && strlen(axis.text) == 1 ? strchr("dhw", *axis.text) : NULL;
+        if (found == NULL)
+            return report_setting(call, "axes", "`axes` is \"h\", \"w\", \"d\" or a list of them");
+        *axes |= 1U << (found[0] == 'd' ? 0 : found[0] == 'h' ? 1 : 2);
+    }
+    return true;
+}
+
+static void set_flip(Call *call) {
+    Lower *l = call->l;
+    DataSection *data = section_data(l);
+    Transform flip = {.op = TRANSFORM_FLIP, .random = true, .span = call->span};
+    int rank = l->model->ninput > 0 ? l->graph->value[l->model->input[0].value].shape.rank : 3;
+    flip.axes = rank == 4 ? 7 : 6;
+    if (argument(call, "axes")->value.kind != DATUM_NONE && !read_flip_axes(call, &flip.axes))
+        return;
+    if (!read_nonnegative(call, "p", &flip.p))
+        return;
+    if (flip.p > 1)
+        report_setting(call, "p", "`p` is a probability: use a number from 0 to 1");
+    else if (rank == 3 && (flip.axes & 1) != 0)
+        report_setting(call, "axes", "an image has no depth: leave out \"d\"");
+    else
+        PUSH(l->pool, data->transform, data->ntransform, flip);
+}
+
+static void set_holdout(Call *call) {
+    DataSection *data = section_data(call->l);
+    if (read_share(call, "share", &data->holdout))
+        argument_integer(call, "seed", 0, &data->holdout_seed);
+}
+
+static void set_shuffle(Call *call) {
+    argument_truth(call, "on", &section_data(call->l)->shuffle);
+}
+
+static void set_threads(Call *call) {
+    int64_t threads;
+    if (argument_integer(call, "n", 1, &threads))
+        section_data(call->l)->threads = threads > 256 ? 256 : (int)threads;
+}
+
+/* ---- the table ---- */
+
+enum { IN_DATA = 1, IN_TRAIN = 2, IN_EVAL = 4, IN_PREDICT = 8 };
+static const char *const section_name[] = {"data", "train", "eval", "predict"};
+
+enum { SECTIONS = 4 };
+
+typedef struct {
+    const char *name, *signature;
+    void (*set)(Call *call); /* NULL: not in this version */
+    int sections;
+    bool repeats;
+} Setting;
+
+static const Setting settings[] = {
+    {"crop", "crop(random = true, foreground = 0, pad = none)", set_crop, IN_DATA, true},
+    {"flip", "flip(axes = none, p = 0.5)", set_flip, IN_DATA, true},
+    {"holdout", "holdout(share, seed = 0)", set_holdout, IN_DATA, false},
+    {"shuffle", "shuffle(on)", set_shuffle, IN_DATA, false},
+    {"threads", "threads(n)", set_threads, IN_DATA, false},
+    {"resize", "", NULL, IN_DATA, true},
+    {"scale", "", NULL, IN_DATA, true},
+    {"rotate", "", NULL, IN_DATA, true},
+    {"elastic", "", NULL, IN_DATA, true},
+    {"distort", "", NULL, IN_DATA, true},
+    {"gamma", "", NULL, IN_DATA, true},
+    {"noise", "", NULL, IN_DATA, true},
+    {"blur", "", NULL, IN_DATA, true},
+    {"loss", "loss(expr)", set_loss, IN_TRAIN, true},
+    {"metric", "metric(expr)", set_metric, IN_TRAIN, true},
+    {"optimizer", "optimizer(kind)", set_optimizer, IN_TRAIN, false},
+    {"batch", "batch(n)", set_batch, IN_TRAIN | IN_EVAL | IN_PREDICT, false},
+    {"epochs", "epochs(n, steps = none)", set_epochs, IN_TRAIN, false},
+    {"steps", "steps(n)", set_steps, IN_TRAIN, false},
+    {"tail", "tail(how)", set_tail, IN_TRAIN, false},
+    {"save", "save(n = 1, unit = \"epochs\", keep = 3)", set_save, IN_TRAIN, false},
+    {"seed", "seed(n)", set_seed, IN_TRAIN, false},
+    {"memory", "memory(size)", set_memory, IN_TRAIN, false},
+    {"pretrained", "pretrained(file)", set_pretrained, IN_TRAIN, false},
+    {"precision", "precision(kind)", set_precision, IN_TRAIN, false},
+    {"accumulate", "", NULL, IN_TRAIN, false},
+    {"schedule", "", NULL, IN_TRAIN, false},
+    {"warmup", "", NULL, IN_TRAIN, false},
+    {"clip", "", NULL, IN_TRAIN, false},
+    {"ema", "", NULL, IN_TRAIN, false},
+    {"init", "", NULL, IN_TRAIN, false},
+    {"every", "every(n = 1, unit = \"epochs\")", set_every, IN_EVAL, false},
+    {"size", "size(h, w, ...)", set_size, IN_EVAL | IN_PREDICT, false},
+    {"tiles", "", NULL, IN_EVAL, false},
+    {"pad", "pad(how)", set_pad, IN_PREDICT, false},
+    {"overlap", "", NULL, IN_PREDICT, false},
+    {"blend", "", NULL, IN_PREDICT, false},
+    {"mirror", "", NULL, IN_PREDICT, false},
+};
+
+enum { SETTINGS = sizeof settings / sizeof *settings };
+
+struct Seen {
+    Span span[SECTIONS][SETTINGS];
+};
+
+static int section_index(const char *name) {
+    int i = 0;
+    while (i < SECTIONS && strcmp(section_name[i], name) != 0)
+        i++;
+    return i;
+}
+
+void begin_sections(Lower *l) {
+    Model *model = l->model;
+    l->seen = NEW(l->pool, struct Seen);
+    model->data.shuffle = model->eval_data.shuffle = true;
+    model->train = (TrainSection){.batch = 1, .save_every = 1, .save_unit = UNIT_EPOCHS, .save_keep = 3};
+    model->train.optimizer =
+        (Optimizer){.kind = OPTIMIZER_ADAM, .learning_rate = 1e-3, .beta1 = 0.9, .beta2 = 0.999};
+    model->train.optimizer.epsilon = 1e-8;
+    model->train.optimizer_text = "adam()";
+    if (l->options->has_seed)
+        model->train.seed = l->options->seed;
+    model->eval = (EvalSection){.every = 1, .every_unit = UNIT_EPOCHS, .batch = 1};
+    model->predict = (PredictSection){.batch = 1, .pad = PAD_REFLECT};
+}
+
+bool is_setting(const Lower *l, const char *name) {
+    int bit = 1 << section_index(l->section->name);
+    for (int i = 0; i < SETTINGS; i++)
+        if ((settings[i].sections & bit) != 0 && strcmp(settings[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static const char *section_list(Lower *l, int bit, bool ours) {
+    const char *list = "";
+    for (int i = 0; i < SETTINGS; i++)
+        if ((settings[i].sections & bit) != 0 && (!ours || settings[i].set != NULL))
+            list = pool_text(l->pool, "%s%s%s", list, *list == '\0' ? "" : " ", settings[i].name);
+    return list;
+}
+
+static const char *section_with(const char *setting) {
+    for (int i = 0; i < SETTINGS; i++)
+        if (strcmp(settings[i].name, setting) == 0)
+            for (int k = 0; k < SECTIONS; k++)
+                if ((settings[i].sections & 1 << k) != 0)
+                    return section_name[k];
+    return NULL;
+}
+
+static void report_unknown_setting(Lower *l, const Stmt *stmt, int bit) {
+    const char *name[SETTINGS];
+    int count = 0;
+    for (int i = 0; i < SETTINGS; i++)
+        if ((settings[i].sections & bit) != 0)
+            name[count++] = settings[i].name;
+    const char *elsewhere = section_with(stmt->name), *near = nearest_name(stmt->name, name, count);
+    diag_begin(l->diag, ERROR, "U0602", stmt->name_span, "`%s` has no setting `%s`", l->section->name,
+               stmt->name);
+    if (elsewhere != NULL)
+        diag_help(l->diag, "it belongs to the section `%s`", elsewhere);
+    else if (near != NULL)
+        diag_help(l->diag, "did you mean `%s`?", near);
+    diag_note(l->diag, "its settings: %s", section_list(l, bit, true));
+    diag_end(l->diag);
+}
+
+static bool set_twice(Lower *l, const Stmt *stmt, int section, int setting) {
+    Span *before = &l->seen->span[section][setting];
+    if (settings[setting].repeats || before->line == 0) {
+        *before = stmt->span;
+        return false;
+    }
+    diag_begin(l->diag, ERROR, "U0603", stmt->span, "`%s` is set twice", stmt->name);
+    diag_also(l->diag, *before, "first here");
+    diag_note(l->diag, section == 0 ? "only transforms may be repeated"
+                                    : "only `loss` and `metric` may be repeated (losses add up)");
+    diag_end(l->diag);
+    return true;
+}
+
+static void call_setting(Lower *l, const Stmt *stmt, const Setting *setting) {
+    Expr expr = {.kind = EXPR_CALL, .span = stmt->span, .mark = stmt->name_span, .text = stmt->name};
+    expr.args = stmt->args;
+    Call call = {.l = l, .expr = &expr, .span = stmt->span};
+    call.signature = signature_of(l, setting->signature, true);
+    if (setting->set == set_optimizer && stmt->args.count == 1) { /* sgd, adam: known only here */
+        Argument kind = {.expr = stmt->args.item[0].value, .span = stmt->args.item[0].span, .given = true};
+        call.argument = &kind;
+        call.nargument = 1;
+        set_optimizer(&call);
+        return;
+    }
+    if (bind_arguments(&call, NULL, &stmt->args))
+        setting->set(&call);
+}
+
+void run_setting(Lower *l, const Stmt *stmt) {
+    int section = section_index(l->section->name), i = 0;
+    while (i < SETTINGS &&
+           ((settings[i].sections & 1 << section) == 0 || strcmp(settings[i].name, stmt->name) != 0))
+        i++;
+    if (i == SETTINGS) {
+        report_unknown_setting(l, stmt, 1 << section);
+    } else if (settings[i].set == NULL) {
+        diag_begin(l->diag, ERROR, "U0202", stmt->name_span,
+                   "the setting `%s` is not in this version of unetc", stmt->name);
+        diag_note(l->diag, "this version has: %s", section_list(l, 1 << section, true));
+        diag_end(l->diag);
+    } else if (!set_twice(l, stmt, section, i)) {
+        call_setting(l, stmt, &settings[i]);
+    }
+}
+
+/* ---- sections ---- */
+
+static bool *section_present(Model *model, int section, Span **span) {
+    *span = section == 0 ? &model->data.span : section == 1 ? &model->train.span : &model->eval.span;
+    return section == 0   ? &model->data.present
+           : section == 1 ? &model->train.present
+                          : &model->eval.present;
+}
+
+void run_section(Lower *l, const Stmt *stmt) {
+    int section = section_index(stmt->name);
+    if (section == SECTIONS) {
+        const char *near = nearest_name(stmt->name, section_name, SECTIONS);
+        if (near == NULL && strncmp(stmt->name, "train", 5) == 0)
+            near = "train";
+        diag_begin(l->diag, ERROR, "U0209", stmt->name_span, "there is no section `%s`", stmt->name);
+        if (near != NULL)
+            diag_help(l->diag, "did you mean `%s`? (sections: data, train, eval, predict)", near);
+        else
+            diag_note(l->diag, "sections: data, train, eval, predict");
+        diag_end(l->diag);
+        return;
+    }
+    if (section < 3) {
+        Span *span;
+        bool *present = section_present(l->model, section, &span);
+        if (*present) {
+            diag_begin(l->diag, ERROR, "U0603", stmt->name_span, "the file has two sections `%s`",
+                       stmt->name);
+            diag_also(l->diag, *span, "first here");
+            diag_end(l->diag);
+            return;
+        }
+        *present = true;
+        *span = stmt->name_span;
+    }
+    l->section = stmt;
+    run_statements(l, &stmt->body);
+    l->section = NULL;
+}
+
+static int setting_index(const char *name) {
+    int i = 0;
+    while (i < SETTINGS && strcmp(settings[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+static void check_train(Lower *l) {
+    const TrainSection *train = &l->model->train;
+    bool loss = false;
+    for (int i = 0; i < l->model->nresult; i++)
+        loss |= l->model->result[i].is_loss;
+    if (!loss) {
+        diag_begin(l->diag, ERROR, "U0601", train->span, "`train` has no `loss`");
+        diag_help(l->diag, "add a line such as `loss mse(denoised, clean)`");
+        diag_end(l->diag);
+    }
+    Span epochs = l->seen->span[1][setting_index("epochs")],
+         steps = l->seen->span[1][setting_index("steps")];
+    if (epochs.line > 0 && steps.line > 0) {
+        diag_begin(l->diag, ERROR, "U0608", steps, "`epochs` and `steps` are both set; keep one of them");
+        diag_also(l->diag, epochs, "%s", "");
+        diag_end(l->diag);
+    } else if (epochs.line == 0 && steps.line == 0) {
+        diag_begin(l->diag, ERROR, "U0615", train->span, "`train` needs `epochs` or `steps`");
+        diag_help(l->diag, "add `epochs 50` or `steps 160_000`");
+        diag_end(l->diag);
+    }
+}
+
+void check_sections(Lower *l) {
+    Model *model = l->model;
+    if (model->train.present)
+        check_train(l);
+    if (l->options->batch > 0)
+        model->train.batch = l->options->batch;
+    check_sources(l);
+}

@@ -1,0 +1,408 @@
+/* settings_data.c - `name = source` in the sections data and eval: where samples come from.
+ *
+ * A source is a little expression over files, noise, numbers and earlier sources; it leaves in postfix
+ * order, the way the loader evaluates it.
+ */
+#include "front/lower_state.h"
+
+#include <string.h>
+
+typedef struct {
+    Lower *l;
+    DataSection *data;
+    Source *source;
+    bool good;
+} Reader;
+
+static const char *const sources_here[] = {"images", "gaussian", "uniform"};
+static const char *const sources_later[] = {"volumes", "labels", "random_index", "diffuse",
+                                            "border_weight"};
+
+static bool among(const char *name, const char *const *list, int count) {
+    for (int i = 0; i < count; i++)
+        if (strcmp(list[i], name) == 0)
+            return true;
+    return false;
+}
+
+static bool is_source_call(const Expr *expr) {
+    return expr->kind == EXPR_CALL &&
+           (among(expr->text, sources_here, 3) || among(expr->text, sources_later, 5));
+}
+
+static const Source *find_source(const DataSection *data, const char *name) {
+    for (int i = 0; i < data->nsource; i++)
+        if (strcmp(data->source[i].name, name) == 0)
+            return &data->source[i];
+    return NULL;
+}
+
+static const Input *find_input(const Lower *l, const char *name, int *index) {
+    for (*index = 0; *index < l->model->ninput; ++*index)
+        if (strcmp(l->model->input[*index].name, name) == 0)
+            return &l->model->input[*index];
+    *index = -1;
+    return NULL;
+}
+
+static bool holds_source(const Reader *r, const Expr *expr) {
+    int index;
+    if (expr == NULL)
+        return false;
+    if (is_source_call(expr))
+        return true;
+    if (expr->kind == EXPR_NAME)
+        return find_source(r->data, expr->text) != NULL || find_input(r->l, expr->text, &index) != NULL;
+    if (expr->kind != EXPR_GROUP && expr->kind != EXPR_BINARY && expr->kind != EXPR_UNARY)
+        return false;
+    return holds_source(r, expr->left) || holds_source(r, expr->right);
+}
+
+static void push_term(Reader *r, SourceTerm term) {
+    PUSH(r->l->pool, r->source->term, r->source->nterm, term);
+}
+
+/* ---- errors ---- */
+
+static void report_not_a_source(Reader *r, const Expr *expr, const char *what) {
+    Diag *diag = r->l->diag;
+    r->good = false;
+    diag_begin(diag, ERROR, "U0619", expr->span, "%s", what);
+    diag_note(diag,
+              "sources of this version: images gaussian uniform, numbers, earlier sources, and + - * /");
+    diag_end(diag);
+}
+
+static void report_later(Reader *r, const Expr *call) {
+    Diag *diag = r->l->diag;
+    int index;
+    const Input *input = find_input(r->l, r->source->name, &index);
+    r->good = false;
+    bool labels = strcmp(call->text, "labels") == 0, volumes = strcmp(call->text, "volumes") == 0;
+    if (input != NULL && input->kind == KIND_IMAGE && (labels || volumes)) {
+        diag_begin(diag, ERROR, "U0606", call->mark, "`%s` is an image, and this reads %s", input->name,
+                   call->text);
+        if (call->args.count > 0)
+            diag_help(diag, "write `images(%s)`", expr_text(r->l->pool, call->args.item[0].value));
+    } else {
+        diag_begin(diag, ERROR, "U0202", call->mark, "the source `%s` is not in this version of unetc",
+                   call->text);
+        diag_note(diag, "this version has: images gaussian uniform");
+    }
+    diag_end(diag);
+}
+
+/* ---- sources ---- */
+
+static int stars(const char *pattern) {
+    int count = 0;
+    for (; *pattern != '\0'; pattern++)
+        count += *pattern == '*';
+    return count;
+}
+
+/* Files belong together by what their `*` stands for, so all patterns have the same number of them. */
+static void check_pattern(Reader *r, const char *pattern, Span span) {
+    Diag *diag = r->l->diag;
+    const SourceTerm *first = NULL;
+    for (int i = 0; i < r->data->nsource && first == NULL; i++)
+        for (int k = 0; k < r->data->source[i].nterm && first == NULL; k++)
+            if (r->data->source[i].term[k].op == SOURCE_FILES)
+                first = &r->data->source[i].term[k];
+    int found = stars(pattern);
+    if (first != NULL && stars(first->text) != found) {
+        diag_begin(diag, ERROR, "U0609", span, "the patterns cannot be paired: they have %d and %d `*`",
+                   stars(first->text), found);
+        diag_also(diag, (Span){first->span.line, 1, 0}, "%s", "");
+        diag_note(diag, "files are paired by the text that `*` stands for");
+        diag_end(diag);
+        r->good = false;
+    } else if (found > 1) {
+        diag_begin(diag, ERROR, "U0202", span, "a pattern with %d `*` is not in this version of unetc",
+                   found);
+        diag_note(diag, "this version reads all files of one folder: `\"noisy/*.png\"`");
+        diag_end(diag);
+        r->good = false;
+    }
+}
+
+static void read_images(Reader *r, Call *call) {
+    static const char *const scales[] = {"unit", NULL};
+    Datum pattern = argument(call, "pattern")->value;
+    Span span = argument(call, "pattern")->span;
+    int scale, index;
+    int64_t channels;
+    if (pattern.kind != DATUM_TEXT || *pattern.text == '\0') {
+        report_not_a_source(r, call->expr, "`images` needs a pattern in quotes, such as \"noisy/*.png\"");
+        return;
+    }
+    check_pattern(r, pattern.text, span);
+    r->good &= argument_choice(call, "scale", scales, &scale);
+    if (argument(call, "channels")->value.kind != DATUM_NONE) {
+        if (!argument_integer(call, "channels", 1, &channels)) {
+            r->good = false;
+        } else if (find_input(r->l, r->source->name, &index) != NULL && channels != r->source->channels) {
+            diag_begin(r->l->diag, ERROR, "U0619", argument(call, "channels")->span,
+                       "`%s` has %d channels, and this reads %lld", r->source->name, r->source->channels,
+                       (long long)channels);
+            diag_end(r->l->diag);
+            r->good = false;
+        } else if (channels <= 4) {
+            r->source->channels = (int)channels;
+        }
+    }
+    push_term(r, (SourceTerm){.op = SOURCE_FILES, .text = pattern.text, .span = call->span});
+}
+
+static void read_call(Reader *r, const Expr *expr) {
+    static const char *const signature[] = {"images(pattern, channels = none, scale = \"unit\")",
+                                            "gaussian(sigma)", "uniform(low, high)"};
+    int kind = 0;
+    while (kind < 3 && strcmp(expr->text, sources_here[kind]) != 0)
+        kind++;
+    if (kind == 3) {
+        report_later(r, expr);
+        return;
+    }
+    Call call = {.l = r->l, .expr = expr, .span = expr->span};
+    call.signature = signature_of(r->l, signature[kind], true);
+    SourceTerm term = {.op = kind == 1 ? SOURCE_GAUSSIAN : SOURCE_UNIFORM, .span = expr->span};
+    if (!bind_arguments(&call, NULL, &expr->args)) {
+        r->good = false;
+        return;
+    }
+    if (kind == 0) {
+        read_images(r, &call);
+        return;
+    }
+    bool numbers = kind == 1 ? argument_number(&call, "sigma", &term.value)
+                             : argument_number(&call, "low", &term.value) &&
+                                   argument_number(&call, "high", &term.high);
+    r->good &= numbers;
+    if (numbers && kind == 1 && term.value < 0)
+        report_not_a_source(r, expr, "`sigma` must be at least 0");
+    if (numbers && kind == 2 && term.high < term.value)
+        report_not_a_source(r, expr, "`high` must be at least `low`");
+    push_term(r, term);
+}
+
+static void read_number(Reader *r, const Expr *expr) {
+    Datum d = eval(r->l, expr);
+    double number;
+    if (datum_number(d, &number))
+        push_term(r, (SourceTerm){.op = SOURCE_NUMBER, .value = number, .span = expr->span});
+    else if (d.kind == DATUM_ERROR)
+        r->good = false;
+    else
+        report_not_a_source(
+            r, expr,
+            pool_text(r->l->pool, "a source is made of numbers, and this is %s", datum_text(r->l, d)));
+}
+
+static void read_source(Reader *r, const Expr *expr);
+
+static void read_operation(Reader *r, const Expr *expr) {
+    SourceOp op = expr->op == OPERATOR_ADD        ? SOURCE_ADD
+                  : expr->op == OPERATOR_SUBTRACT ? SOURCE_SUB
+                  : expr->op == OPERATOR_MULTIPLY ? SOURCE_MUL
+                                                  : SOURCE_DIV;
+    if (op == SOURCE_DIV && expr->op != OPERATOR_DIVIDE) {
+        report_not_a_source(r, expr,
+                            pool_text(r->l->pool, "`%s` does not work between sources: use + - * /",
+                                      operator_text(expr->op)));
+        return;
+    }
+    read_source(r, expr->left);
+    read_source(r, expr->right);
+    push_term(r, (SourceTerm){.op = op, .span = expr->span});
+}
+
+static void read_source(Reader *r, const Expr *expr) {
+    expr = expr_inside(expr);
+    if (!holds_source(r, expr)) {
+        read_number(r, expr);
+    } else if (expr->kind == EXPR_CALL) {
+        read_call(r, expr);
+    } else if (expr->kind == EXPR_BINARY) {
+        read_operation(r, expr);
+    } else if (expr->kind == EXPR_UNARY && expr->op == OPERATOR_NEGATE) {
+        push_term(r, (SourceTerm){.op = SOURCE_NUMBER, .value = 0, .span = expr->span});
+        read_source(r, expr->left);
+        push_term(r, (SourceTerm){.op = SOURCE_SUB, .span = expr->span});
+    } else if (expr->kind == EXPR_NAME && find_source(r->data, expr->text) != NULL) {
+        push_term(r, (SourceTerm){.op = SOURCE_NAME, .text = expr->text, .span = expr->span});
+    } else if (expr->kind == EXPR_NAME) {
+        report_not_a_source(r, expr,
+                            pool_text(r->l->pool, "`%s` has no source above this line", expr->text));
+    } else {
+        report_not_a_source(r, expr, "this is not a source");
+    }
+}
+
+/* ---- name = source ---- */
+
+bool run_source(Lower *l, const Stmt *stmt) {
+    if (l->section == NULL ||
+        (strcmp(l->section->name, "data") != 0 && strcmp(l->section->name, "eval") != 0)) {
+        if (l->section != NULL && is_setting(l, stmt->targets.item[0]->text)) {
+            diag_begin(l->diag, ERROR, "U0604", stmt->value->span, "a setting has no `=`");
+            diag_help(l->diag, "write `%s %s`", stmt->targets.item[0]->text,
+                      expr_text(l->pool, stmt->value));
+            diag_end(l->diag);
+            return true;
+        }
+        return false;
+    }
+    const char *name = stmt->targets.item[0]->text;
+    DataSection *data = strcmp(l->section->name, "eval") == 0 ? &l->model->eval_data : &l->model->data;
+    Source source = {.name = name, .span = stmt->targets.item[0]->span};
+    Reader r = {l, data, &source, true};
+    const Input *input = find_input(l, name, &source.input);
+    const Input *like = input != NULL ? input : l->model->ninput > 0 ? &l->model->input[0] : NULL;
+    source.channels = like == NULL ? 3 : (int)shape_channels(l->graph->value[like->value].shape);
+    if (input == NULL && is_setting(l, name) && !holds_source(&r, stmt->value)) {
+        diag_begin(l->diag, ERROR, "U0604", stmt->value->span, "a setting has no `=`");
+        diag_help(l->diag, "write `%s %s`", name, expr_text(l->pool, stmt->value));
+        diag_end(l->diag);
+        return true;
+    }
+    const Source *before = find_source(data, name);
+    if (before != NULL) {
+        diag_begin(l->diag, ERROR, "U0603", source.span, "`%s` has two sources", name);
+        diag_also(l->diag, before->span, "first here");
+        diag_end(l->diag);
+        return true;
+    }
+    if (!holds_source(&r, stmt->value))
+        report_not_a_source(&r, stmt->value,
+                            "a source reads files or makes noise; set other values with `let`");
+    else
+        read_source(&r, stmt->value);
+    if (r.good)
+        PUSH(l->pool, data->source, data->nsource, source);
+    return true;
+}
+
+static void check_filled(Lower *l, const DataSection *data, bool targets) {
+    for (int i = 0; i < l->model->ninput; i++) {
+        const Input *input = &l->model->input[i];
+        if ((input->is_target && !targets) || find_source(data, input->name) != NULL)
+            continue;
+        diag_begin(l->diag, ERROR, "U0605", data->span, "`%s` has no source", input->name);
+        diag_note(l->diag, "`%s %s` is declared on line %d", input->is_target ? "target" : "input",
+                  input->name, input->span.line);
+        diag_help(l->diag, "add `%s = images(\"%s/*.png\")`", input->name, input->name);
+        diag_end(l->diag);
+    }
+}
+
+static Shape input_shape(const Lower *l, int input) {
+    return l->graph->value[l->model->input[input].value].shape;
+}
+
+/* How many times the files of an input are as large as those of the first, along each axis: 1 if the input
+ * is no larger, 0 if no whole number says it.  While sizes are tried, only one axis counts. */
+static int64_t times_larger(const Lower *l, int input) {
+    Shape first = input_shape(l, 0), own = input_shape(l, input);
+    int64_t times = 1;
+    bool larger = false, whole = true, begun = false;
+    for (int axis = 0; axis < AXES; axis++) {
+        int64_t small = shape_extent(first, axis), large = shape_extent(own, axis);
+        if ((l->only_axis >= 0 && axis != l->only_axis) || (small == 1 && large == 1))
+            continue;
+        larger |= large > small;
+        whole &= large % small == 0 && (!begun || large / small == times);
+        times = large / small;
+        begun = true;
+    }
+    return !larger ? 1 : whole ? times : 0;
+}
+
+static void check_input_sizes(Lower *l) {
+    for (int i = 1; i < l->model->ninput; i++) {
+        const Input *input = &l->model->input[i], *first = &l->model->input[0];
+        if (times_larger(l, i) > 0)
+            continue;
+        diag_begin(l->diag, ERROR, "U0213", input->size_span.line > 0 ? input->size_span : input->span,
+                   "`%s` is %s: its sizes must be the same whole multiple of those of `%s`, %s",
+                   input->name, shape_text(l->pool, input_shape(l, i)), first->name,
+                   shape_text(l->pool, input_shape(l, 0)));
+        diag_note(l->diag,
+                  "files of another size show the same picture with the same whole number of times "
+                  "as many points along each axis");
+        diag_end(l->diag);
+    }
+}
+
+/* Which sources read files, themselves or through the sources they name, all of them earlier. */
+static const bool *reading_files(const Lower *l, const DataSection *data) {
+    bool *reads = NEW_ARRAY(l->pool, bool, data->nsource);
+    for (int i = 0; i < data->nsource; i++)
+        for (int k = 0; k < data->source[i].nterm; k++) {
+            const SourceTerm *term = &data->source[i].term[k];
+            reads[i] |= term->op == SOURCE_FILES ||
+                        (term->op == SOURCE_NAME && reads[find_source(data, term->text) - data->source]);
+        }
+    return reads;
+}
+
+/* A picture has one slice. */
+static void check_volumes(Lower *l, const DataSection *data, const bool *reads) {
+    for (int i = 0; i < data->nsource; i++) {
+        const Source *source = &data->source[i];
+        if (source->input < 0 || shape_extent(input_shape(l, source->input), 0) == 1 || !reads[i])
+            continue;
+        diag_begin(l->diag, ERROR, "U0606", source->span, "`%s` is a volume, and this reads images",
+                   source->name);
+        diag_note(l->diag, "an image has one slice, and `%s` has %lld", source->name,
+                  (long long)shape_extent(input_shape(l, source->input), 0));
+        diag_note(l->diag, "this version reads no files of volumes");
+        diag_end(l->diag);
+    }
+}
+
+/* The files of one source have one size. */
+static void check_shared_files(Lower *l, const DataSection *data, const bool *reads) {
+    int64_t *times = NEW_ARRAY(l->pool, int64_t, data->nsource);
+    for (int i = data->nsource - 1; i >= 0; i--) {
+        const Source *source = &data->source[i];
+        times[i] = source->input >= 0 ? times_larger(l, source->input) : times[i];
+        for (int k = 0; k < source->nterm && times[i] > 0; k++) {
+            const Source *named =
+                source->term[k].op == SOURCE_NAME ? find_source(data, source->term[k].text) : NULL;
+            if (named == NULL || (named->input < 0 && !reads[named - data->source]))
+                continue;
+            int64_t *wanted = &times[named - data->source];
+            int64_t has = named->input >= 0 ? times_larger(l, named->input) : *wanted;
+            if (has > 0 && has != times[i]) {
+                diag_begin(l->diag, ERROR, "U0620", source->term[k].span,
+                           "`%s` is read into inputs of different sizes", named->name);
+                diag_also(l->diag, named->span, "set here");
+                diag_help(l->diag, "give each input files of its own: `%s = images(\"%s/*.png\")`",
+                          source->name, source->name);
+                diag_end(l->diag);
+            }
+            *wanted = times[i];
+        }
+    }
+}
+
+static void check_data(Lower *l, const DataSection *data, bool targets) {
+    const bool *reads = reading_files(l, data);
+    check_filled(l, data, targets);
+    check_volumes(l, data, reads);
+    check_shared_files(l, data, reads);
+}
+
+void check_sources(Lower *l) {
+    Model *model = l->model;
+    if (model->data.present || model->eval_data.nsource > 0)
+        check_input_sizes(l);
+    if (model->data.present)
+        check_data(l, &model->data, model->train.present);
+    if (model->eval_data.nsource > 0) {
+        model->eval_data.span = model->eval.span;
+        check_data(l, &model->eval_data, true);
+    }
+    model->eval_data.present = model->eval_data.nsource > 0;
+}

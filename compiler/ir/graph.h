@@ -1,0 +1,249 @@
+/* graph.h - the vocabulary of the compiler: shapes, values, nodes, graphs.
+ *
+ * One graph holds forward, backward and update alike: after autodiff a gradient is a node like any other,
+ * so no later pass knows the word "backward".
+ */
+#ifndef GRAPH_H
+#define GRAPH_H
+
+#include "base/memory.h"
+#include "base/span.h"
+#include "ir/operands.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef int ValueId; /* index in Graph.value; -1: none */
+typedef int NodeId;  /* index in Graph.node; -1: none */
+
+/* ---- values ---- */
+
+typedef enum { TYPE_F32, TYPE_F64, TYPE_U8, TYPE_U16, TYPE_I32, TYPE_BF16, TYPE_F16, TYPE_UNORM8 } Type;
+
+typedef enum {
+    CLASS_PARAMETER,
+    CLASS_PARAMETER_GRADIENT,
+    CLASS_ACTIVATION,
+    CLASS_ACTIVATION_GRADIENT,
+    CLASS_STATE, /* of the optimiser */
+    CLASS_RUNNING_STATISTIC,
+    CLASS_BATCH_STATISTIC,
+    CLASS_WORKSPACE,
+    CLASS_STAGING, /* a batch of an input or target, as the loader leaves it */
+    CLASS_METRIC,  /* one double: a loss or a metric */
+    CLASSES
+} Class;
+
+enum { MAX_RANK = 5, AXES = 3 };
+
+/* Without the batch.  A feature map is (channels, height, width) or (channels, depth, height, width), a
+ * vector (channels), a weight as in PyTorch, such as (out, in, height, width). */
+typedef struct {
+    int rank;
+    int64_t dim[MAX_RANK];
+} Shape;
+
+typedef enum { INIT_ZEROS, INIT_ONES, INIT_UNIFORM, INIT_HE_NORMAL } Init;
+
+typedef struct {
+    const char *name; /* a parameter: its name in the state dict; else what it is called in the plan */
+    Class class;
+    Type type;
+    Shape shape;
+    bool per_sample; /* the batch is an axis of it */
+    Span span;
+    NodeId producer; /* -1: parameter, staging, state */
+    int input;       /* staging: index in Model.input; else -1 */
+
+    /* A concat: the channels of several values read as one.  It has no bytes of its own; its segments are
+     * stored apart, so that each can live and die by itself. */
+    int nsegments;
+    const ValueId *segment;
+
+    /* A parameter's initial values. */
+    Init init;
+    double bound; /* uniform: in [-bound, bound); he_normal: the standard deviation */
+} Value;
+
+/* A range of rows; a row is one of the depth * height rows of a sample, in order. */
+typedef struct {
+    int64_t begin, end;
+} RowRange;
+
+/* ---- nodes ---- */
+
+typedef enum {
+#define OP(id, ...) OP_##id,
+#include "ir/ops.def"
+#undef OP
+    OPS
+} Op;
+
+/* A sliding window over the last three axes; an image has depth 1 with kernel 1, stride 1, no padding. */
+typedef struct {
+    int64_t kernel[AXES], stride[AXES], dilation[AXES];
+    int64_t before[AXES], after[AXES]; /* padding in front and behind */
+} Window;
+
+typedef enum { OPTIMIZER_SGD, OPTIMIZER_ADAM, OPTIMIZER_ADAMW } OptimizerKind;
+
+typedef struct {
+    OptimizerKind kind;
+    double learning_rate, beta1, beta2, epsilon, weight_decay;
+    double momentum, dampening;
+    bool nesterov;
+} Optimizer;
+
+/* Convolutions, their gradients, and what packs weights for them. */
+typedef struct {
+    Window window;
+    bool relu;             /* ends in max(., 0) */
+    bool mask;             /* gradients: see templates/README.md */
+    int64_t channel_begin; /* gradient by one segment of a concat: its first channel, */
+    int64_t channels;      /*   of that many in the concat */
+    int64_t bands; /* gradient of weights: in how many parts a sample is summed, fixed by the target */
+    ValueId pack_x, pack_y; /* packed weights: the tensors between which they will be used, */
+    Op pack_for;            /*   and by which operator */
+    int64_t packed_begin;   /* reader of weights packed with others: its first element there */
+} ConvAttributes;
+
+typedef struct {
+    Window window;
+    bool mask, adds;     /* gradient: masked by x; added to input `a` */
+    int64_t argmax_bits; /* for the tap at which a maximum was found, 0: it is not kept */
+} PoolAttributes;
+
+typedef struct {
+    double weight; /* factor in the sum that is minimised */
+    int64_t bands; /* in how many parts a sample is summed, fixed by the target */
+} LossAttributes;
+
+typedef enum {
+    ATTRIBUTES_NONE,
+    ATTRIBUTES_CONV,
+    ATTRIBUTES_POOL,
+    ATTRIBUTES_SLICE,
+    ATTRIBUTES_LOSS,
+    ATTRIBUTES_REDUCTION,
+    ATTRIBUTES_UPDATE,
+    ATTRIBUTES_MAP
+} AttributesKind;
+
+/* KIND is that of the operator's row. */
+typedef struct {
+    AttributesKind kind;
+    union {
+        ConvAttributes conv;
+        PoolAttributes pool;
+        LossAttributes loss;
+        struct {
+            int64_t channel_begin;
+        } slice;
+        struct {
+            int64_t bands;
+        } reduction;
+        struct {
+            double parameter; /* the one number that an operator on points has: a slope, a rate */
+        } map;
+        Optimizer update;
+    };
+} Attributes;
+
+/* Through which calls and loop iterations a node came to be, innermost first; for notes in messages. */
+typedef struct Via {
+    const struct Via *outer;
+    Span span;
+    const char *text; /* "in `context`, called on line 61", "in turn i = 4 of the loop on line 12" */
+    bool is_call;
+} Via;
+
+typedef struct {
+    Op op;
+    int nin, nout;
+    ValueId *in, *out; /* -1: an optional operand that is absent (a bias) */
+    Attributes a;
+    bool adds;          /* in a loop over samples: to its sums */
+    const void *chosen; /* what the target chose for its kernel; only the target knows what it is */
+    const char *name;   /* "enc1.0", "max_pool" */
+    Span span;
+    const Via *via;
+} Node;
+
+typedef struct {
+    Pool *pool;
+    const Operands *operands; /* per operator, from its row */
+    Value *value;
+    int nvalue;
+    Node *node;
+    int nnode;
+} Graph;
+
+/* ---- graph.c: build and walk ---- */
+
+Graph *graph_new(Pool *pool);
+ValueId value_new(Graph *g, Value value);
+/* Appends a node; its outputs must exist already and get it as their producer. */
+NodeId node_new(Graph *g, Node node, const ValueId *in, const ValueId *out);
+/* Drops the nodes that do not stay, in place. */
+void graph_compact(Graph *g, const bool *stays);
+/* One value out of several along the channels, without copying; concats among them are flattened. */
+ValueId value_concat(Graph *g, const ValueId *part, int count, const char *name, Span span);
+/* A concat of exactly these segments, -1 among them allowed, otherwise like LIKE. */
+ValueId value_concat_like(Graph *g, const ValueId *segment, int count, Value like);
+/* V itself, or, when V is a concat, a copy of it in one piece (for operators that cannot read segments). */
+ValueId value_joined(Graph *g, ValueId v, Span span);
+/* The segments of V: of a concat all, otherwise V itself; of -1 none. */
+int value_segments(const Graph *g, const ValueId *v, const ValueId **segment);
+/* Where the file itself, outside of any block, calls for this node: the line a memory report points at. */
+Span node_line(const Node *node);
+/* The window of a convolution or a pool, else NULL. */
+const Window *node_window(const Node *node);
+/* KD * KH * KW */
+int64_t window_taps(const Window *window);
+/* A value of ELEMENTS numbers for the use of NODE: scratch, or packed weights; "enc1.0 WHAT" in the plan.
+ */
+ValueId workspace_new(Graph *g, const Node *node, const char *what, Type type, int64_t elements);
+/* Puts INPUT number K, or one output more, in place of what NODE had; the node's own arrays are not
+ * changed. */
+void node_set_input(Graph *g, Node *node, int k, ValueId v);
+void node_add_input(Graph *g, Node *node, ValueId v);
+void node_add_output(Graph *g, Node *node, ValueId v);
+/* Does NODE read or update V, in one of its segments? */
+bool node_reads(const Graph *g, const Node *node, ValueId v);
+/* How many nodes read each value. */
+int *count_readers(const Graph *g);
+
+/* A walk over all that a node touches, outputs first, concats segment by segment:
+ *     for (Touch t = node_touches(g, node); touch_next(&t);)
+ *         if (t.reads) ... t.value ... */
+typedef struct {
+    ValueId value;          /* a segment, never a concat, never absent */
+    const Operand *operand; /* what the row says of it */
+    bool is_output;
+    int number;  /* of the operand among the outputs, or the inputs */
+    int segment; /* its number in the operand */
+    bool reads, writes;
+    const Graph *graph; /* where the walk is */
+    const Node *node;
+    int next, next_segment;
+} Touch;
+
+Touch node_touches(const Graph *g, const Node *node);
+bool touch_next(Touch *t);
+
+/* graph_print.c: a line for each node. */
+struct Text;
+void graph_print(const Graph *g, struct Text *out);
+void node_print(const Graph *g, NodeId node, struct Text *out);
+
+int64_t shape_elements(Shape s); /* saturates at INT64_MAX */
+int64_t shape_channels(Shape s);
+int64_t shape_extent(Shape s, int axis); /* axis 0 depth, 1 height, 2 width of a feature map; 1 if absent */
+bool shape_equal(Shape a, Shape b);
+const char *shape_text(Pool *pool, Shape s); /* "16 x 256 x 256" */
+const char *class_text(Class c);
+const char *type_text(Type t);
+/* "UNET_F32": the type in generated code (UnetType of unet/model.h). */
+const char *type_constant(Type t);
+int type_bytes(Type t);
+
+#endif

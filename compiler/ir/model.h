@@ -1,0 +1,146 @@
+/* model.h - what a .unet file says: its graph, inputs, outputs and results, and its sections.  lower.c
+ * fills it. */
+#ifndef MODEL_H
+#define MODEL_H
+
+#include "base/diag.h"
+#include "ir/graph.h"
+
+typedef enum { KIND_IMAGE, KIND_VOLUME, KIND_LABELS, KIND_INDEX } Kind;
+
+typedef struct {
+    const char *name;
+    Kind kind;
+    bool is_target;
+    ValueId value; /* of class CLASS_STAGING */
+    int classes, ignore;
+    Span span, size_span; /* size_span: where its sizes are written, line 0 if nowhere */
+} Input;
+
+typedef struct {
+    const char *name;
+    ValueId value;
+    Span span;
+} Output;
+
+/* A loss or metric: VALUE is the one-double result of its node. */
+typedef struct {
+    const char *text; /* as written: "mse(denoised, clean)" */
+    ValueId value;
+    bool is_loss;
+    double weight; /* of a loss */
+    Span span;
+} Result;
+
+typedef enum {
+    SOURCE_FILES,
+    SOURCE_NAME,
+    SOURCE_NUMBER,
+    SOURCE_GAUSSIAN,
+    SOURCE_UNIFORM,
+    SOURCE_ADD,
+    SOURCE_SUB,
+    SOURCE_MUL,
+    SOURCE_DIV
+} SourceOp;
+
+typedef struct {
+    SourceOp op;
+    const char *text; /* pattern or name */
+    double value, high;
+    Span span;
+} SourceTerm; /* postfix; the same as UnetSourceTerm */
+
+typedef struct {
+    const char *name;
+    int input; /* index in Model.input, or -1 */
+    int channels;
+    SourceTerm *term;
+    int nterm;
+    Span span;
+} Source;
+
+typedef enum { TRANSFORM_CROP, TRANSFORM_FLIP } TransformOp;
+typedef enum { PAD_NONE, PAD_VALUE, PAD_REFLECT, PAD_REPLICATE, PAD_ZERO } Pad;
+
+typedef struct {
+    TransformOp op;
+    bool random;
+    Pad pad;
+    double pad_value;
+    unsigned axes; /* flip: bit 0 depth, 1 height, 2 width */
+    double p;
+    Span span;
+} Transform;
+
+typedef struct {
+    bool present;
+    Span span;
+    Source *source;
+    int nsource;
+    Transform *transform;
+    int ntransform;
+    double holdout;
+    int64_t holdout_seed;
+    bool shuffle;
+    int threads;
+} DataSection;
+
+typedef enum { UNIT_EPOCHS, UNIT_STEPS } Unit;
+
+typedef struct {
+    bool present;
+    Span span;
+    Optimizer optimizer;
+    const char *optimizer_text;
+    int64_t batch;
+    Span batch_span;
+    int64_t duration;
+    Unit duration_unit;
+    int64_t steps_per_epoch;
+    bool drop_tail;
+    int64_t save_every;
+    Unit save_unit;
+    int save_keep;
+    int64_t seed;
+    int64_t memory; /* bytes, 0: no budget */
+    Span memory_span;
+    Type precision; /* of activations and their gradients, unless the command line says another */
+    const char *pretrained;
+} TrainSection;
+
+typedef struct {
+    bool present;
+    Span span;
+    int64_t every;
+    Unit every_unit;
+    int64_t size[AXES]; /* 0: the input's */
+    int64_t batch;
+} EvalSection;
+
+typedef struct {
+    int64_t size[AXES];
+    int64_t batch;
+    Pad pad;
+} PredictSection;
+
+typedef struct {
+    Pool *pool;
+    Diag *diag;
+    const char *name;   /* file name without folder and suffix, as a C name */
+    const char *source; /* file name without folder */
+    const char *text;   /* the whole source */
+    Graph *graph;       /* forward: everything the file says, in order */
+    Input *input;
+    int ninput;
+    Output *output;
+    int noutput;
+    Result *result;
+    int nresult;
+    DataSection data, eval_data;
+    TrainSection train;
+    EvalSection eval;
+    PredictSection predict;
+} Model;
+
+#endif

@@ -1,0 +1,219 @@
+/* op_conv.c - convolution and transposed convolution: gradients, cost, halo, constants.
+ *
+ * One window joins two grids of points, a dense one (the input of a convolution, the output of a transposed
+ * one) and a sampled one: point s of the sampled grid meets the points s * stride - before + k * dilation
+ * of the dense one.  All six operators are loops over these pairs; see templates/README.md for the letters.
+ */
+#include "base/size_math.h"
+#include "ir/rule_gradient.h"
+#include "ir/rule_constants.h"
+#include "ir/plan.h"
+
+static int64_t points(const Graph *g, ValueId v) {
+    Shape s = g->value[v].shape;
+    return shape_extent(s, 0) * shape_extent(s, 1) * shape_extent(s, 2);
+}
+
+static int64_t channels(const Graph *g, ValueId v) {
+    return shape_channels(g->value[v].shape);
+}
+
+/* ---- gradients ---- */
+
+/* One node for each segment of x, so that the gradient of each can be computed, and die, by itself. */
+static ValueId gradient_by_input(Autodiff *ad, const Node *node, Op op, ValueId dy) {
+    Graph *g = gradient_graph(ad);
+    const ValueId *segment;
+    int n = value_segments(g, &node->in[0], &segment);
+    ValueId *dx = NEW_ARRAY(g->pool, ValueId, n);
+    int64_t first = 0, all = channels(g, node->in[0]);
+    for (int p = 0; p < n; p++) {
+        int64_t count = channels(g, segment[p]);
+        dx[p] = -1;
+        if (gradient_wanted(ad, segment[p])) {
+            Attributes a = {
+                .kind = ATTRIBUTES_CONV,
+                .conv = {.window = node->a.conv.window, .channel_begin = first, .channels = all}};
+            const ValueId in[3] = {dy, node->in[1], -1};
+            dx[p] = gradient_value(ad, segment[p]);
+            gradient_node(ad, node, op, a, in, 3, &dx[p], 1);
+        }
+        first += count;
+    }
+    return n == 1 ? dx[0] : value_concat_like(g, dx, n, g->value[node->in[0]]);
+}
+
+static void gradient_of_convolution(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din,
+                                    Op dgrad, Op wgrad) {
+    bool bias = node->in[2] >= 0;
+    ValueId out[2] = {gradient_value(ad, node->in[1]), bias ? gradient_value(ad, node->in[2]) : -1};
+    const ValueId in[2] = {node->in[0], dout[0]};
+    const Attributes a = {.kind = ATTRIBUTES_CONV, .conv.window = node->a.conv.window};
+    gradient_node(ad, node, wgrad, a, in, 2, out, 2);
+    din[1] = out[0];
+    din[2] = out[1];
+    if (gradient_wanted(ad, node->in[0]))
+        din[0] = gradient_by_input(ad, node, dgrad, dout[0]);
+}
+
+void gradient_conv(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    gradient_of_convolution(ad, node, dout, din, OP_CONV_DGRAD, OP_CONV_WGRAD);
+}
+
+void gradient_upconv(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    gradient_of_convolution(ad, node, dout, din, OP_UPCONV_DGRAD, OP_UPCONV_WGRAD);
+}
+
+/* ---- cost ---- */
+
+/* Multiply and add for each pair of channels, each tap, each point of the sampled grid; at most INT64_MAX.
+ */
+static int64_t flops(const Graph *g, const Node *node, ValueId sampled, int64_t a, int64_t b) {
+    const int64_t factor[] = {a, b, window_taps(&node->a.conv.window), points(g, sampled)};
+    int64_t product = 2;
+    for (size_t k = 0; k < sizeof factor / sizeof *factor; k++)
+        product = work_sum(0, product, factor[k]);
+    return product;
+}
+
+int64_t flops_conv(const Graph *g, const Node *node) {
+    return flops(g, node, node->out[0], channels(g, node->in[0]), channels(g, node->out[0]));
+}
+
+int64_t flops_upconv(const Graph *g, const Node *node) {
+    return flops(g, node, node->in[0], channels(g, node->in[0]), channels(g, node->out[0]));
+}
+
+int64_t flops_conv_dgrad(const Graph *g, const Node *node) {
+    return flops(g, node, node->in[0], channels(g, node->in[0]), channels(g, node->out[0]));
+}
+
+int64_t flops_upconv_dgrad(const Graph *g, const Node *node) {
+    return flops(g, node, node->out[0], channels(g, node->in[0]), channels(g, node->out[0]));
+}
+
+int64_t flops_conv_wgrad(const Graph *g, const Node *node) {
+    return flops(g, node, node->in[1], channels(g, node->in[0]), channels(g, node->in[1]));
+}
+
+int64_t flops_upconv_wgrad(const Graph *g, const Node *node) {
+    return flops(g, node, node->in[0], channels(g, node->in[0]), channels(g, node->in[1]));
+}
+
+/* ---- halo ---- */
+
+static int64_t at_least_zero(int64_t x) {
+    return x > 0 ? x : 0;
+}
+
+/* The window slides over input INPUT, the dense grid; `sampled` has a point for each of its positions. */
+void halo_sliding(const Graph *g, const Node *node, int input, int64_t before[AXES], int64_t after[AXES]) {
+    int dense_input = node->op == OP_UPCONV_WGRAD ? 1 : 0;
+    ValueId sampled = node->op == OP_UPCONV_DGRAD   ? node->out[0]
+                      : node->op == OP_UPCONV_WGRAD ? node->in[0]
+                      : node->op == OP_CONV_WGRAD   ? node->in[1]
+                                                    : node->out[0];
+    if (input != dense_input)
+        return;
+    const Window *w = &node->a.conv.window;
+    for (int k = 0; k < AXES; k++) {
+        int64_t positions = shape_extent(g->value[sampled].shape, k);
+        int64_t size = shape_extent(g->value[node->in[input]].shape, k);
+        int64_t last = (positions - 1) * w->stride[k] - w->before[k] + (w->kernel[k] - 1) * w->dilation[k];
+        before[k] = w->before[k];
+        after[k] = at_least_zero(last - (size - 1));
+    }
+}
+
+/* Input 0 is the sampled grid: a point p of the dense output meets (p + before - k * dilation) / stride. */
+void halo_transposed(const Graph *g, const Node *node, int input, int64_t before[AXES],
+                     int64_t after[AXES]) {
+    if (input != 0)
+        return;
+    const Window *w = &node->a.conv.window;
+    for (int k = 0; k < AXES; k++) {
+        int64_t dense = shape_extent(g->value[node->out[0]].shape, k);
+        int64_t size = shape_extent(g->value[node->in[0]].shape, k);
+        int64_t first = (w->kernel[k] - 1) * w->dilation[k] - w->before[k];
+        int64_t last = (dense - 1 + w->before[k]) / w->stride[k];
+        before[k] = at_least_zero(first) / w->stride[k];
+        after[k] = at_least_zero(last - (size - 1));
+    }
+}
+
+/* ---- constants ---- */
+
+static void window_constants(Constants *c, const Window *w) {
+    static const char *const name[4][AXES] = {
+        {"KD", "KH", "KW"}, {"SD", "SH", "SW"}, {"LD", "LH", "LW"}, {"PD", "PH", "PW"}};
+    for (int k = 0; k < AXES; k++) {
+        constant(c, name[0][k], w->kernel[k]);
+        constant(c, name[1][k], w->stride[k]);
+        constant(c, name[2][k], w->dilation[k]);
+        constant(c, name[3][k], w->before[k]);
+    }
+}
+
+/* Forward input x and output y, whatever they are to this node. */
+static void grid_constants(Constants *c, const Node *node, int64_t in_channels, ValueId x, ValueId y) {
+    constant(c, "CI", in_channels);
+    constant(c, "CO", channels(constants_graph(c), y));
+    constant_extents(c, "I", x);
+    constant_extents(c, "", y);
+    window_constants(c, &node->a.conv.window);
+}
+
+/* The operands of a convolution, or of what packs weights for one. */
+static void forward_operands(Constants *c, ValueId x, ValueId y) {
+    constant_segments(c, "X", x);
+    constant_layout(c, "Y", y);
+}
+
+void constants_conv(Constants *c, const Node *node) {
+    const ValueId x = node->in[0], y = node->out[0];
+    grid_constants(c, node, channels(constants_graph(c), x), x, y);
+    constant(c, "BIAS", node->in[2] >= 0);
+    constant(c, "RELU", node->a.conv.relu);
+    forward_operands(c, x, y);
+}
+
+void constants_conv_pack(Constants *c, const Node *node) {
+    const ValueId x = node->a.conv.pack_x, y = node->a.conv.pack_y;
+    grid_constants(c, node, channels(constants_graph(c), x), x, y);
+    call_arguments(c, "", "");
+    forward_operands(c, x, y);
+}
+
+static void backward_constants(Constants *c, const Node *node, ValueId dx, ValueId dy) {
+    grid_constants(c, node, node->a.conv.channels, dx, dy);
+    constant(c, "C0", node->a.conv.channel_begin);
+    constant(c, "CS", channels(constants_graph(c), dx));
+    constant_layout(c, "DX", dx);
+    constant_layout(c, "DY", dy);
+}
+
+void constants_dgrad(Constants *c, const Node *node) {
+    backward_constants(c, node, node->out[0], node->in[0]);
+    constant(c, "MASK", node->a.conv.mask);
+    constant_layout(c, "M", node->a.conv.mask ? node->in[2] : node->out[0]);
+}
+
+void constants_dgrad_pack(Constants *c, const Node *node) {
+    backward_constants(c, node, node->a.conv.pack_x, node->a.conv.pack_y);
+    call_arguments(c, "", "");
+}
+
+void constants_wgrad(Constants *c, const Node *node) {
+    ValueId x = node->in[0], dy = node->in[1];
+    grid_constants(c, node, channels(constants_graph(c), x), x, dy);
+    constant(c, "BIAS", node->out[1] >= 0);
+    constant(c, "BANDS", node->a.conv.bands);
+    constant(c, "ACCUMULATE", node->adds);
+    constant_segments(c, "X", x);
+    constant_layout(c, "DY", dy);
+}
+
+/* What cuda kernels need to know of packed filters is added by emit_cuda.c. */
+void constants_filter_pack(Constants *c, const Node *node) {
+    constant(c, "BIAS", node->in[1] >= 0);
+}

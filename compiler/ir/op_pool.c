@@ -1,0 +1,85 @@
+/* op_pool.c - max and average pooling. */
+#include "base/size_math.h"
+#include "ir/rule_gradient.h"
+#include "ir/rule_constants.h"
+#include "ir/plan.h"
+
+/* The place of the maximum is found again from x, which most often is alive as a skip connection anyway; a
+ * target may do better. */
+void gradient_max_pool(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    const ValueId in[3] = {node->in[0], dout[0], -1};
+    din[0] = gradient_value(ad, node->in[0]);
+    gradient_node(ad, node, OP_MAX_POOL_GRAD,
+                  (Attributes){.kind = ATTRIBUTES_POOL, .pool.window = node->a.pool.window}, in, 3, &din[0],
+                  1);
+}
+
+/* Each point of a window has the same share: neither x nor y need be kept. */
+void gradient_avg_pool(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    din[0] = gradient_value(ad, node->in[0]);
+    gradient_node(ad, node, OP_AVG_POOL_GRAD, node->a, dout, 1, &din[0], 1);
+}
+
+/* The windows of the rows OUT of an image. */
+RowRange rows_window(const Graph *g, const Node *node, int input, RowRange out) {
+    const Window *w = node_window(node);
+    (void)g, (void)input;
+    return (RowRange){out.begin * w->stride[1] - w->before[1], (out.end - 1) * w->stride[1] - w->before[1] +
+                                                                   (w->kernel[1] - 1) * w->dilation[1] + 1};
+}
+
+/* A comparison or an addition for each point of each window. */
+static int64_t windows_flops(const Graph *g, const Node *node, ValueId pooled) {
+    return size_product(window_taps(&node->a.pool.window), shape_elements(g->value[pooled].shape));
+}
+
+int64_t flops_pool(const Graph *g, const Node *node) {
+    return windows_flops(g, node, node->out[0]);
+}
+
+int64_t flops_pool_grad(const Graph *g, const Node *node) {
+    return windows_flops(g, node, node->in[1]);
+}
+
+int64_t flops_avg_pool_grad(const Graph *g, const Node *node) {
+    return windows_flops(g, node, node->in[0]);
+}
+
+/* X and Y: like what is pooled, and what it is pooled to. */
+static void pool_constants(Constants *c, const Node *node, ValueId x, ValueId y) {
+    static const char *const name[3][AXES] = {{"KD", "KH", "KW"}, {"SD", "SH", "SW"}, {"PD", "PH", "PW"}};
+    const Window *w = &node->a.pool.window;
+    constant_channels(c, "C", x);
+    constant_extents(c, "I", x);
+    constant_extents(c, "", y);
+    constant(c, "ARGMAX_BITS", node->a.pool.argmax_bits);
+    call_rows(c, node->out[0]);
+    for (int k = 0; k < AXES; k++) {
+        constant(c, name[0][k], w->kernel[k]);
+        constant(c, name[1][k], w->stride[k]);
+        constant(c, name[2][k], w->before[k]);
+    }
+}
+
+void constants_pool(Constants *c, const Node *node) {
+    pool_constants(c, node, node->in[0], node->out[0]);
+    constant_layout(c, "Y", node->out[0]);
+    constant_layout(c, "X", node->in[0]);
+}
+
+void constants_pool_grad(Constants *c, const Node *node) {
+    pool_constants(c, node, node->out[0], node->in[1]);
+    constant(c, "ACCUMULATE", node->a.pool.adds);
+    constant(c, "MASK", node->a.pool.mask);
+    constant_layout(c, "DX", node->out[0]);
+    if (node->in[0] >= 0)
+        constant_layout(c, "X", node->in[0]);
+    constant_layout(c, "DY", node->in[1]);
+    constant_layout(c, "A", node->a.pool.adds ? node->in[2] : node->out[0]);
+}
+
+void constants_avg_pool_grad(Constants *c, const Node *node) {
+    pool_constants(c, node, node->out[0], node->in[0]);
+    constant_layout(c, "DX", node->out[0]);
+    constant_layout(c, "DY", node->in[0]);
+}

@@ -1,0 +1,37 @@
+/* operands.h - what an operator does to its operands, as its row says (ops.def), and a walk over the
+ * operands of a node that every pass shares.
+ */
+#ifndef OPERANDS_H
+#define OPERANDS_H
+
+#include <stdbool.h>
+
+typedef enum {
+    ACCESS_READ,
+    ACCESS_WRITE,    /* = */
+    ACCESS_SUM,      /* + a sum over the samples */
+    ACCESS_UPDATE,   /* ~ read and written in place */
+    ACCESS_SCRATCH,  /* ! */
+    ACCESS_PARAMETER /* ^ read */
+} Access;
+
+enum { MAX_OUTPUTS = 3, MAX_INPUTS = 5 }; /* of an operator that a kernel computes */
+
+typedef struct {
+    const char *name; /* not ended by a zero */
+    int length;
+    Access access;
+    bool optional, segments, region;
+    int in_place; /* of an output: the input whose bytes it may take, or -1 */
+} Operand;
+
+typedef struct {
+    int nout, nin; /* outputs are written, sums, scratch; all else is an input */
+    Operand out[MAX_OUTPUTS], in[MAX_INPUTS];
+    bool variadic; /* any number of inputs, all like in[0] */
+} Operands;
+
+/* Reads the notation of ops.def; a mistake in it is a bug. */
+Operands operands_parse(const char *text);
+
+#endif

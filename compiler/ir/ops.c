@@ -1,0 +1,68 @@
+/* ops.c - the operator table, made from ops.def. */
+#include "ir/ops.h"
+
+#include <string.h>
+
+const OpRow op_table[OPS] = {
+#define OP(id, name, signature, build, operands, attributes, traits, gradient, flops, halo, rows,          \
+           constants, fuse, eager)                                                                         \
+    [OP_##id] = {                                                                                          \
+        name,          signature,   operands,    ATTRIBUTES_##attributes, traits,     gradient_##gradient, \
+        flops_##flops, halo_##halo, rows_##rows, constants_##constants,   fuse_##fuse},
+#include "ir/ops.def"
+#undef OP
+};
+
+Op op_by_name(const char *name) {
+    Op op = 0;
+    while (op < OPS && (op_table[op].signature == NULL || strcmp(op_table[op].name, name) != 0))
+        op++;
+    return op;
+}
+
+bool has_trait(const Node *node, unsigned trait) {
+    return (op_table[node->op].traits & trait) != 0;
+}
+
+bool computes_rows(const Node *node) {
+    return op_table[node->op].rows != rows_whole;
+}
+
+/* ---- rules of operators that have none ---- */
+
+void gradient_none(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    (void)ad, (void)node, (void)dout, (void)din;
+}
+
+int64_t flops_none(const Graph *g, const Node *node) {
+    (void)g, (void)node;
+    return 0;
+}
+
+void halo_none(const Graph *g, const Node *node, int input, int64_t before[AXES], int64_t after[AXES]) {
+    (void)g, (void)node, (void)input, (void)before, (void)after;
+}
+
+void constants_none(Constants *c, const Node *node) {
+    (void)c, (void)node;
+}
+
+void fuse_none(Fuse *f, Node *node) {
+    (void)f, (void)node;
+}
+
+/* ---- rows ---- */
+
+int64_t shape_rows(Shape shape) {
+    return shape_extent(shape, 0) * shape_extent(shape, 1);
+}
+
+RowRange rows_whole(const Graph *g, const Node *node, int input, RowRange out) {
+    (void)out;
+    return (RowRange){0, shape_rows(g->value[node->in[input]].shape)};
+}
+
+RowRange rows_same(const Graph *g, const Node *node, int input, RowRange out) {
+    (void)g, (void)node, (void)input;
+    return out;
+}

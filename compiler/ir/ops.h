@@ -1,0 +1,87 @@
+/* ops.h - the operator table (ops.def) as the passes see it.
+ *
+ * Each column that another room knows more about is read there, by a macro of its own over the same rows:
+ * front/operators.c takes `build`, report/eager.c takes `eager`.
+ */
+#ifndef OPS_H
+#define OPS_H
+
+#include "ir/graph.h"
+
+typedef struct Autodiff Autodiff;   /* ir/rule_gradient.h */
+typedef struct Constants Constants; /* ir/rule_constants.h */
+typedef struct Fuse Fuse;           /* ir/rule_fuse.h */
+
+/* What passes need to know of an operator beside its operands. */
+enum {
+    TRAIT_DOWN = 1,           /* its window's stride makes a feature map smaller, */
+    TRAIT_UP = 2,             /*   or larger */
+    TRAIT_MEASURES = 4,       /* reads inputs and targets as the loader left them */
+    TRAIT_MORE_IS_BETTER = 8, /* a metric that cannot be a loss */
+    TRAIT_SCALED = 16,        /* where gradients begin: times the scale of the loss, its last input */
+    TRAIT_UPDATES = 32,       /* the optimiser's step */
+    TRAIT_OF_RUNTIME = 64,    /* no kernel: the runtime does it before or after the steps, */
+    TRAIT_LOADS = 128,        /*   before them */
+};
+
+/* Appends the nodes that compute the gradients by the inputs of NODE, given those by its outputs (DOUT, -1:
+ * none flows).  Fills DIN, one per input (-1: none is wanted or none exists); the gradient of a concat is a
+ * concat. */
+typedef void GradientRule(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din);
+
+/* Floating point operations of one sample, or of the whole node when it does not work per sample. */
+typedef int64_t FlopsRule(const Graph *g, const Node *node);
+
+/* How far beyond the points of input number INPUT its reader reaches, in points, per axis. */
+typedef void HaloRule(const Graph *g, const Node *node, int input, int64_t before[AXES],
+                      int64_t after[AXES]);
+
+/* The rows of input number INPUT that the rows OUT of the first output are computed from; some may lie
+ * outside of the tensor. */
+typedef RowRange RowsRule(const Graph *g, const Node *node, int input, RowRange out);
+
+/* Gives the constants that the templates of the operator name. */
+typedef void ConstantsRule(Constants *c, const Node *node);
+
+/* Joins NODE with another if one kernel can do both. */
+typedef void FuseRule(Fuse *f, Node *node);
+
+typedef struct {
+    const char *name;
+    const char *signature;
+    const char *operands; /* parsed in Graph.operands */
+    AttributesKind attributes;
+    unsigned traits;
+    GradientRule *gradient;
+    FlopsRule *flops;
+    HaloRule *halo;
+    RowsRule *rows;
+    ConstantsRule *constants;
+    FuseRule *fuse;
+} OpRow;
+
+extern const OpRow op_table[OPS];
+
+/* The operator a user calls NAME, or OPS. */
+Op op_by_name(const char *name);
+bool has_trait(const Node *node, unsigned trait);
+/* The rows of a feature map: depth * height. */
+int64_t shape_rows(Shape shape);
+/* Can NODE compute a range of rows? */
+bool computes_rows(const Node *node);
+
+/* op_update.c: in the gradients of all parameters, input 1 of NODE. */
+int64_t gradient_elements(const Graph *g, const Node *node);
+
+#define OP(id, name, signature, build, operands, attributes, traits, gradient, flops, halo, rows,          \
+           constants, fuse, eager)                                                                         \
+    GradientRule gradient_##gradient;                                                                      \
+    FlopsRule flops_##flops;                                                                               \
+    HaloRule halo_##halo;                                                                                  \
+    RowsRule rows_##rows;                                                                                  \
+    ConstantsRule constants_##constants;                                                                   \
+    FuseRule fuse_##fuse;
+#include "ir/ops.def"
+#undef OP
+
+#endif

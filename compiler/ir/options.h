@@ -1,0 +1,50 @@
+/* options.h - what the command line fixed, and what the planner chooses beside it.  The file's own settings
+ * are in Model. */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include "ir/graph.h"
+#include "solve/remat.h"
+
+typedef enum { PROGRAM_TRAIN, PROGRAM_EVAL, PROGRAM_PREDICT, PROGRAMS } ProgramKind;
+
+typedef struct Target Target;           /* ir/target.h */
+typedef struct DeviceModel DeviceModel; /* the target's own: what it knows of the device without one */
+
+/* What the user asked for. */
+typedef struct Options {
+    bool wanted[PROGRAMS];
+    bool reference;        /* --kernels=reference */
+    Type real;             /* of parameters and arithmetic: TYPE_F32, or TYPE_F64 with reference kernels */
+    Type stored;           /* of activations and their gradients: that, or one of 16 bits */
+    Type staged;           /* of inputs, as the loader leaves them */
+    bool tf32;             /* products may be rounded to tf32 */
+    bool has_precision;    /* the command line says it; else the file may */
+    bool nondeterministic; /* sums may be in an order that changes from run to run */
+    const Target *target;
+    const char *architecture; /* of a target that has several: "sm_90" */
+    DeviceModel *device;      /* opened by the target after the options are read, or NULL */
+    bool no_reuse;            /* every buffer keeps its bytes for itself */
+    bool no_recompute;        /* every tensor is kept until its last reader */
+    bool poison;              /* emitted code marks every byte outside a step's operands as poisoned */
+    int max_threads;
+    int micro_batches;    /* 0: the compiler chooses; 1: whole batches; else so many loops over samples */
+    int bands;            /* 0: no loops over bands of rows; else so many bands, where every operator can */
+    int64_t budget;       /* bytes of the arena, 0: none, or what the file says */
+    const char *command;  /* the options as given, for the head of generated files */
+    const char *training; /* those of them that say what is trained, not how it is computed */
+} Options;
+
+/* One attempt of the planner's search (search/budget_search.c).  All zero: everything is kept, whole
+ * batches where loops cost time. */
+typedef struct {
+    int64_t micro_batch;        /* samples at a time, 0: by `micro_batches` */
+    int64_t capacity;           /* bytes for the search for what to compute again, 0: everything is kept */
+    const RematSchedule *found; /* not NULL: this is computed again, without a search */
+    bool any_plan;              /* any schedule that fits will do, however slow */
+    bool prefetch;              /* training: inputs keep their bytes for those of the next step */
+    bool little_workspace;      /* kernels may be slow for want of workspace */
+    bool packs_once;            /* prediction: packed weights are kept from image to image */
+} Choices;
+
+#endif

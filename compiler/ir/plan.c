@@ -1,0 +1,123 @@
+/* plan.c - questions to a plan. */
+#include "ir/plan.h"
+#include "base/diag.h"
+#include "base/size_math.h"
+#include "ir/ops.h"
+#include "ir/target.h"
+
+const char *precision_text(const Options *options) {
+    return options->tf32 ? "tf32" : type_text(options->stored);
+}
+
+const char *target_text(Pool *pool, const Options *options) {
+    return options->architecture == NULL
+               ? options->target->name
+               : pool_text(pool, "%s:%s", options->target->name, options->architecture);
+}
+
+bool plan_fits(const Plan *plan) {
+    return plan->refusal == NULL && plan->arena < INT64_MAX &&
+           (plan->budget == 0 || plan->arena <= plan->budget);
+}
+
+const Program *program_of(const Plan *plan, int kind) {
+    while (kind < PROGRAMS && plan->program[kind].model == NULL)
+        kind++;
+    return kind < PROGRAMS ? &plan->program[kind] : NULL;
+}
+
+Program *next_program(Plan *plan, int kind) {
+    while (kind < PROGRAMS && plan->program[kind].model == NULL)
+        kind++;
+    return kind < PROGRAMS ? &plan->program[kind] : NULL;
+}
+
+const char *loop_text(LoopAxis axis) {
+    return axis == AXIS_SAMPLES ? "samples" : "bands";
+}
+
+int64_t iterations(int64_t count, int64_t size) {
+    return count / size + (count % size != 0);
+}
+
+int64_t iterations_of(const Program *program) {
+    return iterations(program->batch, program->micro_batch);
+}
+
+/* ---- what a node touches ---- */
+
+bool has_samples(const Graph *g, const Node *node) {
+    for (Touch t = node_touches(g, node); touch_next(&t);)
+        if (g->value[t.value].per_sample)
+            return true;
+    return false;
+}
+
+bool reads_staging(const Graph *g, const Node *node) {
+    for (Touch t = node_touches(g, node); touch_next(&t);)
+        if (!t.is_output && g->value[t.value].class == CLASS_STAGING && g->value[t.value].input >= 0)
+            return true;
+    return false;
+}
+
+int64_t node_flops(const Program *program, const Node *node) {
+    int64_t flops = op_table[node->op].flops(program->graph, node);
+    return work_sum(0, has_samples(program->graph, node) ? program->micro_batch : 1, flops);
+}
+
+/* ---- the tree of steps ---- */
+
+int step_count(const Step *step, int nstep) {
+    int count = nstep;
+    for (int i = 0; i < nstep; i++)
+        if (step[i].node < 0)
+            count += step_count(step[i].body, step[i].nbody);
+    return count;
+}
+
+static int list_nodes(const Step *step, int nstep, const Step *in, NodeId *node, const Step **loop) {
+    int n = 0;
+    for (int i = 0; i < nstep; i++) {
+        if (step[i].node < 0) {
+            n += list_nodes(step[i].body, step[i].nbody, &step[i], node + n, loop + n);
+            continue;
+        }
+        node[n] = step[i].node;
+        loop[n++] = in;
+    }
+    return n;
+}
+
+int schedule_nodes(const Program *program, NodeId **node, const Step ***loop) {
+    int most = step_count(program->step, program->nstep);
+    *node = NEW_ARRAY(program->graph->pool, NodeId, most);
+    *loop = NEW_ARRAY(program->graph->pool, const Step *, most);
+    return list_nodes(program->step, program->nstep, NULL, *node, *loop);
+}
+
+static int64_t clamp(int64_t x, int64_t min, int64_t max) {
+    return x < min ? min : x > max ? max : x;
+}
+
+RowRange step_rows(const Graph *g, const Step *step, int64_t iteration) {
+    const int64_t height = shape_rows(g->value[g->node[step->node].out[0]].shape);
+    const int64_t begin = iteration * step->rows - step->lag;
+    return (RowRange){clamp(begin, 0, height), clamp(begin + step->rows, 0, height)};
+}
+
+const Step *step_at(const Step *step, int nstep, int position) {
+    for (int i = 0; i < nstep; i++) {
+        int inside = step[i].node < 0 ? step_count(step[i].body, step[i].nbody) : 0;
+        if (position == 0)
+            return &step[i];
+        if (position <= inside)
+            return step_at(step[i].body, step[i].nbody, position - 1);
+        position -= 1 + inside;
+    }
+    BUG("the schedule has no step at that position");
+}
+
+bool same_layout(const Layout *a, const Layout *b) {
+    return a->bytes == b->bytes && a->origin == b->origin && a->sample == b->sample &&
+           a->plane == b->plane && a->depth == b->depth && a->row == b->row;
+}

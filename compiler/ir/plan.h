@@ -1,0 +1,167 @@
+/* plan.h - the plan: what the passes after lowering work out.
+ *
+ * A Program is one of train, eval, predict: a graph of its own, where each segment has a Layout and the
+ * nodes an order.  The Plan puts the buffers of all programs into one arena.  Results of a pass stand in
+ * tables beside the graph, indexed by value, and belong to the pass that computes them.
+ */
+#ifndef PLAN_H
+#define PLAN_H
+
+#include "ir/model.h"
+#include "ir/options.h"
+
+/* ---- layout.c ---- */
+
+/* How a segment lies in memory; strides in elements.  See UnetLayout in unet/model.h. */
+typedef struct {
+    int64_t block, blocks;
+    int64_t before[AXES], after[AXES]; /* halo */
+    int64_t origin, sample, plane, depth, row;
+    int64_t bytes; /* of the whole batch, padding and halo included: a multiple of the alignment */
+} Layout;
+
+/* ---- schedule.c ---- */
+
+typedef enum { AXIS_SAMPLES, AXIS_BANDS } LoopAxis;
+
+/* The schedule is a tree: a step runs a node; a loop runs its body `times` times, and may hold loops
+ * itself.
+ *
+ * Iteration i of a loop over samples works on the samples [i * samples, (i + 1) * samples) of the batch, as
+ * far as they are valid.  In iteration i of a loop over bands a step computes the rows [i * rows - lag, (i
+ * + 1) * rows - lag) of its first output, as far as there are such: it stays so many rows behind those that
+ * it reads as its window demands, and an empty range does nothing. */
+typedef struct Step {
+    NodeId node; /* -1: a loop */
+    bool recompute;
+    int64_t rows, lag; /* in a loop over bands: what an iteration computes; rows 0: not in one */
+    LoopAxis axis;     /* of a loop */
+    int64_t samples;   /* of a loop over samples: how many an iteration works on */
+    int64_t times;
+    struct Step *body;
+    int nbody;
+} Step;
+
+typedef struct {
+    ProgramKind kind;
+    const char *name;
+    const Options *options;
+    const Choices *choices;
+    const Target *target;
+    Model *model; /* lowered at this program's size */
+    Graph *graph;
+    int64_t batch;
+    int64_t micro_batch; /* samples at a time: the batch, or less, in a loop */
+    int nparameter;
+    ValueId *parameter; /* per parameter of the model: its value in this graph */
+    ValueId *gradient;  /* train: per parameter the gradient, or -1 */
+    int nstatistic;
+    ValueId *statistic; /* running statistics, in the order of the file */
+    ValueId control;    /* targets that stage inputs: what a step is told */
+    bool prefetches;    /* the next inputs come as soon as these were read for the last time */
+    Layout *layout;     /* per value */
+    int nlayout;
+    Step *step;
+    int nstep;
+    int nonce;                     /* so many of the first steps run once, when weights were loaded */
+    int *buffer_of;                /* per value: its buffer in the plan, or -1 (concats, inputs) */
+    const RematProblem *remat;     /* what may be computed again, if that was asked, */
+    int64_t remat_outside;         /* beside so many bytes, */
+    const RematSchedule *found;    /* and the answer */
+    int64_t recompute_flops_bound; /* lower bound on the FLOPs that any schedule within these bytes computes
+                                      again */
+    int64_t extent;                /* bytes of the arena from its start */
+    int64_t lower_bound;
+    int peak;            /* position of the step with most bytes alive */
+    const char *refusal; /* why this target cannot run it, or NULL */
+} Program;
+
+/* ---- buffer_assign.c, live.c ---- */
+
+typedef enum { LIFETIME_PERSISTENT, LIFETIME_PROGRAM, LIFETIME_STEP } Lifetime;
+
+/* The address spaces.  On a GPU the host's is pinned memory. */
+typedef enum { SPACE_DEVICE, SPACE_HOST, SPACES } Space;
+
+typedef struct {
+    const char *name;
+    Class class;
+    Lifetime lifetime;
+    Space space;
+    Span span;
+    Type type;
+    Shape shape;
+    int64_t batch; /* 0: not per sample */
+    int64_t bytes, offset;
+    int same;        /* shares the bytes of that buffer (in place), or -1 */
+    int slice;       /* lies inside that buffer, or -1 */
+    int program;     /* the ProgramKind it belongs to, -1: persistent */
+    int first, last; /* positions of the first and the last step that touch it or its aliases */
+} Buffer;
+
+typedef struct {
+    Pool *pool;
+    const Options *options;
+    Choices choices;
+    const Target *target;
+    int64_t budget;            /* bytes of the arena: of the options or of the file; 0: none */
+    Program program[PROGRAMS]; /* .model == NULL: not there */
+    Model *model;              /* of the first program there is */
+    Buffer *buffer;
+    int nbuffer;
+    int nparameter;
+    int *parameter_buffer; /* per parameter of the model */
+    int nstatistic;
+    int *statistic_buffer;   /* per running statistic */
+    int *state_buffer[2];    /* per parameter: the optimiser's state, -1: none */
+    int loss_scale_buffer;   /* -1: losses are not scaled */
+    int64_t region_elements; /* of the trained parameters: one sweep */
+    int64_t persistent;      /* bytes at the front that live across steps and programs */
+    int64_t arena, lower_bound;
+    int64_t flops;                   /* of a training step, recomputation left out */
+    int64_t recompute_flops;         /* and this much again, */
+    int64_t recompute_flops_bound;   /* lower bound on it at this memory */
+    int64_t loader_ring, ring_slots; /* bytes of the host's space, which the ring alone takes; its slots */
+    int64_t beside; /* bytes of the same memory that the arena leaves to others: the ring, or a context */
+    const char *refusal;     /* why no machine of this target can run it, whatever the budget; or NULL */
+    const char *source_hash; /* of the text and of the options that say what is trained */
+} Plan;
+
+enum { LOSS_SCALE_ELEMENTS = 4 }; /* of UnetModel.loss_scale */
+
+/* ---- plan.c: questions to a plan ---- */
+
+/* The values of --precision and --target. */
+const char *precision_text(const Options *options);
+const char *target_text(Pool *pool, const Options *options);
+/* Within its budget, and not refused by its target? */
+bool plan_fits(const Plan *plan);
+/* The first program of the plan from KIND on, or NULL:
+ *     for (Program *p = next_program(plan, 0); p != NULL; p = next_program(plan, (int)p->kind + 1)) */
+Program *next_program(Plan *plan, int kind);
+const Program *program_of(const Plan *plan, int kind);
+/* May one tensor take the place of the other? */
+bool same_layout(const Layout *a, const Layout *b);
+/* "samples" */
+const char *loop_text(LoopAxis axis);
+/* How many iterations of SIZE samples work through COUNT. */
+int64_t iterations(int64_t count, int64_t size);
+/* How often the loop over samples goes round; 1 without one. */
+int64_t iterations_of(const Program *program);
+/* The nodes in the order of the tree, each once, and the innermost loop each is in (NULL: none); returns
+ * how many. */
+int schedule_nodes(const Program *program, NodeId **node, const Step ***loop);
+/* The size of the tree: steps are numbered by their position in pre-order, loops included. */
+int step_count(const Step *step, int nstep);
+/* The step at a position in pre-order. */
+const Step *step_at(const Step *step, int nstep, int position);
+/* The rows of its first output that STEP computes in ITERATION of a loop over bands. */
+RowRange step_rows(const Graph *g, const Step *step, int64_t iteration);
+/* FLOPs of a node for one micro-batch. */
+int64_t node_flops(const Program *program, const Node *node);
+/* Does a tensor that NODE reads or writes have samples? */
+bool has_samples(const Graph *g, const Node *node);
+/* Does NODE read an input where the loader, or a copy to a device, left it? */
+bool reads_staging(const Graph *g, const Node *node);
+
+#endif

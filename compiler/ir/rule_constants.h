@@ -1,0 +1,36 @@
+/* rule_constants.h - between the constants rules of the operators and the emitter. */
+#ifndef RULE_CONSTANTS_H
+#define RULE_CONSTANTS_H
+
+#include "ir/graph.h"
+
+typedef struct Constants Constants;
+
+/* Constants of the kernel instance that a node becomes; see templates/README.md for the names. */
+void constant(Constants *c, const char *name, int64_t value);
+void constant_real(Constants *c, const char *name, double value);
+/* D, H, W and the like: PREFIX before the letters, the extents of V behind them. */
+void constant_extents(Constants *c, const char *prefix, ValueId v);
+/* Of a feature map its channels; of anything else all its numbers. */
+void constant_channels(Constants *c, const char *name, ValueId v);
+void constant_layout(Constants *c, const char *name, ValueId v);
+/* NAME[SEGMENTS] and SEGMENTS; if V is an input of the node, it is handed over as an array of pointers. */
+void constant_segments(Constants *c, const char *name, ValueId v);
+/* The type of an operand that may be an input: 0, it is none; 1, as the loader leaves it; 2, bytes
+ * that stand for value / 255. */
+void constant_staged(Constants *c, const char *name, ValueId v);
+/* What is handed over before the outputs ("n", unless said otherwise) and after the inputs. */
+void call_arguments(Constants *c, const char *before, const char *after);
+/* A number that is handed over behind the inputs, on every target. */
+void call_number(Constants *c, int64_t number);
+
+/* The kernel computes a range of rows of its output V: the call says which, behind what comes before the
+ * outputs. */
+void call_rows(Constants *c, ValueId v);
+
+/* Elements of the region of trained parameters, padding between them included. */
+int64_t constant_region_elements(const Constants *c);
+
+const Graph *constants_graph(const Constants *c);
+
+#endif

@@ -1,0 +1,15 @@
+/* rule_fuse.h - between fuse.c, which walks the graph, and the fuse rules of the operators. */
+#ifndef RULE_FUSE_H
+#define RULE_FUSE_H
+
+#include "ir/ops.h"
+
+Graph *fuse_graph(const Fuse *f);
+/* The node that computes V, if one node reads it and no other; else NULL. */
+Node *fuse_only_for_one(const Fuse *f, ValueId v);
+/* FIRST computes what SECOND did; SECOND goes. */
+void fuse_take_over(Fuse *f, Node *first, const Node *second);
+/* SECOND does what FIRST did, too; FIRST goes. */
+void fuse_drop(Fuse *f, const Node *first);
+
+#endif

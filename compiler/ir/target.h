@@ -1,0 +1,69 @@
+/* target.h - a machine to emit for, as passes and reports see it.  They never ask which one it is.
+ *
+ * A new target is a folder with such a struct, and a line in targets.c.
+ */
+#ifndef TARGET_H
+#define TARGET_H
+
+#include "ir/plan.h"
+
+struct Sources; /* emit/sources.h */
+
+/* Gives a node what this target's kernel needs beside its operands: nodes in front of it, scratch behind
+ * its outputs, what was chosen for it (Node.chosen). */
+typedef void PrepareRule(Program *program, Node *node);
+
+/* A target's own columns of the operator table; operators without a row in it need nothing. */
+typedef struct {
+    PrepareRule *prepare;
+} KernelRow;
+
+struct Target {
+    const char *name;
+    const char *const *architecture; /* those that --target=NAME:ARCHITECTURE takes, the usual one first,
+                                      * then NULL; or NULL: there is but one */
+    int64_t align;                   /* bytes, of buffers, */
+    int64_t slice_align;             /* and of what lies in regions */
+    int64_t context;     /* bytes of a device that its driver and libraries take, as far as is known */
+    bool stages;         /* inputs lie in the arena: those of an iteration, all worked on, valid or not */
+    bool stages_bytes;   /* pictures of 8 bits may be staged as bytes */
+    bool loops_are_free; /* a few samples at a time cost no time, so they are chosen without need */
+    bool packs_once;     /* steps that depend on weights alone may run once, when these were loaded */
+    const KernelRow *kernel; /* [OPS] */
+
+    /* Why OPTIONS are not for this target, or NULL.  BUILDS: a program is to be built, not only sources. */
+    const char *(*refuses)(const Options *options, bool builds);
+    /* What is known of the device without one; NULL members: nothing needs to be known. */
+    DeviceModel *(*open)(Pool *pool, const Options *options);
+    void (*close)(DeviceModel *device);
+    /* The device in words of its vendor (JSON), or NULL. */
+    const char *(*device_json)(DeviceModel *device);
+    /* Says where bytes of workspace are a cap, not what was asked for: for whom, and the cap; or NULL. */
+    const char *(*workspace_note)(Pool *pool, DeviceModel *device, int64_t *cap);
+    /* With more workspace some kernels are faster: worth another attempt with little where it does not fit.
+     */
+    bool (*has_roomy_kernels)(const Options *options);
+
+    /* Nodes in front of all others; may be NULL. */
+    void (*begin)(Program *program, const Node *node, int nnode);
+    /* Completes a Layout whose halo is known. */
+    void (*lay_out)(const Value *value, int64_t batch, Layout *layout);
+    /* Why no machine of this target can run BUFFER, or NULL; may be NULL. */
+    const char *(*too_large)(Pool *pool, const Buffer *buffer);
+
+    /* The generated files; the flags for compiling those in C. */
+    void (*emit)(const Plan *plan, struct Sources *sources);
+    const char *(*c_flags)(const Options *options);
+    const struct BuildStep
+        *build; /* emit/build_program.h: what building takes beside the C compiler, or NULL */
+    /* Members of UnetModel (unet/model.h) that only this target's files define; NULL: none, its programs
+     * are functions that the runtime calls. */
+    const char *model_members;
+};
+
+extern const Target target_cpu, target_cuda;
+
+/* targets.c: all targets, the one without --target first, then NULL. */
+extern const Target *const targets[];
+
+#endif

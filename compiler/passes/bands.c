@@ -1,0 +1,176 @@
+/* bands.c - loops over bands of rows.
+ *
+ * Operators that work point by point or through a window can compute a few rows of their output from a few
+ * rows of their inputs.  A run of such steps becomes a loop: each iteration computes a band of each tensor
+ * while the band before is still in the cache.  A tensor that a window of stride s makes smaller has 1/s of
+ * the rows in a band; a step stays behind what it reads by so many rows that all its window needs has been
+ * computed:
+ *
+ *     relu        rows   0..15   16..31   32..47             4 bands of 16
+ *     max_pool 3  rows   0..6     7..14   15..22  23..31     8 rows an iteration, 1 behind
+ *
+ * A row is computed once and in one way, so the bits are those of the run without a loop.
+ *
+ * Requires: the steps of one iteration over samples, in their order.  Provides: Step.rows and lag.
+ */
+#include "passes/bands.h"
+#include "base/diag.h"
+#include "ir/ops.h"
+
+typedef struct {
+    const Program *program;
+    const Step *step;
+    int count;     /* steps of the run */
+    int *maker;    /* per value: the step of the run that writes it, or -1 */
+    int64_t *rows; /* per step: rows of an iteration, while one of the tallest tensor has SCALE rows */
+} Run;
+
+enum { SCALE = 64 }; /* strides divide it, as long as their product does */
+
+static const Node *node_of(const Run *r, int i) {
+    return &r->program->graph->node[r->step[i].node];
+}
+
+static int64_t height_of(const Run *r, int i) {
+    const Graph *g = r->program->graph;
+    return shape_rows(g->value[node_of(r, i)->out[0]].shape);
+}
+
+/* An image computed row by row, all of whose operands are images. */
+static bool is_banded(const Graph *g, const Node *node) {
+    if (!computes_rows(node) || node->nout == 0)
+        return false;
+    for (Touch t = node_touches(g, node); touch_next(&t);) {
+        const Value *value = &g->value[t.value];
+        if (!value->per_sample || value->shape.rank != AXES || t.operand->access == ACCESS_UPDATE)
+            return false;
+    }
+    return true;
+}
+
+/* ---- how many rows an iteration computes ---- */
+
+/* Of step I, from a step that makes one of its inputs: by the stride between them.  0: no whole number. */
+static int64_t rows_after(const Run *r, int i, int maker) {
+    const Window *w = node_window(node_of(r, i));
+    const int64_t rows = r->rows[maker], stride = w == NULL ? 1 : w->stride[1];
+    if (has_trait(node_of(r, i), TRAIT_UP))
+        return rows * stride;
+    return rows % stride == 0 ? rows / stride : 0;
+}
+
+/* Fills r->rows; returns how many steps agree, from the first on. */
+static int scale_rows(Run *r, int64_t tallest) {
+    const Graph *g = r->program->graph;
+    for (int i = 0; i < r->count; i++) {
+        int64_t rows = 0;
+        for (Touch t = node_touches(g, node_of(r, i)); touch_next(&t);) {
+            const int maker = t.is_output ? -1 : r->maker[t.value];
+            if (maker < 0)
+                continue;
+            const int64_t wanted = rows_after(r, i, maker);
+            if (wanted == 0 || (rows != 0 && rows != wanted))
+                return i;
+            rows = wanted;
+        }
+        if (rows == 0) /* reads nothing of this run */
+            rows = SCALE * height_of(r, i) % tallest == 0 ? SCALE * height_of(r, i) / tallest : 0;
+        if (rows == 0)
+            return i;
+        r->rows[i] = rows;
+        for (int k = 0; k < node_of(r, i)->nout; k++)
+            if (node_of(r, i)->out[k] >= 0)
+                r->maker[node_of(r, i)->out[k]] = i;
+    }
+    return r->count;
+}
+
+/* ---- how far a step lags behind ---- */
+
+/* Has the run, in each iteration, computed the rows that step I reads in it? */
+static bool has_its_rows(const Run *r, const Step *step, int i, int64_t times) {
+    const Graph *g = r->program->graph;
+    const Node *node = node_of(r, i);
+    for (int64_t n = 0; n < times; n++) {
+        const RowRange out = step_rows(g, &step[i], n);
+        if (out.begin >= out.end)
+            continue;
+        for (Touch t = node_touches(g, node); touch_next(&t);) {
+            const int maker = t.is_output ? -1 : r->maker[t.value];
+            if (maker < 0)
+                continue;
+            const int64_t needed = op_table[node->op].rows(g, node, t.number, out).end,
+                          all = height_of(r, maker);
+            if ((needed < all ? needed : all) > step_rows(g, &step[maker], n).end)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* How many iterations until step I is done. */
+static int64_t iterations_until(const Run *r, const Step *step, int i) {
+    return iterations(height_of(r, i) + step[i].lag, step[i].rows);
+}
+
+/* Divides the rows of the first COUNT steps by their greatest common divisor, so that a band may be as
+ * small as strides allow; returns it. */
+static int64_t reduce_rows(Run *r, int count) {
+    int64_t divisor = 0;
+    for (int i = 0; i < count; i++)
+        for (int64_t a = r->rows[i]; a != 0;) {
+            const int64_t rest = divisor % a;
+            divisor = a;
+            a = rest;
+        }
+    CHECK(divisor > 0);
+    for (int i = 0; i < count; i++)
+        r->rows[i] /= divisor;
+    return divisor;
+}
+
+/* The loop over the first COUNT steps of the run, BANDS of the tallest tensor; no loop if that is one
+ * iteration. */
+static bool make_loop(Run *r, int count, int64_t tallest, int64_t bands, Step *loop) {
+    Pool *pool = r->program->graph->pool;
+    Step *step = NEW_ARRAY(pool, Step, count);
+    const int64_t unit = iterations(iterations(tallest, bands) * reduce_rows(r, count), SCALE);
+    int64_t times = 0;
+    for (int i = 0; i < count; i++) {
+        step[i] = r->step[i];
+        step[i].rows = unit * r->rows[i];
+        while (!has_its_rows(r, step, i, iterations_until(r, step, i)))
+            step[i].lag++;
+        if (iterations_until(r, step, i) > times)
+            times = iterations_until(r, step, i);
+    }
+    *loop = (Step){.node = -1, .axis = AXIS_BANDS, .times = times, .body = step, .nbody = count};
+    return times > 1;
+}
+
+int loop_over_bands(const Program *program, const Step *step, int nstep, int64_t bands, Step **new) {
+    const Graph *g = program->graph;
+    int count = 0;
+    *new = NULL;
+    for (int i = 0; i < nstep;) {
+        int n = 0;
+        int64_t tallest = 1;
+        Run r = {program, step + i, 0, NEW_ARRAY(g->pool, int, g->nvalue), NULL};
+        for (; i + n < nstep && step[i + n].node >= 0 && is_banded(g, &g->node[step[i + n].node]); n++)
+            if (height_of(&r, n) > tallest)
+                tallest = height_of(&r, n);
+        for (ValueId v = 0; v < g->nvalue; v++)
+            r.maker[v] = -1;
+        r.count = n;
+        r.rows = NEW_ARRAY(g->pool, int64_t, n);
+        n = scale_rows(&r, tallest);
+        Step loop;
+        const bool loops = n > 1 && make_loop(&r, n, tallest, bands, &loop);
+        if (loops)
+            PUSH(g->pool, *new, count, loop);
+        for (int k = 0; !loops && k < (n > 0 ? n : 1); k++)
+            PUSH(g->pool, *new, count, step[i + k]);
+        i += n > 0 ? n : 1;
+    }
+    return count;
+}

@@ -1,0 +1,292 @@
+/* buffer_assign.c - one buffer for each segment, and which of them share bytes.
+ *
+ * Parameters, their gradients and the optimiser's state are regions: a buffer without readers of its own
+ * whose slices lie side by side, in the order in which gradients are completed, so that one sweep updates
+ * them all.  Where a row allows it and nobody reads the input afterwards, an output takes its input's
+ * place. The slots of the loader ring are buffers, too, in the host's address space.
+ *
+ * Requires: layouts and schedule of every program.  Provides: plan->buffer (without offsets), buffer_of.
+ */
+#include "base/size_math.h"
+#include "ir/ops.h"
+#include "passes/passes.h"
+
+static int buffer_new(Plan *plan, Buffer b) {
+    PUSH(plan->pool, plan->buffer, plan->nbuffer, b);
+    return plan->nbuffer - 1;
+}
+
+static Buffer buffer_like(const Program *program, ValueId v) {
+    const Value *value = &program->graph->value[v];
+    const Node *node = value->producer < 0 ? NULL : &program->graph->node[value->producer];
+    return (Buffer){.name = value->name,
+                    .class = value->class,
+                    .lifetime = LIFETIME_STEP,
+                    .span = node == NULL ? value->span : node_line(node),
+                    .type = value->type,
+                    .shape = value->shape,
+                    .batch = value->per_sample ? program->micro_batch : 0,
+                    .bytes = program->layout[v].bytes,
+                    .same = -1,
+                    .slice = -1,
+                    .program = (int)program->kind};
+}
+
+/* A buffer of V alone.  A gradient of a parameter that is used twice is laid out as if it were a slice, so
+ * its bytes are rounded up. */
+static Buffer buffer_of_its_own(const Plan *plan, const Program *program, ValueId v) {
+    Buffer b = buffer_like(program, v);
+    b.bytes = size_rounded(b.bytes, plan->target->align);
+    return b;
+}
+
+static Buffer persistent(Buffer b) {
+    b.lifetime = LIFETIME_PERSISTENT;
+    b.program = -1;
+    return b;
+}
+
+/* ---- regions ---- */
+
+/* A region for VALUE[0..COUNT), segments of one program; BUFFER receives the slices.  Returns the bytes
+ * they take. */
+static int64_t region(Plan *plan, const Program *program, const char *name, bool persists,
+                      const ValueId *value, int count, int *buffer) {
+    if (count == 0)
+        return 0;
+    Buffer whole = buffer_like(program, value[0]);
+    whole.name = name;
+    whole.span = (Span){0};
+    whole.bytes = 0;
+    for (int i = 0; i < count; i++)
+        whole.bytes = size_sum(whole.bytes, program->layout[value[i]].bytes);
+    const int64_t used = whole.bytes;
+    whole.shape = (Shape){.rank = 1, .dim = {used / type_bytes(whole.type)}};
+    whole.bytes = size_rounded(used, plan->target->align);
+    const int parent = buffer_new(plan, persists ? persistent(whole) : whole);
+    for (int i = 0; i < count; i++) {
+        Buffer slice = buffer_like(program, value[i]);
+        slice.slice = parent;
+        buffer[i] = buffer_new(plan, persists ? persistent(slice) : slice);
+    }
+    return used;
+}
+
+/* The optimiser's step, or NULL. */
+static const Node *update_node(const Program *program) {
+    for (int i = 0; program->model != NULL && i < program->graph->nnode; i++)
+        if (has_trait(&program->graph->node[i], TRAIT_UPDATES))
+            return &program->graph->node[i];
+    return NULL;
+}
+
+/* Trained parameters in the order of the update, then the others in the order of the file. */
+static int *parameter_order(const Plan *plan, const Node *update) {
+    const Program *train = &plan->program[PROGRAM_TRAIN];
+    int *order = NEW_ARRAY(plan->pool, int, plan->nparameter), count = 0;
+    bool *placed = NEW_ARRAY(plan->pool, bool, plan->nparameter);
+    if (update != NULL) {
+        int *number = NEW_ARRAY(plan->pool, int, train->graph->nvalue);
+        for (int k = 0; k < plan->nparameter; k++)
+            number[train->parameter[k]] = k;
+        const ValueId *segment;
+        int n = value_segments(train->graph, &update->in[0], &segment);
+        for (int i = 0; i < n; i++) {
+            order[count++] = number[segment[i]];
+            placed[number[segment[i]]] = true;
+        }
+    }
+    for (int k = 0; k < plan->nparameter; k++)
+        if (!placed[k])
+            order[count++] = k;
+    return order;
+}
+
+static void parameter_region(Plan *plan, const Program *first, const int *order) {
+    int n = plan->nparameter, *buffer = NEW_ARRAY(plan->pool, int, n);
+    ValueId *value = NEW_ARRAY(plan->pool, ValueId, n);
+    for (int i = 0; i < n; i++)
+        value[i] = first->parameter[order[i]];
+    region(plan, first, "parameters", true, value, n, buffer);
+    plan->parameter_buffer = NEW_ARRAY(plan->pool, int, n);
+    for (int i = 0; i < n; i++)
+        plan->parameter_buffer[order[i]] = buffer[i];
+}
+
+/* The optimiser's state: what its step updates beside the parameters. */
+static void state_regions(Plan *plan, const Node *update, const int *order) {
+    static const char *const name[2] = {"optimiser state 1", "optimiser state 2"};
+    const Program *train = &plan->program[PROGRAM_TRAIN];
+    int *buffer = NEW_ARRAY(plan->pool, int, plan->nparameter);
+    for (int s = 0; s < 2; s++) {
+        plan->state_buffer[s] = NEW_ARRAY(plan->pool, int, plan->nparameter);
+        for (int i = 0; i < plan->nparameter; i++)
+            plan->state_buffer[s][i] = -1;
+    }
+    for (int k = 1, s = 0; update != NULL && k < update->nin && s < 2; k++) {
+        if (update->in[k] < 0 || train->graph->operands[update->op].in[k].access != ACCESS_UPDATE)
+            continue;
+        const ValueId *segment;
+        int count = value_segments(train->graph, &update->in[k], &segment);
+        region(plan, train, name[s], true, segment, count, buffer);
+        for (int i = 0; i < count; i++) {
+            plan->state_buffer[s][order[i]] = buffer[i];
+            train->buffer_of[segment[i]] = buffer[i];
+        }
+        s++;
+    }
+}
+
+/* Running statistics persist each by itself: programs that measure read what training updates. */
+static void statistics(Plan *plan, const Program *first) {
+    plan->statistic_buffer = NEW_ARRAY(plan->pool, int, plan->nstatistic);
+    for (int i = 0; i < plan->nstatistic; i++)
+        plan->statistic_buffer[i] =
+            buffer_new(plan, persistent(buffer_of_its_own(plan, first, first->statistic[i])));
+}
+
+/* What is known of the scale of losses: state that the optimiser's step reads and does not update. */
+static void loss_scale_buffer(Plan *plan, const Program *train, const Node *update) {
+    plan->loss_scale_buffer = -1;
+    for (int k = 0; update != NULL && k < update->nin; k++) {
+        const ValueId v = update->in[k];
+        if (v < 0 || train->graph->value[v].class != CLASS_STATE || train->buffer_of[v] >= 0 ||
+            train->graph->operands[update->op].in[k].access == ACCESS_UPDATE)
+            continue;
+        plan->loss_scale_buffer = train->buffer_of[v] =
+            buffer_new(plan, persistent(buffer_of_its_own(plan, train, v)));
+    }
+}
+
+static void gradient_region(Plan *plan, const Program *train, const Node *update) {
+    if (update == NULL)
+        return;
+    const ValueId *segment;
+    int count = value_segments(train->graph, &update->in[1], &segment);
+    int *buffer = NEW_ARRAY(plan->pool, int, count);
+    int64_t bytes = region(plan, train, "gradients", false, segment, count, buffer);
+    plan->region_elements = bytes / type_bytes(plan->options->real);
+    for (int i = 0; i < count; i++)
+        train->buffer_of[segment[i]] = buffer[i];
+}
+
+/* ---- in place ---- */
+
+/* The nodes in their order, and per value: the last of them that reads it, how many do, and the loop in
+ * which it is made. */
+typedef struct {
+    NodeId *node;
+    const Step **loop;
+    int count;
+    int *last, *readers;
+    const Step **made_in;
+} Order;
+
+static Order order_of(const Program *program) {
+    const Graph *g = program->graph;
+    Order o = {.last = NEW_ARRAY(g->pool, int, g->nvalue),
+               .readers = NEW_ARRAY(g->pool, int, g->nvalue),
+               .made_in = NEW_ARRAY(g->pool, const Step *, g->nvalue)};
+    o.count = schedule_nodes(program, &o.node, &o.loop);
+    for (int i = 0; i < o.count; i++)
+        for (Touch t = node_touches(g, &g->node[o.node[i]]); touch_next(&t);) {
+            if (t.is_output) {
+                o.made_in[t.value] = o.loop[i];
+            } else {
+                o.last[t.value] = i;
+                o.readers[t.value]++;
+            }
+        }
+    return o;
+}
+
+/* The buffer whose bytes the first output of node I of the order may take, or -1.  In a loop over bands a
+ * second reader may look at rows that were overwritten an iteration ago. */
+static int in_place_of(const Plan *plan, const Program *program, const Order *o, int i) {
+    const Graph *g = program->graph;
+    const Node *node = &g->node[o->node[i]];
+    const int k = g->operands[node->op].out[0].in_place;
+    if (plan->options->no_reuse || k < 0 || k >= node->nin || node->in[k] < 0)
+        return -1;
+    const ValueId in = node->in[k], out = node->out[0];
+    const int buffer = program->buffer_of[in];
+    const bool banded = o->loop[i] != NULL && o->loop[i]->axis == AXIS_BANDS;
+    if (buffer < 0 || o->last[in] != i || o->made_in[in] != o->loop[i] || (banded && o->readers[in] > 1) ||
+        !same_layout(&program->layout[in], &program->layout[out]))
+        return -1;
+    if (plan->buffer[buffer].lifetime != LIFETIME_STEP || plan->buffer[buffer].slice >= 0)
+        return -1;
+    return plan->buffer[buffer].same >= 0 ? plan->buffer[buffer].same : buffer;
+}
+
+static bool is_prefetched(const Program *program, ValueId v) {
+    const Value *value = &program->graph->value[v];
+    return program->prefetches && value->class == CLASS_STAGING && value->input >= 0;
+}
+
+static void step_buffers(Plan *plan, Program *program) {
+    const Graph *g = program->graph;
+    Order o = order_of(program);
+    for (int i = 0; i < o.count; i++)
+        for (Touch t = node_touches(g, &g->node[o.node[i]]); touch_next(&t);) {
+            if (!t.is_output || program->buffer_of[t.value] >= 0)
+                continue;
+            Buffer b = buffer_of_its_own(plan, program, t.value);
+            if (i < program->nonce || is_prefetched(program, t.value))
+                b.lifetime = LIFETIME_PROGRAM;
+            b.same = t.number == 0 ? in_place_of(plan, program, &o, i) : -1;
+            program->buffer_of[t.value] = buffer_new(plan, b);
+        }
+}
+
+/* ---- the loader ring ---- */
+
+/* Each slot holds one batch of every input of the program that has most; programs share the slots. */
+static void loader_ring(Plan *plan) {
+    int64_t slot = 0;
+    plan->ring_slots = 3;
+    for (const Program *p = program_of(plan, 0); p != NULL; p = program_of(plan, (int)p->kind + 1)) {
+        int64_t bytes = 0;
+        for (int i = 0; i < p->model->ninput; i++)
+            bytes = size_sum(bytes, batch_bytes(p, p->model->input[i].value));
+        slot = bytes > slot ? bytes : slot;
+    }
+    plan->loader_ring = size_product(slot, plan->ring_slots);
+    for (int i = 0; i < plan->ring_slots; i++)
+        buffer_new(plan, (Buffer){.name = pool_text(plan->pool, "loader slot %d", i),
+                                  .class = CLASS_STAGING,
+                                  .lifetime = LIFETIME_PERSISTENT,
+                                  .space = SPACE_HOST,
+                                  .type = TYPE_U8,
+                                  .shape = {.rank = 1, .dim = {slot}},
+                                  .bytes = slot,
+                                  .same = -1,
+                                  .slice = -1,
+                                  .program = -1});
+    plan->beside = plan->target->context > 0 ? plan->target->context : plan->loader_ring;
+}
+
+void buffers(Plan *plan) {
+    const Program *first = program_of(plan, 0), *train = &plan->program[PROGRAM_TRAIN];
+    for (Program *p = next_program(plan, 0); p != NULL; p = next_program(plan, (int)p->kind + 1)) {
+        p->buffer_of = NEW_ARRAY(plan->pool, int, p->graph->nvalue);
+        for (ValueId v = 0; v < p->graph->nvalue; v++)
+            p->buffer_of[v] = -1;
+    }
+    const Node *update = update_node(train);
+    const int *order = parameter_order(plan, update);
+    parameter_region(plan, first, order);
+    state_regions(plan, update, order);
+    statistics(plan, first);
+    loss_scale_buffer(plan, train, update);
+    for (Program *p = next_program(plan, 0); p != NULL; p = next_program(plan, (int)p->kind + 1)) {
+        for (int k = 0; k < p->nparameter; k++)
+            p->buffer_of[p->parameter[k]] = plan->parameter_buffer[k];
+        for (int k = 0; k < p->nstatistic; k++)
+            p->buffer_of[p->statistic[k]] = plan->statistic_buffer[k];
+        if (p->kind == PROGRAM_TRAIN)
+            gradient_region(plan, p, update);
+        step_buffers(plan, p);
+    }
+    loader_ring(plan);
+}

@@ -1,0 +1,75 @@
+/* cast.c - inputs in the type in which activations are stored.
+ *
+ * Where the loader leaves another type than that of activations, a `cast` in front of an input's first
+ * reader copies it into their type, and all read the copy, save those that measure: losses, metrics and the
+ * gradients of losses take what the loader left, so that no target is rounded once more.  Where the next
+ * inputs come while a step runs, there is such a copy in any case: the gradient of the first layer reads
+ * its input at the very end.
+ *
+ * Requires: the types of values, the complete graph.  Provides: the same graph with `cast` nodes.
+ */
+#include "ir/ops.h"
+#include "passes/passes.h"
+
+typedef struct {
+    Graph *g;
+    ValueId *copy; /* per value of the old graph: what is read in its place, or -1 */
+    Type stored;
+} Cast;
+
+static ValueId as_stored(Cast *c, ValueId v) {
+    Graph *g = c->g;
+    if (v < 0 || g->value[v].class != CLASS_STAGING)
+        return v;
+    if (c->copy[v] < 0) {
+        Value value = g->value[v];
+        value.class = CLASS_ACTIVATION;
+        value.type = c->stored;
+        value.name = pool_text(g->pool, "%s cast", value.name);
+        c->copy[v] = value_new(g, value);
+        node_new(g, (Node){.op = OP_CAST, .nin = 1, .nout = 1, .name = value.name, .span = value.span}, &v,
+                 &c->copy[v]);
+    }
+    return c->copy[v];
+}
+
+static ValueId concat_as_stored(Cast *c, ValueId v) {
+    const Value concat = c->g->value[v];
+    ValueId *segment = NEW_ARRAY(c->g->pool, ValueId, concat.nsegments);
+    bool moved = false;
+    for (int p = 0; p < concat.nsegments; p++) {
+        segment[p] = as_stored(c, concat.segment[p]);
+        moved |= segment[p] != concat.segment[p];
+    }
+    return moved ? value_concat_like(c->g, segment, concat.nsegments, concat) : v;
+}
+
+static void cast_operands(Cast *c, Node *node) {
+    ValueId *in = NEW_ARRAY(c->g->pool, ValueId, node->nin);
+    for (int k = 0; k < node->nin; k++) {
+        bool concat = node->in[k] >= 0 && c->g->value[node->in[k]].nsegments > 0;
+        in[k] = concat ? concat_as_stored(c, node->in[k]) : as_stored(c, node->in[k]);
+    }
+    node->in = in;
+}
+
+/* Walks the old list of nodes and appends each, with the casts it needs in front, to a new one. */
+void cast_inputs(Program *program) {
+    const Options *options = program->options;
+    Graph *g = program->graph;
+    Cast c = {g, NEW_ARRAY(g->pool, ValueId, g->nvalue), options->stored};
+    const Node *old = g->node;
+    int n = g->nnode;
+    if (options->stored == options->staged && !program->prefetches)
+        return;
+    for (ValueId v = 0; v < g->nvalue; v++)
+        c.copy[v] = -1;
+    g->node = NULL;
+    g->nnode = 0;
+    for (int i = 0; i < n; i++) {
+        Node node = old[i];
+        if (!has_trait(&node, TRAIT_MEASURES))
+            cast_operands(&c, &node);
+        node_new(g, node, node.in, node.out);
+    }
+}

@@ -1,0 +1,100 @@
+/* live.c - from which step to which are the bytes of a buffer needed?
+ *
+ *          step   0    1    2    3    4
+ *     x           w----r
+ *     enc1             w----r---------r      a skip connection lives long
+ *     h                     w----r
+ *
+ * Steps are numbered by their place in the tree, in pre-order.  A buffer lives from the first step that
+ * touches it to the last, these included; buffers that share bytes live as one, and a region as long as its
+ * slices.  What a loop touches and what also lives outside of it lives through all of it; what a loop over
+ * bands touches does so in any case, but for scratch: its rows are made in one iteration and read in
+ * another. What outlives a step lives through all of its program.
+ *
+ * Requires: buffers.  Provides: first and last of the buffers of each program.
+ */
+#include "passes/passes.h"
+
+#include <limits.h>
+
+typedef struct {
+    Plan *plan;
+    const Program *program;
+} Live;
+
+static void extend(Buffer *b, int position) {
+    if (position < b->first)
+        b->first = position;
+    if (position > b->last)
+        b->last = position;
+}
+
+/* All that buffer B needs to be alive: what it shares bytes with, the region it lies in. */
+static void needed_at(const Live *l, int b, int position) {
+    Buffer *all = l->plan->buffer;
+    extend(&all[b], position);
+    if (all[b].same >= 0)
+        extend(&all[all[b].same], position);
+    if (all[b].slice >= 0)
+        extend(&all[all[b].slice], position);
+}
+
+/* Numbers the steps from POSITION on; returns the position behind them. */
+static int walk(const Live *l, const Step *step, int nstep, int position) {
+    const Graph *g = l->program->graph;
+    for (int i = 0; i < nstep; i++) {
+        const int here = position++;
+        if (step[i].node < 0) {
+            position = walk(l, step[i].body, step[i].nbody, position);
+            continue;
+        }
+        for (Touch t = node_touches(g, &g->node[step[i].node]); touch_next(&t);)
+            if (l->program->buffer_of[t.value] >= 0)
+                needed_at(l, l->program->buffer_of[t.value], here);
+    }
+    return position;
+}
+
+/* All that STEP touches and that must live through the loop LOOP, which goes from FIRST to LAST. */
+static void stretch_over(const Live *l, const Step *step, const Step *loop, int first, int last) {
+    const Graph *g = l->program->graph;
+    for (int i = 0; step->node < 0 && i < step->nbody; i++)
+        stretch_over(l, &step->body[i], loop, first, last);
+    if (step->node < 0)
+        return;
+    for (Touch t = node_touches(g, &g->node[step->node]); touch_next(&t);) {
+        const int b = l->program->buffer_of[t.value];
+        const bool inside = b >= 0 && l->plan->buffer[b].first >= first && l->plan->buffer[b].last <= last;
+        const bool between = loop->axis == AXIS_BANDS && t.operand->access != ACCESS_SCRATCH;
+        if (b < 0 || (inside && !between))
+            continue;
+        needed_at(l, b, first);
+        needed_at(l, b, last);
+    }
+}
+
+/* Inner loops first: what lives through one may so come to live outside of it. */
+static int stretch(const Live *l, const Step *step, int nstep, int position) {
+    for (int i = 0; i < nstep; i++) {
+        const int first = position++;
+        if (step[i].node >= 0)
+            continue;
+        position = stretch(l, step[i].body, step[i].nbody, position);
+        stretch_over(l, &step[i], &step[i], first, position - 1);
+    }
+    return position;
+}
+
+void live(Plan *plan) {
+    for (int b = 0; b < plan->nbuffer; b++)
+        if (plan->buffer[b].program >= 0)
+            plan->buffer[b].first = INT_MAX, plan->buffer[b].last = -1;
+    for (const Program *p = program_of(plan, 0); p != NULL; p = program_of(plan, (int)p->kind + 1)) {
+        const Live l = {plan, p};
+        walk(&l, p->step, p->nstep, 0);
+        const int end = stretch(&l, p->step, p->nstep, 0);
+        for (int b = 0; b < plan->nbuffer; b++)
+            if (plan->buffer[b].program == (int)p->kind && plan->buffer[b].lifetime == LIFETIME_PROGRAM)
+                plan->buffer[b].first = 0, plan->buffer[b].last = end - 1;
+    }
+}

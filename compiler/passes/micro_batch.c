@@ -1,0 +1,34 @@
+/* micro_batch.c - how many samples to train at a time.
+ *
+ * Where loops are free, one over single samples costs next to nothing once there is enough to do in one,
+ * and needs that many times less memory; below that, threads would wait for each other.
+ *
+ * Requires: the complete graph.  Provides: program->micro_batch.
+ */
+#include "base/size_math.h"
+#include "passes/passes.h"
+
+/* So many that a mean kernel has enough to do, in iterations of equal length. */
+static int64_t enough_samples(const Program *program) {
+    const int64_t enough = 96 << 20; /* FLOPs in the mean kernel of an iteration */
+    int64_t flops = 0;
+    for (int i = 0; i < program->graph->nnode; i++)
+        flops = work_sum(flops, 1, node_flops(program, &program->graph->node[i]));
+    int64_t mean = flops / (program->graph->nnode + 1) + 1, samples = (enough - 1) / mean + 1;
+    if (samples >= program->batch)
+        return program->batch;
+    return iterations(program->batch, iterations(program->batch, samples));
+}
+
+void choose_micro_batch(Program *program) {
+    const int64_t chosen = program->choices->micro_batch, asked = program->options->micro_batches;
+    program->micro_batch = 1; /* what node_flops() counts below */
+    if (program->kind != PROGRAM_TRAIN || asked == 1)
+        program->micro_batch = program->batch;
+    else if (chosen > 0)
+        program->micro_batch = chosen < program->batch ? chosen : program->batch;
+    else if (asked > 1)
+        program->micro_batch = iterations(program->batch, asked);
+    else
+        program->micro_batch = program->target->loops_are_free ? enough_samples(program) : program->batch;
+}

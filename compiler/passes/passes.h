@@ -1,0 +1,49 @@
+/* passes.h - the passes over a program and over a plan, in their order (pipeline.c calls them). */
+#ifndef PASSES_H
+#define PASSES_H
+
+#include "ir/plan.h"
+#include "ir/target.h"
+
+/* ---- over one program ---- */
+
+/* prune.c: keeps what the program's results need, and what updates storage that outlives it. */
+void prune(Program *program);
+/* autodiff.c: training: the backward pass; fills program->gradient. */
+void autodiff(Program *program);
+/* update.c: training: appends the optimiser's step. */
+void update(Program *program);
+/* prune.c: appends the `return` node, which reads the results. */
+void close_graph(Program *program);
+/* fuse.c: conv + relu, gradients + mask, gradients + sum. */
+void fuse(Program *program);
+/* types.c: the type in which each value is stored. */
+void choose_types(Program *program);
+/* micro_batch.c: how many samples to train at a time. */
+void choose_micro_batch(Program *program);
+/* cast.c: inputs in the type of activations, or copied out of the way of the next ones. */
+void cast_inputs(Program *program);
+/* prepare.c: what the target's kernels need beside the operands. */
+void prepare(Program *program);
+/* layout.c: how all segments lie. */
+void choose_layouts(Program *program);
+/* Bytes of an input as the loader leaves it, a whole batch. */
+int64_t batch_bytes(const Program *program, ValueId input);
+/* schedule.c: the tree of steps and loops. */
+void schedule(Program *program);
+/* recompute.c, for schedule.c: an order of these nodes, some of them repeatedly, that needs at most
+ * CAPACITY bytes for what they compute, or the least that was found; returns its length. */
+int recompute(Program *program, const NodeId *node, int count, int64_t capacity, Step **step);
+
+/* ---- over the plan ---- */
+
+/* buffer_assign.c: one buffer per segment, the regions, in place where legal; the loader ring. */
+void buffers(Plan *plan);
+/* live.c: first and last of every buffer. */
+void live(Plan *plan);
+/* offsets.c: offsets, extents, the size of the arena. */
+void offsets(Plan *plan);
+/* plan_verify.c: an independent judge; calls BUG() naming the broken law. */
+void verify_plan(const Plan *plan);
+
+#endif

@@ -1,0 +1,285 @@
+/* plan_verify.c - an independent judge of the plan.
+ *
+ * It knows nothing of lifetimes and searches nothing: it plays each program through, step by step, and
+ * keeps for every buffer whether the bytes at its offset still hold what was last written to it, and in a
+ * loop over bands, which of its rows have been computed and not overwritten since.  A write makes every
+ * other buffer that overlaps it worthless; a read of a worthless buffer, or of rows that are not there,
+ * breaks the plan.  What persists is updated and never computed or summed anew.  The judge shares no code
+ * with the passes that made the plan, and every plan is judged before anything is emitted.
+ *
+ * Requires: a complete plan.  Provides: nothing; calls BUG() naming the broken law.
+ */
+#include "base/diag.h"
+#include "ir/ops.h"
+#include "passes/passes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    const Plan *plan;
+    const Program *program;
+    bool *holds; /* per buffer: its bytes are what was written to it */
+    int *held;   /* those of the program that hold something; no two of them overlap, so they are few */
+    int nheld;
+    int64_t *rows; /* per buffer: the rows that a loop over bands has computed; outside of one: INT64_MAX */
+    int64_t *gone; /* per buffer: so many of them, from the first on, were overwritten */
+} Judge;
+
+static bool overlap(const Buffer *a, const Buffer *b) {
+    return a->space == b->space && a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+}
+
+static void law_of_bounds(const Plan *plan) {
+    for (int i = 0; i < plan->nbuffer; i++) {
+        const Buffer *b = &plan->buffer[i];
+        int64_t end = b->space == SPACE_HOST ? plan->loader_ring
+                      : b->program < 0       ? plan->persistent
+                                             : plan->program[b->program].extent;
+        if (b->offset < 0 || b->bytes < 0 || b->offset > end - b->bytes)
+            BUG("plan: `%s` lies outside the arena", b->name);
+        if (b->space == SPACE_DEVICE &&
+            b->offset % (b->slice < 0 ? plan->target->align : plan->target->slice_align) != 0)
+            BUG("plan: `%s` is not aligned", b->name);
+        if (b->program >= 0 && b->bytes > 0 && b->offset < plan->persistent)
+            BUG("plan: `%s` lies on what must survive", b->name);
+    }
+}
+
+static int by_offset(const void *a, const void *b) {
+    const Buffer *x = *(const Buffer *const *)a, *y = *(const Buffer *const *)b;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* Persistent buffers of a space lie apart, slices of a region from each other, too. */
+static void law_of_regions(const Plan *plan) {
+    const Buffer **list = NEW_ARRAY(plan->pool, const Buffer *, plan->nbuffer);
+    for (int round = 0; round < 2 * SPACES; round++) {
+        const int slices = round % 2;
+        size_t n = 0;
+        for (int i = 0; i < plan->nbuffer; i++) {
+            const Buffer *b = &plan->buffer[i];
+            if (b->program < 0 && (int)b->space == round / 2 && b->bytes > 0 &&
+                (b->slice >= 0) == (slices == 1))
+                list[n++] = b;
+        }
+        qsort(list, n, sizeof *list, by_offset);
+        for (size_t i = 1; i < n; i++)
+            if (overlap(list[i - 1], list[i]))
+                BUG("plan: `%s` and `%s` both persist and overlap", list[i - 1]->name, list[i]->name);
+    }
+    for (int i = 0; i < plan->nbuffer; i++) {
+        const Buffer *b = &plan->buffer[i], *region = b->slice < 0 ? b : &plan->buffer[b->slice];
+        if (b->offset < region->offset || b->offset + b->bytes > region->offset + region->bytes)
+            BUG("plan: `%s` lies outside of its region `%s`", b->name, region->name);
+    }
+}
+
+/* ---- one step ---- */
+
+static void read_rows(const Judge *j, const Node *node, const Touch *t, int b, RowRange out) {
+    const int64_t height = shape_rows(j->program->graph->value[t->value].shape);
+    const RowRange rows = op_table[node->op].rows(j->program->graph, node, t->number, out);
+    if ((rows.end < height ? rows.end : height) > j->rows[b])
+        BUG("plan: %s: `%s` reads rows of `%s` that are not computed yet", j->program->name, node->name,
+            j->plan->buffer[b].name);
+    if ((rows.begin > 0 ? rows.begin : 0) < j->gone[b])
+        BUG("plan: %s: `%s` reads rows of `%s` that were overwritten", j->program->name, node->name,
+            j->plan->buffer[b].name);
+}
+
+static int root_of(const Plan *plan, int b) {
+    return plan->buffer[b].same >= 0 ? plan->buffer[b].same : b;
+}
+
+/* The rows ROWS of buffer B are written, in a loop over bands: those of OTHER that they lie on are lost. */
+static void lose_rows(Judge *j, int b, int other, RowRange rows) {
+    const bool by_rows = root_of(j->plan, b) == root_of(j->plan, other);
+    if (!by_rows)
+        j->gone[other] = INT64_MAX;
+    else if (rows.begin < j->rows[other] && j->gone[other] < rows.end)
+        j->gone[other] = rows.end;
+}
+
+/* The first of those held that ends behind OFFSET. */
+static int first_behind(const Judge *j, int64_t offset) {
+    int low = 0, high = j->nheld;
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        const Buffer *b = &j->plan->buffer[j->held[middle]];
+        if (b->offset + b->bytes > offset)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* From now on B holds something, and what overlaps it does not; ROWS: only these are written, or NULL. What
+ * persists is not among those held: nothing of a program lies on it (law_of_bounds), and no two such
+ * buffers overlap (law_of_regions). */
+static void hold(Judge *j, const char *by, int b, const RowRange *rows) {
+    const Buffer *buffer = &j->plan->buffer[b];
+    if (buffer->bytes == 0 || j->holds[b]) {
+        j->holds[b] = true;
+        return;
+    }
+    const int at = first_behind(j, buffer->offset);
+    int end = at;
+    for (; end < j->nheld && overlap(buffer, &j->plan->buffer[j->held[end]]); end++) {
+        const int other = j->held[end];
+        if (j->plan->buffer[other].lifetime != LIFETIME_STEP)
+            BUG("plan: `%s` overwrites `%s`", by, j->plan->buffer[other].name);
+        if (rows != NULL)
+            lose_rows(j, b, other, *rows);
+        j->holds[other] = false;
+    }
+    memmove(&j->held[at + 1], &j->held[end], (size_t)(j->nheld - end) * sizeof *j->held);
+    j->held[at] = b;
+    j->nheld += 1 - (end - at);
+    j->holds[b] = true;
+}
+
+static void write_buffer(Judge *j, const Node *node, const Touch *t, int b, const RowRange *rows) {
+    const Buffer *buffer = &j->plan->buffer[b];
+    const bool updates = t->operand->access == ACCESS_UPDATE;
+    if (updates && buffer->program >= 0)
+        BUG("plan: `%s` updates `%s`, which does not persist", node->name, buffer->name);
+    if (!updates && buffer->program < 0)
+        BUG("plan: `%s` writes `%s`, which persists, and does not update it", node->name, buffer->name);
+    if (!updates)
+        hold(j, node->name, b, rows);
+}
+
+/* Two outputs of one node, or an output and an input that it does not replace, must lie apart. */
+static void law_of_operands(const Judge *j, const Node *node) {
+    const Graph *g = j->program->graph;
+    for (Touch o = node_touches(g, node); touch_next(&o);) {
+        const int out = j->program->buffer_of[o.value];
+        if (!o.is_output || out < 0)
+            continue;
+        for (Touch t = node_touches(g, node); touch_next(&t);) {
+            const int other = j->program->buffer_of[t.value];
+            if (other < 0 || (t.is_output && t.number >= o.number))
+                continue;
+            const Buffer *a = &j->plan->buffer[out], *b = &j->plan->buffer[other];
+            const bool replaces = !t.is_output && a->same >= 0 && a->offset == b->offset;
+            if (!replaces && overlap(a, b))
+                BUG("plan: `%s` writes over its own operand `%s`", node->name, b->name);
+        }
+    }
+}
+
+static void play_node(Judge *j, const Step *step, const RowRange *rows) {
+    const Graph *g = j->program->graph;
+    const Node *node = &g->node[step->node];
+    for (Touch t = node_touches(g, node); touch_next(&t);) {
+        const int b = j->program->buffer_of[t.value];
+        if (b < 0 || !t.reads)
+            continue;
+        if (!j->holds[b])
+            BUG("plan: %s: `%s` reads `%s` after its bytes were overwritten, or before they were written",
+                j->program->name, node->name, j->plan->buffer[b].name);
+        if (rows != NULL)
+            read_rows(j, node, &t, b, *rows);
+    }
+    law_of_operands(j, node);
+    for (Touch t = node_touches(g, node); touch_next(&t);) {
+        const int b = j->program->buffer_of[t.value];
+        if (b < 0 || !t.writes)
+            continue;
+        write_buffer(j, node, &t, b, rows);
+        if (rows == NULL) {
+            j->gone[b] = 0;
+            continue;
+        }
+        if (rows->begin > j->rows[b])
+            BUG("plan: %s: `%s` leaves out rows of `%s`", j->program->name, node->name,
+                j->plan->buffer[b].name);
+        j->rows[b] = rows->end;
+    }
+}
+
+/* ---- loops ---- */
+
+/* The rows that the steps of a loop over bands write: none yet, or, in the end, all. */
+static void set_rows(Judge *j, const Step *step, int nstep, bool done) {
+    const Graph *g = j->program->graph;
+    for (int i = 0; i < nstep; i++) {
+        if (step[i].node < 0) {
+            set_rows(j, step[i].body, step[i].nbody, done);
+            continue;
+        }
+        const Node *node = &g->node[step[i].node];
+        for (Touch t = node_touches(g, node); touch_next(&t);) {
+            const int b = t.is_output ? j->program->buffer_of[t.value] : -1;
+            if (b >= 0 && done && j->rows[b] != shape_rows(g->value[t.value].shape))
+                BUG("plan: %s: `%s` does not compute all rows of `%s`", j->program->name, node->name,
+                    j->plan->buffer[b].name);
+            if (b >= 0) {
+                j->rows[b] = done ? INT64_MAX : 0;
+                j->gone[b] = 0;
+            }
+        }
+    }
+}
+
+/* One iteration of a loop over bands; a loop over samples in it does the same rows of each of them. */
+static void play_band(Judge *j, const Step *step, int nstep, int64_t iteration) {
+    for (int i = 0; i < nstep; i++) {
+        if (step[i].node < 0) {
+            if (step[i].axis == AXIS_BANDS)
+                BUG("plan: %s: a loop over bands within another", j->program->name);
+            play_band(j, step[i].body, step[i].nbody, iteration);
+            continue;
+        }
+        const RowRange rows = step_rows(j->program->graph, &step[i], iteration);
+        if (rows.begin < rows.end)
+            play_node(j, &step[i], &rows);
+    }
+}
+
+static void play_bands(Judge *j, const Step *loop) {
+    set_rows(j, loop->body, loop->nbody, false);
+    for (int64_t n = 0; n < loop->times; n++)
+        play_band(j, loop->body, loop->nbody, n);
+    set_rows(j, loop->body, loop->nbody, true);
+}
+
+/* A loop over samples is played twice: its second iteration must find what the first one found. */
+static void play(Judge *j, const Step *step, int nstep) {
+    for (int i = 0; i < nstep; i++) {
+        if (step[i].node >= 0) {
+            play_node(j, &step[i], NULL);
+        } else if (step[i].axis == AXIS_BANDS) {
+            play_bands(j, &step[i]);
+        } else {
+            play(j, step[i].body, step[i].nbody);
+            play(j, step[i].body, step[i].nbody);
+        }
+    }
+}
+
+void verify_plan(const Plan *plan) {
+    if (plan->arena == INT64_MAX)
+        return;
+    law_of_bounds(plan);
+    law_of_regions(plan);
+    for (const Program *p = program_of(plan, 0); p != NULL; p = program_of(plan, (int)p->kind + 1)) {
+        Judge j = {.plan = plan,
+                   .program = p,
+                   .holds = NEW_ARRAY(plan->pool, bool, plan->nbuffer),
+                   .held = NEW_ARRAY(plan->pool, int, plan->nbuffer + 1),
+                   .rows = NEW_ARRAY(plan->pool, int64_t, plan->nbuffer),
+                   .gone = NEW_ARRAY(plan->pool, int64_t, plan->nbuffer)};
+        for (int b = 0; b < plan->nbuffer; b++) {
+            const Buffer *buffer = &plan->buffer[b];
+            const bool of_program = buffer->program == (int)p->kind && buffer->lifetime == LIFETIME_PROGRAM;
+            j.holds[b] = buffer->program < 0;
+            j.rows[b] = INT64_MAX;
+            if (of_program)
+                hold(&j, p->name, b, NULL);
+        }
+        play(&j, p->step, p->nstep);
+    }
+}

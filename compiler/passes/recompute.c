@@ -1,0 +1,343 @@
+/* recompute.c - computes again what does not fit.
+ *
+ * Hands the nodes between the packing of weights and the optimiser to remat.h as operations and tensors,
+ * and writes the schedule it finds back into the graph: a node that runs again becomes a new node with new
+ * values, so that every life of a tensor is a value of its own and no later pass needs to know.
+ *
+ *     enc1 = conv(x)   ...   d = f(enc1)   ...   g = h(enc1)
+ *     enc1 = conv(x)   ...   d = f(enc1)   ...   enc1' = conv(x), g = h(enc1')
+ *
+ * The same kernel with the same operands gives the same bits, so the result does not depend on what was
+ * found.
+ *
+ * Weights are packed right before each use, so packing and use are one operation here.
+ *
+ * Nodes that touch storage which one of them updates (a running statistic) keep their order and run once: a
+ * token, a tensor without bytes, goes from each to the next.
+ *
+ * Requires: layouts.  Provides: the order of the nodes, new nodes and values among them, their layouts.
+ */
+#include "base/size_math.h"
+#include "ir/ops.h"
+#include "passes/passes.h"
+#include "solve/remat.h"
+
+/* Operation FROM comes before operation TO. */
+typedef struct {
+    int from, to;
+} Token;
+
+typedef struct {
+    Program *program;
+    const NodeId *node; /* in the order of the graph */
+    int count;
+    int *first; /* per operation, and one more: its first node, an index in `node` */
+    int noperation;
+    int *tensor_of; /* per value: its tensor in the problem, or -1 */
+    ValueId *value_of;
+    int ntensor;
+    bool *updated; /* per value: by one of the nodes */
+    Token *token;  /* the tensors behind the NTENSOR that are values */
+    int ntoken;
+} Translation;
+
+/* ---- from the graph to the problem ---- */
+
+static const Node *node_at(const Translation *t, int i) {
+    return &t->program->graph->node[t->node[i]];
+}
+
+/* Does NODE do nothing but prepare, from parameters alone, what NEXT needs? */
+static bool prepares(const Graph *g, const Node *node, const Node *next, const int *readers) {
+    if (node->nout != 1 || g->value[node->out[0]].class != CLASS_WORKSPACE || readers[node->out[0]] != 1)
+        return false;
+    for (int k = 0; k < node->nin; k++)
+        if (node->in[k] >= 0 && g->value[node->in[k]].class != CLASS_PARAMETER)
+            return false;
+    for (int k = 0; k < next->nin; k++)
+        if (next->in[k] == node->out[0])
+            return true;
+    return false;
+}
+
+static void group_nodes(Translation *t, const int *readers) {
+    const Graph *g = t->program->graph;
+    t->first = NEW_ARRAY(g->pool, int, t->count + 1);
+    for (int i = 0; i < t->count; i++)
+        if (i == 0 || !prepares(g, node_at(t, i - 1), node_at(t, i), readers))
+            t->first[t->noperation++] = i;
+    t->first[t->noperation] = t->count;
+}
+
+/* Computed by one of the operations and read by another: something that can be dropped or must be held. */
+static bool is_tensor(const Graph *g, const Touch *t) {
+    return t->is_output && !t->reads && g->value[t->value].class != CLASS_PARAMETER_GRADIENT;
+}
+
+static void number_tensors(Translation *t, const int *readers) {
+    const Graph *g = t->program->graph;
+    t->tensor_of = NEW_ARRAY(g->pool, int, g->nvalue);
+    t->value_of = NEW_ARRAY(g->pool, ValueId, g->nvalue);
+    for (ValueId v = 0; v < g->nvalue; v++)
+        t->tensor_of[v] = -1;
+    for (int o = 0; o < t->noperation; o++)
+        for (Touch touch = node_touches(g, node_at(t, t->first[o + 1] - 1)); touch_next(&touch);) {
+            if (!is_tensor(g, &touch) || readers[touch.value] == 0)
+                continue;
+            t->tensor_of[touch.value] = t->ntensor;
+            t->value_of[t->ntensor++] = touch.value;
+        }
+}
+
+static void find_updates(Translation *t) {
+    const Graph *g = t->program->graph;
+    t->updated = NEW_ARRAY(g->pool, bool, g->nvalue);
+    for (int i = 0; i < t->count; i++)
+        for (Touch touch = node_touches(g, node_at(t, i)); touch_next(&touch);)
+            t->updated[touch.value] |= touch.operand->access == ACCESS_UPDATE;
+}
+
+static void order_updates(Translation *t) {
+    const Graph *g = t->program->graph;
+    int *last = NEW_ARRAY(g->pool, int, g->nvalue); /* per value: the operation that touched it last, + 1 */
+    for (int o = 0; o < t->noperation; o++)
+        for (Touch touch = node_touches(g, node_at(t, t->first[o + 1] - 1)); touch_next(&touch);) {
+            if (!t->updated[touch.value] || last[touch.value] == o + 1)
+                continue;
+            if (last[touch.value] > 0)
+                PUSH(g->pool, t->token, t->ntoken, ((Token){last[touch.value] - 1, o}));
+            last[touch.value] = o + 1;
+        }
+}
+
+/* A node may run again unless it leaves something behind: a sum, a result, or what it updates; or reads
+ * what another updates. */
+static bool is_repeatable(const Translation *translation, const Node *node) {
+    const Graph *g = translation->program->graph;
+    for (Touch t = node_touches(g, node); touch_next(&t);) {
+        const Class c = g->value[t.value].class;
+        if (translation->updated[t.value])
+            return false;
+        if (t.writes && c != CLASS_ACTIVATION && c != CLASS_ACTIVATION_GRADIENT && c != CLASS_WORKSPACE)
+            return false;
+    }
+    return true;
+}
+
+/* Time in units of floating point operations: a byte moved costs as much as a few of them. */
+static int64_t cost_of(const Program *program, const Node *node) {
+    enum { FLOPS_PER_BYTE = 4 };
+    int64_t bytes = 0;
+    for (Touch t = node_touches(program->graph, node); touch_next(&t);)
+        bytes = work_sum(bytes, 1, program->layout[t.value].bytes);
+    return work_sum(node_flops(program, node), FLOPS_PER_BYTE, bytes);
+}
+
+/* Of operation NUMBER, whose last node is NODE. */
+static void add_operands(const Translation *t, int number, const Node *node, RematOperation *o) {
+    const Graph *g = t->program->graph;
+    int *read = NULL, *write = NULL;
+    const int wanted = node->nout > 0 ? g->operands[node->op].out[0].in_place : -1;
+    for (Touch touch = node_touches(g, node); touch_next(&touch);) {
+        const Layout *layout = &t->program->layout[touch.value];
+        const int tensor = t->tensor_of[touch.value];
+        if (touch.is_output && tensor < 0 && is_tensor(g, &touch))
+            o->scratch = size_sum(o->scratch, layout->bytes);
+        if (tensor < 0)
+            continue;
+        if (touch.is_output) {
+            PUSH(g->pool, write, o->nwrite, tensor);
+            continue;
+        }
+        if (touch.number == wanted && same_layout(layout, &t->program->layout[node->out[0]]))
+            o->in_place = o->nread;
+        PUSH(g->pool, read, o->nread, tensor);
+    }
+    for (int k = 0; k < t->ntoken; k++) {
+        if (t->token[k].from == number)
+            PUSH(g->pool, write, o->nwrite, t->ntensor + k);
+        if (t->token[k].to == number)
+            PUSH(g->pool, read, o->nread, t->ntensor + k);
+    }
+    o->read = read;
+    o->write = write;
+}
+
+static RematOperation operation_of(const Translation *t, int o) {
+    const Graph *g = t->program->graph;
+    const int last = t->first[o + 1] - 1;
+    const Node *node = node_at(t, last);
+    RematOperation operation = {.repeatable = is_repeatable(t, node),
+                                .in_place = -1,
+                                .name = pool_text(g->pool, "%s %s", op_table[node->op].name, node->name)};
+    for (int i = t->first[o]; i <= last; i++)
+        operation.cost = work_sum(operation.cost, 1, cost_of(t->program, node_at(t, i)));
+    for (int i = t->first[o]; i < last; i++)
+        operation.scratch = size_sum(operation.scratch, t->program->layout[node_at(t, i)->out[0]].bytes);
+    add_operands(t, o, node, &operation);
+    return operation;
+}
+
+/* Those in front of the first that computes a gradient. */
+static int forward_operations(const Translation *t) {
+    const Graph *g = t->program->graph;
+    for (int o = 0; o < t->noperation; o++)
+        for (Touch touch = node_touches(g, node_at(t, t->first[o + 1] - 1)); touch_next(&touch);) {
+            const Class c = g->value[touch.value].class;
+            if (touch.is_output && (c == CLASS_ACTIVATION_GRADIENT || c == CLASS_PARAMETER_GRADIENT))
+                return o;
+        }
+    return t->noperation;
+}
+
+static RematProblem problem_of(const Translation *t) {
+    const Graph *g = t->program->graph;
+    RematOperation *operation = NEW_ARRAY(g->pool, RematOperation, t->noperation);
+    const int ntensor = t->ntensor + t->ntoken;
+    int64_t *bytes = NEW_ARRAY(g->pool, int64_t, ntensor);
+    bool *kept = NEW_ARRAY(g->pool, bool, ntensor);
+    for (int o = 0; o < t->noperation; o++)
+        operation[o] = operation_of(t, o);
+    for (int k = 0; k < t->ntensor; k++) {
+        bytes[k] = t->program->layout[t->value_of[k]].bytes;
+        kept[k] = g->value[t->value_of[k]].class == CLASS_METRIC;
+    }
+    return (RematProblem){.noperation = t->noperation,
+                          .ntensor = ntensor,
+                          .nforward = forward_operations(t),
+                          .operation = operation,
+                          .bytes = bytes,
+                          .kept = kept};
+}
+
+/* ---- from the schedule back to the graph ---- */
+
+typedef struct {
+    Program *program;
+    ValueId *now; /* per value of the graph as it was: its life at this moment */
+} Lives;
+
+static ValueId new_life(Lives *l, ValueId v) {
+    Program *program = l->program;
+    Graph *g = program->graph;
+    ValueId again = value_new(g, g->value[v]);
+    PUSH(g->pool, program->layout, program->nlayout, program->layout[v]);
+    CHECK(program->nlayout == g->nvalue);
+    l->now[v] = again;
+    return again;
+}
+
+/* The operand V as it lives now; a concat of which a segment lives anew is a new concat. */
+static ValueId as_of_now(Lives *l, ValueId v) {
+    Program *program = l->program;
+    Graph *g = program->graph;
+    if (v < 0 || g->value[v].nsegments == 0)
+        return v < 0 ? v : l->now[v];
+    const Value concat = g->value[v];
+    ValueId *segment = NEW_ARRAY(g->pool, ValueId, concat.nsegments);
+    bool moved = false;
+    for (int p = 0; p < concat.nsegments; p++) {
+        segment[p] = concat.segment[p] < 0 ? -1 : l->now[concat.segment[p]];
+        moved |= segment[p] != concat.segment[p];
+    }
+    if (!moved)
+        return v;
+    PUSH(g->pool, program->layout, program->nlayout, program->layout[v]);
+    return value_concat_like(g, segment, concat.nsegments, concat);
+}
+
+/* Operands of NODE, all as they live now. */
+static ValueId *operands_now(Lives *l, const Node *node) {
+    ValueId *in = NEW_ARRAY(l->program->graph->pool, ValueId, node->nin);
+    for (int k = 0; k < node->nin; k++)
+        in[k] = as_of_now(l, node->in[k]);
+    return in;
+}
+
+static Step run_again(Lives *l, const Node *node) {
+    Graph *g = l->program->graph;
+    ValueId *in = operands_now(l, node), *out = NEW_ARRAY(g->pool, ValueId, node->nout);
+    for (int k = 0; k < node->nout; k++)
+        out[k] = node->out[k] < 0 ? -1 : new_life(l, node->out[k]);
+    return (Step){.node = node_new(g, *node, in, out), .recompute = true};
+}
+
+/* The nodes as they were say what an operation reads; those in the graph come to say which life of it. */
+static int rewrite(Translation *t, const RematSchedule *found, Step *step) {
+    Program *program = t->program;
+    Graph *g = program->graph;
+    int nstep = 0;
+    Node *node = NEW_ARRAY(g->pool, Node, t->count);
+    bool *ran = NEW_ARRAY(g->pool, bool, t->count);
+    Lives lives = {program, NEW_ARRAY(g->pool, ValueId, g->nvalue)};
+    for (ValueId v = 0; v < g->nvalue; v++)
+        lives.now[v] = v;
+    for (int i = 0; i < t->count; i++)
+        node[i] = *node_at(t, i);
+    for (int k = 0; k < found->length; k++)
+        for (int i = t->first[found->operation[k]]; i < t->first[found->operation[k] + 1]; i++) {
+            if (ran[i]) {
+                step[nstep++] = run_again(&lives, &node[i]);
+                continue;
+            }
+            ValueId *in = operands_now(&lives, &node[i]);
+            g->node[t->node[i]].in = in;
+            step[nstep++] = (Step){.node = t->node[i]};
+            ran[i] = true;
+        }
+    return nstep;
+}
+
+/* How many nodes run in all. */
+static int steps_of(const Translation *t, const RematSchedule *found) {
+    int nstep = 0;
+    for (int k = 0; k < found->length; k++)
+        nstep += t->first[found->operation[k] + 1] - t->first[found->operation[k]];
+    return nstep;
+}
+
+/* What any schedule within these bytes computes again, in floating point operations alone. */
+static int64_t flops_bound(const Translation *t, int64_t capacity) {
+    Pool *pool = t->program->graph->pool;
+    RematProblem problem = *t->program->remat;
+    RematOperation *operation = NEW_ARRAY(pool, RematOperation, problem.noperation);
+    int64_t all = 0;
+    for (int o = 0; o < problem.noperation; o++) {
+        operation[o] = problem.operation[o];
+        operation[o].cost = node_flops(t->program, node_at(t, t->first[o + 1] - 1));
+        all = work_sum(all, 1, operation[o].cost);
+    }
+    problem.operation = operation;
+    const int64_t bound = remat_cost_lower_bound(pool, &problem, capacity);
+    return bound > all ? bound - all : 0;
+}
+
+/* The answer that was chosen already, or that of a search. */
+static const RematSchedule *schedule_for(Pool *pool, const RematProblem *problem, const Choices *choices,
+                                         int64_t capacity) {
+    if (choices->found != NULL)
+        return choices->found;
+    RematSchedule *found = NEW(pool, RematSchedule);
+    const RematQuestion question = {.capacity = capacity, .any = choices->any_plan};
+    remat_schedule(pool, problem, &question, found);
+    return found;
+}
+
+int recompute(Program *program, const NodeId *node, int count, int64_t capacity, Step **step) {
+    Translation t = {.program = program, .node = node, .count = count};
+    Pool *pool = program->graph->pool;
+    const int *readers = count_readers(program->graph);
+    group_nodes(&t, readers);
+    number_tensors(&t, readers);
+    find_updates(&t);
+    order_updates(&t);
+    RematProblem *problem = NEW(pool, RematProblem);
+    *problem = problem_of(&t);
+    program->remat = problem;
+    program->found = schedule_for(pool, problem, program->choices, capacity);
+    if (!program->choices->any_plan && program->found->cost > program->found->base_cost)
+        program->recompute_flops_bound =
+            flops_bound(&t, capacity > program->found->peak ? capacity : program->found->peak);
+    *step = NEW_ARRAY(pool, Step, steps_of(&t, program->found));
+    return rewrite(&t, program->found, *step);
+}

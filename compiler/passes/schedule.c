@@ -1,0 +1,160 @@
+/* schedule.c - the order of the steps.
+ *
+ * A gradient is a sum over samples, so a batch can be worked through in a loop of micro-batches that add up
+ * what they compute.  What depends on parameters alone is done once, in front of the loop; the optimiser's
+ * step comes behind it; everything that has samples is its body, and needs memory for one micro-batch only:
+ *
+ *     pack weights, zero the sums | loop { load, forward, backward, add } | update, return
+ *
+ * Samples are added in the same order as in a whole batch, so the result is the same to the last bit.
+ * Without a loop, the order is that of the graph: that in which the file says things, then the backward
+ * pass.  In both cases what does not fit is computed again (recompute.c), and steps that can compute ranges
+ * of rows may stand in loops over bands of them (bands.c).
+ *
+ * Requires: layouts.  Provides: program->step, a tree; marks nodes that add to their sums.
+ */
+#include "base/size_math.h"
+#include "ir/ops.h"
+#include "passes/bands.h"
+#include "passes/passes.h"
+
+typedef enum { PART_BEFORE, PART_LOAD, PART_BODY, PART_AFTER, PARTS } Part;
+
+typedef struct {
+    NodeId *node[PARTS];
+    int count[PARTS];
+} Split;
+
+/* ---- what comes before, in and after the loop ---- */
+
+/* Does NODE read something that the loop, or what comes after it, computes? */
+static bool reads_results(const Graph *g, const Node *node, const Part *part) {
+    for (Touch t = node_touches(g, node); touch_next(&t);) {
+        const NodeId producer = g->value[t.value].producer;
+        if (!t.is_output && producer >= 0 && part[producer] != PART_BEFORE)
+            return true;
+    }
+    return false;
+}
+
+static Part part_of(const Graph *g, const Node *node, const Part *part) {
+    const bool loads = has_trait(node, TRAIT_LOADS);
+    if (has_trait(node, TRAIT_OF_RUNTIME) && !loads)
+        return PART_AFTER;
+    if (has_samples(g, node))
+        return loads ? PART_LOAD : PART_BODY;
+    return reads_results(g, node, part) ? PART_AFTER : PART_BEFORE;
+}
+
+/* Without a loop, weights are packed just before they are used, unless that is done ONCE; what is loaded is
+ * there before anything else. */
+static Split split(const Program *program, bool loop, bool once) {
+    const Graph *g = program->graph;
+    Split s = {0};
+    Part *part = NEW_ARRAY(g->pool, Part, g->nnode);
+    for (int i = 0; i < g->nnode; i++) {
+        part[i] = part_of(g, &g->node[i], part);
+        bool packs = part[i] == PART_BEFORE && !has_trait(&g->node[i], TRAIT_LOADS);
+        Part where = packs && !loop && !once ? PART_BODY : part[i];
+        PUSH(g->pool, s.node[where], s.count[where], i);
+    }
+    return s;
+}
+
+/* ---- the loop over samples ---- */
+
+/* Sums over the samples, written in the loop and needed behind it: they start from zero. */
+static void zero_sums(Graph *g, Split *s) {
+    for (int i = 0; i < s->count[PART_BODY]; i++) {
+        const NodeId body = s->node[PART_BODY][i];
+        for (Touch t = node_touches(g, &g->node[body]); touch_next(&t);) {
+            if (t.operand->access != ACCESS_SUM)
+                continue;
+            const Node *node = &g->node[body];
+            Node zero = {
+                .op = OP_ZERO, .nout = 1, .name = node->name, .span = node->span, .via = node->via};
+            const ValueId sum = t.value;
+            const NodeId id = node_new(g, zero, NULL, &sum);
+            g->value[sum].producer = body;
+            g->node[body].adds = true;
+            t.node = &g->node[body]; /* the array moves as it grows */
+            PUSH(g->pool, s->node[PART_BEFORE], s->count[PART_BEFORE], id);
+        }
+    }
+}
+
+/* ---- memory outside of what recompute.c decides on ---- */
+
+static int64_t written_bytes(const Program *program, const NodeId *node, int count) {
+    const Graph *g = program->graph;
+    int64_t bytes = 0;
+    for (int i = 0; i < count; i++)
+        for (Touch t = node_touches(g, &g->node[node[i]]); touch_next(&t);)
+            if (t.is_output && g->value[t.value].class != CLASS_PARAMETER_GRADIENT)
+                bytes = size_sum(bytes, program->layout[t.value].bytes);
+    return bytes;
+}
+
+static int64_t outside_bytes(const Program *program, const Split *s) {
+    const Graph *g = program->graph;
+    int64_t bytes = size_sum(written_bytes(program, s->node[PART_BEFORE], s->count[PART_BEFORE]),
+                             written_bytes(program, s->node[PART_LOAD], s->count[PART_LOAD]));
+    for (ValueId v = 0; v < g->nvalue; v++)
+        if (g->value[v].nsegments == 0 &&
+            (g->value[v].class == CLASS_PARAMETER || g->value[v].class == CLASS_STATE ||
+             g->value[v].class == CLASS_RUNNING_STATISTIC || g->value[v].class == CLASS_PARAMETER_GRADIENT))
+            bytes = size_sum(bytes, program->layout[v].bytes);
+    return bytes;
+}
+
+/* ---- the tree ---- */
+
+static void add_steps(Program *program, Step **step, int *count, const NodeId *node, int n) {
+    for (int i = 0; i < n; i++)
+        PUSH(program->graph->pool, *step, *count, (Step){.node = node[i]});
+}
+
+/* What an iteration does: loads its samples, then the body. */
+static int iteration_steps(Program *program, const Split *s, Step **step) {
+    const NodeId *node = s->node[PART_BODY];
+    const int64_t capacity = program->choices->capacity;
+    int n = s->count[PART_BODY], count = 0;
+    Step *body = NULL;
+    *step = NULL;
+    add_steps(program, step, &count, s->node[PART_LOAD], s->count[PART_LOAD]);
+    if (program->kind == PROGRAM_TRAIN && capacity > 0) {
+        program->remat_outside = outside_bytes(program, s);
+        n = recompute(program, node, n, capacity - program->remat_outside, &body);
+        for (int i = 0; i < n; i++)
+            PUSH(program->graph->pool, *step, count, body[i]);
+    } else {
+        add_steps(program, step, &count, node, n);
+    }
+    return program->options->bands > 1
+               ? loop_over_bands(program, *step, count, program->options->bands, step)
+               : count;
+}
+
+void schedule(Program *program) {
+    Pool *pool = program->graph->pool;
+    bool loop = program->micro_batch < program->batch;
+    const bool once = program->choices->packs_once && program->kind == PROGRAM_PREDICT;
+    Split s = split(program, loop, once);
+    program->nonce = once ? s.count[PART_BEFORE] : 0;
+    if (loop)
+        zero_sums(program->graph, &s);
+    Step *iteration;
+    int count = iteration_steps(program, &s, &iteration);
+    add_steps(program, &program->step, &program->nstep, s.node[PART_BEFORE], s.count[PART_BEFORE]);
+    if (loop)
+        PUSH(pool, program->step, program->nstep,
+             ((Step){.node = -1,
+                     .axis = AXIS_SAMPLES,
+                     .samples = program->micro_batch,
+                     .times = iterations_of(program),
+                     .body = iteration,
+                     .nbody = count}));
+    for (int i = 0; !loop && i < count; i++)
+        PUSH(pool, program->step, program->nstep, iteration[i]);
+    add_steps(program, &program->step, &program->nstep, s.node[PART_AFTER], s.count[PART_AFTER]);
+}

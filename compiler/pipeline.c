@@ -1,0 +1,190 @@
+/* pipeline.c - the way from a lowered graph to a plan: the passes in their order.  Begin to read here.
+ *
+ *     text -> dsl/ -> syntax tree -> front/ -> one graph a program -> the passes below -> plan -> emit/,
+ * report/
+ *
+ * First each program by itself: its graph is completed and rewritten for the target, then put in order.
+ * Then the plan as a whole: programs share one arena.  After each pass over a graph it is held against the
+ * rows of its operators (ir/verify.c), and the plan is judged in the end (passes/plan_verify.c).
+ */
+#include "pipeline.h"
+
+#include "base/diag.h"
+#include "base/size_math.h"
+#include "ir/target.h"
+#include "ir/verify.h"
+#include "passes/passes.h"
+
+#include <string.h>
+
+/* ---- the passes over one program ---- */
+
+static const struct {
+    const char *name;
+    void (*run)(Program *program);
+} passes[] = {
+    {"prune", prune},              /* what the results do not need goes */
+    {"autodiff", autodiff},        /* training: the backward pass */
+    {"update", update},            /* training: the optimiser's step */
+    {"close", close_graph},        /* a last node reads the results */
+    {"fuse", fuse},                /* conv + relu and the like become one node */
+    {"types", choose_types},       /* the stored type of each value */
+    {"micro", choose_micro_batch}, /* how many samples at a time */
+    {"cast", cast_inputs},         /* inputs in the type of activations */
+    {"prepare", prepare},          /* what the target's kernels need: packed weights, scratch */
+    {"layout", choose_layouts},    /* halo, blocks, strides, bytes of each value */
+    {"schedule", schedule},        /* the order, the loops, what is computed again */
+};
+enum { PASSES = sizeof passes / sizeof *passes };
+
+static const char *const program_name[PROGRAMS] = {"train", "eval", "predict"};
+
+static int64_t batch_of(const Model *model, ProgramKind kind) {
+    if (kind == PROGRAM_TRAIN)
+        return model->train.batch;
+    return kind == PROGRAM_EVAL ? model->eval.batch : model->predict.batch;
+}
+
+static void collect(Program *program, Class class, ValueId **value, int *count) {
+    const Graph *g = program->graph;
+    for (ValueId v = 0; v < g->nvalue; v++)
+        if (g->value[v].class == class)
+            PUSH(g->pool, *value, *count, v);
+}
+
+static void begin_program(Program *program, ProgramKind kind, Model *model, const Options *options,
+                          const Choices *choices) {
+    *program = (Program){.kind = kind,
+                         .name = program_name[kind],
+                         .options = options,
+                         .choices = choices,
+                         .target = options->target,
+                         .model = model,
+                         .graph = model->graph,
+                         .batch = batch_of(model, kind),
+                         .control = -1};
+    program->micro_batch = program->batch;
+    program->prefetches = choices->prefetch && kind == PROGRAM_TRAIN;
+    collect(program, CLASS_PARAMETER, &program->parameter, &program->nparameter);
+    collect(program, CLASS_RUNNING_STATISTIC, &program->statistic, &program->nstatistic);
+}
+
+/* The passes up to LAST and with it. */
+static void run_passes(Program *program, int last) {
+    for (int k = 0; k <= last; k++) {
+        passes[k].run(program);
+        NodeId *order = NULL;
+        const Step **loop;
+        int count = program->nstep == 0 ? 0 : schedule_nodes(program, &order, &loop);
+        verify_graph(program->graph, passes[k].name, order, count);
+    }
+}
+
+/* ---- the whole plan ---- */
+
+/* Of the steps that are there for the first time, or of those that are there again. */
+static int64_t steps_flops(const Program *program, const Step *step, int nstep, bool again) {
+    int64_t flops = 0;
+    for (int i = 0; i < nstep; i++)
+        if (step[i].node < 0)
+            flops = work_sum(flops, step[i].axis == AXIS_SAMPLES ? step[i].times : 1,
+                             steps_flops(program, step[i].body, step[i].nbody, again));
+        else if (step[i].recompute == again)
+            flops = work_sum(flops, 1, node_flops(program, &program->graph->node[step[i].node]));
+    return flops;
+}
+
+static void count_work(Plan *plan) {
+    const Program *train = program_of(plan, PROGRAM_TRAIN);
+    if (train == NULL || train->kind != PROGRAM_TRAIN)
+        return;
+    plan->flops = steps_flops(train, train->step, train->nstep, false);
+    plan->recompute_flops = steps_flops(train, train->step, train->nstep, true);
+    plan->recompute_flops_bound = work_sum(0, iterations_of(train), train->recompute_flops_bound);
+}
+
+/* What the target cannot run, whatever the budget: the first reason there is. */
+static void collect_refusals(Plan *plan) {
+    for (const Program *p = program_of(plan, 0); p != NULL; p = program_of(plan, (int)p->kind + 1))
+        if (plan->refusal == NULL)
+            plan->refusal = p->refusal;
+    for (int b = 0; plan->target->too_large != NULL && b < plan->nbuffer && plan->refusal == NULL; b++)
+        if (plan->buffer[b].space == SPACE_DEVICE)
+            plan->refusal = plan->target->too_large(plan->pool, &plan->buffer[b]);
+}
+
+Plan *plan_programs(Pool *pool, const Options *options, const Choices *choices,
+                    Model *const model[PROGRAMS]) {
+    Plan *plan = NEW(pool, Plan);
+    *plan = (Plan){.pool = pool, .options = options, .choices = *choices, .target = options->target};
+    plan->budget = options->budget;
+    for (int k = 0; k < PROGRAMS; k++) {
+        if (model[k] == NULL)
+            continue;
+        Program *program = &plan->program[k];
+        begin_program(program, (ProgramKind)k, model[k], options, &plan->choices);
+        if (plan->model == NULL) {
+            plan->model = model[k];
+            plan->nparameter = program->nparameter;
+            plan->nstatistic = program->nstatistic;
+        }
+        CHECK(program->nparameter == plan->nparameter && program->nstatistic == plan->nstatistic);
+        if (plan->budget == 0 && model[k]->train.present)
+            plan->budget = model[k]->train.memory;
+        run_passes(program, PASSES - 1);
+    }
+    buffers(plan); /* one for each value; what shares bytes */
+    live(plan);    /* from which step to which */
+    offsets(plan); /* where each lies; the size of the arena */
+    collect_refusals(plan);
+    verify_plan(plan);
+    count_work(plan);
+    return plan;
+}
+
+/* ---- the graph between two passes ---- */
+
+static int pass_number(const char *name) {
+    for (int k = 0; k < PASSES; k++)
+        if (strcmp(passes[k].name, name) == 0)
+            return k;
+    return -1;
+}
+
+/* Nodes in the order in which they run. */
+static void print_steps(const Graph *g, const Step *step, int nstep, int depth, Text *out) {
+    for (int i = 0; i < nstep; i++) {
+        text_add(out, "%*s", depth, "");
+        if (step[i].node >= 0) {
+            node_print(g, step[i].node, out);
+            continue;
+        }
+        text_line(out, "%lld iterations over %s:", (long long)step[i].times, loop_text(step[i].axis));
+        print_steps(g, step[i].body, step[i].nbody, depth + 2, out);
+    }
+}
+
+bool print_graph_after(Pool *pool, const Options *options, const Choices *choices,
+                       Model *const model[PROGRAMS], const char *pass, Text *out) {
+    const int last = pass_number(pass);
+    for (int k = 0; k < PROGRAMS && last >= 0; k++) {
+        if (model[k] == NULL)
+            continue;
+        Program *program = NEW(pool, Program);
+        begin_program(program, (ProgramKind)k, model[k], options, choices);
+        run_passes(program, last);
+        text_line(out, "%s:", program->name);
+        if (program->nstep > 0)
+            print_steps(program->graph, program->step, program->nstep, 0, out);
+        else
+            graph_print(program->graph, out);
+    }
+    return last >= 0;
+}
+
+const char *pass_names(Pool *pool) {
+    const char *names = "";
+    for (int k = 0; k < PASSES; k++)
+        names = pool_text(pool, "%s%s%s", names, k > 0 ? ", " : "", passes[k].name);
+    return names;
+}

@@ -1,0 +1,20 @@
+/* pipeline.h - from lowered graphs to a plan. */
+#ifndef PIPELINE_H
+#define PIPELINE_H
+
+#include "base/text.h"
+#include "ir/plan.h"
+
+/* All passes for every wanted program.  MODEL holds, per program, the file lowered at its size (NULL: not
+ * wanted).  A pass never ends the compiler: what no arena holds, or this target cannot run, is a plan that
+ * does not fit. */
+Plan *plan_programs(Pool *pool, const Options *options, const Choices *choices,
+                    Model *const model[PROGRAMS]);
+
+/* --emit=graph:after=PASS: the graph of each program when PASS is done; false: there is no such pass. */
+bool print_graph_after(Pool *pool, const Options *options, const Choices *choices,
+                       Model *const model[PROGRAMS], const char *pass, Text *out);
+/* "prune autodiff ..." */
+const char *pass_names(Pool *pool);
+
+#endif

@@ -1,0 +1,121 @@
+/* fit_text.c - what `unetc fit` prints: for each amount of memory the largest batch or size, as text or
+ * JSON (schema unetc-fit/1). */
+#include "report/fit_text.h"
+#include "ir/target.h"
+
+/* ---- text ---- */
+
+static const char *extra_text(Pool *pool, const FitTrial *t) {
+    return pool_text(pool, "%+.1f %%", 100.0 * (double)t->recompute_flops / (double)(t->flops + !t->flops));
+}
+
+static const char *loops_text(Pool *pool, const FitRow *a) {
+    if (!a->found_loops)
+        return "none";
+    return a->loops.batch == FIT_MAX_BATCH ? "any" : grouped(pool, a->loops.batch);
+}
+
+static void answer_text(const FitRow *a, FitMax max, bool trains, Text *out) {
+    Pool *pool = out->pool;
+    const FitTrial *t = &a->best;
+    text_add(out, "  %12s", human_bytes(pool, a->memory));
+    if (a->found)
+        text_add(out, "%16s%15s%15s%12s",
+                 max == FIT_SIZE ? fit_size_text(pool, t->size) : grouped(pool, t->batch),
+                 human_bytes(pool, t->arena), human_bytes(pool, t->beside), extra_text(pool, t));
+    else
+        text_add(out, "%16s%15s%15s%12s", "none", human_bytes(pool, t->arena), human_bytes(pool, t->beside),
+                 "");
+    if (max == FIT_SIZE)
+        text_add(out, "%15lld", (long long)t->micro_batches);
+    else if (trains)
+        text_add(out, "%15s", loops_text(pool, a));
+    text_add(out, "%s\n", a->found ? "" : "   (what the smallest needs)");
+}
+
+static void head_text(const FitQuestion *q, const Model *model, FitMax max, bool trains, Text *out) {
+    Pool *pool = out->pool;
+    const Shape size = model->graph->value[model->input[0].value].shape;
+    const char *what = max == FIT_BATCH
+                           ? pool_text(pool, "largest batch of %s", shape_text(pool, size))
+                           : pool_text(pool, "largest size at batch %lld",
+                                       (long long)(trains ? model->train.batch : model->predict.batch));
+    text_line(out, "%s  %s, %s, target %s", model->source, what, precision_text(&q->options),
+              target_text(pool, &q->options));
+    text_line(out, "  the memory has to hold the arena%s",
+              q->options.budget > 0 ? "" : " and what lies beside it");
+    text_blank(out);
+    text_line(out, "  %12s%16s%15s%15s%12s%15s", "memory", max == FIT_BATCH ? "batch" : "size", "arena",
+              "beside it", "extra work",
+              max == FIT_SIZE ? "micro-batches"
+              : trains        ? "in loops"
+                              : "");
+}
+
+/* ---- JSON ---- */
+
+static void trial_json(const FitTrial *t, Text *out) {
+    const char *comma = "";
+    text_add(out, "{\"batch\": %lld, \"size\": [", (long long)t->batch);
+    for (int k = 0; k < AXES; k++)
+        if (t->size[k] > 0) {
+            text_add(out, "%s%lld", comma, (long long)t->size[k]);
+            comma = ", ";
+        }
+    text_add(out,
+             "], \"arena\": %lld, \"beside\": %lld, \"micro_batches\": %lld, \"flops\": %lld, "
+             "\"recompute_flops\": %lld}",
+             (long long)t->arena, (long long)t->beside, (long long)t->micro_batches, (long long)t->flops,
+             (long long)t->recompute_flops);
+}
+
+static void member_json(const char *name, const FitTrial *t, bool there, Text *out) {
+    text_add(out, ",\n     \"%s\": ", name);
+    if (there)
+        trial_json(t, out);
+    else
+        text_add(out, "null");
+}
+
+static void answer_json(const FitRow *a, bool with_loops, Text *out) {
+    text_add(out, "    {\"memory\": %lld, \"fits\": %s", (long long)a->memory, a->found ? "true" : "false");
+    member_json("best", &a->best, a->found, out);
+    member_json("next", &a->next, a->found && a->next.legal, out);
+    member_json("smallest", &a->best, !a->found && a->best.legal, out);
+    if (with_loops)
+        member_json("with_sample_loops", &a->loops, a->found_loops, out);
+    text_add(out, "}");
+}
+
+static void head_json(const FitQuestion *q, const Model *model, FitMax max, Text *out) {
+    text_add(out, "{\n  \"schema\": \"unetc-fit/1\", \"model\": %s, \"source\": %s, \"target\": \"%s\",\n",
+             quoted(out->pool, model->name), quoted(out->pool, model->source), q->options.target->name);
+    text_add(out,
+             "  \"max\": \"%s\", \"bounds\": \"%s\", \"precision\": \"%s\", \"largest_batch_tried\": %d,\n",
+             max == FIT_BATCH ? "batch" : "size", q->options.budget > 0 ? "arena" : "arena and beside",
+             precision_text(&q->options), FIT_MAX_BATCH);
+    text_add(out, "  \"rows\": [");
+}
+
+/* ---- both ---- */
+
+bool report_fit(const FitQuestion *q, const Model *model, FitMax max, bool trains, const FitRow *row,
+                int count, bool json, Text *out) {
+    bool any = false;
+    if (json)
+        head_json(q, model, max, out);
+    else
+        head_text(q, model, max, trains, out);
+    for (int i = 0; i < count; i++) {
+        any |= row[i].found || row[i].found_loops;
+        if (json) {
+            text_add(out, "%s\n", i > 0 ? "," : "");
+            answer_json(&row[i], trains && max == FIT_BATCH, out);
+        } else {
+            answer_text(&row[i], max, trains, out);
+        }
+    }
+    if (json)
+        text_add(out, "\n  ]\n}\n");
+    return any;
+}

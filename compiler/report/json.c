@@ -1,0 +1,158 @@
+/* json.c - the plan as JSON, schema unetc-plan/1, and as the CSV that packing tools read. */
+#include "ir/target.h"
+#include "ir/ops.h"
+#include "report/report.h"
+
+static const char *lifetime_text(Lifetime l) {
+    static const char *const text[] = {"persistent", "program", "step"};
+    return text[l];
+}
+
+static void buffer_json(const Plan *plan, int id, Text *out) {
+    const Buffer *b = &plan->buffer[id];
+    text_add(out, "    {\"id\": %d, \"name\": %s, \"class\": \"%s\", \"lifetime\": \"%s\", \"line\": %d, ",
+             id, quoted(plan->pool, b->name), class_text(b->class), lifetime_text(b->lifetime),
+             b->span.line);
+    text_add(out, "\"dtype\": \"%s\", \"shape\": [", type_text(b->type));
+    if (b->batch > 0)
+        text_add(out, "%lld, ", (long long)b->batch);
+    for (int k = 0; k < b->shape.rank; k++)
+        text_add(out, "%s%lld", k > 0 ? ", " : "", (long long)b->shape.dim[k]);
+    text_add(out, "], \"space\": \"%s\", \"bytes\": %lld, \"offset\": %lld, \"alias\": ",
+             b->space == SPACE_HOST ? "host" : "device", (long long)b->bytes, (long long)b->offset);
+    if (b->same >= 0)
+        text_add(out, "{\"same\": %d}}", b->same);
+    else if (b->slice >= 0)
+        text_add(out, "{\"slice\": %d}}", b->slice);
+    else
+        text_add(out, "null}");
+}
+
+/* The buffers that NODE reads, or those that it writes. */
+static void ids_json(const Program *program, const Node *node, bool writes, Text *out) {
+    const char *comma = "";
+    for (Touch t = node_touches(program->graph, node); touch_next(&t);) {
+        const int id = program->buffer_of[t.value];
+        if (id < 0 || (writes ? !t.writes : !t.reads))
+            continue;
+        text_add(out, "%s%d", comma, id);
+        comma = ", ";
+    }
+}
+
+/* The rows of each operand that a step in a loop over bands touches: those of the first iteration, which
+ * may lie outside of the tensor, and by how many they move on with each. */
+static void rows_json(const Program *program, const Step *step, Text *out) {
+    const Graph *g = program->graph;
+    const Node *node = &g->node[step->node];
+    const RowRange first = {-step->lag, step->rows - step->lag},
+                   second = {first.end, first.end + step->rows};
+    const char *comma = "";
+    text_add(out, "\"rows\": {");
+    for (Touch t = node_touches(g, node); touch_next(&t);) {
+        const int id = program->buffer_of[t.value];
+        RowsRule *rule = op_table[node->op].rows;
+        const RowRange rows = t.is_output ? first : rule(g, node, t.number, first);
+        const int64_t next = t.is_output ? second.begin : rule(g, node, t.number, second).begin;
+        if (id < 0)
+            continue;
+        text_add(out, "%s\"%d\": [%lld, %lld, %lld]", comma, id, (long long)rows.begin, (long long)rows.end,
+                 (long long)(next - rows.begin));
+        comma = ", ";
+    }
+    text_add(out, "}, ");
+}
+
+enum { STEP_DEPTH = 6 }; /* indentation of steps that are in no loop */
+
+static void steps_json(const Plan *plan, const Program *program, const Step *step, int nstep, int depth,
+                       Text *out) {
+    for (int i = 0; i < nstep; i++) {
+        text_add(out, "%s\n%*s", i > 0 ? "," : "", depth, "");
+        if (step[i].node < 0) {
+            text_add(out, "{\"loop\": \"%s\", \"times\": %lld, \"body\": [", loop_text(step[i].axis),
+                     (long long)step[i].times);
+            steps_json(plan, program, step[i].body, step[i].nbody, depth + 2, out);
+            text_add(out, "]}");
+            continue;
+        }
+        const Node *node = &program->graph->node[step[i].node];
+        text_add(out, "{\"op\": \"%s\", \"name\": %s, \"line\": %d, ", op_table[node->op].name,
+                 quoted(plan->pool, node->name), node_line(node).line);
+        text_add(out, "\"reads\": [");
+        ids_json(program, node, false, out);
+        text_add(out, "], \"writes\": [");
+        ids_json(program, node, true, out);
+        text_add(out, "], ");
+        if (step[i].rows > 0)
+            rows_json(program, &step[i], out);
+        if (depth == STEP_DEPTH && i < program->nonce)
+            text_add(out, "\"once\": true, ");
+        text_add(out, "\"recompute\": %s, \"flops\": %lld}", step[i].recompute ? "true" : "false",
+                 (long long)node_flops(program, node));
+    }
+}
+
+static void head_json(const Plan *plan, Text *out) {
+    const int64_t budget = plan->budget;
+    const Program *first = program_of(plan, 0);
+    const char *device =
+        plan->target->device_json == NULL ? NULL : plan->target->device_json(plan->options->device);
+    text_add(out, "{\n  \"schema\": \"unetc-plan/1\", \"model\": %s, \"source\": %s, \"target\": \"%s\",\n",
+             quoted(plan->pool, plan->model->name), quoted(plan->pool, plan->model->source),
+             plan->target->name);
+    text_add(out, "  \"batch\": %lld, \"micro_batches\": %lld, \"precision\": \"%s\",\n",
+             (long long)first->batch, (long long)iterations_of(first), precision_text(plan->options));
+    text_add(out,
+             "  \"arena\": {\"bytes\": %lld, \"align\": %lld, \"lower_bound\": %lld, \"budget\": %s, "
+             "\"fits\": %s,\n",
+             (long long)plan->arena, (long long)plan->target->align, (long long)plan->lower_bound,
+             budget > 0 ? pool_text(plan->pool, "%lld", (long long)budget) : "null",
+             plan_fits(plan) ? "true" : "false");
+    text_add(out, "            \"extent\": {\"train\": %lld, \"eval\": %lld, \"predict\": %lld}},\n",
+             (long long)plan->program[PROGRAM_TRAIN].extent, (long long)plan->program[PROGRAM_EVAL].extent,
+             (long long)plan->program[PROGRAM_PREDICT].extent);
+    if (device != NULL)
+        text_add(out, "  \"device\": %s,\n", device);
+    text_add(out, "  \"beside\": {\"loader_ring\": %lld, \"context_estimate\": %lld},\n",
+             (long long)plan->loader_ring, (long long)plan->target->context);
+    text_add(out,
+             "  \"cost\": {\"flops\": %lld, \"recompute_flops\": %lld, \"recompute_lower_bound_flops\": "
+             "%lld},\n",
+             (long long)plan->flops, (long long)plan->recompute_flops,
+             (long long)plan->recompute_flops_bound);
+}
+
+void report_json(const Plan *plan, Text *out) {
+    static const char *const name[PROGRAMS] = {"train", "eval", "predict"};
+    head_json(plan, out);
+    text_add(out, "  \"buffers\": [");
+    for (int b = 0; b < plan->nbuffer; b++) {
+        text_add(out, "%s\n", b > 0 ? "," : "");
+        buffer_json(plan, b, out);
+    }
+    text_add(out, "\n  ],\n  \"programs\": {");
+    for (int k = 0; k < PROGRAMS; k++) {
+        text_add(out, "%s\n    \"%s\": [", k > 0 ? "," : "", name[k]);
+        if (plan->program[k].model != NULL)
+            steps_json(plan, &plan->program[k], plan->program[k].step, plan->program[k].nstep, STEP_DEPTH,
+                       out);
+        text_add(out, "]");
+    }
+    text_add(out, "\n  }\n}\n");
+}
+
+void report_csv(const Plan *plan, Text *out) {
+    const Program *program = largest_program(plan);
+    int steps = step_count(program->step, program->nstep);
+    text_line(out, "id,lower,upper,size,offset");
+    for (int i = 0; i < plan->nbuffer; i++) {
+        const Buffer *b = &plan->buffer[i];
+        bool persistent = b->program < 0;
+        if (b->space != SPACE_DEVICE || b->same >= 0 || b->slice >= 0 ||
+            (!persistent && b->program != (int)program->kind))
+            continue;
+        text_line(out, "%d,%d,%d,%lld,%lld", i, persistent ? 0 : b->first, persistent ? steps : b->last + 1,
+                  (long long)b->bytes, (long long)b->offset);
+    }
+}

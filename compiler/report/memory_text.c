@@ -1,0 +1,221 @@
+/* memory_text.c - the memory report for people: what the arena holds, where its peak is, which lines are
+ * alive there. */
+#include "ir/target.h"
+#include "report/report.h"
+#include "ir/ops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const Program *largest_program(const Plan *plan) {
+    const Program *largest = NULL;
+    for (int k = 0; k < PROGRAMS; k++)
+        if (plan->program[k].model != NULL &&
+            (largest == NULL || plan->program[k].extent > largest->extent))
+            largest = &plan->program[k];
+    return largest;
+}
+
+const Node *peak_node(const Program *program) {
+    const Step *step = step_at(program->step, program->nstep, program->peak);
+    return &program->graph->node[step->node];
+}
+
+/* Buffers with bytes of their own that are alive at the peak: slices stand for their region. */
+static bool alive_at_peak(const Buffer *b, const Program *program) {
+    if (b->same >= 0 || b->space != SPACE_DEVICE)
+        return false;
+    if (b->program < 0)
+        return true;
+    return b->program == (int)program->kind && b->first <= program->peak && program->peak <= b->last;
+}
+
+/* ---- per line ---- */
+
+static int by_bytes(const void *a, const void *b) {
+    const LineBytes *x = a, *y = b;
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? 1 : -1;
+    return x->span.line - y->span.line;
+}
+
+int lines_at_peak(const Plan *plan, const Program *program, LineBytes **line) {
+    LineBytes *list = NEW_ARRAY(plan->pool, LineBytes, plan->nbuffer + 1);
+    int n = 0;
+    for (int i = 0; i < plan->nbuffer; i++) {
+        const Buffer *b = &plan->buffer[i];
+        bool transient = b->program >= 0 && b->slice < 0;
+        if (!transient || !alive_at_peak(b, program) || b->span.line == 0)
+            continue;
+        int k = 0;
+        while (k < n && list[k].span.line != b->span.line)
+            k++;
+        if (k == n)
+            list[n++].span = b->span;
+        list[k].bytes += b->bytes;
+    }
+    qsort(list, (size_t)n, sizeof *list, by_bytes);
+    *line = list;
+    return n;
+}
+
+const char *source_line(const Plan *plan, int line) {
+    const char *s = plan->model->text;
+    for (int k = 1; k < line && s != NULL; k++) {
+        s = strchr(s, '\n');
+        s = s == NULL ? NULL : s + 1;
+    }
+    if (s == NULL)
+        return "";
+    while (*s == ' ' || *s == '\t')
+        s++;
+    return pool_copy(plan->pool, s, strcspn(s, "\r\n"));
+}
+
+/* ---- per class ---- */
+
+static void class_rows(const Plan *plan, const Program *program, Text *out) {
+    static const char *const label[CLASSES] = {
+        [CLASS_PARAMETER] = "parameters",
+        [CLASS_PARAMETER_GRADIENT] = "parameter gradients",
+        [CLASS_ACTIVATION] = "activations",
+        [CLASS_ACTIVATION_GRADIENT] = "gradients of activations",
+        [CLASS_STATE] = "optimiser state",
+        [CLASS_RUNNING_STATISTIC] = "running statistics",
+        [CLASS_BATCH_STATISTIC] = "batch statistics",
+        [CLASS_WORKSPACE] = "workspace",
+        [CLASS_STAGING] = "inputs",
+        [CLASS_METRIC] = "losses and metrics",
+    };
+    int64_t bytes[CLASSES] = {0}, all = 0;
+    for (int i = 0; i < plan->nbuffer; i++) {
+        const Buffer *b = &plan->buffer[i];
+        if (b->slice < 0 && alive_at_peak(b, program)) {
+            bytes[b->class] += b->bytes;
+            all += b->bytes;
+        }
+    }
+    for (int c = 0; c < CLASSES; c++)
+        if (bytes[c] > 0)
+            text_line(out, "  %-26s %12s  %18s B  %5.1f %%", label[c], human_bytes(plan->pool, bytes[c]),
+                      grouped(plan->pool, bytes[c]), 100.0 * (double)bytes[c] / (double)all);
+}
+
+/* ---- the report ---- */
+
+static void head(const Plan *plan, const Program *program, Text *out) {
+    const Model *m = plan->model;
+    const Shape size = program->graph->value[m->input[0].value].shape;
+    int64_t count = 0;
+    for (int k = 0; k < plan->nparameter; k++)
+        count += shape_elements(plan->buffer[plan->parameter_buffer[k]].shape);
+    text_line(out, "%s  %s, batch %lld of %s, %s, target %s", m->source, program->name,
+              (long long)program->batch, shape_text(plan->pool, size), precision_text(plan->options),
+              target_text(plan->pool, plan->options));
+    text_line(out, "  %s parameters in %d tensors", grouped(plan->pool, count), plan->nparameter);
+    text_blank(out);
+}
+
+/* Where the bytes of workspace are a cap. */
+static void workspace_row(const Plan *plan, Text *out) {
+    int64_t cap;
+    const Target *target = plan->target;
+    const char *whom = target->workspace_note == NULL
+                           ? NULL
+                           : target->workspace_note(plan->pool, plan->options->device, &cap);
+    if (whom != NULL)
+        text_line(out, "  %-26s %12s  %18s    for %s", "workspace cap", human_bytes(plan->pool, cap), "",
+                  whom);
+}
+
+static void arena_rows(const Plan *plan, const Program *program, Text *out) {
+    Pool *pool = plan->pool;
+    int64_t gap = plan->arena - plan->lower_bound, none = 0;
+    for (int i = 0; i < plan->nbuffer; i++)
+        if (plan->buffer[i].slice < 0 && plan->buffer[i].space == SPACE_DEVICE &&
+            (plan->buffer[i].program < 0 || plan->buffer[i].program == (int)program->kind))
+            none += plan->buffer[i].bytes;
+    text_line(out, "  %-26s %12s  %18s B  exact", "ARENA", human_bytes(pool, plan->arena),
+              grouped(pool, plan->arena));
+    text_line(out, "  %-26s %12s  %18s B  %s", "lower bound", human_bytes(pool, plan->lower_bound),
+              grouped(pool, plan->lower_bound),
+              gap == 0 ? "met"
+                       : pool_text(pool, "the arena is %.3f %% above",
+                                   100.0 * (double)gap / (double)plan->lower_bound));
+    text_line(out, "  %-26s %12s  %18s B", "without reuse", human_bytes(pool, none), grouped(pool, none));
+    int64_t context = plan->target->context;
+    text_line(out, "  %-26s %12s  %18s B  %s, %lld slots", "loader ring",
+              human_bytes(pool, plan->loader_ring), grouped(pool, plan->loader_ring),
+              context > 0 ? "memory of the host" : "beside the arena", (long long)plan->ring_slots);
+    workspace_row(plan, out);
+    if (context > 0)
+        text_line(out, "  %-26s %12s  %18s    beside the arena: driver and libraries, an estimate",
+                  "context", human_bytes(pool, context), "");
+    if (plan->budget > 0)
+        text_line(out, "  %-26s %12s  %18s B  %s", "budget", human_bytes(pool, plan->budget),
+                  grouped(pool, plan->budget), plan->arena <= plan->budget ? "FITS" : "DOES NOT FIT");
+}
+
+/* The same plan with everything kept, and what an eager framework keeps. */
+static void comparison_rows(const Plan *plan, const Comparison *c, Text *out) {
+    Pool *pool = plan->pool;
+    const Program *train = &plan->program[PROGRAM_TRAIN];
+    if (train->model == NULL)
+        return;
+    if (plan->recompute_flops > 0) {
+        const RematSchedule *found = train->found;
+        const int64_t kept = c->without_recomputation;
+        text_line(out, "  %-26s %12s  %18s B  computing again saves %s for %+.1f %% operations",
+                  "without recomputation", human_bytes(pool, kept), grouped(pool, kept),
+                  human_bytes(pool, kept - plan->arena),
+                  100.0 * (double)plan->recompute_flops / (double)plan->flops);
+        text_line(out, "  %-26s %10.1f %%  of these operations: lower bound at this memory", "at least",
+                  100.0 * (double)(found->cost_lower_bound - found->base_cost) /
+                      (double)(found->cost - found->base_cost));
+    }
+    if (c->eager > 0)
+        text_line(out, "  %-26s %12s  %18s B  for the backward pass alone", "an eager framework keeps",
+                  human_bytes(pool, c->eager), grouped(pool, c->eager));
+}
+
+static void program_rows(const Plan *plan, const Program *largest, Text *out) {
+    for (int k = 0; k < PROGRAMS; k++) {
+        const Program *p = &plan->program[k];
+        if (p->model == NULL)
+            continue;
+        const Shape size = p->graph->value[p->model->input[0].value].shape;
+        text_line(out, "  %-8s batch %-4lld %-18s %12s  peak at step %d of %d, %s of `%s`%s", p->name,
+                  (long long)p->batch, shape_text(plan->pool, size), human_bytes(plan->pool, p->extent),
+                  p->peak, step_count(p->step, p->nstep), op_table[peak_node(p)->op].name,
+                  peak_node(p)->name, p == largest ? "  <- sets the arena" : "");
+    }
+}
+
+static void line_rows(const Plan *plan, const Program *program, Text *out) {
+    enum { SHOWN = 8 };
+    LineBytes *line;
+    int n = lines_at_peak(plan, program, &line);
+    int64_t rest = 0;
+    text_line(out, "alive at the peak, by line of %s:", plan->model->source);
+    for (int i = 0; i < n; i++) {
+        if (i < SHOWN)
+            text_line(out, "  %12s  %4d | %.70s", human_bytes(plan->pool, line[i].bytes), line[i].span.line,
+                      source_line(plan, line[i].span.line));
+        else
+            rest += line[i].bytes;
+    }
+    if (rest > 0)
+        text_line(out, "  %12s  in %d more lines", human_bytes(plan->pool, rest), n - SHOWN);
+}
+
+void report_text(const Plan *plan, const Comparison *comparison, Text *out) {
+    const Program *program = largest_program(plan);
+    head(plan, program, out);
+    class_rows(plan, program, out);
+    arena_rows(plan, program, out);
+    comparison_rows(plan, comparison, out);
+    text_blank(out);
+    program_rows(plan, program, out);
+    text_blank(out);
+    line_rows(plan, program, out);
+}

@@ -1,0 +1,34 @@
+/* report.h - what `unetc mem` prints. */
+#ifndef REPORT_H
+#define REPORT_H
+
+#include "search/advice.h"
+#include "base/text.h"
+
+/* Bytes alive at the peak of a program, summed over the buffers that one line of the file made. */
+typedef struct {
+    Span span; /* line 0: what has no line, such as optimiser state */
+    int64_t bytes;
+} LineBytes;
+
+/* The lines alive at the peak of PROGRAM, most bytes first; returns how many. */
+int lines_at_peak(const Plan *plan, const Program *program, LineBytes **line);
+/* The program that sets the size of the arena. */
+const Program *largest_program(const Plan *plan);
+const Node *peak_node(const Program *program);
+/* The text of a line of the source, without the blanks around it. */
+const char *source_line(const Plan *plan, int line);
+
+void report_text(const Plan *plan, const Comparison *comparison, Text *out);
+void report_json(const Plan *plan, Text *out);  /* unetc-plan/1 */
+void report_csv(const Plan *plan, Text *out);   /* id,lower,upper,size,offset of the largest program */
+void report_html(const Plan *plan, Text *out);  /* a page with a map of the arena */
+void report_remat(const Plan *plan, Text *out); /* --emit=remat */
+
+/* check.c: what `unetc check` prints. */
+void report_check(const Model *model, Text *out);
+
+/* budget.c: reports U0701, U0702 or U0704 for a plan that does not fit, with what would. */
+void report_over_budget(const Plan *plan, const Advice *advice, Diag *diag);
+
+#endif

@@ -1,0 +1,36 @@
+/* advice.h - what to do about a plan: what would fit where it does not, and what it is compared with. */
+#ifndef ADVICE_H
+#define ADVICE_H
+
+#include "search/fit.h"
+
+enum { MAX_PROPOSALS = 8 };
+
+typedef struct {
+    const char *text; /* as one would type it */
+    FitTrial trial;
+} Proposal;
+
+typedef struct {
+    Pool *pool;
+    Proposal proposal[MAX_PROPOSALS]; /* all of them fit */
+    int count;
+    FitTrial smallest,
+        smallest_of_one; /* no proposals: the smallest plans, with the batch asked for and with 1 */
+} Advice;
+
+/* What would fit in place of PLAN, the answer to QUESTION. */
+Advice advise(Pool *pool, const Plan *plan, const FitQuestion *question);
+
+typedef struct {
+    int64_t without_recomputation; /* bytes of the arena, all else equal */
+    int64_t eager;                 /* bytes that an eager framework keeps for the backward pass, or -1 */
+} Comparison;
+
+Comparison compare(Pool *pool, const Plan *plan, const FitQuestion *question);
+
+/* eager.c: bytes of activations that a framework which runs operator by operator, such as PyTorch, keeps
+ * for the backward pass of MODEL (lowered, nothing more) over a batch; -1 if that is no number. */
+int64_t eager_bytes(const Model *model, Type stored);
+
+#endif

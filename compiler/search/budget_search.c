@@ -1,0 +1,207 @@
+/* budget_search.c - finds the plan: whole batches or a few samples at a time, everything kept or some
+ * computed again.
+ *
+ * Each attempt lowers the file and runs all passes under one choice.  Cheapest first:
+ *     1. as many samples at a time as cost no time, everything kept;
+ *     2. fewer samples at a time, everything kept;
+ *     3. the fewest samples that were allowed, and what does not fit is computed again.
+ * Where a loop over samples costs time (target->loops_are_free), 2 comes after 3, and again with 3.
+ * The first that is within the budget is taken; if none is, the smallest.  Where any plan will do, it is
+ * one sample at a time from the start: nothing needs less memory.
+ * Where inputs are staged in the arena, those of the next step come while one runs, if that fits into 1;
+ * where faster kernels need much workspace, they have it if that does.
+ * Prediction keeps packed weights from image to image if the arena is as large without that.
+ */
+#include "ir/target.h"
+#include "pipeline.h"
+#include "search/budget_search.h"
+#include "base/text.h"
+
+typedef struct {
+    Pool *pool;
+    Diag *diag;
+    const Ast *file;
+    const LowerOptions *lower;
+    const Options *options;
+} Request;
+
+/* ---- lowering, once per program ---- */
+
+/* Options for program KIND at a size of its own: the file's, unless the command line gave one. */
+static LowerOptions sized(const Request *r, ProgramKind kind, const int64_t size[AXES]) {
+    LowerOptions options = *r->lower;
+    options.program = kind;
+    bool given = options.size[AXES - 1] != 0;
+    for (int k = 0; k < AXES && !given; k++)
+        options.size[k] = size[k];
+    return options;
+}
+
+static bool no_program(const Request *r, const Model *model) {
+    diag_begin(r->diag, ERROR, "U0703", model->train.span,
+               "the file describes none of the programs that `--programs` names");
+    diag_note(r->diag,
+              "training needs a `train` section; evaluation needs an `eval` section or a `holdout` too");
+    diag_end(r->diag);
+    return false;
+}
+
+/* The passes rewrite a graph, so every program gets one of its own.  The first is that of training. */
+static bool lower_all(const Request *r, Model *model[PROGRAMS]) {
+    const Options *options = r->options;
+    const LowerOptions train = sized(r, PROGRAM_TRAIN, r->lower->size);
+    Model *first = lower(r->pool, r->diag, r->file, &train);
+    if (first == NULL || diag_errors(r->diag) > 0)
+        return false;
+    bool trains = first->train.present;
+    bool measures = trains && (first->eval.present || first->eval_data.present || first->data.holdout > 0);
+    const LowerOptions eval = sized(r, PROGRAM_EVAL, first->eval.size),
+                       predict = sized(r, PROGRAM_PREDICT, first->predict.size);
+    if (options->wanted[PROGRAM_TRAIN] && trains)
+        model[PROGRAM_TRAIN] = first;
+    if (options->wanted[PROGRAM_EVAL] && measures)
+        model[PROGRAM_EVAL] = lower(r->pool, r->diag, r->file, &eval);
+    if (options->wanted[PROGRAM_PREDICT])
+        model[PROGRAM_PREDICT] = lower(r->pool, r->diag, r->file, &predict);
+    if (diag_errors(r->diag) == 0 && model[PROGRAM_TRAIN] == NULL && model[PROGRAM_EVAL] == NULL &&
+        model[PROGRAM_PREDICT] == NULL)
+        return no_program(r, first);
+    return diag_errors(r->diag) == 0;
+}
+
+/* ---- what identifies a plan ---- */
+
+static uint64_t hash_of(const char *text, uint64_t hash) {
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3); /* FNV-1a */
+    return hash;
+}
+
+/* ---- attempts ---- */
+
+/* One attempt under CHOICES; NULL after reporting errors of the file. */
+static Plan *attempt(const Request *r, Choices choices) {
+    Model *model[PROGRAMS] = {NULL};
+    if (!lower_all(r, model))
+        return NULL;
+    Plan *plan = plan_programs(r->pool, r->options, &choices, model);
+    uint64_t hash = hash_of(r->options->training, hash_of(r->lower->text, UINT64_C(0xcbf29ce484222325)));
+    plan->source_hash = pool_text(r->pool, "%016llx", (unsigned long long)hash);
+    return plan;
+}
+
+/* The better of two plans, B NULL or not: one that the target can run, then the smaller. */
+static Plan *smaller(Plan *a, Plan *b) {
+    if (b == NULL || (b->refusal != NULL && a->refusal == NULL))
+        return a;
+    return (a->refusal != NULL && b->refusal == NULL) || a->arena > b->arena ? b : a;
+}
+
+/* Half as many samples at a time, as often as that helps. */
+static Plan *fewer_samples(const Request *r, Choices choices, Plan *best) {
+    for (int64_t samples = best->program[PROGRAM_TRAIN].micro_batch; samples > 1 && !plan_fits(best);) {
+        samples = (samples + 1) / 2;
+        choices.micro_batch = samples;
+        best = smaller(attempt(r, choices), best);
+    }
+    return best;
+}
+
+/* The first of the schedules that one search finds which fits when packed, or the smallest; returns whether
+ * the search itself came up to the budget. */
+static bool recompute_once(const Request *r, Choices choices, Plan **best) {
+    Plan *plan = attempt(r, choices);
+    const Program *train = &plan->program[PROGRAM_TRAIN];
+    const bool found = train->found->peak <= choices.capacity - train->remat_outside;
+    *best = smaller(plan, *best);
+    for (choices.found = train->found->other; choices.found != NULL && !plan_fits(*best);
+         choices.found = choices.found->other)
+        *best = smaller(attempt(r, choices), *best);
+    return found;
+}
+
+/* Is PLAN over a budget, in a way that computing again may mend? */
+static bool may_recompute(const Request *r, const Plan *plan) {
+    return !plan_fits(plan) && plan->budget > 0 && plan->arena < INT64_MAX && !r->options->no_recompute;
+}
+
+/* Computes again what does not fit.  Where packing leaves a gap above what is alive, a schedule that leaves
+ * some bytes does, or one that was found in the other way, or the one of the lowest peak.  That last one
+ * does not depend on the budget and is the one a refusal tells of, so a budget of what "needs" says is
+ * enough. */
+static Plan *with_recomputation(const Request *r, Choices choices, Plan *kept) {
+    Plan *best = kept;
+    choices.micro_batch = kept->program[PROGRAM_TRAIN].micro_batch;
+    choices.capacity = kept->budget;
+    if (!recompute_once(r, choices, &best) || plan_fits(best))
+        return best;
+    choices.any_plan = !choices.any_plan;
+    recompute_once(r, choices, &best);
+    if (plan_fits(best))
+        return best;
+    choices.any_plan = false;
+    choices.capacity = 1;
+    recompute_once(r, choices, &kept);
+    return kept;
+}
+
+/* Where loops cost time, they come last: half as many samples at a time, computing again what does not fit
+ * even so. */
+static Plan *fewer_samples_last(const Request *r, Choices choices, Plan *best) {
+    for (int64_t samples = best->program[PROGRAM_TRAIN].micro_batch; samples > 1 && !plan_fits(best);) {
+        samples = (samples + 1) / 2;
+        choices.micro_batch = samples;
+        Plan *plan = attempt(r, choices);
+        if (may_recompute(r, plan))
+            plan = with_recomputation(r, choices, plan);
+        best = smaller(plan, best);
+    }
+    return best;
+}
+
+/* With all that makes a step faster, if that fits; CHOICES tells what does. */
+static Plan *everything_kept(const Request *r, Choices *choices) {
+    choices->prefetch = r->options->target->stages && !choices->any_plan;
+    choices->packs_once = r->options->target->packs_once && !choices->any_plan;
+    Plan *best = attempt(r, *choices);
+    if (best != NULL && choices->packs_once && best->program[PROGRAM_PREDICT].extent == best->arena) {
+        choices->packs_once = false;
+        best = smaller(attempt(r, *choices), best);
+    }
+    if (best != NULL && !plan_fits(best) && choices->prefetch) {
+        choices->prefetch = false;
+        best = attempt(r, *choices);
+    }
+    bool (*roomy)(const Options *options) = r->options->target->has_roomy_kernels;
+    if (best != NULL && !plan_fits(best) && roomy != NULL && roomy(r->options)) {
+        choices->little_workspace = true;
+        best = smaller(attempt(r, *choices), best);
+    }
+    return best;
+}
+
+bool lower_programs(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lower_options,
+                    const Options *options, Model *model[PROGRAMS]) {
+    const Request r = {pool, diag, file, lower_options, options};
+    return lower_all(&r, model);
+}
+
+Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lower_options,
+                const Options *options, const Choices *fixed) {
+    const Request r = {pool, diag, file, lower_options, options};
+    const bool loops = options->micro_batches == 0 && !fixed->any_plan && fixed->micro_batch == 0;
+    const bool loops_are_free = options->target->loops_are_free;
+    Choices choices = *fixed;
+    if (options->micro_batches == 0 && fixed->any_plan && fixed->micro_batch == 0)
+        choices.micro_batch = 1;
+    Plan *best = everything_kept(&r, &choices);
+    if (best == NULL || plan_fits(best) || best->program[PROGRAM_TRAIN].model == NULL)
+        return best;
+    if (loops && loops_are_free)
+        best = fewer_samples(&r, choices, best);
+    if (may_recompute(&r, best))
+        best = with_recomputation(&r, choices, best);
+    if (loops && !loops_are_free)
+        best = fewer_samples_last(&r, choices, best);
+    return best;
+}

@@ -1,0 +1,20 @@
+/* budget_search.h - from a parsed file to a plan: what every command that speaks of memory calls. */
+#ifndef BUDGET_SEARCH_H
+#define BUDGET_SEARCH_H
+
+#include "front/lower.h"
+#include "ir/plan.h"
+
+/* Lowers FILE once for each program that is wanted and that it has; false after reporting errors. */
+bool lower_programs(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lower,
+                    const Options *options, Model *model[PROGRAMS]);
+
+/* Lowers FILE for every program that is wanted and plans them; chooses loops over samples and recomputation
+ * so that the arena is within options->budget (or the file's own `memory`), if that can be.  Whether it is:
+ * plan_fits(). What FIXED has is not chosen anew: the samples at a time, whether any plan will do, whether
+ * kernels get little workspace.  Returns NULL after reporting errors of the file.  Neither FILE nor the
+ * options are changed, so it may be called again with others; each call takes milliseconds. */
+Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lower, const Options *options,
+                const Choices *fixed);
+
+#endif

@@ -1,0 +1,348 @@
+/* fit.c - searches for the largest batch, size or width that fits.
+ *
+ * Candidates stand in a row, each needing at least as much memory as the one before; nothing else is
+ * assumed of them, and some sizes may not be legal.  From one that fits the search goes up in strides until
+ * something does not fit, and then closes the gap: what it returns was tried, and so was its successor.
+ * Attempts near the limit are slow, but tell where it may be: most go there, every third halves the gap.
+ * Any plan that fits answers the question; a good one is made in the end, unless any will do.
+ */
+#include "base/size_math.h"
+#include "search/fit.h"
+#include "front/lower_state.h"
+#include "ir/ops.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- one attempt ---- */
+
+/* With a card, the arena may take what is left beside it, which does not depend on the plan. */
+static Plan *plan_for_card(Pool *pool, const FitQuestion *q) {
+    Options *any = NEW(pool, Options), *left = NEW(pool, Options);
+    *any = *left = q->options;
+    any->budget = INT64_MAX - 1;
+    Plan *plan = plan_file(pool, diag_quiet(pool), q->file, &q->lower, any, &q->fixed);
+    if (plan == NULL || q->card <= plan->beside || plan->arena <= q->card - plan->beside)
+        return plan;
+    left->budget = q->card - plan->beside;
+    return plan_file(pool, diag_quiet(pool), q->file, &q->lower, left, &q->fixed);
+}
+
+static void read_size(const Model *model, int64_t size[AXES]) {
+    Shape shape = model->graph->value[model->input[0].value].shape;
+    for (int k = 0; k < AXES; k++)
+        size[k] = shape.rank - AXES + k >= 1 ? shape_extent(shape, k) : 0;
+}
+
+FitTrial fit_try(const FitQuestion *q) {
+    FitTrial trial = {0};
+    Pool *pool = pool_new();
+    Plan *plan = q->card > 0
+                     ? plan_for_card(pool, q)
+                     : plan_file(pool, diag_quiet(pool), q->file, &q->lower, &q->options, &q->fixed);
+    if (plan != NULL) {
+        const Program *first = program_of(plan, 0);
+        trial = (FitTrial){.legal = true,
+                           .batch = first->batch,
+                           .arena = plan->arena,
+                           .beside = plan->beside,
+                           .flops = plan->flops,
+                           .recompute_flops = plan->recompute_flops,
+                           .micro_batches = iterations_of(first)};
+        read_size(first->model, trial.size);
+        trial.fits = q->card == 0 ? plan_fits(plan)
+                                  : plan_fits(plan) && plan->beside <= q->card &&
+                                        plan->arena <= q->card - plan->beside;
+    }
+    pool_free(pool);
+    return trial;
+}
+
+/* ---- candidates ---- */
+
+typedef struct Row Row;
+struct Row {
+    FitQuestion question;
+    bool (*set)(Row *row, int64_t i); /* makes the question that of candidate I; false: not a legal one */
+    int64_t first, last;              /* candidates */
+    int64_t declared[AXES], multiple[AXES];
+    char digits[24]; /* of the width */
+    int axis; /* the one that a step of the row makes larger by its multiple; others keep the ratio to it */
+};
+
+static bool set_batch(Row *row, int64_t i) {
+    row->question.lower.batch = i;
+    return true;
+}
+
+static int64_t round_divide(int64_t a, int64_t b) {
+    return (a >= 0 ? a + b / 2 : a - b / 2) / b;
+}
+
+/* Candidate 0 is the size in the file. */
+static bool set_size(Row *row, int64_t i) {
+    int64_t growth = i * row->multiple[row->axis], whole = row->declared[row->axis];
+    for (int k = 0; k < AXES; k++) {
+        if (row->declared[k] == 0)
+            continue;
+        int64_t steps = round_divide(growth * row->declared[k], whole * row->multiple[k]);
+        int64_t size = row->declared[k] + steps * row->multiple[k];
+        if (size < 1 || size > FIT_MAX_EXTENT)
+            return false;
+        row->question.lower.size[k] = size;
+    }
+    bool legal = true;
+    for (int k = 0; k < AXES && legal; k++) {
+        Pool *pool = pool_new();
+        legal = lower_axis(pool, row->question.file, &row->question.lower, k);
+        pool_free(pool);
+    }
+    return legal;
+}
+
+static Row batches(const FitQuestion *q) {
+    return (Row){.question = *q, .set = set_batch, .first = 1, .last = FIT_MAX_BATCH};
+}
+
+static Row sizes(const FitQuestion *q) {
+    Row row = {.question = *q, .set = set_size};
+    Pool *pool = pool_new();
+    Model *model = lower(pool, diag_quiet(pool), q->file, &q->lower);
+    if (model != NULL) {
+        read_size(model, row.declared);
+        fit_multiples(model->graph, row.multiple);
+        for (int k = 0; k < AXES; k++)
+            if (row.declared[k] / row.multiple[k] > row.declared[row.axis] / row.multiple[row.axis])
+                row.axis = k;
+        row.first = -(row.declared[row.axis] / row.multiple[row.axis]);
+        row.last = (FIT_MAX_EXTENT - row.declared[row.axis]) / row.multiple[row.axis];
+    }
+    pool_free(pool);
+    return row;
+}
+
+/* The first legal candidate at I or beyond, in steps of 1 or -1; END if none comes before it. */
+static int64_t legal_from(Row *row, int64_t i, int step, int64_t end) {
+    while (i != end && !row->set(row, i))
+        i += step;
+    return i;
+}
+
+/* ---- the search ---- */
+
+enum {
+    MOST_GROWTH = 8,   /* of the distance from the first candidate, in one stride */
+    MOST_SKIPPED = 256 /* candidates: where so many in a row are illegal, tensors have become too large */
+};
+
+typedef struct {
+    int64_t i;
+    FitTrial trial;
+} Tried;
+
+static Tried try_candidate(Row *row, int64_t i) {
+    Tried tried = {.i = i};
+    if (i <= row->last && row->set(row, i))
+        tried.trial = fit_try(&row->question);
+    tried.trial.candidate = i;
+    return tried;
+}
+
+/* Where memory would just do if it grew with the batch, or the area or volume, of what was tried. */
+static int64_t guess(const Row *row, const Tried *tried) {
+    const FitQuestion *q = &row->question;
+    const FitTrial *t = &tried->trial;
+    double has = (double)(q->card > 0 ? q->card - t->beside : q->options.budget), axes = 0;
+    double needs = (double)t->arena;
+    if (!t->legal)
+        return tried->i;
+    if (row->declared[row->axis] == 0)
+        return (int64_t)fmin((double)tried->i * has / needs, (double)row->last);
+    for (int k = 0; k < AXES; k++)
+        axes += row->declared[k] > 0;
+    double size = fmin((double)t->size[row->axis] * pow(has / needs, 1 / axes), FIT_MAX_EXTENT);
+    return (int64_t)floor((size - (double)row->declared[row->axis]) / (double)row->multiple[row->axis]);
+}
+
+static int64_t clamp(int64_t i, int64_t least, int64_t most) {
+    return i < least ? least : i > most ? most : i;
+}
+
+/* Nothing legal is left between them in the end. */
+static void close_in(Row *row, Tried *fits, Tried *fails) {
+    for (int iteration = 0; fails->i - fits->i > 1; iteration++) {
+        int64_t middle = fits->i + (fails->i - fits->i) / 2;
+        if (iteration % 3 < 2)
+            middle = clamp(guess(row, fails), fits->i + 1, fails->i - 1);
+        int64_t least = middle - fits->i > MOST_SKIPPED ? middle - MOST_SKIPPED : fits->i;
+        int64_t i = legal_from(row, middle, -1, least);
+        if (i == least && least > fits->i) {
+            *fails = (Tried){.i = middle};
+            continue;
+        }
+        if (i == fits->i)
+            i = legal_from(row, middle + 1, 1, fails->i);
+        if (i == fails->i)
+            return;
+        Tried tried = try_candidate(row, i);
+        *(tried.trial.fits ? fits : fails) = tried;
+    }
+}
+
+/* From what fits to something that does not, or to the end of the row: first to where that is expected,
+ * then in longer and longer strides. */
+static void go_up(Row *row, Tried *fits, Tried *fails) {
+    int64_t stride = clamp(guess(row, fits) - fits->i, 1, (MOST_GROWTH - 1) * (fits->i - row->first + 1));
+    for (bool first = true; fits->i < row->last; first = false) {
+        int64_t start = clamp(fits->i + stride, fits->i + 1, row->last);
+        int64_t end = clamp(start + MOST_SKIPPED, start, row->last + 1);
+        int64_t i = legal_from(row, start, 1, end);
+        if (i == end) {
+            *fails = (Tried){.i = start};
+            return;
+        }
+        Tried tried = try_candidate(row, i);
+        if (!tried.trial.fits) {
+            *fails = tried;
+            return;
+        }
+        *fits = tried;
+        stride = first ? 1 : 2 * stride;
+    }
+}
+
+/* From candidate I, whose trial under less memory is FROM, or, where that is NULL, from the first. */
+static bool largest(Row *row, int64_t i, const FitTrial *from, FitTrial *best, FitTrial *next) {
+    const int64_t end = row->last + 1;
+    const bool any = row->question.fixed.any_plan;
+    Tried fails = {.i = end};
+    row->question.fixed.any_plan = true;
+    Tried fits = from != NULL ? (Tried){i, *from} : try_candidate(row, legal_from(row, row->first, 1, end));
+    *best = fits.trial;
+    if (!fits.trial.fits)
+        return false;
+    go_up(row, &fits, &fails);
+    close_in(row, &fits, &fails);
+    row->question.fixed.any_plan = false;
+    const Tried good = any ? fits : try_candidate(row, fits.i);
+    *best = good.trial.fits ? good.trial : fits.trial;
+    if (next != NULL)
+        *next = fails.trial;
+    return true;
+}
+
+bool fit_largest_batch(const FitQuestion *q, const FitTrial *from, FitTrial *best, FitTrial *next) {
+    Row row = batches(q);
+    return largest(&row, from == NULL ? row.first : from->batch, from, best, next);
+}
+
+bool fit_largest_size(const FitQuestion *q, const FitTrial *from, FitTrial *best, FitTrial *next) {
+    Row row = sizes(q);
+    int64_t first = row.first;
+    if (row.declared[row.axis] == 0) { /* the file has errors, which planning it has told */
+        *best = (FitTrial){0};
+        return false;
+    }
+    if (from != NULL)
+        first = (from->size[row.axis] - row.declared[row.axis]) / row.multiple[row.axis];
+    return largest(&row, first, from, best, next);
+}
+
+/* ---- widths ---- */
+
+static bool set_width(Row *row, int64_t i) {
+    enum { FEW = 8, MULTIPLE = 4 };
+    if (row->last >= FEW && i % MULTIPLE != 0)
+        return false;
+    snprintf(row->digits, sizeof row->digits, "%lld", (long long)i);
+    return true;
+}
+
+/* The question with one definition more, for the caller to set. */
+static Define *add_define(Pool *pool, FitQuestion *q, const char *name) {
+    Define *all = NEW_ARRAY(pool, Define, q->lower.ndefine + 1);
+    for (int k = 0; k < q->lower.ndefine; k++)
+        all[k] = q->lower.define[k];
+    Define *added = &all[q->lower.ndefine++];
+    *added = (Define){name, ""};
+    q->lower.define = all;
+    return added;
+}
+
+static int64_t parameter_elements(const Graph *g) {
+    int64_t count = 0;
+    for (ValueId v = 0; v < g->nvalue; v++)
+        if (g->value[v].class == CLASS_PARAMETER)
+            count = work_sum(count, 1, shape_elements(g->value[v].shape));
+    return count;
+}
+
+static bool is_width(Pool *pool, const FitQuestion *asked, const char *name, int64_t value) {
+    FitQuestion q = *asked;
+    add_define(pool, &q, name)->value = pool_text(pool, "%lld", (long long)value / 2);
+    const Model *wide = lower(pool, diag_quiet(pool), asked->file, &asked->lower);
+    const Model *narrow = lower(pool, diag_quiet(pool), q.file, &q.lower);
+    return wide != NULL && narrow != NULL && wide->graph->nnode == narrow->graph->nnode &&
+           parameter_elements(narrow->graph) < parameter_elements(wide->graph);
+}
+
+static bool is_defined(const LowerOptions *options, const char *name) {
+    for (int k = 0; k < options->ndefine; k++)
+        if (strcmp(options->define[k].name, name) == 0)
+            return true;
+    return false;
+}
+
+bool fit_smaller_width(Pool *pool, const FitQuestion *asked, const char **name, FitTrial *best) {
+    for (int k = 0; k < asked->file->body.count; k++) {
+        const Stmt *stmt = asked->file->body.item[k];
+        if (stmt->kind != STMT_LET || stmt->value->kind != EXPR_INTEGER || stmt->value->integer < 2 ||
+            is_defined(&asked->lower, stmt->name) ||
+            !is_width(pool, asked, stmt->name, stmt->value->integer))
+            continue;
+        Row row = {.question = *asked, .set = set_width, .first = 1, .last = stmt->value->integer - 1};
+        add_define(pool, &row.question, stmt->name)->value = row.digits;
+        *name = stmt->name;
+        return largest(&row, row.first, NULL, best, NULL);
+    }
+    return false;
+}
+
+/* ---- sizes ---- */
+
+const char *fit_size_text(Pool *pool, const int64_t size[AXES]) {
+    const char *text = "";
+    for (int k = 0; k < AXES; k++)
+        if (size[k] > 0)
+            text = pool_text(pool, "%s%s%lld", text, *text == '\0' ? "" : "x", (long long)size[k]);
+    return text;
+}
+
+void fit_multiples(const Graph *g, int64_t by[AXES]) {
+    const int64_t most = 1 << 20;
+    int64_t(*shrink)[AXES] = pool_array(g->pool, (size_t)g->nvalue, sizeof *shrink);
+    for (int k = 0; k < AXES; k++)
+        by[k] = 1;
+    for (ValueId v = 0; v < g->nvalue; v++)
+        for (int k = 0; k < AXES; k++)
+            shrink[v][k] = 1;
+    for (int i = 0; i < g->nnode; i++) {
+        const Node *node = &g->node[i];
+        const ValueId *segment;
+        if (node->nout == 0)
+            continue;
+        value_segments(g, &node->in[0], &segment);
+        for (int k = 0; k < AXES; k++) {
+            const Window *w = node_window(node);
+            int64_t stride = w == NULL ? 1 : w->stride[k], *out = &shrink[node->out[0]][k];
+            *out = shrink[segment[0]][k];
+            if (has_trait(node, TRAIT_DOWN))
+                *out = stride < most / *out ? *out * stride : most;
+            else if (has_trait(node, TRAIT_UP) && *out % stride == 0)
+                *out /= stride;
+            if (*out > by[k] && *out < most)
+                by[k] = *out;
+        }
+    }
+}

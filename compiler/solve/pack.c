@@ -1,0 +1,262 @@
+/* pack.c - chooses offsets for buffers whose lifetimes are known.
+ *
+ * The lower bound is the largest number of bytes alive at one time.  First-fit in several orders answers
+ * easy problems at once.  What it leaves above the bound (or above the caller's capacity) goes to the
+ * complete search of pack_search.c, first at the bound itself, then by bisection between the bound and
+ * the best answer so far.  The search may give up, so the arena is as small as was found, and there always
+ * is one.
+ *
+ * Requires: sizes and fixed offsets are multiples of the alignment and not negative; fixed buffers alive at
+ * one time do not overlap.  Where sizes and fixed offsets add up to 2^62 or more, the compiler ends.
+ *
+ * Provides: offsets, multiples of the alignment, at which no two buffers alive at one time overlap.
+ */
+#include "solve/pack.h"
+#include "base/diag.h"
+#include "solve/pack_search.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The nodes that the search may visit, for each box, at the lower bound and at a capacity that the caller
+ * asked for; a quarter of that at each step of the bisection.  What so many do not find is rarely found. */
+enum { NODES_FOR_BOUND = 120, NODES_FOR_CAPACITY = 480, BISECTION_STEPS = 6 };
+
+/* The work of all searches together; it ends those of very large problems, after seconds. */
+static const int64_t max_work = 1000000000;
+
+typedef struct {
+    int count;
+    PackBox *box;
+    int *order;     /* the order of first-fit, fixed boxes first */
+    int *by_offset; /* first-fit: the boxes packed so far, lowest first */
+    int64_t *best;  /* offsets of the lowest arena so far */
+    int64_t arena;  /* that arena */
+    SearchEffort effort;
+} Packing;
+
+/* ---- the problem, in units of the alignment ---- */
+
+static int64_t checked_sum(int64_t a, int64_t b) {
+    int64_t sum;
+    if (__builtin_add_overflow(a, b, &sum) || sum >= INT64_C(1) << 62)
+        environment_error("the buffers add up to more than 2^62 bytes");
+    return sum;
+}
+
+static bool needs_offset(const PackBuffer *buffer) {
+    return buffer->size > 0 && buffer->first < buffer->last;
+}
+
+static Packing packing_new(Pool *pool, const PackBuffer *buffer, int count, int64_t align) {
+    CHECK(align > 0 && count >= 0);
+    Packing p = {.box = NEW_ARRAY(pool, PackBox, count), .arena = INT64_MAX, .effort = {.work = max_work}};
+    int64_t total = 0;
+    for (int i = 0; i < count; i++) {
+        const PackBuffer *b = &buffer[i];
+        int64_t offset = b->fixed ? b->offset : 0;
+        CHECK(b->size >= 0 && b->size % align == 0 && offset >= 0 && offset % align == 0);
+        total = checked_sum(total, checked_sum(b->size, offset));
+        if (needs_offset(b))
+            p.box[p.count++] = (PackBox){b->size / align, offset / align, b->first, b->last, b->fixed};
+    }
+    p.order = NEW_ARRAY(pool, int, p.count);
+    p.by_offset = NEW_ARRAY(pool, int, p.count);
+    p.best = NEW_ARRAY(pool, int64_t, p.count);
+    return p;
+}
+
+static bool alive_together(const PackBox *a, const PackBox *b) {
+    return a->first < b->last && b->first < a->last;
+}
+
+static void check_fixed(const Packing *p) {
+    for (int i = 0; i < p->count; i++)
+        for (int j = 0; j < i && p->box[i].fixed; j++) {
+            const PackBox *a = &p->box[i], *b = &p->box[j];
+            bool apart = a->offset + a->size <= b->offset || b->offset + b->size <= a->offset;
+            CHECK(!b->fixed || !alive_together(a, b) || apart);
+        }
+}
+
+/* ---- the lower bound ---- */
+
+typedef struct {
+    int time;
+    int64_t change;
+} Event;
+
+static int compare_events(const void *left, const void *right) {
+    const Event *a = left, *b = right;
+    if (a->time != b->time)
+        return a->time < b->time ? -1 : 1;
+    return (a->change > b->change) -
+           (a->change < b->change); /* deaths before births: lifetimes are half-open */
+}
+
+static int64_t lower_bound(Pool *pool, const Packing *p) {
+    Event *event = NEW_ARRAY(pool, Event, 2 * (size_t)p->count);
+    int64_t bound = 0;
+    for (int i = 0; i < p->count; i++) {
+        const PackBox *box = &p->box[i];
+        event[2 * i] = (Event){box->first, box->size};
+        event[2 * i + 1] = (Event){box->last, -box->size};
+        if (box->fixed && bound < box->offset + box->size)
+            bound = box->offset + box->size;
+    }
+    qsort(event, 2 * (size_t)p->count, sizeof *event, compare_events);
+    int64_t alive = 0;
+    for (int i = 0; i < 2 * p->count; i++) {
+        alive += event[i].change;
+        if (bound < alive)
+            bound = alive;
+    }
+    return bound;
+}
+
+/* ---- first-fit ---- */
+
+/* The lowest gap that takes BOX among the first COUNT boxes of by_offset. */
+static int64_t lowest_gap(const Packing *p, int count, const PackBox *box) {
+    int64_t offset = 0;
+    for (int i = 0; i < count; i++) {
+        const PackBox *other = &p->box[p->by_offset[i]];
+        if (!alive_together(box, other))
+            continue;
+        if (other->offset - offset >= box->size)
+            break;
+        if (offset < other->offset + other->size)
+            offset = other->offset + other->size;
+    }
+    return offset;
+}
+
+static void insert_by_offset(Packing *p, int count, int index) {
+    int at = count;
+    while (at > 0 && p->box[p->by_offset[at - 1]].offset > p->box[index].offset) {
+        p->by_offset[at] = p->by_offset[at - 1];
+        at--;
+    }
+    p->by_offset[at] = index;
+}
+
+static void keep_if_best(Packing *p) {
+    int64_t arena = 0;
+    for (int i = 0; i < p->count; i++)
+        if (arena < p->box[i].offset + p->box[i].size)
+            arena = p->box[i].offset + p->box[i].size;
+    if (arena >= p->arena)
+        return;
+    p->arena = arena;
+    for (int i = 0; i < p->count; i++)
+        p->best[i] = p->box[i].offset;
+}
+
+static void first_fit(Packing *p) {
+    for (int i = 0; i < p->count; i++) {
+        PackBox *box = &p->box[p->order[i]];
+        if (!box->fixed)
+            box->offset = lowest_gap(p, i, box);
+        insert_by_offset(p, i, p->order[i]);
+    }
+    keep_if_best(p);
+}
+
+typedef enum { LARGEST, LONGEST, LARGEST_AREA, EARLIEST, LATEST, ORDERS } Order;
+
+typedef struct {
+    double key;
+    int index;
+} Ranked;
+
+static double rank(const PackBox *box, Order order) {
+    double size = (double)box->size, duration = (double)box->last - box->first;
+    switch (order) {
+    case LARGEST:
+        return size;
+    case LONGEST:
+        return duration;
+    case LARGEST_AREA:
+        return size * duration;
+    case EARLIEST:
+        return -(double)box->first;
+    default:
+        return (double)box->last;
+    }
+}
+
+static int compare_ranked(const void *left, const void *right) {
+    const Ranked *a = left, *b = right;
+    if (a->key != b->key)
+        return a->key > b->key ? -1 : 1;
+    return a->index < b->index ? -1 : 1;
+}
+
+static void sort_order(Packing *p, Ranked *ranked, Order order) {
+    for (int i = 0; i < p->count; i++)
+        ranked[i] = (Ranked){p->box[i].fixed ? 1e300 : rank(&p->box[i], order), i};
+    qsort(ranked, (size_t)p->count, sizeof *ranked, compare_ranked);
+    for (int i = 0; i < p->count; i++)
+        p->order[i] = ranked[i].index;
+}
+
+/* ---- the search ---- */
+
+static bool search_at(Pool *pool, Packing *p, int64_t capacity, int nodes_per_box) {
+    int64_t limit = (int64_t)nodes_per_box * p->count;
+    if (pack_search(pool, p->box, p->count, capacity, limit, &p->effort) != SEARCH_FOUND)
+        return false;
+    keep_if_best(p);
+    return true;
+}
+
+/* Lowers the arena towards TARGET, where the search may take longest. */
+static void lower_arena(Pool *pool, Packing *p, int64_t target, int nodes_per_box) {
+    if (search_at(pool, p, target, nodes_per_box))
+        return;
+    int64_t low = target + 1;
+    for (int step = 0; step < BISECTION_STEPS && low < p->arena; step++) {
+        int64_t middle = low + (p->arena - 1 - low) / 2;
+        if (!search_at(pool, p, middle, nodes_per_box / 4))
+            low = middle + 1;
+    }
+}
+
+/* ---- both ---- */
+
+static void pack(Pool *pool, Packing *p, int64_t target, int nodes_per_box) {
+    Ranked *ranked = NEW_ARRAY(pool, Ranked, p->count);
+    for (Order order = LARGEST; order < ORDERS && p->arena > target; order++) {
+        sort_order(p, ranked, order);
+        first_fit(p);
+    }
+    if (p->arena > target)
+        lower_arena(pool, p, target, nodes_per_box);
+}
+
+/* Writes the best offsets into BUFFER; returns the arena. */
+static int64_t write_offsets(const Packing *p, PackBuffer *buffer, int count, int64_t align) {
+    int64_t arena = 0;
+    for (int i = 0, next = 0; i < count; i++) {
+        if (needs_offset(&buffer[i])) {
+            if (!buffer[i].fixed)
+                buffer[i].offset = p->best[next] * align;
+            next++;
+            if (arena < buffer[i].offset + buffer[i].size)
+                arena = buffer[i].offset + buffer[i].size;
+        } else if (!buffer[i].fixed) {
+            buffer[i].offset = 0;
+        }
+    }
+    return arena;
+}
+
+bool pack_buffers(Pool *pool, PackBuffer *buffer, int count, int64_t align, int64_t capacity,
+                  PackResult *result) {
+    Packing p = packing_new(pool, buffer, count, align);
+    check_fixed(&p);
+    int64_t bound = lower_bound(pool, &p), asked = capacity / align;
+    pack(pool, &p, asked > bound ? asked : bound, capacity > 0 ? NODES_FOR_CAPACITY : NODES_FOR_BOUND);
+    *result = (PackResult){write_offsets(&p, buffer, count, align), bound * align, p.effort.nodes};
+    return capacity <= 0 || result->arena <= capacity;
+}

@@ -1,0 +1,70 @@
+/* remat.h - rematerialisation: which tensors to compute again instead of keeping them.
+ *
+ * An operation reads tensors and writes tensors.  A schedule is a sequence of operations in which each
+ * occurs once and some occur again; each occurrence begins a new life of the tensors it writes, and a life
+ * ends with its last reader before the next one.  While an operation runs, everything it reads, everything
+ * it writes and everything that is still needed later is alive.
+ *
+ * Find the cheapest schedule whose live bytes never exceed the capacity.  It may reorder the operations.
+ */
+#ifndef REMAT_H
+#define REMAT_H
+
+#include "base/memory.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct {
+    int nread, nwrite;
+    const int *read, *write; /* tensors; each has one writer or none, which stands before its readers */
+    int64_t cost;            /* of running it once */
+    int64_t scratch;         /* bytes it needs only while it runs */
+    bool repeatable;         /* may run again: what it writes depends on what it reads alone */
+    int in_place;     /* index in `read`: the first output takes that tensor's bytes if they suffice and the
+                         tensor dies here; -1 */
+    const char *name; /* for people */
+} RematOperation;
+
+typedef struct {
+    int noperation, ntensor;
+    int nforward; /* the number of operations of the forward pass, which come first: for people */
+    const RematOperation *operation; /* in an order in which they can run */
+    const int64_t *bytes;            /* per tensor; one that no operation writes counts nothing */
+    const bool *kept;                /* per tensor: alive from its first write to the end; NULL: none is */
+} RematProblem;
+
+/* If the bytes or the costs add up to more than this, peak and cost are INT64_MAX: nothing fits. */
+#define REMAT_MAX_TOTAL (INT64_C(1) << 60)
+
+typedef struct RematSchedule {
+    int length;
+    const int *operation;     /* in order; a repeated one occurs several times */
+    int64_t peak;             /* the largest number of bytes alive at one time, as remat_peak() counts */
+    int64_t cost;             /* of all occurrences */
+    int64_t base_cost;        /* of every operation once */
+    int64_t cost_lower_bound; /* no schedule within the capacity is cheaper */
+    int64_t peak_lower_bound; /* no schedule at all needs less */
+    int64_t effort;           /* of the search: counted, so that results do not depend on the clock */
+    const struct RematSchedule *other; /* the next alternative, which may pack better, or NULL */
+} RematSchedule;
+
+typedef struct {
+    int64_t capacity;
+    int64_t effort; /* bounds the search; 0: a default of less than a second */
+    bool any;       /* return the first schedule that fits, whatever it costs */
+} RematQuestion;
+
+/* Finds a schedule whose peak is within the capacity: the given order if it fits, else by a search. Returns
+ * false if it found none; SCHEDULE is then the one of the lowest peak that it met, which (unless `any`) is
+ * the same for every capacity that is too small.  POOL owns the schedule.  Deterministic. */
+bool remat_schedule(Pool *pool, const RematProblem *problem, const RematQuestion *question,
+                    RematSchedule *schedule);
+
+/* No schedule within CAPACITY is cheaper. */
+int64_t remat_cost_lower_bound(Pool *pool, const RematProblem *problem, int64_t capacity);
+
+/* The peak, the largest number of bytes alive at one time, of the operations in this order; -1 if one reads
+ * what is not there. */
+int64_t remat_peak(Pool *pool, const RematProblem *problem, const int *operation, int length);
+
+#endif

@@ -1,0 +1,73 @@
+/* remat_graph.h - a problem of recomputation as the search and the bounds see it, and what a schedule costs
+ * there.
+ *
+ * Tensors from outside are left out, no tensor is read twice by one operation, and every list of tensors
+ * lies in one array: the search looks at them some hundred million times a second.
+ */
+#ifndef REMAT_GRAPH_H
+#define REMAT_GRAPH_H
+
+#include "solve/remat.h"
+
+enum { REMAT_MAX_REPEATS = 8 }; /* the longest schedule, in times the operations of the problem */
+
+typedef struct {
+    int64_t cost, scratch;
+    int64_t own;        /* bytes of what it writes, and scratch */
+    int read_end;       /* one behind the last in `read`; the first is the previous operation's end */
+    int write_end;      /* likewise */
+    int in_place;       /* a tensor no smaller than the first output, or -1 */
+    int64_t saved;      /* by writing in place */
+    bool repeatable;    /* and worth it: something it writes is read */
+    bool writes_a_kept; /* tensor */
+} RematNode;
+
+typedef struct {
+    int noperation, ntensor, nkept;
+    RematNode *node; /* node[-1] ends at 0 */
+    int *read, *write;
+    int *maker;     /* per tensor: the operation that writes it */
+    int64_t *bytes; /* per tensor */
+    int *kept;      /* the tensors that live to the end */
+    bool *is_kept;  /* per tensor */
+    int64_t base_cost, kept_bytes;
+} RematGraph;
+
+/* A sequence of operations and what it costs. */
+typedef struct {
+    int length;
+    int *operation;
+    int64_t cost, peak;
+    double excess; /* the sum over its operations of the bytes beyond the capacity */
+} RematOrder;
+
+RematGraph *remat_graph(Pool *pool, const RematProblem *problem);
+RematOrder remat_order(Pool *pool, int noperation); /* room for one; empty */
+
+/* Fills in cost, peak and excess.  Occurrences that nobody reads are dropped where the operation occurs
+ * elsewhere. ALIVE: room for a flag per tensor.  Returns false if something is read before it is written.
+ */
+bool remat_measure(const RematGraph *graph, int64_t capacity, bool *alive, RematOrder *order);
+
+/* No schedule within CAPACITY costs less; no schedule has a lower peak.  See remat_bound.c. */
+int64_t remat_cost_bound(Pool *pool, const RematGraph *graph, int64_t capacity);
+int64_t remat_peak_bound(Pool *pool, const RematGraph *graph);
+
+/* Which order to find: the cheapest within CAPACITY (until its cost is COST_BOUND), the first within
+ * CAPACITY, or the one of minimum peak (until that is ENOUGH; it may come near CAPACITY). */
+typedef enum { REMAT_CHEAPEST, REMAT_FIRST, REMAT_MIN_PEAK } RematGoalKind;
+
+typedef struct {
+    RematGoalKind kind;
+    int64_t capacity, effort, cost_bound, enough;
+} RematGoal;
+
+/* Beside the best, the best for somewhat less than the capacity: so much of it, largest first. */
+enum { REMAT_SHARES = 7 };
+int64_t remat_share(int64_t capacity, int share);
+
+/* Each BEST holds an order already, and is replaced by better ones.  Returns the effort. */
+int64_t remat_search(Pool *pool, const RematGraph *graph, const RematGoal *goal,
+                     RematOrder best[REMAT_SHARES]);
+
+#endif

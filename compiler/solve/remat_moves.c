@@ -1,0 +1,214 @@
+/* remat_moves.c - the moves of the search for a schedule.
+ *
+ * - recompute: inserts the maker of what an operation reads right before it; what that maker reads is, if
+ *   dead there, recomputed in its turn or kept until then (a coin).
+ * - forget: removes a repeated occurrence; its readers read the life before.
+ * - exchange: does both.
+ * - gather: joins two lives of a tensor; the readers of one move to the other.
+ * - meet: moves an operation next to another that touches a tensor it reads.
+ * - shift: moves an operation elsewhere.
+ *
+ * A life that loses all its readers to a move is not looked for here: remat_measure() drops its operation.
+ */
+#include "solve/remat_moves.h"
+
+#include <string.h>
+
+static uint64_t random_bits(RematMoves *moves) { /* splitmix64 */
+    uint64_t z = moves->random += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static int random_below(RematMoves *moves, int end) {
+    return (int)(((random_bits(moves) >> 32) * (uint64_t)end) >> 32);
+}
+
+double remat_random(RematMoves *moves) {
+    return (double)((random_bits(moves) >> 11) + 1) * 0x1p-53;
+}
+
+static int reads_of(const RematNode *node) {
+    return node->read_end - node[-1].read_end;
+}
+
+static bool reads(const RematGraph *graph, int o, int tensor) {
+    const RematNode *node = &graph->node[o];
+    for (int i = node[-1].read_end; i < node->read_end; i++)
+        if (graph->read[i] == tensor)
+            return true;
+    return false;
+}
+
+static bool reads_from(const RematGraph *graph, int o, int maker) {
+    const RematNode *node = &graph->node[o];
+    for (int i = node[-1].read_end; i < node->read_end; i++)
+        if (graph->maker[graph->read[i]] == maker)
+            return true;
+    return false;
+}
+
+static int random_read(RematMoves *moves, int o) {
+    const RematNode *node = &moves->graph->node[o];
+    return moves->graph->read[node[-1].read_end + random_below(moves, reads_of(node))];
+}
+
+static void insert_at(RematOrder *order, int position, int o) {
+    int *at = order->operation + position;
+    memmove(at + 1, at, (size_t)(order->length - position) * sizeof *at);
+    *at = o;
+    order->length++;
+}
+
+static void remove_at(RematOrder *order, int position) {
+    int *at = order->operation + position;
+    order->length--;
+    memmove(at, at + 1, (size_t)(order->length - position) * sizeof *at);
+}
+
+/* Is TENSOR read at POSITION or later, before it is written again? */
+static bool needed_from(const RematGraph *graph, const RematOrder *order, int position, int tensor) {
+    int maker = graph->maker[tensor];
+    if (graph->is_kept[tensor])
+        return true;
+    for (int p = position; p < order->length && order->operation[p] != maker; p++)
+        if (reads(graph, order->operation[p], tensor))
+            return true;
+    return false;
+}
+
+/* Inserts the maker of TENSOR before POSITION, and before it some of the makers of what it reads, at most
+ * ROOM operations: where many paths lead to one tensor, there is no other end.  Returns the number of
+ * operations inserted. */
+static int recompute_at(RematMoves *moves, RematOrder *order, int position, int tensor, int room) {
+    enum { ODDS_TO_KEEP = 4 };
+    const RematGraph *graph = moves->graph;
+    int maker = graph->maker[tensor], inserted = 0;
+    const RematNode *node = &graph->node[maker];
+    if (!node->repeatable || room <= 0)
+        return 0;
+    for (int i = node[-1].read_end; i < node->read_end; i++)
+        if (random_below(moves, ODDS_TO_KEEP) != 0 &&
+            !needed_from(graph, order, position + inserted, graph->read[i]))
+            inserted +=
+                recompute_at(moves, order, position + inserted, graph->read[i], room - 1 - inserted);
+    insert_at(order, position + inserted, maker);
+    return inserted + 1;
+}
+
+static bool recompute(RematMoves *moves, RematOrder *order) {
+    enum { ODDS_TO_BE_EARLY = 4, EARLIEST = 6, MAX_INSERTED = 512 };
+    const int left = moves->graph->noperation * REMAT_MAX_REPEATS - order->length;
+    int position = random_below(moves, order->length), o = order->operation[position];
+    if (position == 0 || reads_of(&moves->graph->node[o]) == 0)
+        return false;
+    int tensor = random_read(moves, o);
+    if (random_below(moves, ODDS_TO_BE_EARLY) == 0)
+        position -= random_below(moves, position < EARLIEST ? position : EARLIEST);
+    return order->operation[position - 1] != moves->graph->maker[tensor] &&
+           recompute_at(moves, order, position, tensor, left < MAX_INSERTED ? left : MAX_INSERTED) > 0;
+}
+
+static bool forget(RematMoves *moves, RematOrder *order) {
+    if (moves->nrepeated == 0)
+        return false;
+    remove_at(order, moves->repeated[random_below(moves, moves->nrepeated)]);
+    return true;
+}
+
+/* Removes the occurrence at LATER; its readers move to the end of the life before. */
+static void gather_early(const RematGraph *graph, RematOrder *order, int later) {
+    int maker = order->operation[later], to = later - 1;
+    while (order->operation[to] != maker && !reads_from(graph, order->operation[to], maker))
+        to--;
+    remove_at(order, later);
+    for (int p = later; p < order->length && order->operation[p] != maker; p++) {
+        int o = order->operation[p];
+        if (!reads_from(graph, o, maker))
+            continue;
+        remove_at(order, p);
+        insert_at(order, ++to, o);
+    }
+}
+
+/* Removes the occurrence before the one at LATER; its readers move behind that. */
+static void gather_late(const RematGraph *graph, RematOrder *order, int later) {
+    int maker = order->operation[later], o = -1;
+    for (int p = later - 1; o != maker; p--) {
+        o = order->operation[p];
+        if (o != maker && !reads_from(graph, o, maker))
+            continue;
+        remove_at(order, p);
+        if (o != maker)
+            insert_at(order, later, o);
+        later--;
+    }
+}
+
+static bool gather(RematMoves *moves, RematOrder *order) {
+    if (moves->nrepeated == 0)
+        return false;
+    int later = moves->repeated[random_below(moves, moves->nrepeated)];
+    if (random_below(moves, 2) == 0)
+        gather_early(moves->graph, order, later);
+    else
+        gather_late(moves->graph, order, later);
+    return true;
+}
+
+static bool move_to(RematOrder *order, int from, int to) {
+    if (from == to || to < 0 || to >= order->length)
+        return false;
+    int o = order->operation[from];
+    remove_at(order, from);
+    insert_at(order, to, o);
+    return true;
+}
+
+static bool meet(RematMoves *moves, RematOrder *order) {
+    const RematGraph *graph = moves->graph;
+    int from = random_below(moves, order->length), o = order->operation[from];
+    if (reads_of(&graph->node[o]) == 0)
+        return false;
+    int tensor = random_read(moves, o), count = 0, to = from;
+    for (int p = 0; p < order->length; p++) {
+        int other = order->operation[p];
+        bool touches = p != from && (other == graph->maker[tensor] || reads(graph, other, tensor));
+        if (touches && random_below(moves, ++count) == 0)
+            to = p;
+    }
+    bool behind = order->operation[to] == graph->maker[tensor] || random_below(moves, 2) == 0;
+    return move_to(order, from, to - (to > from) + behind);
+}
+
+static bool shift(RematMoves *moves, RematOrder *order) {
+    enum { REACH = 12, MAX_RUN = 4 };
+    int run = random_below(moves, 2) == 0 ? 1 : 1 + random_below(moves, MAX_RUN);
+    if (run > order->length)
+        return false;
+    int from = random_below(moves, order->length - run + 1), to = from;
+    if (random_below(moves, 2) == 0)
+        to = random_below(moves, order->length - run + 1);
+    else
+        to += random_below(moves, 2 * REACH + 1) - REACH;
+    bool moved = true;
+    for (int i = 0; i < run && moved; i++)
+        moved = to < from ? move_to(order, from + i, to + i) : move_to(order, from, to + run - 1);
+    return moved;
+}
+
+bool remat_move(RematMoves *moves, RematOrder *order) {
+    int percent = random_below(moves, 100);
+    if (percent < 30)
+        return recompute(moves, order);
+    if (percent < 50)
+        return forget(moves, order);
+    if (percent < 65)
+        return forget(moves, order) && order->length > 0 && recompute(moves, order);
+    if (percent < 75)
+        return gather(moves, order);
+    if (percent < 85)
+        return meet(moves, order);
+    return shift(moves, order);
+}

@@ -1,0 +1,20 @@
+/* remat_moves.h - how the search changes a sequence of operations. */
+#ifndef REMAT_MOVES_H
+#define REMAT_MOVES_H
+
+#include "solve/remat_graph.h"
+
+typedef struct {
+    const RematGraph *graph;
+    uint64_t random;     /* the state of the generator */
+    const int *repeated; /* positions in the order at which an operation occurs that has occurred before */
+    int nrepeated;
+} RematMoves;
+
+/* Changes ORDER at random; false if nothing came of it.  What an operation reads may then be missing:
+ * remat_measure() tells. */
+bool remat_move(RematMoves *moves, RematOrder *order);
+
+double remat_random(RematMoves *moves); /* in (0, 1] */
+
+#endif

@@ -1,0 +1,427 @@
+/* mistakes.c - reports syntax errors.
+ *
+ * The grammar knows only that a word fits nowhere.  The intention is guessed here from the words around it:
+ * a bracket that was never closed, a habit from Python, a keyword used as a name.
+ */
+#include "parse.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- pieces of the source ------------------------------------------------------------------------- */
+
+static bool word_is(Word word, const char *text) {
+    return (size_t)word.length == strlen(text) && strncmp(word.text, text, (size_t)word.length) == 0;
+}
+
+static bool word_among(Word word, const char *const *list) {
+    for (; *list != NULL; list++)
+        if (word_is(word, *list))
+            return true;
+    return false;
+}
+
+static const char *const keywords[] = {"let",    "input", "target", "output", "block", "layer",
+                                       "return", "for",   "in",     "if",     "elif",  "else",
+                                       "and",    "or",    "not",    "true",   "false", NULL};
+
+static const char *line_start(const Parser *p, const char *at) {
+    while (at > p->text && at[-1] != '\n')
+        at--;
+    return at;
+}
+
+static const char *skip_text(const char *at, const char *end) {
+    do
+        at++;
+    while (at < end && *at != '"' && *at != '\n');
+    return at < end ? at + 1 : end;
+}
+
+/* True if the expression before *AT ends there.  Moves *AT behind the word or character there. */
+static bool is_boundary(const char **at, const char *end) {
+    const char *from = *at;
+    if (in_word(*from)) {
+        while (*at < end && in_word(**at))
+            ++*at;
+        return word_among((Word){from, (int)(*at - from), {0, 0, 0}}, keywords);
+    }
+    ++*at;
+    if (*from != '=')
+        return *from == ',' || *from == '{' || *from == ';';
+    if (*at < end && **at == '=') {
+        ++*at;
+        return false;
+    }
+    return strchr("<>!=", from[-1]) == NULL;
+}
+
+/* The start, in its line, of the expression that goes on to END. */
+static const char *expression_start(const Parser *p, const char *end) {
+    const char *start[MAX_OPEN + 1] = {line_start(p, end)};
+    int depth = 0;
+    for (const char *at = start[0]; at < end;) {
+        if (*at == '"') {
+            at = skip_text(at, end);
+        } else if (*at == '(' || *at == '[') {
+            depth += depth < MAX_OPEN;
+            start[depth] = ++at;
+        } else if (*at == ')' || *at == ']') {
+            depth -= depth > 0;
+            at++;
+        } else if (is_boundary(&at, end)) {
+            start[depth] = at;
+        }
+    }
+    return start[depth];
+}
+
+/* The end, in its line, of the expression that begins at START. */
+static const char *expression_end(const char *start) {
+    int depth = 0;
+    const char *at = start;
+    for (; *at != '\0' && strchr("\n#{};", *at) == NULL; at++) {
+        depth += *at == '(' || *at == '[';
+        depth -= *at == ')' || *at == ']';
+        if (depth < 0 || (depth == 0 && *at == ','))
+            break;
+    }
+    return at;
+}
+
+/* The start of the name, number, call or index that ends at END. */
+static const char *operand_start(const Parser *p, const char *end) {
+    const char *line = line_start(p, end), *at = end;
+    while (at > line && at[-1] == ' ')
+        at--;
+    int depth = 0;
+    for (; at > line && (depth > 0 || in_word(at[-1]) || strchr(")].", at[-1]) != NULL); at--) {
+        depth += at[-1] == ')' || at[-1] == ']';
+        depth -= at[-1] == '(' || at[-1] == '[';
+        if (at - 1 > line && depth == 0 && (at[-1] == '(' || at[-1] == '[') && !in_word(at[-2]) &&
+            at[-2] != ')')
+            return at - 1;
+    }
+    return at;
+}
+
+static const char *piece(Parser *p, const char *from, const char *to) {
+    while (from < to && isspace((unsigned char)*from))
+        from++;
+    while (to > from && isspace((unsigned char)to[-1]))
+        to--;
+    return pool_copy(p->pool, from, (size_t)(to - from));
+}
+
+static const char *word_text(Parser *p, Word word) {
+    return pool_copy(p->pool, word.text, (size_t)word.length);
+}
+
+/* ---- mistakes that the lexer recognises ----------------------------------------------------------- */
+
+void mistake_semicolon(Parser *p) {
+    if (!first_mistake(p, p->line))
+        return;
+    diag_begin(p->diag, ERROR, "U0101", p->current.span,
+               "a statement ends with its line; `;` is not needed");
+    const char *rest = p->at + strspn(p->at, " \t\r");
+    diag_label(p->diag, strchr("\n#", *rest) != NULL ? "remove it" : "begin a new line here");
+    diag_end(p->diag);
+}
+
+void mistake_caret(Parser *p) {
+    if (!first_mistake(p, p->line))
+        return;
+    diag_begin(p->diag, ERROR, "U0104", p->current.span, "a power is written `**`");
+    const char *right = p->at + strspn(p->at, " \t"), *end = right;
+    while (in_word(*end))
+        end++;
+    const char *left = piece(p, operand_start(p, p->current.text), p->current.text);
+    diag_help(p->diag, "write `%s**%s`", left, piece(p, right, end));
+    diag_end(p->diag);
+}
+
+void mistake_unit(Parser *p) {
+    if (!first_mistake(p, p->line))
+        return;
+    const char *text = word_text(p, p->current);
+    size_t digits = strspn(text, "0123456789_.");
+    const char *number = without_underscores(p, text, (int)digits);
+    char prefix = text[digits];
+    int shift = prefix == 'T' ? 40 : prefix == 'G' ? 30 : prefix == 'M' ? 20 : 10;
+    double decimal = strtod(number, NULL);
+    for (int i = 0; i < shift / 10; i++)
+        decimal *= 1000;
+    const char *unit = shift >= 30 ? "GiB" : shift == 20 ? "MiB" : "KiB";
+    double binary = strtod(number, NULL) * (shift == 40 ? 1024 : 1);
+    diag_begin(p->diag, ERROR, "U0105", p->current.span, "`%s` is ambiguous", text);
+    diag_help(p->diag, "write `%.10g%s` (%s x 2^%d bytes) or `%.3g%s` (%s x 10^%d bytes)", binary, unit,
+              number, shift, decimal / (double)(INT64_C(1) << (shift == 40 ? 30 : shift)), unit, number,
+              shift / 10 * 3);
+    diag_end(p->diag);
+}
+
+void mistake_quote(Parser *p) {
+    p->nopen = 0;
+    if (!first_mistake(p, p->line))
+        return;
+    diag_begin(p->diag, ERROR, "U0107", p->current.span, "this text has no closing quote");
+    diag_end(p->diag);
+}
+
+static void begin_python(Parser *p, Span span) {
+    diag_begin(p->diag, ERROR, "U0111", span, "this is Python");
+    diag_note(p->diag,
+              "a .unet file looks like Python but is not: `unetc explain U0111` shows the difference");
+}
+
+void mistake_single_quotes(Parser *p) {
+    if (!first_mistake(p, p->line))
+        return;
+    begin_python(p, p->current.span);
+    diag_help(p->diag, "write a text in double quotes: `\"%s\"`",
+              pool_copy(p->pool, p->current.text + 1, (size_t)p->current.length - 2));
+    diag_end(p->diag);
+}
+
+void mistake_else_if(Parser *p) {
+    if (!first_mistake(p, p->line))
+        return;
+    diag_begin(p->diag, ERROR, "U0109", p->current.span, "`else if` is written `elif`");
+    const char *end = p->at + strcspn(p->at, "{\n#");
+    diag_help(p->diag, "write `} elif %s {`", piece(p, p->at, end));
+    diag_end(p->diag);
+}
+
+void mistake_bare_point(Parser *p) {
+    if (!first_mistake(p, p->line))
+        return;
+    const char *text = word_text(p, p->current);
+    bool front = text[0] == '.';
+    diag_begin(p->diag, ERROR, "U0112", p->current.span, "a number %s with a digit",
+               front ? "starts" : "ends");
+    diag_help(p->diag, front ? "write `0%s`" : "write `%s0`", text);
+    diag_end(p->diag);
+}
+
+/* ---- a word that fits nowhere --------------------------------------------------------------------- */
+
+typedef struct {
+    const char *found;
+    const char *const *expected;
+    int nexpected;
+} Misfit;
+
+static bool expects(const Misfit *m, const char *symbol) {
+    for (int i = 0; i < m->nexpected; i++)
+        if (strcmp(m->expected[i], symbol) == 0)
+            return true;
+    return false;
+}
+
+static bool first_on_line(const Parser *p) {
+    return p->last.span.line < p->current.span.line;
+}
+
+static bool is_end(const Misfit *m) {
+    return strncmp(m->found, "the end", 7) == 0;
+}
+
+/* The span of the word found; the end of the file is just behind the last word. */
+static Span misfit_span(const Parser *p, const Misfit *m) {
+    Span span = p->current.span;
+    if (strcmp(m->found, "the end of the file") == 0) {
+        span.column += span.width;
+        span.width = 1;
+    }
+    return span;
+}
+
+static bool report_unclosed(Parser *p, const Misfit *m) {
+    bool stops = is_end(m) || first_on_line(p) || strchr("{}", *p->current.text) != NULL;
+    if (p->nopen == 0 || !stops)
+        return false;
+    Word open = p->open[p->nopen - 1];
+    diag_begin(p->diag, ERROR, "U0102", open.span, "this `%c` is never closed", *open.text);
+    diag_label(p->diag, "opened here");
+    if (!is_end(m) && first_on_line(p))
+        diag_also(p->diag, p->current.span, "a new statement seems to start here");
+    return true;
+}
+
+static bool report_python(Parser *p, const Misfit *m) {
+    static const char *const statements[] = {"def",  "class", "import", "from", "while", "lambda",
+                                             "with", "try",   "pass",   "del",  NULL};
+    static const char *const modules[] = {"self", "nn", "torch", "F", "np", NULL};
+    bool colon = *p->current.text == ':' && p->current.length == 1 && strchr("\r\n", *p->at) != NULL;
+    bool member = *p->current.text == '.' && (word_among(p->last, modules) || in_word(*p->last.text));
+    if (word_among(p->last, statements) && p->last.span.line == p->current.span.line)
+        begin_python(p, p->last.span);
+    else if (member)
+        begin_python(p, (Span){p->last.span.line, p->last.span.column, p->last.span.width + 1});
+    else if (colon)
+        begin_python(p, p->current.span);
+    else
+        return false;
+    (void)m;
+    if (word_is(p->last, "def"))
+        diag_help(p->diag, "a block is written `block %s(x, c) { ... }`", word_text(p, p->current));
+    else if (word_is(p->last, "class"))
+        diag_help(p->diag, "a module is a block: `block %s(x, c) { ... }`", word_text(p, p->current));
+    else if (word_is(p->last, "import") || word_is(p->last, "from"))
+        diag_help(p->diag, "a file holds a whole model; operators need no import");
+    else if (word_is(p->last, "while"))
+        diag_help(p->diag, "write a loop over a range: `for i in range(n) { ... }`");
+    else if (member && !word_among(p->last, modules))
+        diag_help(p->diag, "there are no methods: `x.relu()` is `relu(x)`");
+    else if (member)
+        diag_help(p->diag, "write the name alone, without `%s.`", word_text(p, p->last));
+    else if (colon)
+        diag_help(p->diag, "write a body in braces: `{ ... }`");
+    return true;
+}
+
+static bool report_keyword(Parser *p, const Misfit *m) {
+    Word word = p->current;
+    if (word_among(p->last, keywords) && strchr("=[.+-,)", *p->current.text) != NULL && !is_end(m) &&
+        expects(m, "a name") && p->last.span.line == p->current.span.line)
+        word = p->last;
+    else if (!word_among(word, keywords) || !expects(m, "a name") ||
+             strchr("=,):(+", p->at[strspn(p->at, " ")]) == NULL)
+        return false;
+    diag_begin(p->diag, ERROR, "U0110", word.span, "`%s` is a reserved word", word_text(p, word));
+    diag_label(p->diag, "choose another name");
+    diag_note(p->diag,
+              "reserved words: let input target output block layer return for in if elif else and or not "
+              "true false");
+    return true;
+}
+
+static bool report_arrow(Parser *p, const Misfit *m) {
+    bool operand = in_word(*p->last.text) || strchr(")]\"", *p->last.text) != NULL;
+    if (strcmp(m->found, "->") != 0 || !operand)
+        return false;
+    const char *arrow = p->current.text;
+    const char *whole = expression_start(p, arrow), *near = operand_start(p, arrow);
+    const char *sum = piece(p, whole, arrow), *last = piece(p, near, arrow);
+    const char *link = piece(p, p->at, expression_end(p->at));
+    diag_begin(p->diag, ERROR, "U0106", p->current.span, "the left side of `->` needs parentheses");
+    if (strcmp(sum, last) != 0 && near > whole) {
+        diag_label(p->diag, "the chain could start at `%s` or at `%s`", last, sum);
+        diag_help(p->diag, "write `(%s) -> %s` to send the sum", sum, link);
+        diag_help(p->diag, "write `%s (%s -> %s)` to add the result", piece(p, whole, near), last, link);
+    }
+    return true;
+}
+
+static bool report_comparison(Parser *p, const Misfit *m) {
+    static const char *const relations[] = {"==", "!=", "<", "<=", ">", ">=", NULL};
+    if (!word_among(p->current, relations) || !expects(m, "and"))
+        return false;
+    const char *at = p->current.text;
+    const char *left = piece(p, expression_start(p, at), at), *middle = piece(p, operand_start(p, at), at);
+    diag_begin(p->diag, ERROR, "U0108", p->current.span, "comparisons do not chain");
+    diag_help(p->diag, "write `%s and %s %s`", left, middle, piece(p, at, expression_end(at)));
+    return true;
+}
+
+/* ---- expected this, found that -------------------------------------------------------------------- */
+
+static bool is_closer(const char *symbol) {
+    return strncmp(symbol, "the end", 7) == 0 || (symbol[0] == '\'' && strchr(",)]}{", symbol[1]) != NULL);
+}
+
+static void write_symbol(FILE *out, const char *symbol, int index, int count) {
+    if (index > 0)
+        fputs(index == count - 1 ? " or " : ", ", out);
+    if (symbol[0] == '\'')
+        fprintf(out, "`%c`", symbol[1]);
+    else if (strncmp(symbol, "a ", 2) == 0 || strncmp(symbol, "the ", 4) == 0)
+        fputs(symbol, out);
+    else
+        fprintf(out, "`%s`", symbol);
+}
+
+/* Behind a whole expression an operator always fits too; what closes it says more.  Where an expression may
+ * begin, its first words are not told apart. */
+static int shorten(const Misfit *m, const char **symbol) {
+    bool value = expects(m, "a whole number"), closer = false;
+    int n = 0;
+    if (expects(m, "let") && !value)
+        symbol[n++] = expects(m, "input") ? "a statement" : "a setting";
+    else if (value)
+        symbol[n++] = "a value";
+    for (int i = 0; i < m->nexpected; i++)
+        closer |= is_closer(m->expected[i]);
+    if (closer && expects(m, "','"))
+        symbol[n++] = "','";
+    for (int i = 0; i < m->nexpected; i++) {
+        if (strcmp(m->expected[i], "','") == 0)
+            continue;
+        bool wanted = closer ? is_closer(m->expected[i]) : n == 0;
+        bool noise =
+            strcmp(m->expected[i], "the end of the file") == 0 && expects(m, "the end of the line");
+        if (wanted && !noise &&
+            !(n > 0 && strncmp(symbol[0], "a s", 3) == 0 && !strchr("'", m->expected[i][0])))
+            symbol[n++] = m->expected[i];
+    }
+    return n;
+}
+
+static const char *expected_text(Parser *p, const Misfit *m) {
+    enum { MAX_EXPECTED = 5 };
+    const char **symbol = NEW_ARRAY(p->pool, const char *, m->nexpected + 1);
+    int n = shorten(m, symbol);
+    char *text;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL)
+        environment_error("out of memory");
+    for (int i = 0; i < n && n <= MAX_EXPECTED; i++)
+        write_symbol(out, symbol[i], i, n);
+    if (n > MAX_EXPECTED || n == 0)
+        fputs("something else", out);
+    if (fclose(out) != 0)
+        environment_error("out of memory");
+    const char *copy = pool_copy(p->pool, text, size);
+    free(text);
+    return copy;
+}
+
+static const char *found_text(Parser *p, const Misfit *m) {
+    const char *word = word_text(p, p->current);
+    if (is_end(m))
+        return m->found;
+    if (strcmp(m->found, "a name") == 0)
+        return pool_text(p->pool, "the name `%s`", word);
+    if (strcmp(m->found, "a stray character") != 0)
+        return pool_text(p->pool, "`%s`", word);
+    unsigned char byte = (unsigned char)word[0];
+    if (p->current.length == 1 && (byte < ' ' || byte >= 0x7F))
+        return pool_text(p->pool, "the byte 0x%02X", byte);
+    return pool_text(p->pool, "the character `%s`", word);
+}
+
+static void report_misfit(Parser *p, const Misfit *m) {
+    diag_begin(p->diag, ERROR, "U0103", misfit_span(p, m), "expected %s, found %s", expected_text(p, m),
+               found_text(p, m));
+    bool operand = in_word(*p->current.text) || *p->current.text == '"';
+    if (expects(m, "','") && expects(m, "')'") && operand && p->last.span.line == p->current.span.line &&
+        !is_end(m))
+        diag_help(p->diag, "write `%s, %s`", word_text(p, p->last), word_text(p, p->current));
+}
+
+void syntax_error(Parser *p, const char *found, const char *const *expected, int nexpected) {
+    Misfit m = {found, expected, nexpected};
+    p->skipping = !is_end(&m);
+    if (strcmp(found, "'{'") == 0 && p->nbrace > 0)
+        p->lost[p->nbrace - 1] = true;
+    if (first_mistake(p, p->current.span.line)) {
+        if (!report_unclosed(p, &m) && !report_python(p, &m) && !report_keyword(p, &m) &&
+            !report_arrow(p, &m) && !report_comparison(p, &m))
+            report_misfit(p, &m);
+        diag_end(p->diag);
+    }
+    p->nopen = 0;
+}

@@ -1,0 +1,109 @@
+/* simple_denoiser_conv.c - convolution over segments, with bias and ReLU.
+ *
+ * A tile is a run of pixels of one row by two vectors of channels (or twice the pixels by one); its sums
+ * stay in registers while all input channels and taps pass by. A work item is a strip of rows, long enough
+ * that its weights, which the first row brings into the cache, are used again.
+ *
+ * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
+ * Do not edit: change the .unet file and compile again. */
+#ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
+/* One row of taps over one block of channels. */
+INLINE void KERNEL(_taps)(Tile *t, const stored *x, const real *w, int block, int side_by_side, Extent e) {
+    SIZES;
+    enum { LONGEST = (2 * ROWS - 1) * SW + (KW - 1) * LW + 1 }; /* pixels that a tile meets */
+    const int width = side_by_side ? 2 * LANES : LANES, rows = side_by_side ? e.a : e.a + e.b;
+    _Alignas(64) real copy[SIXTEEN_BITS ? LONGEST * BLOCK : 1];
+    const real *pixel = scalars(x, copy, ((rows - 1) * SW + (KW - 1) * LW + 1) * block);
+    for (int kw = 0; kw < KW; kw++) {
+        const real *from = pixel + kw * LW * block, *by = w + kw * block * width;
+        Scalars pixels = {from, side_by_side ? from : from + ROWS * SW * block, SW * block, 1};
+        Weights weights = {by, side_by_side ? by + LANES : by, width, LANES};
+        tile_multiply(t, block, pixels, weights, e);
+    }
+}
+
+INLINE void KERNEL(_tile)(stored *y, const stored *const *x, const real *w, const real *b, int v, Point o,
+                        int rows, int side_by_side) {
+    SIZES;
+    Extent e = extent(rows, side_by_side, lanes(&Y, 0));
+    Tile t = {0};
+    if (BIAS)
+        t = (Tile){column_fill(bias_vector(b, CO, v)), column_fill(bias_vector(b, CO, v + side_by_side))};
+    for (int s = 0; s < SEGMENTS; s++) {
+        const Layout *in = segment(X, SEGMENTS, s);
+        for (int block = 0; block < in->blocks; block++)
+            for (int kd = 0; kd < KD; kd++)
+                for (int kh = 0; kh < KH; kh++) {
+                    Point i = {o.n, o.d * SD - PD + kd * LD, o.h * SH - PH + kh * LH, o.w * SW - PW};
+                    const stored *from = x[s] + offset_of(in, block, i);
+                    if (in->block == BLOCK) /* a constant, which in->block need not be */
+                        KERNEL(_taps)(&t, from, w, BLOCK, side_by_side, e);
+                    else
+                        KERNEL(_taps)(&t, from, w, in->block, side_by_side, e);
+                    w += KW * in->block * (side_by_side ? 2 * LANES : LANES);
+                }
+    }
+    tile_store(0, y, spot(&Y, v, o, 1, side_by_side), RELU ? tile_relu(t) : t, e);
+}
+
+INLINE void KERNEL(_row)(stored *y, const stored *const *x, const real *w, const real *b, int v, Point o,
+                       int side_by_side) {
+    SIZES;
+    const int rows = tile_rows(side_by_side);
+    for (; o.w + rows <= W; o.w += rows)
+        KERNEL(_tile)(y, x, w, b, v, o, rows, side_by_side);
+    if (W % rows)
+        KERNEL(_tile)(y, x, w, b, v, o, W % rows, side_by_side);
+}
+
+void KERNEL()(int n, stored *restrict y, const stored *const *x, const real *w, const real *b) {
+    SIZES;
+    enum { STRIP = 127 / W + 1 };
+    const long depth = (long)stored_channels(X, SEGMENTS) * (KD * KH * KW);
+#pragma omp for collapse(3) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int strip = 0; strip < D * H; strip += STRIP)
+            for (int v = 0; v < vectors(&Y); v += 2)
+                for (int r = strip; r < min_int(strip + STRIP, D * H); r++) {
+                    Point o = {i, r / H, r % H, 0};
+                    if (v + 1 < vectors(&Y))
+                        KERNEL(_row)(y, x, w + v * LANES * depth, b, v, o, 1);
+                    else
+                        KERNEL(_row)(y, x, w + v * LANES * depth, b, v, o, 0);
+                }
+}
+#undef KERNEL
+#undef SIZES
+#else
+#include "simple_denoiser_plan.h"
+
+/* conv: net.0 of train, net.0 of predict: noisy[n,3,64,64] net.0 weights[1728] net.0.bias[64]
+    -> net.1[n,64,64,64] */
+#define KERNEL(part) simple_denoiser_conv_0##part
+#define SIZES \
+    enum { CO = 64, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, \
+        KW = 3, SW = 1, LW = 1, PW = 1, BIAS = 1, RELU = 1, SEGMENTS = 1 }; \
+    UNUSED static const Layout X[1] = {{3, 3, 1, 201, 13072, 13068, 13068, 198}}, \
+        Y = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}
+#include "simple_denoiser_conv.c"
+
+/* conv: net.2 of train, net.4 of train, net.2 of predict, 1 more: net.1[n,64,64,64] net.2 weights[36864]
+    net.2.bias[64] -> net.3[n,64,64,64] */
+#define KERNEL(part) simple_denoiser_conv_1##part
+#define SIZES \
+    enum { CO = 64, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, \
+        KW = 3, SW = 1, LW = 1, PW = 1, BIAS = 1, RELU = 1, SEGMENTS = 1 }; \
+    UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056}}, \
+        Y = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}
+#include "simple_denoiser_conv.c"
+
+/* conv: net.6 of train, net.6 of predict: net.5[n,64,64,64] net.6 weights[9216] net.6.bias[3]
+    -> net.6[n,3,64,64] */
+#define KERNEL(part) simple_denoiser_conv_2##part
+#define SIZES \
+    enum { CO = 3, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, \
+        KW = 3, SW = 1, LW = 1, PW = 1, BIAS = 1, RELU = 0, SEGMENTS = 1 }; \
+    UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056}}, \
+        Y = {3, 3, 1, 0, 12288, 12288, 12288, 192}
+#include "simple_denoiser_conv.c"
+#endif

@@ -1,0 +1,125 @@
+/* simple_denoiser_conv_dgrad.c - gradient of a convolution by one segment of its input.
+ *
+ * Point p of the input meets the points (p + P - k * L) / S of the output, where that is whole. Points of a
+ * row that are SW apart have the same taps and lie one apart in dy, so a tile takes every SW-th pixel.
+ *
+ * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
+ * Do not edit: change the .unet file and compile again. */
+#ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
+/* One row of taps over one block of channels; dy is the row of it that they meet. */
+INLINE void KERNEL(_taps)(Tile *t, const stored *dy, const real *w, int left, int rows, int side_by_side,
+                        Extent e) {
+    SIZES;
+    enum { LONGEST = 2 * ROWS + (KW - 1) * LW / SW }; /* pixels that a tile meets */
+    const int width = side_by_side ? 2 * LANES : LANES;
+    int first = 0, last = KW - 1; /* taps that meet a pixel */
+    while (first < KW && (left + PW - first * LW) % SW != 0)
+        first++;
+    while (last > first && (left + PW - last * LW) % SW != 0)
+        last--;
+    if (first == KW)
+        return;
+    const int start = (left + PW - last * LW) / SW, end = (left + PW - first * LW) / SW + rows;
+    _Alignas(64) real copy[SIXTEEN_BITS ? LONGEST * BLOCK : 1];
+    const real *pixel = scalars(dy + start * DY.block, copy, (end - start) * DY.block);
+    for (int kw = first; kw <= last; kw++) {
+        const int o = left + PW - kw * LW;
+        if (o % SW != 0)
+            continue;
+        const real *from = pixel + (o / SW - start) * DY.block, *by = w + kw * DY.block * width;
+        Scalars pixels = {from, side_by_side ? from : from + ROWS * DY.block, DY.block, 1};
+        Weights weights = {by, side_by_side ? by + LANES : by, width, LANES};
+        tile_multiply(t, DY.block, pixels, weights, e);
+    }
+}
+
+INLINE void KERNEL(_tile)(stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p,
+                        int rows, int side_by_side) {
+    SIZES;
+    const int width = side_by_side ? 2 * LANES : LANES;
+    Extent e = extent(rows, side_by_side, lanes(&DX, 0));
+    Tile t = {0};
+    for (int block = 0; block < DY.blocks; block++)
+        for (int kd = 0; kd < KD; kd++)
+            for (int kh = 0; kh < KH; kh++, w += KW * DY.block * width) {
+                int d = p.d + PD - kd * LD, h = p.h + PH - kh * LH;
+                if (d % SD != 0 || h % SH != 0)
+                    continue;
+                const stored *from = dy + offset_of(&DY, block, (Point){p.n, d / SD, h / SH, 0});
+                KERNEL(_taps)(&t, from, w, p.w, rows, side_by_side, e);
+            }
+    if (MASK)
+        t = tile_mask(t, tile_load(0, m, spot(&M, v, p, SW, side_by_side), e));
+    tile_store(0, dx, spot(&DX, v, p, SW, side_by_side), t, e);
+}
+
+INLINE void KERNEL(_row)(stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p,
+                       int side_by_side) {
+    SIZES;
+    enum { PIXELS = IW / SW }; /* in every phase; those before IW % SW have one more */
+    const int rows = tile_rows(side_by_side);
+    for (int phase = 0; phase < SW; phase++) {
+        p.w = phase;
+        for (int j = 0; j + rows <= PIXELS; j += rows, p.w += rows * SW)
+            KERNEL(_tile)(dx, dy, w, m, v, p, rows, side_by_side);
+        if (PIXELS % rows)
+            KERNEL(_tile)(dx, dy, w, m, v, p, PIXELS % rows, side_by_side);
+        p.w = phase + PIXELS * SW;
+        if (p.w < IW)
+            KERNEL(_tile)(dx, dy, w, m, v, p, 1, side_by_side);
+    }
+}
+
+void KERNEL()(int n, stored *restrict dx, const stored *dy, const real *w, const stored *m) {
+    SIZES;
+    enum { STRIP = 127 / IW + 1 };
+    const long depth = (long)stored_channels(&DY, 1) * (KD * KH * KW);
+#pragma omp for collapse(3) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int strip = 0; strip < ID * IH; strip += STRIP)
+            for (int v = 0; v < vectors(&DX); v += 2)
+                for (int r = strip; r < min_int(strip + STRIP, ID * IH); r++) {
+                    Point p = {i, r / IH, r % IH, 0};
+                    if (v + 1 < vectors(&DX))
+                        KERNEL(_row)(dx, dy, w + v * LANES * depth, m, v, p, 1);
+                    else
+                        KERNEL(_row)(dx, dy, w + v * LANES * depth, m, v, p, 0);
+                }
+}
+#undef KERNEL
+#undef SIZES
+#else
+#include "simple_denoiser_plan.h"
+
+/* conv_dgrad: net.6 of train: d net.6[n,3,64,64] net.6 weights[1728] net.5[n,64,64,64]
+    -> d net.4[n,64,64,64] */
+#define KERNEL(part) simple_denoiser_conv_dgrad_0##part
+#define SIZES \
+    enum { ID = 1, IH = 64, IW = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, \
+        SW = 1, LW = 1, PW = 1, MASK = 1 }; \
+    UNUSED static const Layout DX = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}, \
+        DY = {3, 3, 1, 201, 13072, 13068, 13068, 198}, M = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}
+#include "simple_denoiser_conv_dgrad.c"
+
+/* conv_dgrad: net.4 of train: d net.4[n,64,64,64] net.4 weights[36864] net.3[n,64,64,64]
+    -> d net.2[n,64,64,64] */
+#define KERNEL(part) simple_denoiser_conv_dgrad_1##part
+#define SIZES \
+    enum { ID = 1, IH = 64, IW = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, \
+        SW = 1, LW = 1, PW = 1, MASK = 1 }; \
+    UNUSED static const Layout DX = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}, \
+        DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}, \
+        M = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}
+#include "simple_denoiser_conv_dgrad.c"
+
+/* conv_dgrad: net.2 of train: d net.2[n,64,64,64] net.2 weights[36864] net.1[n,64,64,64]
+    -> d net.0[n,64,64,64] */
+#define KERNEL(part) simple_denoiser_conv_dgrad_2##part
+#define SIZES \
+    enum { ID = 1, IH = 64, IW = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, \
+        SW = 1, LW = 1, PW = 1, MASK = 1 }; \
+    UNUSED static const Layout DX = {64, 16, 4, 0, 262144, 65536, 65536, 1024}, \
+        DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}, \
+        M = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}
+#include "simple_denoiser_conv_dgrad.c"
+#endif

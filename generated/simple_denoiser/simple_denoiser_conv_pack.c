@@ -1,0 +1,54 @@
+/* simple_denoiser_conv_pack.c - brings the weights of a convolution into the order in which its tiles want them:
+ * [pair of vectors of CO][channel block, tap, channel of the block][vector of the pair][lane].
+ *
+ * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
+ * Do not edit: change the .unet file and compile again. */
+#ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
+void KERNEL()(real *restrict packed, const real *restrict w) {
+    SIZES;
+    const long taps = KD * KH * KW, depth = stored_channels(X, SEGMENTS) * taps;
+#pragma omp for schedule(static)
+    for (int v = 0; v < vectors(&Y); v++) {
+        const int width = (v | 1) < vectors(&Y) ? 2 * LANES : LANES;
+        real *to = packed + (v & ~1) * LANES * depth + (v & 1) * LANES;
+        for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
+            for (int block = 0; block < X[s].blocks; block++)
+                for (int tap = 0; tap < taps; tap++)
+                    for (int k = 0; k < X[s].block; k++, to += width) {
+                        for (int lane = 0; lane < LANES; lane++) {
+                            long co = v * LANES + lane, c = block * X[s].block + k;
+                            int real_weight = co < CO && c < X[s].channels;
+                            to[lane] = real_weight ? w[(co * CI + first + c) * taps + tap] : 0;
+                        }
+                        if (SIXTEEN_BITS)
+                            store_real(to, rounded(load_real(to)));
+                    }
+    }
+}
+#undef KERNEL
+#undef SIZES
+#else
+#include "simple_denoiser_plan.h"
+
+/* conv_pack: net.0 of train, net.0 of predict: net.0.weight[64,3,3,3] -> net.0 weights[1728] */
+#define KERNEL(part) simple_denoiser_conv_pack_0##part
+#define SIZES \
+    enum { CI = 3, CO = 64, KD = 1, KH = 3, KW = 3, SEGMENTS = 1 }; \
+    UNUSED static const Layout X[1] = {{3, 3, 1, 0, 0, 0, 0, 0}}, Y = {0, 16, 4, 0, 0, 0, 0, 0}
+#include "simple_denoiser_conv_pack.c"
+
+/* conv_pack: net.2 of train, net.4 of train, net.2 of predict, 1 more: net.2.weight[64,64,3,3]
+    -> net.2 weights[36864] */
+#define KERNEL(part) simple_denoiser_conv_pack_1##part
+#define SIZES \
+    enum { CI = 64, CO = 64, KD = 1, KH = 3, KW = 3, SEGMENTS = 1 }; \
+    UNUSED static const Layout X[1] = {{64, 16, 4, 0, 0, 0, 0, 0}}, Y = {0, 16, 4, 0, 0, 0, 0, 0}
+#include "simple_denoiser_conv_pack.c"
+
+/* conv_pack: net.6 of train, net.6 of predict: net.6.weight[3,64,3,3] -> net.6 weights[9216] */
+#define KERNEL(part) simple_denoiser_conv_pack_2##part
+#define SIZES \
+    enum { CI = 64, CO = 3, KD = 1, KH = 3, KW = 3, SEGMENTS = 1 }; \
+    UNUSED static const Layout X[1] = {{64, 16, 4, 0, 0, 0, 0, 0}}, Y = {0, 3, 1, 0, 0, 0, 0, 0}
+#include "simple_denoiser_conv_pack.c"
+#endif

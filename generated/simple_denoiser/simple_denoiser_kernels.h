@@ -1,0 +1,768 @@
+/* simple_denoiser_kernels.h - what the kernels of simple_denoiser share
+ *
+ * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
+ * Do not edit: change the .unet file and compile again. */
+#ifndef SIMPLE_DENOISER_KERNELS_H
+#define SIMPLE_DENOISER_KERNELS_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define UNET_REAL float
+
+typedef UNET_REAL real; /* parameters, their gradients, the optimiser's state, arithmetic */
+
+/* Activations and their gradients: as `real`, or in 16 bits. Every store rounds to nearest even. */
+#if defined UNET_STORED_BF16 || defined UNET_STORED_F16
+typedef struct {
+    uint16_t bits;
+} stored;
+#else
+typedef real stored;
+#endif
+enum { SIXTEEN_BITS = sizeof(stored) < sizeof(real) };
+
+/* Where the elements of a tensor lie, in elements; see unet/model.h. */
+typedef struct {
+    int channels, block, blocks; /* blocks = ceil(channels / block) */
+    long origin, sample, plane, depth, row;
+} Layout;
+
+/* Rows [begin, end) of a sample, which has D * H of them: those of a kernel's output that it computes.
+ * Whoever calls the kernel keeps them inside [0, D * H]; of an empty range a kernel computes nothing. */
+typedef struct {
+    int32_t begin, end;
+} Rows;
+
+#define UNUSED __attribute__((unused))
+
+/* Kernels are inlined whole, once for each set of constants; sanitizers would make too much code of that.
+ */
+#if defined __has_feature
+#if __has_feature(address_sanitizer)
+#define SANITIZED
+#endif
+#elif defined __SANITIZE_ADDRESS__
+#define SANITIZED
+#endif
+#ifdef SANITIZED
+#define INLINE UNUSED static
+#else
+#define INLINE static inline __attribute__((always_inline, unused))
+#endif
+
+/* A vector is one register, never wider: compilers lower wider ones through memory. */
+enum {
+    BLOCK = 16,
+#if defined __AVX512F__
+    LANES = 16,
+    ROWS = 8, /* of a column: 2 x 8 sums, half of the 32 registers */
+#elif defined __AVX__
+    LANES = 8,
+    ROWS = 6, /* 2 x 6 sums leave four of 16 registers to operands */
+#else
+    LANES = 4,
+    ROWS = 6,
+#endif
+    PARTS = BLOCK / LANES, /* vectors in a block of channels */
+    CHUNK = 4096,          /* elements of a long array that one thread takes at a time */
+};
+typedef real Vector __attribute__((vector_size(LANES * sizeof(real))));
+typedef int32_t Bits __attribute__((vector_size(LANES * sizeof(int32_t))));
+typedef uint32_t Words __attribute__((vector_size(LANES * sizeof(uint32_t))));
+typedef Vector Unaligned __attribute__((aligned(sizeof(real)), may_alias));
+
+INLINE int min_int(int a, int b) {
+    return a < b ? a : b;
+}
+
+INLINE int max_int(int a, int b) {
+    return a > b ? a : b;
+}
+
+/* ---- elements in memory ---------------------------------------------------------------------------- */
+
+INLINE Vector load_real(const real *p) {
+    return *(const Unaligned *)p;
+}
+
+INLINE void store_real(real *p, Vector v) {
+    *(Unaligned *)p = v;
+}
+
+/* The first `lanes` only; the others are zero, or not written. Images of up to 4 channels are the case that
+ * counts, so these lanes are spelled out. */
+INLINE Vector load_some_real(const real *p, int lanes) {
+    if (lanes >= LANES)
+        return load_real(p);
+    Vector v = {lanes > 0 ? p[0] : 0, lanes > 1 ? p[1] : 0, lanes > 2 ? p[2] : 0, lanes > 3 ? p[3] : 0};
+    for (int i = 4; i < LANES; i++)
+        if (i < lanes)
+            v[i] = p[i];
+    return v;
+}
+
+INLINE void store_some_real(real *p, Vector v, int lanes) {
+    if (lanes >= LANES) {
+        store_real(p, v);
+        return;
+    }
+    if (lanes > 0)
+        p[0] = v[0];
+    if (lanes > 1)
+        p[1] = v[1];
+    if (lanes > 2)
+        p[2] = v[2];
+    for (int i = 3; i < LANES; i++)
+        if (i < lanes)
+            p[i] = v[i];
+}
+
+#if defined UNET_STORED_BF16 || defined UNET_STORED_F16
+
+#if defined __AVX2__ || defined __F16C__
+#include <immintrin.h>
+#endif
+
+typedef uint16_t Halves __attribute__((vector_size(LANES * sizeof(uint16_t))));
+typedef Halves UnalignedHalves __attribute__((aligned(sizeof(uint16_t)), may_alias));
+
+/* In one instruction, which gcc 12 does not find itself. */
+INLINE Words words(Halves h) {
+#if defined __AVX512F__
+    return (Words)_mm512_cvtepu16_epi32((__m256i)h);
+#elif defined __AVX2__
+    return (Words)_mm256_cvtepu16_epi32((__m128i)h);
+#else
+    return __builtin_convertvector(h, Words);
+#endif
+}
+
+/* b where the mask is set, else a. */
+INLINE Words choose(Words a, Bits mask, Words b) {
+    return (a & ~(Words)mask) | (b & (Words)mask);
+}
+
+#if defined UNET_STORED_BF16 /* the upper half of a float */
+INLINE Vector widened(Halves h) {
+    return (Vector)(words(h) << 16);
+}
+
+INLINE Halves narrowed(Vector v) {
+    Words bits = (Words)v;
+    bits = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    return __builtin_convertvector(choose(bits, v != v, (Words){0} + 0x7fff), Halves);
+}
+#elif defined __AVX512F__ || defined __F16C__ /* the processor converts; all NaNs become the same one */
+INLINE Vector widened(Halves h) {
+#if defined __AVX512F__
+    return _mm512_cvtph_ps((__m256i)h);
+#else
+    return _mm256_cvtph_ps((__m128i)h);
+#endif
+}
+
+INLINE Halves narrowed(Vector v) {
+    v = (Vector)choose((Words)v, v != v, (Words){0} + 0x7fffffff);
+#if defined __AVX512F__
+    return (Halves)_mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+#else
+    return (Halves)_mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT);
+#endif
+}
+#else /* a float has 13 bits more of the fraction, and exponents from 112 less on */
+INLINE Vector widened(Halves h) {
+    Words bits = words(h);
+    Vector size = (Vector)((bits & 0x7fff) << 13) * 0x1p112f;
+    Words infinite = 0x7f800000 | (bits & 0x3ff) << 13; /* or NaN */
+    return (Vector)(choose((Words)size, size >= 0x1p16f, infinite) | (bits & 0x8000) << 16);
+}
+
+INLINE Halves narrowed(Vector v) {
+    const Words half = (Words)((Vector){0} + 0.5f);
+    Words bits = (Words)v & 0x7fffffff, sign = (Words)v >> 16 & 0x8000;
+    Vector size = (Vector)bits;
+    Words found = (bits + 0xfff + (bits >> 13 & 1) - (112u << 23)) >> 13;
+    /* multiples of 2^-24, as floats from 0.5 to 1 are */
+    found = choose(found, size < 0x1p-14f, (Words)(size + 0.5f) - half);
+    /* nearer to 2^16 than to the largest number */
+    found = choose(found, size >= 65520, (Words){0} + 0x7c00);
+    return __builtin_convertvector(choose(found | sign, v != v, (Words){0} + 0x7fff), Halves);
+}
+#endif
+
+INLINE Vector load(const stored *p) {
+    return widened(*(const UnalignedHalves *)(const void *)p);
+}
+
+INLINE void store(stored *p, Vector v) {
+    *(UnalignedHalves *)(void *)p = narrowed(v);
+}
+
+INLINE Vector load_some(const stored *p, int lanes) {
+    if (lanes >= LANES)
+        return load(p);
+    Halves h = {lanes > 0 ? p[0].bits : 0, lanes > 1 ? p[1].bits : 0, lanes > 2 ? p[2].bits : 0,
+                lanes > 3 ? p[3].bits : 0};
+    for (int i = 4; i < LANES; i++)
+        if (i < lanes)
+            h[i] = p[i].bits;
+    return widened(h);
+}
+
+INLINE void store_some(stored *p, Vector v, int lanes) {
+    Halves h = narrowed(v);
+    if (lanes >= LANES)
+        *(UnalignedHalves *)(void *)p = h;
+    else
+        for (int i = 0; i < LANES; i++)
+            if (i < lanes)
+                p[i].bits = h[i];
+}
+
+/* As a factor of a product has to be: of the type of activations. */
+INLINE Vector rounded(Vector v) {
+    return widened(narrowed(v));
+}
+
+#else
+
+INLINE Vector load(const stored *p) {
+    return load_real(p);
+}
+
+INLINE void store(stored *p, Vector v) {
+    store_real(p, v);
+}
+
+INLINE Vector load_some(const stored *p, int lanes) {
+    return load_some_real(p, lanes);
+}
+
+INLINE void store_some(stored *p, Vector v, int lanes) {
+    store_some_real(p, v, lanes);
+}
+
+INLINE Vector rounded(Vector v) {
+    return v;
+}
+
+#endif
+
+/* From element `at` on of an array of `real` or of `stored`. */
+INLINE Vector load_either(int is_real, const void *p, long at, int lanes) {
+    return is_real ? load_some_real((const real *)p + at, lanes) : load_some((const stored *)p + at, lanes);
+}
+
+INLINE void store_either(int is_real, void *p, long at, Vector v, int lanes) {
+    if (is_real)
+        store_some_real((real *)p + at, v, lanes);
+    else
+        store_some((stored *)p + at, v, lanes);
+}
+
+INLINE real element(int is_real, const void *p, long at) {
+    return SIXTEEN_BITS && !is_real ? load_some((const stored *)p + at, 1)[0] : ((const real *)p)[at];
+}
+
+/* Scalars are elements that kernels broadcast, one by one and many times. They are read where they lie, or,
+ * of 16 bits, from a copy in 32. */
+INLINE const real *scalars_at(const stored *p, const real *copy) {
+    return SIXTEEN_BITS ? copy : (const void *)p;
+}
+
+/* Makes the copy of `count` scalars. The last vector may begin in the one before it. */
+INLINE const real *scalars(const stored *p, real *copy, int count) {
+    if (SIXTEEN_BITS && count < LANES)
+        store_some_real(copy, load_some(p, count), count);
+    else if (SIXTEEN_BITS) {
+        int at = 0;
+        for (; at + LANES <= count; at += LANES)
+            store_real(copy + at, load(p + at));
+        if (at < count)
+            store_real(copy + count - LANES, load(p + count - LANES));
+    }
+    return scalars_at(p, copy);
+}
+
+/* ---- arithmetic ------------------------------------------------------------------------------------- */
+
+/* max(v, 0), where a NaN stays one. */
+INLINE Vector vector_relu(Vector v) {
+    return (Vector)((Bits)v & ~(v < 0));
+}
+
+/* v where m > 0, else 0. */
+INLINE Vector vector_mask(Vector v, Vector m) {
+    return (Vector)((Bits)v & (m > 0));
+}
+
+/* a where the mask is set, else b. */
+INLINE Vector vector_choose(Bits mask, Vector a, Vector b) {
+    return (Vector)(((Bits)a & mask) | ((Bits)b & ~mask));
+}
+
+/* v with zero in all lanes but the first `count`. */
+INLINE Vector first_lanes(Vector v, int count) {
+    Bits lane = {0};
+    for (int i = 0; i < LANES; i++)
+        lane[i] = i;
+    return (Vector)((Bits)v & (lane < count));
+}
+
+/* exp(x) for x <= 0: 2^k * exp(r) with |r| <= ln(2) / 2 and a polynomial for exp(r). The relative error is
+ * at most 8.5e-8, over all x. Below -87.33, where 2^k is no normal number, the result is 0; a NaN stays
+ * one. */
+INLINE Vector vector_exp(Vector x) {
+    const Vector nearest = (Vector){0} + 0x1.8p23f; /* added and subtracted: rounds to a whole number */
+    const Vector shifted = x * 0x1.715476p0f + nearest, k = shifted - nearest; /* k in the lowest bits */
+    const Vector r = (x - k * 0x1.62ep-1f) - k * 0x1.0bfbe8p-15f;              /* ln(2) in two parts */
+    Vector sum = (Vector){0} + 0x1.6850e4p-10f;
+    sum = sum * r + 0x1.123bccp-7f;
+    sum = sum * r + 0x1.555b98p-5f;
+    sum = sum * r + 0x1.55548ep-3f;
+    sum = sum * r + 0x1.fffff8p-2f;
+    sum = (sum * r) * r + r + 1;
+    const Vector power = (Vector)(((Words)shifted + 127) << 23);
+    return vector_choose(x < -87.33f, (Vector){0}, sum * power);
+}
+
+/* 1 / (1 + exp(-x)), from exp(-|x|), which cannot overflow. The relative error is at most 1.8e-7. */
+INLINE Vector vector_sigmoid(Vector x) {
+    const Vector e = vector_exp((Vector)((Bits)x | INT32_MIN));
+    return vector_choose(x < 0, e, (Vector){0} + 1) / (1 + e);
+}
+
+/* Elements `v` of b, 0 behind its end. */
+INLINE Vector bias_vector(const real *b, int count, int v) {
+    return load_some_real(b + v * LANES, count - v * LANES);
+}
+
+/* A NaN stays one. */
+INLINE double clamp(double x, double low, double high) {
+    return x < low ? low : x > high ? high : x;
+}
+
+/* What is known of a scaled loss, as doubles: the scale; good steps since it changed; steps taken; and what
+ * gradients are multiplied with, 0 if they overflowed: then the step is not taken. */
+enum { LOSS_SCALE, GOOD_STEPS, STEPS_TAKEN, UNSCALE };
+
+/* ---- points of tensors --------------------------------------------------------------------------- */
+
+typedef struct {
+    int n, d, h, w;
+} Point;
+
+INLINE long offset_of(const Layout *l, int block, Point p) {
+    return l->origin + p.n * l->sample + block * l->plane + p.d * l->depth + p.h * l->row +
+           (long)p.w * l->block;
+}
+
+/* Between rows r - 1 and r of a block of sample n: where the halo of one ends and that of the other begins.
+ * It is the end of a line of memory, or, between two planes and at the ends of the block, of all that lies
+ * there. */
+INLINE long halo_boundary(const Layout *l, int n, int block, int r, int depth, int height) {
+    const long start = n * l->sample + block * l->plane;
+    if (r == 0)
+        return start;
+    if (r == depth * height)
+        return block + 1 < l->blocks ? start + l->plane : (n + 1) * l->sample;
+    if (r % height == 0)
+        return start + (l->origin / l->depth + r / height) * l->depth;
+    return offset_of(l, block, (Point){n, r / height, r % height, 0}) - l->origin % l->row;
+}
+
+/* Layout of segment s; a constant if there is but one. */
+INLINE const Layout *segment(const Layout *x, int segments, int s) {
+    return &x[segments > 1 ? s : 0];
+}
+
+/* Channels of all segments, those that pad a block included. */
+INLINE int stored_channels(const Layout *x, int segments) {
+    int channels = 0;
+    for (int s = 0; s < segments; s++)
+        channels += x[s].blocks * x[s].block;
+    return channels;
+}
+
+/* A tensor as vectors of channels: an image of 1 to 4 is one vector, of which only that many lanes are
+ * stored. */
+INLINE int vectors(const Layout *l) {
+    return l->block == BLOCK ? l->blocks * PARTS : 1;
+}
+
+INLINE int lanes(const Layout *l, int v) {
+    return l->block == BLOCK ? LANES : v == 0 ? l->block : 0;
+}
+
+INLINE long vector_at(const Layout *l, int v, Point p) {
+    return offset_of(l, v / PARTS, p) + v % PARTS * LANES;
+}
+
+/* The position of the window whose tap falls on the point, or -1. */
+INLINE int window_at(int point, int tap, int stride, int padding, int positions) {
+    int scaled = point + padding - tap;
+    return scaled >= 0 && scaled % stride == 0 && scaled / stride < positions ? scaled / stride : -1;
+}
+
+/* ---- the register tile --------------------------------------------------------------------------- */
+
+typedef struct {
+    Vector v0, v1, v2, v3, v4, v5, v6, v7;
+} Column;
+
+typedef struct {
+    Column a, b;
+} Tile;
+
+/* How much of a tile is in use: rows of each column, lanes of each row. */
+typedef struct {
+    int a, b, lanes;
+} Extent;
+
+/* Side by side, both columns have all rows; else b takes those that are too many for a. */
+INLINE Extent extent(int rows, int side_by_side, int lanes_used) {
+    return side_by_side ? (Extent){rows, rows, lanes_used}
+                        : (Extent){min_int(rows, ROWS), max_int(rows - ROWS, 0), lanes_used};
+}
+
+INLINE int tile_rows(int side_by_side) {
+    return side_by_side ? ROWS : 2 * ROWS;
+}
+
+/* Where a tile lies in a tensor: the offsets of its columns and the distance of its rows, which are the
+ * points p, p + stride, p + 2 stride, ... along the width; columns side by side are vectors v and v + 1. */
+typedef struct {
+    long a, b, row;
+} Spot;
+
+INLINE Spot spot(const Layout *l, int v, Point p, int stride, int side_by_side) {
+    long a = vector_at(l, v, p), row = (long)stride * l->block;
+    return (Spot){a, side_by_side ? vector_at(l, v + 1, p) : a + ROWS * row, row};
+}
+
+#define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
+
+INLINE Column column_fill(Vector v) {
+    return (Column){v, v, v, v, v, v, v, v};
+}
+
+INLINE Tile tile_load(int is_real, const void *p, Spot at, Extent e) {
+    Tile t = {0};
+#define LOAD(r)                                                                                            \
+    if (e.a > r)                                                                                           \
+        t.a.v##r = load_either(is_real, p, at.a + r * at.row, e.lanes);                                    \
+    if (e.b > r)                                                                                           \
+        t.b.v##r = load_either(is_real, p, at.b + r * at.row, e.lanes);
+    EACH_ROW(LOAD)
+#undef LOAD
+    return t;
+}
+
+INLINE void tile_store(int is_real, void *p, Spot at, Tile t, Extent e) {
+#define STORE(r)                                                                                           \
+    if (e.a > r)                                                                                           \
+        store_either(is_real, p, at.a + r * at.row, t.a.v##r, e.lanes);                                    \
+    if (e.b > r)                                                                                           \
+        store_either(is_real, p, at.b + r * at.row, t.b.v##r, e.lanes);
+    EACH_ROW(STORE)
+#undef STORE
+}
+
+INLINE Tile tile_relu(Tile t) {
+#define POSITIVE(r) t.a.v##r = vector_relu(t.a.v##r), t.b.v##r = vector_relu(t.b.v##r);
+    EACH_ROW(POSITIVE)
+#undef POSITIVE
+    return t;
+}
+
+INLINE Tile tile_mask(Tile t, Tile m) {
+#define PASS(r) t.a.v##r = vector_mask(t.a.v##r, m.a.v##r), t.b.v##r = vector_mask(t.b.v##r, m.b.v##r);
+    EACH_ROW(PASS)
+#undef PASS
+    return t;
+}
+
+/* The operand whose elements are broadcast: column a starts at a, b at b; `row` apart; the next in depth
+ * follows after `next`. */
+typedef struct {
+    const real *a, *b;
+    long row, next;
+} Scalars;
+
+/* The operand of vectors: that of column a, that of b. */
+typedef struct {
+    const real *a, *b;
+    long next;
+    int lanes;
+} Weights;
+
+/* tile += sum over k of x[row, k] * w[k, lane]: all the arithmetic of convolutions. */
+INLINE void tile_multiply(Tile *t, int depth, Scalars x, Weights w, Extent e) {
+    for (int k = 0; k < depth; k++) {
+        Vector wa = load_some_real(w.a + k * w.next, w.lanes),
+               wb = load_some_real(w.b + k * w.next, w.lanes);
+#define MULTIPLY(r)                                                                                        \
+    if (e.a > r)                                                                                           \
+        t->a.v##r += x.a[k * x.next + r * x.row] * wa;                                                     \
+    if (e.b > r)                                                                                           \
+        t->b.v##r += x.b[k * x.next + r * x.row] * wb;
+        EACH_ROW(MULTIPLY)
+#undef MULTIPLY
+    }
+}
+
+/* ---- dense weights in order ------------------------------------------------------------------------ */
+
+/* The points over which panels of weights pass: the columns [left, right) of the rows [from, to) of the
+ * batch. Between panels their sums lie in the tensor that is computed, or, so that they are rounded to 16
+ * bits but once, on the stack beside it. */
+typedef struct {
+    real *sums;
+    int from, to, left, right;
+} Strip;
+
+/* The part of a dense tensor of weights that joins a few blocks of channels, by one tap, with two vectors.
+ * `first`, `last`: of all panels that add to the same points. */
+enum { PANEL_BLOCKS = 4 };
+typedef struct {
+    int blocks, first, last;
+    Strip strip;
+    _Alignas(64) real weights[PANEL_BLOCKS * BLOCK * 2 * LANES];
+} Panel;
+
+/* `depth` rows of `width` lanes, of which the first `rows` and `used` are there, `row` and `lane` apart. */
+UNUSED static void panel_fill(Panel *panel, int depth, int width, const real *w, int rows, long row,
+                              int used, long lane) {
+    if (rows < depth || used < width)
+        memset(panel->weights, 0, (size_t)(depth * width) * sizeof *w);
+    for (int k = 0; k < min_int(rows, depth); k++)
+        for (int v = 0; v < min_int(used, width); v++)
+            panel->weights[k * width + v] = w[k * row + v * lane];
+    for (int at = 0; SIXTEEN_BITS && at < depth * width; at += LANES)
+        store_real(panel->weights + at, rounded(load_real(panel->weights + at)));
+}
+
+/* Rows in a strip over which a panel passes: enough pixels to be worth the filling, few enough for the
+ * cache and for all threads to get some. No result depends on it. */
+enum { STRIP_POINTS = SIXTEEN_BITS ? 1024 : 4096 };
+INLINE int panel_strip(int rows, int width, int columns) {
+    int fair = (int)((long)rows * columns / 32);
+    return min_int((STRIP_POINTS - 1) / width + 1, max_int(511 / width + 1, fair));
+}
+
+/* Columns of a strip: all, unless these are too many sums for the stack; then whole tiles, of every
+ * stride-th point. */
+#define STRIP_TILES(stride) ((STRIP_POINTS - 1) / (2 * ROWS * (stride)) + 1)
+#define STRIP_WIDTH(width, stride)                                                                         \
+    (SIXTEEN_BITS && (int)(width) > STRIP_POINTS ? STRIP_TILES(stride) * 2 * ROWS * (stride) : (width))
+
+/* Scalars that its sums take beside the tensor. */
+#define STRIP_SUMS(width, stride)                                                                          \
+    (SIXTEEN_BITS ? ((STRIP_POINTS - 1) / (width) + 1) * STRIP_WIDTH(width, stride) * 2 * LANES : 1)
+
+/* Where the sums of a tile lie there, which begins at point `point` of the strip: by point, then its
+ * vectors. */
+INLINE Spot strip_spot(long point, int stride, int side_by_side) {
+    const int row = side_by_side ? 2 * LANES : LANES;
+    const long at = point * row;
+    return (Spot){at, at + (side_by_side ? LANES : ROWS * stride * row), stride * row};
+}
+
+/* Rows of points of band `band` are those from band_start(band) to band_start(band + 1). */
+INLINE int band_start(int rows, int bands, int band) {
+    return (int)((long)rows * band / bands);
+}
+
+/* ---- losses --------------------------------------------------------------------------------------- */
+
+/* What is compared: prediction and target, two tensors of `channels` channels and `size` points, each
+ * `real` (as the loader left it) or `stored`. */
+typedef struct {
+    const void *at;
+    const Layout *layout;
+    int is_real;
+} Operand;
+
+typedef struct {
+    Operand p, t;
+    int channels;
+    int32_t size[3];
+} Compared;
+
+/* What an element adds to the sum of a sample, and what a result is of the mean over the sample. */
+typedef double Term(double p, double t);
+typedef double OfMean(double mean);
+
+INLINE double mean_itself(double mean) {
+    return mean;
+}
+
+/* Sum over the rows [from, to) of sample i, as far as they are valid. */
+INLINE double terms_of_rows(Compared by, Term *term, int i, int from, int to, const int32_t *valid) {
+    const Layout *p = by.p.layout, *t = by.t.layout;
+    double sum = 0;
+    for (int r = from; r < to; r++) {
+        const Point at = {i, r / by.size[1], r % by.size[1], 0};
+        if (at.d >= valid[0] || at.h >= valid[1])
+            continue;
+        for (int c = 0; c < by.channels; c++) {
+            const long a = offset_of(p, c / p->block, at) + c % p->block;
+            const long b = offset_of(t, c / t->block, at) + c % t->block;
+            for (int w = 0; w < valid[2]; w++)
+                sum += term((double)element(by.p.is_real, by.p.at, a + w * p->block),
+                            (double)element(by.t.is_real, by.t.at, b + w * t->block));
+        }
+    }
+    return sum;
+}
+
+/* The sums of `bands` bands of rows of each sample. */
+INLINE void terms_sum(int n, double *scratch, Compared by, const int32_t (*valid)[3], Term *term,
+                      int bands) {
+    const int rows = by.size[0] * by.size[1];
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int band = 0; band < bands; band++)
+            scratch[i * bands + band] =
+                terms_of_rows(by, term, i, band_start(rows, bands, band), band_start(rows, bands, band + 1),
+                              valid ? valid[i] : by.size);
+}
+
+/* The result, from these. */
+INLINE void means_sum(int n, double *result, const double *scratch, Compared by, const int32_t (*valid)[3],
+                      OfMean *of_mean, int bands, int accumulate) {
+#pragma omp single
+    {
+        double total = accumulate ? *result : 0;
+        for (int i = 0; i < n; i++) {
+            const int32_t *size = valid ? valid[i] : by.size;
+            double sum = 0;
+            for (int band = 0; band < bands; band++)
+                sum += scratch[i * bands + band];
+            total += of_mean(sum / ((double)by.channels * size[0] * size[1] * size[2]));
+        }
+        *result = total;
+    }
+}
+
+/* The gradient by an element of p, from p - t and a factor. */
+typedef Vector Slope(Vector difference, Vector factor);
+
+/* dp = slope, over a range of rows, of `weight` times the mean over `total` samples. */
+INLINE void slopes_store(int n, int total, Rows rows, stored *dp, const Layout *layout, Compared by,
+                         double weight, Slope *slope) {
+    const double elements = (double)by.channels * by.size[0] * by.size[1] * by.size[2];
+    const Vector factor = (Vector){0} + (real)(weight / (total * elements));
+    const int width = by.size[2] * layout->block;
+#pragma omp for collapse(3) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int block = 0; block < layout->blocks; block++)
+            for (int r = rows.begin; r < rows.end; r++) {
+                const Point row = {i, r / by.size[1], r % by.size[1], 0};
+                for (int at = 0, left = width; left > 0; at += LANES, left -= LANES) {
+                    const Vector difference =
+                        load_either(by.p.is_real, by.p.at, offset_of(by.p.layout, block, row) + at, left) -
+                        load_either(by.t.is_real, by.t.at, offset_of(by.t.layout, block, row) + at, left);
+                    store_some(dp + offset_of(layout, block, row) + at, slope(difference, factor), left);
+                }
+            }
+}
+
+/* ---- weight gradients ---------------------------------------------------------------------------- */
+
+/* The gradients of one sample by bands are summed in the order of the bands, then added to the total of the
+ * samples before: the only order there is, whoever computed what. */
+UNUSED static void bands_reduce(real *total, const real *bands, int count, long elements,
+                                int first_sample) {
+#pragma omp for schedule(static)
+    for (long at = 0; at < elements; at += LANES) {
+        Vector sum = load_real(bands + at);
+        for (int band = 1; band < count; band++)
+            sum += load_real(bands + band * elements + at);
+        store_real(total + at, (first_sample ? (Vector){0} : load_real(total + at)) + sum);
+    }
+}
+
+/* Sum of vectors v of dy over the rows [from, to) of sample n; there are `height` rows in a plane. */
+INLINE Vector rows_sum(const stored *dy, const Layout *l, int n, int v, int from, int to, int height,
+                       int width) {
+    Vector sum = {0};
+    for (int r = from; r < to; r++)
+        for (int p = 0; p < width; p++)
+            sum += load_some(dy + vector_at(l, v, (Point){n, r / height, r % height, p}), lanes(l, v));
+    return sum;
+}
+
+/* The way back of weights_spread, before more samples are added; what pads channels is zero. */
+UNUSED static void weights_gather(real *total, const real *dw, const real *db, const Layout *x,
+                                  int segments, const Layout *y, long taps, long out, long in) {
+    const long depth = stored_channels(x, segments) * taps + (db ? 1 : 0);
+#pragma omp for schedule(static)
+    for (int co = 0; co < vectors(y) * LANES; co++) {
+        real *to = total + co / LANES * depth * LANES + co % LANES;
+        const real *from = dw + co * out;
+        for (int s = 0; s < segments; s++)
+            for (int c = 0; c < x[s].blocks * x[s].block; c++, to += taps * LANES) {
+                const int there = co < y->channels && c < x[s].channels;
+                for (long tap = 0; tap < taps; tap++)
+                    to[tap * LANES] = there ? from[tap] : 0;
+                from += there ? in : 0;
+            }
+        if (db)
+            *to = co < y->channels ? db[co] : 0;
+    }
+}
+
+/* From [vector of output channels][input channel, tap; then the bias][lane] to dense parameters, in which
+ * neighbouring output channels are `out` apart and neighbouring input channels `in`. */
+UNUSED static void weights_spread(real *dw, real *db, const real *total, const Layout *x, int segments,
+                                  int count, long taps, long out, long in) {
+    const long depth = stored_channels(x, segments) * taps + (db ? 1 : 0);
+#pragma omp for schedule(static)
+    for (int co = 0; co < count; co++) {
+        const real *from = total + co / LANES * depth * LANES + co % LANES;
+        real *to = dw + co * out;
+        for (int s = 0; s < segments; s++) {
+            for (int c = 0; c < x[s].channels; c++, to += in)
+                for (long tap = 0; tap < taps; tap++)
+                    to[tap] = from[(c * taps + tap) * LANES];
+            from += x[s].blocks * x[s].block * taps * LANES;
+        }
+        if (db)
+            db[co] = *from;
+    }
+}
+
+/* A piece of a band: the pixels [left, left + width) of the rows [from, to) of sample n. `fresh`: the first
+ * of the band, which finds nothing in the slot yet. x, dy: where copies of its elements go, if it needs
+ * any; those of dy by point, then the vectors of a tile. */
+typedef struct {
+    int n, from, to, left, width, fresh;
+    real *x, *dy;
+} Piece;
+
+/* Vectors v and, side by side, v + 1 of the points o, o + stride, ... of dy, where they are or in the
+ * piece's row `row` of copies. */
+INLINE Weights gradients_at(const stored *dy, Piece piece, int row, const Layout *l, int v, Point o,
+                            int stride, int side_by_side) {
+    const int width = side_by_side ? 2 * LANES : LANES;
+    const real *copy = piece.dy + row * piece.width * width;
+    if (SIXTEEN_BITS)
+        return (Weights){copy, side_by_side ? copy + LANES : copy, width, LANES};
+    const stored *a = dy + vector_at(l, v, o), *b = side_by_side ? dy + vector_at(l, v + 1, o) : a;
+    return (Weights){scalars_at(a, NULL), scalars_at(b, NULL), stride * l->block, lanes(l, 0)};
+}
+
+/* Makes those copies. */
+INLINE void copy_gradients(const stored *dy, Piece piece, int row, const Layout *l, int v, Point o,
+                           int stride, int side_by_side) {
+    real *copy = piece.dy + row * piece.width * (side_by_side ? 2 * LANES : LANES);
+    for (int p = 0; p < piece.width; p++, o.w += stride)
+        for (int u = v; u <= v + side_by_side; u++, copy += LANES)
+            store_real(copy, load_some(dy + vector_at(l, u, o), lanes(l, u)));
+}
+
+#endif

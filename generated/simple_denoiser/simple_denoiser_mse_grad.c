@@ -1,0 +1,31 @@
+/* simple_denoiser_mse_grad.c - gradient of the mean squared error by the prediction.
+ *
+ * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
+ * Do not edit: change the .unet file and compile again. */
+#ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
+INLINE Vector KERNEL(_slope)(Vector difference, Vector factor) {
+    return factor * difference;
+}
+
+void KERNEL()(int n, int total, Rows rows, stored *dp, const void *p, const void *t,
+                          const double *scale) {
+    SIZES;
+    const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
+    const double weight = 2 * WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1);
+    slopes_store(n, total, rows, dp, &DP, by, weight, KERNEL(_slope));
+}
+#undef KERNEL
+#undef SIZES
+#else
+#include "simple_denoiser_plan.h"
+
+/* mse_grad: mse of train: net.6[n,3,64,64] clean[n,3,64,64] -> d net.6[n,3,64,64] */
+#define KERNEL(part) simple_denoiser_mse_grad_0##part
+#define SIZES \
+    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, SCALED = 0 }; \
+    UNUSED static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192}, \
+        T = {3, 3, 1, 0, 12288, 12288, 12288, 192}; \
+    UNUSED static const double WEIGHT = 1; \
+    UNUSED static const Layout DP = {3, 3, 1, 201, 13072, 13068, 13068, 198}
+#include "simple_denoiser_mse_grad.c"
+#endif

@@ -1,0 +1,485 @@
+/* tiny_unet_kernels.c - the kernels of tiny_unet
+ *
+ * Made by unetc from tiny_unet.unet (16d462818c889222) with: --size=64x64 --kernels=reference
+ * Do not edit: change the .unet file and compile again. */
+#include "tiny_unet_plan.h"
+
+/* conv - convolution over segments, with bias and ReLU. */
+/* The part of output (co, d, h, w) of sample i that comes through segment s, whose channels start at
+ * `first`. */
+UNUSED static double conv_segment(const ConvSizes *sizes, const stored *x, const real *w, int i, int s, int first, int co,
+                                    const int *o) {
+    const int CI = sizes->CI, ID = sizes->ID, IH = sizes->IH, IW = sizes->IW, KD = sizes->KD, SD = sizes->SD,
+        LD = sizes->LD, PD = sizes->PD, KH = sizes->KH, SH = sizes->SH, LH = sizes->LH, PH = sizes->PH,
+        KW = sizes->KW, SW = sizes->SW, LW = sizes->LW, PW = sizes->PW;
+    const Layout *X = sizes->X;
+    double sum = 0;
+    for (int c = 0; c < X[s].channels; c++)
+        for (int kd = 0; kd < KD; kd++)
+            for (int kh = 0; kh < KH; kh++)
+                for (int kw = 0; kw < KW; kw++) {
+                    int id = o[0] * SD - PD + kd * LD, ih = o[1] * SH - PH + kh * LH,
+                        iw = o[2] * SW - PW + kw * LW;
+                    long weight = (((co * (long)CI + first + c) * KD + kd) * KH + kh) * KW + kw;
+                    if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
+                        sum +=
+                            (double)load(x, element(&X[s], i, c, id, ih, iw)) * (double)rounded(w[weight]);
+                }
+    return sum;
+}
+
+UNUSED static double conv_point(const ConvSizes *sizes, const stored *const *x, const real *w, const real *b, int i, int co,
+                                  const int *o) {
+    const int BIAS = sizes->BIAS, RELU = sizes->RELU, SEGMENTS = sizes->SEGMENTS;
+    const Layout *X = sizes->X;
+    double sum = BIAS ? (double)b[co] : 0;
+    for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
+        sum += conv_segment(sizes, x[s], w, i, s, first, co, o);
+    return RELU && sum < 0 ? 0 : sum;
+}
+
+void tiny_unet_conv(const ConvSizes *sizes, int n, stored *y, const stored *const *x, const real *w, const real *b) {
+    const int CO = sizes->CO, D = sizes->D, H = sizes->H, W = sizes->W;
+    const Layout Y = sizes->Y;
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int co = 0; co < stored_channels(&Y); co++)
+            for (int d = 0; d < D; d++)
+                for (int h = 0; h < H; h++)
+                    for (int p = 0; p < W; p++)
+                        store(y, element(&Y, i, co, d, h, p),
+                              co < CO ? (real)conv_point(sizes, x, w, b, i, co, (const int[]){d, h, p}) : 0);
+}
+
+/* zero_halo - zeroes what lies around and between the points of a tensor. */
+/* The halo of a row is the rest of its line in memory. The halo above the first row of a plane and in front
+ * of the first plane belongs to the row behind it, that below the last to the row before it. */
+UNUSED static void zero_halo_zero(stored *y, long from, long to) {
+    for (; from < to; from++)
+        store(y, from, 0);
+}
+
+void tiny_unet_zero_halo(const ZeroHaloSizes *sizes, int n, Rows rows, stored *y) {
+    const int D = sizes->D, H = sizes->H, W = sizes->W;
+    const Layout Y = sizes->Y;
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int block = 0; block < Y.blocks; block++)
+            for (int r = rows.begin; r < rows.end; r++) {
+                const int c = block * Y.block;
+                zero_halo_zero(y, halo_boundary(&Y, i, block, r, D, H), element(&Y, i, c, r / H, r % H, 0));
+                zero_halo_zero(y, element(&Y, i, c, r / H, r % H, W),
+                            halo_boundary(&Y, i, block, r + 1, D, H));
+            }
+}
+
+/* max_pool - maximum over windows; padding counts as -infinity, a NaN as more than any number. */
+UNUSED static real max_pool_point(const MaxPoolSizes *sizes, const stored *x, int i, int c, int d, int h, int p) {
+    const int ID = sizes->ID, IH = sizes->IH, IW = sizes->IW, KD = sizes->KD, SD = sizes->SD, PD = sizes->PD,
+        KH = sizes->KH, SH = sizes->SH, PH = sizes->PH, KW = sizes->KW, SW = sizes->SW, PW = sizes->PW;
+    const Layout X = sizes->X;
+    real maximum = (real)-INFINITY;
+    for (int kd = 0; kd < KD; kd++)
+        for (int kh = 0; kh < KH; kh++)
+            for (int kw = 0; kw < KW; kw++) {
+                int id = d * SD - PD + kd, ih = h * SH - PH + kh, iw = p * SW - PW + kw;
+                if (inside(id, ID) && inside(ih, IH) && inside(iw, IW)) {
+                    real v = load(x, element(&X, i, c, id, ih, iw));
+                    if (v > maximum || v != v)
+                        maximum = v;
+                }
+            }
+    return maximum;
+}
+
+void tiny_unet_max_pool(const MaxPoolSizes *sizes, int n, Rows rows, stored *y, const stored *x) {
+    const int C = sizes->C, H = sizes->H, W = sizes->W;
+    const Layout Y = sizes->Y;
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int c = 0; c < stored_channels(&Y); c++)
+            for (int r = rows.begin; r < rows.end; r++)
+                for (int p = 0; p < W; p++)
+                    store(y, element(&Y, i, c, r / H, r % H, p),
+                          c < C ? max_pool_point(sizes, x, i, c, r / H, r % H, p) : 0);
+}
+
+/* upconv - transposed convolution over segments, with bias and ReLU. */
+/* The part of output (co, o) of sample i that comes through segment s, whose channels start at `first`. */
+UNUSED static double upconv_segment(const UpconvSizes *sizes, const stored *x, const real *w, int i, int s, int first, int co,
+                                    const int *o) {
+    const int CO = sizes->CO, ID = sizes->ID, IH = sizes->IH, IW = sizes->IW, KD = sizes->KD, SD = sizes->SD,
+        LD = sizes->LD, PD = sizes->PD, KH = sizes->KH, SH = sizes->SH, LH = sizes->LH, PH = sizes->PH,
+        KW = sizes->KW, SW = sizes->SW, LW = sizes->LW, PW = sizes->PW;
+    const Layout *X = sizes->X;
+    double sum = 0;
+    for (int c = 0; c < X[s].channels; c++)
+        for (int kd = 0; kd < KD; kd++)
+            for (int kh = 0; kh < KH; kh++)
+                for (int kw = 0; kw < KW; kw++) {
+                    int d = window_at(o[0], kd, SD, LD, PD, ID), h = window_at(o[1], kh, SH, LH, PH, IH);
+                    int v = window_at(o[2], kw, SW, LW, PW, IW);
+                    long weight = ((((first + c) * (long)CO + co) * KD + kd) * KH + kh) * KW + kw;
+                    if (d >= 0 && h >= 0 && v >= 0)
+                        sum += (double)load(x, element(&X[s], i, c, d, h, v)) * (double)rounded(w[weight]);
+                }
+    return sum;
+}
+
+UNUSED static double upconv_point(const UpconvSizes *sizes, const stored *const *x, const real *w, const real *b, int i, int co,
+                                  const int *o) {
+    const int BIAS = sizes->BIAS, RELU = sizes->RELU, SEGMENTS = sizes->SEGMENTS;
+    const Layout *X = sizes->X;
+    double sum = BIAS ? (double)b[co] : 0;
+    for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
+        sum += upconv_segment(sizes, x[s], w, i, s, first, co, o);
+    return RELU && sum < 0 ? 0 : sum;
+}
+
+void tiny_unet_upconv(const UpconvSizes *sizes, int n, stored *y, const stored *const *x, const real *w, const real *b) {
+    const int CO = sizes->CO, D = sizes->D, H = sizes->H, W = sizes->W;
+    const Layout Y = sizes->Y;
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int co = 0; co < stored_channels(&Y); co++)
+            for (int d = 0; d < D; d++)
+                for (int h = 0; h < H; h++)
+                    for (int p = 0; p < W; p++)
+                        store(y, element(&Y, i, co, d, h, p),
+                              co < CO ? (real)upconv_point(sizes, x, w, b, i, co, (const int[]){d, h, p}) : 0);
+}
+
+/* mse - mean squared error. */
+UNUSED static double mse_term(double p, double t) {
+    return (p - t) * (p - t);
+}
+
+void tiny_unet_mse(const MseSizes *sizes, int n, double *result, double *scratch, const void *p, const void *t,
+                          const int32_t (*valid)[3]) {
+    const int C = sizes->C, D = sizes->D, H = sizes->H, W = sizes->W;
+    const Layout P = sizes->P, T = sizes->T;
+    const int P_STAGED = sizes->P_STAGED, T_STAGED = sizes->T_STAGED, ACCUMULATE = sizes->ACCUMULATE;
+    const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
+    terms_sum(n, scratch, by, valid, mse_term);
+    means_sum(n, result, scratch, by, valid, mean_itself, ACCUMULATE);
+}
+
+/* psnr - peak signal to noise ratio, for a peak of 1. */
+UNUSED static double psnr_term(double p, double t) {
+    const double difference = clamp(p, 0, 1) - clamp(t, 0, 1);
+    return difference * difference;
+}
+
+UNUSED static double psnr_of_mean(double mean) {
+    return clamp(-10 * log10(mean), 0, 100);
+}
+
+void tiny_unet_psnr(const PsnrSizes *sizes, int n, double *result, double *scratch, const void *p, const void *t,
+                          const int32_t (*valid)[3]) {
+    const int C = sizes->C, D = sizes->D, H = sizes->H, W = sizes->W;
+    const Layout P = sizes->P, T = sizes->T;
+    const int P_STAGED = sizes->P_STAGED, T_STAGED = sizes->T_STAGED, ACCUMULATE = sizes->ACCUMULATE;
+    const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
+    terms_sum(n, scratch, by, valid, psnr_term);
+    means_sum(n, result, scratch, by, valid, psnr_of_mean, ACCUMULATE);
+}
+
+/* mse_grad - gradient of the mean squared error by the prediction. */
+UNUSED static double mse_grad_slope(double p, double t) {
+    return p - t;
+}
+
+void tiny_unet_mse_grad(const MseGradSizes *sizes, int n, int total, Rows rows, stored *dp, const void *p, const void *t,
+                          const double *scale) {
+    const int C = sizes->C, D = sizes->D, H = sizes->H, W = sizes->W;
+    const Layout P = sizes->P, T = sizes->T;
+    const int P_STAGED = sizes->P_STAGED, T_STAGED = sizes->T_STAGED;
+    const double WEIGHT = sizes->WEIGHT;
+    const Layout DP = sizes->DP;
+    const int SCALED = sizes->SCALED;
+    const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
+    const double weight = 2 * WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1);
+    terms_store(n, total, rows, dp, &DP, by, weight, mse_grad_slope);
+}
+
+/* conv_wgrad - gradients of a convolution by its weights and its bias. */
+/* Sum over the points of sample i of dy(co, o) * x(c, o * S - P + k * L), c a channel of segment s. */
+UNUSED static double conv_wgrad_weight(const ConvWgradSizes *sizes, int i, const stored *x, const stored *dy, int s, int c, int co,
+                                   const int *k) {
+    const int ID = sizes->ID, IH = sizes->IH, IW = sizes->IW, D = sizes->D, H = sizes->H, W = sizes->W,
+        SD = sizes->SD, LD = sizes->LD, PD = sizes->PD, SH = sizes->SH, LH = sizes->LH, PH = sizes->PH,
+        SW = sizes->SW, LW = sizes->LW, PW = sizes->PW;
+    const Layout *X = sizes->X;
+    const Layout DY = sizes->DY;
+    double sum = 0;
+    for (int d = 0; d < D; d++)
+        for (int h = 0; h < H; h++)
+            for (int p = 0; p < W; p++) {
+                int id = d * SD - PD + k[0] * LD, ih = h * SH - PH + k[1] * LH,
+                    iw = p * SW - PW + k[2] * LW;
+                if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
+                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
+                           (double)load(dy, element(&DY, i, co, d, h, p));
+            }
+    return sum;
+}
+
+UNUSED static double conv_wgrad_bias(const ConvWgradSizes *sizes, int i, const stored *dy, int co) {
+    const int D = sizes->D, H = sizes->H, W = sizes->W;
+    const Layout DY = sizes->DY;
+    double sum = 0;
+    for (int d = 0; d < D; d++)
+        for (int h = 0; h < H; h++)
+            for (int p = 0; p < W; p++)
+                sum += (double)load(dy, element(&DY, i, co, d, h, p));
+    return sum;
+}
+
+void tiny_unet_conv_wgrad(const ConvWgradSizes *sizes, int n, real *dw, real *db, real *scratch, const stored *const *x,
+                          const stored *dy) {
+    const int CI = sizes->CI, CO = sizes->CO, KD = sizes->KD, KH = sizes->KH, KW = sizes->KW,
+        BIAS = sizes->BIAS, ACCUMULATE = sizes->ACCUMULATE, SEGMENTS = sizes->SEGMENTS;
+    const Layout *X = sizes->X;
+    (void)scratch;
+#pragma omp for schedule(static)
+    for (int co = 0; co < CO; co++) {
+        real *to = dw + co * (long)CI * KD * KH * KW;
+        for (int s = 0; s < SEGMENTS; s++)
+            for (int c = 0; c < X[s].channels; c++)
+                for (int kd = 0; kd < KD; kd++)
+                    for (int kh = 0; kh < KH; kh++)
+                        for (int kw = 0; kw < KW; kw++) {
+                            real sum = ACCUMULATE ? *to : 0;
+                            for (int i = 0; i < n; i++)
+                                sum +=
+                                    (real)conv_wgrad_weight(sizes, i, x[s], dy, s, c, co, (const int[]){kd, kh, kw});
+                            *to++ = sum;
+                        }
+        real sum = BIAS && ACCUMULATE ? db[co] : 0;
+        for (int i = 0; i < n; i++)
+            sum += (real)conv_wgrad_bias(sizes, i, dy, co);
+        if (BIAS)
+            db[co] = sum;
+    }
+}
+
+/* conv_dgrad - gradient of a convolution by one segment of its input. */
+UNUSED static double conv_dgrad_point(const ConvDgradSizes *sizes, const stored *dy, const real *w, int i, int c, const int *p) {
+    const int CI = sizes->CI, CO = sizes->CO, D = sizes->D, H = sizes->H, W = sizes->W, KD = sizes->KD,
+        SD = sizes->SD, LD = sizes->LD, PD = sizes->PD, KH = sizes->KH, SH = sizes->SH, LH = sizes->LH,
+        PH = sizes->PH, KW = sizes->KW, SW = sizes->SW, LW = sizes->LW, PW = sizes->PW, C0 = sizes->C0;
+    const Layout DY = sizes->DY;
+    double sum = 0;
+    for (int co = 0; co < CO; co++)
+        for (int kd = 0; kd < KD; kd++)
+            for (int kh = 0; kh < KH; kh++)
+                for (int kw = 0; kw < KW; kw++) {
+                    int d = window_at(p[0], kd, SD, LD, PD, D), h = window_at(p[1], kh, SH, LH, PH, H);
+                    int v = window_at(p[2], kw, SW, LW, PW, W);
+                    long weight = (((co * (long)CI + C0 + c) * KD + kd) * KH + kh) * KW + kw;
+                    if (d >= 0 && h >= 0 && v >= 0)
+                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
+                }
+    return sum;
+}
+
+void tiny_unet_conv_dgrad(const ConvDgradSizes *sizes, int n, stored *dx, const stored *dy, const real *w, const stored *m) {
+    const int ID = sizes->ID, IH = sizes->IH, IW = sizes->IW, CS = sizes->CS;
+    const Layout DX = sizes->DX;
+    const int MASK = sizes->MASK;
+    const Layout M = sizes->M;
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int c = 0; c < stored_channels(&DX); c++)
+            for (int d = 0; d < ID; d++)
+                for (int h = 0; h < IH; h++)
+                    for (int p = 0; p < IW; p++) {
+                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
+                        store(dx, element(&DX, i, c, d, h, p),
+                              passes ? (real)conv_dgrad_point(sizes, dy, w, i, c, (const int[]){d, h, p}) : 0);
+                    }
+}
+
+/* upconv_wgrad - gradients of a transposed convolution by its weights and its bias. */
+/* Sum over the points of sample i of x(c, i) * dy(co, i * S - P + k * L), c a channel of segment s. */
+UNUSED static double upconv_wgrad_weight(const UpconvWgradSizes *sizes, int i, const stored *x, const stored *dy, int s, int c, int co,
+                                   const int *k) {
+    const int ID = sizes->ID, IH = sizes->IH, IW = sizes->IW, D = sizes->D, H = sizes->H, W = sizes->W,
+        SD = sizes->SD, LD = sizes->LD, PD = sizes->PD, SH = sizes->SH, LH = sizes->LH, PH = sizes->PH,
+        SW = sizes->SW, LW = sizes->LW, PW = sizes->PW;
+    const Layout *X = sizes->X;
+    const Layout DY = sizes->DY;
+    double sum = 0;
+    for (int id = 0; id < ID; id++)
+        for (int ih = 0; ih < IH; ih++)
+            for (int iw = 0; iw < IW; iw++) {
+                int d = id * SD - PD + k[0] * LD, h = ih * SH - PH + k[1] * LH,
+                    p = iw * SW - PW + k[2] * LW;
+                if (inside(d, D) && inside(h, H) && inside(p, W))
+                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
+                           (double)load(dy, element(&DY, i, co, d, h, p));
+            }
+    return sum;
+}
+
+UNUSED static double upconv_wgrad_bias(const UpconvWgradSizes *sizes, int i, const stored *dy, int co) {
+    const int D = sizes->D, H = sizes->H, W = sizes->W;
+    const Layout DY = sizes->DY;
+    double sum = 0;
+    for (int d = 0; d < D; d++)
+        for (int h = 0; h < H; h++)
+            for (int p = 0; p < W; p++)
+                sum += (double)load(dy, element(&DY, i, co, d, h, p));
+    return sum;
+}
+
+void tiny_unet_upconv_wgrad(const UpconvWgradSizes *sizes, int n, real *dw, real *db, real *scratch, const stored *const *x,
+                          const stored *dy) {
+    const int CO = sizes->CO, KD = sizes->KD, KH = sizes->KH, KW = sizes->KW, BIAS = sizes->BIAS,
+        ACCUMULATE = sizes->ACCUMULATE, SEGMENTS = sizes->SEGMENTS;
+    const Layout *X = sizes->X;
+    (void)scratch;
+#pragma omp for schedule(static)
+    for (int co = 0; co < CO; co++) {
+        for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
+            for (int c = 0; c < X[s].channels; c++)
+                for (int kd = 0; kd < KD; kd++)
+                    for (int kh = 0; kh < KH; kh++)
+                        for (int kw = 0; kw < KW; kw++) {
+                            long weight = ((((first + c) * (long)CO + co) * KD + kd) * KH + kh) * KW + kw;
+                            real sum = ACCUMULATE ? dw[weight] : 0;
+                            for (int i = 0; i < n; i++)
+                                sum +=
+                                    (real)upconv_wgrad_weight(sizes, i, x[s], dy, s, c, co, (const int[]){kd, kh, kw});
+                            dw[weight] = sum;
+                        }
+        real sum = BIAS && ACCUMULATE ? db[co] : 0;
+        for (int i = 0; i < n; i++)
+            sum += (real)upconv_wgrad_bias(sizes, i, dy, co);
+        if (BIAS)
+            db[co] = sum;
+    }
+}
+
+/* upconv_dgrad - gradient of a transposed convolution by one segment of its input. */
+UNUSED static double upconv_dgrad_point(const UpconvDgradSizes *sizes, const stored *dy, const real *w, int i, int c, const int *p) {
+    const int CO = sizes->CO, D = sizes->D, H = sizes->H, W = sizes->W, KD = sizes->KD, SD = sizes->SD,
+        LD = sizes->LD, PD = sizes->PD, KH = sizes->KH, SH = sizes->SH, LH = sizes->LH, PH = sizes->PH,
+        KW = sizes->KW, SW = sizes->SW, LW = sizes->LW, PW = sizes->PW, C0 = sizes->C0;
+    const Layout DY = sizes->DY;
+    double sum = 0;
+    for (int co = 0; co < CO; co++)
+        for (int kd = 0; kd < KD; kd++)
+            for (int kh = 0; kh < KH; kh++)
+                for (int kw = 0; kw < KW; kw++) {
+                    int d = p[0] * SD - PD + kd * LD, h = p[1] * SH - PH + kh * LH,
+                        v = p[2] * SW - PW + kw * LW;
+                    long weight = ((((C0 + c) * (long)CO + co) * KD + kd) * KH + kh) * KW + kw;
+                    if (inside(d, D) && inside(h, H) && inside(v, W))
+                        sum += (double)load(dy, element(&DY, i, co, d, h, v)) * (double)rounded(w[weight]);
+                }
+    return sum;
+}
+
+void tiny_unet_upconv_dgrad(const UpconvDgradSizes *sizes, int n, stored *dx, const stored *dy, const real *w, const stored *m) {
+    const int ID = sizes->ID, IH = sizes->IH, IW = sizes->IW, CS = sizes->CS;
+    const Layout DX = sizes->DX;
+    const int MASK = sizes->MASK;
+    const Layout M = sizes->M;
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int c = 0; c < stored_channels(&DX); c++)
+            for (int d = 0; d < ID; d++)
+                for (int h = 0; h < IH; h++)
+                    for (int p = 0; p < IW; p++) {
+                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
+                        store(dx, element(&DX, i, c, d, h, p),
+                              passes ? (real)upconv_dgrad_point(sizes, dy, w, i, c, (const int[]){d, h, p}) : 0);
+                    }
+}
+
+/* max_pool_grad - gradient of a maximum over windows: it goes to the first maximum of each. */
+/* Whether the first maximum of window (d, h, p) is at point (id, ih, iw): earlier ones are less, none is
+ * more. */
+UNUSED static int max_pool_grad_chosen(const MaxPoolGradSizes *sizes, const stored *x, int i, int c, const int *window, const int *point) {
+    const int ID = sizes->ID, IH = sizes->IH, IW = sizes->IW, KD = sizes->KD, SD = sizes->SD, PD = sizes->PD,
+        KH = sizes->KH, SH = sizes->SH, PH = sizes->PH, KW = sizes->KW, SW = sizes->SW, PW = sizes->PW;
+    const Layout X = sizes->X;
+    int chosen[3] = {-1, -1, -1};
+    real maximum = 0;
+    for (int kd = 0; kd < KD; kd++)
+        for (int kh = 0; kh < KH; kh++)
+            for (int kw = 0; kw < KW; kw++) {
+                int id = window[0] * SD - PD + kd, ih = window[1] * SH - PH + kh,
+                    iw = window[2] * SW - PW + kw;
+                if (!inside(id, ID) || !inside(ih, IH) || !inside(iw, IW))
+                    continue;
+                real v = load(x, element(&X, i, c, id, ih, iw));
+                if (chosen[0] < 0 || v > maximum || v != v) {
+                    maximum = v;
+                    chosen[0] = id, chosen[1] = ih, chosen[2] = iw;
+                }
+            }
+    return chosen[0] == point[0] && chosen[1] == point[1] && chosen[2] == point[2];
+}
+
+/* Sum over the windows that chose the point, in the order of the windows. */
+UNUSED static real max_pool_grad_point(const MaxPoolGradSizes *sizes, const stored *x, const stored *dy, int i, int c, const int *point) {
+    const int D = sizes->D, H = sizes->H, W = sizes->W, KD = sizes->KD, SD = sizes->SD, PD = sizes->PD,
+        KH = sizes->KH, SH = sizes->SH, PH = sizes->PH, KW = sizes->KW, SW = sizes->SW, PW = sizes->PW;
+    const Layout DY = sizes->DY;
+    real sum = 0;
+    for (int kd = KD - 1; kd >= 0; kd--)
+        for (int kh = KH - 1; kh >= 0; kh--)
+            for (int kw = KW - 1; kw >= 0; kw--) {
+                int window[3] = {window_at(point[0], kd, SD, 1, PD, D),
+                                 window_at(point[1], kh, SH, 1, PH, H),
+                                 window_at(point[2], kw, SW, 1, PW, W)};
+                if (window[0] >= 0 && window[1] >= 0 && window[2] >= 0 &&
+                    max_pool_grad_chosen(sizes, x, i, c, window, point))
+                    sum += load(dy, element(&DY, i, c, window[0], window[1], window[2]));
+            }
+    return sum;
+}
+
+void tiny_unet_max_pool_grad(const MaxPoolGradSizes *sizes, int n, Rows rows, stored *dx, const stored *x, const stored *dy,
+                          const stored *a) {
+    const int C = sizes->C, IH = sizes->IH, IW = sizes->IW, ACCUMULATE = sizes->ACCUMULATE, MASK = sizes->MASK;
+    const Layout DX = sizes->DX, X = sizes->X, A = sizes->A;
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int c = 0; c < stored_channels(&DX); c++)
+            for (int r = rows.begin; r < rows.end; r++)
+                for (int p = 0; p < IW; p++) {
+                    real sum = c < C ? max_pool_grad_point(sizes, x, dy, i, c, (const int[]){r / IH, r % IH, p}) : 0;
+                    if (ACCUMULATE && c < C)
+                        sum += load(a, element(&A, i, c, r / IH, r % IH, p));
+                    if (MASK && c < C && !(load(x, element(&X, i, c, r / IH, r % IH, p)) > 0))
+                        sum = 0;
+                    store(dx, element(&DX, i, c, r / IH, r % IH, p), sum);
+                }
+}
+
+/* adam - Adam and, `DECOUPLED`, AdamW. */
+void tiny_unet_adam(const AdamSizes *sizes, real *p, const real *g, real *m, real *v, const double *scale, double rate,
+                          int64_t step) {
+    const int COUNT = sizes->COUNT, SCALED = sizes->SCALED;
+    const double WEIGHT_DECAY = sizes->WEIGHT_DECAY;
+    const int DECOUPLED = sizes->DECOUPLED;
+    const double BETA1 = sizes->BETA1, BETA2 = sizes->BETA2, EPSILON = sizes->EPSILON;
+    double taken = SCALED ? scale[STEPS_TAKEN] : (double)step;
+    double bias1 = 1 - pow(BETA1, taken), bias2 = sqrt(1 - pow(BETA2, taken));
+    real unscale = SCALED ? (real)scale[UNSCALE] : 1;
+#pragma omp for schedule(static)
+    for (long i = 0; i < (unscale > 0 ? COUNT : 0); i++) {
+        real gradient = g[i] * unscale;
+        if (DECOUPLED)
+            p[i] *= (real)(1 - rate * WEIGHT_DECAY);
+        else
+            gradient += (real)WEIGHT_DECAY * p[i];
+        m[i] = (real)BETA1 * m[i] + (real)(1 - BETA1) * gradient;
+        v[i] = (real)BETA2 * v[i] + (real)(1 - BETA2) * gradient * gradient;
+        real root = (real)sqrt((double)v[i]) / (real)bias2;
+        p[i] -= (real)(rate / bias1) * m[i] / (root + (real)EPSILON);
+    }
+}

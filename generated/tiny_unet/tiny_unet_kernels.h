@@ -1,0 +1,232 @@
+/* tiny_unet_kernels.h - what the kernels of tiny_unet share
+ *
+ * Made by unetc from tiny_unet.unet (16d462818c889222) with: --size=64x64 --kernels=reference
+ * Do not edit: change the .unet file and compile again. */
+#ifndef TINY_UNET_KERNELS_H
+#define TINY_UNET_KERNELS_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define UNET_REAL float
+
+typedef UNET_REAL real; /* parameters, their gradients, the optimiser's state, arithmetic */
+
+/* Activations and their gradients: as `real`, or in 16 bits. Every store rounds to nearest even. */
+#if defined UNET_STORED_BF16 || defined UNET_STORED_F16
+typedef struct {
+    uint16_t bits;
+} stored;
+#else
+typedef real stored;
+#endif
+
+/* Where the elements of a tensor lie, in elements; see unet/model.h. */
+typedef struct {
+    int channels, block, blocks; /* blocks = ceil(channels / block) */
+    long origin, sample, plane, depth, row;
+} Layout;
+
+/* Rows [begin, end) of a sample, which has D * H of them: those of a kernel's output that it computes.
+ * Whoever calls the kernel keeps them inside [0, D * H]; of an empty range a kernel computes nothing. */
+typedef struct {
+    int32_t begin, end;
+} Rows;
+
+#define UNUSED __attribute__((unused))
+
+UNUSED static uint32_t bits_of(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+UNUSED static float of_bits(uint32_t bits) {
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* The upper half of a float. */
+UNUSED static float bf16_value(uint16_t bits) {
+    return of_bits((uint32_t)bits << 16);
+}
+
+UNUSED static uint16_t bf16_bits(float x) {
+    uint32_t bits = bits_of(x);
+    return x != x ? 0x7fff : (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+/* A float has 13 bits more of the fraction, and exponents from 112 less on. */
+UNUSED static float f16_value(uint16_t bits) {
+    float size = of_bits((uint32_t)(bits & 0x7fff) << 13) * 0x1p112f;
+    if (size >= 0x1p16f) /* infinite, or NaN */
+        size = of_bits(0x7f800000 | (uint32_t)(bits & 0x3ff) << 13);
+    return bits >> 15 ? -size : size;
+}
+
+UNUSED static uint16_t f16_bits(float x) {
+    uint32_t sign = bits_of(x) >> 16 & 0x8000, bits = bits_of(x) & 0x7fffffff;
+    if (x != x)
+        return 0x7fff;
+    if (of_bits(bits) >= 65520) /* nearer to 2^16 than to the largest number */
+        return (uint16_t)(sign | 0x7c00);
+    if (of_bits(bits) < 0x1p-14f) /* multiples of 2^-24, as floats from 0.5 to 1 are */
+        return (uint16_t)(sign | (bits_of(of_bits(bits) + 0.5f) - bits_of(0.5f)));
+    return (uint16_t)(sign | (bits + 0xfff + (bits >> 13 & 1) - (112u << 23)) >> 13);
+}
+
+UNUSED static real load(const stored *p, long i) {
+#if defined UNET_STORED_BF16
+    return bf16_value(p[i].bits);
+#elif defined UNET_STORED_F16
+    return f16_value(p[i].bits);
+#else
+    return p[i];
+#endif
+}
+
+UNUSED static void store(stored *p, long i, real x) {
+#if defined UNET_STORED_BF16
+    p[i].bits = bf16_bits(x);
+#elif defined UNET_STORED_F16
+    p[i].bits = f16_bits(x);
+#else
+    p[i] = x;
+#endif
+}
+
+/* Both factors of a product have the type of activations. */
+UNUSED static real rounded(real x) {
+    stored y;
+    store(&y, 0, x);
+    return load(&y, 0);
+}
+
+/* Element i of an array of `real` or of `stored`. */
+UNUSED static real load_either(int is_real, const void *p, long i) {
+    return is_real ? ((const real *)p)[i] : load(p, i);
+}
+
+UNUSED static long element(const Layout *l, int n, int c, int d, int h, int w) {
+    return l->origin + n * l->sample + c / l->block * l->plane + d * l->depth + h * l->row +
+           (long)w * l->block + c % l->block;
+}
+
+/* Channels in memory; those from l->channels on only pad the last block. */
+UNUSED static int stored_channels(const Layout *l) {
+    return l->blocks * l->block;
+}
+
+/* Between rows r - 1 and r of a block of sample n: where the halo of one ends and that of the other begins.
+ * It is the end of a line of memory, or, between two planes and at the ends of the block, of all that lies
+ * there. */
+UNUSED static long halo_boundary(const Layout *l, int n, int block, int r, int depth, int height) {
+    const long start = n * l->sample + block * l->plane;
+    if (r == 0)
+        return start;
+    if (r == depth * height)
+        return block + 1 < l->blocks ? start + l->plane : (n + 1) * l->sample;
+    if (r % height == 0)
+        return start + (l->origin / l->depth + r / height) * l->depth;
+    return element(l, n, block * l->block, r / height, r % height, 0) - l->origin % l->row;
+}
+
+/* What is known of a scaled loss, as doubles: the scale; good steps since it changed; steps taken; and what
+ * gradients are multiplied with, 0 if they overflowed: then the step is not taken. */
+enum { LOSS_SCALE, GOOD_STEPS, STEPS_TAKEN, UNSCALE };
+
+UNUSED static int inside(int position, int extent) {
+    return position >= 0 && position < extent;
+}
+
+/* A NaN stays one. */
+UNUSED static double clamp(double x, double low, double high) {
+    return x < low ? low : x > high ? high : x;
+}
+
+/* ---- losses --------------------------------------------------------------------------------------- */
+
+/* What is compared: prediction and target, two tensors of `channels` channels and `size` points, each
+ * `real` (as the loader left it) or `stored`. */
+typedef struct {
+    const void *at;
+    const Layout *layout;
+    int is_real;
+} Operand;
+
+typedef struct {
+    Operand p, t;
+    int channels;
+    int32_t size[3];
+} Compared;
+
+/* What an element adds to the sum of a sample, and what a result is of the mean over the sample. */
+typedef double Term(double p, double t);
+typedef double OfMean(double mean);
+
+UNUSED static double mean_itself(double mean) {
+    return mean;
+}
+
+UNUSED static double operand(Operand o, int n, int c, int d, int h, int w) {
+    return (double)load_either(o.is_real, o.at, element(o.layout, n, c, d, h, w));
+}
+
+/* The sum over each sample, as far as it is valid. */
+UNUSED static void terms_sum(int n, double *scratch, Compared by, const int32_t (*valid)[3], Term *term) {
+#pragma omp for schedule(static)
+    for (int i = 0; i < n; i++) {
+        const int32_t *size = valid ? valid[i] : by.size;
+        scratch[i] = 0;
+        for (int c = 0; c < by.channels; c++)
+            for (int d = 0; d < size[0]; d++)
+                for (int h = 0; h < size[1]; h++)
+                    for (int w = 0; w < size[2]; w++)
+                        scratch[i] += term(operand(by.p, i, c, d, h, w), operand(by.t, i, c, d, h, w));
+    }
+}
+
+/* The result, from these. */
+UNUSED static void means_sum(int n, double *result, const double *scratch, Compared by,
+                             const int32_t (*valid)[3], OfMean *of_mean, int accumulate) {
+#pragma omp single
+    {
+        if (!accumulate)
+            *result = 0;
+        for (int i = 0; i < n; i++) {
+            const int32_t *size = valid ? valid[i] : by.size;
+            *result += of_mean(scratch[i] / ((double)by.channels * size[0] * size[1] * size[2]));
+        }
+    }
+}
+
+/* dp = term, over a range of rows, of `weight` over `total` samples and all elements. */
+UNUSED static void terms_store(int n, int total, Rows rows, stored *dp, const Layout *layout, Compared by,
+                               double weight, Term *term) {
+    const int32_t *size = by.size;
+    const double factor = weight / (total * ((double)by.channels * size[0] * size[1] * size[2]));
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int c = 0; c < stored_channels(layout); c++)
+            for (int r = rows.begin; r < rows.end; r++)
+                for (int w = 0; w < size[2]; w++) {
+                    const int d = r / size[1], h = r % size[1];
+                    double slope = c < by.channels
+                                       ? term(operand(by.p, i, c, d, h, w), operand(by.t, i, c, d, h, w))
+                                       : 0;
+                    store(dp, element(layout, i, c, d, h, w), (real)(factor * slope));
+                }
+}
+
+/* ---- windows -------------------------------------------------------------------------------------- */
+
+/* The position of the window whose tap falls on the point, or -1. */
+UNUSED static int window_at(int point, int tap, int stride, int dilation, int padding, int positions) {
+    int scaled = point + padding - tap * dilation;
+    return scaled >= 0 && scaled % stride == 0 && scaled / stride < positions ? scaled / stride : -1;
+}
+
+#endif

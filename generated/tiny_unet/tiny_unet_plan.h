@@ -1,0 +1,359 @@
+/* tiny_unet_plan.h - where the buffers of tiny_unet lie, and its kernels
+ *
+ * Made by unetc from tiny_unet.unet (16d462818c889222) with: --size=64x64 --kernels=reference
+ * Do not edit: change the .unet file and compile again. */
+#ifndef TINY_UNET_PLAN_H
+#define TINY_UNET_PLAN_H
+
+#include "tiny_unet_kernels.h"
+
+/* ---- where the buffers lie in the arena: offset, bytes ---- */
+#define B000_parameters 0LL /* 1928320 */
+#define B001_final_weight 0LL /* 192 */
+#define B002_final_bias 192LL /* 64 */
+#define B003_dec1_2_weight 256LL /* 9216 */
+#define B004_dec1_2_bias 9472LL /* 64 */
+#define B005_dec1_0_weight 9536LL /* 18432 */
+#define B006_dec1_0_bias 27968LL /* 64 */
+#define B007_up1_weight 28032LL /* 8192 */
+#define B008_up1_bias 36224LL /* 64 */
+#define B009_dec2_2_weight 36288LL /* 36864 */
+#define B010_dec2_2_bias 73152LL /* 128 */
+#define B011_dec2_0_weight 73280LL /* 73728 */
+#define B012_dec2_0_bias 147008LL /* 128 */
+#define B013_up2_weight 147136LL /* 32768 */
+#define B014_up2_bias 179904LL /* 128 */
+#define B015_dec3_2_weight 180032LL /* 147456 */
+#define B016_dec3_2_bias 327488LL /* 256 */
+#define B017_dec3_0_weight 327744LL /* 294912 */
+#define B018_dec3_0_bias 622656LL /* 256 */
+#define B019_up3_weight 622912LL /* 131072 */
+#define B020_up3_bias 753984LL /* 256 */
+#define B021_bottleneck_2_weight 754240LL /* 589824 */
+#define B022_bottleneck_2_bias 1344064LL /* 512 */
+#define B023_bottleneck_0_weight 1344576LL /* 294912 */
+#define B024_bottleneck_0_bias 1639488LL /* 512 */
+#define B025_enc3_2_weight 1640000LL /* 147456 */
+#define B026_enc3_2_bias 1787456LL /* 256 */
+#define B027_enc3_0_weight 1787712LL /* 73728 */
+#define B028_enc3_0_bias 1861440LL /* 256 */
+#define B029_enc2_2_weight 1861696LL /* 36864 */
+#define B030_enc2_2_bias 1898560LL /* 128 */
+#define B031_enc2_0_weight 1898688LL /* 18432 */
+#define B032_enc2_0_bias 1917120LL /* 128 */
+#define B033_enc1_2_weight 1917248LL /* 9216 */
+#define B034_enc1_2_bias 1926464LL /* 64 */
+#define B035_enc1_0_weight 1926528LL /* 1728 */
+#define B036_enc1_0_bias 1928256LL /* 64 */
+#define B037_optimiser_state_1 1928320LL /* 1928320 */
+#define B038_m_final_weight 1928320LL /* 192 */
+#define B039_m_final_bias 1928512LL /* 64 */
+#define B040_m_dec1_2_weight 1928576LL /* 9216 */
+#define B041_m_dec1_2_bias 1937792LL /* 64 */
+#define B042_m_dec1_0_weight 1937856LL /* 18432 */
+#define B043_m_dec1_0_bias 1956288LL /* 64 */
+#define B044_m_up1_weight 1956352LL /* 8192 */
+#define B045_m_up1_bias 1964544LL /* 64 */
+#define B046_m_dec2_2_weight 1964608LL /* 36864 */
+#define B047_m_dec2_2_bias 2001472LL /* 128 */
+#define B048_m_dec2_0_weight 2001600LL /* 73728 */
+#define B049_m_dec2_0_bias 2075328LL /* 128 */
+#define B050_m_up2_weight 2075456LL /* 32768 */
+#define B051_m_up2_bias 2108224LL /* 128 */
+#define B052_m_dec3_2_weight 2108352LL /* 147456 */
+#define B053_m_dec3_2_bias 2255808LL /* 256 */
+#define B054_m_dec3_0_weight 2256064LL /* 294912 */
+#define B055_m_dec3_0_bias 2550976LL /* 256 */
+#define B056_m_up3_weight 2551232LL /* 131072 */
+#define B057_m_up3_bias 2682304LL /* 256 */
+#define B058_m_bottleneck_2_weight 2682560LL /* 589824 */
+#define B059_m_bottleneck_2_bias 3272384LL /* 512 */
+#define B060_m_bottleneck_0_weight 3272896LL /* 294912 */
+#define B061_m_bottleneck_0_bias 3567808LL /* 512 */
+#define B062_m_enc3_2_weight 3568320LL /* 147456 */
+#define B063_m_enc3_2_bias 3715776LL /* 256 */
+#define B064_m_enc3_0_weight 3716032LL /* 73728 */
+#define B065_m_enc3_0_bias 3789760LL /* 256 */
+#define B066_m_enc2_2_weight 3790016LL /* 36864 */
+#define B067_m_enc2_2_bias 3826880LL /* 128 */
+#define B068_m_enc2_0_weight 3827008LL /* 18432 */
+#define B069_m_enc2_0_bias 3845440LL /* 128 */
+#define B070_m_enc1_2_weight 3845568LL /* 9216 */
+#define B071_m_enc1_2_bias 3854784LL /* 64 */
+#define B072_m_enc1_0_weight 3854848LL /* 1728 */
+#define B073_m_enc1_0_bias 3856576LL /* 64 */
+#define B074_optimiser_state_2 3856640LL /* 1928320 */
+#define B075_v_final_weight 3856640LL /* 192 */
+#define B076_v_final_bias 3856832LL /* 64 */
+#define B077_v_dec1_2_weight 3856896LL /* 9216 */
+#define B078_v_dec1_2_bias 3866112LL /* 64 */
+#define B079_v_dec1_0_weight 3866176LL /* 18432 */
+#define B080_v_dec1_0_bias 3884608LL /* 64 */
+#define B081_v_up1_weight 3884672LL /* 8192 */
+#define B082_v_up1_bias 3892864LL /* 64 */
+#define B083_v_dec2_2_weight 3892928LL /* 36864 */
+#define B084_v_dec2_2_bias 3929792LL /* 128 */
+#define B085_v_dec2_0_weight 3929920LL /* 73728 */
+#define B086_v_dec2_0_bias 4003648LL /* 128 */
+#define B087_v_up2_weight 4003776LL /* 32768 */
+#define B088_v_up2_bias 4036544LL /* 128 */
+#define B089_v_dec3_2_weight 4036672LL /* 147456 */
+#define B090_v_dec3_2_bias 4184128LL /* 256 */
+#define B091_v_dec3_0_weight 4184384LL /* 294912 */
+#define B092_v_dec3_0_bias 4479296LL /* 256 */
+#define B093_v_up3_weight 4479552LL /* 131072 */
+#define B094_v_up3_bias 4610624LL /* 256 */
+#define B095_v_bottleneck_2_weight 4610880LL /* 589824 */
+#define B096_v_bottleneck_2_bias 5200704LL /* 512 */
+#define B097_v_bottleneck_0_weight 5201216LL /* 294912 */
+#define B098_v_bottleneck_0_bias 5496128LL /* 512 */
+#define B099_v_enc3_2_weight 5496640LL /* 147456 */
+#define B100_v_enc3_2_bias 5644096LL /* 256 */
+#define B101_v_enc3_0_weight 5644352LL /* 73728 */
+#define B102_v_enc3_0_bias 5718080LL /* 256 */
+#define B103_v_enc2_2_weight 5718336LL /* 36864 */
+#define B104_v_enc2_2_bias 5755200LL /* 128 */
+#define B105_v_enc2_0_weight 5755328LL /* 18432 */
+#define B106_v_enc2_0_bias 5773760LL /* 128 */
+#define B107_v_enc1_2_weight 5773888LL /* 9216 */
+#define B108_v_enc1_2_bias 5783104LL /* 64 */
+#define B109_v_enc1_0_weight 5783168LL /* 1728 */
+#define B110_v_enc1_0_bias 5784896LL /* 64 */
+#define B111_gradients 12594176LL /* 1928320 */
+#define B112_d_final_weight 12594176LL /* 192 */
+#define B113_d_final_bias 12594368LL /* 64 */
+#define B114_d_dec1_2_weight 12594432LL /* 9216 */
+#define B115_d_dec1_2_bias 12603648LL /* 64 */
+#define B116_d_dec1_0_weight 12603712LL /* 18432 */
+#define B117_d_dec1_0_bias 12622144LL /* 64 */
+#define B118_d_up1_weight 12622208LL /* 8192 */
+#define B119_d_up1_bias 12630400LL /* 64 */
+#define B120_d_dec2_2_weight 12630464LL /* 36864 */
+#define B121_d_dec2_2_bias 12667328LL /* 128 */
+#define B122_d_dec2_0_weight 12667456LL /* 73728 */
+#define B123_d_dec2_0_bias 12741184LL /* 128 */
+#define B124_d_up2_weight 12741312LL /* 32768 */
+#define B125_d_up2_bias 12774080LL /* 128 */
+#define B126_d_dec3_2_weight 12774208LL /* 147456 */
+#define B127_d_dec3_2_bias 12921664LL /* 256 */
+#define B128_d_dec3_0_weight 12921920LL /* 294912 */
+#define B129_d_dec3_0_bias 13216832LL /* 256 */
+#define B130_d_up3_weight 13217088LL /* 131072 */
+#define B131_d_up3_bias 13348160LL /* 256 */
+#define B132_d_bottleneck_2_weight 13348416LL /* 589824 */
+#define B133_d_bottleneck_2_bias 13938240LL /* 512 */
+#define B134_d_bottleneck_0_weight 13938752LL /* 294912 */
+#define B135_d_bottleneck_0_bias 14233664LL /* 512 */
+#define B136_d_enc3_2_weight 14234176LL /* 147456 */
+#define B137_d_enc3_2_bias 14381632LL /* 256 */
+#define B138_d_enc3_0_weight 14381888LL /* 73728 */
+#define B139_d_enc3_0_bias 14455616LL /* 256 */
+#define B140_d_enc2_2_weight 14455872LL /* 36864 */
+#define B141_d_enc2_2_bias 14492736LL /* 128 */
+#define B142_d_enc2_0_weight 14492864LL /* 18432 */
+#define B143_d_enc2_0_bias 14511296LL /* 128 */
+#define B144_d_enc1_2_weight 14511424LL /* 9216 */
+#define B145_d_enc1_2_bias 14520640LL /* 64 */
+#define B146_d_enc1_0_weight 14520704LL /* 1728 */
+#define B147_d_enc1_0_bias 14522432LL /* 64 */
+#define B148_enc1_1 5784960LL /* 1672704 */
+#define B149_enc1_3 7457664LL /* 1672704 */
+#define B150_enc2_max_pool 9130368LL /* 443904 */
+#define B151_enc2_1 9574272LL /* 887808 */
+#define B152_enc2_3 10462080LL /* 887808 */
+#define B153_enc3_max_pool 11349888LL /* 248832 */
+#define B154_enc3_1 11598720LL /* 497664 */
+#define B155_enc3_3 12096448LL /* 497664 */
+#define B156_bottleneck_max_pool 14522496LL /* 153600 */
+#define B157_bottleneck_1 14676096LL /* 307200 */
+#define B158_bottleneck_3 14983296LL /* 196608 */
+#define B159_up3 16852608LL /* 497664 */
+#define B160_dec3_1 17350272LL /* 497664 */
+#define B161_dec3_3 17847936LL /* 393216 */
+#define B162_up2 18241152LL /* 887808 */
+#define B163_dec2_1 19128960LL /* 887808 */
+#define B164_dec2_3 20016768LL /* 786432 */
+#define B165_up1 15179904LL /* 1672704 */
+#define B166_dec1_1 20803200LL /* 1672704 */
+#define B167_dec1_3 22475904LL /* 1572864 */
+#define B168_final 12594176LL /* 294912 */
+#define B169_mse 12096384LL /* 64 */
+#define B170_mse_scratch 12889088LL /* 768 */
+#define B171_psnr 12594112LL /* 64 */
+#define B172_psnr_scratch 12889088LL /* 768 */
+#define B173_d_final 24048768LL /* 294912 */
+#define B174_final_scratch 24343680LL /* 70720 */
+#define B175_d_dec1_2 24343680LL /* 1672704 */
+#define B176_dec1_2_scratch 22475904LL /* 603200 */
+#define B177_d_dec1_0 22475904LL /* 1672704 */
+#define B178_dec1_0_scratch 20803200LL /* 610368 */
+#define B179_d_up1 20803200LL /* 1572864 */
+#define B180_d_enc1_3 15179904LL /* 1672704 */
+#define B181_up1_scratch 22376064LL /* 272448 */
+#define B182_d_dec2_2 22376064LL /* 887808 */
+#define B183_dec2_2_scratch 20016768LL /* 1220736 */
+#define B184_d_dec2_0 20016768LL /* 887808 */
+#define B185_dec2_0_scratch 20904576LL /* 1255552 */
+#define B186_d_up2 19128960LL /* 786432 */
+#define B187_d_enc2_3 18241152LL /* 887808 */
+#define B188_up2_scratch 19915392LL /* 559232 */
+#define B189_d_dec3_2 19915392LL /* 497664 */
+#define B190_dec3_2_scratch 20413056LL /* 1329408 */
+#define B191_d_dec3_0 19128960LL /* 497664 */
+#define B192_dec3_0_scratch 19626624LL /* 1475840 */
+#define B193_d_up3 17350272LL /* 393216 */
+#define B194_d_enc3_3 16852608LL /* 497664 */
+#define B195_up3_scratch 19128960LL /* 656640 */
+#define B196_d_bottleneck_2 17743488LL /* 307200 */
+#define B197_bottleneck_2_scratch 19128960LL /* 1771008 */
+#define B198_d_bottleneck_0 17350272LL /* 307200 */
+#define B199_bottleneck_0_scratch 19128960LL /* 1477120 */
+#define B200_d_bottleneck_max_pool 14522496LL /* 98304 */
+#define B201_d_enc3_2 16852608LL /* 497664 */
+#define B202_enc3_2_scratch 19128960LL /* 1329408 */
+#define B203_d_enc3_0 12096448LL /* 497664 */
+#define B204_enc3_0_scratch 16852608LL /* 1257728 */
+#define B205_d_enc3_max_pool 11349888LL /* 196608 */
+#define B206_d_enc2_2 18241152LL /* 887808 */
+#define B207_enc2_2_scratch 10462080LL /* 1220736 */
+#define B208_d_enc2_0 10462080LL /* 887808 */
+#define B209_enc2_0_scratch 9574272LL /* 612480 */
+#define B210_d_enc2_max_pool 9130368LL /* 393216 */
+#define B211_d_enc1_2 15179904LL /* 1672704 */
+#define B212_enc1_2_scratch 7457664LL /* 603200 */
+#define B213_d_enc1_0 7457664LL /* 1572864 */
+#define B214_enc1_0_scratch 5784960LL /* 116480 */
+#define B215_enc1_1 6063744LL /* 278784 */
+#define B216_enc1_3 5784960LL /* 278784 */
+#define B217_enc2_max_pool 6211712LL /* 73984 */
+#define B218_enc2_1 6063744LL /* 147968 */
+#define B219_enc2_3 6359680LL /* 147968 */
+#define B220_enc3_max_pool 6063744LL /* 41472 */
+#define B221_enc3_1 6146688LL /* 82944 */
+#define B222_enc3_3 6063744LL /* 82944 */
+#define B223_bottleneck_max_pool 6146688LL /* 25600 */
+#define B224_bottleneck_1 6179456LL /* 51200 */
+#define B225_bottleneck_3 6146688LL /* 32768 */
+#define B226_up3 6229632LL /* 82944 */
+#define B227_dec3_1 6146688LL /* 82944 */
+#define B228_dec3_3 6063744LL /* 65536 */
+#define B229_up2 6211712LL /* 147968 */
+#define B230_dec2_1 6063744LL /* 147968 */
+#define B231_dec2_3 6342528LL /* 131072 */
+#define B232_up1 6063744LL /* 278784 */
+#define B233_dec1_1 6342528LL /* 278784 */
+#define B234_dec1_3 5784960LL /* 262144 */
+#define B235_final 6047104LL /* 49152 */
+
+/* ---- the kernels ---- */
+
+typedef struct {
+    int CI, CO, ID, IH, IW, D, H, W, KD, SD, LD, PD, KH, SH, LH, PH, KW, SW, LW, PW, BIAS, RELU, SEGMENTS;
+    const Layout *X;
+    Layout Y;
+} ConvSizes;
+void tiny_unet_conv(const ConvSizes *sizes, int n, stored *y, const stored *const *x, const real *w,
+    const real *b);
+
+typedef struct {
+    int D, H, W;
+    Layout Y;
+} ZeroHaloSizes;
+void tiny_unet_zero_halo(const ZeroHaloSizes *sizes, int n, Rows rows, stored *y);
+
+typedef struct {
+    int C, ID, IH, IW, H, W, KD, SD, PD, KH, SH, PH, KW, SW, PW;
+    Layout Y;
+    Layout X;
+} MaxPoolSizes;
+void tiny_unet_max_pool(const MaxPoolSizes *sizes, int n, Rows rows, stored *y, const stored *x);
+
+typedef struct {
+    int CO, ID, IH, IW, D, H, W, KD, SD, LD, PD, KH, SH, LH, PH, KW, SW, LW, PW, BIAS, RELU, SEGMENTS;
+    const Layout *X;
+    Layout Y;
+} UpconvSizes;
+void tiny_unet_upconv(const UpconvSizes *sizes, int n, stored *y, const stored *const *x, const real *w,
+    const real *b);
+
+typedef struct {
+    int C, D, H, W, P_STAGED, T_STAGED, ACCUMULATE;
+    Layout P;
+    Layout T;
+} MseSizes;
+void tiny_unet_mse(const MseSizes *sizes, int n, double *result, double *scratch, const void *p, const void *t,
+    const int32_t (*valid)[3]);
+
+typedef struct {
+    int C, D, H, W, P_STAGED, T_STAGED, ACCUMULATE;
+    Layout P;
+    Layout T;
+} PsnrSizes;
+void tiny_unet_psnr(const PsnrSizes *sizes, int n, double *result, double *scratch, const void *p,
+    const void *t, const int32_t (*valid)[3]);
+
+typedef struct {
+    int C, D, H, W, P_STAGED, T_STAGED, SCALED;
+    Layout P;
+    Layout T;
+    double WEIGHT;
+    Layout DP;
+} MseGradSizes;
+void tiny_unet_mse_grad(const MseGradSizes *sizes, int n, int total, Rows rows, stored *dp, const void *p,
+    const void *t, const double *scale);
+
+typedef struct {
+    int CI, CO, ID, IH, IW, D, H, W, KD, SD, LD, PD, KH, SH, LH, PH, KW, SW, LW, PW, BIAS, ACCUMULATE, SEGMENTS;
+    const Layout *X;
+    Layout DY;
+} ConvWgradSizes;
+void tiny_unet_conv_wgrad(const ConvWgradSizes *sizes, int n, real *dw, real *db, real *scratch,
+    const stored *const *x, const stored *dy);
+
+typedef struct {
+    int CI, CO, ID, IH, IW, D, H, W, KD, SD, LD, PD, KH, SH, LH, PH, KW, SW, LW, PW, C0, CS, MASK;
+    Layout DX;
+    Layout DY;
+    Layout M;
+} ConvDgradSizes;
+void tiny_unet_conv_dgrad(const ConvDgradSizes *sizes, int n, stored *dx, const stored *dy, const real *w,
+    const stored *m);
+
+typedef struct {
+    int CO, ID, IH, IW, D, H, W, KD, SD, LD, PD, KH, SH, LH, PH, KW, SW, LW, PW, BIAS, ACCUMULATE, SEGMENTS;
+    const Layout *X;
+    Layout DY;
+} UpconvWgradSizes;
+void tiny_unet_upconv_wgrad(const UpconvWgradSizes *sizes, int n, real *dw, real *db, real *scratch,
+    const stored *const *x, const stored *dy);
+
+typedef struct {
+    int CO, ID, IH, IW, D, H, W, KD, SD, LD, PD, KH, SH, LH, PH, KW, SW, LW, PW, C0, CS, MASK;
+    Layout DX;
+    Layout DY;
+    Layout M;
+} UpconvDgradSizes;
+void tiny_unet_upconv_dgrad(const UpconvDgradSizes *sizes, int n, stored *dx, const stored *dy, const real *w,
+    const stored *m);
+
+typedef struct {
+    int C, ID, IH, IW, D, H, W, KD, SD, PD, KH, SH, PH, KW, SW, PW, ACCUMULATE, MASK;
+    Layout DX;
+    Layout X;
+    Layout DY;
+    Layout A;
+} MaxPoolGradSizes;
+void tiny_unet_max_pool_grad(const MaxPoolGradSizes *sizes, int n, Rows rows, stored *dx, const stored *x,
+    const stored *dy, const stored *a);
+
+typedef struct {
+    int COUNT, SCALED, DECOUPLED;
+    double WEIGHT_DECAY;
+    double BETA1;
+    double BETA2;
+    double EPSILON;
+} AdamSizes;
+void tiny_unet_adam(const AdamSizes *sizes, real *p, const real *g, real *m, real *v, const double *scale,
+    double rate, int64_t step);
+
+#endif

@@ -1,0 +1,331 @@
+/* bench.c - the command `bench`: how long a step of each program takes on random inputs, without
+ * data, loader or files; on a device also how long it works on a step and on each of its parts. */
+#include "driver.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unet/layout.h"
+#include "unet/parameters.h"
+#include "unet/rng.h"
+
+enum { WARM_UP = 3, LEAST_STEPS = 5, MAX_STEPS = 200, ALIGNMENT = 64 };
+enum { ROUNDS = 5, SHOWN = 5 }; /* steps whose parts are timed; the longest of which are printed */
+static const double seconds_per_program = 5;
+
+/* The inputs of a program, one behind the other in memory that all programs share. */
+typedef struct {
+    char *memory;
+    int64_t bytes;
+    const void **input; /* one per input of the model; NULL: the program does not read it */
+} Inputs;
+
+/* What was measured of one program. */
+typedef struct {
+    const UnetProgram *program;
+    int n;
+    double whole[MAX_STEPS]; /* seconds from the end of a step to the end of the next */
+    double inputs, step;     /* of the device: copying the inputs, computing */
+    int32_t nparts;
+    UnetDeviceTime *part; /* medians, in the order of the step */
+} Times;
+
+static void fill(const UnetLayout *layout, int32_t batch, int32_t channels_of_labels, const UnetKey *key,
+                 void *base, float *row, int32_t *identity) {
+    int64_t width = layout->size[2], count = layout->channels * width;
+    uint64_t next = 0;
+    for (int32_t w = 0; w < width; w++)
+        identity[w] = w;
+    for (int32_t n = 0; n < batch; n++)
+        for (int32_t d = 0; d < layout->size[0]; d++)
+            for (int32_t h = 0; h < layout->size[1]; h++) {
+                for (int64_t i = 0; i < count; i++) {
+                    double number = unet_random_uniform(key, next++);
+                    row[i] =
+                        (float)(channels_of_labels > 0 ? (int32_t)(number * channels_of_labels) : number);
+                }
+                unet_layout_store_row(layout, base, n, d, h, row, width, identity, 0);
+            }
+}
+
+static UnetStatus take_inputs(Inputs *inputs, const UnetModel *model, UnetError *error) {
+    const UnetProgram *const programs[] = {model->train, model->eval, model->predict};
+    inputs->bytes = ALIGNMENT;
+    for (int p = 0; p < 3; p++)
+        if (programs[p] != NULL && programs[p]->input_bytes > inputs->bytes)
+            inputs->bytes = programs[p]->input_bytes;
+    inputs->input = calloc((size_t)model->ninput + 1, sizeof *inputs->input);
+    if (inputs->input == NULL)
+        return unet_fail(error, UNET_TOO_SMALL, "no memory for random inputs");
+    return arena_take(&inputs->memory, inputs->bytes, 0, error);
+}
+
+static UnetStatus fill_inputs(Inputs *inputs, const UnetModel *model, const UnetProgram *program,
+                              UnetError *error) {
+    int64_t offset = 0;
+    UnetStatus status = UNET_OK;
+    memset(inputs->memory, 0, (size_t)inputs->bytes); /* halos and padding of another program's layout */
+    for (int i = 0; i < model->ninput && status == UNET_OK; i++) {
+        const UnetLayout *layout = &program->inputs[i];
+        const UnetKey key = {.seed = 1, .sample = (uint32_t)i};
+        inputs->input[i] = NULL;
+        if (layout->sample_bytes == 0)
+            continue;
+        float *row = calloc((size_t)layout->channels * (size_t)layout->size[2], sizeof *row);
+        int32_t *identity = calloc((size_t)layout->size[2], sizeof *identity);
+        if (row != NULL && identity != NULL) {
+            int32_t classes = model->inputs[i].kind == UNET_LABELS ? model->inputs[i].channels : 0;
+            fill(layout, program->batch, classes, &key, inputs->memory + offset, row, identity);
+            inputs->input[i] = inputs->memory + offset;
+        } else {
+            status = unet_fail(error, UNET_TOO_SMALL, "no memory for random inputs");
+        }
+        free(row);
+        free(identity);
+        int64_t bytes = layout->sample_bytes * program->batch;
+        offset += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+    return status;
+}
+
+static void free_inputs(Inputs *inputs) {
+    arena_give_back(inputs->memory, inputs->bytes);
+    free(inputs->input);
+}
+
+/* ---- measuring ---- */
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *value, int n) {
+    qsort(value, (size_t)n, sizeof *value, ascending);
+    return value[n / 2];
+}
+
+/* The next step is begun before one ends, where a device allows it, as in training. */
+static UnetStatus time_steps(Driver *driver, Device *device, UnetStep *step, Times *times) {
+    const int64_t first = step->step, asked = driver->options.steps;
+    const int max = asked > 0 && asked < MAX_STEPS ? (int)asked : MAX_STEPS;
+    double begin = machine_seconds(), start = begin;
+    for (int k = -WARM_UP; k < max; k++) {
+        UnetStatus status = UNET_OK;
+        while (status == UNET_OK && step->step - first < k + WARM_UP + device_steps_ahead(device)) {
+            step->step++;
+            status = device_begin(device, times->program, step, &driver->error);
+        }
+        if (status == UNET_OK)
+            status = device_end(device, &driver->error);
+        if (status != UNET_OK)
+            return status;
+        double end = machine_seconds();
+        if (k >= 0)
+            times->whole[times->n++] = end - start;
+        start = end;
+        if (times->n >= LEAST_STEPS && end - begin > seconds_per_program)
+            break;
+    }
+    return device_steps_ahead(device) > 1 ? device_end(device, &driver->error) : UNET_OK;
+}
+
+/* How long the device copies inputs, and computes, in whole steps. */
+static UnetStatus time_on_device(Driver *driver, Device *device, UnetStep *step, Times *times) {
+    double inputs[ROUNDS] = {0}, rest[ROUNDS] = {0};
+    const UnetDeviceTime *part;
+    int32_t count;
+    for (int k = 0; k < ROUNDS; k++) {
+        step->step++;
+        UnetStatus status =
+            device_timed_run(device, times->program, step, false, &part, &count, &driver->error);
+        if (status != UNET_OK)
+            return status;
+        for (int32_t i = 0; i < count; i++)
+            *(strcmp(part[i].name, "inputs") == 0 ? &inputs[k] : &rest[k]) += part[i].seconds;
+    }
+    times->inputs = median(inputs, ROUNDS);
+    times->step = median(rest, ROUNDS);
+    return UNET_OK;
+}
+
+/* SECONDS has ROUNDS numbers for each part. */
+static UnetStatus time_rounds(Driver *driver, Device *device, UnetStep *step, Times *times,
+                              double **seconds) {
+    const UnetDeviceTime *part;
+    int32_t count;
+    for (int k = 0; k < ROUNDS; k++) {
+        step->step++;
+        UnetStatus status =
+            device_timed_run(device, times->program, step, true, &part, &count, &driver->error);
+        if (status != UNET_OK)
+            return status;
+        if (k == 0) {
+            times->nparts = count;
+            times->part = calloc((size_t)count + 1, sizeof *times->part);
+            *seconds = calloc((size_t)count + 1, ROUNDS * sizeof **seconds);
+            if (times->part == NULL || *seconds == NULL)
+                return unet_fail(&driver->error, UNET_TOO_SMALL, "no memory for the times of parts");
+        }
+        for (int32_t i = 0; i < times->nparts; i++) {
+            times->part[i] = part[i];
+            (*seconds)[i * ROUNDS + k] = part[i].seconds;
+        }
+    }
+    return UNET_OK;
+}
+
+/* What runs in each turn of a loop, or is computed again, is one part. */
+static void merge_parts(Times *times) {
+    int32_t count = 0;
+    for (int32_t i = 0; i < times->nparts; i++) {
+        int32_t same = 0;
+        while (same < count && strcmp(times->part[same].name, times->part[i].name) != 0)
+            same++;
+        if (same == count)
+            times->part[count++] = times->part[i];
+        else
+            times->part[same].seconds += times->part[i].seconds;
+    }
+    times->nparts = count;
+}
+
+static UnetStatus time_parts(Driver *driver, Device *device, UnetStep *step, Times *times) {
+    double *seconds = NULL;
+    UnetStatus status = time_rounds(driver, device, step, times, &seconds);
+    for (int32_t i = 0; i < times->nparts && status == UNET_OK; i++)
+        times->part[i].seconds = median(&seconds[i * ROUNDS], ROUNDS);
+    if (status == UNET_OK)
+        merge_parts(times);
+    free(seconds);
+    return status;
+}
+
+/* ---- telling ---- */
+
+static int longest_first(const void *a, const void *b) {
+    double x = ((const UnetDeviceTime *)a)->seconds, y = ((const UnetDeviceTime *)b)->seconds;
+    return (x < y) - (x > y);
+}
+
+static void print_parts(Times *times) {
+    double sum = 0;
+    for (int32_t i = 0; i < times->nparts; i++)
+        sum += times->part[i].seconds;
+    qsort(times->part, (size_t)times->nparts, sizeof *times->part, longest_first);
+    (void)printf("         %" PRId32 " parts launched one by one %.3f ms", times->nparts, 1e3 * sum);
+    for (int32_t i = 0; i < times->nparts && i < SHOWN; i++)
+        (void)printf("%s %s %.3f", i == 0 ? ", of that:" : ",", times->part[i].name,
+                     1e3 * times->part[i].seconds);
+    (void)printf("\n");
+}
+
+static void print_text(const Driver *driver, Times *times) {
+    const UnetProgram *program = times->program;
+    const UnetModel *model = driver->model;
+    double middle = median(times->whole, times->n);
+    (void)printf("%-8s batch %-4" PRId32 " %4" PRId32 " x %-4" PRId32
+                 " median %9.3f ms  least %9.3f ms  %9.2f images/s  (%d steps, ",
+                 program->name, program->batch, program->size[1], program->size[2], 1e3 * middle,
+                 1e3 * times->whole[0], program->batch / middle, times->n);
+    if (model->device == NULL) {
+        (void)printf("%" PRId32 " threads)\n", driver->threads);
+    } else {
+        (void)printf("%s: inputs %.3f ms, computing %.3f ms)\n", model->device->name, 1e3 * times->inputs,
+                     1e3 * times->step);
+        print_parts(times);
+    }
+    (void)fflush(stdout);
+}
+
+static json_t *times_json(const UnetModel *model, Times *times) {
+    const UnetProgram *program = times->program;
+    double middle = median(times->whole, times->n);
+    json_t *found = json_pack("{s:s, s:i, s:[i,i,i], s:i, s:f, s:f}", "name", program->name, "batch",
+                              program->batch, "size", program->size[0], program->size[1], program->size[2],
+                              "steps", times->n, "median", middle, "least", times->whole[0]);
+    if (model->device == NULL)
+        return found;
+    json_t *parts = json_array();
+    for (int32_t i = 0; i < times->nparts; i++)
+        (void)json_array_append_new(
+            parts, json_pack("{s:s, s:f}", "name", times->part[i].name, "seconds", times->part[i].seconds));
+    (void)json_object_set_new(
+        found, "device",
+        json_pack("{s:f, s:f, s:o}", "inputs", times->inputs, "step", times->step, "parts", parts));
+    return found;
+}
+
+static UnetStatus print_json(const UnetModel *model, json_t *programs, UnetError *error) {
+    json_t *all = json_pack("{s:s, s:s, s:s, s:O}", "schema", "unet-bench/1", "model", model->name,
+                            "target", model->target, "programs", programs);
+    if (all == NULL)
+        return unet_fail(error, UNET_TOO_SMALL, "no memory for the times");
+    bool written = json_dumpf(all, stdout, JSON_INDENT(1)) == 0 && putchar('\n') != EOF;
+    json_decref(all);
+    return written ? UNET_OK : unet_fail(error, UNET_IO, "standard output cannot be written");
+}
+
+/* ---- the command ---- */
+
+static UnetStatus time_program(Driver *driver, const UnetProgram *program, Device *device, Inputs *inputs,
+                               json_t *programs) {
+    Times times = {.program = program};
+    UnetStep step = {.arena = device->arena,
+                     .inputs = inputs->input,
+                     .n = program->batch,
+                     .threads = driver->threads,
+                     .step = 0};
+    UnetStatus status = fill_inputs(inputs, driver->model, program, &driver->error);
+    if (status == UNET_OK)
+        status = time_steps(driver, device, &step, &times);
+    if (status == UNET_OK && driver->model->device != NULL)
+        status = time_on_device(driver, device, &step, &times);
+    if (status == UNET_OK && driver->model->device != NULL)
+        status = time_parts(driver, device, &step, &times);
+    if (status == UNET_OK && programs != NULL)
+        (void)json_array_append_new(programs, times_json(driver->model, &times));
+    else if (status == UNET_OK)
+        print_text(driver, &times);
+    free(times.part);
+    return status;
+}
+
+static UnetStatus open_and_load(Driver *driver, Device *device, Inputs *inputs) {
+    const UnetModel *model = driver->model;
+    uint64_t seed = driver->options.seed >= 0 ? (uint64_t)driver->options.seed : 0;
+    UnetStatus status =
+        device_open(device, model, model->arena_bytes, model->loader_ring_bytes, &driver->error);
+    if (status == UNET_OK)
+        unet_parameters_init(model, seed, device->arena);
+    if (status == UNET_OK && driver->options.weights != NULL)
+        status = run_load_weights(driver, device->arena);
+    if (status == UNET_OK)
+        status = device_push_weights(device, &driver->error);
+    if (status == UNET_OK)
+        status = take_inputs(inputs, model, &driver->error);
+    if (status == UNET_OK)
+        device_pin(device, inputs->memory, (size_t)inputs->bytes);
+    return status;
+}
+
+UnetStatus driver_bench(Driver *driver) {
+    const UnetModel *model = driver->model;
+    const UnetProgram *const programs[] = {model->train, model->eval, model->predict};
+    json_t *found = driver->options.format[0] == 'j' ? json_array() : NULL;
+    Device device;
+    Inputs inputs = {.memory = NULL};
+    UnetStatus status = open_and_load(driver, &device, &inputs);
+    for (int p = 0; p < 3 && status == UNET_OK; p++)
+        if (programs[p] != NULL)
+            status = time_program(driver, programs[p], &device, &inputs, found);
+    if (status == UNET_OK && found != NULL)
+        status = print_json(model, found, &driver->error);
+    json_decref(found);
+    device_close(&device);
+    free_inputs(&inputs);
+    return status;
+}

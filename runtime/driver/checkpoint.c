@@ -1,0 +1,308 @@
+/* checkpoint.c - the files of a training run and how eval and predict find them.
+ *
+ *     NAME.safetensors                the weights after the last save
+ *     NAME.best.safetensors           the weights of the best evaluation
+ *     NAME.checkpoint.safetensors     weights, moments and RunState: what --resume continues from
+ *     NAME.step-00001000.safetensors  the same, kept for a while (`save` in the model's file)
+ *     NAME.previous.*safetensors      checkpoint and best weights of the run before, set aside
+ *
+ * Every file appears whole or not at all, and none is written with weights that are not finite.
+ */
+#include "driver.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "unet/parameters.h"
+
+/* ---- names ------------------------------------------------------------------------------------ */
+
+static const char *folder_of(const Driver *driver) {
+    return driver->options.out != NULL ? driver->options.out : ".";
+}
+
+UnetStatus run_path(const Driver *driver, const char *suffix, char path[UNET_PATH_BYTES],
+                    UnetError *error) {
+    int n = snprintf(path, UNET_PATH_BYTES, "%s/%s.%ssafetensors", folder_of(driver), driver->model->name,
+                     suffix);
+    if (n < 0 || n >= UNET_PATH_BYTES)
+        return unet_fail(error, UNET_IO, "%s: the name of the folder is too long", folder_of(driver));
+    return UNET_OK;
+}
+
+/* Makes PATH and the folders above it. */
+static UnetStatus make_folders(const char *path, UnetError *error) {
+    char part[UNET_PATH_BYTES];
+    size_t length = strlen(path);
+    if (length >= sizeof part)
+        return unet_fail(error, UNET_IO, "%s: the name of the folder is too long", path);
+    for (size_t i = 1; i <= length; i++)
+        if (path[i] == '/' || path[i] == 0) {
+            memcpy(part, path, i);
+            part[i] = 0;
+            if (mkdir(part, 0777) != 0 && errno != EEXIST)
+                return unet_fail(error, UNET_IO, "%s: the folder cannot be created: %s", part,
+                                 strerror(errno));
+        }
+    return UNET_OK;
+}
+
+static UnetStatus set_aside(Driver *driver, const char *suffix, const char *previous) {
+    char from[UNET_PATH_BYTES], to[UNET_PATH_BYTES];
+    UnetStatus status = run_path(driver, suffix, from, &driver->error);
+    if (status == UNET_OK)
+        status = run_path(driver, previous, to, &driver->error);
+    if (status != UNET_OK || access(from, F_OK) != 0)
+        return status;
+    if (rename(from, to) != 0)
+        return unet_fail(&driver->error, UNET_IO, "%s: %s", to, strerror(errno));
+    (void)fprintf(stderr, "note: %s of an earlier run is now %s\n", from, to);
+    return UNET_OK;
+}
+
+UnetStatus run_folder_prepare(Driver *driver) {
+    UnetStatus status = make_folders(folder_of(driver), &driver->error);
+    if (status == UNET_OK && !driver->options.resume)
+        status = set_aside(driver, "checkpoint.", "previous.");
+    if (status == UNET_OK && !driver->options.resume)
+        status = set_aside(driver, "best.", "previous.best.");
+    return status;
+}
+
+/* ---- writing ---------------------------------------------------------------------------------- */
+
+static const char *first_not_finite(const UnetModel *model, const char *arena) {
+    for (int i = 0; i < model->nparameter; i++) {
+        const UnetParameter *parameter = &model->parameter[i];
+        const char *values = arena + parameter->offset;
+        int64_t count = 1;
+        bool finite = true;
+        for (int32_t d = 0; d < parameter->rank; d++)
+            count *= parameter->dim[d];
+        for (int64_t k = 0; k < count; k++)
+            finite &= model->real == UNET_F64 ? isfinite(((const double *)(const void *)values)[k])
+                                              : isfinite(((const float *)(const void *)values)[k]);
+        if (!finite)
+            return parameter->name;
+    }
+    return NULL;
+}
+
+/* Metadata are strings; these live as long as the save. */
+enum { NOTES = 11, NOTE_BYTES = 40 };
+typedef struct {
+    UnetMetadata entry[NOTES];
+    char text[NOTES][NOTE_BYTES];
+    int32_t count;
+} Notes;
+
+static void note_text(Notes *notes, const char *key, const char *value) {
+    notes->entry[notes->count++] = (UnetMetadata){key, value};
+}
+
+static void note_integer(Notes *notes, const char *key, int64_t value) {
+    (void)snprintf(notes->text[notes->count], NOTE_BYTES, "%" PRId64, value);
+    note_text(notes, key, notes->text[notes->count]);
+}
+
+static void take_notes(Notes *notes, const UnetModel *model, const RunState *state, bool all) {
+    notes->count = 0;
+    note_text(notes, "format", "pt"); /* read by tools of the PyTorch world */
+    note_text(notes, "unet.model", model->name);
+    note_integer(notes, "unet.seed", state->seed);
+    note_integer(notes, "unet.step", state->step);
+    if (!all)
+        return;
+    note_text(notes, "unet.source_hash", model->source_hash);
+    note_text(notes, "unet.target", model->target);
+    note_text(notes, "unet.precision", model->precision);
+    note_integer(notes, "unet.samples", state->samples);
+    note_integer(notes, "unet.evaluated", state->evaluated);
+    note_integer(notes, "unet.best_step", state->best_step);
+    (void)snprintf(notes->text[notes->count], NOTE_BYTES, "%.17g", state->best);
+    note_text(notes, "unet.best", notes->text[notes->count]);
+}
+
+static UnetStatus save(Driver *driver, const char *arena, const RunState *state, const char *suffix,
+                       bool all) {
+    char path[UNET_PATH_BYTES];
+    Notes notes;
+    const char *bad = first_not_finite(driver->model, arena);
+    if (bad != NULL)
+        return unet_fail(&driver->error, UNET_DIVERGED, "%s is no longer finite after step %" PRId64, bad,
+                         state->step);
+    UnetStatus status = run_path(driver, suffix, path, &driver->error);
+    if (status != UNET_OK)
+        return status;
+    take_notes(&notes, driver->model, state, all);
+    return unet_parameters_save(driver->model, arena, all, path, notes.entry, notes.count, &driver->error);
+}
+
+UnetStatus run_save_weights(Driver *driver, const char *arena, const RunState *state, const char *suffix) {
+    return save(driver, arena, state, suffix, false);
+}
+
+UnetStatus run_save_checkpoint(Driver *driver, const char *arena, const RunState *state) {
+    return save(driver, arena, state, "checkpoint.", true);
+}
+
+enum { SUFFIX_BYTES = 40 };
+
+static void numbered(char suffix[SUFFIX_BYTES], int64_t step) {
+    (void)snprintf(suffix, SUFFIX_BYTES, "step-%08" PRId64 ".", step);
+}
+
+UnetStatus run_keep_checkpoint(Driver *driver, const char *arena, const RunState *state, int64_t forget) {
+    char from[UNET_PATH_BYTES], to[UNET_PATH_BYTES], suffix[SUFFIX_BYTES];
+    numbered(suffix, state->step);
+    UnetStatus status = run_path(driver, "checkpoint.", from, &driver->error);
+    if (status == UNET_OK)
+        status = run_path(driver, suffix, to, &driver->error);
+    if (status != UNET_OK)
+        return status;
+    /* The next checkpoint replaces the first name only, so a second name keeps this one at no cost. */
+    (void)unlink(to);
+    if (link(from, to) != 0) /* a file system without links */
+        status = save(driver, arena, state, suffix, true);
+    if (status != UNET_OK || forget <= 0)
+        return status;
+    numbered(suffix, forget);
+    status = run_path(driver, suffix, to, &driver->error);
+    if (status == UNET_OK)
+        (void)unlink(to); /* it need not be there: a run may have started behind it */
+    return status;
+}
+
+/* ---- reading ---------------------------------------------------------------------------------- */
+
+static UnetStatus read_note(const UnetSafetensors *file, const char *key, int64_t *value,
+                            UnetError *error) {
+    const char *text = unet_safetensors_metadata(file, key);
+    char *end;
+    errno = 0;
+    long long number = text != NULL ? strtoll(text, &end, 10) : -1;
+    if (text == NULL || end == text || *end != 0 || errno != 0 || number < -1)
+        return unet_fail(error, UNET_IO, "%s: not a checkpoint to continue from: %s is missing or wrong",
+                         unet_safetensors_path(file), key);
+    *value = number;
+    return UNET_OK;
+}
+
+static UnetStatus read_state(const UnetSafetensors *file, RunState *state, UnetError *error) {
+    const struct {
+        const char *key;
+        int64_t *value;
+    } notes[] = {{"unet.seed", &state->seed},
+                 {"unet.step", &state->step},
+                 {"unet.samples", &state->samples},
+                 {"unet.evaluated", &state->evaluated},
+                 {"unet.best_step", &state->best_step}};
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
+        UnetStatus status = read_note(file, notes[i].key, notes[i].value, error);
+        if (status != UNET_OK)
+            return status;
+    }
+    const char *best = unet_safetensors_metadata(file, "unet.best");
+    state->best = best != NULL ? strtod(best, NULL) : NAN;
+    if (state->step < 0 || state->seed < 0)
+        return unet_fail(error, UNET_IO, "%s: the step or seed is negative", unet_safetensors_path(file));
+    return UNET_OK;
+}
+
+/* A checkpoint of a changed model is continued all the same, when its tensors fit: a new learning rate is a
+ * good reason. */
+static void compare_source(const Driver *driver, const UnetSafetensors *file) {
+    const char *hash = unet_safetensors_metadata(file, "unet.source_hash");
+    if (hash == NULL || strcmp(hash, driver->model->source_hash) != 0)
+        (void)fprintf(stderr,
+                      "note: %s was written by a program made from another %s or with other options\n",
+                      unet_safetensors_path(file), driver->model->source);
+}
+
+/* A training may continue with another target or precision: neither is part of the model. */
+static void compare_computation(const UnetModel *model, const UnetSafetensors *file) {
+    const char *path = unet_safetensors_path(file);
+    const char *target = unet_safetensors_metadata(file, "unet.target");
+    const char *precision = unet_safetensors_metadata(file, "unet.precision");
+    if (target != NULL && precision != NULL &&
+        (strcmp(target, model->target) != 0 || strcmp(precision, model->precision) != 0))
+        (void)fprintf(
+            stderr,
+            "note: %s was trained by a program for %s in %s, and this one is for %s in %s: training "
+            "continues from the same weights and rounds differently\n",
+            path, target, precision, model->target, model->precision);
+    if (model->loss_scale > 0 && !unet_has_loss_scale(file))
+        (void)fprintf(stderr, "note: %s has no loss scale; it starts at %d\n", path, UNET_LOSS_SCALE_START);
+    if (model->loss_scale <= 0 && unet_has_loss_scale(file))
+        (void)fprintf(stderr, "note: the loss scale in %s is not used in %s\n", path, model->precision);
+}
+
+UnetStatus run_resume(Driver *driver, char *arena, RunState *state) {
+    char path[UNET_PATH_BYTES];
+    UnetSafetensors *file = NULL;
+    UnetStatus status = run_path(driver, "checkpoint.", path, &driver->error);
+    const char *name = driver->options.resume_file != NULL ? driver->options.resume_file : path;
+    if (status == UNET_OK)
+        status = unet_safetensors_open(&file, name, &driver->error);
+    if (status == UNET_OK)
+        status = read_state(file, state, &driver->error);
+    if (status == UNET_OK)
+        status =
+            unet_parameters_load(driver->model, file, UNET_LOAD_ALL, arena, NULL, NULL, &driver->error);
+    if (status == UNET_OK)
+        status = unet_moments_load(driver->model, file, state->step, arena, &driver->error);
+    if (status == UNET_OK) {
+        compare_source(driver, file);
+        compare_computation(driver->model, file);
+        (void)fprintf(stderr, "resuming from step %" PRId64 " of %s\n", state->step, name);
+    }
+    unet_safetensors_close(file);
+    return status;
+}
+
+static void report_skipped(void *path, const char *name, const char *why) {
+    (void)fprintf(stderr, "note: %s: %s: %s\n", (const char *)path, name, why);
+}
+
+static UnetStatus load(Driver *driver, const char *path, UnetLoadMode mode, char *arena) {
+    char name[UNET_PATH_BYTES];
+    UnetSafetensors *file;
+    UnetStatus status = unet_safetensors_open(&file, path, &driver->error);
+    if (status != UNET_OK)
+        return status;
+    (void)snprintf(name, sizeof name, "%s", path);
+    status = unet_parameters_load(driver->model, file, mode, arena, report_skipped, name, &driver->error);
+    unet_safetensors_close(file);
+    return status;
+}
+
+UnetStatus run_load_pretrained(Driver *driver, const char *path, char *arena) {
+    (void)fprintf(stderr, "starting from the weights in %s\n", path);
+    return load(driver, path, UNET_LOAD_MATCHING, arena);
+}
+
+UnetStatus run_load_weights(Driver *driver, char *arena) {
+    static const char *const suffix[] = {"best.", ""};
+    char path[UNET_PATH_BYTES];
+    if (driver->options.weights != NULL)
+        return load(driver, driver->options.weights, UNET_LOAD_ALL, arena);
+    for (int i = 0; i < 2; i++) {
+        UnetStatus status = run_path(driver, suffix[i], path, &driver->error);
+        if (status != UNET_OK)
+            return status;
+        if (access(path, F_OK) == 0) {
+            (void)fprintf(stderr, "weights: %s\n", path);
+            return load(driver, path, UNET_LOAD_ALL, arena);
+        }
+    }
+    return unet_fail(&driver->error, UNET_IO,
+                     "no weights: neither %s.best.safetensors nor %s.safetensors is in %s; "
+                     "name a file with --weights=FILE or train first",
+                     driver->model->name, driver->model->name, folder_of(driver));
+}

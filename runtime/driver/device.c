@@ -1,0 +1,101 @@
+/* device.c - the arena and where its programs run: in this memory and on this processor, or on a
+ * device of which this memory is the mirror. */
+#include "driver.h"
+
+#include <stdio.h>
+
+static void print_note(const Device *device) {
+    char note[256];
+    device->model->device->note(device->state, note, sizeof note);
+    if (note[0] != '\0')
+        (void)fprintf(stderr, "note: %s\n", note);
+}
+
+UnetStatus device_open(Device *device, const UnetModel *model, int64_t extent, int64_t beside,
+                       UnetError *error) {
+    *device = (Device){.model = model, .extent = extent};
+    if (model->device == NULL)
+        return arena_take(&device->arena, extent, beside, error);
+    UnetStatus status = mirror_take(&device->arena, extent, error);
+    if (status == UNET_OK)
+        status = model->device->open(&device->state, model, extent, error);
+    if (status == UNET_OK)
+        print_note(device);
+    return status;
+}
+
+void device_close(Device *device) {
+    if (device->model != NULL && device->model->device != NULL)
+        device->model->device->close(device->state);
+    arena_give_back(device->arena, device->extent);
+    *device = (Device){.model = NULL};
+}
+
+/* What lives from step to step, as far as this program's part of the arena reaches. */
+static int64_t weight_bytes(const Device *device) {
+    int64_t persistent = device->model->persistent;
+    return persistent < device->extent ? persistent : device->extent;
+}
+
+UnetStatus device_push_weights(Device *device, UnetError *error) {
+    const UnetDevice *there = device->model->device;
+    device->prepared = NULL;
+    return there == NULL ? UNET_OK
+                         : there->push(device->state, device->arena, 0, weight_bytes(device), error);
+}
+
+UnetStatus device_fetch_weights(Device *device, UnetError *error) {
+    return device_fetch(device, 0, weight_bytes(device), error);
+}
+
+UnetStatus device_fetch(Device *device, int64_t offset, int64_t bytes, UnetError *error) {
+    const UnetDevice *there = device->model->device;
+    return there == NULL ? UNET_OK : there->fetch(device->state, device->arena, offset, bytes, error);
+}
+
+void device_pin(Device *device, void *memory, size_t bytes) {
+    if (device->model->device != NULL)
+        device->model->device->pin(device->state, memory, bytes);
+}
+
+void device_reads_from(Device *device, const UnetLoader *loader) {
+    size_t bytes;
+    void *memory = unet_loader_memory(loader, &bytes);
+    device_pin(device, memory, bytes);
+}
+
+int device_steps_ahead(const Device *device) {
+    return device->model->device == NULL ? 1 : UNET_STEPS_AHEAD;
+}
+
+UnetStatus device_begin(Device *device, const UnetProgram *program, const UnetStep *step,
+                        UnetError *error) {
+    if (device->model->device != NULL)
+        return device->model->device->begin(device->state, program, step, error);
+    if (program->prepare != NULL && device->prepared != program)
+        program->prepare(step);
+    device->prepared = program;
+    program->run(step);
+    return UNET_OK;
+}
+
+UnetStatus device_end(Device *device, UnetError *error) {
+    const UnetDevice *there = device->model->device;
+    return there == NULL ? UNET_OK : there->end(device->state, device->arena, error);
+}
+
+UnetStatus device_run(Device *device, const UnetProgram *program, const UnetStep *step, UnetError *error) {
+    UnetStatus status = device_begin(device, program, step, error);
+    return status == UNET_OK ? device_end(device, error) : status;
+}
+
+UnetStatus device_next_batch(Device *device, UnetLoader *loader, UnetBatch *batch, UnetError *error) {
+    const UnetDevice *there = device->model->device;
+    UnetStatus status = there == NULL ? UNET_OK : there->inputs_taken(device->state, error);
+    return status == UNET_OK ? unet_loader_next(loader, batch, error) : status;
+}
+
+UnetStatus device_timed_run(Device *device, const UnetProgram *program, const UnetStep *step, bool parts,
+                            const UnetDeviceTime **time, int32_t *count, UnetError *error) {
+    return device->model->device->timed_run(device->state, program, step, parts, time, count, error);
+}

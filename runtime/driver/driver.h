@@ -1,0 +1,214 @@
+/* driver.h - what the files of the driver share (main.c is the entry; one file per command).
+ *
+ * The driver is the only part of the runtime that talks to the user: payload to stdout, everything else to
+ * stderr.  Its functions return a status and leave the sentence in Driver.error; main.c prints it.
+ */
+#ifndef UNET_DRIVER_H
+#define UNET_DRIVER_H
+
+#include "options.h"
+#include "unet/atomic_file.h"
+#include "unet/device.h"
+#include "unet/loader.h"
+#include "unet/model.h"
+#include "unet/status.h"
+
+typedef struct {
+    const UnetModel *model;
+    const char *program; /* as it was called, for hints */
+    UnetOptions options;
+    int32_t threads;
+    int stopped_by; /* the signal that ended the command after its work was made safe, or 0 */
+    UnetError error;
+} Driver;
+
+/* ---- the commands, one file each -------------------------------------------------------------- */
+
+UnetStatus driver_train(Driver *driver);
+UnetStatus driver_eval(Driver *driver);
+UnetStatus driver_predict(Driver *driver);
+UnetStatus driver_check_data(Driver *driver);
+UnetStatus driver_info(Driver *driver);
+UnetStatus driver_bench(Driver *driver);
+
+/* ---- machine.c: what the machine gives ------------------------------------------------- */
+
+/* Threads worth starting: the processors this process may use, or its share of them in a container. */
+int32_t machine_processors(void);
+
+/* Whether this processor runs code compiled for ISA ("avx512", "avx2", "sse2", "native"). */
+bool machine_runs(const char *isa);
+
+/* Bytes that can be taken without harming other processes. */
+int64_t machine_memory(void);
+
+/* Seconds of a clock that never jumps. */
+double machine_seconds(void);
+
+/* Restarts the program, once, with an OpenMP wait policy that suits a machine shared with loader threads;
+ * returns if that is not needed or not possible. */
+void machine_set_wait_policy(char **argv);
+
+/* Allocates BYTES of zeroed memory, aligned to a page.  The caller will allocate BESIDE more bytes:
+ * UNET_TOO_SMALL if the machine lacks memory for both.  Untouched pages cost nothing. */
+UNET_MUST_USE UnetStatus arena_take(char **arena, int64_t bytes, int64_t beside, UnetError *error);
+void arena_give_back(char *arena, int64_t bytes);
+
+/* Reserves BYTES of addresses, few of which will be touched: they do not count as memory. */
+UNET_MUST_USE UnetStatus mirror_take(char **mirror, int64_t bytes, UnetError *error);
+
+/* ---- device.c: the arena and where its programs run ------------------------------------ */
+
+typedef struct {
+    const UnetModel *model;
+    char *arena; /* memory of this machine: the arena, or a mirror of the one on the device */
+    int64_t extent;
+    void *state;                 /* of model->device */
+    const UnetProgram *prepared; /* whose `prepare` holds: no weights were pushed since, nothing else ran */
+} Device;
+
+/* Allocates EXTENT bytes where the model runs; the caller will allocate BESIDE more bytes on the host.  The
+ * caller closes DEVICE, even after a failure. */
+UNET_MUST_USE UnetStatus device_open(Device *device, const UnetModel *model, int64_t extent, int64_t beside,
+                                     UnetError *error);
+void device_close(Device *device);
+
+/* Copy the weights to the device after the host changed them, and back before the host reads them. */
+UNET_MUST_USE UnetStatus device_push_weights(Device *device, UnetError *error);
+UNET_MUST_USE UnetStatus device_fetch_weights(Device *device, UnetError *error);
+/* Copies BYTES at OFFSET of the arena from the device before the host reads them. */
+UNET_MUST_USE UnetStatus device_fetch(Device *device, int64_t offset, int64_t bytes, UnetError *error);
+
+/* A hint: inputs will be copied from this memory. */
+void device_pin(Device *device, void *memory, size_t bytes);
+
+/* The same for the memory of LOADER, which must outlive DEVICE. */
+void device_reads_from(Device *device, const UnetLoader *loader);
+
+/* Begins a step of PROGRAM; STEP->arena is the device's.  Its losses and metrics can be read once it has
+ * ended.  Steps end in the order in which they were begun; at most device_steps_ahead are begun and have
+ * not ended. */
+int device_steps_ahead(const Device *device);
+UNET_MUST_USE UnetStatus device_begin(Device *device, const UnetProgram *program, const UnetStep *step,
+                                      UnetError *error);
+UNET_MUST_USE UnetStatus device_end(Device *device, UnetError *error);
+
+/* The loader's next batch; takes back the one before, which the device has by then. */
+UNET_MUST_USE UnetStatus device_next_batch(Device *device, UnetLoader *loader, UnetBatch *batch,
+                                           UnetError *error);
+
+/* One step, begun and ended. */
+UNET_MUST_USE UnetStatus device_run(Device *device, const UnetProgram *program, const UnetStep *step,
+                                    UnetError *error);
+
+/* The same on a model's device, timed by it as UnetDevice.timed_run says. */
+UNET_MUST_USE UnetStatus device_timed_run(Device *device, const UnetProgram *program, const UnetStep *step,
+                                          bool parts, const UnetDeviceTime **time, int32_t *count,
+                                          UnetError *error);
+
+/* A number of bytes as people read it: "1.25 GiB". */
+void format_bytes(char *text, size_t size, int64_t bytes);
+
+/* ---- signals.c: stopping in good order -------------------------------------------------- */
+
+/* From here on SIGINT and SIGTERM wait until the caller looks; threads started later inherit that. */
+void signals_hold(void);
+
+/* The signal that came since, or 0.  After the first a second one ends the program at once. */
+int signals_look(void);
+
+/* ---- tally.c: means over samples ------------------------------------------------------- */
+
+/* Sums over the samples seen: one number per result of the model, and for a PSNR that has one, the same
+ * measure of the input it improves on (the identity). */
+typedef struct {
+    const UnetModel *model;
+    int64_t samples, identity_samples;
+    double *sum, *identity_sum;
+    float *row; /* two rows of a batch, to measure identities with */
+} Tally;
+
+UNET_MUST_USE UnetStatus tally_create(Tally *tally, const UnetModel *model, UnetError *error);
+void tally_destroy(Tally *tally);
+void tally_clear(Tally *tally); /* the samples; identities stay */
+
+/* Adds the results that a step of PROGRAM left in the arena. */
+void tally_add(Tally *tally, const UnetProgram *program, const char *arena, int32_t n);
+
+/* Adds the identities of a batch, if the model has any; no step needs to have run. */
+void tally_add_identity(Tally *tally, const UnetProgram *program, const UnetBatch *batch);
+
+/* Mean of result I, of its identity, and of the weighted sum of losses; NaN: not measured. */
+double tally_value(const Tally *tally, int i);
+double tally_identity(const Tally *tally, int i);
+double tally_loss(const Tally *tally);
+
+/* The first metric of the model, or -1: it decides which weights are best. */
+int tally_first_metric(const UnetModel *model);
+
+/* The results as one line: "mse(...) 0.00131, psnr(...) 28.83 dB (noisy 20.35 dB, gain 8.48 dB)". */
+void tally_format(const Tally *tally, char *text, size_t size);
+
+/* Runs the evaluation program over all of DATASET.  Stops early, with *SIGNAL set, when a signal is
+ * waiting. */
+UNET_MUST_USE UnetStatus tally_evaluate(Tally *tally, UnetLoader *loader, const UnetDataset *dataset,
+                                        Device *device, int32_t threads, int *signal, UnetError *error);
+
+/* ---- loss_scale.c: the loss scale, where gradients are f16 ------------------------------------- */
+
+typedef struct {
+    double scale;       /* 0: this program scales no loss */
+    int64_t skipped;    /* steps of the run, whose gradients overflowed */
+    int64_t taken;      /* steps of the run that were not */
+    int64_t last_taken; /* step at which the last look saw one more of these */
+    int64_t in_a_row;   /* at least so many of the last steps were skipped */
+} LossScale;
+
+/* From the state in ARENA, which is memory of the host, after STEP steps of the run. */
+LossScale scale_start(const UnetModel *model, const char *arena, int64_t step);
+
+/* Reads the state again after STEP steps; on a device it waits for the steps that were begun. */
+UNET_MUST_USE UnetStatus scale_look(LossScale *scale, Device *device, int64_t step, UnetError *error);
+
+/* Whether every scale overflows: f16 cannot represent this training. */
+bool scale_has_collapsed(const LossScale *scale);
+
+/* ---- checkpoint.c: the files of a run -------------------------------------------------- */
+
+/* With the weights and the optimiser's moments, the whole state of a run: it continues from them bit for
+ * bit, since the order of samples and all noise follow from the seed and the step. */
+typedef struct {
+    int64_t seed;
+    int64_t step;      /* updates done; the next batch of the stream has this number too */
+    int64_t samples;   /* of the data set, to notice another one */
+    int64_t evaluated; /* step of the last evaluation; -1: none */
+    double best;       /* value of the best evaluation; NaN: none */
+    int64_t best_step;
+} RunState;
+
+/* PATH becomes FOLDER/NAME.SUFFIXsafetensors; SUFFIX is "", "best.", "checkpoint.", ... */
+UNET_MUST_USE UnetStatus run_path(const Driver *driver, const char *suffix, char path[UNET_PATH_BYTES],
+                                  UnetError *error);
+
+/* Makes the folder of the run and sets aside the checkpoint and best weights of an earlier one. */
+UNET_MUST_USE UnetStatus run_folder_prepare(Driver *driver);
+
+UNET_MUST_USE UnetStatus run_save_weights(Driver *driver, const char *arena, const RunState *state,
+                                          const char *suffix);
+UNET_MUST_USE UnetStatus run_save_checkpoint(Driver *driver, const char *arena, const RunState *state);
+
+/* Gives the checkpoint just saved a second name with its step, and takes that of step FORGET away (0:
+ * none). */
+UNET_MUST_USE UnetStatus run_keep_checkpoint(Driver *driver, const char *arena, const RunState *state,
+                                             int64_t forget);
+
+UNET_MUST_USE UnetStatus run_resume(Driver *driver, char *arena, RunState *state);
+
+/* Loads what `pretrained` or --weights of train names into weights already drawn, and reports what it left.
+ */
+UNET_MUST_USE UnetStatus run_load_pretrained(Driver *driver, const char *path, char *arena);
+
+/* Loads the weights that eval and predict use, says which, and fails when there are none. */
+UNET_MUST_USE UnetStatus run_load_weights(Driver *driver, char *arena);
+
+#endif

@@ -1,0 +1,108 @@
+/* eval.c - the commands `eval`, which measures weights on the evaluation data, and `check-data`. */
+#include "driver.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *data_folder(const Driver *driver) {
+    return driver->options.data != NULL ? driver->options.data : ".";
+}
+
+/* ---- eval ------------------------------------------------------------------------------------- */
+
+typedef struct {
+    UnetDataset *data;
+    UnetLoader *loader;
+    Device device;
+    Tally tally;
+} Evaluation;
+
+static UnetStatus start(Evaluation *evaluation, Driver *driver) {
+    const UnetModel *model = driver->model;
+    UnetError *error = &driver->error;
+    int32_t threads = unet_loader_threads(model);
+    UnetStatus status =
+        unet_dataset_open(&evaluation->data, model, UNET_EVALUATION, data_folder(driver), error);
+    if (status != UNET_OK)
+        return status;
+    const UnetDataset *const datasets[] = {evaluation->data};
+    int64_t beside = (int64_t)unet_loader_bytes(model, datasets, 1, threads);
+    status = device_open(&evaluation->device, model, model->eval->extent, beside, error);
+    if (status == UNET_OK)
+        status = run_load_weights(driver, evaluation->device.arena);
+    if (status == UNET_OK)
+        status = device_push_weights(&evaluation->device, error);
+    if (status == UNET_OK)
+        status = unet_loader_create(&evaluation->loader, model, datasets, 1, threads, error);
+    if (status == UNET_OK)
+        device_reads_from(&evaluation->device, evaluation->loader);
+    if (status == UNET_OK)
+        status = tally_create(&evaluation->tally, model, error);
+    return status;
+}
+
+/* One measure a line: name, value, and for a metric that has one the value of doing nothing and the gain.
+ */
+static void print_results(const Tally *tally) {
+    (void)printf("samples %" PRId64 "\n", tally->samples);
+    for (int i = 0; i < tally->model->nresult; i++) {
+        const UnetResult *result = &tally->model->results[i];
+        double value = tally_value(tally, i), identity = tally_identity(tally, i);
+        const char *unit = strcmp(result->metric, "psnr") == 0 ? " dB" : "";
+        if (isnan(value))
+            continue;
+        (void)printf("%s %.9g%s\n", result->name, value, unit);
+        if (isnan(identity))
+            continue;
+        (void)printf("%s(%s, %s) %.9g%s\n", result->metric,
+                     tally->model->inputs[result->identity_input].name,
+                     tally->model->inputs[result->target_input].name, identity, unit);
+        (void)printf("gain %.9g%s\n", value - identity, unit);
+    }
+}
+
+UnetStatus driver_eval(Driver *driver) {
+    Evaluation evaluation = {.data = NULL};
+    if (driver->model->eval == NULL || !unet_dataset_exists(driver->model, UNET_EVALUATION))
+        return unet_fail(
+            &driver->error, UNET_USAGE,
+            "%s has nothing to evaluate on: give it an `eval` section with its own files, or keep "
+            "some samples back with `holdout 0.1` in `data`",
+            driver->model->source);
+    UnetStatus status = start(&evaluation, driver);
+    if (status == UNET_OK)
+        status = tally_evaluate(&evaluation.tally, evaluation.loader, evaluation.data, &evaluation.device,
+                                driver->threads, NULL, &driver->error);
+    if (status == UNET_OK)
+        print_results(&evaluation.tally);
+    tally_destroy(&evaluation.tally);
+    device_close(&evaluation.device);
+    unet_loader_destroy(evaluation.loader);
+    unet_dataset_close(evaluation.data);
+    return status;
+}
+
+/* ---- check-data ------------------------------------------------------------------------------- */
+
+static void report_problem(void *context, const char *problem) {
+    (void)context;
+    (void)fprintf(stderr, "problem: %s\n", problem);
+}
+
+UnetStatus driver_check_data(Driver *driver) {
+    UnetDataCheck check = {.files = 0};
+    UnetStatus status =
+        unet_check_data(driver->model, data_folder(driver), report_problem, NULL, &check, &driver->error);
+    if (status != UNET_OK)
+        return status;
+    (void)printf("%" PRId64 " samples in `data`, ", check.samples[UNET_TRAINING]);
+    if (check.samples[UNET_EVALUATION] > 0)
+        (void)printf("%" PRId64 " in `eval`, ", check.samples[UNET_EVALUATION]);
+    (void)printf("%" PRId64 " files\n", check.files);
+    if (check.problems > 0)
+        return unet_fail(&driver->error, UNET_IO, "%" PRId64 " problem%s in the data of %s", check.problems,
+                         check.problems == 1 ? "" : "s", driver->model->source);
+    return UNET_OK;
+}

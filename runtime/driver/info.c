@@ -1,0 +1,170 @@
+/* info.c - the command `info`: what the program holds, for people or, as unet-info/1, for scripts.
+ */
+#include "driver.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+
+enum { LIBRARIES = 256 }; /* bytes of their description */
+
+/* The programs that were compiled in; returns their number. */
+static int programs_of(const UnetModel *model, const UnetProgram *program[3]) {
+    const UnetProgram *const all[] = {model->train, model->eval, model->predict};
+    int n = 0;
+    for (int i = 0; i < 3; i++)
+        if (all[i] != NULL)
+            program[n++] = all[i];
+    return n;
+}
+
+/* ---- text ------------------------------------------------------------------------------------- */
+
+/* 482067 as "482,067" */
+static void format_count(char *text, size_t size, int64_t count) {
+    char digits[24];
+    int n = snprintf(digits, sizeof digits, "%" PRId64, count);
+    size_t length = 0;
+    for (int i = 0; i < n && length + 2 < size; i++) {
+        if (i > 0 && (n - i) % 3 == 0)
+            text[length++] = ',';
+        text[length++] = digits[i];
+    }
+    text[length] = 0;
+}
+
+static void print_bytes(const char *label, int64_t bytes) {
+    char count[32], rounded[32];
+    format_count(count, sizeof count, bytes);
+    format_bytes(rounded, sizeof rounded, bytes);
+    (void)printf("%-14s %s bytes (%s)\n", label, count, rounded);
+}
+
+static void print_program(const UnetProgram *program) {
+    char bytes[32];
+    format_bytes(bytes, sizeof bytes, program->extent);
+    (void)printf("  %-12s batch %" PRId32 ", ", program->name, program->batch);
+    if (program->size[0] > 1)
+        (void)printf("%" PRId32 " x ", program->size[0]);
+    (void)printf("%" PRId32 " x %" PRId32 ", %" PRId64 " bytes of the arena (%s)\n", program->size[1],
+                 program->size[2], program->extent, bytes);
+}
+
+static void print_sources(const char *label, const UnetData *data) {
+    for (int i = 0; data != NULL && i < data->nsource; i++)
+        for (int t = 0; t < data->source[i].nterm; t++)
+            if (data->source[i].term[t].op == UNET_SRC_FILES)
+                (void)printf("  %-12s %s = %s\n", label, data->source[i].name,
+                             data->source[i].term[t].pattern);
+}
+
+static void print_parameters(const UnetModel *model) {
+    (void)printf("\nparameters\n");
+    for (int i = 0; i < model->nparameter; i++) {
+        const UnetParameter *parameter = &model->parameter[i];
+        (void)printf("  %-32s", parameter->name);
+        for (int32_t d = 0; d < parameter->rank; d++)
+            (void)printf("%s%" PRId64, d > 0 ? " x " : " ", parameter->dim[d]);
+        (void)printf("\n");
+    }
+}
+
+static void print_text(const UnetModel *model) {
+    const UnetProgram *program[3];
+    int nprogram = programs_of(model, program);
+    char count[32];
+    format_count(count, sizeof count, model->parameter_count);
+    (void)printf("%-14s %s, compiled from %s (%s)\n", "model", model->name, model->source,
+                 model->source_hash);
+    (void)printf("%-14s %s, %s, %s", "target", model->target, model->isa, model->precision);
+    if (model->device == NULL)
+        (void)printf(", at most %" PRId32 " threads", model->max_threads);
+    (void)printf("\n");
+    if (model->device != NULL) {
+        char libraries[LIBRARIES];
+        model->device->libraries(model, libraries, sizeof libraries);
+        (void)printf("%-14s %s\n", "libraries", libraries);
+    }
+    (void)printf("%-14s %s in %" PRId32 " tensors\n", "parameters", count, model->nparameter);
+    print_bytes("arena", model->arena_bytes);
+    print_bytes("loader ring", model->loader_ring_bytes);
+    if (model->training != NULL)
+        (void)printf("%-14s %s\n", "optimizer", model->training->description);
+    (void)printf("\nprograms\n");
+    for (int i = 0; i < nprogram; i++)
+        print_program(program[i]);
+    if (model->data != NULL)
+        (void)printf("\ndata\n");
+    print_sources("train", model->data);
+    print_sources("eval", model->eval_data);
+    print_parameters(model);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------- */
+
+/* Every maker returns NULL when memory ran out; jansson passes that on, so only the last result is looked
+ * at. */
+
+static json_t *programs_json(const UnetModel *model) {
+    const UnetProgram *program[3];
+    int nprogram = programs_of(model, program);
+    json_t *list = json_array();
+    for (int i = 0; i < nprogram; i++) {
+        json_t *item = json_pack("{s:s, s:i, s:[i,i,i], s:I}", "name", program[i]->name, "batch",
+                                 program[i]->batch, "size", program[i]->size[0], program[i]->size[1],
+                                 program[i]->size[2], "extent", (json_int_t)program[i]->extent);
+        (void)json_array_append_new(list, item);
+    }
+    return list;
+}
+
+static json_t *parameters_json(const UnetModel *model) {
+    json_t *list = json_array();
+    for (int i = 0; i < model->nparameter; i++) {
+        json_t *shape = json_array();
+        for (int32_t d = 0; d < model->parameter[i].rank; d++)
+            (void)json_array_append_new(shape, json_integer(model->parameter[i].dim[d]));
+        (void)json_array_append_new(
+            list, json_pack("{s:s, s:o}", "name", model->parameter[i].name, "shape", shape));
+    }
+    return list;
+}
+
+static json_t *sources_json(const UnetData *data) {
+    json_t *list = json_array();
+    for (int i = 0; data != NULL && i < data->nsource; i++)
+        for (int t = 0; t < data->source[i].nterm; t++)
+            if (data->source[i].term[t].op == UNET_SRC_FILES)
+                (void)json_array_append_new(list, json_pack("{s:s, s:s}", "name", data->source[i].name,
+                                                            "pattern", data->source[i].term[t].pattern));
+    return list;
+}
+
+static UnetStatus print_json(const UnetModel *model, UnetError *error) {
+    char libraries[LIBRARIES];
+    if (model->device != NULL)
+        model->device->libraries(model, libraries, sizeof libraries);
+    json_t *info = json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s?, s:i, s:I, s:{s:I}, s:{s:I}, s:s?, s:o, s:{s:o, s:o}, "
+        "s:o}",
+        "schema", "unet-info/1", "model", model->name, "source", model->source, "source_hash",
+        model->source_hash, "target", model->target, "isa", model->isa, "precision", model->precision,
+        "libraries", model->device != NULL ? libraries : NULL, "max_threads", model->max_threads,
+        "parameter_count", (json_int_t)model->parameter_count, "arena", "bytes",
+        (json_int_t)model->arena_bytes, "beside", "loader_ring", (json_int_t)model->loader_ring_bytes,
+        "optimizer", model->training != NULL ? model->training->description : NULL, "programs",
+        programs_json(model), "data", "train", sources_json(model->data), "eval",
+        sources_json(model->eval_data), "parameters", parameters_json(model));
+    if (info == NULL)
+        return unet_fail(error, UNET_TOO_SMALL, "no memory for the description of the model");
+    bool written = json_dumpf(info, stdout, JSON_INDENT(2)) == 0 && putchar('\n') != EOF;
+    json_decref(info);
+    return written ? UNET_OK : unet_fail(error, UNET_IO, "standard output cannot be written");
+}
+
+UnetStatus driver_info(Driver *driver) {
+    if (driver->options.format[0] == 'j')
+        return print_json(driver->model, &driver->error);
+    print_text(driver->model);
+    return UNET_OK;
+}

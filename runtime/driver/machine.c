@@ -1,0 +1,160 @@
+/* machine.c - processors, memory and clock of the machine the program runs on.
+ *
+ * Containers matter: a process may see 64 processors and 256 GiB and be allowed two of the former and four
+ * of the latter, so the limits of its control group are read besides the machine's own.
+ */
+#define _GNU_SOURCE /* sched_getaffinity, madvise, environ */
+#include "driver.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The share of processors that the control group allows, rounded up; INT32_MAX: no limit. */
+static int32_t processors_of_group(void) {
+    int64_t quota, period;
+    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "r");
+    if (file == NULL)
+        return INT32_MAX;
+    int n = fscanf(file, "%" SCNd64 " %" SCNd64, &quota, &period);
+    (void)fclose(file);
+    if (n != 2 || quota <= 0 || period <= 0 || quota / period >= INT32_MAX)
+        return INT32_MAX;
+    return (int32_t)((quota - 1) / period + 1);
+}
+
+int32_t machine_processors(void) {
+    cpu_set_t set;
+    int32_t group = processors_of_group();
+    int32_t mine = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    return mine < group ? mine : group;
+}
+
+bool machine_runs(const char *isa) {
+#if defined(__x86_64__)
+    if (strcmp(isa, "avx512") == 0)
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    if (strcmp(isa, "avx2") == 0)
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+    if (strcmp(isa, "avx512") == 0 || strcmp(isa, "avx2") == 0)
+        return false;
+#endif
+    return true;
+}
+
+double machine_seconds(void) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Between two kernels threads wait at a barrier.  OpenMP's default is to spin for many milliseconds there,
+ * which takes processors from the loader threads and from other programs: four threads on four processors
+ * beside two busy ones took 946 ms for what takes 127 ms with a short spin and 168 ms with none.  The
+ * library reads the setting before main() starts, hence the second start; the variable tells it from the
+ * first. */
+void machine_set_wait_policy(char **argv) {
+    if (getenv("OMP_WAIT_POLICY") != NULL || getenv("GOMP_SPINCOUNT") != NULL ||
+        getenv("KMP_BLOCKTIME") != NULL)
+        return;
+    char path[4096]; /* the name itself, so that the process is called what it was */
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (length <= 0 || setenv("GOMP_SPINCOUNT", "2000", 1) != 0 || setenv("KMP_BLOCKTIME", "0", 1) != 0)
+        return;
+    path[length] = 0;
+    (void)execv(path, argv);
+}
+
+/* The value in bytes of the line of /proc/meminfo that starts with KEY; -1: none. */
+static int64_t meminfo(const char *key) {
+    char line[128];
+    int64_t value = -1;
+    FILE *file = fopen("/proc/meminfo", "r");
+    if (file == NULL)
+        return -1;
+    while (value < 0 && fgets(line, sizeof line, file) != NULL)
+        if (strncmp(line, key, strlen(key)) == 0 && sscanf(line + strlen(key), "%" SCNd64, &value) == 1)
+            value = value < INT64_MAX / 1024 ? value * 1024 : INT64_MAX;
+    (void)fclose(file);
+    return value;
+}
+
+/* What the control group allows in all; its present use is no guide, since it counts cached files. */
+static int64_t memory_of_group(void) {
+    int64_t bytes;
+    FILE *file = fopen("/sys/fs/cgroup/memory.max", "r");
+    if (file == NULL)
+        return INT64_MAX;
+    int n = fscanf(file, "%" SCNd64, &bytes);
+    (void)fclose(file);
+    return n == 1 ? bytes : INT64_MAX;
+}
+
+int64_t machine_memory(void) {
+    int64_t available = meminfo("MemAvailable:"), swap = meminfo("SwapFree:"), group = memory_of_group();
+    int64_t bytes = INT64_MAX;
+    struct rlimit limit;
+    if (available >= 0 && !__builtin_add_overflow(available, swap > 0 ? swap : 0, &available))
+        bytes = available;
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < (rlim_t)bytes)
+        bytes = (int64_t)limit.rlim_cur;
+    return bytes < group ? bytes : group;
+}
+
+static UnetStatus too_small(int64_t bytes, int64_t beside, int64_t available, UnetError *error) {
+    char need[32], more[32], have[32];
+    format_bytes(need, sizeof need, bytes);
+    format_bytes(more, sizeof more, beside);
+    format_bytes(have, sizeof have, available);
+    return unet_fail(error, UNET_TOO_SMALL,
+                     "the model needs %s (and %s for loading data), and this machine has %s free; "
+                     "compile it for less with `unetc --mem=SIZE`, or with a smaller --batch or --size",
+                     need, more, have);
+}
+
+UnetStatus arena_take(char **arena, int64_t bytes, int64_t beside, UnetError *error) {
+    int64_t all, available = machine_memory();
+    *arena = NULL;
+    if (bytes <= 0 || beside < 0 || __builtin_add_overflow(bytes, beside, &all))
+        return unet_fail(error, UNET_BUG, "the model's tables ask for %" PRId64 " bytes of memory", bytes);
+    if (all > available)
+        return too_small(bytes, beside, available, error);
+    void *memory = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return too_small(bytes, beside, available, error);
+    (void)madvise(memory, (size_t)bytes, MADV_HUGEPAGE); /* fewer TLB misses where the kernel can */
+    *arena = memory;
+    return UNET_OK;
+}
+
+UnetStatus mirror_take(char **mirror, int64_t bytes, UnetError *error) {
+    void *memory = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    *mirror = memory == MAP_FAILED ? NULL : memory;
+    return *mirror != NULL ? UNET_OK
+                           : unet_fail(error, UNET_TOO_SMALL,
+                                       "cannot reserve addresses for the host's copy of the arena");
+}
+
+void arena_give_back(char *arena, int64_t bytes) {
+    if (arena != NULL)
+        (void)munmap(arena, (size_t)bytes);
+}
+
+void format_bytes(char *text, size_t size, int64_t bytes) {
+    static const char *const unit[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    double value = (double)bytes;
+    int u = 0;
+    for (; value >= 1024 && u < 4; u++)
+        value /= 1024;
+    (void)snprintf(text, size, u == 0 ? "%.0f %s" : "%.2f %s", value, unit[u]);
+}

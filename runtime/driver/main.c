@@ -1,0 +1,101 @@
+/* main.c - the main program of every compiled model: reads the command line, picks the variant of the
+ * model that this processor runs, calls the command (one file each) and turns its status into an exit code.
+ */
+#include "driver.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The first of MODELS, best first, that this processor runs; NULL: none. */
+static const UnetModel *choose_model(const UnetModel *const *models, int nmodels) {
+    for (int i = 0; i < nmodels; i++)
+        if (machine_runs(models[i]->isa))
+            return models[i];
+    return NULL;
+}
+
+static int32_t choose_threads(const Driver *driver) {
+    int64_t wanted = driver->options.threads > 0 ? driver->options.threads : machine_processors();
+    int64_t max = driver->model->max_threads;
+    if (driver->options.threads > max)
+        (void)fprintf(stderr,
+                      "note: limited to %" PRId64
+                      " threads; for more, compile with `unetc --max-threads=%" PRId64 "`\n",
+                      max, driver->options.threads);
+    return (int32_t)(wanted < max ? wanted : max);
+}
+
+/* The last part of a path. */
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+static int print_help(const char *program) {
+    char text[8192];
+    (void)fwrite(text, 1, unet_options_help(text, sizeof text, program), stdout);
+    return 0;
+}
+
+static int print_version(const UnetModel *model) {
+    (void)printf("%s (%s, %s, %s, runtime %d)\n", model->name, model->source, model->target, model->isa,
+                 model->runtime_version);
+    return 0;
+}
+
+static UnetStatus run_command(Driver *driver) {
+    switch (driver->options.command) {
+    case UNET_COMMAND_TRAIN:
+        return driver_train(driver);
+    case UNET_COMMAND_EVAL:
+        return driver_eval(driver);
+    case UNET_COMMAND_PREDICT:
+        return driver_predict(driver);
+    case UNET_COMMAND_CHECK_DATA:
+        return driver_check_data(driver);
+    case UNET_COMMAND_INFO:
+        return driver_info(driver);
+    case UNET_COMMAND_BENCH:
+        return driver_bench(driver);
+    case UNET_COMMAND_HELP:
+    case UNET_COMMAND_VERSION:
+        break;
+    }
+    return unet_fail(&driver->error, UNET_BUG, "command %d has no code", (int)driver->options.command);
+}
+
+static int report(const Driver *driver, const char *program, UnetStatus status) {
+    if (status == UNET_OK && fflush(stdout) != 0) {
+        (void)fprintf(stderr, "%s: standard output cannot be written\n", program);
+        return UNET_IO;
+    }
+    if (status == UNET_OK)
+        return driver->stopped_by != 0 ? 128 + driver->stopped_by : 0;
+    (void)fprintf(stderr, "%s: error: %s\n", program, driver->error.text);
+    if (status == UNET_BUG)
+        (void)fprintf(stderr, "%s: this is a bug in unetc, not in your model or data\n", program);
+    return (int)status;
+}
+
+int unet_main(const UnetModel *const *models, int nmodels, int argc, char **argv) {
+    const char *program = argc > 0 ? base_name(argv[0]) : "unet";
+    Driver driver = {.model = choose_model(models, nmodels), .program = argc > 0 ? argv[0] : program};
+    if (driver.model == NULL) {
+        (void)fprintf(stderr,
+                      "%s: error: this processor lacks the instructions that the program was compiled for; "
+                      "compile it here, or with `unetc --isa=portable`\n",
+                      program);
+        return UNET_TOO_SMALL;
+    }
+    machine_set_wait_policy(argv); /* before the words of argv are put in another order */
+    UnetStatus status = unet_options_parse(&driver.options, argc, argv, &driver.error);
+    if (status != UNET_OK)
+        return report(&driver, program, status);
+    if (driver.options.command == UNET_COMMAND_HELP)
+        return print_help(program);
+    if (driver.options.command == UNET_COMMAND_VERSION)
+        return print_version(driver.model);
+    driver.threads = choose_threads(&driver);
+    return report(&driver, program, run_command(&driver));
+}

@@ -1,0 +1,51 @@
+/* options.h - the command line of a generated program, as a struct.
+ *
+ * The text comes from argv and stays there: every string below points into it.  An option that was
+ * not given has the default named beside it.
+ */
+#ifndef UNET_OPTIONS_H
+#define UNET_OPTIONS_H
+
+#include "unet/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum {
+    UNET_COMMAND_TRAIN,
+    UNET_COMMAND_EVAL,
+    UNET_COMMAND_PREDICT,
+    UNET_COMMAND_CHECK_DATA,
+    UNET_COMMAND_INFO,
+    UNET_COMMAND_BENCH,
+    UNET_COMMAND_HELP,
+    UNET_COMMAND_VERSION
+} UnetCommand;
+
+typedef struct {
+    UnetCommand command;
+    const char *data;         /* NULL: the working directory */
+    const char *out;          /* NULL: the working directory */
+    const char *weights;      /* NULL: see the command */
+    const char *resume_file;  /* NULL: the checkpoint in `out` */
+    const char *output;       /* -o of predict; NULL */
+    const char *format;       /* "text" or "json" */
+    int64_t epochs;           /* 0: as the model says */
+    int64_t steps;            /* 0: as the model says */
+    int64_t checkpoint_every; /* in steps; 0: as the model says */
+    int64_t seed;             /* -1: as the model says */
+    int64_t threads;          /* 0: one for each processor */
+    bool resume;
+    char **files; /* the arguments that are not options */
+    int nfile;
+} UnetOptions;
+
+/* Reads ARGV, which it reorders so that `files` is a part of it.  UNET_USAGE with a message that says what
+ * to write instead. */
+UNET_MUST_USE UnetStatus unet_options_parse(UnetOptions *options, int argc, char **argv, UnetError *error);
+
+/* Writes the help of a program called PROGRAM (or as much of it as fits) to TEXT; returns its length. */
+size_t unet_options_help(char *text, size_t size, const char *program);
+
+#endif

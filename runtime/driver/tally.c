@@ -1,0 +1,225 @@
+/* tally.c - means of losses and metrics over samples, and the evaluation that fills them. */
+#include "driver.h"
+
+#include "unet/layout.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the sums --------------------------------------------------------------------------------- */
+
+/* Elements of the longest row of any input: channels * width. */
+static size_t longest_row(const UnetModel *model) {
+    const UnetProgram *const programs[] = {model->train, model->eval};
+    size_t longest = 1;
+    for (int p = 0; p < 2; p++)
+        for (int i = 0; programs[p] != NULL && i < model->ninput; i++) {
+            const UnetLayout *layout = &programs[p]->inputs[i];
+            size_t row = (size_t)layout->channels * (size_t)layout->size[2];
+            longest = row > longest ? row : longest;
+        }
+    return longest;
+}
+
+UnetStatus tally_create(Tally *tally, const UnetModel *model, UnetError *error) {
+    size_t results = (size_t)model->nresult + 1; /* never nothing */
+    *tally = (Tally){.model = model};
+    tally->sum = calloc(results, sizeof *tally->sum);
+    tally->identity_sum = calloc(results, sizeof *tally->identity_sum);
+    tally->row = calloc(2 * longest_row(model), sizeof *tally->row);
+    if (tally->sum == NULL || tally->identity_sum == NULL || tally->row == NULL)
+        return unet_fail(error, UNET_TOO_SMALL, "no memory for the results of a step");
+    return UNET_OK;
+}
+
+void tally_destroy(Tally *tally) {
+    free(tally->sum);
+    free(tally->identity_sum);
+    free(tally->row);
+    *tally = (Tally){.model = NULL};
+}
+
+void tally_clear(Tally *tally) {
+    tally->samples = 0;
+    for (int i = 0; i < tally->model->nresult; i++)
+        tally->sum[i] = 0;
+}
+
+void tally_add(Tally *tally, const UnetProgram *program, const char *arena, int32_t n) {
+    tally->samples += n;
+    for (int i = 0; i < tally->model->nresult; i++) {
+        double sum = NAN;
+        if (program->result_offsets[i] >= 0)
+            memcpy(&sum, arena + program->result_offsets[i], sizeof sum);
+        tally->sum[i] += sum;
+    }
+}
+
+double tally_value(const Tally *tally, int i) {
+    return tally->samples > 0 ? tally->sum[i] / (double)tally->samples : NAN;
+}
+
+double tally_identity(const Tally *tally, int i) {
+    const UnetResult *result = &tally->model->results[i];
+    bool measured = result->identity_input >= 0 && result->target_input >= 0 && tally->identity_samples > 0;
+    return measured ? tally->identity_sum[i] / (double)tally->identity_samples : NAN;
+}
+
+double tally_loss(const Tally *tally) {
+    double loss = 0;
+    for (int i = 0; i < tally->model->nresult; i++)
+        if (tally->model->results[i].kind == UNET_LOSS)
+            loss += tally->model->results[i].weight * tally_value(tally, i);
+    return loss;
+}
+
+int tally_first_metric(const UnetModel *model) {
+    for (int i = 0; i < model->nresult; i++)
+        if (model->results[i].kind == UNET_METRIC)
+            return i;
+    return -1;
+}
+
+/* ---- the identity: what doing nothing would score --------------------------------------------- */
+
+static double clamp(float value) {
+    return value < 0 ? 0 : value > 1 ? 1 : (double)value;
+}
+
+/* The PSNR kernels' definition: peak 1, both sides clamped to 0..1, at most 100 dB. */
+static double psnr_of_error(double squared_error, int64_t count) {
+    double psnr = -10 * log10(squared_error / (double)count);
+    return psnr < 100 ? psnr : 100;
+}
+
+static double sample_psnr(const Tally *tally, const UnetProgram *program, const UnetBatch *batch,
+                          const UnetResult *result, int32_t n) {
+    const UnetLayout *x = &program->inputs[result->identity_input];
+    const UnetLayout *t = &program->inputs[result->target_input];
+    const int32_t *extent = batch->valid != NULL ? batch->valid[n] : t->size;
+    size_t row = (size_t)t->channels * (size_t)t->size[2];
+    double sum = 0;
+    for (int32_t d = 0; d < extent[0]; d++)
+        for (int32_t h = 0; h < extent[1]; h++) {
+            unet_layout_load_row(x, batch->inputs[result->identity_input], n, d, h, tally->row);
+            unet_layout_load_row(t, batch->inputs[result->target_input], n, d, h, tally->row + row);
+            for (int32_t c = 0; c < t->channels; c++)
+                for (int32_t w = 0; w < extent[2]; w++) {
+                    const float *at = tally->row + (size_t)c * (size_t)t->size[2] + w;
+                    double difference = clamp(at[0]) - clamp(at[row]);
+                    sum += difference * difference;
+                }
+        }
+    return psnr_of_error(sum, (int64_t)t->channels * extent[0] * extent[1] * extent[2]);
+}
+
+/* Both must be read by the program and have the same shape. */
+static bool has_identity(const UnetProgram *program, const UnetResult *result) {
+    if (result->identity_input < 0 || result->target_input < 0 || strcmp(result->metric, "psnr") != 0)
+        return false;
+    const UnetLayout *x = &program->inputs[result->identity_input];
+    const UnetLayout *t = &program->inputs[result->target_input];
+    return x->sample_bytes > 0 && t->sample_bytes > 0 && x->channels == t->channels &&
+           memcmp(x->size, t->size, sizeof x->size) == 0;
+}
+
+void tally_add_identity(Tally *tally, const UnetProgram *program, const UnetBatch *batch) {
+    tally->identity_samples += batch->n;
+    for (int i = 0; i < tally->model->nresult; i++) {
+        const UnetResult *result = &tally->model->results[i];
+        bool measured = has_identity(program, result);
+        for (int32_t n = 0; n < batch->n && measured; n++)
+            tally->identity_sum[i] += sample_psnr(tally, program, batch, result, n);
+        if (!measured)
+            tally->identity_sum[i] = NAN;
+    }
+}
+
+/* A part of the data says nothing about all of it. */
+static void forget_identity(Tally *tally) {
+    tally->identity_samples = 0;
+    for (int i = 0; i < tally->model->nresult; i++)
+        tally->identity_sum[i] = 0;
+}
+
+/* ---- evaluation ------------------------------------------------------------------------------- */
+
+typedef struct {
+    Tally *tally;
+    Device *device;
+    const UnetProgram *program;
+    int64_t begun, ended;              /* batches */
+    int32_t samples[UNET_STEPS_AHEAD]; /* of those that were begun last */
+    bool wants_identity;
+    UnetStep step;
+} Evaluation;
+
+static UnetStatus begin_batch(Evaluation *e, UnetLoader *loader, UnetError *error) {
+    UnetBatch batch;
+    UnetStatus status = device_next_batch(e->device, loader, &batch, error);
+    if (status != UNET_OK)
+        return status;
+    e->step.inputs = batch.inputs;
+    e->step.valid = batch.valid;
+    e->step.n = batch.n;
+    if (e->wants_identity)
+        tally_add_identity(e->tally, e->program, &batch);
+    e->samples[e->begun++ % UNET_STEPS_AHEAD] = batch.n;
+    return device_begin(e->device, e->program, &e->step, error);
+}
+
+static UnetStatus end_batch(Evaluation *e, UnetError *error) {
+    UnetStatus status = device_end(e->device, error);
+    if (status == UNET_OK)
+        tally_add(e->tally, e->program, e->device->arena, e->samples[e->ended++ % UNET_STEPS_AHEAD]);
+    return status;
+}
+
+UnetStatus tally_evaluate(Tally *tally, UnetLoader *loader, const UnetDataset *dataset, Device *device,
+                          int32_t threads, int *signal, UnetError *error) {
+    const UnetStream stream = {.dataset = dataset};
+    const int64_t batches = unet_stream_batches(&stream);
+    Evaluation e = {.tally = tally,
+                    .device = device,
+                    .program = unet_dataset_program(dataset),
+                    .wants_identity = tally->identity_samples == 0,
+                    .step = {.arena = device->arena, .threads = threads}};
+    bool stops = false;
+    tally_clear(tally);
+    UnetStatus status = unet_loader_begin(loader, &stream, error);
+    while (status == UNET_OK && e.ended < (stops ? e.begun : batches)) {
+        bool ahead = e.begun - e.ended < device_steps_ahead(device);
+        status =
+            ahead && !stops && e.begun < batches ? begin_batch(&e, loader, error) : end_batch(&e, error);
+        stops = stops || (signal != NULL && (*signal = signals_look()) != 0);
+    }
+    if (e.wants_identity && (status != UNET_OK || stops))
+        forget_identity(tally);
+    return status;
+}
+
+/* ---- text ------------------------------------------------------------------------------------- */
+
+void tally_format(const Tally *tally, char *text, size_t size) {
+    size_t length = 0;
+    text[0] = 0;
+    for (int i = 0; i < tally->model->nresult; i++) {
+        const UnetResult *result = &tally->model->results[i];
+        double value = tally_value(tally, i), identity = tally_identity(tally, i);
+        bool decibels = strcmp(result->metric, "psnr") == 0;
+        if (isnan(value) && tally->samples > 0)
+            continue;
+        int n = snprintf(text + length, size - length, decibels ? "%s%s %.2f dB" : "%s%s %.6g",
+                         length > 0 ? ", " : "", result->name, value);
+        if (n > 0 && (size_t)n < size - length && !isnan(identity)) {
+            length += (size_t)n;
+            n = snprintf(text + length, size - length, " (%s %.2f dB, gain %.2f dB)",
+                         tally->model->inputs[result->identity_input].name, identity, value - identity);
+        }
+        if (n < 0 || (size_t)n >= size - length)
+            return;
+        length += (size_t)n;
+    }
+}

@@ -1,0 +1,261 @@
+/* dataset.c - the samples a model is trained and evaluated on: which section says so, what its sources
+ * read, which samples fall to training and which to evaluation. */
+#include "dataset_parts.h"
+#include "unet/rng.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static UnetStatus out_of_memory(UnetError *error) {
+    return unet_fail(error, UNET_IO, "out of memory while reading the headers of the data");
+}
+
+/* ---- sources ---------------------------------------------------------------------------------- */
+
+static bool has_own_sources(const UnetModel *model) {
+    return model->eval_data != NULL && model->eval_data->nsource > 0;
+}
+
+bool unet_dataset_exists(const UnetModel *model, UnetPurpose purpose) {
+    bool has_data = model->data != NULL && model->data->nsource > 0;
+    if (purpose == UNET_TRAINING) {
+        return has_data && model->train != NULL;
+    }
+    return model->eval != NULL && (has_own_sources(model) || (has_data && model->data->holdout > 0));
+}
+
+static void choose_sections(UnetDataset *dataset) {
+    const UnetModel *model = dataset->model;
+    bool training = dataset->purpose == UNET_TRAINING;
+    const UnetData *sources = !training && has_own_sources(model) ? model->eval_data : model->data;
+    const UnetData *transforms = !training && model->eval_data != NULL && model->eval_data->ntransform > 0
+                                     ? model->eval_data
+                                     : model->data;
+    dataset->program = training ? model->train : model->eval;
+    dataset->source = sources->source;
+    dataset->nsource = sources->nsource;
+    if (transforms != NULL) {
+        dataset->transform = transforms->transform;
+        dataset->ntransform = transforms->ntransform;
+    }
+}
+
+/* How TERM changes the number of operands at hand. */
+static int32_t effect(UnetSourceOp op) {
+    return op >= UNET_SRC_ADD ? -1 : 1;
+}
+
+int32_t dataset_source(const UnetDataset *dataset, int32_t before, const char *name) {
+    for (int32_t i = 0; i < before; i++) {
+        if (strcmp(dataset->source[i].name, name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* Whether the window is as large as an input of this SIZE, larger, or a whole number of times smaller. */
+static bool fits_window(const int32_t size[2], const int32_t window[2]) {
+    int32_t times = size[0] / window[0];
+    return (size[0] <= window[0] && size[1] <= window[1]) ||
+           ((int64_t)times * window[0] == size[0] && (int64_t)times * window[1] == size[1]);
+}
+
+/* Whether the source can fill its input: as many channels, and of a size that fits the window. */
+static bool fits_input(const UnetDataset *dataset, const UnetSource *source) {
+    if (source->input < 0) {
+        return true;
+    }
+    if (source->input >= dataset->model->ninput) {
+        return false;
+    }
+    const UnetLayout *layout = &dataset->program->inputs[source->input];
+    return layout->sample_bytes == 0 || (layout->channels == source->channels &&
+                                         fits_window(layout->size + 1, dataset->program->size + 1));
+}
+
+/* The table comes from our own compiler: what is wrong here is our bug. */
+static UnetStatus check_source(UnetDataset *dataset, int32_t index, UnetError *error) {
+    const UnetSource *source = &dataset->source[index];
+    int32_t depth = 0;
+    bool good = source->nterm <= MAX_TERMS && source->channels > 0 && fits_input(dataset, source);
+    for (int32_t t = 0; good && t < source->nterm; t++) {
+        const UnetSourceTerm *term = &source->term[t];
+        depth += effect(term->op);
+        good = depth >= 1;
+        dataset->depth = depth > dataset->depth ? depth : dataset->depth;
+        if (term->op == UNET_SRC_FILES) {
+            dataset->nseries++;
+        } else if (term->op == UNET_SRC_NAME) {
+            int32_t earlier = dataset_source(dataset, index, term->pattern);
+            int32_t channels = earlier >= 0 ? dataset->source[earlier].channels : 0;
+            good = good && (channels == source->channels || channels == 1);
+        }
+    }
+    if (!good || depth != 1) {
+        return unet_fail(error, UNET_BUG, "the data source \"%.100s\" is malformed", source->name);
+    }
+    dataset->channels = source->channels > dataset->channels ? source->channels : dataset->channels;
+    return UNET_OK;
+}
+
+static UnetStatus list_series(UnetDataset *dataset, UnetError *error) {
+    if (dataset->nsource > MAX_SOURCES) {
+        return unet_fail(error, UNET_BUG, "too many data sources");
+    }
+    for (int32_t s = 0; s < dataset->nsource; s++) {
+        UnetStatus status = check_source(dataset, s, error);
+        if (status != UNET_OK) {
+            return status;
+        }
+    }
+    if (dataset->nseries == 0) {
+        return unet_fail(error, UNET_IO, "no data source reads files");
+    }
+    dataset->series = calloc((size_t)dataset->nseries, sizeof *dataset->series);
+    dataset->scale = calloc((size_t)dataset->nsource, sizeof *dataset->scale);
+    if (dataset->series == NULL || dataset->scale == NULL) {
+        return out_of_memory(error);
+    }
+    FileSeries *next = dataset->series;
+    for (int32_t s = 0; s < dataset->nsource; s++) {
+        const UnetSource *source = &dataset->source[s];
+        dataset->scale[s].first_series = (int32_t)(next - dataset->series);
+        bool labels = source->input >= 0 && dataset->model->inputs[source->input].kind == UNET_LABELS;
+        for (int32_t t = 0; t < source->nterm; t++) {
+            if (source->term[t].op == UNET_SRC_FILES) {
+                *next++ = (FileSeries){.pattern = source->term[t].pattern,
+                                       .channels = source->channels,
+                                       .source = s,
+                                       .mode = labels ? UNET_READ_LABELS : UNET_READ_NUMBERS};
+            }
+        }
+    }
+    return UNET_OK;
+}
+
+/* ---- which samples ---------------------------------------------------------------------------- */
+
+/* The share of random_split: rounded down, and what is left over stays in training. */
+static int32_t held_out(const UnetData *data, int32_t count) {
+    return data != NULL && data->holdout > 0 ? (int32_t)floor(data->holdout * count) : 0;
+}
+
+static UnetStatus split(UnetDataset *dataset, bool holdout, UnetError *error) {
+    const UnetData *data = dataset->model->data;
+    int32_t count = dataset->stems.count;
+    bool own = dataset->purpose == UNET_EVALUATION && has_own_sources(dataset->model);
+    int32_t held = own || !holdout ? 0 : held_out(data, count);
+    int32_t *order = calloc((size_t)(count > 0 ? count : 1), sizeof *order);
+    dataset->sample = calloc((size_t)(count > 0 ? count : 1), sizeof *dataset->sample);
+    if (order == NULL || dataset->sample == NULL) {
+        free(order);
+        return out_of_memory(error);
+    }
+    for (int32_t i = 0; i < count; i++) {
+        order[i] = i;
+    }
+    if (held > 0) {
+        unet_split_order((uint64_t)data->holdout_seed, count, order);
+    }
+    bool evaluates_held = dataset->purpose == UNET_EVALUATION && !own;
+    int32_t first = evaluates_held ? count - held : 0;
+    dataset->nsample = evaluates_held ? held : count - held;
+    for (int32_t i = 0; i < dataset->nsample; i++) {
+        dataset->sample[i].stem = order[first + i];
+    }
+    free(order);
+    if (dataset->nsample == 0 && count > 0) {
+        return unet_fail(error, UNET_IO, "holdout %g of %d samples leaves none for %s", data->holdout,
+                         count, evaluates_held ? "evaluation" : "training");
+    }
+    return UNET_OK;
+}
+
+/* ---- the interface ---------------------------------------------------------------------------- */
+
+static UnetStatus build(UnetDataset *dataset, const char *folder, bool holdout, Listener *listener,
+                        UnetError *error) {
+    dataset->folder = strdup(folder != NULL ? folder : ".");
+    if (dataset->folder == NULL) {
+        return out_of_memory(error);
+    }
+    choose_sections(dataset);
+    UnetStatus status = list_series(dataset, error);
+    if (status == UNET_OK) {
+        status = dataset_match(dataset, listener, error);
+    }
+    if (status == UNET_OK) {
+        status = dataset_scale(dataset, error);
+    }
+    if (status == UNET_OK) {
+        status = split(dataset, holdout, error);
+    }
+    if (status == UNET_OK) {
+        status = dataset_probe(dataset, listener, error);
+    }
+    if (status == UNET_OK && !(dataset_plan_scratch(dataset) && dataset_cache_plan(dataset))) {
+        status = unet_fail(error, UNET_TOO_SMALL, "the files are too large to be read");
+    }
+    return status;
+}
+
+UnetStatus dataset_open(UnetDataset **dataset, const UnetModel *model, UnetPurpose purpose,
+                        const char *folder, bool holdout, Listener *listener, UnetError *error) {
+    *dataset = NULL;
+    if (!unet_dataset_exists(model, purpose)) {
+        return unet_fail(error, UNET_USAGE, "%s has no data for %s", model->source,
+                         purpose == UNET_TRAINING ? "training" : "evaluation");
+    }
+    UnetDataset *opened = calloc(1, sizeof *opened);
+    if (opened == NULL) {
+        return out_of_memory(error);
+    }
+    opened->model = model;
+    opened->purpose = purpose;
+    UnetStatus status = build(opened, folder, holdout, listener, error);
+    if (status != UNET_OK) {
+        unet_dataset_close(opened);
+        return status;
+    }
+    *dataset = opened;
+    return UNET_OK;
+}
+
+UnetStatus unet_dataset_open(UnetDataset **dataset, const UnetModel *model, UnetPurpose purpose,
+                             const char *folder, UnetError *error) {
+    return dataset_open(dataset, model, purpose, folder, true, NULL, error);
+}
+
+void unet_dataset_close(UnetDataset *dataset) {
+    if (dataset != NULL) {
+        dataset_cache_free(dataset);
+        stems_free(&dataset->stems);
+        free(dataset->folder);
+        free(dataset->series);
+        free(dataset->scale);
+        free(dataset->sample);
+        free(dataset);
+    }
+}
+
+UnetPurpose unet_dataset_purpose(const UnetDataset *dataset) {
+    return dataset->purpose;
+}
+
+const UnetProgram *unet_dataset_program(const UnetDataset *dataset) {
+    return dataset->program;
+}
+
+int32_t unet_dataset_samples(const UnetDataset *dataset) {
+    return dataset->nsample;
+}
+
+const char *unet_dataset_stem(const UnetDataset *dataset, int32_t sample) {
+    return dataset->stems.item[dataset->sample[sample].stem];
+}
+
+size_t unet_dataset_decoder_bytes(const UnetDataset *dataset) {
+    return dataset->decoder_bytes;
+}

@@ -1,0 +1,120 @@
+/* dataset_match.c - which files belong together: those for which the stars of all patterns stand for the
+ * same.  A pattern without stars names one file that belongs to every sample. */
+#include "dataset_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+UnetStatus dataset_problem(Listener *listener, UnetStatus status, const UnetError *error) {
+    if (listener == NULL) {
+        return status;
+    }
+    listener->report(listener->context, error->text);
+    listener->count++;
+    return UNET_OK;
+}
+
+UnetStatus dataset_path(const UnetDataset *dataset, const FileSeries *series, const Sample *sample,
+                        char path[UNET_PATH_BYTES], UnetError *error) {
+    return pattern_path(path, dataset->folder, series->pattern, dataset->stems.item[sample->stem], error);
+}
+
+UnetStatus dataset_open_file(const UnetDataset *dataset, const Sample *sample, int32_t index,
+                             UnetImageReader **reader, UnetError *error) {
+    const FileSeries *series = &dataset->series[index];
+    char path[UNET_PATH_BYTES];
+    *reader = NULL;
+    UnetStatus status = dataset_path(dataset, series, sample, path, error);
+    if (status == UNET_OK) {
+        status = unet_image_open(reader, path, series->mode, series->channels, error);
+    }
+    if (*reader == NULL) {
+        return status;
+    }
+    UnetImageInfo info = unet_image_info(*reader);
+    int32_t multiple = dataset->scale[series->source].multiple;
+    if (info.height != sample->size[0] * multiple || info.width != sample->size[1] * multiple) {
+        unet_image_close(*reader);
+        *reader = NULL;
+        return unet_fail(error, UNET_IO, "%s has changed its size since the start", path);
+    }
+    return UNET_OK;
+}
+
+/* STEM has a file of PRESENT and none of ABSENT. */
+static UnetStatus missing_partner(const UnetDataset *dataset, const char *stem, const char *present,
+                                  const char *absent, Listener *listener, UnetError *error) {
+    char path[UNET_PATH_BYTES], partner[UNET_PATH_BYTES];
+    UnetStatus status = pattern_path(path, dataset->folder, present, stem, error);
+    if (status == UNET_OK) {
+        status = pattern_path(partner, dataset->folder, absent, stem, error);
+    }
+    if (status != UNET_OK) {
+        return status;
+    }
+    status = unet_fail(error, UNET_IO, "%.400s has no partner: \"%.100s\" asks for %.400s", path, absent,
+                       partner);
+    return dataset_problem(listener, status, error);
+}
+
+/* Two sorted lists, by merging; what only one has is a problem, and only the common stems stay in STEMS. */
+static UnetStatus keep_common(UnetDataset *dataset, const char *first, const char *second,
+                              const StemList *other, Listener *listener, UnetError *error) {
+    StemList *stems = &dataset->stems;
+    int32_t i = 0, j = 0, kept = 0;
+    UnetStatus status = UNET_OK;
+    while (status == UNET_OK && (i < stems->count || j < other->count)) {
+        int order = i == stems->count ? 1 : j == other->count ? -1 : strcmp(stems->item[i], other->item[j]);
+        if (order < 0) {
+            status = missing_partner(dataset, stems->item[i++], first, second, listener, error);
+        } else if (order > 0) {
+            status = missing_partner(dataset, other->item[j++], second, first, listener, error);
+        } else { /* swapped, so that the list still owns every stem once */
+            char *common = stems->item[i];
+            stems->item[i] = stems->item[kept];
+            stems->item[kept++] = common;
+            i++;
+            j++;
+        }
+    }
+    while (status == UNET_OK && stems->count > kept) {
+        free(stems->item[--stems->count]);
+    }
+    return status;
+}
+
+UnetStatus dataset_match(UnetDataset *dataset, Listener *listener, UnetError *error) {
+    const char *first = NULL;
+    for (int32_t i = 0; i < dataset->nseries; i++) {
+        const char *pattern = dataset->series[i].pattern;
+        if (pattern_stars(pattern) == 0) {
+            continue;
+        }
+        if (first == NULL) {
+            first = pattern;
+            UnetStatus status = pattern_expand(dataset->folder, pattern, &dataset->stems, error);
+            if (status != UNET_OK) {
+                return status;
+            }
+            continue;
+        }
+        if (pattern_stars(pattern) != pattern_stars(first)) {
+            return unet_fail(error, UNET_IO,
+                             "the patterns \"%.200s\" and \"%.200s\" cannot be paired: %d and %d stars",
+                             first, pattern, pattern_stars(first), pattern_stars(pattern));
+        }
+        StemList other = {0};
+        UnetStatus status = pattern_expand(dataset->folder, pattern, &other, error);
+        if (status == UNET_OK) {
+            status = keep_common(dataset, first, pattern, &other, listener, error);
+        }
+        stems_free(&other);
+        if (status != UNET_OK) {
+            return status;
+        }
+    }
+    if (first == NULL && dataset->nseries > 0) {
+        return pattern_expand(dataset->folder, dataset->series[0].pattern, &dataset->stems, error);
+    }
+    return UNET_OK;
+}

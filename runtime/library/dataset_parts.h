@@ -1,0 +1,141 @@
+/* dataset_parts.h - what a dataset consists of; private to
+ *     dataset.c        which builds it
+ *     dataset_match.c  which finds the files that belong together
+ *     dataset_scale.c  which finds out how fine they are
+ *     dataset_probe.c  which reads their headers
+ *     dataset_cache.c  which keeps the decoded files of small sets
+ *     dataset_read.c   which reads samples
+ *     dataset_check.c  which looks for problems */
+#ifndef UNET_DATASET_PARTS_H
+#define UNET_DATASET_PARTS_H
+
+#include "unet/dataset.h"
+#include "unet/image.h"
+#include "pattern.h"
+
+enum { MAX_SOURCES = 256, MAX_TERMS = 256 }; /* they share the number of a random stream */
+
+/* The files of one UNET_SRC_FILES term, one per sample. */
+typedef struct {
+    const char *pattern;
+    int32_t channels;
+    UnetReadMode mode;
+    int32_t source; /* that reads it */
+} FileSeries;
+
+/* How fine the files of a source are; see dataset_scale.c. */
+enum { ANY_MULTIPLE = 0 }; /* of a source without files that fills no input */
+typedef struct {
+    int32_t first_series;   /* of its own terms */
+    int32_t series;         /* one that it reads, itself or through the sources it names; -1: none */
+    int32_t times, divisor; /* points of its files for one of the first input's, along each axis */
+    int32_t multiple;       /* points of its files for one of the coarsest files' */
+} SourceScale;
+
+typedef struct {
+    int32_t stem;      /* index in the sorted stems of all matched files */
+    int32_t size[2];   /* of its coarsest files: height, width */
+    size_t file_bytes; /* of all its files, decoded */
+} Sample;
+
+/* Small training sets are decoded once: the files of the first samples, as many as fit, are kept as bytes.
+ * Which ones is settled when the dataset is opened; each is filled by the first thread that reads it. */
+enum { CACHE_BYTES = 12 << 20 };
+typedef enum { CACHE_EMPTY, CACHE_FILLING, CACHE_READY } CacheState;
+
+typedef struct {
+    _Atomic int state; /* CacheState; guards the rest */
+    UnetRowFormat format;
+    uint8_t *rows; /* decoded */
+} CachedFile;
+
+typedef struct {
+    CachedFile *file; /* of sample s and series i: file[s * nseries + i] */
+    int32_t nsample;  /* kept samples: 0 to nsample - 1 */
+    size_t bytes;     /* of all rows, once all are read */
+} FileCache;
+
+/* Where the parts of a reading thread's working memory start, in bytes; see dataset_read.c. */
+typedef struct {
+    size_t files, values, operands, maps[2], nowhere;
+    size_t row; /* floats of one row of the widest source */
+    size_t bytes;
+} ScratchPlan;
+
+struct UnetDataset {
+    const UnetModel *model;
+    const UnetProgram *program;
+    UnetPurpose purpose;
+    const UnetSource *source;
+    int32_t nsource;
+    SourceScale *scale;        /* one per source */
+    int32_t base[2];           /* of the window, in points of the coarsest files: height, width */
+    int32_t widest[2];         /* of the window, in points of the finest files */
+    int32_t measured_multiple; /* points that losses and metrics compare, for one of the coarsest files' */
+    const UnetTransform *transform;
+    int32_t ntransform;
+    char *folder;
+    StemList stems;
+    FileSeries *series; /* in the order in which sources and terms name them */
+    int32_t nseries;
+    Sample *sample;
+    int32_t nsample;
+    int32_t channels; /* of the widest source */
+    int32_t depth;    /* the most operands that an expression holds at once */
+    size_t decoder_bytes;
+    FileCache cache;
+    ScratchPlan scratch;
+};
+
+/* Who hears of problems.  With no listener (NULL) the first one ends what is being done. */
+typedef struct {
+    UnetProblemReport *report;
+    void *context;
+    int64_t count;
+} Listener;
+
+/* ERROR holds a problem: passes it on and returns UNET_OK, or STATUS where nobody listens. */
+UNET_MUST_USE UnetStatus dataset_problem(Listener *listener, UnetStatus status, const UnetError *error);
+
+/* As unet_dataset_open; with HOLDOUT false the training samples include those held out. */
+UNET_MUST_USE UnetStatus dataset_open(UnetDataset **dataset, const UnetModel *model, UnetPurpose purpose,
+                                      const char *folder, bool holdout, Listener *listener,
+                                      UnetError *error);
+
+/* Fills dataset->stems from the patterns of dataset->series. */
+UNET_MUST_USE UnetStatus dataset_match(UnetDataset *dataset, Listener *listener, UnetError *error);
+
+/* The source called NAME before source BEFORE, or -1. */
+int32_t dataset_source(const UnetDataset *dataset, int32_t before, const char *name);
+
+/* Finds out how fine the files of each source are. */
+UNET_MUST_USE UnetStatus dataset_scale(UnetDataset *dataset, UnetError *error);
+
+/* How many rows (axis 0) or columns (axis 1) of what losses and metrics compare are picture, where the
+ * window shows SHOWN of the coarsest files; program->measured must be known. */
+int32_t dataset_valid(const UnetDataset *dataset, int axis, int32_t shown);
+
+/* Reads all headers; fills the samples' sizes and leaves out those with a problem. */
+UNET_MUST_USE UnetStatus dataset_probe(UnetDataset *dataset, Listener *listener, UnetError *error);
+
+/* The path of the file of SERIES that belongs to a sample. */
+UNET_MUST_USE UnetStatus dataset_path(const UnetDataset *dataset, const FileSeries *series,
+                                      const Sample *sample, char path[UNET_PATH_BYTES], UnetError *error);
+
+/* dataset_cache.c: decides which files are kept, once all sizes are known; returns false without memory. */
+UNET_MUST_USE bool dataset_cache_plan(UnetDataset *dataset);
+void dataset_cache_free(UnetDataset *dataset);
+
+/* The kept file of a sample, decoded now if nobody has done it yet; *FILE is NULL where it is not kept, or
+ * another thread is at it. */
+UNET_MUST_USE UnetStatus dataset_cache_get(const UnetDataset *dataset, const Sample *sample, int32_t series,
+                                           const CachedFile **file, UnetError *error);
+
+/* Opens the file of a sample and makes sure that it has the size it had when the dataset was opened. */
+UNET_MUST_USE UnetStatus dataset_open_file(const UnetDataset *dataset, const Sample *sample, int32_t series,
+                                           UnetImageReader **reader, UnetError *error);
+
+/* Fills dataset->scratch; false when the sizes overflow. */
+UNET_MUST_USE bool dataset_plan_scratch(UnetDataset *dataset);
+
+#endif

@@ -1,0 +1,370 @@
+/* dataset_read.c - reading one sample: all its files are decoded side by side, and for every row of them
+ * the sources are evaluated and the row goes where the window shows it.
+ *
+ *     files --row--> sources --row--> window --row--> inputs
+ *
+ * Files with more points for the same picture (dataset_scale.c) are read in a pass of their own.
+ * Noise is keyed by the place in the file, so a point has the same noise in every window that shows it. */
+#include "dataset_parts.h"
+#include "size_math.h"
+#include "unet/layout.h"
+#include "unet/rng.h"
+#include "window.h"
+
+#include <string.h>
+
+/* One file of the sample: kept, or being decoded. */
+typedef struct {
+    const CachedFile *kept;
+    UnetImageReader *reader;
+} OpenFile;
+
+/* The working memory of one thread. */
+typedef struct {
+    OpenFile *file; /* one per series */
+    float *value;   /* of the sources: one row each, OPERAND_ROW apart */
+    float *operand; /* operands of an expression above the first */
+    size_t operand_row;
+    int32_t *map[2];  /* what the window shows: rows, columns */
+    int32_t *nowhere; /* a column map of nothing but fill */
+} Scratch;
+
+/* One sample on its way. */
+typedef struct {
+    const UnetDataset *dataset;
+    const Sample *sample;
+    Scratch scratch;
+    Window window; /* in points of the coarsest files */
+    UnetKey key;
+    int32_t multiple;         /* of the files of this pass; what follows counts their points */
+    int32_t size[2];          /* of the window */
+    int32_t row;              /* of the file, now */
+    int32_t begin[2], end[2]; /* of the file, needed */
+    void *const *inputs;
+    int32_t n;
+    UnetError *error;
+} Reading;
+
+/* ---- working memory --------------------------------------------------------------------------- */
+
+/* The next part of COUNT elements of SIZE bytes starts at *PART. */
+static bool reserve(ScratchPlan *plan, size_t *part, size_t count, size_t size) {
+    size_t bytes;
+    *part = plan->bytes;
+    return checked_mul(count, size, &bytes) && checked_align64(bytes, &bytes) &&
+           checked_add(plan->bytes, bytes, &plan->bytes);
+}
+
+bool dataset_plan_scratch(UnetDataset *dataset) {
+    ScratchPlan *plan = &dataset->scratch;
+    size_t height = (size_t)dataset->widest[0], width = (size_t)dataset->widest[1];
+    size_t channels = (size_t)dataset->channels, values, operands;
+    *plan = (ScratchPlan){0};
+    return checked_mul(channels, width, &plan->row) &&
+           checked_mul((size_t)dataset->nsource, plan->row, &values) &&
+           checked_mul((size_t)dataset->depth, plan->row, &operands) &&
+           reserve(plan, &plan->files, (size_t)dataset->nseries, sizeof(OpenFile)) &&
+           reserve(plan, &plan->values, values, sizeof(float)) &&
+           reserve(plan, &plan->operands, operands, sizeof(float)) &&
+           reserve(plan, &plan->maps[0], height, sizeof(int32_t)) &&
+           reserve(plan, &plan->maps[1], width, sizeof(int32_t)) &&
+           reserve(plan, &plan->nowhere, width, sizeof(int32_t));
+}
+
+static Scratch scratch_at(const ScratchPlan *plan, char *base) {
+    return (Scratch){.file = (void *)(base + plan->files),
+                     .value = (void *)(base + plan->values),
+                     .operand = (void *)(base + plan->operands),
+                     .operand_row = plan->row,
+                     .map = {(void *)(base + plan->maps[0]), (void *)(base + plan->maps[1])},
+                     .nowhere = (void *)(base + plan->nowhere)};
+}
+
+size_t unet_dataset_scratch_bytes(const UnetDataset *dataset) {
+    return dataset->scratch.bytes;
+}
+
+/* ---- sources ---------------------------------------------------------------------------------- */
+
+static int32_t columns(const Reading *at) {
+    return at->end[1] - at->begin[1];
+}
+
+/* The part of the row of a file that the window needs; a decoder stands in front of that row. */
+static UnetStatus push_file(const Reading *at, int32_t series, float *operand) {
+    const OpenFile *file = &at->scratch.file[series];
+    if (file->kept != NULL) {
+        size_t before = (size_t)at->row * unet_row_bytes(&file->kept->format);
+        unet_row_convert(&file->kept->format, file->kept->rows + before, at->begin[1], columns(at),
+                         operand);
+        return UNET_OK;
+    }
+    UnetStatus status = unet_image_decode_row(file->reader, at->error);
+    if (status == UNET_OK) {
+        UnetRowFormat format = unet_image_format(file->reader);
+        unet_row_convert(&format, unet_image_bytes(file->reader), at->begin[1], columns(at), operand);
+    }
+    return status;
+}
+
+/* The row of an earlier source; one channel is repeated where more are wanted. */
+static void push_name(const Reading *at, const char *name, int32_t channels, float *operand) {
+    const UnetDataset *dataset = at->dataset;
+    size_t width = (size_t)columns(at);
+    for (int32_t s = 0; s < dataset->nsource; s++) {
+        if (strcmp(dataset->source[s].name, name) != 0) {
+            continue;
+        }
+        const float *value = at->scratch.value + (size_t)s * at->scratch.operand_row;
+        bool repeated = dataset->source[s].channels == 1;
+        for (int32_t c = 0; c < channels; c++) {
+            memcpy(operand + (size_t)c * width, value + (repeated ? 0 : (size_t)c * width),
+                   width * sizeof *operand);
+        }
+        return;
+    }
+}
+
+static void push_noise(const Reading *at, const UnetKey *key, int32_t channels, float deviation,
+                       float *operand) {
+    int32_t height = at->sample->size[0] * at->multiple, width = at->sample->size[1] * at->multiple;
+    size_t count = (size_t)columns(at);
+    for (int32_t c = 0; c < channels; c++) {
+        uint64_t line = (uint64_t)c * (uint64_t)height + (uint64_t)at->row;
+        float *values = operand + (size_t)c * count;
+        unet_random_normal(key, line * (uint64_t)width + (uint64_t)at->begin[1], count, values);
+        for (size_t x = 0; x < count; x++) {
+            values[x] *= deviation;
+        }
+    }
+}
+
+static void fill(float *operand, size_t count, float value) {
+    for (size_t i = 0; i < count; i++) {
+        operand[i] = value;
+    }
+}
+
+static float operate(UnetSourceOp op, float left, float right) {
+    switch (op) {
+    case UNET_SRC_SUB:
+        return left - right;
+    case UNET_SRC_MUL:
+        return left * right;
+    case UNET_SRC_DIV:
+        return left / right;
+    default:
+        return left + right;
+    }
+}
+
+static void combine(UnetSourceOp op, float *left, const float *right, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        left[i] = operate(op, left[i], right[i]);
+    }
+}
+
+/* Evaluates source INDEX for the row. */
+static UnetStatus evaluate(Reading *at, int32_t index) {
+    int32_t series = at->dataset->scale[index].first_series;
+    const UnetSource *source = &at->dataset->source[index];
+    size_t count = (size_t)source->channels * (size_t)columns(at);
+    float *value = at->scratch.value + (size_t)index * at->scratch.operand_row;
+    UnetStatus status = UNET_OK;
+    int32_t depth = 0;
+    for (int32_t t = 0; t < source->nterm && status == UNET_OK; t++) {
+        const UnetSourceTerm *term = &source->term[t];
+        UnetKey key = at->key;
+        key.stream = UNET_STREAM_SOURCE + (uint32_t)(index * MAX_TERMS + t);
+        float *top =
+            depth == 0 ? value : at->scratch.operand + (size_t)(depth - 1) * at->scratch.operand_row;
+        switch (term->op) {
+        case UNET_SRC_FILES:
+            status = push_file(at, series++, top);
+            break;
+        case UNET_SRC_NAME:
+            push_name(at, term->pattern, source->channels, top);
+            break;
+        case UNET_SRC_NUMBER:
+            fill(top, count, (float)term->value);
+            break;
+        case UNET_SRC_GAUSSIAN:
+            push_noise(at, &key, source->channels, (float)term->value, top);
+            break;
+        case UNET_SRC_UNIFORM:
+            fill(top, count,
+                 (float)(term->value + (term->high - term->value) * unet_random_uniform(&key, 0)));
+            break;
+        case UNET_SRC_ADD:
+        case UNET_SRC_SUB:
+        case UNET_SRC_MUL:
+        case UNET_SRC_DIV: {
+            const float *right = at->scratch.operand + (size_t)(depth - 2) * at->scratch.operand_row;
+            float *left =
+                depth == 2 ? value : at->scratch.operand + (size_t)(depth - 3) * at->scratch.operand_row;
+            combine(term->op, left, right, count);
+            depth -= 2;
+            break;
+        }
+        }
+        depth++;
+    }
+    return status;
+}
+
+/* ---- into the inputs -------------------------------------------------------------------------- */
+
+/* Row Y of the window for the input that SOURCE fills, from VALUE by the column map MAP.  An input smaller
+ * than the window shows its centre. */
+static void store(const Reading *at, const UnetSource *source, int32_t y, const float *value,
+                  const int32_t *map) {
+    if (source->input < 0 || at->inputs[source->input] == NULL) {
+        return;
+    }
+    const UnetLayout *layout = &at->dataset->program->inputs[source->input];
+    int32_t top = (at->size[0] - layout->size[1]) / 2;
+    int32_t left = (at->size[1] - layout->size[2]) / 2;
+    if (y < top || y >= top + layout->size[1]) {
+        return;
+    }
+    unet_layout_store_row(layout, at->inputs[source->input], at->n, 0, y - top, value, columns(at),
+                          map + left, at->window.fill);
+}
+
+/* Whether source INDEX is read in this pass. */
+static bool is_read(const Reading *at, int32_t index) {
+    int32_t multiple = at->dataset->scale[index].multiple;
+    return multiple == at->multiple || multiple == ANY_MULTIPLE;
+}
+
+/* Stores all sources in every row of the window that shows row SHOWN of the file (-1: the fill). */
+static void store_rows(const Reading *at, int32_t shown, const int32_t *map) {
+    for (int32_t y = 0; y < at->size[0]; y++) {
+        if (at->scratch.map[0][y] != shown) {
+            continue;
+        }
+        for (int32_t s = 0; s < at->dataset->nsource; s++) {
+            if (is_read(at, s)) {
+                store(at, &at->dataset->source[s], y,
+                      at->scratch.value + (size_t)s * at->scratch.operand_row, map);
+            }
+        }
+    }
+}
+
+static UnetStatus read_rows(Reading *at) {
+    UnetStatus status = UNET_OK;
+    for (at->row = at->begin[0]; at->row < at->end[0] && status == UNET_OK; at->row++) {
+        for (int32_t s = 0; s < at->dataset->nsource && status == UNET_OK; s++) {
+            status = is_read(at, s) ? evaluate(at, s) : UNET_OK;
+        }
+        if (status == UNET_OK) {
+            store_rows(at, at->row, at->scratch.map[1]);
+        }
+    }
+    if (status == UNET_OK) {
+        store_rows(at, -1, at->scratch.nowhere);
+    }
+    return status;
+}
+
+/* ---- the sample ------------------------------------------------------------------------------- */
+
+static UnetStatus open_file(const Reading *at, int32_t series) {
+    OpenFile *file = &at->scratch.file[series];
+    UnetStatus status = dataset_cache_get(at->dataset, at->sample, series, &file->kept, at->error);
+    if (status != UNET_OK || file->kept != NULL) {
+        return status;
+    }
+    status = dataset_open_file(at->dataset, at->sample, series, &file->reader, at->error);
+    if (file->reader == NULL) {
+        return status;
+    }
+    return unet_image_skip_rows(file->reader, at->begin[0], at->error);
+}
+
+static UnetStatus read_files(Reading *at) {
+    UnetStatus status = UNET_OK;
+    for (int32_t i = 0; i < at->dataset->nseries; i++) {
+        at->scratch.file[i] = (OpenFile){NULL, NULL};
+    }
+    for (int32_t i = 0; i < at->dataset->nseries && status == UNET_OK; i++) {
+        status = is_read(at, at->dataset->series[i].source) ? open_file(at, i) : UNET_OK;
+    }
+    if (status == UNET_OK) {
+        status = read_rows(at);
+    }
+    for (int32_t i = 0; i < at->dataset->nseries; i++) {
+        unet_image_close(at->scratch.file[i].reader);
+    }
+    return status;
+}
+
+/* Evaluation has one key for ever, so that a measure means the same after every epoch and for every seed.
+ */
+static void choose_window(Reading *at, uint64_t seed, uint32_t epoch) {
+    const UnetDataset *dataset = at->dataset;
+    const int32_t *size = dataset->base;
+    uint32_t sample = (uint32_t)at->sample->stem;
+    if (dataset->purpose == UNET_TRAINING) {
+        at->key = (UnetKey){.seed = seed, .epoch = epoch, .sample = sample};
+        at->window = window_draw(dataset->transform, dataset->ntransform, at->sample->size, size, &at->key);
+    } else {
+        at->key = (UnetKey){.epoch = UNET_EVALUATION_EPOCH, .sample = sample};
+        at->window = window_centre(dataset->transform, dataset->ntransform, at->sample->size, size);
+    }
+}
+
+/* Reads the sources whose files have MULTIPLE points for one of the coarsest. */
+static UnetStatus read_pass(Reading *at, int32_t multiple) {
+    at->multiple = multiple;
+    for (int axis = 0; axis < 2; axis++) {
+        at->size[axis] = at->window.size[axis] * multiple;
+        window_range(&at->window, axis, multiple, &at->begin[axis], &at->end[axis]);
+        window_map(&at->window, axis, multiple, at->scratch.map[axis]);
+    }
+    for (int32_t x = 0; x < at->size[1]; x++) { /* columns count from the first one read */
+        at->scratch.nowhere[x] = -1;
+        if (at->scratch.map[1][x] >= 0) {
+            at->scratch.map[1][x] -= at->begin[1];
+        }
+    }
+    return read_files(at);
+}
+
+/* Whether source INDEX was read in the pass of an earlier one, or will be in that of a later one. */
+static bool is_done(const UnetDataset *dataset, int32_t index) {
+    if (dataset->scale[index].multiple == ANY_MULTIPLE) {
+        return true;
+    }
+    for (int32_t s = 0; s < index; s++) {
+        if (dataset->scale[s].multiple == dataset->scale[index].multiple) {
+            return true;
+        }
+    }
+    return false;
+}
+
+UnetStatus unet_dataset_read(const UnetDataset *dataset, int32_t sample, uint64_t seed, uint32_t epoch,
+                             void *scratch, void *const *inputs, int32_t n, int32_t valid[3],
+                             UnetError *error) {
+    Reading at = {.dataset = dataset,
+                  .sample = &dataset->sample[sample],
+                  .scratch = scratch_at(&dataset->scratch, scratch),
+                  .inputs = inputs,
+                  .n = n,
+                  .error = error};
+    choose_window(&at, seed, epoch);
+    bool training = dataset->purpose == UNET_TRAINING;
+    valid[0] = dataset->program->measured[0];
+    for (int axis = 0; axis < 2; axis++) {
+        int32_t begin, end;
+        window_range(&at.window, axis, 1, &begin, &end);
+        valid[1 + axis] = dataset_valid(dataset, axis, training ? at.window.size[axis] : end - begin);
+    }
+    UnetStatus status = UNET_OK;
+    for (int32_t s = 0; s < dataset->nsource && status == UNET_OK; s++) {
+        status = is_done(dataset, s) ? UNET_OK : read_pass(&at, dataset->scale[s].multiple);
+    }
+    return status;
+}

@@ -1,0 +1,330 @@
+/* parameters.c - the weights of a model: initial values, saving and loading. */
+#include "unet/parameters.h"
+#include "unet/rng.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static int64_t elements(const UnetParameter *parameter) {
+    int64_t count = 1;
+    for (int32_t i = 0; i < parameter->rank; i++) {
+        count *= parameter->dim[i];
+    }
+    return count;
+}
+
+/* ---- initial values --------------------------------------------------------------------------- */
+
+/* Fills COUNT reals at VALUES from floats at their front; backwards, so that nothing is overwritten before
+ * it is read. */
+static void widen(double *values, int64_t count) {
+    const char *floats = (const char *)values;
+    for (int64_t i = count - 1; i >= 0; i--) {
+        float value;
+        memcpy(&value, floats + i * (int64_t)sizeof value, sizeof value);
+        values[i] = (double)value;
+    }
+}
+
+static void fill(float *values, int64_t count, float value) {
+    for (int64_t i = 0; i < count; i++) {
+        values[i] = value;
+    }
+}
+
+static void draw(const UnetParameter *parameter, UnetTwister *twister, float *values) {
+    int64_t count = elements(parameter);
+    float bound = (float)parameter->bound;
+    switch (parameter->init) {
+    case UNET_INIT_ZEROS:
+        fill(values, count, 0.0f);
+        break;
+    case UNET_INIT_ONES:
+        fill(values, count, 1.0f);
+        break;
+    case UNET_INIT_UNIFORM:
+        unet_twister_uniform(twister, -bound, bound, (size_t)count, values);
+        break;
+    case UNET_INIT_HE_NORMAL:
+        unet_twister_normal(twister, 0.0f, bound, (size_t)count, values);
+        break;
+    }
+}
+
+static double *loss_scale(const UnetModel *model, void *arena) {
+    return (double *)(void *)((char *)arena + model->loss_scale);
+}
+
+static void start_loss_scale(double *scale, int64_t step) {
+    for (int i = 0; i < UNET_LOSS_SCALE_ELEMENTS; i++) {
+        scale[i] = 0;
+    }
+    scale[UNET_LOSS_SCALE] = UNET_LOSS_SCALE_START;
+    scale[UNET_STEPS_TAKEN] = (double)step;
+}
+
+void unet_parameters_init(const UnetModel *model, uint64_t seed, void *arena) {
+    UnetTwister twister;
+    unet_twister_seed(&twister, seed);
+    for (int32_t i = 0; i < model->nparameter; i++) {
+        void *values = (char *)arena + model->parameter[i].offset;
+        draw(&model->parameter[i], &twister, values);
+        if (model->real == UNET_F64) {
+            widen(values, elements(&model->parameter[i]));
+        }
+    }
+    if (model->loss_scale > 0) {
+        start_loss_scale(loss_scale(model, arena), 0);
+    }
+}
+
+int64_t unet_parameter_draws(const UnetModel *model) {
+    int64_t draws = 0;
+    for (int32_t i = 0; i < model->nparameter; i++) {
+        int64_t count = elements(&model->parameter[i]);
+        if (model->parameter[i].init == UNET_INIT_UNIFORM) {
+            draws += count;
+        } else if (model->parameter[i].init == UNET_INIT_HE_NORMAL) {
+            draws += unet_twister_normal_draws(count);
+        }
+    }
+    return draws;
+}
+
+/* ---- saving ----------------------------------------------------------------------------------- */
+
+/* The name of moment WHICH in front of the parameter's, or NULL where the optimiser keeps none. */
+static const char *moment_prefix(const UnetModel *model, int which) {
+    if (model->training == NULL) {
+        return NULL;
+    }
+    if (model->training->optimizer == UNET_SGD) {
+        return which == 0 ? "optimizer.momentum_buffer." : NULL;
+    }
+    return which == 0 ? "optimizer.exp_avg." : "optimizer.exp_avg_sq.";
+}
+
+typedef struct {
+    const UnetModel *model;
+    const char *arena;
+    int32_t all; /* parameters and moments */
+} Saved;
+
+static const char loss_scale_name[] = "optimizer.loss_scale";
+
+/* Tensors are the parameters, then the first moments of all, then the second ones, and at last the scale of
+ * the loss.  A parameter without a gradient has no moments: their tensors are left out. */
+static void saved_tensor(const void *context, int32_t index, UnetTensor *tensor) {
+    const Saved *saved = context;
+    int32_t nparameter = saved->model->nparameter;
+    if (index == saved->all) {
+        *tensor = (UnetTensor){.prefix = "",
+                               .name = loss_scale_name,
+                               .type = UNET_F64,
+                               .rank = 1,
+                               .dim = {UNET_LOSS_SCALE_ELEMENTS},
+                               .values = saved->arena + saved->model->loss_scale};
+        return;
+    }
+    const UnetParameter *parameter = &saved->model->parameter[index % nparameter];
+    int which = index / nparameter - 1;
+    int64_t offset = which < 0 ? parameter->offset : parameter->moments[which];
+    *tensor = (UnetTensor){
+        .prefix = which < 0 ? "" : moment_prefix(saved->model, which),
+        .name = parameter->name,
+        .type = saved->model->real,
+        .rank = parameter->rank,
+        .values = offset < 0 ? NULL : saved->arena + offset,
+    };
+    memcpy(tensor->dim, parameter->dim, sizeof parameter->dim);
+}
+
+/* How many moments the optimiser keeps of a parameter, at most. */
+static int moment_count(const UnetModel *model) {
+    int count = 0;
+    while (count < 2 && moment_prefix(model, count) != NULL) {
+        count++;
+    }
+    return count;
+}
+
+UnetStatus unet_parameters_save(const UnetModel *model, const void *arena, bool moments, const char *path,
+                                const UnetMetadata *metadata, int32_t nmetadata, UnetError *error) {
+    Saved saved = {.model = model, .arena = arena};
+    int32_t groups = 1 + (moments ? moment_count(model) : 0);
+    int32_t count;
+    if (__builtin_mul_overflow(groups, model->nparameter, &saved.all) ||
+        __builtin_add_overflow(saved.all, moments && model->loss_scale > 0, &count)) {
+        return unet_fail(error, UNET_BUG, "%s: too many parameters", path);
+    }
+    return unet_safetensors_save(path, saved_tensor, &saved, count, metadata, nmetadata, error);
+}
+
+/* ---- loading ---------------------------------------------------------------------------------- */
+
+/* Whether two shapes are equal once their dimensions of 1 are left out. */
+static bool same_shape(const int64_t *a, int32_t rank_a, const int64_t *b, int32_t rank_b) {
+    int32_t i = 0, j = 0;
+    for (;;) {
+        while (i < rank_a && a[i] == 1) {
+            i++;
+        }
+        while (j < rank_b && b[j] == 1) {
+            j++;
+        }
+        if (i == rank_a || j == rank_b) {
+            return i == rank_a && j == rank_b;
+        }
+        if (a[i++] != b[j++]) {
+            return false;
+        }
+    }
+}
+
+enum { SHAPE_TEXT = 160 };
+
+static void write_shape(char text[SHAPE_TEXT], const int64_t *dim, int32_t rank) {
+    size_t used = 0;
+    text[0] = '\0';
+    for (int32_t i = 0; i < rank && used < SHAPE_TEXT - 24; i++) {
+        int length =
+            snprintf(text + used, SHAPE_TEXT - used, "%s%lld", i > 0 ? " x " : "", (long long)dim[i]);
+        used += length > 0 ? (size_t)length : 0;
+    }
+    if (rank == 0) {
+        snprintf(text, SHAPE_TEXT, "a single number");
+    }
+}
+
+enum { WHY_TEXT = 512 };
+
+/* The tensor called PREFIX + NAME if it fits PARAMETER, else -1 and in WHY the reason. */
+static int32_t find_fitting(const UnetSafetensors *file, const char *prefix, const UnetParameter *parameter,
+                            char why[WHY_TEXT]) {
+    char name[512];
+    int length = snprintf(name, sizeof name, "%s%s", prefix, parameter->name);
+    int32_t index = length >= 0 && (size_t)length < sizeof name ? unet_safetensors_find(file, name) : -1;
+    if (index < 0) {
+        snprintf(why, WHY_TEXT, "not in the file");
+        return -1;
+    }
+    const UnetTensorInfo *tensor = unet_safetensors_tensor(file, index);
+    if (!same_shape(tensor->dim, tensor->rank, parameter->dim, parameter->rank)) {
+        char there[SHAPE_TEXT], here[SHAPE_TEXT];
+        write_shape(there, tensor->dim, tensor->rank);
+        write_shape(here, parameter->dim, parameter->rank);
+        snprintf(why, WHY_TEXT, "is %s in the file, %s here", there, here);
+        return -1;
+    }
+    return index;
+}
+
+/* Reads the tensor called PREFIX + the parameter's name to OFFSET of the arena; it must be there and fit.
+ */
+static UnetStatus load_one(const UnetModel *model, const UnetSafetensors *file, const char *prefix,
+                           const UnetParameter *parameter, void *values, UnetError *error) {
+    char why[WHY_TEXT];
+    int32_t index = find_fitting(file, prefix, parameter, why);
+    if (index < 0) {
+        return unet_fail(error, UNET_IO, "%s: %s%s: %s", unet_safetensors_path(file), prefix,
+                         parameter->name, why);
+    }
+    return unet_safetensors_read(file, index, model->real, values, error);
+}
+
+static bool is_parameter(const UnetModel *model, const char *name) {
+    for (int32_t i = 0; i < model->nparameter; i++) {
+        if (strcmp(model->parameter[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void report_unused(const UnetModel *model, const UnetSafetensors *file, UnetLoadReport *report,
+                          void *context) {
+    static const char state[] = "optimizer.";
+    for (int32_t i = 0; i < unet_safetensors_count(file); i++) {
+        const char *name = unet_safetensors_tensor(file, i)->name;
+        if (strncmp(name, state, sizeof state - 1) != 0 && !is_parameter(model, name)) {
+            report(context, name, "not in the model");
+        }
+    }
+}
+
+UnetStatus unet_parameters_load(const UnetModel *model, const UnetSafetensors *file, UnetLoadMode mode,
+                                void *arena, UnetLoadReport *report, void *context, UnetError *error) {
+    int32_t loaded = 0;
+    for (int32_t i = 0; i < model->nparameter; i++) {
+        const UnetParameter *parameter = &model->parameter[i];
+        char why[WHY_TEXT];
+        if (mode == UNET_LOAD_MATCHING && find_fitting(file, "", parameter, why) < 0) {
+            if (report != NULL) {
+                report(context, parameter->name, why);
+            }
+            continue;
+        }
+        UnetStatus status = load_one(model, file, "", parameter, (char *)arena + parameter->offset, error);
+        if (status != UNET_OK) {
+            return status;
+        }
+        loaded++;
+    }
+    if (report != NULL) {
+        report_unused(model, file, report, context);
+    }
+    if (loaded == 0 && model->nparameter > 0) {
+        return unet_fail(error, UNET_IO, "%s: no tensor has the name and shape of a parameter of %s",
+                         unet_safetensors_path(file), model->name);
+    }
+    return UNET_OK;
+}
+
+bool unet_has_loss_scale(const UnetSafetensors *file) {
+    return unet_safetensors_find(file, loss_scale_name) >= 0;
+}
+
+static UnetStatus load_loss_scale(const UnetModel *model, const UnetSafetensors *file, int64_t step,
+                                  void *arena, UnetError *error) {
+    const UnetParameter as_saved = {.name = loss_scale_name, .rank = 1, .dim = {UNET_LOSS_SCALE_ELEMENTS}};
+    double *scale = loss_scale(model, arena);
+    char why[WHY_TEXT];
+    if (!unet_has_loss_scale(file)) {
+        start_loss_scale(scale, step);
+        return UNET_OK;
+    }
+    int32_t index = find_fitting(file, "", &as_saved, why);
+    if (index < 0) {
+        return unet_fail(error, UNET_IO, "%s: %s: %s", unet_safetensors_path(file), loss_scale_name, why);
+    }
+    UnetStatus status = unet_safetensors_read(file, index, UNET_F64, scale, error);
+    for (int i = 0; status == UNET_OK && i < UNET_LOSS_SCALE_ELEMENTS; i++) {
+        bool counts = i == UNET_GOOD_STEPS || i == UNET_STEPS_TAKEN;
+        if (!(scale[i] >= 0 && scale[i] < INFINITY) || (i == UNET_LOSS_SCALE && scale[i] == 0) ||
+            (counts && scale[i] > 0x1p53)) {
+            return unet_fail(error, UNET_IO, "%s: %s: %g is not a valid value", unet_safetensors_path(file),
+                             loss_scale_name, scale[i]);
+        }
+    }
+    return status;
+}
+
+UnetStatus unet_moments_load(const UnetModel *model, const UnetSafetensors *file, int64_t step, void *arena,
+                             UnetError *error) {
+    int moments = moment_count(model);
+    for (int which = 0; which < moments; which++) {
+        for (int32_t i = 0; i < model->nparameter; i++) {
+            const UnetParameter *parameter = &model->parameter[i];
+            if (parameter->moments[which] < 0) {
+                continue;
+            }
+            UnetStatus status = load_one(model, file, moment_prefix(model, which), parameter,
+                                         (char *)arena + parameter->moments[which], error);
+            if (status != UNET_OK) {
+                return status;
+            }
+        }
+    }
+    return model->loss_scale > 0 ? load_loss_scale(model, file, step, arena, error) : UNET_OK;
+}

@@ -1,0 +1,93 @@
+/* window.c - which part of a file a sample shows: the transforms `crop` and `flip`.
+ *
+ *     file     |--------------------|            |------|
+ *     window       |-------|                  |------------|
+ *              start > 0                      start < 0, padded on both sides
+ */
+#include "window.h"
+#include "unet/layout.h"
+
+#include <string.h>
+
+const UnetTransform *window_crop(const UnetTransform *transform, int32_t count) {
+    for (int32_t i = 0; i < count; i++) {
+        if (transform[i].op == UNET_DO_CROP) {
+            return &transform[i];
+        }
+    }
+    return NULL;
+}
+
+static Window whole(const UnetTransform *crop, const int32_t file[2], const int32_t size[2]) {
+    Window window = {.pad = UNET_PAD_NONE};
+    memcpy(window.file, file, sizeof window.file);
+    memcpy(window.size, size, sizeof window.size);
+    if (crop != NULL) {
+        window.pad = crop->pad;
+        window.fill = crop->pad == UNET_PAD_VALUE ? (float)crop->pad_value : 0.0f;
+    }
+    return window;
+}
+
+/* Anywhere in a larger file; a smaller one anywhere in the window. */
+static int64_t draw_start(int32_t file, int32_t size, const UnetKey *key, uint64_t index) {
+    int64_t room = (int64_t)file - size;
+    int64_t lowest = room < 0 ? room : 0;
+    return lowest + unet_random_below(key, index, (room < 0 ? -room : room) + 1);
+}
+
+Window window_draw(const UnetTransform *transform, int32_t count, const int32_t file[2],
+                   const int32_t size[2], const UnetKey *key) {
+    Window window = whole(window_crop(transform, count), file, size);
+    for (int32_t i = 0; i < count; i++) {
+        UnetKey own = *key;
+        own.stream = UNET_STREAM_TRANSFORM + (uint32_t)i;
+        for (int axis = 0; axis < 2; axis++) {
+            const UnetTransform *does = &transform[i];
+            if (does->op == UNET_DO_CROP) {
+                window.start[axis] = does->random ? draw_start(file[axis], size[axis], &own, (uint64_t)axis)
+                                                  : ((int64_t)file[axis] - size[axis]) / 2;
+            } else if ((does->axes >> (axis + 1) & 1) != 0) {
+                window.flip[axis] ^= unet_random_uniform(&own, (uint64_t)axis) < does->p;
+            }
+        }
+    }
+    return window;
+}
+
+Window window_centre(const UnetTransform *transform, int32_t count, const int32_t file[2],
+                     const int32_t size[2]) {
+    Window window = whole(window_crop(transform, count), file, size);
+    if (window.pad == UNET_PAD_NONE) {
+        window.pad = UNET_PAD_REFLECT;
+    }
+    for (int axis = 0; axis < 2; axis++) {
+        window.start[axis] = file[axis] > size[axis] ? (file[axis] - size[axis]) / 2 : 0;
+    }
+    return window;
+}
+
+/* Whether reflection shows a file of SIZE points backwards at POSITION. */
+static bool is_mirrored(UnetPad pad, int64_t position, int32_t size) {
+    return pad == UNET_PAD_REFLECT && (position < 0 || position >= size) &&
+           unet_pad_index(pad, position + 1, size) < unet_pad_index(pad, position, size);
+}
+
+/* Where a coarse point is reflected, its fine ones are too, in reverse order. */
+void window_map(const Window *window, int axis, int32_t multiple, int32_t *map) {
+    int32_t size = window->size[axis] * multiple;
+    for (int32_t i = 0; i < size; i++) {
+        int32_t shown = window->flip[axis] ? size - 1 - i : i;
+        int64_t coarse = window->start[axis] + shown / multiple;
+        int32_t index = unet_pad_index(window->pad, coarse, window->file[axis]), fine = shown % multiple;
+        bool mirrored = is_mirrored(window->pad, coarse, window->file[axis]);
+        map[i] = index < 0 ? -1 : index * multiple + (mirrored ? multiple - 1 - fine : fine);
+    }
+}
+
+void window_range(const Window *window, int axis, int32_t multiple, int32_t *begin, int32_t *end) {
+    int64_t start = window->start[axis];
+    int64_t stop = start + window->size[axis];
+    *begin = (int32_t)(start > 0 ? start : 0) * multiple;
+    *end = (stop < window->file[axis] ? (int32_t)stop : window->file[axis]) * multiple;
+}

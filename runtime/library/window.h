@@ -1,0 +1,37 @@
+/* window.h - which part of a file a sample shows: the transforms `crop` and `flip`; private to the runtime.
+ */
+#ifndef UNET_WINDOW_H
+#define UNET_WINDOW_H
+
+#include "unet/model.h"
+#include "unet/rng.h"
+
+/* Axes here: 0 height, 1 width. */
+typedef struct {
+    int32_t file[2];  /* size of the files */
+    int32_t size[2];  /* of the window */
+    int64_t start[2]; /* of the window in the file; negative: padding lies before the file */
+    bool flip[2];
+    UnetPad pad;
+    float fill; /* of constant padding */
+} Window;
+
+/* The crop among the transforms, or NULL. */
+const UnetTransform *window_crop(const UnetTransform *transform, int32_t count);
+
+/* Training: what KEY (whose stream is replaced) draws; without `crop` the sizes are equal. */
+Window window_draw(const UnetTransform *transform, int32_t count, const int32_t file[2],
+                   const int32_t size[2], const UnetKey *key);
+
+/* Evaluation: the centre of a larger file; a smaller one lies at the origin. */
+Window window_centre(const UnetTransform *transform, int32_t count, const int32_t file[2],
+                     const int32_t size[2]);
+
+/* MAP[i]: the row (axis 0) or column (axis 1) that the window shows at i of a file with MULTIPLE of them
+ * for one of WINDOW->file; -1 for the fill.  MAP has MULTIPLE * WINDOW->size[axis] entries. */
+void window_map(const Window *window, int axis, int32_t multiple, int32_t *map);
+
+/* The rows or columns of such a file that the window needs: [*begin, *end). */
+void window_range(const Window *window, int axis, int32_t multiple, int32_t *begin, int32_t *end);
+
+#endif

@@ -1,0 +1,36 @@
+/* avg_pool_grad.c - gradient of a mean over windows: a point collects from the windows that hold it. */
+#include "prologue.c"
+
+#define KERNEL avg_pool_grad
+#include "../example.h"
+
+/* BEGIN */
+/* Vector v of the gradient of point p: over the windows that hold it, in the order of the windows. */
+INLINE Vector KERNEL_point(const stored *dy, int v, Point p) {
+    SIZES;
+    Vector sum = {0};
+    for (int kd = KD - 1; kd >= 0; kd--)
+        for (int kh = KH - 1; kh >= 0; kh--)
+            for (int kw = KW - 1; kw >= 0; kw--) {
+                Point o = {p.n, window_at(p.d, kd, SD, PD, D), window_at(p.h, kh, SH, PH, H),
+                           window_at(p.w, kw, SW, PW, W)};
+                if (o.d >= 0 && o.h >= 0 && o.w >= 0)
+                    sum += load_some(dy + vector_at(&DY, v, o), lanes(&DY, v));
+            }
+    return sum / (real)(KD * KH * KW);
+}
+
+UNUSED static void KERNEL(int n, Rows rows, stored *restrict dx, const stored *dy) {
+    SIZES;
+    const int parts = DX.block == BLOCK ? PARTS : 1;
+#pragma omp for collapse(3) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int first = 0; first < vectors(&DX); first += parts)
+            for (int r = rows.begin; r < rows.end; r++)
+                for (int q = 0; q < IW * parts; q++) {
+                    Point p = {i, r / IH, r % IH, q / parts};
+                    int v = first + q % parts;
+                    store_some(dx + vector_at(&DX, v, p), KERNEL_point(dy, v, p), lanes(&DX, v));
+                }
+}
+/* END */

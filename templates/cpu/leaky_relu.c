@@ -1,0 +1,22 @@
+/* leaky_relu.c - max(x, 0) + `SLOPE` * min(x, 0); a NaN stays one. */
+#include "prologue.c"
+
+#define KERNEL leaky_relu
+#include "../example.h"
+
+/* BEGIN */
+UNUSED static void KERNEL(int n, Rows rows, stored *y, const stored *x) {
+    SIZES;
+#pragma omp for collapse(3) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int block = 0; block < Y.blocks; block++)
+            for (int r = rows.begin; r < rows.end; r++) {
+                const Point row = {i, r / H, r % H, 0};
+                for (int at = 0, left = W * Y.block; left > 0; at += LANES, left -= LANES) {
+                    const Vector v = load_some(x + offset_of(&X, block, row) + at, left);
+                    store_some(y + offset_of(&Y, block, row) + at, vector_choose(v > 0, v, (real)SLOPE * v),
+                               left);
+                }
+            }
+}
+/* END */

@@ -1,0 +1,23 @@
+/* leaky_relu.cu - max(x, 0) + `SLOPE` * min(x, 0); a NaN stays one. */
+#include "prologue.cuh"
+
+#define KERNEL leaky_relu
+#include "../example_cuda.h"
+
+/* BEGIN */
+static __global__ void KERNEL_vectors(Range range, stored *y, const stored *x) {
+    SIZES;
+    const unsigned i = vector_index(range);
+    if (i == NO_VECTOR)
+        return;
+    Vector v = load_vector(x, i);
+    for (int l = 0; l < LANES; l++)
+        v.lane[l] = v.lane[l] > 0 ? v.lane[l] : (real)SLOPE * v.lane[l];
+    store_vector(y, i, v);
+}
+
+LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *y, const stored *x) {
+    SIZES;
+    LAUNCH_RANGE(at, KERNEL_vectors, range_of(N, {D, H, W, Y.block / LANES}, rows), y, x);
+}
+/* END */

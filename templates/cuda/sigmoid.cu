@@ -1,0 +1,24 @@
+/* sigmoid.cu - 1 / (1 + exp(-x)). Padding channels stay zero. */
+#include "prologue.cuh"
+
+#define KERNEL sigmoid
+#include "../example_cuda.h"
+
+/* BEGIN */
+static __global__ void KERNEL_vectors(Range range, stored *y, const stored *x) {
+    SIZES;
+    const unsigned i = vector_index(range);
+    if (i == NO_VECTOR)
+        return;
+    Vector v = load_vector(x, i);
+    const int first = i % (Y.block / LANES) * LANES;
+    for (int l = 0; l < LANES; l++)
+        v.lane[l] = first + l < C ? 1 / (1 + expf(-v.lane[l])) : 0;
+    store_vector(y, i, v);
+}
+
+LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *y, const stored *x) {
+    SIZES;
+    LAUNCH_RANGE(at, KERNEL_vectors, range_of(N, {D, H, W, Y.block / LANES}, rows), y, x);
+}
+/* END */

@@ -1,0 +1,23 @@
+/* sigmoid_grad.cu - gradient of a sigmoid, from its output. */
+#include "prologue.cuh"
+
+#define KERNEL sigmoid_grad
+#include "../example_cuda.h"
+
+/* BEGIN */
+static __global__ void KERNEL_vectors(Range range, stored *dx, const stored *y, const stored *dy) {
+    const unsigned i = vector_index(range);
+    if (i == NO_VECTOR)
+        return;
+    Vector v = load_vector(dy, i);
+    const Vector output = load_vector(y, i);
+    for (int l = 0; l < LANES; l++)
+        v.lane[l] = v.lane[l] * (1 - output.lane[l]) * output.lane[l];
+    store_vector(dx, i, v);
+}
+
+LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *dx, const stored *y, const stored *dy) {
+    SIZES;
+    LAUNCH_RANGE(at, KERNEL_vectors, range_of(N, {D, H, W, DX.block / LANES}, rows), dx, y, dy);
+}
+/* END */

@@ -1,0 +1,19 @@
+/* leaky_relu.c - max(x, 0) + `SLOPE` * min(x, 0); a NaN stays one. */
+#include "prologue.c"
+
+#define KERNEL leaky_relu
+#include "../example.h"
+
+/* BEGIN */
+UNUSED static void KERNEL(int n, Rows rows, stored *y, const stored *x) {
+    SIZES;
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int c = 0; c < stored_channels(&Y); c++)
+            for (int r = rows.begin; r < rows.end; r++)
+                for (int p = 0; p < W; p++) {
+                    real v = c < C ? load(x, element(&X, i, c, r / H, r % H, p)) : 0;
+                    store(y, element(&Y, i, c, r / H, r % H, p), v > 0 ? v : (real)SLOPE * v);
+                }
+}
+/* END */

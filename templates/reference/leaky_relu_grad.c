@@ -1,0 +1,21 @@
+/* leaky_relu_grad.c - gradient of a leaky ReLU, from its output, which is positive where its input is. */
+#include "prologue.c"
+
+#define KERNEL leaky_relu_grad
+#include "../example.h"
+
+/* BEGIN */
+UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *y, const stored *dy) {
+    SIZES;
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int c = 0; c < stored_channels(&DX); c++)
+            for (int r = rows.begin; r < rows.end; r++)
+                for (int p = 0; p < W; p++) {
+                    real v = c < C ? load(y, element(&Y, i, c, r / H, r % H, p)) : 0;
+                    real gradient = c < C ? load(dy, element(&DY, i, c, r / H, r % H, p)) : 0;
+                    store(dx, element(&DX, i, c, r / H, r % H, p),
+                          v > 0 ? gradient : (real)SLOPE * gradient);
+                }
+}
+/* END */

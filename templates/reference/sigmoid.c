@@ -1,0 +1,19 @@
+/* sigmoid.c - 1 / (1 + exp(-x)). Channels that pad a block stay zero. */
+#include "prologue.c"
+
+#define KERNEL sigmoid
+#include "../example.h"
+
+/* BEGIN */
+UNUSED static void KERNEL(int n, Rows rows, stored *y, const stored *x) {
+    SIZES;
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int c = 0; c < stored_channels(&Y); c++)
+            for (int r = rows.begin; r < rows.end; r++)
+                for (int p = 0; p < W; p++) {
+                    double v = c < C ? (double)load(x, element(&X, i, c, r / H, r % H, p)) : 0;
+                    store(y, element(&Y, i, c, r / H, r % H, p), c < C ? (real)(1 / (1 + exp(-v))) : 0);
+                }
+}
+/* END */

@@ -1,0 +1,8 @@
+"""emitted.py - what `unetc -S FOLDER` wrote, as tests compile it around a main function of their own."""
+import glob
+import os
+
+
+def sources(folder):
+    """The files of C without the program's main.c."""
+    return sorted(path for path in glob.glob(os.path.join(folder, "*.c")) if os.path.basename(path) != "main.c")

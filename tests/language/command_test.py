@@ -1,0 +1,47 @@
+"""The command line: what unetc answers to a wrong one, and its help.
+
+    command_test.py UNETC
+"""
+import pathlib
+import subprocess
+import sys
+
+FILE = str(sorted((pathlib.Path(__file__).parent / "right").glob("*.unet"))[0])
+DONE, USAGE = 0, 2
+
+# arguments, exit code, words of the answer
+CASES = [
+    ([], USAGE, "no .unet file given"),
+    (["--help"], DONE, "usage: unetc [-o PROG]"),
+    (["check", "--help"], DONE, "usage: unetc check"),
+    (["mem", "--help"], DONE, "usage: unetc mem"),
+    (["fit", "-h"], DONE, "usage: unetc fit"),
+    (["explain", "--help"], DONE, "usage: unetc explain"),
+    (["explain"], USAGE, "`unetc explain U0401`"),
+    (["explain", "U9999"], USAGE, "U9999"),
+    (["fit", FILE], USAGE, "--max=batch or --max=size"),
+    (["mem", "--diff", FILE], USAGE, "`unetc mem --diff A B`"),
+    ([FILE, FILE], USAGE, "only one file"),
+    (["--nonsense", FILE], USAGE, "`--nonsense`"),
+    (["--batch=0", FILE], USAGE, "from 1 to 1048576"),
+    (["--mem=8GB", FILE], USAGE, "8GiB"),
+    (["--size=8", FILE], USAGE, "HEIGHTxWIDTH"),
+    (["--emit=graph:after=", FILE], USAGE, "name of a pass is missing"),
+    (["--emit=tree", FILE], USAGE, "ast, graph, plan, remat or graph:after=PASS"),
+    (["--emit=graph:before=fuse", FILE], USAGE, "graph:after=PASS"),
+]
+
+
+def main():
+    failures = 0
+    for arguments, code, words in CASES:
+        result = subprocess.run([sys.argv[1], *arguments], capture_output=True, text=True)
+        answer = result.stdout if code == DONE else result.stderr
+        if result.returncode != code or words not in answer:
+            failures += 1
+            print(f"FAILED unetc {' '.join(arguments)}: exit {result.returncode}, expected {code} and `{words}`\n{answer}")
+    print(f"{len(CASES)} command lines, {failures} answered wrong")
+    return 1 if failures else 0
+
+
+sys.exit(main())

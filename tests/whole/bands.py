@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Loops over bands of rows inside the loop over samples change no bit.
+
+    bands.py --unetc=UNETC --make-pictures=MAKE_PICTURES
+
+bands.unet, a chain of what can compute ranges of rows, is trained, evaluated and used without bands and with 2, 3, 5
+and more bands than a tensor has rows: fast kernels, reference kernels, in 16 bits, and in builds that stop at the first
+access outside a buffer's life.  Weights, metrics and pictures are the same, bit for bit.  The plans have a loop over
+bands in one over samples, in the forward pass and in the backward pass, and check_plan.py finds them sound.
+tests/cuda/steps.py does the same for the cuda target.  Standard library only."""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+import check_plan  # noqa: E402
+
+NET = os.path.join(HERE, "bands.unet")
+LOOPED = ["--micro-batches=3"]
+BANDS = [2, 3, 5, 64]
+KINDS = {"fast": [], "reference": ["--kernels=reference"], "bf16": ["--precision=bf16"], "poison": ["--poison"],
+         "poison, reference": ["--poison", "--kernels=reference"]}
+POISON_BANDS = [3]
+
+
+class Failure(Exception):
+    pass
+
+
+def execute(command, **environment):
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+                            env={**os.environ, **environment})
+    if result.returncode != 0:
+        raise Failure("%s: exit code %d\n%s" % (" ".join(command), result.returncode, result.stderr[-3000:]))
+    return result.stdout
+
+
+def nested_loops(steps, around=()):
+    """The axes of each step's loops, outermost first, and its operator."""
+    for step in steps:
+        if "loop" in step:
+            yield from nested_loops(step["body"], around + (step["loop"],))
+        else:
+            yield around, step["op"]
+
+
+def check_loops(plan, bands):
+    """Which operators are in loops, as the plan says it."""
+    for program, steps in plan["programs"].items():
+        banded = {op for loops, op in nested_loops(steps) if loops[-1:] == ("bands",)}
+        nested = {op for loops, op in nested_loops(steps) if loops == ("samples", "bands")}
+        if bands is None:
+            expected = set()
+        else:
+            expected = {"relu", "add", "max_pool"} | ({"relu_grad"} if program == "train" else set())
+        if not expected <= banded or (bands is None and banded) or (program == "train" and nested != banded):
+            raise Failure("%s bands: %s has %s in loops over bands, %s of them inside a loop over samples" %
+                          (bands, program, sorted(banded), sorted(nested)))
+
+
+class Workshop:
+    def __init__(self, tools, folder):
+        self.unetc, self.folder = os.path.abspath(tools.unetc), folder
+        self.data, self.small = [os.path.join(folder, name) for name in ("data", "small")]
+        execute([tools.make_pictures, self.data, "8", "33", "37", "8"])
+        execute([tools.make_pictures, self.small, "1", "19", "19", "8"])
+        self.net = os.path.join(folder, "bands.unet")
+        with open(NET) as text, open(self.net, "w") as copy:
+            copy.write(text.read().replace("data {\n", "data {\n    holdout 0.3\n"))
+        self.compiler = os.path.join(folder, "cc")  # what programs compute does not depend on the level
+        with open(self.compiler, "w") as script:
+            script.write("#!/bin/sh\nexec cc \"$@\" -O1\n")
+        os.chmod(self.compiler, 0o755)
+
+    def plan(self, options, bands):
+        plan = json.loads(execute([self.unetc, "mem", "--format=json", *options, self.net]))
+        complaints = check_plan.judge(plan)
+        if complaints:
+            raise Failure("%s: %s" % (" ".join(options), "; ".join(complaints[:5])))
+        check_loops(plan, bands)
+
+    def results(self, kind, bands):
+        """The bytes of trained weights, the metrics, a picture."""
+        options = LOOPED + KINDS[kind] + ([] if bands is None else ["--bands=%d" % bands])
+        self.plan(options, bands)
+        path = os.path.join(self.folder, "%s %s" % (kind, bands))
+        execute([self.unetc, "-o", path, *options, self.net], CC=self.compiler)
+        out, picture = path + ".out", path + ".png"
+        weights = os.path.join(out, "bands.safetensors")
+        execute([path, "train", "--data=" + self.data, "--threads=2", "--out=" + out])
+        said = execute([path, "eval", "--data=" + self.data, "--threads=2", "--weights=" + weights])
+        execute([path, "predict", "--threads=2", "--weights=" + weights, self.small + "/noisy/00.png", "-o", picture])
+        metrics = re.findall(r"\(answer, clean\) (\S+)", said)
+        if not metrics:
+            raise Failure("eval says no metric: %s" % said)
+        with open(weights, "rb") as trained, open(picture, "rb") as predicted:
+            return trained.read(), metrics, predicted.read()
+
+
+def compare(shop, kind):
+    expected = shop.results(kind, None)
+    counts = POISON_BANDS if kind.startswith("poison") else BANDS
+    for bands in counts:
+        found = shop.results(kind, bands)
+        for what, a, b in zip(("weights", "metrics", "pictures"), expected, found):
+            if a != b:
+                raise Failure("%s: %s with %d bands are not those without" % (kind, what, bands))
+    return "%s: the same bits with %s bands" % (kind, ", ".join(map(str, counts)))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("unetc", "make-pictures"):
+        parser.add_argument("--" + name, required=True)
+    failures = 0
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        shop = Workshop(parser.parse_args(), folder)
+        for job in [pool.submit(compare, shop, kind) for kind in KINDS]:
+            try:
+                print(job.result(), flush=True)
+            except Failure as failure:
+                print("FAILED: %s" % failure, flush=True)
+                failures += 1
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
