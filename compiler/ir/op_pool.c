@@ -20,12 +20,30 @@ void gradient_avg_pool(Autodiff *ad, const Node *node, const ValueId *dout, Valu
     gradient_node(ad, node, OP_AVG_POOL_GRAD, node->a, dout, 1, &din[0], 1);
 }
 
-/* The windows of the rows OUT of an image. */
+/* The rows of an image that its windows number OUT cover. */
 RowRange rows_window(const Graph *g, const Node *node, int input, RowRange out) {
     const Window *w = node_window(node);
     (void)g, (void)input;
     return (RowRange){out.begin * w->stride[1] - w->before[1], (out.end - 1) * w->stride[1] - w->before[1] +
                                                                    (w->kernel[1] - 1) * w->dilation[1] + 1};
+}
+
+static int64_t floor_quotient(int64_t a, int64_t b) {
+    return a / b - (a % b < 0);
+}
+
+/* The windows that hold one of the rows OUT of an image. */
+RowRange rows_pooled(const Graph *g, const Node *node, int input, RowRange out) {
+    const Window *w = node_window(node);
+    (void)g, (void)input;
+    return (RowRange){floor_quotient(out.begin + w->before[1] - w->kernel[1], w->stride[1]) + 1,
+                      floor_quotient(out.end - 1 + w->before[1], w->stride[1]) + 1};
+}
+
+/* What is pooled is read where these windows lie, for their maximum; what is added, where it is added. */
+RowRange rows_pool_grad(const Graph *g, const Node *node, int input, RowRange out) {
+    const RowRange pooled = rows_pooled(g, node, input, out);
+    return input == 0 ? rows_window(g, node, input, pooled) : input == 2 ? out : pooled;
 }
 
 /* A comparison or an addition for each point of each window. */

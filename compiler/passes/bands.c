@@ -50,13 +50,41 @@ static bool is_banded(const Graph *g, const Node *node) {
 
 /* ---- how many rows an iteration computes ---- */
 
-/* Of step I, from a step that makes one of its inputs: by the stride between them.  0: no whole number. */
-static int64_t rows_after(const Run *r, int i, int maker) {
-    const Window *w = node_window(node_of(r, i));
-    const int64_t rows = r->rows[maker], stride = w == NULL ? 1 : w->stride[1];
-    if (has_trait(node_of(r, i), TRAIT_UP))
-        return rows * stride;
-    return rows % stride == 0 ? rows / stride : 0;
+/* How many more rows of input number INPUT step I needs for SCALE more rows of its output, wherever these
+ * lie.  0: that differs. */
+static int64_t rows_for_scale(const Run *r, int i, int input) {
+    const Graph *g = r->program->graph;
+    const Node *node = node_of(r, i);
+    RowsRule *rule = op_table[node->op].rows;
+    int64_t each = 0;
+    for (int64_t n = 1; n <= SCALE; n++) {
+        const int64_t more =
+            rule(g, node, input, (RowRange){0, n + SCALE}).end - rule(g, node, input, (RowRange){0, n}).end;
+        if (n > 1 && more != each)
+            return 0;
+        each = more;
+    }
+    return each;
+}
+
+/* Rows of step I in an iteration that computes the rows of MAKER, which makes input number INPUT.  0: no
+ * whole number. */
+static int64_t rows_after(const Run *r, int i, int input, int maker) {
+    const int64_t each = rows_for_scale(r, i, input), rows = r->rows[maker];
+    return each > 0 && rows * SCALE % each == 0 ? rows * SCALE / each : 0;
+}
+
+/* Rows of input number INPUT that step I needs anew in each iteration.  0: no whole number. */
+static int64_t input_rows(const Run *r, int i, int input) {
+    const int64_t rows = r->rows[i] * rows_for_scale(r, i, input);
+    return rows % SCALE == 0 ? rows / SCALE : 0;
+}
+
+static bool has_whole_inputs(const Run *r, int i) {
+    for (Touch t = node_touches(r->program->graph, node_of(r, i)); touch_next(&t);)
+        if (!t.is_output && input_rows(r, i, t.number) == 0)
+            return false;
+    return true;
 }
 
 /* Fills r->rows; returns how many steps agree, from the first on. */
@@ -68,16 +96,16 @@ static int scale_rows(Run *r, int64_t tallest) {
             const int maker = t.is_output ? -1 : r->maker[t.value];
             if (maker < 0)
                 continue;
-            const int64_t wanted = rows_after(r, i, maker);
+            const int64_t wanted = rows_after(r, i, t.number, maker);
             if (wanted == 0 || (rows != 0 && rows != wanted))
                 return i;
             rows = wanted;
         }
         if (rows == 0) /* reads nothing of this run */
             rows = SCALE * height_of(r, i) % tallest == 0 ? SCALE * height_of(r, i) / tallest : 0;
-        if (rows == 0)
-            return i;
         r->rows[i] = rows;
+        if (rows == 0 || !has_whole_inputs(r, i))
+            return i;
         for (int k = 0; k < node_of(r, i)->nout; k++)
             if (node_of(r, i)->out[k] >= 0)
                 r->maker[node_of(r, i)->out[k]] = i;
@@ -113,16 +141,25 @@ static int64_t iterations_until(const Run *r, const Step *step, int i) {
     return iterations(height_of(r, i) + step[i].lag, step[i].rows);
 }
 
-/* Divides the rows of the first COUNT steps by their greatest common divisor, so that a band may be as
- * small as strides allow; returns it. */
+static int64_t greatest_common_divisor(int64_t a, int64_t b) {
+    while (b != 0) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Divides the rows of the first COUNT steps by the greatest common divisor of these and of the rows of
+ * their inputs, so that a band may be as small as strides allow; returns it. */
 static int64_t reduce_rows(Run *r, int count) {
     int64_t divisor = 0;
-    for (int i = 0; i < count; i++)
-        for (int64_t a = r->rows[i]; a != 0;) {
-            const int64_t rest = divisor % a;
-            divisor = a;
-            a = rest;
-        }
+    for (int i = 0; i < count; i++) {
+        divisor = greatest_common_divisor(divisor, r->rows[i]);
+        for (Touch t = node_touches(r->program->graph, node_of(r, i)); touch_next(&t);)
+            if (!t.is_output)
+                divisor = greatest_common_divisor(divisor, input_rows(r, i, t.number));
+    }
     CHECK(divisor > 0);
     for (int i = 0; i < count; i++)
         r->rows[i] /= divisor;

@@ -22,6 +22,9 @@ typedef struct {
     bool *holds; /* per buffer: its bytes are what was written to it */
     int *held;   /* those of the program that hold something; no two of them overlap, so they are few */
     int nheld;
+    int *beside; /* in a loop over bands: those that hold some rows beside the one of these that took their
+                  */
+    int nbeside; /*   place row by row and was written last */
     int64_t *rows; /* per buffer: the rows that a loop over bands has computed; outside of one: INT64_MAX */
     int64_t *gone; /* per buffer: so many of them, from the first on, were overwritten */
 } Judge;
@@ -115,24 +118,55 @@ static int first_behind(const Judge *j, int64_t offset) {
     return low;
 }
 
+static bool is_beside(const Judge *j, int b) {
+    for (int i = 0; i < j->nbeside; i++)
+        if (j->beside[i] == b)
+            return true;
+    return false;
+}
+
+/* B is written: of those that hold rows beside others, what lies on it is lost. */
+static void lose_beside(Judge *j, int b) {
+    int kept = 0;
+    for (int i = 0; i < j->nbeside; i++) {
+        const int other = j->beside[i];
+        const bool lost = other != b && root_of(j->plan, b) != root_of(j->plan, other) &&
+                          overlap(&j->plan->buffer[b], &j->plan->buffer[other]);
+        if (lost)
+            j->holds[other] = false;
+        else if (other != b)
+            j->beside[kept++] = other;
+    }
+    j->nbeside = kept;
+}
+
+/* B overwrites OTHER: all of it, or in a loop over bands, ROWS of it. */
+static void lose(Judge *j, int b, int other, const RowRange *rows) {
+    const bool by_rows = rows != NULL && root_of(j->plan, b) == root_of(j->plan, other);
+    if (rows != NULL)
+        lose_rows(j, b, other, *rows);
+    if (by_rows)
+        j->beside[j->nbeside++] = other;
+    j->holds[other] = by_rows;
+}
+
 /* From now on B holds something, and what overlaps it does not; ROWS: only these are written, or NULL. What
  * persists is not among those held: nothing of a program lies on it (law_of_bounds), and no two such
  * buffers overlap (law_of_regions). */
 static void hold(Judge *j, const char *by, int b, const RowRange *rows) {
     const Buffer *buffer = &j->plan->buffer[b];
-    if (buffer->bytes == 0 || j->holds[b]) {
+    if (buffer->bytes == 0 || (j->holds[b] && !is_beside(j, b))) {
         j->holds[b] = true;
         return;
     }
+    lose_beside(j, b);
     const int at = first_behind(j, buffer->offset);
     int end = at;
     for (; end < j->nheld && overlap(buffer, &j->plan->buffer[j->held[end]]); end++) {
         const int other = j->held[end];
         if (j->plan->buffer[other].lifetime != LIFETIME_STEP)
             BUG("plan: `%s` overwrites `%s`", by, j->plan->buffer[other].name);
-        if (rows != NULL)
-            lose_rows(j, b, other, *rows);
-        j->holds[other] = false;
+        lose(j, b, other, rows);
     }
     memmove(&j->held[at + 1], &j->held[end], (size_t)(j->nheld - end) * sizeof *j->held);
     j->held[at] = b;
@@ -243,6 +277,9 @@ static void play_bands(Judge *j, const Step *loop) {
     set_rows(j, loop->body, loop->nbody, false);
     for (int64_t n = 0; n < loop->times; n++)
         play_band(j, loop->body, loop->nbody, n);
+    for (int i = 0; i < j->nbeside; i++)
+        j->holds[j->beside[i]] = false;
+    j->nbeside = 0;
     set_rows(j, loop->body, loop->nbody, true);
 }
 
@@ -270,6 +307,7 @@ void verify_plan(const Plan *plan) {
                    .program = p,
                    .holds = NEW_ARRAY(plan->pool, bool, plan->nbuffer),
                    .held = NEW_ARRAY(plan->pool, int, plan->nbuffer + 1),
+                   .beside = NEW_ARRAY(plan->pool, int, plan->nbuffer + 1),
                    .rows = NEW_ARRAY(plan->pool, int64_t, plan->nbuffer),
                    .gone = NEW_ARRAY(plan->pool, int64_t, plan->nbuffer)};
         for (int b = 0; b < plan->nbuffer; b++) {

@@ -317,8 +317,7 @@ static void test_laws(void) {
         {"a band that leaves out rows", band_leaves_out_rows, "leaves out rows"},
         {"a loop over bands that ends too early", bands_end_too_early, "does not compute all rows"},
         {"rows overwritten in place that a window reads", rows_in_place_too_early, "that were overwritten"},
-        {"in place of what another reads", in_place_of_what_is_read_again,
-         "after its bytes were overwritten"},
+        {"in place of what another reads", in_place_of_what_is_read_again, "that were overwritten"},
         {"a slice outside of its region", slice_outside, "lies outside of its region"},
         {"two slots of the loader ring that overlap", slots_overlap, "both persist and overlap"},
     };
