@@ -38,6 +38,7 @@ static void pack_weights(Program *program, Node *node, Op pack, ValueId x, Value
                 .name = node->name,
                 .span = node->span,
                 .via = node->via};
+    new.a.conv.relu = new.a.conv.mask = false;
     new.a.conv.pack_x = x;
     new.a.conv.pack_y = y;
     node_new(g, new, &weight, &packed);

@@ -70,6 +70,7 @@ static const char *c_flags(const Options *options) {
 const Target target_cpu = {.name = "cpu",
                            .align = ALIGN,
                            .slice_align = ALIGN,
+                           .flops_per_byte = 4,
                            .loops_are_free = true,
                            .packs_once = true,
                            .kernel = cpu_kernels,

@@ -39,6 +39,7 @@ static void pack_filters(Program *program, Node *node, ValueId bias, ValueId x, 
     pack.op = OP_FILTER_PACK;
     pack.nin = 2;
     pack.nout = 1;
+    pack.a.conv.relu = pack.a.conv.mask = false;
     pack.a.conv.pack_for = node->op;
     pack.a.conv.pack_x = x;
     pack.a.conv.pack_y = y;

@@ -111,6 +111,7 @@ const Target target_cuda = {.name = "cuda",
                             .align = ALIGN,
                             .slice_align = PIECE,
                             .context = INT64_C(700) << 20, /* an estimate, until it is measured */
+                            .flops_per_byte = 4,           /* as on the CPU, until it is measured */
                             .stages = true,
                             .stages_bytes = true,
                             .kernel = cuda_kernels,

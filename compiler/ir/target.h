@@ -24,11 +24,12 @@ struct Target {
                                       * then NULL; or NULL: there is but one */
     int64_t align;                   /* bytes, of buffers, */
     int64_t slice_align;             /* and of what lies in regions */
-    int64_t context;     /* bytes of a device that its driver and libraries take, as far as is known */
-    bool stages;         /* inputs lie in the arena: those of an iteration, all worked on, valid or not */
-    bool stages_bytes;   /* pictures of 8 bits may be staged as bytes */
-    bool loops_are_free; /* a few samples at a time cost no time, so they are chosen without need */
-    bool packs_once;     /* steps that depend on weights alone may run once, when these were loaded */
+    int64_t context;   /* bytes of a device that its driver and libraries take, as far as is known */
+    bool stages;       /* inputs lie in the arena: those of an iteration, all worked on, valid or not */
+    bool stages_bytes; /* pictures of 8 bits may be staged as bytes */
+    int64_t flops_per_byte;  /* floating point operations that take as long as moving a byte */
+    bool loops_are_free;     /* a few samples at a time cost no time, so they are chosen without need */
+    bool packs_once;         /* steps that depend on weights alone may run once, when these were loaded */
     const KernelRow *kernel; /* [OPS] */
 
     /* Why OPTIONS are not for this target, or NULL.  BUILDS: a program is to be built, not only sources. */

@@ -126,11 +126,10 @@ static bool is_repeatable(const Translation *translation, const Node *node) {
 
 /* Time in units of floating point operations: a byte moved costs as much as a few of them. */
 static int64_t cost_of(const Program *program, const Node *node) {
-    enum { FLOPS_PER_BYTE = 4 };
     int64_t bytes = 0;
     for (Touch t = node_touches(program->graph, node); touch_next(&t);)
         bytes = work_sum(bytes, 1, program->layout[t.value].bytes);
-    return work_sum(node_flops(program, node), FLOPS_PER_BYTE, bytes);
+    return work_sum(node_flops(program, node), program->target->flops_per_byte, bytes);
 }
 
 /* Of operation NUMBER, whose last node is NODE. */

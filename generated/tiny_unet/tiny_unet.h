@@ -5,6 +5,7 @@
  *
  * Draw initial weights with unet_parameters_init (unet/parameters.h), or load them; then run
  * tiny_unet_model.train->run, ...eval->run or ...predict->run on an arena of yours, as unet/model.h says.
+ * A program with `prepare` needs that called before, on the same arena, and again where unet/model.h says so.
  * One arena serves one caller at a time; nothing else is shared, so several models, or several arenas, work
  * side by side in one process. */
 #ifndef TINY_UNET_H

@@ -97,6 +97,13 @@ built 'main.unet' 'main'
 built 'int.unet' "$folder/absolute"
 built '7.unet' 'back\slash'
 
+# A model may be called what CMake calls a target of its own.
+printf 'input x : image(1, 4, 4)\noutput y = conv(x, 1, 1)\n' >test.unet
+"$unetc" -S test_sources --kernels=reference --programs=predict test.unet && cmake -S test_sources -B test_build \
+    -DUNET_RUNTIME="$("$unetc" --runtime)" -DCMAKE_BUILD_TYPE=Debug >cmake.txt 2>&1 &&
+    cmake --build test_build >>cmake.txt 2>&1 && test_build/test --help >>cmake.txt 2>&1 ||
+    fail "a model named test: $(tail -5 cmake.txt)"
+
 [ ! -e injected ] || fail "a shell was given a name of a file"
 ls -d ./*build-* 2>/dev/null && fail "a folder of a build stays"
 [ $failures -eq 0 ] && echo "all text stays text"

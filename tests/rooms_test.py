@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""rooms_test.py: the folders of compiler/, dsl/ and runtime/ include only what lies below them, no pass names an operator
+or a target, and what does so for a reason is listed here.  Reads the sources of the repository; standard library only."""
+import glob
+import os
+import re
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+# What a folder may include beside its own headers; the files of compiler/ itself (main, command, pipeline, targets) may
+# include all of it.
+BELOW = {
+    "compiler/base": set(),
+    "dsl": {"compiler/base"},
+    "compiler/solve": {"compiler/base"},
+    "compiler/ir": {"compiler/base", "compiler/solve"},
+    "compiler/front": {"compiler/base", "dsl", "compiler/ir"},
+    "compiler/passes": {"compiler/base", "compiler/solve", "compiler/ir"},
+    "compiler/emit": {"compiler/base", "compiler/ir", "compiler/passes", "runtime/include/unet"},
+    "compiler/cpu": {"compiler/base", "compiler/ir", "compiler/emit"},
+    "compiler/cuda": {"compiler/base", "compiler/ir", "compiler/emit", "runtime/cuda", "runtime/include/unet"},
+    "compiler/search": {"compiler/base", "compiler/front", "compiler/ir", "compiler"},
+    "compiler/report": {"compiler/base", "compiler/ir", "compiler/emit", "compiler/search"},
+    "runtime/include/unet": set(),
+    "runtime/library": {"runtime/include/unet"},
+    "runtime/cuda": {"runtime/include/unet"},
+    "runtime/driver": {"runtime/include/unet"},
+}
+COMPILED = {"unet.tab.h"}  # made by bison
+
+# The operators that a file names which is neither the operators' rules (ir/op_*.c) nor a target, and why.
+NAMED = {
+    "compiler/front/operators.c": {"OP_ADD": "what `+` in a file means"},
+    "compiler/front/lower_name.c": {"OP_CONCAT": "a copy of a concat keeps the name of the concat"},
+    "compiler/ir/graph.c": {"OP_CONCAT": "copies a concat for operators that cannot read segments"},
+    "compiler/passes/autodiff.c": {"OP_ADD": "sums the gradients of a value that several read"},
+    "compiler/passes/prune.c": {"OP_RETURN": "reads what a program hands out"},
+    "compiler/passes/cast.c": {"OP_CAST": "the pass that makes them"},
+    "compiler/passes/schedule.c": {"OP_ZERO": "clears sums before a loop adds to them"},
+    "compiler/passes/update.c": {op: "the pass that makes them" for op in ("OP_LOSS_SCALE", "OP_SGD", "OP_ADAM")},
+}
+NAMES_TARGETS = {"compiler/targets.c", "compiler/ir/target.h"}
+TARGETS = ("cpu", "cuda")
+
+failures = []
+
+
+def fail(*words):
+    failures.append(" ".join(words))
+
+
+def without_comments(text):
+    return re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
+
+
+def included_file(name, folder):
+    for base in (folder, "compiler", "dsl", "runtime", "runtime/include", "."):
+        path = os.path.normpath(os.path.join(base, name))
+        if os.path.exists(os.path.join(ROOT, path)):
+            return path
+    return None
+
+
+def check_includes(path, text):
+    folder = os.path.dirname(path)
+    for name in re.findall(r'^\s*#\s*include\s+["<]([^">]+)[">]', text, flags=re.M):
+        included = included_file(name, folder)
+        if included is None or name in COMPILED:
+            continue  # of the system
+        below = os.path.dirname(included)
+        if folder != "compiler" and below != folder and below not in BELOW[folder]:
+            fail(path, "includes", included + ", which does not lie below", folder)
+
+
+def check_operators(path, text):
+    of_rules = re.match(r"compiler/(ir/op_|cpu/|cuda/)", path)
+    for op in sorted(set(re.findall(r"\bOP_[A-Z][A-Z0-9_]*\b", text))):
+        if not of_rules and op not in NAMED.get(path, {}):
+            fail(path, "names the operator", op + "; a column of ops.def should say what it wants to know")
+
+
+def check_targets(path, text):
+    own = path in NAMES_TARGETS or re.match(r"compiler/(%s)/" % "|".join(TARGETS), path)
+    for name in re.findall(r'"(%s)"|\btarget_(%s)\b' % ("|".join(TARGETS), "|".join(TARGETS)), text):
+        if not own:
+            fail(path, "names the target", "".join(name) + "; a column of Target should say what it wants to know")
+
+
+def main():
+    paths = [os.path.relpath(path, ROOT) for folder in ("compiler", "dsl", "runtime")
+             for path in glob.glob(os.path.join(ROOT, folder, "**", "*.[chly]"), recursive=True)]
+    named = {path: set() for path in NAMED}
+    for path in sorted(paths):
+        with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+            text = without_comments(file.read())
+        if os.path.dirname(path) not in BELOW and os.path.dirname(path) != "compiler":
+            fail(path, "lies in a folder that is not listed here")
+            continue
+        check_includes(path, text)
+        if path.startswith("compiler/"):
+            check_operators(path, text)
+            check_targets(path, text)
+        if path in named:
+            named[path] = set(re.findall(r"\bOP_[A-Z][A-Z0-9_]*\b", text))
+    for path, operators in NAMED.items():
+        for op in sorted(set(operators) - named[path]):
+            fail(path, "no longer names", op + ": take it off the list here")
+    print("\n".join(failures) if failures else "%d files include downwards; no pass asks for operator or target" % len(paths))
+    sys.exit(bool(failures))
+
+
+if __name__ == "__main__":
+    main()
