@@ -11,7 +11,8 @@ The laws:
   schema      members, classes, types and references are those of the format
   written     nothing is read before it was written (staging excepted, which the loader fills)
   overlap     two buffers alive at the same step of a program share no byte, aliases excepted
-  same        a buffer that takes over another's place is born in the step of the other's last use
+  same        a buffer that takes over another's place is born in the step of the other's last use, which says so:
+              "in_place": [NEW, OLD] is what the operator can do
   slice       a slice lies inside its parent and apart from the parent's other slices
   align       every buffer that is no slice starts on a multiple of the alignment
   bounds      every buffer of the device lies inside the arena, and inside the extent of each program that needs it
@@ -380,6 +381,21 @@ class Judge:
                     self.complain("slice", "buffer %s is not inside %s", self.name(number),
                                   self.name(alias["slice"]))
 
+    def check_takeovers(self):
+        """What takes over another's place is written by a step that can do so."""
+        for program, steps in self.plan["programs"].items():
+            for step in all_steps(steps):
+                new, old = step.get("in_place", (None, None))
+                if new is not None and (new not in step["writes"] or old not in step["reads"]):
+                    self.complain("schema", "step %s: in place %s of %s", step["name"], new, old)
+                    continue
+                for number in step["writes"]:
+                    if "same" not in (self.buffers[number]["alias"] or {}):
+                        continue
+                    if number != new or self.slot(old) != self.slot(number):
+                        self.complain("same", "%s: %s `%s` cannot work in the place of what it reads, buffer %s", program,
+                                      step["op"], step["name"], self.name(number))
+
     def slot(self, number):
         """The first of those that have one place after the other."""
         alias = self.buffers[number]["alias"]
@@ -525,6 +541,7 @@ class Judge:
             self.check_host()
             self.check_places()
             self.check_aliases()
+            self.check_takeovers()
             self.check_overlaps()
             self.check_bands()
             self.check_lower_bound()

@@ -17,8 +17,10 @@ def slot(number, offset):
     return buffer(number, "loader slot", "staging", offset, lifetime="persistent", space="host")
 
 
-def step(name, reads, writes, op="conv", rows=None):
+def step(name, reads, writes, op="conv", rows=None, in_place=None):
     result = {"op": op, "name": name, "line": 1, "reads": reads, "writes": writes, "recompute": False, "flops": 0}
+    if in_place is not None:
+        result["in_place"] = in_place
     if rows is not None:
         result["rows"] = {str(number): triple for number, triple in rows.items()}
     return result
@@ -41,7 +43,7 @@ def straight():
                buffer(4, "d", "activation", 192, 128), buffer(5, "e", "activation", 192, alias={"slice": 4}),
                buffer(6, "f", "activation", 256, alias={"slice": 4}), buffer(7, "g", "activation", 64),
                buffer(8, "loss", "metric", 320), buffer(9, "photo", "staging", 384), slot(10, 0), slot(11, 64)]
-    train = [step("one", [0, 9], [1]), step("two", [1], [2]), step("relu", [2], [3]), step("e", [3], [5]),
+    train = [step("one", [0, 9], [1]), step("two", [1], [2]), step("relu", [2], [3], in_place=[3, 2]), step("e", [3], [5]),
              step("f", [3], [6]), step("g", [5, 6], [7]), step("loss", [7], [8]), step("update", [0], [0])]
     predict = [step("one", [0, 9], [1])]
     return plan(buffers, {"train": train, "predict": predict}, 448, 256, {"train": 448, "predict": 448}, 128)
@@ -69,7 +71,7 @@ def banded():
                buffer(2, "b", "activation", 64, alias={"same": 1}, **image), buffer(3, "c", "activation", 128, **image),
                buffer(4, "u", "activation", 192), buffer(5, "loss", "metric", 256), buffer(6, "d", "activation", 192)]
     same = [0, 2, 2]
-    bands = [step("a", [0], [1], rows={0: same, 1: same}), step("b", [1], [2], op="relu", rows={1: same, 2: same}),
+    bands = [step("a", [0], [1], rows={0: same, 1: same}), step("b", [1], [2], op="relu", rows={1: same, 2: same}, in_place=[2, 1]),
              step("c", [2], [3], op="max_pool", rows={2: [-2, 2, 2], 3: [-1, 1, 2]})]
     body = [step("x", [], [0]), step("u", [], [4]), step("use", [4], [0]), {"loop": "bands", "times": 3, "body": bands},
             step("d", [3], [6]), step("loss", [6], [5])]
@@ -107,6 +109,10 @@ FAULTS = [
     ("overlap", straight, [(("buffers", 3, "alias"), None)]),
     ("same", straight, [(("programs", "train", 4, "reads"), [2])]),
     ("same", straight, [(("buffers", 3, "offset"), 64)]),
+    # an operator that cannot work in place, or in the place of another operand; what the step does not touch
+    ("same", straight, [(("programs", "train", 2), step("conv", [2], [3]))]),
+    ("same", straight, [(("programs", "train", 2), step("conv", [2, 1], [3], in_place=[3, 1]))]),
+    ("schema", straight, [(("programs", "train", 2, "in_place"), [3, 1])]),
     ("slice", straight, [(("buffers", 6, "offset"), 192)]),
     ("slice", straight, [(("buffers", 6, "offset"), 320)]),
     ("align", straight, [(("buffers", 1, "offset"), 32)]),

@@ -185,7 +185,7 @@ static void write_buffer(Judge *j, const Node *node, const Touch *t, int b, cons
         hold(j, node->name, b, rows);
 }
 
-/* Two outputs of one node, or an output and an input that it does not replace, must lie apart. */
+/* Two outputs of one node, or an output and an input whose place it may not take, must lie apart. */
 static void law_of_operands(const Judge *j, const Node *node) {
     const Graph *g = j->program->graph;
     for (Touch o = node_touches(g, node); touch_next(&o);) {
@@ -197,7 +197,8 @@ static void law_of_operands(const Judge *j, const Node *node) {
             if (other < 0 || (t.is_output && t.number >= o.number))
                 continue;
             const Buffer *a = &j->plan->buffer[out], *b = &j->plan->buffer[other];
-            const bool replaces = !t.is_output && a->same >= 0 && a->offset == b->offset;
+            const bool replaces =
+                !t.is_output && o.operand->in_place == t.number && a->same >= 0 && a->offset == b->offset;
             if (!replaces && overlap(a, b))
                 BUG("plan: `%s` writes over its own operand `%s`", node->name, b->name);
         }

@@ -35,9 +35,8 @@ static void point_at_peak(const Plan *plan, const Program *program, Diag *diag) 
         diag_also(diag, line[1].span, "%s of the peak", human_bytes(plan->pool, line[1].bytes));
     if (program->kind == PROGRAM_TRAIN && plan->model->train.batch_span.line > 0)
         diag_also(diag, plan->model->train.batch_span, "every activation scales with this");
-    diag_note(diag, "the peak is step %d of %d: %s of `%s`", program->peak,
-              step_count(program->step, program->nstep), op_table[peak_node(program)->op].name,
-              peak_node(program)->name);
+    diag_note(diag, "the peak is step %d of %d: %s", program->peak,
+              step_count(program->step, program->nstep), peak_text(plan, program));
     for (int i = 2; i < n && i < 5; i++)
         diag_note(diag, "line %d holds %s of it: `%.60s`", line[i].span.line,
                   human_bytes(plan->pool, line[i].bytes), source_line(plan, line[i].span.line));

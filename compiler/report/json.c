@@ -63,6 +63,15 @@ static void rows_json(const Program *program, const Step *step, Text *out) {
     text_add(out, "}, ");
 }
 
+/* The buffer that NODE writes and the one it reads whose place that may take, by the operator's row;
+ * nothing if there are no such. */
+static void in_place_json(const Program *program, const Node *node, Text *out) {
+    const int k = node->nout > 0 ? program->graph->operands[node->op].out[0].in_place : -1;
+    const int in = k < 0 || k >= node->nin || node->in[k] < 0 ? -1 : program->buffer_of[node->in[k]];
+    if (in >= 0 && program->buffer_of[node->out[0]] >= 0)
+        text_add(out, "\"in_place\": [%d, %d], ", program->buffer_of[node->out[0]], in);
+}
+
 enum { STEP_DEPTH = 6 }; /* indentation of steps that are in no loop */
 
 static void steps_json(const Plan *plan, const Program *program, const Step *step, int nstep, int depth,
@@ -84,6 +93,7 @@ static void steps_json(const Plan *plan, const Program *program, const Step *ste
         text_add(out, "], \"writes\": [");
         ids_json(program, node, true, out);
         text_add(out, "], ");
+        in_place_json(program, node, out);
         if (step[i].rows > 0)
             rows_json(program, &step[i], out);
         if (depth == STEP_DEPTH && i < program->nonce)

@@ -16,9 +16,13 @@ const Program *largest_program(const Plan *plan) {
     return largest;
 }
 
-const Node *peak_node(const Program *program) {
-    const Step *step = step_at(program->step, program->nstep, program->peak);
-    return &program->graph->node[step->node];
+const char *peak_text(const Plan *plan, const Program *program) {
+    const Step *at = step_at(program->step, program->nstep, program->peak), *step = at;
+    while (step->node < 0) /* what a loop touches lives through all of it */
+        step = &step->body[0];
+    const Node *node = &program->graph->node[step->node];
+    return pool_text(plan->pool, "%s%s of `%s`", at->node < 0 ? "the loop that begins with " : "",
+                     op_table[node->op].name, node->name);
 }
 
 /* Buffers with bytes of their own that are alive at the peak: slices stand for their region. */
@@ -184,10 +188,10 @@ static void program_rows(const Plan *plan, const Program *largest, Text *out) {
         if (p->model == NULL)
             continue;
         const Shape size = p->graph->value[p->model->input[0].value].shape;
-        text_line(out, "  %-8s batch %-4lld %-18s %12s  peak at step %d of %d, %s of `%s`%s", p->name,
+        text_line(out, "  %-8s batch %-4lld %-18s %12s  peak at step %d of %d, %s%s", p->name,
                   (long long)p->batch, shape_text(plan->pool, size), human_bytes(plan->pool, p->extent),
-                  p->peak, step_count(p->step, p->nstep), op_table[peak_node(p)->op].name,
-                  peak_node(p)->name, p == largest ? "  <- sets the arena" : "");
+                  p->peak, step_count(p->step, p->nstep), peak_text(plan, p),
+                  p == largest ? "  <- sets the arena" : "");
     }
 }
 

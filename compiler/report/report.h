@@ -15,7 +15,8 @@ typedef struct {
 int lines_at_peak(const Plan *plan, const Program *program, LineBytes **line);
 /* The program that sets the size of the arena. */
 const Program *largest_program(const Plan *plan);
-const Node *peak_node(const Program *program);
+/* Where PROGRAM has most bytes alive: "conv of `enc1.0`". */
+const char *peak_text(const Plan *plan, const Program *program);
 /* The text of a line of the source, without the blanks around it. */
 const char *source_line(const Plan *plan, int line);
 

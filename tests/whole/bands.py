@@ -85,6 +85,15 @@ class Workshop:
         if complaints:
             raise Failure("%s: %s" % (" ".join(options), "; ".join(complaints[:5])))
         check_loops(plan, bands)
+        self.report(options)
+
+    def report(self, options):
+        """The text for people, with a budget that holds the plan and one that does not."""
+        for budget, code in (("1GiB", 0), ("1KiB", 3)):
+            done = subprocess.run([self.unetc, "mem", "--mem=" + budget, *options, self.net], capture_output=True, text=True)
+            if done.returncode != code or "peak" not in done.stdout:
+                raise Failure("mem --mem=%s %s: exit code %d: %s" % (budget, " ".join(options), done.returncode,
+                                                                     done.stderr[-1000:]))
 
     def results(self, kind, bands):
         """The bytes of trained weights, the metrics, a picture."""

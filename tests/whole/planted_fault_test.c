@@ -290,7 +290,7 @@ static void rows_in_place_too_early(Plan *plan) {
         relu->same = plan->buffer[relu->same].same;
     relu->offset = plan->buffer[relu->same].offset;
 }
-static void in_place_of_what_is_read_again(Plan *plan) {
+static void in_place_of_pooled(Plan *plan) {
     Buffer *pooled = named(plan, "first.max_pool");
     pooled->same = buffer_number(plan, "stem");
     pooled->offset = plan->buffer[pooled->same].offset;
@@ -317,7 +317,7 @@ static void test_laws(void) {
         {"a band that leaves out rows", band_leaves_out_rows, "leaves out rows"},
         {"a loop over bands that ends too early", bands_end_too_early, "does not compute all rows"},
         {"rows overwritten in place that a window reads", rows_in_place_too_early, "that were overwritten"},
-        {"in place of what another reads", in_place_of_what_is_read_again, "that were overwritten"},
+        {"in place of what is read through a window", in_place_of_pooled, "writes over its own operand"},
         {"a slice outside of its region", slice_outside, "lies outside of its region"},
         {"two slots of the loader ring that overlap", slots_overlap, "both persist and overlap"},
     };
