@@ -435,7 +435,7 @@ static const CommandRow command_table[] = {
      "Finds the largest batch, or the largest size of the input, that fits a budget.\n"
      "\n"
      "  --max=batch|size        what to enlarge; required\n"
-     "  --mem=SIZE              budget of the arena, at most 64TiB; without it usual amounts of\n"
+     "  --mem=SIZE              budget of the arena; without it usual amounts of\n"
      "                          memory are tried\n"
      "  --format=text|json\n"
      "\n"
@@ -478,8 +478,6 @@ static void check_reports(const Command *c) {
         usage_error("%s", "`unetc fit` needs --max=batch or --max=size");
     if (!two)
         usage_error("%s", "`unetc fit` prints text or json: use --format=text or --format=json");
-    if (c->options.budget > FIT_MAX_BUDGET)
-        usage_error("%s", "`unetc fit` takes a budget of at most 64TiB");
 }
 
 static void check_target(const Command *c) {

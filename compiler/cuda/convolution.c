@@ -33,13 +33,18 @@ typedef struct {
     int64_t first, channels; /* of x in the concat that the filters were made for */
 } Sides;
 
+static const struct {
+    bool transposed;
+    Wanted result;
+} convolves[OPS] = {[OP_CONV] = {false, RESULT_Y},         [OP_CONV_DGRAD] = {false, RESULT_DX},
+                    [OP_CONV_WGRAD] = {false, RESULT_DW},  [OP_UPCONV] = {true, RESULT_Y},
+                    [OP_UPCONV_DGRAD] = {true, RESULT_DX}, [OP_UPCONV_WGRAD] = {true, RESULT_DW}};
+
 static Sides sides_of(const Graph *g, const Node *node) {
-    bool pack = node->op == OP_FILTER_PACK;
-    Op op = pack ? node->a.conv.pack_for : node->op;
-    Sides s = {.transposed = op == OP_UPCONV || op == OP_UPCONV_DGRAD || op == OP_UPCONV_WGRAD};
-    bool dgrad = op == OP_CONV_DGRAD || op == OP_UPCONV_DGRAD;
-    bool wgrad = op == OP_CONV_WGRAD || op == OP_UPCONV_WGRAD;
-    s.result = dgrad ? RESULT_DX : wgrad ? RESULT_DW : RESULT_Y;
+    const bool pack = node->op == OP_FILTER_PACK;
+    const Op op = pack ? node->a.conv.pack_for : node->op;
+    Sides s = {.transposed = convolves[op].transposed, .result = convolves[op].result};
+    const bool dgrad = s.result == RESULT_DX, wgrad = s.result == RESULT_DW;
     s.x = pack ? node->a.conv.pack_x : dgrad ? node->out[0] : node->in[0];
     s.y = pack ? node->a.conv.pack_y : dgrad ? node->in[0] : wgrad ? node->in[1] : node->out[0];
     s.first = dgrad ? node->a.conv.channel_begin : 0;

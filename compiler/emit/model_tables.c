@@ -31,8 +31,8 @@ static void parameters(const Tables *t) {
     text_line(t->out, "static const UnetParameter parameter[] = {");
     for (int k = 0; k < plan->nparameter; k++) {
         const Value *v = &first->graph->value[first->parameter[k]];
-        int64_t moment[2];
-        for (int s = 0; s < 2; s++)
+        int64_t moment[MAX_STATES];
+        for (int s = 0; s < MAX_STATES; s++)
             moment[s] = plan->state_buffer[s][k] < 0 ? -1 : plan->buffer[plan->state_buffer[s][k]].offset;
         text_add(t->out, "    {%s, %d, {", c_quoted(plan->pool, v->name), v->shape.rank);
         for (int d = 0; d < v->shape.rank; d++)

@@ -35,7 +35,7 @@ void constants_loss_scale(Constants *c, const Node *node) {
 void constants_update(Constants *c, const Node *node) {
     const Optimizer *o = &node->a.update;
     constant(c, "COUNT", constant_region_elements(c));
-    constant(c, "SCALED", node->in[node->nin - 1] >= 0);
+    constant(c, "SCALED", node->in[input_named(&constants_graph(c)->operands[node->op], "scale")] >= 0);
     constant_real(c, "WEIGHT_DECAY", o->weight_decay);
     if (o->kind == OPTIMIZER_SGD) {
         constant(c, "NESTEROV", o->nesterov);

@@ -53,11 +53,15 @@ static bool is_output(Access access) {
     return access == ACCESS_WRITE || access == ACCESS_SUM || access == ACCESS_SCRATCH;
 }
 
-static int input_named(const Operands *o, InPlace name) {
+static int input_of_name(const Operands *o, const char *name, int length) {
     for (int k = 0; k < o->nin; k++)
-        if (o->in[k].length == name.length && strncmp(o->in[k].name, name.name, (size_t)name.length) == 0)
+        if (o->in[k].length == length && strncmp(o->in[k].name, name, (size_t)length) == 0)
             return k;
-    BUG("ops.def: an output takes the place of `%.*s`, which is no input", name.length, name.name);
+    BUG("ops.def: an operator has no input `%.*s`", length, name);
+}
+
+int input_named(const Operands *o, const char *name) {
+    return input_of_name(o, name, (int)strlen(name));
 }
 
 Operands operands_parse(const char *text) {
@@ -79,6 +83,6 @@ Operands operands_parse(const char *text) {
     }
     for (int k = 0; k < o.nout; k++)
         if (in_place[k].length > 0)
-            o.out[k].in_place = input_named(&o, in_place[k]);
+            o.out[k].in_place = input_of_name(&o, in_place[k].name, in_place[k].length);
     return o;
 }

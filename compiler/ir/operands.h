@@ -34,4 +34,7 @@ typedef struct {
 /* Reads the notation of ops.def; a mistake in it is a bug. */
 Operands operands_parse(const char *text);
 
+/* The number of the input that the row calls NAME; an operator without one is a bug. */
+int input_named(const Operands *operands, const char *name);
+
 #endif

@@ -18,7 +18,7 @@ enum {
     TRAIT_UP = 2,             /*   or larger */
     TRAIT_MEASURES = 4,       /* reads inputs and targets as the loader left them */
     TRAIT_MORE_IS_BETTER = 8, /* a metric that cannot be a loss */
-    TRAIT_SCALED = 16,        /* where gradients begin: times the scale of the loss, its last input */
+    TRAIT_SCALED = 16,        /* where gradients begin: times its input `scale`, that of the loss */
     TRAIT_UPDATES = 32,       /* the optimiser's step */
     TRAIT_OF_RUNTIME = 64,    /* no kernel: the runtime does it before or after the steps, */
     TRAIT_LOADS = 128,        /*   before them */

@@ -24,13 +24,15 @@ typedef struct {
 
 typedef enum { AXIS_SAMPLES, AXIS_BANDS } LoopAxis;
 
+enum { MAX_STATES = 2 }; /* numbers that an optimiser keeps for each parameter */
+
 /* The schedule is a tree: a step runs a node; a loop runs its body `times` times, and may hold loops
  * itself.
  *
  * Iteration i of a loop over samples works on the samples [i * samples, (i + 1) * samples) of the batch, as
  * far as they are valid.  In iteration i of a loop over bands a step computes the rows [i * rows - lag, (i
  * + 1) * rows - lag) of its first output, as far as there are such: it stays so many rows behind those that
- * it reads as its window demands, and an empty range does nothing. */
+ * it reads as its window demands, and an empty range does nothing.  A loop over bands holds no other. */
 typedef struct Step {
     NodeId node; /* -1: a loop */
     bool recompute;
@@ -112,11 +114,11 @@ typedef struct {
     int nparameter;
     int *parameter_buffer; /* per parameter of the model */
     int nstatistic;
-    int *statistic_buffer;   /* per running statistic */
-    int *state_buffer[2];    /* per parameter: the optimiser's state, -1: none */
-    int loss_scale_buffer;   /* -1: losses are not scaled */
-    int64_t region_elements; /* of the trained parameters: one sweep */
-    int64_t persistent;      /* bytes at the front that live across steps and programs */
+    int *statistic_buffer;         /* per running statistic */
+    int *state_buffer[MAX_STATES]; /* per parameter: the optimiser's state, -1: none */
+    int loss_scale_buffer;         /* -1: losses are not scaled */
+    int64_t region_elements;       /* of the trained parameters: one sweep */
+    int64_t persistent;            /* bytes at the front that live across steps and programs */
     int64_t arena, lower_bound;
     int64_t flops;                   /* of a training step, recomputation left out */
     int64_t recompute_flops;         /* and this much again, */

@@ -7,6 +7,7 @@
  *
  * Requires: layouts and schedule of every program.  Provides: plan->buffer (without offsets), buffer_of.
  */
+#include "base/diag.h"
 #include "base/size_math.h"
 #include "ir/ops.h"
 #include "passes/passes.h"
@@ -115,20 +116,21 @@ static void parameter_region(Plan *plan, const Program *first, const int *order)
 
 /* The optimiser's state: what its step updates beside the parameters. */
 static void state_regions(Plan *plan, const Node *update, const int *order) {
-    static const char *const name[2] = {"optimiser state 1", "optimiser state 2"};
     const Program *train = &plan->program[PROGRAM_TRAIN];
     int *buffer = NEW_ARRAY(plan->pool, int, plan->nparameter);
-    for (int s = 0; s < 2; s++) {
+    for (int s = 0; s < MAX_STATES; s++) {
         plan->state_buffer[s] = NEW_ARRAY(plan->pool, int, plan->nparameter);
         for (int i = 0; i < plan->nparameter; i++)
             plan->state_buffer[s][i] = -1;
     }
-    for (int k = 1, s = 0; update != NULL && k < update->nin && s < 2; k++) {
+    for (int k = 1, s = 0; update != NULL && k < update->nin; k++) {
         if (update->in[k] < 0 || train->graph->operands[update->op].in[k].access != ACCESS_UPDATE)
             continue;
         const ValueId *segment;
         int count = value_segments(train->graph, &update->in[k], &segment);
-        region(plan, train, name[s], true, segment, count, buffer);
+        CHECK(s < MAX_STATES);
+        region(plan, train, pool_text(plan->pool, "optimiser state %d", s + 1), true, segment, count,
+               buffer);
         for (int i = 0; i < count; i++) {
             plan->state_buffer[s][order[i]] = buffer[i];
             train->buffer_of[segment[i]] = buffer[i];

@@ -51,7 +51,7 @@ static ValueId scale_losses(Program *program, ValueId gradients) {
                                          .input = -1});
     for (int i = 0; i < g->nnode; i++)
         if (has_trait(&g->node[i], TRAIT_SCALED))
-            g->node[i].in[g->node[i].nin - 1] = state;
+            g->node[i].in[input_named(&g->operands[g->node[i].op], "scale")] = state;
     const ValueId in[2] = {state, gradients};
     node_new(g,
              (Node){.op = OP_LOSS_SCALE,
@@ -89,7 +89,7 @@ void update(Program *program) {
     Op op = o->kind == OPTIMIZER_SGD ? OP_SGD : OP_ADAM;
     int nin = g->operands[op].nin;
     if (program->options->stored == TYPE_F16)
-        in[nin - 1] = scale_losses(program, in[1]);
+        in[input_named(&g->operands[op], "scale")] = scale_losses(program, in[1]);
     node_new(g,
              (Node){.op = op,
                     .nin = nin,

@@ -215,6 +215,10 @@ static void line_rows(const Plan *plan, const Program *program, Text *out) {
 void report_text(const Plan *plan, const Comparison *comparison, Text *out) {
     const Program *program = largest_program(plan);
     head(plan, program, out);
+    if (plan->arena == INT64_MAX) { /* nothing has a place, so no figure means anything */
+        text_line(out, "  %-26s more than 2^62 bytes", "ARENA");
+        return;
+    }
     class_rows(plan, program, out);
     arena_rows(plan, program, out);
     comparison_rows(plan, comparison, out);

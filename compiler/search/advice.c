@@ -123,11 +123,9 @@ Advice advise(Pool *pool, const Plan *plan, const FitQuestion *asked) {
     q.options.budget = plan->budget; /* which may be the file's own */
     const Program *train = &plan->program[PROGRAM_TRAIN];
     const FitTrial now = {.batch = train->model == NULL ? 1 : train->batch};
-    if (q.options.budget <= FIT_MAX_BUDGET) {
-        propose_freedoms(&a, &q);
-        propose_precision(&a, &q);
-        propose_smaller(&a, &q, &now);
-    }
+    propose_freedoms(&a, &q);
+    propose_precision(&a, &q);
+    propose_smaller(&a, &q, &now);
     if (a.count == 0 && plan->refusal == NULL) {
         a.smallest = smallest(asked, 0);
         a.smallest_of_one = smallest(asked, 1);

@@ -5,8 +5,6 @@
 #include "search/budget_search.h"
 
 enum { FIT_MAX_BATCH = 1 << 20, FIT_MAX_EXTENT = 1 << 24 };
-/* Budgets above this are refused: nothing that is tried can then overflow (see fit.c). */
-#define FIT_MAX_BUDGET (INT64_C(1) << 46)
 
 /* The file, and the options of the command line or others in their place. */
 typedef struct {
