@@ -1,4 +1,12 @@
-/* targets.c - the list of targets. */
+/* targets.c - the list of targets, from targets.def. */
 #include "ir/target.h"
 
-const Target *const targets[] = {&target_cpu, &target_cuda, NULL};
+#define TARGET(name) extern const Target target_##name;
+#include "targets.def"
+#undef TARGET
+
+const Target *const targets[] = {
+#define TARGET(name) &target_##name,
+#include "targets.def"
+#undef TARGET
+    NULL};

@@ -8,6 +8,7 @@
  *
  * Requires: a checked plan.  Provides: these files.
  */
+#include "cpu/emit.h"
 #include "emit/emit.h"
 #include "emit/template.h"
 #include "ir/ops.h"

@@ -4,9 +4,11 @@
  * beside their operands.
  */
 #include "base/size_math.h"
+#include "cpu/emit.h"
 #include "cpu/kernels.h"
-#include "emit/sources.h"
 #include "ir/target.h"
+
+extern const Target target_cpu;
 
 enum { ALIGN = 64 };
 

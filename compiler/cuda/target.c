@@ -6,8 +6,10 @@
 #include "base/text.h"
 #include "cuda/convolution.h"
 #include "cuda/cudnn.h"
+#include "cuda/emit.h"
 #include "cuda/kernels.h"
-#include "emit/sources.h"
+
+extern const Target target_cuda;
 
 enum { ALIGN = 256, PIECE = 16 };
 

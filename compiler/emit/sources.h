@@ -21,9 +21,6 @@ bool is_compiled(const SourceFile *file);
 /* A new file, still empty. */
 Text *source_new(Pool *pool, Sources *sources, const char *name);
 
-void emit_cpu(const Plan *plan, Sources *sources);
-void emit_cuda(const Plan *plan, Sources *sources);
-
 /* fill_template.c: words between @ in a template, and what they become; a NULL word ends a list. */
 typedef struct {
     const char *word, *text;

@@ -1,6 +1,6 @@
 /* target.h - a machine to emit for, as passes and reports see it.  They never ask which one it is.
  *
- * A new target is a folder with such a struct, and a line in targets.c.
+ * A new target is a folder with such a struct, and a line in targets.def.
  */
 #ifndef TARGET_H
 #define TARGET_H
@@ -61,8 +61,6 @@ struct Target {
      * are functions that the runtime calls. */
     const char *model_members;
 };
-
-extern const Target target_cpu, target_cuda;
 
 /* targets.c: all targets, the one without --target first, then NULL. */
 extern const Target *const targets[];

@@ -1,6 +1,6 @@
 /* null_target.c - the smallest target: tensors without halo or blocks, kernels that need nothing, and one
- * file that lists the steps of each program.  It shows what a new target is: this folder, and a line where
- * targets are listed. */
+ * file that lists the steps of each program.  It shows what a new target is: a folder, and a line in
+ * targets.def (here in more_targets.def). */
 #include "null_target.h"
 #include "base/size_math.h"
 #include "emit/sources.h"

@@ -70,7 +70,7 @@ static Plan *plan_text(Pool *pool, const char *text, bool poison, int micro_batc
     Options *options = NEW(pool, Options); /* the plan points to them */
     *options = (Options){.wanted = {[PROGRAM_TRAIN] = true},
                          .reference = true,
-                         .target = &target_cpu,
+                         .target = targets[0],
                          .poison = poison,
                          .max_threads = 4,
                          .micro_batches = micro_batches,
@@ -453,7 +453,7 @@ static void test_operands(const char *folder) {
         int last = buffer->last;
         Sources sources = {0};
         buffer->last -= planted;
-        emit_cpu(plan, &sources);
+        plan->target->emit(plan, &sources);
         if (build_program(plan, &sources, program) != 0) {
             expect(false, "building", "");
             break;
