@@ -1,4 +1,4 @@
-/* cuda_convolution.c - the six operators of the convolution family in terms of cuDNN's three.
+/* convolution.c - the six operators of the convolution family in terms of cuDNN's three.
  *
  * A transposed convolution is the backward-data pass of a convolution that leads the other way:
  *

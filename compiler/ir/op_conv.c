@@ -213,7 +213,7 @@ void constants_wgrad(Constants *c, const Node *node) {
     constant_layout(c, "DY", dy);
 }
 
-/* What cuda kernels need to know of packed filters is added by emit_cuda.c. */
+/* What cuda kernels need to know of packed filters is added by cuda/emit.c. */
 void constants_filter_pack(Constants *c, const Node *node) {
     constant(c, "BIAS", node->in[1] >= 0);
 }

@@ -1,4 +1,4 @@
-/* report_check.c - what `unetc check` prints: inputs, outputs, parameters, and which sizes the network
+/* check.c - what `unetc check` prints: inputs, outputs, parameters, and which sizes the network
  * takes. */
 #include "report/report.h"
 
