@@ -208,7 +208,7 @@ void constants_wgrad(Constants *c, const Node *node) {
     grid_constants(c, node, channels(constants_graph(c), x), x, dy);
     constant(c, "BIAS", node->out[1] >= 0);
     constant(c, "BANDS", node->a.conv.bands);
-    constant(c, "ACCUMULATE", node->adds);
+    constant(c, "ACCUMULATE", node->accumulates);
     constant_segments(c, "X", x);
     constant_layout(c, "DY", dy);
 }
