@@ -225,7 +225,7 @@ static int run_command(Session *s) {
     if (c->kind == COMMAND_EXPLAIN)
         return command_explain(c->file);
     if (c->kind == COMMAND_RUNTIME) {
-        puts(runtime_folder(s->pool));
+        puts(runtime_folder());
         return EXIT_DONE;
     }
     if (c->diff)

@@ -1,7 +1,7 @@
 /* pipeline.c - the way from a lowered graph to a plan: the passes in their order.  Begin to read here.
  *
- *     text -> dsl/ -> syntax tree -> front/ -> one graph a program -> the passes below -> plan -> emit/,
- * report/
+ *     text -> dsl/ -> syntax tree -> front/ -> one graph a program
+ *          -> the passes below -> plan -> emit/, report/
  *
  * First each program by itself: its graph is completed and rewritten for the target, then put in order.
  * Then the plan as a whole: programs share one arena.  After each pass over a graph it is held against the
@@ -29,7 +29,7 @@ static const struct {
     {"close", close_graph},        /* a last node reads the results */
     {"fuse", fuse},                /* conv + relu and the like become one node */
     {"types", choose_types},       /* the stored type of each value */
-    {"micro", choose_micro_batch}, /* how many samples at a time */
+    {"micro_batch", choose_micro_batch}, /* how many samples at a time */
     {"cast", cast_inputs},         /* inputs in the type of activations */
     {"prepare", prepare},          /* what the target's kernels need: packed weights, scratch */
     {"layout", choose_layouts},    /* halo, blocks, strides, bytes of each value */

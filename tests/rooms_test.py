@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """rooms_test.py: the folders of compiler/, dsl/ and runtime/ include only what lies below them, no pass names an operator
-or a target, and what does so for a reason is listed here.  Reads the sources of the repository; standard library only."""
+or a target, and what does so for a reason is listed here.  A file begins with its own name, and files that a comment
+names exist.  Reads the sources of the repository; standard library only."""
 import glob
 import os
 import re
@@ -41,6 +42,7 @@ NAMED = {
     "compiler/passes/update.c": {op: "the pass that makes them" for op in ("OP_LOSS_SCALE", "OP_SGD", "OP_ADAM")},
 }
 TARGETS = ("cpu", "cuda")
+SUFFIXES = "cuh|cu|c|h|l|y|def"  # of what begins with its own name
 
 failures = []
 
@@ -86,6 +88,36 @@ def check_targets(path, text):
             fail(path, "names the target", "".join(name) + "; a column of Target should say what it wants to know")
 
 
+def check_first_line(path, text):
+    name = os.path.basename(path)
+    if not text.startswith("/* " + name + " - "):
+        fail(path, "begins with a line that is not: /* " + name + " - ...")
+
+
+def check_named_files(path, text, names):
+    """A file named in a comment: by its folder, or alone.  Capitals stand for any name: NAME_plan.h, FOLDER/name.c."""
+    for comment in re.findall(r"/\*.*?\*/", text, flags=re.S):
+        for name in re.findall(r"[\w./*@-]*\w\.(?:%s)\b" % SUFFIXES, comment):
+            folders = ("", "compiler", "runtime", "runtime/include", "templates", os.path.dirname(path))
+            exists = any(glob.glob(os.path.join(ROOT, folder, name)) for folder in folders) if "/" in name else name in names
+            if not exists and not re.search(r"@|\b(NAME|FOLDER)", name):
+                fail(path, "names a file that is not there:", name)
+
+
+def check_comments():
+    paths = [os.path.relpath(path, ROOT) for folder in ("compiler", "dsl", "runtime", "templates", "generated")
+             for path in glob.glob(os.path.join(ROOT, folder, "**", "*.*"), recursive=True)]
+    names = {os.path.basename(path) for path in paths}
+    for path in sorted(paths):
+        if path.startswith("generated/") or not re.search(r"\.(%s|in)$" % SUFFIXES, path):
+            continue
+        with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+            text = file.read()
+        if not path.endswith(".in"):
+            check_first_line(path, text)
+        check_named_files(path, text, names)
+
+
 def main():
     paths = [os.path.relpath(path, ROOT) for folder in ("compiler", "dsl", "runtime")
              for path in glob.glob(os.path.join(ROOT, folder, "**", "*.[chly]"), recursive=True)]
@@ -102,6 +134,7 @@ def main():
             check_targets(path, text)
         if path in named:
             named[path] = set(re.findall(r"\bOP_[A-Z][A-Z0-9_]*\b", text))
+    check_comments()
     for path, operators in NAMED.items():
         for op in sorted(set(operators) - named[path]):
             fail(path, "no longer names", op + ": take it off the list here")

@@ -1,4 +1,4 @@
-/* cpu_sizes.c - sizes of packed weights, scratch and bands of the kernels in templates/cpu/. */
+/* sizes.c - sizes of packed weights, scratch and bands of the kernels in templates/cpu/. */
 #include "cpu/sizes.h"
 
 enum {

@@ -1,4 +1,4 @@
-/* cpu_sizes.h - what the kernels of templates/cpu/ need beside their operands. Pure functions of the
+/* sizes.h - what the kernels of templates/cpu/ need beside their operands. Pure functions of the
  * geometry: the same numbers give the same sizes, whatever the batch, the budget or the threads. Sizes are
  * in elements; a function that computes one returns false if it exceeds an int64_t. */
 #ifndef CPU_SIZES_H

@@ -1,6 +1,6 @@
 /* target.c - the CPU: channels in blocks of 16, a stored halo of zeros, weights packed before use.
  *
- * See templates/README.md for what the kernels expect, and cpu_sizes.h for the sizes of what they need
+ * See templates/README.md for what the kernels expect, and cpu/sizes.h for the sizes of what they need
  * beside their operands.
  */
 #include "base/size_math.h"

@@ -1,4 +1,4 @@
-/* cuda_convolution.c - the six operators of the convolution family in terms of cuDNN's three.
+/* convolution.c - the six operators of the convolution family in terms of cuDNN's three.
  *
  * A transposed convolution is the backward-data pass of a convolution that leads the other way:
  *
@@ -108,8 +108,8 @@ static UnetConvolutionKind kind_of(const Sides *s) {
     return (s->result == RESULT_Y) != s->transposed ? UNET_FORWARD : UNET_BACKWARD_DATA;
 }
 
-/* Most engines want nothing, or 131 bytes; that of another version of cuDNN, which must do with what was
- * planned, perhaps the other.  Buffers are as long as this anyway. */
+/* Another cuDNN may want 131 bytes where this one wants none, and must do with what was planned.  The arena
+ * has buffers of whole pieces, so this costs nothing. */
 static int64_t with_slack(int64_t workspace) {
     enum { PIECE = 256 };
     return size_rounded(workspace > 0 ? workspace : 1, PIECE);

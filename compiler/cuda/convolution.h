@@ -1,4 +1,4 @@
-/* cuda_convolution.h - a node of the convolution family as cuDNN computes it: how its filters are packed,
+/* convolution.h - a node of the convolution family as cuDNN computes it: how its filters are packed,
  * and one UnetConvolution for each segment of its input. */
 #ifndef CUDA_CONVOLUTION_H
 #define CUDA_CONVOLUTION_H

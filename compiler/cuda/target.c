@@ -27,7 +27,7 @@ static void lay_out_dense(const Value *value, int64_t batch, Layout *s) {
                             slice ? PIECE : ALIGN);
 }
 
-/* Images of bytes are read by bytes, so four of them are padding enough; taps are packed already. */
+/* Images of bytes are read by bytes, so four of them are padding enough; argmax bits are packed already. */
 static int64_t channels_at_a_point(const Value *value) {
     int64_t channels = shape_channels(value->shape);
     if (value->type == TYPE_U8)
@@ -52,12 +52,13 @@ static void lay_out(const Value *value, int64_t batch, Layout *s) {
 static const char *too_large(Pool *pool, const Buffer *buffer) {
     enum { VECTOR = 16 };
     const int64_t unit = buffer->batch > 0 ? VECTOR : type_bytes(buffer->type);
-    if (buffer->class == CLASS_WORKSPACE || buffer->bytes / unit <= INT32_MAX)
+    const int64_t most = unit * INT32_MAX;
+    if (buffer->class == CLASS_WORKSPACE || buffer->bytes <= most)
         return NULL;
     return pool_text(pool,
-                     "`%s` takes %s bytes, more than the kernels of a GPU count: they reach as far as 2^31 "
-                     "times %lld; --micro-batches, or a smaller --batch or --size, makes it smaller",
-                     buffer->name, grouped(pool, buffer->bytes), (long long)unit);
+                     "`%s` takes %s bytes; a tensor on a GPU has at most %s bytes here. --micro-batches, or a "
+                     "smaller --batch or --size, makes it smaller",
+                     buffer->name, grouped(pool, buffer->bytes), grouped(pool, most));
 }
 
 /* ---- options ---- */

@@ -157,9 +157,8 @@ static int run_all(Job *job, int count) {
     return result;
 }
 
-const char *runtime_folder(Pool *pool) {
+const char *runtime_folder(void) {
     const char *given = getenv("UNETC_RUNTIME");
-    (void)pool;
     return given != NULL && *given != '\0' ? given : UNETC_RUNTIME_FOLDER;
 }
 
@@ -289,7 +288,7 @@ int build_program(const Plan *plan, const Sources *sources, const char *program)
     const char *temporary = given_or("TMPDIR", "/tmp");
     Build b = {.plan = plan,
                .step = plan->target->build,
-               .home = runtime_folder(pool),
+               .home = runtime_folder(),
                .compiler = given_or("CC", "cc")};
     if (!can_link(&b))
         return EXIT_TOOLS;

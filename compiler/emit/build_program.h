@@ -43,6 +43,6 @@ typedef struct BuildStep {
 int build_program(const Plan *plan, const Sources *sources, const char *program);
 
 /* The folder with include/ and libunet_runtime.a. */
-const char *runtime_folder(Pool *pool);
+const char *runtime_folder(void);
 
 #endif

@@ -17,8 +17,10 @@
 static const char *c_type(const Plan *plan, Type type) {
     if (type == plan->options->real)
         return "real";
-    static const char *const name[] = {"float",   "double", "uint8_t", "uint16_t",
-                                       "int32_t", "stored", "stored",  "uint8_t"};
+    static const char *const name[] = {
+        [TYPE_F32] = "float",   [TYPE_F64] = "double", [TYPE_U8] = "uint8_t",
+        [TYPE_BF16] = "stored", [TYPE_F16] = "stored", [TYPE_UNORM8] = "uint8_t",
+    };
     return name[type];
 }
 
@@ -31,9 +33,10 @@ const char *offset_name(const Emitter *e, int buffer) {
 }
 
 void emit_offsets(const Emitter *e, Text *out) {
-    for (int b = 0; b < e->plan->nbuffer && e->plan->buffer[b].space == SPACE_DEVICE; b++)
-        text_line(out, "#define %s %lldLL /* %lld */", offset_name(e, b),
-                  (long long)e->plan->buffer[b].offset, (long long)e->plan->buffer[b].bytes);
+    for (int b = 0; b < e->plan->nbuffer; b++)
+        if (e->plan->buffer[b].space == SPACE_DEVICE)
+            text_line(out, "#define %s %lldLL /* %lld */", offset_name(e, b),
+                      (long long)e->plan->buffer[b].offset, (long long)e->plan->buffer[b].bytes);
 }
 
 const char *pointer_text(const Emitter *e, const Program *program, ValueId v) {

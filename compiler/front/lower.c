@@ -533,7 +533,7 @@ static Model *run(Pool *pool, Diag *diag, const Ast *ast, const LowerOptions *op
     l.file = l.frame = &file;
     l.define = NEW_ARRAY(pool, Datum, options->ndefine);
     run_file(&l);
-    return diag_errors(diag) > 0 ? NULL : model;
+    return diag_errors(diag) > 0 || l.unequal ? NULL : model;
 }
 
 bool lower_axis(Pool *pool, const Ast *ast, const LowerOptions *options, int axis) {

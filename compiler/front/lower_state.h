@@ -178,6 +178,7 @@ typedef struct Lower {
     Datum *define;     /* per -D its value */
     int nesting;       /* of statements in bodies */
     int only_axis;     /* -1; else the one axis whose sizes are checked (see lower_size.c) */
+    bool unequal;      /* a loss compares tensors of different shapes */
     int depth;         /* of the recursion */
     int64_t work;      /* statements run and elements copied */
     bool stop;         /* too much work, or too many errors */

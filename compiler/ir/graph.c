@@ -205,7 +205,7 @@ bool touch_next(Touch *t) {
         t->operand = operand_at(t);
         t->segment = t->next_segment++;
         t->value = segment[t->segment];
-        t->reads = !t->is_output || (node->adds && t->operand->access == ACCESS_SUM);
+        t->reads = !t->is_output || (node->accumulates && t->operand->access == ACCESS_SUM);
         t->writes = t->is_output || t->operand->access == ACCESS_UPDATE;
         return true;
     }

@@ -152,7 +152,7 @@ typedef struct {
 typedef struct Via {
     const struct Via *outer;
     Span span;
-    const char *text; /* "in `context`, called on line 61", "in turn i = 4 of the loop on line 12" */
+    const char *text; /* "in `context`, called on line 61", "in iteration i = 4 of the loop on line 12" */
     bool is_call;
 } Via;
 
@@ -161,7 +161,7 @@ typedef struct {
     int nin, nout;
     ValueId *in, *out; /* -1: an optional operand that is absent (a bias) */
     Attributes a;
-    bool adds;          /* in a loop over samples: to its sums */
+    bool accumulates;   /* in a loop over samples: adds to its sums */
     const void *chosen; /* what the target chose for its kernel; only the target knows what it is */
     const char *name;   /* "enc1.0", "max_pool" */
     Span span;

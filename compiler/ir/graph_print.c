@@ -20,7 +20,7 @@ static const char *variant_text(Pool *pool, const Node *node) {
     return pool_text(pool, "%s%s%s%s%s", op_table[node->op].name, pool_grad && a->pool.adds ? "+add" : "",
                      conv && a->conv.relu ? "+relu" : "",
                      (conv && a->conv.mask) || (pool_grad && a->pool.mask) ? "+mask" : "",
-                     node->adds ? " +=" : "");
+                     node->accumulates ? " +=" : "");
 }
 
 void node_print(const Graph *g, NodeId id, Text *out) {

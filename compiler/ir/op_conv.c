@@ -208,12 +208,12 @@ void constants_wgrad(Constants *c, const Node *node) {
     grid_constants(c, node, channels(constants_graph(c), x), x, dy);
     constant(c, "BIAS", node->out[1] >= 0);
     constant(c, "BANDS", node->a.conv.bands);
-    constant(c, "ACCUMULATE", node->adds);
+    constant(c, "ACCUMULATE", node->accumulates);
     constant_segments(c, "X", x);
     constant_layout(c, "DY", dy);
 }
 
-/* What cuda kernels need to know of packed filters is added by emit_cuda.c. */
+/* What cuda kernels need to know of packed filters is added by cuda/emit.c. */
 void constants_filter_pack(Constants *c, const Node *node) {
     constant(c, "BIAS", node->in[1] >= 0);
 }

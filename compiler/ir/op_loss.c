@@ -33,7 +33,7 @@ static void loss_constants(Constants *c, const Node *node) {
 void constants_loss(Constants *c, const Node *node) {
     loss_constants(c, node);
     constant(c, "BANDS", node->a.loss.bands);
-    constant(c, "ACCUMULATE", node->adds);
+    constant(c, "ACCUMULATE", node->accumulates);
     call_arguments(c, "n", "valid");
 }
 

@@ -1,7 +1,7 @@
 /* ops.h - the operator table (ops.def) as the passes see it.
  *
  * Each column that another room knows more about is read there, by a macro of its own over the same rows:
- * front/operators.c takes `build`, report/eager.c takes `eager`.
+ * front/operators.c takes `build`, search/eager.c takes `eager`.
  */
 #ifndef OPS_H
 #define OPS_H

@@ -76,7 +76,7 @@ static void zero_sums(Graph *g, Split *s) {
             const ValueId sum = t.value;
             const NodeId id = node_new(g, zero, NULL, &sum);
             g->value[sum].producer = body;
-            g->node[body].adds = true;
+            g->node[body].accumulates = true;
             t.node = &g->node[body]; /* the array moves as it grows */
             PUSH(g->pool, s->node[PART_BEFORE], s->count[PART_BEFORE], id);
         }

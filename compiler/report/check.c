@@ -1,6 +1,30 @@
-/* report_check.c - what `unetc check` prints: inputs, outputs, parameters, and which sizes the network
+/* check.c - what `unetc check` prints: inputs, outputs, parameters, and which sizes the network
  * takes. */
 #include "report/report.h"
+
+/* "height and width must be multiples of 8", or, where axes differ, of each its number. */
+static void size_line(const Graph *g, Shape input, Text *out) {
+    static const char *const axis[AXES] = {"depth", "height", "width"};
+    const bool volume = input.rank == 4;
+    int64_t by[AXES];
+    fit_multiples(g, by);
+    const char *comma = "";
+    if (by[1] == by[2] && (by[0] == by[1] || !volume)) {
+        const char *all = volume ? "depth, height and width" : "height and width";
+        if (by[1] > 1)
+            text_line(out, "%s must be multiples of %lld", all, (long long)by[1]);
+        else
+            text_line(out, "any %s will do", all);
+        return;
+    }
+    for (int k = 0; k < AXES; k++) {
+        if (by[k] > 1) {
+            text_add(out, "%s%s must be a multiple of %lld", comma, axis[k], (long long)by[k]);
+            comma = ", ";
+        }
+    }
+    text_add(out, "\n");
+}
 
 void report_check(const Model *model, Text *out) {
     const Graph *g = model->graph;
@@ -16,13 +40,5 @@ void report_check(const Model *model, Text *out) {
         text_line(out, "output %-16s %s", model->output[i].name,
                   shape_text(model->pool, g->value[model->output[i].value].shape));
     text_line(out, "%s parameters in %d tensors", grouped(model->pool, parameters), tensors);
-    int64_t by[AXES];
-    fit_multiples(g, by);
-    bool volume = g->value[model->input[0].value].shape.rank == 4;
-    if (volume)
-        text_line(out, "depth, height and width are multiples of %lld, %lld and %lld", (long long)by[0],
-                  (long long)by[1], (long long)by[2]);
-    else
-        text_line(out, "height and width are multiples of %lld and %lld", (long long)by[1],
-                  (long long)by[2]);
+    size_line(g, g->value[model->input[0].value].shape, out);
 }

@@ -12,7 +12,7 @@ static const char *extra_text(Pool *pool, const FitTrial *t) {
 static const char *loops_text(Pool *pool, const FitRow *a) {
     if (!a->found_loops)
         return "none";
-    return a->loops.batch == FIT_MAX_BATCH ? "any" : grouped(pool, a->loops.batch);
+    return a->loops.batch == FIT_MAX_BATCH ? "no limit" : grouped(pool, a->loops.batch);
 }
 
 static void answer_text(const FitRow *a, FitMax max, bool trains, Text *out) {
@@ -27,10 +27,10 @@ static void answer_text(const FitRow *a, FitMax max, bool trains, Text *out) {
         text_add(out, "%16s%15s%15s%12s", "none", human_bytes(pool, t->arena), human_bytes(pool, t->beside),
                  "");
     if (max == FIT_SIZE)
-        text_add(out, "%15lld", (long long)t->micro_batches);
+        text_add(out, "%20lld", (long long)t->micro_batches);
     else if (trains)
-        text_add(out, "%15s", loops_text(pool, a));
-    text_add(out, "%s\n", a->found ? "" : "   (what the smallest needs)");
+        text_add(out, "%20s", loops_text(pool, a));
+    text_add(out, "%s\n", a->found ? "" : "   (needed by the smallest)");
 }
 
 static void head_text(const FitQuestion *q, const Model *model, FitMax max, bool trains, Text *out) {
@@ -45,10 +45,10 @@ static void head_text(const FitQuestion *q, const Model *model, FitMax max, bool
     text_line(out, "  the memory has to hold the arena%s",
               q->options.budget > 0 ? "" : " and what lies beside it");
     text_blank(out);
-    text_line(out, "  %12s%16s%15s%15s%12s%15s", "memory", max == FIT_BATCH ? "batch" : "size", "arena",
+    text_line(out, "  %12s%16s%15s%15s%12s%20s", "memory", max == FIT_BATCH ? "batch" : "size", "arena",
               "beside it", "extra work",
               max == FIT_SIZE ? "micro-batches"
-              : trains        ? "in loops"
+              : trains        ? "with micro-batches"
                               : "");
 }
 

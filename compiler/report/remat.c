@@ -1,4 +1,4 @@
-/* report_remat.c - --emit=remat: what training may compute again, as a graph of operations in a text.
+/* remat.c - --emit=remat: what training may compute again, as a graph of operations in a text.
  *
  *     # a comment
  *     T E F                                   operations, edges, operations of the forward pass

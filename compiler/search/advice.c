@@ -38,8 +38,8 @@ static const struct {
     const char *text;
     bool (*allow)(Options *options); /* returns whether that makes a difference */
 } freedom[] = {{"--micro-batches=auto", allow_loops},
-               {"no --no-recompute", allow_recomputation},
-               {"no --no-reuse", allow_reuse}};
+               {"without --no-recompute", allow_recomputation},
+               {"without --no-reuse", allow_reuse}};
 enum { FREEDOMS = sizeof freedom / sizeof *freedom };
 
 /* Each alone, or, where that is not enough, all of them. */

@@ -165,8 +165,8 @@ static int64_t guess(const Row *row, const Tried *tried) {
     return (int64_t)floor((size - (double)row->declared[row->axis]) / (double)row->multiple[row->axis]);
 }
 
-static int64_t clamp(int64_t i, int64_t least, int64_t most) {
-    return i < least ? least : i > most ? most : i;
+static int64_t clamp(int64_t i, int64_t min, int64_t max) {
+    return i < min ? min : i > max ? max : i;
 }
 
 /* Nothing legal is left between them in the end. */

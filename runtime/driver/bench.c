@@ -178,7 +178,7 @@ static UnetStatus time_rounds(Driver *driver, Device *device, UnetStep *step, Ti
     return UNET_OK;
 }
 
-/* What runs in each turn of a loop, or is computed again, is one part. */
+/* What runs in each iteration of a loop, or is computed again, is one part. */
 static void merge_parts(Times *times) {
     int32_t count = 0;
     for (int32_t i = 0; i < times->nparts; i++) {
@@ -228,7 +228,7 @@ static void print_text(const Driver *driver, Times *times) {
     const UnetModel *model = driver->model;
     double middle = median(times->whole, times->n);
     (void)printf("%-8s batch %-4" PRId32 " %4" PRId32 " x %-4" PRId32
-                 " median %9.3f ms  least %9.3f ms  %9.2f images/s  (%d steps, ",
+                 " median %9.3f ms  min %9.3f ms  %9.2f images/s  (%d steps, ",
                  program->name, program->batch, program->size[1], program->size[2], 1e3 * middle,
                  1e3 * times->whole[0], program->batch / middle, times->n);
     if (model->device == NULL) {
@@ -246,7 +246,7 @@ static json_t *times_json(const UnetModel *model, Times *times) {
     double middle = median(times->whole, times->n);
     json_t *found = json_pack("{s:s, s:i, s:[i,i,i], s:i, s:f, s:f}", "name", program->name, "batch",
                               program->batch, "size", program->size[0], program->size[1], program->size[2],
-                              "steps", times->n, "median", middle, "least", times->whole[0]);
+                              "steps", times->n, "median", middle, "min", times->whole[0]);
     if (model->device == NULL)
         return found;
     json_t *parts = json_array();

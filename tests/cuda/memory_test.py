@@ -54,7 +54,7 @@ def main():
     if largest is None or largest < LEAST:
         sys.exit("FAILED: the largest batch is %s, not %d" % (largest, LEAST))
     few, many = refused(sys.argv[1], 511), refused(sys.argv[1], 512)
-    if few or "more than the kernels of a GPU count" not in many:
+    if few or "a tensor on a GPU has at most" not in many:
         sys.exit("FAILED: 511 samples: %s; 512 samples: %s" % (few or "a program", many or "a program"))
 
 

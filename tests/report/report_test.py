@@ -136,8 +136,8 @@ def test_proposals():
         for text, arena, work in lines:
             changed = list(options)
             for part in text.split(" and "):
-                if part.startswith("no "):
-                    changed.remove(part[3:])
+                if part.startswith("without "):
+                    changed.remove(part[len("without "):])
                 else:
                     changed = [o for o in changed if o.split("=")[0] != part.split("=")[0]] + [part]
             code, fits = plan(SMALL, *changed)

@@ -46,7 +46,7 @@ typedef struct {
 void unet_cuda_convolution(UnetLaunch at, int32_t index, void *result, const void *a, const void *b,
                            const void *bias, void *workspace);
 
-/* Keeps the first failure of a launch; EXPRESSION is the launcher's name. */
+/* Keeps the first failure of a launch; LAUNCHER is the name of what launched it. */
 void unet_cuda_check(UnetLaunch at, cudaError_t error, const char *launcher);
 
 #ifdef __cplusplus

@@ -12,7 +12,7 @@ typedef struct {
     int64_t offset, bytes;
 } UnetStaging;
 
-/* A part of a step, launched as one graph.  Those of a iteration follow each other. */
+/* A part of a step, launched as one graph.  Those of an iteration follow each other. */
 typedef struct {
     void (*launch)(UnetLaunch at, char *arena);
     bool in_iteration; /* once for each iteration of the loop over samples; without a loop there is one

@@ -34,9 +34,9 @@ typedef struct UnetDevice {
     UnetStatus (*inputs_taken)(void *state, UnetError *error);
     /* Waits for the first step that was begun and not ended; its results are then in MIRROR. */
     UnetStatus (*end)(void *state, char *mirror, UnetError *error);
-    /* A whole step, when none is begun, timed by the device: in *TIME are, until its next step, *COUNT
-     * parts of "inputs", copying them there, and "step"; or, in PARTS, in the place of "step" what the step
-     * is made of, launched one by one. */
+    /* Runs a whole step, when none is begun, and times it on the device.  *TIME has *COUNT entries, valid
+     * until the next step: "inputs" (the time to copy them there), then "step", or, with PARTS, the parts
+     * of the step, launched one by one. */
     UnetStatus (*timed_run)(void *state, const UnetProgram *program, const UnetStep *step, bool parts,
                             const UnetDeviceTime **time, int32_t *count, UnetError *error);
     /* A hint: inputs will be copied from this memory, which may be pinned. */
