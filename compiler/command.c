@@ -73,14 +73,18 @@ int64_t parse_bytes(const char *text) {
                  {"MiB", 1048576.},
                  {"GiB", 1073741824.},
                  {"TiB", 1099511627776.}};
-    char *end;
-    errno = 0;
-    double value = strtod(text, &end);
-    if (end == text || errno != 0 || !(value > 0) || strchr("0123456789", text[0]) == NULL)
+    static const char digits[] = "0123456789";
+    const char *end = text + strspn(text, digits); /* no sign, hexadecimal digits or exponent */
+    if (end == text)
         return -1;
+    if (*end == '.')
+        end += 1 + strspn(end + 1, digits);
+    double value = strtod(text, NULL);
     for (size_t k = 0; k < sizeof units / sizeof *units; k++)
-        if (strcmp(end, units[k].unit) == 0)
-            return value * units[k].factor < 9.2e18 ? (int64_t)(value * units[k].factor) : -1;
+        if (strcmp(end, units[k].unit) == 0) {
+            double bytes = value * units[k].factor;
+            return bytes >= 1 && bytes < 9.2e18 ? (int64_t)bytes : -1;
+        }
     return -1;
 }
 
@@ -192,6 +196,9 @@ static void take_seed(const Given *g) {
 }
 
 static void take_programs(const Given *g) {
+    if (g->value[strspn(g->value, ",")] == '\0')
+        usage_error("--programs=%s: name some of train, eval, predict, such as --programs=train,eval",
+                    g->value);
     char *list = pool_copy(g->pool, g->value, strlen(g->value));
     for (char *word = strtok(list, ","); word != NULL; word = strtok(NULL, ","))
         g->command->options.wanted[choice_of(g->name, word, LIST("train", "eval", "predict"))] = true;
