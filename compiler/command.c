@@ -2,6 +2,7 @@
 #include "ir/target.h"
 #include "command.h"
 #include "base/text.h"
+#include "unet/model.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -272,7 +273,7 @@ static void take_bands(const Given *g) {
 }
 
 static void take_threads(const Given *g) {
-    g->command->options.max_threads = (int)integer(g, 1, 1024);
+    g->command->options.max_threads = (int)integer(g, 1, UNET_MOST_THREADS);
 }
 
 static void take_no_reuse(const Given *g) {
