@@ -2,6 +2,7 @@
 #include "ir/target.h"
 #include "command.h"
 #include "base/text.h"
+#include "unet/model.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -73,31 +74,44 @@ int64_t parse_bytes(const char *text) {
                  {"MiB", 1048576.},
                  {"GiB", 1073741824.},
                  {"TiB", 1099511627776.}};
-    char *end;
-    errno = 0;
-    double value = strtod(text, &end);
-    if (end == text || errno != 0 || !(value > 0) || strchr("0123456789", text[0]) == NULL)
+    static const char digits[] = "0123456789";
+    const char *end = text + strspn(text, digits); /* no sign, hexadecimal digits or exponent */
+    if (end == text)
         return -1;
+    if (*end == '.')
+        end += 1 + strspn(end + 1, digits);
+    double value = strtod(text, NULL);
     for (size_t k = 0; k < sizeof units / sizeof *units; k++)
-        if (strcmp(end, units[k].unit) == 0)
-            return value * units[k].factor < 9.2e18 ? (int64_t)(value * units[k].factor) : -1;
+        if (strcmp(end, units[k].unit) == 0) {
+            double bytes = value * units[k].factor;
+            return bytes >= 1 && bytes < 9.2e18 ? (int64_t)bytes : -1;
+        }
     return -1;
 }
 
-static int64_t integer(const char *option, const char *text, int64_t min, int64_t max) {
+/* An option with its value, on its way into the command. */
+typedef struct {
+    Pool *pool;
+    Command *command;
+    const char *name, *value;
+} Given;
+
+static int64_t integer(const Given *g, int64_t min, int64_t max) {
     char *end;
     errno = 0;
-    long long value = strtoll(text, &end, 10);
-    if (end == text || *end != '\0' || errno != 0 || value < min || value > max) {
-        fprintf(stderr, "unetc: %s=%s: use a whole number from %lld to %lld\n", option, text,
+    long long value = strtoll(g->value, &end, 10);
+    if (end == g->value || *end != '\0' || errno != 0 || value < min || value > max) {
+        fprintf(stderr, "unetc: %s=%s: use a whole number from %lld to %lld\n", g->name, g->value,
                 (long long)min, (long long)max);
         exit(EXIT_USAGE);
     }
     return value;
 }
 
+#define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
+
 /* The index of TEXT in a list that NULL ends; a mistake names the choices. */
-static int choice(const char *option, const char *text, const char *const *list) {
+static int choice_of(const char *option, const char *text, const char *const *list) {
     for (int k = 0; list[k] != NULL; k++)
         if (strcmp(text, list[k]) == 0)
             return k;
@@ -108,8 +122,46 @@ static int choice(const char *option, const char *text, const char *const *list)
     exit(EXIT_USAGE);
 }
 
+static int choice(const Given *g, const char *const *list) {
+    return choice_of(g->name, g->value, list);
+}
+
+/* ---- what an option does ---- */
+
+static void take_output(const Given *g) {
+    g->command->output = g->value;
+}
+
+static void take_folder(const Given *g) {
+    g->command->folder = g->value;
+}
+
+static void take_format(const Given *g) {
+    g->command->format = (ReportFormat)choice(g, LIST("text", "json", "csv", "html"));
+}
+
+static void take_diff(const Given *g) {
+    g->command->diff = true;
+}
+
+static void take_max(const Given *g) {
+    g->command->max = (FitMax)choice(g, LIST("batch", "size"));
+    g->command->max_given = true;
+}
+
+static void take_mem(const Given *g) {
+    if ((g->command->options.budget = parse_bytes(g->value)) < 0)
+        usage_error("--mem=%s: write a size such as 8GiB, 512MiB, 64KiB, or a number of bytes", g->value);
+}
+
+static void take_batch(const Given *g) {
+    g->command->lower.batch = integer(g, 1, 1 << 20);
+}
+
 /* "256x256" or "64x128x128" */
-static void read_size(const char *text, int64_t size[AXES]) {
+static void take_size(const Given *g) {
+    const char *text = g->value;
+    int64_t *size = g->command->lower.size;
     long long value[AXES];
     int n = 0, used = 0;
     if (sscanf(text, "%lldx%lldx%lld%n", &value[0], &value[1], &value[2], &used) == 3 && text[used] == '\0')
@@ -126,60 +178,149 @@ static void read_size(const char *text, int64_t size[AXES]) {
     }
 }
 
-static void read_programs(Pool *pool, const char *text, Options *plan) {
-    static const char *const names[] = {"train", "eval", "predict", NULL};
-    char *list = pool_copy(pool, text, strlen(text));
-    for (char *word = strtok(list, ","); word != NULL; word = strtok(NULL, ","))
-        plan->wanted[choice("--programs", word, names)] = true;
+static void take_define(const Given *g) {
+    LowerOptions *lower = &g->command->lower;
+    const char *equals = strchr(g->value, '=');
+    if (equals == NULL || equals == g->value)
+        usage_error("-D %s: write -D NAME=VALUE", g->value);
+    Define *list = NEW_ARRAY(g->pool, Define, lower->ndefine + 1);
+    for (int k = 0; k < lower->ndefine; k++)
+        list[k] = lower->define[k];
+    list[lower->ndefine++] =
+        (Define){pool_copy(g->pool, g->value, (size_t)(equals - g->value)), equals + 1};
+    lower->define = list;
 }
 
-static void read_define(Pool *pool, const char *text, Command *c) {
-    const char *equals = strchr(text, '=');
-    if (equals == NULL || equals == text)
-        usage_error("-D %s: write -D NAME=VALUE", text);
-    Define *list = NEW_ARRAY(pool, Define, c->lower.ndefine + 1);
-    for (int k = 0; k < c->lower.ndefine; k++)
-        list[k] = c->lower.define[k];
-    list[c->lower.ndefine++] = (Define){pool_copy(pool, text, (size_t)(equals - text)), equals + 1};
-    c->lower.define = list;
+static void take_seed(const Given *g) {
+    g->command->lower.seed = integer(g, 0, INT64_MAX);
+    g->command->lower.has_seed = true;
+}
+
+static void take_programs(const Given *g) {
+    if (g->value[strspn(g->value, ",")] == '\0')
+        usage_error("--programs=%s: name some of train, eval, predict, such as --programs=train,eval",
+                    g->value);
+    char *list = pool_copy(g->pool, g->value, strlen(g->value));
+    for (char *word = strtok(list, ","); word != NULL; word = strtok(NULL, ","))
+        g->command->options.wanted[choice_of(g->name, word, LIST("train", "eval", "predict"))] = true;
+    g->command->programs_given = true;
+}
+
+/* "cuda", "cuda:sm_80"; a target that has several architectures alone means the first. */
+static void take_target(const Given *g) {
+    Options *options = &g->command->options;
+    const char **names = NULL;
+    int count = 0;
+    for (const Target *const *t = targets; *t != NULL; t++) {
+        const char *const *architecture = (*t)->architecture;
+        PUSH(g->pool, names, count, (*t)->name);
+        options->target = *t;
+        options->architecture = architecture == NULL ? NULL : architecture[0];
+        if (strcmp(g->value, (*t)->name) == 0)
+            return;
+        for (; architecture != NULL && *architecture != NULL; architecture++) {
+            options->architecture = *architecture;
+            PUSH(g->pool, names, count, pool_text(g->pool, "%s:%s", (*t)->name, *architecture));
+            if (strcmp(g->value, names[count - 1]) == 0)
+                return;
+        }
+    }
+    PUSH(g->pool, names, count, NULL);
+    (void)choice(g, names);
+}
+
+static void take_isa(const Given *g) {
+    (void)choice(g, LIST("native"));
+}
+
+static void take_precision(const Given *g) {
+    static const Type stored[] = {TYPE_F32, TYPE_F64, TYPE_F32, TYPE_BF16, TYPE_F16};
+    Options *options = &g->command->options;
+    int k = choice(g, LIST("f32", "f64", "tf32", "bf16", "f16"));
+    options->real = stored[k] == TYPE_F64 ? TYPE_F64 : TYPE_F32;
+    options->stored = stored[k];
+    if (options->staged != TYPE_UNORM8)
+        options->staged = options->real;
+    options->tf32 = k == 2;
+    options->has_precision = true;
+}
+
+static void take_staging(const Given *g) {
+    Options *options = &g->command->options;
+    options->staged = choice(g, LIST("f32", "u8")) == 1 ? TYPE_UNORM8 : options->real;
+}
+
+static void take_nondeterministic(const Given *g) {
+    g->command->options.nondeterministic = true;
+}
+
+static void take_kernels(const Given *g) {
+    g->command->options.reference = choice(g, LIST("fast", "reference")) == 1;
+}
+
+static void take_conv(const Given *g) {
+    (void)choice(g, LIST("auto", "direct"));
+}
+
+static void take_micro_batches(const Given *g) {
+    g->command->options.micro_batches = strcmp(g->value, "auto") == 0  ? 0
+                                        : strcmp(g->value, "off") == 0 ? 1
+                                                                       : (int)integer(g, 1, 1 << 20);
+}
+
+static void take_bands(const Given *g) {
+    g->command->options.bands = strcmp(g->value, "off") == 0 ? 0 : (int)integer(g, 1, 1 << 20);
+}
+
+static void take_threads(const Given *g) {
+    g->command->options.max_threads = (int)integer(g, 1, UNET_MOST_THREADS);
+}
+
+static void take_no_reuse(const Given *g) {
+    g->command->options.no_reuse = true;
+}
+
+static void take_no_recompute(const Given *g) {
+    g->command->options.no_recompute = true;
+}
+
+static void take_poison(const Given *g) {
+    g->command->options.poison = true;
+}
+
+/* A stage, or "graph:after=PASS"; which passes there are, only the pipeline knows. */
+static void take_emit(const Given *g) {
+    static const char after[] = "graph:after=";
+    Command *c = g->command;
+    if (strncmp(g->value, after, sizeof after - 1) == 0) {
+        c->stage = EMIT_GRAPH;
+        c->after = g->value + sizeof after - 1;
+        if (*c->after == '\0')
+            usage_error("--emit=%s: the name of a pass is missing, such as --emit=graph:after=autodiff",
+                        g->value);
+        return;
+    }
+    c->after = NULL;
+    c->stage = (EmitStage)(1 + choice(g, LIST("ast", "graph", "plan", "remat", "graph:after=PASS")));
+}
+
+static void take_color(const Given *g) {
+    g->command->color = (ColorChoice)choice(g, LIST("auto", "always", "never"));
+}
+
+static void take_error_format(const Given *g) {
+    g->command->error_format = (ErrorFormat)choice(g, LIST("human", "json"));
+}
+
+static void take_werror(const Given *g) {
+    g->command->warnings_are_errors = true;
 }
 
 /* ---- the table ---- */
 
-typedef enum {
-    O_OUTPUT,
-    O_SOURCES,
-    O_FORMAT,
-    O_DIFF,
-    O_MAX,
-    O_MEM,
-    O_BATCH,
-    O_SIZE,
-    O_DEFINE,
-    O_SEED,
-    O_PROGRAMS,
-    O_TARGET,
-    O_ISA,
-    O_PRECISION,
-    O_STAGING,
-    O_NONDETERMINISTIC,
-    O_KERNELS,
-    O_CONV,
-    O_MICRO,
-    O_BANDS,
-    O_THREADS,
-    O_NO_REUSE,
-    O_NO_RECOMPUTE,
-    O_POISON,
-    O_EMIT,
-    O_COLOR,
-    O_ERRORS,
-    O_WERROR
-} OptionId;
-
 typedef struct {
     const char *name;
-    OptionId id;
+    void (*take)(const Given *given);
     bool has_value;
     enum {
         ASIDE,
@@ -189,192 +330,35 @@ typedef struct {
 } OptionRow;
 
 static const OptionRow option_table[] = {
-    {"-o", O_OUTPUT, true, ASIDE},
-    {"-S", O_SOURCES, true, ASIDE},
-    {"--format", O_FORMAT, true, ASIDE},
-    {"--diff", O_DIFF, false, ASIDE},
-    {"--max", O_MAX, true, ASIDE},
-    {"--mem", O_MEM, true, PLAN},
-    {"--batch", O_BATCH, true, TRAINING},
-    {"--size", O_SIZE, true, TRAINING},
-    {"-D", O_DEFINE, true, TRAINING},
-    {"--seed", O_SEED, true, TRAINING},
-    {"--programs", O_PROGRAMS, true, PLAN},
-    {"--target", O_TARGET, true, PLAN},
-    {"--isa", O_ISA, true, PLAN},
-    {"--precision", O_PRECISION, true, PLAN},
-    {"--staging", O_STAGING, true, PLAN},
-    {"--nondeterministic", O_NONDETERMINISTIC, false, PLAN},
-    {"--kernels", O_KERNELS, true, PLAN},
-    {"--conv", O_CONV, true, PLAN},
-    {"--micro-batches", O_MICRO, true, PLAN},
-    {"--bands", O_BANDS, true, PLAN},
-    {"--max-threads", O_THREADS, true, PLAN},
-    {"--no-reuse", O_NO_REUSE, false, PLAN},
-    {"--no-recompute", O_NO_RECOMPUTE, false, PLAN},
-    {"--poison", O_POISON, false, PLAN},
-    {"--emit", O_EMIT, true, ASIDE},
-    {"--color", O_COLOR, true, ASIDE},
-    {"--error-format", O_ERRORS, true, ASIDE},
-    {"-Werror", O_WERROR, false, ASIDE},
+    {"-o", take_output, true, ASIDE},
+    {"-S", take_folder, true, ASIDE},
+    {"--format", take_format, true, ASIDE},
+    {"--diff", take_diff, false, ASIDE},
+    {"--max", take_max, true, ASIDE},
+    {"--mem", take_mem, true, PLAN},
+    {"--batch", take_batch, true, TRAINING},
+    {"--size", take_size, true, TRAINING},
+    {"-D", take_define, true, TRAINING},
+    {"--seed", take_seed, true, TRAINING},
+    {"--programs", take_programs, true, PLAN},
+    {"--target", take_target, true, PLAN},
+    {"--isa", take_isa, true, PLAN},
+    {"--precision", take_precision, true, PLAN},
+    {"--staging", take_staging, true, PLAN},
+    {"--nondeterministic", take_nondeterministic, false, PLAN},
+    {"--kernels", take_kernels, true, PLAN},
+    {"--conv", take_conv, true, PLAN},
+    {"--micro-batches", take_micro_batches, true, PLAN},
+    {"--bands", take_bands, true, PLAN},
+    {"--max-threads", take_threads, true, PLAN},
+    {"--no-reuse", take_no_reuse, false, PLAN},
+    {"--no-recompute", take_no_recompute, false, PLAN},
+    {"--poison", take_poison, false, PLAN},
+    {"--emit", take_emit, true, ASIDE},
+    {"--color", take_color, true, ASIDE},
+    {"--error-format", take_error_format, true, ASIDE},
+    {"-Werror", take_werror, false, ASIDE},
 };
-
-#define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
-
-/* A stage, or "graph:after=PASS"; which passes there are, only the pipeline knows. */
-static void read_stage(const char *option, const char *value, Command *c) {
-    static const char after[] = "graph:after=";
-    if (strncmp(value, after, sizeof after - 1) == 0) {
-        c->stage = EMIT_GRAPH;
-        c->after = value + sizeof after - 1;
-        if (*c->after == '\0')
-            usage_error("--emit=%s: the name of a pass is missing, such as --emit=graph:after=autodiff",
-                        value);
-        return;
-    }
-    c->after = NULL;
-    c->stage =
-        (EmitStage)(1 + choice(option, value, LIST("ast", "graph", "plan", "remat", "graph:after=PASS")));
-}
-
-/* Options that do not change the plan. */
-static void apply_aside(Command *c, const OptionRow *row, const char *value) {
-    switch (row->id) {
-    case O_OUTPUT:
-        c->output = value;
-        break;
-    case O_SOURCES:
-        c->folder = value;
-        break;
-    case O_FORMAT:
-        c->format = (ReportFormat)choice(row->name, value, LIST("text", "json", "csv", "html"));
-        break;
-    case O_DIFF:
-        c->diff = true;
-        break;
-    case O_MAX:
-        c->max = (FitMax)choice(row->name, value, LIST("batch", "size"));
-        c->max_given = true;
-        break;
-    case O_EMIT:
-        read_stage(row->name, value, c);
-        break;
-    case O_COLOR:
-        c->color = (ColorChoice)choice(row->name, value, LIST("auto", "always", "never"));
-        break;
-    case O_ERRORS:
-        c->error_format = (ErrorFormat)choice(row->name, value, LIST("human", "json"));
-        break;
-    case O_WERROR:
-        c->warnings_are_errors = true;
-        break;
-    default:
-        break;
-    }
-}
-
-/* "cuda", "cuda:sm_80"; a target that has several architectures alone means the first. */
-static void read_target(Pool *pool, const char *option, const char *value, Options *options) {
-    const char **names = NULL;
-    int count = 0;
-    for (const Target *const *t = targets; *t != NULL; t++) {
-        const char *const *architecture = (*t)->architecture;
-        PUSH(pool, names, count, (*t)->name);
-        options->target = *t;
-        options->architecture = architecture == NULL ? NULL : architecture[0];
-        if (strcmp(value, (*t)->name) == 0)
-            return;
-        for (; architecture != NULL && *architecture != NULL; architecture++) {
-            options->architecture = *architecture;
-            PUSH(pool, names, count, pool_text(pool, "%s:%s", (*t)->name, *architecture));
-            if (strcmp(value, names[count - 1]) == 0)
-                return;
-        }
-    }
-    PUSH(pool, names, count, NULL);
-    (void)choice(option, value, names);
-}
-
-static void read_precision(const char *option, const char *value, Options *plan) {
-    static const Type stored[] = {TYPE_F32, TYPE_F64, TYPE_F32, TYPE_BF16, TYPE_F16};
-    int k = choice(option, value, LIST("f32", "f64", "tf32", "bf16", "f16"));
-    plan->real = stored[k] == TYPE_F64 ? TYPE_F64 : TYPE_F32;
-    plan->stored = stored[k];
-    if (plan->staged != TYPE_UNORM8)
-        plan->staged = plan->real;
-    plan->tf32 = k == 2;
-    plan->has_precision = true;
-}
-
-static void apply(Pool *pool, Command *c, const OptionRow *row, const char *value) {
-    switch (row->id) {
-    case O_MEM:
-        if ((c->options.budget = parse_bytes(value)) < 0)
-            usage_error("--mem=%s: write a size such as 8GiB, 512MiB, 64KiB, or a number of bytes", value);
-        break;
-    case O_BATCH:
-        c->lower.batch = integer(row->name, value, 1, 1 << 20);
-        break;
-    case O_SIZE:
-        read_size(value, c->lower.size);
-        break;
-    case O_DEFINE:
-        read_define(pool, value, c);
-        break;
-    case O_SEED:
-        c->lower.seed = integer(row->name, value, 0, INT64_MAX);
-        c->lower.has_seed = true;
-        break;
-    case O_PROGRAMS:
-        read_programs(pool, value, &c->options);
-        c->programs_given = true;
-        break;
-    case O_TARGET:
-        read_target(pool, row->name, value, &c->options);
-        break;
-    case O_ISA:
-        (void)choice(row->name, value, LIST("native"));
-        break;
-    case O_PRECISION:
-        read_precision(row->name, value, &c->options);
-        break;
-    case O_STAGING:
-        c->options.staged =
-            choice(row->name, value, LIST("f32", "u8")) == 1 ? TYPE_UNORM8 : c->options.real;
-        break;
-    case O_NONDETERMINISTIC:
-        c->options.nondeterministic = true;
-        break;
-    case O_KERNELS:
-        c->options.reference = choice(row->name, value, LIST("fast", "reference")) == 1;
-        break;
-    case O_CONV:
-        (void)choice(row->name, value, LIST("auto", "direct"));
-        break;
-    case O_MICRO:
-        c->options.micro_batches = strcmp(value, "auto") == 0  ? 0
-                                   : strcmp(value, "off") == 0 ? 1
-                                                               : (int)integer(row->name, value, 1, 1 << 20);
-        break;
-    case O_BANDS:
-        c->options.bands = strcmp(value, "off") == 0 ? 0 : (int)integer(row->name, value, 1, 1 << 20);
-        break;
-    case O_THREADS:
-        c->options.max_threads = (int)integer(row->name, value, 1, 1024);
-        break;
-    case O_NO_REUSE:
-        c->options.no_reuse = true;
-        break;
-    case O_NO_RECOMPUTE:
-        c->options.no_recompute = true;
-        break;
-    case O_POISON:
-        c->options.poison = true;
-        break;
-    default:
-        apply_aside(c, row, value);
-    }
-}
 
 /* The row of the option in ARGUMENT, its value after `=` or glued to a single letter, or NULL. */
 static const OptionRow *find_option(const char *argument, const char **value) {
@@ -502,7 +486,7 @@ static void finish(Command *c) {
 
 /* The options so far and one more, as one would type them. */
 static const char *with_option(Pool *pool, const char *options, const OptionRow *row, const char *value) {
-    const char *join = !row->has_value ? "" : row->id == O_DEFINE ? " " : "=";
+    const char *join = !row->has_value ? "" : row->take == take_define ? " " : "=";
     return pool_text(pool, "%s%s%s%s%s", options, *options != '\0' ? " " : "", row->name, join, value);
 }
 
@@ -517,7 +501,7 @@ Command command_read(Pool *pool, int argc, char **argv) {
                 value = "";
             else if (value == NULL && (value = argv[++i]) == NULL)
                 usage_error("%s needs a value", row->name);
-            apply(pool, &c, row, value);
+            row->take(&(Given){pool, &c, row->name, value});
             if (row->shapes != ASIDE)
                 c.options.command = with_option(pool, c.options.command, row, value);
             if (row->shapes == TRAINING)

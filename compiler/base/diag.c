@@ -80,6 +80,10 @@ int diag_errors(const Diag *diag) {
     return diag->errors;
 }
 
+const char *diag_last(const Diag *diag) {
+    return diag->message;
+}
+
 bool diag_full(const Diag *diag) {
     return diag->errors >= MAX_ERRORS;
 }

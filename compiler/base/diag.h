@@ -23,6 +23,8 @@ Diag *diag_new(Pool *pool, const char *path, const char *text, ErrorFormat forma
 Diag *diag_quiet(Pool *pool);
 void diag_strict(Diag *diag); /* from now on warnings are errors */
 int diag_errors(const Diag *diag);
+/* What the last one said, without its notes. */
+const char *diag_last(const Diag *diag);
 bool diag_full(const Diag *diag); /* there are 20 errors: time to stop */
 
 /* One diagnostic: begin, any of the rest, end (which prints it to stderr).

@@ -20,30 +20,41 @@ static bool is_constant(const Expr *expr) {
     return is_constant(expr->left) && is_constant(expr->right) && is_constant(expr->condition);
 }
 
-static Datum define_value(Lower *l, const char *text) {
-    Diag *quiet = diag_quiet(l->pool), *loud = l->diag;
-    const char *source = pool_text(l->pool, "let value = %s\n", text);
-    const Ast *ast = parse(l->pool, quiet, source);
+/* The expression in TEXT, or NULL if it is none without names. */
+static const Expr *define_expression(Lower *l, const char *text) {
+    Diag *quiet = diag_quiet(l->pool);
+    const Ast *ast = parse(l->pool, quiet, pool_text(l->pool, "let value = %s\n", text));
     if (diag_errors(quiet) > 0 || ast == NULL || ast->body.count != 1 ||
         !is_constant(ast->body.item[0]->value))
+        return NULL;
+    return ast->body.item[0]->value;
+}
+
+static void refuse_define(Lower *l, const Define *define, const char *why) {
+    diag_begin(l->diag, ERROR, "U0214", command_line, "`-D %s=%s`: %s", define->name, define->value, why);
+    diag_help(l->diag, "a value is a number, true or false, a \"text\", or a list such as [4, 5, 3]");
+    diag_end(l->diag);
+}
+
+static Datum define_value(Lower *l, const Define *define) {
+    const Expr *expression = define_expression(l, define->value);
+    if (expression == NULL) {
+        refuse_define(l, define, pool_text(l->pool, "`%s` is not a value", define->value));
         return (Datum){.kind = DATUM_ERROR};
+    }
+    Diag *quiet = diag_quiet(l->pool), *loud = l->diag;
     l->diag = quiet;
-    Datum value = eval(l, ast->body.item[0]->value);
+    Datum value = eval(l, expression);
     l->diag = loud;
-    return diag_errors(quiet) > 0 ? (Datum){.kind = DATUM_ERROR} : value;
+    if (diag_errors(quiet) == 0)
+        return value;
+    refuse_define(l, define, diag_last(quiet));
+    return (Datum){.kind = DATUM_ERROR};
 }
 
 void read_defines(Lower *l) {
-    for (int i = 0; i < l->options->ndefine; i++) {
-        const Define *define = &l->options->define[i];
-        l->define[i] = define_value(l, define->value);
-        if (l->define[i].kind != DATUM_ERROR)
-            continue;
-        diag_begin(l->diag, ERROR, "U0214", command_line, "`-D %s=%s`: `%s` is not a value", define->name,
-                   define->value, define->value);
-        diag_help(l->diag, "a value is a number, true or false, a \"text\", or a list such as [4, 5, 3]");
-        diag_end(l->diag);
-    }
+    for (int i = 0; i < l->options->ndefine; i++)
+        l->define[i] = define_value(l, &l->options->define[i]);
 }
 
 void check_defines(Lower *l) {

@@ -114,6 +114,17 @@ void run_input(Lower *l, const Stmt *stmt) {
 
 /* ---- outputs ---- */
 
+/* An input lies where the loader left it, outside the arena that outputs are read from. */
+static void check_computed(Lower *l, const Stmt *stmt, ValueId output) {
+    const Value *value = &l->graph->value[output];
+    if (value->class != CLASS_STAGING)
+        return;
+    diag_begin(l->diag, ERROR, "U0215", stmt->value->span, "the output `%s` is the %s `%s` as it came",
+               stmt->name, l->model->input[value->input].is_target ? "target" : "input", value->name);
+    diag_help(l->diag, "remove the line, or name what a layer computes");
+    diag_end(l->diag);
+}
+
 void run_output(Lower *l, const Stmt *stmt) {
     Datum value = eval(l, stmt->value);
     if (value.kind != DATUM_TENSOR) {
@@ -126,6 +137,7 @@ void run_output(Lower *l, const Stmt *stmt) {
         return;
     }
     ValueId joined = value_joined(l->graph, value.tensor, stmt->span);
+    check_computed(l, stmt, joined);
     Output output = {stmt->name, joined, stmt->name_span};
     PUSH(l->pool, l->model->output, l->model->noutput, output);
     if (may_bind(l, stmt->name, BINDING_SET, stmt->name_span))

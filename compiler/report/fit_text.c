@@ -3,6 +3,11 @@
 #include "report/fit_text.h"
 #include "ir/target.h"
 
+/* Is the largest batch in loops over samples among the answers? */
+static bool has_loops(const FitQuestion *q, FitMax max, bool trains) {
+    return trains && max == FIT_BATCH && q->options.micro_batches != 1;
+}
+
 /* ---- text ---- */
 
 static const char *extra_text(Pool *pool, const FitTrial *t) {
@@ -15,7 +20,7 @@ static const char *loops_text(Pool *pool, const FitRow *a) {
     return a->loops.batch == FIT_MAX_BATCH ? "no limit" : grouped(pool, a->loops.batch);
 }
 
-static void answer_text(const FitRow *a, FitMax max, bool trains, Text *out) {
+static void answer_text(const FitRow *a, FitMax max, bool with_loops, Text *out) {
     Pool *pool = out->pool;
     const FitTrial *t = &a->best;
     text_add(out, "  %12s", human_bytes(pool, a->memory));
@@ -28,9 +33,19 @@ static void answer_text(const FitRow *a, FitMax max, bool trains, Text *out) {
                  "");
     if (max == FIT_SIZE)
         text_add(out, "%20lld", (long long)t->micro_batches);
-    else if (trains)
+    else if (with_loops)
         text_add(out, "%20s", loops_text(pool, a));
     text_add(out, "%s\n", a->found ? "" : "   (needed by the smallest)");
+}
+
+/* The last column. */
+static const char *last_head(Pool *pool, const FitQuestion *q, FitMax max, bool trains) {
+    const int parts = q->options.micro_batches;
+    if (max == FIT_SIZE)
+        return "micro-batches";
+    if (!has_loops(q, max, trains))
+        return "";
+    return parts > 1 ? pool_text(pool, "in %d micro-batches", parts) : "with micro-batches";
 }
 
 static void head_text(const FitQuestion *q, const Model *model, FitMax max, bool trains, Text *out) {
@@ -46,10 +61,7 @@ static void head_text(const FitQuestion *q, const Model *model, FitMax max, bool
               q->options.budget > 0 ? "" : " and what lies beside it");
     text_blank(out);
     text_line(out, "  %12s%16s%15s%15s%12s%20s", "memory", max == FIT_BATCH ? "batch" : "size", "arena",
-              "beside it", "extra work",
-              max == FIT_SIZE ? "micro-batches"
-              : trains        ? "with micro-batches"
-                              : "");
+              "beside it", "extra work", last_head(pool, q, max, trains));
 }
 
 /* ---- JSON ---- */
@@ -110,9 +122,9 @@ bool report_fit(const FitQuestion *q, const Model *model, FitMax max, bool train
         any |= row[i].found || row[i].found_loops;
         if (json) {
             text_add(out, "%s\n", i > 0 ? "," : "");
-            answer_json(&row[i], trains && max == FIT_BATCH, out);
+            answer_json(&row[i], has_loops(q, max, trains), out);
         } else {
-            answer_text(&row[i], max, trains, out);
+            answer_text(&row[i], max, has_loops(q, max, trains), out);
         }
     }
     if (json)

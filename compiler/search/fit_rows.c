@@ -33,10 +33,11 @@ static FitRow answer_for(const FitQuestion *asked, int64_t memory, FitMax max, b
         return a;
     }
     a.found = fit_largest_batch(&q, from, &a.best, &a.next);
-    if (trains) {
-        q.options.micro_batches = 0;
+    if (trains && asked->options.micro_batches != 1) {
+        const bool free = asked->options.micro_batches == 0; /* then whole batches are among the choices */
+        q.options.micro_batches = asked->options.micro_batches;
         q.fixed.any_plan = !in_full;
-        from = before != NULL && before->found_loops ? &before->loops : a.found ? &a.best : NULL;
+        from = before != NULL && before->found_loops ? &before->loops : free && a.found ? &a.best : NULL;
         a.found_loops = fit_largest_batch(&q, from, &a.loops, NULL);
     }
     return a;

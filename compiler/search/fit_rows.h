@@ -14,7 +14,8 @@ typedef struct {
 
 /* The largest batch or size for the budget of the question, or, when it has none, for each usual card;
  * returns how many rows.  TRAINS: batches are those of training, and a row tells the largest with loops
- * over samples as well; unless that is wanted IN_FULL, of its trial only the batch is right. */
+ * over samples as well, where --micro-batches allows them; unless that is wanted IN_FULL, of its trial only
+ * the batch is right. */
 int fit_rows(Pool *pool, const FitQuestion *question, FitMax max, bool trains, bool in_full, FitRow **row);
 
 #endif

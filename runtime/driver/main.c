@@ -15,14 +15,23 @@ static const UnetModel *choose_model(const UnetModel *const *models, int nmodels
     return NULL;
 }
 
-static int32_t choose_threads(const Driver *driver) {
-    int64_t wanted = driver->options.threads > 0 ? driver->options.threads : machine_processors();
-    int64_t max = driver->model->max_threads;
-    if (driver->options.threads > max)
+/* Fewer threads than ASKED; the advice is one that the compiler takes. */
+static void note_limit(int64_t asked, int64_t max) {
+    int64_t most = asked < UNET_MOST_THREADS ? asked : UNET_MOST_THREADS;
+    if (most > max)
         (void)fprintf(stderr,
                       "note: limited to %" PRId64
                       " threads; for more, compile with `unetc --max-threads=%" PRId64 "`\n",
-                      max, driver->options.threads);
+                      max, most);
+    else
+        (void)fprintf(stderr, "note: limited to %" PRId64 " threads, the most there can be\n", max);
+}
+
+static int32_t choose_threads(const Driver *driver) {
+    int64_t asked = driver->options.threads, max = driver->model->max_threads;
+    int64_t wanted = asked > 0 ? asked : machine_processors();
+    if (asked > max)
+        note_limit(asked, max);
     return (int32_t)(wanted < max ? wanted : max);
 }
 

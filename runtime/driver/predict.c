@@ -183,6 +183,18 @@ static size_t without_slashes(const char *folder) {
     return length;
 }
 
+/* A result takes the place of what has its name, which must be a file, and not the one it is made from. */
+static UnetStatus check_place(const char *in, const char *path, UnetError *error) {
+    struct stat from, to;
+    if (stat(path, &to) != 0)
+        return UNET_OK;
+    if (stat(in, &from) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino)
+        return unet_fail(error, UNET_USAGE, "%s would be overwritten by its own result", in);
+    if (!S_ISREG(to.st_mode))
+        return unet_fail(error, UNET_IO, "%s: is not a file that a result can take the place of", path);
+    return UNET_OK;
+}
+
 /* OUT, or its folder and the name of IN; with -NAME before the suffix when the model has several outputs.
  */
 static UnetStatus output_path(const Prediction *prediction, const char *in, int i,
@@ -198,12 +210,7 @@ static UnetStatus output_path(const Prediction *prediction, const char *in, int 
                  name, several ? "-" : "", several ? driver->model->outputs[i].name : "", suffix);
     if (n < 0 || n >= UNET_PATH_BYTES)
         return unet_fail(&prediction->driver->error, UNET_IO, "%s: the name is too long", out);
-    struct stat from, to;
-    if (stat(in, &from) == 0 && stat(path, &to) == 0 && from.st_dev == to.st_dev &&
-        from.st_ino == to.st_ino)
-        return unet_fail(&prediction->driver->error, UNET_USAGE,
-                         "%s would be overwritten by its own result", in);
-    return UNET_OK;
+    return check_place(in, path, &prediction->driver->error);
 }
 
 /* Finds out before the first image whether the names of all results are good. */
@@ -211,7 +218,9 @@ static UnetStatus check_names(const Prediction *prediction) {
     const UnetOptions *options = &prediction->driver->options;
     char path[UNET_PATH_BYTES];
     for (int a = 0; a < options->nfile; a++) {
-        UnetStatus status = output_path(prediction, options->files[a], 0, path);
+        UnetStatus status = UNET_OK;
+        for (int i = 0; i < prediction->driver->model->noutput && status == UNET_OK; i++)
+            status = output_path(prediction, options->files[a], i, path);
         if (status != UNET_OK)
             return status;
         const char *name = last_part(options->files[a]);

@@ -191,6 +191,13 @@ cp small/clean/00.png small/clean/clean.png
 expect 0 'clean.png -> predicted/clean.png' "$fake" predict --weights=fake.safetensors --threads=1 small/noisy/00.png small/clean/clean.png -o predicted
 expect 4 'larger than the 16 x 16' "$fake" predict large/noisy/00.png -o large.png
 [ ! -e large.png ] || fail "a failed prediction leaves a file"
+expect 0 'limited to 2 threads.*--max-threads=1024`' "$fake" predict --threads=100000 small/noisy/00.png -o many.png
+expect 0 'limited to 2 threads.*--max-threads=3`' "$fake" predict --threads=3 small/noisy/00.png -o many.png
+mkfifo fifo
+expect 4 'fifo: is not a file' timeout 10 "$fake" predict small/noisy/00.png -o fifo
+mkdir into && mkfifo into/00.png
+expect 4 'into/00.png: is not a file' timeout 10 "$fake" predict small/noisy/00.png -o into
+[ -p fifo ] && [ -p into/00.png ] || fail "a prediction took the place of a pipe"
 expect 2 'overwritten' "$fake" predict small.png -o small.png
 expect 4 'nothing.png' "$fake" predict nothing.png -o out.png
 expect 4 'noisy/03.png' "$fake" predict cut/noisy/03.png -o out.png

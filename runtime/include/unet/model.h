@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define UNET_MOST_THREADS 1024 /* that a program can be compiled for */
 #define UNET_RUNTIME_VERSION 1 /* generated code refuses to compile against another */
 
 typedef enum { UNET_F32, UNET_F64, UNET_U8, UNET_U16, UNET_I32, UNET_BF16, UNET_F16, UNET_UNORM8 } UnetType;
@@ -214,7 +215,7 @@ typedef struct {
     const char *precision;   /* of activations: "f32", "f64", "tf32", "bf16", "f16" */
     const struct UnetDevice *device; /* where steps run; NULL: on the host, by UnetProgram.run */
     const void *device_tables;       /* for that device alone, which knows their type; NULL without one */
-    int32_t max_threads;
+    int32_t max_threads; /* at most UNET_MOST_THREADS */
 
     int32_t nparameter;
     const UnetParameter *parameter;
