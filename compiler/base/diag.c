@@ -402,20 +402,20 @@ void diag_end(Diag *diag) {
         diag->errors++;
     if (diag->quiet)
         return;
-    if (diag->format == FORMAT_HUMAN) {
-        print_human(diag, stderr, diag->color);
-    } else {
-        char *rendered;
-        size_t size;
-        FILE *out = open_memstream(&rendered, &size);
-        if (out == NULL)
-            environment_error("out of memory");
-        print_human(diag, out, false);
-        fclose(out);
+    const bool human = diag->format == FORMAT_HUMAN;
+    char *rendered;
+    size_t size;
+    FILE *out = open_memstream(&rendered, &size); /* stderr has no buffer: it gets all at once */
+    if (out == NULL)
+        environment_error("out of memory");
+    print_human(diag, out, human && diag->color);
+    fclose(out);
+    if (human)
+        fwrite(rendered, 1, size, stderr);
+    else
         print_json(diag, rendered);
-        free(rendered);
-    }
-    if (diag_full(diag) && diag->format == FORMAT_HUMAN)
+    free(rendered);
+    if (diag_full(diag) && human)
         fprintf(stderr, "unetc: stopped after %d errors\n", MAX_ERRORS);
 }
 

@@ -66,12 +66,12 @@ static const char *input_text(const Emitter *e, const Constants *c, int k) {
     int n = value_segments(c->program->graph, &c->node->in[k], &segment);
     if (!c->array[k])
         return pointer_text(e, c->program, n == 0 ? -1 : segment[0]);
-    const char *text = "";
+    Text text = text_new(e->pool);
+    text_add(&text, "(const %s *const[]){", c_type(e->plan, c->program->graph->value[segment[0]].type));
     for (int p = 0; p < n; p++)
-        text =
-            pool_text(e->pool, "%s%s%s", text, p > 0 ? ", " : "", pointer_text(e, c->program, segment[p]));
-    return pool_text(e->pool, "(const %s *const[]){%s}",
-                     c_type(e->plan, c->program->graph->value[segment[0]].type), text);
+        text_add(&text, "%s%s", p > 0 ? ", " : "", pointer_text(e, c->program, segment[p]));
+    text_add(&text, "}");
+    return text.bytes;
 }
 
 void emit_call(Emitter *e, const Constants *c, const Instance *k, const char *first, const char *last) {

@@ -7,6 +7,7 @@
 #ifndef EMIT_H
 #define EMIT_H
 
+#include "base/table.h"
 #include "ir/rule_constants.h"
 #include "emit/sources.h"
 
@@ -36,7 +37,7 @@ typedef struct {
 /* A template with sizes: what a step calls. */
 typedef struct {
     const char *template; /* "conv" */
-    const char *key;      /* all sizes as one text */
+    int of_template;      /* how many others of it are in front */
     const Size *size;
     int nsize;
     const char *name;   /* "tiny_unet_conv_3", "k03_conv"; if it is called: of its sizes, "conv_3" */
@@ -52,7 +53,9 @@ typedef struct {
     Text *out;
     Instance *instance;
     int ninstance;
-    const Step *step; /* that is being emitted */
+    Table instance_of; /* from a template and its sizes, as one text, to elements of `instance` */
+    Table last_of;     /* from each template to `of_template` of its last instance */
+    const Step *step;  /* that is being emitted */
 } Emitter;
 
 enum { LAYOUT_FIELDS = 8 };

@@ -73,22 +73,20 @@ static const char *instance_name(const Emitter *e, const char *template, int of_
 }
 
 static Instance *find_instance(Emitter *e, const char *template, const Constants *c) {
-    const char *key = key_of(e, c);
-    int of_template = 0;
-    for (int i = 0; i < e->ninstance; i++) {
-        if (strcmp(e->instance[i].template, template) != 0)
-            continue;
-        if (strcmp(e->instance[i].key, key) == 0)
-            return &e->instance[i];
-        of_template++;
-    }
+    const char *key = pool_text(e->pool, "%s: %s", template, key_of(e, c));
+    const int known = table_find(&e->instance_of, key);
+    if (known >= 0)
+        return &e->instance[known];
+    const int of_template = table_find(&e->last_of, template) + 1;
     Instance new = {.template = template,
-                    .key = key,
+                    .of_template = of_template,
                     .size = c->size,
                     .nsize = c->nsize,
                     .name = instance_name(e, template, of_template),
                     .users = "",
                     .shapes = shapes_text(e->pool, c->program, c->node)};
+    table_set(e->pool, &e->instance_of, key, e->ninstance);
+    table_set(e->pool, &e->last_of, template, of_template);
     PUSH(e->pool, e->instance, e->ninstance, new);
     return &e->instance[e->ninstance - 1];
 }
@@ -102,10 +100,7 @@ const Instance *instance_for(Emitter *e, const char *template, const Constants *
 }
 
 bool is_first(const Emitter *e, int instance) {
-    for (int i = 0; i < instance; i++)
-        if (strcmp(e->instance[i].template, e->instance[instance].template) == 0)
-            return false;
-    return true;
+    return e->instance[instance].of_template == 0;
 }
 
 /* "conv: enc1.0 of train, enc1.0 of predict: x[n,3,64,64] -> y[n,16,64,64]" */

@@ -149,11 +149,11 @@ void constant_segments(Constants *c, const char *name, ValueId v) {
     for (int k = 0; k < c->node->nin && k < MAX_INPUTS; k++)
         c->array[k] |= c->node->in[k] == v;
     constant(c, "SEGMENTS", n);
-    const char *layouts = "";
+    Text layouts = text_new(c->emitter->pool);
     for (int p = 0; p < n; p++)
-        layouts = pool_text(c->emitter->pool, "%s%s%s", layouts, p > 0 ? ", " : "",
-                            layout_text(c, segment[p], fields));
-    constant_definition(c, name, "Layout", n, pool_text(c->emitter->pool, "{%s}", layouts));
+        text_add(&layouts, "%s%s", p > 0 ? ", " : "{", layout_text(c, segment[p], fields));
+    text_add(&layouts, "}");
+    constant_definition(c, name, "Layout", n, layouts.bytes);
 }
 
 void constant_staged(Constants *c, const char *name, ValueId v) {

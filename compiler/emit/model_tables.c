@@ -135,13 +135,6 @@ static void results(const Tables *t, const Program *program) {
 
 /* ---- programs ---- */
 
-static bool reads(const Program *program, ValueId value) {
-    for (int i = 0; i < program->graph->nnode; i++)
-        if (node_reads(program->graph, &program->graph->node[i], value))
-            return true;
-    return false;
-}
-
 static void layout_row(const Tables *t, const Program *program, ValueId v, bool used) {
     const Value *value = &program->graph->value[v];
     const Layout *s = &program->layout[v];
@@ -154,9 +147,10 @@ static void layout_row(const Tables *t, const Program *program, ValueId v, bool 
 }
 
 static int64_t slot_bytes(const Program *program) {
+    const int *readers = count_readers(program->graph);
     int64_t bytes = 0;
     for (int i = 0; i < program->model->ninput; i++)
-        if (reads(program, program->model->input[i].value))
+        if (readers[program->model->input[i].value] > 0)
             bytes += (batch_bytes(program, program->model->input[i].value) + 63) / 64 * 64;
     return bytes;
 }
@@ -205,12 +199,13 @@ static void program_table(const Tables *t, const Program *program) {
 static void program_tables(const Tables *t, const Program *program) {
     const Model *m = program->model;
     const char *name = program->name;
+    const int *readers = count_readers(program->graph);
     bool predict = program->kind == PROGRAM_PREDICT;
     text_line(t->out,
               "/* type, channels, {depth, height, width}, block; origin, strides, bytes of a sample */");
     text_line(t->out, "static const UnetLayout %s_input[] = {", name);
     for (int i = 0; i < m->ninput; i++)
-        layout_row(t, program, m->input[i].value, reads(program, m->input[i].value));
+        layout_row(t, program, m->input[i].value, readers[m->input[i].value] > 0);
     text_line(t->out, "};");
     if (predict) {
         text_line(t->out, "static const UnetLayout %s_output[] = {", name);

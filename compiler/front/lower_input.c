@@ -108,6 +108,8 @@ void run_input(Lower *l, const Stmt *stmt) {
     input.value = value_new(l->graph, value);
     if (stmt->value->args.count > 1)
         input.size_span = stmt->value->span;
+    if (table_find(&l->model->input_of, stmt->name) < 0)
+        table_set(l->pool, &l->model->input_of, stmt->name, l->model->ninput);
     PUSH(l->pool, l->model->input, l->model->ninput, input);
     bind_name(l, stmt->name, BINDING_SET, datum_tensor(input.value), stmt->name_span)->used = true;
 }

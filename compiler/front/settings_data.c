@@ -31,18 +31,13 @@ static bool is_source_call(const Expr *expr) {
 }
 
 static const Source *find_source(const DataSection *data, const char *name) {
-    for (int i = 0; i < data->nsource; i++)
-        if (strcmp(data->source[i].name, name) == 0)
-            return &data->source[i];
-    return NULL;
+    const int i = table_find(&data->source_of, name);
+    return i < 0 ? NULL : &data->source[i];
 }
 
 static const Input *find_input(const Lower *l, const char *name, int *index) {
-    for (*index = 0; *index < l->model->ninput; ++*index)
-        if (strcmp(l->model->input[*index].name, name) == 0)
-            return &l->model->input[*index];
-    *index = -1;
-    return NULL;
+    *index = table_find(&l->model->input_of, name);
+    return *index < 0 ? NULL : &l->model->input[*index];
 }
 
 static bool holds_source(const Reader *r, const Expr *expr) {
@@ -278,8 +273,10 @@ bool run_source(Lower *l, const Stmt *stmt) {
                             "a source reads files or makes noise; set other values with `let`");
     else
         read_source(&r, stmt->value);
-    if (r.good)
+    if (r.good) {
+        table_set(l->pool, &data->source_of, name, data->nsource);
         PUSH(l->pool, data->source, data->nsource, source);
+    }
     return true;
 }
 

@@ -4,6 +4,7 @@
 #define MODEL_H
 
 #include "base/diag.h"
+#include "base/table.h"
 #include "ir/graph.h"
 
 typedef enum { KIND_IMAGE, KIND_VOLUME, KIND_LABELS, KIND_INDEX } Kind;
@@ -78,6 +79,7 @@ typedef struct {
     Span span;
     Source *source;
     int nsource;
+    Table source_of; /* from names to elements of `source` */
     Transform *transform;
     int ntransform;
     double holdout;
@@ -133,6 +135,7 @@ typedef struct {
     Graph *graph;       /* forward: everything the file says, in order */
     Input *input;
     int ninput;
+    Table input_of; /* from names to elements of `input`, the first of each name */
     Output *output;
     int noutput;
     Result *result;

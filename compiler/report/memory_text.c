@@ -43,20 +43,27 @@ static int by_bytes(const void *a, const void *b) {
     return x->span.line - y->span.line;
 }
 
+static int last_line(const Plan *plan) {
+    int last = 0;
+    for (int i = 0; i < plan->nbuffer; i++)
+        if (plan->buffer[i].span.line > last)
+            last = plan->buffer[i].span.line;
+    return last;
+}
+
 int lines_at_peak(const Plan *plan, const Program *program, LineBytes **line) {
     LineBytes *list = NEW_ARRAY(plan->pool, LineBytes, plan->nbuffer + 1);
-    int n = 0;
+    int *place = NEW_ARRAY(plan->pool, int, last_line(plan) + 1), n = 0; /* in the list, from 1 on */
     for (int i = 0; i < plan->nbuffer; i++) {
         const Buffer *b = &plan->buffer[i];
         bool transient = b->program >= 0 && b->slice < 0;
         if (!transient || !alive_at_peak(b, program) || b->span.line == 0)
             continue;
-        int k = 0;
-        while (k < n && list[k].span.line != b->span.line)
-            k++;
-        if (k == n)
-            list[n++].span = b->span;
-        list[k].bytes += b->bytes;
+        if (place[b->span.line] == 0) {
+            list[n].span = b->span;
+            place[b->span.line] = ++n;
+        }
+        list[place[b->span.line] - 1].bytes += b->bytes;
     }
     qsort(list, (size_t)n, sizeof *list, by_bytes);
     *line = list;

@@ -13,7 +13,7 @@
  */
 #include "solve/pack.h"
 #include "base/diag.h"
-#include "solve/pack_search.h"
+#include "solve/pack_gaps.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ typedef struct {
     int count;
     PackBox *box;
     int *order;     /* the order of first-fit, fixed boxes first */
-    int *by_offset; /* first-fit: the boxes packed so far, lowest first */
+    PackGaps *gaps; /* first-fit: what the boxes packed so far leave */
     int64_t *best;  /* offsets of the lowest arena so far */
     int64_t arena;  /* that arena */
     SearchEffort effort;
@@ -61,7 +61,7 @@ static Packing packing_new(Pool *pool, const PackBuffer *buffer, int count, int6
             p.box[p.count++] = (PackBox){b->size / align, offset / align, b->first, b->last, b->fixed};
     }
     p.order = NEW_ARRAY(pool, int, p.count);
-    p.by_offset = NEW_ARRAY(pool, int, p.count);
+    p.gaps = gaps_new(pool, p.box, p.count);
     p.best = NEW_ARRAY(pool, int64_t, p.count);
     return p;
 }
@@ -116,30 +116,6 @@ static int64_t lower_bound(Pool *pool, const Packing *p) {
 
 /* ---- first-fit ---- */
 
-/* The lowest gap that takes BOX among the first COUNT boxes of by_offset. */
-static int64_t lowest_gap(const Packing *p, int count, const PackBox *box) {
-    int64_t offset = 0;
-    for (int i = 0; i < count; i++) {
-        const PackBox *other = &p->box[p->by_offset[i]];
-        if (!alive_together(box, other))
-            continue;
-        if (other->offset - offset >= box->size)
-            break;
-        if (offset < other->offset + other->size)
-            offset = other->offset + other->size;
-    }
-    return offset;
-}
-
-static void insert_by_offset(Packing *p, int count, int index) {
-    int at = count;
-    while (at > 0 && p->box[p->by_offset[at - 1]].offset > p->box[index].offset) {
-        p->by_offset[at] = p->by_offset[at - 1];
-        at--;
-    }
-    p->by_offset[at] = index;
-}
-
 static void keep_if_best(Packing *p) {
     int64_t arena = 0;
     for (int i = 0; i < p->count; i++)
@@ -153,11 +129,12 @@ static void keep_if_best(Packing *p) {
 }
 
 static void first_fit(Packing *p) {
+    gaps_clear(p->gaps);
     for (int i = 0; i < p->count; i++) {
         PackBox *box = &p->box[p->order[i]];
         if (!box->fixed)
-            box->offset = lowest_gap(p, i, box);
-        insert_by_offset(p, i, p->order[i]);
+            box->offset = gaps_lowest(p->gaps, box);
+        gaps_take(p->gaps, box);
     }
     keep_if_best(p);
 }

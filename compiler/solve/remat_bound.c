@@ -81,13 +81,54 @@ static void enter_moment(Moment *moment, int k) {
         moment->present[graph->write[i]] = true;
 }
 
+/* ---- the peak ---- */
+
+/* Room for a walk along the paths of one tensor: flags per operation. */
+typedef struct {
+    bool *follows, *reads, *leads; /* it runs behind the maker; reads the tensor; runs before a reader */
+} Paths;
+
+static void find_paths(const RematGraph *graph, int tensor, Paths *paths) {
+    const int n = graph->noperation, maker = graph->maker[tensor];
+    const RematNode *node = graph->node;
+    memset(paths->follows, 0, (size_t)n * sizeof *paths->follows);
+    memset(paths->reads, 0, (size_t)n * sizeof *paths->reads);
+    memset(paths->leads, 0, (size_t)n * sizeof *paths->leads);
+    for (int o = maker + 1; o < n; o++)
+        for (int i = node[o - 1].read_end; i < node[o].read_end; i++) {
+            const int from = graph->maker[graph->read[i]];
+            paths->follows[o] |= from == maker || paths->follows[from];
+            paths->reads[o] |= graph->read[i] == tensor;
+        }
+    for (int o = n - 1; o > maker; o--)
+        for (int i = node[o - 1].read_end; i < node[o].read_end; i++)
+            paths->leads[graph->maker[graph->read[i]]] |= paths->reads[o] || paths->leads[o];
+}
+
+/* Adds a tensor that is not made again to the BYTES of the moments at which it is alive in any case. */
+static void add_lasting(const RematGraph *graph, int tensor, Paths *paths, int64_t *bytes) {
+    find_paths(graph, tensor, paths);
+    for (int o = graph->maker[tensor] + 1; o < graph->noperation; o++)
+        if (paths->follows[o] && !paths->reads[o] && (graph->is_kept[tensor] || paths->leads[o]))
+            bytes[o] += graph->bytes[tensor];
+}
+
+/* What enter_moment() finds for each operation.  Few tensors last, so it is found tensor by tensor. */
 int64_t remat_peak_bound(Pool *pool, const RematGraph *graph) {
-    Moment moment = new_moment(pool, graph);
-    int64_t bound = 0;
-    for (int k = 0; k < graph->noperation; k++) {
-        enter_moment(&moment, k);
-        bound = moment.bytes > bound ? moment.bytes : bound;
+    const int n = graph->noperation;
+    Paths paths = {NEW_ARRAY(pool, bool, n), NEW_ARRAY(pool, bool, n), NEW_ARRAY(pool, bool, n)};
+    int64_t *bytes = NEW_ARRAY(pool, int64_t, n), bound = 0;
+    for (int o = 0; o < n; o++) {
+        bytes[o] = graph->node[o].own - graph->node[o].saved;
+        for (int i = graph->node[o - 1].read_end; i < graph->node[o].read_end; i++)
+            bytes[o] += graph->bytes[graph->read[i]];
     }
+    for (int t = 0; t < graph->ntensor; t++)
+        if (graph->bytes[t] > 0 && graph->maker[t] >= 0 &&
+            (graph->is_kept[t] || !graph->node[graph->maker[t]].repeatable))
+            add_lasting(graph, t, &paths, bytes);
+    for (int o = 0; o < n; o++)
+        bound = bytes[o] > bound ? bytes[o] : bound;
     return bound;
 }
 

@@ -2,7 +2,7 @@
 
     linear_test.py UNETC
 
-Each kind of long file is checked at a size n and at 4 n.  What is linear takes four times as long, what is quadratic
+Each kind of long file is checked, or planned, at a size n and at 4 n.  What is linear takes four times as long, what is quadratic
 sixteen times; the test allows ten.  The processor's time counts, not the clock's, and times below a hundredth of a second
 are taken for that much: noise divided by noise says nothing.  What fails is measured again, up to three times, and of
 all runs the fastest count.
@@ -86,9 +86,38 @@ def losses(n):
     return HEAD + FIRST + TAIL.replace(line, line * n)
 
 
-KINDS = [(comments, 10000), (lets, 10000), (unused_lets, 4000), (same_name, 10000), (names, 10000), (layers, 5000),
-         (shared_layers, 5000), (loop, 10000), (chain, 15000), (lines_of_chain, 15000), (blocks, 5000),
-         (blocks_that_come_later, 5000), (concat, 5000), (losses, 10000)]
+def inputs(n):
+    """Each has a source, and names it like the one before."""
+    made = "".join(f"input x{i} : image(4)\n" for i in range(n))
+    data = "data {\n    t = images(\"*.png\", channels = 4)\n    x = t\n"
+    return HEAD + made + FIRST + TAIL + data + "    x0 = x\n" + numbered("    x{} = x{} + 1\n", n) + "}\n"
+
+
+def sources(n):
+    data = "data {\n    t = images(\"*.png\", channels = 4)\n    v0 = t\n"
+    return HEAD + FIRST + TAIL + data + numbered("    v{} = v{} + gaussian(0.1)\n", n) + f"    x = v{n - 1}\n}}\n"
+
+
+def outputs(n):
+    """All begin at one tensor and end in the gradient of it."""
+    made = "".join(f"output y{i} = conv(a, 4, 1)\n" for i in range(n))
+    return HEAD + FIRST + made + TAIL.replace("mse(y, t)\n", "mse(y, t)\n" + "".join(
+        f"    loss mse(y{i}, t)\n" for i in range(n)))
+
+
+def one_layer_often(n):
+    return HEAD + "layer f = conv(4, 1)\n" + FIRST + f"for i in range({n}) {{\n    a = relu(f(a))\n}}\n" + TAIL
+
+
+def wide_concat(n):
+    made = f"list = [a]\nfor i in range({n}) {{\n    list += [conv(a, 1, 1)]\n}}\n"
+    return HEAD + FIRST + made + "a = conv(concat(list), 4, 1)\n" + TAIL
+
+
+CHECKED = [(comments, 10000), (lets, 10000), (unused_lets, 4000), (same_name, 10000), (names, 10000), (layers, 5000),
+           (shared_layers, 5000), (loop, 10000), (chain, 15000), (lines_of_chain, 15000), (blocks, 5000),
+           (blocks_that_come_later, 5000), (concat, 5000), (losses, 10000), (inputs, 3000), (sources, 3000)]
+PLANNED = [(layers, 1500), (outputs, 1000), (one_layer_often, 1500), (wide_concat, 1000)]
 
 
 def processor_time(command):
@@ -99,19 +128,19 @@ def processor_time(command):
     return usage.ru_utime
 
 
-def check_time(unetc, folder, text):
+def time_of(unetc, command, folder, text):
     path = os.path.join(folder, "long.unet")
     with open(path, "w") as f:
         f.write(text)
-    return max(FLOOR, processor_time([unetc, "check", path]))
+    return max(FLOOR, processor_time([unetc, command, path]))
 
 
-def is_linear(unetc, folder, kind, n):
+def is_linear(unetc, command, folder, kind, n):
     small = large = float("inf")
     for _ in range(ATTEMPTS):
-        small = min(small, check_time(unetc, folder, kind(n)))
-        large = min(large, check_time(unetc, folder, kind(4 * n)))
-        print(f"{kind.__name__:24}{n:8} {small:7.3f} s {4 * n:8} {large:7.3f} s  {large / small:5.1f} times")
+        small = min(small, time_of(unetc, command, folder, kind(n)))
+        large = min(large, time_of(unetc, command, folder, kind(4 * n)))
+        print(f"{command:6}{kind.__name__:24}{n:8} {small:7.3f} s {4 * n:8} {large:7.3f} s  {large / small:5.1f} times")
         if large <= ALLOWED * small:
             return True
     return False
@@ -119,7 +148,8 @@ def is_linear(unetc, folder, kind, n):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        slow = [kind.__name__ for kind, n in KINDS if not is_linear(sys.argv[1], folder, kind, n)]
+        slow = [f"{command} {kind.__name__}" for command, kinds in (("check", CHECKED), ("mem", PLANNED))
+                for kind, n in kinds if not is_linear(sys.argv[1], command, folder, kind, n)]
     if slow:
         raise SystemExit("more than linear: " + " ".join(slow))
 
