@@ -5,7 +5,7 @@
     enum {                                                                                                 \
         C = 16, CI = 19, CO = 16, C0 = 0, CS = 16, SEGMENTS = EXAMPLE_SEGMENTS, N = 2, K = 16, TAPS = 9,   \
         ID = 1, IH = 8, IW = 8, D = 1, H = 8, W = 8, KD = 1, KH = 3, KW = 3, SD = 1, SH = 1, SW = 1,       \
-        PD = 0, PH = 1, PW = 1, P_STAGED = 0, X_STAGED = 1, T_STAGED = 1, PARAMETERS = 0, ARGMAX_BITS = 0, \
+        TRANSPOSED = 0, PD = 0, PH = 1, PW = 1, P_STAGED = 0, X_STAGED = 1, T_STAGED = 1, PARAMETERS = 0, ARGMAX_BITS = 0, \
         BIAS = 1, RELU = 1, MASK = 1, ACCUMULATE = 1, BANDS = 4, COUNT = 1001, DECOUPLED = 0, NESTEROV = 0, SCALED = 1, GROWTH_INTERVAL = 2000, \
         BIAS_AT = 3456, PBIAS = 16, BANDS_AT = 3456, WORKSPACE_AT = 16384                                  \
     };                                                                                                     \

@@ -68,7 +68,7 @@ static void emit_step(Emitter *e, const Program *program, int position, const St
     const Node *node = &program->graph->node[step->node];
     if (has_trait(node, TRAIT_OF_RUNTIME))
         return;
-    const char *template = op_table[node->op].name;
+    const char *template = template_of(e, node);
     e->step = step;
     Constants c = constants_new(e, program, node, template);
     op_table[node->op].constants(&c, node);

@@ -97,12 +97,12 @@ static void prepare_loss_scale(Program *program, Node *node) {
 }
 
 const KernelRow cpu_kernels[OPS] = {
-    [OP_CONV] = {prepare_conv},
-    [OP_CONV_DGRAD] = {prepare_dgrad},
-    [OP_CONV_WGRAD] = {prepare_conv_wgrad},
-    [OP_UPCONV_WGRAD] = {prepare_upconv_wgrad},
-    [OP_MSE] = {prepare_loss},
-    [OP_L1] = {prepare_loss},
-    [OP_PSNR] = {prepare_loss},
-    [OP_LOSS_SCALE] = {prepare_loss_scale},
+    [OP_CONV] = {.prepare = prepare_conv},
+    [OP_CONV_DGRAD] = {.prepare = prepare_dgrad},
+    [OP_CONV_WGRAD] = {.prepare = prepare_conv_wgrad},
+    [OP_UPCONV_WGRAD] = {.prepare = prepare_upconv_wgrad, .template = "conv_wgrad"},
+    [OP_MSE] = {.prepare = prepare_loss},
+    [OP_L1] = {.prepare = prepare_loss},
+    [OP_PSNR] = {.prepare = prepare_loss},
+    [OP_LOSS_SCALE] = {.prepare = prepare_loss_scale},
 };

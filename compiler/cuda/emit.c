@@ -146,7 +146,7 @@ static void emit_step(Cuda *cuda, const Program *program, int position, const St
     const Node *node = &program->graph->node[step->node];
     if (is_of_runtime(node))
         return;
-    const char *template = op_table[node->op].name;
+    const char *template = template_of(e, node);
     e->step = step;
     Constants c = constants_new(e, program, node, template);
     op_table[node->op].constants(&c, node);

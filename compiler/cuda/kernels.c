@@ -228,11 +228,17 @@ static void prepare_return(Program *program, Node *node) {
 }
 
 const KernelRow cuda_kernels[OPS] = {
-    [OP_CONV] = {prepare_conv},        [OP_UPCONV] = {prepare_upconv},
-    [OP_CONV_DGRAD] = {prepare_dgrad}, [OP_UPCONV_DGRAD] = {prepare_dgrad},
-    [OP_CONV_WGRAD] = {prepare_wgrad}, [OP_UPCONV_WGRAD] = {prepare_wgrad},
-    [OP_MAX_POOL] = {prepare_pool},    [OP_MAX_POOL_GRAD] = {prepare_pool_grad},
-    [OP_MSE] = {prepare_loss},         [OP_L1] = {prepare_loss},
-    [OP_PSNR] = {prepare_loss},        [OP_LOSS_SCALE] = {prepare_loss_scale},
-    [OP_RETURN] = {prepare_return},
+    [OP_CONV] = {.prepare = prepare_conv},
+    [OP_UPCONV] = {.prepare = prepare_upconv, .template = "conv"},
+    [OP_CONV_DGRAD] = {.prepare = prepare_dgrad},
+    [OP_UPCONV_DGRAD] = {.prepare = prepare_dgrad, .template = "conv_dgrad"},
+    [OP_CONV_WGRAD] = {.prepare = prepare_wgrad},
+    [OP_UPCONV_WGRAD] = {.prepare = prepare_wgrad, .template = "conv_wgrad"},
+    [OP_MAX_POOL] = {.prepare = prepare_pool},
+    [OP_MAX_POOL_GRAD] = {.prepare = prepare_pool_grad},
+    [OP_MSE] = {.prepare = prepare_loss},
+    [OP_L1] = {.prepare = prepare_loss},
+    [OP_PSNR] = {.prepare = prepare_loss},
+    [OP_LOSS_SCALE] = {.prepare = prepare_loss_scale},
+    [OP_RETURN] = {.prepare = prepare_return},
 };

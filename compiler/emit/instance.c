@@ -13,6 +13,8 @@
  */
 #include "emit/emit.h"
 #include "emit/template.h"
+#include "ir/ops.h"
+#include "ir/target.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -35,6 +37,11 @@ static const char *template_file(const Emitter *e, const char *name) {
 
 const char *template_body(const Emitter *e, const char *name) {
     return template_part(e->pool, template_file(e, name));
+}
+
+const char *template_of(const Emitter *e, const Node *node) {
+    const char *shared = e->plan->target->kernel[node->op].template;
+    return shared != NULL ? shared : op_table[node->op].name;
 }
 
 /* What the comment at the head of a template says of it, behind "conv.c - ". */

@@ -172,6 +172,7 @@ static void forward_operands(Constants *c, ValueId x, ValueId y) {
 void constants_conv(Constants *c, const Node *node) {
     const ValueId x = node->in[0], y = node->out[0];
     grid_constants(c, node, channels(constants_graph(c), x), x, y);
+    constant(c, "TRANSPOSED", node->op == OP_UPCONV);
     constant(c, "BIAS", node->in[2] >= 0);
     constant(c, "RELU", node->a.conv.relu);
     forward_operands(c, x, y);
@@ -206,6 +207,7 @@ void constants_dgrad_pack(Constants *c, const Node *node) {
 void constants_wgrad(Constants *c, const Node *node) {
     ValueId x = node->in[0], dy = node->in[1];
     grid_constants(c, node, channels(constants_graph(c), x), x, dy);
+    constant(c, "TRANSPOSED", node->op == OP_UPCONV_WGRAD);
     constant(c, "BIAS", node->out[1] >= 0);
     constant(c, "BANDS", node->a.conv.bands);
     constant(c, "ACCUMULATE", node->accumulates);

@@ -16,6 +16,7 @@ typedef void PrepareRule(Program *program, Node *node);
 /* A target's own columns of the operator table; operators without a row in it need nothing. */
 typedef struct {
     PrepareRule *prepare;
+    const char *template; /* of another operator, where one kernel computes both; NULL: its own */
 } KernelRow;
 
 struct Target {

@@ -1,115 +1,157 @@
-/* simple_denoiser_conv_wgrad.c - gradients of a convolution by its weights and its bias.
+/* simple_denoiser_conv_wgrad.c - gradients of a convolution, or of a TRANSPOSED one, by its weights and its bias.
  *
- * The rows of a tile are input channels, its lanes output channels, and it sums over pixels. The sums of
- * one band of rows of a sample go to a slot of their own in `scratch`; then the slots are added in order,
- * and at last the total over the samples, which lies behind the slots, is brought into PyTorch's order. A
- * slot is [vector of CO][input channel, tap; then the bias][lane].
+ * A window slides over x, and its positions are the points of dy; TRANSPOSED, it slides over dy, and they
+ * are those of x. The rows of a tile are input channels, its lanes output channels, and it sums over
+ * positions. The sums of one band of rows of a sample go to a slot of their own in `scratch`; then the
+ * slots are added in order, and at last the total over the samples, which lies behind the slots, is brought
+ * into PyTorch's order. A slot is [vector of CO][input channel, tap; then the bias][lane].
  *
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
  * Do not edit: change the .unet file and compile again. */
 #ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
+/* Rows of a slot for each vector of CO. */
+INLINE long KERNEL(_depth)(void) {
+    SIZES;
+    return (long)stored_channels(X, SEGMENTS) * (KD * KH * KW) + BIAS;
+}
+
 /* Pixels of a row of x that a row of taps meets. */
 INLINE int KERNEL(_met)(int width) {
     SIZES;
-    return (width - 1) * SW + (KW - 1) * LW + 1;
+    return TRANSPOSED ? width : (width - 1) * SW + (KW - 1) * LW + 1;
 }
 
-/* The first that a tap meets in row r. */
-INLINE Point KERNEL(_point)(Piece piece, int r, const int *tap) {
+/* The first that tap k meets from row r of positions: where the window slides, else the position itself. */
+INLINE Point KERNEL(_point)(int slides, Item item, Piece piece, int r, int k) {
     SIZES;
-    return (Point){piece.n, r / H * SD - PD + tap[0] * LD, r % H * SH - PH + tap[1] * LH,
-                   piece.left * SW - PW + tap[2] * LW};
+    enum { HEIGHT = TRANSPOSED ? IH : H };
+    const Point at = {item.n, r / HEIGHT, r % HEIGHT, piece.left};
+    return slides ? (Point){at.n, at.d * SD - PD + k / (KH * KW) * LD, at.h * SH - PH + k / KW % KH * LH,
+                            at.w * SW - PW + k % KW * LW}
+                  : at;
 }
 
-INLINE void KERNEL(_tile)(real *slot, const stored *x, const stored *dy, const Layout *from, int block,
-                        Piece piece, const int *tap, Extent e, Spot at, int v, int channel,
-                        int side_by_side) {
+/* What it meets of x, from channel c of the block on. */
+INLINE Scalars KERNEL(_channels)(Item item, Piece piece, int r, int k, int c) {
     SIZES;
-    Tile t = piece.fresh ? (Tile){0} : tile_load(1, slot, at, e);
+    enum { STEP = TRANSPOSED ? 1 : SW, TAP = TRANSPOSED ? 0 : LW };
+    const Point i = KERNEL(_point)(!TRANSPOSED, item, piece, r, k);
+    const int pixel = (r - piece.from) * KERNEL(_met)(piece.width) + k % KW * TAP;
+    const real *copy = piece.x + pixel * item.block;
+    const real *a = scalars_at(item.x + offset_of(item.layout, item.number, i), copy) + c;
+    return (Scalars){a, item.side_by_side ? a : a + ROWS, 1, STEP * item.block};
+}
+
+/* What it meets of dy. */
+INLINE Weights KERNEL(_gradients)(Item item, Piece piece, int r, int k) {
+    SIZES;
+    enum { STEP = TRANSPOSED ? SW : 1 };
+    const Point o = KERNEL(_point)(TRANSPOSED, item, piece, r, k);
+    const int width = item.side_by_side ? 2 * LANES : LANES;
+    const real *copy = piece.dy + (r - piece.from) * piece.width * width;
+    if (SIXTEEN_BITS)
+        return (Weights){copy, item.side_by_side ? copy + LANES : copy, width, LANES};
+    const stored *a = item.dy + vector_at(&DY, item.v, o);
+    const stored *b = item.side_by_side ? item.dy + vector_at(&DY, item.v + 1, o) : a;
+    return (Weights){scalars_at(a, NULL), scalars_at(b, NULL), STEP * DY.block, lanes(&DY, 0)};
+}
+
+/* Copies what row r has of dy. */
+INLINE void KERNEL(_copy)(Item item, Piece piece, int r, int k) {
+    SIZES;
+    enum { STEP = TRANSPOSED ? SW : 1 };
+    real *copy = piece.dy + (r - piece.from) * piece.width * (item.side_by_side ? 2 * LANES : LANES);
+    Point o = KERNEL(_point)(TRANSPOSED, item, piece, r, k);
+    for (int p = 0; p < piece.width; p++, o.w += STEP)
+        for (int v = item.v; v <= item.v + item.side_by_side; v++, copy += LANES)
+            store_real(copy, load_some(item.dy + vector_at(&DY, v, o), lanes(&DY, v)));
+}
+
+/* Copies what tap k meets, unless it is there: of x all that its row of taps meets; of positions, what all
+ * taps meet. */
+INLINE void KERNEL(_copies)(Item item, Piece piece, int k) {
+    SIZES;
+    const int count = KERNEL(_met)(piece.width) * item.block;
     for (int r = piece.from; r < piece.to; r++) {
-        const int row = r - piece.from;
-        const real *copy = piece.x + (row * KERNEL(_met)(piece.width) + tap[2] * LW) * block;
-        const real *a = scalars_at(x + offset_of(from, channel / block, KERNEL(_point)(piece, r, tap)), copy);
-        a += channel % block;
-        Scalars channels = {a, side_by_side ? a : a + ROWS, 1, SW * block};
-        Weights gradients = gradients_at(dy, piece, row, &DY, v, (Point){piece.n, r / H, r % H, piece.left},
-                                         1, side_by_side);
-        tile_multiply(&t, piece.width, channels, gradients, e);
+        const Point i = KERNEL(_point)(!TRANSPOSED, item, piece, r, k);
+        if (k == 0 || (!TRANSPOSED && k % KW == 0))
+            scalars(item.x + offset_of(item.layout, item.number, i), piece.x + (r - piece.from) * count,
+                    count);
+        if (k == 0 || TRANSPOSED)
+            KERNEL(_copy)(item, piece, r, k);
     }
-    tile_store(1, slot, at, t, e);
 }
 
-/* One block of channels of the input: those from `channel` on of the segment, `before` on of all. */
-INLINE void KERNEL(_block)(real *slot, const stored *x, const stored *dy, const Layout *from, int block,
-                         Piece piece, int v, int channel, int before, int side_by_side) {
+INLINE void KERNEL(_tile)(Item item, Piece piece, int k, int c, int rows) {
     SIZES;
-    const int taps = KD * KH * KW;
+    const long vector = KERNEL(_depth)() * LANES, row = KD * KH * KW * LANES;
+    const long a = item.v * vector + (item.channel + c) * row + k * LANES;
+    const Spot at = {a, a + (item.side_by_side ? vector : ROWS * row), row};
+    const Extent e = extent(rows, item.side_by_side, LANES);
+    Tile t = piece.fresh ? (Tile){0} : tile_load(1, item.slot, at, e);
+    for (int r = piece.from; r < piece.to; r++)
+        tile_multiply(&t, piece.width, KERNEL(_channels)(item, piece, r, k, c),
+                      KERNEL(_gradients)(item, piece, r, k), e);
+    tile_store(1, item.slot, at, t, e);
+}
+
+INLINE void KERNEL(_piece)(Item item, Piece piece) {
+    SIZES;
     /* a constant, also if the block is not */
-    const int rows = block == BLOCK ? tile_rows(side_by_side) : SEGMENTS == 1 ? block : 1;
-    const long depth = stored_channels(X, SEGMENTS) * taps + BIAS, row = taps * LANES;
-    for (int k = 0; k < taps; k++) {
-        const int tap[3] = {k / (KH * KW), k / KW % KH, k % KW};
-        for (int r = piece.from; tap[2] == 0 && SIXTEEN_BITS && r < piece.to; r++)
-            scalars(x + offset_of(from, channel / block, KERNEL(_point)(piece, r, tap)),
-                    piece.x + (r - piece.from) * KERNEL(_met)(piece.width) * block,
-                    KERNEL(_met)(piece.width) * block);
-        for (int c = 0; c < block; c += rows) {
-            Spot at = {(v * depth + (before + c) * taps + k) * LANES, 0, row};
-            at.b = at.a + (side_by_side ? depth * LANES : ROWS * row);
-            if (c + rows <= block)
-                KERNEL(_tile)(slot, x, dy, from, block, piece, tap, extent(rows, side_by_side, LANES), at, v,
-                            channel + c, side_by_side);
+    const int rows = item.block == BLOCK ? tile_rows(item.side_by_side) : SEGMENTS == 1 ? item.block : 1;
+    for (int k = 0; k < KD * KH * KW; k++) {
+        if (SIXTEEN_BITS)
+            KERNEL(_copies)(item, piece, k);
+        for (int c = 0; c < item.block; c += rows)
+            if (c + rows <= item.block)
+                KERNEL(_tile)(item, piece, k, c, rows);
             else
-                KERNEL(_tile)(slot, x, dy, from, block, piece, tap, extent(block % rows, side_by_side, LANES),
-                            at, v, channel + c, side_by_side);
-        }
+                KERNEL(_tile)(item, piece, k, c, item.block % rows);
     }
 }
 
 /* A band piece by piece, each small enough to stay in the cache for all taps. */
-INLINE void KERNEL(_band)(real *slot, const stored *x, const stored *dy, const Layout *from, int block, int n,
-                        int band, int v, int channel, int before, int side_by_side) {
+INLINE void KERNEL(_band)(Item item, int band, int block, int side_by_side) {
     SIZES;
-    enum { PIXELS = 128, STRIP = (PIXELS - 1) / W + 1, WIDTH = W < PIXELS ? W : PIXELS };
-    enum { MET = (WIDTH - 1) * SW + (KW - 1) * LW + 1 };
-    _Alignas(64) real x_copy[SIXTEEN_BITS ? STRIP * MET * BLOCK : 1];
-    _Alignas(64) real dy_copy[SIXTEEN_BITS ? STRIP * WIDTH * 2 * LANES : 1];
-    const int start = band_start(D * H, BANDS, band), end = band_start(D * H, BANDS, band + 1);
+    enum { HEIGHT = TRANSPOSED ? ID * IH : D * H, WIDTH = TRANSPOSED ? IW : W };
+    enum { PIXELS = 128, STRIP = (PIXELS - 1) / WIDTH + 1, LONGEST = WIDTH < PIXELS ? WIDTH : PIXELS };
+    enum { MET = TRANSPOSED ? LONGEST : (LONGEST - 1) * SW + (KW - 1) * LW + 1 };
+    _Alignas(64) real x[SIXTEEN_BITS ? STRIP * MET * BLOCK : 1];
+    _Alignas(64) real dy[SIXTEEN_BITS ? STRIP * LONGEST * 2 * LANES : 1];
+    const int start = band_start(HEIGHT, BANDS, band), end = band_start(HEIGHT, BANDS, band + 1);
+    item.block = block;
+    item.side_by_side = side_by_side;
     for (int r = start; r < end; r += STRIP)
-        for (int left = 0; left < W; left += PIXELS) {
+        for (int left = 0; left < WIDTH; left += PIXELS) {
             const int to = min_int(r + STRIP, end), fresh = r == start && left == 0;
-            Piece piece = {n, r, to, left, min_int(PIXELS, W - left), fresh, x_copy, dy_copy};
-            for (int q = r; SIXTEEN_BITS && q < to; q++)
-                copy_gradients(dy, piece, q - r, &DY, v, (Point){n, q / H, q % H, left}, 1, side_by_side);
-            KERNEL(_block)(slot, x, dy, from, block, piece, v, channel, before, side_by_side);
+            KERNEL(_piece)(item, (Piece){r, to, left, min_int(PIXELS, WIDTH - left), fresh, x, dy});
         }
 }
 
-INLINE void KERNEL(_item)(real *slot, const stored *x, const stored *dy, const Layout *from, int block, int n,
-                        int band, int v, int channel, int before) {
+INLINE void KERNEL(_item)(Item item, int band, int block) {
     SIZES;
-    if (v + 1 < vectors(&DY))
-        KERNEL(_band)(slot, x, dy, from, block, n, band, v, channel, before, 1);
+    if (item.v + 1 < vectors(&DY))
+        KERNEL(_band)(item, band, block, 1);
     else
-        KERNEL(_band)(slot, x, dy, from, block, n, band, v, channel, before, 0);
+        KERNEL(_band)(item, band, block, 0);
 }
 
 /* The slots of all bands of sample i. */
-INLINE void KERNEL(_sample)(real *slots, long elements, const stored *const *x, const stored *dy, int i) {
+INLINE void KERNEL(_sample)(real *slots, const stored *const *x, const stored *dy, int i) {
     SIZES;
-    const long depth = stored_channels(X, SEGMENTS) * (KD * KH * KW) + BIAS;
-    for (int s = 0, before = 0; s < SEGMENTS; before += X[s].blocks * X[s].block, s++) {
+    const long depth = KERNEL(_depth)(), elements = vectors(&DY) * depth * LANES;
+    for (int s = 0, first = 0; s < SEGMENTS; first += X[s].blocks * X[s].block, s++) {
         const Layout *in = segment(X, SEGMENTS, s);
 #pragma omp for collapse(3) schedule(static) nowait
         for (int band = 0; band < BANDS; band++)
-            for (int block = 0; block < in->blocks; block++)
+            for (int b = 0; b < in->blocks; b++)
                 for (int v = 0; v < vectors(&DY); v += 2) {
-                    real *slot = slots + band * elements;
-                    int c = block * in->block;
-                    if (in->block == BLOCK) /* a constant, which in->block need not be */
-                        KERNEL(_item)(slot, x[s], dy, in, BLOCK, i, band, v, c, before + c);
+                    Item item = {.slot = slots + band * elements, .x = x[s], .dy = dy, .layout = in};
+                    item.n = i, item.number = b, item.channel = first + b * in->block, item.v = v;
+                    if (in->block == BLOCK)
+                        KERNEL(_item)(item, band, BLOCK);
                     else
-                        KERNEL(_item)(slot, x[s], dy, in, in->block, i, band, v, c, before + c);
+                        KERNEL(_item)(item, band, in->block);
                 }
     }
 #pragma omp for collapse(2) schedule(static)
@@ -124,16 +166,16 @@ INLINE void KERNEL(_sample)(real *slots, long elements, const stored *const *x, 
 void KERNEL()(int n, real *restrict dw, real *restrict db, real *restrict scratch,
                           const stored *const *x, const stored *dy) {
     SIZES;
-    const long taps = KD * KH * KW, depth = stored_channels(X, SEGMENTS) * taps + BIAS;
-    const long elements = vectors(&DY) * depth * LANES;
+    const long taps = KD * KH * KW, elements = vectors(&DY) * KERNEL(_depth)() * LANES;
+    const long out = TRANSPOSED ? taps : CI * taps, in = TRANSPOSED ? CO * taps : taps;
     real *total = scratch + BANDS * elements;
     if (ACCUMULATE)
-        weights_gather(total, dw, BIAS ? db : NULL, X, SEGMENTS, &DY, taps, CI * taps, taps);
+        weights_gather(total, dw, BIAS ? db : NULL, X, SEGMENTS, &DY, taps, out, in);
     for (int i = 0; i < n; i++) {
-        KERNEL(_sample)(scratch, elements, x, dy, i);
+        KERNEL(_sample)(scratch, x, dy, i);
         bands_reduce(total, scratch, BANDS, elements, !ACCUMULATE && i == 0);
     }
-    weights_spread(dw, BIAS ? db : NULL, total, X, SEGMENTS, CO, taps, CI * taps, taps);
+    weights_spread(dw, BIAS ? db : NULL, total, X, SEGMENTS, CO, taps, out, in);
 }
 #undef KERNEL
 #undef SIZES
@@ -144,8 +186,9 @@ void KERNEL()(int n, real *restrict dw, real *restrict db, real *restrict scratc
     d net.6.bias[3] net.6 scratch[156944] */
 #define KERNEL(part) simple_denoiser_conv_wgrad_0##part
 #define SIZES \
-    enum { CI = 64, CO = 3, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, \
-        PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, BIAS = 1, BANDS = 16, ACCUMULATE = 1, SEGMENTS = 1 }; \
+    enum { CI = 64, CO = 3, ID = 1, IH = 64, IW = 64, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, \
+        KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, TRANSPOSED = 0, BIAS = 1, BANDS = 16, \
+        ACCUMULATE = 1, SEGMENTS = 1 }; \
     UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056}}, \
         DY = {3, 3, 1, 201, 13072, 13068, 13068, 198}
 #include "simple_denoiser_conv_wgrad.c"
@@ -154,8 +197,9 @@ void KERNEL()(int n, real *restrict dw, real *restrict db, real *restrict scratc
     -> d net.4.weight[64,64,3,3] d net.4.bias[64] net.4 scratch[332352] */
 #define KERNEL(part) simple_denoiser_conv_wgrad_1##part
 #define SIZES \
-    enum { CI = 64, CO = 64, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, \
-        PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, BIAS = 1, BANDS = 8, ACCUMULATE = 1, SEGMENTS = 1 }; \
+    enum { CI = 64, CO = 64, ID = 1, IH = 64, IW = 64, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, \
+        KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, TRANSPOSED = 0, BIAS = 1, BANDS = 8, \
+        ACCUMULATE = 1, SEGMENTS = 1 }; \
     UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056}}, \
         DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}
 #include "simple_denoiser_conv_wgrad.c"
@@ -164,8 +208,9 @@ void KERNEL()(int n, real *restrict dw, real *restrict db, real *restrict scratc
     d net.0.bias[64] net.0 scratch[59136] */
 #define KERNEL(part) simple_denoiser_conv_wgrad_2##part
 #define SIZES \
-    enum { CI = 3, CO = 64, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, \
-        PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, BIAS = 1, BANDS = 32, ACCUMULATE = 1, SEGMENTS = 1 }; \
+    enum { CI = 3, CO = 64, ID = 1, IH = 64, IW = 64, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, \
+        KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, TRANSPOSED = 0, BIAS = 1, BANDS = 32, \
+        ACCUMULATE = 1, SEGMENTS = 1 }; \
     UNUSED static const Layout X[1] = {{3, 3, 1, 201, 13072, 13068, 13068, 198}}, \
         DY = {64, 16, 4, 0, 262144, 65536, 65536, 1024}
 #include "simple_denoiser_conv_wgrad.c"

@@ -692,16 +692,18 @@ LAUNCHER void k01_filter_pack(UnetLaunch at, stored *packed, const real *w, cons
     net.0 workspace[33554432] */
 LAUNCHER void k02_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
                      const stored *packed, const real *b) {
-    enum { CO = 64, D = 1, H = 64, W = 64, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 6, BIAS_AT = 4608 };
+    enum { CO = 64, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 6,
+           BIAS_AT = 4608 };
     constexpr Layout Y = {0, 64, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
     constexpr int GRAPH[1] = {0};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
     constexpr auto kernel = add_bias<Y.block / LANES, RELU>;
+    constexpr bool all = SEGMENTS == 1 && !TRANSPOSED; /* what cuDNN can do in one graph */
     for (int s = 0; s < SEGMENTS; s++)
         unet_cuda_convolution(at, GRAPH[s], y, x[s], packed + FILTER[s].offset,
-                              BIAS && SEGMENTS == 1 ? packed + BIAS_AT : NULL, workspace);
-    if (SEGMENTS > 1 ? BIAS || RELU : RELU && !BIAS)
+                              BIAS && all ? packed + BIAS_AT : NULL, workspace);
+    if (all ? RELU && !BIAS : BIAS || RELU)
         LAUNCH(at, kernel, blocks_for(bias_stride<Y.block / LANES>(count)), y, BIAS ? b : NULL, CO, count);
 }
 
@@ -751,16 +753,18 @@ LAUNCHER void k03_filter_pack(UnetLaunch at, stored *packed, const real *w, cons
     -> net.3[n,64,64,64] net.2 workspace[33554432] */
 LAUNCHER void k04_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
                      const stored *packed, const real *b) {
-    enum { CO = 64, D = 1, H = 64, W = 64, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 6, BIAS_AT = 36864 };
+    enum { CO = 64, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 6,
+           BIAS_AT = 36864 };
     constexpr Layout Y = {0, 64, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {1};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
     constexpr auto kernel = add_bias<Y.block / LANES, RELU>;
+    constexpr bool all = SEGMENTS == 1 && !TRANSPOSED; /* what cuDNN can do in one graph */
     for (int s = 0; s < SEGMENTS; s++)
         unet_cuda_convolution(at, GRAPH[s], y, x[s], packed + FILTER[s].offset,
-                              BIAS && SEGMENTS == 1 ? packed + BIAS_AT : NULL, workspace);
-    if (SEGMENTS > 1 ? BIAS || RELU : RELU && !BIAS)
+                              BIAS && all ? packed + BIAS_AT : NULL, workspace);
+    if (all ? RELU && !BIAS : BIAS || RELU)
         LAUNCH(at, kernel, blocks_for(bias_stride<Y.block / LANES>(count)), y, BIAS ? b : NULL, CO, count);
 }
 
@@ -810,16 +814,18 @@ LAUNCHER void k05_filter_pack(UnetLaunch at, stored *packed, const real *w, cons
     net.6 workspace[33554432] */
 LAUNCHER void k06_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
                      const stored *packed, const real *b) {
-    enum { CO = 3, D = 1, H = 64, W = 64, BIAS = 1, RELU = 0, SEGMENTS = 1, N = 6, BIAS_AT = 4608 };
+    enum { CO = 3, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 0, SEGMENTS = 1, N = 6,
+           BIAS_AT = 4608 };
     constexpr Layout Y = {0, 8, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {2};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
     constexpr auto kernel = add_bias<Y.block / LANES, RELU>;
+    constexpr bool all = SEGMENTS == 1 && !TRANSPOSED; /* what cuDNN can do in one graph */
     for (int s = 0; s < SEGMENTS; s++)
         unet_cuda_convolution(at, GRAPH[s], y, x[s], packed + FILTER[s].offset,
-                              BIAS && SEGMENTS == 1 ? packed + BIAS_AT : NULL, workspace);
-    if (SEGMENTS > 1 ? BIAS || RELU : RELU && !BIAS)
+                              BIAS && all ? packed + BIAS_AT : NULL, workspace);
+    if (all ? RELU && !BIAS : BIAS || RELU)
         LAUNCH(at, kernel, blocks_for(bias_stride<Y.block / LANES>(count)), y, BIAS ? b : NULL, CO, count);
 }
 
@@ -910,8 +916,8 @@ LAUNCHER void k09_mse_grad(UnetLaunch at, Rows rows, stored *dp, const void *p, 
     d net.6.bias[3] net.6 scratch[8391360] */
 LAUNCHER void k10_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
                      const stored *dy) {
-    enum { CI = 64, CO = 3, D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, BIAS = 1, BANDS = 49, ACCUMULATE = 0,
-           SEGMENTS = 1, N = 6, BANDS_AT = 2304, WORKSPACE_AT = 11008 };
+    enum { CI = 64, CO = 3, D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, TRANSPOSED = 0, BIAS = 1, BANDS = 49,
+           ACCUMULATE = 0, SEGMENTS = 1, N = 6, BANDS_AT = 2304, WORKSPACE_AT = 11008 };
     constexpr Layout DY = {0, 8, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {3};
@@ -920,8 +926,9 @@ LAUNCHER void k10_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, c
     for (int s = 0; s < SEGMENTS; s++) {
         const Filter f = FILTER[s];
         stored *filter = (stored *)scratch + f.offset;
-        unet_cuda_convolution(at, GRAPH[s], filter, x[s], dy, NULL, (char *)scratch + WORKSPACE_AT);
-        LAUNCH(at, unpack, blocks_for(f.kn * f.cn * KD * KH * KW), dw, filter, f, CI);
+        const stored *dense = TRANSPOSED ? dy : x[s], *sampled = TRANSPOSED ? x[s] : dy;
+        unet_cuda_convolution(at, GRAPH[s], filter, dense, sampled, NULL, (char *)scratch + WORKSPACE_AT);
+        LAUNCH(at, unpack, blocks_for(f.kn * f.cn * KD * KH * KW), dw, filter, f, TRANSPOSED ? CO : CI);
     }
     if (BIAS)
         bias(at, db, scratch + BANDS_AT, dy, N * D * H * W, CO);
@@ -945,8 +952,8 @@ LAUNCHER void k11_conv_dgrad(UnetLaunch at, stored *dx, void *workspace, const s
     -> d net.4.weight[64,64,3,3] d net.4.bias[64] net.4 scratch[8410176] */
 LAUNCHER void k12_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
                      const stored *dy) {
-    enum { CI = 64, CO = 64, D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, BIAS = 1, BANDS = 49,
-           ACCUMULATE = 0, SEGMENTS = 1, N = 6, BANDS_AT = 18432, WORKSPACE_AT = 86272 };
+    enum { CI = 64, CO = 64, D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, TRANSPOSED = 0, BIAS = 1,
+           BANDS = 49, ACCUMULATE = 0, SEGMENTS = 1, N = 6, BANDS_AT = 18432, WORKSPACE_AT = 86272 };
     constexpr Layout DY = {0, 64, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {5};
@@ -955,8 +962,9 @@ LAUNCHER void k12_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, c
     for (int s = 0; s < SEGMENTS; s++) {
         const Filter f = FILTER[s];
         stored *filter = (stored *)scratch + f.offset;
-        unet_cuda_convolution(at, GRAPH[s], filter, x[s], dy, NULL, (char *)scratch + WORKSPACE_AT);
-        LAUNCH(at, unpack, blocks_for(f.kn * f.cn * KD * KH * KW), dw, filter, f, CI);
+        const stored *dense = TRANSPOSED ? dy : x[s], *sampled = TRANSPOSED ? x[s] : dy;
+        unet_cuda_convolution(at, GRAPH[s], filter, dense, sampled, NULL, (char *)scratch + WORKSPACE_AT);
+        LAUNCH(at, unpack, blocks_for(f.kn * f.cn * KD * KH * KW), dw, filter, f, TRANSPOSED ? CO : CI);
     }
     if (BIAS)
         bias(at, db, scratch + BANDS_AT, dy, N * D * H * W, CO);
@@ -980,8 +988,8 @@ LAUNCHER void k13_conv_dgrad(UnetLaunch at, stored *dx, void *workspace, const s
     d net.0.bias[64] net.0 scratch[8394048] */
 LAUNCHER void k14_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
                      const stored *dy) {
-    enum { CI = 3, CO = 64, D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, BIAS = 1, BANDS = 49, ACCUMULATE = 0,
-           SEGMENTS = 1, N = 6, BANDS_AT = 2304, WORKSPACE_AT = 21760 };
+    enum { CI = 3, CO = 64, D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, TRANSPOSED = 0, BIAS = 1, BANDS = 49,
+           ACCUMULATE = 0, SEGMENTS = 1, N = 6, BANDS_AT = 2304, WORKSPACE_AT = 21760 };
     constexpr Layout DY = {0, 64, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
     constexpr int GRAPH[1] = {7};
@@ -990,8 +998,9 @@ LAUNCHER void k14_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, c
     for (int s = 0; s < SEGMENTS; s++) {
         const Filter f = FILTER[s];
         stored *filter = (stored *)scratch + f.offset;
-        unet_cuda_convolution(at, GRAPH[s], filter, x[s], dy, NULL, (char *)scratch + WORKSPACE_AT);
-        LAUNCH(at, unpack, blocks_for(f.kn * f.cn * KD * KH * KW), dw, filter, f, CI);
+        const stored *dense = TRANSPOSED ? dy : x[s], *sampled = TRANSPOSED ? x[s] : dy;
+        unet_cuda_convolution(at, GRAPH[s], filter, dense, sampled, NULL, (char *)scratch + WORKSPACE_AT);
+        LAUNCH(at, unpack, blocks_for(f.kn * f.cn * KD * KH * KW), dw, filter, f, TRANSPOSED ? CO : CI);
     }
     if (BIAS)
         bias(at, db, scratch + BANDS_AT, dy, N * D * H * W, CO);
@@ -1074,16 +1083,18 @@ LAUNCHER void k16_cast(UnetLaunch at, Rows rows, stored *y, const void *x) {
     net.0 workspace[33554432] */
 LAUNCHER void k17_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
                      const stored *packed, const real *b) {
-    enum { CO = 64, D = 1, H = 64, W = 64, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 1, BIAS_AT = 4608 };
+    enum { CO = 64, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 1,
+           BIAS_AT = 4608 };
     constexpr Layout Y = {0, 64, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
     constexpr int GRAPH[1] = {8};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
     constexpr auto kernel = add_bias<Y.block / LANES, RELU>;
+    constexpr bool all = SEGMENTS == 1 && !TRANSPOSED; /* what cuDNN can do in one graph */
     for (int s = 0; s < SEGMENTS; s++)
         unet_cuda_convolution(at, GRAPH[s], y, x[s], packed + FILTER[s].offset,
-                              BIAS && SEGMENTS == 1 ? packed + BIAS_AT : NULL, workspace);
-    if (SEGMENTS > 1 ? BIAS || RELU : RELU && !BIAS)
+                              BIAS && all ? packed + BIAS_AT : NULL, workspace);
+    if (all ? RELU && !BIAS : BIAS || RELU)
         LAUNCH(at, kernel, blocks_for(bias_stride<Y.block / LANES>(count)), y, BIAS ? b : NULL, CO, count);
 }
 
@@ -1091,16 +1102,18 @@ LAUNCHER void k17_conv(UnetLaunch at, stored *y, void *workspace, const stored *
     -> net.3[n,64,64,64] net.2 workspace[33554432] */
 LAUNCHER void k18_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
                      const stored *packed, const real *b) {
-    enum { CO = 64, D = 1, H = 64, W = 64, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 1, BIAS_AT = 36864 };
+    enum { CO = 64, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 1,
+           BIAS_AT = 36864 };
     constexpr Layout Y = {0, 64, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {9};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
     constexpr auto kernel = add_bias<Y.block / LANES, RELU>;
+    constexpr bool all = SEGMENTS == 1 && !TRANSPOSED; /* what cuDNN can do in one graph */
     for (int s = 0; s < SEGMENTS; s++)
         unet_cuda_convolution(at, GRAPH[s], y, x[s], packed + FILTER[s].offset,
-                              BIAS && SEGMENTS == 1 ? packed + BIAS_AT : NULL, workspace);
-    if (SEGMENTS > 1 ? BIAS || RELU : RELU && !BIAS)
+                              BIAS && all ? packed + BIAS_AT : NULL, workspace);
+    if (all ? RELU && !BIAS : BIAS || RELU)
         LAUNCH(at, kernel, blocks_for(bias_stride<Y.block / LANES>(count)), y, BIAS ? b : NULL, CO, count);
 }
 
@@ -1108,15 +1121,17 @@ LAUNCHER void k18_conv(UnetLaunch at, stored *y, void *workspace, const stored *
     net.6 workspace[33554432] */
 LAUNCHER void k19_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
                      const stored *packed, const real *b) {
-    enum { CO = 3, D = 1, H = 64, W = 64, BIAS = 1, RELU = 0, SEGMENTS = 1, N = 1, BIAS_AT = 4608 };
+    enum { CO = 3, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 0, SEGMENTS = 1, N = 1,
+           BIAS_AT = 4608 };
     constexpr Layout Y = {0, 8, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {10};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
     constexpr auto kernel = add_bias<Y.block / LANES, RELU>;
+    constexpr bool all = SEGMENTS == 1 && !TRANSPOSED; /* what cuDNN can do in one graph */
     for (int s = 0; s < SEGMENTS; s++)
         unet_cuda_convolution(at, GRAPH[s], y, x[s], packed + FILTER[s].offset,
-                              BIAS && SEGMENTS == 1 ? packed + BIAS_AT : NULL, workspace);
-    if (SEGMENTS > 1 ? BIAS || RELU : RELU && !BIAS)
+                              BIAS && all ? packed + BIAS_AT : NULL, workspace);
+    if (all ? RELU && !BIAS : BIAS || RELU)
         LAUNCH(at, kernel, blocks_for(bias_stride<Y.block / LANES>(count)), y, BIAS ? b : NULL, CO, count);
 }

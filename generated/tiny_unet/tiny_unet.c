@@ -235,8 +235,9 @@ static const MseGradSizes mse_grad_0 = {
     d final.bias[3] final scratch[17680] */
 static const ConvWgradSizes conv_wgrad_0 = {
     .CI = 16, .CO = 3, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
-    .PD = 0, .KH = 1, .SH = 1, .LH = 1, .PH = 0, .KW = 1, .SW = 1, .LW = 1, .PW = 0, .BIAS = 1,
-    .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{16, 16, 1, 0, 65536, 65536, 65536, 1024}},
+    .PD = 0, .KH = 1, .SH = 1, .LH = 1, .PH = 0, .KW = 1, .SW = 1, .LW = 1, .PW = 0, .TRANSPOSED = 0,
+    .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1,
+    .X = (const Layout[]){{16, 16, 1, 0, 65536, 65536, 65536, 1024}},
     .DY = {3, 3, 1, 0, 12288, 12288, 12288, 192}};
 
 /* conv_dgrad: final of train: d final[n,3,64,64] final.weight[3,16,1,1] dec1.3[n,16,64,64]
@@ -251,8 +252,9 @@ static const ConvDgradSizes conv_dgrad_0 = {
     -> d dec1.2.weight[16,16,3,3] d dec1.2.bias[16] dec1.2 scratch[150800] */
 static const ConvWgradSizes conv_wgrad_1 = {
     .CI = 16, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
-    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1,
-    .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{16, 16, 1, 1072, 69696, 69696, 69696, 1056}},
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0,
+    .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1,
+    .X = (const Layout[]){{16, 16, 1, 1072, 69696, 69696, 69696, 1056}},
     .DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
 
 /* conv_dgrad: dec1.2 of train: d dec1.2[n,16,64,64] dec1.2.weight[16,16,3,3] dec1.1[n,16,64,64]
@@ -267,8 +269,8 @@ static const ConvDgradSizes conv_dgrad_1 = {
     d dec1.0.bias[16] dec1.0 scratch[152592] */
 static const ConvWgradSizes conv_wgrad_2 = {
     .CI = 32, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
-    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1,
-    .ACCUMULATE = 0, .SEGMENTS = 2,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0,
+    .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 2,
     .X = (const Layout[]){{16, 16, 1, 1072, 69696, 69696, 69696, 1056}, {16, 16, 1, 1072, 69696, 69696, 69696, 1056}},
     .DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
 
@@ -286,12 +288,12 @@ static const ConvDgradSizes conv_dgrad_3 = {
     .DX = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}, .DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056},
     .MASK = 0, .M = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
 
-/* upconv_wgrad: up1 of train: dec2.3[n,32,32,32] d up1[n,16,64,64] -> d up1.weight[32,16,2,2] d up1.bias[16]
+/* conv_wgrad: up1 of train: dec2.3[n,32,32,32] d up1[n,16,64,64] -> d up1.weight[32,16,2,2] d up1.bias[16]
     up1 scratch[68112] */
-static const UpconvWgradSizes upconv_wgrad_0 = {
-    .CO = 16, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
-    .KH = 2, .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .BIAS = 1, .ACCUMULATE = 0,
-    .SEGMENTS = 1, .X = (const Layout[]){{32, 16, 2, 0, 32768, 16384, 16384, 512}},
+static const ConvWgradSizes conv_wgrad_3 = {
+    .CI = 32, .CO = 16, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 2, .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .TRANSPOSED = 1,
+    .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{32, 16, 2, 0, 32768, 16384, 16384, 512}},
     .DY = {16, 16, 1, 0, 65536, 65536, 65536, 1024}};
 
 /* upconv_dgrad: up1 of train: d up1[n,16,64,64] up1.weight[32,16,2,2] dec2.3[n,32,32,32]
@@ -304,10 +306,11 @@ static const UpconvDgradSizes upconv_dgrad_0 = {
 
 /* conv_wgrad: dec2.2 of train, enc2.2 of train: dec2.1[n,32,32,32] d dec2.2[n,32,32,32]
     -> d dec2.2.weight[32,32,3,3] d dec2.2.bias[32] dec2.2 scratch[305184] */
-static const ConvWgradSizes conv_wgrad_3 = {
+static const ConvWgradSizes conv_wgrad_4 = {
     .CI = 32, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1,
-    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1,
-    .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{32, 16, 2, 560, 36992, 18496, 18496, 544}},
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0,
+    .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1,
+    .X = (const Layout[]){{32, 16, 2, 560, 36992, 18496, 18496, 544}},
     .DY = {32, 16, 2, 560, 36992, 18496, 18496, 544}};
 
 /* conv_dgrad: dec2.2 of train, enc2.2 of train: d dec2.2[n,32,32,32] dec2.2.weight[32,32,3,3]
@@ -320,10 +323,10 @@ static const ConvDgradSizes conv_dgrad_4 = {
 
 /* conv_wgrad: dec2.0 of train: dec2.concat[n,64,32,32] d dec2.0[n,32,32,32] -> d dec2.0.weight[32,64,3,3]
     d dec2.0.bias[32] dec2.0 scratch[313888] */
-static const ConvWgradSizes conv_wgrad_4 = {
+static const ConvWgradSizes conv_wgrad_5 = {
     .CI = 64, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1,
-    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1,
-    .ACCUMULATE = 0, .SEGMENTS = 2,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0,
+    .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 2,
     .X = (const Layout[]){{32, 16, 2, 560, 36992, 18496, 18496, 544}, {32, 16, 2, 560, 36992, 18496, 18496, 544}},
     .DY = {32, 16, 2, 560, 36992, 18496, 18496, 544}};
 
@@ -341,12 +344,12 @@ static const ConvDgradSizes conv_dgrad_6 = {
     .DX = {32, 16, 2, 560, 36992, 18496, 18496, 544}, .DY = {32, 16, 2, 560, 36992, 18496, 18496, 544},
     .MASK = 0, .M = {32, 16, 2, 560, 36992, 18496, 18496, 544}};
 
-/* upconv_wgrad: up2 of train: dec3.3[n,64,16,16] d up2[n,32,32,32] -> d up2.weight[64,32,2,2] d up2.bias[32]
+/* conv_wgrad: up2 of train: dec3.3[n,64,16,16] d up2[n,32,32,32] -> d up2.weight[64,32,2,2] d up2.bias[32]
     up2 scratch[139808] */
-static const UpconvWgradSizes upconv_wgrad_1 = {
-    .CO = 32, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
-    .KH = 2, .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .BIAS = 1, .ACCUMULATE = 0,
-    .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 0, 16384, 4096, 4096, 256}},
+static const ConvWgradSizes conv_wgrad_6 = {
+    .CI = 64, .CO = 32, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 2, .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .TRANSPOSED = 1,
+    .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 0, 16384, 4096, 4096, 256}},
     .DY = {32, 16, 2, 0, 32768, 16384, 16384, 512}};
 
 /* upconv_dgrad: up2 of train: d up2[n,32,32,32] up2.weight[64,32,2,2] dec3.3[n,64,16,16]
@@ -359,10 +362,10 @@ static const UpconvDgradSizes upconv_dgrad_1 = {
 
 /* conv_wgrad: dec3.2 of train, enc3.2 of train: dec3.1[n,64,16,16] d dec3.2[n,64,16,16]
     -> d dec3.2.weight[64,64,3,3] d dec3.2.bias[64] dec3.2 scratch[332352] */
-static const ConvWgradSizes conv_wgrad_5 = {
+static const ConvWgradSizes conv_wgrad_7 = {
     .CI = 64, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1,
-    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1,
-    .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 304, 20736, 5184, 5184, 288}},
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0,
+    .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 304, 20736, 5184, 5184, 288}},
     .DY = {64, 16, 4, 304, 20736, 5184, 5184, 288}};
 
 /* conv_dgrad: dec3.2 of train, enc3.2 of train: d dec3.2[n,64,16,16] dec3.2.weight[64,64,3,3]
@@ -375,10 +378,10 @@ static const ConvDgradSizes conv_dgrad_7 = {
 
 /* conv_wgrad: dec3.0 of train: dec3.concat[n,128,16,16] d dec3.0[n,64,16,16] -> d dec3.0.weight[64,128,3,3]
     d dec3.0.bias[64] dec3.0 scratch[368960] */
-static const ConvWgradSizes conv_wgrad_6 = {
+static const ConvWgradSizes conv_wgrad_8 = {
     .CI = 128, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1,
-    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1,
-    .ACCUMULATE = 0, .SEGMENTS = 2,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0,
+    .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 2,
     .X = (const Layout[]){{64, 16, 4, 304, 20736, 5184, 5184, 288}, {64, 16, 4, 304, 20736, 5184, 5184, 288}},
     .DY = {64, 16, 4, 304, 20736, 5184, 5184, 288}};
 
@@ -396,12 +399,12 @@ static const ConvDgradSizes conv_dgrad_9 = {
     .DX = {64, 16, 4, 304, 20736, 5184, 5184, 288}, .DY = {64, 16, 4, 304, 20736, 5184, 5184, 288}, .MASK = 0,
     .M = {64, 16, 4, 304, 20736, 5184, 5184, 288}};
 
-/* upconv_wgrad: up3 of train: bottleneck.3[n,128,8,8] d up3[n,64,16,16] -> d up3.weight[128,64,2,2]
+/* conv_wgrad: up3 of train: bottleneck.3[n,128,8,8] d up3[n,64,16,16] -> d up3.weight[128,64,2,2]
     d up3.bias[64] up3 scratch[164160] */
-static const UpconvWgradSizes upconv_wgrad_2 = {
-    .CO = 64, .ID = 1, .IH = 8, .IW = 8, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1, .PD = 0, .KH = 2,
-    .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1,
-    .X = (const Layout[]){{128, 16, 8, 0, 8192, 1024, 1024, 128}},
+static const ConvWgradSizes conv_wgrad_9 = {
+    .CI = 128, .CO = 64, .ID = 1, .IH = 8, .IW = 8, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 2, .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .TRANSPOSED = 1,
+    .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{128, 16, 8, 0, 8192, 1024, 1024, 128}},
     .DY = {64, 16, 4, 0, 16384, 4096, 4096, 256}};
 
 /* upconv_dgrad: up3 of train: d up3[n,64,16,16] up3.weight[128,64,2,2] bottleneck.3[n,128,8,8]
@@ -414,10 +417,10 @@ static const UpconvDgradSizes upconv_dgrad_2 = {
 
 /* conv_wgrad: bottleneck.2 of train: bottleneck.1[n,128,8,8] d bottleneck.2[n,128,8,8]
     -> d bottleneck.2.weight[128,128,3,3] d bottleneck.2.bias[128] bottleneck.2 scratch[442752] */
-static const ConvWgradSizes conv_wgrad_7 = {
+static const ConvWgradSizes conv_wgrad_10 = {
     .CI = 128, .CO = 128, .ID = 1, .IH = 8, .IW = 8, .D = 1, .H = 8, .W = 8, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
-    .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .ACCUMULATE = 0,
-    .SEGMENTS = 1, .X = (const Layout[]){{128, 16, 8, 176, 12800, 1600, 1600, 160}},
+    .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0, .BIAS = 1,
+    .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{128, 16, 8, 176, 12800, 1600, 1600, 160}},
     .DY = {128, 16, 8, 176, 12800, 1600, 1600, 160}};
 
 /* conv_dgrad: bottleneck.2 of train: d bottleneck.2[n,128,8,8] bottleneck.2.weight[128,128,3,3]
@@ -430,10 +433,10 @@ static const ConvDgradSizes conv_dgrad_10 = {
 
 /* conv_wgrad: bottleneck.0 of train: bottleneck.max_pool[n,64,8,8] d bottleneck.0[n,128,8,8]
     -> d bottleneck.0.weight[128,64,3,3] d bottleneck.0.bias[128] bottleneck.0 scratch[369280] */
-static const ConvWgradSizes conv_wgrad_8 = {
+static const ConvWgradSizes conv_wgrad_11 = {
     .CI = 64, .CO = 128, .ID = 1, .IH = 8, .IW = 8, .D = 1, .H = 8, .W = 8, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
-    .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .ACCUMULATE = 0,
-    .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 176, 6400, 1600, 1600, 160}},
+    .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0, .BIAS = 1,
+    .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 176, 6400, 1600, 1600, 160}},
     .DY = {128, 16, 8, 176, 12800, 1600, 1600, 160}};
 
 /* conv_dgrad: bottleneck.0 of train: d bottleneck.0[n,128,8,8] bottleneck.0.weight[128,64,3,3]
@@ -454,10 +457,10 @@ static const MaxPoolGradSizes max_pool_grad_0 = {
 
 /* conv_wgrad: enc3.0 of train: enc3.max_pool[n,32,16,16] d enc3.0[n,64,16,16] -> d enc3.0.weight[64,32,3,3]
     d enc3.0.bias[64] enc3.0 scratch[314432] */
-static const ConvWgradSizes conv_wgrad_9 = {
+static const ConvWgradSizes conv_wgrad_12 = {
     .CI = 32, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1,
-    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1,
-    .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{32, 16, 2, 304, 10368, 5184, 5184, 288}},
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0,
+    .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{32, 16, 2, 304, 10368, 5184, 5184, 288}},
     .DY = {64, 16, 4, 304, 20736, 5184, 5184, 288}};
 
 /* conv_dgrad: enc3.0 of train: d enc3.0[n,64,16,16] enc3.0.weight[64,32,3,3]
@@ -478,10 +481,11 @@ static const MaxPoolGradSizes max_pool_grad_1 = {
 
 /* conv_wgrad: enc2.0 of train: enc2.max_pool[n,16,32,32] d enc2.0[n,32,32,32] -> d enc2.0.weight[32,16,3,3]
     d enc2.0.bias[32] enc2.0 scratch[153120] */
-static const ConvWgradSizes conv_wgrad_10 = {
+static const ConvWgradSizes conv_wgrad_13 = {
     .CI = 16, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1,
-    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1,
-    .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{16, 16, 1, 560, 18496, 18496, 18496, 544}},
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0,
+    .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1,
+    .X = (const Layout[]){{16, 16, 1, 560, 18496, 18496, 18496, 544}},
     .DY = {32, 16, 2, 560, 36992, 18496, 18496, 544}};
 
 /* conv_dgrad: enc2.0 of train: d enc2.0[n,32,32,32] enc2.0.weight[32,16,3,3]
@@ -510,10 +514,10 @@ static const ConvDgradSizes conv_dgrad_14 = {
 
 /* conv_wgrad: enc1.0 of train: noisy[n,3,64,64] d enc1.0[n,16,64,64] -> d enc1.0.weight[16,3,3,3]
     d enc1.0.bias[16] enc1.0 scratch[29120] */
-static const ConvWgradSizes conv_wgrad_11 = {
+static const ConvWgradSizes conv_wgrad_14 = {
     .CI = 3, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
-    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1,
-    .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{3, 3, 1, 201, 13072, 13068, 13068, 198}},
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0,
+    .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{3, 3, 1, 201, 13072, 13068, 13068, 198}},
     .DY = {16, 16, 1, 0, 65536, 65536, 65536, 1024}};
 
 /* adam: adam of train: all parameters */
@@ -678,7 +682,7 @@ static void train(const UnetStep *step) {
             AT(real, B005_dec1_0_weight), NULL);
         /* 31: upconv_wgrad of up1 (tiny_unet.unet:21): dec2.3[n,32,32,32] d up1[n,16,64,64]
             -> d up1.weight[32,16,2,2] d up1.bias[16] up1 scratch[68112] */
-        tiny_unet_upconv_wgrad(&upconv_wgrad_0, n, AT(real, B118_d_up1_weight), AT(real, B119_d_up1_bias),
+        tiny_unet_conv_wgrad(&conv_wgrad_3, n, AT(real, B118_d_up1_weight), AT(real, B119_d_up1_bias),
             AT(real, B181_up1_scratch), (const real *const[]){AT(real, B164_dec2_3)}, AT(real, B179_d_up1));
         /* 32: upconv_dgrad of up1 (tiny_unet.unet:21): d up1[n,16,64,64] up1.weight[32,16,2,2]
             dec2.3[n,32,32,32] -> d dec2.2[n,32,32,32] */
@@ -687,7 +691,7 @@ static void train(const UnetStep *step) {
             AT(real, B007_up1_weight), AT(real, B164_dec2_3));
         /* 33: conv_wgrad of dec2.2 (tiny_unet.unet:20): dec2.1[n,32,32,32] d dec2.2[n,32,32,32]
             -> d dec2.2.weight[32,32,3,3] d dec2.2.bias[32] dec2.2 scratch[305184] */
-        tiny_unet_conv_wgrad(&conv_wgrad_3, n, AT(real, B120_d_dec2_2_weight), AT(real, B121_d_dec2_2_bias),
+        tiny_unet_conv_wgrad(&conv_wgrad_4, n, AT(real, B120_d_dec2_2_weight), AT(real, B121_d_dec2_2_bias),
             AT(real, B183_dec2_2_scratch), (const real *const[]){AT(real, B163_dec2_1)},
             AT(real, B182_d_dec2_2));
         /* 34: conv_dgrad of dec2.2 (tiny_unet.unet:20): d dec2.2[n,32,32,32] dec2.2.weight[32,32,3,3]
@@ -697,7 +701,7 @@ static void train(const UnetStep *step) {
             AT(real, B009_dec2_2_weight), AT(real, B163_dec2_1));
         /* 35: conv_wgrad of dec2.0 (tiny_unet.unet:20): dec2.concat[n,64,32,32] d dec2.0[n,32,32,32]
             -> d dec2.0.weight[32,64,3,3] d dec2.0.bias[32] dec2.0 scratch[313888] */
-        tiny_unet_conv_wgrad(&conv_wgrad_4, n, AT(real, B122_d_dec2_0_weight), AT(real, B123_d_dec2_0_bias),
+        tiny_unet_conv_wgrad(&conv_wgrad_5, n, AT(real, B122_d_dec2_0_weight), AT(real, B123_d_dec2_0_bias),
             AT(real, B185_dec2_0_scratch), (const real *const[]){AT(real, B162_up2), AT(real, B152_enc2_3)},
             AT(real, B184_d_dec2_0));
         /* 36: conv_dgrad of dec2.0 (tiny_unet.unet:20): d dec2.0[n,32,32,32] dec2.0.weight[32,64,3,3]
@@ -711,7 +715,7 @@ static void train(const UnetStep *step) {
             AT(real, B011_dec2_0_weight), NULL);
         /* 38: upconv_wgrad of up2 (tiny_unet.unet:19): dec3.3[n,64,16,16] d up2[n,32,32,32]
             -> d up2.weight[64,32,2,2] d up2.bias[32] up2 scratch[139808] */
-        tiny_unet_upconv_wgrad(&upconv_wgrad_1, n, AT(real, B124_d_up2_weight), AT(real, B125_d_up2_bias),
+        tiny_unet_conv_wgrad(&conv_wgrad_6, n, AT(real, B124_d_up2_weight), AT(real, B125_d_up2_bias),
             AT(real, B188_up2_scratch), (const real *const[]){AT(real, B161_dec3_3)}, AT(real, B186_d_up2));
         /* 39: upconv_dgrad of up2 (tiny_unet.unet:19): d up2[n,32,32,32] up2.weight[64,32,2,2]
             dec3.3[n,64,16,16] -> d dec3.2[n,64,16,16] */
@@ -720,7 +724,7 @@ static void train(const UnetStep *step) {
             AT(real, B013_up2_weight), AT(real, B161_dec3_3));
         /* 40: conv_wgrad of dec3.2 (tiny_unet.unet:18): dec3.1[n,64,16,16] d dec3.2[n,64,16,16]
             -> d dec3.2.weight[64,64,3,3] d dec3.2.bias[64] dec3.2 scratch[332352] */
-        tiny_unet_conv_wgrad(&conv_wgrad_5, n, AT(real, B126_d_dec3_2_weight), AT(real, B127_d_dec3_2_bias),
+        tiny_unet_conv_wgrad(&conv_wgrad_7, n, AT(real, B126_d_dec3_2_weight), AT(real, B127_d_dec3_2_bias),
             AT(real, B190_dec3_2_scratch), (const real *const[]){AT(real, B160_dec3_1)},
             AT(real, B189_d_dec3_2));
         /* 41: conv_dgrad of dec3.2 (tiny_unet.unet:18): d dec3.2[n,64,16,16] dec3.2.weight[64,64,3,3]
@@ -730,7 +734,7 @@ static void train(const UnetStep *step) {
             AT(real, B015_dec3_2_weight), AT(real, B160_dec3_1));
         /* 42: conv_wgrad of dec3.0 (tiny_unet.unet:18): dec3.concat[n,128,16,16] d dec3.0[n,64,16,16]
             -> d dec3.0.weight[64,128,3,3] d dec3.0.bias[64] dec3.0 scratch[368960] */
-        tiny_unet_conv_wgrad(&conv_wgrad_6, n, AT(real, B128_d_dec3_0_weight), AT(real, B129_d_dec3_0_bias),
+        tiny_unet_conv_wgrad(&conv_wgrad_8, n, AT(real, B128_d_dec3_0_weight), AT(real, B129_d_dec3_0_bias),
             AT(real, B192_dec3_0_scratch), (const real *const[]){AT(real, B159_up3), AT(real, B155_enc3_3)},
             AT(real, B191_d_dec3_0));
         /* 43: conv_dgrad of dec3.0 (tiny_unet.unet:18): d dec3.0[n,64,16,16] dec3.0.weight[64,128,3,3]
@@ -744,7 +748,7 @@ static void train(const UnetStep *step) {
             AT(real, B017_dec3_0_weight), NULL);
         /* 45: upconv_wgrad of up3 (tiny_unet.unet:17): bottleneck.3[n,128,8,8] d up3[n,64,16,16]
             -> d up3.weight[128,64,2,2] d up3.bias[64] up3 scratch[164160] */
-        tiny_unet_upconv_wgrad(&upconv_wgrad_2, n, AT(real, B130_d_up3_weight), AT(real, B131_d_up3_bias),
+        tiny_unet_conv_wgrad(&conv_wgrad_9, n, AT(real, B130_d_up3_weight), AT(real, B131_d_up3_bias),
             AT(real, B195_up3_scratch), (const real *const[]){AT(real, B158_bottleneck_3)},
             AT(real, B193_d_up3));
         /* 46: upconv_dgrad of up3 (tiny_unet.unet:17): d up3[n,64,16,16] up3.weight[128,64,2,2]
@@ -755,7 +759,7 @@ static void train(const UnetStep *step) {
         /* 47: conv_wgrad of bottleneck.2 (tiny_unet.unet:15): bottleneck.1[n,128,8,8]
             d bottleneck.2[n,128,8,8] -> d bottleneck.2.weight[128,128,3,3] d bottleneck.2.bias[128]
             bottleneck.2 scratch[442752] */
-        tiny_unet_conv_wgrad(&conv_wgrad_7, n, AT(real, B132_d_bottleneck_2_weight),
+        tiny_unet_conv_wgrad(&conv_wgrad_10, n, AT(real, B132_d_bottleneck_2_weight),
             AT(real, B133_d_bottleneck_2_bias), AT(real, B197_bottleneck_2_scratch),
             (const real *const[]){AT(real, B157_bottleneck_1)}, AT(real, B196_d_bottleneck_2));
         /* 48: conv_dgrad of bottleneck.2 (tiny_unet.unet:15): d bottleneck.2[n,128,8,8]
@@ -766,7 +770,7 @@ static void train(const UnetStep *step) {
         /* 49: conv_wgrad of bottleneck.0 (tiny_unet.unet:15): bottleneck.max_pool[n,64,8,8]
             d bottleneck.0[n,128,8,8] -> d bottleneck.0.weight[128,64,3,3] d bottleneck.0.bias[128]
             bottleneck.0 scratch[369280] */
-        tiny_unet_conv_wgrad(&conv_wgrad_8, n, AT(real, B134_d_bottleneck_0_weight),
+        tiny_unet_conv_wgrad(&conv_wgrad_11, n, AT(real, B134_d_bottleneck_0_weight),
             AT(real, B135_d_bottleneck_0_bias), AT(real, B199_bottleneck_0_scratch),
             (const real *const[]){AT(real, B156_bottleneck_max_pool)}, AT(real, B198_d_bottleneck_0));
         /* 50: conv_dgrad of bottleneck.0 (tiny_unet.unet:15): d bottleneck.0[n,128,8,8]
@@ -779,7 +783,7 @@ static void train(const UnetStep *step) {
             AT(real, B155_enc3_3), AT(real, B200_d_bottleneck_max_pool), AT(real, B194_d_enc3_3));
         /* 52: conv_wgrad of enc3.2 (tiny_unet.unet:13): enc3.1[n,64,16,16] d enc3.2[n,64,16,16]
             -> d enc3.2.weight[64,64,3,3] d enc3.2.bias[64] enc3.2 scratch[332352] */
-        tiny_unet_conv_wgrad(&conv_wgrad_5, n, AT(real, B136_d_enc3_2_weight), AT(real, B137_d_enc3_2_bias),
+        tiny_unet_conv_wgrad(&conv_wgrad_7, n, AT(real, B136_d_enc3_2_weight), AT(real, B137_d_enc3_2_bias),
             AT(real, B202_enc3_2_scratch), (const real *const[]){AT(real, B154_enc3_1)},
             AT(real, B201_d_enc3_2));
         /* 53: conv_dgrad of enc3.2 (tiny_unet.unet:13): d enc3.2[n,64,16,16] enc3.2.weight[64,64,3,3]
@@ -789,7 +793,7 @@ static void train(const UnetStep *step) {
             AT(real, B025_enc3_2_weight), AT(real, B154_enc3_1));
         /* 54: conv_wgrad of enc3.0 (tiny_unet.unet:13): enc3.max_pool[n,32,16,16] d enc3.0[n,64,16,16]
             -> d enc3.0.weight[64,32,3,3] d enc3.0.bias[64] enc3.0 scratch[314432] */
-        tiny_unet_conv_wgrad(&conv_wgrad_9, n, AT(real, B138_d_enc3_0_weight), AT(real, B139_d_enc3_0_bias),
+        tiny_unet_conv_wgrad(&conv_wgrad_12, n, AT(real, B138_d_enc3_0_weight), AT(real, B139_d_enc3_0_bias),
             AT(real, B204_enc3_0_scratch), (const real *const[]){AT(real, B153_enc3_max_pool)},
             AT(real, B203_d_enc3_0));
         /* 55: conv_dgrad of enc3.0 (tiny_unet.unet:13): d enc3.0[n,64,16,16] enc3.0.weight[64,32,3,3]
@@ -802,7 +806,7 @@ static void train(const UnetStep *step) {
             AT(real, B152_enc2_3), AT(real, B205_d_enc3_max_pool), AT(real, B187_d_enc2_3));
         /* 57: conv_wgrad of enc2.2 (tiny_unet.unet:12): enc2.1[n,32,32,32] d enc2.2[n,32,32,32]
             -> d enc2.2.weight[32,32,3,3] d enc2.2.bias[32] enc2.2 scratch[305184] */
-        tiny_unet_conv_wgrad(&conv_wgrad_3, n, AT(real, B140_d_enc2_2_weight), AT(real, B141_d_enc2_2_bias),
+        tiny_unet_conv_wgrad(&conv_wgrad_4, n, AT(real, B140_d_enc2_2_weight), AT(real, B141_d_enc2_2_bias),
             AT(real, B207_enc2_2_scratch), (const real *const[]){AT(real, B151_enc2_1)},
             AT(real, B206_d_enc2_2));
         /* 58: conv_dgrad of enc2.2 (tiny_unet.unet:12): d enc2.2[n,32,32,32] enc2.2.weight[32,32,3,3]
@@ -812,7 +816,7 @@ static void train(const UnetStep *step) {
             AT(real, B029_enc2_2_weight), AT(real, B151_enc2_1));
         /* 59: conv_wgrad of enc2.0 (tiny_unet.unet:12): enc2.max_pool[n,16,32,32] d enc2.0[n,32,32,32]
             -> d enc2.0.weight[32,16,3,3] d enc2.0.bias[32] enc2.0 scratch[153120] */
-        tiny_unet_conv_wgrad(&conv_wgrad_10, n, AT(real, B142_d_enc2_0_weight), AT(real, B143_d_enc2_0_bias),
+        tiny_unet_conv_wgrad(&conv_wgrad_13, n, AT(real, B142_d_enc2_0_weight), AT(real, B143_d_enc2_0_bias),
             AT(real, B209_enc2_0_scratch), (const real *const[]){AT(real, B150_enc2_max_pool)},
             AT(real, B208_d_enc2_0));
         /* 60: conv_dgrad of enc2.0 (tiny_unet.unet:12): d enc2.0[n,32,32,32] enc2.0.weight[32,16,3,3]
@@ -834,7 +838,7 @@ static void train(const UnetStep *step) {
             AT(real, B033_enc1_2_weight), AT(real, B148_enc1_1));
         /* 64: conv_wgrad of enc1.0 (tiny_unet.unet:11): noisy[n,3,64,64] d enc1.0[n,16,64,64]
             -> d enc1.0.weight[16,3,3,3] d enc1.0.bias[16] enc1.0 scratch[29120] */
-        tiny_unet_conv_wgrad(&conv_wgrad_11, n, AT(real, B146_d_enc1_0_weight), AT(real, B147_d_enc1_0_bias),
+        tiny_unet_conv_wgrad(&conv_wgrad_14, n, AT(real, B146_d_enc1_0_weight), AT(real, B147_d_enc1_0_bias),
             AT(real, B214_enc1_0_scratch), (const real *const[]){INPUT(real, 0, 13072)},
             AT(real, B213_d_enc1_0));
         /* 65: adam (tiny_unet.unet:32): all parameters */

@@ -202,24 +202,29 @@ void tiny_unet_mse_grad(const MseGradSizes *sizes, int n, int total, Rows rows, 
     terms_store(n, total, rows, dp, &DP, by, weight, mse_grad_slope);
 }
 
-/* conv_wgrad - gradients of a convolution by its weights and its bias. */
-/* Sum over the points of sample i of dy(co, o) * x(c, o * S - P + k * L), c a channel of segment s. */
+/* conv_wgrad - gradients of a convolution, or of a TRANSPOSED one, by its weights and its bias. */
+/* Sum over the points o of sample i of dy(co, o) * x(c, o * S - P + k * L), c a channel of segment s;
+ * TRANSPOSED: over the points o of x(c, o) * dy(co, o * S - P + k * L). */
 UNUSED static double conv_wgrad_weight(const ConvWgradSizes *sizes, int i, const stored *x, const stored *dy, int s, int c, int co,
                                    const int *k) {
     const int ID = sizes->ID, IH = sizes->IH, IW = sizes->IW, D = sizes->D, H = sizes->H, W = sizes->W,
         SD = sizes->SD, LD = sizes->LD, PD = sizes->PD, SH = sizes->SH, LH = sizes->LH, PH = sizes->PH,
-        SW = sizes->SW, LW = sizes->LW, PW = sizes->PW;
+        SW = sizes->SW, LW = sizes->LW, PW = sizes->PW, TRANSPOSED = sizes->TRANSPOSED;
     const Layout *X = sizes->X;
     const Layout DY = sizes->DY;
+    const int depth = TRANSPOSED ? ID : D, height = TRANSPOSED ? IH : H, width = TRANSPOSED ? IW : W;
+    const int over[3] = {TRANSPOSED ? D : ID, TRANSPOSED ? H : IH, TRANSPOSED ? W : IW};
     double sum = 0;
-    for (int d = 0; d < D; d++)
-        for (int h = 0; h < H; h++)
-            for (int p = 0; p < W; p++) {
-                int id = d * SD - PD + k[0] * LD, ih = h * SH - PH + k[1] * LH,
-                    iw = p * SW - PW + k[2] * LW;
-                if (inside(id, ID) && inside(ih, IH) && inside(iw, IW))
-                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
-                           (double)load(dy, element(&DY, i, co, d, h, p));
+    for (int d = 0; d < depth; d++)
+        for (int h = 0; h < height; h++)
+            for (int p = 0; p < width; p++) {
+                const int o[3] = {d, h, p};
+                const int met[3] = {d * SD - PD + k[0] * LD, h * SH - PH + k[1] * LH,
+                                    p * SW - PW + k[2] * LW};
+                const int *in = TRANSPOSED ? o : met, *out = TRANSPOSED ? met : o;
+                if (inside(met[0], over[0]) && inside(met[1], over[1]) && inside(met[2], over[2]))
+                    sum += (double)load(x, element(&X[s], i, c, in[0], in[1], in[2])) *
+                           (double)load(dy, element(&DY, i, co, out[0], out[1], out[2]));
             }
     return sum;
 }
@@ -238,22 +243,25 @@ UNUSED static double conv_wgrad_bias(const ConvWgradSizes *sizes, int i, const s
 void tiny_unet_conv_wgrad(const ConvWgradSizes *sizes, int n, real *dw, real *db, real *scratch, const stored *const *x,
                           const stored *dy) {
     const int CI = sizes->CI, CO = sizes->CO, KD = sizes->KD, KH = sizes->KH, KW = sizes->KW,
-        BIAS = sizes->BIAS, ACCUMULATE = sizes->ACCUMULATE, SEGMENTS = sizes->SEGMENTS;
+        TRANSPOSED = sizes->TRANSPOSED, BIAS = sizes->BIAS, ACCUMULATE = sizes->ACCUMULATE,
+        SEGMENTS = sizes->SEGMENTS;
     const Layout *X = sizes->X;
     (void)scratch;
 #pragma omp for schedule(static)
     for (int co = 0; co < CO; co++) {
-        real *to = dw + co * (long)CI * KD * KH * KW;
-        for (int s = 0; s < SEGMENTS; s++)
+        for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
             for (int c = 0; c < X[s].channels; c++)
                 for (int kd = 0; kd < KD; kd++)
                     for (int kh = 0; kh < KH; kh++)
                         for (int kw = 0; kw < KW; kw++) {
-                            real sum = ACCUMULATE ? *to : 0;
+                            long pair =
+                                TRANSPOSED ? (first + c) * (long)CO + co : co * (long)CI + first + c;
+                            long weight = ((pair * KD + kd) * KH + kh) * KW + kw;
+                            real sum = ACCUMULATE ? dw[weight] : 0;
                             for (int i = 0; i < n; i++)
                                 sum +=
                                     (real)conv_wgrad_weight(sizes, i, x[s], dy, s, c, co, (const int[]){kd, kh, kw});
-                            *to++ = sum;
+                            dw[weight] = sum;
                         }
         real sum = BIAS && ACCUMULATE ? db[co] : 0;
         for (int i = 0; i < n; i++)
@@ -298,67 +306,6 @@ void tiny_unet_conv_dgrad(const ConvDgradSizes *sizes, int n, stored *dx, const 
                         store(dx, element(&DX, i, c, d, h, p),
                               passes ? (real)conv_dgrad_point(sizes, dy, w, i, c, (const int[]){d, h, p}) : 0);
                     }
-}
-
-/* upconv_wgrad - gradients of a transposed convolution by its weights and its bias. */
-/* Sum over the points of sample i of x(c, i) * dy(co, i * S - P + k * L), c a channel of segment s. */
-UNUSED static double upconv_wgrad_weight(const UpconvWgradSizes *sizes, int i, const stored *x, const stored *dy, int s, int c, int co,
-                                   const int *k) {
-    const int ID = sizes->ID, IH = sizes->IH, IW = sizes->IW, D = sizes->D, H = sizes->H, W = sizes->W,
-        SD = sizes->SD, LD = sizes->LD, PD = sizes->PD, SH = sizes->SH, LH = sizes->LH, PH = sizes->PH,
-        SW = sizes->SW, LW = sizes->LW, PW = sizes->PW;
-    const Layout *X = sizes->X;
-    const Layout DY = sizes->DY;
-    double sum = 0;
-    for (int id = 0; id < ID; id++)
-        for (int ih = 0; ih < IH; ih++)
-            for (int iw = 0; iw < IW; iw++) {
-                int d = id * SD - PD + k[0] * LD, h = ih * SH - PH + k[1] * LH,
-                    p = iw * SW - PW + k[2] * LW;
-                if (inside(d, D) && inside(h, H) && inside(p, W))
-                    sum += (double)load(x, element(&X[s], i, c, id, ih, iw)) *
-                           (double)load(dy, element(&DY, i, co, d, h, p));
-            }
-    return sum;
-}
-
-UNUSED static double upconv_wgrad_bias(const UpconvWgradSizes *sizes, int i, const stored *dy, int co) {
-    const int D = sizes->D, H = sizes->H, W = sizes->W;
-    const Layout DY = sizes->DY;
-    double sum = 0;
-    for (int d = 0; d < D; d++)
-        for (int h = 0; h < H; h++)
-            for (int p = 0; p < W; p++)
-                sum += (double)load(dy, element(&DY, i, co, d, h, p));
-    return sum;
-}
-
-void tiny_unet_upconv_wgrad(const UpconvWgradSizes *sizes, int n, real *dw, real *db, real *scratch, const stored *const *x,
-                          const stored *dy) {
-    const int CO = sizes->CO, KD = sizes->KD, KH = sizes->KH, KW = sizes->KW, BIAS = sizes->BIAS,
-        ACCUMULATE = sizes->ACCUMULATE, SEGMENTS = sizes->SEGMENTS;
-    const Layout *X = sizes->X;
-    (void)scratch;
-#pragma omp for schedule(static)
-    for (int co = 0; co < CO; co++) {
-        for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
-            for (int c = 0; c < X[s].channels; c++)
-                for (int kd = 0; kd < KD; kd++)
-                    for (int kh = 0; kh < KH; kh++)
-                        for (int kw = 0; kw < KW; kw++) {
-                            long weight = ((((first + c) * (long)CO + co) * KD + kd) * KH + kh) * KW + kw;
-                            real sum = ACCUMULATE ? dw[weight] : 0;
-                            for (int i = 0; i < n; i++)
-                                sum +=
-                                    (real)upconv_wgrad_weight(sizes, i, x[s], dy, s, c, co, (const int[]){kd, kh, kw});
-                            dw[weight] = sum;
-                        }
-        real sum = BIAS && ACCUMULATE ? db[co] : 0;
-        for (int i = 0; i < n; i++)
-            sum += (real)upconv_wgrad_bias(sizes, i, dy, co);
-        if (BIAS)
-            db[co] = sum;
-    }
 }
 
 /* upconv_dgrad - gradient of a transposed convolution by one segment of its input. */

@@ -303,7 +303,8 @@ void tiny_unet_mse_grad(const MseGradSizes *sizes, int n, int total, Rows rows, 
     const void *t, const double *scale);
 
 typedef struct {
-    int CI, CO, ID, IH, IW, D, H, W, KD, SD, LD, PD, KH, SH, LH, PH, KW, SW, LW, PW, BIAS, ACCUMULATE, SEGMENTS;
+    int CI, CO, ID, IH, IW, D, H, W, KD, SD, LD, PD, KH, SH, LH, PH, KW, SW, LW, PW, TRANSPOSED, BIAS,
+        ACCUMULATE, SEGMENTS;
     const Layout *X;
     Layout DY;
 } ConvWgradSizes;
@@ -318,14 +319,6 @@ typedef struct {
 } ConvDgradSizes;
 void tiny_unet_conv_dgrad(const ConvDgradSizes *sizes, int n, stored *dx, const stored *dy, const real *w,
     const stored *m);
-
-typedef struct {
-    int CO, ID, IH, IW, D, H, W, KD, SD, LD, PD, KH, SH, LH, PH, KW, SW, LW, PW, BIAS, ACCUMULATE, SEGMENTS;
-    const Layout *X;
-    Layout DY;
-} UpconvWgradSizes;
-void tiny_unet_upconv_wgrad(const UpconvWgradSizes *sizes, int n, real *dw, real *db, real *scratch,
-    const stored *const *x, const stored *dy);
 
 typedef struct {
     int CO, ID, IH, IW, D, H, W, KD, SD, LD, PD, KH, SH, LH, PH, KW, SW, LW, PW, C0, CS, MASK;

@@ -741,32 +741,21 @@ UNUSED static void weights_spread(real *dw, real *db, const real *total, const L
     }
 }
 
-/* A piece of a band: the pixels [left, left + width) of the rows [from, to) of sample n. `fresh`: the first
- * of the band, which finds nothing in the slot yet. x, dy: where copies of its elements go, if it needs
- * any; those of dy by point, then the vectors of a tile. */
+/* What a thread computes at a time: in the slot of a band of sample n, the products of block `number` of a
+ * segment of x, whose channels are those from `channel` on of all, with vectors v and, side by side, v + 1
+ * of dy. `block`: its channels; a constant where there are BLOCK, which layout->block need not be. */
 typedef struct {
-    int n, from, to, left, width, fresh;
+    real *slot;
+    const stored *x, *dy;
+    const Layout *layout;
+    int n, number, channel, block, v, side_by_side;
+} Item;
+
+/* A piece of a band: the pixels [left, left + width) of the rows [from, to). `fresh`: the first of the
+ * band, which finds nothing in the slot yet. x, dy: where copies of its elements go, if it needs any; those
+ * of dy by point, then the vectors of a tile. */
+typedef struct {
+    int from, to, left, width, fresh;
     real *x, *dy;
 } Piece;
-
-/* Vectors v and, side by side, v + 1 of the points o, o + stride, ... of dy, where they are or in the
- * piece's row `row` of copies. */
-INLINE Weights gradients_at(const stored *dy, Piece piece, int row, const Layout *l, int v, Point o,
-                            int stride, int side_by_side) {
-    const int width = side_by_side ? 2 * LANES : LANES;
-    const real *copy = piece.dy + row * piece.width * width;
-    if (SIXTEEN_BITS)
-        return (Weights){copy, side_by_side ? copy + LANES : copy, width, LANES};
-    const stored *a = dy + vector_at(l, v, o), *b = side_by_side ? dy + vector_at(l, v + 1, o) : a;
-    return (Weights){scalars_at(a, NULL), scalars_at(b, NULL), stride * l->block, lanes(l, 0)};
-}
-
-/* Makes those copies. */
-INLINE void copy_gradients(const stored *dy, Piece piece, int row, const Layout *l, int v, Point o,
-                           int stride, int side_by_side) {
-    real *copy = piece.dy + row * piece.width * (side_by_side ? 2 * LANES : LANES);
-    for (int p = 0; p < piece.width; p++, o.w += stride)
-        for (int u = v; u <= v + side_by_side; u++, copy += LANES)
-            store_real(copy, load_some(dy + vector_at(l, u, o), lanes(l, u)));
-}
 /* END */

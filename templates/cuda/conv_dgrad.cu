@@ -1,4 +1,4 @@
-/* conv_dgrad.cu - gradient of a convolution by one segment of its input. */
+/* conv_dgrad.cu - gradient of a convolution, or of a transposed one, by one segment of its input. */
 #include "prologue.cuh"
 
 #define KERNEL conv_dgrad

@@ -1,4 +1,4 @@
-/* conv_wgrad.cu - gradients of a convolution by its weights and its bias. */
+/* conv_wgrad.cu - gradients of a convolution, or of a TRANSPOSED one, by its weights and its bias. */
 #include "prologue.cuh"
 
 #define KERNEL conv_wgrad
@@ -14,8 +14,9 @@ LAUNCHER void KERNEL(UnetLaunch at, real *dw, real *db, real *scratch, const sto
     for (int s = 0; s < SEGMENTS; s++) {
         const Filter f = FILTER[s];
         stored *filter = (stored *)scratch + f.offset;
-        unet_cuda_convolution(at, GRAPH[s], filter, x[s], dy, NULL, (char *)scratch + WORKSPACE_AT);
-        LAUNCH(at, unpack, blocks_for(f.kn * f.cn * KD * KH * KW), dw, filter, f, CI);
+        const stored *dense = TRANSPOSED ? dy : x[s], *sampled = TRANSPOSED ? x[s] : dy;
+        unet_cuda_convolution(at, GRAPH[s], filter, dense, sampled, NULL, (char *)scratch + WORKSPACE_AT);
+        LAUNCH(at, unpack, blocks_for(f.kn * f.cn * KD * KH * KW), dw, filter, f, TRANSPOSED ? CO : CI);
     }
     if (BIAS)
         bias(at, db, scratch + BANDS_AT, dy, N * D * H * W, CO);

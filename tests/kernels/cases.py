@@ -148,20 +148,21 @@ def convolution(cases, kind, wide=False):
     rows = sampled[0] * sampled[1]
     bands = r.randint(1, min(rows, 6))
     numbers = {"CI": ci, "CO": co, "SEGMENTS": len(x), "BIAS": int(r.random() < 0.8), "RELU": 0, "MASK": 0, "ACCUMULATE": 0,
-               "C0": sum(ins[:by]), "CS": ins[by], "BANDS": bands, **letters(axes), **extents("I", x_size),
+               "TRANSPOSED": int(not conv), "C0": sum(ins[:by]), "CS": ins[by], "BANDS": bands,
+               **letters(axes), **extents("I", x_size),
                **extents("", y_size)}
     forward, backward = {"X": x, "Y": y}, {"DX": dx, "DY": y, "M": m}
     low = kind.lower()
     fast, reference = {}, {}
     for role, template, layouts in (("FORWARD", low, forward), ("DGRAD", low + "_dgrad", backward),
-                                    ("WGRAD", low + "_wgrad", {"X": x, "DY": y})):
+                                    ("WGRAD", "conv_wgrad", {"X": x, "DY": y})):
         fast[role], reference[role] = cases.both(template, numbers, layouts)
     if conv:
         fast["FORWARD_PACK"] = cases.fast.add("conv_pack", numbers, forward)
         fast["DGRAD_PACK"] = cases.fast.add("conv_dgrad_pack", numbers, backward)
     if r.random() < 0.4:
         fused = {**numbers, "RELU": 1, "MASK": 1, "ACCUMULATE": 1}
-        fast["WGRAD_MORE"] = cases.fast.add(low + "_wgrad", fused, {"X": x, "DY": y})
+        fast["WGRAD_MORE"] = cases.fast.add("conv_wgrad", fused, {"X": x, "DY": y})
         fast["FORWARD_RELU"] = cases.fast.add(low, fused, forward)
         fast["DGRAD_MASK"] = cases.fast.add(low + "_dgrad", fused, backward)
     taps = axes[0][0] * axes[1][0] * axes[2][0]

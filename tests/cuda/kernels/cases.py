@@ -438,7 +438,7 @@ class Convolution:
         letters = {"%s%s" % (name, axis): self.axes[i][column]
                    for column, name in enumerate("KSLP") for i, axis in enumerate("DHW")}
         return {"N": self.n, "CI": self.ci, "CO": self.co, "SEGMENTS": len(self.ins), "C0": sum(self.ins[:self.by]),
-                "CS": self.ins[self.by], **letters, **extents("I", self.x_size), **extents("", self.y_size), **self.variants}
+                "CS": self.ins[self.by], "TRANSPOSED": int(self.transposed), **letters, **extents("I", self.x_size), **extents("", self.y_size), **self.variants}
 
     def filters(self, apart):
         """Those of all segments, one behind the other if `apart`; and the elements they take."""
@@ -501,14 +501,14 @@ def convolution(cases, transposed):
     whole = not transposed and len(c.ins) == 1
     graphs = [c.graph(forward, s, accumulate=int(s > 0), bias=int(whole and numbers["BIAS"]),
                       relu=int(whole and numbers["RELU"])) for s in segments]
-    kernel = cases.cuda.add(name, {**numbers, "BIAS_AT": bias_at}, {"X": c.x, "Y": c.y}, {}, c.arrays(filters, graphs))
+    kernel = cases.cuda.add("conv", {**numbers, "BIAS_AT": bias_at}, {"X": c.x, "Y": c.y}, {}, c.arrays(filters, graphs))
     reference = cases.reference.add(name, numbers, {"X": c.x, "Y": c.y})
     lines += ["%s(test.at(), y.device(), NULL, devices, packed.device(), b.device());" % kernel,
               "%s(%d, y.host(), hosts, w.host(), b.host());" % (reference, c.n),
               "test.compare(\"%s\", y, %d);" % (name, len(c.ins) + 2)]
     # backward, by the input
     layouts = {"DX": c.x[c.by], "DY": c.y, "M": c.x[c.by]}
-    kernel = cases.cuda.add(name + "_dgrad", numbers, layouts, {}, c.arrays([filters[c.by]], [c.graph(backward, c.by)]))
+    kernel = cases.cuda.add("conv_dgrad", numbers, layouts, {}, c.arrays([filters[c.by]], [c.graph(backward, c.by)]))
     reference = cases.reference.add(name + "_dgrad", numbers, layouts)
     lines += ["Tensor dx = test.output(%s), m = test.coarse(%s);" % (c.x[c.by].cpp(), c.x[c.by].cpp()),
               "%s(test.at(), dx.device(), NULL, dy.device(), packed.device(), m.device());" % kernel,
@@ -518,9 +518,9 @@ def convolution(cases, transposed):
     apart, elements = c.filters(cases.random.random() < 0.5)
     bands_at, bands = elements, numbers["BANDS"] * c.y.block
     graphs = [c.graph("UNET_BACKWARD_FILTER", s) for s in segments]
-    kernel = cases.cuda.add(name + "_wgrad", {**numbers, "BANDS_AT": bands_at, "WORKSPACE_AT": 4 * (bands_at + bands)},
+    kernel = cases.cuda.add("conv_wgrad", {**numbers, "BANDS_AT": bands_at, "WORKSPACE_AT": 4 * (bands_at + bands)},
                             {"X": c.x, "DY": c.y}, {}, c.arrays(apart, graphs))
-    reference = cases.reference.add(name + "_wgrad", numbers, {"X": c.x, "DY": c.y})
+    reference = cases.reference.add("conv_wgrad", numbers, {"X": c.x, "DY": c.y})
     lines += ["Tensor dw = test.reals(%d), db = test.reals(%d), scratch = test.real_output(%d);" % (
                   rows * columns * c.taps, c.co, bands_at + bands),
               "%s(test.at(), dw.device(), db.device(), scratch.device(), devices, dy.device());" % kernel,
