@@ -7,7 +7,7 @@
  * is one.
  *
  * Requires: sizes and fixed offsets are multiples of the alignment and not negative; fixed buffers alive at
- * one time do not overlap.  Where sizes and fixed offsets add up to 2^62 or more, the compiler ends.
+ * one time do not overlap; sizes and fixed offsets add up to less than 2^62.
  *
  * Provides: offsets, multiples of the alignment, at which no two buffers alive at one time overlap.
  */
@@ -39,8 +39,7 @@ typedef struct {
 
 static int64_t checked_sum(int64_t a, int64_t b) {
     int64_t sum;
-    if (__builtin_add_overflow(a, b, &sum) || sum >= INT64_C(1) << 62)
-        environment_error("the buffers add up to more than 2^62 bytes");
+    CHECK(!__builtin_add_overflow(a, b, &sum) && sum < INT64_C(1) << 62);
     return sum;
 }
 
