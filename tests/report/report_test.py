@@ -88,8 +88,8 @@ def test_fit():
         expect(row["with_sample_loops"]["batch"] >= row["best"]["batch"], "fit: loops allow as many samples")
     answers = [unetc("fit", SMALL, "--mem=5MiB", "--max=batch", "--micro-batches=%s" % n)[1] for n in ("auto", "4", "off")]
     last = [answer.splitlines()[-1].split()[-1] for answer in answers]
-    expect(last[0] == "any" and last[1].isdigit() and last[2] == "%" and "in 4 parts" in answers[1] and
-           "loops" not in answers[2], "fit: --micro-batches is respected: %s" % answers)
+    expect(last[0] == "limit" and last[1].isdigit() and last[2] == "%" and "in 4 micro-batches" in answers[1] and
+           "micro-batches" not in answers[2], "fit: --micro-batches is respected: %s" % answers)
     row = json.loads(unetc("fit", SMALL, "--mem=5MiB", "--max=batch", "--format=json", "--micro-batches=4")[1])["rows"][0]
     loops = row["with_sample_loops"]
     expect(loops["micro_batches"] == 4 and loops["batch"] > row["best"]["batch"], "fit: a batch in 4 parts: %s" % loops)

@@ -215,7 +215,7 @@ typedef struct {
     const char *precision;   /* of activations: "f32", "f64", "tf32", "bf16", "f16" */
     const struct UnetDevice *device; /* where steps run; NULL: on the host, by UnetProgram.run */
     const void *device_tables;       /* for that device alone, which knows their type; NULL without one */
-    int32_t max_threads; /* at most UNET_MOST_THREADS */
+    int32_t max_threads;             /* at most UNET_MOST_THREADS */
 
     int32_t nparameter;
     const UnetParameter *parameter;
