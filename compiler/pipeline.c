@@ -23,17 +23,17 @@ static const struct {
     const char *name;
     void (*run)(Program *program);
 } passes[] = {
-    {"prune", prune},              /* what the results do not need goes */
-    {"autodiff", autodiff},        /* training: the backward pass */
-    {"update", update},            /* training: the optimiser's step */
-    {"close", close_graph},        /* a last node reads the results */
-    {"fuse", fuse},                /* conv + relu and the like become one node */
-    {"types", choose_types},       /* the stored type of each value */
+    {"prune", prune},                    /* what the results do not need goes */
+    {"autodiff", autodiff},              /* training: the backward pass */
+    {"update", update},                  /* training: the optimiser's step */
+    {"close", close_graph},              /* a last node reads the results */
+    {"fuse", fuse},                      /* conv + relu and the like become one node */
+    {"types", choose_types},             /* the stored type of each value */
     {"micro_batch", choose_micro_batch}, /* how many samples at a time */
-    {"cast", cast_inputs},         /* inputs in the type of activations */
-    {"prepare", prepare},          /* what the target's kernels need: packed weights, scratch */
-    {"layout", choose_layouts},    /* halo, blocks, strides, bytes of each value */
-    {"schedule", schedule},        /* the order, the loops, what is computed again */
+    {"cast", cast_inputs},               /* inputs in the type of activations */
+    {"prepare", prepare},                /* what the target's kernels need: packed weights, scratch */
+    {"layout", choose_layouts},          /* halo, blocks, strides, bytes of each value */
+    {"schedule", schedule},              /* the order, the loops, what is computed again */
 };
 enum { PASSES = sizeof passes / sizeof *passes };
 

@@ -53,10 +53,11 @@ static const char *too_large(Pool *pool, const Buffer *buffer) {
     const int64_t most = unit * INT32_MAX;
     if (buffer->class == CLASS_WORKSPACE || buffer->bytes <= most)
         return NULL;
-    return pool_text(pool,
-                     "`%s` takes %s bytes; a tensor on a GPU has at most %s bytes here. --micro-batches, or a "
-                     "smaller --batch or --size, makes it smaller",
-                     buffer->name, grouped(pool, buffer->bytes), grouped(pool, most));
+    return pool_text(
+        pool,
+        "`%s` takes %s bytes; a tensor on a GPU has at most %s bytes here. --micro-batches, or a "
+        "smaller --batch or --size, makes it smaller",
+        buffer->name, grouped(pool, buffer->bytes), grouped(pool, most));
 }
 
 /* ---- options ---- */

@@ -237,9 +237,10 @@ static UnetStatus search(Build *b, cudnnBackendDescriptor_t graph, const UnetCon
     }
     size_t version = b->target->api->version();
     if (s->min >= 0) {
-        return unet_fail(b->error, UNET_TOO_SMALL,
-                         "cuDNN %zu needs %lld bytes of workspace for a convolution; the plan gives it %lld",
-                         version, (long long)s->min, (long long)cap);
+        return unet_fail(
+            b->error, UNET_TOO_SMALL,
+            "cuDNN %zu needs %lld bytes of workspace for a convolution; the plan gives it %lld", version,
+            (long long)s->min, (long long)cap);
     }
     return unet_fail(b->error, UNET_TOO_SMALL, "cuDNN %zu has no%s engine for a convolution", version,
                      c->nondeterministic ? "" : " deterministic");
