@@ -74,11 +74,9 @@ static void write_operation(FILE *out, const Expr *expr) {
     write_expr(out, expr->right);
 }
 
-static void write_expr(FILE *out, const Expr *expr) {
+/* A name, or a value as it is written. */
+static void write_word(FILE *out, const Expr *expr) {
     switch (expr->kind) {
-    case EXPR_NAME:
-        fputs(expr->text, out);
-        break;
     case EXPR_INTEGER:
         fprintf(out, "%" PRId64, expr->integer);
         break;
@@ -93,6 +91,21 @@ static void write_expr(FILE *out, const Expr *expr) {
         break;
     case EXPR_TRUTH:
         fputs(expr->integer ? "true" : "false", out);
+        break;
+    default:
+        fputs(expr->text, out);
+    }
+}
+
+static void write_expr(FILE *out, const Expr *expr) {
+    switch (expr->kind) {
+    case EXPR_NAME:
+    case EXPR_INTEGER:
+    case EXPR_REAL:
+    case EXPR_BYTES:
+    case EXPR_TEXT:
+    case EXPR_TRUTH:
+        write_word(out, expr);
         break;
     case EXPR_LIST:
         fputc('[', out);

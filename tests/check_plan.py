@@ -43,13 +43,13 @@ import json
 import sys
 
 CLASSES = {"parameter", "parameter_gradient", "activation", "activation_gradient", "state", "running_statistic",
-           "batch_statistic", "workspace", "staging", "metric"}
+           "workspace", "staging", "metric"}
 LIFETIMES = {"persistent", "program", "step"}
 SPACES = {"device", "host"}
 PERSISTENT_CLASSES = {"parameter", "state", "running_statistic"}
 LOOPS = {"samples", "bands"}
 EXCEEDS_ALL_MACHINES = 2**63 - 1  # bytes of an arena
-TYPE_BYTES = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2, "i64": 8, "i32": 4, "u16": 2, "u8": 1, "unorm8": 1}
+TYPE_BYTES = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2, "u8": 1, "unorm8": 1}
 MEMBERS = {"schema", "model", "source", "target", "batch", "micro_batches", "precision", "arena", "beside", "cost",
            "buffers", "programs"}
 BUFFER_MEMBERS = {"id", "name", "class", "lifetime", "line", "dtype", "shape", "space", "bytes", "offset", "alias"}

@@ -38,10 +38,11 @@ static void add_libraries(Words *w) {
 }
 
 static const char *link_help(Pool *pool) {
-    return pool_text(pool,
-                     "a program for a GPU is linked with the libraries of CUDA, in lib64 or lib of %s "
-                     "($CUDA_HOME), and with libcudnn.so.9, there or in $CUDNN_ROOT/lib",
-                     cuda_folder());
+    return pool_text(
+        pool,
+        "a program for a GPU needs the libraries of CUDA and libcudnn.so.9: they are looked for in "
+        "lib64 and lib of %s (set $CUDA_HOME for another folder), cuDNN also in $CUDNN_ROOT/lib",
+        cuda_folder());
 }
 
 const BuildStep cuda_build = {

@@ -80,8 +80,7 @@ CudaFilters cuda_filters(const Graph *g, const Node *node, Type stored) {
 
 /* The compiler's types and the runtime's are the same, in one order. */
 _Static_assert((int)TYPE_F32 == (int)UNET_F32 && (int)TYPE_F64 == (int)UNET_F64 &&
-                   (int)TYPE_U8 == (int)UNET_U8 && (int)TYPE_U16 == (int)UNET_U16 &&
-                   (int)TYPE_I32 == (int)UNET_I32 && (int)TYPE_BF16 == (int)UNET_BF16 &&
+                   (int)TYPE_U8 == (int)UNET_U8 && (int)TYPE_BF16 == (int)UNET_BF16 &&
                    (int)TYPE_F16 == (int)UNET_F16 && (int)TYPE_UNORM8 == (int)UNET_UNORM8,
                "types are mirrored");
 

@@ -53,10 +53,7 @@ static int64_t parameter_count(const Plan *plan) {
 
 /* ---- inputs, outputs, results ---- */
 
-static const char *const kind_name[] = {[KIND_IMAGE] = "UNET_IMAGE",
-                                        [KIND_VOLUME] = "UNET_VOLUME",
-                                        [KIND_LABELS] = "UNET_LABELS",
-                                        [KIND_INDEX] = "UNET_INDEX"};
+static const char *const kind_name[] = {[KIND_IMAGE] = "UNET_IMAGE", [KIND_VOLUME] = "UNET_VOLUME"};
 
 static const char *const pad_name[] = {[PAD_NONE] = "UNET_PAD_NONE",
                                        [PAD_VALUE] = "UNET_PAD_VALUE",
@@ -71,10 +68,8 @@ static void inputs_and_outputs(const Tables *t) {
     text_line(t->out, "static const UnetInput input[] = {");
     for (int i = 0; i < m->ninput; i++) {
         const Input *in = &m->input[i];
-        bool classes = in->kind == KIND_LABELS;
-        int channels = classes ? in->classes : (int)shape_channels(m->graph->value[in->value].shape);
-        text_line(t->out, "    {%s, %s, %s, %d, %d},", c_quoted(t->plan->pool, in->name),
-                  kind_name[in->kind], bool_text(in->is_target), channels, in->ignore);
+        text_line(t->out, "    {%s, %s, %s, %d},", c_quoted(t->plan->pool, in->name), kind_name[in->kind],
+                  bool_text(in->is_target), (int)shape_channels(m->graph->value[in->value].shape));
     }
     text_line(t->out, "};");
     text_line(t->out, "static const UnetOutput output[] = {");
@@ -100,9 +95,8 @@ static int input_of(const Program *program, ValueId v) {
 static int identity_of(const Program *program, const Node *node) {
     const Model *m = program->model;
     for (int i = 0; i < m->ninput; i++)
-        if (!m->input[i].is_target && m->input[i].kind <= KIND_VOLUME &&
-            shape_equal(program->graph->value[m->input[i].value].shape,
-                        program->graph->value[node->in[1]].shape))
+        if (!m->input[i].is_target && shape_equal(program->graph->value[m->input[i].value].shape,
+                                                  program->graph->value[node->in[1]].shape))
             return i;
     return -1;
 }

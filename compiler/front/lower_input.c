@@ -103,8 +103,7 @@ void run_input(Lower *l, const Stmt *stmt) {
         .name = stmt->name, .class = CLASS_STAGING, .type = TYPE_F32, .shape = shape, .per_sample = true};
     value.span = stmt->name_span;
     value.input = l->model->ninput;
-    Input input = {
-        .name = stmt->name, .kind = kind, .is_target = target, .ignore = -1, .span = stmt->name_span};
+    Input input = {.name = stmt->name, .kind = kind, .is_target = target, .span = stmt->name_span};
     input.value = value_new(l->graph, value);
     if (stmt->value->args.count > 1)
         input.size_span = stmt->value->span;

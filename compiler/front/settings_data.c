@@ -325,8 +325,7 @@ static void check_input_sizes(Lower *l) {
                    input->name, shape_text(l->pool, input_shape(l, i)), first->name,
                    shape_text(l->pool, input_shape(l, 0)));
         diag_note(l->diag,
-                  "files of another size show the same picture with the same whole number of times "
-                  "as many points along each axis");
+                  "a larger picture has 2, 3 or more times as many points, the same along each axis");
         diag_end(l->diag);
     }
 }

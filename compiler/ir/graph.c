@@ -249,15 +249,10 @@ const char *shape_text(Pool *pool, Shape s) {
 
 const char *class_text(Class c) {
     static const char *const text[CLASSES] = {
-        [CLASS_PARAMETER] = "parameter",
-        [CLASS_PARAMETER_GRADIENT] = "parameter_gradient",
-        [CLASS_ACTIVATION] = "activation",
-        [CLASS_ACTIVATION_GRADIENT] = "activation_gradient",
-        [CLASS_STATE] = "state",
-        [CLASS_RUNNING_STATISTIC] = "running_statistic",
-        [CLASS_BATCH_STATISTIC] = "batch_statistic",
-        [CLASS_WORKSPACE] = "workspace",
-        [CLASS_STAGING] = "staging",
+        [CLASS_PARAMETER] = "parameter",   [CLASS_PARAMETER_GRADIENT] = "parameter_gradient",
+        [CLASS_ACTIVATION] = "activation", [CLASS_ACTIVATION_GRADIENT] = "activation_gradient",
+        [CLASS_STATE] = "state",           [CLASS_RUNNING_STATISTIC] = "running_statistic",
+        [CLASS_WORKSPACE] = "workspace",   [CLASS_STAGING] = "staging",
         [CLASS_METRIC] = "metric",
     };
     return text[c];
@@ -270,8 +265,7 @@ static const struct {
     int bytes;
 } type_table[] = {
     [TYPE_F32] = {"f32", "UNET_F32", 4}, [TYPE_F64] = {"f64", "UNET_F64", 8},
-    [TYPE_U8] = {"u8", "UNET_U8", 1},    [TYPE_U16] = {"u16", "UNET_U16", 2},
-    [TYPE_I32] = {"i32", "UNET_I32", 4}, [TYPE_BF16] = {"bf16", "UNET_BF16", 2},
+    [TYPE_U8] = {"u8", "UNET_U8", 1},    [TYPE_BF16] = {"bf16", "UNET_BF16", 2},
     [TYPE_F16] = {"f16", "UNET_F16", 2}, [TYPE_UNORM8] = {"unorm8", "UNET_UNORM8", 1},
 };
 

@@ -17,7 +17,7 @@ typedef int NodeId;  /* index in Graph.node; -1: none */
 
 /* ---- values ---- */
 
-typedef enum { TYPE_F32, TYPE_F64, TYPE_U8, TYPE_U16, TYPE_I32, TYPE_BF16, TYPE_F16, TYPE_UNORM8 } Type;
+typedef enum { TYPE_F32, TYPE_F64, TYPE_U8, TYPE_BF16, TYPE_F16, TYPE_UNORM8 } Type;
 
 typedef enum {
     CLASS_PARAMETER,
@@ -26,7 +26,6 @@ typedef enum {
     CLASS_ACTIVATION_GRADIENT,
     CLASS_STATE, /* of the optimiser */
     CLASS_RUNNING_STATISTIC,
-    CLASS_BATCH_STATISTIC,
     CLASS_WORKSPACE,
     CLASS_STAGING, /* a batch of an input or target, as the loader leaves it */
     CLASS_METRIC,  /* one double: a loss or a metric */

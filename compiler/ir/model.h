@@ -7,14 +7,13 @@
 #include "base/table.h"
 #include "ir/graph.h"
 
-typedef enum { KIND_IMAGE, KIND_VOLUME, KIND_LABELS, KIND_INDEX } Kind;
+typedef enum { KIND_IMAGE, KIND_VOLUME } Kind;
 
 typedef struct {
     const char *name;
     Kind kind;
     bool is_target;
-    ValueId value; /* of class CLASS_STAGING */
-    int classes, ignore;
+    ValueId value;        /* of class CLASS_STAGING */
     Span span, size_span; /* size_span: where its sizes are written, line 0 if nowhere */
 } Input;
 

@@ -34,7 +34,7 @@ static void point_at_peak(const Plan *plan, const Program *program, Diag *diag) 
     if (n > 1)
         diag_also(diag, line[1].span, "%s of the peak", human_bytes(plan->pool, line[1].bytes));
     if (program->kind == PROGRAM_TRAIN && plan->model->train.batch_span.line > 0)
-        diag_also(diag, plan->model->train.batch_span, "every activation scales with this");
+        diag_also(diag, plan->model->train.batch_span, "all activations grow with this");
     diag_note(diag, "the peak is step %d of %d: %s", program->peak,
               step_count(program->step, program->nstep), peak_text(plan, program));
     for (int i = 2; i < n && i < 5; i++)

@@ -87,15 +87,10 @@ const char *source_line(const Plan *plan, int line) {
 
 static void class_rows(const Plan *plan, const Program *program, Text *out) {
     static const char *const label[CLASSES] = {
-        [CLASS_PARAMETER] = "parameters",
-        [CLASS_PARAMETER_GRADIENT] = "parameter gradients",
-        [CLASS_ACTIVATION] = "activations",
-        [CLASS_ACTIVATION_GRADIENT] = "gradients of activations",
-        [CLASS_STATE] = "optimiser state",
-        [CLASS_RUNNING_STATISTIC] = "running statistics",
-        [CLASS_BATCH_STATISTIC] = "batch statistics",
-        [CLASS_WORKSPACE] = "workspace",
-        [CLASS_STAGING] = "inputs",
+        [CLASS_PARAMETER] = "parameters",      [CLASS_PARAMETER_GRADIENT] = "parameter gradients",
+        [CLASS_ACTIVATION] = "activations",    [CLASS_ACTIVATION_GRADIENT] = "gradients of activations",
+        [CLASS_STATE] = "optimiser state",     [CLASS_RUNNING_STATISTIC] = "running statistics",
+        [CLASS_WORKSPACE] = "workspace",       [CLASS_STAGING] = "inputs",
         [CLASS_METRIC] = "losses and metrics",
     };
     int64_t bytes[CLASSES] = {0}, all = 0;

@@ -40,8 +40,9 @@ static LowerOptions sized(const Request *r, ProgramKind kind, const int64_t size
 static bool no_program(const Request *r, const Model *model) {
     diag_begin(r->diag, ERROR, "U0703", model->train.span,
                "the file describes none of the programs that `--programs` names");
-    diag_note(r->diag,
-              "training needs a `train` section; evaluation needs an `eval` section or a `holdout` too");
+    diag_note(
+        r->diag,
+        "training needs a `train` section; evaluation needs that and an `eval` section or a `holdout`");
     diag_end(r->diag);
     return false;
 }

@@ -206,8 +206,8 @@ static const UnetParameter parameter[] = {
     {"net.6.bias", 1, {3}, UNET_INIT_UNIFORM, 0.041666666666666664, 6912, {316480, 626048}},
 };
 static const UnetInput input[] = {
-    {"noisy", UNET_IMAGE, false, 3, -1},
-    {"clean", UNET_IMAGE, true, 3, -1},
+    {"noisy", UNET_IMAGE, false, 3},
+    {"clean", UNET_IMAGE, true, 3},
 };
 static const UnetOutput output[] = {
     {"denoised", UNET_IMAGE},

@@ -1004,8 +1004,8 @@ static const UnetParameter parameter[] = {
     {"final.bias", 1, {3}, UNET_INIT_UNIFORM, 0.25, 192, {1928512, 3856832}},
 };
 static const UnetInput input[] = {
-    {"noisy", UNET_IMAGE, false, 3, -1},
-    {"clean", UNET_IMAGE, true, 3, -1},
+    {"noisy", UNET_IMAGE, false, 3},
+    {"clean", UNET_IMAGE, true, 3},
 };
 static const UnetOutput output[] = {
     {"denoised", UNET_IMAGE},

@@ -84,9 +84,8 @@ static UnetStatus take_arena(UnetCuda *cuda, UnetError *error) {
     if ((uint64_t)cuda->extent + RESERVE > free_bytes)
         return unet_fail(
             error, UNET_TOO_SMALL,
-            "the model needs %.1f MiB of the GPU (and %d MiB in reserve), which has %.1f MiB free "
-            "of %.1f MiB; compile it for less with `unetc --mem=SIZE`, or with a smaller --batch "
-            "or --size",
+            "the model needs %.1f MiB of the GPU and %d MiB in reserve; %.1f MiB of its %.1f MiB are "
+            "free. Compile it for less with `unetc --mem=SIZE`, or with a smaller --batch or --size",
             (double)cuda->extent / 0x1p20, RESERVE >> 20, (double)free_bytes / 0x1p20,
             (double)all / 0x1p20);
     status = unet_cuda_checked(cudaMalloc((void **)&cuda->arena, (size_t)cuda->extent), "taking the arena",

@@ -33,8 +33,8 @@ typedef struct {
     UnetDeviceTime *part; /* medians, in the order of the step */
 } Times;
 
-static void fill(const UnetLayout *layout, int32_t batch, int32_t channels_of_labels, const UnetKey *key,
-                 void *base, float *row, int32_t *identity) {
+static void fill(const UnetLayout *layout, int32_t batch, const UnetKey *key, void *base, float *row,
+                 int32_t *identity) {
     int64_t width = layout->size[2], count = layout->channels * width;
     uint64_t next = 0;
     for (int32_t w = 0; w < width; w++)
@@ -42,11 +42,8 @@ static void fill(const UnetLayout *layout, int32_t batch, int32_t channels_of_la
     for (int32_t n = 0; n < batch; n++)
         for (int32_t d = 0; d < layout->size[0]; d++)
             for (int32_t h = 0; h < layout->size[1]; h++) {
-                for (int64_t i = 0; i < count; i++) {
-                    double number = unet_random_uniform(key, next++);
-                    row[i] =
-                        (float)(channels_of_labels > 0 ? (int32_t)(number * channels_of_labels) : number);
-                }
+                for (int64_t i = 0; i < count; i++)
+                    row[i] = (float)unet_random_uniform(key, next++);
                 unet_layout_store_row(layout, base, n, d, h, row, width, identity, 0);
             }
 }
@@ -77,8 +74,7 @@ static UnetStatus fill_inputs(Inputs *inputs, const UnetModel *model, const Unet
         float *row = calloc((size_t)layout->channels * (size_t)layout->size[2], sizeof *row);
         int32_t *identity = calloc((size_t)layout->size[2], sizeof *identity);
         if (row != NULL && identity != NULL) {
-            int32_t classes = model->inputs[i].kind == UNET_LABELS ? model->inputs[i].channels : 0;
-            fill(layout, program->batch, classes, &key, inputs->memory + offset, row, identity);
+            fill(layout, program->batch, &key, inputs->memory + offset, row, identity);
             inputs->input[i] = inputs->memory + offset;
         } else {
             status = unet_fail(error, UNET_TOO_SMALL, "no memory for random inputs");

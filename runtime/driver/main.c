@@ -93,7 +93,7 @@ int unet_main(const UnetModel *const *models, int nmodels, int argc, char **argv
     if (driver.model == NULL) {
         (void)fprintf(stderr,
                       "%s: error: this processor lacks the instructions that the program was compiled for; "
-                      "compile it here, or with `unetc --isa=portable`\n",
+                      "compile it again on this machine\n",
                       program);
         return UNET_TOO_SMALL;
     }

@@ -48,7 +48,7 @@ typedef struct {
 #define AT(field) offsetof(UnetOptions, field)
 static const Option options_table[] = {
     {"data", 0, TEXT, IN(TRAIN) | IN(EVAL) | IN(CHECK_DATA), 0, 0, AT(data), "DIR",
-     "where the model's data patterns start"},
+     "folder in which the model's data patterns start"},
     {"epochs", 0, NUMBER, IN(TRAIN), 1, INT64_MAX, AT(epochs), "N",
      "how long to train, in passes over the data"},
     {"steps", 0, NUMBER, IN(TRAIN) | IN(BENCH), 1, INT64_MAX, AT(steps), "N",

@@ -111,7 +111,7 @@ static UnetStatus read_image(Prediction *prediction, const char *path, UnetImage
     UnetError *error = &prediction->driver->error;
     const UnetLayout *layout = &prediction->program->inputs[prediction->input];
     UnetImageReader *reader;
-    UnetStatus status = unet_image_open(&reader, path, UNET_READ_NUMBERS, layout->channels, error);
+    UnetStatus status = unet_image_open(&reader, path, layout->channels, error);
     if (status != UNET_OK)
         return status;
     *info = unet_image_info(reader);

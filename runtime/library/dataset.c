@@ -122,13 +122,10 @@ static UnetStatus list_series(UnetDataset *dataset, UnetError *error) {
     for (int32_t s = 0; s < dataset->nsource; s++) {
         const UnetSource *source = &dataset->source[s];
         dataset->scale[s].first_series = (int32_t)(next - dataset->series);
-        bool labels = source->input >= 0 && dataset->model->inputs[source->input].kind == UNET_LABELS;
         for (int32_t t = 0; t < source->nterm; t++) {
             if (source->term[t].op == UNET_SRC_FILES) {
-                *next++ = (FileSeries){.pattern = source->term[t].pattern,
-                                       .channels = source->channels,
-                                       .source = s,
-                                       .mode = labels ? UNET_READ_LABELS : UNET_READ_NUMBERS};
+                *next++ = (FileSeries){
+                    .pattern = source->term[t].pattern, .channels = source->channels, .source = s};
             }
         }
     }

@@ -19,7 +19,6 @@ enum { MAX_SOURCES = 256, MAX_TERMS = 256 }; /* they share the number of a rando
 typedef struct {
     const char *pattern;
     int32_t channels;
-    UnetReadMode mode;
     int32_t source; /* that reads it */
 } FileSeries;
 

@@ -20,7 +20,7 @@ static size_t decoder_bytes(const UnetImageInfo *info) {
 static UnetStatus probe(const FileSeries *series, const char *path, UnetImageInfo *info, size_t *decoded,
                         UnetError *error) {
     UnetImageReader *reader;
-    UnetStatus status = unet_image_open(&reader, path, series->mode, series->channels, error);
+    UnetStatus status = unet_image_open(&reader, path, series->channels, error);
     if (reader == NULL) {
         return status;
     }

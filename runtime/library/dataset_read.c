@@ -145,6 +145,10 @@ static void fill(float *operand, size_t count, float value) {
     }
 }
 
+static bool is_operation(UnetSourceOp op) {
+    return op == UNET_SRC_ADD || op == UNET_SRC_SUB || op == UNET_SRC_MUL || op == UNET_SRC_DIV;
+}
+
 static float operate(UnetSourceOp op, float left, float right) {
     switch (op) {
     case UNET_SRC_SUB:
@@ -164,50 +168,55 @@ static void combine(UnetSourceOp op, float *left, const float *right, size_t cou
     }
 }
 
+/* Operand K of the expression of source INDEX, in the end its value. */
+static float *operand_of(const Reading *at, int32_t index, int32_t k) {
+    return k == 0 ? at->scratch.value + (size_t)index * at->scratch.operand_row
+                  : at->scratch.operand + (size_t)(k - 1) * at->scratch.operand_row;
+}
+
+/* What TERM stands for, if it is no operation; SERIES: its files. */
+static UnetStatus push(const Reading *at, const UnetSourceTerm *term, int32_t series, const UnetKey *key,
+                       int32_t channels, float *operand) {
+    size_t count = (size_t)channels * (size_t)columns(at);
+    switch (term->op) {
+    case UNET_SRC_FILES:
+        return push_file(at, series, operand);
+    case UNET_SRC_NAME:
+        push_name(at, term->pattern, channels, operand);
+        break;
+    case UNET_SRC_NUMBER:
+        fill(operand, count, (float)term->value);
+        break;
+    case UNET_SRC_GAUSSIAN:
+        push_noise(at, key, channels, (float)term->value, operand);
+        break;
+    case UNET_SRC_UNIFORM:
+        fill(operand, count,
+             (float)(term->value + (term->high - term->value) * unet_random_uniform(key, 0)));
+        break;
+    default:
+        break;
+    }
+    return UNET_OK;
+}
+
 /* Evaluates source INDEX for the row. */
-static UnetStatus evaluate(Reading *at, int32_t index) {
-    int32_t series = at->dataset->scale[index].first_series;
+static UnetStatus evaluate(const Reading *at, int32_t index) {
+    int32_t series = at->dataset->scale[index].first_series, depth = 0;
     const UnetSource *source = &at->dataset->source[index];
-    size_t count = (size_t)source->channels * (size_t)columns(at);
-    float *value = at->scratch.value + (size_t)index * at->scratch.operand_row;
     UnetStatus status = UNET_OK;
-    int32_t depth = 0;
     for (int32_t t = 0; t < source->nterm && status == UNET_OK; t++) {
         const UnetSourceTerm *term = &source->term[t];
+        if (is_operation(term->op)) {
+            depth--;
+            combine(term->op, operand_of(at, index, depth - 1), operand_of(at, index, depth),
+                    (size_t)source->channels * (size_t)columns(at));
+            continue;
+        }
         UnetKey key = at->key;
         key.stream = UNET_STREAM_SOURCE + (uint32_t)(index * MAX_TERMS + t);
-        float *top =
-            depth == 0 ? value : at->scratch.operand + (size_t)(depth - 1) * at->scratch.operand_row;
-        switch (term->op) {
-        case UNET_SRC_FILES:
-            status = push_file(at, series++, top);
-            break;
-        case UNET_SRC_NAME:
-            push_name(at, term->pattern, source->channels, top);
-            break;
-        case UNET_SRC_NUMBER:
-            fill(top, count, (float)term->value);
-            break;
-        case UNET_SRC_GAUSSIAN:
-            push_noise(at, &key, source->channels, (float)term->value, top);
-            break;
-        case UNET_SRC_UNIFORM:
-            fill(top, count,
-                 (float)(term->value + (term->high - term->value) * unet_random_uniform(&key, 0)));
-            break;
-        case UNET_SRC_ADD:
-        case UNET_SRC_SUB:
-        case UNET_SRC_MUL:
-        case UNET_SRC_DIV: {
-            const float *right = at->scratch.operand + (size_t)(depth - 2) * at->scratch.operand_row;
-            float *left =
-                depth == 2 ? value : at->scratch.operand + (size_t)(depth - 3) * at->scratch.operand_row;
-            combine(term->op, left, right, count);
-            depth -= 2;
-            break;
-        }
-        }
-        depth++;
+        status = push(at, term, series, &key, source->channels, operand_of(at, index, depth++));
+        series += term->op == UNET_SRC_FILES;
     }
     return status;
 }

@@ -21,7 +21,6 @@ struct UnetImageReader {
     png_structp png;
     png_infop info;
     FILE *file;
-    UnetReadMode mode;
     UnetImageInfo shape;
     int32_t stored_channels; /* of a decoded row: 1 or 3 */
     int32_t next_row;
@@ -142,16 +141,6 @@ static UnetStatus check_size(const UnetImageReader *reader, UnetError *error) {
 
 static UnetStatus check_channels(UnetImageReader *reader, int32_t channels, UnetError *error) {
     UnetImageInfo *shape = &reader->shape;
-    if (reader->mode == UNET_READ_LABELS) {
-        if (shape->bits == 16) {
-            return fail(reader, error, "has 16 bits, and labels have at most 8");
-        }
-        if (shape->channels == 3 && !shape->palette) {
-            return fail(reader, error, "is in colour, and labels are one number per point");
-        }
-        shape->channels = 1;
-        return UNET_OK;
-    }
     if (channels == 1 && shape->channels == 3) {
         return fail(reader, error, "is in colour, and the model reads one channel");
     }
@@ -165,9 +154,7 @@ static bool set_transforms(UnetImageReader *reader) {
     if (setjmp(png_jmpbuf(reader->png)) != 0) {
         return false;
     }
-    if (reader->mode == UNET_READ_LABELS) {
-        png_set_packing(reader->png);
-    } else if (reader->shape.palette || png_get_bit_depth(reader->png, reader->info) < 8) {
+    if (reader->shape.palette || png_get_bit_depth(reader->png, reader->info) < 8) {
         png_set_expand(reader->png); /* palette to RGB, few bits to eight */
     }
     png_set_strip_alpha(reader->png);
@@ -210,8 +197,7 @@ static UnetStatus open_image(UnetImageReader *reader, int32_t channels, UnetErro
     return UNET_OK;
 }
 
-UnetStatus unet_image_open(UnetImageReader **reader, const char *path, UnetReadMode mode, int32_t channels,
-                           UnetError *error) {
+UnetStatus unet_image_open(UnetImageReader **reader, const char *path, int32_t channels, UnetError *error) {
     size_t length = strlen(path) + 1;
     *reader = NULL;
     UnetImageReader *opened = calloc(1, sizeof *opened + length);
@@ -219,7 +205,6 @@ UnetStatus unet_image_open(UnetImageReader **reader, const char *path, UnetReadM
         return unet_fail(error, UNET_IO, "%s: out of memory", path);
     }
     memcpy(opened->path, path, length);
-    opened->mode = mode;
     UnetStatus status = open_image(opened, channels, error);
     if (status != UNET_OK) {
         unet_image_close(opened);
@@ -307,8 +292,7 @@ const uint8_t *unet_image_bytes(const UnetImageReader *reader) {
 }
 
 UnetRowFormat unet_image_format(const UnetImageReader *reader) {
-    return (UnetRowFormat){.mode = reader->mode,
-                           .width = reader->shape.width,
+    return (UnetRowFormat){.width = reader->shape.width,
                            .channels = reader->shape.channels,
                            .stored = reader->stored_channels,
                            .bits = reader->shape.bits};
@@ -321,11 +305,7 @@ size_t unet_row_bytes(const UnetRowFormat *format) {
 /* One channel of a row: COUNT numbers, the first one at FROM. */
 static void convert(const UnetRowFormat *format, const uint8_t *from, int32_t count, float *to) {
     int32_t step = format->stored;
-    if (format->mode == UNET_READ_LABELS) {
-        for (int32_t x = 0; x < count; x++) {
-            to[x] = (float)from[x * step];
-        }
-    } else if (format->bits == 8) {
+    if (format->bits == 8) {
         for (int32_t x = 0; x < count; x++) {
             to[x] = (float)from[x * step] / 255.0f;
         }
@@ -400,7 +380,7 @@ UnetStatus unet_image_check_end(UnetImageReader *reader, UnetError *error) {
 
 UnetStatus unet_image_probe(const char *path, UnetImageInfo *info, UnetError *error) {
     UnetImageReader *reader;
-    UnetStatus status = unet_image_open(&reader, path, UNET_READ_NUMBERS, 0, error);
+    UnetStatus status = unet_image_open(&reader, path, 0, error);
     if (reader == NULL) {
         return status;
     }

@@ -7,11 +7,9 @@
 size_t unet_type_bytes(UnetType type) {
     switch (type) {
     case UNET_F32:
-    case UNET_I32:
         return 4;
     case UNET_F64:
         return 8;
-    case UNET_U16:
     case UNET_BF16:
     case UNET_F16:
         return 2;
@@ -52,10 +50,6 @@ static float load(UnetType type, const void *base, int64_t at) {
         return (float)((const double *)base)[at];
     case UNET_U8:
         return (float)((const uint8_t *)base)[at];
-    case UNET_U16:
-        return (float)((const uint16_t *)base)[at];
-    case UNET_I32:
-        return (float)((const int32_t *)base)[at];
     case UNET_BF16:
         return from_bits((uint32_t)((const uint16_t *)base)[at] << 16);
     case UNET_F16:
@@ -96,12 +90,6 @@ static void store(UnetType type, void *base, int64_t at, float value) {
         break;
     case UNET_UNORM8:
         ((uint8_t *)base)[at] = unorm8(value);
-        break;
-    case UNET_U16:
-        ((uint16_t *)base)[at] = (uint16_t)value;
-        break;
-    case UNET_I32:
-        ((int32_t *)base)[at] = (int32_t)value;
         break;
     case UNET_BF16: /* the loader leaves f32: a program rounds to its own storage type */
     case UNET_F16:

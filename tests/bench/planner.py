@@ -54,7 +54,7 @@ def cell(batch, arena, share):
 
 
 def table_of_batches(unetc):
-    print("| arena | everything kept | at most %d %% more work | largest whole batch | in loops over samples |" %
+    print("| arena | everything kept | at most %d %% more work | largest whole batch | a few samples at a time |" %
           (100 * MOST_EXTRA))
     print("|---|---|---|---|---|")
     for budget in BUDGETS:
@@ -64,7 +64,7 @@ def table_of_batches(unetc):
         cells = [cell(fitted["batch"], fitted["arena"], extra(fitted)) if fitted else "none" for fitted in (kept, best)]
         cells.insert(1, cell(cheap.json["batch"], cheap.arena, cheap.recomputes()) if cheap else cells[0])
         loops = cell(looped["batch"], looped["arena"], extra(looped)) if looped else "none"
-        cells.append("any (%.2f GiB)" % (looped["arena"] / 2**30) if looped and looped["batch"] >= ANY else loops)
+        cells.append("no limit (%.2f GiB)" % (looped["arena"] / 2**30) if looped and looped["batch"] >= ANY else loops)
         print("| %s | %s |" % (budget, " | ".join(cells)), flush=True)
 
 

@@ -139,7 +139,7 @@ static const UnetParameter parameters[] = {
     {"scale.weight", 4, {1, 1, 1, 1}, UNET_INIT_UNIFORM, 1, W, {MOMENTUM_W, -1}},
     {"scale.bias", 1, {1}, UNET_INIT_UNIFORM, 1, B, {MOMENTUM_B, -1}},
 };
-static const UnetInput inputs[] = {{"noisy", UNET_IMAGE, false, 1, -1}, {"clean", UNET_IMAGE, true, 1, -1}};
+static const UnetInput inputs[] = {{"noisy", UNET_IMAGE, false, 1}, {"clean", UNET_IMAGE, true, 1}};
 static const UnetOutput outputs[] = {{"denoised", UNET_IMAGE}};
 static const UnetResult measures[] = {
     {"mse(denoised, clean)", "mse", UNET_LOSS, 1, false, -1, 1},

@@ -252,6 +252,21 @@ def test_text():
     expect(re.search(r"without recomputation .* %s B" % "{:,}".format(kept), out), "text: what recomputation bought")
 
 
+def test_check(folder):
+    """The sizes that a network takes: equal on all axes, not equal, and any."""
+    path = os.path.join(folder, "sizes.unet")
+    for kind, net, said in (
+            ("image(1, 8, 8)", "max_pool(max_pool(x))", "height and width must be multiples of 4"),
+            ("volume(1, 8, 8, 8)", "max_pool(x, 2)", "depth, height and width must be multiples of 2"),
+            ("volume(1, 8, 8, 8)", "max_pool(max_pool(x, [1, 2, 2]), [1, 1, 2])",
+             "height must be a multiple of 2, width must be a multiple of 4"),
+            ("image(1, 8, 8)", "relu(x)", "any height and width will do")):
+        with open(path, "w") as file:
+            file.write("input x : %s\noutput y = %s\n" % (kind, net))
+        code, out, err = unetc("check", path)
+        expect(code == 0 and out.splitlines()[-1:] == [said], "check: %s: not `%s`: %s%s" % (net, said, out, err))
+
+
 def main():
     global SMALL
     os.environ["UNETC_CUDNN"] = os.devnull  # plans for a GPU are the same where there is cuDNN
@@ -267,6 +282,7 @@ def main():
         test_diff(folder)
         test_html(folder)
         test_text()
+        test_check(folder)
     print("%d failures" % failures)
     return 1 if failures else 0
 

@@ -24,7 +24,7 @@ static float expected_number(const PngKind *kind, uint32_t x, uint32_t y, uint32
 static void check_image(const PngKind *kind, int32_t channels, const char *what) {
     UnetImageReader *reader;
     UnetError error;
-    CHECK_OK(unet_image_open(&reader, path, UNET_READ_NUMBERS, channels, &error), error);
+    CHECK_OK(unet_image_open(&reader, path, channels, &error), error);
     if (reader == NULL) {
         return;
     }
@@ -42,28 +42,6 @@ static void check_image(const PngKind *kind, int32_t channels, const char *what)
         }
     }
     CHECK(unet_image_read_row(reader, row, &error) == UNET_BUG, "%s: read beyond the end", what);
-    free(row);
-    unet_image_close(reader);
-}
-
-static void check_labels(const PngKind *kind, const char *what) {
-    UnetImageReader *reader;
-    UnetError error;
-    bool colour = kind->colour == PNG_COLOR_TYPE_RGB || kind->colour == PNG_COLOR_TYPE_RGBA;
-    if (colour || kind->bits == 16) {
-        CHECK_FAILS(unet_image_open(&reader, path, UNET_READ_LABELS, 1, &error), error, "labels");
-        return;
-    }
-    CHECK_OK(unet_image_open(&reader, path, UNET_READ_LABELS, 1, &error), error);
-    if (reader == NULL) {
-        return;
-    }
-    float *row = calloc(kind->width, sizeof *row);
-    CHECK_OK(unet_image_skip_rows(reader, 2, &error), error);
-    CHECK_OK(unet_image_read_row(reader, row, &error), error);
-    for (uint32_t x = 0; x < kind->width; x++) {
-        CHECK(row[x] == (float)png_number(kind, x, 2, 0), "%s: label %u is %g", what, x, (double)row[x]);
-    }
     free(row);
     unet_image_close(reader);
 }
@@ -94,7 +72,6 @@ static void test_kinds(void) {
             make_png(path, &kind);
             check_image(&kind, 0, what);
             check_image(&kind, 3, what);
-            check_labels(&kind, what);
             UnetImageInfo info;
             UnetError error;
             CHECK_OK(unet_image_probe(path, &info, &error), error);
@@ -102,8 +79,7 @@ static void test_kinds(void) {
                   what);
             UnetImageReader *reader;
             if (info.channels == 3) {
-                CHECK_FAILS(unet_image_open(&reader, path, UNET_READ_NUMBERS, 1, &error), error,
-                            "in colour");
+                CHECK_FAILS(unet_image_open(&reader, path, 1, &error), error, "in colour");
             } else {
                 check_image(&kind, 1, what);
             }
@@ -136,7 +112,7 @@ static void test_writing(int32_t channels, int32_t bits) {
     CHECK_OK(unet_image_write_row(writer, row, &error), error);
     CHECK_OK(unet_image_finish(writer, &error), error);
     UnetImageReader *reader;
-    CHECK_OK(unet_image_open(&reader, path, UNET_READ_NUMBERS, 0, &error), error);
+    CHECK_OK(unet_image_open(&reader, path, 0, &error), error);
     float back[3 * WIDTH];
     CHECK_OK(unet_image_read_row(reader, back, &error), error);
     for (int i = 0; i < channels * WIDTH; i++) {
@@ -192,7 +168,7 @@ static void test_cut(bool interlaced) {
               length);
         CHECK(strstr(error.text, path) != NULL, "no file is named: %s", error.text);
         UnetImageReader *reader;
-        if (unet_image_open(&reader, path, UNET_READ_NUMBERS, 0, &error) != UNET_OK) {
+        if (unet_image_open(&reader, path, 0, &error) != UNET_OK) {
             continue;
         }
         UnetStatus status = UNET_OK;
@@ -219,7 +195,7 @@ static void test_not_png(void) {
     write_bytes(path, "", 0);
     CHECK_FAILS(unet_image_probe(path, &info, &error), error, "too short");
     write_bytes(path, "\xff\xd8\xff\xe0 JFIF, a photograph", 22);
-    CHECK_FAILS(unet_image_open(&reader, path, UNET_READ_NUMBERS, 0, &error), error, "not a PNG file");
+    CHECK_FAILS(unet_image_open(&reader, path, 0, &error), error, "not a PNG file");
 
     /* A header that promises far more points than the file can hold. */
     PngKind kind = {.width = 8, .height = 8, .colour = PNG_COLOR_TYPE_GRAY, .bits = 8};

@@ -73,9 +73,9 @@ static void fix_sums(unsigned char *bytes, size_t length) {
     }
 }
 
-static UnetStatus read_image(UnetReadMode mode, int32_t channels, UnetError *error) {
+static UnetStatus read_image(int32_t channels, UnetError *error) {
     UnetImageReader *reader;
-    UnetStatus status = unet_image_open(&reader, path, mode, channels, error);
+    UnetStatus status = unet_image_open(&reader, path, channels, error);
     if (status != UNET_OK) {
         return status;
     }
@@ -122,8 +122,7 @@ static void mutate(const char *source, bool image, uint32_t stream) {
         UnetError error = {""};
         UnetStatus status;
         if (image) {
-            UnetReadMode mode = roll(&dice, 4) == 0 ? UNET_READ_LABELS : UNET_READ_NUMBERS;
-            status = read_image(mode, mode == UNET_READ_LABELS ? 1 : (int32_t)roll(&dice, 2) * 3, &error);
+            status = read_image((int32_t)roll(&dice, 2) * 3, &error);
         } else {
             status = read_tensors(&error);
         }

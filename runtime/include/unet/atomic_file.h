@@ -1,7 +1,7 @@
 /* atomic_file.h - files that appear whole or not at all.
  *
- * What is written goes to PATH.part in the same folder; commit makes it durable (fsync), gives it its name
- * in one rename and makes the rename durable.  A crash leaves the old file, or none, and a stale .part that
+ * Writing goes to PATH.part in the same folder; commit makes that durable (fsync), gives it its name in one
+ * rename and makes the rename durable.  A crash leaves the old file, or none, and a stale .part that
  * the next attempt overwrites.  Nothing is allocated, so a checkpoint can be written between two steps. */
 #ifndef UNET_ATOMIC_FILE_H
 #define UNET_ATOMIC_FILE_H

@@ -40,9 +40,9 @@ typedef struct {
     const char *step; /* "conv of enc1.0": the name under which it is timed */
 } UnetLaunch;
 
-/* Runs convolution INDEX of the table of the program: RESULT from its two operands, in the order of
- * UnetConvolution (cudnn.h); BIAS NULL where it has none; WORKSPACE of as many bytes as the table says. The
- * first failure is kept and ends the step. */
+/* Runs convolution INDEX of the program's table: computes RESULT from its two operands, in the order of
+ * UnetConvolution (cudnn.h).  BIAS is NULL where it has none; WORKSPACE has as many bytes as the table
+ * says. The first failure is kept and ends the step. */
 void unet_cuda_convolution(UnetLaunch at, int32_t index, void *result, const void *a, const void *b,
                            const void *bias, void *workspace);
 

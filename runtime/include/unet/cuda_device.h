@@ -38,8 +38,8 @@ typedef struct UnetCudaModel {
 
 extern const UnetDevice unet_cuda_device;
 
-/* At the head of each step of a program stand its operands: {offset, bytes, whether its life begins here}.
- * Builds that check them (tests) let the step touch these and nothing else. */
+/* The operands of a step stand at its head: {offset, bytes, whether its life begins here}.  Builds that
+ * check them (tests) let the step touch these and nothing else. */
 #ifdef UNET_CHECK_OPERANDS
 #include "poison.h"
 void unet_cuda_operands(UnetLaunch at, const UnetSpan *span);

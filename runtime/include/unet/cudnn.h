@@ -4,9 +4,9 @@
  * channel) of the forward direction.  Channels are as stored, padding included.  The compiler fills these
  * in, asking cuDNN without a device; the runtime executes them (runtime/cuda/convolution.h).
  *
- * cuDNN has compiled engines for all forms but two: a filter gradient in f32 of operands of 16 bits, and
- * ReLU without a bias.  It compiles engines for these when a program starts, which takes a second or two
- * for each convolution.  Without a driver it does not list them.
+ * cuDNN has compiled engines for all forms but two: filter gradients in f32 of operands of 16 bits, and
+ * ReLU without a bias.  For these it compiles engines when a program starts, a second or two for each
+ * convolution, and lists none where there is no driver.
  */
 #ifndef UNET_CUDNN_H
 #define UNET_CUDNN_H
@@ -25,7 +25,7 @@ enum { UNET_MAX_KNOBS = 16 };
 
 /* An engine with its settings means something to one version of cuDNN only. */
 typedef struct {
-    int64_t version; /* of cuDNN; 0: unknown, and any allowed engine that fits the workspace will do */
+    int64_t version; /* of cuDNN; 0: unknown, and any allowed engine will do that fits the workspace */
     int64_t engine;
     int32_t nknob;
     struct {

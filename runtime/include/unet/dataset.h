@@ -41,16 +41,16 @@ int32_t unet_dataset_samples(const UnetDataset *dataset);
 /* What stands for the stars in the files of SAMPLE: "03", or "scene/03" for two stars. */
 const char *unet_dataset_stem(const UnetDataset *dataset, int32_t sample);
 
-/* Bytes of working memory for one reading thread; the most bytes that its decoders allocate besides; bytes
- * of the decoded files of a training set that are kept: those of the first samples, up to 12 MiB. */
+/* Of one reading thread: its working memory, and the most bytes that its decoders allocate besides. */
 size_t unet_dataset_scratch_bytes(const UnetDataset *dataset);
 size_t unet_dataset_decoder_bytes(const UnetDataset *dataset);
+/* Of the decoded files that a training set keeps: those of the first samples, up to 12 MiB. */
 size_t unet_dataset_cache_bytes(const UnetDataset *dataset);
 
 /* Reads sample SAMPLE as number N of a batch.  INPUTS: one per model input, the batch in the program's
  * layout, whose halo and padding channels the caller has zeroed; NULL for inputs the program does not read.
  * SCRATCH: unet_dataset_scratch_bytes, aligned to 64.  VALID: how many points of each
- * axis of what losses and metrics compare are image (all 0: they compare several sizes).  Several
+ * axis are image, of those that losses and metrics compare (all 0: they compare several sizes).  Several
  * threads may read at once, each with its own scratch and its own N. */
 UNET_MUST_USE UnetStatus unet_dataset_read(const UnetDataset *dataset, int32_t sample, uint64_t seed,
                                            uint32_t epoch, void *scratch, void *const *inputs, int32_t n,

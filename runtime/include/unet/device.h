@@ -39,7 +39,7 @@ typedef struct UnetDevice {
      * of the step, launched one by one. */
     UnetStatus (*timed_run)(void *state, const UnetProgram *program, const UnetStep *step, bool parts,
                             const UnetDeviceTime **time, int32_t *count, UnetError *error);
-    /* A hint: inputs will be copied from this memory, which may be pinned. */
+    /* A hint: inputs will be copied from this memory, so the device may pin it. */
     void (*pin)(void *state, void *memory, size_t bytes);
     /* Names the installed versions of the libraries that MODEL was compiled for; needs no device. */
     void (*libraries)(const UnetModel *model, char *text, size_t size);

@@ -24,11 +24,6 @@ typedef struct {
     bool interlaced;
 } UnetImageInfo;
 
-typedef enum {
-    UNET_READ_NUMBERS, /* floats 0..1 */
-    UNET_READ_LABELS   /* one channel of whole numbers: the grey value or palette index as it is stored */
-} UnetReadMode;
-
 /* What the header says, without decoding; also an error when the file does not end as a PNG does. */
 UNET_MUST_USE UnetStatus unet_image_probe(const char *path, UnetImageInfo *info, UnetError *error);
 
@@ -36,19 +31,18 @@ UNET_MUST_USE UnetStatus unet_image_probe(const char *path, UnetImageInfo *info,
 
 typedef struct UnetImageReader UnetImageReader;
 
-/* CHANNELS: 1 or 3, or 0 for as many as the file has; labels have 1.  On failure *READER is NULL. */
-UNET_MUST_USE UnetStatus unet_image_open(UnetImageReader **reader, const char *path, UnetReadMode mode,
-                                         int32_t channels, UnetError *error);
+/* CHANNELS: 1 or 3, or 0 for as many as the file has.  On failure *READER is NULL. */
+UNET_MUST_USE UnetStatus unet_image_open(UnetImageReader **reader, const char *path, int32_t channels,
+                                         UnetError *error);
 /* Of the file; channels as asked for. */
 UnetImageInfo unet_image_info(const UnetImageReader *reader);
 
-/* The next row, planar: CHANNELS times width floats.  Called at most height times. */
+/* The next row, planar: CHANNELS times width floats from 0 to 1.  Called at most height times. */
 UNET_MUST_USE UnetStatus unet_image_read_row(UnetImageReader *reader, float *row, UnetError *error);
 
-/* The same in two steps, for rows that are kept as bytes or of which a part is wanted.  What the bytes of a
- * decoded row mean: */
+/* The same in two steps, decode and convert, to keep rows as bytes or to convert a part of one.  This says
+ * what the bytes of a decoded row mean. */
 typedef struct {
-    UnetReadMode mode;
     int32_t width;
     int32_t channels; /* asked for */
     int32_t stored;   /* of the row: 1 or 3 */

@@ -15,8 +15,8 @@
 typedef struct UnetLoader UnetLoader;
 
 /* The batches of a dataset, epoch after epoch without end; batch k is number k % B of epoch k / B, where
- * B = unet_stream_batches.  (An `epoch` here is one pass over the data; `epochs n, steps`
- * of the model's file may mean another number of steps.) */
+ * B = unet_stream_batches.  (An `epoch` here is one pass over the data; `epochs n, steps` of
+ * the model's file may mean another number of steps.) */
 typedef struct {
     const UnetDataset *dataset; /* one of those given to unet_loader_create */
     uint64_t seed;

@@ -3,10 +3,10 @@
  *     epoch,step,split,loss,"mse(denoised, clean)","psnr(denoised, clean)","psnr(noisy, clean)",...
  *
  * `loss` is the weighted sum that is minimised.  Each loss and metric follows under its own name and, for a
- * PSNR that has one, the PSNR of the input it improves on.  A value that was not measured
- * is empty.  Where losses are scaled, the scale and the number of skipped steps stand at the end of a row;
- * a file that is continued keeps the columns it has.  Lines are written whole as they come, so that a
- * killed run loses none.
+ * PSNR that has one, the PSNR of the input it improves on.  A value that was not measured is empty.  Where
+ * losses are scaled, the scale and the number of skipped steps stand at the end of a row; a file that is
+ * continued keeps the columns it has.  Lines are written whole as they come, so that a killed run loses
+ * none.
  */
 #ifndef UNET_LOG_H
 #define UNET_LOG_H
@@ -19,7 +19,7 @@ typedef struct {
     const UnetModel *model;
     char *line; /* of one row */
     size_t size;
-    bool has_scale; /* columns of the loss's scale */
+    bool has_scale; /* it has the columns of the loss scale */
 } UnetLog;
 
 typedef struct {
@@ -30,7 +30,7 @@ typedef struct {
     const double *identity; /* one per result; used where the result has an identity_input */
     double learning_rate, images_per_second, seconds;
     double loss_scale; /* 0: the loss is not scaled */
-    int64_t skipped;   /* steps of the run, where it is */
+    int64_t skipped;   /* steps of the run whose gradients overflowed */
 } UnetLogRow;
 
 /* Starts the file at PATH; with LAST_STEP >= 0 keeps what it has up to that step and goes on behind it. */

@@ -2,8 +2,8 @@
  *
  * The compiler emits one constant UnetModel: tables of parameters, inputs, outputs, data sources and
  * settings, and one function per program (train, eval, predict) that runs a whole step over the arena.
- * The runtime holds every algorithm that is the same for all models; it finds in these tables all it
- * needs.  Nothing here is allocated or freed: every pointer is to static data of the generated file.
+ * The runtime holds every algorithm that is the same for all models, and finds all it needs in these
+ * tables.  Nothing here is allocated or freed: every pointer is to static data of the generated file.
  *
  * Shapes are (channels, depth, height, width); an image has depth 1.  Sizes are in points, offsets of
  * the arena in bytes, strides in elements.
@@ -18,7 +18,7 @@
 #define UNET_MOST_THREADS 1024 /* that a program can be compiled for */
 #define UNET_RUNTIME_VERSION 1 /* generated code refuses to compile against another */
 
-typedef enum { UNET_F32, UNET_F64, UNET_U8, UNET_U16, UNET_I32, UNET_BF16, UNET_F16, UNET_UNORM8 } UnetType;
+typedef enum { UNET_F32, UNET_F64, UNET_U8, UNET_BF16, UNET_F16, UNET_UNORM8 } UnetType;
 
 /* Bytes of an element.  UNET_UNORM8 stores a number from 0 to 1: value / 255. */
 size_t unet_type_bytes(UnetType type);
@@ -67,14 +67,13 @@ enum { UNET_LOSS_SCALE_START = 65536 };
 
 /* ---- what goes in and what comes out ---- */
 
-typedef enum { UNET_IMAGE, UNET_VOLUME, UNET_LABELS, UNET_INDEX } UnetKind;
+typedef enum { UNET_IMAGE, UNET_VOLUME } UnetKind;
 
 typedef struct {
     const char *name;
     UnetKind kind;
     bool is_target;
-    int32_t channels; /* of an image or volume; classes of labels */
-    int32_t ignore;   /* label that counts nowhere, or -1 */
+    int32_t channels;
 } UnetInput;
 
 typedef struct {
@@ -82,8 +81,8 @@ typedef struct {
     UnetKind kind;
 } UnetOutput;
 
-/* A loss or a metric: the program leaves, in a double of the arena, the SUM over the valid samples of the
- * sample's own value.  The driver divides by the number of samples it saw. */
+/* A loss or a metric.  Each valid sample has a value of its own; the program leaves their SUM in a double
+ * of the arena, and the driver divides by the number of samples it saw. */
 typedef enum { UNET_LOSS, UNET_METRIC } UnetResultKind;
 typedef struct {
     const char *name;   /* "mse(denoised, clean)": as written in the file */
@@ -91,8 +90,8 @@ typedef struct {
     UnetResultKind kind;
     double weight; /* factor of a loss in the sum that is minimised; 1 for a metric */
     bool higher_is_better;
-    int32_t identity_input; /* psnr: the input (noisy) that is compared with the target (clean) once, to
-                               tell the gain; or -1 */
+    int32_t identity_input; /* psnr: the input (noisy) whose own psnr is measured once, to tell the gain;
+                               or -1 */
     int32_t target_input;   /* the target that the prediction is compared with, or -1 */
 } UnetResult;
 
@@ -102,8 +101,8 @@ typedef struct {
 typedef struct {
     char *arena;               /* of the extent of the program, aligned to 64 bytes */
     const void *const *inputs; /* one per UnetModel.inputs: a batch in the program's layout, or NULL */
-    const int32_t (*valid)[3]; /* per sample: how many points of each axis, of those that losses and metrics
-                                  compare, are image and not padding; NULL: all */
+    const int32_t (*valid)[3]; /* per sample and axis: how many of the points that losses and metrics
+                                  compare are image and not padding; NULL: all */
     int32_t n;                 /* valid samples, 1 to batch; the others are not touched */
     int32_t threads;           /* 1 to max_threads */
     double learning_rate;
@@ -113,8 +112,8 @@ typedef struct {
 typedef struct {
     const char *name;              /* "train", "eval", "predict" */
     void (*run)(const UnetStep *); /* NULL: runs on the model's device */
-    /* Not NULL: has to be called on the same arena before `run`, after the weights were set and after
-     * another program ran there; it needs no inputs. */
+    /* If not NULL: call it before `run`, on the same arena, once the weights are set and again after
+     * another program ran there.  It needs no inputs. */
     void (*prepare)(const UnetStep *);
     int32_t batch;
     int32_t size[3];           /* of the first input */
@@ -124,8 +123,8 @@ typedef struct {
     const UnetLayout *outputs; /* predict: one per UnetModel.outputs; else NULL */
     const int64_t *output_offsets;
     const int64_t *result_offsets; /* one per UnetModel.results: offset of its double, -1: not measured */
-    int64_t input_bytes;           /* of one loader slot: the sum over inputs of batch * sample_bytes, each
-                                      rounded up to 64 */
+    int64_t input_bytes; /* of one loader slot: batch * sample_bytes of each input, rounded up to 64, in all
+                          */
 } UnetProgram;
 
 /* ---- data ---- */
@@ -240,8 +239,8 @@ typedef struct {
     const UnetTraining *training;     /* NULL: prediction only */
 } UnetModel;
 
-/* The main() of a generated program; MODELS are the same model compiled for several instruction sets, best
- * first, and the first one this processor runs is used. */
+/* The main() of a generated program.  MODELS are one model compiled for several instruction sets, best
+ * first; the first that this processor runs is used. */
 int unet_main(const UnetModel *const *models, int nmodels, int argc, char **argv);
 
 #endif

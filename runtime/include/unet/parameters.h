@@ -24,7 +24,7 @@ UNET_MUST_USE UnetStatus unet_parameters_save(const UnetModel *model, const void
 
 typedef enum {
     UNET_LOAD_ALL,      /* every parameter must be in the file with its shape */
-    UNET_LOAD_MATCHING, /* those that are there with an equal name and shape; at least one */
+    UNET_LOAD_MATCHING, /* those that the file has with an equal name and shape; at least one */
 } UnetLoadMode;
 
 /* Called once for each parameter that was left as it was (UNET_LOAD_MATCHING) and for each tensor of the

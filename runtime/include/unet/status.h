@@ -12,10 +12,10 @@
 typedef enum {
     UNET_OK = 0,
     UNET_USAGE = 2,     /* the command line */
-    UNET_TOO_SMALL = 3, /* the device or machine has not the memory the plan needs */
+    UNET_TOO_SMALL = 3, /* the device or machine lacks the memory that the plan needs */
     UNET_IO = 4,        /* data, input or output */
     UNET_DIVERGED = 6,  /* a loss or weight is no longer finite */
-    UNET_BUG = 70       /* ours */
+    UNET_BUG = 70       /* in unetc, not in the user's files */
 } UnetStatus;
 
 typedef struct {
