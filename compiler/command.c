@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char usage[] =
     "unetc - compiles a U-Net, its training and its data into one program with one fixed buffer\n"
@@ -96,16 +97,27 @@ typedef struct {
     const char *name, *value;
 } Given;
 
-static int64_t integer(const Given *g, int64_t min, int64_t max) {
+/* WORDS: what the option takes beside a number, "auto, off, or ". */
+static int64_t number(const Given *g, const char *words, int64_t min, int64_t max) {
     char *end;
     errno = 0;
     long long value = strtoll(g->value, &end, 10);
     if (end == g->value || *end != '\0' || errno != 0 || value < min || value > max) {
-        fprintf(stderr, "unetc: %s=%s: use a whole number from %lld to %lld\n", g->name, g->value,
+        fprintf(stderr, "unetc: %s=%s: use %sa whole number from %lld to %lld\n", g->name, g->value, words,
                 (long long)min, (long long)max);
         exit(EXIT_USAGE);
     }
     return value;
+}
+
+static int64_t integer(const Given *g, int64_t min, int64_t max) {
+    return number(g, "", min, max);
+}
+
+static const char *name_of(const Given *g) {
+    if (*g->value == '\0')
+        usage_error("%s needs a name", g->name);
+    return g->value;
 }
 
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -129,11 +141,11 @@ static int choice(const Given *g, const char *const *list) {
 /* ---- what an option does ---- */
 
 static void take_output(const Given *g) {
-    g->command->output = g->value;
+    g->command->output = name_of(g);
 }
 
 static void take_folder(const Given *g) {
-    g->command->folder = g->value;
+    g->command->folder = name_of(g);
 }
 
 static void take_format(const Given *g) {
@@ -263,13 +275,15 @@ static void take_conv(const Given *g) {
 }
 
 static void take_micro_batches(const Given *g) {
-    g->command->options.micro_batches = strcmp(g->value, "auto") == 0  ? 0
-                                        : strcmp(g->value, "off") == 0 ? 1
-                                                                       : (int)integer(g, 1, 1 << 20);
+    int *parts = &g->command->options.micro_batches;
+    if (strcmp(g->value, "auto") == 0)
+        *parts = 0;
+    else
+        *parts = strcmp(g->value, "off") == 0 ? 1 : (int)number(g, "auto, off, or ", 1, 1 << 20);
 }
 
 static void take_bands(const Given *g) {
-    g->command->options.bands = strcmp(g->value, "off") == 0 ? 0 : (int)integer(g, 1, 1 << 20);
+    g->command->options.bands = strcmp(g->value, "off") == 0 ? 0 : (int)number(g, "off, or ", 1, 1 << 20);
 }
 
 static void take_threads(const Given *g) {
@@ -492,6 +506,30 @@ static const char *with_option(Pool *pool, const char *options, const OptionRow 
     return pool_text(pool, "%s%s%s%s%s", options, *options != '\0' ? " " : "", row->name, join, value);
 }
 
+/* A word that looks like no file, and is none. */
+static bool is_no_file(const char *word) {
+    return strpbrk(word, "./") == NULL && access(word, F_OK) != 0;
+}
+
+/* What is no option: a command, or what it is about. */
+static void take_word(Command *c, const char *word, bool is_file) {
+    const bool first = c->kind == COMMAND_COMPILE && c->file == NULL && !is_file;
+    if (first && find_command(word) != NULL)
+        c->kind = find_command(word)->kind;
+    else if (first && is_no_file(word))
+        usage_error("there is no command `%s`, and no file of this name: write `unetc --help`, or "
+                    "`unetc FILE.unet`",
+                    word);
+    else if (c->file == NULL)
+        c->file = word;
+    else if (c->diff && c->other == NULL)
+        c->other = word;
+    else
+        usage_error(c->kind == COMMAND_EXPLAIN ? "only one code at a time: remove `%s`"
+                                               : "only one file at a time: remove `%s`",
+                    word);
+}
+
 Command command_read(Pool *pool, int argc, char **argv) {
     Command c = {.options = {.target = targets[0], .max_threads = 64, .command = "", .training = ""}};
     bool only_files = false;
@@ -519,15 +557,8 @@ Command command_read(Pool *pool, int argc, char **argv) {
             only_files = true;
         } else if (!only_files && argument[0] == '-' && argument[1] != '\0') {
             usage_error("there is no option `%s`", argument);
-        } else if (c.kind == COMMAND_COMPILE && c.file == NULL && !only_files &&
-                   find_command(argument) != NULL) {
-            c.kind = find_command(argument)->kind;
-        } else if (c.file != NULL && c.diff && c.other == NULL) {
-            c.other = argument;
-        } else if (c.file != NULL) {
-            usage_error("only one file at a time: remove `%s`", argument);
         } else {
-            c.file = argument;
+            take_word(&c, argument, only_files);
         }
     }
     finish(&c);

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 FILE = str(sorted((pathlib.Path(__file__).parent / "right").glob("*.unet"))[0])
-DONE, USAGE = 0, 2
+DONE, USAGE, INPUT = 0, 2, 4
 
 # arguments, exit code, words of the answer
 CASES = [
@@ -21,6 +21,15 @@ CASES = [
     (["explain", "U9999"], USAGE, "U9999"),
     (["fit", FILE], USAGE, "--max=batch or --max=size"),
     (["mem", "--diff", FILE], USAGE, "`unetc mem --diff A B`"),
+    (["help"], USAGE, "there is no command `help`"),
+    (["chek", FILE], USAGE, "no file of this name"),
+    (["nothing.unet"], INPUT, "nothing.unet: No such file"),
+    (["check", "nothing"], INPUT, "nothing: No such file"),
+    (["explain", "U0201", "U0202"], USAGE, "only one code at a time: remove `U0202`"),
+    (["-o", "", FILE], USAGE, "-o needs a name"),
+    (["-S", "", FILE], USAGE, "-S needs a name"),
+    (["--bands=0", FILE], USAGE, "use off, or a whole number from 1"),
+    (["--micro-batches=0", FILE], USAGE, "use auto, off, or a whole number from 1"),
     ([FILE, FILE], USAGE, "only one file"),
     (["--nonsense", FILE], USAGE, "`--nonsense`"),
     (["--batch=0", FILE], USAGE, "from 1 to 1048576"),
