@@ -13,6 +13,7 @@ DONE, USAGE, INPUT = 0, 2, 4
 CASES = [
     ([], USAGE, "no .unet file given"),
     (["--help"], DONE, "usage: unetc [-o PROG]"),
+    (["--help"], DONE, "--conv=auto|direct      changes nothing so far"),
     (["check", "--help"], DONE, "usage: unetc check"),
     (["mem", "--help"], DONE, "usage: unetc mem"),
     (["fit", "-h"], DONE, "usage: unetc fit"),
