@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char usage[] =
     "unetc - compiles a U-Net, its training and its data into one program with one fixed buffer\n"
@@ -38,7 +39,8 @@ static const char usage[] =
     "                          for pictures of 8 bits\n"
     "  --nondeterministic      for cuda: faster convolutions whose results differ from run to run\n"
     "  --kernels=fast|reference   reference: slow, obvious, for checking\n"
-    "  --conv=auto|direct      how convolutions are computed\n"
+    "  --conv=auto|direct      changes nothing so far: both compute convolutions directly on a CPU, and\n"
+    "                          for cuda by the engine that cuDNN advises\n"
     "  --micro-batches=auto|off|N   train a few samples at a time; the result is the same\n"
     "  --bands=off|N           compute in about N bands of rows where possible; the result is the same\n"
     "  --no-recompute          keep every tensor until its last reader; compute none again\n"
@@ -96,16 +98,27 @@ typedef struct {
     const char *name, *value;
 } Given;
 
-static int64_t integer(const Given *g, int64_t min, int64_t max) {
+/* WORDS: what the option takes beside a number, "auto, off, or ". */
+static int64_t number(const Given *g, const char *words, int64_t min, int64_t max) {
     char *end;
     errno = 0;
     long long value = strtoll(g->value, &end, 10);
     if (end == g->value || *end != '\0' || errno != 0 || value < min || value > max) {
-        fprintf(stderr, "unetc: %s=%s: use a whole number from %lld to %lld\n", g->name, g->value,
+        fprintf(stderr, "unetc: %s=%s: use %sa whole number from %lld to %lld\n", g->name, g->value, words,
                 (long long)min, (long long)max);
         exit(EXIT_USAGE);
     }
     return value;
+}
+
+static int64_t integer(const Given *g, int64_t min, int64_t max) {
+    return number(g, "", min, max);
+}
+
+static const char *name_of(const Given *g) {
+    if (*g->value == '\0')
+        usage_error("%s needs a name", g->name);
+    return g->value;
 }
 
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -129,11 +142,11 @@ static int choice(const Given *g, const char *const *list) {
 /* ---- what an option does ---- */
 
 static void take_output(const Given *g) {
-    g->command->output = g->value;
+    g->command->output = name_of(g);
 }
 
 static void take_folder(const Given *g) {
-    g->command->folder = g->value;
+    g->command->folder = name_of(g);
 }
 
 static void take_format(const Given *g) {
@@ -263,13 +276,15 @@ static void take_conv(const Given *g) {
 }
 
 static void take_micro_batches(const Given *g) {
-    g->command->options.micro_batches = strcmp(g->value, "auto") == 0  ? 0
-                                        : strcmp(g->value, "off") == 0 ? 1
-                                                                       : (int)integer(g, 1, 1 << 20);
+    int *parts = &g->command->options.micro_batches;
+    if (strcmp(g->value, "auto") == 0)
+        *parts = 0;
+    else
+        *parts = strcmp(g->value, "off") == 0 ? 1 : (int)number(g, "auto, off, or ", 1, 1 << 20);
 }
 
 static void take_bands(const Given *g) {
-    g->command->options.bands = strcmp(g->value, "off") == 0 ? 0 : (int)integer(g, 1, 1 << 20);
+    g->command->options.bands = strcmp(g->value, "off") == 0 ? 0 : (int)number(g, "off, or ", 1, 1 << 20);
 }
 
 static void take_threads(const Given *g) {
@@ -326,44 +341,54 @@ typedef struct {
         ASIDE,
         PLAN,
         TRAINING
-    } shapes; /* what the option changes: neither plan nor training, the plan, what is trained */
+    } shapes;            /* what the option changes: neither plan nor training, the plan, what is trained */
+    unsigned commands;   /* those that take it */
+    const char *instead; /* what to write where another one stands; NULL: leave it out */
 } OptionRow;
 
-static const OptionRow option_table[] = {
-    {"-o", take_output, true, ASIDE},
-    {"-S", take_folder, true, ASIDE},
-    {"--format", take_format, true, ASIDE},
-    {"--diff", take_diff, false, ASIDE},
-    {"--max", take_max, true, ASIDE},
-    {"--mem", take_mem, true, PLAN},
-    {"--batch", take_batch, true, TRAINING},
-    {"--size", take_size, true, TRAINING},
-    {"-D", take_define, true, TRAINING},
-    {"--seed", take_seed, true, TRAINING},
-    {"--programs", take_programs, true, PLAN},
-    {"--target", take_target, true, PLAN},
-    {"--isa", take_isa, true, PLAN},
-    {"--precision", take_precision, true, PLAN},
-    {"--staging", take_staging, true, PLAN},
-    {"--nondeterministic", take_nondeterministic, false, PLAN},
-    {"--kernels", take_kernels, true, PLAN},
-    {"--conv", take_conv, true, PLAN},
-    {"--micro-batches", take_micro_batches, true, PLAN},
-    {"--bands", take_bands, true, PLAN},
-    {"--max-threads", take_threads, true, PLAN},
-    {"--no-reuse", take_no_reuse, false, PLAN},
-    {"--no-recompute", take_no_recompute, false, PLAN},
-    {"--poison", take_poison, false, PLAN},
-    {"--emit", take_emit, true, ASIDE},
-    {"--color", take_color, true, ASIDE},
-    {"--error-format", take_error_format, true, ASIDE},
-    {"-Werror", take_werror, false, ASIDE},
+#define OF(command) (1u << COMMAND_##command)
+enum {
+    FILES = OF(COMPILE) | OF(CHECK) | OF(MEM) | OF(FIT), /* all that read a .unet file */
+    ALL = FILES | OF(EXPLAIN) | OF(RUNTIME)
 };
+
+static const OptionRow option_table[] = {
+    {"-o", take_output, true, ASIDE, OF(COMPILE), "write `unetc -o PROG FILE.unet`"},
+    {"-S", take_folder, true, ASIDE, OF(COMPILE), "write `unetc -S DIR FILE.unet`"},
+    {"--format", take_format, true, ASIDE, OF(MEM) | OF(FIT),
+     "it is for `unetc mem` and `unetc fit`; --error-format=json is for diagnostics"},
+    {"--diff", take_diff, false, ASIDE, OF(MEM), "write `unetc mem --diff A B`"},
+    {"--max", take_max, true, ASIDE, OF(FIT), "write `unetc fit --max=batch FILE.unet`"},
+    {"--mem", take_mem, true, PLAN, FILES, NULL},
+    {"--batch", take_batch, true, TRAINING, FILES, NULL},
+    {"--size", take_size, true, TRAINING, FILES, NULL},
+    {"-D", take_define, true, TRAINING, FILES, NULL},
+    {"--seed", take_seed, true, TRAINING, FILES, NULL},
+    {"--programs", take_programs, true, PLAN, FILES, NULL},
+    {"--target", take_target, true, PLAN, FILES, NULL},
+    {"--isa", take_isa, true, PLAN, FILES, NULL},
+    {"--precision", take_precision, true, PLAN, FILES, NULL},
+    {"--staging", take_staging, true, PLAN, FILES, NULL},
+    {"--nondeterministic", take_nondeterministic, false, PLAN, FILES, NULL},
+    {"--kernels", take_kernels, true, PLAN, FILES, NULL},
+    {"--conv", take_conv, true, PLAN, FILES, NULL},
+    {"--micro-batches", take_micro_batches, true, PLAN, FILES, NULL},
+    {"--bands", take_bands, true, PLAN, FILES, NULL},
+    {"--max-threads", take_threads, true, PLAN, FILES, NULL},
+    {"--no-reuse", take_no_reuse, false, PLAN, FILES, NULL},
+    {"--no-recompute", take_no_recompute, false, PLAN, FILES, NULL},
+    {"--poison", take_poison, false, PLAN, FILES, NULL},
+    {"--emit", take_emit, true, ASIDE, OF(COMPILE), "write `unetc --emit=graph FILE.unet`"},
+    {"--color", take_color, true, ASIDE, ALL, NULL},
+    {"--error-format", take_error_format, true, ASIDE, ALL, NULL},
+    {"-Werror", take_werror, false, ASIDE, ALL, NULL},
+};
+enum { OPTIONS = sizeof option_table / sizeof *option_table };
 
 /* The row of the option in ARGUMENT, its value after `=` or glued to a single letter, or NULL. */
 static const OptionRow *find_option(const char *argument, const char **value) {
     *value = NULL;
-    for (size_t k = 0; k < sizeof option_table / sizeof *option_table; k++) {
+    for (int k = 0; k < OPTIONS; k++) {
         const OptionRow *row = &option_table[k];
         size_t n = strlen(row->name);
         if (strcmp(argument, row->name) == 0)
@@ -450,9 +475,39 @@ _Noreturn static void print_help(CommandKind kind) {
     exit(EXIT_DONE);
 }
 
+/* The name of the command that stands in C. */
+static const char *command_name(Pool *pool, const Command *c) {
+    for (size_t k = 0; k < sizeof command_table / sizeof *command_table; k++)
+        if (command_table[k].kind == c->kind)
+            return pool_text(pool, "unetc %s", command_table[k].word);
+    return c->kind == COMMAND_RUNTIME ? "unetc --runtime" : "unetc FILE.unet";
+}
+
+/* An option that would change nothing is a mistake. */
+static void check_taken(Pool *pool, const Command *c, const bool given[OPTIONS]) {
+    for (int k = 0; k < OPTIONS; k++) {
+        const OptionRow *row = &option_table[k];
+        if (given[k] && (row->commands & 1u << c->kind) == 0)
+            usage_error("%s", pool_text(pool, "`%s` does not take %s: %s", command_name(pool, c), row->name,
+                                        row->instead != NULL ? row->instead : "leave it out"));
+    }
+}
+
+/* Options of which one leaves nothing to the other. */
+static void check_together(const Command *c) {
+    if (c->folder != NULL && c->output != NULL)
+        usage_error("%s", "-S writes sources, and -o names a program: leave one out");
+    if (c->stage != EMIT_ALL && (c->folder != NULL || c->output != NULL))
+        usage_error("--emit prints and stops: leave out %s", c->folder != NULL ? "-S" : "-o");
+    if (c->stage == EMIT_REMAT && c->options.no_recompute)
+        usage_error("%s", "--emit=remat prints what may be computed again: leave out --no-recompute");
+    if (c->kind == COMMAND_FIT && c->max_given && c->max == FIT_BATCH && c->lower.batch > 0)
+        usage_error("%s", "`unetc fit --max=batch` looks for the batch itself: leave out --batch");
+}
+
 static void check_reports(const Command *c) {
     bool two = c->format == REPORT_TEXT || c->format == REPORT_JSON;
-    if (c->diff && (c->kind != COMMAND_MEM || c->other == NULL))
+    if (c->diff && c->other == NULL)
         usage_error("%s", "--diff compares two files or plans: write `unetc mem --diff A B`");
     if (c->diff && !two)
         usage_error("%s", "--diff prints text or json: use --format=text or --format=json");
@@ -471,8 +526,12 @@ static void check_target(const Command *c) {
         usage_error("%s", why);
 }
 
-static void finish(Command *c) {
+static void finish(Pool *pool, Command *c, const bool given[OPTIONS]) {
+    check_taken(pool, c, given);
+    check_together(c);
     check_reports(c);
+    if (c->kind == COMMAND_RUNTIME && c->file != NULL)
+        usage_error("`unetc --runtime` takes no file: remove `%s`", c->file);
     if (c->kind != COMMAND_RUNTIME && c->file == NULL)
         usage_error("%s", c->kind == COMMAND_EXPLAIN
                               ? "no code given: write `unetc explain U0401`, for example"
@@ -490,9 +549,39 @@ static const char *with_option(Pool *pool, const char *options, const OptionRow 
     return pool_text(pool, "%s%s%s%s%s", options, *options != '\0' ? " " : "", row->name, join, value);
 }
 
+static void take_runtime(Command *c) {
+    if (c->kind != COMMAND_COMPILE)
+        usage_error("%s", "--runtime is a command of its own: write `unetc --runtime`");
+    c->kind = COMMAND_RUNTIME;
+}
+
+/* A word that looks like no file, and is none. */
+static bool is_no_file(const char *word) {
+    return strpbrk(word, "./") == NULL && access(word, F_OK) != 0;
+}
+
+/* What is no option: a command, or what it is about. */
+static void take_word(Command *c, const char *word, bool is_file) {
+    const bool first = c->kind == COMMAND_COMPILE && c->file == NULL && !is_file;
+    if (first && find_command(word) != NULL)
+        c->kind = find_command(word)->kind;
+    else if (first && is_no_file(word))
+        usage_error("there is no command `%s`, and no file of this name: write `unetc --help`, or "
+                    "`unetc FILE.unet`",
+                    word);
+    else if (c->file == NULL)
+        c->file = word;
+    else if (c->diff && c->other == NULL)
+        c->other = word;
+    else
+        usage_error(c->kind == COMMAND_EXPLAIN ? "only one code at a time: remove `%s`"
+                                               : "only one file at a time: remove `%s`",
+                    word);
+}
+
 Command command_read(Pool *pool, int argc, char **argv) {
     Command c = {.options = {.target = targets[0], .max_threads = 64, .command = "", .training = ""}};
-    bool only_files = false;
+    bool only_files = false, given[OPTIONS] = {false};
     for (int i = 1; i < argc; i++) {
         const char *argument = argv[i], *value;
         const OptionRow *row = only_files ? NULL : find_option(argument, &value);
@@ -502,6 +591,7 @@ Command command_read(Pool *pool, int argc, char **argv) {
             else if (value == NULL && (value = argv[++i]) == NULL)
                 usage_error("%s needs a value", row->name);
             row->take(&(Given){pool, &c, row->name, value});
+            given[row - option_table] = true;
             if (row->shapes != ASIDE)
                 c.options.command = with_option(pool, c.options.command, row, value);
             if (row->shapes == TRAINING)
@@ -512,22 +602,15 @@ Command command_read(Pool *pool, int argc, char **argv) {
             puts("unetc 0.1");
             exit(EXIT_DONE);
         } else if (!only_files && strcmp(argument, "--runtime") == 0) {
-            c.kind = COMMAND_RUNTIME;
+            take_runtime(&c);
         } else if (!only_files && strcmp(argument, "--") == 0) {
             only_files = true;
         } else if (!only_files && argument[0] == '-' && argument[1] != '\0') {
             usage_error("there is no option `%s`", argument);
-        } else if (c.kind == COMMAND_COMPILE && c.file == NULL && !only_files &&
-                   find_command(argument) != NULL) {
-            c.kind = find_command(argument)->kind;
-        } else if (c.file != NULL && c.diff && c.other == NULL) {
-            c.other = argument;
-        } else if (c.file != NULL) {
-            usage_error("only one file at a time: remove `%s`", argument);
         } else {
-            c.file = argument;
+            take_word(&c, argument, only_files);
         }
     }
-    finish(&c);
+    finish(pool, &c, given);
     return c;
 }

@@ -159,6 +159,13 @@ static int command_fit(Session *s) {
 }
 
 static int command_compile(Session *s) {
+    const Command *c = &s->command;
+    const Model *model = read_model(s);
+    if (model == NULL)
+        return EXIT_ERRORS;
+    const char *program = c->output != NULL ? c->output : model->name;
+    if (c->folder == NULL)
+        check_place(s->pool, program);
     Plan *plan = make_plan(s);
     if (plan == NULL)
         return EXIT_ERRORS;
@@ -166,11 +173,8 @@ static int command_compile(Session *s) {
         return EXIT_NO_FIT;
     Sources sources = {0};
     plan->target->emit(plan, &sources);
-    if (s->command.folder != NULL) {
-        write_sources(plan, &sources, s->command.folder);
-        return EXIT_DONE;
-    }
-    return build_program(plan, &sources, s->command.output != NULL ? s->command.output : plan->model->name);
+    return c->folder != NULL ? write_sources(plan, &sources, c->folder)
+                             : build_program(plan, &sources, program);
 }
 
 static int command_explain(const char *code) {

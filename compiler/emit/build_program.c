@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,19 +60,18 @@ typedef struct {
     FILE *file;
 } Writing;
 
-_Noreturn static void fail_writing(const Writing *all, int count, const char *path, int problem) {
+static int fail_writing(const Writing *all, int count, const char *path, int problem) {
     for (int i = 0; i < count; i++)
         unlink(all[i].temporary);
-    environment_error("%s: %s", path, strerror(problem));
+    fprintf(stderr, "unetc: %s: %s\n", path, strerror(problem));
+    return EXIT_IO;
 }
 
 /* All are written, then all synced, then all renamed: the first sync takes the others along, and no file of
  * an earlier compilation stands beside one of this. */
-void write_sources(const Plan *plan, const Sources *sources, const char *folder) {
+static int write_all(const Plan *plan, const Sources *sources, const char *folder) {
     const int count = sources->count;
     Writing *all = NEW_ARRAY(plan->pool, Writing, count);
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        environment_error("%s: %s", folder, strerror(errno));
     for (int i = 0; i < count; i++) {
         const SourceFile *source = &sources->file[i];
         Writing *w = &all[i];
@@ -79,17 +79,28 @@ void write_sources(const Plan *plan, const Sources *sources, const char *folder)
         w->temporary = pool_text(plan->pool, "%s/.%s.%ld", folder, source->name, (long)getpid());
         w->file = fopen(w->temporary, "wb");
         if (w->file == NULL)
-            fail_writing(all, i, w->path, errno);
+            return fail_writing(all, i, w->path, errno);
         if (fwrite(source->text->bytes, 1, source->text->length, w->file) != source->text->length ||
             fflush(w->file) != 0)
-            fail_writing(all, i + 1, w->path, errno);
+            return fail_writing(all, i + 1, w->path, errno);
     }
     for (int i = 0; i < count; i++)
         if (fsync(fileno(all[i].file)) != 0 || fclose(all[i].file) != 0)
-            fail_writing(all, count, all[i].path, errno);
+            return fail_writing(all, count, all[i].path, errno);
     for (int i = 0; i < count; i++)
         if (rename(all[i].temporary, all[i].path) != 0)
-            fail_writing(all, count, all[i].path, errno);
+            return fail_writing(all, count, all[i].path, errno);
+    return EXIT_DONE;
+}
+
+int write_sources(const Plan *plan, const Sources *sources, const char *folder) {
+    const bool made = mkdir(folder, 0777) == 0;
+    if (!made && errno != EEXIST)
+        return fail_writing(NULL, 0, folder, errno);
+    int result = write_all(plan, sources, folder);
+    if (result != EXIT_DONE && made)
+        rmdir(folder);
+    return result;
 }
 
 /* ---- the compilers ---- */
@@ -113,11 +124,43 @@ typedef struct {
     pid_t process;
 } Job;
 
+/* What asks unetc to end waits while there is something to take away. */
+static void hold_signals(sigset_t *before) {
+    sigset_t ends;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGHUP);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &ends, before);
+}
+
+static bool signal_waits(void) {
+    sigset_t waiting;
+    return sigpending(&waiting) == 0 &&
+           (sigismember(&waiting, SIGHUP) == 1 || sigismember(&waiting, SIGINT) == 1 ||
+            sigismember(&waiting, SIGTERM) == 1);
+}
+
+/* A compiler does not wait: signals end it. */
+static int spawn(Job *job) {
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    sigemptyset(&none);
+    int problem = posix_spawnattr_init(&attributes);
+    if (problem != 0)
+        return problem;
+    (void)posix_spawnattr_setsigmask(&attributes, &none);
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    problem = posix_spawnp(&job->process, job->words.word[0], NULL, &attributes, job->words.word, environ);
+    (void)posix_spawnattr_destroy(&attributes);
+    return problem;
+}
+
 /* Begins; returns an exit code. */
 static int start(Job *job) {
     Words *w = &job->words;
     PUSH(w->pool, w->word, w->count, NULL);
-    int problem = posix_spawnp(&job->process, w->word[0], NULL, NULL, w->word, environ);
+    int problem = spawn(job);
     if (problem == 0)
         return EXIT_DONE;
     fprintf(stderr, "unetc: cannot run the %s %s: %s (set %s)\n", job->what, w->word[0], strerror(problem),
@@ -146,7 +189,7 @@ static int run_all(Job *job, int count) {
     while (ended < begun || (begun < count && result == EXIT_DONE)) {
         bool room = begun == ended || begun - ended < processors;
         if (begun < count && result == EXIT_DONE && room) {
-            result = start(&job[begun]);
+            result = signal_waits() ? EXIT_TOOLS : start(&job[begun]);
             begun += result == EXIT_DONE;
         } else {
             int one = finish_one(job, begun);
@@ -172,7 +215,8 @@ typedef struct {
     const Plan *plan;
     const BuildStep *step;     /* of the target, or NULL */
     const char *folder, *home; /* of the sources; of the runtime library */
-    const char *linked;        /* the program, until it is moved into place */
+    const char *beside;        /* a folder beside the program, */
+    const char *linked;        /* and in it the program, until it is moved into place */
     const char *compiler;
 } Build;
 
@@ -269,45 +313,93 @@ static bool can_link(const Build *b) {
     return false;
 }
 
-static void remove_folder(const Build *b, const Sources *sources) {
+/* The name of the program without its folder, and that folder. */
+static const char *last_part(const char *program) {
+    const char *slash = strrchr(program, '/');
+    return slash == NULL ? program : slash + 1;
+}
+
+static const char *folder_of(Pool *pool, const char *program) {
+    const size_t length = (size_t)(last_part(program) - program);
+    return length == 0 ? "." : length == 1 ? "/" : pool_copy(pool, program, length - 1);
+}
+
+static const char *no_place(Pool *pool, const char *program, int problem) {
+    return pool_text(pool, "%s cannot be created in %s: %s", last_part(program), folder_of(pool, program),
+                     strerror(problem));
+}
+
+void check_place(Pool *pool, const char *program) {
+    struct stat found;
+    const bool there = stat(program, &found) == 0;
+    if (*last_part(program) == '\0' || (there && S_ISDIR(found.st_mode)))
+        environment_error("%s is a folder: give the program another name with -o", program);
+    if (there && !S_ISREG(found.st_mode))
+        environment_error("%s is not a file that a program can take the place of", program);
+    if (access(folder_of(pool, program), W_OK | X_OK) != 0)
+        environment_error("%s", no_place(pool, program, errno));
+}
+
+/* The sources lie where temporary files do.  The program begins beside its place, so that it can be moved
+ * there; its path is one, whatever it begins with, and neither an option nor a file of options. */
+static int make_folders(Build *b, const char *program) {
+    Pool *pool = b->plan->pool;
+    const char *given = given_or("TMPDIR", "/tmp"), *temporary = *given == '/' ? given : "/tmp";
+    char *folder = pool_text(pool, "%s/unetc-XXXXXX", temporary);
+    char *beside = pool_text(pool, "%s%s.build-XXXXXX", *program == '/' ? "" : "./", program);
+    if (mkdtemp(folder) == NULL) {
+        fprintf(stderr, "unetc: TMPDIR is %s, where no folder can be made: %s\n", temporary,
+                strerror(errno));
+        return EXIT_IO;
+    }
+    if (mkdtemp(beside) == NULL) {
+        fprintf(stderr, "unetc: %s\n", no_place(pool, program, errno));
+        rmdir(folder);
+        return EXIT_IO;
+    }
+    b->folder = folder;
+    b->beside = beside;
+    b->linked = pool_text(pool, "%s/program", beside);
+    return EXIT_DONE;
+}
+
+static void remove_folders(const Build *b, const Sources *sources) {
     for (int i = 0; i < sources->count; i++) {
         unlink(pool_text(b->plan->pool, "%s/%s", b->folder, sources->file[i].name));
         unlink(object_name(b, &sources->file[i]));
     }
     rmdir(b->folder);
+    unlink(b->linked);
+    rmdir(b->beside);
 }
 
-static char *new_folder(char *name) {
-    if (mkdtemp(name) == NULL)
-        environment_error("%s: %s", name, strerror(errno));
-    return name;
+static int build_in_folders(const Build *b, const Sources *sources, const char *program) {
+    int result = write_sources(b->plan, sources, b->folder);
+    if (result == EXIT_DONE)
+        result = compile_program(b, sources);
+    if (result == EXIT_DONE)
+        result = link_program(b, sources);
+    if (result == EXIT_DONE && rename(b->linked, program) != 0) {
+        fprintf(stderr, "unetc: %s\n", no_place(b->plan->pool, program, errno));
+        result = EXIT_IO;
+    }
+    return result;
 }
 
 int build_program(const Plan *plan, const Sources *sources, const char *program) {
-    Pool *pool = plan->pool;
-    const char *temporary = given_or("TMPDIR", "/tmp");
     Build b = {.plan = plan,
                .step = plan->target->build,
                .home = runtime_folder(),
                .compiler = given_or("CC", "cc")};
+    sigset_t before;
     if (!can_link(&b))
         return EXIT_TOOLS;
-    /* The program begins beside its place, so that it can be moved there; its path is one, whatever it
-     * begins with, and neither an option nor a file of options. */
-    const char *beside =
-        new_folder(pool_text(pool, "%s%s.build-XXXXXX", *program == '/' ? "" : "./", program));
-    b.linked = pool_text(pool, "%s/program", beside);
-    b.folder = new_folder(pool_text(pool, "%s/unetc-XXXXXX", *temporary == '/' ? temporary : "/tmp"));
-    write_sources(plan, sources, b.folder);
-    int result = compile_program(&b, sources);
-    if (result == EXIT_DONE)
-        result = link_program(&b, sources);
-    if (result == EXIT_DONE && rename(b.linked, program) != 0) {
-        fprintf(stderr, "unetc: %s: %s\n", program, strerror(errno));
-        result = EXIT_IO;
+    hold_signals(&before);
+    int result = make_folders(&b, program);
+    if (result == EXIT_DONE) {
+        result = build_in_folders(&b, sources, program);
+        remove_folders(&b, sources);
     }
-    unlink(b.linked);
-    rmdir(beside);
-    remove_folder(&b, sources);
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
     return result;
 }

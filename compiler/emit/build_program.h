@@ -9,8 +9,8 @@
 /* The whole file; ends the compiler with EXIT_IO if it cannot be read or is no text. */
 const char *read_source(Pool *pool, const char *path);
 
-/* Writes the files into FOLDER, which is made if it is not there. */
-void write_sources(const Plan *plan, const Sources *sources, const char *folder);
+/* Writes the files into FOLDER, which is made if it is not there; returns an exit code. */
+int write_sources(const Plan *plan, const Sources *sources, const char *folder);
 
 /* The words of a command. */
 typedef struct {
@@ -38,8 +38,11 @@ typedef struct BuildStep {
     const char *(*link_help)(Pool *pool);                       /* said where linking failed */
 } BuildStep;
 
+/* Ends the compiler with EXIT_IO where PROGRAM cannot be put, before there is any work. */
+void check_place(Pool *pool, const char *program);
+
 /* Compiles the sources with $CC, and what the target's build step names, into PROGRAM; returns an exit
- * code. */
+ * code, and leaves nothing else behind. */
 int build_program(const Plan *plan, const Sources *sources, const char *program);
 
 /* The folder with include/ and libunet_runtime.a. */

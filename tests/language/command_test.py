@@ -7,12 +7,13 @@ import subprocess
 import sys
 
 FILE = str(sorted((pathlib.Path(__file__).parent / "right").glob("*.unet"))[0])
-DONE, USAGE = 0, 2
+DONE, ERRORS, USAGE, INPUT = 0, 1, 2, 4
 
 # arguments, exit code, words of the answer
 CASES = [
     ([], USAGE, "no .unet file given"),
     (["--help"], DONE, "usage: unetc [-o PROG]"),
+    (["--help"], DONE, "--conv=auto|direct      changes nothing so far"),
     (["check", "--help"], DONE, "usage: unetc check"),
     (["mem", "--help"], DONE, "usage: unetc mem"),
     (["fit", "-h"], DONE, "usage: unetc fit"),
@@ -21,6 +22,32 @@ CASES = [
     (["explain", "U9999"], USAGE, "U9999"),
     (["fit", FILE], USAGE, "--max=batch or --max=size"),
     (["mem", "--diff", FILE], USAGE, "`unetc mem --diff A B`"),
+    (["help"], USAGE, "there is no command `help`"),
+    (["chek", FILE], USAGE, "no file of this name"),
+    (["nothing.unet"], INPUT, "nothing.unet: No such file"),
+    (["check", "nothing"], INPUT, "nothing: No such file"),
+    (["explain", "U0201", "U0202"], USAGE, "only one code at a time: remove `U0202`"),
+    (["-o", "", FILE], USAGE, "-o needs a name"),
+    (["-S", "", FILE], USAGE, "-S needs a name"),
+    (["--bands=0", FILE], USAGE, "use off, or a whole number from 1"),
+    (["--micro-batches=0", FILE], USAGE, "use auto, off, or a whole number from 1"),
+    (["mem", "-S", "d", FILE], USAGE, "`unetc mem` does not take -S: write `unetc -S DIR FILE.unet`"),
+    (["check", "-o", "p", FILE], USAGE, "write `unetc -o PROG FILE.unet`"),
+    (["check", "--format=json", FILE], USAGE, "--error-format=json"),
+    (["check", "--max=batch", FILE], USAGE, "`unetc fit --max=batch FILE.unet`"),
+    (["--format=json", FILE], USAGE, "`unetc FILE.unet` does not take --format"),
+    (["--diff", FILE, FILE], USAGE, "`unetc mem --diff A B`"),
+    (["fit", "--max=size", "--emit=ast", FILE], USAGE, "`unetc --emit=graph FILE.unet`"),
+    (["fit", "--max=batch", "--batch=4", FILE], USAGE, "leave out --batch"),
+    (["-S", "d", "-o", "p", FILE], USAGE, "leave one out"),
+    (["--emit=ast", "-o", "p", FILE], USAGE, "leave out -o"),
+    (["--no-recompute", "--emit=remat", FILE], USAGE, "leave out --no-recompute"),
+    (["--runtime", FILE], USAGE, "takes no file"),
+    (["--runtime", "--mem=1GiB"], USAGE, "`unetc --runtime` does not take --mem: leave it out"),
+    (["mem", "--runtime", FILE], USAGE, "write `unetc --runtime`"),
+    (["explain", "--batch=2", "U0201"], USAGE, "`unetc explain` does not take --batch"),
+    (["explain", "--color=never", "U0201"], DONE, "unknown name"),
+    (["check", "--mem=1GiB", "-D", "absent=3", "--target=cpu", FILE], ERRORS, "no `let absent`"),
     ([FILE, FILE], USAGE, "only one file"),
     (["--nonsense", FILE], USAGE, "`--nonsense`"),
     (["--batch=0", FILE], USAGE, "from 1 to 1048576"),

@@ -104,6 +104,34 @@ printf 'input x : image(1, 4, 4)\noutput y = conv(x, 1, 1)\n' >test.unet
     cmake --build test_build >>cmake.txt 2>&1 && test_build/test --help >>cmake.txt 2>&1 ||
     fail "a model named test: $(tail -5 cmake.txt)"
 
+# refused CODE TEXT COMMAND...: the command exits with CODE and says TEXT, and leaves nothing behind.
+refused() {
+    local code=$1 text=$2 before after answer status
+    shift 2
+    before=$(ls -A . "$folder/temporary")
+    answer=$("$@" 2>&1)
+    status=$?
+    after=$(ls -A . "$folder/temporary")
+    [ $status -eq "$code" ] || fail "$* exits $status, not $code: $answer"
+    case $answer in *"$text"*) ;; *) fail "$* does not say '$text': $answer" ;; esac
+    [ "$before" = "$after" ] || fail "$* leaves something behind: $after"
+}
+
+mkdir temporary taken && mkfifo fifo
+export TMPDIR=$folder/temporary
+small='--kernels=reference --programs=predict'
+refused 4 'TMPDIR is /nonexistent' env TMPDIR=/nonexistent "$unetc" $small -o zq test.unet
+refused 4 'zq cannot be created in /nonexistent/a: ' "$unetc" $small -o /nonexistent/a/zq test.unet
+refused 4 'fifo is not a file' timeout 60 "$unetc" $small -o fifo test.unet
+refused 4 'taken is a folder' "$unetc" $small -o taken test.unet
+refused 4 'new/ is a folder' "$unetc" $small -o new/ test.unet
+refused 5 'false failed' env CC=false "$unetc" $small -o zq test.unet
+refused 4 'File too large' bash -c "trap '' XFSZ; ulimit -f 1; exec '$unetc' $small -o zq test.unet"
+refused 4 'File too large' bash -c "trap '' XFSZ; ulimit -f 1; exec '$unetc' $small -S zq test.unet"
+printf '#!/bin/sh\nkill -TERM $PPID\nexec cc "$@"\n' >stopping && chmod +x stopping
+refused 143 '' env CC=./stopping "$unetc" $small -o zq test.unet
+[ -p fifo ] || fail "a program took the place of a pipe"
+
 [ ! -e injected ] || fail "a shell was given a name of a file"
 ls -d ./*build-* 2>/dev/null && fail "a folder of a build stays"
 [ $failures -eq 0 ] && echo "all text stays text"
