@@ -150,8 +150,9 @@ void constant_segments(Constants *c, const char *name, ValueId v) {
         c->array[k] |= c->node->in[k] == v;
     constant(c, "SEGMENTS", n);
     Text layouts = text_new(c->emitter->pool);
+    text_add(&layouts, "{");
     for (int p = 0; p < n; p++)
-        text_add(&layouts, "%s%s", p > 0 ? ", " : "{", layout_text(c, segment[p], fields));
+        text_add(&layouts, "%s%s", p > 0 ? ", " : "", layout_text(c, segment[p], fields));
     text_add(&layouts, "}");
     constant_definition(c, name, "Layout", n, layouts.bytes);
 }

@@ -25,6 +25,7 @@
 /* Operation FROM comes before operation TO. */
 typedef struct {
     int from, to;
+    int next; /* the next token of the same operation FROM, or -1 */
 } Token;
 
 typedef struct {
@@ -37,8 +38,10 @@ typedef struct {
     ValueId *value_of;
     int ntensor;
     bool *updated; /* per value: by one of the nodes */
-    Token *token;  /* the tensors behind the NTENSOR that are values */
+    Token *token;  /* the tensors behind the NTENSOR that are values, in the order of TO */
     int ntoken;
+    int *token_from; /* per operation: the first token from it, or -1 */
+    int *token_to;   /* per operation, and one more: the first token to it or a later one */
 } Translation;
 
 /* ---- from the graph to the problem ---- */
@@ -100,14 +103,28 @@ static void find_updates(Translation *t) {
 static void order_updates(Translation *t) {
     const Graph *g = t->program->graph;
     int *last = NEW_ARRAY(g->pool, int, g->nvalue); /* per value: the operation that touched it last, + 1 */
-    for (int o = 0; o < t->noperation; o++)
+    t->token_to = NEW_ARRAY(g->pool, int, t->noperation + 1);
+    for (int o = 0; o < t->noperation; o++) {
+        t->token_to[o] = t->ntoken;
         for (Touch touch = node_touches(g, node_at(t, t->first[o + 1] - 1)); touch_next(&touch);) {
             if (!t->updated[touch.value] || last[touch.value] == o + 1)
                 continue;
             if (last[touch.value] > 0)
-                PUSH(g->pool, t->token, t->ntoken, ((Token){last[touch.value] - 1, o}));
+                PUSH(g->pool, t->token, t->ntoken, ((Token){last[touch.value] - 1, o, -1}));
             last[touch.value] = o + 1;
         }
+    }
+    t->token_to[t->noperation] = t->ntoken;
+}
+
+static void chain_tokens(Translation *t) {
+    t->token_from = NEW_ARRAY(t->program->graph->pool, int, t->noperation);
+    for (int o = 0; o < t->noperation; o++)
+        t->token_from[o] = -1;
+    for (int k = t->ntoken - 1; k >= 0; k--) {
+        t->token[k].next = t->token_from[t->token[k].from];
+        t->token_from[t->token[k].from] = k;
+    }
 }
 
 /* A node may run again unless it leaves something behind: a sum, a result, or what it updates; or reads
@@ -152,12 +169,10 @@ static void add_operands(const Translation *t, int number, const Node *node, Rem
             o->in_place = o->nread;
         PUSH(g->pool, read, o->nread, tensor);
     }
-    for (int k = 0; k < t->ntoken; k++) {
-        if (t->token[k].from == number)
-            PUSH(g->pool, write, o->nwrite, t->ntensor + k);
-        if (t->token[k].to == number)
-            PUSH(g->pool, read, o->nread, t->ntensor + k);
-    }
+    for (int k = t->token_from[number]; k >= 0; k = t->token[k].next)
+        PUSH(g->pool, write, o->nwrite, t->ntensor + k);
+    for (int k = t->token_to[number]; k < t->token_to[number + 1]; k++)
+        PUSH(g->pool, read, o->nread, t->ntensor + k);
     o->read = read;
     o->write = write;
 }
@@ -330,6 +345,7 @@ int recompute(Program *program, const NodeId *node, int count, int64_t capacity,
     number_tensors(&t, readers);
     find_updates(&t);
     order_updates(&t);
+    chain_tokens(&t);
     RematProblem *problem = NEW(pool, RematProblem);
     *problem = problem_of(&t);
     program->remat = problem;
