@@ -25,8 +25,7 @@ static void print_operand(const Operands *row, const Operand *o, bool is_output,
 
 static void print_row(Op op) {
     const Operands row = operands_parse(op_table[op].operands);
-    printf("%s\n    \"%s\": {\"kernel\": %s, \"operands\": [", op == 0 ? "" : ",", op_table[op].name,
-           truth((op_table[op].traits & TRAIT_OF_RUNTIME) == 0));
+    printf("%s\n    \"%s\": {\"operands\": [", op == 0 ? "" : ",", op_table[op].name);
     for (int i = 0; i < row.nout; i++)
         print_operand(&row, &row.out[i], true, i == 0);
     for (int i = 0; i < row.nin; i++)
