@@ -154,8 +154,9 @@ def maximum_gradient(cases, c, size, out, attributes, more):
     """MORE: what stands behind it, and becomes one kernel with it."""
     cases.case("max_pool_grad of %d channels, %s to %s, %s, then %s" % (c, size, out, attributes, more), nearness="EXACT",
                values="COARSE")
-    cases.tensor("dx", c, size, *cases.halo(1))
-    cases.tensor("x", c, size, *cases.halo(1))
+    halo = cases.halo(1)
+    cases.tensor("dx", c, size, *halo)
+    cases.tensor("x", c, size, *halo)
     cases.tensor("dy", c, out)
     cases.node("max_pool_grad", {"dx": "dx", "x": "x", "dy": "dy", "a": None}, **attributes)
     last = "dx"

@@ -395,17 +395,17 @@ static void check_adds(Test *test, const Buffers *want) {
 }
 
 /* A result in the place of an operand, where its row allows that. */
-static void check_in_place(Test *test, const Buffers *want) {
+static void check_in_place(Test *test, int side, const Buffers *want) {
     const Case *c = test->of;
-    for (int i = 0; i < c->noperand; i++) {
+    for (int i = 0; i < c->noperand && has(test, side); i++) {
         const Argument *o = &c->operand[i];
         if (o->use != COMPUTED || o->place < 0 || c->operand[o->place].use != GIVEN)
             continue;
-        Buffers b = buffers_for(test, &c->side[FAST]);
+        Buffers b = buffers_for(test, &c->side[side]);
         void *at[MAX_BUFFERS];
         memcpy(at, b.at, sizeof at);
         at[i] = at[o->place];
-        call(c, c->side[FAST].run, 2, whole, 0, N, 1, at);
+        call(c, c->side[side].run, 2, whole, 0, N, 1, at);
         for (long k = 0; k < o->elements; k++)
             if (!isnan(get(o, want->at[i], k)) && get(o, at[i], k) != get(o, want->at[i], k)) {
                 fail(test, "in place", o->name, k, get(o, at[i], k), get(o, want->at[i], k));
@@ -509,7 +509,8 @@ static void check(Test *test) {
     check_rows(test, REFERENCE, &want);
     check_one_sample(test, &got);
     check_adds(test, &got);
-    check_in_place(test, &got);
+    check_in_place(test, FAST, &got);
+    check_in_place(test, FUSED, &got);
     check_nan(test, &got);
     check_state(test, &want);
     check_halo(test);

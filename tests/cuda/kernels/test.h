@@ -108,8 +108,8 @@ class Test {
     Result result(int count = 1);
     Tensor copy(Tensor &of);
 
-    /* An output before it is written: NaN on the device, zero for the reference, so that what either does not
-     * write, or reads, shows. */
+    /* An output before it is written: NaN on the device, zero for the reference, so that what either does
+     * not write, or reads, shows. */
     void poison(Tensor &output);
     void poison(Result &output);
     void poison(const Device &output);
