@@ -173,10 +173,11 @@ class Cases:
         """Both kernels on the operands GIVEN, on the device on those of CUDA instead; then what was written is compared.
         ROWS: of the whole tensor.  BEFORE, BEHIND: what only the reference is told.  BETWEEN: lines before the watch ends."""
         on_device = {**given, **(cuda or {})}
-        all_rows = [] if rows is None else ["{0, %d}" % rows]
+        whole = None if rows is None else (0, rows)
+        told = [*before] if rows is None else [*before, "{0, %d}" % rows]
         return [*self.before(operator, on_device, adds),
-                self.device_call(operator, kernels[0], on_device, (0, rows) if all_rows else None),
-                self.reference_call(operator, kernels[1], given, [*before, *all_rows], behind),
+                self.device_call(operator, kernels[0], on_device, whole),
+                self.reference_call(operator, kernels[1], given, told, behind),
                 *self.after(what, operator, given, tolerance or {}), *between,
                 'test.unchanged("%s");' % what]
 
