@@ -9,6 +9,7 @@
  * Requires: a checked plan.  Provides: these files.
  */
 #include "cpu/emit.h"
+#include "cpu/emit_halo.h"
 #include "emit/emit.h"
 #include "emit/template.h"
 #include "ir/ops.h"
@@ -26,8 +27,7 @@ static bool has_halo(const Program *program, ValueId v) {
     return value->per_sample && (halo || stored != s->sample);
 }
 
-/* Of an output that NODE writes, whose readers look beyond its border. */
-static void emit_zero_halo(Emitter *e, const Program *program, const Node *node, ValueId v) {
+void cpu_emit_zero_halo(Emitter *e, const Program *program, const Node *node, ValueId v) {
     const Node halo = {.op = node->op, .name = node->name, .nout = 1, .out = &v};
     Constants c = constants_new(e, program, &halo, "zero_halo");
     constant_channels(&c, "C", v);
@@ -79,7 +79,7 @@ static void emit_step(Emitter *e, const Program *program, int position, const St
     for (int k = 0; k < node->nout; k++) {
         ValueId v = node->out[k];
         if (v >= 0 && has_halo(program, v) && e->plan->buffer[program->buffer_of[v]].same < 0)
-            emit_zero_halo(e, program, node, v);
+            cpu_emit_zero_halo(e, program, node, v);
     }
     emit_zero_tails(e, program, node, "");
     emit_call(e, &c, instance, c.before, c.after);

@@ -6,14 +6,11 @@ Prints GFLOP/s (two for each multiplication of the operator's definition; pools:
 peak that a loop of nothing but fused multiply-adds reaches in the same process."""
 import argparse
 import os
+import re
 import subprocess
-import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "kernels"))
-from cases import Instances, Tensor, extents, letters  # noqa: E402
-
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 FLAGS = "-O2 -march=native -fno-math-errno -fno-trapping-math -ffp-contract=fast -fopenmp -std=gnu11"
 # name: kind, channels in, channels out, size of the input, kernel, batch
 LAYERS = {
@@ -98,6 +95,62 @@ static void multiply_add(long steps) {
 } while (0)
 int main(void) {
 """
+
+
+def body(path):
+    text = open(os.path.join(ROOT, "templates", path)).read()
+    return text[text.index("/* BEGIN */") + 11:text.index("/* END */")]
+
+
+class Tensor:
+    def __init__(self, channels, size, before=(0, 0, 0), after=(0, 0, 0)):
+        before, after = [max(0, b) for b in before], [max(0, a) for a in after]
+        self.channels, self.size = channels, list(size)
+        block = self.block = channels if channels <= 4 else 16
+        blocks = self.blocks = -(-channels // block)
+        depth, height, width = (b + s + a for b, s, a in zip(before, size, after))
+        row = width * block
+        plane = depth * height * row
+        sample = self.sample = -(-blocks * plane // 16) * 16
+        origin = before[0] * height * row + before[1] * row + before[2] * block
+        self.layout = "{%d, %d, %d, %d, %d, %d, %d, %d}" % (
+            channels, block, blocks, origin, sample, plane, height * row, row)
+
+
+class Instances:
+    """The text of one folder's file."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.text = ["#define _POSIX_C_SOURCE 200809L\n"]
+        prologue = open(os.path.join(ROOT, "templates", folder, "prologue.c")).read()
+        self.text.append(prologue.replace("/* BEGIN */", "").replace("/* END */", ""))
+        self.names = []
+
+    def add(self, template, numbers, layouts, reals=()):
+        name = "%s%d_%s" % (self.folder[0], len(self.names), template)
+        sizes = "enum { %s };" % ", ".join("%s = %d" % i for i in numbers.items())
+        sizes += "".join(" UNUSED static const double %s = %.17g;" % i for i in dict(reals).items())
+        for key, tensor in layouts.items():
+            many = isinstance(tensor, list)
+            value = "{%s}" % ", ".join(t.layout for t in tensor) if many else tensor.layout
+            sizes += " UNUSED static const Layout %s%s = %s;" % (key, "[SEGMENTS]" if many else "", value)
+        text = body(self.folder + "/" + template + ".c")
+        text = re.sub(r"\bSIZES;", lambda _: sizes, text)
+        text = re.sub(r"\bKERNEL", name, text)
+        self.text.append(text.replace("static void " + name + "(", "void " + name + "("))
+        self.names.append(name)
+        return name
+
+
+def letters(axes):
+    """The letters of the three axes of a window, without the extents."""
+    return {"%s%s" % (name, axis): axes[i][column]
+            for column, name in enumerate("KSLP") for i, axis in enumerate("DHW")}
+
+
+def extents(prefix, size):
+    return {prefix + "D": size[0], prefix + "H": size[1], prefix + "W": size[2]}
 
 
 def convolution(instances, name, layer, width):

@@ -1,9 +1,10 @@
 #!/bin/sh
-# Every CUDA template, for f32, bf16 and f16, through nvcc for sm_80 and sm_90: no warnings, no spilled
+# compile.sh ROWS: every CUDA template, for f32, bf16 and f16, through nvcc for sm_80 and sm_90: no warnings, no spilled
 # registers, no local memory. SKIPPED (77) where there is no nvcc.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../..
+rows=$1
 nvcc=
 for home in "${CUDA_HOME:-}" /usr/local/cuda; do
     [ -n "$nvcc" ] || [ ! -x "$home/bin/nvcc" ] || nvcc=$home/bin/nvcc
@@ -19,7 +20,7 @@ trap 'rm -rf "$scratch"' EXIT
 compile() {
     folder=$scratch/$1
     mkdir "$folder"
-    python3 -B "$here/kernels/cases.py" "$folder" 7 "$1" 3
+    python3 -B "$here/kernels/cases.py" "$folder" 7 "$1" 3 "$rows"
     python3 -B "$here/kernels/large.py" "$folder" "$1"
     for source in kernels large; do
         "$nvcc" -std=c++17 -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \

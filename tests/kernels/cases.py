@@ -1,92 +1,45 @@
-"""cases.py - random geometries, and instances of the kernel templates for them, made as the compiler makes them.
+"""cases.py - random geometries for every operator, as instances.c reads them.
 
-Writes fast.c (instances of templates/cpu), reference.c (of templates/reference) and cases.c (the table that
-joins them, see kernels.h).  Usage: cases.py FOLDER SEED CONVOLUTIONS."""
-import os
+A case says which operators, on operands of which sizes, and their attributes.  It names operands as the row of the operator
+in compiler/ir/ops.def does; the row says in which order a kernel takes them and what it does to them, the compiler how they
+lie in memory and what the kernel is told.  For a new operator add such a case: one without is refused by name.
+
+Usage: cases.py FILE SEED CONVOLUTIONS."""
 import random
-import re
 import sys
-
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-
-
-def body(path):
-    text = open(os.path.join(ROOT, "templates", path)).read()
-    return text[text.index("/* BEGIN */") + 11:text.index("/* END */")]
-
-
-class Tensor:
-    def __init__(self, channels, size, before=(0, 0, 0), after=(0, 0, 0)):
-        before, after = [max(0, b) for b in before], [max(0, a) for a in after]
-        self.channels, self.size = channels, list(size)
-        block = self.block = channels if channels <= 4 else 16
-        blocks = self.blocks = -(-channels // block)
-        depth, height, width = (b + s + a for b, s, a in zip(before, size, after))
-        row = width * block
-        plane = depth * height * row
-        sample = self.sample = -(-blocks * plane // 16) * 16
-        origin = before[0] * height * row + before[1] * row + before[2] * block
-        self.layout = "{%d, %d, %d, %d, %d, %d, %d, %d}" % (
-            channels, block, blocks, origin, sample, plane, height * row, row)
-
-    def c(self):
-        return "{%s, {%d, %d, %d}}" % (self.layout, *self.size)
-
-
-class Instances:
-    """The text of one folder's file."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.text = ["#define _POSIX_C_SOURCE 200809L\n"]
-        prologue = open(os.path.join(ROOT, "templates", folder, "prologue.c")).read()
-        self.text.append(prologue.replace("/* BEGIN */", "").replace("/* END */", ""))
-        self.names = []
-
-    def add(self, template, numbers, layouts, reals=()):
-        name = "%s%d_%s" % (self.folder[0], len(self.names), template)
-        sizes = "enum { %s };" % ", ".join("%s = %d" % i for i in numbers.items())
-        sizes += "".join(" UNUSED static const double %s = %.17g;" % i for i in dict(reals).items())
-        for key, tensor in layouts.items():
-            many = isinstance(tensor, list)
-            value = "{%s}" % ", ".join(t.layout for t in tensor) if many else tensor.layout
-            sizes += " UNUSED static const Layout %s%s = %s;" % (key, "[SEGMENTS]" if many else "", value)
-        text = body(self.folder + "/" + template + ".c")
-        text = re.sub(r"\bSIZES;", lambda _: sizes, text)
-        text = re.sub(r"\bKERNEL", name, text)
-        self.text.append(text.replace("static void " + name + "(", "void " + name + "("))
-        self.names.append(name)
-        return name
 
 
 class Cases:
     def __init__(self, seed):
-        self.random = random.Random(seed)
-        self.fast, self.reference, self.rows = Instances("cpu"), Instances("reference"), []
+        self.random, self.lines = random.Random(seed), []
 
-    def both(self, template, numbers, layouts, reals=()):
-        return [i.add(template, numbers, layouts, reals) for i in (self.fast, self.reference)]
+    def case(self, name, **settings):
+        settings = {"samples": 2, **settings}
+        self.lines += ["case " + name, "set " + " ".join("%s=%s" % item for item in settings.items())]
 
-    def row(self, name, kind, fast, reference, **fields):
-        functions = lambda names: "{%s}" % ", ".join(
-            "[%s] = (Function)%s" % item for item in names.items())
-        values = ["\"%s\"" % name, kind] + [".%s = %s" % item for item in fields.items()]
-        values += [".fast = " + functions(fast), ".reference = " + functions(reference)]
-        self.rows.append("    {%s}," % ", ".join(values))
+    def tensor(self, name, channels, size, before=(0, 0, 0), after=(0, 0, 0), kind="tensor"):
+        self.lines.append(" ".join(map(str, ["value", name, kind, channels, *size, *before, *after])))
 
-    def write(self, folder):
-        for instances in (self.fast, self.reference):
-            with open(os.path.join(folder, "%s.c" % ("fast" if instances is self.fast else "reference")), "w") as f:
-                f.write("\n".join(instances.text))
-        with open(os.path.join(folder, "cases.c"), "w") as f:
-            f.write('#include "kernels.h"\n\n')
-            f.write("".join("void %s(void);\n" % n for i in (self.fast, self.reference) for n in i.names))
-            f.write("\nconst Case cases[] = {\n%s\n};\nconst int case_count = %d;\n" %
-                    ("\n".join(self.rows), len(self.rows)))
+    def numbers(self, name, count, kind="numbers"):
+        self.lines.append("value %s %s %d" % (name, kind, count))
+
+    def node(self, operator, operands, **attributes):
+        """OPERANDS: for each the name of a value, those of the segments of a concat, or None: it is absent."""
+        text = lambda x: "-" if x is None else "+".join(x) if isinstance(x, list) else x
+        words = ["%s=%s" % (name, text(value)) for name, value in operands.items()]
+        words += [";"] + ["%s=%s" % (name, ",".join(map(str, value)) if isinstance(value, list) else value)
+                  for name, value in attributes.items()]
+        self.lines.append(" ".join(["node", operator, *words]))
+
+    def channels(self):
+        return self.random.choice([1, 2, 3, 4, 5, 16, 16, 17, 32, 33, 48])
+
+    def halo(self, most=2):
+        """A halo that other readers might want, in front of the axes and behind."""
+        return [[self.random.randint(0, most) for _ in range(3)] for _ in range(2)]
 
 
-def channels(r):
-    return r.choice([1, 2, 3, 4, 5, 16, 16, 17, 32, 33, 48])
+# ---- convolutions ----
 
 
 def window(r, three_d):
@@ -105,165 +58,206 @@ def window(r, three_d):
             return k, s, l, front, positions, dense
 
 
-def letters(axes):
-    """The letters of the three axes of a window, without the extents."""
-    return {"%s%s" % (name, axis): axes[i][column]
-            for column, name in enumerate("KSLP") for i, axis in enumerate("DHW")}
+def window_attributes(axes):
+    return {name: [a[column] for a in axes] for column, name in enumerate(("kernel", "stride", "dilation", "padding"))}
 
 
-def sliding_halo(axes):
-    return ([a[3] for a in axes], [(a[4] - 1) * a[1] + (a[0] - 1) * a[2] - a[3] - (a[5] - 1) for a in axes])
-
-
-def transposed_halo(axes):
-    return ([((a[0] - 1) * a[2] - a[3]) // a[1] for a in axes], [(a[5] - 1 + a[3]) // a[1] - (a[4] - 1) for a in axes])
-
-
-def extents(prefix, size):
-    return {prefix + "D": size[0], prefix + "H": size[1], prefix + "W": size[2]}
-
-
-def convolution(cases, kind, wide=False):
+def axes_of(r, transposed, wide):
     """WIDE: in rows of more points than a kernel has sums for beside tensors of 16 bits."""
-    r = cases.random
     three_d = r.random() < 0.25
     axes = [window(r, three_d) if three_d or i > 0 else (1, 1, 1, 0, 1, 1) for i in range(3)]
-    if kind == "UPCONV" and r.random() < 0.5:
+    if transposed and r.random() < 0.5:
         axes = [(2, 2, 1, 0, a[4], 2 * a[4]) if three_d or i > 0 else a for i, a in enumerate(axes)]
     if wide:
         width = r.randint(1025, 2100)
         axes[1:] = [(2, 2, 1, 0, 1, 2), r.choice([(2, 2, 1, 0, width, 2 * width), (3, 2, 1, 1, width, 2 * width - 1)])]
+    return axes
+
+
+def convolution(cases, operator, wide=False):
+    """The operator, with a ReLU behind it; its gradients, that by the input of one segment, masked."""
+    r, transposed = cases.random, operator == "upconv"
+    axes = axes_of(r, transposed, wide)
     sampled, dense = [a[4] for a in axes], [a[5] for a in axes]
-    ins = [channels(r) for _ in range(r.choice([1, 1, 1, 2, 3]))]
-    ci, co, by = sum(ins), channels(r), r.randrange(len(ins))
-    conv = kind == "CONV"
-    x_size, y_size = (dense, sampled) if conv else (sampled, dense)
-    x_halo, dy_halo = (sliding_halo, transposed_halo) if conv else (transposed_halo, sliding_halo)
-    x = [Tensor(c, x_size, *x_halo(axes)) for c in ins]
-    if not conv:  # upconv_wgrad reads no halo of x, conv_wgrad none of dy
-        x = [Tensor(c, x_size, *transposed_halo(axes)) for c in ins]
-    y = Tensor(co, y_size, *dy_halo(axes))
-    dx = Tensor(ins[by], x_size, [r.randint(0, 2) for _ in range(3)], [1, 0, 1])
-    m = Tensor(ins[by], x_size, [0, 1, 0], [0, 0, 2])
-    rows = sampled[0] * sampled[1]
-    bands = r.randint(1, min(rows, 6))
-    numbers = {"CI": ci, "CO": co, "SEGMENTS": len(x), "BIAS": int(r.random() < 0.8), "RELU": 0, "MASK": 0, "ACCUMULATE": 0,
-               "TRANSPOSED": int(not conv), "C0": sum(ins[:by]), "CS": ins[by], "BANDS": bands,
-               **letters(axes), **extents("I", x_size),
-               **extents("", y_size)}
-    forward, backward = {"X": x, "Y": y}, {"DX": dx, "DY": y, "M": m}
-    low = kind.lower()
-    fast, reference = {}, {}
-    for role, template, layouts in (("FORWARD", low, forward), ("DGRAD", low + "_dgrad", backward),
-                                    ("WGRAD", "conv_wgrad", {"X": x, "DY": y})):
-        fast[role], reference[role] = cases.both(template, numbers, layouts)
-    if conv:
-        fast["FORWARD_PACK"] = cases.fast.add("conv_pack", numbers, forward)
-        fast["DGRAD_PACK"] = cases.fast.add("conv_dgrad_pack", numbers, backward)
-    if r.random() < 0.4:
-        fused = {**numbers, "RELU": 1, "MASK": 1, "ACCUMULATE": 1}
-        fast["WGRAD_MORE"] = cases.fast.add("conv_wgrad", fused, {"X": x, "DY": y})
-        fast["FORWARD_RELU"] = cases.fast.add(low, fused, forward)
-        fast["DGRAD_MASK"] = cases.fast.add(low + "_dgrad", fused, backward)
-    taps = axes[0][0] * axes[1][0] * axes[2][0]
-    name = "%s %s -> %d, x %s, y %s, kernel, stride, dilation, padding %s, bands %d" % (
-        low, "+".join(map(str, ins)), co, x_size, y_size, [a[:4] for a in axes if a != (1, 1, 1, 0, 1, 1)], bands)
-    cases.row(name, kind, fast, reference, segments=len(x), x="{%s}" % ", ".join(t.c() for t in x), y=y.c(),
-              dx=dx.c(), m=m.c(), by=by, channels_in=ci, channels_out=co, taps=taps, bands=bands)
+    x_size, y_size = (sampled, dense) if transposed else (dense, sampled)
+    ins = [cases.channels() for _ in range(r.choice([1, 1, 1, 2, 3]))]
+    ci, co, by = sum(ins), cases.channels(), r.randrange(len(ins))
+    count, x = ci * co * axes[0][0] * axes[1][0] * axes[2][0], ["x%d" % i for i in range(len(ins))]
+    attributes, biased = window_attributes(axes), r.random() < 0.8
+    name = "%s %s -> %d, x %s, y %s, kernel, stride, dilation, padding %s" % (
+        operator, "+".join(map(str, ins)), co, x_size, y_size, [a[:4] for a in axes if a != (1, 1, 1, 0, 1, 1)])
+
+    def operands(what, **settings):
+        cases.case(what + name, nearness="SUMS", **settings)
+        cases.tensor("y", co, y_size)
+
+    operands("")
+    for segment, channels in zip(x, ins):
+        cases.tensor(segment, channels, x_size, *cases.halo(1))
+    cases.numbers("w", count)
+    cases.numbers("b", co)
+    fused = r.random() < 0.4
+    if fused:
+        cases.tensor("z", co, y_size)
+    cases.node(operator, {"y": "y", "x": x, "w": "w", "b": "b" if biased else None}, **attributes)
+    if fused:
+        cases.node("relu", {"y": "z", "x": "y"})
+
+    operands("dgrad of ")
+    cases.tensor("dx", ins[by], x_size, *cases.halo())
+    cases.numbers("w", count)
+    fused = r.random() < 0.4
+    if fused:
+        cases.tensor("m", ins[by], x_size, *cases.halo())
+        cases.tensor("dz", ins[by], x_size)
+    cases.node(operator + "_dgrad", {"dx": "dx", "dy": "y", "w": "w", "m": None}, channel_begin=sum(ins[:by]), channels=ci,
+               **attributes)
+    if fused:
+        cases.node("relu_grad", {"dx": "dz", "y": "m", "dy": "dx"})
+
+    operands("wgrad of ", bands=r.choice([0, r.randint(1, 6)]))
+    for segment, channels in zip(x, ins):
+        cases.tensor(segment, channels, x_size)
+    cases.numbers("dw", count)
+    cases.numbers("db", co)
+    cases.node(operator + "_wgrad", {"dw": "dw", "db": "db" if biased else None, "x": x, "dy": "y"}, **attributes)
+
+
+# ---- what is exact ----
 
 
 def pooling(cases):
     r = cases.random
-    c = channels(r)
-    size, axes = [1, r.randint(3, 14), r.randint(3, 14)], [(1, 1, 0)]
+    c, size, axes = cases.channels(), [1, r.randint(3, 14), r.randint(3, 14)], [(1, 1, 1, 0)]
     if r.random() < 0.4:
-        size[0] = 4
-        axes = [(2, 2, 0)]
+        size[0], axes = 4, [(2, 2, 1, 0)]
     for _ in range(2):
         k = r.choice([2, 2, 3])
-        axes.append((k, r.choice([2, 2, 1, 3]), r.randint(0, k // 2)))
-    out = [(s + 2 * p - k) // st + 1 for s, (k, st, p) in zip(size, axes)]
-    halo = [r.randint(0, 1) for _ in range(3)]
-    x, y, dx, a = (Tensor(c, s, h, h) for s, h in ((size, halo), (out, [0, 1, 1]), (size, [0, 0, 1]), (size, halo)))
-    numbers = {"C": c, "ACCUMULATE": 0, "MASK": 0, **extents("I", size), **extents("", out)}
-    for i, axis in enumerate("DHW"):
-        numbers.update(dict(zip(("K" + axis, "S" + axis, "P" + axis), axes[i])))
-    fast, reference = {}, {}
-    fast["FORWARD"], reference["FORWARD"] = cases.both("max_pool", numbers, {"X": x, "Y": y})
-    layouts = {"DX": dx, "X": x, "DY": y, "A": a}
-    fast["POOL_GRAD"], reference["POOL_GRAD"] = cases.both("max_pool_grad", numbers, layouts)
-    fused = {**numbers, "ACCUMULATE": 1, "MASK": 1}
-    fast["POOL_GRAD_FUSED"], reference["POOL_GRAD_FUSED"] = cases.both("max_pool_grad", fused, layouts)
-    fast["AVG_POOL"], reference["AVG_POOL"] = cases.both("avg_pool", numbers, {"X": x, "Y": y})
-    fast["AVG_POOL_GRAD"], reference["AVG_POOL_GRAD"] = cases.both("avg_pool_grad", numbers, {"DX": dx, "DY": y})
-    cases.row("pools of %d channels, %s to %s, kernel, stride, padding %s" % (c, size, out, axes), "POOL",
-              fast, reference, segments=1, x="{%s}" % x.c(), y=y.c(), dx=dx.c(), m=a.c(), channels_in=c)
+        axes.append((k, r.choice([2, 2, 1, 3]), 1, r.randint(0, k // 2)))
+    out = [(s + 2 * p - k) // st + 1 for s, (k, st, _, p) in zip(size, axes)]
+    attributes = window_attributes(axes)
+    for operator in ("max_pool", "avg_pool"):
+        name = "%s of %d channels, %s to %s, %s" % (operator, c, size, out, axes)
+        cases.case(name, nearness="EXACT", values="COARSE")
+        cases.tensor("y", c, out, *cases.halo(1))
+        cases.tensor("x", c, size, *cases.halo(1))
+        cases.node(operator, {"y": "y", "x": "x"}, **attributes)
+    cases.case("gradient of " + name, nearness="EXACT")
+    cases.tensor("dx", c, size, *cases.halo(1))
+    cases.tensor("dy", c, out, *cases.halo(1))
+    cases.node("avg_pool_grad", {"dx": "dx", "dy": "dy"}, **attributes)
+    for more in ((), ("add",), ("add", "relu_grad"), ("relu_grad",)):
+        maximum_gradient(cases, c, size, out, attributes, more)
+
+
+def maximum_gradient(cases, c, size, out, attributes, more):
+    """MORE: what stands behind it, and becomes one kernel with it."""
+    cases.case("max_pool_grad of %d channels, %s to %s, %s, then %s" % (c, size, out, attributes, more), nearness="EXACT",
+               values="COARSE")
+    halo = cases.halo(1)
+    cases.tensor("dx", c, size, *halo)
+    cases.tensor("x", c, size, *halo)
+    cases.tensor("dy", c, out)
+    cases.node("max_pool_grad", {"dx": "dx", "x": "x", "dy": "dy", "a": None}, **attributes)
+    last = "dx"
+    if "add" in more:
+        cases.tensor("a", c, size)
+        cases.tensor("sum", c, size)
+        cases.node("add", {"y": "sum", "a": "a", "b": last})
+        last = "sum"
+    if "relu_grad" in more:
+        cases.tensor("dz", c, size)
+        cases.node("relu_grad", {"dx": "dz", "y": "x", "dy": last})
 
 
 def mapping(cases):
+    """Point by point."""
     r = cases.random
-    c, size = channels(r), [r.choice([1, 1, 3]), r.randint(1, 9), r.randint(1, 9)]
-    y, a, b = (Tensor(c, size, [r.randint(0, 2) for _ in range(3)], [0, r.randint(0, 1), 1]) for _ in range(3))
-    numbers = {"C": c, "PARAMETERS": 0, **extents("", size)}
-    fast, reference = {}, {}
-    for role, layouts in (("RELU", {"Y": y, "X": a}), ("RELU_GRAD", {"DX": y, "Y": a, "DY": b}),
-                          ("ADD", {"Y": y, "A": a, "B": b}), ("ZERO_HALO", {"Y": y}), ("CAST", {"Y": y, "X": a}),
-                          ("LEAKY_RELU", {"Y": y, "X": a}), ("LEAKY_RELU_GRAD", {"DX": y, "Y": a, "DY": b}),
-                          ("SIGMOID", {"Y": y, "X": a}), ("SIGMOID_GRAD", {"DX": y, "Y": a, "DY": b})):
-        fast[role], reference[role] = cases.both(role.lower(), numbers, layouts, {"SLOPE": 0.3})
-    parameters = {**numbers, "PARAMETERS": 1}
-    fast["ADD_PARAMETERS"], reference["ADD_PARAMETERS"] = cases.both("add", parameters, {"Y": y, "A": a, "B": b})
-    cases.row("point by point, %d channels, %s" % (c, size), "MAP", fast, reference, segments=2,
-              x="{%s, %s}" % (a.c(), b.c()), y=y.c())
+    c, size = cases.channels(), [r.choice([1, 1, 3]), r.randint(1, 9), r.randint(1, 9)]
+    one, two = {"y": "r", "x": "s"}, {"dx": "r", "y": "s", "dy": "t"}
+    alike = cases.halo()
+    for operator, operands, more in (
+            ("relu", one, {"zero_halo": 1}), ("relu", one, {"values": "ANY"}), ("relu_grad", two, {}),
+            ("add", {"y": "r", "a": "s", "b": "t"}, {}), ("leaky_relu", one, {}), ("leaky_relu_grad", two, {}),
+            ("sigmoid", one, {"values": "WIDE", "nearness": "RELATIVE"}), ("sigmoid_grad", two, {}),
+            ("cast", one, {}), ("cast", one, {"values": "ANY"})):
+        cases.case("%s, %d channels, %s" % (operator, c, size), **{"nearness": "EXACT", "values": "COARSE", **more})
+        same = r.random() < 0.5  # so that a result may take the place of an operand
+        for name in sorted(set(operands.values())):
+            staged = operator == "cast" and name == "s"
+            cases.tensor(name, c, size, *(alike if same else cases.halo()), kind="staged" if staged else "tensor")
+        cases.node(operator, operands, parameter=0.3)
+    count = 16 * r.randint(1, 40)  # whole blocks, as the plan stores them
+    cases.case("gradients of %d numbers added" % count, nearness="EXACT")
+    for name in "rst":
+        cases.numbers(name, count)
+    cases.node("add", {"y": "r", "a": "s", "b": "t"})
+    cases.case("zeros", nearness="EXACT")
+    cases.numbers("sum", count)
+    cases.node("zero", {"sum": "sum"})
 
 
 def joining(cases):
     r = cases.random
-    size, ins = [1, r.randint(1, 6), r.randint(1, 6)], [channels(r) for _ in range(r.randint(1, 3))]
-    x = [Tensor(c, size, [0, r.randint(0, 1), 1]) for c in ins]
-    y, by = Tensor(sum(ins), size, [0, 1, 0]), r.randrange(len(ins))
-    dx = Tensor(ins[by], size, [0, 0, 1])
-    numbers = {"C": sum(ins), "SEGMENTS": len(x), **extents("", size)}
-    fast, reference = {}, {}
-    fast["CONCAT"], reference["CONCAT"] = cases.both("concat", numbers, {"X": x, "Y": y})
-    numbers.update({"C": ins[by], "C0": sum(ins[:by])})
-    fast["SLICE"], reference["SLICE"] = cases.both("slice", numbers, {"X": y, "Y": dx})
-    cases.row("concat and slice of %s, %s" % (ins, size), "JOIN", fast, reference, segments=len(x),
-              x="{%s}" % ", ".join(t.c() for t in x), y=y.c(), dx=dx.c(), by=by)
+    size, ins = [1, r.randint(1, 6), r.randint(1, 6)], [cases.channels() for _ in range(r.randint(1, 3))]
+    by, x = r.randrange(len(ins)), ["x%d" % i for i in range(len(ins))]
+    cases.case("concat of %s, %s" % (ins, size), nearness="EXACT")
+    cases.tensor("y", sum(ins), size, *cases.halo(1))
+    for segment, channels in zip(x, ins):
+        cases.tensor(segment, channels, size, *cases.halo(1))
+    cases.node("concat", {"y": "y", "x": x})
+    cases.case("slice %d of %s, %s" % (by, ins, size), nearness="EXACT")
+    cases.tensor("y", ins[by], size, *cases.halo(1))
+    cases.tensor("x", sum(ins), size, *cases.halo(1))
+    cases.node("slice", {"y": "y", "x": "x"}, channel_begin=sum(ins[:by]))
+
+
+# ---- losses and updates ----
 
 
 def losses(cases):
     r = cases.random
     c, size = r.choice([1, 3, 4, 16, 17]), [r.choice([1, 1, 2]), r.randint(2, 9), r.randint(2, 30)]
-    p, t, dp = (Tensor(c, size, [0, r.randint(0, 1), r.randint(0, 2)], [0, 0, 1]) for _ in range(3))
-    bands, staged = r.randint(1, min(4, size[0] * size[1])), r.randint(0, 1)
-    numbers = {"C": c, "BANDS": bands, "ACCUMULATE": 0, "SCALED": 1, "P_STAGED": 0, "T_STAGED": staged, **extents("", size)}
-    fast, reference = {}, {}
-    for role in ("MSE", "L1", "PSNR", "MSE_GRAD", "L1_GRAD"):
-        fast[role], reference[role] = cases.both(role.lower(), numbers, {"P": p, "T": t, "DP": dp}, {"WEIGHT": 0.7})
-    cases.row("losses over %d channels, %s, %d bands" % (c, size, bands), "LOSS", fast, reference, segments=2,
-              x="{%s, %s}" % (p.c(), t.c()), dx=dp.c(), bands=bands, channels_in=c, staged=staged)
+    staged = r.choice(["tensor", "staged"])
+
+    def compared(operator, **settings):
+        cases.case("%s, %d channels, %s" % (operator, c, size), nearness="SUMS", values="COARSE", **settings)
+        cases.tensor("p", c, size, *cases.halo(1))
+        cases.tensor("t", c, size, *cases.halo(1), kind=staged)
+
+    for counts in (0, 1):
+        for operator, result in (("mse", "loss"), ("l1", "loss"), ("psnr", "psnr")):
+            compared(operator, counts=counts, bands=r.choice([0, r.randint(1, 4)]))
+            cases.numbers("result", 1, kind="doubles")
+            cases.node(operator, {result: "result", "prediction": "p", "truth": "t"})
+    for operator in ("mse_grad", "l1_grad"):
+        compared(operator)
+        cases.tensor("dp", c, size, *cases.halo(1))
+        cases.numbers("scale", 4, kind="doubles")
+        cases.node(operator, {"dp": "dp", "p": "p", "t": "t", "scale": r.choice(["scale", None])}, weight=0.7)
 
 
 def updates(cases, variant):
-    numbers = {"COUNT": (5000, 17, 8192)[variant], "DECOUPLED": variant & 1, "NESTEROV": variant & 1,
-               "SCALED": int(variant > 0), "GROWTH_INTERVAL": 2, "BANDS": 7}
-    reals = {"WEIGHT_DECAY": 0.01, "BETA1": 0.9, "BETA2": 0.999, "EPSILON": 1e-8,
-             "MOMENTUM": (0.9, 0.9, 0)[variant], "DAMPENING": (0.1, 0, 0)[variant]}
-    fast, reference = {}, {}
-    for role in ("SGD", "ADAM"):
-        fast[role], reference[role] = cases.both(role.lower(), numbers, {}, reals)
-    if numbers["SCALED"]:
-        fast["JUDGE"], reference["JUDGE"] = cases.both("loss_scale", numbers, {}, reals)
-    cases.row("updates, variant %d" % variant, "UPDATE", fast, reference, count=numbers["COUNT"])
+    count, scale = (5000, 17, 8192)[variant], "scale" if variant > 0 else None
+    attributes = {"optimizer": 1, "nesterov": variant & 1, "weight_decay": 0.01, "beta1": 0.9, "beta2": 0.999,
+                  "epsilon": 1e-8, "momentum": (0.9, 0.9, 0)[variant], "dampening": (0.1, 0, 0)[variant]}
+    for operator, optimizer, state in (("sgd", 0, {"momentum": "m" if variant < 2 else None}),
+                                       ("adam", 1 + (variant & 1), {"m": "m", "v": "v"})):
+        cases.case("%s, variant %d" % (operator, variant), nearness="SUMS", steps=5)
+        for name in ["p", "g"] + [v for v in state.values() if v]:
+            cases.numbers(name, count)
+        if scale:
+            cases.numbers("scale", 4, kind="doubles")
+            cases.node("loss_scale", {"scale": "scale", "g": "g"})
+        cases.node(operator, {"p": "p", "g": "g", **state, "scale": scale}, **{**attributes, "optimizer": optimizer})
 
 
 def main():
-    folder, seed, convolutions = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    file, seed, convolutions = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     cases = Cases(seed)
     for i in range(convolutions):
-        convolution(cases, "UPCONV" if i % 3 == 2 else "CONV")
-    convolution(cases, "UPCONV", wide=True)
+        convolution(cases, "upconv" if i % 3 == 2 else "conv")
+    convolution(cases, "upconv", wide=True)
     for _ in range(convolutions // 4):
         pooling(cases)
     for _ in range(4):
@@ -272,7 +266,8 @@ def main():
         losses(cases)
     for variant in range(3):
         updates(cases, variant)
-    cases.write(folder)
+    with open(file, "w") as f:
+        f.write("\n".join(cases.lines) + "\n")
 
 
 if __name__ == "__main__":

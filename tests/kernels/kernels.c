@@ -1,25 +1,37 @@
-/* kernels.c - compares every fast kernel with the reference kernel on the geometries that cases.py chose.
+/* kernels.c - compares every fast kernel with the reference kernel in the cases that cases.py chose.
  *
- * Buffers have exactly the size of their operands, so that AddressSanitizer sees each step beside them.
- * Outputs hold NaN before: what a kernel should write and does not, and what it should leave alone, shows.
- * Results of one and of three threads are compared bit by bit, as are fused variants with their parts. Of
- * tensors of 16 bits (UNET_STORED_BF16, UNET_STORED_F16) numbers may be neighbours where sums have another
- * order, and few are. */
+ * What an operand is to a kernel is what its row says (kernels.h): results hold NaN before, so that what a
+ * kernel should write and does not, and what it should leave alone, shows; what is only read is looked at
+ * behind each call.  Buffers have exactly the size of their operands, so that AddressSanitizer sees each
+ * step beside them. Results of one and of three threads are compared bit by bit, as are those by ranges of
+ * rows, in place, sample by sample, and fused.  Of tensors of 16 bits (UNET_STORED_BF16, UNET_STORED_F16)
+ * numbers may be neighbours where sums have another order, and few are. */
 #include "kernels.h"
-
-#include "cpu/sizes.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { N = 2, STEP = 3 };
+enum { N = 2, STEP = 3, MAX_BUFFERS = MAX_OPERANDS + MAX_BESIDE };
 
 typedef struct {
     const Case *of;
     uint64_t random;
     int failures;
+    void *given[MAX_OPERANDS]; /* what operands hold before a call, where that counts */
 } Test;
+
+/* All that a side touches. */
+typedef struct {
+    void *at[MAX_BUFFERS];
+    int count;
+} Buffers;
+
+static void fail(Test *test, const char *what, const char *operand, long at, double got, double want) {
+    if (test->failures++ < 10)
+        printf("FAILED %s: %s: `%s`, element %ld is %.9g, not %.9g\n", test->of->name, what, operand, at,
+               got, want);
+}
 
 /* ---- operands ------------------------------------------------------------------------------------- */
 
@@ -28,690 +40,503 @@ static double uniform(Test *test) {
     return (double)(test->random >> 40) / (1 << 23) - 1;
 }
 
-static void *allocate(long elements, size_t size) {
-    void *p = NULL;
-    if (posix_memalign(&p, 64, (size_t)elements * size) != 0)
-        abort();
-    return p;
-}
-
-static real *fresh(long elements) {
-    real *p = allocate(elements, sizeof(real));
-    for (long i = 0; i < elements; i++)
-        p[i] = (real)NAN;
-    return p;
-}
-
-static stored *output(const Tensor *t) {
-    stored *p = allocate(N * t->layout.sample, sizeof(stored));
-    for (long i = 0; i < N * t->layout.sample; i++)
-        store(p, i, (real)NAN);
-    return p;
-}
-
-static real *numbers(Test *test, long elements) {
-    real *p = fresh(elements);
-    for (long i = 0; i < elements; i++)
-        p[i] = (real)uniform(test);
-    return p;
-}
-
 static uint32_t any_bits(Test *test) {
     uint32_t upper = (uint32_t)(int32_t)(uniform(test) * 32768) << 16;
     return upper | (uint32_t)(int32_t)(uniform(test) * 32768 + 32768);
 }
 
-/* What the points of a tensor hold: numbers from -1 to 1; few different ones, so that maxima tie and some
- * are exactly zero; numbers from -120 to 120; anything that has as many bits. */
-typedef enum { FINE, COARSE, WIDE, ANY } Values;
+static bool has_samples(const Argument *o) {
+    return o->kind == TENSOR || o->kind == STAGED;
+}
 
-/* An image as the loader left it: the halo and what pads a block is zero. */
-static real *image(Test *test, const Tensor *t, Values values) {
-    real *p = fresh(N * t->layout.sample);
-    memset(p, 0, (size_t)(N * t->layout.sample) * sizeof *p);
+static size_t element_bytes(const Argument *o) {
+    static const size_t bytes[] = {[TENSOR] = sizeof(stored),
+                                   [STAGED] = sizeof(real),
+                                   [NUMBERS] = sizeof(real),
+                                   [DOUBLES] = sizeof(double)};
+    return bytes[o->kind];
+}
+
+static size_t bytes_of(const Argument *o) {
+    return (size_t)o->elements * element_bytes(o);
+}
+
+static double get(const Argument *o, const void *p, long i) {
+    return o->kind == TENSOR    ? (double)load(p, i)
+           : o->kind == DOUBLES ? ((const double *)p)[i]
+                                : (double)((const real *)p)[i];
+}
+
+static void put(const Argument *o, void *p, long i, double x) {
+    if (o->kind == TENSOR)
+        store(p, i, (real)x);
+    else if (o->kind == DOUBLES)
+        ((double *)p)[i] = x;
+    else
+        ((real *)p)[i] = (real)x;
+}
+
+/* NaN in every type. */
+static void *fresh(size_t bytes) {
+    void *p = NULL;
+    if (posix_memalign(&p, 64, bytes) != 0)
+        abort();
+    return memset(p, 0xFF, bytes);
+}
+
+static void put_any(Test *test, const Argument *o, void *p, long i) {
+    const double v = uniform(test);
+    const uint32_t bits = any_bits(test);
+    if (test->of->values == ANY && o->kind != DOUBLES)
+        memcpy((char *)p + (size_t)i * element_bytes(o), &bits, element_bytes(o));
+    else
+        put(o, p, i,
+            test->of->values == COARSE ? floor(4 * v) / 4
+            : test->of->values == WIDE ? 120 * v
+                                       : v);
+}
+
+/* The element of a tensor that is point W of row R of channel C. */
+static long point(const Argument *o, int n, int c, int r, int w) {
+    return element(&o->layout, n, c, r / o->size[1], r % o->size[1], w);
+}
+
+static int rows_in(const Argument *o) {
+    return has_samples(o) ? o->size[0] * o->size[1] : 1;
+}
+
+/* The points of a tensor; the halo and what pads a block are zero. */
+static void *some_tensor(Test *test, const Argument *o) {
+    void *p = memset(fresh(bytes_of(o)), 0, bytes_of(o));
     for (int n = 0; n < N; n++)
-        for (int c = 0; c < t->layout.channels; c++)
-            for (int d = 0; d < t->size[0]; d++)
-                for (int h = 0; h < t->size[1]; h++)
-                    for (int w = 0; w < t->size[2]; w++) {
-                        long at = element(&t->layout, n, c, d, h, w);
-                        double v = uniform(test);
-                        p[at] = (real)(values == COARSE ? floor(4 * v) / 4 : values == WIDE ? 120 * v : v);
-                        uint32_t bits = any_bits(test);
-                        if (values == ANY)
-                            memcpy(&p[at], &bits, sizeof bits);
-                    }
+        for (int c = 0; c < o->layout.channels; c++)
+            for (int r = 0; r < rows_in(o); r++)
+                for (int w = 0; w < o->size[2]; w++)
+                    put_any(test, o, p, point(o, n, c, r, w));
     return p;
 }
 
-static stored *input(Test *test, const Tensor *t, Values values) {
-    real *from = image(test, t, values);
-    stored *p = output(t);
-    for (long i = 0; i < N * t->layout.sample; i++)
-        if (values == ANY) /* as they are: the conversion is what is tested */
-            memcpy(&p[i], &from[i], sizeof *p);
+/* An optimiser's state is zero at first; the scale of the loss is 2, and doubled by one good step more. */
+static double first_state(const Argument *o, long i) {
+    static const double scale[] = {2, 1999, 0, 0};
+    return o->kind == DOUBLES ? scale[i] : 0;
+}
+
+static void *some_numbers(Test *test, const Argument *o) {
+    void *p = fresh(bytes_of(o));
+    const bool state = test->of->steps > 0 && o->use == UPDATED && strcmp(o->name, "p") != 0;
+    for (long i = 0; i < o->elements; i++)
+        if (state)
+            put(o, p, i, first_state(o, i));
         else
-            store(p, i, from[i]);
-    free(from);
+            put_any(test, o, p, i);
     return p;
+}
+
+static Buffers buffers_for(const Test *test, const Side *side) {
+    const Case *c = test->of;
+    Buffers b = {.count = c->noperand + side->nbeside};
+    for (int i = 0; i < c->noperand; i++) {
+        b.at[i] = fresh(bytes_of(&c->operand[i]));
+        if (test->given[i] != NULL)
+            memcpy(b.at[i], test->given[i], bytes_of(&c->operand[i]));
+    }
+    for (int i = 0; i < side->nbeside; i++)
+        b.at[c->noperand + i] = fresh((size_t)side->beside[i]);
+    return b;
+}
+
+static void release(Buffers b) {
+    for (int i = 0; i < b.count; i++)
+        free(b.at[i]);
+}
+
+/* ---- calls ---------------------------------------------------------------------------------------- */
+
+/* A range of rows is computed in parts, in any order. */
+enum { PARTS = 3 };
+typedef struct {
+    Rows part[PARTS];
+    int count;
+} Split;
+
+static const Split whole = {{{0, -1}}, 1};
+
+/* Into parts of which some may be empty, the last one first. */
+static Split random_split(Test *test, int rows) {
+    const int a = (int)((uniform(test) + 1) / 2 * (rows + 1)),
+              b = (int)((uniform(test) + 1) / 2 * (rows + 1));
+    const int low = a < b ? a : b, high = a < b ? b : a;
+    return (Split){{{high, rows}, {0, low}, {low, high}}, PARTS};
+}
+
+/* How much of each sample counts. */
+static void set_valid(const Case *c, int32_t valid[N][3]) {
+    int t = 0;
+    while (t < c->noperand && !has_samples(&c->operand[t]))
+        t++;
+    for (int n = 0; n < N && t < c->noperand; n++)
+        for (int k = 0; k < 3; k++)
+            valid[n][k] = c->operand[t].size[k] - (k == n + 1);
+}
+
+/* SAMPLES of the batch from FIRST on. */
+static void call(const Case *c, Run *run, int threads, Split split, int first, int samples, int step,
+                 void *const *at) {
+    int32_t valid[N][3];
+    const UnetStep told = {.n = STEP, .threads = threads, .learning_rate = 1e-2, .step = step};
+    set_valid(c, valid);
+#pragma omp parallel num_threads(threads)
+    for (int k = 0; k < split.count; k++) {
+        const Call part = {&told, samples, c->counts ? valid + first : NULL, split.part[k]};
+        run(&part, at);
+    }
+}
+
+/* Where the loss is scaled, the gradients of an optimiser's second step have overflowed at one place. */
+static void spoil_gradients(const Case *c, int step, void *const *at, void *const *given) {
+    bool scaled = false;
+    for (int i = 0; i < c->noperand; i++)
+        scaled |= c->operand[i].kind == DOUBLES;
+    for (int i = 0; i < c->noperand; i++) {
+        const Argument *o = &c->operand[i];
+        if (strcmp(o->name, "g") == 0)
+            put(o, at[i], o->elements / 2,
+                scaled && step == 2 ? INFINITY : get(o, given[i], o->elements / 2));
+    }
+}
+
+/* What is only read was not written. */
+static void check_given(Test *test, const char *what, const Buffers *b) {
+    for (int i = 0; i < test->of->noperand; i++) {
+        const Argument *o = &test->of->operand[i];
+        if (o->use != GIVEN)
+            continue;
+        for (long k = 0; k < o->elements; k++)
+            if (memcmp((char *)b->at[i] + (size_t)k * element_bytes(o),
+                       (char *)test->given[i] + (size_t)k * element_bytes(o), element_bytes(o)) != 0) {
+                fail(test, what, o->name, k, get(o, b->at[i], k), get(o, test->given[i], k));
+                break;
+            }
+    }
+}
+
+/* What a row says is updated was. */
+static void check_updated(Test *test, const Buffers *b) {
+    for (int i = 0; i < test->of->noperand; i++) {
+        const Argument *o = &test->of->operand[i];
+        if (o->use == UPDATED && memcmp(b->at[i], test->given[i], bytes_of(o)) == 0)
+            fail(test, "what is updated stays as it is", o->name, 0, get(o, b->at[i], 0),
+                 get(o, test->given[i], 0));
+    }
+}
+
+static Buffers computed(Test *test, int side, int threads, Split split, int samples) {
+    const Case *c = test->of;
+    Buffers b = buffers_for(test, &c->side[side]);
+    for (int step = 1; step <= (c->steps > 0 ? c->steps : 1); step++) {
+        if (c->steps > 0)
+            spoil_gradients(c, step, b.at, test->given);
+        call(c, c->side[side].run, threads, split, 0, samples, step, b.at);
+    }
+    check_given(test, "what is only read is written", &b);
+    return b;
 }
 
 /* ---- comparisons ---------------------------------------------------------------------------------- */
 
-static void fail(Test *test, const char *what, long at, double got, double want) {
-    if (test->failures++ < 10)
-        printf("FAILED %s: %s: element %ld is %.9g, not %.9g\n", test->of->name, what, at, got, want);
+static bool is_result(const Argument *o) {
+    return o->use == COMPUTED || o->use == UPDATED;
 }
 
-static void same(Test *test, const char *what, const real *got, const real *want, long elements) {
+static void same_elements(Test *test, const char *what, const Argument *o, const void *got,
+                          const void *want, long elements) {
+    const size_t bytes = element_bytes(o);
     for (long i = 0; i < elements; i++)
-        if (memcmp(&got[i], &want[i], sizeof *got) != 0) {
-            fail(test, what, i, (double)got[i], (double)want[i]);
+        if (memcmp((const char *)got + (size_t)i * bytes, (const char *)want + (size_t)i * bytes, bytes) !=
+            0) {
+            fail(test, what, o->name, i, get(o, got, i), get(o, want, i));
             return;
         }
 }
 
-static void near(Test *test, const char *what, const real *got, const real *want, long elements) {
-    double most = 0;
-    for (long i = 0; i < elements; i++)
-        if (fabs((double)want[i]) > most)
-            most = fabs((double)want[i]);
-    for (long i = 0; i < elements; i++)
-        if (isnan(want[i]) ? memcmp(&got[i], &want[i], sizeof *got) != 0
-                           : !(fabs((double)got[i] - (double)want[i]) <= 1e-5 * most)) {
-            fail(test, what, i, (double)got[i], (double)want[i]);
-            return;
-        }
-}
-
-static void same_tensor(Test *test, const char *what, const stored *got, const stored *want,
-                        long elements) {
-    for (long i = 0; i < elements; i++)
-        if (memcmp(&got[i], &want[i], sizeof *got) != 0) {
-            fail(test, what, i, (double)load(got, i), (double)load(want, i));
-            return;
-        }
+static void same(Test *test, const char *what, const Buffers *got, const Buffers *want) {
+    for (int i = 0; i < test->of->noperand; i++)
+        if (is_result(&test->of->operand[i]))
+            same_elements(test, what, &test->of->operand[i], got->at[i], want->at[i],
+                          test->of->operand[i].elements);
 }
 
 /* How far apart two neighbours are of which the nearer to zero is x. */
-static double unit(double x) {
+static double unit(const Argument *o, double x) {
 #if defined UNET_STORED_BF16
-    return fabs(x) * 0x1p-7;
+    return o->kind == TENSOR ? fabs(x) * 0x1p-7 : 0;
 #elif defined UNET_STORED_F16
-    return fabs(x) * 0x1p-10 + 0x1p-24;
+    return o->kind == TENSOR ? fabs(x) * 0x1p-10 + 0x1p-24 : 0;
 #else
-    return 0 * x;
+    return 0 * x * (double)(o->kind == TENSOR);
 #endif
 }
 
-static void near_tensor(Test *test, const char *what, const stored *got, const stored *want,
-                        long elements) {
+static double most_of(const Argument *o, const void *p) {
     double most = 0;
-    long other = 0, numbers_written = 0;
-    for (long i = 0; i < elements; i++)
-        if (fabs((double)load(want, i)) > most)
-            most = fabs((double)load(want, i));
-    for (long i = 0; i < elements; i++) {
-        double a = (double)load(got, i), b = (double)load(want, i);
-        if (isnan(b) ? !isnan(a) : !(fabs(a - b) <= 1e-5 * most + unit(b))) {
-            fail(test, what, i, a, b);
+    for (long i = 0; i < o->elements; i++)
+        most = fmax(most, fabs(get(o, p, i)));
+    return most;
+}
+
+static void near(Test *test, const Argument *o, const void *got, const void *want) {
+    const bool relative = test->of->nearness == RELATIVE;
+    const double apart = (o->kind == DOUBLES ? 1e-12 : 1e-5) * most_of(o, want);
+    long other = 0, written = 0;
+    for (long i = 0; i < o->elements; i++) {
+        const double a = get(o, got, i), b = get(o, want, i);
+        const double most = relative ? 2.5e-7 * fabs(b) + 0x1p-125 : apart;
+        if (isnan(b) ? !isnan(a) : !(fabs(a - b) <= most + unit(o, b))) {
+            fail(test, "beside the reference", o->name, i, a, b);
             return;
         }
-        numbers_written += !isnan(b);
-        other += fabs(a - b) > 1e-5 * most;
+        written += !isnan(b);
+        other += fabs(a - b) > most;
     }
-    if (other > numbers_written / 50 + 3)
-        fail(test, "numbers that are rounded otherwise", -1, (double)other, 0);
+    if (other > written / 50 + 3 && !relative)
+        fail(test, "numbers that are rounded otherwise", o->name, -1, (double)other, 0);
+}
+
+static void compare(Test *test, const Buffers *got, const Buffers *want) {
+    if (test->of->nearness == EXACT)
+        same(test, "beside the reference", got, want);
+    for (int i = 0; i < test->of->noperand && test->of->nearness != EXACT; i++)
+        if (is_result(&test->of->operand[i]))
+            near(test, &test->of->operand[i], got->at[i], want->at[i]);
 }
 
 /* As many elements were written as these rows have. */
-static void written(Test *test, const Tensor *t, const stored *y, int rows) {
-    long count = 0, want = (long)N * stored_channels(&t->layout) * rows * t->size[2];
-    for (long i = 0; i < N * t->layout.sample; i++)
-        count += !isnan(load(y, i));
+static void written(Test *test, const Argument *o, const void *y, int rows) {
+    long count = 0, want = (long)N * stored_channels(&o->layout) * rows * o->size[2];
+    for (long i = 0; i < o->elements; i++)
+        count += !isnan(get(o, y, i));
     if (count != want)
-        fail(test, "elements written", -1, (double)count, (double)want);
+        fail(test, "elements written", o->name, -1, (double)count, (double)want);
 }
 
-/* The reference wrote every point, padding channels zero, and nothing else. */
-static void complete(Test *test, const Tensor *t, const stored *y) {
-    written(test, t, y, t->size[0] * t->size[1]);
-    if (t->layout.channels < stored_channels(&t->layout)) {
-        long pad = element(&t->layout, N - 1, t->layout.channels, 0, 0, 0);
-        if (load(y, pad) != 0)
-            fail(test, "padding channel", pad, (double)load(y, pad), 0);
+/* Each result has its points, each of the rows that were asked for, padding channels zero, and nothing
+ * else. */
+static void complete(Test *test, const Buffers *b, int rows) {
+    for (int i = 0; i < test->of->noperand && test->of->values != ANY; i++) {
+        const Argument *o = &test->of->operand[i];
+        if (o->kind != TENSOR || o->use != COMPUTED)
+            continue;
+        written(test, o, b->at[i], rows < 0 ? rows_in(o) : rows);
+        const long pad = point(o, N - 1, o->layout.channels - 1, 0, 0) + 1;
+        if (rows < 0 && o->layout.channels < stored_channels(&o->layout) && get(o, b->at[i], pad) != 0)
+            fail(test, "padding channel", o->name, pad, get(o, b->at[i], pad), 0);
     }
 }
 
-static void relu(stored *y, long elements) {
-    for (long i = 0; i < elements; i++)
-        store(y, i, load(y, i) < 0 ? 0 : load(y, i));
+/* ---- the ways in which a kernel may be called ------------------------------------------------------- */
+
+static bool has(const Test *test, int side) {
+    return test->of->side[side].run != NULL;
 }
 
-/* y = 0 where m <= 0, and y's padding channels as they are. */
-static void mask(stored *y, const Tensor *ty, const stored *m, const Tensor *tm) {
-    for (int n = 0; n < N; n++)
-        for (int c = 0; c < ty->layout.channels; c++)
-            for (int d = 0; d < ty->size[0]; d++)
-                for (int h = 0; h < ty->size[1]; h++)
-                    for (int w = 0; w < ty->size[2]; w++)
-                        if (!(load(m, element(&tm->layout, n, c, d, h, w)) > 0))
-                            store(y, element(&ty->layout, n, c, d, h, w), 0);
+static const Argument *first_result(const Case *c) {
+    int i = 0;
+    while (!is_result(&c->operand[i]))
+        i++;
+    return &c->operand[i];
 }
 
-/* ---- convolutions --------------------------------------------------------------------------------- */
-
-typedef void Forward(int, stored *, const stored *const *, const real *, const real *);
-typedef void Pack(real *, const real *);
-typedef void Dgrad(int, stored *, const stored *, const real *, const stored *);
-typedef void Wgrad(int, real *, real *, real *, const stored *const *, const stored *);
-
-static stored *forward(Function f, int threads, int n, const Tensor *t, const stored *const *x,
-                       const real *w, const real *b) {
-    stored *y = output(t);
-#pragma omp parallel num_threads(threads)
-    ((Forward *)f)(n, y, x, w, b);
-    return y;
+/* By parts the same; a range of rows alone, of which a kernel writes no other. */
+static void check_rows(Test *test, int side, const Buffers *want) {
+    const Split split = random_split(test, rows_in(first_result(test->of)));
+    const Split part = {{split.part[2]}, 1};
+    if (!test->of->side[side].takes_rows)
+        return;
+    Buffers parts = computed(test, side, 2, split, N);
+    same(test, side == FAST ? "by rows" : "by rows, reference", &parts, want);
+    Buffers alone = computed(test, side, 2, part, N);
+    complete(test, &alone, part.part[0].end - part.part[0].begin);
+    release(parts), release(alone);
 }
 
-static stored *dgrad(Function f, int threads, int n, const Tensor *t, const stored *dy, const real *w,
-                     const stored *m) {
-    stored *dx = output(t);
-#pragma omp parallel num_threads(threads)
-    ((Dgrad *)f)(n, dx, dy, w, m);
-    return dx;
-}
-
-/* Weights as the kernel wants them: packed, or for an upconv a copy. */
-static real *pack(Function f, const real *w, long elements, int64_t summed, int64_t lanes, int64_t taps) {
-    int64_t packed_elements;
-    if (f == NULL) {
-        real *copy = fresh(elements);
-        memcpy(copy, w, (size_t)elements * sizeof *w);
-        return copy;
+/* Of one sample the bits of the first of two; the second is not touched. */
+static void check_one_sample(Test *test, const Buffers *want) {
+    Buffers half = computed(test, FAST, 2, whole, 1);
+    for (int i = 0; i < test->of->noperand; i++) {
+        const Argument *o = &test->of->operand[i];
+        if (o->kind != TENSOR || o->use != COMPUTED)
+            continue;
+        same_elements(test, "of one sample", o, half.at[i], want->at[i], o->elements / N);
+        for (long k = o->elements / N; k < o->elements; k++)
+            if (!isnan(get(o, half.at[i], k))) {
+                fail(test, "of one sample touches the next", o->name, k, get(o, half.at[i], k), NAN);
+                break;
+            }
     }
-    if (!cpu_packed_elements(summed, lanes, taps, &packed_elements))
-        abort();
-    real *packed = fresh(packed_elements);
-#pragma omp parallel num_threads(2)
-    ((Pack *)f)(packed, w);
-    return packed;
+    release(half);
 }
 
-static long stored_segments(const Case *c) {
-    long channels = 0;
-    for (int s = 0; s < c->segments; s++)
-        channels += stored_channels(&c->x[s].layout);
-    return channels;
-}
-
-/* One thread against three, two samples against one. */
-static void check_forward(Test *test, const stored *const *x, const real *w, const real *b) {
+/* A sum, sample by sample, is that of both. */
+static void check_adds(Test *test, const Buffers *want) {
     const Case *c = test->of;
-    long elements = N * c->y.layout.sample;
-    real *packed = pack(c->fast[FORWARD_PACK], w, (long)c->channels_in * c->channels_out * c->taps,
-                        stored_segments(c), c->channels_out, c->taps);
-    stored *want = forward(c->reference[FORWARD], 2, N, &c->y, x, w, b);
-    stored *got = forward(c->fast[FORWARD], 1, N, &c->y, x, packed, b);
-    stored *threads = forward(c->fast[FORWARD], 3, N, &c->y, x, packed, b);
-    stored *half = forward(c->fast[FORWARD], 2, 1, &c->y, x, packed, b);
-    complete(test, &c->y, want);
-    near_tensor(test, "forward", got, want, elements);
-    same_tensor(test, "forward by three threads", threads, got, elements);
-    same_tensor(test, "forward of one sample", half, got, elements / N);
-    if (!isnan(load(half, elements / N + c->y.layout.origin)))
-        fail(test, "forward of one sample touches the next", elements / N, 0, 0);
-    if (c->fast[FORWARD_RELU] != NULL) {
-        stored *fused = forward(c->fast[FORWARD_RELU], 2, N, &c->y, x, packed, b);
-        relu(got, elements);
-        same_tensor(test, "forward with ReLU", fused, got, elements);
-        free(fused);
+    if (!has(test, ADDS))
+        return;
+    Buffers first = computed(test, FAST, 2, whole, 1), second = buffers_for(test, &c->side[ADDS]);
+    void *at[MAX_BUFFERS];
+    for (int i = 0; i < second.count; i++) {
+        const Argument *o = &c->operand[i];
+        const bool sum = i < c->noperand && o->use == COMPUTED, samples = i < c->noperand && has_samples(o);
+        at[i] = sum ? first.at[i] : (char *)second.at[i] + (samples ? bytes_of(o) / N : 0);
     }
-    free(packed), free(want), free(got), free(threads), free(half);
+    call(c, c->side[ADDS].run, 2, whole, 1, 1, 1, at);
+    same(test, "sample by sample", &first, want);
+    release(first), release(second);
 }
 
-static void check_dgrad(Test *test, const stored *dy, const real *w) {
+/* A result in the place of an operand, where its row allows that. */
+static void check_in_place(Test *test, int side, const Buffers *want) {
     const Case *c = test->of;
-    long elements = N * c->dx.layout.sample;
-    real *packed = pack(c->fast[DGRAD_PACK], w, (long)c->channels_in * c->channels_out * c->taps,
-                        stored_channels(&c->y.layout), c->dx.layout.channels, c->taps);
-    stored *want = dgrad(c->reference[DGRAD], 2, N, &c->dx, dy, w, NULL);
-    stored *got = dgrad(c->fast[DGRAD], 1, N, &c->dx, dy, packed, NULL);
-    stored *threads = dgrad(c->fast[DGRAD], 3, N, &c->dx, dy, packed, NULL);
-    complete(test, &c->dx, want);
-    near_tensor(test, "dgrad", got, want, elements);
-    same_tensor(test, "dgrad by three threads", threads, got, elements);
-    if (c->fast[DGRAD_MASK] != NULL) {
-        stored *m = input(test, &c->m, COARSE);
-        stored *fused = dgrad(c->fast[DGRAD_MASK], 2, N, &c->dx, dy, packed, m);
-        mask(got, &c->dx, m, &c->m);
-        same_tensor(test, "dgrad with a mask", fused, got, elements);
-        free(fused), free(m);
+    for (int i = 0; i < c->noperand && has(test, side); i++) {
+        const Argument *o = &c->operand[i];
+        if (o->use != COMPUTED || o->place < 0 || c->operand[o->place].use != GIVEN)
+            continue;
+        Buffers b = buffers_for(test, &c->side[side]);
+        void *at[MAX_BUFFERS];
+        memcpy(at, b.at, sizeof at);
+        at[i] = at[o->place];
+        call(c, c->side[side].run, 2, whole, 0, N, 1, at);
+        for (long k = 0; k < o->elements; k++)
+            if (!isnan(get(o, want->at[i], k)) && get(o, at[i], k) != get(o, want->at[i], k)) {
+                fail(test, "in place", o->name, k, get(o, at[i], k), get(o, want->at[i], k));
+                break;
+            }
+        release(b);
     }
-    free(packed), free(want), free(got), free(threads);
 }
 
-static long wgrad_scratch(const Case *c) {
-    const Tensor *grid = c->kind == CONV ? &c->y : &c->x[0];
-    CpuConv conv = {stored_segments(c), stored_channels(&c->y.layout), c->taps,
-                    grid->size[0] * grid->size[1]};
-    int64_t elements;
-    if (!cpu_wgrad_scratch_elements(&conv, &elements))
-        abort();
-    return elements / (cpu_wgrad_bands(&conv) + 1) * (c->bands + 1);
+/* ---- what belongs to some operators ----------------------------------------------------------------- */
+
+/* Of anything: where the operand is NaN, so is the result. */
+static void check_nan(Test *test, const Buffers *got) {
+    const Argument *y = first_result(test->of), *x = &test->of->operand[1];
+    for (int n = 0; n < N && test->of->values == ANY; n++)
+        for (int c = 0; c < y->layout.channels; c++)
+            for (int r = 0; r < rows_in(y); r++)
+                for (int w = 0; w < y->size[2]; w++)
+                    if (isnan(get(x, got->at[1], point(x, n, c, r, w))) &&
+                        !isnan(get(y, got->at[0], point(y, n, c, r, w))))
+                        fail(test, "hides a NaN", y->name, point(y, n, c, r, w), 0, NAN);
 }
 
-/* dw with db behind it, as if they were one; what they hold is added to if the kernel does so. */
-static void add_wgrad(const Case *c, Function f, int threads, int n, real *both, const stored *const *x,
-                      const stored *dy) {
-    long weights = (long)c->channels_in * c->channels_out * c->taps;
-    real *dw = fresh(weights), *db = fresh(c->channels_out), *scratch = fresh(wgrad_scratch(c));
-    memcpy(dw, both, (size_t)weights * sizeof *dw);
-    memcpy(db, both + weights, (size_t)c->channels_out * sizeof *db);
-#pragma omp parallel num_threads(threads)
-    ((Wgrad *)f)(n, dw, db, scratch, x, dy);
-    memcpy(both, dw, (size_t)weights * sizeof *dw);
-    memcpy(both + weights, db, (size_t)c->channels_out * sizeof *db);
-    free(dw), free(db), free(scratch);
+/* A good step, which doubles the scale, one that is not taken, which halves it, and three good ones. */
+static void check_state(Test *test, const Buffers *b) {
+    static const double want[4] = {2, 3, 4, 0.5};
+    for (int i = 0; i < test->of->noperand; i++)
+        if (test->of->steps > 0 && test->of->operand[i].kind == DOUBLES)
+            same_elements(test, "the scale of the loss", &test->of->operand[i], b->at[i], want, 4);
 }
 
-static real *wgrad(const Case *c, Function f, int threads, int n, const stored *const *x,
-                   const stored *dy) {
-    real *both = fresh((long)c->channels_in * c->channels_out * c->taps + c->channels_out);
-    add_wgrad(c, f, threads, n, both, x, dy);
-    return both;
-}
-
-static void check_wgrad(Test *test, const stored *const *x, const stored *dy) {
-    const Case *c = test->of;
-    long all = (long)c->channels_in * c->channels_out * c->taps + c->channels_out;
-    const stored *second[3];
-    for (int s = 0; s < c->segments; s++)
-        second[s] = x[s] + c->x[s].layout.sample;
-    real *want = wgrad(c, c->reference[WGRAD], 2, N, x, dy);
-    real *got = wgrad(c, c->fast[WGRAD], 1, N, x, dy);
-    real *threads = wgrad(c, c->fast[WGRAD], 3, N, x, dy);
-    near(test, "wgrad", got, want, all);
-    same(test, "wgrad by three threads", threads, got, all);
-    if (c->fast[WGRAD_MORE] != NULL) {
-        real *parts = wgrad(c, c->fast[WGRAD], 2, 1, x, dy);
-        add_wgrad(c, c->fast[WGRAD_MORE], 2, 1, parts, second, dy + c->y.layout.sample);
-        same(test, "wgrad sample by sample", parts, got, all);
-        free(parts);
-    }
-    free(want), free(got), free(threads);
-}
-
-static void check_convolution(Test *test) {
-    const Case *c = test->of;
-    stored *x[3] = {NULL};
-    for (int s = 0; s < c->segments; s++)
-        x[s] = input(test, &c->x[s], FINE);
-    stored *dy = input(test, &c->y, FINE);
-    real *w = numbers(test, (long)c->channels_in * c->channels_out * c->taps);
-    real *b = numbers(test, c->channels_out);
-    check_forward(test, (const stored *const *)x, w, b);
-    check_dgrad(test, dy, w);
-    check_wgrad(test, (const stored *const *)x, dy);
-    for (int s = 0; s < c->segments; s++)
-        free(x[s]);
-    free(dy), free(w), free(b);
-}
-
-/* ---- rows ------------------------------------------------------------------------------------------ */
-
-/* A range of rows is computed in parts, in any order. */
-enum { PARTS_OF_SPLIT = 3 };
-typedef struct {
-    Rows part[PARTS_OF_SPLIT];
-} Split;
-
-static Split whole(const Tensor *t) {
-    return (Split){{{0, t->size[0] * t->size[1]}}};
-}
-
-/* Into parts of which some may be empty, the last one first. */
-static Split random_split(Test *test, const Tensor *t) {
-    const int rows = t->size[0] * t->size[1];
-    const int a = (int)((uniform(test) + 1) / 2 * (rows + 1)),
-              b = (int)((uniform(test) + 1) / 2 * (rows + 1));
-    const int low = a < b ? a : b, high = a < b ? b : a;
-    return (Split){{{high, rows}, {0, low}, {low, high}}};
-}
-
-/* ---- what is exact -------------------------------------------------------------------------------- */
-
-typedef void Two(int, Rows, stored *, const void *);
-typedef void Three(int, Rows, void *, const void *, const void *);
-typedef void Four(int, Rows, stored *, const void *, const void *, const void *);
-
-/* Any of these kernels over the rows of a split; what it does not take is NULL. */
-typedef struct {
-    const void *in[3];
-    int inputs;
-} Inputs;
-
-static stored *computed(Function f, int threads, Split s, const Tensor *t, Inputs x) {
-    stored *y = output(t);
-#pragma omp parallel num_threads(threads)
-    for (int k = 0; k < PARTS_OF_SPLIT; k++)
-        if (x.inputs == 1)
-            ((Two *)f)(N, s.part[k], y, x.in[0]);
-        else if (x.inputs == 2)
-            ((Three *)f)(N, s.part[k], y, x.in[0], x.in[1]);
-        else
-            ((Four *)f)(N, s.part[k], y, x.in[0], x.in[1], x.in[2]);
-    return y;
-}
-
-/* A range of rows alone, of which a kernel writes no other. */
-static void check_part(Test *test, Function f, Rows rows, const Tensor *t, Inputs x) {
-    stored *y = computed(f, 2, (Split){{rows}}, t, x);
-    written(test, t, y, rows.end - rows.begin);
-    free(y);
-}
-
-/* The fast kernel gives the bits of the reference, and either gives the same by parts. ANY: inputs hold
- * whatever has as many bits, NaNs too. */
-static void check_exact(Test *test, const char *what, int role, const Tensor *t, Inputs x, bool any) {
-    const Function fast = test->of->fast[role], reference = test->of->reference[role];
-    const long elements = N * t->layout.sample;
-    const Split split = random_split(test, t);
-    stored *want = computed(reference, 2, whole(t), t, x);
-    stored *got = computed(fast, 3, whole(t), t, x);
-    stored *parts = computed(fast, 2, split, t, x);
-    stored *reference_parts = computed(reference, 1, split, t, x);
-    same_tensor(test, what, got, want, elements);
-    same_tensor(test, what, parts, got, elements);
-    same_tensor(test, what, reference_parts, want, elements);
-    if (!any) {
-        complete(test, t, want);
-        check_part(test, fast, split.part[2], t, x);
-        check_part(test, reference, split.part[2], t, x);
-    }
-    free(want), free(got), free(parts), free(reference_parts);
-}
-
-/* Of two gradients of a parameter, which are not rounded. */
-static void check_parameters(Test *test) {
-    const Case *c = test->of;
-    real *a = image(test, &c->x[0], FINE), *b = image(test, &c->x[1], FINE);
-    long elements = N * c->y.layout.sample;
-    real *want = fresh(elements), *got = fresh(elements);
-    const Rows rows = whole(&c->y).part[0];
-#pragma omp parallel num_threads(3)
-    {
-        ((Three *)c->reference[ADD_PARAMETERS])(N, rows, want, a, b);
-        ((Three *)c->fast[ADD_PARAMETERS])(N, rows, got, a, b);
-    }
-    same(test, "add of parameters", got, want, elements);
-    free(a), free(b), free(want), free(got);
-}
-
-static void check_pool(Test *test) {
-    const Case *c = test->of;
-    stored *x = input(test, &c->x[0], COARSE), *dy = input(test, &c->y, FINE),
-           *a = input(test, &c->m, FINE);
-    check_exact(test, "max_pool", FORWARD, &c->y, (Inputs){{x}, 1}, false);
-    check_exact(test, "max_pool_grad", POOL_GRAD, &c->dx, (Inputs){{x, dy, NULL}, 3}, false);
-    check_exact(test, "avg_pool", AVG_POOL, &c->y, (Inputs){{x}, 1}, false);
-    check_exact(test, "avg_pool_grad", AVG_POOL_GRAD, &c->dx, (Inputs){{dy}, 1}, false);
-    check_exact(test, "max_pool_grad accumulating, with a mask", POOL_GRAD_FUSED, &c->dx,
-                (Inputs){{x, dy, a}, 3}, false);
-    free(x), free(dy), free(a);
-}
-
-typedef void One(int, Rows, stored *);
+/* ---- halos ----------------------------------------------------------------------------------------- */
 
 /* Y holds ones everywhere; back come zeros for the halo. */
-static stored *without_halo(Function f, Split s, const Tensor *t) {
-    stored *y = output(t);
-    for (long i = 0; i < N * t->layout.sample; i++)
-        store(y, i, 1);
-#pragma omp parallel num_threads(3)
-    for (int k = 0; k < PARTS_OF_SPLIT; k++)
-        ((One *)f)(N, s.part[k], y);
+static void *without_halo(const Test *test, int side, Split split) {
+    const Argument *o = &test->of->operand[0];
+    void *y = fresh(bytes_of(o));
+    for (long i = 0; i < o->elements; i++)
+        put(o, y, i, 1);
+    call(test->of, test->of->side[side].run, 3, split, 0, N, 1, &y);
     return y;
 }
 
 /* Of a range of rows the halo beside them is zeroed, in its lines of memory, and no point. */
 static void check_halo_beside(Test *test, Rows rows) {
-    const Tensor *t = &test->of->y;
-    const Layout *l = &t->layout;
-    stored *y = without_halo(test->of->fast[ZERO_HALO], (Split){{rows}}, t);
-    for (int r = 0; r < t->size[0] * t->size[1]; r++) {
-        const long first = element(l, N - 1, 0, r / t->size[1], r % t->size[1], 0);
-        const long line = first - l->origin % l->row;
+    const Argument *o = &test->of->operand[0];
+    const Layout *l = &o->layout;
+    void *y = without_halo(test, FAST_HALO, (Split){{rows}, 1});
+    for (int r = 0; r < rows_in(o); r++) {
+        const long first = point(o, N - 1, 0, r, 0), line = first - l->origin % l->row;
         for (long i = line; i < line + l->row; i++) {
-            const bool point = i >= first && i < first + t->size[2] * l->block;
-            const double want = point || r < rows.begin || r >= rows.end;
-            if ((double)load(y, i) != want)
-                fail(test, "zero_halo beside a row", r, (double)load(y, i), want);
+            const bool is_point = i >= first && i < first + o->size[2] * l->block;
+            const double want = is_point || r < rows.begin || r >= rows.end;
+            if (get(o, y, i) != want)
+                fail(test, "zero_halo beside a row", o->name, r, get(o, y, i), want);
         }
     }
     free(y);
 }
 
 static void check_halo(Test *test) {
-    const Tensor *t = &test->of->y;
-    const long elements = N * t->layout.sample;
-    const Split split = random_split(test, t);
-    stored *want = without_halo(test->of->reference[ZERO_HALO], whole(t), t);
-    stored *got = without_halo(test->of->fast[ZERO_HALO], whole(t), t);
-    stored *parts = without_halo(test->of->fast[ZERO_HALO], split, t);
-    stored *reference_parts = without_halo(test->of->reference[ZERO_HALO], split, t);
-    long points = 0, all = (long)N * stored_channels(&t->layout) * t->size[0] * t->size[1] * t->size[2];
-    for (long i = 0; i < elements; i++)
-        points += load(want, i) != 0;
+    const Argument *o = &test->of->operand[0];
+    const Split split = random_split(test, rows_in(o));
+    if (!has(test, FAST_HALO))
+        return;
+    void *want = without_halo(test, REFERENCE_HALO, whole), *got = without_halo(test, FAST_HALO, whole);
+    void *parts = without_halo(test, FAST_HALO, split), *other = without_halo(test, REFERENCE_HALO, split);
+    long points = 0, all = (long)N * stored_channels(&o->layout) * rows_in(o) * o->size[2];
+    for (long i = 0; i < o->elements; i++)
+        points += get(o, want, i) != 0;
     for (int n = 0; n < N; n++)
-        for (int c = 0; c < stored_channels(&t->layout); c++)
-            for (int r = 0; r < t->size[0] * t->size[1]; r++)
-                for (int w = 0; w < t->size[2]; w++)
-                    if (load(want, element(&t->layout, n, c, r / t->size[1], r % t->size[1], w)) == 0)
-                        fail(test, "zero_halo, a point", r, 0, 1);
+        for (int c = 0; c < stored_channels(&o->layout); c++)
+            for (int r = 0; r < rows_in(o); r++)
+                for (int w = 0; w < o->size[2]; w++)
+                    if (get(o, want, point(o, n, c, r, w)) == 0)
+                        fail(test, "zero_halo, a point", o->name, r, 0, 1);
     if (points != all)
-        fail(test, "zero_halo, elements that are no halo", -1, (double)points, (double)all);
-    same_tensor(test, "zero_halo", got, want, elements);
-    same_tensor(test, "zero_halo by rows", parts, got, elements);
-    same_tensor(test, "zero_halo by rows, reference", reference_parts, want, elements);
+        fail(test, "zero_halo, elements that are no halo", o->name, -1, (double)points, (double)all);
+    same_elements(test, "zero_halo", o, got, want, o->elements);
+    same_elements(test, "zero_halo by rows", o, parts, got, o->elements);
+    same_elements(test, "zero_halo by rows, reference", o, other, want, o->elements);
     check_halo_beside(test, split.part[2]);
-    free(want), free(got), free(parts), free(reference_parts);
+    free(want), free(got), free(parts), free(other);
 }
 
-/* To a relative error, over all that is not as good as zero. */
-static void check_sigmoid(Test *test) {
-    const Tensor *t = &test->of->y;
-    stored *x = input(test, &test->of->x[0], WIDE);
-    const Inputs in = {{x}, 1};
-    stored *want = computed(test->of->reference[SIGMOID], 2, whole(t), t, in);
-    stored *got = computed(test->of->fast[SIGMOID], 1, whole(t), t, in);
-    stored *parts = computed(test->of->fast[SIGMOID], 3, random_split(test, t), t, in);
-    complete(test, t, want);
-    same_tensor(test, "sigmoid by rows", parts, got, N * t->layout.sample);
-    for (long i = 0; i < N * t->layout.sample; i++) {
-        const double a = (double)load(got, i), b = (double)load(want, i);
-        if (isnan(b) ? !isnan(a) : !(fabs(a - b) <= 2.5e-7 * b + unit(b) + 0x1p-125))
-            fail(test, "sigmoid", i, a, b);
+/* ---- a case ----------------------------------------------------------------------------------------- */
+
+static void check(Test *test) {
+    Buffers want = computed(test, REFERENCE, 2, whole, N), got = computed(test, FAST, 1, whole, N);
+    Buffers threads = computed(test, FAST, 3, whole, N);
+    check_updated(test, &want);
+    complete(test, &want, -1);
+    compare(test, &got, &want);
+    same(test, "by three threads", &threads, &got);
+    if (has(test, FUSED)) {
+        Buffers fused = computed(test, FUSED, 2, whole, N);
+        same(test, "fused", &fused, &got);
+        release(fused);
     }
-    free(x), free(want), free(got), free(parts);
-}
-
-static void check_map(Test *test) {
-    const Case *c = test->of;
-    stored *a = input(test, &c->x[0], COARSE), *b = input(test, &c->x[1], COARSE);
-    const Tensor *y = &c->y;
-    check_exact(test, "relu", RELU, y, (Inputs){{a}, 1}, false);
-    check_exact(test, "relu_grad", RELU_GRAD, y, (Inputs){{a, b}, 2}, false);
-    check_exact(test, "add", ADD, y, (Inputs){{a, b}, 2}, false);
-    check_exact(test, "leaky_relu", LEAKY_RELU, y, (Inputs){{a}, 1}, false);
-    check_exact(test, "leaky_relu_grad", LEAKY_RELU_GRAD, y, (Inputs){{a, b}, 2}, false);
-    check_exact(test, "sigmoid_grad", SIGMOID_GRAD, y, (Inputs){{a, b}, 2}, false);
-    check_sigmoid(test);
-    check_parameters(test);
+    check_rows(test, FAST, &got);
+    check_rows(test, REFERENCE, &want);
+    check_one_sample(test, &got);
+    check_adds(test, &got);
+    check_in_place(test, FAST, &got);
+    check_in_place(test, FUSED, &got);
+    check_nan(test, &got);
+    check_state(test, &want);
     check_halo(test);
-    stored *any = input(test, &c->x[0], ANY);
-    check_exact(test, "relu of anything", RELU, y, (Inputs){{any}, 1}, true);
-    store(a, c->x[0].layout.origin, (real)NAN);
-    stored *kept = computed(c->fast[RELU], 1, whole(y), y, (Inputs){{a}, 1});
-    if (!isnan(load(kept, y->layout.origin)))
-        fail(test, "relu hides a NaN", 0, (double)load(kept, y->layout.origin), NAN);
-    real *loaded = image(test, &c->x[0], FINE), *bits = image(test, &c->x[0], ANY);
-    check_exact(test, "cast", CAST, y, (Inputs){{loaded}, 1}, false);
-    check_exact(test, "cast of anything", CAST, y, (Inputs){{bits}, 1}, true);
-    free(kept), free(a), free(b), free(any), free(loaded), free(bits);
+    release(want), release(got), release(threads);
 }
 
-static void check_join(Test *test) {
-    const Case *c = test->of;
-    stored *x[3] = {NULL};
-    for (int s = 0; s < c->segments; s++)
-        x[s] = input(test, &c->x[s], FINE);
-    check_exact(test, "concat", CONCAT, &c->y, (Inputs){{x}, 1}, false);
-    stored *y = input(test, &c->y, FINE);
-    check_exact(test, "slice", SLICE, &c->dx, (Inputs){{y}, 1}, false);
-    for (int s = 0; s < c->segments; s++)
-        free(x[s]);
-    free(y);
-}
-
-/* ---- losses --------------------------------------------------------------------------------------- */
-
-typedef void Measure(int, double *, double *, const stored *, const void *, const int32_t (*)[3]);
-typedef void MeasureGrad(int, int, Rows, stored *, const stored *, const void *, const double *);
-
-static double measure(const Case *c, Function f, int threads, const stored *p, const void *t,
-                      const int32_t (*valid)[3]) {
-    double result = NAN, *scratch = allocate(N * c->bands, sizeof *scratch);
-    for (int i = 0; i < N * c->bands; i++)
-        scratch[i] = NAN;
-#pragma omp parallel num_threads(threads)
-    ((Measure *)f)(N, &result, scratch, p, t, valid);
-    free(scratch);
-    return result;
-}
-
-static void check_measure(Test *test, const char *what, int role, const stored *p, const void *t) {
-    const Case *c = test->of;
-    const int *size = c->x[0].size;
-    const int32_t valid[N][3] = {{size[0], size[1] - 1, size[2]}, {1, size[1], size[2] - 1}};
-    for (int all = 0; all < 2; all++) {
-        double want = measure(c, c->reference[role], 2, p, t, all ? NULL : valid);
-        double got = measure(c, c->fast[role], 1, p, t, all ? NULL : valid);
-        double threads = measure(c, c->fast[role], 3, p, t, all ? NULL : valid);
-        if (!(fabs(got - want) <= 1e-12 * fabs(want)))
-            fail(test, what, all, got, want);
-        if (memcmp(&got, &threads, sizeof got) != 0)
-            fail(test, "a measure by three threads", all, threads, got);
+static int run_case(int number) {
+    const Case *c = &cases[number];
+    Test test = {.of = c, .random = (uint64_t)number};
+    if (c->samples != N)
+        abort();
+    for (int i = 0; i < c->noperand; i++) {
+        const Argument *o = &c->operand[i];
+        if (o->use == GIVEN || o->use == UPDATED)
+            test.given[i] = has_samples(o) ? some_tensor(&test, o) : some_numbers(&test, o);
     }
-}
-
-static stored *measure_grad(Function f, Split s, const Tensor *dp, const stored *p, const void *t) {
-    const double scale = 3;
-    stored *gradient = output(dp);
-#pragma omp parallel num_threads(3)
-    for (int k = 0; k < PARTS_OF_SPLIT; k++)
-        ((MeasureGrad *)f)(N, STEP, s.part[k], gradient, p, t, &scale);
-    return gradient;
-}
-
-static void check_measure_grad(Test *test, const char *what, int role, const stored *p, const void *t) {
-    const Tensor *dp = &test->of->dx;
-    const long elements = N * dp->layout.sample;
-    const Split split = random_split(test, dp);
-    stored *want = measure_grad(test->of->reference[role], whole(dp), dp, p, t);
-    stored *got = measure_grad(test->of->fast[role], whole(dp), dp, p, t);
-    stored *parts = measure_grad(test->of->fast[role], split, dp, p, t);
-    stored *reference_parts = measure_grad(test->of->reference[role], split, dp, p, t);
-    complete(test, dp, want);
-    near_tensor(test, what, got, want, elements);
-    same_tensor(test, what, parts, got, elements);
-    same_tensor(test, what, reference_parts, want, elements);
-    free(want), free(got), free(parts), free(reference_parts);
-}
-
-static void check_loss(Test *test) {
-    const Tensor *target = &test->of->x[1];
-    stored *p = input(test, &test->of->x[0], COARSE);
-    void *t = test->of->staged ? (void *)image(test, target, COARSE) : (void *)input(test, target, COARSE);
-    check_measure(test, "mse", MSE, p, t);
-    check_measure(test, "l1", L1, p, t);
-    check_measure(test, "psnr", PSNR, p, t);
-    check_measure_grad(test, "mse_grad", MSE_GRAD, p, t);
-    check_measure_grad(test, "l1_grad", L1_GRAD, p, t);
-    free(p), free(t);
-}
-
-/* ---- updates -------------------------------------------------------------------------------------- */
-
-typedef void Sgd(real *, const real *, real *, const double *, double, int64_t);
-typedef void Adam(real *, const real *, real *, real *, const double *, double, int64_t);
-typedef void Judge(double *, double *, const real *);
-
-/* With G in the place of the gradients, a step of the optimiser, after that of whoever judges them. */
-static void update(const Case *c, int role, const Function *f, int threads, real *all, const real *g,
-                   double *state, int step) {
-    double scratch[16];
-#pragma omp parallel num_threads(threads)
-    {
-        if (f[JUDGE] != NULL)
-            ((Judge *)f[JUDGE])(scratch, state, g);
-        if (role == SGD)
-            ((Sgd *)f[role])(all, g, all + c->count, state, 1e-2, step);
-        else
-            ((Adam *)f[role])(all, g, all + c->count, all + 2 * c->count, state, 1e-2, step);
-    }
-}
-
-/* Parameters, behind them both moments, and then the state of the loss's scale, after five steps from the
- * first. Where the loss is scaled, the gradients of the second have overflowed at one place. */
-static real *updated(const Case *c, int role, const Function *f, int threads, const real *p, real *g) {
-    real *all = fresh(3 * c->count + 4), finite = g[c->count / 2];
-    double state[4] = {2, 0, 0, 0};
-    memset(all + c->count, 0, (size_t)(2 * c->count) * sizeof *all);
-    memcpy(all, p, (size_t)c->count * sizeof *p);
-    for (int step = 1; step <= 5; step++) {
-        g[c->count / 2] = f[JUDGE] != NULL && step == 2 ? (real)INFINITY : finite;
-        update(c, role, f, threads, all, g, state, step);
-    }
-    for (int i = 0; i < 4; i++)
-        all[3 * c->count + i] = (real)state[i];
-    return all;
-}
-
-/* One good step, one that is not taken, and three more, of which the second doubles the scale. */
-static void check_state(Test *test, const real *state) {
-    static const real want[4] = {2, 1, 4, 0.5};
-    same(test, "the scale of the loss", state, want, 4);
-}
-
-static void check_update(Test *test) {
-    const Case *c = test->of;
-    real *p = numbers(test, c->count), *g = numbers(test, c->count);
-    for (int role = SGD; role <= ADAM; role++) {
-        real *want = updated(c, role, c->reference, 2, p, g);
-        real *got = updated(c, role, c->fast, 1, p, g);
-        real *threads = updated(c, role, c->fast, 3, p, g);
-        if (c->reference[JUDGE] != NULL)
-            check_state(test, want + 3 * c->count);
-        near(test, role == SGD ? "sgd" : "adam", got, want, 3 * c->count + 4);
-        same(test, "update by three threads", threads, got, 3 * c->count + 4);
-        free(want), free(got), free(threads);
-    }
-    free(p), free(g);
+    check(&test);
+    for (int i = 0; i < c->noperand; i++)
+        free(test.given[i]);
+    return test.failures;
 }
 
 int main(void) {
-    static void (*const check[])(Test *) = {
-        [CONV] = check_convolution, [UPCONV] = check_convolution, [POOL] = check_pool,
-        [MAP] = check_map,          [JOIN] = check_join,          [LOSS] = check_loss,
-        [UPDATE] = check_update,
-    };
     int failures = 0;
-    for (int i = 0; i < case_count; i++) {
-        Test test = {&cases[i], (uint64_t)i, 0};
-        check[cases[i].kind](&test);
-        failures += test.failures;
-    }
+    for (int i = 0; i < case_count; i++)
+        failures += run_case(i);
     printf("%d cases, %d failures\n", case_count, failures);
     return failures > 0;
 }

@@ -1,70 +1,91 @@
-/* kernels.h - one test of kernels: the operands, and instances of the fast and of the reference templates.
- */
+/* kernels.h - one case: an operator, or two that fuse, on operands of some sizes, and the ways in which it
+ * is computed. instances.c writes the table. */
 #ifndef KERNELS_H
 #define KERNELS_H
 
-#include "../../templates/reference/prologue.c"
+#include "reference_kernels.h" /* instances.c writes it: types, how tensors lie in memory */
 
-typedef void (*Function)(void); /* cast to its true type by whoever calls it */
+#include <unet/model.h>
+
+/* ---- operands ---- */
+
+/* What the rows of the operators say: GIVEN is only read, UPDATED read and written, COMPUTED a result,
+ * INNER one that the second operator reads: whether it is there when both are done in one is their
+ * business. */
+typedef enum { GIVEN, UPDATED, COMPUTED, INNER } Use;
+
+/* TENSOR: of `stored`, for each sample; STAGED: the same of `real`, as the loader leaves it; NUMBERS:
+ * `real`. */
+typedef enum { TENSOR, STAGED, NUMBERS, DOUBLES } Kind;
 
 typedef struct {
-    Layout layout;
+    const char *name;
+    Use use;
+    Kind kind;
+    Layout layout; /* with samples */
     int size[3];
-} Tensor;
+    long elements;
+    int place; /* of that operand it may take the place; -1: of none */
+} Argument;
 
-typedef enum { CONV, UPCONV, POOL, MAP, JOIN, LOSS, UPDATE } Kind;
+/* ---- calls ---- */
 
-enum {
-    /* of a CONV or UPCONV; those in capitals with a verb behind are variants that may be missing */
-    FORWARD,
-    FORWARD_RELU,
-    FORWARD_PACK,
-    DGRAD,
-    DGRAD_MASK,
-    DGRAD_PACK,
-    WGRAD,
-    WGRAD_MORE,
-    /* of a POOL: FORWARD, and */
-    POOL_GRAD = 1,
-    POOL_GRAD_FUSED,
-    AVG_POOL,
-    AVG_POOL_GRAD,
-    /* of a MAP */
-    RELU = 0,
-    RELU_GRAD,
-    ADD,
-    ADD_PARAMETERS,
-    ZERO_HALO,
-    CAST,
-    LEAKY_RELU,
-    LEAKY_RELU_GRAD,
-    SIGMOID,
-    SIGMOID_GRAD,
-    /* of a JOIN */
-    CONCAT = 0,
-    SLICE,
-    /* of a LOSS */
-    MSE = 0,
-    L1,
-    PSNR,
-    MSE_GRAD,
-    L1_GRAD,
-    /* of an UPDATE */
-    SGD = 0,
-    ADAM,
-    JUDGE, /* of the gradients, where losses are scaled */
-    ROLES = 10
-};
+typedef struct {
+    const UnetStep *step;
+    int n;                     /* samples */
+    const int32_t (*valid)[3]; /* or NULL */
+    Rows rows;                 /* that are computed; end < 0: all */
+} Call;
+
+/* Calls the kernels; AT: the operands, and behind them what the kernels need beside. */
+typedef void Run(const Call *call, void *const *at);
+
+static inline Rows rows_of(const Call *call, int all) {
+    return call->rows.end < 0 ? (Rows){0, all} : call->rows;
+}
+
+/* What the compiler writes into calls. */
+#define AT(type, number) ((type *)at[number])
+#define band_rows(band, rows, lag, all) rows_of(call, all)
+#define TOLD(call)                                                                                         \
+    const UnetStep *const step = (call)->step;                                                             \
+    const int n = (call)->n;                                                                               \
+    const int32_t(*const valid)[3] = (call)->valid;                                                        \
+    (void)step, (void)n, (void)valid, (void)at
+
+enum { MAX_OPERANDS = 16, MAX_BESIDE = 8 };
+
+typedef struct {
+    Run *run;       /* NULL: it is not computed in this way */
+    int takes_rows; /* of one operator, whose kernel computes a range of rows */
+    int nbeside;
+    long beside[MAX_BESIDE]; /* bytes of packed weights, scratch and the like */
+} Side;
+
+/* ---- cases ---- */
+
+/* What operands hold: numbers from -1 to 1; few different ones, so that maxima tie and some are exactly
+ * zero; numbers from -120 to 120; anything that has as many bits. */
+typedef enum { FINE, COARSE, WIDE, ANY } Values;
+
+/* How near fast kernels come to the reference: the same bits; sums in another order; relative to each
+ * result. */
+typedef enum { EXACT, SUMS, RELATIVE } Nearness;
+
+/* FUSED: by one kernel what the case says in two operators; ADDS: to what the sums hold; HALO: zeroes that
+ * of operand 0. */
+enum { REFERENCE, FAST, FUSED, ADDS, REFERENCE_HALO, FAST_HALO, SIDES };
 
 typedef struct {
     const char *name; /* every parameter, for the report of a failure */
-    Kind kind;
-    int segments;
-    Tensor x[3], y, dx, m; /* dx: gradient by segment number `by` */
-    int by, channels_in, channels_out, taps, bands;
-    int staged; /* of a LOSS: whether the target is as the loader left it */
-    long count; /* of an UPDATE */
-    Function fast[ROLES], reference[ROLES];
+    Values values;
+    Nearness nearness;
+    int counts;  /* not all points of a sample count (Call.valid) */
+    int steps;   /* of an optimiser; 0: it is none */
+    int samples; /* in the batch */
+    int noperand;
+    Argument operand[MAX_OPERANDS];
+    Side side[SIDES];
 } Case;
 
 extern const Case cases[];

@@ -1,9 +1,10 @@
 """run.py - every fast kernel against the reference on random geometries, by both compilers, for every width of
-vector, for tensors of 32 and of 16 bits, under sanitizers and as generated programs are compiled.  See cases.py and
-kernels.c.
+vector, for tensors of 32 and of 16 bits, under sanitizers and as generated programs are compiled.  See cases.py,
+instances.c and kernels.c.
 
-Usage: run.py [SEED]."""
+Usage: run.py INSTANCES [SEED]; INSTANCES: the program of instances.c."""
 import concurrent.futures
+import glob
 import os
 import shutil
 import subprocess
@@ -11,7 +12,8 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-COMPILER = os.path.join(HERE, "../../compiler")
+RUNTIME = os.path.join(HERE, "../../runtime/include")
+INSTANCES = os.path.abspath(sys.argv[1])
 FLAGS = "-std=gnu11 -D_POSIX_C_SOURCE=200809L -fopenmp -fno-math-errno -fno-trapping-math -ffp-contract=fast"
 SANITIZERS = "-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined"
 OPTIMISED = "-O2 -Wall -Wextra -Werror -Wno-pass-failed" # as a compiler sees whole kernels, warnings included
@@ -36,16 +38,16 @@ def build_and_run(build, seed, folder):
     cc, flags, processor, convolutions, stored = build
     what = "%s %s -march=%s %s" % (stored, cc, processor, flags)
     os.mkdir(folder)
-    steps = [[sys.executable, "-B", os.path.join(HERE, "cases.py"), folder, str(seed), str(convolutions)]]
-    flags = [*FLAGS.split(), *flags.split(), "-march=" + processor, "-I" + HERE, "-I" + COMPILER, "-DUNET_STORED_" + stored]
+    flags = [*FLAGS.split(), *flags.split(), "-march=" + processor, "-I" + HERE, "-I" + RUNTIME, "-I."]
     reference = [f for f in flags if not f.startswith("-fsanitize") and f != "-O1"]
-    steps.append([cc, *reference, "-O1", "-c", "reference.c", "-o", "reference.o"])
-    steps.append([cc, *flags, os.path.join(HERE, "kernels.c"), os.path.join(COMPILER, "cpu/sizes.c"), "cases.c",
-                  "fast.c", "reference.o", "-o", "kernels", "-lm"])
-    steps.append(["./kernels"])
+    fast = lambda: [cc, *flags, os.path.join(HERE, "kernels.c"), *glob.glob("fast_*.c", root_dir=folder), "cases.o",
+                    "reference_kernels.o", "-o", "kernels", "-lm"]
+    steps = [lambda: [sys.executable, "-B", os.path.join(HERE, "cases.py"), "cases", str(seed), str(convolutions)],
+             lambda: [INSTANCES, ".", "cases", stored.lower()],
+             lambda: [cc, *reference, "-O1", "-c", "reference_kernels.c", "cases.c"], fast, lambda: ["./kernels"]]
     # threads share their processors with other tests: let them sleep at barriers
     environment = {**os.environ, "OMP_WAIT_POLICY": "passive", "ASAN_OPTIONS": "detect_leaks=0"}
-    for step in steps:
+    for step in (make() for make in steps):
         done = subprocess.run(step, cwd=folder, env=environment, text=True, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT)
         if done.returncode != 0:
@@ -55,7 +57,7 @@ def build_and_run(build, seed, folder):
 
 
 def main():
-    first_seed = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+    first_seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
     builds = [b for b in BUILDS if shutil.which(b[0]) and supported(b[2])]
     for cc in sorted({b[0] for b in BUILDS if not shutil.which(b[0])}):
         print("%s is not installed: its builds are left out" % cc)

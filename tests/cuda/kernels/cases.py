@@ -1,12 +1,18 @@
 """cases.py - random geometries, and instances of the CUDA kernel templates for them, made as the compiler makes them.
 
 Writes kernels.cu (instances of templates/cuda), reference.c (of templates/reference) and cases.cpp (one function
-a case, which calls both and compares, see test.h).  Usage: cases.py FOLDER SEED TYPE ROUNDS; TYPE is float,
-__nv_bfloat16 or __half."""
+a case, which calls both and compares, see test.h).  Usage: cases.py FOLDER SEED TYPE ROUNDS ROWS; TYPE is float,
+__nv_bfloat16 or __half, ROWS the program that prints the rows of the operators.
+
+A case names the operands of a kernel.  The row of the operator (rows.py) says in which order the kernel
+takes them, and which are poisoned before a call, compared behind it, or must be what they were (Cases.run).  For a new
+operator add such a case: one without is refused by name."""
 import os
 import random
 import re
 import sys
+
+from rows import Rows, WRITTEN
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
 BYTES = {"float": 4, "__nv_bfloat16": 2, "__half": 2}
@@ -88,9 +94,15 @@ class Instances:
         return found
 
 
+def names(operands):
+    """The variables that stand for operands, those of each segment."""
+    return [name for o in operands if o["is"] for name in (o["is"] if o["segments"] else [o["is"]])]
+
+
 class Cases:
-    def __init__(self, seed, stored):
-        self.random, self.stored = random.Random(seed), stored
+    def __init__(self, seed, stored, rows):
+        self.random, self.stored, self.rows = random.Random(seed), stored, rows
+        self.tested = set()
         self.lanes = 16 // BYTES[stored]
         prologue = template("cuda/prologue.cuh")
         head = "#define UNET_STORED %s\n%s" % (stored, prologue.replace("/* BEGIN */", "").replace("/* END */", ""))
@@ -118,24 +130,77 @@ class Cases:
     def both(self, name, numbers, layouts=None, reals=None):
         return (self.cuda.add(name, numbers, layouts, reals), self.reference.add(name, numbers, layouts, reals))
 
-    def parts(self, kernel, rows, operands, cuts=None):
+    # ---- calls ----
+
+    def arguments(self, operator, folder, given):
+        """The operands as a kernel of FOLDER takes them."""
+        member = "device" if folder == "cuda" else "host"
+        def text(o):
+            if o["is"] is None:
+                return "NULL"
+            if o["segments"]:
+                return "%ss({%s}).data()" % (member, ", ".join("&" + name for name in o["is"]))
+            return "%s.%s()" % (o["is"], member)
+        return [text(o) for o in self.rows.operands(operator, given)]
+
+    def device_call(self, operator, kernel, given, rows=None, behind=()):
+        self.tested.add(operator)
+        first = ["test.at()"] + (["{%d, %d}" % rows] if rows else [])
+        return "%s(%s);" % (kernel, ", ".join([*first, *self.arguments(operator, "cuda", given), *behind]))
+
+    def reference_call(self, operator, kernel, given, before=(), behind=()):
+        return "%s(%s);" % (kernel, ", ".join(
+            [*map(str, before), *self.arguments(operator, "reference", given), *behind]))
+
+    def before(self, operator, given, adds):
+        """Outputs and scratch are poisoned, unless what they hold counts; what is only read is watched."""
+        operands = self.rows.operands(operator, given)
+        read = names(o for o in operands if o["access"] in ("read", "parameter"))
+        written = names(o for o in operands if o["access"] in WRITTEN)
+        poisoned = names(o for o in operands if o["access"] in ("write", "scratch") or o["access"] == "sum" and not adds)
+        watched = [name for name in read if name not in written]
+        return ["test.poison(%s);" % name for name in poisoned if name not in read] + [
+            "test.watch({%s});" % ", ".join('{"%s", &%s.device()}' % (name, name) for name in watched)]
+
+    def after(self, what, operator, given, tolerance):
+        written = [o for o in self.rows.operands(operator, given) if o["access"] in WRITTEN and o["is"]]
+        called = lambda o: what if len(written) == 1 else "%s, %s" % (what, o["name"])
+        return ['test.compare("%s", %s);' % (called(o), ", ".join([o["is"], *map(str, tolerance.get(o["name"], ()))]))
+                for o in written]
+
+    def run(self, what, operator, kernels, given, cuda=None, rows=None, adds=False, before=(), behind=(), tolerance=None,
+            between=()):
+        """Both kernels on the operands GIVEN, on the device on those of CUDA instead; then what was written is compared.
+        ROWS: of the whole tensor.  BEFORE, BEHIND: what only the reference is told.  BETWEEN: lines before the watch ends."""
+        on_device = {**given, **(cuda or {})}
+        whole = None if rows is None else (0, rows)
+        told = [*before] if rows is None else [*before, "{0, %d}" % rows]
+        return [*self.before(operator, on_device, adds),
+                self.device_call(operator, kernels[0], on_device, whole),
+                self.reference_call(operator, kernels[1], given, told, behind),
+                *self.after(what, operator, given, tolerance or {}), *between,
+                'test.unchanged("%s");' % what]
+
+    def parts(self, operator, kernel, rows, given, cuts=None):
         """Calls of a CUDA kernel over the rows of a tensor in three parts, of which some may be empty: cut at random, or
         where CUTS says."""
         a, b = cuts or sorted(self.random.randint(0, rows) for _ in range(2))
-        return ["%s(test.at(), {%d, %d}, %s);" % (kernel, *part, operands) for part in ((b, rows), (0, a), (a, b))]
+        return [self.device_call(operator, kernel, given, part) for part in ((b, rows), (0, a), (a, b))]
 
-    def by_rows(self, what, kernels, n, rows, result, operands):
-        """Calls of both kernels over a whole tensor, compared; and of the CUDA kernel by parts, which gives the same bits in
-        the tensor same_RESULT. An operand is the name of a tensor, or NULL, or what stands for it on either side."""
-        def side(name, index):
-            names = name if isinstance(name, tuple) else 2 * (name,) if name == "NULL" else (name + ".device()", name + ".host()")
-            return names[index]
-        device, host = (", ".join(side(name, index) for name in operands) for index in range(2))
-        return ["%s(test.at(), {0, %d}, %s.device(), %s);" % (kernels[0], rows, result, device),
-                "%s(%d, {0, %d}, %s.host(), %s);" % (kernels[1], n, rows, result, host),
-                "test.compare(\"%s\", %s);" % (what, result)] + self.parts(
-                    kernels[0], rows, "same_%s.device(), %s" % (result, device)) + [
-                "test.same(\"%s by rows\", same_%s, %s);" % (what, result, result)]
+    def by_rows(self, what, operator, kernels, rows, given, cuda=None, before=()):
+        """A run over a whole tensor; the same bits by parts, in the tensor same_NAME; and the run in place, where the row
+        of the operator allows that."""
+        output = self.rows.row[operator]["operands"][0]
+        result, on_device = given[output["name"]], {**given, **(cuda or {})}
+        parts = self.parts(operator, kernels[0], rows, {**on_device, output["name"]: "same_" + result})
+        lines = self.run(what, operator, kernels, given, cuda, rows, before=before, between=[
+            *parts, 'test.same("%s by rows", same_%s, %s);' % (what, result, result)])
+        place = given.get(output["in_place"])
+        if place is None:
+            return lines
+        shared = {**given, output["name"]: "place", output["in_place"]: "place"}
+        return lines + ["{", "    Tensor place = test.copy(%s);" % place, *("    " + line for line in self.run(
+            what + " in place", operator, kernels, shared, cuda, rows, before=before)), "}"]
 
     def function(self, name, lines):
         self.functions.append("static void case_%d(Test &test) {\n    test.begin(\"%s\");\n%s\n}\n" % (
@@ -177,22 +242,18 @@ def mapping(cases):
     sigmoid = cases.both("sigmoid", numbers, {"Y": shape, "X": shape})
     sigmoid_grad = cases.both("sigmoid_grad", numbers, {"DX": shape, "Y": shape, "DY": shape})
     rows = size[0] * size[1]
+    forward, backward = {"y": "y", "x": "a"}, {"dx": "y", "y": "a", "dy": "b"}
+    check = lambda what, kernels, given: cases.by_rows(what, what, kernels, rows, given, before=[n])
     cases.function("point by point, %d channels, %d x %s" % (c, n, size), [
         "const Shape shape = %s;" % shape.cpp(),
         "Tensor a = test.coarse(shape, true), b = test.numbers(shape), y = test.output(shape), same_y = test.output(shape);",
-        *cases.by_rows("relu", relu, n, rows, "y", ["a"]),
-        *cases.by_rows("relu_grad", relu_grad, n, rows, "y", ["a", "b"]),
-        *cases.by_rows("add", add, n, rows, "y", ["a", "b"]),
-        *cases.by_rows("leaky_relu", leaky_relu, n, rows, "y", ["a"]),
-        *cases.by_rows("leaky_relu_grad", leaky_relu_grad, n, rows, "y", ["a", "b"]),
-        *cases.by_rows("sigmoid", sigmoid, n, rows, "y", ["a"]),
-        *cases.by_rows("sigmoid_grad", sigmoid_grad, n, rows, "y", ["a", "b"]),
-        "%s(test.at(), {0, %d}, b.device(), a.device(), b.device());" % (add[0], rows),
-        "%s(%d, {0, %d}, b.host(), a.host(), b.host());" % (add[1], n, rows),
-        "test.compare(\"add in place\", b);",
-        "%s(test.at(), {0, %d}, a.device(), a.device());" % (relu[0], rows),
-        "%s(%d, {0, %d}, a.host(), a.host());" % (relu[1], n, rows),
-        "test.compare(\"relu in place\", a);"])
+        *check("relu", relu, forward),
+        *check("relu_grad", relu_grad, backward),
+        *check("add", add, {"y": "y", "a": "a", "b": "b"}),
+        *check("leaky_relu", leaky_relu, forward),
+        *check("leaky_relu_grad", leaky_relu_grad, backward),
+        *check("sigmoid", sigmoid, forward),
+        *check("sigmoid_grad", sigmoid_grad, backward)])
 
 
 def parameters(cases):
@@ -202,9 +263,7 @@ def parameters(cases):
     add = cases.both("add", numbers, {"Y": shape, "A": shape, "B": shape})
     cases.function("gradients of %d numbers added" % count, [
         "Tensor a = test.reals(%d), b = test.reals(%d), y = test.real_output(%d);" % (count, count, count),
-        "%s(test.at(), {0, 1}, y.device(), a.device(), b.device());" % add[0],
-        "%s(1, {0, 1}, y.host(), a.host(), b.host());" % add[1],
-        "test.compare(\"add\", y);"])
+        *cases.run("add", "add", add, {"y": "y", "a": "a", "b": "b"}, rows=1, before=[1])])
 
 
 def joining(cases):
@@ -222,10 +281,9 @@ def joining(cases):
     lines += [
         "Tensor y = test.output(%s), part = test.output(%s);" % (y.cpp(), part.cpp()),
         "Tensor same_y = test.output(%s), same_part = test.output(%s);" % (y.cpp(), part.cpp()),
-        "const stored *const devices[] = {%s};" % ", ".join("x%d.device()" % i for i in range(len(x))),
-        "const float *const hosts[] = {%s};" % ", ".join("x%d.host()" % i for i in range(len(x))),
-        *cases.by_rows("concat", concat, n, size[0] * size[1], "y", [("devices", "hosts")]),
-        *cases.by_rows("slice", slice_, n, size[0] * size[1], "part", ["y"])]
+        *cases.by_rows("concat", "concat", concat, size[0] * size[1],
+                       {"y": "y", "x": ["x%d" % i for i in range(len(x))]}, before=[n]),
+        *cases.by_rows("slice", "slice", slice_, size[0] * size[1], {"y": "part", "x": "y"}, before=[n])]
     cases.function("concat and slice of %s, %d x %s" % (ins, n, size), lines)
 
 
@@ -236,7 +294,7 @@ def casting(cases):
     cases.function("cast of %d channels, stored as %d, %d x %s" % (c, x.block, n, size), [
         "Tensor x = test.%s(%s), y = test.output(%s);" % (("staged", "bytes")[staged - 1], x.cpp(), y.cpp()),
         "Tensor same_y = test.output(%s);" % y.cpp(),
-        *cases.by_rows("cast", cast, n, size[0] * size[1], "y", ["x"])])
+        *cases.by_rows("cast", "cast", cast, size[0] * size[1], {"y": "y", "x": "x"}, before=[n])])
 
 
 def argmax_bits(taps):
@@ -274,49 +332,53 @@ def pooling(cases, variant):
     average = cases.both("avg_pool", numbers, {"X": x, "Y": y})
     average_grad = cases.both("avg_pool_grad", numbers, {"DX": x, "DY": y})
     rows = size[0] * size[1]
-    more = lambda a: ("NULL, NULL, NULL", "NULL") if a == "NULL" else (a + ".device(), NULL, NULL", a + ".host()")
-    pooled = lambda what, kernels, a: cases.by_rows(what, kernels, n, rows, "dx", ["x", "dy", more(a)])
+    gradient = lambda a, dx="dx": {"dx": dx, "x": "x", "dy": "dy", "a": a}
+    told_by = lambda a, y, dx="same_dx": {"dx": dx, "x": None, "dy": "dy", "a": a, "y": y, "argmax": "argmax"}
+    no_argmax = {"y": None, "argmax": None}
+    pooled = lambda what, kernels, a: cases.by_rows(what, "max_pool_grad", kernels, rows, gradient(a), no_argmax, [n])
+    parts = lambda kernel, given, cuts=None: cases.parts("max_pool_grad", kernel, rows, given, cuts)
     cases.function("pools of %d channels, %d x %s to %s, %s" % (c, n, size, out, axes), [
         "const Shape in = %s, out = %s;" % (x.cpp(), y.cpp()),
         "Tensor x = test.coarse(in, true), y = test.output(out), dy = test.numbers(out), dx = test.output(in);",
         "Tensor same_y = test.output(out), same_dx = test.output(in);",
         "const Device argmax(%d);" % (n * out[0] * out[1] * out[2] * y.block * bits // 8),
-        *cases.by_rows("max_pool", pool, n, out[0] * out[1], "y", [("NULL, x.device()", "x.host()")]),
-        *cases.parts(keeping, out[0] * out[1], "same_y.device(), argmax, x.device()"),
+        *cases.by_rows("max_pool", "max_pool", pool, out[0] * out[1], {"y": "y", "x": "x"}, {"argmax": None}, [n]),
+        *cases.parts("max_pool", keeping, out[0] * out[1], {"y": "same_y", "argmax": "argmax", "x": "x"}),
         "test.same(\"max_pool that keeps the argmax\", same_y, y);",
-        *pooled("max_pool_grad", grad, "NULL"),
-        *cases.parts(told[0], rows, "same_dx.device(), NULL, dy.device(), NULL, NULL, argmax"),
+        *pooled("max_pool_grad", grad, None),
+        *parts(told[0], told_by(None, None)),
         "test.same(\"max_pool_grad by argmax\", same_dx, dx);",
-        *pooled("max_pool_grad, masked", masked, "NULL"),
-        *cases.parts(told[2], rows, "same_dx.device(), NULL, dy.device(), NULL, y.device(), argmax"),
+        *pooled("max_pool_grad, masked", masked, None),
+        *parts(told[2], told_by(None, "y")),
         "test.same(\"max_pool_grad by argmax, masked\", same_dx, dx);",
-        *cases.by_rows("avg_pool", average, n, out[0] * out[1], "y", ["x"]),
-        *cases.by_rows("avg_pool_grad", average_grad, n, rows, "dx", ["dy"]),
+        *cases.by_rows("avg_pool", "avg_pool", average, out[0] * out[1], {"y": "y", "x": "x"}, before=[n]),
+        *cases.by_rows("avg_pool_grad", "avg_pool_grad", average_grad, rows, {"dx": "dx", "dy": "dy"}, before=[n]),
         "Tensor a = test.numbers(in), b = test.numbers(in);",
         *pooled("max_pool_grad, added", added, "a"),
-        *cases.parts(told[1], rows, "same_dx.device(), NULL, dy.device(), a.device(), NULL, argmax"),
+        *parts(told[1], told_by("a", None)),
         "test.same(\"max_pool_grad by argmax, added\", same_dx, dx);",
-        "%s(%d, {0, %d}, b.host(), x.host(), dy.host(), b.host());" % (added[1], n, rows),
-        *cases.parts(told[1], rows, "b.device(), NULL, dy.device(), b.device(), NULL, argmax", (1, 2)),
+        cases.reference_call("max_pool_grad", added[1], gradient("b", "b"), [n, "{0, %d}" % rows]),
+        *parts(told[1], told_by("b", None, "b"), (1, 2)),
         "test.compare(\"max_pool_grad by argmax, added, in place\", b);",
-        "%s(%d, {0, %d}, a.host(), x.host(), dy.host(), a.host());" % (fused[1], n, rows),
-        "%s(test.at(), {0, %d}, a.device(), x.device(), dy.device(), a.device(), NULL, NULL);" % (fused[0], rows),
-        "test.compare(\"max_pool_grad, added and masked, in place\", a);"])
+        *pooled("max_pool_grad, added and masked", fused, "a")])
 
 
 # ---- losses ----
 
 
-def losses(cases):
+def losses(cases, some_count):
+    """SOME_COUNT: not all samples of the batch count."""
     r = cases.random
     c, size, n = r.choice([1, 2, 3, 5, 16, 17]), cases.size(14), r.randint(1, 4)
     start = r.choice([0, 0, 2])
     valid = start + r.randint(0 if start else 1, n)  # of the whole batch
+    if some_count:
+        n, valid = 3, start + 1
     staged = {"P": r.choice([0, 0, 1, 2]), "T": r.choice([0, 1, 2])}
     shapes = {k: cases.staged(c, n, size) if staged[k] else cases.shape(c, n, size) for k in "PT"}
     dp, bands = cases.shape(c, n, size), r.choice([1, 2, 5])
     numbers = {"C": c, "N": n, "BANDS": bands, "ACCUMULATE": int(r.random() < 0.5), "P_STAGED": staged["P"],
-               "T_STAGED": staged["T"], "SCALED": 1, **extents("", size)}
+               "T_STAGED": staged["T"], "SCALED": int(r.random() < 0.7), **extents("", size)}
     layouts = {**shapes, "DP": dp}
     some = [[r.randint(1, s) for s in size] for _ in range(start + n)]
     here = min(max(valid - start, 0), n)
@@ -326,21 +388,15 @@ def losses(cases):
         lines.append("Tensor %s = test.%s(%s);" % (k.lower(), ("numbers", "staged", "bytes")[staged[k]], shapes[k].cpp()))
     lines += ["Result result = test.result(), scratch = test.result(%d);" % (n * bands)]
     for name in ("mse", "l1", "psnr"):
-        kernel = cases.both(name, numbers, layouts)
-        lines += ["%s(test.at(), result.device(), scratch.device(), p.device(), t.device());" % kernel[0],
-                  "%s(%d, result.host(), scratch.host(), p.host(), t.host(), valid + %d);" % (kernel[1], here, start),
-                  "test.compare(\"%s\", result);" % name]
+        measured = {cases.rows.row[name]["operands"][0]["name"]: "result", "scratch": "scratch", "prediction": "p", "truth": "t"}
+        lines += cases.run(name, name, cases.both(name, numbers, layouts), measured, adds=numbers["ACCUMULATE"],
+                           before=[here], behind=["valid + %d" % start])
     lines.append("Tensor dp = test.output(%s), same_dp = test.output(%s);" % (dp.cpp(), dp.cpp()))
     lines.append("Result scale = test.result(4);")
-    rows = size[0] * size[1]
     for name in ("mse_grad", "l1_grad"):
-        kernel = cases.both(name, numbers, layouts, {"WEIGHT": 0.7})
-        lines += ["dp.clear();",
-                  "%s(test.at(), {0, %d}, dp.device(), p.device(), t.device(), scale.device());" % (kernel[0], rows),
-                  "%s(%d, %d, {0, %d}, dp.host(), p.host(), t.host(), scale.host());" % (kernel[1], here, valid, rows),
-                  "test.compare(\"%s\", dp);" % name,
-                  *cases.parts(kernel[0], rows, "same_dp.device(), p.device(), t.device(), scale.device()"),
-                  "test.same(\"%s by rows\", same_dp, dp);" % name]
+        lines += cases.by_rows(name, name, cases.both(name, numbers, layouts, {"WEIGHT": 0.7}), size[0] * size[1],
+                               {"dp": "dp", "p": "p", "t": "t", "scale": "scale" if numbers["SCALED"] else None},
+                               before=[here, valid])
     cases.function("losses over %d channels, %d of %d x %s from %d on, %d bands, %s" % (
         c, valid, n, size, start, bands, {k: v for k, v in numbers.items() if k.endswith("STAGED")}), lines)
 
@@ -356,42 +412,33 @@ def updates(cases, variant):
              "MOMENTUM": (0.9, 0.9, 0)[variant], "DAMPENING": (0.1, 0, 0)[variant]}
     sgd, adam = cases.both("sgd", numbers, {}, reals), cases.both("adam", numbers, {}, reals)
     judge = cases.both("loss_scale", numbers, {}, reals) if numbers["SCALED"] else None
-    momentum = reals["MOMENTUM"] != 0
-    lines = ["Tensor p = test.reals(%d), q = test.reals(%d);" % (count, count),
-             "Tensor momentum = test.real_output(%d);" % count,
-             "Tensor m = test.real_zeros(%d), v = test.real_zeros(%d);" % (count, count),
-             "Result state = test.result(4), scratch = test.result(5);",
-             "for (int i = 0; i < 4; i++)",
-             "    state.device().as<double>()[i] = state.host()[i] = i == 0 ? 2 : 0;",
-             "for (int step = 1; step <= 5; step++) {",
-             "    test.step(0.01 / step, step);",
-             "    Tensor g = test.reals(%d);" % count] + ([
-                 "    if (step == 2)",
-                 "        g.set(%d, INFINITY);" % (count - 1),
-                 "    %s(test.at(), scratch.device(), state.device(), g.device());" % judge[0],
-                 "    %s(scratch.host(), state.host(), g.host());" % judge[1],
-                 "    for (int i = 0; i < 4; i++)",
-                 "        test.compare(\"loss_scale\", state, i);"] if judge else []) + [
-             "    %s(test.at(), p.device(), g.device(), %s, state.device());" % (sgd[0], "momentum.device()" if momentum else "NULL"),
-             "    %s(p.host(), g.host(), %s, state.host(), 0.01 / step, step);" % (sgd[1], "momentum.host()" if momentum else "NULL"),
-             "    test.compare(\"sgd\", p);",
-             "    %s(test.at(), q.device(), g.device(), m.device(), v.device(), state.device());" % adam[0],
-             "    %s(q.host(), g.host(), m.host(), v.host(), state.host(), 0.01 / step, step);" % adam[1],
-             "    test.compare(\"adam\", q);",
-             "    test.compare(\"adam, first moment\", m);",
-             "    test.compare(\"adam, second moment\", v);",
-             "}"]
-    cases.function("updates, variant %d" % variant, lines)
+    scale = "state" if judge else None
+    told = ["0.01 / step", "step"]
+    steps = cases.run("sgd", "sgd", sgd, {"p": "p", "g": "g", "momentum": "momentum" if reals["MOMENTUM"] else None,
+                                          "scale": scale}, behind=told)
+    steps += cases.run("adam", "adam", adam, {"p": "q", "g": "g", "m": "m", "v": "v", "scale": scale}, behind=told)
+    if judge:
+        steps = ["if (step == 2)", "    g.set(%d, INFINITY);" % (count - 1),
+                 *cases.run("loss_scale", "loss_scale", judge, {"scratch": "scratch", "scale": "state", "g": "g"}), *steps]
+    cases.function("updates, variant %d" % variant, [
+        "Tensor p = test.reals(%d), q = test.reals(%d);" % (count, count),
+        "Tensor momentum = test.real_output(%d);" % count,
+        "Tensor m = test.real_zeros(%d), v = test.real_zeros(%d);" % (count, count),
+        "Result state = test.result(4), scratch = test.result(5);",
+        "for (int i = 0; i < 4; i++)",
+        "    state.device().as<double>()[i] = state.host()[i] = i == 0 ? 2 : 0;",
+        "for (int step = 1; step <= 5; step++) {",
+        "    test.step(0.01 / step, step);",
+        "    Tensor g = test.reals(%d);" % count, *("    " + line for line in steps), "}"])
 
 
 def zeroing(cases):
     zero = cases.cuda.add("zero", {})
     cases.function("zero", [
         "Tensor x = test.reals(6);",
-        "%s(test.at(), x.device(), 24);" % zero,
-        "for (int i = 0; i < 6; i++)",
-        "    x.host()[i] = 0;",
-        "test.compare(\"zero\", x);"])
+        *cases.before("zero", {"sum": "x"}, False),
+        cases.device_call("zero", zero, {"sum": "x"}, behind=["24"]),
+        *cases.after("zero", "zero", {"sum": "x"}, {})])
 
 
 # ---- convolutions ----
@@ -483,72 +530,71 @@ def convolution(cases, transposed):
                "PBIAS": bias * c.y.block}
     pack = cases.cuda.add("filter_pack", packing, {}, {}, {"FILTER": ("Filter", filters)})
     packed = bias_at + bias * c.y.block
+    filtered = {"packed": "packed", "w": "w", "b": "b" if bias else None}
     lines = ["static const Filter filters[] = {%s};" % ", ".join(filters),
              "Tensor w = test.weights(%d), b = test.weights(%d), packed = test.flat_output(%d);" % (
                  rows * columns * c.taps, c.co, packed),
-             "%s(test.at(), packed.device(), w.device(), b.device());" % pack,
+             *cases.before("filter_pack", filtered, False),
+             cases.device_call("filter_pack", pack, filtered),
              "for (const Filter &f : filters)",
              "    test.pack(packed.host(), w.host(), f, %d, %d);" % (columns, c.taps)]
     if bias:
         lines += ["for (int i = 0; i < %d; i++)" % c.y.block,
                   "    packed.host()[%d + i] = i < %d ? b.host()[i] : 0;" % (bias_at, c.co)]
-    lines.append("test.compare(\"filter_pack\", packed);")
+    lines += [*cases.after("filter_pack", "filter_pack", filtered, {}), "test.unchanged(\"filter_pack\");"]
     # forward
     lines += ["Tensor x%d = test.numbers(%s);" % (i, s.cpp()) for i, s in enumerate(c.x)]
-    lines += ["const stored *const devices[] = {%s};" % ", ".join("x%d.device()" % i for i in segments),
-              "const float *const hosts[] = {%s};" % ", ".join("x%d.host()" % i for i in segments),
-              "Tensor y = test.output(%s), dy = test.numbers(%s);" % (c.y.cpp(), c.y.cpp())]
+    lines.append("Tensor y = test.output(%s), dy = test.numbers(%s);" % (c.y.cpp(), c.y.cpp()))
+    x, has_bias = ["x%d" % i for i in segments], numbers["BIAS"]
+    by_cudnn = {"workspace": None, "w": "packed"}
     whole = not transposed and len(c.ins) == 1
     graphs = [c.graph(forward, s, accumulate=int(s > 0), bias=int(whole and numbers["BIAS"]),
                       relu=int(whole and numbers["RELU"])) for s in segments]
-    kernel = cases.cuda.add("conv", {**numbers, "BIAS_AT": bias_at}, {"X": c.x, "Y": c.y}, {}, c.arrays(filters, graphs))
-    reference = cases.reference.add(name, numbers, {"X": c.x, "Y": c.y})
-    lines += ["%s(test.at(), y.device(), NULL, devices, packed.device(), b.device());" % kernel,
-              "%s(%d, y.host(), hosts, w.host(), b.host());" % (reference, c.n),
-              "test.compare(\"%s\", y, %d);" % (name, len(c.ins) + 2)]
+    kernels = (cases.cuda.add("conv", {**numbers, "BIAS_AT": bias_at}, {"X": c.x, "Y": c.y}, {}, c.arrays(filters, graphs)),
+               cases.reference.add(name, numbers, {"X": c.x, "Y": c.y}))
+    lines += cases.run(name, name, kernels, {"y": "y", "x": x, "w": "w", "b": "b" if has_bias else None}, by_cudnn,
+                       before=[c.n], tolerance={"y": [len(c.ins) + 2]})
     # backward, by the input
     layouts = {"DX": c.x[c.by], "DY": c.y, "M": c.x[c.by]}
-    kernel = cases.cuda.add("conv_dgrad", numbers, layouts, {}, c.arrays([filters[c.by]], [c.graph(backward, c.by)]))
-    reference = cases.reference.add(name + "_dgrad", numbers, layouts)
-    lines += ["Tensor dx = test.output(%s), m = test.coarse(%s);" % (c.x[c.by].cpp(), c.x[c.by].cpp()),
-              "%s(test.at(), dx.device(), NULL, dy.device(), packed.device(), m.device());" % kernel,
-              "%s(%d, dx.host(), dy.host(), w.host(), m.host());" % (reference, c.n),
-              "test.compare(\"%s_dgrad\", dx);" % name]
+    kernels = (cases.cuda.add("conv_dgrad", numbers, layouts, {}, c.arrays([filters[c.by]], [c.graph(backward, c.by)])),
+               cases.reference.add(name + "_dgrad", numbers, layouts))
+    lines.append("Tensor dx = test.output(%s), m = test.coarse(%s);" % (c.x[c.by].cpp(), c.x[c.by].cpp()))
+    lines += cases.run(name + "_dgrad", name + "_dgrad", kernels,
+                       {"dx": "dx", "dy": "dy", "w": "w", "m": "m" if numbers["MASK"] else None}, by_cudnn, before=[c.n])
     # backward, by the weights
     apart, elements = c.filters(cases.random.random() < 0.5)
     bands_at, bands = elements, numbers["BANDS"] * c.y.block
     graphs = [c.graph("UNET_BACKWARD_FILTER", s) for s in segments]
-    kernel = cases.cuda.add("conv_wgrad", {**numbers, "BANDS_AT": bands_at, "WORKSPACE_AT": 4 * (bands_at + bands)},
-                            {"X": c.x, "DY": c.y}, {}, c.arrays(apart, graphs))
-    reference = cases.reference.add("conv_wgrad", numbers, {"X": c.x, "DY": c.y})
-    lines += ["Tensor dw = test.reals(%d), db = test.reals(%d), scratch = test.real_output(%d);" % (
-                  rows * columns * c.taps, c.co, bands_at + bands),
-              "%s(test.at(), dw.device(), db.device(), scratch.device(), devices, dy.device());" % kernel,
-              "%s(%d, dw.host(), db.host(), NULL, hosts, dy.host());" % (reference, c.n),
-              "test.compare(\"%s_wgrad, weights\", dw, 1, true);" % name]
-    if numbers["BIAS"]:
-        lines.append("test.compare(\"%s_wgrad, bias\", db);" % name)
+    kernels = (cases.cuda.add("conv_wgrad", {**numbers, "BANDS_AT": bands_at, "WORKSPACE_AT": 4 * (bands_at + bands)},
+                              {"X": c.x, "DY": c.y}, {}, c.arrays(apart, graphs)),
+               cases.reference.add("conv_wgrad", numbers, {"X": c.x, "DY": c.y}))
+    lines.append("Tensor dw = test.reals(%d), db = test.reals(%d), scratch = test.real_output(%d);" % (
+        rows * columns * c.taps, c.co, bands_at + bands))
+    lines += cases.run(name + "_wgrad", name + "_wgrad", kernels,
+                       {"dw": "dw", "db": "db" if has_bias else None, "scratch": None, "x": x, "dy": "dy"},
+                       {"scratch": "scratch"}, adds=numbers["ACCUMULATE"], before=[c.n], tolerance={"dw": [1, "true"]})
     cases.function("%s %s to %d, x %d x %s, y %s, kernel, stride, dilation, padding %s, %s" % (
         name, c.ins, c.co, c.n, c.x_size, c.y_size, [a[:5] for a in c.axes if a != (1, 1, 1, 0, 0, 1, 1)],
         c.variants), lines)
 
 
-def make(seed, stored, rounds):
-    cases = Cases(seed, stored)
+def make(seed, stored, rounds, rows):
+    cases = Cases(seed, stored, Rows(rows))
     for i in range(rounds):
         mapping(cases)
         joining(cases)
         casting(cases)
         pooling(cases, i)
-        losses(cases)
+        losses(cases, i == 0)
         convolution(cases, False)
         convolution(cases, True)
         if i < 3:
             updates(cases, i)
     parameters(cases)
     zeroing(cases)
+    cases.rows.check_tested(cases.tested)
     return cases
 
 
 if __name__ == "__main__":
-    make(int(sys.argv[2]), sys.argv[3], int(sys.argv[4])).write(sys.argv[1])
+    make(int(sys.argv[2]), sys.argv[3], int(sys.argv[4]), sys.argv[5]).write(sys.argv[1])

@@ -59,7 +59,7 @@ def updating(cases, count):
 
 def main():
     folder, stored = sys.argv[1:]
-    cases = Cases(1, stored)
+    cases = Cases(1, stored, None)
     pooling(cases, (1, 2, 2), (1, 2, 2), (0, 0, 0), [1, 512, 512])
     pooling(cases, (2, 2, 2), (2, 2, 2), (0, 0, 0), [64, 64, 64])
     pooling(cases, (3, 3, 3), (2, 2, 2), (1, 1, 1), [64, 64, 64])

@@ -2,7 +2,7 @@
 bf16 and f16, by gcc and clang, under sanitizers, the threads in three orders, which must agree to the bit.  Then faults
 are planted in the kernels, and each must be noticed.  See cases.py and test.h.
 
-Usage: run.py [SEED]."""
+Usage: run.py ROWS [SEED]; ROWS: the program that prints the rows of the operators."""
 import concurrent.futures
 import os
 import shutil
@@ -66,7 +66,7 @@ class Build:
         self.folder, self.compiler = folder, compiler
         self.flags = FLAGS.split() + (CLANG.split() if compiler == "clang++" else [])
         self.flags += ["-isystem", home + "/include", "-I", cuda.ROOT + "/runtime/include", "-I", SHIM, "-I", HERE]
-        run([sys.executable, "-B", os.path.join(HERE, "cases.py"), folder, str(seed), stored, str(rounds)], folder)
+        run([sys.executable, "-B", os.path.join(HERE, "cases.py"), folder, str(seed), stored, str(rounds), os.path.abspath(sys.argv[1])], folder)
         run(["gcc", "-std=gnu11", "-O1", "-c", "reference.c", "-Wno-unknown-pragmas"], folder)
         sources = ["cases.cpp", os.path.join(HERE, "test.cpp")] + [
             os.path.join(SHIM, part + ".cpp") for part in ("launch", "stream", "memory")]
@@ -108,7 +108,7 @@ def plant(build, number):
 
 
 def main():
-    seed = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
     home = cuda.home("include/cuda_runtime_api.h")
     if not shutil.which("g++"):
         print("SKIPPED: no g++")

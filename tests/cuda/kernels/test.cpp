@@ -2,6 +2,7 @@
 #include "test.h"
 #include "shim.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -48,12 +49,16 @@ static double epsilon(bool is_real) {
 
 /* ---- operands --------------------------------------------------------------------------------------- */
 
-Device::Device(size_t bytes) {
+Device::Device(size_t count) : bytes(count) {
     void *start = nullptr;
     if (cudaMalloc(&start, bytes) != cudaSuccess)
         abort();
-    memset(start, 0xFF, bytes); /* NaN in every type */
     memory.reset(start);
+    forget();
+}
+
+void Device::forget() const {
+    memset(memory.get(), 0xFF, bytes);
 }
 
 static size_t bytes_of(Kind kind) {
@@ -83,13 +88,6 @@ float Tensor::get(long i) const {
     if (kind == Kind::BYTES)
         return (float)memory.as<uint8_t>()[i] / 255;
     return kind == Kind::REAL ? memory.as<real>()[i] : to_float(memory.as<stored>()[i]);
-}
-
-void Tensor::clear() {
-    for (long i = 0; i < count(); i++) {
-        set(i, std::numeric_limits<float>::quiet_NaN());
-        expected[i] = 0;
-    }
 }
 
 Result::Result(int count) : memory((size_t)count * sizeof(double)), expected(count) {
@@ -170,6 +168,57 @@ Result Test::result(int count) {
     return Result(count);
 }
 
+Tensor Test::copy(Tensor &of) {
+    Tensor t(of.shape, of.kind);
+    for (long i = 0; i < t.count(); i++)
+        t.set(i, of.host()[i]);
+    return t;
+}
+
+std::vector<const stored *> devices(const std::vector<Tensor *> &segment) {
+    std::vector<const stored *> found;
+    for (const Tensor *t : segment)
+        found.push_back(t->device().as<stored>());
+    return found;
+}
+
+std::vector<const float *> hosts(const std::vector<Tensor *> &segment) {
+    std::vector<const float *> found;
+    for (Tensor *t : segment)
+        found.push_back(t->host());
+    return found;
+}
+
+/* ---- before a call, and behind it ------------------------------------------------------------------- */
+
+void Test::poison(Tensor &output) {
+    output.device().forget();
+    std::fill_n(output.host(), output.count(), 0.0f);
+}
+
+void Test::poison(Result &output) {
+    output.device().forget();
+    std::fill_n(output.host(), output.count(), 0.0);
+}
+
+void Test::poison(const Device &output) {
+    output.forget();
+}
+
+void Test::watch(std::vector<std::pair<const char *, const Device *>> operands) {
+    watched = operands;
+    before.clear();
+    for (const auto &operand : watched)
+        before.push_back(operand.second->bits());
+}
+
+void Test::unchanged(const char *what) {
+    for (size_t i = 0; i < watched.size(); i++)
+        if (watched[i].second->bits() != before[i])
+            fail(what, std::string("it writes ") + watched[i].first + ", which its row only reads");
+    watched.clear();
+}
+
 /* ---- what a launch is told -------------------------------------------------------------------------- */
 
 void Test::begin(const char *what) {
@@ -227,26 +276,27 @@ void Test::compare(const char *what, Tensor &t, int parts, bool via_stored) {
             break;
         }
     }
-    add_to_hash(t.device().as<char>(), (size_t)t.count() * bytes_of(t.kind));
+    const std::string bits = t.device().bits();
+    add_to_hash(bits.data(), bits.size());
     for (long i = 0; i < t.count(); i++)
         t.host()[i] = t.get(i);
     comparisons++;
 }
 
 void Test::same(const char *what, Tensor &t, const Tensor &other) {
-    const size_t bytes = (size_t)t.count() * bytes_of(t.kind);
-    if (memcmp(t.device().as<char>(), other.device().as<char>(), bytes) != 0)
+    if (t.device().bits() != other.device().bits())
         fail(what, "other bits");
-    memset(t.device().as<char>(), 0xFF, bytes);
+    t.device().forget();
     comparisons++;
 }
 
-void Test::compare(const char *what, Result &result, int number) {
-    double *got = result.device().as<double>() + number, *want = result.host() + number;
-    if (!(std::fabs(*got - *want) <= 1e-12 * std::fabs(*want)))
-        fail(what, "it is " + std::to_string(*got) + ", not " + std::to_string(*want));
-    add_to_hash(got, sizeof *got);
-    *want = *got;
+void Test::compare(const char *what, Result &result) {
+    double *got = result.device().as<double>(), *want = result.host();
+    for (int i = 0; i < result.count(); i++)
+        if (!(std::fabs(got[i] - want[i]) <= 1e-12 * std::fabs(want[i])))
+            fail(what, "it is " + std::to_string(got[i]) + ", not " + std::to_string(want[i]));
+    add_to_hash(got, (size_t)result.count() * sizeof *got);
+    std::copy_n(got, result.count(), want);
     comparisons++;
 }
 

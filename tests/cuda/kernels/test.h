@@ -34,14 +34,18 @@ struct Shape {
 class Device {
   public:
     explicit Device(size_t bytes);
+    const Device &device() const { return *this; }
     template <class T> operator T *() const { return static_cast<T *>(memory.get()); }
     template <class T> T *as() const { return static_cast<T *>(memory.get()); }
+    std::string bits() const { return std::string(as<char>(), bytes); }
+    void forget() const; /* NaN in every type */
 
   private:
     struct Free {
         void operator()(void *start) const { cudaFree(start); }
     };
     std::unique_ptr<void, Free> memory;
+    size_t bytes;
 };
 
 /* How numbers lie on the device; BYTES: as 255ths. */
@@ -58,8 +62,6 @@ class Tensor {
     void set(long i, float x); /* on both sides, rounded */
     float get(long i) const;   /* from the device */
     float rounded(float x) const;
-    void clear(); /* NaN on the device, for the reference zero */
-
     Shape shape;
     Kind kind;
 
@@ -74,11 +76,16 @@ class Result {
     explicit Result(int count);
     const Device &device() const { return memory; }
     double *host() { return expected.data(); }
+    int count() const { return (int)expected.size(); }
 
   private:
     Device memory;
     std::vector<double> expected;
 };
+
+/* The segments of a concat, as kernels take them. */
+std::vector<const stored *> devices(const std::vector<Tensor *> &segment);
+std::vector<const float *> hosts(const std::vector<Tensor *> &segment);
 
 class Test {
   public:
@@ -99,13 +106,23 @@ class Test {
     Tensor real_output(int count);
     Tensor real_zeros(int count);
     Result result(int count = 1);
+    Tensor copy(Tensor &of);
+
+    /* An output before it is written: NaN on the device, zero for the reference, so that what either does
+     * not write, or reads, shows. */
+    void poison(Tensor &output);
+    void poison(Result &output);
+    void poison(const Device &output);
+    /* What is only read, by the operator's row: behind the call it must be what it was. */
+    void watch(std::vector<std::pair<const char *, const Device *>> operands);
+    void unchanged(const char *what);
 
     /* What filter_pack does, by its definition. */
     void pack(float *packed, const float *w, const Filter &f, int channels, int taps);
     /* Compares both sides; then the reference goes on with what the device has. PARTS: roundings;
      * VIA_STORED: of `stored` even where the result is not. */
     void compare(const char *what, Tensor &tensor, int parts = 1, bool via_stored = false);
-    void compare(const char *what, Result &result, int number = 0);
+    void compare(const char *what, Result &result);
     /* The same bits on the device in both; then the first is forgotten. */
     void same(const char *what, Tensor &tensor, const Tensor &other);
 
@@ -120,6 +137,8 @@ class Test {
     uint64_t random = 1;
     const char *name = "";
     std::unique_ptr<Device> told; /* the UnetControl */
+    std::vector<std::pair<const char *, const Device *>> watched;
+    std::vector<std::string> before; /* what was in them */
 };
 
 extern const UnetConvolution convolutions[];

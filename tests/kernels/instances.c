@@ -1,0 +1,656 @@
+/* instances.c FOLDER CASES f32|bf16|f16 - from cases to C, by the compiler's own passes and emitter.
+ *
+ * CASES (cases.py writes it) names operators, the sizes of their operands and their attributes.  Each case
+ * becomes a graph, which is completed, laid out and emitted as that of a program is: the row of an operator
+ * says in which order its kernel takes the operands and what it does to them, the target what the kernel
+ * needs beside them, the operator's rules which constants it has.  So a kernel is tested as a program calls
+ * it, and none of this is written a second time.
+ *
+ * Writes the kernels of templates/cpu (fast_*.c) and of templates/reference (reference_kernels.c), and
+ * cases.c, the table of kernels.h.  A case is lines of words:
+ *
+ *     case WORDS             a new one, and what it is called
+ *     set KEY=VALUE ...      members of Case; bands: at most so many; zero_halo: of the first operand, too
+ *     value NAME KIND C D H W ...    tensor or staged; then the halo in front of the axes, and behind
+ *     value NAME KIND COUNT          numbers or doubles
+ *     node OPERATOR OPERAND=VALUE ... ; ATTRIBUTE=NUMBERS ...
+ *
+ * VALUE is a name, or names with + between them, a concat, or -, which is none.
+ */
+#include "base/diag.h"
+#include "cpu/emit_halo.h"
+#include "emit/emit.h"
+#include "emit/template.h"
+#include "ir/ops.h"
+#include "ir/target.h"
+#include "ir/verify.h"
+#include "passes/passes.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_VALUES = 16, MAX_WORDS = 64 };
+
+/* ---- a case as it is read ---- */
+
+typedef struct {
+    char *word[MAX_WORDS];
+    int count;
+} Line;
+
+typedef struct {
+    const char *name, *settings;
+    bool has_halo;
+    int64_t bands; /* 0: the target's choice */
+    int64_t samples;
+    Line value[MAX_VALUES], node[MAX_VALUES];
+    int nvalue, nnode;
+} Case;
+
+static Line words_of(Pool *pool, const char *text) {
+    Line line = {.count = 0};
+    char *rest = NULL, *copy = pool_copy(pool, text, strlen(text));
+    for (char *w = strtok_r(copy, " \n", &rest); w != NULL; w = strtok_r(NULL, " \n", &rest)) {
+        CHECK(line.count < MAX_WORDS);
+        line.word[line.count++] = w;
+    }
+    return line;
+}
+
+/* What stands behind KEY=, or NULL. */
+static const char *setting(const Line *line, const char *key) {
+    const size_t length = strlen(key);
+    for (int i = 0; i < line->count; i++)
+        if (strncmp(line->word[i], key, length) == 0 && line->word[i][length] == '=')
+            return line->word[i] + length + 1;
+    return NULL;
+}
+
+static int64_t number(const Line *line, const char *key) {
+    const char *text = setting(line, key);
+    return text == NULL ? 0 : strtoll(text, NULL, 10);
+}
+
+static double real_number(const Line *line, const char *key) {
+    const char *text = setting(line, key);
+    return text == NULL ? 0 : strtod(text, NULL);
+}
+
+/* "1,3,3" */
+static void three(const Line *line, const char *key, int64_t out[AXES]) {
+    const char *text = setting(line, key);
+    for (int k = 0; k < AXES && text != NULL; k++) {
+        char *end;
+        out[k] = strtoll(text, &end, 10);
+        text = *end == ',' ? end + 1 : end;
+    }
+}
+
+static void read_settings(Case *c, Pool *pool, const Line *line) {
+    c->has_halo = number(line, "zero_halo") != 0;
+    c->bands = number(line, "bands");
+    c->samples = number(line, "samples");
+    const char *members = "";
+    for (int i = 1; i < line->count; i++)
+        if (strncmp(line->word[i], "zero_halo", 9) != 0 && strncmp(line->word[i], "bands", 5) != 0)
+            members = pool_text(pool, "%s.%s, ", members, line->word[i]);
+    c->settings = members;
+}
+
+static int read_cases(Pool *pool, FILE *file, Case **all) {
+    int count = 0;
+    char text[8192];
+    while (fgets(text, sizeof text, file) != NULL) {
+        const Line line = words_of(pool, text);
+        text[strcspn(text, "\n")] = '\0';
+        if (strcmp(line.word[0], "case") == 0) {
+            const Case new = {.name = pool_copy(pool, text + 5, strlen(text + 5)), .settings = ""};
+            PUSH(pool, *all, count, new);
+            continue;
+        }
+        Case *c = &(*all)[count - 1];
+        CHECK(c->nvalue < MAX_VALUES && c->nnode < MAX_VALUES);
+        if (strcmp(line.word[0], "set") == 0)
+            read_settings(c, pool, &line);
+        else if (strcmp(line.word[0], "value") == 0)
+            c->value[c->nvalue++] = line;
+        else
+            c->node[c->nnode++] = line;
+    }
+    return count;
+}
+
+/* ---- its graph ---- */
+
+static Value value_of(const Line *line, const Options *options) {
+    const char *kind = line->word[2];
+    Value v = {.name = line->word[1], .class = CLASS_PARAMETER_GRADIENT, .type = options->real};
+    v.shape = (Shape){.rank = 1, .dim = {strtoll(line->word[3], NULL, 10)}};
+    if (strcmp(kind, "doubles") == 0) {
+        v.class = CLASS_METRIC;
+        v.type = TYPE_F64;
+    } else if (strcmp(kind, "numbers") != 0) {
+        const bool staged = strcmp(kind, "staged") == 0;
+        v.class = staged ? CLASS_STAGING : CLASS_ACTIVATION;
+        v.type = staged ? options->staged : options->stored;
+        v.per_sample = true;
+        v.shape.rank = 4;
+        for (int k = 1; k <= AXES; k++)
+            v.shape.dim[k] = strtoll(line->word[3 + k], NULL, 10);
+    }
+    return v;
+}
+
+static ValueId find_value(const Graph *g, const char *name, size_t length) {
+    for (ValueId v = 0; v < g->nvalue; v++)
+        if (strlen(g->value[v].name) == length && strncmp(g->value[v].name, name, length) == 0)
+            return v;
+    BUG("a case has no value `%.*s`", (int)length, name);
+}
+
+/* Whatever TEXT stands for: see above. */
+static ValueId operand_value(Graph *g, const char *text, const Operand *row) {
+    ValueId *segment = NULL;
+    int count = 0;
+    if (text == NULL || strcmp(text, "-") == 0)
+        return -1;
+    for (const char *s = text; *s != '\0'; s += *s == '+') {
+        const size_t length = strcspn(s, "+");
+        ValueId v = find_value(g, s, length);
+        if (row->access == ACCESS_UPDATE)
+            g->value[v].class = CLASS_STATE;
+        PUSH(g->pool, segment, count, v);
+        s += length;
+    }
+    return count == 1 ? segment[0] : value_concat(g, segment, count, text, (Span){0});
+}
+
+static const char *row_text(Pool *pool, const Operand *row) {
+    return pool_copy(pool, row->name, (size_t)row->length);
+}
+
+/* Fills ID in the order of the row; those that the case does not name are left off at its end. */
+static int operand_values(Graph *g, const Line *line, const Operand *row, int count, ValueId *id) {
+    int used = 0;
+    for (int k = 0; k < count; k++) {
+        const char *text = setting(line, row_text(g->pool, &row[k]));
+        id[k] = operand_value(g, text, &row[k]);
+        used = text != NULL ? k + 1 : used;
+    }
+    return used;
+}
+
+static Op op_named(const char *name) {
+    for (Op op = 0; op < OPS; op++)
+        if (strcmp(op_table[op].name, name) == 0)
+            return op;
+    BUG("ops.def has no `%s`", name);
+}
+
+static Window window_of(const Line *line) {
+    Window w = {.dilation = {1, 1, 1}};
+    three(line, "kernel", w.kernel);
+    three(line, "stride", w.stride);
+    three(line, "dilation", w.dilation);
+    three(line, "padding", w.before);
+    return w;
+}
+
+static Attributes attributes_of(const Line *line, Op op) {
+    Attributes a = {.kind = op_table[op].attributes};
+    switch (a.kind) {
+    case ATTRIBUTES_NONE:
+    case ATTRIBUTES_REDUCTION:
+        break;
+    case ATTRIBUTES_CONV:
+        a.conv.window = window_of(line);
+        a.conv.channel_begin = number(line, "channel_begin");
+        a.conv.channels = number(line, "channels");
+        break;
+    case ATTRIBUTES_POOL:
+        a.pool.window = window_of(line);
+        break;
+    case ATTRIBUTES_SLICE:
+        a.slice.channel_begin = number(line, "channel_begin");
+        break;
+    case ATTRIBUTES_LOSS:
+        a.loss.weight = real_number(line, "weight");
+        break;
+    case ATTRIBUTES_MAP:
+        a.map.parameter = real_number(line, "parameter");
+        break;
+    case ATTRIBUTES_UPDATE:
+        a.update = (Optimizer){.kind = (OptimizerKind)number(line, "optimizer"),
+                               .beta1 = real_number(line, "beta1"),
+                               .beta2 = real_number(line, "beta2"),
+                               .epsilon = real_number(line, "epsilon"),
+                               .weight_decay = real_number(line, "weight_decay"),
+                               .momentum = real_number(line, "momentum"),
+                               .dampening = real_number(line, "dampening"),
+                               .nesterov = number(line, "nesterov") != 0};
+        break;
+    }
+    return a;
+}
+
+/* The words in front of `;`, or those behind it. */
+static Line part_of(const Line *line, bool behind) {
+    int end = 0;
+    Line part = {.count = 0};
+    while (end < line->count && strcmp(line->word[end], ";") != 0)
+        end++;
+    for (int i = behind ? end + 1 : 0; i < (behind ? line->count : end); i++)
+        part.word[part.count++] = line->word[i];
+    return part;
+}
+
+static bool has_operand(const Operand *row, int count, const char *word) {
+    const size_t length = strcspn(word, "=");
+    for (int k = 0; k < count; k++)
+        if ((size_t)row[k].length == length && strncmp(row[k].name, word, length) == 0)
+            return true;
+    return false;
+}
+
+static void add_node(Graph *g, const Line *line) {
+    ValueId out[MAX_OUTPUTS], in[MAX_INPUTS];
+    const Op op = op_named(line->word[1]);
+    const Operands *row = &g->operands[op];
+    const Line operands = part_of(line, false), attributes = part_of(line, true);
+    Node node = {.op = op, .name = line->word[1], .a = attributes_of(&attributes, op)};
+    for (int i = 2; i < operands.count; i++)
+        if (!has_operand(row->out, row->nout, operands.word[i]) &&
+            !has_operand(row->in, row->nin, operands.word[i]))
+            BUG("the row of `%s` has no operand for %s", node.name, operands.word[i]);
+    node.nout = operand_values(g, &operands, row->out, row->nout, out);
+    node.nin = operand_values(g, &operands, row->in, row->nin, in);
+    node_new(g, node, in, out);
+}
+
+/* ---- the ways in which it is computed ---- */
+
+typedef enum { SIDE_REFERENCE, SIDE_FAST, SIDE_FUSED, SIDE_ADDS, SIDES } SideKind;
+
+typedef struct {
+    Pool *pool;
+    Emitter *emitter[2]; /* of the reference kernels, and of the fast ones */
+    Choices choices;
+} Work;
+
+static Emitter *emitter_of(const Work *work, SideKind side) {
+    return work->emitter[side != SIDE_REFERENCE];
+}
+
+static bool is_sum(const Graph *g, const Node *node) {
+    return node->nout > 0 && g->operands[node->op].out[0].access == ACCESS_SUM;
+}
+
+/* A result without samples, of operands with samples, is a sum over these; its row has to say so. */
+static void check_sums(const Graph *g) {
+    for (int i = 0; i < g->nnode; i++) {
+        bool samples = false;
+        for (Touch t = node_touches(g, &g->node[i]); touch_next(&t);)
+            samples |= !t.is_output && g->value[t.value].per_sample;
+        for (Touch t = node_touches(g, &g->node[i]); touch_next(&t);)
+            if (samples && t.is_output && t.operand->access == ACCESS_WRITE &&
+                !g->value[t.value].per_sample)
+                BUG("the row of `%s` does not say that `%.*s` is a sum", g->node[i].name, t.operand->length,
+                    t.operand->name);
+    }
+}
+
+/* Fewer bands than the target would choose, so that the scratch is large enough. */
+static void set_bands(const Case *c, Graph *g) {
+    for (int i = 0; i < g->nnode && c->bands > 0; i++) {
+        Attributes *a = &g->node[i].a;
+        int64_t *bands = a->kind == ATTRIBUTES_CONV ? &a->conv.bands : &a->loss.bands;
+        if (is_sum(g, &g->node[i]) && *bands > c->bands)
+            *bands = c->bands;
+    }
+}
+
+/* The program of CASE, in its final form but for layouts; NULL: there is no such way to compute it. */
+static Program *program_for(const Work *work, const Case *c, SideKind side) {
+    const Plan *plan = emitter_of(work, side)->plan;
+    Program *program = NEW(work->pool, Program);
+    Graph *g = graph_new(work->pool);
+    *program = (Program){.options = plan->options,
+                         .choices = &work->choices,
+                         .target = plan->target,
+                         .model = plan->model,
+                         .graph = g,
+                         .batch = c->samples,
+                         .micro_batch = c->samples,
+                         .control = -1};
+    for (int i = 0; i < c->nvalue; i++)
+        value_new(g, value_of(&c->value[i], plan->options));
+    for (int i = 0; i < c->nnode; i++)
+        add_node(g, &c->node[i]);
+    verify_graph(g, c->name, NULL, 0);
+    check_sums(g);
+    if (side == SIDE_FUSED)
+        fuse(program);
+    if (side == SIDE_FUSED && g->nnode == c->nnode)
+        return NULL;
+    if (side == SIDE_ADDS && !is_sum(g, &g->node[0]))
+        return NULL;
+    for (int i = 0; i < g->nnode; i++)
+        g->node[i].adds = side == SIDE_ADDS;
+    prepare(program);
+    set_bands(c, g);
+    verify_graph(g, c->name, NULL, 0);
+    choose_layouts(program);
+    return program;
+}
+
+/* Operands lie alike on all sides: as the program wants that fuses nothing, with a halo that others might
+ * want. */
+static void widen_layouts(const Case *c, Program *program) {
+    const Graph *g = program->graph;
+    for (ValueId v = 0; v < c->nvalue; v++) {
+        Layout *s = &program->layout[v];
+        for (int k = 0; k < AXES && g->value[v].per_sample; k++) {
+            const int64_t before = strtoll(c->value[v].word[7 + k], NULL, 10);
+            const int64_t after = strtoll(c->value[v].word[7 + AXES + k], NULL, 10);
+            s->before[k] = before > s->before[k] ? before : s->before[k];
+            s->after[k] = after > s->after[k] ? after : s->after[k];
+        }
+        program->target->lay_out(&g->value[v], c->samples, s);
+    }
+}
+
+/* A buffer for each value, numbered alike. */
+static void set_buffers(Emitter *e, Program *program) {
+    const Graph *g = program->graph;
+    Plan *plan = NEW(e->pool, Plan);
+    *plan = *e->plan;
+    plan->buffer = NULL;
+    plan->nbuffer = 0;
+    plan->region_elements = shape_elements(g->value[0].shape);
+    program->buffer_of = NEW_ARRAY(g->pool, int, g->nvalue);
+    for (ValueId v = 0; v < g->nvalue; v++) {
+        const Buffer new = {.name = "", .space = SPACE_DEVICE, .offset = v, .same = -1, .slice = -1};
+        PUSH(g->pool, plan->buffer, plan->nbuffer, new);
+        program->buffer_of[v] = v;
+    }
+    e->plan = plan;
+}
+
+/* ---- what becomes of it ---- */
+
+static void begin_function(Emitter *e, Text *out, const char *name) {
+    e->out = out;
+    text_line(out, "static void %s(const Call *call, void *const *at) {", name);
+    out->depth++;
+    text_line(out, "TOLD(call);");
+}
+
+static void end_function(Emitter *e) {
+    e->out->depth--;
+    text_line(e->out, "}");
+}
+
+/* Appends the function NAME, which calls the kernels of PROGRAM; returns whether they take a range of rows.
+ */
+static bool emit_side(Emitter *e, const Program *program, Text *out, const char *name) {
+    const Graph *g = program->graph;
+    const Step step = {.rows = 1}; /* so that calls ask for their rows */
+    bool rows = g->nnode > 0;
+    e->step = &step;
+    begin_function(e, out, name);
+    for (int i = 0; i < g->nnode; i++) {
+        const Node *node = &g->node[i];
+        const char *template = op_table[node->op].name;
+        Constants c = constants_new(e, program, node, template);
+        op_table[node->op].constants(&c, node);
+        emit_call(e, &c, instance_for(e, template, &c), c.before, c.after);
+        rows = rows && c.rows != NULL;
+    }
+    end_function(e);
+    e->step = NULL;
+    return rows && g->nnode == 1;
+}
+
+static void emit_halo(Emitter *e, const Program *program, Text *out, const char *name) {
+    const Step step = {.rows = 1};
+    e->step = &step;
+    begin_function(e, out, name);
+    cpu_emit_zero_halo(e, program, &program->graph->node[0], program->graph->node[0].out[0]);
+    end_function(e);
+    e->step = NULL;
+}
+
+/* "{run, takes rows, bytes of what it needs beside the operands}" */
+static const char *side_text(Pool *pool, const Case *c, const Program *program, const char *name,
+                             bool rows) {
+    const Graph *g = program->graph;
+    const char *beside = "";
+    for (ValueId v = c->nvalue; v < g->nvalue; v++) {
+        const Value *value = &g->value[v];
+        const bool concat = value->nsegments > 0;
+        beside =
+            pool_text(pool, "%s%lld, ", beside,
+                      concat ? 1LL : (long long)(shape_elements(value->shape) * type_bytes(value->type)));
+    }
+    return pool_text(pool, "{%s, %d, %d, {%s}}", name, rows, g->nvalue - c->nvalue, beside);
+}
+
+/* ---- the operands ---- */
+
+typedef struct {
+    bool computed, updated, is_read;
+    ValueId place; /* that it may take the place of, or -1 */
+} Use;
+
+static Use use_of(const Program *program, ValueId v) {
+    const Graph *g = program->graph;
+    Use use = {.place = -1};
+    for (int i = 0; i < g->nnode; i++)
+        for (Touch t = node_touches(g, &g->node[i]); touch_next(&t);) {
+            if (t.value != v)
+                continue;
+            use.computed |= t.is_output;
+            use.updated |= !t.is_output && t.writes;
+            use.is_read |= !t.is_output && t.reads;
+            if (t.is_output && t.operand->in_place >= 0 && t.operand->in_place < g->node[i].nin)
+                use.place = g->node[i].in[t.operand->in_place];
+        }
+    if (use.place >= 0 && (g->value[use.place].type != g->value[v].type ||
+                           !same_layout(&program->layout[use.place], &program->layout[v])))
+        use.place = -1;
+    return use;
+}
+
+static const char *operand_text(Pool *pool, const Program *program, ValueId v) {
+    static const char *const kind[] = {
+        [CLASS_ACTIVATION] = "TENSOR", [CLASS_STAGING] = "STAGED", [CLASS_METRIC] = "DOUBLES"};
+    const Value *value = &program->graph->value[v];
+    const Layout *s = &program->layout[v];
+    const Use use = use_of(program, v);
+    const long long elements = value->per_sample ? (long long)(program->batch * s->sample)
+                                                 : (long long)shape_elements(value->shape);
+    const char *layout = !value->per_sample
+                             ? "{0}"
+                             : pool_text(pool, "{%lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld}",
+                                         (long long)shape_channels(value->shape), (long long)s->block,
+                                         (long long)s->blocks, (long long)s->origin, (long long)s->sample,
+                                         (long long)s->plane, (long long)s->depth, (long long)s->row);
+    return pool_text(pool, "{\"%s\", %s, %s, %s, {%lld, %lld, %lld}, %lld, %d},", value->name,
+                     use.updated    ? "UPDATED"
+                     : use.computed ? (use.is_read ? "INNER" : "COMPUTED")
+                                    : "GIVEN",
+                     value->type == TYPE_F64 ? "DOUBLES"
+                     : value->per_sample     ? kind[value->class]
+                                             : "NUMBERS",
+                     layout, (long long)shape_extent(value->shape, 0),
+                     (long long)shape_extent(value->shape, 1), (long long)shape_extent(value->shape, 2),
+                     elements, use.place);
+}
+
+/* ---- a case ---- */
+
+static void emit_case(const Work *work, const Case *c, int index, Text *functions, Text *table) {
+    static const char *const name[SIDES] = {"REFERENCE", "FAST", "FUSED", "ADDS"};
+    Pool *pool = work->pool;
+    Program *plain = program_for(work, c, SIDE_FAST);
+    Text sides = text_new(pool);
+    widen_layouts(c, plain);
+    for (SideKind side = 0; side < SIDES; side++) {
+        Program *program = program_for(work, c, side);
+        Emitter *e = emitter_of(work, side);
+        if (program == NULL)
+            continue;
+        memcpy(program->layout, plain->layout, (size_t)c->nvalue * sizeof *plain->layout);
+        set_buffers(e, program);
+        emit_offsets(e, functions);
+        const char *function = pool_text(pool, "case%d_%s", index, name[side]);
+        const bool rows = emit_side(e, program, functions, function);
+        text_line(&sides, "    .side[%s] = %s,", name[side], side_text(pool, c, program, function, rows));
+        if (c->has_halo && side <= SIDE_FAST) {
+            function = pool_text(pool, "case%d_%s_halo", index, name[side]);
+            emit_halo(e, program, functions, function);
+            text_line(&sides, "    .side[%s_HALO] = {%s, 1, 0, {0}},", name[side], function);
+        }
+    }
+    text_line(table, "{%s, %s.noperand = %d, .operand = {", c_quoted(pool, c->name), c->settings,
+              c->nvalue);
+    for (ValueId v = 0; v < c->nvalue; v++)
+        text_line(table, "    %s", operand_text(pool, plain, v));
+    text_add(table, "},\n%s},\n", sides.bytes);
+}
+
+/* ---- the files ---- */
+
+static void write_file(const char *folder, const SourceFile *source) {
+    char path[4096];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, source->name);
+    FILE *file = fopen(path, "wb");
+    if (file == NULL || fputs(source->text->bytes, file) == EOF || fclose(file) != 0)
+        BUG("cannot write %s: %s", path, strerror(errno));
+}
+
+static const char *type_lines(const Plan *plan) {
+    return plan->options->stored == TYPE_BF16  ? "#define UNET_REAL float\n#define UNET_STORED_BF16"
+           : plan->options->stored == TYPE_F16 ? "#define UNET_REAL float\n#define UNET_STORED_F16"
+                                               : "#define UNET_REAL float";
+}
+
+static void write_kernels(Emitter *e, Sources *sources) {
+    const Plan *plan = e->plan;
+    const bool fast = e->dialect->form == FORM_INCLUDED;
+    Text declarations = text_new(plan->pool), functions = text_new(plan->pool);
+    const char *head = pool_text(plan->pool, "%s_plan.h", plan->model->name);
+    const Hole kernels[] = {
+        {"types", type_lines(plan)}, {"prologue", template_body(e, "prologue")}, {NULL, NULL}};
+    emit_declarations(e, &declarations);
+    emit_file(plan, sources, "program/kernels.h.in",
+              pool_text(plan->pool, "%s_kernels.h", plan->model->name), kernels);
+    Text *plan_header = source_new(plan->pool, sources, head);
+    text_line(plan_header, "#include \"%s_kernels.h\"\n%s", plan->model->name, declarations.bytes);
+    if (!fast) {
+        emit_functions(e, &functions);
+        const Hole hole[] = {{"functions", functions.bytes}, {NULL, NULL}};
+        emit_file(plan, sources, "program/kernels.c.in", "reference_kernels.c", hole);
+    }
+    for (int i = 0; fast && i < e->ninstance; i++)
+        if (is_first(e, i))
+            emit_template_file(e, sources, e->instance[i].template);
+}
+
+static void write_cases(const Work *work, Sources *sources, const Text *functions, const Text *table) {
+    Text *out = source_new(work->pool, sources, "cases.c");
+    Text declarations = text_new(work->pool), sizes = text_new(work->pool);
+    for (int k = 0; k < 2; k++)
+        emit_declarations(work->emitter[k], &declarations);
+    emit_sizes(work->emitter[0], &sizes);
+    text_add(out, "#include \"kernels.h\"\n\n%s\n%s\n%s\nconst Case cases[] = {\n%s};\n",
+             declarations.bytes, sizes.bytes, functions->bytes, table->bytes);
+    text_add(out, "const int case_count = sizeof cases / sizeof *cases;\n");
+}
+
+/* Has templates/FOLDER a kernel for OP, or, if FOLDER is NULL, any folder? */
+static bool has_template(const char *folder, Op op) {
+    const size_t length = strlen(op_table[op].name), prefix = folder == NULL ? 0 : strlen(folder);
+    for (const Template *t = templates; t->file != NULL; t++) {
+        const char *name = strchr(t->file, '/');
+        if (name == NULL || strncmp(name + 1, op_table[op].name, length) != 0 || name[1 + length] != '.')
+            continue;
+        if (folder == NULL || (t->file + prefix == name && strncmp(t->file, folder, prefix) == 0))
+            return true;
+    }
+    return false;
+}
+
+static bool is_called(const Emitter *e, Op op) {
+    for (int i = 0; i < e->ninstance; i++)
+        if (strcmp(e->instance[i].template, op_table[op].name) == 0)
+            return true;
+    return false;
+}
+
+/* Every operator has a kernel somewhere, and what this folder has is called in some case. */
+static bool all_tested(const Emitter *e) {
+    int missing = 0;
+    for (Op op = 0; op < OPS; op++) {
+        const bool there = has_template(e->dialect->folder, op);
+        if (!has_template(NULL, op) && (op_table[op].traits & TRAIT_OF_RUNTIME) == 0)
+            missing += printf("FAILED: templates/ has no kernel for `%s`\n", op_table[op].name) > 0;
+        if (there && !is_called(e, op))
+            missing += printf("FAILED: no case calls the kernel of `%s` in templates/%s\n",
+                              op_table[op].name, e->dialect->folder) > 0;
+    }
+    return missing == 0;
+}
+
+/* ---- the two sets of kernels ---- */
+
+static Type stored_type(const char *text) {
+    return strcmp(text, "bf16") == 0 ? TYPE_BF16 : strcmp(text, "f16") == 0 ? TYPE_F16 : TYPE_F32;
+}
+
+/* Of the reference kernels, or of the fast ones. */
+static Emitter *emitter_new(Pool *pool, bool fast, Type stored) {
+    static const Dialect reference = {"reference", ".c", "UNUSED static void", FORM_CALLED},
+                         included = {"cpu", ".c", "UNUSED static void", FORM_INCLUDED};
+    Options *options = NEW(pool, Options);
+    Model *model = NEW(pool, Model);
+    Plan *plan = NEW(pool, Plan);
+    Emitter *e = NEW(pool, Emitter);
+    *options = (Options){
+        .target = &target_cpu, .reference = !fast, .stored = stored, .command = "", .training = ""};
+    *model = (Model){.pool = pool, .name = fast ? "fast" : "reference", .source = "cases"};
+    *plan =
+        (Plan){.pool = pool, .options = options, .target = &target_cpu, .model = model, .source_hash = ""};
+    *e = (Emitter){.plan = plan, .dialect = fast ? &included : &reference, .pool = pool};
+    return e;
+}
+
+static void write_all(const Work *work, const char *folder, const Text *functions, const Text *table) {
+    Sources sources = {0};
+    for (int k = 0; k < 2; k++)
+        write_kernels(work->emitter[k], &sources);
+    write_cases(work, &sources, functions, table);
+    for (int i = 0; i < sources.count; i++)
+        write_file(folder, &sources.file[i]);
+}
+
+int main(int argc, char **argv) {
+    FILE *file = argc == 4 ? fopen(argv[2], "r") : NULL;
+    CHECK(file != NULL);
+    Pool *pool = pool_new();
+    Case *cases = NULL;
+    Work work = {.pool = pool};
+    const int count = read_cases(pool, file, &cases);
+    (void)fclose(file);
+    for (int k = 0; k < 2; k++)
+        work.emitter[k] = emitter_new(pool, k == 1, stored_type(argv[3]));
+    Text functions = text_new(pool), table = text_new(pool);
+    for (int i = 0; i < count; i++)
+        emit_case(&work, &cases[i], i, &functions, &table);
+    write_all(&work, argv[1], &functions, &table);
+    const bool reference = all_tested(work.emitter[0]), fast = all_tested(work.emitter[1]);
+    pool_free(pool);
+    return reference && fast ? 0 : 1;
+}
