@@ -39,7 +39,7 @@ typedef struct {
     const char *key;      /* all sizes as one text */
     const Size *size;
     int nsize;
-    const char *name;   /* "tiny_unet_conv_3", "k03_conv"; if it is called: of its sizes, "conv_3" */
+    const char *name;   /* "tiny_unet_conv_3"; if it is called: of its sizes, "conv_3" */
     const char *users;  /* which nodes use it, for a comment */
     const char *shapes; /* what the first of them reads and writes */
     int uses;

@@ -96,41 +96,45 @@ typedef uint16_t stored;
 
 /* ---- the launchers of simple_denoiser_kernels.cu ---- */
 
-void k00_cast(UnetLaunch at, Rows rows, stored *y, const void *x);
-void k16_cast(UnetLaunch at, Rows rows, stored *y, const void *x);
+void simple_denoiser_cast_0(UnetLaunch at, Rows rows, stored *y, const void *x);
+void simple_denoiser_cast_1(UnetLaunch at, Rows rows, stored *y, const void *x);
 
-void k01_filter_pack(UnetLaunch at, stored *packed, const real *w, const real *b);
-void k03_filter_pack(UnetLaunch at, stored *packed, const real *w, const real *b);
-void k05_filter_pack(UnetLaunch at, stored *packed, const real *w, const real *b);
+void simple_denoiser_filter_pack_0(UnetLaunch at, stored *packed, const real *w, const real *b);
+void simple_denoiser_filter_pack_1(UnetLaunch at, stored *packed, const real *w, const real *b);
+void simple_denoiser_filter_pack_2(UnetLaunch at, stored *packed, const real *w, const real *b);
 
-void k02_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x, const stored *packed,
-    const real *b);
-void k04_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x, const stored *packed,
-    const real *b);
-void k06_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x, const stored *packed,
-    const real *b);
-void k17_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x, const stored *packed,
-    const real *b);
-void k18_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x, const stored *packed,
-    const real *b);
-void k19_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x, const stored *packed,
-    const real *b);
+void simple_denoiser_conv_0(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+    const stored *packed, const real *b);
+void simple_denoiser_conv_1(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+    const stored *packed, const real *b);
+void simple_denoiser_conv_2(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+    const stored *packed, const real *b);
+void simple_denoiser_conv_3(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+    const stored *packed, const real *b);
+void simple_denoiser_conv_4(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+    const stored *packed, const real *b);
+void simple_denoiser_conv_5(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+    const stored *packed, const real *b);
 
-void k07_mse(UnetLaunch at, double *result, double *scratch, const void *p, const void *t);
+void simple_denoiser_mse_0(UnetLaunch at, double *result, double *scratch, const void *p, const void *t);
 
-void k08_psnr(UnetLaunch at, double *result, double *scratch, const void *p, const void *t);
+void simple_denoiser_psnr_0(UnetLaunch at, double *result, double *scratch, const void *p, const void *t);
 
-void k09_mse_grad(UnetLaunch at, Rows rows, stored *dp, const void *p, const void *t, const double *scale);
+void simple_denoiser_mse_grad_0(UnetLaunch at, Rows rows, stored *dp, const void *p, const void *t,
+    const double *scale);
 
-void k10_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x, const stored *dy);
-void k12_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x, const stored *dy);
-void k14_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x, const stored *dy);
+void simple_denoiser_conv_wgrad_0(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
+    const stored *dy);
+void simple_denoiser_conv_wgrad_1(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
+    const stored *dy);
+void simple_denoiser_conv_wgrad_2(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
+    const stored *dy);
 
-void k11_conv_dgrad(UnetLaunch at, stored *dx, void *workspace, const stored *dy, const stored *packed,
-    const stored *m);
-void k13_conv_dgrad(UnetLaunch at, stored *dx, void *workspace, const stored *dy, const stored *packed,
-    const stored *m);
+void simple_denoiser_conv_dgrad_0(UnetLaunch at, stored *dx, void *workspace, const stored *dy,
+    const stored *packed, const stored *m);
+void simple_denoiser_conv_dgrad_1(UnetLaunch at, stored *dx, void *workspace, const stored *dy,
+    const stored *packed, const stored *m);
 
-void k15_adam(UnetLaunch at, real *p, const real *g, real *m, real *v, const double *scale);
+void simple_denoiser_adam_0(UnetLaunch at, real *p, const real *g, real *m, real *v, const double *scale);
 
 #endif

@@ -475,9 +475,9 @@ def without_barrier(text):
 
 def with_frozen_rate(text):
     """The launcher of Adam reads the rate: right in a single launch, frozen in a graph."""
-    return changed(text, (r"(k\d+_adam)_Step step = k\d+_adam_step\(control, scale\);", r"\1_Step step = frozen;"),
-                   (r"(k\d+_adam)_sweep\((.*?)const UnetControl \*control\)", r"\1_sweep(\2const \1_Step frozen)"),
-                   (r"LAUNCH\(at, (k\d+_adam)_sweep,(.*?)at\.control\)", r"LAUNCH(at, \1_sweep,\2\1_step(at.control, scale))"))
+    return changed(text, (r"(\w+_adam_0)_Step step = \1_step\(control, scale\);", r"\1_Step step = frozen;"),
+                   (r"(\w+_adam_0)_sweep\((.*?)const UnetControl \*control\)", r"\1_sweep(\2const \1_Step frozen)"),
+                   (r"LAUNCH\(at, (\w+_adam_0)_sweep,(.*?)at\.control\)", r"LAUNCH(at, \1_sweep,\2\1_step(at.control, scale))"))
 
 
 def with_short_life(text):
