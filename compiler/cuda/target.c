@@ -113,6 +113,7 @@ const Target target_cuda = {.name = "cuda",
                             .context = INT64_C(700) << 20, /* an estimate, until it is measured */
                             .stages = true,
                             .stages_bytes = true,
+                            .packs_once = true,
                             .kernel = cuda_kernels,
                             .refuses = refuses,
                             .open = open_cudnn,

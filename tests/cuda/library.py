@@ -5,6 +5,9 @@
 
   two models  of the same file, one in f32 and one in bf16, link into one program; each predicts there what it predicts
               alone
+  once        prediction packs its weights once for many pictures, where the arena is no larger for that: the same bits
+              as where it packs them for each, also when others were pushed or a training step ran in between; captured as
+              a graph or not, at once or lazily
 
 Exits with 77 without the headers of CUDA and cuDNN.  Standard library only."""
 import argparse
@@ -22,6 +25,8 @@ import program
 NET = os.path.join(cuda.ROOT, "examples", "denoise", "tiny_unet.unet")
 MODELS = {"first": "f32", "second": "bf16"}
 OPTIONS = ["--target=cuda", "-Dbase=4", "--size=16x16", "--batch=3"]
+PICTURES = 2
+WAYS = [{}, {"UNET_CUDA_GRAPH": "0"}, {"UNET_SHIM_LAZY": "1"}, {"UNET_SHIM_LAZY": "2"}]
 
 
 class Workshop:
@@ -75,6 +80,13 @@ def predictions(path, rounds=2, **environment):
     return found, int(re.search(r"(\d+) launches", said).group(1))
 
 
+def steps_once(plan):
+    """Those that run once, all for packing, and how many more pack."""
+    steps = plan["programs"]["predict"]
+    once = sum(step.get("once", False) for step in steps)
+    return once, sum(step["op"] == "filter_pack" for step in steps) - once
+
+
 def check_two_models(sources, shop):
     both, _ = predictions(shop.link(*(folder for folder, _ in sources.values())))
     for name, (folder, _) in sources.items():
@@ -82,6 +94,27 @@ def check_two_models(sources, shop):
         beside = {key: bits for key, bits in both.items() if key[0] == name}
         yield alone == beside and len(set(alone.values())) == len(alone) > 0, "%s beside another model: %s, alone: %s" % (
             name, beside, alone)
+
+
+def check_once(sources, shop):
+    """With training beside it, packed weights cost prediction nothing; alone they would make the arena larger."""
+    each = {name: shop.emit(name, "--programs=predict") for name in MODELS}
+    packs = 0
+    for name in MODELS:
+        once, more = steps_once(sources[name][1])
+        yield once > 0 and more == 0, "%s: %d steps run once, %d more pack" % (name, once, more)
+        yield steps_once(each[name][1]) == (0, once), "%s, prediction alone: %s steps run once, pack" % (
+            name, steps_once(each[name][1]))
+        packs += once
+    once, each = (shop.link(*(folder for folder, _ in made.values())) for made in (sources, each))
+    expected = predictions(each)[0]
+    for way in WAYS:
+        found = predictions(once, **way)[0]
+        yield found == expected, "%s: packed once: %s, for each picture: %s" % (way, found, expected)
+    fewer, more = (predictions(path, 3, UNET_CUDA_GRAPH="0")[1] - predictions(path, 2, UNET_CUDA_GRAPH="0")[1]
+                   for path in (once, each))
+    yield more - fewer == PICTURES * packs, "%d launches for %d pictures packed once, %d packed for each" % (
+        fewer, PICTURES, more)
 
 
 def main():
@@ -94,7 +127,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         shop = Workshop(tools, folder)
         sources = {name: shop.emit(name) for name in MODELS}
-        for check in (check_two_models,):
+        for check in (check_two_models, check_once):
             try:
                 complaints = [what for good, what in check(sources, shop) if not good]
             except RuntimeError as failure:
