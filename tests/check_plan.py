@@ -20,6 +20,8 @@ The laws:
               no step, and add up to the loader ring
   persistent  parameters, the optimiser's state and running statistics persist; a step that writes what persists names
               it in its reads, too: it updates it; nothing that persists is set to zero
+  once        what runs once for many steps of its program comes first, writes nothing but what lives for the whole
+              program, and reads nothing but what persists or came into being so
   bands       a step in a loop over bands reads no row that is not written by then, or is overwritten; when the loop
               ends, all rows of what it writes were written, each once
   bytes       a buffer holds at least the elements of its shape
@@ -357,6 +359,18 @@ class Judge:
                         self.complain("persistent", "%s: %s `%s` overwrites buffer %s", program, step["op"], step["name"],
                                       self.name(number))
 
+    def check_once(self):
+        for program, steps in self.plan["programs"].items():
+            once, made = [step for step in steps if step.get("once")], set()
+            if steps[:len(once)] != once:
+                self.complain("once", "%s: steps that run once are not the first", program)
+            for step in once:
+                made.update(step["writes"])
+                for number in step["reads"] + step["writes"]:
+                    if self.buffers[number]["lifetime"] != ("program" if number in made else "persistent"):
+                        self.complain("once", "%s: %s runs once and needs buffer %s, which does not last", program,
+                                      step["name"], self.name(number))
+
     def check_bytes(self, number):
         buffer = self.buffers[number]
         needed = TYPE_BYTES[buffer["dtype"]]
@@ -534,6 +548,7 @@ class Judge:
         if self.check_schema():
             self.compute_lives()
             self.check_persistent()
+            self.check_once()
             if self.plan["arena"]["bytes"] == EXCEEDS_ALL_MACHINES:  # nothing has a place
                 if self.plan["arena"]["fits"]:
                     self.complain("budget", "what exceeds all machines does not fit")

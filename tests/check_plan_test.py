@@ -78,6 +78,16 @@ def banded():
     return plan(buffers, {"train": [{"loop": "samples", "times": 3, "body": body}]}, 320, 192, {"train": 320})
 
 
+def packing():
+    """Weights are packed once for many predictions."""
+    buffers = [buffer(0, "w", "parameter", 0, lifetime="persistent"),
+               buffer(1, "packed", "workspace", 64, lifetime="program"), buffer(2, "x", "staging", 128),
+               buffer(3, "y", "activation", 192)]
+    predict = [dict(step("pack", [0], [1], op="conv_pack"), once=True), step("load", [], [2], op="load"),
+               step("conv", [1, 2], [3])]
+    return plan(buffers, {"predict": predict}, 256, 256, {"predict": 256})
+
+
 BODY = ("programs", "train", 0, "body")
 BANDS = BODY + (3, "body")
 
@@ -142,6 +152,13 @@ FAULTS = [
     ("persistent", looped, [(("programs", "train", 0), step("zero", [], [5], op="zero"))]),
     ("persistent", looped, [(("programs", "train", 0), step("zero", [5], [5], op="zero"))]),
     ("persistent", looped, [(("programs", "train", 2, "body", 4, "reads"), [1])]),
+    # the second prediction finds something else than what was packed; reads an input of the first; what it reads was
+    # made behind what it is told
+    ("once", packing, [(("buffers", 1, "lifetime"), "step")]),
+    ("once", packing, [(("programs", "predict", 0, "reads"), [0, 2])]),
+    ("once", packing, [(("programs", "predict", 1, "once"), True)]),
+    ("once", packing, [(("programs", "predict", 0), step("load", [], [2], op="load")),
+                       (("programs", "predict", 1), dict(step("pack", [0], [1]), once=True))]),
     ("space", straight, [(("buffers", 11, "offset"), 32)]),
     ("space", straight, [(("buffers", 11, "offset"), 128)]),
     ("space", straight, [(("beside", "loader_ring"), 192)]),
@@ -171,7 +188,7 @@ FAULTS = [
 
 def main():
     failures = 0
-    for make in (straight, looped, banded):
+    for make in (straight, looped, banded, packing):
         complaints = check_plan.judge(make())
         if complaints:
             failures += 1

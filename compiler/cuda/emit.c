@@ -16,7 +16,7 @@
 /* See UnetCudaPiece. */
 typedef struct {
     const char *name; /* of its function */
-    bool in_iteration, frees_inputs;
+    bool once, in_iteration, frees_inputs;
 } Piece;
 
 typedef struct {
@@ -226,18 +226,22 @@ static void emit_program(Cuda *cuda, const Program *program) {
     Pool *pool = cuda->e.pool;
     const Step *step = program->step;
     const char *name = program->name;
-    int loop = 0;
+    const int once = program->nonce;
+    int loop = once;
     while (loop < program->nstep && (step[loop].node >= 0 || step[loop].axis != AXIS_SAMPLES))
         loop++;
     text_blank(out);
     text_line(out, "/* ---- %s: batch %lld, %s bytes of the arena ---- */", name, (long long)program->batch,
               grouped(pool, program->extent));
+    emit_piece(cuda, program, (Piece){.name = pool_text(pool, "%s_prepare", name), .once = true}, step,
+               once, 0);
     if (loop == program->nstep) {
-        emit_iteration(cuda, program, name, step, program->nstep, 0);
+        emit_iteration(cuda, program, name, step + once, loop - once, once);
         return;
     }
     const int before = step_count(step, loop), behind = step_count(step, loop + 1);
-    emit_piece(cuda, program, (Piece){.name = pool_text(pool, "%s_before", name)}, step, loop, 0);
+    emit_piece(cuda, program, (Piece){.name = pool_text(pool, "%s_before", name)}, step + once, loop - once,
+               once);
     emit_iteration(cuda, program, pool_text(pool, "%s_iteration", name), step[loop].body, step[loop].nbody,
                    before + 1);
     emit_piece(cuda, program, (Piece){.name = pool_text(pool, "%s_after", name)}, &step[loop + 1],
@@ -270,7 +274,7 @@ static void piece_table(const Cuda *cuda, const Program *program, Text *out) {
     text_line(out, "static const UnetCudaPiece %s_piece[] = {", program->name);
     for (int i = 0; i < cuda->npiece[program->kind]; i++) {
         const Piece *piece = &cuda->piece[program->kind][i];
-        text_line(out, "    {.launch = %s%s%s},", piece->name,
+        text_line(out, "    {.launch = %s%s%s%s},", piece->name, piece->once ? ", .once = true" : "",
                   piece->in_iteration ? ", .in_iteration = true" : "",
                   piece->frees_inputs ? ", .frees_inputs = true" : "");
     }

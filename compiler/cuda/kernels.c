@@ -1,7 +1,7 @@
 /* kernels.c - a GPU's column of the operator table: what its kernels need beside their operands.
  *
  * Convolutions want their filters in an order of their own, in the type of activations; `filter_pack` makes
- * them from the dense parameters just before they are used.  Inputs of a program are buffers like any other
+ * them from the dense parameters.  Inputs of a program are buffers like any other
  * here: `load` stands for the copy that the runtime makes before a step.
  */
 #include "cuda/kernels.h"

@@ -118,6 +118,7 @@ const Target target_cuda = {.name = "cuda",
                             .flops_per_byte = 4,           /* as on the CPU, until it is measured */
                             .stages = true,
                             .stages_bytes = true,
+                            .packs_once = true,
                             .kernel = cuda_kernels,
                             .refuses = refuses,
                             .open = open_cudnn,

@@ -40,7 +40,7 @@ typedef struct {
     int of_template;      /* how many others of it are in front */
     const Size *size;
     int nsize;
-    const char *name;   /* "tiny_unet_conv_3", "k03_conv"; if it is called: of its sizes, "conv_3" */
+    const char *name;   /* "tiny_unet_conv_3"; if it is called: of its sizes, "conv_3" */
     const char *users;  /* which nodes use it, for a comment */
     const char *shapes; /* what the first of them reads and writes */
     int uses;

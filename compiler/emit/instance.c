@@ -68,15 +68,8 @@ static const char *key_of(const Emitter *e, const Constants *c) {
 }
 
 static const char *instance_name(const Emitter *e, const char *template, int of_template) {
-    switch (e->dialect->form) {
-    case FORM_COPIED:
-        return pool_text(e->pool, "k%02d_%s", e->ninstance, template);
-    case FORM_CALLED:
-        return pool_text(e->pool, "%s_%d", template, of_template);
-    case FORM_INCLUDED:
-        break;
-    }
-    return pool_text(e->pool, "%s_%s_%d", e->plan->model->name, template, of_template);
+    const char *name = pool_text(e->pool, "%s_%d", template, of_template);
+    return e->dialect->form == FORM_CALLED ? name : pool_text(e->pool, "%s_%s", e->plan->model->name, name);
 }
 
 static Instance *find_instance(Emitter *e, const char *template, const Constants *c) {

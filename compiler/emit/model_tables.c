@@ -165,14 +165,14 @@ static Shape measured_shape(const Program *program) {
 
 static void program_table(const Tables *t, const Program *program) {
     const char *name = program->name;
-    bool predict = program->kind == PROGRAM_PREDICT;
+    const bool predict = program->kind == PROGRAM_PREDICT, called = t->plan->target->model_members == NULL;
     Shape size = program->graph->value[program->model->input[0].value].shape;
     Shape measured = measured_shape(program);
     text_line(t->out, "static const UnetProgram %s_program = {", name);
     text_line(t->out, "    .name = %s,", c_quoted(t->plan->pool, name));
-    if (t->plan->target->model_members == NULL)
+    if (called)
         text_line(t->out, "    .run = %s,", name);
-    if (program->nonce > 0)
+    if (called && program->nonce > 0)
         text_line(t->out, "    .prepare = %s_prepare,", name);
     text_line(t->out, "    .batch = %lld,", (long long)program->batch);
     text_line(t->out, "    .size = {%lld, %lld, %lld},", (long long)shape_extent(size, 0),

@@ -7,9 +7,10 @@
  *     pack weights, zero the sums | loop { load, forward, backward, add } | update, return
  *
  * Samples are added in the same order as in a whole batch, so the result is the same to the last bit.
- * Without a loop, the order is that of the graph: that in which the file says things, then the backward
- * pass.  In both cases what does not fit is computed again (recompute.c), and steps that can compute ranges
- * of rows may stand in loops over bands of them (bands.c).
+ * Prediction may pack weights once for many steps; what a step is told comes behind that.  Without a loop,
+ * the order is that of the graph: that in which the file says things, then the backward pass.  In both
+ * cases what does not fit is computed again (recompute.c), and steps that can compute ranges of rows may
+ * stand in loops over bands of them (bands.c).
  *
  * Requires: layouts.  Provides: program->step, a tree; marks nodes that add to their sums.
  */
@@ -18,7 +19,7 @@
 #include "passes/bands.h"
 #include "passes/passes.h"
 
-typedef enum { PART_BEFORE, PART_LOAD, PART_BODY, PART_AFTER, PARTS } Part;
+typedef enum { PART_ONCE, PART_BEFORE, PART_LOAD, PART_BODY, PART_AFTER, PARTS } Part;
 
 typedef struct {
     NodeId *node[PARTS];
@@ -55,7 +56,7 @@ static Split split(const Program *program, bool loop, bool once) {
     for (int i = 0; i < g->nnode; i++) {
         part[i] = part_of(g, &g->node[i], part);
         bool packs = part[i] == PART_BEFORE && !has_trait(&g->node[i], TRAIT_LOADS);
-        Part where = packs && !loop && !once ? PART_BODY : part[i];
+        Part where = !packs ? part[i] : once ? PART_ONCE : loop ? PART_BEFORE : PART_BODY;
         PUSH(g->pool, s.node[where], s.count[where], i);
     }
     return s;
@@ -140,11 +141,12 @@ void schedule(Program *program) {
     bool loop = program->micro_batch < program->batch;
     const bool once = program->choices->packs_once && program->kind == PROGRAM_PREDICT;
     Split s = split(program, loop, once);
-    program->nonce = once ? s.count[PART_BEFORE] : 0;
+    program->nonce = s.count[PART_ONCE];
     if (loop)
         zero_sums(program->graph, &s);
     Step *iteration;
     int count = iteration_steps(program, &s, &iteration);
+    add_steps(program, &program->step, &program->nstep, s.node[PART_ONCE], s.count[PART_ONCE]);
     add_steps(program, &program->step, &program->nstep, s.node[PART_BEFORE], s.count[PART_BEFORE]);
     if (loop)
         PUSH(pool, program->step, program->nstep,

@@ -10,7 +10,8 @@
  * one sample at a time from the start: nothing needs less memory.
  * Where inputs are staged in the arena, those of the next step come while one runs, if that fits into 1;
  * where faster kernels need much workspace, they have it if that does.
- * Prediction keeps packed weights from image to image if the arena is as large without that.
+ * Prediction keeps packed weights from image to image, unless it then sets the size of the arena: all is
+ * tried again without that.
  */
 #include "ir/target.h"
 #include "pipeline.h"
@@ -163,12 +164,7 @@ static Plan *fewer_samples_last(const Request *r, Choices choices, Plan *best) {
 /* With all that makes a step faster, if that fits; CHOICES tells what does. */
 static Plan *everything_kept(const Request *r, Choices *choices) {
     choices->prefetch = r->options->target->stages && !choices->any_plan;
-    choices->packs_once = r->options->target->packs_once && !choices->any_plan;
     Plan *best = attempt(r, *choices);
-    if (best != NULL && choices->packs_once && best->program[PROGRAM_PREDICT].extent == best->arena) {
-        choices->packs_once = false;
-        best = smaller(attempt(r, *choices), best);
-    }
     if (best != NULL && !plan_fits(best) && choices->prefetch) {
         choices->prefetch = false;
         best = attempt(r, *choices);
@@ -187,22 +183,33 @@ bool lower_programs(Pool *pool, Diag *diag, const Ast *file, const LowerOptions 
     return lower_all(&r, model);
 }
 
+/* The steps of above, from CHOICES on; LOOPS: fewer samples at a time may be chosen. */
+static Plan *search(const Request *r, Choices choices, bool loops) {
+    const bool loops_are_free = r->options->target->loops_are_free;
+    Plan *best = everything_kept(r, &choices);
+    if (best == NULL || plan_fits(best) || best->program[PROGRAM_TRAIN].model == NULL)
+        return best;
+    if (loops && loops_are_free)
+        best = fewer_samples(r, choices, best);
+    if (may_recompute(r, best))
+        best = with_recomputation(r, choices, best);
+    if (loops && !loops_are_free)
+        best = fewer_samples_last(r, choices, best);
+    return best;
+}
+
 Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lower_options,
                 const Options *options, const Choices *fixed) {
     const Request r = {pool, diag, file, lower_options, options};
     const bool loops = options->micro_batches == 0 && !fixed->any_plan && fixed->micro_batch == 0;
-    const bool loops_are_free = options->target->loops_are_free;
     Choices choices = *fixed;
     if (options->micro_batches == 0 && fixed->any_plan && fixed->micro_batch == 0)
         choices.micro_batch = 1;
-    Plan *best = everything_kept(&r, &choices);
-    if (best == NULL || plan_fits(best) || best->program[PROGRAM_TRAIN].model == NULL)
-        return best;
-    if (loops && loops_are_free)
-        best = fewer_samples(&r, choices, best);
-    if (may_recompute(&r, best))
-        best = with_recomputation(&r, choices, best);
-    if (loops && !loops_are_free)
-        best = fewer_samples_last(&r, choices, best);
+    choices.packs_once = options->target->packs_once && !fixed->any_plan;
+    Plan *best = search(&r, choices, loops);
+    if (best != NULL && choices.packs_once && best->program[PROGRAM_PREDICT].extent == best->arena) {
+        choices.packs_once = false;
+        best = smaller(search(&r, choices, loops), best);
+    }
     return best;
 }

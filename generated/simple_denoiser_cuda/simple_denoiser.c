@@ -25,64 +25,64 @@ static inline void zero_tail(UnetLaunch at, void *slice, int64_t used, int64_t s
 static void train(UnetLaunch at, char *arena) {
     /* 3: cast of noisy cast (simple_denoiser.unet:4): noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
     at.step = "cast of noisy cast";
-    k00_cast(at, (Rows){0, 64}, AT(stored, B039_noisy_cast), AT(real, B037_noisy));
+    simple_denoiser_cast_0(at, (Rows){0, 64}, AT(stored, B039_noisy_cast), AT(real, B037_noisy));
     /* 4: filter_pack of net.0 (simple_denoiser.unet:7): net.0.weight[64,3,3,3] net.0.bias[64]
         -> net.0 filters[4672] */
     at.step = "filter_pack of net.0";
-    k01_filter_pack(at, AT(stored, B040_net_0_filters), AT(real, B007_net_0_weight),
+    simple_denoiser_filter_pack_0(at, AT(stored, B040_net_0_filters), AT(real, B007_net_0_weight),
         AT(real, B008_net_0_bias));
     /* 5: conv of net.0 (simple_denoiser.unet:7): noisy cast[n,3,64,64] net.0 filters[4672] net.0.bias[64]
         -> net.1[n,64,64,64] net.0 workspace[33554432] */
     at.step = "conv of net.0";
-    k02_conv(at, AT(stored, B041_net_1), AT(uint8_t, B042_net_0_workspace),
+    simple_denoiser_conv_0(at, AT(stored, B041_net_1), AT(uint8_t, B042_net_0_workspace),
         (const stored *const[]){AT(stored, B039_noisy_cast)}, AT(stored, B040_net_0_filters),
         AT(real, B008_net_0_bias));
     /* 6: filter_pack of net.2 (simple_denoiser.unet:8): net.2.weight[64,64,3,3] net.2.bias[64]
         -> net.2 filters[36928] */
     at.step = "filter_pack of net.2";
-    k03_filter_pack(at, AT(stored, B043_net_2_filters), AT(real, B005_net_2_weight),
+    simple_denoiser_filter_pack_1(at, AT(stored, B043_net_2_filters), AT(real, B005_net_2_weight),
         AT(real, B006_net_2_bias));
     /* 7: conv of net.2 (simple_denoiser.unet:8): net.1[n,64,64,64] net.2 filters[36928] net.2.bias[64]
         -> net.3[n,64,64,64] net.2 workspace[33554432] */
     at.step = "conv of net.2";
-    k04_conv(at, AT(stored, B044_net_3), AT(uint8_t, B045_net_2_workspace),
+    simple_denoiser_conv_1(at, AT(stored, B044_net_3), AT(uint8_t, B045_net_2_workspace),
         (const stored *const[]){AT(stored, B041_net_1)}, AT(stored, B043_net_2_filters),
         AT(real, B006_net_2_bias));
     /* 8: filter_pack of net.4 (simple_denoiser.unet:9): net.4.weight[64,64,3,3] net.4.bias[64]
         -> net.4 filters[36928] */
     at.step = "filter_pack of net.4";
-    k03_filter_pack(at, AT(stored, B046_net_4_filters), AT(real, B003_net_4_weight),
+    simple_denoiser_filter_pack_1(at, AT(stored, B046_net_4_filters), AT(real, B003_net_4_weight),
         AT(real, B004_net_4_bias));
     /* 9: conv of net.4 (simple_denoiser.unet:9): net.3[n,64,64,64] net.4 filters[36928] net.4.bias[64]
         -> net.5[n,64,64,64] net.4 workspace[33554432] */
     at.step = "conv of net.4";
-    k04_conv(at, AT(stored, B047_net_5), AT(uint8_t, B048_net_4_workspace),
+    simple_denoiser_conv_1(at, AT(stored, B047_net_5), AT(uint8_t, B048_net_4_workspace),
         (const stored *const[]){AT(stored, B044_net_3)}, AT(stored, B046_net_4_filters),
         AT(real, B004_net_4_bias));
     /* 10: filter_pack of net.6 (simple_denoiser.unet:10): net.6.weight[3,64,3,3] net.6.bias[3]
         -> net.6 filters[4616] */
     at.step = "filter_pack of net.6";
-    k05_filter_pack(at, AT(stored, B049_net_6_filters), AT(real, B001_net_6_weight),
+    simple_denoiser_filter_pack_2(at, AT(stored, B049_net_6_filters), AT(real, B001_net_6_weight),
         AT(real, B002_net_6_bias));
     /* 11: conv of net.6 (simple_denoiser.unet:10): net.5[n,64,64,64] net.6 filters[4616] net.6.bias[3]
         -> net.6[n,3,64,64] net.6 workspace[33554432] */
     at.step = "conv of net.6";
-    k06_conv(at, AT(stored, B050_net_6), AT(uint8_t, B051_net_6_workspace),
+    simple_denoiser_conv_2(at, AT(stored, B050_net_6), AT(uint8_t, B051_net_6_workspace),
         (const stored *const[]){AT(stored, B047_net_5)}, AT(stored, B049_net_6_filters),
         AT(real, B002_net_6_bias));
     /* 12: mse (simple_denoiser.unet:21): net.6[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[12] */
     at.step = "mse";
-    k07_mse(at, AT(double, B052_mse), AT(double, B053_mse_scratch), AT(stored, B050_net_6),
+    simple_denoiser_mse_0(at, AT(double, B052_mse), AT(double, B053_mse_scratch), AT(stored, B050_net_6),
         AT(real, B038_clean));
     /* 13: psnr (simple_denoiser.unet:22): net.6[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[12] */
     at.step = "psnr";
-    k08_psnr(at, AT(double, B054_psnr), AT(double, B055_psnr_scratch), AT(stored, B050_net_6),
+    simple_denoiser_psnr_0(at, AT(double, B054_psnr), AT(double, B055_psnr_scratch), AT(stored, B050_net_6),
         AT(real, B038_clean));
     /* 14: mse_grad of mse (simple_denoiser.unet:21): net.6[n,3,64,64] clean[n,3,64,64]
         -> d net.6[n,3,64,64] */
     at.step = "mse_grad of mse";
-    k09_mse_grad(at, (Rows){0, 64}, AT(stored, B056_d_net_6), AT(stored, B050_net_6), AT(real, B038_clean),
-        NULL);
+    simple_denoiser_mse_grad_0(at, (Rows){0, 64}, AT(stored, B056_d_net_6), AT(stored, B050_net_6),
+        AT(real, B038_clean), NULL);
 }
 
 static void train_rest(UnetLaunch at, char *arena) {
@@ -90,97 +90,100 @@ static void train_rest(UnetLaunch at, char *arena) {
         -> d net.6.weight[3,64,3,3] d net.6.bias[3] net.6 scratch[8391360] */
     at.step = "conv_wgrad of net.6";
     zero_tail(at, AT(real, B029_d_net_6_bias), 12, 16);
-    k10_conv_wgrad(at, AT(real, B028_d_net_6_weight), AT(real, B029_d_net_6_bias),
+    simple_denoiser_conv_wgrad_0(at, AT(real, B028_d_net_6_weight), AT(real, B029_d_net_6_bias),
         AT(real, B057_net_6_scratch), (const stored *const[]){AT(stored, B047_net_5)},
         AT(stored, B056_d_net_6));
     /* 16: conv_dgrad of net.6 (simple_denoiser.unet:10): d net.6[n,3,64,64] net.6 filters[4616]
         net.5[n,64,64,64] -> d net.4[n,64,64,64] net.6 workspace[33554432] */
     at.step = "conv_dgrad of net.6";
-    k11_conv_dgrad(at, AT(stored, B058_d_net_4), AT(uint8_t, B059_net_6_workspace), AT(stored, B056_d_net_6),
-        AT(stored, B049_net_6_filters), AT(stored, B047_net_5));
+    simple_denoiser_conv_dgrad_0(at, AT(stored, B058_d_net_4), AT(uint8_t, B059_net_6_workspace),
+        AT(stored, B056_d_net_6), AT(stored, B049_net_6_filters), AT(stored, B047_net_5));
     /* 17: conv_wgrad of net.4 (simple_denoiser.unet:9): net.3[n,64,64,64] d net.4[n,64,64,64]
         -> d net.4.weight[64,64,3,3] d net.4.bias[64] net.4 scratch[8410176] */
     at.step = "conv_wgrad of net.4";
-    k12_conv_wgrad(at, AT(real, B030_d_net_4_weight), AT(real, B031_d_net_4_bias),
+    simple_denoiser_conv_wgrad_1(at, AT(real, B030_d_net_4_weight), AT(real, B031_d_net_4_bias),
         AT(real, B060_net_4_scratch), (const stored *const[]){AT(stored, B044_net_3)},
         AT(stored, B058_d_net_4));
     /* 18: conv_dgrad of net.4 (simple_denoiser.unet:9): d net.4[n,64,64,64] net.4 filters[36928]
         net.3[n,64,64,64] -> d net.2[n,64,64,64] net.4 workspace[33554432] */
     at.step = "conv_dgrad of net.4";
-    k13_conv_dgrad(at, AT(stored, B061_d_net_2), AT(uint8_t, B062_net_4_workspace), AT(stored, B058_d_net_4),
-        AT(stored, B046_net_4_filters), AT(stored, B044_net_3));
+    simple_denoiser_conv_dgrad_1(at, AT(stored, B061_d_net_2), AT(uint8_t, B062_net_4_workspace),
+        AT(stored, B058_d_net_4), AT(stored, B046_net_4_filters), AT(stored, B044_net_3));
     /* 19: conv_wgrad of net.2 (simple_denoiser.unet:8): net.1[n,64,64,64] d net.2[n,64,64,64]
         -> d net.2.weight[64,64,3,3] d net.2.bias[64] net.2 scratch[8410176] */
     at.step = "conv_wgrad of net.2";
-    k12_conv_wgrad(at, AT(real, B032_d_net_2_weight), AT(real, B033_d_net_2_bias),
+    simple_denoiser_conv_wgrad_1(at, AT(real, B032_d_net_2_weight), AT(real, B033_d_net_2_bias),
         AT(real, B063_net_2_scratch), (const stored *const[]){AT(stored, B041_net_1)},
         AT(stored, B061_d_net_2));
     /* 20: conv_dgrad of net.2 (simple_denoiser.unet:8): d net.2[n,64,64,64] net.2 filters[36928]
         net.1[n,64,64,64] -> d net.0[n,64,64,64] net.2 workspace[33554432] */
     at.step = "conv_dgrad of net.2";
-    k13_conv_dgrad(at, AT(stored, B064_d_net_0), AT(uint8_t, B065_net_2_workspace), AT(stored, B061_d_net_2),
-        AT(stored, B043_net_2_filters), AT(stored, B041_net_1));
+    simple_denoiser_conv_dgrad_1(at, AT(stored, B064_d_net_0), AT(uint8_t, B065_net_2_workspace),
+        AT(stored, B061_d_net_2), AT(stored, B043_net_2_filters), AT(stored, B041_net_1));
     /* 21: conv_wgrad of net.0 (simple_denoiser.unet:7): noisy cast[n,3,64,64] d net.0[n,64,64,64]
         -> d net.0.weight[64,3,3,3] d net.0.bias[64] net.0 scratch[8394048] */
     at.step = "conv_wgrad of net.0";
-    k14_conv_wgrad(at, AT(real, B034_d_net_0_weight), AT(real, B035_d_net_0_bias),
+    simple_denoiser_conv_wgrad_2(at, AT(real, B034_d_net_0_weight), AT(real, B035_d_net_0_bias),
         AT(real, B066_net_0_scratch), (const stored *const[]){AT(stored, B039_noisy_cast)},
         AT(stored, B064_d_net_0));
     /* 22: adam (simple_denoiser.unet:20): all parameters */
     at.step = "adam";
-    k15_adam(at, AT(real, B001_net_6_weight), AT(real, B028_d_net_6_weight), AT(real, B010_m_net_6_weight),
-        AT(real, B019_v_net_6_weight), NULL);
+    simple_denoiser_adam_0(at, AT(real, B001_net_6_weight), AT(real, B028_d_net_6_weight),
+        AT(real, B010_m_net_6_weight), AT(real, B019_v_net_6_weight), NULL);
 }
 
-/* ---- predict: batch 1, 35,606,528 bytes of the arena ---- */
+/* ---- predict: batch 1, 35,699,456 bytes of the arena ---- */
 
-static void predict(UnetLaunch at, char *arena) {
-    /* 2: cast of noisy cast (simple_denoiser.unet:4): noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
-    at.step = "cast of noisy cast";
-    k16_cast(at, (Rows){0, 64}, AT(stored, B069_noisy_cast), AT(real, B068_noisy));
-    /* 3: filter_pack of net.0 (simple_denoiser.unet:7): net.0.weight[64,3,3,3] net.0.bias[64]
+static void predict_prepare(UnetLaunch at, char *arena) {
+    /* 0: filter_pack of net.0 (simple_denoiser.unet:7): net.0.weight[64,3,3,3] net.0.bias[64]
         -> net.0 filters[4672] */
     at.step = "filter_pack of net.0";
-    k01_filter_pack(at, AT(stored, B070_net_0_filters), AT(real, B007_net_0_weight),
+    simple_denoiser_filter_pack_0(at, AT(stored, B067_net_0_filters), AT(real, B007_net_0_weight),
         AT(real, B008_net_0_bias));
-    /* 4: conv of net.0 (simple_denoiser.unet:7): noisy cast[n,3,64,64] net.0 filters[4672] net.0.bias[64]
-        -> net.1[n,64,64,64] net.0 workspace[33554432] */
-    at.step = "conv of net.0";
-    k17_conv(at, AT(stored, B071_net_1), AT(uint8_t, B072_net_0_workspace),
-        (const stored *const[]){AT(stored, B069_noisy_cast)}, AT(stored, B070_net_0_filters),
-        AT(real, B008_net_0_bias));
-    /* 5: filter_pack of net.2 (simple_denoiser.unet:8): net.2.weight[64,64,3,3] net.2.bias[64]
+    /* 1: filter_pack of net.2 (simple_denoiser.unet:8): net.2.weight[64,64,3,3] net.2.bias[64]
         -> net.2 filters[36928] */
     at.step = "filter_pack of net.2";
-    k03_filter_pack(at, AT(stored, B073_net_2_filters), AT(real, B005_net_2_weight),
+    simple_denoiser_filter_pack_1(at, AT(stored, B068_net_2_filters), AT(real, B005_net_2_weight),
         AT(real, B006_net_2_bias));
-    /* 6: conv of net.2 (simple_denoiser.unet:8): net.1[n,64,64,64] net.2 filters[36928] net.2.bias[64]
-        -> net.3[n,64,64,64] net.2 workspace[33554432] */
-    at.step = "conv of net.2";
-    k18_conv(at, AT(stored, B074_net_3), AT(uint8_t, B075_net_2_workspace),
-        (const stored *const[]){AT(stored, B071_net_1)}, AT(stored, B073_net_2_filters),
-        AT(real, B006_net_2_bias));
-    /* 7: filter_pack of net.4 (simple_denoiser.unet:9): net.4.weight[64,64,3,3] net.4.bias[64]
+    /* 2: filter_pack of net.4 (simple_denoiser.unet:9): net.4.weight[64,64,3,3] net.4.bias[64]
         -> net.4 filters[36928] */
     at.step = "filter_pack of net.4";
-    k03_filter_pack(at, AT(stored, B076_net_4_filters), AT(real, B003_net_4_weight),
+    simple_denoiser_filter_pack_1(at, AT(stored, B069_net_4_filters), AT(real, B003_net_4_weight),
         AT(real, B004_net_4_bias));
-    /* 8: conv of net.4 (simple_denoiser.unet:9): net.3[n,64,64,64] net.4 filters[36928] net.4.bias[64]
-        -> net.5[n,64,64,64] net.4 workspace[33554432] */
-    at.step = "conv of net.4";
-    k18_conv(at, AT(stored, B077_net_5), AT(uint8_t, B078_net_4_workspace),
-        (const stored *const[]){AT(stored, B074_net_3)}, AT(stored, B076_net_4_filters),
-        AT(real, B004_net_4_bias));
-    /* 9: filter_pack of net.6 (simple_denoiser.unet:10): net.6.weight[3,64,3,3] net.6.bias[3]
+    /* 3: filter_pack of net.6 (simple_denoiser.unet:10): net.6.weight[3,64,3,3] net.6.bias[3]
         -> net.6 filters[4616] */
     at.step = "filter_pack of net.6";
-    k05_filter_pack(at, AT(stored, B079_net_6_filters), AT(real, B001_net_6_weight),
+    simple_denoiser_filter_pack_2(at, AT(stored, B070_net_6_filters), AT(real, B001_net_6_weight),
         AT(real, B002_net_6_bias));
+}
+
+static void predict(UnetLaunch at, char *arena) {
+    /* 6: cast of noisy cast (simple_denoiser.unet:4): noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
+    at.step = "cast of noisy cast";
+    simple_denoiser_cast_1(at, (Rows){0, 64}, AT(stored, B073_noisy_cast), AT(real, B072_noisy));
+    /* 7: conv of net.0 (simple_denoiser.unet:7): noisy cast[n,3,64,64] net.0 filters[4672] net.0.bias[64]
+        -> net.1[n,64,64,64] net.0 workspace[33554432] */
+    at.step = "conv of net.0";
+    simple_denoiser_conv_3(at, AT(stored, B074_net_1), AT(uint8_t, B075_net_0_workspace),
+        (const stored *const[]){AT(stored, B073_noisy_cast)}, AT(stored, B067_net_0_filters),
+        AT(real, B008_net_0_bias));
+    /* 8: conv of net.2 (simple_denoiser.unet:8): net.1[n,64,64,64] net.2 filters[36928] net.2.bias[64]
+        -> net.3[n,64,64,64] net.2 workspace[33554432] */
+    at.step = "conv of net.2";
+    simple_denoiser_conv_4(at, AT(stored, B076_net_3), AT(uint8_t, B077_net_2_workspace),
+        (const stored *const[]){AT(stored, B074_net_1)}, AT(stored, B068_net_2_filters),
+        AT(real, B006_net_2_bias));
+    /* 9: conv of net.4 (simple_denoiser.unet:9): net.3[n,64,64,64] net.4 filters[36928] net.4.bias[64]
+        -> net.5[n,64,64,64] net.4 workspace[33554432] */
+    at.step = "conv of net.4";
+    simple_denoiser_conv_4(at, AT(stored, B078_net_5), AT(uint8_t, B079_net_4_workspace),
+        (const stored *const[]){AT(stored, B076_net_3)}, AT(stored, B069_net_4_filters),
+        AT(real, B004_net_4_bias));
     /* 10: conv of net.6 (simple_denoiser.unet:10): net.5[n,64,64,64] net.6 filters[4616] net.6.bias[3]
         -> net.6[n,3,64,64] net.6 workspace[33554432] */
     at.step = "conv of net.6";
-    k19_conv(at, AT(stored, B080_net_6), AT(uint8_t, B081_net_6_workspace),
-        (const stored *const[]){AT(stored, B077_net_5)}, AT(stored, B079_net_6_filters),
+    simple_denoiser_conv_5(at, AT(stored, B080_net_6), AT(uint8_t, B081_net_6_workspace),
+        (const stored *const[]){AT(stored, B078_net_5)}, AT(stored, B070_net_6_filters),
         AT(real, B002_net_6_bias));
 }
 
@@ -255,10 +258,11 @@ static const UnetCudaPiece train_piece[] = {
     {.launch = train_rest, .in_iteration = true},
 };
 static const UnetStaging predict_staging[] = {
-    {.offset = B068_noisy, .bytes = 65536},
+    {.offset = B072_noisy, .bytes = 65536},
     {.offset = -1},
 };
 static const UnetCudaPiece predict_piece[] = {
+    {.launch = predict_prepare, .once = true},
     {.launch = predict, .in_iteration = true},
 };
 static const UnetCudaModel cuda_model = {
@@ -271,9 +275,9 @@ static const UnetCudaModel cuda_model = {
         .staging = train_staging,
         .prefetches = true},
     .predict = {.piece = predict_piece,
-        .npiece = 1,
+        .npiece = 2,
         .iterations = 1, .iteration_samples = 1,
-        .control = B067_control,
+        .control = B071_control,
         .staging = predict_staging,
         .prefetches = false},
 };
@@ -344,7 +348,7 @@ static const UnetProgram predict_program = {
     .batch = 1,
     .size = {1, 64, 64},
     .measured = {0, 0, 0},
-    .extent = 35606528,
+    .extent = 35699456,
     .inputs = predict_input,
     .outputs = predict_output,
     .output_offsets = predict_output_offset,

@@ -630,7 +630,7 @@ static __global__ void sum_samples(double *result, double *scratch, const UnetCo
 }
 
 /* cast: noisy cast of train: noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
-static __global__ void k00_cast_vectors(Range range, stored *__restrict__ y, const void *__restrict__ x) {
+static __global__ void simple_denoiser_cast_0_vectors(Range range, stored *__restrict__ y, const void *__restrict__ x) {
     enum { C = 3, X_STAGED = 1 };
     constexpr Layout Y = {0, 8, 0, 0, 0, 0, 0, 0};
     constexpr Layout X = {0, 4, 0, 0, 0, 0, 0, 0};
@@ -640,16 +640,16 @@ static __global__ void k00_cast_vectors(Range range, stored *__restrict__ y, con
         store_vector(y, i, load_channels<X_STAGED>(x, X.block, C, i / columns, i % columns));
 }
 
-LAUNCHER void k00_cast(UnetLaunch at, Rows rows, stored *y, const void *x) {
+LAUNCHER void simple_denoiser_cast_0(UnetLaunch at, Rows rows, stored *y, const void *x) {
     enum { D = 1, H = 64, W = 64, N = 6 };
     constexpr Layout Y = {0, 8, 0, 0, 0, 0, 0, 0};
-    LAUNCH_RANGE(at, k00_cast_vectors, range_of(N, {D, H, W, Y.block / LANES}, rows), y, x);
+    LAUNCH_RANGE(at, simple_denoiser_cast_0_vectors, range_of(N, {D, H, W, Y.block / LANES}, rows), y, x);
 }
 
 /* filter_pack: net.0 of train, net.0 of predict: net.0.weight[64,3,3,3] net.0.bias[64]
     -> net.0 filters[4672] */
 /* All taps of vector i of filter f, which come from neighbouring weights. */
-DEVICE void k01_filter_pack_taps(stored *__restrict__ packed, const real *__restrict__ w, Filter f, unsigned i) {
+DEVICE void simple_denoiser_filter_pack_0_taps(stored *__restrict__ packed, const real *__restrict__ w, Filter f, unsigned i) {
     enum { C = 3, TAPS = 9 };
     const int columns = f.cp / LANES, k = i / columns, c = i % columns * LANES;
     const real *from = w + ((long)(f.k0 + k) * C + f.c0 + c) * TAPS;
@@ -661,7 +661,7 @@ DEVICE void k01_filter_pack_taps(stored *__restrict__ packed, const real *__rest
     }
 }
 
-static __global__ void k01_filter_pack_vectors(stored *__restrict__ packed, const real *__restrict__ w,
+static __global__ void simple_denoiser_filter_pack_0_vectors(stored *__restrict__ packed, const real *__restrict__ w,
                                       const real *__restrict__ b) {
     enum { BIAS = 1, SEGMENTS = 1, K = 64, BIAS_AT = 4608, PBIAS = 64 };
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
@@ -670,7 +670,7 @@ static __global__ void k01_filter_pack_vectors(stored *__restrict__ packed, cons
     for (int s = 0; s < SEGMENTS; s++) {
         const unsigned count = FILTER[s].kp * (FILTER[s].cp / LANES);
         if (i < count) {
-            k01_filter_pack_taps(packed, w, FILTER[s], i);
+            simple_denoiser_filter_pack_0_taps(packed, w, FILTER[s], i);
             return;
         }
         i -= count;
@@ -679,18 +679,18 @@ static __global__ void k01_filter_pack_vectors(stored *__restrict__ packed, cons
         store(packed, BIAS_AT + i, (int)i < K ? b[i] : 0);
 }
 
-LAUNCHER void k01_filter_pack(UnetLaunch at, stored *packed, const real *w, const real *b) {
+LAUNCHER void simple_denoiser_filter_pack_0(UnetLaunch at, stored *packed, const real *w, const real *b) {
     enum { BIAS = 1, SEGMENTS = 1, PBIAS = 64 };
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
     unsigned count = BIAS ? PBIAS : 0;
     for (int s = 0; s < SEGMENTS; s++)
         count += FILTER[s].kp * (FILTER[s].cp / LANES);
-    LAUNCH(at, k01_filter_pack_vectors, blocks_for(count), packed, w, b);
+    LAUNCH(at, simple_denoiser_filter_pack_0_vectors, blocks_for(count), packed, w, b);
 }
 
 /* conv: net.0 of train: noisy cast[n,3,64,64] net.0 filters[4672] net.0.bias[64] -> net.1[n,64,64,64]
     net.0 workspace[33554432] */
-LAUNCHER void k02_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+LAUNCHER void simple_denoiser_conv_0(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
                      const stored *packed, const real *b) {
     enum { CO = 64, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 6,
            BIAS_AT = 4608 };
@@ -710,7 +710,7 @@ LAUNCHER void k02_conv(UnetLaunch at, stored *y, void *workspace, const stored *
 /* filter_pack: net.2 of train, net.4 of train, net.2 of predict, 1 more: net.2.weight[64,64,3,3]
     net.2.bias[64] -> net.2 filters[36928] */
 /* All taps of vector i of filter f, which come from neighbouring weights. */
-DEVICE void k03_filter_pack_taps(stored *__restrict__ packed, const real *__restrict__ w, Filter f, unsigned i) {
+DEVICE void simple_denoiser_filter_pack_1_taps(stored *__restrict__ packed, const real *__restrict__ w, Filter f, unsigned i) {
     enum { C = 64, TAPS = 9 };
     const int columns = f.cp / LANES, k = i / columns, c = i % columns * LANES;
     const real *from = w + ((long)(f.k0 + k) * C + f.c0 + c) * TAPS;
@@ -722,7 +722,7 @@ DEVICE void k03_filter_pack_taps(stored *__restrict__ packed, const real *__rest
     }
 }
 
-static __global__ void k03_filter_pack_vectors(stored *__restrict__ packed, const real *__restrict__ w,
+static __global__ void simple_denoiser_filter_pack_1_vectors(stored *__restrict__ packed, const real *__restrict__ w,
                                       const real *__restrict__ b) {
     enum { BIAS = 1, SEGMENTS = 1, K = 64, BIAS_AT = 36864, PBIAS = 64 };
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
@@ -731,7 +731,7 @@ static __global__ void k03_filter_pack_vectors(stored *__restrict__ packed, cons
     for (int s = 0; s < SEGMENTS; s++) {
         const unsigned count = FILTER[s].kp * (FILTER[s].cp / LANES);
         if (i < count) {
-            k03_filter_pack_taps(packed, w, FILTER[s], i);
+            simple_denoiser_filter_pack_1_taps(packed, w, FILTER[s], i);
             return;
         }
         i -= count;
@@ -740,18 +740,18 @@ static __global__ void k03_filter_pack_vectors(stored *__restrict__ packed, cons
         store(packed, BIAS_AT + i, (int)i < K ? b[i] : 0);
 }
 
-LAUNCHER void k03_filter_pack(UnetLaunch at, stored *packed, const real *w, const real *b) {
+LAUNCHER void simple_denoiser_filter_pack_1(UnetLaunch at, stored *packed, const real *w, const real *b) {
     enum { BIAS = 1, SEGMENTS = 1, PBIAS = 64 };
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
     unsigned count = BIAS ? PBIAS : 0;
     for (int s = 0; s < SEGMENTS; s++)
         count += FILTER[s].kp * (FILTER[s].cp / LANES);
-    LAUNCH(at, k03_filter_pack_vectors, blocks_for(count), packed, w, b);
+    LAUNCH(at, simple_denoiser_filter_pack_1_vectors, blocks_for(count), packed, w, b);
 }
 
 /* conv: net.2 of train, net.4 of train: net.1[n,64,64,64] net.2 filters[36928] net.2.bias[64]
     -> net.3[n,64,64,64] net.2 workspace[33554432] */
-LAUNCHER void k04_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+LAUNCHER void simple_denoiser_conv_1(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
                      const stored *packed, const real *b) {
     enum { CO = 64, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 6,
            BIAS_AT = 36864 };
@@ -771,7 +771,7 @@ LAUNCHER void k04_conv(UnetLaunch at, stored *y, void *workspace, const stored *
 /* filter_pack: net.6 of train, net.6 of predict: net.6.weight[3,64,3,3] net.6.bias[3]
     -> net.6 filters[4616] */
 /* All taps of vector i of filter f, which come from neighbouring weights. */
-DEVICE void k05_filter_pack_taps(stored *__restrict__ packed, const real *__restrict__ w, Filter f, unsigned i) {
+DEVICE void simple_denoiser_filter_pack_2_taps(stored *__restrict__ packed, const real *__restrict__ w, Filter f, unsigned i) {
     enum { C = 64, TAPS = 9 };
     const int columns = f.cp / LANES, k = i / columns, c = i % columns * LANES;
     const real *from = w + ((long)(f.k0 + k) * C + f.c0 + c) * TAPS;
@@ -783,7 +783,7 @@ DEVICE void k05_filter_pack_taps(stored *__restrict__ packed, const real *__rest
     }
 }
 
-static __global__ void k05_filter_pack_vectors(stored *__restrict__ packed, const real *__restrict__ w,
+static __global__ void simple_denoiser_filter_pack_2_vectors(stored *__restrict__ packed, const real *__restrict__ w,
                                       const real *__restrict__ b) {
     enum { BIAS = 1, SEGMENTS = 1, K = 3, BIAS_AT = 4608, PBIAS = 8 };
     constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
@@ -792,7 +792,7 @@ static __global__ void k05_filter_pack_vectors(stored *__restrict__ packed, cons
     for (int s = 0; s < SEGMENTS; s++) {
         const unsigned count = FILTER[s].kp * (FILTER[s].cp / LANES);
         if (i < count) {
-            k05_filter_pack_taps(packed, w, FILTER[s], i);
+            simple_denoiser_filter_pack_2_taps(packed, w, FILTER[s], i);
             return;
         }
         i -= count;
@@ -801,18 +801,18 @@ static __global__ void k05_filter_pack_vectors(stored *__restrict__ packed, cons
         store(packed, BIAS_AT + i, (int)i < K ? b[i] : 0);
 }
 
-LAUNCHER void k05_filter_pack(UnetLaunch at, stored *packed, const real *w, const real *b) {
+LAUNCHER void simple_denoiser_filter_pack_2(UnetLaunch at, stored *packed, const real *w, const real *b) {
     enum { BIAS = 1, SEGMENTS = 1, PBIAS = 8 };
     constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
     unsigned count = BIAS ? PBIAS : 0;
     for (int s = 0; s < SEGMENTS; s++)
         count += FILTER[s].kp * (FILTER[s].cp / LANES);
-    LAUNCH(at, k05_filter_pack_vectors, blocks_for(count), packed, w, b);
+    LAUNCH(at, simple_denoiser_filter_pack_2_vectors, blocks_for(count), packed, w, b);
 }
 
 /* conv: net.6 of train: net.5[n,64,64,64] net.6 filters[4616] net.6.bias[3] -> net.6[n,3,64,64]
     net.6 workspace[33554432] */
-LAUNCHER void k06_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+LAUNCHER void simple_denoiser_conv_2(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
                      const stored *packed, const real *b) {
     enum { CO = 3, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 0, SEGMENTS = 1, N = 6,
            BIAS_AT = 4608 };
@@ -830,66 +830,66 @@ LAUNCHER void k06_conv(UnetLaunch at, stored *y, void *workspace, const stored *
 }
 
 /* mse: mse of train: net.6[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[12] */
-struct k07_mse_Error {
+struct simple_denoiser_mse_0_Error {
     DEVICE double of(double p, double t) { return (p - t) * (p - t); }
 };
 
-static __global__ void k07_mse_bands(double *scratch, const void *p, const void *t,
+static __global__ void simple_denoiser_mse_0_bands(double *scratch, const void *p, const void *t,
                                     const UnetControl *control) {
     enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, BANDS = 2 };
     constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0};
     constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0};
     constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block};
-    sum_band<k07_mse_Error, P_STAGED, T_STAGED>(scratch, p, t, control, by, BANDS);
+    sum_band<simple_denoiser_mse_0_Error, P_STAGED, T_STAGED>(scratch, p, t, control, by, BANDS);
 }
 
-LAUNCHER void k07_mse(UnetLaunch at, double *result, double *scratch, const void *p, const void *t) {
+LAUNCHER void simple_denoiser_mse_0(UnetLaunch at, double *result, double *scratch, const void *p, const void *t) {
     enum { C = 3, D = 1, H = 64, W = 64, BANDS = 2, ACCUMULATE = 0, N = 6 };
     constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0};
     constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0};
     constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block};
     constexpr auto kernel = sum_samples<Mean, N, BANDS, ACCUMULATE>;
-    LAUNCH_BLOCKS(at, k07_mse_bands, N * BANDS, scratch, p, t, at.control);
+    LAUNCH_BLOCKS(at, simple_denoiser_mse_0_bands, N * BANDS, scratch, p, t, at.control);
     LAUNCH_BLOCKS(at, kernel, 1, result, scratch, at.control, by);
 }
 
 /* psnr: psnr of train: net.6[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[12] */
-struct k08_psnr_decibels {
+struct simple_denoiser_psnr_0_decibels {
     DEVICE double of(double mean) { return clamp(-10 * log10(mean), 0, 100); }
 };
 
-struct k08_psnr_Error {
+struct simple_denoiser_psnr_0_Error {
     DEVICE double of(double p, double t) {
         const double difference = clamp(p, 0, 1) - clamp(t, 0, 1);
         return difference * difference;
     }
 };
 
-static __global__ void k08_psnr_bands(double *scratch, const void *p, const void *t,
+static __global__ void simple_denoiser_psnr_0_bands(double *scratch, const void *p, const void *t,
                                     const UnetControl *control) {
     enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, BANDS = 2 };
     constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0};
     constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0};
     constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block};
-    sum_band<k08_psnr_Error, P_STAGED, T_STAGED>(scratch, p, t, control, by, BANDS);
+    sum_band<simple_denoiser_psnr_0_Error, P_STAGED, T_STAGED>(scratch, p, t, control, by, BANDS);
 }
 
-LAUNCHER void k08_psnr(UnetLaunch at, double *result, double *scratch, const void *p, const void *t) {
+LAUNCHER void simple_denoiser_psnr_0(UnetLaunch at, double *result, double *scratch, const void *p, const void *t) {
     enum { C = 3, D = 1, H = 64, W = 64, BANDS = 2, ACCUMULATE = 0, N = 6 };
     constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0};
     constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0};
     constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block};
-    constexpr auto kernel = sum_samples<k08_psnr_decibels, N, BANDS, ACCUMULATE>;
-    LAUNCH_BLOCKS(at, k08_psnr_bands, N * BANDS, scratch, p, t, at.control);
+    constexpr auto kernel = sum_samples<simple_denoiser_psnr_0_decibels, N, BANDS, ACCUMULATE>;
+    LAUNCH_BLOCKS(at, simple_denoiser_psnr_0_bands, N * BANDS, scratch, p, t, at.control);
     LAUNCH_BLOCKS(at, kernel, 1, result, scratch, at.control, by);
 }
 
 /* mse_grad: mse of train: net.6[n,3,64,64] clean[n,3,64,64] -> d net.6[n,3,64,64] */
-struct k09_mse_grad_Slope {
+struct simple_denoiser_mse_grad_0_Slope {
     DEVICE double of(double p, double t) { return p - t; }
 };
 
-static __global__ void k09_mse_grad_vectors(Range range, stored *__restrict__ dp, const void *__restrict__ p,
+static __global__ void simple_denoiser_mse_grad_0_vectors(Range range, stored *__restrict__ dp, const void *__restrict__ p,
                                       const void *__restrict__ t, const double *scale,
                                       const UnetControl *control) {
     enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, SCALED = 0 };
@@ -900,21 +900,21 @@ static __global__ void k09_mse_grad_vectors(Range range, stored *__restrict__ dp
     constexpr Compared by = {{D, H, W, DP.block / LANES}, C, P.block, T.block};
     const unsigned i = vector_index(range);
     if (i != NO_VECTOR)
-        store_slopes<k09_mse_grad_Slope, P_STAGED, T_STAGED>(dp, i, p, t, control, by,
+        store_slopes<simple_denoiser_mse_grad_0_Slope, P_STAGED, T_STAGED>(dp, i, p, t, control, by,
                                                        2 * WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1));
 }
 
-LAUNCHER void k09_mse_grad(UnetLaunch at, Rows rows, stored *dp, const void *p, const void *t,
+LAUNCHER void simple_denoiser_mse_grad_0(UnetLaunch at, Rows rows, stored *dp, const void *p, const void *t,
                      const double *scale) {
     enum { D = 1, H = 64, W = 64, N = 6 };
     constexpr Layout DP = {0, 8, 0, 0, 0, 0, 0, 0};
-    LAUNCH_RANGE(at, k09_mse_grad_vectors, range_of(N, {D, H, W, DP.block / LANES}, rows), dp, p, t, scale,
+    LAUNCH_RANGE(at, simple_denoiser_mse_grad_0_vectors, range_of(N, {D, H, W, DP.block / LANES}, rows), dp, p, t, scale,
                  at.control);
 }
 
 /* conv_wgrad: net.6 of train: net.5[n,64,64,64] d net.6[n,3,64,64] -> d net.6.weight[3,64,3,3]
     d net.6.bias[3] net.6 scratch[8391360] */
-LAUNCHER void k10_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
+LAUNCHER void simple_denoiser_conv_wgrad_0(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
                      const stored *dy) {
     enum { CI = 64, CO = 3, D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, TRANSPOSED = 0, BIAS = 1, BANDS = 49,
            ACCUMULATE = 0, SEGMENTS = 1, N = 6, BANDS_AT = 2304, WORKSPACE_AT = 11008 };
@@ -936,7 +936,7 @@ LAUNCHER void k10_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, c
 
 /* conv_dgrad: net.6 of train: d net.6[n,3,64,64] net.6 filters[4616] net.5[n,64,64,64] -> d net.4[n,64,64,64]
     net.6 workspace[33554432] */
-LAUNCHER void k11_conv_dgrad(UnetLaunch at, stored *dx, void *workspace, const stored *dy, const stored *packed,
+LAUNCHER void simple_denoiser_conv_dgrad_0(UnetLaunch at, stored *dx, void *workspace, const stored *dy, const stored *packed,
                      const stored *m) {
     enum { ID = 1, IH = 64, IW = 64, MASK = 1, N = 6 };
     constexpr Layout DX = {0, 64, 0, 0, 0, 0, 0, 0};
@@ -950,7 +950,7 @@ LAUNCHER void k11_conv_dgrad(UnetLaunch at, stored *dx, void *workspace, const s
 
 /* conv_wgrad: net.4 of train, net.2 of train: net.3[n,64,64,64] d net.4[n,64,64,64]
     -> d net.4.weight[64,64,3,3] d net.4.bias[64] net.4 scratch[8410176] */
-LAUNCHER void k12_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
+LAUNCHER void simple_denoiser_conv_wgrad_1(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
                      const stored *dy) {
     enum { CI = 64, CO = 64, D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, TRANSPOSED = 0, BIAS = 1,
            BANDS = 49, ACCUMULATE = 0, SEGMENTS = 1, N = 6, BANDS_AT = 18432, WORKSPACE_AT = 86272 };
@@ -972,7 +972,7 @@ LAUNCHER void k12_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, c
 
 /* conv_dgrad: net.4 of train, net.2 of train: d net.4[n,64,64,64] net.4 filters[36928] net.3[n,64,64,64]
     -> d net.2[n,64,64,64] net.4 workspace[33554432] */
-LAUNCHER void k13_conv_dgrad(UnetLaunch at, stored *dx, void *workspace, const stored *dy, const stored *packed,
+LAUNCHER void simple_denoiser_conv_dgrad_1(UnetLaunch at, stored *dx, void *workspace, const stored *dy, const stored *packed,
                      const stored *m) {
     enum { ID = 1, IH = 64, IW = 64, MASK = 1, N = 6 };
     constexpr Layout DX = {0, 64, 0, 0, 0, 0, 0, 0};
@@ -986,7 +986,7 @@ LAUNCHER void k13_conv_dgrad(UnetLaunch at, stored *dx, void *workspace, const s
 
 /* conv_wgrad: net.0 of train: noisy cast[n,3,64,64] d net.0[n,64,64,64] -> d net.0.weight[64,3,3,3]
     d net.0.bias[64] net.0 scratch[8394048] */
-LAUNCHER void k14_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
+LAUNCHER void simple_denoiser_conv_wgrad_2(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
                      const stored *dy) {
     enum { CI = 3, CO = 64, D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, TRANSPOSED = 0, BIAS = 1, BANDS = 49,
            ACCUMULATE = 0, SEGMENTS = 1, N = 6, BANDS_AT = 2304, WORKSPACE_AT = 21760 };
@@ -1008,11 +1008,11 @@ LAUNCHER void k14_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, c
 
 /* adam: adam of train: all parameters */
 /* What is the same for all elements of a step. */
-struct k15_adam_Step {
+struct simple_denoiser_adam_0_Step {
     real speed, root_scale, shrink, unscale;
 };
 
-DEVICE k15_adam_Step k15_adam_step(const UnetControl *control, const double *scale) {
+DEVICE simple_denoiser_adam_0_Step simple_denoiser_adam_0_step(const UnetControl *control, const double *scale) {
     enum { SCALED = 0 };
     constexpr double WEIGHT_DECAY = 0;
     constexpr double BETA1 = 0.90000000000000002;
@@ -1022,7 +1022,7 @@ DEVICE k15_adam_Step k15_adam_step(const UnetControl *control, const double *sca
             (real)(1 - rate * WEIGHT_DECAY), SCALED ? (real)scale[UNSCALE] : 1};
 }
 
-DEVICE void k15_adam_update(k15_adam_Step step, real *p, real g, real *m, real *v) {
+DEVICE void simple_denoiser_adam_0_update(simple_denoiser_adam_0_Step step, real *p, real g, real *m, real *v) {
     enum { DECOUPLED = 0 };
     constexpr double WEIGHT_DECAY = 0;
     constexpr double BETA1 = 0.90000000000000002;
@@ -1036,10 +1036,10 @@ DEVICE void k15_adam_update(k15_adam_Step step, real *p, real g, real *m, real *
     *p = old - step.speed * *m / (sqrtf(*v) / step.root_scale + (real)EPSILON);
 }
 
-static __global__ void k15_adam_sweep(real *__restrict__ p, const real *__restrict__ g, real *__restrict__ m,
+static __global__ void simple_denoiser_adam_0_sweep(real *__restrict__ p, const real *__restrict__ g, real *__restrict__ m,
                                     real *__restrict__ v, const double *scale, const UnetControl *control) {
     enum { COUNT = 77380 };
-    const k15_adam_Step step = k15_adam_step(control, scale);
+    const simple_denoiser_adam_0_Step step = simple_denoiser_adam_0_step(control, scale);
     if (step.unscale == 0)
         return;
     const unsigned first = thread_index(), rest = COUNT / 4 * 4 + first;
@@ -1048,22 +1048,22 @@ static __global__ void k15_adam_sweep(real *__restrict__ p, const real *__restri
         Four square = reinterpret_cast<Four *>(v)[i];
         const Four gradient = reinterpret_cast<const Four *>(g)[i];
         for (int k = 0; k < 4; k++)
-            k15_adam_update(step, value.of + k, gradient.of[k], mean.of + k, square.of + k);
+            simple_denoiser_adam_0_update(step, value.of + k, gradient.of[k], mean.of + k, square.of + k);
         reinterpret_cast<Four *>(p)[i] = value;
         reinterpret_cast<Four *>(m)[i] = mean;
         reinterpret_cast<Four *>(v)[i] = square;
     }
     if (rest < COUNT)
-        k15_adam_update(step, p + rest, g[rest], m + rest, v + rest);
+        simple_denoiser_adam_0_update(step, p + rest, g[rest], m + rest, v + rest);
 }
 
-LAUNCHER void k15_adam(UnetLaunch at, real *p, const real *g, real *m, real *v, const double *scale) {
+LAUNCHER void simple_denoiser_adam_0(UnetLaunch at, real *p, const real *g, real *m, real *v, const double *scale) {
     enum { COUNT = 77380 };
-    LAUNCH(at, k15_adam_sweep, sweep_blocks(COUNT / 4 + 1), p, g, m, v, scale, at.control);
+    LAUNCH(at, simple_denoiser_adam_0_sweep, sweep_blocks(COUNT / 4 + 1), p, g, m, v, scale, at.control);
 }
 
 /* cast: noisy cast of predict: noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
-static __global__ void k16_cast_vectors(Range range, stored *__restrict__ y, const void *__restrict__ x) {
+static __global__ void simple_denoiser_cast_1_vectors(Range range, stored *__restrict__ y, const void *__restrict__ x) {
     enum { C = 3, X_STAGED = 1 };
     constexpr Layout Y = {0, 8, 0, 0, 0, 0, 0, 0};
     constexpr Layout X = {0, 4, 0, 0, 0, 0, 0, 0};
@@ -1073,15 +1073,15 @@ static __global__ void k16_cast_vectors(Range range, stored *__restrict__ y, con
         store_vector(y, i, load_channels<X_STAGED>(x, X.block, C, i / columns, i % columns));
 }
 
-LAUNCHER void k16_cast(UnetLaunch at, Rows rows, stored *y, const void *x) {
+LAUNCHER void simple_denoiser_cast_1(UnetLaunch at, Rows rows, stored *y, const void *x) {
     enum { D = 1, H = 64, W = 64, N = 1 };
     constexpr Layout Y = {0, 8, 0, 0, 0, 0, 0, 0};
-    LAUNCH_RANGE(at, k16_cast_vectors, range_of(N, {D, H, W, Y.block / LANES}, rows), y, x);
+    LAUNCH_RANGE(at, simple_denoiser_cast_1_vectors, range_of(N, {D, H, W, Y.block / LANES}, rows), y, x);
 }
 
 /* conv: net.0 of predict: noisy cast[n,3,64,64] net.0 filters[4672] net.0.bias[64] -> net.1[n,64,64,64]
     net.0 workspace[33554432] */
-LAUNCHER void k17_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+LAUNCHER void simple_denoiser_conv_3(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
                      const stored *packed, const real *b) {
     enum { CO = 64, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 1,
            BIAS_AT = 4608 };
@@ -1100,7 +1100,7 @@ LAUNCHER void k17_conv(UnetLaunch at, stored *y, void *workspace, const stored *
 
 /* conv: net.2 of predict, net.4 of predict: net.1[n,64,64,64] net.2 filters[36928] net.2.bias[64]
     -> net.3[n,64,64,64] net.2 workspace[33554432] */
-LAUNCHER void k18_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+LAUNCHER void simple_denoiser_conv_4(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
                      const stored *packed, const real *b) {
     enum { CO = 64, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 1,
            BIAS_AT = 36864 };
@@ -1119,7 +1119,7 @@ LAUNCHER void k18_conv(UnetLaunch at, stored *y, void *workspace, const stored *
 
 /* conv: net.6 of predict: net.5[n,64,64,64] net.6 filters[4616] net.6.bias[3] -> net.6[n,3,64,64]
     net.6 workspace[33554432] */
-LAUNCHER void k19_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+LAUNCHER void simple_denoiser_conv_5(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
                      const stored *packed, const real *b) {
     enum { CO = 3, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 0, SEGMENTS = 1, N = 1,
            BIAS_AT = 4608 };

@@ -78,59 +78,63 @@ typedef uint16_t stored;
 #define B064_d_net_0 34505728LL /* 3145728 */
 #define B065_net_2_workspace 929536LL /* 33554432 */
 #define B066_net_0_scratch 929536LL /* 33576192 */
-#define B067_control 35606272LL /* 256 */
-#define B068_noisy 929280LL /* 65536 */
-#define B069_noisy_cast 35008000LL /* 65536 */
-#define B070_net_0_filters 35073536LL /* 9472 */
-#define B071_net_1 34483712LL /* 524288 */
-#define B072_net_0_workspace 929280LL /* 33554432 */
-#define B073_net_2_filters 35532288LL /* 73984 */
-#define B074_net_3 35008000LL /* 524288 */
-#define B075_net_2_workspace 929280LL /* 33554432 */
-#define B076_net_4_filters 35532288LL /* 73984 */
-#define B077_net_5 34483712LL /* 524288 */
-#define B078_net_4_workspace 929280LL /* 33554432 */
-#define B079_net_6_filters 35073536LL /* 9472 */
+#define B067_net_0_filters 35680256LL /* 9472 */
+#define B068_net_2_filters 35532288LL /* 73984 */
+#define B069_net_4_filters 35606272LL /* 73984 */
+#define B070_net_6_filters 35689728LL /* 9472 */
+#define B071_control 35699200LL /* 256 */
+#define B072_noisy 929280LL /* 65536 */
+#define B073_noisy_cast 35008000LL /* 65536 */
+#define B074_net_1 34483712LL /* 524288 */
+#define B075_net_0_workspace 929280LL /* 33554432 */
+#define B076_net_3 35008000LL /* 524288 */
+#define B077_net_2_workspace 929280LL /* 33554432 */
+#define B078_net_5 34483712LL /* 524288 */
+#define B079_net_4_workspace 929280LL /* 33554432 */
 #define B080_net_6 35008000LL /* 65536 */
 #define B081_net_6_workspace 929280LL /* 33554432 */
 
 /* ---- the launchers of simple_denoiser_kernels.cu ---- */
 
-void k00_cast(UnetLaunch at, Rows rows, stored *y, const void *x);
-void k16_cast(UnetLaunch at, Rows rows, stored *y, const void *x);
+void simple_denoiser_cast_0(UnetLaunch at, Rows rows, stored *y, const void *x);
+void simple_denoiser_cast_1(UnetLaunch at, Rows rows, stored *y, const void *x);
 
-void k01_filter_pack(UnetLaunch at, stored *packed, const real *w, const real *b);
-void k03_filter_pack(UnetLaunch at, stored *packed, const real *w, const real *b);
-void k05_filter_pack(UnetLaunch at, stored *packed, const real *w, const real *b);
+void simple_denoiser_filter_pack_0(UnetLaunch at, stored *packed, const real *w, const real *b);
+void simple_denoiser_filter_pack_1(UnetLaunch at, stored *packed, const real *w, const real *b);
+void simple_denoiser_filter_pack_2(UnetLaunch at, stored *packed, const real *w, const real *b);
 
-void k02_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x, const stored *packed,
-    const real *b);
-void k04_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x, const stored *packed,
-    const real *b);
-void k06_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x, const stored *packed,
-    const real *b);
-void k17_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x, const stored *packed,
-    const real *b);
-void k18_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x, const stored *packed,
-    const real *b);
-void k19_conv(UnetLaunch at, stored *y, void *workspace, const stored *const *x, const stored *packed,
-    const real *b);
+void simple_denoiser_conv_0(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+    const stored *packed, const real *b);
+void simple_denoiser_conv_1(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+    const stored *packed, const real *b);
+void simple_denoiser_conv_2(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+    const stored *packed, const real *b);
+void simple_denoiser_conv_3(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+    const stored *packed, const real *b);
+void simple_denoiser_conv_4(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+    const stored *packed, const real *b);
+void simple_denoiser_conv_5(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
+    const stored *packed, const real *b);
 
-void k07_mse(UnetLaunch at, double *result, double *scratch, const void *p, const void *t);
+void simple_denoiser_mse_0(UnetLaunch at, double *result, double *scratch, const void *p, const void *t);
 
-void k08_psnr(UnetLaunch at, double *result, double *scratch, const void *p, const void *t);
+void simple_denoiser_psnr_0(UnetLaunch at, double *result, double *scratch, const void *p, const void *t);
 
-void k09_mse_grad(UnetLaunch at, Rows rows, stored *dp, const void *p, const void *t, const double *scale);
+void simple_denoiser_mse_grad_0(UnetLaunch at, Rows rows, stored *dp, const void *p, const void *t,
+    const double *scale);
 
-void k10_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x, const stored *dy);
-void k12_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x, const stored *dy);
-void k14_conv_wgrad(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x, const stored *dy);
+void simple_denoiser_conv_wgrad_0(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
+    const stored *dy);
+void simple_denoiser_conv_wgrad_1(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
+    const stored *dy);
+void simple_denoiser_conv_wgrad_2(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
+    const stored *dy);
 
-void k11_conv_dgrad(UnetLaunch at, stored *dx, void *workspace, const stored *dy, const stored *packed,
-    const stored *m);
-void k13_conv_dgrad(UnetLaunch at, stored *dx, void *workspace, const stored *dy, const stored *packed,
-    const stored *m);
+void simple_denoiser_conv_dgrad_0(UnetLaunch at, stored *dx, void *workspace, const stored *dy,
+    const stored *packed, const stored *m);
+void simple_denoiser_conv_dgrad_1(UnetLaunch at, stored *dx, void *workspace, const stored *dy,
+    const stored *packed, const stored *m);
 
-void k15_adam(UnetLaunch at, real *p, const real *g, real *m, real *v, const double *scale);
+void simple_denoiser_adam_0(UnetLaunch at, real *p, const real *g, real *m, real *v, const double *scale);
 
 #endif

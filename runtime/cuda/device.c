@@ -225,6 +225,7 @@ static UnetStatus wait(UnetCuda *cuda, UnetError *error) {
 
 static UnetStatus push(void *state, const char *mirror, int64_t offset, int64_t bytes, UnetError *error) {
     UnetCuda *cuda = state;
+    cuda->prepared = NULL;
     UnetStatus status =
         unet_cuda_checked(cudaMemcpyAsync(cuda->arena + offset, mirror + offset, (size_t)bytes,
                                           cudaMemcpyHostToDevice, cuda->stream),

@@ -39,7 +39,8 @@ struct UnetCuda {
     char *pinned;             /* host memory for copies: what the slots and `start` point to */
     int32_t *start[PROGRAMS]; /* per iteration: its first sample */
     StepSlot slot[UNET_STEPS_AHEAD];
-    int64_t begun, ended; /* steps */
+    int64_t begun, ended;        /* steps */
+    const UnetProgram *prepared; /* its pieces that run once did, and nothing was pushed or ran since */
     PieceGraph *graph[PROGRAMS];
     bool captures;
     void *registered; /* memory of the caller that copies may read directly */

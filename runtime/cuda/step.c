@@ -4,13 +4,14 @@
  *              results
  *     end      wait for the results
  *
- * Where the plan leaves the inputs of a iteration their bytes, those of the next come in a stream of their
+ * Where the plan leaves the inputs of an iteration their bytes, those of the next come in a stream of their
  * own, while the pieces run that do not read them.
  *
- * A step is made of pieces: what stands in front of a loop over samples, a iteration of it, what stands
- * behind. The first launch of a piece launches its kernels one by one, which loads them and is a iteration
- * like any other; the second is captured as a graph, and from then on the graph is launched.  The
- * environment variable UNET_CUDA_GRAPH=0 keeps to single launches.
+ * A step is made of pieces: what stands in front of a loop over samples, an iteration of it, what stands
+ * behind; and in front of all, what packs weights once, in the first step after they came. The first launch
+ * of a piece launches its kernels one by one, which loads them and is an iteration like any other; the
+ * second is captured as a graph, and from then on the graph is launched.  The environment variable
+ * UNET_CUDA_GRAPH=0 keeps to single launches.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -239,6 +240,15 @@ static UnetStatus bring_results(UnetCuda *cuda, const StepSlot *slot, UnetError 
 
 /* ---- a step ---- */
 
+/* A piece that runs once for many steps is part of the first of them. */
+static UnetStatus run_outside(UnetCuda *cuda, int k, const UnetProgram *program, int i, UnetError *error) {
+    const UnetCudaProgram *tables = unet_cuda_program(cuda->tables, k);
+    if (tables->piece[i].once && cuda->prepared == program)
+        return UNET_OK;
+    UnetStatus status = run_piece(cuda, tables, &tables->piece[i], &cuda->graph[k][i], error);
+    return status == UNET_OK && cuda->timing == WHOLE_STEP ? mark(cuda, part_step, error) : status;
+}
+
 /* The iterations of the loop, made of PIECE[0..COUNT). */
 static UnetStatus run_turns(UnetCuda *cuda, int k, const UnetProgram *program, const UnetStep *step,
                             int first, int count, UnetError *error) {
@@ -275,10 +285,7 @@ static UnetStatus run_pieces(UnetCuda *cuda, int k, const UnetProgram *program, 
             i += count;
             continue;
         }
-        status = run_piece(cuda, tables, &tables->piece[i], &cuda->graph[k][i], error);
-        if (status == UNET_OK && cuda->timing == WHOLE_STEP)
-            status = mark(cuda, part_step, error);
-        i++;
+        status = run_outside(cuda, k, program, i++, error);
     }
     return status;
 }
@@ -309,6 +316,7 @@ UnetStatus unet_cuda_begin(void *state, const UnetProgram *program, const UnetSt
         status = bring_control(cuda, slot, tables, step, error);
     if (status == UNET_OK)
         status = run_pieces(cuda, k, program, step, error);
+    cuda->prepared = status == UNET_OK ? program : NULL;
     if (status == UNET_OK && !tables->prefetches)
         status = inputs_are_free(cuda, error);
     if (status == UNET_OK)

@@ -61,6 +61,9 @@ class Shim:
         """The sources of `unetc -S` in FOLDER as PROGRAM."""
         objects = [self.kernels(source) for source in glob.glob(folder + "/*.cu")]
         objects += [self.compile(source, source + ".o") for source in glob.glob(folder + "/*.c")]
+        self.link(objects, program)
+        return program
+
+    def link(self, objects, program):
         execute(["g++"] + SANITIZE + objects + self.objects + [self.runtime, "-o", program] +
                 "-lpng -lz -ljansson -lpthread -lm".split())
-        return program

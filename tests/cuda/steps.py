@@ -10,8 +10,8 @@ and each step may touch its operands and nothing else.
             weights, bit for bit; one allocation, of exactly the arena; a device that is too small, or that fails in the
             middle; another cuDNN
   plans     memory not reused or values computed again: the same bits; samples in turns: the same but for rounding;
-            16-bit storage: close; pools: what was pooled is not kept for their gradients; loops over bands of rows
-            inside the loop over samples: the same bits
+            16-bit storage: close; pools: what was pooled is not kept for their gradients; loops over bands of rows, in
+            a loop over samples or not, in f32 and bf16: the same bits
   faults    planted in what unetc wrote: a missing barrier, a buffer used after its life or moved onto another, an
             overrun into a neighbour that lives, a rate of learning that capture would freeze; each is noticed
 
@@ -435,15 +435,23 @@ def check_turns(shop, tiny, plain, turns):
     return "%d turns against the whole batch: weights %.1e, losses %.1e" % (turns, difference, loss)
 
 
-def check_bands(shop):
+def axes_of_loops(steps, around=()):
+    """Of each loop, its axis behind those of the loops around it."""
+    found = {around + (step["loop"],): step["body"] for step in steps if "loop" in step}
+    return set(found).union(*(axes_of_loops(body, axes) for axes, body in found.items()))
+
+
+def check_bands(shop, precision, turns):
     """tests/whole/bands.py says more of them."""
-    plain = shop.cuda(CHAIN, "--micro-batches=3").train()
-    banded = shop.cuda(CHAIN, "--micro-batches=3", "--bands=5")
-    loops = [step for step in banded.plan["programs"]["train"] if "loop" in step]
-    expect(any("loop" in step for loop in loops for step in loop["body"]), "no loop over bands in one over samples")
-    for way in ({}, WAYS["single launches"], WAYS["interleaved"]):
-        same_bits(banded.train(**way), plain, "bands")
-    return "loops over bands inside one over samples: the same bits"
+    options = ["--precision=" + precision, "--micro-batches=" + turns]
+    plain = shop.cuda(CHAIN, *options, "--bands=off").train()
+    for bands in 2, 5:
+        banded = shop.cuda(CHAIN, *options, "--bands=%d" % bands)
+        axes = axes_of_loops(banded.plan["programs"]["train"])
+        expect((("bands",) if turns == "off" else ("samples", "bands")) in axes, "%d bands, turns %s: loops over %s", bands, turns, axes)
+        for way in ({}, WAYS["single launches"], WAYS["interleaved"]) if bands == 5 else ({},):
+            same_bits(banded.train(**way), plain, "%s, %d bands, turns %s" % (precision, bands, turns))
+    return "%s, turns %s: loops over bands give the bits of the plan without" % (precision, turns)
 
 
 def check_bf16(shop, tiny, plain):
@@ -475,9 +483,9 @@ def without_barrier(text):
 
 def with_frozen_rate(text):
     """The launcher of Adam reads the rate: right in a single launch, frozen in a graph."""
-    return changed(text, (r"(k\d+_adam)_Step step = k\d+_adam_step\(control, scale\);", r"\1_Step step = frozen;"),
-                   (r"(k\d+_adam)_sweep\((.*?)const UnetControl \*control\)", r"\1_sweep(\2const \1_Step frozen)"),
-                   (r"LAUNCH\(at, (k\d+_adam)_sweep,(.*?)at\.control\)", r"LAUNCH(at, \1_sweep,\2\1_step(at.control, scale))"))
+    return changed(text, (r"(\w+_adam_0)_Step step = \1_step\(control, scale\);", r"\1_Step step = frozen;"),
+                   (r"(\w+_adam_0)_sweep\((.*?)const UnetControl \*control\)", r"\1_sweep(\2const \1_Step frozen)"),
+                   (r"LAUNCH\(at, (\w+_adam_0)_sweep,(.*?)at\.control\)", r"LAUNCH(at, \1_sweep,\2\1_step(at.control, scale))"))
 
 
 def with_short_life(text):
@@ -592,7 +600,9 @@ def jobs(shop, pool):
         yield pool.submit(check_turns, shop, tiny, plain, turns)
     yield pool.submit(check_faults_of_kernels, shop)
     yield pool.submit(check_pools, shop)
-    yield pool.submit(check_bands, shop)
+    for precision in "f32", "bf16":
+        for turns in "off", "3":
+            yield pool.submit(check_bands, shop, precision, turns)
     for net in NETS:
         yield pool.submit(compare_with_cpu, shop, net)
 

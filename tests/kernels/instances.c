@@ -337,7 +337,7 @@ static Program *program_for(const Work *work, const Case *c, SideKind side) {
     if (side == SIDE_ADDS && !is_sum(g, &g->node[0]))
         return NULL;
     for (int i = 0; i < g->nnode; i++)
-        g->node[i].adds = side == SIDE_ADDS;
+        g->node[i].accumulates = side == SIDE_ADDS;
     prepare(program);
     set_bands(c, g);
     verify_graph(g, c->name, NULL, 0);
@@ -619,10 +619,10 @@ static Emitter *emitter_new(Pool *pool, bool fast, Type stored) {
     Plan *plan = NEW(pool, Plan);
     Emitter *e = NEW(pool, Emitter);
     *options = (Options){
-        .target = &target_cpu, .reference = !fast, .stored = stored, .command = "", .training = ""};
+        .target = targets[0], .reference = !fast, .stored = stored, .command = "", .training = ""};
     *model = (Model){.pool = pool, .name = fast ? "fast" : "reference", .source = "cases"};
     *plan =
-        (Plan){.pool = pool, .options = options, .target = &target_cpu, .model = model, .source_hash = ""};
+        (Plan){.pool = pool, .options = options, .target = targets[0], .model = model, .source_hash = ""};
     *e = (Emitter){.plan = plan, .dialect = fast ? &included : &reference, .pool = pool};
     return e;
 }

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """edges.py UNETC: budgets, batches and sizes at the edge of what is possible.  Each is planned, soundly and within its
 budget, or refused with a message and an exit code that say why; none crashes.  What a refusal says is needed
-is enough."""
+is enough.  Prediction keeps packed weights only where the arena is no larger for that."""
 
 import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
 
 import plans
 
@@ -87,6 +88,27 @@ def what_is_needed(unetc):
     return complaints
 
 
+def packed_weights(unetc):
+    """Prediction of pictures larger than those of training: where packed weights that stay would break the budget, or set
+    the size of the arena, they are packed for each picture."""
+    complaints = []
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "wide.unet")
+        with open(plans.net("unet")) as text, open(file, "w") as wide:
+            wide.write(text.read() + "\npredict {\n    size 112, 112\n}\n")
+        for target in "cpu", "cuda":
+            options = ["--target=" + target, "--micro-batches=off", "-Dbase=16", file]
+            free = plans.Plan(unetc, options)
+            needed = free.json["arena"]["extent"]["predict"]
+            for budget, stay in ((needed + 1, False), (needed - 1, False), (free.arena, True)):
+                plan = plans.Plan(unetc, options, budget)
+                found = any(step.get("once") for step in plan.json["programs"]["predict"])
+                if not plan.fits or found != stay or plan.complaints():
+                    complaints.append("%s: arena of %d bytes, weights %s packed once; with them %d for prediction; %s" % (
+                        plan, plan.arena, "are" if found else "are not", needed, plan.complaints()))
+    return complaints
+
+
 def check(unetc, options, net, code):
     command = [unetc, "mem", "--format=json"] + options + [plans.net(net)]
     result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -109,7 +131,7 @@ def main():
         for complaint in check(unetc, options, net, code)[:5]:
             print("FAILED %s.unet %s: %s" % (net, " ".join(options), complaint))
             failures += 1
-    for complaint in what_is_needed(unetc):
+    for complaint in what_is_needed(unetc) + packed_weights(unetc):
         print("FAILED " + complaint)
         failures += 1
     print("%d cases, %d refusals, %d complaints" % (len(cases), len(REFUSED), failures))

@@ -59,7 +59,8 @@ def check_loops(plan, bands):
         if bands is None:
             expected = set()
         else:
-            expected = {"relu", "add", "max_pool"} | ({"relu_grad", "max_pool_grad"} if program == "train" else set())
+            backward = {"relu_grad", "max_pool_grad", "avg_pool_grad"} if program == "train" else set()
+            expected = {"relu", "leaky_relu", "sigmoid", "add", "max_pool", "avg_pool"} | backward
         if not expected <= banded or (bands is None and banded) or (program == "train" and nested != banded):
             raise Failure("%s bands: %s has %s in loops over bands, %s of them inside a loop over samples" %
                           (bands, program, sorted(banded), sorted(nested)))

@@ -15,6 +15,8 @@ typedef struct {
 /* A part of a step, launched as one graph.  Those of an iteration follow each other. */
 typedef struct {
     void (*launch)(UnetLaunch at, char *arena);
+    bool once; /* what it computes from weights stays: in the first step after these came, and after steps
+                  of another program */
     bool in_iteration; /* once for each iteration of the loop over samples; without a loop there is one
                           iteration */
     bool frees_inputs; /* no later piece of the iteration reads them */

@@ -28,7 +28,9 @@ typedef struct UnetDevice {
     UnetStatus (*push)(void *state, const char *mirror, int64_t offset, int64_t bytes, UnetError *error);
     UnetStatus (*fetch)(void *state, char *mirror, int64_t offset, int64_t bytes, UnetError *error);
     /* Begins a step of PROGRAM, behind those that were begun before it; at most UNET_STEPS_AHEAD are begun
-     * and not ended.  STEP's inputs stay as they are until `inputs_taken` returns. */
+     * and not ended.  What depends on weights alone is computed in the first step of PROGRAM after a push
+     * or a step of another, so nothing but a push may change them.  STEP's inputs stay as they are until
+     * `inputs_taken` returns. */
     UnetStatus (*begin)(void *state, const UnetProgram *program, const UnetStep *step, UnetError *error);
     /* Waits until the inputs of all steps that were begun are on the device. */
     UnetStatus (*inputs_taken)(void *state, UnetError *error);
