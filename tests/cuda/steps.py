@@ -401,13 +401,13 @@ def check_pools(shop):
     gradients = pool_steps(free.plan, "max_pool_grad")
     for step, reads, _ in gradients:
         name = step["name"]
-        expect(name + " taps" in reads and not reads & pooled[name], "the gradient of %s reads %s", name, sorted(reads))
+        expect(name + " argmax" in reads and not reads & pooled[name], "the gradient of %s reads %s", name, sorted(reads))
     masked = {step["name"] for step, reads, _ in gradients if step["name"] in reads}
     expect(masked == {"half", "twice.max_pool", "same"}, "the gradients of %s are masked", sorted(masked))
     said, tight = same_plans(shop, POOLS, free, free.train())
     again = [(step["name"], wanted) for program in tight
              for step, _, wanted in pool_steps(program.plan, "max_pool") if step["recompute"]]
-    expect(any(name in wanted and name + " taps" in wanted for name, wanted in again), "no pool runs again for both outputs")
+    expect(any(name in wanted and name + " argmax" in wanted for name, wanted in again), "no pool runs again for both outputs")
     return said
 
 
