@@ -88,12 +88,23 @@ static bool complete_shape(Lower *l, const Stmt *stmt, Kind kind, Shape *shape) 
     return true;
 }
 
+static bool is_new_input(Lower *l, const Stmt *stmt) {
+    const int first = table_find(&l->model->input_of, stmt->name);
+    if (first < 0)
+        return true;
+    diag_begin(l->diag, ERROR, "U0204", stmt->name_span, "`%s` has a value already", stmt->name);
+    diag_also(l->diag, l->model->input[first].span, "first an input here");
+    diag_help(l->diag, "choose another name: the data section finds inputs by theirs");
+    diag_end(l->diag);
+    return false;
+}
+
 void run_input(Lower *l, const Stmt *stmt) {
     Kind kind;
     Shape shape = {0};
     bool target = stmt->kind == STMT_TARGET;
     bool good = find_kind(l, stmt, &kind) && read_dimensions(l, stmt->value, &shape) &&
-                complete_shape(l, stmt, kind, &shape) &&
+                complete_shape(l, stmt, kind, &shape) && is_new_input(l, stmt) &&
                 may_bind(l, stmt->name, BINDING_SET, stmt->name_span);
     if (!good) {
         bind_name(l, stmt->name, BINDING_SET, (Datum){.kind = DATUM_ERROR}, stmt->name_span);
@@ -107,8 +118,7 @@ void run_input(Lower *l, const Stmt *stmt) {
     input.value = value_new(l->graph, value);
     if (stmt->value->args.count > 1)
         input.size_span = stmt->value->span;
-    if (table_find(&l->model->input_of, stmt->name) < 0)
-        table_set(l->pool, &l->model->input_of, stmt->name, l->model->ninput);
+    table_set(l->pool, &l->model->input_of, stmt->name, l->model->ninput);
     PUSH(l->pool, l->model->input, l->model->ninput, input);
     bind_name(l, stmt->name, BINDING_SET, datum_tensor(input.value), stmt->name_span)->used = true;
 }
