@@ -31,7 +31,8 @@ static const char usage[] =
     "  --programs=LIST         of train,eval,predict; `predict` alone has no training code\n"
     "  --target=cpu|cuda[:sm_80|:sm_90]   the machine to compile for (cpu; cuda: sm_90, an H100; sm_80,\n"
     "                          an A100, is also right for cards of the GeForce 30 and 40 series)\n"
-    "  --isa=native            use the instructions of this processor (the only choice so far)\n"
+    "  --isa=native|portable   native: for this processor and those that have all its instructions;\n"
+    "                          portable: for all of its kind, several times slower\n"
     "  --precision=f32|f64|tf32|bf16|f16   bf16, f16: activations and their gradients take 16 bits, all\n"
     "                          else f32; f16 scales the loss; tf32 is for cuda; f64 needs\n"
     "                          --kernels=reference\n"
@@ -243,7 +244,7 @@ static void take_target(const Given *g) {
 }
 
 static void take_isa(const Given *g) {
-    (void)choice(g, LIST("native"));
+    g->command->options.portable = choice(g, LIST("native", "portable")) == 1;
 }
 
 static void take_precision(const Given *g) {

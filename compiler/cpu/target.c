@@ -59,14 +59,29 @@ static const char *refuses(const Options *options, bool builds) {
     return NULL;
 }
 
+#define POISONED                                                                                           \
+    "-std=gnu11 -O1 -g1 -ffp-contract=fast -fno-math-errno -fopenmp -fsanitize=address,undefined "         \
+    "-fno-sanitize=pointer-overflow,alignment,object-size,null -fno-sanitize-recover=all"
+#define REFERENCE "-std=gnu11 -O2 -ffp-contract=off -fopenmp"
+#define FAST "-std=gnu11 -O2 -ffp-contract=fast -fno-math-errno -fno-trapping-math -fopenmp"
+#define NATIVE " -march=native"
+
+/* Reference kernels round as the language says, on any processor. */
+static bool is_native(const Options *options) {
+    return !options->portable && (options->poison || !options->reference);
+}
+
 static const char *c_flags(const Options *options) {
+    const bool native = is_native(options);
     if (options->poison)
-        return "-std=gnu11 -O1 -g1 -march=native -ffp-contract=fast -fno-math-errno -fopenmp "
-               "-fsanitize=address,undefined -fno-sanitize=pointer-overflow,alignment,object-size,null "
-               "-fno-sanitize-recover=all";
+        return native ? POISONED NATIVE : POISONED;
     if (options->reference)
-        return "-std=gnu11 -O2 -ffp-contract=off -fopenmp";
-    return "-std=gnu11 -O2 -march=native -ffp-contract=fast -fno-math-errno -fno-trapping-math -fopenmp";
+        return REFERENCE;
+    return native ? FAST NATIVE : FAST;
+}
+
+static const char *isa(const Options *options) {
+    return is_native(options) ? "native" : "portable";
 }
 
 const Target target_cpu = {.name = "cpu",
@@ -79,4 +94,5 @@ const Target target_cpu = {.name = "cpu",
                            .refuses = refuses,
                            .lay_out = lay_out,
                            .emit = emit_cpu,
-                           .c_flags = c_flags};
+                           .c_flags = c_flags,
+                           .isa = isa};

@@ -69,6 +69,8 @@ static const char *refuses(const Options *options, bool builds) {
         return "--precision=f64 is for --target=cpu with --kernels=reference";
     if (options->reference)
         return "--kernels=reference is for --target=cpu";
+    if (options->portable)
+        return "--isa=portable is for --target=cpu: what is not for the GPU runs on any processor as it is";
     if (options->poison && builds)
         return "--poison with --target=cuda needs -S DIR: it only writes sources, which tests run on the "
                "CPU";
@@ -78,6 +80,10 @@ static const char *refuses(const Options *options, bool builds) {
 static const char *c_flags(const Options *options) {
     (void)options;
     return "-std=c11 -O2";
+}
+
+static const char *isa(const Options *options) {
+    return options->architecture;
 }
 
 /* ---- cuDNN, asked without a device ---- */
@@ -131,5 +137,6 @@ const Target target_cuda = {.name = "cuda",
                             .too_large = too_large,
                             .emit = emit_cuda,
                             .c_flags = c_flags,
+                            .isa = isa,
                             .build = &cuda_build,
                             .model_members = ".device = &unet_cuda_device, .device_tables = &cuda_model,"};

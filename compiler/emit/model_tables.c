@@ -301,11 +301,11 @@ static void model_table(const Tables *t) {
     text_line(t->out, ".name = %s,", c_quoted(plan->pool, m->name));
     text_line(t->out, ".source = %s, .source_hash = %s,", c_quoted(plan->pool, m->source),
               c_quoted(plan->pool, plan->source_hash));
-    text_line(
-        t->out, ".target = %s, .isa = %s, .real = %s, .precision = \"%s\", .max_threads = %d,",
-        c_quoted(plan->pool, plan->target->name),
-        c_quoted(plan->pool, plan->options->architecture != NULL ? plan->options->architecture : "native"),
-        real_name(plan), precision_text(plan->options), plan->options->max_threads);
+    text_line(t->out, ".target = %s, .isa = %s, .real = %s, .precision = \"%s\", .max_threads = %d,",
+              c_quoted(plan->pool, plan->target->name),
+              c_quoted(plan->pool, plan->target->isa(plan->options)), real_name(plan),
+              precision_text(plan->options), plan->options->max_threads);
+    text_line(t->out, ".instructions = UNET_INSTRUCTIONS_USED,");
     if (plan->target->model_members != NULL)
         text_line(t->out, "%s", plan->target->model_members);
     text_line(t->out, ".nparameter = %d, .parameter = parameter, .parameter_count = %lld,",

@@ -20,6 +20,7 @@ typedef struct Options {
     Type staged;           /* of inputs, as the loader leaves them */
     bool tf32;             /* products may be rounded to tf32 */
     bool has_precision;    /* the command line says it; else the file may */
+    bool portable;         /* --isa=portable: for every processor, not for the one at hand */
     bool nondeterministic; /* sums may be in an order that changes from run to run */
     const Target *target;
     const char *architecture; /* of a target that has several: "sm_90" */

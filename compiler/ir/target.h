@@ -56,6 +56,8 @@ struct Target {
     /* The generated files; the flags for compiling those in C. */
     void (*emit)(const Plan *plan, struct Sources *sources);
     const char *(*c_flags)(const Options *options);
+    /* What a program says that it was compiled for. */
+    const char *(*isa)(const Options *options);
     const struct BuildStep
         *build; /* emit/build_program.h: what building takes beside the C compiler, or NULL */
     /* Members of UnetModel (unet/model.h) that only this target's files define; NULL: none, its programs

@@ -302,6 +302,7 @@ const UnetModel simple_denoiser_model = {
     .name = "simple_denoiser",
     .source = "simple_denoiser.unet", .source_hash = "00438fdc504441cc",
     .target = "cpu", .isa = "native", .real = UNET_F32, .precision = "f32", .max_threads = 64,
+    .instructions = UNET_INSTRUCTIONS_USED,
     .nparameter = 8, .parameter = parameter, .parameter_count = 77379,
     .persistent = 928704,
     .ninput = 2, .inputs = input,

@@ -36,8 +36,8 @@ UnetStatus driver_bench(Driver *driver);
 /* Threads worth starting: the processors this process may use, or its share of them in a container. */
 int32_t machine_processors(void);
 
-/* Whether this processor runs code compiled for ISA ("avx512", "avx2", "sse2", "native"). */
-bool machine_runs(const char *isa);
+/* The first of INSTRUCTIONS (unet/instructions.h) that this processor does not have, or NULL. */
+const char *machine_lacks(int64_t instructions);
 
 /* Bytes that can be taken without harming other processes. */
 int64_t machine_memory(void);

@@ -58,6 +58,24 @@ static void print_sources(const char *label, const UnetData *data) {
                              data->source[i].term[t].pattern);
 }
 
+/* Instructions that not every processor has, by their bits in UnetModel. */
+#define NAMED(bit, macro, name) [bit] = (name),
+static const char *const instruction[64] = {UNET_INSTRUCTIONS(NAMED)};
+
+static bool needs(const UnetModel *model, int bit) {
+    return instruction[bit] != NULL && (model->instructions >> bit & 1) != 0;
+}
+
+static void print_instructions(const UnetModel *model) {
+    if (model->instructions == 0)
+        return;
+    (void)printf("%-14s", "instructions");
+    for (int bit = 0; bit < 64; bit++)
+        if (needs(model, bit))
+            (void)printf(" %s", instruction[bit]);
+    (void)printf("\n");
+}
+
 static void print_parameters(const UnetModel *model) {
     (void)printf("\nparameters\n");
     for (int i = 0; i < model->nparameter; i++) {
@@ -80,6 +98,7 @@ static void print_text(const UnetModel *model) {
     if (model->device == NULL)
         (void)printf(", at most %" PRId32 " threads", model->max_threads);
     (void)printf("\n");
+    print_instructions(model);
     if (model->device != NULL) {
         char libraries[LIBRARIES];
         model->device->libraries(model, libraries, sizeof libraries);
@@ -130,6 +149,14 @@ static json_t *parameters_json(const UnetModel *model) {
     return list;
 }
 
+static json_t *instructions_json(const UnetModel *model) {
+    json_t *list = json_array();
+    for (int bit = 0; bit < 64; bit++)
+        if (needs(model, bit))
+            (void)json_array_append_new(list, json_string(instruction[bit]));
+    return list;
+}
+
 static json_t *sources_json(const UnetData *data) {
     json_t *list = json_array();
     for (int i = 0; data != NULL && i < data->nsource; i++)
@@ -144,17 +171,19 @@ static UnetStatus print_json(const UnetModel *model, UnetError *error) {
     char libraries[LIBRARIES];
     if (model->device != NULL)
         model->device->libraries(model, libraries, sizeof libraries);
-    json_t *info = json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s?, s:i, s:I, s:{s:I}, s:{s:I}, s:s?, s:o, s:{s:o, s:o}, "
-        "s:o}",
-        "schema", "unet-info/1", "model", model->name, "source", model->source, "source_hash",
-        model->source_hash, "target", model->target, "isa", model->isa, "precision", model->precision,
-        "libraries", model->device != NULL ? libraries : NULL, "max_threads", model->max_threads,
-        "parameter_count", (json_int_t)model->parameter_count, "arena", "bytes",
-        (json_int_t)model->arena_bytes, "beside", "loader_ring", (json_int_t)model->loader_ring_bytes,
-        "optimizer", model->training != NULL ? model->training->description : NULL, "programs",
-        programs_json(model), "data", "train", sources_json(model->data), "eval",
-        sources_json(model->eval_data), "parameters", parameters_json(model));
+    json_t *info = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:s?, s:i, s:I, s:{s:I}, s:{s:I}, "
+                             "s:s?, s:o, s:{s:o, s:o}, "
+                             "s:o}",
+                             "schema", "unet-info/1", "model", model->name, "source", model->source,
+                             "source_hash", model->source_hash, "target", model->target, "isa", model->isa,
+                             "instructions", instructions_json(model), "precision", model->precision,
+                             "libraries", model->device != NULL ? libraries : NULL, "max_threads",
+                             model->max_threads, "parameter_count", (json_int_t)model->parameter_count,
+                             "arena", "bytes", (json_int_t)model->arena_bytes, "beside", "loader_ring",
+                             (json_int_t)model->loader_ring_bytes, "optimizer",
+                             model->training != NULL ? model->training->description : NULL, "programs",
+                             programs_json(model), "data", "train", sources_json(model->data), "eval",
+                             sources_json(model->eval_data), "parameters", parameters_json(model));
     if (info == NULL)
         return unet_fail(error, UNET_TOO_SMALL, "no memory for the description of the model");
     bool written = json_dumpf(info, stdout, JSON_INDENT(2)) == 0 && putchar('\n') != EOF;

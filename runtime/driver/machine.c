@@ -37,18 +37,16 @@ int32_t machine_processors(void) {
     return mine < group ? mine : group;
 }
 
-bool machine_runs(const char *isa) {
-#if defined(__x86_64__)
-    if (strcmp(isa, "avx512") == 0)
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-    if (strcmp(isa, "avx2") == 0)
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+const char *machine_lacks(int64_t instructions) {
+#if defined __x86_64__ || defined __i386__
+#define RETURN_IF_LACKING(bit, macro, name)                                                                \
+    if ((instructions >> (bit)&1) != 0 && !__builtin_cpu_supports(name))                                   \
+        return name;
+    UNET_INSTRUCTIONS(RETURN_IF_LACKING)
 #else
-    if (strcmp(isa, "avx512") == 0 || strcmp(isa, "avx2") == 0)
-        return false;
+    (void)instructions;
 #endif
-    return true;
+    return NULL;
 }
 
 double machine_seconds(void) {

@@ -10,7 +10,7 @@
 /* The first of MODELS, best first, that this processor runs; NULL: none. */
 static const UnetModel *choose_model(const UnetModel *const *models, int nmodels) {
     for (int i = 0; i < nmodels; i++)
-        if (machine_runs(models[i]->isa))
+        if (machine_lacks(models[i]->instructions) == NULL)
             return models[i];
     return NULL;
 }
@@ -92,9 +92,9 @@ int unet_main(const UnetModel *const *models, int nmodels, int argc, char **argv
     Driver driver = {.model = choose_model(models, nmodels), .program = argc > 0 ? argv[0] : program};
     if (driver.model == NULL) {
         (void)fprintf(stderr,
-                      "%s: error: this processor lacks the instructions that the program was compiled for; "
-                      "compile it again on this machine\n",
-                      program);
+                      "%s: error: this processor has no %s, which the program was compiled for; compile it "
+                      "here, or for any processor with `unetc --isa=portable`\n",
+                      program, machine_lacks(models[nmodels - 1]->instructions));
         return UNET_TOO_SMALL;
     }
     machine_set_wait_policy(argv); /* before the words of argv are put in another order */

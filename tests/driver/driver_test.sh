@@ -49,6 +49,10 @@ expect 0 'usage:' "$fake" --help
 expect 0 'usage:' "$fake" train --help
 expect 0 'fake \(fake.unet' "$fake" --version
 
+# No processor has the instructions of all makers.
+[ "$(uname -m)" != x86_64 ] ||
+    FAKE_INSTRUCTIONS=1 expect 3 'this processor has no [a-z0-9.]+, .*`unetc --isa=portable`' "$fake" info
+
 echo "info"
 expect 0 'arena +1,344 bytes' "$fake" info
 expect 0 'scale.weight +1 x 1 x 1 x 1' "$fake" info

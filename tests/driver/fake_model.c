@@ -3,7 +3,8 @@
  * denoised = w * noisy + b, mean squared error, SGD with momentum; images of 16 x 16, batch 4.  Variables
  * of the environment make it misbehave: FAKE_RATE is its learning rate, FAKE_SLEEP the milliseconds a step
  * takes, FAKE_ARENA the bytes of arena it asks for, FAKE_HASH the hash of its text,
- * FAKE_OVERFLOWS how many of its first steps overflow, as those of a program in f16 do.
+ * FAKE_OVERFLOWS how many of its first steps overflow, as those of a program in f16 do; with
+ * FAKE_INSTRUCTIONS it is for a processor that has all there ever were.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -159,7 +160,8 @@ static const UnetData data = {.source = sources,
 static const UnetData holdout = {.threads = 2};
 
 int main(int argc, char **argv) {
-    const char *rate = getenv("FAKE_RATE"), *arena = getenv("FAKE_ARENA"), *hash = getenv("FAKE_HASH");
+    const char *rate = getenv("FAKE_RATE"), *arena = getenv("FAKE_ARENA"), *hash = getenv("FAKE_HASH"),
+               *lacking = getenv("FAKE_INSTRUCTIONS");
     const UnetTraining training = {.optimizer = UNET_SGD,
                                    .learning_rate = rate != NULL ? strtod(rate, NULL) : 0.05,
                                    .duration = 4,
@@ -176,6 +178,7 @@ int main(int argc, char **argv) {
                              .source_hash = hash != NULL ? hash : "0123456789abcdef",
                              .target = "cpu",
                              .isa = "native",
+                             .instructions = lacking != NULL ? INT64_MAX : UNET_INSTRUCTIONS_USED,
                              .real = UNET_F32,
                              .precision = getenv("FAKE_OVERFLOWS") != NULL ? "f16" : "f32",
                              .max_threads = 2,

@@ -34,6 +34,25 @@ done
 run ./tiny_no_reuse train --data=data --steps=20 --threads=2 --out=no_reuse
 same threads1 no_reuse "--no-reuse"
 
+echo "instructions"
+compile --size=64x64 --batch=2 -D base=8 --isa=portable -o tiny_portable
+run ./tiny_portable train --data=data --steps=2 --out=portable
+./tiny_portable --version | grep -q ' cpu, portable, ' || fail "$(./tiny_portable --version)"
+python3 - <<'PYTHON' || fail "what programs say of instructions"
+import json, platform, subprocess
+told = lambda program: json.loads(subprocess.run([program, "info", "--format=json"], stdout=subprocess.PIPE, check=True).stdout)
+native, portable = told("./tiny"), told("./tiny_portable")
+assert (native["isa"], portable["isa"]) == ("native", "portable"), (native, portable)
+if platform.machine() == "x86_64":
+    flags = next(line for line in open("/proc/cpuinfo") if line.startswith("flags")).split()
+    assert portable["instructions"] == [], portable["instructions"]
+    assert ("avx2" in native["instructions"]) == ("avx2" in flags), native["instructions"]
+PYTHON
+for isa in native portable; do
+    "$unetc" mem --format=json --isa=$isa "$examples/denoise/tiny_unet.unet" >plan_$isa.json
+done
+cmp plan_native.json plan_portable.json || fail "a plan depends on --isa"
+
 echo "kill and resume"
 ./tiny train --data=data --steps=20 --threads=2 --out=killed --checkpoint-every=3 >killed.txt 2>&1 &
 until [ -e killed/tiny_unet.step-00000006.safetensors ] || ! kill -0 $! 2>/dev/null; do sleep 0.02; done

@@ -42,6 +42,8 @@ CASES = [
     (["-S", "d", "-o", "p", FILE], USAGE, "leave one out"),
     (["--emit=ast", "-o", "p", FILE], USAGE, "leave out -o"),
     (["--no-recompute", "--emit=remat", FILE], USAGE, "leave out --no-recompute"),
+    (["--isa=avx9", FILE], USAGE, "native or portable"),
+    (["--isa=portable", "--target=cuda", FILE], USAGE, "is for --target=cpu"),
     (["--runtime", FILE], USAGE, "takes no file"),
     (["--runtime", "--mem=1GiB"], USAGE, "`unetc --runtime` does not take --mem: leave it out"),
     (["mem", "--runtime", FILE], USAGE, "write `unetc --runtime`"),

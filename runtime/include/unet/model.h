@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "unet/instructions.h"
+
 #define UNET_MOST_THREADS 1024 /* that a program can be compiled for */
 #define UNET_RUNTIME_VERSION 1 /* generated code refuses to compile against another */
 
@@ -209,7 +211,8 @@ typedef struct {
     const char *source;      /* "tiny_unet.unet" */
     const char *source_hash; /* hexadecimal, of the text and the options that say what is trained */
     const char *target;      /* "cpu" */
-    const char *isa;         /* "avx512", "avx2", "sse2"; of a GPU "sm_90": what this was compiled for */
+    const char *isa;         /* "native", "portable"; of a GPU "sm_90": what this was compiled for */
+    int64_t instructions;    /* UNET_INSTRUCTIONS_USED: what the processor has to have */
     UnetType real;           /* f32; f64 in a reference build */
     const char *precision;   /* of activations: "f32", "f64", "tf32", "bf16", "f16" */
     const struct UnetDevice *device; /* where steps run; NULL: on the host, by UnetProgram.run */
