@@ -202,13 +202,21 @@ static Order order_of(const Program *program) {
     return o;
 }
 
+/* Does NODE read its input K as another operand, too, and that not point by point? */
+static bool reads_otherwise(const Node *node, int k) {
+    for (int i = 0; i < node->nin; i++)
+        if (i != k && node->in[i] == node->in[k])
+            return op_table[node->op].rows != rows_same;
+    return false;
+}
+
 /* The buffer whose bytes the first output of node I of the order may take, or -1.  In a loop over bands a
  * second reader may look at rows that were overwritten an iteration ago. */
 static int in_place_of(const Plan *plan, const Program *program, const Order *o, int i) {
     const Graph *g = program->graph;
     const Node *node = &g->node[o->node[i]];
     const int k = g->operands[node->op].out[0].in_place;
-    if (plan->options->no_reuse || k < 0 || k >= node->nin || node->in[k] < 0)
+    if (plan->options->no_reuse || k < 0 || k >= node->nin || node->in[k] < 0 || reads_otherwise(node, k))
         return -1;
     const ValueId in = node->in[k], out = node->out[0];
     const int buffer = program->buffer_of[in];

@@ -185,6 +185,15 @@ static void write_buffer(Judge *j, const Node *node, const Touch *t, int b, cons
         hold(j, node->name, b, rows);
 }
 
+/* May output O lie where the input T does?  Where the row says so; and where T is once more what the row
+ * speaks of, of an operator that reads and writes point by point: x + x. */
+static bool may_replace(const Node *node, const Touch *o, const Touch *t) {
+    const int k = o->operand->in_place;
+    if (t->is_output || k < 0)
+        return false;
+    return t->number == k || (node->in[k] == t->value && op_table[node->op].rows == rows_same);
+}
+
 /* Two outputs of one node, or an output and an input whose place it may not take, must lie apart. */
 static void law_of_operands(const Judge *j, const Node *node) {
     const Graph *g = j->program->graph;
@@ -197,8 +206,7 @@ static void law_of_operands(const Judge *j, const Node *node) {
             if (other < 0 || (t.is_output && t.number >= o.number))
                 continue;
             const Buffer *a = &j->plan->buffer[out], *b = &j->plan->buffer[other];
-            const bool replaces =
-                !t.is_output && o.operand->in_place == t.number && a->same >= 0 && a->offset == b->offset;
+            const bool replaces = may_replace(node, &o, &t) && a->same >= 0 && a->offset == b->offset;
             if (!replaces && overlap(a, b))
                 BUG("plan: `%s` writes over its own operand `%s`", node->name, b->name);
         }
