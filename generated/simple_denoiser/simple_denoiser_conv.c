@@ -56,6 +56,16 @@ INLINE void KERNEL(_row)(stored *y, const stored *const *x, const real *w, const
         KERNEL(_tile)(y, x, w, b, v, o, W % rows, side_by_side);
 }
 
+/* Functions of their own have the registers to themselves, whatever loops lie around them. */
+NOINLINE void KERNEL(_pair)(stored *y, const stored *const *x, const real *w, const real *b, int v, Point o) {
+    KERNEL(_row)(y, x, w, b, v, o, 1);
+}
+
+NOINLINE void KERNEL(_single)(stored *y, const stored *const *x, const real *w, const real *b, int v,
+                            Point o) {
+    KERNEL(_row)(y, x, w, b, v, o, 0);
+}
+
 void KERNEL()(int n, stored *restrict y, const stored *const *x, const real *w, const real *b) {
     SIZES;
     enum { STRIP = 127 / W + 1 };
@@ -67,9 +77,9 @@ void KERNEL()(int n, stored *restrict y, const stored *const *x, const real *w, 
                 for (int r = strip; r < min_int(strip + STRIP, D * H); r++) {
                     Point o = {i, r / H, r % H, 0};
                     if (v + 1 < vectors(&Y))
-                        KERNEL(_row)(y, x, w + v * LANES * depth, b, v, o, 1);
+                        KERNEL(_pair)(y, x, w + v * LANES * depth, b, v, o);
                     else
-                        KERNEL(_row)(y, x, w + v * LANES * depth, b, v, o, 0);
+                        KERNEL(_single)(y, x, w + v * LANES * depth, b, v, o);
                 }
 }
 #undef KERNEL

@@ -70,6 +70,15 @@ INLINE void KERNEL(_row)(stored *dx, const stored *dy, const real *w, const stor
     }
 }
 
+/* Functions of their own have the registers to themselves, whatever loops lie around them. */
+NOINLINE void KERNEL(_pair)(stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p) {
+    KERNEL(_row)(dx, dy, w, m, v, p, 1);
+}
+
+NOINLINE void KERNEL(_single)(stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p) {
+    KERNEL(_row)(dx, dy, w, m, v, p, 0);
+}
+
 void KERNEL()(int n, stored *restrict dx, const stored *dy, const real *w, const stored *m) {
     SIZES;
     enum { STRIP = 127 / IW + 1 };
@@ -81,9 +90,9 @@ void KERNEL()(int n, stored *restrict dx, const stored *dy, const real *w, const
                 for (int r = strip; r < min_int(strip + STRIP, ID * IH); r++) {
                     Point p = {i, r / IH, r % IH, 0};
                     if (v + 1 < vectors(&DX))
-                        KERNEL(_row)(dx, dy, w + v * LANES * depth, m, v, p, 1);
+                        KERNEL(_pair)(dx, dy, w + v * LANES * depth, m, v, p);
                     else
-                        KERNEL(_row)(dx, dy, w + v * LANES * depth, m, v, p, 0);
+                        KERNEL(_single)(dx, dy, w + v * LANES * depth, m, v, p);
                 }
 }
 #undef KERNEL

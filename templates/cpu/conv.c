@@ -59,6 +59,16 @@ INLINE void KERNEL_row(stored *y, const stored *const *x, const real *w, const r
         KERNEL_tile(y, x, w, b, v, o, W % rows, side_by_side);
 }
 
+/* Functions of their own have the registers to themselves, whatever loops lie around them. */
+NOINLINE void KERNEL_pair(stored *y, const stored *const *x, const real *w, const real *b, int v, Point o) {
+    KERNEL_row(y, x, w, b, v, o, 1);
+}
+
+NOINLINE void KERNEL_single(stored *y, const stored *const *x, const real *w, const real *b, int v,
+                            Point o) {
+    KERNEL_row(y, x, w, b, v, o, 0);
+}
+
 UNUSED static void KERNEL(int n, stored *restrict y, const stored *const *x, const real *w, const real *b) {
     SIZES;
     enum { STRIP = 127 / W + 1 };
@@ -70,9 +80,9 @@ UNUSED static void KERNEL(int n, stored *restrict y, const stored *const *x, con
                 for (int r = strip; r < min_int(strip + STRIP, D * H); r++) {
                     Point o = {i, r / H, r % H, 0};
                     if (v + 1 < vectors(&Y))
-                        KERNEL_row(y, x, w + v * LANES * depth, b, v, o, 1);
+                        KERNEL_pair(y, x, w + v * LANES * depth, b, v, o);
                     else
-                        KERNEL_row(y, x, w + v * LANES * depth, b, v, o, 0);
+                        KERNEL_single(y, x, w + v * LANES * depth, b, v, o);
                 }
 }
 /* END */

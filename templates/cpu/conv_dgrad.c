@@ -72,6 +72,15 @@ INLINE void KERNEL_row(stored *dx, const stored *dy, const real *w, const stored
     }
 }
 
+/* Functions of their own have the registers to themselves, whatever loops lie around them. */
+NOINLINE void KERNEL_pair(stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p) {
+    KERNEL_row(dx, dy, w, m, v, p, 1);
+}
+
+NOINLINE void KERNEL_single(stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p) {
+    KERNEL_row(dx, dy, w, m, v, p, 0);
+}
+
 UNUSED static void KERNEL(int n, stored *restrict dx, const stored *dy, const real *w, const stored *m) {
     SIZES;
     enum { STRIP = 127 / IW + 1 };
@@ -83,9 +92,9 @@ UNUSED static void KERNEL(int n, stored *restrict dx, const stored *dy, const re
                 for (int r = strip; r < min_int(strip + STRIP, ID * IH); r++) {
                     Point p = {i, r / IH, r % IH, 0};
                     if (v + 1 < vectors(&DX))
-                        KERNEL_row(dx, dy, w + v * LANES * depth, m, v, p, 1);
+                        KERNEL_pair(dx, dy, w + v * LANES * depth, m, v, p);
                     else
-                        KERNEL_row(dx, dy, w + v * LANES * depth, m, v, p, 0);
+                        KERNEL_single(dx, dy, w + v * LANES * depth, m, v, p);
                 }
 }
 /* END */

@@ -42,6 +42,7 @@ typedef struct {
 } Rows;
 
 #define UNUSED __attribute__((unused))
+#define NOINLINE static __attribute__((noinline, unused))
 
 /* Kernels are inlined whole, once for each set of constants; sanitizers would make too much code of that.
  */
