@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# generated.sh UNETC [FOLDER] - is generated/ what unetc makes of the examples today? With a FOLDER, generated/
-# itself for example, writes the files there instead.
+# generated.sh UNETC [FOLDER] - is generated/ what unetc makes of the examples today, and what it makes of TinyUNet
+# short enough to be read? With a FOLDER, generated/ itself for example, writes the files there instead.
 set -eu
 unetc=$(realpath "$1")
 cd "$(dirname "$0")/../.."
@@ -24,10 +24,16 @@ if [ $# -gt 1 ]; then
     exit
 fi
 folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+trap 'rm -rf "$folder" "$folder.tiny"' EXIT
 make "$folder"
+"$unetc" -S "$folder.tiny" examples/denoise/tiny_unet.unet
+lines=$(cat "$folder.tiny"/*.[ch] | wc -l)
+if [ "$lines" -gt 4000 ]; then
+    echo "TinyUNet takes $lines lines of C, more than 4,000"
+    exit 1
+fi
 if difference=$(diff -r --exclude=README.md generated "$folder"); then
-    echo "up to date"
+    echo "up to date; TinyUNet takes $lines lines of C"
 else
     head -n 40 <<<"$difference"
     echo "generated/ is stale: bring it up to date with \`cmake --build BUILD --target regenerate\`"
