@@ -25,6 +25,13 @@ void gradient_sigmoid(Autodiff *ad, const Node *node, const ValueId *dout, Value
     gradient_by_output(ad, node, OP_SIGMOID_GRAD, dout[0], &din[0]);
 }
 
+/* Two points have the same y, so the gradient takes x. */
+void gradient_silu(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    const ValueId in[2] = {node->in[0], dout[0]};
+    din[0] = gradient_value(ad, node->in[0]);
+    gradient_node(ad, node, OP_SILU_GRAD, node->a, in, 2, &din[0], 1);
+}
+
 /* The gradient of a sum is the same for both sides: one value, read twice. */
 void gradient_add(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
     for (int k = 0; k < 2; k++)

@@ -56,12 +56,12 @@ VALUES = {
     "avg_pool kernel": [2, 3, "per axis"],
     "avg_pool stride": [1, 2, 3],
     "avg_pool padding": [0, 1],
-    "reader of a concat": ["conv", "upconv", "max_pool", "avg_pool", "relu", "leaky_relu", "sigmoid", "add"],
+    "reader of a concat": ["conv", "upconv", "max_pool", "avg_pool", "relu", "leaky_relu", "sigmoid", "silu", "add"],
     "part of a concat": ["input", "twice", "concat"],
     "add": ["two", "itself"],
     "layer": ["conv", "upconv"],
 }
-STEPS = ["conv", "conv", "relu", "leaky_relu", "sigmoid", "upconv", "max_pool", "avg_pool", "concat", "add", "layer"]
+STEPS = ["conv", "conv", "relu", "leaky_relu", "sigmoid", "silu", "upconv", "max_pool", "avg_pool", "concat", "add", "layer"]
 
 
 class Draw:
@@ -198,6 +198,9 @@ class Net:
 
     def sigmoid(self, x):
         return self.write("sigmoid(%s)" % x.name, x.channels, x.size)
+
+    def silu(self, x):
+        return self.write("silu(%s)" % x.name, x.channels, x.size)
 
     def channels(self, x, kernel, points):
         """A number of channels that X can be convolved to."""
@@ -357,7 +360,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--unetc", required=True)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--nets", type=int, default=24)
+    parser.add_argument("--nets", type=int, default=30)
     parser.add_argument("--keep", help="a folder for the files of nets that fail")
     options = parser.parse_args()
     nets = list(random_nets(options))

@@ -180,6 +180,8 @@ def mapping(cases):
             ("relu", one, {"zero_halo": 1}), ("relu", one, {"values": "ANY"}), ("relu_grad", two, {}),
             ("add", {"y": "r", "a": "s", "b": "t"}, {}), ("leaky_relu", one, {}), ("leaky_relu_grad", two, {}),
             ("sigmoid", one, {"values": "WIDE", "nearness": "RELATIVE"}), ("sigmoid_grad", two, {}),
+            ("silu", one, {"values": "WIDE", "nearness": "SUMS"}),
+            ("silu_grad", {"dx": "r", "x": "s", "dy": "t"}, {"nearness": "SUMS"}),
             ("cast", one, {}), ("cast", one, {"values": "ANY"})):
         cases.case("%s, %d channels, %s" % (operator, c, size), **{"nearness": "EXACT", "values": "COARSE", **more})
         same = r.random() < 0.5  # so that a result may take the place of an operand

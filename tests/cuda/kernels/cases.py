@@ -241,6 +241,8 @@ def mapping(cases):
     leaky_relu_grad = cases.both("leaky_relu_grad", numbers, {"DX": shape, "Y": shape, "DY": shape}, {"SLOPE": 0.3})
     sigmoid = cases.both("sigmoid", numbers, {"Y": shape, "X": shape})
     sigmoid_grad = cases.both("sigmoid_grad", numbers, {"DX": shape, "Y": shape, "DY": shape})
+    silu = cases.both("silu", numbers, {"Y": shape, "X": shape})
+    silu_grad = cases.both("silu_grad", numbers, {"DX": shape, "X": shape, "DY": shape})
     rows = size[0] * size[1]
     forward, backward = {"y": "y", "x": "a"}, {"dx": "y", "y": "a", "dy": "b"}
     check = lambda what, kernels, given: cases.by_rows(what, what, kernels, rows, given, before=[n])
@@ -253,7 +255,9 @@ def mapping(cases):
         *check("leaky_relu", leaky_relu, forward),
         *check("leaky_relu_grad", leaky_relu_grad, backward),
         *check("sigmoid", sigmoid, forward),
-        *check("sigmoid_grad", sigmoid_grad, backward)])
+        *check("sigmoid_grad", sigmoid_grad, backward),
+        *check("silu", silu, forward),
+        *check("silu_grad", silu_grad, {"dx": "y", "x": "a", "dy": "b"})])
 
 
 def parameters(cases):

@@ -1,0 +1,22 @@
+/* silu.cu - x / (1 + exp(-x)), which leaves zero as it is. */
+#include "prologue.cuh"
+
+#define KERNEL silu
+#include "../example_cuda.h"
+
+/* BEGIN */
+static __global__ void KERNEL_vectors(Range range, stored *y, const stored *x) {
+    const unsigned i = vector_index(range);
+    if (i == NO_VECTOR)
+        return;
+    Vector v = load_vector(x, i);
+    for (int l = 0; l < LANES; l++)
+        v.lane[l] = v.lane[l] / (1 + expf(-v.lane[l]));
+    store_vector(y, i, v);
+}
+
+LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *y, const stored *x) {
+    SIZES;
+    LAUNCH_RANGE(at, KERNEL_vectors, range_of(N, {D, H, W, Y.block / LANES}, rows), y, x);
+}
+/* END */

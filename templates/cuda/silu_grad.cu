@@ -1,0 +1,25 @@
+/* silu_grad.cu - gradient of x * s, s = 1 / (1 + exp(-x)): s + x * s * (1 - s). */
+#include "prologue.cuh"
+
+#define KERNEL silu_grad
+#include "../example_cuda.h"
+
+/* BEGIN */
+static __global__ void KERNEL_vectors(Range range, stored *dx, const stored *x, const stored *dy) {
+    const unsigned i = vector_index(range);
+    if (i == NO_VECTOR)
+        return;
+    Vector v = load_vector(dy, i);
+    const Vector at = load_vector(x, i);
+    for (int l = 0; l < LANES; l++) {
+        const float s = 1 / (1 + expf(-at.lane[l]));
+        v.lane[l] = v.lane[l] * s * (1 + at.lane[l] * (1 - s));
+    }
+    store_vector(dx, i, v);
+}
+
+LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *dx, const stored *x, const stored *dy) {
+    SIZES;
+    LAUNCH_RANGE(at, KERNEL_vectors, range_of(N, {D, H, W, DX.block / LANES}, rows), dx, x, dy);
+}
+/* END */
