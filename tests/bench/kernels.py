@@ -189,7 +189,7 @@ def convolution(instances, name, layer, width):
     time("dgrad", flops * ins[0] / sum(ins), "%s(%d, dx, y, %s, x0)" % (
         instances.add(kind + "_dgrad", numbers, {"DX": dx, "DY": y, "M": dx}), batch, by))
     time("wgrad", flops, "%s(%d, dw, b, scratch, x, y)" % (
-        instances.add(kind + "_wgrad", numbers, {"X": x, "DY": y}), batch))
+        instances.add("conv_wgrad", {**numbers, "TRANSPOSED": int(kind == "upconv")}, {"X": x, "DY": y}), batch))
     return code + ["}"]
 
 
