@@ -37,6 +37,57 @@ bool cpu_wgrad_scratch_elements(const CpuConv *conv, int64_t *out) {
            multiply(slot, cpu_wgrad_bands(conv) + 1, out);
 }
 
+/* ---- Winograd's method ---- */
+
+enum { POINTS = 16, GAP = BLOCK /* elements between two frequencies */ };
+
+static int64_t channels_stored(int64_t channels) {
+    return blocks(channels) * BLOCK;
+}
+
+/* A thread's block lies in its second cache, and there are enough of them for many threads. */
+bool cpu_winograd_own_blocks(const CpuConv *conv) {
+    return conv->in <= 128 && conv->points >= 256 * POINTS;
+}
+
+int64_t cpu_winograd_tiles(const CpuConv *conv) {
+    return conv->in <= 32 || !cpu_winograd_own_blocks(conv) ? 64 : 32;
+}
+
+/* Frequencies of TILES tiles of so many channels. */
+static bool frequencies(int64_t tiles, int64_t channels, int64_t *out) {
+    return multiply(channels_stored(channels), tiles, out) && !__builtin_add_overflow(*out, GAP, out) &&
+           multiply(*out, CPU_FREQUENCIES, out);
+}
+
+/* Those of x, and of two blocks of y or of all. */
+bool cpu_winograd_elements(const CpuConv *conv, int64_t threads, int64_t *out) {
+    const bool own = cpu_winograd_own_blocks(conv);
+    const int64_t tiles = cpu_winograd_tiles(conv);
+    int64_t y;
+    return frequencies(tiles, conv->in, out) && frequencies(tiles, own ? 2 * BLOCK : conv->out, &y) &&
+           !__builtin_add_overflow(*out, y, out) && multiply(*out, own ? threads : 1, out);
+}
+
+/* So many that they lie in the third cache, and products are long enough. */
+int64_t cpu_winograd_wgrad_tiles(const CpuConv *conv) {
+    const int64_t channels = channels_stored(conv->in) + channels_stored(conv->out);
+    return channels <= 64 ? 256 : channels <= 128 ? 128 : 64;
+}
+
+/* Frequencies of x; of dy, with a sum; their products; the gradient in order. */
+bool cpu_winograd_wgrad_elements(const CpuConv *conv, int64_t *out) {
+    const int64_t tiles = cpu_winograd_wgrad_tiles(conv);
+    int64_t y, products;
+    return frequencies(tiles, conv->in, out) && frequencies(tiles, conv->out, &y) &&
+           !__builtin_add_overflow(*out, y, out) &&
+           !__builtin_add_overflow(*out, y / CPU_FREQUENCIES, out) &&
+           multiply(channels_stored(conv->in), CPU_FREQUENCIES + 9, &products) &&
+           !__builtin_add_overflow(products, 2, &products) &&
+           multiply(products, channels_stored(conv->out), &products) &&
+           !__builtin_add_overflow(*out, products, out);
+}
+
 int64_t cpu_loss_bands(int64_t rows) {
     return rows < BLOCK ? rows : BLOCK;
 }
