@@ -80,9 +80,12 @@ static void pack_weights(Program *program, Node *node, Op pack, ValueId x, Value
                          const char *template) {
     Graph *g = program->graph;
     const bool forward = pack == OP_CONV_PACK;
-    const int64_t taps = template != NULL ? CPU_FREQUENCIES : window_taps(&node->a.conv.window);
-    int64_t elements, summed = stored_channels(g, forward ? x : y);
-    if (!cpu_packed_elements(summed, shape_channels(g->value[forward ? y : x].shape), taps, &elements))
+    const int64_t summed = stored_channels(g, forward ? x : y),
+                  lanes = shape_channels(g->value[forward ? y : x].shape);
+    int64_t elements;
+    if (!(template != NULL
+              ? cpu_winograd_weights(summed, lanes, &elements)
+              : cpu_packed_elements(summed, lanes, window_taps(&node->a.conv.window), &elements)))
         elements = INT64_MAX;
     ValueId packed = workspace_new(g, node, "weights", program->options->real, elements),
             weight = node->in[1];

@@ -28,9 +28,9 @@ bool cpu_wgrad_scratch_elements(const CpuConv *conv, int64_t *out);
  * many tiles and few channels. */
 int64_t cpu_winograd_tiles(const CpuConv *conv);
 bool cpu_winograd_own_blocks(const CpuConv *conv);
-/* `workspace` of conv_winograd and conv_dgrad_winograd, for at most THREADS threads; `packed` of what packs
- * weights for them has cpu_packed_elements() for CPU_FREQUENCIES taps. */
-enum { CPU_FREQUENCIES = 36 };
+/* `packed` of what maps weights, as for cpu_packed_elements(). */
+bool cpu_winograd_weights(int64_t summed, int64_t lanes, int64_t *out);
+/* `workspace` of conv_winograd and conv_dgrad_winograd, for at most THREADS threads. */
 bool cpu_winograd_elements(const CpuConv *conv, int64_t threads, int64_t *out);
 /* `TILES` and `scratch` of conv_wgrad_winograd. */
 int64_t cpu_winograd_wgrad_tiles(const CpuConv *conv);

@@ -97,23 +97,14 @@ void KERNEL()(int n, stored *restrict y, const stored *const *x, const real *w, 
         Y = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}
 #include "simple_denoiser_conv.c"
 
-/* conv: net.2 of train, net.4 of train, net.2 of predict, 1 more: net.1[n,64,64,64] net.2 weights[36864]
-    net.2.bias[64] -> net.3[n,64,64,64] */
-#define KERNEL(part) simple_denoiser_conv_1##part
-#define SIZES \
-    enum { CO = 64, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, \
-        KW = 3, SW = 1, LW = 1, PW = 1, BIAS = 1, RELU = 1, SEGMENTS = 1 }; \
-    UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056}}, \
-        Y = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}
-#include "simple_denoiser_conv.c"
-
 /* conv: net.6 of train, net.6 of predict: net.5[n,64,64,64] net.6 weights[9216] net.6.bias[3]
     -> net.6[n,3,64,64] */
-#define KERNEL(part) simple_denoiser_conv_2##part
+#define KERNEL(part) simple_denoiser_conv_1##part
 #define SIZES \
     enum { CO = 3, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, \
         KW = 3, SW = 1, LW = 1, PW = 1, BIAS = 1, RELU = 0, SEGMENTS = 1 }; \
     UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056}}, \
         Y = {3, 3, 1, 0, 12288, 12288, 12288, 192}
 #include "simple_denoiser_conv.c"
+
 #endif

@@ -110,25 +110,4 @@ void KERNEL()(int n, stored *restrict dx, const stored *dy, const real *w, const
         DY = {3, 3, 1, 201, 13072, 13068, 13068, 198}, M = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}
 #include "simple_denoiser_conv_dgrad.c"
 
-/* conv_dgrad: net.4 of train: d net.4[n,64,64,64] net.4 weights[36864] net.3[n,64,64,64]
-    -> d net.2[n,64,64,64] */
-#define KERNEL(part) simple_denoiser_conv_dgrad_1##part
-#define SIZES \
-    enum { ID = 1, IH = 64, IW = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, \
-        SW = 1, LW = 1, PW = 1, MASK = 1 }; \
-    UNUSED static const Layout DX = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}, \
-        DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}, \
-        M = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}
-#include "simple_denoiser_conv_dgrad.c"
-
-/* conv_dgrad: net.2 of train: d net.2[n,64,64,64] net.2 weights[36864] net.1[n,64,64,64]
-    -> d net.0[n,64,64,64] */
-#define KERNEL(part) simple_denoiser_conv_dgrad_2##part
-#define SIZES \
-    enum { ID = 1, IH = 64, IW = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, \
-        SW = 1, LW = 1, PW = 1, MASK = 1 }; \
-    UNUSED static const Layout DX = {64, 16, 4, 0, 262144, 65536, 65536, 1024}, \
-        DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}, \
-        M = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}
-#include "simple_denoiser_conv_dgrad.c"
 #endif

@@ -12,7 +12,7 @@
 UNUSED static void KERNEL(int n, real *restrict dw, real *restrict db, real *restrict scratch,
                           const stored *const *x, const stored *dy) {
     SIZES;
-    const long depth = stored_channels(X, SEGMENTS), lanes_of_all = vectors(&DY) * LANES;
+    const long depth = stored_channels(X, SEGMENTS);
     const Strides in = frequency_strides(TILES, (int)(depth / BLOCK)),
                   out = frequency_strides(TILES, DY.blocks);
     Gradients g = {.x = x,
@@ -28,7 +28,7 @@ UNUSED static void KERNEL(int n, real *restrict dw, real *restrict db, real *res
     g.in = scratch;
     g.out = g.in + FREQUENCIES * in.frequency;
     g.sums = g.out + (FREQUENCIES + 1) * out.frequency;
-    g.total = g.sums + (FREQUENCIES * depth + BIAS) * lanes_of_all;
+    g.total = g.sums + FREQUENCIES * weights_stride(depth, vectors(&DY)) + BIAS * vectors(&DY) * LANES;
     if (ACCUMULATE)
         weights_gather(g.total, dw, BIAS ? db : NULL, X, SEGMENTS, &DY, 9, CI * 9, 9);
     for (int i = 0; i < n; i++)

@@ -149,31 +149,62 @@ INLINE Strides frequency_strides(int tiles, int channel_blocks) {
     return (Strides){block, channel_blocks * block + FREQUENCY_GAP};
 }
 
+/* From one frequency of weights to the next, between `depth` channels and `all` vectors of others. */
+INLINE long weights_stride(long depth, int all) {
+    return depth * all * LANES + FREQUENCY_GAP;
+}
+
 /* ---- to frequencies ---------------------------------------------------------------------------------- */
 
-/* The points of a column, those from row `rows` on being zero. */
-INLINE Six column_load(const stored *x, long row, int rows) {
-    const Vector none = {0};
-    return (Six){load(x),
-                 rows > 1 ? load(x + row) : none,
-                 rows > 2 ? load(x + 2 * row) : none,
-                 rows > 3 ? load(x + 3 * row) : none,
-                 rows > 4 ? load(x + 4 * row) : none,
-                 rows > 5 ? load(x + 5 * row) : none};
+/* What rows beyond the last hold. */
+static const stored no_points[(TILE * RUN + 2) * BLOCK];
+
+/* Rows of points, one below the other. */
+typedef struct {
+    const stored *v0, *v1, *v2, *v3, *v4, *v5;
+} SixRows;
+
+/* Those from row `there` on are zero: read, not left out, so that all tiles are computed by the same
+ * instructions. */
+INLINE SixRows six_rows(const stored *x, long row, int there) {
+    return (SixRows){x,
+                     there > 1 ? x + row : no_points,
+                     there > 2 ? x + 2 * row : no_points,
+                     there > 3 ? x + 3 * row : no_points,
+                     there > 4 ? x + 4 * row : no_points,
+                     there > 5 ? x + 5 * row : no_points};
+}
+
+INLINE Six column_load(SixRows x, long at) {
+    return (Six){load(x.v0 + at), load(x.v1 + at), load(x.v2 + at),
+                 load(x.v3 + at), load(x.v4 + at), load(x.v5 + at)};
+}
+
+/* Brings a column into the cache. */
+INLINE void column_fetch(const stored *x, long row) {
+    __builtin_prefetch(x);
+    __builtin_prefetch(x + row);
+    __builtin_prefetch(x + 2 * row);
+    __builtin_prefetch(x + 3 * row);
+    __builtin_prefetch(x + 4 * row);
+    __builtin_prefetch(x + 5 * row);
 }
 
 /* Maps the columns of up to RUN tiles, then their rows.  x: the first point that they meet, of rows `row`
- * apart; only `rows` by `columns` points are there, what is beyond counts as zero. */
-NOINLINE void input_map(const stored *x, long row, int rows, int columns, int tiles, real *to,
+ * apart; only `rows` by `columns` points are there, what is beyond counts as zero.  `next`: from there to
+ * what will be mapped next. */
+NOINLINE void input_map(const stored *x, long next, long row, int rows, int columns, int tiles, real *to,
                         long frequency) {
     _Alignas(64) real mapped[(TILE * RUN + 2) * MET * LANES];
+    const int all = TILE * tiles + 2, there = min_int(columns, all);
+    const SixRows points = six_rows(x, row, rows);
     for (int part = 0; part < BLOCK; part += LANES) {
-        for (int c = 0; c < TILE * tiles + 2; c++) {
-            const Six there = c >= columns  ? (Six){0}
-                              : rows >= MET ? column_load(x + c * BLOCK + part, row, MET)
-                                            : column_load(x + c * BLOCK + part, row, rows);
-            six_store(mapped + c * MET * LANES, LANES, input_frequencies(there));
+        for (int c = 0; c < there; c++) {
+            six_store(mapped + c * MET * LANES, LANES,
+                      input_frequencies(column_load(points, c * BLOCK + part)));
+            column_fetch(x + next + c * BLOCK + part, row);
         }
+        memset(mapped + there * MET * LANES, 0, (size_t)((all - there) * MET * LANES) * sizeof *mapped);
         for (int i = 0; i < MET; i++)
             for (int t = 0; t < tiles; t++)
                 six_store(to + i * MET * frequency + t * BLOCK + part, frequency,
@@ -188,7 +219,8 @@ UNUSED static void block_map(const stored *x, const Layout *layout, int number, 
     for (int tile = first; tile < end;) {
         const Run run = run_from(g, tile, min_int(RUN, end - tile));
         const Point met = {run.at.n, run.at.d, run.at.h - top, run.at.w - left};
-        input_map(x + offset_of(layout, number, met), layout->row, g.height + 2 - run.at.h,
+        const long next = run.tiles == RUN ? TILE * RUN * BLOCK : layout->plane;
+        input_map(x + offset_of(layout, number, met), next, layout->row, g.height + 2 - run.at.h,
                   g.width + 2 - run.at.w, run.tiles, to + (long)(tile - first) * BLOCK, frequency);
         tile += run.tiles;
     }
@@ -249,6 +281,9 @@ INLINE void point_store(stored *y, Vector v, const Finish *f, const stored *mask
 NOINLINE void output_map(const real *from, long frequency, stored *y, long row, int rows, int columns,
                          const Finish *f) {
     _Alignas(64) real mapped[MET * TILE * LANES];
+    for (int r = 0; r < rows; r++)
+        for (int c = 0; c < TILE; c++) /* the lines of the next tile come while this one is computed */
+            __builtin_prefetch(y + r * row + (TILE + c) * BLOCK, 1);
     for (int j = 0; j < MET; j++) {
         const Four points = output_points(six_load(from + j * frequency, MET * frequency));
         real *to = mapped + j * LANES;
@@ -312,7 +347,7 @@ INLINE void frequency_products(const Winograd *c, int frequency, int v, real *to
                                Strides in, int blocks, int tiles) {
     const int all = c->to->blocks * PARTS;
     const long depth = (long)blocks * BLOCK;
-    const real *weights = c->weights + ((long)frequency * all + v) * LANES * depth;
+    const real *weights = c->weights + frequency * weights_stride(depth, all) + v * LANES * depth;
     to += v % PARTS * LANES;
     if (v + 1 < all)
         products_pair(to, PARTS > 1 ? LANES : in.block, from + frequency * in.frequency, in.block, weights,
@@ -340,7 +375,8 @@ UNUSED static void vector_finish(const Winograd *c, int v, int first, int end, c
  * for layers of many tiles and few channels. */
 UNUSED static void winograd_blocks(const Winograd *c, real *scratch, int most) {
     const int blocks = channel_blocks(c), size = block_tiles(most), tiles = c->samples * tiles_of(c->grid);
-    const Strides in = frequency_strides(most, blocks), out = frequency_strides(most, 2);
+    const Strides in = frequency_strides(most, blocks),
+                  out = frequency_strides(most, min_int(2, c->to->blocks));
     real *from = scratch + omp_get_thread_num() * FREQUENCIES * (in.frequency + out.frequency);
     real *to = from + FREQUENCIES * in.frequency;
 #pragma omp for schedule(static)
@@ -432,7 +468,7 @@ UNUSED static void winograd_weights(real *packed, Dense from, int all, const Lay
         Dense segment = from;
         for (int s = 0; s < segments; s++) {
             segment.channels = x[s].channels;
-            weights_map(to, width, all * LANES * depth, segment, v, 0, x[s].blocks * BLOCK);
+            weights_map(to, width, weights_stride(depth, all), segment, v, 0, x[s].blocks * BLOCK);
             segment.w += x[s].channels * from.channel;
             to += (long)x[s].blocks * BLOCK * width;
         }
@@ -445,14 +481,13 @@ UNUSED static void winograd_weights(real *packed, Dense from, int all, const Lay
  * sum, which is the gradient of the bias. */
 NOINLINE void gradient_map(const stored *dy, long row, int rows, int columns, real *to, long frequency) {
     _Alignas(64) real mapped[TILE * MET * LANES];
+    const SixRows points = six_rows(dy, row, min_int(rows, TILE));
     Vector sum = {0};
     for (int c = 0; c < TILE; c++) {
-        const Vector none = {0};
-        const stored *at = dy + c * BLOCK;
-        Four y = {none, none, none, none};
+        Four y = {{0}, {0}, {0}, {0}};
         if (c < columns)
-            y = (Four){load(at), rows > 1 ? load(at + row) : none, rows > 2 ? load(at + 2 * row) : none,
-                       rows > 3 ? load(at + 3 * row) : none};
+            y = (Four){load(points.v0 + c * BLOCK), load(points.v1 + c * BLOCK),
+                       load(points.v2 + c * BLOCK), load(points.v3 + c * BLOCK)};
         sum += (y.v0 + y.v1) + (y.v2 + y.v3);
         six_store(mapped + c * MET * LANES, LANES, output_frequencies(y));
     }
@@ -557,7 +592,7 @@ UNUSED static void gradients_multiply(const Gradients *g, int tiles, int fresh, 
                 const int pair = v + 1 < all;
                 const real *x = g->in + f * in.frequency + b * in.block;
                 const real *dy = g->out + f * out.frequency + v / PARTS * out.block + v % PARTS * LANES;
-                real *sums = g->sums + ((long)f * all + v) * LANES * depth +
+                real *sums = g->sums + f * weights_stride(depth, all) + v * LANES * depth +
                              (long)b * BLOCK * (pair ? 2 * LANES : LANES);
                 if (pair)
                     gradient_products_pair(sums, x, dy, PARTS > 1 ? LANES : out.block, tiles, fresh);
@@ -567,7 +602,7 @@ UNUSED static void gradients_multiply(const Gradients *g, int tiles, int fresh, 
 #pragma omp for schedule(static)
     for (int v = 0; v < all * g->bias; v++) {
         const real *dy = g->out + FREQUENCIES * out.frequency + v / PARTS * out.block + v % PARTS * LANES;
-        real *sum = g->sums + FREQUENCIES * all * LANES * depth + v * LANES;
+        real *sum = g->sums + FREQUENCIES * weights_stride(depth, all) + v * LANES;
         store_real(sum, gradient_of_bias(dy, tiles, fresh ? (Vector){0} : load_real(sum)));
     }
 }
@@ -581,12 +616,12 @@ UNUSED static void gradients_finish(const Gradients *g, int add) {
             const int width = (v | 1) < all ? 2 * LANES : LANES;
             gradient_finish(g->total + (v * rows + c * 9) * LANES,
                             g->sums + (v & ~1) * LANES * depth + c * width + (v & 1) * LANES,
-                            all * LANES * depth, add);
+                            weights_stride(depth, all), add);
         }
 #pragma omp for schedule(static)
     for (int v = 0; v < all * g->bias; v++) {
         real *to = g->total + ((v + 1) * rows - 1) * LANES;
-        const Vector sum = load_real(g->sums + FREQUENCIES * all * LANES * depth + v * LANES);
+        const Vector sum = load_real(g->sums + FREQUENCIES * weights_stride(depth, all) + v * LANES);
         store_real(to, (add ? load_real(to) : (Vector){0}) + sum);
     }
 }
