@@ -70,10 +70,10 @@ bool cpu_winograd_elements(const CpuConv *conv, int64_t threads, int64_t *out) {
            !__builtin_add_overflow(*out, y, out) && multiply(*out, own ? threads : 1, out);
 }
 
-/* So many that they lie in the third cache, and products are long enough. */
+/* So few that they lie in a cache; where there are many sums, which pass once for each block, more. */
 int64_t cpu_winograd_wgrad_tiles(const CpuConv *conv) {
-    const int64_t channels = channels_stored(conv->in) + channels_stored(conv->out);
-    return channels <= 64 ? 256 : channels <= 128 ? 128 : 64;
+    enum { MANY = 128 };
+    return conv->in <= MANY || conv->out <= MANY ? 64 : 128;
 }
 
 bool cpu_winograd_weights(int64_t summed, int64_t lanes, int64_t *out) {
