@@ -63,8 +63,9 @@ static bool may_break(const char *line, size_t i) {
            (line[i - 1] == ']' || (line[i - 1] == ',' && strchr(")}", line[i - 2]) != NULL));
 }
 
+enum { WIDTH = 110 };
+
 void text_wrapped(Text *text, const char *line) {
-    enum { WIDTH = 110 };
     size_t length = strlen(line);
     for (const char *deeper = ""; length > 0; deeper = "    ") {
         size_t taken = length, indent = 4 * (size_t)text->depth + strlen(deeper);
@@ -136,6 +137,16 @@ const char *comment_escaped(Pool *pool, const char *string) {
 
 void text_comment(Text *text, const char *string) {
     text_wrapped(text, pool_text(text->pool, "/* %s */", comment_escaped(text->pool, string)));
+}
+
+void text_commented(Text *text, const char *line, const char *string) {
+    const char *both = pool_text(text->pool, "%s /* %s */", line, comment_escaped(text->pool, string));
+    if (4 * (size_t)text->depth + strlen(both) <= WIDTH) {
+        text_line(text, "%s", both);
+        return;
+    }
+    text_line(text, "%s", line);
+    text_comment(text, string);
 }
 
 const char *quoted(Pool *pool, const char *string) {

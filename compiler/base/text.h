@@ -28,6 +28,8 @@ const char *c_quoted(Pool *pool, const char *string);
 const char *comment_escaped(Pool *pool, const char *string);
 /* A comment of C, lines of its own. */
 void text_comment(Text *text, const char *string);
+/* A line of C with a comment behind it, or below where that gets too long. */
+void text_commented(Text *text, const char *line, const char *string);
 
 /* "train" as "TRAIN". */
 const char *upper(Pool *pool, const char *string);

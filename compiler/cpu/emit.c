@@ -64,6 +64,16 @@ static void emit_bands(Emitter *e, const Program *program, const Step *loop, int
     emit_bands_end(e);
 }
 
+/* begin(step, 12, "conv of enc1.0", 11, FLOPs, bytes), and what it reads and writes. */
+static void emit_begin(Emitter *e, const Program *program, const Node *node, int position) {
+    const NodeWork work = node_work(program, node);
+    const int line = node->span.line <= 0 ? 0 : node_line(node).line;
+    const char *begin = pool_text(e->pool, "begin(step, %d, %s, %d, %lld, %lld);", position,
+                                  c_quoted(e->pool, step_name(e, node)), line, (long long)work.flops,
+                                  (long long)work.bytes);
+    text_commented(e->out, begin, shapes_text(e->pool, program, node) + 1);
+}
+
 static void emit_step(Emitter *e, const Program *program, int position, const Step *step) {
     const Node *node = &program->graph->node[step->node];
     if (has_trait(node, TRAIT_OF_RUNTIME))
@@ -73,7 +83,7 @@ static void emit_step(Emitter *e, const Program *program, int position, const St
     Constants c = constants_new(e, program, node, template);
     op_table[node->op].constants(&c, node);
     const Instance *instance = instance_for(e, template, &c);
-    emit_step_comment(e, program, node, position);
+    emit_begin(e, program, node, position);
     if (e->plan->options->poison)
         emit_operands(e, program, node, position, extent_name(e, program), "");
     for (int k = 0; k < node->nout; k++) {

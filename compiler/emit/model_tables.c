@@ -174,7 +174,8 @@ static void program_table(const Tables *t, const Program *program) {
         text_line(t->out, "    .run = %s,", name);
     if (called && program->nonce > 0)
         text_line(t->out, "    .prepare = %s_prepare,", name);
-    text_line(t->out, "    .batch = %lld,", (long long)program->batch);
+    text_line(t->out, "    .batch = %lld, .steps = %d,", (long long)program->batch,
+              step_count(program->step, program->nstep));
     text_line(t->out, "    .size = {%lld, %lld, %lld},", (long long)shape_extent(size, 0),
               (long long)shape_extent(size, 1), (long long)shape_extent(size, 2));
     text_line(t->out, "    .measured = {%lld, %lld, %lld},", (long long)shape_extent(measured, 0),

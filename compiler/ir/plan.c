@@ -65,6 +65,22 @@ int64_t node_flops(const Program *program, const Node *node) {
     return work_sum(0, has_samples(program->graph, node) ? program->micro_batch : 1, flops);
 }
 
+/* What has samples runs in each iteration over them, what has none runs once. */
+NodeWork node_work(const Program *program, const Node *node) {
+    const Graph *g = program->graph;
+    const bool samples = has_samples(g, node);
+    NodeWork work = {.flops = work_sum(0, samples ? program->batch : 1, op_table[node->op].flops(g, node))};
+    for (Touch t = node_touches(g, node); touch_next(&t);) {
+        const Value *value = &g->value[t.value];
+        const Layout *s = &program->layout[t.value];
+        int64_t bytes = value->per_sample
+                            ? size_product(program->batch, size_product(s->sample, type_bytes(value->type)))
+                            : size_product(samples ? iterations_of(program) : 1, s->bytes);
+        work.bytes = work_sum(work.bytes, t.reads + t.writes, bytes);
+    }
+    return work;
+}
+
 /* ---- the tree of steps ---- */
 
 int step_count(const Step *step, int nstep) {

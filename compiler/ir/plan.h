@@ -161,6 +161,12 @@ const Step *step_at(const Step *step, int nstep, int position);
 RowRange step_rows(const Graph *g, const Step *step, int64_t iteration);
 /* FLOPs of a node for one micro-batch. */
 int64_t node_flops(const Program *program, const Node *node);
+/* What a node does in one run of the program, in all iterations of its loops: FLOPs, and bytes of the
+ * tensors that it reads and writes, halo and padding included. */
+typedef struct {
+    int64_t flops, bytes;
+} NodeWork;
+NodeWork node_work(const Program *program, const Node *node);
 /* Does a tensor that NODE reads or writes have samples? */
 bool has_samples(const Graph *g, const Node *node);
 /* Does NODE read an input where the loader, or a copy to a device, left it? */

@@ -319,7 +319,7 @@ static const int64_t train_result_offset[] = {
 };
 static const UnetProgram train_program = {
     .name = "train",
-    .batch = 6,
+    .batch = 6, .steps = 24,
     .size = {1, 64, 64},
     .measured = {1, 64, 64},
     .extent = 49107456,
@@ -345,7 +345,7 @@ static const int64_t predict_result_offset[] = {
 };
 static const UnetProgram predict_program = {
     .name = "predict",
-    .batch = 1,
+    .batch = 1, .steps = 12,
     .size = {1, 64, 64},
     .measured = {0, 0, 0},
     .extent = 35699456,

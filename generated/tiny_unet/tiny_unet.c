@@ -13,6 +13,15 @@
 #define AT(type, offset) ((type *)(void *)(arena + (offset)))
 #define INPUT(type, index, sample) ((const type *)step->inputs[index] + start * (sample))
 
+/* A step of the plan begins (UnetPlanStep): its number, what it computes, the line that calls for it, FLOPs, bytes. */
+UNUSED static void begin(const UnetStep *step, int position, const char *name, int line, int64_t flops, int64_t bytes) {
+    if (step->watch != NULL) {
+        const UnetPlanStep what = {position, name, line, flops, bytes};
+#pragma omp master
+        step->watch->begins(step->watch, &what);
+    }
+}
+
 /* A slice of a region is as long as its last vector; `used` and `stored` are bytes. */
 UNUSED static void zero_tail(void *slice, size_t used, size_t stored_bytes) {
 #pragma omp single nowait
@@ -534,314 +543,336 @@ static void train(const UnetStep *step) {
     (void)n, (void)start, (void)valid;
 #pragma omp parallel num_threads(step->threads)
     {
-        /* 0: conv of enc1.0 (tiny_unet.unet:11): noisy[n,3,64,64] enc1.0.weight[16,3,3,3] enc1.0.bias[16]
-            -> enc1.1[n,16,64,64] */
+        begin(step, 0, "conv of enc1.0", 11, 21233664, 1988224);
+        /* noisy[n,3,64,64] enc1.0.weight[16,3,3,3] enc1.0.bias[16] -> enc1.1[n,16,64,64] */
         tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B148_enc1_1));
         tiny_unet_conv(&conv_0, n, AT(real, B148_enc1_1), (const real *const[]){INPUT(real, 0, 13072)},
             AT(real, B035_enc1_0_weight), AT(real, B036_enc1_0_bias));
-        /* 1: conv of enc1.2 (tiny_unet.unet:11): enc1.1[n,16,64,64] enc1.2.weight[16,16,3,3] enc1.2.bias[16]
-            -> enc1.3[n,16,64,64] */
+        begin(step, 1, "conv of enc1.2", 11, 113246208, 3354688);
+        /* enc1.1[n,16,64,64] enc1.2.weight[16,16,3,3] enc1.2.bias[16] -> enc1.3[n,16,64,64] */
         tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B149_enc1_3));
         tiny_unet_conv(&conv_1, n, AT(real, B149_enc1_3), (const real *const[]){AT(real, B148_enc1_1)},
             AT(real, B033_enc1_2_weight), AT(real, B034_enc1_2_bias));
-        /* 2: max_pool of enc2.max_pool (tiny_unet.unet:12): enc1.3[n,16,64,64]
-            -> enc2.max_pool[n,16,32,32] */
+        begin(step, 2, "max_pool of enc2.max_pool", 12, 393216, 2116608);
+        /* enc1.3[n,16,64,64] -> enc2.max_pool[n,16,32,32] */
         tiny_unet_zero_halo(&zero_halo_1, n, (Rows){0, 32}, AT(real, B150_enc2_max_pool));
         tiny_unet_max_pool(&max_pool_0, n, (Rows){0, 32}, AT(real, B150_enc2_max_pool),
             AT(real, B149_enc1_3));
-        /* 3: conv of enc2.0 (tiny_unet.unet:12): enc2.max_pool[n,16,32,32] enc2.0.weight[32,16,3,3]
-            enc2.0.bias[32] -> enc2.1[n,32,32,32] */
+        begin(step, 3, "conv of enc2.0", 12, 56623104, 1350272);
+        /* enc2.max_pool[n,16,32,32] enc2.0.weight[32,16,3,3] enc2.0.bias[32] -> enc2.1[n,32,32,32] */
         tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B151_enc2_1));
         tiny_unet_conv(&conv_2, n, AT(real, B151_enc2_1), (const real *const[]){AT(real, B150_enc2_max_pool)},
             AT(real, B031_enc2_0_weight), AT(real, B032_enc2_0_bias));
-        /* 4: conv of enc2.2 (tiny_unet.unet:12): enc2.1[n,32,32,32] enc2.2.weight[32,32,3,3] enc2.2.bias[32]
-            -> enc2.3[n,32,32,32] */
+        begin(step, 4, "conv of enc2.2", 12, 113246208, 1812608);
+        /* enc2.1[n,32,32,32] enc2.2.weight[32,32,3,3] enc2.2.bias[32] -> enc2.3[n,32,32,32] */
         tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B152_enc2_3));
         tiny_unet_conv(&conv_3, n, AT(real, B152_enc2_3), (const real *const[]){AT(real, B151_enc2_1)},
             AT(real, B029_enc2_2_weight), AT(real, B030_enc2_2_bias));
-        /* 5: max_pool of enc3.max_pool (tiny_unet.unet:13): enc2.3[n,32,32,32]
-            -> enc3.max_pool[n,32,16,16] */
+        begin(step, 5, "max_pool of enc3.max_pool", 13, 196608, 1136640);
+        /* enc2.3[n,32,32,32] -> enc3.max_pool[n,32,16,16] */
         tiny_unet_zero_halo(&zero_halo_3, n, (Rows){0, 16}, AT(real, B153_enc3_max_pool));
         tiny_unet_max_pool(&max_pool_1, n, (Rows){0, 16}, AT(real, B153_enc3_max_pool),
             AT(real, B152_enc2_3));
-        /* 6: conv of enc3.0 (tiny_unet.unet:13): enc3.max_pool[n,32,16,16] enc3.0.weight[64,32,3,3]
-            enc3.0.bias[64] -> enc3.1[n,64,16,16] */
+        begin(step, 6, "conv of enc3.0", 13, 56623104, 820480);
+        /* enc3.max_pool[n,32,16,16] enc3.0.weight[64,32,3,3] enc3.0.bias[64] -> enc3.1[n,64,16,16] */
         tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B154_enc3_1));
         tiny_unet_conv(&conv_4, n, AT(real, B154_enc3_1), (const real *const[]){AT(real, B153_enc3_max_pool)},
             AT(real, B027_enc3_0_weight), AT(real, B028_enc3_0_bias));
-        /* 7: conv of enc3.2 (tiny_unet.unet:13): enc3.1[n,64,16,16] enc3.2.weight[64,64,3,3] enc3.2.bias[64]
-            -> enc3.3[n,64,16,16] */
+        begin(step, 7, "conv of enc3.2", 13, 113246208, 1143040);
+        /* enc3.1[n,64,16,16] enc3.2.weight[64,64,3,3] enc3.2.bias[64] -> enc3.3[n,64,16,16] */
         tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B155_enc3_3));
         tiny_unet_conv(&conv_5, n, AT(real, B155_enc3_3), (const real *const[]){AT(real, B154_enc3_1)},
             AT(real, B025_enc3_2_weight), AT(real, B026_enc3_2_bias));
-        /* 8: max_pool of bottleneck.max_pool (tiny_unet.unet:15): enc3.3[n,64,16,16]
-            -> bottleneck.max_pool[n,64,8,8] */
+        begin(step, 8, "max_pool of bottleneck.max_pool", 15, 98304, 651264);
+        /* enc3.3[n,64,16,16] -> bottleneck.max_pool[n,64,8,8] */
         tiny_unet_zero_halo(&zero_halo_5, n, (Rows){0, 8}, AT(real, B156_bottleneck_max_pool));
         tiny_unet_max_pool(&max_pool_2, n, (Rows){0, 8}, AT(real, B156_bottleneck_max_pool),
             AT(real, B155_enc3_3));
-        /* 9: conv of bottleneck.0 (tiny_unet.unet:15): bottleneck.max_pool[n,64,8,8]
-            bottleneck.0.weight[128,64,3,3] bottleneck.0.bias[128] -> bottleneck.1[n,128,8,8] */
+        begin(step, 9, "conv of bottleneck.0", 15, 56623104, 756224);
+        /* bottleneck.max_pool[n,64,8,8] bottleneck.0.weight[128,64,3,3] bottleneck.0.bias[128]
+            -> bottleneck.1[n,128,8,8] */
         tiny_unet_zero_halo(&zero_halo_6, n, (Rows){0, 8}, AT(real, B157_bottleneck_1));
         tiny_unet_conv(&conv_6, n, AT(real, B157_bottleneck_1),
             (const real *const[]){AT(real, B156_bottleneck_max_pool)}, AT(real, B023_bottleneck_0_weight),
             AT(real, B024_bottleneck_0_bias));
-        /* 10: conv of bottleneck.2 (tiny_unet.unet:15): bottleneck.1[n,128,8,8]
-            bottleneck.2.weight[128,128,3,3] bottleneck.2.bias[128] -> bottleneck.3[n,128,8,8] */
+        begin(step, 10, "conv of bottleneck.2", 15, 113246208, 1094144);
+        /* bottleneck.1[n,128,8,8] bottleneck.2.weight[128,128,3,3] bottleneck.2.bias[128]
+            -> bottleneck.3[n,128,8,8] */
         tiny_unet_conv(&conv_7, n, AT(real, B158_bottleneck_3),
             (const real *const[]){AT(real, B157_bottleneck_1)}, AT(real, B021_bottleneck_2_weight),
             AT(real, B022_bottleneck_2_bias));
-        /* 11: upconv of up3 (tiny_unet.unet:17): bottleneck.3[n,128,8,8] up3.weight[128,64,2,2] up3.bias[64]
-            -> up3[n,64,16,16] */
+        begin(step, 11, "upconv of up3", 17, 25165824, 825600);
+        /* bottleneck.3[n,128,8,8] up3.weight[128,64,2,2] up3.bias[64] -> up3[n,64,16,16] */
         tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B159_up3));
         tiny_unet_upconv(&upconv_0, n, AT(real, B159_up3), (const real *const[]){AT(real, B158_bottleneck_3)},
             AT(real, B019_up3_weight), AT(real, B020_up3_bias));
-        /* 12: conv of dec3.0 (tiny_unet.unet:18): dec3.concat[n,128,16,16] dec3.0.weight[64,128,3,3]
-            dec3.0.bias[64] -> dec3.1[n,64,16,16] */
+        begin(step, 12, "conv of dec3.0", 18, 226492416, 1788160);
+        /* dec3.concat[n,128,16,16] dec3.0.weight[64,128,3,3] dec3.0.bias[64] -> dec3.1[n,64,16,16] */
         tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B160_dec3_1));
         tiny_unet_conv(&conv_8, n, AT(real, B160_dec3_1), (const real *const[]){AT(real, B159_up3),
             AT(real, B155_enc3_3)}, AT(real, B017_dec3_0_weight), AT(real, B018_dec3_0_bias));
-        /* 13: conv of dec3.2 (tiny_unet.unet:18): dec3.1[n,64,16,16] dec3.2.weight[64,64,3,3] dec3.2.bias[64]
-            -> dec3.3[n,64,16,16] */
+        begin(step, 13, "conv of dec3.2", 18, 113246208, 1038592);
+        /* dec3.1[n,64,16,16] dec3.2.weight[64,64,3,3] dec3.2.bias[64] -> dec3.3[n,64,16,16] */
         tiny_unet_conv(&conv_9, n, AT(real, B161_dec3_3), (const real *const[]){AT(real, B160_dec3_1)},
             AT(real, B015_dec3_2_weight), AT(real, B016_dec3_2_bias));
-        /* 14: upconv of up2 (tiny_unet.unet:19): dec3.3[n,64,16,16] up2.weight[64,32,2,2] up2.bias[32]
-            -> up2[n,32,32,32] */
+        begin(step, 14, "upconv of up2", 19, 25165824, 1313920);
+        /* dec3.3[n,64,16,16] up2.weight[64,32,2,2] up2.bias[32] -> up2[n,32,32,32] */
         tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B162_up2));
         tiny_unet_upconv(&upconv_1, n, AT(real, B162_up2), (const real *const[]){AT(real, B161_dec3_3)},
             AT(real, B013_up2_weight), AT(real, B014_up2_bias));
-        /* 15: conv of dec2.0 (tiny_unet.unet:20): dec2.concat[n,64,32,32] dec2.0.weight[32,64,3,3]
-            dec2.0.bias[32] -> dec2.1[n,32,32,32] */
+        begin(step, 15, "conv of dec2.0", 20, 226492416, 2737280);
+        /* dec2.concat[n,64,32,32] dec2.0.weight[32,64,3,3] dec2.0.bias[32] -> dec2.1[n,32,32,32] */
         tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B163_dec2_1));
         tiny_unet_conv(&conv_10, n, AT(real, B163_dec2_1), (const real *const[]){AT(real, B162_up2),
             AT(real, B152_enc2_3)}, AT(real, B011_dec2_0_weight), AT(real, B012_dec2_0_bias));
-        /* 16: conv of dec2.2 (tiny_unet.unet:20): dec2.1[n,32,32,32] dec2.2.weight[32,32,3,3] dec2.2.bias[32]
-            -> dec2.3[n,32,32,32] */
+        begin(step, 16, "conv of dec2.2", 20, 113246208, 1711232);
+        /* dec2.1[n,32,32,32] dec2.2.weight[32,32,3,3] dec2.2.bias[32] -> dec2.3[n,32,32,32] */
         tiny_unet_conv(&conv_11, n, AT(real, B164_dec2_3), (const real *const[]){AT(real, B163_dec2_1)},
             AT(real, B009_dec2_2_weight), AT(real, B010_dec2_2_bias));
-        /* 17: upconv of up1 (tiny_unet.unet:21): dec2.3[n,32,32,32] up1.weight[32,16,2,2] up1.bias[16]
-            -> up1[n,16,64,64] */
+        begin(step, 17, "upconv of up1", 21, 25165824, 2467392);
+        /* dec2.3[n,32,32,32] up1.weight[32,16,2,2] up1.bias[16] -> up1[n,16,64,64] */
         tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B165_up1));
         tiny_unet_upconv(&upconv_2, n, AT(real, B165_up1), (const real *const[]){AT(real, B164_dec2_3)},
             AT(real, B007_up1_weight), AT(real, B008_up1_bias));
-        /* 18: conv of dec1.0 (tiny_unet.unet:22): dec1.concat[n,32,64,64] dec1.0.weight[16,32,3,3]
-            dec1.0.bias[16] -> dec1.1[n,16,64,64] */
+        begin(step, 18, "conv of dec1.0", 22, 226492416, 5036608);
+        /* dec1.concat[n,32,64,64] dec1.0.weight[16,32,3,3] dec1.0.bias[16] -> dec1.1[n,16,64,64] */
         tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B166_dec1_1));
         tiny_unet_conv(&conv_12, n, AT(real, B166_dec1_1), (const real *const[]){AT(real, B165_up1),
             AT(real, B149_enc1_3)}, AT(real, B005_dec1_0_weight), AT(real, B006_dec1_0_bias));
-        /* 19: conv of dec1.2 (tiny_unet.unet:22): dec1.1[n,16,64,64] dec1.2.weight[16,16,3,3] dec1.2.bias[16]
-            -> dec1.3[n,16,64,64] */
+        begin(step, 19, "conv of dec1.2", 22, 113246208, 3254848);
+        /* dec1.1[n,16,64,64] dec1.2.weight[16,16,3,3] dec1.2.bias[16] -> dec1.3[n,16,64,64] */
         tiny_unet_conv(&conv_13, n, AT(real, B167_dec1_3), (const real *const[]){AT(real, B166_dec1_1)},
             AT(real, B003_dec1_2_weight), AT(real, B004_dec1_2_bias));
-        /* 20: conv of final (tiny_unet.unet:24): dec1.3[n,16,64,64] final.weight[3,16,1,1] final.bias[3]
-            -> final[n,3,64,64] */
+        begin(step, 20, "conv of final", 24, 2359296, 1868032);
+        /* dec1.3[n,16,64,64] final.weight[3,16,1,1] final.bias[3] -> final[n,3,64,64] */
         tiny_unet_conv(&conv_14, n, AT(real, B168_final), (const real *const[]){AT(real, B167_dec1_3)},
             AT(real, B001_final_weight), AT(real, B002_final_bias));
-        /* 21: mse (tiny_unet.unet:33): final[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[96] */
+        begin(step, 21, "mse", 33, 73728, 590656);
+        /* final[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[96] */
         tiny_unet_mse(&mse_0, n, AT(double, B169_mse), AT(double, B170_mse_scratch), AT(real, B168_final),
             INPUT(real, 1, 12288), valid);
-        /* 22: psnr (tiny_unet.unet:34): final[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[96] */
+        begin(step, 22, "psnr", 34, 73728, 590656);
+        /* final[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[96] */
         tiny_unet_psnr(&psnr_0, n, AT(double, B171_psnr), AT(double, B172_psnr_scratch), AT(real, B168_final),
             INPUT(real, 1, 12288), valid);
-        /* 23: mse_grad of mse (tiny_unet.unet:33): final[n,3,64,64] clean[n,3,64,64] -> d final[n,3,64,64] */
+        begin(step, 23, "mse_grad of mse", 33, 73728, 884736);
+        /* final[n,3,64,64] clean[n,3,64,64] -> d final[n,3,64,64] */
         tiny_unet_mse_grad(&mse_grad_0, n, step->n, (Rows){0, 64}, AT(real, B173_d_final),
             AT(real, B168_final), INPUT(real, 1, 12288), NULL);
-        /* 24: conv_wgrad of final (tiny_unet.unet:24): dec1.3[n,16,64,64] d final[n,3,64,64]
-            -> d final.weight[3,16,1,1] d final.bias[3] final scratch[17680] */
+        begin(step, 24, "conv_wgrad of final", 24, 2359296, 1938752);
+        /* dec1.3[n,16,64,64] d final[n,3,64,64] -> d final.weight[3,16,1,1] d final.bias[3]
+            final scratch[17680] */
         zero_tail(AT(real, B113_d_final_bias), 12, 64);
         tiny_unet_conv_wgrad(&conv_wgrad_0, n, AT(real, B112_d_final_weight), AT(real, B113_d_final_bias),
             AT(real, B174_final_scratch), (const real *const[]){AT(real, B167_dec1_3)},
             AT(real, B173_d_final));
-        /* 25: conv_dgrad of final (tiny_unet.unet:24): d final[n,3,64,64] final.weight[3,16,1,1]
-            dec1.3[n,16,64,64] -> d dec1.2[n,16,64,64] */
+        begin(step, 25, "conv_dgrad of final", 24, 2359296, 3540672);
+        /* d final[n,3,64,64] final.weight[3,16,1,1] dec1.3[n,16,64,64] -> d dec1.2[n,16,64,64] */
         tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B175_d_dec1_2));
         tiny_unet_conv_dgrad(&conv_dgrad_0, n, AT(real, B175_d_dec1_2), AT(real, B173_d_final),
             AT(real, B001_final_weight), AT(real, B167_dec1_3));
-        /* 26: conv_wgrad of dec1.2 (tiny_unet.unet:22): dec1.1[n,16,64,64] d dec1.2[n,16,64,64]
-            -> d dec1.2.weight[16,16,3,3] d dec1.2.bias[16] dec1.2 scratch[150800] */
+        begin(step, 26, "conv_wgrad of dec1.2", 22, 113246208, 3957888);
+        /* dec1.1[n,16,64,64] d dec1.2[n,16,64,64] -> d dec1.2.weight[16,16,3,3] d dec1.2.bias[16]
+            dec1.2 scratch[150800] */
         tiny_unet_conv_wgrad(&conv_wgrad_1, n, AT(real, B114_d_dec1_2_weight), AT(real, B115_d_dec1_2_bias),
             AT(real, B176_dec1_2_scratch), (const real *const[]){AT(real, B166_dec1_1)},
             AT(real, B175_d_dec1_2));
-        /* 27: conv_dgrad of dec1.2 (tiny_unet.unet:22): d dec1.2[n,16,64,64] dec1.2.weight[16,16,3,3]
-            dec1.1[n,16,64,64] -> d dec1.0[n,16,64,64] */
+        begin(step, 27, "conv_dgrad of dec1.2", 22, 113246208, 5027328);
+        /* d dec1.2[n,16,64,64] dec1.2.weight[16,16,3,3] dec1.1[n,16,64,64] -> d dec1.0[n,16,64,64] */
         tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B177_d_dec1_0));
         tiny_unet_conv_dgrad(&conv_dgrad_1, n, AT(real, B177_d_dec1_0), AT(real, B175_d_dec1_2),
             AT(real, B003_dec1_2_weight), AT(real, B166_dec1_1));
-        /* 28: conv_wgrad of dec1.0 (tiny_unet.unet:22): dec1.concat[n,32,64,64] d dec1.0[n,16,64,64]
-            -> d dec1.0.weight[16,32,3,3] d dec1.0.bias[16] dec1.0 scratch[152592] */
+        begin(step, 28, "conv_wgrad of dec1.0", 22, 226492416, 5646976);
+        /* dec1.concat[n,32,64,64] d dec1.0[n,16,64,64] -> d dec1.0.weight[16,32,3,3] d dec1.0.bias[16]
+            dec1.0 scratch[152592] */
         tiny_unet_conv_wgrad(&conv_wgrad_2, n, AT(real, B116_d_dec1_0_weight), AT(real, B117_d_dec1_0_bias),
             AT(real, B178_dec1_0_scratch), (const real *const[]){AT(real, B165_up1), AT(real, B149_enc1_3)},
             AT(real, B177_d_dec1_0));
-        /* 29: conv_dgrad of dec1.0 (tiny_unet.unet:22): d dec1.0[n,16,64,64] dec1.0.weight[16,32,3,3]
-            -> d up1[n,16,64,64] */
+        begin(step, 29, "conv_dgrad of dec1.0", 22, 113246208, 3264000);
+        /* d dec1.0[n,16,64,64] dec1.0.weight[16,32,3,3] -> d up1[n,16,64,64] */
         tiny_unet_conv_dgrad(&conv_dgrad_2, n, AT(real, B179_d_up1), AT(real, B177_d_dec1_0),
             AT(real, B005_dec1_0_weight), NULL);
-        /* 30: conv_dgrad of dec1.0 (tiny_unet.unet:22): d dec1.0[n,16,64,64] dec1.0.weight[16,32,3,3]
-            -> d enc1.3[n,16,64,64] */
+        begin(step, 30, "conv_dgrad of dec1.0", 22, 113246208, 3363840);
+        /* d dec1.0[n,16,64,64] dec1.0.weight[16,32,3,3] -> d enc1.3[n,16,64,64] */
         tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B180_d_enc1_3));
         tiny_unet_conv_dgrad(&conv_dgrad_3, n, AT(real, B180_d_enc1_3), AT(real, B177_d_dec1_0),
             AT(real, B005_dec1_0_weight), NULL);
-        /* 31: upconv_wgrad of up1 (tiny_unet.unet:21): dec2.3[n,32,32,32] d up1[n,16,64,64]
-            -> d up1.weight[32,16,2,2] d up1.bias[16] up1 scratch[68112] */
+        begin(step, 31, "upconv_wgrad of up1", 21, 25165824, 2640000);
+        /* dec2.3[n,32,32,32] d up1[n,16,64,64] -> d up1.weight[32,16,2,2] d up1.bias[16]
+            up1 scratch[68112] */
         tiny_unet_conv_wgrad(&conv_wgrad_3, n, AT(real, B118_d_up1_weight), AT(real, B119_d_up1_bias),
             AT(real, B181_up1_scratch), (const real *const[]){AT(real, B164_dec2_3)}, AT(real, B179_d_up1));
-        /* 32: upconv_dgrad of up1 (tiny_unet.unet:21): d up1[n,16,64,64] up1.weight[32,16,2,2]
-            dec2.3[n,32,32,32] -> d dec2.2[n,32,32,32] */
+        begin(step, 32, "upconv_dgrad of up1", 21, 25165824, 3255296);
+        /* d up1[n,16,64,64] up1.weight[32,16,2,2] dec2.3[n,32,32,32] -> d dec2.2[n,32,32,32] */
         tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B182_d_dec2_2));
         tiny_unet_upconv_dgrad(&upconv_dgrad_0, n, AT(real, B182_d_dec2_2), AT(real, B179_d_up1),
             AT(real, B007_up1_weight), AT(real, B164_dec2_3));
-        /* 33: conv_wgrad of dec2.2 (tiny_unet.unet:20): dec2.1[n,32,32,32] d dec2.2[n,32,32,32]
-            -> d dec2.2.weight[32,32,3,3] d dec2.2.bias[32] dec2.2 scratch[305184] */
+        begin(step, 33, "conv_wgrad of dec2.2", 20, 113246208, 3033344);
+        /* dec2.1[n,32,32,32] d dec2.2[n,32,32,32] -> d dec2.2.weight[32,32,3,3] d dec2.2.bias[32]
+            dec2.2 scratch[305184] */
         tiny_unet_conv_wgrad(&conv_wgrad_4, n, AT(real, B120_d_dec2_2_weight), AT(real, B121_d_dec2_2_bias),
             AT(real, B183_dec2_2_scratch), (const real *const[]){AT(real, B163_dec2_1)},
             AT(real, B182_d_dec2_2));
-        /* 34: conv_dgrad of dec2.2 (tiny_unet.unet:20): d dec2.2[n,32,32,32] dec2.2.weight[32,32,3,3]
-            dec2.1[n,32,32,32] -> d dec2.0[n,32,32,32] */
+        begin(step, 34, "conv_dgrad of dec2.2", 20, 113246208, 2700288);
+        /* d dec2.2[n,32,32,32] dec2.2.weight[32,32,3,3] dec2.1[n,32,32,32] -> d dec2.0[n,32,32,32] */
         tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B184_d_dec2_0));
         tiny_unet_conv_dgrad(&conv_dgrad_4, n, AT(real, B184_d_dec2_0), AT(real, B182_d_dec2_2),
             AT(real, B009_dec2_2_weight), AT(real, B163_dec2_1));
-        /* 35: conv_wgrad of dec2.0 (tiny_unet.unet:20): dec2.concat[n,64,32,32] d dec2.0[n,32,32,32]
-            -> d dec2.0.weight[32,64,3,3] d dec2.0.bias[32] dec2.0 scratch[313888] */
+        begin(step, 35, "conv_wgrad of dec2.0", 20, 226492416, 3992832);
+        /* dec2.concat[n,64,32,32] d dec2.0[n,32,32,32] -> d dec2.0.weight[32,64,3,3] d dec2.0.bias[32]
+            dec2.0 scratch[313888] */
         tiny_unet_conv_wgrad(&conv_wgrad_5, n, AT(real, B122_d_dec2_0_weight), AT(real, B123_d_dec2_0_bias),
             AT(real, B185_dec2_0_scratch), (const real *const[]){AT(real, B162_up2), AT(real, B152_enc2_3)},
             AT(real, B184_d_dec2_0));
-        /* 36: conv_dgrad of dec2.0 (tiny_unet.unet:20): d dec2.0[n,32,32,32] dec2.0.weight[32,64,3,3]
-            -> d up2[n,32,32,32] */
+        begin(step, 36, "conv_dgrad of dec2.0", 20, 113246208, 1747968);
+        /* d dec2.0[n,32,32,32] dec2.0.weight[32,64,3,3] -> d up2[n,32,32,32] */
         tiny_unet_conv_dgrad(&conv_dgrad_5, n, AT(real, B186_d_up2), AT(real, B184_d_dec2_0),
             AT(real, B011_dec2_0_weight), NULL);
-        /* 37: conv_dgrad of dec2.0 (tiny_unet.unet:20): d dec2.0[n,32,32,32] dec2.0.weight[32,64,3,3]
-            -> d enc2.3[n,32,32,32] */
+        begin(step, 37, "conv_dgrad of dec2.0", 20, 113246208, 1849344);
+        /* d dec2.0[n,32,32,32] dec2.0.weight[32,64,3,3] -> d enc2.3[n,32,32,32] */
         tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B187_d_enc2_3));
         tiny_unet_conv_dgrad(&conv_dgrad_6, n, AT(real, B187_d_enc2_3), AT(real, B184_d_dec2_0),
             AT(real, B011_dec2_0_weight), NULL);
-        /* 38: upconv_wgrad of up2 (tiny_unet.unet:19): dec3.3[n,64,16,16] d up2[n,32,32,32]
-            -> d up2.weight[64,32,2,2] d up2.bias[32] up2 scratch[139808] */
+        begin(step, 38, "upconv_wgrad of up2", 19, 25165824, 1771776);
+        /* dec3.3[n,64,16,16] d up2[n,32,32,32] -> d up2.weight[64,32,2,2] d up2.bias[32]
+            up2 scratch[139808] */
         tiny_unet_conv_wgrad(&conv_wgrad_6, n, AT(real, B124_d_up2_weight), AT(real, B125_d_up2_bias),
             AT(real, B188_up2_scratch), (const real *const[]){AT(real, B161_dec3_3)}, AT(real, B186_d_up2));
-        /* 39: upconv_dgrad of up2 (tiny_unet.unet:19): d up2[n,32,32,32] up2.weight[64,32,2,2]
-            dec3.3[n,64,16,16] -> d dec3.2[n,64,16,16] */
+        begin(step, 39, "upconv_dgrad of up2", 19, 25165824, 1710080);
+        /* d up2[n,32,32,32] up2.weight[64,32,2,2] dec3.3[n,64,16,16] -> d dec3.2[n,64,16,16] */
         tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B189_d_dec3_2));
         tiny_unet_upconv_dgrad(&upconv_dgrad_1, n, AT(real, B189_d_dec3_2), AT(real, B186_d_up2),
             AT(real, B013_up2_weight), AT(real, B161_dec3_3));
-        /* 40: conv_wgrad of dec3.2 (tiny_unet.unet:18): dec3.1[n,64,16,16] d dec3.2[n,64,16,16]
-            -> d dec3.2.weight[64,64,3,3] d dec3.2.bias[64] dec3.2 scratch[332352] */
+        begin(step, 40, "conv_wgrad of dec3.2", 18, 113246208, 2472448);
+        /* dec3.1[n,64,16,16] d dec3.2[n,64,16,16] -> d dec3.2.weight[64,64,3,3] d dec3.2.bias[64]
+            dec3.2 scratch[332352] */
         tiny_unet_conv_wgrad(&conv_wgrad_7, n, AT(real, B126_d_dec3_2_weight), AT(real, B127_d_dec3_2_bias),
             AT(real, B190_dec3_2_scratch), (const real *const[]){AT(real, B160_dec3_1)},
             AT(real, B189_d_dec3_2));
-        /* 41: conv_dgrad of dec3.2 (tiny_unet.unet:18): d dec3.2[n,64,16,16] dec3.2.weight[64,64,3,3]
-            dec3.1[n,64,16,16] -> d dec3.0[n,64,16,16] */
+        begin(step, 41, "conv_dgrad of dec3.2", 18, 113246208, 1640448);
+        /* d dec3.2[n,64,16,16] dec3.2.weight[64,64,3,3] dec3.1[n,64,16,16] -> d dec3.0[n,64,16,16] */
         tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B191_d_dec3_0));
         tiny_unet_conv_dgrad(&conv_dgrad_7, n, AT(real, B191_d_dec3_0), AT(real, B189_d_dec3_2),
             AT(real, B015_dec3_2_weight), AT(real, B160_dec3_1));
-        /* 42: conv_wgrad of dec3.0 (tiny_unet.unet:18): dec3.concat[n,128,16,16] d dec3.0[n,64,16,16]
-            -> d dec3.0.weight[64,128,3,3] d dec3.0.bias[64] dec3.0 scratch[368960] */
+        begin(step, 42, "conv_wgrad of dec3.0", 18, 226492416, 3264000);
+        /* dec3.concat[n,128,16,16] d dec3.0[n,64,16,16] -> d dec3.0.weight[64,128,3,3] d dec3.0.bias[64]
+            dec3.0 scratch[368960] */
         tiny_unet_conv_wgrad(&conv_wgrad_8, n, AT(real, B128_d_dec3_0_weight), AT(real, B129_d_dec3_0_bias),
             AT(real, B192_dec3_0_scratch), (const real *const[]){AT(real, B159_up3), AT(real, B155_enc3_3)},
             AT(real, B191_d_dec3_0));
-        /* 43: conv_dgrad of dec3.0 (tiny_unet.unet:18): d dec3.0[n,64,16,16] dec3.0.weight[64,128,3,3]
-            -> d up3[n,64,16,16] */
+        begin(step, 43, "conv_dgrad of dec3.0", 18, 113246208, 1185792);
+        /* d dec3.0[n,64,16,16] dec3.0.weight[64,128,3,3] -> d up3[n,64,16,16] */
         tiny_unet_conv_dgrad(&conv_dgrad_8, n, AT(real, B193_d_up3), AT(real, B191_d_dec3_0),
             AT(real, B017_dec3_0_weight), NULL);
-        /* 44: conv_dgrad of dec3.0 (tiny_unet.unet:18): d dec3.0[n,64,16,16] dec3.0.weight[64,128,3,3]
-            -> d enc3.3[n,64,16,16] */
+        begin(step, 44, "conv_dgrad of dec3.0", 18, 113246208, 1290240);
+        /* d dec3.0[n,64,16,16] dec3.0.weight[64,128,3,3] -> d enc3.3[n,64,16,16] */
         tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B194_d_enc3_3));
         tiny_unet_conv_dgrad(&conv_dgrad_9, n, AT(real, B194_d_enc3_3), AT(real, B191_d_dec3_0),
             AT(real, B017_dec3_0_weight), NULL);
-        /* 45: upconv_wgrad of up3 (tiny_unet.unet:17): bottleneck.3[n,128,8,8] d up3[n,64,16,16]
-            -> d up3.weight[128,64,2,2] d up3.bias[64] up3 scratch[164160] */
+        begin(step, 45, "upconv_wgrad of up3", 17, 25165824, 1377792);
+        /* bottleneck.3[n,128,8,8] d up3[n,64,16,16] -> d up3.weight[128,64,2,2] d up3.bias[64]
+            up3 scratch[164160] */
         tiny_unet_conv_wgrad(&conv_wgrad_9, n, AT(real, B130_d_up3_weight), AT(real, B131_d_up3_bias),
             AT(real, B195_up3_scratch), (const real *const[]){AT(real, B158_bottleneck_3)},
             AT(real, B193_d_up3));
-        /* 46: upconv_dgrad of up3 (tiny_unet.unet:17): d up3[n,64,16,16] up3.weight[128,64,2,2]
-            bottleneck.3[n,128,8,8] -> d bottleneck.2[n,128,8,8] */
+        begin(step, 46, "upconv_dgrad of up3", 17, 25165824, 1028096);
+        /* d up3[n,64,16,16] up3.weight[128,64,2,2] bottleneck.3[n,128,8,8] -> d bottleneck.2[n,128,8,8] */
         tiny_unet_zero_halo(&zero_halo_6, n, (Rows){0, 8}, AT(real, B196_d_bottleneck_2));
         tiny_unet_upconv_dgrad(&upconv_dgrad_2, n, AT(real, B196_d_bottleneck_2), AT(real, B193_d_up3),
             AT(real, B019_up3_weight), AT(real, B158_bottleneck_3));
-        /* 47: conv_wgrad of bottleneck.2 (tiny_unet.unet:15): bottleneck.1[n,128,8,8]
-            d bottleneck.2[n,128,8,8] -> d bottleneck.2.weight[128,128,3,3] d bottleneck.2.bias[128]
-            bottleneck.2 scratch[442752] */
+        begin(step, 47, "conv_wgrad of bottleneck.2", 15, 113246208, 2975744);
+        /* bottleneck.1[n,128,8,8] d bottleneck.2[n,128,8,8] -> d bottleneck.2.weight[128,128,3,3]
+            d bottleneck.2.bias[128] bottleneck.2 scratch[442752] */
         tiny_unet_conv_wgrad(&conv_wgrad_10, n, AT(real, B132_d_bottleneck_2_weight),
             AT(real, B133_d_bottleneck_2_bias), AT(real, B197_bottleneck_2_scratch),
             (const real *const[]){AT(real, B157_bottleneck_1)}, AT(real, B196_d_bottleneck_2));
-        /* 48: conv_dgrad of bottleneck.2 (tiny_unet.unet:15): d bottleneck.2[n,128,8,8]
-            bottleneck.2.weight[128,128,3,3] bottleneck.1[n,128,8,8] -> d bottleneck.0[n,128,8,8] */
+        begin(step, 48, "conv_dgrad of bottleneck.2", 15, 113246208, 1511424);
+        /* d bottleneck.2[n,128,8,8] bottleneck.2.weight[128,128,3,3] bottleneck.1[n,128,8,8]
+            -> d bottleneck.0[n,128,8,8] */
         tiny_unet_zero_halo(&zero_halo_6, n, (Rows){0, 8}, AT(real, B198_d_bottleneck_0));
         tiny_unet_conv_dgrad(&conv_dgrad_10, n, AT(real, B198_d_bottleneck_0), AT(real, B196_d_bottleneck_2),
             AT(real, B021_bottleneck_2_weight), AT(real, B157_bottleneck_1));
-        /* 49: conv_wgrad of bottleneck.0 (tiny_unet.unet:15): bottleneck.max_pool[n,64,8,8]
-            d bottleneck.0[n,128,8,8] -> d bottleneck.0.weight[128,64,3,3] d bottleneck.0.bias[128]
-            bottleneck.0 scratch[369280] */
+        begin(step, 49, "conv_wgrad of bottleneck.0", 15, 56623104, 2233344);
+        /* bottleneck.max_pool[n,64,8,8] d bottleneck.0[n,128,8,8] -> d bottleneck.0.weight[128,64,3,3]
+            d bottleneck.0.bias[128] bottleneck.0 scratch[369280] */
         tiny_unet_conv_wgrad(&conv_wgrad_11, n, AT(real, B134_d_bottleneck_0_weight),
             AT(real, B135_d_bottleneck_0_bias), AT(real, B199_bottleneck_0_scratch),
             (const real *const[]){AT(real, B156_bottleneck_max_pool)}, AT(real, B198_d_bottleneck_0));
-        /* 50: conv_dgrad of bottleneck.0 (tiny_unet.unet:15): d bottleneck.0[n,128,8,8]
-            bottleneck.0.weight[128,64,3,3] -> d bottleneck.max_pool[n,64,8,8] */
+        begin(step, 50, "conv_dgrad of bottleneck.0", 15, 56623104, 700416);
+        /* d bottleneck.0[n,128,8,8] bottleneck.0.weight[128,64,3,3] -> d bottleneck.max_pool[n,64,8,8] */
         tiny_unet_conv_dgrad(&conv_dgrad_11, n, AT(real, B200_d_bottleneck_max_pool),
             AT(real, B198_d_bottleneck_0), AT(real, B023_bottleneck_0_weight), NULL);
-        /* 51: max_pool_grad of bottleneck.max_pool (tiny_unet.unet:15): enc3.3[n,64,16,16]
-            d bottleneck.max_pool[n,64,8,8] d enc3.3[n,64,16,16] -> d enc3.2[n,64,16,16] */
+        begin(step, 51, "max_pool_grad of bottleneck.max_pool", 15, 98304, 1591296);
+        /* enc3.3[n,64,16,16] d bottleneck.max_pool[n,64,8,8] d enc3.3[n,64,16,16] -> d enc3.2[n,64,16,16] */
         tiny_unet_max_pool_grad(&max_pool_grad_0, n, (Rows){0, 16}, AT(real, B201_d_enc3_2),
             AT(real, B155_enc3_3), AT(real, B200_d_bottleneck_max_pool), AT(real, B194_d_enc3_3));
-        /* 52: conv_wgrad of enc3.2 (tiny_unet.unet:13): enc3.1[n,64,16,16] d enc3.2[n,64,16,16]
-            -> d enc3.2.weight[64,64,3,3] d enc3.2.bias[64] enc3.2 scratch[332352] */
+        begin(step, 52, "conv_wgrad of enc3.2", 13, 113246208, 2472448);
+        /* enc3.1[n,64,16,16] d enc3.2[n,64,16,16] -> d enc3.2.weight[64,64,3,3] d enc3.2.bias[64]
+            enc3.2 scratch[332352] */
         tiny_unet_conv_wgrad(&conv_wgrad_7, n, AT(real, B136_d_enc3_2_weight), AT(real, B137_d_enc3_2_bias),
             AT(real, B202_enc3_2_scratch), (const real *const[]){AT(real, B154_enc3_1)},
             AT(real, B201_d_enc3_2));
-        /* 53: conv_dgrad of enc3.2 (tiny_unet.unet:13): d enc3.2[n,64,16,16] enc3.2.weight[64,64,3,3]
-            enc3.1[n,64,16,16] -> d enc3.0[n,64,16,16] */
+        begin(step, 53, "conv_dgrad of enc3.2", 13, 113246208, 1640448);
+        /* d enc3.2[n,64,16,16] enc3.2.weight[64,64,3,3] enc3.1[n,64,16,16] -> d enc3.0[n,64,16,16] */
         tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B203_d_enc3_0));
         tiny_unet_conv_dgrad(&conv_dgrad_7, n, AT(real, B203_d_enc3_0), AT(real, B201_d_enc3_2),
             AT(real, B025_enc3_2_weight), AT(real, B154_enc3_1));
-        /* 54: conv_wgrad of enc3.0 (tiny_unet.unet:13): enc3.max_pool[n,32,16,16] d enc3.0[n,64,16,16]
-            -> d enc3.0.weight[64,32,3,3] d enc3.0.bias[64] enc3.0 scratch[314432] */
+        begin(step, 54, "conv_wgrad of enc3.0", 13, 56623104, 2078208);
+        /* enc3.max_pool[n,32,16,16] d enc3.0[n,64,16,16] -> d enc3.0.weight[64,32,3,3] d enc3.0.bias[64]
+            enc3.0 scratch[314432] */
         tiny_unet_conv_wgrad(&conv_wgrad_12, n, AT(real, B138_d_enc3_0_weight), AT(real, B139_d_enc3_0_bias),
             AT(real, B204_enc3_0_scratch), (const real *const[]){AT(real, B153_enc3_max_pool)},
             AT(real, B203_d_enc3_0));
-        /* 55: conv_dgrad of enc3.0 (tiny_unet.unet:13): d enc3.0[n,64,16,16] enc3.0.weight[64,32,3,3]
-            -> d enc3.max_pool[n,32,16,16] */
+        begin(step, 55, "conv_dgrad of enc3.0", 13, 56623104, 768000);
+        /* d enc3.0[n,64,16,16] enc3.0.weight[64,32,3,3] -> d enc3.max_pool[n,32,16,16] */
         tiny_unet_conv_dgrad(&conv_dgrad_12, n, AT(real, B205_d_enc3_max_pool), AT(real, B203_d_enc3_0),
             AT(real, B027_enc3_0_weight), NULL);
-        /* 56: max_pool_grad of enc3.max_pool (tiny_unet.unet:13): enc2.3[n,32,32,32]
-            d enc3.max_pool[n,32,16,16] d enc2.3[n,32,32,32] -> d enc2.2[n,32,32,32] */
+        begin(step, 56, "max_pool_grad of enc3.max_pool", 13, 196608, 2860032);
+        /* enc2.3[n,32,32,32] d enc3.max_pool[n,32,16,16] d enc2.3[n,32,32,32] -> d enc2.2[n,32,32,32] */
         tiny_unet_max_pool_grad(&max_pool_grad_1, n, (Rows){0, 32}, AT(real, B206_d_enc2_2),
             AT(real, B152_enc2_3), AT(real, B205_d_enc3_max_pool), AT(real, B187_d_enc2_3));
-        /* 57: conv_wgrad of enc2.2 (tiny_unet.unet:12): enc2.1[n,32,32,32] d enc2.2[n,32,32,32]
-            -> d enc2.2.weight[32,32,3,3] d enc2.2.bias[32] enc2.2 scratch[305184] */
+        begin(step, 57, "conv_wgrad of enc2.2", 12, 113246208, 3033344);
+        /* enc2.1[n,32,32,32] d enc2.2[n,32,32,32] -> d enc2.2.weight[32,32,3,3] d enc2.2.bias[32]
+            enc2.2 scratch[305184] */
         tiny_unet_conv_wgrad(&conv_wgrad_4, n, AT(real, B140_d_enc2_2_weight), AT(real, B141_d_enc2_2_bias),
             AT(real, B207_enc2_2_scratch), (const real *const[]){AT(real, B151_enc2_1)},
             AT(real, B206_d_enc2_2));
-        /* 58: conv_dgrad of enc2.2 (tiny_unet.unet:12): d enc2.2[n,32,32,32] enc2.2.weight[32,32,3,3]
-            enc2.1[n,32,32,32] -> d enc2.0[n,32,32,32] */
+        begin(step, 58, "conv_dgrad of enc2.2", 12, 113246208, 2700288);
+        /* d enc2.2[n,32,32,32] enc2.2.weight[32,32,3,3] enc2.1[n,32,32,32] -> d enc2.0[n,32,32,32] */
         tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B208_d_enc2_0));
         tiny_unet_conv_dgrad(&conv_dgrad_4, n, AT(real, B208_d_enc2_0), AT(real, B206_d_enc2_2),
             AT(real, B029_enc2_2_weight), AT(real, B151_enc2_1));
-        /* 59: conv_wgrad of enc2.0 (tiny_unet.unet:12): enc2.max_pool[n,16,32,32] d enc2.0[n,32,32,32]
-            -> d enc2.0.weight[32,16,3,3] d enc2.0.bias[32] enc2.0 scratch[153120] */
+        begin(step, 59, "conv_wgrad of enc2.0", 12, 56623104, 1962752);
+        /* enc2.max_pool[n,16,32,32] d enc2.0[n,32,32,32] -> d enc2.0.weight[32,16,3,3] d enc2.0.bias[32]
+            enc2.0 scratch[153120] */
         tiny_unet_conv_wgrad(&conv_wgrad_13, n, AT(real, B142_d_enc2_0_weight), AT(real, B143_d_enc2_0_bias),
             AT(real, B209_enc2_0_scratch), (const real *const[]){AT(real, B150_enc2_max_pool)},
             AT(real, B208_d_enc2_0));
-        /* 60: conv_dgrad of enc2.0 (tiny_unet.unet:12): d enc2.0[n,32,32,32] enc2.0.weight[32,16,3,3]
-            -> d enc2.max_pool[n,16,32,32] */
+        begin(step, 60, "conv_dgrad of enc2.0", 12, 56623104, 1299456);
+        /* d enc2.0[n,32,32,32] enc2.0.weight[32,16,3,3] -> d enc2.max_pool[n,16,32,32] */
         tiny_unet_conv_dgrad(&conv_dgrad_13, n, AT(real, B210_d_enc2_max_pool), AT(real, B208_d_enc2_0),
             AT(real, B031_enc2_0_weight), NULL);
-        /* 61: max_pool_grad of enc2.max_pool (tiny_unet.unet:12): enc1.3[n,16,64,64]
-            d enc2.max_pool[n,16,32,32] d enc1.3[n,16,64,64] -> d enc1.2[n,16,64,64] */
+        begin(step, 61, "max_pool_grad of enc2.max_pool", 12, 393216, 5411328);
+        /* enc1.3[n,16,64,64] d enc2.max_pool[n,16,32,32] d enc1.3[n,16,64,64] -> d enc1.2[n,16,64,64] */
         tiny_unet_max_pool_grad(&max_pool_grad_2, n, (Rows){0, 64}, AT(real, B211_d_enc1_2),
             AT(real, B149_enc1_3), AT(real, B210_d_enc2_max_pool), AT(real, B180_d_enc1_3));
-        /* 62: conv_wgrad of enc1.2 (tiny_unet.unet:11): enc1.1[n,16,64,64] d enc1.2[n,16,64,64]
-            -> d enc1.2.weight[16,16,3,3] d enc1.2.bias[16] enc1.2 scratch[150800] */
+        begin(step, 62, "conv_wgrad of enc1.2", 11, 113246208, 3957888);
+        /* enc1.1[n,16,64,64] d enc1.2[n,16,64,64] -> d enc1.2.weight[16,16,3,3] d enc1.2.bias[16]
+            enc1.2 scratch[150800] */
         tiny_unet_conv_wgrad(&conv_wgrad_1, n, AT(real, B144_d_enc1_2_weight), AT(real, B145_d_enc1_2_bias),
             AT(real, B212_enc1_2_scratch), (const real *const[]){AT(real, B148_enc1_1)},
             AT(real, B211_d_enc1_2));
-        /* 63: conv_dgrad of enc1.2 (tiny_unet.unet:11): d enc1.2[n,16,64,64] enc1.2.weight[16,16,3,3]
-            enc1.1[n,16,64,64] -> d enc1.0[n,16,64,64] */
+        begin(step, 63, "conv_dgrad of enc1.2", 11, 113246208, 4927488);
+        /* d enc1.2[n,16,64,64] enc1.2.weight[16,16,3,3] enc1.1[n,16,64,64] -> d enc1.0[n,16,64,64] */
         tiny_unet_conv_dgrad(&conv_dgrad_14, n, AT(real, B213_d_enc1_0), AT(real, B211_d_enc1_2),
             AT(real, B033_enc1_2_weight), AT(real, B148_enc1_1));
-        /* 64: conv_wgrad of enc1.0 (tiny_unet.unet:11): noisy[n,3,64,64] d enc1.0[n,16,64,64]
-            -> d enc1.0.weight[16,3,3,3] d enc1.0.bias[16] enc1.0 scratch[29120] */
+        begin(step, 64, "conv_wgrad of enc1.0", 11, 21233664, 2004864);
+        /* noisy[n,3,64,64] d enc1.0[n,16,64,64] -> d enc1.0.weight[16,3,3,3] d enc1.0.bias[16]
+            enc1.0 scratch[29120] */
         tiny_unet_conv_wgrad(&conv_wgrad_14, n, AT(real, B146_d_enc1_0_weight), AT(real, B147_d_enc1_0_bias),
             AT(real, B214_enc1_0_scratch), (const real *const[]){INPUT(real, 0, 13072)},
             AT(real, B213_d_enc1_0));
-        /* 65: adam (tiny_unet.unet:32): all parameters */
+        begin(step, 65, "adam", 32, 5784804, 13498240); /* all parameters */
         tiny_unet_adam(&adam_0, AT(real, B001_final_weight), AT(real, B112_d_final_weight),
             AT(real, B038_m_final_weight), AT(real, B075_v_final_weight),
             NULL, step->learning_rate, step->step);
@@ -857,106 +888,108 @@ static void predict(const UnetStep *step) {
     (void)n, (void)start, (void)valid;
 #pragma omp parallel num_threads(step->threads)
     {
-        /* 0: conv of enc1.0 (tiny_unet.unet:11): noisy[n,3,64,64] enc1.0.weight[16,3,3,3] enc1.0.bias[16]
-            -> enc1.1[n,16,64,64] */
+        begin(step, 0, "conv of enc1.0", 11, 3538944, 332864);
+        /* noisy[n,3,64,64] enc1.0.weight[16,3,3,3] enc1.0.bias[16] -> enc1.1[n,16,64,64] */
         tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B215_enc1_1));
         tiny_unet_conv(&conv_0, n, AT(real, B215_enc1_1), (const real *const[]){INPUT(real, 0, 13072)},
             AT(real, B035_enc1_0_weight), AT(real, B036_enc1_0_bias));
-        /* 1: conv of enc1.2 (tiny_unet.unet:11): enc1.1[n,16,64,64] enc1.2.weight[16,16,3,3] enc1.2.bias[16]
-            -> enc1.3[n,16,64,64] */
+        begin(step, 1, "conv of enc1.2", 11, 18874368, 566848);
+        /* enc1.1[n,16,64,64] enc1.2.weight[16,16,3,3] enc1.2.bias[16] -> enc1.3[n,16,64,64] */
         tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B216_enc1_3));
         tiny_unet_conv(&conv_1, n, AT(real, B216_enc1_3), (const real *const[]){AT(real, B215_enc1_1)},
             AT(real, B033_enc1_2_weight), AT(real, B034_enc1_2_bias));
-        /* 2: max_pool of enc2.max_pool (tiny_unet.unet:12): enc1.3[n,16,64,64]
-            -> enc2.max_pool[n,16,32,32] */
+        begin(step, 2, "max_pool of enc2.max_pool", 12, 65536, 352768);
+        /* enc1.3[n,16,64,64] -> enc2.max_pool[n,16,32,32] */
         tiny_unet_zero_halo(&zero_halo_1, n, (Rows){0, 32}, AT(real, B217_enc2_max_pool));
         tiny_unet_max_pool(&max_pool_0, n, (Rows){0, 32}, AT(real, B217_enc2_max_pool),
             AT(real, B216_enc1_3));
-        /* 3: conv of enc2.0 (tiny_unet.unet:12): enc2.max_pool[n,16,32,32] enc2.0.weight[32,16,3,3]
-            enc2.0.bias[32] -> enc2.1[n,32,32,32] */
+        begin(step, 3, "conv of enc2.0", 12, 9437184, 240512);
+        /* enc2.max_pool[n,16,32,32] enc2.0.weight[32,16,3,3] enc2.0.bias[32] -> enc2.1[n,32,32,32] */
         tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B218_enc2_1));
         tiny_unet_conv(&conv_2, n, AT(real, B218_enc2_1), (const real *const[]){AT(real, B217_enc2_max_pool)},
             AT(real, B031_enc2_0_weight), AT(real, B032_enc2_0_bias));
-        /* 4: conv of enc2.2 (tiny_unet.unet:12): enc2.1[n,32,32,32] enc2.2.weight[32,32,3,3] enc2.2.bias[32]
-            -> enc2.3[n,32,32,32] */
+        begin(step, 4, "conv of enc2.2", 12, 18874368, 332928);
+        /* enc2.1[n,32,32,32] enc2.2.weight[32,32,3,3] enc2.2.bias[32] -> enc2.3[n,32,32,32] */
         tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B219_enc2_3));
         tiny_unet_conv(&conv_3, n, AT(real, B219_enc2_3), (const real *const[]){AT(real, B218_enc2_1)},
             AT(real, B029_enc2_2_weight), AT(real, B030_enc2_2_bias));
-        /* 5: max_pool of enc3.max_pool (tiny_unet.unet:13): enc2.3[n,32,32,32]
-            -> enc3.max_pool[n,32,16,16] */
+        begin(step, 5, "max_pool of enc3.max_pool", 13, 32768, 189440);
+        /* enc2.3[n,32,32,32] -> enc3.max_pool[n,32,16,16] */
         tiny_unet_zero_halo(&zero_halo_3, n, (Rows){0, 16}, AT(real, B220_enc3_max_pool));
         tiny_unet_max_pool(&max_pool_1, n, (Rows){0, 16}, AT(real, B220_enc3_max_pool),
             AT(real, B219_enc2_3));
-        /* 6: conv of enc3.0 (tiny_unet.unet:13): enc3.max_pool[n,32,16,16] enc3.0.weight[64,32,3,3]
-            enc3.0.bias[64] -> enc3.1[n,64,16,16] */
+        begin(step, 6, "conv of enc3.0", 13, 9437184, 198400);
+        /* enc3.max_pool[n,32,16,16] enc3.0.weight[64,32,3,3] enc3.0.bias[64] -> enc3.1[n,64,16,16] */
         tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B221_enc3_1));
         tiny_unet_conv(&conv_4, n, AT(real, B221_enc3_1), (const real *const[]){AT(real, B220_enc3_max_pool)},
             AT(real, B027_enc3_0_weight), AT(real, B028_enc3_0_bias));
-        /* 7: conv of enc3.2 (tiny_unet.unet:13): enc3.1[n,64,16,16] enc3.2.weight[64,64,3,3] enc3.2.bias[64]
-            -> enc3.3[n,64,16,16] */
+        begin(step, 7, "conv of enc3.2", 13, 18874368, 313600);
+        /* enc3.1[n,64,16,16] enc3.2.weight[64,64,3,3] enc3.2.bias[64] -> enc3.3[n,64,16,16] */
         tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B222_enc3_3));
         tiny_unet_conv(&conv_5, n, AT(real, B222_enc3_3), (const real *const[]){AT(real, B221_enc3_1)},
             AT(real, B025_enc3_2_weight), AT(real, B026_enc3_2_bias));
-        /* 8: max_pool of bottleneck.max_pool (tiny_unet.unet:15): enc3.3[n,64,16,16]
-            -> bottleneck.max_pool[n,64,8,8] */
+        begin(step, 8, "max_pool of bottleneck.max_pool", 15, 16384, 108544);
+        /* enc3.3[n,64,16,16] -> bottleneck.max_pool[n,64,8,8] */
         tiny_unet_zero_halo(&zero_halo_5, n, (Rows){0, 8}, AT(real, B223_bottleneck_max_pool));
         tiny_unet_max_pool(&max_pool_2, n, (Rows){0, 8}, AT(real, B223_bottleneck_max_pool),
             AT(real, B222_enc3_3));
-        /* 9: conv of bottleneck.0 (tiny_unet.unet:15): bottleneck.max_pool[n,64,8,8]
-            bottleneck.0.weight[128,64,3,3] bottleneck.0.bias[128] -> bottleneck.1[n,128,8,8] */
+        begin(step, 9, "conv of bottleneck.0", 15, 9437184, 372224);
+        /* bottleneck.max_pool[n,64,8,8] bottleneck.0.weight[128,64,3,3] bottleneck.0.bias[128]
+            -> bottleneck.1[n,128,8,8] */
         tiny_unet_zero_halo(&zero_halo_6, n, (Rows){0, 8}, AT(real, B224_bottleneck_1));
         tiny_unet_conv(&conv_6, n, AT(real, B224_bottleneck_1),
             (const real *const[]){AT(real, B223_bottleneck_max_pool)}, AT(real, B023_bottleneck_0_weight),
             AT(real, B024_bottleneck_0_bias));
-        /* 10: conv of bottleneck.2 (tiny_unet.unet:15): bottleneck.1[n,128,8,8]
-            bottleneck.2.weight[128,128,3,3] bottleneck.2.bias[128] -> bottleneck.3[n,128,8,8] */
+        begin(step, 10, "conv of bottleneck.2", 15, 18874368, 674304);
+        /* bottleneck.1[n,128,8,8] bottleneck.2.weight[128,128,3,3] bottleneck.2.bias[128]
+            -> bottleneck.3[n,128,8,8] */
         tiny_unet_conv(&conv_7, n, AT(real, B225_bottleneck_3),
             (const real *const[]){AT(real, B224_bottleneck_1)}, AT(real, B021_bottleneck_2_weight),
             AT(real, B022_bottleneck_2_bias));
-        /* 11: upconv of up3 (tiny_unet.unet:17): bottleneck.3[n,128,8,8] up3.weight[128,64,2,2] up3.bias[64]
-            -> up3[n,64,16,16] */
+        begin(step, 11, "upconv of up3", 17, 4194304, 247040);
+        /* bottleneck.3[n,128,8,8] up3.weight[128,64,2,2] up3.bias[64] -> up3[n,64,16,16] */
         tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B226_up3));
         tiny_unet_upconv(&upconv_0, n, AT(real, B226_up3), (const real *const[]){AT(real, B225_bottleneck_3)},
             AT(real, B019_up3_weight), AT(real, B020_up3_bias));
-        /* 12: conv of dec3.0 (tiny_unet.unet:18): dec3.concat[n,128,16,16] dec3.0.weight[64,128,3,3]
-            dec3.0.bias[64] -> dec3.1[n,64,16,16] */
+        begin(step, 12, "conv of dec3.0", 18, 37748736, 544000);
+        /* dec3.concat[n,128,16,16] dec3.0.weight[64,128,3,3] dec3.0.bias[64] -> dec3.1[n,64,16,16] */
         tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B227_dec3_1));
         tiny_unet_conv(&conv_8, n, AT(real, B227_dec3_1), (const real *const[]){AT(real, B226_up3),
             AT(real, B222_enc3_3)}, AT(real, B017_dec3_0_weight), AT(real, B018_dec3_0_bias));
-        /* 13: conv of dec3.2 (tiny_unet.unet:18): dec3.1[n,64,16,16] dec3.2.weight[64,64,3,3] dec3.2.bias[64]
-            -> dec3.3[n,64,16,16] */
+        begin(step, 13, "conv of dec3.2", 18, 18874368, 296192);
+        /* dec3.1[n,64,16,16] dec3.2.weight[64,64,3,3] dec3.2.bias[64] -> dec3.3[n,64,16,16] */
         tiny_unet_conv(&conv_9, n, AT(real, B228_dec3_3), (const real *const[]){AT(real, B227_dec3_1)},
             AT(real, B015_dec3_2_weight), AT(real, B016_dec3_2_bias));
-        /* 14: upconv of up2 (tiny_unet.unet:19): dec3.3[n,64,16,16] up2.weight[64,32,2,2] up2.bias[32]
-            -> up2[n,32,32,32] */
+        begin(step, 14, "upconv of up2", 19, 4194304, 246400);
+        /* dec3.3[n,64,16,16] up2.weight[64,32,2,2] up2.bias[32] -> up2[n,32,32,32] */
         tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B229_up2));
         tiny_unet_upconv(&upconv_1, n, AT(real, B229_up2), (const real *const[]){AT(real, B228_dec3_3)},
             AT(real, B013_up2_weight), AT(real, B014_up2_bias));
-        /* 15: conv of dec2.0 (tiny_unet.unet:20): dec2.concat[n,64,32,32] dec2.0.weight[32,64,3,3]
-            dec2.0.bias[32] -> dec2.1[n,32,32,32] */
+        begin(step, 15, "conv of dec2.0", 20, 37748736, 517760);
+        /* dec2.concat[n,64,32,32] dec2.0.weight[32,64,3,3] dec2.0.bias[32] -> dec2.1[n,32,32,32] */
         tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B230_dec2_1));
         tiny_unet_conv(&conv_10, n, AT(real, B230_dec2_1), (const real *const[]){AT(real, B229_up2),
             AT(real, B219_enc2_3)}, AT(real, B011_dec2_0_weight), AT(real, B012_dec2_0_bias));
-        /* 16: conv of dec2.2 (tiny_unet.unet:20): dec2.1[n,32,32,32] dec2.2.weight[32,32,3,3] dec2.2.bias[32]
-            -> dec2.3[n,32,32,32] */
+        begin(step, 16, "conv of dec2.2", 20, 18874368, 316032);
+        /* dec2.1[n,32,32,32] dec2.2.weight[32,32,3,3] dec2.2.bias[32] -> dec2.3[n,32,32,32] */
         tiny_unet_conv(&conv_11, n, AT(real, B231_dec2_3), (const real *const[]){AT(real, B230_dec2_1)},
             AT(real, B009_dec2_2_weight), AT(real, B010_dec2_2_bias));
-        /* 17: upconv of up1 (tiny_unet.unet:21): dec2.3[n,32,32,32] up1.weight[32,16,2,2] up1.bias[16]
-            -> up1[n,16,64,64] */
+        begin(step, 17, "upconv of up1", 21, 4194304, 418112);
+        /* dec2.3[n,32,32,32] up1.weight[32,16,2,2] up1.bias[16] -> up1[n,16,64,64] */
         tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B232_up1));
         tiny_unet_upconv(&upconv_2, n, AT(real, B232_up1), (const real *const[]){AT(real, B231_dec2_3)},
             AT(real, B007_up1_weight), AT(real, B008_up1_bias));
-        /* 18: conv of dec1.0 (tiny_unet.unet:22): dec1.concat[n,32,64,64] dec1.0.weight[16,32,3,3]
-            dec1.0.bias[16] -> dec1.1[n,16,64,64] */
+        begin(step, 18, "conv of dec1.0", 22, 37748736, 854848);
+        /* dec1.concat[n,32,64,64] dec1.0.weight[16,32,3,3] dec1.0.bias[16] -> dec1.1[n,16,64,64] */
         tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B233_dec1_1));
         tiny_unet_conv(&conv_12, n, AT(real, B233_dec1_1), (const real *const[]){AT(real, B232_up1),
             AT(real, B216_enc1_3)}, AT(real, B005_dec1_0_weight), AT(real, B006_dec1_0_bias));
-        /* 19: conv of dec1.2 (tiny_unet.unet:22): dec1.1[n,16,64,64] dec1.2.weight[16,16,3,3] dec1.2.bias[16]
-            -> dec1.3[n,16,64,64] */
+        begin(step, 19, "conv of dec1.2", 22, 18874368, 550208);
+        /* dec1.1[n,16,64,64] dec1.2.weight[16,16,3,3] dec1.2.bias[16] -> dec1.3[n,16,64,64] */
         tiny_unet_conv(&conv_13, n, AT(real, B234_dec1_3), (const real *const[]){AT(real, B233_dec1_1)},
             AT(real, B003_dec1_2_weight), AT(real, B004_dec1_2_bias));
-        /* 20: conv of final (tiny_unet.unet:24): dec1.3[n,16,64,64] final.weight[3,16,1,1] final.bias[3]
-            -> final[n,3,64,64] */
+        begin(step, 20, "conv of final", 24, 393216, 311552);
+        /* dec1.3[n,16,64,64] final.weight[3,16,1,1] final.bias[3] -> final[n,3,64,64] */
         tiny_unet_conv(&conv_14, n, AT(real, B235_final), (const real *const[]){AT(real, B234_dec1_3)},
             AT(real, B001_final_weight), AT(real, B002_final_bias));
     }
@@ -1028,7 +1061,7 @@ static const int64_t train_result_offset[] = {
 static const UnetProgram train_program = {
     .name = "train",
     .run = train,
-    .batch = 6,
+    .batch = 6, .steps = 67,
     .size = {1, 64, 64},
     .measured = {1, 64, 64},
     .extent = 26016384,
@@ -1055,7 +1088,7 @@ static const int64_t predict_result_offset[] = {
 static const UnetProgram predict_program = {
     .name = "predict",
     .run = predict,
-    .batch = 1,
+    .batch = 1, .steps = 22,
     .size = {1, 64, 64},
     .measured = {0, 0, 0},
     .extent = 6621312,

@@ -1,9 +1,8 @@
 /* bench.c - the command `bench`: how long a step of each program takes on random inputs, without
- * data, loader or files; on a device also how long it works on a step and on each of its parts. */
-#include "driver.h"
+ * data, loader or files, and each of its parts: steps of the plan, or what a device tells apart. */
+#include "steps.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +30,7 @@ typedef struct {
     double inputs, step;     /* of the device: copying the inputs, computing */
     int32_t nparts;
     UnetDeviceTime *part; /* medians, in the order of the step */
+    StepClock *clock;     /* of the host */
 } Times;
 
 static void fill(const UnetLayout *layout, int32_t batch, const UnetKey *key, void *base, float *row,
@@ -94,16 +94,6 @@ static void free_inputs(Inputs *inputs) {
 
 /* ---- measuring ---- */
 
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *value, int n) {
-    qsort(value, (size_t)n, sizeof *value, ascending);
-    return value[n / 2];
-}
-
 /* The next step is begun before one ends, where a device allows it, as in training. */
 static UnetStatus time_steps(Driver *driver, Device *device, UnetStep *step, Times *times) {
     const int64_t first = step->step, asked = driver->options.steps;
@@ -120,12 +110,14 @@ static UnetStatus time_steps(Driver *driver, Device *device, UnetStep *step, Tim
         if (status != UNET_OK)
             return status;
         double end = machine_seconds();
+        step_clock_round(times->clock, k >= 0);
         if (k >= 0)
             times->whole[times->n++] = end - start;
         start = end;
         if (times->n >= LEAST_STEPS && end - begin > seconds_per_program)
             break;
     }
+    step_clock_read(times->clock);
     return device_steps_ahead(device) > 1 ? device_end(device, &driver->error) : UNET_OK;
 }
 
@@ -160,10 +152,10 @@ static UnetStatus time_rounds(Driver *driver, Device *device, UnetStep *step, Ti
         if (status != UNET_OK)
             return status;
         if (k == 0) {
-            times->nparts = count;
             times->part = calloc((size_t)count + 1, sizeof *times->part);
             *seconds = calloc((size_t)count + 1, ROUNDS * sizeof **seconds);
-            if (times->part == NULL || *seconds == NULL)
+            times->nparts = times->part == NULL || *seconds == NULL ? 0 : count;
+            if (times->nparts < count)
                 return unet_fail(&driver->error, UNET_TOO_SMALL, "no memory for the times of parts");
         }
         for (int32_t i = 0; i < times->nparts; i++) {
@@ -219,7 +211,7 @@ static void print_parts(Times *times) {
     (void)printf("\n");
 }
 
-static void print_text(const Driver *driver, Times *times) {
+static void print_text(const Driver *driver, Times *times, const Peak *peak) {
     const UnetProgram *program = times->program;
     const UnetModel *model = driver->model;
     double middle = median(times->whole, times->n);
@@ -229,6 +221,7 @@ static void print_text(const Driver *driver, Times *times) {
                  1e3 * times->whole[0], program->batch / middle, times->n);
     if (model->device == NULL) {
         (void)printf("%" PRId32 " threads)\n", driver->threads);
+        step_times_print(times->clock, peak);
     } else {
         (void)printf("%s: inputs %.3f ms, computing %.3f ms)\n", model->device->name, 1e3 * times->inputs,
                      1e3 * times->step);
@@ -243,8 +236,10 @@ static json_t *times_json(const UnetModel *model, Times *times) {
     json_t *found = json_pack("{s:s, s:i, s:[i,i,i], s:i, s:f, s:f}", "name", program->name, "batch",
                               program->batch, "size", program->size[0], program->size[1], program->size[2],
                               "steps", times->n, "median", middle, "min", times->whole[0]);
-    if (model->device == NULL)
+    if (model->device == NULL) {
+        (void)json_object_set_new(found, "parts", step_times_json(times->clock));
         return found;
+    }
     json_t *parts = json_array();
     for (int32_t i = 0; i < times->nparts; i++)
         (void)json_array_append_new(
@@ -255,9 +250,12 @@ static json_t *times_json(const UnetModel *model, Times *times) {
     return found;
 }
 
-static UnetStatus print_json(const UnetModel *model, json_t *programs, UnetError *error) {
+static UnetStatus print_json(const UnetModel *model, json_t *programs, const Peak *peak, UnetError *error) {
     json_t *all = json_pack("{s:s, s:s, s:s, s:O}", "schema", "unet-bench/1", "model", model->name,
                             "target", model->target, "programs", programs);
+    if (model->device == NULL)
+        (void)json_object_set_new(all, "peak",
+                                  json_pack("{s:f, s:f}", "flops", peak->flops, "bytes", peak->bytes));
     if (all == NULL)
         return unet_fail(error, UNET_TOO_SMALL, "no memory for the times");
     bool written = json_dumpf(all, stdout, JSON_INDENT(1)) == 0 && putchar('\n') != EOF;
@@ -268,14 +266,18 @@ static UnetStatus print_json(const UnetModel *model, json_t *programs, UnetError
 /* ---- the command ---- */
 
 static UnetStatus time_program(Driver *driver, const UnetProgram *program, Device *device, Inputs *inputs,
-                               json_t *programs) {
-    Times times = {.program = program};
+                               const Peak *peak, json_t *programs) {
+    StepClock clock;
+    Times times = {.program = program, .clock = &clock};
     UnetStep step = {.arena = device->arena,
                      .inputs = inputs->input,
                      .n = program->batch,
                      .threads = driver->threads,
-                     .step = 0};
-    UnetStatus status = fill_inputs(inputs, driver->model, program, &driver->error);
+                     .step = 0,
+                     .watch = &clock.watch};
+    UnetStatus status = step_clock_new(&clock, program, MAX_STEPS, &driver->error);
+    if (status == UNET_OK)
+        status = fill_inputs(inputs, driver->model, program, &driver->error);
     if (status == UNET_OK)
         status = time_steps(driver, device, &step, &times);
     if (status == UNET_OK && driver->model->device != NULL)
@@ -285,7 +287,8 @@ static UnetStatus time_program(Driver *driver, const UnetProgram *program, Devic
     if (status == UNET_OK && programs != NULL)
         (void)json_array_append_new(programs, times_json(driver->model, &times));
     else if (status == UNET_OK)
-        print_text(driver, &times);
+        print_text(driver, &times, peak);
+    step_clock_free(&clock);
     free(times.part);
     return status;
 }
@@ -308,18 +311,30 @@ static UnetStatus open_and_load(Driver *driver, Device *device, Inputs *inputs) 
     return status;
 }
 
+static Peak measure_peak(const Driver *driver) {
+    const Peak peak = {machine_flops(driver->model->instructions, driver->threads),
+                       machine_bandwidth(driver->threads)};
+    if (driver->options.format[0] != 'j')
+        (void)printf("peak     %.1f GFLOP/s in registers, %.1f GB/s from memory\n", 1e-9 * peak.flops,
+                     1e-9 * peak.bytes);
+    return peak;
+}
+
 UnetStatus driver_bench(Driver *driver) {
     const UnetModel *model = driver->model;
     const UnetProgram *const programs[] = {model->train, model->eval, model->predict};
     json_t *found = driver->options.format[0] == 'j' ? json_array() : NULL;
     Device device;
     Inputs inputs = {.memory = NULL};
+    Peak peak = {0, 0};
     UnetStatus status = open_and_load(driver, &device, &inputs);
+    if (status == UNET_OK && model->device == NULL)
+        peak = measure_peak(driver);
     for (int p = 0; p < 3 && status == UNET_OK; p++)
         if (programs[p] != NULL)
-            status = time_program(driver, programs[p], &device, &inputs, found);
+            status = time_program(driver, programs[p], &device, &inputs, &peak, found);
     if (status == UNET_OK && found != NULL)
-        status = print_json(model, found, &driver->error);
+        status = print_json(model, found, &peak, &driver->error);
     json_decref(found);
     device_close(&device);
     free_inputs(&inputs);

@@ -57,6 +57,14 @@ void arena_give_back(char *arena, int64_t bytes);
 /* Reserves BYTES of addresses, few of which will be touched: they do not count as memory. */
 UNET_MUST_USE UnetStatus mirror_take(char **mirror, int64_t bytes, UnetError *error);
 
+/* ---- peak.c: what the machine can do at most; 0: it could not be measured -------------- */
+
+/* Floating point operations a second, in f32 and with the instructions that a program uses. */
+double machine_flops(int64_t instructions, int32_t threads);
+
+/* Bytes a second, read and written, in memory that no cache holds. */
+double machine_bandwidth(int32_t threads);
+
 /* ---- device.c: the arena and where its programs run ------------------------------------ */
 
 typedef struct {

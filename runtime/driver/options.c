@@ -25,7 +25,7 @@ static const Command commands[] = {
     {"predict", "IN... -o OUT", "run the model on images"},
     {"check-data", "", "read the data once and report what is wrong with it"},
     {"info", "", "print what this program holds: parameters, programs, memory"},
-    {"bench", "", "time a step of each program on random inputs"},
+    {"bench", "", "time a step of each program and its parts on random inputs"},
     {"help", "", NULL},
     {"version", "", NULL},
 };

@@ -210,6 +210,19 @@ echo "bench"
 expect 0 'train +batch 4 +16 x 16 +median' "$fake" bench
 expect 0 '"schema": "unet-bench/1"' "$fake" bench --format=json
 expect 0 '\(2 steps' "$fake" bench --steps=2
+expect 0 'GB/s.*1: mse of scale \(11\)' eval "$fake bench --steps=1 | tr -d '\n'"
+FAKE_SLEEP=20 "$fake" bench --steps=5 --format=json >bench.json
+python3 - <<'PYTHON' || fail "the steps that bench tells"
+import json
+told = json.load(open("bench.json"))
+train, evaluate, predict = told["programs"]
+measure, update = train["parts"]
+assert evaluate["parts"] == predict["parts"] == [], told
+assert told["peak"]["flops"] > 0 and told["peak"]["bytes"] > 0, told
+assert [measure[key] for key in ("position", "name", "line", "flops", "bytes")] == [1, "mse of scale", 11, 5120, 8192], told
+assert (update["position"], update["name"]) == (2, "sgd"), told
+assert 0.02 <= measure["seconds"] <= train["median"] and 0 <= update["seconds"] <= train["median"], told
+PYTHON
 
 if [ -n "$hook" ]; then
     echo "allocations"

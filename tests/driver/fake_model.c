@@ -4,7 +4,8 @@
  * of the environment make it misbehave: FAKE_RATE is its learning rate, FAKE_SLEEP the milliseconds a step
  * takes, FAKE_ARENA the bytes of arena it asks for, FAKE_HASH the hash of its text,
  * FAKE_OVERFLOWS how many of its first steps overflow, as those of a program in f16 do; with
- * FAKE_INSTRUCTIONS it is for a processor that has all there ever were.
+ * FAKE_INSTRUCTIONS it is for a processor that has all there ever were.  The plan of training has a loop, a
+ * step in it, which begins for each half of the batch, and the optimiser's.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -83,8 +84,18 @@ static void update(const UnetStep *step, int value, int momentum, double gradien
     at(step, value)[0] -= (float)step->learning_rate * at(step, momentum)[0];
 }
 
+static const UnetPlanStep measuring = {1, "mse of scale", 11, 5 * POINTS *BATCH, 8 * POINTS *BATCH};
+static const UnetPlanStep updating = {2, "sgd", 0, 10, 32};
+
+static void begin(const UnetStep *step, const UnetPlanStep *what) {
+    if (step->watch != NULL)
+        step->watch->begins(step->watch, what);
+}
+
 static void run_train(const UnetStep *step) {
     double gradient[2] = {0, 0};
+    begin(step, &measuring);
+    begin(step, &measuring);
     const char *milliseconds = getenv("FAKE_SLEEP");
     if (milliseconds != NULL) {
         long ms = strtol(milliseconds, NULL, 10);
@@ -95,6 +106,7 @@ static void run_train(const UnetStep *step) {
     const char *overflowing = getenv("FAKE_OVERFLOWS");
     if (overflowing != NULL && overflows(step, overflowing))
         return;
+    begin(step, &updating);
     update(step, W, MOMENTUM_W, gradient[0]);
     update(step, B, MOMENTUM_B, gradient[1]);
 }
@@ -118,14 +130,14 @@ static const UnetLayout input_alone[] = {IMAGE, {.sample_bytes = 0}};
 static const int64_t results[] = {LOSS, PSNR};
 static const int64_t output_offsets[] = {OUTPUT};
 
-#define MEASURING(does, function)                                                                          \
+#define MEASURING(does, function, positions)                                                               \
     {                                                                                                      \
-        .name = does, .run = function, .batch = BATCH, .size = {1, SIDE, SIDE},                            \
+        .name = does, .run = function, .batch = BATCH, .steps = positions, .size = {1, SIDE, SIDE},        \
         .measured = {1, SIDE, SIDE}, .extent = EXTENT, .inputs = pair, .result_offsets = results,          \
         .input_bytes = 2 * BATCH * POINTS * sizeof(float)                                                  \
     }
-static const UnetProgram train = MEASURING("train", run_train);
-static const UnetProgram eval = MEASURING("eval", run_eval);
+static const UnetProgram train = MEASURING("train", run_train, 3);
+static const UnetProgram eval = MEASURING("eval", run_eval, 0);
 static const UnetProgram predict = {.name = "predict",
                                     .run = run_predict,
                                     .batch = 1,

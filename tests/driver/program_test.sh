@@ -68,6 +68,37 @@ header=$(od -An -j16 -N8 -tu1 out.png | tr -s ' ') # width, height
 rm -f again.png && run ./tiny predict --threads=1 --weights=threads1/tiny_unet.safetensors small/noisy/00.png -o again.png
 cmp -s out.png again.png || fail "prediction depends on the number of threads"
 
+echo "the steps of the plan that bench tells"
+bands="--size=64x64 --batch=4 -D base=8 --bands=4 --micro-batches=2"
+compile $bands -o banded
+for program in "tiny:--size=64x64 --batch=2 -D base=8" "banded:$bands"; do
+    run "./${program%%:*}" bench --steps=5 --threads=2
+    "./${program%%:*}" bench --steps=9 --threads=1 --format=json >bench.json
+    "$unetc" mem --format=json ${program#*:} "$examples/denoise/tiny_unet.unet" >plan.json
+    python3 - <<'PYTHON' || fail "bench of $program"
+import json, sys
+bench, plan = json.load(open("bench.json")), json.load(open("plan.json"))
+def walk(steps, times=1):
+    """Position, FLOPs of all iterations over samples and step, of all steps of the tree; None for a loop."""
+    for step in steps:
+        if "loop" in step:
+            yield None
+            yield from walk(step["body"], times * step["times"] if step["loop"] == "samples" else times)
+        else:
+            yield step["op"] if step["op"] == step["name"] else step["op"] + " of " + step["name"], step["line"], times * step["flops"], step
+for program in bench["programs"]:
+    expected = [(position, *step[:3]) for position, step in enumerate(walk(plan["programs"][program["name"]]))
+                if step is not None and step[3]["op"] != "return" and not step[3].get("once")]
+    told = [(part["position"], part["name"], part["line"], part["flops"]) for part in program["parts"]]
+    assert told == expected, [pair for pair in zip(told, expected) if pair[0] != pair[1]][:5]
+    seconds = sum(part["seconds"] for part in program["parts"]) # of a machine that others use as well
+    assert 0.3 * program["min"] < seconds < 3 * program["median"], (seconds, program["min"], program["median"])
+    assert all(part["bytes"] > 0 for part in program["parts"])
+    assert program["name"] != "train" or sum(part["flops"] for part in program["parts"]) == plan["cost"]["flops"]
+assert bench["peak"]["flops"] > 0 and bench["peak"]["bytes"] > 0
+PYTHON
+done
+
 echo "memory"
 compile --size=128x128 --batch=4 -o wide_tiny
 python3 - <<'PYTHON' || fail "memory"

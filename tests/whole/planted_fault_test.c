@@ -412,10 +412,10 @@ static void test_lifetimes(void) {
 
 /* ---- operand lists ------------------------------------------------------------------------------- */
 
-/* The line of the source where the comment of a step stands. */
+/* The line of the source where a step begins. */
 static int line_of_step(const char *source, int position) {
     char mark[32];
-    (void)snprintf(mark, sizeof mark, "/* %d: ", position);
+    (void)snprintf(mark, sizeof mark, "begin(step, %d, ", position);
     const char *found = strstr(source, mark);
     int line = 1;
     for (const char *s = source; found != NULL && s < found; s++)

@@ -99,6 +99,21 @@ typedef struct {
 
 /* ---- programs ---- */
 
+/* A step of the plan: what a kernel computes, or a few. */
+typedef struct {
+    int32_t position;     /* in the plan, from 0: the number that reports of the compiler give it */
+    const char *name;     /* "conv of enc1.0" */
+    int32_t line;         /* of the .unet file, which calls for it; 0: none */
+    int64_t flops, bytes; /* that it computes, and that it reads and writes, for a whole batch: a step in a
+                             loop does a part of that each time it begins */
+} UnetPlanStep;
+
+/* Is told of each step of the plan that begins, by the thread that runs the program, once all threads have
+ * done what stands before it: for clocks.  A caller makes it the first member of a struct of its own. */
+typedef struct UnetWatch {
+    void (*begins)(struct UnetWatch *watch, const UnetPlanStep *step);
+} UnetWatch;
+
 /* The arguments of one step. */
 typedef struct {
     char *arena;               /* of the extent of the program, aligned to 64 bytes */
@@ -108,7 +123,8 @@ typedef struct {
     int32_t n;                 /* valid samples, 1 to batch; the others are not touched */
     int32_t threads;           /* 1 to max_threads */
     double learning_rate;
-    int64_t step; /* of the optimiser, from 1 */
+    int64_t step;     /* of the optimiser, from 1 */
+    UnetWatch *watch; /* NULL: nobody; a model's device has a clock of its own */
 } UnetStep;
 
 typedef struct {
@@ -118,6 +134,7 @@ typedef struct {
      * another program ran there.  It needs no inputs. */
     void (*prepare)(const UnetStep *);
     int32_t batch;
+    int32_t steps;             /* of the plan: their positions are below */
     int32_t size[3];           /* of the first input */
     int32_t measured[3];       /* of what losses and metrics compare; 0: there are several sizes, or none */
     int64_t extent;            /* bytes of the arena it uses */

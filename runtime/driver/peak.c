@@ -1,0 +1,173 @@
+/* peak.c - what the machine can do at most: operations in registers, bytes from memory; both measured.
+ *
+ * Compiled with -ffp-contract=fast, so that a product and a sum become one instruction where there is one.
+ */
+#include "driver.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROUNDS = 25 }; /* the best of which counts: other programs only ever slow them down */
+
+/* ---- threads that begin together ---- */
+
+typedef struct Team {
+    void (*work)(const struct Team *team, int32_t thread);
+    pthread_mutex_t gate;
+    int32_t threads, entered;
+    double *memory; /* a number of each thread; or three arrays, one behind the other, */
+    int64_t length; /*   of so many */
+} Team;
+
+static void *enter(void *argument) {
+    Team *team = argument;
+    (void)pthread_mutex_lock(&team->gate);
+    const int32_t thread = team->entered++;
+    (void)pthread_mutex_unlock(&team->gate);
+    team->work(team, thread);
+    return NULL;
+}
+
+/* Seconds until all threads have done their part of the work; 0: they cannot be started. */
+static double together(Team *team) {
+    pthread_t *thread = calloc((size_t)team->threads, sizeof *thread);
+    int32_t started = 0;
+    team->entered = 0;
+    (void)pthread_mutex_init(&team->gate, NULL);
+    (void)pthread_mutex_lock(&team->gate);
+    while (thread != NULL && started < team->threads &&
+           pthread_create(&thread[started], NULL, enter, team) == 0)
+        started++;
+    double begin = machine_seconds();
+    (void)pthread_mutex_unlock(&team->gate);
+    for (int32_t i = 0; i < started; i++)
+        (void)pthread_join(thread[i], NULL);
+    double end = machine_seconds();
+    (void)pthread_mutex_destroy(&team->gate);
+    free(thread);
+    return started == team->threads ? end - begin : 0;
+}
+
+/* WORK a second, of several rounds the best. */
+static double best_rate(Team *team, double work) {
+    double best = 0;
+    for (int k = 0; k < ROUNDS; k++) {
+        double seconds = together(team);
+        if (seconds > 0 && work / seconds > best)
+            best = work / seconds;
+    }
+    return best;
+}
+
+/* ---- operations ---- */
+
+enum { STEPS = 2000000 };
+
+/* A function that adds products to as many sums as hide the latency of that and fit the registers.  Each
+ * sum changes its sign in a step, so it stays the number it is. */
+#define TWELVE(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
+#define TWENTY_FOUR(X) TWELVE(X) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23)
+#define START(i) Vector sum##i = minus_two - (float)i;
+#define ADD(i) sum##i += sum##i * minus_two;
+#define GATHER(i) sum0 += sum##i;
+#define MULTIPLY_ADD(name, target, bytes, EACH)                                                            \
+    target static void name(const Team *team, int32_t thread) {                                            \
+        typedef float Vector __attribute__((vector_size(bytes)));                                          \
+        const Vector minus_two = (Vector){0} - 2.0f;                                                       \
+        EACH(START)                                                                                        \
+        for (int i = 0; i < STEPS; i++) {                                                                  \
+            EACH(ADD)                                                                                      \
+        }                                                                                                  \
+        EACH(GATHER)                                                                                       \
+        team->memory[thread] = (double)sum0[0];                                                            \
+    }
+
+typedef struct {
+    void (*work)(const Team *team, int32_t thread);
+    double flops; /* of a thread */
+} Kernel;
+
+#define FLOPS(bytes, sums) (2.0 * STEPS * (sums) * (bytes) / (int)sizeof(float))
+
+#if defined __x86_64__ || defined __i386__
+MULTIPLY_ADD(multiply_add_avx512, __attribute__((target("avx512f"))), 64, TWENTY_FOUR)
+MULTIPLY_ADD(multiply_add_fma, __attribute__((target("avx,fma"))), 32, TWELVE)
+MULTIPLY_ADD(multiply_add_avx, __attribute__((target("avx"))), 32, TWELVE)
+MULTIPLY_ADD(multiply_add, , 16, TWELVE)
+
+static bool uses(int64_t instructions, const char *wanted) {
+#define RETURN_IF_WANTED(bit, macro, name)                                                                 \
+    if ((instructions >> (bit)&1) != 0 && strcmp(name, wanted) == 0)                                       \
+        return true;
+    UNET_INSTRUCTIONS(RETURN_IF_WANTED)
+    return false;
+}
+
+/* As wide as the vectors of the program's kernels. */
+static Kernel kernel_of(int64_t instructions) {
+    if (uses(instructions, "avx512f"))
+        return (Kernel){multiply_add_avx512, FLOPS(64, 24)};
+    if (uses(instructions, "avx"))
+        return (Kernel){uses(instructions, "fma") ? multiply_add_fma : multiply_add_avx, FLOPS(32, 12)};
+    return (Kernel){multiply_add, FLOPS(16, 12)};
+}
+#else
+MULTIPLY_ADD(multiply_add, , 16, TWENTY_FOUR)
+
+static Kernel kernel_of(int64_t instructions) {
+    (void)instructions;
+    return (Kernel){multiply_add, FLOPS(16, 24)};
+}
+#endif
+
+double machine_flops(int64_t instructions, int32_t threads) {
+    const Kernel kernel = kernel_of(instructions);
+    Team team = {.work = kernel.work, .threads = threads};
+    team.memory = calloc((size_t)threads, sizeof *team.memory);
+    double rate = team.memory == NULL ? 0 : best_rate(&team, kernel.flops * threads);
+    free(team.memory);
+    return rate;
+}
+
+/* ---- bytes ---- */
+
+/* A thread's part of  a = b + 3 c. */
+static void triad(const Team *team, int32_t thread) {
+    const int64_t begin = team->length * thread / team->threads;
+    const int64_t end = team->length * (thread + 1) / team->threads;
+    double *a = team->memory, *b = a + team->length, *c = b + team->length;
+    for (int64_t i = begin; i < end; i++)
+        a[i] = b[i] + 3 * c[i];
+}
+
+/* Each thread touches first what it will work on, so that it lies near to it. */
+static void touch(const Team *team, int32_t thread) {
+    const int64_t begin = team->length * thread / team->threads;
+    const int64_t end = team->length * (thread + 1) / team->threads;
+    for (int array = 0; array < 3; array++)
+        for (int64_t i = begin; i < end; i++)
+            team->memory[array * team->length + i] = array;
+}
+
+/* More than the caches of these threads hold. */
+static int64_t triad_length(int32_t threads) {
+    enum { EACH = 16 << 20, LEAST = 192 << 20 };
+    const int64_t most = INT64_C(2) << 30, wanted = (int64_t)EACH * threads;
+    return (wanted < LEAST ? LEAST : wanted > most ? most : wanted) / (3 * (int64_t)sizeof(double));
+}
+
+double machine_bandwidth(int32_t threads) {
+    Team team = {.work = touch, .threads = threads, .length = triad_length(threads)};
+    const int64_t bytes = 3 * team.length * (int64_t)sizeof(double);
+    char *memory;
+    UnetError error;
+    if (arena_take(&memory, bytes, 0, &error) != UNET_OK)
+        return 0;
+    team.memory = (double *)(void *)memory;
+    (void)together(&team);
+    team.work = triad;
+    double rate = best_rate(&team, (double)bytes);
+    arena_give_back(memory, bytes);
+    return rate;
+}
