@@ -100,6 +100,7 @@ static void pack_weights(Program *program, Node *node, Op pack, ValueId x, Value
     new.a.conv.relu = new.a.conv.mask = false;
     new.a.conv.pack_x = x;
     new.a.conv.pack_y = y;
+    new.a.conv.pack_for = node->op;
     node_new(g, new, &weight, &packed);
     node_set_input(g, node, 1, packed);
 }
@@ -122,6 +123,16 @@ static void prepare_dgrad(Program *program, Node *node) {
     pack_weights(program, node, OP_CONV_DGRAD_PACK, dx, dy, winograd ? "conv_dgrad_winograd_pack" : NULL);
     if (winograd)
         add_winograd_workspace(program, node, "conv_dgrad_winograd");
+}
+
+static void prepare_upconv(Program *program, Node *node) {
+    if (!program->options->reference)
+        pack_weights(program, node, OP_CONV_PACK, node->in[0], node->out[0], NULL);
+}
+
+static void prepare_upconv_dgrad(Program *program, Node *node) {
+    if (!program->options->reference)
+        pack_weights(program, node, OP_CONV_DGRAD_PACK, node->out[0], node->in[0], NULL);
 }
 
 /* ---- scratch ---- */
@@ -179,7 +190,9 @@ static void prepare_loss_scale(Program *program, Node *node) {
 
 const KernelRow cpu_kernels[OPS] = {
     [OP_CONV] = {.prepare = prepare_conv},
+    [OP_UPCONV] = {.prepare = prepare_upconv},
     [OP_CONV_DGRAD] = {.prepare = prepare_dgrad},
+    [OP_UPCONV_DGRAD] = {.prepare = prepare_upconv_dgrad},
     [OP_CONV_WGRAD] = {.prepare = prepare_conv_wgrad},
     [OP_UPCONV_WGRAD] = {.prepare = prepare_upconv_wgrad, .template = "conv_wgrad"},
     [OP_MSE] = {.prepare = prepare_loss},

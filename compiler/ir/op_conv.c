@@ -188,6 +188,7 @@ void constants_conv(Constants *c, const Node *node) {
 void constants_conv_pack(Constants *c, const Node *node) {
     const ValueId x = node->a.conv.pack_x, y = node->a.conv.pack_y;
     grid_constants(c, node, channels(constants_graph(c), x), x, y);
+    constant(c, "TRANSPOSED", node->a.conv.pack_for == OP_UPCONV);
     call_arguments(c, "", "");
     forward_operands(c, x, y);
 }
@@ -209,6 +210,7 @@ void constants_dgrad(Constants *c, const Node *node) {
 
 void constants_dgrad_pack(Constants *c, const Node *node) {
     backward_constants(c, node, node->a.conv.pack_x, node->a.conv.pack_y);
+    constant(c, "TRANSPOSED", node->a.conv.pack_for == OP_UPCONV_DGRAD);
     call_arguments(c, "", "");
 }
 
