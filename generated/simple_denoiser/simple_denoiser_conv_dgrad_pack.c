@@ -38,10 +38,4 @@ void KERNEL()(real *restrict packed, const real *restrict w) {
     UNUSED static const Layout DX = {0, 16, 4, 0, 0, 0, 0, 0}, DY = {0, 3, 1, 0, 0, 0, 0, 0}
 #include "simple_denoiser_conv_dgrad_pack.c"
 
-/* conv_dgrad_pack: net.4 of train, net.2 of train: net.4.weight[64,64,3,3] -> net.4 weights[36864] */
-#define KERNEL(part) simple_denoiser_conv_dgrad_pack_1##part
-#define SIZES \
-    enum { CI = 64, CO = 64, KD = 1, KH = 3, KW = 3, C0 = 0, CS = 64, TRANSPOSED = 0 }; \
-    UNUSED static const Layout DX = {0, 16, 4, 0, 0, 0, 0, 0}, DY = {0, 16, 4, 0, 0, 0, 0, 0}
-#include "simple_denoiser_conv_dgrad_pack.c"
 #endif

@@ -39,10 +39,10 @@ void KERNEL()(int n, real *restrict dw, real *restrict db, real *restrict scratc
 #include "simple_denoiser_winograd.h"
 
 /* conv_wgrad_winograd: net.4 of train, net.2 of train: net.3[n,64,64,64] d net.4[n,64,64,64]
-    -> d net.4.weight[64,64,3,3] d net.4.bias[64] net.4 scratch[784208] */
+    -> d net.4.weight[64,64,3,3] d net.4.bias[64] net.4 scratch[485200] */
 #define KERNEL(part) simple_denoiser_conv_wgrad_winograd_0##part
 #define SIZES \
-    enum { CI = 64, CO = 64, D = 1, H = 64, W = 64, PH = 1, PW = 1, BIAS = 1, TILES = 128, ACCUMULATE = 1, \
+    enum { CI = 64, CO = 64, D = 1, H = 64, W = 64, PH = 1, PW = 1, BIAS = 1, TILES = 64, ACCUMULATE = 1, \
         SEGMENTS = 1 }; \
     UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056}}, \
         DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}

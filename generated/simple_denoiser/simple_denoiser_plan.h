@@ -64,10 +64,10 @@
 #define B053_d_net_6 1556480LL /* 52288 */
 #define B054_net_6_scratch 928704LL /* 627776 */
 #define B055_d_net_4 7886784LL /* 1115136 */
-#define B056_net_4_scratch 928704LL /* 3136832 */
+#define B056_net_4_scratch 928704LL /* 1940800 */
 #define B057_d_net_2 6771648LL /* 1115136 */
 #define B058_net_4_workspace 928704LL /* 3612672 */
-#define B059_net_2_scratch 928704LL /* 3136832 */
+#define B059_net_2_scratch 928704LL /* 1940800 */
 #define B060_d_net_0 5656512LL /* 1048576 */
 #define B061_net_2_workspace 928704LL /* 3612672 */
 #define B062_net_0_scratch 928704LL /* 236544 */
