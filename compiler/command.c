@@ -40,9 +40,11 @@ static const char usage[] =
     "                          for pictures of 8 bits\n"
     "  --nondeterministic      for cuda: faster convolutions whose results differ from run to run\n"
     "  --kernels=fast|reference   reference: slow, obvious, for checking\n"
-    "  --conv=auto|direct|winograd   how a CPU computes 3x3 convolutions: auto by Winograd's method from\n"
-    "                          16 channels and 8x8 points up, winograd wherever it can, which takes\n"
-    "                          more memory for weights; for cuda cuDNN advises the engine\n"
+    "  --conv=auto|direct|winograd|fast   how a CPU computes 3x3 convolutions: auto by Winograd's method\n"
+    "                          from 16 channels and 8x8 points up, winograd wherever it can, direct\n"
+    "                          never, with less memory for weights; fast: as auto, with factors of\n"
+    "                          bf16 where the processor multiplies these: results differ by 1 %, not\n"
+    "                          by a millionth; for cuda cuDNN advises the engine\n"
     "  --micro-batches=auto|off|N   train a few samples at a time; the result is the same\n"
     "  --bands=off|N           compute in about N bands of rows where possible; the result is the same\n"
     "  --no-recompute          keep every tensor until its last reader; compute none again\n"
@@ -274,7 +276,7 @@ static void take_kernels(const Given *g) {
 }
 
 static void take_conv(const Given *g) {
-    g->command->options.conv = (ConvMethod)choice(g, LIST("auto", "direct", "winograd"));
+    g->command->options.conv = (ConvMethod)choice(g, LIST("auto", "direct", "winograd", "fast"));
 }
 
 static void take_micro_batches(const Given *g) {

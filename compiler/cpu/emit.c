@@ -151,8 +151,9 @@ static const char *file_name(const Emitter *e, const char *suffix) {
 
 /* What the prologue asks for: types. */
 static const char *type_definitions(const Plan *plan) {
-    return pool_text(plan->pool, "#define UNET_REAL %s\n%s",
+    return pool_text(plan->pool, "#define UNET_REAL %s\n%s%s",
                      plan->options->real == TYPE_F64 ? "double" : "float",
+                     plan->options->conv == CONV_FAST ? "#define UNET_FAST_PRODUCTS\n" : "",
                      plan->options->stored == plan->options->real ? ""
                      : plan->options->stored == TYPE_BF16         ? "#define UNET_STORED_BF16\n"
                                                                   : "#define UNET_STORED_F16\n");

@@ -8,8 +8,8 @@
 
 typedef enum { PROGRAM_TRAIN, PROGRAM_EVAL, PROGRAM_PREDICT, PROGRAMS } ProgramKind;
 
-/* How convolutions are computed, where there is a choice. */
-typedef enum { CONV_AUTO, CONV_DIRECT, CONV_WINOGRAD } ConvMethod;
+/* How convolutions are computed, where there is a choice.  FAST: as AUTO, with factors of 16 bits. */
+typedef enum { CONV_AUTO, CONV_DIRECT, CONV_WINOGRAD, CONV_FAST } ConvMethod;
 
 typedef struct Target Target;           /* ir/target.h */
 typedef struct DeviceModel DeviceModel; /* the target's own: what it knows of the device without one */

@@ -9,6 +9,6 @@
 UNUSED static void KERNEL(real *restrict packed, const real *restrict w) {
     SIZES;
     const Dense from = {.w = w + C0 * 9L, .lane = 9, .channel = CI * 9L, .lanes = CS, .flipped = 1};
-    winograd_weights(packed, from, vectors(&DX), &DY, 1);
+    winograd_weights((Frequency *)packed, from, vectors(&DX), &DY, 1);
 }
 /* END */

@@ -1,4 +1,4 @@
-/* instances.c FOLDER CASES f32|bf16|f16 auto|direct|winograd - from cases to C, by the compiler's own
+/* instances.c FOLDER CASES f32|bf16|f16 auto|direct|winograd|fast - from cases to C, by the compiler's own
  * passes and emitter.
  *
  * CASES (cases.py writes it) names operators, the sizes of their operands and their attributes.  Each case
@@ -615,6 +615,7 @@ static Type stored_type(const char *text) {
 static ConvMethod conv_method(const char *text) {
     return strcmp(text, "direct") == 0     ? CONV_DIRECT
            : strcmp(text, "winograd") == 0 ? CONV_WINOGRAD
+           : strcmp(text, "fast") == 0     ? CONV_FAST
                                            : CONV_AUTO;
 }
 

@@ -28,10 +28,13 @@ BUILDS += [("gcc", SANITIZERS, "native", 8, "BF16", "auto"), ("clang", SANITIZER
            ("gcc", OPTIMISED, "native", 6, "F16", "direct"), ("clang", OPTIMISED, "native", 6, "BF16", "winograd"),
            ("gcc", OPTIMISED, "x86-64-v3", 6, "BF16", "auto"), ("gcc", OPTIMISED, BASELINE, 6, "F16", "winograd"),
            ("clang", OPTIMISED, BASELINE, 6, "BF16", "direct")]
+BUILDS += [("gcc", SANITIZERS, "native", 6, "BF16", "fast"), ("clang", OPTIMISED, "native", 6, "F32", "fast")]
 
 
-def supported(processor):
+def supported(processor, conv):
     flags = open("/proc/cpuinfo").read()
+    if conv == "fast" and "avx512_bf16" not in flags:
+        return False
     return processor != "x86-64-v3" or all(f in flags for f in ("avx2", "fma", "bmi2", "movbe"))
 
 
@@ -40,7 +43,7 @@ def build_and_run(build, seed, folder):
     cc, flags, processor, convolutions, stored, conv = build
     what = "%s --conv=%s %s -march=%s %s" % (stored, conv, cc, processor, flags)
     os.mkdir(folder)
-    flags = [*FLAGS.split(), *flags.split(), "-march=" + processor, "-I" + HERE, "-I" + RUNTIME, "-I."]
+    flags = [*FLAGS.split(), *flags.split(), *(["-DUNET_FAST_PRODUCTS"] if conv == "fast" else []), "-march=" + processor, "-I" + HERE, "-I" + RUNTIME, "-I."]
     reference = [f for f in flags if not f.startswith("-fsanitize") and f != "-O1"]
     fast = lambda: [cc, *flags, os.path.join(HERE, "kernels.c"), *glob.glob("fast_*.c", root_dir=folder), "cases.o",
                     "reference_kernels.o", "-o", "kernels", "-lm"]
@@ -60,7 +63,9 @@ def build_and_run(build, seed, folder):
 
 def main():
     first_seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    builds = [b for b in BUILDS if shutil.which(b[0]) and supported(b[2])]
+    builds = [b for b in BUILDS if shutil.which(b[0]) and supported(b[2], b[5])]
+    if not any(b[5] == "fast" for b in builds):
+        print("the processor has no products of bf16: --conv=fast is left out")
     for cc in sorted({b[0] for b in BUILDS if not shutil.which(b[0])}):
         print("%s is not installed: its builds are left out" % cc)
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:

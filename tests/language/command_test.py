@@ -13,7 +13,7 @@ DONE, ERRORS, USAGE, INPUT = 0, 1, 2, 4
 CASES = [
     ([], USAGE, "no .unet file given"),
     (["--help"], DONE, "usage: unetc [-o PROG]"),
-    (["--help"], DONE, "--conv=auto|direct      changes nothing so far"),
+    (["--help"], DONE, "--conv=auto|direct|winograd|fast"),
     (["check", "--help"], DONE, "usage: unetc check"),
     (["mem", "--help"], DONE, "usage: unetc mem"),
     (["fit", "-h"], DONE, "usage: unetc fit"),

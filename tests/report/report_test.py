@@ -226,7 +226,7 @@ def test_html(folder):
     odd = os.path.join(folder, "odd <name>.unet")
     with open(TINY) as file, open(odd, "w") as copy:
         copy.write("# </script><b>\n" + file.read())
-    for file, options in ((TINY, []), (SMALL, ["--mem=8MiB", "--micro-batches=off"]), (odd, [])):
+    for file, options in ((TINY, []), (SMALL, ["--mem=9MiB", "--micro-batches=off"]), (odd, [])):
         code, out, _ = unetc("mem", "--format=html", file, *options)
         page = Page()
         page.feed(out)
