@@ -34,7 +34,7 @@ INLINE Point KERNEL_point(int slides, Item item, Piece piece, int r, int k) {
                   : at;
 }
 
-/* What it meets of x, from channel c of the block on. */
+/* What it meets of x, from row c of the tile on. */
 INLINE Scalars KERNEL_channels(Item item, Piece piece, int r, int k, int c) {
     SIZES;
     enum { STEP = TRANSPOSED ? 1 : SW, TAP = TRANSPOSED ? 0 : LW };
@@ -45,6 +45,12 @@ INLINE Scalars KERNEL_channels(Item item, Piece piece, int r, int k, int c) {
     return (Scalars){a, item.side_by_side ? a : a + ROWS, 1, STEP * item.block};
 }
 
+/* Elements of dy that are no whole vectors of `real` are copied, so that they are brought together once. */
+INLINE int KERNEL_copied(void) {
+    SIZES;
+    return SIXTEEN_BITS || DY.block < BLOCK;
+}
+
 /* What it meets of dy. */
 INLINE Weights KERNEL_gradients(Item item, Piece piece, int r, int k) {
     SIZES;
@@ -52,11 +58,11 @@ INLINE Weights KERNEL_gradients(Item item, Piece piece, int r, int k) {
     const Point o = KERNEL_point(TRANSPOSED, item, piece, r, k);
     const int width = item.side_by_side ? 2 * LANES : LANES;
     const real *copy = piece.dy + (r - piece.from) * piece.width * width;
-    if (SIXTEEN_BITS)
+    if (KERNEL_copied())
         return (Weights){copy, item.side_by_side ? copy + LANES : copy, width, LANES};
     const stored *a = item.dy + vector_at(&DY, item.v, o);
     const stored *b = item.side_by_side ? item.dy + vector_at(&DY, item.v + 1, o) : a;
-    return (Weights){scalars_at(a, NULL), scalars_at(b, NULL), STEP * DY.block, lanes(&DY, 0)};
+    return (Weights){scalars_at(a, NULL), scalars_at(b, NULL), STEP * DY.block, LANES};
 }
 
 /* Copies what row r has of dy. */
@@ -85,31 +91,52 @@ INLINE void KERNEL_copies(Item item, Piece piece, int k) {
     }
 }
 
+/* Where the slot has row q of vector v: channel q % block by tap k + q / block. */
+INLINE real *KERNEL_row(Item item, int v, int k, int q) {
+    SIZES;
+    const long channel = item.channel + q % item.block;
+    return item.slot + (v * KERNEL_depth() + channel * (KD * KH * KW) + k + q / item.block) * LANES;
+}
+
 INLINE void KERNEL_tile(Item item, Piece piece, int k, int c, int rows) {
     SIZES;
-    const long vector = KERNEL_depth() * LANES, row = KD * KH * KW * LANES;
-    const long a = item.v * vector + (item.channel + c) * row + k * LANES;
-    const Spot at = {a, a + (item.side_by_side ? vector : ROWS * row), row};
-    const Extent e = extent(rows, item.side_by_side, LANES);
-    Tile t = piece.fresh ? (Tile){0} : tile_load(1, item.slot, at, e);
+    const int v = item.v, side = item.side_by_side, below = side ? 0 : ROWS;
+    const Extent e = extent(rows, side, LANES);
+    Tile t = {0};
+#define LOAD(r)                                                                                            \
+    if (e.a > r && !piece.fresh)                                                                           \
+        t.a.v##r = load_real(KERNEL_row(item, v, k, c + r));                                               \
+    if (e.b > r && !piece.fresh)                                                                           \
+        t.b.v##r = load_real(KERNEL_row(item, v + side, k, c + below + r));
+#define STORE(r)                                                                                           \
+    if (e.a > r)                                                                                           \
+        store_real(KERNEL_row(item, v, k, c + r), t.a.v##r);                                               \
+    if (e.b > r)                                                                                           \
+        store_real(KERNEL_row(item, v + side, k, c + below + r), t.b.v##r);
+    EACH_ROW(LOAD)
     for (int r = piece.from; r < piece.to; r++)
         tile_multiply(&t, piece.width, KERNEL_channels(item, piece, r, k, c),
                       KERNEL_gradients(item, piece, r, k), e);
-    tile_store(1, item.slot, at, t, e);
+    EACH_ROW(STORE)
+#undef LOAD
+#undef STORE
 }
 
+/* Rows of a tile, constants also if the block is not, are channels; of an image, whose pixels lie side by
+ * side, those of all pixels that a row of taps meets. */
 INLINE void KERNEL_piece(Item item, Piece piece) {
     SIZES;
-    /* a constant, also if the block is not */
-    const int rows = item.block == BLOCK ? tile_rows(item.side_by_side) : SEGMENTS == 1 ? item.block : 1;
-    for (int k = 0; k < KD * KH * KW; k++) {
-        if (SIXTEEN_BITS)
+    const int taps = item.block < BLOCK && LW == 1 && !TRANSPOSED ? KW : 1, all = taps * item.block;
+    const int tiles = (all - 1) / tile_rows(item.side_by_side) + 1;
+    const int rows = item.block == BLOCK || SEGMENTS == 1 ? (all - 1) / tiles + 1 : 1;
+    for (int k = 0; k < KD * KH * KW; k += taps) {
+        if (KERNEL_copied())
             KERNEL_copies(item, piece, k);
-        for (int c = 0; c < item.block; c += rows)
-            if (c + rows <= item.block)
+        for (int c = 0; c < all; c += rows)
+            if (c + rows <= all)
                 KERNEL_tile(item, piece, k, c, rows);
             else
-                KERNEL_tile(item, piece, k, c, item.block % rows);
+                KERNEL_tile(item, piece, k, c, all % rows);
     }
 }
 
@@ -120,7 +147,7 @@ INLINE void KERNEL_band(Item item, int band, int block, int side_by_side) {
     enum { PIXELS = 128, STRIP = (PIXELS - 1) / WIDTH + 1, LONGEST = WIDTH < PIXELS ? WIDTH : PIXELS };
     enum { MET = TRANSPOSED ? LONGEST : (LONGEST - 1) * SW + (KW - 1) * LW + 1 };
     _Alignas(64) real x[SIXTEEN_BITS ? STRIP * MET * BLOCK : 1];
-    _Alignas(64) real dy[SIXTEEN_BITS ? STRIP * LONGEST * 2 * LANES : 1];
+    _Alignas(64) real dy[STRIP * LONGEST * 2 * LANES];
     const int start = band_start(HEIGHT, BANDS, band), end = band_start(HEIGHT, BANDS, band + 1);
     item.block = block;
     item.side_by_side = side_by_side;
