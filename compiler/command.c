@@ -40,12 +40,13 @@ static const char usage[] =
     "                          for pictures of 8 bits\n"
     "  --nondeterministic      for cuda: faster convolutions whose results differ from run to run\n"
     "  --kernels=fast|reference   reference: slow, obvious, for checking\n"
-    "  --conv=auto|direct      changes nothing so far: both compute convolutions directly on a CPU, and\n"
-    "                          for cuda by the engine that cuDNN advises\n"
+    "  --conv=auto|direct|winograd   how a CPU computes 3x3 convolutions: auto by Winograd's method from\n"
+    "                          16 channels and 8x8 points up, winograd wherever it can, which takes\n"
+    "                          more memory for weights; for cuda cuDNN advises the engine\n"
     "  --micro-batches=auto|off|N   train a few samples at a time; the result is the same\n"
     "  --bands=off|N           compute in about N bands of rows where possible; the result is the same\n"
     "  --no-recompute          keep every tensor until its last reader; compute none again\n"
-    "  --max-threads=N         threads a program may use (default 64)\n"
+    "  --max-threads=N         threads a program may use (default 16)\n"
     "  --no-reuse              no two buffers share bytes\n"
     "  --poison                build a program that stops at the first access outside a buffer's lifetime\n"
     "  --emit=ast|graph|graph:after=PASS|plan|remat   print a stage and stop: the graph of the file, or\n"
@@ -273,7 +274,7 @@ static void take_kernels(const Given *g) {
 }
 
 static void take_conv(const Given *g) {
-    (void)choice(g, LIST("auto", "direct"));
+    g->command->options.conv = (ConvMethod)choice(g, LIST("auto", "direct", "winograd"));
 }
 
 static void take_micro_batches(const Given *g) {
@@ -581,7 +582,7 @@ static void take_word(Command *c, const char *word, bool is_file) {
 }
 
 Command command_read(Pool *pool, int argc, char **argv) {
-    Command c = {.options = {.target = targets[0], .max_threads = 64, .command = "", .training = ""}};
+    Command c = {.options = {.target = targets[0], .max_threads = 16, .command = "", .training = ""}};
     bool only_files = false, given[OPTIONS] = {false};
     for (int i = 1; i < argc; i++) {
         const char *argument = argv[i], *value;

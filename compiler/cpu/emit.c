@@ -166,6 +166,7 @@ static void emit_kernels(const Emitter *e, Sources *sources) {
         emit_file(e->plan, sources, "program/kernels.c.in", file_name(e, "_kernels.c"), hole);
         return;
     }
+    emit_shared_files(e, sources);
     for (int i = 0; i < e->ninstance; i++)
         if (is_first(e, i))
             emit_template_file(e, sources, e->instance[i].template);

@@ -18,16 +18,74 @@ static int64_t stored_channels(const Graph *g, ValueId v) {
     return all;
 }
 
+/* ---- Winograd's method ---- */
+
+static bool is_blocked(const Graph *g, ValueId v) {
+    return shape_channels(g->value[v].shape) > CPU_NARROW;
+}
+
+/* A window of 3x3 that slides by one point over points, of which none is left out. */
+static bool has_tiles(const Graph *g, const Window *w, ValueId x, ValueId y) {
+    static const int64_t kernel[AXES] = {1, 3, 3};
+    const ValueId *segment;
+    bool fits = is_blocked(g, y) && w->before[0] == 0;
+    for (int k = 0; k < AXES; k++)
+        fits &= w->kernel[k] == kernel[k] && w->stride[k] == 1 && w->before[k] <= 2 &&
+                (w->dilation[k] == 1 || kernel[k] == 1);
+    for (int p = 0; p < value_segments(g, &x, &segment); p++)
+        fits &= is_blocked(g, segment[p]);
+    return fits;
+}
+
+/* Is the convolution from X to Y, which are those of a gradient's own, computed by Winograd's method?  Its
+ * maps are worth their time from this size on. */
+static bool by_winograd(const Program *program, const Node *node, ValueId x, ValueId y) {
+    enum { LEAST_CHANNELS = 16, LEAST_POINTS = 8 };
+    const Graph *g = program->graph;
+    const Options *options = program->options;
+    const Shape shape = g->value[y].shape;
+    if (options->reference || options->conv == CONV_DIRECT || !has_tiles(g, &node->a.conv.window, x, y))
+        return false;
+    return options->conv == CONV_WINOGRAD ||
+           (shape_channels(g->value[x].shape) >= LEAST_CHANNELS &&
+            shape_channels(shape) >= LEAST_CHANNELS && shape_extent(shape, 1) >= LEAST_POINTS &&
+            shape_extent(shape, 2) >= LEAST_POINTS);
+}
+
+static CpuConv conv_sizes(const Graph *g, ValueId x, ValueId y) {
+    const Shape shape = g->value[y].shape;
+    return (CpuConv){.in = stored_channels(g, x),
+                     .out = shape_channels(shape),
+                     .points = size_product(shape_rows(shape), shape_extent(shape, 2))};
+}
+
+static void add_winograd_workspace(Program *program, Node *node, const char *template) {
+    Graph *g = program->graph;
+    const CpuConv conv = conv_sizes(g, node->in[0], node->out[0]);
+    int64_t elements;
+    if (!cpu_winograd_elements(&conv, program->options->max_threads, &elements))
+        elements = INT64_MAX;
+    node->template = template;
+    node->a.conv.tiles = cpu_winograd_tiles(&conv);
+    node->a.conv.own_blocks = cpu_winograd_own_blocks(&conv);
+    node_add_output(g, node, workspace_new(g, node, "workspace", program->options->real, elements));
+}
+
 /* ---- packed weights ---- */
 
 /* Puts a node in front of NODE that packs its weights (input 1): for each lane of one tensor the weights of
- * the channels of another that are summed.  X and Y are what the window joins, in the forward direction. */
-static void pack_weights(Program *program, Node *node, Op pack, ValueId x, ValueId y) {
+ * the channels of another that are summed.  X and Y are what the window joins, in the forward direction;
+ * TEMPLATE brings them to the frequencies of Winograd's method. */
+static void pack_weights(Program *program, Node *node, Op pack, ValueId x, ValueId y,
+                         const char *template) {
     Graph *g = program->graph;
     const bool forward = pack == OP_CONV_PACK;
-    int64_t elements, summed = stored_channels(g, forward ? x : y);
-    if (!cpu_packed_elements(summed, shape_channels(g->value[forward ? y : x].shape),
-                             window_taps(&node->a.conv.window), &elements))
+    const int64_t summed = stored_channels(g, forward ? x : y),
+                  lanes = shape_channels(g->value[forward ? y : x].shape);
+    int64_t elements;
+    if (!(template != NULL
+              ? cpu_winograd_weights(summed, lanes, &elements)
+              : cpu_packed_elements(summed, lanes, window_taps(&node->a.conv.window), &elements)))
         elements = INT64_MAX;
     ValueId packed = workspace_new(g, node, "weights", program->options->real, elements),
             weight = node->in[1];
@@ -35,24 +93,46 @@ static void pack_weights(Program *program, Node *node, Op pack, ValueId x, Value
                 .nin = 1,
                 .nout = 1,
                 .a = node->a,
+                .template = template,
                 .name = node->name,
                 .span = node->span,
                 .via = node->via};
     new.a.conv.relu = new.a.conv.mask = false;
     new.a.conv.pack_x = x;
     new.a.conv.pack_y = y;
+    new.a.conv.pack_for = node->op;
     node_new(g, new, &weight, &packed);
     node_set_input(g, node, 1, packed);
 }
 
 static void prepare_conv(Program *program, Node *node) {
-    if (!program->options->reference)
-        pack_weights(program, node, OP_CONV_PACK, node->in[0], node->out[0]);
+    const ValueId x = node->in[0], y = node->out[0];
+    const bool winograd = by_winograd(program, node, x, y);
+    if (program->options->reference)
+        return;
+    pack_weights(program, node, OP_CONV_PACK, x, y, winograd ? "conv_winograd_pack" : NULL);
+    if (winograd)
+        add_winograd_workspace(program, node, "conv_winograd");
 }
 
 static void prepare_dgrad(Program *program, Node *node) {
+    const ValueId dx = node->out[0], dy = node->in[0];
+    const bool winograd = by_winograd(program, node, dy, dx);
+    if (program->options->reference)
+        return;
+    pack_weights(program, node, OP_CONV_DGRAD_PACK, dx, dy, winograd ? "conv_dgrad_winograd_pack" : NULL);
+    if (winograd)
+        add_winograd_workspace(program, node, "conv_dgrad_winograd");
+}
+
+static void prepare_upconv(Program *program, Node *node) {
     if (!program->options->reference)
-        pack_weights(program, node, OP_CONV_DGRAD_PACK, node->out[0], node->in[0]);
+        pack_weights(program, node, OP_CONV_PACK, node->in[0], node->out[0], NULL);
+}
+
+static void prepare_upconv_dgrad(Program *program, Node *node) {
+    if (!program->options->reference)
+        pack_weights(program, node, OP_CONV_DGRAD_PACK, node->out[0], node->in[0], NULL);
 }
 
 /* ---- scratch ---- */
@@ -72,7 +152,19 @@ static void add_wgrad_scratch(Program *program, Node *node, ValueId grid) {
 }
 
 static void prepare_conv_wgrad(Program *program, Node *node) {
-    add_wgrad_scratch(program, node, node->in[1]);
+    Graph *g = program->graph;
+    const ValueId x = node->in[0], dy = node->in[1];
+    if (!by_winograd(program, node, x, dy)) {
+        add_wgrad_scratch(program, node, dy);
+        return;
+    }
+    const CpuConv conv = conv_sizes(g, x, dy);
+    int64_t elements;
+    if (!cpu_winograd_wgrad_elements(&conv, &elements))
+        elements = INT64_MAX;
+    node->template = "conv_wgrad_winograd";
+    node->a.conv.tiles = cpu_winograd_wgrad_tiles(&conv);
+    node_add_output(g, node, workspace_new(g, node, "scratch", program->options->real, elements));
 }
 
 static void prepare_upconv_wgrad(Program *program, Node *node) {
@@ -98,7 +190,9 @@ static void prepare_loss_scale(Program *program, Node *node) {
 
 const KernelRow cpu_kernels[OPS] = {
     [OP_CONV] = {.prepare = prepare_conv},
+    [OP_UPCONV] = {.prepare = prepare_upconv},
     [OP_CONV_DGRAD] = {.prepare = prepare_dgrad},
+    [OP_UPCONV_DGRAD] = {.prepare = prepare_upconv_dgrad},
     [OP_CONV_WGRAD] = {.prepare = prepare_conv_wgrad},
     [OP_UPCONV_WGRAD] = {.prepare = prepare_upconv_wgrad, .template = "conv_wgrad"},
     [OP_MSE] = {.prepare = prepare_loss},

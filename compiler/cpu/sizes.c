@@ -37,6 +37,61 @@ bool cpu_wgrad_scratch_elements(const CpuConv *conv, int64_t *out) {
            multiply(slot, cpu_wgrad_bands(conv) + 1, out);
 }
 
+/* ---- Winograd's method ---- */
+
+enum { FREQUENCIES = 36, POINTS = 16 /* of a tile */, GAP = BLOCK /* elements between frequencies */ };
+
+static int64_t channels_stored(int64_t channels) {
+    return blocks(channels) * BLOCK;
+}
+
+/* A thread's block lies in its second cache, and there are enough of them for many threads. */
+bool cpu_winograd_own_blocks(const CpuConv *conv) {
+    return conv->in <= 128 && conv->points >= 256 * POINTS;
+}
+
+int64_t cpu_winograd_tiles(const CpuConv *conv) {
+    return cpu_winograd_own_blocks(conv) ? 16 : 64;
+}
+
+/* Frequencies of TILES tiles of so many channels. */
+static bool frequencies(int64_t tiles, int64_t channels, int64_t *out) {
+    return multiply(channels_stored(channels), tiles, out) && !__builtin_add_overflow(*out, GAP, out) &&
+           multiply(*out, FREQUENCIES, out);
+}
+
+/* Those of x, and of two blocks of y or of all. */
+bool cpu_winograd_elements(const CpuConv *conv, int64_t threads, int64_t *out) {
+    const bool own = cpu_winograd_own_blocks(conv);
+    const int64_t tiles = cpu_winograd_tiles(conv);
+    const int64_t channels = own && conv->out > 2 * BLOCK ? 2 * BLOCK : conv->out;
+    int64_t y;
+    return frequencies(tiles, conv->in, out) && frequencies(tiles, channels, &y) &&
+           !__builtin_add_overflow(*out, y, out) && multiply(*out, own ? threads : 1, out);
+}
+
+/* So few that they lie in a cache; where there are many sums, which pass once for each block, more. */
+int64_t cpu_winograd_wgrad_tiles(const CpuConv *conv) {
+    enum { MANY = 128 };
+    return conv->in <= MANY || conv->out <= MANY ? 64 : 128;
+}
+
+bool cpu_winograd_weights(int64_t summed, int64_t lanes, int64_t *out) {
+    int64_t gaps = FREQUENCIES * GAP;
+    return cpu_packed_elements(summed, lanes, FREQUENCIES, out) && !__builtin_add_overflow(*out, gaps, out);
+}
+
+/* Frequencies of x; of dy, with a sum; their products; the gradient in order. */
+bool cpu_winograd_wgrad_elements(const CpuConv *conv, int64_t *out) {
+    const int64_t tiles = cpu_winograd_wgrad_tiles(conv), in = channels_stored(conv->in);
+    int64_t y, products, order;
+    return frequencies(tiles, conv->in, out) && frequencies(tiles, conv->out, &y) &&
+           !__builtin_add_overflow(*out, y, out) && !__builtin_add_overflow(*out, y / FREQUENCIES, out) &&
+           cpu_winograd_weights(in, conv->out, &products) && !__builtin_add_overflow(*out, products, out) &&
+           cpu_packed_elements(in, conv->out, 9, &order) && !__builtin_add_overflow(*out, order, out) &&
+           !__builtin_add_overflow(*out, 2 * channels_stored(conv->out), out);
+}
+
 int64_t cpu_loss_bands(int64_t rows) {
     return rows < BLOCK ? rows : BLOCK;
 }

@@ -13,6 +13,7 @@ typedef struct {
     int64_t in, out; /* stored channels of x and y of the forward operator */
     int64_t taps;    /* KD * KH * KW */
     int64_t rows;    /* of the grid that the window slides over: D * H of a conv, ID * IH of an upconv */
+    int64_t points;  /* of y, Winograd's method only */
 } CpuConv;
 
 /* `packed` of conv_pack, where `summed` are the stored channels of x and `lanes` the channels of y; of
@@ -22,6 +23,18 @@ bool cpu_packed_elements(int64_t summed, int64_t lanes, int64_t taps, int64_t *o
 /* `BANDS` and `scratch` (of type real) of conv_wgrad and upconv_wgrad. */
 int64_t cpu_wgrad_bands(const CpuConv *conv);
 bool cpu_wgrad_scratch_elements(const CpuConv *conv, int64_t *out);
+
+/* Winograd's method: `TILES`, and `OWN_BLOCKS`: whether each thread has blocks of its own, which is for
+ * many tiles and few channels. */
+int64_t cpu_winograd_tiles(const CpuConv *conv);
+bool cpu_winograd_own_blocks(const CpuConv *conv);
+/* `packed` of what maps weights, as for cpu_packed_elements(). */
+bool cpu_winograd_weights(int64_t summed, int64_t lanes, int64_t *out);
+/* `workspace` of conv_winograd and conv_dgrad_winograd, for at most THREADS threads. */
+bool cpu_winograd_elements(const CpuConv *conv, int64_t threads, int64_t *out);
+/* `TILES` and `scratch` of conv_wgrad_winograd. */
+int64_t cpu_winograd_wgrad_tiles(const CpuConv *conv);
+bool cpu_winograd_wgrad_elements(const CpuConv *conv, int64_t *out);
 
 /* `BANDS` and `scratch` (of type double) of mse, l1 and psnr over rows = D * H rows of points. */
 int64_t cpu_loss_bands(int64_t rows);

@@ -71,6 +71,8 @@ static const char *refuses(const Options *options, bool builds) {
         return "--kernels=reference is for --target=cpu";
     if (options->portable)
         return "--isa=portable is for --target=cpu: what is not for the GPU runs on any processor as it is";
+    if (options->conv == CONV_WINOGRAD)
+        return "--conv=winograd is for --target=cpu: cuDNN chooses how a GPU computes convolutions";
     if (options->poison && builds)
         return "--poison with --target=cuda needs -S DIR: it only writes sources, which tests run on the "
                "CPU";

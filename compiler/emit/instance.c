@@ -41,7 +41,7 @@ const char *template_body(const Emitter *e, const char *name) {
 
 const char *template_of(const Emitter *e, const Node *node) {
     const char *shared = e->plan->target->kernel[node->op].template;
-    return shared != NULL ? shared : op_table[node->op].name;
+    return node->template != NULL ? node->template : shared != NULL ? shared : op_table[node->op].name;
 }
 
 /* What the comment at the head of a template says of it, behind "conv.c - ". */
@@ -266,6 +266,37 @@ static void define_sizes(const Emitter *e, const Instance *k, Text *out) {
     text_add(out, "%s%s", strcmp(type, "enum {") == 0 ? " }" : "", k->nsize > 0 ? "\n" : "");
 }
 
+/* The template of functions that TEMPLATE shares with others, which it includes, or NULL: none but the
+ * prologue. */
+static const char *shared_template(const Emitter *e, const char *template) {
+    static const char include[] = "#include \"";
+    const char *text = template_text(template_file(e, template)), *name = strstr(text, include);
+    CHECK(name != NULL);
+    name += strlen(include);
+    name = pool_copy(e->pool, name, strcspn(name, "."));
+    return strcmp(name, "prologue") == 0 ? NULL : name;
+}
+
+static const char *shared_file(const Emitter *e, const char *shared) {
+    return pool_text(e->pool, "%s_%s.h", e->plan->model->name, shared);
+}
+
+void emit_shared_files(const Emitter *e, Sources *sources) {
+    Table emitted = {0};
+    for (int i = 0; i < e->ninstance; i++) {
+        const char *shared = shared_template(e, e->instance[i].template);
+        if (shared == NULL || table_find(&emitted, shared) >= 0)
+            continue;
+        table_set(e->pool, &emitted, shared, i);
+        const char *file = shared_file(e, shared);
+        const Hole hole[] = {{"file", file},
+                             {"about", template_about(e, shared)},
+                             {"body", template_body(e, shared)},
+                             {NULL, NULL}};
+        emit_file(e->plan, sources, "program/shared.h.in", file, hole);
+    }
+}
+
 void emit_template_file(const Emitter *e, Sources *sources, const char *template) {
     const char *name = pool_text(e->pool, "%s_%s.c", e->plan->model->name, template);
     Text instances = text_new(e->pool);
@@ -278,11 +309,14 @@ void emit_template_file(const Emitter *e, Sources *sources, const char *template
         define_sizes(e, k, &instances);
         text_add(&instances, "#include \"%s\"\n", name);
     }
-    const Hole hole[] = {{"file", name},
-                         {"about", template_about(e, template)},
-                         {"body", included_body(e, template)},
-                         {"instances", instances.bytes},
-                         {NULL, NULL}};
+    const char *shared = shared_template(e, template);
+    const Hole hole[] = {
+        {"file", name},
+        {"about", template_about(e, template)},
+        {"shared", shared == NULL ? "" : pool_text(e->pool, "#include \"%s\"\n", shared_file(e, shared))},
+        {"body", included_body(e, template)},
+        {"instances", instances.bytes},
+        {NULL, NULL}};
     emit_file(e->plan, sources, "program/kernel.c.in", name, hole);
 }
 

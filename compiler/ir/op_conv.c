@@ -163,6 +163,12 @@ static void grid_constants(Constants *c, const Node *node, int64_t in_channels, 
     window_constants(c, &node->a.conv.window);
 }
 
+/* How the target shares out the work by Winograd's method. */
+static void winograd_constants(Constants *c, const Node *node) {
+    constant(c, "TILES", node->a.conv.tiles);
+    constant(c, "OWN_BLOCKS", node->a.conv.own_blocks);
+}
+
 /* The operands of a convolution, or of what packs weights for one. */
 static void forward_operands(Constants *c, ValueId x, ValueId y) {
     constant_segments(c, "X", x);
@@ -175,12 +181,14 @@ void constants_conv(Constants *c, const Node *node) {
     constant(c, "TRANSPOSED", node->op == OP_UPCONV);
     constant(c, "BIAS", node->in[2] >= 0);
     constant(c, "RELU", node->a.conv.relu);
+    winograd_constants(c, node);
     forward_operands(c, x, y);
 }
 
 void constants_conv_pack(Constants *c, const Node *node) {
     const ValueId x = node->a.conv.pack_x, y = node->a.conv.pack_y;
     grid_constants(c, node, channels(constants_graph(c), x), x, y);
+    constant(c, "TRANSPOSED", node->a.conv.pack_for == OP_UPCONV);
     call_arguments(c, "", "");
     forward_operands(c, x, y);
 }
@@ -196,11 +204,13 @@ static void backward_constants(Constants *c, const Node *node, ValueId dx, Value
 void constants_dgrad(Constants *c, const Node *node) {
     backward_constants(c, node, node->out[0], node->in[0]);
     constant(c, "MASK", node->a.conv.mask);
+    winograd_constants(c, node);
     constant_layout(c, "M", node->a.conv.mask ? node->in[2] : node->out[0]);
 }
 
 void constants_dgrad_pack(Constants *c, const Node *node) {
     backward_constants(c, node, node->a.conv.pack_x, node->a.conv.pack_y);
+    constant(c, "TRANSPOSED", node->a.conv.pack_for == OP_UPCONV_DGRAD);
     call_arguments(c, "", "");
 }
 
@@ -210,6 +220,7 @@ void constants_wgrad(Constants *c, const Node *node) {
     constant(c, "TRANSPOSED", node->op == OP_UPCONV_WGRAD);
     constant(c, "BIAS", node->out[1] >= 0);
     constant(c, "BANDS", node->a.conv.bands);
+    winograd_constants(c, node);
     constant(c, "ACCUMULATE", node->accumulates);
     constant_segments(c, "X", x);
     constant_layout(c, "DY", dy);

@@ -8,6 +8,9 @@
 
 typedef enum { PROGRAM_TRAIN, PROGRAM_EVAL, PROGRAM_PREDICT, PROGRAMS } ProgramKind;
 
+/* How convolutions are computed, where there is a choice. */
+typedef enum { CONV_AUTO, CONV_DIRECT, CONV_WINOGRAD } ConvMethod;
+
 typedef struct Target Target;           /* ir/target.h */
 typedef struct DeviceModel DeviceModel; /* the target's own: what it knows of the device without one */
 
@@ -15,6 +18,7 @@ typedef struct DeviceModel DeviceModel; /* the target's own: what it knows of th
 typedef struct Options {
     bool wanted[PROGRAMS];
     bool reference;        /* --kernels=reference */
+    ConvMethod conv;       /* --conv */
     Type real;             /* of parameters and arithmetic: TYPE_F32, or TYPE_F64 with reference kernels */
     Type stored;           /* of activations and their gradients: that, or one of 16 bits */
     Type staged;           /* of inputs, as the loader leaves them */
@@ -46,6 +50,7 @@ typedef struct {
     bool prefetch;              /* training: inputs keep their bytes for those of the next step */
     bool little_workspace;      /* kernels may be slow for want of workspace */
     bool packs_once;            /* prediction: packed weights are kept from image to image */
+    bool packs_in_iterations;   /* a loop over samples packs weights again in each iteration */
 } Choices;
 
 #endif

@@ -6,6 +6,9 @@
  *
  *     pack weights, zero the sums | loop { load, forward, backward, add } | update, return
  *
+ * Packed weights take memory through the whole loop; where there is too little, each iteration makes them
+ * just before they are used.
+ *
  * Samples are added in the same order as in a whole batch, so the result is the same to the last bit.
  * Prediction may pack weights once for many steps; what a step is told comes behind that.  Without a loop,
  * the order is that of the graph: that in which the file says things, then the backward pass.  In both
@@ -47,8 +50,9 @@ static Part part_of(const Graph *g, const Node *node, const Part *part) {
     return reads_results(g, node, part) ? PART_AFTER : PART_BEFORE;
 }
 
-/* Without a loop, weights are packed just before they are used, unless that is done ONCE; what is loaded is
- * there before anything else. */
+/* Without a loop, weights are packed just before they are used, unless that is done ONCE; with one, in
+ * front of it, or, where that takes too much memory, in each iteration.  What is loaded is there before
+ * anything else. */
 static Split split(const Program *program, bool loop, bool once) {
     const Graph *g = program->graph;
     Split s = {0};
@@ -56,7 +60,10 @@ static Split split(const Program *program, bool loop, bool once) {
     for (int i = 0; i < g->nnode; i++) {
         part[i] = part_of(g, &g->node[i], part);
         bool packs = part[i] == PART_BEFORE && !has_trait(&g->node[i], TRAIT_LOADS);
-        Part where = !packs ? part[i] : once ? PART_ONCE : loop ? PART_BEFORE : PART_BODY;
+        Part where = !packs                                           ? part[i]
+                     : once                                           ? PART_ONCE
+                     : loop && !program->choices->packs_in_iterations ? PART_BEFORE
+                                                                      : PART_BODY;
         PUSH(g->pool, s.node[where], s.count[where], i);
     }
     return s;

@@ -1,7 +1,7 @@
 /* advice.c - what to do about a plan: what would fit where it does not, and what it is compared with.
  *
  * Every proposal was planned, so its numbers are those that the option will give: first what leaves the
- * result as it is, then tensors of fewer bits, a smaller batch, a smaller size, and a narrower network.
+ * result as it is, then what rounds otherwise, a smaller batch, a smaller size, and a narrower network.
  * Where nothing helps, the smallest budgets that would do.
  */
 #include "search/advice.h"
@@ -62,7 +62,17 @@ static void propose_freedoms(Advice *p, const FitQuestion *asked) {
     }
 }
 
-/* ---- tensors of fewer bits ---- */
+/* ---- weights as they are, tensors of fewer bits ---- */
+
+/* Winograd's method has four times as many weights. */
+static void propose_direct(Advice *p, const FitQuestion *asked) {
+    FitQuestion q = *asked;
+    if (q.options.conv == CONV_DIRECT || q.options.reference)
+        return;
+    q.options.conv = CONV_DIRECT;
+    const FitTrial trial = fit_try(&q);
+    propose(p, "--conv=direct", &trial);
+}
 
 static void propose_precision(Advice *p, const FitQuestion *asked) {
     FitQuestion q = *asked;
@@ -124,6 +134,7 @@ Advice advise(Pool *pool, const Plan *plan, const FitQuestion *asked) {
     const Program *train = &plan->program[PROGRAM_TRAIN];
     const FitTrial now = {.batch = train->model == NULL ? 1 : train->batch};
     propose_freedoms(&a, &q);
+    propose_direct(&a, &q);
     propose_precision(&a, &q);
     propose_smaller(&a, &q, &now);
     if (a.count == 0 && plan->refusal == NULL) {

@@ -10,8 +10,8 @@
  * one sample at a time from the start: nothing needs less memory.
  * Where inputs are staged in the arena, those of the next step come while one runs, if that fits into 1;
  * where faster kernels need much workspace, they have it if that does.
- * Prediction keeps packed weights from image to image, unless it then sets the size of the arena: all is
- * tried again without that.
+ * Packed weights are kept from iteration to iteration, and in prediction from image to image, unless the
+ * plan does not fit: then they are made just before each use.
  */
 #include "ir/target.h"
 #include "pipeline.h"
@@ -174,6 +174,10 @@ static Plan *everything_kept(const Request *r, Choices *choices) {
         choices->little_workspace = true;
         best = smaller(attempt(r, *choices), best);
     }
+    if (best != NULL && !plan_fits(best)) {
+        choices->packs_in_iterations = true;
+        best = smaller(attempt(r, *choices), best);
+    }
     return best;
 }
 
@@ -206,8 +210,9 @@ Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *low
     if (options->micro_batches == 0 && fixed->any_plan && fixed->micro_batch == 0)
         choices.micro_batch = 1;
     choices.packs_once = options->target->packs_once && !fixed->any_plan;
+    choices.packs_in_iterations = fixed->any_plan;
     Plan *best = search(&r, choices, loops);
-    if (best != NULL && choices.packs_once && best->program[PROGRAM_PREDICT].extent == best->arena) {
+    if (best != NULL && choices.packs_once && !plan_fits(best)) {
         choices.packs_once = false;
         best = smaller(search(&r, choices, loops), best);
     }

@@ -28,7 +28,7 @@ UNUSED static void zero_tail(void *slice, size_t used, size_t stored_bytes) {
     memset((char *)slice + used, 0, stored_bytes - used);
 }
 
-/* ---- train: batch 6, 6,553,728 bytes of the arena ---- */
+/* ---- train: batch 6, 11,730,816 bytes of the arena ---- */
 
 static void train(const UnetStep *step) {
     char *const arena = step->arena;
@@ -36,24 +36,24 @@ static void train(const UnetStep *step) {
     {
         begin(step, 0, "conv_pack of net.0", 7, 0, 13824); /* net.0.weight[64,3,3,3] -> net.0 weights[1728] */
         simple_denoiser_conv_pack_0(AT(real, B036_net_0_weights), AT(real, B007_net_0_weight));
-        begin(step, 1, "conv_pack of net.2", 8, 0, 294912);
-        /* net.2.weight[64,64,3,3] -> net.2 weights[36864] */
-        simple_denoiser_conv_pack_1(AT(real, B037_net_2_weights), AT(real, B005_net_2_weight));
-        begin(step, 2, "conv_pack of net.4", 9, 0, 294912);
-        /* net.4.weight[64,64,3,3] -> net.4 weights[36864] */
-        simple_denoiser_conv_pack_1(AT(real, B038_net_4_weights), AT(real, B003_net_4_weight));
+        begin(step, 1, "conv_pack of net.2", 8, 0, 739584);
+        /* net.2.weight[64,64,3,3] -> net.2 weights[148032] */
+        simple_denoiser_conv_winograd_pack_0(AT(real, B037_net_2_weights), AT(real, B005_net_2_weight));
+        begin(step, 2, "conv_pack of net.4", 9, 0, 739584);
+        /* net.4.weight[64,64,3,3] -> net.4 weights[148032] */
+        simple_denoiser_conv_winograd_pack_0(AT(real, B038_net_4_weights), AT(real, B003_net_4_weight));
         begin(step, 3, "conv_pack of net.6", 10, 0, 43776);
         /* net.6.weight[3,64,3,3] -> net.6 weights[9216] */
-        simple_denoiser_conv_pack_2(AT(real, B039_net_6_weights), AT(real, B001_net_6_weight));
+        simple_denoiser_conv_pack_1(AT(real, B039_net_6_weights), AT(real, B001_net_6_weight));
         begin(step, 4, "conv_dgrad_pack of net.6", 10, 0, 13824);
         /* net.6.weight[3,64,3,3] -> net.6 weights[1728] */
         simple_denoiser_conv_dgrad_pack_0(AT(real, B040_net_6_weights), AT(real, B001_net_6_weight));
-        begin(step, 5, "conv_dgrad_pack of net.4", 9, 0, 294912);
-        /* net.4.weight[64,64,3,3] -> net.4 weights[36864] */
-        simple_denoiser_conv_dgrad_pack_1(AT(real, B041_net_4_weights), AT(real, B003_net_4_weight));
-        begin(step, 6, "conv_dgrad_pack of net.2", 8, 0, 294912);
-        /* net.2.weight[64,64,3,3] -> net.2 weights[36864] */
-        simple_denoiser_conv_dgrad_pack_1(AT(real, B042_net_2_weights), AT(real, B005_net_2_weight));
+        begin(step, 5, "conv_dgrad_pack of net.4", 9, 0, 739584);
+        /* net.4.weight[64,64,3,3] -> net.4 weights[148032] */
+        simple_denoiser_conv_dgrad_winograd_pack_0(AT(real, B041_net_4_weights), AT(real, B003_net_4_weight));
+        begin(step, 6, "conv_dgrad_pack of net.2", 8, 0, 739584);
+        /* net.2.weight[64,64,3,3] -> net.2 weights[148032] */
+        simple_denoiser_conv_dgrad_winograd_pack_0(AT(real, B042_net_2_weights), AT(real, B005_net_2_weight));
         begin(step, 7, "zero of mse", 21, 0, 64); /* -> mse[1] */
         simple_denoiser_zero_0(AT(double, B043_mse), 8);
         begin(step, 8, "zero of psnr", 22, 0, 64); /* -> psnr[1] */
@@ -85,72 +85,78 @@ static void train(const UnetStep *step) {
             simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B045_net_1));
             simple_denoiser_conv_0(n, AT(real, B045_net_1), (const real *const[]){INPUT(real, 0, 13072)},
                 AT(real, B036_net_0_weights), AT(real, B008_net_0_bias));
-            begin(step, 19, "conv of net.2", 8, 1811939328, 14267904);
-            /* net.1[n,64,64,64] net.2 weights[36864] net.2.bias[64] -> net.3[n,64,64,64] */
+            begin(step, 19, "conv of net.2", 8, 1811939328, 38611968);
+            /* net.1[n,64,64,64] net.2 weights[148032] net.2.bias[64] -> net.3[n,64,64,64]
+                net.2 workspace[903168] */
             simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B046_net_3));
-            simple_denoiser_conv_1(n, AT(real, B046_net_3), (const real *const[]){AT(real, B045_net_1)},
-                AT(real, B037_net_2_weights), AT(real, B006_net_2_bias));
-            begin(step, 20, "conv of net.4", 9, 1811939328, 14267904);
-            /* net.3[n,64,64,64] net.4 weights[36864] net.4.bias[64] -> net.5[n,64,64,64] */
-            simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B047_net_5));
-            simple_denoiser_conv_1(n, AT(real, B047_net_5), (const real *const[]){AT(real, B046_net_3)},
-                AT(real, B038_net_4_weights), AT(real, B004_net_4_bias));
+            simple_denoiser_conv_winograd_0(n, AT(real, B046_net_3), AT(real, B047_net_2_workspace),
+                (const real *const[]){AT(real, B045_net_1)}, AT(real, B037_net_2_weights),
+                AT(real, B006_net_2_bias));
+            begin(step, 20, "conv of net.4", 9, 1811939328, 38611968);
+            /* net.3[n,64,64,64] net.4 weights[148032] net.4.bias[64] -> net.5[n,64,64,64]
+                net.4 workspace[903168] */
+            simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B048_net_5));
+            simple_denoiser_conv_winograd_0(n, AT(real, B048_net_5), AT(real, B049_net_4_workspace),
+                (const real *const[]){AT(real, B046_net_3)}, AT(real, B038_net_4_weights),
+                AT(real, B004_net_4_bias));
             begin(step, 21, "conv of net.6", 10, 84934656, 7207296);
             /* net.5[n,64,64,64] net.6 weights[9216] net.6.bias[3] -> net.6[n,3,64,64] */
-            simple_denoiser_conv_2(n, AT(real, B048_net_6), (const real *const[]){AT(real, B047_net_5)},
+            simple_denoiser_conv_1(n, AT(real, B050_net_6), (const real *const[]){AT(real, B048_net_5)},
                 AT(real, B039_net_6_weights), AT(real, B002_net_6_bias));
             begin(step, 22, "mse", 21, 73728, 591360);
             /* net.6[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[16] */
-            simple_denoiser_mse_0(n, AT(double, B043_mse), AT(double, B049_mse_scratch), AT(real, B048_net_6),
+            simple_denoiser_mse_0(n, AT(double, B043_mse), AT(double, B051_mse_scratch), AT(real, B050_net_6),
                 INPUT(real, 1, 12288), valid);
             begin(step, 23, "psnr", 22, 73728, 591360);
             /* net.6[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[16] */
-            simple_denoiser_psnr_0(n, AT(double, B044_psnr), AT(double, B050_psnr_scratch),
-                AT(real, B048_net_6), INPUT(real, 1, 12288), valid);
+            simple_denoiser_psnr_0(n, AT(double, B044_psnr), AT(double, B052_psnr_scratch),
+                AT(real, B050_net_6), INPUT(real, 1, 12288), valid);
             begin(step, 24, "mse_grad of mse", 21, 73728, 903552);
             /* net.6[n,3,64,64] clean[n,3,64,64] -> d net.6[n,3,64,64] */
-            simple_denoiser_zero_halo_1(n, (Rows){0, 64}, AT(real, B051_d_net_6));
-            simple_denoiser_mse_grad_0(n, step->n, (Rows){0, 64}, AT(real, B051_d_net_6),
-                AT(real, B048_net_6), INPUT(real, 1, 12288), NULL);
+            simple_denoiser_zero_halo_1(n, (Rows){0, 64}, AT(real, B053_d_net_6));
+            simple_denoiser_mse_grad_0(n, step->n, (Rows){0, 64}, AT(real, B053_d_net_6),
+                AT(real, B050_net_6), INPUT(real, 1, 12288), NULL);
             begin(step, 25, "conv_wgrad of net.6", 10, 84934656, 10854912);
             /* net.5[n,64,64,64] d net.6[n,3,64,64] -> d net.6.weight[3,64,3,3] d net.6.bias[3]
                 net.6 scratch[156944] */
             zero_tail(AT(real, B029_d_net_6_bias), 12, 64);
             simple_denoiser_conv_wgrad_0(n, AT(real, B028_d_net_6_weight), AT(real, B029_d_net_6_bias),
-                AT(real, B052_net_6_scratch), (const real *const[]){AT(real, B047_net_5)},
-                AT(real, B051_d_net_6));
+                AT(real, B054_net_6_scratch), (const real *const[]){AT(real, B048_net_5)},
+                AT(real, B053_d_net_6));
             begin(step, 26, "conv_dgrad of net.6", 10, 84934656, 13736832);
             /* d net.6[n,3,64,64] net.6 weights[1728] net.5[n,64,64,64] -> d net.4[n,64,64,64] */
-            simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B053_d_net_4));
-            simple_denoiser_conv_dgrad_0(n, AT(real, B053_d_net_4), AT(real, B051_d_net_6),
-                AT(real, B040_net_6_weights), AT(real, B047_net_5));
-            begin(step, 27, "conv_wgrad of net.4", 9, 1811939328, 23130624);
+            simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B055_d_net_4));
+            simple_denoiser_conv_dgrad_0(n, AT(real, B055_d_net_4), AT(real, B053_d_net_6),
+                AT(real, B040_net_6_weights), AT(real, B048_net_5));
+            begin(step, 27, "conv_wgrad of net.4", 9, 1811939328, 26798976);
             /* net.3[n,64,64,64] d net.4[n,64,64,64] -> d net.4.weight[64,64,3,3] d net.4.bias[64]
-                net.4 scratch[332352] */
-            simple_denoiser_conv_wgrad_1(n, AT(real, B030_d_net_4_weight), AT(real, B031_d_net_4_bias),
-                AT(real, B054_net_4_scratch), (const real *const[]){AT(real, B046_net_3)},
-                AT(real, B053_d_net_4));
-            begin(step, 28, "conv_dgrad of net.4", 9, 1811939328, 20957184);
-            /* d net.4[n,64,64,64] net.4 weights[36864] net.3[n,64,64,64] -> d net.2[n,64,64,64] */
-            simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B055_d_net_2));
-            simple_denoiser_conv_dgrad_1(n, AT(real, B055_d_net_2), AT(real, B053_d_net_4),
-                AT(real, B041_net_4_weights), AT(real, B046_net_3));
-            begin(step, 29, "conv_wgrad of net.2", 8, 1811939328, 23130624);
+                net.4 scratch[485200] */
+            simple_denoiser_conv_wgrad_winograd_0(n, AT(real, B030_d_net_4_weight),
+                AT(real, B031_d_net_4_bias), AT(real, B056_net_4_scratch),
+                (const real *const[]){AT(real, B046_net_3)}, AT(real, B055_d_net_4));
+            begin(step, 28, "conv_dgrad of net.4", 9, 1811939328, 45301248);
+            /* d net.4[n,64,64,64] net.4 weights[148032] net.3[n,64,64,64] -> d net.2[n,64,64,64]
+                net.4 workspace[903168] */
+            simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B057_d_net_2));
+            simple_denoiser_conv_dgrad_winograd_0(n, AT(real, B057_d_net_2), AT(real, B058_net_4_workspace),
+                AT(real, B055_d_net_4), AT(real, B041_net_4_weights), AT(real, B046_net_3));
+            begin(step, 29, "conv_wgrad of net.2", 8, 1811939328, 26798976);
             /* net.1[n,64,64,64] d net.2[n,64,64,64] -> d net.2.weight[64,64,3,3] d net.2.bias[64]
-                net.2 scratch[332352] */
-            simple_denoiser_conv_wgrad_1(n, AT(real, B032_d_net_2_weight), AT(real, B033_d_net_2_bias),
-                AT(real, B056_net_2_scratch), (const real *const[]){AT(real, B045_net_1)},
-                AT(real, B055_d_net_2));
-            begin(step, 30, "conv_dgrad of net.2", 8, 1811939328, 20557824);
-            /* d net.2[n,64,64,64] net.2 weights[36864] net.1[n,64,64,64] -> d net.0[n,64,64,64] */
-            simple_denoiser_conv_dgrad_2(n, AT(real, B057_d_net_0), AT(real, B055_d_net_2),
-                AT(real, B042_net_2_weights), AT(real, B045_net_1));
+                net.2 scratch[485200] */
+            simple_denoiser_conv_wgrad_winograd_0(n, AT(real, B032_d_net_2_weight),
+                AT(real, B033_d_net_2_bias), AT(real, B059_net_2_scratch),
+                (const real *const[]){AT(real, B045_net_1)}, AT(real, B057_d_net_2));
+            begin(step, 30, "conv_dgrad of net.2", 8, 1811939328, 44901888);
+            /* d net.2[n,64,64,64] net.2 weights[148032] net.1[n,64,64,64] -> d net.0[n,64,64,64]
+                net.2 workspace[903168] */
+            simple_denoiser_conv_dgrad_winograd_1(n, AT(real, B060_d_net_0), AT(real, B061_net_2_workspace),
+                AT(real, B057_d_net_2), AT(real, B042_net_2_weights), AT(real, B045_net_1));
             begin(step, 31, "conv_wgrad of net.0", 7, 84934656, 8110464);
             /* noisy[n,3,64,64] d net.0[n,64,64,64] -> d net.0.weight[64,3,3,3] d net.0.bias[64]
                 net.0 scratch[59136] */
-            simple_denoiser_conv_wgrad_2(n, AT(real, B034_d_net_0_weight), AT(real, B035_d_net_0_bias),
-                AT(real, B058_net_0_scratch), (const real *const[]){INPUT(real, 0, 13072)},
-                AT(real, B057_d_net_0));
+            simple_denoiser_conv_wgrad_1(n, AT(real, B034_d_net_0_weight), AT(real, B035_d_net_0_bias),
+                AT(real, B062_net_0_scratch), (const real *const[]){INPUT(real, 0, 13072)},
+                AT(real, B060_d_net_0));
         }
         begin(step, 32, "adam", 20, 928548, 2166976); /* all parameters */
         simple_denoiser_adam_0(AT(real, B001_net_6_weight), AT(real, B028_d_net_6_weight),
@@ -159,7 +165,7 @@ static void train(const UnetStep *step) {
     }
 }
 
-/* ---- predict: batch 1, 3,497,664 bytes of the arena ---- */
+/* ---- predict: batch 1, 7,999,680 bytes of the arena ---- */
 
 static void predict_prepare(const UnetStep *step) {
     char *const arena = step->arena;
@@ -169,16 +175,16 @@ static void predict_prepare(const UnetStep *step) {
 #pragma omp parallel num_threads(step->threads)
     {
         begin(step, 0, "conv_pack of net.0", 7, 0, 13824); /* net.0.weight[64,3,3,3] -> net.0 weights[1728] */
-        simple_denoiser_conv_pack_0(AT(real, B059_net_0_weights), AT(real, B007_net_0_weight));
-        begin(step, 1, "conv_pack of net.2", 8, 0, 294912);
-        /* net.2.weight[64,64,3,3] -> net.2 weights[36864] */
-        simple_denoiser_conv_pack_1(AT(real, B060_net_2_weights), AT(real, B005_net_2_weight));
-        begin(step, 2, "conv_pack of net.4", 9, 0, 294912);
-        /* net.4.weight[64,64,3,3] -> net.4 weights[36864] */
-        simple_denoiser_conv_pack_1(AT(real, B061_net_4_weights), AT(real, B003_net_4_weight));
+        simple_denoiser_conv_pack_0(AT(real, B063_net_0_weights), AT(real, B007_net_0_weight));
+        begin(step, 1, "conv_pack of net.2", 8, 0, 739584);
+        /* net.2.weight[64,64,3,3] -> net.2 weights[148032] */
+        simple_denoiser_conv_winograd_pack_0(AT(real, B064_net_2_weights), AT(real, B005_net_2_weight));
+        begin(step, 2, "conv_pack of net.4", 9, 0, 739584);
+        /* net.4.weight[64,64,3,3] -> net.4 weights[148032] */
+        simple_denoiser_conv_winograd_pack_0(AT(real, B065_net_4_weights), AT(real, B003_net_4_weight));
         begin(step, 3, "conv_pack of net.6", 10, 0, 43776);
         /* net.6.weight[3,64,3,3] -> net.6 weights[9216] */
-        simple_denoiser_conv_pack_2(AT(real, B062_net_6_weights), AT(real, B001_net_6_weight));
+        simple_denoiser_conv_pack_1(AT(real, B066_net_6_weights), AT(real, B001_net_6_weight));
     }
 }
 
@@ -191,23 +197,27 @@ static void predict(const UnetStep *step) {
     {
         begin(step, 4, "conv of net.0", 7, 14155776, 1174592);
         /* noisy[n,3,64,64] net.0 weights[1728] net.0.bias[64] -> net.1[n,64,64,64] */
-        simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B063_net_1));
-        simple_denoiser_conv_0(n, AT(real, B063_net_1), (const real *const[]){INPUT(real, 0, 13072)},
-            AT(real, B059_net_0_weights), AT(real, B008_net_0_bias));
-        begin(step, 5, "conv of net.2", 8, 301989888, 2377984);
-        /* net.1[n,64,64,64] net.2 weights[36864] net.2.bias[64] -> net.3[n,64,64,64] */
-        simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B064_net_3));
-        simple_denoiser_conv_1(n, AT(real, B064_net_3), (const real *const[]){AT(real, B063_net_1)},
-            AT(real, B060_net_2_weights), AT(real, B006_net_2_bias));
-        begin(step, 6, "conv of net.4", 9, 301989888, 2377984);
-        /* net.3[n,64,64,64] net.4 weights[36864] net.4.bias[64] -> net.5[n,64,64,64] */
-        simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B065_net_5));
-        simple_denoiser_conv_1(n, AT(real, B065_net_5), (const real *const[]){AT(real, B064_net_3)},
-            AT(real, B061_net_4_weights), AT(real, B004_net_4_bias));
+        simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B067_net_1));
+        simple_denoiser_conv_0(n, AT(real, B067_net_1), (const real *const[]){INPUT(real, 0, 13072)},
+            AT(real, B063_net_0_weights), AT(real, B008_net_0_bias));
+        begin(step, 5, "conv of net.2", 8, 301989888, 6435328);
+        /* net.1[n,64,64,64] net.2 weights[148032] net.2.bias[64] -> net.3[n,64,64,64]
+            net.2 workspace[903168] */
+        simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B068_net_3));
+        simple_denoiser_conv_winograd_0(n, AT(real, B068_net_3), AT(real, B069_net_2_workspace),
+            (const real *const[]){AT(real, B067_net_1)}, AT(real, B064_net_2_weights),
+            AT(real, B006_net_2_bias));
+        begin(step, 6, "conv of net.4", 9, 301989888, 6435328);
+        /* net.3[n,64,64,64] net.4 weights[148032] net.4.bias[64] -> net.5[n,64,64,64]
+            net.4 workspace[903168] */
+        simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B070_net_5));
+        simple_denoiser_conv_winograd_0(n, AT(real, B070_net_5), AT(real, B071_net_4_workspace),
+            (const real *const[]){AT(real, B068_net_3)}, AT(real, B065_net_4_weights),
+            AT(real, B004_net_4_bias));
         begin(step, 7, "conv of net.6", 10, 14155776, 1201216);
         /* net.5[n,64,64,64] net.6 weights[9216] net.6.bias[3] -> net.6[n,3,64,64] */
-        simple_denoiser_conv_2(n, AT(real, B066_net_6), (const real *const[]){AT(real, B065_net_5)},
-            AT(real, B062_net_6_weights), AT(real, B002_net_6_bias));
+        simple_denoiser_conv_1(n, AT(real, B072_net_6), (const real *const[]){AT(real, B070_net_5)},
+            AT(real, B066_net_6_weights), AT(real, B002_net_6_bias));
     }
 }
 
@@ -242,8 +252,8 @@ static const UnetLayout train_input[] = {
     {UNET_F32, 3, {1, 64, 64}, 3, 0, 12288, 12288, 12288, 192, 49152},
 };
 static const int64_t train_result_offset[] = {
-    6553600,
-    6553664,
+    11730688,
+    11730752,
     -1, /* there may be no result at all */
 };
 static const UnetProgram train_program = {
@@ -252,7 +262,7 @@ static const UnetProgram train_program = {
     .batch = 6, .steps = 34,
     .size = {1, 64, 64},
     .measured = {1, 64, 64},
-    .extent = 6553728,
+    .extent = 11730816,
     .inputs = train_input,
     .result_offsets = train_result_offset,
     .input_bytes = 608640,
@@ -266,7 +276,7 @@ static const UnetLayout predict_output[] = {
     {UNET_F32, 3, {1, 64, 64}, 3, 0, 12288, 12288, 12288, 192, 49152},
 };
 static const int64_t predict_output_offset[] = {
-    2043840,
+    928704,
 };
 static const int64_t predict_result_offset[] = {
     -1,
@@ -280,7 +290,7 @@ static const UnetProgram predict_program = {
     .batch = 1, .steps = 9,
     .size = {1, 64, 64},
     .measured = {0, 0, 0},
-    .extent = 3497664,
+    .extent = 7999680,
     .inputs = predict_input,
     .outputs = predict_output,
     .output_offsets = predict_output_offset,
@@ -320,7 +330,7 @@ const UnetModel simple_denoiser_model = {
     .runtime_version = UNET_RUNTIME_VERSION,
     .name = "simple_denoiser",
     .source = "simple_denoiser.unet", .source_hash = "00438fdc504441cc",
-    .target = "cpu", .isa = "native", .real = UNET_F32, .precision = "f32", .max_threads = 64,
+    .target = "cpu", .isa = "native", .real = UNET_F32, .precision = "f32", .max_threads = 16,
     .instructions = UNET_INSTRUCTIONS_USED,
     .nparameter = 8, .parameter = parameter, .parameter_count = 77379,
     .persistent = 928704,
@@ -329,7 +339,7 @@ const UnetModel simple_denoiser_model = {
     .nresult = 2, .results = result,
     .train = &train_program,
     .predict = &predict_program,
-    .arena_bytes = 6553728,
+    .arena_bytes = 11730816,
     .ring = 3, .loader_ring_bytes = 1825920,
     .predict_pad = UNET_PAD_REFLECT,
     .data = &data,

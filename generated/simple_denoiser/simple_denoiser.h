@@ -13,12 +13,12 @@
 
 #include <unet/model.h>
 
-#define SIMPLE_DENOISER_ARENA_BYTES 6553728LL     /* all the memory its steps use; the caller provides it */
+#define SIMPLE_DENOISER_ARENA_BYTES 11730816LL     /* all the memory its steps use; the caller provides it */
 #define SIMPLE_DENOISER_ARENA_ALIGN 64
 #define SIMPLE_DENOISER_PERSISTENT_BYTES 928704LL /* at the front: what lives from step to step */
-#define SIMPLE_DENOISER_TRAIN_BYTES 6553728LL
-#define SIMPLE_DENOISER_PREDICT_BYTES 3497664LL
-#define SIMPLE_DENOISER_BUDGET_BYTES 6553728LL   /* what the plan was allowed */
+#define SIMPLE_DENOISER_TRAIN_BYTES 11730816LL
+#define SIMPLE_DENOISER_PREDICT_BYTES 7999680LL
+#define SIMPLE_DENOISER_BUDGET_BYTES 11730816LL   /* what the plan was allowed */
 
 _Static_assert(SIMPLE_DENOISER_ARENA_BYTES <= SIMPLE_DENOISER_BUDGET_BYTES, "the arena is within its budget");
 

@@ -37,4 +37,5 @@ void KERNEL()(real *restrict p, const real *restrict g, real *restrict m, real *
     UNUSED static const double WEIGHT_DECAY = 0, BETA1 = 0.90000000000000002, BETA2 = 0.999, \
         EPSILON = 1e-08
 #include "simple_denoiser_adam.c"
+
 #endif

@@ -7,28 +7,14 @@
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
  * Do not edit: change the .unet file and compile again. */
 #ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
-/* One row of taps over one block of channels. */
-INLINE void KERNEL(_taps)(Tile *t, const stored *x, const real *w, int block, int side_by_side, Extent e) {
-    SIZES;
-    enum { LONGEST = (2 * ROWS - 1) * SW + (KW - 1) * LW + 1 }; /* pixels that a tile meets */
-    const int width = side_by_side ? 2 * LANES : LANES, rows = side_by_side ? e.a : e.a + e.b;
-    _Alignas(64) real copy[SIXTEEN_BITS ? LONGEST * BLOCK : 1];
-    const real *pixel = scalars(x, copy, ((rows - 1) * SW + (KW - 1) * LW + 1) * block);
-    for (int kw = 0; kw < KW; kw++) {
-        const real *from = pixel + kw * LW * block, *by = w + kw * block * width;
-        Scalars pixels = {from, side_by_side ? from : from + ROWS * SW * block, SW * block, 1};
-        Weights weights = {by, side_by_side ? by + LANES : by, width, LANES};
-        tile_multiply(t, block, pixels, weights, e);
-    }
-}
-
 INLINE void KERNEL(_tile)(stored *y, const stored *const *x, const real *w, const real *b, int v, Point o,
                         int rows, int side_by_side) {
     SIZES;
+    enum { MET = (2 * ROWS - 1) * SW + (KW - 1) * LW + 1 }; /* pixels that a tile meets, at most */
+    _Alignas(64) real copy[SIXTEEN_BITS ? MET * BLOCK : 1];
+    const Taps taps = {KW, SW, LW};
     Extent e = extent(rows, side_by_side, lanes(&Y, 0));
-    Tile t = {0};
-    if (BIAS)
-        t = (Tile){column_fill(bias_vector(b, CO, v)), column_fill(bias_vector(b, CO, v + side_by_side))};
+    Tile t = tile_start(BIAS ? b : NULL, CO, v, side_by_side);
     for (int s = 0; s < SEGMENTS; s++) {
         const Layout *in = segment(X, SEGMENTS, s);
         for (int block = 0; block < in->blocks; block++)
@@ -37,9 +23,9 @@ INLINE void KERNEL(_tile)(stored *y, const stored *const *x, const real *w, cons
                     Point i = {o.n, o.d * SD - PD + kd * LD, o.h * SH - PH + kh * LH, o.w * SW - PW};
                     const stored *from = x[s] + offset_of(in, block, i);
                     if (in->block == BLOCK) /* a constant, which in->block need not be */
-                        KERNEL(_taps)(&t, from, w, BLOCK, side_by_side, e);
+                        tile_slide(&t, from, copy, w, BLOCK, taps, side_by_side, e);
                     else
-                        KERNEL(_taps)(&t, from, w, in->block, side_by_side, e);
+                        tile_slide(&t, from, copy, w, in->block, taps, side_by_side, e);
                     w += KW * in->block * (side_by_side ? 2 * LANES : LANES);
                 }
     }
@@ -97,23 +83,14 @@ void KERNEL()(int n, stored *restrict y, const stored *const *x, const real *w, 
         Y = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}
 #include "simple_denoiser_conv.c"
 
-/* conv: net.2 of train, net.4 of train, net.2 of predict, 1 more: net.1[n,64,64,64] net.2 weights[36864]
-    net.2.bias[64] -> net.3[n,64,64,64] */
-#define KERNEL(part) simple_denoiser_conv_1##part
-#define SIZES \
-    enum { CO = 64, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, \
-        KW = 3, SW = 1, LW = 1, PW = 1, BIAS = 1, RELU = 1, SEGMENTS = 1 }; \
-    UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056}}, \
-        Y = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}
-#include "simple_denoiser_conv.c"
-
 /* conv: net.6 of train, net.6 of predict: net.5[n,64,64,64] net.6 weights[9216] net.6.bias[3]
     -> net.6[n,3,64,64] */
-#define KERNEL(part) simple_denoiser_conv_2##part
+#define KERNEL(part) simple_denoiser_conv_1##part
 #define SIZES \
     enum { CO = 3, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, \
         KW = 3, SW = 1, LW = 1, PW = 1, BIAS = 1, RELU = 0, SEGMENTS = 1 }; \
     UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056}}, \
         Y = {3, 3, 1, 0, 12288, 12288, 12288, 192}
 #include "simple_denoiser_conv.c"
+
 #endif

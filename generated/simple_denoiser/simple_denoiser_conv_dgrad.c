@@ -6,47 +6,24 @@
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
  * Do not edit: change the .unet file and compile again. */
 #ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
-/* One row of taps over one block of channels; dy is the row of it that they meet. */
-INLINE void KERNEL(_taps)(Tile *t, const stored *dy, const real *w, int left, int rows, int side_by_side,
-                        Extent e) {
-    SIZES;
-    enum { LONGEST = 2 * ROWS + (KW - 1) * LW / SW }; /* pixels that a tile meets */
-    const int width = side_by_side ? 2 * LANES : LANES;
-    int first = 0, last = KW - 1; /* taps that meet a pixel */
-    while (first < KW && (left + PW - first * LW) % SW != 0)
-        first++;
-    while (last > first && (left + PW - last * LW) % SW != 0)
-        last--;
-    if (first == KW)
-        return;
-    const int start = (left + PW - last * LW) / SW, end = (left + PW - first * LW) / SW + rows;
-    _Alignas(64) real copy[SIXTEEN_BITS ? LONGEST * BLOCK : 1];
-    const real *pixel = scalars(dy + start * DY.block, copy, (end - start) * DY.block);
-    for (int kw = first; kw <= last; kw++) {
-        const int o = left + PW - kw * LW;
-        if (o % SW != 0)
-            continue;
-        const real *from = pixel + (o / SW - start) * DY.block, *by = w + kw * DY.block * width;
-        Scalars pixels = {from, side_by_side ? from : from + ROWS * DY.block, DY.block, 1};
-        Weights weights = {by, side_by_side ? by + LANES : by, width, LANES};
-        tile_multiply(t, DY.block, pixels, weights, e);
-    }
-}
-
+/* Every SW-th point of a row, from number `j` of the phase on. */
 INLINE void KERNEL(_tile)(stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p,
-                        int rows, int side_by_side) {
+                        Phase phase, int j, int rows, int side_by_side) {
     SIZES;
+    enum { MET = 2 * ROWS + (KW - 1) * LW / SW }; /* pixels that a tile meets, at most */
+    _Alignas(64) real copy[SIXTEEN_BITS ? MET * BLOCK : 1];
     const int width = side_by_side ? 2 * LANES : LANES;
     Extent e = extent(rows, side_by_side, lanes(&DX, 0));
     Tile t = {0};
+    p.w = phase.column + j * SW;
     for (int block = 0; block < DY.blocks; block++)
         for (int kd = 0; kd < KD; kd++)
             for (int kh = 0; kh < KH; kh++, w += KW * DY.block * width) {
                 int d = p.d + PD - kd * LD, h = p.h + PH - kh * LH;
                 if (d % SD != 0 || h % SH != 0)
                     continue;
-                const stored *from = dy + offset_of(&DY, block, (Point){p.n, d / SD, h / SH, 0});
-                KERNEL(_taps)(&t, from, w, p.w, rows, side_by_side, e);
+                const Point o = {p.n, d / SD, h / SH, phase.at + j};
+                tile_unslide(&t, dy + offset_of(&DY, block, o), copy, w, DY.block, phase, side_by_side, e);
             }
     if (MASK)
         t = tile_mask(t, tile_load(0, m, spot(&M, v, p, SW, side_by_side), e));
@@ -56,17 +33,16 @@ INLINE void KERNEL(_tile)(stored *dx, const stored *dy, const real *w, const sto
 INLINE void KERNEL(_row)(stored *dx, const stored *dy, const real *w, const stored *m, int v, Point p,
                        int side_by_side) {
     SIZES;
-    enum { PIXELS = IW / SW }; /* in every phase; those before IW % SW have one more */
     const int rows = tile_rows(side_by_side);
-    for (int phase = 0; phase < SW; phase++) {
-        p.w = phase;
-        for (int j = 0; j + rows <= PIXELS; j += rows, p.w += rows * SW)
-            KERNEL(_tile)(dx, dy, w, m, v, p, rows, side_by_side);
-        if (PIXELS % rows)
-            KERNEL(_tile)(dx, dy, w, m, v, p, PIXELS % rows, side_by_side);
-        p.w = phase + PIXELS * SW;
-        if (p.w < IW)
-            KERNEL(_tile)(dx, dy, w, m, v, p, 1, side_by_side);
+    for (int column = 0; column < SW; column++) {
+        const Phase phase = phase_of(column, (Taps){KW, SW, LW}, PW);
+        int j = 0;
+        for (; j + rows <= IW / SW; j += rows)
+            KERNEL(_tile)(dx, dy, w, m, v, p, phase, j, rows, side_by_side);
+        if (IW / SW % rows)
+            KERNEL(_tile)(dx, dy, w, m, v, p, phase, j, IW / SW % rows, side_by_side);
+        if (column < IW % SW) /* this phase has one point more */
+            KERNEL(_tile)(dx, dy, w, m, v, p, phase, IW / SW, 1, side_by_side);
     }
 }
 
@@ -110,25 +86,4 @@ void KERNEL()(int n, stored *restrict dx, const stored *dy, const real *w, const
         DY = {3, 3, 1, 201, 13072, 13068, 13068, 198}, M = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}
 #include "simple_denoiser_conv_dgrad.c"
 
-/* conv_dgrad: net.4 of train: d net.4[n,64,64,64] net.4 weights[36864] net.3[n,64,64,64]
-    -> d net.2[n,64,64,64] */
-#define KERNEL(part) simple_denoiser_conv_dgrad_1##part
-#define SIZES \
-    enum { ID = 1, IH = 64, IW = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, \
-        SW = 1, LW = 1, PW = 1, MASK = 1 }; \
-    UNUSED static const Layout DX = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}, \
-        DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}, \
-        M = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}
-#include "simple_denoiser_conv_dgrad.c"
-
-/* conv_dgrad: net.2 of train: d net.2[n,64,64,64] net.2 weights[36864] net.1[n,64,64,64]
-    -> d net.0[n,64,64,64] */
-#define KERNEL(part) simple_denoiser_conv_dgrad_2##part
-#define SIZES \
-    enum { ID = 1, IH = 64, IW = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, \
-        SW = 1, LW = 1, PW = 1, MASK = 1 }; \
-    UNUSED static const Layout DX = {64, 16, 4, 0, 262144, 65536, 65536, 1024}, \
-        DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}, \
-        M = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}
-#include "simple_denoiser_conv_dgrad.c"
 #endif

@@ -1,6 +1,6 @@
-/* simple_denoiser_conv_dgrad_pack.c - brings the weights of a convolution into the order in which the tiles of its gradient
- * by one segment want them: [pair of vectors of CS][block of CO, tap, channel of the block][vector of the
- * pair][lane].
+/* simple_denoiser_conv_dgrad_pack.c - brings the weights of a convolution, or of a TRANSPOSED one, into the order in which
+ * the tiles of its gradient by one segment want them: [pair of vectors of CS][block of CO, tap, channel of
+ * the block][vector of the pair][lane].
  *
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
  * Do not edit: change the .unet file and compile again. */
@@ -18,7 +18,8 @@ void KERNEL()(real *restrict packed, const real *restrict w) {
                     for (int lane = 0; lane < LANES; lane++) {
                         long c = v * LANES + lane, co = block * DY.block + k;
                         int real_weight = co < CO && c < CS;
-                        to[lane] = real_weight ? w[(co * CI + C0 + c) * taps + tap] : 0;
+                        long at = TRANSPOSED ? (C0 + c) * CO + co : co * CI + C0 + c;
+                        to[lane] = real_weight ? w[at * taps + tap] : 0;
                     }
                     if (SIXTEEN_BITS)
                         store_real(to, rounded(load_real(to)));
@@ -33,14 +34,8 @@ void KERNEL()(real *restrict packed, const real *restrict w) {
 /* conv_dgrad_pack: net.6 of train: net.6.weight[3,64,3,3] -> net.6 weights[1728] */
 #define KERNEL(part) simple_denoiser_conv_dgrad_pack_0##part
 #define SIZES \
-    enum { CI = 64, CO = 3, KD = 1, KH = 3, KW = 3, C0 = 0, CS = 64 }; \
+    enum { CI = 64, CO = 3, KD = 1, KH = 3, KW = 3, C0 = 0, CS = 64, TRANSPOSED = 0 }; \
     UNUSED static const Layout DX = {0, 16, 4, 0, 0, 0, 0, 0}, DY = {0, 3, 1, 0, 0, 0, 0, 0}
 #include "simple_denoiser_conv_dgrad_pack.c"
 
-/* conv_dgrad_pack: net.4 of train, net.2 of train: net.4.weight[64,64,3,3] -> net.4 weights[36864] */
-#define KERNEL(part) simple_denoiser_conv_dgrad_pack_1##part
-#define SIZES \
-    enum { CI = 64, CO = 64, KD = 1, KH = 3, KW = 3, C0 = 0, CS = 64 }; \
-    UNUSED static const Layout DX = {0, 16, 4, 0, 0, 0, 0, 0}, DY = {0, 16, 4, 0, 0, 0, 0, 0}
-#include "simple_denoiser_conv_dgrad_pack.c"
 #endif

@@ -1,5 +1,6 @@
-/* simple_denoiser_conv_pack.c - brings the weights of a convolution into the order in which its tiles want them:
- * [pair of vectors of CO][channel block, tap, channel of the block][vector of the pair][lane].
+/* simple_denoiser_conv_pack.c - brings the weights of a convolution, or of a TRANSPOSED one, into the order in which its
+ * tiles want them: [pair of vectors of CO][channel block, tap, channel of the block][vector of the
+ * pair][lane].
  *
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
  * Do not edit: change the .unet file and compile again. */
@@ -18,7 +19,8 @@ void KERNEL()(real *restrict packed, const real *restrict w) {
                         for (int lane = 0; lane < LANES; lane++) {
                             long co = v * LANES + lane, c = block * X[s].block + k;
                             int real_weight = co < CO && c < X[s].channels;
-                            to[lane] = real_weight ? w[(co * CI + first + c) * taps + tap] : 0;
+                            long at = TRANSPOSED ? (first + c) * CO + co : co * CI + first + c;
+                            to[lane] = real_weight ? w[at * taps + tap] : 0;
                         }
                         if (SIXTEEN_BITS)
                             store_real(to, rounded(load_real(to)));
@@ -33,22 +35,15 @@ void KERNEL()(real *restrict packed, const real *restrict w) {
 /* conv_pack: net.0 of train, net.0 of predict: net.0.weight[64,3,3,3] -> net.0 weights[1728] */
 #define KERNEL(part) simple_denoiser_conv_pack_0##part
 #define SIZES \
-    enum { CI = 3, CO = 64, KD = 1, KH = 3, KW = 3, SEGMENTS = 1 }; \
+    enum { CI = 3, CO = 64, KD = 1, KH = 3, KW = 3, TRANSPOSED = 0, SEGMENTS = 1 }; \
     UNUSED static const Layout X[1] = {{3, 3, 1, 0, 0, 0, 0, 0}}, Y = {0, 16, 4, 0, 0, 0, 0, 0}
 #include "simple_denoiser_conv_pack.c"
 
-/* conv_pack: net.2 of train, net.4 of train, net.2 of predict, 1 more: net.2.weight[64,64,3,3]
-    -> net.2 weights[36864] */
+/* conv_pack: net.6 of train, net.6 of predict: net.6.weight[3,64,3,3] -> net.6 weights[9216] */
 #define KERNEL(part) simple_denoiser_conv_pack_1##part
 #define SIZES \
-    enum { CI = 64, CO = 64, KD = 1, KH = 3, KW = 3, SEGMENTS = 1 }; \
-    UNUSED static const Layout X[1] = {{64, 16, 4, 0, 0, 0, 0, 0}}, Y = {0, 16, 4, 0, 0, 0, 0, 0}
-#include "simple_denoiser_conv_pack.c"
-
-/* conv_pack: net.6 of train, net.6 of predict: net.6.weight[3,64,3,3] -> net.6 weights[9216] */
-#define KERNEL(part) simple_denoiser_conv_pack_2##part
-#define SIZES \
-    enum { CI = 64, CO = 3, KD = 1, KH = 3, KW = 3, SEGMENTS = 1 }; \
+    enum { CI = 64, CO = 3, KD = 1, KH = 3, KW = 3, TRANSPOSED = 0, SEGMENTS = 1 }; \
     UNUSED static const Layout X[1] = {{64, 16, 4, 0, 0, 0, 0, 0}}, Y = {0, 3, 1, 0, 0, 0, 0, 0}
 #include "simple_denoiser_conv_pack.c"
+
 #endif

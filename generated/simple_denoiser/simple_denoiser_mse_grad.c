@@ -28,4 +28,5 @@ void KERNEL()(int n, int total, Rows rows, stored *dp, const void *p, const void
     UNUSED static const double WEIGHT = 1; \
     UNUSED static const Layout DP = {3, 3, 1, 201, 13072, 13068, 13068, 198}
 #include "simple_denoiser_mse_grad.c"
+
 #endif

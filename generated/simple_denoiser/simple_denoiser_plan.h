@@ -35,64 +35,74 @@
 #define B024_v_net_2_bias 921280LL /* 256 */
 #define B025_v_net_0_weight 921536LL /* 6912 */
 #define B026_v_net_0_bias 928448LL /* 256 */
-#define B027_gradients 5603520LL /* 309568 */
-#define B028_d_net_6_weight 5603520LL /* 6912 */
-#define B029_d_net_6_bias 5610432LL /* 64 */
-#define B030_d_net_4_weight 5610496LL /* 147456 */
-#define B031_d_net_4_bias 5757952LL /* 256 */
-#define B032_d_net_2_weight 5758208LL /* 147456 */
-#define B033_d_net_2_bias 5905664LL /* 256 */
-#define B034_d_net_0_weight 5905920LL /* 6912 */
-#define B035_d_net_0_bias 5912832LL /* 256 */
-#define B036_net_0_weights 6539776LL /* 6912 */
-#define B037_net_2_weights 5913088LL /* 147456 */
-#define B038_net_4_weights 6060544LL /* 147456 */
-#define B039_net_6_weights 6502912LL /* 36864 */
-#define B040_net_6_weights 6546688LL /* 6912 */
-#define B041_net_4_weights 6208000LL /* 147456 */
-#define B042_net_2_weights 6355456LL /* 147456 */
-#define B043_mse 6553600LL /* 64 */
-#define B044_psnr 6553664LL /* 64 */
-#define B045_net_1 4488384LL /* 1115136 */
-#define B046_net_3 928704LL /* 1115136 */
-#define B047_net_5 2043840LL /* 1115136 */
-#define B048_net_6 3211264LL /* 49152 */
-#define B049_mse_scratch 3158976LL /* 128 */
-#define B050_psnr_scratch 3158976LL /* 128 */
-#define B051_d_net_6 3158976LL /* 52288 */
-#define B052_net_6_scratch 3211264LL /* 627776 */
-#define B053_d_net_4 3373248LL /* 1115136 */
-#define B054_net_4_scratch 2043840LL /* 1329408 */
-#define B055_d_net_2 2258112LL /* 1115136 */
-#define B056_net_2_scratch 928704LL /* 1329408 */
-#define B057_d_net_0 928704LL /* 1048576 */
-#define B058_net_0_scratch 1977280LL /* 236544 */
-#define B059_net_0_weights 3490752LL /* 6912 */
-#define B060_net_2_weights 3158976LL /* 147456 */
-#define B061_net_4_weights 3306432LL /* 147456 */
-#define B062_net_6_weights 3453888LL /* 36864 */
-#define B063_net_1 928704LL /* 1115136 */
-#define B064_net_3 2043840LL /* 1115136 */
-#define B065_net_5 928704LL /* 1115136 */
-#define B066_net_6 2043840LL /* 49152 */
+#define B027_gradients 11370432LL /* 309568 */
+#define B028_d_net_6_weight 11370432LL /* 6912 */
+#define B029_d_net_6_bias 11377344LL /* 64 */
+#define B030_d_net_4_weight 11377408LL /* 147456 */
+#define B031_d_net_4_bias 11524864LL /* 256 */
+#define B032_d_net_2_weight 11525120LL /* 147456 */
+#define B033_d_net_2_bias 11672576LL /* 256 */
+#define B034_d_net_0_weight 11672832LL /* 6912 */
+#define B035_d_net_0_bias 11679744LL /* 256 */
+#define B036_net_0_weights 11716864LL /* 6912 */
+#define B037_net_2_weights 9001920LL /* 592128 */
+#define B038_net_4_weights 9594048LL /* 592128 */
+#define B039_net_6_weights 11680000LL /* 36864 */
+#define B040_net_6_weights 11723776LL /* 6912 */
+#define B041_net_4_weights 10186176LL /* 592128 */
+#define B042_net_2_weights 10778304LL /* 592128 */
+#define B043_mse 11730688LL /* 64 */
+#define B044_psnr 11730752LL /* 64 */
+#define B045_net_1 4541376LL /* 1115136 */
+#define B046_net_3 5656512LL /* 1115136 */
+#define B047_net_2_workspace 928704LL /* 3612672 */
+#define B048_net_5 6771648LL /* 1115136 */
+#define B049_net_4_workspace 928704LL /* 3612672 */
+#define B050_net_6 928704LL /* 49152 */
+#define B051_mse_scratch 977856LL /* 128 */
+#define B052_psnr_scratch 977856LL /* 128 */
+#define B053_d_net_6 1556480LL /* 52288 */
+#define B054_net_6_scratch 928704LL /* 627776 */
+#define B055_d_net_4 7886784LL /* 1115136 */
+#define B056_net_4_scratch 928704LL /* 1940800 */
+#define B057_d_net_2 6771648LL /* 1115136 */
+#define B058_net_4_workspace 928704LL /* 3612672 */
+#define B059_net_2_scratch 928704LL /* 1940800 */
+#define B060_d_net_0 5656512LL /* 1048576 */
+#define B061_net_2_workspace 928704LL /* 3612672 */
+#define B062_net_0_scratch 928704LL /* 236544 */
+#define B063_net_0_weights 7992768LL /* 6912 */
+#define B064_net_2_weights 6771648LL /* 592128 */
+#define B065_net_4_weights 7363776LL /* 592128 */
+#define B066_net_6_weights 7955904LL /* 36864 */
+#define B067_net_1 4541376LL /* 1115136 */
+#define B068_net_3 5656512LL /* 1115136 */
+#define B069_net_2_workspace 928704LL /* 3612672 */
+#define B070_net_5 4541376LL /* 1115136 */
+#define B071_net_4_workspace 928704LL /* 3612672 */
+#define B072_net_6 928704LL /* 49152 */
 
 /* ---- the kernels ---- */
 
 void simple_denoiser_conv_pack_0(real *restrict packed, const real *restrict w);
 void simple_denoiser_conv_pack_1(real *restrict packed, const real *restrict w);
-void simple_denoiser_conv_pack_2(real *restrict packed, const real *restrict w);
+
+void simple_denoiser_conv_winograd_pack_0(real *restrict packed, const real *restrict w);
 
 void simple_denoiser_conv_dgrad_pack_0(real *restrict packed, const real *restrict w);
-void simple_denoiser_conv_dgrad_pack_1(real *restrict packed, const real *restrict w);
+
+void simple_denoiser_conv_dgrad_winograd_pack_0(real *restrict packed, const real *restrict w);
 
 void simple_denoiser_zero_0(void *sum, size_t bytes);
 
 void simple_denoiser_conv_0(int n, stored *restrict y, const stored *const *x, const real *w, const real *b);
 void simple_denoiser_conv_1(int n, stored *restrict y, const stored *const *x, const real *w, const real *b);
-void simple_denoiser_conv_2(int n, stored *restrict y, const stored *const *x, const real *w, const real *b);
 
 void simple_denoiser_zero_halo_0(int n, Rows rows, stored *y);
 void simple_denoiser_zero_halo_1(int n, Rows rows, stored *y);
+
+void simple_denoiser_conv_winograd_0(int n, stored *restrict y, real *restrict workspace,
+    const stored *const *x, const real *w, const real *b);
 
 void simple_denoiser_mse_0(int n, double *result, double *scratch, const void *p, const void *t,
     const int32_t (*valid)[3]);
@@ -107,12 +117,16 @@ void simple_denoiser_conv_wgrad_0(int n, real *restrict dw, real *restrict db, r
     const stored *const *x, const stored *dy);
 void simple_denoiser_conv_wgrad_1(int n, real *restrict dw, real *restrict db, real *restrict scratch,
     const stored *const *x, const stored *dy);
-void simple_denoiser_conv_wgrad_2(int n, real *restrict dw, real *restrict db, real *restrict scratch,
-    const stored *const *x, const stored *dy);
 
 void simple_denoiser_conv_dgrad_0(int n, stored *restrict dx, const stored *dy, const real *w, const stored *m);
-void simple_denoiser_conv_dgrad_1(int n, stored *restrict dx, const stored *dy, const real *w, const stored *m);
-void simple_denoiser_conv_dgrad_2(int n, stored *restrict dx, const stored *dy, const real *w, const stored *m);
+
+void simple_denoiser_conv_wgrad_winograd_0(int n, real *restrict dw, real *restrict db, real *restrict scratch,
+    const stored *const *x, const stored *dy);
+
+void simple_denoiser_conv_dgrad_winograd_0(int n, stored *restrict dx, real *restrict workspace,
+    const stored *dy, const real *w, const stored *m);
+void simple_denoiser_conv_dgrad_winograd_1(int n, stored *restrict dx, real *restrict workspace,
+    const stored *dy, const real *w, const stored *m);
 
 void simple_denoiser_adam_0(real *restrict p, const real *restrict g, real *restrict m, real *restrict v,
     const double *scale, double rate, int64_t step);

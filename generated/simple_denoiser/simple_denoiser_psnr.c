@@ -31,4 +31,5 @@ void KERNEL()(int n, double *result, double *scratch, const void *p, const void 
     UNUSED static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192}, \
         T = {3, 3, 1, 0, 12288, 12288, 12288, 192}
 #include "simple_denoiser_psnr.c"
+
 #endif

@@ -15,4 +15,5 @@ void KERNEL()(void *sum, size_t bytes) {
 /* zero: mse of train, psnr of train, net.6 of train, 7 more: -> mse[1] */
 #define KERNEL(part) simple_denoiser_zero_0##part
 #include "simple_denoiser_zero.c"
+
 #endif

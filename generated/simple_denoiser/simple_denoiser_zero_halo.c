@@ -37,4 +37,5 @@ void KERNEL()(int n, Rows rows, stored *y) {
     enum { D = 1, H = 64, W = 64 }; \
     UNUSED static const Layout Y = {3, 3, 1, 201, 13072, 13068, 13068, 198}
 #include "simple_denoiser_zero_halo.c"
+
 #endif

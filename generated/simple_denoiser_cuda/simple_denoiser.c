@@ -388,7 +388,7 @@ const UnetModel simple_denoiser_model = {
     .runtime_version = UNET_RUNTIME_VERSION,
     .name = "simple_denoiser",
     .source = "simple_denoiser.unet", .source_hash = "00438fdc504441cc",
-    .target = "cuda", .isa = "sm_90", .real = UNET_F32, .precision = "bf16", .max_threads = 64,
+    .target = "cuda", .isa = "sm_90", .real = UNET_F32, .precision = "bf16", .max_threads = 16,
     .instructions = UNET_INSTRUCTIONS_USED,
     .device = &unet_cuda_device, .device_tables = &cuda_model,
     .nparameter = 8, .parameter = parameter, .parameter_count = 77379,

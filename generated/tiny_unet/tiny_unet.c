@@ -1131,7 +1131,7 @@ const UnetModel tiny_unet_model = {
     .runtime_version = UNET_RUNTIME_VERSION,
     .name = "tiny_unet",
     .source = "tiny_unet.unet", .source_hash = "16d462818c889222",
-    .target = "cpu", .isa = "portable", .real = UNET_F32, .precision = "f32", .max_threads = 64,
+    .target = "cpu", .isa = "portable", .real = UNET_F32, .precision = "f32", .max_threads = 16,
     .instructions = UNET_INSTRUCTIONS_USED,
     .nparameter = 36, .parameter = parameter, .parameter_count = 482067,
     .persistent = 5784960,

@@ -10,28 +10,14 @@
 #include "../example.h"
 
 /* BEGIN */
-/* One row of taps over one block of channels. */
-INLINE void KERNEL_taps(Tile *t, const stored *x, const real *w, int block, int side_by_side, Extent e) {
-    SIZES;
-    enum { LONGEST = (2 * ROWS - 1) * SW + (KW - 1) * LW + 1 }; /* pixels that a tile meets */
-    const int width = side_by_side ? 2 * LANES : LANES, rows = side_by_side ? e.a : e.a + e.b;
-    _Alignas(64) real copy[SIXTEEN_BITS ? LONGEST * BLOCK : 1];
-    const real *pixel = scalars(x, copy, ((rows - 1) * SW + (KW - 1) * LW + 1) * block);
-    for (int kw = 0; kw < KW; kw++) {
-        const real *from = pixel + kw * LW * block, *by = w + kw * block * width;
-        Scalars pixels = {from, side_by_side ? from : from + ROWS * SW * block, SW * block, 1};
-        Weights weights = {by, side_by_side ? by + LANES : by, width, LANES};
-        tile_multiply(t, block, pixels, weights, e);
-    }
-}
-
 INLINE void KERNEL_tile(stored *y, const stored *const *x, const real *w, const real *b, int v, Point o,
                         int rows, int side_by_side) {
     SIZES;
+    enum { MET = (2 * ROWS - 1) * SW + (KW - 1) * LW + 1 }; /* pixels that a tile meets, at most */
+    _Alignas(64) real copy[SIXTEEN_BITS ? MET * BLOCK : 1];
+    const Taps taps = {KW, SW, LW};
     Extent e = extent(rows, side_by_side, lanes(&Y, 0));
-    Tile t = {0};
-    if (BIAS)
-        t = (Tile){column_fill(bias_vector(b, CO, v)), column_fill(bias_vector(b, CO, v + side_by_side))};
+    Tile t = tile_start(BIAS ? b : NULL, CO, v, side_by_side);
     for (int s = 0; s < SEGMENTS; s++) {
         const Layout *in = segment(X, SEGMENTS, s);
         for (int block = 0; block < in->blocks; block++)
@@ -40,9 +26,9 @@ INLINE void KERNEL_tile(stored *y, const stored *const *x, const real *w, const 
                     Point i = {o.n, o.d * SD - PD + kd * LD, o.h * SH - PH + kh * LH, o.w * SW - PW};
                     const stored *from = x[s] + offset_of(in, block, i);
                     if (in->block == BLOCK) /* a constant, which in->block need not be */
-                        KERNEL_taps(&t, from, w, BLOCK, side_by_side, e);
+                        tile_slide(&t, from, copy, w, BLOCK, taps, side_by_side, e);
                     else
-                        KERNEL_taps(&t, from, w, in->block, side_by_side, e);
+                        tile_slide(&t, from, copy, w, in->block, taps, side_by_side, e);
                     w += KW * in->block * (side_by_side ? 2 * LANES : LANES);
                 }
     }

@@ -1,6 +1,6 @@
-/* conv_dgrad_pack.c - brings the weights of a convolution into the order in which the tiles of its gradient
- * by one segment want them: [pair of vectors of CS][block of CO, tap, channel of the block][vector of the
- * pair][lane]. */
+/* conv_dgrad_pack.c - brings the weights of a convolution, or of a TRANSPOSED one, into the order in which
+ * the tiles of its gradient by one segment want them: [pair of vectors of CS][block of CO, tap, channel of
+ * the block][vector of the pair][lane]. */
 #include "prologue.c"
 
 #define KERNEL conv_dgrad_pack
@@ -20,7 +20,8 @@ UNUSED static void KERNEL(real *restrict packed, const real *restrict w) {
                     for (int lane = 0; lane < LANES; lane++) {
                         long c = v * LANES + lane, co = block * DY.block + k;
                         int real_weight = co < CO && c < CS;
-                        to[lane] = real_weight ? w[(co * CI + C0 + c) * taps + tap] : 0;
+                        long at = TRANSPOSED ? (C0 + c) * CO + co : co * CI + C0 + c;
+                        to[lane] = real_weight ? w[at * taps + tap] : 0;
                     }
                     if (SIXTEEN_BITS)
                         store_real(to, rounded(load_real(to)));

@@ -1,5 +1,6 @@
-/* conv_pack.c - brings the weights of a convolution into the order in which its tiles want them:
- * [pair of vectors of CO][channel block, tap, channel of the block][vector of the pair][lane]. */
+/* conv_pack.c - brings the weights of a convolution, or of a TRANSPOSED one, into the order in which its
+ * tiles want them: [pair of vectors of CO][channel block, tap, channel of the block][vector of the
+ * pair][lane]. */
 #include "prologue.c"
 
 #define KERNEL conv_pack
@@ -21,7 +22,8 @@ UNUSED static void KERNEL(real *restrict packed, const real *restrict w) {
                         for (int lane = 0; lane < LANES; lane++) {
                             long co = v * LANES + lane, c = block * X[s].block + k;
                             int real_weight = co < CO && c < X[s].channels;
-                            to[lane] = real_weight ? w[(co * CI + first + c) * taps + tap] : 0;
+                            long at = TRANSPOSED ? (first + c) * CO + co : co * CI + first + c;
+                            to[lane] = real_weight ? w[at * taps + tap] : 0;
                         }
                         if (SIXTEEN_BITS)
                             store_real(to, rounded(load_real(to)));

@@ -156,10 +156,15 @@ INLINE Vector widened(Halves h) {
     return (Vector)(words(h) << 16);
 }
 
+/* A processor that does it in one instruction takes a number below 2^-126 for zero. */
 INLINE Halves narrowed(Vector v) {
+#if defined __AVX512BF16__
+    return (Halves)_mm512_cvtneps_pbh(v);
+#else
     Words bits = (Words)v;
     bits = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
     return __builtin_convertvector(choose(bits, v != v, (Words){0} + 0x7fff), Halves);
+#endif
 }
 #elif defined __AVX512F__ || defined __F16C__ /* the processor converts; all NaNs become the same one */
 INLINE Vector widened(Halves h) {
@@ -455,6 +460,13 @@ INLINE Column column_fill(Vector v) {
     return (Column){v, v, v, v, v, v, v, v};
 }
 
+/* The bias of vectors v and, side by side, v + 1, or, where b is NULL, zero. */
+INLINE Tile tile_start(const real *b, int count, int v, int side_by_side) {
+    return b == NULL ? (Tile){0}
+                     : (Tile){column_fill(bias_vector(b, count, v)),
+                              column_fill(bias_vector(b, count, v + side_by_side))};
+}
+
 INLINE Tile tile_load(int is_real, const void *p, Spot at, Extent e) {
     Tile t = {0};
 #define LOAD(r)                                                                                            \
@@ -520,61 +532,70 @@ INLINE void tile_multiply(Tile *t, int depth, Scalars x, Weights w, Extent e) {
     }
 }
 
-/* ---- dense weights in order ------------------------------------------------------------------------ */
-
-/* The points over which panels of weights pass: the columns [left, right) of the rows [from, to) of the
- * batch. Between panels their sums lie in the tensor that is computed, or, so that they are rounded to 16
- * bits but once, on the stack beside it. */
-typedef struct {
-    real *sums;
-    int from, to, left, right;
-} Strip;
-
-/* The part of a dense tensor of weights that joins a few blocks of channels, by one tap, with two vectors.
- * `first`, `last`: of all panels that add to the same points. */
-enum { PANEL_BLOCKS = 4 };
-typedef struct {
-    int blocks, first, last;
-    Strip strip;
-    _Alignas(64) real weights[PANEL_BLOCKS * BLOCK * 2 * LANES];
-} Panel;
-
-/* `depth` rows of `width` lanes, of which the first `rows` and `used` are there, `row` and `lane` apart. */
-UNUSED static void panel_fill(Panel *panel, int depth, int width, const real *w, int rows, long row,
-                              int used, long lane) {
-    if (rows < depth || used < width)
-        memset(panel->weights, 0, (size_t)(depth * width) * sizeof *w);
-    for (int k = 0; k < min_int(rows, depth); k++)
-        for (int v = 0; v < min_int(used, width); v++)
-            panel->weights[k * width + v] = w[k * row + v * lane];
-    for (int at = 0; SIXTEEN_BITS && at < depth * width; at += LANES)
-        store_real(panel->weights + at, rounded(load_real(panel->weights + at)));
+/* Has `count` elements brought into the cache: what the next tile meets, of strides which the processor
+ * does not foresee. */
+INLINE void prefetch(const stored *p, int count) {
+    for (int at = 0; at < count; at += 64 / (int)sizeof *p)
+        __builtin_prefetch(p + at);
 }
 
-/* Rows in a strip over which a panel passes: enough pixels to be worth the filling, few enough for the
- * cache and for all threads to get some. No result depends on it. */
-enum { STRIP_POINTS = SIXTEEN_BITS ? 1024 : 4096 };
-INLINE int panel_strip(int rows, int width, int columns) {
-    int fair = (int)((long)rows * columns / 32);
-    return min_int((STRIP_POINTS - 1) / width + 1, max_int(511 / width + 1, fair));
+/* The row of taps of a window, along the width. */
+typedef struct {
+    int count, stride, dilation;
+} Taps;
+
+/* tile += what a row of taps meets in one block of x, from its first pixel on. */
+INLINE void tile_slide(Tile *t, const stored *x, real *copy, const real *w, int block, Taps taps,
+                       int side_by_side, Extent e) {
+    const int width = side_by_side ? 2 * LANES : LANES, row = taps.stride * block;
+    const int met =
+        (e.a + (side_by_side ? 0 : e.b) - 1) * taps.stride + (taps.count - 1) * taps.dilation + 1;
+    const real *pixel = scalars(x, copy, met * block);
+    for (int k = 0; k < taps.count; k++) {
+        const real *from = pixel + k * taps.dilation * block, *by = w + k * block * width;
+        Scalars pixels = {from, side_by_side ? from : from + ROWS * row, row, 1};
+        Weights weights = {by, side_by_side ? by + LANES : by, width, LANES};
+        tile_multiply(t, block, pixels, weights, e);
+    }
 }
 
-/* Columns of a strip: all, unless these are too many sums for the stack; then whole tiles, of every
- * stride-th point. */
-#define STRIP_TILES(stride) ((STRIP_POINTS - 1) / (2 * ROWS * (stride)) + 1)
-#define STRIP_WIDTH(width, stride)                                                                         \
-    (SIXTEEN_BITS && (int)(width) > STRIP_POINTS ? STRIP_TILES(stride) * 2 * ROWS * (stride) : (width))
+/* The other way round: points p of the dense grid meet the points (p + padding - k * dilation) / stride of
+ * the sampled one, where that is whole. So points that are `stride` apart have the same taps, `first`,
+ * `first + step`, .. `count` of them; column `column` meets pixel `at` by the first, and the next pixel
+ * that it meets lies `back` before that. */
+typedef struct {
+    int column, first, step, count, at, back;
+} Phase;
 
-/* Scalars that its sums take beside the tensor. */
-#define STRIP_SUMS(width, stride)                                                                          \
-    (SIXTEEN_BITS ? ((STRIP_POINTS - 1) / (width) + 1) * STRIP_WIDTH(width, stride) * 2 * LANES : 1)
+INLINE Phase phase_of(int column, Taps taps, int padding) {
+    int first = 0, step = 1;
+    while (first < taps.count && (column + padding - first * taps.dilation) % taps.stride != 0)
+        first++;
+    while (step * taps.dilation % taps.stride != 0)
+        step++;
+    return (Phase){.column = column,
+                   .first = first,
+                   .step = step,
+                   .count = (taps.count - first + step - 1) / step,
+                   .at = (column + padding - first * taps.dilation) / taps.stride,
+                   .back = step * taps.dilation / taps.stride};
+}
 
-/* Where the sums of a tile lie there, which begins at point `point` of the strip: by point, then its
- * vectors. */
-INLINE Spot strip_spot(long point, int stride, int side_by_side) {
-    const int row = side_by_side ? 2 * LANES : LANES;
-    const long at = point * row;
-    return (Spot){at, at + (side_by_side ? LANES : ROWS * stride * row), stride * row};
+/* tile += what the row of taps meets in one block of x; the first tap that of pixel x. */
+INLINE void tile_unslide(Tile *t, const stored *x, real *copy, const real *w, int block, Phase phase,
+                         int side_by_side, Extent e) {
+    const int width = side_by_side ? 2 * LANES : LANES, before = (phase.count - 1) * phase.back;
+    if (phase.count == 0)
+        return;
+    const int met = e.a + (side_by_side ? 0 : e.b) + before;
+    const real *pixel = scalars(x - before * block, copy, met * block) + before * block;
+    for (int k = 0; k < phase.count; k++) {
+        const real *from = pixel - k * phase.back * block;
+        const real *by = w + (phase.first + k * phase.step) * block * width;
+        Scalars pixels = {from, side_by_side ? from : from + ROWS * block, block, 1};
+        Weights weights = {by, side_by_side ? by + LANES : by, width, LANES};
+        tile_multiply(t, block, pixels, weights, e);
+    }
 }
 
 /* Rows of points of band `band` are those from band_start(band) to band_start(band + 1). */

@@ -28,6 +28,7 @@ LAYERS = {
     "final 16->3 @256": ("conv", [16], 3, 256, 1, 2),
     "up 32->16 @128": ("upconv", [32], 16, 128, 2, 2),
     "up 128->64 @32": ("upconv", [128], 64, 32, 2, 4),
+    "up 128->64 @128": ("upconv", [128], 64, 128, 2, 1),
     "up 512->256 @16": ("upconv", [512], 256, 16, 2, 4),
     "pool 16 @256": ("pool", [16], 16, 256, 2, 2),
     "loss 3 @256": ("loss", [3], 3, 256, 0, 2),
@@ -167,7 +168,7 @@ def convolution(instances, name, layer, width):
     rows = size
     bands = max(1, min(rows, -(-64 // (blocks * ((y.blocks + 1) // 2)))))
     numbers = {"CI": sum(ins), "CO": co, "SEGMENTS": len(x), "BIAS": 1, "RELU": 1, "MASK": 1, "C0": 0, "CS": ins[0],
-               "BANDS": bands, "ACCUMULATE": 0, **letters(axes), **extents("I", [1, size, size]), **extents("", [1, out, out])}
+               "BANDS": bands, "ACCUMULATE": 0, "TRANSPOSED": int(not conv), **letters(axes), **extents("I", [1, size, size]), **extents("", [1, out, out])}
     taps = k * k
     wide = -(-co // 16) * 16
     weights = max(sum(ins), 16) * max(co, 16) * taps * 4
@@ -180,16 +181,12 @@ def convolution(instances, name, layer, width):
     flops = 2.0 * sum(ins) * co * taps * size * size * batch
     def time(what, work, call):
         code.append('TIME("%s %s", %g, %s);' % (name, what, work, call))
-    by = "w"
-    if conv:
-        by = "packed"
-        pack = instances.add("conv_pack", numbers, {"X": x, "Y": y})
-        time("pack (G/s)", 1.0 * sum(ins) * co * taps, "%s(packed, w)" % pack)
-    time("forward", flops, "%s(%d, y, x, %s, b)" % (instances.add(kind, numbers, {"X": x, "Y": y}), batch, by))
-    time("dgrad", flops * ins[0] / sum(ins), "%s(%d, dx, y, %s, x0)" % (
-        instances.add(kind + "_dgrad", numbers, {"DX": dx, "DY": y, "M": dx}), batch, by))
+    time("pack (G/s)", 1.0 * sum(ins) * co * taps, "%s(packed, w)" % instances.add("conv_pack", numbers, {"X": x, "Y": y}))
+    time("forward", flops, "%s(%d, y, x, packed, b)" % (instances.add(kind, numbers, {"X": x, "Y": y}), batch))
+    time("dgrad", flops * ins[0] / sum(ins), "%s(%d, dx, y, packed, x0)" % (
+        instances.add(kind + "_dgrad", numbers, {"DX": dx, "DY": y, "M": dx}), batch))
     time("wgrad", flops, "%s(%d, dw, b, scratch, x, y)" % (
-        instances.add("conv_wgrad", {**numbers, "TRANSPOSED": int(kind == "upconv")}, {"X": x, "DY": y}), batch))
+        instances.add("conv_wgrad", numbers, {"X": x, "DY": y}), batch))
     return code + ["}"]
 
 

@@ -74,14 +74,22 @@ def axes_of(r, transposed, wide):
     return axes
 
 
-def convolution(cases, operator, wide=False):
-    """The operator, with a ReLU behind it; its gradients, that by the input of one segment, masked."""
+def tiled(r, points):
+    """A window of 3 points that slides by one over enough of them."""
+    front, behind = r.choice([(1, 1), (1, 1), (0, 0), (2, 0), (0, 1)] + [(2, 2)] * (points > 2))
+    return 3, 1, 1, front, points, points + 2 - front - behind
+
+
+def convolution(cases, operator, wide=False, tiles=None):
+    """The operator, with a ReLU behind it; its gradients, that by the input of one segment, masked.  TILES: of a 3x3 window
+    over images of that size."""
     r, transposed = cases.random, operator == "upconv"
-    axes = axes_of(r, transposed, wide)
+    axes = axes_of(r, transposed, wide) if tiles is None else [(1, 1, 1, 0, 1, 1), *(tiled(r, points) for points in tiles)]
     sampled, dense = [a[4] for a in axes], [a[5] for a in axes]
     x_size, y_size = (sampled, dense) if transposed else (dense, sampled)
-    ins = [cases.channels() for _ in range(r.choice([1, 1, 1, 2, 3]))]
-    ci, co, by = sum(ins), cases.channels(), r.randrange(len(ins))
+    channels = cases.channels if tiles is None else lambda: r.choice([5, 16, 17, 32, 48])
+    ins = [channels() for _ in range(r.choice([1, 1, 1, 2, 3]))]
+    ci, co, by = sum(ins), channels(), r.randrange(len(ins))
     count, x = ci * co * axes[0][0] * axes[1][0] * axes[2][0], ["x%d" % i for i in range(len(ins))]
     attributes, biased = window_attributes(axes), r.random() < 0.8
     name = "%s %s -> %d, x %s, y %s, kernel, stride, dilation, padding %s" % (
@@ -260,6 +268,8 @@ def main():
     for i in range(convolutions):
         convolution(cases, "upconv" if i % 3 == 2 else "conv")
     convolution(cases, "upconv", wide=True)
+    for tiles in ((1, 1), (cases.random.randint(2, 40), cases.random.randint(2, 40)), (66, 61)):
+        convolution(cases, "conv", tiles=tiles)
     for _ in range(convolutions // 4):
         pooling(cases)
     for _ in range(4):

@@ -1,10 +1,13 @@
-/* instances.c FOLDER CASES f32|bf16|f16 - from cases to C, by the compiler's own passes and emitter.
+/* instances.c FOLDER CASES f32|bf16|f16 auto|direct|winograd - from cases to C, by the compiler's own
+ * passes and emitter.
  *
  * CASES (cases.py writes it) names operators, the sizes of their operands and their attributes.  Each case
  * becomes a graph, which is completed, laid out and emitted as that of a program is: the row of an operator
  * says in which order its kernel takes the operands and what it does to them, the target what the kernel
  * needs beside them, the operator's rules which constants it has.  So a kernel is tested as a program calls
  * it, and none of this is written a second time.
+ *
+ * The last two words are the type of tensors and how convolutions are computed.
  *
  * Writes the kernels of templates/cpu (fast_*.c) and of templates/reference (reference_kernels.c), and
  * cases.c, the table of kernels.h.  A case is lines of words:
@@ -31,7 +34,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_VALUES = 16, MAX_WORDS = 64 };
+enum { MAX_VALUES = 16, MAX_WORDS = 64, MOST_THREADS = 4 /* of kernels.c */ };
 
 /* ---- a case as it is read ---- */
 
@@ -556,6 +559,8 @@ static void write_kernels(Emitter *e, Sources *sources) {
         const Hole hole[] = {{"functions", functions.bytes}, {NULL, NULL}};
         emit_file(plan, sources, "program/kernels.c.in", "reference_kernels.c", hole);
     }
+    if (fast)
+        emit_shared_files(e, sources);
     for (int i = 0; fast && i < e->ninstance; i++)
         if (is_first(e, i))
             emit_template_file(e, sources, e->instance[i].template);
@@ -607,16 +612,27 @@ static Type stored_type(const char *text) {
     return strcmp(text, "bf16") == 0 ? TYPE_BF16 : strcmp(text, "f16") == 0 ? TYPE_F16 : TYPE_F32;
 }
 
+static ConvMethod conv_method(const char *text) {
+    return strcmp(text, "direct") == 0     ? CONV_DIRECT
+           : strcmp(text, "winograd") == 0 ? CONV_WINOGRAD
+                                           : CONV_AUTO;
+}
+
 /* Of the reference kernels, or of the fast ones. */
-static Emitter *emitter_new(Pool *pool, bool fast, Type stored) {
+static Emitter *emitter_new(Pool *pool, bool fast, Type stored, ConvMethod conv) {
     static const Dialect reference = {"reference", ".c", "UNUSED static void", FORM_CALLED},
                          included = {"cpu", ".c", "UNUSED static void", FORM_INCLUDED};
     Options *options = NEW(pool, Options);
     Model *model = NEW(pool, Model);
     Plan *plan = NEW(pool, Plan);
     Emitter *e = NEW(pool, Emitter);
-    *options = (Options){
-        .target = targets[0], .reference = !fast, .stored = stored, .command = "", .training = ""};
+    *options = (Options){.target = targets[0],
+                         .reference = !fast,
+                         .conv = conv,
+                         .stored = stored,
+                         .max_threads = MOST_THREADS,
+                         .command = "",
+                         .training = ""};
     *model = (Model){.pool = pool, .name = fast ? "fast" : "reference", .source = "cases"};
     *plan =
         (Plan){.pool = pool, .options = options, .target = targets[0], .model = model, .source_hash = ""};
@@ -634,7 +650,7 @@ static void write_all(const Work *work, const char *folder, const Text *function
 }
 
 int main(int argc, char **argv) {
-    FILE *file = argc == 4 ? fopen(argv[2], "r") : NULL;
+    FILE *file = argc == 5 ? fopen(argv[2], "r") : NULL;
     CHECK(file != NULL);
     Pool *pool = pool_new();
     Case *cases = NULL;
@@ -642,7 +658,7 @@ int main(int argc, char **argv) {
     const int count = read_cases(pool, file, &cases);
     (void)fclose(file);
     for (int k = 0; k < 2; k++)
-        work.emitter[k] = emitter_new(pool, k == 1, stored_type(argv[3]));
+        work.emitter[k] = emitter_new(pool, k == 1, stored_type(argv[3]), conv_method(argv[4]));
     Text functions = text_new(pool), table = text_new(pool);
     for (int i = 0; i < count; i++)
         emit_case(&work, &cases[i], i, &functions, &table);

@@ -310,12 +310,32 @@ static void near(Test *test, int k, const Buffers *got_all, const Buffers *want_
         fail(test, "numbers that are rounded otherwise", o->name, -1, (double)other, 0);
 }
 
+/* Whether the processor itself may have made this of a number: a NaN of other bits, zero below 2^-126. */
+static bool converted(const Argument *o, double got, double want) {
+#if defined UNET_STORED_BF16 && defined __AVX512BF16__
+    return o->kind == TENSOR && (isnan(want) ? isnan(got) : fabs(want) < 0x1p-126 && got == 0);
+#else
+    return (void)o, (void)got, (void)want, false;
+#endif
+}
+
+static void exact(Test *test, int k, const Buffers *got, const Buffers *want) {
+    const Argument *o = &test->of->operand[k];
+    for (long i = 0; i < o->elements; i++) {
+        const double a = get(o, got->at[k], i), b = get(o, want->at[k], i);
+        const size_t at = (size_t)i * element_bytes(o);
+        if (memcmp((char *)got->at[k] + at, (char *)want->at[k] + at, element_bytes(o)) != 0 &&
+            !converted(o, a, b)) {
+            fail(test, "beside the reference", o->name, i, a, b);
+            return;
+        }
+    }
+}
+
 static void compare(Test *test, const Buffers *got, const Buffers *want) {
-    if (test->of->nearness == EXACT)
-        same(test, "beside the reference", got, want);
-    for (int i = 0; i < test->of->noperand && test->of->nearness != EXACT; i++)
+    for (int i = 0; i < test->of->noperand; i++)
         if (is_result(&test->of->operand[i]))
-            near(test, i, got, want);
+            (test->of->nearness == EXACT ? exact : near)(test, i, got, want);
 }
 
 /* As many elements were written as these rows have. */

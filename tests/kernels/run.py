@@ -18,14 +18,16 @@ FLAGS = "-std=gnu11 -D_POSIX_C_SOURCE=200809L -fopenmp -fno-math-errno -fno-trap
 SANITIZERS = "-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined"
 OPTIMISED = "-O2 -Wall -Wextra -Werror -Wno-pass-failed" # as a compiler sees whole kernels, warnings included
 BASELINE = "x86-64"
-# compiler, flags, processor, convolutions, type of tensors: 148 convolutions in all, a different set for each
-BUILDS = [(cc, SANITIZERS, processor, 11, "F32") for cc in ("gcc", "clang") for processor in ("native", "x86-64-v3", BASELINE)]
-BUILDS += [("gcc", OPTIMISED, "native", 14, "F32"), ("clang", OPTIMISED, "native", 8, "F32"),
-           ("gcc", OPTIMISED, "x86-64-v3", 8, "F32"), ("clang", OPTIMISED, BASELINE, 8, "F32")]
-BUILDS += [("gcc", SANITIZERS, "native", 8, "BF16"), ("clang", SANITIZERS, "x86-64-v3", 6, "F16"),
-           ("gcc", OPTIMISED, "native", 6, "F16"), ("clang", OPTIMISED, "native", 6, "BF16"),
-           ("gcc", OPTIMISED, "x86-64-v3", 6, "BF16"), ("gcc", OPTIMISED, BASELINE, 6, "F16"),
-           ("clang", OPTIMISED, BASELINE, 6, "BF16")]
+# compiler, flags, processor, convolutions, type of tensors, --conv: 148 convolutions in all, a different set for each
+BUILDS = [(cc, SANITIZERS, processor, 11, "F32", conv) for cc, convs in (("gcc", ("winograd", "direct", "winograd")),
+                                                                          ("clang", ("direct", "winograd", "direct")))
+          for processor, conv in zip(("native", "x86-64-v3", BASELINE), convs)]
+BUILDS += [("gcc", OPTIMISED, "native", 14, "F32", "auto"), ("clang", OPTIMISED, "native", 8, "F32", "winograd"),
+           ("gcc", OPTIMISED, "x86-64-v3", 8, "F32", "winograd"), ("clang", OPTIMISED, BASELINE, 8, "F32", "winograd")]
+BUILDS += [("gcc", SANITIZERS, "native", 8, "BF16", "auto"), ("clang", SANITIZERS, "x86-64-v3", 6, "F16", "winograd"),
+           ("gcc", OPTIMISED, "native", 6, "F16", "direct"), ("clang", OPTIMISED, "native", 6, "BF16", "winograd"),
+           ("gcc", OPTIMISED, "x86-64-v3", 6, "BF16", "auto"), ("gcc", OPTIMISED, BASELINE, 6, "F16", "winograd"),
+           ("clang", OPTIMISED, BASELINE, 6, "BF16", "direct")]
 
 
 def supported(processor):
@@ -35,15 +37,15 @@ def supported(processor):
 
 def build_and_run(build, seed, folder):
     """Empty if all is well, else what went wrong."""
-    cc, flags, processor, convolutions, stored = build
-    what = "%s %s -march=%s %s" % (stored, cc, processor, flags)
+    cc, flags, processor, convolutions, stored, conv = build
+    what = "%s --conv=%s %s -march=%s %s" % (stored, conv, cc, processor, flags)
     os.mkdir(folder)
     flags = [*FLAGS.split(), *flags.split(), "-march=" + processor, "-I" + HERE, "-I" + RUNTIME, "-I."]
     reference = [f for f in flags if not f.startswith("-fsanitize") and f != "-O1"]
     fast = lambda: [cc, *flags, os.path.join(HERE, "kernels.c"), *glob.glob("fast_*.c", root_dir=folder), "cases.o",
                     "reference_kernels.o", "-o", "kernels", "-lm"]
     steps = [lambda: [sys.executable, "-B", os.path.join(HERE, "cases.py"), "cases", str(seed), str(convolutions)],
-             lambda: [INSTANCES, ".", "cases", stored.lower()],
+             lambda: [INSTANCES, ".", "cases", stored.lower(), conv],
              lambda: [cc, *reference, "-O1", "-c", "reference_kernels.c", "cases.c"], fast, lambda: ["./kernels"]]
     # threads share their processors with other tests: let them sleep at barriers
     environment = {**os.environ, "OMP_WAIT_POLICY": "passive", "ASAN_OPTIONS": "detect_leaks=0"}

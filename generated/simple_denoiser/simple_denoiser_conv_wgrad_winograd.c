@@ -1,0 +1,51 @@
+/* simple_denoiser_conv_wgrad_winograd.c - gradients of a convolution with a 3x3 window by its weights and its bias, by
+ * Winograd's method. The gradient of a sample is summed at the 36 frequencies, taken back, and added to
+ * that of the samples before, which lies at the end of `scratch` until it is brought into PyTorch's order.
+
+ *
+ * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
+ * Do not edit: change the .unet file and compile again. */
+#ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
+void KERNEL()(int n, real *restrict dw, real *restrict db, real *restrict scratch,
+                          const stored *const *x, const stored *dy) {
+    SIZES;
+    const long depth = stored_channels(X, SEGMENTS);
+    const Strides in = frequency_strides(TILES, (int)(depth / BLOCK)),
+                  out = frequency_strides(TILES, DY.blocks);
+    Gradients g = {.x = x,
+                   .dy = dy,
+                   .from = X,
+                   .to = &DY,
+                   .segments = SEGMENTS,
+                   .blocks = (int)(depth / BLOCK),
+                   .grid = {D, H, W},
+                   .top = PH,
+                   .left = PW,
+                   .bias = BIAS};
+    g.in = scratch;
+    g.out = g.in + FREQUENCIES * in.frequency;
+    g.sums = g.out + (FREQUENCIES + 1) * out.frequency;
+    g.total = g.sums + FREQUENCIES * weights_stride(depth, vectors(&DY)) + BIAS * vectors(&DY) * LANES;
+    if (ACCUMULATE)
+        weights_gather(g.total, dw, BIAS ? db : NULL, X, SEGMENTS, &DY, 9, CI * 9, 9);
+    for (int i = 0; i < n; i++)
+        winograd_gradients(&g, i, TILES, ACCUMULATE || i > 0);
+    weights_spread(dw, BIAS ? db : NULL, g.total, X, SEGMENTS, CO, 9, CI * 9, 9);
+}
+#undef KERNEL
+#undef SIZES
+#else
+#include "simple_denoiser_plan.h"
+#include "simple_denoiser_winograd.h"
+
+/* conv_wgrad_winograd: net.4 of train, net.2 of train: net.3[n,64,64,64] d net.4[n,64,64,64]
+    -> d net.4.weight[64,64,3,3] d net.4.bias[64] net.4 scratch[485200] */
+#define KERNEL(part) simple_denoiser_conv_wgrad_winograd_0##part
+#define SIZES \
+    enum { CI = 64, CO = 64, D = 1, H = 64, W = 64, PH = 1, PW = 1, BIAS = 1, TILES = 64, ACCUMULATE = 1, \
+        SEGMENTS = 1 }; \
+    UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056}}, \
+        DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}
+#include "simple_denoiser_conv_wgrad_winograd.c"
+
+#endif

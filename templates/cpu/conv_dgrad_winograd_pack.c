@@ -1,0 +1,14 @@
+/* conv_dgrad_winograd_pack.c - the frequencies of the weights of a convolution, for its gradient by one
+ * segment of its input. */
+#include "winograd.c"
+
+#define KERNEL conv_dgrad_winograd_pack
+#include "../example.h"
+
+/* BEGIN */
+UNUSED static void KERNEL(real *restrict packed, const real *restrict w) {
+    SIZES;
+    const Dense from = {.w = w + C0 * 9L, .lane = 9, .channel = CI * 9L, .lanes = CS, .flipped = 1};
+    winograd_weights(packed, from, vectors(&DX), &DY, 1);
+}
+/* END */

@@ -1,0 +1,38 @@
+/* conv_wgrad_winograd.c - gradients of a convolution with a 3x3 window by its weights and its bias, by
+ * Winograd's method. The gradient of a sample is summed at the 36 frequencies, taken back, and added to
+ * that of the samples before, which lies at the end of `scratch` until it is brought into PyTorch's order.
+ */
+#include "winograd.c"
+
+#define KERNEL conv_wgrad_winograd
+#define X_IS_SEGMENTS
+#include "../example.h"
+
+/* BEGIN */
+UNUSED static void KERNEL(int n, real *restrict dw, real *restrict db, real *restrict scratch,
+                          const stored *const *x, const stored *dy) {
+    SIZES;
+    const long depth = stored_channels(X, SEGMENTS);
+    const Strides in = frequency_strides(TILES, (int)(depth / BLOCK)),
+                  out = frequency_strides(TILES, DY.blocks);
+    Gradients g = {.x = x,
+                   .dy = dy,
+                   .from = X,
+                   .to = &DY,
+                   .segments = SEGMENTS,
+                   .blocks = (int)(depth / BLOCK),
+                   .grid = {D, H, W},
+                   .top = PH,
+                   .left = PW,
+                   .bias = BIAS};
+    g.in = scratch;
+    g.out = g.in + FREQUENCIES * in.frequency;
+    g.sums = g.out + (FREQUENCIES + 1) * out.frequency;
+    g.total = g.sums + FREQUENCIES * weights_stride(depth, vectors(&DY)) + BIAS * vectors(&DY) * LANES;
+    if (ACCUMULATE)
+        weights_gather(g.total, dw, BIAS ? db : NULL, X, SEGMENTS, &DY, 9, CI * 9, 9);
+    for (int i = 0; i < n; i++)
+        winograd_gradients(&g, i, TILES, ACCUMULATE || i > 0);
+    weights_spread(dw, BIAS ? db : NULL, g.total, X, SEGMENTS, CO, 9, CI * 9, 9);
+}
+/* END */

@@ -1,0 +1,30 @@
+/* conv_winograd.c - convolution with a 3x3 window by Winograd's method, with bias and ReLU. */
+#include "winograd.c"
+
+#define KERNEL conv_winograd
+#define X_IS_SEGMENTS
+#include "../example.h"
+
+/* BEGIN */
+UNUSED static void KERNEL(int n, stored *restrict y, real *restrict workspace, const stored *const *x,
+                          const real *w, const real *b) {
+    SIZES;
+    const Winograd c = {.x = x,
+                        .from = X,
+                        .segments = SEGMENTS,
+                        .weights = w,
+                        .bias = BIAS ? b : NULL,
+                        .to = &Y,
+                        .y = y,
+                        .relu = RELU,
+                        .channels = CO,
+                        .grid = {D, H, W},
+                        .samples = n,
+                        .top = PH,
+                        .left = PW};
+    if (OWN_BLOCKS)
+        winograd_blocks(&c, workspace, TILES);
+    else
+        winograd_groups(&c, workspace, TILES);
+}
+/* END */

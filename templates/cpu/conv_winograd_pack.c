@@ -1,0 +1,14 @@
+/* conv_winograd_pack.c - the frequencies of the weights of a convolution. */
+#include "winograd.c"
+
+#define KERNEL conv_winograd_pack
+#define X_IS_SEGMENTS
+#include "../example.h"
+
+/* BEGIN */
+UNUSED static void KERNEL(real *restrict packed, const real *restrict w) {
+    SIZES;
+    winograd_weights(packed, (Dense){.w = w, .lane = CI * 9L, .channel = 9, .lanes = CO}, vectors(&Y), X,
+                     SEGMENTS);
+}
+/* END */
