@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# cpu.sh [--peers=FOLDER] [OPTION...] - ours beside PyTorch, OpenVINO and ONNX Runtime on this machine's processors. Makes
+# a virtual environment in FOLDER ($TMPDIR/unetc-peers) from PyPI where it is not there yet; a peer that cannot be
+# installed is left out. OPTIONs are those of cpu_peers.py: `cpu.sh --help` lists them.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+folder=${TMPDIR:-/tmp}/unetc-peers
+options=()
+for option; do
+    case $option in
+        --peers=*) folder=${option#--peers=} ;;
+        *) options+=("$option") ;;
+    esac
+done
+python=$folder/bin/python
+
+# have PACKAGE...: all of them can be imported.
+have() { "$python" -c "$(printf 'import %s\n' "$@")" 2>/dev/null; }
+
+# install PACKAGE...: as pip does; what fails is told.
+install() { "$python" -m pip install --quiet "$@" || echo "cannot install $*: left out" >&2; }
+
+[ -x "$python" ] || "${PYTHON:-python3}" -m venv "$folder"
+# PyTorch for processors alone is not on PyPI, whose wheel takes gigabytes of CUDA's libraries with it.
+alone=https://download.pytorch.org/whl/cpu
+have torch || "$python" -m pip install --quiet --retries=0 --index-url="$alone" torch 2>/dev/null || install torch
+have numpy || install numpy
+have openvino || install openvino
+have onnxruntime onnx onnxscript || install onnxruntime onnx onnxscript
+exec "$python" "$here/cpu_peers.py" "${options[@]}"

@@ -1,0 +1,423 @@
+#!/usr/bin/env python3
+"""cpu_peers.py - ours beside PyTorch, OpenVINO and ONNX Runtime on processors; cpu.sh runs it where they are installed.
+
+Usage: cpu_peers.py [--unetc=build/unetc] [--threads=N] [--rounds=5] [--seconds=2] [--json=FILE] [--no-layers] [NET...]
+A NET is tiny_unet or unet_denoiser (both). Training steps have the batch of the file, predictions have one picture, all
+of the size of the file; data is in memory already. Ours is what `PROGRAM bench` says.
+
+Everybody is a process of its own, prepared and warmed up in the beginning; then all have their turns, a few steps each,
+for so many rounds, so that other work on the machine hurts all alike. What is told are medians over all rounds, how many
+times as long a peer takes as ours, and the memory that a process took at its peak (ours: while it trains on two
+pictures, or predicts one). PyTorch's allocator keeps what it was given, as people set it up. A peer that cannot run is
+told and left out. Beside busy programs a peer's threads spin in vain: GOMP_SPINCOUNT=2000 in the environment shortens
+that, as ours does for itself.
+
+The second table has our steps beside single calls of oneDNN, through PyTorch, for the same convolutions: what packs
+weights counts with ours, what converts layouts with theirs. Ours also applies ReLU and its mask meanwhile, and
+skips the gradient by the net's input.
+"""
+import argparse
+import ctypes.util
+import json
+import os
+import select
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+WIDTHS = {"tiny_unet": 16, "unet_denoiser": 64}
+PRECISIONS = ("f32", "bf16")
+PEERS = {  # what of a net is compared: the ways of peers, and the precisions each has
+    "train": {"PyTorch": PRECISIONS, "PyTorch, compiled": PRECISIONS},
+    "predict": {"PyTorch": PRECISIONS, "PyTorch, compiled": PRECISIONS, "OpenVINO": PRECISIONS, "ONNX Runtime": ("f32",)},
+}
+WARM_UP, LEAST_STEPS, PATIENCE = 3, 2, 1200
+# Which of a convolution's three directions a step of ours belongs to, by its operator.
+DIRECTIONS = ("forward", "data", "weights")
+DIRECTION = {"conv": "forward", "upconv": "forward", "conv_pack": "forward", "conv_dgrad": "data", "upconv_dgrad": "data",
+             "conv_dgrad_pack": "data", "conv_wgrad": "weights", "upconv_wgrad": "weights"}
+
+
+# ---- a peer's process: says that it is ready, then answers each line (seconds to work) with times -----------------
+
+
+def timed(step, seconds):
+    """Seconds of each of at least a few runs of STEP, for about SECONDS."""
+    times, end = [], time.perf_counter() + seconds
+    while len(times) < LEAST_STEPS or time.perf_counter() < end:
+        begin = time.perf_counter()
+        step()
+        times.append(time.perf_counter() - begin)
+    return times
+
+
+def torch_net(job):
+    import torch
+    sys.path.insert(0, os.path.join(ROOT, "tests", "oracle"))
+    import record
+    torch.set_num_threads(job["threads"])
+    torch.manual_seed(0)
+    return record.NETS["unet"](base=WIDTHS[job["net"]])
+
+
+def count_of(net):
+    return sum(p.numel() for p in net.parameters())
+
+
+def cast(precision):
+    import contextlib
+    import torch
+    return torch.autocast("cpu", dtype=torch.bfloat16) if precision == "bf16" else contextlib.nullcontext()
+
+
+def pictures(job):
+    import torch
+    return torch.rand((job["batch"], 3, *job["size"])).contiguous(memory_format=torch.channels_last)
+
+
+def torch_step(job):
+    import torch
+    net = torch_net(job).to(memory_format=torch.channels_last)
+    count = count_of(net)
+    noisy, clean = pictures(job), pictures(job)
+    optimizer = torch.optim.Adam(net.parameters(), lr=5e-4, fused=True)
+    run = torch.compile(net) if job["way"] == "PyTorch, compiled" else net
+
+    def train():
+        optimizer.zero_grad(set_to_none=True)
+        with cast(job["precision"]):
+            answer = run(noisy)
+        torch.nn.functional.mse_loss(answer.float(), clean).backward()
+        optimizer.step()
+
+    def predict():
+        with torch.inference_mode(), cast(job["precision"]):
+            run(noisy)
+
+    return count, train if job["program"] == "train" else predict
+
+
+def openvino_step(job):
+    import openvino
+    net, picture = torch_net(job).eval(), pictures(job)
+    model = openvino.convert_model(net, example_input=picture)
+    model.reshape(list(picture.shape))
+    wanted = {"INFERENCE_PRECISION_HINT": job["precision"], "INFERENCE_NUM_THREADS": job["threads"],
+              "PERFORMANCE_HINT": "LATENCY"}
+    request = openvino.Core().compile_model(model, "CPU", wanted).create_infer_request()
+    data = picture.contiguous().numpy()
+    return count_of(net), lambda: request.infer([data], share_inputs=True, share_outputs=True)
+
+
+def onnx_step(job):
+    import onnxruntime
+    import torch
+    net, picture = torch_net(job).eval(), pictures(job).contiguous()
+    path = os.path.join(job["folder"], job["net"] + ".onnx")
+    torch.onnx.export(net, (picture,), path, input_names=["noisy"])
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = job["threads"], 1
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    return count_of(net), lambda: session.run(None, {"noisy": picture.numpy()})
+
+
+def layer_calls(job):
+    """{layer: (description, {direction: call})}: each convolution of the net by itself, as PyTorch asks oneDNN for it."""
+    import torch
+    net, calls = torch_net(job), {}
+    kind = torch.bfloat16 if job["precision"] == "bf16" else torch.float32
+
+    def keep(name):
+        def hook(module, inputs, output):
+            x, dy = (t.detach().to(kind).contiguous(memory_format=torch.channels_last) for t in (inputs[0], output))
+            w, b = module.weight.detach().to(kind), module.bias.detach().to(kind)
+            transposed = isinstance(module, torch.nn.ConvTranspose2d)
+            rest = (module.stride, module.padding, module.dilation, transposed, (0, 0), 1)
+
+            def backward(*wanted):
+                torch.ops.aten.convolution_backward(dy, x, w, [b.numel()], *rest, list(wanted))
+            text = "%d x %d, %d to %d, %d x %d" % (*x.shape[2:], x.shape[1], b.numel(), *module.kernel_size)
+            calls[name] = text, {"forward": lambda: torch.convolution(x, w, b, *rest),
+                                 "data": lambda: backward(True, False, False),
+                                 "weights": lambda: backward(False, True, True)}
+        return hook
+    for name, module in net.named_modules():
+        if isinstance(module, (torch.nn.Conv2d, torch.nn.ConvTranspose2d)):
+            module.register_forward_hook(keep(name))
+    with torch.no_grad():
+        net(pictures(job))
+    return calls
+
+
+def work_on_layers(job):
+    calls = layer_calls(job)
+
+    def answer(seconds):
+        share = seconds / len(calls) / len(DIRECTIONS)
+        return {name: {"shape": text, **{direction: timed(call[direction], share) for direction in DIRECTIONS}}
+                for name, (text, call) in calls.items()}
+    return count_of(torch_net(job)), answer
+
+
+def work_on_steps(job):
+    make = {"OpenVINO": openvino_step, "ONNX Runtime": onnx_step}.get(job["way"], torch_step)
+    count, step = make(job)
+    for _ in range(WARM_UP):
+        step()
+    return count, lambda seconds: timed(step, seconds)
+
+
+def peak_memory():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
+
+
+def worker(job):
+    told, sys.stdout = os.fdopen(os.dup(1), "w"), sys.stderr  # what libraries print is not an answer
+    try:
+        count, answer = (work_on_layers if job["way"] == "layers" else work_on_steps)(job)
+    except Exception as error:  # whatever is wrong with a peer
+        print(json.dumps({"error": " ".join(str(error).split())[:200] or type(error).__name__}), file=told, flush=True)
+        return
+    print(json.dumps({"parameters": count}), file=told, flush=True)
+    for line in sys.stdin:
+        print(json.dumps({"times": answer(float(line)), "memory": peak_memory()}), file=told, flush=True)
+
+
+# ---- those who take turns ---------------------------------------------------------------------------------
+
+
+def allocator():
+    """Environment that keeps freed memory: jemalloc or tcmalloc where installed, else glibc told to."""
+    for name in ("jemalloc", "tcmalloc", "tcmalloc_minimal"):
+        found = ctypes.util.find_library(name)
+        if found is not None:
+            return {"LD_PRELOAD": found}
+    return {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40), "MALLOC_TOP_PAD_": str(64 << 20)}
+
+
+class Peer:
+    def __init__(self, job, log):
+        self.way, self.times, self.memory, self.error = job["way"], [], None, None
+        environment = {**os.environ, "OMP_NUM_THREADS": str(job["threads"]), **allocator()}
+        self.process = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--worker", json.dumps(job)],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment)
+        self.parameters = self.answer().get("parameters")
+
+    def answer(self):
+        """What it says next, or nothing, with the reason in `error`."""
+        if self.error is None and not select.select([self.process.stdout], [], [], PATIENCE)[0]:
+            self.error = "no answer for %d minutes" % (PATIENCE // 60)
+        line = b"" if self.error is not None else self.process.stdout.readline()
+        said = json.loads(line) if line else {"error": self.error or "it ended with code %d" % self.process.wait()}
+        self.error = said.get("error")
+        return said
+
+    def turn(self, seconds):
+        if self.error is not None:
+            return
+        self.process.stdin.write(b"%f\n" % seconds)
+        self.process.stdin.flush()
+        said = self.answer()
+        if self.error is None:
+            self.times.append(said["times"])
+            self.memory = said["memory"]
+
+    def seconds(self):
+        return [second for turn in self.times for second in turn]
+
+    def end(self):
+        self.process.stdin.close()
+        if self.error is not None:
+            self.process.kill()
+        self.process.wait()
+
+
+class Ours:
+    def __init__(self, shop, net, program, precision):
+        self.net, self.program, self.threads, self.turns = net, program, shop.threads, []
+        self.path = os.path.join(shop.folder, "-".join((net, program, precision)))
+        source = os.path.join(ROOT, "examples", "denoise", net + ".unet")
+        # Weights to predict with come from training.
+        programs = "train,predict" if program == "predict" else "train"
+        execute([shop.unetc, "--precision=" + precision, "--programs=" + programs, "-o", self.path, source])
+        info = json.loads(execute([self.path, "info", "--format=json"]))
+        self.parameters = info["parameter_count"]
+        self.shape = next(p for p in info["programs"] if p["name"] == program)
+        self.memory = self.measure_memory(shop)
+
+    def measure_memory(self, shop):
+        out = self.path + "-run"
+        train = [self.path, "train", "--data=" + shop.pictures, "--steps=2", "--out=" + out,
+                 "--threads=%d" % self.threads]
+        if self.program == "train":
+            return peak_of(train)
+        execute(train)
+        picture, weights = os.path.join(shop.pictures, "noisy", "0.png"), os.path.join(out, self.net + ".safetensors")
+        return peak_of([self.path, "predict", "--weights=" + weights, picture, "-o", out + ".png",
+                        "--threads=%d" % self.threads])
+
+    def turn(self, seconds):
+        middle = self.turns[-1]["median"] if self.turns else seconds / LEAST_STEPS
+        steps = max(LEAST_STEPS, min(200, int(seconds / middle)))
+        said = json.loads(execute([self.path, "bench", "--format=json", "--steps=%d" % steps,
+                                   "--threads=%d" % self.threads]))
+        self.turns.append(next(p for p in said["programs"] if p["name"] == self.program))
+
+    def seconds(self):
+        return [turn["median"] for turn in self.turns]
+
+    def layers(self):
+        """{layer: {direction: seconds}}: medians over rounds, steps of one layer added up."""
+        found = {}
+        for index, part in enumerate(self.turns[0]["parts"]):
+            op, _, layer = part["name"].partition(" of ")
+            if op in DIRECTION:
+                of = found.setdefault(layer, {})
+                seconds = statistics.median(turn["parts"][index]["seconds"] for turn in self.turns)
+                of[DIRECTION[op]] = of.get(DIRECTION[op], 0) + seconds
+        return found
+
+
+# ---- comparisons ------------------------------------------------------------------------------------------
+
+
+def execute(command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if done.returncode != 0:
+        sys.exit("%s\nexits with code %d: %s" % (" ".join(command), done.returncode, done.stderr.decode()))
+    return done.stdout.decode()
+
+
+def peak_of(command):
+    """Bytes that COMMAND has in memory at its peak."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    if status != 0:
+        sys.exit("%s\nfails" % " ".join(command))
+    return usage.ru_maxrss * 1024
+
+
+def write_picture(path, width, height):
+    """A PNG of a gradient."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    rows = b"".join(b"\0" + bytes((x + y) * k % 256 for x in range(width) for k in (1, 2, 3)) for y in range(height))
+    with open(path, "wb") as file:
+        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+                   + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+class Shop:
+    def __init__(self, arguments, folder):
+        self.unetc, self.threads, self.folder = os.path.abspath(arguments.unetc), arguments.threads, folder
+        self.rounds, self.seconds, self.layers = arguments.rounds, arguments.seconds, not arguments.no_layers
+        self.log, self.results, self.pictures = sys.stderr, [], os.path.join(folder, "pictures")
+        for kind in ("noisy", "clean"):
+            os.makedirs(os.path.join(self.pictures, kind))
+            for number in range(8):
+                write_picture(os.path.join(self.pictures, kind, "%d.png" % number), 256, 256)
+
+    def compare(self, net, program, precision):
+        ours = Ours(self, net, program, precision)
+        job = {"net": net, "program": program, "precision": precision, "threads": self.threads, "folder": self.folder,
+               "batch": ours.shape["batch"], "size": ours.shape["size"][1:]}
+        ways = [way for way, precisions in PEERS[program].items() if precision in precisions]
+        if program == "train" and self.layers:
+            ways.append("layers")
+        with open(os.path.join(self.folder, "log.txt"), "w") as log:
+            peers = [Peer({**job, "way": way}, log) for way in ways]
+            for peer in peers:
+                if peer.error is None and peer.parameters != ours.parameters:
+                    sys.exit("%s: %s has %d parameters, not %d" % (net, peer.way, peer.parameters, ours.parameters))
+            for _ in range(self.rounds):
+                for one in peers:
+                    ours.turn(self.seconds)
+                    one.turn(self.seconds)
+            for peer in peers:
+                peer.end()
+        self.tell(job, ours, [peer for peer in peers if peer.way != "layers"])
+        for peer in peers:
+            if peer.way == "layers":
+                self.tell_layers(job, ours, peer)
+
+    def tell(self, job, ours, peers):
+        title = "%s, %s, batch %d, %d x %d, %s, %d threads" % (
+            job["net"], "training step" if job["program"] == "train" else "prediction", job["batch"], *job["size"],
+            job["precision"], job["threads"])
+        print("\n%s\n  %-20s %10s %12s %10s %9s" % (title, "", "ms", "images/s", "MiB", "of ours"))
+        base = statistics.median(ours.seconds())
+        rows = [{"way": "unetc", "seconds": base, "memory": ours.memory, "ratio": 1}]
+        for peer in peers:
+            if peer.error is not None:
+                rows.append({"way": peer.way, "error": peer.error})
+                continue
+            seconds = statistics.median(peer.seconds())
+            rows.append({"way": peer.way, "seconds": seconds, "memory": peer.memory, "ratio": seconds / base})
+        for row in rows:
+            print("  %-20s %s" % (row["way"], row["error"] if "error" in row else "%10.3f %12.2f %10.1f %9.2f" % (
+                1e3 * row["seconds"], job["batch"] / row["seconds"], row["memory"] / 2**20, row["ratio"])))
+        sys.stdout.flush()
+        told = ("net", "program", "precision", "threads", "batch", "size")
+        self.results.append({**{key: job[key] for key in told}, "rows": rows})
+
+    def tell_layers(self, job, ours, peer):
+        print("\n%s, %s, layers in a training step, ms: ours, oneDNN's, how many times as long that is" % (
+            job["net"], job["precision"]))
+        if peer.error is not None:
+            print("  " + peer.error)
+            return
+        print("  %-14s %-28s %s" % ("", "", "".join("%-27s" % d.rjust(12) for d in DIRECTIONS)))
+        own, rows = ours.layers(), []
+        for layer in peer.times[0]:
+            row = {"layer": layer, "shape": peer.times[0][layer]["shape"]}
+            for direction in DIRECTIONS:
+                theirs = statistics.median(second for turn in peer.times for second in turn[layer][direction])
+                row[direction] = {"unetc": own.get(layer, {}).get(direction), "oneDNN": theirs}
+            rows.append(row)
+            print("  %-14s %-28s %s" % (layer, row["shape"], "".join(cells(row[d]) for d in DIRECTIONS)))
+        sys.stdout.flush()
+        self.results[-1]["layers"] = rows
+
+
+def cells(times):
+    if times["unetc"] is None:
+        return "%9s %8.3f %9s" % ("", 1e3 * times["oneDNN"], "")
+    return "%9.3f %8.3f %8.2fx" % (1e3 * times["unetc"], 1e3 * times["oneDNN"], times["oneDNN"] / times["unetc"])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--unetc", default=os.path.join(ROOT, "build", "unetc"))
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=2, help="of a turn")
+    parser.add_argument("--json", help="a file for all figures")
+    parser.add_argument("--no-layers", action="store_true")
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    parser.add_argument("nets", nargs="*", metavar="NET")
+    arguments = parser.parse_args()
+    if arguments.worker:
+        return worker(json.loads(arguments.worker))
+    if set(arguments.nets) - set(WIDTHS):
+        parser.error("NET is one of " + ", ".join(WIDTHS))
+    with tempfile.TemporaryDirectory() as folder:
+        shop = Shop(arguments, folder)
+        for net in arguments.nets or WIDTHS:
+            for program in PEERS:
+                for precision in PRECISIONS:
+                    shop.compare(net, program, precision)
+    if arguments.json:
+        with open(arguments.json, "w") as file:
+            json.dump({"schema": "unet-peers/1", "comparisons": shop.results}, file, indent=1)
+            file.write("\n")
+
+
+if __name__ == "__main__":
+    main()
