@@ -5,6 +5,7 @@
  *     NAME_kernels.h   what the kernels share
  *     NAME_conv.c ...  the kernels, a file a template; or, of reference kernels, NAME_kernels.c
  *     NAME.h, main.c, CMakeLists.txt
+ *     levels.cmake     where there are levels of processors, how the others are compiled for each
  *
  * Requires: a checked plan.  Provides: these files.
  */
@@ -173,11 +174,26 @@ static void emit_kernels(const Emitter *e, Sources *sources) {
             emit_template_file(e, sources, e->instance[i].template);
 }
 
+/* The names of what is compiled for each level. */
+static void emit_level_names(const Emitter *e, Text *out) {
+    if (levels_of(e->plan)->name == NULL)
+        return;
+    text_blank(out);
+    text_add(out, "%s", template_text("program/level_names.h.in"));
+    text_line(out, "#define %s_model LEVEL_NAME(%s_model)", e->plan->model->name, e->plan->model->name);
+    for (int i = 0; i < e->ninstance; i++)
+        text_line(out, "#define %s LEVEL_NAME(%s)", e->instance[i].name, e->instance[i].name);
+}
+
 static void emit_plan_header(const Emitter *e, Sources *sources) {
-    Text offsets = text_new(e->pool), declarations = text_new(e->pool);
+    Text offsets = text_new(e->pool), names = text_new(e->pool), declarations = text_new(e->pool);
     emit_offsets(e, &offsets);
+    emit_level_names(e, &names);
     emit_declarations(e, &declarations);
-    const Hole hole[] = {{"offsets", offsets.bytes}, {"declarations", declarations.bytes}, {NULL, NULL}};
+    const Hole hole[] = {{"offsets", offsets.bytes},
+                         {"level_names", names.bytes},
+                         {"declarations", declarations.bytes},
+                         {NULL, NULL}};
     emit_file(e->plan, sources, "program/plan.h.in", file_name(e, "_plan.h"), hole);
 }
 
@@ -209,5 +225,5 @@ void emit_cpu(const Plan *plan, Sources *sources) {
     emit_plan_header(&e, sources);
     emit_file(plan, sources, "program/kernels.h.in", file_name(&e, "_kernels.h"), kernels);
     emit_kernels(&e, sources);
-    emit_file(plan, sources, "program/CMakeLists.txt.in", "CMakeLists.txt", NULL);
+    emit_cmake(plan, sources);
 }

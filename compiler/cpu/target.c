@@ -84,6 +84,21 @@ static const char *isa(const Options *options) {
     return is_native(options) ? "native" : "portable";
 }
 
+/* bf16 has instructions that not all of v4 have. */
+static const Level *levels(const Options *options) {
+#if defined __x86_64__
+    static const Level all[] = {{"v4_bf16", "-march=x86-64-v4 -mavx512bf16"},
+                                {"v4", "-march=x86-64-v4"},
+                                {"v3", "-march=x86-64-v3"},
+                                {NULL, NULL}};
+    const bool fast = !options->reference && !options->poison;
+    return !options->portable || !fast ? NULL : options->stored == TYPE_BF16 ? all : all + 1;
+#else
+    (void)options;
+    return NULL;
+#endif
+}
+
 const Target target_cpu = {.name = "cpu",
                            .align = ALIGN,
                            .slice_align = ALIGN,
@@ -95,4 +110,5 @@ const Target target_cpu = {.name = "cpu",
                            .lay_out = lay_out,
                            .emit = emit_cpu,
                            .c_flags = c_flags,
+                           .levels = levels,
                            .isa = isa};

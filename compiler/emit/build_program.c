@@ -211,6 +211,13 @@ static bool is_clang(const char *compiler) {
 
 /* ---- building ---- */
 
+/* A file, and for what level of processors it is compiled; NULL: for all. */
+typedef struct {
+    const SourceFile *file;
+    const Level *level;
+    const char *path;
+} Object;
+
 typedef struct {
     const Plan *plan;
     const BuildStep *step;     /* of the target, or NULL */
@@ -218,6 +225,8 @@ typedef struct {
     const char *beside;        /* a folder beside the program, */
     const char *linked;        /* and in it the program, until it is moved into place */
     const char *compiler;
+    Object *object;
+    int nobject;
 } Build;
 
 const char *given_or(const char *variable, const char *otherwise) {
@@ -225,9 +234,35 @@ const char *given_or(const char *variable, const char *otherwise) {
     return given != NULL && *given != '\0' ? given : otherwise;
 }
 
-/* "FOLDER/tiny_unet_conv.c.o" */
-static const char *object_name(const Build *b, const SourceFile *file) {
-    return pool_text(b->plan->pool, "%s/%s.o", b->folder, file->name);
+/* "FOLDER/tiny_unet_conv.c.v3.o" */
+static const char *object_name(const Build *b, const SourceFile *file, const Level *level) {
+    return pool_text(b->plan->pool, "%s/%s%s%s.o", b->folder, file->name, level == NULL ? "" : ".",
+                     level == NULL ? "" : level->name);
+}
+
+static void add_object(Build *b, const SourceFile *file, const Level *level) {
+    const Object object = {file, level, object_name(b, file, level)};
+    PUSH(b->plan->pool, b->object, b->nobject, object);
+}
+
+/* Longer texts first: they take longer. */
+static int by_length(const void *a, const void *b) {
+    size_t first = ((const Object *)a)->file->text->length,
+           second = ((const Object *)b)->file->text->length;
+    return (first < second) - (first > second);
+}
+
+static void list_objects(Build *b, const Sources *sources) {
+    for (int i = 0; i < sources->count; i++) {
+        const SourceFile *file = &sources->file[i];
+        if (!is_compiled(file))
+            continue;
+        add_object(b, file, NULL);
+        for (const Level *level = levels_of(b->plan); level->name != NULL && !file->has_main; level++)
+            add_object(b, file, level);
+    }
+    if (b->nobject > 0)
+        qsort(b->object, (size_t)b->nobject, sizeof *b->object, by_length);
 }
 
 static Job c_job(const Build *b) {
@@ -247,36 +282,34 @@ static Job own_job(const Build *b) {
     return job;
 }
 
-static Job compile_job(const Build *b, const SourceFile *file) {
+/* What tells the file with main() that there are levels, and others which one is theirs. */
+static void add_level(Words *words, const Build *b, const Object *object) {
+    if (object->level != NULL) {
+        add_words(words, object->level->flags);
+        add_word(words, pool_text(b->plan->pool, "-DUNET_LEVEL=%s", object->level->name));
+    } else if (object->file->has_main && levels_of(b->plan)->name != NULL) {
+        add_word(words, "-DUNET_LEVELS");
+    }
+}
+
+static Job compile_job(const Build *b, const Object *object) {
+    const SourceFile *file = object->file;
     const bool own = b->step != NULL && strcmp(strrchr(file->name, '.'), b->step->suffix) == 0;
     Job job = own ? own_job(b) : c_job(b);
+    add_level(&job.words, b, object);
     add_word(&job.words, pool_text(b->plan->pool, "-I%s/include", b->home));
     add_word(&job.words, "-c");
     add_word(&job.words, pool_text(b->plan->pool, "%s/%s", b->folder, file->name));
     add_word(&job.words, "-o");
-    add_word(&job.words, object_name(b, file));
+    add_word(&job.words, object->path);
     return job;
 }
 
-/* Longer texts first: they take longer. */
-static int by_length(const void *a, const void *b) {
-    size_t first = ((const SourceFile *)a)->text->length, second = ((const SourceFile *)b)->text->length;
-    return (first < second) - (first > second);
-}
-
-static int compile_program(const Build *b, const Sources *sources) {
-    Pool *pool = b->plan->pool;
-    SourceFile *file = NULL;
+static int compile_program(const Build *b) {
     Job *job = NULL;
-    int nfile = 0, count = 0;
-    for (int i = 0; i < sources->count; i++)
-        if (is_compiled(&sources->file[i]))
-            PUSH(pool, file, nfile, sources->file[i]);
-    if (nfile == 0)
-        return EXIT_DONE;
-    qsort(file, (size_t)nfile, sizeof *file, by_length);
-    for (int i = 0; i < nfile; i++)
-        PUSH(pool, job, count, compile_job(b, &file[i]));
+    int count = 0;
+    for (int i = 0; i < b->nobject; i++)
+        PUSH(b->plan->pool, job, count, compile_job(b, &b->object[i]));
     return run_all(job, count);
 }
 
@@ -284,13 +317,12 @@ static const char *own_library(const Build *b) {
     return pool_text(b->plan->pool, "%s/%s", b->home, b->step->archive);
 }
 
-static int link_program(const Build *b, const Sources *sources) {
+static int link_program(const Build *b) {
     Pool *pool = b->plan->pool;
     Job job = c_job(b);
     Words *w = &job.words;
-    for (int i = 0; i < sources->count; i++)
-        if (is_compiled(&sources->file[i]))
-            add_word(w, object_name(b, &sources->file[i]));
+    for (int i = 0; i < b->nobject; i++)
+        add_word(w, b->object[i].path);
     if (b->step != NULL)
         add_word(w, own_library(b));
     add_word(w, "-o");
@@ -364,10 +396,10 @@ static int make_folders(Build *b, const char *program) {
 }
 
 static void remove_folders(const Build *b, const Sources *sources) {
-    for (int i = 0; i < sources->count; i++) {
+    for (int i = 0; i < sources->count; i++)
         unlink(pool_text(b->plan->pool, "%s/%s", b->folder, sources->file[i].name));
-        unlink(object_name(b, &sources->file[i]));
-    }
+    for (int i = 0; i < b->nobject; i++)
+        unlink(b->object[i].path);
     rmdir(b->folder);
     unlink(b->linked);
     rmdir(b->beside);
@@ -376,9 +408,9 @@ static void remove_folders(const Build *b, const Sources *sources) {
 static int build_in_folders(const Build *b, const Sources *sources, const char *program) {
     int result = write_sources(b->plan, sources, b->folder);
     if (result == EXIT_DONE)
-        result = compile_program(b, sources);
+        result = compile_program(b);
     if (result == EXIT_DONE)
-        result = link_program(b, sources);
+        result = link_program(b);
     if (result == EXIT_DONE && rename(b->linked, program) != 0) {
         fprintf(stderr, "unetc: %s\n", no_place(b->plan->pool, program, errno));
         result = EXIT_IO;
@@ -397,6 +429,7 @@ int build_program(const Plan *plan, const Sources *sources, const char *program)
     hold_signals(&before);
     int result = make_folders(&b, program);
     if (result == EXIT_DONE) {
+        list_objects(&b, sources);
         result = build_in_folders(&b, sources, program);
         remove_folders(&b, sources);
     }

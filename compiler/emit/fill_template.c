@@ -65,7 +65,7 @@ static Text fill_holes(Pool *pool, const char *template, const Hole *hole, const
 }
 
 Text *source_new(Pool *pool, Sources *sources, const char *name) {
-    SourceFile new = {name, NEW(pool, Text)};
+    SourceFile new = {.name = name, .text = NEW(pool, Text)};
     *new.text = text_new(pool);
     PUSH(pool, sources->file, sources->count, new);
     return new.text;
@@ -85,6 +85,36 @@ static const char *compiled_files(Pool *pool, const Sources *sources) {
     return text;
 }
 
+const Level *levels_of(const Plan *plan) {
+    static const Level none = {NULL, NULL};
+    const Level *levels = plan->target->levels == NULL ? NULL : plan->target->levels(plan->options);
+    return levels == NULL ? &none : levels;
+}
+
+/* Declares the models of the levels. */
+static const char *declared_levels(const Plan *plan) {
+    Text text = text_new(plan->pool);
+    for (const Level *level = levels_of(plan); level->name != NULL; level++)
+        text_line(&text,
+                  "extern const UnetModel %s_model_%s; /* for processors that have its instructions */",
+                  plan->model->name, level->name);
+    return text.bytes;
+}
+
+/* Elements of main()'s array. */
+static const char *models(const Plan *plan) {
+    const char *name = plan->model->name;
+    const Level *level = levels_of(plan);
+    Text text = text_new(plan->pool);
+    if (level->name == NULL)
+        return pool_text(plan->pool, "&%s_model", name);
+    text_add(&text, "\n#ifdef UNET_LEVELS\n");
+    for (; level->name != NULL; level++)
+        text_add(&text, "        &%s_model_%s,\n", name, level->name);
+    text_add(&text, "#endif\n        &%s_model", name);
+    return text.bytes;
+}
+
 /* Where a file comes from. */
 static const char *made(const Plan *plan) {
     const char *command = *plan->options->command != '\0' ? plan->options->command : "no options";
@@ -92,9 +122,32 @@ static const char *made(const Plan *plan) {
                                                  plan->model->source, plan->source_hash, command));
 }
 
+/* "main.c", unless that has the calls of the model. */
+static const char *main_file(const Plan *plan) {
+    return strcmp(plan->model->name, "main") == 0 ? "program.c" : "main.c";
+}
+
 void emit_main(const Plan *plan, Sources *sources) {
-    bool taken = strcmp(plan->model->name, "main") == 0; /* by the calls of the model */
-    emit_file(plan, sources, "program/main.c.in", taken ? "program.c" : "main.c", NULL);
+    const Hole hole[] = {{"models", models(plan)}, {NULL, NULL}};
+    emit_file(plan, sources, "program/main.c.in", main_file(plan), hole);
+    sources->file[sources->count - 1].has_main = true;
+}
+
+/* "add_level(v3 -march=x86-64-v3)" */
+static const char *added_levels(const Plan *plan) {
+    Text text = text_new(plan->pool);
+    for (const Level *level = levels_of(plan); level->name != NULL; level++)
+        text_line(&text, "  add_level(%s %s)", level->name, level->flags);
+    return text.bytes;
+}
+
+void emit_cmake(const Plan *plan, Sources *sources) {
+    const bool levels = levels_of(plan)->name != NULL;
+    const Hole included[] = {{"levels", levels ? "include(levels.cmake)" : ""}, {NULL, NULL}};
+    const Hole hole[] = {{"main", main_file(plan)}, {"levels", added_levels(plan)}, {NULL, NULL}};
+    emit_file(plan, sources, "program/CMakeLists.txt.in", "CMakeLists.txt", included);
+    if (levels)
+        emit_file(plan, sources, "program/levels.cmake.in", "levels.cmake", hole);
 }
 
 void emit_file(const Plan *plan, Sources *sources, const char *template, const char *name,
@@ -112,6 +165,7 @@ void emit_file(const Plan *plan, Sources *sources, const char *template, const c
         {"persistent", pool_text(pool, "%lld", (long long)plan->persistent)},
         {"budget", pool_text(pool, "%lld", (long long)budget)},
         {"extents", extents(plan)},
+        {"declared_levels", declared_levels(plan)},
         {"flags", plan->target->c_flags(plan->options)},
         {"compiled", compiled_files(pool, sources)},
         {NULL, NULL},

@@ -296,6 +296,7 @@ static void training(const Tables *t) {
 static void model_table(const Tables *t) {
     const Plan *plan = t->plan;
     const Model *m = plan->model;
+    const bool levels = levels_of(plan)->name != NULL;
     text_line(t->out, "const UnetModel %s_model = {", m->name);
     t->out->depth++;
     text_line(t->out, ".runtime_version = UNET_RUNTIME_VERSION,");
@@ -304,8 +305,8 @@ static void model_table(const Tables *t) {
               c_quoted(plan->pool, plan->source_hash));
     text_line(t->out, ".target = %s, .isa = %s, .real = %s, .precision = \"%s\", .max_threads = %d,",
               c_quoted(plan->pool, plan->target->name),
-              c_quoted(plan->pool, plan->target->isa(plan->options)), real_name(plan),
-              precision_text(plan->options), plan->options->max_threads);
+              levels ? "LEVEL_ISA" : c_quoted(plan->pool, plan->target->isa(plan->options)),
+              real_name(plan), precision_text(plan->options), plan->options->max_threads);
     text_line(t->out, ".instructions = UNET_INSTRUCTIONS_USED,");
     if (plan->target->model_members != NULL)
         text_line(t->out, "%s", plan->target->model_members);

@@ -2,12 +2,13 @@
 #ifndef SOURCES_H
 #define SOURCES_H
 
-#include "ir/plan.h"
+#include "ir/target.h"
 #include "base/text.h"
 
 typedef struct {
     const char *name; /* of the file: "tiny_unet.c" */
     Text *text;
+    bool has_main; /* defines main() */
 } SourceFile;
 
 /* The generated sources of a plan. */
@@ -18,6 +19,8 @@ typedef struct Sources {
 
 /* Is it a file of C or CUDA, and no header? */
 bool is_compiled(const SourceFile *file);
+/* For what levels the sources are compiled besides, then one without a name. */
+const Level *levels_of(const Plan *plan);
 /* A new file, still empty. */
 Text *source_new(Pool *pool, Sources *sources, const char *name);
 
@@ -31,6 +34,8 @@ void emit_file(const Plan *plan, Sources *sources, const char *template, const c
                const Hole *more);
 /* The file with the program's main function. */
 void emit_main(const Plan *plan, Sources *sources);
+/* The files for CMake, last of all, of a target that takes nothing beside the C compiler. */
+void emit_cmake(const Plan *plan, Sources *sources);
 
 /* model_tables.c: the constants that describe the model to the runtime, appended to the source. */
 void emit_model(const Plan *plan, Text *source);

@@ -19,6 +19,12 @@ typedef struct {
     const char *template; /* of another operator, where one kernel computes both; NULL: its own */
 } KernelRow;
 
+/* Processors of a kind that have some instructions in common. */
+typedef struct {
+    const char *name;  /* "v4", which ends the names of what is compiled for them */
+    const char *flags; /* of the C compiler */
+} Level;
+
 struct Target {
     const char *name;
     const char *const *architecture; /* those that --target=NAME:ARCHITECTURE takes, the usual one first,
@@ -56,6 +62,9 @@ struct Target {
     /* The generated files; the flags for compiling those in C. */
     void (*emit)(const Plan *plan, struct Sources *sources);
     const char *(*c_flags)(const Options *options);
+    /* For what levels, best first, then NULL, all but the file with main() is compiled besides: a program
+     * chooses when it starts.  NULL: for none. */
+    const Level *(*levels)(const Options *options);
     /* What a program says that it was compiled for. */
     const char *(*isa)(const Options *options);
     const struct BuildStep

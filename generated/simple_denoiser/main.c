@@ -6,5 +6,5 @@
 
 int main(int argc, char **argv) {
     const UnetModel *const models[] = {&simple_denoiser_model};
-    return unet_main(models, 1, argc, argv);
+    return unet_main(models, sizeof models / sizeof *models, argc, argv);
 }

@@ -4,15 +4,53 @@
 #include "driver.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* The first of MODELS, best first, that this processor runs; NULL: none. */
-static const UnetModel *choose_model(const UnetModel *const *models, int nmodels) {
-    for (int i = 0; i < nmodels; i++)
-        if (machine_lacks(models[i]->instructions) == NULL)
-            return models[i];
+/* One model, compiled for several sets of instructions, best first. */
+typedef struct {
+    const UnetModel *const *model;
+    int n;
+    const char *asked; /* the one to take, or NULL: the best that this processor runs */
+} Variants;
+
+static bool is_candidate(const Variants *variants, int i) {
+    return variants->asked == NULL || strcmp(variants->asked, variants->model[i]->isa) == 0;
+}
+
+/* NULL: none. */
+static const UnetModel *choose_model(const Variants *variants) {
+    for (int i = 0; i < variants->n; i++)
+        if (is_candidate(variants, i) && machine_lacks(variants->model[i]->instructions) == NULL)
+            return variants->model[i];
     return NULL;
+}
+
+/* Says why there is none; returns an exit code. */
+static int no_model(const char *program, const Variants *variants) {
+    const char *lacking = NULL;
+    for (int i = 0; i < variants->n; i++)
+        if (is_candidate(variants, i))
+            lacking = machine_lacks(variants->model[i]->instructions);
+    if (lacking == NULL) {
+        (void)fprintf(stderr, "%s: error: UNET_ISA asks for %s, and the program holds", program,
+                      variants->asked);
+        for (int i = 0; i < variants->n; i++)
+            (void)fprintf(stderr, "%s %s", i > 0 ? "," : "", variants->model[i]->isa);
+        (void)fprintf(stderr, "\n");
+        return UNET_USAGE;
+    }
+    if (variants->asked != NULL)
+        (void)fprintf(stderr, "%s: error: UNET_ISA asks for %s, and this processor has no %s\n", program,
+                      variants->asked, lacking);
+    else
+        (void)fprintf(stderr,
+                      "%s: error: this processor has no %s, which the program was compiled for; compile it "
+                      "here, or for any processor with `unetc --isa=portable`\n",
+                      program, lacking);
+    return UNET_TOO_SMALL;
 }
 
 /* Fewer threads than ASKED; the advice is one that the compiler takes. */
@@ -89,14 +127,11 @@ static int report(const Driver *driver, const char *program, UnetStatus status) 
 
 int unet_main(const UnetModel *const *models, int nmodels, int argc, char **argv) {
     const char *program = argc > 0 ? base_name(argv[0]) : "unet";
-    Driver driver = {.model = choose_model(models, nmodels), .program = argc > 0 ? argv[0] : program};
-    if (driver.model == NULL) {
-        (void)fprintf(stderr,
-                      "%s: error: this processor has no %s, which the program was compiled for; compile it "
-                      "here, or for any processor with `unetc --isa=portable`\n",
-                      program, machine_lacks(models[nmodels - 1]->instructions));
-        return UNET_TOO_SMALL;
-    }
+    const char *asked = getenv("UNET_ISA");
+    const Variants variants = {models, nmodels, asked != NULL && *asked != '\0' ? asked : NULL};
+    Driver driver = {.model = choose_model(&variants), .program = argc > 0 ? argv[0] : program};
+    if (driver.model == NULL)
+        return no_model(program, &variants);
     machine_set_wait_policy(argv); /* before the words of argv are put in another order */
     UnetStatus status = unet_options_parse(&driver.options, argc, argv, &driver.error);
     if (status != UNET_OK)

@@ -52,6 +52,10 @@ expect 0 'fake \(fake.unet' "$fake" --version
 # No processor has the instructions of all makers.
 [ "$(uname -m)" != x86_64 ] ||
     FAKE_INSTRUCTIONS=1 expect 3 'this processor has no [a-z0-9.]+, .*`unetc --isa=portable`' "$fake" info
+[ "$(uname -m)" != x86_64 ] ||
+    FAKE_INSTRUCTIONS=1 UNET_ISA=native expect 3 'UNET_ISA asks for native, and this processor has no ' "$fake" info
+UNET_ISA=native expect 0 'cpu, native' "$fake" info
+UNET_ISA=other expect 2 'UNET_ISA asks for other, and the program holds native' "$fake" info
 
 echo "info"
 expect 0 'arena +1,344 bytes' "$fake" info

@@ -36,18 +36,44 @@ same threads1 no_reuse "--no-reuse"
 
 echo "instructions"
 compile --size=64x64 --batch=2 -D base=8 --isa=portable -o tiny_portable
-run ./tiny_portable train --data=data --steps=2 --out=portable
-./tiny_portable --version | grep -q ' cpu, portable, ' || fail "$(./tiny_portable --version)"
-python3 - <<'PYTHON' || fail "what programs say of instructions"
-import json, platform, subprocess
-told = lambda program: json.loads(subprocess.run([program, "info", "--format=json"], stdout=subprocess.PIPE, check=True).stdout)
-native, portable = told("./tiny"), told("./tiny_portable")
-assert (native["isa"], portable["isa"]) == ("native", "portable"), (native, portable)
+levels=$(python3 - <<'PYTHON'
+import json, os, platform, subprocess
+def told(program, isa=""):
+    command = [program, "info", "--format=json"]
+    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, env={**os.environ, "UNET_ISA": isa}).stdout)
+
+native, base, levels = told("./tiny"), told("./tiny_portable", "portable"), []
+assert (native["isa"], base["isa"], base["instructions"]) == ("native", "portable", []), (native, base)
 if platform.machine() == "x86_64":
     flags = next(line for line in open("/proc/cpuinfo") if line.startswith("flags")).split()
-    assert portable["instructions"] == [], portable["instructions"]
+    levels = [isa for isa, last in (("x86-64-v4", "avx512vl"), ("x86-64-v3", "avx2")) if last in flags]
     assert ("avx2" in native["instructions"]) == ("avx2" in flags), native["instructions"]
+    assert all(told("./tiny_portable", isa)["isa"] == isa for isa in levels), levels
+assert told("./tiny_portable")["isa"] == (levels + ["portable"])[0], told("./tiny_portable")
+print(*levels)
 PYTHON
+) || fail "what programs say of instructions"
+output=$(UNET_ISA=sparc ./tiny_portable --version 2>&1)
+[ $? -eq 2 ] && [[ $output == *"asks for sparc, and the program holds"*portable ]] || fail "UNET_ISA=sparc: $output"
+./tiny_portable --version | grep -q " cpu, $(set -- $levels portable && echo "$1"), " || fail "$(./tiny_portable --version)"
+
+# What a level computes is what a program computes that was compiled for it alone.
+printf '#!/bin/bash\nexec cc "${@/-march=native/-march=$LEVEL}"\n' >cc_for_level && chmod +x cc_for_level
+for level in $levels; do
+    UNET_ISA=$level run ./tiny_portable train --data=data --steps=5 --out="portable-$level"
+    CC=./cc_for_level LEVEL=$level compile --size=64x64 --batch=2 -D base=8 -o "tiny-$level"
+    run "./tiny-$level" train --data=data --steps=5 --out="alone-$level"
+    same "portable-$level" "alone-$level" "$level in a portable program"
+done
+UNET_ISA=portable run ./tiny_portable train --data=data --steps=2 --out=portable
+
+# CMake builds the same program.
+"$unetc" -S sources --size=64x64 --batch=2 -D base=8 --isa=portable "$examples/denoise/tiny_unet.unet" &&
+    cmake -S sources -B cmade -DUNET_RUNTIME="$("$unetc" --runtime)" >cmake.txt 2>&1 &&
+    cmake --build cmade >>cmake.txt 2>&1 || fail "CMake: $(tail -5 cmake.txt)"
+for level in $levels portable; do
+    UNET_ISA=$level cmade/tiny_unet --version | grep -q " cpu, $level, " || fail "$level of the program that CMake builds"
+done
 for isa in native portable; do
     "$unetc" mem --format=json --isa=$isa "$examples/denoise/tiny_unet.unet" >plan_$isa.json
 done

@@ -228,7 +228,7 @@ typedef struct {
     const char *source;      /* "tiny_unet.unet" */
     const char *source_hash; /* hexadecimal, of the text and the options that say what is trained */
     const char *target;      /* "cpu" */
-    const char *isa;         /* "native", "portable"; of a GPU "sm_90": what this was compiled for */
+    const char *isa;         /* "native", "portable", "x86-64-v3"; of a GPU "sm_90": what this is for */
     int64_t instructions;    /* UNET_INSTRUCTIONS_USED: what the processor has to have */
     UnetType real;           /* f32; f64 in a reference build */
     const char *precision;   /* of activations: "f32", "f64", "tf32", "bf16", "f16" */
@@ -260,7 +260,8 @@ typedef struct {
 } UnetModel;
 
 /* The main() of a generated program.  MODELS are one model compiled for several instruction sets, best
- * first; the first that this processor runs is used. */
+ * first; the first that this processor runs is used, or the one whose `isa` the environment's UNET_ISA
+ * names. */
 int unet_main(const UnetModel *const *models, int nmodels, int argc, char **argv);
 
 #endif
