@@ -7,7 +7,7 @@
 void KERNEL()(real *restrict packed, const real *restrict w) {
     SIZES;
     const Dense from = {.w = w + C0 * 9L, .lane = 9, .channel = CI * 9L, .lanes = CS, .flipped = 1};
-    winograd_weights(packed, from, vectors(&DX), &DY, 1);
+    winograd_weights((Frequency *)packed, from, vectors(&DX), &DY, 1);
 }
 #undef KERNEL
 #undef SIZES

@@ -10,22 +10,27 @@ void KERNEL()(int n, real *restrict dw, real *restrict db, real *restrict scratc
                           const stored *const *x, const stored *dy) {
     SIZES;
     const long depth = stored_channels(X, SEGMENTS);
-    const Strides in = frequency_strides(TILES, (int)(depth / BLOCK)),
-                  out = frequency_strides(TILES, DY.blocks);
+    const int blocks = (int)(depth / BLOCK);
+    const Strides in = frequency_strides(TILES, blocks, FREQUENCY_GAP),
+                  out = frequency_strides(TILES, DY.blocks, FREQUENCY_GAP);
     Gradients g = {.x = x,
                    .dy = dy,
                    .from = X,
                    .to = &DY,
-                   .segments = SEGMENTS,
-                   .blocks = (int)(depth / BLOCK),
-                   .grid = {D, H, W},
+                   .blocks = blocks,
+                   .bias = BIAS,
+                   .grid = paired_grid(D, H, W),
                    .top = PH,
                    .left = PW,
-                   .bias = BIAS};
-    g.in = scratch;
-    g.out = g.in + FREQUENCIES * in.frequency;
-    g.sums = g.out + (FREQUENCIES + 1) * out.frequency;
-    g.total = g.sums + FREQUENCIES * weights_stride(depth, vectors(&DY)) + BIAS * vectors(&DY) * LANES;
+                   .in_strides = in,
+                   .out_strides = out};
+    real *dy_frequencies = scratch + planes_size(in);
+    g.in = (Frequency *)scratch;
+    g.out = (Frequency *)dy_frequencies;
+    g.tile_sums = dy_frequencies + planes_size(out);
+    g.sums = g.tile_sums + out.frequency;
+    g.total =
+        g.sums + FREQUENCIES * weights_stride(depth, vectors(&DY), SUM_GAP) + BIAS * vectors(&DY) * LANES;
     if (ACCUMULATE)
         weights_gather(g.total, dw, BIAS ? db : NULL, X, SEGMENTS, &DY, 9, CI * 9, 9);
     for (int i = 0; i < n; i++)

@@ -5,8 +5,8 @@
 #ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
 void KERNEL()(real *restrict packed, const real *restrict w) {
     SIZES;
-    winograd_weights(packed, (Dense){.w = w, .lane = CI * 9L, .channel = 9, .lanes = CO}, vectors(&Y), X,
-                     SEGMENTS);
+    winograd_weights((Frequency *)packed, (Dense){.w = w, .lane = CI * 9L, .channel = 9, .lanes = CO},
+                     vectors(&Y), X, SEGMENTS);
 }
 #undef KERNEL
 #undef SIZES

@@ -23,12 +23,24 @@
 
 #include <omp.h>
 
+/* Frequencies are of type real or, for fast products, bf16: the processor multiplies two of them at a time
+ * with two others and adds both products to a float. */
+#if defined UNET_FAST_PRODUCTS && defined __AVX512BF16__
+#include <immintrin.h>
+typedef uint16_t Frequency;
+enum { PAIR = 2 };
+#else
+typedef real Frequency;
+enum { PAIR = 1 }; /* factors that lie side by side */
+#endif
+
 enum {
-    TILE = 4,                /* points of a tile along an axis, */
-    MET = 6,                 /*   those that it meets, and the frequencies */
-    FREQUENCIES = MET * MET, /* of a tile */
-    FREQUENCY_GAP = BLOCK,   /* elements between those of two frequencies */
-    RUN = 8,                 /* tiles whose columns are mapped together */
+    TILE = 4,                     /* points of a tile along an axis, */
+    MET = 6,                      /*   those that it meets, and the frequencies */
+    FREQUENCIES = MET * MET,      /* of a tile */
+    SUM_GAP = BLOCK,              /* elements between the sums of two frequencies: a line of the cache, */
+    FREQUENCY_GAP = PAIR * BLOCK, /*   and between those of their factors */
+    RUN = 8,                      /* tiles whose columns are mapped together */
 };
 
 /* Six vectors along an axis of a tile. */
@@ -60,6 +72,78 @@ INLINE void six_store(real *p, long step, Six s) {
     store_real(p + 3 * step, s.v3);
     store_real(p + 4 * step, s.v4);
     store_real(p + 5 * step, s.v5);
+}
+
+/* ---- frequencies in memory --------------------------------------------------------------------------- */
+
+#if defined UNET_FAST_PRODUCTS && defined __AVX512BF16__
+INLINE __m512bh scalar_pair(const Frequency *p) {
+    int both;
+    memcpy(&both, p, sizeof both);
+    return (__m512bh)_mm512_set1_epi32(both);
+}
+
+INLINE void frequency_store(Frequency *p, Vector v) {
+    _mm256_storeu_si256((__m256i *)(void *)p, (__m256i)_mm512_cvtneps_pbh((__m512)v));
+}
+
+/* Lane by lane one of a, then one of b. */
+INLINE void pair_store(Frequency *p, Vector a, Vector b) {
+    static const uint16_t order[32] = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
+                                       8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+    const __m512i both = (__m512i)_mm512_cvtne2ps_pbh((__m512)b, (__m512)a);
+    _mm512_storeu_si512(p, _mm512_permutexvar_epi16(_mm512_loadu_si512(order), both));
+}
+
+/* tile_multiply() of pairs. */
+INLINE void tile_products(Tile *t, int depth, const Frequency *xa, const Frequency *xb, long row, long next,
+                          const Frequency *wa, const Frequency *wb, long step, Extent e) {
+    for (int k = 0; k < depth; k++) {
+        const __m512bh a = (__m512bh)_mm512_loadu_si512(wa + k * step),
+                       b = (__m512bh)_mm512_loadu_si512(wb + k * step);
+#define MULTIPLY(r)                                                                                        \
+    if (e.a > r)                                                                                           \
+        t->a.v##r = (Vector)_mm512_dpbf16_ps((__m512)t->a.v##r, scalar_pair(xa + k * next + r * row), a);  \
+    if (e.b > r)                                                                                           \
+        t->b.v##r = (Vector)_mm512_dpbf16_ps((__m512)t->b.v##r, scalar_pair(xb + k * next + r * row), b);
+        EACH_ROW(MULTIPLY)
+#undef MULTIPLY
+    }
+}
+#else
+INLINE void frequency_store(Frequency *p, Vector v) {
+    store_real(p, v);
+}
+
+INLINE void pair_store(Frequency *p, Vector a, Vector b) {
+    store_real(p, a);
+    (void)b;
+}
+
+INLINE void tile_products(Tile *t, int depth, const Frequency *xa, const Frequency *xb, long row, long next,
+                          const Frequency *wa, const Frequency *wb, long step, Extent e) {
+    tile_multiply(t, depth, (Scalars){xa, xb, row, next}, (Weights){wa, wb, step, LANES}, e);
+}
+#endif
+
+/* The six of a row of frequencies, each in a plane of its own. */
+INLINE void frequencies_store(Frequency *p, long step, Six s) {
+    frequency_store(p, s.v0);
+    frequency_store(p + step, s.v1);
+    frequency_store(p + 2 * step, s.v2);
+    frequency_store(p + 3 * step, s.v3);
+    frequency_store(p + 4 * step, s.v4);
+    frequency_store(p + 5 * step, s.v5);
+}
+
+/* Those of two, as pairs. */
+INLINE void pairs_store(Frequency *p, long step, Six a, Six b) {
+    pair_store(p, a.v0, b.v0);
+    pair_store(p + step, a.v1, b.v1);
+    pair_store(p + 2 * step, a.v2, b.v2);
+    pair_store(p + 3 * step, a.v3, b.v3);
+    pair_store(p + 4 * step, a.v4, b.v4);
+    pair_store(p + 5 * step, a.v5, b.v5);
 }
 
 /* ---- the maps, along one axis ------------------------------------------------------------------------ */
@@ -115,7 +199,7 @@ INLINE Three weight_gradients(Six u) {
 
 /* The points of an output, and the tiles that cover them. */
 typedef struct {
-    int depth, height, width;
+    int depth, height, width, columns; /* columns of tiles, at least those that cover the width */
 } Grid;
 
 /* Tiles side by side: their first point, and how many there are. */
@@ -128,16 +212,19 @@ INLINE int tiles_along(int points) {
     return (points + TILE - 1) / TILE;
 }
 
+INLINE Grid grid(int depth, int height, int width) {
+    return (Grid){depth, height, width, tiles_along(width)};
+}
+
 INLINE int tiles_of(Grid g) {
-    return g.depth * tiles_along(g.height) * tiles_along(g.width);
+    return g.depth * tiles_along(g.height) * g.columns;
 }
 
 /* From tile `tile` of the batch on, at most `most` of them. */
 INLINE Run run_from(Grid g, int tile, int most) {
-    const int columns = tiles_along(g.width), rows = tiles_along(g.height);
-    const int column = tile % columns, row = tile / columns;
+    const int rows = tiles_along(g.height), column = tile % g.columns, row = tile / g.columns;
     return (Run){{row / rows / g.depth, row / rows % g.depth, row % rows * TILE, column * TILE},
-                 min_int(most, columns - column)};
+                 min_int(most, g.columns - column)};
 }
 
 /* Where frequencies of a block of `tiles` lie: elements from one block of channels to the next, and from
@@ -146,14 +233,19 @@ typedef struct {
     long block, frequency;
 } Strides;
 
-INLINE Strides frequency_strides(int tiles, int channel_blocks) {
+INLINE Strides frequency_strides(int tiles, int channel_blocks, int gap) {
     const long block = (long)tiles * BLOCK;
-    return (Strides){block, channel_blocks * block + FREQUENCY_GAP};
+    return (Strides){block, channel_blocks * block + gap};
+}
+
+/* The memory of FREQUENCIES planes, in elements of type real. */
+INLINE long planes_size(Strides s) {
+    return FREQUENCIES * s.frequency / PAIR;
 }
 
 /* From one frequency of weights to the next, between `depth` channels and `all` vectors of others. */
-INLINE long weights_stride(long depth, int all) {
-    return depth * all * LANES + FREQUENCY_GAP;
+INLINE long weights_stride(long depth, int all, int gap) {
+    return depth * all * LANES + gap;
 }
 
 /* ---- to frequencies ---------------------------------------------------------------------------------- */
@@ -194,11 +286,11 @@ INLINE void column_fetch(const stored *x, long row) {
 
 /* Maps the columns of up to RUN tiles, then their rows.  x: the first point that they meet, of rows `row`
  * apart; only `rows` by `columns` points are there, what is beyond counts as zero.  `next`: from there to
- * what will be mapped next. */
-NOINLINE void input_map(const stored *x, long next, long row, int rows, int columns, int tiles, real *to,
-                        long frequency) {
-    _Alignas(64) real mapped[(TILE * RUN + 2) * MET * LANES];
-    const int all = TILE * tiles + 2, there = min_int(columns, all);
+ * what will be mapped next.  `paired`: what lies side by side is of two tiles, else of two channels. */
+INLINE void tiles_map(const stored *x, long next, long row, int rows, int columns, int tiles, Frequency *to,
+                      long frequency, int paired) {
+    _Alignas(64) real mapped[(TILE * (RUN + 1) + 2) * MET * LANES];
+    const int all = TILE * (tiles + paired) + 2, there = max_int(0, min_int(columns, all));
     const SixRows points = six_rows(x, row, rows);
     for (int part = 0; part < BLOCK; part += LANES) {
         for (int c = 0; c < there; c++) {
@@ -208,22 +300,40 @@ NOINLINE void input_map(const stored *x, long next, long row, int rows, int colu
         }
         memset(mapped + there * MET * LANES, 0, (size_t)((all - there) * MET * LANES) * sizeof *mapped);
         for (int i = 0; i < MET; i++)
-            for (int t = 0; t < tiles; t++)
-                six_store(to + i * MET * frequency + t * BLOCK + part, frequency,
-                          input_frequencies(six_load(mapped + (t * TILE * MET + i) * LANES, MET * LANES)));
+            for (int t = 0; t < tiles; t += 1 + paired) {
+                const real *row_of_tile = mapped + (t * TILE * MET + i) * LANES;
+                const Six first = input_frequencies(six_load(row_of_tile, MET * LANES));
+                Frequency *at = to + i * MET * frequency + t * BLOCK + part;
+                if (paired)
+                    pairs_store(at, frequency, first,
+                                input_frequencies(six_load(row_of_tile + TILE * MET * LANES, MET * LANES)));
+                else
+                    frequencies_store(at, frequency, first);
+            }
     }
+}
+
+NOINLINE void input_map(const stored *x, long next, long row, int rows, int columns, int tiles,
+                        Frequency *to, long frequency) {
+    tiles_map(x, next, row, rows, columns, tiles, to, frequency, 0);
+}
+
+NOINLINE void paired_input_map(const stored *x, long next, long row, int rows, int columns, int tiles,
+                               Frequency *to, long frequency) {
+    tiles_map(x, next, row, rows, columns, tiles, to, frequency, 1);
 }
 
 /* The tiles [first, end) of block `number` of x, whose windows begin `top` and `left` of their point, into
  * a block of frequencies that begins with tile `first`. */
-UNUSED static void block_map(const stored *x, const Layout *layout, int number, Grid g, int top, int left,
-                             int first, int end, real *to, long frequency) {
+INLINE void block_map(const stored *x, const Layout *layout, int number, Grid g, int top, int left,
+                      int first, int end, Frequency *to, long frequency, int paired) {
     for (int tile = first; tile < end;) {
         const Run run = run_from(g, tile, min_int(RUN, end - tile));
         const Point met = {run.at.n, run.at.d, run.at.h - top, run.at.w - left};
         const long next = run.tiles == RUN ? TILE * RUN * BLOCK : layout->plane;
-        input_map(x + offset_of(layout, number, met), next, layout->row, g.height + 2 - run.at.h,
-                  g.width + 2 - run.at.w, run.tiles, to + (long)(tile - first) * BLOCK, frequency);
+        (paired && PAIR > 1 ? paired_input_map : input_map)(
+            x + offset_of(layout, number, met), next, layout->row, g.height + 2 - run.at.h,
+            g.width + 2 - run.at.w, run.tiles, to + (long)(tile - first) * BLOCK, frequency);
         tile += run.tiles;
     }
 }
@@ -232,32 +342,29 @@ UNUSED static void block_map(const stored *x, const Layout *layout, int number, 
 
 /* For `tiles` tiles: to[tile] = the sum over blocks of channels of from[tile] * weights. `pair`: elements
  * from the first vector of channels to the second. */
-NOINLINE void products_pair(real *to, long pair, const real *from, long next, const real *weights,
-                            int blocks, int tiles) {
-    const Extent e = {ROWS, ROWS, LANES};
-    for (int t = 0; t < tiles; t += ROWS, from += ROWS * BLOCK, to += ROWS * BLOCK) {
+INLINE void products(real *to, long pair, const Frequency *from, long next, const Frequency *weights,
+                     int blocks, int tiles, int side_by_side) {
+    const int rows = tile_rows(side_by_side), width = PAIR * (side_by_side ? 2 * LANES : LANES);
+    const Extent e = extent(rows, side_by_side, LANES);
+    for (int t = 0; t < tiles; t += rows, from += rows * BLOCK, to += rows * BLOCK) {
         Tile sums = {0};
         for (int b = 0; b < blocks; b++) {
-            const real *x = from + b * next, *w = weights + b * (BLOCK * 2 * LANES);
-            tile_multiply(&sums, BLOCK, (Scalars){x, x, BLOCK, 1},
-                          (Weights){w, w + LANES, 2 * LANES, LANES}, e);
+            const Frequency *x = from + b * next, *w = weights + b * (BLOCK / PAIR * width);
+            tile_products(&sums, BLOCK / PAIR, x, side_by_side ? x : x + ROWS * BLOCK, BLOCK, PAIR, w,
+                          side_by_side ? w + PAIR * LANES : w, width, e);
         }
-        tile_store(1, to, (Spot){0, pair, BLOCK}, sums, e);
+        tile_store(1, to, (Spot){0, side_by_side ? pair : ROWS * BLOCK, BLOCK}, sums, e);
     }
 }
 
-NOINLINE void products_single(real *to, const real *from, long next, const real *weights, int blocks,
-                              int tiles) {
-    const Extent e = {ROWS, ROWS, LANES};
-    for (int t = 0; t < tiles; t += 2 * ROWS, from += 2 * ROWS * BLOCK, to += 2 * ROWS * BLOCK) {
-        Tile sums = {0};
-        for (int b = 0; b < blocks; b++) {
-            const real *x = from + b * next, *w = weights + b * (BLOCK * LANES);
-            tile_multiply(&sums, BLOCK, (Scalars){x, x + ROWS * BLOCK, BLOCK, 1},
-                          (Weights){w, w, LANES, LANES}, e);
-        }
-        tile_store(1, to, (Spot){0, ROWS * BLOCK, BLOCK}, sums, e);
-    }
+NOINLINE void products_pair(real *to, long pair, const Frequency *from, long next, const Frequency *weights,
+                            int blocks, int tiles) {
+    products(to, pair, from, next, weights, blocks, tiles, 1);
+}
+
+NOINLINE void products_single(real *to, const Frequency *from, long next, const Frequency *weights,
+                              int blocks, int tiles) {
+    products(to, 0, from, next, weights, blocks, tiles, 0);
 }
 
 /* ---- back -------------------------------------------------------------------------------------------- */
@@ -314,9 +421,9 @@ typedef struct {
     const stored *const *x; /* segments, */
     const Layout *from;     /*   and how they lie */
     int segments;
-    const real *weights; /* as weights_map() left them */
-    const real *bias;    /* NULL: none */
-    const stored *mask;  /* NULL: none */
+    const Frequency *weights; /* as winograd_weights() left them */
+    const real *bias;         /* NULL: none */
+    const stored *mask;       /* NULL: none */
     const Layout *to, *mask_layout;
     stored *y;
     int relu, channels; /* of y */
@@ -337,19 +444,21 @@ INLINE int channel_blocks(const Winograd *c) {
 }
 
 /* Block `number` of all segments. */
-INLINE void channels_map(const Winograd *c, int number, int first, int end, real *to, long frequency) {
+INLINE void channels_map(const Winograd *c, int number, int first, int end, Frequency *to, long frequency,
+                         int paired) {
     int s = 0;
     for (; number >= c->from[s].blocks; s++)
         number -= c->from[s].blocks;
-    block_map(c->x[s], &c->from[s], number, c->grid, c->top, c->left, first, end, to, frequency);
+    block_map(c->x[s], &c->from[s], number, c->grid, c->top, c->left, first, end, to, frequency, paired);
 }
 
 /* The sums of vectors v and, if there is one, v + 1 of channels at a frequency. */
-INLINE void frequency_products(const Winograd *c, int frequency, int v, real *to, const real *from,
+INLINE void frequency_products(const Winograd *c, int frequency, int v, real *to, const Frequency *from,
                                Strides in, int blocks, int tiles) {
     const int all = c->to->blocks * PARTS;
     const long depth = (long)blocks * BLOCK;
-    const real *weights = c->weights + frequency * weights_stride(depth, all) + v * LANES * depth;
+    const Frequency *weights =
+        c->weights + frequency * weights_stride(depth, all, FREQUENCY_GAP) + v * LANES * depth;
     to += v % PARTS * LANES;
     if (v + 1 < all)
         products_pair(to, PARTS > 1 ? LANES : in.block, from + frequency * in.frequency, in.block, weights,
@@ -377,15 +486,16 @@ UNUSED static void vector_finish(const Winograd *c, int v, int first, int end, c
  * for layers of many tiles and few channels. */
 UNUSED static void winograd_blocks(const Winograd *c, real *scratch, int most) {
     const int blocks = channel_blocks(c), size = block_tiles(most), tiles = c->samples * tiles_of(c->grid);
-    const Strides in = frequency_strides(most, blocks),
-                  out = frequency_strides(most, min_int(2, c->to->blocks));
-    real *from = scratch + omp_get_thread_num() * FREQUENCIES * (in.frequency + out.frequency);
-    real *to = from + FREQUENCIES * in.frequency;
+    const Strides in = frequency_strides(most, blocks, FREQUENCY_GAP),
+                  out = frequency_strides(most, min_int(2, c->to->blocks), SUM_GAP);
+    real *slot = scratch + omp_get_thread_num() * (planes_size(in) + FREQUENCIES * out.frequency);
+    Frequency *from = (Frequency *)slot;
+    real *to = slot + planes_size(in);
 #pragma omp for schedule(static)
     for (int first = 0; first < tiles; first += size) {
         const int end = min_int(first + size, tiles);
         for (int b = 0; b < blocks; b++)
-            channels_map(c, b, first, end, from + b * in.block, in.frequency);
+            channels_map(c, b, first, end, from + b * in.block, in.frequency, 0);
         for (int v = 0; v < vectors(c->to); v += 2) {
             for (int f = 0; f < FREQUENCIES; f++)
                 frequency_products(c, f, v, to + f * out.frequency, from, in, blocks, size);
@@ -399,19 +509,21 @@ UNUSED static void winograd_blocks(const Winograd *c, real *scratch, int most) {
 /* All threads compute one block after the other: for layers of few tiles and many channels. */
 UNUSED static void winograd_groups(const Winograd *c, real *scratch, int most) {
     const int blocks = channel_blocks(c), size = block_tiles(most), tiles = c->samples * tiles_of(c->grid);
-    const Strides in = frequency_strides(most, blocks), out = frequency_strides(most, c->to->blocks);
-    real *to = scratch + FREQUENCIES * in.frequency;
+    const Strides in = frequency_strides(most, blocks, FREQUENCY_GAP),
+                  out = frequency_strides(most, c->to->blocks, SUM_GAP);
+    Frequency *from = (Frequency *)scratch;
+    real *to = scratch + planes_size(in);
     for (int first = 0; first < tiles; first += size) {
         const int end = min_int(first + size, tiles);
 #pragma omp for collapse(2) schedule(static)
         for (int b = 0; b < blocks; b++)
             for (int t = first; t < end; t += RUN)
-                channels_map(c, b, t, min_int(t + RUN, end), scratch + b * in.block + (t - first) * BLOCK,
-                             in.frequency);
+                channels_map(c, b, t, min_int(t + RUN, end), from + b * in.block + (t - first) * BLOCK,
+                             in.frequency, 0);
 #pragma omp for collapse(2) schedule(static)
         for (int f = 0; f < FREQUENCIES; f++)
             for (int v = 0; v < vectors(c->to); v += 2)
-                frequency_products(c, f, v, to + f * out.frequency + v / PARTS * out.block, scratch, in,
+                frequency_products(c, f, v, to + f * out.frequency + v / PARTS * out.block, from, in,
                                    blocks, size);
 #pragma omp for collapse(2) schedule(static)
         for (int v = 0; v < vectors(c->to); v++)
@@ -440,48 +552,60 @@ INLINE Vector dense_tap(Dense from, int first, int channel, int tap) {
     return rounded(v);
 }
 
-/* The frequencies of `count` channels, with vector v of others, whose places are `step` and `frequency`
- * apart. */
-NOINLINE void weights_map(real *to, long step, long frequency, Dense from, int v, int channel, int count) {
-    for (int c = channel; c < channel + count; c++, to += step) {
-        _Alignas(64) real mapped[3 * MET * LANES];
-        for (int k = 0; k < 3; k++)
-            six_store(mapped + k * LANES, 3 * LANES,
-                      weight_frequencies((Three){dense_tap(from, v * LANES, c, k),
-                                                 dense_tap(from, v * LANES, c, 3 + k),
-                                                 dense_tap(from, v * LANES, c, 6 + k)}));
-        for (int i = 0; i < MET; i++) {
-            const real *row = mapped + i * 3 * LANES;
-            six_store(to + i * MET * frequency, frequency,
-                      weight_frequencies(
-                          (Three){load_real(row), load_real(row + LANES), load_real(row + 2 * LANES)}));
-        }
+/* The frequencies of the weights between a channel and vector v of others, `frequency` apart. */
+NOINLINE void weights_map(real *to, long frequency, Dense from, int v, int channel) {
+    _Alignas(64) real mapped[3 * MET * LANES];
+    for (int k = 0; k < 3; k++)
+        six_store(mapped + k * LANES, 3 * LANES,
+                  weight_frequencies((Three){dense_tap(from, v * LANES, channel, k),
+                                             dense_tap(from, v * LANES, channel, 3 + k),
+                                             dense_tap(from, v * LANES, channel, 6 + k)}));
+    for (int i = 0; i < MET; i++) {
+        const real *row = mapped + i * 3 * LANES;
+        six_store(to + i * MET * frequency, frequency,
+                  weight_frequencies(
+                      (Three){load_real(row), load_real(row + LANES), load_real(row + 2 * LANES)}));
     }
 }
 
+/* The same of two channels, as pairs. */
+NOINLINE void weights_map_pair(Frequency *to, long frequency, Dense from, int v, int channel) {
+    _Alignas(64) real two[2 * FREQUENCIES * LANES];
+    for (int k = 0; k < 2; k++)
+        weights_map(two + k * FREQUENCIES * LANES, LANES, from, v, channel + k);
+    for (int f = 0; f < FREQUENCIES; f++)
+        pair_store(to + f * frequency, load_real(two + f * LANES),
+                   load_real(two + (FREQUENCIES + f) * LANES));
+}
+
 /* Weights between `all` vectors and the channels of segments, as [frequency][pair of vectors][channel]
- * [vector of the pair][lane]. */
-UNUSED static void winograd_weights(real *packed, Dense from, int all, const Layout *x, int segments) {
-    const long depth = stored_channels(x, segments);
+ * [vector of the pair][lane]; of fast products [frequency][pair of vectors][pair of channels][vector of the
+ * pair][lane][channel of the pair]. */
+UNUSED static void winograd_weights(Frequency *packed, Dense from, int all, const Layout *x, int segments) {
+    const long depth = stored_channels(x, segments), frequency = weights_stride(depth, all, FREQUENCY_GAP);
 #pragma omp for schedule(static)
     for (int v = 0; v < all; v++) {
         const int width = (v | 1) < all ? 2 * LANES : LANES;
-        real *to = packed + (v & ~1) * LANES * depth + (v & 1) * LANES;
+        Frequency *to = packed + (v & ~1) * LANES * depth + (v & 1) * PAIR * LANES;
         Dense segment = from;
         for (int s = 0; s < segments; s++) {
             segment.channels = x[s].channels;
-            weights_map(to, width, weights_stride(depth, all), segment, v, 0, x[s].blocks * BLOCK);
+            for (int c = 0; c < x[s].blocks * BLOCK; c += PAIR, to += PAIR * width)
+                if (PAIR > 1)
+                    weights_map_pair(to, frequency, segment, v, c);
+                else
+                    weights_map((real *)to, frequency, segment, v, c);
             segment.w += x[s].channels * from.channel;
-            to += (long)x[s].blocks * BLOCK * width;
         }
     }
 }
 
 /* ---- gradients of weights ---------------------------------------------------------------------------- */
 
-/* The frequencies of a tile of dy, of which `rows` by `columns` points are there, and, as one more, their
- * sum, which is the gradient of the bias. */
-NOINLINE void gradient_map(const stored *dy, long row, int rows, int columns, real *to, long frequency) {
+/* The frequencies of a tile of dy, of which `rows` by `columns` points are there, and their sum, which is
+ * the gradient of the bias. */
+NOINLINE void gradient_map(const stored *dy, long row, int rows, int columns, real *to, long frequency,
+                           real *sum_of_tile) {
     _Alignas(64) real mapped[TILE * MET * LANES];
     const SixRows points = six_rows(dy, row, min_int(rows, TILE));
     Vector sum = {0};
@@ -500,37 +624,39 @@ NOINLINE void gradient_map(const stored *dy, long row, int rows, int columns, re
             output_frequencies((Four){load_real(at), load_real(at + MET * LANES),
                                       load_real(at + 2 * MET * LANES), load_real(at + 3 * MET * LANES)}));
     }
-    store_real(to + FREQUENCIES * frequency, sum);
+    store_real(sum_of_tile, sum);
 }
 
 /* Sums over tiles of products of BLOCK channels of x with two vectors of dy, or with one. */
-INLINE void gradient_products(real *sums, const real *x, const real *dy, long pair, int tiles, int fresh,
-                              int side_by_side) {
+INLINE void gradient_products(real *sums, const Frequency *x, const Frequency *dy, long pair, int tiles,
+                              int fresh, int side_by_side) {
     const int width = side_by_side ? 2 * LANES : LANES, rows = tile_rows(side_by_side);
     for (int c = 0; c < BLOCK; c += rows) {
         const int here = c + rows <= BLOCK ? rows : BLOCK % rows;
         const Extent e = extent(here, side_by_side, LANES);
         const Spot at = {c * width, c * width + (side_by_side ? LANES : ROWS * width), width};
+        const Frequency *first = x + c * PAIR;
         Tile t = fresh ? (Tile){0} : tile_load(1, sums, at, e);
-        tile_multiply(&t, tiles, (Scalars){x + c, side_by_side ? x + c : x + c + ROWS, 1, BLOCK},
-                      (Weights){dy, dy + pair, BLOCK, LANES}, e);
+        tile_products(&t, tiles / PAIR, first, side_by_side ? first : first + ROWS * PAIR, PAIR,
+                      PAIR * BLOCK, dy, dy + pair, PAIR * BLOCK, e);
         tile_store(1, sums, at, t, e);
     }
 }
 
-NOINLINE void gradient_products_pair(real *sums, const real *x, const real *dy, long pair, int tiles,
-                                     int fresh) {
+NOINLINE void gradient_products_pair(real *sums, const Frequency *x, const Frequency *dy, long pair,
+                                     int tiles, int fresh) {
     gradient_products(sums, x, dy, pair, tiles, fresh, 1);
 }
 
-NOINLINE void gradient_products_single(real *sums, const real *x, const real *dy, int tiles, int fresh) {
+NOINLINE void gradient_products_single(real *sums, const Frequency *x, const Frequency *dy, int tiles,
+                                       int fresh) {
     gradient_products(sums, x, dy, 0, tiles, fresh, 0);
 }
 
-/* The sum over tiles of vector v of dy. */
-INLINE Vector gradient_of_bias(const real *dy, int tiles, Vector sum) {
+/* A sum over tiles. */
+INLINE Vector gradient_of_bias(const real *of_tile, int tiles, Vector sum) {
     for (int t = 0; t < tiles; t++)
-        sum += load_real(dy + t * BLOCK);
+        sum += load_real(of_tile + t * BLOCK);
     return sum;
 }
 
@@ -558,33 +684,54 @@ typedef struct {
     const stored *const *x;
     const stored *dy;
     const Layout *from, *to; /* of x, of dy */
-    int segments, blocks;    /* blocks of channels of x */
+    int blocks, bias;        /* blocks of channels of x; is there a bias? */
     Grid grid;
-    int top, left, bias;
-    real *in, *out;     /* frequencies of a block of tiles of x, of dy, */
-    real *sums, *total; /* their products; see weights_spread() */
+    int top, left;
+    Strides in_strides, out_strides;
+    Frequency *in, *out; /* of a block of tiles of x, of dy, */
+    real *tile_sums;     /*   and the sum of each tile of dy */
+    real *sums, *total;  /* their products; see weights_spread() */
 } Gradients;
 
+/* Tiles of a gradient of weights: an even number in a row where they lie in pairs. */
+INLINE Grid paired_grid(int depth, int height, int width) {
+    return (Grid){depth, height, width, (tiles_along(width) + PAIR - 1) / PAIR * PAIR};
+}
+
+/* Vector v of the tile of dy, and, where they lie in pairs, of the next. */
+INLINE void gradient_tiles(const Gradients *g, int v, int tile, Frequency *to, real *of_tile) {
+    _Alignas(64) real two[PAIR > 1 ? 2 * FREQUENCIES * LANES : 1];
+    const long frequency = g->out_strides.frequency;
+    for (int k = 0; k < PAIR; k++) {
+        const Point at = run_from(g->grid, tile + k, 1).at;
+        gradient_map(g->dy + vector_at(g->to, v, at), g->to->row, g->grid.height - at.h,
+                     g->grid.width - at.w, PAIR > 1 ? two + k * FREQUENCIES * LANES : (real *)to,
+                     PAIR > 1 ? LANES : frequency, of_tile + k * BLOCK);
+    }
+    for (int f = 0; f < (PAIR > 1 ? FREQUENCIES : 0); f++)
+        pair_store(to + f * frequency, load_real(two + f * LANES),
+                   load_real(two + (FREQUENCIES + f) * LANES));
+}
+
 /* The frequencies of the tiles [first, end). */
-UNUSED static void gradients_map(const Gradients *g, int first, int end, Strides in, Strides out) {
+UNUSED static void gradients_map(const Gradients *g, int first, int end) {
+    const Strides in = g->in_strides, out = g->out_strides;
     const Winograd c = {.x = g->x, .from = g->from, .grid = g->grid, .top = g->top, .left = g->left};
 #pragma omp for collapse(2) schedule(static) nowait
     for (int b = 0; b < g->blocks; b++)
         for (int t = first; t < end; t += RUN)
             channels_map(&c, b, t, min_int(t + RUN, end), g->in + b * in.block + (t - first) * BLOCK,
-                         in.frequency);
+                         in.frequency, 1);
 #pragma omp for collapse(2) schedule(static)
     for (int v = 0; v < vectors(g->to); v++)
-        for (int t = first; t < end; t++) {
-            const Point at = run_from(g->grid, t, 1).at;
-            gradient_map(g->dy + vector_at(g->to, v, at), g->to->row, min_int(TILE, g->grid.height - at.h),
-                         g->grid.width - at.w,
-                         g->out + v / PARTS * out.block + v % PARTS * LANES + (t - first) * BLOCK,
-                         out.frequency);
+        for (int t = first; t < end; t += PAIR) {
+            const long at = v / PARTS * out.block + v % PARTS * LANES + (t - first) * BLOCK;
+            gradient_tiles(g, v, t, g->out + at, g->tile_sums + at);
         }
 }
 
-UNUSED static void gradients_multiply(const Gradients *g, int tiles, int fresh, Strides in, Strides out) {
+UNUSED static void gradients_multiply(const Gradients *g, int tiles, int fresh) {
+    const Strides in = g->in_strides, out = g->out_strides;
     const int all = vectors(g->to);
     const long depth = (long)g->blocks * BLOCK;
 #pragma omp for collapse(3) schedule(static) nowait
@@ -592,9 +739,10 @@ UNUSED static void gradients_multiply(const Gradients *g, int tiles, int fresh, 
         for (int v = 0; v < all; v += 2)
             for (int b = 0; b < g->blocks; b++) {
                 const int pair = v + 1 < all;
-                const real *x = g->in + f * in.frequency + b * in.block;
-                const real *dy = g->out + f * out.frequency + v / PARTS * out.block + v % PARTS * LANES;
-                real *sums = g->sums + f * weights_stride(depth, all) + v * LANES * depth +
+                const Frequency *x = g->in + f * in.frequency + b * in.block;
+                const Frequency *dy =
+                    g->out + f * out.frequency + v / PARTS * out.block + v % PARTS * LANES;
+                real *sums = g->sums + f * weights_stride(depth, all, SUM_GAP) + v * LANES * depth +
                              (long)b * BLOCK * (pair ? 2 * LANES : LANES);
                 if (pair)
                     gradient_products_pair(sums, x, dy, PARTS > 1 ? LANES : out.block, tiles, fresh);
@@ -603,9 +751,9 @@ UNUSED static void gradients_multiply(const Gradients *g, int tiles, int fresh, 
             }
 #pragma omp for schedule(static)
     for (int v = 0; v < all * g->bias; v++) {
-        const real *dy = g->out + FREQUENCIES * out.frequency + v / PARTS * out.block + v % PARTS * LANES;
-        real *sum = g->sums + FREQUENCIES * weights_stride(depth, all) + v * LANES;
-        store_real(sum, gradient_of_bias(dy, tiles, fresh ? (Vector){0} : load_real(sum)));
+        const real *of_tile = g->tile_sums + v / PARTS * out.block + v % PARTS * LANES;
+        real *sum = g->sums + FREQUENCIES * weights_stride(depth, all, SUM_GAP) + v * LANES;
+        store_real(sum, gradient_of_bias(of_tile, tiles, fresh ? (Vector){0} : load_real(sum)));
     }
 }
 
@@ -618,24 +766,24 @@ UNUSED static void gradients_finish(const Gradients *g, int add) {
             const int width = (v | 1) < all ? 2 * LANES : LANES;
             gradient_finish(g->total + (v * rows + c * 9) * LANES,
                             g->sums + (v & ~1) * LANES * depth + c * width + (v & 1) * LANES,
-                            weights_stride(depth, all), add);
+                            weights_stride(depth, all, SUM_GAP), add);
         }
 #pragma omp for schedule(static)
     for (int v = 0; v < all * g->bias; v++) {
         real *to = g->total + ((v + 1) * rows - 1) * LANES;
-        const Vector sum = load_real(g->sums + FREQUENCIES * weights_stride(depth, all) + v * LANES);
+        const Vector sum =
+            load_real(g->sums + FREQUENCIES * weights_stride(depth, all, SUM_GAP) + v * LANES);
         store_real(to, (add ? load_real(to) : (Vector){0}) + sum);
     }
 }
 
 /* Adds the gradients of sample i, in blocks of at most `most` tiles. */
 UNUSED static void winograd_gradients(const Gradients *g, int i, int most, int add) {
-    const Strides in = frequency_strides(most, g->blocks), out = frequency_strides(most, g->to->blocks);
     const int tiles = tiles_of(g->grid), begin = i * tiles;
     for (int first = 0; first < tiles; first += most) {
         const int end = min_int(first + most, tiles);
-        gradients_map(g, begin + first, begin + end, in, out);
-        gradients_multiply(g, end - first, first == 0, in, out);
+        gradients_map(g, begin + first, begin + end);
+        gradients_multiply(g, end - first, first == 0);
     }
     gradients_finish(g, add);
 }
