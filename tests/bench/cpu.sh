@@ -9,6 +9,7 @@ options=()
 for option; do
     case $option in
         --peers=*) folder=${option#--peers=} ;;
+        --help) exec "${PYTHON:-python3}" "$here/cpu_peers.py" --help ;;
         *) options+=("$option") ;;
     esac
 done

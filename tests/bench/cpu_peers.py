@@ -7,10 +7,10 @@ of the size of the file; data is in memory already. Ours is what `PROGRAM bench`
 
 Everybody is a process of its own, prepared and warmed up in the beginning; then all have their turns, a few steps each,
 for so many rounds, so that other work on the machine hurts all alike. What is told are medians over all rounds, how many
-times as long a peer takes as ours, and the memory that a process took at its peak (ours: while it trains on two
-pictures, or predicts one). PyTorch's allocator keeps what it was given, as people set it up. A peer that cannot run is
-told and left out. Beside busy programs a peer's threads spin in vain: GOMP_SPINCOUNT=2000 in the environment shortens
-that, as ours does for itself.
+times as long a peer takes as ours, and the memory that a process took at its peak (ours: in two steps of training, or
+predicting a picture). PyTorch's allocator keeps what it was given, as people set it up. A peer that cannot run is told
+and left out. Beside busy programs a peer's threads spin in vain: GOMP_SPINCOUNT=2000 in the environment shortens that,
+as ours does for itself.
 
 The second table has our steps beside single calls of oneDNN, through PyTorch, for the same convolutions: what packs
 weights counts with ours, what converts layouts with theirs. Ours also applies ReLU and its mask meanwhile, and
