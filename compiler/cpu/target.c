@@ -91,8 +91,9 @@ static const Level *levels(const Options *options) {
                                 {"v4", "-march=x86-64-v4"},
                                 {"v3", "-march=x86-64-v3"},
                                 {NULL, NULL}};
-    const bool fast = !options->reference && !options->poison;
-    return !options->portable || !fast ? NULL : options->stored == TYPE_BF16 ? all : all + 1;
+    const bool fast = !options->reference && !options->poison,
+               has_bf16 = options->stored == TYPE_BF16 || options->conv == CONV_FAST;
+    return !options->portable || !fast ? NULL : has_bf16 ? all : all + 1;
 #else
     (void)options;
     return NULL;

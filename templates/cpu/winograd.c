@@ -63,6 +63,14 @@ INLINE Six six_load(const real *p, long step) {
                  load_real(p + 5 * step)};
 }
 
+INLINE Four four_load(const real *p, long step) {
+    return (Four){load_real(p), load_real(p + step), load_real(p + 2 * step), load_real(p + 3 * step)};
+}
+
+INLINE Three three_load(const real *p) {
+    return (Three){load_real(p), load_real(p + LANES), load_real(p + 2 * LANES)};
+}
+
 INLINE void six_store(real *p, long step, Six s) {
     store_real(p, s.v0);
     store_real(p + step, s.v1);
@@ -284,11 +292,12 @@ INLINE void column_fetch(const stored *x, long row) {
 
 /* Maps the columns of up to RUN tiles, then their rows.  x: the first point that they meet, of rows `row`
  * apart; only `rows` by `columns` points are there, what is beyond counts as zero.  `next`: from there to
- * what will be mapped next.  `paired`: what lies side by side is of two tiles, else of two channels. */
+ * what will be mapped next.  `paired`: what lies side by side is of two tiles, of which there is an even
+ * number, else of two channels. */
 INLINE void tiles_map(const stored *x, long next, long row, int rows, int columns, int tiles, Frequency *to,
                       long frequency, int paired) {
-    _Alignas(64) real mapped[(TILE * (RUN + 1) + 2) * MET * LANES];
-    const int all = TILE * (tiles + paired) + 2, there = max_int(0, min_int(columns, all));
+    _Alignas(64) real mapped[(TILE * RUN + 2) * MET * LANES];
+    const int all = TILE * tiles + 2, there = max_int(0, min_int(columns, all));
     const SixRows points = six_rows(x, row, rows);
     for (int part = 0; part < BLOCK; part += LANES) {
         for (int c = 0; c < there; c++) {
@@ -550,30 +559,22 @@ INLINE Vector dense_tap(Dense from, int first, int channel, int tap) {
     return rounded(v);
 }
 
-/* The frequencies of the weights between a channel and vector v of others, `frequency` apart. */
-NOINLINE void weights_map(real *to, long frequency, Dense from, int v, int channel) {
-    _Alignas(64) real mapped[3 * MET * LANES];
-    for (int k = 0; k < 3; k++)
-        six_store(mapped + k * LANES, 3 * LANES,
-                  weight_frequencies((Three){dense_tap(from, v * LANES, channel, k),
-                                             dense_tap(from, v * LANES, channel, 3 + k),
-                                             dense_tap(from, v * LANES, channel, 6 + k)}));
+/* The frequencies of the weights between a channel, or a pair of them, and vector v of others. */
+NOINLINE void weights_map(Frequency *to, long frequency, Dense from, int v, int channel) {
+    _Alignas(64) real mapped[2 * 3 * MET * LANES];
+    for (int k = 0; k < 3 * PAIR; k++) /* columns of the first, then of the second */
+        six_store(mapped + k * LANES, 2 * 3 * LANES,
+                  weight_frequencies((Three){dense_tap(from, v * LANES, channel + k / 3, k % 3),
+                                             dense_tap(from, v * LANES, channel + k / 3, 3 + k % 3),
+                                             dense_tap(from, v * LANES, channel + k / 3, 6 + k % 3)}));
     for (int i = 0; i < MET; i++) {
-        const real *row = mapped + i * 3 * LANES;
-        six_store(to + i * MET * frequency, frequency,
-                  weight_frequencies(
-                      (Three){load_real(row), load_real(row + LANES), load_real(row + 2 * LANES)}));
+        const real *row = mapped + i * 2 * 3 * LANES, *next = row + 3 * LANES;
+        const Six first = weight_frequencies(three_load(row));
+        if (PAIR > 1)
+            pairs_store(to + i * MET * frequency, frequency, first, weight_frequencies(three_load(next)));
+        else
+            frequencies_store(to + i * MET * frequency, frequency, first);
     }
-}
-
-/* The same of two channels, as pairs. */
-NOINLINE void weights_map_pair(Frequency *to, long frequency, Dense from, int v, int channel) {
-    _Alignas(64) real two[2 * FREQUENCIES * LANES];
-    for (int k = 0; k < 2; k++)
-        weights_map(two + k * FREQUENCIES * LANES, LANES, from, v, channel + k);
-    for (int f = 0; f < FREQUENCIES; f++)
-        pair_store(to + f * frequency, load_real(two + f * LANES),
-                   load_real(two + (FREQUENCIES + f) * LANES));
 }
 
 /* Weights between `all` vectors and the channels of segments, as [frequency][pair of vectors][channel]
@@ -589,10 +590,7 @@ UNUSED static void winograd_weights(Frequency *packed, Dense from, int all, cons
         for (int s = 0; s < segments; s++) {
             segment.channels = x[s].channels;
             for (int c = 0; c < x[s].blocks * BLOCK; c += PAIR, to += PAIR * width)
-                if (PAIR > 1)
-                    weights_map_pair(to, frequency, segment, v, c);
-                else
-                    weights_map((real *)to, frequency, segment, v, c);
+                weights_map(to, frequency, segment, v, c);
             segment.w += x[s].channels * from.channel;
         }
     }
@@ -600,11 +598,8 @@ UNUSED static void winograd_weights(Frequency *packed, Dense from, int all, cons
 
 /* ---- gradients of weights ---------------------------------------------------------------------------- */
 
-/* The frequencies of a tile of dy, of which `rows` by `columns` points are there, and their sum, which is
- * the gradient of the bias. */
-NOINLINE void gradient_map(const stored *dy, long row, int rows, int columns, real *to, long frequency,
-                           real *sum_of_tile) {
-    _Alignas(64) real mapped[TILE * MET * LANES];
+/* Maps the columns of a tile of dy, of which `rows` by `columns` points are there; returns their sum. */
+INLINE Vector gradient_columns(const stored *dy, long row, int rows, int columns, real *mapped) {
     const SixRows points = six_rows(dy, row, min_int(rows, TILE));
     Vector sum = {0};
     for (int c = 0; c < TILE; c++) {
@@ -615,14 +610,27 @@ NOINLINE void gradient_map(const stored *dy, long row, int rows, int columns, re
         sum += (y.v0 + y.v1) + (y.v2 + y.v3);
         six_store(mapped + c * MET * LANES, LANES, output_frequencies(y));
     }
+    return sum;
+}
+
+/* The frequencies of a tile of dy or of a pair of them, and the sum of each, which is its share of the
+ * gradient of the bias. */
+NOINLINE void gradient_map(const stored *dy, long row, int rows, int columns, Frequency *to, long frequency,
+                           real *of_tile) {
+    _Alignas(64) real mapped[2 * TILE * MET * LANES];
+    for (int k = 0; k < PAIR; k++)
+        store_real(of_tile + k * BLOCK,
+                   gradient_columns(dy + k * TILE * BLOCK, row, rows, columns - k * TILE,
+                                    mapped + k * TILE * MET * LANES));
     for (int i = 0; i < MET; i++) {
-        const real *at = mapped + i * LANES;
-        six_store(
-            to + i * MET * frequency, frequency,
-            output_frequencies((Four){load_real(at), load_real(at + MET * LANES),
-                                      load_real(at + 2 * MET * LANES), load_real(at + 3 * MET * LANES)}));
+        const real *at = mapped + i * LANES, *next = at + TILE * MET * LANES;
+        const Six first = output_frequencies(four_load(at, MET * LANES));
+        if (PAIR > 1)
+            pairs_store(to + i * MET * frequency, frequency, first,
+                        output_frequencies(four_load(next, MET * LANES)));
+        else
+            frequencies_store(to + i * MET * frequency, frequency, first);
     }
-    store_real(sum_of_tile, sum);
 }
 
 /* Sums over tiles of products of BLOCK channels of x with two vectors of dy, or with one. */
@@ -696,21 +704,6 @@ INLINE Grid paired_grid(int depth, int height, int width) {
     return (Grid){depth, height, width, (tiles_along(width) + PAIR - 1) / PAIR * PAIR};
 }
 
-/* Vector v of the tile of dy, and, where they lie in pairs, of the next. */
-INLINE void gradient_tiles(const Gradients *g, int v, int tile, Frequency *to, real *of_tile) {
-    _Alignas(64) real two[PAIR > 1 ? 2 * FREQUENCIES * LANES : 1];
-    const long frequency = g->out_strides.frequency;
-    for (int k = 0; k < PAIR; k++) {
-        const Point at = run_from(g->grid, tile + k, 1).at;
-        gradient_map(g->dy + vector_at(g->to, v, at), g->to->row, g->grid.height - at.h,
-                     g->grid.width - at.w, PAIR > 1 ? two + k * FREQUENCIES * LANES : (real *)to,
-                     PAIR > 1 ? LANES : frequency, of_tile + k * BLOCK);
-    }
-    for (int f = 0; f < (PAIR > 1 ? FREQUENCIES : 0); f++)
-        pair_store(to + f * frequency, load_real(two + f * LANES),
-                   load_real(two + (FREQUENCIES + f) * LANES));
-}
-
 /* The frequencies of the tiles [first, end). */
 UNUSED static void gradients_map(const Gradients *g, int first, int end) {
     const Strides in = g->in_strides, out = g->out_strides;
@@ -723,8 +716,10 @@ UNUSED static void gradients_map(const Gradients *g, int first, int end) {
 #pragma omp for collapse(2) schedule(static)
     for (int v = 0; v < vectors(g->to); v++)
         for (int t = first; t < end; t += PAIR) {
-            const long at = v / PARTS * out.block + v % PARTS * LANES + (t - first) * BLOCK;
-            gradient_tiles(g, v, t, g->out + at, g->tile_sums + at);
+            const long to = v / PARTS * out.block + v % PARTS * LANES + (t - first) * BLOCK;
+            const Point at = run_from(g->grid, t, 1).at;
+            gradient_map(g->dy + vector_at(g->to, v, at), g->to->row, g->grid.height - at.h,
+                         g->grid.width - at.w, g->out + to, out.frequency, g->tile_sums + to);
         }
 }
 
