@@ -22,6 +22,8 @@ INLINE void KERNEL(_tile)(stored *y, const stored *const *x, const real *w, cons
                 for (int kh = 0; kh < KH; kh++) {
                     Point i = {o.n, o.d * SD - PD + kd * LD, o.h * SH - PH + kh * LH, o.w * SW - PW};
                     const stored *from = x[s] + offset_of(in, block, i);
+                    if (KD * KH * KW == 1) /* no other tap brings its pixels */
+                        prefetch(from + 2 * rows * SW * in->block, rows * SW * in->block);
                     if (in->block == BLOCK) /* a constant, which in->block need not be */
                         tile_slide(&t, from, copy, w, BLOCK, taps, side_by_side, e);
                     else

@@ -220,12 +220,19 @@ INLINE Vector load_some(const stored *p, int lanes) {
 
 INLINE void store_some(stored *p, Vector v, int lanes) {
     Halves h = narrowed(v);
-    if (lanes >= LANES)
+    if (lanes >= LANES) {
         *(UnalignedHalves *)(void *)p = h;
-    else
-        for (int i = 0; i < LANES; i++)
-            if (i < lanes)
-                p[i].bits = h[i];
+        return;
+    }
+    if (lanes > 0)
+        p[0].bits = h[0];
+    if (lanes > 1)
+        p[1].bits = h[1];
+    if (lanes > 2)
+        p[2].bits = h[2];
+    for (int i = 3; i < LANES; i++)
+        if (i < lanes)
+            p[i].bits = h[i];
 }
 
 /* As a factor of a product has to be: of the type of activations. */
