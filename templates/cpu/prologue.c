@@ -70,7 +70,7 @@ enum {
     ROWS = 6, /* 2 x 6 sums leave four of 16 registers to operands */
 #else
     LANES = 4,
-    ROWS = 6,
+    ROWS = 6, /* with 8, gcc for AArch64 keeps 16 elements beside 16 sums, and spills */
 #endif
     PARTS = BLOCK / LANES, /* vectors in a block of channels */
     CHUNK = 4096,          /* elements of a long array that one thread takes at a time */
