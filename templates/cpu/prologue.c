@@ -505,8 +505,12 @@ typedef struct {
     int lanes;
 } Weights;
 
-/* tile += sum over k of x[row, k] * w[k, lane]: all the arithmetic of convolutions. */
+/* tile += sum over k of x[row, k] * w[k, lane]: all the arithmetic of convolutions. Where clang unrolls the
+ * loop whole, it moves loads and sums about until registers run out. */
 INLINE void tile_multiply(Tile *t, int depth, Scalars x, Weights w, Extent e) {
+#ifdef __clang__
+#pragma clang loop unroll(disable)
+#endif
     for (int k = 0; k < depth; k++) {
         Vector wa = load_some_real(w.a + k * w.next, w.lanes),
                wb = load_some_real(w.b + k * w.next, w.lanes);
