@@ -65,7 +65,7 @@ enum {
     ROWS = 6, /* 2 x 6 sums leave four of 16 registers to operands */
 #else
     LANES = 4,
-    ROWS = 6,
+    ROWS = 6, /* with 8, gcc for AArch64 keeps 16 elements beside 16 sums, and spills */
 #endif
     PARTS = BLOCK / LANES, /* vectors in a block of channels */
     CHUNK = 4096,          /* elements of a long array that one thread takes at a time */
@@ -519,8 +519,12 @@ typedef struct {
     int lanes;
 } Weights;
 
-/* tile += sum over k of x[row, k] * w[k, lane]: all the arithmetic of convolutions. */
+/* tile += sum over k of x[row, k] * w[k, lane]: all the arithmetic of convolutions. Where clang unrolls the
+ * loop whole, it moves loads and sums about until registers run out. */
 INLINE void tile_multiply(Tile *t, int depth, Scalars x, Weights w, Extent e) {
+#ifdef __clang__
+#pragma clang loop unroll(disable)
+#endif
     for (int k = 0; k < depth; k++) {
         Vector wa = load_some_real(w.a + k * w.next, w.lanes),
                wb = load_some_real(w.b + k * w.next, w.lanes);

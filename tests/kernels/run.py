@@ -1,6 +1,6 @@
 """run.py - every fast kernel against the reference on random geometries, by both compilers, for every width of
-vector, for tensors of 32 and of 16 bits, under sanitizers and as generated programs are compiled.  See cases.py,
-instances.c and kernels.c.
+vector, for tensors of 32 and of 16 bits, under sanitizers and as generated programs are compiled, and for AArch64 where
+there are a cross compiler (gcc-aarch64-linux-gnu) and an emulator (qemu-user).  See cases.py, instances.c and kernels.c.
 
 Usage: run.py INSTANCES [SEED]; INSTANCES: the program of instances.c."""
 import concurrent.futures
@@ -18,7 +18,8 @@ FLAGS = "-std=gnu11 -D_POSIX_C_SOURCE=200809L -fopenmp -fno-math-errno -fno-trap
 SANITIZERS = "-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined"
 OPTIMISED = "-O2 -Wall -Wextra -Werror -Wno-pass-failed" # as a compiler sees whole kernels, warnings included
 BASELINE = "x86-64"
-# compiler, flags, processor, convolutions, type of tensors, --conv: 148 convolutions in all, a different set for each
+EMULATORS = {"aarch64-linux-gnu-gcc": "qemu-aarch64"} # by compiler: runs its programs, which are linked statically
+# compiler, flags, processor, convolutions, type of tensors, --conv: 160 convolutions in all, a different set for each
 BUILDS = [(cc, SANITIZERS, processor, 11, "F32", conv) for cc, convs in (("gcc", ("winograd", "direct", "winograd")),
                                                                           ("clang", ("direct", "winograd", "direct")))
           for processor, conv in zip(("native", "x86-64-v3", BASELINE), convs)]
@@ -29,6 +30,8 @@ BUILDS += [("gcc", SANITIZERS, "native", 8, "BF16", "auto"), ("clang", SANITIZER
            ("gcc", OPTIMISED, "x86-64-v3", 6, "BF16", "auto"), ("gcc", OPTIMISED, BASELINE, 6, "F16", "winograd"),
            ("clang", OPTIMISED, BASELINE, 6, "BF16", "direct")]
 BUILDS += [("gcc", SANITIZERS, "native", 6, "BF16", "fast"), ("clang", OPTIMISED, "native", 6, "F32", "fast")]
+BUILDS += [("aarch64-linux-gnu-gcc", OPTIMISED + " -static", "armv8-a", 6, stored, conv)
+           for stored, conv in (("F32", "winograd"), ("F16", "direct"))]
 
 
 def supported(processor, conv):
@@ -42,14 +45,17 @@ def build_and_run(build, seed, folder):
     """Empty if all is well, else what went wrong."""
     cc, flags, processor, convolutions, stored, conv = build
     what = "%s --conv=%s %s -march=%s %s" % (stored, conv, cc, processor, flags)
+    emulator = [EMULATORS[cc]] if cc in EMULATORS else []
     os.mkdir(folder)
-    flags = [*FLAGS.split(), *flags.split(), *(["-DUNET_FAST_PRODUCTS"] if conv == "fast" else []), "-march=" + processor, "-I" + HERE, "-I" + RUNTIME, "-I."]
+    flags = [*FLAGS.split(), *flags.split(), "-march=" + processor, "-I" + HERE, "-I" + RUNTIME, "-I.",
+             *(["-DUNET_FAST_PRODUCTS"] if conv == "fast" else [])]
     reference = [f for f in flags if not f.startswith("-fsanitize") and f != "-O1"]
     fast = lambda: [cc, *flags, os.path.join(HERE, "kernels.c"), *glob.glob("fast_*.c", root_dir=folder), "cases.o",
                     "reference_kernels.o", "-o", "kernels", "-lm"]
     steps = [lambda: [sys.executable, "-B", os.path.join(HERE, "cases.py"), "cases", str(seed), str(convolutions)],
              lambda: [INSTANCES, ".", "cases", stored.lower(), conv],
-             lambda: [cc, *reference, "-O1", "-c", "reference_kernels.c", "cases.c"], fast, lambda: ["./kernels"]]
+             lambda: [cc, *reference, "-O1", "-c", "reference_kernels.c", "cases.c"], fast,
+             lambda: [*emulator, "./kernels"]]
     # threads share their processors with other tests: let them sleep at barriers
     environment = {**os.environ, "OMP_WAIT_POLICY": "passive", "ASAN_OPTIONS": "detect_leaks=0"}
     for step in (make() for make in steps):
@@ -63,11 +69,13 @@ def build_and_run(build, seed, folder):
 
 def main():
     first_seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    builds = [b for b in BUILDS if shutil.which(b[0]) and supported(b[2], b[5])]
+    missing = {cc: tool for cc in sorted({b[0] for b in BUILDS}) for tool in (EMULATORS.get(cc), cc)
+               if tool and not shutil.which(tool)}
+    builds = [b for b in BUILDS if b[0] not in missing and supported(b[2], b[5])]
     if not any(b[5] == "fast" for b in builds):
         print("the processor has no products of bf16: --conv=fast is left out")
-    for cc in sorted({b[0] for b in BUILDS if not shutil.which(b[0])}):
-        print("%s is not installed: its builds are left out" % cc)
+    for cc, tool in missing.items():
+        print("%s is not installed: the builds of %s are left out" % (tool, cc))
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
         jobs = [pool.submit(build_and_run, build, first_seed + i, os.path.join(folder, str(i)))
                 for i, build in enumerate(builds)]
