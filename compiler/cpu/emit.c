@@ -218,7 +218,7 @@ void emit_cpu(const Plan *plan, Sources *sources) {
                           {"tables", tables.bytes},
                           {NULL, NULL}};
     const Hole kernels[] = {
-        {"types", type_definitions(plan)}, {"prologue", template_body(&e, "prologue")}, {NULL, NULL}};
+        {"types", type_definitions(plan)}, {"prologue", prologue_text(&e)}, {NULL, NULL}};
     emit_file(plan, sources, "program/calls.c.in", file_name(&e, ".c"), calls);
     emit_main(plan, sources);
     emit_file(plan, sources, "program/model.h.in", file_name(&e, ".h"), NULL);

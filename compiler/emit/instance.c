@@ -44,6 +44,14 @@ const char *template_of(const Emitter *e, const Node *node) {
     return node->template != NULL ? node->template : shared != NULL ? shared : op_table[node->op].name;
 }
 
+const char *prologue_text(const Emitter *e) {
+    if (e->dialect->form != FORM_INCLUDED)
+        return template_body(e, "prologue");
+    const bool half = type_bytes(e->plan->options->stored) == 2;
+    return pool_text(e->pool, "%s\n%s\n%s", template_body(e, "types"),
+                     template_body(e, half ? "stored_16" : "stored_32"), template_body(e, "prologue"));
+}
+
 /* What the comment at the head of a template says of it, behind "conv.c - ". */
 static const char *template_about(const Emitter *e, const char *name) {
     const char *text = template_text(template_file(e, name)), *begin = strstr(text, " - "), *end;
