@@ -22,9 +22,8 @@ have() { "$python" -c "$(printf 'import %s\n' "$@")" 2>/dev/null; }
 install() { "$python" -m pip install --quiet "$@" || echo "cannot install $*: left out" >&2; }
 
 [ -x "$python" ] || "${PYTHON:-python3}" -m venv "$folder"
-# PyTorch for processors alone is not on PyPI, whose wheel takes gigabytes of CUDA's libraries with it.
-alone=https://download.pytorch.org/whl/cpu
-have torch || "$python" -m pip install --quiet --retries=0 --index-url="$alone" torch 2>/dev/null || install torch
+# PyPI's wheel of PyTorch takes gigabytes of CUDA's libraries with it; PIP_INDEX_URL may name an index of those without.
+have torch || install torch
 have numpy || install numpy
 have openvino || install openvino
 have onnxruntime onnx onnxscript || install onnxruntime onnx onnxscript

@@ -37,7 +37,7 @@ def fit(unetc, budget, options):
     """The largest whole batch, or None, and the largest in loops over samples."""
     command = [unetc, "fit", "--max=batch", "--format=json", "--mem=" + budget] + options + DENOISER
     row = json.loads(plans.execute(command, (0, plans.DOES_NOT_FIT)))["rows"][0]
-    return row["best"] if row["fits"] else None, row["with_sample_loops"]
+    return row["best"] if row["fits"] else None, row.get("with_sample_loops")
 
 
 def cheap_enough(unetc, budget, best, kept):
@@ -59,7 +59,8 @@ def table_of_batches(unetc):
     print("|---|---|---|---|---|")
     for budget in BUDGETS:
         kept, _ = fit(unetc, budget, WHOLE + ["--no-recompute"])
-        best, looped = fit(unetc, budget, WHOLE)
+        best, _ = fit(unetc, budget, WHOLE)
+        _, looped = fit(unetc, budget, [])
         cheap = cheap_enough(unetc, budget, best, kept) if best else None
         cells = [cell(fitted["batch"], fitted["arena"], extra(fitted)) if fitted else "none" for fitted in (kept, best)]
         cells.insert(1, cell(cheap.json["batch"], cheap.arena, cheap.recomputes()) if cheap else cells[0])
