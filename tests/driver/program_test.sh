@@ -58,14 +58,25 @@ output=$(UNET_ISA=sparc ./tiny_portable --version 2>&1)
 ./tiny_portable --version | grep -q " cpu, $(set -- $levels portable && echo "$1"), " || fail "$(./tiny_portable --version)"
 
 # What a level computes is what a program computes that was compiled for it alone.
-printf '#!/bin/bash\nexec cc "${@/-march=native/-march=$LEVEL}"\n' >cc_for_level && chmod +x cc_for_level
+cat >cc_for_level <<'SCRIPT' && chmod +x cc_for_level
+#!/bin/bash
+exec cc "${@/-march=native/-O2}" $LEVEL
+SCRIPT
 for level in $levels; do
     UNET_ISA=$level run ./tiny_portable train --data=data --steps=5 --out="portable-$level"
-    CC=./cc_for_level LEVEL=$level compile --size=64x64 --batch=2 -D base=8 -o "tiny-$level"
+    CC=./cc_for_level LEVEL=-march=$level compile --size=64x64 --batch=2 -D base=8 -o "tiny-$level"
     run "./tiny-$level" train --data=data --steps=5 --out="alone-$level"
     same "portable-$level" "alone-$level" "$level in a portable program"
 done
 UNET_ISA=portable run ./tiny_portable train --data=data --steps=2 --out=portable
+if grep -q avx512_bf16 /proc/cpuinfo; then
+    compile_bf16() { compile --size=64x64 -D base=8 --precision=bf16 --programs=predict "$@"; }
+    predict_bf16() { run "./$1" predict --weights=threads1/tiny_unet.safetensors small/noisy/00.png -o "$1.png"; }
+    compile_bf16 --isa=portable -o bf16_portable && predict_bf16 bf16_portable
+    CC=./cc_for_level LEVEL="-march=x86-64-v4 -mavx512bf16" compile_bf16 -o bf16_alone && predict_bf16 bf16_alone
+    ./bf16_portable --version | grep -q " cpu, x86-64-v4_bf16, " || fail "$(./bf16_portable --version)"
+    cmp bf16_portable.png bf16_alone.png || fail "another prediction by x86-64-v4_bf16"
+fi
 
 # CMake builds the same program.
 "$unetc" -S sources --size=64x64 --batch=2 -D base=8 --isa=portable "$examples/denoise/tiny_unet.unet" &&
