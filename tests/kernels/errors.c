@@ -1,0 +1,211 @@
+/* errors.c - how far results of Winograd's method are from exact ones, beside those of a direct
+ * convolution.
+ *
+ * For several numbers of channels: a convolution, its gradient by the input (windows that run backwards)
+ * and by the weights, on inputs as a ReLU leaves them. Prints the root of the mean square of the errors
+ * over that of the results, both against sums in double. Exit code 1 above 3e-6, or, with factors of bf16,
+ * above 1.2e-2. For these:
+ *
+ *     cc -O2 -march=native -fopenmp -DUNET_FAST_PRODUCTS tests/kernels/errors.c -lm
+ */
+#include "../../templates/cpu/winograd.c"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SIDE = 16, HALO = SIDE + 2, TAPS = 9, MOST_TILES = 64, SAMPLES = 300 };
+
+typedef struct {
+    int ci, co;
+    Layout x, y;
+    stored *in, *out; /* of x, with its halo; of y or, the gradient by weights, of its gradient */
+    real *w;          /* dense [co][ci][3][3] */
+} Net;
+
+static void *zeros(size_t bytes) {
+    const size_t whole = (bytes + 63) / 64 * 64;
+    void *p = aligned_alloc(64, whole);
+    if (p == NULL)
+        abort();
+    return memset(p, 0, whole);
+}
+
+static Layout layout_of(int channels) {
+    const long row = HALO * BLOCK, plane = HALO * row;
+    return (Layout){.channels = channels,
+                    .block = BLOCK,
+                    .blocks = channels / BLOCK,
+                    .origin = row + BLOCK,
+                    .sample = plane * (channels / BLOCK),
+                    .plane = plane,
+                    .depth = plane,
+                    .row = row};
+}
+
+static long place(const Layout *l, int c, int h, int w) {
+    return offset_of(l, c / BLOCK, (Point){0, 0, h, w}) + c % BLOCK;
+}
+
+/* From -1 to 1, the same in every run. */
+static real number(uint32_t *state) {
+    *state = *state * 1664525u + 1013904223u;
+    return (real)((int32_t)*state >> 8) / (1 << 23);
+}
+
+static Net net_new(int ci, int co) {
+    Net n = {.ci = ci, .co = co, .x = layout_of(ci), .y = layout_of(co)};
+    uint32_t state = 1;
+    n.in = zeros((size_t)n.x.sample * sizeof *n.in);
+    n.out = zeros((size_t)n.y.sample * sizeof *n.out);
+    n.w = zeros((size_t)(ci * co * TAPS) * sizeof *n.w);
+    for (int c = 0; c < ci; c++)
+        for (int p = 0; p < SIDE * SIDE; p++)
+            n.in[place(&n.x, c, p / SIDE, p % SIDE)] = (stored)fmaxf(number(&state), 0);
+    for (int c = 0; c < co; c++)
+        for (int p = 0; p < SIDE * SIDE; p++)
+            n.out[place(&n.y, c, p / SIDE, p % SIDE)] = (stored)number(&state);
+    for (int i = 0; i < ci * co * TAPS; i++)
+        n.w[i] = number(&state);
+    return n;
+}
+
+static void net_free(Net *n) {
+    free(n->in);
+    free(n->out);
+    free(n->w);
+}
+
+/* ---- sums of squares --------------------------------------------------------------------------------- */
+
+typedef struct {
+    double direct, winograd, result;
+} Errors;
+
+static void add(Errors *e, double exact, double direct, double winograd) {
+    e->direct += (direct - exact) * (direct - exact);
+    e->winograd += (winograd - exact) * (winograd - exact);
+    e->result += exact * exact;
+}
+
+/* ---- convolutions, the windows backwards or not ------------------------------------------------------ */
+
+static Errors convolution(Net *n, int flipped) {
+    const Strides in = frequency_strides(MOST_TILES, n->ci / BLOCK, FREQUENCY_GAP),
+                  out = frequency_strides(MOST_TILES, n->co / BLOCK, SUM_GAP);
+    const int all = vectors(&n->y);
+    const stored *const x[] = {n->in};
+    stored *y = zeros((size_t)n->y.sample * sizeof *y);
+    real *scratch = zeros((size_t)(FREQUENCIES * (in.frequency + out.frequency)) * sizeof *scratch);
+    Frequency *weights =
+        zeros((size_t)(FREQUENCIES * weights_stride(n->ci, all, FREQUENCY_GAP)) * sizeof *weights);
+    const Dense dense = {
+        .w = n->w, .lane = n->ci * TAPS, .channel = TAPS, .lanes = n->co, .flipped = flipped};
+    const Winograd c = {.x = x,
+                        .from = &n->x,
+                        .segments = 1,
+                        .weights = weights,
+                        .to = &n->y,
+                        .y = y,
+                        .channels = n->co,
+                        .grid = grid(1, SIDE, SIDE),
+                        .samples = 1,
+                        .top = 1,
+                        .left = 1};
+#pragma omp parallel num_threads(1)
+    {
+        winograd_weights(weights, dense, all, &n->x, 1);
+        winograd_groups(&c, scratch, MOST_TILES);
+    }
+    Errors e = {0, 0, 0};
+    uint32_t state = 2;
+    for (int k = 0; k < SAMPLES; k++) {
+        const int co = (int)(fabsf(number(&state)) * (float)n->co) % n->co,
+                  p = (int)(fabsf(number(&state)) * SIDE * SIDE) % (SIDE * SIDE);
+        double exact = 0;
+        real direct = 0;
+        for (int i = 0; i < n->ci * TAPS; i++) {
+            const int ci = i / TAPS, tap = i % TAPS;
+            const real a = n->in[place(&n->x, ci, p / SIDE + tap / 3 - 1, p % SIDE + tap % 3 - 1)],
+                       w = n->w[(co * n->ci + ci) * TAPS + (flipped ? TAPS - 1 - tap : tap)];
+            exact += (double)a * w;
+            direct = fmaf(a, w, direct);
+        }
+        add(&e, exact, direct, y[place(&n->y, co, p / SIDE, p % SIDE)]);
+    }
+    free(y);
+    free(scratch);
+    free(weights);
+    return e;
+}
+
+/* ---- the gradient by the weights --------------------------------------------------------------------- */
+
+static Errors gradient(Net *n) {
+    const Strides in = frequency_strides(MOST_TILES, n->ci / BLOCK, FREQUENCY_GAP),
+                  out = frequency_strides(MOST_TILES, n->co / BLOCK, FREQUENCY_GAP);
+    const int all = vectors(&n->y);
+    const stored *const x[] = {n->in};
+    const long sums = FREQUENCIES * weights_stride(n->ci, all, SUM_GAP);
+    Gradients g = {.x = x,
+                   .dy = n->out,
+                   .from = &n->x,
+                   .to = &n->y,
+                   .blocks = n->ci / BLOCK,
+                   .grid = paired_grid(1, SIDE, SIDE),
+                   .top = 1,
+                   .left = 1,
+                   .in_strides = in,
+                   .out_strides = out,
+                   .in = zeros((size_t)(FREQUENCIES * in.frequency) * sizeof(Frequency)),
+                   .out = zeros((size_t)(FREQUENCIES * out.frequency) * sizeof(Frequency)),
+                   .tile_sums = zeros((size_t)out.frequency * sizeof(real)),
+                   .sums = zeros((size_t)sums * sizeof(real)),
+                   .total = zeros((size_t)(n->ci * n->co * TAPS) * sizeof(real))};
+#pragma omp parallel num_threads(1)
+    winograd_gradients(&g, 0, MOST_TILES, 0);
+    Errors e = {0, 0, 0};
+    uint32_t state = 3;
+    for (int k = 0; k < SAMPLES; k++) {
+        const int co = (int)(fabsf(number(&state)) * (float)n->co) % n->co,
+                  ci = (int)(fabsf(number(&state)) * (float)n->ci) % n->ci, tap = k % TAPS;
+        double exact = 0;
+        real direct = 0;
+        for (int p = 0; p < SIDE * SIDE; p++) {
+            const real a = n->in[place(&n->x, ci, p / SIDE + tap / 3 - 1, p % SIDE + tap % 3 - 1)],
+                       dy = n->out[place(&n->y, co, p / SIDE, p % SIDE)];
+            exact += (double)a * dy;
+            direct = fmaf(a, dy, direct);
+        }
+        add(&e, exact, direct,
+            g.total[((long)(co / LANES) * n->ci * TAPS + ci * TAPS + tap) * LANES + co % LANES]);
+    }
+    free(g.in);
+    free(g.out);
+    free(g.tile_sums);
+    free(g.sums);
+    free(g.total);
+    return e;
+}
+
+/* ---- the table --------------------------------------------------------------------------------------- */
+
+/* Returns whether the error is small enough. */
+static int told(const char *what, int channels, Errors e) {
+    const double direct = sqrt(e.direct / e.result), winograd = sqrt(e.winograd / e.result),
+                 most = PAIR > 1 ? 1.2e-2 : 3e-6;
+    printf("%-28s %4d channels   direct %.1e   winograd %.1e\n", what, channels, direct, winograd);
+    return winograd <= most;
+}
+
+int main(void) {
+    static const int channels[] = {16, 64, 256, 512};
+    int good = 1;
+    for (size_t k = 0; k < sizeof channels / sizeof *channels; k++) {
+        Net n = net_new(channels[k], channels[k]);
+        good &= told("convolution", channels[k], convolution(&n, 0));
+        good &= told("gradient by the input", channels[k], convolution(&n, 1));
+        good &= told("gradient by the weights", channels[k], gradient(&n));
+        net_free(&n);
+    }
+    return good ? 0 : 1;
+}
