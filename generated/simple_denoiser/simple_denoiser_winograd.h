@@ -224,15 +224,21 @@ INLINE Grid grid(int depth, int height, int width) {
     return (Grid){depth, height, width, tiles_along(width)};
 }
 
-INLINE int tiles_of(Grid g) {
-    return g.depth * tiles_along(g.height) * g.columns;
+/* Of a sample. */
+INLINE long tiles_of(Grid g) {
+    return (long)g.depth * tiles_along(g.height) * g.columns;
 }
 
 /* From tile `tile` of the batch on, at most `most` of them. */
-INLINE Run run_from(Grid g, int tile, int most) {
-    const int rows = tiles_along(g.height), column = tile % g.columns, row = tile / g.columns;
-    return (Run){{row / rows / g.depth, row / rows % g.depth, row % rows * TILE, column * TILE},
-                 min_int(most, g.columns - column)};
+INLINE Run run_from(Grid g, long tile, long most) {
+    const int rows = tiles_along(g.height), column = (int)(tile % g.columns);
+    const long row = tile / g.columns, plane = row / rows;
+    return (Run){{(int)(plane / g.depth), (int)(plane % g.depth), (int)(row % rows) * TILE, column * TILE},
+                 most < g.columns - column ? (int)most : g.columns - column};
+}
+
+INLINE long min_long(long a, long b) {
+    return a < b ? a : b;
 }
 
 /* Where frequencies of a block of `tiles` lie: elements from one block of channels to the next, and from
@@ -335,14 +341,14 @@ NOINLINE void paired_input_map(const stored *x, long next, long row, int rows, i
 /* The tiles [first, end) of block `number` of x, whose windows begin `top` and `left` of their point, into
  * a block of frequencies that begins with tile `first`. */
 INLINE void block_map(const stored *x, const Layout *layout, int number, Grid g, int top, int left,
-                      int first, int end, Frequency *to, long frequency, int paired) {
-    for (int tile = first; tile < end;) {
-        const Run run = run_from(g, tile, min_int(RUN, end - tile));
+                      long first, long end, Frequency *to, long frequency, int paired) {
+    for (long tile = first; tile < end;) {
+        const Run run = run_from(g, tile, min_long(RUN, end - tile));
         const Point met = {run.at.n, run.at.d, run.at.h - top, run.at.w - left};
         const long next = run.tiles == RUN ? TILE * RUN * BLOCK : layout->plane;
         (paired && PAIR > 1 ? paired_input_map : input_map)(
             x + offset_of(layout, number, met), next, layout->row, g.height + 2 - run.at.h,
-            g.width + 2 - run.at.w, run.tiles, to + (long)(tile - first) * BLOCK, frequency);
+            g.width + 2 - run.at.w, run.tiles, to + (tile - first) * BLOCK, frequency);
         tile += run.tiles;
     }
 }
@@ -453,7 +459,7 @@ INLINE int channel_blocks(const Winograd *c) {
 }
 
 /* Block `number` of all segments. */
-INLINE void channels_map(const Winograd *c, int number, int first, int end, Frequency *to, long frequency,
+INLINE void channels_map(const Winograd *c, int number, long first, long end, Frequency *to, long frequency,
                          int paired) {
     int s = 0;
     for (; number >= c->from[s].blocks; s++)
@@ -477,10 +483,10 @@ INLINE void frequency_products(const Winograd *c, int frequency, int v, real *to
 }
 
 /* Stores vector v of the tiles [first, end), the first of which is the first at `from`. */
-UNUSED static void vector_finish(const Winograd *c, int v, int first, int end, const real *from,
+UNUSED static void vector_finish(const Winograd *c, int v, long first, long end, const real *from,
                                  long frequency) {
     Finish f = {.bias = c->bias ? bias_vector(c->bias, c->channels, v) : (Vector){0}, .relu = c->relu};
-    for (int tile = first; tile < end; tile++, from += BLOCK) {
+    for (long tile = first; tile < end; tile++, from += BLOCK) {
         const Point at = run_from(c->grid, tile, 1).at;
         if (c->mask) {
             f.mask = c->mask + vector_at(c->mask_layout, v, at);
@@ -494,15 +500,16 @@ UNUSED static void vector_finish(const Winograd *c, int v, int first, int end, c
 /* Each thread computes blocks of its own, in a slot of `scratch` of its own, small enough for its cache:
  * for layers of many tiles and few channels. */
 UNUSED static void winograd_blocks(const Winograd *c, real *scratch, int most) {
-    const int blocks = channel_blocks(c), size = block_tiles(most), tiles = c->samples * tiles_of(c->grid);
+    const int blocks = channel_blocks(c), size = block_tiles(most);
+    const long tiles = c->samples * tiles_of(c->grid);
     const Strides in = frequency_strides(most, blocks, FREQUENCY_GAP),
                   out = frequency_strides(most, min_int(2, c->to->blocks), SUM_GAP);
     real *slot = scratch + omp_get_thread_num() * (planes_size(in) + FREQUENCIES * out.frequency);
     Frequency *from = (Frequency *)slot;
     real *to = slot + planes_size(in);
 #pragma omp for schedule(static)
-    for (int first = 0; first < tiles; first += size) {
-        const int end = min_int(first + size, tiles);
+    for (long first = 0; first < tiles; first += size) {
+        const long end = min_long(first + size, tiles);
         for (int b = 0; b < blocks; b++)
             channels_map(c, b, first, end, from + b * in.block, in.frequency, 0);
         for (int v = 0; v < vectors(c->to); v += 2) {
@@ -517,17 +524,18 @@ UNUSED static void winograd_blocks(const Winograd *c, real *scratch, int most) {
 
 /* All threads compute one block after the other: for layers of few tiles and many channels. */
 UNUSED static void winograd_groups(const Winograd *c, real *scratch, int most) {
-    const int blocks = channel_blocks(c), size = block_tiles(most), tiles = c->samples * tiles_of(c->grid);
+    const int blocks = channel_blocks(c), size = block_tiles(most);
+    const long tiles = c->samples * tiles_of(c->grid);
     const Strides in = frequency_strides(most, blocks, FREQUENCY_GAP),
                   out = frequency_strides(most, c->to->blocks, SUM_GAP);
     Frequency *from = (Frequency *)scratch;
     real *to = scratch + planes_size(in);
-    for (int first = 0; first < tiles; first += size) {
-        const int end = min_int(first + size, tiles);
+    for (long first = 0; first < tiles; first += size) {
+        const long end = min_long(first + size, tiles);
 #pragma omp for collapse(2) schedule(static)
         for (int b = 0; b < blocks; b++)
-            for (int t = first; t < end; t += RUN)
-                channels_map(c, b, t, min_int(t + RUN, end), from + b * in.block + (t - first) * BLOCK,
+            for (long t = first; t < end; t += RUN)
+                channels_map(c, b, t, min_long(t + RUN, end), from + b * in.block + (t - first) * BLOCK,
                              in.frequency, 0);
 #pragma omp for collapse(2) schedule(static)
         for (int f = 0; f < FREQUENCIES; f++)
@@ -536,8 +544,8 @@ UNUSED static void winograd_groups(const Winograd *c, real *scratch, int most) {
                                    blocks, size);
 #pragma omp for collapse(2) schedule(static)
         for (int v = 0; v < vectors(c->to); v++)
-            for (int t = first; t < end; t += RUN)
-                vector_finish(c, v, t, min_int(t + RUN, end),
+            for (long t = first; t < end; t += RUN)
+                vector_finish(c, v, t, min_long(t + RUN, end),
                               to + v / PARTS * out.block + v % PARTS * LANES + (t - first) * BLOCK,
                               out.frequency);
     }
@@ -707,17 +715,17 @@ INLINE Grid paired_grid(int depth, int height, int width) {
 }
 
 /* The frequencies of the tiles [first, end). */
-UNUSED static void gradients_map(const Gradients *g, int first, int end) {
+UNUSED static void gradients_map(const Gradients *g, long first, long end) {
     const Strides in = g->in_strides, out = g->out_strides;
     const Winograd c = {.x = g->x, .from = g->from, .grid = g->grid, .top = g->top, .left = g->left};
 #pragma omp for collapse(2) schedule(static) nowait
     for (int b = 0; b < g->blocks; b++)
-        for (int t = first; t < end; t += RUN)
-            channels_map(&c, b, t, min_int(t + RUN, end), g->in + b * in.block + (t - first) * BLOCK,
+        for (long t = first; t < end; t += RUN)
+            channels_map(&c, b, t, min_long(t + RUN, end), g->in + b * in.block + (t - first) * BLOCK,
                          in.frequency, 1);
 #pragma omp for collapse(2) schedule(static)
     for (int v = 0; v < vectors(g->to); v++)
-        for (int t = first; t < end; t += PAIR) {
+        for (long t = first; t < end; t += PAIR) {
             const long to = v / PARTS * out.block + v % PARTS * LANES + (t - first) * BLOCK;
             const Point at = run_from(g->grid, t, 1).at;
             gradient_map(g->dy + vector_at(g->to, v, at), g->to->row, g->grid.height - at.h,
@@ -774,11 +782,11 @@ UNUSED static void gradients_finish(const Gradients *g, int add) {
 
 /* Adds the gradients of sample i, in blocks of at most `most` tiles. */
 UNUSED static void winograd_gradients(const Gradients *g, int i, int most, int add) {
-    const int tiles = tiles_of(g->grid), begin = i * tiles;
-    for (int first = 0; first < tiles; first += most) {
-        const int end = min_int(first + most, tiles);
+    const long tiles = tiles_of(g->grid), begin = i * tiles;
+    for (long first = 0; first < tiles; first += most) {
+        const long end = min_long(first + most, tiles);
         gradients_map(g, begin + first, begin + end);
-        gradients_multiply(g, end - first, first == 0);
+        gradients_multiply(g, (int)(end - first), first == 0);
     }
     gradients_finish(g, add);
 }
