@@ -550,6 +550,7 @@ UNUSED static void winograd_groups(const Winograd *c, real *scratch, int most) {
                               out.frequency);
     }
 }
+
 /* ---- weights ----------------------------------------------------------------------------------------- */
 
 /* Where the weights of a channel and of LANES others that are summed, or the other way round, lie among
