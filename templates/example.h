@@ -15,12 +15,12 @@
                                A = EXAMPLE, B = EXAMPLE, P = EXAMPLE, T = EXAMPLE, DP = EXAMPLE
 /* clang-format on */
 #define EXAMPLE                                                                                            \
-    { 16, 16, 1, 176, 1600, 1600, 1600, 160 }
+    { 16, 16, 1, 176, 1600, 1600, 1600, 160, 0 }
 
 /* An operand that is a list of segments has a list of layouts; a template says so before it includes this.
  */
 #ifdef X_IS_SEGMENTS
-#define EXAMPLE_X X[SEGMENTS] = {EXAMPLE, {3, 3, 1, 33, 300, 300, 300, 30}}
+#define EXAMPLE_X X[SEGMENTS] = {EXAMPLE, {3, 3, 1, 33, 300, 300, 300, 30, 0}}
 #else
 #define EXAMPLE_X X = EXAMPLE
 #endif

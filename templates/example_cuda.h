@@ -17,13 +17,13 @@
                                       A = EXAMPLE, B = EXAMPLE, P = EXAMPLE, T = EXAMPLE, DP = EXAMPLE
 /* clang-format on */
 #define EXAMPLE                                                                                            \
-    { 16, 16, 1, 0, 1024, 1024, 1024, 128 }
+    { 16, 16, 1, 0, 1024, 1024, 1024, 128, 0 }
 
 /* An operand that is a list of segments has a list of layouts; a template says so before it includes this.
  */
 #ifdef X_IS_SEGMENTS
 #define EXAMPLE_SEGMENTS 2
-#define EXAMPLE_X X[SEGMENTS] = {EXAMPLE, {3, 8, 1, 0, 512, 512, 512, 64}}
+#define EXAMPLE_X X[SEGMENTS] = {EXAMPLE, {3, 8, 1, 0, 512, 512, 512, 64, 0}}
 #else
 #define EXAMPLE_SEGMENTS 1
 #define EXAMPLE_X X = EXAMPLE

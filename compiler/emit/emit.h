@@ -58,7 +58,7 @@ typedef struct {
     const Step *step;  /* that is being emitted */
 } Emitter;
 
-enum { LAYOUT_FIELDS = 8 };
+enum { LAYOUT_FIELDS = 9 };
 
 struct Constants {
     const Emitter *emitter;

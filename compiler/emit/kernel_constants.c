@@ -29,8 +29,8 @@ bool mentions(const char *body, const char *name) {
     return next_mention(body, body, name) != NULL;
 }
 
-static const char *const layout_field[LAYOUT_FIELDS] = {"channels", "block", "blocks", "origin",
-                                                        "sample",   "plane", "depth",  "row"};
+static const char *const layout_field[LAYOUT_FIELDS] = {"channels", "block", "blocks", "origin", "sample",
+                                                        "plane",    "depth", "row",    "ring"};
 enum { FIELD_BLOCK = 1 << 1, FIELD_BLOCKS = 1 << 2, ALL_FIELDS = (1 << LAYOUT_FIELDS) - 1 };
 
 /* Functions of the prologues that read no other fields of a layout than how its channels are blocked. */
@@ -130,7 +130,8 @@ static const char *layout_text(const Constants *c, ValueId v, unsigned fields) {
                                            s->sample,
                                            s->plane,
                                            s->depth,
-                                           s->row};
+                                           s->row,
+                                           s->ring};
     const char *text = "";
     for (int k = 0; k < LAYOUT_FIELDS; k++)
         text = pool_text(c->emitter->pool, "%s%s%lld", text, k > 0 ? ", " : "",

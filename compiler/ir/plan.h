@@ -17,6 +17,7 @@ typedef struct {
     int64_t block, blocks;
     int64_t before[AXES], after[AXES]; /* halo */
     int64_t origin, sample, plane, depth, row;
+    int64_t ring;  /* row h lies where row h mod ring does; 0: each has a place of its own */
     int64_t bytes; /* of the whole batch, padding and halo included: a multiple of the alignment */
 } Layout;
 

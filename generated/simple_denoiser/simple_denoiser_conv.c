@@ -81,8 +81,8 @@ void KERNEL()(int n, stored *restrict y, const stored *const *x, const real *w, 
 #define SIZES \
     enum { CO = 64, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, \
         KW = 3, SW = 1, LW = 1, PW = 1, BIAS = 1, RELU = 1, SEGMENTS = 1 }; \
-    UNUSED static const Layout X[1] = {{3, 3, 1, 201, 13072, 13068, 13068, 198}}, \
-        Y = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}
+    UNUSED static const Layout X[1] = {{3, 3, 1, 201, 13072, 13068, 13068, 198, 0}}, \
+        Y = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}
 #include "simple_denoiser_conv.c"
 
 /* conv: net.6 of train, net.6 of predict: net.5[n,64,64,64] net.6 weights[9216] net.6.bias[3]
@@ -91,8 +91,8 @@ void KERNEL()(int n, stored *restrict y, const stored *const *x, const real *w, 
 #define SIZES \
     enum { CO = 3, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, \
         KW = 3, SW = 1, LW = 1, PW = 1, BIAS = 1, RELU = 0, SEGMENTS = 1 }; \
-    UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056}}, \
-        Y = {3, 3, 1, 0, 12288, 12288, 12288, 192}
+    UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}}, \
+        Y = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}
 #include "simple_denoiser_conv.c"
 
 #endif

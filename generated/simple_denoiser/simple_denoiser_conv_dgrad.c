@@ -82,8 +82,9 @@ void KERNEL()(int n, stored *restrict dx, const stored *dy, const real *w, const
 #define SIZES \
     enum { ID = 1, IH = 64, IW = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, \
         SW = 1, LW = 1, PW = 1, MASK = 1 }; \
-    UNUSED static const Layout DX = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}, \
-        DY = {3, 3, 1, 201, 13072, 13068, 13068, 198}, M = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}
+    UNUSED static const Layout DX = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}, \
+        DY = {3, 3, 1, 201, 13072, 13068, 13068, 198, 0}, \
+        M = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}
 #include "simple_denoiser_conv_dgrad.c"
 
 #endif

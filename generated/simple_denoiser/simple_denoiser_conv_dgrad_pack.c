@@ -35,7 +35,7 @@ void KERNEL()(real *restrict packed, const real *restrict w) {
 #define KERNEL(part) simple_denoiser_conv_dgrad_pack_0##part
 #define SIZES \
     enum { CI = 64, CO = 3, KD = 1, KH = 3, KW = 3, C0 = 0, CS = 64, TRANSPOSED = 0 }; \
-    UNUSED static const Layout DX = {0, 16, 4, 0, 0, 0, 0, 0}, DY = {0, 3, 1, 0, 0, 0, 0, 0}
+    UNUSED static const Layout DX = {0, 16, 4, 0, 0, 0, 0, 0, 0}, DY = {0, 3, 1, 0, 0, 0, 0, 0, 0}
 #include "simple_denoiser_conv_dgrad_pack.c"
 
 #endif

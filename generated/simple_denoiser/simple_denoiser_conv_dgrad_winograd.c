@@ -36,9 +36,9 @@ void KERNEL()(int n, stored *restrict dx, real *restrict workspace, const stored
 #define KERNEL(part) simple_denoiser_conv_dgrad_winograd_0##part
 #define SIZES \
     enum { ID = 1, IH = 64, IW = 64, PH = 1, PW = 1, CS = 64, MASK = 1, TILES = 16, OWN_BLOCKS = 1 }; \
-    UNUSED static const Layout DX = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}, \
-        DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}, \
-        M = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}
+    UNUSED static const Layout DX = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}, \
+        DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}, \
+        M = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}
 #include "simple_denoiser_conv_dgrad_winograd.c"
 
 /* conv_dgrad_winograd: net.2 of train: d net.2[n,64,64,64] net.2 weights[148032] net.1[n,64,64,64]
@@ -46,9 +46,9 @@ void KERNEL()(int n, stored *restrict dx, real *restrict workspace, const stored
 #define KERNEL(part) simple_denoiser_conv_dgrad_winograd_1##part
 #define SIZES \
     enum { ID = 1, IH = 64, IW = 64, PH = 1, PW = 1, CS = 64, MASK = 1, TILES = 16, OWN_BLOCKS = 1 }; \
-    UNUSED static const Layout DX = {64, 16, 4, 0, 262144, 65536, 65536, 1024}, \
-        DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}, \
-        M = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}
+    UNUSED static const Layout DX = {64, 16, 4, 0, 262144, 65536, 65536, 1024, 0}, \
+        DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}, \
+        M = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}
 #include "simple_denoiser_conv_dgrad_winograd.c"
 
 #endif

@@ -20,8 +20,8 @@ void KERNEL()(real *restrict packed, const real *restrict w) {
 #define KERNEL(part) simple_denoiser_conv_dgrad_winograd_pack_0##part
 #define SIZES \
     enum { CI = 64, C0 = 0, CS = 64 }; \
-    UNUSED static const Layout DX = {0, 16, 4, 0, 0, 0, 0, 0}, \
-        DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}
+    UNUSED static const Layout DX = {0, 16, 4, 0, 0, 0, 0, 0, 0}, \
+        DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}
 #include "simple_denoiser_conv_dgrad_winograd_pack.c"
 
 #endif

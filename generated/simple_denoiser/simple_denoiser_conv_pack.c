@@ -36,14 +36,14 @@ void KERNEL()(real *restrict packed, const real *restrict w) {
 #define KERNEL(part) simple_denoiser_conv_pack_0##part
 #define SIZES \
     enum { CI = 3, CO = 64, KD = 1, KH = 3, KW = 3, TRANSPOSED = 0, SEGMENTS = 1 }; \
-    UNUSED static const Layout X[1] = {{3, 3, 1, 0, 0, 0, 0, 0}}, Y = {0, 16, 4, 0, 0, 0, 0, 0}
+    UNUSED static const Layout X[1] = {{3, 3, 1, 0, 0, 0, 0, 0, 0}}, Y = {0, 16, 4, 0, 0, 0, 0, 0, 0}
 #include "simple_denoiser_conv_pack.c"
 
 /* conv_pack: net.6 of train, net.6 of predict: net.6.weight[3,64,3,3] -> net.6 weights[9216] */
 #define KERNEL(part) simple_denoiser_conv_pack_1##part
 #define SIZES \
     enum { CI = 64, CO = 3, KD = 1, KH = 3, KW = 3, TRANSPOSED = 0, SEGMENTS = 1 }; \
-    UNUSED static const Layout X[1] = {{64, 16, 4, 0, 0, 0, 0, 0}}, Y = {0, 3, 1, 0, 0, 0, 0, 0}
+    UNUSED static const Layout X[1] = {{64, 16, 4, 0, 0, 0, 0, 0, 0}}, Y = {0, 3, 1, 0, 0, 0, 0, 0, 0}
 #include "simple_denoiser_conv_pack.c"
 
 #endif

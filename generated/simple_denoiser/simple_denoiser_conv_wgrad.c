@@ -216,8 +216,8 @@ void KERNEL()(int n, real *restrict dw, real *restrict db, real *restrict scratc
     enum { CI = 64, CO = 3, ID = 1, IH = 64, IW = 64, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, \
         KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, TRANSPOSED = 0, BIAS = 1, BANDS = 16, \
         ACCUMULATE = 1, SEGMENTS = 1 }; \
-    UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056}}, \
-        DY = {3, 3, 1, 201, 13072, 13068, 13068, 198}
+    UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}}, \
+        DY = {3, 3, 1, 201, 13072, 13068, 13068, 198, 0}
 #include "simple_denoiser_conv_wgrad.c"
 
 /* conv_wgrad: net.0 of train: noisy[n,3,64,64] d net.0[n,64,64,64] -> d net.0.weight[64,3,3,3]
@@ -227,8 +227,8 @@ void KERNEL()(int n, real *restrict dw, real *restrict db, real *restrict scratc
     enum { CI = 3, CO = 64, ID = 1, IH = 64, IW = 64, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, \
         KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, TRANSPOSED = 0, BIAS = 1, BANDS = 32, \
         ACCUMULATE = 1, SEGMENTS = 1 }; \
-    UNUSED static const Layout X[1] = {{3, 3, 1, 201, 13072, 13068, 13068, 198}}, \
-        DY = {64, 16, 4, 0, 262144, 65536, 65536, 1024}
+    UNUSED static const Layout X[1] = {{3, 3, 1, 201, 13072, 13068, 13068, 198, 0}}, \
+        DY = {64, 16, 4, 0, 262144, 65536, 65536, 1024, 0}
 #include "simple_denoiser_conv_wgrad.c"
 
 #endif

@@ -49,8 +49,8 @@ void KERNEL()(int n, real *restrict dw, real *restrict db, real *restrict scratc
 #define SIZES \
     enum { CI = 64, CO = 64, D = 1, H = 64, W = 64, PH = 1, PW = 1, BIAS = 1, TILES = 64, ACCUMULATE = 1, \
         SEGMENTS = 1 }; \
-    UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056}}, \
-        DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}
+    UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}}, \
+        DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}
 #include "simple_denoiser_conv_wgrad_winograd.c"
 
 #endif

@@ -36,8 +36,8 @@ void KERNEL()(int n, stored *restrict y, real *restrict workspace, const stored 
 #define SIZES \
     enum { CO = 64, D = 1, H = 64, W = 64, PH = 1, PW = 1, BIAS = 1, RELU = 1, TILES = 16, OWN_BLOCKS = 1, \
         SEGMENTS = 1 }; \
-    UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056}}, \
-        Y = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}
+    UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}}, \
+        Y = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}
 #include "simple_denoiser_conv_winograd.c"
 
 #endif

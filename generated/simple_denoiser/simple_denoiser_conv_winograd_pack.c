@@ -19,8 +19,8 @@ void KERNEL()(real *restrict packed, const real *restrict w) {
 #define KERNEL(part) simple_denoiser_conv_winograd_pack_0##part
 #define SIZES \
     enum { CI = 64, CO = 64, SEGMENTS = 1 }; \
-    UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056}}, \
-        Y = {0, 16, 4, 0, 0, 0, 0, 0}
+    UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}}, \
+        Y = {0, 16, 4, 0, 0, 0, 0, 0, 0}
 #include "simple_denoiser_conv_winograd_pack.c"
 
 #endif

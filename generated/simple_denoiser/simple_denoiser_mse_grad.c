@@ -23,10 +23,10 @@ void KERNEL()(int n, int total, Rows rows, stored *dp, const void *p, const void
 #define KERNEL(part) simple_denoiser_mse_grad_0##part
 #define SIZES \
     enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, SCALED = 0 }; \
-    UNUSED static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192}, \
-        T = {3, 3, 1, 0, 12288, 12288, 12288, 192}; \
+    UNUSED static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, \
+        T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}; \
     UNUSED static const double WEIGHT = 1; \
-    UNUSED static const Layout DP = {3, 3, 1, 201, 13072, 13068, 13068, 198}
+    UNUSED static const Layout DP = {3, 3, 1, 201, 13072, 13068, 13068, 198, 0}
 #include "simple_denoiser_mse_grad.c"
 
 #endif

@@ -28,8 +28,8 @@ void KERNEL()(int n, double *result, double *scratch, const void *p, const void 
 #define KERNEL(part) simple_denoiser_psnr_0##part
 #define SIZES \
     enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, BANDS = 16, ACCUMULATE = 1 }; \
-    UNUSED static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192}, \
-        T = {3, 3, 1, 0, 12288, 12288, 12288, 192}
+    UNUSED static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, \
+        T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}
 #include "simple_denoiser_psnr.c"
 
 #endif

@@ -28,14 +28,14 @@ void KERNEL()(int n, Rows rows, stored *y) {
 #define KERNEL(part) simple_denoiser_zero_halo_0##part
 #define SIZES \
     enum { D = 1, H = 64, W = 64 }; \
-    UNUSED static const Layout Y = {64, 16, 4, 1072, 278784, 69696, 69696, 1056}
+    UNUSED static const Layout Y = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}
 #include "simple_denoiser_zero_halo.c"
 
 /* zero_halo: mse of train: -> d net.6[n,3,64,64] */
 #define KERNEL(part) simple_denoiser_zero_halo_1##part
 #define SIZES \
     enum { D = 1, H = 64, W = 64 }; \
-    UNUSED static const Layout Y = {3, 3, 1, 201, 13072, 13068, 13068, 198}
+    UNUSED static const Layout Y = {3, 3, 1, 201, 13072, 13068, 13068, 198, 0}
 #include "simple_denoiser_zero_halo.c"
 
 #endif

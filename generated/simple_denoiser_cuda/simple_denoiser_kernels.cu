@@ -21,6 +21,7 @@ typedef float real;         /* parameters, their gradients, the optimiser's stat
 struct Layout {
     int channels, block, blocks;
     long origin, sample, plane, depth, row;
+    int ring; /* 0: each row has a place of its own */
 };
 
 /* Which part of dense weights [K][C][TAPS] a filter [kp][TAPS][cp] of cuDNN is: kn filters from k0 on, cn
@@ -632,8 +633,8 @@ static __global__ void sum_samples(double *result, double *scratch, const UnetCo
 /* cast: noisy cast of train: noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
 static __global__ void simple_denoiser_cast_0_vectors(Range range, stored *__restrict__ y, const void *__restrict__ x) {
     enum { C = 3, X_STAGED = 1 };
-    constexpr Layout Y = {0, 8, 0, 0, 0, 0, 0, 0};
-    constexpr Layout X = {0, 4, 0, 0, 0, 0, 0, 0};
+    constexpr Layout Y = {0, 8, 0, 0, 0, 0, 0, 0, 0};
+    constexpr Layout X = {0, 4, 0, 0, 0, 0, 0, 0, 0};
     constexpr int columns = Y.block / LANES;
     const unsigned i = vector_index(range);
     if (i != NO_VECTOR)
@@ -642,7 +643,7 @@ static __global__ void simple_denoiser_cast_0_vectors(Range range, stored *__res
 
 LAUNCHER void simple_denoiser_cast_0(UnetLaunch at, Rows rows, stored *y, const void *x) {
     enum { D = 1, H = 64, W = 64, N = 6 };
-    constexpr Layout Y = {0, 8, 0, 0, 0, 0, 0, 0};
+    constexpr Layout Y = {0, 8, 0, 0, 0, 0, 0, 0, 0};
     LAUNCH_RANGE(at, simple_denoiser_cast_0_vectors, range_of(N, {D, H, W, Y.block / LANES}, rows), y, x);
 }
 
@@ -694,7 +695,7 @@ LAUNCHER void simple_denoiser_conv_0(UnetLaunch at, stored *y, void *workspace, 
                      const stored *packed, const real *b) {
     enum { CO = 64, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 6,
            BIAS_AT = 4608 };
-    constexpr Layout Y = {0, 64, 0, 0, 0, 0, 0, 0};
+    constexpr Layout Y = {0, 64, 0, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
     constexpr int GRAPH[1] = {0};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
@@ -755,7 +756,7 @@ LAUNCHER void simple_denoiser_conv_1(UnetLaunch at, stored *y, void *workspace, 
                      const stored *packed, const real *b) {
     enum { CO = 64, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 6,
            BIAS_AT = 36864 };
-    constexpr Layout Y = {0, 64, 0, 0, 0, 0, 0, 0};
+    constexpr Layout Y = {0, 64, 0, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {1};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
@@ -816,7 +817,7 @@ LAUNCHER void simple_denoiser_conv_2(UnetLaunch at, stored *y, void *workspace, 
                      const stored *packed, const real *b) {
     enum { CO = 3, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 0, SEGMENTS = 1, N = 6,
            BIAS_AT = 4608 };
-    constexpr Layout Y = {0, 8, 0, 0, 0, 0, 0, 0};
+    constexpr Layout Y = {0, 8, 0, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {2};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
@@ -837,16 +838,16 @@ struct simple_denoiser_mse_0_Error {
 static __global__ void simple_denoiser_mse_0_bands(double *scratch, const void *p, const void *t,
                                     const UnetControl *control) {
     enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, BANDS = 2 };
-    constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0};
-    constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0};
+    constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0, 0};
+    constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0, 0};
     constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block};
     sum_band<simple_denoiser_mse_0_Error, P_STAGED, T_STAGED>(scratch, p, t, control, by, BANDS);
 }
 
 LAUNCHER void simple_denoiser_mse_0(UnetLaunch at, double *result, double *scratch, const void *p, const void *t) {
     enum { C = 3, D = 1, H = 64, W = 64, BANDS = 2, ACCUMULATE = 0, N = 6 };
-    constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0};
-    constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0};
+    constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0, 0};
+    constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0, 0};
     constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block};
     constexpr auto kernel = sum_samples<Mean, N, BANDS, ACCUMULATE>;
     LAUNCH_BLOCKS(at, simple_denoiser_mse_0_bands, N * BANDS, scratch, p, t, at.control);
@@ -868,16 +869,16 @@ struct simple_denoiser_psnr_0_Error {
 static __global__ void simple_denoiser_psnr_0_bands(double *scratch, const void *p, const void *t,
                                     const UnetControl *control) {
     enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, BANDS = 2 };
-    constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0};
-    constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0};
+    constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0, 0};
+    constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0, 0};
     constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block};
     sum_band<simple_denoiser_psnr_0_Error, P_STAGED, T_STAGED>(scratch, p, t, control, by, BANDS);
 }
 
 LAUNCHER void simple_denoiser_psnr_0(UnetLaunch at, double *result, double *scratch, const void *p, const void *t) {
     enum { C = 3, D = 1, H = 64, W = 64, BANDS = 2, ACCUMULATE = 0, N = 6 };
-    constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0};
-    constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0};
+    constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0, 0};
+    constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0, 0};
     constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block};
     constexpr auto kernel = sum_samples<simple_denoiser_psnr_0_decibels, N, BANDS, ACCUMULATE>;
     LAUNCH_BLOCKS(at, simple_denoiser_psnr_0_bands, N * BANDS, scratch, p, t, at.control);
@@ -893,10 +894,10 @@ static __global__ void simple_denoiser_mse_grad_0_vectors(Range range, stored *_
                                       const void *__restrict__ t, const double *scale,
                                       const UnetControl *control) {
     enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, SCALED = 0 };
-    constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0};
-    constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0};
+    constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0, 0};
+    constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0, 0};
     constexpr double WEIGHT = 1;
-    constexpr Layout DP = {0, 8, 0, 0, 0, 0, 0, 0};
+    constexpr Layout DP = {0, 8, 0, 0, 0, 0, 0, 0, 0};
     constexpr Compared by = {{D, H, W, DP.block / LANES}, C, P.block, T.block};
     const unsigned i = vector_index(range);
     if (i != NO_VECTOR)
@@ -907,7 +908,7 @@ static __global__ void simple_denoiser_mse_grad_0_vectors(Range range, stored *_
 LAUNCHER void simple_denoiser_mse_grad_0(UnetLaunch at, Rows rows, stored *dp, const void *p, const void *t,
                      const double *scale) {
     enum { D = 1, H = 64, W = 64, N = 6 };
-    constexpr Layout DP = {0, 8, 0, 0, 0, 0, 0, 0};
+    constexpr Layout DP = {0, 8, 0, 0, 0, 0, 0, 0, 0};
     LAUNCH_RANGE(at, simple_denoiser_mse_grad_0_vectors, range_of(N, {D, H, W, DP.block / LANES}, rows), dp, p, t, scale,
                  at.control);
 }
@@ -918,7 +919,7 @@ LAUNCHER void simple_denoiser_conv_wgrad_0(UnetLaunch at, real *dw, real *db, re
                      const stored *dy) {
     enum { CI = 64, CO = 3, D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, TRANSPOSED = 0, BIAS = 1, BANDS = 49,
            ACCUMULATE = 0, SEGMENTS = 1, N = 6, BANDS_AT = 2304, WORKSPACE_AT = 11008 };
-    constexpr Layout DY = {0, 8, 0, 0, 0, 0, 0, 0};
+    constexpr Layout DY = {0, 8, 0, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {3};
     constexpr auto unpack = unpack_filter<KD * KH * KW, ACCUMULATE>;
@@ -939,7 +940,7 @@ LAUNCHER void simple_denoiser_conv_wgrad_0(UnetLaunch at, real *dw, real *db, re
 LAUNCHER void simple_denoiser_conv_dgrad_0(UnetLaunch at, stored *dx, void *workspace, const stored *dy, const stored *packed,
                      const stored *m) {
     enum { ID = 1, IH = 64, IW = 64, MASK = 1, N = 6 };
-    constexpr Layout DX = {0, 64, 0, 0, 0, 0, 0, 0};
+    constexpr Layout DX = {0, 64, 0, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {4};
     unet_cuda_convolution(at, GRAPH[0], dx, dy, packed + FILTER[0].offset, NULL, workspace);
@@ -954,7 +955,7 @@ LAUNCHER void simple_denoiser_conv_wgrad_1(UnetLaunch at, real *dw, real *db, re
                      const stored *dy) {
     enum { CI = 64, CO = 64, D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, TRANSPOSED = 0, BIAS = 1,
            BANDS = 49, ACCUMULATE = 0, SEGMENTS = 1, N = 6, BANDS_AT = 18432, WORKSPACE_AT = 86272 };
-    constexpr Layout DY = {0, 64, 0, 0, 0, 0, 0, 0};
+    constexpr Layout DY = {0, 64, 0, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {5};
     constexpr auto unpack = unpack_filter<KD * KH * KW, ACCUMULATE>;
@@ -975,7 +976,7 @@ LAUNCHER void simple_denoiser_conv_wgrad_1(UnetLaunch at, real *dw, real *db, re
 LAUNCHER void simple_denoiser_conv_dgrad_1(UnetLaunch at, stored *dx, void *workspace, const stored *dy, const stored *packed,
                      const stored *m) {
     enum { ID = 1, IH = 64, IW = 64, MASK = 1, N = 6 };
-    constexpr Layout DX = {0, 64, 0, 0, 0, 0, 0, 0};
+    constexpr Layout DX = {0, 64, 0, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {6};
     unet_cuda_convolution(at, GRAPH[0], dx, dy, packed + FILTER[0].offset, NULL, workspace);
@@ -990,7 +991,7 @@ LAUNCHER void simple_denoiser_conv_wgrad_2(UnetLaunch at, real *dw, real *db, re
                      const stored *dy) {
     enum { CI = 3, CO = 64, D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, TRANSPOSED = 0, BIAS = 1, BANDS = 49,
            ACCUMULATE = 0, SEGMENTS = 1, N = 6, BANDS_AT = 2304, WORKSPACE_AT = 21760 };
-    constexpr Layout DY = {0, 64, 0, 0, 0, 0, 0, 0};
+    constexpr Layout DY = {0, 64, 0, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
     constexpr int GRAPH[1] = {7};
     constexpr auto unpack = unpack_filter<KD * KH * KW, ACCUMULATE>;
@@ -1065,8 +1066,8 @@ LAUNCHER void simple_denoiser_adam_0(UnetLaunch at, real *p, const real *g, real
 /* cast: noisy cast of predict: noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
 static __global__ void simple_denoiser_cast_1_vectors(Range range, stored *__restrict__ y, const void *__restrict__ x) {
     enum { C = 3, X_STAGED = 1 };
-    constexpr Layout Y = {0, 8, 0, 0, 0, 0, 0, 0};
-    constexpr Layout X = {0, 4, 0, 0, 0, 0, 0, 0};
+    constexpr Layout Y = {0, 8, 0, 0, 0, 0, 0, 0, 0};
+    constexpr Layout X = {0, 4, 0, 0, 0, 0, 0, 0, 0};
     constexpr int columns = Y.block / LANES;
     const unsigned i = vector_index(range);
     if (i != NO_VECTOR)
@@ -1075,7 +1076,7 @@ static __global__ void simple_denoiser_cast_1_vectors(Range range, stored *__res
 
 LAUNCHER void simple_denoiser_cast_1(UnetLaunch at, Rows rows, stored *y, const void *x) {
     enum { D = 1, H = 64, W = 64, N = 1 };
-    constexpr Layout Y = {0, 8, 0, 0, 0, 0, 0, 0};
+    constexpr Layout Y = {0, 8, 0, 0, 0, 0, 0, 0, 0};
     LAUNCH_RANGE(at, simple_denoiser_cast_1_vectors, range_of(N, {D, H, W, Y.block / LANES}, rows), y, x);
 }
 
@@ -1085,7 +1086,7 @@ LAUNCHER void simple_denoiser_conv_3(UnetLaunch at, stored *y, void *workspace, 
                      const stored *packed, const real *b) {
     enum { CO = 64, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 1,
            BIAS_AT = 4608 };
-    constexpr Layout Y = {0, 64, 0, 0, 0, 0, 0, 0};
+    constexpr Layout Y = {0, 64, 0, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
     constexpr int GRAPH[1] = {8};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
@@ -1104,7 +1105,7 @@ LAUNCHER void simple_denoiser_conv_4(UnetLaunch at, stored *y, void *workspace, 
                      const stored *packed, const real *b) {
     enum { CO = 64, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 1,
            BIAS_AT = 36864 };
-    constexpr Layout Y = {0, 64, 0, 0, 0, 0, 0, 0};
+    constexpr Layout Y = {0, 64, 0, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {9};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
@@ -1123,7 +1124,7 @@ LAUNCHER void simple_denoiser_conv_5(UnetLaunch at, stored *y, void *workspace, 
                      const stored *packed, const real *b) {
     enum { CO = 3, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 0, SEGMENTS = 1, N = 1,
            BIAS_AT = 4608 };
-    constexpr Layout Y = {0, 8, 0, 0, 0, 0, 0, 0};
+    constexpr Layout Y = {0, 8, 0, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {10};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});

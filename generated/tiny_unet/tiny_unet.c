@@ -33,121 +33,121 @@ UNUSED static void zero_tail(void *slice, size_t used, size_t stored_bytes) {
 static const ConvSizes conv_0 = {
     .CI = 3, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
-    .SEGMENTS = 1, .X = (const Layout[]){{3, 3, 1, 201, 13072, 13068, 13068, 198}},
-    .Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
+    .SEGMENTS = 1, .X = (const Layout[]){{3, 3, 1, 201, 13072, 13068, 13068, 198, 0}},
+    .Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}};
 
 /* zero_halo: enc1.0 of train, enc1.2 of train, up1 of train, 8 more: -> enc1.1[n,16,64,64] */
 static const ZeroHaloSizes zero_halo_0 = {
-    .D = 1, .H = 64, .W = 64, .Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
+    .D = 1, .H = 64, .W = 64, .Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}};
 
 /* conv: enc1.2 of train, enc1.2 of predict: enc1.1[n,16,64,64] enc1.2.weight[16,16,3,3] enc1.2.bias[16]
     -> enc1.3[n,16,64,64] */
 static const ConvSizes conv_1 = {
     .CI = 16, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
-    .SEGMENTS = 1, .X = (const Layout[]){{16, 16, 1, 1072, 69696, 69696, 69696, 1056}},
-    .Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
+    .SEGMENTS = 1, .X = (const Layout[]){{16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}},
+    .Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}};
 
 /* max_pool: enc2.max_pool of train, enc2.max_pool of predict: enc1.3[n,16,64,64]
     -> enc2.max_pool[n,16,32,32] */
 static const MaxPoolSizes max_pool_0 = {
     .C = 16, .ID = 1, .IH = 64, .IW = 64, .H = 32, .W = 32, .KD = 1, .SD = 1, .PD = 0, .KH = 2, .SH = 2,
-    .PH = 0, .KW = 2, .SW = 2, .PW = 0, .Y = {16, 16, 1, 560, 18496, 18496, 18496, 544},
-    .X = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
+    .PH = 0, .KW = 2, .SW = 2, .PW = 0, .Y = {16, 16, 1, 560, 18496, 18496, 18496, 544, 0},
+    .X = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}};
 
 /* zero_halo: enc2.max_pool of train, enc2.max_pool of predict: -> enc2.max_pool[n,16,32,32] */
 static const ZeroHaloSizes zero_halo_1 = {
-    .D = 1, .H = 32, .W = 32, .Y = {16, 16, 1, 560, 18496, 18496, 18496, 544}};
+    .D = 1, .H = 32, .W = 32, .Y = {16, 16, 1, 560, 18496, 18496, 18496, 544, 0}};
 
 /* conv: enc2.0 of train, enc2.0 of predict: enc2.max_pool[n,16,32,32] enc2.0.weight[32,16,3,3]
     enc2.0.bias[32] -> enc2.1[n,32,32,32] */
 static const ConvSizes conv_2 = {
     .CI = 16, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
-    .SEGMENTS = 1, .X = (const Layout[]){{16, 16, 1, 560, 18496, 18496, 18496, 544}},
-    .Y = {32, 16, 2, 560, 36992, 18496, 18496, 544}};
+    .SEGMENTS = 1, .X = (const Layout[]){{16, 16, 1, 560, 18496, 18496, 18496, 544, 0}},
+    .Y = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}};
 
 /* zero_halo: enc2.0 of train, enc2.2 of train, up2 of train, 9 more: -> enc2.1[n,32,32,32] */
 static const ZeroHaloSizes zero_halo_2 = {
-    .D = 1, .H = 32, .W = 32, .Y = {32, 16, 2, 560, 36992, 18496, 18496, 544}};
+    .D = 1, .H = 32, .W = 32, .Y = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}};
 
 /* conv: enc2.2 of train, enc2.2 of predict: enc2.1[n,32,32,32] enc2.2.weight[32,32,3,3] enc2.2.bias[32]
     -> enc2.3[n,32,32,32] */
 static const ConvSizes conv_3 = {
     .CI = 32, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
-    .SEGMENTS = 1, .X = (const Layout[]){{32, 16, 2, 560, 36992, 18496, 18496, 544}},
-    .Y = {32, 16, 2, 560, 36992, 18496, 18496, 544}};
+    .SEGMENTS = 1, .X = (const Layout[]){{32, 16, 2, 560, 36992, 18496, 18496, 544, 0}},
+    .Y = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}};
 
 /* max_pool: enc3.max_pool of train, enc3.max_pool of predict: enc2.3[n,32,32,32]
     -> enc3.max_pool[n,32,16,16] */
 static const MaxPoolSizes max_pool_1 = {
     .C = 32, .ID = 1, .IH = 32, .IW = 32, .H = 16, .W = 16, .KD = 1, .SD = 1, .PD = 0, .KH = 2, .SH = 2,
-    .PH = 0, .KW = 2, .SW = 2, .PW = 0, .Y = {32, 16, 2, 304, 10368, 5184, 5184, 288},
-    .X = {32, 16, 2, 560, 36992, 18496, 18496, 544}};
+    .PH = 0, .KW = 2, .SW = 2, .PW = 0, .Y = {32, 16, 2, 304, 10368, 5184, 5184, 288, 0},
+    .X = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}};
 
 /* zero_halo: enc3.max_pool of train, enc3.max_pool of predict: -> enc3.max_pool[n,32,16,16] */
 static const ZeroHaloSizes zero_halo_3 = {
-    .D = 1, .H = 16, .W = 16, .Y = {32, 16, 2, 304, 10368, 5184, 5184, 288}};
+    .D = 1, .H = 16, .W = 16, .Y = {32, 16, 2, 304, 10368, 5184, 5184, 288, 0}};
 
 /* conv: enc3.0 of train, enc3.0 of predict: enc3.max_pool[n,32,16,16] enc3.0.weight[64,32,3,3]
     enc3.0.bias[64] -> enc3.1[n,64,16,16] */
 static const ConvSizes conv_4 = {
     .CI = 32, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
-    .SEGMENTS = 1, .X = (const Layout[]){{32, 16, 2, 304, 10368, 5184, 5184, 288}},
-    .Y = {64, 16, 4, 304, 20736, 5184, 5184, 288}};
+    .SEGMENTS = 1, .X = (const Layout[]){{32, 16, 2, 304, 10368, 5184, 5184, 288, 0}},
+    .Y = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}};
 
 /* zero_halo: enc3.0 of train, enc3.2 of train, up3 of train, 9 more: -> enc3.1[n,64,16,16] */
 static const ZeroHaloSizes zero_halo_4 = {
-    .D = 1, .H = 16, .W = 16, .Y = {64, 16, 4, 304, 20736, 5184, 5184, 288}};
+    .D = 1, .H = 16, .W = 16, .Y = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}};
 
 /* conv: enc3.2 of train, enc3.2 of predict: enc3.1[n,64,16,16] enc3.2.weight[64,64,3,3] enc3.2.bias[64]
     -> enc3.3[n,64,16,16] */
 static const ConvSizes conv_5 = {
     .CI = 64, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
-    .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 304, 20736, 5184, 5184, 288}},
-    .Y = {64, 16, 4, 304, 20736, 5184, 5184, 288}};
+    .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 304, 20736, 5184, 5184, 288, 0}},
+    .Y = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}};
 
 /* max_pool: bottleneck.max_pool of train, bottleneck.max_pool of predict: enc3.3[n,64,16,16]
     -> bottleneck.max_pool[n,64,8,8] */
 static const MaxPoolSizes max_pool_2 = {
     .C = 64, .ID = 1, .IH = 16, .IW = 16, .H = 8, .W = 8, .KD = 1, .SD = 1, .PD = 0, .KH = 2, .SH = 2, .PH = 0,
-    .KW = 2, .SW = 2, .PW = 0, .Y = {64, 16, 4, 176, 6400, 1600, 1600, 160},
-    .X = {64, 16, 4, 304, 20736, 5184, 5184, 288}};
+    .KW = 2, .SW = 2, .PW = 0, .Y = {64, 16, 4, 176, 6400, 1600, 1600, 160, 0},
+    .X = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}};
 
 /* zero_halo: bottleneck.max_pool of train, bottleneck.max_pool of predict: -> bottleneck.max_pool[n,64,8,8] */
 static const ZeroHaloSizes zero_halo_5 = {
-    .D = 1, .H = 8, .W = 8, .Y = {64, 16, 4, 176, 6400, 1600, 1600, 160}};
+    .D = 1, .H = 8, .W = 8, .Y = {64, 16, 4, 176, 6400, 1600, 1600, 160, 0}};
 
 /* conv: bottleneck.0 of train, bottleneck.0 of predict: bottleneck.max_pool[n,64,8,8]
     bottleneck.0.weight[128,64,3,3] bottleneck.0.bias[128] -> bottleneck.1[n,128,8,8] */
 static const ConvSizes conv_6 = {
     .CI = 64, .CO = 128, .ID = 1, .IH = 8, .IW = 8, .D = 1, .H = 8, .W = 8, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
-    .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 176, 6400, 1600, 1600, 160}},
-    .Y = {128, 16, 8, 176, 12800, 1600, 1600, 160}};
+    .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 176, 6400, 1600, 1600, 160, 0}},
+    .Y = {128, 16, 8, 176, 12800, 1600, 1600, 160, 0}};
 
 /* zero_halo: bottleneck.0 of train, up3 of train, bottleneck.2 of train, 1 more: -> bottleneck.1[n,128,8,8] */
 static const ZeroHaloSizes zero_halo_6 = {
-    .D = 1, .H = 8, .W = 8, .Y = {128, 16, 8, 176, 12800, 1600, 1600, 160}};
+    .D = 1, .H = 8, .W = 8, .Y = {128, 16, 8, 176, 12800, 1600, 1600, 160, 0}};
 
 /* conv: bottleneck.2 of train, bottleneck.2 of predict: bottleneck.1[n,128,8,8]
     bottleneck.2.weight[128,128,3,3] bottleneck.2.bias[128] -> bottleneck.3[n,128,8,8] */
 static const ConvSizes conv_7 = {
     .CI = 128, .CO = 128, .ID = 1, .IH = 8, .IW = 8, .D = 1, .H = 8, .W = 8, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
-    .SEGMENTS = 1, .X = (const Layout[]){{128, 16, 8, 176, 12800, 1600, 1600, 160}},
-    .Y = {128, 16, 8, 0, 8192, 1024, 1024, 128}};
+    .SEGMENTS = 1, .X = (const Layout[]){{128, 16, 8, 176, 12800, 1600, 1600, 160, 0}},
+    .Y = {128, 16, 8, 0, 8192, 1024, 1024, 128, 0}};
 
 /* upconv: up3 of train, up3 of predict: bottleneck.3[n,128,8,8] up3.weight[128,64,2,2] up3.bias[64]
     -> up3[n,64,16,16] */
 static const UpconvSizes upconv_0 = {
     .CO = 64, .ID = 1, .IH = 8, .IW = 8, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1, .PD = 0, .KH = 2,
     .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .BIAS = 1, .RELU = 0, .SEGMENTS = 1,
-    .X = (const Layout[]){{128, 16, 8, 0, 8192, 1024, 1024, 128}},
-    .Y = {64, 16, 4, 304, 20736, 5184, 5184, 288}};
+    .X = (const Layout[]){{128, 16, 8, 0, 8192, 1024, 1024, 128, 0}},
+    .Y = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}};
 
 /* conv: dec3.0 of train, dec3.0 of predict: dec3.concat[n,128,16,16] dec3.0.weight[64,128,3,3]
     dec3.0.bias[64] -> dec3.1[n,64,16,16] */
@@ -155,24 +155,24 @@ static const ConvSizes conv_8 = {
     .CI = 128, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
     .SEGMENTS = 2,
-    .X = (const Layout[]){{64, 16, 4, 304, 20736, 5184, 5184, 288}, {64, 16, 4, 304, 20736, 5184, 5184, 288}},
-    .Y = {64, 16, 4, 304, 20736, 5184, 5184, 288}};
+    .X = (const Layout[]){{64, 16, 4, 304, 20736, 5184, 5184, 288, 0}, {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}},
+    .Y = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}};
 
 /* conv: dec3.2 of train, dec3.2 of predict: dec3.1[n,64,16,16] dec3.2.weight[64,64,3,3] dec3.2.bias[64]
     -> dec3.3[n,64,16,16] */
 static const ConvSizes conv_9 = {
     .CI = 64, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
-    .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 304, 20736, 5184, 5184, 288}},
-    .Y = {64, 16, 4, 0, 16384, 4096, 4096, 256}};
+    .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 304, 20736, 5184, 5184, 288, 0}},
+    .Y = {64, 16, 4, 0, 16384, 4096, 4096, 256, 0}};
 
 /* upconv: up2 of train, up2 of predict: dec3.3[n,64,16,16] up2.weight[64,32,2,2] up2.bias[32]
     -> up2[n,32,32,32] */
 static const UpconvSizes upconv_1 = {
     .CO = 32, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 2, .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .BIAS = 1, .RELU = 0,
-    .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 0, 16384, 4096, 4096, 256}},
-    .Y = {32, 16, 2, 560, 36992, 18496, 18496, 544}};
+    .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 0, 16384, 4096, 4096, 256, 0}},
+    .Y = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}};
 
 /* conv: dec2.0 of train, dec2.0 of predict: dec2.concat[n,64,32,32] dec2.0.weight[32,64,3,3] dec2.0.bias[32]
     -> dec2.1[n,32,32,32] */
@@ -180,24 +180,24 @@ static const ConvSizes conv_10 = {
     .CI = 64, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
     .SEGMENTS = 2,
-    .X = (const Layout[]){{32, 16, 2, 560, 36992, 18496, 18496, 544}, {32, 16, 2, 560, 36992, 18496, 18496, 544}},
-    .Y = {32, 16, 2, 560, 36992, 18496, 18496, 544}};
+    .X = (const Layout[]){{32, 16, 2, 560, 36992, 18496, 18496, 544, 0}, {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}},
+    .Y = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}};
 
 /* conv: dec2.2 of train, dec2.2 of predict: dec2.1[n,32,32,32] dec2.2.weight[32,32,3,3] dec2.2.bias[32]
     -> dec2.3[n,32,32,32] */
 static const ConvSizes conv_11 = {
     .CI = 32, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
-    .SEGMENTS = 1, .X = (const Layout[]){{32, 16, 2, 560, 36992, 18496, 18496, 544}},
-    .Y = {32, 16, 2, 0, 32768, 16384, 16384, 512}};
+    .SEGMENTS = 1, .X = (const Layout[]){{32, 16, 2, 560, 36992, 18496, 18496, 544, 0}},
+    .Y = {32, 16, 2, 0, 32768, 16384, 16384, 512, 0}};
 
 /* upconv: up1 of train, up1 of predict: dec2.3[n,32,32,32] up1.weight[32,16,2,2] up1.bias[16]
     -> up1[n,16,64,64] */
 static const UpconvSizes upconv_2 = {
     .CO = 16, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 2, .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .BIAS = 1, .RELU = 0,
-    .SEGMENTS = 1, .X = (const Layout[]){{32, 16, 2, 0, 32768, 16384, 16384, 512}},
-    .Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
+    .SEGMENTS = 1, .X = (const Layout[]){{32, 16, 2, 0, 32768, 16384, 16384, 512, 0}},
+    .Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}};
 
 /* conv: dec1.0 of train, dec1.0 of predict: dec1.concat[n,32,64,64] dec1.0.weight[16,32,3,3] dec1.0.bias[16]
     -> dec1.1[n,16,64,64] */
@@ -205,40 +205,40 @@ static const ConvSizes conv_12 = {
     .CI = 32, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
     .SEGMENTS = 2,
-    .X = (const Layout[]){{16, 16, 1, 1072, 69696, 69696, 69696, 1056}, {16, 16, 1, 1072, 69696, 69696, 69696, 1056}},
-    .Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
+    .X = (const Layout[]){{16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}, {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}},
+    .Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}};
 
 /* conv: dec1.2 of train, dec1.2 of predict: dec1.1[n,16,64,64] dec1.2.weight[16,16,3,3] dec1.2.bias[16]
     -> dec1.3[n,16,64,64] */
 static const ConvSizes conv_13 = {
     .CI = 16, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
-    .SEGMENTS = 1, .X = (const Layout[]){{16, 16, 1, 1072, 69696, 69696, 69696, 1056}},
-    .Y = {16, 16, 1, 0, 65536, 65536, 65536, 1024}};
+    .SEGMENTS = 1, .X = (const Layout[]){{16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}},
+    .Y = {16, 16, 1, 0, 65536, 65536, 65536, 1024, 0}};
 
 /* conv: final of train, final of predict: dec1.3[n,16,64,64] final.weight[3,16,1,1] final.bias[3]
     -> final[n,3,64,64] */
 static const ConvSizes conv_14 = {
     .CI = 16, .CO = 3, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 1, .SH = 1, .LH = 1, .PH = 0, .KW = 1, .SW = 1, .LW = 1, .PW = 0, .BIAS = 1, .RELU = 0,
-    .SEGMENTS = 1, .X = (const Layout[]){{16, 16, 1, 0, 65536, 65536, 65536, 1024}},
-    .Y = {3, 3, 1, 0, 12288, 12288, 12288, 192}};
+    .SEGMENTS = 1, .X = (const Layout[]){{16, 16, 1, 0, 65536, 65536, 65536, 1024, 0}},
+    .Y = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}};
 
 /* mse: mse of train: final[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[96] */
 static const MseSizes mse_0 = {
-    .C = 3, .D = 1, .H = 64, .W = 64, .P = {3, 3, 1, 0, 12288, 12288, 12288, 192},
-    .T = {3, 3, 1, 0, 12288, 12288, 12288, 192}, .P_STAGED = 0, .T_STAGED = 1, .ACCUMULATE = 0};
+    .C = 3, .D = 1, .H = 64, .W = 64, .P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0},
+    .T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, .P_STAGED = 0, .T_STAGED = 1, .ACCUMULATE = 0};
 
 /* psnr: psnr of train: final[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[96] */
 static const PsnrSizes psnr_0 = {
-    .C = 3, .D = 1, .H = 64, .W = 64, .P = {3, 3, 1, 0, 12288, 12288, 12288, 192},
-    .T = {3, 3, 1, 0, 12288, 12288, 12288, 192}, .P_STAGED = 0, .T_STAGED = 1, .ACCUMULATE = 0};
+    .C = 3, .D = 1, .H = 64, .W = 64, .P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0},
+    .T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, .P_STAGED = 0, .T_STAGED = 1, .ACCUMULATE = 0};
 
 /* mse_grad: mse of train: final[n,3,64,64] clean[n,3,64,64] -> d final[n,3,64,64] */
 static const MseGradSizes mse_grad_0 = {
-    .C = 3, .D = 1, .H = 64, .W = 64, .P = {3, 3, 1, 0, 12288, 12288, 12288, 192},
-    .T = {3, 3, 1, 0, 12288, 12288, 12288, 192}, .P_STAGED = 0, .T_STAGED = 1, .WEIGHT = 1,
-    .DP = {3, 3, 1, 0, 12288, 12288, 12288, 192}, .SCALED = 0};
+    .C = 3, .D = 1, .H = 64, .W = 64, .P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0},
+    .T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, .P_STAGED = 0, .T_STAGED = 1, .WEIGHT = 1,
+    .DP = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, .SCALED = 0};
 
 /* conv_wgrad: final of train: dec1.3[n,16,64,64] d final[n,3,64,64] -> d final.weight[3,16,1,1]
     d final.bias[3] final scratch[17680] */
@@ -246,16 +246,16 @@ static const ConvWgradSizes conv_wgrad_0 = {
     .CI = 16, .CO = 3, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 1, .SH = 1, .LH = 1, .PH = 0, .KW = 1, .SW = 1, .LW = 1, .PW = 0, .TRANSPOSED = 0,
     .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1,
-    .X = (const Layout[]){{16, 16, 1, 0, 65536, 65536, 65536, 1024}},
-    .DY = {3, 3, 1, 0, 12288, 12288, 12288, 192}};
+    .X = (const Layout[]){{16, 16, 1, 0, 65536, 65536, 65536, 1024, 0}},
+    .DY = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}};
 
 /* conv_dgrad: final of train: d final[n,3,64,64] final.weight[3,16,1,1] dec1.3[n,16,64,64]
     -> d dec1.2[n,16,64,64] */
 static const ConvDgradSizes conv_dgrad_0 = {
     .CI = 16, .CO = 3, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 1, .SH = 1, .LH = 1, .PH = 0, .KW = 1, .SW = 1, .LW = 1, .PW = 0, .C0 = 0, .CS = 16,
-    .DX = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}, .DY = {3, 3, 1, 0, 12288, 12288, 12288, 192},
-    .MASK = 1, .M = {16, 16, 1, 0, 65536, 65536, 65536, 1024}};
+    .DX = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}, .DY = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0},
+    .MASK = 1, .M = {16, 16, 1, 0, 65536, 65536, 65536, 1024, 0}};
 
 /* conv_wgrad: dec1.2 of train, enc1.2 of train: dec1.1[n,16,64,64] d dec1.2[n,16,64,64]
     -> d dec1.2.weight[16,16,3,3] d dec1.2.bias[16] dec1.2 scratch[150800] */
@@ -263,16 +263,17 @@ static const ConvWgradSizes conv_wgrad_1 = {
     .CI = 16, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0,
     .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1,
-    .X = (const Layout[]){{16, 16, 1, 1072, 69696, 69696, 69696, 1056}},
-    .DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
+    .X = (const Layout[]){{16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}},
+    .DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}};
 
 /* conv_dgrad: dec1.2 of train: d dec1.2[n,16,64,64] dec1.2.weight[16,16,3,3] dec1.1[n,16,64,64]
     -> d dec1.0[n,16,64,64] */
 static const ConvDgradSizes conv_dgrad_1 = {
     .CI = 16, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 16,
-    .DX = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}, .DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056},
-    .MASK = 1, .M = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
+    .DX = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0},
+    .DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}, .MASK = 1,
+    .M = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}};
 
 /* conv_wgrad: dec1.0 of train: dec1.concat[n,32,64,64] d dec1.0[n,16,64,64] -> d dec1.0.weight[16,32,3,3]
     d dec1.0.bias[16] dec1.0 scratch[152592] */
@@ -280,38 +281,40 @@ static const ConvWgradSizes conv_wgrad_2 = {
     .CI = 32, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0,
     .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 2,
-    .X = (const Layout[]){{16, 16, 1, 1072, 69696, 69696, 69696, 1056}, {16, 16, 1, 1072, 69696, 69696, 69696, 1056}},
-    .DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
+    .X = (const Layout[]){{16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}, {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}},
+    .DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}};
 
 /* conv_dgrad: dec1.0 of train: d dec1.0[n,16,64,64] dec1.0.weight[16,32,3,3] -> d up1[n,16,64,64] */
 static const ConvDgradSizes conv_dgrad_2 = {
     .CI = 32, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 16,
-    .DX = {16, 16, 1, 0, 65536, 65536, 65536, 1024}, .DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056},
-    .MASK = 0, .M = {16, 16, 1, 0, 65536, 65536, 65536, 1024}};
+    .DX = {16, 16, 1, 0, 65536, 65536, 65536, 1024, 0}, .DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0},
+    .MASK = 0, .M = {16, 16, 1, 0, 65536, 65536, 65536, 1024, 0}};
 
 /* conv_dgrad: dec1.0 of train: d dec1.0[n,16,64,64] dec1.0.weight[16,32,3,3] -> d enc1.3[n,16,64,64] */
 static const ConvDgradSizes conv_dgrad_3 = {
     .CI = 32, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 16, .CS = 16,
-    .DX = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}, .DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056},
-    .MASK = 0, .M = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
+    .DX = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0},
+    .DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}, .MASK = 0,
+    .M = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}};
 
 /* conv_wgrad: up1 of train: dec2.3[n,32,32,32] d up1[n,16,64,64] -> d up1.weight[32,16,2,2] d up1.bias[16]
     up1 scratch[68112] */
 static const ConvWgradSizes conv_wgrad_3 = {
     .CI = 32, .CO = 16, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 2, .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .TRANSPOSED = 1,
-    .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{32, 16, 2, 0, 32768, 16384, 16384, 512}},
-    .DY = {16, 16, 1, 0, 65536, 65536, 65536, 1024}};
+    .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1,
+    .X = (const Layout[]){{32, 16, 2, 0, 32768, 16384, 16384, 512, 0}},
+    .DY = {16, 16, 1, 0, 65536, 65536, 65536, 1024, 0}};
 
 /* upconv_dgrad: up1 of train: d up1[n,16,64,64] up1.weight[32,16,2,2] dec2.3[n,32,32,32]
     -> d dec2.2[n,32,32,32] */
 static const UpconvDgradSizes upconv_dgrad_0 = {
     .CO = 16, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 2, .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .C0 = 0, .CS = 32,
-    .DX = {32, 16, 2, 560, 36992, 18496, 18496, 544}, .DY = {16, 16, 1, 0, 65536, 65536, 65536, 1024},
-    .MASK = 1, .M = {32, 16, 2, 0, 32768, 16384, 16384, 512}};
+    .DX = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}, .DY = {16, 16, 1, 0, 65536, 65536, 65536, 1024, 0},
+    .MASK = 1, .M = {32, 16, 2, 0, 32768, 16384, 16384, 512, 0}};
 
 /* conv_wgrad: dec2.2 of train, enc2.2 of train: dec2.1[n,32,32,32] d dec2.2[n,32,32,32]
     -> d dec2.2.weight[32,32,3,3] d dec2.2.bias[32] dec2.2 scratch[305184] */
@@ -319,16 +322,16 @@ static const ConvWgradSizes conv_wgrad_4 = {
     .CI = 32, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0,
     .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1,
-    .X = (const Layout[]){{32, 16, 2, 560, 36992, 18496, 18496, 544}},
-    .DY = {32, 16, 2, 560, 36992, 18496, 18496, 544}};
+    .X = (const Layout[]){{32, 16, 2, 560, 36992, 18496, 18496, 544, 0}},
+    .DY = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}};
 
 /* conv_dgrad: dec2.2 of train, enc2.2 of train: d dec2.2[n,32,32,32] dec2.2.weight[32,32,3,3]
     dec2.1[n,32,32,32] -> d dec2.0[n,32,32,32] */
 static const ConvDgradSizes conv_dgrad_4 = {
     .CI = 32, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 32,
-    .DX = {32, 16, 2, 560, 36992, 18496, 18496, 544}, .DY = {32, 16, 2, 560, 36992, 18496, 18496, 544},
-    .MASK = 1, .M = {32, 16, 2, 560, 36992, 18496, 18496, 544}};
+    .DX = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}, .DY = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0},
+    .MASK = 1, .M = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}};
 
 /* conv_wgrad: dec2.0 of train: dec2.concat[n,64,32,32] d dec2.0[n,32,32,32] -> d dec2.0.weight[32,64,3,3]
     d dec2.0.bias[32] dec2.0 scratch[313888] */
@@ -336,54 +339,56 @@ static const ConvWgradSizes conv_wgrad_5 = {
     .CI = 64, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0,
     .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 2,
-    .X = (const Layout[]){{32, 16, 2, 560, 36992, 18496, 18496, 544}, {32, 16, 2, 560, 36992, 18496, 18496, 544}},
-    .DY = {32, 16, 2, 560, 36992, 18496, 18496, 544}};
+    .X = (const Layout[]){{32, 16, 2, 560, 36992, 18496, 18496, 544, 0}, {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}},
+    .DY = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}};
 
 /* conv_dgrad: dec2.0 of train: d dec2.0[n,32,32,32] dec2.0.weight[32,64,3,3] -> d up2[n,32,32,32] */
 static const ConvDgradSizes conv_dgrad_5 = {
     .CI = 64, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 32,
-    .DX = {32, 16, 2, 0, 32768, 16384, 16384, 512}, .DY = {32, 16, 2, 560, 36992, 18496, 18496, 544},
-    .MASK = 0, .M = {32, 16, 2, 0, 32768, 16384, 16384, 512}};
+    .DX = {32, 16, 2, 0, 32768, 16384, 16384, 512, 0}, .DY = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0},
+    .MASK = 0, .M = {32, 16, 2, 0, 32768, 16384, 16384, 512, 0}};
 
 /* conv_dgrad: dec2.0 of train: d dec2.0[n,32,32,32] dec2.0.weight[32,64,3,3] -> d enc2.3[n,32,32,32] */
 static const ConvDgradSizes conv_dgrad_6 = {
     .CI = 64, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 32, .CS = 32,
-    .DX = {32, 16, 2, 560, 36992, 18496, 18496, 544}, .DY = {32, 16, 2, 560, 36992, 18496, 18496, 544},
-    .MASK = 0, .M = {32, 16, 2, 560, 36992, 18496, 18496, 544}};
+    .DX = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}, .DY = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0},
+    .MASK = 0, .M = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}};
 
 /* conv_wgrad: up2 of train: dec3.3[n,64,16,16] d up2[n,32,32,32] -> d up2.weight[64,32,2,2] d up2.bias[32]
     up2 scratch[139808] */
 static const ConvWgradSizes conv_wgrad_6 = {
     .CI = 64, .CO = 32, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 2, .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .TRANSPOSED = 1,
-    .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 0, 16384, 4096, 4096, 256}},
-    .DY = {32, 16, 2, 0, 32768, 16384, 16384, 512}};
+    .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1,
+    .X = (const Layout[]){{64, 16, 4, 0, 16384, 4096, 4096, 256, 0}},
+    .DY = {32, 16, 2, 0, 32768, 16384, 16384, 512, 0}};
 
 /* upconv_dgrad: up2 of train: d up2[n,32,32,32] up2.weight[64,32,2,2] dec3.3[n,64,16,16]
     -> d dec3.2[n,64,16,16] */
 static const UpconvDgradSizes upconv_dgrad_1 = {
     .CO = 32, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 2, .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .C0 = 0, .CS = 64,
-    .DX = {64, 16, 4, 304, 20736, 5184, 5184, 288}, .DY = {32, 16, 2, 0, 32768, 16384, 16384, 512}, .MASK = 1,
-    .M = {64, 16, 4, 0, 16384, 4096, 4096, 256}};
+    .DX = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}, .DY = {32, 16, 2, 0, 32768, 16384, 16384, 512, 0},
+    .MASK = 1, .M = {64, 16, 4, 0, 16384, 4096, 4096, 256, 0}};
 
 /* conv_wgrad: dec3.2 of train, enc3.2 of train: dec3.1[n,64,16,16] d dec3.2[n,64,16,16]
     -> d dec3.2.weight[64,64,3,3] d dec3.2.bias[64] dec3.2 scratch[332352] */
 static const ConvWgradSizes conv_wgrad_7 = {
     .CI = 64, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0,
-    .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 304, 20736, 5184, 5184, 288}},
-    .DY = {64, 16, 4, 304, 20736, 5184, 5184, 288}};
+    .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1,
+    .X = (const Layout[]){{64, 16, 4, 304, 20736, 5184, 5184, 288, 0}},
+    .DY = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}};
 
 /* conv_dgrad: dec3.2 of train, enc3.2 of train: d dec3.2[n,64,16,16] dec3.2.weight[64,64,3,3]
     dec3.1[n,64,16,16] -> d dec3.0[n,64,16,16] */
 static const ConvDgradSizes conv_dgrad_7 = {
     .CI = 64, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 64,
-    .DX = {64, 16, 4, 304, 20736, 5184, 5184, 288}, .DY = {64, 16, 4, 304, 20736, 5184, 5184, 288}, .MASK = 1,
-    .M = {64, 16, 4, 304, 20736, 5184, 5184, 288}};
+    .DX = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}, .DY = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0},
+    .MASK = 1, .M = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}};
 
 /* conv_wgrad: dec3.0 of train: dec3.concat[n,128,16,16] d dec3.0[n,64,16,16] -> d dec3.0.weight[64,128,3,3]
     d dec3.0.bias[64] dec3.0 scratch[368960] */
@@ -391,102 +396,104 @@ static const ConvWgradSizes conv_wgrad_8 = {
     .CI = 128, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0,
     .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 2,
-    .X = (const Layout[]){{64, 16, 4, 304, 20736, 5184, 5184, 288}, {64, 16, 4, 304, 20736, 5184, 5184, 288}},
-    .DY = {64, 16, 4, 304, 20736, 5184, 5184, 288}};
+    .X = (const Layout[]){{64, 16, 4, 304, 20736, 5184, 5184, 288, 0}, {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}},
+    .DY = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}};
 
 /* conv_dgrad: dec3.0 of train: d dec3.0[n,64,16,16] dec3.0.weight[64,128,3,3] -> d up3[n,64,16,16] */
 static const ConvDgradSizes conv_dgrad_8 = {
     .CI = 128, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 64,
-    .DX = {64, 16, 4, 0, 16384, 4096, 4096, 256}, .DY = {64, 16, 4, 304, 20736, 5184, 5184, 288}, .MASK = 0,
-    .M = {64, 16, 4, 0, 16384, 4096, 4096, 256}};
+    .DX = {64, 16, 4, 0, 16384, 4096, 4096, 256, 0}, .DY = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0},
+    .MASK = 0, .M = {64, 16, 4, 0, 16384, 4096, 4096, 256, 0}};
 
 /* conv_dgrad: dec3.0 of train: d dec3.0[n,64,16,16] dec3.0.weight[64,128,3,3] -> d enc3.3[n,64,16,16] */
 static const ConvDgradSizes conv_dgrad_9 = {
     .CI = 128, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 64, .CS = 64,
-    .DX = {64, 16, 4, 304, 20736, 5184, 5184, 288}, .DY = {64, 16, 4, 304, 20736, 5184, 5184, 288}, .MASK = 0,
-    .M = {64, 16, 4, 304, 20736, 5184, 5184, 288}};
+    .DX = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}, .DY = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0},
+    .MASK = 0, .M = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}};
 
 /* conv_wgrad: up3 of train: bottleneck.3[n,128,8,8] d up3[n,64,16,16] -> d up3.weight[128,64,2,2]
     d up3.bias[64] up3 scratch[164160] */
 static const ConvWgradSizes conv_wgrad_9 = {
     .CI = 128, .CO = 64, .ID = 1, .IH = 8, .IW = 8, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 2, .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .TRANSPOSED = 1,
-    .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{128, 16, 8, 0, 8192, 1024, 1024, 128}},
-    .DY = {64, 16, 4, 0, 16384, 4096, 4096, 256}};
+    .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1,
+    .X = (const Layout[]){{128, 16, 8, 0, 8192, 1024, 1024, 128, 0}},
+    .DY = {64, 16, 4, 0, 16384, 4096, 4096, 256, 0}};
 
 /* upconv_dgrad: up3 of train: d up3[n,64,16,16] up3.weight[128,64,2,2] bottleneck.3[n,128,8,8]
     -> d bottleneck.2[n,128,8,8] */
 static const UpconvDgradSizes upconv_dgrad_2 = {
     .CO = 64, .ID = 1, .IH = 8, .IW = 8, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1, .PD = 0, .KH = 2,
     .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .C0 = 0, .CS = 128,
-    .DX = {128, 16, 8, 176, 12800, 1600, 1600, 160}, .DY = {64, 16, 4, 0, 16384, 4096, 4096, 256}, .MASK = 1,
-    .M = {128, 16, 8, 0, 8192, 1024, 1024, 128}};
+    .DX = {128, 16, 8, 176, 12800, 1600, 1600, 160, 0}, .DY = {64, 16, 4, 0, 16384, 4096, 4096, 256, 0},
+    .MASK = 1, .M = {128, 16, 8, 0, 8192, 1024, 1024, 128, 0}};
 
 /* conv_wgrad: bottleneck.2 of train: bottleneck.1[n,128,8,8] d bottleneck.2[n,128,8,8]
     -> d bottleneck.2.weight[128,128,3,3] d bottleneck.2.bias[128] bottleneck.2 scratch[442752] */
 static const ConvWgradSizes conv_wgrad_10 = {
     .CI = 128, .CO = 128, .ID = 1, .IH = 8, .IW = 8, .D = 1, .H = 8, .W = 8, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0, .BIAS = 1,
-    .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{128, 16, 8, 176, 12800, 1600, 1600, 160}},
-    .DY = {128, 16, 8, 176, 12800, 1600, 1600, 160}};
+    .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{128, 16, 8, 176, 12800, 1600, 1600, 160, 0}},
+    .DY = {128, 16, 8, 176, 12800, 1600, 1600, 160, 0}};
 
 /* conv_dgrad: bottleneck.2 of train: d bottleneck.2[n,128,8,8] bottleneck.2.weight[128,128,3,3]
     bottleneck.1[n,128,8,8] -> d bottleneck.0[n,128,8,8] */
 static const ConvDgradSizes conv_dgrad_10 = {
     .CI = 128, .CO = 128, .ID = 1, .IH = 8, .IW = 8, .D = 1, .H = 8, .W = 8, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 128,
-    .DX = {128, 16, 8, 176, 12800, 1600, 1600, 160}, .DY = {128, 16, 8, 176, 12800, 1600, 1600, 160},
-    .MASK = 1, .M = {128, 16, 8, 176, 12800, 1600, 1600, 160}};
+    .DX = {128, 16, 8, 176, 12800, 1600, 1600, 160, 0}, .DY = {128, 16, 8, 176, 12800, 1600, 1600, 160, 0},
+    .MASK = 1, .M = {128, 16, 8, 176, 12800, 1600, 1600, 160, 0}};
 
 /* conv_wgrad: bottleneck.0 of train: bottleneck.max_pool[n,64,8,8] d bottleneck.0[n,128,8,8]
     -> d bottleneck.0.weight[128,64,3,3] d bottleneck.0.bias[128] bottleneck.0 scratch[369280] */
 static const ConvWgradSizes conv_wgrad_11 = {
     .CI = 64, .CO = 128, .ID = 1, .IH = 8, .IW = 8, .D = 1, .H = 8, .W = 8, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0, .BIAS = 1,
-    .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 176, 6400, 1600, 1600, 160}},
-    .DY = {128, 16, 8, 176, 12800, 1600, 1600, 160}};
+    .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 176, 6400, 1600, 1600, 160, 0}},
+    .DY = {128, 16, 8, 176, 12800, 1600, 1600, 160, 0}};
 
 /* conv_dgrad: bottleneck.0 of train: d bottleneck.0[n,128,8,8] bottleneck.0.weight[128,64,3,3]
     -> d bottleneck.max_pool[n,64,8,8] */
 static const ConvDgradSizes conv_dgrad_11 = {
     .CI = 64, .CO = 128, .ID = 1, .IH = 8, .IW = 8, .D = 1, .H = 8, .W = 8, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 64,
-    .DX = {64, 16, 4, 0, 4096, 1024, 1024, 128}, .DY = {128, 16, 8, 176, 12800, 1600, 1600, 160}, .MASK = 0,
-    .M = {64, 16, 4, 0, 4096, 1024, 1024, 128}};
+    .DX = {64, 16, 4, 0, 4096, 1024, 1024, 128, 0}, .DY = {128, 16, 8, 176, 12800, 1600, 1600, 160, 0},
+    .MASK = 0, .M = {64, 16, 4, 0, 4096, 1024, 1024, 128, 0}};
 
 /* max_pool_grad: bottleneck.max_pool of train: enc3.3[n,64,16,16] d bottleneck.max_pool[n,64,8,8]
     d enc3.3[n,64,16,16] -> d enc3.2[n,64,16,16] */
 static const MaxPoolGradSizes max_pool_grad_0 = {
     .C = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 8, .W = 8, .KD = 1, .SD = 1, .PD = 0, .KH = 2, .SH = 2,
     .PH = 0, .KW = 2, .SW = 2, .PW = 0, .ACCUMULATE = 1, .MASK = 1,
-    .DX = {64, 16, 4, 304, 20736, 5184, 5184, 288}, .X = {64, 16, 4, 304, 20736, 5184, 5184, 288},
-    .DY = {64, 16, 4, 0, 4096, 1024, 1024, 128}, .A = {64, 16, 4, 304, 20736, 5184, 5184, 288}};
+    .DX = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}, .X = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0},
+    .DY = {64, 16, 4, 0, 4096, 1024, 1024, 128, 0}, .A = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}};
 
 /* conv_wgrad: enc3.0 of train: enc3.max_pool[n,32,16,16] d enc3.0[n,64,16,16] -> d enc3.0.weight[64,32,3,3]
     d enc3.0.bias[64] enc3.0 scratch[314432] */
 static const ConvWgradSizes conv_wgrad_12 = {
     .CI = 32, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0,
-    .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{32, 16, 2, 304, 10368, 5184, 5184, 288}},
-    .DY = {64, 16, 4, 304, 20736, 5184, 5184, 288}};
+    .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1,
+    .X = (const Layout[]){{32, 16, 2, 304, 10368, 5184, 5184, 288, 0}},
+    .DY = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}};
 
 /* conv_dgrad: enc3.0 of train: d enc3.0[n,64,16,16] enc3.0.weight[64,32,3,3]
     -> d enc3.max_pool[n,32,16,16] */
 static const ConvDgradSizes conv_dgrad_12 = {
     .CI = 32, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 32,
-    .DX = {32, 16, 2, 0, 8192, 4096, 4096, 256}, .DY = {64, 16, 4, 304, 20736, 5184, 5184, 288}, .MASK = 0,
-    .M = {32, 16, 2, 0, 8192, 4096, 4096, 256}};
+    .DX = {32, 16, 2, 0, 8192, 4096, 4096, 256, 0}, .DY = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0},
+    .MASK = 0, .M = {32, 16, 2, 0, 8192, 4096, 4096, 256, 0}};
 
 /* max_pool_grad: enc3.max_pool of train: enc2.3[n,32,32,32] d enc3.max_pool[n,32,16,16] d enc2.3[n,32,32,32]
     -> d enc2.2[n,32,32,32] */
 static const MaxPoolGradSizes max_pool_grad_1 = {
     .C = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .PD = 0, .KH = 2, .SH = 2,
     .PH = 0, .KW = 2, .SW = 2, .PW = 0, .ACCUMULATE = 1, .MASK = 1,
-    .DX = {32, 16, 2, 560, 36992, 18496, 18496, 544}, .X = {32, 16, 2, 560, 36992, 18496, 18496, 544},
-    .DY = {32, 16, 2, 0, 8192, 4096, 4096, 256}, .A = {32, 16, 2, 560, 36992, 18496, 18496, 544}};
+    .DX = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}, .X = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0},
+    .DY = {32, 16, 2, 0, 8192, 4096, 4096, 256, 0}, .A = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}};
 
 /* conv_wgrad: enc2.0 of train: enc2.max_pool[n,16,32,32] d enc2.0[n,32,32,32] -> d enc2.0.weight[32,16,3,3]
     d enc2.0.bias[32] enc2.0 scratch[153120] */
@@ -494,40 +501,42 @@ static const ConvWgradSizes conv_wgrad_13 = {
     .CI = 16, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0,
     .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1,
-    .X = (const Layout[]){{16, 16, 1, 560, 18496, 18496, 18496, 544}},
-    .DY = {32, 16, 2, 560, 36992, 18496, 18496, 544}};
+    .X = (const Layout[]){{16, 16, 1, 560, 18496, 18496, 18496, 544, 0}},
+    .DY = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}};
 
 /* conv_dgrad: enc2.0 of train: d enc2.0[n,32,32,32] enc2.0.weight[32,16,3,3]
     -> d enc2.max_pool[n,16,32,32] */
 static const ConvDgradSizes conv_dgrad_13 = {
     .CI = 16, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 16,
-    .DX = {16, 16, 1, 0, 16384, 16384, 16384, 512}, .DY = {32, 16, 2, 560, 36992, 18496, 18496, 544},
-    .MASK = 0, .M = {16, 16, 1, 0, 16384, 16384, 16384, 512}};
+    .DX = {16, 16, 1, 0, 16384, 16384, 16384, 512, 0}, .DY = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0},
+    .MASK = 0, .M = {16, 16, 1, 0, 16384, 16384, 16384, 512, 0}};
 
 /* max_pool_grad: enc2.max_pool of train: enc1.3[n,16,64,64] d enc2.max_pool[n,16,32,32] d enc1.3[n,16,64,64]
     -> d enc1.2[n,16,64,64] */
 static const MaxPoolGradSizes max_pool_grad_2 = {
     .C = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .PD = 0, .KH = 2, .SH = 2,
     .PH = 0, .KW = 2, .SW = 2, .PW = 0, .ACCUMULATE = 1, .MASK = 1,
-    .DX = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}, .X = {16, 16, 1, 1072, 69696, 69696, 69696, 1056},
-    .DY = {16, 16, 1, 0, 16384, 16384, 16384, 512}, .A = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
+    .DX = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0},
+    .X = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}, .DY = {16, 16, 1, 0, 16384, 16384, 16384, 512, 0},
+    .A = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}};
 
 /* conv_dgrad: enc1.2 of train: d enc1.2[n,16,64,64] enc1.2.weight[16,16,3,3] enc1.1[n,16,64,64]
     -> d enc1.0[n,16,64,64] */
 static const ConvDgradSizes conv_dgrad_14 = {
     .CI = 16, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 16,
-    .DX = {16, 16, 1, 0, 65536, 65536, 65536, 1024}, .DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056},
-    .MASK = 1, .M = {16, 16, 1, 1072, 69696, 69696, 69696, 1056}};
+    .DX = {16, 16, 1, 0, 65536, 65536, 65536, 1024, 0}, .DY = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0},
+    .MASK = 1, .M = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}};
 
 /* conv_wgrad: enc1.0 of train: noisy[n,3,64,64] d enc1.0[n,16,64,64] -> d enc1.0.weight[16,3,3,3]
     d enc1.0.bias[16] enc1.0 scratch[29120] */
 static const ConvWgradSizes conv_wgrad_14 = {
     .CI = 3, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1,
     .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0,
-    .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{3, 3, 1, 201, 13072, 13068, 13068, 198}},
-    .DY = {16, 16, 1, 0, 65536, 65536, 65536, 1024}};
+    .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1,
+    .X = (const Layout[]){{3, 3, 1, 201, 13072, 13068, 13068, 198, 0}},
+    .DY = {16, 16, 1, 0, 65536, 65536, 65536, 1024, 0}};
 
 /* adam: adam of train: all parameters */
 static const AdamSizes adam_0 = {

@@ -119,8 +119,13 @@ typedef struct {
     int n, d, h, w;
 } Point;
 
+/* Of a ring a kernel reads no rows above -ring. */
+INLINE int place_of_row(const Layout *l, int h) {
+    return l->ring > 0 ? (h + l->ring) % l->ring : h;
+}
+
 INLINE long offset_of(const Layout *l, int block, Point p) {
-    return l->origin + p.n * l->sample + block * l->plane + p.d * l->depth + p.h * l->row +
+    return l->origin + p.n * l->sample + block * l->plane + p.d * l->depth + place_of_row(l, p.h) * l->row +
            (long)p.w * l->block;
 }
 

@@ -26,6 +26,7 @@ enum { SIXTEEN_BITS = sizeof(stored) < sizeof(real) };
 typedef struct {
     int channels, block, blocks; /* blocks = ceil(channels / block) */
     long origin, sample, plane, depth, row;
+    int ring; /* row h lies where row h mod ring does; 0: each has a place of its own */
 } Layout;
 
 /* Rows [begin, end) of a sample, which has D * H of them: those of a kernel's output that it computes.

@@ -29,6 +29,7 @@ typedef float real;         /* parameters, their gradients, the optimiser's stat
 struct Layout {
     int channels, block, blocks;
     long origin, sample, plane, depth, row;
+    int ring; /* 0: each row has a place of its own */
 };
 
 /* Which part of dense weights [K][C][TAPS] a filter [kp][TAPS][cp] of cuDNN is: kn filters from k0 on, cn

@@ -28,6 +28,7 @@ typedef real stored;
 typedef struct {
     int channels, block, blocks; /* blocks = ceil(channels / block) */
     long origin, sample, plane, depth, row;
+    int ring; /* row h lies where row h mod ring does; 0: each has a place of its own */
 } Layout;
 
 /* Rows [begin, end) of a sample, which has D * H of them: those of a kernel's output that it computes.
@@ -112,7 +113,8 @@ UNUSED static real load_either(int is_real, const void *p, long i) {
 }
 
 UNUSED static long element(const Layout *l, int n, int c, int d, int h, int w) {
-    return l->origin + n * l->sample + c / l->block * l->plane + d * l->depth + h * l->row +
+    const int place = l->ring > 0 ? h % l->ring : h;
+    return l->origin + n * l->sample + c / l->block * l->plane + d * l->depth + place * l->row +
            (long)w * l->block + c % l->block;
 }
 

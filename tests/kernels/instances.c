@@ -476,12 +476,13 @@ static const char *operand_text(Pool *pool, const Program *program, ValueId v) {
     const Use use = use_of(program, v);
     const long long elements = value->per_sample ? (long long)(program->batch * s->sample)
                                                  : (long long)shape_elements(value->shape);
-    const char *layout = !value->per_sample
-                             ? "{0}"
-                             : pool_text(pool, "{%lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld}",
-                                         (long long)shape_channels(value->shape), (long long)s->block,
-                                         (long long)s->blocks, (long long)s->origin, (long long)s->sample,
-                                         (long long)s->plane, (long long)s->depth, (long long)s->row);
+    const char *layout =
+        !value->per_sample
+            ? "{0}"
+            : pool_text(pool, "{%lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld}",
+                        (long long)shape_channels(value->shape), (long long)s->block, (long long)s->blocks,
+                        (long long)s->origin, (long long)s->sample, (long long)s->plane,
+                        (long long)s->depth, (long long)s->row, (long long)s->ring);
     return pool_text(pool, "{\"%s\", %s, %s, %s, {%lld, %lld, %lld}, %lld, %d},", value->name,
                      use.updated    ? "UPDATED"
                      : use.computed ? (use.is_read ? "INNER" : "COMPUTED")

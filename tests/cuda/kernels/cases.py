@@ -40,7 +40,8 @@ class Shape:
         depth, height, width = self.size
         row = width * self.block
         plane = height * row
-        return "{%d, %d, 1, 0, %d, %d, %d, %d}" % (self.channels, self.block, depth * plane, depth * plane, plane, row)
+        return "{%d, %d, 1, 0, %d, %d, %d, %d, 0}" % (
+            self.channels, self.block, depth * plane, depth * plane, plane, row)
 
     def cpp(self):
         return "{%d, %d, %d, {%d, %d, %d}}" % (self.channels, self.block, self.n, *self.size)
