@@ -22,6 +22,7 @@ The laws:
               it in its reads, too: it updates it; nothing that persists is set to zero
   once        what runs once for many steps of its program comes first, writes nothing but what lives for the whole
               program, and reads nothing but what persists or came into being so
+  loaded      what lives only until it was packed belongs to the only program, and no step reads it that runs again
   bands       a step in a loop over bands reads no row that is not written by then, or is overwritten; when the loop
               ends, all rows of what it writes were written, each once
   bytes       a buffer holds at least the elements of its shape
@@ -34,6 +35,7 @@ Lifetimes.  A buffer of one step lives from its first write to its last use; if 
 outside, or read in a loop's body before that body writes it, it lives for the whole loop.  A metric lives to
 the end of the program, where it is read.  A whole lives as long as any of its slices.  A buffer of a whole
 program lives in each program that touches it.  A persistent one lives in all, since they take turns on one arena.
+One that is loaded lives from the first step to the last that reads it.
 What a loop over bands touches lives through all of it, but for the workspace of a single step.
 
 Rows.  A step in a loop over bands says for each buffer {"id": [begin, end, per_iteration]}: iteration i touches the rows
@@ -46,7 +48,7 @@ import sys
 
 CLASSES = {"parameter", "parameter_gradient", "activation", "activation_gradient", "state", "running_statistic",
            "workspace", "staging", "metric"}
-LIFETIMES = {"persistent", "program", "step"}
+LIFETIMES = {"persistent", "program", "loaded", "step"}
 SPACES = {"device", "host"}
 PERSISTENT_CLASSES = {"parameter", "state", "running_statistic"}
 LOOPS = {"samples", "bands"}
@@ -269,6 +271,8 @@ class Judge:
                 touched = accesses.get(number, [])
                 if buffer["lifetime"] == "persistent" or (touched and buffer["lifetime"] == "program"):
                     lives[number] = (0, length)
+                elif touched and buffer["lifetime"] == "loaded":
+                    lives[number] = (0, self.interval(number, touched)[1])
                 elif touched:
                     lives[number] = self.life_in_step(program, number, touched, length)
             for number in list(lives):
@@ -348,7 +352,8 @@ class Judge:
 
     def check_persistent(self):
         for number, buffer in self.buffers.items():
-            if buffer["class"] in PERSISTENT_CLASSES and buffer["lifetime"] != "persistent":
+            loaded = buffer["class"] == "parameter" and buffer["lifetime"] == "loaded"
+            if buffer["class"] in PERSISTENT_CLASSES and buffer["lifetime"] != "persistent" and not loaded:
                 self.complain("persistent", "buffer %s is a %s and does not persist", self.name(number), buffer["class"])
         for program, steps in self.plan["programs"].items():
             for step in all_steps(steps):
@@ -367,9 +372,18 @@ class Judge:
             for step in once:
                 made.update(step["writes"])
                 for number in step["reads"] + step["writes"]:
-                    if self.buffers[number]["lifetime"] != ("program" if number in made else "persistent"):
+                    lasts = ("program",) if number in made else ("persistent", "loaded")
+                    if self.buffers[number]["lifetime"] not in lasts:
                         self.complain("once", "%s: %s runs once and needs buffer %s, which does not last", program,
                                       step["name"], self.name(number))
+            for step in all_steps(steps[len(once):]):
+                for number in step["reads"] + step["writes"]:
+                    if self.buffers[number]["lifetime"] == "loaded":
+                        self.complain("loaded", "%s: %s needs buffer %s as it was loaded, and does not run once", program,
+                                      step["name"], self.name(number))
+            for number in self.accesses.get(program, {}):
+                if self.buffers[number]["lifetime"] == "loaded" and len(self.accesses) > 1:
+                    self.complain("loaded", "%s: another program takes the bytes of buffer %s", program, self.name(number))
 
     def check_bytes(self, number):
         buffer = self.buffers[number]

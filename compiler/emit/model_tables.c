@@ -44,6 +44,18 @@ static void parameters(const Tables *t) {
     text_line(t->out, "};");
 }
 
+/* What is carried to a device when weights were loaded: all from the front of the arena to the last of
+ * them.
+ */
+static int64_t loaded_bytes(const Plan *plan) {
+    int64_t end = plan->persistent;
+    for (int k = 0; k < plan->nparameter; k++) {
+        const Buffer *b = &plan->buffer[plan->parameter_buffer[k]];
+        end = b->offset + b->bytes > end ? b->offset + b->bytes : end;
+    }
+    return end;
+}
+
 static int64_t parameter_count(const Plan *plan) {
     int64_t count = 0;
     for (int k = 0; k < plan->nparameter; k++)
@@ -312,7 +324,7 @@ static void model_table(const Tables *t) {
         text_line(t->out, "%s", plan->target->model_members);
     text_line(t->out, ".nparameter = %d, .parameter = parameter, .parameter_count = %lld,",
               plan->nparameter, (long long)parameter_count(plan));
-    text_line(t->out, ".persistent = %lld,", (long long)plan->persistent);
+    text_line(t->out, ".persistent = %lld,", (long long)loaded_bytes(plan));
     if (plan->loss_scale_buffer >= 0)
         text_line(t->out, ".loss_scale = %lld,", (long long)plan->buffer[plan->loss_scale_buffer].offset);
     text_line(t->out, ".ninput = %d, .inputs = input,", m->ninput);

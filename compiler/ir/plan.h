@@ -81,7 +81,9 @@ typedef struct {
 
 /* ---- buffer_assign.c, live.c ---- */
 
-typedef enum { LIFETIME_PERSISTENT, LIFETIME_PROGRAM, LIFETIME_STEP } Lifetime;
+/* Across steps and programs; in all steps of a program; from when weights are loaded until the last of the
+ * steps that run once; from the first step that touches it to the last. */
+typedef enum { LIFETIME_PERSISTENT, LIFETIME_PROGRAM, LIFETIME_LOADED, LIFETIME_STEP } Lifetime;
 
 /* The address spaces.  On a GPU the host's is pinned memory. */
 typedef enum { SPACE_DEVICE, SPACE_HOST, SPACES } Space;

@@ -2,8 +2,10 @@
  *
  * Parameters, their gradients and the optimiser's state are regions: a buffer without readers of its own
  * whose slices lie side by side, in the order in which gradients are completed, so that one sweep updates
- * them all.  Where a row allows it and nobody reads the input afterwards, an output takes its input's
- * place. The slots of the loader ring are buffers, too, in the host's address space.
+ * them all.  Where all that a compilation makes is prediction, weights are read once, by the steps that
+ * pack them; these are a region that lives no longer.  Where a row allows it and nobody reads the input
+ * afterwards, an output takes its input's place. The slots of the loader ring are buffers, too, in the
+ * host's address space.
  *
  * Requires: layouts and schedule of every program.  Provides: plan->buffer (without offsets), buffer_of.
  */
@@ -41,9 +43,10 @@ static Buffer buffer_of_its_own(const Plan *plan, const Program *program, ValueI
     return b;
 }
 
-static Buffer persistent(Buffer b) {
-    b.lifetime = LIFETIME_PERSISTENT;
-    b.program = -1;
+static Buffer with_lifetime(Buffer b, Lifetime lifetime) {
+    b.lifetime = lifetime;
+    if (lifetime == LIFETIME_PERSISTENT)
+        b.program = -1;
     return b;
 }
 
@@ -51,7 +54,7 @@ static Buffer persistent(Buffer b) {
 
 /* A region for VALUE[0..COUNT), segments of one program; BUFFER receives the slices.  Returns the bytes
  * they take. */
-static int64_t region(Plan *plan, const Program *program, const char *name, bool persists,
+static int64_t region(Plan *plan, const Program *program, const char *name, Lifetime lifetime,
                       const ValueId *value, int count, int *buffer) {
     if (count == 0)
         return 0;
@@ -64,11 +67,11 @@ static int64_t region(Plan *plan, const Program *program, const char *name, bool
     const int64_t used = whole.bytes;
     whole.shape = (Shape){.rank = 1, .dim = {used / type_bytes(whole.type)}};
     whole.bytes = size_rounded(used, plan->target->align);
-    const int parent = buffer_new(plan, persists ? persistent(whole) : whole);
+    const int parent = buffer_new(plan, with_lifetime(whole, lifetime));
     for (int i = 0; i < count; i++) {
         Buffer slice = buffer_like(program, value[i]);
         slice.slice = parent;
-        buffer[i] = buffer_new(plan, persists ? persistent(slice) : slice);
+        buffer[i] = buffer_new(plan, with_lifetime(slice, lifetime));
     }
     return used;
 }
@@ -103,15 +106,36 @@ static int *parameter_order(const Plan *plan, const Node *update) {
     return order;
 }
 
-static void parameter_region(Plan *plan, const Program *first, const int *order) {
-    int n = plan->nparameter, *buffer = NEW_ARRAY(plan->pool, int, n);
-    ValueId *value = NEW_ARRAY(plan->pool, ValueId, n);
+/* Per value: does only a step read it that runs once, when weights were loaded, of the only program there
+ * is?  No one misses it then, once that step has run. */
+static bool *read_once(const Plan *plan, const Program *only) {
+    const Graph *g = only->graph;
+    bool *once = NEW_ARRAY(plan->pool, bool, g->nvalue);
+    NodeId *node;
+    const Step **loop;
+    const int count = schedule_nodes(only, &node, &loop);
+    const bool alone = program_of(plan, (int)only->kind + 1) == NULL;
+    for (int i = 0; i < count; i++)
+        for (Touch t = node_touches(g, &g->node[node[i]]); touch_next(&t);)
+            once[t.value] = alone && i < only->nonce;
+    return once;
+}
+
+/* The parameters for which `once` is WANTED, in their order. */
+static void parameter_region(Plan *plan, const Program *first, const int *order, const bool *once,
+                             bool wanted) {
+    int n = 0, *number = NEW_ARRAY(plan->pool, int, plan->nparameter);
+    int *buffer = NEW_ARRAY(plan->pool, int, plan->nparameter);
+    ValueId *value = NEW_ARRAY(plan->pool, ValueId, plan->nparameter);
+    for (int i = 0; i < plan->nparameter; i++)
+        if (once[first->parameter[order[i]]] == wanted) {
+            number[n] = order[i];
+            value[n++] = first->parameter[order[i]];
+        }
+    region(plan, first, wanted ? "weights as loaded" : "parameters",
+           wanted ? LIFETIME_LOADED : LIFETIME_PERSISTENT, value, n, buffer);
     for (int i = 0; i < n; i++)
-        value[i] = first->parameter[order[i]];
-    region(plan, first, "parameters", true, value, n, buffer);
-    plan->parameter_buffer = NEW_ARRAY(plan->pool, int, n);
-    for (int i = 0; i < n; i++)
-        plan->parameter_buffer[order[i]] = buffer[i];
+        plan->parameter_buffer[number[i]] = buffer[i];
 }
 
 /* The optimiser's state: what its step updates beside the parameters. */
@@ -129,8 +153,8 @@ static void state_regions(Plan *plan, const Node *update, const int *order) {
         const ValueId *segment;
         int count = value_segments(train->graph, &update->in[k], &segment);
         CHECK(s < MAX_STATES);
-        region(plan, train, pool_text(plan->pool, "optimiser state %d", s + 1), true, segment, count,
-               buffer);
+        region(plan, train, pool_text(plan->pool, "optimiser state %d", s + 1), LIFETIME_PERSISTENT,
+               segment, count, buffer);
         for (int i = 0; i < count; i++) {
             plan->state_buffer[s][order[i]] = buffer[i];
             train->buffer_of[segment[i]] = buffer[i];
@@ -143,8 +167,8 @@ static void state_regions(Plan *plan, const Node *update, const int *order) {
 static void statistics(Plan *plan, const Program *first) {
     plan->statistic_buffer = NEW_ARRAY(plan->pool, int, plan->nstatistic);
     for (int i = 0; i < plan->nstatistic; i++)
-        plan->statistic_buffer[i] =
-            buffer_new(plan, persistent(buffer_of_its_own(plan, first, first->statistic[i])));
+        plan->statistic_buffer[i] = buffer_new(
+            plan, with_lifetime(buffer_of_its_own(plan, first, first->statistic[i]), LIFETIME_PERSISTENT));
 }
 
 /* What is known of the scale of losses: state that the optimiser's step reads and does not update. */
@@ -156,7 +180,7 @@ static void loss_scale_buffer(Plan *plan, const Program *train, const Node *upda
             train->graph->operands[update->op].in[k].access == ACCESS_UPDATE)
             continue;
         plan->loss_scale_buffer = train->buffer_of[v] =
-            buffer_new(plan, persistent(buffer_of_its_own(plan, train, v)));
+            buffer_new(plan, with_lifetime(buffer_of_its_own(plan, train, v), LIFETIME_PERSISTENT));
     }
 }
 
@@ -166,7 +190,7 @@ static void gradient_region(Plan *plan, const Program *train, const Node *update
     const ValueId *segment;
     int count = value_segments(train->graph, &update->in[1], &segment);
     int *buffer = NEW_ARRAY(plan->pool, int, count);
-    int64_t bytes = region(plan, train, "gradients", false, segment, count, buffer);
+    int64_t bytes = region(plan, train, "gradients", LIFETIME_STEP, segment, count, buffer);
     plan->region_elements = bytes / type_bytes(plan->options->real);
     for (int i = 0; i < count; i++)
         train->buffer_of[segment[i]] = buffer[i];
@@ -285,7 +309,10 @@ void buffers(Plan *plan) {
     }
     const Node *update = update_node(train);
     const int *order = parameter_order(plan, update);
-    parameter_region(plan, first, order);
+    const bool *once = read_once(plan, first);
+    plan->parameter_buffer = NEW_ARRAY(plan->pool, int, plan->nparameter);
+    parameter_region(plan, first, order, once, false);
+    parameter_region(plan, first, order, once, true);
     state_regions(plan, update, order);
     statistics(plan, first);
     loss_scale_buffer(plan, train, update);

@@ -4,8 +4,9 @@
  * keeps for every buffer whether the bytes at its offset still hold what was last written to it, and in a
  * loop over bands, which of its rows have been computed and not overwritten since.  A write makes every
  * other buffer that overlaps it worthless; a read of a worthless buffer, or of rows that are not there,
- * breaks the plan.  What persists is updated and never computed or summed anew.  The judge shares no code
- * with the passes that made the plan, and every plan is judged before anything is emitted.
+ * breaks the plan.  What persists is updated and never computed or summed anew; weights that do not are
+ * there for the steps that run once, and for no other.  The judge shares no code with the passes that made
+ * the plan, and every plan is judged before anything is emitted.
  *
  * Requires: a complete plan.  Provides: nothing; calls BUG() naming the broken law.
  */
@@ -164,7 +165,7 @@ static void hold(Judge *j, const char *by, int b, const RowRange *rows) {
     int end = at;
     for (; end < j->nheld && overlap(buffer, &j->plan->buffer[j->held[end]]); end++) {
         const int other = j->held[end];
-        if (j->plan->buffer[other].lifetime != LIFETIME_STEP)
+        if (j->plan->buffer[other].lifetime < LIFETIME_LOADED)
             BUG("plan: `%s` overwrites `%s`", by, j->plan->buffer[other].name);
         lose(j, b, other, rows);
     }
@@ -306,6 +307,26 @@ static void play(Judge *j, const Step *step, int nstep) {
     }
 }
 
+/* What is there before the first step. */
+static void hold_given(Judge *j) {
+    for (int b = 0; b < j->plan->nbuffer; b++) {
+        const Buffer *buffer = &j->plan->buffer[b];
+        const bool of_program =
+            buffer->program == (int)j->program->kind && buffer->lifetime != LIFETIME_STEP;
+        j->holds[b] = buffer->program < 0;
+        j->rows[b] = INT64_MAX;
+        if (of_program && (buffer->lifetime != LIFETIME_LOADED || buffer->slice >= 0))
+            hold(j, j->program->name, b, NULL);
+    }
+}
+
+/* The next run of the program finds weights only where they persist. */
+static void lose_weights(Judge *j) {
+    for (int b = 0; b < j->plan->nbuffer; b++)
+        if (j->plan->buffer[b].lifetime == LIFETIME_LOADED)
+            j->holds[b] = false;
+}
+
 void verify_plan(const Plan *plan) {
     if (plan->arena == INT64_MAX)
         return;
@@ -319,14 +340,9 @@ void verify_plan(const Plan *plan) {
                    .beside = NEW_ARRAY(plan->pool, int, plan->nbuffer + 1),
                    .rows = NEW_ARRAY(plan->pool, int64_t, plan->nbuffer),
                    .gone = NEW_ARRAY(plan->pool, int64_t, plan->nbuffer)};
-        for (int b = 0; b < plan->nbuffer; b++) {
-            const Buffer *buffer = &plan->buffer[b];
-            const bool of_program = buffer->program == (int)p->kind && buffer->lifetime == LIFETIME_PROGRAM;
-            j.holds[b] = buffer->program < 0;
-            j.rows[b] = INT64_MAX;
-            if (of_program)
-                hold(&j, p->name, b, NULL);
-        }
-        play(&j, p->step, p->nstep);
+        hold_given(&j);
+        play(&j, p->step, p->nonce);
+        lose_weights(&j);
+        play(&j, p->step + p->nonce, p->nstep - p->nonce);
     }
 }

@@ -1,5 +1,6 @@
 /* budget.c - what is said when a plan is over its budget, or refused by its target: the lines alive at the
  * peak, and what would fit. */
+#include "base/size_math.h"
 #include "ir/ops.h"
 #include "report/report.h"
 
@@ -26,6 +27,15 @@ static void help_with_proposals(const Advice *a, Diag *diag) {
 
 /* ---- the diagnostic ---- */
 
+/* What weights and the state of their optimiser take, for good or until they are packed. */
+static int64_t weight_bytes(const Plan *plan) {
+    int64_t bytes = plan->persistent;
+    for (int b = 0; b < plan->nbuffer; b++)
+        if (plan->buffer[b].lifetime == LIFETIME_LOADED && plan->buffer[b].slice < 0)
+            bytes = size_sum(bytes, plan->buffer[b].bytes);
+    return bytes;
+}
+
 static void point_at_peak(const Plan *plan, const Program *program, Diag *diag) {
     LineBytes *line;
     int n = lines_at_peak(plan, program, &line);
@@ -40,7 +50,7 @@ static void point_at_peak(const Plan *plan, const Program *program, Diag *diag) 
     for (int i = 2; i < n && i < 5; i++)
         diag_note(diag, "line %d holds %s of it: `%.60s`", line[i].span.line,
                   human_bytes(plan->pool, line[i].bytes), source_line(plan, line[i].span.line));
-    diag_note(diag, "parameters and optimiser state take %s", human_bytes(plan->pool, plan->persistent));
+    diag_note(diag, "parameters and optimiser state take %s", human_bytes(plan->pool, weight_bytes(plan)));
 }
 
 static void begin_over_budget(const Plan *plan, bool proposals, Diag *diag) {

@@ -4,7 +4,7 @@
 #include "report/report.h"
 
 static const char *lifetime_text(Lifetime l) {
-    static const char *const text[] = {"persistent", "program", "step"};
+    static const char *const text[] = {"persistent", "program", "loaded", "step"};
     return text[l];
 }
 

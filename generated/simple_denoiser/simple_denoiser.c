@@ -14,7 +14,8 @@
 #define INPUT(type, index, sample) ((const type *)step->inputs[index] + start * (sample))
 
 /* A step of the plan begins (UnetPlanStep): its number, what it computes, the line that calls for it, FLOPs, bytes. */
-UNUSED static void begin(const UnetStep *step, int position, const char *name, int line, int64_t flops, int64_t bytes) {
+UNUSED static __attribute__((noinline)) void begin(const UnetStep *step, int position, const char *name, int line,
+                                                   int64_t flops, int64_t bytes) {
     if (step->watch != NULL) {
         const UnetPlanStep what = {position, name, line, flops, bytes};
 #pragma omp master

@@ -66,6 +66,16 @@ static void expect(bool good, const char *what, const char *said) {
     failures++;
 }
 
+static Plan *plan_options(Pool *pool, const char *text, const Options *options, Choices choices) {
+    LowerOptions lower_options = {.path = "net.unet", .text = text};
+    Diag *diag = diag_new(pool, "net.unet", text, FORMAT_HUMAN, COLOR_NEVER);
+    Ast *file = parse(pool, diag, text);
+    Plan *plan = file == NULL ? NULL : plan_file(pool, diag, file, &lower_options, options, &choices);
+    if (plan == NULL)
+        exit(1);
+    return plan;
+}
+
 static Plan *plan_text(Pool *pool, const char *text, bool poison, int micro_batches, int bands) {
     Options *options = NEW(pool, Options); /* the plan points to them */
     *options = (Options){.wanted = {[PROGRAM_TRAIN] = true},
@@ -77,13 +87,7 @@ static Plan *plan_text(Pool *pool, const char *text, bool poison, int micro_batc
                          .bands = bands,
                          .command = "",
                          .training = ""};
-    LowerOptions lower_options = {.path = "net.unet", .text = text};
-    Diag *diag = diag_new(pool, "net.unet", text, FORMAT_HUMAN, COLOR_NEVER);
-    Ast *file = parse(pool, diag, text);
-    Plan *plan = file == NULL ? NULL : plan_file(pool, diag, file, &lower_options, options, &(Choices){0});
-    if (plan == NULL)
-        exit(1);
-    return plan;
+    return plan_options(pool, text, options, (Choices){0});
 }
 
 static Plan *plan_of(Pool *pool, bool poison) {
@@ -363,6 +367,29 @@ static void test_graphs(void) {
     printf("a running statistic that is summed, and an activation that is updated, are named\n");
 }
 
+/* Weights live until they are packed; the second prediction finds no others than what was packed. */
+static void test_loaded_weights(void) {
+    char said[SAID];
+    Pool *pool = pool_new();
+    Options *options = NEW(pool, Options);
+    *options = (Options){.wanted = {[PROGRAM_PREDICT] = true},
+                         .real = TYPE_F32,
+                         .stored = TYPE_F32,
+                         .target = targets[0],
+                         .max_threads = 4,
+                         .command = "",
+                         .training = ""};
+    Plan *plan = plan_options(pool, net, options, (Choices){.packs_once = true});
+    Program *predict = &plan->program[PROGRAM_PREDICT];
+    expect(named(plan, "top.0.weight")->lifetime == LIFETIME_LOADED && predict->nonce > 1,
+           "weights that are packed once live no longer", "");
+    expect(judged(plan, said) == 0, "the sound plan is accepted", said);
+    predict->nonce--;
+    expect(judged(plan, said) == EXIT_BUG && strstr(said, "after its bytes were overwritten") != NULL,
+           "weights that are packed for each picture and gone after the first", said);
+    pool_free(pool);
+}
+
 /* ---- lifetimes ----------------------------------------------------------------------------------- */
 
 static bool overlap(const Buffer *a, const Buffer *b) {
@@ -473,6 +500,7 @@ static void test_operands(const char *folder) {
 int main(int argc, char **argv) {
     test_offsets();
     test_laws();
+    test_loaded_weights();
     test_graphs();
     test_lifetimes();
     if (argc > 1)

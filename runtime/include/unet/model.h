@@ -240,7 +240,8 @@ typedef struct {
     const UnetParameter *parameter;
     int64_t parameter_count; /* elements of all parameters */
     int64_t persistent;      /* bytes at the front of the arena that live across steps and programs:
-                                parameters, then (training) the optimiser's state */
+                                parameters, then (training) the optimiser's state; of a program that only
+                                predicts, up to the end of the weights that `prepare` packs */
     int64_t loss_scale;      /* training in f16: offset of UNET_LOSS_SCALE_ELEMENTS doubles; 0: none */
     int32_t ninput;
     const UnetInput *inputs;
