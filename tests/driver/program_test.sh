@@ -104,6 +104,12 @@ header=$(od -An -j16 -N8 -tu1 out.png | tr -s ' ') # width, height
 [ "$header" = ' 0 0 0 31 0 0 0 27' ] || fail "size of a prediction:$header"
 rm -f again.png && run ./tiny predict --threads=1 --weights=threads1/tiny_unet.safetensors small/noisy/00.png -o again.png
 cmp -s out.png again.png || fail "prediction depends on the number of threads"
+compile --size=64x64 -D base=8 --programs=predict -o tiny_predict # packs its weights, and keeps them no longer
+cp small/clean/00.png second.png
+for program in tiny tiny_predict; do
+    run ./$program predict --weights=threads1/tiny_unet.safetensors small/noisy/00.png second.png -o by_$program/
+done
+diff -r by_tiny by_tiny_predict >/dev/null || fail "a program that only predicts predicts otherwise"
 
 echo "the steps of the plan that bench tells"
 bands="--size=64x64 --batch=4 -D base=8 --bands=4 --micro-batches=2"
