@@ -21,8 +21,8 @@ The laws:
   persistent  parameters, the optimiser's state and running statistics persist; a step that writes what persists names
               it in its reads, too: it updates it; nothing that persists is set to zero
   once        what runs once for many steps of its program comes first, writes nothing but what lives for the whole
-              program, and reads nothing but what persists or came into being so
-  loaded      what lives only until it was packed belongs to the only program, and no step reads it that runs again
+              program, and reads nothing but what persists, came into being so or was loaded
+  loaded      weights that live until they are packed are staging of the only program; no step that runs again reads them
   bands       a step in a loop over bands reads no row that is not written by then, or is overwritten; when the loop
               ends, all rows of what it writes were written, each once
   bytes       a buffer holds at least the elements of its shape
@@ -35,7 +35,7 @@ Lifetimes.  A buffer of one step lives from its first write to its last use; if 
 outside, or read in a loop's body before that body writes it, it lives for the whole loop.  A metric lives to
 the end of the program, where it is read.  A whole lives as long as any of its slices.  A buffer of a whole
 program lives in each program that touches it.  A persistent one lives in all, since they take turns on one arena.
-One that is loaded lives from the first step to the last that reads it.
+What a loader fills lives from the first step on.
 What a loop over bands touches lives through all of it, but for the workspace of a single step.
 
 Rows.  A step in a loop over bands says for each buffer {"id": [begin, end, per_iteration]}: iteration i touches the rows
@@ -48,7 +48,7 @@ import sys
 
 CLASSES = {"parameter", "parameter_gradient", "activation", "activation_gradient", "state", "running_statistic",
            "workspace", "staging", "metric"}
-LIFETIMES = {"persistent", "program", "loaded", "step"}
+LIFETIMES = {"persistent", "program", "step"}
 SPACES = {"device", "host"}
 PERSISTENT_CLASSES = {"parameter", "state", "running_statistic"}
 LOOPS = {"samples", "bands"}
@@ -271,8 +271,6 @@ class Judge:
                 touched = accesses.get(number, [])
                 if buffer["lifetime"] == "persistent" or (touched and buffer["lifetime"] == "program"):
                     lives[number] = (0, length)
-                elif touched and buffer["lifetime"] == "loaded":
-                    lives[number] = (0, self.interval(number, touched)[1])
                 elif touched:
                     lives[number] = self.life_in_step(program, number, touched, length)
             for number in list(lives):
@@ -352,8 +350,7 @@ class Judge:
 
     def check_persistent(self):
         for number, buffer in self.buffers.items():
-            loaded = buffer["class"] == "parameter" and buffer["lifetime"] == "loaded"
-            if buffer["class"] in PERSISTENT_CLASSES and buffer["lifetime"] != "persistent" and not loaded:
+            if buffer["class"] in PERSISTENT_CLASSES and buffer["lifetime"] != "persistent":
                 self.complain("persistent", "buffer %s is a %s and does not persist", self.name(number), buffer["class"])
         for program, steps in self.plan["programs"].items():
             for step in all_steps(steps):
@@ -364,6 +361,11 @@ class Judge:
                         self.complain("persistent", "%s: %s `%s` overwrites buffer %s", program, step["op"], step["name"],
                                       self.name(number))
 
+    def is_loaded(self, program, number):
+        """Weights that are needed until they are packed."""
+        buffer, accesses = self.buffers[number], self.accesses[program][number]
+        return buffer["class"] == "staging" and buffer["lifetime"] == "step" and not any(a.writes for a in accesses)
+
     def check_once(self):
         for program, steps in self.plan["programs"].items():
             once, made = [step for step in steps if step.get("once")], set()
@@ -372,17 +374,19 @@ class Judge:
             for step in once:
                 made.update(step["writes"])
                 for number in step["reads"] + step["writes"]:
-                    lasts = ("program",) if number in made else ("persistent", "loaded")
-                    if self.buffers[number]["lifetime"] not in lasts:
+                    if self.is_loaded(program, number) and number not in made:
+                        continue
+                    if self.buffers[number]["lifetime"] != ("program" if number in made else "persistent"):
                         self.complain("once", "%s: %s runs once and needs buffer %s, which does not last", program,
                                       step["name"], self.name(number))
+            read_once = {number for step in once for number in step["reads"]}
             for step in all_steps(steps[len(once):]):
                 for number in step["reads"] + step["writes"]:
-                    if self.buffers[number]["lifetime"] == "loaded":
+                    if number in read_once and self.is_loaded(program, number):
                         self.complain("loaded", "%s: %s needs buffer %s as it was loaded, and does not run once", program,
                                       step["name"], self.name(number))
-            for number in self.accesses.get(program, {}):
-                if self.buffers[number]["lifetime"] == "loaded" and len(self.accesses) > 1:
+            for number in read_once:
+                if self.is_loaded(program, number) and len(self.accesses) > 1:
                     self.complain("loaded", "%s: another program takes the bytes of buffer %s", program, self.name(number))
 
     def check_bytes(self, number):

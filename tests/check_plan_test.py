@@ -157,7 +157,7 @@ FAULTS = [
     ("once", packing, [(("buffers", 1, "lifetime"), "step")]),
     ("once", packing, [(("programs", "predict", 0, "reads"), [0, 2])]),
     ("once", packing, [(("programs", "predict", 1, "once"), True)]),
-    ("loaded", packing, [(("buffers", 0, "lifetime"), "loaded"), (("programs", "predict", 1, "reads"), [0, 1, 2])]),
+    ("loaded", packing, [(("buffers", 0, "lifetime"), "step"), (("buffers", 0, "class"), "staging"), (("programs", "predict", 1, "reads"), [0, 1, 2])]),
     ("once", packing, [(("programs", "predict", 0), step("load", [], [2], op="load")),
                        (("programs", "predict", 1), dict(step("pack", [0], [1]), once=True))]),
     ("space", straight, [(("buffers", 11, "offset"), 32)]),

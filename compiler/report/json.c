@@ -4,15 +4,17 @@
 #include "report/report.h"
 
 static const char *lifetime_text(Lifetime l) {
-    static const char *const text[] = {"persistent", "program", "loaded", "step"};
+    static const char *const text[] = {"persistent", "program", "step", "step"};
     return text[l];
 }
 
 static void buffer_json(const Plan *plan, int id, Text *out) {
     const Buffer *b = &plan->buffer[id];
-    text_add(out, "    {\"id\": %d, \"name\": %s, \"class\": \"%s\", \"lifetime\": \"%s\", \"line\": %d, ",
-             id, quoted(plan->pool, b->name), class_text(b->class), lifetime_text(b->lifetime),
-             b->span.line);
+    text_add(
+        out, "    {\"id\": %d, \"name\": %s, \"class\": \"%s\", \"lifetime\": \"%s\", \"line\": %d, ", id,
+        quoted(plan->pool, b->name),
+        class_text(b->lifetime == LIFETIME_LOADED ? CLASS_STAGING : b->class), /* loaded, then packed */
+        lifetime_text(b->lifetime), b->span.line);
     text_add(out, "\"dtype\": \"%s\", \"shape\": [", type_text(b->type));
     if (b->batch > 0)
         text_add(out, "%lld, ", (long long)b->batch);
