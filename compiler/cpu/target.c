@@ -4,6 +4,7 @@
  * beside their operands.
  */
 #include "base/size_math.h"
+#include "cpu/costs.h"
 #include "cpu/emit.h"
 #include "cpu/kernels.h"
 #include "ir/target.h"
@@ -103,7 +104,7 @@ static const Level *levels(const Options *options) {
 const Target target_cpu = {.name = "cpu",
                            .align = ALIGN,
                            .slice_align = ALIGN,
-                           .flops_per_byte = 4,
+                           .picoseconds = cpu_picoseconds,
                            .loops_are_free = true,
                            .packs_once = true,
                            .kernel = cpu_kernels,

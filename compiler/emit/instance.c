@@ -40,8 +40,7 @@ const char *template_body(const Emitter *e, const char *name) {
 }
 
 const char *template_of(const Emitter *e, const Node *node) {
-    const char *shared = e->plan->target->kernel[node->op].template;
-    return node->template != NULL ? node->template : shared != NULL ? shared : op_table[node->op].name;
+    return kernel_name(e->plan->target, node);
 }
 
 const char *prologue_text(const Emitter *e) {

@@ -60,6 +60,11 @@ bool reads_staging(const Graph *g, const Node *node) {
     return false;
 }
 
+const char *kernel_name(const Target *target, const Node *node) {
+    const char *shared = target->kernel[node->op].template;
+    return node->template != NULL ? node->template : shared != NULL ? shared : op_table[node->op].name;
+}
+
 int64_t node_flops(const Program *program, const Node *node) {
     int64_t flops = op_table[node->op].flops(program->graph, node);
     return work_sum(0, has_samples(program->graph, node) ? program->micro_batch : 1, flops);

@@ -34,7 +34,9 @@ struct Target {
     int64_t context;   /* bytes of a device that its driver and libraries take, as far as is known */
     bool stages;       /* inputs lie in the arena: those of an iteration, all worked on, valid or not */
     bool stages_bytes; /* pictures of 8 bits may be staged as bytes */
-    int64_t flops_per_byte;  /* floating point operations that take as long as moving a byte */
+    /* How long a node takes for one micro-batch, in picoseconds; NULL: it is not known, */
+    int64_t (*picoseconds)(const Program *program, const Node *node);
+    int64_t flops_per_byte;  /*   but how many floating point operations take as long as moving a byte */
     bool loops_are_free;     /* a few samples at a time cost no time, so they are chosen without need */
     bool packs_once;         /* steps that depend on weights alone may run once, when these were loaded */
     const KernelRow *kernel; /* [OPS] */
@@ -73,6 +75,9 @@ struct Target {
      * are functions that the runtime calls. */
     const char *model_members;
 };
+
+/* The template that computes NODE, or would. */
+const char *kernel_name(const Target *target, const Node *node);
 
 /* targets.c: all targets, the one without --target first, then NULL. */
 extern const Target *const targets[];

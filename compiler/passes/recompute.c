@@ -141,8 +141,11 @@ static bool is_repeatable(const Translation *translation, const Node *node) {
     return true;
 }
 
-/* Time in units of floating point operations: a byte moved costs as much as a few of them. */
+/* Time as the target tells it, or in units of floating point operations: a byte moved costs as much as a
+ * few of them. */
 static int64_t cost_of(const Program *program, const Node *node) {
+    if (program->target->picoseconds != NULL)
+        return program->target->picoseconds(program, node);
     int64_t bytes = 0;
     for (Touch t = node_touches(program->graph, node); touch_next(&t);)
         bytes = work_sum(bytes, 1, program->layout[t.value].bytes);

@@ -74,6 +74,13 @@ static void in_place_json(const Program *program, const Node *node, Text *out) {
         text_add(out, "\"in_place\": [%d, %d], ", program->buffer_of[node->out[0]], in);
 }
 
+/* What computes NODE, and, where the target knows, the nanoseconds that it takes for one micro-batch. */
+static void kernel_json(const Program *program, const Node *node, Text *out) {
+    text_add(out, "\"kernel\": \"%s\", ", kernel_name(program->target, node));
+    if (program->target->picoseconds != NULL && !has_trait(node, TRAIT_OF_RUNTIME))
+        text_add(out, "\"ns\": %lld, ", (long long)program->target->picoseconds(program, node) / 1000);
+}
+
 enum { STEP_DEPTH = 6 }; /* indentation of steps that are in no loop */
 
 static void steps_json(const Plan *plan, const Program *program, const Step *step, int nstep, int depth,
@@ -96,6 +103,7 @@ static void steps_json(const Plan *plan, const Program *program, const Step *ste
         ids_json(program, node, true, out);
         text_add(out, "], ");
         in_place_json(program, node, out);
+        kernel_json(program, node, out);
         if (step[i].rows > 0)
             rows_json(program, &step[i], out);
         if (depth == STEP_DEPTH && i < program->nonce)

@@ -171,10 +171,13 @@ static void comparison_rows(const Plan *plan, const Comparison *c, Text *out) {
     if (plan->recompute_flops > 0) {
         const RematSchedule *found = train->found;
         const int64_t kept = c->without_recomputation;
-        text_line(out, "  %-26s %12s  %18s B  computing again saves %s for %.1f %% more operations",
+        const double time = 100.0 * (double)(found->cost - found->base_cost) / (double)found->base_cost;
+        text_line(out, "  %-26s %12s  %18s B  computing again saves %s for %.1f %% more operations%s",
                   "without recomputation", human_bytes(pool, kept), grouped(pool, kept),
                   human_bytes(pool, kept - plan->arena),
-                  100.0 * (double)plan->recompute_flops / (double)plan->flops);
+                  100.0 * (double)plan->recompute_flops / (double)plan->flops,
+                  plan->target->picoseconds == NULL ? ""
+                                                    : pool_text(pool, ", about %.0f %% more time", time));
         text_line(out, "  %-26s %10.1f %%  of those operations in any plan this small", "at least",
                   100.0 * (double)(found->cost_lower_bound - found->base_cost) /
                       (double)(found->cost - found->base_cost));
