@@ -38,8 +38,9 @@ program lives in each program that touches it.  A persistent one lives in all, s
 What a loader fills lives from the first step on.
 What a loop over bands touches lives through all of it, but for the workspace of a single step.
 
-Rows.  A step in a loop over bands says for each buffer {"id": [begin, end, per_iteration]}: iteration i touches the rows
-[begin + i * per_iteration, end + i * per_iteration), as far as there are such.  Inside the loop a buffer may take another's
+Rows.  A step in a loop over bands says for each image {"id": [begin, end, per_iteration]}: iteration i touches the rows
+[begin + i * per_iteration, end + i * per_iteration), as far as there are such.  Others, such as weights, it reads whole, so
+nothing in the loop writes them.  Inside the loop a buffer may take another's
 place row by row.
 """
 
@@ -195,10 +196,11 @@ class Judge:
             self.check_rows_form(step, banded)
 
     def check_rows_form(self, step, banded):
-        """In a loop over bands, and only there, a step says the rows of all that it touches."""
+        """In a loop over bands, and only there, a step says the rows of the images that it touches: of all that it writes."""
         rows = step.get("rows", {})
-        touched = {str(number) for number in step["reads"] + step["writes"]} if banded else set()
-        if ("rows" in step) != banded or rows.keys() != touched:
+        touched, written = ({str(n) for n in numbers} if banded else set()
+                            for numbers in (step["reads"] + step["writes"], step["writes"]))
+        if ("rows" in step) != banded or not written <= rows.keys() <= touched:
             self.complain("schema", "step %s: rows of %s", step["name"], sorted(rows))
         for number, triple in rows.items():
             if (len(triple) != 3 or not all(isinstance(value, int) for value in triple) or triple[0] >= triple[1] or
@@ -483,6 +485,10 @@ class Judge:
 
         def play(step, iteration):
             for number in step["reads"]:
+                if str(number) not in step["rows"]:
+                    if number in written:
+                        complaints.add("`%s` reads all of buffer %s, which the loop writes" % (step["name"], self.name(number)))
+                    continue
                 expected = number if number in written else None
                 for row in self.rows(step, number, iteration)[0]:
                     if holder.get((self.slot(number), row)) != expected:

@@ -173,6 +173,9 @@ FAULTS = [
     ("bands", banded, [(BANDS + (2, "rows", "3"), [-1, 1, 3])]),
     ("bands", banded, [(BANDS + (2, "rows", "3"), [-2, 1, 2])]),
     ("bands", banded, [(BODY + (3, "times"), 2)]),
+    # a band reads all of what the loop writes; does not say which rows it writes
+    ("bands", banded, [(BANDS + (2, "rows"), {"3": [-1, 1, 2]})]),
+    ("schema", banded, [(BANDS + (2, "rows"), {"2": [-2, 2, 2]})]),
     # in place by rows: the row that c reads was overwritten by b, an iteration ago
     ("bands", banded, [(BANDS + (2, "reads"), [1]), (BANDS + (2, "rows"), {"1": [-2, 2, 2], "3": [-1, 1, 2]})]),
     # what was there in front of the loop, or is read behind it, cannot be taken row by row

@@ -28,12 +28,19 @@ static bool has_halo(const Program *program, ValueId v) {
     return value->per_sample && (halo || stored != s->sample);
 }
 
+/* Rows of the halo, which a ring does not tell. */
+static void ring_constants(Constants *c, const Layout *s) {
+    constant(c, "ABOVE", s->ring > 0 ? s->before[1] : 0);
+    constant(c, "BELOW", s->ring > 0 ? s->after[1] : 0);
+}
+
 void cpu_emit_zero_halo(Emitter *e, const Program *program, const Node *node, ValueId v) {
     const Node halo = {.op = node->op, .name = node->name, .nout = 1, .out = &v};
     Constants c = constants_new(e, program, &halo, "zero_halo");
     constant_channels(&c, "C", v);
     constant_extents(&c, "", v);
     constant_layout(&c, "Y", v);
+    ring_constants(&c, &program->layout[v]);
     call_rows(&c, v);
     emit_call(e, &c, instance_for(e, "zero_halo", &c), "n", "");
 }

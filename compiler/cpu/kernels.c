@@ -66,6 +66,7 @@ static void add_winograd_workspace(Program *program, Node *node, const char *tem
     if (!cpu_winograd_elements(&conv, program->options->max_threads, &elements))
         elements = INT64_MAX;
     node->template = template;
+    node->whole_rows = true;
     node->a.conv.tiles = cpu_winograd_tiles(&conv);
     node->a.conv.own_blocks = cpu_winograd_own_blocks(&conv);
     node_add_output(g, node, workspace_new(g, node, "workspace", program->options->real, elements));
@@ -137,25 +138,28 @@ static void prepare_upconv_dgrad(Program *program, Node *node) {
 
 /* ---- scratch ---- */
 
-/* Weight gradients are summed in bands of the grid over which the window slides. */
-static void add_wgrad_scratch(Program *program, Node *node, ValueId grid) {
+/* Reference kernels keep their sums in double. */
+static void add_wgrad_scratch(Program *program, Node *node) {
     Graph *g = program->graph;
+    const bool reference = program->options->reference;
     const CpuConv conv = {.in = stored_channels(g, node->in[0]),
                           .out = stored_channels(g, node->in[1]),
-                          .taps = window_taps(&node->a.conv.window),
-                          .rows = shape_rows(g->value[grid].shape)};
+                          .taps = window_taps(&node->a.conv.window)};
     int64_t elements;
-    if (!cpu_wgrad_scratch_elements(&conv, &elements))
+    if (reference)
+        elements = size_sum(shape_elements(g->value[node->out[0]].shape), conv.out);
+    else if (!cpu_wgrad_scratch_elements(&conv, &elements))
         elements = INT64_MAX;
-    node->a.conv.bands = cpu_wgrad_bands(&conv);
-    node_add_output(g, node, workspace_new(g, node, "scratch", program->options->real, elements));
+    node_add_output(
+        g, node,
+        workspace_new(g, node, "scratch", reference ? TYPE_F64 : program->options->real, elements));
 }
 
 static void prepare_conv_wgrad(Program *program, Node *node) {
     Graph *g = program->graph;
     const ValueId x = node->in[0], dy = node->in[1];
     if (!by_winograd(program, node, x, dy)) {
-        add_wgrad_scratch(program, node, dy);
+        add_wgrad_scratch(program, node);
         return;
     }
     const CpuConv conv = conv_sizes(g, x, dy);
@@ -163,12 +167,9 @@ static void prepare_conv_wgrad(Program *program, Node *node) {
     if (!cpu_winograd_wgrad_elements(&conv, &elements))
         elements = INT64_MAX;
     node->template = "conv_wgrad_winograd";
+    node->whole_rows = true;
     node->a.conv.tiles = cpu_winograd_wgrad_tiles(&conv);
     node_add_output(g, node, workspace_new(g, node, "scratch", program->options->real, elements));
-}
-
-static void prepare_upconv_wgrad(Program *program, Node *node) {
-    add_wgrad_scratch(program, node, node->in[0]);
 }
 
 static void prepare_loss(Program *program, Node *node) {
@@ -194,7 +195,7 @@ const KernelRow cpu_kernels[OPS] = {
     [OP_CONV_DGRAD] = {.prepare = prepare_dgrad},
     [OP_UPCONV_DGRAD] = {.prepare = prepare_upconv_dgrad},
     [OP_CONV_WGRAD] = {.prepare = prepare_conv_wgrad},
-    [OP_UPCONV_WGRAD] = {.prepare = prepare_upconv_wgrad, .template = "conv_wgrad"},
+    [OP_UPCONV_WGRAD] = {.prepare = add_wgrad_scratch, .template = "conv_wgrad"},
     [OP_MSE] = {.prepare = prepare_loss},
     [OP_L1] = {.prepare = prepare_loss},
     [OP_PSNR] = {.prepare = prepare_loss},

@@ -1,10 +1,7 @@
 /* sizes.c - sizes of packed weights, scratch and bands of the kernels in templates/cpu/. */
 #include "cpu/sizes.h"
 
-enum {
-    BLOCK = 16,
-    WORK_ITEMS = 64, /* a kernel should fall into so many parts, for any number of threads to share */
-};
+enum { BLOCK = 16 };
 
 static int64_t blocks(int64_t channels) {
     return channels / BLOCK + (channels % BLOCK != 0);
@@ -18,23 +15,13 @@ bool cpu_packed_elements(int64_t summed, int64_t lanes, int64_t taps, int64_t *o
     return multiply(blocks(lanes), BLOCK, out) && multiply(*out, summed, out) && multiply(*out, taps, out);
 }
 
-/* A work item is one band, a block of input channels and two of output channels; small layers have few of
- * these, and then large images, whose rows make the bands. */
-int64_t cpu_wgrad_bands(const CpuConv *conv) {
-    int64_t items;
-    if (!multiply(blocks(conv->in), (blocks(conv->out) + 1) / 2, &items) || items >= WORK_ITEMS)
-        return 1;
-    int64_t bands = (WORK_ITEMS + items - 1) / items;
-    return bands < conv->rows ? bands : conv->rows;
-}
-
-/* One slot a band and the total; a slot has a vector of output channels for each input channel and tap, and
- * one for the bias. */
+/* The sums of a sample and the total: a vector of output channels for each input channel and tap, and one
+ * for the bias. */
 bool cpu_wgrad_scratch_elements(const CpuConv *conv, int64_t *out) {
-    int64_t depth, slot;
+    int64_t depth, sums;
     return multiply(conv->in, conv->taps, &depth) && !__builtin_add_overflow(depth, 1, &depth) &&
-           multiply(blocks(conv->out), BLOCK, &slot) && multiply(slot, depth, &slot) &&
-           multiply(slot, cpu_wgrad_bands(conv) + 1, out);
+           multiply(blocks(conv->out), BLOCK, &sums) && multiply(sums, depth, &sums) &&
+           multiply(sums, 2, out);
 }
 
 /* ---- Winograd's method ---- */

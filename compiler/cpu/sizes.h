@@ -12,7 +12,6 @@
 typedef struct {
     int64_t in, out; /* stored channels of x and y of the forward operator */
     int64_t taps;    /* KD * KH * KW */
-    int64_t rows;    /* of the grid that the window slides over: D * H of a conv, ID * IH of an upconv */
     int64_t points;  /* of y, Winograd's method only */
 } CpuConv;
 
@@ -20,8 +19,7 @@ typedef struct {
  * conv_dgrad_pack, where `summed` are the stored channels of dy and `lanes` those of dx. */
 bool cpu_packed_elements(int64_t summed, int64_t lanes, int64_t taps, int64_t *out);
 
-/* `BANDS` and `scratch` (of type real) of conv_wgrad and upconv_wgrad. */
-int64_t cpu_wgrad_bands(const CpuConv *conv);
+/* `scratch` (of type real) of conv_wgrad and upconv_wgrad. */
 bool cpu_wgrad_scratch_elements(const CpuConv *conv, int64_t *out);
 
 /* Winograd's method: `TILES`, and `OWN_BLOCKS`: whether each thread has blocks of its own, which is for

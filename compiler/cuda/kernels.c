@@ -22,6 +22,7 @@ static CudaChosen *choose(Program *program, Node *node) {
     chosen->filters = cuda_filters(program->graph, node, program->options->stored);
     cuda_convolutions(program, node, chosen);
     node->chosen = chosen;
+    node->whole_rows = true;
     return chosen;
 }
 

@@ -79,7 +79,8 @@ void emit_call(Emitter *e, const Constants *c, const Instance *k, const char *fi
     Text call = text_new(e->pool);
     text_add(&call, "%s", instance_call(e, k));
     add_argument(&call, first);
-    add_argument(&call, c->rows == NULL ? "" : c->rows);
+    if (c->rows_of >= 0)
+        add_argument(&call, rows_text(e, c->program, c->rows_of));
     for (int i = 0; i < c->node->nout; i++)
         add_argument(&call, pointer_text(e, c->program, c->node->out[i]));
     for (int i = 0; i < c->node->nin; i++)

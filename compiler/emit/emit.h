@@ -69,7 +69,7 @@ struct Constants {
     int nsize;
     bool array[MAX_INPUTS]; /* per input of the node: handed over as an array of pointers */
     const char *before, *after, *behind;
-    const char *rows; /* NULL: the kernel takes no range of rows */
+    ValueId rows_of; /* whose rows the kernel computes; -1: it takes no range of rows */
 };
 
 /* ---- kernel_constants.c ---- */

@@ -78,7 +78,8 @@ Constants constants_new(const Emitter *e, const Program *program, const Node *no
                        .body = template_body(e, template),
                        .before = "n",
                        .after = "",
-                       .behind = ""};
+                       .behind = "",
+                       .rows_of = -1};
 }
 
 /* The first constant of a name holds. */
@@ -171,7 +172,8 @@ void call_arguments(Constants *c, const char *before, const char *after) {
 }
 
 void call_rows(Constants *c, ValueId v) {
-    c->rows = rows_text(c->emitter, c->program, v);
+    if (mentions(c->body, "Rows"))
+        c->rows_of = v;
 }
 
 void call_number(Constants *c, int64_t number) {

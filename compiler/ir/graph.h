@@ -99,7 +99,7 @@ typedef struct {
     bool mask;             /* gradients: see templates/README.md */
     int64_t channel_begin; /* gradient by one segment of a concat: its first channel, */
     int64_t channels;      /*   of that many in the concat */
-    int64_t bands;   /* gradient of weights: in how many parts a sample is summed, fixed by the target */
+    int64_t bands;   /* gradient of weights: in how many parts a bias is summed, fixed by the target */
     int64_t tiles;   /* computed in blocks of so many tiles by Winograd's method; 0: directly */
     bool own_blocks; /*   each thread has blocks of its own */
     ValueId pack_x, pack_y; /* packed weights: the tensors between which they will be used, */
@@ -163,6 +163,7 @@ typedef struct {
     ValueId *in, *out; /* -1: an optional operand that is absent (a bias) */
     Attributes a;
     bool accumulates;     /* in a loop over samples: adds to its sums */
+    bool whole_rows;      /* the target's kernel for it computes all rows at once */
     const char *template; /* the target's kernel for it, where there are several; NULL: see KernelRow */
     const void *chosen;   /* what the target chose for its kernel; only the target knows what it is */
     const char *name;     /* "enc1.0", "max_pool" */

@@ -141,6 +141,37 @@ void halo_transposed(const Graph *g, const Node *node, int input, int64_t before
     }
 }
 
+/* ---- rows ---- */
+
+/* Of the grid, number 0; a mask is read where it passes, weights are read whole. */
+static RowRange other_rows(const Graph *g, const Node *node, int input, RowRange out) {
+    return g->value[node->in[input]].per_sample ? out : rows_whole(g, node, input, out);
+}
+
+RowRange rows_sliding(const Graph *g, const Node *node, int input, RowRange out) {
+    return input == 0 ? rows_window(g, node, input, out) : other_rows(g, node, input, out);
+}
+
+RowRange rows_transposed(const Graph *g, const Node *node, int input, RowRange out) {
+    return input == 0 ? rows_pooled(g, node, input, out) : other_rows(g, node, input, out);
+}
+
+/* OUT are positions of the window, points of one input. The bias of a transposed convolution sums over
+ * those of the other that no window meets, too: each position has them up to where the next one begins. */
+RowRange rows_positions(const Graph *g, const Node *node, int input, RowRange out) {
+    const bool transposed = node->op == OP_UPCONV_WGRAD;
+    if (input != (transposed ? 1 : 0))
+        return out;
+    RowRange met = rows_window(g, node, input, out);
+    const Window *w = &node->a.conv.window;
+    const bool last = out.end == shape_rows(g->value[node->in[1 - input]].shape);
+    const int64_t summed =
+        last ? shape_rows(g->value[node->in[input]].shape) : out.end * w->stride[1] - w->before[1];
+    if (transposed && summed > met.end)
+        met.end = summed;
+    return met;
+}
+
 /* ---- constants ---- */
 
 static void window_constants(Constants *c, const Window *w) {
@@ -181,6 +212,7 @@ void constants_conv(Constants *c, const Node *node) {
     constant(c, "TRANSPOSED", node->op == OP_UPCONV);
     constant(c, "BIAS", node->in[2] >= 0);
     constant(c, "RELU", node->a.conv.relu);
+    call_rows(c, y);
     winograd_constants(c, node);
     forward_operands(c, x, y);
 }
@@ -204,6 +236,7 @@ static void backward_constants(Constants *c, const Node *node, ValueId dx, Value
 void constants_dgrad(Constants *c, const Node *node) {
     backward_constants(c, node, node->out[0], node->in[0]);
     constant(c, "MASK", node->a.conv.mask);
+    call_rows(c, node->out[0]);
     winograd_constants(c, node);
     constant_layout(c, "M", node->a.conv.mask ? node->in[2] : node->out[0]);
 }
@@ -214,11 +247,13 @@ void constants_dgrad_pack(Constants *c, const Node *node) {
     call_arguments(c, "", "");
 }
 
+/* Its rows are those of the positions of the window. */
 void constants_wgrad(Constants *c, const Node *node) {
     ValueId x = node->in[0], dy = node->in[1];
     grid_constants(c, node, channels(constants_graph(c), x), x, dy);
     constant(c, "TRANSPOSED", node->op == OP_UPCONV_WGRAD);
     constant(c, "BIAS", node->out[1] >= 0);
+    call_rows(c, node->op == OP_UPCONV_WGRAD ? x : dy);
     constant(c, "BANDS", node->a.conv.bands);
     winograd_constants(c, node);
     constant(c, "ACCUMULATE", node->accumulates);

@@ -36,7 +36,8 @@ static int64_t floor_quotient(int64_t a, int64_t b) {
 RowRange rows_pooled(const Graph *g, const Node *node, int input, RowRange out) {
     const Window *w = node_window(node);
     (void)g, (void)input;
-    return (RowRange){floor_quotient(out.begin + w->before[1] - w->kernel[1], w->stride[1]) + 1,
+    const int64_t reach = (w->kernel[1] - 1) * w->dilation[1];
+    return (RowRange){floor_quotient(out.begin + w->before[1] - reach - 1, w->stride[1]) + 1,
                       floor_quotient(out.end - 1 + w->before[1], w->stride[1]) + 1};
 }
 

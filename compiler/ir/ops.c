@@ -25,7 +25,7 @@ bool has_trait(const Node *node, unsigned trait) {
 }
 
 bool computes_rows(const Node *node) {
-    return op_table[node->op].rows != rows_whole;
+    return op_table[node->op].rows != rows_whole && !node->whole_rows;
 }
 
 /* ---- rules of operators that have none ---- */

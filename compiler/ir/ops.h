@@ -67,7 +67,7 @@ Op op_by_name(const char *name);
 bool has_trait(const Node *node, unsigned trait);
 /* The rows of a feature map: depth * height. */
 int64_t shape_rows(Shape shape);
-/* Can NODE compute a range of rows? */
+/* Can NODE compute a range of rows, by the kernel that the target has chosen? */
 bool computes_rows(const Node *node);
 
 /* op_update.c: in the gradients of all parameters, input 1 of NODE. */

@@ -24,8 +24,8 @@ void call_arguments(Constants *c, const char *before, const char *after);
 /* A number that is handed over behind the inputs, on every target. */
 void call_number(Constants *c, int64_t number);
 
-/* The kernel computes a range of rows of its output V: the call says which, behind what comes before the
- * outputs. */
+/* The operator computes rows of V. A kernel that takes a range of them is told which, behind what comes
+ * before the outputs. */
 void call_rows(Constants *c, ValueId v);
 
 /* Elements of the region of trained parameters, padding between them included. */

@@ -9,7 +9,8 @@
  *     relu        rows   0..15   16..31   32..47             4 bands of 16
  *     max_pool 3  rows   0..6     7..14   15..22  23..31     8 rows an iteration, 1 behind
  *
- * A row is computed once and in one way, so the bits are those of the run without a loop.
+ * A row is computed once and in one way, so the bits are those of the run without a loop. What packs
+ * weights stands in front of the loop in which they are used.
  *
  * Requires: the steps of one iteration over samples, in their order.  Provides: Step.rows and lag.
  */
@@ -19,8 +20,9 @@
 
 typedef struct {
     const Program *program;
-    const Step *step;
+    Step *step;
     int count;     /* steps of the run */
+    int *place;    /* of each among those that were given */
     int *maker;    /* per value: the step of the run that writes it, or -1 */
     int64_t *rows; /* per step: rows of an iteration, while one of the tallest tensor has SCALE rows */
 } Run;
@@ -36,16 +38,31 @@ static int64_t height_of(const Run *r, int i) {
     return shape_rows(g->value[node_of(r, i)->out[0]].shape);
 }
 
-/* An image computed row by row, all of whose operands are images. */
+/* An image computed row by row, out of images; what has no samples, such as weights, it reads whole. */
 static bool is_banded(const Graph *g, const Node *node) {
     if (!computes_rows(node) || node->nout == 0)
         return false;
     for (Touch t = node_touches(g, node); touch_next(&t);) {
         const Value *value = &g->value[t.value];
-        if (!value->per_sample || value->shape.rank != AXES || t.operand->access == ACCESS_UPDATE)
+        const bool whole = !value->per_sample && !t.is_output;
+        if ((!whole && (!value->per_sample || value->shape.rank != AXES)) ||
+            t.operand->access == ACCESS_UPDATE)
             return false;
     }
     return true;
+}
+
+/* Reads parameters alone, as what packs them does: it can stand in front of a loop. */
+static bool stands_aside(const Graph *g, const Node *node) {
+    for (Touch t = node_touches(g, node); touch_next(&t);)
+        if (t.is_output ? g->value[t.value].per_sample : g->value[t.value].class != CLASS_PARAMETER)
+            return false;
+    return node->nout > 0 && node->nin > 0;
+}
+
+/* Is it an image that the step reads a few rows of? */
+static bool reads_rows(const Run *r, const Touch *t) {
+    return !t->is_output && r->program->graph->value[t->value].per_sample;
 }
 
 /* ---- how many rows an iteration computes ---- */
@@ -82,7 +99,7 @@ static int64_t input_rows(const Run *r, int i, int input) {
 
 static bool has_whole_inputs(const Run *r, int i) {
     for (Touch t = node_touches(r->program->graph, node_of(r, i)); touch_next(&t);)
-        if (!t.is_output && input_rows(r, i, t.number) == 0)
+        if (reads_rows(r, &t) && input_rows(r, i, t.number) == 0)
             return false;
     return true;
 }
@@ -93,7 +110,7 @@ static int scale_rows(Run *r, int64_t tallest) {
     for (int i = 0; i < r->count; i++) {
         int64_t rows = 0;
         for (Touch t = node_touches(g, node_of(r, i)); touch_next(&t);) {
-            const int maker = t.is_output ? -1 : r->maker[t.value];
+            const int maker = reads_rows(r, &t) ? r->maker[t.value] : -1;
             if (maker < 0)
                 continue;
             const int64_t wanted = rows_after(r, i, t.number, maker);
@@ -124,7 +141,7 @@ static bool has_its_rows(const Run *r, const Step *step, int i, int64_t times) {
         if (out.begin >= out.end)
             continue;
         for (Touch t = node_touches(g, node); touch_next(&t);) {
-            const int maker = t.is_output ? -1 : r->maker[t.value];
+            const int maker = reads_rows(r, &t) ? r->maker[t.value] : -1;
             if (maker < 0)
                 continue;
             const int64_t needed = op_table[node->op].rows(g, node, t.number, out).end,
@@ -157,7 +174,7 @@ static int64_t reduce_rows(Run *r, int count) {
     for (int i = 0; i < count; i++) {
         divisor = greatest_common_divisor(divisor, r->rows[i]);
         for (Touch t = node_touches(r->program->graph, node_of(r, i)); touch_next(&t);)
-            if (!t.is_output)
+            if (reads_rows(r, &t))
                 divisor = greatest_common_divisor(divisor, input_rows(r, i, t.number));
     }
     CHECK(divisor > 0);
@@ -185,29 +202,51 @@ static bool make_loop(Run *r, int count, int64_t tallest, int64_t bands, Step *l
     return times > 1;
 }
 
+/* The steps from FIRST on that can compute ranges of rows, up to one that cannot and does not stand aside.
+ */
+static Run run_from(const Program *program, const Step *step, int nstep, int first) {
+    const Graph *g = program->graph;
+    Run r = {program, NULL, 0, NULL, NEW_ARRAY(g->pool, int, g->nvalue), NULL};
+    for (int i = first; i < nstep && step[i].node >= 0; i++) {
+        const Node *node = &g->node[step[i].node];
+        int count = r.count;
+        if (is_banded(g, node)) {
+            PUSH(g->pool, r.place, count, i);
+            PUSH(g->pool, r.step, r.count, step[i]);
+        } else if (!stands_aside(g, node)) {
+            break;
+        }
+    }
+    for (ValueId v = 0; v < g->nvalue; v++)
+        r.maker[v] = -1;
+    r.rows = NEW_ARRAY(g->pool, int64_t, r.count);
+    return r;
+}
+
+static int64_t tallest_of(const Run *r) {
+    int64_t tallest = 1;
+    for (int i = 0; i < r->count; i++)
+        if (height_of(r, i) > tallest)
+            tallest = height_of(r, i);
+    return tallest;
+}
+
 int loop_over_bands(const Program *program, const Step *step, int nstep, int64_t bands, Step **new) {
     const Graph *g = program->graph;
-    int count = 0;
+    int count = 0, end;
     *new = NULL;
-    for (int i = 0; i < nstep;) {
-        int n = 0;
-        int64_t tallest = 1;
-        Run r = {program, step + i, 0, NEW_ARRAY(g->pool, int, g->nvalue), NULL};
-        for (; i + n < nstep && step[i + n].node >= 0 && is_banded(g, &g->node[step[i + n].node]); n++)
-            if (height_of(&r, n) > tallest)
-                tallest = height_of(&r, n);
-        for (ValueId v = 0; v < g->nvalue; v++)
-            r.maker[v] = -1;
-        r.count = n;
-        r.rows = NEW_ARRAY(g->pool, int64_t, n);
-        n = scale_rows(&r, tallest);
+    for (int i = 0; i < nstep; i = end) {
+        Run r = run_from(program, step, nstep, i);
+        const int64_t tallest = tallest_of(&r);
+        const int n = scale_rows(&r, tallest);
         Step loop;
         const bool loops = n > 1 && make_loop(&r, n, tallest, bands, &loop);
+        end = n > 0 ? r.place[n - 1] + 1 : i + 1;
+        for (int k = i; k < end; k++)
+            if (!loops || step[k].node < 0 || !is_banded(g, &g->node[step[k].node]))
+                PUSH(g->pool, *new, count, step[k]);
         if (loops)
             PUSH(g->pool, *new, count, loop);
-        for (int k = 0; !loops && k < (n > 0 ? n : 1); k++)
-            PUSH(g->pool, *new, count, step[i + k]);
-        i += n > 0 ? n : 1;
     }
     return count;
 }

@@ -42,8 +42,8 @@ static void ids_json(const Program *program, const Node *node, bool writes, Text
     }
 }
 
-/* The rows of each operand that a step in a loop over bands touches: those of the first iteration, which
- * may lie outside of the tensor, and by how many they move on with each. */
+/* The rows of each image that a step in a loop over bands touches: those of the first iteration, which may
+ * lie outside of the tensor, and by how many they move on with each. Other operands are read whole. */
 static void rows_json(const Program *program, const Step *step, Text *out) {
     const Graph *g = program->graph;
     const Node *node = &g->node[step->node];
@@ -56,7 +56,7 @@ static void rows_json(const Program *program, const Step *step, Text *out) {
         RowsRule *rule = op_table[node->op].rows;
         const RowRange rows = t.is_output ? first : rule(g, node, t.number, first);
         const int64_t next = t.is_output ? second.begin : rule(g, node, t.number, second).begin;
-        if (id < 0)
+        if (id < 0 || !g->value[t.value].per_sample)
             continue;
         text_add(out, "%s\"%d\": [%lld, %lld, %lld]", comma, id, (long long)rows.begin, (long long)rows.end,
                  (long long)(next - rows.begin));

@@ -54,15 +54,16 @@ NOINLINE void KERNEL(_single)(stored *y, const stored *const *x, const real *w, 
     KERNEL(_row)(y, x, w, b, v, o, 0);
 }
 
-void KERNEL()(int n, stored *restrict y, const stored *const *x, const real *w, const real *b) {
+void KERNEL()(int n, Rows rows, stored *restrict y, const stored *const *x, const real *w,
+                          const real *b) {
     SIZES;
     enum { STRIP = 127 / W + 1 };
     const long depth = (long)stored_channels(X, SEGMENTS) * (KD * KH * KW);
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
-        for (int strip = 0; strip < D * H; strip += STRIP)
+        for (int strip = rows.begin; strip < rows.end; strip += STRIP)
             for (int v = 0; v < vectors(&Y); v += 2)
-                for (int r = strip; r < min_int(strip + STRIP, D * H); r++) {
+                for (int r = strip; r < min_int(strip + STRIP, rows.end); r++) {
                     Point o = {i, r / H, r % H, 0};
                     if (v + 1 < vectors(&Y))
                         KERNEL(_pair)(y, x, w + v * LANES * depth, b, v, o);
@@ -79,8 +80,8 @@ void KERNEL()(int n, stored *restrict y, const stored *const *x, const real *w, 
     -> net.1[n,64,64,64] */
 #define KERNEL(part) simple_denoiser_conv_0##part
 #define SIZES \
-    enum { CO = 64, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, \
-        KW = 3, SW = 1, LW = 1, PW = 1, BIAS = 1, RELU = 1, SEGMENTS = 1 }; \
+    enum { CO = 64, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, \
+        SW = 1, LW = 1, PW = 1, BIAS = 1, RELU = 1, SEGMENTS = 1 }; \
     UNUSED static const Layout X[1] = {{3, 3, 1, 201, 13072, 13068, 13068, 198, 0}}, \
         Y = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}
 #include "simple_denoiser_conv.c"
@@ -89,8 +90,8 @@ void KERNEL()(int n, stored *restrict y, const stored *const *x, const real *w, 
     -> net.6[n,3,64,64] */
 #define KERNEL(part) simple_denoiser_conv_1##part
 #define SIZES \
-    enum { CO = 3, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, \
-        KW = 3, SW = 1, LW = 1, PW = 1, BIAS = 1, RELU = 0, SEGMENTS = 1 }; \
+    enum { CO = 3, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, \
+        SW = 1, LW = 1, PW = 1, BIAS = 1, RELU = 0, SEGMENTS = 1 }; \
     UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}}, \
         Y = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}
 #include "simple_denoiser_conv.c"

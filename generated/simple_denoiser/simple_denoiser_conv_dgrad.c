@@ -55,15 +55,16 @@ NOINLINE void KERNEL(_single)(stored *dx, const stored *dy, const real *w, const
     KERNEL(_row)(dx, dy, w, m, v, p, 0);
 }
 
-void KERNEL()(int n, stored *restrict dx, const stored *dy, const real *w, const stored *m) {
+void KERNEL()(int n, Rows rows, stored *restrict dx, const stored *dy, const real *w,
+                          const stored *m) {
     SIZES;
     enum { STRIP = 127 / IW + 1 };
     const long depth = (long)stored_channels(&DY, 1) * (KD * KH * KW);
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
-        for (int strip = 0; strip < ID * IH; strip += STRIP)
+        for (int strip = rows.begin; strip < rows.end; strip += STRIP)
             for (int v = 0; v < vectors(&DX); v += 2)
-                for (int r = strip; r < min_int(strip + STRIP, ID * IH); r++) {
+                for (int r = strip; r < min_int(strip + STRIP, rows.end); r++) {
                     Point p = {i, r / IH, r % IH, 0};
                     if (v + 1 < vectors(&DX))
                         KERNEL(_pair)(dx, dy, w + v * LANES * depth, m, v, p);
@@ -80,8 +81,8 @@ void KERNEL()(int n, stored *restrict dx, const stored *dy, const real *w, const
     -> d net.4[n,64,64,64] */
 #define KERNEL(part) simple_denoiser_conv_dgrad_0##part
 #define SIZES \
-    enum { ID = 1, IH = 64, IW = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, \
-        SW = 1, LW = 1, PW = 1, MASK = 1 }; \
+    enum { IH = 64, IW = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, SW = 1, \
+        LW = 1, PW = 1, MASK = 1 }; \
     UNUSED static const Layout DX = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}, \
         DY = {3, 3, 1, 201, 13072, 13068, 13068, 198, 0}, \
         M = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}

@@ -4,9 +4,10 @@
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
  * Do not edit: change the .unet file and compile again. */
 #ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
-void KERNEL()(int n, stored *restrict dx, real *restrict workspace, const stored *dy,
+void KERNEL()(int n, Rows rows, stored *restrict dx, real *restrict workspace, const stored *dy,
                           const real *w, const stored *m) {
     SIZES;
+    (void)rows;
     const Winograd c = {.x = &dy,
                         .from = &DY,
                         .segments = 1,

@@ -2,14 +2,19 @@
  *
  * A window slides over x, and its positions are the points of dy; TRANSPOSED, it slides over dy, and they
  * are those of x. The rows of a tile are input channels, its lanes output channels, and it sums over
- * positions. The sums of one band of rows of a sample go to a slot of their own in `scratch`; then the
- * slots are added in order, and at last the total over the samples, which lies behind the slots, is brought
- * into PyTorch's order. A slot is [vector of CO][input channel, tap; then the bias][lane].
+ * positions. `scratch` has the sums of a sample, as far as its rows have come, and behind them the total
+ * over the samples, which is brought into PyTorch's order in the end: [vector of CO][input channel, tap;
+ * then the bias][lane].
+ *
+ * A sum runs through the rows in order, and is that of one thread: threads share out taps, blocks of x and
+ * vectors of dy. So its bits depend neither on the threads nor on which rows a call computes.
  *
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
  * Do not edit: change the .unet file and compile again. */
 #ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
-/* Rows of a slot for each vector of CO. */
+#include <omp.h>
+
+/* Rows of sums for each vector of CO. */
 INLINE long KERNEL(_depth)(void) {
     SIZES;
     return (long)stored_channels(X, SEGMENTS) * (KD * KH * KW) + BIAS;
@@ -79,32 +84,46 @@ INLINE void KERNEL(_copies)(Item item, Piece piece, int k) {
     SIZES;
     const int count = KERNEL(_met)(piece.width) * item.block;
     for (int r = piece.from; r < piece.to; r++) {
-        const Point i = KERNEL(_point)(!TRANSPOSED, item, piece, r, k);
-        if (k == 0 || (!TRANSPOSED && k % KW == 0))
+        const Point i = KERNEL(_point)(!TRANSPOSED, item, piece, r, k - k % KW);
+        if (k == item.from || (!TRANSPOSED && k % KW == 0))
             scalars(item.x + offset_of(item.layout, item.number, i), piece.x + (r - piece.from) * count,
                     count);
-        if (k == 0 || TRANSPOSED)
+        if (k == item.from || TRANSPOSED)
             KERNEL(_copy)(item, piece, r, k);
     }
 }
 
-/* Where the slot has row q of vector v: channel q % block by tap k + q / block. */
+/* Where the sums have row q of vector v: channel q % block by tap k + q / block. */
 INLINE real *KERNEL(_row)(Item item, int v, int k, int q) {
     SIZES;
     const long channel = item.channel + q % item.block;
-    return item.slot + (v * KERNEL(_depth)() + channel * (KD * KH * KW) + k + q / item.block) * LANES;
+    return item.sums + (v * KERNEL(_depth)() + channel * (KD * KH * KW) + k + q / item.block) * LANES;
+}
+
+/* The piece of a long row is summed from zero and then added, for sums of few numbers are more exact;
+ * through short rows the sums run on. */
+INLINE int KERNEL(_runs_on)(void) {
+    SIZES;
+    const int width = TRANSPOSED ? IW : W;
+    return width <= SHORT_ROW;
 }
 
 INLINE void KERNEL(_tile)(Item item, Piece piece, int k, int c, int rows) {
     SIZES;
     const int v = item.v, side = item.side_by_side, below = side ? 0 : ROWS;
+    const int runs_on = KERNEL(_runs_on)() && !piece.fresh, adds = !KERNEL(_runs_on)() && !piece.fresh;
     const Extent e = extent(rows, side, LANES);
     Tile t = {0};
 #define LOAD(r)                                                                                            \
-    if (e.a > r && !piece.fresh)                                                                           \
+    if (e.a > r && runs_on)                                                                                \
         t.a.v##r = load_real(KERNEL(_row)(item, v, k, c + r));                                               \
-    if (e.b > r && !piece.fresh)                                                                           \
+    if (e.b > r && runs_on)                                                                                \
         t.b.v##r = load_real(KERNEL(_row)(item, v + side, k, c + below + r));
+#define ADD(r)                                                                                             \
+    if (e.a > r && adds)                                                                                   \
+        t.a.v##r += load_real(KERNEL(_row)(item, v, k, c + r));                                              \
+    if (e.b > r && adds)                                                                                   \
+        t.b.v##r += load_real(KERNEL(_row)(item, v + side, k, c + below + r));
 #define STORE(r)                                                                                           \
     if (e.a > r)                                                                                           \
         store_real(KERNEL(_row)(item, v, k, c + r), t.a.v##r);                                               \
@@ -114,19 +133,45 @@ INLINE void KERNEL(_tile)(Item item, Piece piece, int k, int c, int rows) {
     for (int r = piece.from; r < piece.to; r++)
         tile_multiply(&t, piece.width, KERNEL(_channels)(item, piece, r, k, c),
                       KERNEL(_gradients)(item, piece, r, k), e);
+    EACH_ROW(ADD)
     EACH_ROW(STORE)
 #undef LOAD
+#undef ADD
 #undef STORE
 }
 
-/* Rows of a tile, constants also if the block is not, are channels; of an image, whose pixels lie side by
- * side, those of all pixels that a row of taps meets. */
+/* Adds the points of dy that belong to row r of positions to the sums for the bias. */
+INLINE void KERNEL(_bias)(Item item, int r, int fresh) {
+    SIZES;
+    const int height = TRANSPOSED ? IH : H;
+    const Rows planes =
+        TRANSPOSED ? points_of(r / height, ID, SD, PD, D) : points_of(r / height, D, 1, 0, D);
+    const Rows lines =
+        TRANSPOSED ? points_of(r % height, IH, SH, PH, H) : points_of(r % height, H, 1, 0, H);
+    for (int v = item.v; v <= item.v + item.side_by_side; v++) {
+        real *at = item.sums + ((v + 1) * KERNEL(_depth)() - 1) * LANES;
+        Vector sum = fresh ? (Vector){0} : load_real(at);
+        for (int d = planes.begin; d < planes.end; d++)
+            for (int h = lines.begin; h < lines.end; h++)
+                sum += row_sum(item.dy, &DY, v, (Point){item.n, d, h, 0}, W);
+        store_real(at, sum);
+    }
+}
+
+/* Taps that a tile takes: of an image, whose pixels lie side by side, a row of them. */
+INLINE int KERNEL(_taps)(int block) {
+    SIZES;
+    return block < BLOCK && LW == 1 && !TRANSPOSED ? KW : 1;
+}
+
+/* Rows of a tile, constants also if the block is not, are channels; of an image, those of all pixels that a
+ * row of taps meets. The bias is one more tap. */
 INLINE void KERNEL(_piece)(Item item, Piece piece) {
     SIZES;
-    const int taps = item.block < BLOCK && LW == 1 && !TRANSPOSED ? KW : 1, all = taps * item.block;
+    const int taps = KERNEL(_taps)(item.block), all = taps * item.block;
     const int tiles = (all - 1) / tile_rows(item.side_by_side) + 1;
     const int rows = item.block == BLOCK || SEGMENTS == 1 ? (all - 1) / tiles + 1 : 1;
-    for (int k = 0; k < KD * KH * KW; k += taps) {
+    for (int k = item.from; k < min_int(item.to, KD * KH * KW); k += taps) {
         if (KERNEL(_copied)())
             KERNEL(_copies)(item, piece, k);
         for (int c = 0; c < all; c += rows)
@@ -135,74 +180,87 @@ INLINE void KERNEL(_piece)(Item item, Piece piece) {
             else
                 KERNEL(_tile)(item, piece, k, c, all % rows);
     }
+    for (int r = piece.from; item.to > KD * KH * KW && piece.left == 0 && r < piece.to; r++)
+        KERNEL(_bias)(item, r, piece.fresh && r == piece.from);
 }
 
-/* A band piece by piece, each small enough to stay in the cache for all taps. */
-INLINE void KERNEL(_band)(Item item, int band, int block, int side_by_side) {
+/* The rows piece by piece, each small enough to stay in the cache for all taps. */
+INLINE void KERNEL(_pieces)(Item item, Rows range, int block, int side_by_side) {
     SIZES;
-    enum { HEIGHT = TRANSPOSED ? ID * IH : D * H, WIDTH = TRANSPOSED ? IW : W };
-    enum { PIXELS = 128, STRIP = (PIXELS - 1) / WIDTH + 1, LONGEST = WIDTH < PIXELS ? WIDTH : PIXELS };
+    enum { WIDTH = TRANSPOSED ? IW : W, LONGEST = (int)WIDTH < PIXELS ? (int)WIDTH : PIXELS };
+    enum { STRIP = (int)WIDTH <= SHORT_ROW ? (PIXELS - 1) / WIDTH + 1 : 1 };
     enum { MET = TRANSPOSED ? LONGEST : (LONGEST - 1) * SW + (KW - 1) * LW + 1 };
     _Alignas(64) real x[SIXTEEN_BITS ? STRIP * MET * BLOCK : 1];
     _Alignas(64) real dy[STRIP * LONGEST * 2 * LANES];
-    const int start = band_start(HEIGHT, BANDS, band), end = band_start(HEIGHT, BANDS, band + 1);
     item.block = block;
     item.side_by_side = side_by_side;
-    for (int r = start; r < end; r += STRIP)
+    for (int r = range.begin; r < range.end; r += STRIP)
         for (int left = 0; left < WIDTH; left += PIXELS) {
-            const int to = min_int(r + STRIP, end), fresh = r == start && left == 0;
+            const int to = min_int(r + STRIP, range.end), fresh = r == 0 && left == 0;
             KERNEL(_piece)(item, (Piece){r, to, left, min_int(PIXELS, WIDTH - left), fresh, x, dy});
         }
 }
 
-INLINE void KERNEL(_item)(Item item, int band, int block) {
+INLINE void KERNEL(_item)(Item item, Rows range, int block) {
     SIZES;
     if (item.v + 1 < vectors(&DY))
-        KERNEL(_band)(item, band, block, 1);
+        KERNEL(_pieces)(item, range, block, 1);
     else
-        KERNEL(_band)(item, band, block, 0);
+        KERNEL(_pieces)(item, range, block, 0);
 }
 
-/* The slots of all bands of sample i. */
-INLINE void KERNEL(_sample)(real *slots, const stored *const *x, const stored *dy, int i) {
+/* Parts of the work on a block of a segment of x and a pair of vectors of dy. */
+INLINE int KERNEL(_parts)(int s, int number) {
     SIZES;
-    const long depth = KERNEL(_depth)(), elements = vectors(&DY) * depth * LANES;
-    for (int s = 0, first = 0; s < SEGMENTS; first += X[s].blocks * X[s].block, s++) {
-        const Layout *in = segment(X, SEGMENTS, s);
-#pragma omp for collapse(3) schedule(static) nowait
-        for (int band = 0; band < BANDS; band++)
-            for (int b = 0; b < in->blocks; b++)
-                for (int v = 0; v < vectors(&DY); v += 2) {
-                    Item item = {.slot = slots + band * elements, .x = x[s], .dy = dy, .layout = in};
-                    item.n = i, item.number = b, item.channel = first + b * in->block, item.v = v;
-                    if (in->block == BLOCK)
-                        KERNEL(_item)(item, band, BLOCK);
-                    else
-                        KERNEL(_item)(item, band, in->block);
-                }
-    }
-#pragma omp for collapse(2) schedule(static)
-    for (int band = 0; band < BANDS; band++)
-        for (int v = 0; v < BIAS * vectors(&DY); v++) {
-            int from = band_start(D * H, BANDS, band), to = band_start(D * H, BANDS, band + 1);
-            store_real(slots + band * elements + ((v + 1) * depth - 1) * LANES,
-                       rows_sum(dy, &DY, i, v, from, to, H, W));
-        }
+    return KD * KH * KW / KERNEL(_taps)(segment(X, SEGMENTS, s)->block) + (BIAS && s == 0 && number == 0);
 }
 
-void KERNEL()(int n, real *restrict dw, real *restrict db, real *restrict scratch,
+/* What this thread does of the work on a range of rows of sample i: of all parts in order, as many as
+ * others do. */
+INLINE void KERNEL(_share)(real *sums, const stored *const *x, const stored *dy, int i, Rows range) {
+    SIZES;
+    const int pairs = (vectors(&DY) + 1) / 2;
+    int parts = 0;
+    for (int s = 0; s < SEGMENTS; s++)
+        for (int b = 0; b < X[s].blocks; b++)
+            parts += KERNEL(_parts)(s, b) * pairs;
+    const int begin = (int)((long)parts * omp_get_thread_num() / omp_get_num_threads()),
+              end = (int)((long)parts * (omp_get_thread_num() + 1) / omp_get_num_threads());
+    for (int s = 0, first = 0, at = 0; s < SEGMENTS; first += X[s].blocks * X[s].block, s++) {
+        const Layout *in = segment(X, SEGMENTS, s);
+        for (int b = 0; b < in->blocks; b++)
+            for (int v = 0; v < vectors(&DY); v += 2, at += KERNEL(_parts)(s, b)) {
+                Item item = {.sums = sums, .x = x[s], .dy = dy, .layout = in, .n = i, .number = b, .v = v};
+                item.channel = first + b * in->block;
+                item.from = max_int(begin - at, 0) * KERNEL(_taps)(in->block);
+                item.to = min_int(end - at, KERNEL(_parts)(s, b)) * KERNEL(_taps)(in->block);
+                if (item.from >= item.to)
+                    continue;
+                if (in->block == BLOCK)
+                    KERNEL(_item)(item, range, BLOCK);
+                else
+                    KERNEL(_item)(item, range, in->block);
+            }
+    }
+}
+
+void KERNEL()(int n, Rows rows, real *restrict dw, real *restrict db, real *restrict scratch,
                           const stored *const *x, const stored *dy) {
     SIZES;
     const long taps = KD * KH * KW, elements = vectors(&DY) * KERNEL(_depth)() * LANES;
     const long out = TRANSPOSED ? taps : CI * taps, in = TRANSPOSED ? CO * taps : taps;
-    real *total = scratch + BANDS * elements;
-    if (ACCUMULATE)
+    const int ends = rows.begin < rows.end && rows.end == (TRANSPOSED ? ID * IH : D * H);
+    real *total = scratch + elements;
+    if (ACCUMULATE && ends)
         weights_gather(total, dw, BIAS ? db : NULL, X, SEGMENTS, &DY, taps, out, in);
     for (int i = 0; i < n; i++) {
-        KERNEL(_sample)(scratch, x, dy, i);
-        bands_reduce(total, scratch, BANDS, elements, !ACCUMULATE && i == 0);
+        KERNEL(_share)(scratch, x, dy, i, rows);
+#pragma omp barrier
+        if (ends)
+            sums_add(total, scratch, elements, !ACCUMULATE && i == 0);
     }
-    weights_spread(dw, BIAS ? db : NULL, total, X, SEGMENTS, CO, taps, out, in);
+    if (ends)
+        weights_spread(dw, BIAS ? db : NULL, total, X, SEGMENTS, CO, taps, out, in);
 }
 #undef KERNEL
 #undef SIZES
@@ -210,22 +268,22 @@ void KERNEL()(int n, real *restrict dw, real *restrict db, real *restrict scratc
 #include "simple_denoiser_plan.h"
 
 /* conv_wgrad: net.6 of train: net.5[n,64,64,64] d net.6[n,3,64,64] -> d net.6.weight[3,64,3,3]
-    d net.6.bias[3] net.6 scratch[156944] */
+    d net.6.bias[3] net.6 scratch[18464] */
 #define KERNEL(part) simple_denoiser_conv_wgrad_0##part
 #define SIZES \
     enum { CI = 64, CO = 3, ID = 1, IH = 64, IW = 64, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, \
-        KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, TRANSPOSED = 0, BIAS = 1, BANDS = 16, \
+        KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, TRANSPOSED = 0, BIAS = 1, \
         ACCUMULATE = 1, SEGMENTS = 1 }; \
     UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}}, \
         DY = {3, 3, 1, 201, 13072, 13068, 13068, 198, 0}
 #include "simple_denoiser_conv_wgrad.c"
 
 /* conv_wgrad: net.0 of train: noisy[n,3,64,64] d net.0[n,64,64,64] -> d net.0.weight[64,3,3,3]
-    d net.0.bias[64] net.0 scratch[59136] */
+    d net.0.bias[64] net.0 scratch[3584] */
 #define KERNEL(part) simple_denoiser_conv_wgrad_1##part
 #define SIZES \
     enum { CI = 3, CO = 64, ID = 1, IH = 64, IW = 64, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, \
-        KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, TRANSPOSED = 0, BIAS = 1, BANDS = 32, \
+        KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, TRANSPOSED = 0, BIAS = 1, \
         ACCUMULATE = 1, SEGMENTS = 1 }; \
     UNUSED static const Layout X[1] = {{3, 3, 1, 201, 13072, 13068, 13068, 198, 0}}, \
         DY = {64, 16, 4, 0, 262144, 65536, 65536, 1024, 0}

@@ -6,9 +6,10 @@
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
  * Do not edit: change the .unet file and compile again. */
 #ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
-void KERNEL()(int n, real *restrict dw, real *restrict db, real *restrict scratch,
+void KERNEL()(int n, Rows rows, real *restrict dw, real *restrict db, real *restrict scratch,
                           const stored *const *x, const stored *dy) {
     SIZES;
+    (void)rows;
     const long depth = stored_channels(X, SEGMENTS);
     const int blocks = (int)(depth / BLOCK);
     const Strides in = frequency_strides(TILES, blocks, FREQUENCY_GAP),

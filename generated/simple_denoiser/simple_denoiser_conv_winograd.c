@@ -3,9 +3,10 @@
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
  * Do not edit: change the .unet file and compile again. */
 #ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
-void KERNEL()(int n, stored *restrict y, real *restrict workspace, const stored *const *x,
-                          const real *w, const real *b) {
+void KERNEL()(int n, Rows rows, stored *restrict y, real *restrict workspace,
+                          const stored *const *x, const real *w, const real *b) {
     SIZES;
+    (void)rows;
     const Winograd c = {.x = x,
                         .from = X,
                         .segments = SEGMENTS,

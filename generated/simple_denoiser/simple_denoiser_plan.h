@@ -61,8 +61,8 @@
 #define B050_net_6 928704LL /* 49152 */
 #define B051_mse_scratch 977856LL /* 128 */
 #define B052_psnr_scratch 977856LL /* 128 */
-#define B053_d_net_6 1556480LL /* 52288 */
-#define B054_net_6_scratch 928704LL /* 627776 */
+#define B053_d_net_6 1002560LL /* 52288 */
+#define B054_net_6_scratch 928704LL /* 73856 */
 #define B055_d_net_4 7886784LL /* 1115136 */
 #define B056_net_4_scratch 928704LL /* 1940800 */
 #define B057_d_net_2 6771648LL /* 1115136 */
@@ -70,7 +70,7 @@
 #define B059_net_2_scratch 928704LL /* 1940800 */
 #define B060_d_net_0 5656512LL /* 1048576 */
 #define B061_net_2_workspace 928704LL /* 3612672 */
-#define B062_net_0_scratch 928704LL /* 236544 */
+#define B062_net_0_scratch 928704LL /* 14336 */
 #define B063_net_0_weights 7992768LL /* 6912 */
 #define B064_net_2_weights 6771648LL /* 592128 */
 #define B065_net_4_weights 7363776LL /* 592128 */
@@ -95,13 +95,15 @@ void simple_denoiser_conv_dgrad_winograd_pack_0(real *restrict packed, const rea
 
 void simple_denoiser_zero_0(void *sum, size_t bytes);
 
-void simple_denoiser_conv_0(int n, stored *restrict y, const stored *const *x, const real *w, const real *b);
-void simple_denoiser_conv_1(int n, stored *restrict y, const stored *const *x, const real *w, const real *b);
+void simple_denoiser_conv_0(int n, Rows rows, stored *restrict y, const stored *const *x, const real *w,
+    const real *b);
+void simple_denoiser_conv_1(int n, Rows rows, stored *restrict y, const stored *const *x, const real *w,
+    const real *b);
 
 void simple_denoiser_zero_halo_0(int n, Rows rows, stored *y);
 void simple_denoiser_zero_halo_1(int n, Rows rows, stored *y);
 
-void simple_denoiser_conv_winograd_0(int n, stored *restrict y, real *restrict workspace,
+void simple_denoiser_conv_winograd_0(int n, Rows rows, stored *restrict y, real *restrict workspace,
     const stored *const *x, const real *w, const real *b);
 
 void simple_denoiser_mse_0(int n, double *result, double *scratch, const void *p, const void *t,
@@ -113,19 +115,20 @@ void simple_denoiser_psnr_0(int n, double *result, double *scratch, const void *
 void simple_denoiser_mse_grad_0(int n, int total, Rows rows, stored *dp, const void *p, const void *t,
     const double *scale);
 
-void simple_denoiser_conv_wgrad_0(int n, real *restrict dw, real *restrict db, real *restrict scratch,
-    const stored *const *x, const stored *dy);
-void simple_denoiser_conv_wgrad_1(int n, real *restrict dw, real *restrict db, real *restrict scratch,
-    const stored *const *x, const stored *dy);
+void simple_denoiser_conv_wgrad_0(int n, Rows rows, real *restrict dw, real *restrict db,
+    real *restrict scratch, const stored *const *x, const stored *dy);
+void simple_denoiser_conv_wgrad_1(int n, Rows rows, real *restrict dw, real *restrict db,
+    real *restrict scratch, const stored *const *x, const stored *dy);
 
-void simple_denoiser_conv_dgrad_0(int n, stored *restrict dx, const stored *dy, const real *w, const stored *m);
+void simple_denoiser_conv_dgrad_0(int n, Rows rows, stored *restrict dx, const stored *dy, const real *w,
+    const stored *m);
 
-void simple_denoiser_conv_wgrad_winograd_0(int n, real *restrict dw, real *restrict db, real *restrict scratch,
-    const stored *const *x, const stored *dy);
+void simple_denoiser_conv_wgrad_winograd_0(int n, Rows rows, real *restrict dw, real *restrict db,
+    real *restrict scratch, const stored *const *x, const stored *dy);
 
-void simple_denoiser_conv_dgrad_winograd_0(int n, stored *restrict dx, real *restrict workspace,
+void simple_denoiser_conv_dgrad_winograd_0(int n, Rows rows, stored *restrict dx, real *restrict workspace,
     const stored *dy, const real *w, const stored *m);
-void simple_denoiser_conv_dgrad_winograd_1(int n, stored *restrict dx, real *restrict workspace,
+void simple_denoiser_conv_dgrad_winograd_1(int n, Rows rows, stored *restrict dx, real *restrict workspace,
     const stored *dy, const real *w, const stored *m);
 
 void simple_denoiser_adam_0(real *restrict p, const real *restrict g, real *restrict m, real *restrict v,

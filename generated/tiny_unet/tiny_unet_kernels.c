@@ -38,17 +38,17 @@ UNUSED static double conv_point(const ConvSizes *sizes, const stored *const *x, 
     return RELU && sum < 0 ? 0 : sum;
 }
 
-void tiny_unet_conv(const ConvSizes *sizes, int n, stored *y, const stored *const *x, const real *w, const real *b) {
-    const int CO = sizes->CO, D = sizes->D, H = sizes->H, W = sizes->W;
+void tiny_unet_conv(const ConvSizes *sizes, int n, Rows rows, stored *y, const stored *const *x, const real *w,
+                          const real *b) {
+    const int CO = sizes->CO, H = sizes->H, W = sizes->W;
     const Layout Y = sizes->Y;
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
         for (int co = 0; co < stored_channels(&Y); co++)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++)
-                    for (int p = 0; p < W; p++)
-                        store(y, element(&Y, i, co, d, h, p),
-                              co < CO ? (real)conv_point(sizes, x, w, b, i, co, (const int[]){d, h, p}) : 0);
+            for (int r = rows.begin; r < rows.end; r++)
+                for (int p = 0; p < W; p++)
+                    store(y, element(&Y, i, co, r / H, r % H, p),
+                          co < CO ? (real)conv_point(sizes, x, w, b, i, co, (const int[]){r / H, r % H, p}) : 0);
 }
 
 /* zero_halo - zeroes what lies around and between the points of a tensor. */
@@ -59,18 +59,40 @@ UNUSED static void zero_halo_zero(stored *y, long from, long to) {
         store(y, from, 0);
 }
 
+/* A ring has a line of memory for each row, those of the halo above and below among them. */
+UNUSED static void zero_halo_line(const ZeroHaloSizes *sizes, stored *y, int i, int block, int r) {
+    const int H = sizes->H, W = sizes->W;
+    const Layout Y = sizes->Y;
+    const long first = element(&Y, i, block * Y.block, 0, r, 0), line = first - Y.origin % Y.row;
+    const long points = inside(r, H) ? (long)W * Y.block : 0;
+    zero_halo_zero(y, line, first);
+    zero_halo_zero(y, first + points, line + Y.row);
+}
+
+UNUSED static void zero_halo_ring(const ZeroHaloSizes *sizes, Rows rows, stored *y, int i, int block) {
+    const int H = sizes->H, ABOVE = sizes->ABOVE, BELOW = sizes->BELOW;
+    const int above = rows.begin == 0 ? ABOVE : 0, below = rows.end == H ? BELOW : 0;
+    for (int r = rows.begin - above; r < rows.end + below; r++)
+        zero_halo_line(sizes, y, i, block, r);
+}
+
 void tiny_unet_zero_halo(const ZeroHaloSizes *sizes, int n, Rows rows, stored *y) {
     const int D = sizes->D, H = sizes->H, W = sizes->W;
     const Layout Y = sizes->Y;
+    if (rows.begin >= rows.end)
+        return;
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
-        for (int block = 0; block < Y.blocks; block++)
-            for (int r = rows.begin; r < rows.end; r++) {
+        for (int block = 0; block < Y.blocks; block++) {
+            if (Y.ring > 0)
+                zero_halo_ring(sizes, rows, y, i, block);
+            for (int r = rows.begin; Y.ring == 0 && r < rows.end; r++) {
                 const int c = block * Y.block;
                 zero_halo_zero(y, halo_boundary(&Y, i, block, r, D, H), element(&Y, i, c, r / H, r % H, 0));
                 zero_halo_zero(y, element(&Y, i, c, r / H, r % H, W),
                             halo_boundary(&Y, i, block, r + 1, D, H));
             }
+        }
 }
 
 /* max_pool - maximum over windows; padding counts as -infinity, a NaN as more than any number. */
@@ -136,17 +158,17 @@ UNUSED static double upconv_point(const UpconvSizes *sizes, const stored *const 
     return RELU && sum < 0 ? 0 : sum;
 }
 
-void tiny_unet_upconv(const UpconvSizes *sizes, int n, stored *y, const stored *const *x, const real *w, const real *b) {
-    const int CO = sizes->CO, D = sizes->D, H = sizes->H, W = sizes->W;
+void tiny_unet_upconv(const UpconvSizes *sizes, int n, Rows rows, stored *y, const stored *const *x, const real *w,
+                          const real *b) {
+    const int CO = sizes->CO, H = sizes->H, W = sizes->W;
     const Layout Y = sizes->Y;
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
         for (int co = 0; co < stored_channels(&Y); co++)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++)
-                    for (int p = 0; p < W; p++)
-                        store(y, element(&Y, i, co, d, h, p),
-                              co < CO ? (real)upconv_point(sizes, x, w, b, i, co, (const int[]){d, h, p}) : 0);
+            for (int r = rows.begin; r < rows.end; r++)
+                for (int p = 0; p < W; p++)
+                    store(y, element(&Y, i, co, r / H, r % H, p),
+                          co < CO ? (real)upconv_point(sizes, x, w, b, i, co, (const int[]){r / H, r % H, p}) : 0);
 }
 
 /* mse - mean squared error. */
@@ -202,53 +224,74 @@ void tiny_unet_mse_grad(const MseGradSizes *sizes, int n, int total, Rows rows, 
     terms_store(n, total, rows, dp, &DP, by, weight, mse_grad_slope);
 }
 
-/* conv_wgrad - gradients of a convolution, or of a TRANSPOSED one, by its weights and its bias. */
-/* Sum over the points o of sample i of dy(co, o) * x(c, o * S - P + k * L), c a channel of segment s;
- * TRANSPOSED: over the points o of x(c, o) * dy(co, o * S - P + k * L). */
-UNUSED static double conv_wgrad_weight(const ConvWgradSizes *sizes, int i, const stored *x, const stored *dy, int s, int c, int co,
-                                   const int *k) {
+/* conv_wgrad - gradients of a convolution, or of a TRANSPOSED one, by its weights and its bias.
+ *
+ * `scratch` holds the sums of a sample, as far as its rows have come: those of the weights in the order of
+ * dw, then those of the bias. */
+/* SUM and what row r of positions of sample i adds to it: its products dy(co, o) * x(c, o * S - P + k * L),
+ * c a channel of segment s; TRANSPOSED: x(c, o) * dy(co, o * S - P + k * L). */
+UNUSED static double conv_wgrad_weight(const ConvWgradSizes *sizes, double sum, int i, int r, const stored *x, const stored *dy, int s,
+                                   int c, int co, const int *k) {
     const int ID = sizes->ID, IH = sizes->IH, IW = sizes->IW, D = sizes->D, H = sizes->H, W = sizes->W,
         SD = sizes->SD, LD = sizes->LD, PD = sizes->PD, SH = sizes->SH, LH = sizes->LH, PH = sizes->PH,
         SW = sizes->SW, LW = sizes->LW, PW = sizes->PW, TRANSPOSED = sizes->TRANSPOSED;
     const Layout *X = sizes->X;
     const Layout DY = sizes->DY;
-    const int depth = TRANSPOSED ? ID : D, height = TRANSPOSED ? IH : H, width = TRANSPOSED ? IW : W;
+    const int height = TRANSPOSED ? IH : H, width = TRANSPOSED ? IW : W, d = r / height, h = r % height;
     const int over[3] = {TRANSPOSED ? D : ID, TRANSPOSED ? H : IH, TRANSPOSED ? W : IW};
-    double sum = 0;
-    for (int d = 0; d < depth; d++)
-        for (int h = 0; h < height; h++)
-            for (int p = 0; p < width; p++) {
-                const int o[3] = {d, h, p};
-                const int met[3] = {d * SD - PD + k[0] * LD, h * SH - PH + k[1] * LH,
-                                    p * SW - PW + k[2] * LW};
-                const int *in = TRANSPOSED ? o : met, *out = TRANSPOSED ? met : o;
-                if (inside(met[0], over[0]) && inside(met[1], over[1]) && inside(met[2], over[2]))
-                    sum += (double)load(x, element(&X[s], i, c, in[0], in[1], in[2])) *
-                           (double)load(dy, element(&DY, i, co, out[0], out[1], out[2]));
-            }
+    for (int p = 0; p < width; p++) {
+        const int o[3] = {d, h, p};
+        const int met[3] = {d * SD - PD + k[0] * LD, h * SH - PH + k[1] * LH, p * SW - PW + k[2] * LW};
+        const int *in = TRANSPOSED ? o : met, *out = TRANSPOSED ? met : o;
+        if (inside(met[0], over[0]) && inside(met[1], over[1]) && inside(met[2], over[2]))
+            sum += (double)load(x, element(&X[s], i, c, in[0], in[1], in[2])) *
+                   (double)load(dy, element(&DY, i, co, out[0], out[1], out[2]));
+    }
     return sum;
 }
 
-UNUSED static double conv_wgrad_bias(const ConvWgradSizes *sizes, int i, const stored *dy, int co) {
-    const int D = sizes->D, H = sizes->H, W = sizes->W;
+/* SUM and the points of dy that belong to row r of positions. */
+UNUSED static double conv_wgrad_bias(const ConvWgradSizes *sizes, double sum, int i, int r, const stored *dy, int co) {
+    const int ID = sizes->ID, IH = sizes->IH, D = sizes->D, H = sizes->H, W = sizes->W, SD = sizes->SD,
+        PD = sizes->PD, SH = sizes->SH, PH = sizes->PH, TRANSPOSED = sizes->TRANSPOSED;
     const Layout DY = sizes->DY;
-    double sum = 0;
-    for (int d = 0; d < D; d++)
-        for (int h = 0; h < H; h++)
+    const int height = TRANSPOSED ? IH : H;
+    const Rows planes =
+                   TRANSPOSED ? points_of(r / height, ID, SD, PD, D) : points_of(r / height, D, 1, 0, D),
+               lines =
+                   TRANSPOSED ? points_of(r % height, IH, SH, PH, H) : points_of(r % height, H, 1, 0, H);
+    for (int d = planes.begin; d < planes.end; d++)
+        for (int h = lines.begin; h < lines.end; h++)
             for (int p = 0; p < W; p++)
                 sum += (double)load(dy, element(&DY, i, co, d, h, p));
     return sum;
 }
 
-void tiny_unet_conv_wgrad(const ConvWgradSizes *sizes, int n, real *dw, real *db, real *scratch, const stored *const *x,
+/* One of the gradients; the sum of a sample so far is at *PARTIAL. x == NULL: the gradient by a bias. */
+UNUSED static void conv_wgrad_gradient(const ConvWgradSizes *sizes, int n, Rows rows, real *gradient, double *partial, const stored *x,
+                                   const stored *dy, int s, int c, int co, const int *k) {
+    const int ID = sizes->ID, IH = sizes->IH, D = sizes->D, H = sizes->H, TRANSPOSED = sizes->TRANSPOSED,
+        ACCUMULATE = sizes->ACCUMULATE;
+    real total = ACCUMULATE ? *gradient : 0;
+    for (int i = 0; i < n; i++) {
+        double sum = rows.begin > 0 ? *partial : 0;
+        for (int r = rows.begin; r < rows.end; r++)
+            sum = x == NULL ? conv_wgrad_bias(sizes, sum, i, r, dy, co) : conv_wgrad_weight(sizes, sum, i, r, x, dy, s, c, co, k);
+        *partial = sum;
+        total += (real)sum;
+    }
+    if (rows.end == (TRANSPOSED ? ID * IH : D * H))
+        *gradient = total;
+}
+
+void tiny_unet_conv_wgrad(const ConvWgradSizes *sizes, int n, Rows rows, real *dw, real *db, double *scratch, const stored *const *x,
                           const stored *dy) {
     const int CI = sizes->CI, CO = sizes->CO, KD = sizes->KD, KH = sizes->KH, KW = sizes->KW,
-        TRANSPOSED = sizes->TRANSPOSED, BIAS = sizes->BIAS, ACCUMULATE = sizes->ACCUMULATE,
-        SEGMENTS = sizes->SEGMENTS;
+        TRANSPOSED = sizes->TRANSPOSED, BIAS = sizes->BIAS, SEGMENTS = sizes->SEGMENTS;
     const Layout *X = sizes->X;
-    (void)scratch;
+    const int some = rows.begin < rows.end;
 #pragma omp for schedule(static)
-    for (int co = 0; co < CO; co++) {
+    for (int co = 0; co < CO * some; co++) {
         for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
             for (int c = 0; c < X[s].channels; c++)
                 for (int kd = 0; kd < KD; kd++)
@@ -257,17 +300,12 @@ void tiny_unet_conv_wgrad(const ConvWgradSizes *sizes, int n, real *dw, real *db
                             long pair =
                                 TRANSPOSED ? (first + c) * (long)CO + co : co * (long)CI + first + c;
                             long weight = ((pair * KD + kd) * KH + kh) * KW + kw;
-                            real sum = ACCUMULATE ? dw[weight] : 0;
-                            for (int i = 0; i < n; i++)
-                                sum +=
-                                    (real)conv_wgrad_weight(sizes, i, x[s], dy, s, c, co, (const int[]){kd, kh, kw});
-                            dw[weight] = sum;
+                            conv_wgrad_gradient(sizes, n, rows, dw + weight, scratch + weight, x[s], dy, s, c, co,
+                                            (const int[]){kd, kh, kw});
                         }
-        real sum = BIAS && ACCUMULATE ? db[co] : 0;
-        for (int i = 0; i < n; i++)
-            sum += (real)conv_wgrad_bias(sizes, i, dy, co);
         if (BIAS)
-            db[co] = sum;
+            conv_wgrad_gradient(sizes, n, rows, db + co, scratch + (long)CO * CI * KD * KH * KW + co, NULL, dy, 0, 0,
+                            co, NULL);
     }
 }
 
@@ -291,21 +329,20 @@ UNUSED static double conv_dgrad_point(const ConvDgradSizes *sizes, const stored 
     return sum;
 }
 
-void tiny_unet_conv_dgrad(const ConvDgradSizes *sizes, int n, stored *dx, const stored *dy, const real *w, const stored *m) {
-    const int ID = sizes->ID, IH = sizes->IH, IW = sizes->IW, CS = sizes->CS;
+void tiny_unet_conv_dgrad(const ConvDgradSizes *sizes, int n, Rows rows, stored *dx, const stored *dy, const real *w, const stored *m) {
+    const int IH = sizes->IH, IW = sizes->IW, CS = sizes->CS;
     const Layout DX = sizes->DX;
     const int MASK = sizes->MASK;
     const Layout M = sizes->M;
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
         for (int c = 0; c < stored_channels(&DX); c++)
-            for (int d = 0; d < ID; d++)
-                for (int h = 0; h < IH; h++)
-                    for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
-                        store(dx, element(&DX, i, c, d, h, p),
-                              passes ? (real)conv_dgrad_point(sizes, dy, w, i, c, (const int[]){d, h, p}) : 0);
-                    }
+            for (int r = rows.begin; r < rows.end; r++)
+                for (int p = 0; p < IW; p++) {
+                    int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, r / IH, r % IH, p)) > 0));
+                    store(dx, element(&DX, i, c, r / IH, r % IH, p),
+                          passes ? (real)conv_dgrad_point(sizes, dy, w, i, c, (const int[]){r / IH, r % IH, p}) : 0);
+                }
 }
 
 /* upconv_dgrad - gradient of a transposed convolution by one segment of its input. */
@@ -328,21 +365,20 @@ UNUSED static double upconv_dgrad_point(const UpconvDgradSizes *sizes, const sto
     return sum;
 }
 
-void tiny_unet_upconv_dgrad(const UpconvDgradSizes *sizes, int n, stored *dx, const stored *dy, const real *w, const stored *m) {
-    const int ID = sizes->ID, IH = sizes->IH, IW = sizes->IW, CS = sizes->CS;
+void tiny_unet_upconv_dgrad(const UpconvDgradSizes *sizes, int n, Rows rows, stored *dx, const stored *dy, const real *w, const stored *m) {
+    const int IH = sizes->IH, IW = sizes->IW, CS = sizes->CS;
     const Layout DX = sizes->DX;
     const int MASK = sizes->MASK;
     const Layout M = sizes->M;
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
         for (int c = 0; c < stored_channels(&DX); c++)
-            for (int d = 0; d < ID; d++)
-                for (int h = 0; h < IH; h++)
-                    for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
-                        store(dx, element(&DX, i, c, d, h, p),
-                              passes ? (real)upconv_dgrad_point(sizes, dy, w, i, c, (const int[]){d, h, p}) : 0);
-                    }
+            for (int r = rows.begin; r < rows.end; r++)
+                for (int p = 0; p < IW; p++) {
+                    int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, r / IH, r % IH, p)) > 0));
+                    store(dx, element(&DX, i, c, r / IH, r % IH, p),
+                          passes ? (real)upconv_dgrad_point(sizes, dy, w, i, c, (const int[]){r / IH, r % IH, p}) : 0);
+                }
 }
 
 /* max_pool_grad - gradient of a maximum over windows: it goes to the first maximum of each. */

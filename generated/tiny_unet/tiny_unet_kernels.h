@@ -112,7 +112,7 @@ UNUSED static real load_either(int is_real, const void *p, long i) {
 }
 
 UNUSED static long element(const Layout *l, int n, int c, int d, int h, int w) {
-    const int place = l->ring > 0 ? h % l->ring : h;
+    const int place = l->ring > 0 ? (h + l->ring) % l->ring : h; /* of a ring: no rows above -ring */
     return l->origin + n * l->sample + c / l->block * l->plane + d * l->depth + place * l->row +
            (long)w * l->block + c % l->block;
 }
@@ -229,6 +229,14 @@ UNUSED static void terms_store(int n, int total, Rows rows, stored *dp, const La
 UNUSED static int window_at(int point, int tap, int stride, int dilation, int padding, int positions) {
     int scaled = point + padding - tap * dilation;
     return scaled >= 0 && scaled % stride == 0 && scaled / stride < positions ? scaled / stride : -1;
+}
+
+/* Points of a dense grid belong to positions of the window that slides over it: to each those from its
+ * first one to that of the next, to the first and to the last what is left at the ends. */
+UNUSED static Rows points_of(int position, int positions, int stride, int padding, int extent) {
+    const int begin = position * stride - padding;
+    return (Rows){position == 0 ? 0 : (int)clamp(begin, 0, extent),
+                  position == positions - 1 ? extent : (int)clamp(begin + stride, 0, extent)};
 }
 
 #endif

@@ -182,47 +182,47 @@
 #define B171_psnr 12594112LL /* 64 */
 #define B172_psnr_scratch 12889088LL /* 768 */
 #define B173_d_final 24048768LL /* 294912 */
-#define B174_final_scratch 24343680LL /* 70720 */
+#define B174_final_scratch 24343680LL /* 448 */
 #define B175_d_dec1_2 24343680LL /* 1672704 */
-#define B176_dec1_2_scratch 22475904LL /* 603200 */
+#define B176_dec1_2_scratch 22475904LL /* 18560 */
 #define B177_d_dec1_0 22475904LL /* 1672704 */
-#define B178_dec1_0_scratch 20803200LL /* 610368 */
+#define B178_dec1_0_scratch 20803200LL /* 36992 */
 #define B179_d_up1 20803200LL /* 1572864 */
 #define B180_d_enc1_3 15179904LL /* 1672704 */
-#define B181_up1_scratch 22376064LL /* 272448 */
+#define B181_up1_scratch 22376064LL /* 16512 */
 #define B182_d_dec2_2 22376064LL /* 887808 */
-#define B183_dec2_2_scratch 20016768LL /* 1220736 */
+#define B183_dec2_2_scratch 20016768LL /* 73984 */
 #define B184_d_dec2_0 20016768LL /* 887808 */
-#define B185_dec2_0_scratch 20904576LL /* 1255552 */
+#define B185_dec2_0_scratch 19128960LL /* 147712 */
 #define B186_d_up2 19128960LL /* 786432 */
 #define B187_d_enc2_3 18241152LL /* 887808 */
-#define B188_up2_scratch 19915392LL /* 559232 */
+#define B188_up2_scratch 19915392LL /* 65792 */
 #define B189_d_dec3_2 19915392LL /* 497664 */
-#define B190_dec3_2_scratch 20413056LL /* 1329408 */
+#define B190_dec3_2_scratch 17847936LL /* 295424 */
 #define B191_d_dec3_0 19128960LL /* 497664 */
-#define B192_dec3_0_scratch 19626624LL /* 1475840 */
+#define B192_dec3_0_scratch 17350272LL /* 590336 */
 #define B193_d_up3 17350272LL /* 393216 */
 #define B194_d_enc3_3 16852608LL /* 497664 */
-#define B195_up3_scratch 19128960LL /* 656640 */
+#define B195_up3_scratch 17743488LL /* 262656 */
 #define B196_d_bottleneck_2 17743488LL /* 307200 */
-#define B197_bottleneck_2_scratch 19128960LL /* 1771008 */
+#define B197_bottleneck_2_scratch 19128960LL /* 1180672 */
 #define B198_d_bottleneck_0 17350272LL /* 307200 */
-#define B199_bottleneck_0_scratch 19128960LL /* 1477120 */
+#define B199_bottleneck_0_scratch 19128960LL /* 590848 */
 #define B200_d_bottleneck_max_pool 14522496LL /* 98304 */
 #define B201_d_enc3_2 16852608LL /* 497664 */
-#define B202_enc3_2_scratch 19128960LL /* 1329408 */
+#define B202_enc3_2_scratch 12096448LL /* 295424 */
 #define B203_d_enc3_0 12096448LL /* 497664 */
-#define B204_enc3_0_scratch 16852608LL /* 1257728 */
+#define B204_enc3_0_scratch 11598720LL /* 147968 */
 #define B205_d_enc3_max_pool 11349888LL /* 196608 */
 #define B206_d_enc2_2 18241152LL /* 887808 */
-#define B207_enc2_2_scratch 10462080LL /* 1220736 */
+#define B207_enc2_2_scratch 10462080LL /* 73984 */
 #define B208_d_enc2_0 10462080LL /* 887808 */
-#define B209_enc2_0_scratch 9574272LL /* 612480 */
+#define B209_enc2_0_scratch 9574272LL /* 37120 */
 #define B210_d_enc2_max_pool 9130368LL /* 393216 */
 #define B211_d_enc1_2 15179904LL /* 1672704 */
-#define B212_enc1_2_scratch 7457664LL /* 603200 */
+#define B212_enc1_2_scratch 7457664LL /* 18560 */
 #define B213_d_enc1_0 7457664LL /* 1572864 */
-#define B214_enc1_0_scratch 5784960LL /* 116480 */
+#define B214_enc1_0_scratch 5784960LL /* 3584 */
 #define B215_enc1_1 6063744LL /* 278784 */
 #define B216_enc1_3 5784960LL /* 278784 */
 #define B217_enc2_max_pool 6211712LL /* 73984 */
@@ -248,15 +248,15 @@
 /* ---- the kernels ---- */
 
 typedef struct {
-    int CI, CO, ID, IH, IW, D, H, W, KD, SD, LD, PD, KH, SH, LH, PH, KW, SW, LW, PW, BIAS, RELU, SEGMENTS;
+    int CI, CO, ID, IH, IW, H, W, KD, SD, LD, PD, KH, SH, LH, PH, KW, SW, LW, PW, BIAS, RELU, SEGMENTS;
     const Layout *X;
     Layout Y;
 } ConvSizes;
-void tiny_unet_conv(const ConvSizes *sizes, int n, stored *y, const stored *const *x, const real *w,
+void tiny_unet_conv(const ConvSizes *sizes, int n, Rows rows, stored *y, const stored *const *x, const real *w,
     const real *b);
 
 typedef struct {
-    int D, H, W;
+    int D, H, W, ABOVE, BELOW;
     Layout Y;
 } ZeroHaloSizes;
 void tiny_unet_zero_halo(const ZeroHaloSizes *sizes, int n, Rows rows, stored *y);
@@ -269,12 +269,12 @@ typedef struct {
 void tiny_unet_max_pool(const MaxPoolSizes *sizes, int n, Rows rows, stored *y, const stored *x);
 
 typedef struct {
-    int CO, ID, IH, IW, D, H, W, KD, SD, LD, PD, KH, SH, LH, PH, KW, SW, LW, PW, BIAS, RELU, SEGMENTS;
+    int CO, ID, IH, IW, H, W, KD, SD, LD, PD, KH, SH, LH, PH, KW, SW, LW, PW, BIAS, RELU, SEGMENTS;
     const Layout *X;
     Layout Y;
 } UpconvSizes;
-void tiny_unet_upconv(const UpconvSizes *sizes, int n, stored *y, const stored *const *x, const real *w,
-    const real *b);
+void tiny_unet_upconv(const UpconvSizes *sizes, int n, Rows rows, stored *y, const stored *const *x,
+    const real *w, const real *b);
 
 typedef struct {
     int C, D, H, W, P_STAGED, T_STAGED, ACCUMULATE;
@@ -308,26 +308,26 @@ typedef struct {
     const Layout *X;
     Layout DY;
 } ConvWgradSizes;
-void tiny_unet_conv_wgrad(const ConvWgradSizes *sizes, int n, real *dw, real *db, real *scratch,
+void tiny_unet_conv_wgrad(const ConvWgradSizes *sizes, int n, Rows rows, real *dw, real *db, double *scratch,
     const stored *const *x, const stored *dy);
 
 typedef struct {
-    int CI, CO, ID, IH, IW, D, H, W, KD, SD, LD, PD, KH, SH, LH, PH, KW, SW, LW, PW, C0, CS, MASK;
+    int CI, CO, IH, IW, D, H, W, KD, SD, LD, PD, KH, SH, LH, PH, KW, SW, LW, PW, C0, CS, MASK;
     Layout DX;
     Layout DY;
     Layout M;
 } ConvDgradSizes;
-void tiny_unet_conv_dgrad(const ConvDgradSizes *sizes, int n, stored *dx, const stored *dy, const real *w,
-    const stored *m);
+void tiny_unet_conv_dgrad(const ConvDgradSizes *sizes, int n, Rows rows, stored *dx, const stored *dy,
+    const real *w, const stored *m);
 
 typedef struct {
-    int CO, ID, IH, IW, D, H, W, KD, SD, LD, PD, KH, SH, LH, PH, KW, SW, LW, PW, C0, CS, MASK;
+    int CO, IH, IW, D, H, W, KD, SD, LD, PD, KH, SH, LH, PH, KW, SW, LW, PW, C0, CS, MASK;
     Layout DX;
     Layout DY;
     Layout M;
 } UpconvDgradSizes;
-void tiny_unet_upconv_dgrad(const UpconvDgradSizes *sizes, int n, stored *dx, const stored *dy, const real *w,
-    const stored *m);
+void tiny_unet_upconv_dgrad(const UpconvDgradSizes *sizes, int n, Rows rows, stored *dx, const stored *dy,
+    const real *w, const stored *m);
 
 typedef struct {
     int C, ID, IH, IW, D, H, W, KD, SD, PD, KH, SH, PH, KW, SW, PW, ACCUMULATE, MASK;

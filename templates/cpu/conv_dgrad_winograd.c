@@ -6,9 +6,10 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(int n, stored *restrict dx, real *restrict workspace, const stored *dy,
+UNUSED static void KERNEL(int n, Rows rows, stored *restrict dx, real *restrict workspace, const stored *dy,
                           const real *w, const stored *m) {
     SIZES;
+    (void)rows;
     const Winograd c = {.x = &dy,
                         .from = &DY,
                         .segments = 1,

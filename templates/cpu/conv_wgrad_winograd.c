@@ -9,9 +9,10 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(int n, real *restrict dw, real *restrict db, real *restrict scratch,
+UNUSED static void KERNEL(int n, Rows rows, real *restrict dw, real *restrict db, real *restrict scratch,
                           const stored *const *x, const stored *dy) {
     SIZES;
+    (void)rows;
     const long depth = stored_channels(X, SEGMENTS);
     const int blocks = (int)(depth / BLOCK);
     const Strides in = frequency_strides(TILES, blocks, FREQUENCY_GAP),

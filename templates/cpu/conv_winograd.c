@@ -6,9 +6,10 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(int n, stored *restrict y, real *restrict workspace, const stored *const *x,
-                          const real *w, const real *b) {
+UNUSED static void KERNEL(int n, Rows rows, stored *restrict y, real *restrict workspace,
+                          const stored *const *x, const real *w, const real *b) {
     SIZES;
+    (void)rows;
     const Winograd c = {.x = x,
                         .from = X,
                         .segments = SEGMENTS,

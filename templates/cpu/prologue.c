@@ -176,6 +176,14 @@ INLINE int window_at(int point, int tap, int stride, int padding, int positions)
     return scaled >= 0 && scaled % stride == 0 && scaled / stride < positions ? scaled / stride : -1;
 }
 
+/* Points of a dense grid belong to positions of the window that slides over it: to each those from its
+ * first one to that of the next, to the first and to the last what is left at the ends. */
+INLINE Rows points_of(int position, int positions, int stride, int padding, int extent) {
+    const int begin = position * stride - padding;
+    return (Rows){position == 0 ? 0 : (int)clamp(begin, 0, extent),
+                  position == positions - 1 ? extent : (int)clamp(begin + stride, 0, extent)};
+}
+
 /* ---- the register tile --------------------------------------------------------------------------- */
 
 typedef struct {
@@ -462,26 +470,18 @@ INLINE void slopes_store(int n, int total, Rows rows, stored *dp, const Layout *
 
 /* ---- weight gradients ---------------------------------------------------------------------------- */
 
-/* The gradients of one sample by bands are summed in the order of the bands, then added to the total of the
- * samples before: the only order there is, whoever computed what. */
-UNUSED static void bands_reduce(real *total, const real *bands, int count, long elements,
-                                int first_sample) {
+/* The sums of a sample are added to the total of the samples before. */
+UNUSED static void sums_add(real *total, const real *sums, long elements, int first_sample) {
 #pragma omp for schedule(static)
-    for (long at = 0; at < elements; at += LANES) {
-        Vector sum = load_real(bands + at);
-        for (int band = 1; band < count; band++)
-            sum += load_real(bands + band * elements + at);
-        store_real(total + at, (first_sample ? (Vector){0} : load_real(total + at)) + sum);
-    }
+    for (long at = 0; at < elements; at += LANES)
+        store_real(total + at, (first_sample ? (Vector){0} : load_real(total + at)) + load_real(sums + at));
 }
 
-/* Sum of vectors v of dy over the rows [from, to) of sample n; there are `height` rows in a plane. */
-INLINE Vector rows_sum(const stored *dy, const Layout *l, int n, int v, int from, int to, int height,
-                       int width) {
+/* Vector v of the sum over a row of dy that begins at a point. */
+INLINE Vector row_sum(const stored *dy, const Layout *l, int v, Point at, int width) {
     Vector sum = {0};
-    for (int r = from; r < to; r++)
-        for (int p = 0; p < width; p++)
-            sum += load_some(dy + vector_at(l, v, (Point){n, r / height, r % height, p}), lanes(l, v));
+    for (; at.w < width; at.w++)
+        sum += load_some(dy + vector_at(l, v, at), lanes(l, v));
     return sum;
 }
 
@@ -525,19 +525,25 @@ UNUSED static void weights_spread(real *dw, real *db, const real *total, const L
     }
 }
 
-/* What a thread computes at a time: in the slot of a band of sample n, the products of block `number` of a
+enum {
+    PIXELS = 128,  /* of a row that a gradient by weights takes at a time, at most */
+    SHORT_ROW = 63 /* of short rows it takes several at a time */
+};
+
+/* What a thread computes at a time: into `sums`, those of sample n, the products of block `number` of a
  * segment of x, whose channels are those from `channel` on of all, with vectors v and, side by side, v + 1
- * of dy. `block`: its channels; a constant where there are BLOCK, which layout->block need not be. */
+ * of dy; [from, to) of them. `block`: its channels; a constant where there are BLOCK, which layout->block
+ * need not be. */
 typedef struct {
-    real *slot;
+    real *sums;
     const stored *x, *dy;
     const Layout *layout;
-    int n, number, channel, block, v, side_by_side;
+    int n, number, channel, block, v, side_by_side, from, to;
 } Item;
 
-/* A piece of a band: the pixels [left, left + width) of the rows [from, to). `fresh`: the first of the
- * band, which finds nothing in the slot yet. x, dy: where copies of its elements go, if it needs any; those
- * of dy by point, then the vectors of a tile. */
+/* A piece of the positions: the pixels [left, left + width) of the rows [from, to). `fresh`: the first of
+ * the sample, which finds no sums yet. x, dy: where copies of its elements go, if it needs any; those of dy
+ * by point, then the vectors of a tile. */
 typedef struct {
     int from, to, left, width, fresh;
     real *x, *dy;

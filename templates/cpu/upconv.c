@@ -65,15 +65,16 @@ NOINLINE void KERNEL_single(stored *y, const stored *const *x, const real *w, co
     KERNEL_row(y, x, w, b, v, o, 0);
 }
 
-UNUSED static void KERNEL(int n, stored *restrict y, const stored *const *x, const real *w, const real *b) {
+UNUSED static void KERNEL(int n, Rows rows, stored *restrict y, const stored *const *x, const real *w,
+                          const real *b) {
     SIZES;
     enum { STRIP = 127 / W + 1 };
     const long depth = (long)stored_channels(X, SEGMENTS) * (KD * KH * KW);
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
-        for (int strip = 0; strip < D * H; strip += STRIP)
+        for (int strip = rows.begin; strip < rows.end; strip += STRIP)
             for (int v = 0; v < vectors(&Y); v += 2)
-                for (int r = strip; r < min_int(strip + STRIP, D * H); r++) {
+                for (int r = strip; r < min_int(strip + STRIP, rows.end); r++) {
                     Point o = {i, r / H, r % H, 0};
                     if (v + 1 < vectors(&Y))
                         KERNEL_pair(y, x, w + v * LANES * depth, b, v, o);

@@ -46,15 +46,16 @@ NOINLINE void KERNEL_single(stored *dx, const stored *dy, const real *w, const s
     KERNEL_row(dx, dy, w, m, v, p, 0);
 }
 
-UNUSED static void KERNEL(int n, stored *restrict dx, const stored *dy, const real *w, const stored *m) {
+UNUSED static void KERNEL(int n, Rows rows, stored *restrict dx, const stored *dy, const real *w,
+                          const stored *m) {
     SIZES;
     enum { STRIP = 127 / IW + 1 };
     const long depth = (long)stored_channels(&DY, 1) * (KD * KH * KW);
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
-        for (int strip = 0; strip < ID * IH; strip += STRIP)
+        for (int strip = rows.begin; strip < rows.end; strip += STRIP)
             for (int v = 0; v < vectors(&DX); v += 2)
-                for (int r = strip; r < min_int(strip + STRIP, ID * IH); r++) {
+                for (int r = strip; r < min_int(strip + STRIP, rows.end); r++) {
                     Point p = {i, r / IH, r % IH, 0};
                     if (v + 1 < vectors(&DX))
                         KERNEL_pair(dx, dy, w + v * LANES * depth, m, v, p);

@@ -21,17 +21,16 @@ UNUSED static double KERNEL_point(const stored *dy, const real *w, int i, int c,
     return sum;
 }
 
-UNUSED static void KERNEL(int n, stored *dx, const stored *dy, const real *w, const stored *m) {
+UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *dy, const real *w, const stored *m) {
     SIZES;
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
         for (int c = 0; c < stored_channels(&DX); c++)
-            for (int d = 0; d < ID; d++)
-                for (int h = 0; h < IH; h++)
-                    for (int p = 0; p < IW; p++) {
-                        int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, d, h, p)) > 0));
-                        store(dx, element(&DX, i, c, d, h, p),
-                              passes ? (real)KERNEL_point(dy, w, i, c, (const int[]){d, h, p}) : 0);
-                    }
+            for (int r = rows.begin; r < rows.end; r++)
+                for (int p = 0; p < IW; p++) {
+                    int passes = c < CS && !(MASK && !(load(m, element(&M, i, c, r / IH, r % IH, p)) > 0));
+                    store(dx, element(&DX, i, c, r / IH, r % IH, p),
+                          passes ? (real)KERNEL_point(dy, w, i, c, (const int[]){r / IH, r % IH, p}) : 0);
+                }
 }
 /* END */

@@ -33,15 +33,15 @@ UNUSED static double KERNEL_point(const stored *const *x, const real *w, const r
     return RELU && sum < 0 ? 0 : sum;
 }
 
-UNUSED static void KERNEL(int n, stored *y, const stored *const *x, const real *w, const real *b) {
+UNUSED static void KERNEL(int n, Rows rows, stored *y, const stored *const *x, const real *w,
+                          const real *b) {
     SIZES;
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
         for (int co = 0; co < stored_channels(&Y); co++)
-            for (int d = 0; d < D; d++)
-                for (int h = 0; h < H; h++)
-                    for (int p = 0; p < W; p++)
-                        store(y, element(&Y, i, co, d, h, p),
-                              co < CO ? (real)KERNEL_point(x, w, b, i, co, (const int[]){d, h, p}) : 0);
+            for (int r = rows.begin; r < rows.end; r++)
+                for (int p = 0; p < W; p++)
+                    store(y, element(&Y, i, co, r / H, r % H, p),
+                          co < CO ? (real)KERNEL_point(x, w, b, i, co, (const int[]){r / H, r % H, p}) : 0);
 }
 /* END */

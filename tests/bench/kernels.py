@@ -164,11 +164,9 @@ def convolution(instances, name, layer, width):
     out = size if conv else 2 * size
     x = [Tensor(c, [1, size, size], halo, halo) for c in ins]
     y, dx = Tensor(co, [1, out, out], halo, halo), Tensor(ins[0], [1, size, size], halo, halo)
-    stored, blocks = sum(t.block * t.blocks for t in x), sum(t.blocks for t in x)
-    rows = size
-    bands = max(1, min(rows, -(-64 // (blocks * ((y.blocks + 1) // 2)))))
+    stored = sum(t.block * t.blocks for t in x)
     numbers = {"CI": sum(ins), "CO": co, "SEGMENTS": len(x), "BIAS": 1, "RELU": 1, "MASK": 1, "C0": 0, "CS": ins[0],
-               "BANDS": bands, "ACCUMULATE": 0, "TRANSPOSED": int(not conv), **letters(axes), **extents("I", [1, size, size]), **extents("", [1, out, out])}
+               "ACCUMULATE": 0, "TRANSPOSED": int(not conv), **letters(axes), **extents("I", [1, size, size]), **extents("", [1, out, out])}
     taps = k * k
     wide = -(-co // 16) * 16
     weights = max(sum(ins), 16) * max(co, 16) * taps * 4
@@ -177,16 +175,16 @@ def convolution(instances, name, layer, width):
     code += ["const stored *x[] = {%s};" % ", ".join("x%d" % i for i in range(len(x)))]
     code += ["stored *y = tensor(%d), *dx = tensor(%d);" % (batch * y.sample, batch * dx.sample)]
     code += ["real *w = make(%d), *packed = make(%d), *b = make(%d);" % (weights, weights, wide)]
-    code += ["real *dw = make(%d), *scratch = make(%d);" % (weights, (bands + 1) * wide * (stored * taps + 1))]
+    code += ["real *dw = make(%d), *scratch = make(%d);" % (weights, 2 * wide * (stored * taps + 1))]
     flops = 2.0 * sum(ins) * co * taps * size * size * batch
     def time(what, work, call):
         code.append('TIME("%s %s", %g, %s);' % (name, what, work, call))
     time("pack (G/s)", 1.0 * sum(ins) * co * taps, "%s(packed, w)" % instances.add("conv_pack", numbers, {"X": x, "Y": y}))
-    time("forward", flops, "%s(%d, y, x, packed, b)" % (instances.add(kind, numbers, {"X": x, "Y": y}), batch))
-    time("dgrad", flops * ins[0] / sum(ins), "%s(%d, dx, y, packed, x0)" % (
-        instances.add(kind + "_dgrad", numbers, {"DX": dx, "DY": y, "M": dx}), batch))
-    time("wgrad", flops, "%s(%d, dw, b, scratch, x, y)" % (
-        instances.add("conv_wgrad", numbers, {"X": x, "DY": y}), batch))
+    time("forward", flops, "%s(%d, (Rows){0, %d}, y, x, packed, b)" % (instances.add(kind, numbers, {"X": x, "Y": y}), batch, out))
+    time("dgrad", flops * ins[0] / sum(ins), "%s(%d, (Rows){0, %d}, dx, y, packed, x0)" % (
+        instances.add(kind + "_dgrad", numbers, {"DX": dx, "DY": y, "M": dx}), batch, size))
+    time("wgrad", flops, "%s(%d, (Rows){0, %d}, dw, b, scratch, x, y)" % (
+        instances.add("conv_wgrad", numbers, {"X": x, "DY": y}), batch, size))
     return code + ["}"]
 
 

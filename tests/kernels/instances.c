@@ -396,12 +396,23 @@ static void end_function(Emitter *e) {
     text_line(e->out, "}");
 }
 
-/* Appends the function NAME, which calls the kernels of PROGRAM; returns whether they take a range of rows.
- */
-static bool emit_side(Emitter *e, const Program *program, bool *called, Text *out, const char *name) {
+/* The node that has samples, if it is the only one; others pack weights for it. NULL: there is none. */
+static const Node *node_with_samples(const Graph *g) {
+    const Node *found = NULL;
+    for (int i = 0; i < g->nnode; i++) {
+        if (found != NULL && has_samples(g, &g->node[i]))
+            return NULL;
+        found = has_samples(g, &g->node[i]) ? &g->node[i] : found;
+    }
+    return found;
+}
+
+/* Appends the function NAME, which calls the kernels of PROGRAM; returns of how many rows the only one that
+ * works on samples computes a range, or 0. */
+static int64_t emit_side(Emitter *e, const Program *program, bool *called, Text *out, const char *name) {
     const Graph *g = program->graph;
     const Step step = {.rows = 1}; /* so that calls ask for their rows */
-    bool rows = g->nnode > 0;
+    int64_t rows = 0;
     e->step = &step;
     begin_function(e, out, name);
     for (int i = 0; i < g->nnode; i++) {
@@ -411,11 +422,12 @@ static bool emit_side(Emitter *e, const Program *program, bool *called, Text *ou
         Constants c = constants_new(e, program, node, template);
         op_table[node->op].constants(&c, node);
         emit_call(e, &c, instance_for(e, template, &c), c.before, c.after);
-        rows = rows && c.rows != NULL;
+        if (c.rows_of >= 0 && node == node_with_samples(g) && !node->whole_rows)
+            rows = shape_rows(g->value[c.rows_of].shape);
     }
     end_function(e);
     e->step = NULL;
-    return rows && g->nnode == 1;
+    return rows;
 }
 
 static void emit_halo(Emitter *e, const Program *program, Text *out, const char *name) {
@@ -427,9 +439,9 @@ static void emit_halo(Emitter *e, const Program *program, Text *out, const char 
     e->step = NULL;
 }
 
-/* "{run, takes rows, bytes of what it needs beside the operands}" */
+/* "{run, rows, bytes of what it needs beside the operands, rings}" */
 static const char *side_text(Pool *pool, const Case *c, const Program *program, const char *name,
-                             bool rows) {
+                             int64_t rows, const char *rings) {
     const Graph *g = program->graph;
     const char *beside = "";
     for (ValueId v = c->nvalue; v < g->nvalue; v++) {
@@ -439,7 +451,8 @@ static const char *side_text(Pool *pool, const Case *c, const Program *program, 
             pool_text(pool, "%s%lld, ", beside,
                       concat ? 1LL : (long long)(shape_elements(value->shape) * type_bytes(value->type)));
     }
-    return pool_text(pool, "{%s, %d, %d, {%s}}", name, rows, g->nvalue - c->nvalue, beside);
+    return pool_text(pool, "{%s, %lld, %d, {%s}, %s}", name, (long long)rows, g->nvalue - c->nvalue, beside,
+                     rings);
 }
 
 /* ---- the operands ---- */
@@ -468,21 +481,24 @@ static Use use_of(const Program *program, ValueId v) {
     return use;
 }
 
+static const char *layout_text(Pool *pool, const Program *program, ValueId v) {
+    const Value *value = &program->graph->value[v];
+    const Layout *s = &program->layout[v];
+    return !value->per_sample
+               ? "{0}"
+               : pool_text(pool, "{%lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld}",
+                           (long long)shape_channels(value->shape), (long long)s->block,
+                           (long long)s->blocks, (long long)s->origin, (long long)s->sample,
+                           (long long)s->plane, (long long)s->depth, (long long)s->row, (long long)s->ring);
+}
+
 static const char *operand_text(Pool *pool, const Program *program, ValueId v) {
     static const char *const kind[] = {
         [CLASS_ACTIVATION] = "TENSOR", [CLASS_STAGING] = "STAGED", [CLASS_METRIC] = "DOUBLES"};
     const Value *value = &program->graph->value[v];
-    const Layout *s = &program->layout[v];
     const Use use = use_of(program, v);
-    const long long elements = value->per_sample ? (long long)(program->batch * s->sample)
+    const long long elements = value->per_sample ? (long long)(program->batch * program->layout[v].sample)
                                                  : (long long)shape_elements(value->shape);
-    const char *layout =
-        !value->per_sample
-            ? "{0}"
-            : pool_text(pool, "{%lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld}",
-                        (long long)shape_channels(value->shape), (long long)s->block, (long long)s->blocks,
-                        (long long)s->origin, (long long)s->sample, (long long)s->plane,
-                        (long long)s->depth, (long long)s->row, (long long)s->ring);
     return pool_text(pool, "{\"%s\", %s, %s, %s, {%lld, %lld, %lld}, %lld, %d},", value->name,
                      use.updated    ? "UPDATED"
                      : use.computed ? (use.is_read ? "INNER" : "COMPUTED")
@@ -490,9 +506,94 @@ static const char *operand_text(Pool *pool, const Program *program, ValueId v) {
                      value->type == TYPE_F64 ? "DOUBLES"
                      : value->per_sample     ? kind[value->class]
                                              : "NUMBERS",
-                     layout, (long long)shape_extent(value->shape, 0),
+                     layout_text(pool, program, v), (long long)shape_extent(value->shape, 0),
                      (long long)shape_extent(value->shape, 1), (long long)shape_extent(value->shape, 2),
                      elements, use.place);
+}
+
+/* ---- rings ---- */
+
+/* What NODE touches of V to compute the rows OUT. */
+static RowRange rows_touched(const Graph *g, const Node *node, ValueId v, RowRange out) {
+    RowRange all = {0, 0};
+    for (Touch t = node_touches(g, node); touch_next(&t);) {
+        if (t.value != v || !g->value[v].per_sample)
+            continue;
+        const RowRange rows = t.is_output ? out : op_table[node->op].rows(g, node, t.number, out);
+        const bool first = all.begin >= all.end;
+        all.begin = first || rows.begin < all.begin ? rows.begin : all.begin;
+        all.end = first || rows.end > all.end ? rows.end : all.end;
+    }
+    return all;
+}
+
+static bool is_flat(const Program *program, const Node *node) {
+    const Graph *g = program->graph;
+    for (Touch t = node_touches(g, node); touch_next(&t);)
+        if (g->value[t.value].per_sample && shape_extent(g->value[t.value].shape, 0) > 1)
+            return false;
+    return true;
+}
+
+static void lay_out_ring(Layout *s, int64_t rows) {
+    enum { ALIGNED = 16 };
+    s->ring = rows;
+    s->origin = s->before[2] * s->block;
+    s->plane = s->depth = rows * s->row;
+    s->sample = (s->plane * s->blocks + ALIGNED - 1) / ALIGNED * ALIGNED;
+}
+
+/* Appends what ranges of BAND rows touch of each operand, and makes rings of the operands, which hold that
+ * and SPARE rows; where the halo is zeroed, that as well. */
+static void emit_needs(const Case *c, Program *program, int64_t rows, int64_t band, int64_t spare,
+                       const char *name, Text *out) {
+    const Graph *g = program->graph;
+    const Node *node = node_with_samples(g);
+    int64_t most[MAX_VALUES] = {0};
+    text_line(out, "static const Rows %s_need[][MAX_OPERANDS] = {", name);
+    for (int64_t at = 0; at < rows; at += band) {
+        text_add(out, "    {");
+        for (ValueId v = 0; v < c->nvalue; v++) {
+            const RowRange need =
+                rows_touched(g, node, v, (RowRange){at, at + band < rows ? at + band : rows});
+            text_add(out, "{%lld, %lld}, ", (long long)need.begin, (long long)need.end);
+            most[v] = need.end - need.begin > most[v] ? need.end - need.begin : most[v];
+        }
+        text_add(out, "},\n");
+    }
+    text_line(out, "};");
+    text_line(out, "static const Layout %s_layout[] = {", name);
+    for (ValueId v = 0; v < c->nvalue; v++) {
+        Layout *s = &program->layout[v];
+        const int64_t halo = v == 0 && c->has_halo ? s->before[1] + s->after[1] : 0;
+        if (g->value[v].per_sample)
+            lay_out_ring(s, most[v] + halo + spare > 0 ? most[v] + halo + spare : 1);
+        text_line(out, "    %s,", layout_text(program->graph->pool, program, v));
+    }
+    text_line(out, "};");
+}
+
+/* Appends the same on rings, as functions whose names begin with NAME; returns the member of the table. */
+static const char *emit_rings(const Work *work, const Case *c, SideKind side, int64_t rows, int index,
+                              const Layout *layout, const char *name, Text *functions) {
+    Program *program = program_for(work, c, side);
+    Emitter *e = emitter_of(work, side);
+    const int64_t band = 1 + index % 4, spare = index % 3;
+    if (rows == 0 || !is_flat(program, node_with_samples(program->graph)))
+        return "{0}";
+    name = pool_text(work->pool, "%s_rings", name);
+    memcpy(program->layout, layout, (size_t)c->nvalue * sizeof *layout);
+    emit_needs(c, program, rows, band, spare, name, functions);
+    set_buffers(e, program);
+    emit_side(e, program, work->called[side != SIDE_REFERENCE], functions, name);
+    const char *halo = "NULL";
+    if (c->has_halo) {
+        halo = pool_text(work->pool, "%s_halo", name);
+        emit_halo(e, program, functions, halo);
+    }
+    return pool_text(work->pool, "{%s, %s, %lld, %lld, %lld, %lld, %s_layout, %s_need}", name, halo,
+                     (long long)band, (long long)iterations(rows, band), (long long)layout[0].before[1],
+                     (long long)layout[0].after[1], name, name);
 }
 
 /* ---- a case ---- */
@@ -512,12 +613,15 @@ static void emit_case(const Work *work, const Case *c, int index, Text *function
         set_buffers(e, program);
         emit_offsets(e, functions);
         const char *function = pool_text(pool, "case%d_%s", index, name[side]);
-        const bool rows = emit_side(e, program, work->called[side != SIDE_REFERENCE], functions, function);
-        text_line(&sides, "    .side[%s] = %s,", name[side], side_text(pool, c, program, function, rows));
+        const int64_t rows =
+            emit_side(e, program, work->called[side != SIDE_REFERENCE], functions, function);
+        const char *rings = emit_rings(work, c, side, rows, index, plain->layout, function, functions);
+        text_line(&sides, "    .side[%s] = %s,", name[side],
+                  side_text(pool, c, program, function, rows, rings));
         if (c->has_halo && side <= SIDE_FAST) {
             function = pool_text(pool, "case%d_%s_halo", index, name[side]);
             emit_halo(e, program, functions, function);
-            text_line(&sides, "    .side[%s_HALO] = {%s, 1, 0, {0}},", name[side], function);
+            text_line(&sides, "    .side[%s_HALO] = {%s, 0, 0, {0}, {0}},", name[side], function);
         }
     }
     text_line(table, "{%s, %s.noperand = %d, .operand = {", c_quoted(pool, c->name), c->settings,

@@ -4,8 +4,8 @@
  * kernel should write and does not, and what it should leave alone, shows; what is only read is looked at
  * behind each call.  Buffers have exactly the size of their operands, so that AddressSanitizer sees each
  * step beside them. Results of one and of three threads are compared bit by bit, as are those by ranges of
- * rows, in place, sample by sample, and fused.  Of tensors of 16 bits (UNET_STORED_BF16, UNET_STORED_F16)
- * numbers may be neighbours where sums have another order, and few are. */
+ * rows, on rings of rows, in place, sample by sample, and fused.  Of tensors of 16 bits (UNET_STORED_BF16,
+ * UNET_STORED_F16) numbers may be neighbours where sums have another order, and few are. */
 #include "kernels.h"
 
 #include <stdbool.h>
@@ -153,7 +153,7 @@ static void release(Buffers b) {
 
 /* ---- calls ---------------------------------------------------------------------------------------- */
 
-/* A range of rows is computed in parts, in any order. */
+/* A range of rows is computed in parts. */
 enum { PARTS = 3 };
 typedef struct {
     Rows part[PARTS];
@@ -162,12 +162,13 @@ typedef struct {
 
 static const Split whole = {{{0, -1}}, 1};
 
-/* Into parts of which some may be empty, the last one first. */
-static Split random_split(Test *test, int rows) {
+/* Into parts of which some may be empty: in order, or the last one first. */
+static Split random_split(Test *test, int rows, bool in_order) {
     const int a = (int)((uniform(test) + 1) / 2 * (rows + 1)),
               b = (int)((uniform(test) + 1) / 2 * (rows + 1));
     const int low = a < b ? a : b, high = a < b ? b : a;
-    return (Split){{{high, rows}, {0, low}, {low, high}}, PARTS};
+    return in_order ? (Split){{{0, low}, {low, high}, {high, rows}}, PARTS}
+                    : (Split){{{high, rows}, {0, low}, {low, high}}, PARTS};
 }
 
 /* How much of each sample counts. */
@@ -381,12 +382,25 @@ static const Argument *first_result(const Case *c) {
     return &c->operand[i];
 }
 
+/* A sum over rows takes them in order, and of one sample. */
+static void check_sums_by_rows(Test *test, int side) {
+    const Split split = random_split(test, test->of->side[side].rows, true);
+    Buffers want = computed(test, side, 2, whole, 1), parts = computed(test, side, 3, split, 1);
+    same(test, side == FAST ? "a sum by rows" : "a sum by rows, reference", &parts, &want);
+    release(want), release(parts);
+}
+
 /* By parts the same; a range of rows alone, of which a kernel writes no other. */
 static void check_rows(Test *test, int side, const Buffers *want) {
-    const Split split = random_split(test, rows_in(first_result(test->of)));
+    const int rows = test->of->side[side].rows;
+    const Split split = random_split(test, rows, false);
     const Split part = {{split.part[2]}, 1};
-    if (!test->of->side[side].takes_rows)
+    if (rows == 0)
         return;
+    if (!has_samples(first_result(test->of))) {
+        check_sums_by_rows(test, side);
+        return;
+    }
     Buffers parts = computed(test, side, 2, split, N);
     same(test, side == FAST ? "by rows" : "by rows, reference", &parts, want);
     Buffers alone = computed(test, side, 2, part, N);
@@ -411,7 +425,7 @@ static void check_one_sample(Test *test, const Buffers *want) {
     release(half);
 }
 
-/* A sum, sample by sample, is that of both. */
+/* A sum, sample by sample, is that of both; the second one by rows, if it can be. */
 static void check_adds(Test *test, const Buffers *want) {
     const Case *c = test->of;
     if (!has(test, ADDS))
@@ -423,7 +437,8 @@ static void check_adds(Test *test, const Buffers *want) {
         const bool sum = i < c->noperand && o->use == COMPUTED, samples = i < c->noperand && has_samples(o);
         at[i] = sum ? first.at[i] : (char *)second.at[i] + (samples ? bytes_of(o) / N : 0);
     }
-    call(c, c->side[ADDS].run, 2, whole, 1, 1, 1, at);
+    const int rows = c->side[ADDS].rows;
+    call(c, c->side[ADDS].run, 2, rows > 0 ? random_split(test, rows, true) : whole, 1, 1, 1, at);
     same(test, "sample by sample", &first, want);
     release(first), release(second);
 }
@@ -447,6 +462,93 @@ static void check_in_place(Test *test, int side, const Buffers *want) {
             }
         release(b);
     }
+}
+
+/* ---- rings of rows ------------------------------------------------------------------------------------
+ */
+
+/* A line of memory, with its halo at both ends; the rows of the halo have lines as well. */
+static long line_of(const Layout *l, int n, int block, int r) {
+    return element(l, n, block * l->block, 0, r, 0) - l->origin % l->row;
+}
+
+/* In a ring that held something else the rows that a range needs: those of the tensor, and zeros around. */
+static void fill_ring(const Argument *o, const void *whole_tensor, const Layout *ring, Rows need, void *p) {
+    const size_t bytes = element_bytes(o);
+    memset(p, 0xFF, (size_t)(N * ring->sample) * bytes);
+    for (int n = 0; n < N && whole_tensor != NULL; n++)
+        for (int block = 0; block < ring->blocks; block++)
+            for (int r = need.begin; r < need.end; r++) {
+                char *line = (char *)p + (size_t)line_of(ring, n, block, r) * bytes;
+                if (r < 0 || r >= rows_in(o))
+                    memset(line, 0, (size_t)ring->row * bytes);
+                else
+                    memcpy(line,
+                           (const char *)whole_tensor + (size_t)line_of(&o->layout, n, block, r) * bytes,
+                           (size_t)ring->row * bytes);
+            }
+}
+
+/* The rows of a result in a ring are those of the whole, and nothing else was written. */
+static void check_ring(Test *test, const Argument *o, const void *want, const Layout *ring, Rows rows,
+                       const void *got) {
+    const size_t bytes = element_bytes(o);
+    long count = 0;
+    for (int n = 0; n < N; n++)
+        for (int c = 0; c < stored_channels(ring); c++)
+            for (int r = rows.begin; r < rows.end; r++)
+                for (int w = 0; w < o->size[2]; w++) {
+                    const long at = element(ring, n, c, 0, r, w), there = point(o, n, c, r, w);
+                    count += isnan(get(o, got, at));
+                    if (memcmp((const char *)got + (size_t)at * bytes,
+                               (const char *)want + (size_t)there * bytes, bytes) != 0) {
+                        fail(test, "in rings", o->name, there, get(o, got, at), get(o, want, there));
+                        return;
+                    }
+                }
+    for (long i = 0; i < N * ring->sample; i++)
+        count += !isnan(get(o, got, i));
+    const long want_count = (long)N * stored_channels(ring) * (rows.end - rows.begin) * o->size[2];
+    if (count != want_count)
+        fail(test, "elements written in rings", o->name, -1, (double)count, (double)want_count);
+}
+
+/* The range number K of all rows, on rings that hold what it needs. */
+static void compute_in_rings(Test *test, const Side *side, int k, int samples, const Buffers *want,
+                             void *const *at) {
+    const Case *c = test->of;
+    const Rings *rings = &side->rings;
+    const int end = (k + 1) * rings->band;
+    const Rows rows = {k * rings->band, end < side->rows ? end : side->rows};
+    for (int i = 0; i < c->noperand; i++)
+        if (has_samples(&c->operand[i]))
+            fill_ring(&c->operand[i], test->given[i], &rings->layout[i], rings->need[k][i], at[i]);
+    call(c, rings->run, 2, (Split){{rows}, 1}, 0, samples, 1, at);
+    for (int i = 0; i < c->noperand; i++)
+        if (c->operand[i].kind == TENSOR && c->operand[i].use == COMPUTED)
+            check_ring(test, &c->operand[i], want->at[i], &rings->layout[i], rows, at[i]);
+}
+
+/* Range by range on rings of rows, which hold nothing but what the range needs. */
+static void check_rings(Test *test, int number) {
+    const Case *c = test->of;
+    const Side *side = &c->side[number];
+    if (side->rings.run == NULL)
+        return;
+    const int samples = has_samples(first_result(c)) ? N : 1;
+    Buffers want = computed(test, number, 2, whole, samples), rings = buffers_for(test, side);
+    for (int i = 0; i < c->noperand; i++)
+        if (has_samples(&c->operand[i])) {
+            free(rings.at[i]);
+            rings.at[i] = fresh((size_t)(N * side->rings.layout[i].sample) * element_bytes(&c->operand[i]));
+        }
+    for (int k = 0; k < side->rings.bands; k++)
+        compute_in_rings(test, side, k, samples, &want, rings.at);
+    for (int i = 0; i < c->noperand; i++)
+        if (is_result(&c->operand[i]) && !has_samples(&c->operand[i]))
+            same_elements(test, "a sum in rings", &c->operand[i], rings.at[i], want.at[i],
+                          c->operand[i].elements);
+    release(want), release(rings);
 }
 
 /* ---- what belongs to some operators ----------------------------------------------------------------- */
@@ -500,9 +602,40 @@ static void check_halo_beside(Test *test, Rows rows) {
     free(y);
 }
 
+/* Of a ring, where row r lies: which elements of its line are to be zero. */
+static void check_halo_line(Test *test, const Layout *l, const void *y, int r, bool zeroed) {
+    const Argument *o = &test->of->operand[0];
+    const long line = line_of(l, N - 1, 0, r), first = line + l->origin % l->row;
+    for (long i = line; i < line + l->row; i++) {
+        const bool is_point = r >= 0 && r < rows_in(o) && i >= first && i < first + o->size[2] * l->block;
+        if (get(o, y, i) != (is_point || !zeroed))
+            fail(test, "zero_halo of a ring", o->name, r, get(o, y, i), is_point || !zeroed);
+    }
+}
+
+/* Of a ring that holds a range and its halo: the halo beside its rows, that above the first row of all and
+ * below the last, and no other line. */
+static void check_halo_rings(Test *test, int number) {
+    const Argument *o = &test->of->operand[0];
+    const Rings *rings = &test->of->side[number].rings;
+    const Layout *l = rings->layout;
+    for (int k = 0; rings->zero_halo != NULL && k < rings->bands; k++) {
+        const Rows rows = rings->need[k][0];
+        const int above = rows.begin == 0 ? rings->above : 0;
+        const int below = rows.end == rows_in(o) ? rings->below : 0;
+        void *y = fresh((size_t)(N * l->sample) * element_bytes(o));
+        for (long i = 0; i < N * l->sample; i++)
+            put(o, y, i, 1);
+        call(test->of, rings->zero_halo, 3, (Split){{rows}, 1}, 0, N, 1, &y);
+        for (int i = 0; i < l->ring; i++)
+            check_halo_line(test, l, y, rows.begin - above + i, i < above + rows.end - rows.begin + below);
+        free(y);
+    }
+}
+
 static void check_halo(Test *test) {
     const Argument *o = &test->of->operand[0];
-    const Split split = random_split(test, rows_in(o));
+    const Split split = random_split(test, rows_in(o), false);
     if (!has(test, FAST_HALO))
         return;
     void *want = without_halo(test, REFERENCE_HALO, whole), *got = without_halo(test, FAST_HALO, whole);
@@ -537,6 +670,7 @@ static void check(Test *test) {
     if (has(test, FUSED)) {
         Buffers fused = computed(test, FUSED, 2, whole, N);
         same(test, "fused", &fused, &got);
+        check_rows(test, FUSED, &fused);
         release(fused);
     }
     check_rows(test, FAST, &got);
@@ -548,6 +682,9 @@ static void check(Test *test) {
     check_nan(test, &got);
     check_state(test, &want);
     check_halo(test);
+    for (int side = REFERENCE; side <= FUSED; side++)
+        check_rings(test, side);
+    check_halo_rings(test, REFERENCE), check_halo_rings(test, FAST);
     release(want), release(got), release(threads);
 }
 

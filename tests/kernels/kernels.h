@@ -55,11 +55,23 @@ static inline Rows rows_of(const Call *call, int all) {
 
 enum { MAX_OPERANDS = 16, MAX_BESIDE = 8 };
 
+/* The same on operands that are rings of rows, range by range. */
 typedef struct {
-    Run *run;       /* NULL: it is not computed in this way */
-    int takes_rows; /* of one operator, whose kernel computes a range of rows */
+    Run *run;                         /* NULL: it cannot be */
+    Run *zero_halo;                   /* of operand 0, or NULL */
+    int band;                         /* rows in a range, */
+    int bands;                        /*   and how many ranges make up all of them */
+    int above, below;                 /* rows of the halo of operand 0 */
+    const Layout *layout;             /* per operand */
+    const Rows (*need)[MAX_OPERANDS]; /* per range: the rows of each operand that are touched */
+} Rings;
+
+typedef struct {
+    Run *run; /* NULL: it is not computed in this way */
+    int rows; /* of one operator, whose kernel computes a range of so many; 0: it computes all */
     int nbeside;
     long beside[MAX_BESIDE]; /* bytes of packed weights, scratch and the like */
+    Rings rings;
 } Side;
 
 /* ---- cases ---- */

@@ -6,7 +6,8 @@
 bands.unet, a chain of what can compute ranges of rows, is trained, evaluated and used without bands and with 2, 3, 5
 and more bands than a tensor has rows: fast kernels, reference kernels, in 16 bits, and in builds that stop at the first
 access outside a buffer's life.  Weights, metrics and pictures are the same, bit for bit.  The plans have a loop over
-bands in one over samples, in the forward pass and in the backward pass, and check_plan.py finds them sound.
+bands in one over samples, in the forward pass and in the backward pass, and check_plan.py finds them sound.  The same
+of a whole U-Net with --conv=direct, in 4 and 16 bands: all of its forward pass is one loop.
 tests/cuda/steps.py does the same for the cuda target.  Standard library only."""
 
 import argparse
@@ -22,12 +23,27 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 import check_plan  # noqa: E402
 
-NET = os.path.join(HERE, "bands.unet")
 LOOPED = ["--micro-batches=3"]
-BANDS = [2, 3, 5, 64]
-KINDS = {"fast": [], "reference": ["--kernels=reference"], "bf16": ["--precision=bf16"], "poison": ["--poison"],
-         "poison, reference": ["--poison", "--kernels=reference"]}
-POISON_BANDS = [3]
+
+
+class Net:
+    """A file, with what options, and which operators are in loops over bands, forward and backward."""
+
+    def __init__(self, file, options, metric, forward, backward):
+        self.file, self.options, self.metric = os.path.join(HERE, file), LOOPED + options, metric
+        self.name = os.path.splitext(os.path.basename(file))[0]
+        self.forward, self.backward = forward, backward
+
+
+CHAIN = Net("bands.unet", [], "(answer, clean)",
+            {"conv", "upconv", "relu", "leaky_relu", "sigmoid", "add", "max_pool", "avg_pool"},
+            {"relu_grad", "max_pool_grad", "avg_pool_grad"})
+UNET = Net("../../examples/denoise/tiny_unet.unet", ["--conv=direct", "--size=32x32", "--batch=3"], "(denoised, clean)",
+           {"conv", "upconv", "max_pool"}, {"conv_dgrad", "max_pool_grad"})
+KINDS = {"fast": (CHAIN, [], [2, 3, 5, 64]), "reference": (CHAIN, ["--kernels=reference"], [2, 3, 5, 64]),
+         "bf16": (CHAIN, ["--precision=bf16"], [2, 3, 5, 64]), "poison": (CHAIN, ["--poison"], [3]),
+         "poison, reference": (CHAIN, ["--poison", "--kernels=reference"], [3]), "U-Net": (UNET, [], [4, 16]),
+         "U-Net, bf16": (UNET, ["--precision=bf16"], [4, 16]), "U-Net, poison": (UNET, ["--poison"], [4])}
 
 
 class Failure(Exception):
@@ -51,7 +67,7 @@ def nested_loops(steps, around=()):
             yield around, step["op"]
 
 
-def check_loops(plan, bands):
+def check_loops(net, plan, bands):
     """Which operators are in loops, as the plan says it."""
     for program, steps in plan["programs"].items():
         banded = {op for loops, op in nested_loops(steps) if loops[-1:] == ("bands",)}
@@ -59,8 +75,7 @@ def check_loops(plan, bands):
         if bands is None:
             expected = set()
         else:
-            backward = {"relu_grad", "max_pool_grad", "avg_pool_grad"} if program == "train" else set()
-            expected = {"relu", "leaky_relu", "sigmoid", "add", "max_pool", "avg_pool"} | backward
+            expected = net.forward | (net.backward if program == "train" else set())
         if not expected <= banded or (bands is None and banded) or (program == "train" and nested != banded):
             raise Failure("%s bands: %s has %s in loops over bands, %s of them inside a loop over samples" %
                           (bands, program, sorted(banded), sorted(nested)))
@@ -72,42 +87,46 @@ class Workshop:
         self.data, self.small = [os.path.join(folder, name) for name in ("data", "small")]
         execute([tools.make_pictures, self.data, "8", "33", "37", "8"])
         execute([tools.make_pictures, self.small, "1", "19", "19", "8"])
-        self.net = os.path.join(folder, "bands.unet")
-        with open(NET) as text, open(self.net, "w") as copy:
-            copy.write(text.read().replace("data {\n", "data {\n    holdout 0.3\n"))
+        for net in CHAIN, UNET:
+            with open(net.file) as text, open(self.path(net), "w") as copy:
+                copy.write(text.read().replace("data {\n", "data {\n    holdout 0.3\n"))
         self.compiler = os.path.join(folder, "cc")  # what programs compute does not depend on the level
         with open(self.compiler, "w") as script:
             script.write("#!/bin/sh\nexec cc \"$@\" -O1\n")
         os.chmod(self.compiler, 0o755)
 
-    def plan(self, options, bands):
-        plan = json.loads(execute([self.unetc, "mem", "--format=json", *options, self.net]))
+    def path(self, net):
+        return os.path.join(self.folder, net.name + ".unet")
+
+    def plan(self, net, options, bands):
+        plan = json.loads(execute([self.unetc, "mem", "--format=json", *options, self.path(net)]))
         complaints = check_plan.judge(plan)
         if complaints:
             raise Failure("%s: %s" % (" ".join(options), "; ".join(complaints[:5])))
-        check_loops(plan, bands)
-        self.report(options)
+        check_loops(net, plan, bands)
+        self.report(net, options)
 
-    def report(self, options):
+    def report(self, net, options):
         """The text for people, with a budget that holds the plan and one that does not."""
         for budget, code in (("1GiB", 0), ("1KiB", 3)):
-            done = subprocess.run([self.unetc, "mem", "--mem=" + budget, *options, self.net], capture_output=True, text=True)
+            done = subprocess.run([self.unetc, "mem", "--mem=" + budget, *options, self.path(net)], capture_output=True, text=True)
             if done.returncode != code or "peak" not in done.stdout:
                 raise Failure("mem --mem=%s %s: exit code %d: %s" % (budget, " ".join(options), done.returncode,
                                                                      done.stderr[-1000:]))
 
     def results(self, kind, bands):
         """The bytes of trained weights, the metrics, a picture."""
-        options = LOOPED + KINDS[kind] + ([] if bands is None else ["--bands=%d" % bands])
-        self.plan(options, bands)
+        net, more, _ = KINDS[kind]
+        options = net.options + more + ([] if bands is None else ["--bands=%d" % bands])
+        self.plan(net, options, bands)
         path = os.path.join(self.folder, "%s %s" % (kind, bands))
-        execute([self.unetc, "-o", path, *options, self.net], CC=self.compiler)
+        execute([self.unetc, "-o", path, *options, self.path(net)], CC=self.compiler)
         out, picture = path + ".out", path + ".png"
-        weights = os.path.join(out, "bands.safetensors")
-        execute([path, "train", "--data=" + self.data, "--threads=2", "--out=" + out])
+        weights = os.path.join(out, net.name + ".safetensors")
+        execute([path, "train", "--data=" + self.data, "--steps=3", "--threads=2", "--out=" + out])
         said = execute([path, "eval", "--data=" + self.data, "--threads=2", "--weights=" + weights])
         execute([path, "predict", "--threads=2", "--weights=" + weights, self.small + "/noisy/00.png", "-o", picture])
-        metrics = re.findall(r"\(answer, clean\) (\S+)", said)
+        metrics = re.findall(re.escape(net.metric) + r" (\S+)", said)
         if not metrics:
             raise Failure("eval says no metric: %s" % said)
         with open(weights, "rb") as trained, open(picture, "rb") as predicted:
@@ -116,7 +135,7 @@ class Workshop:
 
 def compare(shop, kind):
     expected = shop.results(kind, None)
-    counts = POISON_BANDS if kind.startswith("poison") else BANDS
+    counts = KINDS[kind][2]
     for bands in counts:
         found = shop.results(kind, bands)
         for what, a, b in zip(("weights", "metrics", "pictures"), expected, found):
