@@ -7,7 +7,7 @@ Each net takes three steps of Adam on random numbers,
   planned and fast, with one thread and with three,
   fast with --no-reuse: weights, outputs, losses and gradients must be the same bit for bit,
   and with the reference kernels and --no-reuse: they must be close.
-Every fifth net keeps its tensors in 16 bits.
+Every fifth net keeps its tensors in 16 bits; convolutions are direct, by Winograd's method, or as the compiler chooses.
 The plans of all builds pass check_plan.py.  Standard library only.
 """
 
@@ -34,6 +34,7 @@ STEPS = 3
 DEPTHS = [1, 2, 1, 3, 2, 4, 1, 2, 1, 2, 3, 1]
 BUILDS = {"fast": [], "no reuse": ["--no-reuse"], "reference": ["--kernels=reference", "--no-reuse"]}
 PRECISIONS = ["f32", "f32", "f32", "f32", "bf16"]  # of one net after the other
+METHODS = ["auto", "direct", "winograd"]           # of the fast builds of one net after the other
 # Relative, in the L2 norm of a tensor.  Losses and gradients differ by the order of sums; what three steps
 # add to the weights differs more where a gradient is close to zero.  In 16 bits a number now and then is rounded to
 # a neighbour, and weights that differ by little are after the first step.
@@ -192,11 +193,12 @@ def largest_errors(answer, exact):
     return worst
 
 
-def check(tools, folder, net, rng, precision):
+def check(tools, folder, net, rng, precision, method):
     """Complaints about one net, and the largest errors against the reference."""
     with open(os.path.join(folder, "net.unet"), "w") as file:
         file.write(net.text())
-    builds = {name: Build(tools, folder, name, options + ["--precision=" + precision]) for name, options in BUILDS.items()}
+    how = ["--precision=" + precision, "--conv=" + method]
+    builds = {name: Build(tools, folder, name, options + how) for name, options in BUILDS.items()}
     numbers = random_numbers(rng, net, builds["fast"].counts)
     raw = {name: build.run(net.valid, numbers, 1) for name, build in builds.items()}
     complaints = []
@@ -216,10 +218,10 @@ def check(tools, folder, net, rng, precision):
 def job(options, number):
     rng = random.Random("%d %d" % (options.seed, number))
     net = Net(rng, DEPTHS[number % len(DEPTHS)])
-    precision = PRECISIONS[number % len(PRECISIONS)]
+    precision, method = PRECISIONS[number % len(PRECISIONS)], METHODS[number % len(METHODS)]
     with tempfile.TemporaryDirectory() as folder:
         try:
-            complaints, worst = check(options, folder, net, rng, precision)
+            complaints, worst = check(options, folder, net, rng, precision, method)
         except Failure as failure:
             complaints, worst = [str(failure)], {}
     for complaint in complaints:
