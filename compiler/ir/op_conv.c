@@ -163,10 +163,13 @@ static void grid_constants(Constants *c, const Node *node, int64_t in_channels, 
     window_constants(c, &node->a.conv.window);
 }
 
-/* How the target shares out the work by Winograd's method. */
-static void winograd_constants(Constants *c, const Node *node) {
+/* How the target shares out the work by Winograd's method, whose kernels compute ranges of rows of Y. */
+static void winograd_constants(Constants *c, const Node *node, ValueId y) {
     constant(c, "TILES", node->a.conv.tiles);
     constant(c, "OWN_BLOCKS", node->a.conv.own_blocks);
+    constant(c, "PHASE", node->a.conv.phase);
+    if (node->a.conv.tiles > 0)
+        call_rows(c, y);
 }
 
 /* The operands of a convolution, or of what packs weights for one. */
@@ -181,7 +184,7 @@ void constants_conv(Constants *c, const Node *node) {
     constant(c, "TRANSPOSED", node->op == OP_UPCONV);
     constant(c, "BIAS", node->in[2] >= 0);
     constant(c, "RELU", node->a.conv.relu);
-    winograd_constants(c, node);
+    winograd_constants(c, node, y);
     forward_operands(c, x, y);
 }
 
@@ -204,7 +207,7 @@ static void backward_constants(Constants *c, const Node *node, ValueId dx, Value
 void constants_dgrad(Constants *c, const Node *node) {
     backward_constants(c, node, node->out[0], node->in[0]);
     constant(c, "MASK", node->a.conv.mask);
-    winograd_constants(c, node);
+    winograd_constants(c, node, node->out[0]);
     constant_layout(c, "M", node->a.conv.mask ? node->in[2] : node->out[0]);
 }
 
@@ -220,7 +223,7 @@ void constants_wgrad(Constants *c, const Node *node) {
     constant(c, "TRANSPOSED", node->op == OP_UPCONV_WGRAD);
     constant(c, "BIAS", node->out[1] >= 0);
     constant(c, "BANDS", node->a.conv.bands);
-    winograd_constants(c, node);
+    winograd_constants(c, node, dy);
     constant(c, "ACCUMULATE", node->accumulates);
     constant_segments(c, "X", x);
     constant_layout(c, "DY", dy);

@@ -89,16 +89,16 @@ static void train(const UnetStep *step) {
             /* net.1[n,64,64,64] net.2 weights[148032] net.2.bias[64] -> net.3[n,64,64,64]
                 net.2 workspace[903168] */
             simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B046_net_3));
-            simple_denoiser_conv_winograd_0(n, AT(real, B046_net_3), AT(real, B047_net_2_workspace),
-                (const real *const[]){AT(real, B045_net_1)}, AT(real, B037_net_2_weights),
-                AT(real, B006_net_2_bias));
+            simple_denoiser_conv_winograd_0(n, (Rows){0, 64}, AT(real, B046_net_3),
+                AT(real, B047_net_2_workspace), (const real *const[]){AT(real, B045_net_1)},
+                AT(real, B037_net_2_weights), AT(real, B006_net_2_bias));
             begin(step, 20, "conv of net.4", 9, 1811939328, 38611968);
             /* net.3[n,64,64,64] net.4 weights[148032] net.4.bias[64] -> net.5[n,64,64,64]
                 net.4 workspace[903168] */
             simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B048_net_5));
-            simple_denoiser_conv_winograd_0(n, AT(real, B048_net_5), AT(real, B049_net_4_workspace),
-                (const real *const[]){AT(real, B046_net_3)}, AT(real, B038_net_4_weights),
-                AT(real, B004_net_4_bias));
+            simple_denoiser_conv_winograd_0(n, (Rows){0, 64}, AT(real, B048_net_5),
+                AT(real, B049_net_4_workspace), (const real *const[]){AT(real, B046_net_3)},
+                AT(real, B038_net_4_weights), AT(real, B004_net_4_bias));
             begin(step, 21, "conv of net.6", 10, 84934656, 7207296);
             /* net.5[n,64,64,64] net.6 weights[9216] net.6.bias[3] -> net.6[n,3,64,64] */
             simple_denoiser_conv_1(n, AT(real, B050_net_6), (const real *const[]){AT(real, B048_net_5)},
@@ -131,26 +131,28 @@ static void train(const UnetStep *step) {
             begin(step, 27, "conv_wgrad of net.4", 9, 1811939328, 26798976);
             /* net.3[n,64,64,64] d net.4[n,64,64,64] -> d net.4.weight[64,64,3,3] d net.4.bias[64]
                 net.4 scratch[485200] */
-            simple_denoiser_conv_wgrad_winograd_0(n, AT(real, B030_d_net_4_weight),
+            simple_denoiser_conv_wgrad_winograd_0(n, (Rows){0, 64}, AT(real, B030_d_net_4_weight),
                 AT(real, B031_d_net_4_bias), AT(real, B056_net_4_scratch),
                 (const real *const[]){AT(real, B046_net_3)}, AT(real, B055_d_net_4));
             begin(step, 28, "conv_dgrad of net.4", 9, 1811939328, 45301248);
             /* d net.4[n,64,64,64] net.4 weights[148032] net.3[n,64,64,64] -> d net.2[n,64,64,64]
                 net.4 workspace[903168] */
             simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B057_d_net_2));
-            simple_denoiser_conv_dgrad_winograd_0(n, AT(real, B057_d_net_2), AT(real, B058_net_4_workspace),
-                AT(real, B055_d_net_4), AT(real, B041_net_4_weights), AT(real, B046_net_3));
+            simple_denoiser_conv_dgrad_winograd_0(n, (Rows){0, 64}, AT(real, B057_d_net_2),
+                AT(real, B058_net_4_workspace), AT(real, B055_d_net_4), AT(real, B041_net_4_weights),
+                AT(real, B046_net_3));
             begin(step, 29, "conv_wgrad of net.2", 8, 1811939328, 26798976);
             /* net.1[n,64,64,64] d net.2[n,64,64,64] -> d net.2.weight[64,64,3,3] d net.2.bias[64]
                 net.2 scratch[485200] */
-            simple_denoiser_conv_wgrad_winograd_0(n, AT(real, B032_d_net_2_weight),
+            simple_denoiser_conv_wgrad_winograd_0(n, (Rows){0, 64}, AT(real, B032_d_net_2_weight),
                 AT(real, B033_d_net_2_bias), AT(real, B059_net_2_scratch),
                 (const real *const[]){AT(real, B045_net_1)}, AT(real, B057_d_net_2));
             begin(step, 30, "conv_dgrad of net.2", 8, 1811939328, 44901888);
             /* d net.2[n,64,64,64] net.2 weights[148032] net.1[n,64,64,64] -> d net.0[n,64,64,64]
                 net.2 workspace[903168] */
-            simple_denoiser_conv_dgrad_winograd_1(n, AT(real, B060_d_net_0), AT(real, B061_net_2_workspace),
-                AT(real, B057_d_net_2), AT(real, B042_net_2_weights), AT(real, B045_net_1));
+            simple_denoiser_conv_dgrad_winograd_1(n, (Rows){0, 64}, AT(real, B060_d_net_0),
+                AT(real, B061_net_2_workspace), AT(real, B057_d_net_2), AT(real, B042_net_2_weights),
+                AT(real, B045_net_1));
             begin(step, 31, "conv_wgrad of net.0", 7, 84934656, 8110464);
             /* noisy[n,3,64,64] d net.0[n,64,64,64] -> d net.0.weight[64,3,3,3] d net.0.bias[64]
                 net.0 scratch[59136] */
@@ -204,16 +206,16 @@ static void predict(const UnetStep *step) {
         /* net.1[n,64,64,64] net.2 weights[148032] net.2.bias[64] -> net.3[n,64,64,64]
             net.2 workspace[903168] */
         simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B068_net_3));
-        simple_denoiser_conv_winograd_0(n, AT(real, B068_net_3), AT(real, B069_net_2_workspace),
-            (const real *const[]){AT(real, B067_net_1)}, AT(real, B064_net_2_weights),
-            AT(real, B006_net_2_bias));
+        simple_denoiser_conv_winograd_0(n, (Rows){0, 64}, AT(real, B068_net_3),
+            AT(real, B069_net_2_workspace), (const real *const[]){AT(real, B067_net_1)},
+            AT(real, B064_net_2_weights), AT(real, B006_net_2_bias));
         begin(step, 6, "conv of net.4", 9, 301989888, 6435328);
         /* net.3[n,64,64,64] net.4 weights[148032] net.4.bias[64] -> net.5[n,64,64,64]
             net.4 workspace[903168] */
         simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B070_net_5));
-        simple_denoiser_conv_winograd_0(n, AT(real, B070_net_5), AT(real, B071_net_4_workspace),
-            (const real *const[]){AT(real, B068_net_3)}, AT(real, B065_net_4_weights),
-            AT(real, B004_net_4_bias));
+        simple_denoiser_conv_winograd_0(n, (Rows){0, 64}, AT(real, B070_net_5),
+            AT(real, B071_net_4_workspace), (const real *const[]){AT(real, B068_net_3)},
+            AT(real, B065_net_4_weights), AT(real, B004_net_4_bias));
         begin(step, 7, "conv of net.6", 10, 14155776, 1201216);
         /* net.5[n,64,64,64] net.6 weights[9216] net.6.bias[3] -> net.6[n,3,64,64] */
         simple_denoiser_conv_1(n, AT(real, B072_net_6), (const real *const[]){AT(real, B070_net_5)},

@@ -3,8 +3,8 @@
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
  * Do not edit: change the .unet file and compile again. */
 #ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
-void KERNEL()(int n, stored *restrict y, real *restrict workspace, const stored *const *x,
-                          const real *w, const real *b) {
+void KERNEL()(int n, Rows rows, stored *restrict y, real *restrict workspace,
+                          const stored *const *x, const real *w, const real *b) {
     SIZES;
     const Winograd c = {.x = x,
                         .from = X,
@@ -15,10 +15,9 @@ void KERNEL()(int n, stored *restrict y, real *restrict workspace, const stored 
                         .y = y,
                         .relu = RELU,
                         .channels = CO,
-                        .grid = grid(D, H, W),
+                        .grid = grid(D, H, W, PHASE, rows),
                         .samples = n,
-                        .top = PH,
-                        .left = PW};
+                        .window = {IH, PH, PW}};
     if (OWN_BLOCKS)
         winograd_blocks(&c, workspace, TILES);
     else
@@ -34,8 +33,8 @@ void KERNEL()(int n, stored *restrict y, real *restrict workspace, const stored 
     net.2 weights[148032] net.2.bias[64] -> net.3[n,64,64,64] net.2 workspace[903168] */
 #define KERNEL(part) simple_denoiser_conv_winograd_0##part
 #define SIZES \
-    enum { CO = 64, D = 1, H = 64, W = 64, PH = 1, PW = 1, BIAS = 1, RELU = 1, TILES = 16, OWN_BLOCKS = 1, \
-        SEGMENTS = 1 }; \
+    enum { CO = 64, IH = 64, D = 1, H = 64, W = 64, PH = 1, PW = 1, BIAS = 1, RELU = 1, TILES = 16, \
+        OWN_BLOCKS = 1, PHASE = 0, SEGMENTS = 1 }; \
     UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}}, \
         Y = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}
 #include "simple_denoiser_conv_winograd.c"

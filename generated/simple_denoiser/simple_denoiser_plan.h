@@ -101,7 +101,7 @@ void simple_denoiser_conv_1(int n, stored *restrict y, const stored *const *x, c
 void simple_denoiser_zero_halo_0(int n, Rows rows, stored *y);
 void simple_denoiser_zero_halo_1(int n, Rows rows, stored *y);
 
-void simple_denoiser_conv_winograd_0(int n, stored *restrict y, real *restrict workspace,
+void simple_denoiser_conv_winograd_0(int n, Rows rows, stored *restrict y, real *restrict workspace,
     const stored *const *x, const real *w, const real *b);
 
 void simple_denoiser_mse_0(int n, double *result, double *scratch, const void *p, const void *t,
@@ -120,12 +120,12 @@ void simple_denoiser_conv_wgrad_1(int n, real *restrict dw, real *restrict db, r
 
 void simple_denoiser_conv_dgrad_0(int n, stored *restrict dx, const stored *dy, const real *w, const stored *m);
 
-void simple_denoiser_conv_wgrad_winograd_0(int n, real *restrict dw, real *restrict db, real *restrict scratch,
-    const stored *const *x, const stored *dy);
+void simple_denoiser_conv_wgrad_winograd_0(int n, Rows rows, real *restrict dw, real *restrict db,
+    real *restrict scratch, const stored *const *x, const stored *dy);
 
-void simple_denoiser_conv_dgrad_winograd_0(int n, stored *restrict dx, real *restrict workspace,
+void simple_denoiser_conv_dgrad_winograd_0(int n, Rows rows, stored *restrict dx, real *restrict workspace,
     const stored *dy, const real *w, const stored *m);
-void simple_denoiser_conv_dgrad_winograd_1(int n, stored *restrict dx, real *restrict workspace,
+void simple_denoiser_conv_dgrad_winograd_1(int n, Rows rows, stored *restrict dx, real *restrict workspace,
     const stored *dy, const real *w, const stored *m);
 
 void simple_denoiser_adam_0(real *restrict p, const real *restrict g, real *restrict m, real *restrict v,

@@ -6,7 +6,7 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(int n, stored *restrict dx, real *restrict workspace, const stored *dy,
+UNUSED static void KERNEL(int n, Rows rows, stored *restrict dx, real *restrict workspace, const stored *dy,
                           const real *w, const stored *m) {
     SIZES;
     const Winograd c = {.x = &dy,
@@ -18,10 +18,9 @@ UNUSED static void KERNEL(int n, stored *restrict dx, real *restrict workspace, 
                         .to = &DX,
                         .y = dx,
                         .channels = CS,
-                        .grid = grid(ID, IH, IW),
+                        .grid = grid(ID, IH, IW, PHASE, rows),
                         .samples = n,
-                        .top = 2 - PH,
-                        .left = 2 - PW};
+                        .window = {H, 2 - PH, 2 - PW}};
     if (OWN_BLOCKS)
         winograd_blocks(&c, workspace, TILES);
     else

@@ -6,8 +6,8 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(int n, stored *restrict y, real *restrict workspace, const stored *const *x,
-                          const real *w, const real *b) {
+UNUSED static void KERNEL(int n, Rows rows, stored *restrict y, real *restrict workspace,
+                          const stored *const *x, const real *w, const real *b) {
     SIZES;
     const Winograd c = {.x = x,
                         .from = X,
@@ -18,10 +18,9 @@ UNUSED static void KERNEL(int n, stored *restrict y, real *restrict workspace, c
                         .y = y,
                         .relu = RELU,
                         .channels = CO,
-                        .grid = grid(D, H, W),
+                        .grid = grid(D, H, W, PHASE, rows),
                         .samples = n,
-                        .top = PH,
-                        .left = PW};
+                        .window = {IH, PH, PW}};
     if (OWN_BLOCKS)
         winograd_blocks(&c, workspace, TILES);
     else

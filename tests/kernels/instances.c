@@ -211,6 +211,7 @@ static Attributes attributes_of(const Line *line, Op op) {
         a.conv.window = window_of(line);
         a.conv.channel_begin = number(line, "channel_begin");
         a.conv.channels = number(line, "channels");
+        a.conv.phase = number(line, "phase");
         break;
     case ATTRIBUTES_POOL:
         a.pool.window = window_of(line);
@@ -396,12 +397,19 @@ static void end_function(Emitter *e) {
     text_line(e->out, "}");
 }
 
-/* Appends the function NAME, which calls the kernels of PROGRAM; returns whether they take a range of rows.
- */
-static bool emit_side(Emitter *e, const Program *program, bool *called, Text *out, const char *name) {
+/* What it computes is no operand of the case. */
+static bool is_beside(const Case *c, const Node *node) {
+    return node->nout > 0 && node->out[0] >= c->nvalue;
+}
+
+/* Appends the function NAME, which calls the kernels of PROGRAM; returns the one node that computes
+ * operands and takes a range of rows, or NULL. */
+static const Node *emit_side(Emitter *e, const Case *case_of, const Program *program, bool *called,
+                             Text *out, const char *name) {
     const Graph *g = program->graph;
     const Step step = {.rows = 1}; /* so that calls ask for their rows */
-    bool rows = g->nnode > 0;
+    const Node *by_rows = NULL;
+    int nodes = 0;
     e->step = &step;
     begin_function(e, out, name);
     for (int i = 0; i < g->nnode; i++) {
@@ -411,11 +419,13 @@ static bool emit_side(Emitter *e, const Program *program, bool *called, Text *ou
         Constants c = constants_new(e, program, node, template);
         op_table[node->op].constants(&c, node);
         emit_call(e, &c, instance_for(e, template, &c), c.before, c.after);
-        rows = rows && c.rows != NULL;
+        nodes += !is_beside(case_of, node);
+        if (c.rows != NULL)
+            by_rows = node;
     }
     end_function(e);
     e->step = NULL;
-    return rows && g->nnode == 1;
+    return nodes == 1 ? by_rows : NULL;
 }
 
 static void emit_halo(Emitter *e, const Program *program, Text *out, const char *name) {
@@ -427,10 +437,12 @@ static void emit_halo(Emitter *e, const Program *program, Text *out, const char 
     e->step = NULL;
 }
 
-/* "{run, takes rows, bytes of what it needs beside the operands}" */
+/* "{run, takes rows, tile, phase, bytes of what it needs beside the operands}" */
 static const char *side_text(Pool *pool, const Case *c, const Program *program, const char *name,
-                             bool rows) {
+                             const Node *by_rows) {
+    enum { TILE = 4 };
     const Graph *g = program->graph;
+    const bool tiles = by_rows != NULL && by_rows->a.kind == ATTRIBUTES_CONV && by_rows->a.conv.tiles > 0;
     const char *beside = "";
     for (ValueId v = c->nvalue; v < g->nvalue; v++) {
         const Value *value = &g->value[v];
@@ -439,7 +451,8 @@ static const char *side_text(Pool *pool, const Case *c, const Program *program, 
             pool_text(pool, "%s%lld, ", beside,
                       concat ? 1LL : (long long)(shape_elements(value->shape) * type_bytes(value->type)));
     }
-    return pool_text(pool, "{%s, %d, %d, {%s}}", name, rows, g->nvalue - c->nvalue, beside);
+    return pool_text(pool, "{%s, %d, %d, %lld, %d, {%s}}", name, by_rows != NULL, tiles ? TILE : 1,
+                     tiles ? (long long)by_rows->a.conv.phase : 0LL, g->nvalue - c->nvalue, beside);
 }
 
 /* ---- the operands ---- */
@@ -512,12 +525,14 @@ static void emit_case(const Work *work, const Case *c, int index, Text *function
         set_buffers(e, program);
         emit_offsets(e, functions);
         const char *function = pool_text(pool, "case%d_%s", index, name[side]);
-        const bool rows = emit_side(e, program, work->called[side != SIDE_REFERENCE], functions, function);
-        text_line(&sides, "    .side[%s] = %s,", name[side], side_text(pool, c, program, function, rows));
+        const Node *by_rows =
+            emit_side(e, c, program, work->called[side != SIDE_REFERENCE], functions, function);
+        text_line(&sides, "    .side[%s] = %s,", name[side],
+                  side_text(pool, c, program, function, by_rows));
         if (c->has_halo && side <= SIDE_FAST) {
             function = pool_text(pool, "case%d_%s_halo", index, name[side]);
             emit_halo(e, program, functions, function);
-            text_line(&sides, "    .side[%s_HALO] = {%s, 1, 0, {0}},", name[side], function);
+            text_line(&sides, "    .side[%s_HALO] = {%s, 1, 1, 0, 0, {0}},", name[side], function);
         }
     }
     text_line(table, "{%s, %s.noperand = %d, .operand = {", c_quoted(pool, c->name), c->settings,

@@ -153,7 +153,7 @@ static void release(Buffers b) {
 
 /* ---- calls ---------------------------------------------------------------------------------------- */
 
-/* A range of rows is computed in parts, in any order. */
+/* A range of rows is computed in parts: of a sum in order, else in any. */
 enum { PARTS = 3 };
 typedef struct {
     Rows part[PARTS];
@@ -162,12 +162,23 @@ typedef struct {
 
 static const Split whole = {{{0, -1}}, 1};
 
+/* Some row of O, at which a range of this side may begin. */
+static int random_row(Test *test, int side, const Argument *o) {
+    const Side *s = &test->of->side[side];
+    const int r = (int)((uniform(test) + 1) / 2 * (rows_in(o) + 1)), h = r % o->size[1],
+              row = (h + s->phase) / s->tile * s->tile - s->phase;
+    return row < 0 ? r - h : r - h + row;
+}
+
 /* Into parts of which some may be empty, the last one first. */
-static Split random_split(Test *test, int rows) {
-    const int a = (int)((uniform(test) + 1) / 2 * (rows + 1)),
-              b = (int)((uniform(test) + 1) / 2 * (rows + 1));
+static Split random_split(Test *test, int side, const Argument *o) {
+    const int a = random_row(test, side, o), b = random_row(test, side, o);
     const int low = a < b ? a : b, high = a < b ? b : a;
-    return (Split){{{high, rows}, {0, low}, {low, high}}, PARTS};
+    return (Split){{{high, rows_in(o)}, {0, low}, {low, high}}, PARTS};
+}
+
+static Split in_order(Split s) {
+    return (Split){{s.part[1], s.part[2], s.part[0]}, PARTS};
 }
 
 /* How much of each sample counts. */
@@ -381,12 +392,32 @@ static const Argument *first_result(const Case *c) {
     return &c->operand[i];
 }
 
+/* The operand whose rows a sum over points is computed by. */
+static const Argument *summed(const Case *c) {
+    int i = 0;
+    while (strcmp(c->operand[i].name, "y") != 0)
+        i++;
+    return &c->operand[i];
+}
+
+/* A sum of one sample by parts. */
+static void check_sum_by_rows(Test *test, int side) {
+    Buffers want = computed(test, side, 1, whole, 1);
+    Buffers parts = computed(test, side, 3, in_order(random_split(test, side, summed(test->of))), 1);
+    same(test, "a sum by rows", &parts, &want);
+    release(want), release(parts);
+}
+
 /* By parts the same; a range of rows alone, of which a kernel writes no other. */
 static void check_rows(Test *test, int side, const Buffers *want) {
-    const Split split = random_split(test, rows_in(first_result(test->of)));
-    const Split part = {{split.part[2]}, 1};
     if (!test->of->side[side].takes_rows)
         return;
+    if (has(test, ADDS)) {
+        check_sum_by_rows(test, side);
+        return;
+    }
+    const Split split = random_split(test, side, first_result(test->of));
+    const Split part = {{split.part[2]}, 1};
     Buffers parts = computed(test, side, 2, split, N);
     same(test, side == FAST ? "by rows" : "by rows, reference", &parts, want);
     Buffers alone = computed(test, side, 2, part, N);
@@ -423,7 +454,8 @@ static void check_adds(Test *test, const Buffers *want) {
         const bool sum = i < c->noperand && o->use == COMPUTED, samples = i < c->noperand && has_samples(o);
         at[i] = sum ? first.at[i] : (char *)second.at[i] + (samples ? bytes_of(o) / N : 0);
     }
-    call(c, c->side[ADDS].run, 2, whole, 1, 1, 1, at);
+    call(c, c->side[ADDS].run, 2,
+         c->side[ADDS].takes_rows ? in_order(random_split(test, ADDS, summed(c))) : whole, 1, 1, 1, at);
     same(test, "sample by sample", &first, want);
     release(first), release(second);
 }
@@ -502,9 +534,9 @@ static void check_halo_beside(Test *test, Rows rows) {
 
 static void check_halo(Test *test) {
     const Argument *o = &test->of->operand[0];
-    const Split split = random_split(test, rows_in(o));
     if (!has(test, FAST_HALO))
         return;
+    const Split split = random_split(test, FAST_HALO, o);
     void *want = without_halo(test, REFERENCE_HALO, whole), *got = without_halo(test, FAST_HALO, whole);
     void *parts = without_halo(test, FAST_HALO, split), *other = without_halo(test, REFERENCE_HALO, split);
     long points = 0, all = (long)N * stored_channels(&o->layout) * rows_in(o) * o->size[2];

@@ -56,8 +56,9 @@ static inline Rows rows_of(const Call *call, int all) {
 enum { MAX_OPERANDS = 16, MAX_BESIDE = 8 };
 
 typedef struct {
-    Run *run;       /* NULL: it is not computed in this way */
-    int takes_rows; /* of one operator, whose kernel computes a range of rows */
+    Run *run;        /* NULL: it is not computed in this way */
+    int takes_rows;  /* of one operator, whose kernel computes a range of rows, */
+    int tile, phase; /*   which begins at row tile * k - phase of a plane */
     int nbeside;
     long beside[MAX_BESIDE]; /* bytes of packed weights, scratch and the like */
 } Side;
