@@ -102,6 +102,7 @@ typedef struct {
     int64_t bands;   /* gradient of weights: in how many parts a bias is summed, fixed by the target */
     int64_t tiles;   /* computed in blocks of so many tiles by Winograd's method; 0: directly */
     bool own_blocks; /*   each thread has blocks of its own */
+    int64_t phase;   /*   rows of the first tiles that lie above the first row: 0 to 3 */
     ValueId pack_x, pack_y; /* packed weights: the tensors between which they will be used, */
     Op pack_for;            /*   and by which operator */
     int64_t packed_begin;   /* reader of weights packed with others: its first element there */

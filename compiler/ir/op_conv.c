@@ -198,6 +198,7 @@ static void grid_constants(Constants *c, const Node *node, int64_t in_channels, 
 static void winograd_constants(Constants *c, const Node *node) {
     constant(c, "TILES", node->a.conv.tiles);
     constant(c, "OWN_BLOCKS", node->a.conv.own_blocks);
+    constant(c, "PHASE", node->a.conv.phase);
 }
 
 /* The operands of a convolution, or of what packs weights for one. */

@@ -17,10 +17,9 @@ void KERNEL()(int n, Rows rows, stored *restrict dx, real *restrict workspace, c
                         .to = &DX,
                         .y = dx,
                         .channels = CS,
-                        .grid = grid(ID, IH, IW),
+                        .grid = grid(ID, IH, IW, PHASE, rows),
                         .samples = n,
-                        .top = 2 - PH,
-                        .left = 2 - PW};
+                        .window = {H, 2 - PH, 2 - PW}};
     if (OWN_BLOCKS)
         winograd_blocks(&c, workspace, TILES);
     else
@@ -36,7 +35,8 @@ void KERNEL()(int n, Rows rows, stored *restrict dx, real *restrict workspace, c
     -> d net.2[n,64,64,64] net.4 workspace[903168] */
 #define KERNEL(part) simple_denoiser_conv_dgrad_winograd_0##part
 #define SIZES \
-    enum { ID = 1, IH = 64, IW = 64, PH = 1, PW = 1, CS = 64, MASK = 1, TILES = 16, OWN_BLOCKS = 1 }; \
+    enum { ID = 1, IH = 64, IW = 64, H = 64, PH = 1, PW = 1, CS = 64, MASK = 1, TILES = 16, OWN_BLOCKS = 1, \
+        PHASE = 0 }; \
     UNUSED static const Layout DX = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}, \
         DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}, \
         M = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}
@@ -46,7 +46,8 @@ void KERNEL()(int n, Rows rows, stored *restrict dx, real *restrict workspace, c
     -> d net.0[n,64,64,64] net.2 workspace[903168] */
 #define KERNEL(part) simple_denoiser_conv_dgrad_winograd_1##part
 #define SIZES \
-    enum { ID = 1, IH = 64, IW = 64, PH = 1, PW = 1, CS = 64, MASK = 1, TILES = 16, OWN_BLOCKS = 1 }; \
+    enum { ID = 1, IH = 64, IW = 64, H = 64, PH = 1, PW = 1, CS = 64, MASK = 1, TILES = 16, OWN_BLOCKS = 1, \
+        PHASE = 0 }; \
     UNUSED static const Layout DX = {64, 16, 4, 0, 262144, 65536, 65536, 1024, 0}, \
         DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}, \
         M = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}

@@ -1,7 +1,9 @@
 /* simple_denoiser_conv_wgrad_winograd.c - gradients of a convolution with a 3x3 window by its weights and its bias, by
  * Winograd's method. The gradient of a sample is summed at the 36 frequencies, taken back, and added to
  * that of the samples before, which lies at the end of `scratch` until it is brought into PyTorch's order.
-
+ *
+ * Ranges of rows are for one sample, and come in order: the sums at the frequencies stay in `scratch` from
+ * the one that begins at row 0 to the one that ends the sample.
  *
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
  * Do not edit: change the .unet file and compile again. */
@@ -9,7 +11,9 @@
 void KERNEL()(int n, Rows rows, real *restrict dw, real *restrict db, real *restrict scratch,
                           const stored *const *x, const stored *dy) {
     SIZES;
-    (void)rows;
+    const int ends = rows.end == D * H;
+    if (rows.begin == rows.end)
+        return;
     const long depth = stored_channels(X, SEGMENTS);
     const int blocks = (int)(depth / BLOCK);
     const Strides in = frequency_strides(TILES, blocks, FREQUENCY_GAP),
@@ -20,9 +24,8 @@ void KERNEL()(int n, Rows rows, real *restrict dw, real *restrict db, real *rest
                    .to = &DY,
                    .blocks = blocks,
                    .bias = BIAS,
-                   .grid = paired_grid(D, H, W),
-                   .top = PH,
-                   .left = PW,
+                   .grid = paired_grid(D, H, W, PHASE, rows),
+                   .window = {IH, PH, PW},
                    .in_strides = in,
                    .out_strides = out};
     real *dy_frequencies = scratch + planes_size(in);
@@ -32,11 +35,12 @@ void KERNEL()(int n, Rows rows, real *restrict dw, real *restrict db, real *rest
     g.sums = g.tile_sums + out.frequency;
     g.total =
         g.sums + FREQUENCIES * weights_stride(depth, vectors(&DY), SUM_GAP) + BIAS * vectors(&DY) * LANES;
-    if (ACCUMULATE)
+    if (ACCUMULATE && ends)
         weights_gather(g.total, dw, BIAS ? db : NULL, X, SEGMENTS, &DY, 9, CI * 9, 9);
     for (int i = 0; i < n; i++)
         winograd_gradients(&g, i, TILES, ACCUMULATE || i > 0);
-    weights_spread(dw, BIAS ? db : NULL, g.total, X, SEGMENTS, CO, 9, CI * 9, 9);
+    if (ends)
+        weights_spread(dw, BIAS ? db : NULL, g.total, X, SEGMENTS, CO, 9, CI * 9, 9);
 }
 #undef KERNEL
 #undef SIZES
@@ -48,8 +52,8 @@ void KERNEL()(int n, Rows rows, real *restrict dw, real *restrict db, real *rest
     -> d net.4.weight[64,64,3,3] d net.4.bias[64] net.4 scratch[485200] */
 #define KERNEL(part) simple_denoiser_conv_wgrad_winograd_0##part
 #define SIZES \
-    enum { CI = 64, CO = 64, D = 1, H = 64, W = 64, PH = 1, PW = 1, BIAS = 1, TILES = 64, ACCUMULATE = 1, \
-        SEGMENTS = 1 }; \
+    enum { CI = 64, CO = 64, IH = 64, D = 1, H = 64, W = 64, PH = 1, PW = 1, BIAS = 1, TILES = 64, PHASE = 0, \
+        ACCUMULATE = 1, SEGMENTS = 1 }; \
     UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}}, \
         DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}
 #include "simple_denoiser_conv_wgrad_winograd.c"

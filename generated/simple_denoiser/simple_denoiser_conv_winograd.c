@@ -16,10 +16,9 @@ void KERNEL()(int n, Rows rows, stored *restrict y, real *restrict workspace,
                         .y = y,
                         .relu = RELU,
                         .channels = CO,
-                        .grid = grid(D, H, W),
+                        .grid = grid(D, H, W, PHASE, rows),
                         .samples = n,
-                        .top = PH,
-                        .left = PW};
+                        .window = {IH, PH, PW}};
     if (OWN_BLOCKS)
         winograd_blocks(&c, workspace, TILES);
     else
@@ -35,8 +34,8 @@ void KERNEL()(int n, Rows rows, stored *restrict y, real *restrict workspace,
     net.2 weights[148032] net.2.bias[64] -> net.3[n,64,64,64] net.2 workspace[903168] */
 #define KERNEL(part) simple_denoiser_conv_winograd_0##part
 #define SIZES \
-    enum { CO = 64, D = 1, H = 64, W = 64, PH = 1, PW = 1, BIAS = 1, RELU = 1, TILES = 16, OWN_BLOCKS = 1, \
-        SEGMENTS = 1 }; \
+    enum { CO = 64, IH = 64, D = 1, H = 64, W = 64, PH = 1, PW = 1, BIAS = 1, RELU = 1, TILES = 16, \
+        OWN_BLOCKS = 1, PHASE = 0, SEGMENTS = 1 }; \
     UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}}, \
         Y = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}
 #include "simple_denoiser_conv_winograd.c"

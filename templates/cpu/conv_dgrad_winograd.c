@@ -19,10 +19,9 @@ UNUSED static void KERNEL(int n, Rows rows, stored *restrict dx, real *restrict 
                         .to = &DX,
                         .y = dx,
                         .channels = CS,
-                        .grid = grid(ID, IH, IW),
+                        .grid = grid(ID, IH, IW, PHASE, rows),
                         .samples = n,
-                        .top = 2 - PH,
-                        .left = 2 - PW};
+                        .window = {H, 2 - PH, 2 - PW}};
     if (OWN_BLOCKS)
         winograd_blocks(&c, workspace, TILES);
     else

@@ -1,7 +1,9 @@
 /* conv_wgrad_winograd.c - gradients of a convolution with a 3x3 window by its weights and its bias, by
  * Winograd's method. The gradient of a sample is summed at the 36 frequencies, taken back, and added to
  * that of the samples before, which lies at the end of `scratch` until it is brought into PyTorch's order.
- */
+ *
+ * Ranges of rows are for one sample, and come in order: the sums at the frequencies stay in `scratch` from
+ * the one that begins at row 0 to the one that ends the sample. */
 #include "winograd.c"
 
 #define KERNEL conv_wgrad_winograd
@@ -12,7 +14,9 @@
 UNUSED static void KERNEL(int n, Rows rows, real *restrict dw, real *restrict db, real *restrict scratch,
                           const stored *const *x, const stored *dy) {
     SIZES;
-    (void)rows;
+    const int ends = rows.end == D * H;
+    if (rows.begin == rows.end)
+        return;
     const long depth = stored_channels(X, SEGMENTS);
     const int blocks = (int)(depth / BLOCK);
     const Strides in = frequency_strides(TILES, blocks, FREQUENCY_GAP),
@@ -23,9 +27,8 @@ UNUSED static void KERNEL(int n, Rows rows, real *restrict dw, real *restrict db
                    .to = &DY,
                    .blocks = blocks,
                    .bias = BIAS,
-                   .grid = paired_grid(D, H, W),
-                   .top = PH,
-                   .left = PW,
+                   .grid = paired_grid(D, H, W, PHASE, rows),
+                   .window = {IH, PH, PW},
                    .in_strides = in,
                    .out_strides = out};
     real *dy_frequencies = scratch + planes_size(in);
@@ -35,10 +38,11 @@ UNUSED static void KERNEL(int n, Rows rows, real *restrict dw, real *restrict db
     g.sums = g.tile_sums + out.frequency;
     g.total =
         g.sums + FREQUENCIES * weights_stride(depth, vectors(&DY), SUM_GAP) + BIAS * vectors(&DY) * LANES;
-    if (ACCUMULATE)
+    if (ACCUMULATE && ends)
         weights_gather(g.total, dw, BIAS ? db : NULL, X, SEGMENTS, &DY, 9, CI * 9, 9);
     for (int i = 0; i < n; i++)
         winograd_gradients(&g, i, TILES, ACCUMULATE || i > 0);
-    weights_spread(dw, BIAS ? db : NULL, g.total, X, SEGMENTS, CO, 9, CI * 9, 9);
+    if (ends)
+        weights_spread(dw, BIAS ? db : NULL, g.total, X, SEGMENTS, CO, 9, CI * 9, 9);
 }
 /* END */

@@ -19,10 +19,9 @@ UNUSED static void KERNEL(int n, Rows rows, stored *restrict y, real *restrict w
                         .y = y,
                         .relu = RELU,
                         .channels = CO,
-                        .grid = grid(D, H, W),
+                        .grid = grid(D, H, W, PHASE, rows),
                         .samples = n,
-                        .top = PH,
-                        .left = PW};
+                        .window = {IH, PH, PW}};
     if (OWN_BLOCKS)
         winograd_blocks(&c, workspace, TILES);
     else

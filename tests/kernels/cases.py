@@ -92,8 +92,11 @@ def convolution(cases, operator, wide=False, tiles=None):
     ci, co, by = sum(ins), channels(), r.randrange(len(ins))
     count, x = ci * co * axes[0][0] * axes[1][0] * axes[2][0], ["x%d" % i for i in range(len(ins))]
     attributes, biased = window_attributes(axes), r.random() < 0.8
-    name = "%s %s -> %d, x %s, y %s, kernel, stride, dilation, padding %s" % (
-        operator, "+".join(map(str, ins)), co, x_size, y_size, [a[:4] for a in axes if a != (1, 1, 1, 0, 1, 1)])
+    if operator == "conv":
+        attributes["phase"] = r.randrange(4)  # of tile rows, by Winograd's method
+    name = "%s %s -> %d, x %s, y %s, kernel, stride, dilation, padding %s, phase %d" % (
+        operator, "+".join(map(str, ins)), co, x_size, y_size, [a[:4] for a in axes if a != (1, 1, 1, 0, 1, 1)],
+        attributes.get("phase", 0))
 
     def operands(what, **settings):
         cases.case(what + name, nearness="SUMS", **settings)
@@ -268,7 +271,7 @@ def main():
     for i in range(convolutions):
         convolution(cases, "upconv" if i % 3 == 2 else "conv")
     convolution(cases, "upconv", wide=True)
-    for tiles in ((1, 1), (cases.random.randint(2, 40), cases.random.randint(2, 40)), (66, 61)):
+    for tiles in ((1, 1), (cases.random.randint(2, 40), cases.random.randint(2, 40)), (70, 61)):
         convolution(cases, "conv", tiles=tiles)
     for _ in range(convolutions // 4):
         pooling(cases)

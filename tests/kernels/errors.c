@@ -2,7 +2,8 @@
  * convolution.
  *
  * For several numbers of channels: a convolution, its gradient by the input (windows that run backwards)
- * and by the weights, on inputs as a ReLU leaves them. Prints the root of the mean square of the errors
+ * and by the weights, on inputs as a ReLU leaves them; the gradient by the weights of large images, too,
+ * whose points are summed. Prints the root of the mean square of the errors
  * over that of the results, both against sums in double. Exit code 1 above 3e-6, or, with factors of bf16,
  * above 1.2e-2. For these:
  *
@@ -13,10 +14,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SIDE = 16, HALO = SIDE + 2, TAPS = 9, MOST_TILES = 64, SAMPLES = 300 };
+enum { TAPS = 9, MOST_TILES = 64, SAMPLES = 300 };
 
 typedef struct {
-    int ci, co;
+    int ci, co, side; /* images of side x side points */
     Layout x, y;
     stored *in, *out; /* of x, with its halo; of y or, the gradient by weights, of its gradient */
     real *w;          /* dense [co][ci][3][3] */
@@ -30,8 +31,8 @@ static void *zeros(size_t bytes) {
     return memset(p, 0, whole);
 }
 
-static Layout layout_of(int channels) {
-    const long row = HALO * BLOCK, plane = HALO * row;
+static Layout layout_of(int channels, int side) {
+    const long row = (side + 2) * BLOCK, plane = (side + 2) * row;
     return (Layout){.channels = channels,
                     .block = BLOCK,
                     .blocks = channels / BLOCK,
@@ -52,18 +53,18 @@ static real number(uint32_t *state) {
     return (real)((int32_t)*state >> 8) / (1 << 23);
 }
 
-static Net net_new(int ci, int co) {
-    Net n = {.ci = ci, .co = co, .x = layout_of(ci), .y = layout_of(co)};
+static Net net_new(int ci, int co, int side) {
+    Net n = {.ci = ci, .co = co, .side = side, .x = layout_of(ci, side), .y = layout_of(co, side)};
     uint32_t state = 1;
     n.in = zeros((size_t)n.x.sample * sizeof *n.in);
     n.out = zeros((size_t)n.y.sample * sizeof *n.out);
     n.w = zeros((size_t)(ci * co * TAPS) * sizeof *n.w);
     for (int c = 0; c < ci; c++)
-        for (int p = 0; p < SIDE * SIDE; p++)
-            n.in[place(&n.x, c, p / SIDE, p % SIDE)] = (stored)fmaxf(number(&state), 0);
+        for (int p = 0; p < side * side; p++)
+            n.in[place(&n.x, c, p / side, p % side)] = (stored)fmaxf(number(&state), 0);
     for (int c = 0; c < co; c++)
-        for (int p = 0; p < SIDE * SIDE; p++)
-            n.out[place(&n.y, c, p / SIDE, p % SIDE)] = (stored)number(&state);
+        for (int p = 0; p < side * side; p++)
+            n.out[place(&n.y, c, p / side, p % side)] = (stored)number(&state);
     for (int i = 0; i < ci * co * TAPS; i++)
         n.w[i] = number(&state);
     return n;
@@ -92,7 +93,7 @@ static void add(Errors *e, double exact, double direct, double winograd) {
 static Errors convolution(Net *n, int flipped) {
     const Strides in = frequency_strides(MOST_TILES, n->ci / BLOCK, FREQUENCY_GAP),
                   out = frequency_strides(MOST_TILES, n->co / BLOCK, SUM_GAP);
-    const int all = vectors(&n->y);
+    const int all = vectors(&n->y), side = n->side;
     const stored *const x[] = {n->in};
     stored *y = zeros((size_t)n->y.sample * sizeof *y);
     real *scratch = zeros((size_t)(FREQUENCIES * (in.frequency + out.frequency)) * sizeof *scratch);
@@ -107,10 +108,9 @@ static Errors convolution(Net *n, int flipped) {
                         .to = &n->y,
                         .y = y,
                         .channels = n->co,
-                        .grid = grid(1, SIDE, SIDE),
+                        .grid = grid(1, side, side, 0, (Rows){0, side}),
                         .samples = 1,
-                        .top = 1,
-                        .left = 1};
+                        .window = {side, 1, 1}};
 #pragma omp parallel num_threads(1)
     {
         winograd_weights(weights, dense, all, &n->x, 1);
@@ -120,17 +120,17 @@ static Errors convolution(Net *n, int flipped) {
     uint32_t state = 2;
     for (int k = 0; k < SAMPLES; k++) {
         const int co = (int)(fabsf(number(&state)) * (float)n->co) % n->co,
-                  p = (int)(fabsf(number(&state)) * SIDE * SIDE) % (SIDE * SIDE);
+                  p = (int)(fabsf(number(&state)) * (float)(side * side)) % (side * side);
         double exact = 0;
         real direct = 0;
         for (int i = 0; i < n->ci * TAPS; i++) {
             const int ci = i / TAPS, tap = i % TAPS;
-            const real a = n->in[place(&n->x, ci, p / SIDE + tap / 3 - 1, p % SIDE + tap % 3 - 1)],
+            const real a = n->in[place(&n->x, ci, p / side + tap / 3 - 1, p % side + tap % 3 - 1)],
                        w = n->w[(co * n->ci + ci) * TAPS + (flipped ? TAPS - 1 - tap : tap)];
             exact += (double)a * w;
             direct = fmaf(a, w, direct);
         }
-        add(&e, exact, direct, y[place(&n->y, co, p / SIDE, p % SIDE)]);
+        add(&e, exact, direct, y[place(&n->y, co, p / side, p % side)]);
     }
     free(y);
     free(scratch);
@@ -143,7 +143,7 @@ static Errors convolution(Net *n, int flipped) {
 static Errors gradient(Net *n) {
     const Strides in = frequency_strides(MOST_TILES, n->ci / BLOCK, FREQUENCY_GAP),
                   out = frequency_strides(MOST_TILES, n->co / BLOCK, FREQUENCY_GAP);
-    const int all = vectors(&n->y);
+    const int all = vectors(&n->y), side = n->side;
     const stored *const x[] = {n->in};
     const long sums = FREQUENCIES * weights_stride(n->ci, all, SUM_GAP);
     Gradients g = {.x = x,
@@ -151,9 +151,8 @@ static Errors gradient(Net *n) {
                    .from = &n->x,
                    .to = &n->y,
                    .blocks = n->ci / BLOCK,
-                   .grid = paired_grid(1, SIDE, SIDE),
-                   .top = 1,
-                   .left = 1,
+                   .grid = paired_grid(1, side, side, 0, (Rows){0, side}),
+                   .window = {side, 1, 1},
                    .in_strides = in,
                    .out_strides = out,
                    .in = zeros((size_t)(FREQUENCIES * in.frequency) * sizeof(Frequency)),
@@ -170,9 +169,9 @@ static Errors gradient(Net *n) {
                   ci = (int)(fabsf(number(&state)) * (float)n->ci) % n->ci, tap = k % TAPS;
         double exact = 0;
         real direct = 0;
-        for (int p = 0; p < SIDE * SIDE; p++) {
-            const real a = n->in[place(&n->x, ci, p / SIDE + tap / 3 - 1, p % SIDE + tap % 3 - 1)],
-                       dy = n->out[place(&n->y, co, p / SIDE, p % SIDE)];
+        for (int p = 0; p < side * side; p++) {
+            const real a = n->in[place(&n->x, ci, p / side + tap / 3 - 1, p % side + tap % 3 - 1)],
+                       dy = n->out[place(&n->y, co, p / side, p % side)];
             exact += (double)a * dy;
             direct = fmaf(a, dy, direct);
         }
@@ -190,21 +189,27 @@ static Errors gradient(Net *n) {
 /* ---- the table --------------------------------------------------------------------------------------- */
 
 /* Returns whether the error is small enough. */
-static int told(const char *what, int channels, Errors e) {
+static int told(const char *what, const Net *n, Errors e) {
     const double direct = sqrt(e.direct / e.result), winograd = sqrt(e.winograd / e.result),
                  most = PAIR > 1 ? 1.2e-2 : 3e-6;
-    printf("%-28s %4d channels   direct %.1e   winograd %.1e\n", what, channels, direct, winograd);
+    printf("%-24s %4d channels, %3d x %3d   direct %.1e   winograd %.1e\n", what, n->ci, n->side, n->side,
+           direct, winograd);
     return winograd <= most;
 }
 
 int main(void) {
-    static const int channels[] = {16, 64, 256, 512};
+    static const int channels[] = {16, 64, 256, 512}, sides[] = {128, 132, 512};
     int good = 1;
     for (size_t k = 0; k < sizeof channels / sizeof *channels; k++) {
-        Net n = net_new(channels[k], channels[k]);
-        good &= told("convolution", channels[k], convolution(&n, 0));
-        good &= told("gradient by the input", channels[k], convolution(&n, 1));
-        good &= told("gradient by the weights", channels[k], gradient(&n));
+        Net n = net_new(channels[k], channels[k], 16);
+        good &= told("convolution", &n, convolution(&n, 0));
+        good &= told("gradient by the input", &n, convolution(&n, 1));
+        good &= told("gradient by the weights", &n, gradient(&n));
+        net_free(&n);
+    }
+    for (size_t k = 0; k < sizeof sides / sizeof *sides; k++) {
+        Net n = net_new(32, 32, sides[k]);
+        good &= told("gradient by the weights", &n, gradient(&n));
         net_free(&n);
     }
     return good ? 0 : 1;

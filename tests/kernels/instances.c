@@ -211,6 +211,7 @@ static Attributes attributes_of(const Line *line, Op op) {
         a.conv.window = window_of(line);
         a.conv.channel_begin = number(line, "channel_begin");
         a.conv.channels = number(line, "channels");
+        a.conv.phase = number(line, "phase");
         break;
     case ATTRIBUTES_POOL:
         a.pool.window = window_of(line);
@@ -396,6 +397,12 @@ static void end_function(Emitter *e) {
     text_line(e->out, "}");
 }
 
+/* Of how many rows a kernel computes ranges, 0: of none, and where these may begin: at row tile * k - phase
+ * of a plane, which has `height`. */
+typedef struct {
+    int64_t rows, height, tile, phase;
+} Ranges;
+
 /* The node that has samples, if it is the only one; others pack weights for it. NULL: there is none. */
 static const Node *node_with_samples(const Graph *g) {
     const Node *found = NULL;
@@ -407,12 +414,21 @@ static const Node *node_with_samples(const Graph *g) {
     return found;
 }
 
-/* Appends the function NAME, which calls the kernels of PROGRAM; returns of how many rows the only one that
- * works on samples computes a range, or 0. */
-static int64_t emit_side(Emitter *e, const Program *program, bool *called, Text *out, const char *name) {
+/* The ranges that the kernel of NODE computes, which are rows of V. */
+static Ranges ranges_of(const Graph *g, const Node *node, ValueId v) {
+    enum { TILE = 4 };
+    const Shape shape = g->value[v].shape;
+    const bool tiles = node->a.kind == ATTRIBUTES_CONV && node->a.conv.tiles > 0;
+    return (Ranges){shape_rows(shape), shape_extent(shape, 1), tiles ? TILE : 1,
+                    tiles ? node->a.conv.phase : 0};
+}
+
+/* Appends the function NAME, which calls the kernels of PROGRAM; returns the ranges that the only one that
+ * works on samples computes, if it does. */
+static Ranges emit_side(Emitter *e, const Program *program, bool *called, Text *out, const char *name) {
     const Graph *g = program->graph;
     const Step step = {.rows = 1}; /* so that calls ask for their rows */
-    int64_t rows = 0;
+    Ranges ranges = {.tile = 1};
     e->step = &step;
     begin_function(e, out, name);
     for (int i = 0; i < g->nnode; i++) {
@@ -422,12 +438,12 @@ static int64_t emit_side(Emitter *e, const Program *program, bool *called, Text 
         Constants c = constants_new(e, program, node, template);
         op_table[node->op].constants(&c, node);
         emit_call(e, &c, instance_for(e, template, &c), c.before, c.after);
-        if (c.rows_of >= 0 && node == node_with_samples(g) && !node->whole_rows)
-            rows = shape_rows(g->value[c.rows_of].shape);
+        if (c.rows_of >= 0 && node == node_with_samples(g))
+            ranges = ranges_of(g, node, c.rows_of);
     }
     end_function(e);
     e->step = NULL;
-    return rows;
+    return ranges;
 }
 
 static void emit_halo(Emitter *e, const Program *program, Text *out, const char *name) {
@@ -439,9 +455,9 @@ static void emit_halo(Emitter *e, const Program *program, Text *out, const char 
     e->step = NULL;
 }
 
-/* "{run, rows, bytes of what it needs beside the operands, rings}" */
-static const char *side_text(Pool *pool, const Case *c, const Program *program, const char *name,
-                             int64_t rows, const char *rings) {
+/* "{run, ranges, bytes of what it needs beside the operands, rings}" */
+static const char *side_text(Pool *pool, const Case *c, const Program *program, const char *name, Ranges r,
+                             const char *rings) {
     const Graph *g = program->graph;
     const char *beside = "";
     for (ValueId v = c->nvalue; v < g->nvalue; v++) {
@@ -451,8 +467,9 @@ static const char *side_text(Pool *pool, const Case *c, const Program *program, 
             pool_text(pool, "%s%lld, ", beside,
                       concat ? 1LL : (long long)(shape_elements(value->shape) * type_bytes(value->type)));
     }
-    return pool_text(pool, "{%s, %lld, %d, {%s}, %s}", name, (long long)rows, g->nvalue - c->nvalue, beside,
-                     rings);
+    return pool_text(pool, "{%s, {%lld, %lld, %lld, %lld}, %d, {%s}, %s}", name, (long long)r.rows,
+                     (long long)r.height, (long long)r.tile, (long long)r.phase, g->nvalue - c->nvalue,
+                     beside, rings);
 }
 
 /* ---- the operands ---- */
@@ -574,12 +591,13 @@ static void emit_needs(const Case *c, Program *program, int64_t rows, int64_t ba
 }
 
 /* Appends the same on rings, as functions whose names begin with NAME; returns the member of the table. */
-static const char *emit_rings(const Work *work, const Case *c, SideKind side, int64_t rows, int index,
+static const char *emit_rings(const Work *work, const Case *c, SideKind side, Ranges ranges, int index,
                               const Layout *layout, const char *name, Text *functions) {
     Program *program = program_for(work, c, side);
     Emitter *e = emitter_of(work, side);
     const int64_t band = 1 + index % 4, spare = index % 3;
-    if (rows == 0 || !is_flat(program, node_with_samples(program->graph)))
+    const int64_t rows = ranges.rows;
+    if (rows == 0 || ranges.tile > 1 || !is_flat(program, node_with_samples(program->graph)))
         return "{0}";
     name = pool_text(work->pool, "%s_rings", name);
     memcpy(program->layout, layout, (size_t)c->nvalue * sizeof *layout);
@@ -613,15 +631,15 @@ static void emit_case(const Work *work, const Case *c, int index, Text *function
         set_buffers(e, program);
         emit_offsets(e, functions);
         const char *function = pool_text(pool, "case%d_%s", index, name[side]);
-        const int64_t rows =
+        const Ranges ranges =
             emit_side(e, program, work->called[side != SIDE_REFERENCE], functions, function);
-        const char *rings = emit_rings(work, c, side, rows, index, plain->layout, function, functions);
+        const char *rings = emit_rings(work, c, side, ranges, index, plain->layout, function, functions);
         text_line(&sides, "    .side[%s] = %s,", name[side],
-                  side_text(pool, c, program, function, rows, rings));
+                  side_text(pool, c, program, function, ranges, rings));
         if (c->has_halo && side <= SIDE_FAST) {
             function = pool_text(pool, "case%d_%s_halo", index, name[side]);
             emit_halo(e, program, functions, function);
-            text_line(&sides, "    .side[%s_HALO] = {%s, 0, 0, {0}, {0}},", name[side], function);
+            text_line(&sides, "    .side[%s_HALO] = {%s, {0}, 0, {0}, {0}},", name[side], function);
         }
     }
     text_line(table, "{%s, %s.noperand = %d, .operand = {", c_quoted(pool, c->name), c->settings,

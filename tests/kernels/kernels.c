@@ -153,7 +153,7 @@ static void release(Buffers b) {
 
 /* ---- calls ---------------------------------------------------------------------------------------- */
 
-/* A range of rows is computed in parts. */
+/* A range of rows is computed in parts: of a sum in order, else in any. */
 enum { PARTS = 3 };
 typedef struct {
     Rows part[PARTS];
@@ -162,13 +162,19 @@ typedef struct {
 
 static const Split whole = {{{0, -1}}, 1};
 
+/* A row at which a range may begin, or the end. */
+static int random_row(Test *test, const Ranges *of) {
+    const int r = (int)((uniform(test) + 1) / 2 * (of->rows + 1)), h = r % of->height,
+              row = (h + of->phase) / of->tile * of->tile - of->phase;
+    return row < 0 ? r - h : r - h + row;
+}
+
 /* Into parts of which some may be empty: in order, or the last one first. */
-static Split random_split(Test *test, int rows, bool in_order) {
-    const int a = (int)((uniform(test) + 1) / 2 * (rows + 1)),
-              b = (int)((uniform(test) + 1) / 2 * (rows + 1));
+static Split random_split(Test *test, const Ranges *of, bool in_order) {
+    const int a = random_row(test, of), b = random_row(test, of);
     const int low = a < b ? a : b, high = a < b ? b : a;
-    return in_order ? (Split){{{0, low}, {low, high}, {high, rows}}, PARTS}
-                    : (Split){{{high, rows}, {0, low}, {low, high}}, PARTS};
+    return in_order ? (Split){{{0, low}, {low, high}, {high, of->rows}}, PARTS}
+                    : (Split){{{high, of->rows}, {0, low}, {low, high}}, PARTS};
 }
 
 /* How much of each sample counts. */
@@ -384,7 +390,7 @@ static const Argument *first_result(const Case *c) {
 
 /* A sum over rows takes them in order, and of one sample. */
 static void check_sums_by_rows(Test *test, int side) {
-    const Split split = random_split(test, test->of->side[side].rows, true);
+    const Split split = random_split(test, &test->of->side[side].ranges, true);
     Buffers want = computed(test, side, 2, whole, 1), parts = computed(test, side, 3, split, 1);
     same(test, side == FAST ? "a sum by rows" : "a sum by rows, reference", &parts, &want);
     release(want), release(parts);
@@ -392,15 +398,15 @@ static void check_sums_by_rows(Test *test, int side) {
 
 /* By parts the same; a range of rows alone, of which a kernel writes no other. */
 static void check_rows(Test *test, int side, const Buffers *want) {
-    const int rows = test->of->side[side].rows;
-    const Split split = random_split(test, rows, false);
-    const Split part = {{split.part[2]}, 1};
-    if (rows == 0)
+    const Ranges *ranges = &test->of->side[side].ranges;
+    if (ranges->rows == 0)
         return;
     if (!has_samples(first_result(test->of))) {
         check_sums_by_rows(test, side);
         return;
     }
+    const Split split = random_split(test, ranges, false);
+    const Split part = {{split.part[2]}, 1};
     Buffers parts = computed(test, side, 2, split, N);
     same(test, side == FAST ? "by rows" : "by rows, reference", &parts, want);
     Buffers alone = computed(test, side, 2, part, N);
@@ -437,8 +443,8 @@ static void check_adds(Test *test, const Buffers *want) {
         const bool sum = i < c->noperand && o->use == COMPUTED, samples = i < c->noperand && has_samples(o);
         at[i] = sum ? first.at[i] : (char *)second.at[i] + (samples ? bytes_of(o) / N : 0);
     }
-    const int rows = c->side[ADDS].rows;
-    call(c, c->side[ADDS].run, 2, rows > 0 ? random_split(test, rows, true) : whole, 1, 1, 1, at);
+    const Ranges *ranges = &c->side[ADDS].ranges;
+    call(c, c->side[ADDS].run, 2, ranges->rows > 0 ? random_split(test, ranges, true) : whole, 1, 1, 1, at);
     same(test, "sample by sample", &first, want);
     release(first), release(second);
 }
@@ -519,7 +525,7 @@ static void compute_in_rings(Test *test, const Side *side, int k, int samples, c
     const Case *c = test->of;
     const Rings *rings = &side->rings;
     const int end = (k + 1) * rings->band;
-    const Rows rows = {k * rings->band, end < side->rows ? end : side->rows};
+    const Rows rows = {k * rings->band, end < side->ranges.rows ? end : side->ranges.rows};
     for (int i = 0; i < c->noperand; i++)
         if (has_samples(&c->operand[i]))
             fill_ring(&c->operand[i], test->given[i], &rings->layout[i], rings->need[k][i], at[i]);
@@ -635,9 +641,9 @@ static void check_halo_rings(Test *test, int number) {
 
 static void check_halo(Test *test) {
     const Argument *o = &test->of->operand[0];
-    const Split split = random_split(test, rows_in(o), false);
     if (!has(test, FAST_HALO))
         return;
+    const Split split = random_split(test, &(Ranges){rows_in(o), rows_in(o), 1, 0}, false);
     void *want = without_halo(test, REFERENCE_HALO, whole), *got = without_halo(test, FAST_HALO, whole);
     void *parts = without_halo(test, FAST_HALO, split), *other = without_halo(test, REFERENCE_HALO, split);
     long points = 0, all = (long)N * stored_channels(&o->layout) * rows_in(o) * o->size[2];

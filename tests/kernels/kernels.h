@@ -66,9 +66,15 @@ typedef struct {
     const Rows (*need)[MAX_OPERANDS]; /* per range: the rows of each operand that are touched */
 } Rings;
 
+/* Of how many rows a kernel computes ranges, 0: of none, and where these may begin: at row tile * k - phase
+ * of a plane, which has `height`. */
 typedef struct {
-    Run *run; /* NULL: it is not computed in this way */
-    int rows; /* of one operator, whose kernel computes a range of so many; 0: it computes all */
+    int rows, height, tile, phase;
+} Ranges;
+
+typedef struct {
+    Run *run;      /* NULL: it is not computed in this way */
+    Ranges ranges; /* of one operator */
     int nbeside;
     long beside[MAX_BESIDE]; /* bytes of packed weights, scratch and the like */
     Rings rings;

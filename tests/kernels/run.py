@@ -1,6 +1,7 @@
 """run.py - every fast kernel against the reference on random geometries, by both compilers, for every width of
 vector, for tensors of 32 and of 16 bits, under sanitizers and as generated programs are compiled, and for AArch64 where
-there are a cross compiler (gcc-aarch64-linux-gnu) and an emulator (qemu-user).  See cases.py, instances.c and kernels.c.
+there are a cross compiler (gcc-aarch64-linux-gnu) and an emulator (qemu-user).  See cases.py, instances.c and kernels.c;
+for ranges of rows in rings winograd_rings.c.
 
 Usage: run.py INSTANCES [SEED]; INSTANCES: the program of instances.c."""
 import concurrent.futures
@@ -56,6 +57,9 @@ def build_and_run(build, seed, folder):
              lambda: [INSTANCES, ".", "cases", stored.lower(), conv],
              lambda: [cc, *reference, "-O1", "-c", "reference_kernels.c", "cases.c"], fast,
              lambda: [*emulator, "./kernels"]]
+    if conv != "direct":
+        rings = [cc, *flags, "-DUNET_STORED_" + stored, os.path.join(HERE, "winograd_rings.c"), "-o", "rings", "-lm"]
+        steps[:0] = [lambda: rings, lambda: [*emulator, "./rings"]]
     # threads share their processors with other tests: let them sleep at barriers
     environment = {**os.environ, "OMP_WAIT_POLICY": "passive", "ASAN_OPTIONS": "detect_leaks=0"}
     for step in (make() for make in steps):
