@@ -138,8 +138,79 @@ INLINE void store_some(stored *p, Vector v, int lanes) {
     store_some_real(p, v, lanes);
 }
 
+/* The first `lanes`, then zeros up to a whole vector. */
+INLINE void copy_some(stored *to, const stored *from, int lanes) {
+    store_real(to, load_some_real(from, lanes));
+}
+
 INLINE Vector rounded(Vector v) {
     return v;
+}
+
+/* What is added to a sum: from a scalar, which is broadcast, and a vector. */
+typedef Vector Product(Vector sum, const real *x, Vector w);
+
+INLINE Vector add_product(Vector sum, const real *x, Vector w) {
+    return sum + *x * w;
+}
+
+#if defined __AVX512BF16__
+#include <immintrin.h>
+typedef real Slot __attribute__((may_alias));
+
+/* *x is a pair of bf16, and so is each lane of w. The processor adds the product of the second ones, then
+ * that of the first. */
+INLINE Vector add_products(Vector sum, const real *x, Vector w) {
+    const __m512 pair = _mm512_set1_ps(*(const Slot *)x);
+    return (Vector)_mm512_dpbf16_ps((__m512)sum, (__m512bh)w, (__m512bh)pair);
+}
+
+/* Lane by lane a pair: one of a, rounded to bf16, then one of b. */
+INLINE Vector pairs(Vector a, Vector b) {
+    static const uint16_t order[32] = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
+                                       8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+    const __m512i both = (__m512i)_mm512_cvtne2ps_pbh((__m512)b, (__m512)a);
+    return (Vector)_mm512_permutexvar_epi16(_mm512_loadu_si512(order), both);
+}
+#endif
+
+/* Factors lie in slots of 32 bits: a real, or, of tensors in bf16 where the processor multiplies these, a
+ * pair of channels. Both are handed about as reals; only what adds products looks inside. */
+#if defined UNET_STORED_BF16 && defined __AVX512BF16__
+enum { FACTORS = 2 };
+
+INLINE Vector add_factors(Vector sum, const real *x, Vector w) {
+    return add_products(sum, x, w);
+}
+
+INLINE Vector factors_of(Vector a, Vector b) {
+    return pairs(a, b);
+}
+
+/* The first `lanes` elements at a, each with one of those at b, of which `others` are there. */
+INLINE Vector factors_at(const stored *a, int lanes, const stored *b, int others) {
+    return (Vector)(words(halves(a, lanes)) | words(halves(b, others)) << 16);
+}
+#else
+enum { FACTORS = 1 }; /* in a slot */
+
+INLINE Vector add_factors(Vector sum, const real *x, Vector w) {
+    return add_product(sum, x, w);
+}
+
+INLINE Vector factors_of(Vector a, Vector b) {
+    (void)b;
+    return rounded(a);
+}
+
+INLINE Vector factors_at(const stored *a, int lanes, const stored *b, int others) {
+    (void)b, (void)others;
+    return load_some(a, lanes);
+}
+#endif
+
+INLINE int slots(int factors) {
+    return (factors + FACTORS - 1) / FACTORS;
 }
 
 /* From element `at` on of an array of `real` or of `stored`. */
@@ -396,7 +467,7 @@ INLINE Tile tile_mask(Tile t, Tile m) {
     return t;
 }
 
-/* The operand whose elements are broadcast: column a starts at a, b at b; `row` apart; the next in depth
+/* The operand whose slots are broadcast: column a starts at a, b at b; `row` apart; the next in depth
  * follows after `next`. */
 typedef struct {
     const real *a, *b;
@@ -412,7 +483,7 @@ typedef struct {
 
 /* tile += sum over k of x[row, k] * w[k, lane]: all the arithmetic of convolutions. Where clang unrolls the
  * loop whole, it moves loads and sums about until registers run out. */
-INLINE void tile_multiply(Tile *t, int depth, Scalars x, Weights w, Extent e) {
+INLINE void tile_multiply(Tile *t, Product *add, int depth, Scalars x, Weights w, Extent e) {
 #ifdef __clang__
 #pragma clang loop unroll(disable)
 #endif
@@ -421,12 +492,21 @@ INLINE void tile_multiply(Tile *t, int depth, Scalars x, Weights w, Extent e) {
                wb = load_some_real(w.b + k * w.next, w.lanes);
 #define MULTIPLY(r)                                                                                        \
     if (e.a > r)                                                                                           \
-        t->a.v##r += x.a[k * x.next + r * x.row] * wa;                                                     \
+        t->a.v##r = add(t->a.v##r, x.a + k * x.next + r * x.row, wa);                                      \
     if (e.b > r)                                                                                           \
-        t->b.v##r += x.b[k * x.next + r * x.row] * wb;
+        t->b.v##r = add(t->b.v##r, x.b + k * x.next + r * x.row, wb);
         EACH_ROW(MULTIPLY)
 #undef MULTIPLY
     }
+}
+
+/* Of neighbouring rows of a tile, `row` apart. */
+INLINE Scalars scalars_of(const real *first, long row, int side_by_side) {
+    return (Scalars){first, side_by_side ? first : first + ROWS * row, row, 1};
+}
+
+INLINE Weights weights_of(const real *w, int side_by_side) {
+    return side_by_side ? (Weights){w, w + LANES, 2 * LANES, LANES} : (Weights){w, w, LANES, LANES};
 }
 
 /* Has `count` elements brought into the cache: what the next tile meets, of strides which the processor
@@ -441,18 +521,48 @@ typedef struct {
     int count, stride, dilation;
 } Taps;
 
+/* Taps of a row whose factors stand side by side in slots: of an image in pairs all, if that can be. */
+INLINE int taps_together(int block, Taps taps) {
+    return FACTORS > 1 && taps.dilation == 1 && taps.count * block < BLOCK ? taps.count : 1;
+}
+
+/* Slots of the weights of a row of taps. */
+INLINE int slots_of_row(int block, Taps taps) {
+    const int together = taps_together(block, taps);
+    return taps.count / together * slots(together * block);
+}
+
+/* The pairs that the rows of a tile meet: of `count` elements from p on, of the next row from p + row on.
+ * Those of whole blocks lie there; those of an image are copied for each row, with zeros behind them. */
+INLINE Scalars pairs_at(const stored *p, real *copy, int row, int count, int side_by_side, Extent e) {
+    const int below = side_by_side ? 0 : ROWS;
+    stored *to = (void *)copy;
+    if (count == BLOCK)
+        return scalars_of((const void *)p, row / FACTORS, side_by_side);
+#define COPY(r)                                                                                            \
+    if (e.a > r)                                                                                           \
+        copy_some(to + r * BLOCK, p + r * row, count);                                                     \
+    if (below && e.b > r)                                                                                  \
+        copy_some(to + (below + r) * BLOCK, p + (below + r) * row, count);
+    EACH_ROW(COPY)
+#undef COPY
+    return scalars_of(copy, BLOCK / FACTORS, side_by_side);
+}
+
 /* tile += what a row of taps meets in one block of x, from its first pixel on. */
 INLINE void tile_slide(Tile *t, const stored *x, real *copy, const real *w, int block, Taps taps,
                        int side_by_side, Extent e) {
-    const int width = side_by_side ? 2 * LANES : LANES, row = taps.stride * block;
+    const int row = taps.stride * block, together = taps_together(block, taps);
+    const int depth = slots(together * block), width = side_by_side ? 2 * LANES : LANES;
     const int met =
         (e.a + (side_by_side ? 0 : e.b) - 1) * taps.stride + (taps.count - 1) * taps.dilation + 1;
-    const real *pixel = scalars(x, copy, met * block);
-    for (int k = 0; k < taps.count; k++) {
-        const real *from = pixel + k * taps.dilation * block, *by = w + k * block * width;
-        Scalars pixels = {from, side_by_side ? from : from + ROWS * row, row, 1};
-        Weights weights = {by, side_by_side ? by + LANES : by, width, LANES};
-        tile_multiply(t, block, pixels, weights, e);
+    const real *pixel = FACTORS > 1 ? NULL : scalars(x, copy, met * block);
+    for (int k = 0; k < taps.count; k += together, w += depth * width) {
+        const int from = k * taps.dilation * block;
+        tile_multiply(t, add_factors, depth,
+                      FACTORS > 1 ? pairs_at(x + from, copy, row, together * block, side_by_side, e)
+                                  : scalars_of(pixel + from, row, side_by_side),
+                      weights_of(w, side_by_side), e);
     }
 }
 
@@ -481,17 +591,19 @@ INLINE Phase phase_of(int column, Taps taps, int padding) {
 /* tile += what the row of taps meets in one block of x; the first tap that of pixel x. */
 INLINE void tile_unslide(Tile *t, const stored *x, real *copy, const real *w, int block, Phase phase,
                          int side_by_side, Extent e) {
-    const int width = side_by_side ? 2 * LANES : LANES, before = (phase.count - 1) * phase.back;
+    const int depth = slots(block), width = side_by_side ? 2 * LANES : LANES;
+    const int before = (phase.count - 1) * phase.back;
     if (phase.count == 0)
         return;
     const int met = e.a + (side_by_side ? 0 : e.b) + before;
-    const real *pixel = scalars(x - before * block, copy, met * block) + before * block;
+    const real *pixel =
+        FACTORS > 1 ? NULL : scalars(x - before * block, copy, met * block) + before * block;
     for (int k = 0; k < phase.count; k++) {
-        const real *from = pixel - k * phase.back * block;
-        const real *by = w + (phase.first + k * phase.step) * block * width;
-        Scalars pixels = {from, side_by_side ? from : from + ROWS * block, block, 1};
-        Weights weights = {by, side_by_side ? by + LANES : by, width, LANES};
-        tile_multiply(t, block, pixels, weights, e);
+        const int back = k * phase.back * block, tap = phase.first + k * phase.step;
+        tile_multiply(t, add_factors, depth,
+                      FACTORS > 1 ? pairs_at(x - back, copy, block, block, side_by_side, e)
+                                  : scalars_of(pixel - back, block, side_by_side),
+                      weights_of(w + tap * depth * width, side_by_side), e);
     }
 }
 
@@ -604,12 +716,22 @@ UNUSED static void sums_add(real *total, const real *sums, long elements, int fi
         store_real(total + at, (first_sample ? (Vector){0} : load_real(total + at)) + load_real(sums + at));
 }
 
-/* Vector v of the sum over a row of dy that begins at a point. */
+/* Vector v of the sum over a row of dy that begins at a point. With pairs it is four sums of every fourth
+ * pixel, for an addition waits for the one before. */
 INLINE Vector row_sum(const stored *dy, const Layout *l, int v, Point at, int width) {
-    Vector sum = {0};
-    for (; at.w < width; at.w++)
-        sum += load_some(dy + vector_at(l, v, at), lanes(l, v));
-    return sum;
+    Vector sum = {0}, second = {0}, third = {0}, fourth = {0};
+    const int step = l->block, used = lanes(l, v);
+    const stored *from = dy + vector_at(l, v, at);
+    int p = at.w;
+    for (; FACTORS > 1 && p + 4 <= width; p += 4, from += 4 * step) {
+        sum += load_some(from, used);
+        second += load_some(from + step, used);
+        third += load_some(from + 2 * step, used);
+        fourth += load_some(from + 3 * step, used);
+    }
+    for (; p < width; p++, from += step)
+        sum += load_some(from, used);
+    return FACTORS > 1 ? (sum + second) + (third + fourth) : sum;
 }
 
 /* The way back of weights_spread, before more samples are added; what pads channels is zero. */

@@ -31,7 +31,7 @@ INLINE void KERNEL_tile(stored *y, const stored *const *x, const real *w, const 
                         tile_slide(&t, from, copy, w, BLOCK, taps, side_by_side, e);
                     else
                         tile_slide(&t, from, copy, w, in->block, taps, side_by_side, e);
-                    w += KW * in->block * (side_by_side ? 2 * LANES : LANES);
+                    w += slots_of_row(in->block, taps) * (side_by_side ? 2 * LANES : LANES);
                 }
     }
     tile_store(0, y, spot(&Y, v, o, 1, side_by_side), RELU ? tile_relu(t) : t, e);

@@ -20,7 +20,7 @@ INLINE void KERNEL_tile(stored *dx, const stored *dy, const real *w, const store
     p.w = phase.column + j * SW;
     for (int block = 0; block < DY.blocks; block++)
         for (int kd = 0; kd < KD; kd++)
-            for (int kh = 0; kh < KH; kh++, w += KW * DY.block * width) {
+            for (int kh = 0; kh < KH; kh++, w += KW * slots(DY.block) * width) {
                 int d = p.d + PD - kd * LD, h = p.h + PH - kh * LH;
                 if (d % SD != 0 || h % SH != 0)
                     continue;

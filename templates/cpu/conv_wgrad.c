@@ -47,7 +47,7 @@ INLINE Scalars KERNEL_channels(Item item, Piece piece, int r, int k, int c) {
     const int pixel = (r - piece.from) * KERNEL_met(piece.width) + k % KW * TAP;
     const real *copy = piece.x + pixel * item.block;
     const real *a = scalars_at(item.x + offset_of(item.layout, item.number, i), copy) + c;
-    return (Scalars){a, item.side_by_side ? a : a + ROWS, 1, STEP * item.block};
+    return (Scalars){a, item.side_by_side ? a : a + ROWS, 1, FACTORS * STEP * item.block};
 }
 
 /* Elements of dy that are no whole vectors of `real` are copied, so that they are brought together once. */
@@ -62,7 +62,7 @@ INLINE Weights KERNEL_gradients(Item item, Piece piece, int r, int k) {
     enum { STEP = TRANSPOSED ? SW : 1 };
     const Point o = KERNEL_point(TRANSPOSED, item, piece, r, k);
     const int width = item.side_by_side ? 2 * LANES : LANES;
-    const real *copy = piece.dy + (r - piece.from) * piece.width * width;
+    const real *copy = piece.dy + (r - piece.from) * slots(piece.width) * width;
     if (KERNEL_copied())
         return (Weights){copy, item.side_by_side ? copy + LANES : copy, width, LANES};
     const stored *a = item.dy + vector_at(&DY, item.v, o);
@@ -70,27 +70,41 @@ INLINE Weights KERNEL_gradients(Item item, Piece piece, int r, int k) {
     return (Weights){scalars_at(a, NULL), scalars_at(b, NULL), STEP * DY.block, LANES};
 }
 
-/* Copies what row r has of dy. */
+/* Copies what row r has of dy: positions, or pairs of them. */
 INLINE void KERNEL_copy(Item item, Piece piece, int r, int k) {
     SIZES;
     enum { STEP = TRANSPOSED ? SW : 1 };
-    real *copy = piece.dy + (r - piece.from) * piece.width * (item.side_by_side ? 2 * LANES : LANES);
+    real *copy = piece.dy + (r - piece.from) * slots(piece.width) * (item.side_by_side ? 2 * LANES : LANES);
     Point o = KERNEL_point(TRANSPOSED, item, piece, r, k);
-    for (int p = 0; p < piece.width; p++, o.w += STEP)
-        for (int v = item.v; v <= item.v + item.side_by_side; v++, copy += LANES)
-            store_real(copy, load_some(item.dy + vector_at(&DY, v, o), lanes(&DY, v)));
+    for (int p = 0; p < piece.width; p += FACTORS, o.w += FACTORS * STEP)
+        for (int v = item.v; v <= item.v + item.side_by_side; v++, copy += LANES) {
+            const stored *dy = item.dy + vector_at(&DY, v, o);
+            const int there = lanes(&DY, v);
+            store_real(copy, factors_at(dy, there, dy + STEP * DY.block, p + 1 < piece.width ? there : 0));
+        }
+}
+
+/* Copies what row r has of x: pixels, or pairs of those of neighbouring positions. */
+INLINE void KERNEL_pixels(Item item, Piece piece, int r, int k) {
+    SIZES;
+    enum { STEP = TRANSPOSED ? 1 : SW };
+    const int count = KERNEL_met(piece.width) * item.block, apart = STEP * item.block;
+    const stored *x =
+        item.x + offset_of(item.layout, item.number, KERNEL_point(!TRANSPOSED, item, piece, r, k));
+    real *copy = piece.x + (r - piece.from) * count;
+    if (FACTORS == 1)
+        scalars(x, copy, count);
+    for (int at = 0; FACTORS > 1 && at < count; at += LANES)
+        store_real(copy + at, factors_at(x + at, count - at, x + at + apart, count - at - apart));
 }
 
 /* Copies what tap k meets, unless it is there: of x all that its row of taps meets; of positions, what all
  * taps meet. */
 INLINE void KERNEL_copies(Item item, Piece piece, int k) {
     SIZES;
-    const int count = KERNEL_met(piece.width) * item.block;
     for (int r = piece.from; r < piece.to; r++) {
-        const Point i = KERNEL_point(!TRANSPOSED, item, piece, r, k - k % KW);
         if (k == item.from || (!TRANSPOSED && k % KW == 0))
-            scalars(item.x + offset_of(item.layout, item.number, i), piece.x + (r - piece.from) * count,
-                    count);
+            KERNEL_pixels(item, piece, r, k - k % KW);
         if (k == item.from || TRANSPOSED)
             KERNEL_copy(item, piece, r, k);
     }
@@ -134,7 +148,7 @@ INLINE void KERNEL_tile(Item item, Piece piece, int k, int c, int rows) {
         store_real(KERNEL_row(item, v + side, k, c + below + r), t.b.v##r);
     EACH_ROW(LOAD)
     for (int r = piece.from; r < piece.to; r++)
-        tile_multiply(&t, piece.width, KERNEL_channels(item, piece, r, k, c),
+        tile_multiply(&t, add_factors, slots(piece.width), KERNEL_channels(item, piece, r, k, c),
                       KERNEL_gradients(item, piece, r, k), e);
     EACH_ROW(ADD)
     EACH_ROW(STORE)

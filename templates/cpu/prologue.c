@@ -1,6 +1,6 @@
 /* prologue.c - what stands at the head of every generated program for the CPU: how tensors lie
  * in memory, and the register tile from which all convolutions are made. Types and vectors stand in
- * types.c, tensors of 16 and of 32 bits in stored_16.c and stored_32.c.
+ * types.c, tensors of 16 and of 32 bits in stored_16.c and stored_32.c, products in products.c.
  *
  * Every convolution, its gradients and the transposed ones are sums of products  tile[r][lane] += x[r] *
  * w[lane], where r runs over a few pixels (or channels) that lie at a fixed distance and the lanes are
@@ -8,11 +8,7 @@
  * in use, so that after inlining only those remain.  Two columns stand side by side (the same rows, twice
  * the channels) or one below the other (twice the rows).  Their rows have names because gcc keeps an array
  * of vectors in memory. */
-#if defined UNET_STORED_BF16 || defined UNET_STORED_F16
-#include "stored_16.c"
-#else
-#include "stored_32.c"
-#endif
+#include "products.c"
 
 /* BEGIN */
 /* From element `at` on of an array of `real` or of `stored`. */
@@ -269,7 +265,7 @@ INLINE Tile tile_mask(Tile t, Tile m) {
     return t;
 }
 
-/* The operand whose elements are broadcast: column a starts at a, b at b; `row` apart; the next in depth
+/* The operand whose slots are broadcast: column a starts at a, b at b; `row` apart; the next in depth
  * follows after `next`. */
 typedef struct {
     const real *a, *b;
@@ -285,7 +281,7 @@ typedef struct {
 
 /* tile += sum over k of x[row, k] * w[k, lane]: all the arithmetic of convolutions. Where clang unrolls the
  * loop whole, it moves loads and sums about until registers run out. */
-INLINE void tile_multiply(Tile *t, int depth, Scalars x, Weights w, Extent e) {
+INLINE void tile_multiply(Tile *t, Product *add, int depth, Scalars x, Weights w, Extent e) {
 #ifdef __clang__
 #pragma clang loop unroll(disable)
 #endif
@@ -294,12 +290,21 @@ INLINE void tile_multiply(Tile *t, int depth, Scalars x, Weights w, Extent e) {
                wb = load_some_real(w.b + k * w.next, w.lanes);
 #define MULTIPLY(r)                                                                                        \
     if (e.a > r)                                                                                           \
-        t->a.v##r += x.a[k * x.next + r * x.row] * wa;                                                     \
+        t->a.v##r = add(t->a.v##r, x.a + k * x.next + r * x.row, wa);                                      \
     if (e.b > r)                                                                                           \
-        t->b.v##r += x.b[k * x.next + r * x.row] * wb;
+        t->b.v##r = add(t->b.v##r, x.b + k * x.next + r * x.row, wb);
         EACH_ROW(MULTIPLY)
 #undef MULTIPLY
     }
+}
+
+/* Of neighbouring rows of a tile, `row` apart. */
+INLINE Scalars scalars_of(const real *first, long row, int side_by_side) {
+    return (Scalars){first, side_by_side ? first : first + ROWS * row, row, 1};
+}
+
+INLINE Weights weights_of(const real *w, int side_by_side) {
+    return side_by_side ? (Weights){w, w + LANES, 2 * LANES, LANES} : (Weights){w, w, LANES, LANES};
 }
 
 /* Has `count` elements brought into the cache: what the next tile meets, of strides which the processor
@@ -314,18 +319,48 @@ typedef struct {
     int count, stride, dilation;
 } Taps;
 
+/* Taps of a row whose factors stand side by side in slots: of an image in pairs all, if that can be. */
+INLINE int taps_together(int block, Taps taps) {
+    return FACTORS > 1 && taps.dilation == 1 && taps.count * block < BLOCK ? taps.count : 1;
+}
+
+/* Slots of the weights of a row of taps. */
+INLINE int slots_of_row(int block, Taps taps) {
+    const int together = taps_together(block, taps);
+    return taps.count / together * slots(together * block);
+}
+
+/* The pairs that the rows of a tile meet: of `count` elements from p on, of the next row from p + row on.
+ * Those of whole blocks lie there; those of an image are copied for each row, with zeros behind them. */
+INLINE Scalars pairs_at(const stored *p, real *copy, int row, int count, int side_by_side, Extent e) {
+    const int below = side_by_side ? 0 : ROWS;
+    stored *to = (void *)copy;
+    if (count == BLOCK)
+        return scalars_of((const void *)p, row / FACTORS, side_by_side);
+#define COPY(r)                                                                                            \
+    if (e.a > r)                                                                                           \
+        copy_some(to + r * BLOCK, p + r * row, count);                                                     \
+    if (below && e.b > r)                                                                                  \
+        copy_some(to + (below + r) * BLOCK, p + (below + r) * row, count);
+    EACH_ROW(COPY)
+#undef COPY
+    return scalars_of(copy, BLOCK / FACTORS, side_by_side);
+}
+
 /* tile += what a row of taps meets in one block of x, from its first pixel on. */
 INLINE void tile_slide(Tile *t, const stored *x, real *copy, const real *w, int block, Taps taps,
                        int side_by_side, Extent e) {
-    const int width = side_by_side ? 2 * LANES : LANES, row = taps.stride * block;
+    const int row = taps.stride * block, together = taps_together(block, taps);
+    const int depth = slots(together * block), width = side_by_side ? 2 * LANES : LANES;
     const int met =
         (e.a + (side_by_side ? 0 : e.b) - 1) * taps.stride + (taps.count - 1) * taps.dilation + 1;
-    const real *pixel = scalars(x, copy, met * block);
-    for (int k = 0; k < taps.count; k++) {
-        const real *from = pixel + k * taps.dilation * block, *by = w + k * block * width;
-        Scalars pixels = {from, side_by_side ? from : from + ROWS * row, row, 1};
-        Weights weights = {by, side_by_side ? by + LANES : by, width, LANES};
-        tile_multiply(t, block, pixels, weights, e);
+    const real *pixel = FACTORS > 1 ? NULL : scalars(x, copy, met * block);
+    for (int k = 0; k < taps.count; k += together, w += depth * width) {
+        const int from = k * taps.dilation * block;
+        tile_multiply(t, add_factors, depth,
+                      FACTORS > 1 ? pairs_at(x + from, copy, row, together * block, side_by_side, e)
+                                  : scalars_of(pixel + from, row, side_by_side),
+                      weights_of(w, side_by_side), e);
     }
 }
 
@@ -354,17 +389,19 @@ INLINE Phase phase_of(int column, Taps taps, int padding) {
 /* tile += what the row of taps meets in one block of x; the first tap that of pixel x. */
 INLINE void tile_unslide(Tile *t, const stored *x, real *copy, const real *w, int block, Phase phase,
                          int side_by_side, Extent e) {
-    const int width = side_by_side ? 2 * LANES : LANES, before = (phase.count - 1) * phase.back;
+    const int depth = slots(block), width = side_by_side ? 2 * LANES : LANES;
+    const int before = (phase.count - 1) * phase.back;
     if (phase.count == 0)
         return;
     const int met = e.a + (side_by_side ? 0 : e.b) + before;
-    const real *pixel = scalars(x - before * block, copy, met * block) + before * block;
+    const real *pixel =
+        FACTORS > 1 ? NULL : scalars(x - before * block, copy, met * block) + before * block;
     for (int k = 0; k < phase.count; k++) {
-        const real *from = pixel - k * phase.back * block;
-        const real *by = w + (phase.first + k * phase.step) * block * width;
-        Scalars pixels = {from, side_by_side ? from : from + ROWS * block, block, 1};
-        Weights weights = {by, side_by_side ? by + LANES : by, width, LANES};
-        tile_multiply(t, block, pixels, weights, e);
+        const int back = k * phase.back * block, tap = phase.first + k * phase.step;
+        tile_multiply(t, add_factors, depth,
+                      FACTORS > 1 ? pairs_at(x - back, copy, block, block, side_by_side, e)
+                                  : scalars_of(pixel - back, block, side_by_side),
+                      weights_of(w + tap * depth * width, side_by_side), e);
     }
 }
 
@@ -477,12 +514,22 @@ UNUSED static void sums_add(real *total, const real *sums, long elements, int fi
         store_real(total + at, (first_sample ? (Vector){0} : load_real(total + at)) + load_real(sums + at));
 }
 
-/* Vector v of the sum over a row of dy that begins at a point. */
+/* Vector v of the sum over a row of dy that begins at a point. With pairs it is four sums of every fourth
+ * pixel, for an addition waits for the one before. */
 INLINE Vector row_sum(const stored *dy, const Layout *l, int v, Point at, int width) {
-    Vector sum = {0};
-    for (; at.w < width; at.w++)
-        sum += load_some(dy + vector_at(l, v, at), lanes(l, v));
-    return sum;
+    Vector sum = {0}, second = {0}, third = {0}, fourth = {0};
+    const int step = l->block, used = lanes(l, v);
+    const stored *from = dy + vector_at(l, v, at);
+    int p = at.w;
+    for (; FACTORS > 1 && p + 4 <= width; p += 4, from += 4 * step) {
+        sum += load_some(from, used);
+        second += load_some(from + step, used);
+        third += load_some(from + 2 * step, used);
+        fourth += load_some(from + 3 * step, used);
+    }
+    for (; p < width; p++, from += step)
+        sum += load_some(from, used);
+    return FACTORS > 1 ? (sum + second) + (third + fourth) : sum;
 }
 
 /* The way back of weights_spread, before more samples are added; what pads channels is zero. */

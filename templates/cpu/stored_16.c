@@ -81,6 +81,12 @@ INLINE Halves narrowed(Vector v) {
 }
 #endif
 
+#if defined __AVX512BW__ && defined __AVX512VL__
+INLINE __mmask16 first_bits(int lanes) {
+    return (__mmask16)((1u << min_int(max_int(lanes, 0), LANES)) - 1);
+}
+#endif
+
 INLINE Vector load(const stored *p) {
     return widened(*(const UnalignedHalves *)(const void *)p);
 }
@@ -89,19 +95,31 @@ INLINE void store(stored *p, Vector v) {
     *(UnalignedHalves *)(void *)p = narrowed(v);
 }
 
-INLINE Vector load_some(const stored *p, int lanes) {
+/* The first `lanes` only; the others are zero, or not written. */
+INLINE Halves halves(const stored *p, int lanes) {
+#if defined __AVX512BW__ && defined __AVX512VL__
+    return (Halves)_mm256_maskz_loadu_epi16(first_bits(lanes), p);
+#else
     if (lanes >= LANES)
-        return load(p);
+        return *(const UnalignedHalves *)(const void *)p;
     Halves h = {lanes > 0 ? p[0].bits : 0, lanes > 1 ? p[1].bits : 0, lanes > 2 ? p[2].bits : 0,
                 lanes > 3 ? p[3].bits : 0};
     for (int i = 4; i < LANES; i++)
         if (i < lanes)
             h[i] = p[i].bits;
-    return widened(h);
+    return h;
+#endif
+}
+
+INLINE Vector load_some(const stored *p, int lanes) {
+    return widened(halves(p, lanes));
 }
 
 INLINE void store_some(stored *p, Vector v, int lanes) {
     Halves h = narrowed(v);
+#if defined __AVX512BW__ && defined __AVX512VL__
+    _mm256_mask_storeu_epi16(p, first_bits(lanes), (__m256i)h);
+#else
     if (lanes >= LANES) {
         *(UnalignedHalves *)(void *)p = h;
         return;
@@ -115,6 +133,12 @@ INLINE void store_some(stored *p, Vector v, int lanes) {
     for (int i = 3; i < LANES; i++)
         if (i < lanes)
             p[i].bits = h[i];
+#endif
+}
+
+/* The first `lanes`, then zeros up to a whole vector. */
+INLINE void copy_some(stored *to, const stored *from, int lanes) {
+    *(UnalignedHalves *)(void *)to = halves(from, lanes);
 }
 
 /* As a factor of a product has to be: of the type of activations. */

@@ -18,6 +18,11 @@ INLINE void store_some(stored *p, Vector v, int lanes) {
     store_some_real(p, v, lanes);
 }
 
+/* The first `lanes`, then zeros up to a whole vector. */
+INLINE void copy_some(stored *to, const stored *from, int lanes) {
+    store_real(to, load_some_real(from, lanes));
+}
+
 INLINE Vector rounded(Vector v) {
     return v;
 }

@@ -23,7 +23,7 @@ INLINE void KERNEL_tile(stored *y, const stored *const *x, const real *w, const 
         const Layout *in = segment(X, SEGMENTS, s);
         for (int block = 0; block < in->blocks; block++)
             for (int kd = 0; kd < KD; kd++)
-                for (int kh = 0; kh < KH; kh++, w += KW * in->block * width) {
+                for (int kh = 0; kh < KH; kh++, w += KW * slots(in->block) * width) {
                     int d = o.d + PD - kd * LD, h = o.h + PH - kh * LH;
                     if (d % SD != 0 || h % SH != 0)
                         continue;

@@ -12,6 +12,7 @@ INLINE void KERNEL_tile(stored *dx, const stored *dy, const real *w, const store
     enum { MET = (2 * ROWS - 1) * SW + (KW - 1) * LW + 1 }; /* pixels that a tile meets, at most */
     _Alignas(64) real copy[SIXTEEN_BITS ? MET * BLOCK : 1];
     Extent e = extent(rows, side_by_side, lanes(&DX, 0));
+    const Taps taps = {KW, SW, LW};
     Tile t = {0};
     for (int block = 0; block < DY.blocks; block++)
         for (int kd = 0; kd < KD; kd++)
@@ -19,8 +20,8 @@ INLINE void KERNEL_tile(stored *dx, const stored *dy, const real *w, const store
                 Point o = {p.n, p.d * SD - PD + kd * LD, p.h * SH - PH + kh * LH, p.w * SW - PW};
                 const stored *from = dy + offset_of(&DY, block, o);
                 prefetch(from + rows * SW * DY.block, rows * SW * DY.block);
-                tile_slide(&t, from, copy, w, DY.block, (Taps){KW, SW, LW}, side_by_side, e);
-                w += KW * DY.block * (side_by_side ? 2 * LANES : LANES);
+                tile_slide(&t, from, copy, w, DY.block, taps, side_by_side, e);
+                w += slots_of_row(DY.block, taps) * (side_by_side ? 2 * LANES : LANES);
             }
     if (MASK)
         t = tile_mask(t, tile_load(0, m, spot(&M, v, p, 1, side_by_side), e));

@@ -29,7 +29,6 @@
 /* Frequencies are of type real or, for fast products, bf16: the processor multiplies two of them at a time
  * with two others and adds both products to a float. */
 #if defined UNET_FAST_PRODUCTS && defined __AVX512BF16__
-#include <immintrin.h>
 typedef uint16_t Frequency;
 enum { PAIR = 2 };
 #else
@@ -88,37 +87,16 @@ INLINE void six_store(real *p, long step, Six s) {
 /* ---- frequencies in memory --------------------------------------------------------------------------- */
 
 #if defined UNET_FAST_PRODUCTS && defined __AVX512BF16__
-INLINE __m512bh scalar_pair(const Frequency *p) {
-    int both;
-    memcpy(&both, p, sizeof both);
-    return (__m512bh)_mm512_set1_epi32(both);
-}
-
 /* Stores a; paired, lane by lane one of a, then one of b. */
 INLINE void factor_store(Frequency *p, Vector a, Vector b, int paired) {
-    static const uint16_t order[32] = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
-                                       8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
-    const __m512i both = (__m512i)_mm512_cvtne2ps_pbh((__m512)b, (__m512)a);
     if (paired)
-        _mm512_storeu_si512(p, _mm512_permutexvar_epi16(_mm512_loadu_si512(order), both));
+        store_real((void *)p, pairs(a, b));
     else
         _mm256_storeu_si256((__m256i *)(void *)p, (__m256i)_mm512_cvtneps_pbh((__m512)a));
 }
 
-/* tile_multiply() of pairs. */
-INLINE void tile_products(Tile *t, int depth, const Frequency *xa, const Frequency *xb, long row, long next,
-                          const Frequency *wa, const Frequency *wb, long step, Extent e) {
-    for (int k = 0; k < depth; k++) {
-        const __m512bh a = (__m512bh)_mm512_loadu_si512(wa + k * step),
-                       b = (__m512bh)_mm512_loadu_si512(wb + k * step);
-#define MULTIPLY(r)                                                                                        \
-    if (e.a > r)                                                                                           \
-        t->a.v##r = (Vector)_mm512_dpbf16_ps((__m512)t->a.v##r, scalar_pair(xa + k * next + r * row), a);  \
-    if (e.b > r)                                                                                           \
-        t->b.v##r = (Vector)_mm512_dpbf16_ps((__m512)t->b.v##r, scalar_pair(xb + k * next + r * row), b);
-        EACH_ROW(MULTIPLY)
-#undef MULTIPLY
-    }
+INLINE Vector add_frequencies(Vector sum, const real *x, Vector w) {
+    return add_products(sum, x, w);
 }
 #else
 INLINE void factor_store(Frequency *p, Vector a, Vector b, int paired) {
@@ -126,11 +104,18 @@ INLINE void factor_store(Frequency *p, Vector a, Vector b, int paired) {
     (void)b, (void)paired;
 }
 
-INLINE void tile_products(Tile *t, int depth, const Frequency *xa, const Frequency *xb, long row, long next,
-                          const Frequency *wa, const Frequency *wb, long step, Extent e) {
-    tile_multiply(t, depth, (Scalars){xa, xb, row, next}, (Weights){wa, wb, step, LANES}, e);
+INLINE Vector add_frequencies(Vector sum, const real *x, Vector w) {
+    return add_product(sum, x, w);
 }
 #endif
+
+/* tile_multiply() of frequencies. */
+INLINE void tile_products(Tile *t, int depth, const Frequency *xa, const Frequency *xb, long row, long next,
+                          const Frequency *wa, const Frequency *wb, long step, Extent e) {
+    const Scalars x = {(const void *)xa, (const void *)xb, row / PAIR, next / PAIR};
+    const Weights w = {(const void *)wa, (const void *)wb, step / PAIR, LANES};
+    tile_multiply(t, add_frequencies, depth, x, w, e);
+}
 
 /* The six of a row of frequencies, each in a plane of its own; paired, beside those of b. */
 INLINE void frequencies_store(Frequency *p, long step, Six a, Six b, int paired) {

@@ -6,8 +6,10 @@
 The fast kernels of each file, f32, are compiled as `unetc` does it, by gcc and by clang, for processors with registers of
 256 and of 512 bits, and disassembled: an innermost loop with at least eight fused multiplications may not touch the stack by
 a vector instruction.  A compiler that runs out of registers there halves the speed and changes nothing else, so that no
-other test sees it.  The first file is compiled with --conv=direct, too, and with more sums than registers, which has to be
-seen.  Needs objdump, an x86 processor and one of the compilers."""
+other test sees it.  The first file is compiled with --conv=direct, too, in bf16 with --conv=fast for a processor that
+multiplies these, and with more sums than registers, which has to be seen.  Products of bf16 take what they broadcast from
+the stack where they are those of an image, and may keep one register there for eight products.  Needs objdump, an x86
+processor and one of the compilers."""
 
 import argparse
 import collections
@@ -24,12 +26,15 @@ import tempfile
 SKIPPED = 77
 # gcc weighs registers against the stack by the costs of a processor, which -march=native names, too.
 PROCESSORS = ["-march=x86-64-v3 -mtune=generic", "-march=x86-64-v4 -mtune=znver3"]
+WITH_BF16 = "-march=x86-64-v4 -mavx512bf16 -mtune=znver3"
 # Functions by compiler that may touch it, and why.
 SPARED = {"gcc": {}, "clang": {
     "weights_map": "it unrolls the loops over an array on the stack; this runs once a step",
     "gradient_products_single": "how many rows a tile has is no constant to it; there are pairs where registers have 256 bits"}}
 MULTIPLICATION = re.compile(r"\bvfn?m(add|sub)\d+p[sd]\b")
+PRODUCTS = re.compile(r"\bvdpbf16ps\b")
 STACK = r"\(%s\).*%%[xyz]mm|%%[xyz]mm.*\(%s\)" # with an index it is an array of the program's
+WHOLE = re.compile(r"^(?!.*(broadcast|1to16)).*%zmm")
 JUMP = re.compile(r"\bj[a-z]+\s+([0-9a-f]+)\b")
 
 
@@ -79,12 +84,15 @@ def spilling(objects):
         for name, instructions in functions(run(["objdump", "-d", "--no-show-raw-insn", path])):
             stack = on_the_stack(instructions)
             for loop in innermost_loops(instructions):
-                if sum(bool(MULTIPLICATION.search(text)) for _, text in loop) < 8:
+                products = sum(bool(PRODUCTS.search(text)) for _, text in loop)
+                if products + sum(bool(MULTIPLICATION.search(text)) for _, text in loop) < 8:
                     continue
                 loops += 1
-                touching = sum(bool(stack.search(text)) for _, text in loop)
-                if touching:
-                    spills[name] += touching
+                touching = [text for _, text in loop if stack.search(text)]
+                if products:
+                    touching = [text for text in touching if WHOLE.search(text)]
+                if len(touching) > products / 8:
+                    spills[name] += len(touching)
     return loops, spills
 
 
@@ -97,12 +105,12 @@ def compiled(unetc, sources, compiler, processor):
     return [source + ".o" for source in sources]
 
 
-def check(unetc, model, conv, compiler, processor, folder):
+def check(unetc, model, options, compiler, processor, folder):
     """Lines that say what is wrong."""
-    run([unetc, "-S", folder, "--conv=" + conv, model])
+    run([unetc, "-S", folder, *options.split(), model])
     sources = sorted(glob.glob(os.path.join(folder, "*conv*.c")))
     loops, spills = spilling(compiled(unetc, sources, compiler, processor))
-    what = "%s --conv=%s, %s %s: %d loops" % (os.path.basename(model), conv, compiler, processor, loops)
+    what = "%s %s, %s %s: %d loops" % (os.path.basename(model), options, compiler, processor, loops)
     spared = ["    %s: %d instructions on the stack, as %s" % (name, spills.pop(name), why)
               for name, why in SPARED[compiler].items() if name in spills]
     if loops < 10:
@@ -135,8 +143,10 @@ def main():
         return SKIPPED
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
         unetc, first = os.path.abspath(arguments.unetc), arguments.models[0]
-        cases = [(model, "auto") for model in arguments.models] + [(first, "direct")]
-        jobs = [(check, *case, compiler, processor) for case in cases for compiler in compilers for processor in PROCESSORS]
+        cases = [(model, "--conv=auto", processor) for model in arguments.models for processor in PROCESSORS]
+        cases += [(first, "--conv=direct", processor) for processor in PROCESSORS]
+        cases += [(first, "--precision=bf16 --conv=fast", WITH_BF16)]
+        jobs = [(check, model, options, compiler, processor) for model, options, processor in cases for compiler in compilers]
         jobs += [(check_the_check, first, compiler) for compiler in compilers]
         results = [pool.submit(job[0], unetc, *job[1:], os.path.join(folder, str(i))) for i, job in enumerate(jobs)]
         lines = [line for result in results for line in result.result()]
