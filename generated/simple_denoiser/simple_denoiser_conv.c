@@ -24,7 +24,9 @@ INLINE void KERNEL(_tile)(stored *y, const stored *const *x, const real *w, cons
                     const stored *from = x[s] + offset_of(in, block, i);
                     if (KD * KH * KW == 1) /* no other tap brings its pixels */
                         prefetch(from + 2 * rows * SW * in->block, rows * SW * in->block);
-                    if (in->block == BLOCK) /* a constant, which in->block need not be */
+                    if (SEGMENTS == 1) /* constants, which in->block need not be */
+                        tile_slide(&t, from, copy, w, BLOCK_OF(CI), taps, side_by_side, e);
+                    else if (in->block == BLOCK)
                         tile_slide(&t, from, copy, w, BLOCK, taps, side_by_side, e);
                     else
                         tile_slide(&t, from, copy, w, in->block, taps, side_by_side, e);
@@ -65,7 +67,7 @@ void KERNEL()(int n, Rows rows, stored *restrict y, const stored *const *x, cons
             for (int v = 0; v < vectors(&Y); v += 2)
                 for (int r = strip; r < min_int(strip + STRIP, rows.end); r++) {
                     Point o = {i, r / H, r % H, 0};
-                    if (v + 1 < vectors(&Y))
+                    if (HAS_PAIR(CO, v))
                         KERNEL(_pair)(y, x, w + v * LANES * depth, b, v, o);
                     else
                         KERNEL(_single)(y, x, w + v * LANES * depth, b, v, o);
@@ -80,8 +82,8 @@ void KERNEL()(int n, Rows rows, stored *restrict y, const stored *const *x, cons
     -> net.1[n,64,64,64] */
 #define KERNEL(part) simple_denoiser_conv_0##part
 #define SIZES \
-    enum { CO = 64, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, \
-        SW = 1, LW = 1, PW = 1, BIAS = 1, RELU = 1, SEGMENTS = 1 }; \
+    enum { CI = 3, CO = 64, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, \
+        KW = 3, SW = 1, LW = 1, PW = 1, BIAS = 1, RELU = 1, SEGMENTS = 1 }; \
     UNUSED static const Layout X[1] = {{3, 3, 1, 201, 13072, 13068, 13068, 198, 0}}, \
         Y = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}
 #include "simple_denoiser_conv.c"
@@ -90,8 +92,8 @@ void KERNEL()(int n, Rows rows, stored *restrict y, const stored *const *x, cons
     -> net.6[n,3,64,64] */
 #define KERNEL(part) simple_denoiser_conv_1##part
 #define SIZES \
-    enum { CO = 3, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, \
-        SW = 1, LW = 1, PW = 1, BIAS = 1, RELU = 0, SEGMENTS = 1 }; \
+    enum { CI = 64, CO = 3, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, \
+        KW = 3, SW = 1, LW = 1, PW = 1, BIAS = 1, RELU = 0, SEGMENTS = 1 }; \
     UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}}, \
         Y = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}
 #include "simple_denoiser_conv.c"

@@ -41,7 +41,7 @@ INLINE void KERNEL(_row)(stored *dx, const stored *dy, const real *w, const stor
             KERNEL(_tile)(dx, dy, w, m, v, p, phase, j, rows, side_by_side);
         if (IW / SW % rows)
             KERNEL(_tile)(dx, dy, w, m, v, p, phase, j, IW / SW % rows, side_by_side);
-        if (column < IW % SW) /* this phase has one point more */
+        if (IW % SW > 0 && column < IW % SW) /* this phase has one point more */
             KERNEL(_tile)(dx, dy, w, m, v, p, phase, IW / SW, 1, side_by_side);
     }
 }
@@ -66,7 +66,7 @@ void KERNEL()(int n, Rows rows, stored *restrict dx, const stored *dy, const rea
             for (int v = 0; v < vectors(&DX); v += 2)
                 for (int r = strip; r < min_int(strip + STRIP, rows.end); r++) {
                     Point p = {i, r / IH, r % IH, 0};
-                    if (v + 1 < vectors(&DX))
+                    if (HAS_PAIR(CS, v))
                         KERNEL(_pair)(dx, dy, w + v * LANES * depth, m, v, p);
                     else
                         KERNEL(_single)(dx, dy, w + v * LANES * depth, m, v, p);
@@ -82,7 +82,7 @@ void KERNEL()(int n, Rows rows, stored *restrict dx, const stored *dy, const rea
 #define KERNEL(part) simple_denoiser_conv_dgrad_0##part
 #define SIZES \
     enum { IH = 64, IW = 64, KD = 1, SD = 1, LD = 1, PD = 0, KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, SW = 1, \
-        LW = 1, PW = 1, MASK = 1 }; \
+        LW = 1, PW = 1, CS = 64, MASK = 1 }; \
     UNUSED static const Layout DX = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}, \
         DY = {3, 3, 1, 201, 13072, 13068, 13068, 198, 0}, \
         M = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}

@@ -217,7 +217,7 @@ INLINE void KERNEL(_pieces)(Item item, Rows range, int block, int side_by_side) 
 
 INLINE void KERNEL(_item)(Item item, Rows range, int block) {
     SIZES;
-    if (item.v + 1 < vectors(&DY))
+    if (HAS_PAIR(CO, item.v))
         KERNEL(_pieces)(item, range, block, 1);
     else
         KERNEL(_pieces)(item, range, block, 0);
@@ -250,7 +250,9 @@ INLINE void KERNEL(_share)(real *sums, const stored *const *x, const stored *dy,
                 item.to = min_int(end - at, KERNEL(_parts)(s, b)) * KERNEL(_taps)(in->block);
                 if (item.from >= item.to)
                     continue;
-                if (in->block == BLOCK)
+                if (SEGMENTS == 1)
+                    KERNEL(_item)(item, range, BLOCK_OF(CI));
+                else if (in->block == BLOCK)
                     KERNEL(_item)(item, range, BLOCK);
                 else
                     KERNEL(_item)(item, range, in->block);

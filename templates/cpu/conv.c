@@ -27,7 +27,9 @@ INLINE void KERNEL_tile(stored *y, const stored *const *x, const real *w, const 
                     const stored *from = x[s] + offset_of(in, block, i);
                     if (KD * KH * KW == 1) /* no other tap brings its pixels */
                         prefetch(from + 2 * rows * SW * in->block, rows * SW * in->block);
-                    if (in->block == BLOCK) /* a constant, which in->block need not be */
+                    if (SEGMENTS == 1) /* constants, which in->block need not be */
+                        tile_slide(&t, from, copy, w, BLOCK_OF(CI), taps, side_by_side, e);
+                    else if (in->block == BLOCK)
                         tile_slide(&t, from, copy, w, BLOCK, taps, side_by_side, e);
                     else
                         tile_slide(&t, from, copy, w, in->block, taps, side_by_side, e);
@@ -68,7 +70,7 @@ UNUSED static void KERNEL(int n, Rows rows, stored *restrict y, const stored *co
             for (int v = 0; v < vectors(&Y); v += 2)
                 for (int r = strip; r < min_int(strip + STRIP, rows.end); r++) {
                     Point o = {i, r / H, r % H, 0};
-                    if (v + 1 < vectors(&Y))
+                    if (HAS_PAIR(CO, v))
                         KERNEL_pair(y, x, w + v * LANES * depth, b, v, o);
                     else
                         KERNEL_single(y, x, w + v * LANES * depth, b, v, o);

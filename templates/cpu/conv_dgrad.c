@@ -43,7 +43,7 @@ INLINE void KERNEL_row(stored *dx, const stored *dy, const real *w, const stored
             KERNEL_tile(dx, dy, w, m, v, p, phase, j, rows, side_by_side);
         if (IW / SW % rows)
             KERNEL_tile(dx, dy, w, m, v, p, phase, j, IW / SW % rows, side_by_side);
-        if (column < IW % SW) /* this phase has one point more */
+        if (IW % SW > 0 && column < IW % SW) /* this phase has one point more */
             KERNEL_tile(dx, dy, w, m, v, p, phase, IW / SW, 1, side_by_side);
     }
 }
@@ -68,7 +68,7 @@ UNUSED static void KERNEL(int n, Rows rows, stored *restrict dx, const stored *d
             for (int v = 0; v < vectors(&DX); v += 2)
                 for (int r = strip; r < min_int(strip + STRIP, rows.end); r++) {
                     Point p = {i, r / IH, r % IH, 0};
-                    if (v + 1 < vectors(&DX))
+                    if (HAS_PAIR(CS, v))
                         KERNEL_pair(dx, dy, w + v * LANES * depth, m, v, p);
                     else
                         KERNEL_single(dx, dy, w + v * LANES * depth, m, v, p);

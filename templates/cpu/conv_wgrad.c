@@ -220,7 +220,7 @@ INLINE void KERNEL_pieces(Item item, Rows range, int block, int side_by_side) {
 
 INLINE void KERNEL_item(Item item, Rows range, int block) {
     SIZES;
-    if (item.v + 1 < vectors(&DY))
+    if (HAS_PAIR(CO, item.v))
         KERNEL_pieces(item, range, block, 1);
     else
         KERNEL_pieces(item, range, block, 0);
@@ -253,7 +253,9 @@ INLINE void KERNEL_share(real *sums, const stored *const *x, const stored *dy, i
                 item.to = min_int(end - at, KERNEL_parts(s, b)) * KERNEL_taps(in->block);
                 if (item.from >= item.to)
                     continue;
-                if (in->block == BLOCK)
+                if (SEGMENTS == 1)
+                    KERNEL_item(item, range, BLOCK_OF(CI));
+                else if (in->block == BLOCK)
                     KERNEL_item(item, range, BLOCK);
                 else
                     KERNEL_item(item, range, in->block);

@@ -13,7 +13,7 @@ INLINE Vector add_product(Vector sum, const real *x, Vector w) {
     return sum + *x * w;
 }
 
-#if defined __AVX512BF16__
+#if defined __AVX512BF16__ && (defined UNET_STORED_BF16 || defined UNET_FAST_PRODUCTS)
 #include <immintrin.h>
 typedef real Slot __attribute__((may_alias));
 

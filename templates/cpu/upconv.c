@@ -30,7 +30,9 @@ INLINE void KERNEL_tile(stored *y, const stored *const *x, const real *w, const 
                     const Point i = {o.n, d / SD, h / SH, phase.at + j};
                     const stored *from = x[s] + offset_of(in, block, i);
                     prefetch(from + rows * in->block, rows * in->block);
-                    if (in->block == BLOCK) /* a constant, which in->block need not be */
+                    if (SEGMENTS == 1) /* constants, which in->block need not be */
+                        tile_unslide(&t, from, copy, w, BLOCK_OF(CI), phase, side_by_side, e);
+                    else if (in->block == BLOCK)
                         tile_unslide(&t, from, copy, w, BLOCK, phase, side_by_side, e);
                     else
                         tile_unslide(&t, from, copy, w, in->block, phase, side_by_side, e);
@@ -50,7 +52,7 @@ INLINE void KERNEL_row(stored *y, const stored *const *x, const real *w, const r
             KERNEL_tile(y, x, w, b, v, o, phase, j, rows, side_by_side);
         if (W / SW % rows)
             KERNEL_tile(y, x, w, b, v, o, phase, j, W / SW % rows, side_by_side);
-        if (column < W % SW) /* this phase has one point more */
+        if (W % SW > 0 && column < W % SW) /* this phase has one point more */
             KERNEL_tile(y, x, w, b, v, o, phase, W / SW, 1, side_by_side);
     }
 }
@@ -76,7 +78,7 @@ UNUSED static void KERNEL(int n, Rows rows, stored *restrict y, const stored *co
             for (int v = 0; v < vectors(&Y); v += 2)
                 for (int r = strip; r < min_int(strip + STRIP, rows.end); r++) {
                     Point o = {i, r / H, r % H, 0};
-                    if (v + 1 < vectors(&Y))
+                    if (HAS_PAIR(CO, v))
                         KERNEL_pair(y, x, w + v * LANES * depth, b, v, o);
                     else
                         KERNEL_single(y, x, w + v * LANES * depth, b, v, o);

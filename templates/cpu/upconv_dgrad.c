@@ -58,7 +58,7 @@ UNUSED static void KERNEL(int n, Rows rows, stored *restrict dx, const stored *d
             for (int v = 0; v < vectors(&DX); v += 2)
                 for (int r = strip; r < min_int(strip + STRIP, rows.end); r++) {
                     Point p = {i, r / IH, r % IH, 0};
-                    if (v + 1 < vectors(&DX))
+                    if (HAS_PAIR(CS, v))
                         KERNEL_pair(dx, dy, w + v * LANES * depth, m, v, p);
                     else
                         KERNEL_single(dx, dy, w + v * LANES * depth, m, v, p);
