@@ -107,48 +107,46 @@ INLINE void KERNEL(_copies)(Item item, Piece piece, int k) {
     }
 }
 
-/* Where the sums have row q of vector v: channel q % block by tap k + q / block. */
-INLINE real *KERNEL(_row)(Item item, int v, int k, int q) {
+/* Where the sums of vector v by tap k and those behind it begin. */
+INLINE real *KERNEL(_sums)(Item item, int v, int k) {
     SIZES;
-    const long channel = item.channel + q % item.block;
-    return item.sums + (v * KERNEL(_depth)() + channel * (KD * KH * KW) + k + q / item.block) * LANES;
+    return item.sums + (v * KERNEL(_depth)() + (long)item.channel * (KD * KH * KW) + k) * LANES;
 }
 
 /* The piece of a long row is summed from zero and then added, for sums of few numbers are more exact;
  * through short rows the sums run on. */
-INLINE int KERNEL(_runs_on)(void) {
-    SIZES;
-    const int width = TRANSPOSED ? IW : W;
-    return width <= SHORT_ROW;
-}
-
 INLINE void KERNEL(_tile)(Item item, Piece piece, int k, int c, int rows) {
     SIZES;
     const int v = item.v, side = item.side_by_side, below = side ? 0 : ROWS;
-    const int runs_on = KERNEL(_runs_on)() && !piece.fresh, adds = !KERNEL(_runs_on)() && !piece.fresh;
+    enum { RUNS_ON = (TRANSPOSED ? (int)IW : (int)W) <= SHORT_ROW };
     const Extent e = extent(rows, side, LANES);
     Tile t = {0};
+    real *const sums_a = KERNEL(_sums)(item, v, k), *const sums_b =
+                                                      side ? KERNEL(_sums)(item, v + 1, k) : sums_a;
+/* Row q is channel q % block by tap k + q / block. */
+#define ROW(q) ((long)((q) % item.block * (KD * KH * KW) + (q) / item.block) * LANES)
 #define LOAD(r)                                                                                            \
-    if (e.a > r && runs_on)                                                                                \
-        t.a.v##r = load_real(KERNEL(_row)(item, v, k, c + r));                                               \
-    if (e.b > r && runs_on)                                                                                \
-        t.b.v##r = load_real(KERNEL(_row)(item, v + side, k, c + below + r));
+    if (RUNS_ON && e.a > r && !piece.fresh)                                                                \
+        t.a.v##r = load_real(sums_a + ROW(c + r));                                                         \
+    if (RUNS_ON && e.b > r && !piece.fresh)                                                                \
+        t.b.v##r = load_real(sums_b + ROW(c + below + r));
 #define ADD(r)                                                                                             \
-    if (e.a > r && adds)                                                                                   \
-        t.a.v##r += load_real(KERNEL(_row)(item, v, k, c + r));                                              \
-    if (e.b > r && adds)                                                                                   \
-        t.b.v##r += load_real(KERNEL(_row)(item, v + side, k, c + below + r));
+    if (!RUNS_ON && e.a > r && !piece.fresh)                                                               \
+        t.a.v##r += load_real(sums_a + ROW(c + r));                                                        \
+    if (!RUNS_ON && e.b > r && !piece.fresh)                                                               \
+        t.b.v##r += load_real(sums_b + ROW(c + below + r));
 #define STORE(r)                                                                                           \
     if (e.a > r)                                                                                           \
-        store_real(KERNEL(_row)(item, v, k, c + r), t.a.v##r);                                               \
+        store_real(sums_a + ROW(c + r), t.a.v##r);                                                         \
     if (e.b > r)                                                                                           \
-        store_real(KERNEL(_row)(item, v + side, k, c + below + r), t.b.v##r);
+        store_real(sums_b + ROW(c + below + r), t.b.v##r);
     EACH_ROW(LOAD)
     for (int r = piece.from; r < piece.to; r++)
         tile_multiply(&t, add_factors, slots(piece.width), KERNEL(_channels)(item, piece, r, k, c),
                       KERNEL(_gradients)(item, piece, r, k), e);
     EACH_ROW(ADD)
     EACH_ROW(STORE)
+#undef ROW
 #undef LOAD
 #undef ADD
 #undef STORE

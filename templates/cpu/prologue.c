@@ -166,10 +166,10 @@ INLINE int lanes(const Layout *l, int v) {
  * beside vector v, which is even?  And how a tensor of one segment is blocked.  As constants compilers drop
  * at once what is never called. */
 enum { NARROW = 4 };
-#define VECTORS(channels) ((channels) <= NARROW ? 1 : ((channels) + BLOCK - 1) / BLOCK * PARTS)
+#define VECTORS(channels) ((int)(channels) <= (int)NARROW ? 1 : ((channels) + BLOCK - 1) / BLOCK * PARTS)
 #define HAS_PAIR(channels, v)                                                                              \
     (VECTORS(channels) > 1 && (VECTORS(channels) % 2 == 0 || (v) + 1 < VECTORS(channels)))
-#define BLOCK_OF(channels) ((channels) <= NARROW ? (int)(channels) : (int)BLOCK)
+#define BLOCK_OF(channels) ((int)(channels) <= (int)NARROW ? (int)(channels) : (int)BLOCK)
 
 INLINE long vector_at(const Layout *l, int v, Point p) {
     return offset_of(l, v / PARTS, p) + v % PARTS * LANES;
