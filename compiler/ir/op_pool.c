@@ -41,10 +41,16 @@ RowRange rows_pooled(const Graph *g, const Node *node, int input, RowRange out) 
                       floor_quotient(out.end - 1 + w->before[1], w->stride[1]) + 1};
 }
 
-/* What is pooled is read where these windows lie, for their maximum; what is added, where it is added. */
+/* What is pooled is read where these windows lie, for their maximum, and where it masks; what is added,
+ * where it is added. */
 RowRange rows_pool_grad(const Graph *g, const Node *node, int input, RowRange out) {
     const RowRange pooled = rows_pooled(g, node, input, out);
-    return input == 0 ? rows_window(g, node, input, pooled) : input == 2 ? out : pooled;
+    if (input != 0)
+        return input == 2 ? out : pooled;
+    const RowRange x = rows_window(g, node, input, pooled);
+    const bool wider = node->a.pool.mask;
+    return (RowRange){wider && out.begin < x.begin ? out.begin : x.begin,
+                      wider && out.end > x.end ? out.end : x.end};
 }
 
 /* A comparison or an addition for each point of each window. */

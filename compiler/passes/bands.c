@@ -44,9 +44,9 @@ static bool is_banded(const Graph *g, const Node *node) {
         return false;
     for (Touch t = node_touches(g, node); touch_next(&t);) {
         const Value *value = &g->value[t.value];
-        const bool whole = !value->per_sample && !t.is_output;
-        if ((!whole && (!value->per_sample || value->shape.rank != AXES)) ||
-            t.operand->access == ACCESS_UPDATE)
+        const bool image = value->per_sample && value->shape.rank == AXES,
+                   whole = !value->per_sample && !t.is_output;
+        if (!(image || whole) || t.operand->access == ACCESS_UPDATE)
             return false;
     }
     return true;

@@ -544,8 +544,12 @@ static RowRange rows_touched(const Graph *g, const Node *node, ValueId v, RowRan
     return all;
 }
 
+/* Rings are for images. */
 static bool is_flat(const Program *program, const Node *node) {
     const Graph *g = program->graph;
+    const Window *w = node_window(node);
+    if (w != NULL && (w->kernel[0] > 1 || w->before[0] > 0))
+        return false;
     for (Touch t = node_touches(g, node); touch_next(&t);)
         if (g->value[t.value].per_sample && shape_extent(g->value[t.value].shape, 0) > 1)
             return false;
