@@ -290,13 +290,11 @@ INLINE void tiles_map(const stored *const *x, long next, int columns, int tiles,
 }
 
 NOINLINE void input_map(const stored *const *x, long next, int columns, int tiles, Frequency *to,
-                        long frequency) {
-    tiles_map(x, next, columns, tiles, to, frequency, 0);
-}
-
-NOINLINE void paired_input_map(const stored *const *x, long next, int columns, int tiles, Frequency *to,
-                               long frequency) {
-    tiles_map(x, next, columns, tiles, to, frequency, 1);
+                        long frequency, int paired) {
+    if (paired && PAIR > 1)
+        tiles_map(x, next, columns, tiles, to, frequency, 1);
+    else
+        tiles_map(x, next, columns, tiles, to, frequency, 0);
 }
 
 /* Windows begin `top` and `left` of their point, over an input of `height` rows. */
@@ -315,8 +313,8 @@ INLINE void block_map(const stored *x, const Layout *layout, int number, Grid g,
         const stored *met[MET];
         rows_find(met, MET, x + offset_of(layout, number, column), layout, run.at.h - window.top,
                   window.height);
-        (paired && PAIR > 1 ? paired_input_map : input_map)(met, next, g.width + 2 - run.at.w, run.tiles,
-                                                            to + (tile - first) * BLOCK, frequency);
+        input_map(met, next, g.width + 2 - run.at.w, run.tiles, to + (tile - first) * BLOCK, frequency,
+                  paired);
         tile += run.tiles;
     }
 }
@@ -424,10 +422,7 @@ INLINE int block_tiles(int most) {
 }
 
 INLINE int channel_blocks(const Winograd *c) {
-    int blocks = 0;
-    for (int s = 0; s < c->segments; s++)
-        blocks += c->from[s].blocks;
-    return blocks;
+    return stored_channels(c->from, c->segments) / BLOCK;
 }
 
 /* Block `number` of all segments. */
@@ -535,22 +530,47 @@ typedef struct {
     int flipped;         /* the windows of a gradient run backwards */
 } Dense;
 
-INLINE Vector dense_tap(Dense from, int first, int channel, int tap) {
-    Vector v = {0};
-    const real *w = from.w + first * from.lane + channel * from.channel + (from.flipped ? 8 - tap : tap);
-    for (int i = 0; i < LANES; i++)
-        v[i] = channel < from.channels && first + i < from.lanes ? w[i * from.lane] : 0;
-    return rounded(v);
+typedef real Quad __attribute__((vector_size(4 * sizeof(real)), aligned(sizeof(real)), may_alias));
+
+/* Rows become columns: four elements each from w, w + lane, ..; those of to, to + step, .. */
+INLINE void quads_transpose(real *to, long step, const real *w, long lane) {
+    const Quad a = *(const Quad *)w, b = *(const Quad *)(w + lane), c = *(const Quad *)(w + 2 * lane),
+               d = *(const Quad *)(w + 3 * lane);
+    const Quad ab = {a[0], b[0], a[1], b[1]}, cd = {c[0], d[0], c[1], d[1]};
+    const Quad ab2 = {a[2], b[2], a[3], b[3]}, cd2 = {c[2], d[2], c[3], d[3]};
+    *(Quad *)to = (Quad){ab[0], ab[1], cd[0], cd[1]};
+    *(Quad *)(to + step) = (Quad){ab[2], ab[3], cd[2], cd[3]};
+    *(Quad *)(to + 2 * step) = (Quad){ab2[0], ab2[1], cd2[0], cd2[1]};
+    *(Quad *)(to + 3 * step) = (Quad){ab2[2], ab2[3], cd2[2], cd2[3]};
+}
+
+/* The 9 taps of a channel with LANES others, those of each tap side by side. */
+INLINE void taps_load(real *to, Dense from, int first, int channel) {
+    const int there = channel < from.channels ? min_int(LANES, from.lanes - first) : 0;
+    const long lane = from.lane, step = from.flipped ? -LANES : LANES;
+    const real *w = from.w + first * lane + channel * from.channel;
+    int i = 0;
+    for (to += from.flipped ? 8 * LANES : 0; i + 4 <= there; i += 4, to += 4, w += 4 * lane) {
+        quads_transpose(to, step, w, lane);
+        quads_transpose(to + 4 * step, step, w + 4, lane);
+        *(Quad *)(to + 8 * step) = (Quad){w[8], w[lane + 8], w[2 * lane + 8], w[3 * lane + 8]};
+    }
+    for (; i < LANES; i++, to++, w += lane)
+        for (int k = 0; k < 9; k++)
+            to[k * step] = i < there ? w[k] : 0;
 }
 
 /* The frequencies of the weights between a channel, or a pair of them, and vector v of others. */
 NOINLINE void weights_map(Frequency *to, long frequency, Dense from, int v, int channel) {
-    _Alignas(64) real mapped[PAIR * 3 * MET * LANES];
-    for (int k = 0; k < 3 * PAIR; k++) /* columns of the first, then of the second */
+    _Alignas(64) real taps[PAIR * 9 * LANES], mapped[PAIR * 3 * MET * LANES];
+    for (int k = 0; k < PAIR; k++)
+        taps_load(taps + k * 9 * LANES, from, v * LANES, channel + k);
+    for (int k = 0; k < 3 * PAIR; k++) { /* columns of the first, then of the second */
+        const real *at = taps + (k / 3 * 9 + k % 3) * LANES;
+        const Vector a = load_real(at), b = load_real(at + 3 * LANES), c = load_real(at + 6 * LANES);
         six_store(mapped + k * LANES, PAIR * 3 * LANES,
-                  weight_frequencies((Three){dense_tap(from, v * LANES, channel + k / 3, k % 3),
-                                             dense_tap(from, v * LANES, channel + k / 3, 3 + k % 3),
-                                             dense_tap(from, v * LANES, channel + k / 3, 6 + k % 3)}));
+                  weight_frequencies((Three){rounded(a), rounded(b), rounded(c)}));
+    }
     for (int i = 0; i < MET; i++) {
         const real *row = mapped + i * PAIR * 3 * LANES, *next = row + (PAIR - 1) * 3 * LANES;
         frequencies_store(to + i * MET * frequency, frequency, weight_frequencies(three_load(row)),
@@ -771,15 +791,12 @@ UNUSED static void gradients_finish(const Gradients *g, int add) {
 UNUSED static void winograd_gradients(const Gradients *g, int i, int most, int add) {
     enum { LONGEST_CHAIN = 1024 };
     const int columns = g->grid.columns, all = g->grid.depth * tiles_along(g->grid.height + g->grid.phase);
-    const int chain = (long)all * columns <= LONGEST_CHAIN;
+    const int join = (long)all * columns > LONGEST_CHAIN ? AT_ONCE : ONE_BY_ONE;
     const long tiles = tiles_of(g->grid), begin = i * tiles;
     for (long first = 0, end; first < tiles; first = end) {
-        end = min_long(first + most, chain ? tiles : (first / columns + 1) * columns);
+        end = min_long(first + most, join == AT_ONCE ? (first / columns + 1) * columns : tiles);
         gradients_map(g, begin + first, begin + end);
-        gradients_multiply(g, (int)(end - first),
-                           g->grid.first == 0 && first == 0 ? ALONE
-                           : chain                          ? ONE_BY_ONE
-                                                            : AT_ONCE);
+        gradients_multiply(g, (int)(end - first), g->grid.first + first == 0 ? ALONE : join);
     }
     if (g->grid.first + g->grid.rows == all)
         gradients_finish(g, add);
