@@ -82,8 +82,9 @@ INLINE Halves narrowed(Vector v) {
 #endif
 
 #if defined __AVX512BW__ && defined __AVX512VL__
+/* Fewer than LANES. */
 INLINE __mmask16 first_bits(int lanes) {
-    return (__mmask16)((1u << min_int(max_int(lanes, 0), LANES)) - 1);
+    return (__mmask16)((1u << max_int(lanes, 0)) - 1);
 }
 #endif
 
@@ -97,11 +98,11 @@ INLINE void store(stored *p, Vector v) {
 
 /* The first `lanes` only; the others are zero, or not written. */
 INLINE Halves halves(const stored *p, int lanes) {
+    if (lanes >= LANES)
+        return *(const UnalignedHalves *)(const void *)p;
 #if defined __AVX512BW__ && defined __AVX512VL__
     return (Halves)_mm256_maskz_loadu_epi16(first_bits(lanes), p);
 #else
-    if (lanes >= LANES)
-        return *(const UnalignedHalves *)(const void *)p;
     Halves h = {lanes > 0 ? p[0].bits : 0, lanes > 1 ? p[1].bits : 0, lanes > 2 ? p[2].bits : 0,
                 lanes > 3 ? p[3].bits : 0};
     for (int i = 4; i < LANES; i++)
@@ -117,13 +118,13 @@ INLINE Vector load_some(const stored *p, int lanes) {
 
 INLINE void store_some(stored *p, Vector v, int lanes) {
     Halves h = narrowed(v);
-#if defined __AVX512BW__ && defined __AVX512VL__
-    _mm256_mask_storeu_epi16(p, first_bits(lanes), (__m256i)h);
-#else
     if (lanes >= LANES) {
         *(UnalignedHalves *)(void *)p = h;
         return;
     }
+#if defined __AVX512BW__ && defined __AVX512VL__
+    _mm256_mask_storeu_epi16(p, first_bits(lanes), (__m256i)h);
+#else
     if (lanes > 0)
         p[0].bits = h[0];
     if (lanes > 1)

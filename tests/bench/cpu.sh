@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# cpu.sh [--peers=FOLDER] [OPTION...] - ours beside PyTorch, OpenVINO and ONNX Runtime on this machine's processors. Makes
-# a virtual environment in FOLDER ($TMPDIR/unetc-peers) from PyPI where it is not there yet; a peer that cannot be
-# installed is left out. OPTIONs are those of cpu_peers.py: `cpu.sh --help` lists them.
+# cpu.sh [--peers=FOLDER] [--conv=METHOD] [OPTION...] - ours beside PyTorch, OpenVINO and ONNX Runtime on this machine's
+# processors. Makes a virtual environment in FOLDER ($TMPDIR/unetc-peers) from PyPI where it is not there yet; a peer that
+# cannot be installed is left out. METHOD is how ours computes 3x3 convolutions (fast, say); its rows then tell. OPTIONs are
+# those of cpu_peers.py: `cpu.sh --help` lists them.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 folder=${TMPDIR:-/tmp}/unetc-peers

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """cpu_peers.py - ours beside PyTorch, OpenVINO and ONNX Runtime on processors; cpu.sh runs it where they are installed.
 
-Usage: cpu_peers.py [--unetc=build/unetc] [--threads=N] [--rounds=5] [--seconds=2] [--json=FILE] [--no-layers] [NET...]
+Usage: cpu_peers.py [--unetc=build/unetc] [--conv=METHOD] [--threads=N] [--rounds=5] [--seconds=2] [--json=FILE]
+                    [--no-layers] [NET...]
 A NET is tiny_unet or unet_denoiser (both). Training steps have the batch of the file, predictions have one picture, all
-of the size of the file; data is in memory already. Ours is what `PROGRAM bench` says.
+of the size of the file; data is in memory already. Ours is what `PROGRAM bench` says. With --conv=METHOD it is compiled
+with that, and its rows say so.
 
 Everybody is a process of its own, prepared and warmed up in the beginning; then all have their turns, a few steps each,
 for so many rounds, so that other work on the machine hurts all alike. What is told are medians over all rounds, how many
@@ -246,7 +248,7 @@ class Ours:
         source = os.path.join(ROOT, "examples", "denoise", net + ".unet")
         # Weights to predict with come from training.
         programs = "train,predict" if program == "predict" else "train"
-        execute([shop.unetc, "--precision=" + precision, "--programs=" + programs, "-o", self.path, source])
+        execute([shop.unetc, *shop.options, "--precision=" + precision, "--programs=" + programs, "-o", self.path, source])
         info = json.loads(execute([self.path, "info", "--format=json"]))
         self.parameters = info["parameter_count"]
         self.shape = next(p for p in info["programs"] if p["name"] == program)
@@ -318,6 +320,8 @@ class Shop:
     def __init__(self, arguments, folder):
         self.unetc, self.threads, self.folder = os.path.abspath(arguments.unetc), arguments.threads, folder
         self.rounds, self.seconds, self.layers = arguments.rounds, arguments.seconds, not arguments.no_layers
+        self.options = [] if arguments.conv is None else ["--conv=" + arguments.conv]
+        self.ours = " ".join(["unetc", *self.options])
         self.log, self.results, self.pictures = sys.stderr, [], os.path.join(folder, "pictures")
         for kind in ("noisy", "clean"):
             os.makedirs(os.path.join(self.pictures, kind))
@@ -353,7 +357,7 @@ class Shop:
             job["precision"], job["threads"])
         print("\n%s\n  %-20s %10s %12s %10s %9s" % (title, "", "ms", "images/s", "MiB", "of ours"))
         base = statistics.median(ours.seconds())
-        rows = [{"way": "unetc", "seconds": base, "memory": ours.memory, "ratio": 1}]
+        rows = [{"way": self.ours, "seconds": base, "memory": ours.memory, "ratio": 1}]
         for peer in peers:
             if peer.error is not None:
                 rows.append({"way": peer.way, "error": peer.error})
@@ -368,8 +372,8 @@ class Shop:
         self.results.append({**{key: job[key] for key in told}, "rows": rows})
 
     def tell_layers(self, job, ours, peer):
-        print("\n%s, %s, layers in a training step, ms: ours, oneDNN's, how many times as long that is" % (
-            job["net"], job["precision"]))
+        print("\n%s, %s, layers in a training step, ms: %s, oneDNN's, how many times as long that is" % (
+            job["net"], job["precision"], self.ours))
         if peer.error is not None:
             print("  " + peer.error)
             return
@@ -395,6 +399,7 @@ def cells(times):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--unetc", default=os.path.join(ROOT, "build", "unetc"))
+    parser.add_argument("--conv", metavar="METHOD", help="how ours computes 3x3 convolutions: see unetc --help")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2, help="of a turn")
