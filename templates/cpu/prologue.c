@@ -139,6 +139,45 @@ INLINE long halo_boundary(const Layout *l, int n, int block, int r, int depth, i
     return offset_of(l, block, (Point){n, r / height, r % height, 0}) - l->origin % l->row;
 }
 
+/* Of a tensor: its points, and the rows of a ring that lie above and below them. */
+typedef struct {
+    int depth, height, width, above, below;
+} Halo;
+
+/* Zeroes what lies around and between the points of some rows. Points of a row lie side by side: the halo
+ * is what lies before the first row, between two rows and behind the last. */
+UNUSED static void halo_zero(int n, Rows rows, stored *y, const Layout *l, Halo halo) {
+    const int height = halo.height;
+#pragma omp for collapse(3) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int block = 0; block < l->blocks; block++)
+            for (int r = rows.begin; r <= rows.end; r++) {
+                const Point before = {i, (r - 1) / height, (r - 1) % height, halo.width};
+                const Point here = {i, r / height, r % height, 0};
+                const long from = r > rows.begin ? offset_of(l, block, before)
+                                                 : halo_boundary(l, i, block, r, halo.depth, height);
+                const long to = r < rows.end ? offset_of(l, block, here)
+                                             : halo_boundary(l, i, block, r, halo.depth, height);
+                memset(y + from, 0, (size_t)(to - from) * sizeof *y);
+            }
+}
+
+/* A ring has a line of memory for each row, those of the halo above and below among them. */
+UNUSED static void halo_zero_ring(int n, Rows rows, stored *y, const Layout *l, Halo halo) {
+    const int first = rows.begin == 0 ? -halo.above : rows.begin;
+    const int last = rows.end == halo.height ? halo.height + halo.below : rows.end;
+    const long left = l->origin % l->row;
+#pragma omp for collapse(3) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int block = 0; block < l->blocks; block++)
+            for (int r = first; r < last; r++) {
+                stored *line = y + offset_of(l, block, (Point){i, 0, r, 0}) - left;
+                const long points = r >= 0 && r < halo.height ? (long)halo.width * l->block : 0;
+                memset(line, 0, (size_t)left * sizeof *y);
+                memset(line + left + points, 0, (size_t)(l->row - left - points) * sizeof *y);
+            }
+}
+
 /* Layout of segment s; a constant if there is but one. */
 INLINE const Layout *segment(const Layout *x, int segments, int s) {
     return &x[segments > 1 ? s : 0];
