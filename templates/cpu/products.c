@@ -33,8 +33,9 @@ INLINE Vector pairs(Vector a, Vector b) {
 }
 #endif
 
-/* Factors lie in slots of 32 bits: a real, or, of tensors in bf16 where the processor multiplies these, a
- * pair of channels. Both are handed about as reals; only what adds products looks inside. */
+/* Factors lie in slots of 32 bits: a real, or, of tensors in bf16 where the processor multiplies these, two
+ * neighbours of those that are summed. Both are handed about as reals; only what adds products looks
+ * inside. */
 #if defined UNET_STORED_BF16 && defined __AVX512BF16__
 enum { FACTORS = 2 };
 
@@ -42,11 +43,12 @@ INLINE Vector add_factors(Vector sum, const real *x, Vector w) {
     return add_products(sum, x, w);
 }
 
+/* Slots of a, each with one of b. */
 INLINE Vector factors_of(Vector a, Vector b) {
     return pairs(a, b);
 }
 
-/* The first `lanes` elements at a, each with one of those at b, of which `others` are there. */
+/* Of the first `lanes` elements at a, each with one of those at b, of which `others` are there. */
 INLINE Vector factors_at(const stored *a, int lanes, const stored *b, int others) {
     return (Vector)(words(halves(a, lanes)) | words(halves(b, others)) << 16);
 }
