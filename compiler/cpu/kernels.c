@@ -177,7 +177,6 @@ static void prepare_loss(Program *program, Node *node) {
     int64_t rows = shape_rows(g->value[node->in[0]].shape), elements;
     if (!cpu_loss_scratch_elements(program->micro_batch, rows, &elements))
         elements = INT64_MAX;
-    node->a.loss.bands = cpu_loss_bands(rows);
     node_add_output(g, node, workspace_new(g, node, "scratch", TYPE_F64, elements));
 }
 

@@ -79,10 +79,6 @@ bool cpu_winograd_wgrad_elements(const CpuConv *conv, int64_t *out) {
            !__builtin_add_overflow(*out, 2 * channels_stored(conv->out), out);
 }
 
-int64_t cpu_loss_bands(int64_t rows) {
-    return rows < BLOCK ? rows : BLOCK;
-}
-
 bool cpu_loss_scratch_elements(int64_t batch, int64_t rows, int64_t *out) {
-    return multiply(batch, cpu_loss_bands(rows), out);
+    return multiply(batch, rows, out);
 }

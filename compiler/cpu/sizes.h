@@ -34,8 +34,7 @@ bool cpu_winograd_elements(const CpuConv *conv, int64_t threads, int64_t *out);
 int64_t cpu_winograd_wgrad_tiles(const CpuConv *conv);
 bool cpu_winograd_wgrad_elements(const CpuConv *conv, int64_t *out);
 
-/* `BANDS` and `scratch` (of type double) of mse, l1 and psnr over rows = D * H rows of points. */
-int64_t cpu_loss_bands(int64_t rows);
+/* `scratch` (of type double) of mse, l1 and psnr over rows = D * H rows of points. */
 bool cpu_loss_scratch_elements(int64_t batch, int64_t rows, int64_t *out);
 
 #endif

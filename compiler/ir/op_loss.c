@@ -35,6 +35,7 @@ void constants_loss(Constants *c, const Node *node) {
     constant(c, "BANDS", node->a.loss.bands);
     constant(c, "ACCUMULATE", node->accumulates);
     call_arguments(c, "n", "valid");
+    call_rows(c, node->in[0]);
 }
 
 void constants_loss_grad(Constants *c, const Node *node) {

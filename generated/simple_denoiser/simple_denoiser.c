@@ -106,13 +106,13 @@ static void train(const UnetStep *step) {
             simple_denoiser_conv_1(n, (Rows){0, 64}, AT(real, B050_net_6),
                 (const real *const[]){AT(real, B048_net_5)}, AT(real, B039_net_6_weights),
                 AT(real, B002_net_6_bias));
-            begin(step, 22, "mse", 21, 73728, 591360);
-            /* net.6[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[16] */
-            simple_denoiser_mse_0(n, AT(double, B043_mse), AT(double, B051_mse_scratch), AT(real, B050_net_6),
-                INPUT(real, 1, 12288), valid);
-            begin(step, 23, "psnr", 22, 73728, 591360);
-            /* net.6[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[16] */
-            simple_denoiser_psnr_0(n, AT(double, B044_psnr), AT(double, B052_psnr_scratch),
+            begin(step, 22, "mse", 21, 73728, 593664);
+            /* net.6[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[64] */
+            simple_denoiser_mse_0(n, (Rows){0, 64}, AT(double, B043_mse), AT(double, B051_mse_scratch),
+                AT(real, B050_net_6), INPUT(real, 1, 12288), valid);
+            begin(step, 23, "psnr", 22, 73728, 593664);
+            /* net.6[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[64] */
+            simple_denoiser_psnr_0(n, (Rows){0, 64}, AT(double, B044_psnr), AT(double, B052_psnr_scratch),
                 AT(real, B050_net_6), INPUT(real, 1, 12288), valid);
             begin(step, 24, "mse_grad of mse", 21, 73728, 903552);
             /* net.6[n,3,64,64] clean[n,3,64,64] -> d net.6[n,3,64,64] */

@@ -343,6 +343,45 @@ INLINE long halo_boundary(const Layout *l, int n, int block, int r, int depth, i
     return offset_of(l, block, (Point){n, r / height, r % height, 0}) - l->origin % l->row;
 }
 
+/* Of a tensor: its points, and the rows of a ring that lie above and below them. */
+typedef struct {
+    int depth, height, width, above, below;
+} Halo;
+
+/* Zeroes what lies around and between the points of some rows. Points of a row lie side by side: the halo
+ * is what lies before the first row, between two rows and behind the last. */
+UNUSED static void halo_zero(int n, Rows rows, stored *y, const Layout *l, Halo halo) {
+    const int height = halo.height;
+#pragma omp for collapse(3) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int block = 0; block < l->blocks; block++)
+            for (int r = rows.begin; r <= rows.end; r++) {
+                const Point before = {i, (r - 1) / height, (r - 1) % height, halo.width};
+                const Point here = {i, r / height, r % height, 0};
+                const long from = r > rows.begin ? offset_of(l, block, before)
+                                                 : halo_boundary(l, i, block, r, halo.depth, height);
+                const long to = r < rows.end ? offset_of(l, block, here)
+                                             : halo_boundary(l, i, block, r, halo.depth, height);
+                memset(y + from, 0, (size_t)(to - from) * sizeof *y);
+            }
+}
+
+/* A ring has a line of memory for each row, those of the halo above and below among them. */
+UNUSED static void halo_zero_ring(int n, Rows rows, stored *y, const Layout *l, Halo halo) {
+    const int first = rows.begin == 0 ? -halo.above : rows.begin;
+    const int last = rows.end == halo.height ? halo.height + halo.below : rows.end;
+    const long left = l->origin % l->row;
+#pragma omp for collapse(3) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int block = 0; block < l->blocks; block++)
+            for (int r = first; r < last; r++) {
+                stored *line = y + offset_of(l, block, (Point){i, 0, r, 0}) - left;
+                const long points = r >= 0 && r < halo.height ? (long)halo.width * l->block : 0;
+                memset(line, 0, (size_t)left * sizeof *y);
+                memset(line + left + points, 0, (size_t)(l->row - left - points) * sizeof *y);
+            }
+}
+
 /* Layout of segment s; a constant if there is but one. */
 INLINE const Layout *segment(const Layout *x, int segments, int s) {
     return &x[segments > 1 ? s : 0];
@@ -647,48 +686,60 @@ INLINE double mean_itself(double mean) {
     return mean;
 }
 
-/* Sum over the rows [from, to) of sample i, as far as they are valid. */
-INLINE double terms_of_rows(Compared by, Term *term, int i, int from, int to, const int32_t *valid) {
+/* The sum over the first `width` points of a row: four sums of every fourth, for an addition waits for the
+ * one before. */
+INLINE double terms_of_row(Compared by, Term *term, Point at, int width) {
     const Layout *p = by.p.layout, *t = by.t.layout;
-    double sum = 0;
-    for (int r = from; r < to; r++) {
-        const Point at = {i, r / by.size[1], r % by.size[1], 0};
-        if (at.d >= valid[0] || at.h >= valid[1])
-            continue;
-        for (int c = 0; c < by.channels; c++) {
-            const long a = offset_of(p, c / p->block, at) + c % p->block;
-            const long b = offset_of(t, c / t->block, at) + c % t->block;
-            for (int w = 0; w < valid[2]; w++)
-                sum += term((double)element(by.p.is_real, by.p.at, a + w * p->block),
-                            (double)element(by.t.is_real, by.t.at, b + w * t->block));
+    double first = 0, second = 0, third = 0, fourth = 0;
+    for (int c = 0; c < by.channels; c++) {
+        long a = offset_of(p, c / p->block, at) + c % p->block;
+        long b = offset_of(t, c / t->block, at) + c % t->block;
+#define TERM(k)                                                                                            \
+    term((double)element(by.p.is_real, by.p.at, a + (k)*p->block),                                         \
+         (double)element(by.t.is_real, by.t.at, b + (k)*t->block))
+        int w = 0;
+        for (; w + 4 <= width; w += 4, a += 4 * p->block, b += 4 * t->block) {
+            first += TERM(0);
+            second += TERM(1);
+            third += TERM(2);
+            fourth += TERM(3);
         }
+        for (; w < width; w++, a += p->block, b += t->block)
+            first += TERM(0);
+#undef TERM
     }
-    return sum;
+    return (first + second) + (third + fourth);
 }
 
-/* The sums of `bands` bands of rows of each sample. */
-INLINE void terms_sum(int n, double *scratch, Compared by, const int32_t (*valid)[3], Term *term,
-                      int bands) {
-    const int rows = by.size[0] * by.size[1];
+/* The sum of each row of a range, as far as it is valid, into `scratch`, which has all rows of all samples.
+ */
+INLINE void terms_sum(int n, Rows rows, double *scratch, Compared by, const int32_t (*valid)[3],
+                      Term *term) {
+    const int height = by.size[1];
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
-        for (int band = 0; band < bands; band++)
-            scratch[i * bands + band] =
-                terms_of_rows(by, term, i, band_start(rows, bands, band), band_start(rows, bands, band + 1),
-                              valid ? valid[i] : by.size);
+        for (int r = rows.begin; r < rows.end; r++) {
+            const int32_t *size = valid ? valid[i] : by.size;
+            const int counts = r / height < size[0] && r % height < size[1];
+            const Point at = {i, r / height, r % height, 0};
+            scratch[(long)i * by.size[0] * height + r] = counts ? terms_of_row(by, term, at, size[2]) : 0;
+        }
 }
 
-/* The result, from these. */
-INLINE void means_sum(int n, double *result, const double *scratch, Compared by, const int32_t (*valid)[3],
-                      OfMean *of_mean, int bands, int accumulate) {
+/* The result, from these, once the last rows are there. */
+INLINE void means_sum(int n, Rows rows, double *result, const double *scratch, Compared by,
+                      const int32_t (*valid)[3], OfMean *of_mean, int accumulate) {
+    const int all = by.size[0] * by.size[1];
+    if (rows.begin == rows.end || rows.end < all)
+        return;
 #pragma omp single
     {
         double total = accumulate ? *result : 0;
         for (int i = 0; i < n; i++) {
             const int32_t *size = valid ? valid[i] : by.size;
             double sum = 0;
-            for (int band = 0; band < bands; band++)
-                sum += scratch[i * bands + band];
+            for (int r = 0; r < all; r++)
+                sum += scratch[(long)i * all + r];
             total += of_mean(sum / ((double)by.channels * size[0] * size[1] * size[2]));
         }
         *result = total;

@@ -7,22 +7,22 @@ INLINE double KERNEL(_term)(double p, double t) {
     return (p - t) * (p - t);
 }
 
-void KERNEL()(int n, double *result, double *scratch, const void *p, const void *t,
+void KERNEL()(int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
                           const int32_t (*valid)[3]) {
     SIZES;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
-    terms_sum(n, scratch, by, valid, KERNEL(_term), BANDS);
-    means_sum(n, result, scratch, by, valid, mean_itself, BANDS, ACCUMULATE);
+    terms_sum(n, rows, scratch, by, valid, KERNEL(_term));
+    means_sum(n, rows, result, scratch, by, valid, mean_itself, ACCUMULATE);
 }
 #undef KERNEL
 #undef SIZES
 #else
 #include "simple_denoiser_plan.h"
 
-/* mse: mse of train: net.6[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[16] */
+/* mse: mse of train: net.6[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[64] */
 #define KERNEL(part) simple_denoiser_mse_0##part
 #define SIZES \
-    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, BANDS = 16, ACCUMULATE = 1 }; \
+    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, ACCUMULATE = 1 }; \
     UNUSED static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, \
         T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}
 #include "simple_denoiser_mse.c"

@@ -59,8 +59,8 @@
 #define B048_net_5 6771648LL /* 1115136 */
 #define B049_net_4_workspace 928704LL /* 3612672 */
 #define B050_net_6 928704LL /* 49152 */
-#define B051_mse_scratch 977856LL /* 128 */
-#define B052_psnr_scratch 977856LL /* 128 */
+#define B051_mse_scratch 977856LL /* 512 */
+#define B052_psnr_scratch 977856LL /* 512 */
 #define B053_d_net_6 1002560LL /* 52288 */
 #define B054_net_6_scratch 928704LL /* 73856 */
 #define B055_d_net_4 7886784LL /* 1115136 */
@@ -106,10 +106,10 @@ void simple_denoiser_zero_halo_1(int n, Rows rows, stored *y);
 void simple_denoiser_conv_winograd_0(int n, Rows rows, stored *restrict y, real *restrict workspace,
     const stored *const *x, const real *w, const real *b);
 
-void simple_denoiser_mse_0(int n, double *result, double *scratch, const void *p, const void *t,
+void simple_denoiser_mse_0(int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
     const int32_t (*valid)[3]);
 
-void simple_denoiser_psnr_0(int n, double *result, double *scratch, const void *p, const void *t,
+void simple_denoiser_psnr_0(int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
     const int32_t (*valid)[3]);
 
 void simple_denoiser_mse_grad_0(int n, int total, Rows rows, stored *dp, const void *p, const void *t,

@@ -12,22 +12,22 @@ INLINE double KERNEL(_of_mean)(double mean) {
     return clamp(-10 * log10(mean), 0, 100);
 }
 
-void KERNEL()(int n, double *result, double *scratch, const void *p, const void *t,
+void KERNEL()(int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
                           const int32_t (*valid)[3]) {
     SIZES;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
-    terms_sum(n, scratch, by, valid, KERNEL(_term), BANDS);
-    means_sum(n, result, scratch, by, valid, KERNEL(_of_mean), BANDS, ACCUMULATE);
+    terms_sum(n, rows, scratch, by, valid, KERNEL(_term));
+    means_sum(n, rows, result, scratch, by, valid, KERNEL(_of_mean), ACCUMULATE);
 }
 #undef KERNEL
 #undef SIZES
 #else
 #include "simple_denoiser_plan.h"
 
-/* psnr: psnr of train: net.6[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[16] */
+/* psnr: psnr of train: net.6[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[64] */
 #define KERNEL(part) simple_denoiser_psnr_0##part
 #define SIZES \
-    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, BANDS = 16, ACCUMULATE = 1 }; \
+    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, ACCUMULATE = 1 }; \
     UNUSED static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, \
         T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}
 #include "simple_denoiser_psnr.c"

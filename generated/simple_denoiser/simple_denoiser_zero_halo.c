@@ -3,42 +3,13 @@
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
  * Do not edit: change the .unet file and compile again. */
 #ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
-/* A ring has a line of memory for each row, those of the halo above and below among them. */
-INLINE void KERNEL(_ring)(int n, Rows rows, stored *y) {
-    SIZES;
-    const int first = rows.begin == 0 ? -ABOVE : rows.begin, last = rows.end == H ? H + BELOW : rows.end;
-    const long left = Y.origin % Y.row;
-#pragma omp for collapse(3) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int block = 0; block < Y.blocks; block++)
-            for (int r = first; r < last; r++) {
-                stored *line = y + offset_of(&Y, block, (Point){i, 0, r, 0}) - left;
-                const long points = r >= 0 && r < H ? (long)W * Y.block : 0;
-                memset(line, 0, (size_t)left * sizeof *y);
-                memset(line + left + points, 0, (size_t)(Y.row - left - points) * sizeof *y);
-            }
-}
-
-/* Points of a row lie side by side: the halo is what lies before the first row, between two rows and behind
- * the last. */
 void KERNEL()(int n, Rows rows, stored *y) {
     SIZES;
-    if (Y.ring > 0) {
-        if (rows.begin < rows.end)
-            KERNEL(_ring)(n, rows, y);
-        return;
-    }
-#pragma omp for collapse(3) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int block = 0; block < Y.blocks; block++)
-            for (int r = rows.begin; r <= rows.end; r++) {
-                const Point before = {i, (r - 1) / H, (r - 1) % H, W}, here = {i, r / H, r % H, 0};
-                const long from =
-                    r > rows.begin ? offset_of(&Y, block, before) : halo_boundary(&Y, i, block, r, D, H);
-                const long to =
-                    r < rows.end ? offset_of(&Y, block, here) : halo_boundary(&Y, i, block, r, D, H);
-                memset(y + from, 0, (size_t)(to - from) * sizeof *y);
-            }
+    const Halo halo = {D, H, W, ABOVE, BELOW};
+    if (Y.ring == 0)
+        halo_zero(n, rows, y, &Y, halo);
+    else if (rows.begin < rows.end)
+        halo_zero_ring(n, rows, y, &Y, halo);
 }
 #undef KERNEL
 #undef SIZES

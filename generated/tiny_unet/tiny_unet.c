@@ -225,12 +225,12 @@ static const ConvSizes conv_14 = {
     .SEGMENTS = 1, .X = (const Layout[]){{16, 16, 1, 0, 65536, 65536, 65536, 1024, 0}},
     .Y = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}};
 
-/* mse: mse of train: final[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[96] */
+/* mse: mse of train: final[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[384] */
 static const MseSizes mse_0 = {
     .C = 3, .D = 1, .H = 64, .W = 64, .P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0},
     .T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, .P_STAGED = 0, .T_STAGED = 1, .ACCUMULATE = 0};
 
-/* psnr: psnr of train: final[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[96] */
+/* psnr: psnr of train: final[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[384] */
 static const PsnrSizes psnr_0 = {
     .C = 3, .D = 1, .H = 64, .W = 64, .P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0},
     .T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, .P_STAGED = 0, .T_STAGED = 1, .ACCUMULATE = 0};
@@ -671,14 +671,14 @@ static void train(const UnetStep *step) {
         tiny_unet_conv(&conv_14, n, (Rows){0, 64}, AT(real, B168_final),
             (const real *const[]){AT(real, B167_dec1_3)}, AT(real, B001_final_weight),
             AT(real, B002_final_bias));
-        begin(step, 21, "mse", 33, 73728, 590656);
-        /* final[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[96] */
-        tiny_unet_mse(&mse_0, n, AT(double, B169_mse), AT(double, B170_mse_scratch), AT(real, B168_final),
-            INPUT(real, 1, 12288), valid);
-        begin(step, 22, "psnr", 34, 73728, 590656);
-        /* final[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[96] */
-        tiny_unet_psnr(&psnr_0, n, AT(double, B171_psnr), AT(double, B172_psnr_scratch), AT(real, B168_final),
-            INPUT(real, 1, 12288), valid);
+        begin(step, 21, "mse", 33, 73728, 592960);
+        /* final[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[384] */
+        tiny_unet_mse(&mse_0, n, (Rows){0, 64}, AT(double, B169_mse), AT(double, B170_mse_scratch),
+            AT(real, B168_final), INPUT(real, 1, 12288), valid);
+        begin(step, 22, "psnr", 34, 73728, 592960);
+        /* final[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[384] */
+        tiny_unet_psnr(&psnr_0, n, (Rows){0, 64}, AT(double, B171_psnr), AT(double, B172_psnr_scratch),
+            AT(real, B168_final), INPUT(real, 1, 12288), valid);
         begin(step, 23, "mse_grad of mse", 33, 73728, 884736);
         /* final[n,3,64,64] clean[n,3,64,64] -> d final[n,3,64,64] */
         tiny_unet_mse_grad(&mse_grad_0, n, step->n, (Rows){0, 64}, AT(real, B173_d_final),

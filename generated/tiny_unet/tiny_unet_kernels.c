@@ -176,14 +176,14 @@ UNUSED static double mse_term(double p, double t) {
     return (p - t) * (p - t);
 }
 
-void tiny_unet_mse(const MseSizes *sizes, int n, double *result, double *scratch, const void *p, const void *t,
+void tiny_unet_mse(const MseSizes *sizes, int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
                           const int32_t (*valid)[3]) {
     const int C = sizes->C, D = sizes->D, H = sizes->H, W = sizes->W;
     const Layout P = sizes->P, T = sizes->T;
     const int P_STAGED = sizes->P_STAGED, T_STAGED = sizes->T_STAGED, ACCUMULATE = sizes->ACCUMULATE;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
-    terms_sum(n, scratch, by, valid, mse_term);
-    means_sum(n, result, scratch, by, valid, mean_itself, ACCUMULATE);
+    terms_sum(n, rows, scratch, by, valid, mse_term);
+    means_sum(n, rows, result, scratch, by, valid, mean_itself, ACCUMULATE);
 }
 
 /* psnr - peak signal to noise ratio, for a peak of 1. */
@@ -196,14 +196,14 @@ UNUSED static double psnr_of_mean(double mean) {
     return clamp(-10 * log10(mean), 0, 100);
 }
 
-void tiny_unet_psnr(const PsnrSizes *sizes, int n, double *result, double *scratch, const void *p, const void *t,
+void tiny_unet_psnr(const PsnrSizes *sizes, int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
                           const int32_t (*valid)[3]) {
     const int C = sizes->C, D = sizes->D, H = sizes->H, W = sizes->W;
     const Layout P = sizes->P, T = sizes->T;
     const int P_STAGED = sizes->P_STAGED, T_STAGED = sizes->T_STAGED, ACCUMULATE = sizes->ACCUMULATE;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
-    terms_sum(n, scratch, by, valid, psnr_term);
-    means_sum(n, result, scratch, by, valid, psnr_of_mean, ACCUMULATE);
+    terms_sum(n, rows, scratch, by, valid, psnr_term);
+    means_sum(n, rows, result, scratch, by, valid, psnr_of_mean, ACCUMULATE);
 }
 
 /* mse_grad - gradient of the mean squared error by the prediction. */

@@ -178,9 +178,9 @@
 #define B167_dec1_3 22475904LL /* 1572864 */
 #define B168_final 12594176LL /* 294912 */
 #define B169_mse 12096384LL /* 64 */
-#define B170_mse_scratch 12889088LL /* 768 */
+#define B170_mse_scratch 12889088LL /* 3072 */
 #define B171_psnr 12594112LL /* 64 */
-#define B172_psnr_scratch 12889088LL /* 768 */
+#define B172_psnr_scratch 12889088LL /* 3072 */
 #define B173_d_final 24048768LL /* 294912 */
 #define B174_final_scratch 24343680LL /* 448 */
 #define B175_d_dec1_2 24343680LL /* 1672704 */
@@ -281,15 +281,15 @@ typedef struct {
     Layout P;
     Layout T;
 } MseSizes;
-void tiny_unet_mse(const MseSizes *sizes, int n, double *result, double *scratch, const void *p, const void *t,
-    const int32_t (*valid)[3]);
+void tiny_unet_mse(const MseSizes *sizes, int n, Rows rows, double *result, double *scratch, const void *p,
+    const void *t, const int32_t (*valid)[3]);
 
 typedef struct {
     int C, D, H, W, P_STAGED, T_STAGED, ACCUMULATE;
     Layout P;
     Layout T;
 } PsnrSizes;
-void tiny_unet_psnr(const PsnrSizes *sizes, int n, double *result, double *scratch, const void *p,
+void tiny_unet_psnr(const PsnrSizes *sizes, int n, Rows rows, double *result, double *scratch, const void *p,
     const void *t, const int32_t (*valid)[3]);
 
 typedef struct {

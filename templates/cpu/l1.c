@@ -9,11 +9,11 @@ INLINE double KERNEL_term(double p, double t) {
     return fabs(p - t);
 }
 
-UNUSED static void KERNEL(int n, double *result, double *scratch, const void *p, const void *t,
+UNUSED static void KERNEL(int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
                           const int32_t (*valid)[3]) {
     SIZES;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
-    terms_sum(n, scratch, by, valid, KERNEL_term, BANDS);
-    means_sum(n, result, scratch, by, valid, mean_itself, BANDS, ACCUMULATE);
+    terms_sum(n, rows, scratch, by, valid, KERNEL_term);
+    means_sum(n, rows, result, scratch, by, valid, mean_itself, ACCUMULATE);
 }
 /* END */

@@ -178,30 +178,39 @@ UNUSED static double operand(Operand o, int n, int c, int d, int h, int w) {
     return (double)load_either(o.is_real, o.at, element(o.layout, n, c, d, h, w));
 }
 
-/* The sum over each sample, as far as it is valid. */
-UNUSED static void terms_sum(int n, double *scratch, Compared by, const int32_t (*valid)[3], Term *term) {
+/* The sum over each row of a range, as far as it is valid, into `scratch`, which has all rows of all
+ * samples. */
+UNUSED static void terms_sum(int n, Rows rows, double *scratch, Compared by, const int32_t (*valid)[3],
+                             Term *term) {
 #pragma omp for schedule(static)
-    for (int i = 0; i < n; i++) {
-        const int32_t *size = valid ? valid[i] : by.size;
-        scratch[i] = 0;
-        for (int c = 0; c < by.channels; c++)
-            for (int d = 0; d < size[0]; d++)
-                for (int h = 0; h < size[1]; h++)
-                    for (int w = 0; w < size[2]; w++)
-                        scratch[i] += term(operand(by.p, i, c, d, h, w), operand(by.t, i, c, d, h, w));
-    }
+    for (int i = 0; i < n; i++)
+        for (int r = rows.begin; r < rows.end; r++) {
+            const int32_t *size = valid ? valid[i] : by.size;
+            const int d = r / by.size[1], h = r % by.size[1];
+            double sum = 0;
+            for (int c = 0; c < by.channels && d < size[0] && h < size[1]; c++)
+                for (int w = 0; w < size[2]; w++)
+                    sum += term(operand(by.p, i, c, d, h, w), operand(by.t, i, c, d, h, w));
+            scratch[(long)i * by.size[0] * by.size[1] + r] = sum;
+        }
 }
 
-/* The result, from these. */
-UNUSED static void means_sum(int n, double *result, const double *scratch, Compared by,
+/* The result, from these, once the last rows are there. */
+UNUSED static void means_sum(int n, Rows rows, double *result, const double *scratch, Compared by,
                              const int32_t (*valid)[3], OfMean *of_mean, int accumulate) {
+    const int all = by.size[0] * by.size[1];
+    if (rows.begin == rows.end || rows.end < all)
+        return;
 #pragma omp single
     {
         if (!accumulate)
             *result = 0;
         for (int i = 0; i < n; i++) {
             const int32_t *size = valid ? valid[i] : by.size;
-            *result += of_mean(scratch[i] / ((double)by.channels * size[0] * size[1] * size[2]));
+            double sum = 0;
+            for (int r = 0; r < all; r++)
+                sum += scratch[(long)i * all + r];
+            *result += of_mean(sum / ((double)by.channels * size[0] * size[1] * size[2]));
         }
     }
 }

@@ -391,11 +391,11 @@ def losses(cases, some_count):
              "test.control(%d, valid, %d, %d);" % (valid, start + n, start)]
     for k in "PT":
         lines.append("Tensor %s = test.%s(%s);" % (k.lower(), ("numbers", "staged", "bytes")[staged[k]], shapes[k].cpp()))
-    lines += ["Result result = test.result(), scratch = test.result(%d);" % (n * bands)]
+    lines += ["Result result = test.result(), scratch = test.result(%d);" % (n * max(bands, size[0] * size[1]))]
     for name in ("mse", "l1", "psnr"):
         measured = {cases.rows.row[name]["operands"][0]["name"]: "result", "scratch": "scratch", "prediction": "p", "truth": "t"}
         lines += cases.run(name, name, cases.both(name, numbers, layouts), measured, adds=numbers["ACCUMULATE"],
-                           before=[here], behind=["valid + %d" % start])
+                           before=[here, "{0, %d}" % (size[0] * size[1])], behind=["valid + %d" % start])
     lines.append("Tensor dp = test.output(%s), same_dp = test.output(%s);" % (dp.cpp(), dp.cpp()))
     lines.append("Result scale = test.result(4);")
     for name in ("mse_grad", "l1_grad"):
@@ -555,17 +555,19 @@ def convolution(cases, transposed):
     whole = not transposed and len(c.ins) == 1
     graphs = [c.graph(forward, s, accumulate=int(s > 0), bias=int(whole and numbers["BIAS"]),
                       relu=int(whole and numbers["RELU"])) for s in segments]
+    told = lambda size: [c.n, "{0, %d}" % (size[0] * size[1])]
     kernels = (cases.cuda.add("conv", {**numbers, "BIAS_AT": bias_at}, {"X": c.x, "Y": c.y}, {}, c.arrays(filters, graphs)),
                cases.reference.add(name, numbers, {"X": c.x, "Y": c.y}))
     lines += cases.run(name, name, kernels, {"y": "y", "x": x, "w": "w", "b": "b" if has_bias else None}, by_cudnn,
-                       before=[c.n], tolerance={"y": [len(c.ins) + 2]})
+                       before=told(c.y_size), tolerance={"y": [len(c.ins) + 2]})
     # backward, by the input
     layouts = {"DX": c.x[c.by], "DY": c.y, "M": c.x[c.by]}
     kernels = (cases.cuda.add("conv_dgrad", numbers, layouts, {}, c.arrays([filters[c.by]], [c.graph(backward, c.by)])),
                cases.reference.add(name + "_dgrad", numbers, layouts))
     lines.append("Tensor dx = test.output(%s), m = test.coarse(%s);" % (c.x[c.by].cpp(), c.x[c.by].cpp()))
     lines += cases.run(name + "_dgrad", name + "_dgrad", kernels,
-                       {"dx": "dx", "dy": "dy", "w": "w", "m": "m" if numbers["MASK"] else None}, by_cudnn, before=[c.n])
+                       {"dx": "dx", "dy": "dy", "w": "w", "m": "m" if numbers["MASK"] else None}, by_cudnn,
+                       before=told(c.x_size))
     # backward, by the weights
     apart, elements = c.filters(cases.random.random() < 0.5)
     bands_at, bands = elements, numbers["BANDS"] * c.y.block
@@ -575,9 +577,11 @@ def convolution(cases, transposed):
                cases.reference.add("conv_wgrad", numbers, {"X": c.x, "DY": c.y}))
     lines.append("Tensor dw = test.reals(%d), db = test.reals(%d), scratch = test.real_output(%d);" % (
         rows * columns * c.taps, c.co, bands_at + bands))
+    lines.append("Result sums = test.result(%d);" % (rows * columns * c.taps + c.co))
     lines += cases.run(name + "_wgrad", name + "_wgrad", kernels,
-                       {"dw": "dw", "db": "db" if has_bias else None, "scratch": None, "x": x, "dy": "dy"},
-                       {"scratch": "scratch"}, adds=numbers["ACCUMULATE"], before=[c.n], tolerance={"dw": [1, "true"]})
+                       {"dw": "dw", "db": "db" if has_bias else None, "scratch": "sums", "x": x, "dy": "dy"},
+                       {"scratch": "scratch"}, adds=numbers["ACCUMULATE"],
+                       before=told(c.x_size if transposed else c.y_size), tolerance={"dw": [1, "true"]})
     cases.function("%s %s to %d, x %d x %s, y %s, kernel, stride, dilation, padding %s, %s" % (
         name, c.ins, c.co, c.n, c.x_size, c.y_size, [a[:5] for a in c.axes if a != (1, 1, 1, 0, 0, 1, 1)],
         c.variants), lines)
