@@ -268,14 +268,20 @@ INLINE void tiles_map(const stored *const *x, long next, int columns, int tiles,
                       long frequency, int paired) {
     _Alignas(64) real mapped[(TILE * RUN + 2) * MET * LANES];
     const int all = TILE * tiles + 2, there = max_int(0, min_int(columns, all));
+    const stored *const x0 = x[0], *const x1 = x[1], *const x2 = x[2];
+    const stored *const x3 = x[3], *const x4 = x[4], *const x5 = x[5];
     for (int part = 0; part < BLOCK; part += LANES) {
         for (int c = 0; c < there; c++) {
             const long at = c * BLOCK + part;
-            const Six met = {load(x[0] + at), load(x[1] + at), load(x[2] + at),
-                             load(x[3] + at), load(x[4] + at), load(x[5] + at)};
+            const Six met = {load(x0 + at), load(x1 + at), load(x2 + at),
+                             load(x3 + at), load(x4 + at), load(x5 + at)};
             six_store(mapped + c * MET * LANES, LANES, input_frequencies(met));
-            for (int r = 0; r < MET; r++)
-                __builtin_prefetch(x[r] + next + at);
+            __builtin_prefetch(x0 + next + at);
+            __builtin_prefetch(x1 + next + at);
+            __builtin_prefetch(x2 + next + at);
+            __builtin_prefetch(x3 + next + at);
+            __builtin_prefetch(x4 + next + at);
+            __builtin_prefetch(x5 + next + at);
         }
         memset(mapped + there * MET * LANES, 0, (size_t)((all - there) * MET * LANES) * sizeof *mapped);
         for (int i = 0; i < MET; i++)
@@ -372,9 +378,12 @@ INLINE void point_store(stored *y, Vector v, const Finish *f, const stored *mask
 NOINLINE void output_map(const real *from, long frequency, stored *y, const Layout *layout, int h,
                          Rows rows, int columns, const Finish *f) {
     _Alignas(64) real mapped[MET * TILE * LANES];
-    for (int r = rows.begin; r < rows.end; r++)
+    stored *row[TILE];
+    for (int r = rows.begin; r < rows.end; r++) {
+        row[r - h] = y + place_of_row(layout, r) * layout->row;
         for (int c = 0; c < TILE; c++) /* the lines of the next tile come while this one is computed */
-            __builtin_prefetch(y + place_of_row(layout, r) * layout->row + (TILE + c) * BLOCK, 1);
+            __builtin_prefetch(row[r - h] + (TILE + c) * BLOCK, 1);
+    }
     for (int j = 0; j < MET; j++) {
         const Four points = output_points(six_load(from + j * frequency, MET * frequency));
         real *to = mapped + j * LANES;
@@ -387,7 +396,7 @@ NOINLINE void output_map(const real *from, long frequency, stored *y, const Layo
         const Four points = output_points(six_load(mapped + (r - h) * MET * LANES, LANES));
         const stored *mask =
             f->mask ? f->mask + place_of_row(f->mask_layout, r) * f->mask_layout->row : NULL;
-        stored *to = y + place_of_row(layout, r) * layout->row;
+        stored *to = row[r - h];
         point_store(to, points.v0, f, mask);
         if (columns > 1)
             point_store(to + BLOCK, points.v1, f, mask ? mask + BLOCK : NULL);
