@@ -47,8 +47,10 @@ const char *prologue_text(const Emitter *e) {
     if (e->dialect->form != FORM_INCLUDED)
         return template_body(e, "prologue");
     const bool half = type_bytes(e->plan->options->stored) == 2;
-    return pool_text(e->pool, "%s\n%s\n%s\n%s", template_body(e, "types"),
-                     template_body(e, half ? "stored_16" : "stored_32"), template_body(e, "products"),
+    const bool pairs = e->plan->options->stored == TYPE_BF16 || e->plan->options->conv == CONV_FAST;
+    return pool_text(e->pool, "%s\n%s\n%s%s\n%s", template_body(e, "types"),
+                     template_body(e, half ? "stored_16" : "stored_32"),
+                     pairs ? template_body(e, "pairs") : "", template_body(e, "products"),
                      template_body(e, "prologue"));
 }
 

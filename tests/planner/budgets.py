@@ -27,7 +27,7 @@ CHECKED = ["--kernels=reference", "--poison"]
 NETS = [("tiny", "unet", ["-Ddepth=3", "-Dbase=2"], 10), ("five levels", "unet", ["-Ddepth=5", "-Dbase=2"], 7),
         ("irregular", "irregular", [], 9)]
 FAST_NETS = [("tiny, " + " ".join(options), "unet", ["-Ddepth=3", *options], 9) for options in (
-    ["--conv=auto", "-Dbase=16"], ["--conv=direct"], ["--conv=winograd"], ["--conv=auto", "-Dbase=4", "--precision=bf16"],
+    ["--conv=direct"], ["--conv=winograd"], ["--conv=auto", "-Dbase=4", "--precision=bf16"],
     ["--conv=fast", "-Dbase=16", "--precision=bf16"])]
 
 
