@@ -42,7 +42,7 @@ INLINE void KERNEL(_row)(stored *y, const stored *const *x, const real *w, const
     const int rows = tile_rows(side_by_side);
     for (; o.w + rows <= W; o.w += rows)
         KERNEL(_tile)(y, x, w, b, v, o, rows, side_by_side);
-    if (W % rows)
+    if (W % (2 * ROWS) > 0 && W % rows > 0)
         KERNEL(_tile)(y, x, w, b, v, o, W % rows, side_by_side);
 }
 

@@ -180,6 +180,7 @@ INLINE int KERNEL(_taps)(int block) {
  * row of taps meets. The bias is one more tap. */
 INLINE void KERNEL(_piece)(Item item, Piece piece) {
     SIZES;
+    enum { WHOLE = SEGMENTS == 1 && BLOCK_OF(CI) == BLOCK && BLOCK % (2 * ROWS) == 0 };
     const int taps = KERNEL(_taps)(item.block), all = taps * item.block;
     const int tiles = (all - 1) / tile_rows(item.side_by_side) + 1;
     const int rows = item.block == BLOCK || SEGMENTS == 1 ? (all - 1) / tiles + 1 : 1;
@@ -187,7 +188,7 @@ INLINE void KERNEL(_piece)(Item item, Piece piece) {
         if (KERNEL(_copied)())
             KERNEL(_copies)(item, piece, k);
         for (int c = 0; c < all; c += rows)
-            if (c + rows <= all)
+            if (WHOLE || c + rows <= all)
                 KERNEL(_tile)(item, piece, k, c, rows);
             else
                 KERNEL(_tile)(item, piece, k, c, all % rows);

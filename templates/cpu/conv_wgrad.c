@@ -183,6 +183,7 @@ INLINE int KERNEL_taps(int block) {
  * row of taps meets. The bias is one more tap. */
 INLINE void KERNEL_piece(Item item, Piece piece) {
     SIZES;
+    enum { WHOLE = SEGMENTS == 1 && BLOCK_OF(CI) == BLOCK && BLOCK % (2 * ROWS) == 0 };
     const int taps = KERNEL_taps(item.block), all = taps * item.block;
     const int tiles = (all - 1) / tile_rows(item.side_by_side) + 1;
     const int rows = item.block == BLOCK || SEGMENTS == 1 ? (all - 1) / tiles + 1 : 1;
@@ -190,7 +191,7 @@ INLINE void KERNEL_piece(Item item, Piece piece) {
         if (KERNEL_copied())
             KERNEL_copies(item, piece, k);
         for (int c = 0; c < all; c += rows)
-            if (c + rows <= all)
+            if (WHOLE || c + rows <= all)
                 KERNEL_tile(item, piece, k, c, rows);
             else
                 KERNEL_tile(item, piece, k, c, all % rows);
