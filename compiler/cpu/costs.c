@@ -48,7 +48,7 @@ static const Cost *find_cost(const char *kernel, int bits, int64_t channels) {
 }
 
 int64_t cpu_picoseconds(const Program *program, const Node *node) {
-    static const Cost usual = {.per_kiloflop = 5000, .per_kibibyte = 40000};
+    static const Cost usual = {.per_kiloflop = 2500, .per_kibibyte = 30000};
     const int bits = type_bytes(program->options->stored) < 4 ? 16 : 32;
     const Cost *rate =
         find_cost(kernel_name(program->target, node), bits, fewest_channels(program->graph, node));
