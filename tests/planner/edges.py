@@ -22,7 +22,7 @@ CASES = [
     (["--micro-batches=5"], "unet", DONE),
     (["--micro-batches=100"], "unet", DONE),
     (["--batch=7", "--micro-batches=3"], "unet", DONE),
-    (["--batch=7", "--micro-batches=3", "--mem=600000"], "unet", plans.DOES_NOT_FIT),
+    (["--batch=7", "--micro-batches=3", "--mem=480000"], "unet", plans.DOES_NOT_FIT),
     (["--batch=1", "--micro-batches=6"], "unet", DONE),
     (["--batch=1", "--mem=500000"], "unet", DONE),
     (["--mem=1"], "unet", plans.DOES_NOT_FIT),
