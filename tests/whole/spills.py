@@ -29,7 +29,7 @@ PROCESSORS = ["-march=x86-64-v3 -mtune=generic", "-march=x86-64-v4 -mtune=znver3
 WITH_BF16 = "-march=x86-64-v4 -mavx512bf16 -mtune=znver3"
 # Functions by compiler that may touch it, and why.
 SPARED = {"gcc": {}, "clang": {
-    "weights_map": "it unrolls the loops over an array on the stack; this runs once a step",
+    "weights_map": "it unrolls the loops over the taps, which lie on the stack; this runs once a step",
     "gradient_products_single": "how many rows a tile has is no constant to it; there are pairs where registers have 256 bits"}}
 MULTIPLICATION = re.compile(r"\bvfn?m(add|sub)\d+p[sd]\b")
 PRODUCTS = re.compile(r"\bvdpbf16ps\b")
