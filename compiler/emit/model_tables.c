@@ -44,9 +44,7 @@ static void parameters(const Tables *t) {
     text_line(t->out, "};");
 }
 
-/* What is carried to a device when weights were loaded: all from the front of the arena to the last of
- * them.
- */
+/* What is carried to a device once weights are loaded: from the front of the arena to the last of them. */
 static int64_t loaded_bytes(const Plan *plan) {
     int64_t end = plan->persistent;
     for (int k = 0; k < plan->nparameter; k++) {

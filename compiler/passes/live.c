@@ -87,9 +87,10 @@ static int stretch(const Live *l, const Step *step, int nstep, int position) {
 
 void live(Plan *plan) {
     for (int b = 0; b < plan->nbuffer; b++)
-        if (plan->buffer[b].program >= 0)
-            plan->buffer[b].first = plan->buffer[b].lifetime == LIFETIME_LOADED ? 0 : INT_MAX,
+        if (plan->buffer[b].program >= 0) {
+            plan->buffer[b].first = plan->buffer[b].lifetime == LIFETIME_LOADED ? 0 : INT_MAX;
             plan->buffer[b].last = -1;
+        }
     for (const Program *p = program_of(plan, 0); p != NULL; p = program_of(plan, (int)p->kind + 1)) {
         const Live l = {plan, p};
         walk(&l, p->step, p->nstep, 0);

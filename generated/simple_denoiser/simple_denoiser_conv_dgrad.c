@@ -39,8 +39,8 @@ INLINE void KERNEL(_row)(stored *dx, const stored *dy, const real *w, const stor
         int j = 0;
         for (; j + rows <= IW / SW; j += rows)
             KERNEL(_tile)(dx, dy, w, m, v, p, phase, j, rows, side_by_side);
-        if (IW / SW % (2 * ROWS) > 0 && IW / SW % rows > 0)
-            KERNEL(_tile)(dx, dy, w, m, v, p, phase, j, IW / SW % rows, side_by_side);
+        if (LEFT_OVER(IW / SW, rows) > 0)
+            KERNEL(_tile)(dx, dy, w, m, v, p, phase, j, LEFT_OVER(IW / SW, rows), side_by_side);
         if (IW % SW > 0 && column < IW % SW) /* this phase has one point more */
             KERNEL(_tile)(dx, dy, w, m, v, p, phase, IW / SW, 1, side_by_side);
     }

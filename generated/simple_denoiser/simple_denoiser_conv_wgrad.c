@@ -180,6 +180,7 @@ INLINE int KERNEL(_taps)(int block) {
  * row of taps meets. The bias is one more tap. */
 INLINE void KERNEL(_piece)(Item item, Piece piece) {
     SIZES;
+    /* no tile has fewer rows, as compilers know at once */
     enum { WHOLE = SEGMENTS == 1 && BLOCK_OF(CI) == BLOCK && BLOCK % (2 * ROWS) == 0 };
     const int taps = KERNEL(_taps)(item.block), all = taps * item.block;
     const int tiles = (all - 1) / tile_rows(item.side_by_side) + 1;

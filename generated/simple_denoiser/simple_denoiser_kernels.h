@@ -421,6 +421,10 @@ INLINE int tile_rows(int side_by_side) {
     return side_by_side ? ROWS : 2 * ROWS;
 }
 
+/* Points of a row that tiles of so many leave over. Where none are, whichever of the two numbers of rows
+ * tiles have, compilers know it at once. */
+#define LEFT_OVER(points, rows) ((points) % (2 * ROWS) > 0 ? (points) % (rows) : 0)
+
 /* Where a tile lies in a tensor: the offsets of its columns and the distance of its rows, which are the
  * points p, p + stride, p + 2 stride, ... along the width; columns side by side are vectors v and v + 1. */
 typedef struct {
@@ -619,11 +623,6 @@ INLINE void tile_unslide(Tile *t, const stored *x, real *copy, const real *w, in
                                   : scalars_of(pixel - back, block, side_by_side),
                       weights_of(w + tap * depth * width, side_by_side), e);
     }
-}
-
-/* Rows of points of band `band` are those from band_start(band) to band_start(band + 1). */
-INLINE int band_start(int rows, int bands, int band) {
-    return (int)((long)rows * band / bands);
 }
 
 /* ---- losses --------------------------------------------------------------------------------------- */

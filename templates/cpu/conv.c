@@ -45,8 +45,8 @@ INLINE void KERNEL_row(stored *y, const stored *const *x, const real *w, const r
     const int rows = tile_rows(side_by_side);
     for (; o.w + rows <= W; o.w += rows)
         KERNEL_tile(y, x, w, b, v, o, rows, side_by_side);
-    if (W % (2 * ROWS) > 0 && W % rows > 0)
-        KERNEL_tile(y, x, w, b, v, o, W % rows, side_by_side);
+    if (LEFT_OVER(W, rows) > 0)
+        KERNEL_tile(y, x, w, b, v, o, LEFT_OVER(W, rows), side_by_side);
 }
 
 /* Functions of their own have the registers to themselves, whatever loops lie around them. */

@@ -50,8 +50,8 @@ INLINE void KERNEL_row(stored *y, const stored *const *x, const real *w, const r
         int j = 0;
         for (; j + rows <= W / SW; j += rows)
             KERNEL_tile(y, x, w, b, v, o, phase, j, rows, side_by_side);
-        if (W / SW % (2 * ROWS) > 0 && W / SW % rows > 0)
-            KERNEL_tile(y, x, w, b, v, o, phase, j, W / SW % rows, side_by_side);
+        if (LEFT_OVER(W / SW, rows) > 0)
+            KERNEL_tile(y, x, w, b, v, o, phase, j, LEFT_OVER(W / SW, rows), side_by_side);
         if (W % SW > 0 && column < W % SW) /* this phase has one point more */
             KERNEL_tile(y, x, w, b, v, o, phase, W / SW, 1, side_by_side);
     }

@@ -34,8 +34,8 @@ INLINE void KERNEL_row(stored *dx, const stored *dy, const real *w, const stored
     const int rows = tile_rows(side_by_side);
     for (; p.w + rows <= IW; p.w += rows)
         KERNEL_tile(dx, dy, w, m, v, p, rows, side_by_side);
-    if (IW % (2 * ROWS) > 0 && IW % rows > 0)
-        KERNEL_tile(dx, dy, w, m, v, p, IW % rows, side_by_side);
+    if (LEFT_OVER(IW, rows) > 0)
+        KERNEL_tile(dx, dy, w, m, v, p, LEFT_OVER(IW, rows), side_by_side);
 }
 
 /* Functions of their own have the registers to themselves, whatever loops lie around them. */
