@@ -1,7 +1,8 @@
 /* build_program.c - reading the source, writing results, calling the compilers.
  *
- * Each file is compiled on its own, as many at a time as there are processors.  No shell is called; but
- * nvcc calls one, so sources and objects lie in a folder whose name is ours, whatever the program's is.
+ * As many compilers run at a time as there are processors, each with one file or with several short ones.
+ * No shell is called; but nvcc calls one, so sources and objects lie in a folder whose name is ours,
+ * whatever the program's is.
  */
 #include "ir/target.h"
 #include "emit/build_program.h"
@@ -211,12 +212,18 @@ static bool is_clang(const char *compiler) {
 
 /* ---- building ---- */
 
-/* A file, and for what level of processors it is compiled; NULL: for all. */
+/* A file, and for what level of processors it is compiled; NULL: for all.  The compiler takes others along,
+ * for with a short file it is busy starting and reading headers. */
 typedef struct {
     const SourceFile *file;
     const Level *level;
     const char *path;
+    const SourceFile **along;
+    int nalong;
+    size_t length; /* of all texts */
 } Object;
+
+enum { SHORT_TEXT = 4096, TEXT_TOGETHER = 16384 };
 
 typedef struct {
     const Plan *plan;
@@ -240,15 +247,36 @@ static const char *object_name(const Build *b, const SourceFile *file, const Lev
                      level == NULL ? "" : level->name);
 }
 
+static bool is_short(const SourceFile *file) {
+    return file->joins && file->text->length < SHORT_TEXT;
+}
+
+/* An object that has room for the file; NULL: none. */
+static Object *room_for(const Build *b, const SourceFile *file, const Level *level) {
+    for (int i = 0; is_short(file) && i < b->nobject; i++) {
+        Object *object = &b->object[i];
+        if (object->level == level && is_short(object->file) &&
+            object->length + file->text->length <= TEXT_TOGETHER)
+            return object;
+    }
+    return NULL;
+}
+
 static void add_object(Build *b, const SourceFile *file, const Level *level) {
-    const Object object = {file, level, object_name(b, file, level)};
+    Object *with = room_for(b, file, level);
+    if (with != NULL) {
+        PUSH(b->plan->pool, with->along, with->nalong, file);
+        with->length += file->text->length;
+        return;
+    }
+    const Object object = {
+        .file = file, .level = level, .path = object_name(b, file, level), .length = file->text->length};
     PUSH(b->plan->pool, b->object, b->nobject, object);
 }
 
 /* Longer texts first: they take longer. */
 static int by_length(const void *a, const void *b) {
-    size_t first = ((const Object *)a)->file->text->length,
-           second = ((const Object *)b)->file->text->length;
+    size_t first = ((const Object *)a)->length, second = ((const Object *)b)->length;
     return (first < second) - (first > second);
 }
 
@@ -298,6 +326,10 @@ static Job compile_job(const Build *b, const Object *object) {
     Job job = own ? own_job(b) : c_job(b);
     add_level(&job.words, b, object);
     add_word(&job.words, pool_text(b->plan->pool, "-I%s/include", b->home));
+    for (int i = 0; i < object->nalong; i++) {
+        add_word(&job.words, "-include");
+        add_word(&job.words, pool_text(b->plan->pool, "%s/%s", b->folder, object->along[i]->name));
+    }
     add_word(&job.words, "-c");
     add_word(&job.words, pool_text(b->plan->pool, "%s/%s", b->folder, file->name));
     add_word(&job.words, "-o");

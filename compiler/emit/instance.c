@@ -328,6 +328,7 @@ void emit_template_file(const Emitter *e, Sources *sources, const char *template
         {"instances", instances.bytes},
         {NULL, NULL}};
     emit_file(e->plan, sources, "program/kernel.c.in", name, hole);
+    sources->file[sources->count - 1].joins = shared == NULL;
 }
 
 /* ---- FORM_CALLED ---- */

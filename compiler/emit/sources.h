@@ -9,6 +9,7 @@ typedef struct {
     const char *name; /* of the file: "tiny_unet.c" */
     Text *text;
     bool has_main; /* defines main() */
+    bool joins;    /* may be compiled as one text with others that do: no name of it is one of theirs */
 } SourceFile;
 
 /* The generated sources of a plan. */
