@@ -5,6 +5,8 @@
 #include "../example.h"
 
 /* BEGIN */
+#include <math.h>
+
 UNUSED static void KERNEL(real *restrict p, const real *restrict g, real *restrict m, real *restrict v,
                           const double *scale, double rate, int64_t step) {
     SIZES;

@@ -5,6 +5,8 @@
 #include "../example.h"
 
 /* BEGIN */
+#include <math.h>
+
 INLINE double KERNEL_term(double p, double t) {
     return fabs(p - t);
 }

@@ -5,6 +5,8 @@
 #include "../example.h"
 
 /* BEGIN */
+#include <math.h>
+
 /* Vector v of the maximum over the window of output point o. */
 INLINE Vector KERNEL_point(const stored *x, int v, Point o) {
     SIZES;

@@ -8,6 +8,8 @@
 #include "../example.h"
 
 /* BEGIN */
+#include <math.h>
+
 /* The number of the tap that window o chose, in each channel. */
 INLINE Bits KERNEL_choice(const stored *x, int v, Point o) {
     SIZES;

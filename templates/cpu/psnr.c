@@ -5,6 +5,8 @@
 #include "../example.h"
 
 /* BEGIN */
+#include <math.h>
+
 INLINE double KERNEL_term(double p, double t) {
     const double difference = clamp(p, 0, 1) - clamp(t, 0, 1);
     return difference * difference;

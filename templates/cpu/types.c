@@ -1,6 +1,5 @@
 /* types.c - the types of kernels for the CPU, vectors, and `real` elements in memory. Heads every generated
  * program's kernels; prologue.c comes behind it. */
-#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

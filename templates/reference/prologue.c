@@ -3,7 +3,6 @@
  *
  * These kernels are the definition of what the fast ones compute, so they are plain: one loop per axis, the
  * border tested where it matters (no halo is read), sums in double in the order of the loops. */
-#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -13,6 +12,8 @@
 #endif
 
 /* BEGIN */
+#include <math.h>
+
 typedef UNET_REAL real; /* parameters, their gradients, the optimiser's state, arithmetic */
 
 /* Activations and their gradients: as `real`, or in 16 bits. Every store rounds to nearest even. */

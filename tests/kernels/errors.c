@@ -11,6 +11,7 @@
  */
 #include "../../templates/cpu/winograd.c"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 

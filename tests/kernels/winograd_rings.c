@@ -7,6 +7,7 @@
  * windows run either way, and gradients of weights. */
 #include "../../templates/cpu/winograd.c"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
