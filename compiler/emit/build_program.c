@@ -68,9 +68,9 @@ static int fail_writing(const Writing *all, int count, const char *path, int pro
     return EXIT_IO;
 }
 
-/* All are written, then all synced, then all renamed: the first sync takes the others along, and no file of
- * an earlier compilation stands beside one of this. */
-static int write_all(const Plan *plan, const Sources *sources, const char *folder) {
+/* All are written, then, if they are to last, all synced, then all renamed: the first sync takes the others
+ * along, and no file of an earlier compilation stands beside one of this. */
+static int write_all(const Plan *plan, const Sources *sources, const char *folder, bool lasting) {
     const int count = sources->count;
     Writing *all = NEW_ARRAY(plan->pool, Writing, count);
     for (int i = 0; i < count; i++) {
@@ -86,7 +86,7 @@ static int write_all(const Plan *plan, const Sources *sources, const char *folde
             return fail_writing(all, i + 1, w->path, errno);
     }
     for (int i = 0; i < count; i++)
-        if (fsync(fileno(all[i].file)) != 0 || fclose(all[i].file) != 0)
+        if ((lasting && fsync(fileno(all[i].file)) != 0) || fclose(all[i].file) != 0)
             return fail_writing(all, count, all[i].path, errno);
     for (int i = 0; i < count; i++)
         if (rename(all[i].temporary, all[i].path) != 0)
@@ -98,7 +98,7 @@ int write_sources(const Plan *plan, const Sources *sources, const char *folder) 
     const bool made = mkdir(folder, 0777) == 0;
     if (!made && errno != EEXIST)
         return fail_writing(NULL, 0, folder, errno);
-    int result = write_all(plan, sources, folder);
+    int result = write_all(plan, sources, folder, true);
     if (result != EXIT_DONE && made)
         rmdir(folder);
     return result;
@@ -438,7 +438,7 @@ static void remove_folders(const Build *b, const Sources *sources) {
 }
 
 static int build_in_folders(const Build *b, const Sources *sources, const char *program) {
-    int result = write_sources(b->plan, sources, b->folder);
+    int result = write_all(b->plan, sources, b->folder, false);
     if (result == EXIT_DONE)
         result = compile_program(b);
     if (result == EXIT_DONE)
