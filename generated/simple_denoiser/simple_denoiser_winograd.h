@@ -363,7 +363,8 @@ typedef struct {
     Vector bias;
     int relu;
     const stored *mask; /* where y is that of output_map(); NULL: none */
-    const Layout *mask_layout;
+    stored *pooled;     /* for the maxima of each 2x2 points, likewise */
+    const Layout *mask_layout, *pooled_layout;
 } Finish;
 
 INLINE void point_store(stored *y, Vector v, const Finish *f, const stored *mask) {
@@ -373,6 +374,12 @@ INLINE void point_store(stored *y, Vector v, const Finish *f, const stored *mask
     if (mask)
         v = vector_mask(v, load(mask));
     store(y, v);
+}
+
+/* Of four points that were just stored: read again, for in 16 bits what counts was rounded. */
+INLINE Vector window_maximum(const stored *upper, const stored *lower) {
+    const Vector first = vector_maximum(load(upper), load(upper + BLOCK));
+    return vector_maximum(vector_maximum(first, load(lower)), load(lower + BLOCK));
 }
 
 /* Maps the columns of a tile, then its rows, into those of `rows` below y, a point of row 0. The first row
@@ -407,6 +414,14 @@ NOINLINE void output_map(const real *from, long frequency, stored *y, const Layo
         if (columns > 3)
             point_store(to + 3 * BLOCK, points.v3, f, mask ? mask + 3 * BLOCK : NULL);
     }
+    for (int r = f->pooled ? rows.begin : rows.end; r + 1 < rows.end; r += 2) {
+        const stored *upper = row[r - h], *lower = row[r - h + 1];
+        stored *to = f->pooled + place_of_row(f->pooled_layout, r / 2) * f->pooled_layout->row;
+        if (columns > 1)
+            store(to, window_maximum(upper, lower));
+        if (columns > 3)
+            store(to + BLOCK, window_maximum(upper + 2 * BLOCK, lower + 2 * BLOCK));
+    }
 }
 
 /* ---- a convolution ----------------------------------------------------------------------------------- */
@@ -419,8 +434,9 @@ typedef struct {
     const Frequency *weights; /* as winograd_weights() left them */
     const real *bias;         /* NULL: none */
     const stored *mask;       /* NULL: none */
-    const Layout *to, *mask_layout;
+    const Layout *to, *mask_layout, *pooled_layout;
     stored *y;
+    stored *pooled;     /* maxima of each 2x2 points of y; NULL: none. The phase is even, then. */
     int relu, channels; /* of y */
     Grid grid;          /* of y */
     int samples;
@@ -465,12 +481,15 @@ UNUSED static void vector_finish(const Winograd *c, int v, long first, long end,
                                  long frequency) {
     Finish f = {.bias = c->bias ? bias_vector(c->bias, c->channels, v) : (Vector){0},
                 .relu = c->relu,
-                .mask_layout = c->mask_layout};
+                .mask_layout = c->mask_layout,
+                .pooled_layout = c->pooled_layout};
     for (long tile = first; tile < end; tile++, from += BLOCK) {
         const Point at = run_from(c->grid, tile, 1).at, column = {at.n, at.d, 0, at.w};
         const Rows rows = {max_int(0, at.h), min_int(at.h + TILE, c->grid.height)};
         if (c->mask)
             f.mask = c->mask + vector_at(c->mask_layout, v, column);
+        if (c->pooled)
+            f.pooled = c->pooled + vector_at(c->pooled_layout, v, (Point){at.n, at.d, 0, at.w / 2});
         output_map(from, frequency, c->y + vector_at(c->to, v, column), c->to, at.h, rows,
                    c->grid.width - at.w, &f);
     }
