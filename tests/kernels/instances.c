@@ -704,10 +704,7 @@ static void write_kernels(Emitter *e, Sources *sources) {
         emit_file(plan, sources, "program/kernels.c.in", "reference_kernels.c", hole);
     }
     if (fast)
-        emit_shared_files(e, sources);
-    for (int i = 0; fast && i < e->ninstance; i++)
-        if (is_first(e, i))
-            emit_template_file(e, sources, e->instance[i].template);
+        emit_template_files(e, sources);
 }
 
 static void write_cases(const Work *work, Sources *sources, const Text *functions, const Text *table) {

@@ -5,7 +5,7 @@
  * the rows that the range needs come in: so a kernel that reads a row that has left, or one too many,
  * shows. Random images, paddings, ranges and all four phases; convolutions with bias, ReLU or mask, whose
  * windows run either way, with maxima of 2x2 points where the phase is even, and gradients of weights. */
-#include "../../templates/cpu/winograd.c"
+#include "../../templates/cpu/winograd_gradients.c"
 
 #include <stdio.h>
 #include <stdlib.h>
