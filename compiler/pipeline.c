@@ -135,6 +135,7 @@ Plan *plan_programs(Pool *pool, const Options *options, const Choices *choices,
     }
     buffers(plan); /* one for each value; what shares bytes */
     live(plan);    /* from which step to which */
+    join(plan);    /* conv and max_pool and the like become one step */
     offsets(plan); /* where each lies; the size of the arena */
     collect_refusals(plan);
     verify_plan(plan);

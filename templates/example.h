@@ -12,7 +12,7 @@
     UNUSED static const double WEIGHT = 1, WEIGHT_DECAY = 1e-4, BETA1 = 0.9, BETA2 = 0.999,                \
                                EPSILON = 1e-8, MOMENTUM = 0.9, DAMPENING = 0, SLOPE = 0.01;                              \
     UNUSED static const Layout EXAMPLE_X, Y = EXAMPLE, DX = EXAMPLE, DY = EXAMPLE, M = EXAMPLE,            \
-                               A = EXAMPLE, B = EXAMPLE, P = EXAMPLE, T = EXAMPLE, DP = EXAMPLE
+                               A = EXAMPLE, B = EXAMPLE, POOLED = EXAMPLE, P = EXAMPLE, T = EXAMPLE, DP = EXAMPLE
 /* clang-format on */
 #define EXAMPLE                                                                                            \
     { 16, 16, 1, 176, 1600, 1600, 1600, 160, 0 }

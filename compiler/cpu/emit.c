@@ -3,7 +3,8 @@
  *     NAME.c           functions that list the calls of a program; tables
  *     NAME_plan.h      where every buffer lies; the kernels
  *     NAME_kernels.h   what the kernels share
- *     NAME_conv.c ...  the kernels, a file a template; or, of reference kernels, NAME_kernels.c
+ *     NAME_conv.c ...  the kernels, a file a template, or for several that share NAME_winograd.h; or, of
+ *                      reference kernels, NAME_kernels.c
  *     NAME.h, main.c, CMakeLists.txt
  *     levels.cmake     where there are levels of processors, how the others are compiled for each
  *
@@ -175,10 +176,7 @@ static void emit_kernels(const Emitter *e, Sources *sources) {
         emit_file(e->plan, sources, "program/kernels.c.in", file_name(e, "_kernels.c"), hole);
         return;
     }
-    emit_shared_files(e, sources);
-    for (int i = 0; i < e->ninstance; i++)
-        if (is_first(e, i))
-            emit_template_file(e, sources, e->instance[i].template);
+    emit_template_files(e, sources);
 }
 
 /* The names of what is compiled for each level. */

@@ -112,8 +112,10 @@ static void prepare_conv(Program *program, Node *node) {
     if (program->options->reference)
         return;
     pack_weights(program, node, OP_CONV_PACK, x, y, winograd ? "conv_winograd_pack" : NULL);
-    if (winograd)
-        add_winograd_workspace(program, node, "conv_winograd");
+    if (!winograd)
+        return;
+    add_winograd_workspace(program, node, "conv_winograd");
+    node_add_output(program->graph, node, -1); /* `pooled`: join_max_pool() */
 }
 
 static void prepare_dgrad(Program *program, Node *node) {
@@ -134,6 +136,25 @@ static void prepare_upconv(Program *program, Node *node) {
 static void prepare_upconv_dgrad(Program *program, Node *node) {
     if (!program->options->reference)
         pack_weights(program, node, OP_CONV_DGRAD_PACK, node->out[0], node->in[0], NULL);
+}
+
+/* ---- two in one ---- */
+
+/* Of Winograd's tiles, which begin at even rows, the maxima of 2x2 points: what a tile lacks at the end of
+ * a row or of a column the pool leaves out, too. */
+static bool join_max_pool(Graph *g, const Node *conv, const Node *pool, Node *joined) {
+    const Window *w = &pool->a.pool.window;
+    bool fits = conv->op == OP_CONV && conv->a.conv.tiles > 0 && conv->a.conv.phase % 2 == 0 &&
+                conv->out[2] < 0 && pool->in[0] == conv->out[0] && pool->nout < 2;
+    for (int k = 0; k < AXES; k++) {
+        const int64_t size = k == 0 ? 1 : 2;
+        fits &= w->kernel[k] == size && w->stride[k] == size && w->before[k] == 0 && w->after[k] == 0;
+    }
+    if (!fits)
+        return false;
+    joined->nout--; /* to an array of its own */
+    node_add_output(g, joined, pool->out[0]);
+    return true;
 }
 
 /* ---- scratch ---- */
@@ -198,5 +219,6 @@ const KernelRow cpu_kernels[OPS] = {
     [OP_MSE] = {.prepare = prepare_loss},
     [OP_L1] = {.prepare = prepare_loss},
     [OP_PSNR] = {.prepare = prepare_loss},
+    [OP_MAX_POOL] = {.join = join_max_pool},
     [OP_LOSS_SCALE] = {.prepare = prepare_loss_scale},
 };

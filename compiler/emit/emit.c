@@ -149,7 +149,7 @@ const char *shapes_text(Pool *pool, const Program *program, const Node *node) {
 }
 
 const char *step_name(const Emitter *e, const Node *node) {
-    const char *operator= op_table[node->op].name;
+    const char *operator= node_operator(e->pool, node);
     return strcmp(operator, node->name) == 0 ? operator
         : pool_text(e->pool, "%s of %s", operator, node->name);
 }

@@ -96,10 +96,9 @@ const Instance *instance_for(Emitter *e, const char *template, const Constants *
 bool is_first(const Emitter *e, int instance);
 /* Declares the functions of all instances. */
 void emit_declarations(const Emitter *e, Text *out);
-/* The functions: of one template in FORM_INCLUDED, as a file of its own; of all in the other forms. */
-void emit_template_file(const Emitter *e, Sources *sources, const char *template);
-/* In FORM_INCLUDED: the functions that several templates share. */
-void emit_shared_files(const Emitter *e, Sources *sources);
+/* The functions of all templates: in FORM_INCLUDED a file for each, or for several that share functions,
+ * and headers with these; in the other forms a text. */
+void emit_template_files(const Emitter *e, Sources *sources);
 void emit_copies(const Emitter *e, Text *out);
 void emit_functions(const Emitter *e, Text *out);
 /* "tiny_unet_conv_3(", "tiny_unet_conv(&conv_3, " */

@@ -291,44 +291,87 @@ static const char *shared_file(const Emitter *e, const char *shared) {
     return pool_text(e->pool, "%s_%s.h", e->plan->model->name, shared);
 }
 
-void emit_shared_files(const Emitter *e, Sources *sources) {
-    Table emitted = {0};
-    for (int i = 0; i < e->ninstance; i++) {
-        const char *shared = shared_template(e, e->instance[i].template);
-        if (shared == NULL || table_find(&emitted, shared) >= 0)
-            continue;
-        table_set(e->pool, &emitted, shared, i);
-        const char *file = shared_file(e, shared);
-        const Hole hole[] = {{"file", file},
-                             {"about", template_about(e, shared)},
-                             {"body", template_body(e, shared)},
-                             {NULL, NULL}};
-        emit_file(e->plan, sources, "program/shared.h.in", file, hole);
-    }
+/* The functions of SHARED, and in front of them those of the template that it includes itself, each file
+ * once. */
+static void emit_shared_file(const Emitter *e, Sources *sources, const char *shared, Table *emitted) {
+    if (shared == NULL || table_find(emitted, shared) >= 0)
+        return;
+    table_set(e->pool, emitted, shared, 1);
+    const char *included = shared_template(e, shared), *file = shared_file(e, shared);
+    emit_shared_file(e, sources, included, emitted);
+    const Hole hole[] = {{"file", file},
+                         {"about", template_about(e, shared)},
+                         {"included", shared_file(e, included == NULL ? "kernels" : included)},
+                         {"body", template_body(e, shared)},
+                         {NULL, NULL}};
+    emit_file(e->plan, sources, "program/shared.h.in", file, hole);
 }
 
-void emit_template_file(const Emitter *e, Sources *sources, const char *template) {
-    const char *name = pool_text(e->pool, "%s_%s.c", e->plan->model->name, template);
-    Text instances = text_new(e->pool);
+/* The instances of TEMPLATE in the file NAME. BODY: which of the bodies there is meant; "": the only one.
+ */
+static void write_instances(const Emitter *e, const char *template, const char *name, const char *body,
+                            Text *out) {
     for (int i = 0; i < e->ninstance; i++) {
         const Instance *k = &e->instance[i];
         if (strcmp(k->template, template) != 0)
             continue;
-        write_comment(e, k, &instances);
-        text_add(&instances, "#define KERNEL(part) %s##part\n", k->name);
-        define_sizes(e, k, &instances);
-        text_add(&instances, "#include \"%s\"\n", name);
+        write_comment(e, k, out);
+        text_add(out, "%s#define KERNEL(part) %s##part\n", body, k->name);
+        define_sizes(e, k, out);
+        text_add(out, "#include \"%s\"\n", name);
     }
-    const char *shared = shared_template(e, template);
-    const Hole hole[] = {
-        {"file", name},
-        {"about", template_about(e, template)},
-        {"shared", shared == NULL ? "" : pool_text(e->pool, "#include \"%s\"\n", shared_file(e, shared))},
-        {"body", included_body(e, template)},
-        {"instances", instances.bytes},
-        {NULL, NULL}};
+}
+
+/* The kernel of a template that shares nothing. */
+static void emit_own_file(const Emitter *e, Sources *sources, const char *template) {
+    const char *name = pool_text(e->pool, "%s_%s.c", e->plan->model->name, template);
+    Text instances = text_new(e->pool);
+    write_instances(e, template, name, "", &instances);
+    const Hole hole[] = {{"file", name},
+                         {"about", template_about(e, template)},
+                         {"shared", ""},
+                         {"body", included_body(e, template)},
+                         {"instances", instances.bytes},
+                         {NULL, NULL}};
     emit_file(e->plan, sources, "program/kernel.c.in", name, hole);
     sources->file[sources->count - 1].joins = shared == NULL;
+}
+
+/* The kernels whose templates include SHARED, in one file: a compiler sees what they share once. */
+static void emit_common_file(const Emitter *e, Sources *sources, const char *shared) {
+    const char *name = pool_text(e->pool, "%s_%s.c", e->plan->model->name, shared), *about = "";
+    Text bodies = text_new(e->pool), instances = text_new(e->pool);
+    for (int i = 0; i < e->ninstance; i++) {
+        const char *template = e->instance[i].template, *of_it = shared_template(e, template);
+        if (!is_first(e, i) || of_it == NULL || strcmp(of_it, shared) != 0)
+            continue;
+        const char *word = upper(e->pool, template);
+        about = pool_text(e->pool, "%s%s%s", about, *about == '\0' ? "" : ", ", template);
+        text_add(&bodies, "\n/* %s - %s */\n#ifdef %s\n%s#undef %s\n#endif\n", template,
+                 template_about(e, template), word, included_body(e, template), word);
+        write_instances(e, template, name, pool_text(e->pool, "#define %s\n", word), &instances);
+    }
+    const Hole hole[] = {{"file", name},
+                         {"about", about},
+                         {"shared", pool_text(e->pool, "#include \"%s\"\n", shared_file(e, shared))},
+                         {"body", bodies.bytes},
+                         {"instances", instances.bytes},
+                         {NULL, NULL}};
+    emit_file(e->plan, sources, "program/kernel.c.in", name, hole);
+}
+
+void emit_template_files(const Emitter *e, Sources *sources) {
+    Table headers = {0}, files = {0};
+    for (int i = 0; i < e->ninstance; i++) {
+        const char *template = e->instance[i].template, *shared = shared_template(e, template);
+        emit_shared_file(e, sources, shared, &headers);
+        if (shared == NULL && is_first(e, i))
+            emit_own_file(e, sources, template);
+        if (shared == NULL || table_find(&files, shared) >= 0)
+            continue;
+        table_set(e->pool, &files, shared, 1);
+        emit_common_file(e, sources, shared);
+    }
 }
 
 /* ---- FORM_CALLED ---- */

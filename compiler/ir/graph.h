@@ -166,6 +166,7 @@ typedef struct {
     bool accumulates;     /* in a loop over samples: adds to its sums */
     bool whole_rows;      /* the target's kernel for it computes all rows at once */
     const char *template; /* the target's kernel for it, where there are several; NULL: see KernelRow */
+    const char *also;     /* the operator that its kernel does besides (passes/join.c), or NULL */
     const void *chosen;   /* what the target chose for its kernel; only the target knows what it is */
     const char *name;     /* "enc1.0", "max_pool" */
     Span span;

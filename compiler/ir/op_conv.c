@@ -76,8 +76,16 @@ static int64_t flops(const Graph *g, const Node *node, ValueId sampled, int64_t 
     return product;
 }
 
+/* The maxima of 2x2 points of the output, or -1. */
+static ValueId pooled_output(const Node *node) {
+    return node->nout > 2 ? node->out[2] : -1;
+}
+
 int64_t flops_conv(const Graph *g, const Node *node) {
-    return flops(g, node, node->out[0], channels(g, node->in[0]), channels(g, node->out[0]));
+    const ValueId pooled = pooled_output(node);
+    const int64_t comparisons = pooled < 0 ? 0 : work_sum(0, 4, shape_elements(g->value[pooled].shape));
+    return work_sum(comparisons, 1,
+                    flops(g, node, node->out[0], channels(g, node->in[0]), channels(g, node->out[0])));
 }
 
 int64_t flops_upconv(const Graph *g, const Node *node) {
@@ -215,6 +223,7 @@ void constants_conv(Constants *c, const Node *node) {
     constant(c, "RELU", node->a.conv.relu);
     call_rows(c, y);
     winograd_constants(c, node);
+    constant_layout(c, "POOLED", pooled_output(node) >= 0 ? pooled_output(node) : y);
     forward_operands(c, x, y);
 }
 

@@ -28,6 +28,11 @@ bool computes_rows(const Node *node) {
     return op_table[node->op].rows != rows_whole && !node->whole_rows;
 }
 
+const char *node_operator(Pool *pool, const Node *node) {
+    const char *name = op_table[node->op].name;
+    return node->also == NULL ? name : pool_text(pool, "%s + %s", name, node->also);
+}
+
 /* ---- rules of operators that have none ---- */
 
 void gradient_none(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {

@@ -65,6 +65,8 @@ extern const OpRow op_table[OPS];
 /* The operator a user calls NAME, or OPS. */
 Op op_by_name(const char *name);
 bool has_trait(const Node *node, unsigned trait);
+/* "conv", "conv + max_pool": all that NODE does. */
+const char *node_operator(Pool *pool, const Node *node);
 /* The rows of a feature map: depth * height. */
 int64_t shape_rows(Shape shape);
 /* Can NODE compute a range of rows, by the kernel that the target has chosen? */

@@ -13,9 +13,14 @@ struct Sources; /* emit/sources.h */
  * its outputs, what was chosen for it (Node.chosen). */
 typedef void PrepareRule(Program *program, Node *node);
 
+/* Can a kernel do SECOND, too, right behind FIRST?  If so, makes JOINED, a copy of FIRST, the node that
+ * does both, to the same bits. */
+typedef bool JoinRule(Graph *g, const Node *first, const Node *second, Node *joined);
+
 /* A target's own columns of the operator table; operators without a row in it need nothing. */
 typedef struct {
     PrepareRule *prepare;
+    JoinRule *join;       /* of the second of two; NULL: it is never joined */
     const char *template; /* of another operator, where one kernel computes both; NULL: its own */
 } KernelRow;
 

@@ -41,6 +41,8 @@ int recompute(Program *program, const NodeId *node, int count, int64_t capacity,
 void buffers(Plan *plan);
 /* live.c: first and last of every buffer. */
 void live(Plan *plan);
+/* join.c: two steps become one where one kernel does both and no more bytes are alive. */
+void join(Plan *plan);
 /* offsets.c: offsets, extents, the size of the arena. */
 void offsets(Plan *plan);
 /* plan_verify.c: an independent judge; calls BUG() naming the broken law. */

@@ -53,7 +53,7 @@ static void steps_json(const Program *program, const Step *step, int nstep, cons
         }
         const Node *node = &program->graph->node[step[i].node];
         text_add(out, "%s\n   {\"op\": \"%s\", \"name\": %s, \"again\": %s}", comma,
-                 op_table[node->op].name, quoted(out->pool, node->name),
+                 node_operator(out->pool, node), quoted(out->pool, node->name),
                  step[i].recompute ? "true" : "false");
     }
 }

@@ -95,7 +95,7 @@ static void steps_json(const Plan *plan, const Program *program, const Step *ste
             continue;
         }
         const Node *node = &program->graph->node[step[i].node];
-        text_add(out, "{\"op\": \"%s\", \"name\": %s, \"line\": %d, ", op_table[node->op].name,
+        text_add(out, "{\"op\": \"%s\", \"name\": %s, \"line\": %d, ", node_operator(plan->pool, node),
                  quoted(plan->pool, node->name), node_line(node).line);
         text_add(out, "\"reads\": [");
         ids_json(program, node, false, out);

@@ -22,7 +22,7 @@ const char *peak_text(const Plan *plan, const Program *program) {
         step = &step->body[0];
     const Node *node = &program->graph->node[step->node];
     return pool_text(plan->pool, "%s%s of `%s`", at->node < 0 ? "the loop that begins with " : "",
-                     op_table[node->op].name, node->name);
+                     node_operator(plan->pool, node), node->name);
 }
 
 /* Buffers with bytes of their own that are alive at the peak: slices stand for their region. */

@@ -92,14 +92,14 @@ static void train(const UnetStep *step) {
                 net.2 workspace[903168] */
             simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B046_net_3));
             simple_denoiser_conv_winograd_0(n, (Rows){0, 64}, AT(real, B046_net_3),
-                AT(real, B047_net_2_workspace), (const real *const[]){AT(real, B045_net_1)},
+                AT(real, B047_net_2_workspace), NULL, (const real *const[]){AT(real, B045_net_1)},
                 AT(real, B037_net_2_weights), AT(real, B006_net_2_bias));
             begin(step, 20, "conv of net.4", 9, 1811939328, 38611968);
             /* net.3[n,64,64,64] net.4 weights[148032] net.4.bias[64] -> net.5[n,64,64,64]
                 net.4 workspace[903168] */
             simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B048_net_5));
             simple_denoiser_conv_winograd_0(n, (Rows){0, 64}, AT(real, B048_net_5),
-                AT(real, B049_net_4_workspace), (const real *const[]){AT(real, B046_net_3)},
+                AT(real, B049_net_4_workspace), NULL, (const real *const[]){AT(real, B046_net_3)},
                 AT(real, B038_net_4_weights), AT(real, B004_net_4_bias));
             begin(step, 21, "conv of net.6", 10, 84934656, 7207296);
             /* net.5[n,64,64,64] net.6 weights[9216] net.6.bias[3] -> net.6[n,3,64,64] */
@@ -211,14 +211,14 @@ static void predict(const UnetStep *step) {
             net.2 workspace[903168] */
         simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B068_net_3));
         simple_denoiser_conv_winograd_0(n, (Rows){0, 64}, AT(real, B068_net_3),
-            AT(real, B069_net_2_workspace), (const real *const[]){AT(real, B067_net_1)},
+            AT(real, B069_net_2_workspace), NULL, (const real *const[]){AT(real, B067_net_1)},
             AT(real, B064_net_2_weights), AT(real, B006_net_2_bias));
         begin(step, 6, "conv of net.4", 9, 301989888, 6435328);
         /* net.3[n,64,64,64] net.4 weights[148032] net.4.bias[64] -> net.5[n,64,64,64]
             net.4 workspace[903168] */
         simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B070_net_5));
         simple_denoiser_conv_winograd_0(n, (Rows){0, 64}, AT(real, B070_net_5),
-            AT(real, B071_net_4_workspace), (const real *const[]){AT(real, B068_net_3)},
+            AT(real, B071_net_4_workspace), NULL, (const real *const[]){AT(real, B068_net_3)},
             AT(real, B065_net_4_weights), AT(real, B004_net_4_bias));
         begin(step, 7, "conv of net.6", 10, 14155776, 1201216);
         /* net.5[n,64,64,64] net.6 weights[9216] net.6.bias[3] -> net.6[n,3,64,64] */

@@ -232,6 +232,11 @@ INLINE Vector vector_choose(Bits mask, Vector a, Vector b) {
     return (Vector)(((Bits)a & mask) | ((Bits)b & ~mask));
 }
 
+/* Of a window so far, and of one point more: the larger, a NaN more than any number. */
+INLINE Vector vector_maximum(Vector best, Vector here) {
+    return vector_choose((here > best) | (here != here), here, best);
+}
+
 /* v with zero in all lanes but the first `count`. */
 INLINE Vector first_lanes(Vector v, int count) {
     Bits lane = {0};

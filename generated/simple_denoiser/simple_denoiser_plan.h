@@ -104,7 +104,7 @@ void simple_denoiser_zero_halo_0(int n, Rows rows, stored *y);
 void simple_denoiser_zero_halo_1(int n, Rows rows, stored *y);
 
 void simple_denoiser_conv_winograd_0(int n, Rows rows, stored *restrict y, real *restrict workspace,
-    const stored *const *x, const real *w, const real *b);
+    stored *restrict pooled, const stored *const *x, const real *w, const real *b);
 
 void simple_denoiser_mse_0(int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
     const int32_t (*valid)[3]);

@@ -4,7 +4,7 @@
  *
  * Ranges of rows are for one sample, and come in order: the sums at the frequencies stay in `scratch` from
  * the one that begins at row 0 to the one that ends the sample. */
-#include "winograd.c"
+#include "winograd_gradients.c"
 
 #define KERNEL conv_wgrad_winograd
 #define X_IS_SEGMENTS

@@ -1,4 +1,5 @@
-/* conv_winograd.c - convolution with a 3x3 window by Winograd's method, with bias and ReLU. */
+/* conv_winograd.c - convolution with a 3x3 window by Winograd's method, with bias and ReLU, and, where
+ * `pooled` is there, the maxima of each 2x2 points of y. */
 #include "winograd.c"
 
 #define KERNEL conv_winograd
@@ -7,7 +8,7 @@
 
 /* BEGIN */
 UNUSED static void KERNEL(int n, Rows rows, stored *restrict y, real *restrict workspace,
-                          const stored *const *x, const real *w, const real *b) {
+                          stored *restrict pooled, const stored *const *x, const real *w, const real *b) {
     SIZES;
     (void)rows;
     const Winograd c = {.x = x,
@@ -16,7 +17,9 @@ UNUSED static void KERNEL(int n, Rows rows, stored *restrict y, real *restrict w
                         .weights = (const Frequency *)w,
                         .bias = BIAS ? b : NULL,
                         .to = &Y,
+                        .pooled_layout = &POOLED,
                         .y = y,
+                        .pooled = pooled,
                         .relu = RELU,
                         .channels = CO,
                         .grid = grid(D, H, W, PHASE, rows),

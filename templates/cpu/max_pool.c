@@ -18,9 +18,7 @@ INLINE Vector KERNEL_point(const stored *x, int v, Point o) {
         for (int kh = h0; kh < h1; kh++)
             for (int kw = w0; kw < w1; kw++) {
                 Point i = {o.n, o.d * SD - PD + kd, o.h * SH - PH + kh, o.w * SW - PW + kw};
-                Vector here = load_some(x + vector_at(&X, v, i), lanes(&X, v));
-                Bits more = (here > best) | (here != here);
-                best = vector_choose(more, here, best);
+                best = vector_maximum(best, load_some(x + vector_at(&X, v, i), lanes(&X, v)));
             }
     return best;
 }

@@ -134,6 +134,28 @@ def convolution(cases, operator, wide=False, tiles=None):
     cases.node(operator + "_wgrad", {"dw": "dw", "db": "db" if biased else None, "x": x, "dy": "y"}, **attributes)
 
 
+def pooled_convolution(cases):
+    """Of 3x3 windows, at times with a ReLU, and the maxima of 2x2 points: one kernel where it can do both."""
+    r = cases.random
+    axes = [(1, 1, 1, 0, r.choice([1, 1, 2]), 1), tiled(r, r.randint(2, 40)), tiled(r, r.randint(2, 40))]
+    axes[0] = axes[0][:5] + (axes[0][4],)
+    y_size, x_size = [a[4] for a in axes], [a[5] for a in axes]
+    out, ci, co, relu = [y_size[0], y_size[1] // 2, y_size[2] // 2], r.choice([5, 16, 33]), r.choice([5, 16, 17, 48]), r.random() < 0.7
+    phase = r.choice([0, 0, 2, 1])
+    cases.case("conv and max_pool %d -> %d, %s to %s to %s, phase %d" % (ci, co, x_size, y_size, out, phase), nearness="SUMS")
+    cases.tensor("pooled", co, out, *cases.halo(1))
+    cases.tensor("y", co, y_size, *cases.halo(1))
+    cases.tensor("z", co, y_size, *cases.halo(1))
+    cases.tensor("x", ci, x_size, *cases.halo(1))
+    cases.numbers("w", ci * co * 9)
+    cases.numbers("b", co)
+    cases.node("conv", {"y": "y", "x": "x", "w": "w", "b": "b"}, phase=phase, **window_attributes(axes))
+    if relu:
+        cases.node("relu", {"y": "z", "x": "y"})
+    cases.node("max_pool", {"y": "pooled", "x": "z" if relu else "y"},
+               **window_attributes([(1, 1, 1, 0), (2, 2, 1, 0), (2, 2, 1, 0)]))
+
+
 # ---- what is exact ----
 
 
@@ -274,6 +296,7 @@ def main():
     for tiles in ((1, 1), (cases.random.randint(2, 40), cases.random.randint(2, 40)), (70, 61)):
         convolution(cases, "conv", tiles=tiles)
     for _ in range(convolutions // 4):
+        pooled_convolution(cases)
         pooling(cases)
     for _ in range(4):
         mapping(cases)

@@ -9,7 +9,7 @@
  *
  *     cc -O2 -march=native -fopenmp -DUNET_FAST_PRODUCTS tests/kernels/errors.c -lm
  */
-#include "../../templates/cpu/winograd.c"
+#include "../../templates/cpu/winograd_gradients.c"
 
 #include <math.h>
 #include <stdio.h>

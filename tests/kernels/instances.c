@@ -316,6 +316,23 @@ static void set_bands(const Case *c, Graph *g) {
     }
 }
 
+/* Has a kernel do what the next one does, too, where the target can; returns whether there is such a pair.
+ */
+static bool join_nodes(const Program *program) {
+    Graph *g = program->graph;
+    bool *stays = NEW_ARRAY(g->pool, bool, g->nnode), joins = false;
+    for (int i = 0; i < g->nnode; i++) {
+        JoinRule *rule = program->target->kernel[g->node[i].op].join;
+        Node joined = g->node[i > 0 ? i - 1 : 0];
+        stays[i] = i == 0 || rule == NULL || !rule(g, &g->node[i - 1], &g->node[i], &joined);
+        if (!stays[i])
+            g->node[i - 1] = joined;
+        joins |= !stays[i];
+    }
+    graph_compact(g, stays);
+    return joins;
+}
+
 /* The program of CASE, in its final form but for layouts; NULL: there is no such way to compute it. */
 static Program *program_for(const Work *work, const Case *c, SideKind side) {
     const Plan *plan = emitter_of(work, side)->plan;
@@ -337,13 +354,14 @@ static Program *program_for(const Work *work, const Case *c, SideKind side) {
     check_sums(g);
     if (side == SIDE_FUSED)
         fuse(program);
-    if (side == SIDE_FUSED && g->nnode == c->nnode)
-        return NULL;
+    const bool fused = g->nnode < c->nnode;
     if (side == SIDE_ADDS && !is_sum(g, &g->node[0]))
         return NULL;
     for (int i = 0; i < g->nnode; i++)
         g->node[i].accumulates = side == SIDE_ADDS;
     prepare(program);
+    if (side == SIDE_FUSED && !join_nodes(program) && !fused)
+        return NULL;
     set_bands(c, g);
     verify_graph(g, c->name, NULL, 0);
     choose_layouts(program);
@@ -686,10 +704,7 @@ static void write_kernels(Emitter *e, Sources *sources) {
         emit_file(plan, sources, "program/kernels.c.in", "reference_kernels.c", hole);
     }
     if (fast)
-        emit_shared_files(e, sources);
-    for (int i = 0; fast && i < e->ninstance; i++)
-        if (is_first(e, i))
-            emit_template_file(e, sources, e->instance[i].template);
+        emit_template_files(e, sources);
 }
 
 static void write_cases(const Work *work, Sources *sources, const Text *functions, const Text *table) {

@@ -4,8 +4,8 @@
  * A ring is as short as the longest range allows.  Before each range all that it holds becomes NaN, then
  * the rows that the range needs come in: so a kernel that reads a row that has left, or one too many,
  * shows. Random images, paddings, ranges and all four phases; convolutions with bias, ReLU or mask, whose
- * windows run either way, and gradients of weights. */
-#include "../../templates/cpu/winograd.c"
+ * windows run either way, with maxima of 2x2 points where the phase is even, and gradients of weights. */
+#include "../../templates/cpu/winograd_gradients.c"
 
 #include <math.h>
 #include <stdio.h>
@@ -179,13 +179,44 @@ static void compute(const Winograd *c, int own_blocks, int most, int threads) {
     free(scratch);
 }
 
-/* Range by range what `whole` made of whole tensors. */
+/* The maxima of each 2x2 points of y, in the order of max_pool.c. */
+static Tensor pooled_tensor(const Tensor *y, int width) {
+    Tensor pooled = tensor_new(y->layout.channels, y->height / 2, width / 2, 0);
+    for (int v = 0; v < vectors(&y->layout); v++)
+        for (int h = 0; h < y->height / 2; h++)
+            for (int w = 0; w < width / 2; w++) {
+                Vector best = (Vector){0} - INFINITY;
+                for (int k = 0; k < 4; k++) {
+                    const Point at = {0, 0, 2 * h + k / 2, 2 * w + k % 2};
+                    best = vector_maximum(best, load(y->at + vector_at(&y->layout, v, at)));
+                }
+                store(pooled.at + vector_at(&pooled.layout, v, (Point){0, 0, h, w}), best);
+            }
+    return pooled;
+}
+
+/* Where maxima are stored, which change no bit of y. */
+static void check_pooled(const Case *c, const Winograd *whole, const Tensor *y, const Tensor *want,
+                         int own_blocks) {
+    Tensor again = tensor_new(y->layout.channels, c->height, c->width, 0),
+           pooled = tensor_new(y->layout.channels, want->height, c->width / 2, 0);
+    Winograd both = *whole;
+    both.y = again.at, both.pooled = pooled.at, both.pooled_layout = &pooled.layout;
+    compute(&both, own_blocks, c->most, 1 + up_to(MOST_THREADS - 1));
+    same(c, "convolution beside maxima", again.at, y->at, bytes_of(y));
+    same(c, "maxima", pooled.at, want->at, bytes_of(want));
+    free(again.at), free(pooled.at);
+}
+
+/* Range by range what `whole` made of whole tensors; a range has the maxima of its rows. */
 static void check_ranges(const Case *c, const Winograd *whole, Input *x, const Tensor *y,
-                         const Tensor *mask, int own_blocks) {
+                         const Tensor *mask, const Tensor *pooled, int own_blocks) {
     const int rows = c->range * TILE;
     Tensor ring = tensor_new(y->layout.channels, c->height, c->width, rows),
            want = tensor_new(y->layout.channels, c->height, c->width, rows),
-           mask_ring = tensor_new(y->layout.channels, c->height, c->width, rows + 1);
+           mask_ring = tensor_new(y->layout.channels, c->height, c->width, rows + 1),
+           maxima = tensor_new(y->layout.channels, pooled->height, c->width / 2, rows / 2),
+           want_maxima = tensor_new(y->layout.channels, pooled->height, c->width / 2, rows / 2);
     for (int begin = 0, end; begin < c->height; begin = end) {
         end = range_end(c, begin);
         input_fill(x, c, begin, end);
@@ -196,11 +227,16 @@ static void check_ranges(const Case *c, const Winograd *whole, Input *x, const T
         part.x = x->in_ring, part.from = x->ring_layout;
         part.to = &ring.layout, part.y = ring.at;
         part.mask = whole->mask == NULL ? NULL : mask_ring.at, part.mask_layout = &mask_ring.layout;
+        part.pooled = c->phase % 2 == 0 ? maxima.at : NULL, part.pooled_layout = &maxima.layout;
+        memset(maxima.at, 0xFF, bytes_of(&maxima));
         compute(&part, own_blocks, c->most, 1 + up_to(MOST_THREADS - 1));
         ring_fill(&want, y, begin, end);
         same(c, "convolution", ring.at, want.at, bytes_of(&want));
+        ring_fill(&want_maxima, pooled, begin / 2, end / 2);
+        if (part.pooled)
+            same(c, "maxima of a range", maxima.at, want_maxima.at, bytes_of(&maxima));
     }
-    free(ring.at), free(want.at), free(mask_ring.at);
+    free(ring.at), free(want.at), free(mask_ring.at), free(maxima.at), free(want_maxima.at);
 }
 
 static void check_convolution(const Case *c, int masked, int flipped, int own_blocks) {
@@ -231,10 +267,13 @@ static void check_convolution(const Case *c, int masked, int flipped, int own_bl
                             .samples = 1,
                             .window = {c->in_height, c->top, c->left}};
     compute(&whole, own_blocks, c->most, 1);
-    check_ranges(c, &whole, &x, &y, &mask, own_blocks);
-    check_ranges(c, &whole, &x, &y, &mask, !own_blocks);
+    Tensor pooled = pooled_tensor(&y, c->width);
+    if (c->phase % 2 == 0)
+        check_pooled(c, &whole, &y, &pooled, !own_blocks);
+    check_ranges(c, &whole, &x, &y, &mask, &pooled, own_blocks);
+    check_ranges(c, &whole, &x, &y, &mask, &pooled, !own_blocks);
     input_free(&x);
-    free(y.at), free(mask.at), free(w), free(bias), free(weights);
+    free(y.at), free(mask.at), free(pooled.at), free(w), free(bias), free(weights);
 }
 
 /* ---- gradients of weights --------------------------------------------------------------------------- */

@@ -1,13 +1,16 @@
-/* simple_denoiser_conv_wgrad_winograd.c - gradients of a convolution with a 3x3 window by its weights and its bias, by
- * Winograd's method. The gradient of a sample is summed at the 36 frequencies, taken back, and added to
- * that of the samples before, which lies at the end of `scratch` until it is brought into PyTorch's order.
- *
- * Ranges of rows are for one sample, and come in order: the sums at the frequencies stay in `scratch` from
- * the one that begins at row 0 to the one that ends the sample.
+/* simple_denoiser_winograd_gradients.c - conv_wgrad_winograd
  *
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
  * Do not edit: change the .unet file and compile again. */
 #ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
+
+/* conv_wgrad_winograd - gradients of a convolution with a 3x3 window by its weights and its bias, by
+ * Winograd's method. The gradient of a sample is summed at the 36 frequencies, taken back, and added to
+ * that of the samples before, which lies at the end of `scratch` until it is brought into PyTorch's order.
+ *
+ * Ranges of rows are for one sample, and come in order: the sums at the frequencies stay in `scratch` from
+ * the one that begins at row 0 to the one that ends the sample. */
+#ifdef CONV_WGRAD_WINOGRAD
 void KERNEL()(int n, Rows rows, real *restrict dw, real *restrict db, real *restrict scratch,
                           const stored *const *x, const stored *dy) {
     SIZES;
@@ -42,20 +45,23 @@ void KERNEL()(int n, Rows rows, real *restrict dw, real *restrict db, real *rest
     if (ends)
         weights_spread(dw, BIAS ? db : NULL, g.total, X, SEGMENTS, CO, 9, CI * 9, 9);
 }
+#undef CONV_WGRAD_WINOGRAD
+#endif
 #undef KERNEL
 #undef SIZES
 #else
 #include "simple_denoiser_plan.h"
-#include "simple_denoiser_winograd.h"
+#include "simple_denoiser_winograd_gradients.h"
 
 /* conv_wgrad_winograd: net.4 of train, net.2 of train: net.3[n,64,64,64] d net.4[n,64,64,64]
     -> d net.4.weight[64,64,3,3] d net.4.bias[64] net.4 scratch[485200] */
+#define CONV_WGRAD_WINOGRAD
 #define KERNEL(part) simple_denoiser_conv_wgrad_winograd_0##part
 #define SIZES \
     enum { CI = 64, CO = 64, IH = 64, D = 1, H = 64, W = 64, PH = 1, PW = 1, BIAS = 1, TILES = 64, PHASE = 0, \
         ACCUMULATE = 1, SEGMENTS = 1 }; \
     UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}}, \
         DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}
-#include "simple_denoiser_conv_wgrad_winograd.c"
+#include "simple_denoiser_winograd_gradients.c"
 
 #endif
