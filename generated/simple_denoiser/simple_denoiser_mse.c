@@ -3,21 +3,18 @@
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
  * Do not edit: change the .unet file and compile again. */
 #ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
-INLINE double KERNEL(_term)(double p, double t) {
-    return (p - t) * (p - t);
-}
-
 void KERNEL()(int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
                           const int32_t (*valid)[3]) {
     SIZES;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
-    terms_sum(n, rows, scratch, by, valid, KERNEL(_term));
+    terms_sum(n, rows, scratch, by, valid, squared, 0);
     means_sum(n, rows, result, scratch, by, valid, mean_itself, ACCUMULATE);
 }
 #undef KERNEL
 #undef SIZES
 #else
 #include "simple_denoiser_plan.h"
+#include "simple_denoiser_losses.h"
 
 /* mse: mse of train: net.6[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[64] */
 #define KERNEL(part) simple_denoiser_mse_0##part

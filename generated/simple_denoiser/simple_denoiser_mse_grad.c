@@ -3,21 +3,18 @@
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
  * Do not edit: change the .unet file and compile again. */
 #ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
-INLINE Vector KERNEL(_slope)(Vector difference, Vector factor) {
-    return factor * difference;
-}
-
 void KERNEL()(int n, int total, Rows rows, stored *dp, const void *p, const void *t,
                           const double *scale) {
     SIZES;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
     const double weight = 2 * WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1);
-    slopes_store(n, total, rows, dp, &DP, by, weight, KERNEL(_slope));
+    slopes_store(n, total, rows, dp, &DP, by, weight, slope_of_square);
 }
 #undef KERNEL
 #undef SIZES
 #else
 #include "simple_denoiser_plan.h"
+#include "simple_denoiser_losses.h"
 
 /* mse_grad: mse of train: net.6[n,3,64,64] clean[n,3,64,64] -> d net.6[n,3,64,64] */
 #define KERNEL(part) simple_denoiser_mse_grad_0##part

@@ -3,26 +3,18 @@
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
  * Do not edit: change the .unet file and compile again. */
 #ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
-INLINE double KERNEL(_term)(double p, double t) {
-    const double difference = clamp(p, 0, 1) - clamp(t, 0, 1);
-    return difference * difference;
-}
-
-INLINE double KERNEL(_of_mean)(double mean) {
-    return clamp(-10 * log10(mean), 0, 100);
-}
-
 void KERNEL()(int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
                           const int32_t (*valid)[3]) {
     SIZES;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
-    terms_sum(n, rows, scratch, by, valid, KERNEL(_term));
-    means_sum(n, rows, result, scratch, by, valid, KERNEL(_of_mean), ACCUMULATE);
+    terms_sum(n, rows, scratch, by, valid, squared, 1);
+    means_sum(n, rows, result, scratch, by, valid, psnr_of_mean, ACCUMULATE);
 }
 #undef KERNEL
 #undef SIZES
 #else
 #include "simple_denoiser_plan.h"
+#include "simple_denoiser_losses.h"
 
 /* psnr: psnr of train: net.6[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[64] */
 #define KERNEL(part) simple_denoiser_psnr_0##part
