@@ -16,6 +16,8 @@ typedef void PrepareRule(Program *program, Node *node);
 /* A target's own columns of the operator table; operators without a row in it need nothing. */
 typedef struct {
     PrepareRule *prepare;
+    bool (*fits)(const Program *program, const Node *node); /* there is a kernel for what fuse.c would make
+                                                             * of several nodes; NULL: there is none */
     const char *template; /* of another operator, where one kernel computes both; NULL: its own */
 } KernelRow;
 
