@@ -209,6 +209,32 @@ static void prepare_loss_scale(Program *program, Node *node) {
     node_add_output(g, node, workspace_new(g, node, "scratch", TYPE_F64, node->a.reduction.bands));
 }
 
+/* ---- the last convolution with a loss ---- */
+
+/* It keeps rows of the prediction on its stack, and sums of a row for each pair of channels in memory. Its
+ * gradient of weights begins anew in each row, as that of long rows does (templates/cpu/conv_wgrad.c). */
+static bool fits_head(const Program *program, const Node *node) {
+    enum { MOST_CHANNELS = 64, SHORT_ROW = 63, LONGEST_ROW = 4096 };
+    const Graph *g = program->graph;
+    const Shape x = g->value[node->in[0]].shape, p = g->value[node->in[1]].shape;
+    return !program->options->reference && is_blocked(g, node->in[0]) &&
+           shape_channels(x) <= MOST_CHANNELS && shape_channels(p) <= CPU_NARROW &&
+           shape_extent(x, 2) > SHORT_ROW && shape_extent(x, 2) <= LONGEST_ROW;
+}
+
+static void prepare_head(Program *program, Node *node) {
+    Graph *g = program->graph;
+    const ValueId x = node->in[0], t = node->in[1];
+    const int64_t rows = size_product(program->micro_batch, shape_rows(g->value[x].shape)),
+                  terms = size_product(node->out[2] >= 0 ? 2 : 1, rows);
+    int64_t elements;
+    if (!cpu_head_sums_elements(shape_channels(g->value[x].shape), shape_channels(g->value[t].shape),
+                                shape_extent(g->value[x].shape, 2), rows, &elements))
+        elements = INT64_MAX;
+    node_add_output(g, node, workspace_new(g, node, "terms", TYPE_F64, terms));
+    node_add_output(g, node, workspace_new(g, node, "sums", program->options->real, elements));
+}
+
 const KernelRow cpu_kernels[OPS] = {
     [OP_CONV] = {.prepare = prepare_conv},
     [OP_UPCONV] = {.prepare = prepare_upconv},
@@ -220,5 +246,6 @@ const KernelRow cpu_kernels[OPS] = {
     [OP_L1] = {.prepare = prepare_loss},
     [OP_PSNR] = {.prepare = prepare_loss},
     [OP_MAX_POOL] = {.join = join_max_pool},
+    [OP_HEAD] = {.prepare = prepare_head, .fits = fits_head},
     [OP_LOSS_SCALE] = {.prepare = prepare_loss_scale},
 };

@@ -79,6 +79,14 @@ bool cpu_winograd_wgrad_elements(const CpuConv *conv, int64_t *out) {
            !__builtin_add_overflow(*out, 2 * channels_stored(conv->out), out);
 }
 
+/* For each piece of a row and each channel of p all of x; for the bias a vector. */
+bool cpu_head_sums_elements(int64_t in, int64_t out, int64_t width, int64_t rows, int64_t *elements) {
+    enum { PIXELS = 128 };
+    return multiply((width - 1) / PIXELS + 1, out, elements) &&
+           multiply(*elements, channels_stored(in), elements) &&
+           !__builtin_add_overflow(*elements, BLOCK, elements) && multiply(*elements, rows, elements);
+}
+
 bool cpu_loss_scratch_elements(int64_t batch, int64_t rows, int64_t *out) {
     return multiply(batch, rows, out);
 }

@@ -37,4 +37,7 @@ bool cpu_winograd_wgrad_elements(const CpuConv *conv, int64_t *out);
 /* `scratch` (of type double) of mse, l1 and psnr over rows = D * H rows of points. */
 bool cpu_loss_scratch_elements(int64_t batch, int64_t rows, int64_t *out);
 
+/* `sums` (of type real) of head, for so many rows of WIDTH points, of IN and OUT channels. */
+bool cpu_head_sums_elements(int64_t in, int64_t out, int64_t width, int64_t rows, int64_t *elements);
+
 #endif

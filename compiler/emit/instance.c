@@ -334,7 +334,7 @@ static void emit_own_file(const Emitter *e, Sources *sources, const char *templa
                          {"instances", instances.bytes},
                          {NULL, NULL}};
     emit_file(e->plan, sources, "program/kernel.c.in", name, hole);
-    sources->file[sources->count - 1].joins = shared == NULL;
+    sources->file[sources->count - 1].joins = true;
 }
 
 /* The kernels whose templates include SHARED, in one file: a compiler sees what they share once. */

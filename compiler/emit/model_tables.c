@@ -91,10 +91,6 @@ static void inputs_and_outputs(const Tables *t) {
     text_line(t->out, "};");
 }
 
-static const Node *result_node(const Program *program, int result) {
-    return &program->graph->node[program->graph->value[program->model->result[result].value].producer];
-}
-
 /* The index of the input that a value is, or -1. */
 static int input_of(const Program *program, ValueId v) {
     return program->graph->value[v].class == CLASS_STAGING ? program->graph->value[v].input : -1;
@@ -102,11 +98,11 @@ static int input_of(const Program *program, ValueId v) {
 
 /* What a denoiser is given is worth comparing with what it makes of it: the first input of the target's
  * shape. */
-static int identity_of(const Program *program, const Node *node) {
+static int identity_of(const Program *program, ValueId truth) {
     const Model *m = program->model;
     for (int i = 0; i < m->ninput; i++)
-        if (!m->input[i].is_target && shape_equal(program->graph->value[m->input[i].value].shape,
-                                                  program->graph->value[node->in[1]].shape))
+        if (!m->input[i].is_target &&
+            shape_equal(program->graph->value[m->input[i].value].shape, program->graph->value[truth].shape))
             return i;
     return -1;
 }
@@ -126,13 +122,11 @@ static void results(const Tables *t, const Program *program) {
     text_line(t->out, "static const UnetResult result[] = {");
     for (int i = 0; i < m->nresult; i++) {
         const Result *r = &m->result[i];
-        const Node *node = result_node(program, i);
+        const bool more_is_better = (op_table[r->op].traits & TRAIT_MORE_IS_BETTER) != 0;
         text_line(t->out, "    {%s, %s, %s, %.17g, %s, %d, %d},", c_quoted(t->plan->pool, r->text),
-                  c_quoted(t->plan->pool, op_table[node->op].name),
-                  r->is_loss ? "UNET_LOSS" : "UNET_METRIC", r->weight,
-                  bool_text(has_trait(node, TRAIT_MORE_IS_BETTER)),
-                  has_trait(node, TRAIT_MORE_IS_BETTER) ? identity_of(program, node) : -1,
-                  input_of(program, node->in[1]));
+                  c_quoted(t->plan->pool, op_table[r->op].name), r->is_loss ? "UNET_LOSS" : "UNET_METRIC",
+                  r->weight, bool_text(more_is_better),
+                  more_is_better ? identity_of(program, r->truth) : -1, input_of(program, r->truth));
     }
     text_line(t->out, "};");
 }
@@ -164,7 +158,7 @@ static Shape measured_shape(const Program *program) {
     const Model *m = program->model;
     Shape all = {.rank = 4};
     for (int i = 0; program->kind != PROGRAM_PREDICT && i < m->nresult; i++) {
-        Shape shape = program->graph->value[result_node(program, i)->in[0]].shape;
+        Shape shape = program->graph->value[m->result[i].truth].shape;
         for (int axis = 0; i > 0 && axis < AXES; axis++)
             if (shape_extent(shape, axis) != shape_extent(all, axis))
                 return (Shape){.rank = 4};

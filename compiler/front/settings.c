@@ -57,8 +57,14 @@ static bool read_unit(const Call *call, const char *name, Unit *unit) {
 /* ---- losses and metrics ---- */
 
 static void add_result(Lower *l, const LossTerm *term, bool is_loss) {
-    Result result = {term->text, term->value, is_loss, is_loss ? term->weight : 1, term->span};
     Node *node = &l->graph->node[l->graph->value[term->value].producer];
+    const Result result = {.text = term->text,
+                           .value = term->value,
+                           .truth = node->in[1],
+                           .op = node->op,
+                           .is_loss = is_loss,
+                           .weight = is_loss ? term->weight : 1,
+                           .span = term->span};
     node->a.loss.weight = result.weight;
     PUSH(l->pool, l->model->result, l->model->nresult, result);
 }

@@ -31,14 +31,26 @@ static ValueId *copy_ids(Pool *pool, const ValueId *id, int count) {
     return copy;
 }
 
+static void set_producer(Graph *g, NodeId id) {
+    const Node *node = &g->node[id];
+    for (int k = 0; k < node->nout; k++)
+        if (node->out[k] >= 0)
+            g->value[node->out[k]].producer = id;
+}
+
 NodeId node_new(Graph *g, Node node, const ValueId *in, const ValueId *out) {
     node.in = copy_ids(g->pool, in, node.nin);
     node.out = copy_ids(g->pool, out, node.nout);
     PUSH(g->pool, g->node, g->nnode, node);
-    for (int i = 0; i < node.nout; i++)
-        if (out[i] >= 0)
-            g->value[out[i]].producer = g->nnode - 1;
+    set_producer(g, g->nnode - 1);
     return g->nnode - 1;
+}
+
+void node_replace(Graph *g, Node *node, Node new) {
+    new.in = copy_ids(g->pool, new.in, new.nin);
+    new.out = copy_ids(g->pool, new.out, new.nout);
+    *node = new;
+    set_producer(g, (NodeId)(node - g->node));
 }
 
 void graph_compact(Graph *g, const bool *stays) {
@@ -49,10 +61,7 @@ void graph_compact(Graph *g, const bool *stays) {
         if (!stays[i])
             continue;
         g->node[kept] = g->node[i];
-        for (int k = 0; k < g->node[kept].nout; k++)
-            if (g->node[kept].out[k] >= 0)
-                g->value[g->node[kept].out[k]].producer = kept;
-        kept++;
+        set_producer(g, kept++);
     }
     g->nnode = kept;
 }

@@ -119,12 +119,20 @@ typedef struct {
     int64_t bands; /* in how many parts a sample is summed, fixed by the target */
 } LossAttributes;
 
+/* The last convolution with a loss, see op_head.c. */
+typedef struct {
+    double weight; /* of the loss */
+    bool absolute; /* the loss is l1, not mse */
+    bool mask;     /* the gradient by x is masked by x */
+} HeadAttributes;
+
 typedef enum {
     ATTRIBUTES_NONE,
     ATTRIBUTES_CONV,
     ATTRIBUTES_POOL,
     ATTRIBUTES_SLICE,
     ATTRIBUTES_LOSS,
+    ATTRIBUTES_HEAD,
     ATTRIBUTES_REDUCTION,
     ATTRIBUTES_UPDATE,
     ATTRIBUTES_MAP
@@ -137,6 +145,7 @@ typedef struct {
         ConvAttributes conv;
         PoolAttributes pool;
         LossAttributes loss;
+        HeadAttributes head;
         struct {
             int64_t channel_begin;
         } slice;
@@ -188,6 +197,8 @@ Graph *graph_new(Pool *pool);
 ValueId value_new(Graph *g, Value value);
 /* Appends a node; its outputs must exist already and get it as their producer. */
 NodeId node_new(Graph *g, Node node, const ValueId *in, const ValueId *out);
+/* Puts NEW in the place of NODE. */
+void node_replace(Graph *g, Node *node, Node new);
 /* Drops the nodes that do not stay, in place. */
 void graph_compact(Graph *g, const bool *stays);
 /* One value out of several along the channels, without copying; concats among them are flattened. */

@@ -23,10 +23,11 @@ typedef struct {
     Span span;
 } Output;
 
-/* A loss or metric: VALUE is the one-double result of its node. */
+/* A loss or metric: VALUE is the one-double result of its node, an OP that compares with TRUTH. */
 typedef struct {
     const char *text; /* as written: "mse(denoised, clean)" */
-    ValueId value;
+    ValueId value, truth;
+    Op op;
     bool is_loss;
     double weight; /* of a loss */
     Span span;

@@ -98,6 +98,9 @@ void fuse_relu_grad(Fuse *f, Node *relu_grad) {
     if (gradient->op == OP_MAX_POOL_GRAD && gradient->in[0] == y && !gradient->a.pool.mask) {
         gradient->a.pool.mask = true;
         fuse_take_over(f, gradient, relu_grad);
+    } else if (gradient->op == OP_HEAD && gradient->in[0] == y && !gradient->a.head.mask) {
+        gradient->a.head.mask = true;
+        fuse_take_over(f, gradient, relu_grad);
     } else if ((gradient->op == OP_CONV_DGRAD || gradient->op == OP_UPCONV_DGRAD) &&
                !gradient->a.conv.mask) {
         gradient->a.conv.mask = true;

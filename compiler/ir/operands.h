@@ -15,7 +15,7 @@ typedef enum {
     ACCESS_PARAMETER /* ^ read */
 } Access;
 
-enum { MAX_OUTPUTS = 3, MAX_INPUTS = 5 }; /* of an operator that a kernel computes */
+enum { MAX_OUTPUTS = 7, MAX_INPUTS = 5 }; /* of an operator that a kernel computes */
 
 typedef struct {
     const char *name; /* not ended by a zero */

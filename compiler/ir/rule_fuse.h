@@ -9,6 +9,8 @@ Graph *fuse_graph(const Fuse *f);
 Node *fuse_only_for_one(const Fuse *f, ValueId v);
 /* FIRST computes what SECOND did; SECOND goes. */
 void fuse_take_over(Fuse *f, Node *first, const Node *second);
+/* Has the target a kernel for NODE, which is made of several? */
+bool fuse_fits(const Fuse *f, const Node *node);
 /* SECOND does what FIRST did, too; FIRST goes. */
 void fuse_drop(Fuse *f, const Node *first);
 

@@ -21,6 +21,8 @@ typedef bool JoinRule(Graph *g, const Node *first, const Node *second, Node *joi
 typedef struct {
     PrepareRule *prepare;
     JoinRule *join;       /* of the second of two; NULL: it is never joined */
+    bool (*fits)(const Program *program, const Node *node); /* there is a kernel for what fuse.c would make
+                                                             * of several nodes; NULL: there is none */
     const char *template; /* of another operator, where one kernel computes both; NULL: its own */
 } KernelRow;
 

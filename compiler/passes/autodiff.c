@@ -86,12 +86,12 @@ static void contribute(Autodiff *ad, const Node *forward, ValueId v, ValueId d) 
 
 static void differentiate(Autodiff *ad, const Node *node) {
     Graph *g = ad->g;
-    ValueId dout[MAX_OUTPUTS] = {-1, -1, -1};
+    ValueId dout[MAX_OUTPUTS];
     if (node->nout == 0) /* it updates something and has no result */
         return;
     bool flows = g->value[node->out[0]].class == CLASS_METRIC; /* a loss: where gradients begin */
-    for (int k = 0; k < node->nout; k++) {
-        dout[k] = ad->gradient[node->out[k]];
+    for (int k = 0; k < MAX_OUTPUTS; k++) {
+        dout[k] = k < node->nout ? ad->gradient[node->out[k]] : -1;
         flows |= dout[k] >= 0;
     }
     if (!flows || !ad->wanted[node->out[0]])

@@ -3,9 +3,11 @@
  *     conv, relu                       ->  conv with relu
  *     max_pool_grad, add               ->  max_pool_grad that adds
  *     conv_dgrad, relu_grad            ->  conv_dgrad with mask     (upconv_dgrad, max_pool_grad alike)
+ *     conv, mse, psnr, mse_grad,
+ *       conv_wgrad, conv_dgrad         ->  head                     (l1 alike)
  *
- * The row of the second node has the rule.  Each fused kernel is bit-equal to the pair it replaces, so
- * whether a pair is fused never shows in a result.
+ * The row of the last node has the rule.  Each fused kernel is bit-equal to the nodes it replaces, so
+ * whether they are fused never shows in a result.
  *
  * Requires: the complete graph, `return` included (results must not vanish).
  * Provides: the same graph, smaller.
@@ -14,6 +16,7 @@
 #include "passes/passes.h"
 
 struct Fuse {
+    const Program *program;
     Graph *g;
     const int *readers; /* per value */
     bool *stays;        /* per node */
@@ -38,9 +41,17 @@ void fuse_take_over(Fuse *f, Node *first, const Node *second) {
     fuse_drop(f, second);
 }
 
+bool fuse_fits(const Fuse *f, const Node *node) {
+    bool (*const fits)(const Program *, const Node *) = f->program->target->kernel[node->op].fits;
+    return fits != NULL && fits(f->program, node);
+}
+
 void fuse(Program *program) {
     Graph *g = program->graph;
-    Fuse f = {.g = g, .readers = count_readers(g), .stays = NEW_ARRAY(g->pool, bool, g->nnode)};
+    Fuse f = {.program = program,
+              .g = g,
+              .readers = count_readers(g),
+              .stays = NEW_ARRAY(g->pool, bool, g->nnode)};
     for (int i = 0; i < g->nnode; i++)
         f.stays[i] = true;
     for (int i = 0; i < g->nnode; i++)

@@ -15,7 +15,7 @@ void autodiff(Program *program);
 void update(Program *program);
 /* prune.c: appends the `return` node, which reads the results. */
 void close_graph(Program *program);
-/* fuse.c: conv + relu, gradients + mask, gradients + sum. */
+/* fuse.c: conv + relu, gradients + mask, gradients + sum, the last conv + loss + gradients. */
 void fuse(Program *program);
 /* types.c: the type in which each value is stored. */
 void choose_types(Program *program);

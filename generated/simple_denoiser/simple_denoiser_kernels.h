@@ -5,7 +5,6 @@
 #ifndef SIMPLE_DENOISER_KERNELS_H
 #define SIMPLE_DENOISER_KERNELS_H
 
-#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -191,10 +190,6 @@ INLINE void store_either(int is_real, void *p, long at, Vector v, int lanes) {
         store_some((stored *)p + at, v, lanes);
 }
 
-INLINE real element(int is_real, const void *p, long at) {
-    return SIXTEEN_BITS && !is_real ? load_some((const stored *)p + at, 1)[0] : ((const real *)p)[at];
-}
-
 /* Scalars are elements that kernels broadcast, one by one and many times. They are read where they lie, or,
  * of 16 bits, from a copy in 32. */
 INLINE const real *scalars_at(const stored *p, const real *copy) {
@@ -281,6 +276,11 @@ INLINE double clamp(double x, double low, double high) {
 /* What is known of a scaled loss, as doubles: the scale; good steps since it changed; steps taken; and what
  * gradients are multiplied with, 0 if they overflowed: then the step is not taken. */
 enum { LOSS_SCALE, GOOD_STEPS, STEPS_TAKEN, UNSCALE };
+
+enum {
+    PIXELS = 128,  /* of a row that a gradient by weights takes at a time, at most; */
+    SHORT_ROW = 63 /* of rows up to this one it takes several */
+};
 
 /* ---- points of tensors --------------------------------------------------------------------------- */
 
@@ -630,113 +630,6 @@ INLINE void tile_unslide(Tile *t, const stored *x, real *copy, const real *w, in
     }
 }
 
-/* ---- losses --------------------------------------------------------------------------------------- */
-
-/* What is compared: prediction and target, two tensors of `channels` channels and `size` points, each
- * `real` (as the loader left it) or `stored`. */
-typedef struct {
-    const void *at;
-    const Layout *layout;
-    int is_real;
-} Operand;
-
-typedef struct {
-    Operand p, t;
-    int channels;
-    int32_t size[3];
-} Compared;
-
-/* What an element adds to the sum of a sample, and what a result is of the mean over the sample. */
-typedef double Term(double p, double t);
-typedef double OfMean(double mean);
-
-INLINE double mean_itself(double mean) {
-    return mean;
-}
-
-/* The sum over the first `width` points of a row: four sums of every fourth, for an addition waits for the
- * one before. */
-INLINE double terms_of_row(Compared by, Term *term, Point at, int width) {
-    const Layout *p = by.p.layout, *t = by.t.layout;
-    double first = 0, second = 0, third = 0, fourth = 0;
-    for (int c = 0; c < by.channels; c++) {
-        long a = offset_of(p, c / p->block, at) + c % p->block;
-        long b = offset_of(t, c / t->block, at) + c % t->block;
-#define TERM(k)                                                                                            \
-    term((double)element(by.p.is_real, by.p.at, a + (k)*p->block),                                         \
-         (double)element(by.t.is_real, by.t.at, b + (k)*t->block))
-        int w = 0;
-        for (; w + 4 <= width; w += 4, a += 4 * p->block, b += 4 * t->block) {
-            first += TERM(0);
-            second += TERM(1);
-            third += TERM(2);
-            fourth += TERM(3);
-        }
-        for (; w < width; w++, a += p->block, b += t->block)
-            first += TERM(0);
-#undef TERM
-    }
-    return (first + second) + (third + fourth);
-}
-
-/* The sum of each row of a range, as far as it is valid, into `scratch`, which has all rows of all samples.
- */
-INLINE void terms_sum(int n, Rows rows, double *scratch, Compared by, const int32_t (*valid)[3],
-                      Term *term) {
-    const int height = by.size[1];
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int r = rows.begin; r < rows.end; r++) {
-            const int32_t *size = valid ? valid[i] : by.size;
-            const int counts = r / height < size[0] && r % height < size[1];
-            const Point at = {i, r / height, r % height, 0};
-            scratch[(long)i * by.size[0] * height + r] = counts ? terms_of_row(by, term, at, size[2]) : 0;
-        }
-}
-
-/* The result, from these, once the last rows are there. */
-INLINE void means_sum(int n, Rows rows, double *result, const double *scratch, Compared by,
-                      const int32_t (*valid)[3], OfMean *of_mean, int accumulate) {
-    const int all = by.size[0] * by.size[1];
-    if (rows.begin == rows.end || rows.end < all)
-        return;
-#pragma omp single
-    {
-        double total = accumulate ? *result : 0;
-        for (int i = 0; i < n; i++) {
-            const int32_t *size = valid ? valid[i] : by.size;
-            double sum = 0;
-            for (int r = 0; r < all; r++)
-                sum += scratch[(long)i * all + r];
-            total += of_mean(sum / ((double)by.channels * size[0] * size[1] * size[2]));
-        }
-        *result = total;
-    }
-}
-
-/* The gradient by an element of p, from p - t and a factor. */
-typedef Vector Slope(Vector difference, Vector factor);
-
-/* dp = slope, over a range of rows, of `weight` times the mean over `total` samples. */
-INLINE void slopes_store(int n, int total, Rows rows, stored *dp, const Layout *layout, Compared by,
-                         double weight, Slope *slope) {
-    const double elements = (double)by.channels * by.size[0] * by.size[1] * by.size[2];
-    const Vector factor = (Vector){0} + (real)(weight / (total * elements));
-    const int width = by.size[2] * layout->block;
-#pragma omp for collapse(3) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int block = 0; block < layout->blocks; block++)
-            for (int r = rows.begin; r < rows.end; r++) {
-                const Point row = {i, r / by.size[1], r % by.size[1], 0};
-                for (int at = 0, left = width; left > 0; at += LANES, left -= LANES) {
-                    const Vector difference =
-                        load_either(by.p.is_real, by.p.at, offset_of(by.p.layout, block, row) + at, left) -
-                        load_either(by.t.is_real, by.t.at, offset_of(by.t.layout, block, row) + at, left);
-                    store_some(dp + offset_of(layout, block, row) + at, slope(difference, factor), left);
-                }
-            }
-}
-
 /* ---- weight gradients ---------------------------------------------------------------------------- */
 
 /* The sums of a sample are added to the total of the samples before. */
@@ -746,86 +639,58 @@ UNUSED static void sums_add(real *total, const real *sums, long elements, int fi
         store_real(total + at, (first_sample ? (Vector){0} : load_real(total + at)) + load_real(sums + at));
 }
 
-/* Vector v of the sum over a row of dy that begins at a point. With pairs it is four sums of every fourth
- * pixel, for an addition waits for the one before. */
-INLINE Vector row_sum(const stored *dy, const Layout *l, int v, Point at, int width) {
-    Vector sum = {0}, second = {0}, third = {0}, fourth = {0};
-    const int step = l->block, used = lanes(l, v);
-    const stored *from = dy + vector_at(l, v, at);
-    int p = at.w;
-    for (; FACTORS > 1 && p + 4 <= width; p += 4, from += 4 * step) {
-        sum += load_some(from, used);
-        second += load_some(from + step, used);
-        third += load_some(from + 2 * step, used);
-        fourth += load_some(from + 3 * step, used);
-    }
-    for (; p < width; p++, from += step)
-        sum += load_some(from, used);
-    return FACTORS > 1 ? (sum + second) + (third + fourth) : sum;
+/* The sum for channel c of a segment by the first tap, and how far behind it those by the next taps lie:
+ * sums of so many channels of a block lie together. */
+INLINE long sum_at(const Layout *x, int c, long taps, int together) {
+    const int all = min_int(together, x->block);
+    return (c / all * all * taps + c % all) * LANES;
+}
+
+INLINE long sum_step(const Layout *x, int together) {
+    return min_int(together, x->block) * LANES;
 }
 
 /* The way back of weights_spread, before more samples are added; what pads channels is zero. */
 UNUSED static void weights_gather(real *total, const real *dw, const real *db, const Layout *x,
-                                  int segments, const Layout *y, long taps, long out, long in) {
+                                  int segments, const Layout *y, long taps, long out, long in,
+                                  int together) {
     const long depth = stored_channels(x, segments) * taps + (db ? 1 : 0);
 #pragma omp for schedule(static)
     for (int co = 0; co < vectors(y) * LANES; co++) {
-        real *to = total + co / LANES * depth * LANES + co % LANES;
+        real *sums = total + co / LANES * depth * LANES + co % LANES;
         const real *from = dw + co * out;
-        for (int s = 0; s < segments; s++)
-            for (int c = 0; c < x[s].blocks * x[s].block; c++, to += taps * LANES) {
+        for (int s = 0; s < segments; sums += x[s].blocks * x[s].block * taps * LANES, s++)
+            for (int c = 0; c < x[s].blocks * x[s].block; c++) {
                 const int there = co < y->channels && c < x[s].channels;
-                for (long tap = 0; tap < taps; tap++)
-                    to[tap * LANES] = there ? from[tap] : 0;
+                real *to = sums + sum_at(&x[s], c, taps, together);
+                for (long tap = 0; tap < taps; tap++, to += sum_step(&x[s], together))
+                    *to = there ? from[tap] : 0;
                 from += there ? in : 0;
             }
         if (db)
-            *to = co < y->channels ? db[co] : 0;
+            *sums = co < y->channels ? db[co] : 0;
     }
 }
 
-/* From [vector of output channels][input channel, tap; then the bias][lane] to dense parameters, in which
- * neighbouring output channels are `out` apart and neighbouring input channels `in`. */
+/* From [vector of output channels][input channels, of which so many lie together, tap, those together; then
+ * the bias][lane] to dense parameters, in which neighbouring output channels are `out` apart and
+ * neighbouring input channels `in`. */
 UNUSED static void weights_spread(real *dw, real *db, const real *total, const Layout *x, int segments,
-                                  int count, long taps, long out, long in) {
+                                  int count, long taps, long out, long in, int together) {
     const long depth = stored_channels(x, segments) * taps + (db ? 1 : 0);
 #pragma omp for schedule(static)
     for (int co = 0; co < count; co++) {
-        const real *from = total + co / LANES * depth * LANES + co % LANES;
+        const real *sums = total + co / LANES * depth * LANES + co % LANES;
         real *to = dw + co * out;
-        for (int s = 0; s < segments; s++) {
-            for (int c = 0; c < x[s].channels; c++, to += in)
-                for (long tap = 0; tap < taps; tap++)
-                    to[tap] = from[(c * taps + tap) * LANES];
-            from += x[s].blocks * x[s].block * taps * LANES;
-        }
+        for (int s = 0; s < segments; sums += x[s].blocks * x[s].block * taps * LANES, s++)
+            for (int c = 0; c < x[s].channels; c++, to += in) {
+                const real *from = sums + sum_at(&x[s], c, taps, together);
+                for (long tap = 0; tap < taps; tap++, from += sum_step(&x[s], together))
+                    to[tap] = *from;
+            }
         if (db)
-            db[co] = *from;
+            db[co] = *sums;
     }
 }
-
-enum {
-    PIXELS = 128,  /* of a row that a gradient by weights takes at a time, at most */
-    SHORT_ROW = 63 /* of short rows it takes several at a time */
-};
-
-/* What a thread computes at a time: into `sums`, those of sample n, the products of block `number` of a
- * segment of x, whose channels are those from `channel` on of all, with vectors v and, side by side, v + 1
- * of dy; [from, to) of them. `block`: its channels; a constant where there are BLOCK, which layout->block
- * need not be. */
-typedef struct {
-    real *sums;
-    const stored *x, *dy;
-    const Layout *layout;
-    int n, number, channel, block, v, side_by_side, from, to;
-} Item;
-
-/* A piece of the positions: the pixels [left, left + width) of the rows [from, to). `fresh`: the first of
- * the sample, which finds no sums yet. x, dy: where copies of its elements go, if it needs any; those of dy
- * by point, then the vectors of a tile. */
-typedef struct {
-    int from, to, left, width, fresh;
-    real *x, *dy;
-} Piece;
 
 #endif

@@ -1,21 +1,15 @@
 /* l1.c - mean absolute error. */
-#include "prologue.c"
+#include "losses.c"
 
 #define KERNEL l1
 #include "../example.h"
 
 /* BEGIN */
-#include <math.h>
-
-INLINE double KERNEL_term(double p, double t) {
-    return fabs(p - t);
-}
-
 UNUSED static void KERNEL(int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
                           const int32_t (*valid)[3]) {
     SIZES;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
-    terms_sum(n, rows, scratch, by, valid, KERNEL_term);
+    terms_sum(n, rows, scratch, by, valid, absolute, 0);
     means_sum(n, rows, result, scratch, by, valid, mean_itself, ACCUMULATE);
 }
 /* END */

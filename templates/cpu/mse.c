@@ -1,19 +1,15 @@
 /* mse.c - mean squared error. */
-#include "prologue.c"
+#include "losses.c"
 
 #define KERNEL mse
 #include "../example.h"
 
 /* BEGIN */
-INLINE double KERNEL_term(double p, double t) {
-    return (p - t) * (p - t);
-}
-
 UNUSED static void KERNEL(int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
                           const int32_t (*valid)[3]) {
     SIZES;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
-    terms_sum(n, rows, scratch, by, valid, KERNEL_term);
+    terms_sum(n, rows, scratch, by, valid, squared, 0);
     means_sum(n, rows, result, scratch, by, valid, mean_itself, ACCUMULATE);
 }
 /* END */

@@ -1,19 +1,15 @@
 /* mse_grad.c - gradient of the mean squared error by the prediction. */
-#include "prologue.c"
+#include "losses.c"
 
 #define KERNEL mse_grad
 #include "../example.h"
 
 /* BEGIN */
-INLINE Vector KERNEL_slope(Vector difference, Vector factor) {
-    return factor * difference;
-}
-
 UNUSED static void KERNEL(int n, int total, Rows rows, stored *dp, const void *p, const void *t,
                           const double *scale) {
     SIZES;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
     const double weight = 2 * WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1);
-    slopes_store(n, total, rows, dp, &DP, by, weight, KERNEL_slope);
+    slopes_store(n, total, rows, dp, &DP, by, weight, slope_of_square);
 }
 /* END */

@@ -1,26 +1,15 @@
 /* psnr.c - peak signal to noise ratio, for a peak of 1. */
-#include "prologue.c"
+#include "losses.c"
 
 #define KERNEL psnr
 #include "../example.h"
 
 /* BEGIN */
-#include <math.h>
-
-INLINE double KERNEL_term(double p, double t) {
-    const double difference = clamp(p, 0, 1) - clamp(t, 0, 1);
-    return difference * difference;
-}
-
-INLINE double KERNEL_of_mean(double mean) {
-    return clamp(-10 * log10(mean), 0, 100);
-}
-
 UNUSED static void KERNEL(int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
                           const int32_t (*valid)[3]) {
     SIZES;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
-    terms_sum(n, rows, scratch, by, valid, KERNEL_term);
-    means_sum(n, rows, result, scratch, by, valid, KERNEL_of_mean, ACCUMULATE);
+    terms_sum(n, rows, scratch, by, valid, squared, 1);
+    means_sum(n, rows, result, scratch, by, valid, psnr_of_mean, ACCUMULATE);
 }
 /* END */

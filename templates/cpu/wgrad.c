@@ -9,10 +9,6 @@
 /* BEGIN */
 #include <omp.h>
 
-enum {
-    PIXELS = 128,  /* of a row that a gradient by weights takes at a time, at most */
-    SHORT_ROW = 63 /* of short rows it takes several at a time: */
-};
 #define STRIP(width) ((int)(width) <= (int)SHORT_ROW ? (PIXELS - 1) / (width) + 1 : 1)
 
 /* Of depth, height and width. */

@@ -272,6 +272,36 @@ def losses(cases):
         cases.node(operator, {"dp": "dp", "p": "p", "t": "t", "scale": r.choice(["scale", None])}, weight=0.7)
 
 
+def head(cases):
+    """The last convolution, and all that reads what it predicts: one kernel, of rows that are not short."""
+    r = cases.random
+    ci, co, size = r.choice([5, 16, 17, 48]), r.randint(1, 4), [1, r.randint(1, 4), r.choice([64, 100, 128, 131, 257])]
+    loss, masked, biased, measured = r.choice(["mse", "l1"]), r.random() < 0.6, r.random() < 0.8, r.random() < 0.7
+    attributes, halo = window_attributes([(1, 1, 1, 0)] * 3), cases.halo(1)
+    cases.case("%s behind a convolution of %d -> %d, %s" % (loss, ci, co, size), nearness="SUMS", values="COARSE",
+               counts=r.randint(0, 1))
+    cases.tensor("dx", ci, size, *halo)
+    cases.tensor("x", ci, size, *halo)
+    cases.tensor("t", co, size, *cases.halo(1), kind=r.choice(["tensor", "staged"]))
+    for name in ("p", "dp"):
+        cases.tensor(name, co, size)
+    for name, count in (("w", ci * co), ("b", co), ("dw", ci * co), ("db", co)):
+        cases.numbers(name, count)
+    for name, count in (("loss", 1), ("psnr", 1), ("scale", 4)):
+        cases.numbers(name, count, kind="doubles")
+    if masked:
+        cases.tensor("dz", ci, size, *halo)
+    cases.node("conv", {"y": "p", "x": "x", "w": "w", "b": "b" if biased else None}, **attributes)
+    cases.node(loss, {"loss": "loss", "prediction": "p", "truth": "t"}, weight=0.7)
+    if measured:
+        cases.node("psnr", {"psnr": "psnr", "prediction": "p", "truth": "t"}, weight=1)
+    cases.node(loss + "_grad", {"dp": "dp", "p": "p", "t": "t", "scale": r.choice(["scale", None])}, weight=0.7)
+    cases.node("conv_wgrad", {"dw": "dw", "db": "db" if biased else None, "x": "x", "dy": "dp"}, **attributes)
+    cases.node("conv_dgrad", {"dx": "dx", "dy": "dp", "w": "w", "m": None}, channel_begin=0, channels=ci, **attributes)
+    if masked:
+        cases.node("relu_grad", {"dx": "dz", "y": "x", "dy": "dx"})
+
+
 def updates(cases, variant):
     count, scale = (5000, 17, 8192)[variant], "scale" if variant > 0 else None
     attributes = {"optimizer": 1, "nesterov": variant & 1, "weight_decay": 0.01, "beta1": 0.9, "beta2": 0.999,
@@ -302,6 +332,7 @@ def main():
         mapping(cases)
         joining(cases)
         losses(cases)
+        head(cases)
     for variant in range(3):
         updates(cases, variant)
     with open(file, "w") as f:

@@ -206,6 +206,7 @@ static Attributes attributes_of(const Line *line, Op op) {
     switch (a.kind) {
     case ATTRIBUTES_NONE:
     case ATTRIBUTES_REDUCTION:
+    case ATTRIBUTES_HEAD: /* made by fuse.c */
         break;
     case ATTRIBUTES_CONV:
         a.conv.window = window_of(line);
@@ -292,6 +293,14 @@ static bool is_sum(const Graph *g, const Node *node) {
     return node->nout > 0 && g->operands[node->op].out[0].access == ACCESS_SUM;
 }
 
+static bool has_sums(const Graph *g) {
+    bool sums = false;
+    for (int i = 0; i < g->nnode; i++)
+        for (Touch t = node_touches(g, &g->node[i]); touch_next(&t);)
+            sums |= t.operand->access == ACCESS_SUM;
+    return sums;
+}
+
 /* A result without samples, of operands with samples, is a sum over these; its row has to say so. */
 static void check_sums(const Graph *g) {
     for (int i = 0; i < g->nnode; i++) {
@@ -352,10 +361,10 @@ static Program *program_for(const Work *work, const Case *c, SideKind side) {
         add_node(g, &c->node[i]);
     verify_graph(g, c->name, NULL, 0);
     check_sums(g);
-    if (side == SIDE_FUSED)
+    if (side == SIDE_FUSED || side == SIDE_ADDS)
         fuse(program);
     const bool fused = g->nnode < c->nnode;
-    if (side == SIDE_ADDS && !is_sum(g, &g->node[0]))
+    if (side == SIDE_ADDS && !has_sums(g))
         return NULL;
     for (int i = 0; i < g->nnode; i++)
         g->node[i].accumulates = side == SIDE_ADDS;
@@ -527,7 +536,8 @@ static const char *layout_text(Pool *pool, const Program *program, ValueId v) {
                            (long long)s->plane, (long long)s->depth, (long long)s->row, (long long)s->ring);
 }
 
-static const char *operand_text(Pool *pool, const Program *program, ValueId v) {
+/* FUSED: the program in which as much is fused as can be. */
+static const char *operand_text(Pool *pool, const Program *program, const Program *fused, ValueId v) {
     static const char *const kind[] = {
         [CLASS_ACTIVATION] = "TENSOR", [CLASS_STAGING] = "STAGED", [CLASS_METRIC] = "DOUBLES"};
     const Value *value = &program->graph->value[v];
@@ -543,7 +553,7 @@ static const char *operand_text(Pool *pool, const Program *program, ValueId v) {
                                              : "NUMBERS",
                      layout_text(pool, program, v), (long long)shape_extent(value->shape, 0),
                      (long long)shape_extent(value->shape, 1), (long long)shape_extent(value->shape, 2),
-                     elements, use.place);
+                     elements, use_of(fused, v).place);
 }
 
 /* ---- rings ---- */
@@ -641,7 +651,7 @@ static const char *emit_rings(const Work *work, const Case *c, SideKind side, Ra
 static void emit_case(const Work *work, const Case *c, int index, Text *functions, Text *table) {
     static const char *const name[SIDES] = {"REFERENCE", "FAST", "FUSED", "ADDS"};
     Pool *pool = work->pool;
-    Program *plain = program_for(work, c, SIDE_FAST);
+    Program *plain = program_for(work, c, SIDE_FAST), *fused = plain;
     Text sides = text_new(pool);
     widen_layouts(c, plain);
     for (SideKind side = 0; side < SIDES; side++) {
@@ -650,6 +660,7 @@ static void emit_case(const Work *work, const Case *c, int index, Text *function
         if (program == NULL)
             continue;
         memcpy(program->layout, plain->layout, (size_t)c->nvalue * sizeof *plain->layout);
+        fused = side == SIDE_FUSED ? program : fused;
         set_buffers(e, program);
         emit_offsets(e, functions);
         const char *function = pool_text(pool, "case%d_%s", index, name[side]);
@@ -667,7 +678,7 @@ static void emit_case(const Work *work, const Case *c, int index, Text *function
     text_line(table, "{%s, %s.noperand = %d, .operand = {", c_quoted(pool, c->name), c->settings,
               c->nvalue);
     for (ValueId v = 0; v < c->nvalue; v++)
-        text_line(table, "    %s", operand_text(pool, plain, v));
+        text_line(table, "    %s", operand_text(pool, plain, fused, v));
     text_add(table, "},\n%s},\n", sides.bytes);
 }
 

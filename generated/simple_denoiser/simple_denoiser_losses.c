@@ -1,0 +1,77 @@
+/* simple_denoiser_losses.c - mse, psnr, mse_grad
+ *
+ * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
+ * Do not edit: change the .unet file and compile again. */
+#ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
+
+/* mse - mean squared error. */
+#ifdef MSE
+void KERNEL()(int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
+                          const int32_t (*valid)[3]) {
+    SIZES;
+    const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
+    terms_sum(n, rows, scratch, by, valid, squared, 0);
+    means_sum(n, rows, result, scratch, by, valid, mean_itself, ACCUMULATE);
+}
+#undef MSE
+#endif
+
+/* psnr - peak signal to noise ratio, for a peak of 1. */
+#ifdef PSNR
+void KERNEL()(int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
+                          const int32_t (*valid)[3]) {
+    SIZES;
+    const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
+    terms_sum(n, rows, scratch, by, valid, squared, 1);
+    means_sum(n, rows, result, scratch, by, valid, psnr_of_mean, ACCUMULATE);
+}
+#undef PSNR
+#endif
+
+/* mse_grad - gradient of the mean squared error by the prediction. */
+#ifdef MSE_GRAD
+void KERNEL()(int n, int total, Rows rows, stored *dp, const void *p, const void *t,
+                          const double *scale) {
+    SIZES;
+    const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
+    const double weight = 2 * WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1);
+    slopes_store(n, total, rows, dp, &DP, by, weight, slope_of_square);
+}
+#undef MSE_GRAD
+#endif
+#undef KERNEL
+#undef SIZES
+#else
+#include "simple_denoiser_plan.h"
+#include "simple_denoiser_losses.h"
+
+/* mse: mse of train: net.6[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[64] */
+#define MSE
+#define KERNEL(part) simple_denoiser_mse_0##part
+#define SIZES \
+    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, ACCUMULATE = 1 }; \
+    UNUSED static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, \
+        T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}
+#include "simple_denoiser_losses.c"
+
+/* psnr: psnr of train: net.6[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[64] */
+#define PSNR
+#define KERNEL(part) simple_denoiser_psnr_0##part
+#define SIZES \
+    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, ACCUMULATE = 1 }; \
+    UNUSED static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, \
+        T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}
+#include "simple_denoiser_losses.c"
+
+/* mse_grad: mse of train: net.6[n,3,64,64] clean[n,3,64,64] -> d net.6[n,3,64,64] */
+#define MSE_GRAD
+#define KERNEL(part) simple_denoiser_mse_grad_0##part
+#define SIZES \
+    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, SCALED = 0 }; \
+    UNUSED static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, \
+        T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}; \
+    UNUSED static const double WEIGHT = 1; \
+    UNUSED static const Layout DP = {3, 3, 1, 201, 13072, 13068, 13068, 198, 0}
+#include "simple_denoiser_losses.c"
+
+#endif
