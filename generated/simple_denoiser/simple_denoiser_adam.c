@@ -3,6 +3,8 @@
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
  * Do not edit: change the .unet file and compile again. */
 #ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
+#include <math.h>
+
 void KERNEL()(real *restrict p, const real *restrict g, real *restrict m, real *restrict v,
                           const double *scale, double rate, int64_t step) {
     SIZES;

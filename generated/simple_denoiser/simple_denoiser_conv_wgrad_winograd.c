@@ -36,11 +36,11 @@ void KERNEL()(int n, Rows rows, real *restrict dw, real *restrict db, real *rest
     g.total =
         g.sums + FREQUENCIES * weights_stride(depth, vectors(&DY), SUM_GAP) + BIAS * vectors(&DY) * LANES;
     if (ACCUMULATE && ends)
-        weights_gather(g.total, dw, BIAS ? db : NULL, X, SEGMENTS, &DY, 9, CI * 9, 9);
+        weights_gather(g.total, dw, BIAS ? db : NULL, X, SEGMENTS, &DY, 9, CI * 9, 9, 1);
     for (int i = 0; i < n; i++)
         winograd_gradients(&g, i, TILES, ACCUMULATE || i > 0);
     if (ends)
-        weights_spread(dw, BIAS ? db : NULL, g.total, X, SEGMENTS, CO, 9, CI * 9, 9);
+        weights_spread(dw, BIAS ? db : NULL, g.total, X, SEGMENTS, CO, 9, CI * 9, 9, 1);
 }
 #undef KERNEL
 #undef SIZES

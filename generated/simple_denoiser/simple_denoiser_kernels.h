@@ -5,7 +5,6 @@
 #ifndef SIMPLE_DENOISER_KERNELS_H
 #define SIMPLE_DENOISER_KERNELS_H
 
-#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -282,6 +281,11 @@ enum { LOSS_SCALE, GOOD_STEPS, STEPS_TAKEN, UNSCALE };
 typedef struct {
     int n, d, h, w;
 } Point;
+
+/* What a window has along depth, height and width. */
+typedef struct {
+    int d, h, w;
+} Axes;
 
 /* Of a ring a kernel reads no rows above -ring. */
 INLINE int place_of_row(const Layout *l, int h) {
@@ -625,6 +629,60 @@ INLINE void tile_unslide(Tile *t, const stored *x, real *copy, const real *w, in
     }
 }
 
+/* ---- packed weights ------------------------------------------------------------------------------ */
+
+/* The order of weights that tiles want: [pair of vectors of what they write][channel block of what they
+ * read, tap, slot of channels of the block][vector of the pair][lane][channel of the slot]. Of dense
+ * weights `first` is the first; neighbours among `count` channels written are `written` apart, and those
+ * read `read`, all in windows of `taps`. `row`: of taps; `slides`: they take several at once, where that
+ * can be. */
+typedef struct {
+    const Layout *from, *to; /* of each segment; of what is written */
+    int segments, count, slides, taps;
+    long first, written, read;
+    Taps row;
+} Packing;
+
+/* The weights between vector v and channel c of a segment, whose first is number `before` of all. */
+INLINE Vector packed_weights(const Packing *p, const real *w, int v, const Layout *in, int before, int c,
+                             int tap) {
+    Vector weights = {0};
+    for (int lane = 0; lane < LANES; lane++) {
+        const long to = v * LANES + lane, at = p->first + to * p->written + (before + c) * p->read;
+        if (to < p->count && c < in->channels)
+            weights[lane] = w[at * p->taps + tap];
+    }
+    return weights;
+}
+
+/* The same of element e of what a tap and `together` - 1 behind it meet in a block. */
+INLINE Vector packed_element(const Packing *p, const real *w, int v, const Layout *in, int before,
+                             int block, int tap, int e, int together) {
+    return e < together * in->block
+               ? packed_weights(p, w, v, in, before, block * in->block + e % in->block, tap + e / in->block)
+               : (Vector){0};
+}
+
+UNUSED static void weights_pack(const Packing *p, real *packed, const real *w) {
+    const long depth = (long)stored_channels(p->from, p->segments) * p->taps;
+#pragma omp for schedule(static)
+    for (int v = 0; v < vectors(p->to); v++) {
+        const int width = (v | 1) < vectors(p->to) ? 2 * LANES : LANES;
+        real *to = packed + (v & ~1) * LANES * depth + (v & 1) * LANES;
+        for (int s = 0, before = 0; s < p->segments; before += p->from[s].channels, s++) {
+            const Layout *in = &p->from[s];
+            const int together = p->slides ? taps_together(in->block, p->row) : 1;
+            for (int block = 0; block < in->blocks; block++)
+                for (int tap = 0; tap < p->taps; tap += together)
+                    for (int e = 0; e < together * in->block; e += FACTORS, to += width)
+                        store_real(to,
+                                   factors_of(packed_element(p, w, v, in, before, block, tap, e, together),
+                                              packed_element(p, w, v, in, before, block, tap,
+                                                             e + FACTORS - 1, together)));
+        }
+    }
+}
+
 /* ---- losses --------------------------------------------------------------------------------------- */
 
 /* What is compared: prediction and target, two tensors of `channels` channels and `size` points, each
@@ -741,86 +799,58 @@ UNUSED static void sums_add(real *total, const real *sums, long elements, int fi
         store_real(total + at, (first_sample ? (Vector){0} : load_real(total + at)) + load_real(sums + at));
 }
 
-/* Vector v of the sum over a row of dy that begins at a point. With pairs it is four sums of every fourth
- * pixel, for an addition waits for the one before. */
-INLINE Vector row_sum(const stored *dy, const Layout *l, int v, Point at, int width) {
-    Vector sum = {0}, second = {0}, third = {0}, fourth = {0};
-    const int step = l->block, used = lanes(l, v);
-    const stored *from = dy + vector_at(l, v, at);
-    int p = at.w;
-    for (; FACTORS > 1 && p + 4 <= width; p += 4, from += 4 * step) {
-        sum += load_some(from, used);
-        second += load_some(from + step, used);
-        third += load_some(from + 2 * step, used);
-        fourth += load_some(from + 3 * step, used);
-    }
-    for (; p < width; p++, from += step)
-        sum += load_some(from, used);
-    return FACTORS > 1 ? (sum + second) + (third + fourth) : sum;
+/* The sum for channel c of a segment by the first tap, and how far behind it those by the next taps lie:
+ * sums of so many channels of a block lie together. */
+INLINE long sum_at(const Layout *x, int c, long taps, int together) {
+    const int all = min_int(together, x->block);
+    return (c / all * all * taps + c % all) * LANES;
+}
+
+INLINE long sum_step(const Layout *x, int together) {
+    return min_int(together, x->block) * LANES;
 }
 
 /* The way back of weights_spread, before more samples are added; what pads channels is zero. */
 UNUSED static void weights_gather(real *total, const real *dw, const real *db, const Layout *x,
-                                  int segments, const Layout *y, long taps, long out, long in) {
+                                  int segments, const Layout *y, long taps, long out, long in,
+                                  int together) {
     const long depth = stored_channels(x, segments) * taps + (db ? 1 : 0);
 #pragma omp for schedule(static)
     for (int co = 0; co < vectors(y) * LANES; co++) {
-        real *to = total + co / LANES * depth * LANES + co % LANES;
+        real *sums = total + co / LANES * depth * LANES + co % LANES;
         const real *from = dw + co * out;
-        for (int s = 0; s < segments; s++)
-            for (int c = 0; c < x[s].blocks * x[s].block; c++, to += taps * LANES) {
+        for (int s = 0; s < segments; sums += x[s].blocks * x[s].block * taps * LANES, s++)
+            for (int c = 0; c < x[s].blocks * x[s].block; c++) {
                 const int there = co < y->channels && c < x[s].channels;
-                for (long tap = 0; tap < taps; tap++)
-                    to[tap * LANES] = there ? from[tap] : 0;
+                real *to = sums + sum_at(&x[s], c, taps, together);
+                for (long tap = 0; tap < taps; tap++, to += sum_step(&x[s], together))
+                    *to = there ? from[tap] : 0;
                 from += there ? in : 0;
             }
         if (db)
-            *to = co < y->channels ? db[co] : 0;
+            *sums = co < y->channels ? db[co] : 0;
     }
 }
 
-/* From [vector of output channels][input channel, tap; then the bias][lane] to dense parameters, in which
- * neighbouring output channels are `out` apart and neighbouring input channels `in`. */
+/* From [vector of output channels][input channels, of which so many lie together, tap, those together; then
+ * the bias][lane] to dense parameters, in which neighbouring output channels are `out` apart and
+ * neighbouring input channels `in`. */
 UNUSED static void weights_spread(real *dw, real *db, const real *total, const Layout *x, int segments,
-                                  int count, long taps, long out, long in) {
+                                  int count, long taps, long out, long in, int together) {
     const long depth = stored_channels(x, segments) * taps + (db ? 1 : 0);
 #pragma omp for schedule(static)
     for (int co = 0; co < count; co++) {
-        const real *from = total + co / LANES * depth * LANES + co % LANES;
+        const real *sums = total + co / LANES * depth * LANES + co % LANES;
         real *to = dw + co * out;
-        for (int s = 0; s < segments; s++) {
-            for (int c = 0; c < x[s].channels; c++, to += in)
-                for (long tap = 0; tap < taps; tap++)
-                    to[tap] = from[(c * taps + tap) * LANES];
-            from += x[s].blocks * x[s].block * taps * LANES;
-        }
+        for (int s = 0; s < segments; sums += x[s].blocks * x[s].block * taps * LANES, s++)
+            for (int c = 0; c < x[s].channels; c++, to += in) {
+                const real *from = sums + sum_at(&x[s], c, taps, together);
+                for (long tap = 0; tap < taps; tap++, from += sum_step(&x[s], together))
+                    to[tap] = *from;
+            }
         if (db)
-            db[co] = *from;
+            db[co] = *sums;
     }
 }
-
-enum {
-    PIXELS = 128,  /* of a row that a gradient by weights takes at a time, at most */
-    SHORT_ROW = 63 /* of short rows it takes several at a time */
-};
-
-/* What a thread computes at a time: into `sums`, those of sample n, the products of block `number` of a
- * segment of x, whose channels are those from `channel` on of all, with vectors v and, side by side, v + 1
- * of dy; [from, to) of them. `block`: its channels; a constant where there are BLOCK, which layout->block
- * need not be. */
-typedef struct {
-    real *sums;
-    const stored *x, *dy;
-    const Layout *layout;
-    int n, number, channel, block, v, side_by_side, from, to;
-} Item;
-
-/* A piece of the positions: the pixels [left, left + width) of the rows [from, to). `fresh`: the first of
- * the sample, which finds no sums yet. x, dy: where copies of its elements go, if it needs any; those of dy
- * by point, then the vectors of a tile. */
-typedef struct {
-    int from, to, left, width, fresh;
-    real *x, *dy;
-} Piece;
 
 #endif

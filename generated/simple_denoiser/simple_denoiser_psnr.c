@@ -3,6 +3,8 @@
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
  * Do not edit: change the .unet file and compile again. */
 #ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
+#include <math.h>
+
 INLINE double KERNEL(_term)(double p, double t) {
     const double difference = clamp(p, 0, 1) - clamp(t, 0, 1);
     return difference * difference;

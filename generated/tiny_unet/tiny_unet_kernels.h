@@ -5,12 +5,13 @@
 #ifndef TINY_UNET_KERNELS_H
 #define TINY_UNET_KERNELS_H
 
-#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 #define UNET_REAL float
+
+#include <math.h>
 
 typedef UNET_REAL real; /* parameters, their gradients, the optimiser's state, arithmetic */
 

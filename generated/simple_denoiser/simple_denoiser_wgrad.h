@@ -1,0 +1,420 @@
+/* simple_denoiser_wgrad.h - gradients of convolutions by their weights: the sums of a sample, whatever the sizes.
+ *
+ * Sizes are handed over in a struct, and one copy of the code serves all layers. What counts is a tile's
+ * loop over positions, in which only the number of its rows has to be a constant: where they begin and how
+ * far they lie apart is found before, for all tiles of a tap. Only what touches an image, whose pixels and
+ * vectors are narrow, stands in the instance of its layer.
+ *
+ * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
+ * Do not edit: change the .unet file and compile again. */
+#include "simple_denoiser_kernels.h"
+
+#include <omp.h>
+
+enum {
+    PIXELS = 128,  /* of a row that a gradient by weights takes at a time, at most */
+    SHORT_ROW = 63 /* of short rows it takes several at a time: */
+};
+#define STRIP(width) ((int)(width) <= (int)SHORT_ROW ? (PIXELS - 1) / (width) + 1 : 1)
+
+/* What a thread computes at a time: into `sums`, those of sample n, the products of block `number` of a
+ * segment of x, whose channels are those from `channel` on of all, with vectors v and, side by side, v + 1
+ * of dy; [from, to) of them. `block`: channels of such a block; `depth`: rows of sums for each vector. */
+typedef struct {
+    real *sums;
+    const stored *x, *dy;
+    const Layout *layout;
+    long depth;
+    int n, number, channel, block, v, side_by_side, from, to;
+    Axes first; /* tap */
+} Item;
+
+/* A piece of the positions: from `at` on so many pixels of each of the rows [from, to). `fresh`: the first
+ * of the sample, which finds no sums yet. x, dy: where copies of its elements go, if it needs any; those of
+ * dy by point, then the vectors of a tile. */
+typedef struct {
+    Point at;
+    int from, to, width, fresh;
+    real *x, *dy;
+} Piece;
+
+/* What the tiles of a tap sum: of so many rows of positions, each of `depth` slots, whose elements begin at
+ * x and dy, the next ones and the second vector of dy so far behind; to the sums from a and, in this
+ * vector, from b on, which lie there already unless `fresh`: those of each channel, of as many as there
+ * are. */
+typedef struct {
+    real *a, *b;
+    long x_next, dy_next, dy_second;
+    int channels, rows, depth, fresh, runs_on;
+    const real *x[PIXELS], *dy[PIXELS];
+} Tap;
+
+typedef struct Wgrad {
+    const Layout *x, *dy; /* of each segment; of dy, which has so many points */
+    int segments, transposed, bias, accumulate;
+    int channels, outputs;
+    Axes points, positions, taps, stride, dilation, padding;
+    void (*image_pair)(const Tap *tap), (*image_single)(const Tap *tap); /* where x may be an image, */
+    void (*copy)(const struct Wgrad *g, const Item *item, const Piece *piece, int r, Axes tap); /* or dy */
+    Vector (*sum)(const struct Wgrad *g, const Item *item, int v, Point at);
+} Wgrad;
+
+/* ---- tiles ------------------------------------------------------------------------------------------- */
+
+/* Rows from `first` on. The piece of a long row is summed from zero and then added, for sums of few numbers
+ * are more exact; through short rows the sums run on. */
+INLINE void wgrad_tile(const Tap *tap, int first, int rows, int side_by_side) {
+    const int below = side_by_side ? 0 : ROWS;
+    const Extent e = extent(rows, side_by_side, LANES);
+    real *const a = tap->a + first * LANES, *const b = (side_by_side ? tap->b : tap->a) + first * LANES;
+    Tile t = {0};
+#define LOAD(r)                                                                                            \
+    if (e.a > r)                                                                                           \
+        t.a.v##r = load_real(a + (r)*LANES);                                                               \
+    if (e.b > r)                                                                                           \
+        t.b.v##r = load_real(b + (below + r) * LANES);
+#define ADD(r)                                                                                             \
+    if (e.a > r)                                                                                           \
+        t.a.v##r += load_real(a + (r)*LANES);                                                              \
+    if (e.b > r)                                                                                           \
+        t.b.v##r += load_real(b + (below + r) * LANES);
+#define STORE(r)                                                                                           \
+    if (e.a > r)                                                                                           \
+        store_real(a + (r)*LANES, t.a.v##r);                                                               \
+    if (e.b > r)                                                                                           \
+        store_real(b + (below + r) * LANES, t.b.v##r);
+    if (tap->runs_on && !tap->fresh) {
+        EACH_ROW(LOAD)
+    }
+    for (int r = 0; r < tap->rows; r++) {
+        const real *const x = tap->x[r] + first, *const dy = tap->dy[r];
+        tile_multiply(&t, add_factors, tap->depth, (Scalars){x, x + below, 1, tap->x_next},
+                      (Weights){dy, side_by_side ? dy + tap->dy_second : dy, tap->dy_next, LANES}, e);
+    }
+    if (!tap->runs_on && !tap->fresh) {
+        EACH_ROW(ADD)
+    }
+    EACH_ROW(STORE)
+#undef LOAD
+#undef ADD
+#undef STORE
+}
+
+/* As few tiles as can be for so many channels, of as equal sizes. A macro, for compilers spend their time
+ * on functions around functions. */
+#define EACH_TILE(all, side_by_side)                                                                       \
+    enum { ALL = all, MOST = (side_by_side) ? ROWS : 2 * ROWS };                                           \
+    enum { EACH = (ALL - 1) / ((ALL - 1) / MOST + 1) + 1, LEFT = ALL % EACH };                             \
+    for (int first = 0; first < ALL - LEFT; first += EACH)                                                 \
+        wgrad_tile(tap, first, EACH, side_by_side);                                                        \
+    if (LEFT > 0)                                                                                          \
+    wgrad_tile(tap, ALL - LEFT, LEFT, side_by_side)
+
+NOINLINE void wgrad_pair(const Tap *tap) {
+    EACH_TILE(BLOCK, 1);
+}
+
+NOINLINE void wgrad_single(const Tap *tap) {
+    EACH_TILE(BLOCK, 0);
+}
+
+/* If how many there are is no constant. */
+NOINLINE void wgrad_rows_pair(const Tap *tap) {
+    for (int first = 0; first < tap->channels; first++)
+        wgrad_tile(tap, first, 1, 1);
+}
+
+NOINLINE void wgrad_rows_single(const Tap *tap) {
+    for (int first = 0; first < tap->channels; first++)
+        wgrad_tile(tap, first, 1, 0);
+}
+
+/* ---- what they meet ---------------------------------------------------------------------------------- */
+
+INLINE int all_taps(const Wgrad *g) {
+    return g->taps.d * g->taps.h * g->taps.w;
+}
+
+/* Taps that a tile takes: of an image, whose pixels lie side by side, a row of them. */
+INLINE int taps_at_once(const Wgrad *g, int block) {
+    return block < BLOCK && g->dilation.w == 1 && !g->transposed ? g->taps.w : 1;
+}
+
+/* Rows of sums for each vector of output channels. */
+INLINE long sums_depth(const Wgrad *g) {
+    return (long)stored_channels(g->x, g->segments) * all_taps(g) + g->bias;
+}
+
+/* Pixels of a row of x that a row of taps meets. */
+INLINE int pixels_met(const Wgrad *g, int width) {
+    return g->transposed ? width : (width - 1) * g->stride.w + (g->taps.w - 1) * g->dilation.w + 1;
+}
+
+/* Elements from a position to the next: of x, or of dy. */
+INLINE int x_step(const Wgrad *g, int block) {
+    return (g->transposed ? 1 : g->stride.w) * block;
+}
+
+INLINE int dy_step(const Wgrad *g) {
+    return (g->transposed ? g->stride.w : 1) * g->dy->block;
+}
+
+INLINE Axes tap_number(const Wgrad *g, int k) {
+    return (Axes){k / (g->taps.h * g->taps.w), k / g->taps.w % g->taps.h, k % g->taps.w};
+}
+
+/* What a tap meets from position `at` on: where the window slides, else the position itself. */
+INLINE Point point_met(const Wgrad *g, int slides, Point at, Axes tap) {
+    return slides ? (Point){at.n, at.d * g->stride.d - g->padding.d + tap.d * g->dilation.d,
+                            at.h * g->stride.h - g->padding.h + tap.h * g->dilation.h,
+                            at.w * g->stride.w - g->padding.w + tap.w * g->dilation.w}
+                  : at;
+}
+
+/* The first position of row r. Divisions take long, and a piece has few planes. */
+INLINE Point row_start(const Wgrad *g, const Piece *piece, int r) {
+    Point at = piece->at;
+    for (at.h += r - piece->from; at.h >= g->positions.h; at.h -= g->positions.h)
+        at.d++;
+    return at;
+}
+
+/* Where the rows of x, or of dy, begin which a tap meets. */
+INLINE void rows_find(const Wgrad *g, const Piece *piece, int slides, Axes tap, const stored *tensor,
+                      const Layout *layout, int block, const real **row) {
+    Point at = point_met(g, slides, piece->at, tap);
+    const Axes down = slides ? g->stride : (Axes){1, 1, 1};
+    for (int r = 0, left = g->positions.h - piece->at.h; r < piece->to - piece->from; r++, at.h += down.h) {
+        row[r] = scalars_at(tensor + offset_of(layout, block, at), NULL);
+        if (--left == 0) {
+            left = g->positions.h;
+            at.h -= left * down.h;
+            at.d += down.d;
+        }
+    }
+}
+
+/* Elements of dy that are no whole vectors of `real` are copied, so that they are brought together once. */
+INLINE int is_copied(const Wgrad *g) {
+    return SIXTEEN_BITS || g->dy->block < BLOCK;
+}
+
+/* Where the copies of row r begin. */
+INLINE real *x_copy(const Wgrad *g, const Item *item, const Piece *piece, int r) {
+    return piece->x + (r - piece->from) * pixels_met(g, piece->width) * item->block;
+}
+
+INLINE real *dy_copy(const Item *item, const Piece *piece, int r) {
+    return piece->dy + (r - piece->from) * slots(piece->width) * (1 + item->side_by_side) * LANES;
+}
+
+/* Copies what row r has of dy: positions, or pairs of them; `used` lanes of each vector. */
+INLINE void gradients_copy(const Wgrad *g, const Item *item, const Piece *piece, int r, Axes tap,
+                           int used) {
+    const int step = dy_step(g), width = (1 + item->side_by_side) * LANES;
+    const Point o = point_met(g, g->transposed, row_start(g, piece, r), tap);
+    for (int v = 0; v <= item->side_by_side; v++) {
+        const stored *dy = item->dy + vector_at(g->dy, item->v + v, o);
+        real *to = dy_copy(item, piece, r) + v * LANES;
+        for (int p = 0; p < piece->width; p += FACTORS, dy += FACTORS * step, to += width)
+            store_real(to, factors_at(dy, used, dy + step, p + 1 < piece->width ? used : 0));
+    }
+}
+
+NOINLINE void wgrad_copy(const Wgrad *g, const Item *item, const Piece *piece, int r, Axes tap) {
+    gradients_copy(g, item, piece, r, tap, LANES);
+}
+
+/* Copies what row r has of x: pixels, or pairs of those of neighbouring positions. */
+UNUSED static void pixels_copy(const Wgrad *g, const Item *item, const Piece *piece, int r, Axes tap) {
+    const int count = pixels_met(g, piece->width) * item->block, apart = x_step(g, item->block);
+    const Point i = point_met(g, !g->transposed, row_start(g, piece, r), tap);
+    const stored *x = item->x + offset_of(item->layout, item->number, i);
+    real *copy = x_copy(g, item, piece, r);
+    if (FACTORS == 1)
+        scalars(x, copy, count);
+    for (int at = 0; FACTORS > 1 && at < count; at += LANES)
+        store_real(copy + at, factors_at(x + at, count - at, x + at + apart, count - at - apart));
+}
+
+/* Copies what a tap meets, unless it is there: of x all that its row of taps meets; of positions, what all
+ * taps meet. */
+UNUSED static void copy_met(const Wgrad *g, const Item *item, const Piece *piece, Axes tap, int first) {
+    for (int r = piece->from; r < piece->to; r++) {
+        if (SIXTEEN_BITS && (first || (!g->transposed && tap.w == 0)))
+            pixels_copy(g, item, piece, r, (Axes){tap.d, tap.h, 0});
+        if (first || g->transposed)
+            g->copy(g, item, piece, r, tap);
+    }
+}
+
+/* What all taps of a piece have in common. */
+UNUSED static void piece_find(const Wgrad *g, const Item *item, const Piece *piece, Tap *tap) {
+    const int copied = is_copied(g), part = item->v % PARTS;
+    tap->channels = taps_at_once(g, item->block) * item->block;
+    tap->rows = piece->to - piece->from;
+    tap->depth = slots(piece->width);
+    tap->fresh = piece->fresh;
+    tap->runs_on = g->positions.w <= SHORT_ROW;
+    tap->x_next = FACTORS * x_step(g, item->block);
+    tap->dy_next = copied ? (1 + item->side_by_side) * LANES : dy_step(g);
+    tap->dy_second = copied || part + 1 < PARTS ? LANES : g->dy->plane - part * LANES;
+}
+
+/* Finds what tap k and those at once with it meet, where that is not what the one before met. Sums lie as
+ * tiles want them: [vector of CO][block of input channels, tap, channel of the block; then the bias][lane].
+ */
+UNUSED static void tap_find(const Wgrad *g, const Item *item, const Piece *piece, int k, Axes number,
+                            Tap *tap) {
+    const int first = k == item->from, pixel = g->transposed ? 0 : number.w * g->dilation.w;
+    tap->a = item->sums + (item->v * item->depth + item->channel * all_taps(g) + k * item->block) * LANES;
+    tap->b = tap->a + item->depth * LANES;
+    for (int r = piece->from; SIXTEEN_BITS && r < piece->to; r++)
+        tap->x[r - piece->from] = x_copy(g, item, piece, r) + pixel * item->block;
+    if (!SIXTEEN_BITS && (first || !g->transposed))
+        rows_find(g, piece, !g->transposed, number, item->x, item->layout, item->number, tap->x);
+    for (int r = piece->from; is_copied(g) && r < piece->to; r++)
+        tap->dy[r - piece->from] = dy_copy(item, piece, r);
+    if (!is_copied(g) && (first || g->transposed))
+        rows_find(g, piece, g->transposed, number, item->dy + item->v % PARTS * LANES, g->dy,
+                  item->v / PARTS, tap->dy);
+}
+
+/* The one behind it, or, of an image, the first of the next row. */
+INLINE Axes next_tap(const Wgrad *g, Axes tap, int at_once) {
+    tap.w += at_once;
+    if (tap.w == g->taps.w)
+        tap.w = 0, tap.h++;
+    if (tap.h == g->taps.h)
+        tap.h = 0, tap.d++;
+    return tap;
+}
+
+/* ---- the work ---------------------------------------------------------------------------------------- */
+
+/* Vector v of the sum over a row of dy that begins at a point, `used` lanes. With pairs it is four sums of
+ * every fourth pixel, for an addition waits for the one before. */
+INLINE Vector row_sum(const Wgrad *g, const Item *item, int v, Point at, int used) {
+    Vector sum = {0}, second = {0}, third = {0}, fourth = {0};
+    const int step = g->dy->block, width = g->points.w;
+    const stored *from = item->dy + vector_at(g->dy, v, at);
+    int p = at.w;
+    for (; FACTORS > 1 && p + 4 <= width; p += 4, from += 4 * step) {
+        sum += load_some(from, used);
+        second += load_some(from + step, used);
+        third += load_some(from + 2 * step, used);
+        fourth += load_some(from + 3 * step, used);
+    }
+    for (; p < width; p++, from += step)
+        sum += load_some(from, used);
+    return FACTORS > 1 ? (sum + second) + (third + fourth) : sum;
+}
+
+NOINLINE Vector wgrad_row_sum(const Wgrad *g, const Item *item, int v, Point at) {
+    return row_sum(g, item, v, at, LANES);
+}
+
+/* Adds the points of dy that belong to a row of positions, which begins at p, to the sums for the bias. */
+UNUSED static void wgrad_bias(const Wgrad *g, const Item *item, Point p, int fresh) {
+    Rows planes = {p.d, p.d + 1}, lines = {p.h, p.h + 1};
+    if (g->transposed) {
+        planes = points_of(p.d, g->positions.d, g->stride.d, g->padding.d, g->points.d);
+        lines = points_of(p.h, g->positions.h, g->stride.h, g->padding.h, g->points.h);
+    }
+    for (int v = item->v; v <= item->v + item->side_by_side; v++) {
+        real *at = item->sums + ((v + 1) * item->depth - 1) * LANES;
+        Vector sum = fresh ? (Vector){0} : load_real(at);
+        for (int d = planes.begin; d < planes.end; d++)
+            for (int h = lines.begin; h < lines.end; h++)
+                sum += g->sum(g, item, v, (Point){item->n, d, h, 0});
+        store_real(at, sum);
+    }
+}
+
+/* The bias is one more tap. */
+UNUSED static void wgrad_piece(const Wgrad *g, const Item *item, const Piece *piece) {
+    const int taps = all_taps(g), at_once = taps_at_once(g, item->block);
+    Axes number = item->first;
+    Tap tap;
+    piece_find(g, item, piece, &tap);
+    for (int k = item->from; k < min_int(item->to, taps); k += at_once) {
+        if (is_copied(g))
+            copy_met(g, item, piece, number, k == item->from);
+        tap_find(g, item, piece, k, number, &tap);
+        number = next_tap(g, number, at_once);
+        if (item->block < BLOCK)
+            (item->side_by_side ? g->image_pair : g->image_single)(&tap);
+        else if (item->side_by_side)
+            wgrad_pair(&tap);
+        else
+            wgrad_single(&tap);
+    }
+    for (int r = piece->from; item->to > taps && piece->at.w == 0 && r < piece->to; r++)
+        wgrad_bias(g, item, row_start(g, piece, r), piece->fresh && r == piece->from);
+}
+
+/* The rows piece by piece, each small enough to stay in the cache for all taps. */
+UNUSED static void wgrad_pieces(const Wgrad *g, const Item *item, Rows range, real *copies) {
+    const int width = g->positions.w, height = g->positions.h, strip = STRIP(width);
+    real *x = copies + strip * min_int(width, PIXELS) * 2 * LANES;
+    for (int r = range.begin; r < range.end; r += strip)
+        for (int left = 0; left < width; left += PIXELS) {
+            const Point at = {item->n, r / height, r % height, left};
+            const int to = min_int(r + strip, range.end), fresh = r == 0 && left == 0;
+            const Piece piece = {at, r, to, min_int(PIXELS, width - left), fresh, x, copies};
+            wgrad_piece(g, item, &piece);
+        }
+}
+
+/* Parts of the work on a block of a segment of x and a pair of vectors of dy. */
+UNUSED static int wgrad_parts(const Wgrad *g, int s, int number) {
+    return all_taps(g) / taps_at_once(g, g->x[s].block) + (g->bias && s == 0 && number == 0);
+}
+
+/* What this thread does of the work on a range of rows of sample i: of all parts in order, as many as
+ * others do. */
+UNUSED static void wgrad_share(const Wgrad *g, real *sums, const stored *const *x, const stored *dy, int i,
+                               Rows range, real *copies) {
+    const int pairs = (vectors(g->dy) + 1) / 2;
+    int parts = 0;
+    for (int s = 0; s < g->segments; s++)
+        for (int b = 0; b < g->x[s].blocks; b++)
+            parts += wgrad_parts(g, s, b) * pairs;
+    const int begin = (int)((long)parts * omp_get_thread_num() / omp_get_num_threads()),
+              end = (int)((long)parts * (omp_get_thread_num() + 1) / omp_get_num_threads());
+    for (int s = 0, first = 0, at = 0; s < g->segments; first += g->x[s].blocks * g->x[s].block, s++) {
+        const Layout *in = &g->x[s];
+        for (int b = 0; b < in->blocks; b++)
+            for (int v = 0; v < vectors(g->dy); v += 2, at += wgrad_parts(g, s, b)) {
+                Item item = {.sums = sums, .x = x[s], .dy = dy, .layout = in, .n = i, .number = b, .v = v};
+                item.depth = sums_depth(g);
+                item.channel = first + b * in->block;
+                item.block = in->block;
+                item.side_by_side = v + 1 < vectors(g->dy);
+                item.from = max_int(begin - at, 0) * taps_at_once(g, in->block);
+                item.to = min_int(end - at, wgrad_parts(g, s, b)) * taps_at_once(g, in->block);
+                item.first = tap_number(g, item.from);
+                if (item.from < item.to)
+                    wgrad_pieces(g, &item, range, copies);
+            }
+    }
+}
+
+UNUSED static void wgrad(const Wgrad *g, int n, Rows rows, real *dw, real *db, real *scratch,
+                         const stored *const *x, const stored *dy, real *copies) {
+    const long taps = all_taps(g), elements = vectors(g->dy) * sums_depth(g) * LANES;
+    const long out = g->transposed ? taps : g->channels * taps;
+    const long in = g->transposed ? g->outputs * taps : taps;
+    const int ends = rows.begin < rows.end && rows.end == g->positions.d * g->positions.h;
+    real *total = scratch + elements;
+    if (g->accumulate && ends)
+        weights_gather(total, dw, g->bias ? db : NULL, g->x, g->segments, g->dy, taps, out, in, BLOCK);
+    for (int i = 0; i < n; i++) {
+        wgrad_share(g, scratch, x, dy, i, rows, copies);
+#pragma omp barrier
+        if (ends)
+            sums_add(total, scratch, elements, !g->accumulate && i == 0);
+    }
+    if (ends)
+        weights_spread(dw, g->bias ? db : NULL, total, g->x, g->segments, g->outputs, taps, out, in, BLOCK);
+}
