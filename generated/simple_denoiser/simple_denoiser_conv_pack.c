@@ -1,43 +1,21 @@
 /* simple_denoiser_conv_pack.c - brings the weights of a convolution, or of a TRANSPOSED one, into the order in which its
- * tiles want them: [pair of vectors of CO][channel block, tap, slot of channels of the block][vector of the
- * pair][lane][channel of the slot].
+ * tiles want them.
  *
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
  * Do not edit: change the .unet file and compile again. */
 #ifdef KERNEL /* the body, which the rest includes once for each set of sizes */
-/* The weights between vector v of CO and an element of what a tap and `together` - 1 behind it meet in a
- * block of segment s, whose first channel is number `first` of all. */
-INLINE Vector KERNEL(_weights)(const real *w, int v, int s, int first, int block, int tap, int element,
-                             int together) {
-    SIZES;
-    Vector weights = {0};
-    const int c = block * X[s].block + element % X[s].block;
-    for (int lane = 0; lane < LANES; lane++) {
-        const long co = v * LANES + lane,
-                   at = TRANSPOSED ? (first + c) * (long)CO + co : co * CI + first + c;
-        if (co < CO && c < X[s].channels && element < together * X[s].block)
-            weights[lane] = w[at * (KD * KH * KW) + tap + element / X[s].block];
-    }
-    return weights;
-}
-
 void KERNEL()(real *restrict packed, const real *restrict w) {
     SIZES;
-    const long taps = KD * KH * KW, depth = stored_channels(X, SEGMENTS) * taps;
-#pragma omp for schedule(static)
-    for (int v = 0; v < vectors(&Y); v++) {
-        const int width = (v | 1) < vectors(&Y) ? 2 * LANES : LANES;
-        real *to = packed + (v & ~1) * LANES * depth + (v & 1) * LANES;
-        for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
-            for (int block = 0; block < X[s].blocks; block++) {
-                const int together = TRANSPOSED ? 1 : taps_together(X[s].block, (Taps){KW, SW, LW});
-                for (int tap = 0; tap < taps; tap += together)
-                    for (int e = 0; e < together * X[s].block; e += FACTORS, to += width)
-                        store_real(to,
-                                   factors_of(KERNEL(_weights)(w, v, s, first, block, tap, e, together),
-                                              KERNEL(_weights)(w, v, s, first, block, tap, e + 1, together)));
-            }
-    }
+    static const Packing p = {.from = X,
+                              .to = &Y,
+                              .segments = SEGMENTS,
+                              .count = CO,
+                              .slides = !TRANSPOSED,
+                              .taps = KD * KH * KW,
+                              .written = TRANSPOSED ? 1 : CI,
+                              .read = TRANSPOSED ? CO : 1,
+                              .row = {KW, SW, LW}};
+    weights_pack(&p, packed, w);
 }
 #undef KERNEL
 #undef SIZES
@@ -48,14 +26,16 @@ void KERNEL()(real *restrict packed, const real *restrict w) {
 #define KERNEL(part) simple_denoiser_conv_pack_0##part
 #define SIZES \
     enum { CI = 3, CO = 64, KD = 1, KH = 3, KW = 3, SW = 1, LW = 1, TRANSPOSED = 0, SEGMENTS = 1 }; \
-    UNUSED static const Layout X[1] = {{3, 3, 1, 0, 0, 0, 0, 0, 0}}, Y = {0, 16, 4, 0, 0, 0, 0, 0, 0}
+    UNUSED static const Layout X[1] = {{3, 3, 1, 201, 13072, 13068, 13068, 198, 0}}, \
+        Y = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}
 #include "simple_denoiser_conv_pack.c"
 
 /* conv_pack: net.6 of train, net.6 of predict: net.6.weight[3,64,3,3] -> net.6 weights[9216] */
 #define KERNEL(part) simple_denoiser_conv_pack_1##part
 #define SIZES \
     enum { CI = 64, CO = 3, KD = 1, KH = 3, KW = 3, SW = 1, LW = 1, TRANSPOSED = 0, SEGMENTS = 1 }; \
-    UNUSED static const Layout X[1] = {{64, 16, 4, 0, 0, 0, 0, 0, 0}}, Y = {0, 3, 1, 0, 0, 0, 0, 0, 0}
+    UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}}, \
+        Y = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}
 #include "simple_denoiser_conv_pack.c"
 
 #endif

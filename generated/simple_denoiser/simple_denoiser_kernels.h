@@ -288,6 +288,11 @@ typedef struct {
     int n, d, h, w;
 } Point;
 
+/* What a window has along depth, height and width. */
+typedef struct {
+    int d, h, w;
+} Axes;
+
 /* Of a ring a kernel reads no rows above -ring. */
 INLINE int place_of_row(const Layout *l, int h) {
     return l->ring > 0 ? (h + l->ring) % l->ring : h;
@@ -627,6 +632,60 @@ INLINE void tile_unslide(Tile *t, const stored *x, real *copy, const real *w, in
                       FACTORS > 1 ? pairs_at(x - back, copy, block, block, side_by_side, e)
                                   : scalars_of(pixel - back, block, side_by_side),
                       weights_of(w + tap * depth * width, side_by_side), e);
+    }
+}
+
+/* ---- packed weights ------------------------------------------------------------------------------ */
+
+/* The order of weights that tiles want: [pair of vectors of what they write][channel block of what they
+ * read, tap, slot of channels of the block][vector of the pair][lane][channel of the slot]. Of dense
+ * weights `first` is the first; neighbours among `count` channels written are `written` apart, and those
+ * read `read`, all in windows of `taps`. `row`: of taps; `slides`: they take several at once, where that
+ * can be. */
+typedef struct {
+    const Layout *from, *to; /* of each segment; of what is written */
+    int segments, count, slides, taps;
+    long first, written, read;
+    Taps row;
+} Packing;
+
+/* The weights between vector v and channel c of a segment, whose first is number `before` of all. */
+INLINE Vector packed_weights(const Packing *p, const real *w, int v, const Layout *in, int before, int c,
+                             int tap) {
+    Vector weights = {0};
+    for (int lane = 0; lane < LANES; lane++) {
+        const long to = v * LANES + lane, at = p->first + to * p->written + (before + c) * p->read;
+        if (to < p->count && c < in->channels)
+            weights[lane] = w[at * p->taps + tap];
+    }
+    return weights;
+}
+
+/* The same of element e of what a tap and `together` - 1 behind it meet in a block. */
+INLINE Vector packed_element(const Packing *p, const real *w, int v, const Layout *in, int before,
+                             int block, int tap, int e, int together) {
+    return e < together * in->block
+               ? packed_weights(p, w, v, in, before, block * in->block + e % in->block, tap + e / in->block)
+               : (Vector){0};
+}
+
+UNUSED static void weights_pack(const Packing *p, real *packed, const real *w) {
+    const long depth = (long)stored_channels(p->from, p->segments) * p->taps;
+#pragma omp for schedule(static)
+    for (int v = 0; v < vectors(p->to); v++) {
+        const int width = (v | 1) < vectors(p->to) ? 2 * LANES : LANES;
+        real *to = packed + (v & ~1) * LANES * depth + (v & 1) * LANES;
+        for (int s = 0, before = 0; s < p->segments; before += p->from[s].channels, s++) {
+            const Layout *in = &p->from[s];
+            const int together = p->slides ? taps_together(in->block, p->row) : 1;
+            for (int block = 0; block < in->blocks; block++)
+                for (int tap = 0; tap < p->taps; tap += together)
+                    for (int e = 0; e < together * in->block; e += FACTORS, to += width)
+                        store_real(to,
+                                   factors_of(packed_element(p, w, v, in, before, block, tap, e, together),
+                                              packed_element(p, w, v, in, before, block, tap,
+                                                             e + FACTORS - 1, together)));
+        }
     }
 }
 

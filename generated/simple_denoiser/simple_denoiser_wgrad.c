@@ -9,14 +9,12 @@
  * A window slides over x, and its positions are the points of dy; TRANSPOSED, it slides over dy, and they
  * are those of x. The rows of a tile are input channels, its lanes output channels, and it sums over
  * positions. `scratch` has the sums of a sample, as far as its rows have come, and behind them the total
- * over the samples, which is brought into PyTorch's order in the end: [vector of CO][input channel, tap;
- * then the bias][lane].
+ * over the samples, which is brought into PyTorch's order in the end; for how sums lie, see wgrad.c.
  *
  * A sum runs through the rows in order, and is that of one thread: threads share out taps, blocks of x and
  * vectors of dy. So its bits depend neither on the threads nor on which rows a call computes. */
 #ifdef CONV_WGRAD
-/* Of an image, what a tap or a row of taps meets: its channels have to be constants, and so do the lanes.
- */
+/* Of an image the channels that a tap, or a row of taps, meets have to be constants, and so do lanes. */
 #define MET BLOCK_OF(CI) * (LW == 1 && !TRANSPOSED ? KW : 1)
 NOINLINE void KERNEL(_pair)(const Tap *tap) {
     SIZES;

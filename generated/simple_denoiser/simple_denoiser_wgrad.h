@@ -13,11 +13,6 @@
 
 #define STRIP(width) ((int)(width) <= (int)SHORT_ROW ? (PIXELS - 1) / (width) + 1 : 1)
 
-/* Of depth, height and width. */
-typedef struct {
-    int d, h, w;
-} Axes;
-
 /* What a thread computes at a time: into `sums`, those of sample n, the products of block `number` of a
  * segment of x, whose channels are those from `channel` on of all, with vectors v and, side by side, v + 1
  * of dy; [from, to) of them. `block`: channels of such a block; `depth`: rows of sums for each vector. */
@@ -164,24 +159,35 @@ INLINE Axes tap_number(const Wgrad *g, int k) {
     return (Axes){k / (g->taps.h * g->taps.w), k / g->taps.w % g->taps.h, k % g->taps.w};
 }
 
-/* What a tap meets from the first position of row r on: where the window slides, else the position itself.
- * Divisions take long, and a piece has few planes. */
-INLINE Point point_met(const Wgrad *g, const Piece *piece, int slides, int r, Axes tap) {
-    Point at = piece->at;
-    for (at.h += r - piece->from; at.h >= g->positions.h; at.h -= g->positions.h)
-        at.d++;
+/* What a tap meets from position `at` on: where the window slides, else the position itself. */
+INLINE Point point_met(const Wgrad *g, int slides, Point at, Axes tap) {
     return slides ? (Point){at.n, at.d * g->stride.d - g->padding.d + tap.d * g->dilation.d,
                             at.h * g->stride.h - g->padding.h + tap.h * g->dilation.h,
                             at.w * g->stride.w - g->padding.w + tap.w * g->dilation.w}
                   : at;
 }
 
-INLINE const stored *x_met(const Wgrad *g, const Item *item, const Piece *piece, int r, Axes tap) {
-    return item->x + offset_of(item->layout, item->number, point_met(g, piece, !g->transposed, r, tap));
+/* The first position of row r. Divisions take long, and a piece has few planes. */
+INLINE Point row_start(const Wgrad *g, const Piece *piece, int r) {
+    Point at = piece->at;
+    for (at.h += r - piece->from; at.h >= g->positions.h; at.h -= g->positions.h)
+        at.d++;
+    return at;
 }
 
-INLINE const stored *dy_met(const Wgrad *g, const Item *item, const Piece *piece, int v, int r, Axes tap) {
-    return item->dy + vector_at(g->dy, v, point_met(g, piece, g->transposed, r, tap));
+/* Where the rows of x, or of dy, begin which a tap meets. */
+INLINE void rows_find(const Wgrad *g, const Piece *piece, int slides, Axes tap, const stored *tensor,
+                      const Layout *layout, int block, const real **row) {
+    Point at = point_met(g, slides, piece->at, tap);
+    const Axes down = slides ? g->stride : (Axes){1, 1, 1};
+    for (int r = 0, left = g->positions.h - piece->at.h; r < piece->to - piece->from; r++, at.h += down.h) {
+        row[r] = scalars_at(tensor + offset_of(layout, block, at), NULL);
+        if (--left == 0) {
+            left = g->positions.h;
+            at.h -= left * down.h;
+            at.d += down.d;
+        }
+    }
 }
 
 /* Elements of dy that are no whole vectors of `real` are copied, so that they are brought together once. */
@@ -202,8 +208,9 @@ INLINE real *dy_copy(const Item *item, const Piece *piece, int r) {
 INLINE void gradients_copy(const Wgrad *g, const Item *item, const Piece *piece, int r, Axes tap,
                            int used) {
     const int step = dy_step(g), width = (1 + item->side_by_side) * LANES;
+    const Point o = point_met(g, g->transposed, row_start(g, piece, r), tap);
     for (int v = 0; v <= item->side_by_side; v++) {
-        const stored *dy = dy_met(g, item, piece, item->v + v, r, tap);
+        const stored *dy = item->dy + vector_at(g->dy, item->v + v, o);
         real *to = dy_copy(item, piece, r) + v * LANES;
         for (int p = 0; p < piece->width; p += FACTORS, dy += FACTORS * step, to += width)
             store_real(to, factors_at(dy, used, dy + step, p + 1 < piece->width ? used : 0));
@@ -217,7 +224,8 @@ NOINLINE void wgrad_copy(const Wgrad *g, const Item *item, const Piece *piece, i
 /* Copies what row r has of x: pixels, or pairs of those of neighbouring positions. */
 UNUSED static void pixels_copy(const Wgrad *g, const Item *item, const Piece *piece, int r, Axes tap) {
     const int count = pixels_met(g, piece->width) * item->block, apart = x_step(g, item->block);
-    const stored *x = x_met(g, item, piece, r, tap);
+    const Point i = point_met(g, !g->transposed, row_start(g, piece, r), tap);
+    const stored *x = item->x + offset_of(item->layout, item->number, i);
     real *copy = x_copy(g, item, piece, r);
     if (FACTORS == 1)
         scalars(x, copy, count);
@@ -249,19 +257,23 @@ UNUSED static void piece_find(const Wgrad *g, const Item *item, const Piece *pie
     tap->dy_second = copied || part + 1 < PARTS ? LANES : g->dy->plane - part * LANES;
 }
 
-/* Finds what tap k and those at once with it meet. Sums lie as tiles want them: [vector of CO][block of
- * input channels, tap, channel of the block; then the bias][lane]. */
+/* Finds what tap k and those at once with it meet, where that is not what the one before met. Sums lie as
+ * tiles want them: [vector of CO][block of input channels, tap, channel of the block; then the bias][lane].
+ */
 UNUSED static void tap_find(const Wgrad *g, const Item *item, const Piece *piece, int k, Axes number,
                             Tap *tap) {
-    const int pixel = g->transposed ? 0 : number.w * g->dilation.w;
+    const int first = k == item->from, pixel = g->transposed ? 0 : number.w * g->dilation.w;
     tap->a = item->sums + (item->v * item->depth + item->channel * all_taps(g) + k * item->block) * LANES;
     tap->b = tap->a + item->depth * LANES;
-    for (int r = piece->from, row = 0; r < piece->to; r++, row++) {
-        const real *copy = x_copy(g, item, piece, r) + pixel * item->block;
-        tap->x[row] = scalars_at(x_met(g, item, piece, r, number), copy);
-        tap->dy[row] = is_copied(g) ? dy_copy(item, piece, r)
-                                    : scalars_at(dy_met(g, item, piece, item->v, r, number), NULL);
-    }
+    for (int r = piece->from; SIXTEEN_BITS && r < piece->to; r++)
+        tap->x[r - piece->from] = x_copy(g, item, piece, r) + pixel * item->block;
+    if (!SIXTEEN_BITS && (first || !g->transposed))
+        rows_find(g, piece, !g->transposed, number, item->x, item->layout, item->number, tap->x);
+    for (int r = piece->from; is_copied(g) && r < piece->to; r++)
+        tap->dy[r - piece->from] = dy_copy(item, piece, r);
+    if (!is_copied(g) && (first || g->transposed))
+        rows_find(g, piece, g->transposed, number, item->dy + item->v % PARTS * LANES, g->dy,
+                  item->v / PARTS, tap->dy);
 }
 
 /* The one behind it, or, of an image, the first of the next row. */
@@ -298,12 +310,13 @@ NOINLINE Vector wgrad_row_sum(const Wgrad *g, const Item *item, int v, Point at)
     return row_sum(g, item, v, at, LANES);
 }
 
-/* Adds the points of dy that belong to row r of positions to the sums for the bias. */
-UNUSED static void wgrad_bias(const Wgrad *g, const Item *item, int r, int fresh) {
-    const Axes stride = g->transposed ? g->stride : (Axes){1, 1, 1};
-    const Axes padding = g->transposed ? g->padding : (Axes){0};
-    const Rows planes = points_of(r / g->positions.h, g->positions.d, stride.d, padding.d, g->points.d);
-    const Rows lines = points_of(r % g->positions.h, g->positions.h, stride.h, padding.h, g->points.h);
+/* Adds the points of dy that belong to a row of positions, which begins at p, to the sums for the bias. */
+UNUSED static void wgrad_bias(const Wgrad *g, const Item *item, Point p, int fresh) {
+    Rows planes = {p.d, p.d + 1}, lines = {p.h, p.h + 1};
+    if (g->transposed) {
+        planes = points_of(p.d, g->positions.d, g->stride.d, g->padding.d, g->points.d);
+        lines = points_of(p.h, g->positions.h, g->stride.h, g->padding.h, g->points.h);
+    }
     for (int v = item->v; v <= item->v + item->side_by_side; v++) {
         real *at = item->sums + ((v + 1) * item->depth - 1) * LANES;
         Vector sum = fresh ? (Vector){0} : load_real(at);
@@ -333,7 +346,7 @@ UNUSED static void wgrad_piece(const Wgrad *g, const Item *item, const Piece *pi
             wgrad_single(&tap);
     }
     for (int r = piece->from; item->to > taps && piece->at.w == 0 && r < piece->to; r++)
-        wgrad_bias(g, item, r, piece->fresh && r == piece->from);
+        wgrad_bias(g, item, row_start(g, piece, r), piece->fresh && r == piece->from);
 }
 
 /* The rows piece by piece, each small enough to stay in the cache for all taps. */
