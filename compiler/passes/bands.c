@@ -9,8 +9,9 @@
  *     relu        rows   0..15   16..31   32..47             4 bands of 16
  *     max_pool 3  rows   0..6     7..14   15..22  23..31     8 rows an iteration, 1 behind
  *
- * A row is computed once and in one way, so the bits are those of the run without a loop. What packs
- * weights stands in front of the loop in which they are used.
+ * A row is computed once and in one way, so the bits are those of the run without a loop; a sum over rows,
+ * such as a loss, grows band by band, in their order. What packs weights stands in front of the loop in
+ * which they are used.
  *
  * Requires: the steps of one iteration over samples, in their order.  Provides: Step.rows and lag.
  */
@@ -35,17 +36,29 @@ static const Node *node_of(const Run *r, int i) {
 
 static int64_t height_of(const Run *r, int i) {
     const Graph *g = r->program->graph;
-    return shape_rows(g->value[node_of(r, i)->out[0]].shape);
+    return shape_rows(g->value[rows_value(g, node_of(r, i))].shape);
 }
 
-/* An image computed row by row, out of images; what has no samples, such as weights, it reads whole. */
-static bool is_banded(const Graph *g, const Node *node) {
-    if (!computes_rows(node) || node->nout == 0)
+/* Gradients of weights are summed through the rows of a sample, then through the samples: a loop over bands
+ * has all rows of one sample before it comes to the next. */
+static bool sums_samples(const Program *program, const Node *node) {
+    const Graph *g = program->graph;
+    for (int k = 0; k < node->nout; k++)
+        if (node->out[k] >= 0 && g->value[node->out[k]].class == CLASS_PARAMETER_GRADIENT)
+            return program->micro_batch > 1;
+    return false;
+}
+
+/* An image computed row by row, or a sum over rows, out of images; what has no samples, such as weights, it
+ * reads whole. */
+static bool is_banded(const Program *program, const Node *node) {
+    const Graph *g = program->graph;
+    if (!computes_rows(node) || node->nout == 0 || sums_samples(program, node))
         return false;
     for (Touch t = node_touches(g, node); touch_next(&t);) {
         const Value *value = &g->value[t.value];
         const bool image = value->per_sample && value->shape.rank == AXES,
-                   whole = !value->per_sample && !t.is_output;
+                   whole = !value->per_sample && (!t.is_output || sums_rows(g, node));
         if (!(image || whole) || t.operand->access == ACCESS_UPDATE)
             return false;
     }
@@ -210,7 +223,7 @@ static Run run_from(const Program *program, const Step *step, int nstep, int fir
     for (int i = first; i < nstep && step[i].node >= 0; i++) {
         const Node *node = &g->node[step[i].node];
         int count = r.count;
-        if (is_banded(g, node)) {
+        if (is_banded(program, node)) {
             PUSH(g->pool, r.place, count, i);
             PUSH(g->pool, r.step, r.count, step[i]);
         } else if (!stands_aside(g, node)) {
@@ -243,7 +256,7 @@ int loop_over_bands(const Program *program, const Step *step, int nstep, int64_t
         const bool loops = n > 1 && make_loop(&r, n, tallest, bands, &loop);
         end = n > 0 ? r.place[n - 1] + 1 : i + 1;
         for (int k = i; k < end; k++)
-            if (!loops || step[k].node < 0 || !is_banded(g, &g->node[step[k].node]))
+            if (!loops || step[k].node < 0 || !is_banded(program, &g->node[step[k].node]))
                 PUSH(g->pool, *new, count, step[k]);
         if (loops)
             PUSH(g->pool, *new, count, loop);
