@@ -196,12 +196,12 @@ static int64_t reduce_rows(Run *r, int count) {
     return divisor;
 }
 
-/* The loop over the first COUNT steps of the run, BANDS of the tallest tensor; no loop if that is one
- * iteration. */
-static bool make_loop(Run *r, int count, int64_t tallest, int64_t bands, Step *loop) {
+/* The loop over the first COUNT steps of the run, in bands of about ROWS rows of the tallest tensor; no
+ * loop if that is one iteration. */
+static bool make_loop(Run *r, int count, int64_t rows, Step *loop) {
     Pool *pool = r->program->graph->pool;
     Step *step = NEW_ARRAY(pool, Step, count);
-    const int64_t unit = iterations(iterations(tallest, bands) * reduce_rows(r, count), SCALE);
+    const int64_t unit = iterations(rows * reduce_rows(r, count), SCALE);
     int64_t times = 0;
     for (int i = 0; i < count; i++) {
         step[i] = r->step[i];
@@ -244,16 +244,21 @@ static int64_t tallest_of(const Run *r) {
     return tallest;
 }
 
-int loop_over_bands(const Program *program, const Step *step, int nstep, int64_t bands, Step **new) {
+int loop_over_bands(const Program *program, Step *step, int nstep, Step **new) {
     const Graph *g = program->graph;
+    const int64_t bands = program->options->bands;
     int count = 0, end;
+    *new = step;
+    if (bands <= 1 && program->choices->band_rows == 0)
+        return nstep;
     *new = NULL;
     for (int i = 0; i < nstep; i = end) {
         Run r = run_from(program, step, nstep, i);
         const int64_t tallest = tallest_of(&r);
+        const int64_t rows = bands > 1 ? iterations(tallest, bands) : program->choices->band_rows;
         const int n = scale_rows(&r, tallest);
         Step loop;
-        const bool loops = n > 1 && make_loop(&r, n, tallest, bands, &loop);
+        const bool loops = n > 1 && make_loop(&r, n, rows, &loop);
         end = n > 0 ? r.place[n - 1] + 1 : i + 1;
         for (int k = i; k < end; k++)
             if (!loops || step[k].node < 0 || !is_banded(program, &g->node[step[k].node]))

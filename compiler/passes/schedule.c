@@ -138,9 +138,7 @@ static int iteration_steps(Program *program, const Split *s, Step **step) {
     } else {
         add_steps(program, step, &count, node, n);
     }
-    return program->options->bands > 1
-               ? loop_over_bands(program, *step, count, program->options->bands, step)
-               : count;
+    return loop_over_bands(program, *step, count, step);
 }
 
 void schedule(Program *program) {
