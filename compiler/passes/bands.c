@@ -17,6 +17,7 @@
  */
 #include "passes/bands.h"
 #include "base/diag.h"
+#include "base/size_math.h"
 #include "ir/ops.h"
 
 typedef struct {
@@ -39,6 +40,11 @@ static int64_t height_of(const Run *r, int i) {
     return shape_rows(g->value[rows_value(g, node_of(r, i))].shape);
 }
 
+/* The ranges of step I begin at multiples of so many rows. */
+static int64_t tile_rows(const Run *r, int i) {
+    return node_of(r, i)->tile_rows > 0 ? node_of(r, i)->tile_rows : 1;
+}
+
 /* Gradients of weights are summed through the rows of a sample, then through the samples: a loop over bands
  * has all rows of one sample before it comes to the next. */
 static bool sums_samples(const Program *program, const Node *node) {
@@ -59,7 +65,8 @@ static bool is_banded(const Program *program, const Node *node) {
         const Value *value = &g->value[t.value];
         const bool image = value->per_sample && value->shape.rank == AXES,
                    whole = !value->per_sample && (!t.is_output || sums_rows(g, node));
-        if (!(image || whole) || t.operand->access == ACCESS_UPDATE)
+        const Access access = t.operand->access;
+        if (!(image || whole || access == ACCESS_SCRATCH) || access == ACCESS_UPDATE)
             return false;
     }
     return true;
@@ -196,18 +203,29 @@ static int64_t reduce_rows(Run *r, int count) {
     return divisor;
 }
 
+/* UNIT, or the next number that gives each of the first COUNT steps whole rows of tiles. */
+static int64_t whole_tiles(const Run *r, int count, int64_t unit) {
+    for (int i = 0; i < count; i++) {
+        const int64_t tile = tile_rows(r, i);
+        const int64_t step = tile / greatest_common_divisor(tile, r->rows[i]);
+        if (unit % step != 0)
+            return whole_tiles(r, count, size_rounded(unit, step));
+    }
+    return unit;
+}
+
 /* The loop over the first COUNT steps of the run, in bands of about ROWS rows of the tallest tensor; no
  * loop if that is one iteration. */
 static bool make_loop(Run *r, int count, int64_t rows, Step *loop) {
     Pool *pool = r->program->graph->pool;
     Step *step = NEW_ARRAY(pool, Step, count);
-    const int64_t unit = iterations(rows * reduce_rows(r, count), SCALE);
+    const int64_t unit = whole_tiles(r, count, iterations(rows * reduce_rows(r, count), SCALE));
     int64_t times = 0;
     for (int i = 0; i < count; i++) {
         step[i] = r->step[i];
         step[i].rows = unit * r->rows[i];
         while (!has_its_rows(r, step, i, iterations_until(r, step, i)))
-            step[i].lag++;
+            step[i].lag += tile_rows(r, i);
         if (iterations_until(r, step, i) > times)
             times = iterations_until(r, step, i);
     }

@@ -27,6 +27,7 @@ typedef struct {
     int *beside; /* in a loop over bands: those that hold some rows beside the one of these that took their
                   */
     int nbeside; /*   place row by row and was written last */
+    int *sharer; /* per buffer: the next of those that share its bytes, around and around */
     int64_t *rows; /* per buffer: the rows that a loop over bands has computed; outside of one: INT64_MAX */
     int64_t *gone; /* per buffer: so many of them, from the first on, were overwritten */
 } Judge;
@@ -124,9 +125,12 @@ static void lose_rows(Judge *j, int b, int other, RowRange rows) {
 /* Rows up to END are written to ring B: those are lost that lay there, of whatever shares its bytes. */
 static void turn_ring(Judge *j, int b, int64_t end) {
     const int64_t lost = end - j->plan->buffer[b].ring;
-    for (int other = 0; other < j->plan->nbuffer; other++)
-        if (root_of(j->plan, other) == root_of(j->plan, b) && j->gone[other] < lost)
+    int other = b;
+    do {
+        if (j->gone[other] < lost)
             j->gone[other] = lost;
+        other = j->sharer[other];
+    } while (other != b);
 }
 
 /* The first of those held that ends behind OFFSET. */
@@ -341,6 +345,17 @@ static void play(Judge *j, const Step *step, int nstep) {
     }
 }
 
+static void find_sharers(Judge *j) {
+    for (int b = 0; b < j->plan->nbuffer; b++) {
+        const int root = root_of(j->plan, b);
+        j->sharer[b] = b;
+        if (root != b) {
+            j->sharer[b] = j->sharer[root];
+            j->sharer[root] = b;
+        }
+    }
+}
+
 /* What is there before the first step. */
 static void hold_given(Judge *j) {
     for (int b = 0; b < j->plan->nbuffer; b++) {
@@ -372,8 +387,10 @@ void verify_plan(const Plan *plan) {
                    .holds = NEW_ARRAY(plan->pool, bool, plan->nbuffer),
                    .held = NEW_ARRAY(plan->pool, int, plan->nbuffer + 1),
                    .beside = NEW_ARRAY(plan->pool, int, plan->nbuffer + 1),
+                   .sharer = NEW_ARRAY(plan->pool, int, plan->nbuffer),
                    .rows = NEW_ARRAY(plan->pool, int64_t, plan->nbuffer),
                    .gone = NEW_ARRAY(plan->pool, int64_t, plan->nbuffer)};
+        find_sharers(&j);
         hold_given(&j);
         play(&j, p->step, p->nonce);
         lose_weights(&j);
