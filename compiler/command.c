@@ -47,7 +47,8 @@ static const char usage[] =
     "                          bf16 where the processor multiplies these: results differ by 1 %, not\n"
     "                          by a millionth; for cuda cuDNN advises the engine\n"
     "  --micro-batches=auto|off|N   train a few samples at a time; the result is the same\n"
-    "  --bands=off|N           compute in about N bands of rows where possible; the result is the same\n"
+    "  --bands=auto|off|N      compute in about N bands of rows where possible and keep only the rows\n"
+    "                          that are still needed; the result is the same; auto: to fit the budget\n"
     "  --no-recompute          keep every tensor until its last reader; compute none again\n"
     "  --max-threads=N         threads a program may use (default 16)\n"
     "  --no-reuse              no two buffers share bytes\n"
@@ -289,7 +290,11 @@ static void take_micro_batches(const Given *g) {
 }
 
 static void take_bands(const Given *g) {
-    g->command->options.bands = strcmp(g->value, "off") == 0 ? 0 : (int)number(g, "off, or ", 1, 1 << 20);
+    int *bands = &g->command->options.bands;
+    if (strcmp(g->value, "auto") == 0)
+        *bands = 0;
+    else
+        *bands = strcmp(g->value, "off") == 0 ? 1 : (int)number(g, "auto, off, or ", 1, 1 << 20);
 }
 
 static void take_threads(const Given *g) {

@@ -134,6 +134,7 @@ Plan *plan_programs(Pool *pool, const Options *options, const Choices *choices,
         run_passes(program, PASSES - 1);
     }
     buffers(plan); /* one for each value; what shares bytes */
+    rings(plan);   /* of which only some rows are there at a time */
     live(plan);    /* from which step to which */
     join(plan);    /* conv and max_pool and the like become one step */
     offsets(plan); /* where each lies; the size of the arena */

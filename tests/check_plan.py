@@ -23,8 +23,9 @@ The laws:
   once        what runs once for many steps of its program comes first, writes nothing but what lives for the whole
               program, and reads nothing but what persists, came into being so or was loaded
   loaded      weights that live until they are packed are staging of the only program; no step that runs again reads them
-  bands       a step in a loop over bands reads no row that is not written by then, or is overwritten; when the loop
-              ends, all rows of what it writes were written, each once
+  bands       a step in a loop over bands reads no row that is not written by then, or is overwritten, be it in a ring
+              by a later row; when the loop ends, all rows of what it writes were written, each once
+  ring        what is there a few rows at a time is touched by the steps of one loop over bands, which say its rows
   bytes       a buffer holds at least the elements of its shape
   arena       the arena is as large as the largest extent and as the end of the last buffer
   lower_bound the lower bound stated is the maximum over time of the bytes alive
@@ -36,12 +37,12 @@ outside, or read in a loop's body before that body writes it, it lives for the w
 the end of the program, where it is read.  A whole lives as long as any of its slices.  A buffer of a whole
 program lives in each program that touches it.  A persistent one lives in all, since they take turns on one arena.
 What a loader fills lives from the first step on.
-What a loop over bands touches lives through all of it, but for the workspace of a single step.
+What a loop over bands touches lives through all of it, but for the workspace of a single step that sums no rows.
 
 Rows.  A step in a loop over bands says for each image {"id": [begin, end, per_iteration]}: iteration i touches the rows
 [begin + i * per_iteration, end + i * per_iteration), as far as there are such.  Others, such as weights, it reads whole, so
-nothing in the loop writes them.  Inside the loop a buffer may take another's
-place row by row.
+nothing in the loop writes them; or it writes them, and no other step in the loop touches them: sums over rows.  Inside the
+loop a buffer may take another's place row by row.  Of {"ring": N}, row r lies where row r mod N does.
 """
 
 import json
@@ -79,10 +80,10 @@ class Loop:
 
 
 class Access:
-    """A step's, or that of all of a loop over bands in which it is."""
+    """A step's, or that of all of a loop over bands in which it is; SUMS: of a step that sums rows."""
 
-    def __init__(self, position, writes, loop):
-        self.position, self.writes, self.loop = position, writes, loop
+    def __init__(self, position, writes, loop, sums):
+        self.position, self.writes, self.loop, self.sums = position, writes, loop, sums
         self.bands = loop.bands() if loop else None
 
     def path(self, whole_bands):
@@ -167,8 +168,12 @@ class Judge:
     def check_alias_form(self, buffer):
         alias, seen = buffer["alias"], {buffer["id"]}
         while alias is not None:
-            if not isinstance(alias, dict) or len(alias) != 1 or not set(alias) <= {"same", "slice"}:
+            if not isinstance(alias, dict) or len(alias) != 1 or not set(alias) <= {"same", "slice", "ring"}:
                 self.complain("schema", "buffer %s: bad alias %s", buffer["id"], alias)
+                return
+            if "ring" in alias:
+                if not isinstance(alias["ring"], int) or alias["ring"] < 1:
+                    self.complain("schema", "buffer %s: a ring of %s rows", buffer["id"], alias["ring"])
                 return
             (number,) = alias.values()
             if number not in self.buffers or number in seen:
@@ -196,11 +201,12 @@ class Judge:
             self.check_rows_form(step, banded)
 
     def check_rows_form(self, step, banded):
-        """In a loop over bands, and only there, a step says the rows of the images that it touches: of all that it writes."""
+        """In a loop over bands, and only there, a step says the rows of the images that it touches, of one at least: of all
+        that it writes, but for sums over rows and workspace."""
         rows = step.get("rows", {})
-        touched, written = ({str(n) for n in numbers} if banded else set()
-                            for numbers in (step["reads"] + step["writes"], step["writes"]))
-        if ("rows" in step) != banded or not written <= rows.keys() <= touched:
+        touched = {str(n) for n in step["reads"] + step["writes"]} if banded else set()
+        written = {str(n) for n in step["writes"] if banded and self.buffers[n]["class"].startswith("activation")}
+        if ("rows" in step) != banded or (banded and not rows) or not written <= rows.keys() <= touched:
             self.complain("schema", "step %s: rows of %s", step["name"], sorted(rows))
         for number, triple in rows.items():
             if (len(triple) != 3 or not all(isinstance(value, int) for value in triple) or triple[0] >= triple[1] or
@@ -234,15 +240,21 @@ class Judge:
                 for touched, writes in ((step["reads"], False), (step["writes"], True)):
                     for number in touched:
                         for each in [number] + slices.get(number, []):
-                            accesses.setdefault(each, []).append(Access(position, writes, loop))
+                            accesses.setdefault(each, []).append(Access(position, writes, loop, bool(self.sums(step))))
                 position += 1
             return position
 
         return accesses, walk(steps, 0, None)
 
+    def sums(self, step):
+        """What a step in a loop over bands sums over rows."""
+        return [number for number in step["writes"] if "rows" in step and str(number) not in step["rows"] and
+                self.buffers[number]["class"] != "workspace"]
+
     def is_scratch(self, number, accesses):
-        """Workspace of one step alone?"""
-        return self.buffers[number]["class"] == "workspace" and len({access.position for access in accesses}) == 1
+        """Workspace of one step alone, in which nothing stays from one band to the next?"""
+        return (self.buffers[number]["class"] == "workspace" and len({access.position for access in accesses}) == 1 and
+                not accesses[0].sums)
 
     def interval(self, number, accesses):
         """First and last position of life, widened to the loops that carry the value around."""
@@ -393,9 +405,9 @@ class Judge:
 
     def check_bytes(self, number):
         buffer = self.buffers[number]
-        needed = TYPE_BYTES[buffer["dtype"]]
-        for size in buffer["shape"]:
-            needed *= size
+        needed, ring = TYPE_BYTES[buffer["dtype"]], self.ring(number)
+        for axis, size in enumerate(buffer["shape"]):
+            needed *= ring if ring and axis == len(buffer["shape"]) - 2 else size
         if "slice" not in (buffer["alias"] or {}) and buffer["bytes"] < needed:
             self.complain("bytes", "buffer %s has %d bytes, its elements take %d", self.name(number),
                           buffer["bytes"], needed)
@@ -438,6 +450,10 @@ class Judge:
             alias = self.buffers[number]["alias"]
         return number
 
+    def ring(self, number):
+        """So many rows are there at a time; 0: all."""
+        return (self.buffers[self.slot(number)]["alias"] or {}).get("ring", 0)
+
     def may_share(self, program, a, b):
         """Whether A and B, both alive at some step, may share bytes."""
         lives = self.lives[program]
@@ -477,40 +493,60 @@ class Judge:
         return range(max(0, min(height, begin + iteration * more)), max(0, min(height, end + iteration * more))), height
 
     def play_bands(self, program, loop):
-        """Row by row: which buffer holds it at each place; None: what did when the loop began."""
+        """Row by row: which row of which buffer each place holds; none: what did when the loop began."""
         steps = list(all_steps(loop["body"]))
         written = {number: 0 for step in steps for number in step["writes"]}
-        holder = {}  # of (place, row)
+        holder = {}  # of (slot, place)
         complaints = set()
+
+        def place(number, row):
+            ring = self.ring(number)
+            return self.slot(number), row % ring if ring else row
 
         def play(step, iteration):
             for number in step["reads"]:
                 if str(number) not in step["rows"]:
-                    if number in written:
+                    if number in written and number not in step["writes"]:
                         complaints.add("`%s` reads all of buffer %s, which the loop writes" % (step["name"], self.name(number)))
                     continue
-                expected = number if number in written else None
                 for row in self.rows(step, number, iteration)[0]:
-                    if holder.get((self.slot(number), row)) != expected:
+                    if holder.get(place(number, row)) != ((number, row) if number in written else None):
                         complaints.add("`%s` reads rows of buffer %s that are not there" % (step["name"], self.name(number)))
             for number in step["writes"]:
+                if str(number) not in step["rows"]:
+                    continue
                 for row in self.rows(step, number, iteration)[0]:
                     if row != written[number]:
                         complaints.add("`%s` leaves out rows of buffer %s, or writes them twice" %
                                        (step["name"], self.name(number)))
                     written[number] = row + 1
-                    holder[self.slot(number), row] = number
+                    holder[place(number, row)] = (number, row)
 
         for iteration in range(loop["times"]):
             for step in steps:
-                if any(self.rows(step, number, iteration)[0] for number in step["writes"]):
+                made = [number for number in step["writes"] if str(number) in step["rows"]]
+                if not made or any(self.rows(step, number, iteration)[0] for number in made):
                     play(step, iteration)
         for step in steps:
             for number in step["writes"]:
-                if written[number] != self.rows(step, number, 0)[1]:
+                if str(number) in step["rows"] and written[number] != self.rows(step, number, 0)[1]:
                     complaints.add("`%s` does not write all rows of buffer %s" % (step["name"], self.name(number)))
+        for step in steps:
+            for number in self.sums(step):
+                if sum(number in other["reads"] + other["writes"] for other in steps) > 1:
+                    complaints.add("`%s` sums buffer %s, which is not its alone" % (step["name"], self.name(number)))
         for complaint in sorted(complaints):
             self.complain("bands", "%s: %s", program, complaint)
+
+    def check_rings(self):
+        for program, steps in self.plan["programs"].items():
+            for step in all_steps(steps):
+                for number in step["reads"] + step["writes"]:
+                    if self.ring(number) and str(number) not in step.get("rows", {}):
+                        self.complain("ring", "%s: `%s` takes buffer %s as a whole", program, step["name"], self.name(number))
+            for number, accesses in self.accesses.get(program, {}).items():
+                if self.ring(number) and any(access.bands is not accesses[0].bands for access in accesses):
+                    self.complain("ring", "%s: buffer %s is touched in several loops", program, self.name(number))
 
     # ---- sharing ------------------------------------------------------------------------------------
 
@@ -582,6 +618,7 @@ class Judge:
             self.check_aliases()
             self.check_takeovers()
             self.check_overlaps()
+            self.check_rings()
             self.check_bands()
             self.check_lower_bound()
             self.check_cost()

@@ -78,6 +78,18 @@ def banded():
     return plan(buffers, {"train": [{"loop": "samples", "times": 3, "body": body}]}, 320, 192, {"train": 320})
 
 
+def rolling():
+    """Ten rows in bands of two: a, a ring of four; b through a window of three rows, in a ring that its reader, the sum, is
+    done with in the same iteration; the sum has workspace that lasts from band to band."""
+    image = {"size": 64, "shape": [1, 1, 10, 3]}
+    buffers = [buffer(0, "a", "activation", 0, alias={"ring": 4}, **image),
+               buffer(1, "b", "activation", 64, alias={"ring": 2}, **image), buffer(2, "loss", "metric", 128),
+               buffer(3, "scratch", "workspace", 192), buffer(4, "d", "activation", 0)]
+    bands = [step("a", [], [0], rows={0: [0, 2, 2]}), step("b", [0], [1], rows={0: [-2, 2, 2], 1: [-1, 1, 2]}),
+             step("sum", [1], [2, 3], op="mse", rows={1: [-1, 1, 2]})]
+    return plan(buffers, {"train": [{"loop": "bands", "times": 6, "body": bands}, step("d", [], [4])]}, 256, 256, {"train": 256})
+
+
 def packing():
     """Weights are packed once for many predictions."""
     buffers = [buffer(0, "w", "parameter", 0, lifetime="persistent"),
@@ -90,6 +102,7 @@ def packing():
 
 BODY = ("programs", "train", 0, "body")
 BANDS = BODY + (3, "body")
+ROLLING = ("programs", "train", 0, "body")
 
 
 def change(make, *changes):
@@ -183,6 +196,16 @@ FAULTS = [
     ("overlap", banded, [(("buffers", 2, "alias"), None)]),
     # an activation of the loop lives through all of it: a scratch of its first step may not lie on its last result
     ("overlap", banded, [(("buffers", 3, "offset"), 0)]),
+    # a ring that is too short, that something else touches, or that a step takes as a whole; sums that two steps share
+    ("bands", rolling, [(("buffers", 0, "alias"), {"ring": 3})]),
+    ("bands", rolling, [(("buffers", 1, "alias"), {"ring": 1})]),
+    ("schema", rolling, [(("buffers", 1, "alias"), {"ring": 0})]),
+    ("bytes", rolling, [(("buffers", 0, "alias"), {"ring": 6})]),
+    ("ring", rolling, [(("programs", "train", 1, "reads"), [1])]),
+    ("ring", rolling, [(ROLLING + (2, "rows"), {"0": [-1, 1, 2]}), (ROLLING + (2, "reads"), [0, 1])]),
+    ("bands", rolling, [(ROLLING + (1, "writes"), [1, 2])]),
+    # the scratch of a sum takes the place of what another step makes in each band
+    ("overlap", rolling, [(("buffers", 3, "offset"), 64)]),
     ("schema", banded, [(BANDS + (0,), step("a", [0], [1]))]),
     ("schema", banded, [(BANDS + (0, "rows"), {"0": [0, 2, 2]})]),
     ("schema", banded, [(BODY + (0,), step("x", [], [0], rows={0: [0, 2, 2]}))]),
@@ -192,7 +215,7 @@ FAULTS = [
 
 def main():
     failures = 0
-    for make in (straight, looped, banded, packing):
+    for make in (straight, looped, banded, rolling, packing):
         complaints = check_plan.judge(make())
         if complaints:
             failures += 1

@@ -66,7 +66,7 @@ static void add_winograd_workspace(Program *program, Node *node, const char *tem
     if (!cpu_winograd_elements(&conv, program->options->max_threads, &elements))
         elements = INT64_MAX;
     node->template = template;
-    node->whole_rows = true;
+    node->tile_rows = CPU_TILE_ROWS;
     node->a.conv.tiles = cpu_winograd_tiles(&conv);
     node->a.conv.own_blocks = cpu_winograd_own_blocks(&conv);
     node_add_output(g, node, workspace_new(g, node, "workspace", program->options->real, elements));

@@ -22,6 +22,8 @@ bool cpu_packed_elements(int64_t summed, int64_t lanes, int64_t taps, int64_t *o
 /* `scratch` (of type real) of conv_wgrad and upconv_wgrad. */
 bool cpu_wgrad_scratch_elements(const CpuConv *conv, int64_t *out);
 
+enum { CPU_TILE_ROWS = 4 }; /* rows of points that a tile of Winograd's method has */
+
 /* Winograd's method: `TILES`, and `OWN_BLOCKS`: whether each thread has blocks of its own, which is for
  * many tiles and few channels. */
 int64_t cpu_winograd_tiles(const CpuConv *conv);

@@ -178,6 +178,7 @@ static int64_t min_bands(int64_t elements, int64_t per_band, int64_t max) {
 static void prepare_loss(Program *program, Node *node) {
     enum { POINTS_PER_BAND = 4096, MAX_BANDS = 64 };
     Graph *g = program->graph;
+    node->whole_rows = true;
     const Shape shape = g->value[node->in[0]].shape;
     node->a.loss.bands =
         min_bands(size_product(shape_rows(shape), shape_extent(shape, 2)), POINTS_PER_BAND, MAX_BANDS);

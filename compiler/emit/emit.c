@@ -101,7 +101,8 @@ const char *rows_text(const Emitter *e, const Program *program, ValueId v) {
 }
 
 const char *bands_text(const Plan *plan) {
-    return plan->options->bands > 1 ? template_text("program/bands.c.in") : "";
+    return plan->options->bands > 1 || plan->choices.band_rows > 0 ? template_text("program/bands.c.in")
+                                                                   : "";
 }
 
 void emit_bands_begin(Emitter *e, const Step *loop, int position) {

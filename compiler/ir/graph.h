@@ -173,7 +173,8 @@ typedef struct {
     ValueId *in, *out; /* -1: an optional operand that is absent (a bias) */
     Attributes a;
     bool accumulates;     /* in a loop over samples: adds to its sums */
-    bool whole_rows;      /* the target's kernel for it computes all rows at once */
+    bool whole_rows;      /* the target's kernel for it computes all rows at once, */
+    int64_t tile_rows;    /*   or ranges that begin at multiples of so many; 0: any */
     const char *template; /* the target's kernel for it, where there are several; NULL: see KernelRow */
     const char *also;     /* the operator that its kernel does besides (passes/join.c), or NULL */
     const void *chosen;   /* what the target chose for its kernel; only the target knows what it is */

@@ -38,6 +38,8 @@ static const char *read_marks(const char *s, Operand *operand, bool *variadic) {
             operand->optional = true;
         else if (*s == '*')
             operand->region = true;
+        else if (*s == '#')
+            operand->gives_rows = true;
         else if (strncmp(s, "[]", 2) == 0)
             operand->segments = true, s++;
         else if (strncmp(s, "...", 3) == 0)

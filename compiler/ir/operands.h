@@ -22,7 +22,8 @@ typedef struct {
     int length;
     Access access;
     bool optional, segments, region;
-    int in_place; /* of an output: the input whose bytes it may take, or -1 */
+    bool gives_rows; /* its rows are those that a range counts */
+    int in_place;    /* of an output: the input whose bytes it may take, or -1 */
 } Operand;
 
 typedef struct {

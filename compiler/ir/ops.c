@@ -62,6 +62,23 @@ int64_t shape_rows(Shape shape) {
     return shape_extent(shape, 0) * shape_extent(shape, 1);
 }
 
+static ValueId summed_value(const Graph *g, const Node *node) {
+    const Operands *o = &g->operands[node->op];
+    for (int k = 0; k < o->nin && k < node->nin; k++)
+        if (o->in[k].gives_rows)
+            return node->in[k];
+    return -1;
+}
+
+ValueId rows_value(const Graph *g, const Node *node) {
+    const ValueId summed = summed_value(g, node);
+    return summed >= 0 ? summed : node->nout > 0 ? node->out[0] : -1;
+}
+
+bool sums_rows(const Graph *g, const Node *node) {
+    return summed_value(g, node) >= 0 && computes_rows(node);
+}
+
 RowRange rows_whole(const Graph *g, const Node *node, int input, RowRange out) {
     (void)out;
     return (RowRange){0, shape_rows(g->value[node->in[input]].shape)};

@@ -71,6 +71,11 @@ const char *node_operator(Pool *pool, const Node *node);
 int64_t shape_rows(Shape shape);
 /* Can NODE compute a range of rows, by the kernel that the target has chosen? */
 bool computes_rows(const Node *node);
+/* The tensor whose rows such a range counts: the first output, or, of sums over rows, an input.  -1: none.
+ */
+ValueId rows_value(const Graph *g, const Node *node);
+/* Does NODE sum over rows, so that its scratch holds what the ranges before came to? */
+bool sums_rows(const Graph *g, const Node *node);
 
 /* op_update.c: in the gradients of all parameters, input 1 of NODE. */
 int64_t gradient_elements(const Graph *g, const Node *node);

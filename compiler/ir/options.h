@@ -34,7 +34,7 @@ typedef struct Options {
     bool poison;              /* emitted code marks every byte outside a step's operands as poisoned */
     int max_threads;
     int micro_batches;    /* 0: the compiler chooses; 1: whole batches; else so many loops over samples */
-    int bands;            /* 0: no loops over bands of rows; else so many bands, where every operator can */
+    int bands;            /* of rows, where operators can; 0: the compiler chooses; 1: no loops over them */
     int64_t budget;       /* bytes of the arena, 0: none, or what the file says */
     const char *command;  /* the options as given, for the head of generated files */
     const char *training; /* those of them that say what is trained, not how it is computed */
@@ -44,6 +44,7 @@ typedef struct Options {
  * batches where loops cost time. */
 typedef struct {
     int64_t micro_batch;        /* samples at a time, 0: by `micro_batches` */
+    int64_t band_rows;          /* rows of the largest tensor in a band; 0: by `bands` */
     int64_t capacity;           /* bytes for the search for what to compute again, 0: everything is kept */
     const RematSchedule *found; /* not NULL: this is computed again, without a search */
     bool any_plan;              /* any schedule that fits will do, however slow */

@@ -70,6 +70,12 @@ int64_t node_flops(const Program *program, const Node *node) {
     return work_sum(0, has_samples(program->graph, node) ? program->micro_batch : 1, flops);
 }
 
+/* A ring has held each row of a sample once. */
+static int64_t sample_bytes(const Value *value, const Layout *s) {
+    const int64_t stored = size_product(s->sample, type_bytes(value->type));
+    return s->ring == 0 ? stored : size_product(stored / s->ring, shape_rows(value->shape));
+}
+
 /* What has samples runs in each iteration over them, what has none runs once. */
 NodeWork node_work(const Program *program, const Node *node) {
     const Graph *g = program->graph;
@@ -78,9 +84,8 @@ NodeWork node_work(const Program *program, const Node *node) {
     for (Touch t = node_touches(g, node); touch_next(&t);) {
         const Value *value = &g->value[t.value];
         const Layout *s = &program->layout[t.value];
-        int64_t bytes = value->per_sample
-                            ? size_product(program->batch, size_product(s->sample, type_bytes(value->type)))
-                            : size_product(samples ? iterations_of(program) : 1, s->bytes);
+        int64_t bytes = value->per_sample ? size_product(program->batch, sample_bytes(value, s))
+                                          : size_product(samples ? iterations_of(program) : 1, s->bytes);
         work.bytes = work_sum(work.bytes, t.reads + t.writes, bytes);
     }
     return work;
@@ -121,7 +126,7 @@ static int64_t clamp(int64_t x, int64_t min, int64_t max) {
 }
 
 RowRange step_rows(const Graph *g, const Step *step, int64_t iteration) {
-    const int64_t height = shape_rows(g->value[g->node[step->node].out[0]].shape);
+    const int64_t height = shape_rows(g->value[rows_value(g, &g->node[step->node])].shape);
     const int64_t begin = iteration * step->rows - step->lag;
     return (RowRange){clamp(begin, 0, height), clamp(begin + step->rows, 0, height)};
 }
@@ -140,5 +145,5 @@ const Step *step_at(const Step *step, int nstep, int position) {
 
 bool same_layout(const Layout *a, const Layout *b) {
     return a->bytes == b->bytes && a->origin == b->origin && a->sample == b->sample &&
-           a->plane == b->plane && a->depth == b->depth && a->row == b->row;
+           a->plane == b->plane && a->depth == b->depth && a->row == b->row && a->ring == b->ring;
 }

@@ -32,8 +32,9 @@ enum { MAX_STATES = 2 }; /* numbers that an optimiser keeps for each parameter *
  *
  * Iteration i of a loop over samples works on the samples [i * samples, (i + 1) * samples) of the batch, as
  * far as they are valid.  In iteration i of a loop over bands a step computes the rows [i * rows - lag, (i
- * + 1) * rows - lag) of its first output, as far as there are such: it stays so many rows behind those that
- * it reads as its window demands, and an empty range does nothing.  A loop over bands holds no other. */
+ * + 1) * rows - lag) of its first output, or sums over those of an input, as far as there are such: it
+ * stays so many rows behind those that it reads as its window demands, and an empty range does nothing.  A
+ * loop over bands holds no other. */
 typedef struct Step {
     NodeId node; /* -1: a loop */
     bool recompute;
@@ -98,6 +99,7 @@ typedef struct {
     Shape shape;
     int64_t batch; /* 0: not per sample */
     int64_t bytes, offset;
+    int64_t ring;    /* so many rows of each image, and no more, are there at a time; 0: all */
     int same;        /* shares the bytes of that buffer (in place), or -1 */
     int slice;       /* lies inside that buffer, or -1 */
     int program;     /* the ProgramKind it belongs to, -1: persistent */
@@ -160,7 +162,7 @@ int schedule_nodes(const Program *program, NodeId **node, const Step ***loop);
 int step_count(const Step *step, int nstep);
 /* The step at a position in pre-order. */
 const Step *step_at(const Step *step, int nstep, int position);
-/* The rows of its first output that STEP computes in ITERATION of a loop over bands. */
+/* The rows that STEP computes, or sums over, in ITERATION of a loop over bands: those of rows_value(). */
 RowRange step_rows(const Graph *g, const Step *step, int64_t iteration);
 /* FLOPs of a node for one micro-batch. */
 int64_t node_flops(const Program *program, const Node *node);

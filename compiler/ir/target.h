@@ -46,6 +46,7 @@ struct Target {
     int64_t flops_per_byte;  /*   but how many floating point operations take as long as moving a byte */
     bool loops_are_free;     /* a few samples at a time cost no time, so they are chosen without need */
     bool packs_once;         /* steps that depend on weights alone may run once, when these were loaded */
+    bool rings;              /* kernels take tensors of which a loop over bands holds a few rows */
     const KernelRow *kernel; /* [OPS] */
 
     /* Why OPTIONS are not for this target, or NULL.  BUILDS: a program is to be built, not only sources. */

@@ -9,13 +9,15 @@
  *     relu        rows   0..15   16..31   32..47             4 bands of 16
  *     max_pool 3  rows   0..6     7..14   15..22  23..31     8 rows an iteration, 1 behind
  *
- * A row is computed once and in one way, so the bits are those of the run without a loop. What packs
- * weights stands in front of the loop in which they are used.
+ * A row is computed once and in one way, so the bits are those of the run without a loop; a sum over rows,
+ * such as a loss, grows band by band, in their order. What packs weights stands in front of the loop in
+ * which they are used.
  *
  * Requires: the steps of one iteration over samples, in their order.  Provides: Step.rows and lag.
  */
 #include "passes/bands.h"
 #include "base/diag.h"
+#include "base/size_math.h"
 #include "ir/ops.h"
 
 typedef struct {
@@ -35,18 +37,36 @@ static const Node *node_of(const Run *r, int i) {
 
 static int64_t height_of(const Run *r, int i) {
     const Graph *g = r->program->graph;
-    return shape_rows(g->value[node_of(r, i)->out[0]].shape);
+    return shape_rows(g->value[rows_value(g, node_of(r, i))].shape);
 }
 
-/* An image computed row by row, out of images; what has no samples, such as weights, it reads whole. */
-static bool is_banded(const Graph *g, const Node *node) {
-    if (!computes_rows(node) || node->nout == 0)
+/* The ranges of step I begin at multiples of so many rows. */
+static int64_t tile_rows(const Run *r, int i) {
+    return node_of(r, i)->tile_rows > 0 ? node_of(r, i)->tile_rows : 1;
+}
+
+/* Gradients of weights are summed through the rows of a sample, then through the samples: a loop over bands
+ * has all rows of one sample before it comes to the next. */
+static bool sums_samples(const Program *program, const Node *node) {
+    const Graph *g = program->graph;
+    for (int k = 0; k < node->nout; k++)
+        if (node->out[k] >= 0 && g->value[node->out[k]].class == CLASS_PARAMETER_GRADIENT)
+            return program->micro_batch > 1;
+    return false;
+}
+
+/* An image computed row by row, or a sum over rows, out of images; what has no samples, such as weights, it
+ * reads whole. */
+static bool is_banded(const Program *program, const Node *node) {
+    const Graph *g = program->graph;
+    if (!computes_rows(node) || node->nout == 0 || sums_samples(program, node))
         return false;
     for (Touch t = node_touches(g, node); touch_next(&t);) {
         const Value *value = &g->value[t.value];
         const bool image = value->per_sample && value->shape.rank == AXES,
-                   whole = !value->per_sample && !t.is_output;
-        if (!(image || whole) || t.operand->access == ACCESS_UPDATE)
+                   whole = !value->per_sample && (!t.is_output || sums_rows(g, node));
+        const Access access = t.operand->access;
+        if (!(image || whole || access == ACCESS_SCRATCH) || access == ACCESS_UPDATE)
             return false;
     }
     return true;
@@ -183,18 +203,29 @@ static int64_t reduce_rows(Run *r, int count) {
     return divisor;
 }
 
-/* The loop over the first COUNT steps of the run, BANDS of the tallest tensor; no loop if that is one
- * iteration. */
-static bool make_loop(Run *r, int count, int64_t tallest, int64_t bands, Step *loop) {
+/* UNIT, or the next number that gives each of the first COUNT steps whole rows of tiles. */
+static int64_t whole_tiles(const Run *r, int count, int64_t unit) {
+    for (int i = 0; i < count; i++) {
+        const int64_t tile = tile_rows(r, i);
+        const int64_t step = tile / greatest_common_divisor(tile, r->rows[i]);
+        if (unit % step != 0)
+            return whole_tiles(r, count, size_rounded(unit, step));
+    }
+    return unit;
+}
+
+/* The loop over the first COUNT steps of the run, in bands of about ROWS rows of the tallest tensor; no
+ * loop if that is one iteration. */
+static bool make_loop(Run *r, int count, int64_t rows, Step *loop) {
     Pool *pool = r->program->graph->pool;
     Step *step = NEW_ARRAY(pool, Step, count);
-    const int64_t unit = iterations(iterations(tallest, bands) * reduce_rows(r, count), SCALE);
+    const int64_t unit = whole_tiles(r, count, iterations(rows * reduce_rows(r, count), SCALE));
     int64_t times = 0;
     for (int i = 0; i < count; i++) {
         step[i] = r->step[i];
         step[i].rows = unit * r->rows[i];
         while (!has_its_rows(r, step, i, iterations_until(r, step, i)))
-            step[i].lag++;
+            step[i].lag += tile_rows(r, i);
         if (iterations_until(r, step, i) > times)
             times = iterations_until(r, step, i);
     }
@@ -210,7 +241,7 @@ static Run run_from(const Program *program, const Step *step, int nstep, int fir
     for (int i = first; i < nstep && step[i].node >= 0; i++) {
         const Node *node = &g->node[step[i].node];
         int count = r.count;
-        if (is_banded(g, node)) {
+        if (is_banded(program, node)) {
             PUSH(g->pool, r.place, count, i);
             PUSH(g->pool, r.step, r.count, step[i]);
         } else if (!stands_aside(g, node)) {
@@ -231,19 +262,24 @@ static int64_t tallest_of(const Run *r) {
     return tallest;
 }
 
-int loop_over_bands(const Program *program, const Step *step, int nstep, int64_t bands, Step **new) {
+int loop_over_bands(const Program *program, Step *step, int nstep, Step **new) {
     const Graph *g = program->graph;
+    const int64_t bands = program->options->bands;
     int count = 0, end;
+    *new = step;
+    if (bands <= 1 && program->choices->band_rows == 0)
+        return nstep;
     *new = NULL;
     for (int i = 0; i < nstep; i = end) {
         Run r = run_from(program, step, nstep, i);
         const int64_t tallest = tallest_of(&r);
+        const int64_t rows = bands > 1 ? iterations(tallest, bands) : program->choices->band_rows;
         const int n = scale_rows(&r, tallest);
         Step loop;
-        const bool loops = n > 1 && make_loop(&r, n, tallest, bands, &loop);
+        const bool loops = n > 1 && make_loop(&r, n, rows, &loop);
         end = n > 0 ? r.place[n - 1] + 1 : i + 1;
         for (int k = i; k < end; k++)
-            if (!loops || step[k].node < 0 || !is_banded(g, &g->node[step[k].node]))
+            if (!loops || step[k].node < 0 || !is_banded(program, &g->node[step[k].node]))
                 PUSH(g->pool, *new, count, step[k]);
         if (loops)
             PUSH(g->pool, *new, count, loop);

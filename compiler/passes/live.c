@@ -8,11 +8,12 @@
  * Steps are numbered by their place in the tree, in pre-order.  A buffer lives from the first step that
  * touches it to the last, these included; buffers that share bytes live as one, and a region as long as its
  * slices.  What a loop touches and what also lives outside of it lives through all of it; what a loop over
- * bands touches does so in any case, but for scratch: its rows are made in one iteration and read in
- * another. What outlives a step lives through all of its program.
+ * bands touches does so in any case, but for the scratch of what sums no rows: its rows are made in one
+ * iteration and read in another. What outlives a step lives through all of its program.
  *
  * Requires: buffers.  Provides: first and last of the buffers of each program.
  */
+#include "ir/ops.h"
 #include "passes/passes.h"
 
 #include <limits.h>
@@ -65,7 +66,8 @@ static void stretch_over(const Live *l, const Step *step, const Step *loop, int 
     for (Touch t = node_touches(g, &g->node[step->node]); touch_next(&t);) {
         const int b = l->program->buffer_of[t.value];
         const bool inside = b >= 0 && l->plan->buffer[b].first >= first && l->plan->buffer[b].last <= last;
-        const bool between = loop->axis == AXIS_BANDS && t.operand->access != ACCESS_SCRATCH;
+        const bool kept = t.operand->access != ACCESS_SCRATCH || sums_rows(g, &g->node[step->node]);
+        const bool between = loop->axis == AXIS_BANDS && kept;
         if (b < 0 || (inside && !between))
             continue;
         needed_at(l, b, first);

@@ -39,6 +39,8 @@ int recompute(Program *program, const NodeId *node, int count, int64_t capacity,
 
 /* buffer_assign.c: one buffer per segment, the regions, in place where legal; the loader ring. */
 void buffers(Plan *plan);
+/* rings.c: of which tensors a loop over bands holds a few rows, and how many. */
+void rings(Plan *plan);
 /* live.c: first and last of every buffer. */
 void live(Plan *plan);
 /* join.c: two steps become one where one kernel does both and no more bytes are alive. */

@@ -2,11 +2,12 @@
  *
  * It knows nothing of lifetimes and searches nothing: it plays each program through, step by step, and
  * keeps for every buffer whether the bytes at its offset still hold what was last written to it, and in a
- * loop over bands, which of its rows have been computed and not overwritten since.  A write makes every
- * other buffer that overlaps it worthless; a read of a worthless buffer, or of rows that are not there,
- * breaks the plan.  What persists is updated and never computed or summed anew; weights that do not are
- * there for the steps that run once, and for no other.  The judge shares no code with the passes that made
- * the plan, and every plan is judged before anything is emitted.
+ * loop over bands, which of its rows have been computed and not overwritten since: a ring loses a row when
+ * another takes its place.  A write makes every other buffer that overlaps it worthless; a read of a
+ * worthless buffer, or of rows that are not there, breaks the plan.  What persists is updated and never
+ * computed or summed anew; weights that do not are there for the steps that run once, and for no other. The
+ * judge shares no code with the passes that made the plan, and every plan is judged before anything is
+ * emitted.
  *
  * Requires: a complete plan.  Provides: nothing; calls BUG() naming the broken law.
  */
@@ -26,6 +27,7 @@ typedef struct {
     int *beside; /* in a loop over bands: those that hold some rows beside the one of these that took their
                   */
     int nbeside; /*   place row by row and was written last */
+    int *sharer; /* per buffer: the next of those that share its bytes, around and around */
     int64_t *rows; /* per buffer: the rows that a loop over bands has computed; outside of one: INT64_MAX */
     int64_t *gone; /* per buffer: so many of them, from the first on, were overwritten */
 } Judge;
@@ -81,15 +83,30 @@ static void law_of_regions(const Plan *plan) {
 
 /* ---- one step ---- */
 
+/* A ring has rows of the halo above the first row and below the last; beside them, no others are read. */
 static void read_rows(const Judge *j, const Node *node, const Touch *t, int b, RowRange out) {
     const int64_t height = shape_rows(j->program->graph->value[t->value].shape);
+    const int64_t above = j->plan->buffer[b].ring > 0 ? j->program->layout[t->value].before[1] : 0;
     const RowRange rows = op_table[node->op].rows(j->program->graph, node, t->number, out);
     if ((rows.end < height ? rows.end : height) > j->rows[b])
         BUG("plan: %s: `%s` reads rows of `%s` that are not computed yet", j->program->name, node->name,
             j->plan->buffer[b].name);
-    if ((rows.begin > 0 ? rows.begin : 0) < j->gone[b])
+    if ((rows.begin > -above ? rows.begin : -above) < j->gone[b])
         BUG("plan: %s: `%s` reads rows of `%s` that were overwritten", j->program->name, node->name,
             j->plan->buffer[b].name);
+}
+
+/* A sum that has begun goes on from where it lies. */
+static void continue_sum(const Judge *j, const Node *node, RowRange rows) {
+    const Graph *g = j->program->graph;
+    for (Touch t = node_touches(g, node); touch_next(&t);) {
+        const int b = t.is_output ? j->program->buffer_of[t.value] : -1;
+        if (b >= 0 && rows.begin != j->rows[b])
+            BUG("plan: %s: `%s` leaves out rows, or sums some twice", j->program->name, node->name);
+        if (b >= 0 && rows.begin > 0 && !j->holds[b])
+            BUG("plan: %s: `%s` was overwritten while `%s` sums", j->program->name, j->plan->buffer[b].name,
+                node->name);
+    }
 }
 
 static int root_of(const Plan *plan, int b) {
@@ -103,6 +120,17 @@ static void lose_rows(Judge *j, int b, int other, RowRange rows) {
         j->gone[other] = INT64_MAX;
     else if (rows.begin < j->rows[other] && j->gone[other] < rows.end)
         j->gone[other] = rows.end;
+}
+
+/* Rows up to END are written to ring B: those are lost that lay there, of whatever shares its bytes. */
+static void turn_ring(Judge *j, int b, int64_t end) {
+    const int64_t lost = end - j->plan->buffer[b].ring;
+    int other = b;
+    do {
+        if (j->gone[other] < lost)
+            j->gone[other] = lost;
+        other = j->sharer[other];
+    } while (other != b);
 }
 
 /* The first of those held that ends behind OFFSET. */
@@ -214,6 +242,10 @@ static void law_of_operands(const Judge *j, const Node *node) {
     }
 }
 
+static int64_t rows_of(const Graph *g, const Node *node) {
+    return shape_rows(g->value[rows_value(g, node)].shape);
+}
+
 static void play_node(Judge *j, const Step *step, const RowRange *rows) {
     const Graph *g = j->program->graph;
     const Node *node = &g->node[step->node];
@@ -224,9 +256,11 @@ static void play_node(Judge *j, const Step *step, const RowRange *rows) {
         if (!j->holds[b])
             BUG("plan: %s: `%s` reads `%s` after its bytes were overwritten, or before they were written",
                 j->program->name, node->name, j->plan->buffer[b].name);
-        if (rows != NULL)
+        if (rows != NULL && !t.is_output)
             read_rows(j, node, &t, b, *rows);
     }
+    if (rows != NULL && sums_rows(g, node))
+        continue_sum(j, node, *rows);
     law_of_operands(j, node);
     for (Touch t = node_touches(g, node); touch_next(&t);) {
         const int b = j->program->buffer_of[t.value];
@@ -234,13 +268,17 @@ static void play_node(Judge *j, const Step *step, const RowRange *rows) {
             continue;
         write_buffer(j, node, &t, b, rows);
         if (rows == NULL) {
-            j->gone[b] = 0;
+            j->gone[b] = INT64_MIN;
             continue;
         }
         if (rows->begin > j->rows[b])
             BUG("plan: %s: `%s` leaves out rows of `%s`", j->program->name, node->name,
                 j->plan->buffer[b].name);
         j->rows[b] = rows->end;
+        if (j->plan->buffer[b].ring > 0)
+            turn_ring(j, b,
+                      rows->end +
+                          (rows->end == rows_of(g, node) ? j->program->layout[t.value].after[1] : 0));
     }
 }
 
@@ -257,12 +295,12 @@ static void set_rows(Judge *j, const Step *step, int nstep, bool done) {
         const Node *node = &g->node[step[i].node];
         for (Touch t = node_touches(g, node); touch_next(&t);) {
             const int b = t.is_output ? j->program->buffer_of[t.value] : -1;
-            if (b >= 0 && done && j->rows[b] != shape_rows(g->value[t.value].shape))
+            if (b >= 0 && done && j->rows[b] != rows_of(g, node))
                 BUG("plan: %s: `%s` does not compute all rows of `%s`", j->program->name, node->name,
                     j->plan->buffer[b].name);
             if (b >= 0) {
                 j->rows[b] = done ? INT64_MAX : 0;
-                j->gone[b] = 0;
+                j->gone[b] = INT64_MIN;
             }
         }
     }
@@ -307,6 +345,17 @@ static void play(Judge *j, const Step *step, int nstep) {
     }
 }
 
+static void find_sharers(Judge *j) {
+    for (int b = 0; b < j->plan->nbuffer; b++) {
+        const int root = root_of(j->plan, b);
+        j->sharer[b] = b;
+        if (root != b) {
+            j->sharer[b] = j->sharer[root];
+            j->sharer[root] = b;
+        }
+    }
+}
+
 /* What is there before the first step. */
 static void hold_given(Judge *j) {
     for (int b = 0; b < j->plan->nbuffer; b++) {
@@ -338,8 +387,10 @@ void verify_plan(const Plan *plan) {
                    .holds = NEW_ARRAY(plan->pool, bool, plan->nbuffer),
                    .held = NEW_ARRAY(plan->pool, int, plan->nbuffer + 1),
                    .beside = NEW_ARRAY(plan->pool, int, plan->nbuffer + 1),
+                   .sharer = NEW_ARRAY(plan->pool, int, plan->nbuffer),
                    .rows = NEW_ARRAY(plan->pool, int64_t, plan->nbuffer),
                    .gone = NEW_ARRAY(plan->pool, int64_t, plan->nbuffer)};
+        find_sharers(&j);
         hold_given(&j);
         play(&j, p->step, p->nonce);
         lose_weights(&j);

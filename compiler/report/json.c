@@ -26,6 +26,8 @@ static void buffer_json(const Plan *plan, int id, Text *out) {
         text_add(out, "{\"same\": %d}}", b->same);
     else if (b->slice >= 0)
         text_add(out, "{\"slice\": %d}}", b->slice);
+    else if (b->ring > 0)
+        text_add(out, "{\"ring\": %lld}}", (long long)b->ring);
     else
         text_add(out, "null}");
 }
@@ -43,7 +45,8 @@ static void ids_json(const Program *program, const Node *node, bool writes, Text
 }
 
 /* The rows of each image that a step in a loop over bands touches: those of the first iteration, which may
- * lie outside of the tensor, and by how many they move on with each. Other operands are read whole. */
+ * lie outside of the tensor, and by how many they move on with each. Other operands are read whole, or are
+ * sums over rows. */
 static void rows_json(const Program *program, const Step *step, Text *out) {
     const Graph *g = program->graph;
     const Node *node = &g->node[step->node];

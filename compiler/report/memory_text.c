@@ -162,10 +162,38 @@ static void arena_rows(const Plan *plan, const Program *program, Text *out) {
                   grouped(pool, plan->budget), plan->arena <= plan->budget ? "FITS" : "DOES NOT FIT");
 }
 
+/* The loop over bands of most iterations among these steps, or NULL. */
+static const Step *bands_in(const Step *step, int nstep) {
+    const Step *most = NULL;
+    for (int i = 0; i < nstep; i++) {
+        const Step *found = step[i].node >= 0            ? NULL
+                            : step[i].axis == AXIS_BANDS ? &step[i]
+                                                         : bands_in(step[i].body, step[i].nbody);
+        if (found != NULL && (most == NULL || found->times > most->times))
+            most = found;
+    }
+    return most;
+}
+
+/* What rings of rows bought. */
+static void bands_row(const Plan *plan, const Comparison *c, Text *out) {
+    const Program *program = largest_program(plan);
+    const Step *loop = bands_in(program->step, program->nstep);
+    int64_t rows = 0;
+    for (int i = 0; loop != NULL && i < loop->nbody; i++)
+        rows = loop->body[i].rows > rows ? loop->body[i].rows : rows;
+    if (rows > 0 && c->without_bands > plan->arena)
+        text_line(out, "  %-26s %12s  %18s B  computing %lld rows at a time saves %s",
+                  "without bands of rows", human_bytes(plan->pool, c->without_bands),
+                  grouped(plan->pool, c->without_bands), (long long)rows,
+                  human_bytes(plan->pool, c->without_bands - plan->arena));
+}
+
 /* The same plan with everything kept, and what an eager framework keeps. */
 static void comparison_rows(const Plan *plan, const Comparison *c, Text *out) {
     Pool *pool = plan->pool;
     const Program *train = &plan->program[PROGRAM_TRAIN];
+    bands_row(plan, c, out);
     if (train->model == NULL)
         return;
     if (plan->recompute_flops > 0) {

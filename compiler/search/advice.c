@@ -146,18 +146,28 @@ Advice advise(Pool *pool, const Plan *plan, const FitQuestion *asked) {
 
 /* ---- comparisons ---- */
 
+/* Bytes of the arena of the plan that answers Q and that is in all else as PLAN. */
+static int64_t everything_kept(FitQuestion *q, const Plan *plan) {
+    q->options.budget = INT64_MAX - 1;
+    q->fixed.micro_batch = plan->program[PROGRAM_TRAIN].micro_batch;
+    q->fixed.little_workspace = plan->choices.little_workspace;
+    return fit_try(q).arena;
+}
+
 Comparison compare(Pool *pool, const Plan *plan, const FitQuestion *asked) {
     const Program *train = &plan->program[PROGRAM_TRAIN];
-    Comparison c = {.without_recomputation = plan->arena, .eager = -1};
+    Comparison c = {.without_recomputation = plan->arena, .without_bands = -1, .eager = -1};
+    if (plan->choices.band_rows > 0 || asked->options.bands > 1) {
+        FitQuestion q = *asked;
+        q.options.bands = 1;
+        c.without_bands = everything_kept(&q, plan);
+    }
     if (train->model == NULL)
         return c;
     if (plan->recompute_flops > 0) {
         FitQuestion q = *asked;
         q.options.no_recompute = true;
-        q.options.budget = INT64_MAX - 1;
-        q.fixed.micro_batch = train->micro_batch;
-        q.fixed.little_workspace = plan->choices.little_workspace;
-        c.without_recomputation = fit_try(&q).arena;
+        c.without_recomputation = everything_kept(&q, plan);
     }
     const Model *model = lower(pool, diag_quiet(pool), asked->file, &asked->lower);
     if (model != NULL)

@@ -24,6 +24,7 @@ Advice advise(Pool *pool, const Plan *plan, const FitQuestion *question);
 
 typedef struct {
     int64_t without_recomputation; /* bytes of the arena, all else equal */
+    int64_t without_bands;         /* the same; or -1: there are none */
     int64_t eager;                 /* bytes that an eager framework keeps for the backward pass, or -1 */
 } Comparison;
 

@@ -4,8 +4,10 @@
  * Each attempt lowers the file and runs all passes under one choice.  Cheapest first:
  *     1. as many samples at a time as cost no time, everything kept;
  *     2. fewer samples at a time, everything kept;
- *     3. the fewest samples that were allowed, and what does not fit is computed again.
- * Where a loop over samples costs time (target->loops_are_free), 2 comes after 3, and again with 3.
+ *     3. one sample at a time, a few rows at a time: nothing is computed twice, but weights are read more
+ * often;
+ *     4. the fewest samples that were allowed, and what does not fit is computed again.
+ * Where a loop over samples costs time (target->loops_are_free), 2 comes after 4, and again with 4.
  * The first that is within the budget is taken; if none is, the smallest.  Where any plan will do, it is
  * one sample at a time from the start: nothing needs less memory.
  * Where inputs are staged in the arena, those of the next step come while one runs, if that fits into 1;
@@ -109,6 +111,23 @@ static Plan *fewer_samples(const Request *r, Choices choices, Plan *best) {
     return best;
 }
 
+/* In bands of as many rows as fit; where not even the fewest do, there are no others to try. */
+static Plan *in_bands(const Request *r, Choices choices, Plan *best) {
+    static const int64_t rows[] = {64, 32, 16, 8};
+    enum { HEIGHTS = sizeof rows / sizeof *rows, LOWEST = HEIGHTS - 1 };
+    choices.band_rows = rows[LOWEST];
+    best = smaller(attempt(r, choices), best);
+    if (!plan_fits(best) || choices.any_plan)
+        return best;
+    for (int k = 0; k < LOWEST; k++) {
+        choices.band_rows = rows[k];
+        Plan *plan = attempt(r, choices);
+        if (plan_fits(plan))
+            return plan;
+    }
+    return best;
+}
+
 /* The first of the schedules that one search finds which fits when packed, or the smallest; returns whether
  * the search itself came up to the budget. */
 static bool recompute_once(const Request *r, Choices choices, Plan **best) {
@@ -190,16 +209,21 @@ bool lower_programs(Pool *pool, Diag *diag, const Ast *file, const LowerOptions 
 /* The steps of above, from CHOICES on; LOOPS: fewer samples at a time may be chosen. */
 static Plan *search(const Request *r, Choices choices, bool loops) {
     const bool loops_are_free = r->options->target->loops_are_free;
+    const bool bands = r->options->target->rings && r->options->bands == 0 && choices.band_rows == 0;
     Plan *best = everything_kept(r, &choices);
-    if (best == NULL || plan_fits(best) || best->program[PROGRAM_TRAIN].model == NULL)
+    const bool trains = best != NULL && best->program[PROGRAM_TRAIN].model != NULL;
+    if (best == NULL || plan_fits(best))
         return best;
-    if (loops && loops_are_free)
+    if (trains && loops && loops_are_free)
         best = fewer_samples(r, choices, best);
+    Plan *rolling = bands && !plan_fits(best) ? in_bands(r, choices, best) : best;
+    if (plan_fits(rolling) || !trains)
+        return rolling;
     if (may_recompute(r, best))
         best = with_recomputation(r, choices, best);
     if (loops && !loops_are_free)
         best = fewer_samples_last(r, choices, best);
-    return best;
+    return smaller(best, rolling);
 }
 
 Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lower_options,

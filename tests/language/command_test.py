@@ -29,7 +29,7 @@ CASES = [
     (["explain", "U0201", "U0202"], USAGE, "only one code at a time: remove `U0202`"),
     (["-o", "", FILE], USAGE, "-o needs a name"),
     (["-S", "", FILE], USAGE, "-S needs a name"),
-    (["--bands=0", FILE], USAGE, "use off, or a whole number from 1"),
+    (["--bands=0", FILE], USAGE, "use auto, off, or a whole number from 1"),
     (["--micro-batches=0", FILE], USAGE, "use auto, off, or a whole number from 1"),
     (["mem", "-S", "d", FILE], USAGE, "`unetc mem` does not take -S: write `unetc -S DIR FILE.unet`"),
     (["check", "-o", "p", FILE], USAGE, "write `unetc -o PROG FILE.unet`"),

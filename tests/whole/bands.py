@@ -7,7 +7,8 @@ bands.unet, a chain of what can compute ranges of rows, is trained, evaluated an
 and more bands than a tensor has rows: fast kernels, reference kernels, in 16 bits, and in builds that stop at the first
 access outside a buffer's life.  Weights, metrics and pictures are the same, bit for bit.  The plans have a loop over
 bands in one over samples, in the forward pass and in the backward pass, and check_plan.py finds them sound.  The same
-of a whole U-Net with --conv=direct, in 4 and 16 bands: all of its forward pass is one loop.
+of a whole U-Net with --conv=direct, in 4 and 16 bands, where training is one loop and tensors are rings, and by Winograd's
+method, where prediction is.
 tests/cuda/steps.py does the same for the cuda target.  Standard library only."""
 
 import argparse
@@ -39,11 +40,14 @@ CHAIN = Net("bands.unet", [], "(answer, clean)",
             {"conv", "upconv", "relu", "leaky_relu", "sigmoid", "add", "max_pool", "avg_pool"},
             {"relu_grad", "max_pool_grad", "avg_pool_grad"})
 UNET = Net("../../examples/denoise/tiny_unet.unet", ["--conv=direct", "--size=32x32", "--batch=3"], "(denoised, clean)",
-           {"conv", "upconv", "max_pool"}, {"conv_dgrad", "max_pool_grad"})
+           {"conv", "upconv", "max_pool"}, {"conv_dgrad", "conv_wgrad", "upconv_wgrad", "max_pool_grad", "mse", "mse_grad"})
+WINOGRAD = Net("../../examples/denoise/tiny_unet.unet", ["--size=32x32", "--batch=3"], "(denoised, clean)",
+               {"conv", "upconv", "max_pool"}, set())
 KINDS = {"fast": (CHAIN, [], [2, 3, 5, 64]), "reference": (CHAIN, ["--kernels=reference"], [2, 3, 5, 64]),
          "bf16": (CHAIN, ["--precision=bf16"], [2, 3, 5, 64]), "poison": (CHAIN, ["--poison"], [3]),
          "poison, reference": (CHAIN, ["--poison", "--kernels=reference"], [3]), "U-Net": (UNET, [], [4, 16]),
-         "U-Net, bf16": (UNET, ["--precision=bf16"], [4, 16]), "U-Net, poison": (UNET, ["--poison"], [4])}
+         "U-Net, bf16": (UNET, ["--precision=bf16"], [4, 16]), "U-Net, poison": (UNET, ["--poison"], [4]),
+         "Winograd": (WINOGRAD, [], [4, 8])}
 
 
 class Failure(Exception):
@@ -79,6 +83,32 @@ def check_loops(net, plan, bands):
         if not expected <= banded or (bands is None and banded) or (program == "train" and nested != banded):
             raise Failure("%s bands: %s has %s in loops over bands, %s of them inside a loop over samples" %
                           (bands, program, sorted(banded), sorted(nested)))
+
+
+def check_rings(unetc):
+    """All that training on a high picture computes is there a few rows at a time, and its height takes no memory."""
+    arenas = []
+    for size in "512x32", "4096x32":
+        command = [unetc, "mem", "--format=json", "--programs=train", "--conv=direct", "--batch=3", "--size=" + size,
+                   "--bands=%d" % (int(size.split("x")[0]) // 8), UNET.file]
+        plan = json.loads(execute(command))
+        complaints = check_plan.judge(plan)
+        if complaints:
+            raise Failure("%s: %s" % (size, "; ".join(complaints[:5])))
+        check_high(plan)
+        row_sums = [buffer["bytes"] for buffer in plan["buffers"] if buffer["name"] in ("mse scratch", "psnr scratch")]
+        arenas.append(plan["arena"]["bytes"] - sum(row_sums))
+    if arenas[0] != arenas[1]:
+        raise Failure("but for what losses sum in each row, 512 rows take %d bytes, and 4096 take %d" % tuple(arenas))
+    return "training at 512 and at 4096 rows takes %d bytes" % arenas[0]
+
+
+def check_high(plan):
+    """Each tensor is a ring."""
+    whole = [buffer["name"] for buffer in plan["buffers"]
+             if buffer["class"].startswith("activation") and not {"ring", "same"} & (buffer["alias"] or {}).keys()]
+    if whole:
+        raise Failure("no rings: %s" % whole)
 
 
 class Workshop:
@@ -151,7 +181,7 @@ def main():
     failures = 0
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
         shop = Workshop(parser.parse_args(), folder)
-        for job in [pool.submit(compare, shop, kind) for kind in KINDS]:
+        for job in [pool.submit(check_rings, shop.unetc)] + [pool.submit(compare, shop, kind) for kind in KINDS]:
             try:
                 print(job.result(), flush=True)
             except Failure as failure:

@@ -1,7 +1,8 @@
 /* planted_fault_test.c [FOLDER] - faults planted in a sound plan, and who must see them.
  *
  * 1. Offsets: overlapping, unaligned, outside the arena, on what must survive; loops over bands that leave
- *    out rows, or read rows that are not there; updates of what does not persist.  plan_verify names each.
+ *    out rows, or read rows that are not there; updates of what does not persist.  plan_verify names each,
+ *    and of all rings every one that is a row too short, of all lags every one that is a row too small.
  * 2. Lifetimes: every buffer in turn dies in the step that begins it, or one before its last reader, and
  *    the arena is placed anew.  Where that lets another buffer take its bytes too early, plan_verify must
  *    say so; elsewhere the plan is still sound and it must not.
@@ -338,6 +339,92 @@ static void test_laws(void) {
     printf("%zu faults of loops and persistent storage named\n", sizeof faults / sizeof *faults);
 }
 
+/* ---- rings --------------------------------------------------------------------------------------- */
+
+/* Its training is one loop over bands of two rows. */
+static const char pyramid[] = "input  noisy : image(3, 24, 20)\n"
+                              "target clean : image(3)\n"
+                              "top    = noisy -> conv(4, 3) -> relu -> conv(4, 3) -> relu\n"
+                              "low    = max_pool(top) -> conv(6, 3) -> relu -> conv(6, 3) -> relu\n"
+                              "back   = concat(upconv(low, 4), top) -> conv(4, 3) -> relu\n"
+                              "output answer = conv(back, 3, 1)\n"
+                              "train {\n"
+                              "    loss   mse(answer, clean)\n"
+                              "    metric psnr(answer, clean)\n"
+                              "    batch  2\n"
+                              "    steps  1\n"
+                              "}\n";
+
+static Plan *plan_of_pyramid(Pool *pool) {
+    return plan_text(pool, pyramid, false, 2, 12);
+}
+
+static void expect_judged(const Plan *plan, const char *what, const char *name) {
+    char said[SAID];
+    const bool named = judged(plan, said) == EXIT_BUG && (strstr(said, "reads rows of") != NULL ||
+                                                          strstr(said, "before they were written") != NULL);
+    expect(named, what, pool_text(plan->pool, "%s: %s", name, said));
+}
+
+/* Each ring has as many rows as it needs, and no more. */
+static int test_short_rings(void) {
+    Pool *pool = pool_new();
+    Plan *plan = plan_of_pyramid(pool);
+    int count = 0;
+    for (int b = 0; b < plan->nbuffer; b++) {
+        if (plan->buffer[b].ring <= 1 || plan->buffer[b].same >= 0)
+            continue;
+        for (int change = -1; change <= 1; change += 2) {
+            for (int other = 0; other < plan->nbuffer; other++)
+                if (other == b || plan->buffer[other].same == b)
+                    plan->buffer[other].ring += change;
+            if (change < 0)
+                expect_judged(plan, "a ring that is a row too short is named", plan->buffer[b].name);
+        }
+        count++;
+    }
+    pool_free(pool);
+    return count;
+}
+
+/* Each step is as far behind as it must be, and no more. */
+static int test_small_lags(void) {
+    Pool *pool = pool_new();
+    Plan *plan = plan_of_pyramid(pool);
+    const Step *bands = bands_of(plan);
+    int count = 0;
+    for (int i = 0; i < bands->nbody; i++) {
+        if (bands->body[i].lag == 0)
+            continue;
+        bands->body[i].lag--;
+        expect_judged(plan, "a lag that is a row too small is named",
+                      op_table[plan->program[PROGRAM_TRAIN].graph->node[bands->body[i].node].op].name);
+        bands->body[i].lag++;
+        count++;
+    }
+    pool_free(pool);
+    return count;
+}
+
+/* A sum that goes on from one band to the next must find what it had come to. */
+static void test_overwritten_sum(void) {
+    char said[SAID];
+    Pool *pool = pool_new();
+    Plan *plan = plan_of_pyramid(pool);
+    expect(judged(plan, said) == 0, "the sound plan is accepted", said);
+    named(plan, "top.0 scratch")->offset = named(plan, "low.0 scratch")->offset;
+    expect(judged(plan, said) == EXIT_BUG && strstr(said, "was overwritten while") != NULL,
+           "a sum over rows whose scratch is overwritten", said);
+    pool_free(pool);
+}
+
+static void test_rings(void) {
+    test_overwritten_sum();
+    const int rings = test_short_rings(), lags = test_small_lags();
+    expect(rings > 10 && lags > 10, "training is a loop over bands", "there are few rings or lags");
+    printf("%d rings and %d lags, each a row too small, named\n", rings, lags);
+}
+
 /* ---- the graph ----------------------------------------------------------------------------------- */
 
 /* What the verifier of graphs says of a plan's training when the first value of CLASS that OP touches is
@@ -500,6 +587,7 @@ static void test_operands(const char *folder) {
 int main(int argc, char **argv) {
     test_offsets();
     test_laws();
+    test_rings();
     test_loaded_weights();
     test_graphs();
     test_lifetimes();

@@ -5,6 +5,7 @@
 
 Each net takes three steps of Adam on random numbers,
   planned and fast, with one thread and with three,
+  in bands of rows, with three threads,
   fast with --no-reuse: weights, outputs, losses and gradients must be the same bit for bit,
   and with the reference kernels and --no-reuse: they must be close.
 Every fifth net keeps its tensors in 16 bits; convolutions are direct, by Winograd's method, or as the compiler chooses.
@@ -32,7 +33,7 @@ import emitted  # noqa: E402
 
 STEPS = 3
 DEPTHS = [1, 2, 1, 3, 2, 4, 1, 2, 1, 2, 3, 1]
-BUILDS = {"fast": [], "no reuse": ["--no-reuse"], "reference": ["--kernels=reference", "--no-reuse"]}
+BUILDS = {"fast": [], "bands": [], "no reuse": ["--no-reuse"], "reference": ["--kernels=reference", "--no-reuse"]}
 PRECISIONS = ["f32", "f32", "f32", "f32", "bf16"]  # of one net after the other
 METHODS = ["auto", "direct", "winograd"]           # of the fast builds of one net after the other
 # Relative, in the L2 norm of a tensor.  Losses and gradients differ by the order of sums; what three steps
@@ -198,14 +199,18 @@ def check(tools, folder, net, rng, precision, method):
     with open(os.path.join(folder, "net.unet"), "w") as file:
         file.write(net.text())
     how = ["--precision=" + precision, "--conv=" + method]
-    builds = {name: Build(tools, folder, name, options + how) for name, options in BUILDS.items()}
+    rows = ["--bands=%d" % rng.randint(2, net.size[0])]
+    builds = {name: Build(tools, folder, name, options + how + (rows if name == "bands" else []))
+              for name, options in BUILDS.items()}
     numbers = random_numbers(rng, net, builds["fast"].counts)
-    raw = {name: build.run(net.valid, numbers, 1) for name, build in builds.items()}
+    raw = {name: build.run(net.valid, numbers, 3 if name == "bands" else 1) for name, build in builds.items()}
     complaints = []
     if builds["fast"].run(net.valid, numbers, 3) != raw["fast"]:
         complaints.append("three threads give other bits than one")
     if raw["no reuse"] != raw["fast"]:
         complaints.append("--no-reuse gives other bits")
+    if raw["bands"] != raw["fast"]:
+        complaints.append("%s gives other bits" % rows[0])
     before = numbers.tolist()
     answers = [Answer(net, builds[name].counts, before, raw[name]) for name in ("fast", "reference")]
     worst = largest_errors(*answers)

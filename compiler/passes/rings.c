@@ -1,0 +1,183 @@
+/* rings.c - tensors of which a loop over bands holds a few rows.
+ *
+ * What is made and read in one loop over bands, and nowhere else, needs the rows alone that some step is
+ * still to read.  It becomes a ring: row h lies where row h mod `ring` does, so that a new row takes the
+ * place of one that nobody needs:
+ *
+ *     bands of 4 rows; y reads x through a window of 3x3 and is one row behind
+ *     iteration 2    x: writes rows 8..11    y: writes rows 7..10 and reads 6..11    a ring of 6 rows
+ *
+ * How many rows that takes does not depend on the height of the image, so neither does the memory of the
+ * loop.  Rows of the halo above and below count like others.  Tensors that take each other's place are one
+ * ring.
+ *
+ * Requires: buffers.  Provides: Layout.ring, and the bytes of such buffers.
+ */
+#include "ir/ops.h"
+#include "passes/passes.h"
+
+/* Of a buffer, in one loop over bands; of those that share bytes, that of the first stands for all. */
+typedef struct {
+    bool rolls;      /* images that the loop makes and nothing else touches */
+    int64_t written; /* the row behind the last that was written so far */
+    int64_t rows;    /* the most from one that is read to the last that is written by then */
+} Rolled;
+
+typedef struct {
+    Plan *plan;
+    Program *program;
+    Rolled *rolled; /* per buffer */
+} Rings;
+
+/* What holds V with all that shares its bytes, or NULL: no buffer does. */
+static Rolled *rolled_of(const Rings *r, ValueId v) {
+    const int b = r->program->buffer_of[v];
+    if (b < 0)
+        return NULL;
+    return &r->rolled[r->plan->buffer[b].same >= 0 ? r->plan->buffer[b].same : b];
+}
+
+static bool is_image(const Value *value) {
+    return value->per_sample && value->shape.rank == AXES && value->producer >= 0;
+}
+
+/* ---- which ---- */
+
+/* What STEP and those after it touch does not roll, but for those of the loop INSIDE. */
+static void keep_whole(const Rings *r, const Step *step, int nstep, const Step *inside) {
+    const Graph *g = r->program->graph;
+    for (int i = 0; i < nstep; i++) {
+        if (step[i].node < 0) {
+            if (&step[i] != inside)
+                keep_whole(r, step[i].body, step[i].nbody, inside);
+            continue;
+        }
+        for (Touch t = node_touches(g, &g->node[step[i].node]); touch_next(&t);)
+            if (rolled_of(r, t.value) != NULL)
+                rolled_of(r, t.value)->rolls = false;
+    }
+}
+
+/* How many steps of LOOP make V. */
+static int makers(const Graph *g, const Step *loop, ValueId v) {
+    int count = 0;
+    for (int i = 0; i < loop->nbody; i++)
+        for (Touch t = node_touches(g, &g->node[loop->body[i].node]); touch_next(&t);)
+            count += t.is_output && t.value == v;
+    return count;
+}
+
+static void find_rolling(const Rings *r, const Step *loop) {
+    const Graph *g = r->program->graph;
+    for (int b = 0; b < r->plan->nbuffer; b++) {
+        const Buffer *buffer = &r->plan->buffer[b];
+        r->rolled[b] = (Rolled){.rolls = buffer->program == (int)r->program->kind && buffer->slice < 0 &&
+                                         buffer->lifetime == LIFETIME_STEP};
+    }
+    keep_whole(r, r->program->step, r->program->nstep, loop);
+    for (int i = 0; i < loop->nbody; i++)
+        for (Touch t = node_touches(g, &g->node[loop->body[i].node]); touch_next(&t);)
+            if (rolled_of(r, t.value) != NULL &&
+                (!is_image(&g->value[t.value]) || makers(g, loop, t.value) != 1))
+                rolled_of(r, t.value)->rolls = false;
+}
+
+/* ---- how many rows ---- */
+
+/* The rows of the halo above and below are written with the first row and with the last. */
+static RowRange with_halo(const Program *program, ValueId v, RowRange rows) {
+    const Layout *s = &program->layout[v];
+    return (RowRange){rows.begin == 0 ? -s->before[1] : rows.begin,
+                      rows.end == shape_rows(program->graph->value[v].shape) ? rows.end + s->after[1]
+                                                                             : rows.end};
+}
+
+/* The rows of V from BEGIN on are still there. */
+static void count_rows(const Rings *r, ValueId v, int64_t begin) {
+    Rolled *rolled = rolled_of(r, v);
+    const int64_t above = r->program->layout[v].before[1], first = begin < -above ? -above : begin;
+    if (rolled->written - first > rolled->rows)
+        rolled->rows = rolled->written - first;
+}
+
+/* Plays one step: what it writes, then what it reads. */
+static void play_rows(const Rings *r, const Node *node, RowRange out) {
+    const Graph *g = r->program->graph;
+    for (Touch t = node_touches(g, node); touch_next(&t);) {
+        Rolled *rolled = t.is_output ? rolled_of(r, t.value) : NULL;
+        if (rolled == NULL || !rolled->rolls)
+            continue;
+        const RowRange rows = with_halo(r->program, t.value, out);
+        if (rows.end > rolled->written)
+            rolled->written = rows.end;
+        count_rows(r, t.value, rows.begin);
+    }
+    for (Touch t = node_touches(g, node); touch_next(&t);) {
+        const Rolled *rolled = t.is_output ? NULL : rolled_of(r, t.value);
+        if (rolled != NULL && rolled->rolls)
+            count_rows(r, t.value, op_table[node->op].rows(g, node, t.number, out).begin);
+    }
+}
+
+static void play_loop(const Rings *r, const Step *loop) {
+    const Graph *g = r->program->graph;
+    for (int64_t n = 0; n < loop->times; n++)
+        for (int i = 0; i < loop->nbody; i++) {
+            const RowRange out = step_rows(g, &loop->body[i], n);
+            if (out.begin < out.end)
+                play_rows(r, &g->node[loop->body[i].node], out);
+        }
+}
+
+/* ---- layouts ---- */
+
+/* As if the tensor had only the rows of the ring, and no halo above and below. */
+static void lay_out_ring(const Program *program, ValueId v, int64_t rows) {
+    Value band = program->graph->value[v];
+    Layout *s = &program->layout[v], ring = *s;
+    band.shape.dim[1] = rows;
+    ring.before[1] = ring.after[1] = 0;
+    program->target->lay_out(&band, program->micro_batch, &ring);
+    ring.before[1] = s->before[1];
+    ring.after[1] = s->after[1];
+    ring.ring = rows;
+    *s = ring;
+}
+
+static void lay_out_rings(const Rings *r) {
+    const Graph *g = r->program->graph;
+    for (ValueId v = 0; v < g->nvalue; v++) {
+        const Rolled *rolled = rolled_of(r, v);
+        const Layout *s = &r->program->layout[v];
+        if (rolled == NULL || !rolled->rolls || !is_image(&g->value[v]) || s->ring > 0)
+            continue;
+        if (rolled->rows >= shape_rows(g->value[v].shape) + s->before[1] + s->after[1])
+            continue;
+        lay_out_ring(r->program, v, rolled->rows);
+        Buffer *buffer = &r->plan->buffer[r->program->buffer_of[v]];
+        buffer->bytes = s->bytes;
+        buffer->ring = s->ring;
+    }
+}
+
+static void roll(const Rings *r, const Step *step, int nstep) {
+    for (int i = 0; i < nstep; i++) {
+        if (step[i].node >= 0)
+            continue;
+        if (step[i].axis != AXIS_BANDS) {
+            roll(r, step[i].body, step[i].nbody);
+            continue;
+        }
+        find_rolling(r, &step[i]);
+        play_loop(r, &step[i]);
+        lay_out_rings(r);
+    }
+}
+
+void rings(Plan *plan) {
+    for (Program *p = next_program(plan, 0); p != NULL; p = next_program(plan, (int)p->kind + 1)) {
+        const Rings r = {plan, p, NEW_ARRAY(plan->pool, Rolled, plan->nbuffer)};
+        if (plan->target->rings)
+            roll(&r, p->step, p->nstep);
+    }
+}
