@@ -212,12 +212,13 @@ static void prepare_loss_scale(Program *program, Node *node) {
 /* ---- the last convolution with a loss ---- */
 
 /* It keeps rows of the prediction on its stack, and sums of a row for each pair of channels in memory. Its
- * gradient of weights begins anew in each row, as that of long rows does (templates/cpu/conv_wgrad.c). */
+ * gradient of weights begins anew in each row, as that of long rows does (templates/cpu/conv_wgrad.c). In
+ * bands of rows memory should not grow with the height, as these sums do. */
 static bool fits_head(const Program *program, const Node *node) {
     enum { MOST_CHANNELS = 64, SHORT_ROW = 63, LONGEST_ROW = 4096 };
     const Graph *g = program->graph;
     const Shape x = g->value[node->in[0]].shape, p = g->value[node->in[1]].shape;
-    return !program->options->reference && is_blocked(g, node->in[0]) &&
+    return !program->options->reference && !has_bands(program) && is_blocked(g, node->in[0]) &&
            shape_channels(x) <= MOST_CHANNELS && shape_channels(p) <= CPU_NARROW &&
            shape_extent(x, 2) > SHORT_ROW && shape_extent(x, 2) <= LONGEST_ROW;
 }

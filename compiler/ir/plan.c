@@ -32,6 +32,10 @@ Program *next_program(Plan *plan, int kind) {
     return kind < PROGRAMS ? &plan->program[kind] : NULL;
 }
 
+bool has_bands(const Program *program) {
+    return program->options->bands > 1 || program->choices->band_rows > 0;
+}
+
 const char *loop_text(LoopAxis axis) {
     return axis == AXIS_SAMPLES ? "samples" : "bands";
 }

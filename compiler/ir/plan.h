@@ -149,6 +149,8 @@ Program *next_program(Plan *plan, int kind);
 const Program *program_of(const Plan *plan, int kind);
 /* May one tensor take the place of the other? */
 bool same_layout(const Layout *a, const Layout *b);
+/* Are loops over bands of rows asked for or chosen? */
+bool has_bands(const Program *program);
 /* "samples" */
 const char *loop_text(LoopAxis axis);
 /* How many iterations of SIZE samples work through COUNT. */

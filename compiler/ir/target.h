@@ -20,7 +20,7 @@ typedef bool JoinRule(Graph *g, const Node *first, const Node *second, Node *joi
 /* A target's own columns of the operator table; operators without a row in it need nothing. */
 typedef struct {
     PrepareRule *prepare;
-    JoinRule *join;       /* of the second of two; NULL: it is never joined */
+    JoinRule *join; /* of the second of two; NULL: it is never joined */
     bool (*fits)(const Program *program, const Node *node); /* there is a kernel for what fuse.c would make
                                                              * of several nodes; NULL: there is none */
     const char *template; /* of another operator, where one kernel computes both; NULL: its own */

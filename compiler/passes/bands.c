@@ -267,7 +267,7 @@ int loop_over_bands(const Program *program, Step *step, int nstep, Step **new) {
     const int64_t bands = program->options->bands;
     int count = 0, end;
     *new = step;
-    if (bands <= 1 && program->choices->band_rows == 0)
+    if (!has_bands(program))
         return nstep;
     *new = NULL;
     for (int i = 0; i < nstep; i = end) {

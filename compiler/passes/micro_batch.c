@@ -29,7 +29,7 @@ void choose_micro_batch(Program *program) {
         program->micro_batch = chosen < program->batch ? chosen : program->batch;
     else if (asked > 1)
         program->micro_batch = iterations(program->batch, asked);
-    else if ((program->options->bands > 1 || program->choices->band_rows > 0) && program->target->rings)
+    else if (has_bands(program) && program->target->rings)
         program->micro_batch = 1; /* or gradients of weights stay out of loops over bands */
     else
         program->micro_batch = program->target->loops_are_free ? enough_samples(program) : program->batch;

@@ -12,8 +12,8 @@
  * Samples are added in the same order as in a whole batch, so the result is the same to the last bit.
  * Prediction may pack weights once for many steps; what a step is told comes behind that.  Without a loop,
  * the order is that of the graph: that in which the file says things, then the backward pass.  In both
- * cases what does not fit is computed again (recompute.c), or steps that can compute ranges of rows stand in
- * loops over bands of them (bands.c).
+ * cases what does not fit is computed again (recompute.c), or steps that can compute ranges of rows stand
+ * in loops over bands of them (bands.c).
  *
  * Requires: layouts.  Provides: program->step, a tree; marks nodes that add to their sums.
  */

@@ -288,22 +288,9 @@ INLINE Axes next_tap(const Wgrad *g, Axes tap, int at_once) {
 
 /* ---- the work ---------------------------------------------------------------------------------------- */
 
-/* Vector v of the sum over a row of dy that begins at a point, `used` lanes. With pairs it is four sums of
- * every fourth pixel, for an addition waits for the one before. */
+/* Vector v of the sum over the row of dy that begins at a point, `used` lanes. */
 INLINE Vector row_sum(const Wgrad *g, const Item *item, int v, Point at, int used) {
-    Vector sum = {0}, second = {0}, third = {0}, fourth = {0};
-    const int step = g->dy->block, width = g->points.w;
-    const stored *from = item->dy + vector_at(g->dy, v, at);
-    int p = at.w;
-    for (; FACTORS > 1 && p + 4 <= width; p += 4, from += 4 * step) {
-        sum += load_some(from, used);
-        second += load_some(from + step, used);
-        third += load_some(from + 2 * step, used);
-        fourth += load_some(from + 3 * step, used);
-    }
-    for (; p < width; p++, from += step)
-        sum += load_some(from, used);
-    return FACTORS > 1 ? (sum + second) + (third + fourth) : sum;
+    return points_sum(item->dy + vector_at(g->dy, v, at), g->dy->block, g->points.w, used);
 }
 
 NOINLINE Vector wgrad_row_sum(const Wgrad *g, const Item *item, int v, Point at) {

@@ -117,7 +117,6 @@ INLINE void KERNEL_piece(stored *dx, const stored *x, const real *channels, cons
 NOINLINE void KERNEL_gradients(stored *dx, const stored *x, const stored *dp, const real *w, real *sums,
                                Point at) {
     SIZES;
-    static const Layout line = LINE_OF_P;
     real copy[SIXTEEN_BITS ? W * CO + LANES : 1], pairs[FACTORS > 1 ? W * CO + LANES : 1];
     for (int q = 0; SIXTEEN_BITS && q < W; q += FACTORS)
         store_real(copy + q / FACTORS * CO,
@@ -130,7 +129,7 @@ NOINLINE void KERNEL_gradients(stored *dx, const stored *x, const stored *dp, co
             KERNEL_piece(dx, x, channels, points, w + v * slots(CO) * LANES, sums, v, at,
                          min_int(at.w + PIXELS, W));
     if (BIAS)
-        store_real(sums, row_sum(dp, &line, 0, (Point){0, 0, 0, 0}, W));
+        store_real(sums, points_sum(dp, CO, W, CO));
 }
 
 /* ---- a row ---- */

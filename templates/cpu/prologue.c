@@ -542,6 +542,22 @@ INLINE long sum_step(const Layout *x, int together) {
     return min_int(together, x->block) * LANES;
 }
 
+/* The sum of `count` points, `used` lanes of each, `step` elements apart. With pairs it is four sums of
+ * every fourth, for an addition waits for the one before. */
+INLINE Vector points_sum(const stored *from, int step, int count, int used) {
+    Vector sum = {0}, second = {0}, third = {0}, fourth = {0};
+    int p = 0;
+    for (; FACTORS > 1 && p + 4 <= count; p += 4, from += 4 * step) {
+        sum += load_some(from, used);
+        second += load_some(from + step, used);
+        third += load_some(from + 2 * step, used);
+        fourth += load_some(from + 3 * step, used);
+    }
+    for (; p < count; p++, from += step)
+        sum += load_some(from, used);
+    return FACTORS > 1 ? (sum + second) + (third + fourth) : sum;
+}
+
 /* The way back of weights_spread, before more samples are added; what pads channels is zero. */
 UNUSED static void weights_gather(real *total, const real *dw, const real *db, const Layout *x,
                                   int segments, const Layout *y, long taps, long out, long in,
