@@ -212,8 +212,11 @@ INLINE void gradients_copy(const Wgrad *g, const Item *item, const Piece *piece,
     for (int v = 0; v <= item->side_by_side; v++) {
         const stored *dy = item->dy + vector_at(g->dy, item->v + v, o);
         real *to = dy_copy(item, piece, r) + v * LANES;
-        for (int p = 0; p < piece->width; p += FACTORS, dy += FACTORS * step, to += width)
-            store_real(to, factors_at(dy, used, dy + step, p + 1 < piece->width ? used : 0));
+        int p = 0;
+        for (; p + FACTORS <= piece->width; p += FACTORS, dy += FACTORS * step, to += width)
+            store_real(to, factors_at(dy, used, dy + step, used));
+        if (p < piece->width)
+            store_real(to, factors_at(dy, used, dy + step, 0));
     }
 }
 
