@@ -49,19 +49,26 @@ static bool take_part(const Node *dgrad, Node *node, Parts *parts) {
                : node->in[0] == parts->slope->in[0] && node->in[1] == parts->slope->in[1];
 }
 
-static bool find_parts(Graph *g, const Node *dgrad, Parts *parts) {
+/* The same of all that read V. */
+static bool take_readers(const Fuse *f, const Node *dgrad, ValueId v, Parts *parts) {
+    const NodeId *reader;
+    const int count = fuse_readers(f, v, &reader);
+    for (int i = 0; i < count; i++)
+        if (!take_part(dgrad, &fuse_graph(f)->node[reader[i]], parts))
+            return false;
+    return true;
+}
+
+static bool find_parts(const Fuse *f, const Node *dgrad, Parts *parts) {
+    const Graph *g = fuse_graph(f);
     const ValueId dp = dgrad->in[0];
     *parts = (Parts){.slope = slope_of(g, dp)};
     parts->conv = parts->slope == NULL ? NULL : made_by(g, parts->slope->in[0], OP_CONV);
     if (parts->conv == NULL || parts->conv->a.conv.relu || !is_point(&parts->conv->a.conv.window) ||
         g->value[parts->conv->in[0]].nsegments > 0)
         return false;
-    for (int i = 0; i < g->nnode; i++) {
-        Node *node = &g->node[i];
-        if ((node_reads(g, node, parts->slope->in[0]) || node_reads(g, node, dp)) &&
-            !take_part(dgrad, node, parts))
-            return false;
-    }
+    if (!take_readers(f, dgrad, parts->slope->in[0], parts) || !take_readers(f, dgrad, dp, parts))
+        return false;
     return parts->loss != NULL && parts->wgrad != NULL;
 }
 
@@ -69,7 +76,7 @@ static bool find_parts(Graph *g, const Node *dgrad, Parts *parts) {
 void fuse_head(Fuse *f, Node *dgrad) {
     Graph *g = fuse_graph(f);
     Parts parts;
-    if (!find_parts(g, dgrad, &parts))
+    if (!find_parts(f, dgrad, &parts))
         return;
     const Node *conv = parts.conv, *slope = parts.slope;
     ValueId in[] = {conv->in[0], slope->in[1], conv->in[1], conv->in[2], slope->in[2]},

@@ -7,6 +7,8 @@
 Graph *fuse_graph(const Fuse *f);
 /* The node that computes V, if one node reads it and no other; else NULL. */
 Node *fuse_only_for_one(const Fuse *f, ValueId v);
+/* The nodes that read V, or did before they were joined with others; returns how many. */
+int fuse_readers(const Fuse *f, ValueId v, const NodeId **reader);
 /* FIRST computes what SECOND did; SECOND goes. */
 void fuse_take_over(Fuse *f, Node *first, const Node *second);
 /* Has the target a kernel for NODE, which is made of several? */

@@ -19,6 +19,8 @@ struct Fuse {
     const Program *program;
     Graph *g;
     const int *readers; /* per value */
+    NodeId *reader;     /* those of one value after the other, */
+    int *end;           /*   and per value where they end */
     bool *stays;        /* per node */
 };
 
@@ -29,6 +31,11 @@ Graph *fuse_graph(const Fuse *f) {
 Node *fuse_only_for_one(const Fuse *f, ValueId v) {
     const Value *value = &f->g->value[v];
     return f->readers[v] == 1 && value->producer >= 0 ? &f->g->node[value->producer] : NULL;
+}
+
+int fuse_readers(const Fuse *f, ValueId v, const NodeId **reader) {
+    *reader = f->reader + (v > 0 ? f->end[v - 1] : 0);
+    return f->readers[v];
 }
 
 void fuse_drop(Fuse *f, const Node *first) {
@@ -46,12 +53,27 @@ bool fuse_fits(const Fuse *f, const Node *node) {
     return fits != NULL && fits(f->program, node);
 }
 
+/* Lists the readers of each value. */
+static void list_readers(Fuse *f) {
+    const Graph *g = f->g;
+    int sum = 0;
+    f->readers = count_readers(g);
+    f->end = NEW_ARRAY(g->pool, int, g->nvalue);
+    for (ValueId v = 0; v < g->nvalue; v++) {
+        f->end[v] = sum;
+        sum += f->readers[v];
+    }
+    f->reader = NEW_ARRAY(g->pool, NodeId, sum);
+    for (int i = 0; i < g->nnode; i++)
+        for (Touch t = node_touches(g, &g->node[i]); touch_next(&t);)
+            if (!t.is_output)
+                f->reader[f->end[t.value]++] = i;
+}
+
 void fuse(Program *program) {
     Graph *g = program->graph;
-    Fuse f = {.program = program,
-              .g = g,
-              .readers = count_readers(g),
-              .stays = NEW_ARRAY(g->pool, bool, g->nnode)};
+    Fuse f = {.program = program, .g = g, .stays = NEW_ARRAY(g->pool, bool, g->nnode)};
+    list_readers(&f);
     for (int i = 0; i < g->nnode; i++)
         f.stays[i] = true;
     for (int i = 0; i < g->nnode; i++)
