@@ -6,7 +6,7 @@
         C = 16, CI = 19, CO = 16, C0 = 0, CS = 16, SEGMENTS = 2,                                           \
         ID = 1, IH = 8, IW = 8, D = 1, H = 8, W = 8, KD = 1, KH = 3, KW = 3, SD = 1, SH = 1, SW = 1,       \
         LD = 1, LH = 1, LW = 1, PD = 0, PH = 1, PW = 1,                                                    \
-        BIAS = 1, RELU = 1, ABSOLUTE = 0, PSNR = 1, MASK = 1, ACCUMULATE = 1, BANDS = 4, COUNT = 1000, DECOUPLED = 0, NESTEROV = 0, \
+        BIAS = 1, RELU = 1, ABSOLUTE = 0, PSNR = 1, MASK = 1, ACCUMULATE = 1, ONE_SAMPLE = 0, BANDS = 4, COUNT = 1000, DECOUPLED = 0, NESTEROV = 0, \
         TRANSPOSED = 0, TILES = 32, OWN_BLOCKS = 1, PHASE = 0, ABOVE = 1, BELOW = 1, SCALED = 1, GROWTH_INTERVAL = 2000, PARAMETERS = 0, P_STAGED = 0, T_STAGED = 1                                                          \
     };                                                                                                     \
     UNUSED static const double WEIGHT = 1, WEIGHT_DECAY = 1e-4, BETA1 = 0.9, BETA2 = 0.999,                \

@@ -165,8 +165,10 @@ static void add_wgrad_scratch(Program *program, Node *node) {
     const bool reference = program->options->reference;
     const CpuConv conv = {.in = stored_channels(g, node->in[0]),
                           .out = stored_channels(g, node->in[1]),
-                          .taps = window_taps(&node->a.conv.window)};
+                          .taps = window_taps(&node->a.conv.window),
+                          .totals = program->micro_batch > 1};
     int64_t elements;
+    node->a.conv.one_sample = conv.totals == 0;
     if (reference)
         elements = size_sum(shape_elements(g->value[node->out[0]].shape), conv.out);
     else if (!cpu_wgrad_scratch_elements(&conv, &elements))

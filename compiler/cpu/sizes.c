@@ -21,7 +21,7 @@ bool cpu_wgrad_scratch_elements(const CpuConv *conv, int64_t *out) {
     int64_t depth, sums;
     return multiply(conv->in, conv->taps, &depth) && !__builtin_add_overflow(depth, 1, &depth) &&
            multiply(blocks(conv->out), BLOCK, &sums) && multiply(sums, depth, &sums) &&
-           multiply(sums, 2, out);
+           multiply(sums, 1 + conv->totals, out);
 }
 
 /* ---- Winograd's method ---- */

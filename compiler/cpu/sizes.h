@@ -13,6 +13,7 @@ typedef struct {
     int64_t in, out; /* stored channels of x and y of the forward operator */
     int64_t taps;    /* KD * KH * KW */
     int64_t points;  /* of y, Winograd's method only */
+    int64_t totals;  /* conv_wgrad: 1, or 0 where there is never more than one sample at a time */
 } CpuConv;
 
 /* `packed` of conv_pack, where `summed` are the stored channels of x and `lanes` the channels of y; of

@@ -100,6 +100,7 @@ typedef struct {
     int64_t channel_begin; /* gradient by one segment of a concat: its first channel, */
     int64_t channels;      /*   of that many in the concat */
     int64_t bands;   /* gradient of weights: in how many parts a bias is summed, fixed by the target */
+    bool one_sample; /*   there is never more than one sample at a time */
     int64_t tiles;   /* computed in blocks of so many tiles by Winograd's method; 0: directly */
     bool own_blocks; /*   each thread has blocks of its own */
     int64_t phase;   /*   rows of the first tiles that lie above the first row: 0 to 3 */

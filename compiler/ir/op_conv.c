@@ -265,6 +265,7 @@ void constants_wgrad(Constants *c, const Node *node) {
     constant(c, "BIAS", node->out[1] >= 0);
     call_rows(c, node->op == OP_UPCONV_WGRAD ? x : dy);
     constant(c, "BANDS", node->a.conv.bands);
+    constant(c, "ONE_SAMPLE", node->a.conv.one_sample);
     winograd_constants(c, node);
     constant(c, "ACCUMULATE", node->accumulates);
     constant_segments(c, "X", x);

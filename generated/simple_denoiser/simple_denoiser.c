@@ -119,9 +119,9 @@ static void train(const UnetStep *step) {
             simple_denoiser_zero_halo_1(n, (Rows){0, 64}, AT(real, B053_d_net_6));
             simple_denoiser_mse_grad_0(n, step->n, (Rows){0, 64}, AT(real, B053_d_net_6),
                 AT(real, B050_net_6), INPUT(real, 1, 12288), NULL);
-            begin(step, 25, "conv_wgrad of net.6", 10, 84934656, 7531392);
+            begin(step, 25, "conv_wgrad of net.6", 10, 84934656, 7309824);
             /* net.5[n,64,64,64] d net.6[n,3,64,64] -> d net.6.weight[3,64,3,3] d net.6.bias[3]
-                net.6 scratch[18464] */
+                net.6 scratch[9232] */
             zero_tail(AT(real, B029_d_net_6_bias), 12, 64);
             simple_denoiser_conv_wgrad_0(n, (Rows){0, 64}, AT(real, B028_d_net_6_weight),
                 AT(real, B029_d_net_6_bias), AT(real, B054_net_6_scratch),
@@ -156,9 +156,9 @@ static void train(const UnetStep *step) {
             simple_denoiser_conv_dgrad_winograd_1(n, (Rows){0, 64}, AT(real, B060_d_net_0),
                 AT(real, B061_net_2_workspace), AT(real, B057_d_net_2), AT(real, B042_net_2_weights),
                 AT(real, B045_net_1));
-            begin(step, 31, "conv_wgrad of net.0", 7, 84934656, 6777216);
+            begin(step, 31, "conv_wgrad of net.0", 7, 84934656, 6734208);
             /* noisy[n,3,64,64] d net.0[n,64,64,64] -> d net.0.weight[64,3,3,3] d net.0.bias[64]
-                net.0 scratch[3584] */
+                net.0 scratch[1792] */
             simple_denoiser_conv_wgrad_1(n, (Rows){0, 64}, AT(real, B034_d_net_0_weight),
                 AT(real, B035_d_net_0_bias), AT(real, B062_net_0_scratch),
                 (const real *const[]){INPUT(real, 0, 13072)}, AT(real, B060_d_net_0));

@@ -749,9 +749,9 @@ UNUSED static void weights_gather(real *total, const real *dw, const real *db, c
 
 /* From [vector of output channels][input channels, of which so many lie together, tap, those together; then
  * the bias][lane] to dense parameters, in which neighbouring output channels are `out` apart and
- * neighbouring input channels `in`. */
+ * neighbouring input channels `in`; ADD: onto what these hold. */
 UNUSED static void weights_spread(real *dw, real *db, const real *total, const Layout *x, int segments,
-                                  int count, long taps, long out, long in, int together) {
+                                  int count, long taps, long out, long in, int together, int add) {
     const long depth = stored_channels(x, segments) * taps + (db ? 1 : 0);
 #pragma omp for schedule(static)
     for (int co = 0; co < count; co++) {
@@ -761,10 +761,10 @@ UNUSED static void weights_spread(real *dw, real *db, const real *total, const L
             for (int c = 0; c < x[s].channels; c++, to += in) {
                 const real *from = sums + sum_at(&x[s], c, taps, together);
                 for (long tap = 0; tap < taps; tap++, from += sum_step(&x[s], together))
-                    to[tap] = *from;
+                    to[tap] = (add ? to[tap] : 0) + *from;
             }
         if (db)
-            db[co] = *sums;
+            db[co] = (add ? db[co] : 0) + *sums;
     }
 }
 

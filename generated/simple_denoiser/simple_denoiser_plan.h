@@ -58,11 +58,11 @@
 #define B047_net_2_workspace 928704LL /* 3612672 */
 #define B048_net_5 6771648LL /* 1115136 */
 #define B049_net_4_workspace 928704LL /* 3612672 */
-#define B050_net_6 928704LL /* 49152 */
-#define B051_mse_scratch 977856LL /* 512 */
-#define B052_psnr_scratch 977856LL /* 512 */
-#define B053_d_net_6 1002560LL /* 52288 */
-#define B054_net_6_scratch 928704LL /* 73856 */
+#define B050_net_6 980992LL /* 49152 */
+#define B051_mse_scratch 928704LL /* 512 */
+#define B052_psnr_scratch 928704LL /* 512 */
+#define B053_d_net_6 928704LL /* 52288 */
+#define B054_net_6_scratch 980992LL /* 36928 */
 #define B055_d_net_4 7886784LL /* 1115136 */
 #define B056_net_4_scratch 928704LL /* 1940800 */
 #define B057_d_net_2 6771648LL /* 1115136 */
@@ -70,7 +70,7 @@
 #define B059_net_2_scratch 928704LL /* 1940800 */
 #define B060_d_net_0 5656512LL /* 1048576 */
 #define B061_net_2_workspace 928704LL /* 3612672 */
-#define B062_net_0_scratch 928704LL /* 14336 */
+#define B062_net_0_scratch 928704LL /* 7168 */
 #define B063_net_0_weights 7992768LL /* 6912 */
 #define B064_net_2_weights 6771648LL /* 592128 */
 #define B065_net_4_weights 7363776LL /* 592128 */

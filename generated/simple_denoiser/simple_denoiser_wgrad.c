@@ -8,8 +8,9 @@
  *
  * A window slides over x, and its positions are the points of dy; TRANSPOSED, it slides over dy, and they
  * are those of x. The rows of a tile are input channels, its lanes output channels, and it sums over
- * positions. `scratch` has the sums of a sample, as far as its rows have come, and behind them the total
- * over the samples, which is brought into PyTorch's order in the end; for how sums lie, see wgrad.c.
+ * positions. `scratch` has the sums of a sample, as far as its rows have come, and behind them, unless
+ * there is but ONE_SAMPLE, the total over the samples, which is brought into PyTorch's order in the end;
+ * for how sums lie, see wgrad.c.
  *
  * A sum runs through the rows in order, and is that of one thread: threads share out taps, blocks of x and
  * vectors of dy. So its bits depend neither on the threads nor on which rows a call computes. */
@@ -50,6 +51,7 @@ void KERNEL()(int n, Rows rows, real *restrict dw, real *restrict db, real *rest
                             .transposed = TRANSPOSED,
                             .bias = BIAS,
                             .accumulate = ACCUMULATE,
+                            .one_sample = ONE_SAMPLE,
                             .channels = CI,
                             .outputs = CO,
                             .points = {D, H, W},
@@ -80,25 +82,25 @@ void KERNEL()(int n, Rows rows, real *restrict dw, real *restrict db, real *rest
 #include "simple_denoiser_wgrad.h"
 
 /* conv_wgrad: net.6 of train: net.5[n,64,64,64] d net.6[n,3,64,64] -> d net.6.weight[3,64,3,3]
-    d net.6.bias[3] net.6 scratch[18464] */
+    d net.6.bias[3] net.6 scratch[9232] */
 #define CONV_WGRAD
 #define KERNEL(part) simple_denoiser_conv_wgrad_0##part
 #define SIZES \
     enum { CI = 64, CO = 3, ID = 1, IH = 64, IW = 64, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, \
         KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, TRANSPOSED = 0, BIAS = 1, \
-        ACCUMULATE = 1, SEGMENTS = 1 }; \
+        ONE_SAMPLE = 1, ACCUMULATE = 1, SEGMENTS = 1 }; \
     UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}}, \
         DY = {3, 3, 1, 201, 13072, 13068, 13068, 198, 0}
 #include "simple_denoiser_wgrad.c"
 
 /* conv_wgrad: net.0 of train: noisy[n,3,64,64] d net.0[n,64,64,64] -> d net.0.weight[64,3,3,3]
-    d net.0.bias[64] net.0 scratch[3584] */
+    d net.0.bias[64] net.0 scratch[1792] */
 #define CONV_WGRAD
 #define KERNEL(part) simple_denoiser_conv_wgrad_1##part
 #define SIZES \
     enum { CI = 3, CO = 64, ID = 1, IH = 64, IW = 64, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, \
         KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, TRANSPOSED = 0, BIAS = 1, \
-        ACCUMULATE = 1, SEGMENTS = 1 }; \
+        ONE_SAMPLE = 1, ACCUMULATE = 1, SEGMENTS = 1 }; \
     UNUSED static const Layout X[1] = {{3, 3, 1, 201, 13072, 13068, 13068, 198, 0}}, \
         DY = {64, 16, 4, 0, 262144, 65536, 65536, 1024, 0}
 #include "simple_denoiser_wgrad.c"

@@ -47,7 +47,7 @@ typedef struct {
 
 typedef struct Wgrad {
     const Layout *x, *dy; /* of each segment; of dy, which has so many points */
-    int segments, transposed, bias, accumulate;
+    int segments, transposed, bias, accumulate, one_sample;
     int channels, outputs;
     Axes points, positions, taps, stride, dilation, padding;
     void (*image_pair)(const Tap *tap), (*image_single)(const Tap *tap); /* where x may be an image, */
@@ -386,21 +386,24 @@ UNUSED static void wgrad_share(const Wgrad *g, real *sums, const stored *const *
     }
 }
 
+/* Where there is never more than one sample, its sums go to dw at once, and there is no total. */
 UNUSED static void wgrad(const Wgrad *g, int n, Rows rows, real *dw, real *db, real *scratch,
                          const stored *const *x, const stored *dy, real *copies) {
     const long taps = all_taps(g), elements = vectors(g->dy) * sums_depth(g) * LANES;
     const long out = g->transposed ? taps : g->channels * taps;
     const long in = g->transposed ? g->outputs * taps : taps;
     const int ends = rows.begin < rows.end && rows.end == g->positions.d * g->positions.h;
-    real *total = scratch + elements;
-    if (g->accumulate && ends)
+    const int adds = g->accumulate && g->one_sample;
+    real *total = g->one_sample ? scratch : scratch + elements;
+    if (g->accumulate && ends && !adds)
         weights_gather(total, dw, g->bias ? db : NULL, g->x, g->segments, g->dy, taps, out, in, BLOCK);
     for (int i = 0; i < n; i++) {
         wgrad_share(g, scratch, x, dy, i, rows, copies);
 #pragma omp barrier
-        if (ends)
+        if (ends && !g->one_sample)
             sums_add(total, scratch, elements, !g->accumulate && i == 0);
     }
     if (ends)
-        weights_spread(dw, g->bias ? db : NULL, total, g->x, g->segments, g->outputs, taps, out, in, BLOCK);
+        weights_spread(dw, g->bias ? db : NULL, total, g->x, g->segments, g->outputs, taps, out, in, BLOCK,
+                       adds);
 }

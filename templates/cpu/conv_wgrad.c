@@ -2,8 +2,9 @@
  *
  * A window slides over x, and its positions are the points of dy; TRANSPOSED, it slides over dy, and they
  * are those of x. The rows of a tile are input channels, its lanes output channels, and it sums over
- * positions. `scratch` has the sums of a sample, as far as its rows have come, and behind them the total
- * over the samples, which is brought into PyTorch's order in the end; for how sums lie, see wgrad.c.
+ * positions. `scratch` has the sums of a sample, as far as its rows have come, and behind them, unless
+ * there is but ONE_SAMPLE, the total over the samples, which is brought into PyTorch's order in the end;
+ * for how sums lie, see wgrad.c.
  *
  * A sum runs through the rows in order, and is that of one thread: threads share out taps, blocks of x and
  * vectors of dy. So its bits depend neither on the threads nor on which rows a call computes. */
@@ -50,6 +51,7 @@ UNUSED static void KERNEL(int n, Rows rows, real *restrict dw, real *restrict db
                             .transposed = TRANSPOSED,
                             .bias = BIAS,
                             .accumulate = ACCUMULATE,
+                            .one_sample = ONE_SAMPLE,
                             .channels = CI,
                             .outputs = CO,
                             .points = {D, H, W},

@@ -43,6 +43,6 @@ UNUSED static void KERNEL(int n, Rows rows, real *restrict dw, real *restrict db
     for (int i = 0; i < n; i++)
         winograd_gradients(&g, i, TILES, ACCUMULATE || i > 0);
     if (ends)
-        weights_spread(dw, BIAS ? db : NULL, g.total, X, SEGMENTS, CO, 9, CI * 9, 9, 1);
+        weights_spread(dw, BIAS ? db : NULL, g.total, X, SEGMENTS, CO, 9, CI * 9, 9, 1, 0);
 }
 /* END */
