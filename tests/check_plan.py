@@ -41,7 +41,7 @@ What a loop over bands touches lives through all of it, but for the workspace of
 
 Rows.  A step in a loop over bands says for each image {"id": [begin, end, per_iteration]}: iteration i touches the rows
 [begin + i * per_iteration, end + i * per_iteration), as far as there are such.  Others, such as weights, it reads whole, so
-nothing in the loop writes them; or it writes them, and no other step in the loop touches them: sums over rows.  Inside the
+nothing in the loop writes them, but for a step without rows, which packs them whole in each iteration; or it writes them, and no other step in the loop touches them: sums over rows.  Inside the
 loop a buffer may take another's place row by row.  Of {"ring": N}, row r lies where row r mod N does.
 """
 
@@ -80,10 +80,11 @@ class Loop:
 
 
 class Access:
-    """A step's, or that of all of a loop over bands in which it is; SUMS: of a step that sums rows."""
+    """A step's, or that of all of a loop over bands in which it is; SUMS: of a step that sums rows; ROWS: of one that says
+    rows."""
 
-    def __init__(self, position, writes, loop, sums):
-        self.position, self.writes, self.loop, self.sums = position, writes, loop, sums
+    def __init__(self, position, writes, loop, sums, rows):
+        self.position, self.writes, self.loop, self.sums, self.rows = position, writes, loop, sums, rows
         self.bands = loop.bands() if loop else None
 
     def path(self, whole_bands):
@@ -200,10 +201,16 @@ class Judge:
                     self.complain("schema", "step %s names a buffer %s that does not exist", step["name"], number)
             self.check_rows_form(step, banded)
 
+    def packs(self, step):
+        reads, writes = ({self.buffers[number]["class"] for number in numbers} for numbers in (step["reads"], step["writes"]))
+        return reads == {"parameter"} and writes == {"workspace"}
+
     def check_rows_form(self, step, banded):
         """In a loop over bands, and only there, a step says the rows of the images that it touches, of one at least: of all
-        that it writes, but for sums over rows and workspace."""
+        that it writes, but for sums over rows and workspace.  One that touches parameters and workspace alone runs whole."""
         rows = step.get("rows", {})
+        if "rows" not in step and banded and self.packs(step):
+            return
         touched = {str(n) for n in step["reads"] + step["writes"]} if banded else set()
         written = {str(n) for n in step["writes"] if banded and self.buffers[n]["class"].startswith("activation")}
         if ("rows" in step) != banded or (banded and not rows) or not written <= rows.keys() <= touched:
@@ -240,7 +247,7 @@ class Judge:
                 for touched, writes in ((step["reads"], False), (step["writes"], True)):
                     for number in touched:
                         for each in [number] + slices.get(number, []):
-                            accesses.setdefault(each, []).append(Access(position, writes, loop, bool(self.sums(step))))
+                            accesses.setdefault(each, []).append(Access(position, writes, loop, bool(self.sums(step)), "rows" in step))
                 position += 1
             return position
 
@@ -252,9 +259,12 @@ class Judge:
                 self.buffers[number]["class"] != "workspace"]
 
     def is_scratch(self, number, accesses):
-        """Workspace of one step alone, in which nothing stays from one band to the next?"""
-        return (self.buffers[number]["class"] == "workspace" and len({access.position for access in accesses}) == 1 and
-                not accesses[0].sums)
+        """Workspace in which nothing stays from one band to the next: of one step alone that sums no rows, or packed in each
+        band?"""
+        first = accesses[0]
+        alone = len({access.position for access in accesses}) == 1 and not first.sums
+        packed = first.writes and not first.rows and first.bands and all(access.bands is first.bands for access in accesses)
+        return self.buffers[number]["class"] == "workspace" and bool(alone or packed)
 
     def interval(self, number, accesses):
         """First and last position of life, widened to the loops that carry the value around."""
@@ -494,7 +504,7 @@ class Judge:
 
     def play_bands(self, program, loop):
         """Row by row: which row of which buffer each place holds; none: what did when the loop began."""
-        steps = list(all_steps(loop["body"]))
+        steps = [step for step in all_steps(loop["body"]) if "rows" in step]
         written = {number: 0 for step in steps for number in step["writes"]}
         holder = {}  # of (slot, place)
         complaints = set()

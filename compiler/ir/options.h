@@ -51,7 +51,8 @@ typedef struct {
     bool prefetch;              /* training: inputs keep their bytes for those of the next step */
     bool little_workspace;      /* kernels may be slow for want of workspace */
     bool packs_once;            /* prediction: packed weights are kept from image to image */
-    bool packs_in_iterations;   /* a loop over samples packs weights again in each iteration */
+    bool packs_in_iterations;   /* a loop over samples packs weights again in each iteration, */
+    bool packs_in_bands;        /*   and one over bands of rows in each band */
 } Choices;
 
 #endif

@@ -11,7 +11,7 @@
  *
  * A row is computed once and in one way, so the bits are those of the run without a loop; a sum over rows,
  * such as a loss, grows band by band, in their order. What packs weights stands in front of the loop in
- * which they are used.
+ * which they are used; where that takes too much memory, each iteration packs them just before.
  *
  * Requires: the steps of one iteration over samples, in their order.  Provides: Step.rows and lag.
  */
@@ -233,6 +233,16 @@ static bool make_loop(Run *r, int count, int64_t rows, Step *loop) {
     return times > 1;
 }
 
+/* Puts what packs weights back among the steps of LOOP: STEP[FIRST..END) are those that RUN was made of. */
+static void pack_in_bands(const Run *r, const Step *step, int first, int end, Step *loop) {
+    Step *body = NULL;
+    int count = 0;
+    for (int k = first, i = 0; k < end; k++)
+        PUSH(r->program->graph->pool, body, count, r->place[i] == k ? loop->body[i++] : step[k]);
+    loop->body = body;
+    loop->nbody = count;
+}
+
 /* The steps from FIRST on that can compute ranges of rows, up to one that cannot and does not stand aside.
  */
 static Run run_from(const Program *program, const Step *step, int nstep, int first) {
@@ -277,8 +287,11 @@ int loop_over_bands(const Program *program, Step *step, int nstep, Step **new) {
         const int n = scale_rows(&r, tallest);
         Step loop;
         const bool loops = n > 1 && make_loop(&r, n, rows, &loop);
+        const bool packs = loops && program->choices->packs_in_bands;
         end = n > 0 ? r.place[n - 1] + 1 : i + 1;
-        for (int k = i; k < end; k++)
+        if (packs)
+            pack_in_bands(&r, step, i, end, &loop);
+        for (int k = i; k < end && !packs; k++)
             if (!loops || step[k].node < 0 || !is_banded(program, &g->node[step[k].node]))
                 PUSH(g->pool, *new, count, step[k]);
         if (loops)

@@ -8,8 +8,9 @@
  * Steps are numbered by their place in the tree, in pre-order.  A buffer lives from the first step that
  * touches it to the last, these included; buffers that share bytes live as one, and a region as long as its
  * slices.  What a loop touches and what also lives outside of it lives through all of it; what a loop over
- * bands touches does so in any case, but for the scratch of what sums no rows: its rows are made in one
- * iteration and read in another. What outlives a step lives through all of its program.
+ * bands touches does so in any case, for its rows are made in one iteration and read in another; but not
+ * the scratch of what sums no rows, nor weights that each iteration packs. What outlives a step lives
+ * through all of its program.
  *
  * Requires: buffers.  Provides: first and last of the buffers of each program.
  */
@@ -56,6 +57,15 @@ static int walk(const Live *l, const Step *step, int nstep, int position) {
     return position;
 }
 
+/* Weights that each iteration of LOOP packs before it reads them. */
+static bool packed_in(const Graph *g, const Step *loop, ValueId v) {
+    const NodeId producer = g->value[v].producer;
+    for (int i = 0; !g->value[v].per_sample && i < loop->nbody; i++)
+        if (loop->body[i].node == producer && loop->body[i].node >= 0 && loop->body[i].rows == 0)
+            return true;
+    return false;
+}
+
 /* All that STEP touches and that must live through the loop LOOP, which goes from FIRST to LAST. */
 static void stretch_over(const Live *l, const Step *step, const Step *loop, int first, int last) {
     const Graph *g = l->program->graph;
@@ -67,7 +77,7 @@ static void stretch_over(const Live *l, const Step *step, const Step *loop, int 
         const int b = l->program->buffer_of[t.value];
         const bool inside = b >= 0 && l->plan->buffer[b].first >= first && l->plan->buffer[b].last <= last;
         const bool kept = t.operand->access != ACCESS_SCRATCH || sums_rows(g, &g->node[step->node]);
-        const bool between = loop->axis == AXIS_BANDS && kept;
+        const bool between = loop->axis == AXIS_BANDS && kept && !packed_in(g, loop, t.value);
         if (b < 0 || (inside && !between))
             continue;
         needed_at(l, b, first);

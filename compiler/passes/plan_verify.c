@@ -293,7 +293,7 @@ static void set_rows(Judge *j, const Step *step, int nstep, bool done) {
             continue;
         }
         const Node *node = &g->node[step[i].node];
-        for (Touch t = node_touches(g, node); touch_next(&t);) {
+        for (Touch t = node_touches(g, node); step[i].rows > 0 && touch_next(&t);) {
             const int b = t.is_output ? j->program->buffer_of[t.value] : -1;
             if (b >= 0 && done && j->rows[b] != rows_of(g, node))
                 BUG("plan: %s: `%s` does not compute all rows of `%s`", j->program->name, node->name,
@@ -316,8 +316,8 @@ static void play_band(Judge *j, const Step *step, int nstep, int64_t iteration) 
             continue;
         }
         const RowRange rows = step_rows(j->program->graph, &step[i], iteration);
-        if (rows.begin < rows.end)
-            play_node(j, &step[i], &rows);
+        if (step[i].rows == 0 || rows.begin < rows.end)
+            play_node(j, &step[i], step[i].rows == 0 ? NULL : &rows);
     }
 }
 

@@ -13,7 +13,7 @@
  * Where inputs are staged in the arena, those of the next step come while one runs, if that fits into 1;
  * where faster kernels need much workspace, they have it if that does.
  * Packed weights are kept from iteration to iteration, and in prediction from image to image, unless the
- * plan does not fit: then they are made just before each use.
+ * plan does not fit: then they are made just before each use, in bands of rows in each band.
  */
 #include "ir/target.h"
 #include "pipeline.h"
@@ -112,7 +112,7 @@ static Plan *fewer_samples(const Request *r, Choices choices, Plan *best) {
 }
 
 /* In bands of as many rows as fit; where not even the fewest do, there are no others to try. */
-static Plan *in_bands(const Request *r, Choices choices, Plan *best) {
+static Plan *in_bands_of(const Request *r, Choices choices, Plan *best) {
     static const int64_t rows[] = {64, 32, 16, 8};
     enum { HEIGHTS = sizeof rows / sizeof *rows, LOWEST = HEIGHTS - 1 };
     choices.band_rows = rows[LOWEST];
@@ -126,6 +126,16 @@ static Plan *in_bands(const Request *r, Choices choices, Plan *best) {
             return plan;
     }
     return best;
+}
+
+/* Weights are packed in front of the bands, or, where that takes too much, in each of them. */
+static Plan *in_bands(const Request *r, Choices choices, Plan *best) {
+    if (!choices.any_plan)
+        best = in_bands_of(r, choices, best);
+    if (plan_fits(best))
+        return best;
+    choices.packs_in_iterations = choices.packs_in_bands = true;
+    return in_bands_of(r, choices, best);
 }
 
 /* The first of the schedules that one search finds which fits when packed, or the smallest; returns whether

@@ -8,7 +8,7 @@ and more bands than a tensor has rows: fast kernels, reference kernels, in 16 bi
 access outside a buffer's life.  Weights, metrics and pictures are the same, bit for bit.  The plans have a loop over
 bands in one over samples, in the forward pass and in the backward pass, and check_plan.py finds them sound.  The same
 of a whole U-Net with --conv=direct, in 4 and 16 bands, where training is one loop and tensors are rings, and by Winograd's
-method, where prediction is.
+method, where prediction is; and of a tall one in the least memory, where each band packs weights.
 tests/cuda/steps.py does the same for the cuda target.  Standard library only."""
 
 import argparse
@@ -24,7 +24,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 import check_plan  # noqa: E402
 
-LOOPED = ["--micro-batches=3"]
+LOOPED = ["--micro-batches=3"]  # the first option of each net
 
 
 class Net:
@@ -43,11 +43,15 @@ UNET = Net("../../examples/denoise/tiny_unet.unet", ["--conv=direct", "--size=32
            {"conv", "upconv", "max_pool"}, {"conv_dgrad", "conv_wgrad", "upconv_wgrad", "max_pool_grad", "mse", "mse_grad"})
 WINOGRAD = Net("../../examples/denoise/tiny_unet.unet", ["--size=32x32", "--batch=3"], "(denoised, clean)",
                {"conv", "upconv", "max_pool"}, set())
+TALL = Net("../../examples/denoise/tiny_unet.unet", ["--conv=direct", "--size=768x32", "--batch=3"], "(denoised, clean)",
+           set(), set())
+LEAST = "the least memory"  # instead of a number of bands: each iteration packs weights, too
 KINDS = {"fast": (CHAIN, [], [2, 3, 5, 64]), "reference": (CHAIN, ["--kernels=reference"], [2, 3, 5, 64]),
          "bf16": (CHAIN, ["--precision=bf16"], [2, 3, 5, 64]), "poison": (CHAIN, ["--poison"], [3]),
          "poison, reference": (CHAIN, ["--poison", "--kernels=reference"], [3]), "U-Net": (UNET, [], [4, 16]),
          "U-Net, bf16": (UNET, ["--precision=bf16"], [4, 16]), "U-Net, poison": (UNET, ["--poison"], [4]),
-         "Winograd": (WINOGRAD, [], [4, 8])}
+         "Winograd": (WINOGRAD, [], [4, 8]), "tall U-Net": (TALL, [], [LEAST]),
+         "tall U-Net, poison": (TALL, ["--poison"], [LEAST])}
 
 
 class Failure(Exception):
@@ -116,6 +120,8 @@ class Workshop:
         self.unetc, self.folder = os.path.abspath(tools.unetc), folder
         self.data, self.small = [os.path.join(folder, name) for name in ("data", "small")]
         execute([tools.make_pictures, self.data, "8", "33", "37", "8"])
+        self.tall = os.path.join(folder, "tall")
+        execute([tools.make_pictures, self.tall, "4", "769", "37", "8"])
         execute([tools.make_pictures, self.small, "1", "19", "19", "8"])
         for net in CHAIN, UNET:
             with open(net.file) as text, open(self.path(net), "w") as copy:
@@ -144,17 +150,34 @@ class Workshop:
                 raise Failure("mem --mem=%s %s: exit code %d: %s" % (budget, " ".join(options), done.returncode,
                                                                      done.stderr[-1000:]))
 
+    def least(self, net, options):
+        """The option for the least memory that a refusal tells of, in which bands pack weights."""
+        command = [self.unetc, "mem", "--format=json", *net.options[1:], *options, self.path(net)]
+        refused = subprocess.run(command + ["--mem=1KiB"], capture_output=True, text=True)
+        option = "--mem=" + re.search(r"needs ([0-9.]+) (\w+)", refused.stderr).expand(r"\1\2")
+        plan = json.loads(execute(command + [option]))
+        complaints = check_plan.judge(plan)
+        packs = [op for steps in plan["programs"].values() for loops, op in nested_loops(steps)
+                 if loops[-1:] == ("bands",) and op.endswith("_pack")]
+        if complaints or not packs:
+            raise Failure("%s: %s" % (option, "; ".join(complaints[:5]) or "no weights are packed in bands"))
+        return option
+
     def results(self, kind, bands):
         """The bytes of trained weights, the metrics, a picture."""
         net, more, _ = KINDS[kind]
-        options = net.options + more + ([] if bands is None else ["--bands=%d" % bands])
-        self.plan(net, options, bands)
+        if bands == LEAST:
+            options = net.options + more + [self.least(net, more)]
+        else:
+            options = net.options + more + ([] if bands is None else ["--bands=%d" % bands])
+            self.plan(net, options, bands)
         path = os.path.join(self.folder, "%s %s" % (kind, bands))
         execute([self.unetc, "-o", path, *options, self.path(net)], CC=self.compiler)
         out, picture = path + ".out", path + ".png"
         weights = os.path.join(out, net.name + ".safetensors")
-        execute([path, "train", "--data=" + self.data, "--steps=3", "--threads=2", "--out=" + out])
-        said = execute([path, "eval", "--data=" + self.data, "--threads=2", "--weights=" + weights])
+        data = self.tall if net is TALL else self.data
+        execute([path, "train", "--data=" + data, "--steps=3", "--threads=2", "--out=" + out])
+        said = execute([path, "eval", "--data=" + data, "--threads=2", "--weights=" + weights])
         execute([path, "predict", "--threads=2", "--weights=" + weights, self.small + "/noisy/00.png", "-o", picture])
         metrics = re.findall(re.escape(net.metric) + r" (\S+)", said)
         if not metrics:
@@ -170,8 +193,8 @@ def compare(shop, kind):
         found = shop.results(kind, bands)
         for what, a, b in zip(("weights", "metrics", "pictures"), expected, found):
             if a != b:
-                raise Failure("%s: %s with %d bands are not those without" % (kind, what, bands))
-    return "%s: the same bits with %s bands" % (kind, ", ".join(map(str, counts)))
+                raise Failure("%s: %s with %s bands are not those without" % (kind, what, bands))
+    return "%s: the same bits with %s" % (kind, ", ".join(c if c == LEAST else "%d bands" % c for c in counts))
 
 
 def main():
