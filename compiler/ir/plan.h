@@ -33,7 +33,7 @@ enum { MAX_STATES = 2 }; /* numbers that an optimiser keeps for each parameter *
  * Iteration i of a loop over samples works on the samples [i * samples, (i + 1) * samples) of the batch, as
  * far as they are valid.  In iteration i of a loop over bands a step computes the rows [i * rows - lag, (i
  * + 1) * rows - lag) of its first output, or sums over those of an input, as far as there are such: it
- * stays so many rows behind those that it reads as its window demands, and an empty range does nothing.  One
+ * stays so many rows behind those that it reads as its window demands, and an empty range does nothing. One
  * that packs weights has no rows: each iteration packs them, for steps behind it.  A loop over bands holds
  * no other. */
 typedef struct Step {

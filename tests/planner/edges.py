@@ -97,7 +97,7 @@ def packed_weights(unetc):
         with open(plans.net("unet")) as text, open(file, "w") as wide:
             wide.write(text.read() + "\npredict {\n    size 112, 112\n}\n")
         for target in "cpu", "cuda":
-            options = ["--target=" + target, "--micro-batches=off", "-Dbase=16", file]
+            options = ["--target=" + target, "--micro-batches=off", "--bands=off", "-Dbase=16", file]
             free = plans.Plan(unetc, options)
             needed = free.json["arena"]["extent"]["predict"]
             for budget, stay in ((needed, True), (needed - 1, False), (free.arena, True)):
