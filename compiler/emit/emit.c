@@ -101,8 +101,7 @@ const char *rows_text(const Emitter *e, const Program *program, ValueId v) {
 }
 
 const char *bands_text(const Plan *plan) {
-    return plan->options->bands > 1 || plan->choices.band_rows > 0 ? template_text("program/bands.c.in")
-                                                                   : "";
+    return has_bands(program_of(plan, 0)) ? template_text("program/bands.c.in") : "";
 }
 
 void emit_bands_begin(Emitter *e, const Step *loop, int position) {

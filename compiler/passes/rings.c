@@ -58,17 +58,18 @@ static void keep_whole(const Rings *r, const Step *step, int nstep, const Step *
     }
 }
 
-/* How many steps of LOOP make V. */
-static int makers(const Graph *g, const Step *loop, ValueId v) {
-    int count = 0;
+/* Per value: how many steps of LOOP make it. */
+static int *count_makers(const Graph *g, const Step *loop) {
+    int *makers = NEW_ARRAY(g->pool, int, g->nvalue);
     for (int i = 0; i < loop->nbody; i++)
         for (Touch t = node_touches(g, &g->node[loop->body[i].node]); touch_next(&t);)
-            count += t.is_output && t.value == v;
-    return count;
+            makers[t.value] += t.is_output;
+    return makers;
 }
 
 static void find_rolling(const Rings *r, const Step *loop) {
     const Graph *g = r->program->graph;
+    const int *makers = count_makers(g, loop);
     for (int b = 0; b < r->plan->nbuffer; b++) {
         const Buffer *buffer = &r->plan->buffer[b];
         r->rolled[b] = (Rolled){.rolls = buffer->program == (int)r->program->kind && buffer->slice < 0 &&
@@ -77,8 +78,7 @@ static void find_rolling(const Rings *r, const Step *loop) {
     keep_whole(r, r->program->step, r->program->nstep, loop);
     for (int i = 0; i < loop->nbody; i++)
         for (Touch t = node_touches(g, &g->node[loop->body[i].node]); touch_next(&t);)
-            if (rolled_of(r, t.value) != NULL &&
-                (!is_image(&g->value[t.value]) || makers(g, loop, t.value) != 1))
+            if (rolled_of(r, t.value) != NULL && (!is_image(&g->value[t.value]) || makers[t.value] != 1))
                 rolled_of(r, t.value)->rolls = false;
 }
 

@@ -157,7 +157,7 @@ static int64_t everything_kept(FitQuestion *q, const Plan *plan) {
 Comparison compare(Pool *pool, const Plan *plan, const FitQuestion *asked) {
     const Program *train = &plan->program[PROGRAM_TRAIN];
     Comparison c = {.without_recomputation = plan->arena, .without_bands = -1, .eager = -1};
-    if (plan->choices.band_rows > 0 || asked->options.bands > 1) {
+    if (has_bands(program_of(plan, 0))) {
         FitQuestion q = *asked;
         q.options.bands = 1;
         c.without_bands = everything_kept(&q, plan);
