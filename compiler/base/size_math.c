@@ -19,3 +19,7 @@ int64_t size_rounded(int64_t size, int64_t unit) {
 int64_t work_sum(int64_t a, int64_t times, int64_t b) {
     return size_sum(a, size_product(times, b));
 }
+
+int64_t size_common_divisor(int64_t a, int64_t b) {
+    return a == 0 ? b : size_common_divisor(b % a, a);
+}

@@ -68,7 +68,7 @@ static void emit_samples(Emitter *e, const Program *program, const Step *loop, i
 }
 
 static void emit_bands(Emitter *e, const Program *program, const Step *loop, int position) {
-    emit_bands_begin(e, loop, position);
+    emit_bands_begin(e, program, loop, position);
     emit_steps(e, program, loop->body, loop->nbody, position + 1);
     emit_bands_end(e);
 }
@@ -83,23 +83,36 @@ static void emit_begin(Emitter *e, const Program *program, const Node *node, int
     text_commented(e->out, begin, shapes_text(e->pool, program, node) + 1);
 }
 
+/* Of those outputs of NODE that do not lie where an input did. */
+static void emit_halos(Emitter *e, const Program *program, const Node *node) {
+    for (int k = 0; k < node->nout; k++) {
+        ValueId v = node->out[k];
+        if (v >= 0 && has_halo(program, v) && e->plan->buffer[program->buffer_of[v]].same < 0)
+            cpu_emit_zero_halo(e, program, node, v);
+    }
+}
+
+/* The runtime has brought the rows of an input. */
+static void emit_load(Emitter *e, const Program *program, const Node *node, int position) {
+    emit_step_comment(e, program, node, position);
+    emit_halos(e, program, node);
+}
+
 static void emit_step(Emitter *e, const Program *program, int position, const Step *step) {
     const Node *node = &program->graph->node[step->node];
+    e->step = step;
+    if (has_trait(node, TRAIT_LOADS))
+        emit_load(e, program, node, position);
     if (has_trait(node, TRAIT_OF_RUNTIME))
         return;
     const char *template = template_of(e, node);
-    e->step = step;
     Constants c = constants_new(e, program, node, template);
     op_table[node->op].constants(&c, node);
     const Instance *instance = instance_for(e, template, &c);
     emit_begin(e, program, node, position);
     if (e->plan->options->poison)
         emit_operands(e, program, node, position, extent_name(e, program), "");
-    for (int k = 0; k < node->nout; k++) {
-        ValueId v = node->out[k];
-        if (v >= 0 && has_halo(program, v) && e->plan->buffer[program->buffer_of[v]].same < 0)
-            cpu_emit_zero_halo(e, program, node, v);
-    }
+    emit_halos(e, program, node);
     emit_zero_tails(e, program, node, "");
     emit_call(e, &c, instance, c.before, c.after);
 }

@@ -38,9 +38,9 @@ static bool has_tiles(const Graph *g, const Window *w, ValueId x, ValueId y) {
 }
 
 /* Is the convolution from X to Y, which are those of a gradient's own, computed by Winograd's method?  Its
- * maps are worth their time from this size on. */
+ * maps are worth their time from this size on; the height does not count, for prediction takes any. */
 static bool by_winograd(const Program *program, const Node *node, ValueId x, ValueId y) {
-    enum { LEAST_CHANNELS = 16, LEAST_POINTS = 8 };
+    enum { LEAST_CHANNELS = 16, LEAST_WIDTH = 8 };
     const Graph *g = program->graph;
     const Options *options = program->options;
     const Shape shape = g->value[y].shape;
@@ -48,8 +48,7 @@ static bool by_winograd(const Program *program, const Node *node, ValueId x, Val
         return false;
     return options->conv == CONV_WINOGRAD ||
            (shape_channels(g->value[x].shape) >= LEAST_CHANNELS &&
-            shape_channels(shape) >= LEAST_CHANNELS && shape_extent(shape, 1) >= LEAST_POINTS &&
-            shape_extent(shape, 2) >= LEAST_POINTS);
+            shape_channels(shape) >= LEAST_CHANNELS && shape_extent(shape, 2) >= LEAST_WIDTH);
 }
 
 static CpuConv conv_sizes(const Graph *g, ValueId x, ValueId y) {
@@ -236,6 +235,13 @@ static void prepare_head(Program *program, Node *node) {
         elements = INT64_MAX;
     node_add_output(g, node, workspace_new(g, node, "terms", TYPE_F64, terms));
     node_add_output(g, node, workspace_new(g, node, "sums", program->options->real, elements));
+}
+
+/* ---- inputs ---- */
+
+void cpu_begin(Program *program, const Node *node, int nnode) {
+    if (passes_rows(program))
+        load_inputs(program->graph, node, nnode);
 }
 
 const KernelRow cpu_kernels[OPS] = {

@@ -7,6 +7,9 @@
 /* Channels of a feature map are stored in blocks of so many; an image of few is stored as it is. */
 enum { CPU_BLOCK = 16, CPU_NARROW = 4 };
 
+/* Nodes in front of all others. */
+void cpu_begin(Program *program, const Node *node, int nnode);
+
 extern const KernelRow cpu_kernels[OPS];
 
 #endif

@@ -177,7 +177,7 @@ static int emit_steps(Cuda *cuda, const Program *program, const Step *step, int 
             continue;
         }
         CHECK(step[i].axis == AXIS_BANDS); /* the runtime goes round loops over samples */
-        emit_bands_begin(&cuda->e, &step[i], position);
+        emit_bands_begin(&cuda->e, program, &step[i], position);
         position = emit_steps(cuda, program, step[i].body, step[i].nbody, position + 1);
         emit_bands_end(&cuda->e);
     }

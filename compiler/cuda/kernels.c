@@ -197,18 +197,6 @@ static void prepare_loss_scale(Program *program, Node *node) {
 
 /* ---- inputs ---- */
 
-static bool is_read(const Graph *g, const Node *node, int nnode, ValueId v) {
-    for (int i = 0; i < nnode; i++)
-        if (node_reads(g, &node[i], v))
-            return true;
-    return false;
-}
-
-static void load(Graph *g, ValueId v) {
-    node_new(g, (Node){.op = OP_LOAD, .nout = 1, .name = g->value[v].name, .span = g->value[v].span}, NULL,
-             &v);
-}
-
 void cuda_begin(Program *program, const Node *node, int nnode) {
     Graph *g = program->graph;
     const int64_t samples = size_product(iterations_of(program), program->micro_batch);
@@ -218,10 +206,10 @@ void cuda_begin(Program *program, const Node *node, int nnode) {
                              .type = TYPE_U8,
                              .input = -1,
                              .shape = {.rank = 1, .dim = {work_sum(CONTROL_BYTES, VALID_BYTES, samples)}}});
-    load(g, program->control);
-    for (int i = 0; i < program->model->ninput; i++)
-        if (is_read(g, node, nnode, program->model->input[i].value))
-            load(g, program->model->input[i].value);
+    load_value(g, program->control);
+    load_inputs(g, node, nnode);
+    for (int i = 0; i < g->nnode; i++)
+        g->node[i].whole_rows = true;
 }
 
 /* What a step is told is there as long as the step runs. */

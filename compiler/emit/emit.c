@@ -96,17 +96,34 @@ const char *rows_text(const Emitter *e, const Program *program, ValueId v) {
     const long long rows = value->per_sample ? shape_rows(value->shape) : 1;
     if (e->step->rows == 0)
         return pool_text(e->pool, "(Rows){0, %lld}", rows);
-    return pool_text(e->pool, "band_rows(band, %lld, %lld, %lld)", (long long)e->step->rows,
-                     (long long)e->step->lag, rows);
+    const bool tall = program->units > 0;
+    return pool_text(e->pool, "%s(band, %lld, %lld, %s)", tall ? "tall_rows" : "band_rows",
+                     (long long)e->step->rows, (long long)e->step->lag,
+                     tall ? times_units(e->pool, rows / program->units) : pool_text(e->pool, "%lld", rows));
+}
+
+const char *times_units(Pool *pool, int64_t rows) {
+    return rows == 1 ? "step->units" : pool_text(pool, "%lld * step->units", (long long)rows);
 }
 
 const char *bands_text(const Plan *plan) {
-    return has_bands(program_of(plan, 0)) ? template_text("program/bands.c.in") : "";
+    bool bands = false, tall = false;
+    for (const Program *p = program_of(plan, 0); p != NULL; p = program_of(plan, (int)p->kind + 1)) {
+        bands |= has_bands(p);
+        tall |= p->units > 0;
+    }
+    return pool_text(plan->pool, "%s%s", bands ? template_text("program/bands.c.in") : "",
+                     tall ? template_text("program/tall_bands.c.in") : "");
 }
 
-void emit_bands_begin(Emitter *e, const Step *loop, int position) {
-    text_line(e->out, "/* %d: %lld bands of rows */", position, (long long)loop->times);
-    text_line(e->out, "for (int band = 0; band < %lld; band++) {", (long long)loop->times);
+void emit_bands_begin(Emitter *e, const Program *program, const Step *loop, int position) {
+    if (program->units > 0) {
+        text_line(e->out, "/* %d: bands of rows, of an image of any height */", position);
+        text_line(e->out, "for (int band = step->band; band < step->band + step->bands; band++) {");
+    } else {
+        text_line(e->out, "/* %d: %lld bands of rows */", position, (long long)loop->times);
+        text_line(e->out, "for (int band = 0; band < %lld; band++) {", (long long)loop->times);
+    }
     e->out->depth++;
 }
 

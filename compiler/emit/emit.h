@@ -32,6 +32,7 @@ typedef struct {
     int64_t number;   /* this one */
     int count;        /* of an array, -1: it is none */
     const char *value;
+    bool per_unit; /* a height, of which there is so much for each unit of an image (Program.units) */
 } Size;
 
 /* A template with sizes: what a step calls. */
@@ -115,12 +116,14 @@ void emit_offsets(const Emitter *e, Text *out);
 /* "AT(real, B012_enc1_0)", "NULL" */
 const char *pointer_text(const Emitter *e, const Program *program, ValueId v);
 /* The rows of V that the step computes: "(Rows){0, 65536}", all of them; in a loop over bands a call of
- * band_rows(). */
+ * band_rows(), or, where images may have any height, of tall_rows(). */
 const char *rows_text(const Emitter *e, const Program *program, ValueId v);
+/* "8 * step->units": so many rows for each unit of an image. */
+const char *times_units(Pool *pool, int64_t rows);
 /* What loops over bands call, where there may be such. */
 const char *bands_text(const Plan *plan);
 /* The head of a loop over bands, and what closes it. */
-void emit_bands_begin(Emitter *e, const Step *loop, int position);
+void emit_bands_begin(Emitter *e, const Program *program, const Step *loop, int position);
 void emit_bands_end(Emitter *e);
 /* The call of a kernel: FIRST, the rows, outputs, inputs, LAST. */
 void emit_call(Emitter *e, const Constants *c, const Instance *k, const char *first, const char *last);

@@ -70,10 +70,33 @@ static const char *brackets(const Emitter *e, const Size *size) {
     return size->count < 0 ? "" : pool_text(e->pool, "[%d]", size->count);
 }
 
-static const char *key_of(const Emitter *e, const Constants *c) {
+/* Of images of any height: a height, as a kernel finds it that is told the height of what it computes, so
+ * many times as large. */
+static const char *height_text(Pool *pool, int64_t rows, int64_t computed) {
+    if (rows == computed)
+        return "rows.height";
+    if (rows % computed == 0)
+        return pool_text(pool, "(rows.height * %lld)", (long long)(rows / computed));
+    return pool_text(pool, "(rows.height / %lld * %lld)", (long long)computed, (long long)rows);
+}
+
+/* The sizes, with values as this dialect writes them. */
+static Size *written_sizes(const Emitter *e, const Constants *c) {
+    Size *size = NEW_ARRAY(e->pool, Size, c->nsize);
+    for (int i = 0; i < c->nsize; i++) {
+        size[i] = c->size[i];
+        if (size[i].per_unit && e->dialect->form == FORM_INCLUDED) {
+            CHECK(c->rows_of >= 0);
+            size[i].value = height_text(e->pool, size[i].number, rows_at(c->program, c->rows_of, 1));
+        }
+    }
+    return size;
+}
+
+static const char *key_of(const Emitter *e, const Size *size, int count) {
     const char *key = "";
-    for (int i = 0; i < c->nsize; i++)
-        key = pool_text(e->pool, "%s%s = %s;", key, c->size[i].name, c->size[i].value);
+    for (int i = 0; i < count; i++)
+        key = pool_text(e->pool, "%s%s = %s;", key, size[i].name, size[i].value);
     return key;
 }
 
@@ -83,14 +106,15 @@ static const char *instance_name(const Emitter *e, const char *template, int of_
 }
 
 static Instance *find_instance(Emitter *e, const char *template, const Constants *c) {
-    const char *key = pool_text(e->pool, "%s: %s", template, key_of(e, c));
+    const Size *size = written_sizes(e, c);
+    const char *key = pool_text(e->pool, "%s: %s", template, key_of(e, size, c->nsize));
     const int known = table_find(&e->instance_of, key);
     if (known >= 0)
         return &e->instance[known];
     const int of_template = table_find(&e->last_of, template) + 1;
     Instance new = {.template = template,
                     .of_template = of_template,
-                    .size = c->size,
+                    .size = size,
                     .nsize = c->nsize,
                     .name = instance_name(e, template, of_template),
                     .users = "",
@@ -263,7 +287,7 @@ static void define_sizes(const Emitter *e, const Instance *k, Text *out) {
     for (int numbers = 1; numbers >= 0; numbers--)
         for (int i = 0; i < k->nsize; i++) {
             const Size *size = &k->size[i];
-            if ((size->type == NULL) != numbers)
+            if ((size->type == NULL) != numbers || size->per_unit)
                 continue;
             const char *own = numbers ? "enum {" : pool_text(e->pool, "UNUSED static const %s", size->type);
             if (strcmp(type, own) != 0) {
@@ -274,6 +298,15 @@ static void define_sizes(const Emitter *e, const Instance *k, Text *out) {
             list_add(&list, pool_text(e->pool, "%s%s = %s", size->name, brackets(e, size), size->value));
         }
     text_add(out, "%s%s", strcmp(type, "enum {") == 0 ? " }" : "", k->nsize > 0 ? "\n" : "");
+}
+
+/* Heights that are no constants; DEFINES or takes the definitions back. */
+static void define_heights(const Instance *k, bool defines, Text *out) {
+    for (int i = 0; i < k->nsize; i++)
+        if (k->size[i].per_unit && defines)
+            text_line(out, "#define %s %s", k->size[i].name, k->size[i].value);
+        else if (k->size[i].per_unit)
+            text_line(out, "#undef %s", k->size[i].name);
 }
 
 /* The template of functions that TEMPLATE shares with others, which it includes, or NULL: none but the
@@ -318,7 +351,9 @@ static void write_instances(const Emitter *e, const char *template, const char *
         write_comment(e, k, out);
         text_add(out, "%s#define KERNEL(part) %s##part\n", body, k->name);
         define_sizes(e, k, out);
+        define_heights(k, true, out);
         text_add(out, "#include \"%s\"\n", name);
+        define_heights(k, false, out);
     }
 }
 
@@ -487,21 +522,34 @@ static void emit_sizes_type(const Emitter *e, const Instance *k, Text *out) {
     text_add(out, "} %s;\n", sizes_type(e, k->template));
 }
 
+static bool has_heights(const Instance *k) {
+    for (int i = 0; i < k->nsize; i++)
+        if (k->size[i].per_unit)
+            return true;
+    return false;
+}
+
+/* Constants, or, where an image may have any height, what makes them at a call. */
 void emit_sizes(const Emitter *e, Text *out) {
     for (int i = 0; i < e->ninstance; i++) {
         const Instance *k = &e->instance[i];
         if (k->nsize == 0)
             continue;
         write_comment(e, k, out);
-        text_add(out, "static const %s %s = {\n", sizes_type(e, k->template), k->name);
-        List list = {out, "    ", "\n    ", 0};
+        const bool tall = has_heights(k);
+        const char *ends = tall ? " \\\n    " : "\n    ", *type = sizes_type(e, k->template);
+        if (tall)
+            text_add(out, "#define %s (const %s) {", k->name, type);
+        else
+            text_add(out, "static const %s %s = {", type, k->name);
+        List list = {out, ends, ends, 0};
         for (int s = 0; s < k->nsize; s++)
             list_add(
                 &list,
                 pool_text(e->pool, ".%s = %s%s", k->size[s].name,
                           k->size[s].count < 0 ? "" : pool_text(e->pool, "(const %s[])", k->size[s].type),
                           k->size[s].value));
-        text_add(out, "};\n");
+        text_add(out, tall ? " \\\n}\n" : "};\n");
     }
 }
 

@@ -106,12 +106,26 @@ void constant_real(Constants *c, const char *name, double value) {
     constant_definition(c, name, "double", -1, pool_text(c->emitter->pool, "%.17g", value));
 }
 
+/* In a program for images of any height: so many rows for each unit. */
+static void constant_height(Constants *c, const char *name, ValueId v) {
+    const int64_t rows = rows_at(c->program, v, 1);
+    add_size(c, (Size){.name = name,
+                       .count = -1,
+                       .number = rows,
+                       .per_unit = true,
+                       .value = times_units(c->emitter->pool, rows)});
+}
+
 void constant_extents(Constants *c, const char *prefix, ValueId v) {
     static const char *const letter[AXES] = {"D", "H", "W"};
     const Value *value = &c->program->graph->value[v];
-    for (int k = 0; k < AXES; k++)
-        constant(c, pool_text(c->emitter->pool, "%s%s", prefix, letter[k]),
-                 value->per_sample ? shape_extent(value->shape, k) : 1);
+    for (int k = 0; k < AXES; k++) {
+        const char *name = pool_text(c->emitter->pool, "%s%s", prefix, letter[k]);
+        if (k == 1 && c->program->units > 0 && value->per_sample)
+            constant_height(c, name, v);
+        else
+            constant(c, name, value->per_sample ? shape_extent(value->shape, k) : 1);
+    }
 }
 
 static int64_t channels_of(const Value *value) {

@@ -136,18 +136,18 @@ static void results(const Tables *t, const Program *program) {
 static void layout_row(const Tables *t, const Program *program, ValueId v, bool used) {
     const Value *value = &program->graph->value[v];
     const Layout *s = &program->layout[v];
-    text_line(t->out, "    {%s, %lld, {%lld, %lld, %lld}, %lld, %lld, %lld, %lld, %lld, %lld, %lld},",
+    text_line(t->out, "    {%s, %lld, {%lld, %lld, %lld}, %lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld},",
               type_constant(value->type), (long long)shape_channels(value->shape),
               (long long)shape_extent(value->shape, 0), (long long)shape_extent(value->shape, 1),
               (long long)shape_extent(value->shape, 2), (long long)s->block, (long long)s->origin,
               (long long)s->sample, (long long)s->plane, (long long)s->depth, (long long)s->row,
-              used ? (long long)(s->sample * type_bytes(value->type)) : 0LL);
+              (long long)s->ring, used ? (long long)(s->sample * type_bytes(value->type)) : 0LL);
 }
 
 static int64_t slot_bytes(const Program *program) {
     const int *readers = count_readers(program->graph);
     int64_t bytes = 0;
-    for (int i = 0; i < program->model->ninput; i++)
+    for (int i = 0; i < program->model->ninput && !passes_rows(program); i++)
         if (readers[program->model->input[i].value] > 0)
             bytes += (batch_bytes(program, program->model->input[i].value) + 63) / 64 * 64;
     return bytes;
@@ -190,9 +190,58 @@ static void program_table(const Tables *t, const Program *program) {
         text_line(t->out, "    .outputs = predict_output,");
         text_line(t->out, "    .output_offsets = predict_output_offset,");
     }
+    if (passes_rows(program)) {
+        text_line(t->out, "    .input_offsets = predict_input_offset,");
+        text_line(t->out, "    .units = %lld,", (long long)program->units);
+        text_line(t->out, "    .input_bands = predict_input_band,");
+        text_line(t->out, "    .output_bands = predict_output_band,");
+    }
     text_line(t->out, "    .result_offsets = %s_result_offset,", name);
     text_line(t->out, "    .input_bytes = %lld,", (long long)slot_bytes(program));
     text_line(t->out, "};");
+}
+
+/* The step at which the runtime brings or takes V, or NULL. */
+static const Step *passing_step(const Program *program, const Step *step, int nstep, ValueId v) {
+    const Graph *g = program->graph;
+    for (int i = 0; i < nstep; i++) {
+        if (step[i].node < 0) {
+            const Step *found = passing_step(program, step[i].body, step[i].nbody, v);
+            if (found != NULL)
+                return found;
+        } else if (has_trait(&g->node[step[i].node], TRAIT_OF_RUNTIME)) {
+            for (Touch t = node_touches(g, &g->node[step[i].node]); touch_next(&t);)
+                if (t.value == v)
+                    return &step[i];
+        }
+    }
+    return NULL;
+}
+
+/* Where V lies in the arena, and which of its rows are passed in an iteration: all, or those of a band. */
+static void passed_rows(const Tables *t, const Program *program, ValueId v, Text *offsets, Text *bands) {
+    const Step *step = passing_step(program, program->step, program->nstep, v);
+    const bool rolls = program->units > 0 && step != NULL;
+    const int b = program->buffer_of[v];
+    text_add(offsets, "%lld, ", b < 0 ? -1LL : (long long)t->plan->buffer[b].offset);
+    text_add(bands, "{%lld, %lld, %lld}, ",
+             rolls ? (long long)step->rows : (long long)rows_at(program, v, 0),
+             rolls ? (long long)step->lag : 0LL,
+             rolls ? (long long)rows_at(program, v, 1) : (long long)rows_at(program, v, 0));
+}
+
+static void passed_tables(const Tables *t, const Program *program) {
+    const Model *m = program->model;
+    Pool *pool = t->plan->pool;
+    Text in = text_new(pool), in_bands = text_new(pool), out = text_new(pool), out_bands = text_new(pool);
+    for (int i = 0; i < m->ninput; i++)
+        passed_rows(t, program, m->input[i].value, &in, &in_bands);
+    for (int i = 0; i < m->noutput; i++)
+        passed_rows(t, program, m->output[i].value, &out, &out_bands);
+    text_line(t->out, "static const int64_t predict_input_offset[] = {%s};", in.bytes);
+    text_line(t->out, "/* rows in a band, rows that it lies behind, rows in a unit */");
+    text_line(t->out, "static const UnetBand predict_input_band[] = {%s};", in_bands.bytes);
+    text_line(t->out, "static const UnetBand predict_output_band[] = {%s};", out_bands.bytes);
 }
 
 static void program_tables(const Tables *t, const Program *program) {
@@ -200,8 +249,9 @@ static void program_tables(const Tables *t, const Program *program) {
     const char *name = program->name;
     const int *readers = count_readers(program->graph);
     bool predict = program->kind == PROGRAM_PREDICT;
-    text_line(t->out,
-              "/* type, channels, {depth, height, width}, block; origin, strides, bytes of a sample */");
+    text_line(
+        t->out,
+        "/* type, channels, {depth, height, width}, block; origin, strides, ring, bytes of a sample */");
     text_line(t->out, "static const UnetLayout %s_input[] = {", name);
     for (int i = 0; i < m->ninput; i++)
         layout_row(t, program, m->input[i].value, readers[m->input[i].value] > 0);
@@ -211,12 +261,14 @@ static void program_tables(const Tables *t, const Program *program) {
         for (int i = 0; i < m->noutput; i++)
             layout_row(t, program, m->output[i].value, true);
         text_line(t->out, "};");
-        text_line(t->out, "static const int64_t %s_output_offset[] = {", name);
+        Text offsets = text_new(t->plan->pool);
         for (int i = 0; i < m->noutput; i++)
-            text_line(t->out, "    %lld,",
-                      (long long)t->plan->buffer[program->buffer_of[m->output[i].value]].offset);
-        text_line(t->out, "};");
+            text_add(&offsets, "%lld, ",
+                     (long long)t->plan->buffer[program->buffer_of[m->output[i].value]].offset);
+        text_line(t->out, "static const int64_t predict_output_offset[] = {%s};", offsets.bytes);
     }
+    if (passes_rows(program))
+        passed_tables(t, program);
     text_line(t->out, "static const int64_t %s_result_offset[] = {", name);
     for (int i = 0; i < m->nresult; i++) {
         int b = predict ? -1 : program->buffer_of[m->result[i].value];

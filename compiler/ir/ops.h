@@ -77,6 +77,13 @@ ValueId rows_value(const Graph *g, const Node *node);
 /* Does NODE sum over rows, so that its scratch holds what the ranges before came to? */
 bool sums_rows(const Graph *g, const Node *node);
 
+/* op_runtime.c: the runtime loads V into the arena, in front of the steps; */
+void load_value(Graph *g, ValueId v);
+/*   and each input that one of NODE[0..NNODE) reads; */
+void load_inputs(Graph *g, const Node *node, int nnode);
+/*   it takes V out of the arena, behind them. */
+void store_value(Graph *g, ValueId v);
+
 /* op_update.c: in the gradients of all parameters, input 1 of NODE. */
 int64_t gradient_elements(const Graph *g, const Node *node);
 

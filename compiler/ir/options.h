@@ -43,9 +43,10 @@ typedef struct Options {
 /* One attempt of the planner's search (search/budget_search.c).  All zero: everything is kept, whole
  * batches where loops cost time. */
 typedef struct {
-    int64_t micro_batch;        /* samples at a time, 0: by `micro_batches` */
-    int64_t band_rows;          /* rows of the largest tensor in a band; 0: by `bands` */
-    int64_t capacity;           /* bytes for the search for what to compute again, 0: everything is kept */
+    int64_t micro_batch; /* samples at a time, 0: by `micro_batches` */
+    int64_t band_rows;   /* rows of the largest tensor in a band; 0: by `bands` */
+    int64_t passed_rows; /*   of the rows that prediction takes and gives at a time; 0: whole images */
+    int64_t capacity;    /* bytes for the search for what to compute again, 0: everything is kept */
     const RematSchedule *found; /* not NULL: this is computed again, without a search */
     bool any_plan;              /* any schedule that fits will do, however slow */
     bool prefetch;              /* training: inputs keep their bytes for those of the next step */

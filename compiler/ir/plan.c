@@ -32,8 +32,17 @@ Program *next_program(Plan *plan, int kind) {
     return kind < PROGRAMS ? &plan->program[kind] : NULL;
 }
 
+int64_t band_rows(const Program *program) {
+    const int64_t all = program->choices->band_rows, passed = program->choices->passed_rows;
+    return passes_rows(program) && passed > 0 && (all == 0 || passed < all) ? passed : all;
+}
+
 bool has_bands(const Program *program) {
-    return program->options->bands > 1 || program->choices->band_rows > 0;
+    return program->options->bands > 1 || band_rows(program) > 0;
+}
+
+bool passes_rows(const Program *program) {
+    return program->target->rings && program->kind == PROGRAM_PREDICT;
 }
 
 const char *loop_text(LoopAxis axis) {
@@ -129,10 +138,30 @@ static int64_t clamp(int64_t x, int64_t min, int64_t max) {
     return x < min ? min : x > max ? max : x;
 }
 
-RowRange step_rows(const Graph *g, const Step *step, int64_t iteration) {
-    const int64_t height = shape_rows(g->value[rows_value(g, &g->node[step->node])].shape);
+int64_t rows_at(const Program *program, ValueId v, int64_t units) {
+    const int64_t rows = shape_rows(program->graph->value[v].shape);
+    return units == 0 ? rows : rows / program->units * units;
+}
+
+int64_t step_height(const Program *program, const Step *step, int64_t units) {
+    const Graph *g = program->graph;
+    return rows_at(program, rows_value(g, &g->node[step->node]), units);
+}
+
+RowRange step_rows(const Step *step, int64_t height, int64_t iteration) {
     const int64_t begin = iteration * step->rows - step->lag;
     return (RowRange){clamp(begin, 0, height), clamp(begin + step->rows, 0, height)};
+}
+
+int64_t bands_at(const Program *program, const Step *loop, int64_t units) {
+    int64_t times = 0;
+    for (int i = 0; i < loop->nbody; i++) {
+        const Step *step = &loop->body[i];
+        const int64_t until =
+            step->rows == 0 ? 0 : iterations(step_height(program, step, units) + step->lag, step->rows);
+        times = until > times ? until : times;
+    }
+    return times;
 }
 
 const Step *step_at(const Step *step, int nstep, int position) {

@@ -77,7 +77,9 @@ typedef struct {
                                       again */
     int64_t extent;                /* bytes of the arena from its start */
     int64_t lower_bound;
-    int peak;            /* position of the step with most bytes alive */
+    int peak;      /* position of the step with most bytes alive */
+    int64_t units; /* prediction row by row, of images of any height: each tensor has a whole number of
+                      rows in one of so many units; 0: of images of this height alone */
     const char *refusal; /* why this target cannot run it, or NULL */
 } Program;
 
@@ -152,6 +154,10 @@ const Program *program_of(const Plan *plan, int kind);
 bool same_layout(const Layout *a, const Layout *b);
 /* Are loops over bands of rows asked for or chosen? */
 bool has_bands(const Program *program);
+/* Of the largest tensor in a band, if that was chosen; else 0. */
+int64_t band_rows(const Program *program);
+/* Does the runtime bring inputs into the arena, and take outputs out of it, so that both can be rings? */
+bool passes_rows(const Program *program);
 /* "samples" */
 const char *loop_text(LoopAxis axis);
 /* How many iterations of SIZE samples work through COUNT. */
@@ -165,8 +171,18 @@ int schedule_nodes(const Program *program, NodeId **node, const Step ***loop);
 int step_count(const Step *step, int nstep);
 /* The step at a position in pre-order. */
 const Step *step_at(const Step *step, int nstep, int position);
-/* The rows that STEP computes, or sums over, in ITERATION of a loop over bands: those of rows_value(). */
-RowRange step_rows(const Graph *g, const Step *step, int64_t iteration);
+/* Of an image without an end, an iteration of a loop over bands that is far from the beginning. */
+#define NO_END (INT64_MAX / 4)
+#define MIDDLE (INT64_C(1) << 20)
+/* How many rows V has in an image of so many UNITS (Program.units); 0: in one of the size that PROGRAM was
+ * lowered at. */
+int64_t rows_at(const Program *program, ValueId v, int64_t units);
+/* The same of what STEP computes, or sums over: of its rows_value(). */
+int64_t step_height(const Program *program, const Step *step, int64_t units);
+/* The rows of HEIGHT, of its rows_value(), that STEP computes in ITERATION of a loop over bands. */
+RowRange step_rows(const Step *step, int64_t height, int64_t iteration);
+/* How often LOOP, one over bands, goes round. */
+int64_t bands_at(const Program *program, const Step *loop, int64_t units);
 /* FLOPs of a node for one micro-batch. */
 int64_t node_flops(const Program *program, const Node *node);
 /* What a node does in one run of the program, in all iterations of its loops: FLOPs, and bytes of the

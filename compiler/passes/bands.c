@@ -9,11 +9,16 @@
  *     relu        rows   0..15   16..31   32..47             4 bands of 16
  *     max_pool 3  rows   0..6     7..14   15..22  23..31     8 rows an iteration, 1 behind
  *
+ * Where prediction is one such loop, it takes images of any height: how far a step lags behind follows from
+ * the middle of a high image, where no end is near, and the heights of all tensors are in proportion. The
+ * runtime brings the rows of the input as the first step, and takes those of the output as the last.
+ *
  * A row is computed once and in one way, so the bits are those of the run without a loop; a sum over rows,
  * such as a loss, grows band by band, in their order. What packs weights stands in front of the loop in
  * which they are used; where that takes too much memory, each iteration packs them just before.
  *
- * Requires: the steps of one iteration over samples, in their order.  Provides: Step.rows and lag.
+ * Requires: the steps of one iteration over samples, in their order.  Provides: Step.rows and lag,
+ * Program.units.
  */
 #include "passes/bands.h"
 #include "base/diag.h"
@@ -27,6 +32,7 @@ typedef struct {
     int *place;    /* of each among those that were given */
     int *maker;    /* per value: the step of the run that writes it, or -1 */
     int64_t *rows; /* per step: rows of an iteration, while one of the tallest tensor has SCALE rows */
+    bool endless;  /* images may have any height */
 } Run;
 
 enum { SCALE = 64 }; /* strides divide it, as long as their product does */
@@ -36,8 +42,11 @@ static const Node *node_of(const Run *r, int i) {
 }
 
 static int64_t height_of(const Run *r, int i) {
-    const Graph *g = r->program->graph;
-    return shape_rows(g->value[rows_value(g, node_of(r, i))].shape);
+    return step_height(r->program, &r->step[i], 0);
+}
+
+static int64_t end_of(const Run *r, int i) {
+    return r->endless ? NO_END : height_of(r, i);
 }
 
 /* The ranges of step I begin at multiples of so many rows. */
@@ -59,7 +68,7 @@ static bool sums_samples(const Program *program, const Node *node) {
  * reads whole. */
 static bool is_banded(const Program *program, const Node *node) {
     const Graph *g = program->graph;
-    if (!computes_rows(node) || node->nout == 0 || sums_samples(program, node))
+    if (!computes_rows(node) || rows_value(g, node) < 0 || sums_samples(program, node))
         return false;
     for (Touch t = node_touches(g, node); touch_next(&t);) {
         const Value *value = &g->value[t.value];
@@ -152,39 +161,31 @@ static int scale_rows(Run *r, int64_t tallest) {
 
 /* ---- how far a step lags behind ---- */
 
-/* Has the run, in each iteration, computed the rows that step I reads in it? */
-static bool has_its_rows(const Run *r, const Step *step, int i, int64_t times) {
+/* Has the run, in iteration N, computed the rows that step I reads in it? */
+static bool has_rows_in(const Run *r, const Step *step, int i, int64_t n) {
     const Graph *g = r->program->graph;
     const Node *node = node_of(r, i);
-    for (int64_t n = 0; n < times; n++) {
-        const RowRange out = step_rows(g, &step[i], n);
-        if (out.begin >= out.end)
+    const RowRange out = step_rows(&step[i], end_of(r, i), n);
+    for (Touch t = node_touches(g, node); out.begin < out.end && touch_next(&t);) {
+        const int maker = reads_rows(r, &t) ? r->maker[t.value] : -1;
+        if (maker < 0)
             continue;
-        for (Touch t = node_touches(g, node); touch_next(&t);) {
-            const int maker = reads_rows(r, &t) ? r->maker[t.value] : -1;
-            if (maker < 0)
-                continue;
-            const int64_t needed = op_table[node->op].rows(g, node, t.number, out).end,
-                          all = height_of(r, maker);
-            if ((needed < all ? needed : all) > step_rows(g, &step[maker], n).end)
-                return false;
-        }
+        const int64_t needed = op_table[node->op].rows(g, node, t.number, out).end, all = end_of(r, maker);
+        if ((needed < all ? needed : all) > step_rows(&step[maker], all, n).end)
+            return false;
     }
     return true;
 }
 
-/* How many iterations until step I is done. */
-static int64_t iterations_until(const Run *r, const Step *step, int i) {
-    return iterations(height_of(r, i) + step[i].lag, step[i].rows);
-}
-
-static int64_t greatest_common_divisor(int64_t a, int64_t b) {
-    while (b != 0) {
-        const int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
+/* The same in each of them. */
+static bool has_its_rows(const Run *r, const Step *step, int i) {
+    const int64_t times = iterations(height_of(r, i) + step[i].lag, step[i].rows);
+    if (r->endless)
+        return has_rows_in(r, step, i, MIDDLE);
+    for (int64_t n = 0; n < times; n++)
+        if (!has_rows_in(r, step, i, n))
+            return false;
+    return true;
 }
 
 /* Divides the rows of the first COUNT steps by the greatest common divisor of these and of the rows of
@@ -192,10 +193,10 @@ static int64_t greatest_common_divisor(int64_t a, int64_t b) {
 static int64_t reduce_rows(Run *r, int count) {
     int64_t divisor = 0;
     for (int i = 0; i < count; i++) {
-        divisor = greatest_common_divisor(divisor, r->rows[i]);
+        divisor = size_common_divisor(divisor, r->rows[i]);
         for (Touch t = node_touches(r->program->graph, node_of(r, i)); touch_next(&t);)
             if (reads_rows(r, &t))
-                divisor = greatest_common_divisor(divisor, input_rows(r, i, t.number));
+                divisor = size_common_divisor(divisor, input_rows(r, i, t.number));
     }
     CHECK(divisor > 0);
     for (int i = 0; i < count; i++)
@@ -207,7 +208,7 @@ static int64_t reduce_rows(Run *r, int count) {
 static int64_t whole_tiles(const Run *r, int count, int64_t unit) {
     for (int i = 0; i < count; i++) {
         const int64_t tile = tile_rows(r, i);
-        const int64_t step = tile / greatest_common_divisor(tile, r->rows[i]);
+        const int64_t step = tile / size_common_divisor(tile, r->rows[i]);
         if (unit % step != 0)
             return whole_tiles(r, count, size_rounded(unit, step));
     }
@@ -220,17 +221,15 @@ static bool make_loop(Run *r, int count, int64_t rows, Step *loop) {
     Pool *pool = r->program->graph->pool;
     Step *step = NEW_ARRAY(pool, Step, count);
     const int64_t unit = whole_tiles(r, count, iterations(rows * reduce_rows(r, count), SCALE));
-    int64_t times = 0;
     for (int i = 0; i < count; i++) {
         step[i] = r->step[i];
         step[i].rows = unit * r->rows[i];
-        while (!has_its_rows(r, step, i, iterations_until(r, step, i)))
+        while (!has_its_rows(r, step, i))
             step[i].lag += tile_rows(r, i);
-        if (iterations_until(r, step, i) > times)
-            times = iterations_until(r, step, i);
     }
-    *loop = (Step){.node = -1, .axis = AXIS_BANDS, .times = times, .body = step, .nbody = count};
-    return times > 1;
+    *loop = (Step){.node = -1, .axis = AXIS_BANDS, .body = step, .nbody = count};
+    loop->times = bands_at(r->program, loop, 0);
+    return loop->times > 1 || r->endless;
 }
 
 /* Puts what packs weights back among the steps of LOOP: STEP[FIRST..END) are those that RUN was made of. */
@@ -247,7 +246,7 @@ static void pack_in_bands(const Run *r, const Step *step, int first, int end, St
  */
 static Run run_from(const Program *program, const Step *step, int nstep, int first) {
     const Graph *g = program->graph;
-    Run r = {program, NULL, 0, NULL, NEW_ARRAY(g->pool, int, g->nvalue), NULL};
+    Run r = {.program = program, .maker = NEW_ARRAY(g->pool, int, g->nvalue)};
     for (int i = first; i < nstep && step[i].node >= 0; i++) {
         const Node *node = &g->node[step[i].node];
         int count = r.count;
@@ -272,9 +271,35 @@ static int64_t tallest_of(const Run *r) {
     return tallest;
 }
 
-int loop_over_bands(const Program *program, Step *step, int nstep, Step **new) {
+/* ---- images of any height ---- */
+
+/* Are all heights in proportion, with all of the program in R, whose rows were scaled? */
+static bool can_be_endless(const Run *r, const Step *step, int nstep, int64_t tallest) {
+    const Graph *g = r->program->graph;
+    for (int i = 0; i < r->count; i++)
+        if (shape_extent(g->value[rows_value(g, node_of(r, i))].shape, 0) != 1 ||
+            height_of(r, i) * SCALE != r->rows[i] * tallest)
+            return false;
+    for (int i = 0; i < nstep; i++)
+        if (!is_banded(r->program, &g->node[step[i].node]) && !stands_aside(g, &g->node[step[i].node]))
+            return false;
+    return r->count > 1 && passes_rows(r->program);
+}
+
+/* How many there are of the smallest part of an image in which each tensor has whole rows. */
+static int64_t units_of(const Run *r) {
+    int64_t units = 0;
+    for (int i = 0; i < r->count; i++)
+        units = size_common_divisor(units, height_of(r, i));
+    return units;
+}
+
+/* ---- the pass ---- */
+
+int loop_over_bands(Program *program, Step *step, int nstep, Step **new) {
     const Graph *g = program->graph;
     const int64_t bands = program->options->bands;
+    const bool asked = bands > 1 || program->choices->band_rows > 0;
     int count = 0, end;
     *new = step;
     if (!has_bands(program))
@@ -283,10 +308,12 @@ int loop_over_bands(const Program *program, Step *step, int nstep, Step **new) {
     for (int i = 0; i < nstep; i = end) {
         Run r = run_from(program, step, nstep, i);
         const int64_t tallest = tallest_of(&r);
-        const int64_t rows = bands > 1 ? iterations(tallest, bands) : program->choices->band_rows;
+        const int64_t rows = bands > 1 ? iterations(tallest, bands) : band_rows(program);
         const int n = scale_rows(&r, tallest);
+        r.endless = n == r.count && i == 0 && can_be_endless(&r, step, nstep, tallest);
+        program->units = r.endless ? units_of(&r) : program->units;
         Step loop;
-        const bool loops = n > 1 && make_loop(&r, n, rows, &loop);
+        const bool loops = n > 1 && (asked || r.endless) && make_loop(&r, n, rows, &loop);
         const bool packs = loops && program->choices->packs_in_bands;
         end = n > 0 ? r.place[n - 1] + 1 : i + 1;
         if (packs)

@@ -5,7 +5,8 @@
 #include "ir/plan.h"
 
 /* Puts each run of steps that can compute ranges of rows into a loop over bands of rows, if that was asked
- * for or chosen. STEP[0..NSTEP) is replaced by NEW; returns how many steps that has. */
-int loop_over_bands(const Program *program, Step *step, int nstep, Step **new);
+ * for or chosen. STEP[0..NSTEP) is replaced by NEW; returns how many steps that has. Sets program->units.
+ */
+int loop_over_bands(Program *program, Step *step, int nstep, Step **new);
 
 #endif

@@ -275,13 +275,14 @@ static void step_buffers(Plan *plan, Program *program) {
 
 /* ---- the loader ring ---- */
 
-/* Each slot holds one batch of every input of the program that has most; programs share the slots. */
+/* Each slot holds one batch of every input of the program that has most; programs share the slots.  Where
+ * the runtime passes rows, it brings them into the arena. */
 static void loader_ring(Plan *plan) {
     int64_t slot = 0;
     plan->ring_slots = 3;
     for (const Program *p = program_of(plan, 0); p != NULL; p = program_of(plan, (int)p->kind + 1)) {
         int64_t bytes = 0;
-        for (int i = 0; i < p->model->ninput; i++)
+        for (int i = 0; i < p->model->ninput && !passes_rows(p); i++)
             bytes = size_sum(bytes, batch_bytes(p, p->model->input[i].value));
         slot = bytes > slot ? bytes : slot;
     }

@@ -30,6 +30,7 @@ typedef struct {
     int *sharer; /* per buffer: the next of those that share its bytes, around and around */
     int64_t *rows; /* per buffer: the rows that a loop over bands has computed; outside of one: INT64_MAX */
     int64_t *gone; /* per buffer: so many of them, from the first on, were overwritten */
+    int64_t units; /* of the image; 0: it has the size that the program was lowered at */
 } Judge;
 
 static bool overlap(const Buffer *a, const Buffer *b) {
@@ -85,7 +86,7 @@ static void law_of_regions(const Plan *plan) {
 
 /* A ring has rows of the halo above the first row and below the last; beside them, no others are read. */
 static void read_rows(const Judge *j, const Node *node, const Touch *t, int b, RowRange out) {
-    const int64_t height = shape_rows(j->program->graph->value[t->value].shape);
+    const int64_t height = rows_at(j->program, t->value, j->units);
     const int64_t above = j->plan->buffer[b].ring > 0 ? j->program->layout[t->value].before[1] : 0;
     const RowRange rows = op_table[node->op].rows(j->program->graph, node, t->number, out);
     if ((rows.end < height ? rows.end : height) > j->rows[b])
@@ -242,10 +243,6 @@ static void law_of_operands(const Judge *j, const Node *node) {
     }
 }
 
-static int64_t rows_of(const Graph *g, const Node *node) {
-    return shape_rows(g->value[rows_value(g, node)].shape);
-}
-
 static void play_node(Judge *j, const Step *step, const RowRange *rows) {
     const Graph *g = j->program->graph;
     const Node *node = &g->node[step->node];
@@ -277,8 +274,9 @@ static void play_node(Judge *j, const Step *step, const RowRange *rows) {
         j->rows[b] = rows->end;
         if (j->plan->buffer[b].ring > 0)
             turn_ring(j, b,
-                      rows->end +
-                          (rows->end == rows_of(g, node) ? j->program->layout[t.value].after[1] : 0));
+                      rows->end + (rows->end == step_height(j->program, step, j->units)
+                                       ? j->program->layout[t.value].after[1]
+                                       : 0));
     }
 }
 
@@ -295,7 +293,7 @@ static void set_rows(Judge *j, const Step *step, int nstep, bool done) {
         const Node *node = &g->node[step[i].node];
         for (Touch t = node_touches(g, node); step[i].rows > 0 && touch_next(&t);) {
             const int b = t.is_output ? j->program->buffer_of[t.value] : -1;
-            if (b >= 0 && done && j->rows[b] != rows_of(g, node))
+            if (b >= 0 && done && j->rows[b] != step_height(j->program, &step[i], j->units))
                 BUG("plan: %s: `%s` does not compute all rows of `%s`", j->program->name, node->name,
                     j->plan->buffer[b].name);
             if (b >= 0) {
@@ -315,7 +313,7 @@ static void play_band(Judge *j, const Step *step, int nstep, int64_t iteration) 
             play_band(j, step[i].body, step[i].nbody, iteration);
             continue;
         }
-        const RowRange rows = step_rows(j->program->graph, &step[i], iteration);
+        const RowRange rows = step_rows(&step[i], step_height(j->program, &step[i], j->units), iteration);
         if (step[i].rows == 0 || rows.begin < rows.end)
             play_node(j, &step[i], step[i].rows == 0 ? NULL : &rows);
     }
@@ -323,7 +321,8 @@ static void play_band(Judge *j, const Step *step, int nstep, int64_t iteration) 
 
 static void play_bands(Judge *j, const Step *loop) {
     set_rows(j, loop->body, loop->nbody, false);
-    for (int64_t n = 0; n < loop->times; n++)
+    const int64_t times = j->units == 0 ? loop->times : bands_at(j->program, loop, j->units);
+    for (int64_t n = 0; n < times; n++)
         play_band(j, loop->body, loop->nbody, n);
     for (int i = 0; i < j->nbeside; i++)
         j->holds[j->beside[i]] = false;
@@ -376,24 +375,39 @@ static void lose_weights(Judge *j) {
             j->holds[b] = false;
 }
 
+/* An image of UNITS units goes through P. */
+static void judge_program(const Plan *plan, const Program *p, int64_t units) {
+    Judge j = {.plan = plan,
+               .program = p,
+               .holds = NEW_ARRAY(plan->pool, bool, plan->nbuffer),
+               .held = NEW_ARRAY(plan->pool, int, plan->nbuffer + 1),
+               .beside = NEW_ARRAY(plan->pool, int, plan->nbuffer + 1),
+               .sharer = NEW_ARRAY(plan->pool, int, plan->nbuffer),
+               .rows = NEW_ARRAY(plan->pool, int64_t, plan->nbuffer),
+               .gone = NEW_ARRAY(plan->pool, int64_t, plan->nbuffer),
+               .units = units};
+    find_sharers(&j);
+    hold_given(&j);
+    play(&j, p->step, p->nonce);
+    lose_weights(&j);
+    play(&j, p->step + p->nonce, p->nstep - p->nonce);
+}
+
+/* So many units that a loop over bands has iterations in which all steps compute whole bands. */
+static int64_t many_units(const Program *p) {
+    const Step *loop = &p->step[p->nstep - 1];
+    const int64_t bands = loop->nbody == 0 ? 1 : 2 * bands_at(p, loop, 1) + 2;
+    return iterations(bands * loop->body[0].rows, step_height(p, &loop->body[0], 1));
+}
+
 void verify_plan(const Plan *plan) {
     if (plan->arena == INT64_MAX)
         return;
     law_of_bounds(plan);
     law_of_regions(plan);
     for (const Program *p = program_of(plan, 0); p != NULL; p = program_of(plan, (int)p->kind + 1)) {
-        Judge j = {.plan = plan,
-                   .program = p,
-                   .holds = NEW_ARRAY(plan->pool, bool, plan->nbuffer),
-                   .held = NEW_ARRAY(plan->pool, int, plan->nbuffer + 1),
-                   .beside = NEW_ARRAY(plan->pool, int, plan->nbuffer + 1),
-                   .sharer = NEW_ARRAY(plan->pool, int, plan->nbuffer),
-                   .rows = NEW_ARRAY(plan->pool, int64_t, plan->nbuffer),
-                   .gone = NEW_ARRAY(plan->pool, int64_t, plan->nbuffer)};
-        find_sharers(&j);
-        hold_given(&j);
-        play(&j, p->step, p->nonce);
-        lose_weights(&j);
-        play(&j, p->step + p->nonce, p->nstep - p->nonce);
+        judge_program(plan, p, 0);
+        for (int64_t some = 0; p->units > 0 && some < 3; some++)
+            judge_program(plan, p, some == 0 ? 1 : many_units(p) + some);
     }
 }

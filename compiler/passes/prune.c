@@ -3,7 +3,8 @@
  * Training needs the losses and metrics, evaluation the same, prediction the outputs; a node stays if
  * something that stays reads what it computes, or if it updates storage that outlives the program (a
  * running statistic), which the next program reads.  When the graph is complete, a last node, `return`,
- * reads the results: it stands for the caller, who looks at them after the step.
+ * reads the results: it stands for the caller, who looks at them after the step.  Where the runtime passes
+ * rows, each output has a node of its own.
  *
  * prune: requires the graph as lowered.  close_graph: requires all other nodes.
  */
@@ -52,6 +53,9 @@ void prune(Program *program) {
 
 void close_graph(Program *program) {
     ValueId *result;
-    int n = results(program, &result);
-    node_new(program->graph, (Node){.op = OP_RETURN, .nin = n, .name = "return"}, result, NULL);
+    const int n = results(program, &result);
+    for (int i = 0; passes_rows(program) && i < n; i++)
+        store_value(program->graph, result[i]);
+    if (!passes_rows(program))
+        node_new(program->graph, (Node){.op = OP_RETURN, .nin = n, .name = "return"}, result, NULL);
 }

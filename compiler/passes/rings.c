@@ -11,8 +11,13 @@
  * loop.  Rows of the halo above and below count like others.  Tensors that take each other's place are one
  * ring.
  *
+ * Where images may have any height, an iteration in the middle of a high one tells how many rows that are,
+ * and how many more where it ends: the last row of an image may be the last of a band, or a few rows before
+ * that, as heights in whole units allow.
+ *
  * Requires: buffers.  Provides: Layout.ring, and the bytes of such buffers.
  */
+#include "base/size_math.h"
 #include "ir/ops.h"
 #include "passes/passes.h"
 
@@ -84,12 +89,21 @@ static void find_rolling(const Rings *r, const Step *loop) {
 
 /* ---- how many rows ---- */
 
+/* Of images of any height, where V ends with the rows that STEP writes in some iteration: how many rows of
+ * the halo lie beyond the last row that such an iteration can write. */
+static int64_t rows_beyond(const Program *program, const Step *step, ValueId v) {
+    const int64_t period = size_common_divisor(rows_at(program, v, 1), step->rows);
+    const int64_t beyond = program->layout[v].after[1] - size_rounded(step->lag, period) + step->lag;
+    return beyond > 0 ? beyond : 0;
+}
+
 /* The rows of the halo above and below are written with the first row and with the last. */
-static RowRange with_halo(const Program *program, ValueId v, RowRange rows) {
+static RowRange with_halo(const Program *program, const Step *step, ValueId v, RowRange rows) {
     const Layout *s = &program->layout[v];
+    if (program->units > 0)
+        return (RowRange){rows.begin, rows.end + rows_beyond(program, step, v)};
     return (RowRange){rows.begin == 0 ? -s->before[1] : rows.begin,
-                      rows.end == shape_rows(program->graph->value[v].shape) ? rows.end + s->after[1]
-                                                                             : rows.end};
+                      rows.end == rows_at(program, v, 0) ? rows.end + s->after[1] : rows.end};
 }
 
 /* The rows of V from BEGIN on are still there. */
@@ -101,13 +115,14 @@ static void count_rows(const Rings *r, ValueId v, int64_t begin) {
 }
 
 /* Plays one step: what it writes, then what it reads. */
-static void play_rows(const Rings *r, const Node *node, RowRange out) {
+static void play_rows(const Rings *r, const Step *step, RowRange out) {
     const Graph *g = r->program->graph;
+    const Node *node = &g->node[step->node];
     for (Touch t = node_touches(g, node); touch_next(&t);) {
         Rolled *rolled = t.is_output ? rolled_of(r, t.value) : NULL;
         if (rolled == NULL || !rolled->rolls)
             continue;
-        const RowRange rows = with_halo(r->program, t.value, out);
+        const RowRange rows = with_halo(r->program, step, t.value, out);
         if (rows.end > rolled->written)
             rolled->written = rows.end;
         count_rows(r, t.value, rows.begin);
@@ -119,14 +134,21 @@ static void play_rows(const Rings *r, const Node *node, RowRange out) {
     }
 }
 
+static void play_iteration(const Rings *r, const Step *loop, int64_t n) {
+    for (int i = 0; i < loop->nbody; i++) {
+        const Step *step = &loop->body[i];
+        const int64_t end = r->program->units > 0 ? NO_END : step_height(r->program, step, 0);
+        const RowRange out = step_rows(step, end, n);
+        if (out.begin < out.end)
+            play_rows(r, step, out);
+    }
+}
+
 static void play_loop(const Rings *r, const Step *loop) {
-    const Graph *g = r->program->graph;
-    for (int64_t n = 0; n < loop->times; n++)
-        for (int i = 0; i < loop->nbody; i++) {
-            const RowRange out = step_rows(g, &loop->body[i], n);
-            if (out.begin < out.end)
-                play_rows(r, &g->node[loop->body[i].node], out);
-        }
+    if (r->program->units > 0)
+        play_iteration(r, loop, MIDDLE);
+    for (int64_t n = 0; r->program->units == 0 && n < loop->times; n++)
+        play_iteration(r, loop, n);
 }
 
 /* ---- layouts ---- */
@@ -151,7 +173,8 @@ static void lay_out_rings(const Rings *r) {
         const Layout *s = &r->program->layout[v];
         if (rolled == NULL || !rolled->rolls || !is_image(&g->value[v]) || s->ring > 0)
             continue;
-        if (rolled->rows >= shape_rows(g->value[v].shape) + s->before[1] + s->after[1])
+        const int64_t all = rows_at(r->program, v, 0) + s->before[1] + s->after[1];
+        if (rolled->rows >= all && r->program->units == 0)
             continue;
         lay_out_ring(r->program, v, rolled->rows);
         Buffer *buffer = &r->plan->buffer[r->program->buffer_of[v]];

@@ -43,7 +43,7 @@ static bool reads_results(const Graph *g, const Node *node, const Part *part) {
 
 static Part part_of(const Graph *g, const Node *node, const Part *part) {
     const bool loads = has_trait(node, TRAIT_LOADS);
-    if (has_trait(node, TRAIT_OF_RUNTIME) && !loads)
+    if (has_trait(node, TRAIT_OF_RUNTIME) && !loads && !computes_rows(node))
         return PART_AFTER;
     if (has_samples(g, node))
         return loads ? PART_LOAD : PART_BODY;

@@ -221,10 +221,10 @@ static void program_rows(const Plan *plan, const Program *largest, Text *out) {
         if (p->model == NULL)
             continue;
         const Shape size = p->graph->value[p->model->input[0].value].shape;
-        text_line(out, "  %-8s batch %-4lld %-18s %12s  peak at step %d of %d, %s%s", p->name,
+        text_line(out, "  %-8s batch %-4lld %-18s %12s  peak at step %d of %d, %s%s%s", p->name,
                   (long long)p->batch, shape_text(plan->pool, size), human_bytes(plan->pool, p->extent),
                   p->peak, step_count(p->step, p->nstep), peak_text(plan, p),
-                  p == largest ? "  <- sets the arena" : "");
+                  p->units > 0 ? "; images of any height" : "", p == largest ? "  <- sets the arena" : "");
     }
 }
 

@@ -12,9 +12,13 @@
  * one sample at a time from the start: nothing needs less memory.
  * Where inputs are staged in the arena, those of the next step come while one runs, if that fits into 1;
  * where faster kernels need much workspace, they have it if that does.
- * Packed weights are kept from iteration to iteration, and in prediction from image to image, unless the
- * plan does not fit: then they are made just before each use, in bands of rows in each band.
+ * Prediction goes row by row, and so takes images of any height, where that costs little time and no
+ * memory, or where the budget demands it. Packed weights are kept from iteration to iteration, and in
+ * prediction from image to image, unless the plan does not fit: then they are made just before each use, in
+ * bands of rows in each band.
  */
+#include "base/size_math.h"
+#include "ir/ops.h"
 #include "ir/target.h"
 #include "pipeline.h"
 #include "search/budget_search.h"
@@ -236,6 +240,55 @@ static Plan *search(const Request *r, Choices choices, bool loops) {
     return smaller(best, rolling);
 }
 
+/* ---- prediction of any height ---- */
+
+/* What the weights take that NODE reads. */
+static int64_t weight_bytes(const Program *program, const Node *node) {
+    int64_t bytes = 0;
+    for (Touch t = node_touches(program->graph, node); touch_next(&t);)
+        if (!t.is_output && !program->graph->value[t.value].per_sample)
+            bytes = size_sum(bytes, program->layout[t.value].bytes);
+    return bytes;
+}
+
+/* The fewest rows in a band of PROGRAM with which reading all weights once for each band takes little of
+ * the time; 0: none is known. */
+static int64_t rows_at_no_cost(const Program *program) {
+    enum { PICOSECONDS_PER_KIBIBYTE = 40000, PERCENT = 8, FEWEST = 8, MOST = 64 };
+    const Graph *g = program->graph;
+    int64_t time = 0, weights = 0, height = 1;
+    for (int i = 0; i < g->nnode; i++) {
+        const Node *node = &g->node[i];
+        if (has_trait(node, TRAIT_OF_RUNTIME) || !has_samples(g, node))
+            continue;
+        const int64_t rows = rows_at(program, rows_value(g, node), 0);
+        height = rows > height ? rows : height;
+        time = size_sum(time, program->target->picoseconds(program, node));
+        weights = size_sum(weights, weight_bytes(program, node));
+    }
+    for (int64_t rows = FEWEST; rows <= MOST; rows *= 2) {
+        const int64_t bands = iterations(height, rows) + 1,
+                      each = work_sum(0, PICOSECONDS_PER_KIBIBYTE, weights) / 1024;
+        if (work_sum(0, bands, each) <= time / 100 * PERCENT)
+            return rows;
+    }
+    return 0;
+}
+
+/* PLAN, or the same with prediction row by row. */
+static Plan *pass_rows(const Request *r, Plan *plan) {
+    const Program *predict = &plan->program[PROGRAM_PREDICT];
+    Choices choices = plan->choices;
+    if (predict->model == NULL || !passes_rows(predict) || predict->target->picoseconds == NULL ||
+        has_bands(predict) || r->options->bands != 0 || choices.any_plan)
+        return plan;
+    choices.passed_rows = rows_at_no_cost(predict);
+    if (choices.passed_rows == 0)
+        return plan;
+    Plan *passing = attempt(r, choices);
+    return passing->arena <= plan->arena && passing->program[PROGRAM_PREDICT].units > 0 ? passing : plan;
+}
+
 Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lower_options,
                 const Options *options, const Choices *fixed) {
     const Request r = {pool, diag, file, lower_options, options};
@@ -250,5 +303,5 @@ Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *low
         choices.packs_once = false;
         best = smaller(search(&r, choices, loops), best);
     }
-    return best;
+    return best == NULL ? NULL : pass_rows(&r, best);
 }

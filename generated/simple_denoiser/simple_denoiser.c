@@ -200,30 +200,32 @@ static void predict(const UnetStep *step) {
     (void)n, (void)start, (void)valid;
 #pragma omp parallel num_threads(step->threads)
     {
-        begin(step, 4, "conv of net.0", 7, 14155776, 1174592);
+        /* 4: load of noisy (simple_denoiser.unet:4): -> noisy[n,3,64,64] */
+        simple_denoiser_zero_halo_1(n, (Rows){0, 64}, AT(real, B067_noisy));
+        begin(step, 5, "conv of net.0", 7, 14155776, 1174592);
         /* noisy[n,3,64,64] net.0 weights[1728] net.0.bias[64] -> net.1[n,64,64,64] */
-        simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B067_net_1));
-        simple_denoiser_conv_0(n, (Rows){0, 64}, AT(real, B067_net_1),
-            (const real *const[]){INPUT(real, 0, 13072)}, AT(real, B063_net_0_weights),
+        simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B068_net_1));
+        simple_denoiser_conv_0(n, (Rows){0, 64}, AT(real, B068_net_1),
+            (const real *const[]){AT(real, B067_noisy)}, AT(real, B063_net_0_weights),
             AT(real, B008_net_0_bias));
-        begin(step, 5, "conv of net.2", 8, 301989888, 6435328);
+        begin(step, 6, "conv of net.2", 8, 301989888, 6435328);
         /* net.1[n,64,64,64] net.2 weights[148032] net.2.bias[64] -> net.3[n,64,64,64]
             net.2 workspace[903168] */
-        simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B068_net_3));
-        simple_denoiser_conv_winograd_0(n, (Rows){0, 64}, AT(real, B068_net_3),
-            AT(real, B069_net_2_workspace), NULL, (const real *const[]){AT(real, B067_net_1)},
+        simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B069_net_3));
+        simple_denoiser_conv_winograd_0(n, (Rows){0, 64}, AT(real, B069_net_3),
+            AT(real, B070_net_2_workspace), NULL, (const real *const[]){AT(real, B068_net_1)},
             AT(real, B064_net_2_weights), AT(real, B006_net_2_bias));
-        begin(step, 6, "conv of net.4", 9, 301989888, 6435328);
+        begin(step, 7, "conv of net.4", 9, 301989888, 6435328);
         /* net.3[n,64,64,64] net.4 weights[148032] net.4.bias[64] -> net.5[n,64,64,64]
             net.4 workspace[903168] */
-        simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B070_net_5));
-        simple_denoiser_conv_winograd_0(n, (Rows){0, 64}, AT(real, B070_net_5),
-            AT(real, B071_net_4_workspace), NULL, (const real *const[]){AT(real, B068_net_3)},
+        simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B071_net_5));
+        simple_denoiser_conv_winograd_0(n, (Rows){0, 64}, AT(real, B071_net_5),
+            AT(real, B072_net_4_workspace), NULL, (const real *const[]){AT(real, B069_net_3)},
             AT(real, B065_net_4_weights), AT(real, B004_net_4_bias));
-        begin(step, 7, "conv of net.6", 10, 14155776, 1201216);
+        begin(step, 8, "conv of net.6", 10, 14155776, 1201216);
         /* net.5[n,64,64,64] net.6 weights[9216] net.6.bias[3] -> net.6[n,3,64,64] */
-        simple_denoiser_conv_1(n, (Rows){0, 64}, AT(real, B072_net_6),
-            (const real *const[]){AT(real, B070_net_5)}, AT(real, B066_net_6_weights),
+        simple_denoiser_conv_1(n, (Rows){0, 64}, AT(real, B073_net_6),
+            (const real *const[]){AT(real, B071_net_5)}, AT(real, B066_net_6_weights),
             AT(real, B002_net_6_bias));
     }
 }
@@ -253,10 +255,10 @@ static const UnetResult result[] = {
     {"mse(denoised, clean)", "mse", UNET_LOSS, 1, false, -1, 1},
     {"psnr(denoised, clean)", "psnr", UNET_METRIC, 1, true, 0, 1},
 };
-/* type, channels, {depth, height, width}, block; origin, strides, bytes of a sample */
+/* type, channels, {depth, height, width}, block; origin, strides, ring, bytes of a sample */
 static const UnetLayout train_input[] = {
-    {UNET_F32, 3, {1, 64, 64}, 3, 201, 13072, 13068, 13068, 198, 52288},
-    {UNET_F32, 3, {1, 64, 64}, 3, 0, 12288, 12288, 12288, 192, 49152},
+    {UNET_F32, 3, {1, 64, 64}, 3, 201, 13072, 13068, 13068, 198, 0, 52288},
+    {UNET_F32, 3, {1, 64, 64}, 3, 0, 12288, 12288, 12288, 192, 0, 49152},
 };
 static const int64_t train_result_offset[] = {
     11730688,
@@ -274,17 +276,19 @@ static const UnetProgram train_program = {
     .result_offsets = train_result_offset,
     .input_bytes = 608640,
 };
-/* type, channels, {depth, height, width}, block; origin, strides, bytes of a sample */
+/* type, channels, {depth, height, width}, block; origin, strides, ring, bytes of a sample */
 static const UnetLayout predict_input[] = {
-    {UNET_F32, 3, {1, 64, 64}, 3, 201, 13072, 13068, 13068, 198, 52288},
-    {UNET_F32, 3, {1, 64, 64}, 3, 0, 12288, 12288, 12288, 192, 0},
+    {UNET_F32, 3, {1, 64, 64}, 3, 201, 13072, 13068, 13068, 198, 0, 52288},
+    {UNET_F32, 3, {1, 64, 64}, 3, 0, 12288, 12288, 12288, 192, 0, 0},
 };
 static const UnetLayout predict_output[] = {
-    {UNET_F32, 3, {1, 64, 64}, 3, 0, 12288, 12288, 12288, 192, 49152},
+    {UNET_F32, 3, {1, 64, 64}, 3, 0, 12288, 12288, 12288, 192, 0, 49152},
 };
-static const int64_t predict_output_offset[] = {
-    928704,
-};
+static const int64_t predict_output_offset[] = {928704, };
+static const int64_t predict_input_offset[] = {928704, -1, };
+/* rows in a band, rows that it lies behind, rows in a unit */
+static const UnetBand predict_input_band[] = {{64, 0, 64}, {64, 0, 64}, };
+static const UnetBand predict_output_band[] = {{64, 0, 64}, };
 static const int64_t predict_result_offset[] = {
     -1,
     -1,
@@ -294,15 +298,19 @@ static const UnetProgram predict_program = {
     .name = "predict",
     .run = predict,
     .prepare = predict_prepare,
-    .batch = 1, .steps = 9,
+    .batch = 1, .steps = 10,
     .size = {1, 64, 64},
     .measured = {0, 0, 0},
     .extent = 7999680,
     .inputs = predict_input,
     .outputs = predict_output,
     .output_offsets = predict_output_offset,
+    .input_offsets = predict_input_offset,
+    .units = 0,
+    .input_bands = predict_input_band,
+    .output_bands = predict_output_band,
     .result_offsets = predict_result_offset,
-    .input_bytes = 52288,
+    .input_bytes = 0,
 };
 static const UnetSourceTerm data_term_0[] = {
     {UNET_SRC_FILES, "noisy/*.png", 0, 0, 15},

@@ -75,12 +75,13 @@
 #define B064_net_2_weights 6771648LL /* 592128 */
 #define B065_net_4_weights 7363776LL /* 592128 */
 #define B066_net_6_weights 7955904LL /* 36864 */
-#define B067_net_1 4541376LL /* 1115136 */
-#define B068_net_3 5656512LL /* 1115136 */
-#define B069_net_2_workspace 928704LL /* 3612672 */
-#define B070_net_5 4541376LL /* 1115136 */
-#define B071_net_4_workspace 928704LL /* 3612672 */
-#define B072_net_6 928704LL /* 49152 */
+#define B067_noisy 928704LL /* 52288 */
+#define B068_net_1 4541376LL /* 1115136 */
+#define B069_net_3 5656512LL /* 1115136 */
+#define B070_net_2_workspace 928704LL /* 3612672 */
+#define B071_net_5 4541376LL /* 1115136 */
+#define B072_net_4_workspace 928704LL /* 3612672 */
+#define B073_net_6 928704LL /* 49152 */
 
 /* ---- the kernels ---- */
 

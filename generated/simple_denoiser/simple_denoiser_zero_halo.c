@@ -23,7 +23,7 @@ void KERNEL()(int n, Rows rows, stored *y) {
     UNUSED static const Layout Y = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}
 #include "simple_denoiser_zero_halo.c"
 
-/* zero_halo: mse of train: -> d net.6[n,3,64,64] */
+/* zero_halo: mse of train, noisy of predict: -> d net.6[n,3,64,64] */
 #define KERNEL(part) simple_denoiser_zero_halo_1##part
 #define SIZES \
     enum { D = 1, H = 64, W = 64, ABOVE = 0, BELOW = 0 }; \

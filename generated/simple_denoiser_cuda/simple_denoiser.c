@@ -307,10 +307,10 @@ static const UnetResult result[] = {
     {"mse(denoised, clean)", "mse", UNET_LOSS, 1, false, -1, 1},
     {"psnr(denoised, clean)", "psnr", UNET_METRIC, 1, true, 0, 1},
 };
-/* type, channels, {depth, height, width}, block; origin, strides, bytes of a sample */
+/* type, channels, {depth, height, width}, block; origin, strides, ring, bytes of a sample */
 static const UnetLayout train_input[] = {
-    {UNET_F32, 3, {1, 64, 64}, 4, 0, 16384, 16384, 16384, 256, 65536},
-    {UNET_F32, 3, {1, 64, 64}, 4, 0, 16384, 16384, 16384, 256, 65536},
+    {UNET_F32, 3, {1, 64, 64}, 4, 0, 16384, 16384, 16384, 256, 0, 65536},
+    {UNET_F32, 3, {1, 64, 64}, 4, 0, 16384, 16384, 16384, 256, 0, 65536},
 };
 static const int64_t train_result_offset[] = {
     929280,
@@ -327,17 +327,15 @@ static const UnetProgram train_program = {
     .result_offsets = train_result_offset,
     .input_bytes = 786432,
 };
-/* type, channels, {depth, height, width}, block; origin, strides, bytes of a sample */
+/* type, channels, {depth, height, width}, block; origin, strides, ring, bytes of a sample */
 static const UnetLayout predict_input[] = {
-    {UNET_F32, 3, {1, 64, 64}, 4, 0, 16384, 16384, 16384, 256, 65536},
-    {UNET_F32, 3, {1, 64, 64}, 4, 0, 16384, 16384, 16384, 256, 0},
+    {UNET_F32, 3, {1, 64, 64}, 4, 0, 16384, 16384, 16384, 256, 0, 65536},
+    {UNET_F32, 3, {1, 64, 64}, 4, 0, 16384, 16384, 16384, 256, 0, 0},
 };
 static const UnetLayout predict_output[] = {
-    {UNET_BF16, 3, {1, 64, 64}, 8, 0, 32768, 32768, 32768, 512, 65536},
+    {UNET_BF16, 3, {1, 64, 64}, 8, 0, 32768, 32768, 32768, 512, 0, 65536},
 };
-static const int64_t predict_output_offset[] = {
-    35008000,
-};
+static const int64_t predict_output_offset[] = {35008000, };
 static const int64_t predict_result_offset[] = {
     -1,
     -1,

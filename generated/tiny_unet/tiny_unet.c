@@ -125,9 +125,9 @@ static const ZeroHaloSizes zero_halo_5 = {
 /* conv: bottleneck.0 of train, bottleneck.0 of predict: bottleneck.max_pool[n,64,8,8]
     bottleneck.0.weight[128,64,3,3] bottleneck.0.bias[128] -> bottleneck.1[n,128,8,8] */
 static const ConvSizes conv_6 = {
-    .CI = 64, .CO = 128, .ID = 1, .IH = 8, .IW = 8, .H = 8, .W = 8, .KD = 1, .SD = 1, .LD = 1, .PD = 0, .KH = 3,
-    .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1, .SEGMENTS = 1,
-    .X = (const Layout[]){{64, 16, 4, 176, 6400, 1600, 1600, 160, 0}},
+    .CI = 64, .CO = 128, .ID = 1, .IH = 8, .IW = 8, .H = 8, .W = 8, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
+    .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
+    .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 176, 6400, 1600, 1600, 160, 0}},
     .Y = {128, 16, 8, 176, 12800, 1600, 1600, 160, 0}};
 
 /* zero_halo: bottleneck.0 of train, up3 of train, bottleneck.2 of train, 1 more: -> bottleneck.1[n,128,8,8] */
@@ -145,8 +145,8 @@ static const ConvSizes conv_7 = {
 /* upconv: up3 of train, up3 of predict: bottleneck.3[n,128,8,8] up3.weight[128,64,2,2] up3.bias[64]
     -> up3[n,64,16,16] */
 static const UpconvSizes upconv_0 = {
-    .CO = 64, .ID = 1, .IH = 8, .IW = 8, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1, .PD = 0, .KH = 2, .SH = 2,
-    .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .BIAS = 1, .RELU = 0, .SEGMENTS = 1,
+    .CO = 64, .ID = 1, .IH = 8, .IW = 8, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1, .PD = 0, .KH = 2,
+    .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .BIAS = 1, .RELU = 0, .SEGMENTS = 1,
     .X = (const Layout[]){{128, 16, 8, 0, 8192, 1024, 1024, 128, 0}},
     .Y = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}};
 
@@ -434,16 +434,17 @@ static const UpconvDgradSizes upconv_dgrad_2 = {
 /* conv_wgrad: bottleneck.2 of train: bottleneck.1[n,128,8,8] d bottleneck.2[n,128,8,8]
     -> d bottleneck.2.weight[128,128,3,3] d bottleneck.2.bias[128] bottleneck.2 scratch[147584] */
 static const ConvWgradSizes conv_wgrad_10 = {
-    .CI = 128, .CO = 128, .ID = 1, .IH = 8, .IW = 8, .D = 1, .H = 8, .W = 8, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
-    .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0, .BIAS = 1,
-    .ACCUMULATE = 0, .SEGMENTS = 1, .X = (const Layout[]){{128, 16, 8, 176, 12800, 1600, 1600, 160, 0}},
+    .CI = 128, .CO = 128, .ID = 1, .IH = 8, .IW = 8, .D = 1, .H = 8, .W = 8, .KD = 1, .SD = 1, .LD = 1,
+    .PD = 0, .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .TRANSPOSED = 0,
+    .BIAS = 1, .ACCUMULATE = 0, .SEGMENTS = 1,
+    .X = (const Layout[]){{128, 16, 8, 176, 12800, 1600, 1600, 160, 0}},
     .DY = {128, 16, 8, 176, 12800, 1600, 1600, 160, 0}};
 
 /* conv_dgrad: bottleneck.2 of train: d bottleneck.2[n,128,8,8] bottleneck.2.weight[128,128,3,3]
     bottleneck.1[n,128,8,8] -> d bottleneck.0[n,128,8,8] */
 static const ConvDgradSizes conv_dgrad_10 = {
-    .CI = 128, .CO = 128, .IH = 8, .IW = 8, .D = 1, .H = 8, .W = 8, .KD = 1, .SD = 1, .LD = 1, .PD = 0, .KH = 3,
-    .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 128,
+    .CI = 128, .CO = 128, .IH = 8, .IW = 8, .D = 1, .H = 8, .W = 8, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
+    .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .C0 = 0, .CS = 128,
     .DX = {128, 16, 8, 176, 12800, 1600, 1600, 160, 0}, .DY = {128, 16, 8, 176, 12800, 1600, 1600, 160, 0},
     .MASK = 1, .M = {128, 16, 8, 176, 12800, 1600, 1600, 160, 0}};
 
@@ -491,8 +492,8 @@ static const ConvDgradSizes conv_dgrad_12 = {
 /* max_pool_grad: enc3.max_pool of train: enc2.3[n,32,32,32] d enc3.max_pool[n,32,16,16] d enc2.3[n,32,32,32]
     -> d enc2.2[n,32,32,32] */
 static const MaxPoolGradSizes max_pool_grad_1 = {
-    .C = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .PD = 0, .KH = 2, .SH = 2,
-    .PH = 0, .KW = 2, .SW = 2, .PW = 0, .ACCUMULATE = 1, .MASK = 1,
+    .C = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .PD = 0, .KH = 2,
+    .SH = 2, .PH = 0, .KW = 2, .SW = 2, .PW = 0, .ACCUMULATE = 1, .MASK = 1,
     .DX = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}, .X = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0},
     .DY = {32, 16, 2, 0, 8192, 4096, 4096, 256, 0}, .A = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}};
 
@@ -516,8 +517,8 @@ static const ConvDgradSizes conv_dgrad_13 = {
 /* max_pool_grad: enc2.max_pool of train: enc1.3[n,16,64,64] d enc2.max_pool[n,16,32,32] d enc1.3[n,16,64,64]
     -> d enc1.2[n,16,64,64] */
 static const MaxPoolGradSizes max_pool_grad_2 = {
-    .C = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .PD = 0, .KH = 2, .SH = 2,
-    .PH = 0, .KW = 2, .SW = 2, .PW = 0, .ACCUMULATE = 1, .MASK = 1,
+    .C = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .PD = 0, .KH = 2,
+    .SH = 2, .PH = 0, .KW = 2, .SW = 2, .PW = 0, .ACCUMULATE = 1, .MASK = 1,
     .DX = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0},
     .X = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}, .DY = {16, 16, 1, 0, 16384, 16384, 16384, 512, 0},
     .A = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}};
@@ -543,6 +544,10 @@ static const ConvWgradSizes conv_wgrad_14 = {
 static const AdamSizes adam_0 = {
     .COUNT = 482080, .SCALED = 0, .WEIGHT_DECAY = 0, .DECOUPLED = 0, .BETA1 = 0.90000000000000002,
     .BETA2 = 0.999, .EPSILON = 1e-08};
+
+/* zero_halo: noisy of predict: -> noisy[n,3,64,64] */
+static const ZeroHaloSizes zero_halo_7 = {
+    .D = 1, .H = 64, .W = 64, .Y = {3, 3, 1, 201, 13072, 13068, 13068, 198, 0}, .ABOVE = 0, .BELOW = 0};
 
 /* ---- train: batch 6, 26,016,384 bytes of the arena ---- */
 
@@ -912,123 +917,125 @@ static void predict(const UnetStep *step) {
     (void)n, (void)start, (void)valid;
 #pragma omp parallel num_threads(step->threads)
     {
-        begin(step, 0, "conv of enc1.0", 11, 3538944, 332864);
+        /* 0: load of noisy (tiny_unet.unet:4): -> noisy[n,3,64,64] */
+        tiny_unet_zero_halo(&zero_halo_7, n, (Rows){0, 64}, AT(real, B215_noisy));
+        begin(step, 1, "conv of enc1.0", 11, 3538944, 332864);
         /* noisy[n,3,64,64] enc1.0.weight[16,3,3,3] enc1.0.bias[16] -> enc1.1[n,16,64,64] */
-        tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B215_enc1_1));
-        tiny_unet_conv(&conv_0, n, (Rows){0, 64}, AT(real, B215_enc1_1),
-            (const real *const[]){INPUT(real, 0, 13072)}, AT(real, B035_enc1_0_weight),
+        tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B216_enc1_1));
+        tiny_unet_conv(&conv_0, n, (Rows){0, 64}, AT(real, B216_enc1_1),
+            (const real *const[]){AT(real, B215_noisy)}, AT(real, B035_enc1_0_weight),
             AT(real, B036_enc1_0_bias));
-        begin(step, 1, "conv of enc1.2", 11, 18874368, 566848);
+        begin(step, 2, "conv of enc1.2", 11, 18874368, 566848);
         /* enc1.1[n,16,64,64] enc1.2.weight[16,16,3,3] enc1.2.bias[16] -> enc1.3[n,16,64,64] */
-        tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B216_enc1_3));
-        tiny_unet_conv(&conv_1, n, (Rows){0, 64}, AT(real, B216_enc1_3),
-            (const real *const[]){AT(real, B215_enc1_1)}, AT(real, B033_enc1_2_weight),
+        tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B217_enc1_3));
+        tiny_unet_conv(&conv_1, n, (Rows){0, 64}, AT(real, B217_enc1_3),
+            (const real *const[]){AT(real, B216_enc1_1)}, AT(real, B033_enc1_2_weight),
             AT(real, B034_enc1_2_bias));
-        begin(step, 2, "max_pool of enc2.max_pool", 12, 65536, 352768);
+        begin(step, 3, "max_pool of enc2.max_pool", 12, 65536, 352768);
         /* enc1.3[n,16,64,64] -> enc2.max_pool[n,16,32,32] */
-        tiny_unet_zero_halo(&zero_halo_1, n, (Rows){0, 32}, AT(real, B217_enc2_max_pool));
-        tiny_unet_max_pool(&max_pool_0, n, (Rows){0, 32}, AT(real, B217_enc2_max_pool),
-            AT(real, B216_enc1_3));
-        begin(step, 3, "conv of enc2.0", 12, 9437184, 240512);
+        tiny_unet_zero_halo(&zero_halo_1, n, (Rows){0, 32}, AT(real, B218_enc2_max_pool));
+        tiny_unet_max_pool(&max_pool_0, n, (Rows){0, 32}, AT(real, B218_enc2_max_pool),
+            AT(real, B217_enc1_3));
+        begin(step, 4, "conv of enc2.0", 12, 9437184, 240512);
         /* enc2.max_pool[n,16,32,32] enc2.0.weight[32,16,3,3] enc2.0.bias[32] -> enc2.1[n,32,32,32] */
-        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B218_enc2_1));
-        tiny_unet_conv(&conv_2, n, (Rows){0, 32}, AT(real, B218_enc2_1),
-            (const real *const[]){AT(real, B217_enc2_max_pool)}, AT(real, B031_enc2_0_weight),
+        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B219_enc2_1));
+        tiny_unet_conv(&conv_2, n, (Rows){0, 32}, AT(real, B219_enc2_1),
+            (const real *const[]){AT(real, B218_enc2_max_pool)}, AT(real, B031_enc2_0_weight),
             AT(real, B032_enc2_0_bias));
-        begin(step, 4, "conv of enc2.2", 12, 18874368, 332928);
+        begin(step, 5, "conv of enc2.2", 12, 18874368, 332928);
         /* enc2.1[n,32,32,32] enc2.2.weight[32,32,3,3] enc2.2.bias[32] -> enc2.3[n,32,32,32] */
-        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B219_enc2_3));
-        tiny_unet_conv(&conv_3, n, (Rows){0, 32}, AT(real, B219_enc2_3),
-            (const real *const[]){AT(real, B218_enc2_1)}, AT(real, B029_enc2_2_weight),
+        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B220_enc2_3));
+        tiny_unet_conv(&conv_3, n, (Rows){0, 32}, AT(real, B220_enc2_3),
+            (const real *const[]){AT(real, B219_enc2_1)}, AT(real, B029_enc2_2_weight),
             AT(real, B030_enc2_2_bias));
-        begin(step, 5, "max_pool of enc3.max_pool", 13, 32768, 189440);
+        begin(step, 6, "max_pool of enc3.max_pool", 13, 32768, 189440);
         /* enc2.3[n,32,32,32] -> enc3.max_pool[n,32,16,16] */
-        tiny_unet_zero_halo(&zero_halo_3, n, (Rows){0, 16}, AT(real, B220_enc3_max_pool));
-        tiny_unet_max_pool(&max_pool_1, n, (Rows){0, 16}, AT(real, B220_enc3_max_pool),
-            AT(real, B219_enc2_3));
-        begin(step, 6, "conv of enc3.0", 13, 9437184, 198400);
+        tiny_unet_zero_halo(&zero_halo_3, n, (Rows){0, 16}, AT(real, B221_enc3_max_pool));
+        tiny_unet_max_pool(&max_pool_1, n, (Rows){0, 16}, AT(real, B221_enc3_max_pool),
+            AT(real, B220_enc2_3));
+        begin(step, 7, "conv of enc3.0", 13, 9437184, 198400);
         /* enc3.max_pool[n,32,16,16] enc3.0.weight[64,32,3,3] enc3.0.bias[64] -> enc3.1[n,64,16,16] */
-        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B221_enc3_1));
-        tiny_unet_conv(&conv_4, n, (Rows){0, 16}, AT(real, B221_enc3_1),
-            (const real *const[]){AT(real, B220_enc3_max_pool)}, AT(real, B027_enc3_0_weight),
+        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B222_enc3_1));
+        tiny_unet_conv(&conv_4, n, (Rows){0, 16}, AT(real, B222_enc3_1),
+            (const real *const[]){AT(real, B221_enc3_max_pool)}, AT(real, B027_enc3_0_weight),
             AT(real, B028_enc3_0_bias));
-        begin(step, 7, "conv of enc3.2", 13, 18874368, 313600);
+        begin(step, 8, "conv of enc3.2", 13, 18874368, 313600);
         /* enc3.1[n,64,16,16] enc3.2.weight[64,64,3,3] enc3.2.bias[64] -> enc3.3[n,64,16,16] */
-        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B222_enc3_3));
-        tiny_unet_conv(&conv_5, n, (Rows){0, 16}, AT(real, B222_enc3_3),
-            (const real *const[]){AT(real, B221_enc3_1)}, AT(real, B025_enc3_2_weight),
+        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B223_enc3_3));
+        tiny_unet_conv(&conv_5, n, (Rows){0, 16}, AT(real, B223_enc3_3),
+            (const real *const[]){AT(real, B222_enc3_1)}, AT(real, B025_enc3_2_weight),
             AT(real, B026_enc3_2_bias));
-        begin(step, 8, "max_pool of bottleneck.max_pool", 15, 16384, 108544);
+        begin(step, 9, "max_pool of bottleneck.max_pool", 15, 16384, 108544);
         /* enc3.3[n,64,16,16] -> bottleneck.max_pool[n,64,8,8] */
-        tiny_unet_zero_halo(&zero_halo_5, n, (Rows){0, 8}, AT(real, B223_bottleneck_max_pool));
-        tiny_unet_max_pool(&max_pool_2, n, (Rows){0, 8}, AT(real, B223_bottleneck_max_pool),
-            AT(real, B222_enc3_3));
-        begin(step, 9, "conv of bottleneck.0", 15, 9437184, 372224);
+        tiny_unet_zero_halo(&zero_halo_5, n, (Rows){0, 8}, AT(real, B224_bottleneck_max_pool));
+        tiny_unet_max_pool(&max_pool_2, n, (Rows){0, 8}, AT(real, B224_bottleneck_max_pool),
+            AT(real, B223_enc3_3));
+        begin(step, 10, "conv of bottleneck.0", 15, 9437184, 372224);
         /* bottleneck.max_pool[n,64,8,8] bottleneck.0.weight[128,64,3,3] bottleneck.0.bias[128]
             -> bottleneck.1[n,128,8,8] */
-        tiny_unet_zero_halo(&zero_halo_6, n, (Rows){0, 8}, AT(real, B224_bottleneck_1));
-        tiny_unet_conv(&conv_6, n, (Rows){0, 8}, AT(real, B224_bottleneck_1),
-            (const real *const[]){AT(real, B223_bottleneck_max_pool)}, AT(real, B023_bottleneck_0_weight),
+        tiny_unet_zero_halo(&zero_halo_6, n, (Rows){0, 8}, AT(real, B225_bottleneck_1));
+        tiny_unet_conv(&conv_6, n, (Rows){0, 8}, AT(real, B225_bottleneck_1),
+            (const real *const[]){AT(real, B224_bottleneck_max_pool)}, AT(real, B023_bottleneck_0_weight),
             AT(real, B024_bottleneck_0_bias));
-        begin(step, 10, "conv of bottleneck.2", 15, 18874368, 674304);
+        begin(step, 11, "conv of bottleneck.2", 15, 18874368, 674304);
         /* bottleneck.1[n,128,8,8] bottleneck.2.weight[128,128,3,3] bottleneck.2.bias[128]
             -> bottleneck.3[n,128,8,8] */
-        tiny_unet_conv(&conv_7, n, (Rows){0, 8}, AT(real, B225_bottleneck_3),
-            (const real *const[]){AT(real, B224_bottleneck_1)}, AT(real, B021_bottleneck_2_weight),
+        tiny_unet_conv(&conv_7, n, (Rows){0, 8}, AT(real, B226_bottleneck_3),
+            (const real *const[]){AT(real, B225_bottleneck_1)}, AT(real, B021_bottleneck_2_weight),
             AT(real, B022_bottleneck_2_bias));
-        begin(step, 11, "upconv of up3", 17, 4194304, 247040);
+        begin(step, 12, "upconv of up3", 17, 4194304, 247040);
         /* bottleneck.3[n,128,8,8] up3.weight[128,64,2,2] up3.bias[64] -> up3[n,64,16,16] */
-        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B226_up3));
-        tiny_unet_upconv(&upconv_0, n, (Rows){0, 16}, AT(real, B226_up3),
-            (const real *const[]){AT(real, B225_bottleneck_3)}, AT(real, B019_up3_weight),
+        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B227_up3));
+        tiny_unet_upconv(&upconv_0, n, (Rows){0, 16}, AT(real, B227_up3),
+            (const real *const[]){AT(real, B226_bottleneck_3)}, AT(real, B019_up3_weight),
             AT(real, B020_up3_bias));
-        begin(step, 12, "conv of dec3.0", 18, 37748736, 544000);
+        begin(step, 13, "conv of dec3.0", 18, 37748736, 544000);
         /* dec3.concat[n,128,16,16] dec3.0.weight[64,128,3,3] dec3.0.bias[64] -> dec3.1[n,64,16,16] */
-        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B227_dec3_1));
-        tiny_unet_conv(&conv_8, n, (Rows){0, 16}, AT(real, B227_dec3_1),
-            (const real *const[]){AT(real, B226_up3), AT(real, B222_enc3_3)}, AT(real, B017_dec3_0_weight),
+        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B228_dec3_1));
+        tiny_unet_conv(&conv_8, n, (Rows){0, 16}, AT(real, B228_dec3_1),
+            (const real *const[]){AT(real, B227_up3), AT(real, B223_enc3_3)}, AT(real, B017_dec3_0_weight),
             AT(real, B018_dec3_0_bias));
-        begin(step, 13, "conv of dec3.2", 18, 18874368, 296192);
+        begin(step, 14, "conv of dec3.2", 18, 18874368, 296192);
         /* dec3.1[n,64,16,16] dec3.2.weight[64,64,3,3] dec3.2.bias[64] -> dec3.3[n,64,16,16] */
-        tiny_unet_conv(&conv_9, n, (Rows){0, 16}, AT(real, B228_dec3_3),
-            (const real *const[]){AT(real, B227_dec3_1)}, AT(real, B015_dec3_2_weight),
+        tiny_unet_conv(&conv_9, n, (Rows){0, 16}, AT(real, B229_dec3_3),
+            (const real *const[]){AT(real, B228_dec3_1)}, AT(real, B015_dec3_2_weight),
             AT(real, B016_dec3_2_bias));
-        begin(step, 14, "upconv of up2", 19, 4194304, 246400);
+        begin(step, 15, "upconv of up2", 19, 4194304, 246400);
         /* dec3.3[n,64,16,16] up2.weight[64,32,2,2] up2.bias[32] -> up2[n,32,32,32] */
-        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B229_up2));
-        tiny_unet_upconv(&upconv_1, n, (Rows){0, 32}, AT(real, B229_up2),
-            (const real *const[]){AT(real, B228_dec3_3)}, AT(real, B013_up2_weight), AT(real, B014_up2_bias));
-        begin(step, 15, "conv of dec2.0", 20, 37748736, 517760);
+        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B230_up2));
+        tiny_unet_upconv(&upconv_1, n, (Rows){0, 32}, AT(real, B230_up2),
+            (const real *const[]){AT(real, B229_dec3_3)}, AT(real, B013_up2_weight), AT(real, B014_up2_bias));
+        begin(step, 16, "conv of dec2.0", 20, 37748736, 517760);
         /* dec2.concat[n,64,32,32] dec2.0.weight[32,64,3,3] dec2.0.bias[32] -> dec2.1[n,32,32,32] */
-        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B230_dec2_1));
-        tiny_unet_conv(&conv_10, n, (Rows){0, 32}, AT(real, B230_dec2_1),
-            (const real *const[]){AT(real, B229_up2), AT(real, B219_enc2_3)}, AT(real, B011_dec2_0_weight),
+        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B231_dec2_1));
+        tiny_unet_conv(&conv_10, n, (Rows){0, 32}, AT(real, B231_dec2_1),
+            (const real *const[]){AT(real, B230_up2), AT(real, B220_enc2_3)}, AT(real, B011_dec2_0_weight),
             AT(real, B012_dec2_0_bias));
-        begin(step, 16, "conv of dec2.2", 20, 18874368, 316032);
+        begin(step, 17, "conv of dec2.2", 20, 18874368, 316032);
         /* dec2.1[n,32,32,32] dec2.2.weight[32,32,3,3] dec2.2.bias[32] -> dec2.3[n,32,32,32] */
-        tiny_unet_conv(&conv_11, n, (Rows){0, 32}, AT(real, B231_dec2_3),
-            (const real *const[]){AT(real, B230_dec2_1)}, AT(real, B009_dec2_2_weight),
+        tiny_unet_conv(&conv_11, n, (Rows){0, 32}, AT(real, B232_dec2_3),
+            (const real *const[]){AT(real, B231_dec2_1)}, AT(real, B009_dec2_2_weight),
             AT(real, B010_dec2_2_bias));
-        begin(step, 17, "upconv of up1", 21, 4194304, 418112);
+        begin(step, 18, "upconv of up1", 21, 4194304, 418112);
         /* dec2.3[n,32,32,32] up1.weight[32,16,2,2] up1.bias[16] -> up1[n,16,64,64] */
-        tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B232_up1));
-        tiny_unet_upconv(&upconv_2, n, (Rows){0, 64}, AT(real, B232_up1),
-            (const real *const[]){AT(real, B231_dec2_3)}, AT(real, B007_up1_weight), AT(real, B008_up1_bias));
-        begin(step, 18, "conv of dec1.0", 22, 37748736, 854848);
+        tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B233_up1));
+        tiny_unet_upconv(&upconv_2, n, (Rows){0, 64}, AT(real, B233_up1),
+            (const real *const[]){AT(real, B232_dec2_3)}, AT(real, B007_up1_weight), AT(real, B008_up1_bias));
+        begin(step, 19, "conv of dec1.0", 22, 37748736, 854848);
         /* dec1.concat[n,32,64,64] dec1.0.weight[16,32,3,3] dec1.0.bias[16] -> dec1.1[n,16,64,64] */
-        tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B233_dec1_1));
-        tiny_unet_conv(&conv_12, n, (Rows){0, 64}, AT(real, B233_dec1_1),
-            (const real *const[]){AT(real, B232_up1), AT(real, B216_enc1_3)}, AT(real, B005_dec1_0_weight),
+        tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B234_dec1_1));
+        tiny_unet_conv(&conv_12, n, (Rows){0, 64}, AT(real, B234_dec1_1),
+            (const real *const[]){AT(real, B233_up1), AT(real, B217_enc1_3)}, AT(real, B005_dec1_0_weight),
             AT(real, B006_dec1_0_bias));
-        begin(step, 19, "conv of dec1.2", 22, 18874368, 550208);
+        begin(step, 20, "conv of dec1.2", 22, 18874368, 550208);
         /* dec1.1[n,16,64,64] dec1.2.weight[16,16,3,3] dec1.2.bias[16] -> dec1.3[n,16,64,64] */
-        tiny_unet_conv(&conv_13, n, (Rows){0, 64}, AT(real, B234_dec1_3),
-            (const real *const[]){AT(real, B233_dec1_1)}, AT(real, B003_dec1_2_weight),
+        tiny_unet_conv(&conv_13, n, (Rows){0, 64}, AT(real, B235_dec1_3),
+            (const real *const[]){AT(real, B234_dec1_1)}, AT(real, B003_dec1_2_weight),
             AT(real, B004_dec1_2_bias));
-        begin(step, 20, "conv of final", 24, 393216, 311552);
+        begin(step, 21, "conv of final", 24, 393216, 311552);
         /* dec1.3[n,16,64,64] final.weight[3,16,1,1] final.bias[3] -> final[n,3,64,64] */
-        tiny_unet_conv(&conv_14, n, (Rows){0, 64}, AT(real, B235_final),
-            (const real *const[]){AT(real, B234_dec1_3)}, AT(real, B001_final_weight),
+        tiny_unet_conv(&conv_14, n, (Rows){0, 64}, AT(real, B236_final),
+            (const real *const[]){AT(real, B235_dec1_3)}, AT(real, B001_final_weight),
             AT(real, B002_final_bias));
     }
 }
@@ -1086,10 +1093,10 @@ static const UnetResult result[] = {
     {"mse(denoised, clean)", "mse", UNET_LOSS, 1, false, -1, 1},
     {"psnr(denoised, clean)", "psnr", UNET_METRIC, 1, true, 0, 1},
 };
-/* type, channels, {depth, height, width}, block; origin, strides, bytes of a sample */
+/* type, channels, {depth, height, width}, block; origin, strides, ring, bytes of a sample */
 static const UnetLayout train_input[] = {
-    {UNET_F32, 3, {1, 64, 64}, 3, 201, 13072, 13068, 13068, 198, 52288},
-    {UNET_F32, 3, {1, 64, 64}, 3, 0, 12288, 12288, 12288, 192, 49152},
+    {UNET_F32, 3, {1, 64, 64}, 3, 201, 13072, 13068, 13068, 198, 0, 52288},
+    {UNET_F32, 3, {1, 64, 64}, 3, 0, 12288, 12288, 12288, 192, 0, 49152},
 };
 static const int64_t train_result_offset[] = {
     12096384,
@@ -1107,17 +1114,19 @@ static const UnetProgram train_program = {
     .result_offsets = train_result_offset,
     .input_bytes = 608640,
 };
-/* type, channels, {depth, height, width}, block; origin, strides, bytes of a sample */
+/* type, channels, {depth, height, width}, block; origin, strides, ring, bytes of a sample */
 static const UnetLayout predict_input[] = {
-    {UNET_F32, 3, {1, 64, 64}, 3, 201, 13072, 13068, 13068, 198, 52288},
-    {UNET_F32, 3, {1, 64, 64}, 3, 0, 12288, 12288, 12288, 192, 0},
+    {UNET_F32, 3, {1, 64, 64}, 3, 201, 13072, 13068, 13068, 198, 0, 52288},
+    {UNET_F32, 3, {1, 64, 64}, 3, 0, 12288, 12288, 12288, 192, 0, 0},
 };
 static const UnetLayout predict_output[] = {
-    {UNET_F32, 3, {1, 64, 64}, 3, 0, 12288, 12288, 12288, 192, 49152},
+    {UNET_F32, 3, {1, 64, 64}, 3, 0, 12288, 12288, 12288, 192, 0, 49152},
 };
-static const int64_t predict_output_offset[] = {
-    6047104,
-};
+static const int64_t predict_output_offset[] = {6047104, };
+static const int64_t predict_input_offset[] = {5784960, -1, };
+/* rows in a band, rows that it lies behind, rows in a unit */
+static const UnetBand predict_input_band[] = {{64, 0, 64}, {64, 0, 64}, };
+static const UnetBand predict_output_band[] = {{64, 0, 64}, };
 static const int64_t predict_result_offset[] = {
     -1,
     -1,
@@ -1126,15 +1135,19 @@ static const int64_t predict_result_offset[] = {
 static const UnetProgram predict_program = {
     .name = "predict",
     .run = predict,
-    .batch = 1, .steps = 22,
+    .batch = 1, .steps = 23,
     .size = {1, 64, 64},
     .measured = {0, 0, 0},
     .extent = 6621312,
     .inputs = predict_input,
     .outputs = predict_output,
     .output_offsets = predict_output_offset,
+    .input_offsets = predict_input_offset,
+    .units = 0,
+    .input_bands = predict_input_band,
+    .output_bands = predict_output_band,
     .result_offsets = predict_result_offset,
-    .input_bytes = 52288,
+    .input_bytes = 0,
 };
 static const UnetSourceTerm data_term_0[] = {
     {UNET_SRC_FILES, "noisy/*.png", 0, 0, 27},

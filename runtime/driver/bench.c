@@ -60,8 +60,9 @@ static UnetStatus take_inputs(Inputs *inputs, const UnetModel *model, UnetError 
     return arena_take(&inputs->memory, inputs->bytes, 0, error);
 }
 
+/* ARENA holds the input where the program has a place for it there. */
 static UnetStatus fill_inputs(Inputs *inputs, const UnetModel *model, const UnetProgram *program,
-                              UnetError *error) {
+                              char *arena, UnetError *error) {
     int64_t offset = 0;
     UnetStatus status = UNET_OK;
     memset(inputs->memory, 0, (size_t)inputs->bytes); /* halos and padding of another program's layout */
@@ -73,15 +74,17 @@ static UnetStatus fill_inputs(Inputs *inputs, const UnetModel *model, const Unet
             continue;
         float *row = calloc((size_t)layout->channels * (size_t)layout->size[2], sizeof *row);
         int32_t *identity = calloc((size_t)layout->size[2], sizeof *identity);
+        const bool staged = program->input_offsets == NULL;
+        char *base = staged ? inputs->memory + offset : arena + program->input_offsets[i];
         if (row != NULL && identity != NULL) {
-            fill(layout, program->batch, &key, inputs->memory + offset, row, identity);
-            inputs->input[i] = inputs->memory + offset;
+            fill(layout, program->batch, &key, base, row, identity);
+            inputs->input[i] = staged ? base : NULL;
         } else {
             status = unet_fail(error, UNET_TOO_SMALL, "no memory for random inputs");
         }
         free(row);
         free(identity);
-        int64_t bytes = layout->sample_bytes * program->batch;
+        int64_t bytes = staged ? layout->sample_bytes * program->batch : 0;
         offset += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     }
     return status;
@@ -265,6 +268,17 @@ static UnetStatus print_json(const UnetModel *model, json_t *programs, const Pea
 
 /* ---- the command ---- */
 
+/* How many bands an image of the compiled size is. */
+static int32_t bands_of(const UnetProgram *program, int noutput) {
+    int64_t bands = 1;
+    for (int i = 0; program->units > 0 && i < noutput; i++) {
+        const UnetBand *band = &program->output_bands[i];
+        const int64_t end = (int64_t)program->units * band->of_unit + band->lag;
+        bands = (end - 1) / band->rows + 1 > bands ? (end - 1) / band->rows + 1 : bands;
+    }
+    return (int32_t)bands;
+}
+
 static UnetStatus time_program(Driver *driver, const UnetProgram *program, Device *device, Inputs *inputs,
                                const Peak *peak, json_t *programs) {
     StepClock clock;
@@ -274,10 +288,14 @@ static UnetStatus time_program(Driver *driver, const UnetProgram *program, Devic
                      .n = program->batch,
                      .threads = driver->threads,
                      .step = 0,
+                     .units = program->units,
+                     .bands = bands_of(program, driver->model->noutput),
                      .watch = &clock.watch};
     UnetStatus status = step_clock_new(&clock, program, MAX_STEPS, &driver->error);
     if (status == UNET_OK)
-        status = fill_inputs(inputs, driver->model, program, &driver->error);
+        device_prepare(device, program, &step);
+    if (status == UNET_OK)
+        status = fill_inputs(inputs, driver->model, program, device->arena, &driver->error);
     if (status == UNET_OK)
         status = time_steps(driver, device, &step, &times);
     if (status == UNET_OK && driver->model->device != NULL)

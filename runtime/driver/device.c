@@ -68,13 +68,19 @@ int device_steps_ahead(const Device *device) {
     return device->model->device == NULL ? 1 : UNET_STEPS_AHEAD;
 }
 
+void device_prepare(Device *device, const UnetProgram *program, const UnetStep *step) {
+    if (device->model->device != NULL || device->prepared == program)
+        return;
+    if (program->prepare != NULL)
+        program->prepare(step);
+    device->prepared = program;
+}
+
 UnetStatus device_begin(Device *device, const UnetProgram *program, const UnetStep *step,
                         UnetError *error) {
     if (device->model->device != NULL)
         return device->model->device->begin(device->state, program, step, error);
-    if (program->prepare != NULL && device->prepared != program)
-        program->prepare(step);
-    device->prepared = program;
+    device_prepare(device, program, step);
     program->run(step);
     return UNET_OK;
 }

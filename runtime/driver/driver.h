@@ -93,6 +93,10 @@ void device_pin(Device *device, void *memory, size_t bytes);
 /* The same for the memory of LOADER, which must outlive DEVICE. */
 void device_reads_from(Device *device, const UnetLoader *loader);
 
+/* What PROGRAM does once weights are set, before inputs are stored in the arena
+ * (UnetProgram.input_offsets); a step does it if nobody has. */
+void device_prepare(Device *device, const UnetProgram *program, const UnetStep *step);
+
 /* Begins a step of PROGRAM; STEP->arena is the device's.  Its losses and metrics can be read once it has
  * ended.  Steps end in the order in which they were begun; at most device_steps_ahead are begun and have
  * not ended. */

@@ -46,8 +46,8 @@ static void print_program(const UnetProgram *program) {
     (void)printf("  %-12s batch %" PRId32 ", ", program->name, program->batch);
     if (program->size[0] > 1)
         (void)printf("%" PRId32 " x ", program->size[0]);
-    (void)printf("%" PRId32 " x %" PRId32 ", %" PRId64 " bytes of the arena (%s)\n", program->size[1],
-                 program->size[2], program->extent, bytes);
+    (void)printf("%" PRId32 " x %" PRId32 "%s, %" PRId64 " bytes of the arena (%s)\n", program->size[1],
+                 program->size[2], program->units > 0 ? ", or of any height" : "", program->extent, bytes);
 }
 
 static void print_sources(const char *label, const UnetData *data) {
@@ -129,9 +129,10 @@ static json_t *programs_json(const UnetModel *model) {
     int nprogram = programs_of(model, program);
     json_t *list = json_array();
     for (int i = 0; i < nprogram; i++) {
-        json_t *item = json_pack("{s:s, s:i, s:[i,i,i], s:I}", "name", program[i]->name, "batch",
+        json_t *item = json_pack("{s:s, s:i, s:[i,i,i], s:b, s:I}", "name", program[i]->name, "batch",
                                  program[i]->batch, "size", program[i]->size[0], program[i]->size[1],
-                                 program[i]->size[2], "extent", (json_int_t)program[i]->extent);
+                                 program[i]->size[2], "any_height", program[i]->units > 0, "extent",
+                                 (json_int_t)program[i]->extent);
         (void)json_array_append_new(list, item);
     }
     return list;

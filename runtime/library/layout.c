@@ -22,6 +22,8 @@ size_t unet_type_bytes(UnetType type) {
 
 /* Element (n, c, d, h, 0); the points of the row follow at distances of layout->block. */
 static int64_t row_start(const UnetLayout *layout, int32_t n, int32_t c, int32_t d, int32_t h) {
+    if (layout->ring > 0)
+        h %= layout->ring;
     return layout->origin + n * layout->sample + c / layout->block * layout->plane + d * layout->depth +
            h * layout->row + c % layout->block;
 }

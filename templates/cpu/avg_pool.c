@@ -7,8 +7,9 @@
 
 /* BEGIN */
 /* Vector v of the mean over the window of output point o. */
-INLINE Vector KERNEL_point(const stored *x, int v, Point o) {
+INLINE Vector KERNEL_point(Rows rows, const stored *x, int v, Point o) {
     SIZES;
+    (void)rows; /* IH may be made of it */
     const int d0 = max_int(0, PD - o.d * SD), d1 = min_int(KD, ID + PD - o.d * SD);
     const int h0 = max_int(0, PH - o.h * SH), h1 = min_int(KH, IH + PH - o.h * SH);
     const int w0 = max_int(0, PW - o.w * SW), w1 = min_int(KW, IW + PW - o.w * SW);
@@ -32,7 +33,7 @@ UNUSED static void KERNEL(int n, Rows rows, stored *restrict y, const stored *x)
                 for (int q = 0; q < W * parts; q++) {
                     Point o = {i, r / H, r % H, q / parts};
                     int v = first + q % parts;
-                    store_some(y + vector_at(&Y, v, o), KERNEL_point(x, v, o), lanes(&Y, v));
+                    store_some(y + vector_at(&Y, v, o), KERNEL_point(rows, x, v, o), lanes(&Y, v));
                 }
 }
 /* END */

@@ -280,6 +280,7 @@ class Ours:
         found = {}
         for index, part in enumerate(self.turns[0]["parts"]):
             op, _, layer = part["name"].partition(" of ")
+            op = op.partition(" + ")[0]  # a convolution that does what is behind it, too
             if op in DIRECTION:
                 of = found.setdefault(layer, {})
                 seconds = statistics.median(turn["parts"][index]["seconds"] for turn in self.turns)

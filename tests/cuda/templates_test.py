@@ -5,7 +5,7 @@ import re
 import sys
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-NO_KERNEL = {"conv_pack", "conv_dgrad_pack", "head", "load", "return"}
+NO_KERNEL = {"conv_pack", "conv_dgrad_pack", "head", "load", "return", "store"}
 NO_OPERATOR = {"cast", "filter_pack"}  # made by the target
 
 

@@ -169,7 +169,7 @@ class Workshop:
         if bands == LEAST:
             options = net.options + more + [self.least(net, more)]
         else:
-            options = net.options + more + ([] if bands is None else ["--bands=%d" % bands])
+            options = net.options + more + ["--bands=off" if bands is None else "--bands=%d" % bands]
             self.plan(net, options, bands)
         path = os.path.join(self.folder, "%s %s" % (kind, bands))
         execute([self.unetc, "-o", path, *options, self.path(net)], CC=self.compiler)

@@ -29,7 +29,7 @@ size_t unet_type_bytes(UnetType type);
  * point; around the points lies a halo of zeros, which kernels read instead of testing for the border.
  * The element (n, c, d, h, w) is at
  *     origin + n*sample + (c / block)*plane + d*depth + h*row + w*block + c % block
- * Channels that pad the last block are zero. */
+ * Channels that pad the last block are zero.  Of a ring, row h lies where row h mod `ring` does. */
 typedef struct {
     UnetType type;
     int32_t channels;
@@ -37,6 +37,7 @@ typedef struct {
     int32_t block;   /* channels side by side: 16, or the channels of an image of 1 to 4 */
     int64_t origin;  /* of channel 0, point (0, 0, 0), sample 0 */
     int64_t sample, plane, depth, row;
+    int32_t ring;         /* 0: each row has a place of its own */
     int64_t sample_bytes; /* of one sample, halo and padding included */
 } UnetLayout;
 
@@ -123,15 +124,24 @@ typedef struct {
     int32_t n;                 /* valid samples, 1 to batch; the others are not touched */
     int32_t threads;           /* 1 to max_threads */
     double learning_rate;
-    int64_t step;     /* of the optimiser, from 1 */
-    UnetWatch *watch; /* NULL: nobody; a model's device has a clock of its own */
+    int64_t step;  /* of the optimiser, from 1 */
+    int32_t units; /* programs for images of any height: that of this one in units (UnetProgram.units) */
+    int32_t band, bands; /*   compute the bands [band, band + bands) of it */
+    UnetWatch *watch;    /* NULL: nobody; a model's device has a clock of its own */
 } UnetStep;
+
+/* Of a tensor of a program that computes an image band by band.  Band b of it are its rows [b * rows - lag,
+ * (b
+ * + 1) * rows - lag), as far as it has them; an image of u units has u * of_unit of them. */
+typedef struct {
+    int32_t rows, lag, of_unit;
+} UnetBand;
 
 typedef struct {
     const char *name;              /* "train", "eval", "predict" */
     void (*run)(const UnetStep *); /* NULL: runs on the model's device */
     /* If not NULL: call it before `run`, on the same arena, once the weights are set and again after
-     * another program ran there.  It needs no inputs. */
+     * another program ran there.  It needs no inputs, and may overwrite those that lie in the arena. */
     void (*prepare)(const UnetStep *);
     int32_t batch;
     int32_t steps;             /* of the plan: their positions are below */
@@ -141,6 +151,15 @@ typedef struct {
     const UnetLayout *inputs;  /* one per UnetModel.inputs; sample_bytes 0: not read by this program */
     const UnetLayout *outputs; /* predict: one per UnetModel.outputs; else NULL */
     const int64_t *output_offsets;
+    /* Prediction on the host: the caller stores the input in the arena, and not where UnetStep.inputs says;
+     * one per UnetModel.inputs, -1: not read.  Else NULL. */
+    const int64_t *input_offsets;
+    /* Images may have any height in whole units: `run` computes a band or a few, once the caller has stored
+     * those of the input, and the caller takes those of the outputs before the next.  An image of the
+     * compiled size has so many units.  0: images have the compiled height. */
+    int32_t units;
+    const UnetBand *input_bands,
+        *output_bands;             /* with input_offsets; without units: one band of all rows */
     const int64_t *result_offsets; /* one per UnetModel.results: offset of its double, -1: not measured */
     int64_t input_bytes; /* of one loader slot: batch * sample_bytes of each input, rounded up to 64, in all
                           */

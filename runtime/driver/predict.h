@@ -1,0 +1,33 @@
+/* predict.h - between predict.c, the command, and predict_image.c, one image. */
+#ifndef PREDICT_H
+#define PREDICT_H
+
+#include "driver.h"
+
+#include "unet/image.h"
+
+typedef struct {
+    Driver *driver;
+    const UnetProgram *program;
+    int input; /* the one input that prediction reads */
+    Device device;
+    char *staged;             /* one sample of it, where the arena does not hold it; else NULL */
+    const void **inputs;      /* one per input of the model */
+    float *row;               /* of an input or output */
+    int32_t *from;            /* point x of a padded row is point from[x] of the image */
+    UnetImageWriter **writer; /* one per output of the model */
+    bool into_folder;
+} Prediction;
+
+/* Takes the memory that images go through; prediction_close() gives back what there is of it. */
+UNET_MUST_USE UnetStatus prediction_open(Prediction *prediction);
+void prediction_close(Prediction *prediction);
+
+/* Takes the image IN through the model and writes each output, or, on failure, none. */
+UNET_MUST_USE UnetStatus predict_image(Prediction *prediction, const char *in);
+
+/* predict.c: where output I of the model goes, for the image IN. */
+UNET_MUST_USE UnetStatus output_path(const Prediction *prediction, const char *in, int i,
+                                     char path[UNET_PATH_BYTES]);
+
+#endif

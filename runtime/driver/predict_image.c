@@ -1,0 +1,310 @@
+/* predict_image.c - one image through the model.
+ *
+ * The image is padded to the compiled size, behind its last row and column and as the model's file says
+ * (`pad`), and the result is cropped back.  Where the program takes images of any height, one that is
+ * higher is padded to whole units; it is read, computed and written band by band.  Else the image goes
+ * through at once.  Results have the depth of their input, 8 or 16 bits.
+ */
+#include "predict.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unet/layout.h"
+
+/* An image on its way. */
+typedef struct {
+    Prediction *prediction;
+    UnetImageReader *reader;
+    UnetImageInfo info; /* of the input */
+    int32_t units;      /* of the padded image */
+    int32_t kept;       /* of the last rows of the file, as many as padding may repeat, */
+    float *last_rows;   /*   row h at place h mod `kept` */
+} Passage;
+
+/* ---- memory ----------------------------------------------------------------------------------- */
+
+static const UnetLayout *input_layout(const Prediction *prediction) {
+    return &prediction->program->inputs[prediction->input];
+}
+
+/* Without bands all rows are one. */
+static UnetBand band_of(const UnetBand *band, int i, const UnetLayout *layout) {
+    return band != NULL ? band[i] : (UnetBand){layout->size[1], 0, layout->size[1]};
+}
+
+static UnetBand input_band(const Prediction *prediction) {
+    return band_of(prediction->program->input_bands, prediction->input, input_layout(prediction));
+}
+
+static bool takes_any_height(const Prediction *prediction) {
+    return prediction->program->units > 0;
+}
+
+/* Elements of the longest row of the input or of an output. */
+static size_t longest_row(const Prediction *prediction) {
+    const UnetProgram *program = prediction->program;
+    const UnetLayout *input = input_layout(prediction);
+    size_t longest = (size_t)input->channels * (size_t)input->size[2];
+    for (int i = 0; i < prediction->driver->model->noutput; i++) {
+        size_t row = (size_t)program->outputs[i].channels * (size_t)program->outputs[i].size[2];
+        longest = row > longest ? row : longest;
+    }
+    return longest;
+}
+
+/* Where the rows of the input go. */
+static char *input_base(const Prediction *prediction) {
+    const int64_t *offset = prediction->program->input_offsets;
+    return offset == NULL ? prediction->staged : prediction->device.arena + offset[prediction->input];
+}
+
+UnetStatus prediction_open(Prediction *prediction) {
+    const UnetModel *model = prediction->driver->model;
+    const UnetLayout *layout = input_layout(prediction);
+    const bool stages = prediction->program->input_offsets == NULL;
+    UnetError *error = &prediction->driver->error;
+    UnetStatus status = device_open(&prediction->device, model, prediction->program->extent,
+                                    stages ? layout->sample_bytes : 0, error);
+    if (status == UNET_OK && stages)
+        status = arena_take(&prediction->staged, layout->sample_bytes, 0, error);
+    if (status != UNET_OK)
+        return status;
+    prediction->inputs = calloc((size_t)model->ninput, sizeof *prediction->inputs);
+    prediction->row = calloc(longest_row(prediction), sizeof *prediction->row);
+    prediction->from = calloc((size_t)layout->size[2], sizeof *prediction->from);
+    prediction->writer = calloc((size_t)model->noutput + 1, sizeof(UnetImageWriter *));
+    if (prediction->inputs == NULL || prediction->row == NULL || prediction->from == NULL ||
+        prediction->writer == NULL)
+        return unet_fail(error, UNET_TOO_SMALL, "no memory for a row of the image");
+    prediction->inputs[prediction->input] = prediction->staged;
+    return UNET_OK;
+}
+
+void prediction_close(Prediction *prediction) {
+    device_close(&prediction->device);
+    arena_give_back(prediction->staged, input_layout(prediction)->sample_bytes);
+    free(prediction->inputs);
+    free(prediction->row);
+    free(prediction->from);
+    free(prediction->writer);
+}
+
+/* ---- in --------------------------------------------------------------------------------------- */
+
+static UnetStatus check_size(const Prediction *prediction, const char *path, const UnetImageInfo *info) {
+    const int32_t *size = prediction->program->size;
+    UnetError *error = &prediction->driver->error;
+    if (info->width > size[2])
+        return unet_fail(error, UNET_IO,
+                         "%s is %" PRId32 " x %" PRId32 ", wider than the %" PRId32
+                         " points that the program was compiled for; compile it with `unetc --size=HxW`",
+                         path, info->height, info->width, size[2]);
+    if (info->height > size[1] && !takes_any_height(prediction))
+        return unet_fail(
+            error, UNET_IO,
+            "%s is %" PRId32 " x %" PRId32 ", larger than the %" PRId32 " x %" PRId32
+            " that the program was compiled for; compile it with `unetc --size=HxW`, or, where "
+            "the model can go row by row, with `--bands=4` for any height",
+            path, info->height, info->width, size[1], size[2]);
+    return UNET_OK;
+}
+
+/* Row H of the padded image from ROW, of WIDTH real points. */
+static void store_row(const Prediction *prediction, int32_t h, const float *row, int32_t width) {
+    const UnetLayout *layout = input_layout(prediction);
+    UnetPad pad = prediction->driver->model->predict_pad;
+    for (int32_t x = 0; x < layout->size[2]; x++)
+        prediction->from[x] = unet_pad_index(pad, x, width);
+    unet_layout_store_row(layout, input_base(prediction), 0, 0, h, row, width, prediction->from, 0);
+}
+
+static float *last_row(const Passage *p, int32_t h) {
+    return p->last_rows + (size_t)(h % p->kept) * longest_row(p->prediction);
+}
+
+/* The next row of the file is row H. */
+static UnetStatus bring_row(const Passage *p, int32_t h) {
+    const Prediction *prediction = p->prediction;
+    UnetStatus status = unet_image_read_row(p->reader, prediction->row, &prediction->driver->error);
+    if (status != UNET_OK)
+        return status;
+    memcpy(last_row(p, h), prediction->row, longest_row(prediction) * sizeof *prediction->row);
+    store_row(prediction, h, prediction->row, p->info.width);
+    return UNET_OK;
+}
+
+/* Row H lies behind the last of the file. */
+static void pad_row(const Passage *p, int32_t h) {
+    const Prediction *prediction = p->prediction;
+    const int32_t source = unet_pad_index(prediction->driver->model->predict_pad, h, p->info.height);
+    if (source < 0)
+        memset(prediction->row, 0, longest_row(prediction) * sizeof *prediction->row);
+    store_row(prediction, h, source < 0 ? prediction->row : last_row(p, source), p->info.width);
+}
+
+/* Row END of band B of a tensor: that behind its last. */
+static int32_t band_end(const Passage *p, UnetBand band, int64_t b) {
+    const int64_t end = (b + 1) * band.rows - band.lag, height = (int64_t)p->units * band.of_unit;
+    return (int32_t)(end < 0 ? 0 : end > height ? height : end);
+}
+
+static UnetStatus bring_band(const Passage *p, int32_t b) {
+    const UnetBand band = input_band(p->prediction);
+    UnetStatus status = UNET_OK;
+    for (int32_t h = band_end(p, band, b - 1); h < band_end(p, band, b) && status == UNET_OK; h++) {
+        if (h < p->info.height)
+            status = bring_row(p, h);
+        else
+            pad_row(p, h);
+    }
+    return status;
+}
+
+/* ---- out -------------------------------------------------------------------------------------- */
+
+static UnetBand output_band(const Passage *p, int i) {
+    const UnetProgram *program = p->prediction->program;
+    return band_of(program->output_bands, i, &program->outputs[i]);
+}
+
+/* Of output I, cropped as its size relates to that of the input. */
+static UnetImageInfo output_info(const Passage *p, int i) {
+    const UnetProgram *program = p->prediction->program;
+    const UnetLayout *layout = &program->outputs[i];
+    return (UnetImageInfo){
+        .channels = layout->channels,
+        .bits = p->info.bits,
+        .height = (int32_t)((int64_t)p->info.height * layout->size[1] / program->size[1]),
+        .width = (int32_t)((int64_t)p->info.width * layout->size[2] / program->size[2]),
+    };
+}
+
+static UnetStatus begin_outputs(const Passage *p, const char *in) {
+    const Prediction *prediction = p->prediction;
+    UnetError *error = &prediction->driver->error;
+    for (int i = 0; i < prediction->driver->model->noutput; i++) {
+        const UnetImageInfo info = output_info(p, i);
+        char path[UNET_PATH_BYTES];
+        UnetStatus status = output_path(prediction, in, i, path);
+        if (status == UNET_OK && (info.height < 1 || info.width < 1))
+            status =
+                unet_fail(error, UNET_IO, "%s: the input is too small for a single point of output", path);
+        if (status == UNET_OK)
+            status = unet_image_create(&prediction->writer[i], path, &info, error);
+        if (status != UNET_OK)
+            return status;
+    }
+    return UNET_OK;
+}
+
+/* Planes close up where the row was cropped. */
+static UnetStatus take_row(const Passage *p, int i, int32_t h) {
+    const Prediction *prediction = p->prediction;
+    const UnetLayout *layout = &prediction->program->outputs[i];
+    const size_t width = (size_t)output_info(p, i).width;
+    unet_layout_load_row(layout, prediction->device.arena + prediction->program->output_offsets[i], 0, 0, h,
+                         prediction->row);
+    for (size_t c = 1; c < (size_t)layout->channels; c++)
+        memmove(prediction->row + c * width, prediction->row + c * (size_t)layout->size[2],
+                width * sizeof *prediction->row);
+    return unet_image_write_row(prediction->writer[i], prediction->row, &prediction->driver->error);
+}
+
+/* The rows of band B of all outputs; *DONE: these were the last. */
+static UnetStatus take_band(Passage *p, int32_t b, bool *done) {
+    Prediction *prediction = p->prediction;
+    const UnetProgram *program = prediction->program;
+    UnetStatus status = UNET_OK;
+    *done = true;
+    for (int i = 0; i < prediction->driver->model->noutput && status == UNET_OK; i++) {
+        const UnetBand band = output_band(p, i);
+        const int32_t height = output_info(p, i).height, end = band_end(p, band, b);
+        status = device_fetch(&prediction->device, program->output_offsets[i],
+                              program->outputs[i].sample_bytes, &prediction->driver->error);
+        for (int32_t h = band_end(p, band, b - 1); h < end && h < height && status == UNET_OK; h++)
+            status = take_row(p, i, h);
+        *done &= end >= height;
+    }
+    return status;
+}
+
+/* Puts the files where they belong, or, after a failure, nowhere. */
+static UnetStatus end_outputs(const Passage *p, const char *in, UnetStatus status) {
+    const Prediction *prediction = p->prediction;
+    for (int i = 0; i < prediction->driver->model->noutput; i++) {
+        char path[UNET_PATH_BYTES];
+        UnetImageWriter *writer = prediction->writer[i];
+        prediction->writer[i] = NULL;
+        if (status == UNET_OK)
+            status = unet_image_finish(writer, &prediction->driver->error);
+        else
+            unet_image_discard(writer);
+        if (status == UNET_OK && output_path(prediction, in, i, path) == UNET_OK)
+            (void)fprintf(stderr, "%s -> %s\n", in, path);
+    }
+    return status;
+}
+
+/* ---- one image -------------------------------------------------------------------------------- */
+
+static UnetStatus pass(Passage *p) {
+    Prediction *prediction = p->prediction;
+    UnetStep step = {.arena = prediction->device.arena,
+                     .inputs = prediction->inputs,
+                     .n = 1,
+                     .threads = prediction->driver->threads,
+                     .units = p->units,
+                     .bands = 1};
+    UnetStatus status = UNET_OK;
+    device_prepare(&prediction->device, prediction->program, &step);
+    for (bool done = false; !done && status == UNET_OK; step.band++) {
+        status = bring_band(p, step.band);
+        if (status == UNET_OK)
+            status =
+                device_run(&prediction->device, prediction->program, &step, &prediction->driver->error);
+        if (status == UNET_OK)
+            status = take_band(p, step.band, &done);
+    }
+    return status;
+}
+
+/* The size of the padded image, and memory for what padding repeats. */
+static UnetStatus choose_padding(Passage *p) {
+    const Prediction *prediction = p->prediction;
+    const int32_t of_unit = input_band(prediction).of_unit, height = p->info.height,
+                  least = prediction->program->size[1] / of_unit;
+    p->units = (height - 1) / of_unit + 1 > least ? (height - 1) / of_unit + 1 : least;
+    const int64_t padded = (int64_t)p->units * of_unit - height + 1;
+    p->kept = padded < height ? (int32_t)padded : height;
+    p->last_rows = calloc((size_t)p->kept, longest_row(prediction) * sizeof *p->last_rows);
+    if (p->last_rows == NULL)
+        return unet_fail(&prediction->driver->error, UNET_TOO_SMALL, "no memory for rows of the image");
+    return UNET_OK;
+}
+
+static UnetStatus open_image(Passage *p, const char *in) {
+    const Prediction *prediction = p->prediction;
+    UnetStatus status =
+        unet_image_open(&p->reader, in, input_layout(prediction)->channels, &prediction->driver->error);
+    if (status != UNET_OK)
+        return status;
+    p->info = unet_image_info(p->reader);
+    status = check_size(prediction, in, &p->info);
+    return status == UNET_OK ? choose_padding(p) : status;
+}
+
+UnetStatus predict_image(Prediction *prediction, const char *in) {
+    Passage p = {.prediction = prediction};
+    UnetStatus status = open_image(&p, in);
+    if (status == UNET_OK)
+        status = begin_outputs(&p, in);
+    if (status == UNET_OK)
+        status = pass(&p);
+    status = end_outputs(&p, in, status);
+    unet_image_close(p.reader);
+    free(p.last_rows);
+    return status;
+}
