@@ -171,10 +171,15 @@ static const char *file_name(const Emitter *e, const char *suffix) {
     return pool_text(e->pool, "%s%s", e->plan->model->name, suffix);
 }
 
+static bool has_any_height(const Plan *plan) {
+    return plan->program[PROGRAM_PREDICT].model != NULL && plan->program[PROGRAM_PREDICT].units > 0;
+}
+
 /* What the prologue asks for: types. */
 static const char *type_definitions(const Plan *plan) {
-    return pool_text(plan->pool, "#define UNET_REAL %s\n%s%s",
+    return pool_text(plan->pool, "#define UNET_REAL %s\n%s%s%s",
                      plan->options->real == TYPE_F64 ? "double" : "float",
+                     has_any_height(plan) ? "#define UNET_ANY_HEIGHT\n" : "",
                      plan->options->conv == CONV_FAST ? "#define UNET_FAST_PRODUCTS\n" : "",
                      plan->options->stored == plan->options->real ? ""
                      : plan->options->stored == TYPE_BF16         ? "#define UNET_STORED_BF16\n"

@@ -65,10 +65,11 @@ static bool sums_samples(const Program *program, const Node *node) {
 }
 
 /* An image computed row by row, or a sum over rows, out of images; what has no samples, such as weights, it
- * reads whole. */
+ * reads whole.  The runtime passes rows where the whole program is one loop. */
 static bool is_banded(const Program *program, const Node *node) {
     const Graph *g = program->graph;
-    if (!computes_rows(node) || rows_value(g, node) < 0 || sums_samples(program, node))
+    if (!computes_rows(node) || rows_value(g, node) < 0 || sums_samples(program, node) ||
+        (has_trait(node, TRAIT_OF_RUNTIME) && program->units == 0))
         return false;
     for (Touch t = node_touches(g, node); touch_next(&t);) {
         const Value *value = &g->value[t.value];
@@ -283,14 +284,22 @@ static bool can_be_endless(const Run *r, const Step *step, int nstep, int64_t ta
     for (int i = 0; i < nstep; i++)
         if (!is_banded(r->program, &g->node[step[i].node]) && !stands_aside(g, &g->node[step[i].node]))
             return false;
-    return r->count > 1 && passes_rows(r->program);
+    return r->count > 1;
 }
 
-/* How many there are of the smallest part of an image in which each tensor has whole rows. */
-static int64_t units_of(const Run *r) {
+/* How many there are of the smallest part of an image in which each tensor has whole rows; 0: images do not
+ * have any height. */
+static int64_t units_of(Program *program, Step *step, int nstep) {
+    if (!passes_rows(program))
+        return 0;
+    program->units = 1; /* it is to be found out whether that holds */
+    Run r = run_from(program, step, nstep, 0);
+    const int64_t tallest = tallest_of(&r);
     int64_t units = 0;
-    for (int i = 0; i < r->count; i++)
-        units = size_common_divisor(units, height_of(r, i));
+    if (scale_rows(&r, tallest) < r.count || !can_be_endless(&r, step, nstep, tallest))
+        return 0;
+    for (int i = 0; i < r.count; i++)
+        units = size_common_divisor(units, height_of(&r, i));
     return units;
 }
 
@@ -305,13 +314,13 @@ int loop_over_bands(Program *program, Step *step, int nstep, Step **new) {
     if (!has_bands(program))
         return nstep;
     *new = NULL;
+    program->units = units_of(program, step, nstep);
     for (int i = 0; i < nstep; i = end) {
         Run r = run_from(program, step, nstep, i);
         const int64_t tallest = tallest_of(&r);
         const int64_t rows = bands > 1 ? iterations(tallest, bands) : band_rows(program);
         const int n = scale_rows(&r, tallest);
-        r.endless = n == r.count && i == 0 && can_be_endless(&r, step, nstep, tallest);
-        program->units = r.endless ? units_of(&r) : program->units;
+        r.endless = program->units > 0;
         Step loop;
         const bool loops = n > 1 && (asked || r.endless) && make_loop(&r, n, rows, &loop);
         const bool packs = loops && program->choices->packs_in_bands;

@@ -171,6 +171,7 @@ static void lay_out_rings(const Rings *r) {
     for (ValueId v = 0; v < g->nvalue; v++) {
         const Rolled *rolled = rolled_of(r, v);
         const Layout *s = &r->program->layout[v];
+        CHECK(r->program->units == 0 || rolled == NULL || rolled->rolls || !is_image(&g->value[v]));
         if (rolled == NULL || !rolled->rolls || !is_image(&g->value[v]) || s->ring > 0)
             continue;
         const int64_t all = rows_at(r->program, v, 0) + s->before[1] + s->after[1];

@@ -302,7 +302,7 @@ NOINLINE Vector wgrad_row_sum(const Wgrad *g, const Item *item, int v, Point at)
 
 /* Adds the points of dy that belong to a row of positions, which begins at p, to the sums for the bias. */
 UNUSED static void wgrad_bias(const Wgrad *g, const Item *item, Point p, int fresh) {
-    Points planes = {p.d, p.d + 1}, lines = {p.h, p.h + 1};
+    Rows planes = {p.d, p.d + 1}, lines = {p.h, p.h + 1};
     if (g->transposed) {
         planes = points_of(p.d, g->positions.d, g->stride.d, g->padding.d, g->points.d);
         lines = points_of(p.h, g->positions.h, g->stride.h, g->padding.h, g->points.h);

@@ -485,7 +485,7 @@ UNUSED static void vector_finish(const Winograd *c, int v, long first, long end,
                 .pooled_layout = c->pooled_layout};
     for (long tile = first; tile < end; tile++, from += BLOCK) {
         const Point at = run_from(c->grid, tile, 1).at, column = {at.n, at.d, 0, at.w};
-        const Rows rows = {.begin = max_int(0, at.h), .end = min_int(at.h + TILE, c->grid.height)};
+        const Rows rows = {max_int(0, at.h), min_int(at.h + TILE, c->grid.height)};
         if (c->mask)
             f.mask = c->mask + vector_at(c->mask_layout, v, column);
         if (c->pooled)

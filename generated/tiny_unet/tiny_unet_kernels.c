@@ -256,10 +256,10 @@ UNUSED static double conv_wgrad_bias(const ConvWgradSizes *sizes, double sum, in
         PD = sizes->PD, SH = sizes->SH, PH = sizes->PH, TRANSPOSED = sizes->TRANSPOSED;
     const Layout DY = sizes->DY;
     const int height = TRANSPOSED ? IH : H;
-    const Points planes =
-                     TRANSPOSED ? points_of(r / height, ID, SD, PD, D) : points_of(r / height, D, 1, 0, D),
-                 lines =
-                     TRANSPOSED ? points_of(r % height, IH, SH, PH, H) : points_of(r % height, H, 1, 0, H);
+    const Rows planes =
+                   TRANSPOSED ? points_of(r / height, ID, SD, PD, D) : points_of(r / height, D, 1, 0, D),
+               lines =
+                   TRANSPOSED ? points_of(r % height, IH, SH, PH, H) : points_of(r % height, H, 1, 0, H);
     for (int d = planes.begin; d < planes.end; d++)
         for (int h = lines.begin; h < lines.end; h++)
             for (int p = 0; p < W; p++)

@@ -82,8 +82,8 @@ INLINE Rows KERNEL_rows(Rows points) {
     const int first = points.begin, last = points.end - 1;
     if (first > last)
         return points;
-    return (Rows){.begin = first / IH / KD * H + (KD == 1 ? first % IH / KH : 0),
-                  .end = last / IH / KD * H + (KD == 1 ? last % IH / KH : H - 1) + 1};
+    return (Rows){first / IH / KD * H + (KD == 1 ? first % IH / KH : 0),
+                  last / IH / KD * H + (KD == 1 ? last % IH / KH : H - 1) + 1};
 }
 
 UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *x, const stored *dy,

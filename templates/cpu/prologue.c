@@ -231,17 +231,12 @@ INLINE int window_at(int point, int tap, int stride, int padding, int positions)
     return scaled >= 0 && scaled % stride == 0 && scaled / stride < positions ? scaled / stride : -1;
 }
 
-/* Points [begin, end) along an axis. */
-typedef struct {
-    int begin, end;
-} Points;
-
 /* Points of a dense grid belong to positions of the window that slides over it: to each those from its
  * first one to that of the next, to the first and to the last what is left at the ends. */
-INLINE Points points_of(int position, int positions, int stride, int padding, int extent) {
+INLINE Rows points_of(int position, int positions, int stride, int padding, int extent) {
     const int begin = position * stride - padding;
-    return (Points){position == 0 ? 0 : (int)clamp(begin, 0, extent),
-                    position == positions - 1 ? extent : (int)clamp(begin + stride, 0, extent)};
+    return (Rows){position == 0 ? 0 : (int)clamp(begin, 0, extent),
+                  position == positions - 1 ? extent : (int)clamp(begin + stride, 0, extent)};
 }
 
 /* ---- the register tile --------------------------------------------------------------------------- */

@@ -32,7 +32,9 @@ typedef struct {
  * Whoever calls the kernel keeps them inside [0, D * H]; of an empty range a kernel computes nothing. */
 typedef struct {
     int32_t begin, end;
-    int32_t height; /* of the output, where images may have any height */
+#ifdef UNET_ANY_HEIGHT
+    int32_t height; /* of the output */
+#endif
 } Rows;
 
 #define UNUSED __attribute__((unused))

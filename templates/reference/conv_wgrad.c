@@ -31,10 +31,10 @@ UNUSED static double KERNEL_weight(double sum, int i, int r, const stored *x, co
 UNUSED static double KERNEL_bias(double sum, int i, int r, const stored *dy, int co) {
     SIZES;
     const int height = TRANSPOSED ? IH : H;
-    const Points planes =
-                     TRANSPOSED ? points_of(r / height, ID, SD, PD, D) : points_of(r / height, D, 1, 0, D),
-                 lines =
-                     TRANSPOSED ? points_of(r % height, IH, SH, PH, H) : points_of(r % height, H, 1, 0, H);
+    const Rows planes =
+                   TRANSPOSED ? points_of(r / height, ID, SD, PD, D) : points_of(r / height, D, 1, 0, D),
+               lines =
+                   TRANSPOSED ? points_of(r % height, IH, SH, PH, H) : points_of(r % height, H, 1, 0, H);
     for (int d = planes.begin; d < planes.end; d++)
         for (int h = lines.begin; h < lines.end; h++)
             for (int p = 0; p < W; p++)

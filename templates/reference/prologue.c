@@ -36,7 +36,9 @@ typedef struct {
  * Whoever calls the kernel keeps them inside [0, D * H]; of an empty range a kernel computes nothing. */
 typedef struct {
     int32_t begin, end;
-    int32_t height; /* of the output, where images may have any height */
+#ifdef UNET_ANY_HEIGHT
+    int32_t height; /* of the output */
+#endif
 } Rows;
 
 #define UNUSED __attribute__((unused))
@@ -243,16 +245,11 @@ UNUSED static int window_at(int point, int tap, int stride, int dilation, int pa
     return scaled >= 0 && scaled % stride == 0 && scaled / stride < positions ? scaled / stride : -1;
 }
 
-/* Points [begin, end) along an axis. */
-typedef struct {
-    int begin, end;
-} Points;
-
 /* Points of a dense grid belong to positions of the window that slides over it: to each those from its
  * first one to that of the next, to the first and to the last what is left at the ends. */
-UNUSED static Points points_of(int position, int positions, int stride, int padding, int extent) {
+UNUSED static Rows points_of(int position, int positions, int stride, int padding, int extent) {
     const int begin = position * stride - padding;
-    return (Points){position == 0 ? 0 : (int)clamp(begin, 0, extent),
-                    position == positions - 1 ? extent : (int)clamp(begin + stride, 0, extent)};
+    return (Rows){position == 0 ? 0 : (int)clamp(begin, 0, extent),
+                  position == positions - 1 ? extent : (int)clamp(begin + stride, 0, extent)};
 }
 /* END */

@@ -109,7 +109,7 @@ static Errors convolution(Net *n, int flipped) {
                         .to = &n->y,
                         .y = y,
                         .channels = n->co,
-                        .grid = grid(1, side, side, 0, (Rows){.begin = 0, .end = side}),
+                        .grid = grid(1, side, side, 0, (Rows){0, side}),
                         .samples = 1,
                         .window = {side, 1, 1}};
 #pragma omp parallel num_threads(1)
@@ -152,7 +152,7 @@ static Errors gradient(Net *n) {
                    .from = &n->x,
                    .to = &n->y,
                    .blocks = n->ci / BLOCK,
-                   .grid = paired_grid(1, side, side, 0, (Rows){.begin = 0, .end = side}),
+                   .grid = paired_grid(1, side, side, 0, (Rows){0, side}),
                    .window = {side, 1, 1},
                    .in_strides = in,
                    .out_strides = out,

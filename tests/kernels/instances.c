@@ -605,7 +605,7 @@ static void emit_needs(const Case *c, Program *program, int64_t rows, int64_t ba
         for (ValueId v = 0; v < c->nvalue; v++) {
             const RowRange need =
                 rows_touched(g, node, v, (RowRange){at, at + band < rows ? at + band : rows});
-            text_add(out, "{%lld, %lld, 0}, ", (long long)need.begin, (long long)need.end);
+            text_add(out, "{%lld, %lld}, ", (long long)need.begin, (long long)need.end);
             most[v] = need.end - need.begin > most[v] ? need.end - need.begin : most[v];
         }
         text_add(out, "},\n");

@@ -41,7 +41,7 @@ typedef struct {
 typedef void Run(const Call *call, void *const *at);
 
 static inline Rows rows_of(const Call *call, int all) {
-    return call->rows.end < 0 ? (Rows){.begin = 0, .end = all} : call->rows;
+    return call->rows.end < 0 ? (Rows){0, all} : call->rows;
 }
 
 /* What the compiler writes into calls. */

@@ -223,7 +223,7 @@ static void check_ranges(const Case *c, const Winograd *whole, Input *x, const T
         ring_fill(&mask_ring, mask, begin, end);
         memset(ring.at, 0xFF, bytes_of(&ring));
         Winograd part = *whole;
-        part.grid = grid(1, c->height, c->width, c->phase, (Rows){.begin = begin, .end = end});
+        part.grid = grid(1, c->height, c->width, c->phase, (Rows){begin, end});
         part.x = x->in_ring, part.from = x->ring_layout;
         part.to = &ring.layout, part.y = ring.at;
         part.mask = whole->mask == NULL ? NULL : mask_ring.at, part.mask_layout = &mask_ring.layout;
@@ -252,21 +252,20 @@ static void check_convolution(const Case *c, int masked, int flipped, int own_bl
         .w = w, .lane = x.stored * TAPS, .channel = TAPS, .lanes = channels, .flipped = flipped};
 #pragma omp parallel num_threads(MOST_THREADS)
     winograd_weights(weights, dense, lanes, x.whole_layout, SEGMENTS);
-    const Winograd whole = {
-        .x = x.at,
-        .from = x.whole_layout,
-        .segments = SEGMENTS,
-        .weights = weights,
-        .bias = masked ? NULL : bias,
-        .mask = masked ? mask.at : NULL,
-        .mask_layout = &mask.layout,
-        .to = &y.layout,
-        .y = y.at,
-        .relu = !masked,
-        .channels = channels,
-        .grid = grid(1, c->height, c->width, c->phase, (Rows){.begin = 0, .end = c->height}),
-        .samples = 1,
-        .window = {c->in_height, c->top, c->left}};
+    const Winograd whole = {.x = x.at,
+                            .from = x.whole_layout,
+                            .segments = SEGMENTS,
+                            .weights = weights,
+                            .bias = masked ? NULL : bias,
+                            .mask = masked ? mask.at : NULL,
+                            .mask_layout = &mask.layout,
+                            .to = &y.layout,
+                            .y = y.at,
+                            .relu = !masked,
+                            .channels = channels,
+                            .grid = grid(1, c->height, c->width, c->phase, (Rows){0, c->height}),
+                            .samples = 1,
+                            .window = {c->in_height, c->top, c->left}};
     compute(&whole, own_blocks, c->most, 1);
     Tensor pooled = pooled_tensor(&y, c->width);
     if (c->phase % 2 == 0)
@@ -294,22 +293,21 @@ static Gradients gradients_new(const Case *c, const Input *x, const Tensor *dy, 
     scratch->elements = planes_size(in) + planes_size(out) + out.frequency + sums + scratch->result;
     scratch->at = fresh((size_t)scratch->elements * sizeof *scratch->at);
     real *of_dy = scratch->at + planes_size(in);
-    return (Gradients){
-        .x = x->at,
-        .dy = dy->at,
-        .from = x->whole_layout,
-        .to = &dy->layout,
-        .blocks = x->stored / BLOCK,
-        .bias = 1,
-        .grid = paired_grid(1, c->height, c->width, c->phase, (Rows){.begin = 0, .end = c->height}),
-        .window = {c->in_height, c->top, c->left},
-        .in_strides = in,
-        .out_strides = out,
-        .in = (Frequency *)scratch->at,
-        .out = (Frequency *)of_dy,
-        .tile_sums = of_dy + planes_size(out),
-        .sums = of_dy + planes_size(out) + out.frequency,
-        .total = scratch->at + scratch->elements - scratch->result};
+    return (Gradients){.x = x->at,
+                       .dy = dy->at,
+                       .from = x->whole_layout,
+                       .to = &dy->layout,
+                       .blocks = x->stored / BLOCK,
+                       .bias = 1,
+                       .grid = paired_grid(1, c->height, c->width, c->phase, (Rows){0, c->height}),
+                       .window = {c->in_height, c->top, c->left},
+                       .in_strides = in,
+                       .out_strides = out,
+                       .in = (Frequency *)scratch->at,
+                       .out = (Frequency *)of_dy,
+                       .tile_sums = of_dy + planes_size(out),
+                       .sums = of_dy + planes_size(out) + out.frequency,
+                       .total = scratch->at + scratch->elements - scratch->result};
 }
 
 static void check_gradient(const Case *c) {
@@ -327,7 +325,7 @@ static void check_gradient(const Case *c) {
         end = range_end(c, begin);
         input_fill(&x, c, begin, end);
         ring_fill(&ring, &dy, begin, end);
-        part.grid = paired_grid(1, c->height, c->width, c->phase, (Rows){.begin = begin, .end = end});
+        part.grid = paired_grid(1, c->height, c->width, c->phase, (Rows){begin, end});
 #pragma omp parallel num_threads(1 + begin % MOST_THREADS)
         winograd_gradients(&part, 0, c->most, 0);
     }

@@ -164,54 +164,125 @@ static void free_batch(Batch *batch) {
         free(batch->values[i]);
 }
 
+static UnetStep told_step(char *arena, const void *const *inputs, int32_t n, int64_t step) {
+    return (UnetStep){.arena = arena,
+                      .inputs = inputs,
+                      .n = n,
+                      .threads = THREADS < model->max_threads ? THREADS : model->max_threads,
+                      .learning_rate = model->training->learning_rate,
+                      .step = step,
+                      .units = model->predict != NULL ? model->predict->units : 0,
+                      .bands = 1};
+}
+
 static void run_step(const UnetProgram *program, char *arena, Batch *batch, int32_t n, int64_t step) {
     const void *inputs[8];
     for (int i = 0; i < model->ninput; i++)
         inputs[i] = batch->values[i];
-    UnetStep told = {.arena = arena,
-                     .inputs = inputs,
-                     .n = n,
-                     .threads = THREADS < model->max_threads ? THREADS : model->max_threads,
-                     .learning_rate = model->training->learning_rate,
-                     .step = step};
+    const UnetStep told = told_step(arena, inputs, n, step);
     if (program->prepare != NULL)
         program->prepare(&told);
     program->run(&told);
 }
 
-static void copy_sample(const UnetLayout *to, void *values, const UnetLayout *from, const void *source,
-                        int32_t sample) {
+/* ---- prediction, band by band ---- */
+
+/* The rows of a tensor that belong to a band of the program: [begin, end). */
+typedef struct {
+    int32_t begin, end;
+} Range;
+
+static int32_t clamped(int64_t row, int32_t height) {
+    return row < 0 ? 0 : row > height ? height : (int32_t)row;
+}
+
+static Range rows_of(const UnetProgram *program, const UnetBand *band, const UnetLayout *layout,
+                     int64_t b) {
+    const int32_t height = layout->size[1];
+    if (program->units == 0)
+        return (Range){0, height};
+    return (Range){clamped(b * band->rows - band->lag, height),
+                   clamped((b + 1) * band->rows - band->lag, height)};
+}
+
+static int64_t element(const UnetLayout *l, int32_t n, int32_t c, int32_t d, int32_t h, int32_t w) {
+    return l->origin + n * l->sample + c / l->block * l->plane + d * l->depth +
+           (l->ring > 0 ? h % l->ring : h) * l->row + w * l->block + c % l->block;
+}
+
+static void copy_rows(Range rows, const UnetLayout *to, void *values, const UnetLayout *from,
+                      const void *source, int32_t sample) {
     for (int32_t c = 0; c < to->channels; c++)
-        for (int32_t h = 0; h < to->size[1]; h++)
-            for (int32_t w = 0; w < to->size[2]; w++) {
-                int64_t a =
-                    to->origin + c / to->block * to->plane + h * to->row + w * to->block + c % to->block;
-                int64_t b = from->origin + sample * from->sample + c / from->block * from->plane +
-                            h * from->row + w * from->block + c % from->block;
-                set(to->type, values, a, get(from->type, source, b));
-            }
+        for (int32_t d = 0; d < to->size[0]; d++)
+            for (int32_t h = rows.begin; h < rows.end; h++)
+                for (int32_t w = 0; w < to->size[2]; w++)
+                    set(to->type, values, element(to, 0, c, d, h, w),
+                        get(from->type, source, element(from, sample, c, d, h, w)));
+}
+
+/* A layout of all elements of one sample, in row-major order of (channel, depth, height, width). */
+static UnetLayout dense(const UnetLayout *like) {
+    const int64_t row = like->size[2], depth = row * like->size[1], plane = depth * like->size[0];
+    UnetLayout layout = {.type = UNET_F64,
+                         .channels = like->channels,
+                         .block = 1,
+                         .row = row,
+                         .depth = depth,
+                         .plane = plane};
+    memcpy(layout.size, like->size, sizeof layout.size);
+    layout.sample = plane * like->channels;
+    layout.sample_bytes = layout.sample * 8;
+    return layout;
+}
+
+/* Predicts SAMPLE of TRAINING; OUTPUT: dense, one for each of the model. */
+static void predict_sample(char *arena, const Batch *training, int32_t sample, void *const *output) {
+    const UnetProgram *program = model->predict;
+    const void *none[8] = {NULL};
+    UnetStep told = told_step(arena, none, 1, 1);
+    for (int left = 1; left > 0; told.band++) {
+        for (int i = 0; i < model->ninput; i++)
+            if (program->input_offsets[i] >= 0)
+                copy_rows(rows_of(program, &program->input_bands[i], &program->inputs[i], told.band),
+                          &program->inputs[i], arena + program->input_offsets[i], &model->train->inputs[i],
+                          training->values[i], sample);
+        program->run(&told);
+        left = 0;
+        for (int o = 0; o < model->noutput; o++) {
+            const UnetLayout *from = &program->outputs[o], to = dense(from);
+            const Range rows = rows_of(program, &program->output_bands[o], from, told.band);
+            copy_rows(rows, &to, output[o], from, arena + program->output_offsets[o], 0);
+            left += rows.end < from->size[1];
+        }
+    }
 }
 
 /* Predicts the samples of TRAINING one by one and writes all outputs. */
 static void predict(const char *weights, const Batch *training, int32_t n) {
     const UnetProgram *program = model->predict;
     char *arena = zeroed(program->extent);
-    for (int i = 0; i < model->nparameter; i++) {
-        int64_t offset = model->parameter[i].offset;
-        memcpy(arena + offset, weights + offset,
-               (size_t)count(&model->parameter[i]) * unet_type_bytes(model->real));
-    }
-    Batch batch = new_batch(program);
+    void *output[8];
+    if (model->noutput > 8)
+        fail("too many outputs");
+    for (int o = 0; o < model->noutput; o++)
+        output[o] = zeroed(dense(&program->outputs[o]).sample_bytes);
     for (int32_t sample = 0; sample < n; sample++) {
-        for (int i = 0; i < model->ninput; i++)
-            if (batch.values[i] && training->values[i])
-                copy_sample(&program->inputs[i], batch.values[i], &model->train->inputs[i],
-                            training->values[i], sample);
-        run_step(program, arena, &batch, 1, 1);
-        for (int o = 0; o < model->noutput; o++)
-            each_element(&program->outputs[o], 0, arena + program->output_offsets[o], write_element);
+        for (int i = 0; i < model->nparameter; i++) {
+            int64_t offset = model->parameter[i].offset;
+            memcpy(arena + offset, weights + offset,
+                   (size_t)count(&model->parameter[i]) * unet_type_bytes(model->real));
+        }
+        const UnetStep told = told_step(arena, NULL, 1, 1);
+        if (program->prepare != NULL)
+            program->prepare(&told);
+        predict_sample(arena, training, sample, output);
+        for (int o = 0; o < model->noutput; o++) {
+            const UnetLayout layout = dense(&program->outputs[o]);
+            each_element(&layout, 0, output[o], write_element);
+        }
     }
-    free_batch(&batch);
+    for (int o = 0; o < model->noutput; o++)
+        free(output[o]);
     free(arena);
 }
 

@@ -24,6 +24,7 @@ import zlib
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 import check_plan  # noqa: E402
+from bands import Failure, execute  # noqa: E402
 
 TINY, MANY, CHAIN = "../../examples/denoise/tiny_unet.unet", "any_height.unet", "bands.unet"
 WIDTH, HEIGHT = 32, 64  # that the program for bands is compiled for
@@ -32,18 +33,6 @@ KINDS = {"direct": (TINY, ["--conv=direct"], 8), "Winograd": (TINY, [], 2), "bf1
          "reference": (TINY, ["--kernels=reference", "-Dbase=4"], 8), "poison": (TINY, ["--poison", "--conv=direct"], 8),
          "many operators": (MANY, [], 8), "many operators, poison": (MANY, ["--poison", "--kernels=reference"], 16)}
 LARGEST_GROWTH = 2 << 10  # KiB of a process, from an image to one four times as high
-
-
-class Failure(Exception):
-    pass
-
-
-def execute(command, **environment):
-    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
-                            env={**os.environ, **environment})
-    if result.returncode != 0:
-        raise Failure("%s: exit code %d\n%s" % (" ".join(command), result.returncode, result.stderr[-3000:]))
-    return result.stdout
 
 
 def chunk(kind, body):
