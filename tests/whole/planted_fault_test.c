@@ -77,10 +77,10 @@ static Plan *plan_options(Pool *pool, const char *text, const Options *options, 
     return plan;
 }
 
-static Plan *plan_text(Pool *pool, const char *text, bool poison, int micro_batches, int bands) {
+static Plan *plan_program(Pool *pool, const char *text, ProgramKind kind, bool poison, int micro_batches,
+                          int bands) {
     Options *options = NEW(pool, Options); /* the plan points to them */
-    *options = (Options){.wanted = {[PROGRAM_TRAIN] = true},
-                         .reference = true,
+    *options = (Options){.reference = true,
                          .target = targets[0],
                          .poison = poison,
                          .max_threads = 4,
@@ -88,7 +88,12 @@ static Plan *plan_text(Pool *pool, const char *text, bool poison, int micro_batc
                          .bands = bands,
                          .command = "",
                          .training = ""};
+    options->wanted[kind] = true;
     return plan_options(pool, text, options, (Choices){0});
+}
+
+static Plan *plan_text(Pool *pool, const char *text, bool poison, int micro_batches, int bands) {
+    return plan_program(pool, text, PROGRAM_TRAIN, poison, micro_batches, bands);
 }
 
 static Plan *plan_of(Pool *pool, bool poison) {
@@ -341,7 +346,7 @@ static void test_laws(void) {
 
 /* ---- rings --------------------------------------------------------------------------------------- */
 
-/* Its training is one loop over bands of two rows. */
+/* Its training is one loop over bands of two rows, and so is prediction, of images of any height. */
 static const char pyramid[] = "input  noisy : image(3, 24, 20)\n"
                               "target clean : image(3)\n"
                               "top    = noisy -> conv(4, 3) -> relu -> conv(4, 3) -> relu\n"
@@ -355,8 +360,8 @@ static const char pyramid[] = "input  noisy : image(3, 24, 20)\n"
                               "    steps  1\n"
                               "}\n";
 
-static Plan *plan_of_pyramid(Pool *pool) {
-    return plan_text(pool, pyramid, false, 2, 12);
+static Plan *plan_of_pyramid(Pool *pool, ProgramKind kind) {
+    return plan_program(pool, pyramid, kind, false, kind == PROGRAM_TRAIN ? 2 : 0, 12);
 }
 
 static void expect_judged(const Plan *plan, const char *what, const char *name) {
@@ -367,9 +372,9 @@ static void expect_judged(const Plan *plan, const char *what, const char *name) 
 }
 
 /* Each ring has as many rows as it needs, and no more. */
-static int test_short_rings(void) {
+static int test_short_rings(ProgramKind kind) {
     Pool *pool = pool_new();
-    Plan *plan = plan_of_pyramid(pool);
+    Plan *plan = plan_of_pyramid(pool, kind);
     int count = 0;
     for (int b = 0; b < plan->nbuffer; b++) {
         if (plan->buffer[b].ring <= 1 || plan->buffer[b].same >= 0)
@@ -388,17 +393,19 @@ static int test_short_rings(void) {
 }
 
 /* Each step is as far behind as it must be, and no more. */
-static int test_small_lags(void) {
+static int test_small_lags(ProgramKind kind) {
     Pool *pool = pool_new();
-    Plan *plan = plan_of_pyramid(pool);
-    const Step *bands = bands_of(plan);
+    Plan *plan = plan_of_pyramid(pool, kind);
+    Program *program = &plan->program[kind];
+    const Step *bands =
+        kind == PROGRAM_TRAIN ? bands_of(plan) : loop_over(program->step, program->nstep, AXIS_BANDS);
     int count = 0;
     for (int i = 0; i < bands->nbody; i++) {
         if (bands->body[i].lag == 0)
             continue;
         bands->body[i].lag--;
         expect_judged(plan, "a lag that is a row too small is named",
-                      op_table[plan->program[PROGRAM_TRAIN].graph->node[bands->body[i].node].op].name);
+                      op_table[program->graph->node[bands->body[i].node].op].name);
         bands->body[i].lag++;
         count++;
     }
@@ -410,7 +417,7 @@ static int test_small_lags(void) {
 static void test_overwritten_sum(void) {
     char said[SAID];
     Pool *pool = pool_new();
-    Plan *plan = plan_of_pyramid(pool);
+    Plan *plan = plan_of_pyramid(pool, PROGRAM_TRAIN);
     expect(judged(plan, said) == 0, "the sound plan is accepted", said);
     named(plan, "top.0 scratch")->offset = named(plan, "low.0 scratch")->offset;
     expect(judged(plan, said) == EXIT_BUG && strstr(said, "was overwritten while") != NULL,
@@ -420,9 +427,11 @@ static void test_overwritten_sum(void) {
 
 static void test_rings(void) {
     test_overwritten_sum();
-    const int rings = test_short_rings(), lags = test_small_lags();
+    const int rings = test_short_rings(PROGRAM_TRAIN), lags = test_small_lags(PROGRAM_TRAIN);
     expect(rings > 10 && lags > 10, "training is a loop over bands", "there are few rings or lags");
-    printf("%d rings and %d lags, each a row too small, named\n", rings, lags);
+    const int any = test_short_rings(PROGRAM_PREDICT), behind = test_small_lags(PROGRAM_PREDICT);
+    expect(any > 5 && behind > 5, "prediction is a loop over bands", "there are few rings or lags");
+    printf("%d rings and %d lags, each a row too small, named\n", rings + any, lags + behind);
 }
 
 /* ---- the graph ----------------------------------------------------------------------------------- */
