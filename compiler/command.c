@@ -22,6 +22,8 @@ static const char usage[] =
     "                                               what changed between two files or plans (JSON)\n"
     "       unetc fit --max=batch|size [--mem=SIZE] [--format=text|json] [options] FILE.unet\n"
     "                                               the largest that fits in SIZE, or in usual amounts\n"
+    "       unetc onnx --weights=FILE [-o MODEL.onnx] [options] FILE.unet\n"
+    "                                               the trained network for other programs\n"
     "       unetc explain CODE                      a diagnostic at length\n"
     "       unetc --runtime                         the folder of the runtime library\n"
     "\n"
@@ -48,8 +50,9 @@ static const char usage[] =
     "                          by a millionth; for cuda cuDNN advises the engine\n"
     "  --micro-batches=auto|off|N   train a few samples at a time; the result is the same\n"
     "  --bands=auto|off|N      compute in about N bands of rows where possible and keep only the rows\n"
-    "                          that are still needed; the result is the same; prediction then takes\n"
-    "                          images of any height; auto: to fit the budget, or where it is free\n"
+    "                          that are still needed; the result is the same, but that trained weights\n"
+    "                          are rounded otherwise for cuda; on a CPU prediction then takes images\n"
+    "                          of any height; auto: to fit the budget, or where it is free\n"
     "  --no-recompute          keep every tensor until its last reader; compute none again\n"
     "  --max-threads=N         threads a program may use (default 16)\n"
     "  --no-reuse              no two buffers share bytes\n"
@@ -150,6 +153,10 @@ static int choice(const Given *g, const char *const *list) {
 
 static void take_output(const Given *g) {
     g->command->output = name_of(g);
+}
+
+static void take_weights(const Given *g) {
+    g->command->weights = name_of(g);
 }
 
 static void take_folder(const Given *g) {
@@ -359,12 +366,14 @@ typedef struct {
 
 #define OF(command) (1u << COMMAND_##command)
 enum {
-    FILES = OF(COMPILE) | OF(CHECK) | OF(MEM) | OF(FIT), /* all that read a .unet file */
-    ALL = FILES | OF(EXPLAIN) | OF(RUNTIME)
+    FILES = OF(COMPILE) | OF(CHECK) | OF(MEM) | OF(FIT), /* all that plan what a .unet file says */
+    ALL = FILES | OF(ONNX) | OF(EXPLAIN) | OF(RUNTIME)
 };
 
 static const OptionRow option_table[] = {
-    {"-o", take_output, true, ASIDE, OF(COMPILE), "write `unetc -o PROG FILE.unet`"},
+    {"-o", take_output, true, ASIDE, OF(COMPILE) | OF(ONNX), "write `unetc -o PROG FILE.unet`"},
+    {"--weights", take_weights, true, ASIDE, OF(ONNX),
+     "it is for `unetc onnx`; programs take --weights when they run"},
     {"-S", take_folder, true, ASIDE, OF(COMPILE), "write `unetc -S DIR FILE.unet`"},
     {"--format", take_format, true, ASIDE, OF(MEM) | OF(FIT),
      "it is for `unetc mem` and `unetc fit`; --error-format=json is for diagnostics"},
@@ -372,8 +381,8 @@ static const OptionRow option_table[] = {
     {"--max", take_max, true, ASIDE, OF(FIT), "write `unetc fit --max=batch FILE.unet`"},
     {"--mem", take_mem, true, PLAN, FILES, NULL},
     {"--batch", take_batch, true, TRAINING, FILES, NULL},
-    {"--size", take_size, true, TRAINING, FILES, NULL},
-    {"-D", take_define, true, TRAINING, FILES, NULL},
+    {"--size", take_size, true, TRAINING, FILES | OF(ONNX), NULL},
+    {"-D", take_define, true, TRAINING, FILES | OF(ONNX), NULL},
     {"--seed", take_seed, true, TRAINING, FILES, NULL},
     {"--programs", take_programs, true, PLAN, FILES, NULL},
     {"--target", take_target, true, PLAN, FILES, NULL},
@@ -460,6 +469,19 @@ static const CommandRow command_table[] = {
      "  --format=text|json\n"
      "\n"
      "exit codes: 0 done, 1 errors in the file, 3 nothing fits.\n"},
+    {COMMAND_ONNX, "onnx",
+     "usage: unetc onnx --weights=FILE [-o MODEL.onnx] [options] FILE.unet\n"
+     "\n"
+     "Writes the network, as it predicts, and its trained weights to an ONNX file (opset 17), for\n"
+     "ONNX Runtime and all that reads such files.  It takes batches of any length, of the size in the\n"
+     "file; pictures are f32, channels first, 0 to 1.\n"
+     "\n"
+     "  --weights=FILE          weights or a checkpoint, as `train` writes them; required\n"
+     "  -o MODEL.onnx           the file to write (the name of FILE.unet)\n"
+     "  --size=HxW or DxHxW     another size of the input\n"
+     "  -D NAME=VALUE           another value of a `let`: as when the weights were trained\n"
+     "\n"
+     "exit codes: 0 done, 1 errors in the file, 4 weights that do not fit the network.\n"},
     {COMMAND_EXPLAIN, "explain",
      "usage: unetc explain CODE\n"
      "\n"
@@ -537,10 +559,16 @@ static void check_target(const Command *c) {
         usage_error("%s", why);
 }
 
+static void check_onnx(const Command *c) {
+    if (c->kind == COMMAND_ONNX && c->weights == NULL)
+        usage_error("%s", "`unetc onnx` needs the trained weights: write --weights=FILE.safetensors");
+}
+
 static void finish(Pool *pool, Command *c, const bool given[OPTIONS]) {
     check_taken(pool, c, given);
     check_together(c);
     check_reports(c);
+    check_onnx(c);
     if (c->kind == COMMAND_RUNTIME && c->file != NULL)
         usage_error("`unetc --runtime` takes no file: remove `%s`", c->file);
     if (c->kind != COMMAND_RUNTIME && c->file == NULL)

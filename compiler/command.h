@@ -12,6 +12,7 @@ typedef enum {
     COMMAND_CHECK,
     COMMAND_MEM,
     COMMAND_FIT,
+    COMMAND_ONNX,
     COMMAND_EXPLAIN,
     COMMAND_RUNTIME
 } CommandKind;
@@ -20,10 +21,11 @@ typedef enum { EMIT_ALL, EMIT_AST, EMIT_GRAPH, EMIT_PLAN, EMIT_REMAT } EmitStage
 
 typedef struct {
     CommandKind kind;
-    const char *file;   /* the .unet file, or the code to explain; with --diff a file or a plan, */
-    const char *other;  /* and what it is compared with */
-    const char *output; /* -o */
-    const char *folder; /* -S */
+    const char *file;    /* the .unet file, or the code to explain; with --diff a file or a plan, */
+    const char *other;   /* and what it is compared with */
+    const char *output;  /* -o */
+    const char *weights; /* --weights */
+    const char *folder;  /* -S */
     ReportFormat format;
     EmitStage stage;
     const char *after; /* --emit=graph:after=PASS: the name of the pass, else NULL */

@@ -3,6 +3,7 @@
 #include "ir/target.h"
 #include "report/diff.h"
 #include "emit/build_program.h"
+#include "onnx/onnx.h"
 #include "pipeline.h"
 #include "search/advice.h"
 #include "search/budget_search.h"
@@ -177,6 +178,22 @@ static int command_compile(Session *s) {
                              : build_program(plan, &sources, program);
 }
 
+static int command_onnx(Session *s) {
+    LowerOptions options = s->command.lower;
+    const Model *model = read_model(s);
+    if (model == NULL)
+        return EXIT_ERRORS;
+    options.program = PROGRAM_PREDICT;
+    for (int k = 0; k < AXES && s->command.lower.size[AXES - 1] == 0; k++)
+        options.size[k] = model->predict.size[k];
+    model = lower(s->pool, s->diag, s->file, &options);
+    if (model == NULL)
+        return EXIT_ERRORS;
+    const char *path = s->command.output;
+    return export_onnx(model, s->command.weights,
+                       path != NULL ? path : pool_text(s->pool, "%s.onnx", model->name));
+}
+
 static int command_explain(const char *code) {
     const char *text = diag_explain(code);
     if (text == NULL) {
@@ -242,6 +259,8 @@ static int run_command(Session *s) {
         return command_check(s);
     if (c->kind == COMMAND_FIT)
         return command_fit(s);
+    if (c->kind == COMMAND_ONNX)
+        return command_onnx(s);
     return c->kind == COMMAND_MEM ? command_mem(s) : command_compile(s);
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/diag.h"
 #include "base/size_math.h"
+#include "ir/ops.h"
 #include "ir/target.h"
 #include "ir/verify.h"
 #include "passes/passes.h"
@@ -62,6 +63,7 @@ static void begin_program(Program *program, ProgramKind kind, Model *model, cons
                          .model = model,
                          .graph = model->graph,
                          .batch = batch_of(model, kind),
+                         .gradient_norm = -1,
                          .control = -1};
     program->micro_batch = program->batch;
     program->prefetches = choices->prefetch && kind == PROGRAM_TRAIN;
@@ -92,6 +94,35 @@ static int64_t steps_flops(const Program *program, const Step *step, int nstep, 
         else if (step[i].recompute == again)
             flops = work_sum(flops, 1, node_flops(program, &program->graph->node[step[i].node]));
     return flops;
+}
+
+/* What a step costs that runs TIMES times, each time doing a part of the node's work, for which it reads
+ * weights again.  What packs them does all of it each time. */
+static int64_t step_cost(const Program *program, const Step *step, int64_t times) {
+    const Target *target = program->target;
+    const Node *node = &program->graph->node[step->node];
+    const int64_t once = node_cost(program, node);
+    if (has_trait(node, TRAIT_OF_RUNTIME))
+        return 0;
+    if (step->rows == 0)
+        return work_sum(0, times, size_sum(once, target->step_cost));
+    const int64_t again = work_sum(target->step_cost, target->byte_cost, shared_bytes(program, node));
+    return size_sum(work_sum(once, times - 1, again), target->step_cost);
+}
+
+/* Of steps in loops over so many bands of rows. */
+static int64_t steps_cost(const Program *program, const Step *step, int nstep, int64_t times) {
+    int64_t cost = 0;
+    for (int i = 0; i < nstep; i++) {
+        const bool samples = step[i].axis == AXIS_SAMPLES;
+        if (step[i].node >= 0)
+            cost = size_sum(cost, step_cost(program, &step[i], times));
+        else
+            cost =
+                work_sum(cost, samples ? step[i].times : 1,
+                         steps_cost(program, step[i].body, step[i].nbody, samples ? times : step[i].times));
+    }
+    return cost;
 }
 
 static void count_work(Plan *plan) {
@@ -133,6 +164,8 @@ Plan *plan_programs(Pool *pool, const Options *options, const Choices *choices,
             plan->budget = model[k]->train.memory;
         run_passes(program, PASSES - 1);
     }
+    const Program *train = &plan->program[PROGRAM_TRAIN];
+    plan->cost = steps_cost(train, train->step, train->nstep, 1);
     buffers(plan); /* one for each value; what shares bytes */
     rings(plan);   /* of which only some rows are there at a time */
     live(plan);    /* from which step to which */

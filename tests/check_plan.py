@@ -21,7 +21,7 @@ The laws:
   persistent  parameters, the optimiser's state and running statistics persist; a step that writes what persists names
               it in its reads, too: it updates it; nothing that persists is set to zero
   once        what runs once for many steps of its program comes first, writes nothing but what lives for the whole
-              program, and reads nothing but what persists, came into being so or was loaded
+              program, or what these steps alone read, and reads nothing but what persists, came into being so or was loaded
   loaded      weights that live until they are packed are staging of the only program; no step that runs again reads them
   bands       a step in a loop over bands reads no row that is not written by then, or is overwritten, be it in a ring
               by a later row; when the loop ends, all rows of what it writes were written, each once
@@ -37,7 +37,7 @@ outside, or read in a loop's body before that body writes it, it lives for the w
 the end of the program, where it is read.  A whole lives as long as any of its slices.  A buffer of a whole
 program lives in each program that touches it.  A persistent one lives in all, since they take turns on one arena.
 What a loader fills lives from the first step on.
-What a loop over bands touches lives through all of it, but for the workspace of a single step that sums no rows.
+What a loop over bands touches lives through all of it, but for the workspace of a single step, unless that is a loss or a metric.
 
 Rows.  A step in a loop over bands says for each image {"id": [begin, end, per_iteration]}: iteration i touches the rows
 [begin + i * per_iteration, end + i * per_iteration), as far as there are such.  Others, such as weights, it reads whole, so
@@ -49,7 +49,7 @@ import json
 import sys
 
 CLASSES = {"parameter", "parameter_gradient", "activation", "activation_gradient", "state", "running_statistic",
-           "workspace", "staging", "metric"}
+           "batch_statistic", "workspace", "staging", "metric"}
 LIFETIMES = {"persistent", "program", "step"}
 SPACES = {"device", "host"}
 PERSISTENT_CLASSES = {"parameter", "state", "running_statistic"}
@@ -80,11 +80,11 @@ class Loop:
 
 
 class Access:
-    """A step's, or that of all of a loop over bands in which it is; SUMS: of a step that sums rows; ROWS: of one that says
-    rows."""
+    """A step's, or that of all of a loop over bands in which it is; KEEPS: of a step that sums rows and whose workspace
+    holds what the bands before came to; ROWS: of one that says rows."""
 
-    def __init__(self, position, writes, loop, sums, rows):
-        self.position, self.writes, self.loop, self.sums, self.rows = position, writes, loop, sums, rows
+    def __init__(self, position, writes, loop, keeps, rows):
+        self.position, self.writes, self.loop, self.keeps, self.rows = position, writes, loop, keeps, rows
         self.bands = loop.bands() if loop else None
 
     def path(self, whole_bands):
@@ -117,6 +117,7 @@ class Judge:
         self.buffers = {}
         self.lives = {}  # program: {id: (first, last)}
         self.accesses = {}  # program: {id: [Access]}
+        self.read = None  # ids
 
     def complain(self, law, text, *arguments):
         self.complaints.append("%s: %s" % (law, text % arguments))
@@ -247,22 +248,31 @@ class Judge:
                 for touched, writes in ((step["reads"], False), (step["writes"], True)):
                     for number in touched:
                         for each in [number] + slices.get(number, []):
-                            accesses.setdefault(each, []).append(Access(position, writes, loop, bool(self.sums(step)), "rows" in step))
+                            accesses.setdefault(each, []).append(Access(position, writes, loop, self.keeps_scratch(step), "rows" in step))
                 position += 1
             return position
 
         return accesses, walk(steps, 0, None)
 
     def sums(self, step):
-        """What a step in a loop over bands sums over rows."""
+        """What a step in a loop over bands sums over rows; of workspace, what another step reads."""
         return [number for number in step["writes"] if "rows" in step and str(number) not in step["rows"] and
-                self.buffers[number]["class"] != "workspace"]
+                (self.buffers[number]["class"] != "workspace" or number in self.read_by_steps())]
+
+    def keeps_scratch(self, step):
+        """Losses and metrics keep the sums of rows in their workspace."""
+        return any(self.buffers[number]["class"] == "metric" for number in self.sums(step))
+
+    def read_by_steps(self):
+        if self.read is None:
+            self.read = {number for steps in self.plan["programs"].values() for step in all_steps(steps) for number in step["reads"]}
+        return self.read
 
     def is_scratch(self, number, accesses):
-        """Workspace in which nothing stays from one band to the next: of one step alone that sums no rows, or packed in each
+        """Workspace in which nothing stays from one band to the next: of one step alone that keeps none, or packed in each
         band?"""
         first = accesses[0]
-        alone = len({access.position for access in accesses}) == 1 and not first.sums
+        alone = len({access.position for access in accesses}) == 1 and not first.keeps
         packed = first.writes and not first.rows and first.bands and all(access.bands is first.bands for access in accesses)
         return self.buffers[number]["class"] == "workspace" and bool(alone or packed)
 
@@ -395,10 +405,13 @@ class Judge:
             once, made = [step for step in steps if step.get("once")], set()
             if steps[:len(once)] != once:
                 self.complain("once", "%s: steps that run once are not the first", program)
+            later = {number for step in all_steps(steps[len(once):]) for number in step["reads"] + step["writes"]}
             for step in once:
                 made.update(step["writes"])
                 for number in step["reads"] + step["writes"]:
                     if self.is_loaded(program, number) and number not in made:
+                        continue
+                    if number in made and number not in later:  # on the way to what lasts
                         continue
                     if self.buffers[number]["lifetime"] != ("program" if number in made else "persistent"):
                         self.complain("once", "%s: %s runs once and needs buffer %s, which does not last", program,

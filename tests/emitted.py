@@ -6,3 +6,9 @@ import os
 def sources(folder):
     """The files of C without the program's main.c."""
     return sorted(path for path in glob.glob(os.path.join(folder, "*.c")) if os.path.basename(path) != "main.c")
+
+
+def libraries(runtime):
+    """What programs that link the runtime library RUNTIME link besides."""
+    with open(os.path.join(os.path.dirname(runtime), "libraries")) as file:
+        return file.read().split()

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""readme_test.py UNETC [--update]: the file and the memory report that the README shows are those of the example."""
+"""readme_test.py UNETC [--update]: the file, the memory report and the refusal that the README shows are those of the
+example."""
 
 import os
 import re
@@ -15,8 +16,10 @@ def shown(unetc):
     """What stands between the fences of the README, by its first words."""
     with open(os.path.join(FOLDER, "tiny_unet.unet")) as file:
         yield "# TinyUNet", file.read()
-    report = subprocess.run([unetc, "mem", "tiny_unet.unet"], cwd=FOLDER, stdout=subprocess.PIPE, check=True)
-    yield "$ unetc mem tiny_unet.unet", "$ unetc mem tiny_unet.unet\n" + report.stdout.decode()
+    for arguments in ["mem", "tiny_unet.unet"], ["--mem=20MiB", "tiny_unet.unet"]:
+        said = subprocess.run([unetc] + arguments, cwd=FOLDER, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        line = "$ unetc %s\n" % " ".join(arguments)
+        yield line, line + said.stdout.decode().rstrip() + "\n"
 
 
 def main():

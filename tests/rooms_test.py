@@ -21,6 +21,7 @@ BELOW = {
     "compiler/emit": {"compiler/base", "compiler/ir", "compiler/passes", "runtime/include/unet"},
     "compiler/cpu": {"compiler/base", "compiler/ir", "compiler/emit"},
     "compiler/cuda": {"compiler/base", "compiler/ir", "compiler/emit", "runtime/cuda", "runtime/include/unet"},
+    "compiler/onnx": {"compiler/base", "compiler/ir", "runtime/include/unet"},
     "compiler/search": {"compiler/base", "compiler/front", "compiler/ir", "compiler"},
     "compiler/report": {"compiler/base", "compiler/ir", "compiler/emit", "compiler/search"},
     "runtime/include/unet": set(),
@@ -30,16 +31,23 @@ BELOW = {
 }
 COMPILED = {"unet.tab.h"}  # made by bison
 
-# The operators that a file names which is neither the operators' rules (ir/op_*.c) nor a target, and why.
+# The operators that a file names which is neither the operators' rules (ir/op_*.c, onnx/nodes.c) nor a target, and why.
 NAMED = {
-    "compiler/front/operators.c": {"OP_ADD": "what `+` in a file means"},
+    "compiler/front/operators_arithmetic.c": {op: "what `+ - *` in a file mean" for op in
+                                              ("OP_ADD", "OP_SUBTRACT", "OP_MULTIPLY", "OP_AFFINE")},
+    "compiler/front/operators.c": {"OP_CONV_GROUPS": "what `groups` of a convolution mean",
+                                   **{op: "a normalisation is several nodes"
+                                      for op in ("OP_BATCH_STATISTICS", "OP_NORM_STATISTICS", "OP_NORM_TRACK")}},
+    "compiler/front/operators_channel.c": {"OP_SLICE": "what `chunk` in a file means"},
+    "compiler/front/label_losses.c": {"OP_ARGMAX": "metrics of one channel compare its classes"},
     "compiler/front/lower_name.c": {"OP_CONCAT": "a copy of a concat keeps the name of the concat"},
     "compiler/ir/graph.c": {"OP_CONCAT": "copies a concat for operators that cannot read segments"},
     "compiler/passes/autodiff.c": {"OP_ADD": "sums the gradients of a value that several read"},
     "compiler/passes/prune.c": {"OP_RETURN": "reads what a program hands out"},
     "compiler/passes/cast.c": {"OP_CAST": "the pass that makes them"},
     "compiler/passes/schedule.c": {"OP_ZERO": "clears sums before a loop adds to them"},
-    "compiler/passes/update.c": {op: "the pass that makes them" for op in ("OP_LOSS_SCALE", "OP_SGD", "OP_ADAM")},
+    "compiler/passes/update.c": {op: "the pass that makes them" for op in ("OP_LOSS_SCALE", "OP_SGD", "OP_ADAM", "OP_RMSPROP",
+                                                               "OP_GRADIENT_NORM")},
 }
 TARGETS = ("cpu", "cuda")
 SUFFIXES = "cuh|cu|c|h|l|y|def"  # of what begins with its own name
@@ -75,7 +83,7 @@ def check_includes(path, text):
 
 
 def check_operators(path, text):
-    of_rules = re.match(r"compiler/(ir/op_|cpu/|cuda/)", path)
+    of_rules = re.match(r"compiler/(ir/op_|cpu/|cuda/|onnx/nodes)", path)
     for op in sorted(set(re.findall(r"\bOP_[A-Z][A-Z0-9_]*\b", text))):
         if not of_rules and op not in NAMED.get(path, {}):
             fail(path, "names the operator", op + "; a column of ops.def should say what it wants to know")

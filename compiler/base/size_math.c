@@ -16,6 +16,10 @@ int64_t size_rounded(int64_t size, int64_t unit) {
     return size == INT64_MAX || rest == 0 ? size : size_sum(size, unit - rest);
 }
 
+int64_t size_floor_quotient(int64_t a, int64_t b) {
+    return a / b - (a % b < 0);
+}
+
 int64_t work_sum(int64_t a, int64_t times, int64_t b) {
     return size_sum(a, size_product(times, b));
 }

@@ -12,6 +12,8 @@ int64_t size_sum(int64_t a, int64_t b);
 int64_t size_rounded(int64_t size, int64_t unit);
 /* The greatest common divisor; of 0 and B it is B. */
 int64_t size_common_divisor(int64_t a, int64_t b);
+/* a / b rounded down, where `a` alone may be negative */
+int64_t size_floor_quotient(int64_t a, int64_t b);
 /* a + times * b */
 int64_t work_sum(int64_t a, int64_t times, int64_t b);
 

@@ -26,7 +26,7 @@ static bool has_halo(const Program *program, ValueId v) {
         halo |= s->before[k] > 0 || s->after[k] > 0;
     const Value *value = &program->graph->value[v];
     int64_t stored = s->plane * s->blocks;
-    return value->per_sample && (halo || stored != s->sample);
+    return value->per_sample && value->type == program->options->stored && (halo || stored != s->sample);
 }
 
 /* Rows of the halo, which a ring does not tell. */
@@ -98,6 +98,54 @@ static void emit_load(Emitter *e, const Program *program, const Node *node, int 
     emit_halos(e, program, node);
 }
 
+/* "{B012_enc1_0 + 64, 1, 0, 2, ...}, ": the rows of T that STEP touches, as UnetRows has them. */
+static const char *touched_rows(const Emitter *e, const Program *program, const Step *step,
+                                const Touch *t) {
+    const Graph *g = program->graph;
+    const Node *node = &g->node[step->node];
+    const Layout *s = &program->layout[t->value];
+    const int64_t bytes = type_bytes(g->value[t->value].type), height = rows_at(program, t->value, 0),
+                  above = s->before[1], below = s->after[1], zero = s->ring > 0 ? 0 : above;
+    RowsRule *rule = op_table[node->op].rows;
+    RowRange now = {-step->lag, step->rows - step->lag}, next = {now.end, now.end + step->rows};
+    if (!t->is_output) {
+        now = rule(g, node, t->number, now);
+        next = rule(g, node, t->number, next);
+    }
+    const int64_t number[] = {(s->origin - s->before[2] * s->block - zero * s->row) * bytes,
+                              program->micro_batch,
+                              s->sample * bytes,
+                              s->blocks,
+                              s->plane * bytes,
+                              s->ring > 0 ? s->ring : above + height + below,
+                              s->row * bytes,
+                              zero,
+                              now.begin,
+                              now.end,
+                              next.begin - now.begin,
+                              above,
+                              height,
+                              below};
+    const char *text = pool_text(e->pool, "{%s", offset_name(e, program->buffer_of[t->value]));
+    for (size_t k = 0; k < sizeof number / sizeof *number; k++)
+        text = pool_text(e->pool, "%s%s%lld", text, k == 0 ? " + " : ", ", (long long)number[k]);
+    return pool_text(e->pool, "%s}, ", text);
+}
+
+/* In a checking build a step in a loop over bands touches the rows of images that the plan says; where
+ * images may have any height, any of them. */
+static void emit_rows(const Emitter *e, const Program *program, const Step *step) {
+    const Graph *g = program->graph;
+    Text rows = text_new(e->pool);
+    for (Touch t = node_touches(g, &g->node[step->node]); touch_next(&t);) {
+        const Value *value = &g->value[t.value];
+        if (value->per_sample && value->shape.rank == AXES && program->buffer_of[t.value] >= 0)
+            text_add(&rows, "%s", touched_rows(e, program, step, &t));
+    }
+    if (step->rows > 0 && program->units == 0 && rows.length > 0)
+        text_wrapped(e->out, pool_text(e->pool, "ROWS(band, %s{0});", rows.bytes));
+}
+
 static void emit_step(Emitter *e, const Program *program, int position, const Step *step) {
     const Node *node = &program->graph->node[step->node];
     e->step = step;
@@ -110,8 +158,10 @@ static void emit_step(Emitter *e, const Program *program, int position, const St
     op_table[node->op].constants(&c, node);
     const Instance *instance = instance_for(e, template, &c);
     emit_begin(e, program, node, position);
-    if (e->plan->options->poison)
+    if (e->plan->options->poison) {
         emit_operands(e, program, node, position, extent_name(e, program), "");
+        emit_rows(e, program, step);
+    }
     emit_halos(e, program, node);
     emit_zero_tails(e, program, node, "");
     emit_call(e, &c, instance, c.before, c.after);
@@ -131,9 +181,10 @@ static void emit_steps(Emitter *e, const Program *program, const Step *step, int
 /* ---- programs -------------------------------------------------------------------------------------------
  */
 
-/* A function of that NAME that runs STEP[0..NSTEP), the first of them at POSITION. */
+/* A function of that NAME that runs STEP[0..NSTEP), the first of them at POSITION, once so many sums of
+ * LABELS are known. */
 static void emit_function(Emitter *e, const Program *program, const char *name, const Step *step, int nstep,
-                          int position) {
+                          int position, int labels) {
     text_blank(e->out);
     text_line(e->out, "static void %s(const UnetStep *step) {", name);
     e->out->depth++;
@@ -142,6 +193,10 @@ static void emit_function(Emitter *e, const Program *program, const char *name, 
         text_line(e->out, "const int n = step->n, start = 0;");
         text_line(e->out, "const int32_t(*const valid)[3] = step->valid;");
         text_line(e->out, "(void)n, (void)start, (void)valid;");
+    }
+    if (labels > 0) {
+        text_line(e->out, "double labelled[%d];", labels);
+        text_line(e->out, "unet_count_labels(%s_labels, %d, step, labelled);", program->name, labels);
     }
     text_add(e->out, "#pragma omp parallel num_threads(step->threads)\n");
     text_line(e->out, "{");
@@ -161,8 +216,10 @@ static void emit_program(Emitter *e, const Program *program) {
     text_line(e->out, "/* ---- %s: batch %lld, %s bytes of the arena ---- */", program->name,
               (long long)program->batch, grouped(e->pool, program->extent));
     if (once > 0)
-        emit_function(e, program, pool_text(e->pool, "%s_prepare", program->name), program->step, once, 0);
-    emit_function(e, program, program->name, program->step + once, program->nstep - once, once);
+        emit_function(e, program, pool_text(e->pool, "%s_prepare", program->name), program->step, once, 0,
+                      0);
+    const int labels = emit_label_counts(program, e->out);
+    emit_function(e, program, program->name, program->step + once, program->nstep - once, once, labels);
 }
 
 /* ---- files ---- */

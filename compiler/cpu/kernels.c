@@ -156,43 +156,102 @@ static bool join_max_pool(Graph *g, const Node *conv, const Node *pool, Node *jo
     return true;
 }
 
-/* ---- scratch ---- */
+/* ---- gradients of weights ---- */
 
-/* Reference kernels keep their sums in double. */
-static void add_wgrad_scratch(Program *program, Node *node) {
-    Graph *g = program->graph;
-    const bool reference = program->options->reference;
+/* What a gradient of weights keeps beside dw and db, in elements. */
+typedef struct {
+    Type type;
+    int64_t scratch, sums, ordered; /* of a step alone; its sums; those on the way to dw */
+    bool sample;                    /* the sums are of one sample */
+} Sums;
+
+/* In a loop over bands, one sample after the other, sums stay where they are and are brought to dw behind
+ * it: until then the gradients take no memory. Else they are scratch. */
+static bool keeps_sums(const Program *program) {
+    return has_bands(program) && program->micro_batch == 1;
+}
+
+static Sums sums_by_winograd(const Program *program, const Node *node) {
+    const CpuConv conv = conv_sizes(program->graph, node->in[0], node->in[1]);
+    Sums s = {.type = program->options->real, .sample = true};
+    if (!cpu_winograd_wgrad_mapped(&conv, &s.scratch) || !cpu_winograd_wgrad_sums(&conv, &s.sums) ||
+        !cpu_winograd_wgrad_ordered(&conv, &s.ordered))
+        s.sums = INT64_MAX;
+    return s;
+}
+
+/* Reference kernels keep their sums in double, those of each sample for themselves. */
+static Sums sums_of(const Program *program, const Node *node, ValueId dw) {
+    const Graph *g = program->graph;
     const CpuConv conv = {.in = stored_channels(g, node->in[0]),
                           .out = stored_channels(g, node->in[1]),
-                          .taps = window_taps(&node->a.conv.window),
-                          .totals = program->micro_batch > 1};
-    int64_t elements;
-    node->a.conv.one_sample = conv.totals == 0;
-    if (reference)
-        elements = size_sum(shape_elements(g->value[node->out[0]].shape), conv.out);
-    else if (!cpu_wgrad_scratch_elements(&conv, &elements))
-        elements = INT64_MAX;
-    node_add_output(
-        g, node,
-        workspace_new(g, node, "scratch", reference ? TYPE_F64 : program->options->real, elements));
+                          .taps = window_taps(&node->a.conv.window)};
+    Sums s = {.type = program->options->real};
+    if (program->options->reference)
+        return (Sums){TYPE_F64, 0, size_sum(shape_elements(g->value[dw].shape), conv.out), 0, true};
+    if (!cpu_wgrad_sums_elements(&conv, &s.sums))
+        s.sums = INT64_MAX;
+    return s;
 }
 
-static void prepare_conv_wgrad(Program *program, Node *node) {
+static Sums sums_sizes(const Program *program, const Node *node, ValueId dw) {
+    return node->a.conv.tiles > 0 ? sums_by_winograd(program, node) : sums_of(program, node, dw);
+}
+
+/* Space of so many elements behind the outputs of NODE. */
+static ValueId add_space(Program *program, Node *node, const char *what, Type type, int64_t elements) {
+    const ValueId space = elements > 0 ? workspace_new(program->graph, node, what, type, elements) : -1;
+    node_add_output(program->graph, node, space);
+    return space;
+}
+
+static void prepare_wgrad(Program *program, Node *node) {
     Graph *g = program->graph;
-    const ValueId x = node->in[0], dy = node->in[1];
-    if (!by_winograd(program, node, x, dy)) {
-        add_wgrad_scratch(program, node);
+    if (node->op == OP_CONV_WGRAD && by_winograd(program, node, node->in[0], node->in[1])) {
+        const CpuConv conv = conv_sizes(g, node->in[0], node->in[1]);
+        node->template = "conv_wgrad_winograd";
+        node->tile_rows = CPU_TILE_ROWS;
+        node->a.conv.tiles = cpu_winograd_wgrad_tiles(&conv);
+    }
+    const Sums s = sums_sizes(program, node, node->out[0]);
+    node->a.conv.sums_bias = node->out[1] >= 0;
+    if (!keeps_sums(program)) {
+        add_space(program, node, "scratch", s.type, size_sum(s.scratch, size_sum(s.sums, s.ordered)));
+        node_add_output(g, node, -1);
         return;
     }
-    const CpuConv conv = conv_sizes(g, x, dy);
-    int64_t elements;
-    if (!cpu_winograd_wgrad_elements(&conv, &elements))
-        elements = INT64_MAX;
-    node->template = "conv_wgrad_winograd";
-    node->whole_rows = true;
-    node->a.conv.tiles = cpu_winograd_wgrad_tiles(&conv);
-    node_add_output(g, node, workspace_new(g, node, "scratch", program->options->real, elements));
+    add_space(program, node, "scratch", s.type, s.scratch);
+    const ValueId sums = add_space(program, node, "sums", s.type, s.sums);
+    g->value[sums].per_sample = s.sample; /* the array moved as it grew */
 }
+
+/* The gradients are those of wgrad_end, which reads the sums. */
+static void finish_wgrad(Program *program, NodeId wgrad) {
+    Graph *g = program->graph;
+    Node *node = &g->node[wgrad];
+    const ValueId sums = node->out[3];
+    if (sums < 0)
+        return;
+    const Sums s = sums_sizes(program, node, node->out[0]);
+    Node end = {.op = OP_WGRAD_END,
+                .nin = 1,
+                .a = node->a,
+                .name = node->name,
+                .span = node->span,
+                .via = node->via};
+    end.template = node->a.conv.tiles > 0 ? "wgrad_end_winograd" : NULL;
+    end.a.conv.pack_x = node->in[0];
+    end.a.conv.pack_y = node->in[1];
+    end.a.conv.pack_for = node->op;
+    node_add_output(g, &end, node->out[0]);
+    node_add_output(g, &end, node->out[1]);
+    if (s.ordered > 0)
+        add_space(program, &end, "scratch", s.type, s.ordered);
+    node->out[0] = node->out[1] = -1;
+    node_new(g, end, &sums, end.out);
+}
+
+/* ---- scratch ---- */
 
 static void prepare_loss(Program *program, Node *node) {
     Graph *g = program->graph;
@@ -202,7 +261,16 @@ static void prepare_loss(Program *program, Node *node) {
     node_add_output(g, node, workspace_new(g, node, "scratch", TYPE_F64, elements));
 }
 
-static void prepare_loss_scale(Program *program, Node *node) {
+/* Three sums of each class for each row. */
+static void prepare_dice_loss(Program *program, Node *node) {
+    Graph *g = program->graph;
+    const int64_t rows = size_product(program->micro_batch, shape_rows(g->value[node->in[0]].shape));
+    node_add_output(g, node,
+                    workspace_new(g, node, "scratch", TYPE_F64,
+                                  size_product(rows, shape_elements(g->value[node->out[1]].shape))));
+}
+
+static void prepare_reduction(Program *program, Node *node) {
     enum { ELEMENTS_PER_BAND = 4096, MAX_BANDS = 64 };
     Graph *g = program->graph;
     const int64_t bands = gradient_elements(g, node) / ELEMENTS_PER_BAND + 1;
@@ -237,6 +305,24 @@ static void prepare_head(Program *program, Node *node) {
     node_add_output(g, node, workspace_new(g, node, "sums", program->options->real, elements));
 }
 
+/* ---- normalisation ---- */
+
+/* Two numbers for each lane of each band of rows; a tensor of few channels is one vector. */
+static void prepare_norm(Program *program, Node *node) {
+    enum { POINTS = 1024, MOST_BANDS = 32, NUMBERS = 2 };
+    Graph *g = program->graph;
+    const Shape x = g->value[node->in[0]].shape;
+    const int64_t rows = shape_rows(x), points = size_product(rows, shape_extent(x, 2));
+    int64_t bands = points / POINTS + 1;
+    bands = bands < MOST_BANDS ? bands : MOST_BANDS;
+    node->a.norm.bands = bands < rows ? bands : rows;
+    const int64_t lanes = size_product(program->micro_batch, size_rounded(shape_channels(x), CPU_BLOCK));
+    if (!program->options->reference)
+        node_set_output(
+            g, node, 2,
+            workspace_new(g, node, "scratch", TYPE_F64, size_product(lanes, NUMBERS * node->a.norm.bands)));
+}
+
 /* ---- inputs ---- */
 
 void cpu_begin(Program *program, const Node *node, int nnode) {
@@ -249,12 +335,32 @@ const KernelRow cpu_kernels[OPS] = {
     [OP_UPCONV] = {.prepare = prepare_upconv},
     [OP_CONV_DGRAD] = {.prepare = prepare_dgrad},
     [OP_UPCONV_DGRAD] = {.prepare = prepare_upconv_dgrad},
-    [OP_CONV_WGRAD] = {.prepare = prepare_conv_wgrad},
-    [OP_UPCONV_WGRAD] = {.prepare = add_wgrad_scratch, .template = "conv_wgrad"},
+    [OP_CONV_WGRAD] = {.prepare = prepare_wgrad, .finish = finish_wgrad},
+    [OP_UPCONV_WGRAD] = {.prepare = prepare_wgrad, .finish = finish_wgrad, .template = "conv_wgrad"},
     [OP_MSE] = {.prepare = prepare_loss},
     [OP_L1] = {.prepare = prepare_loss},
     [OP_PSNR] = {.prepare = prepare_loss},
+    [OP_CROSS_ENTROPY] = {.prepare = prepare_loss},
+    [OP_DROPOUT_CHANNELS] = {.template = "dropout"},
+    [OP_MATCH] = {.template = "resize"},
+    [OP_DICE_LOSS] = {.prepare = prepare_dice_loss},
+    [OP_ACCURACY] = {.template = "confusion"},
+    [OP_MIOU] = {.template = "confusion"},
+    [OP_IOU] = {.template = "confusion"},
+    [OP_DICE] = {.template = "confusion"},
+    [OP_PRECISION] = {.template = "confusion"},
+    [OP_RECALL] = {.template = "confusion"},
+    [OP_BCE_WITH_LOGITS] = {.prepare = prepare_loss, .template = "cross_entropy"},
+    [OP_BCE_WITH_LOGITS_GRAD] = {.template = "cross_entropy_grad"},
     [OP_MAX_POOL] = {.join = join_max_pool},
+    [OP_BATCH_NORM] = {.template = "norm"},
+    [OP_INSTANCE_NORM] = {.template = "norm"},
+    [OP_GROUP_NORM] = {.template = "norm"},
+    [OP_BATCH_STATISTICS] = {.prepare = prepare_norm, .template = "norm_statistics"},
+    [OP_NORM_STATISTICS] = {.prepare = prepare_norm},
+    [OP_BATCH_NORM_WGRAD] = {.prepare = prepare_norm, .template = "norm_wgrad"},
+    [OP_NORM_WGRAD] = {.prepare = prepare_norm},
     [OP_HEAD] = {.prepare = prepare_head, .fits = fits_head},
-    [OP_LOSS_SCALE] = {.prepare = prepare_loss_scale},
+    [OP_LOSS_SCALE] = {.prepare = prepare_reduction},
+    [OP_GRADIENT_NORM] = {.prepare = prepare_reduction},
 };

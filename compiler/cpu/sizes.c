@@ -15,13 +15,11 @@ bool cpu_packed_elements(int64_t summed, int64_t lanes, int64_t taps, int64_t *o
     return multiply(blocks(lanes), BLOCK, out) && multiply(*out, summed, out) && multiply(*out, taps, out);
 }
 
-/* The sums of a sample and the total: a vector of output channels for each input channel and tap, and one
- * for the bias. */
-bool cpu_wgrad_scratch_elements(const CpuConv *conv, int64_t *out) {
-    int64_t depth, sums;
+/* A vector of output channels for each input channel and tap, and one for the bias. */
+bool cpu_wgrad_sums_elements(const CpuConv *conv, int64_t *out) {
+    int64_t depth;
     return multiply(conv->in, conv->taps, &depth) && !__builtin_add_overflow(depth, 1, &depth) &&
-           multiply(blocks(conv->out), BLOCK, &sums) && multiply(sums, depth, &sums) &&
-           multiply(sums, 1 + conv->totals, out);
+           multiply(blocks(conv->out), BLOCK, out) && multiply(*out, depth, out);
 }
 
 /* ---- Winograd's method ---- */
@@ -68,15 +66,23 @@ bool cpu_winograd_weights(int64_t summed, int64_t lanes, int64_t *out) {
     return cpu_packed_elements(summed, lanes, FREQUENCIES, out) && !__builtin_add_overflow(*out, gaps, out);
 }
 
-/* Frequencies of x; of dy, with a sum; their products; the gradient in order. */
-bool cpu_winograd_wgrad_elements(const CpuConv *conv, int64_t *out) {
-    const int64_t tiles = cpu_winograd_wgrad_tiles(conv), in = channels_stored(conv->in);
-    int64_t y, products, order;
+/* Frequencies of x; of dy, with a sum. */
+bool cpu_winograd_wgrad_mapped(const CpuConv *conv, int64_t *out) {
+    const int64_t tiles = cpu_winograd_wgrad_tiles(conv);
+    int64_t y;
     return frequencies(tiles, conv->in, out) && frequencies(tiles, conv->out, &y) &&
-           !__builtin_add_overflow(*out, y, out) && !__builtin_add_overflow(*out, y / FREQUENCIES, out) &&
-           cpu_winograd_weights(in, conv->out, &products) && !__builtin_add_overflow(*out, products, out) &&
-           cpu_packed_elements(in, conv->out, 9, &order) && !__builtin_add_overflow(*out, order, out) &&
-           !__builtin_add_overflow(*out, 2 * channels_stored(conv->out), out);
+           !__builtin_add_overflow(*out, y, out) && !__builtin_add_overflow(*out, y / FREQUENCIES, out);
+}
+
+/* The products, and a sum for the bias. */
+bool cpu_winograd_wgrad_sums(const CpuConv *conv, int64_t *out) {
+    return cpu_winograd_weights(channels_stored(conv->in), conv->out, out) &&
+           !__builtin_add_overflow(*out, channels_stored(conv->out), out);
+}
+
+bool cpu_winograd_wgrad_ordered(const CpuConv *conv, int64_t *out) {
+    return cpu_packed_elements(channels_stored(conv->in), conv->out, 9, out) &&
+           !__builtin_add_overflow(*out, channels_stored(conv->out), out);
 }
 
 /* For each piece of a row and each channel of p all of x; for the bias a vector. */

@@ -13,15 +13,14 @@ typedef struct {
     int64_t in, out; /* stored channels of x and y of the forward operator */
     int64_t taps;    /* KD * KH * KW */
     int64_t points;  /* of y, Winograd's method only */
-    int64_t totals;  /* conv_wgrad: 1, or 0 where there is never more than one sample at a time */
 } CpuConv;
 
 /* `packed` of conv_pack, where `summed` are the stored channels of x and `lanes` the channels of y; of
  * conv_dgrad_pack, where `summed` are the stored channels of dy and `lanes` those of dx. */
 bool cpu_packed_elements(int64_t summed, int64_t lanes, int64_t taps, int64_t *out);
 
-/* `scratch` (of type real) of conv_wgrad and upconv_wgrad. */
-bool cpu_wgrad_scratch_elements(const CpuConv *conv, int64_t *out);
+/* The sums (of type real) of conv_wgrad and upconv_wgrad. */
+bool cpu_wgrad_sums_elements(const CpuConv *conv, int64_t *out);
 
 enum { CPU_TILE_ROWS = 4 }; /* rows of points that a tile of Winograd's method has */
 
@@ -33,9 +32,12 @@ bool cpu_winograd_own_blocks(const CpuConv *conv);
 bool cpu_winograd_weights(int64_t summed, int64_t lanes, int64_t *out);
 /* `workspace` of conv_winograd and conv_dgrad_winograd, for at most THREADS threads. */
 bool cpu_winograd_elements(const CpuConv *conv, int64_t threads, int64_t *out);
-/* `TILES` and `scratch` of conv_wgrad_winograd. */
+/* `TILES` of conv_wgrad_winograd; what it maps, the sums, and these in the order of tiles: its `scratch`,
+ * or its `scratch`, its `sums` and the `scratch` of wgrad_end_winograd. */
 int64_t cpu_winograd_wgrad_tiles(const CpuConv *conv);
-bool cpu_winograd_wgrad_elements(const CpuConv *conv, int64_t *out);
+bool cpu_winograd_wgrad_mapped(const CpuConv *conv, int64_t *out);
+bool cpu_winograd_wgrad_sums(const CpuConv *conv, int64_t *out);
+bool cpu_winograd_wgrad_ordered(const CpuConv *conv, int64_t *out);
 
 /* `scratch` (of type double) of mse, l1 and psnr over rows = D * H rows of points. */
 bool cpu_loss_scratch_elements(int64_t batch, int64_t rows, int64_t *out);

@@ -105,9 +105,12 @@ const Target target_cpu = {.name = "cpu",
                            .align = ALIGN,
                            .slice_align = ALIGN,
                            .picoseconds = cpu_picoseconds,
+                           .byte_cost = 39,      /* 26 GB/s, of two threads */
+                           .step_cost = 5000000, /* 5 us: threads wait for each other */
                            .loops_are_free = true,
                            .packs_once = true,
                            .rings = true,
+                           .passes_rows = true,
                            .kernel = cpu_kernels,
                            .refuses = refuses,
                            .begin = cpu_begin,

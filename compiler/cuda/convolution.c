@@ -12,10 +12,18 @@
  *
  * A concat is never assembled: each of its segments meets its own share of the filters, and the results are
  * added.  So no operand has strides, and the two halves of a skip connection live and die separately.
+ *
+ * In a loop over bands of rows cuDNN computes windows of a fixed height, at whose upper and lower ends it
+ * adds no padding: the rows that a part of a band reads are gathered, zeros included, and those that it
+ * computes are put to their places (templates/cuda/rows.cuh).  The windows are part of a node's workspace,
+ * so their price is part of the plan.
  */
 #include "cuda/convolution.h"
 #include "base/size_math.h"
 #include "cuda/cudnn.h"
+#include "ir/ops.h"
+
+enum { PIECE = 256 }; /* bytes to which parts of workspaces are aligned */
 
 int64_t cuda_channels(int64_t channels, Type type) {
     return size_rounded(channels, 16 / type_bytes(type));
@@ -76,6 +84,82 @@ CudaFilters cuda_filters(const Graph *g, const Node *node, Type stored) {
     return f;
 }
 
+/* ---- parts of bands ---- */
+
+static UnetConvolutionKind kind_of(const Sides *s) {
+    if (s->result == RESULT_DW)
+        return UNET_BACKWARD_FILTER;
+    return (s->result == RESULT_Y) != s->transposed ? UNET_FORWARD : UNET_BACKWARD_DATA;
+}
+
+/* About as many rows of V as a loop over bands computes in an iteration: of the tallest image a band, and a
+ * whole number of rows of the others. */
+static int64_t rows_in_band(const Program *program, ValueId v) {
+    const Graph *g = program->graph;
+    int64_t tallest = 1, lowest = INT64_MAX;
+    for (ValueId k = 0; k < g->nvalue; k++) {
+        if (!g->value[k].per_sample || g->value[k].shape.rank != AXES)
+            continue;
+        const int64_t rows = shape_rows(g->value[k].shape);
+        tallest = rows > tallest ? rows : tallest;
+        lowest = rows < lowest ? rows : lowest;
+    }
+    const int64_t bands = program->options->bands,
+                  rows = bands > 1 ? iterations(tallest, bands) : band_rows(program);
+    const int64_t whole = size_rounded(rows, iterations(tallest, lowest));
+    return iterations(size_product(whole, shape_rows(g->value[v].shape)), tallest);
+}
+
+/* A gradient by weights is summed through all rows of a sample before the next one: with several samples at
+ * a time it stays out of loops over bands, as do volumes. */
+static CudaParts parts_of(const Program *program, const Node *node) {
+    const Graph *g = program->graph;
+    const Sides s = sides_of(g, node);
+    const Window *w = &node->a.conv.window;
+    const int64_t stride = w->stride[1], reach = (w->kernel[1] - 1) * w->dilation[1];
+    if (!has_bands(program) || g->value[s.x].shape.rank != AXES ||
+        (s.result == RESULT_DW && program->micro_batch > 1))
+        return (CudaParts){0};
+    CudaParts parts = {.rows = rows_in_band(program, rows_value(g, node))};
+    if (kind_of(&s) != UNET_BACKWARD_DATA) {
+        parts.sampled = parts.rows;
+        parts.dense = (parts.sampled - 1) * stride + reach + 1;
+        return parts;
+    }
+    const int64_t above = w->before[1] - reach; /* a part begins at a multiple of the stride */
+    parts.rows = size_rounded(parts.rows, stride);
+    parts.sampled = (parts.rows - 1 + w->before[1]) / stride -
+                    (above > 0 ? iterations(above, stride) : above / stride) + 1;
+    parts.dense = (parts.sampled - 1) * stride + reach + 1;
+    return parts;
+}
+
+/* Bytes of a window of ROWS rows of grid V, the greediest segment. */
+static int64_t window_bytes(const Program *program, ValueId v, int64_t rows) {
+    const Graph *g = program->graph;
+    const Type stored = program->options->stored;
+    const ValueId *segment;
+    int64_t channels = 0;
+    for (int i = value_segments(g, &v, &segment) - 1; i >= 0; i--) {
+        const int64_t own = cuda_channels(shape_channels(g->value[segment[i]].shape), stored);
+        channels = own > channels ? own : channels;
+    }
+    const int64_t points =
+        size_product(size_product(program->micro_batch, rows), shape_extent(g->value[v].shape, 2));
+    return size_rounded(size_product(size_product(points, channels), type_bytes(stored)), PIECE);
+}
+
+int64_t cuda_place_parts(const Program *program, const Node *node, CudaChosen *chosen, int64_t bytes) {
+    const Sides s = sides_of(program->graph, node);
+    CudaParts *parts = &chosen->parts;
+    if (parts->rows == 0)
+        return bytes;
+    parts->dense_at = size_rounded(bytes, PIECE);
+    parts->sampled_at =
+        size_sum(parts->dense_at, window_bytes(program, s.transposed ? s.y : s.x, parts->dense));
+    return size_sum(parts->sampled_at, window_bytes(program, s.transposed ? s.x : s.y, parts->sampled));
+}
+
 /* ---- convolutions ---- */
 
 /* The compiler's types and the runtime's are the same, in one order. */
@@ -86,36 +170,31 @@ _Static_assert((int)TYPE_F32 == (int)UNET_F32 && (int)TYPE_F64 == (int)UNET_F64 
 
 /* The grids that the window joins: it slides over `dense` and has a position for each point of `sampled`.
  */
-static void set_window(UnetConvolution *c, const Window *w, Shape dense, Shape sampled) {
+static void set_window(UnetConvolution *c, const Window *w, Shape dense, Shape sampled,
+                       const CudaParts *parts) {
     c->axes = dense.rank - 1;
     for (int k = 0; k < AXES; k++) {
-        c->in[k] = shape_extent(dense, k);
-        c->out[k] = shape_extent(sampled, k);
+        const bool part = k == 1 && parts->rows > 0;
+        c->in[k] = part ? parts->dense : shape_extent(dense, k);
+        c->out[k] = part ? parts->sampled : shape_extent(sampled, k);
         c->kernel[k] = w->kernel[k];
         c->stride[k] = w->stride[k];
         c->dilation[k] = w->dilation[k];
-        c->before[k] = w->before[k];
+        c->before[k] = part ? 0 : w->before[k];
         int64_t halo = (c->out[k] - 1) * w->stride[k] + (w->kernel[k] - 1) * w->dilation[k] + 1;
-        int64_t after = halo - w->before[k] - c->in[k];
+        int64_t after = halo - c->before[k] - c->in[k];
         c->after[k] = after > 0 ? after : 0;
     }
-}
-
-static UnetConvolutionKind kind_of(const Sides *s) {
-    if (s->result == RESULT_DW)
-        return UNET_BACKWARD_FILTER;
-    return (s->result == RESULT_Y) != s->transposed ? UNET_FORWARD : UNET_BACKWARD_DATA;
 }
 
 /* Another cuDNN may want 131 bytes where this one wants none, and must do with what was planned.  The arena
  * has buffers of whole pieces, so this costs nothing. */
 static int64_t with_slack(int64_t workspace) {
-    enum { PIECE = 256 };
     return size_rounded(workspace > 0 ? workspace : 1, PIECE);
 }
 
 static UnetConvolution convolution_of(const Program *program, const Node *node, const CudaFilters *f,
-                                      int i) {
+                                      const CudaParts *parts, int i) {
     const Options *options = program->options;
     const Graph *g = program->graph;
     const Sides s = sides_of(g, node);
@@ -132,7 +211,7 @@ static UnetConvolution convolution_of(const Program *program, const Node *node, 
                          .batch = program->micro_batch,
                          .in_channels = f->segment[i].cp,
                          .out_channels = f->segment[i].kp};
-    set_window(&c, &node->a.conv.window, s.transposed ? y : x, s.transposed ? x : y);
+    set_window(&c, &node->a.conv.window, s.transposed ? y : x, s.transposed ? x : y, parts);
     return c;
 }
 
@@ -140,12 +219,13 @@ void cuda_convolutions(Program *program, const Node *node, CudaChosen *chosen) {
     const Options *options = program->options;
     Pool *pool = program->graph->pool;
     CudnnQuery *query = (CudnnQuery *)options->device;
+    chosen->parts = parts_of(program, node);
     chosen->count = chosen->filters.nsegment;
     chosen->convolution = NEW_ARRAY(pool, UnetConvolution, chosen->count);
     for (int i = 0; i < chosen->count; i++) {
         UnetConvolution *c = &chosen->convolution[i];
         const char *why;
-        *c = convolution_of(program, node, &chosen->filters, i);
+        *c = convolution_of(program, node, &chosen->filters, &chosen->parts, i);
         if (!cudnn_choose(query, c, program->choices->little_workspace, &why))
             program->refusal = pool_text(pool, "cuDNN has no way to compute `%s`: %s", node->name, why);
         c->engine.workspace = with_slack(c->engine.workspace);
@@ -162,19 +242,22 @@ int64_t cuda_workspace(const CudaChosen *chosen) {
 
 /* ---- the scratch of filter gradients ---- */
 
-CudaScratch cuda_wgrad_scratch(const Program *program, const Node *node, const CudaChosen *chosen) {
-    enum { PIECE = 256, POINTS_PER_BAND = 512, MAX_BANDS = 512 };
+CudaScratch cuda_wgrad_scratch(const Program *program, const Node *node, CudaChosen *chosen) {
+    enum { POINTS_PER_BAND = 512, MAX_BANDS = 512 };
     const Type stored = program->options->stored;
-    const Shape y = program->graph->value[sides_of(program->graph, node).y].shape;
+    const Sides s = sides_of(program->graph, node);
+    const Shape y = program->graph->value[s.y].shape;
+    const int64_t rows = s.transposed ? chosen->parts.dense : chosen->parts.sampled;
     int64_t points = program->micro_batch;
     for (int k = 0; k < AXES; k++)
-        points = size_product(points, shape_extent(y, k));
+        points = size_product(points, k == 1 && rows > 0 ? rows : shape_extent(y, k));
     CudaScratch scratch = {.bands = points / POINTS_PER_BAND + 1};
     if (scratch.bands > MAX_BANDS)
         scratch.bands = MAX_BANDS;
     int64_t sums = size_product(scratch.bands, cuda_channels(shape_channels(y), stored));
     scratch.bands_at = size_rounded(size_product(chosen->filters.elements, type_bytes(stored)), PIECE);
     scratch.workspace_at = size_rounded(size_sum(scratch.bands_at, size_product(sums, 4)), PIECE);
-    scratch.bytes = size_sum(scratch.workspace_at, cuda_workspace(chosen));
+    scratch.bytes =
+        cuda_place_parts(program, node, chosen, size_sum(scratch.workspace_at, cuda_workspace(chosen)));
     return scratch;
 }

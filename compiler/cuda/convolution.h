@@ -30,21 +30,33 @@ typedef struct {
     int64_t bands, bands_at, workspace_at, bytes;
 } CudaScratch;
 
+/* How a loop over bands of rows has cuDNN compute a band: in parts of so many `rows` of the result, or of
+ * positions of the window; 0: there is no such loop.  In a part the two grids that the window joins have so
+ * many rows, and lie in workspace from these bytes on; see templates/cuda/rows.cuh. */
+typedef struct {
+    int64_t rows, dense, sampled, dense_at, sampled_at;
+} CudaParts;
+
 /* What was chosen for a node (Node.chosen); of one that packs filters, these alone. */
 typedef struct {
     CudaFilters filters;
     int count; /* convolutions, one for each segment */
     UnetConvolution *convolution;
+    CudaParts parts;
     CudaScratch scratch; /* of a filter gradient */
 } CudaChosen;
 
-/* Fills CHOSEN->convolution, engines included, for one micro-batch.  Where cuDNN has no engine, the program
- * is refused (Program.refusal). */
+/* Fills CHOSEN->convolution, engines included, for one micro-batch, and CHOSEN->parts.  Where cuDNN has no
+ * engine, the program is refused (Program.refusal). */
 void cuda_convolutions(Program *program, const Node *node, CudaChosen *chosen);
 
 /* The bytes that the greediest of them asks for, at least one piece. */
 int64_t cuda_workspace(const CudaChosen *chosen);
 
-CudaScratch cuda_wgrad_scratch(const Program *program, const Node *node, const CudaChosen *chosen);
+/* Lets the windows of parts lie behind BYTES bytes; returns the bytes of all. */
+int64_t cuda_place_parts(const Program *program, const Node *node, CudaChosen *chosen, int64_t bytes);
+
+/* The windows of parts included. */
+CudaScratch cuda_wgrad_scratch(const Program *program, const Node *node, CudaChosen *chosen);
 
 #endif

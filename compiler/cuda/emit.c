@@ -25,7 +25,8 @@ typedef struct {
     int nconvolution;
     Piece *piece[PROGRAMS];
     int npiece[PROGRAMS];
-    bool inputs_come; /* the next ones, while the piece runs that is being emitted */
+    int nlabels[PROGRAMS]; /* sums over labels */
+    bool inputs_come;      /* the next ones, while the piece runs that is being emitted */
 } Cuda;
 
 /* ---- convolutions ---- */
@@ -111,13 +112,25 @@ static void convolution_constants(Cuda *cuda, Constants *c, const Node *node) {
     constant(c, "WORKSPACE_AT", chosen->scratch.workspace_at);
 }
 
+static void parts_constants(Constants *c, const CudaChosen *chosen) {
+    const CudaParts *parts = &chosen->parts;
+    constant(c, "SLIDES", chosen->convolution[0].kind == UNET_FORWARD);
+    constant(c, "ROWS", parts->rows);
+    constant(c, "DENSE", parts->dense);
+    constant(c, "SAMPLED", parts->sampled);
+    constant(c, "DENSE_AT", parts->dense_at);
+    constant(c, "SAMPLED_AT", parts->sampled_at);
+}
+
 static void target_constants(Cuda *cuda, Constants *c, const Node *node) {
     const CudaChosen *chosen = node->chosen;
     constant(c, "N", c->program->micro_batch);
     if (chosen != NULL)
         filter_constants(c, node);
-    if (chosen != NULL && chosen->count > 0)
+    if (chosen != NULL && chosen->count > 0) {
         convolution_constants(cuda, c, node);
+        parts_constants(c, chosen);
+    }
 }
 
 /* ---- steps ---- */
@@ -281,12 +294,13 @@ static void piece_table(const Cuda *cuda, const Program *program, Text *out) {
     text_line(out, "};");
 }
 
-static void device_tables(const Cuda *cuda, Text *out) {
+static void device_tables(Cuda *cuda, Text *out) {
     const Plan *plan = cuda->e.plan;
     for (int k = 0; k < PROGRAMS; k++) {
         if (plan->program[k].model == NULL)
             continue;
         staging_table(cuda, &plan->program[k], out);
+        cuda->nlabels[k] = emit_label_counts(&plan->program[k], out);
         piece_table(cuda, &plan->program[k], out);
     }
     text_line(out, "static const UnetCudaModel cuda_model = {");
@@ -303,6 +317,8 @@ static void device_tables(const Cuda *cuda, Text *out) {
         text_line(out, "        .control = %s,",
                   offset_name(&cuda->e, program->buffer_of[program->control]));
         text_line(out, "        .staging = %s_staging,", program->name);
+        if (cuda->nlabels[k] > 0)
+            text_line(out, "        .nlabels = %d, .labels = %s_labels,", cuda->nlabels[k], program->name);
         text_line(out, "        .prefetches = %s},", program->prefetches ? "true" : "false");
     }
     text_line(out, "};");
@@ -345,9 +361,11 @@ static void emit_kernels(const Cuda *cuda, Sources *sources) {
         [TYPE_F32] = "float", [TYPE_BF16] = "__nv_bfloat16", [TYPE_F16] = "__half"};
     const Plan *plan = cuda->e.plan;
     Text kernels = text_new(cuda->e.pool);
+    const char *prologue = pool_text(cuda->e.pool, "%s%s", template_part(cuda->e.pool, "cuda/prologue.cuh"),
+                                     shared_text(&cuda->e));
     emit_copies(&cuda->e, &kernels);
     const Hole hole[] = {{"stored", type[plan->options->stored]},
-                         {"prologue", template_part(cuda->e.pool, "cuda/prologue.cuh")},
+                         {"prologue", prologue},
                          {"kernels", kernels.bytes},
                          {NULL, NULL}};
     emit_file(plan, sources, "program/kernels.cu.in", file_name(cuda, "_kernels.cu"), hole);

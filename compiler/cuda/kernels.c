@@ -8,28 +8,35 @@
 #include "base/diag.h"
 #include "base/size_math.h"
 #include "cuda/convolution.h"
+#include "ir/labels.h"
 #include "ir/ops.h"
 
 #include <string.h>
 
-enum { PIECE = 16, CONTROL_BYTES = 24, VALID_BYTES = 12 /* see unet/cuda.h */ };
+enum { PIECE = 16, CONTROL_BYTES = 32 + 8 * MOST_LABEL_COUNTS, VALID_BYTES = 12 /* see unet/cuda.h */ };
 
 /* ---- convolutions ---- */
 
-/* Chooses engines; all of the node's convolutions share one workspace, for they run one after the other. */
-static CudaChosen *choose(Program *program, Node *node) {
+/* Chooses engines; all of the node's convolutions share one workspace, for they run one after the other.
+ * TEMPLATE computes bands of rows. */
+static CudaChosen *choose(Program *program, Node *node, const char *template) {
     CudaChosen *chosen = NEW(program->graph->pool, CudaChosen);
     chosen->filters = cuda_filters(program->graph, node, program->options->stored);
     cuda_convolutions(program, node, chosen);
     node->chosen = chosen;
-    node->whole_rows = true;
+    node->whole_rows = chosen->parts.rows == 0;
+    if (!node->whole_rows)
+        node->template = template;
+    if (!node->whole_rows && chosen->convolution[0].kind == UNET_BACKWARD_DATA)
+        node->tile_rows = node->a.conv.window.stride[1];
     return chosen;
 }
 
-static void add_workspace(Program *program, Node *node) {
+static void add_workspace(Program *program, Node *node, const char *template) {
     Graph *g = program->graph;
-    const CudaChosen *chosen = choose(program, node);
-    node_add_output(g, node, workspace_new(g, node, "workspace", TYPE_U8, cuda_workspace(chosen)));
+    CudaChosen *chosen = choose(program, node, template);
+    const int64_t bytes = cuda_place_parts(program, node, chosen, cuda_workspace(chosen));
+    node_add_output(g, node, workspace_new(g, node, "workspace", TYPE_U8, bytes));
 }
 
 /* Puts a node in front of NODE that packs its filters (input 1), and with them the bias that cuDNN adds. */
@@ -58,12 +65,12 @@ static void pack_filters(Program *program, Node *node, ValueId bias, ValueId x, 
 
 static void prepare_conv(Program *program, Node *node) {
     pack_filters(program, node, node->in[2], node->in[0], node->out[0]);
-    add_workspace(program, node);
+    add_workspace(program, node, "conv_rows");
 }
 
 static void prepare_upconv(Program *program, Node *node) {
     pack_filters(program, node, -1, node->in[0], node->out[0]);
-    add_workspace(program, node);
+    add_workspace(program, node, "conv_rows");
 }
 
 /* Backward data wants filters as the forward pass packed them; if it did, they are read again.  (What does
@@ -92,12 +99,12 @@ static bool use_packed(Program *program, Node *node) {
 static void prepare_dgrad(Program *program, Node *node) {
     if (!use_packed(program, node))
         pack_filters(program, node, -1, node->out[0], node->in[0]);
-    add_workspace(program, node);
+    add_workspace(program, node, "conv_dgrad_rows");
 }
 
 static void prepare_wgrad(Program *program, Node *node) {
     Graph *g = program->graph;
-    CudaChosen *chosen = choose(program, node);
+    CudaChosen *chosen = choose(program, node, "conv_wgrad_rows");
     chosen->scratch = cuda_wgrad_scratch(program, node, chosen);
     node->a.conv.bands = chosen->scratch.bands;
     node_add_output(
@@ -174,25 +181,54 @@ static int64_t min_bands(int64_t elements, int64_t per_band, int64_t max) {
     return bands < max ? bands : max;
 }
 
-/* One partial sum for each band of a sample's points. */
+/* One partial sum for each band of a sample's points; in a loop over bands of rows, for each row. */
 static void prepare_loss(Program *program, Node *node) {
     enum { POINTS_PER_BAND = 4096, MAX_BANDS = 64 };
     Graph *g = program->graph;
-    node->whole_rows = true;
     const Shape shape = g->value[node->in[0]].shape;
-    node->a.loss.bands =
-        min_bands(size_product(shape_rows(shape), shape_extent(shape, 2)), POINTS_PER_BAND, MAX_BANDS);
+    node->whole_rows = !has_bands(program);
+    node->a.loss.bands = has_bands(program)
+                             ? shape_rows(shape)
+                             : min_bands(size_product(shape_rows(shape), shape_extent(shape, 2)),
+                                         POINTS_PER_BAND, MAX_BANDS);
     node_add_output(g, node,
                     workspace_new(g, node, "scratch", TYPE_F64,
                                   size_product(program->micro_batch, node->a.loss.bands)));
 }
 
+/* Two numbers for each channel of each band of points. */
+static void prepare_norm(Program *program, Node *node) {
+    enum { POINTS_PER_BAND = 4096, MAX_BANDS = 64, NUMBERS = 2 };
+    Graph *g = program->graph;
+    const Shape x = g->value[node->in[0]].shape;
+    const int64_t channels = cuda_channels(shape_channels(x), program->options->stored);
+    node->a.norm.bands =
+        min_bands(size_product(shape_rows(x), shape_extent(x, 2)), POINTS_PER_BAND, MAX_BANDS);
+    node_set_output(g, node, 2,
+                    workspace_new(g, node, "scratch", TYPE_F64,
+                                  size_product(size_product(program->micro_batch, channels),
+                                               NUMBERS * node->a.norm.bands)));
+}
+
 /* Blocks that look at the gradients: no more than four for each of 132 SMs. */
-static void prepare_loss_scale(Program *program, Node *node) {
+static void prepare_reduction(Program *program, Node *node) {
     enum { ELEMENTS_PER_BAND = 4096, MAX_BANDS = 528 };
     Graph *g = program->graph;
     node->a.reduction.bands = min_bands(gradient_elements(g, node), ELEMENTS_PER_BAND, MAX_BANDS);
     node_add_output(g, node, workspace_new(g, node, "scratch", TYPE_F64, node->a.reduction.bands));
+}
+
+/* Three sums of each class for each band of the points of a sample. */
+static void prepare_dice_loss(Program *program, Node *node) {
+    enum { POINTS_PER_BAND = 4096, MAX_BANDS = 64 };
+    Graph *g = program->graph;
+    const Shape shape = g->value[node->in[0]].shape;
+    node->a.loss.bands =
+        min_bands(size_product(shape_rows(shape), shape_extent(shape, 2)), POINTS_PER_BAND, MAX_BANDS);
+    node_add_output(g, node,
+                    workspace_new(g, node, "scratch", TYPE_F64,
+                                  size_product(size_product(program->micro_batch, node->a.loss.bands),
+                                               shape_elements(g->value[node->out[1]].shape))));
 }
 
 /* ---- inputs ---- */
@@ -208,7 +244,7 @@ void cuda_begin(Program *program, const Node *node, int nnode) {
                              .shape = {.rank = 1, .dim = {work_sum(CONTROL_BYTES, VALID_BYTES, samples)}}});
     load_value(g, program->control);
     load_inputs(g, node, nnode);
-    for (int i = 0; i < g->nnode; i++)
+    for (int i = 0; i < g->nnode; i++) /* copies bring whole samples */
         g->node[i].whole_rows = true;
 }
 
@@ -224,11 +260,31 @@ const KernelRow cuda_kernels[OPS] = {
     [OP_UPCONV_DGRAD] = {.prepare = prepare_dgrad, .template = "conv_dgrad"},
     [OP_CONV_WGRAD] = {.prepare = prepare_wgrad},
     [OP_UPCONV_WGRAD] = {.prepare = prepare_wgrad, .template = "conv_wgrad"},
+    [OP_DROPOUT_CHANNELS] = {.template = "dropout"},
+    [OP_MATCH] = {.template = "resize"},
     [OP_MAX_POOL] = {.prepare = prepare_pool},
     [OP_MAX_POOL_GRAD] = {.prepare = prepare_pool_grad},
     [OP_MSE] = {.prepare = prepare_loss},
     [OP_L1] = {.prepare = prepare_loss},
     [OP_PSNR] = {.prepare = prepare_loss},
-    [OP_LOSS_SCALE] = {.prepare = prepare_loss_scale},
+    [OP_BATCH_NORM] = {.template = "norm"},
+    [OP_INSTANCE_NORM] = {.template = "norm"},
+    [OP_GROUP_NORM] = {.template = "norm"},
+    [OP_BATCH_STATISTICS] = {.prepare = prepare_norm, .template = "norm_statistics"},
+    [OP_NORM_STATISTICS] = {.prepare = prepare_norm},
+    [OP_BATCH_NORM_WGRAD] = {.prepare = prepare_norm, .template = "norm_wgrad"},
+    [OP_NORM_WGRAD] = {.prepare = prepare_norm},
+    [OP_CROSS_ENTROPY] = {.prepare = prepare_loss},
+    [OP_DICE_LOSS] = {.prepare = prepare_dice_loss},
+    [OP_ACCURACY] = {.template = "confusion"},
+    [OP_MIOU] = {.template = "confusion"},
+    [OP_IOU] = {.template = "confusion"},
+    [OP_DICE] = {.template = "confusion"},
+    [OP_PRECISION] = {.template = "confusion"},
+    [OP_RECALL] = {.template = "confusion"},
+    [OP_BCE_WITH_LOGITS] = {.prepare = prepare_loss, .template = "cross_entropy"},
+    [OP_BCE_WITH_LOGITS_GRAD] = {.template = "cross_entropy_grad"},
+    [OP_LOSS_SCALE] = {.prepare = prepare_reduction},
+    [OP_GRADIENT_NORM] = {.prepare = prepare_reduction},
     [OP_RETURN] = {.prepare = prepare_return},
 };

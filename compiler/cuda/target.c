@@ -8,6 +8,7 @@
 #include "cuda/cudnn.h"
 #include "cuda/emit.h"
 #include "cuda/kernels.h"
+#include "ir/ops.h"
 
 extern const Target target_cuda;
 
@@ -47,19 +48,21 @@ static void lay_out(const Value *value, int64_t batch, Layout *s) {
     s->bytes = size_rounded(size_product(size_product(s->sample, batch), type_bytes(value->type)), ALIGN);
 }
 
-/* Kernels count the vectors of a tensor, and elements of parameters, in 32 bits.  What they count in a
- * workspace is less. */
+/* Kernels count the vectors of a tensor, those of rows that are not there included, and elements of
+ * parameters, in 32 bits.  What they count in a workspace is less. */
 static const char *too_large(Pool *pool, const Buffer *buffer) {
     enum { VECTOR = 16 };
     const int64_t unit = buffer->batch > 0 ? VECTOR : type_bytes(buffer->type);
     const int64_t most = unit * INT32_MAX;
-    if (buffer->class == CLASS_WORKSPACE || buffer->bytes <= most)
+    const int64_t rows = buffer->ring > 0 ? shape_rows(buffer->shape) : 1,
+                  there = buffer->ring > 0 ? buffer->ring : 1;
+    if (buffer->class == CLASS_WORKSPACE || size_product(buffer->bytes / there, rows) <= most)
         return NULL;
     return pool_text(
         pool,
         "`%s` takes %s bytes; a tensor on a GPU has at most %s bytes here. --micro-batches, or a "
         "smaller --batch or --size, makes it smaller",
-        buffer->name, grouped(pool, buffer->bytes), grouped(pool, most));
+        buffer->name, grouped(pool, size_product(buffer->bytes / there, rows)), grouped(pool, most));
 }
 
 /* ---- options ---- */
@@ -124,10 +127,12 @@ const Target target_cuda = {.name = "cuda",
                             .align = ALIGN,
                             .slice_align = PIECE,
                             .context = INT64_C(700) << 20, /* an estimate, until it is measured */
-                            .flops_per_byte = 4,           /* as on the CPU, until it is measured */
+                            .byte_cost = 4,                /* as on the CPU, until it is measured */
+                            .step_cost = 1 << 28,          /* about 10 us: a launch, a device half idle */
                             .stages = true,
                             .stages_bytes = true,
                             .packs_once = true,
+                            .rings = true,
                             .kernel = cuda_kernels,
                             .refuses = refuses,
                             .open = open_cudnn,

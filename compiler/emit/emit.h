@@ -87,7 +87,9 @@ void constant_definition(Constants *c, const char *name, const char *type, int c
 /* The part of a template between its marks, without the marks: of a FILE, of the operator NAME. */
 const char *template_part(Pool *pool, const char *file);
 const char *template_body(const Emitter *e, const char *name);
-/* What all templates of the folder include. */
+/* What templates of this program include beside the prologue, each file once. */
+const char *shared_text(const Emitter *e);
+/* What all templates of the folder include, and, but in FORM_INCLUDED, what some of this program do. */
 const char *prologue_text(const Emitter *e);
 /* The name of the template that computes NODE. */
 const char *template_of(const Emitter *e, const Node *node);

@@ -43,9 +43,41 @@ const char *template_of(const Emitter *e, const Node *node) {
     return kernel_name(e->plan->target, node);
 }
 
+/* The file that TEMPLATE includes: the prologue, which one without an include has, too, or functions that
+ * it shares with others. */
+static const char *included_file(const Emitter *e, const char *template) {
+    static const char include[] = "#include \"";
+    const char *text = template_text(template_file(e, template)), *name = strstr(text, include);
+    if (name == NULL)
+        return "prologue";
+    name += strlen(include);
+    return pool_copy(e->pool, name, strcspn(name, "\""));
+}
+
+/* The template of functions that TEMPLATE shares with others, which it includes, or NULL: none but the
+ * prologue. */
+static const char *shared_template(const Emitter *e, const char *template) {
+    const char *file = included_file(e, template), *name = pool_copy(e->pool, file, strcspn(file, "."));
+    return strcmp(name, "prologue") == 0 ? NULL : name;
+}
+
+const char *shared_text(const Emitter *e) {
+    Table seen = {0};
+    const char *text = "";
+    for (int i = 0; i < e->ninstance; i++) {
+        const char *template = e->instance[i].template, *file = included_file(e, template);
+        if (shared_template(e, template) == NULL || table_find(&seen, file) >= 0)
+            continue;
+        table_set(e->pool, &seen, file, 1);
+        text = pool_text(e->pool, "%s\n%s", text,
+                         template_part(e->pool, pool_text(e->pool, "%s/%s", e->dialect->folder, file)));
+    }
+    return text;
+}
+
 const char *prologue_text(const Emitter *e) {
     if (e->dialect->form != FORM_INCLUDED)
-        return template_body(e, "prologue");
+        return pool_text(e->pool, "%s%s", template_body(e, "prologue"), shared_text(e));
     const bool half = type_bytes(e->plan->options->stored) == 2;
     const bool pairs = e->plan->options->stored == TYPE_BF16 || e->plan->options->conv == CONV_FAST;
     return pool_text(e->pool, "%s\n%s\n%s%s\n%s", template_body(e, "types"),
@@ -307,17 +339,6 @@ static void define_heights(const Instance *k, bool defines, Text *out) {
             text_line(out, "#define %s %s", k->size[i].name, k->size[i].value);
         else if (k->size[i].per_unit)
             text_line(out, "#undef %s", k->size[i].name);
-}
-
-/* The template of functions that TEMPLATE shares with others, which it includes, or NULL: none but the
- * prologue. */
-static const char *shared_template(const Emitter *e, const char *template) {
-    static const char include[] = "#include \"";
-    const char *text = template_text(template_file(e, template)), *name = strstr(text, include);
-    CHECK(name != NULL);
-    name += strlen(include);
-    name = pool_copy(e->pool, name, strcspn(name, "."));
-    return strcmp(name, "prologue") == 0 ? NULL : name;
 }
 
 static const char *shared_file(const Emitter *e, const char *shared) {

@@ -106,6 +106,15 @@ void constant_real(Constants *c, const char *name, double value) {
     constant_definition(c, name, "double", -1, pool_text(c->emitter->pool, "%.17g", value));
 }
 
+void constant_reals(Constants *c, const char *name, const double *value, int count) {
+    Text list = text_new(c->emitter->pool);
+    text_add(&list, "{%.17g", count > 0 ? value[0] : 0);
+    for (int i = 1; i < count; i++)
+        text_add(&list, ", %.17g", value[i]);
+    text_add(&list, "}");
+    constant_definition(c, name, "double", count > 0 ? count : 1, list.bytes);
+}
+
 /* In a program for images of any height: so many rows for each unit. */
 static void constant_height(Constants *c, const char *name, ValueId v) {
     const int64_t rows = rows_at(c->program, v, 1);
@@ -198,6 +207,29 @@ void call_number(Constants *c, int64_t number) {
 
 int64_t constant_region_elements(const Constants *c) {
     return c->emitter->plan->region_elements;
+}
+
+void constant_runs(Constants *c, ValueId region) {
+    const Graph *g = c->program->graph;
+    const ValueId *segment;
+    const int n = value_segments(g, &region, &segment);
+    Text runs = text_new(c->emitter->pool);
+    int64_t begin = 0;
+    for (int i = 0; i < n; i++) {
+        const int64_t end = begin + shape_elements(g->value[segment[i]].shape);
+        text_add(&runs, "%s%lld, %lld", i > 0 ? ", " : "{", (long long)begin, (long long)end);
+        begin += constant_stored_elements(c, &segment[i], 1);
+    }
+    text_add(&runs, "}");
+    constant(c, "RUNS", n);
+    constant_definition(c, "RUN", "long", 2 * n, runs.bytes);
+}
+
+int64_t constant_stored_elements(const Constants *c, const ValueId *v, int count) {
+    int64_t elements = 0;
+    for (int i = 0; i < count; i++)
+        elements += c->program->layout[v[i]].bytes / type_bytes(c->program->graph->value[v[i]].type);
+    return elements;
 }
 
 const Graph *constants_graph(const Constants *c) {

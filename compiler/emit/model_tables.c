@@ -4,6 +4,8 @@
 #include "ir/ops.h"
 #include "emit/sources.h"
 
+#include <string.h>
+
 typedef struct {
     const Plan *plan;
     Text *out;
@@ -19,27 +21,44 @@ static const char *real_name(const Plan *plan) {
 
 /* ---- parameters ---- */
 
-static void parameters(const Tables *t) {
+/* A tensor of the checkpoint that lies in BUFFER; MOMENT: of the optimiser's state for it. */
+static void parameter_row(const Tables *t, const Value *v, int buffer, const int64_t moment[MAX_STATES]) {
     static const char *const init[] = {[INIT_ZEROS] = "UNET_INIT_ZEROS",
                                        [INIT_ONES] = "UNET_INIT_ONES",
                                        [INIT_UNIFORM] = "UNET_INIT_UNIFORM",
                                        [INIT_HE_NORMAL] = "UNET_INIT_HE_NORMAL"};
     const Plan *plan = t->plan;
+    text_add(t->out, "    {%s, %d, {", c_quoted(plan->pool, v->name), v->shape.rank);
+    for (int d = 0; d < v->shape.rank; d++)
+        text_add(t->out, "%s%lld", d > 0 ? ", " : "", (long long)v->shape.dim[d]);
+    text_add(t->out, "}, %s, %.17g, %lld, {", init[v->init], v->bound,
+             (long long)plan->buffer[buffer].offset);
+    for (int m = 0; m < MAX_STATES; m++)
+        text_add(t->out, "%s%lld", m > 0 ? ", " : "", (long long)moment[m]);
+    text_line(t->out, "}},");
+}
+
+/* Parameters and running statistics, in the order in which the file makes them. */
+static void parameters(const Tables *t) {
+    const Plan *plan = t->plan;
     const Program *first = program_of(plan, 0);
     text_line(t->out,
               "/* name, rank, sizes, initial values and their bound, offset, offsets of the moments */");
     text_line(t->out, "static const UnetParameter parameter[] = {");
-    for (int k = 0; k < plan->nparameter; k++) {
-        const Value *v = &first->graph->value[first->parameter[k]];
+    for (int k = 0, s = 0; k < plan->nparameter || s < plan->nstatistic;) {
         int64_t moment[MAX_STATES];
-        for (int s = 0; s < MAX_STATES; s++)
-            moment[s] = plan->state_buffer[s][k] < 0 ? -1 : plan->buffer[plan->state_buffer[s][k]].offset;
-        text_add(t->out, "    {%s, %d, {", c_quoted(plan->pool, v->name), v->shape.rank);
-        for (int d = 0; d < v->shape.rank; d++)
-            text_add(t->out, "%s%lld", d > 0 ? ", " : "", (long long)v->shape.dim[d]);
-        text_add(t->out, "}, %s, %.17g, %lld, {%lld, %lld}},\n", init[v->init], v->bound,
-                 (long long)plan->buffer[plan->parameter_buffer[k]].offset, (long long)moment[0],
-                 (long long)moment[1]);
+        for (int m = 0; m < MAX_STATES; m++)
+            moment[m] = -1;
+        if (k == plan->nparameter || (s < plan->nstatistic && first->statistic[s] < first->parameter[k])) {
+            parameter_row(t, &first->graph->value[first->statistic[s]], plan->statistic_buffer[s], moment);
+            s++;
+            continue;
+        }
+        for (int m = 0; m < MAX_STATES; m++)
+            if (plan->state_buffer[m][k] >= 0)
+                moment[m] = plan->buffer[plan->state_buffer[m][k]].offset;
+        parameter_row(t, &first->graph->value[first->parameter[k]], plan->parameter_buffer[k], moment);
+        k++;
     }
     text_line(t->out, "};");
 }
@@ -63,7 +82,8 @@ static int64_t parameter_count(const Plan *plan) {
 
 /* ---- inputs, outputs, results ---- */
 
-static const char *const kind_name[] = {[KIND_IMAGE] = "UNET_IMAGE", [KIND_VOLUME] = "UNET_VOLUME"};
+static const char *const kind_name[] = {
+    [KIND_IMAGE] = "UNET_IMAGE", [KIND_VOLUME] = "UNET_VOLUME", [KIND_LABELS] = "UNET_LABELS"};
 
 static const char *const pad_name[] = {[PAD_NONE] = "UNET_PAD_NONE",
                                        [PAD_VALUE] = "UNET_PAD_VALUE",
@@ -78,15 +98,21 @@ static void inputs_and_outputs(const Tables *t) {
     text_line(t->out, "static const UnetInput input[] = {");
     for (int i = 0; i < m->ninput; i++) {
         const Input *in = &m->input[i];
-        text_line(t->out, "    {%s, %s, %s, %d},", c_quoted(t->plan->pool, in->name), kind_name[in->kind],
-                  bool_text(in->is_target), (int)shape_channels(m->graph->value[in->value].shape));
+        text_line(t->out, "    {%s, %s, %s, %d, %lld, %lld},", c_quoted(t->plan->pool, in->name),
+                  kind_name[in->kind], bool_text(in->is_target),
+                  (int)shape_channels(m->graph->value[in->value].shape), (long long)in->classes,
+                  (long long)in->ignore);
     }
     text_line(t->out, "};");
     text_line(t->out, "static const UnetOutput output[] = {");
     for (int i = 0; i < m->noutput; i++) {
         bool volume = m->graph->value[m->output[i].value].shape.rank == 4;
-        text_line(t->out, "    {%s, %s},", c_quoted(t->plan->pool, m->output[i].name),
-                  kind_name[volume ? KIND_VOLUME : KIND_IMAGE]);
+        const int64_t classes = m->output[i].classes;
+        text_line(t->out, "    {%s, %s, %lld},", c_quoted(t->plan->pool, m->output[i].name),
+                  kind_name[classes > 0 ? KIND_LABELS
+                            : volume    ? KIND_VOLUME
+                                        : KIND_IMAGE],
+                  (long long)classes);
     }
     text_line(t->out, "};");
 }
@@ -117,31 +143,40 @@ static const Program *measuring_program(const Plan *plan) {
 
 static void results(const Tables *t, const Program *program) {
     const Model *m = t->plan->model;
-    text_line(t->out,
-              "/* as written, operator, kind, weight, more is better, input to compare with, target */");
+    text_line(t->out, "/* as written, operator, kind, weight, more is better, input to compare with, "
+                      "target, classes, which */");
     text_line(t->out, "static const UnetResult result[] = {");
     for (int i = 0; i < m->nresult; i++) {
         const Result *r = &m->result[i];
-        const bool more_is_better = (op_table[r->op].traits & TRAIT_MORE_IS_BETTER) != 0;
-        text_line(t->out, "    {%s, %s, %s, %.17g, %s, %d, %d},", c_quoted(t->plan->pool, r->text),
-                  c_quoted(t->plan->pool, op_table[r->op].name), r->is_loss ? "UNET_LOSS" : "UNET_METRIC",
-                  r->weight, bool_text(more_is_better),
-                  more_is_better ? identity_of(program, r->truth) : -1, input_of(program, r->truth));
+        const LabelAttributes *labels = r->labels;
+        const bool more_is_better = (op_table[r->op].traits & TRAIT_MORE_IS_BETTER) != 0,
+                   classes = labels != NULL && labels->counts_pairs;
+        text_line(t->out, "    {%s, %s, %s, %.17g, %s, %d, %d, %lld, %lld},",
+                  c_quoted(t->plan->pool, r->text), c_quoted(t->plan->pool, op_table[r->op].name),
+                  r->is_loss ? "UNET_LOSS" : "UNET_METRIC", r->weight, bool_text(more_is_better),
+                  more_is_better && !classes ? identity_of(program, r->truth) : -1,
+                  input_of(program, r->truth), classes ? (long long)labels->classes : 0LL,
+                  classes ? (long long)labels->class : 0LL);
     }
     text_line(t->out, "};");
 }
 
 /* ---- programs ---- */
 
-static void layout_row(const Tables *t, const Program *program, ValueId v, bool used) {
+const char *layout_initialiser(const Program *program, ValueId v, bool used) {
     const Value *value = &program->graph->value[v];
     const Layout *s = &program->layout[v];
-    text_line(t->out, "    {%s, %lld, {%lld, %lld, %lld}, %lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld},",
-              type_constant(value->type), (long long)shape_channels(value->shape),
-              (long long)shape_extent(value->shape, 0), (long long)shape_extent(value->shape, 1),
-              (long long)shape_extent(value->shape, 2), (long long)s->block, (long long)s->origin,
-              (long long)s->sample, (long long)s->plane, (long long)s->depth, (long long)s->row,
-              (long long)s->ring, used ? (long long)(s->sample * type_bytes(value->type)) : 0LL);
+    return pool_text(program->graph->pool,
+                     "{%s, %lld, {%lld, %lld, %lld}, %lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld}",
+                     type_constant(value->type), (long long)shape_channels(value->shape),
+                     (long long)shape_extent(value->shape, 0), (long long)shape_extent(value->shape, 1),
+                     (long long)shape_extent(value->shape, 2), (long long)s->block, (long long)s->origin,
+                     (long long)s->sample, (long long)s->plane, (long long)s->depth, (long long)s->row,
+                     (long long)s->ring, used ? (long long)(s->sample * type_bytes(value->type)) : 0LL);
+}
+
+static void layout_row(const Tables *t, const Program *program, ValueId v, bool used) {
+    text_line(t->out, "    %s,", layout_initialiser(program, v, used));
 }
 
 static int64_t slot_bytes(const Program *program) {
@@ -165,6 +200,11 @@ static Shape measured_shape(const Program *program) {
         all = shape;
     }
     return all;
+}
+
+static int64_t offset_of(const Tables *t, const Program *program, ValueId v) {
+    const int b = program->buffer_of[v];
+    return b < 0 ? -1 : t->plan->buffer[b].offset;
 }
 
 static void program_table(const Tables *t, const Program *program) {
@@ -198,6 +238,9 @@ static void program_table(const Tables *t, const Program *program) {
     }
     text_line(t->out, "    .result_offsets = %s_result_offset,", name);
     text_line(t->out, "    .input_bytes = %lld,", (long long)slot_bytes(program));
+    if (program->gradient_norm >= 0)
+        text_line(t->out, "    .gradient_norm = %lld,",
+                  (long long)offset_of(t, program, program->gradient_norm));
     text_line(t->out, "};");
 }
 
@@ -218,12 +261,10 @@ static const Step *passing_step(const Program *program, const Step *step, int ns
     return NULL;
 }
 
-/* Where V lies in the arena, and which of its rows are passed in an iteration: all, or those of a band. */
-static void passed_rows(const Tables *t, const Program *program, ValueId v, Text *offsets, Text *bands) {
+/* Which rows of V are passed in an iteration: all, or those of a band. */
+static void passed_rows(const Program *program, ValueId v, Text *bands) {
     const Step *step = passing_step(program, program->step, program->nstep, v);
     const bool rolls = program->units > 0 && step != NULL;
-    const int b = program->buffer_of[v];
-    text_add(offsets, "%lld, ", b < 0 ? -1LL : (long long)t->plan->buffer[b].offset);
     text_add(bands, "{%lld, %lld, %lld}, ",
              rolls ? (long long)step->rows : (long long)rows_at(program, v, 0),
              rolls ? (long long)step->lag : 0LL,
@@ -233,15 +274,17 @@ static void passed_rows(const Tables *t, const Program *program, ValueId v, Text
 static void passed_tables(const Tables *t, const Program *program) {
     const Model *m = program->model;
     Pool *pool = t->plan->pool;
-    Text in = text_new(pool), in_bands = text_new(pool), out = text_new(pool), out_bands = text_new(pool);
-    for (int i = 0; i < m->ninput; i++)
-        passed_rows(t, program, m->input[i].value, &in, &in_bands);
+    Text offsets = text_new(pool), in = text_new(pool), out = text_new(pool);
+    for (int i = 0; i < m->ninput; i++) {
+        text_add(&offsets, "%lld, ", (long long)offset_of(t, program, m->input[i].value));
+        passed_rows(program, m->input[i].value, &in);
+    }
     for (int i = 0; i < m->noutput; i++)
-        passed_rows(t, program, m->output[i].value, &out, &out_bands);
-    text_line(t->out, "static const int64_t predict_input_offset[] = {%s};", in.bytes);
+        passed_rows(program, m->output[i].value, &out);
+    text_line(t->out, "static const int64_t predict_input_offset[] = {%s};", offsets.bytes);
     text_line(t->out, "/* rows in a band, rows that it lies behind, rows in a unit */");
-    text_line(t->out, "static const UnetBand predict_input_band[] = {%s};", in_bands.bytes);
-    text_line(t->out, "static const UnetBand predict_output_band[] = {%s};", out_bands.bytes);
+    text_line(t->out, "static const UnetBand predict_input_band[] = {%s};", in.bytes);
+    text_line(t->out, "static const UnetBand predict_output_band[] = {%s};", out.bytes);
 }
 
 static void program_tables(const Tables *t, const Program *program) {
@@ -263,8 +306,7 @@ static void program_tables(const Tables *t, const Program *program) {
         text_line(t->out, "};");
         Text offsets = text_new(t->plan->pool);
         for (int i = 0; i < m->noutput; i++)
-            text_add(&offsets, "%lld, ",
-                     (long long)t->plan->buffer[program->buffer_of[m->output[i].value]].offset);
+            text_add(&offsets, "%lld, ", (long long)offset_of(t, program, m->output[i].value));
         text_line(t->out, "static const int64_t predict_output_offset[] = {%s};", offsets.bytes);
     }
     if (passes_rows(program))
@@ -280,6 +322,15 @@ static void program_tables(const Tables *t, const Program *program) {
 }
 
 /* ---- data ---- */
+
+/* Of labels, the value in files of each class. */
+static void source_values(const Tables *t, const Source *source, const char *name, int i) {
+    Text list = text_new(t->plan->pool);
+    for (int k = 0; k < t->plan->model->input[source->input].classes; k++)
+        text_add(&list, "%s%lld", k > 0 ? ", " : "", (long long)source->values[k]);
+    text_wrapped(t->out, pool_text(t->plan->pool, "static const int32_t %s_values_%d[] = {%s};", name, i,
+                                   list.bytes));
+}
 
 static void data_section(const Tables *t, const DataSection *d, const char *name) {
     static const char *const op[] = {
@@ -298,12 +349,16 @@ static void data_section(const Tables *t, const DataSection *d, const char *name
                       c_quoted(t->plan->pool, s->text), s->value, s->high, s->span.line);
         }
         text_line(t->out, "};");
+        if (d->source[i].values != NULL)
+            source_values(t, &d->source[i], name, i);
     }
     if (d->nsource > 0)
         text_line(t->out, "static const UnetSource %s_source[] = {", name);
     for (int i = 0; i < d->nsource; i++)
-        text_line(t->out, "    {%s, %d, %d, %d, %s_term_%d},", c_quoted(t->plan->pool, d->source[i].name),
-                  d->source[i].input, d->source[i].channels, d->source[i].nterm, name, i);
+        text_line(t->out, "    {%s, %d, %d, %d, %s_term_%d, %s},",
+                  c_quoted(t->plan->pool, d->source[i].name), d->source[i].input, d->source[i].channels,
+                  d->source[i].nterm, name, i,
+                  d->source[i].values == NULL ? "NULL" : pool_text(t->plan->pool, "%s_values_%d", name, i));
     if (d->nsource > 0)
         text_line(t->out, "};");
     if (d->ntransform > 0)
@@ -325,15 +380,65 @@ static void data_section(const Tables *t, const DataSection *d, const char *name
     text_line(t->out, "};");
 }
 
+/* What PyTorch calls the state OPERAND of an optimiser. */
+static const char *moment_name(Pool *pool, const Operand *operand) {
+    static const char *const name[][2] = {{"momentum", "momentum_buffer"},
+                                          {"m", "exp_avg"},
+                                          {"v", "exp_avg_sq"},
+                                          {"most", "max_exp_avg_sq"},
+                                          {"square", "square_avg"},
+                                          {"mean", "grad_avg"},
+                                          {"average", "ema"}};
+    const char *own = pool_text(pool, "%.*s", operand->length, operand->name);
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+        if (strcmp(name[i][0], own) == 0)
+            return name[i][1];
+    return own;
+}
+
+static void schedule_table(const Tables *t, const Schedule *s) {
+    static const char *const kind[] = {
+        [SCHEDULE_CONSTANT] = "CONSTANT",   [SCHEDULE_POLY] = "POLY",       [SCHEDULE_COSINE] = "COSINE",
+        [SCHEDULE_STEP] = "STEP",           [SCHEDULE_MULTISTEP] = "STEPS", [SCHEDULE_PLATEAU] = "PLATEAU",
+        [SCHEDULE_ONE_CYCLE] = "ONE_CYCLE",
+    };
+    if (s->nat > 0)
+        text_add(t->out, "static const int64_t schedule_at[] = {");
+    for (int i = 0; i < s->nat; i++)
+        text_add(t->out, "%s%lld", i > 0 ? ", " : "", (long long)s->at[i]);
+    if (s->nat > 0)
+        text_line(t->out, "};");
+    text_line(t->out, "static const UnetSchedule schedule = {");
+    text_line(t->out, "    .kind = UNET_SCHEDULE_%s, .per = %s,", kind[s->kind], unit_name[s->per]);
+    text_line(t->out, "    .power = %.17g, .to = %.17g, .factor = %.17g,", s->power, s->to, s->factor);
+    text_line(t->out, "    .rise = %.17g, .div = %.17g, .final_div = %.17g,", s->rise, s->div,
+              s->final_div);
+    text_line(t->out, "    .every = %lld, .patience = %lld,", (long long)s->every, (long long)s->patience);
+    if (s->nat > 0)
+        text_line(t->out, "    .at = schedule_at, .nat = %d,", s->nat);
+    text_line(t->out, "    .warmup = %lld, .start = %.17g,", (long long)s->warmup, s->start);
+    text_line(t->out, "};");
+}
+
 static void training(const Tables *t) {
-    static const char *const optimizer[] = {
-        [OPTIMIZER_SGD] = "UNET_SGD", [OPTIMIZER_ADAM] = "UNET_ADAM", [OPTIMIZER_ADAMW] = "UNET_ADAMW"};
     const TrainSection *s = &t->plan->model->train;
     const EvalSection *e = &t->plan->model->eval;
     Pool *pool = t->plan->pool;
+    const bool scheduled = s->schedule.kind != SCHEDULE_CONSTANT || s->schedule.warmup > 0;
+    if (scheduled)
+        schedule_table(t, &s->schedule);
     text_line(t->out, "static const UnetTraining training = {");
-    text_line(t->out, "    .optimizer = %s, .learning_rate = %.17g,", optimizer[s->optimizer.kind],
-              s->optimizer.learning_rate);
+    text_add(t->out, "    .learning_rate = %.17g, .moments = {", s->optimizer.learning_rate);
+    for (int i = 0; i < MAX_STATES; i++)
+        text_add(t->out, "%s%s", i > 0 ? ", " : "",
+                 t->plan->state[i] == NULL ? "NULL" : c_quoted(pool, moment_name(pool, t->plan->state[i])));
+    text_line(t->out, "},");
+    if (t->plan->average_buffer != NULL)
+        text_line(t->out, "    .averages = true,");
+    if (scheduled)
+        text_line(t->out, "    .schedule = &schedule,");
+    if (s->patience > 0)
+        text_line(t->out, "    .patience = %lld,", (long long)s->patience);
     text_line(t->out, "    .drop_tail = %s,", bool_text(s->drop_tail));
     text_line(t->out, "    .duration = %lld, .duration_unit = %s, .steps_per_epoch = %lld,",
               (long long)s->duration, unit_name[s->duration_unit], (long long)s->steps_per_epoch);
@@ -367,7 +472,7 @@ static void model_table(const Tables *t) {
     if (plan->target->model_members != NULL)
         text_line(t->out, "%s", plan->target->model_members);
     text_line(t->out, ".nparameter = %d, .parameter = parameter, .parameter_count = %lld,",
-              plan->nparameter, (long long)parameter_count(plan));
+              plan->nparameter + plan->nstatistic, (long long)parameter_count(plan));
     text_line(t->out, ".persistent = %lld,", (long long)loaded_bytes(plan));
     if (plan->loss_scale_buffer >= 0)
         text_line(t->out, ".loss_scale = %lld,", (long long)plan->buffer[plan->loss_scale_buffer].offset);

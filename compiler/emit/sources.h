@@ -38,6 +38,12 @@ void emit_main(const Plan *plan, Sources *sources);
 /* The files for CMake, last of all, of a target that takes nothing beside the C compiler. */
 void emit_cmake(const Plan *plan, Sources *sources);
 
+/* model_tables.c: the UnetLayout of a tensor of images; USED: the program reads it. */
+const char *layout_initialiser(const Program *program, ValueId v, bool used);
+
+/* labels.c: appends what the runtime counts of the labels of a batch; returns how many sums. */
+int emit_label_counts(const Program *program, Text *out);
+
 /* model_tables.c: the constants that describe the model to the runtime, appended to the source. */
 void emit_model(const Plan *plan, Text *source);
 

@@ -200,7 +200,7 @@ Function *function_by_name(const char *name) {
         {"range", function_range}, {"reversed", function_reversed}, {"len", function_len},
         {"min", function_min},     {"max", function_max},           {"sum", function_sum},
         {"int", function_int},     {"pop", function_pop},           {"channels", function_channels},
-        {"size", function_size},
+        {"size", function_size},   {"chunk", function_chunk},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (strcmp(table[i].name, name) == 0)

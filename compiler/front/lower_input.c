@@ -1,5 +1,6 @@
 /* lower_input.c - declarations: inputs and targets with their shapes, outputs, shared layers. */
 #include "front/lower_state.h"
+#include "ir/labels.h"
 #include "ir/ops.h"
 
 #include <string.h>
@@ -14,20 +15,30 @@ static void report_type(Lower *l, const Stmt *stmt, const char *name) {
     diag_begin(l->diag, ERROR, "U0212", stmt->value->mark, "there is no type `%s`", name);
     if (near != NULL)
         diag_help(l->diag, "did you mean `%s`?", near);
-    diag_note(l->diag,
-              "the types are: image(channels, height, width), volume(channels, depth, height, width)");
+    diag_note(l->diag, "the types are: image(channels, height, width), volume(channels, depth, height, "
+                       "width), labels(classes)");
     diag_end(l->diag);
+}
+
+static bool report_labels_read(Lower *l, const Stmt *stmt) {
+    diag_begin(l->diag, ERROR, "U0213", stmt->value->mark,
+               "an input cannot be labels: the network reads numbers");
+    diag_help(l->diag, "write `target %s : %s`", stmt->name, expr_text(l->pool, stmt->value));
+    diag_end(l->diag);
+    return false;
 }
 
 static bool find_kind(Lower *l, const Stmt *stmt, Kind *kind) {
     const char *name = stmt->value->text;
-    *kind = strcmp(name, "volume") == 0 ? KIND_VOLUME : KIND_IMAGE;
-    if (strcmp(name, "image") == 0 || strcmp(name, "volume") == 0)
-        return true;
-    if (strcmp(name, "labels") == 0 || strcmp(name, "index") == 0) {
+    static const char *const names[] = {
+        [KIND_IMAGE] = "image", [KIND_VOLUME] = "volume", [KIND_LABELS] = "labels"};
+    for (*kind = KIND_IMAGE; *kind <= KIND_LABELS; ++*kind)
+        if (strcmp(name, names[*kind]) == 0)
+            return *kind != KIND_LABELS || stmt->kind == STMT_TARGET || report_labels_read(l, stmt);
+    if (strcmp(name, "index") == 0) {
         diag_begin(l->diag, ERROR, "U0202", stmt->value->mark, "`%s` is not in this version of unetc",
                    name);
-        diag_note(l->diag, "this version has: image volume");
+        diag_note(l->diag, "this version has: image volume labels");
         diag_end(l->diag);
     } else {
         report_type(l, stmt, name);
@@ -35,19 +46,46 @@ static bool find_kind(Lower *l, const Stmt *stmt, Kind *kind) {
     return false;
 }
 
-static bool read_dimensions(Lower *l, const Expr *type, Shape *shape) {
+/* `ignore = 255` of labels; another named argument is no size. */
+static bool is_ignore(const Arg *arg, Kind kind) {
+    return kind == KIND_LABELS && arg->name != NULL && strcmp(arg->name, "ignore") == 0;
+}
+
+static bool read_ignore(Lower *l, const Arg *arg, int64_t *ignore) {
+    const Datum d = eval(l, arg->value);
+    *ignore = d.integer;
+    if (d.kind == DATUM_INTEGER && d.integer >= 0 && d.integer <= UINT16_MAX)
+        return true;
+    if (d.kind != DATUM_ERROR) {
+        diag_begin(l->diag, ERROR, "U0213", arg->span,
+                   "`ignore` is a value in the files, a whole number from 0 to %d", UINT16_MAX);
+        diag_end(l->diag);
+    }
+    return false;
+}
+
+/* The first of labels is how many classes there are. */
+static bool read_dimensions(Lower *l, const Expr *type, Kind kind, Shape *shape, int64_t *ignore) {
+    *ignore = -1;
     for (int i = 0; i < type->args.count; i++) {
         const Arg *arg = &type->args.item[i];
+        if (is_ignore(arg, kind)) {
+            if (!read_ignore(l, arg, ignore))
+                return false;
+            continue;
+        }
         Datum d = eval(l, arg->value);
         if (d.kind == DATUM_ERROR)
             return false;
-        bool good =
-            d.kind == DATUM_INTEGER && d.integer >= 1 && d.integer <= MAX_EXTENT && arg->name == NULL;
-        if (!good || i == MAX_RANK) {
+        const bool classes = kind == KIND_LABELS && shape->rank == 0;
+        const int64_t least = classes ? 2 : 1, most = classes ? MOST_CLASSES : MAX_EXTENT;
+        bool good = d.kind == DATUM_INTEGER && d.integer >= least && d.integer <= most && arg->name == NULL;
+        if (!good || shape->rank == MAX_RANK) {
             diag_begin(l->diag, ERROR, "U0213", arg->span,
-                       i == MAX_RANK ? "too many sizes: an image has 3, a volume 4"
-                                     : "a size is a whole number from 1 to %lld",
-                       (long long)MAX_EXTENT);
+                       shape->rank == MAX_RANK ? "too many sizes: an image has 3, a volume 4"
+                       : classes               ? "the number of classes is a whole number from %lld to %lld"
+                                               : "a size is a whole number from %lld to %lld",
+                       (long long)least, (long long)most);
             diag_end(l->diag);
             return false;
         }
@@ -57,9 +95,13 @@ static bool read_dimensions(Lower *l, const Expr *type, Shape *shape) {
 }
 
 static bool report_sizes(Lower *l, const Stmt *stmt, Kind kind) {
-    const char *type = kind == KIND_IMAGE ? "image(3, 256, 256)" : "volume(1, 64, 128, 128)";
-    diag_begin(l->diag, ERROR, "U0213", stmt->value->span, "`%s` needs its channels and %s", stmt->name,
-               kind == KIND_IMAGE ? "height and width" : "depth, height and width");
+    static const char *const types[] = {[KIND_IMAGE] = "image(3, 256, 256)",
+                                        [KIND_VOLUME] = "volume(1, 64, 128, 128)",
+                                        [KIND_LABELS] = "labels(2, 256, 256)"};
+    const char *type = types[kind];
+    diag_begin(l->diag, ERROR, "U0213", stmt->value->span, "`%s` needs its %s and %s", stmt->name,
+               kind == KIND_LABELS ? "classes" : "channels",
+               kind == KIND_VOLUME ? "depth, height and width" : "height and width");
     diag_help(l->diag, "write `%s : %s`", stmt->name, type);
     diag_end(l->diag);
     return false;
@@ -67,7 +109,7 @@ static bool report_sizes(Lower *l, const Stmt *stmt, Kind kind) {
 
 /* Sizes come from the declaration, else from the first input; --size replaces those of inputs. */
 static bool complete_shape(Lower *l, const Stmt *stmt, Kind kind, Shape *shape) {
-    int rank = kind == KIND_IMAGE ? 3 : 4;
+    int rank = kind == KIND_VOLUME ? 4 : 3;
     bool own_size = shape->rank == rank;
     const Model *model = l->model;
     if (!own_size && (shape->rank != 1 || model->ninput == 0))
@@ -103,20 +145,26 @@ void run_input(Lower *l, const Stmt *stmt) {
     Kind kind;
     Shape shape = {0};
     bool target = stmt->kind == STMT_TARGET;
-    bool good = find_kind(l, stmt, &kind) && read_dimensions(l, stmt->value, &shape) &&
+    int64_t ignore;
+    bool good = find_kind(l, stmt, &kind) && read_dimensions(l, stmt->value, kind, &shape, &ignore) &&
                 complete_shape(l, stmt, kind, &shape) && is_new_input(l, stmt) &&
                 may_bind(l, stmt->name, BINDING_SET, stmt->name_span);
     if (!good) {
         bind_name(l, stmt->name, BINDING_SET, (Datum){.kind = DATUM_ERROR}, stmt->name_span);
         return;
     }
-    Value value = {
-        .name = stmt->name, .class = CLASS_STAGING, .type = TYPE_F32, .shape = shape, .per_sample = true};
+    Input input = {
+        .name = stmt->name, .kind = kind, .is_target = target, .ignore = ignore, .span = stmt->name_span};
+    if (kind == KIND_LABELS) { /* a byte for each point */
+        input.classes = shape.dim[0];
+        shape.dim[0] = 1;
+    }
+    Value value = {.name = stmt->name, .class = CLASS_STAGING, .shape = shape, .per_sample = true};
+    value.type = kind == KIND_LABELS ? TYPE_U8 : TYPE_F32;
     value.span = stmt->name_span;
     value.input = l->model->ninput;
-    Input input = {.name = stmt->name, .kind = kind, .is_target = target, .span = stmt->name_span};
     input.value = value_new(l->graph, value);
-    if (stmt->value->args.count > 1)
+    if (stmt->value->args.count > 1 + (ignore >= 0))
         input.size_span = stmt->value->span;
     table_set(l->pool, &l->model->input_of, stmt->name, l->model->ninput);
     PUSH(l->pool, l->model->input, l->model->ninput, input);
@@ -149,7 +197,7 @@ void run_output(Lower *l, const Stmt *stmt) {
     }
     ValueId joined = value_joined(l->graph, value.tensor, stmt->span);
     check_computed(l, stmt, joined);
-    Output output = {stmt->name, joined, stmt->name_span};
+    Output output = {stmt->name, joined, map_classes(l->graph, joined), stmt->name_span};
     PUSH(l->pool, l->model->output, l->model->noutput, output);
     if (may_bind(l, stmt->name, BINDING_SET, stmt->name_span))
         bind_name(l, stmt->name, BINDING_SET, datum_tensor(joined), stmt->name_span)->used = true;

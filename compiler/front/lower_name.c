@@ -83,7 +83,8 @@ static bool name_has_weights(const Lower *l, const char *name) {
     int block = table_find(&l->block, name);
     if (block >= 0)
         return l->weighted[block];
-    return strcmp(name, "conv") == 0 || strcmp(name, "upconv") == 0;
+    const Op op = op_by_name(name);
+    return op != OPS && (op_table[op].traits & TRAIT_WEIGHTS) != 0;
 }
 
 /* The blocks that call a block. */
@@ -252,26 +253,36 @@ const char *module_name(Lower *l, const char *text, Span span) {
 
 /* ---- weights ---- */
 
-ValueId weight_new(const Call *call, const char *suffix, Shape shape, Init init, double bound) {
+/* A value of the layer, with a name in the state dict; see weight_new(). */
+static ValueId layer_value(const Call *call, const char *suffix, Value value) {
     Lower *l = call->l;
     Module *module = call->module;
     for (int i = 0; i < module->nweight; i++)
         if (strcmp(module->weight[i].suffix, suffix) == 0)
-            return shape_equal(l->graph->value[module->weight[i].value].shape, shape)
+            return shape_equal(l->graph->value[module->weight[i].value].shape, value.shape)
                        ? module->weight[i].value
                        : -1;
     if (module->again) /* the first use of the layer made no such weight */
         return -1;
-    Value weight = {
-        .class = CLASS_PARAMETER, .type = TYPE_F32, .shape = shape, .span = call->span, .init = init};
-    weight.bound = bound;
-    weight.name = pool_text(l->pool, "%s.%s", call->name, suffix);
-    ValueId value = value_new(l->graph, weight);
+    value.type = TYPE_F32;
+    value.span = call->span;
+    value.name = pool_text(l->pool, "%s.%s", call->name, suffix);
+    const ValueId id = value_new(l->graph, value);
     CHECK(module->nweight < (int)(sizeof module->weight / sizeof *module->weight));
     module->weight[module->nweight].suffix = suffix;
-    module->weight[module->nweight++].value = value;
-    PUSH(l->pool, l->plan_name, l->nplan_name, ((PlanName){module, suffix, value}));
-    return value;
+    module->weight[module->nweight++].value = id;
+    PUSH(l->pool, l->plan_name, l->nplan_name, ((PlanName){module, suffix, id}));
+    return id;
+}
+
+ValueId weight_new(const Call *call, const char *suffix, Shape shape, Init init, double bound) {
+    return layer_value(call, suffix,
+                       (Value){.class = CLASS_PARAMETER, .shape = shape, .init = init, .bound = bound});
+}
+
+ValueId statistic_new(const Call *call, const char *suffix, Shape shape, Init init) {
+    return layer_value(call, suffix,
+                       (Value){.class = CLASS_RUNNING_STATISTIC, .shape = shape, .init = init});
 }
 
 /* ---- at the end ---- */

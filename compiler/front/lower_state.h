@@ -219,6 +219,8 @@ const char *module_name(Lower *l, const char *text, Span span);
 /* Makes a weight of the call, or finds the one that an earlier use of the layer made.  -1: of another
  * shape. */
 ValueId weight_new(const Call *call, const char *suffix, Shape shape, Init init, double bound);
+/* The same for a running statistic. */
+ValueId statistic_new(const Call *call, const char *suffix, Shape shape, Init init);
 void find_blocks(Lower *l);
 /* Fills in the names of weights, values and nodes once all modules are known. */
 void finish_names(Lower *l);
@@ -282,9 +284,18 @@ void report_unknown_name(Lower *l, const char *name, Span span);
 /* Adds notes on the calls and loop iterations that led here. */
 void note_via(Lower *l);
 
-/* ---- operators.c ---- */
+/* ---- operators_arithmetic.c ---- */
 
-Datum add_tensors(Lower *l, const Expr *expr, ValueId a, ValueId b);
+/* a + b, a - b, a * b */
+Datum tensor_arithmetic(Lower *l, const Expr *expr, ValueId a, ValueId b);
+/* A tensor and a number, in the order that TENSOR_FIRST tells; false if the operator does not take them. */
+bool tensor_and_number(Lower *l, const Expr *expr, ValueId x, double number, bool tensor_first,
+                       Datum *result);
+Datum negative_tensor(Lower *l, const Expr *expr, ValueId x);
+
+/* ---- operators_channel.c ---- */
+
+Datum function_chunk(Lower *l, const Expr *call, const Datum *argument, int count);
 
 /* ---- lower_define.c: -D NAME=VALUE ---- */
 
@@ -300,6 +311,24 @@ void run_setting(Lower *l, const Stmt *stmt);
 bool is_setting(const Lower *l, const char *name);
 /* Reports what only the whole file shows: no loss, an input without a source. */
 void check_sections(Lower *l);
+
+/* For the functions of settings: reports WHAT of an argument, or of the whole setting (NULL); false. */
+bool report_setting(const Call *call, const char *argument_name, const char *what);
+bool read_nonnegative(const Call *call, const char *name, double *value);
+
+/* ---- settings_train.c: how weights are updated ---- */
+
+void set_optimizer(Call *call);
+void set_schedule(Call *call);
+void set_warmup(Call *call);
+void set_patience(Call *call);
+void set_clip(Call *call);
+void set_ema(Call *call);
+void set_accumulate(Call *call);
+/* Brings train.batch to the samples of a step. */
+void check_accumulation(Lower *l);
+/* Reports settings of `train` that do not go together. */
+void check_updates(Lower *l);
 
 /* ---- settings_data.c: sources ---- */
 

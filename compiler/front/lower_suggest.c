@@ -111,47 +111,26 @@ static const struct {
 
 /* Operators of the language that not every version has: those without a row are not in this one. */
 static const char *const later[] = {
-    "linear",
-    "parameter",
-    "batch_norm",
-    "instance_norm",
-    "group_norm",
-    "layer_norm",
-    "silu",
-    "gelu",
-    "elu",
-    "sigmoid",
-    "tanh",
-    "softmax",
-    "leaky_relu",
-    "prelu",
-    "avg_pool",
-    "adaptive_avg_pool",
-    "resize",
-    "chunk",
-    "match",
-    "pixel_shuffle",
-    "pixel_unshuffle",
-    "channel_mean",
-    "channel_max",
-    "dropout",
-    "dropout_channels",
-    "attention",
-    "timestep_embedding",
-    "argmax",
-    "smooth_l1",
-    "charbonnier",
-    "psnr_loss",
-    "cross_entropy",
-    "bce_with_logits",
-    "dice_loss",
-    "ohem_cross_entropy",
-    "ssim",
-    "mae",
-    "accuracy",
-    "dice",
-    "iou",
-    "miou",
+    "linear",        "parameter",
+    "batch_norm",    "instance_norm",
+    "group_norm",    "layer_norm",
+    "silu",          "gelu",
+    "elu",           "sigmoid",
+    "tanh",          "softmax",
+    "leaky_relu",    "prelu",
+    "avg_pool",      "adaptive_avg_pool",
+    "resize",        "match",
+    "pixel_shuffle", "pixel_unshuffle",
+    "channel_mean",  "channel_max",
+    "dropout",       "dropout_channels",
+    "attention",     "timestep_embedding",
+    "argmax",        "smooth_l1",
+    "charbonnier",   "psnr_loss",
+    "cross_entropy", "bce_with_logits",
+    "dice_loss",     "ohem_cross_entropy",
+    "ssim",          "mae",
+    "accuracy",      "dice",
+    "iou",           "miou",
 };
 
 enum { TORCH_NAMES = sizeof torch_names / sizeof *torch_names, LATER = sizeof later / sizeof *later };
@@ -168,7 +147,7 @@ static void note_operators(Lower *l) {
     for (Op op = 0; op < OPS; op++)
         if (op_table[op].signature != NULL)
             list = pool_text(l->pool, "%s%s%s", list, *list == '\0' ? "" : " ", op_table[op].name);
-    diag_note(l->diag, "this version has: %s, and `+`", list);
+    diag_note(l->diag, "this version has: %s chunk, and `+ - *`", list);
 }
 
 static const char *nearest_call(Lower *l, const char *name) {

@@ -46,6 +46,11 @@ bool datum_number(Datum d, double *number) {
 
 static const char *tensor_text(Lower *l, ValueId id) {
     const Value *value = &l->graph->value[id];
+    if (value->class == CLASS_STAGING && l->model->input[value->input].kind == KIND_LABELS)
+        return pool_text(l->pool, "labels of %lld classes",
+                         (long long)l->model->input[value->input].classes);
+    if (value->type == TYPE_U8)
+        return "a map of classes";
     const char *kind = value->class == CLASS_METRIC ? "a loss"
                        : value->shape.rank == 3     ? "an image"
                        : value->shape.rank == 4     ? "a volume"
@@ -116,7 +121,7 @@ static Datum mismatch(Lower *l, const Expr *expr, Datum a, Datum b) {
         diag_begin(l->diag, ERROR, "U0202", expr->mark,
                    "`%s` between %s and %s is not in this version of unetc", op, datum_text(l, a),
                    datum_text(l, b));
-        diag_note(l->diag, "tensors of equal shape can be added with `+`");
+        diag_note(l->diag, "tensors know `+`, `-` and `*`, and `/` by a number that is not 0");
     } else {
         diag_begin(l->diag, ERROR, "U0319", expr->mark, "`%s` does not work between %s and %s", op,
                    datum_text(l, a), datum_text(l, b));
@@ -311,14 +316,26 @@ Datum append(Lower *l, Datum a, Datum b, Span span) {
     return a;
 }
 
+/* In a section the difference of two tensors is most often meant as a loss. */
+static bool takes_tensors(const Lower *l, Operator op) {
+    return op == OPERATOR_ADD || op == OPERATOR_MULTIPLY || (op == OPERATOR_SUBTRACT && l->section == NULL);
+}
+
 Datum apply_binary(Lower *l, const Expr *expr, Datum a, Datum b) {
+    Datum result;
     double x, y;
     if (a.kind == DATUM_ERROR || b.kind == DATUM_ERROR)
         return failed;
     if (expr->op >= OPERATOR_EQUAL && expr->op <= OPERATOR_GREATER_EQUAL)
         return comparison(l, expr, a, b);
-    if (expr->op == OPERATOR_ADD && a.kind == DATUM_TENSOR && b.kind == DATUM_TENSOR)
-        return add_tensors(l, expr, a.tensor, b.tensor);
+    if (takes_tensors(l, expr->op) && a.kind == DATUM_TENSOR && b.kind == DATUM_TENSOR)
+        return tensor_arithmetic(l, expr, a.tensor, b.tensor);
+    if (a.kind == DATUM_TENSOR && datum_number(b, &y) &&
+        tensor_and_number(l, expr, a.tensor, y, true, &result))
+        return result;
+    if (b.kind == DATUM_TENSOR && datum_number(a, &x) &&
+        tensor_and_number(l, expr, b.tensor, x, false, &result))
+        return result;
     if (expr->op == OPERATOR_ADD && a.kind == DATUM_LIST && b.kind == DATUM_LIST)
         return append(l, a, b, expr->span);
     if (a.kind == DATUM_LOSS || b.kind == DATUM_LOSS)
@@ -356,10 +373,8 @@ static Datum eval_unary(Lower *l, const Expr *expr) {
     if (a.kind == DATUM_LOSS)
         return scaled_loss(l, a, -1);
     if (a.kind == DATUM_TENSOR)
-        diag_begin(l->diag, ERROR, "U0202", expr->mark, "`-` of %s is not in this version of unetc",
-                   datum_text(l, a));
-    else
-        diag_begin(l->diag, ERROR, "U0319", expr->mark, "`-` does not work on %s", datum_text(l, a));
+        return negative_tensor(l, expr, a.tensor);
+    diag_begin(l->diag, ERROR, "U0319", expr->mark, "`-` does not work on %s", datum_text(l, a));
     note_via(l);
     diag_end(l->diag);
     return failed;

@@ -8,6 +8,17 @@
 
 static const int64_t MAX_ELEMENTS = INT64_C(1) << 40;
 
+bool is_numbers(Lower *l, ValueId v, Span span) {
+    if (l->graph->value[v].type != TYPE_U8)
+        return true;
+    diag_begin(l->diag, ERROR, "U0415", span, "layers take numbers, and this is %s",
+               datum_text(l, datum_tensor(v)));
+    diag_note(l->diag, "only losses and metrics compare classes");
+    note_via(l);
+    diag_end(l->diag);
+    return false;
+}
+
 Shape shape_of(const Call *call, ValueId v) {
     return call->l->graph->value[v].shape;
 }

@@ -8,6 +8,8 @@
 static const int64_t MAX_CHANNELS = INT64_C(1) << 20; /* and the largest kernel, stride, padding */
 
 Shape shape_of(const Call *call, ValueId v);
+/* Refuses maps of classes, and labels: layers and sums take numbers. */
+bool is_numbers(Lower *l, ValueId v, Span span);
 /* Refuses shapes whose sizes could overflow later. */
 bool small_enough(const Call *call, Shape shape);
 

@@ -4,6 +4,7 @@
  * requires   a call whose arguments are bound to the names of the operator's signature (ops.def)
  * provides   nodes with normalised windows (three axes; an image has depth 1) and typed, shaped values
  */
+#include "front/operator_build.h"
 #include "front/operator_size.h"
 #include "ir/ops.h"
 
@@ -18,8 +19,7 @@ BuildRule *const build_rules[OPS] = {
 
 /* ---- values and nodes ---- */
 
-/* The final name of V follows from the path of the call, which is known when the whole file has run. */
-static ValueId named(const Call *call, ValueId v) {
+ValueId named(const Call *call, ValueId v) {
     Lower *l = call->l;
     PlanName plan_name = call->plan_name;
     plan_name.value = v;
@@ -27,7 +27,7 @@ static ValueId named(const Call *call, ValueId v) {
     return v;
 }
 
-static ValueId output_new(const Call *call, Shape shape) {
+ValueId output_new(const Call *call, Shape shape) {
     Value value = {.name = call->name,
                    .class = CLASS_ACTIVATION,
                    .type = TYPE_F32,
@@ -37,7 +37,7 @@ static ValueId output_new(const Call *call, Shape shape) {
     return named(call, value_new(call->l->graph, value));
 }
 
-static ValueId node_append(const Call *call, const ValueId *in, int nin, Attributes a, ValueId out) {
+ValueId node_append(const Call *call, const ValueId *in, int nin, Attributes a, ValueId out) {
     Node node = {.op = call->op, .nin = nin, .nout = 1, .a = a, .name = call->name, .span = call->span};
     node.via = call->l->via;
     node_new(call->l->graph, node, in, &out);
@@ -46,10 +46,12 @@ static ValueId node_append(const Call *call, const ValueId *in, int nin, Attribu
 
 /* ---- arguments ---- */
 
-static bool argument_feature_map(const Call *call, const char *name, ValueId *value) {
+bool argument_feature_map(const Call *call, const char *name, ValueId *value) {
     Lower *l = call->l;
     if (!argument_tensor(call, name, value))
         return false;
+    if (l->graph->value[*value].type == TYPE_U8 && l->graph->value[*value].class != CLASS_STAGING)
+        return is_numbers(l, *value, argument(call, name)->span);
     const Input *input = l->graph->value[*value].class == CLASS_STAGING
                              ? &l->model->input[l->graph->value[*value].input]
                              : NULL;
@@ -135,18 +137,32 @@ static bool argument_channels(const Call *call, int64_t *channels) {
 
 /* ---- convolutions ---- */
 
-static bool argument_groups(const Call *call) {
+static bool report_groups(const Call *call, int64_t groups, int64_t channels, const char *side) {
     Lower *l = call->l;
-    int64_t groups;
-    if (!argument_integer(call, "groups", 1, &groups))
-        return false;
-    if (groups == 1)
-        return true;
-    diag_begin(l->diag, ERROR, "U0202", argument(call, "groups")->span,
-               "`groups = %lld` is not in this version of unetc", (long long)groups);
-    diag_note(l->diag, "this version has `groups = 1` only");
+    diag_begin(l->diag, ERROR, "U0408", argument(call, "groups")->span,
+               "%lld groups do not divide the %lld channels %s", (long long)groups, (long long)channels,
+               side);
+    diag_help(l->diag, "each group has as many channels; `groups = channels(x)` convolves each by itself");
+    note_via(l);
     diag_end(l->diag);
     return false;
+}
+
+static bool argument_groups(const Call *call, int64_t in, int64_t out, int64_t *groups) {
+    if (!argument_integer(call, "groups", 1, groups))
+        return false;
+    if (in % *groups != 0)
+        return report_groups(call, *groups, in, "that go in");
+    return out % *groups == 0 ? true : report_groups(call, *groups, out, "that come out");
+}
+
+/* A convolution in groups is a node of another kind, which reads no segments. */
+static ValueId append_conv(Call *call, ValueId x, ValueId weight, ValueId bias, Attributes a, Shape out) {
+    const bool grouped = a.conv.groups > 1;
+    if (grouped)
+        call->op = OP_CONV_GROUPS;
+    const ValueId operands[] = {grouped ? value_joined(call->l->graph, x, call->span) : x, weight, bias};
+    return node_append(call, operands, 3, a, output_new(call, out));
 }
 
 ValueId build_conv(Call *call) {
@@ -154,19 +170,20 @@ ValueId build_conv(Call *call) {
     Window w = {0};
     Start start;
     Shape out;
-    int64_t channels, fan;
+    int64_t channels, fan, groups;
     if (!argument_feature_map(call, "x", &x))
         return -1;
     Shape in = shape_of(call, x);
     if (!argument_channels(call, &channels) || !argument_window(call, in, &w) ||
         !argument_axes(call, "dilation", in, 1, 1, w.dilation) || !argument_padding(call, in, &w) ||
-        !argument_groups(call) || !fan_in(call, in.dim[0], &w, &fan) || !argument_init(call, fan, &start) ||
+        !argument_groups(call, in.dim[0], channels, &groups) ||
+        !fan_in(call, in.dim[0] / groups, &w, &fan) || !argument_init(call, fan, &start) ||
         !slide(call, x, channels, &w, &out) ||
-        !make_weights(call, weight_shape(channels, in.dim[0], &w, in), channels, &start, &weight, &bias))
+        !make_weights(call, weight_shape(channels, in.dim[0] / groups, &w, in), channels, &start, &weight,
+                      &bias))
         return -1;
-    const ValueId operands[] = {x, weight, bias};
-    return node_append(call, operands, 3, (Attributes){.kind = ATTRIBUTES_CONV, .conv.window = w},
-                       output_new(call, out));
+    const Attributes a = {.kind = ATTRIBUTES_CONV, .conv = {.window = w, .groups = groups}};
+    return append_conv(call, x, weight, bias, a, out);
 }
 
 static bool upconv_padding(const Call *call, Shape in, Window *w) {
@@ -209,17 +226,14 @@ ValueId build_upconv(Call *call) {
 
 /* ---- maps and pools, segment by segment ---- */
 
-/* Applies the operator to every segment of X, so that a concat stays a concat. */
-static ValueId each_segment(const Call *call, ValueId x, Attributes a) {
+ValueId each_segment(const Call *call, ValueId x, Attributes a, Shape out) {
     Graph *g = call->l->graph;
     const ValueId *segment;
     ValueId *part = NULL;
     int nsegment = value_segments(g, &x, &segment), npart = 0;
     for (int i = 0; i < nsegment; i++) {
-        ValueId in = segment[i];
-        Shape out = shape_of(call, in);
-        if (a.kind == ATTRIBUTES_POOL && !slide(call, in, out.dim[0], &a.pool.window, &out))
-            return -1;
+        const ValueId in = segment[i];
+        out.dim[0] = shape_channels(shape_of(call, in));
         PUSH(g->pool, part, npart, node_append(call, &in, 1, a, output_new(call, out)));
     }
     return npart == 1 ? part[0] : named(call, value_concat(g, part, npart, call->name, call->span));
@@ -228,7 +242,8 @@ static ValueId each_segment(const Call *call, ValueId x, Attributes a) {
 /* Any operator on points that takes nothing but a tensor. */
 ValueId build_map(Call *call) {
     ValueId x;
-    return argument_feature_map(call, "x", &x) ? each_segment(call, x, (Attributes){0}) : -1;
+    return argument_feature_map(call, "x", &x) ? each_segment(call, x, (Attributes){0}, shape_of(call, x))
+                                               : -1;
 }
 
 ValueId build_leaky_relu(Call *call) {
@@ -243,29 +258,240 @@ ValueId build_leaky_relu(Call *call) {
         diag_end(l->diag);
         return -1;
     }
-    return each_segment(call, x, (Attributes){.kind = ATTRIBUTES_MAP, .map.parameter = slope});
+    return each_segment(call, x, (Attributes){.kind = ATTRIBUTES_MAP, .map.parameter = slope},
+                        shape_of(call, x));
 }
 
-/* Any operator over windows that has no weights. */
-ValueId build_pool(Call *call) {
+/* Reads the window of a pool; the same padding on both sides. */
+static bool argument_pool(const Call *call, Shape in, Window *w) {
     Lower *l = call->l;
-    ValueId x;
-    Window w = {0};
-    if (!argument_feature_map(call, "x", &x))
-        return -1;
-    Shape in = shape_of(call, x);
-    if (!argument_window(call, in, &w) || !argument_axes(call, "padding", in, 0, 0, w.before))
-        return -1;
-    memcpy(w.after, w.before, sizeof w.after);
+    if (!argument_window(call, in, w) || !argument_axes(call, "padding", in, 0, 0, w->before))
+        return false;
+    memcpy(w->after, w->before, sizeof w->after);
     for (int axis = 0; axis < AXES; axis++)
-        if (w.before[axis] > w.kernel[axis] / 2) {
+        if (w->before[axis] > w->kernel[axis] / 2) {
             diag_begin(l->diag, ERROR, "U0307", argument(call, "padding")->span,
                        "`padding` cannot be more than half the kernel");
             note_via(l);
             diag_end(l->diag);
-            return -1;
+            return false;
         }
-    return each_segment(call, x, (Attributes){.kind = ATTRIBUTES_POOL, .pool.window = w});
+    return true;
+}
+
+static ValueId pooled(const Call *call, ValueId x, const Window *w) {
+    Shape out;
+    return slide(call, x, shape_channels(shape_of(call, x)), w, &out)
+               ? each_segment(call, x, (Attributes){.kind = ATTRIBUTES_POOL, .pool.window = *w}, out)
+               : -1;
+}
+
+ValueId build_pool(Call *call) {
+    ValueId x;
+    Window w = {0};
+    return argument_feature_map(call, "x", &x) && argument_pool(call, shape_of(call, x), &w)
+               ? pooled(call, x, &w)
+               : -1;
+}
+
+/* What the last windows reach beyond the padding, where those that begin inside of it or of the image
+ * count: PyTorch's `ceil_mode`. */
+static void pad_for_last_windows(Shape in, Window *w) {
+    for (int axis = AXES - (in.rank - 1); axis < AXES; axis++) {
+        const int64_t extent = shape_extent(in, axis), stride = w->stride[axis], front = w->before[axis];
+        const int64_t span = w->dilation[axis] * (w->kernel[axis] - 1) + 1,
+                      room = extent + 2 * front - span;
+        int64_t last = room < 0 ? 0 : (room + stride - 1) / stride;
+        if (last * stride >= extent + front)
+            last--;
+        if (room >= 0)
+            w->after[axis] = last * stride + span - extent - front;
+    }
+}
+
+ValueId build_max_pool(Call *call) {
+    ValueId x;
+    Window w = {0};
+    bool ceil;
+    if (!argument_feature_map(call, "x", &x))
+        return -1;
+    const Shape in = shape_of(call, x);
+    if (!argument_pool(call, in, &w) || !argument_axes(call, "dilation", in, 1, 1, w.dilation) ||
+        !argument_truth(call, "ceil", &ceil))
+        return -1;
+    if (ceil)
+        pad_for_last_windows(in, &w);
+    return pooled(call, x, &w);
+}
+
+/* ---- normalisation ---- */
+
+typedef struct {
+    ValueId x, weight, bias;
+    Shape in;
+    NormAttributes a;
+} Norm;
+
+static bool report_range(const Call *call, const char *name, const char *range) {
+    Lower *l = call->l;
+    diag_begin(l->diag, ERROR, "U0316", argument(call, name)->span, "`%s` must be %s", name, range);
+    note_via(l);
+    diag_end(l->diag);
+    return false;
+}
+
+static bool argument_epsilon(const Call *call, double *epsilon) {
+    if (!argument_number(call, "eps", epsilon))
+        return false;
+    return *epsilon > 0 && *epsilon <= 1 ? true : report_range(call, "eps", "above 0 and at most 1");
+}
+
+static bool argument_normalised(const Call *call, Norm *norm) {
+    Lower *l = call->l;
+    if (!argument_feature_map(call, "x", &norm->x) || !argument_epsilon(call, &norm->a.epsilon))
+        return false;
+    norm->x = value_joined(l->graph, norm->x, call->span);
+    norm->in = shape_of(call, norm->x);
+    norm->a.groups = shape_channels(norm->in);
+    norm->a.points = shape_elements(norm->in) / norm->a.groups;
+    norm->weight = norm->bias = -1;
+    return true;
+}
+
+/* A weight and a bias for each channel, as PyTorch starts them. */
+static bool make_affine(const Call *call, Norm *norm) {
+    const Shape vector = {.rank = 1, .dim = {shape_channels(norm->in)}};
+    norm->weight = weight_new(call, "weight", vector, INIT_ONES, 0);
+    norm->bias = norm->weight < 0 ? -1 : weight_new(call, "bias", vector, INIT_ZEROS, 0);
+    return norm->bias >= 0 ? true : report_shared(call);
+}
+
+/* A number for each group of channels, of each sample or of the batch. */
+static ValueId statistic_of(const Call *call, const Norm *norm, const char *what) {
+    Value value = {.name = pool_text(call->l->pool, "%s %s", call->name, what),
+                   .class = CLASS_BATCH_STATISTIC,
+                   .type = TYPE_F32,
+                   .shape = {.rank = 1, .dim = {norm->a.groups}},
+                   .per_sample = !norm->a.batch,
+                   .span = call->span};
+    return value_new(call->l->graph, value);
+}
+
+static void norm_append(const Call *call, Op op, const Norm *norm, const ValueId *in, int nin,
+                        const ValueId *out, int nout) {
+    node_new(call->l->graph,
+             (Node){.op = op,
+                    .nin = nin,
+                    .nout = nout,
+                    .a = {.kind = ATTRIBUTES_NORM, .norm = norm->a},
+                    .name = call->name,
+                    .span = call->span,
+                    .via = call->l->via},
+             in, out);
+}
+
+/* STATISTIC: mean and variance. */
+static void append_statistics(const Call *call, const Norm *norm, ValueId statistic[2]) {
+    statistic[0] = statistic_of(call, norm, "mean");
+    statistic[1] = statistic_of(call, norm, "variance");
+    const ValueId out[] = {statistic[0], statistic[1], -1}; /* the target's scratch */
+    norm_append(call, norm->a.batch ? OP_BATCH_STATISTICS : OP_NORM_STATISTICS, norm, &norm->x, 1, out, 3);
+}
+
+static ValueId append_norm(const Call *call, const Norm *norm, const ValueId statistic[2]) {
+    const ValueId in[] = {norm->x, statistic[0], statistic[1], norm->weight, norm->bias};
+    return node_append(call, in, 5, (Attributes){.kind = ATTRIBUTES_NORM, .norm = norm->a},
+                       output_new(call, norm->in));
+}
+
+/* Training normalises by the statistics of the batch and brings the running ones up to date; what comes
+ * later normalises by those. */
+ValueId build_batch_norm(Call *call) {
+    Norm norm = {.a.batch = true};
+    if (!argument_normalised(call, &norm) || !argument_number(call, "momentum", &norm.a.momentum))
+        return -1;
+    if (!(norm.a.momentum >= 0 && norm.a.momentum <= 1)) {
+        report_range(call, "momentum", "from 0 to 1");
+        return -1;
+    }
+    if (!make_affine(call, &norm))
+        return -1;
+    const Shape vector = {.rank = 1, .dim = {norm.a.groups}};
+    const ValueId running[2] = {statistic_new(call, "running_mean", vector, INIT_ZEROS),
+                                statistic_new(call, "running_var", vector, INIT_ONES)};
+    if (call->l->options->program != PROGRAM_TRAIN)
+        return append_norm(call, &norm, running);
+    ValueId statistic[2];
+    append_statistics(call, &norm, statistic);
+    const ValueId tracked[] = {running[0], running[1], statistic[0], statistic[1]};
+    norm_append(call, OP_NORM_TRACK, &norm, tracked, 4, NULL, 0);
+    return append_norm(call, &norm, statistic);
+}
+
+static bool has_several(const Call *call, const Norm *norm) {
+    Lower *l = call->l;
+    if (norm->a.points > 1 || norm->a.groups < shape_channels(norm->in))
+        return true;
+    diag_begin(l->diag, ERROR, "U0411", call->span, "`%s` would see one value at a time",
+               call->signature->name);
+    diag_label(l->diag, "%s", shape_text(l->pool, norm->in));
+    diag_note(l->diag, "the mean of one value is that value: all that comes out is the bias");
+    note_via(l);
+    diag_end(l->diag);
+    return false;
+}
+
+static ValueId append_sample_norm(const Call *call, const Norm *norm) {
+    ValueId statistic[2];
+    if (!has_several(call, norm))
+        return -1;
+    append_statistics(call, norm, statistic);
+    return append_norm(call, norm, statistic);
+}
+
+ValueId build_instance_norm(Call *call) {
+    Norm norm = {0};
+    bool affine;
+    if (!argument_normalised(call, &norm) || !argument_truth(call, "affine", &affine) ||
+        (affine && !make_affine(call, &norm)))
+        return -1;
+    return append_sample_norm(call, &norm);
+}
+
+/* "1, 2, 3 and 6": what divides NUMBER, up to MOST. */
+static const char *divisors_text(Pool *pool, int64_t number, int64_t most) {
+    const char *text = "1", *last = NULL;
+    for (int64_t d = 2; d <= most && d <= number; d++) {
+        if (number % d != 0)
+            continue;
+        text = last == NULL ? text : pool_text(pool, "%s, %s", text, last);
+        last = pool_text(pool, "%lld", (long long)d);
+    }
+    return last == NULL ? text : pool_text(pool, "%s and %s", text, last);
+}
+
+static bool divides(const Call *call, const char *name, int64_t groups, int64_t channels) {
+    Lower *l = call->l;
+    if (channels % groups == 0)
+        return true;
+    diag_begin(l->diag, ERROR, "U0408", argument(call, name)->span,
+               "`%s(%lld)` needs a multiple of %lld channels, and this is %lld", call->signature->name,
+               (long long)groups, (long long)groups, (long long)channels);
+    diag_help(l->diag, "the divisors of %lld up to %lld are %s", (long long)channels, (long long)groups,
+              divisors_text(l->pool, channels, groups));
+    note_via(l);
+    diag_end(l->diag);
+    return false;
+}
+
+ValueId build_group_norm(Call *call) {
+    Norm norm = {0};
+    int64_t groups;
+    if (!argument_normalised(call, &norm) || !argument_integer(call, "groups", 1, &groups) ||
+        !divides(call, "groups", groups, shape_channels(norm.in)) || !make_affine(call, &norm))
+        return -1;
+    norm.a.groups = groups;
+    return append_sample_norm(call, &norm);
 }
 
 /* ---- joining ---- */
@@ -292,6 +518,8 @@ static bool add_operand(const Call *call, Datum d, const Argument *a, Joined *al
         diag_end(l->diag);
         return false;
     }
+    if (!is_numbers(l, d.tensor, a->span))
+        return false;
     int count = all->count;
     PUSH(l->pool, all->expr, count, a->value.kind == DATUM_TENSOR ? a->expr : NULL);
     PUSH(l->pool, all->value, all->count, d.tensor);
@@ -318,35 +546,6 @@ ValueId build_concat(Call *call) {
     return all.count == 1
                ? all.value[0]
                : named(call, value_concat(l->graph, all.value, all.count, call->name, call->span));
-}
-
-Datum add_tensors(Lower *l, const Expr *expr, ValueId a, ValueId b) {
-    Shape first = l->graph->value[a].shape, second = l->graph->value[b].shape;
-    const Datum failed = {.kind = DATUM_ERROR};
-    Pair pair = {l, "+", expr->span, a, b, expr->left, expr->right};
-    if (!equal_sizes(&pair) || !charge(l, 1, expr->span))
-        return failed;
-    if (first.dim[0] != second.dim[0]) {
-        diag_begin(l->diag, ERROR, "U0402", expr->span, "`+` needs equal channels: %lld and %lld",
-                   (long long)first.dim[0], (long long)second.dim[0]);
-        if (expr->left != NULL && expr->left->kind == EXPR_NAME)
-            diag_help(l->diag, "make the channels equal with `conv(%s, %lld, 1)`", expr->left->text,
-                      (long long)second.dim[0]);
-        else if (expr->right != NULL && expr->right->kind == EXPR_NAME)
-            diag_help(l->diag, "make the channels equal with `conv(%s, %lld, 1)`", expr->right->text,
-                      (long long)first.dim[0]);
-        note_via(l);
-        diag_end(l->diag);
-        return failed;
-    }
-    const char *statement = l->slot->name;
-    const char *suffix = statement == NULL ? "add" : pool_text(l->pool, "%s.add", statement);
-    const Signature signature = {.name = "+"};
-    Call call = {.l = l, .signature = &signature, .op = OP_ADD, .span = expr->span, .name = suffix};
-    call.plan_name = (PlanName){l->frame->module, suffix, -1};
-    const ValueId operands[] = {value_joined(l->graph, a, expr->span),
-                                value_joined(l->graph, b, expr->span)};
-    return datum_tensor(node_append(&call, operands, 2, (Attributes){0}, output_new(&call, first)));
 }
 
 /* ---- losses and metrics ---- */
@@ -390,6 +589,17 @@ ValueId build_loss(Call *call) {
     ValueId prediction, target;
     if (!argument_tensor(call, "prediction", &prediction) || !argument_tensor(call, "truth", &target))
         return -1;
+    if (!is_numbers(l, prediction, argument(call, "prediction")->span))
+        return -1;
+    if (l->graph->value[target].type == TYPE_U8) {
+        diag_begin(l->diag, ERROR, "U0415", argument(call, "truth")->span,
+                   "`%s` compares numbers, and this is %s", call->signature->name,
+                   datum_text(l, datum_tensor(target)));
+        diag_help(l->diag, "`cross_entropy` compares with labels");
+        note_via(l);
+        diag_end(l->diag);
+        return -1;
+    }
     if (!comparable(call, prediction, target)) {
         l->unequal = true;
         return -1;

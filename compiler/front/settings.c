@@ -4,13 +4,14 @@
  * and which function takes its arguments into the model.
  */
 #include "front/lower_state.h"
+#include "ir/labels.h"
 #include "ir/ops.h"
 
 #include <string.h>
 
 /* ---- reading ---- */
 
-static bool report_setting(const Call *call, const char *argument_name, const char *what) {
+bool report_setting(const Call *call, const char *argument_name, const char *what) {
     Lower *l = call->l;
     Span span = argument_name == NULL ? call->span : argument(call, argument_name)->span;
     diag_begin(l->diag, ERROR, "U0614", span, "%s", what);
@@ -28,7 +29,7 @@ static bool report_later(const Call *call, const char *name, const char *what, c
     return false;
 }
 
-static bool read_nonnegative(const Call *call, const char *name, double *value) {
+bool read_nonnegative(const Call *call, const char *name, double *value) {
     if (!argument_number(call, name, value))
         return false;
     return *value >= 0
@@ -64,6 +65,7 @@ static void add_result(Lower *l, const LossTerm *term, bool is_loss) {
                            .op = node->op,
                            .is_loss = is_loss,
                            .weight = is_loss ? term->weight : 1,
+                           .labels = node->a.loss.labels,
                            .span = term->span};
     node->a.loss.weight = result.weight;
     PUSH(l->pool, l->model->result, l->model->nresult, result);
@@ -89,8 +91,11 @@ static bool has_gradient(Lower *l, const LossTerm *term) {
     const Node *node = &l->graph->node[l->graph->value[term->value].producer];
     if (!has_trait(node, TRAIT_MORE_IS_BETTER))
         return true;
-    diag_begin(l->diag, ERROR, "U0617", term->span, "`psnr` is a metric and cannot be a loss");
-    diag_help(l->diag, "write `metric %s`; `mse` has the same minimum", term->text);
+    const bool classes = node->a.loss.labels != NULL;
+    diag_begin(l->diag, ERROR, "U0617", term->span, "`%s` is a metric and cannot be a loss",
+               op_table[node->op].name);
+    diag_help(l->diag, "write `metric %s`; %s", term->text,
+              classes ? "`cross_entropy` is a loss over classes" : "`mse` has the same minimum");
     diag_end(l->diag);
     return false;
 }
@@ -113,67 +118,6 @@ static void set_metric(Call *call) {
                        "a metric is a single call such as `psnr(denoised, clean)`, without factors");
     else
         report_no_number(call, "metric", d);
-}
-
-/* ---- optimizers ---- */
-
-static bool read_betas(const Call *call, Optimizer *o) {
-    const Argument *a = argument(call, "betas");
-    double *beta[] = {&o->beta1, &o->beta2};
-    bool good = a->value.kind == DATUM_LIST && a->value.count == 2;
-    for (int i = 0; good && i < 2; i++)
-        good = datum_number(a->value.items->item[i], beta[i]) && *beta[i] >= 0 && *beta[i] < 1;
-    return good ? true
-                : report_setting(call, "betas",
-                                 "`betas` must be two numbers, each at least 0 and less than 1");
-}
-
-static bool read_optimizer(Call *call, Optimizer *o) {
-    bool good = read_nonnegative(call, "lr", &o->learning_rate) &&
-                read_nonnegative(call, "weight_decay", &o->weight_decay);
-    if (!good || o->kind != OPTIMIZER_SGD)
-        return good && read_betas(call, o) && read_nonnegative(call, "eps", &o->epsilon);
-    if (!read_nonnegative(call, "momentum", &o->momentum) ||
-        !argument_number(call, "dampening", &o->dampening) ||
-        !argument_truth(call, "nesterov", &o->nesterov))
-        return false;
-    if (o->nesterov && (o->momentum == 0 || o->dampening != 0))
-        return report_setting(call, "nesterov", "`nesterov` needs `momentum` above 0 and `dampening = 0`");
-    return true;
-}
-
-static void set_optimizer(Call *call) {
-    static const struct {
-        const char *name, *signature;
-        OptimizerKind kind;
-    } table[] = {
-        {"sgd", "sgd(lr = 1e-3, momentum = 0, dampening = 0, weight_decay = 0, nesterov = false)",
-         OPTIMIZER_SGD},
-        {"adam", "adam(lr = 1e-3, betas = [0.9, 0.999], eps = 1e-8, weight_decay = 0)", OPTIMIZER_ADAM},
-        {"adamw", "adamw(lr = 1e-3, betas = [0.9, 0.999], eps = 1e-8, weight_decay = 0.01)",
-         OPTIMIZER_ADAMW},
-    };
-    Lower *l = call->l;
-    const Expr *expr = call->argument[0].expr;
-    static const ArgList none = {NULL, 0};
-    for (int i = 0; i < 3; i++) {
-        if ((expr->kind != EXPR_CALL && expr->kind != EXPR_NAME) || strcmp(expr->text, table[i].name) != 0)
-            continue;
-        Call inner = {.l = l, .expr = expr, .span = expr->span};
-        inner.signature = signature_of(l, table[i].signature, true);
-        Optimizer o = {.kind = table[i].kind};
-        if (!bind_arguments(&inner, NULL, expr->kind == EXPR_CALL ? &expr->args : &none) ||
-            !read_optimizer(&inner, &o))
-            return;
-        l->model->train.optimizer = o;
-        l->model->train.optimizer_text = expr_text(l->pool, expr);
-        return;
-    }
-    diag_begin(l->diag, ERROR, "U0618", expr->span, "`%s` is not an optimizer of this version of unetc",
-               expr_text(l->pool, expr));
-    diag_note(l->diag, "this version has: sgd adam adamw");
-    diag_help(l->diag, "write `optimizer adam(lr = 1e-3)`");
-    diag_end(l->diag);
 }
 
 /* ---- train ---- */
@@ -423,11 +367,12 @@ static const Setting settings[] = {
     {"memory", "memory(size)", set_memory, IN_TRAIN, false},
     {"pretrained", "pretrained(file)", set_pretrained, IN_TRAIN, false},
     {"precision", "precision(kind)", set_precision, IN_TRAIN, false},
-    {"accumulate", "", NULL, IN_TRAIN, false},
-    {"schedule", "", NULL, IN_TRAIN, false},
-    {"warmup", "", NULL, IN_TRAIN, false},
-    {"clip", "", NULL, IN_TRAIN, false},
-    {"ema", "", NULL, IN_TRAIN, false},
+    {"accumulate", "accumulate(n)", set_accumulate, IN_TRAIN, false},
+    {"schedule", "schedule(kind)", set_schedule, IN_TRAIN, false},
+    {"warmup", "warmup(n, start = 0)", set_warmup, IN_TRAIN, false},
+    {"patience", "patience(n)", set_patience, IN_TRAIN, false},
+    {"clip", "clip(norm = none, value = none)", set_clip, IN_TRAIN, false},
+    {"ema", "ema(decay)", set_ema, IN_TRAIN, false},
     {"init", "", NULL, IN_TRAIN, false},
     {"every", "every(n = 1, unit = \"epochs\")", set_every, IN_EVAL, false},
     {"size", "size(h, w, ...)", set_size, IN_EVAL | IN_PREDICT, false},
@@ -455,7 +400,8 @@ void begin_sections(Lower *l) {
     Model *model = l->model;
     l->seen = NEW(l->pool, struct Seen);
     model->data.shuffle = model->eval_data.shuffle = true;
-    model->train = (TrainSection){.batch = 1, .save_every = 1, .save_unit = UNIT_EPOCHS, .save_keep = 3};
+    model->train = (TrainSection){
+        .batch = 1, .accumulate = 1, .save_every = 1, .save_unit = UNIT_EPOCHS, .save_keep = 3};
     model->train.optimizer =
         (Optimizer){.kind = OPTIMIZER_ADAM, .learning_rate = 1e-3, .beta1 = 0.9, .beta2 = 0.999};
     model->train.optimizer.epsilon = 1e-8;
@@ -527,11 +473,12 @@ static void call_setting(Lower *l, const Stmt *stmt, const Setting *setting) {
     expr.args = stmt->args;
     Call call = {.l = l, .expr = &expr, .span = stmt->span};
     call.signature = signature_of(l, setting->signature, true);
-    if (setting->set == set_optimizer && stmt->args.count == 1) { /* sgd, adam: known only here */
+    const bool by_name = setting->set == set_optimizer || setting->set == set_schedule;
+    if (by_name && stmt->args.count == 1) { /* sgd, adam, cosine: known only there */
         Argument kind = {.expr = stmt->args.item[0].value, .span = stmt->args.item[0].span, .given = true};
         call.argument = &kind;
         call.nargument = 1;
-        set_optimizer(&call);
+        setting->set(&call);
         return;
     }
     if (bind_arguments(&call, NULL, &stmt->args))
@@ -626,11 +573,29 @@ static void check_train(Lower *l) {
     }
 }
 
+/* A program has room for so many sums over labels. */
+static void check_label_counts(Lower *l) {
+    LabelCount *count;
+    const Model *model = l->model;
+    const int found = label_counts(l->graph, &count);
+    if (found <= MOST_LABEL_COUNTS || l->only_axis >= 0)
+        return;
+    diag_begin(l->diag, ERROR, "U0621", model->result[model->nresult - 1].span,
+               "the losses have %d different means over labels; there may be %d", found, MOST_LABEL_COUNTS);
+    diag_note(l->diag, "losses with the same target, `ignore_index` and class weights share one");
+    diag_end(l->diag);
+}
+
 void check_sections(Lower *l) {
     Model *model = l->model;
-    if (model->train.present)
+    if (model->train.present) {
         check_train(l);
+        check_updates(l);
+    }
     if (l->options->batch > 0)
         model->train.batch = l->options->batch;
+    check_accumulation(l);
     check_sources(l);
+    if (model->nresult > 0)
+        check_label_counts(l);
 }

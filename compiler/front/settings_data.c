@@ -11,12 +11,16 @@ typedef struct {
     Lower *l;
     DataSection *data;
     Source *source;
+    const Expr *expr; /* all of the source */
     bool good;
 } Reader;
 
-static const char *const sources_here[] = {"images", "gaussian", "uniform"};
-static const char *const sources_later[] = {"volumes", "labels", "random_index", "diffuse",
-                                            "border_weight"};
+static const char *const sources_here[] = {"images", "labels", "gaussian", "uniform"};
+static const char *const sources_later[] = {"volumes", "random_index", "diffuse", "border_weight"};
+enum {
+    HERE = sizeof sources_here / sizeof *sources_here,
+    LATER = sizeof sources_later / sizeof *sources_later
+};
 
 static bool among(const char *name, const char *const *list, int count) {
     for (int i = 0; i < count; i++)
@@ -27,7 +31,7 @@ static bool among(const char *name, const char *const *list, int count) {
 
 static bool is_source_call(const Expr *expr) {
     return expr->kind == EXPR_CALL &&
-           (among(expr->text, sources_here, 3) || among(expr->text, sources_later, 5));
+           (among(expr->text, sources_here, HERE) || among(expr->text, sources_later, LATER));
 }
 
 static const Source *find_source(const DataSection *data, const char *name) {
@@ -63,8 +67,19 @@ static void report_not_a_source(Reader *r, const Expr *expr, const char *what) {
     Diag *diag = r->l->diag;
     r->good = false;
     diag_begin(diag, ERROR, "U0619", expr->span, "%s", what);
-    diag_note(diag,
-              "sources of this version: images gaussian uniform, numbers, earlier sources, and + - * /");
+    diag_note(
+        diag,
+        "sources of this version: images labels gaussian uniform, numbers, earlier sources, and + - * /");
+    diag_end(diag);
+}
+
+static void report_wrong_files(Reader *r, const Expr *call, const char *is, const char *right) {
+    Diag *diag = r->l->diag;
+    r->good = false;
+    diag_begin(diag, ERROR, "U0606", call->mark, "`%s` is %s, and this reads %s", r->source->name, is,
+               call->text);
+    if (call->args.count > 0 && right != NULL)
+        diag_help(diag, "write `%s(%s)`", right, expr_text(r->l->pool, call->args.item[0].value));
     diag_end(diag);
 }
 
@@ -72,19 +87,32 @@ static void report_later(Reader *r, const Expr *call) {
     Diag *diag = r->l->diag;
     int index;
     const Input *input = find_input(r->l, r->source->name, &index);
-    r->good = false;
-    bool labels = strcmp(call->text, "labels") == 0, volumes = strcmp(call->text, "volumes") == 0;
-    if (input != NULL && input->kind == KIND_IMAGE && (labels || volumes)) {
-        diag_begin(diag, ERROR, "U0606", call->mark, "`%s` is an image, and this reads %s", input->name,
-                   call->text);
-        if (call->args.count > 0)
-            diag_help(diag, "write `images(%s)`", expr_text(r->l->pool, call->args.item[0].value));
-    } else {
-        diag_begin(diag, ERROR, "U0202", call->mark, "the source `%s` is not in this version of unetc",
-                   call->text);
-        diag_note(diag, "this version has: images gaussian uniform");
+    if (input != NULL && input->kind == KIND_IMAGE && strcmp(call->text, "volumes") == 0) {
+        report_wrong_files(r, call, "an image", "images");
+        return;
     }
+    r->good = false;
+    diag_begin(diag, ERROR, "U0202", call->mark, "the source `%s` is not in this version of unetc",
+               call->text);
+    diag_note(diag, "this version has: images labels gaussian uniform");
     diag_end(diag);
+}
+
+/* Classes are read from files of classes, and from nothing else; they cannot be reckoned with. */
+static bool is_right_call(Reader *r, const Expr *call) {
+    int index;
+    const Input *input = find_input(r->l, r->source->name, &index);
+    const bool labels = strcmp(call->text, "labels") == 0,
+               wanted = input != NULL && input->kind == KIND_LABELS;
+    if (labels && !wanted)
+        report_wrong_files(r, call, input == NULL ? "no target" : "an image",
+                           input == NULL ? NULL : "images");
+    else if (wanted && !labels)
+        report_wrong_files(r, call, "labels", strcmp(call->text, "images") == 0 ? "labels" : NULL);
+    else if (labels && call != expr_inside(r->expr))
+        report_not_a_source(r, r->expr,
+                            "classes are no numbers to reckon with: `labels(...)` stands alone");
+    return r->good;
 }
 
 /* ---- sources ---- */
@@ -121,17 +149,26 @@ static void check_pattern(Reader *r, const char *pattern, Span span) {
     }
 }
 
+/* NULL after an error. */
+static const char *read_pattern(Reader *r, Call *call, const char *example) {
+    const Datum pattern = argument(call, "pattern")->value;
+    if (pattern.kind != DATUM_TEXT || *pattern.text == '\0') {
+        report_not_a_source(r, call->expr,
+                            pool_text(r->l->pool, "`%s` needs a pattern in quotes, such as \"%s\"",
+                                      call->signature->name, example));
+        return NULL;
+    }
+    check_pattern(r, pattern.text, argument(call, "pattern")->span);
+    return pattern.text;
+}
+
 static void read_images(Reader *r, Call *call) {
     static const char *const scales[] = {"unit", NULL};
-    Datum pattern = argument(call, "pattern")->value;
-    Span span = argument(call, "pattern")->span;
+    const char *pattern = read_pattern(r, call, "noisy/*.png");
     int scale, index;
     int64_t channels;
-    if (pattern.kind != DATUM_TEXT || *pattern.text == '\0') {
-        report_not_a_source(r, call->expr, "`images` needs a pattern in quotes, such as \"noisy/*.png\"");
+    if (pattern == NULL)
         return;
-    }
-    check_pattern(r, pattern.text, span);
     r->good &= argument_choice(call, "scale", scales, &scale);
     if (argument(call, "channels")->value.kind != DATUM_NONE) {
         if (!argument_integer(call, "channels", 1, &channels)) {
@@ -146,39 +183,93 @@ static void read_images(Reader *r, Call *call) {
             r->source->channels = (int)channels;
         }
     }
-    push_term(r, (SourceTerm){.op = SOURCE_FILES, .text = pattern.text, .span = call->span});
+    push_term(r, (SourceTerm){.op = SOURCE_FILES, .text = pattern, .span = call->span});
+}
+
+/* One value of the files for each class, no two alike. */
+static bool read_values(Reader *r, Call *call, int64_t classes) {
+    Diag *diag = r->l->diag;
+    const Argument *a = argument(call, "values");
+    const Datum list = a->value;
+    if (list.kind == DATUM_NONE)
+        return true;
+    if (list.kind != DATUM_LIST || list.count != classes) {
+        if (list.kind == DATUM_LIST)
+            diag_begin(diag, ERROR, "U0612", a->span, "%d pixel values for %lld classes", list.count,
+                       (long long)classes);
+        else
+            diag_begin(diag, ERROR, "U0612", a->span,
+                       "`values` is a list of the pixel value of each class");
+        diag_note(diag, "`target %s : labels(%lld)`", r->source->name, (long long)classes);
+        diag_end(diag);
+        return false;
+    }
+    int64_t *values = NEW_ARRAY(r->l->pool, int64_t, list.count);
+    for (int i = 0; i < list.count; i++) {
+        const Datum d = list.items->item[i];
+        bool good = d.kind == DATUM_INTEGER && d.integer >= 0 && d.integer <= UINT16_MAX;
+        values[i] = d.integer;
+        for (int k = 0; k < i; k++)
+            good &= values[k] != values[i];
+        if (good)
+            continue;
+        diag_begin(diag, ERROR, "U0612", a->span,
+                   "the value of class %d is not a whole number from 0 to %d that no class before it has",
+                   i, UINT16_MAX);
+        diag_end(diag);
+        return false;
+    }
+    r->source->values = values;
+    return true;
+}
+
+static void read_labels(Reader *r, Call *call) {
+    int index;
+    const char *pattern = read_pattern(r, call, "masks/*.png");
+    r->good &= pattern != NULL && read_values(r, call, find_input(r->l, r->source->name, &index)->classes);
+    if (r->good)
+        push_term(r, (SourceTerm){.op = SOURCE_FILES, .text = pattern, .span = call->span});
+}
+
+static void read_gaussian(Reader *r, Call *call) {
+    SourceTerm term = {.op = SOURCE_GAUSSIAN, .span = call->span};
+    if (!argument_number(call, "sigma", &term.value))
+        r->good = false;
+    else if (term.value < 0)
+        report_not_a_source(r, call->expr, "`sigma` must be at least 0");
+    push_term(r, term);
+}
+
+static void read_uniform(Reader *r, Call *call) {
+    SourceTerm term = {.op = SOURCE_UNIFORM, .span = call->span};
+    if (!argument_number(call, "low", &term.value) || !argument_number(call, "high", &term.high))
+        r->good = false;
+    else if (term.high < term.value)
+        report_not_a_source(r, call->expr, "`high` must be at least `low`");
+    push_term(r, term);
 }
 
 static void read_call(Reader *r, const Expr *expr) {
-    static const char *const signature[] = {"images(pattern, channels = none, scale = \"unit\")",
-                                            "gaussian(sigma)", "uniform(low, high)"};
+    static const struct {
+        const char *signature;
+        void (*read)(Reader *r, Call *call);
+    } source[HERE] = {{"images(pattern, channels = none, scale = \"unit\")", read_images},
+                      {"labels(pattern, values = none)", read_labels},
+                      {"gaussian(sigma)", read_gaussian},
+                      {"uniform(low, high)", read_uniform}};
     int kind = 0;
-    while (kind < 3 && strcmp(expr->text, sources_here[kind]) != 0)
+    while (kind < HERE && strcmp(expr->text, sources_here[kind]) != 0)
         kind++;
-    if (kind == 3) {
+    if (kind == HERE) {
         report_later(r, expr);
         return;
     }
     Call call = {.l = r->l, .expr = expr, .span = expr->span};
-    call.signature = signature_of(r->l, signature[kind], true);
-    SourceTerm term = {.op = kind == 1 ? SOURCE_GAUSSIAN : SOURCE_UNIFORM, .span = expr->span};
-    if (!bind_arguments(&call, NULL, &expr->args)) {
+    call.signature = signature_of(r->l, source[kind].signature, true);
+    if (!is_right_call(r, expr) || !bind_arguments(&call, NULL, &expr->args))
         r->good = false;
-        return;
-    }
-    if (kind == 0) {
-        read_images(r, &call);
-        return;
-    }
-    bool numbers = kind == 1 ? argument_number(&call, "sigma", &term.value)
-                             : argument_number(&call, "low", &term.value) &&
-                                   argument_number(&call, "high", &term.high);
-    r->good &= numbers;
-    if (numbers && kind == 1 && term.value < 0)
-        report_not_a_source(r, expr, "`sigma` must be at least 0");
-    if (numbers && kind == 2 && term.high < term.value)
-        report_not_a_source(r, expr, "`high` must be at least `low`");
-    push_term(r, term);
+    else
+        source[kind].read(r, &call);
 }
 
 static void read_number(Reader *r, const Expr *expr) {
@@ -251,7 +342,7 @@ bool run_source(Lower *l, const Stmt *stmt) {
     const char *name = stmt->targets.item[0]->text;
     DataSection *data = strcmp(l->section->name, "eval") == 0 ? &l->model->eval_data : &l->model->data;
     Source source = {.name = name, .span = stmt->targets.item[0]->span};
-    Reader r = {l, data, &source, true};
+    Reader r = {l, data, &source, stmt->value, true};
     const Input *input = find_input(l, name, &source.input);
     const Input *like = input != NULL ? input : l->model->ninput > 0 ? &l->model->input[0] : NULL;
     source.channels = like == NULL ? 3 : (int)shape_channels(l->graph->value[like->value].shape);
@@ -273,6 +364,9 @@ bool run_source(Lower *l, const Stmt *stmt) {
                             "a source reads files or makes noise; set other values with `let`");
     else
         read_source(&r, stmt->value);
+    if (r.good && input != NULL && input->kind == KIND_LABELS && source.term[0].op != SOURCE_FILES)
+        report_not_a_source(&r, stmt->value,
+                            "classes are read from files of their own: `labels(\"masks/*.png\")`");
     if (r.good) {
         table_set(l->pool, &data->source_of, name, data->nsource);
         PUSH(l->pool, data->source, data->nsource, source);
@@ -288,7 +382,8 @@ static void check_filled(Lower *l, const DataSection *data, bool targets) {
         diag_begin(l->diag, ERROR, "U0605", data->span, "`%s` has no source", input->name);
         diag_note(l->diag, "`%s %s` is declared on line %d", input->is_target ? "target" : "input",
                   input->name, input->span.line);
-        diag_help(l->diag, "add `%s = images(\"%s/*.png\")`", input->name, input->name);
+        diag_help(l->diag, "add `%s = %s(\"%s/*.png\")`", input->name,
+                  input->kind == KIND_LABELS ? "labels" : "images", input->name);
         diag_end(l->diag);
     }
 }

@@ -160,6 +160,11 @@ void node_set_input(Graph *g, Node *node, int k, ValueId v) {
     node->in[k] = v;
 }
 
+void node_set_output(Graph *g, Node *node, int k, ValueId v) {
+    node->out = copy_ids(g->pool, node->out, node->nout);
+    node->out[k] = v;
+}
+
 void node_add_input(Graph *g, Node *node, ValueId v) {
     node->in = longer(g, node->in, node->nin, v);
     node->nin++;
@@ -262,7 +267,7 @@ const char *class_text(Class c) {
         [CLASS_ACTIVATION] = "activation", [CLASS_ACTIVATION_GRADIENT] = "activation_gradient",
         [CLASS_STATE] = "state",           [CLASS_RUNNING_STATISTIC] = "running_statistic",
         [CLASS_WORKSPACE] = "workspace",   [CLASS_STAGING] = "staging",
-        [CLASS_METRIC] = "metric",
+        [CLASS_METRIC] = "metric",         [CLASS_BATCH_STATISTIC] = "batch_statistic",
     };
     return text[c];
 }

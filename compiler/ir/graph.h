@@ -26,9 +26,10 @@ typedef enum {
     CLASS_ACTIVATION_GRADIENT,
     CLASS_STATE, /* of the optimiser */
     CLASS_RUNNING_STATISTIC,
+    CLASS_BATCH_STATISTIC, /* mean and variance of what is normalised, and sums of their gradients */
     CLASS_WORKSPACE,
     CLASS_STAGING, /* a batch of an input or target, as the loader leaves it */
-    CLASS_METRIC,  /* one double: a loss or a metric */
+    CLASS_METRIC,  /* one double: a loss or a metric; or a matrix of them */
     CLASSES
 } Class;
 
@@ -83,29 +84,31 @@ typedef struct {
     int64_t before[AXES], after[AXES]; /* padding in front and behind */
 } Window;
 
-typedef enum { OPTIMIZER_SGD, OPTIMIZER_ADAM, OPTIMIZER_ADAMW } OptimizerKind;
+typedef enum { OPTIMIZER_SGD, OPTIMIZER_ADAM, OPTIMIZER_ADAMW, OPTIMIZER_RMSPROP } OptimizerKind;
 
 typedef struct {
     OptimizerKind kind;
     double learning_rate, beta1, beta2, epsilon, weight_decay;
-    double momentum, dampening;
-    bool nesterov;
+    double momentum, dampening, alpha;
+    bool nesterov, amsgrad, centered;
+    bool spares_vectors; /* biases and the like, which have one axis, do not decay */
 } Optimizer;
 
 /* Convolutions, their gradients, and what packs weights for them. */
 typedef struct {
     Window window;
+    int64_t groups;        /* of channels, where they are convolved each by itself */
     bool relu;             /* ends in max(., 0) */
     bool mask;             /* gradients: see templates/README.md */
     int64_t channel_begin; /* gradient by one segment of a concat: its first channel, */
     int64_t channels;      /*   of that many in the concat */
     int64_t bands;   /* gradient of weights: in how many parts a bias is summed, fixed by the target */
-    bool one_sample; /*   there is never more than one sample at a time */
+    bool sums_bias;  /*   with `sums`: there is a bias */
     int64_t tiles;   /* computed in blocks of so many tiles by Winograd's method; 0: directly */
     bool own_blocks; /*   each thread has blocks of its own */
     int64_t phase;   /*   rows of the first tiles that lie above the first row: 0 to 3 */
-    ValueId pack_x, pack_y; /* packed weights: the tensors between which they will be used, */
-    Op pack_for;            /*   and by which operator */
+    ValueId pack_x, pack_y; /* packed weights, ended sums: the tensors that the window joins, */
+    Op pack_for;            /*   and the operator that uses or made them */
     int64_t packed_begin;   /* reader of weights packed with others: its first element there */
 } ConvAttributes;
 
@@ -115,10 +118,35 @@ typedef struct {
     int64_t argmax_bits; /* for the tap at which a maximum was found, 0: it is not kept */
 } PoolAttributes;
 
+/* Of what compares with classes. */
 typedef struct {
-    double weight; /* factor in the sum that is minimised */
-    int64_t bands; /* in how many parts a sample is summed, fixed by the target */
+    int64_t classes;
+    int64_t ignore;             /* the class of points that count nowhere, besides IGNORED; -1: none */
+    const double *class_weight; /* NULL: all weigh 1 */
+    bool weighs_points;         /* the mean is by the weights of the points, not by their number */
+    int64_t class;              /* metrics of one class: which; else 0 */
+    bool counts_pairs;          /* a metric of classes, which needs no sum over the labels */
+    bool sums_itself;           /* a loss over classes that needs none either */
+    bool background;            /* dice: class 0 counts, too */
+    double smooth;              /*   added to numerators and denominators */
+    double smoothing;           /* share of a point's weight that all classes have alike */
+} LabelAttributes;
+
+typedef struct {
+    double weight;                 /* factor in the sum that is minimised */
+    int64_t bands;                 /* in how many parts a sample is summed, fixed by the target */
+    const LabelAttributes *labels; /* NULL: it compares numbers */
 } LossAttributes;
+
+/* Normalisations over a sample or the batch, what they compute beforehand, and their gradients. */
+typedef struct {
+    double epsilon, momentum;
+    int64_t groups;  /* of channels, each with a mean and a variance of its own */
+    bool batch;      /* over all samples, not over each */
+    int64_t points;  /* of a sample that a mean of the batch is over */
+    bool transposed; /* norm_fold: the weights are those of an upconv */
+    int64_t bands;   /* in how many parts the rows of a sample are summed, fixed by the target */
+} NormAttributes;
 
 /* The last convolution with a loss, see op_head.c. */
 typedef struct {
@@ -133,11 +161,23 @@ typedef enum {
     ATTRIBUTES_POOL,
     ATTRIBUTES_SLICE,
     ATTRIBUTES_LOSS,
+    ATTRIBUTES_NORM,
     ATTRIBUTES_HEAD,
     ATTRIBUTES_REDUCTION,
     ATTRIBUTES_UPDATE,
-    ATTRIBUTES_MAP
+    ATTRIBUTES_MAP,
+    ATTRIBUTES_RESIZE,
+    ATTRIBUTES_AFFINE,
+    ATTRIBUTES_DROPOUT
 } AttributesKind;
+
+/* Which points of x the points of y are made of: point o of an axis lies at (o * step + offset) / unit of
+ * x. */
+typedef struct {
+    int64_t step[AXES], offset[AXES], unit[AXES];
+    bool linear; /* between the two points beside it; else it is the point below */
+    bool zero;   /* what lies beyond the ends of x is zero; else it is as the end */
+} ResizeAttributes;
 
 /* KIND is that of the operator's row. */
 typedef struct {
@@ -146,17 +186,31 @@ typedef struct {
         ConvAttributes conv;
         PoolAttributes pool;
         LossAttributes loss;
+        NormAttributes norm;
         HeadAttributes head;
         struct {
             int64_t channel_begin;
         } slice;
         struct {
             int64_t bands;
+            double limit; /* gradient_norm: that it may have */
         } reduction;
         struct {
             double parameter; /* the one number that an operator on points has: a slope, a rate */
         } map;
-        Optimizer update;
+        ResizeAttributes resize;
+        struct {
+            double factor, term;
+        } affine;
+        struct {
+            double rate;
+            int64_t number; /* tells the operators of a file apart: each has random numbers of its own */
+        } dropout;
+        struct {
+            Optimizer optimizer;
+            double clip;    /* each gradient lies between -clip and clip; 0: anywhere */
+            double average; /* how much of the averaged weights a step keeps; 0: there are none */
+        } update;
     };
 } Attributes;
 
@@ -220,9 +274,10 @@ int64_t window_taps(const Window *window);
 /* A value of ELEMENTS numbers for the use of NODE: scratch, or packed weights; "enc1.0 WHAT" in the plan.
  */
 ValueId workspace_new(Graph *g, const Node *node, const char *what, Type type, int64_t elements);
-/* Puts INPUT number K, or one output more, in place of what NODE had; the node's own arrays are not
+/* Puts input or output number K, or one more, in place of what NODE had; the node's own arrays are not
  * changed. */
 void node_set_input(Graph *g, Node *node, int k, ValueId v);
+void node_set_output(Graph *g, Node *node, int k, ValueId v);
 void node_add_input(Graph *g, Node *node, ValueId v);
 void node_add_output(Graph *g, Node *node, ValueId v);
 /* Does NODE read or update V, in one of its segments? */

@@ -7,12 +7,16 @@
 #include "base/table.h"
 #include "ir/graph.h"
 
-typedef enum { KIND_IMAGE, KIND_VOLUME } Kind;
+typedef enum { KIND_IMAGE, KIND_VOLUME, KIND_LABELS } Kind;
+
+enum { MOST_CLASSES = 255, IGNORED = 255 }; /* of labels, which are bytes; a point that counts nowhere */
 
 typedef struct {
     const char *name;
     Kind kind;
     bool is_target;
+    int64_t classes;      /* of labels: their values are below it; else 0 */
+    int64_t ignore;       /*   the value in files of points that count nowhere, -1: there are none */
     ValueId value;        /* of class CLASS_STAGING */
     Span span, size_span; /* size_span: where its sizes are written, line 0 if nowhere */
 } Input;
@@ -20,6 +24,7 @@ typedef struct {
 typedef struct {
     const char *name;
     ValueId value;
+    int64_t classes; /* of a map of classes; else 0 */
     Span span;
 } Output;
 
@@ -29,7 +34,8 @@ typedef struct {
     ValueId value, truth;
     Op op;
     bool is_loss;
-    double weight; /* of a loss */
+    double weight;                 /* of a loss */
+    const LabelAttributes *labels; /* of what compares with classes, else NULL */
     Span span;
 } Result;
 
@@ -58,6 +64,7 @@ typedef struct {
     int channels;
     SourceTerm *term;
     int nterm;
+    const int64_t *values; /* of labels: the value in files of each class; NULL: its number */
     Span span;
 } Source;
 
@@ -90,13 +97,42 @@ typedef struct {
 
 typedef enum { UNIT_EPOCHS, UNIT_STEPS } Unit;
 
+typedef enum {
+    SCHEDULE_CONSTANT,
+    SCHEDULE_POLY,
+    SCHEDULE_COSINE,
+    SCHEDULE_STEP,
+    SCHEDULE_MULTISTEP,
+    SCHEDULE_PLATEAU,
+    SCHEDULE_ONE_CYCLE
+} ScheduleKind;
+
+/* How the learning rate goes on from that of the optimizer; the same as UnetSchedule. */
+typedef struct {
+    ScheduleKind kind;
+    Unit per;
+    double power, to, factor, rise, div, final_div;
+    int64_t every, patience;
+    const int64_t *at; /* ascending */
+    int nat;
+    int64_t warmup; /* steps in front of it, */
+    double start;   /*   from this rate on */
+    Span span;
+} Schedule;
+
 typedef struct {
     bool present;
     Span span;
     Optimizer optimizer;
     const char *optimizer_text;
-    int64_t batch;
-    Span batch_span;
+    Schedule schedule;
+    double clip_norm, clip_value; /* of gradients; 0: as they are */
+    double ema;                   /* how much of the averaged weights a step keeps; 0: there are none */
+    int64_t patience;             /* evaluations without a better one that end training; 0: none do */
+    Span patience_span;
+    int64_t batch;      /* samples of a step: those of the setting `batch`, times `accumulate` */
+    int64_t accumulate; /* in at least so many parts, one after the other */
+    Span batch_span, accumulate_span;
     int64_t duration;
     Unit duration_unit;
     int64_t steps_per_epoch;

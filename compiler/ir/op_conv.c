@@ -64,6 +64,19 @@ void gradient_upconv(Autodiff *ad, const Node *node, const ValueId *dout, ValueI
     gradient_of_convolution(ad, node, dout, din, OP_UPCONV_DGRAD, OP_UPCONV_WGRAD);
 }
 
+void gradient_conv_groups(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    const ValueId x = node->in[0], b = node->in[2];
+    const ValueId out[2] = {gradient_value(ad, node->in[1]), b >= 0 ? gradient_value(ad, b) : -1};
+    const ValueId wgrad_in[2] = {x, dout[0]}, dgrad_in[2] = {dout[0], node->in[1]};
+    gradient_node(ad, node, OP_CONV_GROUPS_WGRAD, node->a, wgrad_in, 2, out, 2);
+    din[1] = out[0];
+    din[2] = out[1];
+    if (!gradient_wanted(ad, x))
+        return;
+    din[0] = gradient_value(ad, x);
+    gradient_node(ad, node, OP_CONV_GROUPS_DGRAD, node->a, dgrad_in, 2, &din[0], 1);
+}
+
 /* ---- cost ---- */
 
 /* Multiply and add for each pair of channels, each tap, each point of the sampled grid; at most INT64_MAX.
@@ -106,6 +119,23 @@ int64_t flops_conv_wgrad(const Graph *g, const Node *node) {
 
 int64_t flops_upconv_wgrad(const Graph *g, const Node *node) {
     return flops(g, node, node->in[0], channels(g, node->in[0]), channels(g, node->in[1]));
+}
+
+/* Of the channels on both sides, each meets those of its own group. */
+static int64_t flops_of_groups(const Graph *g, const Node *node, ValueId x, ValueId y) {
+    return flops(g, node, y, channels(g, x) / node->a.conv.groups, channels(g, y));
+}
+
+int64_t flops_conv_groups(const Graph *g, const Node *node) {
+    return flops_of_groups(g, node, node->in[0], node->out[0]);
+}
+
+int64_t flops_conv_groups_dgrad(const Graph *g, const Node *node) {
+    return flops_of_groups(g, node, node->out[0], node->in[0]);
+}
+
+int64_t flops_conv_groups_wgrad(const Graph *g, const Node *node) {
+    return flops_of_groups(g, node, node->in[0], node->in[1]);
 }
 
 /* ---- halo ---- */
@@ -262,12 +292,22 @@ void constants_wgrad(Constants *c, const Node *node) {
     ValueId x = node->in[0], dy = node->in[1];
     grid_constants(c, node, channels(constants_graph(c), x), x, dy);
     constant(c, "TRANSPOSED", node->op == OP_UPCONV_WGRAD);
-    constant(c, "BIAS", node->out[1] >= 0);
+    constant(c, "BIAS", node->out[1] >= 0 || node->a.conv.sums_bias);
     call_rows(c, node->op == OP_UPCONV_WGRAD ? x : dy);
     constant(c, "BANDS", node->a.conv.bands);
-    constant(c, "ONE_SAMPLE", node->a.conv.one_sample);
     winograd_constants(c, node);
     constant(c, "ACCUMULATE", node->accumulates);
+    constant_segments(c, "X", x);
+    constant_layout(c, "DY", dy);
+}
+
+void constants_wgrad_end(Constants *c, const Node *node) {
+    const ValueId x = node->a.conv.pack_x, dy = node->a.conv.pack_y;
+    grid_constants(c, node, channels(constants_graph(c), x), x, dy);
+    constant(c, "TRANSPOSED", node->a.conv.pack_for == OP_UPCONV_WGRAD);
+    constant(c, "BIAS", node->out[1] >= 0);
+    constant(c, "ACCUMULATE", node->accumulates);
+    call_arguments(c, "", "");
     constant_segments(c, "X", x);
     constant_layout(c, "DY", dy);
 }
@@ -275,4 +315,32 @@ void constants_wgrad(Constants *c, const Node *node) {
 /* What cuda kernels need to know of packed filters is added by cuda/emit.c. */
 void constants_filter_pack(Constants *c, const Node *node) {
     constant(c, "BIAS", node->in[1] >= 0);
+}
+
+static void groups_constants(Constants *c, const Node *node, ValueId x, ValueId y) {
+    grid_constants(c, node, channels(constants_graph(c), x), x, y);
+    constant(c, "GROUPS", node->a.conv.groups);
+}
+
+void constants_conv_groups(Constants *c, const Node *node) {
+    groups_constants(c, node, node->in[0], node->out[0]);
+    constant(c, "BIAS", node->in[2] >= 0);
+    constant_layout(c, "X", node->in[0]);
+    constant_layout(c, "Y", node->out[0]);
+    call_rows(c, node->out[0]);
+}
+
+void constants_conv_groups_dgrad(Constants *c, const Node *node) {
+    groups_constants(c, node, node->out[0], node->in[0]);
+    constant_layout(c, "DX", node->out[0]);
+    constant_layout(c, "DY", node->in[0]);
+    call_rows(c, node->out[0]);
+}
+
+void constants_conv_groups_wgrad(Constants *c, const Node *node) {
+    groups_constants(c, node, node->in[0], node->in[1]);
+    constant(c, "BIAS", node->out[1] >= 0);
+    constant(c, "ACCUMULATE", node->accumulates);
+    constant_layout(c, "X", node->in[0]);
+    constant_layout(c, "DY", node->in[1]);
 }

@@ -1,4 +1,5 @@
-/* op_join.c - concat for readers that cannot read segments, and slice, its gradient. */
+/* op_join.c - data that only moves: concat for readers that cannot read segments, and slice, its gradient;
+ * channels that become points, and points that become channels, which are each other's gradient. */
 #include "ir/rule_gradient.h"
 #include "ir/rule_constants.h"
 
@@ -30,6 +31,44 @@ void constants_concat(Constants *c, const Node *node) {
 
 void constants_slice(Constants *c, const Node *node) {
     constant(c, "C0", node->a.slice.channel_begin);
+    constant_channels(c, "C", node->out[0]);
+    constant_extents(c, "", node->out[0]);
+    constant_layout(c, "Y", node->out[0]);
+    constant_layout(c, "X", node->in[0]);
+    call_rows(c, node->out[0]);
+}
+
+/* ---- pixel_shuffle, pixel_unshuffle ---- */
+
+static void gradient_moved(Autodiff *ad, const Node *node, Op op, const ValueId *dout, ValueId *din) {
+    din[0] = gradient_value(ad, node->in[0]);
+    gradient_node(ad, node, op, node->a, dout, 1, &din[0], 1);
+}
+
+void gradient_pixel_shuffle(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    gradient_moved(ad, node, OP_PIXEL_UNSHUFFLE, dout, din);
+}
+
+void gradient_pixel_unshuffle(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    gradient_moved(ad, node, OP_PIXEL_SHUFFLE, dout, din);
+}
+
+/* A row of x makes so many of y; */
+RowRange rows_shuffled(const Graph *g, const Node *node, int input, RowRange out) {
+    const int64_t fold = (int64_t)node->a.map.parameter;
+    (void)g, (void)input;
+    return (RowRange){out.begin / fold, (out.end - 1) / fold + 1};
+}
+
+/* so many rows of x make one of y. */
+RowRange rows_unshuffled(const Graph *g, const Node *node, int input, RowRange out) {
+    const int64_t fold = (int64_t)node->a.map.parameter;
+    (void)g, (void)input;
+    return (RowRange){out.begin * fold, out.end * fold};
+}
+
+void constants_shuffle(Constants *c, const Node *node) {
+    constant(c, "FOLD", (int64_t)node->a.map.parameter);
     constant_channels(c, "C", node->out[0]);
     constant_extents(c, "", node->out[0]);
     constant_layout(c, "Y", node->out[0]);

@@ -25,11 +25,31 @@ void gradient_sigmoid(Autodiff *ad, const Node *node, const ValueId *dout, Value
     gradient_by_output(ad, node, OP_SIGMOID_GRAD, dout[0], &din[0]);
 }
 
-/* Two points have the same y, so the gradient takes x. */
+void gradient_tanh(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    gradient_by_output(ad, node, OP_TANH_GRAD, dout[0], &din[0]);
+}
+
+void gradient_elu(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    gradient_by_output(ad, node, OP_ELU_GRAD, dout[0], &din[0]);
+}
+
+void gradient_softmax(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    gradient_by_output(ad, node, OP_SOFTMAX_GRAD, dout[0], &din[0]);
+}
+
+/* Two points have the same y, so GRADIENT takes x. */
+static void gradient_by_input(Autodiff *ad, const Node *node, Op gradient, ValueId dy, ValueId *dx) {
+    const ValueId in[2] = {node->in[0], dy};
+    *dx = gradient_value(ad, node->in[0]);
+    gradient_node(ad, node, gradient, node->a, in, 2, dx, 1);
+}
+
 void gradient_silu(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
-    const ValueId in[2] = {node->in[0], dout[0]};
-    din[0] = gradient_value(ad, node->in[0]);
-    gradient_node(ad, node, OP_SILU_GRAD, node->a, in, 2, &din[0], 1);
+    gradient_by_input(ad, node, OP_SILU_GRAD, dout[0], &din[0]);
+}
+
+void gradient_gelu(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    gradient_by_input(ad, node, OP_GELU_GRAD, dout[0], &din[0]);
 }
 
 /* The gradient of a sum is the same for both sides: one value, read twice. */
@@ -80,6 +100,23 @@ void constants_cast(Constants *c, const Node *node) {
     call_rows(c, node->out[0]);
 }
 
+/* ---- dropout ---- */
+
+/* What was dropped is not kept: the numbers follow from the step, the sample and the operator, so that the
+ * same operator finds them again, here and wherever a plan computes y anew. */
+void gradient_dropout(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    din[0] = gradient_value(ad, node->in[0]);
+    gradient_node(ad, node, node->op, node->a, dout, 1, &din[0], 1);
+}
+
+void constants_dropout(Constants *c, const Node *node) {
+    constants_map(c, node);
+    constant_real(c, "RATE", node->a.dropout.rate);
+    constant(c, "NUMBER", node->a.dropout.number);
+    constant(c, "BY_CHANNEL", node->op == OP_DROPOUT_CHANNELS);
+    call_arguments(c, "n, start, step->step, step->seed", "");
+}
+
 /* ---- fusion ---- */
 
 void fuse_relu(Fuse *f, Node *relu) {
@@ -109,17 +146,24 @@ void fuse_relu_grad(Fuse *f, Node *relu_grad) {
     }
 }
 
+/* Has TERM a kernel that adds what it computes to its last input, and nothing there yet? */
+static bool adds_to_another(const Node *term) {
+    return term->op == OP_MAX_POOL_GRAD ? !term->a.pool.adds && !term->a.pool.mask
+                                        : term->op == OP_SLICE_GRAD && term->in[1] < 0;
+}
+
 /* The sum takes place where `add` stood, when both terms are there. */
 void fuse_add(Fuse *f, Node *add) {
     for (int k = 1; k >= 0; k--) {
-        Node *pool = fuse_only_for_one(f, add->in[k]);
-        if (pool == NULL || pool->op != OP_MAX_POOL_GRAD || pool->a.pool.adds || pool->a.pool.mask)
+        Node *term = fuse_only_for_one(f, add->in[k]);
+        if (term == NULL || !adds_to_another(term))
             continue;
-        Node fused = *pool;
-        fused.a.pool.adds = true;
-        fused.in[2] = add->in[1 - k];
+        Node fused = *term;
+        if (term->op == OP_MAX_POOL_GRAD)
+            fused.a.pool.adds = true;
+        fused.in[term->nin - 1] = add->in[1 - k];
         fused.out[0] = add->out[0];
-        fuse_drop(f, pool);
+        fuse_drop(f, term);
         *add = fused;
         return;
     }

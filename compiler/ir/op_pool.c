@@ -28,17 +28,13 @@ RowRange rows_window(const Graph *g, const Node *node, int input, RowRange out) 
                                                                    (w->kernel[1] - 1) * w->dilation[1] + 1};
 }
 
-static int64_t floor_quotient(int64_t a, int64_t b) {
-    return a / b - (a % b < 0);
-}
-
 /* The windows that hold one of the rows OUT of an image. */
 RowRange rows_pooled(const Graph *g, const Node *node, int input, RowRange out) {
     const Window *w = node_window(node);
     (void)g, (void)input;
     const int64_t reach = (w->kernel[1] - 1) * w->dilation[1];
-    return (RowRange){floor_quotient(out.begin + w->before[1] - reach - 1, w->stride[1]) + 1,
-                      floor_quotient(out.end - 1 + w->before[1], w->stride[1]) + 1};
+    return (RowRange){size_floor_quotient(out.begin + w->before[1] - reach - 1, w->stride[1]) + 1,
+                      size_floor_quotient(out.end - 1 + w->before[1], w->stride[1]) + 1};
 }
 
 /* What is pooled is read where these windows lie, for their maximum, and where it masks; what is added,
@@ -72,7 +68,8 @@ int64_t flops_avg_pool_grad(const Graph *g, const Node *node) {
 
 /* X and Y: like what is pooled, and what it is pooled to. */
 static void pool_constants(Constants *c, const Node *node, ValueId x, ValueId y) {
-    static const char *const name[3][AXES] = {{"KD", "KH", "KW"}, {"SD", "SH", "SW"}, {"PD", "PH", "PW"}};
+    static const char *const name[4][AXES] = {
+        {"KD", "KH", "KW"}, {"SD", "SH", "SW"}, {"PD", "PH", "PW"}, {"LD", "LH", "LW"}};
     const Window *w = &node->a.pool.window;
     constant_channels(c, "C", x);
     constant_extents(c, "I", x);
@@ -83,24 +80,34 @@ static void pool_constants(Constants *c, const Node *node, ValueId x, ValueId y)
         constant(c, name[0][k], w->kernel[k]);
         constant(c, name[1][k], w->stride[k]);
         constant(c, name[2][k], w->before[k]);
+        constant(c, name[3][k], w->dilation[k]);
     }
 }
 
+/* Number K of COUNT operands, or OTHER where it is absent. */
+static ValueId operand_or(const ValueId *operand, int count, int k, ValueId other) {
+    return k < count && operand[k] >= 0 ? operand[k] : other;
+}
+
 void constants_pool(Constants *c, const Node *node) {
-    pool_constants(c, node, node->in[0], node->out[0]);
-    constant_layout(c, "Y", node->out[0]);
+    const ValueId y = node->out[0];
+    pool_constants(c, node, node->in[0], y);
+    constant_layout(c, "Y", y);
     constant_layout(c, "X", node->in[0]);
+    constant_layout(c, "ARGMAX", operand_or(node->out, node->nout, 1, y));
 }
 
 void constants_pool_grad(Constants *c, const Node *node) {
     pool_constants(c, node, node->out[0], node->in[1]);
     constant(c, "ACCUMULATE", node->a.pool.adds);
     constant(c, "MASK", node->a.pool.mask);
-    constant_layout(c, "DX", node->out[0]);
-    if (node->in[0] >= 0)
-        constant_layout(c, "X", node->in[0]);
-    constant_layout(c, "DY", node->in[1]);
-    constant_layout(c, "A", node->a.pool.adds ? node->in[2] : node->out[0]);
+    const ValueId dx = node->out[0], dy = node->in[1];
+    constant_layout(c, "DX", dx);
+    constant_layout(c, "X", operand_or(node->in, node->nin, 0, dx));
+    constant_layout(c, "DY", dy);
+    constant_layout(c, "A", operand_or(node->in, node->nin, 2, dx));
+    constant_layout(c, "Y", operand_or(node->in, node->nin, 3, dy));
+    constant_layout(c, "ARGMAX", operand_or(node->in, node->nin, 4, dy));
 }
 
 void constants_avg_pool_grad(Constants *c, const Node *node) {

@@ -5,7 +5,7 @@
 
 int64_t gradient_elements(const Graph *g, const Node *node) {
     const ValueId *segment;
-    int n = value_segments(g, &node->in[1], &segment);
+    int n = value_segments(g, &node->in[input_named(&g->operands[node->op], "g")], &segment);
     int64_t count = 0;
     for (int p = 0; p < n; p++)
         count += shape_elements(g->value[segment[p]].shape);
@@ -16,6 +16,10 @@ int64_t flops_loss_scale(const Graph *g, const Node *node) {
     return gradient_elements(g, node);
 }
 
+int64_t flops_gradient_norm(const Graph *g, const Node *node) {
+    return 2 * gradient_elements(g, node);
+}
+
 int64_t flops_sgd(const Graph *g, const Node *node) {
     return 4 * gradient_elements(g, node);
 }
@@ -24,29 +28,70 @@ int64_t flops_adam(const Graph *g, const Node *node) {
     return 12 * gradient_elements(g, node);
 }
 
-/* PyTorch's: halved after an overflow, doubled after so many steps without one. */
-void constants_loss_scale(Constants *c, const Node *node) {
+int64_t flops_rmsprop(const Graph *g, const Node *node) {
+    return 10 * gradient_elements(g, node);
+}
+
+bool weight_decays(const Optimizer *o, const Value *parameter) {
+    return !o->spares_vectors || parameter->shape.rank > 1;
+}
+
+/* Elements of the region whose weights decay; they lie in front. */
+static int64_t decayed_elements(const Constants *c, const Node *node) {
+    const Graph *g = constants_graph(c);
+    const ValueId *segment;
+    const int count = value_segments(g, &node->in[0], &segment);
+    int n = 0;
+    while (n < count && weight_decays(&node->a.update.optimizer, &g->value[segment[n]]))
+        n++;
+    return n == count ? constant_region_elements(c) : constant_stored_elements(c, segment, n);
+}
+
+/* The region INPUT of NODE, and what of it are numbers and not padding between them. */
+static void constant_region(Constants *c, const Node *node, const char *input) {
     constant(c, "COUNT", constant_region_elements(c));
     constant(c, "BANDS", node->a.reduction.bands);
+    constant_runs(c, node->in[input_named(&constants_graph(c)->operands[node->op], input)]);
+}
+
+static bool has_input(const Constants *c, const Node *node, const char *input) {
+    return node->in[input_named(&constants_graph(c)->operands[node->op], input)] >= 0;
+}
+
+/* PyTorch's: halved after an overflow, doubled after so many steps without one. */
+void constants_loss_scale(Constants *c, const Node *node) {
+    constant_region(c, node, "g");
     constant(c, "GROWTH_INTERVAL", 2000);
     call_arguments(c, "", "");
 }
 
+void constants_gradient_norm(Constants *c, const Node *node) {
+    constant_region(c, node, "g");
+    constant(c, "SCALED", has_input(c, node, "scale"));
+    constant_real(c, "LIMIT", node->a.reduction.limit);
+    call_arguments(c, "", "");
+}
+
 void constants_update(Constants *c, const Node *node) {
-    const Optimizer *o = &node->a.update;
+    const Optimizer *o = &node->a.update.optimizer;
     constant(c, "COUNT", constant_region_elements(c));
-    constant(c, "SCALED", node->in[input_named(&constants_graph(c)->operands[node->op], "scale")] >= 0);
+    constant(c, "DECAYED", decayed_elements(c, node));
+    constant(c, "SCALED", has_input(c, node, "scale"));
+    constant(c, "CLIPS", has_input(c, node, "norm"));
+    constant(c, "AVERAGED", has_input(c, node, "average"));
+    constant_real(c, "CLIP", node->a.update.clip);
+    constant_real(c, "AVERAGE", node->a.update.average);
+    constant(c, "NESTEROV", o->nesterov);
+    constant(c, "DECOUPLED", o->kind == OPTIMIZER_ADAMW);
+    constant(c, "AMSGRAD", o->amsgrad);
+    constant(c, "CENTERED", o->centered);
     constant_real(c, "WEIGHT_DECAY", o->weight_decay);
-    if (o->kind == OPTIMIZER_SGD) {
-        constant(c, "NESTEROV", o->nesterov);
-        constant_real(c, "MOMENTUM", o->momentum);
-        constant_real(c, "DAMPENING", o->dampening);
-    } else {
-        constant(c, "DECOUPLED", o->kind == OPTIMIZER_ADAMW);
-        constant_real(c, "BETA1", o->beta1);
-        constant_real(c, "BETA2", o->beta2);
-        constant_real(c, "EPSILON", o->epsilon);
-    }
+    constant_real(c, "MOMENTUM", o->momentum);
+    constant_real(c, "DAMPENING", o->dampening);
+    constant_real(c, "BETA1", o->beta1);
+    constant_real(c, "BETA2", o->beta2);
+    constant_real(c, "ALPHA", o->alpha);
+    constant_real(c, "EPSILON", o->epsilon);
     call_arguments(c, "", "step->learning_rate, step->step");
 }
 

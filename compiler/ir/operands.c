@@ -40,6 +40,8 @@ static const char *read_marks(const char *s, Operand *operand, bool *variadic) {
             operand->region = true;
         else if (*s == '#')
             operand->gives_rows = true;
+        else if (*s == '&')
+            operand->stays = true;
         else if (strncmp(s, "[]", 2) == 0)
             operand->segments = true, s++;
         else if (strncmp(s, "...", 3) == 0)

@@ -15,7 +15,7 @@ typedef enum {
     ACCESS_PARAMETER /* ^ read */
 } Access;
 
-enum { MAX_OUTPUTS = 7, MAX_INPUTS = 5 }; /* of an operator that a kernel computes */
+enum { MAX_OUTPUTS = 7, MAX_INPUTS = 8 }; /* of an operator that a kernel computes */
 
 typedef struct {
     const char *name; /* not ended by a zero */
@@ -23,6 +23,7 @@ typedef struct {
     Access access;
     bool optional, segments, region;
     bool gives_rows; /* its rows are those that a range counts */
+    bool stays;      /* scratch in which a band of rows leaves something for the next */
     int in_place;    /* of an output: the input whose bytes it may take, or -1 */
 } Operand;
 

@@ -24,6 +24,13 @@ bool has_trait(const Node *node, unsigned trait) {
     return (op_table[node->op].traits & trait) != 0;
 }
 
+const Node *whole_batch_node(const Graph *g) {
+    for (int i = 0; i < g->nnode; i++)
+        if (has_trait(&g->node[i], TRAIT_WHOLE_BATCH))
+            return &g->node[i];
+    return NULL;
+}
+
 bool computes_rows(const Node *node) {
     return op_table[node->op].rows != rows_whole && !node->whole_rows;
 }

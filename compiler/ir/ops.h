@@ -22,6 +22,10 @@ enum {
     TRAIT_UPDATES = 32,       /* the optimiser's step */
     TRAIT_OF_RUNTIME = 64,    /* no kernel: the runtime does it before or after the steps, */
     TRAIT_LOADS = 128,        /*   before them */
+    TRAIT_ENDS_SUMS = 256,    /* reads sums over all rows: comes behind a loop over bands */
+    TRAIT_WEIGHTS = 512,      /* a call of it may have weights, so it has a name in the state dict */
+    TRAIT_WHOLE_BATCH = 1024, /* its results depend on all samples of the batch at once */
+    TRAIT_OF_TRAINING = 2048, /* elsewhere its output is its input */
 };
 
 /* Appends the nodes that compute the gradients by the inputs of NODE, given those by its outputs (DOUT, -1:
@@ -65,6 +69,8 @@ extern const OpRow op_table[OPS];
 /* The operator a user calls NAME, or OPS. */
 Op op_by_name(const char *name);
 bool has_trait(const Node *node, unsigned trait);
+/* The first node of G that sees the whole batch, so that there is no loop over samples; or NULL. */
+const Node *whole_batch_node(const Graph *g);
 /* "conv", "conv + max_pool": all that NODE does. */
 const char *node_operator(Pool *pool, const Node *node);
 /* The rows of a feature map: depth * height. */
@@ -74,7 +80,7 @@ bool computes_rows(const Node *node);
 /* The tensor whose rows such a range counts: the first output, or, of sums over rows, an input.  -1: none.
  */
 ValueId rows_value(const Graph *g, const Node *node);
-/* Does NODE sum over rows, so that its scratch holds what the ranges before came to? */
+/* Does NODE sum over rows? */
 bool sums_rows(const Graph *g, const Node *node);
 
 /* op_runtime.c: the runtime loads V into the arena, in front of the steps; */
@@ -86,6 +92,8 @@ void store_value(Graph *g, ValueId v);
 
 /* op_update.c: in the gradients of all parameters, input 1 of NODE. */
 int64_t gradient_elements(const Graph *g, const Node *node);
+/* Does the optimiser shrink this parameter? */
+bool weight_decays(const Optimizer *o, const Value *parameter);
 
 #define OP(id, name, signature, build, operands, attributes, traits, gradient, flops, halo, rows,          \
            constants, fuse, eager)                                                                         \

@@ -45,9 +45,11 @@ typedef struct Options {
 typedef struct {
     int64_t micro_batch; /* samples at a time, 0: by `micro_batches` */
     int64_t band_rows;   /* rows of the largest tensor in a band; 0: by `bands` */
-    int64_t passed_rows; /*   of the rows that prediction takes and gives at a time; 0: whole images */
+    int64_t passed_rows; /*   the same in prediction, which then passes row by row; 0: whole images */
     int64_t capacity;    /* bytes for the search for what to compute again, 0: everything is kept */
     const RematSchedule *found; /* not NULL: this is computed again, without a search */
+    int64_t repeated;           /* in bands of rows: so many thousandths of the work may be done again */
+    int64_t most_extra;         /* no search where an iteration is known to cost so much more, or 0 */
     bool any_plan;              /* any schedule that fits will do, however slow */
     bool prefetch;              /* training: inputs keep their bytes for those of the next step */
     bool little_workspace;      /* kernels may be slow for want of workspace */

@@ -42,7 +42,7 @@ bool has_bands(const Program *program) {
 }
 
 bool passes_rows(const Program *program) {
-    return program->target->rings && program->kind == PROGRAM_PREDICT;
+    return program->target->passes_rows && program->kind == PROGRAM_PREDICT;
 }
 
 const char *loop_text(LoopAxis axis) {
@@ -81,6 +81,23 @@ const char *kernel_name(const Target *target, const Node *node) {
 int64_t node_flops(const Program *program, const Node *node) {
     int64_t flops = op_table[node->op].flops(program->graph, node);
     return work_sum(0, has_samples(program->graph, node) ? program->micro_batch : 1, flops);
+}
+
+int64_t node_cost(const Program *program, const Node *node) {
+    if (program->target->picoseconds != NULL)
+        return program->target->picoseconds(program, node);
+    int64_t bytes = 0;
+    for (Touch t = node_touches(program->graph, node); touch_next(&t);)
+        bytes = work_sum(bytes, 1, program->layout[t.value].bytes);
+    return work_sum(node_flops(program, node), program->target->byte_cost, bytes);
+}
+
+int64_t shared_bytes(const Program *program, const Node *node) {
+    int64_t bytes = 0;
+    for (Touch t = node_touches(program->graph, node); touch_next(&t);)
+        if (t.operand->access != ACCESS_SCRATCH && !program->graph->value[t.value].per_sample)
+            bytes = size_sum(bytes, program->layout[t.value].bytes);
+    return bytes;
 }
 
 /* A ring has held each row of a sample once. */

@@ -25,7 +25,7 @@ typedef struct {
 
 typedef enum { AXIS_SAMPLES, AXIS_BANDS } LoopAxis;
 
-enum { MAX_STATES = 2 }; /* numbers that an optimiser keeps for each parameter */
+enum { MAX_STATES = 4 }; /* numbers that an optimiser keeps for each parameter */
 
 /* The schedule is a tree: a step runs a node; a loop runs its body `times` times, and may hold loops
  * itself.
@@ -61,10 +61,11 @@ typedef struct {
     ValueId *parameter; /* per parameter of the model: its value in this graph */
     ValueId *gradient;  /* train: per parameter the gradient, or -1 */
     int nstatistic;
-    ValueId *statistic; /* running statistics, in the order of the file */
-    ValueId control;    /* targets that stage inputs: what a step is told */
-    bool prefetches;    /* the next inputs come as soon as these were read for the last time */
-    Layout *layout;     /* per value */
+    ValueId *statistic;    /* running statistics, in the order of the file */
+    ValueId gradient_norm; /* train: as gradients are clipped by it, or -1 */
+    ValueId control;       /* targets that stage inputs: what a step is told */
+    bool prefetches;       /* the next inputs come as soon as these were read for the last time */
+    Layout *layout;        /* per value */
     int nlayout;
     Step *step;
     int nstep;
@@ -122,13 +123,16 @@ typedef struct {
     int nparameter;
     int *parameter_buffer; /* per parameter of the model */
     int nstatistic;
-    int *statistic_buffer;         /* per running statistic */
-    int *state_buffer[MAX_STATES]; /* per parameter: the optimiser's state, -1: none */
-    int loss_scale_buffer;         /* -1: losses are not scaled */
-    int64_t region_elements;       /* of the trained parameters: one sweep */
-    int64_t persistent;            /* bytes at the front that live across steps and programs */
+    int *statistic_buffer;            /* per running statistic */
+    int *state_buffer[MAX_STATES];    /* per parameter: the optimiser's state, -1: none, */
+    const Operand *state[MAX_STATES]; /* and which operand of its node that is, NULL: there are fewer */
+    const int *average_buffer; /* per parameter: the averaged one that eval and predict read, or NULL */
+    int loss_scale_buffer;     /* -1: losses are not scaled */
+    int64_t region_elements;   /* of the trained parameters: one sweep */
+    int64_t persistent;        /* bytes at the front that live across steps and programs */
     int64_t arena, lower_bound;
-    int64_t flops;                   /* of a training step, recomputation left out */
+    int64_t cost;  /* of a training step, in units of node_cost(), by which plans that fit are compared */
+    int64_t flops; /* of a training step, recomputation left out */
     int64_t recompute_flops;         /* and this much again, */
     int64_t recompute_flops_bound;   /* lower bound on it at this memory */
     int64_t loader_ring, ring_slots; /* bytes of the host's space, which the ring alone takes; its slots */
@@ -137,7 +141,8 @@ typedef struct {
     const char *source_hash; /* of the text and of the options that say what is trained */
 } Plan;
 
-enum { LOSS_SCALE_ELEMENTS = 4 }; /* of UnetModel.loss_scale */
+enum { LOSS_SCALE_ELEMENTS = 4 };    /* of UnetModel.loss_scale */
+enum { GRADIENT_NORM_ELEMENTS = 2 }; /* of UnetProgram.gradient_norm */
 
 /* ---- plan.c: questions to a plan ---- */
 
@@ -185,6 +190,11 @@ RowRange step_rows(const Step *step, int64_t height, int64_t iteration);
 int64_t bands_at(const Program *program, const Step *loop, int64_t units);
 /* FLOPs of a node for one micro-batch. */
 int64_t node_flops(const Program *program, const Node *node);
+/* What it costs for one micro-batch: time as the target tells it, or floating point operations, of which a
+ * byte moved costs as much as a few. */
+int64_t node_cost(const Program *program, const Node *node);
+/* Bytes that it reads or writes in each band of rows: of weights, and of their gradients' sums. */
+int64_t shared_bytes(const Program *program, const Node *node);
 /* What a node does in one run of the program, in all iterations of its loops: FLOPs, and bytes of the
  * tensors that it reads and writes, halo and padding included. */
 typedef struct {

@@ -9,6 +9,8 @@ typedef struct Constants Constants;
 /* Constants of the kernel instance that a node becomes; see templates/README.md for the names. */
 void constant(Constants *c, const char *name, int64_t value);
 void constant_real(Constants *c, const char *name, double value);
+/* An array of them; without any, of a single 0. */
+void constant_reals(Constants *c, const char *name, const double *value, int count);
 /* D, H, W and the like: PREFIX before the letters, the extents of V behind them. */
 void constant_extents(Constants *c, const char *prefix, ValueId v);
 /* Of a feature map its channels; of anything else all its numbers. */
@@ -30,6 +32,10 @@ void call_rows(Constants *c, ValueId v);
 
 /* Elements of the region of trained parameters, padding between them included. */
 int64_t constant_region_elements(const Constants *c);
+/* RUN[2 * RUNS]: where the numbers of each segment of a region begin and end; between them is padding. */
+void constant_runs(Constants *c, ValueId region);
+/* The same of V[0..COUNT). */
+int64_t constant_stored_elements(const Constants *c, const ValueId *v, int count);
 
 const Graph *constants_graph(const Constants *c);
 

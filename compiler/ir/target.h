@@ -13,6 +13,9 @@ struct Sources; /* emit/sources.h */
  * its outputs, what was chosen for it (Node.chosen). */
 typedef void PrepareRule(Program *program, Node *node);
 
+/* Appends what comes behind NODE, which was prepared. */
+typedef void FinishRule(Program *program, NodeId node);
+
 /* Can a kernel do SECOND, too, right behind FIRST?  If so, makes JOINED, a copy of FIRST, the node that
  * does both, to the same bits. */
 typedef bool JoinRule(Graph *g, const Node *first, const Node *second, Node *joined);
@@ -20,6 +23,7 @@ typedef bool JoinRule(Graph *g, const Node *first, const Node *second, Node *joi
 /* A target's own columns of the operator table; operators without a row in it need nothing. */
 typedef struct {
     PrepareRule *prepare;
+    FinishRule *finish;
     JoinRule *join; /* of the second of two; NULL: it is never joined */
     bool (*fits)(const Program *program, const Node *node); /* there is a kernel for what fuse.c would make
                                                              * of several nodes; NULL: there is none */
@@ -43,10 +47,13 @@ struct Target {
     bool stages_bytes; /* pictures of 8 bits may be staged as bytes */
     /* How long a node takes for one micro-batch, in picoseconds; NULL: it is not known, */
     int64_t (*picoseconds)(const Program *program, const Node *node);
-    int64_t flops_per_byte;  /*   but how many floating point operations take as long as moving a byte */
-    bool loops_are_free;     /* a few samples at a time cost no time, so they are chosen without need */
-    bool packs_once;         /* steps that depend on weights alone may run once, when these were loaded */
-    bool rings;              /* kernels take tensors of which a loop over bands holds a few rows */
+    int64_t byte_cost;   /*   but floating point operations; and what moving a byte costs, in that unit */
+    int64_t step_cost;   /* what each run of a step takes beside its work: a launch, a wait for all
+                          * threads; in picoseconds, or else in such operations */
+    bool loops_are_free; /* a few samples at a time cost no time, so they are chosen without need */
+    bool packs_once;     /* steps that depend on weights alone may run once, when these were loaded */
+    bool rings;          /* kernels take tensors of which a loop over bands holds a few rows */
+    bool passes_rows;    /* the runtime brings inputs and takes outputs of prediction row by row */
     const KernelRow *kernel; /* [OPS] */
 
     /* Why OPTIONS are not for this target, or NULL.  BUILDS: a program is to be built, not only sources. */

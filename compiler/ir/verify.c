@@ -71,7 +71,7 @@ static void verify_output(const Verify *v, const Touch *t) {
         BROKEN(v, "it computes `%s`, which outlives the step and may only be updated", value->name);
     if (value->producer < 0)
         BROKEN(v, "its output `%s` has no producer", value->name);
-    if (t->operand->access == ACCESS_SUM && value->per_sample)
+    if (t->operand->access == ACCESS_SUM && value->per_sample && !sums_rows(v->g, v->node))
         BROKEN(v, "its sum `%s` has samples", value->name);
     if (scratch && value->class != CLASS_WORKSPACE)
         BROKEN(v, "its scratch `%s` is no workspace", value->name);

@@ -17,6 +17,7 @@
 struct Autodiff {
     Graph *g;
     bool *wanted;      /* per forward value */
+    bool *is_loss;     /* per forward value: gradients begin there */
     ValueId *gradient; /* per forward value: the sum so far, or -1 */
 };
 
@@ -89,7 +90,7 @@ static void differentiate(Autodiff *ad, const Node *node) {
     ValueId dout[MAX_OUTPUTS];
     if (node->nout == 0) /* it updates something and has no result */
         return;
-    bool flows = g->value[node->out[0]].class == CLASS_METRIC; /* a loss: where gradients begin */
+    bool flows = ad->is_loss[node->out[0]];
     for (int k = 0; k < MAX_OUTPUTS; k++) {
         dout[k] = k < node->nout ? ad->gradient[node->out[k]] : -1;
         flows |= dout[k] >= 0;
@@ -120,6 +121,9 @@ void autodiff(Program *program) {
     ad.gradient = NEW_ARRAY(g->pool, ValueId, g->nvalue);
     for (ValueId v = 0; v < g->nvalue; v++)
         ad.gradient[v] = -1;
+    ad.is_loss = NEW_ARRAY(g->pool, bool, g->nvalue);
+    for (int i = 0; i < program->model->nresult; i++)
+        ad.is_loss[program->model->result[i].value] |= program->model->result[i].is_loss;
     mark_wanted(&ad);
     for (int i = g->nnode - 1; i >= 0; i--) {
         Node node = g->node[i]; /* the array moves as it grows */

@@ -74,19 +74,24 @@ static bool is_banded(const Program *program, const Node *node) {
     for (Touch t = node_touches(g, node); touch_next(&t);) {
         const Value *value = &g->value[t.value];
         const bool image = value->per_sample && value->shape.rank == AXES,
-                   whole = !value->per_sample && (!t.is_output || sums_rows(g, node));
+                   whole = !value->per_sample && !t.is_output;
         const Access access = t.operand->access;
-        if (!(image || whole || access == ACCESS_SCRATCH) || access == ACCESS_UPDATE)
+        const bool sum = access == ACCESS_SUM && sums_rows(g, node);
+        if (!(image || whole || sum || access == ACCESS_SCRATCH) || access == ACCESS_UPDATE)
             return false;
     }
     return true;
 }
 
-/* Reads parameters alone, as what packs them does: it can stand in front of a loop. */
+/* Reads parameters alone, or what was made of them, as what packs them does: it can stand in front of a
+ * loop. */
 static bool stands_aside(const Graph *g, const Node *node) {
-    for (Touch t = node_touches(g, node); touch_next(&t);)
-        if (t.is_output ? g->value[t.value].per_sample : g->value[t.value].class != CLASS_PARAMETER)
+    for (Touch t = node_touches(g, node); touch_next(&t);) {
+        const Class c = g->value[t.value].class;
+        if (t.is_output ? g->value[t.value].per_sample
+                        : c != CLASS_PARAMETER && c != CLASS_RUNNING_STATISTIC && c != CLASS_WORKSPACE)
             return false;
+    }
     return node->nout > 0 && node->nin > 0;
 }
 
@@ -178,7 +183,7 @@ static bool has_rows_in(const Run *r, const Step *step, int i, int64_t n) {
     return true;
 }
 
-/* The same in each of them. */
+/* The same in each iteration. */
 static bool has_its_rows(const Run *r, const Step *step, int i) {
     const int64_t times = iterations(height_of(r, i) + step[i].lag, step[i].rows);
     if (r->endless)
@@ -187,6 +192,31 @@ static bool has_its_rows(const Run *r, const Step *step, int i) {
         if (!has_rows_in(r, step, i, n))
             return false;
     return true;
+}
+
+/* Do those of the first COUNT steps that read what step MAKER makes have all their rows? */
+static bool readers_have_rows(const Run *r, const Step *step, int count, int maker) {
+    const Graph *g = r->program->graph;
+    bool read = false;
+    for (int i = maker + 1; i < count; i++)
+        for (Touch t = node_touches(g, node_of(r, i)); touch_next(&t);)
+            if (reads_rows(r, &t) && r->maker[t.value] == maker) {
+                read = true;
+                if (!has_its_rows(r, step, i))
+                    return false;
+            }
+    return read;
+}
+
+/* What is computed again comes as late as its readers allow: the sooner, the longer its rows are kept. */
+static void repeat_late(const Run *r, Step *step, int count) {
+    for (int i = count - 1; i >= 0; i--) {
+        const int64_t soonest = step[i].lag;
+        while (step[i].recompute && readers_have_rows(r, step, count, i))
+            step[i].lag += tile_rows(r, i);
+        if (step[i].lag > soonest)
+            step[i].lag -= tile_rows(r, i);
+    }
 }
 
 /* Divides the rows of the first COUNT steps by the greatest common divisor of these and of the rows of
@@ -228,6 +258,7 @@ static bool make_loop(Run *r, int count, int64_t rows, Step *loop) {
         while (!has_its_rows(r, step, i))
             step[i].lag += tile_rows(r, i);
     }
+    repeat_late(r, step, count);
     *loop = (Step){.node = -1, .axis = AXIS_BANDS, .body = step, .nbody = count};
     loop->times = bands_at(r->program, loop, 0);
     return loop->times > 1 || r->endless;

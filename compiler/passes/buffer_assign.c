@@ -153,6 +153,7 @@ static void state_regions(Plan *plan, const Node *update, const int *order) {
         const ValueId *segment;
         int count = value_segments(train->graph, &update->in[k], &segment);
         CHECK(s < MAX_STATES);
+        plan->state[s] = &train->graph->operands[update->op].in[k];
         region(plan, train, pool_text(plan->pool, "optimiser state %d", s + 1), LIFETIME_PERSISTENT,
                segment, count, buffer);
         for (int i = 0; i < count; i++) {
@@ -161,6 +162,22 @@ static void state_regions(Plan *plan, const Node *update, const int *order) {
         }
         s++;
     }
+}
+
+/* Averaged weights, the last state there is, take the place of the weights where nothing is trained; of a
+ * parameter that is not, there is no average. */
+static void average_buffers(Plan *plan, const Node *update) {
+    const Program *train = &plan->program[PROGRAM_TRAIN];
+    if (update == NULL || update->in[input_named(&train->graph->operands[update->op], "average")] < 0)
+        return;
+    int last = MAX_STATES - 1;
+    while (plan->state[last] == NULL)
+        last--;
+    int *buffer = NEW_ARRAY(plan->pool, int, plan->nparameter);
+    for (int k = 0; k < plan->nparameter; k++)
+        buffer[k] =
+            plan->state_buffer[last][k] >= 0 ? plan->state_buffer[last][k] : plan->parameter_buffer[k];
+    plan->average_buffer = buffer;
 }
 
 /* Running statistics persist each by itself: programs that measure read what training updates. */
@@ -266,7 +283,8 @@ static void step_buffers(Plan *plan, Program *program) {
             if (!t.is_output || program->buffer_of[t.value] >= 0)
                 continue;
             Buffer b = buffer_of_its_own(plan, program, t.value);
-            if (i < program->nonce || is_prefetched(program, t.value))
+            const bool outlives_once = i < program->nonce && o.last[t.value] >= program->nonce;
+            if (outlives_once || is_prefetched(program, t.value))
                 b.lifetime = LIFETIME_PROGRAM;
             b.same = t.number == 0 ? in_place_of(plan, program, &o, i) : -1;
             program->buffer_of[t.value] = buffer_new(plan, b);
@@ -315,11 +333,14 @@ void buffers(Plan *plan) {
     parameter_region(plan, first, order, once, false);
     parameter_region(plan, first, order, once, true);
     state_regions(plan, update, order);
+    average_buffers(plan, update);
     statistics(plan, first);
     loss_scale_buffer(plan, train, update);
     for (Program *p = next_program(plan, 0); p != NULL; p = next_program(plan, (int)p->kind + 1)) {
         for (int k = 0; k < p->nparameter; k++)
-            p->buffer_of[p->parameter[k]] = plan->parameter_buffer[k];
+            p->buffer_of[p->parameter[k]] = p->kind != PROGRAM_TRAIN && plan->average_buffer != NULL
+                                                ? plan->average_buffer[k]
+                                                : plan->parameter_buffer[k];
         for (int k = 0; k < p->nstatistic; k++)
             p->buffer_of[p->statistic[k]] = plan->statistic_buffer[k];
         if (p->kind == PROGRAM_TRAIN)

@@ -1,11 +1,14 @@
 /* micro_batch.c - how many samples to train at a time.
  *
  * Where loops are free, one over single samples costs next to nothing once there is enough to do in one,
- * and needs that many times less memory; below that, threads would wait for each other.
+ * and needs that many times less memory; below that, threads would wait for each other.  Where an operator
+ * sees the whole batch there is no such loop.  A file that says `accumulate` has no more samples at a time
+ * than its batch.
  *
  * Requires: the complete graph.  Provides: program->micro_batch.
  */
 #include "base/size_math.h"
+#include "ir/ops.h"
 #include "passes/passes.h"
 
 /* So many that a mean kernel has enough to do, in iterations of equal length. */
@@ -20,10 +23,10 @@ static int64_t enough_samples(const Program *program) {
     return iterations(program->batch, iterations(program->batch, samples));
 }
 
-void choose_micro_batch(Program *program) {
+static void choose(Program *program) {
     const int64_t chosen = program->choices->micro_batch, asked = program->options->micro_batches;
     program->micro_batch = 1; /* what node_flops() counts below */
-    if (program->kind != PROGRAM_TRAIN || asked == 1)
+    if (program->kind != PROGRAM_TRAIN || asked == 1 || whole_batch_node(program->graph) != NULL)
         program->micro_batch = program->batch;
     else if (chosen > 0)
         program->micro_batch = chosen < program->batch ? chosen : program->batch;
@@ -33,4 +36,12 @@ void choose_micro_batch(Program *program) {
         program->micro_batch = 1; /* or gradients of weights stay out of loops over bands */
     else
         program->micro_batch = program->target->loops_are_free ? enough_samples(program) : program->batch;
+}
+
+void choose_micro_batch(Program *program) {
+    choose(program);
+    const TrainSection *train = &program->model->train;
+    const int64_t most = program->batch / train->accumulate;
+    if (program->kind == PROGRAM_TRAIN && program->micro_batch > most)
+        program->micro_batch = most;
 }

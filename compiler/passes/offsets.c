@@ -69,6 +69,13 @@ static int64_t max_alive(Pool *pool, const PackBuffer *item, int n, int steps, i
     return max;
 }
 
+/* The arena that will do, 0: the smallest.  Where any plan that fits is good and this one does not, none is
+ * looked for. */
+static int64_t arena_wanted(const Plan *plan, const Program *program) {
+    const bool useless = plan->choices.any_plan && plan->budget > 0 && program->lower_bound > plan->budget;
+    return useless ? INT64_MAX : 0;
+}
+
 static void pack_program(Plan *plan, Program *program) {
     int *id = NEW_ARRAY(plan->pool, int, plan->nbuffer);
     int n = movable(plan, program, id), steps = step_count(program->step, program->nstep);
@@ -81,7 +88,7 @@ static void pack_program(Plan *plan, Program *program) {
     for (int i = 0; plan->options->no_reuse && i < n; i++)
         item[i].first = 0, item[i].last = steps;
     PackResult result;
-    pack_buffers(plan->pool, item, n, plan->target->align, 0, &result);
+    pack_buffers(plan->pool, item, n, plan->target->align, arena_wanted(plan, program), &result);
     for (int i = 0; i < n; i++)
         plan->buffer[id[i]].offset = plan->persistent + item[i].offset;
     program->extent = plan->persistent + result.arena;

@@ -1,5 +1,5 @@
 /* prepare.c - has the target give each node what its kernel needs beside the operands: packed weights in
- * front of it, scratch behind its outputs.
+ * front of it, scratch behind its outputs, what brings its sums to where they belong.
  *
  * Requires: the complete graph, types, the micro-batch.
  * Provides: the graph in its final form but for loops and recomputation; Node.chosen.
@@ -21,6 +21,8 @@ void prepare(Program *program) {
         PrepareRule *rule = target->kernel[node.op].prepare;
         if (rule != NULL)
             rule(program, &node);
-        node_new(g, node, node.in, node.out);
+        const NodeId prepared = node_new(g, node, node.in, node.out);
+        if (target->kernel[node.op].finish != NULL)
+            target->kernel[node.op].finish(program, prepared);
     }
 }

@@ -4,7 +4,8 @@
  * something that stays reads what it computes, or if it updates storage that outlives the program (a
  * running statistic), which the next program reads.  When the graph is complete, a last node, `return`,
  * reads the results: it stands for the caller, who looks at them after the step.  Where the runtime passes
- * rows, each output has a node of its own.
+ * rows, each output has a node of its own.  What only training does, such as dropout, goes from the others:
+ * who reads its output reads its input.
  *
  * prune: requires the graph as lowered.  close_graph: requires all other nodes.
  */
@@ -36,8 +37,38 @@ static bool is_needed(const Graph *g, const Node *node, const bool *needed) {
     return false;
 }
 
+/* ---- what only training does ---- */
+
+/* What V stands for outside of training. */
+static ValueId without_training(const Graph *g, ValueId v) {
+    while (v >= 0 && g->value[v].producer >= 0 &&
+           has_trait(&g->node[g->value[v].producer], TRAIT_OF_TRAINING))
+        v = g->node[g->value[v].producer].in[0];
+    return v;
+}
+
+/* Lets all readers, concats and results do without the nodes of training. */
+static void drop_training(Program *program) {
+    Graph *g = program->graph;
+    Model *model = program->model;
+    for (ValueId v = 0; v < g->nvalue; v++) {
+        Value *value = &g->value[v];
+        ValueId *segment = NEW_ARRAY(g->pool, ValueId, value->nsegments);
+        for (int p = 0; p < value->nsegments; p++)
+            segment[p] = without_training(g, value->segment[p]);
+        value->segment = segment;
+    }
+    for (int i = 0; i < g->nnode; i++)
+        for (int k = 0; k < g->node[i].nin; k++)
+            g->node[i].in[k] = without_training(g, g->node[i].in[k]);
+    for (int i = 0; i < model->noutput; i++)
+        model->output[i].value = without_training(g, model->output[i].value);
+}
+
 void prune(Program *program) {
     Graph *g = program->graph;
+    if (program->kind != PROGRAM_TRAIN)
+        drop_training(program);
     ValueId *result;
     int n = results(program, &result);
     bool *needed = NEW_ARRAY(g->pool, bool, g->nvalue), *stays = NEW_ARRAY(g->pool, bool, g->nnode);
@@ -53,9 +84,12 @@ void prune(Program *program) {
 
 void close_graph(Program *program) {
     ValueId *result;
-    const int n = results(program, &result);
+    const int n = results(program, &result), count = n + (program->gradient_norm >= 0);
+    ValueId *returned = NEW_ARRAY(program->graph->pool, ValueId, count);
+    for (int i = 0; i < count; i++)
+        returned[i] = i < n ? result[i] : program->gradient_norm;
     for (int i = 0; passes_rows(program) && i < n; i++)
         store_value(program->graph, result[i]);
     if (!passes_rows(program))
-        node_new(program->graph, (Node){.op = OP_RETURN, .nin = n, .name = "return"}, result, NULL);
+        node_new(program->graph, (Node){.op = OP_RETURN, .nin = count, .name = "return"}, returned, NULL);
 }

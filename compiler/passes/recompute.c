@@ -12,6 +12,8 @@
  *
  * Weights are packed right before each use, so packing and use are one operation here.
  *
+ * In a loop over bands of rows it is repeat.h that says what is made again.
+ *
  * Nodes that touch storage which one of them updates (a running statistic) keep their order and run once: a
  * token, a tensor without bytes, goes from each to the next.
  *
@@ -20,7 +22,7 @@
 #include "base/size_math.h"
 #include "ir/ops.h"
 #include "passes/passes.h"
-#include "solve/remat.h"
+#include "solve/repeat.h"
 
 /* Operation FROM comes before operation TO. */
 typedef struct {
@@ -141,17 +143,6 @@ static bool is_repeatable(const Translation *translation, const Node *node) {
     return true;
 }
 
-/* Time as the target tells it, or in units of floating point operations: a byte moved costs as much as a
- * few of them. */
-static int64_t cost_of(const Program *program, const Node *node) {
-    if (program->target->picoseconds != NULL)
-        return program->target->picoseconds(program, node);
-    int64_t bytes = 0;
-    for (Touch t = node_touches(program->graph, node); touch_next(&t);)
-        bytes = work_sum(bytes, 1, program->layout[t.value].bytes);
-    return work_sum(node_flops(program, node), program->target->flops_per_byte, bytes);
-}
-
 /* Of operation NUMBER, whose last node is NODE. */
 static void add_operands(const Translation *t, int number, const Node *node, RematOperation *o) {
     const Graph *g = t->program->graph;
@@ -188,7 +179,8 @@ static RematOperation operation_of(const Translation *t, int o) {
                                 .in_place = -1,
                                 .name = pool_text(g->pool, "%s %s", op_table[node->op].name, node->name)};
     for (int i = t->first[o]; i <= last; i++)
-        operation.cost = work_sum(operation.cost, 1, cost_of(t->program, node_at(t, i)));
+        operation.cost = size_sum(size_sum(operation.cost, node_cost(t->program, node_at(t, i))),
+                                  t->program->target->step_cost);
     for (int i = t->first[o]; i < last; i++)
         operation.scratch = size_sum(operation.scratch, t->program->layout[node_at(t, i)->out[0]].bytes);
     add_operands(t, o, node, &operation);
@@ -207,6 +199,11 @@ static int forward_operations(const Translation *t) {
     return t->noperation;
 }
 
+/* Is V read behind all of them, by the caller, or by what brings running statistics up to date? */
+static bool read_behind(const Value *v) {
+    return v->class == CLASS_METRIC || (v->class == CLASS_BATCH_STATISTIC && !v->per_sample);
+}
+
 static RematProblem problem_of(const Translation *t) {
     const Graph *g = t->program->graph;
     RematOperation *operation = NEW_ARRAY(g->pool, RematOperation, t->noperation);
@@ -217,7 +214,7 @@ static RematProblem problem_of(const Translation *t) {
         operation[o] = operation_of(t, o);
     for (int k = 0; k < t->ntensor; k++) {
         bytes[k] = t->program->layout[t->value_of[k]].bytes;
-        kept[k] = g->value[t->value_of[k]].class == CLASS_METRIC;
+        kept[k] = read_behind(&g->value[t->value_of[k]]);
     }
     return (RematProblem){.noperation = t->noperation,
                           .ntensor = ntensor,
@@ -329,13 +326,21 @@ static int64_t flops_bound(const Translation *t, int64_t capacity) {
     return bound > all ? bound - all : 0;
 }
 
-/* The answer that was chosen already, or that of a search. */
+/* The answer that was chosen already, or that of a search, unless it is known to cost too much. */
 static const RematSchedule *schedule_for(Pool *pool, const RematProblem *problem, const Choices *choices,
                                          int64_t capacity) {
     if (choices->found != NULL)
         return choices->found;
+    if (choices->repeated > 0)
+        return repeat_in_bands(pool, problem, choices->repeated);
     RematSchedule *found = NEW(pool, RematSchedule);
     const RematQuestion question = {.capacity = capacity, .any = choices->any_plan};
+    if (choices->most_extra > 0) {
+        const RematQuestion all_kept = {.capacity = INT64_MAX};
+        remat_schedule(pool, problem, &all_kept, found);
+        if (remat_cost_lower_bound(pool, problem, capacity) - found->base_cost >= choices->most_extra)
+            return found;
+    }
     remat_schedule(pool, problem, &question, found);
     return found;
 }
@@ -353,7 +358,8 @@ int recompute(Program *program, const NodeId *node, int count, int64_t capacity,
     *problem = problem_of(&t);
     program->remat = problem;
     program->found = schedule_for(pool, problem, program->choices, capacity);
-    if (!program->choices->any_plan && program->found->cost > program->found->base_cost)
+    if (!program->choices->any_plan && program->choices->repeated == 0 &&
+        program->found->cost > program->found->base_cost)
         program->recompute_flops_bound =
             flops_bound(&t, capacity > program->found->peak ? capacity : program->found->peak);
     *step = NEW_ARRAY(pool, Step, steps_of(&t, program->found));

@@ -22,7 +22,7 @@
 #include "passes/bands.h"
 #include "passes/passes.h"
 
-typedef enum { PART_ONCE, PART_BEFORE, PART_LOAD, PART_BODY, PART_AFTER, PARTS } Part;
+typedef enum { PART_ONCE, PART_BEFORE, PART_LOAD, PART_BODY, PART_END, PART_AFTER, PARTS } Part;
 
 typedef struct {
     NodeId *node[PARTS];
@@ -46,7 +46,7 @@ static Part part_of(const Graph *g, const Node *node, const Part *part) {
     if (has_trait(node, TRAIT_OF_RUNTIME) && !loads && !computes_rows(node))
         return PART_AFTER;
     if (has_samples(g, node))
-        return loads ? PART_LOAD : PART_BODY;
+        return loads ? PART_LOAD : has_trait(node, TRAIT_ENDS_SUMS) ? PART_END : PART_BODY;
     return reads_results(g, node, part) ? PART_AFTER : PART_BEFORE;
 }
 
@@ -71,12 +71,12 @@ static Split split(const Program *program, bool loop, bool once) {
 
 /* ---- the loop over samples ---- */
 
-/* Sums over the samples, written in the loop and needed behind it: they start from zero. */
-static void zero_sums(Graph *g, Split *s) {
-    for (int i = 0; i < s->count[PART_BODY]; i++) {
-        const NodeId body = s->node[PART_BODY][i];
+/* Sums over the samples, written in PART of the loop and needed behind it: they start from zero. */
+static void zero_sums(Graph *g, Split *s, Part part) {
+    for (int i = 0; i < s->count[part]; i++) {
+        const NodeId body = s->node[part][i];
         for (Touch t = node_touches(g, &g->node[body]); touch_next(&t);) {
-            if (t.operand->access != ACCESS_SUM)
+            if (t.operand->access != ACCESS_SUM || g->value[t.value].per_sample)
                 continue;
             const Node *node = &g->node[body];
             Node zero = {
@@ -130,7 +130,7 @@ static int iteration_steps(Program *program, const Split *s, Step **step) {
     Step *body = NULL;
     *step = NULL;
     add_steps(program, step, &count, s->node[PART_LOAD], s->count[PART_LOAD]);
-    if (program->kind == PROGRAM_TRAIN && capacity > 0) {
+    if (program->kind == PROGRAM_TRAIN && (capacity > 0 || program->choices->repeated > 0)) {
         program->remat_outside = outside_bytes(program, s);
         n = recompute(program, node, n, capacity - program->remat_outside, &body);
         for (int i = 0; i < n; i++)
@@ -138,6 +138,7 @@ static int iteration_steps(Program *program, const Split *s, Step **step) {
     } else {
         add_steps(program, step, &count, node, n);
     }
+    add_steps(program, step, &count, s->node[PART_END], s->count[PART_END]);
     return loop_over_bands(program, *step, count, step);
 }
 
@@ -148,7 +149,7 @@ void schedule(Program *program) {
     Split s = split(program, loop, once);
     program->nonce = s.count[PART_ONCE];
     if (loop)
-        zero_sums(program->graph, &s);
+        zero_sums(program->graph, &s, PART_BODY), zero_sums(program->graph, &s, PART_END);
     Step *iteration;
     int count = iteration_steps(program, &s, &iteration);
     add_steps(program, &program->step, &program->nstep, s.node[PART_ONCE], s.count[PART_ONCE]);

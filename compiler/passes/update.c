@@ -1,17 +1,20 @@
 /* update.c - appends the optimiser's step.
  *
  * Parameters, gradients and the optimiser's state are each one region of the arena, in one order: that in
- * which the backward pass completes the gradients.  So the update is a single node that sweeps over all of
- * them, and a slice of the gradients is complete early (what data parallel training will want to send).
+ * which the backward pass completes the gradients; parameters whose weights do not decay come behind the
+ * others.  So the update is a single node that sweeps over all of them, and a slice of the gradients is
+ * complete early (what data parallel training will want to send).
  *
  * f16 ends at 2^-24, where many gradients are smaller: losses are scaled.  What is known of that from step
  * to step lies in the arena; `loss_scale` judges the gradients, and the optimiser skips a step that
  * overflowed.
  *
- * Requires: the backward pass.  Provides: the node sgd or adam.
+ * Requires: the backward pass.  Provides: the optimiser's node.
  */
 #include "ir/ops.h"
 #include "passes/passes.h"
+
+#include <string.h>
 
 /* The parameters that have a gradient, in the order in which their gradients are complete. */
 static int completion_order(const Program *program, int *order) {
@@ -28,15 +31,50 @@ static int completion_order(const Program *program, int *order) {
     return count;
 }
 
-static ValueId state_of(Graph *g, ValueId parameter, const char *what) {
+/* The same order of the parameters whose weights decay, then of the others. */
+static void decayed_first(const Program *program, int *order, int count) {
+    const Graph *g = program->graph;
+    int *found = NEW_ARRAY(g->pool, int, count), n = 0;
+    for (int round = 0; round < 2; round++)
+        for (int i = 0; i < count; i++)
+            if (weight_decays(&program->model->train.optimizer, &g->value[program->parameter[order[i]]]) ==
+                (round == 0))
+                found[n++] = order[i];
+    memcpy(order, found, (size_t)count * sizeof *order);
+}
+
+static ValueId state_of(Graph *g, ValueId parameter, const Operand *operand) {
     Value state = g->value[parameter];
-    state.name = pool_text(g->pool, "%s %s", what, state.name);
+    state.name = pool_text(g->pool, "%.*s %s", operand->length, operand->name, state.name);
     state.class = CLASS_STATE;
     return value_new(g, state);
 }
 
-static int state_count(const Optimizer *o) {
-    return o->kind != OPTIMIZER_SGD ? 2 : o->momentum != 0 ? 1 : 0;
+/* Does the optimiser keep this state of each parameter? */
+static bool keeps(const TrainSection *train, const Operand *operand) {
+    const Optimizer *o = &train->optimizer;
+    const struct {
+        const char *name;
+        bool kept;
+    } optional[] = {{"momentum", o->momentum != 0},
+                    {"most", o->amsgrad},
+                    {"mean", o->centered},
+                    {"average", train->ema > 0}};
+    for (int i = 0; i < 4; i++)
+        if (operand->optional && strncmp(optional[i].name, operand->name, (size_t)operand->length) == 0)
+            return optional[i].kept;
+    return !operand->optional;
+}
+
+/* The states OPERAND of the parameters in their ORDER, as one value; -1: there are none. */
+static ValueId states(const Program *program, const Operand *operand, const int *order, int count) {
+    Graph *g = program->graph;
+    if (operand->access != ACCESS_UPDATE || !keeps(&program->model->train, operand))
+        return -1;
+    ValueId *state = NEW_ARRAY(g->pool, ValueId, count);
+    for (int i = 0; i < count; i++)
+        state[i] = state_of(g, program->parameter[order[i]], operand);
+    return value_concat_like(g, state, count, g->value[state[0]]);
 }
 
 /* Has the gradients of losses scaled and, before the update, judged; returns the state of that, or -1. */
@@ -63,37 +101,63 @@ static ValueId scale_losses(Program *program, ValueId gradients) {
     return state;
 }
 
+/* Has the norm of all gradients taken before the update, which then is one for all parameters: none of them
+ * can be updated before the last gradient is complete. */
+static ValueId clip_by_norm(Program *program, ValueId gradients, ValueId scale) {
+    Graph *g = program->graph;
+    const TrainSection *train = &program->model->train;
+    Node node = {.op = OP_GRADIENT_NORM,
+                 .nin = 2,
+                 .nout = 1,
+                 .a = {.kind = ATTRIBUTES_REDUCTION, .reduction = {.limit = train->clip_norm}},
+                 .name = op_table[OP_GRADIENT_NORM].name,
+                 .span = train->span};
+    const ValueId in[2] = {gradients, scale};
+    program->gradient_norm = value_new(g, (Value){.name = "gradient norm",
+                                                  .class = CLASS_METRIC,
+                                                  .type = TYPE_F64,
+                                                  .shape = {.rank = 1, .dim = {GRADIENT_NORM_ELEMENTS}},
+                                                  .span = train->span,
+                                                  .producer = -1,
+                                                  .input = -1});
+    node_new(g, node, in, &program->gradient_norm);
+    return program->gradient_norm;
+}
+
 void update(Program *program) {
-    static const char *const adam_names[2] = {"m", "v"}, *const sgd_names[2] = {"momentum", ""};
+    static const Op op_of[] = {[OPTIMIZER_SGD] = OP_SGD,
+                               [OPTIMIZER_ADAM] = OP_ADAM,
+                               [OPTIMIZER_ADAMW] = OP_ADAM,
+                               [OPTIMIZER_RMSPROP] = OP_RMSPROP};
     Graph *g = program->graph;
     if (program->kind != PROGRAM_TRAIN)
         return;
-    const Optimizer *o = &program->model->train.optimizer;
-    int nstate = state_count(o);
+    const TrainSection *train = &program->model->train;
     int *order = NEW_ARRAY(g->pool, int, program->nparameter);
-    int count = completion_order(program, order);
+    const int count = completion_order(program, order);
     if (count == 0)
         return;
-    ValueId *operand[4], in[5] = {-1, -1, -1, -1, -1};
-    for (int s = 0; s < 2 + nstate; s++)
-        operand[s] = NEW_ARRAY(g->pool, ValueId, count);
-    for (int i = 0; i < count; i++) {
-        ValueId p = program->parameter[order[i]];
-        operand[0][i] = p;
-        operand[1][i] = program->gradient[order[i]];
-        for (int s = 0; s < nstate; s++)
-            operand[2 + s][i] = state_of(g, p, (o->kind == OPTIMIZER_SGD ? sgd_names : adam_names)[s]);
+    decayed_first(program, order, count);
+    const Op op = op_of[train->optimizer.kind];
+    const Operands *row = &g->operands[op];
+    ValueId *operand[2], in[MAX_INPUTS];
+    for (int k = 0; k < 2; k++) {
+        operand[k] = NEW_ARRAY(g->pool, ValueId, count);
+        for (int i = 0; i < count; i++)
+            operand[k][i] = k == 0 ? program->parameter[order[i]] : program->gradient[order[i]];
+        in[k] = value_concat_like(g, operand[k], count, g->value[operand[k][0]]);
     }
-    for (int s = 0; s < 2 + nstate; s++)
-        in[s] = value_concat_like(g, operand[s], count, g->value[operand[s][0]]);
-    Op op = o->kind == OPTIMIZER_SGD ? OP_SGD : OP_ADAM;
-    int nin = g->operands[op].nin;
+    for (int k = 2; k < row->nin; k++)
+        in[k] = states(program, &row->in[k], order, count);
     if (program->options->stored == TYPE_F16)
-        in[input_named(&g->operands[op], "scale")] = scale_losses(program, in[1]);
+        in[input_named(row, "scale")] = scale_losses(program, in[1]);
+    if (train->clip_norm > 0)
+        in[input_named(row, "norm")] = clip_by_norm(program, in[1], in[input_named(row, "scale")]);
     node_new(g,
              (Node){.op = op,
-                    .nin = nin,
-                    .a = {.kind = ATTRIBUTES_UPDATE, .update = *o},
+                    .nin = row->nin,
+                    .a = {.kind = ATTRIBUTES_UPDATE,
+                          .update = {train->optimizer, train->clip_value, train->ema}},
                     .name = op_table[op].name,
                     .span = program->model->train.span},
              in, NULL);

@@ -33,9 +33,13 @@ void report_check(const Model *model, Text *out) {
     for (ValueId v = 0; v < g->nvalue; v++)
         if (g->value[v].class == CLASS_PARAMETER)
             parameters += shape_elements(g->value[v].shape), tensors++;
-    for (int i = 0; i < model->ninput; i++)
-        text_line(out, "%-6s %-16s %s", model->input[i].is_target ? "target" : "input",
-                  model->input[i].name, shape_text(model->pool, g->value[model->input[i].value].shape));
+    for (int i = 0; i < model->ninput; i++) {
+        const Input *input = &model->input[i];
+        const char *shape = shape_text(model->pool, g->value[input->value].shape);
+        if (input->classes > 0)
+            shape = pool_text(model->pool, "%s, %lld classes", shape, (long long)input->classes);
+        text_line(out, "%-6s %-16s %s", input->is_target ? "target" : "input", input->name, shape);
+    }
     for (int i = 0; i < model->noutput; i++)
         text_line(out, "output %-16s %s", model->output[i].name,
                   shape_text(model->pool, g->value[model->output[i].value].shape));

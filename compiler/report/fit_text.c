@@ -11,7 +11,7 @@ static bool has_loops(const FitQuestion *q, FitMax max, bool trains) {
 /* ---- text ---- */
 
 static const char *extra_text(Pool *pool, const FitTrial *t) {
-    return pool_text(pool, "%+.1f %%", 100.0 * (double)t->recompute_flops / (double)(t->flops + !t->flops));
+    return pool_text(pool, "%+.1f %%", fit_extra_work(t));
 }
 
 static const char *loops_text(Pool *pool, const FitRow *a) {

@@ -59,7 +59,7 @@ static void rows_json(const Program *program, const Step *step, Text *out) {
         RowsRule *rule = op_table[node->op].rows;
         const RowRange rows = t.is_output ? first : rule(g, node, t.number, first);
         const int64_t next = t.is_output ? second.begin : rule(g, node, t.number, second).begin;
-        if (id < 0 || !g->value[t.value].per_sample)
+        if (id < 0 || !g->value[t.value].per_sample || g->value[t.value].shape.rank != AXES)
             continue;
         text_add(out, "%s\"%d\": [%lld, %lld, %lld]", comma, id, (long long)rows.begin, (long long)rows.end,
                  (long long)(next - rows.begin));
@@ -141,9 +141,9 @@ static void head_json(const Plan *plan, Text *out) {
              (long long)plan->loader_ring, (long long)plan->target->context);
     text_add(out,
              "  \"cost\": {\"flops\": %lld, \"recompute_flops\": %lld, \"recompute_lower_bound_flops\": "
-             "%lld},\n",
+             "%lld, \"units\": %lld},\n",
              (long long)plan->flops, (long long)plan->recompute_flops,
-             (long long)plan->recompute_flops_bound);
+             (long long)plan->recompute_flops_bound, (long long)plan->cost);
 }
 
 void report_json(const Plan *plan, Text *out) {

@@ -91,7 +91,7 @@ static void class_rows(const Plan *plan, const Program *program, Text *out) {
         [CLASS_ACTIVATION] = "activations",    [CLASS_ACTIVATION_GRADIENT] = "gradients of activations",
         [CLASS_STATE] = "optimiser state",     [CLASS_RUNNING_STATISTIC] = "running statistics",
         [CLASS_WORKSPACE] = "workspace",       [CLASS_STAGING] = "inputs",
-        [CLASS_METRIC] = "losses and metrics",
+        [CLASS_METRIC] = "losses and metrics", [CLASS_BATCH_STATISTIC] = "batch statistics",
     };
     int64_t bytes[CLASSES] = {0}, all = 0;
     for (int i = 0; i < plan->nbuffer; i++) {
@@ -182,10 +182,14 @@ static void bands_row(const Plan *plan, const Comparison *c, Text *out) {
     int64_t rows = 0;
     for (int i = 0; loop != NULL && i < loop->nbody; i++)
         rows = loop->body[i].rows > rows ? loop->body[i].rows : rows;
+    const char *again = plan->recompute_flops == 0
+                            ? ""
+                            : pool_text(plan->pool, ", %.1f %% of all operations twice,",
+                                        100.0 * (double)plan->recompute_flops / (double)plan->flops);
     if (rows > 0 && c->without_bands > plan->arena)
-        text_line(out, "  %-26s %12s  %18s B  computing %lld rows at a time saves %s",
+        text_line(out, "  %-26s %12s  %18s B  computing %lld rows at a time%s saves %s",
                   "without bands of rows", human_bytes(plan->pool, c->without_bands),
-                  grouped(plan->pool, c->without_bands), (long long)rows,
+                  grouped(plan->pool, c->without_bands), (long long)rows, again,
                   human_bytes(plan->pool, c->without_bands - plan->arena));
 }
 
@@ -196,7 +200,7 @@ static void comparison_rows(const Plan *plan, const Comparison *c, Text *out) {
     bands_row(plan, c, out);
     if (train->model == NULL)
         return;
-    if (plan->recompute_flops > 0) {
+    if (plan->recompute_flops > 0 && plan->choices.repeated == 0) {
         const RematSchedule *found = train->found;
         const int64_t kept = c->without_recomputation;
         const double time = 100.0 * (double)(found->cost - found->base_cost) / (double)found->base_cost;

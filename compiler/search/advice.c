@@ -2,19 +2,18 @@
  *
  * Every proposal was planned, so its numbers are those that the option will give: first what leaves the
  * result as it is, then what rounds otherwise, a smaller batch, a smaller size, and a narrower network.
- * Where nothing helps, the smallest budgets that would do.
+ * Where none of these helps, two of them together; where nothing helps, the smallest budget that would do.
+ * Proposals do not depend on each other, so they are worked out in threads.
  */
 #include "search/advice.h"
+#include "base/size_math.h"
+#include "ir/ops.h"
 #include "ir/target.h"
+#include "search/threads.h"
 
-/* ---- what would fit ---- */
+/* ---- options, each of which returns whether it makes a difference ---- */
 
-static void propose(Advice *p, const char *text, const FitTrial *trial) {
-    if (trial->fits && p->count < MAX_PROPOSALS)
-        p->proposal[p->count++] = (Proposal){text, *trial};
-}
-
-/* ---- options that cost memory and change no bit of the result ---- */
+/* Those that cost memory and change no bit of the result are withdrawn. */
 
 static bool allow_loops(Options *options) {
     bool changed = options->micro_batches != 0;
@@ -22,9 +21,9 @@ static bool allow_loops(Options *options) {
     return changed;
 }
 
-static bool allow_reuse(Options *options) {
-    bool changed = options->no_reuse;
-    options->no_reuse = false;
+static bool allow_bands(Options *options) {
+    bool changed = options->target->rings && options->bands != 0;
+    options->bands = 0;
     return changed;
 }
 
@@ -34,88 +33,260 @@ static bool allow_recomputation(Options *options) {
     return changed;
 }
 
-static const struct {
+static bool allow_reuse(Options *options) {
+    bool changed = options->no_reuse;
+    options->no_reuse = false;
+    return changed;
+}
+
+/* Winograd's method, where the target has it, has four times as many weights, and trains on whole images.
+ */
+static bool convolve_directly(Options *options) {
+    Options other = *options;
+    other.conv = CONV_WINOGRAD;
+    bool changed = options->conv != CONV_DIRECT && !options->reference &&
+                   options->target->refuses(&other, false) == NULL;
+    options->conv = CONV_DIRECT;
+    return changed;
+}
+
+static bool store_halves(Options *options) {
+    bool changed = options->stored == TYPE_F32 && !options->reference;
+    options->stored = TYPE_BF16;
+    options->tf32 = false;
+    return changed;
+}
+
+static bool stage_bytes(Options *options) {
+    bool changed = options->target->stages_bytes && options->staged != TYPE_UNORM8;
+    options->staged = TYPE_UNORM8;
+    return changed;
+}
+
+typedef struct {
     const char *text;
-    bool (*allow)(Options *options); /* returns whether that makes a difference */
-} freedom[] = {{"--micro-batches=auto", allow_loops},
-               {"without --no-recompute", allow_recomputation},
-               {"without --no-reuse", allow_reuse}};
+    bool (*change)(Options *options);
+} Change;
+
+static const Change freedom[] = {{"--micro-batches=auto", allow_loops},
+                                 {"--bands=auto", allow_bands},
+                                 {"without --no-recompute", allow_recomputation},
+                                 {"without --no-reuse", allow_reuse}};
 enum { FREEDOMS = sizeof freedom / sizeof *freedom };
 
-/* Each alone, or, where that is not enough, all of them. */
-static void propose_freedoms(Advice *p, const FitQuestion *asked) {
-    FitQuestion all = *asked;
-    const char *text = "";
-    int changed = 0;
-    for (int k = 0; k < FREEDOMS; k++) {
-        FitQuestion one = *asked;
-        if (!freedom[k].allow(&one.options))
-            continue;
-        freedom[k].allow(&all.options);
-        text = pool_text(p->pool, "%s%s%s", text, changed++ > 0 ? " and " : "", freedom[k].text);
-        FitTrial trial = fit_try(&one);
-        propose(p, freedom[k].text, &trial);
-    }
-    if (p->count == 0 && changed > 1) {
-        FitTrial trial = fit_try(&all);
-        propose(p, text, &trial);
-    }
+static const Change bands = {"--bands=auto", allow_bands}, direct = {"--conv=direct", convolve_directly},
+                    halves = {"--precision=bf16", store_halves}, bytes = {"--staging=u8", stage_bytes};
+
+/* ---- ideas ---- */
+
+/* What may become a proposal: options, and perhaps a batch, a size or a width to be found. */
+typedef struct Idea Idea;
+struct Idea {
+    FitQuestion question;
+    FitTrial refused;         /* the plan that does not fit */
+    const char *text;         /* of the options that were changed */
+    bool (*find)(Idea *idea); /* returns whether something fits, which is then BEST */
+    const char *width;        /* the name of a `let` */
+    int64_t value;            /*   and its value, which was changed or is to be */
+    FitTrial best, cheaper;
+    bool fits, has_cheaper;
+};
+
+typedef struct {
+    Pool *pool;
+    FitQuestion question;
+    FitTrial refused;
+    bool freely;        /* with all freedoms */
+    bool whole_batch;   /* an operator sees all samples, so there is no loop over them */
+    bool narrower_only; /* what is fixed is too much already */
+    const char *width;  /* or NULL */
+    int64_t value;
+    Idea *idea;
+    int count;
+} Ideas;
+
+static bool find_nothing_more(Idea *idea) {
+    return fit_as_asked(&idea->question, &idea->best);
 }
 
-/* ---- weights as they are, tensors of fewer bits ---- */
+static bool find_batch(Idea *idea) {
+    return fit_smaller_batch(&idea->question, &idea->refused, &idea->best);
+}
 
-/* Winograd's method has four times as many weights. */
-static void propose_direct(Advice *p, const FitQuestion *asked) {
-    FitQuestion q = *asked;
-    if (q.options.conv == CONV_DIRECT || q.options.reference)
+/* The largest; and one that costs less, if that one costs much. */
+static bool find_size(Idea *idea) {
+    static const double much = 26; /* per cent: where README.md draws the line, too */
+    const bool fits = fit_smaller_size(&idea->question, &idea->refused, &idea->best);
+    idea->has_cheaper = fits && fit_extra_work(&idea->best) > much &&
+                        fit_cheaper_size(&idea->question, &idea->best, much, &idea->cheaper);
+    return fits;
+}
+
+static bool find_width(Idea *idea) {
+    Pool *pool = pool_new();
+    const bool fits =
+        fit_smaller_width(pool, &idea->question, idea->width, idea->value, &idea->refused, &idea->best);
+    idea->value = idea->best.candidate;
+    pool_free(pool);
+    return fits;
+}
+
+static void *work_out(void *item) {
+    Idea *idea = item;
+    idea->fits = idea->find(idea);
+    return NULL;
+}
+
+static const char *joined(Pool *pool, const char *text, const char *more) {
+    return *text == '\0' || *more == '\0' ? pool_text(pool, "%s%s", text, more)
+                                          : pool_text(pool, "%s and %s", text, more);
+}
+
+/* Returns whether that makes a difference. */
+static bool apply(Pool *pool, Idea *idea, const Change *change) {
+    if (!change->change(&idea->question.options))
+        return false;
+    idea->text = joined(pool, idea->text, change->text);
+    return true;
+}
+
+static Idea idea_of(const Ideas *all, bool (*find)(Idea *idea)) {
+    Idea idea = {.question = all->question, .refused = all->refused, .text = "", .find = find};
+    for (int k = 0; k < FREEDOMS && all->freely; k++)
+        (void)apply(all->pool, &idea, &freedom[k]);
+    return idea;
+}
+
+/* With one change, or with two; left out where one of them makes no difference. */
+static void add(Ideas *all, const Change *first, const Change *second, bool (*find)(Idea *idea)) {
+    Idea idea = idea_of(all, find);
+    if ((first == NULL || apply(all->pool, &idea, first)) &&
+        (second == NULL || apply(all->pool, &idea, second)))
+        PUSH(all->pool, all->idea, all->count, idea);
+}
+
+/* ---- the ideas, in the order in which they are told ---- */
+
+/* Where the compiler may choose loops over samples, it has tried one sample at a time: fewer are no help.
+ */
+static bool batch_matters(const Ideas *all) {
+    const bool loops = all->question.options.micro_batches == 0 && !all->whole_batch;
+    return !all->freely && !loops && all->refused.batch > 1;
+}
+
+static void add_narrower(Ideas *all) {
+    Idea idea = idea_of(all, find_width);
+    idea.width = all->width;
+    idea.value = all->value;
+    if (all->width != NULL)
+        PUSH(all->pool, all->idea, all->count, idea);
+}
+
+/* The width divided by DIVISOR, and a smaller size. */
+static void add_narrower_and_smaller(Ideas *all, int64_t divisor) {
+    Idea idea = idea_of(all, find_size);
+    if (all->width == NULL || all->value / divisor == 0)
         return;
-    q.options.conv = CONV_DIRECT;
-    const FitTrial trial = fit_try(&q);
-    propose(p, "--conv=direct", &trial);
+    idea.width = all->width;
+    idea.value = all->value / divisor;
+    fit_define(all->pool, &idea.question, idea.width, idea.value);
+    PUSH(all->pool, all->idea, all->count, idea);
 }
 
-static void propose_precision(Advice *p, const FitQuestion *asked) {
-    FitQuestion q = *asked;
-    const Options *plan = &asked->options;
-    if (plan->stored == TYPE_F32 && !plan->reference) {
-        q.options.stored = TYPE_BF16;
-        q.options.tf32 = false;
-        FitTrial trial = fit_try(&q);
-        propose(p, "--precision=bf16", &trial);
+static void add_single_ideas(Ideas *all) {
+    add(all, &direct, NULL, find_nothing_more);
+    add(all, &bands, &direct, find_nothing_more);
+    add(all, &halves, NULL, find_nothing_more);
+    add(all, &bytes, NULL, find_nothing_more);
+    if (batch_matters(all))
+        add(all, NULL, NULL, find_batch);
+    add(all, NULL, NULL, find_size);
+}
+
+/* ---- from ideas to proposals ---- */
+
+static void propose(Advice *a, const Idea *idea, const FitTrial *trial) {
+    const char *text = idea->text;
+    if (idea->width != NULL)
+        text = joined(a->pool, text, pool_text(a->pool, "-D %s=%lld", idea->width, (long long)idea->value));
+    if (idea->find == find_batch)
+        text = joined(a->pool, text, pool_text(a->pool, "--batch=%lld", (long long)trial->batch));
+    if (idea->find == find_size)
+        text = joined(a->pool, text, pool_text(a->pool, "--size=%s", fit_size_text(a->pool, trial->size)));
+    if (a->count < MAX_PROPOSALS)
+        a->proposal[a->count++] = (Proposal){text, *trial, idea->width != NULL};
+}
+
+/* Works out all ideas, proposes those that fit, and begins anew. */
+static void propose_all(Advice *a, Ideas *all) {
+    in_threads(work_out, all->idea, sizeof *all->idea, all->count);
+    for (int i = 0; i < all->count; i++) {
+        const Idea *idea = &all->idea[i];
+        if (idea->fits)
+            propose(a, idea, &idea->best);
+        else if (idea->find == find_size && *idea->text == '\0' && idea->width == NULL)
+            a->quarter = idea->best;
+        if (idea->has_cheaper)
+            propose(a, idea, &idea->cheaper);
     }
-    q = *asked;
-    if (plan->target->stages_bytes && plan->staged != TYPE_UNORM8) {
-        q.options.staged = TYPE_UNORM8;
-        FitTrial trial = fit_try(&q);
-        propose(p, "--staging=u8", &trial);
+    all->idea = NULL;
+    all->count = 0;
+}
+
+/* Each freedom alone, or, where that is not enough, all of them; returns whether there are any. */
+static bool propose_freedoms(Advice *a, Ideas *all) {
+    for (int k = 0; k < FREEDOMS; k++)
+        add(all, &freedom[k], NULL, find_nothing_more);
+    const int possible = all->count;
+    propose_all(a, all);
+    if (a->count == 0 && possible > 1) {
+        all->freely = true;
+        add(all, NULL, NULL, find_nothing_more);
+        propose_all(a, all);
+        all->freely = false;
+    }
+    return possible > 0;
+}
+
+static void propose_singles(Advice *a, Ideas *all) {
+    if (!all->narrower_only)
+        add_single_ideas(all);
+    add_narrower(all);
+    propose_all(a, all);
+}
+
+/* With all freedoms, but where the batch is smaller: with them, that would be no help. */
+static void propose_pairs(Advice *a, Ideas *all) {
+    if (!all->narrower_only) {
+        if (batch_matters(all))
+            add(all, &halves, NULL, find_batch);
+        all->freely = true;
+        add(all, &direct, &halves, find_nothing_more);
+        add(all, &halves, NULL, find_size);
+        add(all, &direct, NULL, find_size);
+    }
+    all->freely = true;
+    add_narrower_and_smaller(all, 2);
+    propose_all(a, all);
+    if (a->count == 0) {
+        add_narrower_and_smaller(all, 4);
+        propose_all(a, all);
     }
 }
 
-/* ---- smaller batches and sizes ---- */
-
-static void propose_smaller(Advice *p, const FitQuestion *asked, const FitTrial *now) {
-    FitTrial best;
-    if (now->batch > 1 && fit_largest_batch(asked, NULL, &best, NULL) && best.batch < now->batch)
-        propose(p, pool_text(p->pool, "--batch=%lld", (long long)best.batch), &best);
-    if (fit_largest_size(asked, NULL, &best, NULL))
-        propose(p, pool_text(p->pool, "--size=%s", fit_size_text(p->pool, best.size)), &best);
-    const char *name;
-    if (fit_smaller_width(p->pool, asked, &name, &best))
-        propose(p, pool_text(p->pool, "-D %s=%lld", name, (long long)best.candidate), &best);
-}
-
-/* ---- the smallest budgets ---- */
+/* ---- the smallest budget ---- */
 
 /* The planner, given next to nothing, returns the smallest plan it comes upon; whether it finds one that
  * small when asked for it is another question, so that is asked too. */
-static FitTrial smallest(const FitQuestion *asked, int64_t batch) {
+static FitTrial smallest(const FitQuestion *asked) {
     enum { TRIES = 6 };
     FitQuestion q = *asked;
-    q.options.budget = 1;
-    if (batch > 0)
-        q.lower.batch = batch;
+    bool changed = false;
     for (int k = 0; k < FREEDOMS; k++)
-        freedom[k].allow(&q.options);
+        changed |= freedom[k].change(&q.options);
+    if (!changed) /* that is the plan which does not fit */
+        return (FitTrial){0};
+    q.options.budget = 1;
     FitTrial trial = fit_try(&q);
     q.fixed.any_plan = true;
     for (int i = 0; i < TRIES && !trial.fits; i++) {
@@ -127,20 +298,46 @@ static FitTrial smallest(const FitQuestion *asked, int64_t batch) {
 
 /* ---- all of it ---- */
 
-Advice advise(Pool *pool, const Plan *plan, const FitQuestion *asked) {
-    Advice a = {.pool = pool};
-    FitQuestion q = *asked;
-    q.options.budget = plan->budget; /* which may be the file's own */
-    const Program *train = &plan->program[PROGRAM_TRAIN];
-    const FitTrial now = {.batch = train->model == NULL ? 1 : train->batch};
-    propose_freedoms(&a, &q);
-    propose_direct(&a, &q);
-    propose_precision(&a, &q);
-    propose_smaller(&a, &q, &now);
-    if (a.count == 0 && plan->refusal == NULL) {
-        a.smallest = smallest(asked, 0);
-        a.smallest_of_one = smallest(asked, 1);
+/* Parameters, their gradients and what the optimiser keeps: all alive at one time at least. */
+static int64_t fixed_bytes(const Plan *plan) {
+    int64_t sum = plan->persistent;
+    for (int b = 0; b < plan->nbuffer; b++) {
+        const Buffer *buffer = &plan->buffer[b];
+        if (buffer->slice < 0 &&
+            (buffer->class == CLASS_PARAMETER_GRADIENT || buffer->lifetime == LIFETIME_LOADED))
+            sum = size_sum(sum, buffer->bytes);
     }
+    return sum;
+}
+
+static Ideas ideas_for(Pool *pool, const Plan *plan, const FitQuestion *asked) {
+    const Program *train = &plan->program[PROGRAM_TRAIN];
+    Ideas all = {
+        .pool = pool, .question = *asked, .refused = {.legal = true, .arena = plan->arena, .batch = 1}};
+    all.question.options.budget = plan->budget; /* which may be the file's own */
+    if (train->model != NULL) {
+        all.refused.batch = asked_batch(train);
+        all.whole_batch = whole_batch_node(train->graph) != NULL;
+    }
+    all.width = fit_width(pool, asked, &all.value);
+    return all;
+}
+
+Advice advise(Pool *pool, const Plan *plan, const FitQuestion *asked) {
+    Advice a = {.pool = pool, .fixed = fixed_bytes(plan)};
+    Ideas all = ideas_for(pool, plan, asked);
+    all.narrower_only = plan->budget > 0 && a.fixed > plan->budget;
+    const bool restricted = !all.narrower_only && propose_freedoms(&a, &all);
+    propose_singles(&a, &all);
+    if (a.count == 0 && restricted) {
+        all.freely = true;
+        propose_singles(&a, &all);
+        all.freely = false;
+    }
+    if (a.count == 0)
+        propose_pairs(&a, &all);
+    if (a.count == 0 && plan->refusal == NULL)
+        a.smallest = smallest(asked);
     return a;
 }
 

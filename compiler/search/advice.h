@@ -4,19 +4,21 @@
 
 #include "search/fit.h"
 
-enum { MAX_PROPOSALS = 8 };
+enum { MAX_PROPOSALS = 16 };
 
 typedef struct {
     const char *text; /* as one would type it */
     FitTrial trial;
+    bool narrower; /* another network, with less work */
 } Proposal;
 
 typedef struct {
     Pool *pool;
+    int64_t fixed;                    /* bytes that no option changes but a narrower network */
     Proposal proposal[MAX_PROPOSALS]; /* all of them fit */
     int count;
-    FitTrial smallest,
-        smallest_of_one; /* no proposals: the smallest plans, with the batch asked for and with 1 */
+    FitTrial quarter;  /* legal: the smallest size that was tried, if none fits */
+    FitTrial smallest; /* no proposals: the smallest plan under any options that leave the result */
 } Advice;
 
 /* What would fit in place of PLAN, the answer to QUESTION. */

@@ -1,15 +1,16 @@
 /* budget_search.c - finds the plan: whole batches or a few samples at a time, everything kept or some
  * computed again.
  *
- * Each attempt lowers the file and runs all passes under one choice.  Cheapest first:
+ * Each attempt lowers the file and runs all passes under one choice.  In this order:
  *     1. as many samples at a time as cost no time, everything kept;
  *     2. fewer samples at a time, everything kept;
  *     3. one sample at a time, a few rows at a time: nothing is computed twice, but weights are read more
  * often;
- *     4. the fewest samples that were allowed, and what does not fit is computed again.
- * Where a loop over samples costs time (target->loops_are_free), 2 comes after 4, and again with 4.
- * The first that is within the budget is taken; if none is, the smallest.  Where any plan will do, it is
- * one sample at a time from the start: nothing needs less memory.
+ *     4. what does not fit is computed again.
+ * The first that is within the budget is taken.  But where 2 or 3 is, 4 may cost less (Plan.cost), and then
+ * it is taken.  So more memory never costs more: the candidates are the same for every budget, and those
+ * that fit are compared.  If none fits, the smallest is taken.  Where any plan will do, it is one sample at
+ * a time from the start: nothing needs less memory.  Where an operator sees the whole batch, it is whole.
  * Where inputs are staged in the arena, those of the next step come while one runs, if that fits into 1;
  * where faster kernels need much workspace, they have it if that does.
  * Prediction goes row by row, and so takes images of any height, where that costs little time and no
@@ -22,6 +23,7 @@
 #include "ir/target.h"
 #include "pipeline.h"
 #include "search/budget_search.h"
+#include "search/whole_batch.h"
 #include "base/text.h"
 
 typedef struct {
@@ -65,8 +67,11 @@ static bool lower_all(const Request *r, Model *model[PROGRAMS]) {
     bool measures = trains && (first->eval.present || first->eval_data.present || first->data.holdout > 0);
     const LowerOptions eval = sized(r, PROGRAM_EVAL, first->eval.size),
                        predict = sized(r, PROGRAM_PREDICT, first->predict.size);
-    if (options->wanted[PROGRAM_TRAIN] && trains)
+    if (options->wanted[PROGRAM_TRAIN] && trains) {
+        if (!suits_whole_batch(r->diag, options, first))
+            return false;
         model[PROGRAM_TRAIN] = first;
+    }
     if (options->wanted[PROGRAM_EVAL] && measures)
         model[PROGRAM_EVAL] = lower(r->pool, r->diag, r->file, &eval);
     if (options->wanted[PROGRAM_PREDICT])
@@ -132,66 +137,68 @@ static Plan *in_bands_of(const Request *r, Choices choices, Plan *best) {
     return best;
 }
 
-/* Weights are packed in front of the bands, or, where that takes too much, in each of them. */
+/* In bands.  What does not fit is made anew: activations, for a few thousandths of the work, then packed
+ * weights, too, in each band. */
 static Plan *in_bands(const Request *r, Choices choices, Plan *best) {
+    enum { THOUSANDTHS = 2 };
     if (!choices.any_plan)
         best = in_bands_of(r, choices, best);
-    if (plan_fits(best))
-        return best;
+    choices.repeated = r->options->no_recompute ? 0 : THOUSANDTHS;
+    if (!plan_fits(best) && !choices.any_plan && choices.repeated > 0)
+        best = in_bands_of(r, choices, best);
     choices.packs_in_iterations = choices.packs_in_bands = true;
-    return in_bands_of(r, choices, best);
+    return plan_fits(best) ? best : in_bands_of(r, choices, best);
 }
 
-/* The first of the schedules that one search finds which fits when packed, or the smallest; returns whether
- * the search itself came up to the budget. */
-static bool recompute_once(const Request *r, Choices choices, Plan **best) {
-    Plan *plan = attempt(r, choices);
-    const Program *train = &plan->program[PROGRAM_TRAIN];
-    const bool found = train->found->peak <= choices.capacity - train->remat_outside;
-    *best = smaller(plan, *best);
-    for (choices.found = train->found->other; choices.found != NULL && !plan_fits(*best);
-         choices.found = choices.found->other)
-        *best = smaller(attempt(r, choices), *best);
-    return found;
-}
-
-/* Is PLAN over a budget, in a way that computing again may mend? */
+/* Is training over a budget, in a way that computing again may mend? */
 static bool may_recompute(const Request *r, const Plan *plan) {
-    return !plan_fits(plan) && plan->budget > 0 && plan->arena < INT64_MAX && !r->options->no_recompute;
+    const Program *train = &plan->program[PROGRAM_TRAIN];
+    return train->model != NULL && plan->budget > 0 && train->extent > plan->budget &&
+           plan->arena < INT64_MAX && !r->options->no_recompute;
 }
 
-/* Computes again what does not fit.  Where packing leaves a gap above what is alive, a schedule that leaves
- * some bytes does, or one that was found in the other way, or the one of the lowest peak.  That last one
- * does not depend on the budget and is the one a refusal tells of, so a budget of what "needs" says is
- * enough. */
+/* Computes again what does not fit into KEPT: by the cheapest of all schedules that were found which fits
+ * when packed; if none does, by the one that needs least. */
 static Plan *with_recomputation(const Request *r, Choices choices, Plan *kept) {
     Plan *best = kept;
     choices.micro_batch = kept->program[PROGRAM_TRAIN].micro_batch;
     choices.capacity = kept->budget;
-    if (!recompute_once(r, choices, &best) || plan_fits(best))
-        return best;
-    choices.any_plan = !choices.any_plan;
-    recompute_once(r, choices, &best);
-    if (plan_fits(best))
-        return best;
-    choices.any_plan = false;
-    choices.capacity = 1;
-    recompute_once(r, choices, &kept);
-    return kept;
-}
-
-/* Where loops cost time, they come last: half as many samples at a time, computing again what does not fit
- * even so. */
-static Plan *fewer_samples_last(const Request *r, Choices choices, Plan *best) {
-    for (int64_t samples = best->program[PROGRAM_TRAIN].micro_batch; samples > 1 && !plan_fits(best);) {
-        samples = (samples + 1) / 2;
-        choices.micro_batch = samples;
+    bool promising = true;
+    while (promising) {
         Plan *plan = attempt(r, choices);
-        if (may_recompute(r, plan))
-            plan = with_recomputation(r, choices, plan);
+        const Program *train = &plan->program[PROGRAM_TRAIN];
         best = smaller(plan, best);
+        choices.found = train->found->next;
+        promising =
+            may_recompute(r, best) && choices.found != NULL &&
+            size_sum(choices.found->peak, train->remat_outside) < best->program[PROGRAM_TRAIN].extent;
     }
     return best;
+}
+
+/* The better of two plans: one that fits, then the one that costs less; where none fits, the smaller. */
+static Plan *cheaper(Plan *a, Plan *b) {
+    if (!plan_fits(a) || !plan_fits(b))
+        return smaller(a, b);
+    return a->cost < b->cost ? a : b;
+}
+
+/* BEST, or, if that costs less, something computed again: with SAMPLES at a time, or half as many, as often
+ * as that is at least LEAST.  The fewest come first; what does not fit even then does not with more. */
+static Plan *recompute_in_turns(const Request *r, Choices choices, int64_t samples, int64_t least,
+                                Plan *best) {
+    if (samples > least) {
+        best = recompute_in_turns(r, choices, (samples + 1) / 2, least, best);
+        if (!plan_fits(best))
+            return best;
+    }
+    choices.micro_batch = samples;
+    Plan *kept = attempt(r, choices);
+    if (!may_recompute(r, kept) || (plan_fits(best) && kept->cost >= best->cost))
+        return best;
+    if (plan_fits(best))
+        choices.most_extra = (best->cost - kept->cost) / iterations_of(&kept->program[PROGRAM_TRAIN]) + 1;
+    return cheaper(with_recomputation(r, choices, kept), best);
 }
 
 /* With all that makes a step faster, if that fits; CHOICES tells what does. */
@@ -220,41 +227,38 @@ bool lower_programs(Pool *pool, Diag *diag, const Ast *file, const LowerOptions 
     return lower_all(&r, model);
 }
 
+/* Is prediction over the budget, for it keeps packed weights from image to image?  Nothing that is chosen
+ * for training mends that. */
+static bool keeps_too_much(const Plan *plan) {
+    const Program *predict = &plan->program[PROGRAM_PREDICT];
+    return plan->choices.packs_once && predict->model != NULL && predict->extent > plan->budget;
+}
+
 /* The steps of above, from CHOICES on; LOOPS: fewer samples at a time may be chosen. */
 static Plan *search(const Request *r, Choices choices, bool loops) {
-    const bool loops_are_free = r->options->target->loops_are_free;
     const bool bands = r->options->target->rings && r->options->bands == 0 && choices.band_rows == 0;
     Plan *best = everything_kept(r, &choices);
-    const bool trains = best != NULL && best->program[PROGRAM_TRAIN].model != NULL;
     if (best == NULL || plan_fits(best))
         return best;
-    if (trains && loops && loops_are_free)
+    const bool trains = best->program[PROGRAM_TRAIN].model != NULL;
+    loops &= trains && whole_batch_node(best->program[PROGRAM_TRAIN].graph) == NULL;
+    const int64_t most = best->program[PROGRAM_TRAIN].micro_batch;
+    if (loops)
         best = fewer_samples(r, choices, best);
-    Plan *rolling = bands && !plan_fits(best) ? in_bands(r, choices, best) : best;
-    if (plan_fits(rolling) || !trains)
-        return rolling;
-    if (may_recompute(r, best))
-        best = with_recomputation(r, choices, best);
-    if (loops && !loops_are_free)
-        best = fewer_samples_last(r, choices, best);
-    return smaller(best, rolling);
+    const int64_t fewest = plan_fits(best) ? best->program[PROGRAM_TRAIN].micro_batch : 1;
+    if (bands && !plan_fits(best))
+        best = in_bands(r, choices, best);
+    if (!plan_fits(best) && keeps_too_much(best))
+        return best;
+    return trains ? recompute_in_turns(r, choices, most, loops ? fewest : most, best) : best;
 }
 
 /* ---- prediction of any height ---- */
 
-/* What the weights take that NODE reads. */
-static int64_t weight_bytes(const Program *program, const Node *node) {
-    int64_t bytes = 0;
-    for (Touch t = node_touches(program->graph, node); touch_next(&t);)
-        if (!t.is_output && !program->graph->value[t.value].per_sample)
-            bytes = size_sum(bytes, program->layout[t.value].bytes);
-    return bytes;
-}
-
 /* The fewest rows in a band of PROGRAM with which reading all weights once for each band takes little of
  * the time; 0: none is known. */
 static int64_t rows_at_no_cost(const Program *program) {
-    enum { PICOSECONDS_PER_KIBIBYTE = 40000, PERCENT = 8, FEWEST = 8, MOST = 64 };
+    enum { PERCENT = 8, FEWEST = 8, MOST = 64 };
     const Graph *g = program->graph;
     int64_t time = 0, weights = 0, height = 1;
     for (int i = 0; i < g->nnode; i++) {
@@ -264,11 +268,11 @@ static int64_t rows_at_no_cost(const Program *program) {
         const int64_t rows = rows_at(program, rows_value(g, node), 0);
         height = rows > height ? rows : height;
         time = size_sum(time, program->target->picoseconds(program, node));
-        weights = size_sum(weights, weight_bytes(program, node));
+        weights = size_sum(weights, shared_bytes(program, node));
     }
     for (int64_t rows = FEWEST; rows <= MOST; rows *= 2) {
         const int64_t bands = iterations(height, rows) + 1,
-                      each = work_sum(0, PICOSECONDS_PER_KIBIBYTE, weights) / 1024;
+                      each = work_sum(0, program->target->byte_cost, weights);
         if (work_sum(0, bands, each) <= time / 100 * PERCENT)
             return rows;
     }
@@ -299,7 +303,7 @@ Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *low
     choices.packs_once = options->target->packs_once && !fixed->any_plan;
     choices.packs_in_iterations = fixed->any_plan;
     Plan *best = search(&r, choices, loops);
-    if (best != NULL && choices.packs_once && !plan_fits(best)) {
+    if (best != NULL && !plan_fits(best) && keeps_too_much(best)) {
         choices.packs_once = false;
         best = smaller(search(&r, choices, loops), best);
     }

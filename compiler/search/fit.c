@@ -35,6 +35,11 @@ static void read_size(const Model *model, int64_t size[AXES]) {
         size[k] = shape.rank - AXES + k >= 1 ? shape_extent(shape, k) : 0;
 }
 
+int64_t asked_batch(const Program *program) {
+    return program->kind == PROGRAM_TRAIN ? program->batch / program->model->train.accumulate
+                                          : program->batch;
+}
+
 FitTrial fit_try(const FitQuestion *q) {
     FitTrial trial = {0};
     Pool *pool = pool_new();
@@ -44,12 +49,13 @@ FitTrial fit_try(const FitQuestion *q) {
     if (plan != NULL) {
         const Program *first = program_of(plan, 0);
         trial = (FitTrial){.legal = true,
-                           .batch = first->batch,
+                           .batch = asked_batch(first),
                            .arena = plan->arena,
                            .beside = plan->beside,
                            .flops = plan->flops,
                            .recompute_flops = plan->recompute_flops,
-                           .micro_batches = iterations_of(first)};
+                           .micro_batches = iterations_of(first),
+                           .in_bands = has_bands(first)};
         read_size(first->model, trial.size);
         trial.fits = q->card == 0 ? plan_fits(plan)
                                   : plan_fits(plan) && plan->beside <= q->card &&
@@ -165,6 +171,11 @@ static int64_t guess(const Row *row, const Tried *tried) {
     return (int64_t)floor((size - (double)row->declared[row->axis]) / (double)row->multiple[row->axis]);
 }
 
+/* By memory; else by nothing but what the target can run. */
+static bool is_bounded(const Row *row) {
+    return row->question.card > 0 || row->question.options.budget > 0;
+}
+
 static int64_t clamp(int64_t i, int64_t min, int64_t max) {
     return i < min ? min : i > max ? max : i;
 }
@@ -173,7 +184,7 @@ static int64_t clamp(int64_t i, int64_t min, int64_t max) {
 static void close_in(Row *row, Tried *fits, Tried *fails) {
     for (int iteration = 0; fails->i - fits->i > 1; iteration++) {
         int64_t middle = fits->i + (fails->i - fits->i) / 2;
-        if (iteration % 3 < 2)
+        if (iteration % 3 < 2 && is_bounded(row))
             middle = clamp(guess(row, fails), fits->i + 1, fails->i - 1);
         int64_t least = middle - fits->i > MOST_SKIPPED ? middle - MOST_SKIPPED : fits->i;
         int64_t i = legal_from(row, middle, -1, least);
@@ -212,6 +223,13 @@ static void go_up(Row *row, Tried *fits, Tried *fails) {
     }
 }
 
+/* A good plan in place of any. */
+static FitTrial good_trial(Row *row, const Tried *fits) {
+    row->question.fixed.any_plan = false;
+    const Tried good = try_candidate(row, fits->i);
+    return good.trial.fits ? good.trial : fits->trial;
+}
+
 /* From candidate I, whose trial under less memory is FROM, or, where that is NULL, from the first. */
 static bool largest(Row *row, int64_t i, const FitTrial *from, FitTrial *best, FitTrial *next) {
     const int64_t end = row->last + 1;
@@ -224,9 +242,7 @@ static bool largest(Row *row, int64_t i, const FitTrial *from, FitTrial *best, F
         return false;
     go_up(row, &fits, &fails);
     close_in(row, &fits, &fails);
-    row->question.fixed.any_plan = false;
-    const Tried good = any ? fits : try_candidate(row, fits.i);
-    *best = good.trial.fits ? good.trial : fits.trial;
+    *best = any ? fits.trial : good_trial(row, &fits);
     if (next != NULL)
         *next = fails.trial;
     return true;
@@ -247,6 +263,82 @@ bool fit_largest_size(const FitQuestion *q, const FitTrial *from, FitTrial *best
     if (from != NULL)
         first = (from->size[row.axis] - row.declared[row.axis]) / row.multiple[row.axis];
     return largest(&row, first, from, best, next);
+}
+
+/* ---- less than what does not fit ---- */
+
+/* The largest candidate below the one behind the last, which is known to fail as REFUSED does. */
+static bool largest_below(Row *row, const FitTrial *refused, FitTrial *best) {
+    Tried fails = {row->last + 1, *refused};
+    row->question.fixed.any_plan = true;
+    Tried fits = try_candidate(row, legal_from(row, row->first, 1, row->last + 1));
+    *best = fits.trial;
+    if (!fits.trial.fits)
+        return false;
+    close_in(row, &fits, &fails);
+    *best = good_trial(row, &fits);
+    return true;
+}
+
+bool fit_smaller_batch(const FitQuestion *q, const FitTrial *refused, FitTrial *best) {
+    Row row = batches(q);
+    row.last = refused->batch - 1;
+    return row.last >= row.first && largest_below(&row, refused, best);
+}
+
+/* Sizes below that of the question, down to a quarter of its extents; none where the file has errors. */
+static Row smaller_sizes(const FitQuestion *q) {
+    Row row = sizes(q);
+    if (row.multiple[row.axis] > 0)
+        row.first = -(row.declared[row.axis] / 4 * 3 / row.multiple[row.axis]);
+    row.last = -1;
+    return row;
+}
+
+bool fit_smaller_size(const FitQuestion *q, const FitTrial *refused, FitTrial *best) {
+    Row row = smaller_sizes(q);
+    FitTrial declared = *refused;
+    memcpy(declared.size, row.declared, sizeof declared.size);
+    *best = (FitTrial){0};
+    return row.first <= row.last && largest_below(&row, &declared, best);
+}
+
+double fit_extra_work(const FitTrial *trial) {
+    return 100.0 * (double)trial->recompute_flops / (double)(trial->flops + !trial->flops);
+}
+
+/* Where work would be MOST if, from LOW to HIGH, the size grew with that power of it. */
+static int64_t between(const Tried *low, const Tried *high, double most, double power) {
+    const double a = fit_extra_work(&low->trial), b = fit_extra_work(&high->trial);
+    return low->i + (int64_t)((double)(high->i - low->i) * pow((most - a) / (b - a), power));
+}
+
+/* Between the largest that computes nothing again and DEAR.  As a rule work grows faster and faster. */
+bool fit_cheaper_size(const FitQuestion *q, const FitTrial *dear, double most, FitTrial *best) {
+    Row row = smaller_sizes(q), keeping = row;
+    keeping.question.options.no_recompute = true;
+    keeping.last = dear->candidate - 1;
+    FitTrial kept;
+    if (keeping.first > keeping.last || !largest_below(&keeping, dear, &kept))
+        return false;
+    const Tried low = {kept.candidate, kept}, high = {dear->candidate, *dear};
+    *best = kept;
+    for (double power = 0.5; power <= 2 && best->candidate == low.i; power *= 2) {
+        const int64_t i = legal_from(&row, between(&low, &high, most, power), -1, low.i);
+        const Tried tried = i == low.i ? low : try_candidate(&row, i);
+        if (tried.trial.fits && fit_extra_work(&tried.trial) <= most)
+            *best = tried.trial;
+    }
+    return true;
+}
+
+bool fit_as_asked(const FitQuestion *asked, FitTrial *best) {
+    FitQuestion q = *asked;
+    q.fixed.any_plan = true;
+    *best = fit_try(&q);
+    if (best->fits)
+        *best = fit_try(asked);
+    return best->fits;
 }
 
 /* ---- widths ---- */
@@ -270,6 +362,10 @@ static Define *add_define(Pool *pool, FitQuestion *q, const char *name) {
     return added;
 }
 
+void fit_define(Pool *pool, FitQuestion *q, const char *name, int64_t value) {
+    add_define(pool, q, name)->value = pool_text(pool, "%lld", (long long)value);
+}
+
 static int64_t parameter_elements(const Graph *g) {
     int64_t count = 0;
     for (ValueId v = 0; v < g->nvalue; v++)
@@ -280,7 +376,7 @@ static int64_t parameter_elements(const Graph *g) {
 
 static bool is_width(Pool *pool, const FitQuestion *asked, const char *name, int64_t value) {
     FitQuestion q = *asked;
-    add_define(pool, &q, name)->value = pool_text(pool, "%lld", (long long)value / 2);
+    fit_define(pool, &q, name, value / 2);
     const Model *wide = lower(pool, diag_quiet(pool), asked->file, &asked->lower);
     const Model *narrow = lower(pool, diag_quiet(pool), q.file, &q.lower);
     return wide != NULL && narrow != NULL && wide->graph->nnode == narrow->graph->nnode &&
@@ -294,19 +390,24 @@ static bool is_defined(const LowerOptions *options, const char *name) {
     return false;
 }
 
-bool fit_smaller_width(Pool *pool, const FitQuestion *asked, const char **name, FitTrial *best) {
+const char *fit_width(Pool *pool, const FitQuestion *asked, int64_t *value) {
     for (int k = 0; k < asked->file->body.count; k++) {
         const Stmt *stmt = asked->file->body.item[k];
         if (stmt->kind != STMT_LET || stmt->value->kind != EXPR_INTEGER || stmt->value->integer < 2 ||
             is_defined(&asked->lower, stmt->name) ||
             !is_width(pool, asked, stmt->name, stmt->value->integer))
             continue;
-        Row row = {.question = *asked, .set = set_width, .first = 1, .last = stmt->value->integer - 1};
-        add_define(pool, &row.question, stmt->name)->value = row.digits;
-        *name = stmt->name;
-        return largest(&row, row.first, NULL, best, NULL);
+        *value = stmt->value->integer;
+        return stmt->name;
     }
-    return false;
+    return NULL;
+}
+
+bool fit_smaller_width(Pool *pool, const FitQuestion *asked, const char *name, int64_t value,
+                       const FitTrial *refused, FitTrial *best) {
+    Row row = {.question = *asked, .set = set_width, .first = 1, .last = value - 1};
+    add_define(pool, &row.question, name)->value = row.digits;
+    return largest_below(&row, refused, best);
 }
 
 /* ---- sizes ---- */

@@ -25,8 +25,12 @@ typedef struct {
     int64_t arena, beside;
     int64_t flops, recompute_flops;
     int64_t micro_batches;
-    int64_t candidate; /* the batch, or the value of a `let`, if that was what varied */
+    bool in_bands;     /* of rows */
+    int64_t candidate; /* of what varied: the batch, the value of a `let`, a number of the size */
 } FitTrial;
+
+/* What --batch replaces: of a step in parts (`accumulate`), the samples of one. */
+int64_t asked_batch(const Program *program);
 
 FitTrial fit_try(const FitQuestion *question);
 
@@ -37,10 +41,29 @@ FitTrial fit_try(const FitQuestion *question);
 bool fit_largest_batch(const FitQuestion *question, const FitTrial *from, FitTrial *best, FitTrial *next);
 bool fit_largest_size(const FitQuestion *question, const FitTrial *from, FitTrial *best, FitTrial *next);
 
-/* The largest smaller value of a `let` at the top of the file that sets how wide the network is: with
- * fewer, there are as many operators and fewer parameters.  False if there is none, or nothing smaller
- * fits. */
-bool fit_smaller_width(Pool *pool, const FitQuestion *question, const char **name, FitTrial *best);
+/* fit_try(), but whether there is a plan at all is asked first, which takes less time. */
+bool fit_as_asked(const FitQuestion *question, FitTrial *best);
+
+/* The largest batch or size below the one of the question, which is known to fail as REFUSED did; sizes go
+ * down to a quarter of the extents.  Where not even the smallest fits, BEST is that. */
+bool fit_smaller_batch(const FitQuestion *question, const FitTrial *refused, FitTrial *best);
+bool fit_smaller_size(const FitQuestion *question, const FitTrial *refused, FitTrial *best);
+
+/* A size below DEAR, an answer of fit_smaller_size(), at most so many per cent of whose work is computed
+ * again: about the largest. */
+bool fit_cheaper_size(const FitQuestion *question, const FitTrial *dear, double most, FitTrial *best);
+
+/* Of the work of a step, what is computed again, in per cent. */
+double fit_extra_work(const FitTrial *trial);
+
+/* A `let` at the top of the file that sets how wide the network is: with half of its VALUE there are as
+ * many operators and fewer parameters.  NULL if there is none. */
+const char *fit_width(Pool *pool, const FitQuestion *question, int64_t *value);
+/* Its largest value below VALUE that fits. */
+bool fit_smaller_width(Pool *pool, const FitQuestion *question, const char *name, int64_t value,
+                       const FitTrial *refused, FitTrial *best);
+/* -D NAME=VALUE */
+void fit_define(Pool *pool, FitQuestion *question, const char *name, int64_t value);
 
 /* "512x768" */
 const char *fit_size_text(Pool *pool, const int64_t size[AXES]);

@@ -5,8 +5,7 @@
  * so that each search begins where it would on any machine.
  */
 #include "search/fit_rows.h"
-
-#include <pthread.h>
+#include "search/threads.h"
 
 static const int64_t card_gib[] = {4, 6, 8, 10, 11, 12, 16, 24, 32, 40, 48, 80};
 enum { CARDS = sizeof card_gib / sizeof *card_gib };
@@ -51,10 +50,9 @@ enum { THREADS = 4 };
 typedef struct {
     const FitQuestion *asked;
     FitRow *answer; /* of all rows; .memory is filled in */
-    pthread_t thread;
     FitMax max;
     int first, rows;
-    bool trains, in_full, runs;
+    bool trains, in_full;
 } Part;
 
 static void *answer_part(void *data) {
@@ -80,14 +78,8 @@ int fit_rows(Pool *pool, const FitQuestion *question, FitMax max, bool trains, b
         part[k] = whole;
         part[k].first = k;
         part[k].answer = answer;
-        part[k].runs = k < count && pthread_create(&part[k].thread, NULL, answer_part, &part[k]) == 0;
     }
-    for (int k = 0; k < THREADS; k++) {
-        if (part[k].runs)
-            (void)pthread_join(part[k].thread, NULL);
-        else
-            (void)answer_part(&part[k]);
-    }
+    in_threads(answer_part, part, sizeof *part, THREADS);
     *row = answer;
     return count;
 }

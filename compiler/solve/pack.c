@@ -2,9 +2,9 @@
  *
  * The lower bound is the largest number of bytes alive at one time.  First-fit in several orders answers
  * easy problems at once.  What it leaves above the bound (or above the caller's capacity) goes to the
- * complete search of pack_search.c, first at the bound itself, then by bisection between the bound and
- * the best answer so far.  The search may give up, so the arena is as small as was found, and there always
- * is one.
+ * complete search of pack_search.c, first at the bound itself, then from there upward, in steps that
+ * double, to below the best answer so far.  The search may give up, so the arena is as small as was found,
+ * and there always is one.
  *
  * Requires: sizes and fixed offsets are multiples of the alignment and not negative; fixed buffers alive at
  * one time do not overlap; sizes and fixed offsets add up to less than 2^62.
@@ -19,8 +19,9 @@
 #include <string.h>
 
 /* The nodes that the search may visit, for each box, at the lower bound and at a capacity that the caller
- * asked for; a quarter of that at each step of the bisection.  What so many do not find is rarely found. */
-enum { NODES_FOR_BOUND = 120, NODES_FOR_CAPACITY = 480, BISECTION_STEPS = 6 };
+ * asked for; half of that at each larger one, the first of which leaves a gap of a 256th or less.  What so
+ * many do not find is rarely found. */
+enum { NODES_FOR_BOUND = 120, NODES_FOR_CAPACITY = 480, FIRST_GAP = 256 };
 
 /* The work of all searches together; it ends those of very large problems, after seconds. */
 static const int64_t max_work = 1000000000;
@@ -186,16 +187,14 @@ static bool search_at(Pool *pool, Packing *p, int64_t capacity, int nodes_per_bo
     return true;
 }
 
-/* Lowers the arena towards TARGET, where the search may take longest. */
+/* Lowers the arena to TARGET or, where that is not found, to little more. */
 static void lower_arena(Pool *pool, Packing *p, int64_t target, int nodes_per_box) {
     if (search_at(pool, p, target, nodes_per_box))
         return;
-    int64_t low = target + 1;
-    for (int step = 0; step < BISECTION_STEPS && low < p->arena; step++) {
-        int64_t middle = low + (p->arena - 1 - low) / 2;
-        if (!search_at(pool, p, middle, nodes_per_box / 4))
-            low = middle + 1;
-    }
+    const int64_t half = (p->arena - target) / 2, first = target / FIRST_GAP;
+    for (int64_t gap = (half < first ? half : first) + 1; gap < p->arena - target; gap *= 2)
+        if (search_at(pool, p, target + gap, nodes_per_box / 2))
+            return;
 }
 
 /* ---- both ---- */

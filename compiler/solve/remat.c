@@ -3,7 +3,7 @@
  * The problem is made compact (remat_graph.c), bounded from below (remat_bound.c) and, unless the given
  * order already fits, searched (remat_search.c).
  */
-#include "solve/remat_graph.h"
+#include "solve/remat_front.h"
 #include "base/diag.h"
 
 #include <limits.h>
@@ -28,7 +28,9 @@ int64_t remat_peak(Pool *pool, const RematProblem *problem, const int *operation
     if (!has_small_totals(problem))
         return INT64_MAX;
     const RematGraph *graph = remat_graph(pool, problem);
-    RematOrder order = {.length = length, .operation = NEW_ARRAY(pool, int, length)};
+    RematOrder order = {.length = length,
+                        .operation = NEW_ARRAY(pool, int, length),
+                        .bytes = NEW_ARRAY(pool, int64_t, length)};
     for (int i = 0; i < length; i++)
         order.operation[i] = operation[i];
     bool *alive = NEW_ARRAY(pool, bool, graph->ntensor);
@@ -47,78 +49,6 @@ static RematOrder given_order(Pool *pool, int noperation) {
     return order;
 }
 
-typedef struct {
-    Pool *pool;
-    const RematGraph *graph;
-    const RematQuestion *question;
-    RematSchedule *schedule;
-    RematOrder best[REMAT_SHARES];
-    bool *alive; /* room for a flag per tensor */
-    int64_t effort;
-    bool peak_sought;
-} Solve;
-
-static bool is_hopeless(const Solve *s) {
-    return s->question->capacity < s->schedule->peak_lower_bound;
-}
-
-static bool fits(const Solve *s) {
-    return s->best[0].peak <= s->question->capacity;
-}
-
-static void given_orders(const Solve *s, RematOrder order[REMAT_SHARES]) {
-    for (int k = 0; k < REMAT_SHARES; k++) {
-        order[k] = given_order(s->pool, s->graph->noperation);
-        CHECK(remat_measure(s->graph, s->question->capacity, s->alive, &order[k]));
-    }
-}
-
-static int64_t larger(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
-/* The capacity ends the search but does not direct it: what fits into less fits into more, and where
- * nothing fits, the answer is the same for every capacity. */
-static void find_min_peak(Solve *s) {
-    enum { SHARE = 2, SHARE_FOR_AN_IDEA = 8 };
-    if (s->peak_sought)
-        return;
-    RematOrder min[REMAT_SHARES];
-    given_orders(s, min);
-    const RematGoal goal = {.kind = REMAT_MIN_PEAK,
-                            .capacity = s->schedule->peak_lower_bound,
-                            .effort = s->effort /
-                                      (is_hopeless(s) && s->question->any ? SHARE_FOR_AN_IDEA : SHARE),
-                            .enough = larger(s->question->capacity, s->schedule->peak_lower_bound)};
-    s->schedule->effort += remat_search(s->pool, s->graph, &goal, min);
-    for (int k = 0; k < REMAT_SHARES; k++)
-        s->best[k] = min[k];
-    s->peak_sought = true;
-}
-
-static void find_min_cost(Solve *s) {
-    const RematGoal goal = {.kind = s->question->any ? REMAT_FIRST : REMAT_CHEAPEST,
-                            .capacity = s->question->capacity,
-                            .effort = s->effort,
-                            .cost_bound = s->schedule->cost_lower_bound};
-    s->schedule->effort += remat_search(s->pool, s->graph, &goal, s->best);
-}
-
-/* Where it is in doubt whether anything fits, that is asked first. */
-static void search(Solve *s) {
-    const int64_t bound = s->schedule->peak_lower_bound, capacity = s->question->capacity;
-    bool doubtful = capacity < bound + bound / 2;
-    if (doubtful)
-        find_min_peak(s);
-    const int64_t within = is_hopeless(s) || (doubtful && !fits(s)) ? s->best[0].peak : capacity;
-    if (!s->question->any)
-        s->schedule->cost_lower_bound = remat_cost_bound(s->pool, s->graph, within);
-    if (within == capacity)
-        find_min_cost(s);
-    if (!fits(s))
-        find_min_peak(s);
-}
-
 static void write_schedule(const RematOrder *order, RematSchedule *schedule) {
     schedule->length = order->length;
     schedule->operation = order->operation;
@@ -126,42 +56,67 @@ static void write_schedule(const RematOrder *order, RematSchedule *schedule) {
     schedule->cost = order->cost;
 }
 
-/* The best, and behind it those that leave more and more; or, where nothing fits, that need a little more.
- */
-static void write_answer(const Solve *s) {
-    const RematSchedule **end = &s->schedule->other;
-    write_schedule(&s->best[0], s->schedule);
-    for (int k = 1; k < REMAT_SHARES; k++) {
-        const int64_t peak = s->best[k].peak;
-        if (fits(s) ? peak > remat_share(s->question->capacity, k) : peak > s->best[0].peak / 16 * 17)
-            break;
-        if (peak == s->best[k - 1].peak)
-            continue;
-        RematSchedule *other = NEW(s->pool, RematSchedule);
-        *other = *s->schedule;
-        other->other = NULL;
-        write_schedule(&s->best[k], other);
-        *end = other;
-        end = &other->other;
-    }
+/* Adds ORDER behind LAST, unless it needs as much; returns the new last. */
+static RematSchedule *append(Pool *pool, const RematOrder *order, RematSchedule *last) {
+    if (order->length == 0 || order->peak == last->peak)
+        return last;
+    RematSchedule *next = NEW(pool, RematSchedule);
+    *next = *last;
+    next->next = NULL;
+    write_schedule(order, next);
+    return last->next = next;
+}
+
+/* Number K of the front, and behind it those that need less and less. */
+static void write_fitting(Pool *pool, const RematFront *front, int k, RematSchedule *schedule) {
+    write_schedule(&front->order[k], schedule);
+    RematSchedule *last = schedule;
+    while (--k >= 0)
+        last = append(pool, &front->order[k], last);
+    append(pool, &front->least, last);
+}
+
+/* What needs least, and behind it those that need more and more. */
+static void write_least(Pool *pool, const RematFront *front, RematSchedule *schedule) {
+    write_schedule(&front->least, schedule);
+    RematSchedule *last = schedule;
+    for (int k = 0; k < front->count; k++)
+        last = append(pool, &front->order[k], last);
+}
+
+/* What is sought for does not depend on the capacity, which only chooses from it: so more of it never costs
+ * more.  Where any schedule will do, or none can fit, the same search ends early. */
+static void search(Pool *pool, const RematGraph *graph, const RematOrder *given,
+                   const RematQuestion *question, RematSchedule *schedule) {
+    enum { PER_MILLE = 2 };
+    static const int64_t default_effort = 200000000;
+    const int64_t capacity = question->capacity, least = schedule->peak_lower_bound;
+    const int64_t effort = question->effort > 0 ? question->effort : default_effort;
+    RematFront *front = remat_front(pool, least, given->peak, PER_MILLE);
+    remat_front_add(front, given);
+    schedule->effort = remat_search(pool, graph, effort, question->any || capacity < least,
+                                    question->any ? capacity : 0, front);
+    const int found = remat_front_within(front, capacity);
+    if (found >= 0)
+        write_fitting(pool, front, found, schedule);
+    else
+        write_least(pool, front, schedule);
+    if (!question->any)
+        schedule->cost_lower_bound = remat_cost_bound(pool, graph, found >= 0 ? capacity : schedule->peak);
 }
 
 static void solve(Pool *pool, const RematProblem *problem, const RematQuestion *question,
                   RematSchedule *schedule) {
-    static const int64_t default_effort = 140000000;
     const RematGraph *graph = remat_graph(pool, problem);
-    Solve s = {.pool = pool,
-               .graph = graph,
-               .question = question,
-               .schedule = schedule,
-               .alive = NEW_ARRAY(pool, bool, graph->ntensor),
-               .effort = question->effort > 0 ? question->effort : default_effort};
-    given_orders(&s, s.best);
+    bool *alive = NEW_ARRAY(pool, bool, graph->ntensor);
+    RematOrder given = given_order(pool, graph->noperation);
+    CHECK(remat_measure(graph, question->capacity, alive, &given));
     schedule->base_cost = schedule->cost_lower_bound = graph->base_cost;
     schedule->peak_lower_bound = remat_peak_bound(pool, graph);
-    if (!fits(&s))
-        search(&s);
-    write_answer(&s);
+    if (given.peak <= question->capacity)
+        write_schedule(&given, schedule);
+    else
+        search(pool, graph, &given, question, schedule);
 }
 
 bool remat_schedule(Pool *pool, const RematProblem *problem, const RematQuestion *question,

@@ -38,14 +38,14 @@ typedef struct {
 
 typedef struct RematSchedule {
     int length;
-    const int *operation;     /* in order; a repeated one occurs several times */
-    int64_t peak;             /* the largest number of bytes alive at one time, as remat_peak() counts */
-    int64_t cost;             /* of all occurrences */
-    int64_t base_cost;        /* of every operation once */
-    int64_t cost_lower_bound; /* no schedule within the capacity is cheaper */
-    int64_t peak_lower_bound; /* no schedule at all needs less */
-    int64_t effort;           /* of the search: counted, so that results do not depend on the clock */
-    const struct RematSchedule *other; /* the next alternative, which may pack better, or NULL */
+    const int *operation;       /* in order; a repeated one occurs several times */
+    int64_t peak;               /* the largest number of bytes alive at one time, as remat_peak() counts */
+    int64_t cost;               /* of all occurrences */
+    int64_t base_cost;          /* of every operation once */
+    int64_t cost_lower_bound;   /* no schedule within the capacity is cheaper */
+    int64_t peak_lower_bound;   /* no schedule at all needs less */
+    int64_t effort;             /* of the search: counted, so that results do not depend on the clock */
+    struct RematSchedule *next; /* the next in the row of those that were found, or NULL */
 } RematSchedule;
 
 typedef struct {
@@ -54,9 +54,10 @@ typedef struct {
     bool any;       /* return the first schedule that fits, whatever it costs */
 } RematQuestion;
 
-/* Finds a schedule whose peak is within the capacity: the given order if it fits, else by a search. Returns
- * false if it found none; SCHEDULE is then the one of the lowest peak that it met, which (unless `any`) is
- * the same for every capacity that is too small.  POOL owns the schedule.  Deterministic. */
+/* Finds the cheapest schedule whose peak is within the capacity: the given order if it fits, else by a
+ * search that is the same for every capacity.  Behind it, `next` leads to those that need less and cost
+ * more, down to the least peak that was met.  Returns false if there is none; SCHEDULE is then that of the
+ * least peak, and `next` leads to those that need more.  POOL owns the schedules.  Deterministic. */
 bool remat_schedule(Pool *pool, const RematProblem *problem, const RematQuestion *question,
                     RematSchedule *schedule);
 

@@ -94,7 +94,9 @@ RematGraph *remat_graph(Pool *pool, const RematProblem *problem) {
 }
 
 RematOrder remat_order(Pool *pool, int noperation) {
-    return (RematOrder){.operation = NEW_ARRAY(pool, int, (size_t)noperation *REMAT_MAX_REPEATS)};
+    const int room = noperation * REMAT_MAX_REPEATS;
+    return (RematOrder){
+        .room = room, .operation = NEW_ARRAY(pool, int, room), .bytes = NEW_ARRAY(pool, int64_t, room)};
 }
 
 static bool occurs_before(const RematOrder *order, int position, int o) {
@@ -163,6 +165,7 @@ bool remat_measure(const RematGraph *graph, int64_t capacity, bool *alive, Remat
         end_lives(&walk, node);
         int64_t during = after + own + (walk.bytes - between);
         order->operation[--begin] = o;
+        order->bytes[begin] = during;
         if (__builtin_add_overflow(order->cost, node->cost, &order->cost))
             order->cost = INT64_MAX;
         order->peak = during > order->peak ? during : order->peak;
@@ -170,5 +173,6 @@ bool remat_measure(const RematGraph *graph, int64_t capacity, bool *alive, Remat
     }
     order->length = end - begin;
     memmove(order->operation, order->operation + begin, (size_t)order->length * sizeof *order->operation);
+    memmove(order->bytes, order->bytes + begin, (size_t)order->length * sizeof *order->bytes);
     return walk.count == 0;
 }

@@ -35,8 +35,9 @@ typedef struct {
 
 /* A sequence of operations and what it costs. */
 typedef struct {
-    int length;
+    int length, room; /* operations that there are, and may be */
     int *operation;
+    int64_t *bytes; /* per position: alive while it runs */
     int64_t cost, peak;
     double excess; /* the sum over its operations of the bytes beyond the capacity */
 } RematOrder;
@@ -53,21 +54,10 @@ bool remat_measure(const RematGraph *graph, int64_t capacity, bool *alive, Remat
 int64_t remat_cost_bound(Pool *pool, const RematGraph *graph, int64_t capacity);
 int64_t remat_peak_bound(Pool *pool, const RematGraph *graph);
 
-/* Which order to find: the cheapest within CAPACITY (until its cost is COST_BOUND), the first within
- * CAPACITY, or the one of minimum peak (until that is ENOUGH; it may come near CAPACITY). */
-typedef enum { REMAT_CHEAPEST, REMAT_FIRST, REMAT_MIN_PEAK } RematGoalKind;
-
-typedef struct {
-    RematGoalKind kind;
-    int64_t capacity, effort, cost_bound, enough;
-} RematGoal;
-
-/* Beside the best, the best for somewhat less than the capacity: so much of it, largest first. */
-enum { REMAT_SHARES = 7 };
-int64_t remat_share(int64_t capacity, int share);
-
-/* Each BEST holds an order already, and is replaced by better ones.  Returns the effort. */
-int64_t remat_search(Pool *pool, const RematGraph *graph, const RematGoal *goal,
-                     RematOrder best[REMAT_SHARES]);
+/* Finds orders that are cheap or need little, and hands all of them to FRONT; BRIEF: a part of those, that
+ * would be the first.  Ends when one is within ENOUGH, unless that is 0.  Returns the effort. */
+struct RematFront; /* remat_front.h */
+int64_t remat_search(Pool *pool, const RematGraph *graph, int64_t effort, bool brief, int64_t enough,
+                     struct RematFront *front);
 
 #endif

@@ -2,6 +2,8 @@
  *
  * - recompute: inserts the maker of what an operation reads right before it; what that maker reads is, if
  *   dead there, recomputed in its turn or kept until then (a coin).
+ * - drop at peak: at a moment at which much is alive, frees a tensor that is read later; it is recomputed
+ *   right before that.
  * - forget: removes a repeated occurrence; its readers read the life before.
  * - exchange: does both.
  * - gather: joins two lives of a tensor; the readers of one move to the other.
@@ -79,27 +81,33 @@ static bool needed_from(const RematGraph *graph, const RematOrder *order, int po
 }
 
 /* Inserts the maker of TENSOR before POSITION, and before it some of the makers of what it reads, at most
- * ROOM operations: where many paths lead to one tensor, there is no other end.  Returns the number of
+ * MOST operations: where many paths lead to one tensor, there is no other end.  Returns the number of
  * operations inserted. */
-static int recompute_at(RematMoves *moves, RematOrder *order, int position, int tensor, int room) {
+static int recompute_at(RematMoves *moves, RematOrder *order, int position, int tensor, int most) {
     enum { ODDS_TO_KEEP = 4 };
     const RematGraph *graph = moves->graph;
     int maker = graph->maker[tensor], inserted = 0;
     const RematNode *node = &graph->node[maker];
-    if (!node->repeatable || room <= 0)
+    if (!node->repeatable || most <= 0)
         return 0;
     for (int i = node[-1].read_end; i < node->read_end; i++)
         if (random_below(moves, ODDS_TO_KEEP) != 0 &&
             !needed_from(graph, order, position + inserted, graph->read[i]))
             inserted +=
-                recompute_at(moves, order, position + inserted, graph->read[i], room - 1 - inserted);
+                recompute_at(moves, order, position + inserted, graph->read[i], most - 1 - inserted);
     insert_at(order, position + inserted, maker);
     return inserted + 1;
 }
 
-static bool recompute(RematMoves *moves, RematOrder *order) {
-    enum { ODDS_TO_BE_EARLY = 4, EARLIEST = 6, MAX_INSERTED = 512 };
+/* How many operations a move may insert. */
+static int room(const RematMoves *moves, const RematOrder *order) {
+    enum { MAX_INSERTED = 512 };
     const int left = moves->graph->noperation * REMAT_MAX_REPEATS - order->length;
+    return left < MAX_INSERTED ? left : MAX_INSERTED;
+}
+
+static bool recompute(RematMoves *moves, RematOrder *order) {
+    enum { ODDS_TO_BE_EARLY = 4, EARLIEST = 6 };
     int position = random_below(moves, order->length), o = order->operation[position];
     if (position == 0 || reads_of(&moves->graph->node[o]) == 0)
         return false;
@@ -107,7 +115,36 @@ static bool recompute(RematMoves *moves, RematOrder *order) {
     if (random_below(moves, ODDS_TO_BE_EARLY) == 0)
         position -= random_below(moves, position < EARLIEST ? position : EARLIEST);
     return order->operation[position - 1] != moves->graph->maker[tensor] &&
-           recompute_at(moves, order, position, tensor, left < MAX_INSERTED ? left : MAX_INSERTED) > 0;
+           recompute_at(moves, order, position, tensor, room(moves, order)) > 0;
+}
+
+/* Of a few positions, that at which most is alive. */
+static int wide_position(RematMoves *moves, const RematOrder *order) {
+    enum { OF = 4 };
+    int widest = random_below(moves, order->length);
+    for (int i = 1; i < OF; i++) {
+        const int position = random_below(moves, order->length);
+        widest = order->bytes[position] > order->bytes[widest] ? position : widest;
+    }
+    return widest;
+}
+
+static bool drop_at_peak(RematMoves *moves, RematOrder *order) {
+    const RematGraph *graph = moves->graph;
+    const int wide = wide_position(moves, order), behind = order->length - wide - 1;
+    if (behind == 0)
+        return false;
+    const int later = order->operation[wide + 1 + random_below(moves, behind)];
+    if (reads_of(&graph->node[later]) == 0)
+        return false;
+    const int tensor = random_read(moves, later), maker = graph->maker[tensor];
+    const int at_peak = order->operation[wide];
+    if (at_peak == maker || reads(graph, at_peak, tensor))
+        return false;
+    int p = wide + 1;
+    while (order->operation[p] != maker && !reads(graph, order->operation[p], tensor))
+        p++;
+    return order->operation[p] != maker && recompute_at(moves, order, p, tensor, room(moves, order)) > 0;
 }
 
 static bool forget(RematMoves *moves, RematOrder *order) {
@@ -199,6 +236,9 @@ static bool shift(RematMoves *moves, RematOrder *order) {
 }
 
 bool remat_move(RematMoves *moves, RematOrder *order) {
+    enum { PERCENT_AT_PEAK = 30 };
+    if (random_below(moves, 100) < PERCENT_AT_PEAK)
+        return drop_at_peak(moves, order);
     int percent = random_below(moves, 100);
     if (percent < 30)
         return recompute(moves, order);

@@ -5,10 +5,11 @@
  * (remat_measure) yields its cost and bytes.  States beyond the capacity are allowed at a price, which
  * rises while the present state does not fit and falls while it does: the search runs along the border.
  *
- * Half of the rounds begin anew from the given order, since which tensors are recomputed is settled early
- * in each; the others from the best so far.  Some go for less than the capacity: that leads elsewhere, and
- * what is best for less may be best for all of it.
+ * Which tensors are recomputed is settled early in such a run, and no long one leaves its valley.  So there
+ * are many short ones.  Each begins anew with room enough; then the capacity shrinks step by step to the
+ * least, and grows again.  What is met on the way goes to the front, whatever it was sought for.
  */
+#include "solve/remat_front.h"
 #include "solve/remat_moves.h"
 #include "base/diag.h"
 
@@ -16,29 +17,45 @@
 #include <string.h>
 
 /* Temperatures are multiples of the mean cost of an operation; prices, of the cost of all per capacity. */
-static const double hottest = 4, hot_again = 0.8, coldest = 0.00125;
+static const double hottest = 4, hot_again = 0.6, coldest = 0.00125;
 static const double min_price = 0.05, max_price = 20, price_step = 1.002;
-enum { ROUNDS = 20, MAX_IN_VAIN = 4, MOVES_PER_TEMPERATURE = 100 };
+enum { MOVES_PER_TEMPERATURE = 100 };
+
+/* Runs and the rounds of which they consist, one for each capacity. */
+enum {
+    RUNS = 12,
+    RUNS_IN_BRIEF = 6,
+    RUNS_IN_VAIN = 4,
+    PER_MILLE = 30,
+    FIRST_ROUND = 3 /* times as long as another */
+};
+
+/* The first run begins within so much of the least capacity; the last one where the given order fits. */
+static const double least_begin = 1.3;
 
 typedef struct {
     RematMoves moves;
     const RematGraph *graph;
-    RematGoal goal;
+    RematFront *front;
+    int64_t enough;
+    int64_t *rung; /* capacities, rising */
+    int nrung;
     int64_t capacity;   /* of this round */
     bool *alive, *seen; /* room for a flag per tensor, per operation */
     int *repeated;
     RematOrder now, next;
-    RematOrder *best; /* for each share of the capacity */
     double temperature;
     double price, unit; /* of a byte beyond the capacity, now and at first */
     int64_t effort;
 } Search;
 
 static void copy_order(RematOrder *to, const RematOrder *from) {
-    int *operation = to->operation;
-    memcpy(operation, from->operation, (size_t)from->length * sizeof *operation);
+    const RematOrder room = *to;
+    memcpy(room.operation, from->operation, (size_t)from->length * sizeof *room.operation);
+    memcpy(room.bytes, from->bytes, (size_t)from->length * sizeof *room.bytes);
     *to = *from;
-    to->operation = operation;
+    to->operation = room.operation;
+    to->bytes = room.bytes;
 }
 
 static void find_repeated(Search *search) {
@@ -52,48 +69,10 @@ static void find_repeated(Search *search) {
     }
 }
 
-int64_t remat_share(int64_t capacity, int share) {
-    static const double shares[REMAT_SHARES] = {1, 0.998, 0.995, 0.99, 0.98, 0.97, 0.95};
-    return (int64_t)((double)capacity * shares[share]);
-}
-
-/* A schedule that fits beats one that does not; then the cheaper, or else the one of lower peak. */
-static bool better(const RematOrder *a, const RematOrder *b, int64_t capacity) {
-    bool fits = a->peak <= capacity, other_fits = b->peak <= capacity;
-    if (fits != other_fits)
-        return fits;
-    if (fits && a->cost != b->cost)
-        return a->cost < b->cost;
-    return a->peak < b->peak || (a->peak == b->peak && a->cost < b->cost);
-}
-
 static bool accepted(Search *search) {
     double change = (double)(search->next.cost - search->now.cost) +
                     search->price * (search->next.excess - search->now.excess);
     return change <= 0 || change <= -search->temperature * log(remat_random(&search->moves));
-}
-
-/* Keeps the former best orders behind the one of minimum peak: packed, one of them may need less. */
-static void keep_min_peak(Search *search) {
-    enum { PARTS = 1000 };
-    RematOrder *best = search->best, last = best[REMAT_SHARES - 1];
-    if (!better(&search->now, best, 0))
-        return;
-    if (search->now.peak < best->peak - best->peak / PARTS) {
-        memmove(best + 1, best, (REMAT_SHARES - 1) * sizeof *best);
-        *best = last;
-    }
-    copy_order(best, &search->now);
-}
-
-static void keep_best(Search *search) {
-    if (search->goal.kind == REMAT_MIN_PEAK) {
-        keep_min_peak(search);
-        return;
-    }
-    for (int k = 0; k < REMAT_SHARES; k++)
-        if (better(&search->now, &search->best[k], remat_share(search->goal.capacity, k)))
-            copy_order(&search->best[k], &search->now);
 }
 
 /* Tries one move. */
@@ -109,7 +88,7 @@ static void step(Search *search) {
     search->now = search->next;
     search->next = last;
     find_repeated(search);
-    keep_best(search);
+    remat_front_add(search->front, &search->now);
 }
 
 static void adapt_price(Search *search) {
@@ -118,18 +97,21 @@ static void adapt_price(Search *search) {
 }
 
 static bool is_done(const Search *search) {
-    const RematGoal *goal = &search->goal;
-    if (goal->kind == REMAT_MIN_PEAK)
-        return search->best->peak <= goal->enough;
-    return search->best->peak <= goal->capacity &&
-           (goal->kind == REMAT_FIRST || search->best->cost <= goal->cost_bound);
+    return search->enough > 0 && remat_front_within(search->front, search->enough) >= 0;
 }
 
-static void anneal(Search *search, double hot, int64_t limit) {
-    double start = (double)search->effort, span = (double)limit - start;
-    double mean = ((double)search->graph->base_cost + 1) / (double)search->graph->noperation;
+/* From the present order on, within rung K. */
+static void anneal(Search *search, int k, double hot, int64_t effort) {
+    const double start = (double)search->effort, span = (double)effort;
+    const double mean = ((double)search->graph->base_cost + 1) / (double)search->graph->noperation;
+    const int64_t limit = search->effort + effort;
+    search->capacity = search->rung[k];
+    search->unit = ((double)search->graph->base_cost + 1) / ((double)search->capacity + 1);
+    search->price = search->unit;
+    CHECK(remat_measure(search->graph, search->capacity, search->alive, &search->now));
+    find_repeated(search);
     while (search->effort < limit && !is_done(search)) {
-        double part = ((double)search->effort - start) / span;
+        const double part = ((double)search->effort - start) / span;
         search->temperature = mean * hot * pow(coldest / hot, part);
         for (int i = 0; i < MOVES_PER_TEMPERATURE; i++) {
             step(search);
@@ -138,7 +120,8 @@ static void anneal(Search *search, double hot, int64_t limit) {
     }
 }
 
-static void postpone_results(Search *search) {
+/* The order of the problem; or else results that nobody reads come last. */
+static void begin_anew(Search *search, bool as_given) {
     const RematGraph *graph = search->graph;
     int n = graph->noperation;
     bool *is_read = search->seen;
@@ -148,47 +131,72 @@ static void postpone_results(Search *search) {
     search->now.length = 0;
     for (int last = 0; last < 2; last++)
         for (int o = 0; o < n; o++)
-            if (is_read[o] == (last == 0))
+            if ((as_given || is_read[o]) == (last == 0))
                 search->now.operation[search->now.length++] = o;
 }
 
-static void begin_round(Search *search, int round) {
-    enum { AIMS = 4 };
-    static const int aimed_at[AIMS] = {0, 2, 4, 5};
-    const RematGoal *goal = &search->goal;
-    if (round > ROUNDS / 2)
-        copy_order(&search->now, search->best);
-    else if (round > 1)
-        postpone_results(search);
-    search->capacity = goal->kind == REMAT_MIN_PEAK
-                           ? goal->capacity
-                           : remat_share(goal->capacity, aimed_at[(round - 1) % AIMS]);
-    CHECK(remat_measure(search->graph, search->capacity, search->alive, &search->now));
-    find_repeated(search);
-    search->price = search->unit;
+/* ---- the runs ---- */
+
+/* The rung at which run R begins: most begin near the least capacity, where it is hard. */
+static int first_rung(const Search *search, int r) {
+    const double part = (double)r / (RUNS - 1), least = (double)search->rung[0] * least_begin,
+                 most = (double)search->rung[search->nrung - 1];
+    const double begin = least < most ? least * pow(most / least, part * part * part) : most;
+    int k = 0;
+    while (k + 1 < search->nrung && (double)search->rung[k] < begin)
+        k++;
+    return k;
 }
 
-int64_t remat_search(Pool *pool, const RematGraph *graph, const RematGoal *goal,
-                     RematOrder best[REMAT_SHARES]) {
+/* Below what nothing has come near to, there is nothing to be found. */
+static int last_rung(const Search *search) {
+    enum { PER_CENT = 10 };
+    const RematFront *front = search->front;
+    const int64_t least = front->least.peak;
+    int k = 0;
+    while (k + 1 < search->nrung && search->rung[k + 1] < least - least / 100 * PER_CENT)
+        k++;
+    return k;
+}
+
+static void run(Search *search, int r, int64_t effort) {
+    const int first = first_rung(search, r);
+    begin_anew(search, r % 2 == 1);
+    anneal(search, first, hottest, FIRST_ROUND * effort);
+    int k = first;
+    while (k > last_rung(search))
+        anneal(search, --k, hot_again, effort);
+    while (k < first)
+        anneal(search, ++k, hot_again, effort);
+}
+
+static void find_rungs(Search *search, Pool *pool, const RematFront *front) {
+    const RematFront *rungs = remat_front(pool, front->limit[0], front->limit[front->count - 1], PER_MILLE);
+    search->rung = rungs->limit;
+    search->nrung = rungs->count;
+}
+
+int64_t remat_search(Pool *pool, const RematGraph *graph, int64_t effort, bool brief, int64_t enough,
+                     RematFront *front) {
     Search search = {.moves = {.graph = graph, .random = 1},
                      .graph = graph,
-                     .goal = *goal,
+                     .front = front,
+                     .enough = enough,
                      .alive = NEW_ARRAY(pool, bool, graph->ntensor),
                      .seen = NEW_ARRAY(pool, bool, graph->noperation),
                      .repeated = NEW_ARRAY(pool, int, graph->noperation *REMAT_MAX_REPEATS),
                      .now = remat_order(pool, graph->noperation),
-                     .next = remat_order(pool, graph->noperation),
-                     .unit = ((double)graph->base_cost + 1) / ((double)goal->capacity + 1),
-                     .best = best};
+                     .next = remat_order(pool, graph->noperation)};
     search.moves.repeated = search.repeated;
-    copy_order(&search.now, best);
-    for (int round = 1, in_vain = 0; round <= ROUNDS && in_vain < MAX_IN_VAIN && !is_done(&search);
-         round++) {
-        const int64_t cost = best->cost, peak = best->peak;
-        begin_round(&search, round);
-        anneal(&search, round > ROUNDS / 2 ? hot_again : hottest, goal->effort / ROUNDS * round);
-        bool counts = round > ROUNDS / 2 && (best->peak <= goal->capacity || goal->kind == REMAT_MIN_PEAK);
-        in_vain = counts && best->cost == cost && best->peak == peak ? in_vain + 1 : 0;
+    find_rungs(&search, pool, front);
+    int64_t rounds = 0;
+    for (int r = 0; r < RUNS; r++)
+        rounds += FIRST_ROUND + 2 * first_rung(&search, r);
+    const int runs = brief ? RUNS_IN_BRIEF : RUNS;
+    for (int r = 0, in_vain = 0; r < runs && in_vain < RUNS_IN_VAIN && !is_done(&search); r++) {
+        const int64_t changes = front->changes;
+        run(&search, r, effort / rounds);
+        in_vain = front->changes == changes ? in_vain + 1 : 0;
     }
     return search.effort;
 }

@@ -7,52 +7,14 @@
  *
  * Leaves are laid from front to back until no pixel shows the ground.  Each has a colour, a gradual shading
  * and a texture of its own; edges are anti-aliased.  The noise is white and normal.
- *
- * Only + - * / and sqrt are used, which IEEE 754 rounds in one way, and no library's random numbers: the
- * pictures of a seed are the same on every machine (compile with -ffp-contract=off).
  */
+#include "../pictures.h"
+
 #include <errno.h>
-#include <math.h>
 #include <png.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-
-/* ---- random numbers ---------------------------------------------------------------------------- */
-
-typedef struct {
-    uint64_t state;
-} Random;
-
-/* SplitMix64 (Steele, Lea, Flood 2014). */
-static uint64_t mix(uint64_t z) {
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
-
-static uint64_t random_bits(Random *random) {
-    return mix(random->state += 0x9E3779B97F4A7C15u);
-}
-
-static double unit(uint64_t bits) {
-    return (double)(bits >> 11) * 0x1p-53;
-}
-
-static double uniform(Random *random, double low, double high) {
-    return low + (high - low) * unit(random_bits(random));
-}
-
-/* Nearly normal, with mean 0 and variance 1: the sum of twelve uniform numbers needs no logarithm. */
-static double normal(Random *random) {
-    double sum = -6;
-    for (int i = 0; i < 12; i++)
-        sum += unit(random_bits(random));
-    return sum;
-}
 
 /* ---- one leaf ---------------------------------------------------------------------------------- */
 
@@ -64,10 +26,6 @@ typedef struct {
     double frequency; /* of the texture, in cells per pixel */
     uint64_t seed;    /* of the texture */
 } Leaf;
-
-static double clamp(double value) {
-    return value < 0 ? 0 : value > 1 ? 1 : value;
-}
 
 /* The density of radii is proportional to r^-3: its distribution is inverted by a square root. */
 static double draw_radius(Random *random, double smallest, double largest) {
@@ -95,23 +53,6 @@ static Leaf draw_leaf(Random *random, double size) {
     leaf.frequency = uniform(random, 0.05, 0.4);
     leaf.seed = random_bits(random);
     return leaf;
-}
-
-/* Value noise in -1..1: random values at the corners of a grid, smoothly joined. */
-static double value_noise(uint64_t seed, double x, double y) {
-    double corner_x = floor(x), corner_y = floor(y);
-    double u = x - corner_x, v = y - corner_y;
-    u = u * u * (3 - 2 * u);
-    v = v * v * (3 - 2 * v);
-    double value[2][2];
-    for (int j = 0; j < 2; j++)
-        for (int i = 0; i < 2; i++) {
-            uint64_t column = (uint64_t)((int64_t)corner_x + i), row = (uint64_t)((int64_t)corner_y + j);
-            value[j][i] = unit(mix(seed ^ mix(column ^ mix(row))));
-        }
-    double top = value[0][0] + u * (value[0][1] - value[0][0]);
-    double bottom = value[1][0] + u * (value[1][1] - value[1][0]);
-    return 2 * (top + v * (bottom - top)) - 1;
 }
 
 /* ---- a picture --------------------------------------------------------------------------------- */
@@ -157,10 +98,6 @@ static void draw_picture(Canvas *canvas, Random *random) {
         Leaf leaf = draw_leaf(random, canvas->size);
         ground -= lay(canvas, &leaf);
     }
-}
-
-static uint8_t to_byte(double value) {
-    return (uint8_t)(clamp(value) * 255 + 0.5);
 }
 
 static bool write_png(const char *path, int size, const uint8_t *rgb) {

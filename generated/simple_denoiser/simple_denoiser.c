@@ -5,7 +5,7 @@
 #include "simple_denoiser.h"
 #include "simple_denoiser_plan.h"
 
-#if UNET_RUNTIME_VERSION != 1
+#if UNET_RUNTIME_VERSION != 3
 #error "made for another version of the runtime: compile the .unet file again"
 #endif
 
@@ -125,7 +125,7 @@ static void train(const UnetStep *step) {
             zero_tail(AT(real, B029_d_net_6_bias), 12, 64);
             simple_denoiser_conv_wgrad_0(n, (Rows){0, 64}, AT(real, B028_d_net_6_weight),
                 AT(real, B029_d_net_6_bias), AT(real, B054_net_6_scratch),
-                (const real *const[]){AT(real, B048_net_5)}, AT(real, B053_d_net_6));
+                NULL, (const real *const[]){AT(real, B048_net_5)}, AT(real, B053_d_net_6));
             begin(step, 26, "conv_dgrad of net.6", 10, 84934656, 13736832);
             /* d net.6[n,3,64,64] net.6 weights[1728] net.5[n,64,64,64] -> d net.4[n,64,64,64] */
             simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B055_d_net_4));
@@ -136,7 +136,7 @@ static void train(const UnetStep *step) {
                 net.4 scratch[485200] */
             simple_denoiser_conv_wgrad_winograd_0(n, (Rows){0, 64}, AT(real, B030_d_net_4_weight),
                 AT(real, B031_d_net_4_bias), AT(real, B056_net_4_scratch),
-                (const real *const[]){AT(real, B046_net_3)}, AT(real, B055_d_net_4));
+                NULL, (const real *const[]){AT(real, B046_net_3)}, AT(real, B055_d_net_4));
             begin(step, 28, "conv_dgrad of net.4", 9, 1811939328, 45301248);
             /* d net.4[n,64,64,64] net.4 weights[148032] net.3[n,64,64,64] -> d net.2[n,64,64,64]
                 net.4 workspace[903168] */
@@ -149,7 +149,7 @@ static void train(const UnetStep *step) {
                 net.2 scratch[485200] */
             simple_denoiser_conv_wgrad_winograd_0(n, (Rows){0, 64}, AT(real, B032_d_net_2_weight),
                 AT(real, B033_d_net_2_bias), AT(real, B059_net_2_scratch),
-                (const real *const[]){AT(real, B045_net_1)}, AT(real, B057_d_net_2));
+                NULL, (const real *const[]){AT(real, B045_net_1)}, AT(real, B057_d_net_2));
             begin(step, 30, "conv_dgrad of net.2", 8, 1811939328, 44901888);
             /* d net.2[n,64,64,64] net.2 weights[148032] net.1[n,64,64,64] -> d net.0[n,64,64,64]
                 net.2 workspace[903168] */
@@ -161,12 +161,12 @@ static void train(const UnetStep *step) {
                 net.0 scratch[1792] */
             simple_denoiser_conv_wgrad_1(n, (Rows){0, 64}, AT(real, B034_d_net_0_weight),
                 AT(real, B035_d_net_0_bias), AT(real, B062_net_0_scratch),
-                (const real *const[]){INPUT(real, 0, 13072)}, AT(real, B060_d_net_0));
+                NULL, (const real *const[]){INPUT(real, 0, 13072)}, AT(real, B060_d_net_0));
         }
         begin(step, 32, "adam", 20, 928548, 2166976); /* all parameters */
         simple_denoiser_adam_0(AT(real, B001_net_6_weight), AT(real, B028_d_net_6_weight),
             AT(real, B010_m_net_6_weight), AT(real, B019_v_net_6_weight),
-            NULL, step->learning_rate, step->step);
+            NULL, NULL, NULL, NULL, step->learning_rate, step->step);
     }
 }
 
@@ -234,26 +234,26 @@ static void predict(const UnetStep *step) {
 
 /* name, rank, sizes, initial values and their bound, offset, offsets of the moments */
 static const UnetParameter parameter[] = {
-    {"net.0.weight", 4, {64, 3, 3, 3}, UNET_INIT_UNIFORM, 0.19245008972987526, 302400, {611968, 921536}},
-    {"net.0.bias", 1, {64}, UNET_INIT_UNIFORM, 0.19245008972987526, 309312, {618880, 928448}},
-    {"net.2.weight", 4, {64, 64, 3, 3}, UNET_INIT_UNIFORM, 0.041666666666666664, 154688, {464256, 773824}},
-    {"net.2.bias", 1, {64}, UNET_INIT_UNIFORM, 0.041666666666666664, 302144, {611712, 921280}},
-    {"net.4.weight", 4, {64, 64, 3, 3}, UNET_INIT_UNIFORM, 0.041666666666666664, 6976, {316544, 626112}},
-    {"net.4.bias", 1, {64}, UNET_INIT_UNIFORM, 0.041666666666666664, 154432, {464000, 773568}},
-    {"net.6.weight", 4, {3, 64, 3, 3}, UNET_INIT_UNIFORM, 0.041666666666666664, 0, {309568, 619136}},
-    {"net.6.bias", 1, {3}, UNET_INIT_UNIFORM, 0.041666666666666664, 6912, {316480, 626048}},
+    {"net.0.weight", 4, {64, 3, 3, 3}, UNET_INIT_UNIFORM, 0.19245008972987526, 302400, {611968, 921536, -1, -1}},
+    {"net.0.bias", 1, {64}, UNET_INIT_UNIFORM, 0.19245008972987526, 309312, {618880, 928448, -1, -1}},
+    {"net.2.weight", 4, {64, 64, 3, 3}, UNET_INIT_UNIFORM, 0.041666666666666664, 154688, {464256, 773824, -1, -1}},
+    {"net.2.bias", 1, {64}, UNET_INIT_UNIFORM, 0.041666666666666664, 302144, {611712, 921280, -1, -1}},
+    {"net.4.weight", 4, {64, 64, 3, 3}, UNET_INIT_UNIFORM, 0.041666666666666664, 6976, {316544, 626112, -1, -1}},
+    {"net.4.bias", 1, {64}, UNET_INIT_UNIFORM, 0.041666666666666664, 154432, {464000, 773568, -1, -1}},
+    {"net.6.weight", 4, {3, 64, 3, 3}, UNET_INIT_UNIFORM, 0.041666666666666664, 0, {309568, 619136, -1, -1}},
+    {"net.6.bias", 1, {3}, UNET_INIT_UNIFORM, 0.041666666666666664, 6912, {316480, 626048, -1, -1}},
 };
 static const UnetInput input[] = {
-    {"noisy", UNET_IMAGE, false, 3},
-    {"clean", UNET_IMAGE, true, 3},
+    {"noisy", UNET_IMAGE, false, 3, 0, -1},
+    {"clean", UNET_IMAGE, true, 3, 0, -1},
 };
 static const UnetOutput output[] = {
-    {"denoised", UNET_IMAGE},
+    {"denoised", UNET_IMAGE, 0},
 };
-/* as written, operator, kind, weight, more is better, input to compare with, target */
+/* as written, operator, kind, weight, more is better, input to compare with, target, classes, which */
 static const UnetResult result[] = {
-    {"mse(denoised, clean)", "mse", UNET_LOSS, 1, false, -1, 1},
-    {"psnr(denoised, clean)", "psnr", UNET_METRIC, 1, true, 0, 1},
+    {"mse(denoised, clean)", "mse", UNET_LOSS, 1, false, -1, 1, 0, 0},
+    {"psnr(denoised, clean)", "psnr", UNET_METRIC, 1, true, 0, 1, 0, 0},
 };
 /* type, channels, {depth, height, width}, block; origin, strides, ring, bytes of a sample */
 static const UnetLayout train_input[] = {
@@ -319,8 +319,8 @@ static const UnetSourceTerm data_term_1[] = {
     {UNET_SRC_FILES, "clean/*.png", 0, 0, 16},
 };
 static const UnetSource data_source[] = {
-    {"noisy", 0, 3, 1, data_term_0},
-    {"clean", 1, 3, 1, data_term_1},
+    {"noisy", 0, 3, 1, data_term_0, NULL},
+    {"clean", 1, 3, 1, data_term_1, NULL},
 };
 static const UnetTransform data_transform[] = {
     {UNET_DO_CROP, true, UNET_PAD_NONE, 0, 0, 0},
@@ -331,7 +331,7 @@ static const UnetData data = {
     .holdout = 0, .holdout_seed = 0, .shuffle = true, .threads = 0,
 };
 static const UnetTraining training = {
-    .optimizer = UNET_ADAM, .learning_rate = 0.00050000000000000001,
+    .learning_rate = 0.00050000000000000001, .moments = {"exp_avg", "exp_avg_sq", NULL, NULL},
     .drop_tail = false,
     .duration = 50, .duration_unit = UNET_EPOCHS, .steps_per_epoch = 0,
     .save_every = 1, .save_unit = UNET_EPOCHS, .save_keep = 3,

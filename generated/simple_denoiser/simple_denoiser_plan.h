@@ -117,15 +117,15 @@ void simple_denoiser_mse_grad_0(int n, int total, Rows rows, stored *dp, const v
     const double *scale);
 
 void simple_denoiser_conv_wgrad_0(int n, Rows rows, real *restrict dw, real *restrict db,
-    real *restrict scratch, const stored *const *x, const stored *dy);
+    real *restrict scratch, real *restrict sums, const stored *const *x, const stored *dy);
 void simple_denoiser_conv_wgrad_1(int n, Rows rows, real *restrict dw, real *restrict db,
-    real *restrict scratch, const stored *const *x, const stored *dy);
+    real *restrict scratch, real *restrict sums, const stored *const *x, const stored *dy);
 
 void simple_denoiser_conv_dgrad_0(int n, Rows rows, stored *restrict dx, const stored *dy, const real *w,
     const stored *m);
 
 void simple_denoiser_conv_wgrad_winograd_0(int n, Rows rows, real *restrict dw, real *restrict db,
-    real *restrict scratch, const stored *const *x, const stored *dy);
+    real *restrict scratch, real *restrict sums, const stored *const *x, const stored *dy);
 
 void simple_denoiser_conv_dgrad_winograd_0(int n, Rows rows, stored *restrict dx, real *restrict workspace,
     const stored *dy, const real *w, const stored *m);
@@ -133,6 +133,7 @@ void simple_denoiser_conv_dgrad_winograd_1(int n, Rows rows, stored *restrict dx
     const stored *dy, const real *w, const stored *m);
 
 void simple_denoiser_adam_0(real *restrict p, const real *restrict g, real *restrict m, real *restrict v,
-    const double *scale, double rate, int64_t step);
+    real *restrict most, real *restrict average, const double *scale, const double *norm, double rate,
+    int64_t step);
 
 #endif

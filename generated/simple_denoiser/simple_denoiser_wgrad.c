@@ -8,9 +8,8 @@
  *
  * A window slides over x, and its positions are the points of dy; TRANSPOSED, it slides over dy, and they
  * are those of x. The rows of a tile are input channels, its lanes output channels, and it sums over
- * positions. `scratch` has the sums of a sample, as far as its rows have come, and behind them, unless
- * there is but ONE_SAMPLE, the total over the samples, which is brought into PyTorch's order in the end;
- * for how sums lie, see wgrad.c.
+ * positions. `sums` has them, as far as rows and samples have come; without it `scratch` does, and they are
+ * brought into PyTorch's order in the end. For how sums lie, see wgrad.c.
  *
  * A sum runs through the rows in order, and is that of one thread: threads share out taps, blocks of x and
  * vectors of dy. So its bits depend neither on the threads nor on which rows a call computes. */
@@ -39,7 +38,7 @@ NOINLINE Vector KERNEL(_sum)(const Wgrad *g, const Item *item, int v, Point at) 
 }
 
 void KERNEL()(int n, Rows rows, real *restrict dw, real *restrict db, real *restrict scratch,
-                          const stored *const *x, const stored *dy) {
+                          real *restrict sums, const stored *const *x, const stored *dy) {
     SIZES;
     enum {
         X_IS_IMAGE = BLOCK_OF(CI) < (int)BLOCK, /* of several segments one may be */
@@ -51,7 +50,6 @@ void KERNEL()(int n, Rows rows, real *restrict dw, real *restrict db, real *rest
                             .transposed = TRANSPOSED,
                             .bias = BIAS,
                             .accumulate = ACCUMULATE,
-                            .one_sample = ONE_SAMPLE,
                             .channels = CI,
                             .outputs = CO,
                             .points = {D, H, W},
@@ -71,7 +69,7 @@ void KERNEL()(int n, Rows rows, real *restrict dw, real *restrict db, real *rest
     enum { WIDTH = TRANSPOSED ? IW : W, LONGEST = (int)WIDTH < (int)PIXELS ? (int)WIDTH : (int)PIXELS };
     enum { MET = TRANSPOSED ? LONGEST : (LONGEST - 1) * SW + (KW - 1) * LW + 1 };
     _Alignas(64) real copies[STRIP(WIDTH) * (LONGEST * 2 * LANES + (SIXTEEN_BITS ? MET * BLOCK : 0))];
-    wgrad(&g, n, rows, dw, db, scratch, x, dy, copies);
+    wgrad(&g, n, rows, dw, db, scratch, sums, x, dy, copies);
 }
 #undef CONV_WGRAD
 #endif
@@ -88,7 +86,7 @@ void KERNEL()(int n, Rows rows, real *restrict dw, real *restrict db, real *rest
 #define SIZES \
     enum { CI = 64, CO = 3, ID = 1, IH = 64, IW = 64, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, \
         KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, TRANSPOSED = 0, BIAS = 1, \
-        ONE_SAMPLE = 1, ACCUMULATE = 1, SEGMENTS = 1 }; \
+        ACCUMULATE = 1, SEGMENTS = 1 }; \
     UNUSED static const Layout X[1] = {{64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}}, \
         DY = {3, 3, 1, 201, 13072, 13068, 13068, 198, 0}
 #include "simple_denoiser_wgrad.c"
@@ -100,7 +98,7 @@ void KERNEL()(int n, Rows rows, real *restrict dw, real *restrict db, real *rest
 #define SIZES \
     enum { CI = 3, CO = 64, ID = 1, IH = 64, IW = 64, D = 1, H = 64, W = 64, KD = 1, SD = 1, LD = 1, PD = 0, \
         KH = 3, SH = 1, LH = 1, PH = 1, KW = 3, SW = 1, LW = 1, PW = 1, TRANSPOSED = 0, BIAS = 1, \
-        ONE_SAMPLE = 1, ACCUMULATE = 1, SEGMENTS = 1 }; \
+        ACCUMULATE = 1, SEGMENTS = 1 }; \
     UNUSED static const Layout X[1] = {{3, 3, 1, 201, 13072, 13068, 13068, 198, 0}}, \
         DY = {64, 16, 4, 0, 262144, 65536, 65536, 1024, 0}
 #include "simple_denoiser_wgrad.c"

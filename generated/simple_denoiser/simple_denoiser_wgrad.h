@@ -1,4 +1,4 @@
-/* simple_denoiser_wgrad.h - gradients of convolutions by their weights: the sums of a sample, whatever the sizes.
+/* simple_denoiser_wgrad.h - gradients of convolutions by their weights, whatever the sizes.
  *
  * Sizes are handed over in a struct, and one copy of the code serves all layers. What counts is a tile's
  * loop over positions, in which only the number of its rows has to be a constant: where they begin and how
@@ -13,7 +13,7 @@
 
 #define STRIP(width) ((int)(width) <= (int)SHORT_ROW ? (PIXELS - 1) / (width) + 1 : 1)
 
-/* What a thread computes at a time: into `sums`, those of sample n, the products of block `number` of a
+/* What a thread computes at a time: adds to `sums` those of sample n, the products of block `number` of a
  * segment of x, whose channels are those from `channel` on of all, with vectors v and, side by side, v + 1
  * of dy; [from, to) of them. `block`: channels of such a block; `depth`: rows of sums for each vector. */
 typedef struct {
@@ -26,7 +26,7 @@ typedef struct {
 } Item;
 
 /* A piece of the positions: from `at` on so many pixels of each of the rows [from, to). `fresh`: the first
- * of the sample, which finds no sums yet. x, dy: where copies of its elements go, if it needs any; those of
+ * of all, which finds no sums yet. x, dy: where copies of its elements go, if it needs any; those of
  * dy by point, then the vectors of a tile. */
 typedef struct {
     Point at;
@@ -47,7 +47,7 @@ typedef struct {
 
 typedef struct Wgrad {
     const Layout *x, *dy; /* of each segment; of dy, which has so many points */
-    int segments, transposed, bias, accumulate, one_sample;
+    int segments, transposed, bias, accumulate;
     int channels, outputs;
     Axes points, positions, taps, stride, dilation, padding;
     void (*image_pair)(const Tap *tap), (*image_single)(const Tap *tap); /* where x may be an image, */
@@ -340,13 +340,13 @@ UNUSED static void wgrad_piece(const Wgrad *g, const Item *item, const Piece *pi
 }
 
 /* The rows piece by piece, each small enough to stay in the cache for all taps. */
-UNUSED static void wgrad_pieces(const Wgrad *g, const Item *item, Rows range, real *copies) {
+UNUSED static void wgrad_pieces(const Wgrad *g, const Item *item, Rows range, int begins, real *copies) {
     const int width = g->positions.w, height = g->positions.h, strip = STRIP(width);
     real *x = copies + strip * min_int(width, PIXELS) * 2 * LANES;
     for (int r = range.begin; r < range.end; r += strip)
         for (int left = 0; left < width; left += PIXELS) {
             const Point at = {item->n, r / height, r % height, left};
-            const int to = min_int(r + strip, range.end), fresh = r == 0 && left == 0;
+            const int to = min_int(r + strip, range.end), fresh = begins && r == 0 && left == 0;
             const Piece piece = {at, r, to, min_int(PIXELS, width - left), fresh, x, copies};
             wgrad_piece(g, item, &piece);
         }
@@ -360,7 +360,7 @@ UNUSED static int wgrad_parts(const Wgrad *g, int s, int number) {
 /* What this thread does of the work on a range of rows of sample i: of all parts in order, as many as
  * others do. */
 UNUSED static void wgrad_share(const Wgrad *g, real *sums, const stored *const *x, const stored *dy, int i,
-                               Rows range, real *copies) {
+                               Rows range, int begins, real *copies) {
     const int pairs = (vectors(g->dy) + 1) / 2;
     int parts = 0;
     for (int s = 0; s < g->segments; s++)
@@ -381,29 +381,26 @@ UNUSED static void wgrad_share(const Wgrad *g, real *sums, const stored *const *
                 item.to = min_int(end - at, wgrad_parts(g, s, b)) * taps_at_once(g, in->block);
                 item.first = tap_number(g, item.from);
                 if (item.from < item.to)
-                    wgrad_pieces(g, &item, range, copies);
+                    wgrad_pieces(g, &item, range, begins, copies);
             }
     }
 }
 
-/* Where there is never more than one sample, its sums go to dw at once, and there is no total. */
-UNUSED static void wgrad(const Wgrad *g, int n, Rows rows, real *dw, real *db, real *scratch,
+/* The sums run on through the rows and the samples. They are kept in `sums`; or they lie in `scratch`, to
+ * go to dw with the last row. */
+UNUSED static void wgrad(const Wgrad *g, int n, Rows rows, real *dw, real *db, real *scratch, real *sums,
                          const stored *const *x, const stored *dy, real *copies) {
-    const long taps = all_taps(g), elements = vectors(g->dy) * sums_depth(g) * LANES;
-    const long out = g->transposed ? taps : g->channels * taps;
-    const long in = g->transposed ? g->outputs * taps : taps;
-    const int ends = rows.begin < rows.end && rows.end == g->positions.d * g->positions.h;
-    const int adds = g->accumulate && g->one_sample;
-    real *total = g->one_sample ? scratch : scratch + elements;
-    if (g->accumulate && ends && !adds)
-        weights_gather(total, dw, g->bias ? db : NULL, g->x, g->segments, g->dy, taps, out, in, BLOCK);
-    for (int i = 0; i < n; i++) {
-        wgrad_share(g, scratch, x, dy, i, rows, copies);
+    const long taps = all_taps(g), out = g->transposed ? taps : g->channels * taps,
+               in = g->transposed ? g->outputs * taps : taps;
+    const int begins = rows.begin == 0, brings = sums == NULL;
+    real *const at = brings ? scratch : sums;
+    if (rows.begin == rows.end)
+        return;
+    if (brings && begins && g->accumulate)
+        weights_gather(at, dw, g->bias ? db : NULL, g->x, g->segments, g->dy, taps, out, in, BLOCK);
+    for (int i = 0; i < n; i++)
+        wgrad_share(g, at, x, dy, i, rows, begins && i == 0 && !g->accumulate, copies);
 #pragma omp barrier
-        if (ends && !g->one_sample)
-            sums_add(total, scratch, elements, !g->accumulate && i == 0);
-    }
-    if (ends)
-        weights_spread(dw, g->bias ? db : NULL, total, g->x, g->segments, g->outputs, taps, out, in, BLOCK,
-                       adds);
+    if (brings && rows.end == g->positions.d * g->positions.h)
+        weights_spread(dw, g->bias ? db : NULL, at, g->x, g->segments, g->outputs, taps, out, in, BLOCK);
 }

@@ -115,6 +115,12 @@ typedef struct {
     real *sums, *total;  /* their products; see weights_spread() */
 } Gradients;
 
+/* Elements that the sums of a sample take. */
+INLINE long frequency_sums(int blocks, const Layout *to, int bias) {
+    const int all = vectors(to);
+    return FREQUENCIES * weights_stride((long)blocks * BLOCK, all, SUM_GAP) + bias * all * LANES;
+}
+
 /* Tiles of a gradient of weights: an even number in a row where they lie in pairs. */
 INLINE Grid paired_grid(int depth, int height, int width, int phase, Rows rows) {
     Grid g = grid(depth, height, width, phase, rows);
@@ -169,6 +175,7 @@ UNUSED static void gradients_multiply(const Gradients *g, int tiles, int join) {
     }
 }
 
+/* Takes the sums of a sample back; `add`: to the gradients of the samples before. */
 UNUSED static void gradients_finish(const Gradients *g, int add) {
     const int all = vectors(g->to);
     const long depth = (long)g->blocks * BLOCK, rows = depth * 9 + g->bias;
@@ -190,11 +197,10 @@ UNUSED static void gradients_finish(const Gradients *g, int add) {
 }
 
 /* Sums over the tiles of a range of sample i, in blocks of at most `most`, to those before in the sample.
- * The range that ends the sample takes them back and adds them to the gradients of the samples before.
  *
  * A longer chain of sums loses its last bits: at 512x512 points the error is 1e-5, by blocks it is 1e-6
  * (tests/kernels/errors.c). Such a block lies within a tile row, so that it is the same in every range. */
-UNUSED static void winograd_gradients(const Gradients *g, int i, int most, int add) {
+UNUSED static void winograd_gradients(const Gradients *g, int i, int most) {
     enum { LONGEST_CHAIN = 1024 };
     const int columns = g->grid.columns, all = g->grid.depth * tiles_along(g->grid.height + g->grid.phase);
     const int join = (long)all * columns > LONGEST_CHAIN ? AT_ONCE : ONE_BY_ONE;
@@ -204,6 +210,4 @@ UNUSED static void winograd_gradients(const Gradients *g, int i, int most, int a
         gradients_map(g, begin + first, begin + end);
         gradients_multiply(g, (int)(end - first), g->grid.first + first == 0 ? ALONE : join);
     }
-    if (g->grid.first + g->grid.rows == all)
-        gradients_finish(g, add);
 }

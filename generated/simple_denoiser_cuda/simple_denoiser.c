@@ -7,7 +7,7 @@
 
 #include <unet/cuda_device.h>
 
-#if UNET_RUNTIME_VERSION != 1
+#if UNET_RUNTIME_VERSION != 3
 #error "made for another version of the runtime: compile the .unet file again"
 #endif
 
@@ -72,12 +72,12 @@ static void train(UnetLaunch at, char *arena) {
         AT(real, B002_net_6_bias));
     /* 12: mse (simple_denoiser.unet:21): net.6[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[12] */
     at.step = "mse";
-    simple_denoiser_mse_0(at, AT(double, B052_mse), AT(double, B053_mse_scratch), AT(stored, B050_net_6),
-        AT(real, B038_clean));
+    simple_denoiser_mse_0(at, (Rows){0, 64}, AT(double, B052_mse), AT(double, B053_mse_scratch),
+        AT(stored, B050_net_6), AT(real, B038_clean));
     /* 13: psnr (simple_denoiser.unet:22): net.6[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[12] */
     at.step = "psnr";
-    simple_denoiser_psnr_0(at, AT(double, B054_psnr), AT(double, B055_psnr_scratch), AT(stored, B050_net_6),
-        AT(real, B038_clean));
+    simple_denoiser_psnr_0(at, (Rows){0, 64}, AT(double, B054_psnr), AT(double, B055_psnr_scratch),
+        AT(stored, B050_net_6), AT(real, B038_clean));
     /* 14: mse_grad of mse (simple_denoiser.unet:21): net.6[n,3,64,64] clean[n,3,64,64]
         -> d net.6[n,3,64,64] */
     at.step = "mse_grad of mse";
@@ -129,7 +129,7 @@ static void train_rest(UnetLaunch at, char *arena) {
     /* 22: adam (simple_denoiser.unet:20): all parameters */
     at.step = "adam";
     simple_denoiser_adam_0(at, AT(real, B001_net_6_weight), AT(real, B028_d_net_6_weight),
-        AT(real, B010_m_net_6_weight), AT(real, B019_v_net_6_weight), NULL);
+        AT(real, B010_m_net_6_weight), AT(real, B019_v_net_6_weight), NULL, NULL, NULL, NULL);
 }
 
 /* ---- predict: batch 1, 35,699,456 bytes of the arena ---- */
@@ -286,26 +286,26 @@ static const UnetCudaModel cuda_model = {
 
 /* name, rank, sizes, initial values and their bound, offset, offsets of the moments */
 static const UnetParameter parameter[] = {
-    {"net.0.weight", 4, {64, 3, 3, 3}, UNET_INIT_UNIFORM, 0.19245008972987526, 302352, {612112, 921872}},
-    {"net.0.bias", 1, {64}, UNET_INIT_UNIFORM, 0.19245008972987526, 309264, {619024, 928784}},
-    {"net.2.weight", 4, {64, 64, 3, 3}, UNET_INIT_UNIFORM, 0.041666666666666664, 154640, {464400, 774160}},
-    {"net.2.bias", 1, {64}, UNET_INIT_UNIFORM, 0.041666666666666664, 302096, {611856, 921616}},
-    {"net.4.weight", 4, {64, 64, 3, 3}, UNET_INIT_UNIFORM, 0.041666666666666664, 6928, {316688, 626448}},
-    {"net.4.bias", 1, {64}, UNET_INIT_UNIFORM, 0.041666666666666664, 154384, {464144, 773904}},
-    {"net.6.weight", 4, {3, 64, 3, 3}, UNET_INIT_UNIFORM, 0.041666666666666664, 0, {309760, 619520}},
-    {"net.6.bias", 1, {3}, UNET_INIT_UNIFORM, 0.041666666666666664, 6912, {316672, 626432}},
+    {"net.0.weight", 4, {64, 3, 3, 3}, UNET_INIT_UNIFORM, 0.19245008972987526, 302352, {612112, 921872, -1, -1}},
+    {"net.0.bias", 1, {64}, UNET_INIT_UNIFORM, 0.19245008972987526, 309264, {619024, 928784, -1, -1}},
+    {"net.2.weight", 4, {64, 64, 3, 3}, UNET_INIT_UNIFORM, 0.041666666666666664, 154640, {464400, 774160, -1, -1}},
+    {"net.2.bias", 1, {64}, UNET_INIT_UNIFORM, 0.041666666666666664, 302096, {611856, 921616, -1, -1}},
+    {"net.4.weight", 4, {64, 64, 3, 3}, UNET_INIT_UNIFORM, 0.041666666666666664, 6928, {316688, 626448, -1, -1}},
+    {"net.4.bias", 1, {64}, UNET_INIT_UNIFORM, 0.041666666666666664, 154384, {464144, 773904, -1, -1}},
+    {"net.6.weight", 4, {3, 64, 3, 3}, UNET_INIT_UNIFORM, 0.041666666666666664, 0, {309760, 619520, -1, -1}},
+    {"net.6.bias", 1, {3}, UNET_INIT_UNIFORM, 0.041666666666666664, 6912, {316672, 626432, -1, -1}},
 };
 static const UnetInput input[] = {
-    {"noisy", UNET_IMAGE, false, 3},
-    {"clean", UNET_IMAGE, true, 3},
+    {"noisy", UNET_IMAGE, false, 3, 0, -1},
+    {"clean", UNET_IMAGE, true, 3, 0, -1},
 };
 static const UnetOutput output[] = {
-    {"denoised", UNET_IMAGE},
+    {"denoised", UNET_IMAGE, 0},
 };
-/* as written, operator, kind, weight, more is better, input to compare with, target */
+/* as written, operator, kind, weight, more is better, input to compare with, target, classes, which */
 static const UnetResult result[] = {
-    {"mse(denoised, clean)", "mse", UNET_LOSS, 1, false, -1, 1},
-    {"psnr(denoised, clean)", "psnr", UNET_METRIC, 1, true, 0, 1},
+    {"mse(denoised, clean)", "mse", UNET_LOSS, 1, false, -1, 1, 0, 0},
+    {"psnr(denoised, clean)", "psnr", UNET_METRIC, 1, true, 0, 1, 0, 0},
 };
 /* type, channels, {depth, height, width}, block; origin, strides, ring, bytes of a sample */
 static const UnetLayout train_input[] = {
@@ -360,8 +360,8 @@ static const UnetSourceTerm data_term_1[] = {
     {UNET_SRC_FILES, "clean/*.png", 0, 0, 16},
 };
 static const UnetSource data_source[] = {
-    {"noisy", 0, 3, 1, data_term_0},
-    {"clean", 1, 3, 1, data_term_1},
+    {"noisy", 0, 3, 1, data_term_0, NULL},
+    {"clean", 1, 3, 1, data_term_1, NULL},
 };
 static const UnetTransform data_transform[] = {
     {UNET_DO_CROP, true, UNET_PAD_NONE, 0, 0, 0},
@@ -372,7 +372,7 @@ static const UnetData data = {
     .holdout = 0, .holdout_seed = 0, .shuffle = true, .threads = 0,
 };
 static const UnetTraining training = {
-    .optimizer = UNET_ADAM, .learning_rate = 0.00050000000000000001,
+    .learning_rate = 0.00050000000000000001, .moments = {"exp_avg", "exp_avg_sq", NULL, NULL},
     .drop_tail = false,
     .duration = 50, .duration_unit = UNET_EPOCHS, .steps_per_epoch = 0,
     .save_every = 1, .save_unit = UNET_EPOCHS, .save_keep = 3,

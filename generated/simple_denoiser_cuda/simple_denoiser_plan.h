@@ -116,9 +116,11 @@ void simple_denoiser_conv_4(UnetLaunch at, stored *y, void *workspace, const sto
 void simple_denoiser_conv_5(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
     const stored *packed, const real *b);
 
-void simple_denoiser_mse_0(UnetLaunch at, double *result, double *scratch, const void *p, const void *t);
+void simple_denoiser_mse_0(UnetLaunch at, Rows rows, double *result, double *scratch, const void *p,
+    const void *t);
 
-void simple_denoiser_psnr_0(UnetLaunch at, double *result, double *scratch, const void *p, const void *t);
+void simple_denoiser_psnr_0(UnetLaunch at, Rows rows, double *result, double *scratch, const void *p,
+    const void *t);
 
 void simple_denoiser_mse_grad_0(UnetLaunch at, Rows rows, stored *dp, const void *p, const void *t,
     const double *scale);
@@ -135,6 +137,7 @@ void simple_denoiser_conv_dgrad_0(UnetLaunch at, stored *dx, void *workspace, co
 void simple_denoiser_conv_dgrad_1(UnetLaunch at, stored *dx, void *workspace, const stored *dy,
     const stored *packed, const stored *m);
 
-void simple_denoiser_adam_0(UnetLaunch at, real *p, const real *g, real *m, real *v, const double *scale);
+void simple_denoiser_adam_0(UnetLaunch at, real *p, const real *g, real *m, real *v, real *most, real *average,
+    const double *scale, const double *norm);
 
 #endif

@@ -5,7 +5,7 @@
 #include "tiny_unet.h"
 #include "tiny_unet_plan.h"
 
-#if UNET_RUNTIME_VERSION != 1
+#if UNET_RUNTIME_VERSION != 3
 #error "made for another version of the runtime: compile the .unet file again"
 #endif
 
@@ -52,9 +52,9 @@ static const ConvSizes conv_1 = {
 /* max_pool: enc2.max_pool of train, enc2.max_pool of predict: enc1.3[n,16,64,64]
     -> enc2.max_pool[n,16,32,32] */
 static const MaxPoolSizes max_pool_0 = {
-    .C = 16, .ID = 1, .IH = 64, .IW = 64, .H = 32, .W = 32, .KD = 1, .SD = 1, .PD = 0, .KH = 2, .SH = 2,
-    .PH = 0, .KW = 2, .SW = 2, .PW = 0, .Y = {16, 16, 1, 560, 18496, 18496, 18496, 544, 0},
-    .X = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}};
+    .C = 16, .ID = 1, .IH = 64, .IW = 64, .H = 32, .W = 32, .KD = 1, .SD = 1, .PD = 0, .LD = 1, .KH = 2,
+    .SH = 2, .PH = 0, .LH = 1, .KW = 2, .SW = 2, .PW = 0, .LW = 1,
+    .Y = {16, 16, 1, 560, 18496, 18496, 18496, 544, 0}, .X = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}};
 
 /* zero_halo: enc2.max_pool of train, enc2.max_pool of predict: -> enc2.max_pool[n,16,32,32] */
 static const ZeroHaloSizes zero_halo_1 = {
@@ -83,9 +83,9 @@ static const ConvSizes conv_3 = {
 /* max_pool: enc3.max_pool of train, enc3.max_pool of predict: enc2.3[n,32,32,32]
     -> enc3.max_pool[n,32,16,16] */
 static const MaxPoolSizes max_pool_1 = {
-    .C = 32, .ID = 1, .IH = 32, .IW = 32, .H = 16, .W = 16, .KD = 1, .SD = 1, .PD = 0, .KH = 2, .SH = 2,
-    .PH = 0, .KW = 2, .SW = 2, .PW = 0, .Y = {32, 16, 2, 304, 10368, 5184, 5184, 288, 0},
-    .X = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}};
+    .C = 32, .ID = 1, .IH = 32, .IW = 32, .H = 16, .W = 16, .KD = 1, .SD = 1, .PD = 0, .LD = 1, .KH = 2,
+    .SH = 2, .PH = 0, .LH = 1, .KW = 2, .SW = 2, .PW = 0, .LW = 1,
+    .Y = {32, 16, 2, 304, 10368, 5184, 5184, 288, 0}, .X = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}};
 
 /* zero_halo: enc3.max_pool of train, enc3.max_pool of predict: -> enc3.max_pool[n,32,16,16] */
 static const ZeroHaloSizes zero_halo_3 = {
@@ -114,8 +114,8 @@ static const ConvSizes conv_5 = {
 /* max_pool: bottleneck.max_pool of train, bottleneck.max_pool of predict: enc3.3[n,64,16,16]
     -> bottleneck.max_pool[n,64,8,8] */
 static const MaxPoolSizes max_pool_2 = {
-    .C = 64, .ID = 1, .IH = 16, .IW = 16, .H = 8, .W = 8, .KD = 1, .SD = 1, .PD = 0, .KH = 2, .SH = 2, .PH = 0,
-    .KW = 2, .SW = 2, .PW = 0, .Y = {64, 16, 4, 176, 6400, 1600, 1600, 160, 0},
+    .C = 64, .ID = 1, .IH = 16, .IW = 16, .H = 8, .W = 8, .KD = 1, .SD = 1, .PD = 0, .LD = 1, .KH = 2, .SH = 2,
+    .PH = 0, .LH = 1, .KW = 2, .SW = 2, .PW = 0, .LW = 1, .Y = {64, 16, 4, 176, 6400, 1600, 1600, 160, 0},
     .X = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}};
 
 /* zero_halo: bottleneck.max_pool of train, bottleneck.max_pool of predict: -> bottleneck.max_pool[n,64,8,8] */
@@ -467,8 +467,8 @@ static const ConvDgradSizes conv_dgrad_11 = {
 /* max_pool_grad: bottleneck.max_pool of train: enc3.3[n,64,16,16] d bottleneck.max_pool[n,64,8,8]
     d enc3.3[n,64,16,16] -> d enc3.2[n,64,16,16] */
 static const MaxPoolGradSizes max_pool_grad_0 = {
-    .C = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 8, .W = 8, .KD = 1, .SD = 1, .PD = 0, .KH = 2, .SH = 2,
-    .PH = 0, .KW = 2, .SW = 2, .PW = 0, .ACCUMULATE = 1, .MASK = 1,
+    .C = 64, .ID = 1, .IH = 16, .IW = 16, .D = 1, .H = 8, .W = 8, .KD = 1, .SD = 1, .PD = 0, .LD = 1, .KH = 2,
+    .SH = 2, .PH = 0, .LH = 1, .KW = 2, .SW = 2, .PW = 0, .LW = 1, .ACCUMULATE = 1, .MASK = 1,
     .DX = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}, .X = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0},
     .DY = {64, 16, 4, 0, 4096, 1024, 1024, 128, 0}, .A = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}};
 
@@ -492,8 +492,8 @@ static const ConvDgradSizes conv_dgrad_12 = {
 /* max_pool_grad: enc3.max_pool of train: enc2.3[n,32,32,32] d enc3.max_pool[n,32,16,16] d enc2.3[n,32,32,32]
     -> d enc2.2[n,32,32,32] */
 static const MaxPoolGradSizes max_pool_grad_1 = {
-    .C = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .PD = 0, .KH = 2,
-    .SH = 2, .PH = 0, .KW = 2, .SW = 2, .PW = 0, .ACCUMULATE = 1, .MASK = 1,
+    .C = 32, .ID = 1, .IH = 32, .IW = 32, .D = 1, .H = 16, .W = 16, .KD = 1, .SD = 1, .PD = 0, .LD = 1,
+    .KH = 2, .SH = 2, .PH = 0, .LH = 1, .KW = 2, .SW = 2, .PW = 0, .LW = 1, .ACCUMULATE = 1, .MASK = 1,
     .DX = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}, .X = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0},
     .DY = {32, 16, 2, 0, 8192, 4096, 4096, 256, 0}, .A = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}};
 
@@ -517,8 +517,8 @@ static const ConvDgradSizes conv_dgrad_13 = {
 /* max_pool_grad: enc2.max_pool of train: enc1.3[n,16,64,64] d enc2.max_pool[n,16,32,32] d enc1.3[n,16,64,64]
     -> d enc1.2[n,16,64,64] */
 static const MaxPoolGradSizes max_pool_grad_2 = {
-    .C = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .PD = 0, .KH = 2,
-    .SH = 2, .PH = 0, .KW = 2, .SW = 2, .PW = 0, .ACCUMULATE = 1, .MASK = 1,
+    .C = 16, .ID = 1, .IH = 64, .IW = 64, .D = 1, .H = 32, .W = 32, .KD = 1, .SD = 1, .PD = 0, .LD = 1,
+    .KH = 2, .SH = 2, .PH = 0, .LH = 1, .KW = 2, .SW = 2, .PW = 0, .LW = 1, .ACCUMULATE = 1, .MASK = 1,
     .DX = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0},
     .X = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}, .DY = {16, 16, 1, 0, 16384, 16384, 16384, 512, 0},
     .A = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}};
@@ -542,8 +542,9 @@ static const ConvWgradSizes conv_wgrad_14 = {
 
 /* adam: adam of train: all parameters */
 static const AdamSizes adam_0 = {
-    .COUNT = 482080, .SCALED = 0, .WEIGHT_DECAY = 0, .DECOUPLED = 0, .BETA1 = 0.90000000000000002,
-    .BETA2 = 0.999, .EPSILON = 1e-08};
+    .COUNT = 482080, .DECAYED = 482080, .SCALED = 0, .CLIPS = 0, .AVERAGED = 0, .CLIP = 0, .AVERAGE = 0,
+    .DECOUPLED = 0, .AMSGRAD = 0, .WEIGHT_DECAY = 0, .BETA1 = 0.90000000000000002, .BETA2 = 0.999,
+    .EPSILON = 1e-08};
 
 /* zero_halo: noisy of predict: -> noisy[n,3,64,64] */
 static const ZeroHaloSizes zero_halo_7 = {
@@ -694,7 +695,7 @@ static void train(const UnetStep *step) {
         zero_tail(AT(real, B113_d_final_bias), 12, 64);
         tiny_unet_conv_wgrad(&conv_wgrad_0, n, (Rows){0, 64}, AT(real, B112_d_final_weight),
             AT(real, B113_d_final_bias), AT(double, B174_final_scratch),
-            (const real *const[]){AT(real, B167_dec1_3)}, AT(real, B173_d_final));
+            NULL, (const real *const[]){AT(real, B167_dec1_3)}, AT(real, B173_d_final));
         begin(step, 25, "conv_dgrad of final", 24, 2359296, 3540672);
         /* d final[n,3,64,64] final.weight[3,16,1,1] dec1.3[n,16,64,64] -> d dec1.2[n,16,64,64] */
         tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B175_d_dec1_2));
@@ -705,7 +706,7 @@ static void train(const UnetStep *step) {
             dec1.2 scratch[2320] */
         tiny_unet_conv_wgrad(&conv_wgrad_1, n, (Rows){0, 64}, AT(real, B114_d_dec1_2_weight),
             AT(real, B115_d_dec1_2_bias), AT(double, B176_dec1_2_scratch),
-            (const real *const[]){AT(real, B166_dec1_1)}, AT(real, B175_d_dec1_2));
+            NULL, (const real *const[]){AT(real, B166_dec1_1)}, AT(real, B175_d_dec1_2));
         begin(step, 27, "conv_dgrad of dec1.2", 22, 113246208, 5027328);
         /* d dec1.2[n,16,64,64] dec1.2.weight[16,16,3,3] dec1.1[n,16,64,64] -> d dec1.0[n,16,64,64] */
         tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B177_d_dec1_0));
@@ -716,7 +717,7 @@ static void train(const UnetStep *step) {
             dec1.0 scratch[4624] */
         tiny_unet_conv_wgrad(&conv_wgrad_2, n, (Rows){0, 64}, AT(real, B116_d_dec1_0_weight),
             AT(real, B117_d_dec1_0_bias), AT(double, B178_dec1_0_scratch),
-            (const real *const[]){AT(real, B165_up1), AT(real, B149_enc1_3)}, AT(real, B177_d_dec1_0));
+            NULL, (const real *const[]){AT(real, B165_up1), AT(real, B149_enc1_3)}, AT(real, B177_d_dec1_0));
         begin(step, 29, "conv_dgrad of dec1.0", 22, 113246208, 3264000);
         /* d dec1.0[n,16,64,64] dec1.0.weight[16,32,3,3] -> d up1[n,16,64,64] */
         tiny_unet_conv_dgrad(&conv_dgrad_2, n, (Rows){0, 64}, AT(real, B179_d_up1), AT(real, B177_d_dec1_0),
@@ -730,7 +731,7 @@ static void train(const UnetStep *step) {
         /* dec2.3[n,32,32,32] d up1[n,16,64,64] -> d up1.weight[32,16,2,2] d up1.bias[16] up1 scratch[2064] */
         tiny_unet_conv_wgrad(&conv_wgrad_3, n, (Rows){0, 32}, AT(real, B118_d_up1_weight),
             AT(real, B119_d_up1_bias), AT(double, B181_up1_scratch),
-            (const real *const[]){AT(real, B164_dec2_3)}, AT(real, B179_d_up1));
+            NULL, (const real *const[]){AT(real, B164_dec2_3)}, AT(real, B179_d_up1));
         begin(step, 32, "upconv_dgrad of up1", 21, 25165824, 3255296);
         /* d up1[n,16,64,64] up1.weight[32,16,2,2] dec2.3[n,32,32,32] -> d dec2.2[n,32,32,32] */
         tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B182_d_dec2_2));
@@ -741,7 +742,7 @@ static void train(const UnetStep *step) {
             dec2.2 scratch[9248] */
         tiny_unet_conv_wgrad(&conv_wgrad_4, n, (Rows){0, 32}, AT(real, B120_d_dec2_2_weight),
             AT(real, B121_d_dec2_2_bias), AT(double, B183_dec2_2_scratch),
-            (const real *const[]){AT(real, B163_dec2_1)}, AT(real, B182_d_dec2_2));
+            NULL, (const real *const[]){AT(real, B163_dec2_1)}, AT(real, B182_d_dec2_2));
         begin(step, 34, "conv_dgrad of dec2.2", 20, 113246208, 2700288);
         /* d dec2.2[n,32,32,32] dec2.2.weight[32,32,3,3] dec2.1[n,32,32,32] -> d dec2.0[n,32,32,32] */
         tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B184_d_dec2_0));
@@ -752,7 +753,7 @@ static void train(const UnetStep *step) {
             dec2.0 scratch[18464] */
         tiny_unet_conv_wgrad(&conv_wgrad_5, n, (Rows){0, 32}, AT(real, B122_d_dec2_0_weight),
             AT(real, B123_d_dec2_0_bias), AT(double, B185_dec2_0_scratch),
-            (const real *const[]){AT(real, B162_up2), AT(real, B152_enc2_3)}, AT(real, B184_d_dec2_0));
+            NULL, (const real *const[]){AT(real, B162_up2), AT(real, B152_enc2_3)}, AT(real, B184_d_dec2_0));
         begin(step, 36, "conv_dgrad of dec2.0", 20, 113246208, 1747968);
         /* d dec2.0[n,32,32,32] dec2.0.weight[32,64,3,3] -> d up2[n,32,32,32] */
         tiny_unet_conv_dgrad(&conv_dgrad_5, n, (Rows){0, 32}, AT(real, B186_d_up2), AT(real, B184_d_dec2_0),
@@ -766,7 +767,7 @@ static void train(const UnetStep *step) {
         /* dec3.3[n,64,16,16] d up2[n,32,32,32] -> d up2.weight[64,32,2,2] d up2.bias[32] up2 scratch[8224] */
         tiny_unet_conv_wgrad(&conv_wgrad_6, n, (Rows){0, 16}, AT(real, B124_d_up2_weight),
             AT(real, B125_d_up2_bias), AT(double, B188_up2_scratch),
-            (const real *const[]){AT(real, B161_dec3_3)}, AT(real, B186_d_up2));
+            NULL, (const real *const[]){AT(real, B161_dec3_3)}, AT(real, B186_d_up2));
         begin(step, 39, "upconv_dgrad of up2", 19, 25165824, 1710080);
         /* d up2[n,32,32,32] up2.weight[64,32,2,2] dec3.3[n,64,16,16] -> d dec3.2[n,64,16,16] */
         tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B189_d_dec3_2));
@@ -777,7 +778,7 @@ static void train(const UnetStep *step) {
             dec3.2 scratch[36928] */
         tiny_unet_conv_wgrad(&conv_wgrad_7, n, (Rows){0, 16}, AT(real, B126_d_dec3_2_weight),
             AT(real, B127_d_dec3_2_bias), AT(double, B190_dec3_2_scratch),
-            (const real *const[]){AT(real, B160_dec3_1)}, AT(real, B189_d_dec3_2));
+            NULL, (const real *const[]){AT(real, B160_dec3_1)}, AT(real, B189_d_dec3_2));
         begin(step, 41, "conv_dgrad of dec3.2", 18, 113246208, 1640448);
         /* d dec3.2[n,64,16,16] dec3.2.weight[64,64,3,3] dec3.1[n,64,16,16] -> d dec3.0[n,64,16,16] */
         tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B191_d_dec3_0));
@@ -788,7 +789,7 @@ static void train(const UnetStep *step) {
             dec3.0 scratch[73792] */
         tiny_unet_conv_wgrad(&conv_wgrad_8, n, (Rows){0, 16}, AT(real, B128_d_dec3_0_weight),
             AT(real, B129_d_dec3_0_bias), AT(double, B192_dec3_0_scratch),
-            (const real *const[]){AT(real, B159_up3), AT(real, B155_enc3_3)}, AT(real, B191_d_dec3_0));
+            NULL, (const real *const[]){AT(real, B159_up3), AT(real, B155_enc3_3)}, AT(real, B191_d_dec3_0));
         begin(step, 43, "conv_dgrad of dec3.0", 18, 113246208, 1185792);
         /* d dec3.0[n,64,16,16] dec3.0.weight[64,128,3,3] -> d up3[n,64,16,16] */
         tiny_unet_conv_dgrad(&conv_dgrad_8, n, (Rows){0, 16}, AT(real, B193_d_up3), AT(real, B191_d_dec3_0),
@@ -803,7 +804,7 @@ static void train(const UnetStep *step) {
             up3 scratch[32832] */
         tiny_unet_conv_wgrad(&conv_wgrad_9, n, (Rows){0, 8}, AT(real, B130_d_up3_weight),
             AT(real, B131_d_up3_bias), AT(double, B195_up3_scratch),
-            (const real *const[]){AT(real, B158_bottleneck_3)}, AT(real, B193_d_up3));
+            NULL, (const real *const[]){AT(real, B158_bottleneck_3)}, AT(real, B193_d_up3));
         begin(step, 46, "upconv_dgrad of up3", 17, 25165824, 1028096);
         /* d up3[n,64,16,16] up3.weight[128,64,2,2] bottleneck.3[n,128,8,8] -> d bottleneck.2[n,128,8,8] */
         tiny_unet_zero_halo(&zero_halo_6, n, (Rows){0, 8}, AT(real, B196_d_bottleneck_2));
@@ -814,7 +815,7 @@ static void train(const UnetStep *step) {
             d bottleneck.2.bias[128] bottleneck.2 scratch[147584] */
         tiny_unet_conv_wgrad(&conv_wgrad_10, n, (Rows){0, 8}, AT(real, B132_d_bottleneck_2_weight),
             AT(real, B133_d_bottleneck_2_bias), AT(double, B197_bottleneck_2_scratch),
-            (const real *const[]){AT(real, B157_bottleneck_1)}, AT(real, B196_d_bottleneck_2));
+            NULL, (const real *const[]){AT(real, B157_bottleneck_1)}, AT(real, B196_d_bottleneck_2));
         begin(step, 48, "conv_dgrad of bottleneck.2", 15, 113246208, 1511424);
         /* d bottleneck.2[n,128,8,8] bottleneck.2.weight[128,128,3,3] bottleneck.1[n,128,8,8]
             -> d bottleneck.0[n,128,8,8] */
@@ -826,7 +827,7 @@ static void train(const UnetStep *step) {
             d bottleneck.0.bias[128] bottleneck.0 scratch[73856] */
         tiny_unet_conv_wgrad(&conv_wgrad_11, n, (Rows){0, 8}, AT(real, B134_d_bottleneck_0_weight),
             AT(real, B135_d_bottleneck_0_bias), AT(double, B199_bottleneck_0_scratch),
-            (const real *const[]){AT(real, B156_bottleneck_max_pool)}, AT(real, B198_d_bottleneck_0));
+            NULL, (const real *const[]){AT(real, B156_bottleneck_max_pool)}, AT(real, B198_d_bottleneck_0));
         begin(step, 50, "conv_dgrad of bottleneck.0", 15, 56623104, 700416);
         /* d bottleneck.0[n,128,8,8] bottleneck.0.weight[128,64,3,3] -> d bottleneck.max_pool[n,64,8,8] */
         tiny_unet_conv_dgrad(&conv_dgrad_11, n, (Rows){0, 8}, AT(real, B200_d_bottleneck_max_pool),
@@ -840,7 +841,7 @@ static void train(const UnetStep *step) {
             enc3.2 scratch[36928] */
         tiny_unet_conv_wgrad(&conv_wgrad_7, n, (Rows){0, 16}, AT(real, B136_d_enc3_2_weight),
             AT(real, B137_d_enc3_2_bias), AT(double, B202_enc3_2_scratch),
-            (const real *const[]){AT(real, B154_enc3_1)}, AT(real, B201_d_enc3_2));
+            NULL, (const real *const[]){AT(real, B154_enc3_1)}, AT(real, B201_d_enc3_2));
         begin(step, 53, "conv_dgrad of enc3.2", 13, 113246208, 1640448);
         /* d enc3.2[n,64,16,16] enc3.2.weight[64,64,3,3] enc3.1[n,64,16,16] -> d enc3.0[n,64,16,16] */
         tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B203_d_enc3_0));
@@ -851,7 +852,7 @@ static void train(const UnetStep *step) {
             enc3.0 scratch[18496] */
         tiny_unet_conv_wgrad(&conv_wgrad_12, n, (Rows){0, 16}, AT(real, B138_d_enc3_0_weight),
             AT(real, B139_d_enc3_0_bias), AT(double, B204_enc3_0_scratch),
-            (const real *const[]){AT(real, B153_enc3_max_pool)}, AT(real, B203_d_enc3_0));
+            NULL, (const real *const[]){AT(real, B153_enc3_max_pool)}, AT(real, B203_d_enc3_0));
         begin(step, 55, "conv_dgrad of enc3.0", 13, 56623104, 768000);
         /* d enc3.0[n,64,16,16] enc3.0.weight[64,32,3,3] -> d enc3.max_pool[n,32,16,16] */
         tiny_unet_conv_dgrad(&conv_dgrad_12, n, (Rows){0, 16}, AT(real, B205_d_enc3_max_pool),
@@ -865,7 +866,7 @@ static void train(const UnetStep *step) {
             enc2.2 scratch[9248] */
         tiny_unet_conv_wgrad(&conv_wgrad_4, n, (Rows){0, 32}, AT(real, B140_d_enc2_2_weight),
             AT(real, B141_d_enc2_2_bias), AT(double, B207_enc2_2_scratch),
-            (const real *const[]){AT(real, B151_enc2_1)}, AT(real, B206_d_enc2_2));
+            NULL, (const real *const[]){AT(real, B151_enc2_1)}, AT(real, B206_d_enc2_2));
         begin(step, 58, "conv_dgrad of enc2.2", 12, 113246208, 2700288);
         /* d enc2.2[n,32,32,32] enc2.2.weight[32,32,3,3] enc2.1[n,32,32,32] -> d enc2.0[n,32,32,32] */
         tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B208_d_enc2_0));
@@ -876,7 +877,7 @@ static void train(const UnetStep *step) {
             enc2.0 scratch[4640] */
         tiny_unet_conv_wgrad(&conv_wgrad_13, n, (Rows){0, 32}, AT(real, B142_d_enc2_0_weight),
             AT(real, B143_d_enc2_0_bias), AT(double, B209_enc2_0_scratch),
-            (const real *const[]){AT(real, B150_enc2_max_pool)}, AT(real, B208_d_enc2_0));
+            NULL, (const real *const[]){AT(real, B150_enc2_max_pool)}, AT(real, B208_d_enc2_0));
         begin(step, 60, "conv_dgrad of enc2.0", 12, 56623104, 1299456);
         /* d enc2.0[n,32,32,32] enc2.0.weight[32,16,3,3] -> d enc2.max_pool[n,16,32,32] */
         tiny_unet_conv_dgrad(&conv_dgrad_13, n, (Rows){0, 32}, AT(real, B210_d_enc2_max_pool),
@@ -890,7 +891,7 @@ static void train(const UnetStep *step) {
             enc1.2 scratch[2320] */
         tiny_unet_conv_wgrad(&conv_wgrad_1, n, (Rows){0, 64}, AT(real, B144_d_enc1_2_weight),
             AT(real, B145_d_enc1_2_bias), AT(double, B212_enc1_2_scratch),
-            (const real *const[]){AT(real, B148_enc1_1)}, AT(real, B211_d_enc1_2));
+            NULL, (const real *const[]){AT(real, B148_enc1_1)}, AT(real, B211_d_enc1_2));
         begin(step, 63, "conv_dgrad of enc1.2", 11, 113246208, 4927488);
         /* d enc1.2[n,16,64,64] enc1.2.weight[16,16,3,3] enc1.1[n,16,64,64] -> d enc1.0[n,16,64,64] */
         tiny_unet_conv_dgrad(&conv_dgrad_14, n, (Rows){0, 64}, AT(real, B213_d_enc1_0),
@@ -900,11 +901,11 @@ static void train(const UnetStep *step) {
             enc1.0 scratch[448] */
         tiny_unet_conv_wgrad(&conv_wgrad_14, n, (Rows){0, 64}, AT(real, B146_d_enc1_0_weight),
             AT(real, B147_d_enc1_0_bias), AT(double, B214_enc1_0_scratch),
-            (const real *const[]){INPUT(real, 0, 13072)}, AT(real, B213_d_enc1_0));
+            NULL, (const real *const[]){INPUT(real, 0, 13072)}, AT(real, B213_d_enc1_0));
         begin(step, 65, "adam", 32, 5784804, 13498240); /* all parameters */
         tiny_unet_adam(&adam_0, AT(real, B001_final_weight), AT(real, B112_d_final_weight),
             AT(real, B038_m_final_weight), AT(real, B075_v_final_weight),
-            NULL, step->learning_rate, step->step);
+            NULL, NULL, NULL, NULL, step->learning_rate, step->step);
     }
 }
 
@@ -1044,54 +1045,54 @@ static void predict(const UnetStep *step) {
 
 /* name, rank, sizes, initial values and their bound, offset, offsets of the moments */
 static const UnetParameter parameter[] = {
-    {"enc1.0.weight", 4, {16, 3, 3, 3}, UNET_INIT_UNIFORM, 0.19245008972987526, 1926528, {3854848, 5783168}},
-    {"enc1.0.bias", 1, {16}, UNET_INIT_UNIFORM, 0.19245008972987526, 1928256, {3856576, 5784896}},
-    {"enc1.2.weight", 4, {16, 16, 3, 3}, UNET_INIT_UNIFORM, 0.083333333333333329, 1917248, {3845568, 5773888}},
-    {"enc1.2.bias", 1, {16}, UNET_INIT_UNIFORM, 0.083333333333333329, 1926464, {3854784, 5783104}},
-    {"enc2.0.weight", 4, {32, 16, 3, 3}, UNET_INIT_UNIFORM, 0.083333333333333329, 1898688, {3827008, 5755328}},
-    {"enc2.0.bias", 1, {32}, UNET_INIT_UNIFORM, 0.083333333333333329, 1917120, {3845440, 5773760}},
-    {"enc2.2.weight", 4, {32, 32, 3, 3}, UNET_INIT_UNIFORM, 0.058925565098878967, 1861696, {3790016, 5718336}},
-    {"enc2.2.bias", 1, {32}, UNET_INIT_UNIFORM, 0.058925565098878967, 1898560, {3826880, 5755200}},
-    {"enc3.0.weight", 4, {64, 32, 3, 3}, UNET_INIT_UNIFORM, 0.058925565098878967, 1787712, {3716032, 5644352}},
-    {"enc3.0.bias", 1, {64}, UNET_INIT_UNIFORM, 0.058925565098878967, 1861440, {3789760, 5718080}},
-    {"enc3.2.weight", 4, {64, 64, 3, 3}, UNET_INIT_UNIFORM, 0.041666666666666664, 1640000, {3568320, 5496640}},
-    {"enc3.2.bias", 1, {64}, UNET_INIT_UNIFORM, 0.041666666666666664, 1787456, {3715776, 5644096}},
-    {"bottleneck.0.weight", 4, {128, 64, 3, 3}, UNET_INIT_UNIFORM, 0.041666666666666664, 1344576, {3272896, 5201216}},
-    {"bottleneck.0.bias", 1, {128}, UNET_INIT_UNIFORM, 0.041666666666666664, 1639488, {3567808, 5496128}},
-    {"bottleneck.2.weight", 4, {128, 128, 3, 3}, UNET_INIT_UNIFORM, 0.029462782549439483, 754240, {2682560, 4610880}},
-    {"bottleneck.2.bias", 1, {128}, UNET_INIT_UNIFORM, 0.029462782549439483, 1344064, {3272384, 5200704}},
-    {"up3.weight", 4, {128, 64, 2, 2}, UNET_INIT_UNIFORM, 0.0625, 622912, {2551232, 4479552}},
-    {"up3.bias", 1, {64}, UNET_INIT_UNIFORM, 0.0625, 753984, {2682304, 4610624}},
-    {"dec3.0.weight", 4, {64, 128, 3, 3}, UNET_INIT_UNIFORM, 0.029462782549439483, 327744, {2256064, 4184384}},
-    {"dec3.0.bias", 1, {64}, UNET_INIT_UNIFORM, 0.029462782549439483, 622656, {2550976, 4479296}},
-    {"dec3.2.weight", 4, {64, 64, 3, 3}, UNET_INIT_UNIFORM, 0.041666666666666664, 180032, {2108352, 4036672}},
-    {"dec3.2.bias", 1, {64}, UNET_INIT_UNIFORM, 0.041666666666666664, 327488, {2255808, 4184128}},
-    {"up2.weight", 4, {64, 32, 2, 2}, UNET_INIT_UNIFORM, 0.088388347648318433, 147136, {2075456, 4003776}},
-    {"up2.bias", 1, {32}, UNET_INIT_UNIFORM, 0.088388347648318433, 179904, {2108224, 4036544}},
-    {"dec2.0.weight", 4, {32, 64, 3, 3}, UNET_INIT_UNIFORM, 0.041666666666666664, 73280, {2001600, 3929920}},
-    {"dec2.0.bias", 1, {32}, UNET_INIT_UNIFORM, 0.041666666666666664, 147008, {2075328, 4003648}},
-    {"dec2.2.weight", 4, {32, 32, 3, 3}, UNET_INIT_UNIFORM, 0.058925565098878967, 36288, {1964608, 3892928}},
-    {"dec2.2.bias", 1, {32}, UNET_INIT_UNIFORM, 0.058925565098878967, 73152, {2001472, 3929792}},
-    {"up1.weight", 4, {32, 16, 2, 2}, UNET_INIT_UNIFORM, 0.125, 28032, {1956352, 3884672}},
-    {"up1.bias", 1, {16}, UNET_INIT_UNIFORM, 0.125, 36224, {1964544, 3892864}},
-    {"dec1.0.weight", 4, {16, 32, 3, 3}, UNET_INIT_UNIFORM, 0.058925565098878967, 9536, {1937856, 3866176}},
-    {"dec1.0.bias", 1, {16}, UNET_INIT_UNIFORM, 0.058925565098878967, 27968, {1956288, 3884608}},
-    {"dec1.2.weight", 4, {16, 16, 3, 3}, UNET_INIT_UNIFORM, 0.083333333333333329, 256, {1928576, 3856896}},
-    {"dec1.2.bias", 1, {16}, UNET_INIT_UNIFORM, 0.083333333333333329, 9472, {1937792, 3866112}},
-    {"final.weight", 4, {3, 16, 1, 1}, UNET_INIT_UNIFORM, 0.25, 0, {1928320, 3856640}},
-    {"final.bias", 1, {3}, UNET_INIT_UNIFORM, 0.25, 192, {1928512, 3856832}},
+    {"enc1.0.weight", 4, {16, 3, 3, 3}, UNET_INIT_UNIFORM, 0.19245008972987526, 1926528, {3854848, 5783168, -1, -1}},
+    {"enc1.0.bias", 1, {16}, UNET_INIT_UNIFORM, 0.19245008972987526, 1928256, {3856576, 5784896, -1, -1}},
+    {"enc1.2.weight", 4, {16, 16, 3, 3}, UNET_INIT_UNIFORM, 0.083333333333333329, 1917248, {3845568, 5773888, -1, -1}},
+    {"enc1.2.bias", 1, {16}, UNET_INIT_UNIFORM, 0.083333333333333329, 1926464, {3854784, 5783104, -1, -1}},
+    {"enc2.0.weight", 4, {32, 16, 3, 3}, UNET_INIT_UNIFORM, 0.083333333333333329, 1898688, {3827008, 5755328, -1, -1}},
+    {"enc2.0.bias", 1, {32}, UNET_INIT_UNIFORM, 0.083333333333333329, 1917120, {3845440, 5773760, -1, -1}},
+    {"enc2.2.weight", 4, {32, 32, 3, 3}, UNET_INIT_UNIFORM, 0.058925565098878967, 1861696, {3790016, 5718336, -1, -1}},
+    {"enc2.2.bias", 1, {32}, UNET_INIT_UNIFORM, 0.058925565098878967, 1898560, {3826880, 5755200, -1, -1}},
+    {"enc3.0.weight", 4, {64, 32, 3, 3}, UNET_INIT_UNIFORM, 0.058925565098878967, 1787712, {3716032, 5644352, -1, -1}},
+    {"enc3.0.bias", 1, {64}, UNET_INIT_UNIFORM, 0.058925565098878967, 1861440, {3789760, 5718080, -1, -1}},
+    {"enc3.2.weight", 4, {64, 64, 3, 3}, UNET_INIT_UNIFORM, 0.041666666666666664, 1640000, {3568320, 5496640, -1, -1}},
+    {"enc3.2.bias", 1, {64}, UNET_INIT_UNIFORM, 0.041666666666666664, 1787456, {3715776, 5644096, -1, -1}},
+    {"bottleneck.0.weight", 4, {128, 64, 3, 3}, UNET_INIT_UNIFORM, 0.041666666666666664, 1344576, {3272896, 5201216, -1, -1}},
+    {"bottleneck.0.bias", 1, {128}, UNET_INIT_UNIFORM, 0.041666666666666664, 1639488, {3567808, 5496128, -1, -1}},
+    {"bottleneck.2.weight", 4, {128, 128, 3, 3}, UNET_INIT_UNIFORM, 0.029462782549439483, 754240, {2682560, 4610880, -1, -1}},
+    {"bottleneck.2.bias", 1, {128}, UNET_INIT_UNIFORM, 0.029462782549439483, 1344064, {3272384, 5200704, -1, -1}},
+    {"up3.weight", 4, {128, 64, 2, 2}, UNET_INIT_UNIFORM, 0.0625, 622912, {2551232, 4479552, -1, -1}},
+    {"up3.bias", 1, {64}, UNET_INIT_UNIFORM, 0.0625, 753984, {2682304, 4610624, -1, -1}},
+    {"dec3.0.weight", 4, {64, 128, 3, 3}, UNET_INIT_UNIFORM, 0.029462782549439483, 327744, {2256064, 4184384, -1, -1}},
+    {"dec3.0.bias", 1, {64}, UNET_INIT_UNIFORM, 0.029462782549439483, 622656, {2550976, 4479296, -1, -1}},
+    {"dec3.2.weight", 4, {64, 64, 3, 3}, UNET_INIT_UNIFORM, 0.041666666666666664, 180032, {2108352, 4036672, -1, -1}},
+    {"dec3.2.bias", 1, {64}, UNET_INIT_UNIFORM, 0.041666666666666664, 327488, {2255808, 4184128, -1, -1}},
+    {"up2.weight", 4, {64, 32, 2, 2}, UNET_INIT_UNIFORM, 0.088388347648318433, 147136, {2075456, 4003776, -1, -1}},
+    {"up2.bias", 1, {32}, UNET_INIT_UNIFORM, 0.088388347648318433, 179904, {2108224, 4036544, -1, -1}},
+    {"dec2.0.weight", 4, {32, 64, 3, 3}, UNET_INIT_UNIFORM, 0.041666666666666664, 73280, {2001600, 3929920, -1, -1}},
+    {"dec2.0.bias", 1, {32}, UNET_INIT_UNIFORM, 0.041666666666666664, 147008, {2075328, 4003648, -1, -1}},
+    {"dec2.2.weight", 4, {32, 32, 3, 3}, UNET_INIT_UNIFORM, 0.058925565098878967, 36288, {1964608, 3892928, -1, -1}},
+    {"dec2.2.bias", 1, {32}, UNET_INIT_UNIFORM, 0.058925565098878967, 73152, {2001472, 3929792, -1, -1}},
+    {"up1.weight", 4, {32, 16, 2, 2}, UNET_INIT_UNIFORM, 0.125, 28032, {1956352, 3884672, -1, -1}},
+    {"up1.bias", 1, {16}, UNET_INIT_UNIFORM, 0.125, 36224, {1964544, 3892864, -1, -1}},
+    {"dec1.0.weight", 4, {16, 32, 3, 3}, UNET_INIT_UNIFORM, 0.058925565098878967, 9536, {1937856, 3866176, -1, -1}},
+    {"dec1.0.bias", 1, {16}, UNET_INIT_UNIFORM, 0.058925565098878967, 27968, {1956288, 3884608, -1, -1}},
+    {"dec1.2.weight", 4, {16, 16, 3, 3}, UNET_INIT_UNIFORM, 0.083333333333333329, 256, {1928576, 3856896, -1, -1}},
+    {"dec1.2.bias", 1, {16}, UNET_INIT_UNIFORM, 0.083333333333333329, 9472, {1937792, 3866112, -1, -1}},
+    {"final.weight", 4, {3, 16, 1, 1}, UNET_INIT_UNIFORM, 0.25, 0, {1928320, 3856640, -1, -1}},
+    {"final.bias", 1, {3}, UNET_INIT_UNIFORM, 0.25, 192, {1928512, 3856832, -1, -1}},
 };
 static const UnetInput input[] = {
-    {"noisy", UNET_IMAGE, false, 3},
-    {"clean", UNET_IMAGE, true, 3},
+    {"noisy", UNET_IMAGE, false, 3, 0, -1},
+    {"clean", UNET_IMAGE, true, 3, 0, -1},
 };
 static const UnetOutput output[] = {
-    {"denoised", UNET_IMAGE},
+    {"denoised", UNET_IMAGE, 0},
 };
-/* as written, operator, kind, weight, more is better, input to compare with, target */
+/* as written, operator, kind, weight, more is better, input to compare with, target, classes, which */
 static const UnetResult result[] = {
-    {"mse(denoised, clean)", "mse", UNET_LOSS, 1, false, -1, 1},
-    {"psnr(denoised, clean)", "psnr", UNET_METRIC, 1, true, 0, 1},
+    {"mse(denoised, clean)", "mse", UNET_LOSS, 1, false, -1, 1, 0, 0},
+    {"psnr(denoised, clean)", "psnr", UNET_METRIC, 1, true, 0, 1, 0, 0},
 };
 /* type, channels, {depth, height, width}, block; origin, strides, ring, bytes of a sample */
 static const UnetLayout train_input[] = {
@@ -1156,8 +1157,8 @@ static const UnetSourceTerm data_term_1[] = {
     {UNET_SRC_FILES, "clean/*.png", 0, 0, 28},
 };
 static const UnetSource data_source[] = {
-    {"noisy", 0, 3, 1, data_term_0},
-    {"clean", 1, 3, 1, data_term_1},
+    {"noisy", 0, 3, 1, data_term_0, NULL},
+    {"clean", 1, 3, 1, data_term_1, NULL},
 };
 static const UnetTransform data_transform[] = {
     {UNET_DO_CROP, true, UNET_PAD_NONE, 0, 0, 0},
@@ -1168,7 +1169,7 @@ static const UnetData data = {
     .holdout = 0, .holdout_seed = 0, .shuffle = true, .threads = 0,
 };
 static const UnetTraining training = {
-    .optimizer = UNET_ADAM, .learning_rate = 0.00050000000000000001,
+    .learning_rate = 0.00050000000000000001, .moments = {"exp_avg", "exp_avg_sq", NULL, NULL},
     .drop_tail = false,
     .duration = 50, .duration_unit = UNET_EPOCHS, .steps_per_epoch = 0,
     .save_every = 1, .save_unit = UNET_EPOCHS, .save_keep = 3,

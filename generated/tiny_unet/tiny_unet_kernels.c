@@ -98,13 +98,14 @@ void tiny_unet_zero_halo(const ZeroHaloSizes *sizes, int n, Rows rows, stored *y
 /* max_pool - maximum over windows; padding counts as -infinity, a NaN as more than any number. */
 UNUSED static real max_pool_point(const MaxPoolSizes *sizes, const stored *x, int i, int c, int d, int h, int p) {
     const int ID = sizes->ID, IH = sizes->IH, IW = sizes->IW, KD = sizes->KD, SD = sizes->SD, PD = sizes->PD,
-        KH = sizes->KH, SH = sizes->SH, PH = sizes->PH, KW = sizes->KW, SW = sizes->SW, PW = sizes->PW;
+        LD = sizes->LD, KH = sizes->KH, SH = sizes->SH, PH = sizes->PH, LH = sizes->LH, KW = sizes->KW,
+        SW = sizes->SW, PW = sizes->PW, LW = sizes->LW;
     const Layout X = sizes->X;
     real maximum = (real)-INFINITY;
     for (int kd = 0; kd < KD; kd++)
         for (int kh = 0; kh < KH; kh++)
             for (int kw = 0; kw < KW; kw++) {
-                int id = d * SD - PD + kd, ih = h * SH - PH + kh, iw = p * SW - PW + kw;
+                int id = d * SD - PD + kd * LD, ih = h * SH - PH + kh * LH, iw = p * SW - PW + kw * LW;
                 if (inside(id, ID) && inside(ih, IH) && inside(iw, IW)) {
                     real v = load(x, element(&X, i, c, id, ih, iw));
                     if (v > maximum || v != v)
@@ -226,8 +227,9 @@ void tiny_unet_mse_grad(const MseGradSizes *sizes, int n, int total, Rows rows, 
 
 /* conv_wgrad - gradients of a convolution, or of a TRANSPOSED one, by its weights and its bias.
  *
- * `scratch` holds the sums of a sample, as far as its rows have come: those of the weights in the order of
- * dw, then those of the bias. */
+ * `sums`, or without it `scratch`, holds the sums of a sample, as far as its rows have come: those of the
+ * weights in the order of dw, then those of the bias. They go to dw and db with the last row; with `sums`
+ * wgrad_end.c brings them there. */
 /* SUM and what row r of positions of sample i adds to it: its products dy(co, o) * x(c, o * S - P + k * L),
  * c a channel of segment s; TRANSPOSED: x(c, o) * dy(co, o * S - P + k * L). */
 UNUSED static double conv_wgrad_weight(const ConvWgradSizes *sizes, double sum, int i, int r, const stored *x, const stored *dy, int s,
@@ -272,7 +274,7 @@ UNUSED static void conv_wgrad_gradient(const ConvWgradSizes *sizes, int n, Rows 
                                    const stored *dy, int s, int c, int co, const int *k) {
     const int ID = sizes->ID, IH = sizes->IH, D = sizes->D, H = sizes->H, TRANSPOSED = sizes->TRANSPOSED,
         ACCUMULATE = sizes->ACCUMULATE;
-    real total = ACCUMULATE ? *gradient : 0;
+    real total = ACCUMULATE && gradient != NULL ? *gradient : 0;
     for (int i = 0; i < n; i++) {
         double sum = rows.begin > 0 ? *partial : 0;
         for (int r = rows.begin; r < rows.end; r++)
@@ -280,16 +282,17 @@ UNUSED static void conv_wgrad_gradient(const ConvWgradSizes *sizes, int n, Rows 
         *partial = sum;
         total += (real)sum;
     }
-    if (rows.end == (TRANSPOSED ? ID * IH : D * H))
+    if (gradient != NULL && rows.end == (TRANSPOSED ? ID * IH : D * H))
         *gradient = total;
 }
 
-void tiny_unet_conv_wgrad(const ConvWgradSizes *sizes, int n, Rows rows, real *dw, real *db, double *scratch, const stored *const *x,
-                          const stored *dy) {
+void tiny_unet_conv_wgrad(const ConvWgradSizes *sizes, int n, Rows rows, real *dw, real *db, double *scratch, double *sums,
+                          const stored *const *x, const stored *dy) {
     const int CI = sizes->CI, CO = sizes->CO, KD = sizes->KD, KH = sizes->KH, KW = sizes->KW,
         TRANSPOSED = sizes->TRANSPOSED, BIAS = sizes->BIAS, SEGMENTS = sizes->SEGMENTS;
     const Layout *X = sizes->X;
-    const int some = rows.begin < rows.end;
+    const int some = rows.begin < rows.end, brings = sums == NULL;
+    double *const at = brings ? scratch : sums;
 #pragma omp for schedule(static)
     for (int co = 0; co < CO * some; co++) {
         for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
@@ -300,12 +303,12 @@ void tiny_unet_conv_wgrad(const ConvWgradSizes *sizes, int n, Rows rows, real *d
                             long pair =
                                 TRANSPOSED ? (first + c) * (long)CO + co : co * (long)CI + first + c;
                             long weight = ((pair * KD + kd) * KH + kh) * KW + kw;
-                            conv_wgrad_gradient(sizes, n, rows, dw + weight, scratch + weight, x[s], dy, s, c, co,
-                                            (const int[]){kd, kh, kw});
+                            conv_wgrad_gradient(sizes, n, rows, brings ? dw + weight : NULL, at + weight, x[s], dy, s,
+                                            c, co, (const int[]){kd, kh, kw});
                         }
         if (BIAS)
-            conv_wgrad_gradient(sizes, n, rows, db + co, scratch + (long)CO * CI * KD * KH * KW + co, NULL, dy, 0, 0,
-                            co, NULL);
+            conv_wgrad_gradient(sizes, n, rows, brings ? db + co : NULL, at + (long)CO * CI * KD * KH * KW + co, NULL,
+                            dy, 0, 0, co, NULL);
     }
 }
 
@@ -386,15 +389,16 @@ void tiny_unet_upconv_dgrad(const UpconvDgradSizes *sizes, int n, Rows rows, sto
  * more. */
 UNUSED static int max_pool_grad_chosen(const MaxPoolGradSizes *sizes, const stored *x, int i, int c, const int *window, const int *point) {
     const int ID = sizes->ID, IH = sizes->IH, IW = sizes->IW, KD = sizes->KD, SD = sizes->SD, PD = sizes->PD,
-        KH = sizes->KH, SH = sizes->SH, PH = sizes->PH, KW = sizes->KW, SW = sizes->SW, PW = sizes->PW;
+        LD = sizes->LD, KH = sizes->KH, SH = sizes->SH, PH = sizes->PH, LH = sizes->LH, KW = sizes->KW,
+        SW = sizes->SW, PW = sizes->PW, LW = sizes->LW;
     const Layout X = sizes->X;
     int chosen[3] = {-1, -1, -1};
     real maximum = 0;
     for (int kd = 0; kd < KD; kd++)
         for (int kh = 0; kh < KH; kh++)
             for (int kw = 0; kw < KW; kw++) {
-                int id = window[0] * SD - PD + kd, ih = window[1] * SH - PH + kh,
-                    iw = window[2] * SW - PW + kw;
+                int id = window[0] * SD - PD + kd * LD, ih = window[1] * SH - PH + kh * LH,
+                    iw = window[2] * SW - PW + kw * LW;
                 if (!inside(id, ID) || !inside(ih, IH) || !inside(iw, IW))
                     continue;
                 real v = load(x, element(&X, i, c, id, ih, iw));
@@ -409,15 +413,16 @@ UNUSED static int max_pool_grad_chosen(const MaxPoolGradSizes *sizes, const stor
 /* Sum over the windows that chose the point, in the order of the windows. */
 UNUSED static real max_pool_grad_point(const MaxPoolGradSizes *sizes, const stored *x, const stored *dy, int i, int c, const int *point) {
     const int D = sizes->D, H = sizes->H, W = sizes->W, KD = sizes->KD, SD = sizes->SD, PD = sizes->PD,
-        KH = sizes->KH, SH = sizes->SH, PH = sizes->PH, KW = sizes->KW, SW = sizes->SW, PW = sizes->PW;
+        LD = sizes->LD, KH = sizes->KH, SH = sizes->SH, PH = sizes->PH, LH = sizes->LH, KW = sizes->KW,
+        SW = sizes->SW, PW = sizes->PW, LW = sizes->LW;
     const Layout DY = sizes->DY;
     real sum = 0;
     for (int kd = KD - 1; kd >= 0; kd--)
         for (int kh = KH - 1; kh >= 0; kh--)
             for (int kw = KW - 1; kw >= 0; kw--) {
-                int window[3] = {window_at(point[0], kd, SD, 1, PD, D),
-                                 window_at(point[1], kh, SH, 1, PH, H),
-                                 window_at(point[2], kw, SW, 1, PW, W)};
+                int window[3] = {window_at(point[0], kd, SD, LD, PD, D),
+                                 window_at(point[1], kh, SH, LH, PH, H),
+                                 window_at(point[2], kw, SW, LW, PW, W)};
                 if (window[0] >= 0 && window[1] >= 0 && window[2] >= 0 &&
                     max_pool_grad_chosen(sizes, x, i, c, window, point))
                     sum += load(dy, element(&DY, i, c, window[0], window[1], window[2]));
@@ -443,26 +448,34 @@ void tiny_unet_max_pool_grad(const MaxPoolGradSizes *sizes, int n, Rows rows, st
                 }
 }
 
-/* adam - Adam and, `DECOUPLED`, AdamW. */
-void tiny_unet_adam(const AdamSizes *sizes, real *p, const real *g, real *m, real *v, const double *scale, double rate,
-                          int64_t step) {
-    const int COUNT = sizes->COUNT, SCALED = sizes->SCALED;
-    const double WEIGHT_DECAY = sizes->WEIGHT_DECAY;
-    const int DECOUPLED = sizes->DECOUPLED;
-    const double BETA1 = sizes->BETA1, BETA2 = sizes->BETA2, EPSILON = sizes->EPSILON;
+/* adam - Adam, AdamW (`DECOUPLED`) and AMSGrad (`AMSGRAD`). */
+void tiny_unet_adam(const AdamSizes *sizes, real *p, const real *g, real *m, real *v, real *most, real *average,
+                          const double *scale, const double *norm, double rate, int64_t step) {
+    const int COUNT = sizes->COUNT, DECAYED = sizes->DECAYED, SCALED = sizes->SCALED, CLIPS = sizes->CLIPS,
+        AVERAGED = sizes->AVERAGED;
+    const double CLIP = sizes->CLIP, AVERAGE = sizes->AVERAGE;
+    const int DECOUPLED = sizes->DECOUPLED, AMSGRAD = sizes->AMSGRAD;
+    const double WEIGHT_DECAY = sizes->WEIGHT_DECAY, BETA1 = sizes->BETA1, BETA2 = sizes->BETA2,
+        EPSILON = sizes->EPSILON;
     double taken = SCALED ? scale[STEPS_TAKEN] : (double)step;
     double bias1 = 1 - pow(BETA1, taken), bias2 = sqrt(1 - pow(BETA2, taken));
-    real unscale = SCALED ? (real)scale[UNSCALE] : 1;
+    real unscale = CLIPS ? (real)norm[FACTOR] : SCALED ? (real)scale[UNSCALE] : 1;
 #pragma omp for schedule(static)
-    for (long i = 0; i < (unscale > 0 ? COUNT : 0); i++) {
+    for (long i = 0; i < (unscale == 0 ? 0 : COUNT); i++) {
         real gradient = g[i] * unscale;
-        if (DECOUPLED)
+        if (CLIP > 0)
+            gradient = (real)clamp((double)gradient, -CLIP, CLIP);
+        if (DECOUPLED && i < DECAYED)
             p[i] *= (real)(1 - rate * WEIGHT_DECAY);
-        else
+        if (!DECOUPLED && i < DECAYED)
             gradient += (real)WEIGHT_DECAY * p[i];
         m[i] = (real)BETA1 * m[i] + (real)(1 - BETA1) * gradient;
         v[i] = (real)BETA2 * v[i] + (real)(1 - BETA2) * gradient * gradient;
-        real root = (real)sqrt((double)v[i]) / (real)bias2;
+        if (AMSGRAD)
+            most[i] = v[i] < most[i] ? most[i] : v[i];
+        real root = (real)sqrt((double)(AMSGRAD ? most[i] : v[i])) / (real)bias2;
         p[i] -= (real)(rate / bias1) * m[i] / (root + (real)EPSILON);
+        if (AVERAGED)
+            average[i] = (real)AVERAGE * average[i] + (real)(1 - AVERAGE) * p[i];
     }
 }

@@ -143,6 +143,8 @@ UNUSED static long halo_boundary(const Layout *l, int n, int block, int r, int d
 /* What is known of a scaled loss, as doubles: the scale; good steps since it changed; steps taken; and what
  * gradients are multiplied with, 0 if they overflowed: then the step is not taken. */
 enum { LOSS_SCALE, GOOD_STEPS, STEPS_TAKEN, UNSCALE };
+/* The norm of all gradients, -1 if they overflowed, and what they are multiplied with (see UNSCALE). */
+enum { GRADIENT_NORM, FACTOR };
 
 UNUSED static int inside(int position, int extent) {
     return position >= 0 && position < extent;

@@ -263,7 +263,7 @@ typedef struct {
 void tiny_unet_zero_halo(const ZeroHaloSizes *sizes, int n, Rows rows, stored *y);
 
 typedef struct {
-    int C, ID, IH, IW, H, W, KD, SD, PD, KH, SH, PH, KW, SW, PW;
+    int C, ID, IH, IW, H, W, KD, SD, PD, LD, KH, SH, PH, LH, KW, SW, PW, LW;
     Layout Y;
     Layout X;
 } MaxPoolSizes;
@@ -310,7 +310,7 @@ typedef struct {
     Layout DY;
 } ConvWgradSizes;
 void tiny_unet_conv_wgrad(const ConvWgradSizes *sizes, int n, Rows rows, real *dw, real *db, double *scratch,
-    const stored *const *x, const stored *dy);
+    double *sums, const stored *const *x, const stored *dy);
 
 typedef struct {
     int CI, CO, IH, IW, D, H, W, KD, SD, LD, PD, KH, SH, LH, PH, KW, SW, LW, PW, C0, CS, MASK;
@@ -331,7 +331,7 @@ void tiny_unet_upconv_dgrad(const UpconvDgradSizes *sizes, int n, Rows rows, sto
     const real *w, const stored *m);
 
 typedef struct {
-    int C, ID, IH, IW, D, H, W, KD, SD, PD, KH, SH, PH, KW, SW, PW, ACCUMULATE, MASK;
+    int C, ID, IH, IW, D, H, W, KD, SD, PD, LD, KH, SH, PH, LH, KW, SW, PW, LW, ACCUMULATE, MASK;
     Layout DX;
     Layout X;
     Layout DY;
@@ -341,13 +341,15 @@ void tiny_unet_max_pool_grad(const MaxPoolGradSizes *sizes, int n, Rows rows, st
     const stored *dy, const stored *a);
 
 typedef struct {
-    int COUNT, SCALED, DECOUPLED;
+    int COUNT, DECAYED, SCALED, CLIPS, AVERAGED, DECOUPLED, AMSGRAD;
+    double CLIP;
+    double AVERAGE;
     double WEIGHT_DECAY;
     double BETA1;
     double BETA2;
     double EPSILON;
 } AdamSizes;
-void tiny_unet_adam(const AdamSizes *sizes, real *p, const real *g, real *m, real *v, const double *scale,
-    double rate, int64_t step);
+void tiny_unet_adam(const AdamSizes *sizes, real *p, const real *g, real *m, real *v, real *most, real *average,
+    const double *scale, const double *norm, double rate, int64_t step);
 
 #endif

@@ -98,7 +98,9 @@ static UnetStatus take_arena(UnetCuda *cuda, UnetError *error) {
 
 /* Host memory for copies: what steps are told, their results, the first samples of iterations. */
 static UnetStatus take_pinned(UnetCuda *cuda, UnetError *error) {
-    size_t control = 0, starts = 0, results = (size_t)cuda->model->nresult * sizeof(double);
+    size_t control = 0, starts = 0, results = sizeof(double); /* the norm of the gradients */
+    for (int32_t i = 0; i < cuda->model->nresult; i++)
+        results += (size_t)unet_result_numbers(&cuda->model->results[i]) * sizeof(double);
     for (int k = 0; k < PROGRAMS; k++) {
         const UnetCudaProgram *program = unet_cuda_program(cuda->tables, k);
         size_t bytes = unet_cuda_control_bytes(program);

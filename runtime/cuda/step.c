@@ -178,7 +178,9 @@ static UnetStatus bring_control(UnetCuda *cuda, const StepSlot *slot, const Unet
                                 const UnetStep *step, UnetError *error) {
     static const int32_t all[3] = {INT32_MAX, INT32_MAX, INT32_MAX};
     int32_t(*valid)[3] = (int32_t(*)[3])(void *)(slot->control + 1);
-    *slot->control = (UnetControl){.learning_rate = step->learning_rate, .step = step->step, .n = step->n};
+    *slot->control = (UnetControl){
+        .learning_rate = step->learning_rate, .step = step->step, .seed = step->seed, .n = step->n};
+    unet_count_labels(tables->labels, tables->nlabels, step, slot->control->labelled);
     for (int64_t i = 0; i < (int64_t)tables->iterations * tables->iteration_samples; i++)
         memcpy(valid[i], step->valid != NULL && i < step->n ? step->valid[i] : all, sizeof *valid);
     return to_device(cuda, tables->control, slot->control, unet_cuda_control_bytes(tables), cuda->stream,
@@ -224,15 +226,31 @@ static UnetStatus bring_inputs(UnetCuda *cuda, const UnetProgram *program, const
     return status == UNET_OK ? mark(cuda, part_inputs, error) : status;
 }
 
+/* Where the program leaves a number that comes with each step: a result of the model or, behind these, the
+ * norm of the gradients.  -1: nowhere. */
+static int64_t number_offset(const UnetCuda *cuda, const UnetProgram *program, int32_t i) {
+    if (i < cuda->model->nresult)
+        return program->result_offsets[i];
+    return program->gradient_norm > 0 ? program->gradient_norm : -1;
+}
+
+static size_t result_bytes(const UnetCuda *cuda, int32_t i) {
+    return i < cuda->model->nresult ? (size_t)unet_result_numbers(&cuda->model->results[i]) * sizeof(double)
+                                    : sizeof(double);
+}
+
 /* Results are few numbers: they come with the step. */
 static UnetStatus bring_results(UnetCuda *cuda, const StepSlot *slot, UnetError *error) {
     UnetStatus status = UNET_OK;
-    for (int32_t i = 0; i < cuda->model->nresult && status == UNET_OK; i++)
-        if (slot->program->result_offsets[i] >= 0)
-            status = unet_cuda_checked(
-                cudaMemcpyAsync(&slot->result[i], cuda->arena + slot->program->result_offsets[i],
-                                sizeof *slot->result, cudaMemcpyDeviceToHost, cuda->stream),
-                "copying from the GPU", error);
+    double *to = slot->result;
+    for (int32_t i = 0; i <= cuda->model->nresult && status == UNET_OK; i++) {
+        const int64_t offset = number_offset(cuda, slot->program, i);
+        if (offset >= 0)
+            status = unet_cuda_checked(cudaMemcpyAsync(to, cuda->arena + offset, result_bytes(cuda, i),
+                                                       cudaMemcpyDeviceToHost, cuda->stream),
+                                       "copying from the GPU", error);
+        to += result_bytes(cuda, i) / sizeof *to;
+    }
     if (status == UNET_OK)
         status = unet_cuda_checked(cudaEventRecord(slot->through, cuda->stream), "ending a step", error);
     return status;
@@ -335,9 +353,13 @@ UnetStatus unet_cuda_end(void *state, char *mirror, UnetError *error) {
     const StepSlot *slot = &cuda->slot[cuda->ended % UNET_STEPS_AHEAD];
     UnetStatus status =
         unet_cuda_checked(cudaEventSynchronize(slot->through), "the GPU stopped in a step", error);
-    for (int32_t i = 0; i < cuda->model->nresult && status == UNET_OK; i++)
-        if (slot->program->result_offsets[i] >= 0)
-            memcpy(mirror + slot->program->result_offsets[i], &slot->result[i], sizeof *slot->result);
+    const double *from = slot->result;
+    for (int32_t i = 0; i <= cuda->model->nresult && status == UNET_OK; i++) {
+        const int64_t offset = number_offset(cuda, slot->program, i);
+        if (offset >= 0)
+            memcpy(mirror + offset, from, result_bytes(cuda, i));
+        from += result_bytes(cuda, i) / sizeof *from;
+    }
     cuda->ended++;
     return status;
 }

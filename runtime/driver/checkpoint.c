@@ -95,7 +95,7 @@ static const char *first_not_finite(const UnetModel *model, const char *arena) {
 }
 
 /* Metadata are strings; these live as long as the save. */
-enum { NOTES = 11, NOTE_BYTES = 40 };
+enum { NOTES = 15, NOTE_BYTES = 40 };
 typedef struct {
     UnetMetadata entry[NOTES];
     char text[NOTES][NOTE_BYTES];
@@ -108,6 +108,11 @@ static void note_text(Notes *notes, const char *key, const char *value) {
 
 static void note_integer(Notes *notes, const char *key, int64_t value) {
     (void)snprintf(notes->text[notes->count], NOTE_BYTES, "%" PRId64, value);
+    note_text(notes, key, notes->text[notes->count]);
+}
+
+static void note_real(Notes *notes, const char *key, double value) {
+    (void)snprintf(notes->text[notes->count], NOTE_BYTES, "%.17g", value);
     note_text(notes, key, notes->text[notes->count]);
 }
 
@@ -125,8 +130,11 @@ static void take_notes(Notes *notes, const UnetModel *model, const RunState *sta
     note_integer(notes, "unet.samples", state->samples);
     note_integer(notes, "unet.evaluated", state->evaluated);
     note_integer(notes, "unet.best_step", state->best_step);
-    (void)snprintf(notes->text[notes->count], NOTE_BYTES, "%.17g", state->best);
-    note_text(notes, "unet.best", notes->text[notes->count]);
+    note_real(notes, "unet.best", state->best);
+    note_integer(notes, "unet.stale", state->stale);
+    note_real(notes, "unet.plateau.scale", state->plateau.scale);
+    note_real(notes, "unet.plateau.best", state->plateau.best);
+    note_integer(notes, "unet.plateau.bad", state->plateau.bad);
 }
 
 static UnetStatus save(Driver *driver, const char *arena, const RunState *state, const char *suffix,
@@ -194,6 +202,11 @@ static UnetStatus read_note(const UnetSafetensors *file, const char *key, int64_
     return UNET_OK;
 }
 
+static double read_real(const UnetSafetensors *file, const char *key, double otherwise) {
+    const char *text = unet_safetensors_metadata(file, key);
+    return text != NULL ? strtod(text, NULL) : otherwise;
+}
+
 static UnetStatus read_state(const UnetSafetensors *file, RunState *state, UnetError *error) {
     const struct {
         const char *key;
@@ -202,14 +215,20 @@ static UnetStatus read_state(const UnetSafetensors *file, RunState *state, UnetE
                  {"unet.step", &state->step},
                  {"unet.samples", &state->samples},
                  {"unet.evaluated", &state->evaluated},
-                 {"unet.best_step", &state->best_step}};
+                 {"unet.best_step", &state->best_step},
+                 {"unet.stale", &state->stale},
+                 {"unet.plateau.bad", &state->plateau.bad}};
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
         UnetStatus status = read_note(file, notes[i].key, notes[i].value, error);
         if (status != UNET_OK)
             return status;
     }
-    const char *best = unet_safetensors_metadata(file, "unet.best");
-    state->best = best != NULL ? strtod(best, NULL) : NAN;
+    state->best = read_real(file, "unet.best", NAN);
+    state->plateau.best = read_real(file, "unet.plateau.best", NAN);
+    state->plateau.scale = read_real(file, "unet.plateau.scale", 1);
+    if (!(state->plateau.scale > 0 && state->plateau.scale <= 1))
+        return unet_fail(error, UNET_IO, "%s: unet.plateau.scale is not a share of the learning rate",
+                         unet_safetensors_path(file));
     if (state->step < 0 || state->seed < 0)
         return unet_fail(error, UNET_IO, "%s: the step or seed is negative", unet_safetensors_path(file));
     return UNET_OK;

@@ -11,6 +11,7 @@
 #include "unet/device.h"
 #include "unet/loader.h"
 #include "unet/model.h"
+#include "unet/schedule.h"
 #include "unet/status.h"
 
 typedef struct {
@@ -137,6 +138,8 @@ typedef struct {
     const UnetModel *model;
     int64_t samples, identity_samples;
     double *sum, *identity_sum;
+    int64_t *
+        *pairs; /* per metric of classes: how often each true class met each predicted one; else NULL */
     float *row; /* two rows of a batch, to measure identities with */
 } Tally;
 
@@ -161,10 +164,22 @@ int tally_first_metric(const UnetModel *model);
 /* The results as one line: "mse(...) 0.00131, psnr(...) 28.83 dB (noisy 20.35 dB, gain 8.48 dB)". */
 void tally_format(const Tally *tally, char *text, size_t size);
 
-/* Runs the evaluation program over all of DATASET.  Stops early, with *SIGNAL set, when a signal is
- * waiting. */
+/* Is told what each batch of an evaluation measured by itself: its samples from FIRST on. */
+typedef struct TallyListener {
+    void (*hear)(struct TallyListener *listener, const Tally *of_batch, int64_t first);
+    Tally tally; /* of one batch */
+} TallyListener;
+
+/* Runs the evaluation program over all of DATASET; LISTENER may be NULL.  Stops early, with *SIGNAL set,
+ * when a signal is waiting. */
 UNET_MUST_USE UnetStatus tally_evaluate(Tally *tally, UnetLoader *loader, const UnetDataset *dataset,
-                                        Device *device, int32_t threads, int *signal, UnetError *error);
+                                        Device *device, int32_t threads, TallyListener *listener,
+                                        int *signal, UnetError *error);
+
+/* ---- class_metrics.c: what a matrix of pairs of classes says ----------------------------------- */
+
+/* The value of RESULT; NaN: no class of it is there. */
+double class_metric(const UnetResult *result, const int64_t *pairs);
 
 /* ---- loss_scale.c: the loss scale, where gradients are f16 ------------------------------------- */
 
@@ -196,6 +211,8 @@ typedef struct {
     int64_t evaluated; /* step of the last evaluation; -1: none */
     double best;       /* value of the best evaluation; NaN: none */
     int64_t best_step;
+    int64_t stale;       /* evaluations since the best one */
+    UnetPlateau plateau; /* of the schedule */
 } RunState;
 
 /* PATH becomes FOLDER/NAME.SUFFIXsafetensors; SUFFIX is "", "best.", "checkpoint.", ... */

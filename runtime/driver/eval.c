@@ -2,6 +2,7 @@
 #include "driver.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,6 +64,89 @@ static void print_results(const Tally *tally) {
     }
 }
 
+/* ---- image by image ---- */
+
+/* Writes what was measured of each image: a line of CSV, or an object of an array in JSON. */
+typedef struct {
+    TallyListener listener;
+    const UnetDataset *data;
+    json_t *images; /* NULL: CSV */
+} ImageByImage;
+
+/* A name in quotes, those in it doubled. */
+static void print_quoted(const char *name) {
+    (void)putchar('"');
+    for (; *name != '\0'; name++)
+        (void)printf(*name == '"' ? "\"\"" : "%c", *name);
+    (void)putchar('"');
+}
+
+static void print_head(const UnetModel *model) {
+    (void)printf("image");
+    for (int i = 0; i < model->nresult; i++) {
+        (void)putchar(',');
+        print_quoted(model->results[i].name);
+    }
+    (void)printf("\n");
+}
+
+static void print_line(const Tally *tally, const char *image) {
+    print_quoted(image);
+    for (int i = 0; i < tally->model->nresult; i++) {
+        const double value = tally_value(tally, i);
+        (void)printf(isnan(value) ? "," : ",%.9g", value);
+    }
+    (void)printf("\n");
+}
+
+/* Not measured: null. */
+static json_t *values_json(const Tally *tally) {
+    json_t *values = json_object();
+    for (int i = 0; i < tally->model->nresult; i++) {
+        const double value = tally_value(tally, i);
+        (void)json_object_set_new(values, tally->model->results[i].name,
+                                  isfinite(value) ? json_real(value) : json_null());
+    }
+    return values;
+}
+
+static void hear_image(TallyListener *listener, const Tally *of_image, int64_t first) {
+    ImageByImage *images = (ImageByImage *)listener;
+    const char *name = unet_dataset_stem(images->data, (int32_t)first);
+    if (images->images == NULL)
+        print_line(of_image, name);
+    else
+        (void)json_array_append_new(
+            images->images, json_pack("{s:s, s:o}", "image", name, "values", values_json(of_image)));
+}
+
+static UnetStatus evaluate_images(Evaluation *evaluation, const Driver *driver, UnetError *error) {
+    const bool csv = strcmp(driver->options.format, "csv") == 0;
+    ImageByImage images = {.listener = {.hear = hear_image}, .data = evaluation->data};
+    if (driver->model->eval->batch != 1)
+        return unet_fail(error, UNET_USAGE,
+                         "--format=%s measures image by image: `batch 1` in the section eval",
+                         driver->options.format);
+    UnetStatus status = tally_create(&images.listener.tally, driver->model, error);
+    images.images = csv ? NULL : json_array();
+    if (status == UNET_OK && csv)
+        print_head(driver->model);
+    if (status == UNET_OK)
+        status = tally_evaluate(&evaluation->tally, evaluation->loader, evaluation->data,
+                                &evaluation->device, driver->threads, &images.listener, NULL, error);
+    if (status == UNET_OK && !csv) {
+        json_t *all = json_pack("{s:s, s:I, s:O, s:o}", "schema", "unet-eval/1", "samples",
+                                (json_int_t)evaluation->tally.samples, "images", images.images, "all",
+                                values_json(&evaluation->tally));
+        (void)json_dumpf(all, stdout, JSON_INDENT(1));
+        (void)printf("\n");
+        json_decref(all);
+    }
+    json_decref(images.images);
+    tally_destroy(&images.listener.tally);
+    return status;
+}
+
 UnetStatus driver_eval(Driver *driver) {
     Evaluation evaluation = {.data = NULL};
     if (driver->model->eval == NULL || !unet_dataset_exists(driver->model, UNET_EVALUATION))
@@ -72,10 +156,13 @@ UnetStatus driver_eval(Driver *driver) {
             "some samples back with `holdout 0.1` in `data`",
             driver->model->source);
     UnetStatus status = start(&evaluation, driver);
-    if (status == UNET_OK)
+    const bool in_all = strcmp(driver->options.format, "text") == 0;
+    if (status == UNET_OK && !in_all)
+        status = evaluate_images(&evaluation, driver, &driver->error);
+    else if (status == UNET_OK)
         status = tally_evaluate(&evaluation.tally, evaluation.loader, evaluation.data, &evaluation.device,
-                                driver->threads, NULL, &driver->error);
-    if (status == UNET_OK)
+                                driver->threads, NULL, NULL, &driver->error);
+    if (status == UNET_OK && in_all)
         print_results(&evaluation.tally);
     tally_destroy(&evaluation.tally);
     device_close(&evaluation.device);
@@ -91,10 +178,15 @@ static void report_problem(void *context, const char *problem) {
     (void)fprintf(stderr, "problem: %s\n", problem);
 }
 
+static void print_note(void *context, const char *note) {
+    (void)context;
+    (void)printf("%s\n", note);
+}
+
 UnetStatus driver_check_data(Driver *driver) {
     UnetDataCheck check = {.files = 0};
-    UnetStatus status =
-        unet_check_data(driver->model, data_folder(driver), report_problem, NULL, &check, &driver->error);
+    UnetStatus status = unet_check_data(driver->model, data_folder(driver), report_problem, print_note,
+                                        NULL, &check, &driver->error);
     if (status != UNET_OK)
         return status;
     (void)printf("%" PRId64 " samples in `data`, ", check.samples[UNET_TRAINING]);

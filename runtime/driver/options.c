@@ -6,6 +6,7 @@
 #include "options.h"
 
 #include <errno.h>
+#include <float.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -33,7 +34,7 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 
 #define IN(command) (1u << UNET_COMMAND_##command)
 
-typedef enum { FLAG, TEXT, OPTIONAL_TEXT, NUMBER, CHOICE } Kind;
+typedef enum { FLAG, TEXT, OPTIONAL_TEXT, NUMBER, POSITIVE, CHOICE } Kind;
 
 typedef struct {
     const char *name; /* without its dashes */
@@ -53,6 +54,8 @@ static const Option options_table[] = {
      "how long to train, in passes over the data"},
     {"steps", 0, NUMBER, IN(TRAIN) | IN(BENCH), 1, INT64_MAX, AT(steps), "N",
      "how long to train, in updates; for bench: how many to time, at most 200"},
+    {"lr", 0, POSITIVE, IN(TRAIN), 0, 0, AT(learning_rate), "RATE",
+     "learning rate of the optimizer, from which its schedule goes on"},
     {"seed", 0, NUMBER, IN(TRAIN) | IN(BENCH), 0, INT64_MAX, AT(seed), "N",
      "seed of the initial weights, the order of samples and their noise"},
     {"threads", 0, NUMBER, IN(TRAIN) | IN(EVAL) | IN(PREDICT) | IN(BENCH), 1, INT_MAX, AT(threads), "N",
@@ -67,7 +70,10 @@ static const Option options_table[] = {
      "safetensors file to start from or to use"},
     {"output", 'o', TEXT, IN(PREDICT), 0, 0, AT(output), "OUT",
      "file to write, or an existing folder, or a new one ending in /"},
-    {"format", 0, CHOICE, IN(INFO) | IN(BENCH), 0, 0, AT(format), "FORMAT", "text or json"},
+    {"overlay", 0, FLAG, IN(PREDICT), 0, 0, AT(overlay), NULL,
+     "also write OUT-overlay.png: classes in colours over the image"},
+    {"format", 0, CHOICE, IN(EVAL) | IN(INFO) | IN(BENCH), 0, 0, AT(format), "FORMAT",
+     "text or json; for eval, image by image: csv or json"},
 };
 enum { OPTIONS = sizeof options_table / sizeof *options_table };
 
@@ -146,14 +152,37 @@ static UnetStatus read_number(const Option *option, const char *text, int64_t *n
     return UNET_OK;
 }
 
+static UnetStatus read_positive(const Option *option, const char *text, double *number, UnetError *error) {
+    char *end;
+    const double value = strtod(text, &end);
+    if (*text == 0 || *end != 0)
+        return unet_fail(error, UNET_USAGE, "`--%s` needs a number, not `%s`", option->name, text);
+    if (!(value > 0 && value <= DBL_MAX))
+        return unet_fail(error, UNET_USAGE, "`--%s` must be a number greater than 0, not %s", option->name,
+                         text);
+    *number = value;
+    return UNET_OK;
+}
+
 static UnetStatus store(UnetOptions *options, const Option *option, const char *value, UnetError *error) {
     void *place = (char *)options + option->place;
     if (option->kind == OPTIONAL_TEXT)
         options->resume = true;
+    if (option->kind == FLAG && value != NULL)
+        return unet_fail(error, UNET_USAGE, "`--%s` takes no value", option->name);
+    if (option->kind == FLAG) {
+        *(bool *)place = true;
+        return UNET_OK;
+    }
     if (option->kind == NUMBER)
         return read_number(option, value, place, error);
-    if (option->kind == CHOICE && strcmp(value, "text") != 0 && strcmp(value, "json") != 0)
-        return unet_fail(error, UNET_USAGE, "`--format` is text or json, not `%s`", value);
+    if (option->kind == POSITIVE)
+        return read_positive(option, value, place, error);
+    const bool csv = option->kind == CHOICE && options->command == UNET_COMMAND_EVAL;
+    if (option->kind == CHOICE && strcmp(value, "text") != 0 && strcmp(value, "json") != 0 &&
+        !(csv && strcmp(value, "csv") == 0))
+        return unet_fail(error, UNET_USAGE, "`--format` is text%s or json, not `%s`", csv ? ", csv" : "",
+                         value);
     if (value != NULL && *value == 0)
         return unet_fail(error, UNET_USAGE, "`--%s` needs a value", option->name);
     memcpy(place, &value, sizeof value);
@@ -191,7 +220,7 @@ static UnetStatus read_option(UnetOptions *options, int argc, char **argv, int *
     }
     if (value != NULL)
         value++;
-    else if (option->kind != OPTIONAL_TEXT) {
+    else if (option->kind != OPTIONAL_TEXT && option->kind != FLAG) {
         if (*i + 1 == argc)
             return unet_fail(error, UNET_USAGE, "`%s` needs a value: %s", argv[*i], option->value);
         value = argv[++*i];
@@ -278,7 +307,8 @@ static void print_option(Page *page, const Option *option) {
         (void)snprintf(spelling, sizeof spelling, "-%c %s", option->letter, option->value);
     else
         (void)snprintf(spelling, sizeof spelling, "--%s%s%s", option->name,
-                       option->kind == OPTIONAL_TEXT ? "" : "=", option->value);
+                       option->kind == OPTIONAL_TEXT || option->kind == FLAG ? "" : "=",
+                       option->value == NULL ? "" : option->value);
     print(page, "  %-22s %s (", spelling, option->help);
     const char *separator = "";
     for (int c = 0; c < COMMANDS; c++)

@@ -30,13 +30,14 @@ typedef struct {
     const char *weights;      /* NULL: see the command */
     const char *resume_file;  /* NULL: the checkpoint in `out` */
     const char *output;       /* -o of predict; NULL */
-    const char *format;       /* "text" or "json" */
+    const char *format;       /* "text", "json", or, of eval, "csv" */
     int64_t epochs;           /* 0: as the model says */
     int64_t steps;            /* 0: as the model says */
+    double learning_rate;     /* 0: as the model says */
     int64_t checkpoint_every; /* in steps; 0: as the model says */
     int64_t seed;             /* -1: as the model says */
     int64_t threads;          /* 0: one for each processor */
-    bool resume;
+    bool resume, overlay;
     char **files; /* the arguments that are not options */
     int nfile;
 } UnetOptions;

@@ -29,9 +29,17 @@ static UnetStatus check_model(Prediction *prediction) {
     if (inputs != 1 || model->inputs[prediction->input].kind != UNET_IMAGE)
         return unet_fail(error, UNET_USAGE,
                          "predict reads one image, and the inputs of %s are not one image", model->name);
+    bool classes = false;
+    for (int i = 0; i < model->noutput; i++)
+        classes |= model->outputs[i].kind == UNET_LABELS;
+    if (prediction->driver->options.overlay && !classes)
+        return unet_fail(
+            error, UNET_USAGE,
+            "--overlay shows classes, and no output of %s is one: add `output mask = argmax(...)`",
+            model->name);
     for (int i = 0; i < model->noutput; i++) {
         int32_t channels = model->predict->outputs[i].channels;
-        if (model->outputs[i].kind != UNET_IMAGE || (channels != 1 && channels != 3))
+        if (model->outputs[i].kind == UNET_VOLUME || (channels != 1 && channels != 3))
             return unet_fail(error, UNET_USAGE,
                              "predict writes images of 1 or 3 channels, and output %s is not one",
                              model->outputs[i].name);
@@ -126,6 +134,20 @@ static UnetStatus find_folder(Prediction *prediction) {
     return UNET_OK;
 }
 
+static UnetStatus predict_and_show(Prediction *prediction, const char *in) {
+    const Driver *driver = prediction->driver;
+    UnetStatus status = predict_image(prediction, in);
+    for (int i = 0; driver->options.overlay && i < driver->model->noutput && status == UNET_OK; i++) {
+        char path[UNET_PATH_BYTES];
+        if (driver->model->outputs[i].kind != UNET_LABELS)
+            continue;
+        status = output_path(prediction, in, i, path);
+        if (status == UNET_OK)
+            status = write_overlay(in, path, &prediction->driver->error);
+    }
+    return status;
+}
+
 /* ---- the command ------------------------------------------------------------------------------ */
 
 UnetStatus driver_predict(Driver *driver) {
@@ -142,7 +164,7 @@ UnetStatus driver_predict(Driver *driver) {
     if (status == UNET_OK)
         status = device_push_weights(&prediction.device, &driver->error);
     for (int i = 0; i < driver->options.nfile && status == UNET_OK; i++)
-        status = predict_image(&prediction, driver->options.files[i]);
+        status = predict_and_show(&prediction, driver->options.files[i]);
     if (prediction.program != NULL)
         prediction_close(&prediction);
     return status;

@@ -26,6 +26,10 @@ void prediction_close(Prediction *prediction);
 /* Takes the image IN through the model and writes each output, or, on failure, none. */
 UNET_MUST_USE UnetStatus predict_image(Prediction *prediction, const char *in);
 
+/* overlay.c: the picture of these classes over the image that they were predicted for, beside the former.
+ */
+UNET_MUST_USE UnetStatus write_overlay(const char *image, const char *classes, UnetError *error);
+
 /* predict.c: where output I of the model goes, for the image IN. */
 UNET_MUST_USE UnetStatus output_path(const Prediction *prediction, const char *in, int i,
                                      char path[UNET_PATH_BYTES]);

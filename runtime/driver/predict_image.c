@@ -174,9 +174,11 @@ static UnetBand output_band(const Passage *p, int i) {
 static UnetImageInfo output_info(const Passage *p, int i) {
     const UnetProgram *program = p->prediction->program;
     const UnetLayout *layout = &program->outputs[i];
+    const bool labels = p->prediction->driver->model->outputs[i].kind == UNET_LABELS;
     return (UnetImageInfo){
         .channels = layout->channels,
-        .bits = p->info.bits,
+        .bits = labels ? 8 : p->info.bits,
+        .palette = labels,
         .height = (int32_t)((int64_t)p->info.height * layout->size[1] / program->size[1]),
         .width = (int32_t)((int64_t)p->info.width * layout->size[2] / program->size[2]),
     };

@@ -23,18 +23,33 @@ static size_t longest_row(const UnetModel *model) {
     return longest;
 }
 
+/* Pairs of a true and a predicted class. */
+static size_t pairs_of(const UnetResult *result) {
+    return (size_t)unet_result_numbers(result);
+}
+
 UnetStatus tally_create(Tally *tally, const UnetModel *model, UnetError *error) {
     size_t results = (size_t)model->nresult + 1; /* never nothing */
     *tally = (Tally){.model = model};
     tally->sum = calloc(results, sizeof *tally->sum);
     tally->identity_sum = calloc(results, sizeof *tally->identity_sum);
     tally->row = calloc(2 * longest_row(model), sizeof *tally->row);
-    if (tally->sum == NULL || tally->identity_sum == NULL || tally->row == NULL)
+    tally->pairs = calloc(results, sizeof *tally->pairs);
+    bool whole = tally->pairs != NULL;
+    for (int i = 0; whole && i < model->nresult; i++)
+        if (model->results[i].classes > 0) {
+            tally->pairs[i] = calloc(pairs_of(&model->results[i]), sizeof **tally->pairs);
+            whole = tally->pairs[i] != NULL;
+        }
+    if (tally->sum == NULL || tally->identity_sum == NULL || tally->row == NULL || !whole)
         return unet_fail(error, UNET_TOO_SMALL, "no memory for the results of a step");
     return UNET_OK;
 }
 
 void tally_destroy(Tally *tally) {
+    for (int i = 0; tally->pairs != NULL && i < tally->model->nresult; i++)
+        free(tally->pairs[i]);
+    free(tally->pairs);
     free(tally->sum);
     free(tally->identity_sum);
     free(tally->row);
@@ -43,21 +58,38 @@ void tally_destroy(Tally *tally) {
 
 void tally_clear(Tally *tally) {
     tally->samples = 0;
-    for (int i = 0; i < tally->model->nresult; i++)
+    for (int i = 0; i < tally->model->nresult; i++) {
         tally->sum[i] = 0;
+        if (tally->pairs[i] != NULL)
+            memset(tally->pairs[i], 0, pairs_of(&tally->model->results[i]) * sizeof **tally->pairs);
+    }
+}
+
+/* Of a metric of classes, a step leaves whole numbers. */
+static void add_pairs(const Tally *tally, int i, const char *at) {
+    const size_t pairs = pairs_of(&tally->model->results[i]);
+    for (size_t k = 0; k < pairs; k++) {
+        double count;
+        memcpy(&count, at + k * sizeof count, sizeof count);
+        tally->pairs[i][k] += (int64_t)count;
+    }
 }
 
 void tally_add(Tally *tally, const UnetProgram *program, const char *arena, int32_t n) {
     tally->samples += n;
     for (int i = 0; i < tally->model->nresult; i++) {
         double sum = NAN;
-        if (program->result_offsets[i] >= 0)
+        if (program->result_offsets[i] >= 0 && tally->pairs[i] != NULL)
+            add_pairs(tally, i, arena + program->result_offsets[i]);
+        else if (program->result_offsets[i] >= 0)
             memcpy(&sum, arena + program->result_offsets[i], sizeof sum);
         tally->sum[i] += sum;
     }
 }
 
 double tally_value(const Tally *tally, int i) {
+    if (tally->pairs[i] != NULL)
+        return class_metric(&tally->model->results[i], tally->pairs[i]);
     return tally->samples > 0 ? tally->sum[i] / (double)tally->samples : NAN;
 }
 
@@ -153,6 +185,7 @@ typedef struct {
     int64_t begun, ended;              /* batches */
     int32_t samples[UNET_STEPS_AHEAD]; /* of those that were begun last */
     bool wants_identity;
+    TallyListener *listener;
     UnetStep step;
 } Evaluation;
 
@@ -172,19 +205,28 @@ static UnetStatus begin_batch(Evaluation *e, UnetLoader *loader, UnetError *erro
 
 static UnetStatus end_batch(Evaluation *e, UnetError *error) {
     UnetStatus status = device_end(e->device, error);
-    if (status == UNET_OK)
-        tally_add(e->tally, e->program, e->device->arena, e->samples[e->ended++ % UNET_STEPS_AHEAD]);
-    return status;
+    const int32_t n = e->samples[e->ended % UNET_STEPS_AHEAD];
+    if (status != UNET_OK)
+        return status;
+    tally_add(e->tally, e->program, e->device->arena, n);
+    if (e->listener != NULL) {
+        tally_clear(&e->listener->tally);
+        tally_add(&e->listener->tally, e->program, e->device->arena, n);
+        e->listener->hear(e->listener, &e->listener->tally, e->tally->samples - n);
+    }
+    e->ended++;
+    return UNET_OK;
 }
 
 UnetStatus tally_evaluate(Tally *tally, UnetLoader *loader, const UnetDataset *dataset, Device *device,
-                          int32_t threads, int *signal, UnetError *error) {
+                          int32_t threads, TallyListener *listener, int *signal, UnetError *error) {
     const UnetStream stream = {.dataset = dataset};
     const int64_t batches = unet_stream_batches(&stream);
     Evaluation e = {.tally = tally,
                     .device = device,
                     .program = unet_dataset_program(dataset),
                     .wants_identity = tally->identity_samples == 0,
+                    .listener = listener,
                     .step = {.arena = device->arena, .threads = threads}};
     bool stops = false;
     tally_clear(tally);

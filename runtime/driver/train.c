@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "progress.h"
@@ -46,6 +47,8 @@ typedef struct {
     int64_t first_step;
     int64_t begun;                     /* steps; as many as ended, or one more */
     int32_t samples[UNET_STEPS_AHEAD]; /* of the steps that were begun last */
+    double norms;                      /* sum of the gradients' norms since the last row of the log, */
+    int64_t normed;                    /*   of so many steps; those that overflowed have none */
     int64_t images;                    /* since the start of this process */
     double start;                      /* time of the first step */
     double training_seconds;           /* without evaluations and saves */
@@ -129,7 +132,8 @@ static UnetStatus start_state(Run *run) {
                             .samples = samples,
                             .evaluated = -1,
                             .best = NAN,
-                            .best_step = -1};
+                            .best_step = -1,
+                            .plateau = {.scale = 1, .best = NAN}};
     if (!options->resume) {
         const char *weights = options->weights != NULL ? options->weights : run->training->pretrained;
         unet_parameters_init(run->model, (uint64_t)run->state.seed, run->device.arena);
@@ -236,6 +240,13 @@ static UnetStatus look_at_scale(Run *run) {
     return UNET_OK;
 }
 
+/* The learning rate of STEP. */
+static double rate_of(const Run *run, int64_t step) {
+    const double asked = run->driver->options.learning_rate;
+    return unet_schedule_rate(run->training->schedule, asked > 0 ? asked : run->training->learning_rate,
+                              &run->state.plateau, step, (UnetLength){run->steps, run->steps_per_epoch});
+}
+
 static UnetStatus write_row(Run *run, const char *split, const Tally *tally) {
     UnetStatus status = look_at_scale(run);
     if (status != UNET_OK)
@@ -250,9 +261,10 @@ static UnetStatus write_row(Run *run, const char *split, const Tally *tally) {
                             .loss = tally_loss(tally),
                             .value = run->value,
                             .identity = run->identity,
-                            .learning_rate = run->training->learning_rate,
+                            .learning_rate = rate_of(run, run->state.step),
                             .images_per_second = images_per_second(run),
                             .seconds = machine_seconds() - run->start,
+                            .gradient_norm = run->normed > 0 ? run->norms / (double)run->normed : NAN,
                             .loss_scale = run->scale.scale,
                             .skipped = run->scale.skipped};
     return unet_log_write(&run->log, &row, &run->driver->error);
@@ -318,12 +330,24 @@ static UnetStatus begin_step(Run *run) {
                            .valid = batch.valid,
                            .n = batch.n,
                            .threads = run->driver->threads,
-                           .learning_rate = run->training->learning_rate,
-                           .step = run->begun};
+                           .learning_rate = rate_of(run, run->begun),
+                           .step = run->begun,
+                           .seed = (uint64_t)run->state.seed};
     run->samples[run->begun % UNET_STEPS_AHEAD] = batch.n;
     if (run->begun - run->first_step <= IDENTITY_BATCHES)
         tally_add_identity(&run->train, program, &batch);
     return device_begin(&run->device, program, &step, &run->driver->error);
+}
+
+static void add_norm(Run *run) {
+    const int64_t offset = run->model->train->gradient_norm;
+    double norm = NAN;
+    if (offset > 0)
+        memcpy(&norm, run->device.arena + offset, sizeof norm);
+    if (!(norm >= 0 && isfinite(norm))) /* -1: it overflowed */
+        return;
+    run->norms += norm;
+    run->normed++;
 }
 
 static UnetStatus end_step(Run *run) {
@@ -336,6 +360,7 @@ static UnetStatus end_step(Run *run) {
     run->images += n;
     tally_add(&run->train, program, run->device.arena, n);
     tally_add(&run->shown, program, run->device.arena, n);
+    add_norm(run);
     return UNET_OK;
 }
 
@@ -366,10 +391,32 @@ static UnetStatus end_what_was_begun(Run *run) {
     return status;
 }
 
-static bool is_better(const Run *run, double value) {
+/* Is more of what picks the best weights better? */
+static bool higher_is_better(const Run *run) {
     int metric = tally_first_metric(run->model);
-    bool higher = metric >= 0 && run->model->results[metric].higher_is_better;
-    return isnan(run->state.best) || (higher ? value > run->state.best : value < run->state.best);
+    return metric >= 0 && run->model->results[metric].higher_is_better;
+}
+
+static bool is_better(const Run *run, double value) {
+    return isnan(run->state.best) ||
+           (higher_is_better(run) ? value > run->state.best : value < run->state.best);
+}
+
+/* Have so many evaluations in a row brought nothing better that training ends? */
+static bool has_stalled(const Run *run) {
+    return run->training->patience > 0 && run->state.stale >= run->training->patience;
+}
+
+/* The rate of the steps that come follows from it. */
+static void look_at_plateau(Run *run, double value) {
+    const UnetSchedule *schedule = run->training->schedule;
+    if (schedule == NULL || schedule->kind != UNET_SCHEDULE_PLATEAU)
+        return;
+    const double before = run->state.plateau.scale;
+    unet_plateau_look(schedule, &run->state.plateau, value, higher_is_better(run));
+    if (run->state.plateau.scale < before)
+        unet_progress_message(&run->progress, "step %" PRId64 ": the learning rate falls to %.4g",
+                              run->state.step, rate_of(run, run->state.step + 1));
 }
 
 /* *SIGNAL is set when one came during the evaluation, which then does not count. */
@@ -378,14 +425,16 @@ static UnetStatus evaluate(Run *run, int *signal) {
     char text[512];
     int metric = tally_first_metric(run->model);
     UnetStatus status = tally_evaluate(&run->eval, run->loader, run->eval_data, &run->device,
-                                       driver->threads, signal, &driver->error);
+                                       driver->threads, NULL, signal, &driver->error);
     if (status != UNET_OK || *signal != 0)
         return status;
     tally_format(&run->eval, text, sizeof text);
     unet_progress_message(&run->progress, "step %" PRId64 ": evaluation: %s", run->state.step, text);
     run->state.evaluated = run->state.step;
     double value = metric >= 0 ? tally_value(&run->eval, metric) : tally_loss(&run->eval);
+    run->state.stale++;
     if (is_better(run, value)) {
+        run->state.stale = 0;
         run->state.best = value;
         run->state.best_step = run->state.step;
         status = device_fetch_weights(&run->device, &driver->error);
@@ -394,6 +443,7 @@ static UnetStatus evaluate(Run *run, int *signal) {
     }
     if (status == UNET_OK)
         status = write_row(run, "eval", &run->eval);
+    look_at_plateau(run, value);
     run->stream.first = run->state.step;
     return status != UNET_OK ? status : unet_loader_begin(run->loader, &run->stream, &driver->error);
 }
@@ -438,6 +488,8 @@ static UnetStatus after_step(Run *run, int *signal) {
         if (is_last && run->eval_data == NULL)
             report_training(run);
         tally_clear(&run->train);
+        run->norms = 0;
+        run->normed = 0;
     }
     if (status == UNET_OK && evaluates)
         status = evaluate(run, signal);
@@ -452,7 +504,7 @@ static UnetStatus loop(Run *run) {
     UnetStatus status = UNET_OK;
     if (run->state.step > 0) /* an evaluation that was due when the run ended */
         status = after_step(run, &signal);
-    while (status == UNET_OK && signal == 0 && run->state.step < run->steps) {
+    while (status == UNET_OK && signal == 0 && run->state.step < run->steps && !has_stalled(run)) {
         status = take_step(run);
         if (status == UNET_OK)
             signal = signals_look();
@@ -510,6 +562,12 @@ static void summarize(Run *run) {
     unet_progress_message(progress, "trained %" PRId64 " steps in %s, %.1f images/s",
                           run->state.step - run->first_step, duration, images_per_second(run));
     report_waiting(run);
+    if (has_stalled(run))
+        unet_progress_message(progress,
+                              "stopped early: the last %" PRId64
+                              " evaluations were not better than that of "
+                              "step %" PRId64,
+                              run->state.stale, run->state.best_step);
     if (run->scale.skipped > 0)
         unet_progress_message(
             progress, "%" PRId64 " of %" PRId64 " steps were skipped: their gradients overflowed in f16",
@@ -532,7 +590,12 @@ UnetStatus driver_train(Driver *driver) {
         return unet_fail(&driver->error, UNET_USAGE, "%s was compiled for prediction only",
                          run.model->name);
     UnetStatus status = start(&run);
-    if (status == UNET_OK && run.state.step >= run.steps) {
+    if (status == UNET_OK && has_stalled(&run)) {
+        (void)fprintf(stderr,
+                      "nothing to do: training has stopped after %" PRId64
+                      " evaluations without a better one (`patience`)\n",
+                      run.state.stale);
+    } else if (status == UNET_OK && run.state.step >= run.steps) {
         (void)fprintf(stderr,
                       "nothing to do: %" PRId64 " of %" PRId64 " steps are done (--epochs, --steps)\n",
                       run.state.step, run.steps);

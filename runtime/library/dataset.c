@@ -79,7 +79,8 @@ static bool fits_input(const UnetDataset *dataset, const UnetSource *source) {
 static UnetStatus check_source(UnetDataset *dataset, int32_t index, UnetError *error) {
     const UnetSource *source = &dataset->source[index];
     int32_t depth = 0;
-    bool good = source->nterm <= MAX_TERMS && source->channels > 0 && fits_input(dataset, source);
+    bool good = source->nterm <= MAX_TERMS && source->channels > 0 && fits_input(dataset, source) &&
+                (source->nterm == 1 || !dataset_is_labels(dataset, index));
     for (int32_t t = 0; good && t < source->nterm; t++) {
         const UnetSourceTerm *term = &source->term[t];
         depth += effect(term->op);
@@ -115,7 +116,7 @@ static UnetStatus list_series(UnetDataset *dataset, UnetError *error) {
     }
     dataset->series = calloc((size_t)dataset->nseries, sizeof *dataset->series);
     dataset->scale = calloc((size_t)dataset->nsource, sizeof *dataset->scale);
-    if (dataset->series == NULL || dataset->scale == NULL) {
+    if (dataset->series == NULL || dataset->scale == NULL || !dataset_make_classes(dataset)) {
         return out_of_memory(error);
     }
     FileSeries *next = dataset->series;
@@ -124,8 +125,10 @@ static UnetStatus list_series(UnetDataset *dataset, UnetError *error) {
         dataset->scale[s].first_series = (int32_t)(next - dataset->series);
         for (int32_t t = 0; t < source->nterm; t++) {
             if (source->term[t].op == UNET_SRC_FILES) {
-                *next++ = (FileSeries){
-                    .pattern = source->term[t].pattern, .channels = source->channels, .source = s};
+                *next++ = (FileSeries){.pattern = source->term[t].pattern,
+                                       .channels = dataset_is_labels(dataset, s) ? UNET_IMAGE_CLASSES
+                                                                                 : source->channels,
+                                       .source = s};
             }
         }
     }
@@ -230,6 +233,7 @@ void unet_dataset_close(UnetDataset *dataset) {
         dataset_cache_free(dataset);
         stems_free(&dataset->stems);
         free(dataset->folder);
+        dataset_free_classes(dataset);
         free(dataset->series);
         free(dataset->scale);
         free(dataset->sample);

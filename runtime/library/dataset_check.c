@@ -1,26 +1,67 @@
 /* dataset_check.c - looks for everything that could stop a training run because of its data. */
 #include "dataset_parts.h"
 
+#include <stdlib.h>
+
+/* What has been found so far. */
+typedef struct {
+    const UnetDataset *dataset;
+    Listener *listener;
+    UnetDataCheck *check;
+    LabelCount *count; /* per source */
+} Check;
+
+/* The rows of a file of classes. */
+static UnetStatus read_classes(const Check *c, UnetImageReader *reader, const Sample *sample,
+                               int32_t series, UnetError *error) {
+    const UnetRowFormat format = unet_image_format(reader);
+    const int32_t size[2] = {unet_image_info(reader).height, format.width};
+    LabelCount *count = &c->count[c->dataset->series[series].source];
+    UnetStatus status = UNET_OK;
+    for (int axis = 0; axis < 2; axis++) {
+        count->least[axis] =
+            count->files == 0 || size[axis] < count->least[axis] ? size[axis] : count->least[axis];
+        count->most[axis] = size[axis] > count->most[axis] ? size[axis] : count->most[axis];
+    }
+    count->files++;
+    float *row = calloc((size_t)format.width, sizeof *row);
+    if (row == NULL) {
+        return unet_fail(error, UNET_TOO_SMALL, "no memory for a row of labels");
+    }
+    for (int32_t y = 0; y < size[0] && status == UNET_OK; y++) {
+        status = unet_image_read_row(reader, row, error);
+        if (status == UNET_OK) {
+            status = dataset_to_classes(c->dataset, sample, series, row, format.width, error);
+        }
+        if (status == UNET_OK) {
+            dataset_count_classes(count, row, format.width);
+        }
+    }
+    free(row);
+    return status;
+}
+
 /* Decodes one file to its end. */
-static UnetStatus decode(const UnetDataset *dataset, int32_t sample, int32_t series, UnetError *error) {
+static UnetStatus decode(const Check *c, const Sample *sample, int32_t series, UnetError *error) {
     UnetImageReader *reader;
-    UnetStatus status = dataset_open_file(dataset, &dataset->sample[sample], series, &reader, error);
+    UnetStatus status = dataset_open_file(c->dataset, sample, series, &reader, error);
     if (reader == NULL) {
         return status;
     }
-    status = unet_image_skip_rows(reader, unet_image_info(reader).height, error);
+    status = dataset_is_labels(c->dataset, c->dataset->series[series].source)
+                 ? read_classes(c, reader, sample, series, error)
+                 : unet_image_skip_rows(reader, unet_image_info(reader).height, error);
     unet_image_close(reader);
     return status;
 }
 
-static UnetStatus decode_all(const UnetDataset *dataset, Listener *listener, UnetDataCheck *check,
-                             UnetError *error) {
-    for (int32_t s = 0; s < dataset->nsample; s++) {
-        for (int32_t i = 0; i < dataset->nseries; i++) {
-            UnetStatus status = decode(dataset, s, i, error);
-            check->files++;
+static UnetStatus decode_all(const Check *c, UnetError *error) {
+    for (int32_t s = 0; s < c->dataset->nsample; s++) {
+        for (int32_t i = 0; i < c->dataset->nseries; i++) {
+            UnetStatus status = decode(c, &c->dataset->sample[s], i, error);
+            c->check->files++;
             if (status != UNET_OK) {
-                status = dataset_problem(listener, status, error);
+                status = dataset_problem(c->listener, status, error);
             }
             if (status != UNET_OK) {
                 return status;
@@ -30,30 +71,48 @@ static UnetStatus decode_all(const UnetDataset *dataset, Listener *listener, Une
     return UNET_OK;
 }
 
+static void describe(const Check *c, UnetProblemReport *note) {
+    char text[4096];
+    for (int32_t s = 0; s < c->dataset->nsource; s++) {
+        if (dataset_is_labels(c->dataset, s) && c->count[s].files > 0) {
+            dataset_describe_classes(c->dataset, s, &c->count[s], text, sizeof text);
+            note(c->listener->context, text);
+        }
+    }
+}
+
 static UnetStatus check_purpose(const UnetModel *model, UnetPurpose purpose, const char *folder,
-                                Listener *listener, UnetDataCheck *check, UnetError *error) {
+                                Listener *listener, UnetProblemReport *note, UnetDataCheck *check,
+                                UnetError *error) {
     UnetDataset *dataset;
     UnetStatus status = dataset_open(&dataset, model, purpose, folder, false, listener, error);
     if (dataset == NULL) {
         return dataset_problem(listener, status, error);
     }
-    status = decode_all(dataset, listener, check, error);
+    Check c = {.dataset = dataset, .listener = listener, .check = check};
+    c.count = calloc((size_t)dataset->nsource, sizeof *c.count);
+    status = c.count != NULL ? decode_all(&c, error)
+                             : unet_fail(error, UNET_TOO_SMALL, "no memory to count classes");
     check->samples[purpose] = dataset->nsample;
+    if (status == UNET_OK && note != NULL && c.count != NULL) {
+        describe(&c, note);
+    }
+    free(c.count);
     unet_dataset_close(dataset);
     return status;
 }
 
 UnetStatus unet_check_data(const UnetModel *model, const char *folder, UnetProblemReport *report,
-                           void *context, UnetDataCheck *check, UnetError *error) {
+                           UnetProblemReport *note, void *context, UnetDataCheck *check, UnetError *error) {
     Listener listener = {.report = report, .context = context};
     *check = (UnetDataCheck){0};
     UnetStatus status = UNET_OK;
     if (unet_dataset_exists(model, UNET_TRAINING)) {
-        status = check_purpose(model, UNET_TRAINING, folder, &listener, check, error);
+        status = check_purpose(model, UNET_TRAINING, folder, &listener, note, check, error);
     }
     if (status == UNET_OK && model->eval_data != NULL && model->eval_data->nsource > 0 &&
         model->eval != NULL) {
-        status = check_purpose(model, UNET_EVALUATION, folder, &listener, check, error);
+        status = check_purpose(model, UNET_EVALUATION, folder, &listener, note, check, error);
     }
     check->problems = listener.count;
     return status;

@@ -5,6 +5,7 @@
  *     dataset_probe.c  which reads their headers
  *     dataset_cache.c  which keeps the decoded files of small sets
  *     dataset_read.c   which reads samples
+ *     dataset_labels.c which makes classes of the numbers in files
  *     dataset_check.c  which looks for problems */
 #ifndef UNET_DATASET_PARTS_H
 #define UNET_DATASET_PARTS_H
@@ -18,8 +19,8 @@ enum { MAX_SOURCES = 256, MAX_TERMS = 256 }; /* they share the number of a rando
 /* The files of one UNET_SRC_FILES term, one per sample. */
 typedef struct {
     const char *pattern;
-    int32_t channels;
-    int32_t source; /* that reads it */
+    int32_t channels; /* or UNET_IMAGE_CLASSES */
+    int32_t source;   /* that reads it */
 } FileSeries;
 
 /* How fine the files of a source are; see dataset_scale.c. */
@@ -75,6 +76,8 @@ struct UnetDataset {
     int32_t ntransform;
     char *folder;
     StemList stems;
+    uint16_t *
+        *class_of; /* per source that fills labels: from the numbers in its files to classes; or NULL */
     FileSeries *series; /* in the order in which sources and terms name them */
     int32_t nseries;
     Sample *sample;
@@ -133,6 +136,25 @@ UNET_MUST_USE UnetStatus dataset_cache_get(const UnetDataset *dataset, const Sam
 /* Opens the file of a sample and makes sure that it has the size it had when the dataset was opened. */
 UNET_MUST_USE UnetStatus dataset_open_file(const UnetDataset *dataset, const Sample *sample, int32_t series,
                                            UnetImageReader **reader, UnetError *error);
+
+/* dataset_labels.c: does source SOURCE fill labels? */
+bool dataset_is_labels(const UnetDataset *dataset, int32_t source);
+/* Fills dataset->class_of; false without memory. */
+UNET_MUST_USE bool dataset_make_classes(UnetDataset *dataset);
+void dataset_free_classes(UnetDataset *dataset);
+/* COUNT numbers of a file become classes. */
+UNET_MUST_USE UnetStatus dataset_to_classes(const UnetDataset *dataset, const Sample *sample,
+                                            int32_t series, float *row, int32_t count, UnetError *error);
+
+/* What check-data counts of the files of a source. */
+typedef struct {
+    int64_t files, points[UNET_IGNORED + 1]; /* of each class; behind them those that count nowhere */
+    int32_t least[2], most[2];               /* sizes: height, width */
+} LabelCount;
+
+void dataset_count_classes(LabelCount *count, const float *row, int32_t width);
+void dataset_describe_classes(const UnetDataset *dataset, int32_t source, const LabelCount *count,
+                              char *text, size_t size);
 
 /* Fills dataset->scratch; false when the sizes overflow. */
 UNET_MUST_USE bool dataset_plan_scratch(UnetDataset *dataset);

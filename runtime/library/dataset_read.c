@@ -97,14 +97,17 @@ static UnetStatus push_file(const Reading *at, int32_t series, float *operand) {
         size_t before = (size_t)at->row * unet_row_bytes(&file->kept->format);
         unet_row_convert(&file->kept->format, file->kept->rows + before, at->begin[1], columns(at),
                          operand);
-        return UNET_OK;
-    }
-    UnetStatus status = unet_image_decode_row(file->reader, at->error);
-    if (status == UNET_OK) {
+    } else {
+        UnetStatus status = unet_image_decode_row(file->reader, at->error);
+        if (status != UNET_OK) {
+            return status;
+        }
         UnetRowFormat format = unet_image_format(file->reader);
         unet_row_convert(&format, unet_image_bytes(file->reader), at->begin[1], columns(at), operand);
     }
-    return status;
+    return dataset_is_labels(at->dataset, at->dataset->series[series].source)
+               ? dataset_to_classes(at->dataset, at->sample, series, operand, columns(at), at->error)
+               : UNET_OK;
 }
 
 /* The row of an earlier source; one channel is repeated where more are wanted. */
@@ -231,13 +234,14 @@ static void store(const Reading *at, const UnetSource *source, int32_t y, const 
         return;
     }
     const UnetLayout *layout = &at->dataset->program->inputs[source->input];
+    const bool labels = at->dataset->model->inputs[source->input].kind == UNET_LABELS;
     int32_t top = (at->size[0] - layout->size[1]) / 2;
     int32_t left = (at->size[1] - layout->size[2]) / 2;
     if (y < top || y >= top + layout->size[1]) {
         return;
     }
     unet_layout_store_row(layout, at->inputs[source->input], at->n, 0, y - top, value, columns(at),
-                          map + left, at->window.fill);
+                          map + left, labels ? UNET_IGNORED : at->window.fill);
 }
 
 /* Whether source INDEX is read in this pass. */

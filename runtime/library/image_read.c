@@ -1,42 +1,26 @@
-/* image_read.c - PNG images, read row by row through libpng.
- *
- * libpng reports failure by longjmp.  Every function here that calls it sets its own jump target first and
- * keeps what it needs afterwards in the reader, never in a local variable. */
-#include "unet/image.h"
+/* image_read.c - images, read row by row by the decoder of their format. */
+#include "image_format.h"
 #include "size_math.h"
 
 #include <errno.h>
-#include <png.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MAX_POINTS = 1 << 28, SIGNATURE_BYTES = 8, CHUNK_OVERHEAD = 12 };
+enum { MAX_POINTS = 1 << 28 };
 
-/* No deflate stream expands further than about 1032 times: a header that claims more is lying. */
-enum { MAX_EXPANSION = 1100 };
+static const ImageFormat *const formats[] = {&image_png,
+#ifdef UNET_HAS_JPEG
+                                             &image_jpeg,
+#endif
+                                             NULL};
 
-struct UnetImageReader {
-    png_structp png;
-    png_infop info;
-    FILE *file;
-    UnetImageInfo shape;
-    int32_t stored_channels; /* of a decoded row: 1 or 3 */
-    int32_t next_row;
-    size_t row_bytes;
-    uint8_t *rows; /* one decoded row; all of them where the image is interlaced */
-    bool cut_short;
-    char reason[160]; /* libpng's */
-    char path[];
-};
-
-static UnetStatus fail(const UnetImageReader *reader, UnetError *error, const char *why) {
+UnetStatus image_fail(const UnetImageReader *reader, UnetError *error, const char *why) {
     return unet_fail(error, UNET_IO, "%s: %s", reader->path, why);
 }
 
-/* libpng has given up; the reader is at its end. */
-static UnetStatus fail_decoding(UnetImageReader *reader, UnetError *error) {
+UnetStatus image_fail_decoding(UnetImageReader *reader, UnetError *error) {
     const char *what = reader->cut_short ? "cut short" : "damaged";
     int32_t row = reader->next_row;
     reader->next_row = INT32_MAX;
@@ -50,34 +34,21 @@ static UnetStatus fail_decoding(UnetImageReader *reader, UnetError *error) {
                      reader->shape.height, reader->reason);
 }
 
-/* ---- what libpng calls ------------------------------------------------------------------------ */
-
-static void on_error(png_structp png, png_const_charp message) {
-    UnetImageReader *reader = png_get_error_ptr(png);
-    snprintf(reader->reason, sizeof reader->reason, "%s", message);
-    png_longjmp(png, 1);
-}
-
-/* Whatever libpng only warns of does not touch the values. */
-static void on_warning(png_structp png, png_const_charp message) {
-    (void)png;
-    (void)message;
-}
-
-static void on_read(png_structp png, png_bytep out, size_t bytes) {
-    UnetImageReader *reader = png_get_io_ptr(png);
-    errno = 0;
-    if (fread(out, 1, bytes, reader->file) == bytes) {
-        return;
-    }
-    if (ferror(reader->file)) {
-        png_error(png, strerror(errno != 0 ? errno : EIO));
-    }
-    reader->cut_short = true;
-    png_error(png, "end of file");
-}
-
 /* ---- opening ---------------------------------------------------------------------------------- */
+
+static UnetStatus fail_format(const UnetImageReader *reader, const uint8_t *signature, UnetError *error) {
+#ifdef UNET_HAS_JPEG
+    (void)signature;
+    return image_fail(reader, error, "neither a PNG nor a JPEG file");
+#else
+    if (signature[0] == 0xff && signature[1] == 0xd8 && signature[2] == 0xff) {
+        return image_fail(
+            reader, error,
+            "a JPEG file: install libjpeg62-turbo-dev and build unetc anew, which was built without");
+    }
+    return image_fail(reader, error, "not a PNG file");
+#endif
+}
 
 static UnetStatus open_file(UnetImageReader *reader, UnetError *error) {
     reader->file = fopen(reader->path, "rbe");
@@ -89,35 +60,12 @@ static UnetStatus open_file(UnetImageReader *reader, UnetError *error) {
         if (ferror(reader->file)) {
             return unet_fail(error, UNET_IO, "%s: cannot read: %s", reader->path, strerror(errno));
         }
-        return fail(reader, error, "too short for a PNG file");
+        return image_fail(reader, error, "too short for an image");
     }
-    if (png_sig_cmp(signature, 0, sizeof signature) != 0) {
-        return fail(reader, error, "not a PNG file");
+    for (const ImageFormat *const *f = formats; *f != NULL && reader->format == NULL; f++) {
+        reader->format = (*f)->is(signature) ? *f : NULL;
     }
-    return UNET_OK;
-}
-
-static bool read_header(UnetImageReader *reader) {
-    if (setjmp(png_jmpbuf(reader->png)) != 0) {
-        return false;
-    }
-    png_set_read_fn(reader->png, reader, on_read);
-    png_set_sig_bytes(reader->png, SIGNATURE_BYTES);
-    png_read_info(reader->png, reader->info);
-    return true;
-}
-
-static void describe(UnetImageReader *reader) {
-    int colour = png_get_color_type(reader->png, reader->info);
-    bool grey = (colour & PNG_COLOR_MASK_COLOR) == 0;
-    reader->shape = (UnetImageInfo){
-        .width = (int32_t)png_get_image_width(reader->png, reader->info),
-        .height = (int32_t)png_get_image_height(reader->png, reader->info),
-        .channels = grey ? 1 : 3,
-        .bits = png_get_bit_depth(reader->png, reader->info) == 16 ? 16 : 8,
-        .palette = colour == PNG_COLOR_TYPE_PALETTE,
-        .interlaced = png_get_interlace_type(reader->png, reader->info) != PNG_INTERLACE_NONE,
-    };
+    return reader->format != NULL ? UNET_OK : fail_format(reader, signature, error);
 }
 
 static UnetStatus check_size(const UnetImageReader *reader, UnetError *error) {
@@ -131,8 +79,9 @@ static UnetStatus check_size(const UnetImageReader *reader, UnetError *error) {
     if (fstat(fileno(reader->file), &status) != 0) {
         return unet_fail(error, UNET_IO, "%s: cannot read: %s", reader->path, strerror(errno));
     }
-    uint64_t bytes = (png_get_rowbytes(reader->png, reader->info) + 1) * (uint64_t)shape->height;
-    if (S_ISREG(status.st_mode) && bytes / MAX_EXPANSION > (uint64_t)status.st_size) {
+    uint64_t bytes = (reader->row_bytes + 1) * (uint64_t)shape->height;
+    if (S_ISREG(status.st_mode) &&
+        bytes / (uint64_t)reader->format->most_expansion > (uint64_t)status.st_size) {
         return unet_fail(error, UNET_IO, "%s: cut short: %lld bytes cannot hold %d x %d points",
                          reader->path, (long long)status.st_size, shape->height, shape->width);
     }
@@ -141,8 +90,16 @@ static UnetStatus check_size(const UnetImageReader *reader, UnetError *error) {
 
 static UnetStatus check_channels(UnetImageReader *reader, int32_t channels, UnetError *error) {
     UnetImageInfo *shape = &reader->shape;
+    reader->classes = channels == UNET_IMAGE_CLASSES;
+    if (reader->classes) {
+        const bool grey = shape->channels == 1;
+        shape->channels = 1;
+        return shape->palette || grey
+                   ? UNET_OK
+                   : image_fail(reader, error, "is in colour, and classes are grey or of a palette");
+    }
     if (channels == 1 && shape->channels == 3) {
-        return fail(reader, error, "is in colour, and the model reads one channel");
+        return image_fail(reader, error, "is in colour, and the model reads one channel");
     }
     if (channels != 0) {
         shape->channels = channels;
@@ -150,41 +107,21 @@ static UnetStatus check_channels(UnetImageReader *reader, int32_t channels, Unet
     return UNET_OK;
 }
 
-static bool set_transforms(UnetImageReader *reader) {
-    if (setjmp(png_jmpbuf(reader->png)) != 0) {
-        return false;
-    }
-    if (reader->shape.palette || png_get_bit_depth(reader->png, reader->info) < 8) {
-        png_set_expand(reader->png); /* palette to RGB, few bits to eight */
-    }
-    png_set_strip_alpha(reader->png);
-    (void)png_set_interlace_handling(reader->png);
-    png_read_update_info(reader->png, reader->info);
-    reader->stored_channels = png_get_channels(reader->png, reader->info);
-    reader->row_bytes = png_get_rowbytes(reader->png, reader->info);
-    return true;
-}
-
 static UnetStatus open_image(UnetImageReader *reader, int32_t channels, UnetError *error) {
     UnetStatus status = open_file(reader, error);
     if (status != UNET_OK) {
         return status;
     }
-    reader->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, reader, on_error, on_warning);
-    reader->info = reader->png != NULL ? png_create_info_struct(reader->png) : NULL;
-    if (reader->info == NULL) {
-        return fail(reader, error, "out of memory");
+    status = reader->format->open(reader, error);
+    if (status != UNET_OK) {
+        return status;
     }
-    if (!read_header(reader)) {
-        return fail_decoding(reader, error);
-    }
-    describe(reader);
     status = check_size(reader, error);
     if (status == UNET_OK) {
         status = check_channels(reader, channels, error);
     }
-    if (status == UNET_OK && !set_transforms(reader)) {
-        status = fail_decoding(reader, error);
+    if (status == UNET_OK && !reader->format->begin(reader)) {
+        status = image_fail_decoding(reader, error);
     }
     if (status != UNET_OK) {
         return status;
@@ -192,7 +129,7 @@ static UnetStatus open_image(UnetImageReader *reader, int32_t channels, UnetErro
     size_t sample = reader->shape.bits == 16 ? 2 : 1;
     size_t expected = (size_t)reader->shape.width * (size_t)reader->stored_channels * sample;
     if ((reader->stored_channels != 1 && reader->stored_channels != 3) || reader->row_bytes != expected) {
-        return fail(reader, error, "an unknown kind of PNG file");
+        return image_fail(reader, error, "an unknown kind of image");
     }
     return UNET_OK;
 }
@@ -218,7 +155,10 @@ void unet_image_close(UnetImageReader *reader) {
     if (reader == NULL) {
         return;
     }
-    png_destroy_read_struct(&reader->png, &reader->info, NULL);
+    if (reader->decoder != NULL) {
+        reader->format->close(reader);
+        free(reader->decoder);
+    }
     if (reader->file != NULL) {
         (void)fclose(reader->file);
     }
@@ -232,39 +172,19 @@ UnetImageInfo unet_image_info(const UnetImageReader *reader) {
 
 /* ---- rows ------------------------------------------------------------------------------------- */
 
-static bool decode_row(UnetImageReader *reader) {
-    if (setjmp(png_jmpbuf(reader->png)) != 0) {
-        return false;
-    }
-    png_read_row(reader->png, reader->rows, NULL);
-    return true;
-}
-
-static bool decode_interlaced(UnetImageReader *reader) {
-    if (setjmp(png_jmpbuf(reader->png)) != 0) {
-        return false;
-    }
-    for (int pass = 0; pass < PNG_INTERLACE_ADAM7_PASSES; pass++) {
-        for (int32_t y = 0; y < reader->shape.height; y++) {
-            png_read_row(reader->png, reader->rows + (size_t)y * reader->row_bytes, NULL);
-        }
-    }
-    return true;
-}
-
 /* Memory for rows is taken when the first one is asked for, so that probing takes none. */
 static UnetStatus prepare_rows(UnetImageReader *reader, UnetError *error) {
     size_t bytes;
     size_t rows = reader->shape.interlaced ? (size_t)reader->shape.height : 1;
     if (!checked_mul(reader->row_bytes, rows, &bytes)) {
-        return fail(reader, error, "too large");
+        return image_fail(reader, error, "too large");
     }
     reader->rows = calloc(1, bytes);
     if (reader->rows == NULL) {
-        return fail(reader, error, "out of memory");
+        return image_fail(reader, error, "out of memory");
     }
-    if (reader->shape.interlaced && !decode_interlaced(reader)) {
-        return fail_decoding(reader, error);
+    if (reader->shape.interlaced && !reader->format->decode_all(reader)) {
+        return image_fail_decoding(reader, error);
     }
     return UNET_OK;
 }
@@ -279,8 +199,8 @@ UnetStatus unet_image_decode_row(UnetImageReader *reader, UnetError *error) {
             return status;
         }
     }
-    if (!reader->shape.interlaced && !decode_row(reader)) {
-        return fail_decoding(reader, error);
+    if (!reader->shape.interlaced && !reader->format->decode_row(reader)) {
+        return image_fail_decoding(reader, error);
     }
     reader->next_row++;
     return UNET_OK;
@@ -295,7 +215,8 @@ UnetRowFormat unet_image_format(const UnetImageReader *reader) {
     return (UnetRowFormat){.width = reader->shape.width,
                            .channels = reader->shape.channels,
                            .stored = reader->stored_channels,
-                           .bits = reader->shape.bits};
+                           .bits = reader->shape.bits,
+                           .classes = reader->classes};
 }
 
 size_t unet_row_bytes(const UnetRowFormat *format) {
@@ -306,13 +227,15 @@ size_t unet_row_bytes(const UnetRowFormat *format) {
 static void convert(const UnetRowFormat *format, const uint8_t *from, int32_t count, float *to) {
     int32_t step = format->stored;
     if (format->bits == 8) {
+        const float one = format->classes ? 1.0f : 255.0f;
         for (int32_t x = 0; x < count; x++) {
-            to[x] = (float)from[x * step] / 255.0f;
+            to[x] = (float)from[x * step] / one;
         }
     } else {
+        const float one = format->classes ? 1.0f : 65535.0f;
         for (int32_t x = 0; x < count; x++) {
             const uint8_t *number = from + 2 * (ptrdiff_t)x * step;
-            to[x] = (float)(number[0] << 8 | number[1]) / 65535.0f;
+            to[x] = (float)(number[0] << 8 | number[1]) / one;
         }
     }
 }
@@ -349,33 +272,10 @@ UnetStatus unet_image_skip_rows(UnetImageReader *reader, int32_t count, UnetErro
 
 /* ---- probing ---------------------------------------------------------------------------------- */
 
-static bool read_at(FILE *file, off_t position, uint8_t *bytes, size_t count) {
-    return fseeko(file, position, SEEK_SET) == 0 && fread(bytes, 1, count, file) == count;
-}
-
-/* Whether the chunks of the file lead to its end mark.  A file ends with it; only where something was
- * appended does it take a walk from chunk to chunk. */
-static bool is_complete(FILE *file) {
-    static const uint8_t end[CHUNK_OVERHEAD] = {0, 0, 0, 0, 'I', 'E', 'N', 'D', 0xae, 0x42, 0x60, 0x82};
-    uint8_t bytes[CHUNK_OVERHEAD];
-    if (fseeko(file, -(off_t)sizeof bytes, SEEK_END) == 0 &&
-        fread(bytes, 1, sizeof bytes, file) == sizeof bytes && memcmp(bytes, end, sizeof end) == 0) {
-        return true;
-    }
-    off_t position = SIGNATURE_BYTES;
-    while (read_at(file, position, bytes, sizeof bytes)) {
-        if (memcmp(bytes, end, sizeof end) == 0) {
-            return true;
-        }
-        uint32_t length =
-            (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
-        position += (off_t)length + CHUNK_OVERHEAD;
-    }
-    return false;
-}
-
 UnetStatus unet_image_check_end(UnetImageReader *reader, UnetError *error) {
-    return is_complete(reader->file) ? UNET_OK : fail(reader, error, "cut short: it has no end mark");
+    return reader->format->is_complete(reader->file)
+               ? UNET_OK
+               : image_fail(reader, error, "cut short: it has no end mark");
 }
 
 UnetStatus unet_image_probe(const char *path, UnetImageInfo *info, UnetError *error) {

@@ -47,16 +47,42 @@ static void on_flush(png_structp png) {
 
 /* ---- the file --------------------------------------------------------------------------------- */
 
+/* Neighbouring classes differ in every colour: bits of the number, the lowest first, fill the colours from
+ * their highest bit on. */
+void unet_class_colour(int32_t class, uint8_t rgb[3]) {
+    rgb[0] = rgb[1] = rgb[2] = 0;
+    for (int32_t bit = 7; class > 0 && bit >= 0; bit--, class >>= 3) {
+        for (int c = 0; c < 3; c++) {
+            rgb[c] = (uint8_t)(rgb[c] | (class >> c & 1) << bit);
+        }
+    }
+}
+
+static void set_palette(UnetImageWriter *writer) {
+    png_color palette[PNG_MAX_PALETTE_LENGTH];
+    for (int32_t k = 0; k < PNG_MAX_PALETTE_LENGTH; k++) {
+        uint8_t rgb[3];
+        unet_class_colour(k, rgb);
+        palette[k] = (png_color){rgb[0], rgb[1], rgb[2]};
+    }
+    png_set_PLTE(writer->png, writer->info, palette, PNG_MAX_PALETTE_LENGTH);
+}
+
 static bool write_header(UnetImageWriter *writer) {
     if (setjmp(png_jmpbuf(writer->png)) != 0) {
         return false;
     }
     const UnetImageInfo *shape = &writer->shape;
-    int colour = shape->channels == 3 ? PNG_COLOR_TYPE_RGB : PNG_COLOR_TYPE_GRAY;
+    int colour = shape->palette         ? PNG_COLOR_TYPE_PALETTE
+                 : shape->channels == 3 ? PNG_COLOR_TYPE_RGB
+                                        : PNG_COLOR_TYPE_GRAY;
     png_set_write_fn(writer->png, writer, on_write, on_flush);
     png_set_IHDR(writer->png, writer->info, (png_uint_32)shape->width, (png_uint_32)shape->height,
                  shape->bits, colour, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
                  PNG_FILTER_TYPE_DEFAULT);
+    if (shape->palette) {
+        set_palette(writer);
+    }
     png_write_info(writer->png, writer->info);
     return true;
 }
@@ -83,7 +109,8 @@ static UnetStatus report(const UnetImageWriter *writer, UnetError *error) {
 
 static bool is_writable(const UnetImageInfo *info) {
     return info->width > 0 && info->height > 0 && (info->channels == 1 || info->channels == 3) &&
-           (info->bits == 8 || info->bits == 16);
+           (info->bits == 8 || info->bits == 16) &&
+           !(info->palette && (info->channels == 3 || info->bits == 16));
 }
 
 UnetStatus unet_image_create(UnetImageWriter **writer, const char *path, const UnetImageInfo *info,
@@ -137,7 +164,9 @@ UnetStatus unet_image_write_row(UnetImageWriter *writer, const float *row, UnetE
     for (int32_t x = 0; x < shape->width; x++) {
         for (int32_t c = 0; c < shape->channels; c++) {
             float value = row[(ptrdiff_t)c * shape->width + x];
-            if (shape->bits == 16) {
+            if (shape->palette) {
+                *out++ = (uint8_t)value;
+            } else if (shape->bits == 16) {
                 uint32_t number = quantise(value, 65535);
                 *out++ = (uint8_t)(number >> 8);
                 *out++ = (uint8_t)number;

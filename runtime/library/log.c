@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ROOM_PER_NUMBER = 32, FIXED_NUMBERS = 10 };
+enum { ROOM_PER_NUMBER = 32, FIXED_NUMBERS = 11 };
 
 static void append(UnetLog *log, size_t *length, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -43,6 +43,10 @@ static bool has_identity(const UnetResult *result) {
     return result->identity_input >= 0 && result->target_input >= 0;
 }
 
+static bool has_norm(const UnetModel *model) {
+    return model->train != NULL && model->train->gradient_norm > 0;
+}
+
 /* Numbers and names both have to fit a line. */
 static size_t line_size(const UnetModel *model) {
     size_t size = FIXED_NUMBERS * ROOM_PER_NUMBER;
@@ -67,7 +71,8 @@ static size_t format_header(UnetLog *log) {
             append(log, &length, ",\"%s(%s, %s)\"", result->metric,
                    model->inputs[result->identity_input].name, model->inputs[result->target_input].name);
     }
-    append(log, &length, ",lr,images_per_s,seconds%s\n", log->has_scale ? ",loss_scale,skipped" : "");
+    append(log, &length, ",lr,images_per_s,seconds%s%s\n", has_norm(model) ? ",gradient_norm" : "",
+           log->has_scale ? ",loss_scale,skipped" : "");
     return length;
 }
 
@@ -142,6 +147,8 @@ UnetStatus unet_log_write(UnetLog *log, const UnetLogRow *row, UnetError *error)
     }
     append_value(log, &length, row->learning_rate);
     append(log, &length, ",%.2f,%.3f", row->images_per_second, row->seconds);
+    if (has_norm(log->model))
+        append_value(log, &length, row->gradient_norm);
     if (log->has_scale && row->loss_scale > 0)
         append(log, &length, ",%.9g,%" PRId64, row->loss_scale, row->skipped);
     else if (log->has_scale)

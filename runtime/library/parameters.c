@@ -1,6 +1,7 @@
 /* parameters.c - the weights of a model: initial values, saving and loading. */
 #include "unet/parameters.h"
 #include "unet/rng.h"
+#include "wrapper.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -52,6 +53,32 @@ static void draw(const UnetParameter *parameter, UnetTwister *twister, float *va
     }
 }
 
+/* How many moments the optimiser keeps of a parameter, at most. */
+static int moment_count(const UnetModel *model) {
+    int count = 0;
+    while (model->training != NULL && count < UNET_MOST_MOMENTS &&
+           model->training->moments[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+int64_t unet_weights_offset(const UnetModel *model, int32_t parameter) {
+    const UnetParameter *p = &model->parameter[parameter];
+    const int64_t average =
+        model->training != NULL && model->training->averages ? p->moments[moment_count(model) - 1] : -1;
+    return average >= 0 ? average : p->offset;
+}
+
+/* Averages begin with the weights. */
+static void start_averages(const UnetModel *model, void *arena) {
+    for (int32_t i = 0; i < model->nparameter; i++) {
+        const UnetParameter *p = &model->parameter[i];
+        memmove((char *)arena + unet_weights_offset(model, i), (char *)arena + p->offset,
+                (size_t)elements(p) * unet_type_bytes(model->real));
+    }
+}
+
 static double *loss_scale(const UnetModel *model, void *arena) {
     return (double *)(void *)((char *)arena + model->loss_scale);
 }
@@ -74,6 +101,7 @@ void unet_parameters_init(const UnetModel *model, uint64_t seed, void *arena) {
             widen(values, elements(&model->parameter[i]));
         }
     }
+    start_averages(model, arena);
     if (model->loss_scale > 0) {
         start_loss_scale(loss_scale(model, arena), 0);
     }
@@ -94,27 +122,25 @@ int64_t unet_parameter_draws(const UnetModel *model) {
 
 /* ---- saving ----------------------------------------------------------------------------------- */
 
-/* The name of moment WHICH in front of the parameter's, or NULL where the optimiser keeps none. */
-static const char *moment_prefix(const UnetModel *model, int which) {
-    if (model->training == NULL) {
-        return NULL;
-    }
-    if (model->training->optimizer == UNET_SGD) {
-        return which == 0 ? "optimizer.momentum_buffer." : NULL;
-    }
-    return which == 0 ? "optimizer.exp_avg." : "optimizer.exp_avg_sq.";
+enum { MOMENT_PREFIX = 64 };
+
+/* What stands in front of the parameter's name in that of its moment WHICH: "optimizer.exp_avg.". */
+static void write_moment_prefix(char prefix[MOMENT_PREFIX], const UnetModel *model, int which) {
+    (void)snprintf(prefix, MOMENT_PREFIX, "optimizer.%s.", model->training->moments[which]);
 }
 
 typedef struct {
     const UnetModel *model;
     const char *arena;
-    int32_t all; /* parameters and moments */
+    bool moments; /* with the weights that are trained, which need not be those that are used */
+    int32_t all;  /* parameters and moments */
+    char prefix[UNET_MOST_MOMENTS][MOMENT_PREFIX];
 } Saved;
 
 static const char loss_scale_name[] = "optimizer.loss_scale";
 
-/* Tensors are the parameters, then the first moments of all, then the second ones, and at last the scale of
- * the loss.  A parameter without a gradient has no moments: their tensors are left out. */
+/* Tensors are the parameters, then the first moments of all, then the second ones and so on, and at last
+ * the scale of the loss.  A parameter without a gradient has no moments: their tensors are left out. */
 static void saved_tensor(const void *context, int32_t index, UnetTensor *tensor) {
     const Saved *saved = context;
     int32_t nparameter = saved->model->nparameter;
@@ -129,9 +155,11 @@ static void saved_tensor(const void *context, int32_t index, UnetTensor *tensor)
     }
     const UnetParameter *parameter = &saved->model->parameter[index % nparameter];
     int which = index / nparameter - 1;
-    int64_t offset = which < 0 ? parameter->offset : parameter->moments[which];
+    int64_t offset = which >= 0       ? parameter->moments[which]
+                     : saved->moments ? parameter->offset
+                                      : unet_weights_offset(saved->model, index);
     *tensor = (UnetTensor){
-        .prefix = which < 0 ? "" : moment_prefix(saved->model, which),
+        .prefix = which < 0 ? "" : saved->prefix[which],
         .name = parameter->name,
         .type = saved->model->real,
         .rank = parameter->rank,
@@ -140,20 +168,14 @@ static void saved_tensor(const void *context, int32_t index, UnetTensor *tensor)
     memcpy(tensor->dim, parameter->dim, sizeof parameter->dim);
 }
 
-/* How many moments the optimiser keeps of a parameter, at most. */
-static int moment_count(const UnetModel *model) {
-    int count = 0;
-    while (count < 2 && moment_prefix(model, count) != NULL) {
-        count++;
-    }
-    return count;
-}
-
 UnetStatus unet_parameters_save(const UnetModel *model, const void *arena, bool moments, const char *path,
                                 const UnetMetadata *metadata, int32_t nmetadata, UnetError *error) {
-    Saved saved = {.model = model, .arena = arena};
-    int32_t groups = 1 + (moments ? moment_count(model) : 0);
+    Saved saved = {.model = model, .arena = arena, .moments = moments};
+    int32_t kept = moments ? moment_count(model) : 0, groups = 1 + kept;
     int32_t count;
+    for (int which = 0; which < kept; which++) {
+        write_moment_prefix(saved.prefix[which], model, which);
+    }
     if (__builtin_mul_overflow(groups, model->nparameter, &saved.all) ||
         __builtin_add_overflow(saved.all, moments && model->loss_scale > 0, &count)) {
         return unet_fail(error, UNET_BUG, "%s: too many parameters", path);
@@ -242,12 +264,27 @@ static bool is_parameter(const UnetModel *model, const char *name) {
     return false;
 }
 
-static void report_unused(const UnetModel *model, const UnetSafetensors *file, UnetLoadReport *report,
-                          void *context) {
+/* PyTorch counts the batches that a running statistic has seen; with a fixed momentum nobody needs that. */
+static bool counts_batches(const UnetModel *model, const char *name) {
+    static const char count[] = ".num_batches_tracked";
+    char statistic[512];
+    size_t length = strlen(name), suffix = sizeof count - 1;
+    if (length <= suffix || strcmp(name + length - suffix, count) != 0) {
+        return false;
+    }
+    int written = snprintf(statistic, sizeof statistic, "%.*s.running_mean", (int)(length - suffix), name);
+    return written > 0 && (size_t)written < sizeof statistic && is_parameter(model, statistic);
+}
+
+static void report_unused(const UnetModel *model, const UnetSafetensors *file, const char *prefix,
+                          UnetLoadReport *report, void *context) {
     static const char state[] = "optimizer.";
+    const size_t wrapped = strlen(prefix);
     for (int32_t i = 0; i < unet_safetensors_count(file); i++) {
         const char *name = unet_safetensors_tensor(file, i)->name;
-        if (strncmp(name, state, sizeof state - 1) != 0 && !is_parameter(model, name)) {
+        const bool known = strncmp(name, prefix, wrapped) == 0 &&
+                           (is_parameter(model, name + wrapped) || counts_batches(model, name + wrapped));
+        if (strncmp(name, state, sizeof state - 1) != 0 && !known) {
             report(context, name, "not in the model");
         }
     }
@@ -256,24 +293,31 @@ static void report_unused(const UnetModel *model, const UnetSafetensors *file, U
 UnetStatus unet_parameters_load(const UnetModel *model, const UnetSafetensors *file, UnetLoadMode mode,
                                 void *arena, UnetLoadReport *report, void *context, UnetError *error) {
     int32_t loaded = 0;
+    char prefix[WRAPPER_BYTES];
+    wrapper_of(model, file, prefix);
+    if (prefix[0] != '\0' && report != NULL) {
+        report(context, prefix, "stands in front of the names in the file, and is left out");
+    }
     for (int32_t i = 0; i < model->nparameter; i++) {
         const UnetParameter *parameter = &model->parameter[i];
         char why[WHY_TEXT];
-        if (mode == UNET_LOAD_MATCHING && find_fitting(file, "", parameter, why) < 0) {
+        if (mode == UNET_LOAD_MATCHING && find_fitting(file, prefix, parameter, why) < 0) {
             if (report != NULL) {
                 report(context, parameter->name, why);
             }
             continue;
         }
-        UnetStatus status = load_one(model, file, "", parameter, (char *)arena + parameter->offset, error);
+        UnetStatus status =
+            load_one(model, file, prefix, parameter, (char *)arena + parameter->offset, error);
         if (status != UNET_OK) {
             return status;
         }
         loaded++;
     }
     if (report != NULL) {
-        report_unused(model, file, report, context);
+        report_unused(model, file, prefix, report, context);
     }
+    start_averages(model, arena);
     if (loaded == 0 && model->nparameter > 0) {
         return unet_fail(error, UNET_IO, "%s: no tensor has the name and shape of a parameter of %s",
                          unet_safetensors_path(file), model->name);
@@ -314,13 +358,15 @@ UnetStatus unet_moments_load(const UnetModel *model, const UnetSafetensors *file
                              UnetError *error) {
     int moments = moment_count(model);
     for (int which = 0; which < moments; which++) {
+        char prefix[MOMENT_PREFIX];
+        write_moment_prefix(prefix, model, which);
         for (int32_t i = 0; i < model->nparameter; i++) {
             const UnetParameter *parameter = &model->parameter[i];
             if (parameter->moments[which] < 0) {
                 continue;
             }
-            UnetStatus status = load_one(model, file, moment_prefix(model, which), parameter,
-                                         (char *)arena + parameter->moments[which], error);
+            UnetStatus status =
+                load_one(model, file, prefix, parameter, (char *)arena + parameter->moments[which], error);
             if (status != UNET_OK) {
                 return status;
             }

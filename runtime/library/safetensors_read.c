@@ -226,6 +226,22 @@ static UnetStatus parse_header(UnetSafetensors *file, const char *text, size_t l
     return parse_entries(file, error);
 }
 
+/* What torch.save() writes, by its first eight bytes: a zip archive, or, long ago, a pickle. */
+static bool is_of_torch_save(uint64_t first) {
+    const uint64_t zip = 0x04034b50, pickle = UINT64_C(0x469cfc6c0a8a0280);
+    return (first & UINT32_MAX) == zip || first == pickle;
+}
+
+static UnetStatus fail_of_torch_save(const UnetSafetensors *file, UnetError *error) {
+    return unet_fail(
+        error, UNET_IO,
+        "%s: a file of torch.save(), which may run code when it is read. Convert it once, in Python:\n"
+        "    import torch; from safetensors.torch import save_file\n"
+        "    save_file({k: v.contiguous() for k, v in torch.load(\"weights.pth\", weights_only=True)"
+        ".items()}, \"weights.safetensors\")",
+        file->path);
+}
+
 static UnetStatus read_header(UnetSafetensors *file, UnetError *error) {
     struct stat stat;
     uint64_t length = 0;
@@ -243,7 +259,9 @@ static UnetStatus read_header(UnetSafetensors *file, UnetError *error) {
         return status;
     }
     if (length < 2 || length > MAX_HEADER) {
-        return fail(file, error, "not a safetensors file: impossible length of the header");
+        return is_of_torch_save(length)
+                   ? fail_of_torch_save(file, error)
+                   : fail(file, error, "not a safetensors file: impossible length of the header");
     }
     if (length > (uint64_t)stat.st_size - LENGTH_BYTES) {
         return fail(file, error, "cut short in the header");

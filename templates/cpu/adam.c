@@ -1,4 +1,4 @@
-/* adam.c - Adam and, `DECOUPLED`, AdamW, in PyTorch's order of operations. */
+/* adam.c - Adam, AdamW (`DECOUPLED`) and AMSGrad (`AMSGRAD`), in PyTorch's order of operations. */
 #include "prologue.c"
 
 #define KERNEL adam
@@ -8,24 +8,37 @@
 #include <math.h>
 
 UNUSED static void KERNEL(real *restrict p, const real *restrict g, real *restrict m, real *restrict v,
-                          const double *scale, double rate, int64_t step) {
+                          real *restrict most, real *restrict average, const double *scale,
+                          const double *norm, double rate, int64_t step) {
     SIZES;
     const double taken = SCALED ? scale[STEPS_TAKEN] : (double)step;
     const double bias1 = 1 - pow(BETA1, taken), bias2 = sqrt(1 - pow(BETA2, taken));
     const real speed = (real)(rate / bias1), root_scale = (real)bias2, epsilon = (real)EPSILON;
-    const real shrink = (real)(1 - rate * WEIGHT_DECAY), decay = (real)WEIGHT_DECAY;
     const real keep1 = (real)BETA1, keep2 = (real)BETA2, add1 = (real)(1 - BETA1), add2 = (real)(1 - BETA2);
-    const real unscale = SCALED ? (real)scale[UNSCALE] : 1;
+    const real factor = CLIPS ? (real)norm[FACTOR] : SCALED ? (real)scale[UNSCALE] : 1;
+    const real limit = (real)CLIP, hold = (real)AVERAGE, add = (real)(1 - AVERAGE);
+    for (int spared = 0; spared < 2 && factor != 0; spared++) { /* the last do not decay */
+        const long begin = spared ? DECAYED : 0, end = spared ? COUNT : DECAYED;
+        const double weight_decay = spared ? 0 : WEIGHT_DECAY;
+        const real shrink = (real)(1 - rate * weight_decay), decay = (real)weight_decay;
 #pragma omp for schedule(static)
-    for (long chunk = 0; chunk < (unscale > 0 ? COUNT : 0); chunk += CHUNK) {
-        const long end = chunk + CHUNK < COUNT ? chunk + CHUNK : COUNT;
+        for (long chunk = begin; chunk < end; chunk += CHUNK) {
+            const long stop = chunk + CHUNK < end ? chunk + CHUNK : end;
 #pragma omp simd
-        for (long i = chunk; i < end; i++) {
-            real old = DECOUPLED ? p[i] * shrink : p[i];
-            real gradient = DECOUPLED ? g[i] * unscale : g[i] * unscale + decay * p[i];
-            m[i] = keep1 * m[i] + add1 * gradient;
-            v[i] = keep2 * v[i] + add2 * gradient * gradient;
-            p[i] = old - speed * m[i] / (sqrtf(v[i]) / root_scale + epsilon);
+            for (long i = chunk; i < stop; i++) {
+                real gradient = g[i] * factor;
+                if (CLIP > 0)
+                    gradient = gradient > limit ? limit : gradient < -limit ? -limit : gradient;
+                real old = DECOUPLED ? p[i] * shrink : p[i];
+                gradient = DECOUPLED ? gradient : gradient + decay * p[i];
+                m[i] = keep1 * m[i] + add1 * gradient;
+                v[i] = keep2 * v[i] + add2 * gradient * gradient;
+                if (AMSGRAD)
+                    most[i] = v[i] < most[i] ? most[i] : v[i];
+                p[i] = old - speed * m[i] / (sqrtf(AMSGRAD ? most[i] : v[i]) / root_scale + epsilon);
+                if (AVERAGED)
+                    average[i] = hold * average[i] + add * p[i];
+            }
         }
     }
 }

@@ -2,9 +2,8 @@
  *
  * A window slides over x, and its positions are the points of dy; TRANSPOSED, it slides over dy, and they
  * are those of x. The rows of a tile are input channels, its lanes output channels, and it sums over
- * positions. `scratch` has the sums of a sample, as far as its rows have come, and behind them, unless
- * there is but ONE_SAMPLE, the total over the samples, which is brought into PyTorch's order in the end;
- * for how sums lie, see wgrad.c.
+ * positions. `sums` has them, as far as rows and samples have come; without it `scratch` does, and they are
+ * brought into PyTorch's order in the end. For how sums lie, see wgrad.c.
  *
  * A sum runs through the rows in order, and is that of one thread: threads share out taps, blocks of x and
  * vectors of dy. So its bits depend neither on the threads nor on which rows a call computes. */
@@ -39,7 +38,7 @@ NOINLINE Vector KERNEL_sum(const Wgrad *g, const Item *item, int v, Point at) {
 }
 
 UNUSED static void KERNEL(int n, Rows rows, real *restrict dw, real *restrict db, real *restrict scratch,
-                          const stored *const *x, const stored *dy) {
+                          real *restrict sums, const stored *const *x, const stored *dy) {
     SIZES;
     enum {
         X_IS_IMAGE = BLOCK_OF(CI) < (int)BLOCK, /* of several segments one may be */
@@ -51,7 +50,6 @@ UNUSED static void KERNEL(int n, Rows rows, real *restrict dw, real *restrict db
                             .transposed = TRANSPOSED,
                             .bias = BIAS,
                             .accumulate = ACCUMULATE,
-                            .one_sample = ONE_SAMPLE,
                             .channels = CI,
                             .outputs = CO,
                             .points = {D, H, W},
@@ -71,6 +69,6 @@ UNUSED static void KERNEL(int n, Rows rows, real *restrict dw, real *restrict db
     enum { WIDTH = TRANSPOSED ? IW : W, LONGEST = (int)WIDTH < (int)PIXELS ? (int)WIDTH : (int)PIXELS };
     enum { MET = TRANSPOSED ? LONGEST : (LONGEST - 1) * SW + (KW - 1) * LW + 1 };
     _Alignas(64) real copies[STRIP(WIDTH) * (LONGEST * 2 * LANES + (SIXTEEN_BITS ? MET * BLOCK : 0))];
-    wgrad(&g, n, rows, dw, db, scratch, x, dy, copies);
+    wgrad(&g, n, rows, dw, db, scratch, sums, x, dy, copies);
 }
 /* END */

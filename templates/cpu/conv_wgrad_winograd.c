@@ -3,7 +3,8 @@
  * that of the samples before, which lies at the end of `scratch` until it is brought into PyTorch's order.
  *
  * Ranges of rows are for one sample, and come in order: the sums at the frequencies stay in `scratch` from
- * the one that begins at row 0 to the one that ends the sample. */
+ * the one that begins at row 0 to the one that ends the sample. With `sums` they stay there, and
+ * wgrad_end_winograd.c takes them back. */
 #include "winograd_gradients.c"
 
 #define KERNEL conv_wgrad_winograd
@@ -12,13 +13,12 @@
 
 /* BEGIN */
 UNUSED static void KERNEL(int n, Rows rows, real *restrict dw, real *restrict db, real *restrict scratch,
-                          const stored *const *x, const stored *dy) {
+                          real *restrict sums, const stored *const *x, const stored *dy) {
     SIZES;
-    const int ends = rows.end == D * H;
+    const int brings = sums == NULL, ends = brings && rows.end == D * H;
     if (rows.begin == rows.end)
         return;
-    const long depth = stored_channels(X, SEGMENTS);
-    const int blocks = (int)(depth / BLOCK);
+    const int blocks = (int)(stored_channels(X, SEGMENTS) / BLOCK);
     const Strides in = frequency_strides(TILES, blocks, FREQUENCY_GAP),
                   out = frequency_strides(TILES, DY.blocks, FREQUENCY_GAP);
     Gradients g = {.x = x,
@@ -35,14 +35,16 @@ UNUSED static void KERNEL(int n, Rows rows, real *restrict dw, real *restrict db
     g.in = (Frequency *)scratch;
     g.out = (Frequency *)dy_frequencies;
     g.tile_sums = dy_frequencies + planes_size(out);
-    g.sums = g.tile_sums + out.frequency;
-    g.total =
-        g.sums + FREQUENCIES * weights_stride(depth, vectors(&DY), SUM_GAP) + BIAS * vectors(&DY) * LANES;
+    g.sums = brings ? g.tile_sums + out.frequency : sums;
+    g.total = g.sums + frequency_sums(blocks, &DY, BIAS);
     if (ACCUMULATE && ends)
         weights_gather(g.total, dw, BIAS ? db : NULL, X, SEGMENTS, &DY, 9, CI * 9, 9, 1);
-    for (int i = 0; i < n; i++)
-        winograd_gradients(&g, i, TILES, ACCUMULATE || i > 0);
+    for (int i = 0; i < n; i++) {
+        winograd_gradients(&g, i, TILES);
+        if (ends)
+            gradients_finish(&g, ACCUMULATE || i > 0);
+    }
     if (ends)
-        weights_spread(dw, BIAS ? db : NULL, g.total, X, SEGMENTS, CO, 9, CI * 9, 9, 1, 0);
+        weights_spread(dw, BIAS ? db : NULL, g.total, X, SEGMENTS, CO, 9, CI * 9, 9, 1);
 }
 /* END */

@@ -156,18 +156,6 @@ INLINE void KERNEL_row(KERNEL_Shared s, Point at, const int32_t (*valid)[3]) {
 
 /* ---- the sums ---- */
 
-/* To `total`, unless it is fresh, those of a sample, which begin at `sums`, `apart` from one another. */
-INLINE Vector KERNEL_sample(Vector total, int fresh, const real *sums, int pieces, int apart) {
-    SIZES;
-    Vector sum = {0};
-    for (int r = 0; r < D * H; r++)
-        for (int piece = 0; piece < pieces; piece++) {
-            const Vector part = load_real(sums + r * KERNEL_row_sums() + piece * apart);
-            sum = r == 0 && piece == 0 ? part : part + sum;
-        }
-    return (fresh ? (Vector){0} : total) + sum;
-}
-
 /* Vector v of the gradient by the weights of all channels of p, one after the other, or behind them that by
  * the bias. */
 INLINE void KERNEL_total(int n, real *dw, real *db, const real *sums, int v) {
@@ -178,8 +166,11 @@ INLINE void KERNEL_total(int n, real *dw, real *db, const real *sums, int v) {
     real *to = is_bias ? db : dw + v / vectors(&X) * CI + c;
     const real *from = sums + (is_bias ? pieces * apart : v * LANES);
     Vector total = ACCUMULATE ? load_some_real(to, count) : (Vector){0};
-    for (int i = 0; i < n; i++, from += D * H * KERNEL_row_sums())
-        total = KERNEL_sample(total, !ACCUMULATE && i == 0, from, is_bias ? 1 : pieces, apart);
+    for (long r = 0; r < (long)n * D * H; r++, from += KERNEL_row_sums())
+        for (int piece = 0; piece < (is_bias ? 1 : pieces); piece++) {
+            const Vector part = load_real(from + piece * apart);
+            total = !ACCUMULATE && r == 0 && piece == 0 ? part : part + total;
+        }
     store_some_real(to, total, count);
 }
 

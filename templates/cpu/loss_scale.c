@@ -23,9 +23,11 @@ UNUSED static void KERNEL(double *scratch, double *state, const real *g) {
     SIZES;
 #pragma omp for schedule(static)
     for (int band = 0; band < BANDS; band++) {
+        const long begin = (long)COUNT * band / BANDS, end = (long)COUNT * (band + 1) / BANDS;
         int bad = 0;
-        for (long i = (long)COUNT * band / BANDS; i < (long)COUNT * (band + 1) / BANDS; i++)
-            bad |= g[i] - g[i] != 0; /* a NaN, from an infinite one too */
+        for (int run = 0; run < RUNS; run++)
+            for (long i = RUN[2 * run] > begin ? RUN[2 * run] : begin; i < end && i < RUN[2 * run + 1]; i++)
+                bad |= g[i] - g[i] != 0; /* a NaN, from an infinite one too */
         scratch[band] = bad;
     }
 #pragma omp single

@@ -11,14 +11,14 @@
 INLINE Vector KERNEL_point(Rows rows, const stored *x, int v, Point o) {
     SIZES;
     (void)rows; /* IH may be made of it */
-    const int d0 = max_int(0, PD - o.d * SD), d1 = min_int(KD, ID + PD - o.d * SD);
-    const int h0 = max_int(0, PH - o.h * SH), h1 = min_int(KH, IH + PH - o.h * SH);
-    const int w0 = max_int(0, PW - o.w * SW), w1 = min_int(KW, IW + PW - o.w * SW);
+    const int d0 = tap_behind(PD - o.d * SD, LD), d1 = min_int(KD, tap_behind(ID + PD - o.d * SD, LD));
+    const int h0 = tap_behind(PH - o.h * SH, LH), h1 = min_int(KH, tap_behind(IH + PH - o.h * SH, LH));
+    const int w0 = tap_behind(PW - o.w * SW, LW), w1 = min_int(KW, tap_behind(IW + PW - o.w * SW, LW));
     Vector best = (Vector){0} - INFINITY;
     for (int kd = d0; kd < d1; kd++)
         for (int kh = h0; kh < h1; kh++)
             for (int kw = w0; kw < w1; kw++) {
-                Point i = {o.n, o.d * SD - PD + kd, o.h * SH - PH + kh, o.w * SW - PW + kw};
+                Point i = {o.n, o.d * SD - PD + kd * LD, o.h * SH - PH + kh * LH, o.w * SW - PW + kw * LW};
                 best = vector_maximum(best, load_some(x + vector_at(&X, v, i), lanes(&X, v)));
             }
     return best;

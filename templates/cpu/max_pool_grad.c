@@ -13,15 +13,15 @@
 /* The number of the tap that window o chose, in each channel. */
 INLINE Bits KERNEL_choice(const stored *x, int v, Point o) {
     SIZES;
-    const int d0 = max_int(0, PD - o.d * SD), d1 = min_int(KD, ID + PD - o.d * SD);
-    const int h0 = max_int(0, PH - o.h * SH), h1 = min_int(KH, IH + PH - o.h * SH);
-    const int w0 = max_int(0, PW - o.w * SW), w1 = min_int(KW, IW + PW - o.w * SW);
+    const int d0 = tap_behind(PD - o.d * SD, LD), d1 = min_int(KD, tap_behind(ID + PD - o.d * SD, LD));
+    const int h0 = tap_behind(PH - o.h * SH, LH), h1 = min_int(KH, tap_behind(IH + PH - o.h * SH, LH));
+    const int w0 = tap_behind(PW - o.w * SW, LW), w1 = min_int(KW, tap_behind(IW + PW - o.w * SW, LW));
     Vector best = (Vector){0} - INFINITY;
     Bits choice = (Bits){0} + (d0 * KH + h0) * KW + w0;
     for (int kd = d0; kd < d1; kd++)
         for (int kh = h0; kh < h1; kh++)
             for (int kw = w0; kw < w1; kw++) {
-                Point i = {o.n, o.d * SD - PD + kd, o.h * SH - PH + kh, o.w * SW - PW + kw};
+                Point i = {o.n, o.d * SD - PD + kd * LD, o.h * SH - PH + kh * LH, o.w * SW - PW + kw * LW};
                 Vector here = load_some(x + vector_at(&X, v, i), lanes(&X, v));
                 Bits more = (here > best) | (here != here);
                 best = vector_choose(more, here, best);
@@ -64,8 +64,8 @@ INLINE Vector KERNEL_point(const stored *x, const stored *dy, int v, Point p) {
     for (int kd = KD - 1; kd >= 0; kd--)
         for (int kh = KH - 1; kh >= 0; kh--)
             for (int kw = KW - 1; kw >= 0; kw--) {
-                Point o = {p.n, window_at(p.d, kd, SD, PD, D), window_at(p.h, kh, SH, PH, H),
-                           window_at(p.w, kw, SW, PW, W)};
+                Point o = {p.n, window_at(p.d, kd * LD, SD, PD, D), window_at(p.h, kh * LH, SH, PH, H),
+                           window_at(p.w, kw * LW, SW, PW, W)};
                 if (o.d < 0 || o.h < 0 || o.w < 0)
                     continue;
                 Bits chosen = KERNEL_choice(x, v, o) == (kd * KH + kh) * KW + kw;
@@ -90,7 +90,8 @@ UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *x, const s
                           const stored *a) {
     SIZES;
     enum {
-        TILED = KD == SD && KH == SH && KW == SW && D * KD == ID && H * KH == IH && W * KW == IW,
+        TILED = KD == SD && KH == SH && KW == SW && LD * LH * LW == 1 && PD + PH + PW == 0 &&
+                D * KD == ID && H * KH == IH && W * KW == IW,
         HEIGHT = TILED ? H : IH,
         WIDTH = TILED ? W : IW
     };

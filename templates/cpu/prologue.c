@@ -90,12 +90,6 @@ INLINE Vector vector_exp(Vector x) {
     return vector_choose(x < -87.33f, (Vector){0}, sum * power);
 }
 
-/* 1 / (1 + exp(-x)), from exp(-|x|), which cannot overflow. The relative error is at most 1.8e-7. */
-INLINE Vector vector_sigmoid(Vector x) {
-    const Vector e = vector_exp((Vector)((Bits)x | INT32_MIN));
-    return vector_choose(x < 0, e, (Vector){0} + 1) / (1 + e);
-}
-
 /* Elements `v` of b, 0 behind its end. */
 INLINE Vector bias_vector(const real *b, int count, int v) {
     return load_some_real(b + v * LANES, count - v * LANES);
@@ -109,6 +103,8 @@ INLINE double clamp(double x, double low, double high) {
 /* What is known of a scaled loss, as doubles: the scale; good steps since it changed; steps taken; and what
  * gradients are multiplied with, 0 if they overflowed: then the step is not taken. */
 enum { LOSS_SCALE, GOOD_STEPS, STEPS_TAKEN, UNSCALE };
+/* The norm of all gradients, -1 if they overflowed, and what they are multiplied with (see UNSCALE). */
+enum { GRADIENT_NORM, FACTOR };
 
 enum {
     PIXELS = 128,  /* of a row that a gradient by weights takes at a time, at most; */
@@ -125,6 +121,11 @@ typedef struct {
 typedef struct {
     int d, h, w;
 } Axes;
+
+/* The first tap that lies so many points behind the first one, or more. */
+INLINE int tap_behind(int points, int dilation) {
+    return points > 0 ? (points + dilation - 1) / dilation : 0;
+}
 
 /* Of a ring a kernel reads no rows above -ring. */
 INLINE int place_of_row(const Layout *l, int h) {
@@ -524,13 +525,6 @@ UNUSED static void weights_pack(const Packing *p, real *packed, const real *w) {
 
 /* ---- weight gradients ---------------------------------------------------------------------------- */
 
-/* The sums of a sample are added to the total of the samples before. */
-UNUSED static void sums_add(real *total, const real *sums, long elements, int first_sample) {
-#pragma omp for schedule(static)
-    for (long at = 0; at < elements; at += LANES)
-        store_real(total + at, (first_sample ? (Vector){0} : load_real(total + at)) + load_real(sums + at));
-}
-
 /* The sum for channel c of a segment by the first tap, and how far behind it those by the next taps lie:
  * sums of so many channels of a block lie together. */
 INLINE long sum_at(const Layout *x, int c, long taps, int together) {
@@ -582,9 +576,9 @@ UNUSED static void weights_gather(real *total, const real *dw, const real *db, c
 
 /* From [vector of output channels][input channels, of which so many lie together, tap, those together; then
  * the bias][lane] to dense parameters, in which neighbouring output channels are `out` apart and
- * neighbouring input channels `in`; ADD: onto what these hold. */
+ * neighbouring input channels `in`. */
 UNUSED static void weights_spread(real *dw, real *db, const real *total, const Layout *x, int segments,
-                                  int count, long taps, long out, long in, int together, int add) {
+                                  int count, long taps, long out, long in, int together) {
     const long depth = stored_channels(x, segments) * taps + (db ? 1 : 0);
 #pragma omp for schedule(static)
     for (int co = 0; co < count; co++) {
@@ -594,10 +588,10 @@ UNUSED static void weights_spread(real *dw, real *db, const real *total, const L
             for (int c = 0; c < x[s].channels; c++, to += in) {
                 const real *from = sums + sum_at(&x[s], c, taps, together);
                 for (long tap = 0; tap < taps; tap++, from += sum_step(&x[s], together))
-                    to[tap] = (add ? to[tap] : 0) + *from;
+                    to[tap] = *from;
             }
         if (db)
-            db[co] = (add ? db[co] : 0) + *sums;
+            db[co] = *sums;
     }
 }
 /* END */

@@ -6,24 +6,35 @@
 
 /* BEGIN */
 UNUSED static void KERNEL(real *restrict p, const real *restrict g, real *restrict momentum,
-                          const double *scale, double rate, int64_t step) {
+                          real *restrict average, const double *scale, const double *norm, double rate,
+                          int64_t step) {
     SIZES;
-    const real speed = (real)rate, decay = (real)WEIGHT_DECAY, keep = (real)MOMENTUM;
     const int first = SCALED ? scale[STEPS_TAKEN] == 1 : step == 1;
-    const real unscale = SCALED ? (real)scale[UNSCALE] : 1;
-    const real part = first ? 1 : (real)(1 - DAMPENING);
+    const real speed = (real)rate, keep = (real)MOMENTUM, part = first ? 1 : (real)(1 - DAMPENING);
+    const real factor = CLIPS ? (real)norm[FACTOR] : SCALED ? (real)scale[UNSCALE] : 1;
+    const real limit = (real)CLIP, hold = (real)AVERAGE, add = (real)(1 - AVERAGE);
+    for (int spared = 0; spared < 2 && factor != 0;
+         spared++) { /* those whose weights do not decay are last */
+        const long begin = spared ? DECAYED : 0, end = spared ? COUNT : DECAYED;
+        const real decay = spared ? 0 : (real)WEIGHT_DECAY;
 #pragma omp for schedule(static)
-    for (long chunk = 0; chunk < (unscale > 0 ? COUNT : 0); chunk += CHUNK) {
-        const long end = chunk + CHUNK < COUNT ? chunk + CHUNK : COUNT;
+        for (long chunk = begin; chunk < end; chunk += CHUNK) {
+            const long stop = chunk + CHUNK < end ? chunk + CHUNK : end;
 #pragma omp simd
-        for (long i = chunk; i < end; i++) {
-            real gradient = g[i] * unscale + decay * p[i];
-            if (MOMENTUM != 0) {
-                real before = first ? 0 : momentum[i];
-                momentum[i] = keep * before + part * gradient;
-                gradient = NESTEROV ? gradient + keep * momentum[i] : momentum[i];
+            for (long i = chunk; i < stop; i++) {
+                real gradient = g[i] * factor;
+                if (CLIP > 0)
+                    gradient = gradient > limit ? limit : gradient < -limit ? -limit : gradient;
+                gradient += decay * p[i];
+                if (MOMENTUM != 0) {
+                    real before = first ? 0 : momentum[i];
+                    momentum[i] = keep * before + part * gradient;
+                    gradient = NESTEROV ? gradient + keep * momentum[i] : momentum[i];
+                }
+                p[i] -= speed * gradient;
+                if (AVERAGED)
+                    average[i] = hold * average[i] + add * p[i];
             }
-            p[i] -= speed * gradient;
         }
     }
 }

@@ -1,5 +1,5 @@
 /* sigmoid.c - 1 / (1 + exp(-x)). Channels that pad a block stay zero. */
-#include "prologue.c"
+#include "sigmoids.c"
 
 #define KERNEL sigmoid
 #include "../example.h"

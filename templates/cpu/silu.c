@@ -1,5 +1,5 @@
 /* silu.c - x / (1 + exp(-x)), which leaves zero as it is. */
-#include "prologue.c"
+#include "sigmoids.c"
 
 #define KERNEL silu
 #include "../example.h"

@@ -1,5 +1,5 @@
 /* silu_grad.c - gradient of x * s, s = 1 / (1 + exp(-x)): s + x * s * (1 - s). */
-#include "prologue.c"
+#include "sigmoids.c"
 
 #define KERNEL silu_grad
 #include "../example.h"

@@ -1,4 +1,4 @@
-/* adam.cu - Adam and, `DECOUPLED`, AdamW, in PyTorch's order of operations. */
+/* adam.cu - Adam, AdamW (`DECOUPLED`) and AMSGrad (`AMSGRAD`), in PyTorch's order of operations. */
 #include "prologue.cuh"
 
 #define KERNEL adam
@@ -10,46 +10,71 @@ struct KERNEL_Step {
     real speed, root_scale, shrink, unscale;
 };
 
-DEVICE KERNEL_Step KERNEL_step(const UnetControl *control, const double *scale) {
+DEVICE KERNEL_Step KERNEL_step(const UnetControl *control, const double *scale, const double *norm) {
     SIZES;
     const double rate = control->learning_rate, step = SCALED ? scale[STEPS_TAKEN] : (double)control->step;
     return {(real)(rate / (1 - pow(BETA1, step))), (real)sqrt(1 - pow(BETA2, step)),
-            (real)(1 - rate * WEIGHT_DECAY), SCALED ? (real)scale[UNSCALE] : 1};
+            (real)(1 - rate * WEIGHT_DECAY),
+            CLIPS    ? (real)norm[FACTOR]
+            : SCALED ? (real)scale[UNSCALE]
+                     : 1};
 }
 
-DEVICE void KERNEL_update(KERNEL_Step step, real *p, real g, real *m, real *v) {
+/* Of element I; without AMSGRAD *most is neither read nor changed. */
+DEVICE void KERNEL_update(KERNEL_Step step, unsigned i, real *p, real g, real *m, real *v, real *most,
+                          real *average) {
     SIZES;
-    const real old = DECOUPLED ? *p * step.shrink : *p;
-    g *= step.unscale;
-    const real gradient = DECOUPLED ? g : g + (real)WEIGHT_DECAY * *p;
+    const bool decays = (int)i < DECAYED;
+    const real old = DECOUPLED && decays ? *p * step.shrink : *p;
+    g = clipped(g * step.unscale, CLIP);
+    const real gradient = !DECOUPLED && decays ? g + (real)WEIGHT_DECAY * *p : g;
     *m = (real)BETA1 * *m + (real)(1 - BETA1) * gradient;
     *v = (real)BETA2 * *v + (real)(1 - BETA2) * gradient * gradient;
-    *p = old - step.speed * *m / (sqrtf(*v) / step.root_scale + (real)EPSILON);
+    real square = *v;
+    if (AMSGRAD)
+        square = *most = square < *most ? *most : square;
+    *p = old - step.speed * *m / (sqrtf(square) / step.root_scale + (real)EPSILON);
+    if (AVERAGED)
+        *average = (real)AVERAGE * *average + (real)(1 - AVERAGE) * *p;
 }
 
 static __global__ void KERNEL_sweep(real *__restrict__ p, const real *__restrict__ g, real *__restrict__ m,
-                                    real *__restrict__ v, const double *scale, const UnetControl *control) {
+                                    real *__restrict__ v, real *__restrict__ most,
+                                    real *__restrict__ average, const double *scale, const double *norm,
+                                    const UnetControl *control) {
     SIZES;
-    const KERNEL_Step step = KERNEL_step(control, scale);
+    const KERNEL_Step step = KERNEL_step(control, scale, norm);
     if (step.unscale == 0)
         return;
     const unsigned first = thread_index(), rest = COUNT / 4 * 4 + first;
     for (unsigned i = first; 4 * i + 3 < COUNT; i += gridDim.x * THREADS) {
         Four value = reinterpret_cast<Four *>(p)[i], mean = reinterpret_cast<Four *>(m)[i];
-        Four square = reinterpret_cast<Four *>(v)[i];
+        Four square = reinterpret_cast<Four *>(v)[i], largest = {}, averages = {};
         const Four gradient = reinterpret_cast<const Four *>(g)[i];
+        if (AMSGRAD)
+            largest = reinterpret_cast<Four *>(most)[i];
+        if (AVERAGED)
+            averages = reinterpret_cast<Four *>(average)[i];
         for (int k = 0; k < 4; k++)
-            KERNEL_update(step, value.of + k, gradient.of[k], mean.of + k, square.of + k);
+            KERNEL_update(step, 4 * i, value.of + k, gradient.of[k], mean.of + k, square.of + k,
+                          largest.of + k, averages.of + k);
         reinterpret_cast<Four *>(p)[i] = value;
+        if (AVERAGED)
+            reinterpret_cast<Four *>(average)[i] = averages;
         reinterpret_cast<Four *>(m)[i] = mean;
         reinterpret_cast<Four *>(v)[i] = square;
+        if (AMSGRAD)
+            reinterpret_cast<Four *>(most)[i] = largest;
     }
     if (rest < COUNT)
-        KERNEL_update(step, p + rest, g[rest], m + rest, v + rest);
+        KERNEL_update(step, rest, p + rest, g[rest], m + rest, v + rest, AMSGRAD ? most + rest : NULL,
+                      AVERAGED ? average + rest : NULL);
 }
 
-LAUNCHER void KERNEL(UnetLaunch at, real *p, const real *g, real *m, real *v, const double *scale) {
+LAUNCHER void KERNEL(UnetLaunch at, real *p, const real *g, real *m, real *v, real *most, real *average,
+                     const double *scale, const double *norm) {
     SIZES;
-    LAUNCH(at, KERNEL_sweep, sweep_blocks(COUNT / 4 + 1), p, g, m, v, scale, at.control);
+    LAUNCH(at, KERNEL_sweep, sweep_blocks(COUNT / 4 + 1), p, g, m, v, most, average, scale, norm,
+           at.control);
 }
 /* END */

@@ -6,9 +6,12 @@
 
 /* BEGIN */
 static __global__ void KERNEL_vectors(Range range, stored *y, const stored *a, const stored *b) {
+    SIZES;
+    constexpr Grid to = {D, H, W, Y.block / LANES, Y.ring}, one = {D, H, W, A.block / LANES, A.ring},
+                   other = {D, H, W, B.block / LANES, B.ring};
     const unsigned i = vector_index(range);
     if (i != NO_VECTOR)
-        store_vector(y, i, sum(load_vector(a, i), load_vector(b, i)));
+        store_vector(y, place(to, i), sum(load_vector(a, place(one, i)), load_vector(b, place(other, i))));
 }
 
 static __global__ void KERNEL_elements(real *y, const real *a, const real *b, unsigned count) {

@@ -8,7 +8,7 @@
 /* BEGIN */
 static __global__ void KERNEL_windows(Range range, stored *__restrict__ y, const stored *__restrict__ x) {
     SIZES;
-    constexpr Grid in = {ID, IH, IW, X.block / LANES}, out = {D, H, W, Y.block / LANES};
+    constexpr Grid in = {ID, IH, IW, X.block / LANES, X.ring}, out = {D, H, W, Y.block / LANES, Y.ring};
     constexpr Window window = {KD, KH, KW, SD, SH, SW, PD, PH, PW};
     const unsigned i = vector_index(range);
     if (i == NO_VECTOR)
@@ -22,7 +22,7 @@ static __global__ void KERNEL_windows(Range range, stored *__restrict__ y, const
                 if (inside(in, p))
                     total = sum(total, load_vector(x, index(in, p)));
             }
-    store_vector(y, i, divided(total, KD * KH * KW));
+    store_vector(y, place(out, i), divided(total, KD * KH * KW));
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *y, const stored *x) {

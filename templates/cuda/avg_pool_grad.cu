@@ -7,7 +7,7 @@
 /* BEGIN */
 static __global__ void KERNEL_points(Range range, stored *__restrict__ dx, const stored *__restrict__ dy) {
     SIZES;
-    constexpr Grid in = {ID, IH, IW, DX.block / LANES}, out = {D, H, W, DY.block / LANES};
+    constexpr Grid in = {ID, IH, IW, DX.block / LANES, DX.ring}, out = {D, H, W, DY.block / LANES, DY.ring};
     constexpr Window window = {KD, KH, KW, SD, SH, SW, PD, PH, PW};
     const unsigned i = vector_index(range);
     if (i == NO_VECTOR)
@@ -15,7 +15,7 @@ static __global__ void KERNEL_points(Range range, stored *__restrict__ dx, const
     Vector total = filled(0);
     each_window_over(point_at(in, i), window, out,
                      [&](Point o, int) { total = sum(total, load_vector(dy, index(out, o))); });
-    store_vector(dx, i, divided(total, KD * KH * KW));
+    store_vector(dx, place(in, i), divided(total, KD * KH * KW));
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *dx, const stored *dy) {

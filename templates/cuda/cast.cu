@@ -9,9 +9,10 @@
 static __global__ void KERNEL_vectors(Range range, stored *__restrict__ y, const void *__restrict__ x) {
     SIZES;
     constexpr int columns = Y.block / LANES;
+    constexpr Grid to = {D, H, W, columns, Y.ring};
     const unsigned i = vector_index(range);
     if (i != NO_VECTOR)
-        store_vector(y, i, load_channels<X_STAGED>(x, X.block, C, i / columns, i % columns));
+        store_vector(y, place(to, i), load_channels<X_STAGED>(x, X.block, C, i / columns, i % columns));
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *y, const void *x) {

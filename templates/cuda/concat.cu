@@ -11,6 +11,7 @@
 static __global__ void KERNEL_vectors(Range range, stored *__restrict__ y, Segments x) {
     SIZES;
     constexpr int columns = Y.block / LANES;
+    constexpr Grid to = {D, H, W, columns, Y.ring};
     const unsigned i = vector_index(range), point = i / columns;
     if (i == NO_VECTOR)
         return;
@@ -20,16 +21,17 @@ static __global__ void KERNEL_vectors(Range range, stored *__restrict__ y, Segme
 #pragma unroll
     for (int s = 0; s < SEGMENTS; s++) {
         const int from = c - first, channels = X[s].channels;
+        const unsigned at = place({D, H, W, 1, X[s].ring}, point);
         if (first % LANES == 0 && from >= 0 && from + LANES <= channels)
-            v = load_vector(x.at[s], point * (X[s].block / LANES) + from / LANES);
+            v = load_vector(x.at[s], at * (X[s].block / LANES) + from / LANES);
         else
 #pragma unroll
             for (int l = 0; l < LANES; l++)
                 if (from + l >= 0 && from + l < channels)
-                    v.lane[l] = load(x.at[s], (long)point * X[s].block + from + l);
+                    v.lane[l] = load(x.at[s], (long)at * X[s].block + from + l);
         first += channels;
     }
-    store_vector(y, i, v);
+    store_vector(y, place(to, i), v);
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *y, const stored *const *x) {

@@ -9,6 +9,7 @@
 LAUNCHER void KERNEL(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
                      const stored *dy) {
     SIZES;
+    constexpr Grid points = {D, H, W, 1, 0};
     constexpr auto unpack = unpack_filter<KD * KH * KW, ACCUMULATE>;
     constexpr auto bias = sum_for_bias<DY.block / LANES, BANDS, ACCUMULATE>;
     for (int s = 0; s < SEGMENTS; s++) {
@@ -19,6 +20,6 @@ LAUNCHER void KERNEL(UnetLaunch at, real *dw, real *db, real *scratch, const sto
         LAUNCH(at, unpack, blocks_for(f.kn * f.cn * KD * KH * KW), dw, filter, f, TRANSPOSED ? CO : CI);
     }
     if (BIAS)
-        bias(at, db, scratch + BANDS_AT, dy, N * D * H * W, CO);
+        bias(at, db, scratch + BANDS_AT, dy, range_of(N, points, {0, D * H}), points, CO);
 }
 /* END */

@@ -7,14 +7,16 @@
 /* BEGIN */
 static __global__ void KERNEL_vectors(Range range, stored *dx, const stored *y, const stored *dy) {
     SIZES;
+    constexpr Grid to = {D, H, W, DX.block / LANES, DX.ring}, of = {D, H, W, Y.block / LANES, Y.ring},
+                   from = {D, H, W, DY.block / LANES, DY.ring};
     const unsigned i = vector_index(range);
     if (i == NO_VECTOR)
         return;
-    Vector v = load_vector(dy, i);
-    const Vector output = load_vector(y, i);
+    Vector v = load_vector(dy, place(from, i));
+    const Vector output = load_vector(y, place(of, i));
     for (int l = 0; l < LANES; l++)
         v.lane[l] = output.lane[l] > 0 ? v.lane[l] : (real)SLOPE * v.lane[l];
-    store_vector(dx, i, v);
+    store_vector(dx, place(to, i), v);
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *dx, const stored *y, const stored *dy) {

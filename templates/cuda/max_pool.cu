@@ -8,15 +8,16 @@
 static __global__ void KERNEL_windows(Range range, stored *__restrict__ y, uint8_t *__restrict__ argmax,
                                       const stored *__restrict__ x) {
     SIZES;
-    constexpr Grid in = {ID, IH, IW, X.block / LANES}, out = {D, H, W, Y.block / LANES};
-    constexpr Window window = {KD, KH, KW, SD, SH, SW, PD, PH, PW};
+    constexpr Grid in = {ID, IH, IW, X.block / LANES, X.ring}, out = {D, H, W, Y.block / LANES, Y.ring},
+                   kept = {D, H, W, Y.block / LANES, ARGMAX.ring};
+    constexpr Window window = {KD, KH, KW, SD, SH, SW, PD, PH, PW, LD, LH, LW};
     const unsigned i = vector_index(range);
     if (i == NO_VECTOR)
         return;
     const Maximum maximum = window_maximum(x, in, window, point_at(out, i));
-    store_vector(y, i, maximum.value);
+    store_vector(y, place(out, i), maximum.value);
     if (ARGMAX_BITS > 0)
-        store_argmax<ARGMAX_BITS>(argmax, i, maximum.argmax);
+        store_argmax<ARGMAX_BITS>(argmax, place(kept, i), maximum.argmax);
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *y, uint8_t *argmax, const stored *x) {

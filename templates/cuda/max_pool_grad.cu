@@ -21,15 +21,16 @@ DEVICE KERNEL_Share KERNEL_share(const stored *__restrict__ x, const stored *__r
                                  Point o) {
     SIZES;
     static_assert(ARGMAX_BITS == 0 || !(MASK && ACCUMULATE), "the mask of what is added needs x");
-    constexpr Grid in = {ID, IH, IW, DX.block / LANES}, out = {D, H, W, DY.block / LANES};
-    constexpr Window window = {KD, KH, KW, SD, SH, SW, PD, PH, PW};
-    const unsigned i = index(out, o);
+    constexpr int columns = DX.block / LANES;
+    constexpr Grid in = {ID, IH, IW, columns, X.ring}, out = {D, H, W, columns, DY.ring},
+                   maxima = {D, H, W, columns, Y.ring}, kept = {D, H, W, columns, ARGMAX.ring};
+    constexpr Window window = {KD, KH, KW, SD, SH, SW, PD, PH, PW, LD, LH, LW};
     KERNEL_Share share;
-    share.gradient = load_vector(dy, i);
+    share.gradient = load_vector(dy, index(out, o));
     if (ARGMAX_BITS > 0 && MASK)
-        share.gradient = masked(share.gradient, load_vector(y, i));
-    share.argmax =
-        ARGMAX_BITS > 0 ? load_argmax<ARGMAX_BITS>(argmax, i) : window_maximum(x, in, window, o).argmax;
+        share.gradient = masked(share.gradient, load_vector(y, index(maxima, o)));
+    share.argmax = ARGMAX_BITS > 0 ? load_argmax<ARGMAX_BITS>(argmax, index(kept, o))
+                                   : window_maximum(x, in, window, o).argmax;
     return share;
 }
 
@@ -40,15 +41,18 @@ DEVICE void KERNEL_add(Vector *sum, KERNEL_Share share, int tap) {
             sum->lane[l] += share.gradient.lane[l];
 }
 
-/* Writes vector i of the gradient, of which `total` came through the windows. */
-DEVICE void KERNEL_finish(stored *dx, const stored *__restrict__ x, const stored *a, unsigned i,
+/* Writes the gradient of point p, of which `total` came through the windows. */
+DEVICE void KERNEL_finish(stored *dx, const stored *__restrict__ x, const stored *a, Point p,
                           Vector total) {
     SIZES;
+    constexpr int columns = DX.block / LANES;
+    constexpr Grid to = {ID, IH, IW, columns, DX.ring}, in = {ID, IH, IW, columns, X.ring},
+                   added = {ID, IH, IW, columns, A.ring};
     if (ACCUMULATE)
-        total = sum(total, load_vector(a, i));
+        total = sum(total, load_vector(a, index(added, p)));
     if (ARGMAX_BITS == 0 && MASK)
-        total = masked(total, load_vector(x, i));
-    store_vector(dx, i, total);
+        total = masked(total, load_vector(x, index(in, p)));
+    store_vector(dx, index(to, p), total);
 }
 
 static __global__ void KERNEL_cells(Range range, Rows rows, stored *dx, const stored *__restrict__ x,
@@ -56,7 +60,7 @@ static __global__ void KERNEL_cells(Range range, Rows rows, stored *dx, const st
                                     const stored *__restrict__ y, const uint8_t *__restrict__ argmax) {
     SIZES;
     constexpr Grid in = {ID, IH, IW, DX.block / LANES}, out = {D, H, W, DY.block / LANES};
-    constexpr Window window = {KD, KH, KW, SD, SH, SW, PD, PH, PW};
+    constexpr Window window = {KD, KH, KW, SD, SH, SW, PD, PH, PW, LD, LH, LW};
     const unsigned i = vector_index(range);
     if (i == NO_VECTOR)
         return;
@@ -74,7 +78,7 @@ static __global__ void KERNEL_cells(Range range, Rows rows, stored *dx, const st
                 Vector total = filled(0);
                 if (is_window && kd < KD && kh < KH && kw < KW)
                     KERNEL_add(&total, share, tap_number(window, kd, kh, kw));
-                KERNEL_finish(dx, x, a, index(in, p), total);
+                KERNEL_finish(dx, x, a, p, total);
             }
 }
 
@@ -83,22 +87,23 @@ static __global__ void KERNEL_points(Range range, stored *dx, const stored *__re
                                      const stored *__restrict__ y, const uint8_t *__restrict__ argmax) {
     SIZES;
     constexpr Grid in = {ID, IH, IW, DX.block / LANES}, out = {D, H, W, DY.block / LANES};
-    constexpr Window window = {KD, KH, KW, SD, SH, SW, PD, PH, PW};
+    constexpr Window window = {KD, KH, KW, SD, SH, SW, PD, PH, PW, LD, LH, LW};
     const unsigned i = vector_index(range);
     if (i == NO_VECTOR)
         return;
+    const Point p = point_at(in, i);
     Vector total = filled(0);
-    each_window_over(point_at(in, i), window, out,
+    each_window_over(p, window, out,
                      [&](Point o, int tap) { KERNEL_add(&total, KERNEL_share(x, dy, y, argmax, o), tap); });
-    KERNEL_finish(dx, x, a, i, total);
+    KERNEL_finish(dx, x, a, p, total);
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *dx, const stored *x, const stored *dy,
                      const stored *a, const stored *y, const uint8_t *argmax) {
     SIZES;
     constexpr Grid in = {ID, IH, IW, DX.block / LANES};
-    constexpr Window window = {KD, KH, KW, SD, SH, SW, PD, PH, PW};
-    if (KD <= SD && KH <= SH && KW <= SW)
+    constexpr Window window = {KD, KH, KW, SD, SH, SW, PD, PH, PW, LD, LH, LW};
+    if (LD * LH * LW == 1 && KD <= SD && KH <= SH && KW <= SW)
         LAUNCH_RANGE(at, KERNEL_cells, range_of(N, cells_of(window, in), cell_rows(window, in, rows)), rows,
                      dx, x, dy, a, y, argmax);
     else

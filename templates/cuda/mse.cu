@@ -10,17 +10,21 @@ struct KERNEL_Error {
 };
 
 static __global__ void KERNEL_bands(double *scratch, const void *p, const void *t,
-                                    const UnetControl *control) {
+                                    const UnetControl *control, Rows bands) {
     SIZES;
-    constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block};
-    sum_band<KERNEL_Error, P_STAGED, T_STAGED>(scratch, p, t, control, by, BANDS);
+    constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring};
+    sum_band<KERNEL_Error, P_STAGED, T_STAGED>(scratch, p, t, control, by, BANDS, bands);
 }
 
-LAUNCHER void KERNEL(UnetLaunch at, double *result, double *scratch, const void *p, const void *t) {
+LAUNCHER void KERNEL(UnetLaunch at, Rows rows, double *result, double *scratch, const void *p,
+                     const void *t) {
     SIZES;
-    constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block};
+    constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring};
     constexpr auto kernel = sum_samples<Mean, N, BANDS, ACCUMULATE>;
-    LAUNCH_BLOCKS(at, KERNEL_bands, N * BANDS, scratch, p, t, at.control);
-    LAUNCH_BLOCKS(at, kernel, 1, result, scratch, at.control, by);
+    const Rows bands = bands_in(rows, by.points, BANDS);
+    if (bands.begin < bands.end)
+        LAUNCH_BLOCKS(at, KERNEL_bands, N * (bands.end - bands.begin), scratch, p, t, at.control, bands);
+    if (bands.begin < bands.end && bands.end == BANDS)
+        LAUNCH_BLOCKS(at, kernel, 1, result, scratch, at.control, by);
 }
 /* END */

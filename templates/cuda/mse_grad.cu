@@ -14,7 +14,7 @@ static __global__ void KERNEL_vectors(Range range, stored *__restrict__ dp, cons
                                       const void *__restrict__ t, const double *scale,
                                       const UnetControl *control) {
     SIZES;
-    constexpr Compared by = {{D, H, W, DP.block / LANES}, C, P.block, T.block};
+    constexpr Compared by = {{D, H, W, DP.block / LANES, DP.ring}, C, P.block, T.block, P.ring, T.ring};
     const unsigned i = vector_index(range);
     if (i != NO_VECTOR)
         store_slopes<KERNEL_Slope, P_STAGED, T_STAGED>(dp, i, p, t, control, by,

@@ -108,9 +108,16 @@ DEVICE double clamp(double x, double low, double high) {
     return x < low ? low : x > high ? high : x;
 }
 
+/* G between -LIMIT and LIMIT; 0: as it is.  A NaN stays one. */
+DEVICE real clipped(real g, double limit) {
+    return limit > 0 ? (real)clamp(g, -limit, limit) : g;
+}
+
 /* What is known of a scaled loss, as doubles: the scale; good steps since it changed; steps taken; and what
  * gradients are multiplied with, 0 if they overflowed: then the step is not taken. */
 enum { LOSS_SCALE, GOOD_STEPS, STEPS_TAKEN, UNSCALE };
+/* The norm of all gradients, -1 if they overflowed, and what they are multiplied with (see UNSCALE). */
+enum { GRADIENT_NORM, FACTOR };
 
 /* ---- vectors ---------------------------------------------------------------------------------------- */
 
@@ -152,6 +159,13 @@ DEVICE Vector sum(Vector a, Vector b) {
     for (int l = 0; l < LANES; l++)
         a.lane[l] += b.lane[l];
     return a;
+}
+
+DEVICE Vector times(real factor, Vector v) {
+#pragma unroll
+    for (int l = 0; l < LANES; l++)
+        v.lane[l] *= factor;
+    return v;
 }
 
 DEVICE Vector divided(Vector v, real by) {
@@ -206,9 +220,10 @@ struct alignas(16) Four {
 
 /* ---- points of tensors ------------------------------------------------------------------------------ */
 
-/* The points of a sample; at each lie `columns` vectors. */
+/* The points of a sample; at each lie `columns` vectors.  Of an image there may be `ring` rows alone, and
+ * row h lies where row h mod `ring` does; 0: each row has a place of its own. */
 struct Grid {
-    int d, h, w, columns;
+    int d, h, w, columns, ring = 0;
 };
 
 struct Point {
@@ -226,7 +241,13 @@ DEVICE Point point_at(Grid g, unsigned i) {
 }
 
 DEVICE unsigned index(Grid g, Point p) {
-    return (((unsigned)(p.n * g.d + p.d) * g.h + p.h) * g.w + p.w) * g.columns + p.column;
+    const int rows = g.ring > 0 ? g.ring : g.h, h = g.ring > 0 ? p.h % g.ring : p.h;
+    return (((unsigned)(p.n * g.d + p.d) * rows + h) * g.w + p.w) * g.columns + p.column;
+}
+
+/* Where vector i lies, when vectors are counted as if each row had a place of its own. */
+DEVICE unsigned place(Grid g, unsigned i) {
+    return g.ring == 0 ? i : index(g, point_at(g, i));
 }
 
 DEVICE bool inside(Grid g, Point p) {
@@ -239,14 +260,15 @@ DEVICE bool inside(Rows rows, Grid g, Point p) {
 
 /* ---- windows ---------------------------------------------------------------------------------------- */
 
-/* Extents, strides and padding in front. */
+/* Extents, strides, padding in front and dilations. */
 struct Window {
-    int kd, kh, kw, sd, sh, sw, pd, ph, pw;
+    int kd, kh, kw, sd, sh, sw, pd, ph, pw, ld = 1, lh = 1, lw = 1;
 };
 
 /* The point under a tap of window o. */
 DEVICE Point under(Window w, Point o, int kd, int kh, int kw) {
-    return {o.n, o.d * w.sd - w.pd + kd, o.h * w.sh - w.ph + kh, o.w * w.sw - w.pw + kw, o.column};
+    return {o.n, o.d * w.sd - w.pd + kd * w.ld, o.h * w.sh - w.ph + kh * w.lh,
+            o.w * w.sw - w.pw + kw * w.lw, o.column};
 }
 
 /* The points from one window to the next are the cell of a window. These are all cells over a tensor; */
@@ -267,8 +289,8 @@ DEVICE Point under(Window w, Point o, int kd, int kh, int kw) {
 }
 
 /* The first along an axis that is no padding. */
-DEVICE int first_tap(int position, int stride, int padding) {
-    return position * stride < padding ? padding - position * stride : 0;
+DEVICE int first_tap(int position, int stride, int padding, int dilation) {
+    return position * stride < padding ? (padding - position * stride + dilation - 1) / dilation : 0;
 }
 
 DEVICE int tap_number(Window w, int kd, int kh, int kw) {
@@ -281,13 +303,75 @@ template <class Do> DEVICE void each_window_over(Point p, Window w, Grid out, Do
     for (int kd = w.kd - 1; kd >= 0; kd--)
         for (int kh = w.kh - 1; kh >= 0; kh--)
             for (int kw = w.kw - 1; kw >= 0; kw--) {
-                const int d = p.d + w.pd - kd, h = p.h + w.ph - kh, v = p.w + w.pw - kw;
+                const int d = p.d + w.pd - kd * w.ld, h = p.h + w.ph - kh * w.lh,
+                          v = p.w + w.pw - kw * w.lw;
                 const Point o = {p.n, d / w.sd, h / w.sh, v / w.sw, p.column};
                 if (d >= 0 && h >= 0 && v >= 0 && d % w.sd == 0 && h % w.sh == 0 && v % w.sw == 0 &&
                     inside(out, o))
                     what(o, tap_number(w, kd, kh, kw));
             }
 }
+
+/* ---- maps of another size --------------------------------------------------------------------------- */
+
+/* Along an axis: point o of y lies at (o * step + offset) / unit of the `extent` points of x. LINEAR:
+ * between two of these; ZERO: what lies beyond the ends is zero, else as the end. */
+struct Positions {
+    long step, offset, unit;
+    int extent, linear, zero;
+};
+
+/* The points of x that one of y is made of, and the share of the second. */
+struct Made {
+    int first, second;
+    real share;
+};
+
+/* Beyond the ends there is no second point. */
+DEVICE Made made_of(Positions p, int o) {
+    const long at = o * p.step + p.offset, from = at < 0 && !p.zero ? 0 : at;
+    const int below = (int)(from / p.unit), last = p.extent - 1;
+    const int first = below > last && !p.zero ? last : below;
+    const bool between = p.linear && at >= 0 && first < last;
+    return {first, first + between, between ? (real)(from % p.unit) / (real)p.unit : 0};
+}
+
+/* a / b, rounded down */
+DEVICE long floor_quotient(long a, long b) {
+    return a / b - (a % b < 0);
+}
+
+/* Those of the points [0, points) of y that are made of point i of x, and some more. */
+DEVICE Rows readers_of(Positions p, int i, int points) {
+    const long before = (p.linear ? (i - 1) * p.unit : i * p.unit - 1) - p.offset;
+    const long last = (i + 1) * p.unit - 1 - p.offset;
+    const int begin = (int)floor_quotient(before, p.step) + 1, end = (int)floor_quotient(last, p.step) + 1;
+    return {(i == 0 && !p.zero) || begin < 0 ? 0 : begin,
+            (i == p.extent - 1 && !p.zero) || end > points ? points : end};
+}
+
+/* How much of point o of y is point i of x. */
+DEVICE real share_in(Positions p, int i, int o) {
+    const Made made = made_of(p, o);
+    return (made.first == i ? 1 - made.share : 0) + (p.linear && made.second == i ? made.share : 0);
+}
+
+/* Along an axis: the points, of `extent`, whose mean is point o, of `points`. */
+DEVICE Rows part_of(int o, int points, int extent) {
+    return {(int)((long)o * extent / points), (int)(((o + 1L) * extent + points - 1) / points)};
+}
+
+DEVICE int part_points(int o, int points, int extent) {
+    const Rows part = part_of(o, points, extent);
+    return part.end - part.begin;
+}
+
+/* The parts that hold point i. */
+DEVICE Rows parts_with(int i, int points, int extent) {
+    return {(int)((long)i * points / extent), (int)(((i + 1L) * points - 1) / extent) + 1};
+}
+
+/* ---- maxima of windows ------------------------------------------------------------------------------ */
 
 /* The number of the tap that holds the maximum, for each lane. */
 struct Argmax {
@@ -303,8 +387,8 @@ struct Maximum {
 DEVICE Maximum window_maximum(const stored *__restrict__ x, Grid in, Window w, Point o) {
     Maximum m;
     m.value = filled(-INFINITY);
-    const int first =
-        tap_number(w, first_tap(o.d, w.sd, w.pd), first_tap(o.h, w.sh, w.ph), first_tap(o.w, w.sw, w.pw));
+    const int first = tap_number(w, first_tap(o.d, w.sd, w.pd, w.ld), first_tap(o.h, w.sh, w.ph, w.lh),
+                                 first_tap(o.w, w.sw, w.pw, w.lw));
     for (int l = 0; l < LANES; l++)
         m.argmax.lane[l] = first;
     for (int kd = 0; kd < w.kd; kd++)
@@ -355,7 +439,7 @@ DEVICE unsigned thread_index() {
 }
 
 /* The vectors in a range of rows of every sample: `count` of them. In a sample they are `length` vectors
- * from `begin` on, and the next sample is `sample` vectors away. */
+ * from `begin` on, and the next sample is `sample` vectors away, as if each row had a place of its own. */
 struct Range {
     unsigned count, begin, length, sample;
 };
@@ -366,14 +450,17 @@ struct Range {
     return {samples * length, rows.begin * row, length, g.d * g.h * row};
 }
 
-/* The vector of this thread, or NO_VECTOR. Whole samples follow each other without gaps. */
+/* Vector i of a range. Whole samples follow each other without gaps. */
+DEVICE unsigned in_range(Range range, unsigned i) {
+    return range.length == range.sample ? i
+                                        : i / range.length * range.sample + range.begin + i % range.length;
+}
+
+/* The vector of this thread, or NO_VECTOR. */
 constexpr unsigned NO_VECTOR = ~0u;
 DEVICE unsigned vector_index(Range range) {
     const unsigned i = thread_index();
-    if (i >= range.count)
-        return NO_VECTOR;
-    return range.length == range.sample ? i
-                                        : i / range.length * range.sample + range.begin + i % range.length;
+    return i < range.count ? in_range(range, i) : NO_VECTOR;
 }
 
 /* LAUNCH of a kernel with a thread for each vector of a Range, its first argument. */
@@ -407,6 +494,18 @@ DEVICE double block_sum(double x) {
     for (int w = 0; w < THREADS / WARP; w++)
         sum += of_warp[w];
     return sum;
+}
+
+/* The same of vectors, by halves. */
+DEVICE Vector block_vector_sum(Vector v) {
+    SHARED(Vector, part, [THREADS]);
+    part[threadIdx.x] = v;
+    for (int half = THREADS / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if ((int)threadIdx.x < half)
+            part[threadIdx.x] = sum(part[threadIdx.x], part[threadIdx.x + half]);
+    }
+    return part[0];
 }
 
 /* ---- samples that count ----------------------------------------------------------------------------- */
@@ -497,20 +596,21 @@ template <int COLUMNS> static constexpr __host__ __device__ int sum_height() {
     return half;
 }
 
-/* Sums of dy over bands of points, for each channel: [band][channel]. A row of threads takes every
- * sum_height-th point of its band, and then the rows are added by halves. */
+/* Sums of dy over bands of a range of the points of a grid, for each channel: [band][channel]. A row of
+ * threads takes every sum_height-th point of its band, and then the rows are added by halves. */
 template <int COLUMNS>
-static __global__ void sum_points(real *__restrict__ sums, const stored *__restrict__ dy, unsigned points) {
+static __global__ void sum_points(real *__restrict__ sums, const stored *__restrict__ dy, Range points,
+                                  Grid grid) {
     constexpr int WIDTH = sum_width<COLUMNS>(), HEIGHT = sum_height<COLUMNS>();
     SHARED(Vector, part, [HEIGHT][WIDTH]);
     const int row = threadIdx.x / WIDTH, lane = threadIdx.x % WIDTH, column = blockIdx.y * WIDTH + lane;
     const bool busy = row < HEIGHT && column < COLUMNS;
-    const unsigned last = part_start(points, gridDim.x, blockIdx.x + 1);
+    const unsigned last = part_start(points.count, gridDim.x, blockIdx.x + 1);
     Vector total = filled(0);
     if (busy) {
 #pragma unroll 4
-        for (unsigned p = part_start(points, gridDim.x, blockIdx.x) + row; p < last; p += HEIGHT)
-            total = sum(total, load_vector(dy, p * COLUMNS + column));
+        for (unsigned p = part_start(points.count, gridDim.x, blockIdx.x) + row; p < last; p += HEIGHT)
+            total = sum(total, load_vector(dy, place(grid, in_range(points, p)) * COLUMNS + column));
         part[row][lane] = total;
     }
     for (int below = upper_half(HEIGHT); below > 0; below /= 2) {
@@ -544,28 +644,92 @@ static __global__ void sum_bands(real *__restrict__ db, const real *__restrict__
     db[channel] = ACCUMULATE ? db[channel] + total : total;
 }
 
-/* The gradient of a bias of `channels` channels: sums of dy over all points, in BANDS bands. */
+/* The gradient of a bias of `channels` channels: sums of dy over a range of points, in BANDS bands. */
 template <int COLUMNS, int BANDS, int ACCUMULATE>
-static void sum_for_bias(UnetLaunch at, real *db, real *sums, const stored *dy, unsigned points,
+static void sum_for_bias(UnetLaunch at, real *db, real *sums, const stored *dy, Range points, Grid grid,
                          int channels) {
     static_assert(COLUMNS <= 65535, "one row of blocks");
-    LAUNCH_BLOCKS(at, sum_points<COLUMNS>, dim3(BANDS, sum_blocks<COLUMNS>()), sums, dy, points);
+    LAUNCH_BLOCKS(at, sum_points<COLUMNS>, dim3(BANDS, sum_blocks<COLUMNS>()), sums, dy, points, grid);
     LAUNCH_BLOCKS(at, sum_bands<ACCUMULATE>, (unsigned)(channels + WARP - 1) / WARP, db, sums, BANDS,
                   COLUMNS * LANES, channels);
 }
 
-/* What is compared: the points of a sample, channels, and how many of these p and t store. */
+/* Sum of v over the threads of a block that share a column of sum_points, for each of them; PART is shared.
+ */
+template <int COLUMNS, class Part> DEVICE Vector sum_of_rows(Part &part, bool busy, Vector v) {
+    const int row = threadIdx.x / sum_width<COLUMNS>(), lane = threadIdx.x % sum_width<COLUMNS>();
+    __syncthreads();
+    if (busy)
+        part[row][lane] = v;
+    for (int below = upper_half(sum_height<COLUMNS>()); below > 0; below /= 2) {
+        __syncthreads();
+        if (busy && row < below && row + below < sum_height<COLUMNS>())
+            part[row][lane] = sum(part[row][lane], part[row + below][lane]);
+    }
+    __syncthreads();
+    return busy ? part[0][lane] : v;
+}
+
+/* What normalisations sum over a band of the points of a sample, two numbers for each channel: those of
+ * band `blockIdx.x`, counted through the samples, lie at scratch[blockIdx.x][2][COLUMNS * LANES].
+ * Sums::first adds up something of each point, and Sums::second, which is told the sum of the first over
+ * the band, something else. */
+template <int COLUMNS, int BANDS, class Sums>
+static __global__ void sum_twice(double *scratch, const stored *__restrict__ x,
+                                 const stored *__restrict__ dy, const real *__restrict__ mean,
+                                 unsigned points) {
+    constexpr int WIDTH = sum_width<COLUMNS>(), HEIGHT = sum_height<COLUMNS>();
+    SHARED(Vector, part, [HEIGHT][WIDTH]);
+    const int row = threadIdx.x / WIDTH, lane = threadIdx.x % WIDTH, column = blockIdx.y * WIDTH + lane;
+    const bool busy = row < HEIGHT && column < COLUMNS;
+    const unsigned sample = blockIdx.x / BANDS, band = blockIdx.x % BANDS, start = sample * points;
+    const unsigned begin = start + part_start(points, BANDS, band),
+                   end = start + part_start(points, BANDS, band + 1);
+    Vector total[2] = {filled(0), filled(0)};
+#pragma unroll
+    for (int k = 0; k < 2; k++) {
+        const Vector centre = busy ? Sums::centre(mean, sample, column, total[0], end - begin) : filled(0);
+        if (busy)
+            for (unsigned p = begin + row; p < end; p += HEIGHT) {
+                const Vector a = load_vector(x, p * COLUMNS + column);
+                const Vector b = Sums::slopes ? load_vector(dy, p * COLUMNS + column) : a;
+                for (int l = 0; l < LANES; l++)
+                    total[k].lane[l] += Sums::of(k, a.lane[l], b.lane[l], centre.lane[l]);
+            }
+        total[k] = sum_of_rows<COLUMNS>(part, busy, total[k]);
+    }
+    if (busy && row < 2)
+        for (int l = 0; l < LANES; l++)
+            scratch[(((long)blockIdx.x * 2 + row) * COLUMNS + column) * LANES + l] =
+                (double)(row == 0 ? total[0].lane[l]
+                                  : total[1].lane[l]); /* an index would put both in memory */
+}
+
+/* What is compared: the points of a sample, channels, how many of these p and t store, and their rings. */
 struct Compared {
     Grid points;
-    int channels, p_block, t_block;
+    int channels, p_block, t_block, p_ring, t_ring;
 };
 
-/* For a block each: sums of Error::of(p, t) over the bands of the points of every sample, as far as they
- * are valid. Padding channels must add nothing. */
+/* Point `point` of p, or of t, as load_channels counts it. */
+DEVICE unsigned point_place(Compared by, int ring, unsigned point) {
+    return place({by.points.d, by.points.h, by.points.w, 1, ring}, point);
+}
+
+/* The bands of the points of a sample that lie in a range of rows: of all rows all bands, else there is a
+ * band for each row. */
+[[maybe_unused]] static constexpr Rows bands_in(Rows rows, Grid g, int bands) {
+    const long all = (long)g.d * g.h;
+    return {(int32_t)(rows.begin * (long)bands / all), (int32_t)(rows.end * (long)bands / all)};
+}
+
+/* For a block each: sums of Error::of(p, t) over those of the `bands` of the points of every sample that
+ * are `wanted`, as far as they are valid. Padding channels must add nothing. */
 template <class Error, int P_STAGED, int T_STAGED>
 DEVICE void sum_band(double *scratch, const void *p, const void *t, const UnetControl *control, Compared by,
-                     unsigned bands) {
-    const unsigned sample = blockIdx.x / bands, band = blockIdx.x % bands;
+                     unsigned bands, Rows wanted) {
+    const unsigned count = wanted.end - wanted.begin;
+    const unsigned sample = blockIdx.x / count, band = wanted.begin + blockIdx.x % count;
     const unsigned last = part_start(vectors(1, by.points), bands, band + 1);
     const int32_t *size = valid_size(control, sample);
     double total = 0;
@@ -575,15 +739,17 @@ DEVICE void sum_band(double *scratch, const void *p, const void *t, const UnetCo
             continue;
         const unsigned point = sample * vectors(1, by.points) + i;
         for (int column = 0; column * LANES < by.channels; column++) {
-            const Vector a = load_channels<P_STAGED>(p, by.p_block, by.channels, point, column);
-            const Vector b = load_channels<T_STAGED>(t, by.t_block, by.channels, point, column);
+            const Vector a = load_channels<P_STAGED>(p, by.p_block, by.channels,
+                                                     point_place(by, by.p_ring, point), column);
+            const Vector b = load_channels<T_STAGED>(t, by.t_block, by.channels,
+                                                     point_place(by, by.t_ring, point), column);
             for (int l = 0; l < LANES; l++)
                 total += Error::of(a.lane[l], b.lane[l]);
         }
     }
     total = block_sum(total);
     if (threadIdx.x == 0)
-        scratch[blockIdx.x] = total;
+        scratch[(long)sample * bands + band] = total;
 }
 
 /* Vector i of the gradient by p of `weight` times the mean of errors whose slope is Slope::of(p, t); zero
@@ -596,12 +762,14 @@ DEVICE void store_slopes(stored *dp, unsigned i, const void *p, const void *t, c
     Vector gradient = filled(0);
     if (is_valid(control, point / of_sample)) {
         const double factor = weight / (control->n * ((double)by.channels * of_sample));
-        const Vector a = load_channels<P_STAGED>(p, by.p_block, by.channels, point, i % columns);
-        const Vector b = load_channels<T_STAGED>(t, by.t_block, by.channels, point, i % columns);
+        const Vector a = load_channels<P_STAGED>(p, by.p_block, by.channels,
+                                                 point_place(by, by.p_ring, point), i % columns);
+        const Vector b = load_channels<T_STAGED>(t, by.t_block, by.channels,
+                                                 point_place(by, by.t_ring, point), i % columns);
         for (int l = 0; l < LANES; l++)
             gradient.lane[l] = (real)(factor * Slope::of(a.lane[l], b.lane[l]));
     }
-    store_vector(dp, i, gradient);
+    store_vector(dp, place(by.points, i), gradient);
 }
 
 /* How many elements of a sample are valid: none beyond what is compared. */

@@ -5,8 +5,18 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
+static __global__ void KERNEL_vectors(Range range, stored *dx, const stored *y, const stored *dy) {
+    SIZES;
+    constexpr Grid to = {D, H, W, DX.block / LANES, DX.ring}, of = {D, H, W, Y.block / LANES, Y.ring},
+                   from = {D, H, W, DY.block / LANES, DY.ring};
+    const unsigned i = vector_index(range);
+    if (i != NO_VECTOR)
+        store_vector(dx, place(to, i),
+                     masked(load_vector(dy, place(from, i)), load_vector(y, place(of, i))));
+}
+
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *dx, const stored *y, const stored *dy) {
     SIZES;
-    LAUNCH_RANGE(at, mask_vectors<stored>, range_of(N, {D, H, W, DX.block / LANES}, rows), dx, y, dy);
+    LAUNCH_RANGE(at, KERNEL_vectors, range_of(N, {D, H, W, DX.block / LANES}, rows), dx, y, dy);
 }
 /* END */

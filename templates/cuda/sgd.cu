@@ -11,48 +11,59 @@ struct KERNEL_Step {
     bool first;
 };
 
-DEVICE KERNEL_Step KERNEL_step(const UnetControl *control, const double *scale) {
+DEVICE KERNEL_Step KERNEL_step(const UnetControl *control, const double *scale, const double *norm) {
     SIZES;
-    return {(real)control->learning_rate, SCALED ? (real)scale[UNSCALE] : 1,
+    return {(real)control->learning_rate,
+            CLIPS    ? (real)norm[FACTOR]
+            : SCALED ? (real)scale[UNSCALE]
+                     : 1,
             SCALED ? scale[STEPS_TAKEN] == 1 : control->step == 1};
 }
 
-/* *momentum is the buffer for *p; with MOMENTUM 0 it is neither read nor changed. */
-DEVICE void KERNEL_update(KERNEL_Step step, real *p, real g, real *momentum) {
+/* Of element I. *momentum is the buffer for *p; with MOMENTUM 0 it is neither read nor changed. */
+DEVICE void KERNEL_update(KERNEL_Step step, unsigned i, real *p, real g, real *momentum, real *average) {
     SIZES;
-    real gradient = g * step.unscale + (real)WEIGHT_DECAY * *p;
+    real gradient = clipped(g * step.unscale, CLIP) + ((int)i < DECAYED ? (real)WEIGHT_DECAY : 0) * *p;
     if (MOMENTUM != 0) {
         *momentum = step.first ? gradient : (real)MOMENTUM * *momentum + (real)(1 - DAMPENING) * gradient;
         gradient = NESTEROV ? gradient + (real)MOMENTUM * *momentum : *momentum;
     }
     *p -= step.rate * gradient;
+    if (AVERAGED)
+        *average = (real)AVERAGE * *average + (real)(1 - AVERAGE) * *p;
 }
 
 static __global__ void KERNEL_sweep(real *__restrict__ p, const real *__restrict__ g,
-                                    real *__restrict__ momentum, const double *scale,
-                                    const UnetControl *control) {
+                                    real *__restrict__ momentum, real *__restrict__ average,
+                                    const double *scale, const double *norm, const UnetControl *control) {
     SIZES;
-    const KERNEL_Step step = KERNEL_step(control, scale);
+    const KERNEL_Step step = KERNEL_step(control, scale, norm);
     if (step.unscale == 0)
         return;
     const unsigned first = thread_index(), rest = COUNT / 4 * 4 + first;
     for (unsigned i = first; 4 * i + 3 < COUNT; i += gridDim.x * THREADS) {
-        Four value = reinterpret_cast<Four *>(p)[i], moment = {};
+        Four value = reinterpret_cast<Four *>(p)[i], moment = {}, averages = {};
         const Four gradient = reinterpret_cast<const Four *>(g)[i];
         if (MOMENTUM != 0)
             moment = reinterpret_cast<Four *>(momentum)[i];
+        if (AVERAGED)
+            averages = reinterpret_cast<Four *>(average)[i];
         for (int k = 0; k < 4; k++)
-            KERNEL_update(step, value.of + k, gradient.of[k], moment.of + k);
+            KERNEL_update(step, 4 * i, value.of + k, gradient.of[k], moment.of + k, averages.of + k);
         reinterpret_cast<Four *>(p)[i] = value;
+        if (AVERAGED)
+            reinterpret_cast<Four *>(average)[i] = averages;
         if (MOMENTUM != 0)
             reinterpret_cast<Four *>(momentum)[i] = moment;
     }
     if (rest < COUNT)
-        KERNEL_update(step, p + rest, g[rest], MOMENTUM != 0 ? momentum + rest : NULL);
+        KERNEL_update(step, rest, p + rest, g[rest], MOMENTUM != 0 ? momentum + rest : NULL,
+                      AVERAGED ? average + rest : NULL);
 }
 
-LAUNCHER void KERNEL(UnetLaunch at, real *p, const real *g, real *momentum, const double *scale) {
+LAUNCHER void KERNEL(UnetLaunch at, real *p, const real *g, real *momentum, real *average,
+                     const double *scale, const double *norm) {
     SIZES;
-    LAUNCH(at, KERNEL_sweep, sweep_blocks(COUNT / 4 + 1), p, g, momentum, scale, at.control);
+    LAUNCH(at, KERNEL_sweep, sweep_blocks(COUNT / 4 + 1), p, g, momentum, average, scale, norm, at.control);
 }
 /* END */

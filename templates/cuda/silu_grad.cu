@@ -6,16 +6,19 @@
 
 /* BEGIN */
 static __global__ void KERNEL_vectors(Range range, stored *dx, const stored *x, const stored *dy) {
+    SIZES;
+    constexpr Grid to = {D, H, W, DX.block / LANES, DX.ring}, of = {D, H, W, X.block / LANES, X.ring},
+                   from = {D, H, W, DY.block / LANES, DY.ring};
     const unsigned i = vector_index(range);
     if (i == NO_VECTOR)
         return;
-    Vector v = load_vector(dy, i);
-    const Vector at = load_vector(x, i);
+    Vector v = load_vector(dy, place(from, i));
+    const Vector at = load_vector(x, place(of, i));
     for (int l = 0; l < LANES; l++) {
         const float s = 1 / (1 + expf(-at.lane[l]));
         v.lane[l] = v.lane[l] * s * (1 + at.lane[l] * (1 - s));
     }
-    store_vector(dx, i, v);
+    store_vector(dx, place(to, i), v);
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *dx, const stored *x, const stored *dy) {

@@ -8,9 +8,11 @@
 static __global__ void KERNEL_vectors(Range range, stored *__restrict__ y, const stored *__restrict__ x) {
     SIZES;
     constexpr int columns = Y.block / LANES;
-    const unsigned i = vector_index(range), point = i / columns;
+    constexpr Grid to = {D, H, W, columns, Y.ring}, from = {D, H, W, 1, X.ring};
+    const unsigned i = vector_index(range);
     if (i == NO_VECTOR)
         return;
+    const unsigned point = place(from, i / columns);
     const int c = i % columns * LANES;
     Vector v = filled(0);
     if (C0 % LANES == 0 && c + LANES <= C)
@@ -18,7 +20,7 @@ static __global__ void KERNEL_vectors(Range range, stored *__restrict__ y, const
     else
         for (int l = 0; l < LANES; l++)
             v.lane[l] = c + l < C ? load(x, (long)point * X.block + C0 + c + l) : 0;
-    store_vector(y, i, v);
+    store_vector(y, place(to, i), v);
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *y, const stored *x) {

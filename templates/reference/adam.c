@@ -1,27 +1,33 @@
-/* adam.c - Adam and, `DECOUPLED`, AdamW. */
+/* adam.c - Adam, AdamW (`DECOUPLED`) and AMSGrad (`AMSGRAD`). */
 #include "prologue.c"
 
 #define KERNEL adam
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(real *p, const real *g, real *m, real *v, const double *scale, double rate,
-                          int64_t step) {
+UNUSED static void KERNEL(real *p, const real *g, real *m, real *v, real *most, real *average,
+                          const double *scale, const double *norm, double rate, int64_t step) {
     SIZES;
     double taken = SCALED ? scale[STEPS_TAKEN] : (double)step;
     double bias1 = 1 - pow(BETA1, taken), bias2 = sqrt(1 - pow(BETA2, taken));
-    real unscale = SCALED ? (real)scale[UNSCALE] : 1;
+    real unscale = CLIPS ? (real)norm[FACTOR] : SCALED ? (real)scale[UNSCALE] : 1;
 #pragma omp for schedule(static)
-    for (long i = 0; i < (unscale > 0 ? COUNT : 0); i++) {
+    for (long i = 0; i < (unscale == 0 ? 0 : COUNT); i++) {
         real gradient = g[i] * unscale;
-        if (DECOUPLED)
+        if (CLIP > 0)
+            gradient = (real)clamp((double)gradient, -CLIP, CLIP);
+        if (DECOUPLED && i < DECAYED)
             p[i] *= (real)(1 - rate * WEIGHT_DECAY);
-        else
+        if (!DECOUPLED && i < DECAYED)
             gradient += (real)WEIGHT_DECAY * p[i];
         m[i] = (real)BETA1 * m[i] + (real)(1 - BETA1) * gradient;
         v[i] = (real)BETA2 * v[i] + (real)(1 - BETA2) * gradient * gradient;
-        real root = (real)sqrt((double)v[i]) / (real)bias2;
+        if (AMSGRAD)
+            most[i] = v[i] < most[i] ? most[i] : v[i];
+        real root = (real)sqrt((double)(AMSGRAD ? most[i] : v[i])) / (real)bias2;
         p[i] -= (real)(rate / bias1) * m[i] / (root + (real)EPSILON);
+        if (AVERAGED)
+            average[i] = (real)AVERAGE * average[i] + (real)(1 - AVERAGE) * p[i];
     }
 }
 /* END */

@@ -1,7 +1,8 @@
 /* conv_wgrad.c - gradients of a convolution, or of a TRANSPOSED one, by its weights and its bias.
  *
- * `scratch` holds the sums of a sample, as far as its rows have come: those of the weights in the order of
- * dw, then those of the bias. */
+ * `sums`, or without it `scratch`, holds the sums of a sample, as far as its rows have come: those of the
+ * weights in the order of dw, then those of the bias. They go to dw and db with the last row; with `sums`
+ * wgrad_end.c brings them there. */
 #include "prologue.c"
 
 #define KERNEL conv_wgrad
@@ -46,7 +47,7 @@ UNUSED static double KERNEL_bias(double sum, int i, int r, const stored *dy, int
 UNUSED static void KERNEL_gradient(int n, Rows rows, real *gradient, double *partial, const stored *x,
                                    const stored *dy, int s, int c, int co, const int *k) {
     SIZES;
-    real total = ACCUMULATE ? *gradient : 0;
+    real total = ACCUMULATE && gradient != NULL ? *gradient : 0;
     for (int i = 0; i < n; i++) {
         double sum = rows.begin > 0 ? *partial : 0;
         for (int r = rows.begin; r < rows.end; r++)
@@ -54,14 +55,15 @@ UNUSED static void KERNEL_gradient(int n, Rows rows, real *gradient, double *par
         *partial = sum;
         total += (real)sum;
     }
-    if (rows.end == (TRANSPOSED ? ID * IH : D * H))
+    if (gradient != NULL && rows.end == (TRANSPOSED ? ID * IH : D * H))
         *gradient = total;
 }
 
-UNUSED static void KERNEL(int n, Rows rows, real *dw, real *db, double *scratch, const stored *const *x,
-                          const stored *dy) {
+UNUSED static void KERNEL(int n, Rows rows, real *dw, real *db, double *scratch, double *sums,
+                          const stored *const *x, const stored *dy) {
     SIZES;
-    const int some = rows.begin < rows.end;
+    const int some = rows.begin < rows.end, brings = sums == NULL;
+    double *const at = brings ? scratch : sums;
 #pragma omp for schedule(static)
     for (int co = 0; co < CO * some; co++) {
         for (int s = 0, first = 0; s < SEGMENTS; first += X[s].channels, s++)
@@ -72,12 +74,12 @@ UNUSED static void KERNEL(int n, Rows rows, real *dw, real *db, double *scratch,
                             long pair =
                                 TRANSPOSED ? (first + c) * (long)CO + co : co * (long)CI + first + c;
                             long weight = ((pair * KD + kd) * KH + kh) * KW + kw;
-                            KERNEL_gradient(n, rows, dw + weight, scratch + weight, x[s], dy, s, c, co,
-                                            (const int[]){kd, kh, kw});
+                            KERNEL_gradient(n, rows, brings ? dw + weight : NULL, at + weight, x[s], dy, s,
+                                            c, co, (const int[]){kd, kh, kw});
                         }
         if (BIAS)
-            KERNEL_gradient(n, rows, db + co, scratch + (long)CO * CI * KD * KH * KW + co, NULL, dy, 0, 0,
-                            co, NULL);
+            KERNEL_gradient(n, rows, brings ? db + co : NULL, at + (long)CO * CI * KD * KH * KW + co, NULL,
+                            dy, 0, 0, co, NULL);
     }
 }
 /* END */

@@ -23,9 +23,11 @@ UNUSED static void KERNEL(double *scratch, double *state, const real *g) {
     SIZES;
 #pragma omp for schedule(static)
     for (int band = 0; band < BANDS; band++) {
+        const long begin = (long)COUNT * band / BANDS, end = (long)COUNT * (band + 1) / BANDS;
         int bad = 0;
-        for (long i = (long)COUNT * band / BANDS; i < (long)COUNT * (band + 1) / BANDS; i++)
-            bad |= !isfinite(g[i]);
+        for (int run = 0; run < RUNS; run++)
+            for (long i = RUN[2 * run] > begin ? RUN[2 * run] : begin; i < end && i < RUN[2 * run + 1]; i++)
+                bad |= !isfinite(g[i]);
         scratch[band] = bad;
     }
 #pragma omp single

@@ -11,7 +11,7 @@ UNUSED static real KERNEL_point(const stored *x, int i, int c, int d, int h, int
     for (int kd = 0; kd < KD; kd++)
         for (int kh = 0; kh < KH; kh++)
             for (int kw = 0; kw < KW; kw++) {
-                int id = d * SD - PD + kd, ih = h * SH - PH + kh, iw = p * SW - PW + kw;
+                int id = d * SD - PD + kd * LD, ih = h * SH - PH + kh * LH, iw = p * SW - PW + kw * LW;
                 if (inside(id, ID) && inside(ih, IH) && inside(iw, IW)) {
                     real v = load(x, element(&X, i, c, id, ih, iw));
                     if (v > maximum || v != v)

@@ -14,8 +14,8 @@ UNUSED static int KERNEL_chosen(const stored *x, int i, int c, const int *window
     for (int kd = 0; kd < KD; kd++)
         for (int kh = 0; kh < KH; kh++)
             for (int kw = 0; kw < KW; kw++) {
-                int id = window[0] * SD - PD + kd, ih = window[1] * SH - PH + kh,
-                    iw = window[2] * SW - PW + kw;
+                int id = window[0] * SD - PD + kd * LD, ih = window[1] * SH - PH + kh * LH,
+                    iw = window[2] * SW - PW + kw * LW;
                 if (!inside(id, ID) || !inside(ih, IH) || !inside(iw, IW))
                     continue;
                 real v = load(x, element(&X, i, c, id, ih, iw));
@@ -34,9 +34,9 @@ UNUSED static real KERNEL_point(const stored *x, const stored *dy, int i, int c,
     for (int kd = KD - 1; kd >= 0; kd--)
         for (int kh = KH - 1; kh >= 0; kh--)
             for (int kw = KW - 1; kw >= 0; kw--) {
-                int window[3] = {window_at(point[0], kd, SD, 1, PD, D),
-                                 window_at(point[1], kh, SH, 1, PH, H),
-                                 window_at(point[2], kw, SW, 1, PW, W)};
+                int window[3] = {window_at(point[0], kd, SD, LD, PD, D),
+                                 window_at(point[1], kh, SH, LH, PH, H),
+                                 window_at(point[2], kw, SW, LW, PW, W)};
                 if (window[0] >= 0 && window[1] >= 0 && window[2] >= 0 &&
                     KERNEL_chosen(x, i, c, window, point))
                     sum += load(dy, element(&DY, i, c, window[0], window[1], window[2]));

@@ -5,20 +5,26 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(real *p, const real *g, real *momentum, const double *scale, double rate,
-                          int64_t step) {
+UNUSED static void KERNEL(real *p, const real *g, real *momentum, real *average, const double *scale,
+                          const double *norm, double rate, int64_t step) {
     SIZES;
     int first = SCALED ? scale[STEPS_TAKEN] == 1 : step == 1;
-    real unscale = SCALED ? (real)scale[UNSCALE] : 1;
+    real unscale = CLIPS ? (real)norm[FACTOR] : SCALED ? (real)scale[UNSCALE] : 1;
 #pragma omp for schedule(static)
-    for (long i = 0; i < (unscale > 0 ? COUNT : 0); i++) {
-        real gradient = g[i] * unscale + (real)WEIGHT_DECAY * p[i];
+    for (long i = 0; i < (unscale == 0 ? 0 : COUNT); i++) {
+        real gradient = g[i] * unscale;
+        if (CLIP > 0)
+            gradient = (real)clamp((double)gradient, -CLIP, CLIP);
+        if (i < DECAYED)
+            gradient += (real)WEIGHT_DECAY * p[i];
         if (MOMENTUM != 0) {
             momentum[i] =
                 first ? gradient : (real)MOMENTUM * momentum[i] + (real)(1 - DAMPENING) * gradient;
             gradient = NESTEROV ? gradient + (real)MOMENTUM * momentum[i] : momentum[i];
         }
         p[i] -= (real)rate * gradient;
+        if (AVERAGED)
+            average[i] = (real)AVERAGE * average[i] + (real)(1 - AVERAGE) * p[i];
     }
 }
 /* END */

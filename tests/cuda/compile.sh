@@ -1,10 +1,12 @@
 #!/bin/sh
-# compile.sh ROWS: every CUDA template, for f32, bf16 and f16, through nvcc for sm_80 and sm_90: no warnings, no spilled
-# registers, no local memory. SKIPPED (77) where there is no nvcc.
+# compile.sh ROWS [TYPE...]: every CUDA template, for f32, bf16 and f16, or for the types that are named, through nvcc for
+# sm_80 and sm_90: no warnings, no spilled registers, no local memory. SKIPPED (77) where there is no nvcc.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../..
 rows=$1
+shift
+[ $# -gt 0 ] || set -- float __nv_bfloat16 __half
 nvcc=
 for home in "${CUDA_HOME:-}" /usr/local/cuda; do
     [ -n "$nvcc" ] || [ ! -x "$home/bin/nvcc" ] || nvcc=$home/bin/nvcc
@@ -30,12 +32,15 @@ compile() {
     done
 }
 
-compile float &
-compile __nv_bfloat16 &
+running=0
+for type; do
+    compile "$type" &
+    running=$((running + 1))
+    [ $((running % 2)) -ne 0 ] || wait
+done
 wait
-compile __half
 failed=0
-for type in float __nv_bfloat16 __half; do
+for type; do
     log=$scratch/$type.log
     if grep -E 'nvcc failed|error|[1-9][0-9]* bytes (stack frame|spill)' "$log"; then
         grep -E -B 3 -A 3 'error|[1-9][0-9]* bytes (stack frame|spill)' "$log" | head -40

@@ -5,9 +5,13 @@ import glob
 import hashlib
 import os
 import subprocess
+import sys
 import tempfile
 
 import cuda
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import emitted  # noqa: E402
 
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-g1", "-O1"]
 C = ["gcc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror", "-Wno-unknown-pragmas"]
@@ -66,4 +70,4 @@ class Shim:
 
     def link(self, objects, program):
         execute(["g++"] + SANITIZE + objects + self.objects + [self.runtime, "-o", program] +
-                "-lpng -lz -ljansson -lpthread -lm".split())
+                emitted.libraries(self.runtime))

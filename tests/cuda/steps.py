@@ -10,8 +10,7 @@ and each step may touch its operands and nothing else.
             weights, bit for bit; one allocation, of exactly the arena; a device that is too small, or that fails in the
             middle; another cuDNN
   plans     memory not reused or values computed again: the same bits; samples in turns: the same but for rounding;
-            16-bit storage: close; pools: what was pooled is not kept for their gradients; loops over bands of rows, in
-            a loop over samples or not, in f32 and bf16: the same bits
+            16-bit storage: close; pools: what was pooled is not kept for their gradients (bands.py: bands of rows)
   faults    planted in what unetc wrote: a missing barrier, a buffer used after its life or moved onto another, an
             overrun into a neighbour that lives, a rate of learning that capture would freeze; each is noticed
 
@@ -20,6 +19,7 @@ Every plan is judged by check_plan.py.  Exits with 77 without the headers of CUD
 import argparse
 import concurrent.futures
 import csv
+import itertools
 import json
 import os
 import re
@@ -27,6 +27,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import zlib
 
@@ -51,7 +52,6 @@ EXAMPLES, PLANNER = "examples/denoise/", "tests/planner/"
 TINY = ("tiny", EXAMPLES + "tiny_unet.unet", ["-Dbase=4", "--size=16x16", "--batch=5"])
 SIMPLE = ("simple", EXAMPLES + "simple_denoiser.unet", ["-Dwidth=5", "--size=13x11", "--batch=3"])
 VOLUME = ("volume", PLANNER + "volume.unet", ["--batch=3", "-Dbase=3"])
-CHAIN = ("chain", "tests/whole/bands.unet", [])
 POOLS = ("pools", "tests/cuda/pools.unet", ["--batch=3"])
 NETS = [TINY, SIMPLE, ("unet", EXAMPLES + "unet_denoiser.unet", ["-Dbase=6", "--size=16x8", "--batch=3"]),
         ("irregular", PLANNER + "irregular.unet", ["--batch=3"]),
@@ -125,12 +125,13 @@ class Program:
 
 
 class Workshop:
-    """Makes programs; each has a folder of its own."""
+    """Makes programs; each has a folder of its own.  PICTURES: how many, their height and width."""
 
-    def __init__(self, tools, folder):
-        self.tools, self.folder, self.made = tools, folder, 0
+    def __init__(self, tools, folder, pictures=(str(PICTURES), "33", "37")):
+        self.tools, self.folder = tools, folder
+        self.numbers = itertools.count(1)  # next() is one step for threads
         self.pictures = [os.path.join(folder, name) for name in ("data", "small")]
-        execute([tools.make_pictures, self.pictures[0], str(PICTURES), "33", "37", "8"])
+        execute([tools.make_pictures, self.pictures[0], *pictures, "8"])
         execute([tools.make_pictures, self.pictures[1], "1", "11", "7", "8"])  # smaller than any net's size
         os.mkdir(folder + "/shim")
         self.shim = program.Shim(folder + "/shim", tools.runtime)
@@ -144,10 +145,11 @@ class Workshop:
         copy = os.path.join(folder, os.path.basename(source))
         if not os.path.exists(copy):
             os.makedirs(folder, exist_ok=True)
-            with open(source) as text, open(copy + ".new", "w") as out:
+            new = "%s.%d" % (copy, threading.get_ident())  # of each job its own: jobs run side by side
+            with open(source) as text, open(new, "w") as out:
                 unread = "input picture : image(1, 12, 16)\ndata {\n    picture = images(\"noisy/*.png\")\n    crop\n"
                 out.write(text.read().replace("data {\n", unread if net is VOLUME else "data {\n    holdout %s\n" % HELD_OUT))
-            os.replace(copy + ".new", copy)
+            os.replace(new, copy)
         return copy
 
     def plan(self, net, *options, accept=(0,)):
@@ -158,8 +160,7 @@ class Workshop:
         return plan
 
     def path(self):
-        self.made += 1
-        return os.path.join(self.folder, "program%d" % self.made)
+        return os.path.join(self.folder, "program%d" % next(self.numbers))
 
     def cpu(self, net, *options):
         path = self.path()
@@ -349,13 +350,17 @@ def check_other_cudnn(shop, tiny, plain):
 # ---- plans ---------------------------------------------------------------------------------------------
 
 
+WHOLE = ["--micro-batches=off", "--bands=off"]  # then only computing again is left
+
+
 def tight_budgets(shop, net, count):
     """COUNT budgets that fit, the smallest found first; all make the plan compute values again."""
-    free = shop.plan(net, "--micro-batches=off")["arena"]["bytes"]
+    refused = shop.plan(net, *WHOLE, "--no-recompute", "--mem=1KiB", accept=(DOES_NOT_FIT,))
+    free = refused["arena"]["bytes"]  # without computing anything again, nothing below fits
     low, best = free // 4, free
     while best - low > free // 64:
         middle = (low + best) // 2
-        fits = shop.plan(net, "--micro-batches=off", "--mem=%d" % middle, accept=(0, DOES_NOT_FIT))["arena"]["fits"]
+        fits = shop.plan(net, *WHOLE, "--mem=%d" % middle, accept=(0, DOES_NOT_FIT))["arena"]["fits"]
         low, best = (low, middle) if fits else (middle, best)
     expect(best < free, "%s: no budget below %d bytes", net[0], free)
     return [best + (free - best) * k // count for k in range(count)]
@@ -372,7 +377,7 @@ def same_plans(shop, net, free, plain):
     same_bits(unused.train(), plain, "--no-reuse")
     said, programs = ["%d (no reuse)" % unused.plan["arena"]["bytes"], "%d (free)" % free.plan["arena"]["bytes"]], []
     for budget in tight_budgets(shop, net, 2):
-        tight = shop.cuda(net, "--micro-batches=off", "--mem=%d" % budget)
+        tight = shop.cuda(net, *WHOLE, "--mem=%d" % budget)
         again = tight.plan["cost"]["recompute_flops"] / tight.plan["cost"]["flops"]
         expect(again > 0, "a budget of %d bytes recomputes nothing", budget)
         expect(not prefetches(tight), "a budget of %d bytes has room for the next inputs, but not for all values", budget)
@@ -441,19 +446,6 @@ def axes_of_loops(steps, around=()):
     return set(found).union(*(axes_of_loops(body, axes) for axes, body in found.items()))
 
 
-def check_bands(shop, precision, turns):
-    """tests/whole/bands.py says more of them."""
-    options = ["--precision=" + precision, "--micro-batches=" + turns]
-    plain = shop.cuda(CHAIN, *options, "--bands=off").train()
-    for bands in 2, 5:
-        banded = shop.cuda(CHAIN, *options, "--bands=%d" % bands)
-        axes = axes_of_loops(banded.plan["programs"]["train"])
-        expect((("bands",) if turns == "off" else ("samples", "bands")) in axes, "%d bands, turns %s: loops over %s", bands, turns, axes)
-        for way in ({}, WAYS["single launches"], WAYS["interleaved"]) if bands == 5 else ({},):
-            same_bits(banded.train(**way), plain, "%s, %d bands, turns %s" % (precision, bands, turns))
-    return "%s, turns %s: loops over bands give the bits of the plan without" % (precision, turns)
-
-
 def check_bf16(shop, tiny, plain):
     small = shop.cuda(TINY, "--precision=bf16")
     expect(small.plan["arena"]["bytes"] < tiny.plan["arena"]["bytes"], "bf16 takes no less memory")
@@ -483,9 +475,9 @@ def without_barrier(text):
 
 def with_frozen_rate(text):
     """The launcher of Adam reads the rate: right in a single launch, frozen in a graph."""
-    return changed(text, (r"(\w+_adam_0)_Step step = \1_step\(control, scale\);", r"\1_Step step = frozen;"),
+    return changed(text, (r"(\w+_adam_0)_Step step = \1_step\(control, scale, norm\);", r"\1_Step step = frozen;"),
                    (r"(\w+_adam_0)_sweep\((.*?)const UnetControl \*control\)", r"\1_sweep(\2const \1_Step frozen)"),
-                   (r"LAUNCH\(at, (\w+_adam_0)_sweep,(.*?)at\.control\)", r"LAUNCH(at, \1_sweep,\2\1_step(at.control, scale))"))
+                   (r"LAUNCH\(at, (\w+_adam_0)_sweep,(.*?)at\.control\)", r"LAUNCH(at, \1_sweep,\2\1_step(at.control, scale, norm))"))
 
 
 def with_short_life(text):
@@ -545,8 +537,8 @@ STOPPED, DIVERGED, DIFFERENT = "stopped by AddressSanitizer", "diverged", "other
 EXIT_DIVERGED = 6
 
 
-def symptom(shop, net, edit, plain, environment):
-    broken = shop.cuda(net, edit=edit)
+def symptom(shop, net, edit, plain, environment, options=()):
+    broken = shop.cuda(net, *options, edit=edit)
     folder = broken.folder()
     result = subprocess.run(broken.training(folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                             env={**os.environ, **environment})
@@ -590,33 +582,33 @@ def check_faults_of_kernels(shop):
 # ---- the rest ------------------------------------------------------------------------------------------
 
 
-def jobs(shop, pool):
+def jobs(shop, pool, long):
     tiny = shop.cuda(TINY)
     plain = tiny.train()
     for check in (check_same_plans, check_ways, check_bf16, check_resume, check_memory_of_device, check_failing_device,
                   check_other_cudnn, check_faults_of_plan):
         yield pool.submit(check, shop, tiny, plain)
-    for turns in (2, 3):
+    for turns in (2, 3) if long else (3,):
         yield pool.submit(check_turns, shop, tiny, plain, turns)
     yield pool.submit(check_faults_of_kernels, shop)
     yield pool.submit(check_pools, shop)
-    for precision in "f32", "bf16":
-        for turns in "off", "3":
-            yield pool.submit(check_bands, shop, precision, turns)
     for net in NETS:
         yield pool.submit(compare_with_cpu, shop, net)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def run_jobs(description, jobs, pictures=()):
+    """Reads the command line, does the jobs, two at a time, and tells what each says; 1 if one fails.  PICTURES: those of
+    the workshop, if they are others."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("unetc", "runtime", "make-pictures", "cudnn"):
         parser.add_argument("--" + name, required=True)
+    parser.add_argument("--long", action="store_true", help="what takes minutes, too")
     tools = parser.parse_args()
     for header in ("cuda_runtime_api.h", "cudnn_graph.h"):
         cuda.home("include/" + header)
     failures = 0
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for job in list(jobs(Workshop(tools, folder), pool)):
+        for job in list(jobs(Workshop(tools, folder, *pictures), pool, tools.long)):
             try:
                 print(job.result(), flush=True)
             except (Failure, RuntimeError) as failure:
@@ -627,4 +619,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_jobs(__doc__, jobs))

@@ -111,6 +111,31 @@ expect 0 'resuming from step 12' "$fake" train --data=data --out=longer --resume
 same long/fake.safetensors longer/fake.safetensors "epochs added by --resume"
 [ "$(evaluations long/log.csv)" = "$(evaluations longer/log.csv)" ] || fail "log of a resumed run"
 
+echo "learning rates"
+expect 2 '`--lr` needs a number, not `fast`' "$fake" train --lr=fast
+for rate in 0 -1e-3 nan inf; do expect 2 "greater than 0, not $rate" "$fake" train --lr=$rate; done
+expect 2 'has no option `--lr`' "$fake" eval --lr=1
+# rates LOG: of its rows of training.
+rates() { grep ',train,' "$1" | cut -d, -f8 | tr '\n' ' '; }
+export FAKE_SCHEDULE=cosine
+expect 0 '' "$fake" train --data=data --out=cosine --lr=0.08
+[ "$(rates cosine/log.csv)" = '0.0746410162 0.0503527618 0.02 0.00136296695 ' ] ||
+    fail "cosine: $(rates cosine/log.csv)"
+# So small a rate betters nothing: it is halved after each evaluation but the first, also behind a pause.
+export FAKE_SCHEDULE=plateau
+expect 0 'step 6: the learning rate falls to 5e-10' "$fake" train --data=data --out=plateau --lr=1e-9 --epochs=6
+[ "$(rates plateau/log.csv)" = '1e-09 1e-09 5e-10 2.5e-10 1.25e-10 6.25e-11 ' ] || fail "plateau: $(rates plateau/log.csv)"
+expect 0 '' "$fake" train --data=data --out=paused --lr=1e-9 --epochs=3
+expect 0 '' "$fake" train --data=data --out=paused --lr=1e-9 --epochs=6 --resume
+same plateau/fake.safetensors paused/fake.safetensors "a plateau behind --resume"
+[ "$(rates plateau/log.csv)" = "$(rates paused/log.csv)" ] || fail "a plateau behind --resume: $(rates paused/log.csv)"
+unset FAKE_SCHEDULE
+FAKE_PATIENCE=2 expect 0 'stopped early: the last 2 evaluations were not better than that of step 3' \
+    "$fake" train --data=data --out=early --lr=1e-30
+[ "$(tail -1 early/log.csv | cut -d, -f1-3)" = 3,9,eval ] || fail "early: $(cat early/log.csv)"
+FAKE_PATIENCE=2 expect 0 'nothing to do: training has stopped after 2 evaluations' \
+    "$fake" train --data=data --out=early --lr=1e-30 --resume
+
 echo "signals"
 for signal in TERM INT; do
     code=$([ $signal = TERM ] && echo 143 || echo 130)

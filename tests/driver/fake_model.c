@@ -3,6 +3,7 @@
  * denoised = w * noisy + b, mean squared error, SGD with momentum; images of 16 x 16, batch 4.  Variables
  * of the environment make it misbehave: FAKE_RATE is its learning rate, FAKE_SLEEP the milliseconds a step
  * takes, FAKE_ARENA the bytes of arena it asks for, FAKE_HASH the hash of its text,
+ * FAKE_SCHEDULE plateau or cosine, FAKE_PATIENCE how many evaluations without a better one end training,
  * FAKE_OVERFLOWS how many of its first steps overflow, as those of a program in f16 do; with
  * FAKE_INSTRUCTIONS it is for a processor that has all there ever were.  The plan of training has a loop, a
  * step in it, which begins for each half of the batch, and the optimiser's.
@@ -149,18 +150,20 @@ static const UnetProgram predict = {.name = "predict",
                                     .input_bytes = POINTS * sizeof(float)};
 
 static const UnetParameter parameters[] = {
-    {"scale.weight", 4, {1, 1, 1, 1}, UNET_INIT_UNIFORM, 1, W, {MOMENTUM_W, -1}},
-    {"scale.bias", 1, {1}, UNET_INIT_UNIFORM, 1, B, {MOMENTUM_B, -1}},
+    {"scale.weight", 4, {1, 1, 1, 1}, UNET_INIT_UNIFORM, 1, W, {MOMENTUM_W}},
+    {"scale.bias", 1, {1}, UNET_INIT_UNIFORM, 1, B, {MOMENTUM_B}},
 };
-static const UnetInput inputs[] = {{"noisy", UNET_IMAGE, false, 1}, {"clean", UNET_IMAGE, true, 1}};
-static const UnetOutput outputs[] = {{"denoised", UNET_IMAGE}};
+static const UnetInput inputs[] = {{"noisy", UNET_IMAGE, false, 1, 0, -1},
+                                   {"clean", UNET_IMAGE, true, 1, 0, -1}};
+static const UnetOutput outputs[] = {{"denoised", UNET_IMAGE, 0}};
 static const UnetResult measures[] = {
-    {"mse(denoised, clean)", "mse", UNET_LOSS, 1, false, -1, 1},
-    {"psnr(denoised, clean)", "psnr", UNET_METRIC, 1, true, 0, 1},
+    {"mse(denoised, clean)", "mse", UNET_LOSS, 1, false, -1, 1, 0, 0},
+    {"psnr(denoised, clean)", "psnr", UNET_METRIC, 1, true, 0, 1, 0, 0},
 };
 static const UnetSourceTerm noisy_files[] = {{UNET_SRC_FILES, "noisy/*.png", 0, 0, 11}};
 static const UnetSourceTerm clean_files[] = {{UNET_SRC_FILES, "clean/*.png", 0, 0, 12}};
-static const UnetSource sources[] = {{"noisy", 0, 1, 1, noisy_files}, {"clean", 1, 1, 1, clean_files}};
+static const UnetSource sources[] = {{"noisy", 0, 1, 1, noisy_files, NULL},
+                                     {"clean", 1, 1, 1, clean_files, NULL}};
 static const UnetTransform crop[] = {{.op = UNET_DO_CROP, .random = true}};
 static const UnetData data = {.source = sources,
                               .nsource = 2,
@@ -174,7 +177,14 @@ static const UnetData holdout = {.threads = 2};
 int main(int argc, char **argv) {
     const char *rate = getenv("FAKE_RATE"), *arena = getenv("FAKE_ARENA"), *hash = getenv("FAKE_HASH"),
                *lacking = getenv("FAKE_INSTRUCTIONS");
-    const UnetTraining training = {.optimizer = UNET_SGD,
+    static const UnetSchedule plateau = {.kind = UNET_SCHEDULE_PLATEAU, .factor = 0.5},
+                              cosine = {.kind = UNET_SCHEDULE_COSINE, .per = UNET_STEPS};
+    const char *schedule = getenv("FAKE_SCHEDULE"), *patience = getenv("FAKE_PATIENCE");
+    const UnetTraining training = {.schedule = schedule == NULL     ? NULL
+                                               : schedule[0] == 'p' ? &plateau
+                                                                    : &cosine,
+                                   .patience = patience != NULL ? strtoll(patience, NULL, 10) : 0,
+                                   .moments = {"momentum_buffer"},
                                    .learning_rate = rate != NULL ? strtod(rate, NULL) : 0.05,
                                    .duration = 4,
                                    .duration_unit = UNET_EPOCHS,

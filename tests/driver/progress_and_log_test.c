@@ -107,6 +107,28 @@ static void expect_log(const char *path, const char *expected) {
     expect_text("log", text, expected);
 }
 
+/* Of a program that clips gradients by their norm; steps without one leave the column empty. */
+static void test_norm_column(void) {
+    char path[] = "/tmp/unet_log_XXXXXX";
+    const UnetProgram train = {.gradient_norm = 64};
+    const UnetModel model = {.train = &train};
+    UnetLog log;
+    UnetError error;
+    int fd = mkstemp(path);
+    if (fd < 0 || close(fd) != 0)
+        expect_text("temporary file", "none", "one");
+    expect_ok(unet_log_open(&log, path, &model, -1, &error), &error);
+    UnetLogRow row = {.epoch = 1, .step = 1, .split = "train", .loss = 0.5, .gradient_norm = 0.25};
+    expect_ok(unet_log_write(&log, &row, &error), &error);
+    row.split = "eval";
+    row.gradient_norm = NAN;
+    expect_ok(unet_log_write(&log, &row, &error), &error);
+    unet_log_close(&log);
+    expect_log(path, "epoch,step,split,loss,lr,images_per_s,seconds,gradient_norm\n"
+                     "1,1,train,0.5,0,0.00,0.000,0.25\n1,1,eval,0.5,0,0.00,0.000,\n");
+    (void)unlink(path);
+}
+
 #define COLUMNS                                                                                            \
     "epoch,step,split,loss,\"mse(a, clean)\",\"psnr(a, clean)\",\"psnr(noisy, "                            \
     "clean)\",lr,images_per_s,seconds"
@@ -144,5 +166,6 @@ int main(void) {
     test_durations();
     test_progress();
     test_log();
+    test_norm_column();
     return 0;
 }

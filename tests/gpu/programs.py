@@ -18,6 +18,9 @@ import subprocess
 import sys
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+sys.path.insert(0, os.path.join(ROOT, "tests"))
+import emitted  # noqa: E402
+
 HERE = os.path.join(ROOT, "tests", "gpu")
 STAGES = ["numerics", "memory", "speed", "sanitizer"]
 PRECISIONS = ["bf16", "f32", "f16", "tf32"]  # the most telling first
@@ -29,15 +32,15 @@ WRAPPED = ["-Wl,--wrap=" + name for name in ("cudaMalloc", "cudaMallocHost", "cu
 
 class Spec:
     """A file compiled with given options.  NET and WIDTH: the same net in tests/oracle/record.py.  KIND: the precision, in
-    words also that engines may be nondeterministic."""
+    words also that engines may be nondeterministic, or in how many bands of rows it computes."""
 
-    def __init__(self, file, width, size, batch, precision, nondeterministic=False):
+    def __init__(self, file, width, size, batch, precision, nondeterministic=False, bands=0):
         self.file, self.width, self.size, self.batch, self.precision = file, width, size, batch, precision
         self.net, self.define = ("simple", "width") if file == "simple_denoiser" else ("unet", "base")
         self.config = "%s-%d-%dx%d-b%d" % (file, width, size, size, batch)
-        self.more = ["--nondeterministic"] if nondeterministic else []
-        self.name = "-".join([self.config, precision] + ["nondeterministic"] * nondeterministic)
-        self.kind = precision + ", nondeterministic" * nondeterministic
+        self.more = ["--nondeterministic"] * nondeterministic + ["--bands=%d" % bands] * (bands > 0)
+        self.name = "-".join([self.config, precision] + [option.strip("-").replace("=", "-") for option in self.more])
+        self.kind = ", ".join([precision] + ["nondeterministic"] * nondeterministic + ["%d bands" % bands] * (bands > 0))
 
     def options(self):
         return ["--precision=" + self.precision, "-D%s=%d" % (self.define, self.width),
@@ -55,18 +58,19 @@ def specs(stage, dry):
     if dry:
         tiny = ("tiny_unet", 4, 16, 2)
         if stage == "numerics":
-            return each([tiny], PRECISIONS) + each([("simple_denoiser", 8, 16, 2)], ["f32"])
+            return each([tiny], PRECISIONS) + each([("simple_denoiser", 8, 16, 2)], ["f32"]) + [Spec(*tiny, "f32", bands=2)]
         if stage == "speed":
             return each([tiny], ["bf16", "f32", "f16"]) + [Spec(*tiny, "bf16", True)]
         return each([tiny], ["bf16"])
     tiny, medium, large = ("tiny_unet", 16, 256, 6), ("unet_denoiser", 64, 256, 8), ("unet_denoiser", 64, 512, 8)
     small, deep = ("tiny_unet", 16, 64, 4), ("unet_denoiser", 64, 64, 2)
     if stage == "numerics":
-        return each([small, deep, ("simple_denoiser", 64, 64, 2)], PRECISIONS) + [Spec(*deep, "bf16", True)]
+        return each([small, deep, ("simple_denoiser", 64, 64, 2)], PRECISIONS) + [
+            Spec(*deep, "bf16", True), Spec(*deep, "f32", bands=2), Spec(*deep, "bf16", bands=2)]
     if stage == "memory":
         return each([large], ["bf16", "f32"]) + each([tiny], ["bf16"])
     if stage == "speed":
-        return each([large, tiny, medium], PRECISIONS) + [Spec(*large, "bf16", True)]
+        return each([large, tiny, medium], PRECISIONS) + [Spec(*large, "bf16", True), Spec(*large, "bf16", bands=8)]
     return each([small], ["bf16", "f32", "f16"])
 
 
@@ -176,7 +180,7 @@ class ForDryRun:
 
     def link(self, objects, program):
         execute(["g++"] + WRAPPED + objects + self.shim.objects + [self.shim.runtime, "-o", program] +
-                "-lpng -lz -ljansson -lpthread -lm".split())
+                emitted.libraries(self.shim.runtime))
 
 
 # ---- building ---------------------------------------------------------------------------------------
@@ -185,7 +189,7 @@ class ForDryRun:
 def gradient_offsets(plan):
     """Where the plan keeps the gradient of each parameter, in the order of the table of parameters."""
     buffers = {buffer["id"]: buffer for buffer in plan["buffers"]}
-    update = next(step for step in plan["programs"]["train"] if step.get("op") in ("sgd", "adam"))
+    update = next(step for step in plan["programs"]["train"] if step.get("op") in ("sgd", "adam", "rmsprop"))
     read = [buffers[number] for number in update["reads"]]
     offset = {b["name"]: b["offset"] for b in read if b["class"] == "parameter_gradient"}
     return {name[2:]: at for name, at in offset.items()}

@@ -23,7 +23,7 @@ RATE, WARM_UP, SECONDS = 5e-4, 5, 1.5
 # nets, in training and prediction, but for those that SLOW names.
 ORDER = ["bf16", ("eager", "bf16", True), ("compile", "bf16", True), "f32", ("eager", "f32", False),
          "f16", ("eager", "f16", True), ("graph", "bf16", True), "tf32", ("eager", "tf32", True),
-         "bf16, nondeterministic", ("eager", "tf32", False), ("graph", "tf32", True), ("compile", "tf32", True),
+         "bf16, nondeterministic", "bf16, 8 bands", ("eager", "tf32", False), ("graph", "tf32", True), ("compile", "tf32", True),
          ("reduce-overhead", "bf16", True)]
 DRY_ORDER = ["bf16", ("eager", "bf16", True), "f32", ("eager", "f32", False), "f16", "bf16, nondeterministic"]
 # These take half a minute each, so most come at the end: first the large net, and training of the small one.

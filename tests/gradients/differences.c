@@ -6,8 +6,8 @@
  *
  * Trains on one random batch of N valid samples with a learning rate of nothing, so that a step computes
  * losses and gradients and leaves the parameters as they are; the gradient of parameter k lies at the k-th
- * OFFSET in the arena.  Prints, per parameter, the worst relative error over several directions, one of
- * them along the gradient itself.
+ * OFFSET in the arena; -1: it has none.  Prints, per parameter, the worst relative error over several
+ * directions, one of them along the gradient itself.
  *
  * The loss has kinks, where a relu or a maximum changes sides.  A step that crosses one gives a difference
  * that changes when the step is halved: it is then made smaller, and if that does not help, another
@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGN = 64, MOST_INPUTS = 8, DIRECTIONS = 2, ATTEMPTS = 10, STEP_SIZES = 6 };
+enum { ALIGN = 64, MOST_INPUTS = 8, DIRECTIONS = 2, ATTEMPTS = 30, STEP_SIZES = 6 };
 
 static const double first_step = 1e-3, agreement = 1e-7, smallest = 1e-5;
 
@@ -71,6 +71,20 @@ static double *values_of(const Run *run, const UnetParameter *p) {
 
 /* ---- a random batch and random parameters -------------------------------------------------------- */
 
+/* Labels of two classes, or three; some count nowhere. */
+static uint8_t random_label(Run *run, int32_t classes) {
+    const double x = random_number(run);
+    return x > 0.8 ? UNET_IGNORED : (uint8_t)((int32_t)(100 * (1 + x)) % classes);
+}
+
+static void fill_labels(Run *run, const UnetLayout *layout, int32_t sample, int32_t classes,
+                        uint8_t *values) {
+    for (int32_t h = 0; h < layout->size[1]; h++)
+        for (int32_t w = 0; w < layout->size[2]; w++)
+            values[layout->origin + sample * layout->sample + h * layout->row + w] =
+                sample < run->n ? random_label(run, classes) : 0;
+}
+
 static void fill_sample(Run *run, const UnetLayout *layout, int32_t sample, double *values) {
     for (int32_t c = 0; c < layout->channels; c++)
         for (int32_t d = 0; d < layout->size[0]; d++)
@@ -86,7 +100,10 @@ static void fill(Run *run) {
     for (int i = 0; i < model->ninput; i++) {
         run->inputs[i] = zeroed(program->batch * program->inputs[i].sample_bytes);
         for (int32_t sample = 0; sample < program->batch && program->inputs[i].sample_bytes > 0; sample++)
-            fill_sample(run, &program->inputs[i], sample, run->inputs[i]);
+            if (program->inputs[i].type == UNET_U8)
+                fill_labels(run, &program->inputs[i], sample, model->inputs[i].classes, run->inputs[i]);
+            else
+                fill_sample(run, &program->inputs[i], sample, run->inputs[i]);
     }
     for (int k = 0; k < model->nparameter; k++) {
         const UnetParameter *p = &model->parameter[k];
@@ -186,6 +203,8 @@ int main(int argc, char **argv) {
     (void)loss(&run);
     for (int k = 0; k < model->nparameter; k++) {
         int64_t bytes = count_of(&model->parameter[k]) * (int64_t)sizeof(double);
+        if (argv[3 + k][0] == '-') /* a running statistic */
+            continue;
         double *gradient = zeroed(bytes);
         (void)loss(&run);
         memcpy(gradient, run.arena + strtoll(argv[3 + k], NULL, 10), (size_t)bytes);

@@ -13,6 +13,7 @@ Standard library only.
 import argparse
 import collections
 import concurrent.futures
+import fractions
 import itertools
 import json
 import math
@@ -39,11 +40,16 @@ VALUES = {
     "axes": [2, 3],
     "valid samples": ["all", "fewer"],
     "loss": ["mse", "l1"],
+    "loss over classes": [None, "cross_entropy(classes, seen)", "cross_entropy(classes, seen, weight = [1, 0.5, 2], label_smoothing = 0.2)",
+                          "cross_entropy(classes, seen, ignore_index = 1)", "bce_with_logits(single, marked)",
+                          "bce_with_logits(single, marked, pos_weight = 3)", "dice_loss(classes, seen, smooth = 1)",
+                          "dice_loss(single, marked)"],
     "conv kernel": [1, 2, 3, 4, 5, "per axis"],
     "conv stride": [1, 2, 3, "per axis"],
     "conv dilation": [1, 2, 3],
     "conv padding": ["same", "valid", "number", "sides"],
     "conv bias": ["true", "false"],
+    "conv groups": [1, "some", "each"],
     "upconv kernel": [1, 2, 3, 4, "per axis"],
     "upconv stride": [1, 2, 3],
     "upconv padding": [0, 1],
@@ -53,15 +59,30 @@ VALUES = {
     "max_pool kernel": [2, 3, "per axis"],
     "max_pool stride": [1, 2, 3],
     "max_pool padding": [0, 1],
+    "max_pool dilation": [1, 2],
+    "max_pool ceil": ["false", "true"],
     "avg_pool kernel": [2, 3, "per axis"],
     "avg_pool stride": [1, 2, 3],
     "avg_pool padding": [0, 1],
-    "reader of a concat": ["conv", "upconv", "max_pool", "avg_pool", "relu", "leaky_relu", "sigmoid", "silu", "add"],
+    "resize mode": ["nearest", "nearest_exact", "bilinear", "corners"],
+    "resize to": [2, "1/2", "3/2", "per axis", "like"],
+    "match": ["crop", "pad", "replicate"],
+    "product": ["same", "itself", "channels", "map", "map first"],
+    "number": ["2 * {0}", "{0} / 3", "1 - {0}", "{0} + 0.5", "-{0}"],
+    "adaptive_avg_pool size": [1, 2, "per axis"],
+    "chunk": [1, 2, 3],
+    "reader of a concat": ["conv", "upconv", "max_pool", "avg_pool", "resize", "match", "product", "adaptive_avg_pool", "relu", "leaky_relu", "sigmoid", "silu", "softmax",
+                           "pixel_shuffle", "add", "batch_norm", "instance_norm", "group_norm"],
     "part of a concat": ["input", "twice", "concat"],
+    "instance_norm affine": ["true", "false"],
+    "group_norm groups": ["one", "some", "all"],
     "add": ["two", "itself"],
     "layer": ["conv", "upconv"],
 }
-STEPS = ["conv", "conv", "relu", "leaky_relu", "sigmoid", "silu", "upconv", "max_pool", "avg_pool", "concat", "add", "layer"]
+STEPS = ["conv", "conv", "relu", "leaky_relu", "sigmoid", "silu", "upconv", "max_pool", "avg_pool", "concat", "add", "layer",
+         "resize", "match", "product", "number", "subtract", "channel_mean", "channel_max", "adaptive_avg_pool",
+         "chunk", "tanh", "gelu", "elu", "softmax", "pixel_shuffle", "pixel_unshuffle", "dropout",
+         "dropout_channels", "batch_norm", "instance_norm", "group_norm"]
 
 
 class Draw:
@@ -151,6 +172,14 @@ class Net:
         for name, value in features.items():
             self.seen("conv " + name, value)
         channels = self.channels(x, kernel, size)
+        kind = self.draw.pick("conv groups")
+        groups = {1: 1, "each": x.channels}.get(kind) or max(g for g in range(1, x.channels + 1) if x.channels % g == 0 and g < max(x.channels, 2))
+        if groups > 1:
+            self.seen("conv groups", kind)
+            channels = groups * self.random.choice([1, 1, 2])
+            arguments += ", groups = %d" % groups
+        else:
+            self.seen("conv groups", 1)
         return self.write("conv(%s, %d, %s)" % (x.name, channels, arguments), channels, size)
 
     def upconv(self, x):
@@ -182,10 +211,137 @@ class Net:
                           [r // features["stride"] + 1 for r in room])
 
     def max_pool(self, x):
-        return self.pool("max_pool", x)
+        names = ("kernel", "stride", "padding", "dilation", "ceil")
+        features = {name: self.draw.pick("max_pool " + name) for name in names}
+        kernel, text = self.per_axis(features["kernel"], [2, 3])
+        stride, padding = features["stride"], features["padding"]
+        room = [n + 2 * padding - features["dilation"] * (k - 1) - 1 for n, k in zip(x.size, kernel)]
+        if min(room) < 0:
+            return None
+        for name, value in features.items():
+            self.seen("max_pool " + name, value)
+        last = [-(-r // stride) if features["ceil"] == "true" else r // stride for r in room]
+        size = [m + (m * stride < n + padding) for m, n in zip(last, x.size)]
+        return self.write("max_pool(%s, %s, stride = %d, padding = %d, dilation = %d, ceil = %s)" %
+                          (x.name, text, stride, padding, features["dilation"], features["ceil"]), x.channels, size)
 
     def avg_pool(self, x):
         return self.pool("avg_pool", x)
+
+    def tanh(self, x):
+        return self.write("tanh(%s)" % x.name, x.channels, x.size)
+
+    def gelu(self, x):
+        return self.write("gelu(%s)" % x.name, x.channels, x.size)
+
+    def elu(self, x):
+        return self.write("elu(%s)" % x.name, x.channels, x.size)
+
+    def softmax(self, x):
+        return self.write("softmax(%s)" % x.name, x.channels, x.size)
+
+    def dropout(self, x):
+        return self.write("dropout(%s, %g)" % (x.name, self.random.choice([0.1, 0.3])), x.channels, x.size)
+
+    def dropout_channels(self, x):
+        wide = self.side(x, 5)
+        return self.write("dropout_channels(%s, 0.3)" % wide.name, 5, x.size)
+
+    def pixel_shuffle(self, x):
+        size = [2 * n for n in x.size]
+        if self.axes != 2 or not self.fits(size):
+            return None
+        many = x if x.channels % 4 == 0 else self.side(x, 4 * (1 + x.channels // 8))
+        return self.write("pixel_shuffle(%s, 2)" % many.name, many.channels // 4, size)
+
+    def pixel_unshuffle(self, x):
+        if self.axes != 2 or x.channels > 4:
+            return None
+        even = x if all(n % 2 == 0 for n in x.size) else self.write(
+            "conv(%s, %d, 1, padding = %s)" % (x.name, x.channels, [[0, n % 2] for n in x.size]), x.channels, [n + n % 2 for n in x.size])
+        return self.write("pixel_unshuffle(%s, 2)" % even.name, 4 * x.channels, [n // 2 for n in even.size])
+
+    def product(self, x):
+        how = self.draw.pick("product")
+        self.seen("product", how)
+        if how == "same":
+            return self.write("%s * %s" % (x.name, self.side(x, x.channels).name), x.channels, x.size)
+        if how == "itself":
+            return self.write("%s * %s" % (x.name, x.name), x.channels, x.size)
+        if how == "channels":
+            one = self.write("conv(adaptive_avg_pool(%s, 1), %d, 1)" % (x.name, x.channels), x.channels, [1] * self.axes)
+            return self.write("%s * sigmoid(%s)" % (x.name, one.name), x.channels, x.size)
+        factors = (x.name, self.side(x, 1).name)
+        return self.write("%s * %s" % (factors if how == "map" else factors[::-1]), x.channels, x.size)
+
+    def number(self, x):
+        how = self.draw.pick("number")
+        self.seen("number", how)
+        return self.write(how.format(x.name), x.channels, x.size)
+
+    def subtract(self, x):
+        return self.write("%s - %s" % (x.name, self.side(x, x.channels).name), x.channels, x.size)
+
+    def across(self, kind, x):
+        """A map of one channel, and something beside it."""
+        one = self.write("%s(%s)" % (kind, x.name), 1, x.size)
+        return self.write("concat(%s, %s)" % (one.name, self.side(x, 2).name), 3, x.size)
+
+    def channel_mean(self, x):
+        return self.across("channel_mean", x)
+
+    def channel_max(self, x):
+        return self.across("channel_max", x)
+
+    def adaptive_avg_pool(self, x):
+        drawn = self.draw.pick("adaptive_avg_pool size")
+        size, text = self.per_axis(drawn, [1, 2, 3])
+        if any(s > n for s, n in zip(size, x.size)):
+            return None
+        self.seen("adaptive_avg_pool size", drawn)
+        pooled = self.write("adaptive_avg_pool(%s, %s)" % (x.name, text), x.channels, size)
+        larger = [self.random.randint(4, 6) for _ in x.size]
+        return self.write("resize(%s, scale = %s)" % (pooled.name, larger), x.channels, [n * s for n, s in zip(size, larger)])
+
+    def chunk(self, x):
+        n = self.draw.pick("chunk")
+        self.seen("chunk", n)
+        whole = self.side(x, 2 * n)
+        self.lines.append("parts = chunk(%s, %d)" % (whole.name, n))
+        return self.write(" + ".join("%s(parts[%d])" % (self.random.choice(["relu", "sigmoid", "2 * "]), i) for i in range(n)), 2, x.size)
+
+    def of_size(self, x, size):
+        """A tensor made from X that others are made as large as."""
+        kernel = [max(1, n - m + 1) for m, n in zip(size, x.size)]
+        sides = [[0, max(0, m - n)] for m, n in zip(size, x.size)]
+        return self.write("conv(%s, 1, %s, padding = %s)" % (x.name, kernel, sides), 1, size)
+
+    def resize(self, x):
+        mode, to = self.draw.pick("resize mode"), self.draw.pick("resize to")
+        how = ', mode = "bilinear", align_corners = true' if mode == "corners" else ', mode = "%s"' % mode
+        scale = [fractions.Fraction(self.random.choice(["2", "1/2", "1", "4/3"])) if to == "per axis" else
+                 fractions.Fraction(to if to != "like" else 1) for _ in x.size]
+        size = [int(n * s) for n, s in zip(x.size, scale)]
+        if not self.fits(size):
+            return None
+        self.seen("resize mode", mode)
+        self.seen("resize to", to)
+        if to == "like":
+            like = self.of_size(x, [self.random.randint(max(1, n - 2), max(n, min(LARGEST[self.axes], n + 3))) for n in x.size])
+            return self.write("concat(resize(%s, like = %s%s), %s)" % (x.name, like.name, how, like.name), x.channels + 1,
+                              like.size)
+        text = "[%s]" % ", ".join(map(str, scale)) if to == "per axis" else to
+        return self.write("resize(%s, scale = %s%s)" % (x.name, text, how), x.channels, size)
+
+    def match(self, x):
+        how = self.draw.pick("match")
+        size = [self.random.randint(*((max(1, n - 3), n) if how == "crop" else (n, max(n, min(LARGEST[self.axes], n + 3)))))
+                for n in x.size]
+        if size == list(x.size):
+            return None
+        self.seen("match", how)
+        like = self.of_size(x, size)
+        return self.write('concat(match(%s, %s, "%s"), %s)' % (x.name, like.name, how, like.name), x.channels + 1, size)
 
     def relu(self, x):
         return self.write("relu(%s)" % x.name, x.channels, x.size)
@@ -201,6 +357,28 @@ class Net:
 
     def silu(self, x):
         return self.write("silu(%s)" % x.name, x.channels, x.size)
+
+    # What is normalised goes through a sigmoid first: a bias in front of the mean has no gradient but rounding, nor has
+    # what a normalisation of one channel, or of a tensor that was normalised, makes of a factor.
+
+    def batch_norm(self, x):
+        return self.write("batch_norm(sigmoid(%s), eps = 0.01)" % x.name, x.channels, x.size)
+
+    def instance_norm(self, x):
+        affine = self.draw.pick("instance_norm affine")
+        if math.prod(x.size) == 1:
+            return None
+        self.seen("instance_norm affine", affine)
+        return self.write("instance_norm(silu(%s), eps = 0.01, affine = %s)" % (x.name, affine), x.channels, x.size)
+
+    def group_norm(self, x):
+        kind = self.draw.pick("group_norm groups")
+        divisors = [g for g in range(1, x.channels) if x.channels % g == 0]
+        groups = {"one": 1, "all": x.channels}.get(kind) or (divisors or [1])[-1]
+        if math.prod(x.size) * x.channels == groups:
+            return None
+        self.seen("group_norm groups", kind)
+        return self.write("group_norm(silu(%s), %d, eps = 0.01)" % (x.name, groups), x.channels, x.size)
 
     def channels(self, x, kernel, points):
         """A number of channels that X can be convolved to."""
@@ -242,10 +420,12 @@ class Net:
             whole = self.write("concat(%s, %s)" % (x.name, inner.name), channels, x.size)
         else:
             whole = self.write("concat(%s, %s, %s)" % (x.name, other.name, last.name), channels, x.size)
-        reader = self.draw.pick("reader of a concat")
-        read = self.add(whole) if reader == "add" else getattr(self, reader)(whole)
-        if read is not None:
-            self.seen("reader of a concat", reader)
+        left, read = list(VALUES["reader of a concat"]), None
+        while left and read is None:  # some do not fit what there is
+            reader = self.draw.pick("reader of a concat", left)
+            left.remove(reader)
+            read = self.add(whole) if reader == "add" else getattr(self, reader)(whole)
+        self.seen("reader of a concat", reader)
         return self.side(whole if read is None else read)
 
     # ---- the whole --------------------------------------------------------------------------------
@@ -253,7 +433,9 @@ class Net:
     def grow(self, steps):
         self.x = self.side(self.x)
         for _ in range(steps):
-            grown = getattr(self, self.random.choice(STEPS))(self.x)
+            step = self.draw.pick("step", STEPS)
+            grown = getattr(self, step)(self.x)
+            self.draw.uses["step", step] += {"concat": 0.25, "conv": 0.5, "upconv": 0.5}.get(step, 1)  # with much to try
             self.x = self.x if grown is None else grown
         self.lines.append("output answer = conv(%s, 2, %d)" % (self.x.name, self.random.choice([1, 3])))
 
@@ -262,12 +444,22 @@ class Net:
         names = [loss] if self.random.random() < 0.5 else VALUES["loss"]
         for name in names:
             self.seen("loss", name)
-        return ["    loss %g * %s(answer, truth)" % (self.random.choice([0.25, 1, 3]), name) for name in names]
+        kind = "loss over classes"  # in turn, so that all else is drawn as if there were none
+        over_classes = min(VALUES[kind], key=lambda value: self.draw.uses[kind, value]) if self.axes == 2 else None
+        if self.axes == 2:
+            self.seen("loss over classes", over_classes)
+        return ["    loss %g * %s(answer, truth)" % (self.random.choice([0.25, 1, 3]), name) for name in names] + (
+            ["    loss 0.7 * " + over_classes] if over_classes else [])
 
     def text(self):
         head = ["input  photo : %s(%s)" % (self.kind, ", ".join(map(str, (self.input.channels,) + self.input.size))),
-                "target truth : %s(%s)" % (self.kind, ", ".join(map(str, (2,) + self.x.size))), ""]
-        tail = ["", "train {"] + self.losses() + ["    optimizer sgd(lr = 0.1)", "    batch %d" % BATCH, "    steps 1", "}"]
+                "target truth : %s(%s)" % (self.kind, ", ".join(map(str, (2,) + self.x.size)))]
+        losses = self.losses()
+        for head_name, target, classes, channels in (("classes", "seen", 3, 3), ("single", "marked", 2, 1)):
+            if any(target + ")" in loss or target + "," in loss for loss in losses):
+                head.append("target %s : labels(%s)" % (target, ", ".join(map(str, (classes,) + self.x.size))))
+                self.lines.append("%s = conv(%s, %d, 1)" % (head_name, self.x.name, channels))
+        tail = ["", "train {"] + losses + ["    metric l1(answer, truth)"] + ["    optimizer sgd(lr = 0.1)", "    batch %d" % BATCH, "    steps 1", "}"]
         return "\n".join(head + self.lines + tail) + "\n"
 
 
@@ -300,10 +492,10 @@ def compiled(options, folder, file):
     execute(shlex.split(os.environ.get("CC", "cc")) + [
         "-std=gnu11", "-D_POSIX_C_SOURCE=200809L", "-O1", "-fopenmp", "-ffp-contract=off", "-I" + folder,
         "-I" + os.path.join(ROOT, "runtime", "include"), '-DMODEL_HEADER="net.h"', "-DMODEL=net_model",
-        os.path.join(HERE, "differences.c"), *emitted.sources(folder), "-lm", "-o", program])
+        os.path.join(HERE, "differences.c"), os.path.join(ROOT, "runtime", "library", "labels.c"), *emitted.sources(folder), "-lm", "-o", program])
     with open(os.path.join(folder, "net.c")) as source:
         names = re.findall(r"^    \{\"([^\"]+)\", \d, \{", source.read(), re.M)
-    return program, [str(offsets["d " + name]) for name in names], used
+    return program, [str(offsets.get("d " + name, -1)) for name in names], used  # running statistics have none
 
 
 class Verdict:
@@ -348,6 +540,19 @@ def required_operators():
     return required
 
 
+def grouped_net(seed):
+    """Convolutions in groups, of a few channels and of one; it has no kinks."""
+    net = Net(Draw(seed), 2)
+    half = [(n + 1) // 2 for n in net.input.size]
+    for expression, channels, size in (("conv(photo, 4, 3)", 4, net.input.size),
+                                       ("conv(silu(t0), 8, 3, stride = 2, groups = 4)", 8, half),
+                                       ("conv(silu(t1), 8, [1, 3], dilation = 2, groups = 8, bias = false)", 8, half),
+                                       ("conv(silu(t2), 6, [3, 2], groups = 2)", 6, half)):
+        net.x = net.write(expression, channels, size)
+    net.lines.append("output answer = conv(silu(%s), 2, 1, groups = 2)" % net.x.name)
+    return net
+
+
 def random_nets(options):
     draw = Draw(options.seed)
     for number in range(options.nets):
@@ -360,10 +565,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--unetc", required=True)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--nets", type=int, default=30)
+    parser.add_argument("--nets", type=int, default=50)
     parser.add_argument("--keep", help="a folder for the files of nets that fail")
     options = parser.parse_args()
     nets = list(random_nets(options))
+    grouped = grouped_net(options.seed)
+    nets.append((len(nets), grouped, grouped.text()))
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         verdicts = list(pool.map(lambda item: check(options, *item), nets))
 

@@ -142,7 +142,7 @@ def check_values(unetc, runtime, folder):
         program = os.path.join(folder, "statistic%d" % count)
         execute(["cc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O1", "-fopenmp", "-I" + ROOT + "/runtime/include",
                  "-I" + sources, '-DMODEL_HEADER="net.h"', "-DMODEL=net_model", HERE + "/statistic.c",
-                 *emitted.sources(sources), runtime, "-lpng", "-lz", "-ljansson", "-lpthread", "-lm", "-o", program])
+                 *emitted.sources(sources), runtime, *emitted.libraries(runtime), "-o", program])
         values = [float(line) for line in execute([program, str(offset), "2"]).split()]
         expected = [INPUT * (1 - (1 - RATE) ** (count * step)) for step in (1, 2, 2)]
         expect(len(values) == 3 and all(abs(a - b) < 1e-6 for a, b in zip(values, expected)), "%d iterations: %s, not %s",

@@ -20,8 +20,9 @@ class Cases:
     def tensor(self, name, channels, size, before=(0, 0, 0), after=(0, 0, 0), kind="tensor"):
         self.lines.append(" ".join(map(str, ["value", name, kind, channels, *size, *before, *after])))
 
-    def numbers(self, name, count, kind="numbers"):
-        self.lines.append("value %s %s %d" % (name, kind, count))
+    def numbers(self, name, *shape, kind="numbers"):
+        """Of a weight: by its output channels, then all others."""
+        self.lines.append("value %s %s %s" % (name, kind, " ".join(map(str, shape))))
 
     def node(self, operator, operands, **attributes):
         """OPERANDS: for each the name of a value, those of the segments of a concat, or None: it is absent."""
@@ -134,6 +135,35 @@ def convolution(cases, operator, wide=False, tiles=None):
     cases.node(operator + "_wgrad", {"dw": "dw", "db": "db" if biased else None, "x": x, "dy": "y"}, **attributes)
 
 
+def grouped_convolution(cases):
+    """Each group of channels by itself: depthwise, or a few to a few."""
+    r = cases.random
+    axes = axes_of(r, False, r.random() < 0.2)
+    y_size, x_size = [a[4] for a in axes], [a[5] for a in axes]
+    groups, ins, outs = r.choice([(17, 1, 1), (33, 1, 1), (3, 1, 1), (16, 1, 1), (5, 1, 2), (2, 9, 8), (4, 2, 3), (3, 1, 16)])
+    ci, co, count = groups * ins, groups * outs, groups * outs * ins * axes[0][0] * axes[1][0] * axes[2][0]
+    attributes, biased = {**window_attributes(axes), "groups": groups}, r.random() < 0.7
+    name = "conv of %d to %d channels in %d groups, %s to %s, %s" % (ci, co, groups, x_size, y_size, [a[:4] for a in axes])
+    bias = "b" if biased else None
+    cases.case(name, nearness="SUMS")
+    cases.tensor("y", co, y_size, *cases.halo(1))
+    cases.tensor("x", ci, x_size, *cases.halo(1))
+    cases.numbers("w", count)
+    cases.numbers("b", co)
+    cases.node("conv_groups", {"y": "y", "x": "x", "w": "w", "b": bias}, **attributes)
+    cases.case("dgrad of " + name, nearness="SUMS")
+    cases.tensor("dx", ci, x_size, *cases.halo(1))
+    cases.tensor("dy", co, y_size, *cases.halo(1))
+    cases.numbers("w", count)
+    cases.node("conv_groups_dgrad", {"dx": "dx", "dy": "dy", "w": "w"}, **attributes)
+    cases.case("wgrad of " + name, nearness="SUMS")
+    cases.tensor("x", ci, x_size, *cases.halo(1))
+    cases.tensor("dy", co, y_size, *cases.halo(1))
+    cases.numbers("dw", count)
+    cases.numbers("db", co)
+    cases.node("conv_groups_wgrad", {"dw": "dw", "db": "db" if biased else None, "x": "x", "dy": "dy"}, **attributes)
+
+
 def pooled_convolution(cases):
     """Of 3x3 windows, at times with a ReLU, and the maxima of 2x2 points: one kernel where it can do both."""
     r = cases.random
@@ -167,7 +197,7 @@ def pooling(cases):
     for _ in range(2):
         k = r.choice([2, 2, 3])
         axes.append((k, r.choice([2, 2, 1, 3]), 1, r.randint(0, k // 2)))
-    out = [(s + 2 * p - k) // st + 1 for s, (k, st, _, p) in zip(size, axes)]
+    out, above = pool_sizes(size, axes), pool_sizes(size, axes, ceil=True)
     attributes = window_attributes(axes)
     for operator in ("max_pool", "avg_pool"):
         name = "%s of %d channels, %s to %s, %s" % (operator, c, size, out, axes)
@@ -181,6 +211,25 @@ def pooling(cases):
     cases.node("avg_pool_grad", {"dx": "dx", "dy": "dy"}, **attributes)
     for more in ((), ("add",), ("add", "relu_grad"), ("relu_grad",)):
         maximum_gradient(cases, c, size, out, attributes, more)
+    if min(size[1:]) > 4:  # windows with gaps, and one that reaches beyond the padding
+        axes = axes[:1] + [(k, s, 2, p) for k, s, _, p in axes[1:]]
+        above = pool_sizes(size, axes, ceil=True)
+    attributes = window_attributes(axes)
+    cases.case("max_pool of %d channels, %s to %s, %s" % (c, size, above, axes), nearness="EXACT", values="COARSE")
+    cases.tensor("y", c, above, *cases.halo(1))
+    cases.tensor("x", c, size, *cases.halo(1))
+    cases.node("max_pool", {"y": "y", "x": "x"}, **attributes)
+    maximum_gradient(cases, c, size, above, attributes, r.choice([(), ("add", "relu_grad")]))
+
+
+def pool_sizes(size, axes, ceil=False):
+    """CEIL: a last window counts that begins inside."""
+    out = []
+    for s, (k, stride, l, p) in zip(size, axes):
+        room = s + 2 * p - (k - 1) * l - 1
+        last = -(-room // stride) if ceil else room // stride
+        out.append(last + (last * stride < s + p))
+    return out
 
 
 def maximum_gradient(cases, c, size, out, attributes, more):
@@ -203,6 +252,82 @@ def maximum_gradient(cases, c, size, out, attributes, more):
         cases.node("relu_grad", {"dx": "dz", "y": "x", "dy": last})
 
 
+def resizing(cases):
+    """What the nearest point is, or those around it; what is cropped or padded; and the gradients."""
+    r = cases.random
+    c, size = cases.channels(), [r.choice([1, 1, 3]), r.randint(1, 9), r.randint(1, 9)]
+    for how in ("nearest", "linear", "corners", "pad", "repeat"):
+        axes = [resized_axis(r, how, extent) for extent in size]
+        if size[0] == 1:
+            axes[0] = (1, 1, 0, 1)
+        out = [a[0] for a in axes]
+        attributes = {name: [a[1 + k] for a in axes] for k, name in enumerate(("step", "offset", "unit"))}
+        attributes.update(linear=int(how in ("linear", "corners")), zero=int(how == "pad"))
+        for operator, operands in ((("match", "resize")[how in ("nearest", "linear", "corners")], {"y": "y", "x": "x"}),
+                                   ("resize_grad", {"dx": "x", "dy": "y"})):
+            cases.case("%s %s of %d channels, %s and %s, %s" % (operator, how, c, size, out, axes), nearness="SUMS")
+            for name in operands.values():
+                cases.tensor(name, c, size if name == "x" else out, *cases.halo(1))
+            cases.node(operator, operands, **attributes)
+
+
+def resized_axis(r, how, extent):
+    """Extent afterwards, step, offset, unit."""
+    if how in ("pad", "repeat"):
+        front = r.randint(-min(2, extent - 1) if how == "pad" else 0, 3)  # what repeats its edge is not cut
+        return max(1, extent + front + r.randint(0, 3)), 1, -front, 1
+    out = r.choice([extent, 2 * extent, r.randint(1, 2 * extent)])
+    if how == "corners":
+        return out, extent - 1 or 1, 0, out if extent == 1 else out - 1 or 1
+    return out, 2 * extent, extent if how == "nearest" else extent - out, 2 * out
+
+
+def across(cases):
+    """Products with smaller factors; what sees all channels of a point, or all points of a part of the image."""
+    r = cases.random
+    c, size = cases.channels(), [r.choice([1, 1, 3]), r.randint(1, 9), r.randint(1, 9)]
+    parts = [r.randint(1, s) for s in size]
+    whole, one, map_ = ("x", c, size), ("b", c, [1, 1, 1]), ("b", 1, size)
+
+    def case(operator, operands, shapes, **more):
+        cases.case("%s, %d channels, %s, %s" % (operator, c, size, shapes), **{"nearness": "SUMS", **more})
+        for (name, channels, extents) in shapes:
+            cases.tensor(name, channels, extents, *cases.halo(1))
+        cases.node(operator, operands, channel_begin=min(2, c - 1), factor=-1.5, term=0.25)
+
+    for factor in (one, map_, ("b", c, size)):
+        case("multiply", {"y": "y", "a": "x", "b": "b"}, [("y", c, size), whole, factor])
+    for operator in ("dropout", "dropout_channels"):
+        cases.case("%s, %d channels, %s" % (operator, c, size), nearness="EXACT")
+        for name in "yx":
+            cases.tensor(name, c, size, *cases.halo(1))
+        cases.node(operator, {"y": "y", "x": "x"}, rate=r.choice([0.1, 0.5]), number=r.randint(0, 9))
+    case("subtract", {"y": "y", "a": "x", "b": "b"}, [("y", c, size), whole, ("b", c, size)])
+    case("affine", {"y": "y", "x": "x"}, [("y", c, size), whole])
+    case("map_factor_grad", {"db": "b", "dy": "x", "a": "a"}, [map_, whole, ("a", c, size)])
+    case("channel_factor_grad", {"db": "b", "dy": "x", "a": "a"}, [one, whole, ("a", c, size)])
+    case("channel_mean", {"y": "b", "x": "x"}, [map_, whole])
+    case("channel_mean_grad", {"dx": "x", "dy": "b"}, [whole, map_])
+    case("channel_max", {"y": "b", "x": "x"}, [map_, whole], nearness="EXACT", values="COARSE")
+    case("channel_max_grad", {"dx": "dx", "x": "x", "dy": "b"}, [("dx", c, size), whole, map_], nearness="EXACT",
+         values="COARSE")
+    small, fold = [1, r.randint(1, 5), r.randint(1, 5)], r.choice([1, 2, 2, 3])
+    large = [1, small[1] * fold, small[2] * fold]
+    for operator, channels in (("pixel_shuffle", {"y": (c, large), "x": (c * fold * fold, small)}),
+                               ("pixel_unshuffle", {"y": (c * fold * fold, small), "x": (c, large)})):
+        cases.case("%s by %d, %s" % (operator, fold, channels), nearness="EXACT")
+        for name, (count, extents) in channels.items():
+            cases.tensor(name, count, extents, *cases.halo(1))
+        cases.node(operator, {"y": "y", "x": "x"}, parameter=fold)
+    case("adaptive_avg_pool", {"y": "y", "x": "x"}, [("y", c, parts), whole])
+    case("adaptive_avg_pool_grad", {"dx": "x", "dy": "y"}, [whole, ("y", c, parts)])
+    cut = max(1, c - 2 - r.randint(0, 2))
+    case("slice_grad", {"dx": "x", "dy": "y", "a": None}, [whole, ("y", cut if c > 2 else 1, size)])
+    cases.tensor("a", c, size)
+    cases.tensor("sum", c, size)
+    cases.node("add", {"y": "sum", "a": "x", "b": "a"})
+
+
 def mapping(cases):
     """Point by point."""
     r = cases.random
@@ -215,6 +340,10 @@ def mapping(cases):
             ("sigmoid", one, {"values": "WIDE", "nearness": "RELATIVE"}), ("sigmoid_grad", two, {}),
             ("silu", one, {"values": "WIDE", "nearness": "SUMS"}),
             ("silu_grad", {"dx": "r", "x": "s", "dy": "t"}, {"nearness": "SUMS"}),
+            ("tanh", one, {"values": "WIDE", "nearness": "SUMS"}), ("tanh_grad", two, {"nearness": "SUMS"}),
+            ("gelu", one, {"nearness": "SUMS"}), ("gelu_grad", {"dx": "r", "x": "s", "dy": "t"}, {"nearness": "SUMS"}),
+            ("elu", one, {"values": "WIDE", "nearness": "SUMS"}), ("elu_grad", two, {"nearness": "SUMS"}),
+            ("softmax", one, {"nearness": "SUMS"}), ("softmax_grad", two, {"nearness": "SUMS"}),
             ("cast", one, {}), ("cast", one, {"values": "ANY"})):
         cases.case("%s, %d channels, %s" % (operator, c, size), **{"nearness": "EXACT", "values": "COARSE", **more})
         same = r.random() < 0.5  # so that a result may take the place of an operand
@@ -247,6 +376,75 @@ def joining(cases):
     cases.node("slice", {"y": "y", "x": "x"}, channel_begin=sum(ins[:by]))
 
 
+# ---- normalisation ----
+
+
+def normalising(cases, operator):
+    r = cases.random
+    c, size = cases.channels(), [r.choice([1, 1, 2]), r.randint(2, 40), r.randint(2, 40)]
+    batch, halo = int(operator == "batch_norm"), cases.halo(1)
+    groups = r.choice([g for g in range(1, c + 1) if c % g == 0]) if operator == "group_norm" else c
+    affine = operator != "instance_norm" or r.random() < 0.5
+    points = size[0] * size[1] * size[2]
+    attributes = {"groups": groups, "batch": batch, "epsilon": 1e-5, "momentum": 0.1, "points": points}
+    weight = "w" if affine else None
+
+    def normalised(what, **settings):
+        cases.case("%s of %d channels in %d groups, %s" % (what, c, groups, size), nearness="SUMS",
+                   whole=batch, **settings)
+        cases.tensor("x", c, size, *cases.halo(1))
+
+    def statistics(count, *names):
+        for name in names:
+            cases.numbers(name, count, kind="numbers" if batch else "vectors")
+
+    normalised(operator)
+    cases.tensor("y", c, size, *halo)
+    statistics(groups, "mean", "variance")
+    cases.numbers("w", c)
+    cases.numbers("b", c)
+    cases.node(operator, {"y": "y", "x": "x", "mean": "mean", "variance": "variance", "w": weight,
+                          "b": "b" if affine else None}, **attributes)
+    prefix = "batch" if batch else "norm"
+    normalised("statistics")
+    statistics(groups, "mean", "variance")
+    cases.node(prefix + "_statistics", {"mean": "mean", "variance": "variance", "scratch": None, "x": "x"}, **attributes)
+    normalised("wgrad of " + operator)
+    cases.tensor("dy", c, size, *cases.halo(1))
+    statistics(groups, "mean", "variance")
+    statistics(2 * groups, "sums")
+    for name in ("w", "dw", "db"):
+        cases.numbers(name, c)
+    cases.node("batch_norm_wgrad" if batch else "norm_wgrad",
+               {"dw": "dw" if affine else None, "db": "db" if affine else None, "scratch": None, "sums": "sums", "x": "x",
+                "dy": "dy", "mean": "mean", "variance": "variance", "w": weight}, **attributes)
+    normalised("dgrad of " + operator)
+    cases.tensor("dx", c, size, *halo)
+    cases.tensor("dy", c, size, *halo)
+    statistics(groups, "mean", "variance")
+    statistics(2 * groups, "sums")
+    cases.numbers("w", c)
+    cases.node("norm_dgrad", {"dx": "dx", "x": "x", "dy": "dy", "mean": "mean", "variance": "variance", "w": weight,
+                              "sums": "sums"}, **attributes)
+
+
+def running(cases):
+    """What becomes of running statistics, and of the weights of a convolution in front of a batch_norm."""
+    r = cases.random
+    c, inner, biased, transposed = r.randint(1, 40), r.randint(1, 30), r.random() < 0.5, r.randint(0, 1)
+    cases.case("running statistics of %d channels" % c, nearness="SUMS")
+    for name in ("running_mean", "running_var", "mean", "variance"):
+        cases.numbers(name, c)
+    cases.node("norm_track", {"running_mean": "running_mean", "running_var": "running_var", "mean": "mean",
+                              "variance": "variance"}, momentum=0.2, points=r.randint(1, 9), groups=c, batch=1)
+    cases.case("weights folded, %d channels, %d each" % (c, inner), nearness="SUMS")
+    for name, shape in (("folded", [c, inner]), ("shift", [c]), ("w", [c, inner]), ("b", [c]), ("mean", [c]), ("variance", [c]),
+                        ("gamma", [c]), ("beta", [c])):
+        cases.numbers(name, *shape)
+    cases.node("norm_fold", {"folded": "folded", "shift": "shift", "w": "w", "b": "b" if biased else None, "mean": "mean",
+                             "variance": "variance", "gamma": "gamma", "beta": "beta"}, epsilon=1e-3, groups=c, batch=1)
+
+
 # ---- losses and updates ----
 
 
@@ -270,6 +468,71 @@ def losses(cases):
         cases.tensor("dp", c, size, *cases.halo(1))
         cases.numbers("scale", 4, kind="doubles")
         cases.node(operator, {"dp": "dp", "p": "p", "t": "t", "scale": r.choice(["scale", None])}, weight=0.7)
+
+
+def class_losses(cases):
+    """Cross entropy of a channel for each class, and of one channel for two classes."""
+    r = cases.random
+    size = [r.choice([1, 1, 2]), r.randint(2, 5), r.randint(2, 37)]
+    for operator, channels, classes in (("cross_entropy", r.choice([2, 3, 4, 5, 16, 19]), 0), ("bce_with_logits", 1, 2)):
+        attributes = {"classes": classes or channels, "ignore": r.choice([0, 0, 1]), "weighted": r.randint(0, 1), "weight": 0.7}
+        if operator == "cross_entropy":
+            attributes["smoothing"] = r.choice([0, 0.1])
+
+        def compared(name, **settings):
+            cases.case("%s, %d channels, %s, %s" % (name, channels, size, attributes),
+                       values=r.choice(["FINE", "COARSE", "WIDE"]), **settings)
+            cases.tensor("x", channels, size, *cases.halo(1))
+            cases.tensor("t", 1, size, kind="labels")
+
+        for counts in (0, 1):
+            compared(operator, nearness="RELATIVE", counts=counts, bands=r.choice([0, r.randint(1, 4)]))
+            cases.numbers("result", 1, kind="doubles")
+            cases.node(operator, {"loss": "result", "logits": "x", "labels": "t"}, **attributes)
+        compared(operator + "_grad", nearness="SUMS")
+        cases.tensor("dx", channels, size, *cases.halo(1))
+        cases.numbers("scale", 4, kind="doubles")
+        cases.node(operator + "_grad", {"dx": "dx", "x": "x", "labels": "t", "scale": r.choice(["scale", None])}, **attributes)
+
+
+def dice(cases):
+    """Of a channel for each class, or of one channel."""
+    r = cases.random
+    channels, size = r.choice([1, 2, 3, 4, 17]), [r.choice([1, 2]), r.randint(2, 5), r.randint(2, 37)]
+    attributes = {"classes": max(channels, 2), "ignore": r.choice([0, 1]), "weight": 0.7, "background": r.randint(0, 1),
+                  "smooth": r.choice([1e-6, 1])}
+    for name, counts in (("dice_loss", 0), ("dice_loss", 1), ("dice_loss_grad", 0)):
+        cases.case("%s, %d channels, %s, %s" % (name, channels, size, attributes), counts=counts, values=r.choice(["FINE", "COARSE"]),
+                   whole=int(name == "dice_loss"),
+                   nearness="RELATIVE" if name == "dice_loss" else "SUMS")
+        cases.tensor("x", channels, size, *cases.halo(1))
+        cases.tensor("t", 1, size, kind="labels")
+        if name == "dice_loss":
+            cases.numbers("result", 1, kind="doubles")
+            cases.numbers("all", 3 * attributes["classes"], kind="doubles")
+            cases.node(name, {"loss": "result", "sums": "all", "logits": "x", "labels": "t"}, **attributes)
+            continue
+        cases.tensor("dx", channels, size, *cases.halo(1))
+        cases.numbers("all", 3 * attributes["classes"], kind="doubles")
+        cases.numbers("scale", 4, kind="doubles")
+        cases.node(name, {"dx": "dx", "x": "x", "labels": "t", "sums": "all", "scale": r.choice(["scale", None])}, **attributes)
+
+
+def classes(cases):
+    """The class of each point, and how often pairs of these meet."""
+    r = cases.random
+    c, size = r.choice([1, 2, 3, 4, 5, 16, 19, 33]), [r.choice([1, 1, 2]), r.randint(2, 9), r.randint(2, 30)]
+    for values in ("FINE", "COARSE", "ANY"):
+        cases.case("argmax, %d channels, %s" % (c, size), nearness="EXACT", values=values)
+        cases.tensor("y", 1, size, kind="labels")
+        cases.tensor("x", c, size, *cases.halo(1))
+        cases.node("argmax", {"y": "y", "x": "x"})
+    for counts, metric in enumerate(["accuracy", "miou", "iou", "dice", "precision", "recall"]):
+        cases.case("%s, %s" % (metric, size), nearness="EXACT", counts=counts % 2)
+        cases.tensor("p", 1, size, kind="labels")
+        cases.tensor("t", 1, size, kind="labels")
+        cases.numbers("result", 25, kind="doubles")
+        cases.node(metric, {"counts": "result", "prediction": "p", "labels": "t"}, classes=5, ignore=r.choice([0, 2]))
 
 
 def head(cases):
@@ -304,17 +567,25 @@ def head(cases):
 
 def updates(cases, variant):
     count, scale = (5000, 17, 8192)[variant], "scale" if variant > 0 else None
-    attributes = {"optimizer": 1, "nesterov": variant & 1, "weight_decay": 0.01, "beta1": 0.9, "beta2": 0.999,
+    attributes = {"nesterov": variant & 1, "weight_decay": 0.01, "beta1": 0.9, "beta2": 0.999, "alpha": 0.9,
+                  "amsgrad": variant & 1, "centered": int(variant == 0), "clip": 0.3 * (variant == 1), "average": 0.9,
                   "epsilon": 1e-8, "momentum": (0.9, 0.9, 0)[variant], "dampening": (0.1, 0, 0)[variant]}
-    for operator, optimizer, state in (("sgd", 0, {"momentum": "m" if variant < 2 else None}),
-                                       ("adam", 1 + (variant & 1), {"m": "m", "v": "v"})):
+    momentum = "m" if variant < 2 else None
+    for operator, optimizer, state in (("sgd", 0, {"momentum": momentum}),
+                                       ("adam", 1 + (variant & 1), {"m": "m", "v": "v", "most": "w" if variant & 1 else None}),
+                                       ("rmsprop", 3, {"square": "v", "mean": "w" if variant == 0 else None, "momentum": momentum})):
         cases.case("%s, variant %d" % (operator, variant), nearness="SUMS", steps=5)
+        state["average"] = "average" if variant != 1 else None
         for name in ["p", "g"] + [v for v in state.values() if v]:
             cases.numbers(name, count)
         if scale:
             cases.numbers("scale", 4, kind="doubles")
             cases.node("loss_scale", {"scale": "scale", "g": "g"})
-        cases.node(operator, {"p": "p", "g": "g", **state, "scale": scale}, **{**attributes, "optimizer": optimizer})
+        if variant != 1:
+            cases.numbers("norm", 2, kind="doubles")
+            cases.node("gradient_norm", {"norm": "norm", "g": "g", "scale": scale}, limit=0.5)
+        norm = "norm" if variant != 1 else None
+        cases.node(operator, {"p": "p", "g": "g", **state, "scale": scale, "norm": norm}, **{**attributes, "optimizer": optimizer})
 
 
 def main():
@@ -330,11 +601,21 @@ def main():
         pooling(cases)
     for _ in range(4):
         mapping(cases)
+        resizing(cases)
+        across(cases)
         joining(cases)
+        for operator in ("batch_norm", "instance_norm", "group_norm"):
+            normalising(cases, operator)
+        running(cases)
         losses(cases)
+        class_losses(cases)
+        dice(cases)
+        classes(cases)
         head(cases)
     for variant in range(3):
         updates(cases, variant)
+    for _ in range(4):
+        grouped_convolution(cases)
     with open(file, "w") as f:
         f.write("\n".join(cases.lines) + "\n")
 

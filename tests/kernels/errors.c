@@ -162,7 +162,10 @@ static Errors gradient(Net *n) {
                    .sums = zeros((size_t)sums * sizeof(real)),
                    .total = zeros((size_t)(n->ci * n->co * TAPS) * sizeof(real))};
 #pragma omp parallel num_threads(1)
-    winograd_gradients(&g, 0, MOST_TILES, 0);
+    {
+        winograd_gradients(&g, 0, MOST_TILES);
+        gradients_finish(&g, 0);
+    }
     Errors e = {0, 0, 0};
     uint32_t state = 3;
     for (int k = 0; k < SAMPLES; k++) {

@@ -14,9 +14,9 @@
  * business. */
 typedef enum { GIVEN, UPDATED, COMPUTED, INNER } Use;
 
-/* TENSOR: of `stored`, for each sample; STAGED: the same of `real`, as the loader leaves it; NUMBERS:
- * `real`. */
-typedef enum { TENSOR, STAGED, NUMBERS, DOUBLES } Kind;
+/* TENSOR: of `stored`, for each sample; STAGED: the same of `real`, as the loader leaves it; LABELS: of
+ * bytes; NUMBERS: `real`; VECTORS: of `real`, one for each sample. */
+typedef enum { TENSOR, STAGED, LABELS, NUMBERS, DOUBLES, VECTORS } Kind;
 
 typedef struct {
     const char *name;
@@ -35,6 +35,7 @@ typedef struct {
     int n;                     /* samples */
     const int32_t (*valid)[3]; /* or NULL */
     Rows rows;                 /* that are computed; end < 0: all */
+    int first;                 /* sample of the batch */
 } Call;
 
 /* Calls the kernels; AT: the operands, and behind them what the kernels need beside. */
@@ -49,9 +50,10 @@ static inline Rows rows_of(const Call *call, int all) {
 #define band_rows(band, rows, lag, all) rows_of(call, all)
 #define TOLD(call)                                                                                         \
     const UnetStep *const step = (call)->step;                                                             \
-    const int n = (call)->n;                                                                               \
+    const int n = (call)->n, start = (call)->first;                                                        \
     const int32_t(*const valid)[3] = (call)->valid;                                                        \
-    (void)step, (void)n, (void)valid, (void)at
+    static const double labelled[] = {37.5};                                                               \
+    (void)step, (void)n, (void)start, (void)valid, (void)labelled, (void)at
 
 enum { MAX_OPERANDS = 16, MAX_BESIDE = 8 };
 
@@ -101,6 +103,7 @@ typedef struct {
     int counts;  /* not all points of a sample count (Call.valid) */
     int steps;   /* of an optimiser; 0: it is none */
     int samples; /* in the batch */
+    int whole;   /* its results are of the whole batch: those of one sample are others */
     int noperand;
     Argument operand[MAX_OPERANDS];
     Side side[SIDES];

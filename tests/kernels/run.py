@@ -3,7 +3,8 @@ vector, for tensors of 32 and of 16 bits, under sanitizers and as generated prog
 there are a cross compiler (gcc-aarch64-linux-gnu) and an emulator (qemu-user).  See cases.py, instances.c and kernels.c;
 for ranges of rows in rings winograd_rings.c.
 
-Usage: run.py INSTANCES [SEED]; INSTANCES: the program of instances.c."""
+Usage: run.py [--long] INSTANCES [SEED]; INSTANCES: the program of instances.c.  --long: every
+width of vector and each type with both compilers; else each of these once."""
 import concurrent.futures
 import glob
 import os
@@ -14,7 +15,9 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RUNTIME = os.path.join(HERE, "../../runtime/include")
-INSTANCES = os.path.abspath(sys.argv[1])
+LONG = "--long" in sys.argv
+ARGUMENTS = [word for word in sys.argv[1:] if word != "--long"]
+INSTANCES = os.path.abspath(ARGUMENTS[0])
 FLAGS = "-std=gnu11 -D_POSIX_C_SOURCE=200809L -fopenmp -fno-math-errno -fno-trapping-math -ffp-contract=fast"
 SANITIZERS = "-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined"
 OPTIMISED = "-O2 -Wall -Wextra -Werror -Wno-pass-failed" # as a compiler sees whole kernels, warnings included
@@ -33,6 +36,13 @@ BUILDS += [("gcc", SANITIZERS, "native", 8, "BF16", "auto"), ("clang", SANITIZER
 BUILDS += [("gcc", SANITIZERS, "native", 6, "BF16", "fast"), ("clang", OPTIMISED, "native", 6, "F32", "fast")]
 BUILDS += [("aarch64-linux-gnu-gcc", OPTIMISED + " -static", "armv8-a", 6, stored, conv)
            for stored, conv in (("F32", "winograd"), ("F16", "direct"))]
+
+
+# The short form: each compiler, width of vector and type once, both ways to convolve with each.
+SHORT = [("gcc", SANITIZERS, "native", "F32", "winograd"), ("clang", SANITIZERS, BASELINE, "F32", "direct"),
+         ("gcc", OPTIMISED, "x86-64-v3", "F32", "winograd"), ("gcc", SANITIZERS, "native", "BF16", "auto"),
+         ("clang", SANITIZERS, "x86-64-v3", "F16", "winograd"), ("clang", OPTIMISED, BASELINE, "BF16", "direct"),
+         ("clang", OPTIMISED, "native", "F32", "fast"), ("aarch64-linux-gnu-gcc", OPTIMISED + " -static", "armv8-a", "F32", "winograd")]
 
 
 def supported(processor, conv):
@@ -72,10 +82,10 @@ def build_and_run(build, seed, folder):
 
 
 def main():
-    first_seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    first_seed = int(ARGUMENTS[1]) if len(ARGUMENTS) > 1 else 1
     missing = {cc: tool for cc in sorted({b[0] for b in BUILDS}) for tool in (EMULATORS.get(cc), cc)
                if tool and not shutil.which(tool)}
-    builds = [b for b in BUILDS if b[0] not in missing and supported(b[2], b[5])]
+    builds = [b for b in BUILDS if b[0] not in missing and supported(b[2], b[5]) and (LONG or b[:3] + b[4:] in SHORT)]
     if not any(b[5] == "fast" for b in builds):
         print("the processor has no products of bf16: --conv=fast is left out")
     for cc, tool in missing.items():

@@ -288,7 +288,7 @@ static Gradients gradients_new(const Case *c, const Input *x, const Tensor *dy, 
     const Strides in = frequency_strides(c->most, x->stored / BLOCK, FREQUENCY_GAP),
                   out = frequency_strides(c->most, dy->layout.blocks, FREQUENCY_GAP);
     const int all = vectors(&dy->layout);
-    const long sums = FREQUENCIES * weights_stride(x->stored, all, SUM_GAP) + all * LANES;
+    const long sums = frequency_sums(x->stored / BLOCK, &dy->layout, 1);
     scratch->result = (long)all * LANES * (x->stored * TAPS + 1);
     scratch->elements = planes_size(in) + planes_size(out) + out.frequency + sums + scratch->result;
     scratch->at = fresh((size_t)scratch->elements * sizeof *scratch->at);
@@ -318,7 +318,10 @@ static void check_gradient(const Case *c) {
     const Gradients whole = gradients_new(c, &x, &dy, &of_whole);
     Gradients part = gradients_new(c, &x, &dy, &of_parts);
 #pragma omp parallel num_threads(1)
-    winograd_gradients(&whole, 0, c->most, 0);
+    {
+        winograd_gradients(&whole, 0, c->most);
+        gradients_finish(&whole, 0);
+    }
     part.x = x.in_ring, part.from = x.ring_layout;
     part.dy = ring.at, part.to = &ring.layout;
     for (int begin = 0, end; begin < c->height; begin = end) {
@@ -327,8 +330,10 @@ static void check_gradient(const Case *c) {
         ring_fill(&ring, &dy, begin, end);
         part.grid = paired_grid(1, c->height, c->width, c->phase, (Rows){begin, end});
 #pragma omp parallel num_threads(1 + begin % MOST_THREADS)
-        winograd_gradients(&part, 0, c->most, 0);
+        winograd_gradients(&part, 0, c->most);
     }
+#pragma omp parallel num_threads(1)
+    gradients_finish(&part, 0);
     same(c, "gradient of weights", part.total, whole.total, (size_t)of_whole.result * sizeof *whole.total);
     input_free(&x);
     free(dy.at), free(ring.at), free(of_whole.at), free(of_parts.at);

@@ -55,7 +55,7 @@ static const char *c_flags(const Options *options) {
 const Target target_null = {.name = "null",
                             .align = ALIGN,
                             .slice_align = ALIGN,
-                            .flops_per_byte = 1,
+                            .byte_cost = 1,
                             .kernel = kernels,
                             .refuses = refuses,
                             .lay_out = lay_out,

@@ -1,7 +1,7 @@
 """The nets that are compared with PyTorch: which file, with which options, on how many samples.
 
-`optimizer` repeats what the file says, for record.py; `valid` is less than the batch where a short
-last batch is tried.
+`optimizer` repeats what the file says, for record.py, and so do `accumulate`, `clip_norm`, `clip_value`, `ema` (the weights after ten
+steps are then the averaged ones) and `spares_vectors`: parameters of one axis do not decay; `valid` is less than the batch where a short last batch is tried.
 """
 
 import os
@@ -12,17 +12,25 @@ STEPS = 10
 ADAM = ("adam", {"lr": 5e-4})
 
 
-def _case(name, file, net, size, batch, seed, defines=(), valid=None, optimizer=ADAM, losses=(("mse", 1.0),)):
+def _case(name, file, net, size, batch, seed, defines=(), valid=None, optimizer=ADAM, losses=(("mse", 1.0),), loops=True):
+    """LOOPS: a batch may be trained one sample at a time."""
     return {
+        "loops": loops,
         "name": name, "file": os.path.join(ROOT, file), "net": net, "size": size, "batch": batch, "seed": seed,
         "defines": dict(defines), "valid": valid or batch, "optimizer": optimizer, "losses": losses,
         "vectors": os.path.join(HERE, "vectors", name + ".safetensors"),
     }
 
 
-def _optimizer(kind, optimizer, losses=(("mse", 1.0),)):
-    return _case("optimizer_" + kind, "tests/oracle/cases/optimizers.unet", "two_convolutions", (9, 14), 2, 3,
-                 {"kind": '"%s"' % kind}, optimizer=optimizer, losses=losses)
+def _optimizer(kind, optimizer, losses=(("mse", 1.0),), valid=None, **more):
+    case = _case("optimizer_" + kind, "tests/oracle/cases/optimizers.unet", "two_convolutions", (9, 14), 2, 3,
+                 {"kind": '"%s"' % kind}, valid, optimizer, losses)
+    return {**case, **more}
+
+
+def _classes(name, classes, losses, loops=True, valid=2):
+    return _case(name, "tests/oracle/cases/classes.unet", "classes", (9, 14), 3, 8, {"losses": '"%s"' % name, "classes": classes},
+                 valid, ("adam", {"lr": 5e-3}), losses, loops)
 
 
 CASES = [
@@ -33,11 +41,28 @@ CASES = [
     _case("variants", "tests/oracle/cases/variants.unet", "variants", (18, 22), 3, 4, valid=2,
           losses=(("mse", 0.5), ("l1", 0.25))),
     _case("activations", "tests/oracle/cases/activations.unet", "activations", (17, 22), 2, 6),
+    _classes("cross_entropy", 4, (("weighted_cross_entropy", 0.5), ("cross_entropy_without_1", 1.0))),
+    _classes("dice", 4, (("cross_entropy", 0.5), ("dice_without_background", 1.0), ("dice_without_2", 0.25)), False),
+    _classes("binary_dice", 2, (("binary_dice", 1.0),), False),
+    _classes("bce", 2, (("weighted_bce", 1.0), ("bce", 0.5))),
+    _case("operators", "tests/oracle/cases/operators.unet", "operators", (12, 14), 2, 8),
+    _case("resizing", "tests/oracle/cases/resizing.unet", "resizing", (9, 10), 2, 7),
+    _case("batch_norm", "tests/oracle/cases/batch_norm.unet", "batch_norm", (12, 10), 3, 7,
+          optimizer=("sgd", {"lr": 0.1, "momentum": 0.9}), valid=2, loops=False),
+    _case("groups", "tests/oracle/cases/groups.unet", "groups", (16, 12), 2, 8),
     _optimizer("sgd", ("sgd", {"lr": 0.1})),
     _optimizer("nesterov", ("sgd", {"lr": 0.05, "momentum": 0.9, "weight_decay": 0.01, "nesterov": True})),
     _optimizer("l1_sgd", ("sgd", {"lr": 0.05, "momentum": 0.9, "dampening": 0.1}), (("l1", 1.0),)),
     _optimizer("adam", ("adam", {"lr": 2e-3, "betas": (0.8, 0.99), "eps": 1e-6, "weight_decay": 0.05})),
     _optimizer("adamw", ("adamw", {"lr": 2e-3, "weight_decay": 0.1})),
+    _optimizer("amsgrad", ("adam", {"lr": 2e-3, "amsgrad": True, "weight_decay": 0.05}), spares_vectors=True),
+    _optimizer("rmsprop", ("rmsprop", {"lr": 1e-3, "alpha": 0.9, "eps": 1e-6, "weight_decay": 0.01, "momentum": 0.9})),
+    _optimizer("centered", ("rmsprop", {"lr": 1e-3, "centered": True})),
+    _optimizer("clip_norm", ("adam", {"lr": 2e-3, "weight_decay": 0.05}), clip_norm=0.2),
+    _optimizer("clip_value", ("sgd", {"lr": 0.05, "momentum": 0.9, "weight_decay": 0.01}), clip_value=0.01),
+    _optimizer("ema", ("rmsprop", {"lr": 1e-3, "momentum": 0.5}), clip_norm=0.5, ema=0.8),
+    _optimizer("accumulate", ("sgd", {"lr": 0.1}), valid=4, accumulate=2),
+    _optimizer("weights", ("sgd", {"lr": 0.05, "momentum": 0.9, "weight_decay": 0.1}), spares_vectors=True),
 ]
 
 # Examples at full size, whose initial weights are compared by a checksum per tensor.

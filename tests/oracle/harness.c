@@ -8,8 +8,8 @@
  *
  * `run` speaks raw doubles.  It reads the parameters and then the inputs of N samples, dense, in the order
  * of the model's tables.  It writes the outputs of prediction; the results of each step; the gradients
- * after the first step, which lie at OFFSET in the arena, one offset per parameter; and the parameters at
- * the end.
+ * after the first step, which lie at OFFSET in the arena, one offset per parameter, or -1; and the
+ * parameters at the end.
  */
 #include MODEL_HEADER
 #include "unet/model.h"
@@ -51,11 +51,15 @@ static double get(UnetType type, const void *values, int64_t index) {
         memcpy(&value, &bits, sizeof value);
         return (double)value;
     }
+    if (type == UNET_U8)
+        return ((const uint8_t *)values)[index];
     return type == UNET_F64 ? ((const double *)values)[index] : (double)((const float *)values)[index];
 }
 
 static void set(UnetType type, void *values, int64_t index, double value) {
-    if (type == UNET_F64)
+    if (type == UNET_U8)
+        ((uint8_t *)values)[index] = (uint8_t)value;
+    else if (type == UNET_F64)
         ((double *)values)[index] = value;
     else
         ((float *)values)[index] = (float)value;
@@ -80,6 +84,11 @@ static int64_t count(const UnetParameter *parameter) {
     return elements;
 }
 
+static int64_t element(const UnetLayout *l, int32_t n, int32_t c, int32_t d, int32_t h, int32_t w) {
+    return l->origin + n * l->sample + c / l->block * l->plane + d * l->depth +
+           (l->ring > 0 ? h % l->ring : h) * l->row + w * l->block + c % l->block;
+}
+
 /* Calls VISIT for the elements of one sample, in row-major order of (channel, depth, height, width). */
 static void each_element(const UnetLayout *layout, int32_t sample, void *values,
                          void (*visit)(UnetType, void *, int64_t)) {
@@ -87,16 +96,14 @@ static void each_element(const UnetLayout *layout, int32_t sample, void *values,
         for (int32_t d = 0; d < layout->size[0]; d++)
             for (int32_t h = 0; h < layout->size[1]; h++)
                 for (int32_t w = 0; w < layout->size[2]; w++)
-                    visit(layout->type, values,
-                          layout->origin + sample * layout->sample + c / layout->block * layout->plane +
-                              d * layout->depth + h * layout->row + w * layout->block + c % layout->block);
+                    visit(layout->type, values, element(layout, sample, c, d, h, w));
 }
 
 static void read_element(UnetType type, void *values, int64_t index) {
     set(type, values, index, read_number());
 }
 static void spoil_element(UnetType type, void *values, int64_t index) {
-    set(type, values, index, NAN);
+    set(type, values, index, type == UNET_U8 ? 0 : NAN);
 }
 static void write_element(UnetType type, void *values, int64_t index) {
     write_number(get(type, values, index));
@@ -205,11 +212,6 @@ static Range rows_of(const UnetProgram *program, const UnetBand *band, const Une
                    clamped((b + 1) * band->rows - band->lag, height)};
 }
 
-static int64_t element(const UnetLayout *l, int32_t n, int32_t c, int32_t d, int32_t h, int32_t w) {
-    return l->origin + n * l->sample + c / l->block * l->plane + d * l->depth +
-           (l->ring > 0 ? h % l->ring : h) * l->row + w * l->block + c % l->block;
-}
-
 static void copy_rows(Range rows, const UnetLayout *to, void *values, const UnetLayout *from,
                       const void *source, int32_t sample) {
     for (int32_t c = 0; c < to->channels; c++)
@@ -268,7 +270,7 @@ static void predict(const char *weights, const Batch *training, int32_t n) {
         output[o] = zeroed(dense(&program->outputs[o]).sample_bytes);
     for (int32_t sample = 0; sample < n; sample++) {
         for (int i = 0; i < model->nparameter; i++) {
-            int64_t offset = model->parameter[i].offset;
+            int64_t offset = unet_weights_offset(model, i);
             memcpy(arena + offset, weights + offset,
                    (size_t)count(&model->parameter[i]) * unet_type_bytes(model->real));
         }
@@ -288,7 +290,9 @@ static void predict(const char *weights, const Batch *training, int32_t n) {
 
 static void write_parameters(char *arena, char **offsets) {
     for (int i = 0; i < model->nparameter; i++) {
-        int64_t offset = offsets ? strtoll(offsets[i], NULL, 10) : model->parameter[i].offset;
+        int64_t offset = offsets ? strtoll(offsets[i], NULL, 10) : unet_weights_offset(model, i);
+        if (offset < 0) /* a running statistic has no gradient */
+            continue;
         for (int64_t j = 0; j < count(&model->parameter[i]); j++)
             write_number(get(model->real, arena + offset, j));
     }
@@ -298,8 +302,11 @@ static int run(int32_t n, int64_t steps, char **offsets) {
     const UnetProgram *program = model->train;
     char *arena = zeroed(program->extent);
     for (int i = 0; i < model->nparameter; i++)
-        for (int64_t j = 0; j < count(&model->parameter[i]); j++)
-            set(model->real, arena + model->parameter[i].offset, j, read_number());
+        for (int64_t j = 0; j < count(&model->parameter[i]); j++) {
+            const double value = read_number();
+            set(model->real, arena + model->parameter[i].offset, j, value);
+            set(model->real, arena + unet_weights_offset(model, i), j, value);
+        }
     Batch batch = new_batch(program);
     for (int i = 0; i < model->ninput; i++) {
         if (!batch.values[i])

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 """Records what PyTorch computes: tests/oracle/vectors/.
 
-    apt-get install python3-torch && tests/oracle/record.py
+    apt-get install python3-torch && tests/oracle/record.py [CASE...]
 
 For every case: the weights as torch.manual_seed draws them, random inputs and targets (float32); then, in
-float64 from the same numbers, the output, the loss and gradients of the first step, the losses of ten
+float64 from the same numbers, the output in evaluation, the loss and gradients of the first step, the losses of ten
 steps and the weights after them.  Metadata holds PyTorch's own float32 losses and, per gradient, the
 relative error of its float32 against float64: the largest over several ways PyTorch has of computing the
 same (oneDNN or not, one thread or two, channels last), since one run of one way may be right by luck.
@@ -13,6 +13,7 @@ For the nets at full size: a checksum of each initial tensor.
 
 import array
 import json
+import sys
 
 import torch
 from torch import nn
@@ -76,6 +77,16 @@ class TwoConvolutions(nn.Module):
         return self.net(x)
 
 
+class Classes(nn.Module):
+    def __init__(self, classes, losses):
+        super().__init__()
+        self.net = nn.Sequential(nn.Conv2d(3, 5, 3, padding=1), nn.ReLU(),
+                                 nn.Conv2d(5, classes if classes > 2 else 1, 3, padding=1))
+
+    def forward(self, x):
+        return self.net(x)
+
+
 class Variants(nn.Module):
     def __init__(self):
         super().__init__()
@@ -114,17 +125,192 @@ class Activations(nn.Module):
         return torch.sigmoid(self.answer(torch.cat([self.up(gate), first], 1)))
 
 
+def normal_double_conv(inputs, outputs):
+    return nn.Sequential(nn.Conv2d(inputs, outputs, 3, padding=1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU(),
+                         nn.Conv2d(outputs, outputs, 3, padding=1, bias=False),
+                         nn.BatchNorm2d(outputs, eps=1e-3, momentum=0.3), nn.ReLU())
+
+
+class BatchNorm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.enc = normal_double_conv(3, 5)
+        self.deep = normal_double_conv(5, 18)
+        self.again = nn.BatchNorm2d(18)
+        self.conv = nn.Conv2d(18, 18, 3, padding=1, bias=False)
+        self.up = nn.Sequential(nn.ConvTranspose2d(18, 6, 2, stride=2, bias=False), nn.BatchNorm2d(6))
+        self.both = nn.BatchNorm2d(11)
+        self.answer = nn.Conv2d(11, 3, 1)
+
+    def forward(self, x):
+        enc = self.enc(x)
+        deep = self.deep(F.max_pool2d(enc, 2))
+        twice = F.relu(self.again(self.conv(F.relu(self.again(deep)))))
+        both = self.both(torch.cat([F.relu(self.up(twice)), enc], 1))
+        return self.answer(F.leaky_relu(both))
+
+
+def matched(x, like, how):
+    """In the middle; of an odd number of rows one more lies at the end."""
+    more = [m - n for m, n in zip(like.shape[2:], x.shape[2:])]
+    if how == "crop":
+        top, left = [-m // 2 for m in more]
+        return x[:, :, top:top + like.shape[2], left:left + like.shape[3]]
+    pad = (more[1] // 2, more[1] - more[1] // 2, more[0] // 2, more[0] - more[0] // 2)
+    return F.pad(x, pad, mode="constant" if how == "pad" else how)
+
+
+class Resizing(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 6, 3, padding=1)
+        self.twice = nn.Conv2d(6, 5, 3, padding=1)
+        self.smooth = nn.Conv2d(6, 5, 3, padding=1)
+        self.padded = nn.Conv2d(5, 5, 2)
+        self.x = nn.Conv2d(26, 17, 3, padding=1)
+        self.answer = nn.Conv2d(17, 3, 3, padding=1)
+
+    def forward(self, photo):
+        first, size = F.relu(self.first(photo)), photo.shape[2:]
+        twice = self.twice(F.interpolate(first, scale_factor=2))
+        exact = F.interpolate(twice, scale_factor=(1.5, 0.5), mode="nearest-exact")
+        smooth = self.smooth(F.interpolate(first, scale_factor=2, mode="bilinear"))
+        corners = F.interpolate(smooth, size=size, mode="bilinear", align_corners=True)
+        like = F.interpolate(exact, size=size, mode="bilinear")
+        padded = matched(self.padded(corners), photo, "pad")
+        x = self.x(torch.cat([first, like, corners, padded, matched(twice, photo, "crop")], 1))
+        twice_as_large = F.interpolate(x, scale_factor=2)
+        larger = matched(F.interpolate(x, scale_factor=(4 / 3, 1.5), mode="bilinear"), twice_as_large, "replicate")
+        return matched(self.answer(larger), photo, "crop")
+
+
+class Operators(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 8, 3, padding=1)
+        self.conv = nn.Conv2d(8, 12, 3, padding=1)
+        self.pooled = nn.Conv2d(6, 6, 1)
+        self.seen = nn.Conv2d(2, 1, 3, padding=1)
+        self.shares = nn.Conv2d(12, 6, 3, padding=1)
+        self.deep = nn.Conv2d(24, 20, 3, padding=1)
+        self.back = nn.Conv2d(8, 20, 1)
+        self.answer = nn.Conv2d(5, 3, 3, padding=1)
+
+    def forward(self, photo):
+        first = torch.tanh(self.first(photo))
+        a, b = self.conv(first).chunk(2, dim=1)
+        gated = F.gelu(a) * b
+        scaled = gated * torch.sigmoid(self.pooled(F.adaptive_avg_pool2d(gated, 1))) - 0.5 * F.elu(b)
+        across = torch.cat([scaled.mean(1, keepdim=True), scaled.max(1, keepdim=True).values], 1)
+        seen = scaled * torch.sigmoid(self.seen(across))
+        parts = F.interpolate(F.adaptive_avg_pool2d(seen, (5, 3)), size=photo.shape[2:])
+        shares = F.softmax(self.shares(torch.cat([seen, parts], 1)), 1)
+        deep = self.deep(F.pixel_unshuffle(-shares, 2))
+        wide = F.max_pool2d(first, 3, stride=2, padding=1, dilation=2, ceil_mode=True)
+        back = F.pixel_shuffle(deep + self.back(wide), 2)
+        return self.answer(1 - back / 3)
+
+
+class Groups(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.start = nn.Conv2d(3, 18, 3, padding=1, bias=False)
+        self.first = nn.InstanceNorm2d(18, affine=True)
+        self.each = nn.Conv2d(18, 18, 3, stride=2, padding=1, groups=18)
+        self.point = nn.Conv2d(18, 12, 1, bias=False)
+        self.norm = nn.GroupNorm(3, 12)
+        self.some = nn.Conv2d(12, 10, (3, 2), groups=2, bias=False)
+        self.tall = nn.Conv2d(10, 10, (5, 1), padding=(2, 0))
+        self.wide = nn.Conv2d(10, 6, (1, 5), padding=(0, 4), dilation=(1, 2), groups=2)
+        self.deep = nn.Conv2d(18, 9, 4, stride=2, padding=1, bias=False)
+        self.up3 = nn.ConvTranspose2d(9, 8, 3, stride=2, padding=1, output_padding=1)
+        self.up4 = nn.ConvTranspose2d(8, 6, 4, stride=2, padding=1)
+        self.last = nn.GroupNorm(2, 6)
+        self.answer = nn.Conv2d(24, 3, 1)
+
+    def forward(self, x):
+        first = F.relu(self.first(self.start(x)))
+        norm = F.relu(self.norm(self.point(self.each(first))))
+        some = F.relu(self.some(F.pad(norm, (0, 1, 1, 1))))
+        wide = F.relu(self.wide(F.relu(self.tall(some) + some)))
+        low = F.relu(F.instance_norm(self.deep(torch.cat([wide, norm], 1))))
+        last = self.last(F.relu(self.up4(F.relu(self.up3(low)))))
+        return self.answer(torch.cat([last, first], 1))
+
+
 NETS = {"unet": UNet, "simple": Simple, "two_convolutions": TwoConvolutions, "variants": Variants,
-        "activations": Activations}
-LOSSES = {"mse": F.mse_loss, "l1": F.l1_loss}
-OPTIMIZERS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "sgd": torch.optim.SGD}
+        "activations": Activations, "resizing": Resizing, "classes": Classes, "batch_norm": BatchNorm,
+        "groups": Groups, "operators": Operators}
+
+# ---- losses over classes; in a target of labels 255 counts nowhere ----------------------------------
+
+
+def weighted_cross_entropy(logits, labels):
+    return F.cross_entropy(logits, labels, weight=torch.tensor([1, 0.25, 2, 0.5], dtype=logits.dtype), ignore_index=255,
+                           label_smoothing=0.1)
+
+
+def cross_entropy_without_1(logits, labels):
+    return F.cross_entropy(logits, labels.masked_fill(labels == 1, 255), ignore_index=255)
+
+
+def bce(logits, labels, **settings):
+    counts = labels != 255
+    return F.binary_cross_entropy_with_logits(logits[:, 0][counts], labels[counts].to(logits.dtype), **settings)
+
+
+def weighted_bce(logits, labels):
+    return bce(logits, labels, pos_weight=torch.tensor(2.5, dtype=logits.dtype))
+
+
+def cross_entropy(logits, labels):
+    return F.cross_entropy(logits, labels, ignore_index=255)
+
+
+def dice(shares, labels, classes, smooth=1e-6):
+    """1 less the mean over CLASSES of twice what is common over what is in one or the other, of the whole batch."""
+    counts = (labels != 255).to(shares.dtype)
+    values = []
+    for k, share in zip(classes, shares):
+        truth = (labels == k).to(shares.dtype) * counts
+        values.append((2 * (share * truth).sum() + smooth) / ((share * counts).sum() + truth.sum() + smooth))
+    return 1 - sum(values) / len(values)
+
+
+def dice_without_background(logits, labels):
+    return dice(F.softmax(logits, 1).transpose(0, 1)[1:], labels, (1, 2, 3), 1e-5)
+
+
+def dice_without_2(logits, labels):
+    return dice(F.softmax(logits, 1).transpose(0, 1), labels.masked_fill(labels == 2, 255), (0, 1, 2, 3))
+
+
+def binary_dice(logits, labels):
+    return dice(torch.sigmoid(logits).transpose(0, 1), labels, (1,), 1)
+
+
+LOSSES = {"mse": F.mse_loss, "l1": F.l1_loss, "cross_entropy": cross_entropy, "binary_dice": binary_dice,
+          "dice_without_background": dice_without_background, "dice_without_2": dice_without_2,
+          "weighted_cross_entropy": weighted_cross_entropy,
+          "cross_entropy_without_1": cross_entropy_without_1, "bce": bce, "weighted_bce": weighted_bce}
+OPTIMIZERS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "sgd": torch.optim.SGD,
+              "rmsprop": torch.optim.RMSprop}
 
 # ---- one case ---------------------------------------------------------------------------------------
 
 
 def make_net(case):
     torch.manual_seed(case["seed"])
-    return NETS[case["net"]](**case["defines"])
+    net = NETS[case["net"]](**case["defines"])
+    for name, value in net.named_buffers():  # as if it had been trained: prediction reads them
+        if value.is_floating_point():
+            value.uniform_(0.5, 1.5)
+    return net
+
+
+def state_of(net):
+    """What the checkpoint of a model holds: the count of batches is PyTorch's own."""
+    return {key: value.clone() for key, value in net.state_dict().items() if not key.endswith("num_batches_tracked")}
 
 
 def loss_of(case, answer, target):
@@ -137,22 +323,40 @@ def psnr(answer, target):
     return (-10 * squares.log10()).mean()
 
 
+def make_optimizer(case, net):
+    name, settings = case["optimizer"]
+    vectors = [p for p in net.parameters() if p.dim() <= 1]
+    others = [p for p in net.parameters() if p.dim() > 1]
+    if case.get("spares_vectors"):
+        return OPTIMIZERS[name]([{"params": others}, {"params": vectors, "weight_decay": 0}], **settings)
+    return OPTIMIZERS[name](net.parameters(), **settings)
+
+
 def train(case, net, photo, target):
     """Returns losses, and the output, PSNR and gradients of the first step."""
-    name, settings = case["optimizer"]
-    optimizer = OPTIMIZERS[name](net.parameters(), **settings)
+    optimizer = make_optimizer(case, net)
+    averaged = {key: value.clone() for key, value in net.state_dict().items()}
     losses, first = [], None
     for _ in range(cases.STEPS):
         optimizer.zero_grad()
-        answer = net(photo)
-        loss = loss_of(case, answer, target)
-        loss.backward()
+        answer, loss, parts = net(photo), 0, case.get("accumulate", 1)
+        for x, y in zip(photo.chunk(parts), target.chunk(parts)):
+            part = loss_of(case, net(x), y) / parts
+            part.backward()
+            loss += part
         if first is None:
             gradients = {key: value.grad.clone() for key, value in net.named_parameters()}
-            first = (answer.detach(), psnr(answer.detach(), target), gradients)
+            decibels = psnr(answer.detach(), target) if target.is_floating_point() else torch.zeros(())
+            first = (answer.detach(), decibels, gradients)
+        if "clip_norm" in case:
+            nn.utils.clip_grad_norm_(net.parameters(), case["clip_norm"])
+        if "clip_value" in case:
+            nn.utils.clip_grad_value_(net.parameters(), case["clip_value"])
         optimizer.step()
         losses.append(loss.item())
-    return losses, first
+        for key, value in net.state_dict().items():
+            averaged[key].lerp_(value, 1 - case.get("ema", 0))
+    return losses, first, averaged
 
 
 def relative_error(value, exact):
@@ -167,7 +371,7 @@ def float_errors(case, state, photo, target, exact):
             for layout in (torch.contiguous_format, torch.channels_last):
                 torch.set_num_threads(threads)
                 net = make_net(case)
-                net.load_state_dict(state)
+                net.load_state_dict(state, strict=False)
                 net = net.to(memory_format=layout)
                 with torch.backends.mkldnn.flags(enabled=onednn):
                     answer = net(photo.contiguous(memory_format=layout))
@@ -185,25 +389,35 @@ def tensor(value):
 
 def record(case):
     net = make_net(case)
-    state = {key: value.clone() for key, value in net.state_dict().items()}
+    state = state_of(net)
     generator = torch.Generator().manual_seed(1000 + case["seed"])
     photo = torch.rand(case["valid"], 3, *case["size"], generator=generator)
-    target = torch.rand(net(photo).shape, generator=generator)
+    if "classes" in case["defines"]:
+        classes = case["defines"]["classes"]
+        target = torch.randint(classes + 1, (case["valid"], *case["size"]), generator=generator)
+        target[target == classes] = 255
+    else:
+        target = torch.rand(net.eval()(photo).shape, generator=generator)
+    net.train()
 
     exact = make_net(case)
-    exact.load_state_dict(state)
+    exact.load_state_dict(state, strict=False)
     exact = exact.double()
-    losses, (answer, decibels, gradients) = train(case, exact, photo.double(), target.double())
+    answer = exact.eval()(photo.double()).detach()
+    exact.train()
+    losses, (_, decibels, gradients), after = train(case, exact, photo.double(),
+                                                    target.double() if target.is_floating_point() else target)
     errors = float_errors(case, state, photo, target, gradients)
-    float_losses, _ = train(case, net, photo, target)
+    float_losses, _, _ = train(case, net, photo, target)
 
-    tensors = {"input": tensor(photo), "target": tensor(target), "output": tensor(answer),
+    tensors = {"input": tensor(photo), "target": tensor(target.float()), "output": tensor(answer),
                "losses": tensor(torch.tensor(losses, dtype=torch.float64)),
                "psnr": tensor(decibels.reshape(1))}
     for name, value in state.items():
         tensors["initial/" + name] = tensor(value)
-        tensors["gradient/" + name] = tensor(gradients[name])
-        tensors["after/" + name] = tensor(exact.state_dict()[name])
+        if name in gradients:
+            tensors["gradient/" + name] = tensor(gradients[name])
+        tensors["after/" + name] = tensor(after[name])
     metadata = {"torch": torch.__version__, "float_losses": json.dumps(float_losses),
                 "float_gradient_errors": json.dumps(errors)}
     safetensors.write(case["vectors"], tensors, metadata)
@@ -225,8 +439,10 @@ def record_checksums():
         file.write("\n")
 
 
-if __name__ == "__main__":
+if __name__ == "__main__":  # all, or the cases that are named
     torch.set_num_threads(1)
     for each in cases.CASES:
-        record(each)
-    record_checksums()
+        if len(sys.argv) == 1 or each["name"] in sys.argv[1:]:
+            record(each)
+    if len(sys.argv) == 1:
+        record_checksums()

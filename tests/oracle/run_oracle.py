@@ -65,7 +65,7 @@ class Model:
                  "-fno-trapping-math", "-ffp-contract=fast", "-I" + folder, "-I" + tools.include,
                  '-DMODEL_HEADER="%s.h"' % name, "-DMODEL=%s_model" % name, source,
                  *emitted.sources(folder), tools.runtime, "-o", self.program] +
-                tools.flags + ["-lpng", "-lz", "-ljansson", "-lpthread", "-lm"])
+                tools.flags + emitted.libraries(tools.runtime))
         self.parameters, self.results = {}, []
         for line in execute([self.program, "describe"]).decode().splitlines():
             kind, name, *rest = line.split()
@@ -75,13 +75,13 @@ class Model:
                 self.results.append((name, rest[0] == "1", float(rest[1])))
 
     def gradient_offsets(self):
-        """Where the plan keeps the gradient of each parameter."""
+        """Where the plan keeps the gradient of each parameter; -1: it has none (a running statistic)."""
         plan = json.loads(execute(self.command[:1] + ["mem", "--format=json"] + self.command[1:] + [self.file]))
         buffers = {buffer["id"]: buffer for buffer in plan["buffers"]}
-        update = next(step for step in plan["programs"]["train"] if step.get("op") in ("sgd", "adam"))
+        update = next(step for step in plan["programs"]["train"] if step.get("op") in ("sgd", "adam", "rmsprop"))
         read = [buffers[number] for number in update["reads"]]
         offsets = {buffer["name"]: buffer["offset"] for buffer in read if buffer["class"] == "parameter_gradient"}
-        return [offsets["d " + name] for name in self.parameters]
+        return [offsets.get("d " + name, -1) for name in self.parameters]
 
     def run(self, valid, vectors):
         """The doubles that `harness run` writes, cut up by what they mean."""
@@ -90,7 +90,8 @@ class Model:
             numbers.extend(vectors["initial/" + name].values.tolist())
         numbers.extend(vectors["input"].values.tolist())
         numbers.extend(vectors["target"].values.tolist())
-        offsets = [str(offset) for offset in self.gradient_offsets()]
+        self.offsets = dict(zip(self.parameters, self.gradient_offsets()))
+        offsets = [str(offset) for offset in self.offsets.values()]
         answer = array.array("d")
         answer.frombytes(execute([self.program, "run", str(valid), str(cases.STEPS)] + offsets,
                                  input=numbers.tobytes()))
@@ -106,15 +107,16 @@ class Answer:
             taken += count
             return numbers[taken - count:taken]
 
-        def take_parameters():
-            return {name: take(math.prod(shape)) for name, shape in model.parameters.items()}
+        def take_parameters(trained=False):
+            return {name: take(math.prod(shape)) for name, shape in model.parameters.items()
+                    if not trained or model.offsets[name] >= 0}
 
         self.output = take(output_count)
         steps = []
         for step in range(cases.STEPS):
             steps.append(take(len(model.results)))
             if step == 0:
-                self.gradients = take_parameters()
+                self.gradients = take_parameters(trained=True)
         self.after = take_parameters()
         if taken != len(numbers):
             raise Failure("the harness wrote %d numbers, expected %d" % (len(numbers), taken))
@@ -224,9 +226,10 @@ def main():
         jobs = [(name, lambda name=name: run_initial(tools, name, cases.SEEDS)) for name, _, _ in cases.FULL_SIZE]
     else:
         jobs = [(case["name"], lambda case=case: run_case(tools, tools.mode, case)) for case in cases.CASES]
+    loops = {case["name"]: case["loops"] for case in cases.CASES}
     failed = False
     for name, job in jobs:
-        if tools.case and name not in tools.case:
+        if (tools.case and name not in tools.case) or (tools.mode == "looped" and not loops[name]):
             continue
         try:
             failures = job()

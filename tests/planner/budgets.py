@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """budgets.py --unetc=UNETC --make-pictures=MAKE_PICTURES: a budget changes the memory of training, never the weights.
 
-Three nets are planned in 1, 2, 3 and 6 loops over samples, and each of these under budgets from the tightest to
-none; each plan becomes a program, which stops at the first access outside of a buffer's life, and trains for ten
+Three nets are planned in 1, 2, 3 and 6 loops over samples, and one with batch norm without loops, and each of these
+under budgets from the tightest to none; each plan becomes a program, which stops at the first access outside of a buffer's life, and trains for ten
 steps, the last batch of an epoch being short.  All weights of a net are the same, bit for bit.  A few plans are
 compiled with the fast kernels of each method, also for tensors of 16 bits, without the checks; these run with one,
 two and three threads."""
@@ -26,6 +26,8 @@ CHECKED = ["--kernels=reference", "--poison"]
 # name, file, options, pictures: not a multiple of the batch, which is 6
 NETS = [("tiny", "unet", ["-Ddepth=3", "-Dbase=2"], 10), ("five levels", "unet", ["-Ddepth=5", "-Dbase=2"], 7),
         ("irregular", "irregular", [], 9)]
+# Of the whole batch at once; the files of weights hold running statistics as well.
+NORMAL_NETS = [("batch norm", "norms", [], 9)]
 FAST_NETS = [("tiny, " + " ".join(options), "unet", ["-Ddepth=3", *options], 9) for options in (
     ["--conv=direct"], ["--conv=winograd"], ["--conv=auto", "-Dbase=4", "--precision=bf16"],
     ["--conv=fast", "-Dbase=16", "--precision=bf16"])]
@@ -96,7 +98,8 @@ def main():
     parser.add_argument("--make-pictures", required=True)
     tools = parser.parse_args()
     failed = False
-    for nets, how, budgets in ((NETS, CHECKED, BUDGETS), (FAST_NETS, [], FAST_BUDGETS)):
+    for nets, how, budgets in ((NETS, CHECKED, BUDGETS), (NORMAL_NETS, CHECKED, {1: 6}), (NORMAL_NETS, [], {1: 3}),
+                               (FAST_NETS, [], FAST_BUDGETS)):
         for net in nets:
             try:
                 failures = check_net(tools, net, how, budgets)

@@ -67,6 +67,7 @@ REFUSED = [
     (["--micro-batches=off", "--batch=6"], "five"),
     (["--micro-batches=off", "--batch=8"], "five"),
     (["--micro-batches=off"], "irregular"),
+    ([], "norms"),
     ([], "volume"),
 ]
 
@@ -85,6 +86,31 @@ def what_is_needed(unetc):
             plan = plans.Plan(unetc, options + ["--mem=" + budget])
             if not plan.fits:
                 complaints.append("%s: needs %d, says the refusal; then %d" % (plan, needed, plan.arena))
+    return complaints
+
+
+def whole_batches(unetc):
+    """Where batch_norm sees the whole batch nobody gets a part of it: by option an error, else no such plan."""
+    complaints = []
+
+    def says(words, *options, batch_of_one="", setting=""):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "net.unet")
+            with open(plans.net("norms")) as text, open(file, "w") as net:
+                net.write(text.read().replace("18, 3) -> instance_norm", batch_of_one or "18, 3) -> instance_norm").replace(
+                    "train {", "train {\n" + setting))
+            done = subprocess.run([unetc, "mem", *options, file], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if done.returncode != 1 or not all(word in done.stderr for word in words):
+            complaints.append("%s: exit code %d, without %s\n%s" % (options, done.returncode, words, done.stderr))
+
+    says(["U0705", "net.unet:6:45", "called here", "--micro-batches=2"], "--micro-batches=2")
+    says(["U0705", "accumulate 2", ":26:5"], setting="    accumulate 2")
+    says(["U0411", "batch 1, 18 x 1 x 1"], "--batch=1",
+         batch_of_one="18, 8, padding = \"valid\") -> batch_norm -> upconv(18, 8)")
+    free = plans.Plan(unetc, [plans.net("norms")])
+    tight = plans.tightest(unetc, [plans.net("norms")], free, 4)
+    if free.json["micro_batches"] != 1 or tight.json["micro_batches"] != 1 or not tight.arena < free.arena:
+        complaints.append("norms: %d and %d micro-batches" % (free.json["micro_batches"], tight.json["micro_batches"]))
     return complaints
 
 
@@ -131,7 +157,7 @@ def main():
         for complaint in check(unetc, options, net, code)[:5]:
             print("FAILED %s.unet %s: %s" % (net, " ".join(options), complaint))
             failures += 1
-    for complaint in what_is_needed(unetc) + packed_weights(unetc):
+    for complaint in what_is_needed(unetc) + whole_batches(unetc) + packed_weights(unetc):
         print("FAILED " + complaint)
         failures += 1
     print("%d cases, %d refusals, %d complaints" % (len(cases), len(REFUSED), failures))

@@ -48,6 +48,10 @@ class Plan:
     def recomputes(self):
         return self.json["cost"]["recompute_flops"] / self.json["cost"]["flops"]
 
+    def units(self):
+        """What a step of training costs."""
+        return self.json["cost"]["units"]
+
     def __str__(self):
         return " ".join(os.path.basename(option) for option in self.options)
 

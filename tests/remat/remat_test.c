@@ -223,7 +223,7 @@ static void check_schedule(const RematProblem *problem, const RematSchedule *fou
 
 /* Returns whether something had to be recomputed. */
 static bool check_problem(Exhaustive *e, const RematProblem *problem, uint64_t *random) {
-    enum { EFFORT = 150000 };
+    enum { EFFORT = 400000 };
     Pool *pool = pool_new();
     int order[MAX_OPERATIONS];
     for (int o = 0; o < problem->noperation; o++)
@@ -304,7 +304,7 @@ static void check_many_paths(void) {
     Pool *pool = pool_new();
     RematSchedule found;
     bool fits =
-        remat_schedule(pool, &problem, &(RematQuestion){.capacity = 2000, .effort = 4000000}, &found);
+        remat_schedule(pool, &problem, &(RematQuestion){.capacity = 2000, .effort = 40000000}, &found);
     CHECK(fits == (found.peak <= 2000));
     CHECK(found.peak < 5000 && remat_peak(pool, &problem, found.operation, found.length) == found.peak);
     pool_free(pool);

@@ -2,6 +2,7 @@
  * shows of its files (windows, padding, flips, noise), in float and double layouts. */
 #include "check.h"
 #include "fake_data.h"
+#include "make_png.h"
 #include "unet/layout.h"
 #include "unet/rng.h"
 
@@ -55,7 +56,9 @@ static double element(const Read *read, int input, int32_t c, int32_t y, int32_t
     int64_t at = layout->origin + layout->sample + c / layout->block * layout->plane + y * layout->row +
                  x * layout->block + c % layout->block;
     const void *base = read->input[input];
-    return layout->type == UNET_F64 ? ((const double *)base)[at] : (double)((const float *)base)[at];
+    return layout->type == UNET_F64  ? ((const double *)base)[at]
+           : layout->type == UNET_U8 ? ((const uint8_t *)base)[at]
+                                     : (double)((const float *)base)[at];
 }
 
 /* Everything that is no point of sample 1 is still zero. */
@@ -498,8 +501,8 @@ static void test_arithmetic(void) {
         {.op = UNET_SRC_DIV},
         {.op = UNET_SRC_SUB},
     };
-    fake.source[1] = (UnetSource){"level", -1, 1, 1, level};
-    fake.source[2] = (UnetSource){"noisy", 0, 3, 9, formula};
+    fake.source[1] = (UnetSource){"level", -1, 1, 1, level, NULL};
+    fake.source[2] = (UnetSource){"noisy", 0, 3, 9, formula, NULL};
     fake.data.nsource = 3;
     UnetDataset *dataset = open_or_stop(&fake, UNET_TRAINING);
     double seen[2];
@@ -521,13 +524,99 @@ static void test_arithmetic(void) {
           "a malformed formula");
 }
 
-/* ---- check-data ------------------------------------------------------------------------------- */
-
+/* What check-data says, line by line. */
 static void hear(void *context, const char *problem) {
     char *heard = context;
     size_t used = strlen(heard);
     snprintf(heard + used, 4096 - used, "%s\n", problem);
 }
+
+/* ---- labels ----------------------------------------------------------------------------------- */
+
+/* `truth` is labels, read from truth/, whose files show the pictures of noisy/. */
+static void fake_labels(Fake *fake, int32_t size) {
+    fake_pairs(fake, 2, 1, size, UNET_F32);
+    fake->inputs[1] = (UnetInput){"truth", UNET_LABELS, true, 1, 255, 255};
+    fake->term[0][0].pattern = "truth/*.png";
+    fake->term[1][0].pattern = "shown/*.png";
+    fake->source[0].name = "truth";
+    fake->train_layout[1].type = fake->eval_layout[1].type = UNET_U8;
+    for (int i = 0; i < 2; i++) {
+        fake_picture(folder, "truth", i == 0 ? "a" : "b", i, 1, 9, 14);
+        fake_picture(folder, "shown", i == 0 ? "a" : "b", i, 1, 9, 14);
+    }
+}
+
+/* Cut and flipped with their images, never between two classes; padding counts nowhere. */
+static void test_labels(UnetPad pad) {
+    Fake fake;
+    int outside = 0;
+    fake_labels(&fake, 12);
+    fake_add(&fake, (UnetTransform){.op = UNET_DO_CROP, .random = true, .pad = pad, .pad_value = 2});
+    fake_add(&fake, (UnetTransform){.op = UNET_DO_FLIP, .axes = 6, .p = 0.5});
+    UnetDataset *dataset = open_or_stop(&fake, UNET_TRAINING);
+    for (uint32_t epoch = 0; epoch < 8; epoch++) {
+        Read read = read_sample(dataset, 1, 3, epoch);
+        CHECK_OK(read.status, read.error);
+        for (int32_t y = 0; y < 12; y++) {
+            for (int32_t x = 0; x < 12; x++) {
+                const double image = element(&read, 0, 0, y, x), class = element(&read, 1, 0, y, x);
+                CHECK(class == (image > 1 ? UNET_IGNORED : round(255 * image)),
+                      "class %g where there is %g", class, 255 * image);
+                outside += image > 1;
+            }
+        }
+        forget(&read);
+    }
+    CHECK((outside > 0) == (pad == UNET_PAD_VALUE), "%d points of padding", outside);
+    unet_dataset_close(dataset);
+}
+
+static void test_values(void) {
+    static const int32_t values[] = {4, 1};
+    const PngKind kind = {.width = 4, .height = 4, .colour = PNG_COLOR_TYPE_PALETTE, .bits = 2};
+    char path[200], heard[4096] = "";
+    Fake fake;
+    UnetDataset *dataset;
+    UnetDataCheck check;
+    UnetError error;
+    fake_labels(&fake, 4);
+    fake_add(&fake, (UnetTransform){.op = UNET_DO_CROP});
+    fake.inputs[1].classes = 2;
+    fake.inputs[1].ignore = -1;
+    CHECK_OK(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, folder, &error), error);
+    Read read = read_sample(dataset, 0, 0, 0);
+    CHECK(read.status == UNET_IO && strstr(read.error.text, "truth/a.png has a point of value") != NULL &&
+              strstr(read.error.text, "the classes 0 to 1") != NULL,
+          "a value that is no class: %s", read.error.text);
+    forget(&read);
+    unet_dataset_close(dataset);
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/truth/%c.png", folder, 'a' + i);
+        make_png(path, &kind);
+        fake_picture(folder, "shown", i == 0 ? "a" : "b", i, 1, 4, 4);
+    }
+    fake.inputs[1].classes = 4;
+    CHECK_OK(unet_check_data(&fake.model, folder, hear, hear, heard, &check, &error), error);
+    CHECK(check.problems == 0 && strstr(heard, "truth: 2 files of 4 x 4, class 0 (value 0)") != NULL,
+          "palettes are read as indices: %s", heard);
+    fake.source[0].values = values;
+    fake.inputs[1].classes = 2;
+    fake.inputs[1].ignore = 3;
+    CHECK_OK(unet_check_data(&fake.model, folder, hear, hear, heard, &check, &error), error);
+    CHECK(check.problems == 2 && strstr(heard, "not among the `values` of \"truth\"") != NULL,
+          "a value that is not listed: %s", heard);
+    remove_file("truth/a.png");
+    CHECK(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, folder, &error) == UNET_IO &&
+              strstr(error.text, "a.png has no partner") != NULL,
+          "a mask that is missing: %s", error.text);
+    fake_picture(folder, "truth", "a", 0, 1, 4, 5);
+    CHECK(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, folder, &error) == UNET_IO &&
+              strstr(error.text, "and its partner") != NULL,
+          "a mask of another size: %s", error.text);
+}
+
+/* ---- check-data ------------------------------------------------------------------------------- */
 
 static void test_check(void) {
     Fake fake;
@@ -536,7 +625,7 @@ static void test_check(void) {
     char heard[4096] = "";
     UnetDataCheck check;
     UnetError error;
-    CHECK_OK(unet_check_data(&fake.model, folder, hear, heard, &check, &error), error);
+    CHECK_OK(unet_check_data(&fake.model, folder, hear, NULL, heard, &check, &error), error);
     CHECK(check.problems == 0 && check.files == 14 && heard[0] == '\0', "%d problems in %d files: %s",
           (int)check.problems, (int)check.files, heard);
 
@@ -552,7 +641,7 @@ static void test_check(void) {
     write_bytes(path, bytes, length);
     free(bytes);
     remove_file("noisy/p03.png");
-    CHECK_OK(unet_check_data(&fake.model, folder, hear, heard, &check, &error), error);
+    CHECK_OK(unet_check_data(&fake.model, folder, hear, NULL, heard, &check, &error), error);
     CHECK(check.problems == 3, "%d problems:\n%s", (int)check.problems, heard);
     CHECK(strstr(heard, "p02.png: cut short") != NULL && strstr(heard, "p05.png: damaged in row") != NULL &&
               strstr(heard, "p03.png has no partner") != NULL,
@@ -596,6 +685,9 @@ int main(void) {
     test_times(2, (int32_t[2]){6, 9}, UNET_PAD_VALUE);
     test_valid();
     test_check();
+    test_labels(UNET_PAD_VALUE);
+    test_labels(UNET_PAD_REFLECT);
+    test_values();
     remove_folder(folder);
     return check_result();
 }

@@ -1,7 +1,9 @@
-/* image_test.c - PNG files of every kind read back number by number; images written and read again; files
- * cut at every length; what is no PNG, or no PNG of the kind that is asked for. */
+/* image_test.c - PNG files of every kind read back number by number; a JPEG file as Pillow reads it; images
+ * written and read again; files cut at every length; what is no image, or none of the kind that is asked
+ * for. */
 #include "check.h"
 #include "make_png.h"
+#include "small_jpeg.h"
 #include "unet/image.h"
 
 #include <math.h>
@@ -19,6 +21,29 @@ static float expected_number(const PngKind *kind, uint32_t x, uint32_t y, uint32
         return (float)png_palette_colour(number, c) / 255.0f;
     }
     return (float)number / (float)((1u << kind->bits) - 1);
+}
+
+/* Classes are the numbers that stand in the file. */
+static void check_classes(const PngKind *kind, const char *what) {
+    UnetImageReader *reader;
+    UnetError error;
+    if ((kind->colour & PNG_COLOR_MASK_COLOR) != 0 && kind->colour != PNG_COLOR_TYPE_PALETTE) {
+        CHECK(unet_image_open(&reader, path, UNET_IMAGE_CLASSES, &error) == UNET_IO &&
+                  strstr(error.text, "is in colour") != NULL,
+              "%s: classes in colour", what);
+        return;
+    }
+    CHECK_OK(unet_image_open(&reader, path, UNET_IMAGE_CLASSES, &error), error);
+    float *row = calloc(kind->width, sizeof *row);
+    for (uint32_t y = 0; y < kind->height; y++) {
+        CHECK_OK(unet_image_read_row(reader, row, &error), error);
+        for (uint32_t x = 0; x < kind->width; x++) {
+            CHECK(row[x] == (float)png_number(kind, x, y, 0), "%s: class at %u, %u is %g", what, x, y,
+                  (double)row[x]);
+        }
+    }
+    free(row);
+    unet_image_close(reader);
 }
 
 static void check_image(const PngKind *kind, int32_t channels, const char *what) {
@@ -72,6 +97,7 @@ static void test_kinds(void) {
             make_png(path, &kind);
             check_image(&kind, 0, what);
             check_image(&kind, 3, what);
+            check_classes(&kind, what);
             UnetImageInfo info;
             UnetError error;
             CHECK_OK(unet_image_probe(path, &info, &error), error);
@@ -120,6 +146,37 @@ static void test_writing(int32_t channels, int32_t bits) {
         double expected = floor(value * (double)largest + 0.5);
         CHECK(lrint((double)(back[i] * largest)) == (long)expected, "%g is written as %g", (double)row[i],
               (double)(back[i] * largest));
+    }
+    unet_image_close(reader);
+}
+
+/* Classes are written as indices of a palette, in which they are read again. */
+static void test_classes(void) {
+    const UnetImageInfo info = {.width = 256, .height = 1, .channels = 1, .bits = 8, .palette = true};
+    UnetImageWriter *writer;
+    UnetImageReader *reader;
+    UnetError error;
+    float row[3 * 256];
+    for (int32_t x = 0; x < 256; x++) {
+        row[x] = (float)x;
+    }
+    CHECK_OK(unet_image_create(&writer, path, &info, &error), error);
+    CHECK_OK(unet_image_write_row(writer, row, &error), error);
+    CHECK_OK(unet_image_finish(writer, &error), error);
+    CHECK_OK(unet_image_open(&reader, path, UNET_IMAGE_CLASSES, &error), error);
+    CHECK_OK(unet_image_read_row(reader, row, &error), error);
+    for (int32_t x = 0; x < 256; x++) {
+        CHECK(row[x] == (float)x, "class %d is read as %g", x, (double)row[x]);
+    }
+    unet_image_close(reader);
+    CHECK_OK(unet_image_open(&reader, path, 3, &error), error);
+    CHECK_OK(unet_image_read_row(reader, row, &error), error);
+    for (int32_t x = 0; x < 256; x++) {
+        uint8_t rgb[3];
+        unet_class_colour(x, rgb);
+        for (int c = 0; c < 3; c++) {
+            CHECK(lroundf(255 * row[c * 256 + x]) == rgb[c], "colour %d of class %d", c, x);
+        }
     }
     unet_image_close(reader);
 }
@@ -194,8 +251,12 @@ static void test_not_png(void) {
     CHECK_FAILS(unet_image_probe(folder, &info, &error), error, "Is a directory");
     write_bytes(path, "", 0);
     CHECK_FAILS(unet_image_probe(path, &info, &error), error, "too short");
-    write_bytes(path, "\xff\xd8\xff\xe0 JFIF, a photograph", 22);
-    CHECK_FAILS(unet_image_open(&reader, path, 0, &error), error, "not a PNG file");
+    write_bytes(path, "GIF89a, many pictures", 22);
+    CHECK_FAILS(unet_image_open(&reader, path, 0, &error), error, "a PNG");
+#ifndef UNET_HAS_JPEG
+    write_bytes(path, small_jpeg, sizeof small_jpeg);
+    CHECK_FAILS(unet_image_open(&reader, path, 0, &error), error, "install libjpeg62-turbo-dev");
+#endif
 
     /* A header that promises far more points than the file can hold. */
     PngKind kind = {.width = 8, .height = 8, .colour = PNG_COLOR_TYPE_GRAY, .bits = 8};
@@ -236,14 +297,69 @@ static void test_appended(void) {
     CHECK_OK(unet_image_probe(path, &info, &error), error);
 }
 
+#ifdef UNET_HAS_JPEG
+/* Decoded as Pillow does it, to the bit; in one channel refused, in grey repeated. */
+static void test_jpeg(void) {
+    UnetImageReader *reader;
+    UnetImageInfo info;
+    UnetError error;
+    uint64_t sum = UINT64_C(0xcbf29ce484222325);
+    write_bytes(path, small_jpeg, sizeof small_jpeg);
+    CHECK_OK(unet_image_probe(path, &info, &error), error);
+    CHECK(info.height == JPEG_HEIGHT && info.width == JPEG_WIDTH && info.channels == 3 && info.bits == 8,
+          "%d x %d, %d channels", info.height, info.width, info.channels);
+    CHECK_FAILS(unet_image_open(&reader, path, 1, &error), error, "is in colour");
+    CHECK_FAILS(unet_image_open(&reader, path, UNET_IMAGE_CLASSES, &error), error, "is in colour");
+    CHECK_OK(unet_image_open(&reader, path, 3, &error), error);
+    for (int y = 0; reader != NULL && y < JPEG_HEIGHT; y++) {
+        float row[3 * JPEG_WIDTH];
+        CHECK_OK(unet_image_read_row(reader, row, &error), error);
+        for (int i = 0; i < 3 * JPEG_WIDTH; i++) {
+            sum = (sum ^ (uint64_t)lrintf(row[i % 3 * JPEG_WIDTH + i / 3] * 255)) * UINT64_C(0x100000001b3);
+        }
+    }
+    CHECK(sum == jpeg_checksum, "other numbers than Pillow's: %llx", (unsigned long long)sum);
+    unet_image_close(reader);
+}
+
+static UnetStatus read_all(UnetError *error) {
+    UnetImageReader *reader;
+    UnetStatus status = unet_image_open(&reader, path, 3, error);
+    float row[3 * JPEG_WIDTH];
+    for (int y = 0; status == UNET_OK && y < JPEG_HEIGHT; y++) {
+        status = unet_image_read_row(reader, row, error);
+    }
+    unet_image_close(reader);
+    return status;
+}
+
+/* Cut anywhere before its last points: refused, by the probe as well, never filled up with grey. */
+static void test_cut_jpeg(void) {
+    UnetImageInfo info;
+    UnetError error;
+    for (size_t cut = 8; cut < sizeof small_jpeg - 2; cut++) {
+        write_bytes(path, small_jpeg, cut);
+        CHECK(unet_image_probe(path, &info, &error) == UNET_IO && strstr(error.text, "cut short") != NULL,
+              "%zu bytes, probed: %s", cut, error.text);
+        CHECK(read_all(&error) == UNET_IO || cut > sizeof small_jpeg - 8, "%zu bytes are read", cut);
+        CHECK(strstr(error.text, path) != NULL, "%zu bytes: %s", cut, error.text);
+    }
+}
+#endif
+
 int main(void) {
     make_folder(folder);
     snprintf(path, sizeof path, "%s/image.png", folder);
+#ifdef UNET_HAS_JPEG
+    test_jpeg();
+    test_cut_jpeg();
+#endif
     test_kinds();
     for (int32_t bits = 8; bits <= 16; bits += 8) {
         test_writing(1, bits);
         test_writing(3, bits);
     }
+    test_classes();
     test_write_failures();
     test_cut(false);
     test_cut(true);

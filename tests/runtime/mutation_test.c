@@ -1,8 +1,9 @@
-/* mutation_test.c - thousands of damaged PNG and safetensors files: each is read or refused with a message
- * that names the file, never worse.  Every case is a function of its number, which a failure prints; run
- * under the sanitizers this is a small fuzzer. */
+/* mutation_test.c - thousands of damaged PNG, JPEG and safetensors files: each is read or refused with a
+ * message that names the file, never worse.  Every case is a function of its number, which a failure
+ * prints; run under the sanitizers this is a small fuzzer. */
 #include "check.h"
 #include "make_png.h"
+#include "small_jpeg.h"
 #include "unet/image.h"
 #include "unet/rng.h"
 #include "unet/safetensors.h"
@@ -166,6 +167,10 @@ int main(void) {
         make_png(source, &kinds[i]);
         mutate(source, true, i);
     }
+#ifdef UNET_HAS_JPEG
+    write_bytes(source, small_jpeg, sizeof small_jpeg);
+    mutate(source, true, 50);
+#endif
     static const float values[12] = {1, 2, 3};
     UnetMetadata metadata = {"step", "100"};
     UnetError error;

@@ -121,7 +121,7 @@ static void test_files(UnetType real, const char *folder) {
     static char arena[BYTES * 6], loaded[BYTES * 6];
     UnetParameter parameters[PARAMETERS];
     size_t size = unet_type_bytes(real);
-    UnetTraining training = {.optimizer = UNET_ADAM};
+    UnetTraining training = {.moments = {"exp_avg", "exp_avg_sq"}};
     make_parameters(parameters, size, true);
     parameters[0].moments[0] = parameters[0].moments[1] = -1; /* never trained */
     UnetModel model = {.name = "net",
@@ -176,6 +176,39 @@ static void test_files(UnetType real, const char *folder) {
           "the report is:\n%s", heard.text);
 }
 
+/* Names behind those of modules that wrap the network. */
+static void test_wrapped(const char *folder) {
+    static char arena[BYTES * 6], loaded[BYTES * 6];
+    char wrapped[PARAMETERS][32];
+    UnetParameter parameters[PARAMETERS];
+    make_parameters(parameters, sizeof(float), false);
+    UnetModel model = {.name = "net", .real = UNET_F32, .nparameter = PARAMETERS, .parameter = parameters};
+    unet_parameters_init(&model, 3, arena);
+    for (int i = 0; i < PARAMETERS; i++) {
+        snprintf(wrapped[i], sizeof wrapped[i], "module.%s%s", i == 4 ? "" : "_orig_mod.", names[i]);
+        parameters[i].name = wrapped[i];
+    }
+    char path[100];
+    UnetError error;
+    Heard heard = {""};
+    snprintf(path, sizeof path, "%s/wrapped.safetensors", folder);
+    CHECK_OK(unet_parameters_save(&model, arena, false, path, NULL, 0, &error), error);
+    for (int i = 0; i < PARAMETERS; i++) {
+        parameters[i].name = names[i];
+    }
+    CHECK_FAILS(load(&model, path, UNET_LOAD_ALL, loaded, NULL, &error), error,
+                "2.weight: not in the file");
+    CHECK_OK(load(&model, path, UNET_LOAD_MATCHING, loaded, &heard, &error), error);
+    CHECK(strcmp(heard.text,
+                 "module._orig_mod.: stands in front of the names in the file, and is left out\n"
+                 "2.weight: not in the file\n"
+                 "module.2.weight: not in the model\n") == 0,
+          "the report is:\n%s", heard.text);
+    size_t count = (size_t)parameters[4].offset - (size_t)parameters[0].offset;
+    CHECK(memcmp(arena + parameters[0].offset, loaded + parameters[0].offset, count) == 0,
+          "what is loaded is not what was saved");
+}
+
 /* The scale of the loss is part of a checkpoint, of nothing else; one that cannot be is refused. */
 static void test_loss_scale(const char *folder) {
     enum { AT = 8 }; /* of the scale, behind the only parameter */
@@ -221,6 +254,41 @@ static void test_loss_scale(const char *folder) {
     unet_safetensors_close(file);
 }
 
+/* Averages begin with the weights, are what is saved for use, and come back with a checkpoint. */
+static void test_averages(const char *folder) {
+    enum { AVERAGE = 8 };
+    float arena[16] = {0}, loaded[16] = {0}, used[16] = {0};
+    UnetParameter parameter = {.name = "w",
+                               .rank = 1,
+                               .dim = {4},
+                               .init = UNET_INIT_UNIFORM,
+                               .bound = 1,
+                               .moments = {AVERAGE * sizeof *arena, -1, -1, -1}};
+    UnetTraining training = {.moments = {"ema"}, .averages = true};
+    UnetModel model = {
+        .name = "net", .real = UNET_F32, .nparameter = 1, .parameter = &parameter, .training = &training};
+    char all[100], weights[100];
+    UnetError error;
+    UnetSafetensors *file;
+    snprintf(all, sizeof all, "%s/averages.checkpoint.safetensors", folder);
+    snprintf(weights, sizeof weights, "%s/averages.safetensors", folder);
+    unet_parameters_init(&model, 1, arena);
+    CHECK(memcmp(arena, arena + AVERAGE, 4 * sizeof *arena) == 0, "averages do not begin with the weights");
+    arena[AVERAGE] = 7;
+    CHECK_OK(unet_parameters_save(&model, arena, true, all, NULL, 0, &error), error);
+    CHECK_OK(unet_parameters_save(&model, arena, false, weights, NULL, 0, &error), error);
+    CHECK_OK(unet_safetensors_open(&file, all, &error), error);
+    CHECK_OK(unet_parameters_load(&model, file, UNET_LOAD_ALL, loaded, NULL, NULL, &error), error);
+    CHECK(loaded[AVERAGE] == arena[0], "loaded weights do not begin an average");
+    CHECK_OK(unet_moments_load(&model, file, 9, loaded, &error), error);
+    CHECK(memcmp(arena, loaded, sizeof arena) == 0, "a checkpoint loses averages");
+    unet_safetensors_close(file);
+    CHECK_OK(unet_safetensors_open(&file, weights, &error), error);
+    CHECK_OK(unet_parameters_load(&model, file, UNET_LOAD_ALL, used, NULL, NULL, &error), error);
+    CHECK(used[0] == 7 && used[AVERAGE] == 7, "weights for use are not the averages");
+    unet_safetensors_close(file);
+}
+
 /* A file of one precision goes into a model of the other. */
 static void test_conversion(const char *folder) {
     static float single[64];
@@ -254,6 +322,8 @@ int main(void) {
     test_files(UNET_F32, folder);
     test_files(UNET_F64, folder);
     test_conversion(folder);
+    test_wrapped(folder);
+    test_averages(folder);
     test_loss_scale(folder);
     remove_folder(folder);
     return check_result();

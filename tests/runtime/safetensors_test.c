@@ -91,6 +91,9 @@ static void test_lengths(void) {
                    {1, "impossible length"},
                    {5, "cut short in the header"},
                    {100000001, "impossible length"},
+                   {UINT64_C(0x0808000004034b50), "a file of torch.save()"},
+                   {UINT64_C(0x469cfc6c0a8a0280), "weights_only=True"},
+                   {0x280, "cut short in the header"},
                    {UINT64_MAX, "impossible length"}};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         UnetSafetensors *file;

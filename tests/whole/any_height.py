@@ -24,7 +24,7 @@ import zlib
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 import check_plan  # noqa: E402
-from bands import Failure, execute  # noqa: E402
+from bands import Failure, execute, told  # noqa: E402
 
 TINY, MANY, CHAIN = "../../examples/denoise/tiny_unet.unet", "any_height.unet", "bands.unet"
 WIDTH, HEIGHT = 32, 64  # that the program for bands is compiled for
@@ -176,16 +176,10 @@ def check_whole(shop):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--unetc", required=True)
-    failures = 0
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
         shop = Workshop(parser.parse_args().unetc, folder)
-        for job in [pool.submit(compare, shop, kind) for kind in KINDS] + [pool.submit(check, shop) for check in (check_memory, check_whole)]:
-            try:
-                print(job.result(), flush=True)
-            except Failure as failure:
-                print("FAILED: %s" % failure, flush=True)
-                failures += 1
-    return 1 if failures else 0
+        return told([pool.submit(compare, shop, kind) for kind in KINDS] +
+                    [pool.submit(check, shop) for check in (check_memory, check_whole)]) > 0
 
 
 if __name__ == "__main__":

@@ -77,11 +77,12 @@ static Plan *plan_options(Pool *pool, const char *text, const Options *options, 
     return plan;
 }
 
-static Plan *plan_program(Pool *pool, const char *text, ProgramKind kind, bool poison, int micro_batches,
-                          int bands) {
+static Plan *plan_program(Pool *pool, const char *text, ProgramKind kind, const Target *target, bool poison,
+                          int micro_batches, int bands) {
     Options *options = NEW(pool, Options); /* the plan points to them */
-    *options = (Options){.reference = true,
-                         .target = targets[0],
+    *options = (Options){.reference = target == targets[0],
+                         .target = target,
+                         .architecture = target->architecture == NULL ? NULL : target->architecture[0],
                          .poison = poison,
                          .max_threads = 4,
                          .micro_batches = micro_batches,
@@ -89,11 +90,16 @@ static Plan *plan_program(Pool *pool, const char *text, ProgramKind kind, bool p
                          .command = "",
                          .training = ""};
     options->wanted[kind] = true;
-    return plan_options(pool, text, options, (Choices){0});
+    if (target->open != NULL)
+        options->device = target->open(pool, options);
+    Plan *plan = plan_options(pool, text, options, (Choices){0});
+    if (target->open != NULL)
+        target->close(options->device);
+    return plan;
 }
 
 static Plan *plan_text(Pool *pool, const char *text, bool poison, int micro_batches, int bands) {
-    return plan_program(pool, text, PROGRAM_TRAIN, poison, micro_batches, bands);
+    return plan_program(pool, text, PROGRAM_TRAIN, targets[0], poison, micro_batches, bands);
 }
 
 static Plan *plan_of(Pool *pool, bool poison) {
@@ -346,7 +352,8 @@ static void test_laws(void) {
 
 /* ---- rings --------------------------------------------------------------------------------------- */
 
-/* Its training is one loop over bands of two rows, and so is prediction, of images of any height. */
+/* Its training is one loop over bands of two rows, and so is prediction, on a CPU of images of any height.
+ */
 static const char pyramid[] = "input  noisy : image(3, 24, 20)\n"
                               "target clean : image(3)\n"
                               "top    = noisy -> conv(4, 3) -> relu -> conv(4, 3) -> relu\n"
@@ -360,8 +367,8 @@ static const char pyramid[] = "input  noisy : image(3, 24, 20)\n"
                               "    steps  1\n"
                               "}\n";
 
-static Plan *plan_of_pyramid(Pool *pool, ProgramKind kind) {
-    return plan_program(pool, pyramid, kind, false, kind == PROGRAM_TRAIN ? 2 : 0, 12);
+static Plan *plan_of_pyramid(Pool *pool, const Target *target, ProgramKind kind) {
+    return plan_program(pool, pyramid, kind, target, false, kind == PROGRAM_TRAIN ? 2 : 0, 12);
 }
 
 static void expect_judged(const Plan *plan, const char *what, const char *name) {
@@ -372,9 +379,9 @@ static void expect_judged(const Plan *plan, const char *what, const char *name) 
 }
 
 /* Each ring has as many rows as it needs, and no more. */
-static int test_short_rings(ProgramKind kind) {
+static int test_short_rings(const Target *target, ProgramKind kind) {
     Pool *pool = pool_new();
-    Plan *plan = plan_of_pyramid(pool, kind);
+    Plan *plan = plan_of_pyramid(pool, target, kind);
     int count = 0;
     for (int b = 0; b < plan->nbuffer; b++) {
         if (plan->buffer[b].ring <= 1 || plan->buffer[b].same >= 0)
@@ -393,9 +400,9 @@ static int test_short_rings(ProgramKind kind) {
 }
 
 /* Each step is as far behind as it must be, and no more. */
-static int test_small_lags(ProgramKind kind) {
+static int test_small_lags(const Target *target, ProgramKind kind) {
     Pool *pool = pool_new();
-    Plan *plan = plan_of_pyramid(pool, kind);
+    Plan *plan = plan_of_pyramid(pool, target, kind);
     Program *program = &plan->program[kind];
     const Step *bands =
         kind == PROGRAM_TRAIN ? bands_of(plan) : loop_over(program->step, program->nstep, AXIS_BANDS);
@@ -417,21 +424,29 @@ static int test_small_lags(ProgramKind kind) {
 static void test_overwritten_sum(void) {
     char said[SAID];
     Pool *pool = pool_new();
-    Plan *plan = plan_of_pyramid(pool, PROGRAM_TRAIN);
+    Plan *plan = plan_of_pyramid(pool, targets[0], PROGRAM_TRAIN);
     expect(judged(plan, said) == 0, "the sound plan is accepted", said);
-    named(plan, "top.0 scratch")->offset = named(plan, "low.0 scratch")->offset;
+    named(plan, "top.0 sums")->offset = named(plan, "low.0 sums")->offset;
     expect(judged(plan, said) == EXIT_BUG && strstr(said, "was overwritten while") != NULL,
-           "a sum over rows whose scratch is overwritten", said);
+           "a sum over rows that is overwritten", said);
     pool_free(pool);
 }
 
 static void test_rings(void) {
     test_overwritten_sum();
-    const int rings = test_short_rings(PROGRAM_TRAIN), lags = test_small_lags(PROGRAM_TRAIN);
-    expect(rings > 10 && lags > 10, "training is a loop over bands", "there are few rings or lags");
-    const int any = test_short_rings(PROGRAM_PREDICT), behind = test_small_lags(PROGRAM_PREDICT);
-    expect(any > 5 && behind > 5, "prediction is a loop over bands", "there are few rings or lags");
-    printf("%d rings and %d lags, each a row too small, named\n", rings + any, lags + behind);
+    for (int k = 0; targets[k] != NULL; k++) {
+        const Target *target = targets[k];
+        if (!target->rings)
+            continue;
+        const int rings = test_short_rings(target, PROGRAM_TRAIN),
+                  lags = test_small_lags(target, PROGRAM_TRAIN);
+        expect(rings > 10 && lags > 10, "training is a loop over bands", "there are few rings or lags");
+        const int any = test_short_rings(target, PROGRAM_PREDICT),
+                  behind = test_small_lags(target, PROGRAM_PREDICT);
+        expect(any > 5 && behind > 5, "prediction is a loop over bands", "there are few rings or lags");
+        printf("%s: %d rings and %d lags, each a row too small, named\n", target->name, rings + any,
+               lags + behind);
+    }
 }
 
 /* ---- the graph ----------------------------------------------------------------------------------- */

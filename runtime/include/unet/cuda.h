@@ -15,13 +15,17 @@
 extern "C" {
 #endif
 
+enum { UNET_CONTROL_LABELS = 8 }; /* UNET_MOST_LABEL_COUNTS */
+
 /* The arguments of a step, copied to the device before it.  Behind them lie three int32_t for each sample
  * of the batch: how many points of its depth, height and width are image and not padding. */
 typedef struct {
     double learning_rate;
-    int64_t step; /* of the optimiser, from 1 */
-    int32_t n;    /* valid samples of the batch; kernels work on all, losses and their gradients on these */
+    int64_t step;  /* of the optimiser, from 1 */
+    uint64_t seed; /* of random numbers */
+    int32_t n; /* valid samples of the batch; kernels work on all, losses and their gradients on these */
     int32_t start; /* the first sample of this iteration of a loop over samples, 0 without a loop */
+    double labelled[UNET_CONTROL_LABELS]; /* what is counted of the labels of the batch */
 } UnetControl;
 
 /* Rows [begin, end) of a sample, which has depth * height of them: those of a kernel's output that it

@@ -27,7 +27,9 @@ typedef struct {
     int32_t npiece;
     int32_t iterations, iteration_samples;
     int64_t control; /* offset of its UnetControl, with sizes for the samples of all iterations */
-    const UnetStaging *staging; /* one per input of the model */
+    const UnetStaging *staging;   /* one per input of the model */
+    const UnetLabelCount *labels; /* what is counted of a batch before its step, */
+    int32_t nlabels;
     bool prefetches; /* staging is not shared: the next inputs may be copied as soon as these are freed */
 } UnetCudaProgram;
 

@@ -57,7 +57,8 @@ UNET_MUST_USE UnetStatus unet_dataset_read(const UnetDataset *dataset, int32_t s
                                            int32_t valid[3], UnetError *error);
 
 /* What check-data does: goes through all data of the model, decodes every file to its end and tells REPORT
- * about every problem instead of stopping at the first.  Fails only where it cannot go on. */
+ * about every problem instead of stopping at the first, and NOTE (NULL: nobody) what the files of labels
+ * hold.  Fails only where it cannot go on. */
 typedef void UnetProblemReport(void *context, const char *problem);
 typedef struct {
     int64_t samples[2]; /* by purpose */
@@ -65,7 +66,7 @@ typedef struct {
     int64_t problems;
 } UnetDataCheck;
 UNET_MUST_USE UnetStatus unet_check_data(const UnetModel *model, const char *folder,
-                                         UnetProblemReport *report, void *context, UnetDataCheck *check,
-                                         UnetError *error);
+                                         UnetProblemReport *report, UnetProblemReport *note, void *context,
+                                         UnetDataCheck *check, UnetError *error);
 
 #endif

@@ -1,12 +1,14 @@
-/* image.h - reading and writing PNG images, row by row.
+/* image.h - reading PNG and JPEG images and writing PNG images, row by row.
  *
- * Read: 8 and 16 bits, grey, RGB, with alpha (dropped), palette (resolved), grey of 1, 2 and 4 bits,
- * interlaced.  Numbers come as floats 0..1 (8 bits / 255, 16 bits / 65535), never gamma-corrected; grey is
- * repeated where three channels are asked for, and colour where one is asked for is an error.  A plain
- * image takes the memory of a few rows; an interlaced one is held whole.
+ * A file's first bytes tell what it is, not its name.  Read: 8 and 16 bits, grey, RGB, with alpha
+ * (dropped), palette (resolved), grey of 1, 2 and 4 bits, interlaced; JPEG, also progressive, grey or in
+ * colour but not CMYK, never turned as EXIF says, where the build has libjpeg.  Numbers come as floats 0..1
+ * (8 bits / 255, 16 bits / 65535), never gamma-corrected; grey is repeated where three channels are asked
+ * for, and colour where one is asked for is an error.  A plain image takes the memory of a few rows; an
+ * interlaced one, and a progressive JPEG's coefficients, are held whole.
  *
  * Files are not trusted: at most 2^28 points, and no more memory than the length of the file can justify.
- * An error of libpng names the file and, in the picture's data, the row.
+ * An error of a decoder names the file and, in the picture's data, the row.
  */
 #ifndef UNET_IMAGE_H
 #define UNET_IMAGE_H
@@ -24,14 +26,16 @@ typedef struct {
     bool interlaced;
 } UnetImageInfo;
 
-/* What the header says, without decoding; also an error when the file does not end as a PNG does. */
+/* What the header says, without decoding; also an error when the file has no end mark. */
 UNET_MUST_USE UnetStatus unet_image_probe(const char *path, UnetImageInfo *info, UnetError *error);
 
 /* ---- reading ---- */
 
 typedef struct UnetImageReader UnetImageReader;
 
-/* CHANNELS: 1 or 3, or 0 for as many as the file has.  On failure *READER is NULL. */
+/* CHANNELS: 1 or 3, or 0 for as many as the file has, or UNET_IMAGE_CLASSES: one, of the numbers that stand
+ * in the file, the index of a palette, grey of 1 to 16 bits.  On failure *READER is NULL. */
+enum { UNET_IMAGE_CLASSES = -1 };
 UNET_MUST_USE UnetStatus unet_image_open(UnetImageReader **reader, const char *path, int32_t channels,
                                          UnetError *error);
 /* Of the file; channels as asked for. */
@@ -47,6 +51,7 @@ typedef struct {
     int32_t channels; /* asked for */
     int32_t stored;   /* of the row: 1 or 3 */
     int32_t bits;     /* 8 or 16 */
+    bool classes;     /* whole numbers, not scaled to 0..1 */
 } UnetRowFormat;
 
 UnetRowFormat unet_image_format(const UnetImageReader *reader);
@@ -73,8 +78,12 @@ void unet_image_close(UnetImageReader *reader);
 
 typedef struct UnetImageWriter UnetImageWriter;
 
-/* INFO: width, height, channels 1 or 3, bits 8 or 16; the rest is ignored.  The file appears under its name
- * when it is complete.  On failure *WRITER is NULL. */
+/* In which pictures of classes show this one; class 0 is black. */
+void unet_class_colour(int32_t class, uint8_t rgb[3]);
+
+/* INFO: width, height, channels 1 or 3, bits 8 or 16; PALETTE: rows are classes from 0 to 255, stored as
+ * the indices of a palette; the rest is ignored.  The file appears under its name when it is complete.  On
+ * failure *WRITER is NULL. */
 UNET_MUST_USE UnetStatus unet_image_create(UnetImageWriter **writer, const char *path,
                                            const UnetImageInfo *info, UnetError *error);
 

@@ -4,9 +4,10 @@
  *
  * `loss` is the weighted sum that is minimised.  Each loss and metric follows under its own name and, for a
  * PSNR that has one, the PSNR of the input it improves on.  A value that was not measured is empty.  Where
- * losses are scaled, the scale and the number of skipped steps stand at the end of a row; a file that is
- * continued keeps the columns it has.  Lines are written whole as they come, so that a killed run loses
- * none.
+ * gradients are clipped by their norm, its mean over the steps stands behind the seconds, before it was
+ * clipped.  Where losses are scaled, the scale and the number of skipped steps stand at the end of a row; a
+ * file that is continued keeps the columns it has.  Lines are written whole as they come, so that a killed
+ * run loses none.
  */
 #ifndef UNET_LOG_H
 #define UNET_LOG_H
@@ -29,8 +30,9 @@ typedef struct {
     const double *value;    /* one per result; NaN: not measured */
     const double *identity; /* one per result; used where the result has an identity_input */
     double learning_rate, images_per_second, seconds;
-    double loss_scale; /* 0: the loss is not scaled */
-    int64_t skipped;   /* steps of the run whose gradients overflowed */
+    double gradient_norm; /* NaN: not measured */
+    double loss_scale;    /* 0: the loss is not scaled */
+    int64_t skipped;      /* steps of the run whose gradients overflowed */
 } UnetLogRow;
 
 /* Starts the file at PATH; with LAST_STEP >= 0 keeps what it has up to that step and goes on behind it. */

@@ -18,7 +18,7 @@
 #include "unet/instructions.h"
 
 #define UNET_MOST_THREADS 1024 /* that a program can be compiled for */
-#define UNET_RUNTIME_VERSION 1 /* generated code refuses to compile against another */
+#define UNET_RUNTIME_VERSION 3 /* generated code refuses to compile against another */
 
 typedef enum { UNET_F32, UNET_F64, UNET_U8, UNET_BF16, UNET_F16, UNET_UNORM8 } UnetType;
 
@@ -51,16 +51,19 @@ typedef enum {
     UNET_INIT_HE_NORMAL, /* mean 0, standard deviation bound */
 } UnetInit;
 
-/* One tensor of the checkpoint, in the order in which PyTorch's state_dict has it (which is the order in
- * which initial values are drawn).  Stored dense, in PyTorch's dimension order. */
+enum { UNET_MOST_MOMENTS = 4 }; /* numbers that an optimiser keeps for each weight */
+
+/* One tensor of the checkpoint, a parameter or a running statistic, in the order in which PyTorch's
+ * state_dict has it (which is the order in which initial values are drawn).  Stored dense, in PyTorch's
+ * dimension order. */
 typedef struct {
     const char *name; /* "enc1.0.weight" */
     int32_t rank;
     int64_t dim[5];
     UnetInit init;
     double bound;
-    int64_t offset;     /* of the values in the arena */
-    int64_t moments[2]; /* of the optimiser's state for it (adam: m, v; sgd: momentum buffer), or -1 */
+    int64_t offset;                     /* of the values in the arena */
+    int64_t moments[UNET_MOST_MOMENTS]; /* of the optimiser's state for it (UnetTraining.moments), or -1 */
 } UnetParameter;
 
 /* The state of the loss scale, kept from step to step: the scale; the good steps since it last changed; the
@@ -70,18 +73,23 @@ enum { UNET_LOSS_SCALE_START = 65536 };
 
 /* ---- what goes in and what comes out ---- */
 
-typedef enum { UNET_IMAGE, UNET_VOLUME } UnetKind;
+typedef enum { UNET_IMAGE, UNET_VOLUME, UNET_LABELS } UnetKind;
+
+/* Of labels, which are bytes: a point that counts nowhere. */
+enum { UNET_IGNORED = 255 };
 
 typedef struct {
     const char *name;
     UnetKind kind;
     bool is_target;
     int32_t channels;
+    int32_t classes, ignore; /* of labels: how many; the value in files that counts nowhere, or -1 */
 } UnetInput;
 
 typedef struct {
     const char *name;
     UnetKind kind;
+    int32_t classes; /* of labels: a class for each point, in bytes */
 } UnetOutput;
 
 /* A loss or a metric.  Each valid sample has a value of its own; the program leaves their SUM in a double
@@ -96,7 +104,15 @@ typedef struct {
     int32_t identity_input; /* psnr: the input (noisy) whose own psnr is measured once, to tell the gain;
                                or -1 */
     int32_t target_input;   /* the target that the prediction is compared with, or -1 */
+    int32_t classes;        /* a metric of classes: the program leaves so many times as many doubles, how
+                               often each true class (rows) met each predicted one; 0: none */
+    int32_t of_class;       /* "iou", "dice", "precision", "recall": of this one */
 } UnetResult;
+
+/* Doubles that a step leaves of a result. */
+static inline int32_t unet_result_numbers(const UnetResult *result) {
+    return result->classes > 0 ? result->classes * result->classes : 1;
+}
 
 /* ---- programs ---- */
 
@@ -125,6 +141,7 @@ typedef struct {
     int32_t threads;           /* 1 to max_threads */
     double learning_rate;
     int64_t step;  /* of the optimiser, from 1 */
+    uint64_t seed; /* of random numbers: what is dropped follows from it, the step and the sample */
     int32_t units; /* programs for images of any height: that of this one in units (UnetProgram.units) */
     int32_t band, bands; /*   compute the bands [band, band + bands) of it */
     UnetWatch *watch;    /* NULL: nobody; a model's device has a clock of its own */
@@ -161,15 +178,32 @@ typedef struct {
     const UnetBand *input_bands,
         *output_bands;             /* with input_offsets; without units: one band of all rows */
     const int64_t *result_offsets; /* one per UnetModel.results: offset of its double, -1: not measured */
+    int64_t gradient_norm;         /* training that clips by it: offset of its double; 0: none */
     int64_t input_bytes; /* of one loader slot: batch * sample_bytes of each input, rounded up to 64, in all
                           */
 } UnetProgram;
+
+/* ---- labels ---- */
+
+/* A sum over the points of labels that are image and not padding, of a weight of their class; a point of
+ * another value adds nothing.  Losses whose mean is over the points that count divide by it. */
+typedef struct {
+    int32_t input; /* in UnetStep.inputs, */
+    UnetLayout layout;
+    int32_t classes;
+    const double *weight; /* per class */
+} UnetLabelCount;
+
+enum { UNET_MOST_LABEL_COUNTS = 8 }; /* of a program */
+
+/* Over all samples of the batch; programs count for themselves. */
+void unet_count_labels(const UnetLabelCount *count, int32_t ncount, const UnetStep *step, double *sum);
 
 /* ---- data ---- */
 
 /* A source is a small expression in postfix order. */
 typedef enum {
-    UNET_SRC_FILES,    /* push: images of `pattern` */
+    UNET_SRC_FILES,    /* push: images of `pattern`, or, alone where they fill labels, classes */
     UNET_SRC_NAME,     /* push: the source called `pattern`, an earlier one of the section */
     UNET_SRC_NUMBER,   /* push: value */
     UNET_SRC_GAUSSIAN, /* push: normal noise of standard deviation `value`, in the shape it fills */
@@ -193,6 +227,7 @@ typedef struct {
     int32_t channels; /* to read */
     int32_t nterm;
     const UnetSourceTerm *term;
+    const int32_t *values; /* of labels: the value in files of each class; NULL: its number */
 } UnetSource;
 
 typedef enum { UNET_DO_CROP, UNET_DO_FLIP } UnetTransformOp;
@@ -219,12 +254,39 @@ typedef struct {
     int32_t threads; /* loader threads; 0: cores - 1, at most 8 */
 } UnetData;
 
-typedef enum { UNET_SGD, UNET_ADAM, UNET_ADAMW } UnetOptimizerKind;
 typedef enum { UNET_EPOCHS, UNET_STEPS } UnetUnit;
 
+typedef enum {
+    UNET_SCHEDULE_CONSTANT,
+    UNET_SCHEDULE_POLY,    /* (1 - t/T)^power, down to `to` */
+    UNET_SCHEDULE_COSINE,  /* half a cosine down to `to` */
+    UNET_SCHEDULE_STEP,    /* times `factor` after each `every` */
+    UNET_SCHEDULE_STEPS,   /* times `factor` after each of `at` */
+    UNET_SCHEDULE_PLATEAU, /* times `factor` when more than `patience` evaluations in a row were not better
+                            */
+    UNET_SCHEDULE_ONE_CYCLE, /* up from rate / div, in a share `rise` of the steps; then down to that /
+                                final_div */
+} UnetScheduleKind;
+
+/* How the learning rate goes on from that of the optimizer, see unet/schedule.h. */
 typedef struct {
-    UnetOptimizerKind optimizer;
+    UnetScheduleKind kind;
+    UnetUnit per; /* what t counts */
+    double power, to, factor, rise, div, final_div;
+    int64_t every, patience;
+    const int64_t *at; /* ascending */
+    int32_t nat;
+    int64_t warmup; /* steps in front of it, */
+    double start;   /*   linear from this rate on */
+} UnetSchedule;
+
+typedef struct {
     double learning_rate;
+    const char *moments[UNET_MOST_MOMENTS]; /* what PyTorch calls the optimiser's state: "exp_avg"; then
+                                               NULL */
+    bool averages;                /* the last of them are averaged weights, which eval and predict read */
+    const UnetSchedule *schedule; /* NULL: the rate stays */
+    int64_t patience; /* evaluations in a row without a better one that end training; 0: none do */
     bool drop_tail;   /* drop the last, smaller batch of an epoch */
     int64_t duration; /* in duration_unit */
     UnetUnit duration_unit;

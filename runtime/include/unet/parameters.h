@@ -12,12 +12,16 @@
  * layers in the same order.  A double model gets the same float32 values, widened. */
 void unet_parameters_init(const UnetModel *model, uint64_t seed, void *arena);
 
+/* Where the values of a parameter lie that eval and predict use: averaged ones, or those that are trained.
+ */
+int64_t unet_weights_offset(const UnetModel *model, int32_t parameter);
+
 /* How many numbers unet_parameters_init draws from the generator, for unet_shuffle_start. */
 int64_t unet_parameter_draws(const UnetModel *model);
 
-/* Writes the weights under PyTorch's names and, with MOMENTS, the optimiser's state as
- * "optimizer.exp_avg.NAME" and "optimizer.exp_avg_sq.NAME" (adam) or "optimizer.momentum_buffer.NAME"
- * (sgd), and, where losses are scaled, "optimizer.loss_scale". Allocates nothing. */
+/* Writes the weights that eval and predict use under PyTorch's names; with MOMENTS those that are trained,
+ * and the optimiser's state as "optimizer.exp_avg.NAME" and so on, by PyTorch's names for it, and, where
+ * losses are scaled, "optimizer.loss_scale". Allocates nothing. */
 UNET_MUST_USE UnetStatus unet_parameters_save(const UnetModel *model, const void *arena, bool moments,
                                               const char *path, const UnetMetadata *metadata,
                                               int32_t nmetadata, UnetError *error);
@@ -27,8 +31,9 @@ typedef enum {
     UNET_LOAD_MATCHING, /* those that the file has with an equal name and shape; at least one */
 } UnetLoadMode;
 
-/* Called once for each parameter that was left as it was (UNET_LOAD_MATCHING) and for each tensor of the
- * file that is not in the model (the optimiser's state excepted).  WHY: "not in the file", "is 16 x 3 x 3 x
+/* Called once for each parameter that was left as it was (UNET_LOAD_MATCHING), for each tensor of the file
+ * that is not in the model (the optimiser's state excepted), and for a prefix such as "module." that wraps
+ * all names of the file.  WHY: "not in the file", "is 16 x 3 x 3 x
  * 3 in the file, 16 x 1 x 3 x 3 here", "not in the model". */
 typedef void UnetLoadReport(void *context, const char *name, const char *why);
 

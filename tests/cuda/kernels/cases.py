@@ -34,14 +34,14 @@ class Shape:
     """A tensor of N samples, packed, `block` channels a point."""
 
     def __init__(self, channels, n, size, block):
-        self.channels, self.n, self.size, self.block = channels, n, list(size), block
+        self.channels, self.n, self.size, self.block, self.ring = channels, n, list(size), block, 0
 
     def layout(self):
         depth, height, width = self.size
         row = width * self.block
-        plane = height * row
-        return "{%d, %d, 1, 0, %d, %d, %d, %d, 0}" % (
-            self.channels, self.block, depth * plane, depth * plane, plane, row)
+        plane = (self.ring or height) * row
+        return "{%d, %d, 1, 0, %d, %d, %d, %d, %d}" % (
+            self.channels, self.block, depth * plane, depth * plane, plane, row, self.ring)
 
     def cpp(self):
         return "{%d, %d, %d, {%d, %d, %d}}" % (self.channels, self.block, self.n, *self.size)
@@ -63,7 +63,8 @@ class Instances:
             text = "{%s}" % ", ".join(s.layout() for s in value) if many else value.layout()
             found.append((name, "%s %s%s = %s;" % (layout, name, "[%d]" % len(value) if many else "", text)))
         for name, (kind, values) in arrays.items():
-            found.append((name, "constexpr %s %s[%d] = {%s};" % (kind, name, len(values), ", ".join(values))))
+            found.append((name, "%s %s %s[%d] = {%s};" % ("constexpr" if self.cuda else "UNUSED static const", kind, name, len(values),
+                                                          ", ".join(values))))
         return found
 
     def add(self, name, numbers, layouts=None, reals=None, arrays=None):
@@ -106,10 +107,12 @@ class Cases:
         self.tested = set()
         self.lanes = 16 // BYTES[stored]
         prologue = template("cuda/prologue.cuh")
-        head = "#define UNET_STORED %s\n%s" % (stored, prologue.replace("/* BEGIN */", "").replace("/* END */", ""))
+        head = "#define UNET_STORED %s\n%s%s" % (stored, prologue.replace("/* BEGIN */", "").replace("/* END */", ""),
+                                                body(template("cuda/rows.cuh")) + body(template("cuda/labels.cuh")))
         self.cuda = Instances("cuda", head)
         prologue = template("reference/prologue.c")
-        self.reference = Instances("reference", prologue.replace("/* BEGIN */", "").replace("/* END */", ""))
+        self.reference = Instances("reference", prologue.replace("/* BEGIN */", "").replace("/* END */", "") +
+                                   body(template("reference/labels.c")) + body(template("reference/positions.c")))
         self.functions, self.convolutions = [], []
 
     # ---- pieces ----
@@ -128,8 +131,8 @@ class Cases:
         r = self.random
         return [r.choice([1, 1, 3]), r.randint(1, most), r.randint(1, most)]
 
-    def both(self, name, numbers, layouts=None, reals=None):
-        return (self.cuda.add(name, numbers, layouts, reals), self.reference.add(name, numbers, layouts, reals))
+    def both(self, name, numbers, layouts=None, reals=None, arrays=None):
+        return (self.cuda.add(name, numbers, layouts, reals, arrays), self.reference.add(name, numbers, layouts, reals, arrays))
 
     # ---- calls ----
 
@@ -142,6 +145,8 @@ class Cases:
             if o["segments"]:
                 return "%ss({%s}).data()" % (member, ", ".join("&" + name for name in o["is"]))
             return "%s.%s()" % (o["is"], member)
+        if folder == "reference" and operator.endswith("conv_wgrad"):
+            given = {**given, "sums": None}  # only a processor's kernels may leave them there
         return [text(o) for o in self.rows.operands(operator, given)]
 
     def device_call(self, operator, kernel, given, rows=None, behind=()):
@@ -170,14 +175,14 @@ class Cases:
                 for o in written]
 
     def run(self, what, operator, kernels, given, cuda=None, rows=None, adds=False, before=(), behind=(), tolerance=None,
-            between=()):
+            between=(), parts=None):
         """Both kernels on the operands GIVEN, on the device on those of CUDA instead; then what was written is compared.
-        ROWS: of the whole tensor.  BEFORE, BEHIND: what only the reference is told.  BETWEEN: lines before the watch ends."""
+        ROWS: of the whole tensor; PARTS: of the calls on the device, else one for all.  BEFORE, BEHIND: what only the reference is told.  BETWEEN: lines before the watch ends."""
         on_device = {**given, **(cuda or {})}
-        whole = None if rows is None else (0, rows)
+        parts = parts or [None if rows is None else (0, rows)]
         told = [*before] if rows is None else [*before, "{0, %d}" % rows]
         return [*self.before(operator, on_device, adds),
-                self.device_call(operator, kernels[0], on_device, whole),
+                *[self.device_call(operator, kernels[0], on_device, part) for part in parts],
                 self.reference_call(operator, kernels[1], given, told, behind),
                 *self.after(what, operator, given, tolerance or {}), *between,
                 'test.unchanged("%s");' % what]
@@ -188,13 +193,13 @@ class Cases:
         a, b = cuts or sorted(self.random.randint(0, rows) for _ in range(2))
         return [self.device_call(operator, kernel, given, part) for part in ((b, rows), (0, a), (a, b))]
 
-    def by_rows(self, what, operator, kernels, rows, given, cuda=None, before=()):
+    def by_rows(self, what, operator, kernels, rows, given, cuda=None, before=(), behind=()):
         """A run over a whole tensor; the same bits by parts, in the tensor same_NAME; and the run in place, where the row
         of the operator allows that."""
         output = self.rows.row[operator]["operands"][0]
         result, on_device = given[output["name"]], {**given, **(cuda or {})}
         parts = self.parts(operator, kernels[0], rows, {**on_device, output["name"]: "same_" + result})
-        lines = self.run(what, operator, kernels, given, cuda, rows, before=before, between=[
+        lines = self.run(what, operator, kernels, given, cuda, rows, before=before, behind=behind, between=[
             *parts, 'test.same("%s by rows", same_%s, %s);' % (what, result, result)])
         place = given.get(output["in_place"])
         if place is None:
@@ -244,6 +249,9 @@ def mapping(cases):
     sigmoid_grad = cases.both("sigmoid_grad", numbers, {"DX": shape, "Y": shape, "DY": shape})
     silu = cases.both("silu", numbers, {"Y": shape, "X": shape})
     silu_grad = cases.both("silu_grad", numbers, {"DX": shape, "X": shape, "DY": shape})
+    more = [(name, cases.both(name, numbers, {"Y": shape, "X": shape}), cases.both(
+        name + "_grad", numbers, {"DX": shape, "X" if name == "gelu" else "Y": shape, "DY": shape}))
+        for name in ("tanh", "gelu", "elu", "softmax")]
     rows = size[0] * size[1]
     forward, backward = {"y": "y", "x": "a"}, {"dx": "y", "y": "a", "dy": "b"}
     check = lambda what, kernels, given: cases.by_rows(what, what, kernels, rows, given, before=[n])
@@ -258,7 +266,10 @@ def mapping(cases):
         *check("sigmoid", sigmoid, forward),
         *check("sigmoid_grad", sigmoid_grad, backward),
         *check("silu", silu, forward),
-        *check("silu_grad", silu_grad, {"dx": "y", "x": "a", "dy": "b"})])
+        *check("silu_grad", silu_grad, {"dx": "y", "x": "a", "dy": "b"}),
+        *[line for name, kernels, _ in more for line in check(name, kernels, forward)],
+        *[line for name, _, kernels in more for line in check(
+            name + "_grad", kernels, {"dx": "y", "x" if name == "gelu" else "y": "a", "dy": "b"})]])
 
 
 def parameters(cases):
@@ -319,15 +330,19 @@ def pooling(cases, variant):
         for axis in (1, 2):
             k = r.choice([2, 2, 3])
             axes[axis] = (k, r.choice([2, 2, 1, 3]), r.randint(0, k // 2))
-    out = [(s + 2 * p - k) // st + 1 for s, (k, st, p) in zip(size, axes)]
+    dilation, beyond = r.choice([1, 1, 2]) if min(size[1:]) > 4 else 1, r.randint(0, 1)
+    gaps = [1, dilation, dilation]
+    room = [s + 2 * p - (k - 1) * l - 1 for s, (k, st, p), l in zip(size, axes, gaps)]
+    out = [(room[i] + beyond * (st - 1)) // st for i, (_, st, _) in enumerate(axes)]
+    out = [o + (o * st < s + p) for o, s, (_, st, p) in zip(out, size, axes)]
     x, y = cases.shape(c, n, size), cases.shape(c, n, out)
     numbers = {"C": c, "N": n, "ACCUMULATE": 0, "MASK": 0, "ARGMAX_BITS": 0, **extents("I", size), **extents("", out)}
     for i, axis in enumerate("DHW"):
-        numbers.update(dict(zip(("K" + axis, "S" + axis, "P" + axis), axes[i])))
+        numbers.update(dict(zip(("K" + axis, "S" + axis, "P" + axis, "L" + axis), (*axes[i], gaps[i]))))
     bits = argmax_bits(axes[0][0] * axes[1][0] * axes[2][0])
-    pool = cases.both("max_pool", numbers, {"X": x, "Y": y})
-    keeping = cases.cuda.add("max_pool", {**numbers, "ARGMAX_BITS": bits}, {"X": x, "Y": y})
-    layouts = {"DX": x, "X": x, "DY": y, "A": x}
+    pool = cases.both("max_pool", numbers, {"X": x, "Y": y, "ARGMAX": y})
+    keeping = cases.cuda.add("max_pool", {**numbers, "ARGMAX_BITS": bits}, {"X": x, "Y": y, "ARGMAX": y})
+    layouts = {"DX": x, "X": x, "DY": y, "A": x, "Y": y, "ARGMAX": y}
     grad = cases.both("max_pool_grad", numbers, layouts)
     fused = cases.both("max_pool_grad", {**numbers, "ACCUMULATE": 1, "MASK": 1}, layouts)
     added = cases.both("max_pool_grad", {**numbers, "ACCUMULATE": 1}, layouts)
@@ -368,20 +383,185 @@ def pooling(cases, variant):
         *pooled("max_pool_grad, added and masked", fused, "a")])
 
 
+def resizing(cases):
+    """What the nearest point is, or those around it; what is cropped or padded; and the gradients."""
+    r = cases.random
+    c, n, size = cases.channels(), r.randint(1, 2), cases.size()
+    for how in ("nearest", "linear", "corners", "pad", "repeat"):
+        axes = [resized_axis(r, how, extent) for extent in size]
+        if size[0] == 1:
+            axes[0] = (1, 1, 0, 1)
+        out = [a[0] for a in axes]
+        x, y = cases.shape(c, n, size), cases.shape(c, n, out)
+        numbers = {"C": c, "N": n, "LINEAR": int(how in ("linear", "corners")), "ZERO": int(how == "pad"),
+                   **extents("I", size), **extents("", out)}
+        for i, axis in enumerate("DHW"):
+            numbers.update(dict(zip(("STEP_" + axis, "OFFSET_" + axis, "UNIT_" + axis), axes[i][1:])))
+        forward = cases.both("resize", numbers, {"X": x, "Y": y})
+        backward = cases.both("resize_grad", numbers, {"DX": x, "DY": y})
+        cases.function("%s: %d channels, %d x %s to %s, %s" % (how, c, n, size, out, axes), [
+            "const Shape in = %s, out = %s;" % (x.cpp(), y.cpp()),
+            "Tensor x = test.numbers(in), y = test.output(out), dy = test.numbers(out), dx = test.output(in);",
+            "Tensor same_y = test.output(out), same_dx = test.output(in);",
+            *cases.by_rows("resize", ("match", "resize")[how in ("nearest", "linear", "corners")], forward, out[0] * out[1],
+                           {"y": "y", "x": "x"}, before=[n]),
+            *cases.by_rows("resize_grad", "resize_grad", backward, size[0] * size[1], {"dx": "dx", "dy": "dy"}, before=[n])])
+
+
+def resized_axis(r, how, extent):
+    """Extent afterwards, step, offset, unit."""
+    if how in ("pad", "repeat"):
+        front = r.randint(-min(2, extent - 1), 3)
+        return max(1, extent + front + r.randint(0, 3)), 1, -front, 1
+    out = r.choice([extent, 2 * extent, r.randint(1, 2 * extent)])
+    if how == "corners":
+        return out, extent - 1 or 1, 0, out if extent == 1 else out - 1 or 1
+    return out, 2 * extent, extent if how == "nearest" else extent - out, 2 * out
+
+
+def across(cases):
+    """Products with smaller factors; what sees all channels of a point, or all points of a part of the image."""
+    r = cases.random
+    c, n, size = cases.channels(), r.randint(1, 2), cases.size()
+    parts, cut = [r.randint(1, s) for s in size], max(1, c - 2)
+    whole, one, map_ = cases.shape(c, n, size), cases.shape(c, n, [1, 1, 1]), cases.shape(1, n, size)
+    pooled, part = cases.shape(c, n, parts), cases.shape(cut, n, size)
+    shapes = {"x": whole, "z": whole, "y": whole, "one": one, "map": map_, "pooled": pooled, "part": part}
+    numbers = {"C": c, "N": n, "CB": c, **extents("", size), **extents("B", size)}
+    reals = {"TIMES": -1.5, "TERM": 0.25}
+    lines = []
+    for name, shape in shapes.items():
+        lines += ["const Shape shape_%s = %s;" % (name, shape.cpp()), "Tensor %s = test.%s(shape_%s);" % (
+            name, "coarse" if name == "x" else "numbers", name)]
+        lines += ["Tensor out_%s = test.output(shape_%s), same_out_%s = test.output(shape_%s);" % (4 * (name,))]
+
+    def check(operator, output, inputs, layouts, more=None, rows=size[0] * size[1]):
+        """INPUTS: operands by name; LAYOUTS: for each layout the name of a tensor."""
+        kernels = cases.both(operator, {**numbers, **(more or {})}, {k: shapes[v] for k, v in layouts.items()}, reals)
+        first = cases.rows.row[operator]["operands"][0]["name"]
+        given = {first: "out_" + output, **inputs}
+        if rows:
+            lines.extend(cases.by_rows(operator, operator, kernels, rows, given, before=[n]))
+        else:
+            lines.extend(cases.run(operator, operator, kernels, given, before=[n], tolerance={first: [8]}))
+
+    for factor, channels, of in (("one", c, [1, 1, 1]), ("map", 1, size), ("z", c, size)):
+        check("multiply", "y", {"a": "x", "b": factor}, {"Y": "y", "A": "x", "B": factor},
+              {"CB": channels, **extents("B", of)})
+    start, rate = r.randint(0, 3), r.choice([0.1, 0.5])
+    lines.append("static const int32_t all[3] = {};\n    test.control(%d, &all, 0, %d);" % (n, start))
+    for operator in ("dropout", "dropout_channels"):
+        told = {**numbers, "NUMBER": r.randint(0, 9), "BY_CHANNEL": int(operator == "dropout_channels")}
+        kernels = cases.both("dropout", told, {"Y": whole, "X": whole}, {"RATE": rate})
+        lines += cases.by_rows(operator, operator, kernels, size[0] * size[1], {"y": "out_y", "x": "x"},
+                               before=[n, start, "test.at().control->step", "test.at().control->seed"])
+    check("subtract", "y", {"a": "x", "b": "z"}, {"Y": "y", "A": "x", "B": "z"})
+    check("affine", "y", {"x": "x"}, {"Y": "y", "X": "x"})
+    check("map_factor_grad", "map", {"dy": "z", "a": "x"}, {"DB": "map", "DY": "z", "A": "x"})
+    check("channel_factor_grad", "one", {"dy": "z", "a": "x"}, {"DB": "one", "DY": "z", "A": "x"}, rows=None)
+    check("channel_mean", "map", {"x": "x"}, {"Y": "map", "X": "x"})
+    check("channel_mean_grad", "y", {"dy": "map"}, {"DX": "y", "DY": "map"})
+    check("channel_max", "map", {"x": "x"}, {"Y": "map", "X": "x"})
+    check("channel_max_grad", "y", {"x": "x", "dy": "map"}, {"DX": "y", "X": "x", "DY": "map"})
+    fold, small = r.choice([1, 2, 3]), [1, r.randint(1, 4), r.randint(1, 4)]
+    large = [1, small[1] * fold, small[2] * fold]
+    shapes.update(few=cases.shape(c, n, large), many=cases.shape(c * fold * fold, n, small))
+    for name in ("few", "many"):
+        lines += ["const Shape shape_%s = %s;" % (name, shapes[name].cpp()), "Tensor %s = test.numbers(shape_%s);" % (name, name)]
+        lines += ["Tensor out_%s = test.output(shape_%s), same_out_%s = test.output(shape_%s);" % (4 * (name,))]
+    for operator, output, x, channels, extent in (("pixel_shuffle", "few", "many", c, large),
+                                                  ("pixel_unshuffle", "many", "few", c * fold * fold, small)):
+        check(operator, output, {"x": x}, {"Y": output, "X": x}, {"C": channels, "FOLD": fold, **extents("", extent)},
+              rows=extent[1])
+    pools = {**extents("I", size), **extents("", parts)}
+    check("adaptive_avg_pool", "pooled", {"x": "x"}, {"Y": "pooled", "X": "x"}, pools, rows=None)
+    check("adaptive_avg_pool_grad", "y", {"dy": "pooled"}, {"DX": "y", "DY": "pooled"}, pools, rows=None)
+    for adds in (0, 1):
+        check("slice_grad", "y", {"dy": "part", "a": "z" if adds else None}, {"DX": "y", "DY": "part", "A": "z"},
+              {"C": cut, "C0": min(2, c - cut), "ACCUMULATE": adds})
+    cases.function("across %d channels, %d x %s, %s parts" % (c, n, size, parts), lines)
+# ---- normalisation ----
+
+
+def normalising(cases, operator):
+    """Of a batch, not all samples count."""
+    r = cases.random
+    c, n, size, batch = cases.channels(), r.randint(2, 3), cases.size(), int(operator == "batch_norm")
+    groups = r.choice([g for g in range(1, c + 1) if c % g == 0]) if operator == "group_norm" else c
+    affine = int(operator != "instance_norm" or r.random() < 0.5)
+    shape, rows = cases.shape(c, n, size), size[0] * size[1]
+    numbers = {"C": c, "N": n, "GROUPS": groups, "BATCH": batch, "AFFINE": affine, "BANDS": r.randint(1, rows), "CO": c,
+               "POINTS": size[0] * size[1] * size[2], "ACCUMULATE": 0 if batch else r.randint(0, 1), **extents("", size)}
+    reals = {"EPSILON": 1e-3, "MOMENTUM": 0.2}
+    vector, double = Shape(groups, 1, [1, 1, 1], groups), Shape(2 * groups, 1, [1, 1, 1], 2 * groups)
+    layouts = {"X": shape, "Y": shape, "DX": shape, "DY": shape, "MEAN": vector, "SUMS": double}
+    both = lambda name: cases.both(name, numbers, layouts, reals)
+    sets, valid = 1 if batch else n, n - batch
+    w, b, dw, db = [name if affine else None for name in ("w", "b", "dw", "db")]
+    given = {"x": "x", "mean": "mean", "variance": "variance", "w": w}
+    prefix = "batch" if batch else "norm"
+    dgrad, slopes = both("norm_dgrad"), {**given, "dx": "y", "dy": "dy", "sums": "sums"}
+    lines = ["const Shape shape = %s;" % shape.cpp(),
+             "static const int32_t valid[][3] = {%s};" % ", ".join(["{1, 1, 1}"] * n),
+             "Tensor x = test.numbers(shape), dy = test.numbers(shape), y = test.output(shape), same_y = test.output(shape);",
+             "Tensor mean = test.reals(%d), variance = test.reals(%d), sums = test.reals(%d);" % (
+                 sets * groups, sets * groups, 2 * sets * groups),
+             "Tensor w = test.reals(%d), b = test.reals(%d), dw = test.reals(%d), db = test.reals(%d);" % (c, c, c, c),
+             "for (long i = 0; i < variance.count(); i++)",
+             "    variance.set(i, 0.1f + fabsf(variance.get(i)));",
+             "Result scratch = test.result(%d);" % (n * numbers["BANDS"] * 2 * shape.block),
+             "test.control(%d, valid, %d, 0);" % (n, n),
+             *cases.by_rows(operator, operator, both("norm"), rows, {**given, "y": "y", "b": b}, before=[n]),
+             *cases.by_rows("norm_dgrad", "norm_dgrad", dgrad, rows, slopes, before=[n]),
+             "test.control(%d, valid, %d, 0);" % (valid, n),
+             *cases.run("norm_dgrad of fewer", "norm_dgrad", dgrad, slopes, rows=rows, before=[valid]),
+             *cases.run("wgrad", "batch_norm_wgrad" if batch else "norm_wgrad", both("norm_wgrad"),
+                        {**given, "dw": dw, "db": db, "scratch": "scratch", "sums": "sums", "dy": "dy"},
+                        adds=numbers["ACCUMULATE"], before=[valid]),
+             *cases.run("statistics", prefix + "_statistics", both("norm_statistics"),
+                        {"mean": "mean", "variance": "variance", "scratch": "scratch", "x": "x"}, before=[valid])]
+    if batch:
+        lines += ["Tensor running_mean = test.reals(%d), running_var = test.reals(%d);" % (c, c),
+                  *cases.run("norm_track", "norm_track", both("norm_track"),
+                             {"running_mean": "running_mean", "running_var": "running_var", "mean": "mean",
+                              "variance": "variance"}, before=[valid])]
+    cases.function("%s of %d channels in %d groups, %d x %s, %s" % (operator, c, groups, n, size, numbers), lines)
+
+
+def folding(cases):
+    r = cases.random
+    co, inner, outer = r.randint(1, 20), r.randint(1, 9), r.randint(1, 4)
+    numbers = {"COUNT": co * inner * outer, "CO": co, "INNER": inner, "BIAS": r.randint(0, 1)}
+    names = ("b", "mean", "gamma", "beta", "variance")
+    cases.function("weights folded, %s" % numbers, [
+        "Tensor w = test.reals(%d), folded = test.real_output(%d), shift = test.real_output(%d);" % (
+            numbers["COUNT"], numbers["COUNT"], co),
+        "Tensor %s;" % ", ".join("%s = test.reals(%d)" % (name, co) for name in names),
+        "for (long i = 0; i < variance.count(); i++)",
+        "    variance.set(i, 0.1f + fabsf(variance.get(i)));",
+        *cases.run("norm_fold", "norm_fold", cases.both("norm_fold", numbers, {}, {"EPSILON": 1e-3}),
+                   {"folded": "folded", "shift": "shift", "w": "w", "b": "b" if numbers["BIAS"] else None, "mean": "mean",
+                    "variance": "variance", "gamma": "gamma", "beta": "beta"})])
+
+
 # ---- losses ----
 
 
 def losses(cases, some_count):
-    """SOME_COUNT: not all samples of the batch count."""
+    """SOME_COUNT: not all samples of the batch count; sums come row by row."""
     r = cases.random
     c, size, n = r.choice([1, 2, 3, 5, 16, 17]), cases.size(14), r.randint(1, 4)
     start = r.choice([0, 0, 2])
     valid = start + r.randint(0 if start else 1, n)  # of the whole batch
     if some_count:
         n, valid = 3, start + 1
+        size[1] += 2  # so that each part has rows
     staged = {"P": r.choice([0, 0, 1, 2]), "T": r.choice([0, 1, 2])}
     shapes = {k: cases.staged(c, n, size) if staged[k] else cases.shape(c, n, size) for k in "PT"}
-    dp, bands = cases.shape(c, n, size), r.choice([1, 2, 5])
+    rows = size[0] * size[1]
+    dp, bands = cases.shape(c, n, size), rows if some_count else r.choice([1, 2, 5, rows])
+    middle = rows // 2
+    parts = [(0, middle), (middle, middle), (middle, rows)] if bands == rows else None
     numbers = {"C": c, "N": n, "BANDS": bands, "ACCUMULATE": int(r.random() < 0.5), "P_STAGED": staged["P"],
                "T_STAGED": staged["T"], "SCALED": int(r.random() < 0.7), **extents("", size)}
     layouts = {**shapes, "DP": dp}
@@ -394,8 +574,8 @@ def losses(cases, some_count):
     lines += ["Result result = test.result(), scratch = test.result(%d);" % (n * max(bands, size[0] * size[1]))]
     for name in ("mse", "l1", "psnr"):
         measured = {cases.rows.row[name]["operands"][0]["name"]: "result", "scratch": "scratch", "prediction": "p", "truth": "t"}
-        lines += cases.run(name, name, cases.both(name, numbers, layouts), measured, adds=numbers["ACCUMULATE"],
-                           before=[here, "{0, %d}" % (size[0] * size[1])], behind=["valid + %d" % start])
+        lines += cases.run(name, name, cases.both(name, numbers, layouts), measured, rows=rows, parts=parts,
+                           adds=numbers["ACCUMULATE"], before=[here], behind=["valid + %d" % start])
     lines.append("Tensor dp = test.output(%s), same_dp = test.output(%s);" % (dp.cpp(), dp.cpp()))
     lines.append("Result scale = test.result(4);")
     for name in ("mse_grad", "l1_grad"):
@@ -406,29 +586,120 @@ def losses(cases, some_count):
         c, valid, n, size, start, bands, {k: v for k, v in numbers.items() if k.endswith("STAGED")}), lines)
 
 
+def class_losses(cases):
+    """Cross entropy of a channel for each class, and of one channel for two classes."""
+    r = cases.random
+    c, size, n = r.choice([1, 2, 3, 5, 17]), cases.size(9), r.randint(1, 3)
+    start = r.choice([0, 2])
+    valid, classes, rows = start + r.randint(1, n), max(c, 2), size[0] * size[1]
+    x, t, bands = cases.shape(c, n, size), Shape(1, n, size, 1), r.choice([1, 3, rows])
+    middle = rows // 2
+    parts = [(0, middle), (middle, middle), (middle, rows)] if bands == rows else None
+    numbers = {"C": c, "N": n, "BANDS": bands, "ACCUMULATE": int(r.random() < 0.5), "SCALED": int(r.random() < 0.7),
+               "CLASSES": classes, "IGNORE": r.choice([-1, 0]), "WEIGHTED": int(r.random() < 0.5), "COUNTED": 0, **extents("", size)}
+    reals, layouts = {"SMOOTHING": r.choice([0, 0.1]), "WEIGHT": 0.7}, {"X": x, "T": t, "DX": x}
+    weights = {"CLASS_WEIGHT": ("double", [str(0.5 + k / 4) for k in range(classes)])}
+    some = [[r.randint(1, s) for s in size] for _ in range(start + n)]
+    here = min(valid - start, n)
+    lines = ["static const int32_t valid[][3] = {%s};" % ", ".join("{%d, %d, %d}" % tuple(v) for v in some),
+             "test.control(%d, valid, %d, %d);" % (valid, start + n, start),
+             "Tensor x = test.numbers(%s), dx = test.output(%s), same_dx = test.output(%s);" % (x.cpp(), x.cpp(), x.cpp()),
+             "Labels t(%d, %d);" % (n * rows * size[2], classes),
+             "Result result = test.result(), scratch = test.result(%d), scale = test.result(4);" % (n * max(bands, rows))]
+    for name in ("cross_entropy", "cross_entropy_grad"):
+        kernels = [folder.add(name, numbers, layouts, reals, weights) for folder in (cases.cuda, cases.reference)]
+        if name == "cross_entropy":
+            lines += cases.run(name, name, kernels, {"loss": "result", "scratch": "scratch", "logits": "x", "labels": "t"}, rows=rows,
+                               parts=parts, adds=numbers["ACCUMULATE"], before=[here, valid], behind=["LABELLED", "valid + %d" % start])
+        else:
+            lines += cases.by_rows(name, name, kernels, rows, {"dx": "dx", "x": "x", "labels": "t", "scale": "scale" if numbers["SCALED"] else None},
+                                   before=[here], behind=["LABELLED"])
+    cases.function("losses over %d classes, %d channels, %d of %d x %s from %d on, %s" % (classes, c, valid, n, size, start, {
+        k: numbers[k] for k in ("BANDS", "IGNORE", "WEIGHTED", "SCALED")}), lines)
+
+
+def dice(cases):
+    """Of a channel for each class, or of one channel."""
+    r = cases.random
+    c, size, n, start = r.choice([1, 2, 3, 17]), cases.size(9), r.randint(1, 3), r.choice([0, 2])
+    valid, classes, rows, bands = start + r.randint(1, n), max(c, 2), size[0] * size[1], r.choice([1, 3])
+    x, t = cases.shape(c, n, size), Shape(1, n, size, 1)
+    numbers = {"C": c, "N": n, "BANDS": bands, "ACCUMULATE": int(r.random() < 0.5), "SCALED": int(r.random() < 0.7), "FIRST": int(c == 1 or r.random() < 0.5),
+               "CLASSES": classes, "IGNORE": r.choice([-1, 0]), **extents("", size)}
+    reals, layouts = {"SMOOTH": r.choice([1e-6, 1]), "WEIGHT": 0.7}, {"X": x, "T": t, "DX": x}
+    some, here = [[r.randint(1, s) for s in size] for _ in range(start + n)], min(valid - start, n)
+    loss, slope = (cases.both(name, numbers, layouts, reals) for name in ("dice_loss", "dice_loss_grad"))
+    cases.function("dice of %d channels, %d of %d x %s from %d on, %s" % (c, valid, n, size, start, {
+        k: numbers[k] for k in ("BANDS", "IGNORE", "FIRST", "SCALED")}), [
+        "static const int32_t valid[][3] = {%s};" % ", ".join("{%d, %d, %d}" % tuple(v) for v in some),
+        "test.control(%d, valid, %d, %d);" % (valid, start + n, start),
+        "Tensor x = test.numbers(%s), dx = test.output(%s), same_dx = test.output(%s);" % (x.cpp(), x.cpp(), x.cpp()),
+        "Labels t(%d, %d);" % (n * rows * size[2], classes), "Result result = test.result(), scale = test.result(4);",
+        "Result sums = test.result(%d), scratch = test.result(%d);" % (3 * classes, 3 * classes * n * max(bands, rows)),
+        *cases.run("dice_loss", "dice_loss", loss, {"loss": "result", "sums": "sums", "scratch": "scratch", "logits": "x", "labels": "t"},
+                   adds=numbers["ACCUMULATE"], before=[here, valid], behind=["valid + %d" % start]),
+        *cases.by_rows("dice_loss_grad", "dice_loss_grad", slope, rows,
+                       {"dx": "dx", "x": "x", "labels": "t", "sums": "sums", "scale": "scale" if numbers["SCALED"] else None}, before=[here])])
+
+
+def classes(cases):
+    """The class of each point, and how often pairs of these meet."""
+    r = cases.random
+    c, size, n, start = r.choice([1, 2, 5, 17]), cases.size(9), r.randint(1, 3), r.choice([0, 2])
+    valid, rows = start + r.randint(1, n), size[0] * size[1]
+    x, t = cases.shape(c, n, size), Shape(1, n, size, 1)
+    numbers = {"C": c, "N": n, "CLASSES": 5, "IGNORE": r.choice([-1, 1]), "ACCUMULATE": int(r.random() < 0.5), **extents("", size)}
+    some = [[r.randint(1, s) for s in size] for _ in range(start + n)]
+    argmax, confusion = cases.both("argmax", numbers, {"X": x, "Y": t}), cases.both("confusion", numbers, {"P": t, "T": t})
+    count, middle = n * rows * size[2], rows // 2
+    cases.tested |= {"confusion"}
+    cases.function("classes of %d channels, %d of %d x %s from %d on" % (c, valid, n, size, start), [
+        "static const int32_t valid[][3] = {%s};" % ", ".join("{%d, %d, %d}" % tuple(v) for v in some),
+        "test.control(%d, valid, %d, %d);" % (valid, start + n, start),
+        "Tensor x = test.coarse(%s, true);" % x.cpp(), "Labels y(%d, 5), own(%d, 5);" % (count, count),
+        *[cases.device_call("argmax", argmax[0], {"y": "y", "x": "x"}, part) for part in ((middle, rows), (0, middle))],
+        cases.reference_call("argmax", argmax[1], {"y": "own", "x": "x"}, [n, "{0, %d}" % rows]),
+        'test.same("argmax", y, own);', "Labels p(%d, 5, false), t(%d, 5);" % (count, count), "Result result = test.result(25);",
+        *cases.run("confusion", "miou", confusion, {"counts": "result", "prediction": "p", "labels": "t"}, rows=rows,
+                   parts=[(0, middle), (middle, rows)], adds=numbers["ACCUMULATE"], before=[min(valid - start, n)],
+                   behind=["valid + %d" % start])])
+
+
 # ---- optimisers ----
 
 
 def updates(cases, variant):
     count = (5000, 17, 3)[variant]
-    numbers = {"COUNT": count, "DECOUPLED": variant & 1, "NESTEROV": variant & 1,
+    numbers = {"COUNT": count, "DECAYED": (5000, 8, 0)[variant], "DECOUPLED": variant & 1, "NESTEROV": variant & 1,
+               "AMSGRAD": variant & 1, "CENTERED": int(variant == 0), "CLIPS": int(variant < 2), "AVERAGED": int(variant > 0),
+               "RUNS": 2,
                "SCALED": int(variant > 0), "GROWTH_INTERVAL": 2, "BANDS": 5}
-    reals = {"WEIGHT_DECAY": 0.01, "BETA1": 0.9, "BETA2": 0.999, "EPSILON": 1e-8,
+    reals = {"WEIGHT_DECAY": 0.01, "BETA1": 0.9, "BETA2": 0.999, "EPSILON": 1e-8, "ALPHA": 0.9, "CLIP": 0.3 * (variant == 2), "LIMIT": 0.5, "AVERAGE": 0.9,
              "MOMENTUM": (0.9, 0.9, 0)[variant], "DAMPENING": (0.1, 0, 0)[variant]}
-    sgd, adam = cases.both("sgd", numbers, {}, reals), cases.both("adam", numbers, {}, reals)
-    judge = cases.both("loss_scale", numbers, {}, reals) if numbers["SCALED"] else None
-    scale = "state" if judge else None
+    sgd, adam, rmsprop = (cases.both(name, numbers, {}, reals) for name in ("sgd", "adam", "rmsprop"))
+    runs = {"RUN": ("long", [str(at) for at in (0, count // 3, count // 2, count)])}  # between them lies padding
+    judge = cases.both("loss_scale", numbers, {}, reals, runs) if numbers["SCALED"] else None
+    measure = cases.both("gradient_norm", numbers, {}, reals, runs) if numbers["CLIPS"] else None
+    scale, norm = "state" if judge else None, "norm" if measure else None
+    average = lambda p: {"average": "average_" + p if numbers["AVERAGED"] else None, "scale": scale, "norm": norm}
     told = ["0.01 / step", "step"]
     steps = cases.run("sgd", "sgd", sgd, {"p": "p", "g": "g", "momentum": "momentum" if reals["MOMENTUM"] else None,
-                                          "scale": scale}, behind=told)
-    steps += cases.run("adam", "adam", adam, {"p": "q", "g": "g", "m": "m", "v": "v", "scale": scale}, behind=told)
+                                          **average("p")}, behind=told)
+    steps += cases.run("adam", "adam", adam, {"p": "q", "g": "g", "m": "m", "v": "v", "most": "most" if numbers["AMSGRAD"] else None,
+                                              **average("q")}, behind=told)
+    steps += cases.run("rmsprop", "rmsprop", rmsprop, {
+        "p": "r", "g": "g", "square": "square", "mean": "mean" if numbers["CENTERED"] else None,
+        "momentum": "buffer" if reals["MOMENTUM"] else None, **average("r")}, behind=told)
+    if measure:
+        steps = [*cases.run("gradient_norm", "gradient_norm", measure, {"norm": "norm", "scratch": "scratch", "g": "g", "scale": scale}), *steps]
     if judge:
         steps = ["if (step == 2)", "    g.set(%d, INFINITY);" % (count - 1),
                  *cases.run("loss_scale", "loss_scale", judge, {"scratch": "scratch", "scale": "state", "g": "g"}), *steps]
     cases.function("updates, variant %d" % variant, [
-        "Tensor p = test.reals(%d), q = test.reals(%d);" % (count, count),
+        *("Tensor %s = test.reals(%d);" % (name, count) for name in "pqr"),
         "Tensor momentum = test.real_output(%d);" % count,
-        "Tensor m = test.real_zeros(%d), v = test.real_zeros(%d);" % (count, count),
+        *("Tensor %s = test.real_zeros(%d);" % (name, count) for name in ("m", "v", "most", "square", "mean", "buffer", "average_p", "average_q", "average_r")),
+        "Result norm = test.result(2);",
         "Result state = test.result(4), scratch = test.result(5);",
         "for (int i = 0; i < 4; i++)",
         "    state.device().as<double>()[i] = state.host()[i] = i == 0 ? 2 : 0;",
@@ -587,6 +858,33 @@ def convolution(cases, transposed):
         c.variants), lines)
 
 
+def grouped_convolution(cases):
+    """Each group of channels by itself: depthwise, or a few to a few."""
+    r, one = cases.random, (1, 1, 1, 0, 0, 1, 1)
+    axes = [window(r) if r.random() < 0.25 or i > 0 else one for i in range(3)]
+    groups, ins, outs = r.choice([(17, 1, 1), (3, 1, 1), (5, 1, 2), (2, 9, 8), (4, 2, 3)])
+    n, y_size, x_size = r.randint(1, 2), [a[5] for a in axes], [a[6] for a in axes]
+    ci, co, taps = groups * ins, groups * outs, axes[0][0] * axes[1][0] * axes[2][0]
+    x, y = cases.shape(ci, n, x_size), cases.shape(co, n, y_size)
+    letters = {"%s%s" % (name, axis): axes[i][column] for column, name in enumerate("KSLP") for i, axis in enumerate("DHW")}
+    numbers = {"N": n, "CI": ci, "CO": co, "GROUPS": groups, "BIAS": r.randint(0, 1), "ACCUMULATE": r.randint(0, 1), **letters,
+               **extents("I", x_size), **extents("", y_size)}
+    both = lambda name: cases.both(name, numbers, {"X": x, "Y": y, "DX": x, "DY": y})
+    bias = lambda name: name if numbers["BIAS"] else None
+    weights = "test.weights(%d)" % (co * ins * taps)
+    cases.function("conv of %d to %d channels in %d groups, %d x %s to %s, %s" % (ci, co, groups, n, x_size, y_size, letters), [
+        "const Shape in = %s, out = %s;" % (x.cpp(), y.cpp()),
+        "Tensor x = test.numbers(in), dx = test.output(in), same_dx = test.output(in);",
+        "Tensor dy = test.numbers(out), y = test.output(out), same_y = test.output(out);",
+        "Tensor w = %s, dw = %s, b = test.weights(%d), db = test.weights(%d);" % (weights, weights, co, co),
+        *cases.by_rows("conv_groups", "conv_groups", both("conv_groups"), y_size[0] * y_size[1],
+                       {"y": "y", "x": "x", "w": "w", "b": bias("b")}, before=[n]),
+        *cases.by_rows("conv_groups_dgrad", "conv_groups_dgrad", both("conv_groups_dgrad"), x_size[0] * x_size[1],
+                       {"dx": "dx", "dy": "dy", "w": "w"}, before=[n]),
+        *cases.run("conv_groups_wgrad", "conv_groups_wgrad", both("conv_groups_wgrad"),
+                   {"dw": "dw", "db": bias("db"), "x": "x", "dy": "dy"}, adds=numbers["ACCUMULATE"], before=[n])])
+
+
 def make(seed, stored, rounds, rows):
     cases = Cases(seed, stored, Rows(rows))
     for i in range(rounds):
@@ -594,7 +892,16 @@ def make(seed, stored, rounds, rows):
         joining(cases)
         casting(cases)
         pooling(cases, i)
+        resizing(cases)
+        across(cases)
+        for operator in ("batch_norm", "instance_norm", "group_norm"):
+            normalising(cases, operator)
+        folding(cases)
         losses(cases, i == 0)
+        class_losses(cases)
+        dice(cases)
+        classes(cases)
+        grouped_convolution(cases)
         convolution(cases, False)
         convolution(cases, True)
         if i < 3:

@@ -13,15 +13,15 @@ def pooling(cases, kernel, stride, padding, size):
     out = [(s + 2 * p - k) // t + 1 for s, k, t, p in zip(size, kernel, stride, padding)]
     x, y = cases.shape(64, N, size), cases.shape(64, N, out)
     numbers = {"C": 64, "N": N, "ACCUMULATE": 1, "MASK": 1, "ARGMAX_BITS": 0, **extents("I", size), **extents("", out)}
-    for name, values in (("K", kernel), ("S", stride), ("P", padding)):
+    for name, values in (("K", kernel), ("S", stride), ("P", padding), ("L", (1, 1, 1))):
         numbers.update({name + axis: value for axis, value in zip("DHW", values)})
     keeping = {**numbers, "ARGMAX_BITS": argmax_bits(kernel[0] * kernel[1] * kernel[2])}
     for pool in (numbers, keeping):
-        cases.cuda.add("max_pool", pool, {"X": x, "Y": y})
+        cases.cuda.add("max_pool", pool, {"X": x, "Y": y, "ARGMAX": y})
     cases.cuda.add("avg_pool", numbers, {"X": x, "Y": y})
     cases.cuda.add("avg_pool_grad", numbers, {"DX": x, "DY": y})
     for gradient in (numbers, {**keeping, "MASK": 0}, {**keeping, "ACCUMULATE": 0}):
-        cases.cuda.add("max_pool_grad", gradient, {"DX": x, "DY": y, "A": x})
+        cases.cuda.add("max_pool_grad", gradient, {"DX": x, "X": x, "DY": y, "A": x, "Y": y, "ARGMAX": y})
 
 
 def losses(cases, channels, staged, size):
@@ -49,12 +49,23 @@ def convolving(cases, ins, out, size, taps):
     arrays = {"FILTER": ("Filter", filters), "GRAPH": ("int", ["0", "1"])}
     for name in ("filter_pack", "conv", "conv_dgrad", "conv_wgrad"):
         cases.cuda.add(name, numbers, {"X": [x, x], "Y": y, "DX": x, "DY": y, "M": x}, {}, arrays)
+    if size[0] > 1:
+        return
+    for shape in (x, y):
+        shape.ring = 35
+    numbers.update({"SLIDES": 0, "ROWS": 32, "DENSE": 34, "SAMPLED": 33, "DENSE_AT": 0, "SAMPLED_AT": 0, "SH": 1, "PH": 1, "LH": 1})
+    for name in ("conv_rows", "conv_dgrad_rows", "conv_wgrad_rows"):
+        cases.cuda.add(name, numbers, {"X": [x, x], "Y": y, "DX": x, "DY": y, "M": x}, {}, arrays)
 
 
 def updating(cases, count):
-    reals = {"BETA1": 0.9, "BETA2": 0.999, "EPSILON": 1e-8, "WEIGHT_DECAY": 0.01, "MOMENTUM": 0.9, "DAMPENING": 0.1}
-    for name in ("loss_scale", "adam", "sgd"):
-        cases.cuda.add(name, {"COUNT": count, "BANDS": 528, "SCALED": 1, "GROWTH_INTERVAL": 2000, "DECOUPLED": 1, "NESTEROV": 1}, {}, reals)
+    numbers = {"COUNT": count, "DECAYED": count // 2, "BANDS": 528, "SCALED": 1, "GROWTH_INTERVAL": 2000, "DECOUPLED": 1,
+               "NESTEROV": 1, "AMSGRAD": 1, "CENTERED": 1, "CLIPS": 1, "AVERAGED": 1, "RUNS": 2}
+    reals = {"BETA1": 0.9, "BETA2": 0.999, "EPSILON": 1e-8, "WEIGHT_DECAY": 0.01, "MOMENTUM": 0.9, "DAMPENING": 0.1,
+             "ALPHA": 0.99, "CLIP": 0.5, "LIMIT": 1, "AVERAGE": 0.999}
+    runs = {"RUN": ("long", ["0", str(count // 3), str(count // 2), str(count)])}
+    for name in ("loss_scale", "gradient_norm", "adam", "sgd", "rmsprop"):
+        cases.cuda.add(name, numbers, {}, reals, runs)
 
 
 def main():

@@ -95,6 +95,11 @@ Result::Result(int count) : memory((size_t)count * sizeof(double)), expected(cou
         memory.as<double>()[i] = expected[i] = 0.25 * (i + 1);
 }
 
+Labels::Labels(int count, int classes, bool some_ignored) : memory((size_t)count) {
+    for (int i = 0; i < count; i++)
+        memory.as<uint8_t>()[i] = (uint8_t)(some_ignored && i * 7 % 11 == 0 ? 255 : i * 7 % 11 % classes);
+}
+
 double Test::uniform() {
     random = random * 6364136223846793005u + 1442695040888963407u;
     return (double)(random >> 40) / (1 << 23) - 1;
@@ -233,13 +238,13 @@ UnetLaunch Test::at() const {
 void Test::control(int n, const int32_t (*valid)[3], int samples, int start) {
     const size_t bytes = (size_t)samples * sizeof *valid;
     told.reset(new Device(sizeof(UnetControl) + bytes));
-    *told->as<UnetControl>() = {0, 0, n, start};
+    *told->as<UnetControl>() = {0, 7, 11, n, start, {LABELLED}};
     memcpy(told->as<UnetControl>() + 1, valid, bytes);
 }
 
 void Test::step(double rate, int64_t number) {
     told.reset(new Device(sizeof(UnetControl)));
-    *told->as<UnetControl>() = {rate, number, 0, 0};
+    *told->as<UnetControl>() = {rate, number, 0, 0, 0, {}};
 }
 
 /* ---- comparison ------------------------------------------------------------------------------------- */
@@ -287,6 +292,12 @@ void Test::same(const char *what, Tensor &t, const Tensor &other) {
     if (t.device().bits() != other.device().bits())
         fail(what, "other bits");
     t.device().forget();
+    comparisons++;
+}
+
+void Test::same(const char *what, const Labels &labels, const Labels &other) {
+    if (labels.device().bits() != other.device().bits())
+        fail(what, "other classes");
     comparisons++;
 }
 

@@ -70,6 +70,9 @@ class Tensor {
     std::vector<float> expected;
 };
 
+/* What the runtime counts of labels, in every case. */
+constexpr double LABELLED = 37.5;
+
 /* Doubles on both sides. */
 class Result {
   public:
@@ -81,6 +84,17 @@ class Result {
   private:
     Device memory;
     std::vector<double> expected;
+};
+
+/* A class for each point, the same bytes on both sides; some, if that may be, of 255. */
+class Labels {
+  public:
+    Labels(int count, int classes, bool some_ignored = true);
+    const Device &device() const { return memory; }
+    uint8_t *host() const { return memory.as<uint8_t>(); }
+
+  private:
+    Device memory;
 };
 
 /* The segments of a concat, as kernels take them. */
@@ -125,6 +139,7 @@ class Test {
     void compare(const char *what, Result &result);
     /* The same bits on the device in both; then the first is forgotten. */
     void same(const char *what, Tensor &tensor, const Tensor &other);
+    void same(const char *what, const Labels &labels, const Labels &other);
 
     int failures = 0, comparisons = 0;
     uint64_t hash = 14695981039346656037u; /* of all results, to the bit */

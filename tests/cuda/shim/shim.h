@@ -96,6 +96,13 @@ template <class T> T __shfl_down_sync(unsigned mask, T value, unsigned distance)
     return value;
 }
 
+/* One thread runs at a time. */
+inline double atomicAdd(double *at, double x) {
+    const double was = *at;
+    *at += x;
+    return was;
+}
+
 #define SHIM_LAUNCH(at, waits, kernel, grid, ...)                                                          \
     (shim::launch((at).stream, {__func__, #kernel, waits}, grid, THREADS, kernel, __VA_ARGS__),            \
      unet_cuda_check((at), cudaGetLastError(), __func__))

@@ -1,0 +1,29 @@
+/* labels.c - the tables by which the runtime counts the labels of a batch (unet/model.h). */
+#include "emit/sources.h"
+#include "ir/labels.h"
+
+static const char *weights_text(Pool *pool, const LabelCount *count) {
+    const char *text = "";
+    for (int64_t k = 0; k < count->attributes->classes; k++)
+        text = pool_text(pool, "%s%s%.17g", text, k > 0 ? ", " : "", label_weight(count->attributes, k));
+    return text;
+}
+
+int emit_label_counts(const Program *program, Text *out) {
+    LabelCount *count;
+    Pool *pool = program->graph->pool;
+    const int n = program->kind == PROGRAM_PREDICT ? 0 : label_counts(program->graph, &count);
+    for (int i = 0; i < n; i++)
+        text_wrapped(out, pool_text(pool, "static const double %s_label_weight_%d[] = {%s};", program->name,
+                                    i, weights_text(pool, &count[i])));
+    if (n > 0)
+        text_line(out, "static const UnetLabelCount %s_labels[] = {", program->name);
+    for (int i = 0; i < n; i++)
+        text_line(out, "    {%d, %s, %lld, %s_label_weight_%d},",
+                  program->graph->value[count[i].labels].input,
+                  layout_initialiser(program, count[i].labels, true),
+                  (long long)count[i].attributes->classes, program->name, i);
+    if (n > 0)
+        text_line(out, "};");
+    return n;
+}

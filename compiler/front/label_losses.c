@@ -1,0 +1,315 @@
+/* label_losses.c - losses and metrics that compare logits with classes: reads their arguments, checks sizes
+ * and classes.
+ *
+ * requires   a call whose arguments are bound to the names of the operator's signature (ops.def)
+ * provides   a node whose attributes say which points count, and how much
+ */
+#include "front/operator_size.h"
+#include "ir/labels.h"
+#include "ir/ops.h"
+
+/* ---- what is compared ---- */
+
+typedef struct {
+    ValueId logits, labels;
+    const Input *target;
+} Compared;
+
+static bool report_not_labels(const Call *call, ValueId v) {
+    Lower *l = call->l;
+    diag_begin(l->diag, ERROR, "U0415", argument(call, "labels")->span,
+               "`%s` compares with labels, and this is %s", call->signature->name,
+               datum_text(l, datum_tensor(v)));
+    diag_help(l->diag, "declare a target such as `target truth : labels(2)`");
+    note_via(l);
+    diag_end(l->diag);
+    return false;
+}
+
+/* False without a message where only one axis is tried. */
+static bool same_size(const Call *call, const Compared *by) {
+    Lower *l = call->l;
+    const Shape x = l->graph->value[by->logits].shape, t = l->graph->value[by->labels].shape;
+    for (int axis = 0; axis < AXES; axis++) {
+        if (shape_extent(x, axis) == shape_extent(t, axis) || (l->only_axis >= 0 && axis != l->only_axis))
+            continue;
+        if (l->only_axis < 0) {
+            diag_begin(l->diag, ERROR, "U0406", argument(call, "labels")->span,
+                       "prediction and target have different sizes: %s and %s", sizes_text(l, by->logits),
+                       sizes_text(l, by->labels));
+            diag_help(l->diag, "declare `target %s : labels(%lld, %lld, %lld)`", by->target->name,
+                      (long long)by->target->classes, (long long)shape_extent(x, 1),
+                      (long long)shape_extent(x, 2));
+            note_via(l);
+            diag_end(l->diag);
+        }
+        l->unequal = true;
+        return false;
+    }
+    return true;
+}
+
+/* As many channels as there are classes, or, of two classes, ONE channel for the second of them. */
+static bool right_channels(const Call *call, const Compared *by, bool one) {
+    Lower *l = call->l;
+    const int64_t channels = shape_channels(l->graph->value[by->logits].shape),
+                  classes = by->target->classes;
+    if (one ? channels == 1 && classes == 2 : channels == classes)
+        return true;
+    diag_begin(l->diag, ERROR, "U0407", argument(call, "logits")->span, "%lld classes, and %lld channel%s",
+               (long long)classes, (long long)channels, channels == 1 ? "" : "s");
+    diag_also(l->diag, by->target->span, "`%s : labels(%lld)`", by->target->name, (long long)classes);
+    if (one)
+        diag_note(l->diag, "`%s` takes one channel, for the second of two classes", call->signature->name);
+    if (one && classes > 2)
+        diag_help(l->diag, "`cross_entropy` takes a channel for each class");
+    else if (!one && classes == 2 && channels == 1)
+        diag_help(l->diag, "`bce_with_logits` takes one channel for two classes");
+    else
+        diag_help(l->diag, "end the network with `conv(x, %lld, 1)`", one ? 1LL : (long long)classes);
+    note_via(l);
+    diag_end(l->diag);
+    return false;
+}
+
+static bool read_compared(const Call *call, bool one, Compared *by) {
+    Lower *l = call->l;
+    if (!argument_tensor(call, "logits", &by->logits) || !argument_tensor(call, "labels", &by->labels))
+        return false;
+    const Value *labels = &l->graph->value[by->labels];
+    by->target = labels->class == CLASS_STAGING ? &l->model->input[labels->input] : NULL;
+    if (by->target == NULL || by->target->kind != KIND_LABELS)
+        return report_not_labels(call, by->labels);
+    return same_size(call, by) && (l->only_axis >= 0 || right_channels(call, by, one));
+}
+
+/* ---- arguments ---- */
+
+static bool report_value(const Call *call, const char *name, const char *what) {
+    Lower *l = call->l;
+    diag_begin(l->diag, ERROR, "U0316", argument(call, name)->span, "%s", what);
+    note_via(l);
+    diag_end(l->diag);
+    return false;
+}
+
+/* A class; of 255 labels speak as of points that count nowhere. */
+static bool read_ignore_index(const Call *call, int64_t classes, int64_t *ignore) {
+    *ignore = -1;
+    if (argument(call, "ignore_index")->value.kind == DATUM_NONE)
+        return true;
+    if (!argument_integer(call, "ignore_index", 0, ignore))
+        return false;
+    if (*ignore < classes)
+        return true;
+    if (*ignore != IGNORED)
+        return report_value(
+            call, "ignore_index",
+            "`ignore_index` is one of the classes, or 255, which counts nowhere in any case; "
+            "`labels(..., ignore = 0)` says which value of the files that is");
+    *ignore = -1;
+    return true;
+}
+
+static bool read_class_weights(const Call *call, int64_t classes, const double **weight) {
+    Lower *l = call->l;
+    const Datum list = argument(call, "weight")->value;
+    *weight = NULL;
+    if (list.kind == DATUM_NONE)
+        return true;
+    bool good = list.kind == DATUM_LIST && list.count == classes;
+    double *number = NEW_ARRAY(l->pool, double, classes);
+    for (int i = 0; good && i < classes; i++)
+        good = datum_number(list.items->item[i], &number[i]) && number[i] >= 0 && number[i] <= 1e30;
+    *weight = number;
+    return good ? true
+                : report_value(call, "weight",
+                               pool_text(l->pool,
+                                         "`weight` is a list of %lld numbers from 0, one for each class",
+                                         (long long)classes));
+}
+
+/* ---- nodes ---- */
+
+/* NUMBERS: of the result. */
+static ValueId result_node(Call *call, const Compared *by, LabelAttributes attributes, int64_t numbers) {
+    Lower *l = call->l;
+    Graph *g = l->graph;
+    LabelAttributes *kept = NEW(g->pool, LabelAttributes);
+    *kept = attributes;
+    Value value = {
+        .name = call->signature->name, .class = CLASS_METRIC, .type = TYPE_F64, .span = call->span};
+    value.shape = (Shape){.rank = 1, .dim = {numbers}};
+    const ValueId in[] = {value_joined(g, by->logits, call->span), by->labels}, out = value_new(g, value);
+    Node node = {.op = call->op, .nin = 2, .nout = 1, .name = call->signature->name, .span = call->span};
+    node.a = (Attributes){.kind = ATTRIBUTES_LOSS, .loss = {.weight = 1, .labels = kept}};
+    node.via = l->via;
+    node_new(g, node, in, &out);
+    return out;
+}
+
+ValueId build_cross_entropy(Call *call) {
+    Compared by;
+    LabelAttributes a = {.weighs_points = true};
+    if (!read_compared(call, false, &by))
+        return -1;
+    a.classes = by.target->classes;
+    if (!read_class_weights(call, a.classes, &a.class_weight) ||
+        !read_ignore_index(call, a.classes, &a.ignore) ||
+        !argument_number(call, "label_smoothing", &a.smoothing))
+        return -1;
+    if (!(a.smoothing >= 0 && a.smoothing <= 1)) {
+        report_value(call, "label_smoothing", "`label_smoothing` must be from 0 to 1");
+        return -1;
+    }
+    return result_node(call, &by, a, 1);
+}
+
+ValueId build_bce(Call *call) {
+    Compared by;
+    LabelAttributes a = {.classes = 2};
+    double positive;
+    if (!read_compared(call, true, &by) || !read_ignore_index(call, a.classes, &a.ignore) ||
+        !argument_number(call, "pos_weight", &positive))
+        return -1;
+    if (!(positive >= 0 && positive <= 1e30)) {
+        report_value(call, "pos_weight", "`pos_weight` must be at least 0");
+        return -1;
+    }
+    if (positive != 1) {
+        double *weight = NEW_ARRAY(call->l->pool, double, 2);
+        weight[0] = 1;
+        weight[1] = positive;
+        a.class_weight = weight;
+    }
+    return result_node(call, &by, a, 1);
+}
+
+/* Of a channel for each class, or of one channel, for the second of two. Beside its value a node has the
+ * sums that its gradient reads. */
+ValueId build_dice_loss(Call *call) {
+    Compared by;
+    Lower *l = call->l;
+    LabelAttributes a = {.sums_itself = true};
+    if (!argument_tensor(call, "logits", &by.logits))
+        return -1;
+    const bool one = shape_channels(l->graph->value[by.logits].shape) == 1;
+    if (!read_compared(call, one, &by))
+        return -1;
+    a.classes = by.target->classes;
+    if (!read_ignore_index(call, a.classes, &a.ignore) ||
+        !argument_truth(call, "background", &a.background) || !argument_number(call, "smooth", &a.smooth))
+        return -1;
+    if (!(a.smooth >= 0 && a.smooth <= 1e30)) {
+        report_value(call, "smooth", "`smooth` must be at least 0");
+        return -1;
+    }
+    const ValueId loss = result_node(call, &by, a, 1);
+    Value sums = l->graph->value[loss];
+    sums.name = "dice_loss sums";
+    sums.shape.dim[0] = 3 * a.classes;
+    const ValueId v = value_new(l->graph, sums);
+    l->graph->value[v].producer = l->graph->value[loss].producer;
+    node_add_output(l->graph, &l->graph->node[l->graph->value[loss].producer], v);
+    return loss;
+}
+
+/* ---- classes ---- */
+
+static ValueId argmax_of(Call *call, ValueId x, Span span) {
+    Graph *g = call->l->graph;
+    Value value = {.name = call->name == NULL ? "argmax" : call->name,
+                   .class = CLASS_ACTIVATION,
+                   .type = TYPE_U8,
+                   .shape = g->value[x].shape,
+                   .per_sample = true,
+                   .span = span};
+    value.shape.dim[0] = 1;
+    Node node = {.op = OP_ARGMAX, .nin = 1, .nout = 1, .name = value.name, .span = span};
+    node.via = call->l->via;
+    const ValueId in = value_joined(g, x, span), out = value_new(g, value);
+    node_new(g, node, &in, &out);
+    return out;
+}
+
+ValueId build_argmax(Call *call) {
+    ValueId x;
+    Lower *l = call->l;
+    if (!argument_tensor(call, "x", &x) || !is_numbers(l, x, argument(call, "x")->span))
+        return -1;
+    if (shape_channels(l->graph->value[x].shape) <= MOST_CLASSES)
+        return argmax_of(call, x, call->span);
+    report_value(call, "x", "`argmax` chooses among at most 255 channels");
+    return -1;
+}
+
+static bool report_numbers(const Call *call, ValueId v) {
+    Lower *l = call->l;
+    const Argument *a = argument(call, "prediction");
+    diag_begin(l->diag, ERROR, "U0613", a->span, "`%s` compares classes, and this is %s",
+               call->signature->name, datum_text(l, datum_tensor(v)));
+    if (a->expr != NULL)
+        diag_help(l->diag, "write `%s(argmax(%s), ...)`", call->signature->name,
+                  expr_text(l->pool, a->expr));
+    note_via(l);
+    diag_end(l->diag);
+    return false;
+}
+
+/* Of two classes one channel is as good as its argmax: the second where it is above 0.5. */
+static bool read_classes(Call *call, Compared *by) {
+    Lower *l = call->l;
+    if (!argument_tensor(call, "prediction", &by->logits) || !argument_tensor(call, "labels", &by->labels))
+        return false;
+    const Value *labels = &l->graph->value[by->labels];
+    by->target = labels->class == CLASS_STAGING ? &l->model->input[labels->input] : NULL;
+    if (by->target == NULL || by->target->kind != KIND_LABELS)
+        return report_not_labels(call, by->labels);
+    if (!same_size(call, by))
+        return false;
+    int64_t classes = map_classes(l->graph, by->logits);
+    if (classes == 0 && l->graph->value[by->logits].type == TYPE_F32 &&
+        shape_channels(l->graph->value[by->logits].shape) == 1) {
+        by->logits = argmax_of(call, by->logits, call->span);
+        classes = 2;
+    }
+    if (classes == 0)
+        return report_numbers(call, by->logits);
+    if (classes == by->target->classes)
+        return true;
+    diag_begin(l->diag, ERROR, "U0407", argument(call, "prediction")->span,
+               "a prediction of %lld classes, and labels of %lld", (long long)classes,
+               (long long)by->target->classes);
+    diag_also(l->diag, by->target->span, "`%s : labels(%lld)`", by->target->name,
+              (long long)by->target->classes);
+    note_via(l);
+    diag_end(l->diag);
+    return false;
+}
+
+/* OF_ONE: the metric is one of a single class. */
+static ValueId confusion(Call *call, bool of_one) {
+    Compared by;
+    LabelAttributes a = {.counts_pairs = true};
+    if (!read_classes(call, &by))
+        return -1;
+    a.classes = by.target->classes;
+    if (!read_ignore_index(call, a.classes, &a.ignore) ||
+        (of_one && !argument_integer(call, "class", 0, &a.class)))
+        return -1;
+    if (a.class >= a.classes) {
+        report_value(call, "class",
+                     pool_text(call->l->pool, "`%s` has the classes 0 to %lld", by.target->name,
+                               (long long)a.classes - 1));
+        return -1;
+    }
+    return result_node(call, &by, a, a.classes * a.classes);
+}
+
+ValueId build_confusion(Call *call) {
+    return confusion(call, false);
+}
+
+ValueId build_confusion_of_class(Call *call) {
+    return confusion(call, true);
+}

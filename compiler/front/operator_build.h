@@ -1,0 +1,21 @@
+/* operator_build.h - what the build rules of all operators share: operands in, values and nodes out.
+ * Private to operators.c and to the files beside it that hold more of these rules. */
+#ifndef OPERATOR_BUILD_H
+#define OPERATOR_BUILD_H
+
+#include "front/lower_state.h"
+
+/* Reads a tensor that the network may read; reports and returns false if it is a target, or none. */
+bool argument_feature_map(const Call *call, const char *name, ValueId *value);
+
+/* A value for the result of the call. */
+ValueId output_new(const Call *call, Shape shape);
+/* The final name of V follows from the path of the call, which is known when the whole file has run. */
+ValueId named(const Call *call, ValueId v);
+/* Appends the node of the call; returns OUT. */
+ValueId node_append(const Call *call, const ValueId *in, int nin, Attributes a, ValueId out);
+/* Applies the operator to every segment of X, so that a concat stays a concat.  OUT: the result, whose
+ * channels are those of each segment. */
+ValueId each_segment(const Call *call, ValueId x, Attributes a, Shape out);
+
+#endif

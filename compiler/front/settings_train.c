@@ -1,0 +1,322 @@
+/* settings_train.c - the settings of `train` that say how weights are updated.
+ *
+ * An optimizer, or a schedule of the learning rate, is a call of its own inside of the setting, with a
+ * signature of its own.
+ */
+#include "front/lower_state.h"
+
+#include <string.h>
+
+/* ---- optimizers ---- */
+
+/* A number that is at least 0 and less than 1. */
+static bool read_decay(const Call *call, const char *name, double *value) {
+    if (!argument_number(call, name, value))
+        return false;
+    return *value >= 0 && *value < 1
+               ? true
+               : report_setting(call, name,
+                                pool_text(call->l->pool, "`%s` must be at least 0 and less than 1", name));
+}
+
+static bool read_betas(const Call *call, Optimizer *o) {
+    const Argument *a = argument(call, "betas");
+    double *beta[] = {&o->beta1, &o->beta2};
+    bool good = a->value.kind == DATUM_LIST && a->value.count == 2;
+    for (int i = 0; good && i < 2; i++)
+        good = datum_number(a->value.items->item[i], beta[i]) && *beta[i] >= 0 && *beta[i] < 1;
+    return good ? true
+                : report_setting(call, "betas",
+                                 "`betas` must be two numbers, each at least 0 and less than 1");
+}
+
+static bool read_sgd(const Call *call, Optimizer *o) {
+    if (!read_nonnegative(call, "momentum", &o->momentum) ||
+        !argument_number(call, "dampening", &o->dampening) ||
+        !argument_truth(call, "nesterov", &o->nesterov))
+        return false;
+    if (o->nesterov && (o->momentum == 0 || o->dampening != 0))
+        return report_setting(call, "nesterov", "`nesterov` needs `momentum` above 0 and `dampening = 0`");
+    return true;
+}
+
+static bool read_adam(const Call *call, Optimizer *o) {
+    return read_betas(call, o) && read_nonnegative(call, "eps", &o->epsilon) &&
+           argument_truth(call, "amsgrad", &o->amsgrad);
+}
+
+static bool read_rmsprop(const Call *call, Optimizer *o) {
+    return read_decay(call, "alpha", &o->alpha) && read_nonnegative(call, "eps", &o->epsilon) &&
+           read_nonnegative(call, "momentum", &o->momentum) &&
+           argument_truth(call, "centered", &o->centered);
+}
+
+static const struct {
+    const char *name, *signature;
+    OptimizerKind kind;
+    bool (*read)(const Call *call, Optimizer *o);
+} optimizers[] = {
+    {"sgd",
+     "sgd(lr = 1e-3, momentum = 0, dampening = 0, weight_decay = 0, nesterov = false, decay = \"all\")",
+     OPTIMIZER_SGD, read_sgd},
+    {"adam",
+     "adam(lr = 1e-3, betas = [0.9, 0.999], eps = 1e-8, weight_decay = 0, amsgrad = false, decay = "
+     "\"all\")",
+     OPTIMIZER_ADAM, read_adam},
+    {"adamw",
+     "adamw(lr = 1e-3, betas = [0.9, 0.999], eps = 1e-8, weight_decay = 0.01, amsgrad = false, "
+     "decay = \"all\")",
+     OPTIMIZER_ADAMW, read_adam},
+    {"rmsprop",
+     "rmsprop(lr = 0.01, alpha = 0.99, eps = 1e-8, weight_decay = 0, momentum = 0, centered = false, "
+     "decay = \"all\")",
+     OPTIMIZER_RMSPROP, read_rmsprop},
+};
+enum { OPTIMIZERS = sizeof optimizers / sizeof *optimizers };
+
+/* What all of them have. */
+static bool read_common(const Call *call, Optimizer *o) {
+    static const char *const choices[] = {"all", "weights", NULL};
+    int index;
+    if (!read_nonnegative(call, "lr", &o->learning_rate) ||
+        !read_nonnegative(call, "weight_decay", &o->weight_decay) ||
+        !argument_choice(call, "decay", choices, &index))
+        return false;
+    o->spares_vectors = index == 1;
+    return true;
+}
+
+/* Is the argument of a setting a call of NAME, which may stand without parentheses? */
+static bool calls(const Call *setting, const char *name) {
+    const Expr *expr = setting->argument[0].expr;
+    return (expr->kind == EXPR_CALL || expr->kind == EXPR_NAME) && strcmp(expr->text, name) == 0;
+}
+
+/* That call, in *INNER; false after an error. */
+static bool bind_call(const Call *setting, const char *signature, Call *inner) {
+    static const ArgList none = {NULL, 0};
+    const Expr *expr = setting->argument[0].expr;
+    *inner = (Call){.l = setting->l, .expr = expr, .span = expr->span};
+    inner->signature = signature_of(setting->l, signature, true);
+    return bind_arguments(inner, NULL, expr->kind == EXPR_CALL ? &expr->args : &none);
+}
+
+static void report_unknown_call_of(const Call *setting, const char *code, const char *what,
+                                   const char *list, const char *help) {
+    Lower *l = setting->l;
+    const Expr *expr = setting->argument[0].expr;
+    diag_begin(l->diag, ERROR, code, expr->span, "`%s` is not %s of this version of unetc",
+               expr_text(l->pool, expr), what);
+    diag_note(l->diag, "this version has:%s", list);
+    diag_help(l->diag, "write `%s`", help);
+    diag_end(l->diag);
+}
+
+void set_optimizer(Call *call) {
+    Lower *l = call->l;
+    const char *list = "";
+    for (int i = 0; i < OPTIMIZERS; i++) {
+        Call inner;
+        Optimizer o = {.kind = optimizers[i].kind};
+        list = pool_text(l->pool, "%s %s", list, optimizers[i].name);
+        if (!calls(call, optimizers[i].name))
+            continue;
+        if (!bind_call(call, optimizers[i].signature, &inner) || !read_common(&inner, &o) ||
+            !optimizers[i].read(&inner, &o))
+            return;
+        l->model->train.optimizer = o;
+        l->model->train.optimizer_text = expr_text(l->pool, call->argument[0].expr);
+        return;
+    }
+    report_unknown_call_of(call, "U0618", "an optimizer", list, "optimizer adam(lr = 1e-3)");
+}
+
+/* ---- schedules ---- */
+
+/* "epoch" or "step". */
+static bool read_per(const Call *call, Schedule *s) {
+    static const char *const choices[] = {"epoch", "step", NULL};
+    int index;
+    if (!argument_choice(call, "per", choices, &index))
+        return false;
+    s->per = index == 0 ? UNIT_EPOCHS : UNIT_STEPS;
+    return true;
+}
+
+static bool read_positive(const Call *call, const char *name, double *value) {
+    if (!argument_number(call, name, value))
+        return false;
+    return *value > 0
+               ? true
+               : report_setting(call, name, pool_text(call->l->pool, "`%s` must be greater than 0", name));
+}
+
+static bool read_constant(const Call *call, Schedule *s) {
+    (void)call;
+    (void)s;
+    return true;
+}
+
+static bool read_poly(const Call *call, Schedule *s) {
+    return read_positive(call, "power", &s->power) && read_nonnegative(call, "to", &s->to) &&
+           read_per(call, s);
+}
+
+static bool read_cosine(const Call *call, Schedule *s) {
+    return read_nonnegative(call, "to", &s->to) && read_per(call, s);
+}
+
+static bool read_step(const Call *call, Schedule *s) {
+    return argument_integer(call, "every", 1, &s->every) && read_positive(call, "factor", &s->factor) &&
+           read_per(call, s);
+}
+
+static bool read_multistep(const Call *call, Schedule *s) {
+    const Datum list = argument(call, "at")->value;
+    int64_t *at = NEW_ARRAY(call->l->pool, int64_t, list.kind == DATUM_LIST ? list.count + 1 : 1);
+    bool good = list.kind == DATUM_LIST && list.count > 0;
+    for (int i = 0; good && i < list.count; i++) {
+        at[i] = list.items->item[i].integer;
+        good = list.items->item[i].kind == DATUM_INTEGER && at[i] > (i == 0 ? 0 : at[i - 1]);
+    }
+    if (!good)
+        return report_setting(call, "at",
+                              "`at` must be a list of whole numbers that grow: `at = [30, 60]`");
+    s->at = at;
+    s->nat = list.count;
+    return read_positive(call, "factor", &s->factor) && read_per(call, s);
+}
+
+static bool read_plateau(const Call *call, Schedule *s) {
+    if (!argument_integer(call, "patience", 0, &s->patience))
+        return false;
+    if (!argument_number(call, "factor", &s->factor))
+        return false;
+    return s->factor > 0 && s->factor < 1
+               ? true
+               : report_setting(call, "factor", "`factor` must be greater than 0 and less than 1");
+}
+
+static bool read_one_cycle(const Call *call, Schedule *s) {
+    if (!argument_number(call, "rise", &s->rise))
+        return false;
+    if (!(s->rise > 0 && s->rise < 1))
+        return report_setting(call, "rise", "`rise` must be greater than 0 and less than 1");
+    s->per = UNIT_STEPS;
+    return read_positive(call, "div", &s->div) && read_positive(call, "final_div", &s->final_div);
+}
+
+static const struct {
+    const char *name, *signature;
+    ScheduleKind kind;
+    bool (*read)(const Call *call, Schedule *s);
+} schedules[] = {
+    {"constant", "constant()", SCHEDULE_CONSTANT, read_constant},
+    {"poly", "poly(power = 0.9, to = 0, per = \"step\")", SCHEDULE_POLY, read_poly},
+    {"cosine", "cosine(to = 0, per = \"step\")", SCHEDULE_COSINE, read_cosine},
+    {"step", "step(every, factor = 0.1, per = \"epoch\")", SCHEDULE_STEP, read_step},
+    {"multistep", "multistep(at, factor = 0.1, per = \"epoch\")", SCHEDULE_MULTISTEP, read_multistep},
+    {"plateau", "plateau(factor = 0.1, patience = 10)", SCHEDULE_PLATEAU, read_plateau},
+    {"one_cycle", "one_cycle(rise = 0.3, div = 25, final_div = 1e4)", SCHEDULE_ONE_CYCLE, read_one_cycle},
+};
+enum { SCHEDULES = sizeof schedules / sizeof *schedules };
+
+void set_schedule(Call *call) {
+    Lower *l = call->l;
+    const char *list = "";
+    for (int i = 0; i < SCHEDULES; i++) {
+        Call inner;
+        list = pool_text(l->pool, "%s %s", list, schedules[i].name);
+        if (!calls(call, schedules[i].name))
+            continue;
+        Schedule *kept = &l->model->train.schedule, s = {.kind = schedules[i].kind, .span = call->span};
+        s.warmup = kept->warmup; /* a setting of its own */
+        s.start = kept->start;
+        if (bind_call(call, schedules[i].signature, &inner) && schedules[i].read(&inner, &s))
+            *kept = s;
+        return;
+    }
+    report_unknown_call_of(call, "U0622", "a schedule", list, "schedule cosine()");
+}
+
+void set_warmup(Call *call) {
+    Schedule *s = &call->l->model->train.schedule;
+    if (argument_integer(call, "n", 1, &s->warmup))
+        (void)read_nonnegative(call, "start", &s->start);
+}
+
+void set_patience(Call *call) {
+    TrainSection *train = &call->l->model->train;
+    if (argument_integer(call, "n", 1, &train->patience))
+        train->patience_span = call->span;
+}
+
+/* ---- gradients and averages ---- */
+
+void set_clip(Call *call) {
+    TrainSection *train = &call->l->model->train;
+    const bool norm = argument(call, "norm")->value.kind != DATUM_NONE,
+               value = argument(call, "value")->value.kind != DATUM_NONE;
+    if (norm == value)
+        report_setting(call, NULL,
+                       "`clip` takes one of a norm, `clip 1.0`, and a value, `clip value = 0.5`");
+    else if (norm)
+        (void)read_positive(call, "norm", &train->clip_norm);
+    else
+        (void)read_positive(call, "value", &train->clip_value);
+}
+
+void set_ema(Call *call) {
+    double decay;
+    if (!argument_number(call, "decay", &decay))
+        return;
+    if (decay > 0 && decay < 1)
+        call->l->model->train.ema = decay;
+    else
+        report_setting(call, "decay",
+                       "`ema` keeps a share of the averaged weights: more than 0, less than 1");
+}
+
+enum { MOST_SAMPLES = 1 << 20 }; /* of a step, as of a batch */
+
+void set_accumulate(Call *call) {
+    TrainSection *train = &call->l->model->train;
+    int64_t parts;
+    if (!argument_integer(call, "n", 1, &parts))
+        return;
+    if (parts > MOST_SAMPLES)
+        report_setting(call, "n", "a step has at most 1,048,576 batches");
+    else
+        train->accumulate = parts;
+    train->accumulate_span = call->span;
+}
+
+void check_accumulation(Lower *l) {
+    TrainSection *train = &l->model->train;
+    train->batch *= train->accumulate; /* neither is more than 2^20 */
+    if (train->accumulate == 1 || train->batch <= MOST_SAMPLES)
+        return;
+    diag_begin(l->diag, ERROR, "U0614", train->accumulate_span, "a step has at most 1,048,576 samples");
+    diag_note(l->diag, "`accumulate` times `batch` are %lld", (long long)train->batch);
+    diag_end(l->diag);
+    train->batch = train->accumulate = 1;
+}
+
+/* What several settings say together. */
+void check_updates(Lower *l) {
+    const TrainSection *train = &l->model->train;
+    const bool plateau = train->schedule.kind == SCHEDULE_PLATEAU;
+    if ((plateau || train->patience > 0) && !l->model->eval.present) {
+        diag_begin(l->diag, ERROR, "U0623", plateau ? train->schedule.span : train->patience_span,
+                   "%s looks at evaluations, and the file has none",
+                   plateau ? "`schedule plateau`" : "`patience`");
+        diag_help(l->diag, "add a section `eval { every 1 }`, and `holdout 0.1` to `data`");
+        diag_end(l->diag);
+    }
+    if (train->schedule.kind == SCHEDULE_ONE_CYCLE && train->schedule.warmup > 0) {
+        diag_begin(l->diag, ERROR, "U0614", train->schedule.span,
+                   "`one_cycle` begins with a warm-up of its own");
+        diag_help(l->diag, "leave out `warmup`; `rise` is the share of the steps in which the rate grows");
+        diag_end(l->diag);
+    }
+}

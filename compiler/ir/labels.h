@@ -1,0 +1,30 @@
+/* labels.h - what is counted of the labels of a batch.
+ *
+ * A mean over the points that count needs their number, or the sum of their weights, in the whole batch,
+ * however few samples and rows a step works on.  It follows from the labels alone: the runtime counts them
+ * before the first step of a batch (UnetLabelCount of unet/model.h), and the kernels of losses are told.
+ */
+#ifndef LABELS_H
+#define LABELS_H
+
+#include "ir/graph.h"
+
+/* How many classes are in V, a map of these that `argmax` makes; 0: it is none. */
+int64_t map_classes(const Graph *g, ValueId v);
+
+/* A sum over the points of LABELS, which is an input. */
+typedef struct {
+    ValueId labels;
+    const LabelAttributes *attributes;
+} LabelCount;
+
+enum { MOST_LABEL_COUNTS = 8 }; /* of a program: UNET_MOST_LABEL_COUNTS */
+
+/* The sums that the losses of G ask for, each once. */
+int label_counts(const Graph *g, LabelCount **count);
+/* What a point of class K adds to the sum. */
+double label_weight(const LabelAttributes *attributes, int64_t k);
+/* Which of these NODE asks for. */
+int label_count_of(const Graph *g, const Node *node);
+
+#endif

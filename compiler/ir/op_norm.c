@@ -1,0 +1,167 @@
+/* op_norm.c - normalisation by means and variances: of a channel over the batch (batch_norm) or over a
+ * sample (instance_norm), of a group of channels over a sample (group_norm).
+ *
+ *     y = (x - mean) / sqrt(variance + epsilon) * w + b
+ *
+ * Means and variances are computed by a node of their own; in evaluation and prediction those of batch_norm
+ * are the running statistics.  The backward pass needs x, the statistics and dy, and so nobody keeps y for
+ * it:
+ *
+ *     z = (x - mean) / sqrt(variance + epsilon)        dw = sum(dy z)        db = sum(dy)
+ *     dx = (w dy - mean(w dy) - z mean(w dy z)) / sqrt(variance + epsilon)
+ *
+ * where `sums` are the two means, over all that has one mean and variance.
+ */
+#include "base/size_math.h"
+#include "ir/rule_gradient.h"
+#include "ir/rule_constants.h"
+#include "ir/rule_fuse.h"
+
+enum { X, MEAN, VARIANCE, W, B }; /* the inputs of a normalisation */
+
+/* ---- gradients ---- */
+
+static ValueId new_sums(Autodiff *ad, const Node *node) {
+    Graph *g = gradient_graph(ad);
+    Value sums = g->value[node->in[MEAN]];
+    sums.name = pool_text(g->pool, "%s sums", node->name);
+    sums.shape.dim[0] = size_product(2, sums.shape.dim[0]);
+    return value_new(g, sums);
+}
+
+void gradient_norm(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    const ValueId x = node->in[X], mean = node->in[MEAN], variance = node->in[VARIANCE], w = node->in[W];
+    const ValueId wgrad_in[] = {x, dout[0], mean, variance, w};
+    const ValueId sums = new_sums(ad, node);
+    for (int k = W; k <= B; k++)
+        din[k] = node->in[k] < 0 ? -1 : gradient_value(ad, node->in[k]);
+    const ValueId out[] = {din[W], din[B], -1, sums};
+    gradient_node(ad, node, node->a.norm.batch ? OP_BATCH_NORM_WGRAD : OP_NORM_WGRAD, node->a, wgrad_in, 5,
+                  out, 4);
+    if (!gradient_wanted(ad, x))
+        return;
+    const ValueId dgrad_in[] = {x, dout[0], mean, variance, w, sums};
+    din[X] = gradient_value(ad, x);
+    gradient_node(ad, node, OP_NORM_DGRAD, node->a, dgrad_in, 6, &din[X], 1);
+}
+
+/* ---- cost ---- */
+
+static int64_t flops_each(const Graph *g, ValueId x, int64_t each) {
+    return size_product(each, shape_elements(g->value[x].shape));
+}
+
+int64_t flops_norm(const Graph *g, const Node *node) {
+    return flops_each(g, node->in[X], 3);
+}
+
+int64_t flops_norm_statistics(const Graph *g, const Node *node) {
+    return flops_each(g, node->in[X], 4);
+}
+
+int64_t flops_norm_wgrad(const Graph *g, const Node *node) {
+    return flops_each(g, node->in[X], 5);
+}
+
+/* ---- constants ---- */
+
+static void norm_constants(Constants *c, const Node *node, ValueId x) {
+    const NormAttributes *a = &node->a.norm;
+    constant_channels(c, "C", x);
+    constant_extents(c, "", x);
+    constant_layout(c, "X", x);
+    constant(c, "GROUPS", a->groups);
+    constant(c, "BATCH", a->batch);
+    constant(c, "BANDS", a->bands);
+    constant_real(c, "EPSILON", a->epsilon);
+}
+
+void constants_norm(Constants *c, const Node *node) {
+    norm_constants(c, node, node->in[X]);
+    constant_layout(c, "Y", node->out[0]);
+    constant_layout(c, "MEAN", node->in[MEAN]);
+    constant(c, "AFFINE", node->in[W] >= 0);
+    call_rows(c, node->out[0]);
+}
+
+void constants_norm_statistics(Constants *c, const Node *node) {
+    norm_constants(c, node, node->in[X]);
+    constant_layout(c, "MEAN", node->out[0]);
+}
+
+void constants_norm_wgrad(Constants *c, const Node *node) {
+    norm_constants(c, node, node->in[0]);
+    constant_layout(c, "DY", node->in[1]);
+    constant_layout(c, "MEAN", node->in[2]);
+    constant_layout(c, "SUMS", node->out[3]);
+    constant(c, "AFFINE", node->in[4] >= 0);
+    constant(c, "ACCUMULATE", node->accumulates);
+}
+
+void constants_norm_dgrad(Constants *c, const Node *node) {
+    norm_constants(c, node, node->in[0]);
+    constant_layout(c, "DX", node->out[0]);
+    constant_layout(c, "DY", node->in[1]);
+    constant_layout(c, "MEAN", node->in[2]);
+    constant_layout(c, "SUMS", node->in[5]);
+    constant(c, "AFFINE", node->in[4] >= 0);
+    call_rows(c, node->out[0]);
+}
+
+/* Values that a channel has in a sample are known; how many samples there are is told. */
+void constants_norm_track(Constants *c, const Node *node) {
+    const Graph *g = constants_graph(c);
+    constant(c, "C", shape_elements(g->value[node->in[0]].shape));
+    constant(c, "POINTS", node->a.norm.points);
+    constant_real(c, "MOMENTUM", node->a.norm.momentum);
+}
+
+/* Weight i is that of output channel i / INNER % CO. */
+void constants_norm_fold(Constants *c, const Node *node) {
+    const Graph *g = constants_graph(c);
+    const Shape w = g->value[node->in[0]].shape;
+    int64_t inner = 1;
+    for (int k = node->a.norm.transposed ? 2 : 1; k < w.rank; k++)
+        inner *= w.dim[k];
+    constant(c, "COUNT", shape_elements(w));
+    constant(c, "CO", shape_elements(g->value[node->in[2]].shape));
+    constant(c, "INNER", inner);
+    constant(c, "BIAS", node->in[1] >= 0);
+    constant_real(c, "EPSILON", node->a.norm.epsilon);
+    call_arguments(c, "", "");
+}
+
+/* ---- fusion ---- */
+
+static ValueId folded(Fuse *f, const Node *conv, const char *what, Shape shape) {
+    return value_new(fuse_graph(f),
+                     (Value){.name = pool_text(fuse_graph(f)->pool, "%s %s", conv->name, what),
+                             .class = CLASS_WORKSPACE,
+                             .type = TYPE_F32,
+                             .shape = shape,
+                             .span = conv->span});
+}
+
+/* By running statistics it is a factor and a summand for each channel: a convolution in front of it takes
+ * them into its weights and its bias, which `norm_fold` makes where the convolution stood. */
+void fuse_batch_norm(Fuse *f, Node *norm) {
+    Graph *g = fuse_graph(f);
+    Node *conv = fuse_only_for_one(f, norm->in[X]);
+    if (g->value[norm->in[MEAN]].class != CLASS_RUNNING_STATISTIC || conv == NULL ||
+        (conv->op != OP_CONV && conv->op != OP_UPCONV && conv->op != OP_CONV_GROUPS) || conv->a.conv.relu)
+        return;
+    const ValueId in[] = {conv->in[1],        conv->in[2], norm->in[MEAN],
+                          norm->in[VARIANCE], norm->in[W], norm->in[B]};
+    const ValueId out[] = {folded(f, conv, "folded", g->value[conv->in[1]].shape),
+                           folded(f, conv, "shift", g->value[norm->in[B]].shape)};
+    const ValueId conv_in[] = {conv->in[0], out[0], out[1]};
+    Node fold = *conv, after = *conv;
+    fold.op = OP_NORM_FOLD;
+    fold.a = norm->a;
+    fold.a.norm.transposed = conv->op == OP_UPCONV;
+    fold.nin = 6, fold.nout = 2;
+    fold.in = (ValueId *)in, fold.out = (ValueId *)out;
+    after.in = (ValueId *)conv_in, after.out = norm->out;
+    node_replace(g, conv, fold);
+    node_replace(g, norm, after);
+}

@@ -1,0 +1,91 @@
+/* op_product.c - products, differences and multiples of tensors, and their gradients.
+ *
+ * A factor may be smaller than the tensor that it is multiplied with: one number for each channel, or a map
+ * of one channel.  The gradient by such a factor is a sum over all that it was multiplied with.
+ */
+#include "ir/rule_constants.h"
+#include "ir/rule_gradient.h"
+
+static Shape shape_of(const Graph *g, ValueId v) {
+    return g->value[v].shape;
+}
+
+/* By the factor B of A: of one channel and one point it is a number for each channel, too. */
+static Op gradient_by_factor(const Graph *g, ValueId a, ValueId b) {
+    const Shape of_a = shape_of(g, a), of_b = shape_of(g, b);
+    bool map = true;
+    for (int axis = 0; axis < AXES; axis++)
+        map &= shape_extent(of_a, axis) == shape_extent(of_b, axis);
+    return map ? OP_MAP_FACTOR_GRAD : OP_CHANNEL_FACTOR_GRAD;
+}
+
+void gradient_multiply(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    const Graph *g = gradient_graph(ad);
+    const bool alike = shape_equal(shape_of(g, node->in[0]), shape_of(g, node->in[1]));
+    for (int k = 0; k < 2; k++) {
+        const ValueId in[2] = {dout[0], node->in[1 - k]};
+        if (!gradient_wanted(ad, node->in[k]))
+            continue;
+        din[k] = gradient_value(ad, node->in[k]);
+        gradient_node(ad, node,
+                      k == 0 || alike ? OP_MULTIPLY : gradient_by_factor(g, node->in[0], node->in[1]),
+                      (Attributes){0}, in, 2, &din[k], 1);
+    }
+}
+
+static ValueId gradient_affine_of(Autodiff *ad, const Node *node, ValueId in, ValueId dy, double factor) {
+    const ValueId dx = gradient_value(ad, in);
+    gradient_node(ad, node, OP_AFFINE, (Attributes){.kind = ATTRIBUTES_AFFINE, .affine.factor = factor},
+                  &dy, 1, &dx, 1);
+    return dx;
+}
+
+void gradient_affine(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    din[0] = gradient_affine_of(ad, node, node->in[0], dout[0], node->a.affine.factor);
+}
+
+void gradient_subtract(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    if (gradient_wanted(ad, node->in[0]))
+        din[0] = dout[0];
+    if (gradient_wanted(ad, node->in[1]))
+        din[1] = gradient_affine_of(ad, node, node->in[1], dout[0], -1);
+}
+
+/* ---- rows and constants ---- */
+
+/* Of a factor for each channel there is one row. */
+RowRange rows_multiply(const Graph *g, const Node *node, int input, RowRange out) {
+    const bool one = shape_rows(shape_of(g, node->in[input])) == 1;
+    return one ? rows_whole(g, node, input, out) : out;
+}
+
+void constants_multiply(Constants *c, const Node *node) {
+    constant_channels(c, "C", node->out[0]);
+    constant_channels(c, "CB", node->in[1]);
+    constant_extents(c, "", node->out[0]);
+    constant_extents(c, "B", node->in[1]);
+    constant_layout(c, "Y", node->out[0]);
+    constant_layout(c, "A", node->in[0]);
+    constant_layout(c, "B", node->in[1]);
+    call_rows(c, node->out[0]);
+}
+
+/* Of both sums: extents of what is summed. */
+void constants_factor_grad(Constants *c, const Node *node) {
+    constant_channels(c, "C", node->in[0]);
+    constant_extents(c, "", node->in[0]);
+    constant_layout(c, "DB", node->out[0]);
+    constant_layout(c, "DY", node->in[0]);
+    constant_layout(c, "A", node->in[1]);
+    call_rows(c, node->out[0]);
+}
+
+void constants_affine(Constants *c, const Node *node) {
+    constant_channels(c, "C", node->out[0]);
+    constant_extents(c, "", node->out[0]);
+    constant_layout(c, "Y", node->out[0]);
+    constant_layout(c, "X", node->in[0]);
+    constant_real(c, "TIMES", node->a.affine.factor);
+    constant_real(c, "TERM", node->a.affine.term);
+    call_rows(c, node->out[0]);
+}

@@ -1,0 +1,93 @@
+/* op_resize.c - maps of another size: resize and match, which differ in where the points of y lie in x, and
+ * their gradient.
+ *
+ * The gradient of a point is collected from the points of y that read it, in their order: nothing is
+ * scattered, so no plan and no number of threads changes a sum.
+ */
+#include "base/size_math.h"
+#include "ir/rule_constants.h"
+#include "ir/rule_gradient.h"
+
+void gradient_resize(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    din[0] = gradient_value(ad, node->in[0]);
+    gradient_node(ad, node, OP_RESIZE_GRAD, node->a, dout, 1, &din[0], 1);
+}
+
+/* A multiplication and an addition for each point that is read. */
+static int64_t flops(const Graph *g, const Node *node, ValueId y) {
+    const int64_t corners = node->a.resize.linear ? INT64_C(1) << (g->value[y].shape.rank - 1) : 1;
+    return size_product(2 * corners, shape_elements(g->value[y].shape));
+}
+
+int64_t flops_resize(const Graph *g, const Node *node) {
+    return flops(g, node, node->out[0]);
+}
+
+int64_t flops_resize_grad(const Graph *g, const Node *node) {
+    return flops(g, node, node->in[0]);
+}
+
+/* ---- rows ---- */
+
+/* How many rows of Y, the larger one, lie beyond the ends of X and repeat these. */
+static int64_t repeated(const Graph *g, const Node *node, ValueId x, ValueId y) {
+    const ResizeAttributes *a = &node->a.resize;
+    const int64_t more = shape_rows(g->value[y].shape) - shape_rows(g->value[x].shape);
+    return a->step[1] == a->unit[1] && !a->zero && more > 0 ? more : 0;
+}
+
+/* Rows behind the last repeat that, so it is read late. */
+RowRange rows_resized(const Graph *g, const Node *node, int input, RowRange out) {
+    const ResizeAttributes *a = &node->a.resize;
+    const int64_t step = a->step[1], offset = a->offset[1], unit = a->unit[1];
+    const int64_t more = repeated(g, node, node->in[input], node->out[0]);
+    return (RowRange){size_floor_quotient(out.begin * step + offset, unit) - (more > 0 ? more + offset : 0),
+                      size_floor_quotient((out.end - 1) * step + offset, unit) + (a->linear ? 2 : 1) -
+                          (more > 0 ? offset : 0)};
+}
+
+/* The first row of y that lies behind the position AT / unit of x. */
+static int64_t first_behind(const ResizeAttributes *a, int64_t at) {
+    return size_floor_quotient(at - a->offset[1], a->step[1]) + 1;
+}
+
+/* Those of y that read one of the rows OUT of x. */
+RowRange rows_resize_grad(const Graph *g, const Node *node, int input, RowRange out) {
+    const ResizeAttributes *a = &node->a.resize;
+    const int64_t unit = a->unit[1], more = repeated(g, node, node->out[0], node->in[input]);
+    return (RowRange){first_behind(a, a->linear ? (out.begin - 1) * unit : out.begin * unit - 1) +
+                          (more > 0 ? a->offset[1] : 0),
+                      first_behind(a, out.end * unit - 1) + (more > 0 ? more + a->offset[1] : 0)};
+}
+
+/* ---- constants ---- */
+
+static void resize_constants(Constants *c, const Node *node, ValueId x, ValueId y) {
+    static const char *const name[3][AXES] = {{"STEP_D", "STEP_H", "STEP_W"},
+                                              {"OFFSET_D", "OFFSET_H", "OFFSET_W"},
+                                              {"UNIT_D", "UNIT_H", "UNIT_W"}};
+    const ResizeAttributes *a = &node->a.resize;
+    constant_channels(c, "C", x);
+    constant_extents(c, "I", x);
+    constant_extents(c, "", y);
+    for (int k = 0; k < AXES; k++) {
+        constant(c, name[0][k], a->step[k]);
+        constant(c, name[1][k], a->offset[k]);
+        constant(c, name[2][k], a->unit[k]);
+    }
+    constant(c, "LINEAR", a->linear);
+    constant(c, "ZERO", a->zero);
+    call_rows(c, node->out[0]);
+}
+
+void constants_resize(Constants *c, const Node *node) {
+    resize_constants(c, node, node->in[0], node->out[0]);
+    constant_layout(c, "Y", node->out[0]);
+    constant_layout(c, "X", node->in[0]);
+}
+
+void constants_resize_grad(Constants *c, const Node *node) {
+    resize_constants(c, node, node->out[0], node->in[0]);
+    constant_layout(c, "DX", node->out[0]);
+    constant_layout(c, "DY", node->in[0]);
+}

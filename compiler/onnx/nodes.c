@@ -1,0 +1,654 @@
+/* nodes.c - one rule for each operator that a file calls: which nodes of ONNX it becomes.
+ *
+ * requires   the names of all values
+ * provides   nodes of opset 17, in an order in which each tensor is made before it is read
+ */
+#include "onnx/nodes.h"
+#include "onnx/fields.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- a node on its way ---- */
+
+typedef struct {
+    OnnxGraph *o;
+    Text message; /* a NodeProto */
+} OnnxNode;
+
+static OnnxNode begin(OnnxGraph *o, const char *type) {
+    OnnxNode n = {o, text_new(o->pool)};
+    message_text(&n.message, NODE_OP_TYPE, type);
+    return n;
+}
+
+static void reads(OnnxNode *n, const char *name) {
+    message_text(&n->message, NODE_INPUT, name);
+}
+
+/* Input K of NODE; nothing where it is absent. */
+static void reads_input(OnnxNode *n, const Node *node, int k) {
+    if (k < node->nin && node->in[k] >= 0)
+        reads(n, n->o->name[node->in[k]]);
+}
+
+/* The node ends: it writes NAME, and is called like it. */
+static bool writes(OnnxNode *n, const char *name) {
+    message_text(&n->message, NODE_OUTPUT, name);
+    message_text(&n->message, NODE_NAME, name);
+    message_nested(&n->o->message, GRAPH_NODE, &n->message);
+    return true;
+}
+
+static bool writes_output(OnnxNode *n, const Node *node) {
+    return writes(n, n->o->name[node->out[0]]);
+}
+
+/* A tensor between the nodes that one operator becomes. */
+static const char *between(OnnxGraph *o, const Node *node) {
+    return pool_text(o->pool, "%s/%d", o->name[node->out[0]], ++o->more);
+}
+
+/* ---- attributes ---- */
+
+static Text attribute(const OnnxNode *n, const char *name, int type) {
+    Text a = text_new(n->o->pool);
+    message_text(&a, ATTRIBUTE_NAME, name);
+    message_integer(&a, ATTRIBUTE_TYPE, type);
+    return a;
+}
+
+static void integer(OnnxNode *n, const char *name, int64_t value) {
+    Text a = attribute(n, name, IS_INTEGER);
+    message_integer(&a, ATTRIBUTE_INTEGER, value);
+    message_nested(&n->message, NODE_ATTRIBUTE, &a);
+}
+
+static void integers(OnnxNode *n, const char *name, const int64_t *value, int count) {
+    Text a = attribute(n, name, IS_INTEGERS);
+    message_integers(&a, ATTRIBUTE_INTEGERS, value, count);
+    message_nested(&n->message, NODE_ATTRIBUTE, &a);
+}
+
+static void real(OnnxNode *n, const char *name, double value) {
+    Text a = attribute(n, name, IS_FLOAT);
+    message_float(&a, ATTRIBUTE_FLOAT, (float)value);
+    message_nested(&n->message, NODE_ATTRIBUTE, &a);
+}
+
+static void text(OnnxNode *n, const char *name, const char *value) {
+    Text a = attribute(n, name, IS_TEXT);
+    message_text(&a, ATTRIBUTE_TEXT, value);
+    message_nested(&n->message, NODE_ATTRIBUTE, &a);
+}
+
+/* ---- tensors that are in ONNX alone ---- */
+
+static const char *constant_of(OnnxGraph *o, int type, const int64_t *dim, int rank, const void *values,
+                               size_t bytes) {
+    const char *name = pool_text(o->pool, "constant/%d", ++o->more);
+    Text tensor = text_new(o->pool);
+    message_integers(&tensor, TENSOR_DIMS, dim, rank);
+    message_integer(&tensor, TENSOR_TYPE, type);
+    message_text(&tensor, TENSOR_NAME, name);
+    message_bytes(&tensor, TENSOR_RAW_DATA, values, bytes);
+    message_nested(&o->message, GRAPH_INITIALIZER, &tensor);
+    return name;
+}
+
+static const char *list(OnnxGraph *o, const int64_t *value, int count) {
+    const int64_t dim = count;
+    return constant_of(o, ELEMENT_INT64, &dim, 1, value, (size_t)count * sizeof *value);
+}
+
+/* COUNT times the same number; of -1 the number itself, which has no axis. */
+static const char *numbers(OnnxGraph *o, double value, int64_t count) {
+    const size_t n = count < 0 ? 1 : (size_t)count;
+    float *values = NEW_ARRAY(o->pool, float, n);
+    for (size_t i = 0; i < n; i++)
+        values[i] = (float)value;
+    return constant_of(o, ELEMENT_FLOAT, &count, count >= 0, values, n * sizeof *values);
+}
+
+/* ---- windows and shapes ---- */
+
+/* Of a window of three axes those that the feature map has.  Padding behind may be negative where a
+ * transposed convolution has output_padding; returns then true, with that in MORE. */
+static bool window(OnnxNode *n, const Window *w, int axes, int64_t more[AXES]) {
+    const int first = AXES - axes;
+    int64_t pads[2 * AXES];
+    bool any = false;
+    for (int k = 0; k < axes; k++) {
+        const int64_t after = w->after[first + k];
+        pads[k] = w->before[first + k];
+        pads[axes + k] = after < 0 ? 0 : after;
+        more[k] = after < 0 ? -after : 0;
+        any |= after < 0;
+    }
+    integers(n, "kernel_shape", w->kernel + first, axes);
+    integers(n, "strides", w->stride + first, axes);
+    integers(n, "pads", pads, 2 * axes);
+    return any;
+}
+
+static Shape shape_of(const OnnxGraph *o, ValueId v) {
+    return o->graph->value[v].shape;
+}
+
+static int axes_of(const OnnxGraph *o, const Node *node) {
+    return o->graph->value[node->out[0]].shape.rank - 1;
+}
+
+/* ---- the operators ---- */
+
+/* Returns false where the operator has no form, as it is here. */
+typedef bool Rule(OnnxGraph *o, const Node *node);
+
+static bool convolution(OnnxGraph *o, const Node *node, const char *type, int64_t groups) {
+    const int axes = axes_of(o, node);
+    const Window *w = node_window(node);
+    int64_t more[AXES];
+    OnnxNode n = begin(o, type);
+    for (int k = 0; k < node->nin; k++)
+        reads_input(&n, node, k);
+    if (window(&n, w, axes, more))
+        integers(&n, "output_padding", more, axes);
+    integers(&n, "dilations", w->dilation + AXES - axes, axes);
+    integer(&n, "group", groups);
+    return writes_output(&n, node);
+}
+
+/* The weights of a convolution are (out, in of a group, ...), as in ONNX, */
+static bool conv(OnnxGraph *o, const Node *node) {
+    return convolution(o, node, "Conv",
+                       shape_channels(shape_of(o, node->in[0])) / shape_of(o, node->in[1]).dim[1]);
+}
+
+/* and those of a transposed one (in, out of a group, ...). */
+static bool upconv(OnnxGraph *o, const Node *node) {
+    const int64_t out = shape_channels(shape_of(o, node->out[0]));
+    return convolution(o, node, "ConvTranspose", out / shape_of(o, node->in[1]).dim[1]);
+}
+
+static bool pool(OnnxGraph *o, const Node *node, OnnxNode *n) {
+    int64_t more[AXES];
+    reads_input(n, node, 0);
+    return !window(n, node_window(node), axes_of(o, node), more) && writes_output(n, node);
+}
+
+static bool max_pool(OnnxGraph *o, const Node *node) {
+    const int axes = axes_of(o, node);
+    OnnxNode n = begin(o, "MaxPool");
+    integers(&n, "dilations", node_window(node)->dilation + AXES - axes, axes);
+    return pool(o, node, &n);
+}
+
+static bool avg_pool(OnnxGraph *o, const Node *node) {
+    OnnxNode n = begin(o, "AveragePool");
+    integer(&n, "count_include_pad", 1);
+    return pool(o, node, &n);
+}
+
+/* The means over OUT parts of an axis of IN points, as a matrix; TURNED: of IN rows. */
+static const char *means(OnnxGraph *o, int64_t in, int64_t out, bool turned) {
+    const int64_t dim[] = {turned ? in : out, turned ? out : in};
+    float *share = NEW_ARRAY(o->pool, float, in *out);
+    for (int64_t k = 0; k < out; k++) {
+        const int64_t first = k * in / out, end = ((k + 1) * in + out - 1) / out;
+        for (int64_t i = first; i < end; i++)
+            share[turned ? i * out + k : k * in + i] = 1 / (float)(end - first);
+    }
+    return constant_of(o, ELEMENT_FLOAT, dim, 2, share, (size_t)(in * out) * sizeof *share);
+}
+
+/* Parts of several sizes, which overlap: rows, then columns. */
+static bool uneven_avg_pool(OnnxGraph *o, const Node *node) {
+    const Shape x = shape_of(o, node->in[0]), y = shape_of(o, node->out[0]);
+    const char *rows = between(o, node);
+    if (axes_of(o, node) != 2)
+        return false;
+    OnnxNode by_row = begin(o, "MatMul"), by_column = begin(o, "MatMul");
+    reads(&by_row, means(o, x.dim[1], y.dim[1], false));
+    reads_input(&by_row, node, 0);
+    (void)writes(&by_row, rows);
+    reads(&by_column, rows);
+    reads(&by_column, means(o, x.dim[2], y.dim[2], true));
+    return writes_output(&by_column, node);
+}
+
+static bool adaptive_avg_pool(OnnxGraph *o, const Node *node) {
+    const Shape x = shape_of(o, node->in[0]), y = shape_of(o, node->out[0]);
+    int64_t part[AXES];
+    OnnxNode n = begin(o, "AveragePool");
+    for (int k = 1; k < x.rank; k++) {
+        part[k - 1] = x.dim[k] / y.dim[k];
+        if (x.dim[k] % y.dim[k] != 0)
+            return uneven_avg_pool(o, node);
+    }
+    reads_input(&n, node, 0);
+    integers(&n, "kernel_shape", part, x.rank - 1);
+    integers(&n, "strides", part, x.rank - 1);
+    return writes_output(&n, node);
+}
+
+/* From all inputs to the output, without attributes. */
+static bool same(OnnxGraph *o, const Node *node, const char *type) {
+    OnnxNode n = begin(o, type);
+    for (int k = 0; k < node->nin; k++)
+        reads_input(&n, node, k);
+    return writes_output(&n, node);
+}
+
+static bool relu(OnnxGraph *o, const Node *node) {
+    return same(o, node, "Relu");
+}
+
+static bool sigmoid(OnnxGraph *o, const Node *node) {
+    return same(o, node, "Sigmoid");
+}
+
+static bool add(OnnxGraph *o, const Node *node) {
+    return same(o, node, "Add");
+}
+
+static bool subtract(OnnxGraph *o, const Node *node) {
+    return same(o, node, "Sub");
+}
+
+static bool multiply(OnnxGraph *o, const Node *node) {
+    return same(o, node, "Mul");
+}
+
+/* The joined segments of its one input, as they are. */
+static bool concat(OnnxGraph *o, const Node *node) {
+    return same(o, node, "Identity");
+}
+
+static bool leaky_relu(OnnxGraph *o, const Node *node) {
+    OnnxNode n = begin(o, "LeakyRelu");
+    reads_input(&n, node, 0);
+    real(&n, "alpha", node->a.map.parameter);
+    return writes_output(&n, node);
+}
+
+static bool silu(OnnxGraph *o, const Node *node) {
+    const char *gate = between(o, node);
+    OnnxNode sigmoid_node = begin(o, "Sigmoid"), product = begin(o, "Mul");
+    reads_input(&sigmoid_node, node, 0);
+    (void)writes(&sigmoid_node, gate);
+    reads_input(&product, node, 0);
+    reads(&product, gate);
+    return writes_output(&product, node);
+}
+
+static bool tanh_of(OnnxGraph *o, const Node *node) {
+    return same(o, node, "Tanh");
+}
+
+static bool elu(OnnxGraph *o, const Node *node) {
+    return same(o, node, "Elu");
+}
+
+/* 0.5 x (1 + erf(x / sqrt(2))) */
+static bool gelu(OnnxGraph *o, const Node *node) {
+    static const char *const type[] = {"Mul", "Erf", "Add", "Mul"};
+    const double number[] = {0.70710678118654752440, 0, 1, 0.5};
+    const char *x = o->name[node->in[0]], *last = x;
+    for (int k = 0; k < 4; k++) {
+        const char *next = between(o, node);
+        OnnxNode n = begin(o, type[k]);
+        reads(&n, last);
+        if (number[k] != 0)
+            reads(&n, numbers(o, number[k], -1));
+        (void)writes(&n, next);
+        last = next;
+    }
+    OnnxNode product = begin(o, "Mul");
+    reads(&product, x);
+    reads(&product, last);
+    return writes_output(&product, node);
+}
+
+/* Outside of training it does nothing. */
+static bool dropout(OnnxGraph *o, const Node *node) {
+    return same(o, node, "Identity");
+}
+
+static bool softmax(OnnxGraph *o, const Node *node) {
+    OnnxNode n = begin(o, "Softmax");
+    reads_input(&n, node, 0);
+    integer(&n, "axis", 1);
+    return writes_output(&n, node);
+}
+
+/* Of one channel there are the classes 0 and 1. */
+static bool argmax(OnnxGraph *o, const Node *node) {
+    const bool one = shape_channels(shape_of(o, node->in[0])) == 1;
+    const char *above = between(o, node);
+    OnnxNode n = begin(o, one ? "Greater" : "ArgMax"), cast = begin(o, "Cast");
+    reads_input(&n, node, 0);
+    if (one)
+        reads(&n, numbers(o, 0.5, -1));
+    else
+        integer(&n, "axis", 1);
+    (void)writes(&n, above);
+    reads(&cast, above);
+    integer(&cast, "to", ELEMENT_UINT8);
+    return writes_output(&cast, node);
+}
+
+static bool affine(OnnxGraph *o, const Node *node) {
+    const char *product = between(o, node);
+    OnnxNode times = begin(o, "Mul"), plus = begin(o, "Add");
+    reads_input(&times, node, 0);
+    reads(&times, numbers(o, node->a.affine.factor, -1));
+    (void)writes(&times, product);
+    reads(&plus, product);
+    reads(&plus, numbers(o, node->a.affine.term, -1));
+    return writes_output(&plus, node);
+}
+
+static bool over_channels(OnnxGraph *o, const Node *node, const char *type) {
+    static const int64_t channels[] = {1};
+    OnnxNode n = begin(o, type);
+    reads_input(&n, node, 0);
+    integers(&n, "axes", channels, 1);
+    return writes_output(&n, node);
+}
+
+static bool channel_mean(OnnxGraph *o, const Node *node) {
+    return over_channels(o, node, "ReduceMean");
+}
+
+static bool channel_max(OnnxGraph *o, const Node *node) {
+    return over_channels(o, node, "ReduceMax");
+}
+
+/* COUNT axes from FIRST on, from BEGIN to END. */
+static bool part(OnnxGraph *o, const Node *node, int first, int count, const int64_t *start,
+                 const int64_t *end) {
+    int64_t axis[AXES + 1];
+    OnnxNode n = begin(o, "Slice");
+    for (int k = 0; k < count; k++)
+        axis[k] = first + k;
+    reads_input(&n, node, 0);
+    reads(&n, list(o, start, count));
+    reads(&n, list(o, end, count));
+    reads(&n, list(o, axis, count));
+    return writes_output(&n, node);
+}
+
+static bool slice(OnnxGraph *o, const Node *node) {
+    const int64_t start = node->a.slice.channel_begin,
+                  end = start + shape_channels(shape_of(o, node->out[0]));
+    return part(o, node, 1, 1, &start, &end);
+}
+
+/* ---- of another size ---- */
+
+/* Of a crop OFFSET lies in x; of a pad x begins behind as many points, so that OFFSET is negative. */
+static bool match(OnnxGraph *o, const Node *node) {
+    enum { ALL = 2 + AXES };
+    const Shape x = shape_of(o, node->in[0]), y = shape_of(o, node->out[0]);
+    const ResizeAttributes *a = &node->a.resize;
+    const int axes = x.rank - 1;
+    int64_t end[AXES], pads[2 * ALL] = {0};
+    const int64_t *start = a->offset + AXES - axes;
+    bool larger = false;
+    for (int k = 0; k < axes; k++) {
+        end[k] = start[k] + y.dim[1 + k];
+        pads[2 + k] = -start[k];
+        pads[2 + axes + 2 + k] = end[k] - x.dim[1 + k];
+        larger |= y.dim[1 + k] > x.dim[1 + k];
+    }
+    if (!larger)
+        return part(o, node, 2, axes, start, end);
+    OnnxNode n = begin(o, "Pad");
+    reads_input(&n, node, 0);
+    reads(&n, list(o, pads, 2 * (2 + axes)));
+    text(&n, "mode", a->zero ? "constant" : "edge");
+    return writes_output(&n, node);
+}
+
+/* How ONNX calls the places of the points: see op_resize.c. */
+static const char *places(const ResizeAttributes *a, Shape x, Shape y) {
+    bool from_begin = true, centred = true, corners = true;
+    for (int k = 1; k < x.rank; k++) {
+        const int i = AXES - x.rank + k;
+        const int64_t step = a->step[i], unit = a->unit[i], offset = a->offset[i];
+        from_begin &= offset == 0;
+        centred &= 2 * offset == (a->linear ? step - unit : step);
+        corners &= offset == 0 && (y.dim[k] == 1 || step * (y.dim[k] - 1) == unit * (x.dim[k] - 1));
+    }
+    return a->linear ? (centred   ? "half_pixel"
+                        : corners ? "align_corners"
+                                  : NULL)
+                     : (from_begin ? "asymmetric"
+                        : centred  ? "half_pixel"
+                                   : NULL);
+}
+
+/* How many times as large; rounded up where the size would else come out one too small. */
+static float scale_of(int64_t to, int64_t from, int64_t in, int64_t out) {
+    const float scale = (float)to / (float)from;
+    return floor((double)scale * (double)in) < (double)out ? nextafterf(scale, INFINITY) : scale;
+}
+
+/* ONNX works out the size and which points are nearest from a float: are they ours?  The size in floats, or
+ * in doubles. */
+static bool agrees(const ResizeAttributes *a, int i, float scale, int64_t in, int64_t out) {
+    bool same_points =
+        (int64_t)floorf(scale * (float)in) == out && (int64_t)floor((double)scale * (double)in) == out;
+    const float centre = a->offset[i] == 0 ? 0 : 0.5F;
+    for (int64_t k = 0; k < out && !a->linear; k++)
+        same_points &=
+            (int64_t)floorf(((float)k + centre) / scale) == (k * a->step[i] + a->offset[i]) / a->unit[i];
+    return same_points;
+}
+
+static bool resize(OnnxGraph *o, const Node *node) {
+    const ResizeAttributes *a = &node->a.resize;
+    const Shape x = shape_of(o, node->in[0]), y = shape_of(o, node->out[0]);
+    const char *where = places(a, x, y);
+    float scale[MAX_RANK + 1] = {1, 1};
+    if (where == NULL)
+        return false;
+    for (int k = 1; k < x.rank; k++) {
+        const int i = AXES - x.rank + k;
+        const bool corners = strcmp(where, "align_corners") == 0;
+        scale[k + 1] = corners ? scale_of(y.dim[k], x.dim[k], x.dim[k], y.dim[k])
+                               : scale_of(a->unit[i], a->step[i], x.dim[k], y.dim[k]);
+        if (!agrees(a, i, scale[k + 1], x.dim[k], y.dim[k]))
+            return false;
+    }
+    OnnxNode n = begin(o, "Resize");
+    reads_input(&n, node, 0);
+    reads(&n, "");
+    const int64_t axes = x.rank + 1;
+    reads(&n, constant_of(o, ELEMENT_FLOAT, &axes, 1, scale, (size_t)axes * sizeof *scale));
+    text(&n, "mode", a->linear ? "linear" : "nearest");
+    text(&n, "coordinate_transformation_mode", where);
+    if (!a->linear)
+        text(&n, "nearest_mode", strcmp(where, "asymmetric") == 0 ? "floor" : "round_prefer_ceil");
+    return writes_output(&n, node);
+}
+
+/* PyTorch's order of channels, which ONNX calls CRD. */
+static bool pixel_shuffle(OnnxGraph *o, const Node *node) {
+    OnnxNode n = begin(o, "DepthToSpace");
+    reads_input(&n, node, 0);
+    integer(&n, "blocksize", (int64_t)node->a.map.parameter);
+    text(&n, "mode", "CRD");
+    return axes_of(o, node) == 2 && writes_output(&n, node);
+}
+
+/* FROM in another shape, as TO. */
+static const char *reshaped(OnnxGraph *o, const char *from, const char *to, const int64_t *shape,
+                            int rank) {
+    OnnxNode n = begin(o, "Reshape");
+    reads(&n, from);
+    reads(&n, list(o, shape, rank));
+    (void)writes(&n, to);
+    return to;
+}
+
+/* Columns and rows of a block become channels. */
+static bool pixel_unshuffle(OnnxGraph *o, const Node *node) {
+    static const int64_t order[] = {0, 1, 3, 5, 2, 4};
+    const Shape x = shape_of(o, node->in[0]), y = shape_of(o, node->out[0]);
+    const int64_t r = (int64_t)node->a.map.parameter;
+    if (axes_of(o, node) != 2)
+        return false;
+    const int64_t blocks[] = {0, x.dim[0], y.dim[1], r, y.dim[2], r},
+                  whole[] = {0, y.dim[0], y.dim[1], y.dim[2]};
+    const char *apart = reshaped(o, o->name[node->in[0]], between(o, node), blocks, 6);
+    const char *moved = between(o, node);
+    OnnxNode n = begin(o, "Transpose");
+    reads(&n, apart);
+    integers(&n, "perm", order, 6);
+    (void)writes(&n, moved);
+    (void)reshaped(o, moved, o->name[node->out[0]], whole, 4);
+    return true;
+}
+
+/* ---- normalisations ---- */
+
+enum { MEAN = 1, VARIANCE, SCALE, SHIFT }; /* their inputs, behind x */
+
+/* Input K, or, where there is none, COUNT times OTHERWISE. */
+static void reads_weights(OnnxNode *n, const Node *node, int k, double otherwise, int64_t count) {
+    const bool given = k < node->nin && node->in[k] >= 0;
+    reads(n, given ? n->o->name[node->in[k]] : numbers(n->o, otherwise, count));
+}
+
+static bool batch_norm(OnnxGraph *o, const Node *node) {
+    const int64_t channels = shape_channels(shape_of(o, node->out[0]));
+    OnnxNode n = begin(o, "BatchNormalization");
+    reads_input(&n, node, 0);
+    reads_weights(&n, node, SCALE, 1, channels);
+    reads_weights(&n, node, SHIFT, 0, channels);
+    reads_input(&n, node, MEAN);
+    reads_input(&n, node, VARIANCE);
+    real(&n, "epsilon", node->a.norm.epsilon);
+    return writes_output(&n, node);
+}
+
+/* ONNX works out the statistics of a sample itself. */
+static bool norm_statistics(OnnxGraph *o, const Node *node) {
+    (void)o;
+    return node->op == OP_NORM_STATISTICS;
+}
+
+static bool instance_norm(OnnxGraph *o, const Node *node) {
+    const int64_t channels = shape_channels(shape_of(o, node->out[0]));
+    OnnxNode n = begin(o, "InstanceNormalization");
+    reads_input(&n, node, 0);
+    reads_weights(&n, node, SCALE, 1, channels);
+    reads_weights(&n, node, SHIFT, 0, channels);
+    real(&n, "epsilon", node->a.norm.epsilon);
+    return writes_output(&n, node);
+}
+
+/* A weight of each channel, to be broadcast over its points. */
+static const char *of_channels(OnnxGraph *o, const Node *node, int k) {
+    const Shape y = shape_of(o, node->out[0]);
+    int64_t shape[MAX_RANK + 1];
+    for (int i = 0; i <= y.rank; i++)
+        shape[i] = i == 1 ? y.dim[0] : 1;
+    return reshaped(o, o->name[node->in[k]], between(o, node), shape, y.rank + 1);
+}
+
+/* Each group as one channel, normalised, and taken apart again. */
+static bool group_norm(OnnxGraph *o, const Node *node) {
+    const Shape y = shape_of(o, node->out[0]);
+    const bool affine_too = SHIFT < node->nin && node->in[SCALE] >= 0;
+    int64_t whole[MAX_RANK + 1] = {0};
+    const int64_t grouped[] = {0, node->a.norm.groups, -1};
+    for (int k = 0; k < y.rank; k++)
+        whole[k + 1] = y.dim[k];
+    const char *groups = reshaped(o, o->name[node->in[0]], between(o, node), grouped, 3);
+    const char *normal = between(o, node), *scaled = between(o, node);
+    OnnxNode n = begin(o, "InstanceNormalization");
+    reads(&n, groups);
+    reads(&n, numbers(o, 1, node->a.norm.groups));
+    reads(&n, numbers(o, 0, node->a.norm.groups));
+    real(&n, "epsilon", node->a.norm.epsilon);
+    (void)writes(&n, normal);
+    if (!affine_too) {
+        (void)reshaped(o, normal, o->name[node->out[0]], whole, y.rank + 1);
+        return true;
+    }
+    const char *apart = reshaped(o, normal, between(o, node), whole, y.rank + 1);
+    const char *scale = of_channels(o, node, SCALE), *shift = of_channels(o, node, SHIFT);
+    OnnxNode times = begin(o, "Mul"), plus = begin(o, "Add");
+    reads(&times, apart);
+    reads(&times, scale);
+    (void)writes(&times, scaled);
+    reads(&plus, scaled);
+    reads(&plus, shift);
+    return writes_output(&plus, node);
+}
+
+/* ---- the table ---- */
+
+/* Of operators that only losses, gradients and passes make there is no rule. */
+static Rule *const rules[OPS] = {
+    [OP_CONV] = conv,
+    [OP_CONV_GROUPS] = conv,
+    [OP_UPCONV] = upconv,
+    [OP_RELU] = relu,
+    [OP_LEAKY_RELU] = leaky_relu,
+    [OP_SIGMOID] = sigmoid,
+    [OP_TANH] = tanh_of,
+    [OP_ELU] = elu,
+    [OP_GELU] = gelu,
+    [OP_SOFTMAX] = softmax,
+    [OP_ARGMAX] = argmax,
+    [OP_DROPOUT] = dropout,
+    [OP_DROPOUT_CHANNELS] = dropout,
+    [OP_PIXEL_SHUFFLE] = pixel_shuffle,
+    [OP_PIXEL_UNSHUFFLE] = pixel_unshuffle,
+    [OP_SILU] = silu,
+    [OP_MAX_POOL] = max_pool,
+    [OP_AVG_POOL] = avg_pool,
+    [OP_ADAPTIVE_AVG_POOL] = adaptive_avg_pool,
+    [OP_CHANNEL_MEAN] = channel_mean,
+    [OP_CHANNEL_MAX] = channel_max,
+    [OP_RESIZE] = resize,
+    [OP_MATCH] = match,
+    [OP_BATCH_NORM] = batch_norm,
+    [OP_INSTANCE_NORM] = instance_norm,
+    [OP_GROUP_NORM] = group_norm,
+    [OP_NORM_STATISTICS] = norm_statistics,
+    [OP_CONCAT] = concat,
+    [OP_ADD] = add,
+    [OP_SUBTRACT] = subtract,
+    [OP_MULTIPLY] = multiply,
+    [OP_AFFINE] = affine,
+    [OP_SLICE] = slice,
+};
+
+void onnx_join(OnnxGraph *o, ValueId v) {
+    const Value *value = &o->graph->value[v];
+    if (value->nsegments == 0 || o->joined[v])
+        return;
+    OnnxNode n = begin(o, "Concat");
+    for (int k = 0; k < value->nsegments; k++)
+        reads(&n, o->name[value->segment[k]]);
+    integer(&n, "axis", 1);
+    (void)writes(&n, o->name[v]);
+    o->joined[v] = true;
+}
+
+bool onnx_node(OnnxGraph *o, const Node *node) {
+    for (int k = 0; k < node->nin; k++)
+        if (node->in[k] >= 0)
+            onnx_join(o, node->in[k]);
+    return rules[node->op] != NULL && rules[node->op](o, node);
+}
+
+void onnx_rename(OnnxGraph *o, const char *from, const char *to) {
+    OnnxNode n = begin(o, "Identity");
+    reads(&n, from);
+    (void)writes(&n, to);
+}

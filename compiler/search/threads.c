@@ -1,0 +1,30 @@
+/* threads.c - the same work on several things at once: see threads.h. */
+#include "search/threads.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+enum { MOST = 16 };
+
+typedef struct {
+    pthread_t thread;
+    bool runs;
+} Worker;
+
+static void begin_and_join(void *(*work)(void *item), char *item, size_t size, int count) {
+    Worker worker[MOST];
+    for (int k = 0; k < count; k++)
+        worker[k].runs = pthread_create(&worker[k].thread, NULL, work, item + (size_t)k * size) == 0;
+    for (int k = 0; k < count; k++) {
+        if (worker[k].runs)
+            (void)pthread_join(worker[k].thread, NULL);
+        else
+            (void)work(item + (size_t)k * size);
+    }
+}
+
+void in_threads(void *(*work)(void *item), void *item, size_t size, int count) {
+    char *first = item;
+    for (int k = 0; k < count; k += MOST)
+        begin_and_join(work, first + (size_t)k * size, size, count - k < MOST ? count - k : MOST);
+}

@@ -1,0 +1,72 @@
+/* whole_batch.c - what a file cannot ask for where an operator sees the whole batch, as batch_norm does in
+ * training.
+ *
+ * Requires: the graph of training as lowered.  Provides: errors of the file.
+ */
+#include "search/whole_batch.h"
+#include "ir/ops.h"
+
+/* What the file calls for: the operator that reads what NODE computes. */
+static const char *called(const Graph *g, const Node *node) {
+    for (int i = 0; i < g->nnode; i++)
+        if (op_table[g->node[i].op].signature != NULL && node_reads(g, &g->node[i], node->out[0]))
+            return op_table[g->node[i].op].name;
+    return op_table[node->op].name;
+}
+
+/* Of sums over all points, as dice_loss; others are statistics. */
+static bool is_loss(const Node *node) {
+    return node->a.kind == ATTRIBUTES_LOSS;
+}
+
+static bool report_parts(Diag *diag, const Model *train, const Node *node, int parts) {
+    const char *name = called(train->graph, node);
+    const bool loss = is_loss(node);
+    diag_begin(diag, ERROR, "U0705", node->span,
+               "`%s` sees the whole batch: --micro-batches=%d would change it", name, parts);
+    if (node_line(node).line != node->span.line)
+        diag_also(diag, node_line(node), "called here");
+    diag_note(diag, "%s are those of %lld samples; of fewer they are others, and so is the result",
+              loss ? "its sums" : "its mean and variance", (long long)train->train.batch);
+    diag_help(diag, "leave the option off: what does not fit is computed again");
+    if (!loss)
+        diag_help(diag, "or normalise each sample by itself, with `instance_norm` or `group_norm`");
+    diag_end(diag);
+    return false;
+}
+
+static bool report_accumulate(Diag *diag, const Model *train, const Node *node) {
+    diag_begin(diag, ERROR, "U0705", train->train.accumulate_span, "`%s` sees all samples of a step",
+               called(train->graph, node));
+    diag_also(diag, node->span, "here");
+    diag_note(diag, "in this version a step of several batches cannot have statistics of each of them");
+    diag_help(diag, "leave `accumulate` out, or use `instance_norm` or `group_norm`");
+    diag_end(diag);
+    return false;
+}
+
+static bool report_one_value(Diag *diag, const Graph *g, const Node *node) {
+    diag_begin(diag, ERROR, "U0411", node->span, "`%s` would see one value per channel", called(g, node));
+    diag_label(diag, "batch 1, %s", shape_text(g->pool, g->value[node->in[0]].shape));
+    if (node_line(node).line != node->span.line)
+        diag_also(diag, node_line(node), "called here");
+    diag_help(diag, "train with `batch 2` or more, or use `group_norm` here");
+    diag_end(diag);
+    return false;
+}
+
+bool suits_whole_batch(Diag *diag, const Options *options, const Model *train) {
+    const Graph *g = train->graph;
+    const Node *first = whole_batch_node(g);
+    if (first != NULL && options->micro_batches > 1 && train->train.batch > 1)
+        return report_parts(diag, train, first, options->micro_batches);
+    if (first != NULL && train->train.accumulate > 1)
+        return report_accumulate(diag, train, first);
+    for (int i = 0; i < g->nnode; i++) {
+        const Node *node = &g->node[i];
+        if (has_trait(node, TRAIT_WHOLE_BATCH) && !is_loss(node) && train->train.batch == 1 &&
+            shape_elements(g->value[node->in[0]].shape) == shape_channels(g->value[node->in[0]].shape))
+            return report_one_value(diag, g, node);
+    }
+    return true;
+}

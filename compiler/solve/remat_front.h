@@ -1,0 +1,28 @@
+/* remat_front.h - the cheapest orders that a search has met, one for each of many amounts of memory.
+ *
+ * The amounts depend on the problem alone.  So whatever the capacity that was asked for, the same orders
+ * compete, and with more of it only more of them do.
+ */
+#ifndef REMAT_FRONT_H
+#define REMAT_FRONT_H
+
+#include "solve/remat_graph.h"
+
+typedef struct RematFront {
+    Pool *pool;
+    int count;
+    int64_t *limit;    /* rising */
+    RematOrder *order; /* per limit: the cheapest that needs no more; empty: none is known */
+    RematOrder least;  /* that which needs least */
+    int64_t changes;
+} RematFront;
+
+/* For limits from LEAST to MOST, about PER_MILLE apart. */
+RematFront *remat_front(Pool *pool, int64_t least, int64_t most, int per_mille);
+
+void remat_front_add(RematFront *front, const RematOrder *order);
+
+/* The number of the cheapest order within CAPACITY, or -1. */
+int remat_front_within(const RematFront *front, int64_t capacity);
+
+#endif

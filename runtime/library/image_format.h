@@ -1,0 +1,47 @@
+/* image_format.h - what the formats of images share, and what each of them does; private to the runtime. */
+#ifndef UNET_IMAGE_FORMAT_H
+#define UNET_IMAGE_FORMAT_H
+
+#include <stdio.h>
+#include "unet/image.h"
+
+enum { SIGNATURE_BYTES = 8 }; /* of a file: enough to tell its format */
+
+typedef struct {
+    const char *name;
+    int most_expansion; /* bytes that one byte of a file can become: a header that claims more is lying */
+    bool (*is)(const uint8_t *signature);
+    /* From behind the signature on: fills in `shape`, what the file has, and `row_bytes`.  The decoder is
+     * freed by close(), whatever the status. */
+    UnetStatus (*open)(UnetImageReader *reader, UnetError *error);
+    /* The shape is what was asked for: fills in `stored_channels` and `row_bytes`, of decoded rows. */
+    bool (*begin)(UnetImageReader *reader);
+    bool (*decode_row)(UnetImageReader *reader); /* the next one to `rows` */
+    bool (*decode_all)(UnetImageReader *reader); /* of an interlaced image: all of them */
+    bool (*is_complete)(FILE *file);             /* it has its end mark */
+    void (*close)(UnetImageReader *reader);      /* what `decoder` holds, but not `decoder` */
+} ImageFormat;
+
+struct UnetImageReader {
+    const ImageFormat *format;
+    void *decoder; /* of the format */
+    FILE *file;
+    UnetImageInfo shape;
+    int32_t stored_channels; /* of a decoded row: 1 or 3 */
+    int32_t next_row;
+    size_t row_bytes;
+    uint8_t *rows; /* one decoded row; all of them where the image is interlaced */
+    bool cut_short;
+    bool classes;     /* numbers as they stand in the file */
+    char reason[160]; /* the decoder's */
+    char path[];
+};
+
+UnetStatus image_fail(const UnetImageReader *reader, UnetError *error, const char *why);
+/* The decoder has given up, for `reason`; the reader is at its end. */
+UnetStatus image_fail_decoding(UnetImageReader *reader, UnetError *error);
+
+extern const ImageFormat image_png;
+extern const ImageFormat image_jpeg; /* where the build has libjpeg */
+
+#endif

@@ -1,0 +1,62 @@
+/* conv_groups.c - convolution in GROUPS groups of channels: each output channel sums over those of its
+ * group. */
+#include "groups.c"
+
+#define KERNEL conv_groups
+#include "../example.h"
+
+/* BEGIN */
+/* The weights of vector v of output channels for input channel j of their groups by a tap. */
+INLINE Vector KERNEL_weights(const real *w, int v, int j, int tap) {
+    SIZES;
+    real part[LANES];
+    for (int k = 0; k < LANES; k++) {
+        const int co = v * LANES + k;
+        part[k] = co < CO ? w[((long)co * (CI / GROUPS) + j) * (KD * KH * KW) + tap] : 0;
+    }
+    return load_real(part);
+}
+
+/* Adds a tap to the sums of `count` points from o on. */
+INLINE void KERNEL_tap(Rows rows, real *sums, const stored *x, const real *w, int v, Point o, int count,
+                       int kd, int kh, int kw) {
+    SIZES;
+    (void)rows; /* IH may be made of it */
+    const int id = o.d * SD - PD + kd * LD, ih = o.h * SH - PH + kh * LH;
+    if (id < 0 || id >= ID || ih < 0 || ih >= IH)
+        return;
+    const Rows at = in_extent(SW, o.w * SW - PW + kw * LW, IW, count);
+    for (int j = 0; j < CI / GROUPS; j++) {
+        const Vector weights = KERNEL_weights(w, v, j, (kd * KH + kh) * KW + kw);
+        for (int p = at.begin; p < at.end; p++) {
+            const Point i = {o.n, id, ih, (o.w + p) * SW - PW + kw * LW};
+            store_real(sums + p * LANES,
+                       load_real(sums + p * LANES) +
+                           of_members(x, &X, i, v, j, CI / GROUPS, CO / GROUPS, CO) * weights);
+        }
+    }
+}
+
+UNUSED static void KERNEL(int n, Rows rows, stored *y, const stored *x, const real *w, const real *b) {
+    SIZES;
+#pragma omp for collapse(3) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int v = 0; v < vectors(&Y); v++)
+            for (int r = rows.begin; r < rows.end; r++)
+                for (int first = 0; first < W; first += ROW_PART) {
+                    const Point o = {i, r / H, r % H, first};
+                    const int count = min_int(ROW_PART, W - first);
+                    const Vector start = BIAS ? bias_vector(b, CO, v) : (Vector){0};
+                    _Alignas(64) real sums[ROW_PART * LANES];
+                    for (int p = 0; p < count; p++)
+                        store_real(sums + p * LANES, start);
+                    for (int kd = 0; kd < KD; kd++)
+                        for (int kh = 0; kh < KH; kh++)
+                            for (int kw = 0; kw < KW; kw++)
+                                KERNEL_tap(rows, sums, x, w, v, o, count, kd, kh, kw);
+                    for (int p = 0; p < count; p++)
+                        store_some(y + vector_at(&Y, v, o) + p * Y.block, load_real(sums + p * LANES),
+                                   lanes(&Y, v));
+                }
+}
+/* END */

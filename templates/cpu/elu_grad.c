@@ -1,0 +1,23 @@
+/* elu_grad.c - gradient of an ELU, from its output, which is positive where its input is. */
+#include "prologue.c"
+
+#define KERNEL elu_grad
+#include "../example.h"
+
+/* BEGIN */
+UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *y, const stored *dy) {
+    SIZES;
+#pragma omp for collapse(3) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int block = 0; block < DX.blocks; block++)
+            for (int r = rows.begin; r < rows.end; r++) {
+                const Point row = {i, r / H, r % H, 0};
+                for (int at = 0, left = W * DX.block; left > 0; at += LANES, left -= LANES) {
+                    const Vector v = load_some(y + offset_of(&Y, block, row) + at, left);
+                    const Vector gradient = load_some(dy + offset_of(&DY, block, row) + at, left);
+                    store_some(dx + offset_of(&DX, block, row) + at,
+                               vector_choose(v > 0, gradient, gradient * (v + 1)), left);
+                }
+            }
+}
+/* END */

@@ -1,0 +1,37 @@
+/* gelu_grad.c - gradient of x times the share of a normal distribution below x. */
+#include "prologue.c"
+
+#define KERNEL gelu_grad
+#include "../example.h"
+
+/* BEGIN */
+#include <math.h>
+
+/* The share of a normal distribution below x: x and its normal tail keep their precision on both sides. */
+INLINE Vector KERNEL_below(Vector x) {
+    for (int lane = 0; lane < LANES; lane++)
+        x[lane] = 0.5f * erfcf(-0.70710678118654752f * x[lane]);
+    return x;
+}
+
+/* Its density. */
+INLINE Vector KERNEL_density(Vector x) {
+    return 0.39894228040143268f * vector_exp(-0.5f * x * x);
+}
+
+UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *x, const stored *dy) {
+    SIZES;
+#pragma omp for collapse(3) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int block = 0; block < DX.blocks; block++)
+            for (int r = rows.begin; r < rows.end; r++) {
+                const Point row = {i, r / H, r % H, 0};
+                for (int at = 0, left = W * DX.block; left > 0; at += LANES, left -= LANES) {
+                    const Vector v = load_some(x + offset_of(&X, block, row) + at, left);
+                    const Vector gradient = load_some(dy + offset_of(&DY, block, row) + at, left);
+                    store_some(dx + offset_of(&DX, block, row) + at,
+                               gradient * (KERNEL_below(v) + v * KERNEL_density(v)), left);
+                }
+            }
+}
+/* END */

@@ -1,0 +1,307 @@
+/* labels.c - what losses over classes share: logits of a few points, side by side in a vector, and their
+ * softmax. */
+#include "prologue.c"
+
+/* BEGIN */
+#include <math.h>
+
+/* Logits of `channels` channels, compared with labels, in so many classes; of two classes logits may have
+ * one channel, that of class 1: then class 0 has the logit 0. `ignore` is a class that counts nowhere, or
+ * -1. */
+typedef struct {
+    const stored *x;
+    const uint8_t *t;
+    const Layout *x_layout, *t_layout;
+    int channels, classes, ignore, size[3];
+    const double *class_weight; /* NULL: all weigh 1 */
+    double smoothing;           /* the share of a point's weight that all classes have alike */
+} Classified;
+
+/* LANES points: their logits, class by class, and what softmax makes of these: exp(x_k - maximum), of which
+ * the sum is 1 + rest. */
+typedef struct {
+    Vector logit[256], power[256];
+    Vector maximum, rest;
+} Points;
+
+/* The labels of these points; beyond `count` they count nowhere. */
+INLINE void labels_of(uint8_t *label, Classified by, Point at, int count) {
+    const uint8_t *t = by.t + offset_of(by.t_layout, 0, at);
+    for (int k = 0; k < LANES; k++)
+        label[k] = k < count ? t[k * by.t_layout->block] : 255;
+}
+
+INLINE int counts(Classified by, uint8_t label) {
+    return label < by.classes && label != by.ignore;
+}
+
+/* The logits of the first `count` of LANES points from `at` on; 0 behind them. */
+INLINE void load_points(Points *p, Classified by, Point at, int count) {
+    const int block = by.x_layout->block, one = by.channels == 1;
+    p->logit[0] = (Vector){0};
+    for (int b = 0; b < by.x_layout->blocks; b++) {
+        const stored *x = by.x + offset_of(by.x_layout, b, at);
+        const int channels = min_int(block, by.channels - b * block);
+        real row[LANES * 16];
+        memset(row, 0, sizeof row);
+        for (int i = 0; i < count * block; i += LANES)
+            store_some_real(row + i, load_some(x + i, count * block - i), count * block - i);
+        for (int c = 0; c < channels; c++) {
+            Vector v;
+            for (int k = 0; k < LANES; k++)
+                v[k] = row[k * block + c];
+            p->logit[one + b * block + c] = v;
+        }
+    }
+}
+
+/* exp(x_k - maximum), without that of one class that has the maximum in `rest`. */
+INLINE void softmax(Points *p, int classes) {
+    Vector most = p->logit[0], sum = {0}, ties = {0};
+    for (int k = 1; k < classes; k++)
+        most = vector_maximum(most, p->logit[k]);
+    for (int k = 0; k < classes; k++) {
+        const Bits below = p->logit[k] < most;
+        p->power[k] = vector_exp(p->logit[k] - most);
+        sum += (Vector)((Bits)p->power[k] & below);
+        ties += (Vector)((Bits)((Vector){0} + 1) & ~below);
+    }
+    p->maximum = most;
+    p->rest = sum + (ties - 1);
+}
+
+INLINE double weight_of(Classified by, int k) {
+    return by.class_weight == NULL ? 1 : by.class_weight[k];
+}
+
+/* What lane k of the points, of class `label`, adds to the sum: of -log(softmax) that of its class, and,
+ * smoothed, of all of them. */
+INLINE double term_of(const Points *p, Classified by, int lane, int label) {
+    const double level = log1p((double)p->rest[lane]) + (double)p->maximum[lane];
+    double all = 0;
+    for (int k = 0; by.smoothing > 0 && k < by.classes; k++)
+        all += weight_of(by, k) * (level - (double)p->logit[k][lane]);
+    const double own = weight_of(by, label) * (level - (double)p->logit[label][lane]);
+    return by.smoothing > 0 ? (1 - by.smoothing) * own + by.smoothing / by.classes * all : own;
+}
+
+/* The sum over the first `width` points of a row. */
+INLINE double classes_of_row(Classified by, Point at, int width) {
+    double sum = 0;
+    for (; at.w < width; at.w += LANES) {
+        const int count = min_int(LANES, width - at.w);
+        uint8_t label[LANES];
+        Points p;
+        labels_of(label, by, at, count);
+        load_points(&p, by, at, count);
+        softmax(&p, by.classes);
+        for (int k = 0; k < count; k++)
+            if (counts(by, label[k]))
+                sum += term_of(&p, by, k, label[k]);
+    }
+    return sum;
+}
+
+/* The sum of each row of a range, as far as it is valid, into `scratch`, which has all rows of all samples.
+ */
+INLINE void classes_sum(int n, Rows rows, double *scratch, Classified by, const int32_t (*valid)[3]) {
+    const int height = by.size[1];
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int r = rows.begin; r < rows.end; r++) {
+            const Point at = {i, r / height, r % height, 0};
+            const int32_t *size = valid ? valid[i] : by.size;
+            scratch[(long)i * by.size[0] * height + r] =
+                at.d < size[0] && at.h < size[1] ? classes_of_row(by, at, size[2]) : 0;
+        }
+}
+
+/* The slopes of `count` points: of class k factor * (own + alike * (all weights)) * softmax_k, less what
+ * the class and the smoothing have of it. */
+INLINE void slopes_of_points(Points *p, Classified by, const uint8_t *label, int count, double factor) {
+    const double own = 1 - by.smoothing, alike = by.smoothing / by.classes;
+    Vector weight = {0}, scale = {0}, smooth = {0};
+    double all = 0;
+    for (int k = 0; k < by.classes; k++)
+        all += weight_of(by, k);
+    for (int k = 0; k < count; k++)
+        if (counts(by, label[k])) {
+            weight[k] = (real)(factor * own * weight_of(by, label[k]));
+            smooth[k] = (real)(factor * alike);
+            scale[k] = (real)(factor * (own * weight_of(by, label[k]) + alike * all));
+        }
+    for (int k = 0; k < by.classes; k++) {
+        Vector slope = scale * (p->power[k] / (1 + p->rest)) - smooth * (real)weight_of(by, k);
+        for (int lane = 0; lane < count; lane++)
+            if (label[lane] == k)
+                slope[lane] -= weight[lane];
+        p->power[k] = slope;
+    }
+}
+
+/* Puts them where the gradients of `count` points begin; channels that pad a block are 0. */
+INLINE void store_points(const Points *p, stored *dx, const Layout *layout, int channels, Point at,
+                         int count) {
+    const int block = layout->block, one = channels == 1;
+    for (int b = 0; b < layout->blocks; b++) {
+        real row[LANES * 16];
+        for (int k = 0; k < count; k++)
+            for (int c = 0; c < block; c++)
+                row[k * block + c] = b * block + c < channels ? p->power[one + b * block + c][k] : 0;
+        for (int i = 0; i < count * block; i += LANES)
+            store_some(dx + offset_of(layout, b, at) + i, load_some_real(row + i, count * block - i),
+                       count * block - i);
+    }
+}
+
+/* Those of a range of rows; the sum that was counted may be 0: then nothing has a slope. */
+INLINE void class_slopes_store(int n, Rows rows, stored *dx, const Layout *layout, Classified by,
+                               double weight, double counted) {
+    const double factor = counted > 0 ? weight / counted : 0;
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int r = rows.begin; r < rows.end; r++)
+            for (int w = 0; w < by.size[2]; w += LANES) {
+                const Point at = {i, r / by.size[1], r % by.size[1], w};
+                const int count = min_int(LANES, by.size[2] - w);
+                uint8_t label[LANES];
+                Points p;
+                labels_of(label, by, at, count);
+                load_points(&p, by, at, count);
+                softmax(&p, by.classes);
+                slopes_of_points(&p, by, label, count, factor);
+                store_points(&p, dx, layout, by.channels, at, count);
+            }
+}
+
+/* The result, from the sums of rows, once the last are there: so that divided by the samples it is their
+ * mean over what was counted. */
+INLINE void classes_mean(int n, int total, Rows rows, double *result, const double *scratch, Classified by,
+                         double counted, int accumulate) {
+    const int all = by.size[0] * by.size[1];
+    if (rows.begin == rows.end || rows.end < all)
+        return;
+#pragma omp single
+    {
+        double sum = accumulate ? *result : 0;
+        for (int i = 0; i < n; i++) {
+            double of_sample = 0;
+            for (int r = 0; r < all; r++)
+                of_sample += scratch[(long)i * all + r];
+            sum += counted > 0 ? of_sample * (total / counted) : 0;
+        }
+        *result = sum;
+    }
+}
+
+/* ---- dice ---- */
+
+/* Of the points that count, for each class: what is both, 2 for a point where softmax is sure and right;
+ * then the sum of its softmax, and of its points. From these and `smooth` come the dice, as a quotient. */
+typedef struct {
+    double both, predicted, truly;
+} Overlap;
+
+INLINE double dice_of(Overlap o, double smooth) {
+    const double whole = o.predicted + o.truly + smooth;
+    return whole > 0 ? (2 * o.both + smooth) / whole : 0;
+}
+
+/* The sums of the first `width` points of a row. */
+INLINE void overlaps_of_row(Overlap *sum, Classified by, Point at, int width) {
+    for (int k = 0; k < by.classes; k++)
+        sum[k] = (Overlap){0, 0, 0};
+    for (; at.w < width; at.w += LANES) {
+        const int count = min_int(LANES, width - at.w);
+        uint8_t label[LANES];
+        Points p;
+        labels_of(label, by, at, count);
+        load_points(&p, by, at, count);
+        softmax(&p, by.classes);
+        for (int k = 0; k < by.classes; k++) {
+            const Vector share = p.power[k] / (1 + p.rest);
+            for (int lane = 0; lane < count; lane++)
+                if (counts(by, label[lane])) {
+                    sum[k].predicted += (double)share[lane];
+                    sum[k].both += label[lane] == k ? (double)share[lane] : 0;
+                    sum[k].truly += label[lane] == k;
+                }
+        }
+    }
+}
+
+/* Those of all rows, then their sums in order, and the loss: 1 less the mean of the classes from `first`
+ * on. */
+INLINE void dice_loss(int n, int total, double *result, Overlap *sums, Overlap *scratch, Classified by,
+                      const int32_t (*valid)[3], int first, double smooth, int accumulate) {
+    const int rows = by.size[0] * by.size[1];
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int r = 0; r < rows; r++) {
+            const Point at = {i, r / by.size[1], r % by.size[1], 0};
+            const int32_t *size = valid ? valid[i] : by.size;
+            overlaps_of_row(scratch + ((long)i * rows + r) * by.classes, by, at,
+                            at.d < size[0] && at.h < size[1] ? size[2] : 0);
+        }
+#pragma omp single
+    {
+        double mean = 0;
+        for (int k = 0; k < by.classes; k++) {
+            Overlap sum = accumulate ? sums[k] : (Overlap){0, 0, 0};
+            for (long r = 0; r < (long)n * rows; r++) {
+                sum.both += scratch[r * by.classes + k].both;
+                sum.predicted += scratch[r * by.classes + k].predicted;
+                sum.truly += scratch[r * by.classes + k].truly;
+            }
+            sums[k] = sum;
+            mean += k >= first ? dice_of(sum, smooth) / (by.classes - first) : 0;
+        }
+        *result = (accumulate ? *result : 0) + total * (1 - mean);
+    }
+}
+
+/* The slopes of `count` points: by softmax of class k it is `alike[k]`, and `own[k]` more at a point of the
+ * class. */
+INLINE void dice_slopes(Points *p, Classified by, const uint8_t *label, int count, const double *alike,
+                        const double *own) {
+    Vector mean = {0};
+    for (int k = 0; k < by.classes; k++) {
+        Vector slope = (Vector){0} + (real)alike[k];
+        for (int lane = 0; lane < count; lane++)
+            slope[lane] += label[lane] == k ? (real)own[k] : 0;
+        p->power[k] /= 1 + p->rest;
+        p->logit[k] = slope;
+        mean += p->power[k] * slope;
+    }
+    for (int k = 0; k < by.classes; k++) {
+        p->power[k] *= p->logit[k] - mean;
+        for (int lane = 0; lane < count; lane++)
+            p->power[k][lane] = counts(by, label[lane]) ? p->power[k][lane] : 0;
+    }
+}
+
+INLINE void dice_slopes_store(int n, Rows rows, stored *dx, const Layout *layout, Classified by,
+                              const Overlap *sums, int first, double smooth, double weight) {
+    double alike[256], own[256];
+    for (int k = 0; k < by.classes; k++) {
+        const double whole = sums[k].predicted + sums[k].truly + smooth,
+                     factor = k >= first && whole > 0 ? weight / ((by.classes - first) * whole) : 0;
+        alike[k] = factor * dice_of(sums[k], smooth);
+        own[k] = -2 * factor;
+    }
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int r = rows.begin; r < rows.end; r++)
+            for (int w = 0; w < by.size[2]; w += LANES) {
+                const Point at = {i, r / by.size[1], r % by.size[1], w};
+                const int count = min_int(LANES, by.size[2] - w);
+                uint8_t label[LANES];
+                Points p;
+                labels_of(label, by, at, count);
+                load_points(&p, by, at, count);
+                softmax(&p, by.classes);
+                dice_slopes(&p, by, label, count, alike, own);
+                store_points(&p, dx, layout, by.channels, at, count);
+            }
+}
+/* END */

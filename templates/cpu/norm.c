@@ -1,0 +1,31 @@
+/* norm.c - normalisation by given means and variances, of each of GROUPS groups of channels: of each
+ * sample, or, if BATCH, for all samples the same. */
+#include "norms.c"
+
+#define KERNEL norm
+#include "../example.h"
+
+/* BEGIN */
+UNUSED static void KERNEL(int n, Rows rows, stored *y, const stored *x, const real *mean,
+                          const real *variance, const real *w, const real *b) {
+    SIZES;
+#pragma omp for collapse(3) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int v = 0; v < vectors(&Y); v++)
+            for (int r = rows.begin; r < rows.end; r++) {
+                const Point row = {i, r / H, r % H, 0};
+                const long set = BATCH ? 0 : i * MEAN.sample;
+                const Vector centre = of_groups(mean + set, v, C, GROUPS);
+                const Vector shift = AFFINE ? bias_vector(b, C, v) : (Vector){0};
+                Vector factor = inverse_deviation(of_groups(variance + set, v, C, GROUPS), EPSILON);
+                if (AFFINE)
+                    factor *= bias_vector(w, C, v);
+                stored *to = y + vector_at(&Y, v, row);
+                const stored *from = x + vector_at(&X, v, row);
+                for (int p = 0; p < W; p++)
+                    store_some(to + p * Y.block,
+                               (load_some(from + p * X.block, lanes(&X, v)) - centre) * factor + shift,
+                               lanes(&Y, v));
+            }
+}
+/* END */

@@ -1,0 +1,44 @@
+/* norms.c - what normalisations share: numbers of groups of channels, and sums over bands of rows. */
+#include "prologue.c"
+
+/* BEGIN */
+#include <math.h>
+
+/* Vector v of what each channel finds in the numbers of `groups` groups; 0 behind the last channel. */
+INLINE Vector of_groups(const real *p, int v, int channels, int groups) {
+    if (groups == channels)
+        return load_some_real(p + v * LANES, channels - v * LANES);
+    real part[LANES];
+    for (int k = 0; k < LANES; k++) {
+        const int c = v * LANES + k;
+        part[k] = c < channels ? p[c / (channels / groups)] : 0;
+    }
+    return load_real(part);
+}
+
+INLINE Vector inverse_deviation(Vector variance, double epsilon) {
+    real part[LANES];
+    store_real(part, variance + (real)epsilon);
+    for (int k = 0; k < LANES; k++)
+        part[k] = 1 / sqrtf(part[k]);
+    return load_real(part);
+}
+
+/* The first row of a band. */
+INLINE int band_begin(int rows, int bands, int band) {
+    return (int)((long)rows * band / bands);
+}
+
+/* Of a band two numbers for each lane of vector v. */
+INLINE double *of_band(double *scratch, const Layout *x, int bands, int sample, int v, int band) {
+    return scratch + (((long)sample * vectors(x) + v) * bands + band) * 2 * LANES;
+}
+
+/* Adds the lanes of v to a sum in double. */
+INLINE void add_lanes(double *sum, Vector v) {
+    real part[LANES];
+    store_real(part, v);
+    for (int k = 0; k < LANES; k++)
+        sum[k] += (double)part[k];
+}
+/* END */

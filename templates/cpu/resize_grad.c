@@ -1,0 +1,40 @@
+/* resize_grad.c - gradient of a map of another size: a point collects from those that are made of it. */
+#include "resizing.c"
+
+#define KERNEL resize_grad
+#include "../example.h"
+
+/* BEGIN */
+/* Vector v of the gradient of point p: over the points of y that are made of it, in their order. */
+INLINE Vector KERNEL_point(Rows rows, const stored *dy, int v, Point p) {
+    SIZES;
+    (void)rows; /* IH may be made of it */
+    const Positions in_d = {STEP_D, OFFSET_D, UNIT_D, ID, LINEAR, ZERO};
+    const Positions in_h = {STEP_H, OFFSET_H, UNIT_H, IH, LINEAR, ZERO};
+    const Positions in_w = {STEP_W, OFFSET_W, UNIT_W, IW, LINEAR, ZERO};
+    const Rows d = readers_of(in_d, p.d, D), h = readers_of(in_h, p.h, H), w = readers_of(in_w, p.w, W);
+    Vector sum = {0};
+    for (int od = d.begin; od < d.end; od++)
+        for (int oh = h.begin; oh < h.end; oh++)
+            for (int ow = w.begin; ow < w.end; ow++) {
+                const real share =
+                    share_in(in_d, p.d, od) * share_in(in_h, p.h, oh) * share_in(in_w, p.w, ow);
+                sum += share * load_some(dy + vector_at(&DY, v, (Point){p.n, od, oh, ow}), lanes(&DY, v));
+            }
+    return sum;
+}
+
+UNUSED static void KERNEL(int n, Rows rows, stored *restrict dx, const stored *dy) {
+    SIZES;
+    const int parts = DX.block == BLOCK ? PARTS : 1;
+#pragma omp for collapse(3) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int first = 0; first < vectors(&DX); first += parts)
+            for (int r = rows.begin; r < rows.end; r++)
+                for (int q = 0; q < IW * parts; q++) {
+                    Point p = {i, r / IH, r % IH, q / parts};
+                    int v = first + q % parts;
+                    store_some(dx + vector_at(&DX, v, p), KERNEL_point(rows, dy, v, p), lanes(&DX, v));
+                }
+}
+/* END */

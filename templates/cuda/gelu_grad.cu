@@ -1,0 +1,29 @@
+/* gelu_grad.cu - gradient of x times the share of a normal distribution below x. */
+#include "prologue.cuh"
+
+#define KERNEL gelu_grad
+#include "../example_cuda.h"
+
+/* BEGIN */
+static __global__ void KERNEL_vectors(Range range, stored *dx, const stored *x, const stored *dy) {
+    SIZES;
+    constexpr Grid to = {D, H, W, DX.block / LANES, DX.ring}, of = {D, H, W, X.block / LANES, X.ring},
+                   from = {D, H, W, DY.block / LANES, DY.ring};
+    const unsigned i = vector_index(range);
+    if (i == NO_VECTOR)
+        return;
+    Vector gradient = load_vector(dy, place(from, i));
+    const Vector known = load_vector(x, place(of, i));
+    for (int l = 0; l < LANES; l++) {
+        const real v = known.lane[l];
+        gradient.lane[l] =
+            gradient.lane[l] * (0.5f * erfcf(-v * 0.70710678f) + v * 0.39894228f * expf(-0.5f * v * v));
+    }
+    store_vector(dx, place(to, i), gradient);
+}
+
+LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *dx, const stored *x, const stored *dy) {
+    SIZES;
+    LAUNCH_RANGE(at, KERNEL_vectors, range_of(N, {D, H, W, DX.block / LANES}, rows), dx, x, dy);
+}
+/* END */

@@ -1,0 +1,204 @@
+/* labels.cuh - what losses over classes share: softmax of the logits of a point, in double, and their sums.
+ */
+#include "prologue.cuh"
+
+/* BEGIN */
+#define DEVICE_MEMBER __device__ __forceinline__
+
+/* ---- losses over classes ------------------------------------------------------------------------------
+ */
+
+/* Logits of `channels` channels, of `x_block` that are stored, compared with labels, a byte for each point,
+ * in so many classes; of two classes logits may have one channel, that of class 1: then class 0 has the
+ * logit 0. `ignore` is a class that counts nowhere, or -1. */
+struct Classified {
+    Grid points; /* columns: 1 */
+    int channels, x_block, x_ring, t_ring, classes, ignore;
+    const double *class_weight; /* NULL: all weigh 1 */
+    double smoothing;           /* the share of a point's weight that all classes have alike */
+
+    /* Where point `point`, counted over all samples, lies in a tensor that is a ring of so many rows. */
+    DEVICE_MEMBER unsigned at(int ring, unsigned point) const {
+        return place({points.d, points.h, points.w, 1, ring}, point);
+    }
+    DEVICE_MEMBER double weight(int k) const { return class_weight == nullptr ? 1 : class_weight[k]; }
+};
+
+/* The class of a point, or -1: it counts nowhere. */
+DEVICE int label_at(const uint8_t *t, Classified by, unsigned point) {
+    const int label = t[by.at(by.t_ring, point)];
+    return label < by.classes && label != by.ignore ? label : -1;
+}
+
+/* The logits of a point. */
+struct Logits {
+    const stored *x;
+    int one; /* there is one channel */
+
+    DEVICE_MEMBER double at(int k) const { return one ? (k == 0 ? 0 : load(x, 0)) : load(x, k); }
+};
+
+DEVICE Logits logits_at(const stored *x, Classified by, unsigned point) {
+    return {x + (long)by.at(by.x_ring, point) * by.x_block, by.channels == 1};
+}
+
+/* The logarithm of the sum of the exponentials of all logits. */
+DEVICE double level_of(Logits logits, int classes) {
+    int most = 0;
+    double rest = 0;
+    for (int k = 1; k < classes; k++)
+        if (logits.at(k) > logits.at(most))
+            most = k;
+    for (int k = 0; k < classes; k++)
+        rest += k == most ? 0 : exp(logits.at(k) - logits.at(most));
+    return log1p(rest) + logits.at(most);
+}
+
+/* What a point adds to the sum: of -log(softmax) that of its class, and, smoothed, of all of them. */
+DEVICE double class_term(Logits logits, Classified by, int label) {
+    const double level = level_of(logits, by.classes);
+    double sum = (1 - by.smoothing) * by.weight(label) * (level - logits.at(label));
+    for (int k = 0; by.smoothing > 0 && k < by.classes; k++)
+        sum += by.smoothing / by.classes * by.weight(k) * (level - logits.at(k));
+    return sum;
+}
+
+/* For a block each: sums over those of the `bands` of the points of every sample that are `wanted`, as far
+ * as they are valid. */
+DEVICE void sum_classes(double *scratch, const stored *x, const uint8_t *t, const UnetControl *control,
+                        Classified by, unsigned bands, Rows wanted) {
+    const unsigned count = wanted.end - wanted.begin, all = vectors(1, by.points);
+    const unsigned sample = blockIdx.x / count, band = wanted.begin + blockIdx.x % count;
+    const int32_t *size = valid_size(control, sample);
+    double total = 0;
+    for (unsigned i = part_start(all, bands, band) + threadIdx.x; i < part_start(all, bands, band + 1);
+         i += THREADS) {
+        const unsigned point = sample * all + i;
+        const int label = inside(size, point_at(by.points, i)) ? label_at(t, by, point) : -1;
+        if (label >= 0)
+            total += class_term(logits_at(x, by, point), by, label);
+    }
+    total = block_sum(total);
+    if (threadIdx.x == 0)
+        scratch[(long)sample * bands + band] = total;
+}
+
+/* One thread adds the bands of each sample in order; divided by the samples of the batch the result is
+ * their mean over what was counted of the labels. */
+template <int N, int BANDS, int ACCUMULATE, int COUNTED>
+static __global__ void sum_counted(double *result, const double *scratch, const UnetControl *control) {
+    const double counted = control->labelled[COUNTED];
+    if (threadIdx.x > 0)
+        return;
+    double total = ACCUMULATE ? *result : 0;
+    for (int i = 0; i < N; i++) {
+        double sum = 0;
+        for (int band = 0; band < BANDS; band++)
+            sum += scratch[(long)i * BANDS + band];
+        total += is_valid(control, i) && counted > 0 ? sum * (control->n / counted) : 0;
+    }
+    *result = total;
+}
+
+/* The slopes of point i of a range, into all its stored channels; 0 where it counts nowhere. */
+DEVICE void store_class_slopes(stored *dx, int dx_ring, const stored *x, const uint8_t *t,
+                               const UnetControl *control, Classified by, unsigned point, double factor) {
+    const int label = is_valid(control, point / vectors(1, by.points)) ? label_at(t, by, point) : -1;
+    const Logits logits = logits_at(x, by, point);
+    stored *to = dx + (long)by.at(dx_ring, point) * by.x_block;
+    const double own = (1 - by.smoothing) * (label < 0 ? 0 : by.weight(label)),
+                 alike = by.smoothing / by.classes;
+    const double level = label < 0 ? 0 : level_of(logits, by.classes);
+    double all = 0;
+    for (int k = 0; by.smoothing > 0 && k < by.classes; k++)
+        all += by.weight(k);
+    for (int c = 0; c < by.x_block; c++) {
+        const int k = by.channels == 1 ? 1 : c;
+        double slope = 0;
+        if (label >= 0 && c < by.channels)
+            slope = (own + alike * all) * exp(logits.at(k) - level) - (k == label ? own : 0) -
+                    alike * by.weight(k);
+        store(to, c, (real)(factor * slope));
+    }
+}
+
+/* ---- dice ---- */
+
+/* Of the points that count, for each class: the sum of softmax at points of the class; that of softmax; the
+ * points. */
+enum { BOTH, PREDICTED, TRULY, OVERLAPS };
+
+DEVICE double dice_of(const double *overlap, double smooth) {
+    const double whole = overlap[PREDICTED] + overlap[TRULY] + smooth;
+    return whole > 0 ? (2 * overlap[BOTH] + smooth) / whole : 0;
+}
+
+/* For a block each: one of the sums of one class, over one of the `bands` of the points of a sample. */
+DEVICE void sum_overlap(double *scratch, const stored *x, const uint8_t *t, const UnetControl *control,
+                        Classified by, unsigned bands) {
+    const unsigned all = vectors(1, by.points), sample = blockIdx.x / bands, band = blockIdx.x % bands;
+    const int k = blockIdx.y / OVERLAPS, which = blockIdx.y % OVERLAPS;
+    const int32_t *size = valid_size(control, sample);
+    double total = 0;
+    for (unsigned i = part_start(all, bands, band) + threadIdx.x;
+         is_valid(control, sample) && i < part_start(all, bands, band + 1); i += THREADS) {
+        const unsigned point = sample * all + i;
+        const int label = inside(size, point_at(by.points, i)) ? label_at(t, by, point) : -1;
+        const Logits logits = logits_at(x, by, point);
+        if (label < 0 || (which != PREDICTED && label != k))
+            continue;
+        total += which == TRULY ? 1 : exp(logits.at(k) - level_of(logits, by.classes));
+    }
+    total = block_sum(total);
+    if (threadIdx.x == 0)
+        scratch[(long)blockIdx.x * gridDim.y + blockIdx.y] = total;
+}
+
+/* One thread adds the parts of each sum in order; the loss is 1 less the mean of the classes from FIRST on.
+ */
+template <int PARTS, int CLASSES, int FIRST, int ACCUMULATE>
+static __global__ void end_dice(double *result, double *sums, const double *scratch,
+                                const UnetControl *control, double smooth) {
+    if (threadIdx.x > 0)
+        return;
+    double mean = 0;
+    for (int k = 0; k < CLASSES; k++) {
+        for (int which = 0; which < OVERLAPS; which++) {
+            double sum = ACCUMULATE ? sums[k * OVERLAPS + which] : 0;
+            for (int part = 0; part < PARTS; part++)
+                sum += scratch[((long)part * CLASSES + k) * OVERLAPS + which];
+            sums[k * OVERLAPS + which] = sum;
+        }
+        mean += k >= FIRST ? dice_of(sums + k * OVERLAPS, smooth) / (CLASSES - FIRST) : 0;
+    }
+    *result = (ACCUMULATE ? *result : 0) + control->n * (1 - mean);
+}
+
+/* The slope by softmax of class k, at a point of class `label`. */
+DEVICE double dice_slope(const double *sums, int k, int label, int first, int classes, double smooth) {
+    const double *overlap = sums + k * OVERLAPS, whole = overlap[PREDICTED] + overlap[TRULY] + smooth;
+    return k >= first && whole > 0
+               ? (dice_of(overlap, smooth) - 2 * (label == k)) / ((classes - first) * whole)
+               : 0;
+}
+
+DEVICE void store_dice_slopes(stored *dx, int dx_ring, const stored *x, const uint8_t *t,
+                              const UnetControl *control, Classified by, unsigned point, const double *sums,
+                              int first, double smooth, double weight) {
+    const int label = is_valid(control, point / vectors(1, by.points)) ? label_at(t, by, point) : -1;
+    const Logits logits = logits_at(x, by, point);
+    stored *to = dx + (long)by.at(dx_ring, point) * by.x_block;
+    const double level = label < 0 ? 0 : level_of(logits, by.classes);
+    double mean = 0;
+    for (int k = 0; label >= 0 && k < by.classes; k++)
+        mean += exp(logits.at(k) - level) * dice_slope(sums, k, label, first, by.classes, smooth);
+    for (int c = 0; c < by.x_block; c++) {
+        const int k = by.channels == 1 ? 1 : c;
+        const double slope =
+            label >= 0 && c < by.channels
+                ? exp(logits.at(k) - level) * (dice_slope(sums, k, label, first, by.classes, smooth) - mean)
+                : 0;
+        store(to, c, (real)(weight * slope));
+    }
+}
+/* END */

@@ -1,0 +1,29 @@
+/* pixel_unshuffle.cu - FOLD x FOLD points of a channel become as many channels of one point. */
+#include "prologue.cuh"
+
+#define KERNEL pixel_unshuffle
+#include "../example_cuda.h"
+
+/* BEGIN */
+static __global__ void KERNEL_vectors(Range range, stored *__restrict__ y, const stored *__restrict__ x) {
+    SIZES;
+    constexpr Grid to = {D, H, W, Y.block / LANES, Y.ring}, from = {D, H * FOLD, W * FOLD, 1, X.ring};
+    const unsigned i = vector_index(range);
+    if (i == NO_VECTOR)
+        return;
+    const Point o = point_at(to, i);
+    const int h = o.h, p = o.w;
+    Vector v;
+    for (int l = 0; l < LANES; l++) {
+        const int c = o.column * LANES + l;
+        const Point there = {o.n, 0, h * FOLD + c / FOLD % FOLD, p * FOLD + c % FOLD, 0};
+        v.lane[l] = c < C ? load(x, (long)index(from, there) * X.block + c / (FOLD * FOLD)) : 0;
+    }
+    store_vector(y, place(to, i), v);
+}
+
+LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *y, const stored *x) {
+    SIZES;
+    LAUNCH_RANGE(at, KERNEL_vectors, range_of(N, {D, H, W, Y.block / LANES}, rows), y, x);
+}
+/* END */

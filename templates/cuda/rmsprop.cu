@@ -1,0 +1,81 @@
+/* rmsprop.cu - PyTorch's RMSprop: momentum, and `CENTERED` by the mean of gradients. */
+#include "prologue.cuh"
+
+#define KERNEL rmsprop
+#include "../example_cuda.h"
+
+/* BEGIN */
+/* What is the same for all elements of a step. */
+struct KERNEL_Step {
+    real rate, unscale;
+};
+
+DEVICE KERNEL_Step KERNEL_step(const UnetControl *control, const double *scale, const double *norm) {
+    SIZES;
+    return {(real)control->learning_rate, CLIPS ? (real)norm[FACTOR] : SCALED ? (real)scale[UNSCALE] : 1};
+}
+
+/* Of element I; *mean and *momentum are neither read nor changed where there are none.  A square less the
+ * square of the mean may be negative by a rounding. */
+DEVICE void KERNEL_update(KERNEL_Step step, unsigned i, real *p, real g, real *square, real *mean,
+                          real *momentum, real *average) {
+    SIZES;
+    const real gradient =
+        clipped(g * step.unscale, CLIP) + ((int)i < DECAYED ? (real)WEIGHT_DECAY : 0) * *p;
+    *square = (real)ALPHA * *square + (real)(1 - ALPHA) * gradient * gradient;
+    real variance = *square;
+    if (CENTERED) {
+        *mean = (real)ALPHA * *mean + (real)(1 - ALPHA) * gradient;
+        variance = positive(variance - *mean * *mean);
+    }
+    real change = gradient / (sqrtf(variance) + (real)EPSILON);
+    if (MOMENTUM != 0)
+        change = *momentum = (real)MOMENTUM * *momentum + change;
+    *p -= step.rate * change;
+    if (AVERAGED)
+        *average = (real)AVERAGE * *average + (real)(1 - AVERAGE) * *p;
+}
+
+static __global__ void KERNEL_sweep(real *__restrict__ p, const real *__restrict__ g,
+                                    real *__restrict__ square, real *__restrict__ mean,
+                                    real *__restrict__ momentum, real *__restrict__ average,
+                                    const double *scale, const double *norm, const UnetControl *control) {
+    SIZES;
+    const KERNEL_Step step = KERNEL_step(control, scale, norm);
+    if (step.unscale == 0)
+        return;
+    const unsigned first = thread_index(), rest = COUNT / 4 * 4 + first;
+    for (unsigned i = first; 4 * i + 3 < COUNT; i += gridDim.x * THREADS) {
+        Four value = reinterpret_cast<Four *>(p)[i], squares = reinterpret_cast<Four *>(square)[i];
+        Four means = {}, moment = {}, averages = {};
+        const Four gradient = reinterpret_cast<const Four *>(g)[i];
+        if (CENTERED)
+            means = reinterpret_cast<Four *>(mean)[i];
+        if (MOMENTUM != 0)
+            moment = reinterpret_cast<Four *>(momentum)[i];
+        if (AVERAGED)
+            averages = reinterpret_cast<Four *>(average)[i];
+        for (int k = 0; k < 4; k++)
+            KERNEL_update(step, 4 * i, value.of + k, gradient.of[k], squares.of + k, means.of + k,
+                          moment.of + k, averages.of + k);
+        reinterpret_cast<Four *>(p)[i] = value;
+        if (AVERAGED)
+            reinterpret_cast<Four *>(average)[i] = averages;
+        reinterpret_cast<Four *>(square)[i] = squares;
+        if (CENTERED)
+            reinterpret_cast<Four *>(mean)[i] = means;
+        if (MOMENTUM != 0)
+            reinterpret_cast<Four *>(momentum)[i] = moment;
+    }
+    if (rest < COUNT)
+        KERNEL_update(step, rest, p + rest, g[rest], square + rest, CENTERED ? mean + rest : NULL,
+                      MOMENTUM != 0 ? momentum + rest : NULL, AVERAGED ? average + rest : NULL);
+}
+
+LAUNCHER void KERNEL(UnetLaunch at, real *p, const real *g, real *square, real *mean, real *momentum,
+                     real *average, const double *scale, const double *norm) {
+    SIZES;
+    LAUNCH(at, KERNEL_sweep, sweep_blocks(COUNT / 4 + 1), p, g, square, mean, momentum, average, scale,
+           norm, at.control);
+}
+/* END */

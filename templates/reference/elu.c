@@ -1,0 +1,19 @@
+/* elu.c - x, or exp(x) - 1 where x is not positive. */
+#include "prologue.c"
+
+#define KERNEL elu
+#include "../example.h"
+
+/* BEGIN */
+UNUSED static void KERNEL(int n, Rows rows, stored *y, const stored *x) {
+    SIZES;
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int c = 0; c < stored_channels(&Y); c++)
+            for (int r = rows.begin; r < rows.end; r++)
+                for (int p = 0; p < W; p++) {
+                    const double v = c < C ? (double)load(x, element(&X, i, c, r / H, r % H, p)) : 0;
+                    store(y, element(&Y, i, c, r / H, r % H, p), (real)(v > 0 ? v : expm1(v)));
+                }
+}
+/* END */

@@ -1,0 +1,192 @@
+/* labels.c - what losses over classes share: softmax of the logits of a point, in double, and their sums.
+ */
+#include "prologue.c"
+
+/* BEGIN */
+/* ---- losses over classes -------------------------------------------------------------------------- */
+
+/* Logits of `channels` channels, compared with labels, in so many classes; of two classes logits may have
+ * one channel, that of class 1: then class 0 has the logit 0. `ignore` is a class that counts nowhere, or
+ * -1. */
+typedef struct {
+    const stored *x;
+    const uint8_t *t;
+    const Layout *x_layout, *t_layout;
+    int channels, classes, ignore, size[3];
+    const double *class_weight; /* NULL: all weigh 1 */
+    double smoothing;           /* the share of a point's weight that all classes have alike */
+} Classified;
+
+/* The class of a point, or -1: it counts nowhere. */
+UNUSED static int label_at(Classified by, int n, int d, int h, int w) {
+    const int label = by.t[element(by.t_layout, n, 0, d, h, w)];
+    return label < by.classes && label != by.ignore ? label : -1;
+}
+
+UNUSED static double logit_at(Classified by, int n, int k, int d, int h, int w) {
+    if (by.channels == 1 && k == 0)
+        return 0;
+    return (double)load(by.x, element(by.x_layout, n, by.channels == 1 ? 0 : k, d, h, w));
+}
+
+/* The logarithm of the sum of the exponentials of all logits. */
+UNUSED static double level_at(Classified by, int n, int d, int h, int w) {
+    int most = 0;
+    double rest = 0;
+    for (int k = 1; k < by.classes; k++)
+        if (logit_at(by, n, k, d, h, w) > logit_at(by, n, most, d, h, w))
+            most = k;
+    for (int k = 0; k < by.classes; k++)
+        rest += k == most ? 0 : exp(logit_at(by, n, k, d, h, w) - logit_at(by, n, most, d, h, w));
+    return log1p(rest) + logit_at(by, n, most, d, h, w);
+}
+
+UNUSED static double weight_of(Classified by, int k) {
+    return by.class_weight == NULL ? 1 : by.class_weight[k];
+}
+
+UNUSED static double class_term(Classified by, int n, int d, int h, int w) {
+    const int label = label_at(by, n, d, h, w);
+    if (label < 0)
+        return 0;
+    const double level = level_at(by, n, d, h, w);
+    double sum = (1 - by.smoothing) * weight_of(by, label) * (level - logit_at(by, n, label, d, h, w));
+    for (int k = 0; by.smoothing > 0 && k < by.classes; k++)
+        sum += by.smoothing / by.classes * weight_of(by, k) * (level - logit_at(by, n, k, d, h, w));
+    return sum;
+}
+
+/* The gradient of a point by logit K. */
+UNUSED static double class_slope(Classified by, int n, int k, int d, int h, int w) {
+    const int label = label_at(by, n, d, h, w);
+    if (label < 0)
+        return 0;
+    const double softmax = exp(logit_at(by, n, k, d, h, w) - level_at(by, n, d, h, w));
+    const double own = (1 - by.smoothing) * weight_of(by, label), alike = by.smoothing / by.classes;
+    double all = 0;
+    for (int i = 0; i < by.classes; i++)
+        all += weight_of(by, i);
+    return (own + alike * all) * softmax - (k == label ? own : 0) - alike * weight_of(by, k);
+}
+
+/* The sum of each row of a range, as far as it is valid, into `scratch`, which has all rows of all samples.
+ */
+UNUSED static void classes_sum(int n, Rows rows, double *scratch, Classified by,
+                               const int32_t (*valid)[3]) {
+#pragma omp for schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int r = rows.begin; r < rows.end; r++) {
+            const int32_t *size = valid ? valid[i] : by.size;
+            const int d = r / by.size[1], h = r % by.size[1];
+            double sum = 0;
+            for (int w = 0; w < size[2] && d < size[0] && h < size[1]; w++)
+                sum += class_term(by, i, d, h, w);
+            scratch[(long)i * by.size[0] * by.size[1] + r] = sum;
+        }
+}
+
+/* The result, from these, once the last rows are there: so that divided by the samples it is their mean
+ * over what was counted. */
+UNUSED static void classes_mean(int n, int total, Rows rows, double *result, const double *scratch,
+                                Classified by, double counted, int accumulate) {
+    const int all = by.size[0] * by.size[1];
+    if (rows.begin == rows.end || rows.end < all)
+        return;
+#pragma omp single
+    {
+        if (!accumulate)
+            *result = 0;
+        for (int i = 0; i < n; i++) {
+            double sum = 0;
+            for (int r = 0; r < all; r++)
+                sum += scratch[(long)i * all + r];
+            *result += counted > 0 ? sum * (total / counted) : 0;
+        }
+    }
+}
+
+/* The gradients of a range of rows; the sum that was counted may be 0: then nothing has a slope. */
+UNUSED static void class_slopes_store(int n, Rows rows, stored *dx, const Layout *layout, Classified by,
+                                      double weight, double counted) {
+    const double factor = counted > 0 ? weight / counted : 0;
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int c = 0; c < stored_channels(layout); c++)
+            for (int r = rows.begin; r < rows.end; r++)
+                for (int w = 0; w < by.size[2]; w++) {
+                    const int d = r / by.size[1], h = r % by.size[1], k = by.channels == 1 ? 1 : c;
+                    const double slope = c < by.channels ? class_slope(by, i, k, d, h, w) : 0;
+                    store(dx, element(layout, i, c, d, h, w), (real)(factor * slope));
+                }
+}
+
+/* ---- dice ---- */
+
+/* Of the points that count, for each class: the sum of softmax at points of the class; that of softmax; the
+ * points. */
+typedef struct {
+    double both, predicted, truly;
+} Overlap;
+
+UNUSED static double dice_of(Overlap o, double smooth) {
+    const double whole = o.predicted + o.truly + smooth;
+    return whole > 0 ? (2 * o.both + smooth) / whole : 0;
+}
+
+UNUSED static double softmax_at(Classified by, int n, int k, int d, int h, int w) {
+    return exp(logit_at(by, n, k, d, h, w) - level_at(by, n, d, h, w));
+}
+
+/* Row by row, as the fast kernel adds them; the loss is 1 less the mean of the classes from `first` on. */
+UNUSED static void dice_loss(int n, int total, double *result, Overlap *sums, Overlap *scratch,
+                             Classified by, const int32_t (*valid)[3], int first, double smooth,
+                             int accumulate) {
+    (void)scratch;
+#pragma omp single
+    {
+        double mean = 0;
+        for (int k = 0; k < by.classes; k++) {
+            Overlap sum = accumulate ? sums[k] : (Overlap){0, 0, 0};
+            for (int i = 0; i < n; i++)
+                for (int r = 0; r < by.size[0] * by.size[1]; r++) {
+                    const int32_t *size = valid ? valid[i] : by.size;
+                    const int d = r / by.size[1], h = r % by.size[1];
+                    for (int w = 0; w < size[2] && d < size[0] && h < size[1]; w++) {
+                        const int label = label_at(by, i, d, h, w);
+                        const double share = label < 0 ? 0 : softmax_at(by, i, k, d, h, w);
+                        sum.both += label == k ? share : 0;
+                        sum.predicted += share;
+                        sum.truly += label == k;
+                    }
+                }
+            sums[k] = sum;
+            mean += k >= first ? dice_of(sum, smooth) / (by.classes - first) : 0;
+        }
+        *result = (accumulate ? *result : 0) + total * (1 - mean);
+    }
+}
+
+/* The slope by softmax of class K, at a point of class LABEL. */
+UNUSED static double dice_slope(Overlap o, int k, int label, int first, int classes, double smooth) {
+    const double whole = o.predicted + o.truly + smooth;
+    return k >= first && whole > 0 ? (dice_of(o, smooth) - 2 * (label == k)) / ((classes - first) * whole)
+                                   : 0;
+}
+
+UNUSED static void dice_slopes_store(int n, Rows rows, stored *dx, const Layout *layout, Classified by,
+                                     const Overlap *sums, int first, double smooth, double weight) {
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int c = 0; c < stored_channels(layout); c++)
+            for (int r = rows.begin; r < rows.end; r++)
+                for (int w = 0; w < by.size[2]; w++) {
+                    const int d = r / by.size[1], h = r % by.size[1], k = by.channels == 1 ? 1 : c;
+                    const int label = label_at(by, i, d, h, w);
+                    double slope = 0;
+                    for (int j = 0; j < by.classes && label >= 0 && c < by.channels; j++)
+                        slope += dice_slope(sums[j], j, label, first, by.classes, smooth) *
+                                 softmax_at(by, i, j, d, h, w) * ((j == k) - softmax_at(by, i, k, d, h, w));
+                    store(dx, element(layout, i, c, d, h, w), (real)(weight * slope));
+                }
+}
+/* END */

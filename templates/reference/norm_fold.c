@@ -1,0 +1,29 @@
+/* norm_fold.c - of the weights and the bias of a convolution those of the convolution with its
+ * normalisation. Weight i is of output channel i / INNER % CO. */
+#include "prologue.c"
+
+#define KERNEL norm_fold
+#include "../example.h"
+
+/* BEGIN */
+UNUSED static double KERNEL_factor(int channel, const real *variance, const real *gamma) {
+    SIZES;
+    return (double)gamma[channel] / sqrt((double)variance[channel] + EPSILON);
+}
+
+UNUSED static void KERNEL(real *folded, real *shift, const real *w, const real *b, const real *mean,
+                          const real *variance, const real *gamma, const real *beta) {
+    SIZES;
+#pragma omp for schedule(static)
+    for (int c = 0; c < CO; c++) {
+        const double factor = KERNEL_factor(c, variance, gamma);
+        shift[c] = (real)(((BIAS ? (double)b[c] : 0) - (double)mean[c]) * factor + (double)beta[c]);
+    }
+#pragma omp for schedule(static)
+    for (long k = 0; k < COUNT / INNER; k++) {
+        const double factor = KERNEL_factor((int)(k % CO), variance, gamma);
+        for (long i = k * INNER; i < (k + 1) * INNER; i++)
+            folded[i] = (real)((double)w[i] * factor);
+    }
+}
+/* END */

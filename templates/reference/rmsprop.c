@@ -1,0 +1,38 @@
+/* rmsprop.c - PyTorch's RMSprop: momentum, and `CENTERED` by the mean of gradients. */
+#include "prologue.c"
+
+#define KERNEL rmsprop
+#include "../example.h"
+
+/* BEGIN */
+/* A square less the square of the mean may be negative by a rounding. */
+UNUSED static void KERNEL(real *p, const real *g, real *square, real *mean, real *momentum, real *average,
+                          const double *scale, const double *norm, double rate, int64_t step) {
+    SIZES;
+    real unscale = CLIPS ? (real)norm[FACTOR] : SCALED ? (real)scale[UNSCALE] : 1;
+    (void)step; /* it has no correction of a bias */
+#pragma omp for schedule(static)
+    for (long i = 0; i < (unscale == 0 ? 0 : COUNT); i++) {
+        real gradient = g[i] * unscale;
+        if (CLIP > 0)
+            gradient = (real)clamp((double)gradient, -CLIP, CLIP);
+        if (i < DECAYED)
+            gradient += (real)WEIGHT_DECAY * p[i];
+        square[i] = (real)ALPHA * square[i] + (real)(1 - ALPHA) * gradient * gradient;
+        real variance = square[i];
+        if (CENTERED) {
+            mean[i] = (real)ALPHA * mean[i] + (real)(1 - ALPHA) * gradient;
+            variance -= mean[i] * mean[i];
+            variance = variance < 0 ? 0 : variance;
+        }
+        gradient /= (real)sqrt((double)variance) + (real)EPSILON;
+        if (MOMENTUM != 0) {
+            momentum[i] = (real)MOMENTUM * momentum[i] + gradient;
+            gradient = momentum[i];
+        }
+        p[i] -= (real)rate * gradient;
+        if (AVERAGED)
+            average[i] = (real)AVERAGE * average[i] + (real)(1 - AVERAGE) * p[i];
+    }
+}
+/* END */
