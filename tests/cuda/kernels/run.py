@@ -123,7 +123,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
         jobs = [pool.submit(compare, home, compiler, stored, rounds if LONG else 2, seed + i, os.path.join(folder, str(i)))
                 for i, (compiler, stored, rounds) in enumerate(BUILDS) if shutil.which(compiler)]
-        build = Build(home, "g++", "float", 1, 4 if LONG else 2, os.path.join(folder, "faults"))
+        build = Build(home, "g++", "float", 2, 2, os.path.join(folder, "faults"))
         jobs += [pool.submit(plant, build, i) for i in range(0, len(FAULTS), 1 if LONG else 2)]
         for job in jobs:
             try:
