@@ -296,7 +296,11 @@ static UnetStatus load(Driver *driver, const char *path, UnetLoadMode mode, char
     if (status != UNET_OK)
         return status;
     (void)snprintf(name, sizeof name, "%s", path);
-    status = unet_parameters_load(driver->model, file, mode, arena, report_skipped, name, &driver->error);
+    if (driver->options.map != NULL)
+        status = unet_safetensors_rename(file, driver->options.map, &driver->error);
+    if (status == UNET_OK)
+        status =
+            unet_parameters_load(driver->model, file, mode, arena, report_skipped, name, &driver->error);
     unet_safetensors_close(file);
     return status;
 }

@@ -68,6 +68,8 @@ static const Option options_table[] = {
      "steps between checkpoints"},
     {"weights", 0, TEXT, IN(TRAIN) | IN(EVAL) | IN(PREDICT) | IN(BENCH), 0, 0, AT(weights), "FILE",
      "safetensors file to start from or to use"},
+    {"map", 0, TEXT, IN(TRAIN) | IN(EVAL) | IN(PREDICT), 0, 0, AT(map), "FILE",
+     "names in --weights: lines `NAME THERE -> NAME HERE`, with * for any part"},
     {"output", 'o', TEXT, IN(PREDICT), 0, 0, AT(output), "OUT",
      "file to write, or an existing folder, or a new one ending in /"},
     {"overlay", 0, FLAG, IN(PREDICT), 0, 0, AT(overlay), NULL,
@@ -248,6 +250,8 @@ static UnetStatus check_together(const UnetOptions *options, UnetError *error) {
                          "`--epochs` and `--steps` both set the duration: give one of them");
     if (options->resume && options->weights != NULL)
         return unet_fail(error, UNET_USAGE, "`--resume` loads its own weights: leave `--weights` out");
+    if (options->map != NULL && options->weights == NULL)
+        return unet_fail(error, UNET_USAGE, "`--map` tells the names in the file of `--weights`: give both");
     if (options->command == UNET_COMMAND_PREDICT) {
         if (options->nfile == 0)
             return unet_fail(error, UNET_USAGE, "`predict` needs images: predict IN... -o OUT");

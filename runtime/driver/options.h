@@ -28,6 +28,7 @@ typedef struct {
     const char *data;         /* NULL: the working directory */
     const char *out;          /* NULL: the working directory */
     const char *weights;      /* NULL: see the command */
+    const char *map;          /* other names for the tensors of `weights`; NULL: none */
     const char *resume_file;  /* NULL: the checkpoint in `out` */
     const char *output;       /* -o of predict; NULL */
     const char *format;       /* "text", "json", or, of eval, "csv" */

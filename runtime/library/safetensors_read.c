@@ -4,6 +4,7 @@
  * The header is not trusted.  What is checked: its length against the file's; JSON without duplicate keys;
  * types, ranks and products of dimensions; that the places of the tensors cover the data exactly once. */
 #include "unet/safetensors.h"
+#include "key_map.h"
 #include "size_math.h"
 
 #include <errno.h>
@@ -22,8 +23,10 @@ enum { LENGTH_BYTES = 8, MAX_HEADER = 100 * 1000 * 1000 };
 struct UnetSafetensors {
     int fd;
     int64_t data_start; /* in the file */
-    json_t *header;     /* owns all names */
-    json_t *metadata;   /* part of it, or NULL */
+    json_t *header;     /* owns all names, */
+    char **renamed;     /* but for those that a map made: one for each tensor as opened, or NULL */
+    int32_t nrenamed;
+    json_t *metadata; /* part of it, or NULL */
     int32_t count;
     UnetTensorInfo *tensor;
     char path[];
@@ -313,8 +316,74 @@ void unet_safetensors_close(UnetSafetensors *file) {
         (void)close(file->fd);
     }
     json_decref(file->header);
+    for (int32_t i = 0; i < file->nrenamed; i++) {
+        free(file->renamed[i]);
+    }
+    free(file->renamed);
     free(file->tensor);
     free(file);
+}
+
+/* ---- other names ------------------------------------------------------------------------------ */
+
+/* Gives TENSOR its name by the map; *KEPT: whether the map leaves it in. */
+static UnetStatus rename_tensor(UnetSafetensors *file, const KeyMap *map, UnetTensorInfo *tensor,
+                                bool *kept, UnetError *error) {
+    char name[KEY_MAP_NAME];
+    bool found;
+    UnetStatus status = key_map_name(map, tensor->name, &found, name, error);
+    *kept = status == UNET_OK && (!found || name[0] != '\0');
+    if (!*kept || !found) {
+        return status;
+    }
+    char *copy = malloc(strlen(name) + 1);
+    if (copy == NULL) {
+        return fail(file, error, "out of memory");
+    }
+    tensor->name = strcpy(copy, name);
+    file->renamed[file->nrenamed++] = copy;
+    return UNET_OK;
+}
+
+static UnetStatus rename_all(UnetSafetensors *file, const KeyMap *map, UnetError *error) {
+    int32_t count = 0;
+    file->renamed = calloc((size_t)file->count + 1, sizeof *file->renamed);
+    if (file->renamed == NULL) {
+        return fail(file, error, "out of memory");
+    }
+    for (int32_t i = 0; i < file->count; i++) {
+        UnetTensorInfo tensor = file->tensor[i];
+        bool kept;
+        UnetStatus status = rename_tensor(file, map, &tensor, &kept, error);
+        if (status != UNET_OK) {
+            return status;
+        }
+        if (kept) {
+            file->tensor[count++] = tensor;
+        }
+    }
+    file->count = count;
+    return UNET_OK;
+}
+
+UnetStatus unet_safetensors_rename(UnetSafetensors *file, const char *path, UnetError *error) {
+    KeyMap *map;
+    UnetStatus status = key_map_open(&map, path, error);
+    if (status == UNET_OK) {
+        status = rename_all(file, map, error);
+    }
+    key_map_close(map);
+    if (status != UNET_OK) {
+        return status;
+    }
+    qsort(file->tensor, (size_t)file->count, sizeof *file->tensor, by_name);
+    for (int32_t i = 1; i < file->count; i++) {
+        if (by_name(&file->tensor[i - 1], &file->tensor[i]) == 0) {
+            return unet_fail(error, UNET_IO, "%s: gives two tensors of %s the name %s", path, file->path,
+                             file->tensor[i].name);
+        }
+    }
+    return UNET_OK;
 }
 
 /* ---- what is in it ---------------------------------------------------------------------------- */

@@ -44,6 +44,7 @@ expect 2 'needs a value' "$fake" train --steps
 expect 2 'both set the duration' "$fake" train --steps 3 --epochs 3
 expect 2 'out of range' "$fake" train --steps=99999999999999999999
 expect 2 'takes no files' "$fake" train data
+expect 2 '`--map` tells the names in the file of `--weights`' "$fake" eval --map=x
 expect 2 'needs .-o OUT' "$fake" predict x.png
 expect 0 'usage:' "$fake" --help
 expect 0 'usage:' "$fake" train --help
@@ -212,6 +213,12 @@ printed=$("$fake" eval --data=data --weights=whole/fake.safetensors 2>/dev/null 
 logged=$(evaluations whole/log.csv | tail -1 | cut -d, -f6)
 [ "$printed" = "$logged" ] || fail "eval prints $printed, training logged $logged"
 expect 4 'no weights' "$fake" eval --data=data
+echo '* -> encoder.*' >encoder.map
+echo 'decoder.* ->  # nothing of the kind' >unneeded.map
+expect 4 'fake.safetensors: scale.weight: not in the file' "$fake" eval --data=data --weights=whole/fake.safetensors --map=encoder.map
+expect 0 'psnr' "$fake" eval --data=data --weights=whole/fake.safetensors --map=unneeded.map
+echo 'gain' >encoder.map
+expect 4 'encoder.map:1: write' "$fake" eval --data=data --weights=whole/fake.safetensors --map=encoder.map
 
 echo "prediction"
 cp whole/*.safetensors .

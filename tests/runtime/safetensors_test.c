@@ -1,12 +1,12 @@
 /* safetensors_test.c - files of every accepted type read as numbers; a table of malformed headers, each met
- * with a message that names the file and what is wrong. */
+ * with a message that names the file and what is wrong; maps of names. */
 #include "check.h"
 #include "unet/safetensors.h"
 
 #include <math.h>
 
 static char folder[64];
-static char path[100];
+static char path[100], map_path[100];
 
 /* Writes a file with HEADER, whose length field says LENGTH, and BYTES of data. */
 static void write_file(const char *header, uint64_t length, const void *data, size_t bytes) {
@@ -171,13 +171,115 @@ static void test_types(void) {
     unet_safetensors_close(file);
 }
 
+/* ---- other names ---- */
+
+static void write_map(const char *text) {
+    write_bytes(map_path, text, strlen(text));
+}
+
+/* A file with the tensors "a.w", "b.w", "fc.w", "x.bn._mean". */
+static UnetSafetensors *open_named(void) {
+    static const char data[16];
+    static const char header[] = "{\"a.w\":" F32(0, 4, "[1]") ",\"b.w\":" F32(4, 8, "[1]") ",\"fc.w\":" F32(
+        8, 12, "[1]") ",\"x.bn._mean\":" F32(12, 16, "[1]") "}";
+    UnetSafetensors *file;
+    UnetError error;
+    write_file(header, strlen(header), data, sizeof data);
+    CHECK_OK(unet_safetensors_open(&file, path, &error), error);
+    return file;
+}
+
+static const struct {
+    const char *map;
+    const char *names[5]; /* by name */
+} maps[] = {
+    {"", {"a.w", "b.w", "fc.w", "x.bn._mean"}},
+    {"# all of it\n* -> encoder.*", {"encoder.a.w", "encoder.b.w", "encoder.fc.w", "encoder.x.bn._mean"}},
+    {"fc.* ->  # a classifier\r\n\n *._mean -> *.running_mean\n", {"a.w", "b.w", "x.bn.running_mean"}},
+    {"a.w -> b.w\nb.w -> a.w\n", {"a.w", "b.w", "fc.w", "x.bn._mean"}},
+    {"*.*.* -> **-*", {"a.w", "b.w", "fc.w", "xbn-_mean"}},
+    {"*.w -> *.weight\na* -> never", {"a.weight", "b.weight", "fc.weight", "x.bn._mean"}},
+    {"* ->", {NULL}},
+};
+
+static void test_maps(void) {
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
+        UnetSafetensors *file = open_named();
+        UnetError error;
+        int32_t count = 0;
+        write_map(maps[i].map);
+        CHECK_OK(unet_safetensors_rename(file, map_path, &error), error);
+        for (; maps[i].names[count] != NULL; count++) {
+            CHECK(unet_safetensors_find(file, maps[i].names[count]) == count, "%s: %s is not there",
+                  maps[i].map, maps[i].names[count]);
+        }
+        CHECK(unet_safetensors_count(file) == count, "%s: %d tensors", maps[i].map,
+              unet_safetensors_count(file));
+        unet_safetensors_close(file);
+    }
+}
+
+/* Values go with their names. */
+static void test_swap(void) {
+    static const float data[] = {1, 2};
+    static const char header[] = "{\"a\":" F32(0, 4, "[1]") ",\"b\":" F32(4, 8, "[1]") "}";
+    UnetSafetensors *file;
+    UnetError error;
+    float value = 0;
+    write_file(header, strlen(header), data, sizeof data);
+    write_map("a -> b\nb -> a");
+    CHECK_OK(unet_safetensors_open(&file, path, &error), error);
+    CHECK_OK(unet_safetensors_rename(file, map_path, &error), error);
+    CHECK_OK(unet_safetensors_read(file, unet_safetensors_find(file, "a"), UNET_F32, &value, &error),
+             error);
+    CHECK(value == 2, "a is %g", (double)value);
+    unet_safetensors_close(file);
+}
+
+static const struct {
+    const char *map, *says;
+} bad_maps[] = {
+    {"\nencoder", "map:2: write `NAME IN THE FILE -> NAME IN THE MODEL`"},
+    {"-> a", "map:1: no name stands in front"},
+    {"a -> *", "map:1: more stars behind"},
+    {"********* -> a", "map:1: more than 8 stars"},
+    {"*.w -> w", "gives two tensors of"},
+};
+
+static void test_bad_maps(void) {
+    UnetError error;
+    for (size_t i = 0; i < sizeof bad_maps / sizeof *bad_maps; i++) {
+        UnetSafetensors *file = open_named();
+        write_map(bad_maps[i].map);
+        CHECK_FAILS(unet_safetensors_rename(file, map_path, &error), error, bad_maps[i].says);
+        unet_safetensors_close(file);
+    }
+    UnetSafetensors *file = open_named();
+    char name[620];
+    memset(name, 'n', sizeof name);
+    memcpy(name, "a.w -> ", 7);
+    name[sizeof name - 1] = '\0';
+    write_map(name);
+    CHECK_FAILS(unet_safetensors_rename(file, map_path, &error), error, "map:1: makes a name of more");
+    unet_safetensors_close(file);
+    file = open_named();
+    write_bytes(map_path, "a\0b", 3);
+    CHECK_FAILS(unet_safetensors_rename(file, map_path, &error), error, "no map of names");
+    CHECK_FAILS(unet_safetensors_rename(file, "/nowhere/map", &error), error, "/nowhere/map: cannot read");
+    unet_safetensors_close(file);
+}
+
 int main(void) {
     make_folder(folder);
+    snprintf(map_path, sizeof map_path, "%s/map", folder);
     snprintf(path, sizeof path, "%s/w.safetensors", folder);
     test_malformed();
     test_lengths();
     test_depth();
     test_types();
+    test_maps();
+    test_swap();
+    test_bad_maps();
     remove_folder(folder);
     return check_result();
 }

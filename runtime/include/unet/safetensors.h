@@ -30,6 +30,11 @@ typedef struct UnetSafetensors UnetSafetensors;
 UNET_MUST_USE UnetStatus unet_safetensors_open(UnetSafetensors **file, const char *path, UnetError *error);
 void unet_safetensors_close(UnetSafetensors *file); /* NULL is fine */
 
+/* Gives the tensors the names of a map, a text file at PATH: lines `THEIRS -> OURS`, a '*' for any
+ * characters, `THEIRS ->` to leave tensors out.  Once for each file; after a failure the file can only be
+ * closed. */
+UNET_MUST_USE UnetStatus unet_safetensors_rename(UnetSafetensors *file, const char *path, UnetError *error);
+
 const char *unet_safetensors_path(const UnetSafetensors *file);
 int32_t unet_safetensors_count(const UnetSafetensors *file);
 const UnetTensorInfo *unet_safetensors_tensor(const UnetSafetensors *file,
