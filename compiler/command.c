@@ -30,6 +30,8 @@ static const char usage[] =
     "  --mem=SIZE              budget of the arena: 8GiB, 512MiB; over it is an error (exit 3)\n"
     "  --batch=N  --size=HxW or DxHxW  -D NAME=VALUE  --seed=N\n"
     "                          use these instead of what the file says\n"
+    "  --freeze=LAYERS         do not train the layers of this name, or what it stands in front of:\n"
+    "                          encoder; * stands for any characters; may be given several times\n"
     "  --programs=LIST         of train,eval,predict; `predict` alone has no training code\n"
     "  --target=cpu|cuda[:sm_80|:sm_90]   the machine to compile for (cpu; cuda: sm_90, an H100; sm_80,\n"
     "                          an A100, is also right for cards of the GeForce 30 and 40 series)\n"
@@ -183,6 +185,15 @@ static void take_mem(const Given *g) {
 
 static void take_batch(const Given *g) {
     g->command->lower.batch = integer(g, 1, 1 << 20);
+}
+
+static void take_freeze(const Given *g) {
+    LowerOptions *lower = &g->command->lower;
+    const char **list = NEW_ARRAY(g->pool, const char *, lower->nfreeze + 1);
+    for (int k = 0; k < lower->nfreeze; k++)
+        list[k] = lower->freeze[k];
+    list[lower->nfreeze++] = name_of(g);
+    lower->freeze = list;
 }
 
 /* "256x256" or "64x128x128" */
@@ -383,6 +394,7 @@ static const OptionRow option_table[] = {
     {"--batch", take_batch, true, TRAINING, FILES, NULL},
     {"--size", take_size, true, TRAINING, FILES | OF(ONNX), NULL},
     {"-D", take_define, true, TRAINING, FILES | OF(ONNX), NULL},
+    {"--freeze", take_freeze, true, TRAINING, FILES, NULL},
     {"--seed", take_seed, true, TRAINING, FILES, NULL},
     {"--programs", take_programs, true, PLAN, FILES, NULL},
     {"--target", take_target, true, PLAN, FILES, NULL},

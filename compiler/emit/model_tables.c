@@ -448,6 +448,8 @@ static void training(const Tables *t) {
               unit_name[e->every_unit]);
     text_line(t->out, "    .seed = %lld,", (long long)s->seed);
     text_line(t->out, "    .pretrained = %s,", c_quoted(pool, s->pretrained));
+    if (s->pretrained_map != NULL)
+        text_line(t->out, "    .pretrained_map = %s,", c_quoted(pool, s->pretrained_map));
     text_line(t->out, "    .description = %s,", c_quoted(pool, s->optimizer_text));
     text_line(t->out, "};");
 }

@@ -415,61 +415,6 @@ static void check_names(Lower *l) {
     }
 }
 
-/* What a loss depends on, by value. */
-static bool *read_by_losses(const Lower *l) {
-    const Graph *g = l->graph;
-    bool *read = NEW_ARRAY(l->pool, bool, g->nvalue);
-    for (int i = 0; i < l->model->nresult; i++)
-        if (l->model->result[i].is_loss)
-            read[l->model->result[i].value] = true;
-    for (int i = g->nnode - 1; i >= 0; i--) {
-        bool counts = false;
-        for (Touch t = node_touches(g, &g->node[i]); touch_next(&t);)
-            counts |= t.is_output && read[t.value];
-        for (Touch t = node_touches(g, &g->node[i]); counts && touch_next(&t);)
-            read[t.value] = true;
-    }
-    return read;
-}
-
-/* "enc1.0" of its parameter "enc1.0.weight". */
-static const char *layer_of(Pool *pool, const Value *parameter) {
-    const char *dot = strrchr(parameter->name, '.');
-    return dot == NULL ? parameter->name
-                       : pool_text(pool, "%.*s", (int)(dot - parameter->name), parameter->name);
-}
-
-/* Layers that no loss depends on: a slip, most of the time.  One warning names them all. */
-static void check_trained(Lower *l) {
-    enum { NAMED = 4 };
-    const bool *read = read_by_losses(l);
-    const Value *first = NULL;
-    const char *last = "", *others = "";
-    int more = 0;
-    for (ValueId v = 0; v < l->graph->nvalue; v++) {
-        const Value *value = &l->graph->value[v];
-        if (value->class != CLASS_PARAMETER || read[v] || strcmp(layer_of(l->pool, value), last) == 0)
-            continue;
-        last = layer_of(l->pool, value);
-        if (first == NULL)
-            first = value;
-        else if (++more <= NAMED)
-            others = pool_text(l->pool, "%s%s`%s`", others, more > 1 ? ", " : "", last);
-    }
-    if (first == NULL)
-        return;
-    diag_begin(l->diag, WARNING, "U0507", first->span, "the weights of `%s` are never trained",
-               layer_of(l->pool, first));
-    diag_label(l->diag, "no loss depends on it");
-    if (more > NAMED)
-        others = pool_text(l->pool, "%s and %d more", others, more - NAMED);
-    if (more > 0)
-        diag_note(l->diag, "no loss depends on %s either", others);
-    diag_note(l->diag, "such weights keep their initial values; weight files hold them all the same");
-    diag_help(l->diag, "use it in a `loss`, or remove it");
-    diag_end(l->diag);
-}
-
 static void check_outputs(Lower *l) {
     const StmtList *body = &l->ast->body;
     if (l->model->noutput > 0)
@@ -513,13 +458,13 @@ static void run_file(Lower *l) {
     if (l->stop || diag_errors(l->diag) > 0)
         return;
     check_outputs(l);
+    end_sections(l);
     check_sections(l);
     finish_names(l);
     if (diag_errors(l->diag) > 0)
         return;
     check_names(l);
-    if (l->model->train.present)
-        check_trained(l);
+    check_trained(l);
 }
 
 static Model *run(Pool *pool, Diag *diag, const Ast *ast, const LowerOptions *options, int only_axis) {

@@ -22,6 +22,8 @@ typedef struct {
     ProgramKind program; /* for which it is lowered: an operator may build other nodes in training */
     const Define *define;
     int ndefine;
+    const char *const *freeze; /* patterns */
+    int nfreeze;
     int64_t batch;
     int64_t size[AXES]; /* depth, height, width of the inputs */
     int64_t seed;

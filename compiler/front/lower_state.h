@@ -305,10 +305,14 @@ void check_defines(Lower *l);
 /* ---- settings.c: sections ---- */
 
 void begin_sections(Lower *l);
+void end_sections(Lower *l); /* adds what the command line says */
 void run_section(Lower *l, const Stmt *stmt);
 void run_setting(Lower *l, const Stmt *stmt);
 /* True if NAME is a setting of the current section. */
 bool is_setting(const Lower *l, const char *name);
+/* Freezes layers, and warns of those that no loss depends on (lower_trained.c). */
+void check_trained(Lower *l);
+
 /* Reports what only the whole file shows: no loss, an input without a source. */
 void check_sections(Lower *l);
 
@@ -324,6 +328,7 @@ void set_warmup(Call *call);
 void set_patience(Call *call);
 void set_clip(Call *call);
 void set_ema(Call *call);
+void set_freeze(Call *call);
 void set_accumulate(Call *call);
 /* Brings train.batch to the samples of a step. */
 void check_accumulation(Lower *l);

@@ -193,11 +193,14 @@ static void set_memory(Call *call) {
 }
 
 static void set_pretrained(Call *call) {
-    Datum d = argument(call, "file")->value;
-    if (d.kind == DATUM_TEXT)
-        call->l->model->train.pretrained = d.text;
-    else
+    TrainSection *train = &call->l->model->train;
+    const Datum file = argument(call, "file")->value, map = argument(call, "map")->value;
+    if (file.kind != DATUM_TEXT)
         report_setting(call, "file", "`pretrained` needs the name of a file in quotes");
+    else if (map.kind != DATUM_TEXT && map.kind != DATUM_NONE)
+        report_setting(call, "map", "`map` is the name of a file in quotes, of lines `THEIRS -> OURS`");
+    else
+        train->pretrained = file.text, train->pretrained_map = map.kind == DATUM_TEXT ? map.text : NULL;
 }
 
 static void set_precision(Call *call) {
@@ -365,7 +368,7 @@ static const Setting settings[] = {
     {"save", "save(n = 1, unit = \"epochs\", keep = 3)", set_save, IN_TRAIN, false},
     {"seed", "seed(n)", set_seed, IN_TRAIN, false},
     {"memory", "memory(size)", set_memory, IN_TRAIN, false},
-    {"pretrained", "pretrained(file)", set_pretrained, IN_TRAIN, false},
+    {"pretrained", "pretrained(file, map = none)", set_pretrained, IN_TRAIN, false},
     {"precision", "precision(kind)", set_precision, IN_TRAIN, false},
     {"accumulate", "accumulate(n)", set_accumulate, IN_TRAIN, false},
     {"schedule", "schedule(kind)", set_schedule, IN_TRAIN, false},
@@ -373,6 +376,7 @@ static const Setting settings[] = {
     {"patience", "patience(n)", set_patience, IN_TRAIN, false},
     {"clip", "clip(norm = none, value = none)", set_clip, IN_TRAIN, false},
     {"ema", "ema(decay)", set_ema, IN_TRAIN, false},
+    {"freeze", "freeze(layers, ...)", set_freeze, IN_TRAIN, true},
     {"init", "", NULL, IN_TRAIN, false},
     {"every", "every(n = 1, unit = \"epochs\")", set_every, IN_EVAL, false},
     {"size", "size(h, w, ...)", set_size, IN_EVAL | IN_PREDICT, false},
@@ -410,6 +414,16 @@ void begin_sections(Lower *l) {
         model->train.seed = l->options->seed;
     model->eval = (EvalSection){.every = 1, .every_unit = UNIT_EPOCHS, .batch = 1};
     model->predict = (PredictSection){.batch = 1, .pad = PAD_REFLECT};
+}
+
+void end_sections(Lower *l) {
+    TrainSection *train = &l->model->train;
+    Frozen *frozen = NEW_ARRAY(l->pool, Frozen, train->nfrozen + l->options->nfreeze);
+    for (int i = 0; i < train->nfrozen; i++)
+        frozen[i] = train->frozen[i];
+    for (int i = 0; i < l->options->nfreeze; i++)
+        frozen[train->nfrozen++] = (Frozen){.pattern = l->options->freeze[i]};
+    train->frozen = frozen;
 }
 
 bool is_setting(const Lower *l, const char *name) {

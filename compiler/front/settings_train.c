@@ -320,3 +320,21 @@ void check_updates(Lower *l) {
         diag_end(l->diag);
     }
 }
+
+void set_freeze(Call *call) {
+    TrainSection *train = &call->l->model->train;
+    Frozen *list = NEW_ARRAY(call->l->pool, Frozen, train->nfrozen + call->nargument);
+    for (int i = 0; i < train->nfrozen; i++)
+        list[i] = train->frozen[i];
+    for (int i = 0; i < call->nargument; i++) {
+        const Argument *a = &call->argument[i];
+        if (a->value.kind != DATUM_TEXT || *a->value.text == '\0') {
+            diag_begin(call->l->diag, ERROR, "U0613", a->span, "`freeze` takes names of layers in quotes");
+            diag_help(call->l->diag, "write `freeze \"encoder\"`, or a pattern such as \"enc*\"");
+            diag_end(call->l->diag);
+            return;
+        }
+        list[train->nfrozen++] = (Frozen){.pattern = a->value.text, .span = a->span};
+    }
+    train->frozen = list;
+}

@@ -59,6 +59,8 @@ typedef struct {
     int nsegments;
     const ValueId *segment;
 
+    bool frozen; /* a parameter that is not trained: it has no gradient */
+
     /* A parameter's initial values. */
     Init init;
     double bound; /* uniform: in [-bound, bound); he_normal: the standard deviation */

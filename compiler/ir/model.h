@@ -120,6 +120,12 @@ typedef struct {
     Span span;
 } Schedule;
 
+/* Layers that are not trained. */
+typedef struct {
+    const char *pattern;
+    Span span; /* line 0: the command line */
+} Frozen;
+
 typedef struct {
     bool present;
     Span span;
@@ -144,7 +150,9 @@ typedef struct {
     int64_t memory; /* bytes, 0: no budget */
     Span memory_span;
     Type precision; /* of activations and their gradients, unless the command line says another */
-    const char *pretrained;
+    const char *pretrained, *pretrained_map; /* or NULL */
+    const Frozen *frozen;                    /* those of the command line last */
+    int nfrozen;
 } TrainSection;
 
 typedef struct {

@@ -43,15 +43,21 @@ static ValueId gradient_by_input(Autodiff *ad, const Node *node, Op op, ValueId 
     return n == 1 ? dx[0] : value_concat_like(g, dx, n, g->value[node->in[0]]);
 }
 
+/* By weights and bias, which are frozen together. */
+static void gradient_by_weights(Autodiff *ad, const Node *node, Op op, Attributes a, ValueId dy,
+                                ValueId *din) {
+    const ValueId w = node->in[1], b = node->in[2], in[2] = {node->in[0], dy};
+    if (!gradient_wanted(ad, w))
+        return;
+    din[1] = gradient_value(ad, w);
+    din[2] = b >= 0 ? gradient_value(ad, b) : -1;
+    gradient_node(ad, node, op, a, in, 2, &din[1], 2);
+}
+
 static void gradient_of_convolution(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din,
                                     Op dgrad, Op wgrad) {
-    bool bias = node->in[2] >= 0;
-    ValueId out[2] = {gradient_value(ad, node->in[1]), bias ? gradient_value(ad, node->in[2]) : -1};
-    const ValueId in[2] = {node->in[0], dout[0]};
     const Attributes a = {.kind = ATTRIBUTES_CONV, .conv.window = node->a.conv.window};
-    gradient_node(ad, node, wgrad, a, in, 2, out, 2);
-    din[1] = out[0];
-    din[2] = out[1];
+    gradient_by_weights(ad, node, wgrad, a, dout[0], din);
     if (gradient_wanted(ad, node->in[0]))
         din[0] = gradient_by_input(ad, node, dgrad, dout[0]);
 }
@@ -65,12 +71,8 @@ void gradient_upconv(Autodiff *ad, const Node *node, const ValueId *dout, ValueI
 }
 
 void gradient_conv_groups(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
-    const ValueId x = node->in[0], b = node->in[2];
-    const ValueId out[2] = {gradient_value(ad, node->in[1]), b >= 0 ? gradient_value(ad, b) : -1};
-    const ValueId wgrad_in[2] = {x, dout[0]}, dgrad_in[2] = {dout[0], node->in[1]};
-    gradient_node(ad, node, OP_CONV_GROUPS_WGRAD, node->a, wgrad_in, 2, out, 2);
-    din[1] = out[0];
-    din[2] = out[1];
+    const ValueId x = node->in[0], dgrad_in[2] = {dout[0], node->in[1]};
+    gradient_by_weights(ad, node, OP_CONV_GROUPS_WGRAD, node->a, dout[0], din);
     if (!gradient_wanted(ad, x))
         return;
     din[0] = gradient_value(ad, x);

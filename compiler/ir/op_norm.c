@@ -32,6 +32,8 @@ static ValueId new_sums(Autodiff *ad, const Node *node) {
 void gradient_norm(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
     const ValueId x = node->in[X], mean = node->in[MEAN], variance = node->in[VARIANCE], w = node->in[W];
     const ValueId wgrad_in[] = {x, dout[0], mean, variance, w};
+    if (!gradient_wanted(ad, x) && !(w >= 0 && gradient_wanted(ad, w)))
+        return;
     const ValueId sums = new_sums(ad, node);
     for (int k = W; k <= B; k++)
         din[k] = node->in[k] < 0 ? -1 : gradient_value(ad, node->in[k]);

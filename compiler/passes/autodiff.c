@@ -8,8 +8,8 @@
  * A concat has no gradient of its own: contributions go to its segments, which live and die separately.
  *
  * Requires: a forward graph that holds only what the losses need.
- * Provides: for every parameter the losses depend on, a value of class CLASS_PARAMETER_GRADIENT
- *           (program->gradient), and the nodes that compute it.
+ * Provides: for every parameter the losses depend on that is not frozen, a value of class
+ * CLASS_PARAMETER_GRADIENT (program->gradient), and the nodes that compute it.
  */
 #include "ir/rule_gradient.h"
 #include "passes/passes.h"
@@ -31,7 +31,7 @@ Graph *gradient_graph(const Autodiff *ad) {
 
 ValueId gradient_value(Autodiff *ad, ValueId v) {
     Value value = ad->g->value[v];
-    bool parameter = value.class == CLASS_PARAMETER;
+    bool parameter = value.class == CLASS_PARAMETER && !value.frozen;
     value.name = pool_text(ad->g->pool, "d %s", value.name);
     value.class = parameter ? CLASS_PARAMETER_GRADIENT : CLASS_ACTIVATION_GRADIENT;
     value.nsegments = 0;
@@ -56,7 +56,7 @@ void gradient_node(Autodiff *ad, const Node *forward, Op op, Attributes a, const
 static void mark_wanted(Autodiff *ad) {
     Graph *g = ad->g;
     for (ValueId v = 0; v < g->nvalue; v++)
-        ad->wanted[v] = g->value[v].class == CLASS_PARAMETER;
+        ad->wanted[v] = g->value[v].class == CLASS_PARAMETER && !g->value[v].frozen;
     for (int i = 0; i < g->nnode; i++) {
         bool wanted = false;
         for (int k = 0; k < g->node[i].nin; k++) {

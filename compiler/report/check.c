@@ -26,6 +26,15 @@ static void size_line(const Graph *g, Shape input, Text *out) {
     text_add(out, "\n");
 }
 
+const char *frozen_text(const Model *model) {
+    const Graph *g = model->graph;
+    int64_t frozen = 0;
+    for (ValueId v = 0; v < g->nvalue; v++)
+        if (g->value[v].class == CLASS_PARAMETER && g->value[v].frozen)
+            frozen += shape_elements(g->value[v].shape);
+    return frozen > 0 ? pool_text(model->pool, ", %s of them frozen", grouped(model->pool, frozen)) : "";
+}
+
 void report_check(const Model *model, Text *out) {
     const Graph *g = model->graph;
     int64_t parameters = 0;
@@ -43,6 +52,7 @@ void report_check(const Model *model, Text *out) {
     for (int i = 0; i < model->noutput; i++)
         text_line(out, "output %-16s %s", model->output[i].name,
                   shape_text(model->pool, g->value[model->output[i].value].shape));
-    text_line(out, "%s parameters in %d tensors", grouped(model->pool, parameters), tensors);
+    text_line(out, "%s parameters in %d tensors%s", grouped(model->pool, parameters), tensors,
+              frozen_text(model));
     size_line(g, g->value[model->input[0].value].shape, out);
 }

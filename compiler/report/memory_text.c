@@ -118,7 +118,8 @@ static void head(const Plan *plan, const Program *program, Text *out) {
     text_line(out, "%s  %s, batch %lld of %s, %s, target %s", m->source, program->name,
               (long long)program->batch, shape_text(plan->pool, size), precision_text(plan->options),
               target_text(plan->pool, plan->options));
-    text_line(out, "  %s parameters in %d tensors", grouped(plan->pool, count), plan->nparameter);
+    text_line(out, "  %s parameters in %d tensors%s", grouped(plan->pool, count), plan->nparameter,
+              program->kind == PROGRAM_TRAIN ? frozen_text(m) : "");
     text_blank(out);
 }
 

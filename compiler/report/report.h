@@ -28,6 +28,8 @@ void report_remat(const Plan *plan, Text *out); /* --emit=remat */
 
 /* check.c: what `unetc check` prints. */
 void report_check(const Model *model, Text *out);
+/* ", 1,234 of them frozen" parameters, or "". */
+const char *frozen_text(const Model *model);
 
 /* budget.c: reports U0701, U0702 or U0704 for a plan that does not fit, with what would. */
 void report_over_budget(const Plan *plan, const Advice *advice, Diag *diag);

@@ -289,15 +289,16 @@ static void report_skipped(void *path, const char *name, const char *why) {
     (void)fprintf(stderr, "note: %s: %s: %s\n", (const char *)path, name, why);
 }
 
-static UnetStatus load(Driver *driver, const char *path, UnetLoadMode mode, char *arena) {
+/* MAP: other names for the tensors, or NULL. */
+static UnetStatus load(Driver *driver, const char *path, const char *map, UnetLoadMode mode, char *arena) {
     char name[UNET_PATH_BYTES];
     UnetSafetensors *file;
     UnetStatus status = unet_safetensors_open(&file, path, &driver->error);
     if (status != UNET_OK)
         return status;
     (void)snprintf(name, sizeof name, "%s", path);
-    if (driver->options.map != NULL)
-        status = unet_safetensors_rename(file, driver->options.map, &driver->error);
+    if (map != NULL)
+        status = unet_safetensors_rename(file, map, &driver->error);
     if (status == UNET_OK)
         status =
             unet_parameters_load(driver->model, file, mode, arena, report_skipped, name, &driver->error);
@@ -305,23 +306,23 @@ static UnetStatus load(Driver *driver, const char *path, UnetLoadMode mode, char
     return status;
 }
 
-UnetStatus run_load_pretrained(Driver *driver, const char *path, char *arena) {
+UnetStatus run_load_pretrained(Driver *driver, const char *path, const char *map, char *arena) {
     (void)fprintf(stderr, "starting from the weights in %s\n", path);
-    return load(driver, path, UNET_LOAD_MATCHING, arena);
+    return load(driver, path, map, UNET_LOAD_MATCHING, arena);
 }
 
 UnetStatus run_load_weights(Driver *driver, char *arena) {
     static const char *const suffix[] = {"best.", ""};
     char path[UNET_PATH_BYTES];
     if (driver->options.weights != NULL)
-        return load(driver, driver->options.weights, UNET_LOAD_ALL, arena);
+        return load(driver, driver->options.weights, driver->options.map, UNET_LOAD_ALL, arena);
     for (int i = 0; i < 2; i++) {
         UnetStatus status = run_path(driver, suffix[i], path, &driver->error);
         if (status != UNET_OK)
             return status;
         if (access(path, F_OK) == 0) {
             (void)fprintf(stderr, "weights: %s\n", path);
-            return load(driver, path, UNET_LOAD_ALL, arena);
+            return load(driver, path, NULL, UNET_LOAD_ALL, arena);
         }
     }
     return unet_fail(&driver->error, UNET_IO,

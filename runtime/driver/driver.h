@@ -235,7 +235,8 @@ UNET_MUST_USE UnetStatus run_resume(Driver *driver, char *arena, RunState *state
 
 /* Loads what `pretrained` or --weights of train names into weights already drawn, and reports what it left.
  */
-UNET_MUST_USE UnetStatus run_load_pretrained(Driver *driver, const char *path, char *arena);
+UNET_MUST_USE UnetStatus run_load_pretrained(Driver *driver, const char *path, const char *map,
+                                             char *arena);
 
 /* Loads the weights that eval and predict use, says which, and fails when there are none. */
 UNET_MUST_USE UnetStatus run_load_weights(Driver *driver, char *arena);

@@ -251,7 +251,8 @@ static UnetStatus check_together(const UnetOptions *options, UnetError *error) {
     if (options->resume && options->weights != NULL)
         return unet_fail(error, UNET_USAGE, "`--resume` loads its own weights: leave `--weights` out");
     if (options->map != NULL && options->weights == NULL)
-        return unet_fail(error, UNET_USAGE, "`--map` tells the names in the file of `--weights`: give both");
+        return unet_fail(error, UNET_USAGE,
+                         "`--map` tells the names in the file of `--weights`: give both");
     if (options->command == UNET_COMMAND_PREDICT) {
         if (options->nfile == 0)
             return unet_fail(error, UNET_USAGE, "`predict` needs images: predict IN... -o OUT");

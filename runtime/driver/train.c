@@ -135,9 +135,11 @@ static UnetStatus start_state(Run *run) {
                             .best_step = -1,
                             .plateau = {.scale = 1, .best = NAN}};
     if (!options->resume) {
-        const char *weights = options->weights != NULL ? options->weights : run->training->pretrained;
+        const bool given = options->weights != NULL;
+        const char *weights = given ? options->weights : run->training->pretrained;
+        const char *map = given ? options->map : run->training->pretrained_map;
         unet_parameters_init(run->model, (uint64_t)run->state.seed, run->device.arena);
-        return weights != NULL ? run_load_pretrained(driver, weights, run->device.arena) : UNET_OK;
+        return weights != NULL ? run_load_pretrained(driver, weights, map, run->device.arena) : UNET_OK;
     }
     UnetStatus status = run_resume(driver, run->device.arena, &run->state);
     if (status != UNET_OK)

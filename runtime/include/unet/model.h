@@ -297,8 +297,9 @@ typedef struct {
     int64_t eval_every;
     UnetUnit eval_unit;
     int64_t seed;
-    const char *pretrained;  /* or NULL */
-    const char *description; /* "adam(lr = 0.0005)" */
+    const char *pretrained;     /* or NULL */
+    const char *pretrained_map; /* of the names in it (unet_safetensors_rename), or NULL */
+    const char *description;    /* "adam(lr = 0.0005)" */
 } UnetTraining;
 
 /* ---- the model ---- */
