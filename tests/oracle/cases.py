@@ -45,6 +45,7 @@ CASES = [
     _classes("dice", 4, (("cross_entropy", 0.5), ("dice_without_background", 1.0), ("dice_without_2", 0.25)), False),
     _classes("binary_dice", 2, (("binary_dice", 1.0),), False),
     _classes("bce", 2, (("weighted_bce", 1.0), ("bce", 0.5))),
+    _case("heads", "tests/oracle/cases/heads.unet", "heads", (9, 14), 3, 8, {"classes": 4}, 2, ("adam", {"lr": 5e-3}), (("two_heads", 1.0),), False),
     _case("operators", "tests/oracle/cases/operators.unet", "operators", (12, 14), 2, 8),
     _case("resizing", "tests/oracle/cases/resizing.unet", "resizing", (9, 10), 2, 7),
     _case("batch_norm", "tests/oracle/cases/batch_norm.unet", "batch_norm", (12, 10), 3, 7,
