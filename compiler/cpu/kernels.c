@@ -343,6 +343,7 @@ const KernelRow cpu_kernels[OPS] = {
     [OP_CROSS_ENTROPY] = {.prepare = prepare_loss},
     [OP_DROPOUT_CHANNELS] = {.template = "dropout"},
     [OP_MATCH] = {.template = "resize"},
+    [OP_FOCAL_LOSS] = {.prepare = prepare_loss, .template = "cross_entropy"},
     [OP_DICE_LOSS] = {.prepare = prepare_dice_loss},
     [OP_ACCURACY] = {.template = "confusion"},
     [OP_MIOU] = {.template = "confusion"},

@@ -275,6 +275,7 @@ const KernelRow cuda_kernels[OPS] = {
     [OP_BATCH_NORM_WGRAD] = {.prepare = prepare_norm, .template = "norm_wgrad"},
     [OP_NORM_WGRAD] = {.prepare = prepare_norm},
     [OP_CROSS_ENTROPY] = {.prepare = prepare_loss},
+    [OP_FOCAL_LOSS] = {.prepare = prepare_loss, .template = "cross_entropy"},
     [OP_DICE_LOSS] = {.prepare = prepare_dice_loss},
     [OP_ACCURACY] = {.template = "confusion"},
     [OP_MIOU] = {.template = "confusion"},

@@ -111,9 +111,9 @@ static bool read_ignore_index(const Call *call, int64_t classes, int64_t *ignore
     return true;
 }
 
-static bool read_class_weights(const Call *call, int64_t classes, const double **weight) {
+static bool read_class_weights(const Call *call, const char *name, int64_t classes, const double **weight) {
     Lower *l = call->l;
-    const Datum list = argument(call, "weight")->value;
+    const Datum list = argument(call, name)->value;
     *weight = NULL;
     if (list.kind == DATUM_NONE)
         return true;
@@ -123,9 +123,9 @@ static bool read_class_weights(const Call *call, int64_t classes, const double *
         good = datum_number(list.items->item[i], &number[i]) && number[i] >= 0 && number[i] <= 1e30;
     *weight = number;
     return good ? true
-                : report_value(call, "weight",
+                : report_value(call, name,
                                pool_text(l->pool,
-                                         "`weight` is a list of %lld numbers from 0, one for each class",
+                                         "`%s` is a list of %lld numbers from 0, one for each class", name,
                                          (long long)classes));
 }
 
@@ -154,7 +154,7 @@ ValueId build_cross_entropy(Call *call) {
     if (!read_compared(call, false, &by))
         return -1;
     a.classes = by.target->classes;
-    if (!read_class_weights(call, a.classes, &a.class_weight) ||
+    if (!read_class_weights(call, "weight", a.classes, &a.class_weight) ||
         !read_ignore_index(call, a.classes, &a.ignore) ||
         !argument_number(call, "label_smoothing", &a.smoothing))
         return -1;
@@ -185,16 +185,59 @@ ValueId build_bce(Call *call) {
     return result_node(call, &by, a, 1);
 }
 
-/* Of a channel for each class, or of one channel, for the second of two. Beside its value a node has the
- * sums that its gradient reads. */
+/* Of a channel for each class, or of one channel, for the second of two. */
+static bool read_compared_either(const Call *call, Compared *by) {
+    if (!argument_tensor(call, "logits", &by->logits))
+        return false;
+    return read_compared(call, shape_channels(call->l->graph->value[by->logits].shape) == 1, by);
+}
+
+/* A number is the weight of the second of two classes, of which the first has the rest. */
+static bool read_alpha(const Call *call, const Compared *by, const double **weight) {
+    double number;
+    Lower *l = call->l;
+    const Datum alpha = argument(call, "alpha")->value;
+    if (!datum_number(alpha, &number))
+        return read_class_weights(call, "alpha", by->target->classes, weight);
+    if (shape_channels(l->graph->value[by->logits].shape) > 1) {
+        diag_begin(l->diag, ERROR, "U0316", argument(call, "alpha")->span,
+                   "`alpha` of a channel for each class is a list of %lld numbers",
+                   (long long)by->target->classes);
+        diag_help(l->diag, "a factor of all classes stands before the loss: `0.25 * focal_loss(...)`");
+        note_via(l);
+        diag_end(l->diag);
+        return false;
+    }
+    if (!(number >= 0 && number <= 1))
+        return report_value(call, "alpha", "`alpha` must be from 0 to 1");
+    double *both = NEW_ARRAY(l->pool, double, 2);
+    both[0] = 1 - number;
+    both[1] = number;
+    *weight = both;
+    return true;
+}
+
+ValueId build_focal_loss(Call *call) {
+    Compared by;
+    LabelAttributes a = {0};
+    if (!read_compared_either(call, &by) || !read_alpha(call, &by, &a.class_weight))
+        return -1;
+    a.classes = by.target->classes;
+    if (!read_ignore_index(call, a.classes, &a.ignore) || !argument_number(call, "gamma", &a.gamma))
+        return -1;
+    if (!(a.gamma >= 0 && a.gamma <= 100)) {
+        report_value(call, "gamma", "`gamma` must be from 0 to 100");
+        return -1;
+    }
+    return result_node(call, &by, a, 1);
+}
+
+/* Beside its value a node has the sums that its gradient reads. */
 ValueId build_dice_loss(Call *call) {
     Compared by;
     Lower *l = call->l;
     LabelAttributes a = {.sums_itself = true};
-    if (!argument_tensor(call, "logits", &by.logits))
-        return -1;
-    const bool one = shape_channels(l->graph->value[by.logits].shape) == 1;
-    if (!read_compared(call, one, &by))
+    if (!read_compared_either(call, &by))
         return -1;
     a.classes = by.target->classes;
     if (!read_ignore_index(call, a.classes, &a.ignore) ||

@@ -130,6 +130,7 @@ typedef struct {
     bool background;            /* dice: class 0 counts, too */
     double smooth;              /*   added to numerators and denominators */
     double smoothing;           /* share of a point's weight that all classes have alike */
+    double gamma;               /* focal: points count less by this power of 1 - softmax */
 } LabelAttributes;
 
 typedef struct {

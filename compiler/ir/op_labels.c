@@ -105,6 +105,7 @@ static void label_constants(Constants *c, const Node *node) {
     constant(c, "CLASSES", a->classes);
     constant(c, "IGNORE", a->ignore);
     constant_real(c, "SMOOTHING", a->smoothing);
+    constant_real(c, "GAMMA", a->gamma);
     constant(c, "WEIGHTED", a->class_weight != NULL);
     constant_reals(c, "CLASS_WEIGHT", a->class_weight, a->class_weight == NULL ? 0 : (int)a->classes);
     constant_real(c, "SMOOTH", a->smooth);

@@ -8,7 +8,7 @@
 UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *x, const uint8_t *t,
                           const double *sums, const double *scale) {
     SIZES;
-    const Classified by = {x, t, &X, &T, C, CLASSES, IGNORE, {D, H, W}, NULL, 0};
+    const Classified by = {x, t, &X, &T, C, CLASSES, IGNORE, {D, H, W}, NULL, 0, 0};
     dice_slopes_store(n, rows, dx, &DX, by, (const void *)sums, FIRST, SMOOTH,
                       WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1));
 }

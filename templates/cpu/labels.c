@@ -15,6 +15,7 @@ typedef struct {
     int channels, classes, ignore, size[3];
     const double *class_weight; /* NULL: all weigh 1 */
     double smoothing;           /* the share of a point's weight that all classes have alike */
+    double gamma; /* points count less by this power of what their class lacks of 1; 0: alike */
 } Classified;
 
 /* LANES points: their logits, class by class, and what softmax makes of these: exp(x_k - maximum), of which
@@ -74,6 +75,23 @@ INLINE double weight_of(Classified by, int k) {
     return by.class_weight == NULL ? 1 : by.class_weight[k];
 }
 
+INLINE double power_of(double base, double exponent) {
+    return exponent == 0 ? 1 : exponent == 1 ? base : exponent == 2 ? base * base : pow(base, exponent);
+}
+
+/* Of a point whose -log(softmax) is `loss`: what it counts for in a focal loss, and the slope of both's
+ * product by `loss`. */
+INLINE double focus_of(double loss, double gamma) {
+    return power_of(-expm1(-loss), gamma);
+}
+
+INLINE double focus_slope(double loss, double gamma) {
+    const double missing = -expm1(-loss);
+    if (gamma == 0)
+        return 1;
+    return missing > 0 ? power_of(missing, gamma - 1) * (missing + gamma * loss * exp(-loss)) : 0;
+}
+
 /* What lane k of the points, of class `label`, adds to the sum: of -log(softmax) that of its class, and,
  * smoothed, of all of them. */
 INLINE double term_of(const Points *p, Classified by, int lane, int label) {
@@ -81,7 +99,8 @@ INLINE double term_of(const Points *p, Classified by, int lane, int label) {
     double all = 0;
     for (int k = 0; by.smoothing > 0 && k < by.classes; k++)
         all += weight_of(by, k) * (level - (double)p->logit[k][lane]);
-    const double own = weight_of(by, label) * (level - (double)p->logit[label][lane]);
+    const double loss = level - (double)p->logit[label][lane];
+    const double own = weight_of(by, label) * focus_of(loss, by.gamma) * loss;
     return by.smoothing > 0 ? (1 - by.smoothing) * own + by.smoothing / by.classes * all : own;
 }
 
@@ -119,16 +138,18 @@ INLINE void classes_sum(int n, Rows rows, double *scratch, Classified by, const 
 /* The slopes of `count` points: of class k factor * (own + alike * (all weights)) * softmax_k, less what
  * the class and the smoothing have of it. */
 INLINE void slopes_of_points(Points *p, Classified by, const uint8_t *label, int count, double factor) {
-    const double own = 1 - by.smoothing, alike = by.smoothing / by.classes;
+    const double alike = by.smoothing / by.classes;
     Vector weight = {0}, scale = {0}, smooth = {0};
     double all = 0;
     for (int k = 0; k < by.classes; k++)
         all += weight_of(by, k);
     for (int k = 0; k < count; k++)
         if (counts(by, label[k])) {
-            weight[k] = (real)(factor * own * weight_of(by, label[k]));
+            const double loss = log1p((double)p->rest[k]) + (double)(p->maximum[k] - p->logit[label[k]][k]);
+            const double own = (1 - by.smoothing) * weight_of(by, label[k]) * focus_slope(loss, by.gamma);
+            weight[k] = (real)(factor * own);
             smooth[k] = (real)(factor * alike);
-            scale[k] = (real)(factor * (own * weight_of(by, label[k]) + alike * all));
+            scale[k] = (real)(factor * (own + alike * all));
         }
     for (int k = 0; k < by.classes; k++) {
         Vector slope = scale * (p->power[k] / (1 + p->rest)) - smooth * (real)weight_of(by, k);

@@ -8,7 +8,7 @@
 static __global__ void KERNEL_points(Range range, stored *dx, const stored *x, const uint8_t *t,
                                      const double *sums, const double *scale, const UnetControl *control) {
     SIZES;
-    const Classified by = {{D, H, W, 1}, C, X.block, X.ring, T.ring, CLASSES, IGNORE, nullptr, 0};
+    const Classified by = {{D, H, W, 1}, C, X.block, X.ring, T.ring, CLASSES, IGNORE, nullptr, 0, 0};
     const double weight = WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1);
     const unsigned i = vector_index(range);
     if (i != NO_VECTOR)

@@ -16,6 +16,7 @@ struct Classified {
     int channels, x_block, x_ring, t_ring, classes, ignore;
     const double *class_weight; /* NULL: all weigh 1 */
     double smoothing;           /* the share of a point's weight that all classes have alike */
+    double gamma; /* points count less by this power of what their class lacks of 1; 0: alike */
 
     /* Where point `point`, counted over all samples, lies in a tensor that is a ring of so many rows. */
     DEVICE_MEMBER unsigned at(int ring, unsigned point) const {
@@ -54,10 +55,27 @@ DEVICE double level_of(Logits logits, int classes) {
     return log1p(rest) + logits.at(most);
 }
 
+DEVICE double power_of(double base, double exponent) {
+    return exponent == 0 ? 1 : exponent == 1 ? base : exponent == 2 ? base * base : pow(base, exponent);
+}
+
+/* Of a point whose -log(softmax) is `loss`: what it counts for in a focal loss, and the slope of both's
+ * product by `loss`. */
+DEVICE double focus_of(double loss, double gamma) {
+    return power_of(-expm1(-loss), gamma);
+}
+
+DEVICE double focus_slope(double loss, double gamma) {
+    const double missing = -expm1(-loss);
+    if (gamma == 0)
+        return 1;
+    return missing > 0 ? power_of(missing, gamma - 1) * (missing + gamma * loss * exp(-loss)) : 0;
+}
+
 /* What a point adds to the sum: of -log(softmax) that of its class, and, smoothed, of all of them. */
 DEVICE double class_term(Logits logits, Classified by, int label) {
-    const double level = level_of(logits, by.classes);
-    double sum = (1 - by.smoothing) * by.weight(label) * (level - logits.at(label));
+    const double level = level_of(logits, by.classes), loss = level - logits.at(label);
+    double sum = (1 - by.smoothing) * by.weight(label) * focus_of(loss, by.gamma) * loss;
     for (int k = 0; by.smoothing > 0 && k < by.classes; k++)
         sum += by.smoothing / by.classes * by.weight(k) * (level - logits.at(k));
     return sum;
@@ -106,9 +124,10 @@ DEVICE void store_class_slopes(stored *dx, int dx_ring, const stored *x, const u
     const int label = is_valid(control, point / vectors(1, by.points)) ? label_at(t, by, point) : -1;
     const Logits logits = logits_at(x, by, point);
     stored *to = dx + (long)by.at(dx_ring, point) * by.x_block;
-    const double own = (1 - by.smoothing) * (label < 0 ? 0 : by.weight(label)),
+    const double level = label < 0 ? 0 : level_of(logits, by.classes),
+                 focus = label < 0 ? 0 : focus_slope(level - logits.at(label), by.gamma),
+                 own = (1 - by.smoothing) * focus * (label < 0 ? 0 : by.weight(label)),
                  alike = by.smoothing / by.classes;
-    const double level = label < 0 ? 0 : level_of(logits, by.classes);
     double all = 0;
     for (int k = 0; by.smoothing > 0 && k < by.classes; k++)
         all += by.weight(k);

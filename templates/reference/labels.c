@@ -15,6 +15,7 @@ typedef struct {
     int channels, classes, ignore, size[3];
     const double *class_weight; /* NULL: all weigh 1 */
     double smoothing;           /* the share of a point's weight that all classes have alike */
+    double gamma; /* points count less by this power of what their class lacks of 1; 0: alike */
 } Classified;
 
 /* The class of a point, or -1: it counts nowhere. */
@@ -45,12 +46,29 @@ UNUSED static double weight_of(Classified by, int k) {
     return by.class_weight == NULL ? 1 : by.class_weight[k];
 }
 
+UNUSED static double power_of(double base, double exponent) {
+    return exponent == 0 ? 1 : exponent == 1 ? base : exponent == 2 ? base * base : pow(base, exponent);
+}
+
+/* Of a point whose -log(softmax) is `loss`: what it counts for in a focal loss, and the slope of both's
+ * product by `loss`. */
+UNUSED static double focus_of(double loss, double gamma) {
+    return power_of(-expm1(-loss), gamma);
+}
+
+UNUSED static double focus_slope(double loss, double gamma) {
+    const double missing = -expm1(-loss);
+    if (gamma == 0)
+        return 1;
+    return missing > 0 ? power_of(missing, gamma - 1) * (missing + gamma * loss * exp(-loss)) : 0;
+}
+
 UNUSED static double class_term(Classified by, int n, int d, int h, int w) {
     const int label = label_at(by, n, d, h, w);
     if (label < 0)
         return 0;
-    const double level = level_at(by, n, d, h, w);
-    double sum = (1 - by.smoothing) * weight_of(by, label) * (level - logit_at(by, n, label, d, h, w));
+    const double level = level_at(by, n, d, h, w), loss = level - logit_at(by, n, label, d, h, w);
+    double sum = (1 - by.smoothing) * weight_of(by, label) * focus_of(loss, by.gamma) * loss;
     for (int k = 0; by.smoothing > 0 && k < by.classes; k++)
         sum += by.smoothing / by.classes * weight_of(by, k) * (level - logit_at(by, n, k, d, h, w));
     return sum;
@@ -61,8 +79,9 @@ UNUSED static double class_slope(Classified by, int n, int k, int d, int h, int 
     const int label = label_at(by, n, d, h, w);
     if (label < 0)
         return 0;
-    const double softmax = exp(logit_at(by, n, k, d, h, w) - level_at(by, n, d, h, w));
-    const double own = (1 - by.smoothing) * weight_of(by, label), alike = by.smoothing / by.classes;
+    const double level = level_at(by, n, d, h, w), softmax = exp(logit_at(by, n, k, d, h, w) - level);
+    const double focus = focus_slope(level - logit_at(by, n, label, d, h, w), by.gamma);
+    const double own = (1 - by.smoothing) * weight_of(by, label) * focus, alike = by.smoothing / by.classes;
     double all = 0;
     for (int i = 0; i < by.classes; i++)
         all += weight_of(by, i);

@@ -474,10 +474,14 @@ def class_losses(cases):
     """Cross entropy of a channel for each class, and of one channel for two classes."""
     r = cases.random
     size = [r.choice([1, 1, 2]), r.randint(2, 5), r.randint(2, 37)]
-    for operator, channels, classes in (("cross_entropy", r.choice([2, 3, 4, 5, 16, 19]), 0), ("bce_with_logits", 1, 2)):
+    some = r.choice([2, 3, 4, 5, 16, 19])
+    for operator, channels, classes in (("cross_entropy", some, 0), ("bce_with_logits", 1, 2), ("focal_loss", some, 0), ("focal_loss", 1, 2)):
         attributes = {"classes": classes or channels, "ignore": r.choice([0, 0, 1]), "weighted": r.randint(0, 1), "weight": 0.7}
         if operator == "cross_entropy":
             attributes["smoothing"] = r.choice([0, 0.1])
+        if operator == "focal_loss":
+            attributes["gamma"] = r.choice([0, 0.5, 1, 2, 3.5])
+        grad = "bce_with_logits_grad" if operator == "bce_with_logits" else "cross_entropy_grad"
 
         def compared(name, **settings):
             cases.case("%s, %d channels, %s, %s" % (name, channels, size, attributes),
@@ -489,10 +493,10 @@ def class_losses(cases):
             compared(operator, nearness="RELATIVE", counts=counts, bands=r.choice([0, r.randint(1, 4)]))
             cases.numbers("result", 1, kind="doubles")
             cases.node(operator, {"loss": "result", "logits": "x", "labels": "t"}, **attributes)
-        compared(operator + "_grad", nearness="SUMS")
+        compared(grad, nearness="SUMS")
         cases.tensor("dx", channels, size, *cases.halo(1))
         cases.numbers("scale", 4, kind="doubles")
-        cases.node(operator + "_grad", {"dx": "dx", "x": "x", "labels": "t", "scale": r.choice(["scale", None])}, **attributes)
+        cases.node(grad, {"dx": "dx", "x": "x", "labels": "t", "scale": r.choice(["scale", None])}, **attributes)
 
 
 def dice(cases):

@@ -211,7 +211,9 @@ static Window window_of(const Line *line) {
 /* NULL where no classes are told. */
 static const LabelAttributes *labels_of(Pool *pool, const Line *line) {
     LabelAttributes *a = NEW(pool, LabelAttributes);
-    *a = (LabelAttributes){.classes = number(line, "classes"), .smoothing = real_number(line, "smoothing")};
+    *a = (LabelAttributes){.classes = number(line, "classes"),
+                           .smoothing = real_number(line, "smoothing"),
+                           .gamma = real_number(line, "gamma")};
     a->ignore = number(line, "ignore") - 1;
     a->background = number(line, "background") != 0;
     a->smooth = real_number(line, "smooth");

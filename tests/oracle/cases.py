@@ -44,6 +44,8 @@ CASES = [
     _classes("cross_entropy", 4, (("weighted_cross_entropy", 0.5), ("cross_entropy_without_1", 1.0))),
     _classes("dice", 4, (("cross_entropy", 0.5), ("dice_without_background", 1.0), ("dice_without_2", 0.25)), False),
     _classes("binary_dice", 2, (("binary_dice", 1.0),), False),
+    _classes("focal", 4, (("focal", 3.0), ("weighted_focal", 1.0))),
+    _classes("binary_focal", 2, (("alpha_focal", 1.0), ("binary_focal", 1.0))),
     _classes("bce", 2, (("weighted_bce", 1.0), ("bce", 0.5))),
     _case("heads", "tests/oracle/cases/heads.unet", "heads", (9, 14), 3, 8, {"classes": 4}, 2, ("adam", {"lr": 5e-3}), (("two_heads", 1.0),), False),
     _case("operators", "tests/oracle/cases/operators.unet", "operators", (12, 14), 2, 8),

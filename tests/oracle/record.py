@@ -304,13 +304,40 @@ def binary_dice(logits, labels):
     return dice(torch.sigmoid(logits).transpose(0, 1), labels, (1,), 1)
 
 
+def focal(logits, labels, gamma=2, alpha=None):
+    """The mean over the points that count of alpha_y (1 - p_y)^gamma (-log p_y), as softmax gives p."""
+    counts = labels != 255
+    logs = F.log_softmax(logits, 1).gather(1, (labels * counts)[:, None])[:, 0][counts]
+    weight = 1 if alpha is None else torch.tensor(alpha, dtype=logits.dtype)[labels[counts]]
+    return (weight * (1 - logs.exp()) ** gamma * -logs).mean()
+
+
+def weighted_focal(logits, labels):
+    return focal(logits, labels.masked_fill(labels == 2, 255), 1.5, [1, 0.25, 2, 0.5])
+
+
+def binary_focal(logits, labels, gamma=0.5, alpha=-1):
+    """torchvision's sigmoid_focal_loss, with its mean over the points that count."""
+    counts = labels != 255
+    x, t = logits[:, 0][counts], labels[counts].to(logits.dtype)
+    p = torch.sigmoid(x)
+    right = p * t + (1 - p) * (1 - t)
+    loss = F.binary_cross_entropy_with_logits(x, t, reduction="none") * (1 - right) ** gamma
+    return ((alpha * t + (1 - alpha) * (1 - t) if alpha >= 0 else 1) * loss).mean()
+
+
+def alpha_focal(logits, labels):
+    return binary_focal(logits, labels, 2, 0.25)
+
+
 def two_heads(answers, labels):
     logits, side = answers
     both = cross_entropy(logits, labels) + 0.4 * cross_entropy(side, labels)
     return both + (0.5 * cross_entropy(logits, labels) + dice(F.softmax(side, 1).transpose(0, 1), labels, (0, 1, 2, 3))) / 2
 
 
-LOSSES = {"two_heads": two_heads, "mse": F.mse_loss, "l1": F.l1_loss, "cross_entropy": cross_entropy, "binary_dice": binary_dice,
+LOSSES = {"two_heads": two_heads, "focal": focal, "weighted_focal": weighted_focal, "binary_focal": binary_focal,
+          "alpha_focal": alpha_focal, "mse": F.mse_loss, "l1": F.l1_loss, "cross_entropy": cross_entropy, "binary_dice": binary_dice,
           "dice_without_background": dice_without_background, "dice_without_2": dice_without_2,
           "weighted_cross_entropy": weighted_cross_entropy,
           "cross_entropy_without_1": cross_entropy_without_1, "bce": bce, "weighted_bce": weighted_bce}

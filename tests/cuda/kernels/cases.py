@@ -597,7 +597,7 @@ def class_losses(cases):
     parts = [(0, middle), (middle, middle), (middle, rows)] if bands == rows else None
     numbers = {"C": c, "N": n, "BANDS": bands, "ACCUMULATE": int(r.random() < 0.5), "SCALED": int(r.random() < 0.7),
                "CLASSES": classes, "IGNORE": r.choice([-1, 0]), "WEIGHTED": int(r.random() < 0.5), "COUNTED": 0, **extents("", size)}
-    reals, layouts = {"SMOOTHING": r.choice([0, 0.1]), "WEIGHT": 0.7}, {"X": x, "T": t, "DX": x}
+    reals, layouts = {"SMOOTHING": r.choice([0, 0.1]), "GAMMA": r.choice([0, 0, 0.5, 1, 2, 3.5]), "WEIGHT": 0.7}, {"X": x, "T": t, "DX": x}
     weights = {"CLASS_WEIGHT": ("double", [str(0.5 + k / 4) for k in range(classes)])}
     some = [[r.randint(1, s) for s in size] for _ in range(start + n)]
     here = min(valid - start, n)
