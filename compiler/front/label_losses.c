@@ -233,28 +233,64 @@ ValueId build_focal_loss(Call *call) {
 }
 
 /* Beside its value a node has the sums that its gradient reads. */
+static ValueId overlap_node(Call *call, const Compared *by, LabelAttributes a) {
+    Graph *g = call->l->graph;
+    if (!a.overlap.batch)
+        call->op = OP_OVERLAP_LOSS;
+    const ValueId loss = result_node(call, by, a, 1);
+    Value sums = g->value[loss];
+    sums.name = pool_text(g->pool, "%s sums", sums.name);
+    sums.per_sample = !a.overlap.batch;
+    sums.shape.dim[0] = 3 * a.classes;
+    const ValueId v = value_new(g, sums);
+    g->value[v].producer = g->value[loss].producer;
+    node_add_output(g, &g->node[g->value[loss].producer], v);
+    return loss;
+}
+
+static bool read_at_least_0(const Call *call, const char *name, double *value) {
+    if (!argument_number(call, name, value))
+        return false;
+    return *value >= 0 && *value <= 1e30
+               ? true
+               : report_value(call, name, pool_text(call->l->pool, "`%s` must be at least 0", name));
+}
+
+/* What all losses by overlap are told. */
+static bool read_overlap(Call *call, Compared *by, LabelAttributes *a) {
+    bool per_class;
+    if (!read_compared_either(call, by))
+        return false;
+    a->classes = by->target->classes;
+    a->sums_itself = true;
+    if (!read_ignore_index(call, a->classes, &a->ignore) ||
+        !argument_truth(call, "background", &a->overlap.background) ||
+        !argument_truth(call, "batch", &a->overlap.batch) ||
+        !argument_truth(call, "per_class", &per_class) ||
+        !read_at_least_0(call, "smooth", &a->overlap.smooth) ||
+        !read_at_least_0(call, "eps", &a->overlap.epsilon))
+        return false;
+    a->overlap.joint = !per_class;
+    return true;
+}
+
 ValueId build_dice_loss(Call *call) {
     Compared by;
-    Lower *l = call->l;
-    LabelAttributes a = {.sums_itself = true};
-    if (!read_compared_either(call, &by))
+    LabelAttributes a = {.overlap = {.over_both = 2, .under_predicted = 1, .under_truly = 1}};
+    if (!read_overlap(call, &by, &a) || !argument_truth(call, "squared", &a.overlap.squared))
         return -1;
-    a.classes = by.target->classes;
-    if (!read_ignore_index(call, a.classes, &a.ignore) ||
-        !argument_truth(call, "background", &a.background) || !argument_number(call, "smooth", &a.smooth))
+    return overlap_node(call, &by, a);
+}
+
+ValueId build_tversky_loss(Call *call) {
+    Compared by;
+    LabelAttributes a = {.overlap = {.over_both = 1}};
+    OverlapAttributes *o = &a.overlap;
+    if (!read_overlap(call, &by, &a) || !read_at_least_0(call, "alpha", &o->under_predicted) ||
+        !read_at_least_0(call, "beta", &o->under_truly))
         return -1;
-    if (!(a.smooth >= 0 && a.smooth <= 1e30)) {
-        report_value(call, "smooth", "`smooth` must be at least 0");
-        return -1;
-    }
-    const ValueId loss = result_node(call, &by, a, 1);
-    Value sums = l->graph->value[loss];
-    sums.name = "dice_loss sums";
-    sums.shape.dim[0] = 3 * a.classes;
-    const ValueId v = value_new(l->graph, sums);
-    l->graph->value[v].producer = l->graph->value[loss].producer;
-    node_add_output(l->graph, &l->graph->node[l->graph->value[loss].producer], v);
-    return loss;
+    o->under_both = 1 - o->under_predicted - o->under_truly;
+    return overlap_node(call, &by, a);
 }
 
 /* ---- classes ---- */

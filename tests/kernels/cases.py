@@ -499,27 +499,31 @@ def class_losses(cases):
         cases.node(grad, {"dx": "dx", "x": "x", "labels": "t", "scale": r.choice(["scale", None])}, **attributes)
 
 
-def dice(cases):
-    """Of a channel for each class, or of one channel."""
+def overlaps(cases):
+    """Dice and Tversky's index, of a channel for each class, or of one channel; of the batch, or of each sample."""
     r = cases.random
     channels, size = r.choice([1, 2, 3, 4, 17]), [r.choice([1, 2]), r.randint(2, 5), r.randint(2, 37)]
-    attributes = {"classes": max(channels, 2), "ignore": r.choice([0, 1]), "weight": 0.7, "background": r.randint(0, 1),
-                  "smooth": r.choice([1e-6, 1])}
-    for name, counts in (("dice_loss", 0), ("dice_loss", 1), ("dice_loss_grad", 0)):
-        cases.case("%s, %d channels, %s, %s" % (name, channels, size, attributes), counts=counts, values=r.choice(["FINE", "COARSE"]),
-                   whole=int(name == "dice_loss"),
-                   nearness="RELATIVE" if name == "dice_loss" else "SUMS")
-        cases.tensor("x", channels, size, *cases.halo(1))
-        cases.tensor("t", 1, size, kind="labels")
-        if name == "dice_loss":
-            cases.numbers("result", 1, kind="doubles")
-            cases.numbers("all", 3 * attributes["classes"], kind="doubles")
-            cases.node(name, {"loss": "result", "sums": "all", "logits": "x", "labels": "t"}, **attributes)
-            continue
-        cases.tensor("dx", channels, size, *cases.halo(1))
-        cases.numbers("all", 3 * attributes["classes"], kind="doubles")
-        cases.numbers("scale", 4, kind="doubles")
-        cases.node(name, {"dx": "dx", "x": "x", "labels": "t", "sums": "all", "scale": r.choice(["scale", None])}, **attributes)
+    for loss in ("dice_loss", "tversky_loss", "overlap_loss"):
+        batch = int(loss != "overlap_loss")
+        attributes = {"classes": max(channels, 2), "ignore": r.choice([0, 1]), "weight": 0.7, "background": r.randint(0, 1),
+                      "smooth": r.choice([1e-6, 1]), "epsilon": r.choice([1e-6, 1]), "batch": batch, "joint": r.randint(0, 1),
+                      "squared": int(loss != "tversky_loss" and r.random() < 0.5), "over": 2 if loss == "dice_loss" else 1,
+                      "predicted": 1 if loss == "dice_loss" else 0.3, "truly": 1 if loss == "dice_loss" else 0.6,
+                      "both": 0 if loss == "dice_loss" else 0.1}
+        for name, counts in ((loss, 0), (loss, 1), ("dice_loss_grad", 0)):
+            cases.case("%s, %d channels, %s, %s" % (name, channels, size, attributes), counts=counts,
+                       values=r.choice(["FINE", "COARSE"]), whole=batch * int(name == loss),
+                       nearness="RELATIVE" if name == loss else "SUMS")
+            cases.tensor("x", channels, size, *cases.halo(1))
+            cases.tensor("t", 1, size, kind="labels")
+            cases.numbers("all", 3 * attributes["classes"], kind="doubles" if batch else "sums")
+            if name == loss:
+                cases.numbers("result", 1, kind="doubles")
+                cases.node(name, {"loss": "result", "sums": "all", "logits": "x", "labels": "t"}, **attributes)
+                continue
+            cases.tensor("dx", channels, size, *cases.halo(1))
+            cases.numbers("scale", 4, kind="doubles")
+            cases.node(name, {"dx": "dx", "x": "x", "labels": "t", "sums": "all", "scale": r.choice(["scale", None])}, **attributes)
 
 
 def classes(cases):
@@ -613,7 +617,7 @@ def main():
         running(cases)
         losses(cases)
         class_losses(cases)
-        dice(cases)
+        overlaps(cases)
         classes(cases)
         head(cases)
     for variant in range(3):

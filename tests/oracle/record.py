@@ -330,13 +330,67 @@ def alpha_focal(logits, labels):
     return binary_focal(logits, labels, 2, 0.25)
 
 
+def shares_and_truth(logits, labels):
+    """Softmax and, of each class, 1 where it is the label; both 0 where a point does not count."""
+    counts = labels != 255
+    truth = F.one_hot(labels * counts, logits.shape[1]).permute(0, 3, 1, 2) * counts[:, None]
+    return F.softmax(logits, 1) * counts[:, None], truth.to(logits.dtype)
+
+
+def milesial_dice(logits, labels, epsilon=1e-6):
+    """Of all classes and samples together."""
+    shares, truth = shares_and_truth(logits, labels)
+    inter, sets = 2 * (shares * truth).sum(), shares.sum() + truth.sum()
+    return 1 - (inter + epsilon) / (torch.where(sets == 0, inter, sets) + epsilon)
+
+
+def monai_dice(logits, labels, squared=True, batch=False, smooth_nr=1e-5, smooth_dr=1e-5):
+    shares, truth = shares_and_truth(logits, labels)
+    axes = (0, 2, 3) if batch else (2, 3)
+    power = 2 if squared else 1
+    under = (truth ** power).sum(axes) + (shares ** power).sum(axes)
+    return (1 - (2 * (shares * truth).sum(axes) + smooth_nr) / (under + smooth_dr)).mean()
+
+
+def squared_dice(logits, labels):
+    return monai_dice(logits, labels, batch=True, smooth_nr=0)
+
+
+def nnunet_dice(logits, labels, smooth=1e-5):
+    """SoftDiceLoss without background, of each sample; nnU-Net itself leaves out the 1."""
+    shares, truth = (x[:, 1:] for x in shares_and_truth(logits, labels))
+    under = (truth.sum((2, 3)) + shares.sum((2, 3)) + smooth).clamp(min=1e-8)
+    return 1 - ((2 * (shares * truth).sum((2, 3)) + smooth) / under).mean()
+
+
+def tversky(shares, truth, alpha, beta, axes, smooth, epsilon):
+    both = (shares * truth).sum(axes)
+    false_positive, false_negative = (shares * (1 - truth)).sum(axes), ((1 - shares) * truth).sum(axes)
+    return (1 - (both + smooth) / (both + alpha * false_positive + beta * false_negative + epsilon)).mean()
+
+
+def tversky_of_samples(logits, labels):
+    return tversky(*shares_and_truth(logits, labels), 0.3, 0.7, (2, 3), 1, 1)
+
+
+def tversky_without_background(logits, labels):
+    shares, truth = shares_and_truth(logits, labels)
+    return tversky(shares[:, 1:], truth[:, 1:], 0.8, 0.5, (0, 2, 3), 1e-6, 1e-6)
+
+
+def joint_tversky(logits, labels):
+    return tversky(*shares_and_truth(logits, labels), 0.3, 0.7, (1, 2, 3), 0, 0.1)
+
+
 def two_heads(answers, labels):
     logits, side = answers
     both = cross_entropy(logits, labels) + 0.4 * cross_entropy(side, labels)
     return both + (0.5 * cross_entropy(logits, labels) + dice(F.softmax(side, 1).transpose(0, 1), labels, (0, 1, 2, 3))) / 2
 
 
-LOSSES = {"two_heads": two_heads, "focal": focal, "weighted_focal": weighted_focal, "binary_focal": binary_focal,
+LOSSES = {"milesial_dice": milesial_dice, "monai_dice": monai_dice, "squared_dice": squared_dice, "nnunet_dice": nnunet_dice,
+          "tversky_of_samples": tversky_of_samples, "tversky_without_background": tversky_without_background,
+          "joint_tversky": joint_tversky, "two_heads": two_heads, "focal": focal, "weighted_focal": weighted_focal, "binary_focal": binary_focal,
           "alpha_focal": alpha_focal, "mse": F.mse_loss, "l1": F.l1_loss, "cross_entropy": cross_entropy, "binary_dice": binary_dice,
           "dice_without_background": dice_without_background, "dice_without_2": dice_without_2,
           "weighted_cross_entropy": weighted_cross_entropy,
