@@ -262,7 +262,7 @@ static void prepare_loss(Program *program, Node *node) {
 }
 
 /* Three sums of each class for each row. */
-static void prepare_dice_loss(Program *program, Node *node) {
+static void prepare_overlap(Program *program, Node *node) {
     Graph *g = program->graph;
     const int64_t rows = size_product(program->micro_batch, shape_rows(g->value[node->in[0]].shape));
     node_add_output(g, node,
@@ -343,7 +343,10 @@ const KernelRow cpu_kernels[OPS] = {
     [OP_CROSS_ENTROPY] = {.prepare = prepare_loss},
     [OP_DROPOUT_CHANNELS] = {.template = "dropout"},
     [OP_MATCH] = {.template = "resize"},
-    [OP_DICE_LOSS] = {.prepare = prepare_dice_loss},
+    [OP_FOCAL_LOSS] = {.prepare = prepare_loss, .template = "cross_entropy"},
+    [OP_DICE_LOSS] = {.prepare = prepare_overlap},
+    [OP_TVERSKY_LOSS] = {.prepare = prepare_overlap, .template = "dice_loss"},
+    [OP_OVERLAP_LOSS] = {.prepare = prepare_overlap, .template = "dice_loss"},
     [OP_ACCURACY] = {.template = "confusion"},
     [OP_MIOU] = {.template = "confusion"},
     [OP_IOU] = {.template = "confusion"},

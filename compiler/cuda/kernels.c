@@ -219,7 +219,7 @@ static void prepare_reduction(Program *program, Node *node) {
 }
 
 /* Three sums of each class for each band of the points of a sample. */
-static void prepare_dice_loss(Program *program, Node *node) {
+static void prepare_overlap(Program *program, Node *node) {
     enum { POINTS_PER_BAND = 4096, MAX_BANDS = 64 };
     Graph *g = program->graph;
     const Shape shape = g->value[node->in[0]].shape;
@@ -275,7 +275,10 @@ const KernelRow cuda_kernels[OPS] = {
     [OP_BATCH_NORM_WGRAD] = {.prepare = prepare_norm, .template = "norm_wgrad"},
     [OP_NORM_WGRAD] = {.prepare = prepare_norm},
     [OP_CROSS_ENTROPY] = {.prepare = prepare_loss},
-    [OP_DICE_LOSS] = {.prepare = prepare_dice_loss},
+    [OP_FOCAL_LOSS] = {.prepare = prepare_loss, .template = "cross_entropy"},
+    [OP_DICE_LOSS] = {.prepare = prepare_overlap},
+    [OP_TVERSKY_LOSS] = {.prepare = prepare_overlap, .template = "dice_loss"},
+    [OP_OVERLAP_LOSS] = {.prepare = prepare_overlap, .template = "dice_loss"},
     [OP_ACCURACY] = {.template = "confusion"},
     [OP_MIOU] = {.template = "confusion"},
     [OP_IOU] = {.template = "confusion"},

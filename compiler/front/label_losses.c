@@ -111,9 +111,9 @@ static bool read_ignore_index(const Call *call, int64_t classes, int64_t *ignore
     return true;
 }
 
-static bool read_class_weights(const Call *call, int64_t classes, const double **weight) {
+static bool read_class_weights(const Call *call, const char *name, int64_t classes, const double **weight) {
     Lower *l = call->l;
-    const Datum list = argument(call, "weight")->value;
+    const Datum list = argument(call, name)->value;
     *weight = NULL;
     if (list.kind == DATUM_NONE)
         return true;
@@ -123,9 +123,9 @@ static bool read_class_weights(const Call *call, int64_t classes, const double *
         good = datum_number(list.items->item[i], &number[i]) && number[i] >= 0 && number[i] <= 1e30;
     *weight = number;
     return good ? true
-                : report_value(call, "weight",
+                : report_value(call, name,
                                pool_text(l->pool,
-                                         "`weight` is a list of %lld numbers from 0, one for each class",
+                                         "`%s` is a list of %lld numbers from 0, one for each class", name,
                                          (long long)classes));
 }
 
@@ -154,7 +154,7 @@ ValueId build_cross_entropy(Call *call) {
     if (!read_compared(call, false, &by))
         return -1;
     a.classes = by.target->classes;
-    if (!read_class_weights(call, a.classes, &a.class_weight) ||
+    if (!read_class_weights(call, "weight", a.classes, &a.class_weight) ||
         !read_ignore_index(call, a.classes, &a.ignore) ||
         !argument_number(call, "label_smoothing", &a.smoothing))
         return -1;
@@ -185,33 +185,112 @@ ValueId build_bce(Call *call) {
     return result_node(call, &by, a, 1);
 }
 
-/* Of a channel for each class, or of one channel, for the second of two. Beside its value a node has the
- * sums that its gradient reads. */
-ValueId build_dice_loss(Call *call) {
-    Compared by;
+/* Of a channel for each class, or of one channel, for the second of two. */
+static bool read_compared_either(const Call *call, Compared *by) {
+    if (!argument_tensor(call, "logits", &by->logits))
+        return false;
+    return read_compared(call, shape_channels(call->l->graph->value[by->logits].shape) == 1, by);
+}
+
+/* A number is the weight of the second of two classes, of which the first has the rest. */
+static bool read_alpha(const Call *call, const Compared *by, const double **weight) {
+    double number;
     Lower *l = call->l;
-    LabelAttributes a = {.sums_itself = true};
-    if (!argument_tensor(call, "logits", &by.logits))
-        return -1;
-    const bool one = shape_channels(l->graph->value[by.logits].shape) == 1;
-    if (!read_compared(call, one, &by))
+    const Datum alpha = argument(call, "alpha")->value;
+    if (!datum_number(alpha, &number))
+        return read_class_weights(call, "alpha", by->target->classes, weight);
+    if (shape_channels(l->graph->value[by->logits].shape) > 1) {
+        diag_begin(l->diag, ERROR, "U0316", argument(call, "alpha")->span,
+                   "`alpha` of a channel for each class is a list of %lld numbers",
+                   (long long)by->target->classes);
+        diag_help(l->diag, "a factor of all classes stands before the loss: `0.25 * focal_loss(...)`");
+        note_via(l);
+        diag_end(l->diag);
+        return false;
+    }
+    if (!(number >= 0 && number <= 1))
+        return report_value(call, "alpha", "`alpha` must be from 0 to 1");
+    double *both = NEW_ARRAY(l->pool, double, 2);
+    both[0] = 1 - number;
+    both[1] = number;
+    *weight = both;
+    return true;
+}
+
+ValueId build_focal_loss(Call *call) {
+    Compared by;
+    LabelAttributes a = {0};
+    if (!read_compared_either(call, &by) || !read_alpha(call, &by, &a.class_weight))
         return -1;
     a.classes = by.target->classes;
-    if (!read_ignore_index(call, a.classes, &a.ignore) ||
-        !argument_truth(call, "background", &a.background) || !argument_number(call, "smooth", &a.smooth))
+    if (!read_ignore_index(call, a.classes, &a.ignore) || !argument_number(call, "gamma", &a.gamma))
         return -1;
-    if (!(a.smooth >= 0 && a.smooth <= 1e30)) {
-        report_value(call, "smooth", "`smooth` must be at least 0");
+    if (!(a.gamma >= 0 && a.gamma <= 100)) {
+        report_value(call, "gamma", "`gamma` must be from 0 to 100");
         return -1;
     }
-    const ValueId loss = result_node(call, &by, a, 1);
-    Value sums = l->graph->value[loss];
-    sums.name = "dice_loss sums";
+    return result_node(call, &by, a, 1);
+}
+
+/* Beside its value a node has the sums that its gradient reads. */
+static ValueId overlap_node(Call *call, const Compared *by, LabelAttributes a) {
+    Graph *g = call->l->graph;
+    if (!a.overlap.batch)
+        call->op = OP_OVERLAP_LOSS;
+    const ValueId loss = result_node(call, by, a, 1);
+    Value sums = g->value[loss];
+    sums.name = pool_text(g->pool, "%s sums", sums.name);
+    sums.per_sample = !a.overlap.batch;
     sums.shape.dim[0] = 3 * a.classes;
-    const ValueId v = value_new(l->graph, sums);
-    l->graph->value[v].producer = l->graph->value[loss].producer;
-    node_add_output(l->graph, &l->graph->node[l->graph->value[loss].producer], v);
+    const ValueId v = value_new(g, sums);
+    g->value[v].producer = g->value[loss].producer;
+    node_add_output(g, &g->node[g->value[loss].producer], v);
     return loss;
+}
+
+static bool read_at_least_0(const Call *call, const char *name, double *value) {
+    if (!argument_number(call, name, value))
+        return false;
+    return *value >= 0 && *value <= 1e30
+               ? true
+               : report_value(call, name, pool_text(call->l->pool, "`%s` must be at least 0", name));
+}
+
+/* What all losses by overlap are told. */
+static bool read_overlap(Call *call, Compared *by, LabelAttributes *a) {
+    bool per_class;
+    if (!read_compared_either(call, by))
+        return false;
+    a->classes = by->target->classes;
+    a->sums_itself = true;
+    if (!read_ignore_index(call, a->classes, &a->ignore) ||
+        !argument_truth(call, "background", &a->overlap.background) ||
+        !argument_truth(call, "batch", &a->overlap.batch) ||
+        !argument_truth(call, "per_class", &per_class) ||
+        !read_at_least_0(call, "smooth", &a->overlap.smooth) ||
+        !read_at_least_0(call, "eps", &a->overlap.epsilon))
+        return false;
+    a->overlap.joint = !per_class;
+    return true;
+}
+
+ValueId build_dice_loss(Call *call) {
+    Compared by;
+    LabelAttributes a = {.overlap = {.over_both = 2, .under_predicted = 1, .under_truly = 1}};
+    if (!read_overlap(call, &by, &a) || !argument_truth(call, "squared", &a.overlap.squared))
+        return -1;
+    return overlap_node(call, &by, a);
+}
+
+ValueId build_tversky_loss(Call *call) {
+    Compared by;
+    LabelAttributes a = {.overlap = {.over_both = 1}};
+    OverlapAttributes *o = &a.overlap;
+    if (!read_overlap(call, &by, &a) || !read_at_least_0(call, "alpha", &o->under_predicted) ||
+        !read_at_least_0(call, "beta", &o->under_truly))
+        return -1;
+    o->under_both = 1 - o->under_predicted - o->under_truly;
+    return overlap_node(call, &by, a);
 }
 
 /* ---- classes ---- */

@@ -105,6 +105,10 @@ static const struct {
     {"Dropout2d", "dropout_channels"},
     {"PixelShuffle", "pixel_shuffle"},
     {"CrossEntropyLoss", "cross_entropy"},
+    {"DiceLoss", "dice_loss"},
+    {"TverskyLoss", "tversky_loss"},
+    {"FocalLoss", "focal_loss"},
+    {"sigmoid_focal_loss", "focal_loss"},
     {"SmoothL1Loss", "smooth_l1"},
     {"pad", "match"},
 };

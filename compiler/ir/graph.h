@@ -120,6 +120,17 @@ typedef struct {
     int64_t argmax_bits; /* for the tap at which a maximum was found, 0: it is not kept */
 } PoolAttributes;
 
+/* Losses by overlap: of the sums of what is predicted and truly there, of what is predicted and of what is
+ * truly there, 1 less (over_both * both + smooth) / (under_both * both + under_predicted * predicted +
+ * under_truly * truly + epsilon). */
+typedef struct {
+    double over_both, under_both, under_predicted, under_truly, smooth, epsilon;
+    bool background; /* class 0 counts, too */
+    bool batch;      /* sums are those of the batch, not of each sample */
+    bool squared;    /* what is predicted is squared where it stands alone */
+    bool joint;      /* sums of all classes, instead of the mean of what it is for each class */
+} OverlapAttributes;
+
 /* Of what compares with classes. */
 typedef struct {
     int64_t classes;
@@ -129,9 +140,9 @@ typedef struct {
     int64_t class;              /* metrics of one class: which; else 0 */
     bool counts_pairs;          /* a metric of classes, which needs no sum over the labels */
     bool sums_itself;           /* a loss over classes that needs none either */
-    bool background;            /* dice: class 0 counts, too */
-    double smooth;              /*   added to numerators and denominators */
-    double smoothing;           /* share of a point's weight that all classes have alike */
+    OverlapAttributes overlap;
+    double smoothing; /* share of a point's weight that all classes have alike */
+    double gamma;     /* focal: points count less by this power of 1 - softmax */
 } LabelAttributes;
 
 typedef struct {

@@ -81,7 +81,7 @@ void gradient_bce(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *
     gradient_of_labels(ad, node, din, OP_BCE_WITH_LOGITS_GRAD);
 }
 
-void gradient_dice_loss(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+void gradient_overlap(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
     const ValueId in[4] = {node->in[0], node->in[1], node->out[1], -1};
     (void)dout;
     if (!gradient_wanted(ad, node->in[0]))
@@ -105,11 +105,9 @@ static void label_constants(Constants *c, const Node *node) {
     constant(c, "CLASSES", a->classes);
     constant(c, "IGNORE", a->ignore);
     constant_real(c, "SMOOTHING", a->smoothing);
+    constant_real(c, "GAMMA", a->gamma);
     constant(c, "WEIGHTED", a->class_weight != NULL);
     constant_reals(c, "CLASS_WEIGHT", a->class_weight, a->class_weight == NULL ? 0 : (int)a->classes);
-    constant_real(c, "SMOOTH", a->smooth);
-    constant(c, "FIRST",
-             a->background && shape_channels(constants_graph(c)->value[node->in[0]].shape) > 1 ? 0 : 1);
     constant(c, "COUNTED", a->sums_itself ? 0 : label_count_of(constants_graph(c), node));
 }
 
@@ -136,18 +134,37 @@ void constants_label_loss_grad(Constants *c, const Node *node) {
     call_rows(c, node->out[0]);
 }
 
-void constants_dice_loss(Constants *c, const Node *node) {
+static void overlap_constants(Constants *c, const Node *node) {
+    const OverlapAttributes *a = &node->a.loss.labels->overlap;
     label_constants(c, node);
+    constant_real(c, "OVER_BOTH", a->over_both);
+    constant_real(c, "UNDER_BOTH", a->under_both);
+    constant_real(c, "UNDER_PREDICTED", a->under_predicted);
+    constant_real(c, "UNDER_TRULY", a->under_truly);
+    constant_real(c, "SMOOTH", a->smooth);
+    constant_real(c, "EPSILON", a->epsilon);
+    constant(c, "FIRST",
+             a->background && shape_channels(constants_graph(c)->value[node->in[0]].shape) > 1 ? 0 : 1);
+    constant(c, "SQUARED", a->squared);
+    constant(c, "JOINT", a->joint);
+    constant(c, "BATCH", a->batch);
+}
+
+void constants_overlap(Constants *c, const Node *node) {
+    overlap_constants(c, node);
+    constant_layout(c, "SUMS", node->out[1]);
     constant(c, "BANDS", node->a.loss.bands);
     constant(c, "ACCUMULATE", node->accumulates);
     call_arguments(c, "n, step->n", "valid");
 }
 
-void constants_dice_loss_grad(Constants *c, const Node *node) {
-    label_constants(c, node);
+void constants_overlap_grad(Constants *c, const Node *node) {
+    overlap_constants(c, node);
+    constant_layout(c, "SUMS", node->in[2]);
     constant_real(c, "WEIGHT", node->a.loss.weight);
     constant_layout(c, "DX", node->out[0]);
     constant(c, "SCALED", node->in[3] >= 0);
+    call_arguments(c, "n, step->n", "");
     call_rows(c, node->out[0]);
 }
 

@@ -29,6 +29,8 @@ static bool report_parts(Diag *diag, const Model *train, const Node *node, int p
     diag_note(diag, "%s are those of %lld samples; of fewer they are others, and so is the result",
               loss ? "its sums" : "its mean and variance", (long long)train->train.batch);
     diag_help(diag, "leave the option off: what does not fit is computed again");
+    if (loss && node->a.loss.labels != NULL && node->a.loss.labels->overlap.batch)
+        diag_help(diag, "or sum each sample by itself, with `batch = false`");
     if (!loss)
         diag_help(diag, "or normalise each sample by itself, with `instance_norm` or `group_norm`");
     diag_end(diag);
@@ -40,7 +42,10 @@ static bool report_accumulate(Diag *diag, const Model *train, const Node *node) 
                called(train->graph, node));
     diag_also(diag, node->span, "here");
     diag_note(diag, "in this version a step of several batches cannot have statistics of each of them");
-    diag_help(diag, "leave `accumulate` out, or use `instance_norm` or `group_norm`");
+    diag_help(diag, "leave `accumulate` out, or %s",
+              !is_loss(node)                       ? "use `instance_norm` or `group_norm`"
+              : node->a.loss.labels->overlap.batch ? "sum each sample by itself, with `batch = false`"
+                                                   : "use a loss that is a mean over points");
     diag_end(diag);
     return false;
 }

@@ -1,15 +1,17 @@
-/* dice_loss_grad.c - gradient of the dice loss by the logits, from the sums that the loss left. */
+/* dice_loss_grad.c - gradient of the loss by overlap by the logits, from the sums that the loss left. */
 #include "labels.c"
 
 #define KERNEL dice_loss_grad
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *x, const uint8_t *t,
+UNUSED static void KERNEL(int n, int total, Rows rows, stored *dx, const stored *x, const uint8_t *t,
                           const double *sums, const double *scale) {
     SIZES;
-    const Classified by = {x, t, &X, &T, C, CLASSES, IGNORE, {D, H, W}, NULL, 0};
-    dice_slopes_store(n, rows, dx, &DX, by, (const void *)sums, FIRST, SMOOTH,
-                      WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1));
+    const Ratio ratio = {OVER_BOTH, UNDER_BOTH, UNDER_PREDICTED, UNDER_TRULY, SMOOTH,     EPSILON,
+                         FIRST,     SQUARED,    JOINT,           BATCH,       SUMS.sample};
+    const Classified by = {x, t, &X, &T, C, CLASSES, IGNORE, {D, H, W}, NULL, 0, 0};
+    overlap_slopes_store(n, total, rows, dx, &DX, by, sums, ratio,
+                         WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1));
 }
 /* END */

@@ -15,6 +15,7 @@ typedef struct {
     int channels, classes, ignore, size[3];
     const double *class_weight; /* NULL: all weigh 1 */
     double smoothing;           /* the share of a point's weight that all classes have alike */
+    double gamma; /* points count less by this power of what their class lacks of 1; 0: alike */
 } Classified;
 
 /* LANES points: their logits, class by class, and what softmax makes of these: exp(x_k - maximum), of which
@@ -74,6 +75,23 @@ INLINE double weight_of(Classified by, int k) {
     return by.class_weight == NULL ? 1 : by.class_weight[k];
 }
 
+INLINE double power_of(double base, double exponent) {
+    return exponent == 0 ? 1 : exponent == 1 ? base : exponent == 2 ? base * base : pow(base, exponent);
+}
+
+/* Of a point whose -log(softmax) is `loss`: what it counts for in a focal loss, and the slope of both's
+ * product by `loss`. */
+INLINE double focus_of(double loss, double gamma) {
+    return power_of(-expm1(-loss), gamma);
+}
+
+INLINE double focus_slope(double loss, double gamma) {
+    const double missing = -expm1(-loss);
+    if (gamma == 0)
+        return 1;
+    return missing > 0 ? power_of(missing, gamma - 1) * (missing + gamma * loss * exp(-loss)) : 0;
+}
+
 /* What lane k of the points, of class `label`, adds to the sum: of -log(softmax) that of its class, and,
  * smoothed, of all of them. */
 INLINE double term_of(const Points *p, Classified by, int lane, int label) {
@@ -81,7 +99,8 @@ INLINE double term_of(const Points *p, Classified by, int lane, int label) {
     double all = 0;
     for (int k = 0; by.smoothing > 0 && k < by.classes; k++)
         all += weight_of(by, k) * (level - (double)p->logit[k][lane]);
-    const double own = weight_of(by, label) * (level - (double)p->logit[label][lane]);
+    const double loss = level - (double)p->logit[label][lane];
+    const double own = weight_of(by, label) * focus_of(loss, by.gamma) * loss;
     return by.smoothing > 0 ? (1 - by.smoothing) * own + by.smoothing / by.classes * all : own;
 }
 
@@ -119,16 +138,18 @@ INLINE void classes_sum(int n, Rows rows, double *scratch, Classified by, const 
 /* The slopes of `count` points: of class k factor * (own + alike * (all weights)) * softmax_k, less what
  * the class and the smoothing have of it. */
 INLINE void slopes_of_points(Points *p, Classified by, const uint8_t *label, int count, double factor) {
-    const double own = 1 - by.smoothing, alike = by.smoothing / by.classes;
+    const double alike = by.smoothing / by.classes;
     Vector weight = {0}, scale = {0}, smooth = {0};
     double all = 0;
     for (int k = 0; k < by.classes; k++)
         all += weight_of(by, k);
     for (int k = 0; k < count; k++)
         if (counts(by, label[k])) {
-            weight[k] = (real)(factor * own * weight_of(by, label[k]));
+            const double loss = log1p((double)p->rest[k]) + (double)(p->maximum[k] - p->logit[label[k]][k]);
+            const double own = (1 - by.smoothing) * weight_of(by, label[k]) * focus_slope(loss, by.gamma);
+            weight[k] = (real)(factor * own);
             smooth[k] = (real)(factor * alike);
-            scale[k] = (real)(factor * (own * weight_of(by, label[k]) + alike * all));
+            scale[k] = (real)(factor * (own + alike * all));
         }
     for (int k = 0; k < by.classes; k++) {
         Vector slope = scale * (p->power[k] / (1 + p->rest)) - smooth * (real)weight_of(by, k);
@@ -194,21 +215,62 @@ INLINE void classes_mean(int n, int total, Rows rows, double *result, const doub
     }
 }
 
-/* ---- dice ---- */
+/* ---- overlaps ---- */
 
-/* Of the points that count, for each class: what is both, 2 for a point where softmax is sure and right;
- * then the sum of its softmax, and of its points. From these and `smooth` come the dice, as a quotient. */
+/* Of the points that count, for each class: the sum of softmax at points of the class; that of softmax; the
+ * points. */
 typedef struct {
     double both, predicted, truly;
 } Overlap;
 
-INLINE double dice_of(Overlap o, double smooth) {
-    const double whole = o.predicted + o.truly + smooth;
-    return whole > 0 ? (2 * o.both + smooth) / whole : 0;
+/* What a loss makes of these sums: of each class from `first` on, or of all of them together, and of the
+ * batch, or of each sample, a quotient; the loss is 1 less their mean. Squared: `predicted` is of the
+ * squares of softmax. */
+typedef struct {
+    double over_both, under_both, under_predicted, under_truly, smooth, epsilon;
+    int first, squared, joint, batch;
+    long sample; /* from the sums of a sample to those of the next, in doubles */
+} Ratio;
+
+/* The quotient of class k: its numerator over its denominator. */
+INLINE double overlap_under(Overlap o, Ratio ratio) {
+    return ratio.under_both * o.both + ratio.under_predicted * o.predicted + ratio.under_truly * o.truly +
+           ratio.epsilon;
+}
+
+INLINE double overlap_ratio(Overlap o, Ratio ratio) {
+    const double under = overlap_under(o, ratio);
+    return under > 0 ? (ratio.over_both * o.both + ratio.smooth) / under : 0;
+}
+
+/* The sums of the batch, or of a sample. */
+INLINE const Overlap *overlaps_at(const double *sums, int sample, Ratio ratio) {
+    return (const void *)(sums + (ratio.batch ? 0 : sample * ratio.sample));
+}
+
+INLINE Overlap overlap_sum(Overlap a, Overlap b) {
+    return (Overlap){a.both + b.both, a.predicted + b.predicted, a.truly + b.truly};
+}
+
+/* Of the classes that count, all together. */
+INLINE Overlap overlap_joint(const Overlap *sums, int first, int classes) {
+    Overlap all = {0, 0, 0};
+    for (int k = first; k < classes; k++)
+        all = overlap_sum(all, sums[k]);
+    return all;
+}
+
+INLINE double overlap_mean(const Overlap *sums, int classes, Ratio ratio) {
+    double mean = 0;
+    if (ratio.joint)
+        return overlap_ratio(overlap_joint(sums, ratio.first, classes), ratio);
+    for (int k = ratio.first; k < classes; k++)
+        mean += overlap_ratio(sums[k], ratio) / (classes - ratio.first);
+    return mean;
 }
 
 /* The sums of the first `width` points of a row. */
-INLINE void overlaps_of_row(Overlap *sum, Classified by, Point at, int width) {
+INLINE void overlaps_of_row(Overlap *sum, Classified by, Point at, int width, int squared) {
     for (int k = 0; k < by.classes; k++)
         sum[k] = (Overlap){0, 0, 0};
     for (; at.w < width; at.w += LANES) {
@@ -222,7 +284,7 @@ INLINE void overlaps_of_row(Overlap *sum, Classified by, Point at, int width) {
             const Vector share = p.power[k] / (1 + p.rest);
             for (int lane = 0; lane < count; lane++)
                 if (counts(by, label[lane])) {
-                    sum[k].predicted += (double)share[lane];
+                    sum[k].predicted += (double)(squared ? share * share : share)[lane];
                     sum[k].both += label[lane] == k ? (double)share[lane] : 0;
                     sum[k].truly += label[lane] == k;
                 }
@@ -230,10 +292,9 @@ INLINE void overlaps_of_row(Overlap *sum, Classified by, Point at, int width) {
     }
 }
 
-/* Those of all rows, then their sums in order, and the loss: 1 less the mean of the classes from `first`
- * on. */
-INLINE void dice_loss(int n, int total, double *result, Overlap *sums, Overlap *scratch, Classified by,
-                      const int32_t (*valid)[3], int first, double smooth, int accumulate) {
+/* Those of all rows, then their sums in order, of the batch or of each sample, and the loss. */
+INLINE void overlap_loss(int n, int total, double *result, double *sums, Overlap *scratch, Classified by,
+                         const int32_t (*valid)[3], Ratio ratio, int accumulate) {
     const int rows = by.size[0] * by.size[1];
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
@@ -241,35 +302,58 @@ INLINE void dice_loss(int n, int total, double *result, Overlap *sums, Overlap *
             const Point at = {i, r / by.size[1], r % by.size[1], 0};
             const int32_t *size = valid ? valid[i] : by.size;
             overlaps_of_row(scratch + ((long)i * rows + r) * by.classes, by, at,
-                            at.d < size[0] && at.h < size[1] ? size[2] : 0);
+                            at.d < size[0] && at.h < size[1] ? size[2] : 0, ratio.squared);
         }
 #pragma omp single
     {
-        double mean = 0;
-        for (int k = 0; k < by.classes; k++) {
-            Overlap sum = accumulate ? sums[k] : (Overlap){0, 0, 0};
-            for (long r = 0; r < (long)n * rows; r++) {
-                sum.both += scratch[r * by.classes + k].both;
-                sum.predicted += scratch[r * by.classes + k].predicted;
-                sum.truly += scratch[r * by.classes + k].truly;
+        const long together = ratio.batch ? (long)n * rows : rows; /* rows */
+        double loss = accumulate ? *result : 0;
+        for (int i = 0; i < (ratio.batch ? 1 : n); i++) {
+            Overlap *sum = (void *)(sums + i * ratio.sample),
+                    *of_rows = scratch + i * together * by.classes;
+            for (int k = 0; k < by.classes; k++) {
+                if (!ratio.batch || !accumulate)
+                    sum[k] = (Overlap){0, 0, 0};
+                for (long r = 0; r < together; r++)
+                    sum[k] = overlap_sum(sum[k], of_rows[r * by.classes + k]);
             }
-            sums[k] = sum;
-            mean += k >= first ? dice_of(sum, smooth) / (by.classes - first) : 0;
+            loss += (ratio.batch ? total : 1) * (1 - overlap_mean(sum, by.classes, ratio));
         }
-        *result = (accumulate ? *result : 0) + total * (1 - mean);
+        *result = loss;
     }
 }
 
-/* The slopes of `count` points: by softmax of class k it is `alike[k]`, and `own[k]` more at a point of the
- * class. */
-INLINE void dice_slopes(Points *p, Classified by, const uint8_t *label, int count, const double *alike,
-                        const double *own) {
+/* The slope by softmax of class k at any point is alike[k], times 2 * softmax where it is squared; own[k]
+ * more at a point of the class. */
+typedef struct {
+    double alike[256], own[256];
+} OverlapSlopes;
+
+INLINE void overlap_slopes(OverlapSlopes *slopes, const Overlap *sums, int classes, Ratio ratio,
+                           double weight) {
+    const Overlap all = overlap_joint(sums, ratio.first, classes);
+    for (int k = 0; k < classes; k++) {
+        const Overlap o = ratio.joint ? all : sums[k];
+        const double under = overlap_under(o, ratio), quotient = overlap_ratio(o, ratio);
+        const double factor = k >= ratio.first && under > 0
+                                  ? weight / (under * (ratio.joint ? 1 : classes - ratio.first))
+                                  : 0;
+        slopes->alike[k] = factor * quotient * ratio.under_predicted;
+        slopes->own[k] = factor * (quotient * ratio.under_both - ratio.over_both);
+    }
+}
+
+/* The slopes of `count` points. */
+INLINE void overlap_slopes_of_points(Points *p, Classified by, const uint8_t *label, int count,
+                                     const OverlapSlopes *slopes, int squared) {
     Vector mean = {0};
     for (int k = 0; k < by.classes; k++) {
-        Vector slope = (Vector){0} + (real)alike[k];
-        for (int lane = 0; lane < count; lane++)
-            slope[lane] += label[lane] == k ? (real)own[k] : 0;
         p->power[k] /= 1 + p->rest;
+        Vector slope = (Vector){0} + (real)slopes->alike[k];
+        if (squared)
+            slope *= 2 * p->power[k];
+        for (int lane = 0; lane < count; lane++)
+            slope[lane] += label[lane] == k ? (real)slopes->own[k] : 0;
         p->logit[k] = slope;
         mean += p->power[k] * slope;
     }
@@ -280,18 +364,15 @@ INLINE void dice_slopes(Points *p, Classified by, const uint8_t *label, int coun
     }
 }
 
-INLINE void dice_slopes_store(int n, Rows rows, stored *dx, const Layout *layout, Classified by,
-                              const Overlap *sums, int first, double smooth, double weight) {
-    double alike[256], own[256];
-    for (int k = 0; k < by.classes; k++) {
-        const double whole = sums[k].predicted + sums[k].truly + smooth,
-                     factor = k >= first && whole > 0 ? weight / ((by.classes - first) * whole) : 0;
-        alike[k] = factor * dice_of(sums[k], smooth);
-        own[k] = -2 * factor;
-    }
+/* `weight`: of a batch of `total` samples. */
+INLINE void overlap_slopes_store(int n, int total, Rows rows, stored *dx, const Layout *layout,
+                                 Classified by, const double *sums, Ratio ratio, double weight) {
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
-        for (int r = rows.begin; r < rows.end; r++)
+        for (int r = rows.begin; r < rows.end; r++) {
+            OverlapSlopes slopes;
+            overlap_slopes(&slopes, overlaps_at(sums, i, ratio), by.classes, ratio,
+                           ratio.batch ? weight : weight / total);
             for (int w = 0; w < by.size[2]; w += LANES) {
                 const Point at = {i, r / by.size[1], r % by.size[1], w};
                 const int count = min_int(LANES, by.size[2] - w);
@@ -300,8 +381,9 @@ INLINE void dice_slopes_store(int n, Rows rows, stored *dx, const Layout *layout
                 labels_of(label, by, at, count);
                 load_points(&p, by, at, count);
                 softmax(&p, by.classes);
-                dice_slopes(&p, by, label, count, alike, own);
+                overlap_slopes_of_points(&p, by, label, count, &slopes, ratio.squared);
                 store_points(&p, dx, layout, by.channels, at, count);
             }
+        }
 }
 /* END */

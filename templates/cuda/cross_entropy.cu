@@ -10,7 +10,7 @@ static __global__ void KERNEL_bands(double *scratch, const stored *x, const uint
     SIZES;
     const Classified by = {{D, H, W, 1}, C,       X.block, X.ring,
                            T.ring,       CLASSES, IGNORE,  WEIGHTED ? CLASS_WEIGHT : nullptr,
-                           SMOOTHING};
+                           SMOOTHING,    GAMMA};
     sum_classes(scratch, x, t, control, by, BANDS, bands);
 }
 

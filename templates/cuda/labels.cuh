@@ -16,6 +16,7 @@ struct Classified {
     int channels, x_block, x_ring, t_ring, classes, ignore;
     const double *class_weight; /* NULL: all weigh 1 */
     double smoothing;           /* the share of a point's weight that all classes have alike */
+    double gamma; /* points count less by this power of what their class lacks of 1; 0: alike */
 
     /* Where point `point`, counted over all samples, lies in a tensor that is a ring of so many rows. */
     DEVICE_MEMBER unsigned at(int ring, unsigned point) const {
@@ -54,10 +55,27 @@ DEVICE double level_of(Logits logits, int classes) {
     return log1p(rest) + logits.at(most);
 }
 
+DEVICE double power_of(double base, double exponent) {
+    return exponent == 0 ? 1 : exponent == 1 ? base : exponent == 2 ? base * base : pow(base, exponent);
+}
+
+/* Of a point whose -log(softmax) is `loss`: what it counts for in a focal loss, and the slope of both's
+ * product by `loss`. */
+DEVICE double focus_of(double loss, double gamma) {
+    return power_of(-expm1(-loss), gamma);
+}
+
+DEVICE double focus_slope(double loss, double gamma) {
+    const double missing = -expm1(-loss);
+    if (gamma == 0)
+        return 1;
+    return missing > 0 ? power_of(missing, gamma - 1) * (missing + gamma * loss * exp(-loss)) : 0;
+}
+
 /* What a point adds to the sum: of -log(softmax) that of its class, and, smoothed, of all of them. */
 DEVICE double class_term(Logits logits, Classified by, int label) {
-    const double level = level_of(logits, by.classes);
-    double sum = (1 - by.smoothing) * by.weight(label) * (level - logits.at(label));
+    const double level = level_of(logits, by.classes), loss = level - logits.at(label);
+    double sum = (1 - by.smoothing) * by.weight(label) * focus_of(loss, by.gamma) * loss;
     for (int k = 0; by.smoothing > 0 && k < by.classes; k++)
         sum += by.smoothing / by.classes * by.weight(k) * (level - logits.at(k));
     return sum;
@@ -106,9 +124,10 @@ DEVICE void store_class_slopes(stored *dx, int dx_ring, const stored *x, const u
     const int label = is_valid(control, point / vectors(1, by.points)) ? label_at(t, by, point) : -1;
     const Logits logits = logits_at(x, by, point);
     stored *to = dx + (long)by.at(dx_ring, point) * by.x_block;
-    const double own = (1 - by.smoothing) * (label < 0 ? 0 : by.weight(label)),
+    const double level = label < 0 ? 0 : level_of(logits, by.classes),
+                 focus = label < 0 ? 0 : focus_slope(level - logits.at(label), by.gamma),
+                 own = (1 - by.smoothing) * focus * (label < 0 ? 0 : by.weight(label)),
                  alike = by.smoothing / by.classes;
-    const double level = label < 0 ? 0 : level_of(logits, by.classes);
     double all = 0;
     for (int k = 0; by.smoothing > 0 && k < by.classes; k++)
         all += by.weight(k);
@@ -122,20 +141,38 @@ DEVICE void store_class_slopes(stored *dx, int dx_ring, const stored *x, const u
     }
 }
 
-/* ---- dice ---- */
+/* ---- overlaps ---- */
 
 /* Of the points that count, for each class: the sum of softmax at points of the class; that of softmax; the
  * points. */
+struct Overlap {
+    double both, predicted, truly;
+};
 enum { BOTH, PREDICTED, TRULY, OVERLAPS };
 
-DEVICE double dice_of(const double *overlap, double smooth) {
-    const double whole = overlap[PREDICTED] + overlap[TRULY] + smooth;
-    return whole > 0 ? (2 * overlap[BOTH] + smooth) / whole : 0;
+/* What a loss makes of these sums: of each class from `first` on, or of all of them together, and of the
+ * batch, or of each sample, a quotient; the loss is 1 less their mean. Squared: `predicted` is of the
+ * squares of softmax. */
+struct Ratio {
+    double over_both, under_both, under_predicted, under_truly, smooth, epsilon;
+    int first, squared, joint, batch;
+    long sample; /* from the sums of a sample to those of the next, in doubles */
+};
+
+/* The quotient of class k: its numerator over its denominator. */
+DEVICE double overlap_under(Overlap o, Ratio ratio) {
+    return ratio.under_both * o.both + ratio.under_predicted * o.predicted + ratio.under_truly * o.truly +
+           ratio.epsilon;
+}
+
+DEVICE double overlap_ratio(Overlap o, Ratio ratio) {
+    const double under = overlap_under(o, ratio);
+    return under > 0 ? (ratio.over_both * o.both + ratio.smooth) / under : 0;
 }
 
 /* For a block each: one of the sums of one class, over one of the `bands` of the points of a sample. */
 DEVICE void sum_overlap(double *scratch, const stored *x, const uint8_t *t, const UnetControl *control,
-                        Classified by, unsigned bands) {
+                        Classified by, unsigned bands, int squared) {
     const unsigned all = vectors(1, by.points), sample = blockIdx.x / bands, band = blockIdx.x % bands;
     const int k = blockIdx.y / OVERLAPS, which = blockIdx.y % OVERLAPS;
     const int32_t *size = valid_size(control, sample);
@@ -147,58 +184,96 @@ DEVICE void sum_overlap(double *scratch, const stored *x, const uint8_t *t, cons
         const Logits logits = logits_at(x, by, point);
         if (label < 0 || (which != PREDICTED && label != k))
             continue;
-        total += which == TRULY ? 1 : exp(logits.at(k) - level_of(logits, by.classes));
+        const double share = which == TRULY ? 1 : exp(logits.at(k) - level_of(logits, by.classes));
+        total += squared && which == PREDICTED ? share * share : share;
     }
     total = block_sum(total);
     if (threadIdx.x == 0)
         scratch[(long)blockIdx.x * gridDim.y + blockIdx.y] = total;
 }
 
-/* One thread adds the parts of each sum in order; the loss is 1 less the mean of the classes from FIRST on.
- */
-template <int PARTS, int CLASSES, int FIRST, int ACCUMULATE>
-static __global__ void end_dice(double *result, double *sums, const double *scratch,
-                                const UnetControl *control, double smooth) {
+/* Of the classes that count, all together. */
+DEVICE Overlap overlap_joint(const Overlap *sums, int first, int classes) {
+    Overlap all = {0, 0, 0};
+    for (int k = first; k < classes; k++)
+        all = {all.both + sums[k].both, all.predicted + sums[k].predicted, all.truly + sums[k].truly};
+    return all;
+}
+
+DEVICE double overlap_mean(const Overlap *sums, int classes, Ratio ratio) {
+    double mean = 0;
+    if (ratio.joint)
+        return overlap_ratio(overlap_joint(sums, ratio.first, classes), ratio);
+    for (int k = ratio.first; k < classes; k++)
+        mean += overlap_ratio(sums[k], ratio) / (classes - ratio.first);
+    return mean;
+}
+
+/* Adds `parts` parts of the sums of each class, in order. */
+DEVICE void add_overlaps(Overlap *sums, const Overlap *scratch, int parts, int classes) {
+    for (int k = 0; k < classes; k++)
+        for (int part = 0; part < parts; part++) {
+            const Overlap o = scratch[(long)part * classes + k];
+            sums[k] = {sums[k].both + o.both, sums[k].predicted + o.predicted, sums[k].truly + o.truly};
+        }
+}
+
+/* One thread makes the sums, of the batch or of each sample, and the loss. */
+template <int N, int BANDS, int CLASSES, int ACCUMULATE>
+static __global__ void end_overlap(double *result, double *sums, const double *from,
+                                   const UnetControl *control, Ratio ratio) {
+    const Overlap *scratch = reinterpret_cast<const Overlap *>(from);
     if (threadIdx.x > 0)
         return;
-    double mean = 0;
-    for (int k = 0; k < CLASSES; k++) {
-        for (int which = 0; which < OVERLAPS; which++) {
-            double sum = ACCUMULATE ? sums[k * OVERLAPS + which] : 0;
-            for (int part = 0; part < PARTS; part++)
-                sum += scratch[((long)part * CLASSES + k) * OVERLAPS + which];
-            sums[k * OVERLAPS + which] = sum;
-        }
-        mean += k >= FIRST ? dice_of(sums + k * OVERLAPS, smooth) / (CLASSES - FIRST) : 0;
+    double loss = ACCUMULATE ? *result : 0;
+    for (int i = 0; i < (ratio.batch ? 1 : N); i++) {
+        const int parts = ratio.batch ? N * BANDS : BANDS;
+        Overlap *own = reinterpret_cast<Overlap *>(sums + i * ratio.sample);
+        for (int k = 0; k < CLASSES && !(ratio.batch && ACCUMULATE); k++)
+            own[k] = {0, 0, 0};
+        add_overlaps(own, scratch + (long)i * parts * CLASSES, parts, CLASSES);
+        if (ratio.batch || is_valid(control, i))
+            loss += (ratio.batch ? control->n : 1) * (1 - overlap_mean(own, CLASSES, ratio));
     }
-    *result = (ACCUMULATE ? *result : 0) + control->n * (1 - mean);
+    *result = loss;
 }
 
-/* The slope by softmax of class k, at a point of class `label`. */
-DEVICE double dice_slope(const double *sums, int k, int label, int first, int classes, double smooth) {
-    const double *overlap = sums + k * OVERLAPS, whole = overlap[PREDICTED] + overlap[TRULY] + smooth;
-    return k >= first && whole > 0
-               ? (dice_of(overlap, smooth) - 2 * (label == k)) / ((classes - first) * whole)
-               : 0;
+/* The slope of the loss by softmax of class k, which is `share`, at a point of class `label`. */
+DEVICE double overlap_slope(const Overlap *sums, int k, double share, int label, int classes, Ratio ratio) {
+    const Overlap o = ratio.joint ? overlap_joint(sums, ratio.first, classes) : sums[k];
+    const double under = overlap_under(o, ratio);
+    const double by_under =
+        ratio.under_predicted * (ratio.squared ? 2 * share : 1) + (label == k ? ratio.under_both : 0);
+    if (k < ratio.first || under <= 0)
+        return 0;
+    return (overlap_ratio(o, ratio) * by_under - (label == k ? ratio.over_both : 0)) /
+           (under * (ratio.joint ? 1 : classes - ratio.first));
 }
 
-DEVICE void store_dice_slopes(stored *dx, int dx_ring, const stored *x, const uint8_t *t,
-                              const UnetControl *control, Classified by, unsigned point, const double *sums,
-                              int first, double smooth, double weight) {
-    const int label = is_valid(control, point / vectors(1, by.points)) ? label_at(t, by, point) : -1;
+DEVICE void store_overlap_slopes(stored *dx, int dx_ring, const stored *x, const uint8_t *t,
+                                 const UnetControl *control, Classified by, unsigned point,
+                                 const double *all, Ratio ratio, double weight) {
+    const unsigned sample = point / vectors(1, by.points);
+    const Overlap *sums =
+        reinterpret_cast<const Overlap *>(all + (ratio.batch ? 0 : sample * ratio.sample));
+    const int label = is_valid(control, sample) ? label_at(t, by, point) : -1;
     const Logits logits = logits_at(x, by, point);
     stored *to = dx + (long)by.at(dx_ring, point) * by.x_block;
-    const double level = label < 0 ? 0 : level_of(logits, by.classes);
+    const double level = label < 0 ? 0 : level_of(logits, by.classes),
+                 factor = ratio.batch ? weight : weight / control->n;
     double mean = 0;
-    for (int k = 0; label >= 0 && k < by.classes; k++)
-        mean += exp(logits.at(k) - level) * dice_slope(sums, k, label, first, by.classes, smooth);
+    for (int k = 0; label >= 0 && k < by.classes; k++) {
+        const double share = exp(logits.at(k) - level);
+        mean += share * overlap_slope(sums, k, share, label, by.classes, ratio);
+    }
     for (int c = 0; c < by.x_block; c++) {
         const int k = by.channels == 1 ? 1 : c;
-        const double slope =
-            label >= 0 && c < by.channels
-                ? exp(logits.at(k) - level) * (dice_slope(sums, k, label, first, by.classes, smooth) - mean)
-                : 0;
-        store(to, c, (real)(weight * slope));
+        double slope = 0;
+        if (label >= 0 && c < by.channels) {
+            const double share = exp(logits.at(k) - level);
+            slope = share * (overlap_slope(sums, k, share, label, by.classes, ratio) - mean);
+        }
+        store(to, c, (real)(factor * slope));
     }
 }
 /* END */

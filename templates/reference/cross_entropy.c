@@ -9,7 +9,7 @@ UNUSED static void KERNEL(int n, int total, Rows rows, double *result, double *s
                           const uint8_t *t, double counted, const int32_t (*valid)[3]) {
     SIZES;
     const Classified by = {
-        x, t, &X, &T, C, CLASSES, IGNORE, {D, H, W}, WEIGHTED ? CLASS_WEIGHT : NULL, SMOOTHING};
+        x, t, &X, &T, C, CLASSES, IGNORE, {D, H, W}, WEIGHTED ? CLASS_WEIGHT : NULL, SMOOTHING, GAMMA};
     classes_sum(n, rows, scratch, by, valid);
     classes_mean(n, total, rows, result, scratch, by, counted, ACCUMULATE);
 }

@@ -9,7 +9,7 @@ UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *x, const u
                           const double *scale, double counted) {
     SIZES;
     const Classified by = {
-        x, t, &X, &T, C, CLASSES, IGNORE, {D, H, W}, WEIGHTED ? CLASS_WEIGHT : NULL, SMOOTHING};
+        x, t, &X, &T, C, CLASSES, IGNORE, {D, H, W}, WEIGHTED ? CLASS_WEIGHT : NULL, SMOOTHING, GAMMA};
     class_slopes_store(n, rows, dx, &DX, by, WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1), counted);
 }
 /* END */

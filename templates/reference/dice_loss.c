@@ -1,4 +1,4 @@
-/* dice_loss.c - 1 less the mean dice of the classes, over the whole batch. */
+/* dice_loss.c - 1 less the mean overlap of the classes: dice, Tversky's index. */
 #include "labels.c"
 
 #define KERNEL dice_loss
@@ -8,7 +8,10 @@
 UNUSED static void KERNEL(int n, int total, double *result, double *sums, double *scratch, const stored *x,
                           const uint8_t *t, const int32_t (*valid)[3]) {
     SIZES;
-    const Classified by = {x, t, &X, &T, C, CLASSES, IGNORE, {D, H, W}, NULL, 0};
-    dice_loss(n, total, result, (void *)sums, (void *)scratch, by, valid, FIRST, SMOOTH, ACCUMULATE);
+    const Ratio ratio = {OVER_BOTH, UNDER_BOTH, UNDER_PREDICTED, UNDER_TRULY, SMOOTH,     EPSILON,
+                         FIRST,     SQUARED,    JOINT,           BATCH,       SUMS.sample};
+    const Classified by = {x, t, &X, &T, C, CLASSES, IGNORE, {D, H, W}, NULL, 0, 0};
+    (void)scratch;
+    overlap_loss(n, total, result, sums, by, valid, ratio, ACCUMULATE);
 }
 /* END */

@@ -15,6 +15,7 @@ typedef struct {
     int channels, classes, ignore, size[3];
     const double *class_weight; /* NULL: all weigh 1 */
     double smoothing;           /* the share of a point's weight that all classes have alike */
+    double gamma; /* points count less by this power of what their class lacks of 1; 0: alike */
 } Classified;
 
 /* The class of a point, or -1: it counts nowhere. */
@@ -45,12 +46,29 @@ UNUSED static double weight_of(Classified by, int k) {
     return by.class_weight == NULL ? 1 : by.class_weight[k];
 }
 
+UNUSED static double power_of(double base, double exponent) {
+    return exponent == 0 ? 1 : exponent == 1 ? base : exponent == 2 ? base * base : pow(base, exponent);
+}
+
+/* Of a point whose -log(softmax) is `loss`: what it counts for in a focal loss, and the slope of both's
+ * product by `loss`. */
+UNUSED static double focus_of(double loss, double gamma) {
+    return power_of(-expm1(-loss), gamma);
+}
+
+UNUSED static double focus_slope(double loss, double gamma) {
+    const double missing = -expm1(-loss);
+    if (gamma == 0)
+        return 1;
+    return missing > 0 ? power_of(missing, gamma - 1) * (missing + gamma * loss * exp(-loss)) : 0;
+}
+
 UNUSED static double class_term(Classified by, int n, int d, int h, int w) {
     const int label = label_at(by, n, d, h, w);
     if (label < 0)
         return 0;
-    const double level = level_at(by, n, d, h, w);
-    double sum = (1 - by.smoothing) * weight_of(by, label) * (level - logit_at(by, n, label, d, h, w));
+    const double level = level_at(by, n, d, h, w), loss = level - logit_at(by, n, label, d, h, w);
+    double sum = (1 - by.smoothing) * weight_of(by, label) * focus_of(loss, by.gamma) * loss;
     for (int k = 0; by.smoothing > 0 && k < by.classes; k++)
         sum += by.smoothing / by.classes * weight_of(by, k) * (level - logit_at(by, n, k, d, h, w));
     return sum;
@@ -61,8 +79,9 @@ UNUSED static double class_slope(Classified by, int n, int k, int d, int h, int 
     const int label = label_at(by, n, d, h, w);
     if (label < 0)
         return 0;
-    const double softmax = exp(logit_at(by, n, k, d, h, w) - level_at(by, n, d, h, w));
-    const double own = (1 - by.smoothing) * weight_of(by, label), alike = by.smoothing / by.classes;
+    const double level = level_at(by, n, d, h, w), softmax = exp(logit_at(by, n, k, d, h, w) - level);
+    const double focus = focus_slope(level - logit_at(by, n, label, d, h, w), by.gamma);
+    const double own = (1 - by.smoothing) * weight_of(by, label) * focus, alike = by.smoothing / by.classes;
     double all = 0;
     for (int i = 0; i < by.classes; i++)
         all += weight_of(by, i);
@@ -120,7 +139,7 @@ UNUSED static void class_slopes_store(int n, Rows rows, stored *dx, const Layout
                 }
 }
 
-/* ---- dice ---- */
+/* ---- overlaps ---- */
 
 /* Of the points that count, for each class: the sum of softmax at points of the class; that of softmax; the
  * points. */
@@ -128,53 +147,106 @@ typedef struct {
     double both, predicted, truly;
 } Overlap;
 
-UNUSED static double dice_of(Overlap o, double smooth) {
-    const double whole = o.predicted + o.truly + smooth;
-    return whole > 0 ? (2 * o.both + smooth) / whole : 0;
+/* What a loss makes of these sums: of each class from `first` on, or of all of them together, and of the
+ * batch, or of each sample, a quotient; the loss is 1 less their mean. Squared: `predicted` is of the
+ * squares of softmax. */
+typedef struct {
+    double over_both, under_both, under_predicted, under_truly, smooth, epsilon;
+    int first, squared, joint, batch;
+    long sample; /* from the sums of a sample to those of the next, in doubles */
+} Ratio;
+
+/* The quotient of class k: its numerator over its denominator. */
+UNUSED static double overlap_under(Overlap o, Ratio ratio) {
+    return ratio.under_both * o.both + ratio.under_predicted * o.predicted + ratio.under_truly * o.truly +
+           ratio.epsilon;
+}
+
+UNUSED static double overlap_ratio(Overlap o, Ratio ratio) {
+    const double under = overlap_under(o, ratio);
+    return under > 0 ? (ratio.over_both * o.both + ratio.smooth) / under : 0;
+}
+
+/* The sums of the batch, or of a sample. */
+UNUSED static const Overlap *overlaps_at(const double *sums, int sample, Ratio ratio) {
+    return (const void *)(sums + (ratio.batch ? 0 : sample * ratio.sample));
 }
 
 UNUSED static double softmax_at(Classified by, int n, int k, int d, int h, int w) {
     return exp(logit_at(by, n, k, d, h, w) - level_at(by, n, d, h, w));
 }
 
-/* Row by row, as the fast kernel adds them; the loss is 1 less the mean of the classes from `first` on. */
-UNUSED static void dice_loss(int n, int total, double *result, Overlap *sums, Overlap *scratch,
-                             Classified by, const int32_t (*valid)[3], int first, double smooth,
-                             int accumulate) {
-    (void)scratch;
+/* Adds those of class K of a sample, row by row, as the fast kernel adds them. */
+UNUSED static Overlap overlap_of_sample(Overlap sum, int k, int n, Classified by, const int32_t *size,
+                                        int squared) {
+    for (int r = 0; r < by.size[0] * by.size[1]; r++) {
+        const int d = r / by.size[1], h = r % by.size[1];
+        for (int w = 0; w < size[2] && d < size[0] && h < size[1]; w++) {
+            const int label = label_at(by, n, d, h, w);
+            const double share = label < 0 ? 0 : softmax_at(by, n, k, d, h, w);
+            sum.both += label == k ? share : 0;
+            sum.predicted += squared ? share * share : share;
+            sum.truly += label == k;
+        }
+    }
+    return sum;
+}
+
+/* Of the classes that count, all together. */
+UNUSED static Overlap overlap_joint(const Overlap *sums, int first, int classes) {
+    Overlap all = {0, 0, 0};
+    for (int k = first; k < classes; k++) {
+        all.both += sums[k].both;
+        all.predicted += sums[k].predicted;
+        all.truly += sums[k].truly;
+    }
+    return all;
+}
+
+UNUSED static double overlap_mean(const Overlap *sums, int classes, Ratio ratio) {
+    double mean = 0;
+    if (ratio.joint)
+        return overlap_ratio(overlap_joint(sums, ratio.first, classes), ratio);
+    for (int k = ratio.first; k < classes; k++)
+        mean += overlap_ratio(sums[k], ratio) / (classes - ratio.first);
+    return mean;
+}
+
+UNUSED static void overlap_loss(int n, int total, double *result, double *sums, Classified by,
+                                const int32_t (*valid)[3], Ratio ratio, int accumulate) {
 #pragma omp single
     {
-        double mean = 0;
-        for (int k = 0; k < by.classes; k++) {
-            Overlap sum = accumulate ? sums[k] : (Overlap){0, 0, 0};
-            for (int i = 0; i < n; i++)
-                for (int r = 0; r < by.size[0] * by.size[1]; r++) {
-                    const int32_t *size = valid ? valid[i] : by.size;
-                    const int d = r / by.size[1], h = r % by.size[1];
-                    for (int w = 0; w < size[2] && d < size[0] && h < size[1]; w++) {
-                        const int label = label_at(by, i, d, h, w);
-                        const double share = label < 0 ? 0 : softmax_at(by, i, k, d, h, w);
-                        sum.both += label == k ? share : 0;
-                        sum.predicted += share;
-                        sum.truly += label == k;
-                    }
-                }
-            sums[k] = sum;
-            mean += k >= first ? dice_of(sum, smooth) / (by.classes - first) : 0;
+        if (!accumulate)
+            *result = 0;
+        for (int i = 0; i < n; i++) {
+            Overlap *sum = (void *)(sums + (ratio.batch ? 0 : i * ratio.sample));
+            for (int k = 0; k < by.classes; k++)
+                sum[k] =
+                    overlap_of_sample(ratio.batch && (i > 0 || accumulate) ? sum[k] : (Overlap){0, 0, 0}, k,
+                                      i, by, valid ? valid[i] : by.size, ratio.squared);
+            if (!ratio.batch || i == n - 1)
+                *result += (ratio.batch ? total : 1) * (1 - overlap_mean(sum, by.classes, ratio));
         }
-        *result = (accumulate ? *result : 0) + total * (1 - mean);
     }
 }
 
-/* The slope by softmax of class K, at a point of class LABEL. */
-UNUSED static double dice_slope(Overlap o, int k, int label, int first, int classes, double smooth) {
-    const double whole = o.predicted + o.truly + smooth;
-    return k >= first && whole > 0 ? (dice_of(o, smooth) - 2 * (label == k)) / ((classes - first) * whole)
-                                   : 0;
+/* The slope of the loss by softmax of class K, which is SHARE, at a point of class LABEL. */
+UNUSED static double overlap_slope(const Overlap *sums, int k, double share, int label, int classes,
+                                   Ratio ratio) {
+    const Overlap o = ratio.joint ? overlap_joint(sums, ratio.first, classes) : sums[k];
+    const double under = overlap_under(o, ratio), quotient = overlap_ratio(o, ratio);
+    const double by_under =
+        ratio.under_predicted * (ratio.squared ? 2 * share : 1) + (label == k ? ratio.under_both : 0);
+    if (k < ratio.first || under <= 0)
+        return 0;
+    return (quotient * by_under - (label == k ? ratio.over_both : 0)) /
+           (under * (ratio.joint ? 1 : classes - ratio.first));
 }
 
-UNUSED static void dice_slopes_store(int n, Rows rows, stored *dx, const Layout *layout, Classified by,
-                                     const Overlap *sums, int first, double smooth, double weight) {
+/* WEIGHT: of a batch of `total` samples. */
+UNUSED static void overlap_slopes_store(int n, int total, Rows rows, stored *dx, const Layout *layout,
+                                        Classified by, const double *sums, Ratio ratio, double weight) {
+    const double factor = ratio.batch ? weight : weight / total;
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
         for (int c = 0; c < stored_channels(layout); c++)
@@ -183,10 +255,13 @@ UNUSED static void dice_slopes_store(int n, Rows rows, stored *dx, const Layout 
                     const int d = r / by.size[1], h = r % by.size[1], k = by.channels == 1 ? 1 : c;
                     const int label = label_at(by, i, d, h, w);
                     double slope = 0;
-                    for (int j = 0; j < by.classes && label >= 0 && c < by.channels; j++)
-                        slope += dice_slope(sums[j], j, label, first, by.classes, smooth) *
-                                 softmax_at(by, i, j, d, h, w) * ((j == k) - softmax_at(by, i, k, d, h, w));
-                    store(dx, element(layout, i, c, d, h, w), (real)(weight * slope));
+                    for (int j = 0; j < by.classes && label >= 0 && c < by.channels; j++) {
+                        const double share = softmax_at(by, i, j, d, h, w);
+                        slope +=
+                            overlap_slope(overlaps_at(sums, i, ratio), j, share, label, by.classes, ratio) *
+                            share * ((j == k) - softmax_at(by, i, k, d, h, w));
+                    }
+                    store(dx, element(layout, i, c, d, h, w), (real)(factor * slope));
                 }
 }
 /* END */

@@ -474,10 +474,14 @@ def class_losses(cases):
     """Cross entropy of a channel for each class, and of one channel for two classes."""
     r = cases.random
     size = [r.choice([1, 1, 2]), r.randint(2, 5), r.randint(2, 37)]
-    for operator, channels, classes in (("cross_entropy", r.choice([2, 3, 4, 5, 16, 19]), 0), ("bce_with_logits", 1, 2)):
+    some = r.choice([2, 3, 4, 5, 16, 19])
+    for operator, channels, classes in (("cross_entropy", some, 0), ("bce_with_logits", 1, 2), ("focal_loss", some, 0), ("focal_loss", 1, 2)):
         attributes = {"classes": classes or channels, "ignore": r.choice([0, 0, 1]), "weighted": r.randint(0, 1), "weight": 0.7}
         if operator == "cross_entropy":
             attributes["smoothing"] = r.choice([0, 0.1])
+        if operator == "focal_loss":
+            attributes["gamma"] = r.choice([0, 0.5, 1, 2, 3.5])
+        grad = "bce_with_logits_grad" if operator == "bce_with_logits" else "cross_entropy_grad"
 
         def compared(name, **settings):
             cases.case("%s, %d channels, %s, %s" % (name, channels, size, attributes),
@@ -489,33 +493,37 @@ def class_losses(cases):
             compared(operator, nearness="RELATIVE", counts=counts, bands=r.choice([0, r.randint(1, 4)]))
             cases.numbers("result", 1, kind="doubles")
             cases.node(operator, {"loss": "result", "logits": "x", "labels": "t"}, **attributes)
-        compared(operator + "_grad", nearness="SUMS")
+        compared(grad, nearness="SUMS")
         cases.tensor("dx", channels, size, *cases.halo(1))
         cases.numbers("scale", 4, kind="doubles")
-        cases.node(operator + "_grad", {"dx": "dx", "x": "x", "labels": "t", "scale": r.choice(["scale", None])}, **attributes)
+        cases.node(grad, {"dx": "dx", "x": "x", "labels": "t", "scale": r.choice(["scale", None])}, **attributes)
 
 
-def dice(cases):
-    """Of a channel for each class, or of one channel."""
+def overlaps(cases):
+    """Dice and Tversky's index, of a channel for each class, or of one channel; of the batch, or of each sample."""
     r = cases.random
     channels, size = r.choice([1, 2, 3, 4, 17]), [r.choice([1, 2]), r.randint(2, 5), r.randint(2, 37)]
-    attributes = {"classes": max(channels, 2), "ignore": r.choice([0, 1]), "weight": 0.7, "background": r.randint(0, 1),
-                  "smooth": r.choice([1e-6, 1])}
-    for name, counts in (("dice_loss", 0), ("dice_loss", 1), ("dice_loss_grad", 0)):
-        cases.case("%s, %d channels, %s, %s" % (name, channels, size, attributes), counts=counts, values=r.choice(["FINE", "COARSE"]),
-                   whole=int(name == "dice_loss"),
-                   nearness="RELATIVE" if name == "dice_loss" else "SUMS")
-        cases.tensor("x", channels, size, *cases.halo(1))
-        cases.tensor("t", 1, size, kind="labels")
-        if name == "dice_loss":
-            cases.numbers("result", 1, kind="doubles")
-            cases.numbers("all", 3 * attributes["classes"], kind="doubles")
-            cases.node(name, {"loss": "result", "sums": "all", "logits": "x", "labels": "t"}, **attributes)
-            continue
-        cases.tensor("dx", channels, size, *cases.halo(1))
-        cases.numbers("all", 3 * attributes["classes"], kind="doubles")
-        cases.numbers("scale", 4, kind="doubles")
-        cases.node(name, {"dx": "dx", "x": "x", "labels": "t", "sums": "all", "scale": r.choice(["scale", None])}, **attributes)
+    for loss in ("dice_loss", "tversky_loss", "overlap_loss"):
+        batch = int(loss != "overlap_loss")
+        attributes = {"classes": max(channels, 2), "ignore": r.choice([0, 1]), "weight": 0.7, "background": r.randint(0, 1),
+                      "smooth": r.choice([1e-6, 1]), "epsilon": r.choice([1e-6, 1]), "batch": batch, "joint": r.randint(0, 1),
+                      "squared": int(loss != "tversky_loss" and r.random() < 0.5), "over": 2 if loss == "dice_loss" else 1,
+                      "predicted": 1 if loss == "dice_loss" else 0.3, "truly": 1 if loss == "dice_loss" else 0.6,
+                      "both": 0 if loss == "dice_loss" else 0.1}
+        for name, counts in ((loss, 0), (loss, 1), ("dice_loss_grad", 0)):
+            cases.case("%s, %d channels, %s, %s" % (name, channels, size, attributes), counts=counts,
+                       values=r.choice(["FINE", "COARSE"]), whole=batch * int(name == loss),
+                       nearness="RELATIVE" if name == loss else "SUMS")
+            cases.tensor("x", channels, size, *cases.halo(1))
+            cases.tensor("t", 1, size, kind="labels")
+            cases.numbers("all", 3 * attributes["classes"], kind="doubles" if batch else "sums")
+            if name == loss:
+                cases.numbers("result", 1, kind="doubles")
+                cases.node(name, {"loss": "result", "sums": "all", "logits": "x", "labels": "t"}, **attributes)
+                continue
+            cases.tensor("dx", channels, size, *cases.halo(1))
+            cases.numbers("scale", 4, kind="doubles")
+            cases.node(name, {"dx": "dx", "x": "x", "labels": "t", "sums": "all", "scale": r.choice(["scale", None])}, **attributes)
 
 
 def classes(cases):
@@ -609,7 +617,7 @@ def main():
         running(cases)
         losses(cases)
         class_losses(cases)
-        dice(cases)
+        overlaps(cases)
         classes(cases)
         head(cases)
     for variant in range(3):

@@ -15,8 +15,8 @@
  *     case WORDS             a new one, and what it is called
  *     set KEY=VALUE ...      members of Case; bands: at most so many; zero_halo: of the first operand, too
  *     value NAME KIND C D H W ...    tensor, staged or labels; then the halo in front of the axes, and
- * behind value NAME KIND COUNT          numbers or doubles; vectors: so many numbers for each sample node
- * OPERATOR OPERAND=VALUE ... ; ATTRIBUTE=NUMBERS ...
+ * behind value NAME KIND COUNT  numbers or doubles; vectors, sums: so many numbers, doubles for each sample
+ *     node OPERATOR OPERAND=VALUE ... ; ATTRIBUTE=NUMBERS ...
  *
  * VALUE is a name, or names with + between them, a concat, or -, which is none.
  */
@@ -135,9 +135,10 @@ static Value value_of(const Line *line, const Options *options) {
         v.shape.rank = 2;
         v.shape.dim[1] = strtoll(line->word[4], NULL, 10);
     }
-    if (strcmp(kind, "doubles") == 0) {
+    if (strcmp(kind, "doubles") == 0 || strcmp(kind, "sums") == 0) {
         v.class = CLASS_METRIC;
         v.type = TYPE_F64;
+        v.per_sample = strcmp(kind, "sums") == 0;
     } else if (strcmp(kind, "vectors") == 0) {
         v.class = CLASS_BATCH_STATISTIC;
         v.per_sample = true;
@@ -211,10 +212,20 @@ static Window window_of(const Line *line) {
 /* NULL where no classes are told. */
 static const LabelAttributes *labels_of(Pool *pool, const Line *line) {
     LabelAttributes *a = NEW(pool, LabelAttributes);
-    *a = (LabelAttributes){.classes = number(line, "classes"), .smoothing = real_number(line, "smoothing")};
+    *a = (LabelAttributes){.classes = number(line, "classes"),
+                           .smoothing = real_number(line, "smoothing"),
+                           .gamma = real_number(line, "gamma")};
     a->ignore = number(line, "ignore") - 1;
-    a->background = number(line, "background") != 0;
-    a->smooth = real_number(line, "smooth");
+    a->overlap = (OverlapAttributes){.over_both = real_number(line, "over"),
+                                     .under_both = real_number(line, "both"),
+                                     .under_predicted = real_number(line, "predicted"),
+                                     .under_truly = real_number(line, "truly"),
+                                     .smooth = real_number(line, "smooth"),
+                                     .epsilon = real_number(line, "epsilon"),
+                                     .background = number(line, "background") != 0,
+                                     .batch = number(line, "batch") != 0,
+                                     .squared = number(line, "squared") != 0,
+                                     .joint = number(line, "joint") != 0};
     a->sums_itself = setting(line, "smooth") != NULL;
     double *weight = NEW_ARRAY(pool, double, a->classes);
     for (int64_t k = 0; k < a->classes; k++)
@@ -610,7 +621,7 @@ static const char *operand_text(Pool *pool, const Program *program, const Progra
                      use.updated    ? "UPDATED"
                      : use.computed ? (use.is_read ? "INNER" : "COMPUTED")
                                     : "GIVEN",
-                     value->type == TYPE_F64  ? "DOUBLES"
+                     value->type == TYPE_F64  ? (value->per_sample ? "EACH" : "DOUBLES")
                      : value->type == TYPE_U8 ? "LABELS"
                      : is_tensor(value)       ? kind[value->class]
                      : value->per_sample      ? "VECTORS"

@@ -49,10 +49,15 @@ static bool has_samples(const Argument *o) {
     return o->kind == TENSOR || o->kind == STAGED || o->kind == LABELS;
 }
 
+static bool has_doubles(const Argument *o) {
+    return o->kind == DOUBLES || o->kind == EACH;
+}
+
 static size_t element_bytes(const Argument *o) {
     static const size_t bytes[] = {
         [TENSOR] = sizeof(stored), [STAGED] = sizeof(real),  [LABELS] = sizeof(uint8_t),
-        [NUMBERS] = sizeof(real),  [VECTORS] = sizeof(real), [DOUBLES] = sizeof(double)};
+        [NUMBERS] = sizeof(real),  [VECTORS] = sizeof(real), [DOUBLES] = sizeof(double),
+        [EACH] = sizeof(double)};
     return bytes[o->kind];
 }
 
@@ -66,16 +71,16 @@ static double label(uint8_t byte) {
 }
 
 static double get(const Argument *o, const void *p, long i) {
-    return o->kind == TENSOR    ? (double)load(p, i)
-           : o->kind == DOUBLES ? ((const double *)p)[i]
-           : o->kind == LABELS  ? label(((const uint8_t *)p)[i])
-                                : (double)((const real *)p)[i];
+    return o->kind == TENSOR   ? (double)load(p, i)
+           : has_doubles(o)    ? ((const double *)p)[i]
+           : o->kind == LABELS ? label(((const uint8_t *)p)[i])
+                               : (double)((const real *)p)[i];
 }
 
 static void put(const Argument *o, void *p, long i, double x) {
     if (o->kind == TENSOR)
         store(p, i, (real)x);
-    else if (o->kind == DOUBLES)
+    else if (has_doubles(o))
         ((double *)p)[i] = x;
     else if (o->kind == LABELS)
         ((uint8_t *)p)[i] = (uint8_t)x;
@@ -102,7 +107,7 @@ static void put_any(Test *test, const Argument *o, void *p, long i) {
     const uint32_t bits = any_bits(test);
     if (o->kind == LABELS) /* few classes, and points that count nowhere */
         put(o, p, i, v > 0.75 && strcmp(o->name, "p") != 0 ? 255 : floor(2.5 * v + 2.5));
-    else if (test->of->values == ANY && o->kind != DOUBLES)
+    else if (test->of->values == ANY && !has_doubles(o))
         memcpy((char *)p + (size_t)i * element_bytes(o), &bits, element_bytes(o));
     else
         put(o, p, i,
@@ -323,7 +328,7 @@ static void near(Test *test, int k, const Buffers *got_all, const Buffers *want_
     const Argument *o = &test->of->operand[k];
     const void *got = got_all->at[k], *want = want_all->at[k];
     const bool relative = test->of->nearness == RELATIVE;
-    const double apart = (o->kind == DOUBLES ? 1e-12 : SUMS_APART) * most_like(test, o, want_all);
+    const double apart = (has_doubles(o) ? 1e-12 : SUMS_APART) * most_like(test, o, want_all);
     long other = 0, written = 0;
     for (long i = 0; i < o->elements; i++) {
         const double a = get(o, got, i), b = get(o, want, i);
@@ -468,7 +473,7 @@ static void check_adds(Test *test, const Buffers *want) {
     for (int i = 0; i < second.count; i++) {
         const Argument *o = &c->operand[i];
         const bool computed_first = i < c->noperand && o->use == COMPUTED;
-        const bool samples = i < c->noperand && (has_samples(o) || o->kind == VECTORS);
+        const bool samples = i < c->noperand && (has_samples(o) || o->kind == VECTORS || o->kind == EACH);
         at[i] = (char *)(computed_first ? first : second).at[i] + (samples ? bytes_of(o) / N : 0);
     }
     const Ranges *ranges = &c->side[ADDS].ranges;

@@ -15,8 +15,8 @@
 typedef enum { GIVEN, UPDATED, COMPUTED, INNER } Use;
 
 /* TENSOR: of `stored`, for each sample; STAGED: the same of `real`, as the loader leaves it; LABELS: of
- * bytes; NUMBERS: `real`; VECTORS: of `real`, one for each sample. */
-typedef enum { TENSOR, STAGED, LABELS, NUMBERS, DOUBLES, VECTORS } Kind;
+ * bytes; NUMBERS: `real`; VECTORS: of `real`, one for each sample; EACH: alike, of doubles. */
+typedef enum { TENSOR, STAGED, LABELS, NUMBERS, DOUBLES, VECTORS, EACH } Kind;
 
 typedef struct {
     const char *name;

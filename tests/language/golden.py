@@ -2,6 +2,7 @@
 
 errors/NAME.unet  a wrong file; NAME.expect holds what `unetc check` prints on stderr, and its exit code
 right/NAME.unet   a right one;  NAME.ast and NAME.graph hold what --emit prints
+programs/NAME.unet  NAME.prune holds what is left of the graph in each of its programs
 passes/NAME.unet  a small one;  NAME.PASS holds the graph after that pass of pipeline.c, with the options of PASSES
 
 Every code that the compiler can report must have a text for `unetc explain`, and the JSON form of a diagnostic
@@ -49,6 +50,8 @@ def cases(unetc):
     for path in sorted((HERE / "right").glob("*.unet")):
         for stage in ("ast", "graph"):
             yield path.with_suffix("." + stage), stage_text(unetc, path, stage)
+    for path in sorted((HERE / "programs").glob("*.unet")):
+        yield path.with_suffix(".prune"), stage_text(unetc, path, "graph:after=prune")
     for path in sorted((HERE / "passes").glob("*.unet")):
         for name, (last, *more) in PASSES.items():
             yield path.with_suffix("." + name), stage_text(unetc, path, "graph:after=" + last, *more)

@@ -87,6 +87,21 @@ class Classes(nn.Module):
         return self.net(x)
 
 
+class Heads(nn.Module):
+    """In training there is a second answer, which only the loss sees."""
+
+    def __init__(self, classes):
+        super().__init__()
+        self.x = nn.Sequential(nn.Conv2d(3, 5, 3, padding=1), nn.ReLU())
+        self.logits = nn.Sequential(nn.Conv2d(5, classes, 3, padding=1))
+        self.low = nn.Sequential(nn.Conv2d(5, 6, 3, padding=1), nn.ReLU())
+        self.side = nn.Sequential(nn.Conv2d(6, classes, 1))
+
+    def forward(self, photo):
+        x = self.x(photo)
+        return (self.logits(x), self.side(self.low(x))) if self.training else self.logits(x)
+
+
 class Variants(nn.Module):
     def __init__(self):
         super().__init__()
@@ -240,7 +255,7 @@ class Groups(nn.Module):
 
 NETS = {"unet": UNet, "simple": Simple, "two_convolutions": TwoConvolutions, "variants": Variants,
         "activations": Activations, "resizing": Resizing, "classes": Classes, "batch_norm": BatchNorm,
-        "groups": Groups, "operators": Operators}
+        "groups": Groups, "operators": Operators, "heads": Heads}
 
 # ---- losses over classes; in a target of labels 255 counts nowhere ----------------------------------
 
@@ -289,7 +304,94 @@ def binary_dice(logits, labels):
     return dice(torch.sigmoid(logits).transpose(0, 1), labels, (1,), 1)
 
 
-LOSSES = {"mse": F.mse_loss, "l1": F.l1_loss, "cross_entropy": cross_entropy, "binary_dice": binary_dice,
+def focal(logits, labels, gamma=2, alpha=None):
+    """The mean over the points that count of alpha_y (1 - p_y)^gamma (-log p_y), as softmax gives p."""
+    counts = labels != 255
+    logs = F.log_softmax(logits, 1).gather(1, (labels * counts)[:, None])[:, 0][counts]
+    weight = 1 if alpha is None else torch.tensor(alpha, dtype=logits.dtype)[labels[counts]]
+    return (weight * (1 - logs.exp()) ** gamma * -logs).mean()
+
+
+def weighted_focal(logits, labels):
+    return focal(logits, labels.masked_fill(labels == 2, 255), 1.5, [1, 0.25, 2, 0.5])
+
+
+def binary_focal(logits, labels, gamma=0.5, alpha=-1):
+    """torchvision's sigmoid_focal_loss, with its mean over the points that count."""
+    counts = labels != 255
+    x, t = logits[:, 0][counts], labels[counts].to(logits.dtype)
+    p = torch.sigmoid(x)
+    right = p * t + (1 - p) * (1 - t)
+    loss = F.binary_cross_entropy_with_logits(x, t, reduction="none") * (1 - right) ** gamma
+    return ((alpha * t + (1 - alpha) * (1 - t) if alpha >= 0 else 1) * loss).mean()
+
+
+def alpha_focal(logits, labels):
+    return binary_focal(logits, labels, 2, 0.25)
+
+
+def shares_and_truth(logits, labels):
+    """Softmax and, of each class, 1 where it is the label; both 0 where a point does not count."""
+    counts = labels != 255
+    truth = F.one_hot(labels * counts, logits.shape[1]).permute(0, 3, 1, 2) * counts[:, None]
+    return F.softmax(logits, 1) * counts[:, None], truth.to(logits.dtype)
+
+
+def milesial_dice(logits, labels, epsilon=1e-6):
+    """Of all classes and samples together."""
+    shares, truth = shares_and_truth(logits, labels)
+    inter, sets = 2 * (shares * truth).sum(), shares.sum() + truth.sum()
+    return 1 - (inter + epsilon) / (torch.where(sets == 0, inter, sets) + epsilon)
+
+
+def monai_dice(logits, labels, squared=True, batch=False, smooth_nr=1e-5, smooth_dr=1e-5):
+    shares, truth = shares_and_truth(logits, labels)
+    axes = (0, 2, 3) if batch else (2, 3)
+    power = 2 if squared else 1
+    under = (truth ** power).sum(axes) + (shares ** power).sum(axes)
+    return (1 - (2 * (shares * truth).sum(axes) + smooth_nr) / (under + smooth_dr)).mean()
+
+
+def squared_dice(logits, labels):
+    return monai_dice(logits, labels, batch=True, smooth_nr=0)
+
+
+def nnunet_dice(logits, labels, smooth=1e-5):
+    """SoftDiceLoss without background, of each sample; nnU-Net itself leaves out the 1."""
+    shares, truth = (x[:, 1:] for x in shares_and_truth(logits, labels))
+    under = (truth.sum((2, 3)) + shares.sum((2, 3)) + smooth).clamp(min=1e-8)
+    return 1 - ((2 * (shares * truth).sum((2, 3)) + smooth) / under).mean()
+
+
+def tversky(shares, truth, alpha, beta, axes, smooth, epsilon):
+    both = (shares * truth).sum(axes)
+    false_positive, false_negative = (shares * (1 - truth)).sum(axes), ((1 - shares) * truth).sum(axes)
+    return (1 - (both + smooth) / (both + alpha * false_positive + beta * false_negative + epsilon)).mean()
+
+
+def tversky_of_samples(logits, labels):
+    return tversky(*shares_and_truth(logits, labels), 0.3, 0.7, (2, 3), 1, 1)
+
+
+def tversky_without_background(logits, labels):
+    shares, truth = shares_and_truth(logits, labels)
+    return tversky(shares[:, 1:], truth[:, 1:], 0.8, 0.5, (0, 2, 3), 1e-6, 1e-6)
+
+
+def joint_tversky(logits, labels):
+    return tversky(*shares_and_truth(logits, labels), 0.3, 0.7, (1, 2, 3), 0, 0.1)
+
+
+def two_heads(answers, labels):
+    logits, side = answers
+    both = cross_entropy(logits, labels) + 0.4 * cross_entropy(side, labels)
+    return both + (0.5 * cross_entropy(logits, labels) + dice(F.softmax(side, 1).transpose(0, 1), labels, (0, 1, 2, 3))) / 2
+
+
+LOSSES = {"milesial_dice": milesial_dice, "monai_dice": monai_dice, "squared_dice": squared_dice, "nnunet_dice": nnunet_dice,
+          "tversky_of_samples": tversky_of_samples, "tversky_without_background": tversky_without_background,
+          "joint_tversky": joint_tversky, "two_heads": two_heads, "focal": focal, "weighted_focal": weighted_focal, "binary_focal": binary_focal,
+          "alpha_focal": alpha_focal, "mse": F.mse_loss, "l1": F.l1_loss, "cross_entropy": cross_entropy, "binary_dice": binary_dice,
           "dice_without_background": dice_without_background, "dice_without_2": dice_without_2,
           "weighted_cross_entropy": weighted_cross_entropy,
           "cross_entropy_without_1": cross_entropy_without_1, "bce": bce, "weighted_bce": weighted_bce}
@@ -333,7 +435,7 @@ def make_optimizer(case, net):
 
 
 def train(case, net, photo, target):
-    """Returns losses, and the output, PSNR and gradients of the first step."""
+    """Returns losses, and the PSNR and gradients of the first step."""
     optimizer = make_optimizer(case, net)
     averaged = {key: value.clone() for key, value in net.state_dict().items()}
     losses, first = [], None
@@ -347,7 +449,7 @@ def train(case, net, photo, target):
         if first is None:
             gradients = {key: value.grad.clone() for key, value in net.named_parameters()}
             decibels = psnr(answer.detach(), target) if target.is_floating_point() else torch.zeros(())
-            first = (answer.detach(), decibels, gradients)
+            first = (decibels, gradients)
         if "clip_norm" in case:
             nn.utils.clip_grad_norm_(net.parameters(), case["clip_norm"])
         if "clip_value" in case:
@@ -405,7 +507,7 @@ def record(case):
     exact = exact.double()
     answer = exact.eval()(photo.double()).detach()
     exact.train()
-    losses, (_, decibels, gradients), after = train(case, exact, photo.double(),
+    losses, (decibels, gradients), after = train(case, exact, photo.double(),
                                                     target.double() if target.is_floating_point() else target)
     errors = float_errors(case, state, photo, target, gradients)
     float_losses, _, _ = train(case, net, photo, target)

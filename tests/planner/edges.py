@@ -114,6 +114,44 @@ def whole_batches(unetc):
     return complaints
 
 
+LOSS = """input  photo : image(3, 32, 32)
+target truth : labels(3)
+output scores = conv(photo, 3, 3)
+train {
+    loss      %s
+    optimizer adam
+    batch     4
+    %s
+    epochs    5
+}
+"""
+
+
+WHOLE_BATCH_LOSSES = [("dice_loss(scores, truth)", "batch = false"), ("tversky_loss(scores, truth)", "batch = false")]
+
+
+def whole_batch_losses(unetc):
+    """Losses whose sums are those of the batch are not trained in parts; summed for each sample they are."""
+    complaints = []
+
+    def says(code, words, loss, setting, *options):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "net.unet")
+            with open(file, "w") as net:
+                net.write(LOSS % (loss, setting))
+            done = subprocess.run([unetc, "mem", *options, file], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if done.returncode != code or not all(word in done.stderr for word in words):
+            complaints.append("%s %s: exit code %d, without %s\n%s" % (loss, options, done.returncode, words, done.stderr))
+
+    for loss, help in WHOLE_BATCH_LOSSES:
+        says(1, ["U0705", "sees the whole batch", help], loss, "", "--micro-batches=2")
+        says(1, ["U0705", "accumulate 2", help], loss, "accumulate 2")
+    for loss in "dice_loss(scores, truth, batch = false)", "tversky_loss(scores, truth, batch = false)":
+        says(0, [], loss, "", "--micro-batches=2")
+        says(0, [], loss, "accumulate 2")
+    return complaints
+
+
 def packed_weights(unetc):
     """Prediction of pictures larger than those of training: where packed weights that stay would break the budget, they are
     packed for each picture."""
@@ -157,7 +195,7 @@ def main():
         for complaint in check(unetc, options, net, code)[:5]:
             print("FAILED %s.unet %s: %s" % (net, " ".join(options), complaint))
             failures += 1
-    for complaint in what_is_needed(unetc) + whole_batches(unetc) + packed_weights(unetc):
+    for complaint in what_is_needed(unetc) + whole_batches(unetc) + whole_batch_losses(unetc) + packed_weights(unetc):
         print("FAILED " + complaint)
         failures += 1
     print("%d cases, %d refusals, %d complaints" % (len(cases), len(REFUSED), failures))

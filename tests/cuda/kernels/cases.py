@@ -597,7 +597,7 @@ def class_losses(cases):
     parts = [(0, middle), (middle, middle), (middle, rows)] if bands == rows else None
     numbers = {"C": c, "N": n, "BANDS": bands, "ACCUMULATE": int(r.random() < 0.5), "SCALED": int(r.random() < 0.7),
                "CLASSES": classes, "IGNORE": r.choice([-1, 0]), "WEIGHTED": int(r.random() < 0.5), "COUNTED": 0, **extents("", size)}
-    reals, layouts = {"SMOOTHING": r.choice([0, 0.1]), "WEIGHT": 0.7}, {"X": x, "T": t, "DX": x}
+    reals, layouts = {"SMOOTHING": r.choice([0, 0.1]), "GAMMA": r.choice([0, 0, 0.5, 1, 2, 3.5]), "WEIGHT": 0.7}, {"X": x, "T": t, "DX": x}
     weights = {"CLASS_WEIGHT": ("double", [str(0.5 + k / 4) for k in range(classes)])}
     some = [[r.randint(1, s) for s in size] for _ in range(start + n)]
     here = min(valid - start, n)
@@ -618,28 +618,36 @@ def class_losses(cases):
         k: numbers[k] for k in ("BANDS", "IGNORE", "WEIGHTED", "SCALED")}), lines)
 
 
-def dice(cases):
-    """Of a channel for each class, or of one channel."""
+def overlaps(cases, loss):
+    """Dice and Tversky's index, of a channel for each class, or of one channel; of the batch, or of each sample."""
     r = cases.random
     c, size, n, start = r.choice([1, 2, 3, 17]), cases.size(9), r.randint(1, 3), r.choice([0, 2])
     valid, classes, rows, bands = start + r.randint(1, n), max(c, 2), size[0] * size[1], r.choice([1, 3])
     x, t = cases.shape(c, n, size), Shape(1, n, size, 1)
+    batch = int(loss != "overlap_loss")
     numbers = {"C": c, "N": n, "BANDS": bands, "ACCUMULATE": int(r.random() < 0.5), "SCALED": int(r.random() < 0.7), "FIRST": int(c == 1 or r.random() < 0.5),
-               "CLASSES": classes, "IGNORE": r.choice([-1, 0]), **extents("", size)}
-    reals, layouts = {"SMOOTH": r.choice([1e-6, 1]), "WEIGHT": 0.7}, {"X": x, "T": t, "DX": x}
+               "CLASSES": classes, "IGNORE": r.choice([-1, 0]), "BATCH": batch, "JOINT": int(r.random() < 0.5),
+               "SQUARED": int(loss != "tversky_loss" and r.random() < 0.5), **extents("", size)}
+    weights = (2, 0, 1, 1) if loss == "dice_loss" else (1, 0.1, 0.3, 0.6)
+    reals = {"SMOOTH": r.choice([1e-6, 1]), "EPSILON": r.choice([1e-6, 1]), "WEIGHT": 0.7,
+             **dict(zip(("OVER_BOTH", "UNDER_BOTH", "UNDER_PREDICTED", "UNDER_TRULY"), weights))}
+    layouts = {"X": x, "T": t, "DX": x, "SUMS": Shape(3 * classes, n, [1, 1, 1], 3 * classes)}
     some, here = [[r.randint(1, s) for s in size] for _ in range(start + n)], min(valid - start, n)
-    loss, slope = (cases.both(name, numbers, layouts, reals) for name in ("dice_loss", "dice_loss_grad"))
-    cases.function("dice of %d channels, %d of %d x %s from %d on, %s" % (c, valid, n, size, start, {
-        k: numbers[k] for k in ("BANDS", "IGNORE", "FIRST", "SCALED")}), [
+    both, slope = (cases.both(name, numbers, layouts, reals) for name in ("dice_loss", "dice_loss_grad"))
+    cases.tested.add("dice_loss")
+    sums = 3 * classes * (1 if batch else n)
+    # of samples that do not count there are sums, which nobody reads
+    cases.function("%s of %d channels, %d of %d x %s from %d on, %s" % (loss, c, valid, n, size, start, {
+        k: numbers[k] for k in ("BANDS", "IGNORE", "FIRST", "SCALED", "JOINT", "SQUARED")}), [
         "static const int32_t valid[][3] = {%s};" % ", ".join("{%d, %d, %d}" % tuple(v) for v in some),
         "test.control(%d, valid, %d, %d);" % (valid, start + n, start),
         "Tensor x = test.numbers(%s), dx = test.output(%s), same_dx = test.output(%s);" % (x.cpp(), x.cpp(), x.cpp()),
         "Labels t(%d, %d);" % (n * rows * size[2], classes), "Result result = test.result(), scale = test.result(4);",
-        "Result sums = test.result(%d), scratch = test.result(%d);" % (3 * classes, 3 * classes * n * max(bands, rows)),
-        *cases.run("dice_loss", "dice_loss", loss, {"loss": "result", "sums": "sums", "scratch": "scratch", "logits": "x", "labels": "t"},
+        "Result sums = test.result(%d), scratch = test.result(%d);" % (sums, 3 * classes * n * max(bands, rows)),
+        *cases.run(loss, loss, both, {"loss": "result", "sums": "sums", "scratch": "scratch", "logits": "x", "labels": "t"},
                    adds=numbers["ACCUMULATE"], before=[here, valid], behind=["valid + %d" % start]),
         *cases.by_rows("dice_loss_grad", "dice_loss_grad", slope, rows,
-                       {"dx": "dx", "x": "x", "labels": "t", "sums": "sums", "scale": "scale" if numbers["SCALED"] else None}, before=[here])])
+                       {"dx": "dx", "x": "x", "labels": "t", "sums": "sums", "scale": "scale" if numbers["SCALED"] else None}, before=[here, valid])])
 
 
 def classes(cases):
@@ -899,7 +907,8 @@ def make(seed, stored, rounds, rows):
         folding(cases)
         losses(cases, i == 0)
         class_losses(cases)
-        dice(cases)
+        for loss in ("dice_loss", "tversky_loss", "overlap_loss"):
+            overlaps(cases, loss)
         classes(cases)
         grouped_convolution(cases)
         convolution(cases, False)
