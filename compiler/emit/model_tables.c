@@ -340,7 +340,11 @@ static void data_section(const Tables *t, const DataSection *d, const char *name
         [SOURCE_SUB] = "UNET_SRC_SUB",         [SOURCE_MUL] = "UNET_SRC_MUL",
         [SOURCE_DIV] = "UNET_SRC_DIV"};
     static const char *const transform[] = {
-        [TRANSFORM_CROP] = "UNET_DO_CROP", [TRANSFORM_FLIP] = "UNET_DO_FLIP"};
+        [TRANSFORM_CROP] = "UNET_DO_CROP",       [TRANSFORM_FLIP] = "UNET_DO_FLIP",
+        [TRANSFORM_SCALE] = "UNET_DO_SCALE",     [TRANSFORM_ROT90] = "UNET_DO_ROT90",
+        [TRANSFORM_ROTATE] = "UNET_DO_ROTATE",   [TRANSFORM_ELASTIC] = "UNET_DO_ELASTIC",
+        [TRANSFORM_DISTORT] = "UNET_DO_DISTORT", [TRANSFORM_GAMMA] = "UNET_DO_GAMMA",
+        [TRANSFORM_BLUR] = "UNET_DO_BLUR",       [TRANSFORM_NOISE] = "UNET_DO_NOISE"};
     for (int i = 0; i < d->nsource; i++) {
         text_line(t->out, "static const UnetSourceTerm %s_term_%d[] = {", name, i);
         for (int k = 0; k < d->source[i].nterm; k++) {
@@ -365,8 +369,9 @@ static void data_section(const Tables *t, const DataSection *d, const char *name
         text_line(t->out, "static const UnetTransform %s_transform[] = {", name);
     for (int i = 0; i < d->ntransform; i++) {
         const Transform *f = &d->transform[i];
-        text_line(t->out, "    {%s, %s, %s, %.17g, %u, %.17g},", transform[f->op], bool_text(f->random),
-                  pad_name[f->pad], f->pad_value, f->axes, f->p);
+        text_line(t->out, "    {%s, %s, %s, %.17g, %u, %.17g, {%.17g, %.17g, %.17g, %.17g}},",
+                  transform[f->op], bool_text(f->random), pad_name[f->pad], f->pad_value, f->axes, f->p,
+                  f->amount[0], f->amount[1], f->amount[2], f->amount[3]);
     }
     if (d->ntransform > 0)
         text_line(t->out, "};");

@@ -320,6 +320,22 @@ void check_sections(Lower *l);
 bool report_setting(const Call *call, const char *argument_name, const char *what);
 bool read_nonnegative(const Call *call, const char *name, double *value);
 
+/* ---- settings_transform.c: from files to windows ---- */
+
+DataSection *data_of_section(Lower *l); /* of the section that is being read */
+void set_crop(Call *call);
+void set_flip(Call *call);
+void set_scale(Call *call);
+void set_rot90(Call *call);
+void set_rotate(Call *call);
+void set_elastic(Call *call);
+void set_distort(Call *call);
+void set_gamma(Call *call);
+void set_blur(Call *call);
+void set_noise(Call *call);
+/* Reports transforms that leave no window of the input's size. */
+void check_transforms(Lower *l, const DataSection *data);
+
 /* ---- settings_train.c: how weights are updated ---- */
 
 void set_optimizer(Call *call);

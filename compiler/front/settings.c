@@ -20,15 +20,6 @@ bool report_setting(const Call *call, const char *argument_name, const char *wha
     return false;
 }
 
-static bool report_later(const Call *call, const char *name, const char *what, const char *has) {
-    Lower *l = call->l;
-    Span span = argument(call, name)->span;
-    diag_begin(l->diag, ERROR, "U0202", span, "%s is not in this version of unetc", what);
-    diag_note(l->diag, "this version has: %s", has);
-    diag_end(l->diag);
-    return false;
-}
-
 bool read_nonnegative(const Call *call, const char *name, double *value) {
     if (!argument_number(call, name, value))
         return false;
@@ -253,81 +244,20 @@ static void set_pad(Call *call) {
 
 /* ---- data ---- */
 
-static DataSection *section_data(Lower *l) {
-    return strcmp(l->section->name, "eval") == 0 ? &l->model->eval_data : &l->model->data;
-}
-
-static void set_crop(Call *call) {
-    Lower *l = call->l;
-    DataSection *data = section_data(l);
-    Transform crop = {.op = TRANSFORM_CROP, .span = call->span};
-    Datum pad = argument(call, "pad")->value;
-    double foreground;
-    if (!argument_truth(call, "random", &crop.random) || !argument_number(call, "foreground", &foreground))
-        return;
-    if (foreground != 0) {
-        report_later(call, "foreground", "`foreground` of `crop`", "random, pad");
-        return;
-    }
-    if (pad.kind == DATUM_TEXT && strcmp(pad.text, "reflect") == 0)
-        crop.pad = PAD_REFLECT;
-    else if (datum_number(pad, &crop.pad_value))
-        crop.pad = PAD_VALUE;
-    else if (pad.kind != DATUM_NONE) {
-        report_setting(call, "pad", "`pad` is a grey value from 0 to 1, or \"reflect\"");
-        return;
-    }
-    PUSH(l->pool, data->transform, data->ntransform, crop);
-}
-
-/* "h", "w", "d", or a list of them. */
-static bool read_flip_axes(const Call *call, unsigned *axes) {
-    Datum d = argument(call, "axes")->value;
-    int count = d.kind == DATUM_LIST ? d.count : 1;
-    *axes = 0;
-    for (int i = 0; i < count; i++) {
-        Datum axis = d.kind == DATUM_LIST ? d.items->item[i] : d;
-        const char *found =
-            axis.kind == DATUM_TEXT && strlen(axis.text) == 1 ? strchr("dhw", *axis.text) : NULL;
-        if (found == NULL)
-            return report_setting(call, "axes", "`axes` is \"h\", \"w\", \"d\" or a list of them");
-        *axes |= 1U << (found[0] == 'd' ? 0 : found[0] == 'h' ? 1 : 2);
-    }
-    return true;
-}
-
-static void set_flip(Call *call) {
-    Lower *l = call->l;
-    DataSection *data = section_data(l);
-    Transform flip = {.op = TRANSFORM_FLIP, .random = true, .span = call->span};
-    int rank = l->model->ninput > 0 ? l->graph->value[l->model->input[0].value].shape.rank : 3;
-    flip.axes = rank == 4 ? 7 : 6;
-    if (argument(call, "axes")->value.kind != DATUM_NONE && !read_flip_axes(call, &flip.axes))
-        return;
-    if (!read_nonnegative(call, "p", &flip.p))
-        return;
-    if (flip.p > 1)
-        report_setting(call, "p", "`p` is a probability: use a number from 0 to 1");
-    else if (rank == 3 && (flip.axes & 1) != 0)
-        report_setting(call, "axes", "an image has no depth: leave out \"d\"");
-    else
-        PUSH(l->pool, data->transform, data->ntransform, flip);
-}
-
 static void set_holdout(Call *call) {
-    DataSection *data = section_data(call->l);
+    DataSection *data = data_of_section(call->l);
     if (read_share(call, "share", &data->holdout))
         argument_integer(call, "seed", 0, &data->holdout_seed);
 }
 
 static void set_shuffle(Call *call) {
-    argument_truth(call, "on", &section_data(call->l)->shuffle);
+    argument_truth(call, "on", &data_of_section(call->l)->shuffle);
 }
 
 static void set_threads(Call *call) {
     int64_t threads;
     if (argument_integer(call, "n", 1, &threads))
-        section_data(call->l)->threads = threads > 256 ? 256 : (int)threads;
+        data_of_section(call->l)->threads = threads > 256 ? 256 : (int)threads;
 }
 
 /* ---- the table ---- */
@@ -351,13 +281,15 @@ static const Setting settings[] = {
     {"shuffle", "shuffle(on)", set_shuffle, IN_DATA, false},
     {"threads", "threads(n)", set_threads, IN_DATA, false},
     {"resize", "", NULL, IN_DATA, true},
-    {"scale", "", NULL, IN_DATA, true},
-    {"rotate", "", NULL, IN_DATA, true},
-    {"elastic", "", NULL, IN_DATA, true},
-    {"distort", "", NULL, IN_DATA, true},
-    {"gamma", "", NULL, IN_DATA, true},
-    {"noise", "", NULL, IN_DATA, true},
-    {"blur", "", NULL, IN_DATA, true},
+    {"scale", "scale(low, high, step = 0, p = 1)", set_scale, IN_DATA, true},
+    {"rot90", "rot90(p = 1)", set_rot90, IN_DATA, true},
+    {"rotate", "rotate(angle, step = 0, p = 1)", set_rotate, IN_DATA, true},
+    {"elastic", "elastic(sigma, grid = 3, p = 1)", set_elastic, IN_DATA, false},
+    {"distort", "distort(brightness = 0, contrast = 0, saturation = 0, hue = 0, p = 0.5)", set_distort,
+     IN_DATA, true},
+    {"gamma", "gamma(low, high, p = 1)", set_gamma, IN_DATA, true},
+    {"noise", "noise(sigma, p = 1)", set_noise, IN_DATA, true},
+    {"blur", "blur(low, high, p = 1)", set_blur, IN_DATA, true},
     {"loss", "loss(expr)", set_loss, IN_TRAIN, true},
     {"metric", "metric(expr)", set_metric, IN_TRAIN, true},
     {"optimizer", "optimizer(kind)", set_optimizer, IN_TRAIN, false},
@@ -476,7 +408,7 @@ static bool set_twice(Lower *l, const Stmt *stmt, int section, int setting) {
     }
     diag_begin(l->diag, ERROR, "U0603", stmt->span, "`%s` is set twice", stmt->name);
     diag_also(l->diag, *before, "first here");
-    diag_note(l->diag, section == 0 ? "only transforms may be repeated"
+    diag_note(l->diag, section == 0 ? "only transforms may be repeated, all but `elastic`"
                                     : "only `loss` and `metric` may be repeated (losses add up)");
     diag_end(l->diag);
     return true;
@@ -610,6 +542,7 @@ void check_sections(Lower *l) {
         model->train.batch = l->options->batch;
     check_accumulation(l);
     check_sources(l);
+    check_transforms(l, &model->data);
     if (model->nresult > 0)
         check_label_counts(l);
 }

@@ -68,7 +68,19 @@ typedef struct {
     Span span;
 } Source;
 
-typedef enum { TRANSFORM_CROP, TRANSFORM_FLIP } TransformOp;
+/* As UnetTransformOp, which says what their amounts are. */
+typedef enum {
+    TRANSFORM_CROP,
+    TRANSFORM_FLIP,
+    TRANSFORM_SCALE,
+    TRANSFORM_ROT90,
+    TRANSFORM_ROTATE,
+    TRANSFORM_ELASTIC,
+    TRANSFORM_DISTORT,
+    TRANSFORM_GAMMA,
+    TRANSFORM_BLUR,
+    TRANSFORM_NOISE
+} TransformOp;
 typedef enum { PAD_NONE, PAD_VALUE, PAD_REFLECT, PAD_REPLICATE, PAD_ZERO } Pad;
 
 typedef struct {
@@ -78,6 +90,7 @@ typedef struct {
     double pad_value;
     unsigned axes; /* flip: bit 0 depth, 1 height, 2 width */
     double p;
+    double amount[4];
     Span span;
 } Transform;
 

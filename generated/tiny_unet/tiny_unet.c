@@ -1161,7 +1161,7 @@ static const UnetSource data_source[] = {
     {"clean", 1, 3, 1, data_term_1, NULL},
 };
 static const UnetTransform data_transform[] = {
-    {UNET_DO_CROP, true, UNET_PAD_NONE, 0, 0, 0},
+    {UNET_DO_CROP, true, UNET_PAD_NONE, 0, 0, 0, {0, 0, 0, 0}},
 };
 static const UnetData data = {
     .source = data_source, .nsource = 2,

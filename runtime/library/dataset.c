@@ -2,6 +2,7 @@
  * read, which samples fall to training and which to evaluation. */
 #include "dataset_parts.h"
 #include "unet/rng.h"
+#include "warp.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -39,6 +40,7 @@ static void choose_sections(UnetDataset *dataset) {
         dataset->transform = transforms->transform;
         dataset->ntransform = transforms->ntransform;
     }
+    dataset->warps = training && warp_needed(dataset->transform, dataset->ntransform);
 }
 
 /* How TERM changes the number of operands at hand. */

@@ -5,6 +5,7 @@
  *     dataset_probe.c  which reads their headers
  *     dataset_cache.c  which keeps the decoded files of small sets
  *     dataset_read.c   which reads samples
+ *     dataset_warp.c   which reads those that are scaled, turned, bent or coloured
  *     dataset_labels.c which makes classes of the numbers in files
  *     dataset_check.c  which looks for problems */
 #ifndef UNET_DATASET_PARTS_H
@@ -21,6 +22,9 @@ typedef struct {
     const char *pattern;
     int32_t channels; /* or UNET_IMAGE_CLASSES */
     int32_t source;   /* that reads it */
+    bool coloured;    /* colours of its pictures are changed; else it fills no picture that is compared */
+    int32_t highest;  /* of its files */
+    size_t widest;    /* bytes of the longest row of one */
 } FileSeries;
 
 /* How fine the files of a source are; see dataset_scale.c. */
@@ -55,9 +59,15 @@ typedef struct {
     size_t bytes;     /* of all rows, once all are read */
 } FileCache;
 
-/* Where the parts of a reading thread's working memory start, in bytes; see dataset_read.c. */
+/* Where the parts of a reading thread's working memory start, in bytes; see dataset_read.c.  Only what is
+ * warped has those from `rasters` on. */
 typedef struct {
     size_t files, values, operands, maps[2], nowhere;
+    size_t rasters;  /* of each series: how its rows lie */
+    size_t decoded;  /* rows of all series that are not kept, decoded */
+    size_t pictures; /* of all series whose colours are changed: what the window shows */
+    size_t degraded; /* of all inputs, where there is blur or noise */
+    size_t lines;
     size_t row; /* floats of one row of the widest source */
     size_t bytes;
 } ScratchPlan;
@@ -74,6 +84,7 @@ struct UnetDataset {
     int32_t measured_multiple; /* points that losses and metrics compare, for one of the coarsest files' */
     const UnetTransform *transform;
     int32_t ntransform;
+    bool warps; /* training with transforms beyond `crop` and `flip`: see dataset_warp.c */
     char *folder;
     StemList stems;
     uint16_t *

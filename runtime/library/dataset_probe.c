@@ -7,6 +7,7 @@
  */
 #include "dataset_parts.h"
 #include "size_math.h"
+#include "warp.h"
 #include "window.h"
 
 /* What libpng and zlib take for one file: their states and windows, a buffer of the file, a few rows, and
@@ -17,7 +18,7 @@ static size_t decoder_bytes(const UnetImageInfo *info) {
 }
 
 /* Reads a header; what the file takes decoded is added to *DECODED. */
-static UnetStatus probe(const FileSeries *series, const char *path, UnetImageInfo *info, size_t *decoded,
+static UnetStatus probe(FileSeries *series, const char *path, UnetImageInfo *info, size_t *decoded,
                         UnetError *error) {
     UnetImageReader *reader;
     UnetStatus status = unet_image_open(&reader, path, series->channels, error);
@@ -27,6 +28,8 @@ static UnetStatus probe(const FileSeries *series, const char *path, UnetImageInf
     UnetRowFormat format = unet_image_format(reader);
     size_t bytes;
     *info = unet_image_info(reader);
+    series->highest = info->height > series->highest ? info->height : series->highest;
+    series->widest = unet_row_bytes(&format) > series->widest ? unet_row_bytes(&format) : series->widest;
     status = unet_image_check_end(reader, error);
     unet_image_close(reader);
     if (!checked_mul(unet_row_bytes(&format), (size_t)info->height, &bytes) ||
@@ -56,6 +59,17 @@ static UnetStatus check_size(const UnetDataset *dataset, const char *path, const
         return unet_fail(error, UNET_IO,
                          "%s is %d x %d, and without `crop` it must be %d x %d (height x width)", path,
                          size[0], size[1], window[0], window[1]);
+    }
+    if (training && crop != NULL && crop->pad == UNET_PAD_NONE) {
+        int32_t least[2];
+        warp_least_size(dataset->transform, dataset->ntransform, size, least);
+        if (!smaller && (least[0] < window[0] || least[1] < window[1])) {
+            return unet_fail(
+                error, UNET_IO,
+                "%s is %d x %d (height x width), can become %d x %d before it is cut to %d x %d, "
+                "and `crop` has no `pad`",
+                path, size[0], size[1], least[0], least[1], window[0], window[1]);
+        }
     }
     if (smaller && training && crop->pad == UNET_PAD_NONE) {
         return unet_fail(

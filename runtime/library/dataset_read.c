@@ -5,50 +5,15 @@
  *
  * Files with more points for the same picture (dataset_scale.c) are read in a pass of their own.
  * Noise is keyed by the place in the file, so a point has the same noise in every window that shows it. */
-#include "dataset_parts.h"
+#include "dataset_reading.h"
 #include "size_math.h"
 #include "unet/layout.h"
-#include "unet/rng.h"
-#include "window.h"
 
 #include <string.h>
 
-/* One file of the sample: kept, or being decoded. */
-typedef struct {
-    const CachedFile *kept;
-    UnetImageReader *reader;
-} OpenFile;
-
-/* The working memory of one thread. */
-typedef struct {
-    OpenFile *file; /* one per series */
-    float *value;   /* of the sources: one row each, OPERAND_ROW apart */
-    float *operand; /* operands of an expression above the first */
-    size_t operand_row;
-    int32_t *map[2];  /* what the window shows: rows, columns */
-    int32_t *nowhere; /* a column map of nothing but fill */
-} Scratch;
-
-/* One sample on its way. */
-typedef struct {
-    const UnetDataset *dataset;
-    const Sample *sample;
-    Scratch scratch;
-    Window window; /* in points of the coarsest files */
-    UnetKey key;
-    int32_t multiple;         /* of the files of this pass; what follows counts their points */
-    int32_t size[2];          /* of the window */
-    int32_t row;              /* of the file, now */
-    int32_t begin[2], end[2]; /* of the file, needed */
-    void *const *inputs;
-    int32_t n;
-    UnetError *error;
-} Reading;
-
 /* ---- working memory --------------------------------------------------------------------------- */
 
-/* The next part of COUNT elements of SIZE bytes starts at *PART. */
-static bool reserve(ScratchPlan *plan, size_t *part, size_t count, size_t size) {
+bool scratch_reserve(ScratchPlan *plan, size_t *part, size_t count, size_t size) {
     size_t bytes;
     *part = plan->bytes;
     return checked_mul(count, size, &bytes) && checked_align64(bytes, &bytes) &&
@@ -63,12 +28,12 @@ bool dataset_plan_scratch(UnetDataset *dataset) {
     return checked_mul(channels, width, &plan->row) &&
            checked_mul((size_t)dataset->nsource, plan->row, &values) &&
            checked_mul((size_t)dataset->depth, plan->row, &operands) &&
-           reserve(plan, &plan->files, (size_t)dataset->nseries, sizeof(OpenFile)) &&
-           reserve(plan, &plan->values, values, sizeof(float)) &&
-           reserve(plan, &plan->operands, operands, sizeof(float)) &&
-           reserve(plan, &plan->maps[0], height, sizeof(int32_t)) &&
-           reserve(plan, &plan->maps[1], width, sizeof(int32_t)) &&
-           reserve(plan, &plan->nowhere, width, sizeof(int32_t));
+           scratch_reserve(plan, &plan->files, (size_t)dataset->nseries, sizeof(OpenFile)) &&
+           scratch_reserve(plan, &plan->values, values, sizeof(float)) &&
+           scratch_reserve(plan, &plan->operands, operands, sizeof(float)) &&
+           scratch_reserve(plan, &plan->maps[0], height, sizeof(int32_t)) &&
+           scratch_reserve(plan, &plan->maps[1], width, sizeof(int32_t)) &&
+           scratch_reserve(plan, &plan->nowhere, width, sizeof(int32_t)) && warp_plan_scratch(dataset);
 }
 
 static Scratch scratch_at(const ScratchPlan *plan, char *base) {
@@ -77,7 +42,12 @@ static Scratch scratch_at(const ScratchPlan *plan, char *base) {
                      .operand = (void *)(base + plan->operands),
                      .operand_row = plan->row,
                      .map = {(void *)(base + plan->maps[0]), (void *)(base + plan->maps[1])},
-                     .nowhere = (void *)(base + plan->nowhere)};
+                     .nowhere = (void *)(base + plan->nowhere),
+                     .raster = (void *)(base + plan->rasters),
+                     .decoded = (void *)(base + plan->decoded),
+                     .picture = (void *)(base + plan->pictures),
+                     .degraded = (void *)(base + plan->degraded),
+                     .lines = (void *)(base + plan->lines)};
 }
 
 size_t unet_dataset_scratch_bytes(const UnetDataset *dataset) {
@@ -86,16 +56,18 @@ size_t unet_dataset_scratch_bytes(const UnetDataset *dataset) {
 
 /* ---- sources ---------------------------------------------------------------------------------- */
 
-static int32_t columns(const Reading *at) {
+int32_t reading_columns(const Reading *at) {
     return at->end[1] - at->begin[1];
 }
 
 /* The part of the row of a file that the window needs; a decoder stands in front of that row. */
 static UnetStatus push_file(const Reading *at, int32_t series, float *operand) {
     const OpenFile *file = &at->scratch.file[series];
-    if (file->kept != NULL) {
+    if (at->dataset->warps) {
+        warp_push(at, series, operand);
+    } else if (file->kept != NULL) {
         size_t before = (size_t)at->row * unet_row_bytes(&file->kept->format);
-        unet_row_convert(&file->kept->format, file->kept->rows + before, at->begin[1], columns(at),
+        unet_row_convert(&file->kept->format, file->kept->rows + before, at->begin[1], reading_columns(at),
                          operand);
     } else {
         UnetStatus status = unet_image_decode_row(file->reader, at->error);
@@ -103,17 +75,19 @@ static UnetStatus push_file(const Reading *at, int32_t series, float *operand) {
             return status;
         }
         UnetRowFormat format = unet_image_format(file->reader);
-        unet_row_convert(&format, unet_image_bytes(file->reader), at->begin[1], columns(at), operand);
+        unet_row_convert(&format, unet_image_bytes(file->reader), at->begin[1], reading_columns(at),
+                         operand);
     }
     return dataset_is_labels(at->dataset, at->dataset->series[series].source)
-               ? dataset_to_classes(at->dataset, at->sample, series, operand, columns(at), at->error)
+               ? dataset_to_classes(at->dataset, at->sample, series, operand, reading_columns(at),
+                                    at->error)
                : UNET_OK;
 }
 
 /* The row of an earlier source; one channel is repeated where more are wanted. */
 static void push_name(const Reading *at, const char *name, int32_t channels, float *operand) {
     const UnetDataset *dataset = at->dataset;
-    size_t width = (size_t)columns(at);
+    size_t width = (size_t)reading_columns(at);
     for (int32_t s = 0; s < dataset->nsource; s++) {
         if (strcmp(dataset->source[s].name, name) != 0) {
             continue;
@@ -130,8 +104,9 @@ static void push_name(const Reading *at, const char *name, int32_t channels, flo
 
 static void push_noise(const Reading *at, const UnetKey *key, int32_t channels, float deviation,
                        float *operand) {
-    int32_t height = at->sample->size[0] * at->multiple, width = at->sample->size[1] * at->multiple;
-    size_t count = (size_t)columns(at);
+    const int32_t *size = at->dataset->warps ? at->window.size : at->sample->size;
+    int32_t height = size[0] * at->multiple, width = size[1] * at->multiple;
+    size_t count = (size_t)reading_columns(at);
     for (int32_t c = 0; c < channels; c++) {
         uint64_t line = (uint64_t)c * (uint64_t)height + (uint64_t)at->row;
         float *values = operand + (size_t)c * count;
@@ -180,7 +155,7 @@ static float *operand_of(const Reading *at, int32_t index, int32_t k) {
 /* What TERM stands for, if it is no operation; SERIES: its files. */
 static UnetStatus push(const Reading *at, const UnetSourceTerm *term, int32_t series, const UnetKey *key,
                        int32_t channels, float *operand) {
-    size_t count = (size_t)channels * (size_t)columns(at);
+    size_t count = (size_t)channels * (size_t)reading_columns(at);
     switch (term->op) {
     case UNET_SRC_FILES:
         return push_file(at, series, operand);
@@ -203,8 +178,7 @@ static UnetStatus push(const Reading *at, const UnetSourceTerm *term, int32_t se
     return UNET_OK;
 }
 
-/* Evaluates source INDEX for the row. */
-static UnetStatus evaluate(const Reading *at, int32_t index) {
+UnetStatus reading_evaluate(const Reading *at, int32_t index) {
     int32_t series = at->dataset->scale[index].first_series, depth = 0;
     const UnetSource *source = &at->dataset->source[index];
     UnetStatus status = UNET_OK;
@@ -213,7 +187,7 @@ static UnetStatus evaluate(const Reading *at, int32_t index) {
         if (is_operation(term->op)) {
             depth--;
             combine(term->op, operand_of(at, index, depth - 1), operand_of(at, index, depth),
-                    (size_t)source->channels * (size_t)columns(at));
+                    (size_t)source->channels * (size_t)reading_columns(at));
             continue;
         }
         UnetKey key = at->key;
@@ -226,10 +200,8 @@ static UnetStatus evaluate(const Reading *at, int32_t index) {
 
 /* ---- into the inputs -------------------------------------------------------------------------- */
 
-/* Row Y of the window for the input that SOURCE fills, from VALUE by the column map MAP.  An input smaller
- * than the window shows its centre. */
-static void store(const Reading *at, const UnetSource *source, int32_t y, const float *value,
-                  const int32_t *map) {
+void reading_store(const Reading *at, const UnetSource *source, int32_t y, const float *value,
+                   const int32_t *map) {
     if (source->input < 0 || at->inputs[source->input] == NULL) {
         return;
     }
@@ -240,12 +212,11 @@ static void store(const Reading *at, const UnetSource *source, int32_t y, const 
     if (y < top || y >= top + layout->size[1]) {
         return;
     }
-    unet_layout_store_row(layout, at->inputs[source->input], at->n, 0, y - top, value, columns(at),
+    unet_layout_store_row(layout, at->inputs[source->input], at->n, 0, y - top, value, reading_columns(at),
                           map + left, labels ? UNET_IGNORED : at->window.fill);
 }
 
-/* Whether source INDEX is read in this pass. */
-static bool is_read(const Reading *at, int32_t index) {
+bool reading_reads(const Reading *at, int32_t index) {
     int32_t multiple = at->dataset->scale[index].multiple;
     return multiple == at->multiple || multiple == ANY_MULTIPLE;
 }
@@ -257,9 +228,9 @@ static void store_rows(const Reading *at, int32_t shown, const int32_t *map) {
             continue;
         }
         for (int32_t s = 0; s < at->dataset->nsource; s++) {
-            if (is_read(at, s)) {
-                store(at, &at->dataset->source[s], y,
-                      at->scratch.value + (size_t)s * at->scratch.operand_row, map);
+            if (reading_reads(at, s)) {
+                reading_store(at, &at->dataset->source[s], y,
+                              at->scratch.value + (size_t)s * at->scratch.operand_row, map);
             }
         }
     }
@@ -269,7 +240,7 @@ static UnetStatus read_rows(Reading *at) {
     UnetStatus status = UNET_OK;
     for (at->row = at->begin[0]; at->row < at->end[0] && status == UNET_OK; at->row++) {
         for (int32_t s = 0; s < at->dataset->nsource && status == UNET_OK; s++) {
-            status = is_read(at, s) ? evaluate(at, s) : UNET_OK;
+            status = reading_reads(at, s) ? reading_evaluate(at, s) : UNET_OK;
         }
         if (status == UNET_OK) {
             store_rows(at, at->row, at->scratch.map[1]);
@@ -302,7 +273,7 @@ static UnetStatus read_files(Reading *at) {
         at->scratch.file[i] = (OpenFile){NULL, NULL};
     }
     for (int32_t i = 0; i < at->dataset->nseries && status == UNET_OK; i++) {
-        status = is_read(at, at->dataset->series[i].source) ? open_file(at, i) : UNET_OK;
+        status = reading_reads(at, at->dataset->series[i].source) ? open_file(at, i) : UNET_OK;
     }
     if (status == UNET_OK) {
         status = read_rows(at);
@@ -321,7 +292,10 @@ static void choose_window(Reading *at, uint64_t seed, uint32_t epoch) {
     uint32_t sample = (uint32_t)at->sample->stem;
     if (dataset->purpose == UNET_TRAINING) {
         at->key = (UnetKey){.seed = seed, .epoch = epoch, .sample = sample};
-        at->window = window_draw(dataset->transform, dataset->ntransform, at->sample->size, size, &at->key);
+        at->window =
+            dataset->warps
+                ? window_whole(dataset->transform, dataset->ntransform, at->sample->size, size)
+                : window_draw(dataset->transform, dataset->ntransform, at->sample->size, size, &at->key);
     } else {
         at->key = (UnetKey){.epoch = UNET_EVALUATION_EPOCH, .sample = sample};
         at->window = window_centre(dataset->transform, dataset->ntransform, at->sample->size, size);
@@ -331,6 +305,9 @@ static void choose_window(Reading *at, uint64_t seed, uint32_t epoch) {
 /* Reads the sources whose files have MULTIPLE points for one of the coarsest. */
 static UnetStatus read_pass(Reading *at, int32_t multiple) {
     at->multiple = multiple;
+    if (at->dataset->warps) {
+        return warp_read(at);
+    }
     for (int axis = 0; axis < 2; axis++) {
         at->size[axis] = at->window.size[axis] * multiple;
         window_range(&at->window, axis, multiple, &at->begin[axis], &at->end[axis]);
@@ -368,6 +345,10 @@ UnetStatus unet_dataset_read(const UnetDataset *dataset, int32_t sample, uint64_
                   .n = n,
                   .error = error};
     choose_window(&at, seed, epoch);
+    if (dataset->warps) {
+        warp_draw(&at.warp, dataset->transform, dataset->ntransform, at.sample->size, dataset->base,
+                  &at.key);
+    }
     bool training = dataset->purpose == UNET_TRAINING;
     valid[0] = dataset->program->measured[0];
     for (int axis = 0; axis < 2; axis++) {

@@ -18,7 +18,9 @@ const UnetTransform *window_crop(const UnetTransform *transform, int32_t count) 
     return NULL;
 }
 
-static Window whole(const UnetTransform *crop, const int32_t file[2], const int32_t size[2]) {
+Window window_whole(const UnetTransform *transform, int32_t count, const int32_t file[2],
+                    const int32_t size[2]) {
+    const UnetTransform *crop = window_crop(transform, count);
     Window window = {.pad = UNET_PAD_NONE};
     memcpy(window.file, file, sizeof window.file);
     memcpy(window.size, size, sizeof window.size);
@@ -36,19 +38,25 @@ static int64_t draw_start(int32_t file, int32_t size, const UnetKey *key, uint64
     return lowest + unet_random_below(key, index, (room < 0 ? -room : room) + 1);
 }
 
+int64_t window_start(const UnetTransform *crop, int32_t file, int32_t size, const UnetKey *key, int axis) {
+    return crop->random ? draw_start(file, size, key, (uint64_t)axis) : ((int64_t)file - size) / 2;
+}
+
+bool window_flips(const UnetTransform *flip, const UnetKey *key, int axis) {
+    return (flip->axes >> (axis + 1) & 1) != 0 && unet_random_uniform(key, (uint64_t)axis) < flip->p;
+}
+
 Window window_draw(const UnetTransform *transform, int32_t count, const int32_t file[2],
                    const int32_t size[2], const UnetKey *key) {
-    Window window = whole(window_crop(transform, count), file, size);
+    Window window = window_whole(transform, count, file, size);
     for (int32_t i = 0; i < count; i++) {
         UnetKey own = *key;
         own.stream = UNET_STREAM_TRANSFORM + (uint32_t)i;
         for (int axis = 0; axis < 2; axis++) {
-            const UnetTransform *does = &transform[i];
-            if (does->op == UNET_DO_CROP) {
-                window.start[axis] = does->random ? draw_start(file[axis], size[axis], &own, (uint64_t)axis)
-                                                  : ((int64_t)file[axis] - size[axis]) / 2;
-            } else if ((does->axes >> (axis + 1) & 1) != 0) {
-                window.flip[axis] ^= unet_random_uniform(&own, (uint64_t)axis) < does->p;
+            if (transform[i].op == UNET_DO_CROP) {
+                window.start[axis] = window_start(&transform[i], file[axis], size[axis], &own, axis);
+            } else {
+                window.flip[axis] ^= window_flips(&transform[i], &own, axis);
             }
         }
     }
@@ -57,7 +65,7 @@ Window window_draw(const UnetTransform *transform, int32_t count, const int32_t 
 
 Window window_centre(const UnetTransform *transform, int32_t count, const int32_t file[2],
                      const int32_t size[2]) {
-    Window window = whole(window_crop(transform, count), file, size);
+    Window window = window_whole(transform, count, file, size);
     if (window.pad == UNET_PAD_NONE) {
         window.pad = UNET_PAD_REFLECT;
     }

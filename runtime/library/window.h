@@ -19,6 +19,15 @@ typedef struct {
 /* The crop among the transforms, or NULL. */
 const UnetTransform *window_crop(const UnetTransform *transform, int32_t count);
 
+/* A window of the files, at their corner. */
+Window window_whole(const UnetTransform *transform, int32_t count, const int32_t file[2],
+                    const int32_t size[2]);
+
+/* What KEY draws for a crop: where a window of SIZE starts along an axis of FILE; for a flip: whether it
+ * mirrors it. */
+int64_t window_start(const UnetTransform *crop, int32_t file, int32_t size, const UnetKey *key, int axis);
+bool window_flips(const UnetTransform *flip, const UnetKey *key, int axis);
+
 /* Training: what KEY (whose stream is replaced) draws; without `crop` the sizes are equal. */
 Window window_draw(const UnetTransform *transform, int32_t count, const int32_t file[2],
                    const int32_t size[2], const UnetKey *key);

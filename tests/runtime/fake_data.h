@@ -21,7 +21,7 @@ typedef struct {
     UnetLayout train_layout[FAKE_INPUTS], eval_layout[FAKE_INPUTS];
     UnetSource source[4];
     UnetSourceTerm term[4][FAKE_TERMS];
-    UnetTransform transform[4];
+    UnetTransform transform[12];
 } Fake;
 
 /* Stored point by point with a halo, as the CPU has images of 1 to 4 channels. */

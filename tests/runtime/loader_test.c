@@ -20,12 +20,29 @@ typedef struct {
     UnetLoader *loader;
 } Setup;
 
-static void start(Setup *setup, int32_t threads, int32_t ring) {
+/* Whatever changes a window. */
+static void add_all_transforms(Fake *fake) {
+    fake_add(fake, (UnetTransform){.op = UNET_DO_SCALE, .p = 1, .amount = {0.8, 1.5}});
+    fake_add(fake, (UnetTransform){.op = UNET_DO_ROTATE, .p = 0.7, .amount = {30}});
+    fake_add(fake, (UnetTransform){.op = UNET_DO_CROP, .random = true, .pad = UNET_PAD_REFLECT});
+    fake_add(fake, (UnetTransform){.op = UNET_DO_ROT90, .p = 1});
+    fake_add(fake, (UnetTransform){.op = UNET_DO_ELASTIC, .p = 0.8, .amount = {2, 3}});
+    fake_add(fake, (UnetTransform){.op = UNET_DO_DISTORT, .p = 0.5, .amount = {0.4, 0.4, 0.4, 30}});
+    fake_add(fake, (UnetTransform){.op = UNET_DO_GAMMA, .p = 0.5, .amount = {0.7, 1.4}});
+    fake_add(fake, (UnetTransform){.op = UNET_DO_BLUR, .p = 0.5, .amount = {0.5, 1.5}});
+    fake_add(fake, (UnetTransform){.op = UNET_DO_NOISE, .p = 0.5, .amount = {0.1}});
+}
+
+static void start_with(Setup *setup, int32_t threads, int32_t ring, bool all) {
     UnetError error;
     fake_pairs(&setup->fake, 4, 3, 8, UNET_F32);
     fake_noise(&setup->fake, 0.1);
-    fake_add(&setup->fake, (UnetTransform){.op = UNET_DO_CROP, .random = true});
-    fake_add(&setup->fake, (UnetTransform){.op = UNET_DO_FLIP, .axes = 6, .p = 0.5});
+    if (all) {
+        add_all_transforms(&setup->fake);
+    } else {
+        fake_add(&setup->fake, (UnetTransform){.op = UNET_DO_CROP, .random = true});
+        fake_add(&setup->fake, (UnetTransform){.op = UNET_DO_FLIP, .axes = 6, .p = 0.5});
+    }
     setup->fake.eval_data = setup->fake.data;
     setup->fake.model.eval_data = &setup->fake.eval_data;
     setup->fake.model.ring = ring;
@@ -37,6 +54,10 @@ static void start(Setup *setup, int32_t threads, int32_t ring) {
     CHECK(unet_loader_bytes(&setup->fake.model, both, 2, threads) >
               (size_t)(ring * setup->fake.train.input_bytes),
           "the size of the loader");
+}
+
+static void start(Setup *setup, int32_t threads, int32_t ring) {
+    start_with(setup, threads, ring, false);
 }
 
 static void stop(Setup *setup) {
@@ -73,10 +94,10 @@ static void run(const Setup *setup, int64_t first, int count, uint64_t *sums) {
     }
 }
 
-static void test_threads(void) {
+static void test_threads(bool all) {
     uint64_t expected[BATCHES];
     Setup setup;
-    start(&setup, 1, 1);
+    start_with(&setup, 1, 1, all);
     run(&setup, 0, BATCHES, expected);
     for (int i = 1; i < BATCHES; i++) {
         CHECK(expected[i] != expected[i - 1], "two batches are equal");
@@ -84,7 +105,7 @@ static void test_threads(void) {
     stop(&setup);
     for (int32_t threads = 1; threads <= 6; threads++) {
         uint64_t sums[BATCHES];
-        start(&setup, threads, 2 + threads % 3);
+        start_with(&setup, threads, 2 + threads % 3, all);
         run(&setup, 0, BATCHES, sums);
         CHECK(memcmp(sums, expected, sizeof sums) == 0, "%d threads make other batches", threads);
         run(&setup, 6, BATCHES - 6, sums);
@@ -213,7 +234,8 @@ int main(void) {
         snprintf(name, sizeof name, "p%02d", i);
         fake_picture(folder, "clean", name, i * 11, 3, 11 + i % 3, 20 - i);
     }
-    test_threads();
+    test_threads(false);
+    test_threads(true);
     test_order();
     test_switching();
     test_failure();

@@ -230,7 +230,18 @@ typedef struct {
     const int32_t *values; /* of labels: the value in files of each class; NULL: its number */
 } UnetSource;
 
-typedef enum { UNET_DO_CROP, UNET_DO_FLIP } UnetTransformOp;
+typedef enum {
+    UNET_DO_CROP,
+    UNET_DO_FLIP,
+    UNET_DO_SCALE,   /* least, most factor, step (0: any) */
+    UNET_DO_ROT90,   /* by 0 to 3 quarter turns */
+    UNET_DO_ROTATE,  /* most degrees, step (0: any) */
+    UNET_DO_ELASTIC, /* standard deviation of displacements, grid of them along each axis */
+    UNET_DO_DISTORT, /* brightness, contrast, saturation, hue in degrees: how far at most */
+    UNET_DO_GAMMA,   /* least, most exponent */
+    UNET_DO_BLUR,    /* least, most standard deviation in points */
+    UNET_DO_NOISE    /* most standard deviation */
+} UnetTransformOp;
 typedef enum { UNET_PAD_NONE, UNET_PAD_VALUE, UNET_PAD_REFLECT, UNET_PAD_REPLICATE, UNET_PAD_ZERO } UnetPad;
 
 typedef struct {
@@ -238,8 +249,9 @@ typedef struct {
     bool random; /* crop: anywhere (training) or the centre */
     UnetPad pad; /* crop: files that are too small */
     double pad_value;
-    uint32_t axes; /* flip: bit 0 depth, bit 1 height, bit 2 width */
-    double p;      /* flip: probability of each axis */
+    uint32_t axes;    /* flip: bit 0 depth, bit 1 height, bit 2 width */
+    double p;         /* flip: probability of each axis; distort: of each change; else of it all */
+    double amount[4]; /* as UnetTransformOp says */
 } UnetTransform;
 
 /* The sections `data` and `eval`: the latter has sources of its own, or none (then: the holdout). */

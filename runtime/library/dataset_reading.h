@@ -1,0 +1,78 @@
+/* dataset_reading.h - one sample on its way from its files into the inputs; private to
+ *     dataset_read.c  which reads samples row by row
+ *     dataset_warp.c  which reads those whose window is scaled, turned, bent or coloured */
+#ifndef UNET_DATASET_READING_H
+#define UNET_DATASET_READING_H
+
+#include "dataset_parts.h"
+#include "raster.h"
+#include "unet/rng.h"
+#include "warp.h"
+#include "window.h"
+
+/* One file of the sample: kept, or being decoded. */
+typedef struct {
+    const CachedFile *kept;
+    UnetImageReader *reader;
+} OpenFile;
+
+/* The working memory of one thread. */
+typedef struct {
+    OpenFile *file; /* one per series */
+    float *value;   /* of the sources: one row each, OPERAND_ROW apart */
+    float *operand; /* operands of an expression above the first */
+    size_t operand_row;
+    int32_t *map[2];  /* what the window shows: rows, columns */
+    int32_t *nowhere; /* a column map of nothing but fill */
+    /* of what is warped: */
+    Raster *raster; /* one per series */
+    uint8_t *decoded;
+    float *picture, *degraded, *lines;
+} Scratch;
+
+/* One sample on its way. */
+typedef struct {
+    const UnetDataset *dataset;
+    const Sample *sample;
+    Scratch scratch;
+    Window window; /* in points of the coarsest files */
+    UnetKey key;
+    Warp warp;                /* where dataset->warps */
+    int32_t multiple;         /* of the files of this pass; what follows counts their points */
+    int32_t size[2];          /* of the window */
+    int32_t row;              /* of the file, now */
+    int32_t begin[2], end[2]; /* of the file, needed */
+    void *const *inputs;
+    int32_t n;
+    UnetError *error;
+} Reading;
+
+/* The next part of COUNT elements of SIZE bytes starts at *PART; false when the sizes overflow. */
+UNET_MUST_USE bool scratch_reserve(ScratchPlan *plan, size_t *part, size_t count, size_t size);
+
+/* Columns of the row that sources are evaluated for. */
+int32_t reading_columns(const Reading *at);
+
+/* Whether source INDEX is read in this pass. */
+bool reading_reads(const Reading *at, int32_t index);
+
+/* Evaluates source INDEX for the row. */
+UNET_MUST_USE UnetStatus reading_evaluate(const Reading *at, int32_t index);
+
+/* Row Y of the window for the input that SOURCE fills, from VALUE by the column map MAP.  An input smaller
+ * than the window shows its centre. */
+void reading_store(const Reading *at, const UnetSource *source, int32_t y, const float *value,
+                   const int32_t *map);
+
+/* ---- dataset_warp.c ---- */
+
+/* Plans what warped samples need besides; false when the sizes overflow. */
+UNET_MUST_USE bool warp_plan_scratch(UnetDataset *dataset);
+
+/* Reads all sources of the pass; size and map[1] are those of the whole window. */
+UNET_MUST_USE UnetStatus warp_read(Reading *at);
+
+/* The row of the window that file SERIES fills, classes as they stand in the file. */
+void warp_push(const Reading *at, int32_t series, float *operand);
+
+#endif
