@@ -1,0 +1,126 @@
+"""The networks of examples/ that have a public implementation, and how a small one of each is compared with PyTorch.
+
+Weights, pictures and targets of the small ones follow from names and are not recorded.  Of a tensor that PyTorch computed
+its norm and its products with two vectors of random signs are recorded: an error of any direction shows in one of them.
+"""
+
+import array
+import itertools
+import json
+import math
+import os
+import random
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+STEPS = 10
+RECORDED = os.path.join(HERE, "vectors")
+
+
+class Model:
+    """One network; `small` are the definitions of the small one, of SIZE and BATCH, of which PyTorch knows the answers.
+
+    inputs       (name, channels) of images and (name, classes) of labels, in the order of the file
+    optimizer, clip, loss   repeat what the file says, for record.py
+    full         definitions of full networks, with their numbers of parameters"""
+
+    def __init__(self, name, size, batch, small, inputs, optimizer, loss, full, clip=None, target_size=None):
+        self.name, self.size, self.batch, self.small, self.inputs = name, size, batch, small, inputs
+        self.optimizer, self.loss, self.full, self.clip = optimizer, loss, full, clip
+        self.target_size = target_size or size
+        self.file = os.path.join(ROOT, "examples", name, name + ".unet")
+
+    def key(self, definitions):
+        return " ".join([self.name] + sorted("%s=%s" % item for item in definitions.items()))
+
+    def vectors(self, small):
+        return os.path.join(RECORDED, self.key(small).replace(" ", ".") + ".json")
+
+
+RMSPROP = ("rmsprop", {"lr": 1e-5, "weight_decay": 1e-8, "momentum": 0.999})
+
+MODELS = [
+    Model("milesial", (33, 38), 2, [{"width": 4}, {"width": 4, "depth": 3, "bilinear": "true"}],
+          [("photo", "image", 3), ("truth", "labels", 2)], RMSPROP, "cross_entropy_and_dice",
+          [({}, 31037698), ({"bilinear": "true"}, 17263042)], clip=1.0),
+]
+
+# ---- what follows from names ----
+
+
+def elements(shape):
+    return math.prod(shape)
+
+
+def weight(name, shape):
+    """Values of a parameter such as training might leave them, as float32."""
+    rng, count = random.Random(name), elements(shape)
+    kind = name.rsplit(".", 1)[-1]
+    if kind == "running_var" or (kind == "weight" and len(shape) == 1):
+        low, high = 0.5, 1.5
+    elif len(shape) == 1 or kind in ("beta", "gamma"):
+        low, high = -0.2, 0.2
+    else:
+        high = math.sqrt(4.5 * shape[0] / count)
+        low = -high
+    return array.array("f", [rng.uniform(low, high) for _ in range(count)])
+
+
+def picture(name, count):
+    rng = random.Random(name)
+    return array.array("f", [rng.random() for _ in range(count)])
+
+
+def labels(name, count, classes):
+    """In patches, as masks are."""
+    rng = random.Random(name)
+    values = []
+    while len(values) < count:
+        values += [rng.randrange(classes)] * rng.randrange(1, 9)
+    return values[:count]
+
+
+def batches(model, classes=None):
+    """The values of all inputs, dense, in the order of the file."""
+    result = []
+    for name, kind, channels in model.inputs:
+        target = name != model.inputs[0][0] and name in ("truth", "clean", "weight")
+        height, width = model.target_size if target else model.size
+        points = model.batch * height * width
+        result.append(picture(name, points * channels) if kind == "image" else labels(name, points, channels))
+    return result
+
+
+# ---- what is recorded ----
+
+
+def digest(name, values):
+    """(norm, two products with signs) of numbers."""
+    rng, total = random.Random("signs of " + name), math.fsum(values)
+    products = []
+    for _ in range(2):
+        bits = bin(rng.getrandbits(len(values)) | 1 << len(values))[3:]
+        products.append(2 * math.fsum(itertools.compress(values, map(int, bits))) - total)
+    return [math.sqrt(math.fsum(v * v for v in values))] + products
+
+
+def difference(found, expected):
+    """About the norm of the difference of two tensors, from their digests."""
+    return max(abs(a - b) for a, b in zip(found, expected))
+
+
+def fnv1a(text):
+    value = 0xCBF29CE484222325
+    for byte in text.encode():
+        value = ((value ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
+    return "%016x" % value
+
+
+def names_digest(shapes):
+    """One number for names and shapes, in any order; sizes of one say nothing."""
+    return fnv1a("".join("%s %s\n" % (name, [n for n in shape if n != 1]) for name, shape in sorted(shapes.items())))
+
+
+def read(path):
+    with open(path) as file:
+        return json.load(file)
