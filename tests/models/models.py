@@ -31,18 +31,45 @@ class Model:
         self.file = os.path.join(ROOT, "examples", name, name + ".unet")
 
     def key(self, definitions):
-        return " ".join([self.name] + sorted("%s=%s" % item for item in definitions.items()))
+        return " ".join([self.name] + options(definitions))
 
     def vectors(self, small):
-        return os.path.join(RECORDED, self.key(small).replace(" ", ".") + ".json")
+        return os.path.join(RECORDED, "%s.%d.json" % (self.name, self.small.index(small)))
 
 
+def options(definitions):
+    """As `unetc` takes them."""
+    return ["-D%s=%s" % (name, json.dumps(value, separators=(",", ":"))) for name, value in definitions.items()]
+
+
+PHOTO, TRUTH = ("photo", "image", 3), ("truth", "labels", 2)
 RMSPROP = ("rmsprop", {"lr": 1e-5, "weight_decay": 1e-8, "momentum": 0.999})
+SGD = ("sgd", {"lr": 0.01, "momentum": 0.9, "weight_decay": 1e-4})
+CITY = [PHOTO, ("truth", "labels", 3)]
 
 MODELS = [
-    Model("milesial", (33, 38), 2, [{"width": 4}, {"width": 4, "depth": 3, "bilinear": "true"}],
-          [("photo", "image", 3), ("truth", "labels", 2)], RMSPROP, "cross_entropy_and_dice",
-          [({}, 31037698), ({"bilinear": "true"}, 17263042)], clip=1.0),
+    Model("milesial", (33, 38), 2, [{"width": 4}, {"width": 4, "depth": 3, "bilinear": True}], [PHOTO, TRUTH], RMSPROP,
+          "cross_entropy_and_dice", [({}, 31037698), ({"bilinear": True}, 17263042)], clip=1.0),
+    Model("unet_2015", (188, 188), 1, [{"width": 2, "size": 188, "drop": 0}], [("cells", "image", 1), TRUTH],
+          ("sgd", {"lr": 0.01, "momentum": 0.99}), "cross_entropy", [({}, 31030658)], target_size=(4, 4)),
+    Model("attention_unet", (32, 32), 3, [{"width": 4}], [PHOTO, TRUTH], ("adam", {"lr": 2e-4, "betas": (0.5, 0.999)}), "bce",
+          [({}, 34878573)]),
+    Model("resunet", (16, 24), 3, [{"filters": [4, 8, 12, 16]}], [PHOTO, TRUTH], ("adam", {"lr": 1e-3}), "bce_and_dice",
+          [({}, 13043009)]),
+    Model("unet_plus_plus", (32, 32), 2, [{"f": [2, 4, 6, 8, 10], "deep": True}], [PHOTO, TRUTH],
+          ("sgd", {"lr": 1e-3, "momentum": 0.9, "weight_decay": 1e-4}), "half_bce_and_dice",
+          [({}, 9163329), ({"deep": True}, 9163428)]),
+    Model("dncnn", (11, 10), 3, [{"width": 6}], [("noisy", "image", 1), ("clean", "image", 1)], ("adam", {"lr": 1e-3}), "mse",
+          [({}, 556096)]),
+    Model("drunet", (16, 24), 1, [{"widths": [4, 6, 8, 10]}], [("noisy", "image", 3), ("clean", "image", 3)],
+          ("adam", {"lr": 1e-4}), "l1", [({}, 32640960)]),
+    Model("resnet34_unet", (64, 64), 2, [{"width": 4, "decoder": [8, 6, 5, 4, 3]}], [PHOTO, TRUTH], ("adam", {"lr": 1e-4}),
+          "bce_and_dice", [({}, 24436369)]),
+    Model("pp_liteseg", (128, 128), 3, [{"classes": 3, "base": 8, "arm": [4, 6, 8], "mid": [4, 5, 6]}], CITY,
+          ("sgd", {"lr": 0.005, "momentum": 0.9, "weight_decay": 5e-4}), "cross_entropy",
+          [({}, 8141600), ({"layers": [4, 5, 3], "arm": [64, 96, 128], "mid": [64, 64, 64]}, 12366464)]),
+    Model("fast_scnn", (192, 192), 2, [{"classes": 3, "stem": [2, 3, 4], "widths": [4, 6, 8], "repeats": [2, 1, 1], "drop": 0}], CITY, SGD,
+          "cross_entropy", [({}, 1138051)]),
 ]
 
 # ---- what follows from names ----

@@ -3,7 +3,7 @@
 
     apt-get install python3-torch && tests/models/record.py [MODEL...]
 
-The classes here build the networks as their public implementations do, under the same names.  In float64: the output of
+In float64: the output of
 the small ones in evaluation, losses of ten steps, gradients of the first and the parameters after the last.  Of the full
 ones: how many parameters there are, and a checksum of their names and shapes.
 """
@@ -17,81 +17,7 @@ from torch import nn
 from torch.nn import functional as F
 
 import models
-
-# ---- milesial/Pytorch-UNet ----
-
-
-class MilesialDouble(nn.Module):
-    def __init__(self, inputs, outputs, mid=None):
-        super().__init__()
-        mid = mid or outputs
-        self.double_conv = nn.Sequential(
-            nn.Conv2d(inputs, mid, 3, padding=1, bias=False), nn.BatchNorm2d(mid), nn.ReLU(),
-            nn.Conv2d(mid, outputs, 3, padding=1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU())
-
-    def forward(self, x):
-        return self.double_conv(x)
-
-
-class MilesialDown(nn.Module):
-    def __init__(self, inputs, outputs):
-        super().__init__()
-        self.maxpool_conv = nn.Sequential(nn.MaxPool2d(2), MilesialDouble(inputs, outputs))
-
-    def forward(self, x):
-        return self.maxpool_conv(x)
-
-
-class MilesialUp(nn.Module):
-    def __init__(self, inputs, outputs, bilinear):
-        super().__init__()
-        if bilinear:
-            self.up = nn.Upsample(scale_factor=2, mode="bilinear", align_corners=True)
-            self.conv = MilesialDouble(inputs, outputs, inputs // 2)
-        else:
-            self.up = nn.ConvTranspose2d(inputs, inputs // 2, 2, stride=2)
-            self.conv = MilesialDouble(inputs, outputs)
-
-    def forward(self, x, skip):
-        x = self.up(x)
-        high, wide = skip.shape[2] - x.shape[2], skip.shape[3] - x.shape[3]
-        x = F.pad(x, (wide // 2, wide - wide // 2, high // 2, high - high // 2))
-        return self.conv(torch.cat([skip, x], 1))
-
-
-class Outc(nn.Module):
-    def __init__(self, inputs, outputs):
-        super().__init__()
-        self.conv = nn.Conv2d(inputs, outputs, 1)
-
-    def forward(self, x):
-        return self.conv(x)
-
-
-class Milesial(nn.Module):
-    def __init__(self, width=64, depth=4, classes=2, bilinear="false"):
-        super().__init__()
-        bilinear, self.depth = bilinear == "true", depth
-        narrow = 2 if bilinear else 1
-        self.inc = MilesialDouble(3, width)
-        for i in range(1, depth + 1):
-            setattr(self, "down%d" % i, MilesialDown(width * 2**(i - 1), width * 2**i // (narrow if i == depth else 1)))
-        for i in range(1, depth + 1):
-            c = width * 2**(depth - i)
-            setattr(self, "up%d" % i, MilesialUp(2 * c, c if i == depth else c // narrow, bilinear))
-        self.outc = Outc(width, classes)
-
-    def forward(self, x):
-        x, skips = self.inc(x), []
-        for i in range(1, self.depth + 1):
-            skips.append(x)
-            x = getattr(self, "down%d" % i)(x)
-        for i in range(1, self.depth + 1):
-            x = getattr(self, "up%d" % i)(x, skips.pop())
-        return self.outc(x)
-
-
-NETS = {"milesial": Milesial}
+import nets
 
 # ---- losses: of the answers of a network, one or a list, and its targets ----
 
@@ -116,11 +42,28 @@ def bce(answer, truth):
     return F.binary_cross_entropy_with_logits(answer, truth.to(answer.dtype))
 
 
-LOSSES = {"cross_entropy": cross_entropy, "cross_entropy_and_dice": cross_entropy_and_dice, "bce": bce, "mse": F.mse_loss,
+def bce_and_dice(answer, truth, share=1.0, smooth=1e-6):
+    return share * bce(answer, truth) + dice(torch.sigmoid(answer), truth.to(answer.dtype), smooth)
+
+
+def half_bce_and_dice(answer, truth):
+    return bce_and_dice(answer, truth, 0.5, 1e-5)
+
+
+LOSSES = {"bce_and_dice": bce_and_dice, "half_bce_and_dice": half_bce_and_dice,
+          "cross_entropy": cross_entropy, "cross_entropy_and_dice": cross_entropy_and_dice, "bce": bce, "mse": F.mse_loss,
           "l1": F.l1_loss}
 OPTIMIZERS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "sgd": torch.optim.SGD, "rmsprop": torch.optim.RMSprop}
 
 # ---- one network ----
+
+
+def loss_of(model, answers, truth):
+    """The files of several heads: UNet++ divides by their number."""
+    if not isinstance(answers, list):
+        return LOSSES[model.loss](answers, truth)
+    total = sum(LOSSES[model.loss](answer, truth) for answer in answers)
+    return total / len(answers) if model.name == "unet_plus_plus" else total
 
 
 def state_of(net):
@@ -129,7 +72,7 @@ def state_of(net):
 
 
 def make(model, definitions):
-    net = NETS[model.name](**definitions).double()
+    net = nets.NETS[model.name](**definitions).double()
     for name, value in state_of(net).items():
         value.copy_(torch.tensor(models.weight(name, value.shape)).reshape(value.shape))
     return net
@@ -159,7 +102,7 @@ def record(model, definitions):
     losses, gradients = [], {}
     for step in range(models.STEPS):
         optimizer.zero_grad()
-        loss = LOSSES[model.loss](net(*inputs), truth)
+        loss = loss_of(model, net(*inputs), truth)
         loss.backward()
         if step == 0:
             gradients = {key: digest("gradient " + key, value.grad) for key, value in net.named_parameters()}
@@ -185,8 +128,8 @@ def record(model, definitions):
 
 def record_full(model, full):
     for definitions, count in model.full:
-        shapes = {key: list(value.shape) for key, value in state_of(NETS[model.name](**definitions)).items()}
-        net = NETS[model.name](**definitions)
+        shapes = {key: list(value.shape) for key, value in state_of(nets.NETS[model.name](**definitions)).items()}
+        net = nets.NETS[model.name](**definitions)
         found = sum(value.numel() for value in net.parameters())
         print("%-40s %d parameters%s" % (model.key(definitions), found, "" if found == count else ", NOT %d" % count))
         full[model.key(definitions)] = models.names_digest(shapes)
