@@ -70,6 +70,11 @@ MODELS = [
           [({}, 8141600), ({"layers": [4, 5, 3], "arm": [64, 96, 128], "mid": [64, 64, 64]}, 12366464)]),
     Model("fast_scnn", (192, 192), 2, [{"classes": 3, "stem": [2, 3, 4], "widths": [4, 6, 8], "repeats": [2, 1, 1], "drop": 0}], CITY, SGD,
           "cross_entropy", [({}, 1138051)]),
+    Model("nafnet", (16, 24), 2, [{"width": 4, "enc": [1, 1], "middle": 2, "dec": [1, 1]}],
+          [("noisy", "image", 3), ("clean", "image", 3)], ("adamw", {"lr": 1e-3, "betas": (0.9, 0.9), "weight_decay": 0}), "mse",
+          [({}, 29159715)], clip=0.01),
+    Model("enet", (32, 32), 3, [{"classes": 3, "width": 8, "drops": [0, 0]}], CITY,
+          ("adam", {"lr": 5e-4, "weight_decay": 2e-4}), "cross_entropy", [({}, 351660)]),
 ]
 
 # ---- what follows from names ----

@@ -640,6 +640,184 @@ class FastSCNN(nn.Module):
         return bilinear(x, photo.shape[2:], True)
 
 
+# ---- megvii-research/NAFNet ----
+
+
+class LayerNorm2d(nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.ones(channels)), nn.Parameter(torch.zeros(channels))
+
+    def forward(self, x):
+        mean = x.mean(1, keepdim=True)
+        variance = (x - mean).square().mean(1, keepdim=True)
+        y = (x - mean) / (variance + 1e-6).sqrt()
+        return self.weight[None, :, None, None] * y + self.bias[None, :, None, None]
+
+
+def gated(x):
+    a, b = x.chunk(2, 1)
+    return a * b
+
+
+class NAFBlock(nn.Module):
+    def __init__(self, c):
+        super().__init__()
+        self.norm1 = LayerNorm2d(c)
+        self.conv1 = nn.Conv2d(c, 2 * c, 1)
+        self.conv2 = nn.Conv2d(2 * c, 2 * c, 3, padding=1, groups=2 * c)
+        self.sca = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Conv2d(c, c, 1))
+        self.conv3 = nn.Conv2d(c, c, 1)
+        self.beta = nn.Parameter(torch.zeros(1, c, 1, 1))
+        self.norm2 = LayerNorm2d(c)
+        self.conv4 = nn.Conv2d(c, 2 * c, 1)
+        self.conv5 = nn.Conv2d(c, c, 1)
+        self.gamma = nn.Parameter(torch.zeros(1, c, 1, 1))
+
+    def forward(self, x):
+        h = gated(self.conv2(self.conv1(self.norm1(x))))
+        y = x + self.conv3(h * self.sca(h)) * self.beta
+        return y + self.conv5(gated(self.conv4(self.norm2(y)))) * self.gamma
+
+
+class NAFNet(nn.Module):
+    def __init__(self, width=32, enc=(2, 2, 4, 8), middle=12, dec=(2, 2, 2, 2)):
+        super().__init__()
+        c = width
+        self.intro = nn.Conv2d(3, c, 3, padding=1)
+        self.encoders, self.downs = nn.ModuleList(), nn.ModuleList()
+        for count in enc:
+            self.encoders.append(nn.Sequential(*[NAFBlock(c) for _ in range(count)]))
+            self.downs.append(nn.Conv2d(c, 2 * c, 2, stride=2))
+            c *= 2
+        self.middle_blks = nn.Sequential(*[NAFBlock(c) for _ in range(middle)])
+        self.ups, self.decoders = nn.ModuleList(), nn.ModuleList()
+        for count in dec:
+            self.ups.append(nn.Sequential(nn.Conv2d(c, 2 * c, 1, bias=False), nn.PixelShuffle(2)))
+            c //= 2
+            self.decoders.append(nn.Sequential(*[NAFBlock(c) for _ in range(count)]))
+        self.ending = nn.Conv2d(c, 3, 3, padding=1)
+
+    def forward(self, photo):
+        x, skips = self.intro(photo), []
+        for blocks, down in zip(self.encoders, self.downs):
+            x = blocks(x)
+            skips.append(x)
+            x = down(x)
+        x = self.middle_blks(x)
+        for up, blocks in zip(self.ups, self.decoders):
+            x = blocks(up(x) + skips.pop())
+        return photo + self.ending(x)
+
+
+# ---- davidtvs/PyTorch-ENet ----
+
+
+def enet_unit(inputs, outputs, kernel, act=nn.PReLU, **settings):
+    return nn.Sequential(nn.Conv2d(inputs, outputs, kernel, bias=False, **settings), nn.BatchNorm2d(outputs), act())
+
+
+class ENetInitial(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.main_branch = nn.Conv2d(3, width - 3, 3, stride=2, padding=1, bias=False)
+        self.batch_norm = nn.BatchNorm2d(width)
+        self.out_activation = nn.PReLU()
+
+    def forward(self, x):
+        both = torch.cat([self.main_branch(x), F.max_pool2d(x, 3, stride=2, padding=1)], 1)
+        return self.out_activation(self.batch_norm(both))
+
+
+class ENetRegular(nn.Module):
+    def __init__(self, c, drop, dilation=1, asymmetric=False, act=nn.PReLU):
+        super().__init__()
+        inner = c // 4
+        self.ext_conv1 = enet_unit(c, inner, 1, act)
+        self.ext_conv2 = nn.Sequential(*enet_unit(inner, inner, (5, 1), act, padding=(2, 0)),
+                                       *enet_unit(inner, inner, (1, 5), act, padding=(0, 2))) if asymmetric else \
+            enet_unit(inner, inner, 3, act, padding=dilation, dilation=dilation)
+        self.ext_conv3 = enet_unit(inner, c, 1, act)
+        self.ext_regul = nn.Dropout2d(drop)
+        self.out_activation = act()
+
+    def forward(self, x):
+        return self.out_activation(x + self.ext_regul(self.ext_conv3(self.ext_conv2(self.ext_conv1(x)))))
+
+
+class ENetDown(nn.Module):
+    def __init__(self, inputs, outputs, drop):
+        super().__init__()
+        inner = inputs // 4
+        self.ext_conv1 = enet_unit(inputs, inner, 2, stride=2)
+        self.ext_conv2 = enet_unit(inner, inner, 3, padding=1)
+        self.ext_conv3 = enet_unit(inner, outputs, 1)
+        self.ext_regul = nn.Dropout2d(drop)
+        self.out_activation = nn.PReLU()
+
+    def forward(self, x):
+        main, indices = F.max_pool2d(x, 2, return_indices=True)
+        ext = self.ext_regul(self.ext_conv3(self.ext_conv2(self.ext_conv1(x))))
+        padding = torch.zeros_like(ext[:, :ext.shape[1] - main.shape[1]])
+        return self.out_activation(torch.cat([main, padding], 1) + ext), indices
+
+
+class ENetUp(nn.Module):
+    def __init__(self, inputs, outputs, drop):
+        super().__init__()
+        inner = inputs // 4
+        self.main_conv1 = nn.Sequential(nn.Conv2d(inputs, outputs, 1, bias=False), nn.BatchNorm2d(outputs))
+        self.ext_conv1 = enet_unit(inputs, inner, 1, nn.ReLU)
+        self.ext_tconv1 = nn.ConvTranspose2d(inner, inner, 2, stride=2, bias=False)
+        self.ext_tconv1_bnorm = nn.BatchNorm2d(inner)
+        self.ext_conv2 = nn.Sequential(nn.Conv2d(inner, outputs, 1, bias=False), nn.BatchNorm2d(outputs))
+        self.ext_regul = nn.Dropout2d(drop)
+
+    def forward(self, x, indices, size):
+        main = F.max_unpool2d(self.main_conv1(x), indices, 2, output_size=size)
+        ext = self.ext_conv2(F.relu(self.ext_tconv1_bnorm(self.ext_tconv1(self.ext_conv1(x)))))
+        return F.relu(main + self.ext_regul(ext))
+
+
+class ENet(nn.Module):
+    STAGE = (("regular", {}), ("dilated", {"dilation": 2}), ("asymmetric", {"asymmetric": True}), ("dilated", {"dilation": 4}),
+             ("regular", {}), ("dilated", {"dilation": 8}), ("asymmetric", {"asymmetric": True}), ("dilated", {"dilation": 16}))
+
+    def __init__(self, classes=19, width=16, drops=(0.01, 0.1)):
+        super().__init__()
+        w, (first, drop) = width, drops
+        self.initial_block = ENetInitial(w)
+        self.downsample1_0 = ENetDown(w, 4 * w, first)
+        self.encoder = []
+        for i in range(1, 5):
+            setattr(self, "regular1_%d" % i, ENetRegular(4 * w, first))
+        self.downsample2_0 = ENetDown(4 * w, 8 * w, drop)
+        for stage in (2, 3):
+            for k, (kind, settings) in enumerate(self.STAGE):
+                self.encoder.append("%s%d_%d" % (kind, stage, k + (stage == 2)))
+                setattr(self, self.encoder[-1], ENetRegular(8 * w, drop, **settings))
+        self.upsample4_0 = ENetUp(8 * w, 4 * w, drop)
+        self.regular4_1 = ENetRegular(4 * w, drop, act=nn.ReLU)
+        self.regular4_2 = ENetRegular(4 * w, drop, act=nn.ReLU)
+        self.upsample5_0 = ENetUp(4 * w, w, drop)
+        self.regular5_1 = ENetRegular(w, drop, act=nn.ReLU)
+        self.transposed_conv = nn.ConvTranspose2d(w, classes, 3, stride=2, padding=1, bias=False)
+
+    def forward(self, photo):
+        half = self.initial_block(photo)
+        x, half_indices = self.downsample1_0(half)
+        for i in range(1, 5):
+            x = getattr(self, "regular1_%d" % i)(x)
+        quarter = x.shape
+        x, indices = self.downsample2_0(x)
+        for name in self.encoder:
+            x = getattr(self, name)(x)
+        x = self.regular4_2(self.regular4_1(self.upsample4_0(x, indices, quarter)))
+        x = self.regular5_1(self.upsample5_0(x, half_indices, half.shape))
+        return self.transposed_conv(x, output_size=photo.shape[2:])
+
+
 NETS = {"milesial": Milesial, "unet_2015": UNet2015, "attention_unet": AttentionUNet, "resunet": ResUNet,
         "unet_plus_plus": NestedUNet, "dncnn": DnCNN, "drunet": DRUNet, "resnet34_unet": Resnet34UNet,
-        "pp_liteseg": PPLiteSeg, "fast_scnn": FastSCNN}
+        "pp_liteseg": PPLiteSeg, "fast_scnn": FastSCNN,
+        "nafnet": NAFNet, "enet": ENet}
