@@ -46,6 +46,7 @@ CASES = [
     _classes("binary_dice", 2, (("binary_dice", 1.0),), False),
     _classes("bce", 2, (("weighted_bce", 1.0), ("bce", 0.5))),
     _case("operators", "tests/oracle/cases/operators.unet", "operators", (12, 14), 2, 8),
+    _case("scales", "tests/oracle/cases/scales.unet", "scales", (9, 14), 2, 9),
     _case("resizing", "tests/oracle/cases/resizing.unet", "resizing", (9, 10), 2, 7),
     _case("batch_norm", "tests/oracle/cases/batch_norm.unet", "batch_norm", (12, 10), 3, 7,
           optimizer=("sgd", {"lr": 0.1, "momentum": 0.9}), valid=2, loops=False),
