@@ -323,6 +323,14 @@ static void prepare_norm(Program *program, Node *node) {
             workspace_new(g, node, "scratch", TYPE_F64, size_product(lanes, NUMBERS * node->a.norm.bands)));
 }
 
+/* One weight for all channels: sums of each channel, which are then added. */
+static void prepare_scale_wgrad(Program *program, Node *node) {
+    Graph *g = program->graph;
+    const int64_t channels = size_rounded(shape_channels(g->value[node->in[0]].shape), CPU_BLOCK);
+    if (!program->options->reference && shape_elements(g->value[node->out[0]].shape) == 1)
+        node_set_output(g, node, 2, workspace_new(g, node, "scratch", TYPE_F64, channels));
+}
+
 /* ---- inputs ---- */
 
 void cpu_begin(Program *program, const Node *node, int nnode) {
@@ -356,6 +364,10 @@ const KernelRow cpu_kernels[OPS] = {
     [OP_BCE_WITH_LOGITS] = {.prepare = prepare_loss, .template = "cross_entropy"},
     [OP_BCE_WITH_LOGITS_GRAD] = {.template = "cross_entropy_grad"},
     [OP_MAX_POOL] = {.join = join_max_pool},
+    [OP_MAX_UNPOOL] = {.template = "max_pool_grad"},
+    [OP_PRELU] = {.template = "scale"},
+    [OP_SCALE_WGRAD] = {.prepare = prepare_scale_wgrad},
+    [OP_PRELU_WGRAD] = {.prepare = prepare_scale_wgrad, .template = "scale_wgrad"},
     [OP_BATCH_NORM] = {.template = "norm"},
     [OP_INSTANCE_NORM] = {.template = "norm"},
     [OP_GROUP_NORM] = {.template = "norm"},

@@ -125,13 +125,13 @@ static bool same_window(const Window *a, const Window *b) {
     return memcmp(a, b, sizeof *a) == 0;
 }
 
-/* The pool whose gradient NODE computes. */
+/* The pool that has the window and the input of NODE, which takes part in its gradient or undoes it; or -1.
+ */
 static NodeId pool_of(const Graph *g, const Node *node) {
     NodeId id = g->nnode - 1;
     while (id >= 0 && (g->node[id].op != OP_MAX_POOL || g->node[id].in[0] != node->in[0] ||
                        !same_window(&g->node[id].a.pool.window, &node->a.pool.window)))
         id--;
-    CHECK(id >= 0);
     return id;
 }
 
@@ -165,6 +165,7 @@ static void prepare_pool_grad(Program *program, Node *node) {
     ValueId y = -1, argmax = -1;
     if (bits > 0 && !(a->adds && a->mask)) {
         const NodeId pool = pool_of(g, node);
+        CHECK(pool >= 0);
         argmax = keep_argmax(g, pool, bits);
         y = a->mask ? g->node[pool].out[0] : -1;
         node->a.pool.argmax_bits = bits;
@@ -172,6 +173,28 @@ static void prepare_pool_grad(Program *program, Node *node) {
     }
     node_add_input(g, node, y);
     node_add_input(g, node, argmax);
+}
+
+/* The same argmax, in place of what was pooled; -1: it was not, or its windows are too large. */
+static ValueId argmax_instead(Graph *g, Node *node) {
+    const int bits = argmax_bits(&node->a.pool.window);
+    const NodeId pool = pool_of(g, node);
+    if (bits == 0 || pool < 0)
+        return -1;
+    const ValueId argmax = keep_argmax(g, pool, bits);
+    node->a.pool.argmax_bits = bits;
+    node_set_input(g, node, 0, -1);
+    return argmax;
+}
+
+static void prepare_unpool(Program *program, Node *node) {
+    const ValueId argmax = argmax_instead(program->graph, node);
+    node_add_input(program->graph, node, -1);
+    node_add_input(program->graph, node, argmax);
+}
+
+static void prepare_unpool_grad(Program *program, Node *node) {
+    node_add_input(program->graph, node, argmax_instead(program->graph, node));
 }
 
 /* ---- reductions ---- */
@@ -264,6 +287,10 @@ const KernelRow cuda_kernels[OPS] = {
     [OP_MATCH] = {.template = "resize"},
     [OP_MAX_POOL] = {.prepare = prepare_pool},
     [OP_MAX_POOL_GRAD] = {.prepare = prepare_pool_grad},
+    [OP_MAX_UNPOOL] = {.prepare = prepare_unpool, .template = "max_pool_grad"},
+    [OP_MAX_UNPOOL_GRAD] = {.prepare = prepare_unpool_grad},
+    [OP_PRELU] = {.template = "scale"},
+    [OP_PRELU_WGRAD] = {.template = "scale_wgrad"},
     [OP_MSE] = {.prepare = prepare_loss},
     [OP_L1] = {.prepare = prepare_loss},
     [OP_PSNR] = {.prepare = prepare_loss},

@@ -26,7 +26,8 @@ static void parameter_row(const Tables *t, const Value *v, int buffer, const int
     static const char *const init[] = {[INIT_ZEROS] = "UNET_INIT_ZEROS",
                                        [INIT_ONES] = "UNET_INIT_ONES",
                                        [INIT_UNIFORM] = "UNET_INIT_UNIFORM",
-                                       [INIT_HE_NORMAL] = "UNET_INIT_HE_NORMAL"};
+                                       [INIT_HE_NORMAL] = "UNET_INIT_HE_NORMAL",
+                                       [INIT_CONSTANT] = "UNET_INIT_CONSTANT"};
     const Plan *plan = t->plan;
     text_add(t->out, "    {%s, %d, {", c_quoted(plan->pool, v->name), v->shape.rank);
     for (int d = 0; d < v->shape.rank; d++)

@@ -324,6 +324,48 @@ ValueId build_max_pool(Call *call) {
     return pooled(call, x, &w);
 }
 
+/* Windows that do not overlap, so that each point of `like` has one at most. */
+static bool argument_unpool(const Call *call, Shape in, Window *w) {
+    Lower *l = call->l;
+    if (!argument_window(call, in, w))
+        return false;
+    for (int axis = 0; axis < AXES; axis++)
+        if (w->stride[axis] < w->kernel[axis]) {
+            diag_begin(l->diag, ERROR, "U0307", call->span,
+                       "`max_unpool` takes windows that do not overlap");
+            diag_note(l->diag, "the kernel is %lld, the stride %lld", (long long)w->kernel[axis],
+                      (long long)w->stride[axis]);
+            note_via(l);
+            diag_end(l->diag);
+            return false;
+        }
+    return true;
+}
+
+ValueId build_max_unpool(Call *call) {
+    Lower *l = call->l;
+    ValueId x, like;
+    Window w = {0};
+    Shape pooled_shape;
+    if (!argument_feature_map(call, "x", &x) || !argument_feature_map(call, "like", &like))
+        return -1;
+    const Shape in = shape_of(call, x), large = shape_of(call, like);
+    if (!argument_unpool(call, large, &w) || !slide(call, like, large.dim[0], &w, &pooled_shape))
+        return -1;
+    if (l->only_axis < 0 && !shape_equal(pooled_shape, in)) {
+        diag_begin(l->diag, ERROR, "U0402", call->span, "`x` is %s, and the maxima of `like` are %s",
+                   shape_text(l->pool, in), shape_text(l->pool, pooled_shape));
+        diag_note(l->diag, "each channel of `x` goes where that of `like` has its maxima");
+        note_via(l);
+        diag_end(l->diag);
+        return -1;
+    }
+    const ValueId operands[] = {value_joined(l->graph, like, call->span),
+                                value_joined(l->graph, x, call->span), -1};
+    return node_append(call, operands, 3, (Attributes){.kind = ATTRIBUTES_POOL, .pool.window = w},
+                       output_new(call, large));
+}
+
 /* ---- normalisation ---- */
 
 typedef struct {
@@ -492,6 +534,64 @@ ValueId build_group_norm(Call *call) {
         return -1;
     norm.a.groups = groups;
     return append_sample_norm(call, &norm);
+}
+
+/* Over the channels of a point; weights and biases belong to a scale. */
+ValueId build_layer_norm(Call *call) {
+    Norm norm = {0};
+    if (!argument_normalised(call, &norm) || !make_affine(call, &norm))
+        return -1;
+    Value value = {.name = pool_text(call->l->pool, "%s normalised", call->name),
+                   .class = CLASS_ACTIVATION,
+                   .type = TYPE_F32,
+                   .shape = norm.in,
+                   .per_sample = true,
+                   .span = call->span};
+    const ValueId normal = value_new(call->l->graph, value);
+    norm_append(call, OP_LAYER_NORM, &norm, &norm.x, 1, &normal, 1);
+    call->op = OP_SCALE;
+    const ValueId in[] = {normal, norm.weight, norm.bias};
+    return node_append(call, in, 3, (Attributes){0}, output_new(call, norm.in));
+}
+
+/* ---- a number for each channel ---- */
+
+static ValueId append_scale(const Call *call, const char *suffix, ValueId x, int64_t count) {
+    double init;
+    if (!argument_number(call, "init", &init))
+        return -1;
+    x = value_joined(call->l->graph, x, call->span);
+    const Shape vector = {.rank = 1, .dim = {count}};
+    const ValueId in[] = {x, weight_new(call, suffix, vector, INIT_CONSTANT, init), -1};
+    if (in[1] >= 0)
+        return node_append(call, in, 3, (Attributes){0}, output_new(call, shape_of(call, x)));
+    report_shared(call);
+    return -1;
+}
+
+/* What PyTorch has as a parameter of the module, without a name of its own. */
+ValueId build_scale(Call *call) {
+    ValueId x;
+    return argument_feature_map(call, "x", &x)
+               ? append_scale(call, "", x, shape_channels(shape_of(call, x)))
+               : -1;
+}
+
+ValueId build_prelu(Call *call) {
+    Lower *l = call->l;
+    ValueId x;
+    int64_t count;
+    if (!argument_feature_map(call, "x", &x) || !argument_integer(call, "parameters", 1, &count))
+        return -1;
+    const int64_t channels = shape_channels(shape_of(call, x));
+    if (count == 1 || count == channels)
+        return append_scale(call, "weight", x, count);
+    diag_begin(l->diag, ERROR, "U0408", argument(call, "parameters")->span,
+               "`prelu` has 1 slope or one for each of %lld channels, and this is %lld",
+               (long long)channels, (long long)count);
+    note_via(l);
+    diag_end(l->diag);
+    return -1;
 }
 
 /* ---- joining ---- */

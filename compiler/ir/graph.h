@@ -42,7 +42,7 @@ typedef struct {
     int64_t dim[MAX_RANK];
 } Shape;
 
-typedef enum { INIT_ZEROS, INIT_ONES, INIT_UNIFORM, INIT_HE_NORMAL } Init;
+typedef enum { INIT_ZEROS, INIT_ONES, INIT_UNIFORM, INIT_HE_NORMAL, INIT_CONSTANT } Init;
 
 typedef struct {
     const char *name; /* a parameter: its name in the state dict; else what it is called in the plan */

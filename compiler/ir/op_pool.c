@@ -14,6 +14,15 @@ void gradient_max_pool(Autodiff *ad, const Node *node, const ValueId *dout, Valu
                   1);
 }
 
+/* Each point of x goes where the maximum of its window of `like` is, and its gradient comes from there. */
+void gradient_max_unpool(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    const ValueId in[] = {node->in[0], dout[0]};
+    din[1] = gradient_value(ad, node->in[1]);
+    gradient_node(ad, node, OP_MAX_UNPOOL_GRAD,
+                  (Attributes){.kind = ATTRIBUTES_POOL, .pool.window = node->a.pool.window}, in, 2, &din[1],
+                  1);
+}
+
 /* Each point of a window has the same share: neither x nor y need be kept. */
 void gradient_avg_pool(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
     din[0] = gradient_value(ad, node->in[0]);
@@ -49,6 +58,12 @@ RowRange rows_pool_grad(const Graph *g, const Node *node, int input, RowRange ou
                       wider && out.end > x.end ? out.end : x.end};
 }
 
+/* Both inputs of max_unpool_grad have the rows of what was pooled; the codes of maxima those of the
+ * windows. */
+RowRange rows_unpooled(const Graph *g, const Node *node, int input, RowRange out) {
+    return input == 2 ? out : rows_window(g, node, input, out);
+}
+
 /* A comparison or an addition for each point of each window. */
 static int64_t windows_flops(const Graph *g, const Node *node, ValueId pooled) {
     return size_product(window_taps(&node->a.pool.window), shape_elements(g->value[pooled].shape));
@@ -60,6 +75,10 @@ int64_t flops_pool(const Graph *g, const Node *node) {
 
 int64_t flops_pool_grad(const Graph *g, const Node *node) {
     return windows_flops(g, node, node->in[1]);
+}
+
+int64_t flops_max_unpool_grad(const Graph *g, const Node *node) {
+    return windows_flops(g, node, node->out[0]);
 }
 
 int64_t flops_avg_pool_grad(const Graph *g, const Node *node) {
@@ -114,4 +133,13 @@ void constants_avg_pool_grad(Constants *c, const Node *node) {
     pool_constants(c, node, node->out[0], node->in[0]);
     constant_layout(c, "DX", node->out[0]);
     constant_layout(c, "DY", node->in[0]);
+}
+
+void constants_max_unpool_grad(Constants *c, const Node *node) {
+    const ValueId dx = node->out[0], dy = node->in[1];
+    pool_constants(c, node, dy, dx);
+    constant_layout(c, "DX", dx);
+    constant_layout(c, "DY", dy);
+    constant_layout(c, "X", operand_or(node->in, node->nin, 0, dy));
+    constant_layout(c, "ARGMAX", operand_or(node->in, node->nin, 2, dx));
 }

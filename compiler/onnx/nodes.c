@@ -589,6 +589,97 @@ static bool group_norm(OnnxGraph *o, const Node *node) {
     return writes_output(&plus, node);
 }
 
+/* ---- a weight of each channel, and what normalises across channels ---- */
+
+enum { FACTOR = 1, SUMMAND }; /* inputs of a scale, behind x */
+
+/* Input K, or one number for all channels. */
+static const char *weight_of(OnnxGraph *o, const Node *node, int k) {
+    static const int64_t ones[MAX_RANK + 1] = {1, 1, 1, 1, 1};
+    const int rank = shape_of(o, node->out[0]).rank + 1;
+    return shape_elements(shape_of(o, node->in[k])) > 1
+               ? of_channels(o, node, k)
+               : reshaped(o, o->name[node->in[k]], between(o, node), ones, rank);
+}
+
+static bool scale(OnnxGraph *o, const Node *node) {
+    const bool shifts = SUMMAND < node->nin && node->in[SUMMAND] >= 0;
+    const char *factor = weight_of(o, node, FACTOR), *scaled = between(o, node);
+    OnnxNode times = begin(o, "Mul");
+    reads_input(&times, node, 0);
+    reads(&times, factor);
+    if (!shifts)
+        return writes_output(&times, node);
+    (void)writes(&times, scaled);
+    const char *summand = weight_of(o, node, SUMMAND);
+    OnnxNode plus = begin(o, "Add");
+    reads(&plus, scaled);
+    reads(&plus, summand);
+    return writes_output(&plus, node);
+}
+
+static bool prelu(OnnxGraph *o, const Node *node) {
+    const char *slope = weight_of(o, node, FACTOR);
+    OnnxNode n = begin(o, "PRelu");
+    reads_input(&n, node, 0);
+    reads(&n, slope);
+    return writes_output(&n, node);
+}
+
+/* The result of an operator on A and, unless it is NULL, B. */
+static const char *result_of(OnnxGraph *o, const Node *node, const char *type, const char *a,
+                             const char *b) {
+    const char *result = between(o, node);
+    OnnxNode n = begin(o, type);
+    reads(&n, a);
+    if (b != NULL)
+        reads(&n, b);
+    (void)writes(&n, result);
+    return result;
+}
+
+static const char *mean_over_channels(OnnxGraph *o, const Node *node, const char *x) {
+    static const int64_t channels[] = {1};
+    const char *mean = between(o, node);
+    OnnxNode n = begin(o, "ReduceMean");
+    reads(&n, x);
+    integers(&n, "axes", channels, 1);
+    (void)writes(&n, mean);
+    return mean;
+}
+
+/* ONNX's own normalises the last axes, not that of channels. */
+static bool layer_norm(OnnxGraph *o, const Node *node) {
+    const char *x = o->name[node->in[0]];
+    const char *from_mean = result_of(o, node, "Sub", x, mean_over_channels(o, node, x));
+    const char *squares = result_of(o, node, "Mul", from_mean, from_mean);
+    const char *variance = mean_over_channels(o, node, squares);
+    const char *square = result_of(o, node, "Add", variance, numbers(o, node->a.norm.epsilon, -1));
+    const char *deviation = result_of(o, node, "Sqrt", square, NULL);
+    OnnxNode n = begin(o, "Div");
+    reads(&n, from_mean);
+    reads(&n, deviation);
+    return writes_output(&n, node);
+}
+
+/* The pool once more, for its indices. */
+static bool max_unpool(OnnxGraph *o, const Node *node) {
+    const Window *w = &node->a.pool.window;
+    const Shape y = shape_of(o, node->out[0]);
+    const char *maxima = between(o, node), *indices = between(o, node);
+    int64_t more[AXES];
+    OnnxNode pool_node = begin(o, "MaxPool"), n = begin(o, "MaxUnpool");
+    reads_input(&pool_node, node, 0);
+    (void)window(&pool_node, w, y.rank - 1, more);
+    message_text(&pool_node.message, NODE_OUTPUT, maxima);
+    (void)writes(&pool_node, indices);
+    reads_input(&n, node, 1);
+    reads(&n, indices);
+    reads(&n, result_of(o, node, "Shape", o->name[node->in[0]], NULL));
+    (void)window(&n, w, y.rank - 1, more);
+    return writes_output(&n, node);
+}
+
 /* ---- the table ---- */
 
 /* Of operators that only losses, gradients and passes make there is no rule. */
@@ -609,6 +700,10 @@ static Rule *const rules[OPS] = {
     [OP_PIXEL_SHUFFLE] = pixel_shuffle,
     [OP_PIXEL_UNSHUFFLE] = pixel_unshuffle,
     [OP_SILU] = silu,
+    [OP_SCALE] = scale,
+    [OP_PRELU] = prelu,
+    [OP_LAYER_NORM] = layer_norm,
+    [OP_MAX_UNPOOL] = max_unpool,
     [OP_MAX_POOL] = max_pool,
     [OP_AVG_POOL] = avg_pool,
     [OP_ADAPTIVE_AVG_POOL] = adaptive_avg_pool,

@@ -8,6 +8,11 @@ static void size_line(const Graph *g, Shape input, Text *out) {
     const bool volume = input.rank == 4;
     int64_t by[AXES];
     fit_multiples(g, by);
+    bool needed = true; /* not where sizes are made to match */
+    for (int k = 0; k < AXES; k++)
+        needed &= shape_extent(input, k) % by[k] == 0;
+    for (int k = 0; k < AXES; k++)
+        by[k] = needed ? by[k] : 1;
     const char *comma = "";
     if (by[1] == by[2] && (by[0] == by[1] || !volume)) {
         const char *all = volume ? "depth, height and width" : "height and width";

@@ -50,6 +50,9 @@ static void draw(const UnetParameter *parameter, UnetTwister *twister, float *va
     case UNET_INIT_HE_NORMAL:
         unet_twister_normal(twister, 0.0f, bound, (size_t)count, values);
         break;
+    case UNET_INIT_CONSTANT:
+        fill(values, count, bound);
+        break;
     }
 }
 

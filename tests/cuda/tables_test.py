@@ -1,9 +1,11 @@
-"""tables_test.py - every convolution of every example, as unetc writes it into a program for a GPU, has an engine that
+"""tables_test.py - every convolution of the complete examples, as unetc writes it into a program for a GPU, has an engine that
 cuDNN itself chose: for both architectures and all precisions, within the cap, the same in a second run.  For sm_90
 none is left to the slow engine that is always there, unless memory is scarce or cuDNN itself lists that engine first.
 Where results may differ from run to run, some have other engines.
 
-    tables_test.py UNETC EXAMPLES      prints the tables; exits with 77 where unetc finds no cuDNN to ask
+    tables_test.py UNETC EXAMPLES [--long]     exits with 77 where unetc finds no cuDNN to ask
+
+--long: every example.
 """
 import glob
 import json
@@ -86,10 +88,11 @@ def check_usage(unetc, examples):
 
 
 def main():
-    unetc, examples = sys.argv[1:]
+    unetc, examples = sys.argv[1:3]
+    folders = ["*"] if "--long" in sys.argv else ["denoise", "segment"]
     check_usage(unetc, examples)
     total = unasked_total = plain_total = others = 0
-    for example in sorted(glob.glob(os.path.join(examples, "*", "*.unet"))):
+    for example in sorted(path for folder in folders for path in glob.glob(os.path.join(examples, folder, "*.unet"))):
         for architecture in ARCHITECTURES:
             for precision in PRECISIONS:
                 where = "%s, %s, %s" % (os.path.basename(example), architecture, precision)

@@ -20,7 +20,7 @@ import cases
 import safetensors
 
 TOLERANCE = 1e-5
-EVALUATED = ("tiny_unet_odd", "simple_denoiser", "variants", "activations", "resizing", "batch_norm")
+EVALUATED = ("tiny_unet_odd", "simple_denoiser", "variants", "activations", "resizing", "batch_norm", "scales")
 # For ONNX Runtime alone: three axes, padded pools, an output that is another's input, two outputs of one tensor.
 MORE = """input  scan : volume(2, 4, 6, 8)
 a = silu(conv(scan, 6, [1, 3, 3], stride = [1, 1, 2]))
@@ -122,9 +122,9 @@ class Model:
         known = dict(self.weights)
         known[self.inputs[0][0]] = sample
         for node in self.nodes:
-            (name,) = node.outputs
-            expect(name not in known, "made twice:", name)
-            known[name] = OPERATORS[node.type](node.attributes, *[known[i] if i else None for i in node.inputs])
+            expect(not known.keys() & set(node.outputs), "made twice:", node.outputs)
+            made = OPERATORS[node.type](node.attributes, *[known[i] if i else None for i in node.inputs])
+            known.update(zip(node.outputs, made if isinstance(made, tuple) else (made,)))
         return known[self.outputs[0][0]]
 
 
@@ -200,6 +200,44 @@ def pool(a, x, border, reduce):
     return Tensor([len(planes), height, width], values)
 
 
+def max_pool(a, x):
+    """And where the maxima lie, as numbers of elements."""
+    planes, (height, width), taps = windows(a, x, float("-inf"))
+    (down, right), (top, left), indices = a["strides"], a["pads"][:2], []
+    for c, plane in enumerate(planes):
+        for h in range(height):
+            for v in range(width):
+                i, j = max(taps, key=lambda tap: plane[h * down + tap[0]][v * right + tap[1]])
+                indices.append((c * x.shape[1] + h * down + i - top) * x.shape[2] + v * right + j - left)
+    return Tensor([len(planes), height, width], [x.values[i] for i in indices]), Tensor([len(planes), height, width], indices)
+
+
+def max_unpool(a, x, indices, shape):
+    values = [0.0] * math.prod(shape.values)
+    for value, i in zip(x.values, indices.values):
+        values[i] = value
+    return Tensor(list(shape.values), values)
+
+
+def broadcast(function):
+    """Of a tensor and one with fewer channels or points, a weight of each channel, or a number."""
+    def apply(a, x, *more):
+        y = more[0] if more else x
+        shape = ([1] * 3 + list(y.shape))[-3:]
+        if math.prod(shape) == len(x.values):
+            return Tensor(x.shape, [function(p, q) for p, q in zip(x.values, y.values)])
+        points = math.prod(x.shape[1:])
+        at = lambda i: (0 if shape[0] == 1 else i // points) * math.prod(shape[1:]) + (i % points if math.prod(shape[1:]) > 1 else 0)
+        return Tensor(x.shape, [function(p, y.values[at(i)]) for i, p in enumerate(x.values)])
+    return apply
+
+
+def reduce_mean(a, x):
+    expect(a["axes"] == [1], "the mean is over channels")
+    points = math.prod(x.shape[1:])
+    return Tensor([1] + x.shape[1:], [sum(x.values[i::points]) / x.shape[0] for i in range(points)])
+
+
 def average_pool(a, x):
     expect(a["count_include_pad"] == 1, "PyTorch counts the padding")
     return pool(a, x, 0.0, lambda numbers: sum(numbers) / len(numbers))
@@ -272,12 +310,17 @@ def sigmoid(x):
 
 OPERATORS = {
     "Conv": conv, "ConvTranspose": conv_transpose, "Concat": concat, "AveragePool": average_pool,
-    "MaxPool": lambda a, x: pool(a, x, float("-inf"), max),
+    "MaxPool": max_pool, "MaxUnpool": max_unpool, "ReduceMean": reduce_mean,
+    "PRelu": broadcast(lambda x, w: x if x > 0 else w * x),
+    "Sub": broadcast(lambda x, y: x - y), "Div": broadcast(lambda x, y: x / y),
+    "Sqrt": points(lambda a, x: x**0.5),
+    "Shape": lambda a, x: Tensor([len(x.shape)], x.shape),
+    "Reshape": lambda a, x, shape: Tensor([n for n in shape.values][1:], x.values),
     "Relu": points(lambda a, x: max(x, 0.0)),
     "LeakyRelu": points(lambda a, x: x if x > 0 else a["alpha"] * x),
     "Sigmoid": points(lambda a, x: sigmoid(x)),
-    "Add": points(lambda a, x, y: x + y),
-    "Mul": points(lambda a, x, y: x * y),
+    "Add": broadcast(lambda x, y: x + y),
+    "Mul": broadcast(lambda x, y: x * y),
     "Identity": points(lambda a, x: x),
     "BatchNormalization": batch_norm, "Resize": resize, "Slice": part, "Pad": pad,
 }

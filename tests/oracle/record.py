@@ -253,9 +253,41 @@ class Groups(nn.Module):
         return self.answer(torch.cat([last, first], 1))
 
 
+class LayerNorm(nn.Module):
+    """Over the channels of a point."""
+
+    def __init__(self, channels, eps=1e-5):
+        super().__init__()
+        self.weight, self.bias, self.eps = nn.Parameter(torch.ones(channels)), nn.Parameter(torch.zeros(channels)), eps
+
+    def forward(self, x):
+        return F.layer_norm(x.permute(0, 2, 3, 1), x.shape[1:2], self.weight, self.bias, self.eps).permute(0, 3, 1, 2)
+
+
+class Scales(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Sequential(nn.Conv2d(3, 18, 3, padding=1), nn.PReLU())
+        self.normal = LayerNorm(18, 1e-6)
+        self.middle = nn.Sequential(nn.Conv2d(18, 18, 3, padding=1), nn.PReLU(18, 0.1))
+        self.join = nn.Conv2d(36, 5, 3, padding=1)
+        self.few = LayerNorm(5)
+        self.beta = nn.ParameterList([nn.Parameter(torch.full((5,), 0.5))])
+        self.other = nn.Conv2d(3, 5, 1)
+        self.answer = nn.Conv2d(5, 3, 3, padding=1)
+
+    def forward(self, photo):
+        first = self.first(photo)
+        normal = self.normal(first)
+        pooled, indices = F.max_pool2d(normal, 2, return_indices=True)
+        back = F.max_unpool2d(self.middle(pooled), indices, 2, output_size=normal.shape)
+        few = self.few(self.join(torch.cat([back, first], 1)))
+        return self.answer(few * self.beta[0][:, None, None] + self.other(photo))
+
+
 NETS = {"unet": UNet, "simple": Simple, "two_convolutions": TwoConvolutions, "variants": Variants,
         "activations": Activations, "resizing": Resizing, "classes": Classes, "batch_norm": BatchNorm,
-        "groups": Groups, "operators": Operators, "heads": Heads}
+        "groups": Groups, "operators": Operators, "heads": Heads, "scales": Scales}
 
 # ---- losses over classes; in a target of labels 255 counts nowhere ----------------------------------
 

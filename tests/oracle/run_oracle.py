@@ -84,23 +84,32 @@ class Model:
         return [offsets.get("d " + name, -1) for name in self.parameters]
 
     def run(self, valid, vectors):
-        """The doubles that `harness run` writes, cut up by what they mean."""
         numbers = array.array("d")
         for name in self.parameters:
             numbers.extend(vectors["initial/" + name].values.tolist())
         numbers.extend(vectors["input"].values.tolist())
         numbers.extend(vectors["target"].values.tolist())
+        return self.train(valid, numbers, len(vectors["output"].values))
+
+    def train(self, valid, numbers, output_count):
+        """The doubles that `harness run` writes, cut up by what they mean; NUMBERS: all parameters and inputs."""
         self.offsets = dict(zip(self.parameters, self.gradient_offsets()))
         offsets = [str(offset) for offset in self.offsets.values()]
         answer = array.array("d")
         answer.frombytes(execute([self.program, "run", str(valid), str(cases.STEPS)] + offsets,
                                  input=numbers.tobytes()))
-        return Answer(self, answer, len(vectors["output"].values))
+        return Answer(self, answer, output_count)
 
 
 class Answer:
+    """OUTPUT_COUNT: None, if the outputs are what all the rest is not."""
+
     def __init__(self, model, numbers, output_count):
         taken = 0
+        if output_count is None:
+            after = sum(math.prod(shape) for shape in model.parameters.values())
+            trained = sum(math.prod(shape) for name, shape in model.parameters.items() if model.offsets[name] >= 0)
+            output_count = len(numbers) - cases.STEPS * len(model.results) - after - trained
 
         def take(count):
             nonlocal taken

@@ -49,6 +49,7 @@ typedef enum {
     UNET_INIT_UNIFORM, /* in [-bound, bound): PyTorch's kaiming_uniform(a = sqrt(5)), bound = 1/sqrt(fan_in)
                         */
     UNET_INIT_HE_NORMAL, /* mean 0, standard deviation bound */
+    UNET_INIT_CONSTANT,  /* bound */
 } UnetInit;
 
 enum { UNET_MOST_MOMENTS = 4 }; /* numbers that an optimiser keeps for each weight */

@@ -1,0 +1,98 @@
+/* op_scale.c - a weight for each channel, or one for all: a factor (scale), a slope below zero (prelu); and
+ * normalisation of the channels of a point (layer_norm).
+ *
+ *     scale   y = w x + b                 dx = w dy                       dw = sum(x dy), db = sum(dy)
+ *     prelu   y = x, where x > 0, or w x  dx = dy, where x > 0, or w dy   dw = sum(x dy) where x <= 0
+ *
+ * Nobody keeps the mean and the variance of a point: a gradient reads all its channels anyway.
+ */
+#include "ir/rule_constants.h"
+#include "ir/rule_gradient.h"
+
+enum { X, W, B };
+
+static void gradient_weights(Autodiff *ad, const Node *node, Op op, ValueId dy, ValueId *din) {
+    const ValueId in[] = {node->in[X], dy};
+    din[W] = gradient_value(ad, node->in[W]);
+    din[B] = node->nin > B && node->in[B] >= 0 ? gradient_value(ad, node->in[B]) : -1;
+    const ValueId out[] = {din[W], din[B], -1}; /* the target's scratch */
+    gradient_node(ad, node, op, node->a, in, 2, out, 3);
+}
+
+void gradient_scale(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    gradient_weights(ad, node, OP_SCALE_WGRAD, dout[0], din);
+    if (!gradient_wanted(ad, node->in[X]))
+        return;
+    const ValueId in[] = {dout[0], node->in[W], -1};
+    din[X] = gradient_value(ad, node->in[X]);
+    gradient_node(ad, node, OP_SCALE, node->a, in, 3, &din[X], 1);
+}
+
+/* A slope may be negative, so that y does not tell the sign of x. */
+void gradient_prelu(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    gradient_weights(ad, node, OP_PRELU_WGRAD, dout[0], din);
+    if (!gradient_wanted(ad, node->in[X]))
+        return;
+    const ValueId in[] = {node->in[X], dout[0], node->in[W]};
+    din[X] = gradient_value(ad, node->in[X]);
+    gradient_node(ad, node, OP_PRELU_GRAD, node->a, in, 3, &din[X], 1);
+}
+
+void gradient_layer_norm(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    const ValueId in[] = {node->in[X], dout[0]};
+    din[X] = gradient_value(ad, node->in[X]);
+    gradient_node(ad, node, OP_LAYER_NORM_GRAD, node->a, in, 2, &din[X], 1);
+}
+
+int64_t flops_points_of_input(const Graph *g, const Node *node) {
+    return shape_elements(g->value[node->in[0]].shape);
+}
+
+/* ---- constants ---- */
+
+/* X: a tensor of the shape of all. */
+static void shape_constants(Constants *c, ValueId x) {
+    constant_channels(c, "C", x);
+    constant_extents(c, "", x);
+    constant_layout(c, "X", x);
+}
+
+static void weight_constants(Constants *c, ValueId w, bool slopes) {
+    constant(c, "SHARED", shape_elements(constants_graph(c)->value[w].shape) == 1);
+    constant(c, "SLOPES", slopes);
+}
+
+void constants_scale(Constants *c, const Node *node) {
+    shape_constants(c, node->in[X]);
+    constant_layout(c, "Y", node->out[0]);
+    weight_constants(c, node->in[W], node->op == OP_PRELU);
+    constant(c, "BIAS", node->nin > B && node->in[B] >= 0);
+    call_rows(c, node->out[0]);
+}
+
+void constants_scale_grad(Constants *c, const Node *node) {
+    shape_constants(c, node->in[0]);
+    constant_layout(c, "DX", node->out[0]);
+    constant_layout(c, "DY", node->in[1]);
+    weight_constants(c, node->in[2], true);
+    call_rows(c, node->out[0]);
+}
+
+void constants_scale_wgrad(Constants *c, const Node *node) {
+    shape_constants(c, node->in[0]);
+    constant_layout(c, "DY", node->in[1]);
+    weight_constants(c, node->out[0], node->op == OP_PRELU_WGRAD);
+    constant(c, "BIAS", node->out[1] >= 0);
+    constant(c, "ACCUMULATE", node->accumulates);
+}
+
+/* The normalisation and its gradient. */
+void constants_layer_norm(Constants *c, const Node *node) {
+    const bool backward = node->op == OP_LAYER_NORM_GRAD;
+    shape_constants(c, node->in[0]);
+    constant_layout(c, backward ? "DX" : "Y", node->out[0]);
+    if (backward)
+        constant_layout(c, "DY", node->in[1]);
+    constant_real(c, "EPSILON", node->a.norm.epsilon);
+    call_rows(c, node->out[0]);
+}

@@ -1,0 +1,158 @@
+"""The networks of examples/ that have a public implementation, and how a small one of each is compared with PyTorch.
+
+Weights, pictures and targets of the small ones follow from names and are not recorded.  Of a tensor that PyTorch computed
+its norm and its products with two vectors of random signs are recorded: an error of any direction shows in one of them.
+"""
+
+import array
+import itertools
+import json
+import math
+import os
+import random
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+STEPS = 10
+RECORDED = os.path.join(HERE, "vectors")
+
+
+class Model:
+    """One network; `small` are the definitions of the small one, of SIZE and BATCH, of which PyTorch knows the answers.
+
+    inputs       (name, channels) of images and (name, classes) of labels, in the order of the file
+    optimizer, clip, loss   repeat what the file says, for record.py
+    full         definitions of full networks, with their numbers of parameters"""
+
+    def __init__(self, name, size, batch, small, inputs, optimizer, loss, full, clip=None, target_size=None):
+        self.name, self.size, self.batch, self.small, self.inputs = name, size, batch, small, inputs
+        self.optimizer, self.loss, self.full, self.clip = optimizer, loss, full, clip
+        self.target_size = target_size or size
+        self.file = os.path.join(ROOT, "examples", name, name + ".unet")
+
+    def key(self, definitions):
+        return " ".join([self.name] + options(definitions))
+
+    def vectors(self, small):
+        return os.path.join(RECORDED, "%s.%d.json" % (self.name, self.small.index(small)))
+
+
+def options(definitions):
+    """As `unetc` takes them."""
+    return ["-D%s=%s" % (name, json.dumps(value, separators=(",", ":"))) for name, value in definitions.items()]
+
+
+PHOTO, TRUTH = ("photo", "image", 3), ("truth", "labels", 2)
+RMSPROP = ("rmsprop", {"lr": 1e-5, "weight_decay": 1e-8, "momentum": 0.999})
+SGD = ("sgd", {"lr": 0.01, "momentum": 0.9, "weight_decay": 1e-4})
+CITY = [PHOTO, ("truth", "labels", 3)]
+
+MODELS = [
+    Model("milesial", (33, 38), 2, [{"width": 4}, {"width": 4, "depth": 3, "bilinear": True}], [PHOTO, TRUTH], RMSPROP,
+          "cross_entropy_and_dice", [({}, 31037698), ({"bilinear": True}, 17263042)], clip=1.0),
+    Model("unet_2015", (188, 188), 1, [{"width": 2, "size": 188, "drop": 0}], [("cells", "image", 1), TRUTH],
+          ("sgd", {"lr": 0.01, "momentum": 0.99}), "cross_entropy", [({}, 31030658)], target_size=(4, 4)),
+    Model("attention_unet", (32, 32), 3, [{"width": 4}], [PHOTO, TRUTH], ("adam", {"lr": 2e-4, "betas": (0.5, 0.999)}), "bce",
+          [({}, 34878573)]),
+    Model("resunet", (16, 24), 3, [{"filters": [4, 8, 12, 16]}], [PHOTO, TRUTH], ("adam", {"lr": 1e-3}), "bce_and_dice",
+          [({}, 13043009)]),
+    Model("unet_plus_plus", (32, 32), 2, [{"f": [2, 4, 6, 8, 10], "deep": True}], [PHOTO, TRUTH],
+          ("sgd", {"lr": 1e-3, "momentum": 0.9, "weight_decay": 1e-4}), "half_bce_and_dice",
+          [({}, 9163329), ({"deep": True}, 9163428)]),
+    Model("dncnn", (11, 10), 3, [{"width": 6}], [("noisy", "image", 1), ("clean", "image", 1)], ("adam", {"lr": 1e-3}), "mse",
+          [({}, 556096)]),
+    Model("drunet", (16, 24), 1, [{"widths": [4, 6, 8, 10]}], [("noisy", "image", 3), ("clean", "image", 3)],
+          ("adam", {"lr": 1e-4}), "l1", [({}, 32640960)]),
+    Model("resnet34_unet", (64, 64), 2, [{"width": 4, "decoder": [8, 6, 5, 4, 3]}], [PHOTO, TRUTH], ("adam", {"lr": 1e-4}),
+          "bce_and_dice", [({}, 24436369)]),
+    Model("pp_liteseg", (128, 128), 3, [{"classes": 3, "base": 8, "arm": [4, 6, 8], "mid": [4, 5, 6]}], CITY,
+          ("sgd", {"lr": 0.005, "momentum": 0.9, "weight_decay": 5e-4}), "cross_entropy",
+          [({}, 8141600), ({"layers": [4, 5, 3], "arm": [64, 96, 128], "mid": [64, 64, 64]}, 12366464)]),
+    Model("fast_scnn", (192, 192), 2, [{"classes": 3, "stem": [2, 3, 4], "widths": [4, 6, 8], "repeats": [2, 1, 1], "drop": 0}], CITY, SGD,
+          "cross_entropy", [({}, 1138051)]),
+    Model("nafnet", (16, 24), 2, [{"width": 4, "enc": [1, 1], "middle": 2, "dec": [1, 1]}],
+          [("noisy", "image", 3), ("clean", "image", 3)], ("adamw", {"lr": 1e-3, "betas": (0.9, 0.9), "weight_decay": 0}), "mse",
+          [({}, 29159715)], clip=0.01),
+    Model("enet", (32, 32), 3, [{"classes": 3, "width": 8, "drops": [0, 0]}], CITY,
+          ("adam", {"lr": 5e-4, "weight_decay": 2e-4}), "cross_entropy", [({}, 351660)]),
+]
+
+# ---- what follows from names ----
+
+
+def elements(shape):
+    return math.prod(shape)
+
+
+def weight(name, shape):
+    """Values of a parameter such as training might leave them, as float32."""
+    rng, count = random.Random(name), elements(shape)
+    kind = name.rsplit(".", 1)[-1]
+    if kind == "running_var" or (kind == "weight" and len(shape) == 1):
+        low, high = 0.5, 1.5
+    elif len(shape) == 1 or kind in ("beta", "gamma"):
+        low, high = -0.2, 0.2
+    else:
+        high = math.sqrt(4.5 * shape[0] / count)
+        low = -high
+    return array.array("f", [rng.uniform(low, high) for _ in range(count)])
+
+
+def picture(name, count):
+    rng = random.Random(name)
+    return array.array("f", [rng.random() for _ in range(count)])
+
+
+def labels(name, count, classes):
+    """In patches, as masks are."""
+    rng = random.Random(name)
+    values = []
+    while len(values) < count:
+        values += [rng.randrange(classes)] * rng.randrange(1, 9)
+    return values[:count]
+
+
+def batches(model, classes=None):
+    """The values of all inputs, dense, in the order of the file."""
+    result = []
+    for name, kind, channels in model.inputs:
+        target = name != model.inputs[0][0] and name in ("truth", "clean", "weight")
+        height, width = model.target_size if target else model.size
+        points = model.batch * height * width
+        result.append(picture(name, points * channels) if kind == "image" else labels(name, points, channels))
+    return result
+
+
+# ---- what is recorded ----
+
+
+def digest(name, values):
+    """(norm, two products with signs) of numbers."""
+    rng, total = random.Random("signs of " + name), math.fsum(values)
+    products = []
+    for _ in range(2):
+        bits = bin(rng.getrandbits(len(values)) | 1 << len(values))[3:]
+        products.append(2 * math.fsum(itertools.compress(values, map(int, bits))) - total)
+    return [math.sqrt(math.fsum(v * v for v in values))] + products
+
+
+def difference(found, expected):
+    """About the norm of the difference of two tensors, from their digests."""
+    return max(abs(a - b) for a, b in zip(found, expected))
+
+
+def fnv1a(text):
+    value = 0xCBF29CE484222325
+    for byte in text.encode():
+        value = ((value ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
+    return "%016x" % value
+
+
+def names_digest(shapes):
+    """One number for names and shapes, in any order; sizes of one say nothing."""
+    return fnv1a("".join("%s %s\n" % (name, [n for n in shape if n != 1]) for name, shape in sorted(shapes.items())))
+
+
+def read(path):
+    with open(path) as file:
+        return json.load(file)

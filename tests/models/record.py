@@ -1,0 +1,153 @@
+#!/usr/bin/python3
+"""Records what PyTorch computes of the networks of models.py: tests/models/vectors/.
+
+    apt-get install python3-torch && tests/models/record.py [MODEL...]
+
+In float64: the output of
+the small ones in evaluation, losses of ten steps, gradients of the first and the parameters after the last.  Of the full
+ones: how many parameters there are, and a checksum of their names and shapes.
+"""
+
+import json
+import os
+import sys
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+import models
+import nets
+
+# ---- losses: of the answers of a network, one or a list, and its targets ----
+
+
+def dice(shares, truth, smooth=1e-6):
+    """1 less the mean over classes of the dice of the whole batch."""
+    axes = (0, 2, 3)
+    common = (shares * truth).sum(axes)
+    return 1 - ((2 * common + smooth) / (shares.sum(axes) + truth.sum(axes) + smooth)).mean()
+
+
+def cross_entropy(answer, truth):
+    return F.cross_entropy(answer, truth[:, 0].long())
+
+
+def cross_entropy_and_dice(answer, truth):
+    one_hot = F.one_hot(truth[:, 0].long(), answer.shape[1]).permute(0, 3, 1, 2).to(answer.dtype)
+    return cross_entropy(answer, truth) + dice(F.softmax(answer, 1), one_hot)
+
+
+def bce(answer, truth):
+    return F.binary_cross_entropy_with_logits(answer, truth.to(answer.dtype))
+
+
+def bce_and_dice(answer, truth, share=1.0, smooth=1e-6):
+    return share * bce(answer, truth) + dice(torch.sigmoid(answer), truth.to(answer.dtype), smooth)
+
+
+def half_bce_and_dice(answer, truth):
+    return bce_and_dice(answer, truth, 0.5, 1e-5)
+
+
+LOSSES = {"bce_and_dice": bce_and_dice, "half_bce_and_dice": half_bce_and_dice,
+          "cross_entropy": cross_entropy, "cross_entropy_and_dice": cross_entropy_and_dice, "bce": bce, "mse": F.mse_loss,
+          "l1": F.l1_loss}
+OPTIMIZERS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "sgd": torch.optim.SGD, "rmsprop": torch.optim.RMSprop}
+
+# ---- one network ----
+
+
+def loss_of(model, answers, truth):
+    """The files of several heads: UNet++ divides by their number."""
+    if not isinstance(answers, list):
+        return LOSSES[model.loss](answers, truth)
+    total = sum(LOSSES[model.loss](answer, truth) for answer in answers)
+    return total / len(answers) if model.name == "unet_plus_plus" else total
+
+
+def state_of(net):
+    """What the checkpoint of a model holds: the count of batches is PyTorch's own."""
+    return {key: value for key, value in net.state_dict().items() if not key.endswith("num_batches_tracked")}
+
+
+def make(model, definitions):
+    net = nets.NETS[model.name](**definitions).double()
+    for name, value in state_of(net).items():
+        value.copy_(torch.tensor(models.weight(name, value.shape)).reshape(value.shape))
+    return net
+
+
+def tensors(model):
+    for (name, kind, channels), values in zip(model.inputs, models.batches(model)):
+        size = model.size if name == model.inputs[0][0] or name not in ("truth", "clean", "weight") else model.target_size
+        yield torch.tensor(values, dtype=torch.float64).reshape(model.batch, channels if kind == "image" else 1, *size)
+
+
+def rounded(values):
+    return [float("%.13g" % value) for value in values]
+
+
+def digest(name, value):
+    return rounded(models.digest(name, value.detach().flatten().tolist()))
+
+
+def record(model, definitions):
+    net, (*inputs, truth) = make(model, definitions), tensors(model)
+    net.eval()
+    output = net(*inputs)
+    net.train()
+    name, settings = model.optimizer
+    optimizer = OPTIMIZERS[name](net.parameters(), **settings)
+    losses, gradients = [], {}
+    for step in range(models.STEPS):
+        optimizer.zero_grad()
+        loss = loss_of(model, net(*inputs), truth)
+        loss.backward()
+        if step == 0:
+            gradients = {key: digest("gradient " + key, value.grad) for key, value in net.named_parameters()}
+        if model.clip:
+            nn.utils.clip_grad_norm_(net.parameters(), model.clip)
+        optimizer.step()
+        losses.append(loss.item())
+    output = output[-1] if isinstance(output, (list, tuple)) else output
+    found = {"output": digest("output", output), "losses": rounded(losses),
+             "parameters": {key: [list(value.shape), gradients.get(key), digest("after " + key, value)]
+                            for key, value in state_of(net).items()}}
+    with open(model.vectors(definitions), "w") as file:
+        file.write("{\n")
+        file.write("".join(" %s: %s,\n" % (json.dumps(key), json.dumps(found[key])) for key in ("output", "losses")))
+        file.write(' "parameters": {\n')
+        file.write(",\n".join("  %s: %s" % (json.dumps(key), json.dumps(value))
+                              for key, value in found["parameters"].items()))
+        file.write("\n }\n}\n")
+    print("%-40s loss %.6f to %.6f, gradients' norms %.1e to %.1e" %
+          (model.key(definitions), losses[0], losses[-1], min(g[0] for g in gradients.values()),
+           max(g[0] for g in gradients.values())))
+
+
+def record_full(model, full):
+    for definitions, count in model.full:
+        shapes = {key: list(value.shape) for key, value in state_of(nets.NETS[model.name](**definitions)).items()}
+        net = nets.NETS[model.name](**definitions)
+        found = sum(value.numel() for value in net.parameters())
+        print("%-40s %d parameters%s" % (model.key(definitions), found, "" if found == count else ", NOT %d" % count))
+        full[model.key(definitions)] = models.names_digest(shapes)
+
+
+def main():
+    torch.set_num_threads(1)
+    path = os.path.join(models.RECORDED, "names.json")
+    full = models.read(path) if os.path.exists(path) else {}
+    for model in models.MODELS:
+        if len(sys.argv) == 1 or model.name in sys.argv[1:]:
+            for definitions in model.small:
+                record(model, definitions)
+            record_full(model, full)
+    with open(path, "w") as file:
+        json.dump(full, file, indent=1, sort_keys=True)
+        file.write("\n")
+
+
+if __name__ == "__main__":
+    main()

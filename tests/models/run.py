@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""The networks of examples/ against their public implementations in PyTorch (vectors/, made by record.py).
+
+    run.py --unetc=build/unetc names [MODEL...]
+    run.py --unetc=build/unetc --runtime=build/lib/libunet_runtime.a double [MODEL...]
+
+names    the full networks have as many parameters, with the same names and shapes
+double   small ones, of the reference kernels in double: outputs, losses and all gradients agree to 1e-9, the parameters
+         after ten steps of the file's own optimizer and loss to 1e-7
+
+Standard library only.
+"""
+
+import argparse
+import array
+import json
+import os
+import re
+import shlex
+import sys
+import tempfile
+
+import models
+
+sys.path.insert(0, os.path.join(models.ROOT, "tests", "oracle"))
+import run_oracle  # noqa: E402
+
+TOLERANCE, AFTER_STEPS = 1e-9, 1e-7
+# A gradient that is zero but for rounding, as of a bias in front of a norm, is judged beside the largest one.
+ZERO = 1e-4
+
+failures = []
+
+
+def expect(good, *words):
+    if not good:
+        failures.append(" ".join(str(word) for word in words))
+
+
+def check_names(tools, model):
+    recorded = models.read(os.path.join(models.RECORDED, "names.json"))
+    for definitions, count in model.full:
+        key = model.key(definitions)
+        command = [tools.unetc, "mem", "--format=json", "--batch=2"] + models.options(definitions)
+        plan = json.loads(run_oracle.execute(command + [model.file]))
+        shapes, trained = {}, 0
+        for buffer in plan["buffers"]:
+            if buffer["class"] == "running_statistic" or (buffer["class"] == "parameter" and buffer["alias"]):
+                shapes[buffer["name"]] = buffer["shape"]
+                trained += models.elements(buffer["shape"]) if buffer["class"] == "parameter" else 0
+        expect(trained == count, key + ":", trained, "parameters, not", count)
+        expect(models.names_digest(shapes) == recorded[key], key + ": other names or shapes")
+        print("%-40s %10d parameters in %d tensors" % (key, trained, len(shapes)))
+
+
+def logits_instead(file, folder):
+    """The file with the output of what it takes classes or probabilities of."""
+    with open(file) as source:
+        text = source.read()
+    text = re.sub(r"^output (\w+) *= (argmax|sigmoid)\((.*)\)$", r"\1 = \2(\3)\noutput answer_ = \3", text, flags=re.M)
+    path = os.path.join(folder, os.path.basename(file))
+    with open(path, "w") as out:
+        out.write(text)
+    return path
+
+
+def judge(what, found, expected, tolerance, least=0.0):
+    error = models.difference(found, expected) / max(expected[0], least, 1e-300)
+    expect(error <= tolerance, "%s: off by %.3g of %.3g, allowed %.3g" % (what, error, expected[0], tolerance))
+    return error
+
+
+def check_double(tools, model, definitions):
+    key, recorded = model.key(definitions), models.read(model.vectors(definitions))
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as sources:
+        file = logits_instead(model.file, sources)
+        net = run_oracle.Model(tools, folder, file, {}, model.size, model.batch, models.options(definitions) +
+                               ["--precision=f64", "--kernels=reference", "--no-recompute"])
+        expected = {name: shape for name, (shape, _, _) in recorded["parameters"].items()}
+        if models.names_digest(expected) != models.names_digest(net.parameters):
+            return expect(False, key, "has other parameters:", sorted(set(expected.items()) ^ set(net.parameters.items())))
+        numbers = array.array("d")
+        for name, shape in net.parameters.items():
+            numbers.extend(models.weight(name, recorded["parameters"][name][0]).tolist())
+        for values in models.batches(model):
+            numbers.extend(list(values))
+        answer = net.train(model.batch, numbers, None)
+    worst = [judge(key + " output", models.digest("output", answer.output), recorded["output"], TOLERANCE)]
+    worst.append(max(abs(loss / exact - 1) for loss, exact in zip(answer.losses[:1], recorded["losses"])))
+    expect(worst[-1] <= TOLERANCE, key, "loss off by", worst[-1])
+    later = max(abs(loss / exact - 1) for loss, exact in zip(answer.losses, recorded["losses"]))
+    expect(later <= AFTER_STEPS, key, "losses off by", later)
+    known = recorded["parameters"]
+    largest = max(gradient[0] for _, gradient, _ in known.values() if gradient)
+    worst.append(max(judge("%s gradient of %s" % (key, name), models.digest("gradient " + name, values), known[name][1],
+                           TOLERANCE, ZERO * largest) for name, values in answer.gradients.items()))
+    worst.append(max(judge("%s %s after %d steps" % (key, name, models.STEPS), models.digest("after " + name, values),
+                           known[name][2], AFTER_STEPS) for name, values in answer.after.items()))
+    print("%-40s output %.1e, loss %.1e, gradients %.1e, after %d steps %.1e" % (key, *worst[:3], models.STEPS, worst[3]))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--unetc", required=True)
+    parser.add_argument("--runtime", help="the library that generated programs link")
+    parser.add_argument("--flags", default="", help="more flags for the C compiler, such as sanitizers")
+    parser.add_argument("mode", choices=["names", "double"])
+    parser.add_argument("model", nargs="*")
+    tools = parser.parse_args()
+    tools.flags = shlex.split(tools.flags) + ["-DTHREADS=1"]  # on small maps they would only wait for each other
+    tools.include = os.path.join(models.ROOT, "runtime", "include")
+    for model in models.MODELS:
+        if tools.model and model.name not in tools.model:
+            continue
+        if tools.mode == "names":
+            check_names(tools, model)
+        else:
+            for definitions in model.small:
+                check_double(tools, model, definitions)
+    for failure in failures:
+        print("FAILED: " + failure)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
