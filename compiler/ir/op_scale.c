@@ -13,6 +13,8 @@ enum { X, W, B };
 
 static void gradient_weights(Autodiff *ad, const Node *node, Op op, ValueId dy, ValueId *din) {
     const ValueId in[] = {node->in[X], dy};
+    if (!gradient_wanted(ad, node->in[W]))
+        return;
     din[W] = gradient_value(ad, node->in[W]);
     din[B] = node->nin > B && node->in[B] >= 0 ? gradient_value(ad, node->in[B]) : -1;
     const ValueId out[] = {din[W], din[B], -1}; /* the target's scratch */

@@ -19,6 +19,7 @@ FROZEN = [
     ("tiny_unet", ["enc1", "enc2", "bottleneck.0"], {"enc1.0", "enc1.2", "enc2.0", "enc2.2", "bottleneck.0"}),
     ("tiny_unet_odd", ["dec*"], {"dec1.0", "dec1.2", "dec2.0", "dec2.2", "dec3.0", "dec3.2"}),
     ("batch_norm", ["deep", "again", "up"], {"deep.0", "deep.1", "deep.3", "deep.4", "again", "up.0", "up.1"}),
+    ("scales", ["first", "middle", "few", "beta"], {"first.0", "first.1", "middle.0", "middle.1", "few", "beta"}),
     ("groups", ["each", "first", "l*"], {"each", "first", "last"}),
 ]
 
