@@ -31,6 +31,7 @@ static const struct {
     {"fuse", fuse},                      /* conv + relu and the like become one node */
     {"types", choose_types},             /* the stored type of each value */
     {"micro_batch", choose_micro_batch}, /* how many samples at a time */
+    {"heads", bring_heads_together},     /* what reads enlarged logits stands behind them */
     {"cast", cast_inputs},               /* inputs in the type of activations */
     {"prepare", prepare},                /* what the target's kernels need: packed weights, scratch */
     {"layout", choose_layouts},          /* halo, blocks, strides, bytes of each value */

@@ -209,11 +209,11 @@ static void prepare_loss(Program *program, Node *node) {
     enum { POINTS_PER_BAND = 4096, MAX_BANDS = 64 };
     Graph *g = program->graph;
     const Shape shape = g->value[node->in[0]].shape;
-    node->whole_rows = !has_bands(program);
-    node->a.loss.bands = has_bands(program)
-                             ? shape_rows(shape)
-                             : min_bands(size_product(shape_rows(shape), shape_extent(shape, 2)),
-                                         POINTS_PER_BAND, MAX_BANDS);
+    const bool by_rows = has_bands(program) || node->head > 0;
+    node->whole_rows = !by_rows;
+    node->a.loss.bands = by_rows ? shape_rows(shape)
+                                 : min_bands(size_product(shape_rows(shape), shape_extent(shape, 2)),
+                                             POINTS_PER_BAND, MAX_BANDS);
     node_add_output(g, node,
                     workspace_new(g, node, "scratch", TYPE_F64,
                                   size_product(program->micro_batch, node->a.loss.bands)));

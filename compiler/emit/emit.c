@@ -106,10 +106,18 @@ const char *times_units(Pool *pool, int64_t rows) {
     return rows == 1 ? "step->units" : pool_text(pool, "%lld * step->units", (long long)rows);
 }
 
+static bool loops_over_bands(const Step *step, int nstep) {
+    for (int i = 0; i < nstep; i++)
+        if (step[i].node < 0 &&
+            (step[i].axis == AXIS_BANDS || loops_over_bands(step[i].body, step[i].nbody)))
+            return true;
+    return false;
+}
+
 const char *bands_text(const Plan *plan) {
     bool bands = false, tall = false;
     for (const Program *p = program_of(plan, 0); p != NULL; p = program_of(plan, (int)p->kind + 1)) {
-        bands |= has_bands(p);
+        bands |= loops_over_bands(p->step, p->nstep);
         tall |= p->units > 0;
     }
     return pool_text(plan->pool, "%s%s", bands ? template_text("program/bands.c.in") : "",

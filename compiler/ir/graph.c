@@ -66,6 +66,16 @@ void graph_compact(Graph *g, const bool *stays) {
     g->nnode = kept;
 }
 
+void graph_order(Graph *g, const NodeId *order) {
+    Node *node = NEW_ARRAY(g->pool, Node, g->nnode);
+    for (int i = 0; i < g->nnode; i++)
+        node[i] = g->node[order[i]];
+    for (int i = 0; i < g->nnode; i++) {
+        g->node[i] = node[i];
+        set_producer(g, i);
+    }
+}
+
 Span node_line(const Node *node) {
     Span span = node->span;
     for (const Via *via = node->via; via != NULL; via = via->outer)

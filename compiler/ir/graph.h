@@ -241,6 +241,7 @@ typedef struct {
     ValueId *in, *out; /* -1: an optional operand that is absent (a bias) */
     Attributes a;
     bool accumulates;     /* in a loop over samples: adds to its sums */
+    int head;             /* the one that it is part of (passes/heads.c), or 0 */
     bool whole_rows;      /* the target's kernel for it computes all rows at once, */
     int64_t tile_rows;    /*   or ranges that begin at multiples of so many; 0: any */
     const char *template; /* the target's kernel for it, where there are several; NULL: see KernelRow */
@@ -270,6 +271,8 @@ NodeId node_new(Graph *g, Node node, const ValueId *in, const ValueId *out);
 void node_replace(Graph *g, Node *node, Node new);
 /* Drops the nodes that do not stay, in place. */
 void graph_compact(Graph *g, const bool *stays);
+/* Puts the nodes into the order ORDER, which has each once. */
+void graph_order(Graph *g, const NodeId *order);
 /* One value out of several along the channels, without copying; concats among them are flattened. */
 ValueId value_concat(Graph *g, const ValueId *part, int count, const char *name, Span span);
 /* A concat of exactly these segments, -1 among them allowed, otherwise like LIKE. */

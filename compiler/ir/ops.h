@@ -26,6 +26,7 @@ enum {
     TRAIT_WEIGHTS = 512,      /* a call of it may have weights, so it has a name in the state dict */
     TRAIT_WHOLE_BATCH = 1024, /* its results depend on all samples of the batch at once */
     TRAIT_OF_TRAINING = 2048, /* elsewhere its output is its input */
+    TRAIT_CLASSES = 4096,     /* chooses a class at each point */
 };
 
 /* Appends the nodes that compute the gradients by the inputs of NODE, given those by its outputs (DOUT, -1:

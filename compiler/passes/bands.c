@@ -17,6 +17,8 @@
  * such as a loss, grows band by band, in their order. What packs weights stands in front of the loop in
  * which they are used; where that takes too much memory, each iteration packs them just before.
  *
+ * Where nobody asks for bands, heads alone (heads.c) are loops: that costs nothing.
+ *
  * Requires: the steps of one iteration over samples, in their order.  Provides: Step.rows and lag,
  * Program.units.
  */
@@ -24,6 +26,7 @@
 #include "base/diag.h"
 #include "base/size_math.h"
 #include "ir/ops.h"
+#include "ir/target.h"
 
 typedef struct {
     const Program *program;
@@ -64,9 +67,8 @@ static bool sums_samples(const Program *program, const Node *node) {
     return false;
 }
 
-/* An image computed row by row, or a sum over rows, out of images; what has no samples, such as weights, it
- * reads whole.  The runtime passes rows where the whole program is one loop. */
-static bool is_banded(const Program *program, const Node *node) {
+/* The runtime passes rows where the whole program is one loop. */
+bool computes_bands(const Program *program, const Node *node) {
     const Graph *g = program->graph;
     if (!computes_rows(node) || rows_value(g, node) < 0 || sums_samples(program, node) ||
         (has_trait(node, TRAIT_OF_RUNTIME) && program->units == 0))
@@ -282,7 +284,7 @@ static Run run_from(const Program *program, const Step *step, int nstep, int fir
     for (int i = first; i < nstep && step[i].node >= 0; i++) {
         const Node *node = &g->node[step[i].node];
         int count = r.count;
-        if (is_banded(program, node)) {
+        if (computes_bands(program, node)) {
             PUSH(g->pool, r.place, count, i);
             PUSH(g->pool, r.step, r.count, step[i]);
         } else if (!stands_aside(g, node)) {
@@ -313,7 +315,7 @@ static bool can_be_endless(const Run *r, const Step *step, int nstep, int64_t ta
             height_of(r, i) * SCALE != r->rows[i] * tallest)
             return false;
     for (int i = 0; i < nstep; i++)
-        if (!is_banded(r->program, &g->node[step[i].node]) && !stands_aside(g, &g->node[step[i].node]))
+        if (!computes_bands(r->program, &g->node[step[i].node]) && !stands_aside(g, &g->node[step[i].node]))
             return false;
     return r->count > 1;
 }
@@ -334,6 +336,66 @@ static int64_t units_of(Program *program, Step *step, int nstep) {
     return units;
 }
 
+/* ---- heads ---- */
+
+/* Steps of one head, from step FIRST on, which is one of it. */
+static int head_end(const Program *program, const Step *step, int nstep, int first) {
+    const Node *node = program->graph->node;
+    int end = first + 1;
+    while (end < nstep && step[end].node >= 0 && node[step[end].node].head == node[step[first].node].head)
+        end++;
+    return end;
+}
+
+static int64_t head_rows(const Program *program) {
+    return program->target->loops_are_free ? 16 : 64;
+}
+
+static bool loops_over_heads(const Program *program) {
+    return !has_bands(program) && program->options->bands == 0 && program->target->rings;
+}
+
+int64_t bytes_in_loops(const Program *program, ValueId v) {
+    enum { BANDS_AT_A_TIME = 3 }; /* one that is made, those that a window of the gradient reaches */
+    const Graph *g = program->graph;
+    const Value *value = &g->value[v];
+    const int64_t bytes = program->layout[v].bytes, rows = BANDS_AT_A_TIME * head_rows(program);
+    const int head = value->producer < 0 ? 0 : g->node[value->producer].head;
+    if (head == 0 || !loops_over_heads(program) || value->shape.rank != AXES ||
+        shape_rows(value->shape) <= rows)
+        return bytes;
+    for (int i = 0; i < g->nnode; i++)
+        for (Touch t = node_touches(g, &g->node[i]); touch_next(&t);)
+            if (t.value == v && g->node[i].head != head)
+                return bytes;
+    return bytes / shape_rows(value->shape) * rows;
+}
+
+/* A loop for each head, unless there are to be none: their time is the same, and a band is still in the
+ * cache when it is read. */
+static int loop_over_heads(const Program *program, Step *step, int nstep, Step **new) {
+    const Graph *g = program->graph;
+    int count = 0, end;
+    *new = step;
+    if (!loops_over_heads(program))
+        return nstep;
+    *new = NULL;
+    for (int i = 0; i < nstep; i = end) {
+        const bool heads = step[i].node >= 0 && g->node[step[i].node].head > 0;
+        end = heads ? head_end(program, step, nstep, i) : i + 1;
+        Step loop;
+        Run r = run_from(program, step, end, i);
+        if (heads && r.count == end - i && scale_rows(&r, tallest_of(&r)) == r.count &&
+            make_loop(&r, r.count, head_rows(program), &loop)) {
+            PUSH(g->pool, *new, count, loop);
+            continue;
+        }
+        for (int k = i; k < end; k++)
+            PUSH(g->pool, *new, count, step[k]);
+    }
+    return count;
+}
+
 /* ---- the pass ---- */
 
 int loop_over_bands(Program *program, Step *step, int nstep, Step **new) {
@@ -341,9 +403,8 @@ int loop_over_bands(Program *program, Step *step, int nstep, Step **new) {
     const int64_t bands = program->options->bands;
     const bool asked = bands > 1 || program->choices->band_rows > 0;
     int count = 0, end;
-    *new = step;
     if (!has_bands(program))
-        return nstep;
+        return loop_over_heads(program, step, nstep, new);
     *new = NULL;
     program->units = units_of(program, step, nstep);
     for (int i = 0; i < nstep; i = end) {
@@ -359,7 +420,7 @@ int loop_over_bands(Program *program, Step *step, int nstep, Step **new) {
         if (packs)
             pack_in_bands(&r, step, i, end, &loop);
         for (int k = i; k < end && !packs; k++)
-            if (!loops || step[k].node < 0 || !is_banded(program, &g->node[step[k].node]))
+            if (!loops || step[k].node < 0 || !computes_bands(program, &g->node[step[k].node]))
                 PUSH(g->pool, *new, count, step[k]);
         if (loops)
             PUSH(g->pool, *new, count, loop);

@@ -21,6 +21,8 @@ void fuse(Program *program);
 void choose_types(Program *program);
 /* micro_batch.c: how many samples to train at a time. */
 void choose_micro_batch(Program *program);
+/* heads.c: what reads enlarged logits stands right behind what enlarges them. */
+void bring_heads_together(Program *program);
 /* cast.c: inputs in the type of activations, or copied out of the way of the next ones. */
 void cast_inputs(Program *program);
 /* prepare.c: what the target's kernels need beside the operands. */

@@ -21,6 +21,7 @@
  */
 #include "base/size_math.h"
 #include "ir/ops.h"
+#include "passes/bands.h"
 #include "passes/passes.h"
 #include "solve/repeat.h"
 
@@ -187,13 +188,14 @@ static RematOperation operation_of(const Translation *t, int o) {
     return operation;
 }
 
-/* Those in front of the first that computes a gradient. */
+/* Those in front of the first that computes a gradient, but for those of heads. */
 static int forward_operations(const Translation *t) {
     const Graph *g = t->program->graph;
     for (int o = 0; o < t->noperation; o++)
         for (Touch touch = node_touches(g, node_at(t, t->first[o + 1] - 1)); touch_next(&touch);) {
             const Class c = g->value[touch.value].class;
-            if (touch.is_output && (c == CLASS_ACTIVATION_GRADIENT || c == CLASS_PARAMETER_GRADIENT))
+            if (touch.is_output && touch.node->head == 0 &&
+                (c == CLASS_ACTIVATION_GRADIENT || c == CLASS_PARAMETER_GRADIENT))
                 return o;
         }
     return t->noperation;
@@ -213,7 +215,7 @@ static RematProblem problem_of(const Translation *t) {
     for (int o = 0; o < t->noperation; o++)
         operation[o] = operation_of(t, o);
     for (int k = 0; k < t->ntensor; k++) {
-        bytes[k] = t->program->layout[t->value_of[k]].bytes;
+        bytes[k] = bytes_in_loops(t->program, t->value_of[k]);
         kept[k] = read_behind(&g->value[t->value_of[k]]);
     }
     return (RematProblem){.noperation = t->noperation,

@@ -7,6 +7,7 @@
            eval and predict give the bits of the plan without bands, for each row is computed once and in one way; a gradient
            by weights is a sum that cuDNN begins anew in each band, so trained weights agree but for rounding, and to the
            bit where several samples at a time keep these gradients out of the loops
+  heads    a net that enlarges what losses read has loops over bands there, and the bits of one without
   ways     a step captured as a graph or not, streams that take turns: the same weights, bit for bit; all tensors are
            rings
   budget   (--long) where nothing else fits, the planner takes bands, without being asked; that program runs, in one allocation
@@ -34,6 +35,7 @@ WHOLE = "--bands=off"
 IRREGULAR = ("irregular", steps.PLANNER + "irregular.unet", ["--batch=3"])
 POOLS = ("pools", "tests/cuda/pools.unet", ["--batch=3"])
 CHAIN = ("chain", "tests/whole/bands.unet", [])
+ENLARGED = ("enlarged", "tests/cuda/enlarged.unet", [])
 
 # Largest differences of trained weights from those without bands, and relative ones of losses.
 TOLERANCE = {"f32": (1e-6, 1e-6), "bf16": (2e-3, 2e-2)}
@@ -72,6 +74,17 @@ def compare(shop, net, precision, turns, bands):
         expect(banded.evaluate(expected.path) == metrics, "%s: other metrics", name)
         said.append("%d bands in %d bytes: weights %.1e, losses %.1e" % (count, banded.plan["arena"]["bytes"], weights, losses))
     return "%s, %s, %s, whole in %d bytes; %s" % (net[0], precision, turns, plain.plan["arena"]["bytes"], "; ".join(said))
+
+
+def check_heads(shop):
+    """What reads enlarged tensors stands in loops of its own where nobody asks for bands, and changes no bit."""
+    whole, looped = shop.cuda(ENLARGED, WHOLE), shop.cuda(ENLARGED)
+    expect(("bands",) in loops(looped.plan, "train") and ("bands",) not in loops(whole.plan, "train"), "loops over heads")
+    expected, run = whole.train(), looped.train()
+    expect(run.bytes == expected.bytes, "heads in loops: other weights")
+    expect(run.losses == expected.losses, "heads in loops: losses %s, not %s", run.losses, expected.losses)
+    expect(looped.predict(expected.path) == whole.predict(expected.path), "heads in loops: another picture")
+    return "heads in loops take %d bytes, and %d without" % (looped.plan["arena"]["bytes"], whole.plan["arena"]["bytes"])
 
 
 def check_ways(shop):
@@ -142,6 +155,7 @@ def check_faults(shop):
 
 def jobs(shop, pool, long):
     yield pool.submit(check_judge, shop)
+    yield pool.submit(check_heads, shop)
     yield pool.submit(compare, shop, TALL, "bf16", SINGLE, (4,))
     yield pool.submit(compare, shop, POOLS, "f32", SINGLE, (3,))
     yield pool.submit(compare, shop, CHAIN, "f32", TOGETHER, (5,))

@@ -20,13 +20,14 @@ archive() {
     echo "$path"
 }
 
-cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF -DJANSSON_LIBRARY="$(archive jansson)" \
+cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=ON -DJANSSON_LIBRARY="$(archive jansson)" \
     -DCMAKE_DISABLE_FIND_PACKAGE_JPEG=ON \
     >"$build/log" || { cat "$build/log" && exit 1; }
-cmake --build "$build" -j "$jobs" --target unetc unet_runtime unet_cuda >"$build/log" || { cat "$build/log" && exit 1; }
+cmake --build "$build" -j "$jobs" --target unetc unet_runtime unet_cuda operator_rows >"$build/log" || { cat "$build/log" && exit 1; }
 rm -rf "$to"
 mkdir -p "$to/tools" "$build/programs"
-cp "$build/unetc" "$build/lib/libunet_runtime.a" "$build/lib/libunet_cuda.a" "$build/lib/libraries" "$to/tools"
+cp "$build/unetc" "$build/lib/libunet_runtime.a" "$build/lib/libunet_cuda.a" "$build/lib/libraries" \
+    "$build/tests/operator_rows" "$to/tools"
 for name in png16 z jansson; do cp "$(archive $name)" "$to/tools"; done
 strip "$to/tools/unetc"
 git -C "$root" describe --always --dirty >"$to/tools/commit"

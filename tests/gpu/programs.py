@@ -108,8 +108,9 @@ class ForDevice:
         self.unetc = os.path.join(tools or build, "unetc")
         lib = tools or os.path.join(build, "lib")
         self.libraries = [os.path.join(lib, "libunet_cuda.a"), os.path.join(lib, "libunet_runtime.a")]
-        self.libraries += [os.path.join(tools, "lib%s.a" % name) if tools else "-l" + name
-                           for name in ("png16", "z", "jansson")]
+        self.libraries += ([os.path.join(tools, "lib%s.a" % name) for name in ("png16", "z", "jansson")] if tools else
+                           emitted.libraries(self.libraries[-1]))
+        self.rows = os.path.join(tools or os.path.join(build, "tests"), "operator_rows")
         self.include = ["-I" + os.path.join(ROOT, "runtime", "include")]
         for place in (os.environ.get("CUDNN_ROOT"), self.cuda):
             self.include += ["-isystem", os.path.join(place, "include")] if place else []
@@ -155,6 +156,7 @@ class ForDryRun:
         build = os.environ.get("UNETC_BUILD", os.path.join(ROOT, "build"))
         program.SANITIZE = ["-O0"]
         self.unetc = os.path.join(build, "unetc")
+        self.rows = os.path.join(build, "tests", "operator_rows")
         shared = os.path.join(folder, "shim")
         os.makedirs(shared, exist_ok=True)
         self.shim = program.Shim(shared, os.path.join(build, "lib", "libunet_runtime.a"))
@@ -220,7 +222,7 @@ def build_kernels(tools, folder, stored, rounds):
     place, kernels = os.path.join(folder, "kernels-" + stored.strip("_")), os.path.join(ROOT, "tests", "cuda", "kernels")
     sources = os.path.join(place, "sources")
     os.makedirs(sources, exist_ok=True)
-    execute([sys.executable, "-B", os.path.join(kernels, "cases.py"), sources, "1", stored, str(rounds)])
+    execute([sys.executable, "-B", os.path.join(kernels, "cases.py"), sources, "1", stored, str(rounds), tools.rows])
     flags = tools.kernel_flags() + ["-I" + kernels, "-DUNET_STORED=" + stored]
     objects = [tools.compile(sources + "/kernels.cu", sources, []),
                tools.compile(sources + "/reference.c", sources, ["-Wno-unknown-pragmas"]),
@@ -242,11 +244,11 @@ def build(folder, stages, dry=False, seconds=None):
         return True
     tools, failed = (ForDryRun if dry else ForDevice)(folder), 0
     with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("JOBS", "2"))) as workers:
-        jobs = [workers.submit(build_kernels, tools, folder, t, 1 if dry else 4) for t in types]
+        jobs = [workers.submit(build_kernels, tools, folder, t, 2 if dry else 4) for t in types]
         jobs += [workers.submit(build_spec, tools, folder, spec) for spec in missing]
         if dry and can_build_for_device():
             tools, unused = ForDevice(folder), os.path.join(folder, "for a device")
-            jobs += [workers.submit(build_kernels, tools, unused, t, 1) for t in types]
+            jobs += [workers.submit(build_kernels, tools, unused, t, 2) for t in types]
             jobs += [workers.submit(build_spec, tools, unused, spec) for spec in missing[:1]]
         concurrent.futures.wait(jobs, seconds)
         for job in jobs:
