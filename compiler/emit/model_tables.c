@@ -95,13 +95,17 @@ static const char *const unit_name[] = {[UNIT_EPOCHS] = "UNET_EPOCHS", [UNIT_STE
 
 static void inputs_and_outputs(const Tables *t) {
     const Model *m = t->plan->model;
+    static const char *const normalizing[] = {"UNET_AS_READ", "UNET_NORMALIZED",
+                                              "UNET_NORMALIZED_AS_MEASURED"};
     text_line(t->out, "static const UnetInput input[] = {");
     for (int i = 0; i < m->ninput; i++) {
         const Input *in = &m->input[i];
-        text_line(t->out, "    {%s, %s, %s, %d, %lld, %lld},", c_quoted(t->plan->pool, in->name),
+        text_line(t->out, "    {%s, %s, %s, %d, %lld, %lld, %s,", c_quoted(t->plan->pool, in->name),
                   kind_name[in->kind], bool_text(in->is_target),
                   (int)shape_channels(m->graph->value[in->value].shape), (long long)in->classes,
-                  (long long)in->ignore);
+                  (long long)in->ignore, normalizing[in->normalizing]);
+        text_line(t->out, "     {{%.17g, %.17g, %.17g}, {%.17g, %.17g, %.17g}}},", in->mean[0], in->mean[1],
+                  in->mean[2], in->deviation[0], in->deviation[1], in->deviation[2]);
     }
     text_line(t->out, "};");
     text_line(t->out, "static const UnetOutput output[] = {");
@@ -123,11 +127,11 @@ static int input_of(const Program *program, ValueId v) {
 }
 
 /* What a denoiser is given is worth comparing with what it makes of it: the first input of the target's
- * shape. */
+ * shape, unless it is normalised. */
 static int identity_of(const Program *program, ValueId truth) {
     const Model *m = program->model;
     for (int i = 0; i < m->ninput; i++)
-        if (!m->input[i].is_target &&
+        if (!m->input[i].is_target && m->input[i].normalizing == AS_READ &&
             shape_equal(program->graph->value[m->input[i].value].shape, program->graph->value[truth].shape))
             return i;
     return -1;

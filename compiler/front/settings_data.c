@@ -425,8 +425,7 @@ static void check_input_sizes(Lower *l) {
     }
 }
 
-/* Which sources read files, themselves or through the sources they name, all of them earlier. */
-static const bool *reading_files(const Lower *l, const DataSection *data) {
+const bool *reading_files(const Lower *l, const DataSection *data) {
     bool *reads = NEW_ARRAY(l->pool, bool, data->nsource);
     for (int i = 0; i < data->nsource; i++)
         for (int k = 0; k < data->source[i].nterm; k++) {

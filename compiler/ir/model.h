@@ -9,15 +9,22 @@
 
 typedef enum { KIND_IMAGE, KIND_VOLUME, KIND_LABELS } Kind;
 
+/* How the numbers of an input become those that the network sees; as UnetNormalizing. */
+typedef enum { AS_READ, NORMALIZED, NORMALIZED_AS_MEASURED } Normalizing;
+/* Channels of an input that is normalised, and inputs that are. */
+enum { MOST_NORMALIZED = 3, MOST_NORMALIZED_INPUTS = 8 };
+
 enum { MOST_CLASSES = 255, IGNORED = 255 }; /* of labels, which are bytes; a point that counts nowhere */
 
 typedef struct {
     const char *name;
     Kind kind;
     bool is_target;
-    int64_t classes;      /* of labels: their values are below it; else 0 */
-    int64_t ignore;       /*   the value in files of points that count nowhere, -1: there are none */
-    ValueId value;        /* of class CLASS_STAGING */
+    int64_t classes; /* of labels: their values are below it; else 0 */
+    int64_t ignore;  /*   the value in files of points that count nowhere, -1: there are none */
+    ValueId value;   /* of class CLASS_STAGING */
+    Normalizing normalizing;
+    double mean[MOST_NORMALIZED], deviation[MOST_NORMALIZED]; /* NORMALIZED: of each channel */
     Span span, size_span; /* size_span: where its sizes are written, line 0 if nowhere */
 } Input;
 
@@ -106,6 +113,10 @@ typedef struct {
     int64_t holdout_seed;
     bool shuffle;
     int threads;
+    Normalizing normalizing;
+    const double *mean, *deviation; /* NORMALIZED: as many as NNORMAL: one, or one a channel */
+    int nnormal;
+    Span normalize_span;
 } DataSection;
 
 typedef enum { UNIT_EPOCHS, UNIT_STEPS } Unit;

@@ -244,8 +244,10 @@ static const UnetParameter parameter[] = {
     {"net.6.bias", 1, {3}, UNET_INIT_UNIFORM, 0.041666666666666664, 6912, {316480, 626048, -1, -1}},
 };
 static const UnetInput input[] = {
-    {"noisy", UNET_IMAGE, false, 3, 0, -1},
-    {"clean", UNET_IMAGE, true, 3, 0, -1},
+    {"noisy", UNET_IMAGE, false, 3, 0, -1, UNET_AS_READ,
+     {{0, 0, 0}, {0, 0, 0}}},
+    {"clean", UNET_IMAGE, true, 3, 0, -1, UNET_AS_READ,
+     {{0, 0, 0}, {0, 0, 0}}},
 };
 static const UnetOutput output[] = {
     {"denoised", UNET_IMAGE, 0},

@@ -28,6 +28,7 @@ static UnetStatus start(Evaluation *evaluation, Driver *driver) {
         unet_dataset_open(&evaluation->data, model, UNET_EVALUATION, data_folder(driver), error);
     if (status != UNET_OK)
         return status;
+    unet_dataset_normalize(evaluation->data, driver->normal);
     const UnetDataset *const datasets[] = {evaluation->data};
     int64_t beside = (int64_t)unet_loader_bytes(model, datasets, 1, threads);
     status = device_open(&evaluation->device, model, model->eval->extent, beside, error);

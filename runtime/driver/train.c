@@ -97,6 +97,10 @@ static UnetStatus open_data(Run *run) {
     UnetStatus status = unet_dataset_open(&run->data, run->model, UNET_TRAINING, folder, &driver->error);
     if (status == UNET_OK && unet_dataset_exists(run->model, UNET_EVALUATION))
         status = unet_dataset_open(&run->eval_data, run->model, UNET_EVALUATION, folder, &driver->error);
+    if (status == UNET_OK)
+        unet_dataset_normalize(run->data, driver->normal);
+    if (status == UNET_OK && run->eval_data != NULL)
+        unet_dataset_normalize(run->eval_data, driver->normal);
     return status;
 }
 
@@ -173,6 +177,8 @@ static UnetStatus start(Run *run) {
         status = take_memory(run);
     if (status == UNET_OK)
         status = start_state(run);
+    if (status == UNET_OK && !driver->options.resume)
+        status = normal_measure(driver, run->data);
     if (status == UNET_OK)
         status = device_push_weights(&run->device, &driver->error);
     if (status != UNET_OK)

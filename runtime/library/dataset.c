@@ -243,6 +243,19 @@ void unet_dataset_close(UnetDataset *dataset) {
     }
 }
 
+void unet_dataset_normalize(UnetDataset *dataset, const UnetNormal *normal) {
+    dataset->normal = normal;
+}
+
+const UnetNormal *dataset_normal(const UnetDataset *dataset, int32_t input) {
+    const UnetInput *into = &dataset->model->inputs[input];
+    const bool known = into->normalizing == UNET_NORMALIZED;
+    if (into->normalizing == UNET_AS_READ || (!known && dataset->normal == NULL)) {
+        return NULL;
+    }
+    return dataset->normal != NULL ? &dataset->normal[input] : &into->normal;
+}
+
 UnetPurpose unet_dataset_purpose(const UnetDataset *dataset) {
     return dataset->purpose;
 }

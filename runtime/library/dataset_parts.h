@@ -5,6 +5,7 @@
  *     dataset_probe.c  which reads their headers
  *     dataset_cache.c  which keeps the decoded files of small sets
  *     dataset_read.c   which reads samples
+ *     dataset_measure.c which measures what inputs are normalised by
  *     dataset_warp.c   which reads those that are scaled, turned, bent or coloured
  *     dataset_labels.c which makes classes of the numbers in files
  *     dataset_check.c  which looks for problems */
@@ -62,7 +63,7 @@ typedef struct {
 /* Where the parts of a reading thread's working memory start, in bytes; see dataset_read.c.  Only what is
  * warped has those from `rasters` on. */
 typedef struct {
-    size_t files, values, operands, maps[2], nowhere;
+    size_t files, values, operands, normal, fill, maps[2], nowhere;
     size_t rasters;  /* of each series: how its rows lie */
     size_t decoded;  /* rows of all series that are not kept, decoded */
     size_t pictures; /* of all series whose colours are changed: what the window shows */
@@ -84,7 +85,8 @@ struct UnetDataset {
     int32_t measured_multiple; /* points that losses and metrics compare, for one of the coarsest files' */
     const UnetTransform *transform;
     int32_t ntransform;
-    bool warps; /* training with transforms beyond `crop` and `flip`: see dataset_warp.c */
+    const UnetNormal *normal; /* see unet_dataset_normalize; NULL: as the model's file says */
+    bool warps;               /* training with transforms beyond `crop` and `flip`: see dataset_warp.c */
     char *folder;
     StemList stems;
     uint16_t *
@@ -134,6 +136,9 @@ UNET_MUST_USE UnetStatus dataset_probe(UnetDataset *dataset, Listener *listener,
 /* The path of the file of SERIES that belongs to a sample. */
 UNET_MUST_USE UnetStatus dataset_path(const UnetDataset *dataset, const FileSeries *series,
                                       const Sample *sample, char path[UNET_PATH_BYTES], UnetError *error);
+
+/* How input INPUT is normalised, or NULL. */
+const UnetNormal *dataset_normal(const UnetDataset *dataset, int32_t input);
 
 /* dataset_cache.c: decides which files are kept, once all sizes are known; returns false without memory. */
 UNET_MUST_USE bool dataset_cache_plan(UnetDataset *dataset);

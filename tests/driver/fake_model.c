@@ -153,8 +153,8 @@ static const UnetParameter parameters[] = {
     {"scale.weight", 4, {1, 1, 1, 1}, UNET_INIT_UNIFORM, 1, W, {MOMENTUM_W}},
     {"scale.bias", 1, {1}, UNET_INIT_UNIFORM, 1, B, {MOMENTUM_B}},
 };
-static const UnetInput inputs[] = {{"noisy", UNET_IMAGE, false, 1, 0, -1},
-                                   {"clean", UNET_IMAGE, true, 1, 0, -1}};
+static const UnetInput inputs[] = {{"noisy", UNET_IMAGE, false, 1, 0, -1, UNET_AS_READ, {{0}, {0}}},
+                                   {"clean", UNET_IMAGE, true, 1, 0, -1, UNET_AS_READ, {{0}, {0}}}};
 static const UnetOutput outputs[] = {{"denoised", UNET_IMAGE, 0}};
 static const UnetResult measures[] = {
     {"mse(denoised, clean)", "mse", UNET_LOSS, 1, false, -1, 1, 0, 0},

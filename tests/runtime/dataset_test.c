@@ -536,7 +536,12 @@ static void hear(void *context, const char *problem) {
 /* `truth` is labels, read from truth/, whose files show the pictures of noisy/. */
 static void fake_labels(Fake *fake, int32_t size) {
     fake_pairs(fake, 2, 1, size, UNET_F32);
-    fake->inputs[1] = (UnetInput){"truth", UNET_LABELS, true, 1, 255, 255};
+    fake->inputs[1] = (UnetInput){.name = "truth",
+                                  .kind = UNET_LABELS,
+                                  .is_target = true,
+                                  .channels = 1,
+                                  .classes = 255,
+                                  .ignore = 255};
     fake->term[0][0].pattern = "truth/*.png";
     fake->term[1][0].pattern = "shown/*.png";
     fake->source[0].name = "truth";

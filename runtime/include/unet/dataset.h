@@ -47,6 +47,16 @@ size_t unet_dataset_decoder_bytes(const UnetDataset *dataset);
 /* Of the decoded files that a training set keeps: those of the first samples, up to 12 MiB. */
 size_t unet_dataset_cache_bytes(const UnetDataset *dataset);
 
+/* Inputs that are normalised are read by NORMAL, one per input of the model, which must outlive the
+ * dataset; without this call, by what the model's file says, and those that are to be measured as they are.
+ */
+void unet_dataset_normalize(UnetDataset *dataset, const UnetNormal *normal);
+
+/* Measures, over all points of all files, the mean and deviation of each input that is to be measured;
+ * changes nothing else of NORMAL, which has one per input of the model. */
+UNET_MUST_USE UnetStatus unet_dataset_measure(const UnetDataset *dataset, UnetNormal *normal,
+                                              UnetError *error);
+
 /* Reads sample SAMPLE as number N of a batch.  INPUTS: one per model input, the batch in the program's
  * layout, whose halo and padding channels the caller has zeroed; NULL for inputs the program does not read.
  * SCRATCH: unet_dataset_scratch_bytes, aligned to 64.  VALID: how many points of each
