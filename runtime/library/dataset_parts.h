@@ -164,13 +164,18 @@ UNET_MUST_USE UnetStatus dataset_to_classes(const UnetDataset *dataset, const Sa
 
 /* What check-data counts of the files of a source. */
 typedef struct {
-    int64_t files, points[UNET_IGNORED + 1]; /* of each class; behind them those that count nowhere */
-    int32_t least[2], most[2];               /* sizes: height, width */
+    int64_t files;
+    int64_t points[UNET_IGNORED + 1];     /* of each class; behind them those that count nowhere */
+    int64_t files_with[UNET_IGNORED + 1]; /* that have any */
+    int32_t least[2], most[2];            /* sizes: height, width */
 } LabelCount;
 
-void dataset_count_classes(LabelCount *count, const float *row, int32_t width);
+/* Adds what a file has; its rows are counted into FILE, which starts with zeros. */
+void dataset_count_classes(LabelCount *file, const float *row, int32_t width);
+void dataset_count_file(LabelCount *count, const LabelCount *file, const int32_t size[2]);
+/* Line by line: sizes, each class, those never seen, and weights that make all classes count alike. */
 void dataset_describe_classes(const UnetDataset *dataset, int32_t source, const LabelCount *count,
-                              char *text, size_t size);
+                              UnetProblemReport *note, void *context);
 
 /* Fills dataset->scratch; false when the sizes overflow. */
 UNET_MUST_USE bool dataset_plan_scratch(UnetDataset *dataset);

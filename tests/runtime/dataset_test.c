@@ -577,6 +577,42 @@ static void test_labels(UnetPad pad) {
     unet_dataset_close(dataset);
 }
 
+/* Counts, classes that are never seen, and weights, of masks of 4 x 4: three quarters 2, the rest 0 and
+ * 255. */
+static void test_counts(Fake *fake, char *heard) {
+    const UnetImageInfo info = {.width = 4, .height = 4, .channels = 1, .bits = 8};
+    UnetDataCheck check;
+    UnetError error;
+    for (int i = 0; i < 2; i++) {
+        UnetImageWriter *writer;
+        char path[200];
+        snprintf(path, sizeof path, "%s/truth/%c.png", folder, 'a' + i);
+        CHECK_OK(unet_image_create(&writer, path, &info, &error), error);
+        for (int y = 0; y < 4; y++) {
+            const float two = 2 / 255.0f, row[] = {two, two, two, y < 2 || i == 1 ? 0 : 1};
+            CHECK_OK(unet_image_write_row(writer, row, &error), error);
+        }
+        CHECK_OK(unet_image_finish(writer, &error), error);
+    }
+    fake->inputs[1].classes = 3;
+    fake->inputs[1].ignore = 255;
+    CHECK_OK(unet_check_data(&fake->model, folder, hear, hear, heard, &check, &error), error);
+    CHECK(strcmp(heard, "truth: 2 files of 4 x 4\n"
+                        "  class 0 (value 0)           6 points  18.75 % in 2 files\n"
+                        "  class 1 (value 1) is never seen\n"
+                        "  class 2 (value 2)          24 points  75.00 % in 2 files\n"
+                        "  ignored (value 255)           2 points   6.25 % in 1 files\n"
+                        "  for classes that count alike: weight = [2.5, 1, 0.625]\n") == 0,
+          "%s", heard);
+    heard[0] = '\0';
+    for (int i = 0; i < 2; i++) {
+        const PngKind kind = {.width = 4, .height = 4, .colour = PNG_COLOR_TYPE_PALETTE, .bits = 2};
+        char path[200];
+        snprintf(path, sizeof path, "%s/truth/%c.png", folder, 'a' + i);
+        make_png(path, &kind);
+    }
+}
+
 static void test_values(void) {
     static const int32_t values[] = {4, 1};
     const PngKind kind = {.width = 4, .height = 4, .colour = PNG_COLOR_TYPE_PALETTE, .bits = 2};
@@ -603,8 +639,10 @@ static void test_values(void) {
     }
     fake.inputs[1].classes = 4;
     CHECK_OK(unet_check_data(&fake.model, folder, hear, hear, heard, &check, &error), error);
-    CHECK(check.problems == 0 && strstr(heard, "truth: 2 files of 4 x 4, class 0 (value 0)") != NULL,
+    CHECK(check.problems == 0 && strstr(heard, "truth: 2 files of 4 x 4\n  class 0 (value 0) ") != NULL,
           "palettes are read as indices: %s", heard);
+    heard[0] = '\0';
+    test_counts(&fake, heard);
     fake.source[0].values = values;
     fake.inputs[1].classes = 2;
     fake.inputs[1].ignore = 3;
