@@ -353,8 +353,9 @@ static void data_section(const Tables *t, const DataSection *d, const char *name
         text_line(t->out, "static const UnetSourceTerm %s_term_%d[] = {", name, i);
         for (int k = 0; k < d->source[i].nterm; k++) {
             const SourceTerm *s = &d->source[i].term[k];
-            text_line(t->out, "    {%s, %s, %.17g, %.17g, %d},", op[s->op],
-                      c_quoted(t->plan->pool, s->text), s->value, s->high, s->span.line);
+            text_line(t->out, "    {%s, %s, %.17g, %.17g, %d, %s, %d},", op[s->op],
+                      c_quoted(t->plan->pool, s->text), s->value, s->high, s->span.line,
+                      c_quoted(t->plan->pool, s->list), s->column);
         }
         text_line(t->out, "};");
         if (d->source[i].values != NULL)
@@ -363,10 +364,11 @@ static void data_section(const Tables *t, const DataSection *d, const char *name
     if (d->nsource > 0)
         text_line(t->out, "static const UnetSource %s_source[] = {", name);
     for (int i = 0; i < d->nsource; i++)
-        text_line(t->out, "    {%s, %d, %d, %d, %s_term_%d, %s},",
+        text_line(t->out, "    {%s, %d, %d, %d, %s_term_%d, %s, %s},",
                   c_quoted(t->plan->pool, d->source[i].name), d->source[i].input, d->source[i].channels,
                   d->source[i].nterm, name, i,
-                  d->source[i].values == NULL ? "NULL" : pool_text(t->plan->pool, "%s_values_%d", name, i));
+                  d->source[i].values == NULL ? "NULL" : pool_text(t->plan->pool, "%s_values_%d", name, i),
+                  bool_text(d->source[i].ignores_others));
     if (d->nsource > 0)
         text_line(t->out, "};");
     if (d->ntransform > 0)

@@ -62,6 +62,8 @@ typedef struct {
     SourceOp op;
     const char *text; /* pattern or name */
     double value, high;
+    const char *list; /* of files: what their stars stand for; NULL: all that there are */
+    int column;       /* of files: `text` is a list of their names, in this column; 0: a pattern */
     Span span;
 } SourceTerm; /* postfix; the same as UnetSourceTerm */
 
@@ -72,6 +74,7 @@ typedef struct {
     SourceTerm *term;
     int nterm;
     const int64_t *values; /* of labels: the value in files of each class; NULL: its number */
+    bool ignores_others;   /*   points of other values count nowhere */
     Span span;
 } Source;
 

@@ -356,14 +356,14 @@ static const UnetProgram predict_program = {
     .input_bytes = 65536,
 };
 static const UnetSourceTerm data_term_0[] = {
-    {UNET_SRC_FILES, "noisy/*.png", 0, 0, 15},
+    {UNET_SRC_FILES, "noisy/*.png", 0, 0, 15, NULL, 0},
 };
 static const UnetSourceTerm data_term_1[] = {
-    {UNET_SRC_FILES, "clean/*.png", 0, 0, 16},
+    {UNET_SRC_FILES, "clean/*.png", 0, 0, 16, NULL, 0},
 };
 static const UnetSource data_source[] = {
-    {"noisy", 0, 3, 1, data_term_0, NULL},
-    {"clean", 1, 3, 1, data_term_1, NULL},
+    {"noisy", 0, 3, 1, data_term_0, NULL, false},
+    {"clean", 1, 3, 1, data_term_1, NULL, false},
 };
 static const UnetTransform data_transform[] = {
     {UNET_DO_CROP, true, UNET_PAD_NONE, 0, 0, 0, {0, 0, 0, 0}},

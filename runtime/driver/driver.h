@@ -122,6 +122,11 @@ UNET_MUST_USE UnetStatus device_timed_run(Device *device, const UnetProgram *pro
                                           bool parts, const UnetDeviceTime **time, int32_t *count,
                                           UnetError *error);
 
+/* eval.c: whether there is data to evaluate on, and that data: `--eval-data`, all of it, or what the model
+ * says. */
+bool evaluation_exists(const Driver *driver);
+UNET_MUST_USE UnetStatus evaluation_open(Driver *driver, UnetDataset **dataset);
+
 /* A number of bytes as people read it: "1.25 GiB". */
 void format_bytes(char *text, size_t size, int64_t bytes);
 

@@ -40,7 +40,7 @@ bool dataset_make_classes(UnetDataset *dataset) {
             return false;
         }
         for (int32_t i = 0; i < NUMBERS; i++) {
-            table[i] = NO_CLASS;
+            table[i] = dataset->source[s].ignores_others ? UNET_IGNORED : NO_CLASS;
         }
         for (int32_t k = 0; k < labels->classes; k++) {
             table[number_of(&dataset->source[s], k)] = (uint16_t)k;
@@ -70,7 +70,8 @@ static UnetStatus no_class(const UnetDataset *dataset, const Sample *sample, con
     if (dataset->source[series->source].values != NULL) {
         return unet_fail(error, UNET_IO,
                          "%.900s has a point of value %" PRId32
-                         ", which is not among the `values` of \"%.100s\"",
+                         ", which is not among the `values` of \"%.100s\"; "
+                         "`others = \"ignore\"` says that such points count nowhere",
                          path, number, labels->name);
     }
     return unet_fail(error, UNET_IO,

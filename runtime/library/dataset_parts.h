@@ -1,6 +1,7 @@
 /* dataset_parts.h - what a dataset consists of; private to
  *     dataset.c        which builds it
  *     dataset_match.c  which finds the files that belong together
+ *     dataset_list.c   which reads lists of them
  *     dataset_scale.c  which finds out how fine they are
  *     dataset_probe.c  which reads their headers
  *     dataset_cache.c  which keeps the decoded files of small sets
@@ -23,6 +24,9 @@ typedef struct {
     const char *pattern;
     int32_t channels; /* or UNET_IMAGE_CLASSES */
     int32_t source;   /* that reads it */
+    const char *list; /* that says what the stars stand for, or NULL: all files that there are */
+    int32_t column;   /* of the list called `pattern`, whose words name the files; 0: it is a pattern */
+    StemList word;    /* these words, one for each stem */
     bool coloured;    /* colours of its pictures are changed; else it fills no picture that is compared */
     int32_t highest;  /* of its files */
     size_t widest;    /* bytes of the longest row of one */
@@ -119,6 +123,12 @@ UNET_MUST_USE UnetStatus dataset_open(UnetDataset **dataset, const UnetModel *mo
 
 /* Fills dataset->stems from the patterns of dataset->series. */
 UNET_MUST_USE UnetStatus dataset_match(UnetDataset *dataset, Listener *listener, UnetError *error);
+
+/* dataset_list.c: whether lists say which samples there are; fills dataset->stems from them. */
+bool dataset_is_listed(const UnetDataset *dataset);
+UNET_MUST_USE UnetStatus dataset_read_lists(UnetDataset *dataset, UnetError *error);
+UNET_MUST_USE UnetStatus dataset_named_path(const UnetDataset *dataset, const FileSeries *series,
+                                            int32_t stem, char path[UNET_PATH_BYTES], UnetError *error);
 
 /* The source called NAME before source BEFORE, or -1. */
 int32_t dataset_source(const UnetDataset *dataset, int32_t before, const char *name);

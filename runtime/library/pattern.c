@@ -19,7 +19,7 @@ void stems_free(StemList *stems) {
     *stems = (StemList){0};
 }
 
-static bool stems_add(StemList *stems, const char *stem) {
+bool stems_add(StemList *stems, const char *stem) {
     if (stems->count == stems->capacity) {
         if (stems->capacity > INT32_MAX / 2) {
             return false;
@@ -204,6 +204,16 @@ UnetStatus pattern_path(char path[UNET_PATH_BYTES], const char *folder, const ch
     }
     if (!fits) {
         return fail_long(pattern, error);
+    }
+    memcpy(path, text.text, text.length + 1);
+    return UNET_OK;
+}
+
+UnetStatus pattern_plain_path(char path[UNET_PATH_BYTES], const char *folder, const char *name,
+                              UnetError *error) {
+    Text text;
+    if (!start_path(&text, folder, name) || !append(&text, name, strlen(name))) {
+        return fail_long(name, error);
     }
     memcpy(path, text.text, text.length + 1);
     return UNET_OK;

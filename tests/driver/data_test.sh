@@ -153,5 +153,45 @@ for staging in f32 u8; do
     grep -q UNORM8 staged_$staging/*.c || [ $staging = f32 ] || fail "u8 stages no picture as bytes"
 done
 
+echo "lists and folders"
+printf '%02d\n' 4 1 7 2 >data/train.txt
+printf 'noisy/%02d.png clean/%02d.png\n' 3 3 5 5 >data/val.txt
+mkdir -p other/noisy other/clean
+for i in 00 06 08; do
+    cp data/noisy/$i.png other/noisy/day_$i.jpg
+    cp data/clean/$i.png other/clean/day_$i.jpg
+done
+cat >lists.unet <<'UNET'
+input  noisy : image(1, 16, 16)
+target clean : image(1)
+output o = conv(noisy, 1, 3)
+data {
+    noisy = images("noisy/*.png", list = "train.txt")
+    clean = images("clean/*.png")
+    crop
+}
+train {
+    loss mse(o, clean)
+    steps 4
+}
+eval {
+    noisy = images("val.txt")
+    clean = images("val.txt", column = 2)
+}
+UNET
+run "$unetc" lists.unet -o lists
+expect 0 '4 samples, batch 1' ./lists train --data=data --out=lists.run
+expect 0 'samples 2' ./lists eval --data=data --weights=lists.run/lists.safetensors
+./lists eval --data=data --format=csv --weights=lists.run/lists.safetensors 2>/dev/null | grep -q '"noisy/05.png"' ||
+    fail "no line for noisy/05.png"
+expect 0 '4 samples in `data`, 2 in `eval`, 12 files' ./lists check-data --data=data
+mkdir elsewhere && cp -r data/noisy data/clean elsewhere && echo 'noisy/02.png clean/02.png' >elsewhere/val.txt
+expect 0 'samples 1$' ./lists eval --eval-data=elsewhere --weights=lists.run/lists.safetensors
+expect 0 'step 4: evaluation' ./lists train --data=data --eval-data=elsewhere --out=elsewhere.run
+write folders 'crop'
+sed -i 's|"noisy/.\.png"|"noisy/*_*.jpg"|; s|"clean/.\.png"|"clean/*_*.jpg"|' folders.unet
+run "$unetc" folders.unet -o folders
+expect 0 'samples 3$' ./folders eval --eval-data=other --weights=plain.run/plain.safetensors
+
 [ $failures -eq 0 ] && echo "all passed"
 exit $((failures > 0))

@@ -32,6 +32,9 @@ bool unet_dataset_exists(const UnetModel *model, UnetPurpose purpose);
  * On failure *DATASET is NULL.  MODEL must outlive the dataset. */
 UNET_MUST_USE UnetStatus unet_dataset_open(UnetDataset **dataset, const UnetModel *model,
                                            UnetPurpose purpose, const char *folder, UnetError *error);
+/* Evaluation on all samples that the sources find in FOLDER, whatever is held out elsewhere. */
+UNET_MUST_USE UnetStatus unet_dataset_open_evaluation(UnetDataset **dataset, const UnetModel *model,
+                                                      const char *folder, UnetError *error);
 void unet_dataset_close(UnetDataset *dataset); /* NULL is fine */
 
 UnetPurpose unet_dataset_purpose(const UnetDataset *dataset);

@@ -232,7 +232,9 @@ typedef struct {
     UnetSourceOp op;
     const char *pattern; /* of files, with or without stars; or a name */
     double value, high;
-    int32_t line; /* of the .unet file, for messages */
+    int32_t line;     /* of the .unet file, for messages */
+    const char *list; /* of files: a text file with what their stars stand for, one a line; or NULL */
+    int32_t column;   /* of files: `pattern` is a text file whose words of this column are their names */
 } UnetSourceTerm;
 
 typedef struct {
@@ -242,6 +244,7 @@ typedef struct {
     int32_t nterm;
     const UnetSourceTerm *term;
     const int32_t *values; /* of labels: the value in files of each class; NULL: its number */
+    bool ignores_others;   /* of labels: points of any other value count nowhere */
 } UnetSource;
 
 typedef enum {
