@@ -73,6 +73,7 @@ typedef struct {
     size_t pictures; /* of all series whose colours are changed: what the window shows */
     size_t degraded; /* of all inputs, where there is blur or noise */
     size_t lines;
+    size_t from; /* where each point of a row comes from */
     size_t row; /* floats of one row of the widest source */
     size_t bytes;
 } ScratchPlan;

@@ -52,7 +52,8 @@ Scratch scratch_at(const ScratchPlan *plan, char *base) {
                      .decoded = (void *)(base + plan->decoded),
                      .picture = (void *)(base + plan->pictures),
                      .degraded = (void *)(base + plan->degraded),
-                     .lines = (void *)(base + plan->lines)};
+                     .lines = (void *)(base + plan->lines),
+                     .from = (void *)(base + plan->from)};
 }
 
 size_t unet_dataset_scratch_bytes(const UnetDataset *dataset) {

@@ -31,6 +31,7 @@ typedef struct {
     Raster *raster; /* one per series */
     uint8_t *decoded;
     float *picture, *degraded, *lines;
+    double (*from)[2]; /* where each point of a row comes from */
 } Scratch;
 
 /* One sample on its way. */
