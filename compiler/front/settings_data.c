@@ -120,7 +120,7 @@ static bool is_right_call(Reader *r, const Expr *call) {
 static int stars(const char *pattern) {
     int count = 0;
     for (; *pattern != '\0'; pattern++)
-        count += *pattern == '*';
+        count += *pattern == '*' && pattern[1] != '*'; /* two stand for one thing */
     return count;
 }
 
@@ -188,6 +188,14 @@ static bool read_list(Reader *r, Call *call, SourceTerm *term) {
     return true;
 }
 
+/* Whether two stars are a folder of their own wherever they stand. */
+static bool has_whole_folders(const char *pattern) {
+    const char *found = strstr(pattern, "**");
+    if (found == NULL)
+        return true;
+    return (found == pattern || found[-1] == '/') && found[2] == '/' && has_whole_folders(found + 3);
+}
+
 /* False after an error. */
 static bool read_files(Reader *r, Call *call, const char *example, SourceTerm *term) {
     const Datum pattern = argument(call, "pattern")->value;
@@ -198,10 +206,11 @@ static bool read_files(Reader *r, Call *call, const char *example, SourceTerm *t
                                       call->signature->name, example));
         return false;
     }
-    if (strstr(pattern.text, "**") != NULL) {
-        report_not_a_source(r, call->expr,
-                            "`*` stands for a part of one name: write `*/*.png` for the files in "
-                            "all folders");
+    if (!has_whole_folders(pattern.text)) {
+        report_not_a_source(
+            r, call->expr,
+            "`**` stands for folders, any number of them: write `**/*.png`, and `*` for a part of a "
+            "name");
         return false;
     }
     if (!read_list(r, call, term)) {

@@ -74,7 +74,7 @@ typedef struct {
     size_t degraded; /* of all inputs, where there is blur or noise */
     size_t lines;
     size_t from; /* where each point of a row comes from */
-    size_t row; /* floats of one row of the widest source */
+    size_t row;  /* floats of one row of the widest source */
     size_t bytes;
 } ScratchPlan;
 

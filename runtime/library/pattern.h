@@ -3,7 +3,10 @@
  *
  * A star stands for one or more characters of one path component; where a component has several, each takes
  * as little as it can.  The stem of a file is what its stars stand for, joined by '/', which none of them
- * can contain.  Names that start with a dot match only a pattern that does. */
+ * can contain.  Names that start with a dot match only a pattern that does.
+ *
+ * Two stars stand for a component of their own: any number of folders, none included, which are "a:b" in
+ * the stem, or "." for none.  Folders behind symbolic links do not count. */
 #ifndef UNET_PATTERN_H
 #define UNET_PATTERN_H
 

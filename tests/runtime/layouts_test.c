@@ -187,6 +187,36 @@ static void test_cityscapes(void) {
     check_samples(&fake, 3, stems, (const int[]){13, UNET_IGNORED, 18});
 }
 
+/* Folders in folders: `**` is any number of them, and partners lie in the same. */
+static void test_folders(void) {
+    Fake fake;
+    UnetDataset *dataset;
+    UnetError error;
+    fake_layout_of(&fake, "deep/**/img/*.png", "deep/**/seg/*_seg.png", 9, -1);
+    flat("deep/img/b.png", 10, false);
+    flat("deep/x/img/b.png", 20, false);
+    flat("deep/x/y/img/a.png", 30, false);
+    grey("deep/seg/b_seg.png", 1);
+    grey("deep/x/seg/b_seg.png", 2);
+    grey("deep/x/y/seg/a_seg.png", 3);
+    check_samples(&fake, 3, (const char *const[]){"./b", "x/b", "x:y/a"}, (const int[]){1, 2, 3});
+    fake.term[0][0].pattern = "deep/seg/*_seg.png";
+    check_fails(&fake, "cannot be paired: 1 and 2 stars");
+    fake.term[0][0].pattern = "deep/**/seg/*_seg.png";
+    unlink(place("deep/x/y/seg/a_seg.png"));
+    check_fails(&fake, "deep/x/y/img/a.png has no partner");
+    flat("deep/x/q:r/img/a.png", 30, false);
+    check_fails(&fake, "q:r: `**` takes no folder with a colon");
+    unlink(place("deep/x/q:r/img/a.png"));
+    rmdir(place("deep/x/q:r/img"));
+    CHECK(rmdir(place("deep/x/q:r")) == 0, "a folder stays");
+    CHECK(symlink("..", place("deep/x/loop")) == 0, "a link is made");
+    grey("deep/x/y/seg/a_seg.png", 3);
+    CHECK_OK(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, folder, &error), error);
+    CHECK(unet_dataset_samples(dataset) == 3, "%d samples", unet_dataset_samples(dataset));
+    unet_dataset_close(dataset);
+}
+
 /* imagesTr/CASE_0000.png and labelsTr/CASE.png. */
 static void test_nnunet(void) {
     Fake fake;
@@ -282,6 +312,7 @@ int main(void) {
     test_carvana();
     test_camvid();
     test_cityscapes();
+    test_folders();
     test_nnunet();
     test_voc();
     test_names();
