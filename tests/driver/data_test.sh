@@ -50,7 +50,7 @@ train {
 eval { every 4, "steps" }
 predict { size 32, 32 }
 UNET
-    run "$unetc" "$1.unet" -o "$1"
+    run "$unetc" ${4:-} "$1.unet" -o "$1"
 }
 
 "$make_pictures" data 9 24 21 8 || exit 1
@@ -77,6 +77,15 @@ for threads in 1 3; do
     weights run$threads/loaders$threads.safetensors >weights$threads
 done
 same weights1 weights3 "loader threads"
+for threads in 1 3; do
+    write halves$threads "$transforms
+    normalize
+    threads $threads" "" --precision=bf16
+    run ./halves$threads train --data=data --out=run$threads
+    weights run$threads/halves$threads.safetensors >halves$threads.weights
+done
+same halves1.weights halves3.weights "loader threads in bf16"
+cmp -s halves1.weights weights1 && fail "bf16 rounds nothing"
 run ./loaders3 train --data=data --steps=3 --out=resumed
 run ./loaders3 train --data=data --resume --out=resumed
 weights resumed/loaders3.safetensors >weights_resumed
