@@ -96,13 +96,17 @@ static const char *const unit_name[] = {[UNIT_EPOCHS] = "UNET_EPOCHS", [UNIT_STE
 
 static void inputs_and_outputs(const Tables *t) {
     const Model *m = t->plan->model;
+    static const char *const normalizing[] = {"UNET_AS_READ", "UNET_NORMALIZED",
+                                              "UNET_NORMALIZED_AS_MEASURED"};
     text_line(t->out, "static const UnetInput input[] = {");
     for (int i = 0; i < m->ninput; i++) {
         const Input *in = &m->input[i];
-        text_line(t->out, "    {%s, %s, %s, %d, %lld, %lld},", c_quoted(t->plan->pool, in->name),
+        text_line(t->out, "    {%s, %s, %s, %d, %lld, %lld, %s,", c_quoted(t->plan->pool, in->name),
                   kind_name[in->kind], bool_text(in->is_target),
                   (int)shape_channels(m->graph->value[in->value].shape), (long long)in->classes,
-                  (long long)in->ignore);
+                  (long long)in->ignore, normalizing[in->normalizing]);
+        text_line(t->out, "     {{%.17g, %.17g, %.17g}, {%.17g, %.17g, %.17g}}},", in->mean[0], in->mean[1],
+                  in->mean[2], in->deviation[0], in->deviation[1], in->deviation[2]);
     }
     text_line(t->out, "};");
     text_line(t->out, "static const UnetOutput output[] = {");
@@ -124,11 +128,11 @@ static int input_of(const Program *program, ValueId v) {
 }
 
 /* What a denoiser is given is worth comparing with what it makes of it: the first input of the target's
- * shape. */
+ * shape, unless it is normalised. */
 static int identity_of(const Program *program, ValueId truth) {
     const Model *m = program->model;
     for (int i = 0; i < m->ninput; i++)
-        if (!m->input[i].is_target &&
+        if (!m->input[i].is_target && m->input[i].normalizing == AS_READ &&
             shape_equal(program->graph->value[m->input[i].value].shape, program->graph->value[truth].shape))
             return i;
     return -1;
@@ -350,8 +354,9 @@ static void data_section(const Tables *t, const DataSection *d, const char *name
         text_line(t->out, "static const UnetSourceTerm %s_term_%d[] = {", name, i);
         for (int k = 0; k < d->source[i].nterm; k++) {
             const SourceTerm *s = &d->source[i].term[k];
-            text_line(t->out, "    {%s, %s, %.17g, %.17g, %d},", op[s->op],
-                      c_quoted(t->plan->pool, s->text), s->value, s->high, s->span.line);
+            text_line(t->out, "    {%s, %s, %.17g, %.17g, %d, %s, %d},", op[s->op],
+                      c_quoted(t->plan->pool, s->text), s->value, s->high, s->span.line,
+                      c_quoted(t->plan->pool, s->list), s->column);
         }
         text_line(t->out, "};");
         if (d->source[i].values != NULL)
@@ -360,10 +365,11 @@ static void data_section(const Tables *t, const DataSection *d, const char *name
     if (d->nsource > 0)
         text_line(t->out, "static const UnetSource %s_source[] = {", name);
     for (int i = 0; i < d->nsource; i++)
-        text_line(t->out, "    {%s, %d, %d, %d, %s_term_%d, %s},",
+        text_line(t->out, "    {%s, %d, %d, %d, %s_term_%d, %s, %s},",
                   c_quoted(t->plan->pool, d->source[i].name), d->source[i].input, d->source[i].channels,
                   d->source[i].nterm, name, i,
-                  d->source[i].values == NULL ? "NULL" : pool_text(t->plan->pool, "%s_values_%d", name, i));
+                  d->source[i].values == NULL ? "NULL" : pool_text(t->plan->pool, "%s_values_%d", name, i),
+                  bool_text(d->source[i].ignores_others));
     if (d->nsource > 0)
         text_line(t->out, "};");
     if (d->ntransform > 0)

@@ -117,6 +117,11 @@ static bool read_class_weights(const Call *call, const char *name, int64_t class
     *weight = NULL;
     if (list.kind == DATUM_NONE)
         return true;
+    if (list.kind == DATUM_TEXT)
+        return report_value(
+            call, "weight",
+            "`weight` is a list of numbers: the command `check-data` of the program, compiled "
+            "without it, prints one by which all classes count alike");
     bool good = list.kind == DATUM_LIST && list.count == classes;
     double *number = NEW_ARRAY(l->pool, double, classes);
     for (int i = 0; good && i < classes; i++)

@@ -336,6 +336,12 @@ void set_noise(Call *call);
 /* Reports transforms that leave no window of the input's size. */
 void check_transforms(Lower *l, const DataSection *data);
 
+/* ---- settings_normalize.c ---- */
+
+void set_normalize(Call *call);
+/* Tells the inputs that are read from files how they are normalised. */
+void normalize_inputs(Lower *l);
+
 /* ---- settings_train.c: how weights are updated ---- */
 
 void set_optimizer(Call *call);
@@ -356,5 +362,7 @@ void check_updates(Lower *l);
 /* `name = source` in `data` or `eval`; false in another section, where it sets a tensor. */
 bool run_source(Lower *l, const Stmt *stmt);
 void check_sources(Lower *l);
+/* Which sources read files, themselves or through the sources they name, all of them earlier. */
+const bool *reading_files(const Lower *l, const DataSection *data);
 
 #endif

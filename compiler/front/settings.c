@@ -278,6 +278,7 @@ static const Setting settings[] = {
     {"crop", "crop(random = true, foreground = 0, pad = none)", set_crop, IN_DATA, true},
     {"flip", "flip(axes = none, p = 0.5)", set_flip, IN_DATA, true},
     {"holdout", "holdout(share, seed = 0)", set_holdout, IN_DATA, false},
+    {"normalize", "normalize(how = \"measured\", mean = none, std = none)", set_normalize, IN_DATA, false},
     {"shuffle", "shuffle(on)", set_shuffle, IN_DATA, false},
     {"threads", "threads(n)", set_threads, IN_DATA, false},
     {"resize", "", NULL, IN_DATA, true},
@@ -543,6 +544,7 @@ void check_sections(Lower *l) {
     check_accumulation(l);
     check_sources(l);
     check_transforms(l, &model->data);
+    normalize_inputs(l);
     if (model->nresult > 0)
         check_label_counts(l);
 }

@@ -120,54 +120,113 @@ static bool is_right_call(Reader *r, const Expr *call) {
 static int stars(const char *pattern) {
     int count = 0;
     for (; *pattern != '\0'; pattern++)
-        count += *pattern == '*';
+        count += *pattern == '*' && pattern[1] != '*'; /* two stand for one thing */
     return count;
 }
 
-/* Files belong together by what their `*` stands for, so all patterns have the same number of them. */
-static void check_pattern(Reader *r, const char *pattern, Span span) {
-    Diag *diag = r->l->diag;
-    const SourceTerm *first = NULL;
-    for (int i = 0; i < r->data->nsource && first == NULL; i++)
-        for (int k = 0; k < r->data->source[i].nterm && first == NULL; k++)
+static const SourceTerm *first_files(const Reader *r) {
+    for (int i = 0; i < r->data->nsource; i++)
+        for (int k = 0; k < r->data->source[i].nterm; k++)
             if (r->data->source[i].term[k].op == SOURCE_FILES)
-                first = &r->data->source[i].term[k];
-    int found = stars(pattern);
-    if (first != NULL && stars(first->text) != found) {
-        diag_begin(diag, ERROR, "U0609", span, "the patterns cannot be paired: they have %d and %d `*`",
-                   stars(first->text), found);
-        diag_also(diag, (Span){first->span.line, 1, 0}, "%s", "");
-        diag_note(diag, "files are paired by the text that `*` stands for");
-        diag_end(diag);
-        r->good = false;
-    } else if (found > 1) {
-        diag_begin(diag, ERROR, "U0202", span, "a pattern with %d `*` is not in this version of unetc",
-                   found);
-        diag_note(diag, "this version reads all files of one folder: `\"noisy/*.png\"`");
-        diag_end(diag);
-        r->good = false;
-    }
+                return &r->data->source[i].term[k];
+    return NULL;
 }
 
-/* NULL after an error. */
-static const char *read_pattern(Reader *r, Call *call, const char *example) {
+/* Files belong together by what their `*` stands for, so all patterns have the same number of them; or by
+ * the line of a list. */
+static void check_pattern(Reader *r, const SourceTerm *term, Span span) {
+    Diag *diag = r->l->diag;
+    const SourceTerm *first = first_files(r);
+    if (first == NULL)
+        return;
+    const bool listed = term->column > 0, first_listed = first->column > 0;
+    const int found = stars(term->text), before = stars(first->text);
+    if (listed == first_listed && (listed || found == before))
+        return;
+    r->good = false;
+    if (listed != first_listed) {
+        diag_begin(diag, ERROR, "U0609", span, "a list of names and a pattern cannot be paired");
+        diag_also(diag, (Span){first->span.line, 1, 0}, "%s", "");
+        diag_help(diag,
+                  "name both in a list, or use patterns with `list = \"train.txt\"`, which holds what "
+                  "their `*` stands for");
+    } else {
+        diag_begin(diag, ERROR, "U0609", span, "the patterns cannot be paired: they have %d and %d `*`",
+                   before, found);
+        diag_also(diag, (Span){first->span.line, 1, 0}, "%s", "");
+        diag_note(diag, "files are paired by the text that `*` stands for");
+    }
+    diag_end(diag);
+}
+
+static bool is_list(const char *name) {
+    const size_t length = strlen(name);
+    return length > 4 && strcmp(name + length - 4, ".txt") == 0;
+}
+
+/* `list` and `column` of files. */
+static bool read_list(Reader *r, Call *call, SourceTerm *term) {
+    const Argument *list = argument(call, "list"), *column = argument(call, "column");
+    int64_t number = strcmp(call->signature->name, "labels") == 0 ? 2 : 1;
+    const bool names = is_list(term->text);
+    if (column->value.kind != DATUM_NONE && !argument_integer(call, "column", 1, &number))
+        return false;
+    if ((!names && column->value.kind != DATUM_NONE) || number > 1000) {
+        report_not_a_source(r, call->expr,
+                            "`column` is a word of each line of a list: `images(\"train.txt\")`");
+        return false;
+    }
+    term->column = names ? (int)number : 0;
+    if (list->value.kind == DATUM_NONE)
+        return true;
+    if (list->value.kind != DATUM_TEXT || *list->value.text == '\0' || names || stars(term->text) == 0) {
+        report_not_a_source(r, call->expr,
+                            "`list` names a text file with what the `*` of the pattern stands for");
+        return false;
+    }
+    term->list = list->value.text;
+    return true;
+}
+
+/* Whether two stars are a folder of their own wherever they stand. */
+static bool has_whole_folders(const char *pattern) {
+    const char *found = strstr(pattern, "**");
+    if (found == NULL)
+        return true;
+    return (found == pattern || found[-1] == '/') && found[2] == '/' && has_whole_folders(found + 3);
+}
+
+/* False after an error. */
+static bool read_files(Reader *r, Call *call, const char *example, SourceTerm *term) {
     const Datum pattern = argument(call, "pattern")->value;
+    *term = (SourceTerm){.op = SOURCE_FILES, .text = pattern.text, .span = call->span};
     if (pattern.kind != DATUM_TEXT || *pattern.text == '\0') {
         report_not_a_source(r, call->expr,
                             pool_text(r->l->pool, "`%s` needs a pattern in quotes, such as \"%s\"",
                                       call->signature->name, example));
-        return NULL;
+        return false;
     }
-    check_pattern(r, pattern.text, argument(call, "pattern")->span);
-    return pattern.text;
+    if (!has_whole_folders(pattern.text)) {
+        report_not_a_source(
+            r, call->expr,
+            "`**` stands for folders, any number of them: write `**/*.png`, and `*` for a part of a "
+            "name");
+        return false;
+    }
+    if (!read_list(r, call, term)) {
+        r->good = false;
+        return false;
+    }
+    check_pattern(r, term, argument(call, "pattern")->span);
+    return r->good;
 }
 
 static void read_images(Reader *r, Call *call) {
     static const char *const scales[] = {"unit", NULL};
-    const char *pattern = read_pattern(r, call, "noisy/*.png");
+    SourceTerm files;
     int scale, index;
     int64_t channels;
-    if (pattern == NULL)
+    if (!read_files(r, call, "noisy/*.png", &files))
         return;
     r->good &= argument_choice(call, "scale", scales, &scale);
     if (argument(call, "channels")->value.kind != DATUM_NONE) {
@@ -183,7 +242,7 @@ static void read_images(Reader *r, Call *call) {
             r->source->channels = (int)channels;
         }
     }
-    push_term(r, (SourceTerm){.op = SOURCE_FILES, .text = pattern, .span = call->span});
+    push_term(r, files);
 }
 
 /* One value of the files for each class, no two alike. */
@@ -224,11 +283,16 @@ static bool read_values(Reader *r, Call *call, int64_t classes) {
 }
 
 static void read_labels(Reader *r, Call *call) {
-    int index;
-    const char *pattern = read_pattern(r, call, "masks/*.png");
-    r->good &= pattern != NULL && read_values(r, call, find_input(r->l, r->source->name, &index)->classes);
+    static const char *const choices[] = {"error", "ignore", NULL};
+    SourceTerm files;
+    int index, others;
+    if (!read_files(r, call, "masks/*.png", &files))
+        return;
+    r->good &= argument_choice(call, "others", choices, &others) &&
+               read_values(r, call, find_input(r->l, r->source->name, &index)->classes);
+    r->source->ignores_others = r->good && others == 1;
     if (r->good)
-        push_term(r, (SourceTerm){.op = SOURCE_FILES, .text = pattern, .span = call->span});
+        push_term(r, files);
 }
 
 static void read_gaussian(Reader *r, Call *call) {
@@ -253,10 +317,11 @@ static void read_call(Reader *r, const Expr *expr) {
     static const struct {
         const char *signature;
         void (*read)(Reader *r, Call *call);
-    } source[HERE] = {{"images(pattern, channels = none, scale = \"unit\")", read_images},
-                      {"labels(pattern, values = none)", read_labels},
-                      {"gaussian(sigma)", read_gaussian},
-                      {"uniform(low, high)", read_uniform}};
+    } source[HERE] = {
+        {"images(pattern, channels = none, scale = \"unit\", list = none, column = none)", read_images},
+        {"labels(pattern, values = none, others = \"error\", list = none, column = none)", read_labels},
+        {"gaussian(sigma)", read_gaussian},
+        {"uniform(low, high)", read_uniform}};
     int kind = 0;
     while (kind < HERE && strcmp(expr->text, sources_here[kind]) != 0)
         kind++;
@@ -425,8 +490,7 @@ static void check_input_sizes(Lower *l) {
     }
 }
 
-/* Which sources read files, themselves or through the sources they name, all of them earlier. */
-static const bool *reading_files(const Lower *l, const DataSection *data) {
+const bool *reading_files(const Lower *l, const DataSection *data) {
     bool *reads = NEW_ARRAY(l->pool, bool, data->nsource);
     for (int i = 0; i < data->nsource; i++)
         for (int k = 0; k < data->source[i].nterm; k++) {

@@ -9,15 +9,22 @@
 
 typedef enum { KIND_IMAGE, KIND_VOLUME, KIND_LABELS } Kind;
 
+/* How the numbers of an input become those that the network sees; as UnetNormalizing. */
+typedef enum { AS_READ, NORMALIZED, NORMALIZED_AS_MEASURED } Normalizing;
+/* Channels of an input that is normalised, and inputs that are. */
+enum { MOST_NORMALIZED = 3, MOST_NORMALIZED_INPUTS = 8 };
+
 enum { MOST_CLASSES = 255, IGNORED = 255 }; /* of labels, which are bytes; a point that counts nowhere */
 
 typedef struct {
     const char *name;
     Kind kind;
     bool is_target;
-    int64_t classes;      /* of labels: their values are below it; else 0 */
-    int64_t ignore;       /*   the value in files of points that count nowhere, -1: there are none */
-    ValueId value;        /* of class CLASS_STAGING */
+    int64_t classes; /* of labels: their values are below it; else 0 */
+    int64_t ignore;  /*   the value in files of points that count nowhere, -1: there are none */
+    ValueId value;   /* of class CLASS_STAGING */
+    Normalizing normalizing;
+    double mean[MOST_NORMALIZED], deviation[MOST_NORMALIZED]; /* NORMALIZED: of each channel */
     Span span, size_span; /* size_span: where its sizes are written, line 0 if nowhere */
 } Input;
 
@@ -55,6 +62,8 @@ typedef struct {
     SourceOp op;
     const char *text; /* pattern or name */
     double value, high;
+    const char *list; /* of files: what their stars stand for; NULL: all that there are */
+    int column;       /* of files: `text` is a list of their names, in this column; 0: a pattern */
     Span span;
 } SourceTerm; /* postfix; the same as UnetSourceTerm */
 
@@ -65,6 +74,7 @@ typedef struct {
     SourceTerm *term;
     int nterm;
     const int64_t *values; /* of labels: the value in files of each class; NULL: its number */
+    bool ignores_others;   /*   points of other values count nowhere */
     Span span;
 } Source;
 
@@ -106,6 +116,10 @@ typedef struct {
     int64_t holdout_seed;
     bool shuffle;
     int threads;
+    Normalizing normalizing;
+    const double *mean, *deviation; /* NORMALIZED: as many as NNORMAL: one, or one a channel */
+    int nnormal;
+    Span normalize_span;
 } DataSection;
 
 typedef enum { UNIT_EPOCHS, UNIT_STEPS } Unit;

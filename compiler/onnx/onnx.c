@@ -238,6 +238,24 @@ static UnetStatus write_model(const Export *e, const char *path, UnetError *erro
     return w.status;
 }
 
+/* The network's numbers are not those of the picture, and the file does not say so. */
+static void note_normalized(const Model *m) {
+    for (int i = 0; i < m->ninput; i++) {
+        const Input *input = &m->input[i];
+        if (input->normalizing == AS_READ)
+            continue;
+        diag_begin(m->diag, WARNING, "U0707", input->span,
+                   "the ONNX file takes `%s` as it is after `normalize`: (value - mean) / std",
+                   input->name);
+        if (input->normalizing == NORMALIZED_AS_MEASURED)
+            diag_note(m->diag,
+                      "mean and std of each channel were measured; they stand in turn in the weights' "
+                      "metadata, as `unet.normal.%s`",
+                      input->name);
+        diag_end(m->diag);
+    }
+}
+
 int export_onnx(const Model *model, const char *weights, const char *path) {
     Pool *pool = model->pool;
     const int nvalue = model->graph->nvalue;
@@ -250,6 +268,7 @@ int export_onnx(const Model *model, const char *weights, const char *path) {
                 .needed = NEW_ARRAY(pool, bool, nvalue),
                 .output = NEW_ARRAY(pool, const char *, model->noutput)};
     UnetError error;
+    note_normalized(model);
     find_needed(&e);
     choose_names(&e);
     if (!add_graph(&e))

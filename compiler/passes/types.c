@@ -7,6 +7,13 @@
  */
 #include "passes/passes.h"
 
+/* What is normalised does not fit a byte. */
+static Type staged_type(const Program *program, const Value *value) {
+    const Options *options = program->options;
+    const bool normalized = value->input >= 0 && program->model->input[value->input].normalizing != AS_READ;
+    return normalized && options->staged == TYPE_UNORM8 ? options->real : options->staged;
+}
+
 void choose_types(Program *program) {
     const Options *options = program->options;
     for (ValueId v = 0; v < program->graph->nvalue; v++) {
@@ -15,7 +22,7 @@ void choose_types(Program *program) {
         if (value->type != TYPE_F32)
             continue;
         if (value->class == CLASS_STAGING)
-            value->type = options->staged;
+            value->type = staged_type(program, value);
         else
             value->type = between && value->per_sample ? options->stored : options->real;
     }

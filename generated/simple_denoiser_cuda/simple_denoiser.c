@@ -296,8 +296,10 @@ static const UnetParameter parameter[] = {
     {"net.6.bias", 1, {3}, UNET_INIT_UNIFORM, 0.041666666666666664, 6912, {316672, 626432, -1, -1}},
 };
 static const UnetInput input[] = {
-    {"noisy", UNET_IMAGE, false, 3, 0, -1},
-    {"clean", UNET_IMAGE, true, 3, 0, -1},
+    {"noisy", UNET_IMAGE, false, 3, 0, -1, UNET_AS_READ,
+     {{0, 0, 0}, {0, 0, 0}}},
+    {"clean", UNET_IMAGE, true, 3, 0, -1, UNET_AS_READ,
+     {{0, 0, 0}, {0, 0, 0}}},
 };
 static const UnetOutput output[] = {
     {"denoised", UNET_IMAGE, 0},
@@ -354,14 +356,14 @@ static const UnetProgram predict_program = {
     .input_bytes = 65536,
 };
 static const UnetSourceTerm data_term_0[] = {
-    {UNET_SRC_FILES, "noisy/*.png", 0, 0, 15},
+    {UNET_SRC_FILES, "noisy/*.png", 0, 0, 15, NULL, 0},
 };
 static const UnetSourceTerm data_term_1[] = {
-    {UNET_SRC_FILES, "clean/*.png", 0, 0, 16},
+    {UNET_SRC_FILES, "clean/*.png", 0, 0, 16, NULL, 0},
 };
 static const UnetSource data_source[] = {
-    {"noisy", 0, 3, 1, data_term_0, NULL},
-    {"clean", 1, 3, 1, data_term_1, NULL},
+    {"noisy", 0, 3, 1, data_term_0, NULL, false},
+    {"clean", 1, 3, 1, data_term_1, NULL, false},
 };
 static const UnetTransform data_transform[] = {
     {UNET_DO_CROP, true, UNET_PAD_NONE, 0, 0, 0, {0, 0, 0, 0}},

@@ -44,7 +44,7 @@ static void fill(const UnetLayout *layout, int32_t batch, const UnetKey *key, vo
             for (int32_t h = 0; h < layout->size[1]; h++) {
                 for (int64_t i = 0; i < count; i++)
                     row[i] = (float)unet_random_uniform(key, next++);
-                unet_layout_store_row(layout, base, n, d, h, row, width, identity, 0);
+                unet_layout_store_row(layout, base, n, d, h, row, width, identity, NULL);
             }
 }
 

@@ -95,10 +95,12 @@ static const char *first_not_finite(const UnetModel *model, const char *arena) {
 }
 
 /* Metadata are strings; these live as long as the save. */
-enum { NOTES = 15, NOTE_BYTES = 40 };
+enum { PLAIN_NOTES = 15, NOTE_BYTES = 40 };
 typedef struct {
-    UnetMetadata entry[NOTES];
-    char text[NOTES][NOTE_BYTES];
+    UnetMetadata entry[PLAIN_NOTES + UNET_MOST_NORMALIZED_INPUTS];
+    char text[PLAIN_NOTES][NOTE_BYTES];
+    char key[UNET_MOST_NORMALIZED_INPUTS][NORMAL_KEY_BYTES];
+    char normal[UNET_MOST_NORMALIZED_INPUTS][UNET_NORMAL_BYTES];
     int32_t count;
 } Notes;
 
@@ -116,7 +118,22 @@ static void note_real(Notes *notes, const char *key, double value) {
     note_text(notes, key, notes->text[notes->count]);
 }
 
-static void take_notes(Notes *notes, const UnetModel *model, const RunState *state, bool all) {
+/* What inputs are normalised by, wherever it comes from: whoever uses the weights needs it. */
+static void note_normal(Notes *notes, const Driver *driver) {
+    const UnetModel *model = driver->model;
+    int count = 0;
+    for (int i = 0; i < model->ninput && count < UNET_MOST_NORMALIZED_INPUTS; i++) {
+        if (model->inputs[i].normalizing == UNET_AS_READ)
+            continue;
+        normal_key(model, i, notes->key[count]);
+        unet_normal_format(&driver->normal[i], model->inputs[i].channels, notes->normal[count]);
+        note_text(notes, notes->key[count], notes->normal[count]);
+        count++;
+    }
+}
+
+static void note_run(Notes *notes, const Driver *driver, const RunState *state, bool all) {
+    const UnetModel *model = driver->model;
     notes->count = 0;
     note_text(notes, "format", "pt"); /* read by tools of the PyTorch world */
     note_text(notes, "unet.model", model->name);
@@ -137,6 +154,11 @@ static void take_notes(Notes *notes, const UnetModel *model, const RunState *sta
     note_integer(notes, "unet.plateau.bad", state->plateau.bad);
 }
 
+static void take_notes(Notes *notes, const Driver *driver, const RunState *state, bool all) {
+    note_run(notes, driver, state, all);
+    note_normal(notes, driver); /* its texts have places of their own */
+}
+
 static UnetStatus save(Driver *driver, const char *arena, const RunState *state, const char *suffix,
                        bool all) {
     char path[UNET_PATH_BYTES];
@@ -148,7 +170,7 @@ static UnetStatus save(Driver *driver, const char *arena, const RunState *state,
     UnetStatus status = run_path(driver, suffix, path, &driver->error);
     if (status != UNET_OK)
         return status;
-    take_notes(&notes, driver->model, state, all);
+    take_notes(&notes, driver, state, all);
     return unet_parameters_save(driver->model, arena, all, path, notes.entry, notes.count, &driver->error);
 }
 
@@ -272,6 +294,8 @@ UnetStatus run_resume(Driver *driver, char *arena, RunState *state) {
     if (status == UNET_OK)
         status = read_state(file, state, &driver->error);
     if (status == UNET_OK)
+        status = normal_read(driver, file);
+    if (status == UNET_OK)
         status =
             unet_parameters_load(driver->model, file, UNET_LOAD_ALL, arena, NULL, NULL, &driver->error);
     if (status == UNET_OK)
@@ -302,6 +326,8 @@ static UnetStatus load(Driver *driver, const char *path, const char *map, UnetLo
     if (status == UNET_OK)
         status =
             unet_parameters_load(driver->model, file, mode, arena, report_skipped, name, &driver->error);
+    if (status == UNET_OK && mode == UNET_LOAD_ALL)
+        status = normal_read(driver, file);
     unet_safetensors_close(file);
     return status;
 }

@@ -11,6 +11,8 @@
 #include "unet/device.h"
 #include "unet/loader.h"
 #include "unet/model.h"
+#include "unet/normal.h"
+#include "unet/safetensors.h"
 #include "unet/schedule.h"
 #include "unet/status.h"
 
@@ -19,7 +21,8 @@ typedef struct {
     const char *program; /* as it was called, for hints */
     UnetOptions options;
     int32_t threads;
-    int stopped_by; /* the signal that ended the command after its work was made safe, or 0 */
+    UnetNormal *normal; /* one per input of the model, see normal.c */
+    int stopped_by;     /* the signal that ended the command after its work was made safe, or 0 */
     UnetError error;
 } Driver;
 
@@ -119,6 +122,11 @@ UNET_MUST_USE UnetStatus device_timed_run(Device *device, const UnetProgram *pro
                                           bool parts, const UnetDeviceTime **time, int32_t *count,
                                           UnetError *error);
 
+/* eval.c: whether there is data to evaluate on, and that data: `--eval-data`, all of it, or what the model
+ * says. */
+bool evaluation_exists(const Driver *driver);
+UNET_MUST_USE UnetStatus evaluation_open(Driver *driver, UnetDataset **dataset);
+
 /* A number of bytes as people read it: "1.25 GiB". */
 void format_bytes(char *text, size_t size, int64_t bytes);
 
@@ -199,6 +207,25 @@ UNET_MUST_USE UnetStatus scale_look(LossScale *scale, Device *device, int64_t st
 
 /* Whether every scale overflows: f16 cannot represent this training. */
 bool scale_has_collapsed(const LossScale *scale);
+
+/* ---- normal.c: what inputs are normalised by --------------------------------------------------- */
+
+/* Driver.normal becomes what the model's file says. */
+UNET_MUST_USE UnetStatus normal_start(Driver *driver);
+void normal_end(Driver *driver);
+
+/* Whether inputs are normalised by what was measured. */
+bool normal_is_measured(const UnetModel *model);
+
+/* Measures it on DATA, and says what came out. */
+UNET_MUST_USE UnetStatus normal_measure(Driver *driver, const UnetDataset *data);
+
+/* Takes it from a file of weights or a checkpoint, which must have it. */
+UNET_MUST_USE UnetStatus normal_read(Driver *driver, const UnetSafetensors *file);
+
+/* Where files of weights have that of input I. */
+enum { NORMAL_KEY_BYTES = 128 };
+void normal_key(const UnetModel *model, int i, char key[NORMAL_KEY_BYTES]);
 
 /* ---- checkpoint.c: the files of a run -------------------------------------------------- */
 

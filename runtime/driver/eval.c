@@ -11,6 +11,19 @@ static const char *data_folder(const Driver *driver) {
     return driver->options.data != NULL ? driver->options.data : ".";
 }
 
+bool evaluation_exists(const Driver *driver) {
+    const UnetModel *model = driver->model;
+    const bool given = driver->options.eval_data != NULL && model->eval != NULL;
+    return given || unet_dataset_exists(model, UNET_EVALUATION);
+}
+
+UnetStatus evaluation_open(Driver *driver, UnetDataset **dataset) {
+    const char *own = driver->options.eval_data;
+    if (own != NULL)
+        return unet_dataset_open_evaluation(dataset, driver->model, own, &driver->error);
+    return unet_dataset_open(dataset, driver->model, UNET_EVALUATION, data_folder(driver), &driver->error);
+}
+
 /* ---- eval ------------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -24,10 +37,10 @@ static UnetStatus start(Evaluation *evaluation, Driver *driver) {
     const UnetModel *model = driver->model;
     UnetError *error = &driver->error;
     int32_t threads = unet_loader_threads(model);
-    UnetStatus status =
-        unet_dataset_open(&evaluation->data, model, UNET_EVALUATION, data_folder(driver), error);
+    UnetStatus status = evaluation_open(driver, &evaluation->data);
     if (status != UNET_OK)
         return status;
+    unet_dataset_normalize(evaluation->data, driver->normal);
     const UnetDataset *const datasets[] = {evaluation->data};
     int64_t beside = (int64_t)unet_loader_bytes(model, datasets, 1, threads);
     status = device_open(&evaluation->device, model, model->eval->extent, beside, error);
@@ -149,7 +162,7 @@ static UnetStatus evaluate_images(Evaluation *evaluation, const Driver *driver, 
 
 UnetStatus driver_eval(Driver *driver) {
     Evaluation evaluation = {.data = NULL};
-    if (driver->model->eval == NULL || !unet_dataset_exists(driver->model, UNET_EVALUATION))
+    if (!evaluation_exists(driver))
         return unet_fail(
             &driver->error, UNET_USAGE,
             "%s has nothing to evaluate on: give it an `eval` section with its own files, or keep "

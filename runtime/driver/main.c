@@ -141,5 +141,9 @@ int unet_main(const UnetModel *const *models, int nmodels, int argc, char **argv
     if (driver.options.command == UNET_COMMAND_VERSION)
         return print_version(driver.model);
     driver.threads = choose_threads(&driver);
-    return report(&driver, program, run_command(&driver));
+    status = normal_start(&driver);
+    if (status == UNET_OK)
+        status = run_command(&driver);
+    normal_end(&driver);
+    return report(&driver, program, status);
 }

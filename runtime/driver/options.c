@@ -50,6 +50,8 @@ typedef struct {
 static const Option options_table[] = {
     {"data", 0, TEXT, IN(TRAIN) | IN(EVAL) | IN(CHECK_DATA), 0, 0, AT(data), "DIR",
      "folder in which the model's data patterns start"},
+    {"eval-data", 0, TEXT, IN(TRAIN) | IN(EVAL), 0, 0, AT(eval_data), "DIR",
+     "folder to evaluate on, all of it, in place of the data that the model holds back"},
     {"epochs", 0, NUMBER, IN(TRAIN), 1, INT64_MAX, AT(epochs), "N",
      "how long to train, in passes over the data"},
     {"steps", 0, NUMBER, IN(TRAIN) | IN(BENCH), 1, INT64_MAX, AT(steps), "N",

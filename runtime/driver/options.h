@@ -26,6 +26,7 @@ typedef enum {
 typedef struct {
     UnetCommand command;
     const char *data;         /* NULL: the working directory */
+    const char *eval_data;    /* NULL: where `data` is */
     const char *out;          /* NULL: the working directory */
     const char *weights;      /* NULL: see the command */
     const char *map;          /* other names for the tensors of `weights`; NULL: none */

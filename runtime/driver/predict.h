@@ -14,6 +14,7 @@ typedef struct {
     char *staged;             /* one sample of it, where the arena does not hold it; else NULL */
     const void **inputs;      /* one per input of the model */
     float *row;               /* of an input or output */
+    float *normal;            /* a row of the input, normalised */
     int32_t *from;            /* point x of a padded row is point from[x] of the image */
     UnetImageWriter **writer; /* one per output of the model */
     bool into_folder;

@@ -74,10 +74,11 @@ UnetStatus prediction_open(Prediction *prediction) {
         return status;
     prediction->inputs = calloc((size_t)model->ninput, sizeof *prediction->inputs);
     prediction->row = calloc(longest_row(prediction), sizeof *prediction->row);
+    prediction->normal = calloc(longest_row(prediction), sizeof *prediction->normal);
     prediction->from = calloc((size_t)layout->size[2], sizeof *prediction->from);
     prediction->writer = calloc((size_t)model->noutput + 1, sizeof(UnetImageWriter *));
-    if (prediction->inputs == NULL || prediction->row == NULL || prediction->from == NULL ||
-        prediction->writer == NULL)
+    if (prediction->inputs == NULL || prediction->row == NULL || prediction->normal == NULL ||
+        prediction->from == NULL || prediction->writer == NULL)
         return unet_fail(error, UNET_TOO_SMALL, "no memory for a row of the image");
     prediction->inputs[prediction->input] = prediction->staged;
     return UNET_OK;
@@ -88,6 +89,7 @@ void prediction_close(Prediction *prediction) {
     arena_give_back(prediction->staged, input_layout(prediction)->sample_bytes);
     free(prediction->inputs);
     free(prediction->row);
+    free(prediction->normal);
     free(prediction->from);
     free(prediction->writer);
 }
@@ -118,7 +120,17 @@ static void store_row(const Prediction *prediction, int32_t h, const float *row,
     UnetPad pad = prediction->driver->model->predict_pad;
     for (int32_t x = 0; x < layout->size[2]; x++)
         prediction->from[x] = unet_pad_index(pad, x, width);
-    unet_layout_store_row(layout, input_base(prediction), 0, 0, h, row, width, prediction->from, 0);
+    const Driver *driver = prediction->driver;
+    float zero[UNET_MOST_NORMALIZED] = {0};
+    const float *beside = NULL;
+    if (driver->model->inputs[prediction->input].normalizing != UNET_AS_READ) {
+        const UnetNormal *normal = &driver->normal[prediction->input];
+        unet_normalize(normal, layout->channels, (size_t)width, (size_t)width, row, prediction->normal);
+        unet_normalize(normal, layout->channels, 1, 1, zero, zero);
+        row = prediction->normal;
+        beside = zero;
+    }
+    unet_layout_store_row(layout, input_base(prediction), 0, 0, h, row, width, prediction->from, beside);
 }
 
 static float *last_row(const Passage *p, int32_t h) {

@@ -95,8 +95,16 @@ static UnetStatus open_data(Run *run) {
         return unet_fail(&driver->error, UNET_USAGE, "%s has no `data` section to train with",
                          run->model->source);
     UnetStatus status = unet_dataset_open(&run->data, run->model, UNET_TRAINING, folder, &driver->error);
-    if (status == UNET_OK && unet_dataset_exists(run->model, UNET_EVALUATION))
-        status = unet_dataset_open(&run->eval_data, run->model, UNET_EVALUATION, folder, &driver->error);
+    if (status == UNET_OK && driver->options.eval_data != NULL && !evaluation_exists(driver))
+        return unet_fail(&driver->error, UNET_USAGE,
+                         "--eval-data: %s has no evaluation: add a section `eval { every 1 }`",
+                         run->model->source);
+    if (status == UNET_OK && evaluation_exists(driver))
+        status = evaluation_open(driver, &run->eval_data);
+    if (status == UNET_OK)
+        unet_dataset_normalize(run->data, driver->normal);
+    if (status == UNET_OK && run->eval_data != NULL)
+        unet_dataset_normalize(run->eval_data, driver->normal);
     return status;
 }
 
@@ -175,6 +183,8 @@ static UnetStatus start(Run *run) {
         status = take_memory(run);
     if (status == UNET_OK)
         status = start_state(run);
+    if (status == UNET_OK && !driver->options.resume)
+        status = normal_measure(driver, run->data);
     if (status == UNET_OK)
         status = device_push_weights(&run->device, &driver->error);
     if (status != UNET_OK)

@@ -144,22 +144,26 @@ void colour_change(const UnetTransform *transform, int32_t count, const UnetKey 
 
 /* ---- blur and noise --------------------------------------------------------------------------- */
 
-/* A line, as long as the longer side, and the weights of a blur as wide. */
+/* A line of the longer side, reflected for as much at both ends, and the weights of a blur as wide. */
 size_t colour_lines(int32_t height, int32_t width) {
-    return 2 * (size_t)(height > width ? height : width) + 2;
+    return 4 * (size_t)(height > width ? height : width) + 2;
 }
 
 /* COUNT points, STRIDE apart; WEIGHT of the middle and RADIUS others on one side. */
 static void blur_line(float *value, int32_t count, size_t stride, const float *weight, int32_t radius,
                       float *line) {
+    float *middle = line + radius;
     for (int32_t i = 0; i < count; i++) {
-        line[i] = value[(size_t)i * stride];
+        middle[i] = value[(size_t)i * stride];
+    }
+    for (int32_t i = 1; i <= radius; i++) {
+        middle[-i] = middle[unet_pad_index(UNET_PAD_REFLECT, -i, count)];
+        middle[count - 1 + i] = middle[unet_pad_index(UNET_PAD_REFLECT, count - 1 + i, count)];
     }
     for (int32_t i = 0; i < count; i++) {
-        float sum = weight[0] * line[i];
+        float sum = weight[0] * middle[i];
         for (int32_t k = 1; k <= radius; k++) {
-            sum += weight[k] * (line[unet_pad_index(UNET_PAD_REFLECT, i - k, count)] +
-                                line[unet_pad_index(UNET_PAD_REFLECT, i + k, count)]);
+            sum += weight[k] * (middle[i - k] + middle[i + k]);
         }
         value[(size_t)i * stride] = sum;
     }
@@ -169,7 +173,7 @@ static void blur(const UnetTransform *does, const UnetKey *key, const Picture *p
     const int32_t longest = picture->height > picture->width ? picture->height : picture->width;
     const double sigma = draw_between(does, key);
     const size_t width = (size_t)picture->width;
-    float *weight = lines + longest;
+    float *weight = lines + 3 * (size_t)longest;
     if (sigma <= 0) {
         return;
     }

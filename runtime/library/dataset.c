@@ -128,6 +128,8 @@ static UnetStatus list_series(UnetDataset *dataset, UnetError *error) {
         for (int32_t t = 0; t < source->nterm; t++) {
             if (source->term[t].op == UNET_SRC_FILES) {
                 *next++ = (FileSeries){.pattern = source->term[t].pattern,
+                                       .list = source->term[t].list,
+                                       .column = source->term[t].column,
                                        .channels = dataset_is_labels(dataset, s) ? UNET_IMAGE_CLASSES
                                                                                  : source->channels,
                                        .source = s};
@@ -161,7 +163,7 @@ static UnetStatus split(UnetDataset *dataset, bool holdout, UnetError *error) {
     if (held > 0) {
         unet_split_order((uint64_t)data->holdout_seed, count, order);
     }
-    bool evaluates_held = dataset->purpose == UNET_EVALUATION && !own;
+    bool evaluates_held = dataset->purpose == UNET_EVALUATION && !own && holdout;
     int32_t first = evaluates_held ? count - held : 0;
     dataset->nsample = evaluates_held ? held : count - held;
     for (int32_t i = 0; i < dataset->nsample; i++) {
@@ -206,7 +208,9 @@ static UnetStatus build(UnetDataset *dataset, const char *folder, bool holdout, 
 UnetStatus dataset_open(UnetDataset **dataset, const UnetModel *model, UnetPurpose purpose,
                         const char *folder, bool holdout, Listener *listener, UnetError *error) {
     *dataset = NULL;
-    if (!unet_dataset_exists(model, purpose)) {
+    const bool all = !holdout && purpose == UNET_EVALUATION && model->eval != NULL && model->data != NULL &&
+                     model->data->nsource > 0;
+    if (!all && !unet_dataset_exists(model, purpose)) {
         return unet_fail(error, UNET_USAGE, "%s has no data for %s", model->source,
                          purpose == UNET_TRAINING ? "training" : "evaluation");
     }
@@ -230,17 +234,38 @@ UnetStatus unet_dataset_open(UnetDataset **dataset, const UnetModel *model, Unet
     return dataset_open(dataset, model, purpose, folder, true, NULL, error);
 }
 
+UnetStatus unet_dataset_open_evaluation(UnetDataset **dataset, const UnetModel *model, const char *folder,
+                                        UnetError *error) {
+    return dataset_open(dataset, model, UNET_EVALUATION, folder, false, NULL, error);
+}
+
 void unet_dataset_close(UnetDataset *dataset) {
     if (dataset != NULL) {
         dataset_cache_free(dataset);
         stems_free(&dataset->stems);
         free(dataset->folder);
         dataset_free_classes(dataset);
+        for (int32_t i = 0; dataset->series != NULL && i < dataset->nseries; i++) {
+            stems_free(&dataset->series[i].word);
+        }
         free(dataset->series);
         free(dataset->scale);
         free(dataset->sample);
         free(dataset);
     }
+}
+
+void unet_dataset_normalize(UnetDataset *dataset, const UnetNormal *normal) {
+    dataset->normal = normal;
+}
+
+const UnetNormal *dataset_normal(const UnetDataset *dataset, int32_t input) {
+    const UnetInput *into = &dataset->model->inputs[input];
+    const bool known = into->normalizing == UNET_NORMALIZED;
+    if (into->normalizing == UNET_AS_READ || (!known && dataset->normal == NULL)) {
+        return NULL;
+    }
+    return dataset->normal != NULL ? &dataset->normal[input] : &into->normal;
 }
 
 UnetPurpose unet_dataset_purpose(const UnetDataset *dataset) {

@@ -16,14 +16,8 @@ static UnetStatus read_classes(const Check *c, UnetImageReader *reader, const Sa
                                int32_t series, UnetError *error) {
     const UnetRowFormat format = unet_image_format(reader);
     const int32_t size[2] = {unet_image_info(reader).height, format.width};
-    LabelCount *count = &c->count[c->dataset->series[series].source];
+    LabelCount file = {.files = 0};
     UnetStatus status = UNET_OK;
-    for (int axis = 0; axis < 2; axis++) {
-        count->least[axis] =
-            count->files == 0 || size[axis] < count->least[axis] ? size[axis] : count->least[axis];
-        count->most[axis] = size[axis] > count->most[axis] ? size[axis] : count->most[axis];
-    }
-    count->files++;
     float *row = calloc((size_t)format.width, sizeof *row);
     if (row == NULL) {
         return unet_fail(error, UNET_TOO_SMALL, "no memory for a row of labels");
@@ -34,10 +28,11 @@ static UnetStatus read_classes(const Check *c, UnetImageReader *reader, const Sa
             status = dataset_to_classes(c->dataset, sample, series, row, format.width, error);
         }
         if (status == UNET_OK) {
-            dataset_count_classes(count, row, format.width);
+            dataset_count_classes(&file, row, format.width);
         }
     }
     free(row);
+    dataset_count_file(&c->count[c->dataset->series[series].source], &file, size);
     return status;
 }
 
@@ -72,11 +67,9 @@ static UnetStatus decode_all(const Check *c, UnetError *error) {
 }
 
 static void describe(const Check *c, UnetProblemReport *note) {
-    char text[4096];
     for (int32_t s = 0; s < c->dataset->nsource; s++) {
         if (dataset_is_labels(c->dataset, s) && c->count[s].files > 0) {
-            dataset_describe_classes(c->dataset, s, &c->count[s], text, sizeof text);
-            note(c->listener->context, text);
+            dataset_describe_classes(c->dataset, s, &c->count[s], note, c->listener->context);
         }
     }
 }

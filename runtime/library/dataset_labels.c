@@ -6,6 +6,7 @@
 #include "dataset_parts.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -39,7 +40,7 @@ bool dataset_make_classes(UnetDataset *dataset) {
             return false;
         }
         for (int32_t i = 0; i < NUMBERS; i++) {
-            table[i] = NO_CLASS;
+            table[i] = dataset->source[s].ignores_others ? UNET_IGNORED : NO_CLASS;
         }
         for (int32_t k = 0; k < labels->classes; k++) {
             table[number_of(&dataset->source[s], k)] = (uint16_t)k;
@@ -69,7 +70,8 @@ static UnetStatus no_class(const UnetDataset *dataset, const Sample *sample, con
     if (dataset->source[series->source].values != NULL) {
         return unet_fail(error, UNET_IO,
                          "%.900s has a point of value %" PRId32
-                         ", which is not among the `values` of \"%.100s\"",
+                         ", which is not among the `values` of \"%.100s\"; "
+                         "`others = \"ignore\"` says that such points count nowhere",
                          path, number, labels->name);
     }
     return unet_fail(error, UNET_IO,
@@ -95,42 +97,106 @@ UnetStatus dataset_to_classes(const UnetDataset *dataset, const Sample *sample, 
 
 /* ---- what check-data says --------------------------------------------------------------------- */
 
-void dataset_count_classes(LabelCount *count, const float *row, int32_t width) {
+void dataset_count_classes(LabelCount *file, const float *row, int32_t width) {
     for (int32_t x = 0; x < width; x++) {
-        count->points[(int32_t)row[x]]++;
+        file->points[(int32_t)row[x]]++;
     }
 }
 
-/* "truth: class 0 (value 0) 78.2 %, class 1 (value 255) 21.8 %; never seen: class 2 (value 3)" */
+void dataset_count_file(LabelCount *count, const LabelCount *file, const int32_t size[2]) {
+    for (int axis = 0; axis < 2; axis++) {
+        const bool smaller = count->files == 0 || size[axis] < count->least[axis];
+        count->least[axis] = smaller ? size[axis] : count->least[axis];
+        count->most[axis] = size[axis] > count->most[axis] ? size[axis] : count->most[axis];
+    }
+    for (int32_t k = 0; k <= UNET_IGNORED; k++) {
+        count->points[k] += file->points[k];
+        count->files_with[k] += file->points[k] > 0;
+    }
+    count->files++;
+}
+
+enum { LINE_BYTES = 4096 };
+
+typedef struct {
+    char text[LINE_BYTES];
+    size_t length;
+    UnetProblemReport *note;
+    void *context;
+} Lines;
+
+__attribute__((format(printf, 2, 3))) static void add(Lines *lines, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vsnprintf(lines->text + lines->length, LINE_BYTES - lines->length, format, arguments);
+    va_end(arguments);
+    lines->length += n > 0 ? (size_t)n : 0;
+    if (lines->length >= LINE_BYTES) {
+        lines->length = LINE_BYTES - 1;
+    }
+}
+
+static void end_line(Lines *lines) {
+    lines->note(lines->context, lines->text);
+    lines->length = 0;
+    lines->text[0] = '\0';
+}
+
+static void describe_sizes(Lines *lines, const UnetInput *labels, const LabelCount *count) {
+    add(lines, "%.100s: %" PRId64 " files of %" PRId32 " x %" PRId32, labels->name, count->files,
+        count->least[0], count->least[1]);
+    if (count->least[0] != count->most[0] || count->least[1] != count->most[1]) {
+        add(lines, " to %" PRId32 " x %" PRId32, count->most[0], count->most[1]);
+    }
+    end_line(lines);
+}
+
+static void describe_points(Lines *lines, const LabelCount *count, int32_t k, int64_t all) {
+    add(lines, "%12" PRId64 " points %6.2f %% in %" PRId64 " files", count->points[k],
+        100 * (double)count->points[k] / (double)all, count->files_with[k]);
+    end_line(lines);
+}
+
+/* Points of all classes / (classes * points of one); a class that is never seen counts as it is. */
+static void describe_weights(Lines *lines, const LabelCount *count, int32_t classes) {
+    int64_t counted = 0;
+    int32_t seen = 0;
+    for (int32_t k = 0; k < classes; k++) {
+        counted += count->points[k];
+        seen += count->points[k] > 0;
+    }
+    add(lines, "  for classes that count alike: weight = [");
+    for (int32_t k = 0; k < classes; k++) {
+        const double share = (double)count->points[k] * seen;
+        add(lines, "%s%.4g", k > 0 ? ", " : "", count->points[k] > 0 ? (double)counted / share : 1);
+    }
+    add(lines, "]");
+    end_line(lines);
+}
+
 void dataset_describe_classes(const UnetDataset *dataset, int32_t source, const LabelCount *count,
-                              char *text, size_t size) {
+                              UnetProblemReport *note, void *context) {
     const UnetInput *labels = labels_of(dataset, source);
+    Lines lines = {.note = note, .context = context};
     int64_t all = 0;
-    int length = snprintf(text, size, "%.100s: %" PRId64 " files", labels->name, count->files);
     for (int32_t k = 0; k <= UNET_IGNORED; k++) {
         all += count->points[k];
     }
-    length += snprintf(text + length, size - (size_t)length,
-                       count->least[0] == count->most[0] && count->least[1] == count->most[1]
-                           ? " of %" PRId32 " x %" PRId32
-                           : " of %" PRId32 " x %" PRId32 " to %" PRId32 " x %" PRId32,
-                       count->least[0], count->least[1], count->most[0], count->most[1]);
-    for (int seen = 1; seen >= 0; seen--) {
-        for (int32_t k = 0; k < labels->classes && (size_t)length + 100 < size; k++) {
-            if ((count->points[k] > 0) != seen) {
-                continue;
-            }
-            length +=
-                snprintf(text + length, size - (size_t)length, "%s class %" PRId32 " (value %" PRId32 ")",
-                         seen ? "," : "; never seen:", k, number_of(&dataset->source[source], k));
-            if (seen) {
-                length += snprintf(text + length, size - (size_t)length, " %.3g %%",
-                                   100 * (double)count->points[k] / (double)all);
-            }
+    describe_sizes(&lines, labels, count);
+    for (int32_t k = 0; k < labels->classes; k++) {
+        add(&lines, "  class %" PRId32 " (value %" PRId32 ")", k, number_of(&dataset->source[source], k));
+        if (count->points[k] > 0) {
+            describe_points(&lines, count, k, all);
+        } else {
+            add(&lines, " is never seen");
+            end_line(&lines);
         }
     }
-    if (count->points[UNET_IGNORED] > 0 && (size_t)length + 100 < size) {
-        (void)snprintf(text + length, size - (size_t)length, "; ignored %.3g %%",
-                       100 * (double)count->points[UNET_IGNORED] / (double)all);
+    if (count->points[UNET_IGNORED] > 0) {
+        add(&lines, "  ignored (value %" PRId32 ")", labels->ignore);
+        describe_points(&lines, count, UNET_IGNORED, all);
+    }
+    if (labels->classes > 1 && count->points[UNET_IGNORED] < all) {
+        describe_weights(&lines, count, labels->classes);
     }
 }

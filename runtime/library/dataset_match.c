@@ -16,6 +16,9 @@ UnetStatus dataset_problem(Listener *listener, UnetStatus status, const UnetErro
 
 UnetStatus dataset_path(const UnetDataset *dataset, const FileSeries *series, const Sample *sample,
                         char path[UNET_PATH_BYTES], UnetError *error) {
+    if (series->column > 0) {
+        return dataset_named_path(dataset, series, sample->stem, path, error);
+    }
     return pattern_path(path, dataset->folder, series->pattern, dataset->stems.item[sample->stem], error);
 }
 
@@ -85,6 +88,9 @@ static UnetStatus keep_common(UnetDataset *dataset, const char *first, const cha
 
 UnetStatus dataset_match(UnetDataset *dataset, Listener *listener, UnetError *error) {
     const char *first = NULL;
+    if (dataset_is_listed(dataset)) {
+        return dataset_read_lists(dataset, error);
+    }
     for (int32_t i = 0; i < dataset->nseries; i++) {
         const char *pattern = dataset->series[i].pattern;
         if (pattern_stars(pattern) == 0) {

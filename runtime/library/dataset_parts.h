@@ -1,10 +1,12 @@
 /* dataset_parts.h - what a dataset consists of; private to
  *     dataset.c        which builds it
  *     dataset_match.c  which finds the files that belong together
+ *     dataset_list.c   which reads lists of them
  *     dataset_scale.c  which finds out how fine they are
  *     dataset_probe.c  which reads their headers
  *     dataset_cache.c  which keeps the decoded files of small sets
  *     dataset_read.c   which reads samples
+ *     dataset_measure.c which measures what inputs are normalised by
  *     dataset_warp.c   which reads those that are scaled, turned, bent or coloured
  *     dataset_labels.c which makes classes of the numbers in files
  *     dataset_check.c  which looks for problems */
@@ -22,6 +24,9 @@ typedef struct {
     const char *pattern;
     int32_t channels; /* or UNET_IMAGE_CLASSES */
     int32_t source;   /* that reads it */
+    const char *list; /* that says what the stars stand for, or NULL: all files that there are */
+    int32_t column;   /* of the list called `pattern`, whose words name the files; 0: it is a pattern */
+    StemList word;    /* these words, one for each stem */
     bool coloured;    /* colours of its pictures are changed; else it fills no picture that is compared */
     int32_t highest;  /* of its files */
     size_t widest;    /* bytes of the longest row of one */
@@ -62,13 +67,14 @@ typedef struct {
 /* Where the parts of a reading thread's working memory start, in bytes; see dataset_read.c.  Only what is
  * warped has those from `rasters` on. */
 typedef struct {
-    size_t files, values, operands, maps[2], nowhere;
+    size_t files, values, operands, normal, fill, maps[2], nowhere;
     size_t rasters;  /* of each series: how its rows lie */
     size_t decoded;  /* rows of all series that are not kept, decoded */
     size_t pictures; /* of all series whose colours are changed: what the window shows */
     size_t degraded; /* of all inputs, where there is blur or noise */
     size_t lines;
-    size_t row; /* floats of one row of the widest source */
+    size_t from; /* where each point of a row comes from */
+    size_t row;  /* floats of one row of the widest source */
     size_t bytes;
 } ScratchPlan;
 
@@ -84,7 +90,8 @@ struct UnetDataset {
     int32_t measured_multiple; /* points that losses and metrics compare, for one of the coarsest files' */
     const UnetTransform *transform;
     int32_t ntransform;
-    bool warps; /* training with transforms beyond `crop` and `flip`: see dataset_warp.c */
+    const UnetNormal *normal; /* see unet_dataset_normalize; NULL: as the model's file says */
+    bool warps;               /* training with transforms beyond `crop` and `flip`: see dataset_warp.c */
     char *folder;
     StemList stems;
     uint16_t *
@@ -118,6 +125,12 @@ UNET_MUST_USE UnetStatus dataset_open(UnetDataset **dataset, const UnetModel *mo
 /* Fills dataset->stems from the patterns of dataset->series. */
 UNET_MUST_USE UnetStatus dataset_match(UnetDataset *dataset, Listener *listener, UnetError *error);
 
+/* dataset_list.c: whether lists say which samples there are; fills dataset->stems from them. */
+bool dataset_is_listed(const UnetDataset *dataset);
+UNET_MUST_USE UnetStatus dataset_read_lists(UnetDataset *dataset, UnetError *error);
+UNET_MUST_USE UnetStatus dataset_named_path(const UnetDataset *dataset, const FileSeries *series,
+                                            int32_t stem, char path[UNET_PATH_BYTES], UnetError *error);
+
 /* The source called NAME before source BEFORE, or -1. */
 int32_t dataset_source(const UnetDataset *dataset, int32_t before, const char *name);
 
@@ -134,6 +147,9 @@ UNET_MUST_USE UnetStatus dataset_probe(UnetDataset *dataset, Listener *listener,
 /* The path of the file of SERIES that belongs to a sample. */
 UNET_MUST_USE UnetStatus dataset_path(const UnetDataset *dataset, const FileSeries *series,
                                       const Sample *sample, char path[UNET_PATH_BYTES], UnetError *error);
+
+/* How input INPUT is normalised, or NULL. */
+const UnetNormal *dataset_normal(const UnetDataset *dataset, int32_t input);
 
 /* dataset_cache.c: decides which files are kept, once all sizes are known; returns false without memory. */
 UNET_MUST_USE bool dataset_cache_plan(UnetDataset *dataset);
@@ -159,13 +175,18 @@ UNET_MUST_USE UnetStatus dataset_to_classes(const UnetDataset *dataset, const Sa
 
 /* What check-data counts of the files of a source. */
 typedef struct {
-    int64_t files, points[UNET_IGNORED + 1]; /* of each class; behind them those that count nowhere */
-    int32_t least[2], most[2];               /* sizes: height, width */
+    int64_t files;
+    int64_t points[UNET_IGNORED + 1];     /* of each class; behind them those that count nowhere */
+    int64_t files_with[UNET_IGNORED + 1]; /* that have any */
+    int32_t least[2], most[2];            /* sizes: height, width */
 } LabelCount;
 
-void dataset_count_classes(LabelCount *count, const float *row, int32_t width);
+/* Adds what a file has; its rows are counted into FILE, which starts with zeros. */
+void dataset_count_classes(LabelCount *file, const float *row, int32_t width);
+void dataset_count_file(LabelCount *count, const LabelCount *file, const int32_t size[2]);
+/* Line by line: sizes, each class, those never seen, and weights that make all classes count alike. */
 void dataset_describe_classes(const UnetDataset *dataset, int32_t source, const LabelCount *count,
-                              char *text, size_t size);
+                              UnetProblemReport *note, void *context);
 
 /* Fills dataset->scratch; false when the sizes overflow. */
 UNET_MUST_USE bool dataset_plan_scratch(UnetDataset *dataset);

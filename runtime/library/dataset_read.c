@@ -8,6 +8,7 @@
 #include "dataset_reading.h"
 #include "size_math.h"
 #include "unet/layout.h"
+#include "unet/normal.h"
 
 #include <string.h>
 
@@ -31,15 +32,19 @@ bool dataset_plan_scratch(UnetDataset *dataset) {
            scratch_reserve(plan, &plan->files, (size_t)dataset->nseries, sizeof(OpenFile)) &&
            scratch_reserve(plan, &plan->values, values, sizeof(float)) &&
            scratch_reserve(plan, &plan->operands, operands, sizeof(float)) &&
+           scratch_reserve(plan, &plan->normal, plan->row, sizeof(float)) &&
+           scratch_reserve(plan, &plan->fill, channels, sizeof(float)) &&
            scratch_reserve(plan, &plan->maps[0], height, sizeof(int32_t)) &&
            scratch_reserve(plan, &plan->maps[1], width, sizeof(int32_t)) &&
            scratch_reserve(plan, &plan->nowhere, width, sizeof(int32_t)) && warp_plan_scratch(dataset);
 }
 
-static Scratch scratch_at(const ScratchPlan *plan, char *base) {
+Scratch scratch_at(const ScratchPlan *plan, char *base) {
     return (Scratch){.file = (void *)(base + plan->files),
                      .value = (void *)(base + plan->values),
                      .operand = (void *)(base + plan->operands),
+                     .normal = (void *)(base + plan->normal),
+                     .fill = (void *)(base + plan->fill),
                      .operand_row = plan->row,
                      .map = {(void *)(base + plan->maps[0]), (void *)(base + plan->maps[1])},
                      .nowhere = (void *)(base + plan->nowhere),
@@ -47,7 +52,8 @@ static Scratch scratch_at(const ScratchPlan *plan, char *base) {
                      .decoded = (void *)(base + plan->decoded),
                      .picture = (void *)(base + plan->pictures),
                      .degraded = (void *)(base + plan->degraded),
-                     .lines = (void *)(base + plan->lines)};
+                     .lines = (void *)(base + plan->lines),
+                     .from = (void *)(base + plan->from)};
 }
 
 size_t unet_dataset_scratch_bytes(const UnetDataset *dataset) {
@@ -212,8 +218,19 @@ void reading_store(const Reading *at, const UnetSource *source, int32_t y, const
     if (y < top || y >= top + layout->size[1]) {
         return;
     }
+    const UnetNormal *normal = dataset_normal(at->dataset, source->input);
+    float *fill = at->scratch.fill;
+    for (int32_t c = 0; c < layout->channels; c++) {
+        fill[c] = labels ? UNET_IGNORED : at->window.fill;
+    }
+    if (normal != NULL) {
+        const size_t count = (size_t)reading_columns(at);
+        unet_normalize(normal, layout->channels, count, count, value, at->scratch.normal);
+        unet_normalize(normal, layout->channels, 1, 1, fill, fill);
+        value = at->scratch.normal;
+    }
     unet_layout_store_row(layout, at->inputs[source->input], at->n, 0, y - top, value, reading_columns(at),
-                          map + left, labels ? UNET_IGNORED : at->window.fill);
+                          map + left, fill);
 }
 
 bool reading_reads(const Reading *at, int32_t index) {
@@ -267,7 +284,7 @@ static UnetStatus open_file(const Reading *at, int32_t series) {
     return unet_image_skip_rows(file->reader, at->begin[0], at->error);
 }
 
-static UnetStatus read_files(Reading *at) {
+UnetStatus reading_open(Reading *at) {
     UnetStatus status = UNET_OK;
     for (int32_t i = 0; i < at->dataset->nseries; i++) {
         at->scratch.file[i] = (OpenFile){NULL, NULL};
@@ -275,12 +292,21 @@ static UnetStatus read_files(Reading *at) {
     for (int32_t i = 0; i < at->dataset->nseries && status == UNET_OK; i++) {
         status = reading_reads(at, at->dataset->series[i].source) ? open_file(at, i) : UNET_OK;
     }
-    if (status == UNET_OK) {
-        status = read_rows(at);
-    }
+    return status;
+}
+
+void reading_close(Reading *at) {
     for (int32_t i = 0; i < at->dataset->nseries; i++) {
         unet_image_close(at->scratch.file[i].reader);
     }
+}
+
+static UnetStatus read_files(Reading *at) {
+    UnetStatus status = reading_open(at);
+    if (status == UNET_OK) {
+        status = read_rows(at);
+    }
+    reading_close(at);
     return status;
 }
 

@@ -1,5 +1,6 @@
 /* dataset_reading.h - one sample on its way from its files into the inputs; private to
  *     dataset_read.c  which reads samples row by row
+ *     dataset_measure.c  which reads whole files
  *     dataset_warp.c  which reads those whose window is scaled, turned, bent or coloured */
 #ifndef UNET_DATASET_READING_H
 #define UNET_DATASET_READING_H
@@ -21,6 +22,8 @@ typedef struct {
     OpenFile *file; /* one per series */
     float *value;   /* of the sources: one row each, OPERAND_ROW apart */
     float *operand; /* operands of an expression above the first */
+    float *normal;  /* one row, on its way into an input that is normalised */
+    float *fill;    /* of each channel, beside the file */
     size_t operand_row;
     int32_t *map[2];  /* what the window shows: rows, columns */
     int32_t *nowhere; /* a column map of nothing but fill */
@@ -28,6 +31,7 @@ typedef struct {
     Raster *raster; /* one per series */
     uint8_t *decoded;
     float *picture, *degraded, *lines;
+    double (*from)[2]; /* where each point of a row comes from */
 } Scratch;
 
 /* One sample on its way. */
@@ -56,6 +60,10 @@ int32_t reading_columns(const Reading *at);
 /* Whether source INDEX is read in this pass. */
 bool reading_reads(const Reading *at, int32_t index);
 
+/* Opens the files of the pass, each in front of row begin[0] unless it is kept; closes them. */
+UNET_MUST_USE UnetStatus reading_open(Reading *at);
+void reading_close(Reading *at);
+
 /* Evaluates source INDEX for the row. */
 UNET_MUST_USE UnetStatus reading_evaluate(const Reading *at, int32_t index);
 
@@ -63,6 +71,9 @@ UNET_MUST_USE UnetStatus reading_evaluate(const Reading *at, int32_t index);
  * than the window shows its centre. */
 void reading_store(const Reading *at, const UnetSource *source, int32_t y, const float *value,
                    const int32_t *map);
+
+/* The parts of a thread's working memory. */
+Scratch scratch_at(const ScratchPlan *plan, char *base);
 
 /* ---- dataset_warp.c ---- */
 

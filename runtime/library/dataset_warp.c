@@ -96,6 +96,7 @@ bool warp_plan_scratch(UnetDataset *dataset) {
            scratch_reserve(plan, &plan->decoded, decoded, 1) &&
            scratch_reserve(plan, &plan->pictures, pictures, sizeof(float)) &&
            scratch_reserve(plan, &plan->degraded, degraded, sizeof(float)) &&
+           scratch_reserve(plan, &plan->from, (size_t)dataset->widest[1], sizeof(double[2])) &&
            scratch_reserve(plan, &plan->lines, colour_lines(dataset->widest[0], dataset->widest[1]),
                            sizeof(float));
 }
@@ -104,6 +105,11 @@ bool warp_plan_scratch(UnetDataset *dataset) {
 
 static View view_of(const Reading *at) {
     return (View){&at->warp, &at->window, at->multiple};
+}
+
+/* Where the points of the row come from that raster_place was asked for last. */
+static const double (*from_of(const Reading *at))[2] {
+    return (const double(*)[2])at->scratch.from;
 }
 
 /* Decodes the rows [begin, end) into ROWS. */
@@ -194,20 +200,22 @@ static void colour_files(const Reading *at) {
         const Picture picture = coloured_picture(at, i);
         float *row = at->scratch.operand;
         for (int32_t y = 0; y < picture.height; y++) {
-            raster_sample(&at->scratch.raster[i], &view, y, picture.width, row);
+            raster_place(&view, y, picture.width, at->scratch.from);
+            raster_sample(&at->scratch.raster[i], &view, from_of(at), picture.width, row);
             copy_row(&picture, y, row, false);
         }
         colour_change(at->dataset->transform, at->dataset->ntransform, &at->key, &picture);
     }
 }
 
+/* evaluate_rows has placed the row. */
 void warp_push(const Reading *at, int32_t series, float *operand) {
     if (at->dataset->series[series].coloured) {
         const Picture picture = coloured_picture(at, series);
         copy_row(&picture, at->row, operand, true);
     } else {
         const View view = view_of(at);
-        raster_sample(&at->scratch.raster[series], &view, at->row, reading_columns(at), operand);
+        raster_sample(&at->scratch.raster[series], &view, from_of(at), reading_columns(at), operand);
     }
 }
 
@@ -219,7 +227,8 @@ static UnetStatus evaluate_rows(Reading *at) {
     UnetStatus status = UNET_OK;
     for (at->row = 0; at->row < at->size[0] && status == UNET_OK; at->row++) {
         float *degraded = at->scratch.degraded;
-        raster_map(&view, at->row, at->size[1], at->scratch.map[1]);
+        raster_place(&view, at->row, at->size[1], at->scratch.from);
+        raster_map(&view, from_of(at), at->size[1], at->scratch.map[1]);
         for (int32_t s = 0; s < at->dataset->nsource && status == UNET_OK; s++) {
             const UnetSource *source = &at->dataset->source[s];
             float *value = at->scratch.value + (size_t)s * at->scratch.operand_row;
@@ -254,7 +263,8 @@ static void degrade_inputs(const Reading *at) {
         colour_degrade(at->dataset->transform, at->dataset->ntransform, &at->key, source->input, &picture,
                        at->scratch.lines);
         for (int32_t y = 0; y < at->size[0]; y++) {
-            raster_map(&view, y, at->size[1], at->scratch.map[1]);
+            raster_place(&view, y, at->size[1], at->scratch.from);
+            raster_map(&view, from_of(at), at->size[1], at->scratch.map[1]);
             copy_row(&picture, y, row, true);
             reading_store(at, source, y, row, at->scratch.map[1]);
         }

@@ -10,7 +10,7 @@
 
 enum { MAX_POINTS = 1 << 28 };
 
-static const ImageFormat *const formats[] = {&image_png,
+static const ImageFormat *const formats[] = {&image_png, &image_gif,
 #ifdef UNET_HAS_JPEG
                                              &image_jpeg,
 #endif
@@ -39,14 +39,14 @@ UnetStatus image_fail_decoding(UnetImageReader *reader, UnetError *error) {
 static UnetStatus fail_format(const UnetImageReader *reader, const uint8_t *signature, UnetError *error) {
 #ifdef UNET_HAS_JPEG
     (void)signature;
-    return image_fail(reader, error, "neither a PNG nor a JPEG file");
+    return image_fail(reader, error, "neither a PNG, a JPEG nor a GIF file");
 #else
     if (signature[0] == 0xff && signature[1] == 0xd8 && signature[2] == 0xff) {
         return image_fail(
             reader, error,
             "a JPEG file: install libjpeg62-turbo-dev and build unetc anew, which was built without");
     }
-    return image_fail(reader, error, "not a PNG file");
+    return image_fail(reader, error, "neither a PNG nor a GIF file");
 #endif
 }
 

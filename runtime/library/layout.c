@@ -100,12 +100,12 @@ static void store(UnetType type, void *base, int64_t at, float value) {
 }
 
 void unet_layout_store_row(const UnetLayout *layout, void *base, int32_t n, int32_t d, int32_t h,
-                           const float *row, int64_t stride, const int32_t *from, float fill) {
+                           const float *row, int64_t stride, const int32_t *from, const float *fill) {
     for (int32_t c = 0; c < layout->channels; c++) {
         int64_t at = row_start(layout, n, c, d, h);
-        const float *channel = row + c * stride;
+        const float *channel = row + c * stride, beside = fill != NULL ? fill[c] : 0;
         for (int32_t x = 0; x < layout->size[2]; x++, at += layout->block) {
-            store(layout->type, base, at, from[x] < 0 ? fill : channel[from[x]]);
+            store(layout->type, base, at, from[x] < 0 ? beside : channel[from[x]]);
         }
     }
 }

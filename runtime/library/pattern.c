@@ -19,7 +19,7 @@ void stems_free(StemList *stems) {
     *stems = (StemList){0};
 }
 
-static bool stems_add(StemList *stems, const char *stem) {
+bool stems_add(StemList *stems, const char *stem) {
     if (stems->count == stems->capacity) {
         if (stems->capacity > INT32_MAX / 2) {
             return false;
@@ -164,9 +164,58 @@ static UnetStatus enter_matching(Walk *at, const char *component, size_t length)
     return status;
 }
 
+/* A folder below the one that the path has reached, called NAME. */
+static bool is_folder(Walk *at, const char *name) {
+    struct stat status;
+    const size_t path = at->path.length;
+    bool folder = name[0] != '.' && append(&at->path, name, strlen(name)) &&
+                  lstat(at->path.text, &status) == 0 && S_ISDIR(status.st_mode);
+    cut(&at->path, path);
+    return folder;
+}
+
+/* Goes on with REST, the pattern behind two stars, here and in all folders below; those passed through
+ * stand in the stem from PART on. */
+static UnetStatus enter_folders(Walk *at, const char *rest, size_t part) {
+    const size_t path = at->path.length, stem = at->stem.length;
+    if (stem == part && !append(&at->stem, ".", 1)) {
+        return fail_long(at->pattern, at->error);
+    }
+    UnetStatus status = walk(at, rest);
+    cut(&at->path, path);
+    cut(&at->stem, stem);
+    DIR *folder = status == UNET_OK ? opendir(path > 0 ? at->path.text : ".") : NULL;
+    const struct dirent *entry;
+    while (folder != NULL && status == UNET_OK && (entry = readdir(folder)) != NULL) {
+        const char *name = entry->d_name;
+        if (!is_folder(at, name)) {
+            continue;
+        }
+        if (strchr(name, ':') != NULL) {
+            status = unet_fail(at->error, UNET_IO, "%s%s: `**` takes no folder with a colon in its name",
+                               at->path.text, name);
+        } else if (!append(&at->path, name, strlen(name)) || !append(&at->path, "/", 1) ||
+                   (stem > part && !append(&at->stem, ":", 1)) || !append(&at->stem, name, strlen(name))) {
+            status = fail_long(at->pattern, at->error);
+        } else {
+            status = enter_folders(at, rest, part);
+        }
+        cut(&at->path, path);
+        cut(&at->stem, stem);
+    }
+    if (folder != NULL) {
+        (void)closedir(folder);
+    }
+    return status;
+}
+
 /* REST: what of the pattern lies behind the path. */
 static UnetStatus walk(Walk *at, const char *rest) {
     size_t length = strcspn(rest, "/");
+    if (length == 2 && strncmp(rest, "**/", 3) == 0) {
+        const bool joined = at->stem.length == 0 || append(&at->stem, "/", 1);
+        return joined ? enter_folders(at, rest + 3, at->stem.length) : fail_long(at->pattern, at->error);
+    }
     if (memchr(rest, '*', length) != NULL) {
         return enter_matching(at, rest, length);
     }
@@ -184,9 +233,21 @@ static UnetStatus walk(Walk *at, const char *rest) {
 int pattern_stars(const char *pattern) {
     int stars = 0;
     for (; *pattern != '\0'; pattern++) {
-        stars += *pattern == '*';
+        stars += *pattern == '*' && pattern[1] != '*'; /* two stand for one thing */
     }
     return stars;
+}
+
+/* "a:b" as "a/b/", "." as nothing. */
+static bool append_folders(Text *to, const char *part, size_t length) {
+    if (length == 1 && *part == '.') {
+        return true;
+    }
+    bool fits = true;
+    for (size_t i = 0; i < length && fits; i++) {
+        fits = append(to, part[i] == ':' ? "/" : part + i, 1);
+    }
+    return fits && append(to, "/", 1);
 }
 
 UnetStatus pattern_path(char path[UNET_PATH_BYTES], const char *folder, const char *pattern,
@@ -199,11 +260,26 @@ UnetStatus pattern_path(char path[UNET_PATH_BYTES], const char *folder, const ch
             continue;
         }
         size_t part = strcspn(stem, "/");
-        fits = append(&text, stem, part);
+        if (c[1] == '*') {
+            fits = append_folders(&text, stem, part);
+            c += 2; /* and the slash behind them, which stands there already */
+        } else {
+            fits = append(&text, stem, part);
+        }
         stem += part + (stem[part] == '/');
     }
     if (!fits) {
         return fail_long(pattern, error);
+    }
+    memcpy(path, text.text, text.length + 1);
+    return UNET_OK;
+}
+
+UnetStatus pattern_plain_path(char path[UNET_PATH_BYTES], const char *folder, const char *name,
+                              UnetError *error) {
+    Text text;
+    if (!start_path(&text, folder, name) || !append(&text, name, strlen(name))) {
+        return fail_long(name, error);
     }
     memcpy(path, text.text, text.length + 1);
     return UNET_OK;

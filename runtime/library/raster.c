@@ -4,21 +4,42 @@
 
 #include <math.h>
 
-/* Where sampling reads what lies at POSITION. */
-static int32_t inside(const View *view, int64_t position, int32_t size) {
-    UnetPad pad = view->window->pad == UNET_PAD_VALUE || view->window->pad == UNET_PAD_ZERO
-                      ? UNET_PAD_REPLICATE
-                      : UNET_PAD_REFLECT;
-    return unet_pad_index(pad, position, size);
+/* Whether padding is a value, and not what the picture shows elsewhere. */
+static bool is_filled(const View *view) {
+    return view->window->pad == UNET_PAD_VALUE || view->window->pad == UNET_PAD_ZERO;
 }
 
-/* The position in the picture of point X of row Y. */
-static void place(const View *view, int32_t y, int32_t x, double from[2]) {
+/* Where sampling reads what lies at POSITION. */
+static int32_t inside(const View *view, int64_t position, int32_t size) {
+    if (position >= 0 && position < size) {
+        return (int32_t)position;
+    }
+    return unet_pad_index(is_filled(view) ? UNET_PAD_REPLICATE : UNET_PAD_REFLECT, position, size);
+}
+
+/* Rounded down; the sizes of files are far from the limits. */
+static int64_t whole_part(double position) {
+    const int64_t whole = (int64_t)position;
+    return whole - ((double)whole > position);
+}
+
+/* Where nothing bends, points lie on a line. */
+void raster_place(const View *view, int32_t y, int32_t width, double (*from)[2]) {
     const double multiple = view->multiple;
-    const double at[2] = {(y + 0.5) / multiple, (x + 0.5) / multiple};
-    warp_place(view->warp, at, from);
-    from[0] *= multiple;
-    from[1] *= multiple;
+    const bool straight = view->warp->grid == 0;
+    double first[2], next[2];
+    for (int32_t x = 0; x < width; x++) {
+        const double at[2] = {(y + 0.5) / multiple, (x + 0.5) / multiple};
+        if (x == 0 || (straight && x == 1) || !straight) {
+            warp_place(view->warp, at, x == 0 ? first : next);
+        }
+        for (int axis = 0; axis < 2; axis++) {
+            const double placed = x == 0     ? first[axis]
+                                  : straight ? first[axis] + x * (next[axis] - first[axis])
+                                             : next[axis];
+            from[x][axis] = placed * multiple;
+        }
+    }
 }
 
 /* ---- rows that are read ----------------------------------------------------------------------- */
@@ -50,78 +71,78 @@ void raster_rows(const View *view, int32_t height, int32_t *begin, int32_t *end)
 
 /* ---- sampling --------------------------------------------------------------------------------- */
 
-static double number_at(const Raster *raster, int32_t y, int32_t x, int32_t c) {
-    const UnetRowFormat *format = &raster->format;
-    size_t bytes = (size_t)(format->bits / 8);
-    const uint8_t *at = raster->rows + (size_t)(y - raster->first) * unet_row_bytes(format) +
-                        ((size_t)x * (size_t)format->stored + (size_t)c) * bytes;
-    return bytes == 1 ? at[0] : at[0] << 8 | at[1];
-}
-
-static double between(const Raster *raster, const int32_t y[2], const int32_t x[2], int32_t c,
-                      const double share[2]) {
-    double row[2];
-    for (int i = 0; i < 2; i++) {
-        double left = number_at(raster, y[i], x[0], c), right = number_at(raster, y[i], x[1], c);
-        row[i] = left + share[1] * (right - left);
-    }
-    return row[0] + share[0] * (row[1] - row[0]);
-}
-
-/* A place so near a point that it must be meant, off by rounding, is that point: whole turns and mirrors
- * stay exact where a picture has several points for one of the window's. */
+/* A place so near a point that it must be meant, off by rounding, is that point: turns and mirrors stay
+ * exact where a picture has several points for one of the window's. */
 static double snapped(double position) {
-    return fabs(position - round(position)) < 1e-9 ? round(position) : position;
+    const double near = (double)whole_part(position + 0.5);
+    return position - near < 1e-9 && near - position < 1e-9 ? near : position;
+}
+
+static double stored(const uint8_t *at, bool wide) {
+    return wide ? at[0] << 8 | at[1] : at[0];
 }
 
 static void sample_picture(const Raster *raster, const View *view, const double from[2], int32_t width,
                            float *to) {
     const UnetRowFormat *format = &raster->format;
-    const double one = format->bits == 8 ? 255 : 65535;
+    const bool wide = format->bits == 16;
+    const float one = wide ? 65535 : 255;
     const int32_t size[2] = {raster->height, format->width};
+    const size_t number = wide ? 2 : 1, point = number * (size_t)format->stored;
     int32_t near[2][2];
     double share[2];
     for (int axis = 0; axis < 2; axis++) {
-        double centre = snapped(from[axis] - 0.5), whole = floor(centre);
-        share[axis] = centre - whole;
-        near[axis][0] = inside(view, (int64_t)whole, size[axis]);
-        near[axis][1] = share[axis] > 0 ? inside(view, (int64_t)whole + 1, size[axis]) : near[axis][0];
+        const double centre = snapped(from[axis] - 0.5);
+        const int64_t whole = whole_part(centre);
+        share[axis] = centre - (double)whole;
+        near[axis][0] = inside(view, whole, size[axis]);
+        near[axis][1] = share[axis] > 0 ? inside(view, whole + 1, size[axis]) : near[axis][0];
     }
+    const uint8_t *row[2];
+    for (int i = 0; i < 2; i++) {
+        row[i] = raster->rows + (size_t)(near[0][i] - raster->first) * unet_row_bytes(format);
+    }
+    const size_t left = (size_t)near[1][0] * point, right = (size_t)near[1][1] * point;
     for (int32_t c = 0; c < format->channels; c++) {
-        if (c < format->stored) {
-            to[(ptrdiff_t)c * width] = (float)between(raster, near[0], near[1], c, share) / (float)one;
-        } else {
-            to[(ptrdiff_t)c * width] = to[0];
+        double value[2];
+        const size_t channel = c < format->stored ? (size_t)c * number : 0;
+        for (int i = 0; i < 2; i++) {
+            const double a = stored(row[i] + left + channel, wide),
+                         b = stored(row[i] + right + channel, wide);
+            value[i] = a + share[1] * (b - a);
         }
+        to[(ptrdiff_t)c * width] = (float)(value[0] + share[0] * (value[1] - value[0])) / one;
     }
 }
 
-void raster_sample(const Raster *raster, const View *view, int32_t y, int32_t width, float *row) {
+static float nearest_class(const Raster *raster, const View *view, const double from[2]) {
+    const UnetRowFormat *format = &raster->format;
+    const bool wide = format->bits == 16;
+    const int32_t y = inside(view, whole_part(from[0]), raster->height),
+                  x = inside(view, whole_part(from[1]), format->width);
+    return (float)stored(raster->rows + (size_t)(y - raster->first) * unet_row_bytes(format) +
+                             (size_t)x * (wide ? 2 : 1),
+                         wide);
+}
+
+void raster_sample(const Raster *raster, const View *view, const double (*from)[2], int32_t width,
+                   float *row) {
     for (int32_t x = 0; x < width; x++) {
-        double from[2];
-        place(view, y, x, from);
         if (raster->format.classes) {
-            row[x] = (float)number_at(raster, inside(view, (int64_t)floor(from[0]), raster->height),
-                                      inside(view, (int64_t)floor(from[1]), raster->format.width), 0);
+            row[x] = nearest_class(raster, view, from[x]);
         } else {
-            sample_picture(raster, view, from, width, row + x);
+            sample_picture(raster, view, from[x], width, row + x);
         }
     }
 }
 
-void raster_map(const View *view, int32_t y, int32_t width, int32_t *map) {
-    const Window *window = view->window;
+void raster_map(const View *view, const double (*from)[2], int32_t width, int32_t *map) {
+    const bool filled = is_filled(view);
+    const double size[2] = {(double)view->window->file[0] * view->multiple,
+                            (double)view->window->file[1] * view->multiple};
     for (int32_t x = 0; x < width; x++) {
-        double from[2];
-        bool beside = false;
-        map[x] = x;
-        if (window->pad != UNET_PAD_VALUE && window->pad != UNET_PAD_ZERO) {
-            continue;
-        }
-        place(view, y, x, from);
-        for (int axis = 0; axis < 2; axis++) {
-            beside |= from[axis] < 0 || from[axis] >= (double)window->file[axis] * view->multiple;
-        }
-        map[x] = beside ? -1 : x;
+        const double y = from[x][0], along = from[x][1];
+        const bool beside = y < 0 || along < 0 || y >= size[0] || along >= size[1];
+        map[x] = filled && beside ? -1 : x;
     }
 }

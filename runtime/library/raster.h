@@ -24,12 +24,16 @@ typedef struct {
 /* The rows that sampling reads of a picture of HEIGHT: [*begin, *end). */
 void raster_rows(const View *view, int32_t height, int32_t *begin, int32_t *end);
 
-/* Row Y of the window, planar, WIDTH points: pictures between their four nearest points, classes as the
- * nearest has them.  Beside the picture they go on by reflection, or as its edge where the padding is a
- * value. */
-void raster_sample(const Raster *raster, const View *view, int32_t y, int32_t width, float *row);
+/* FROM[x][axis]: where in such pictures point X of row Y of the window comes from. */
+void raster_place(const View *view, int32_t y, int32_t width, double (*from)[2]);
 
-/* MAP[x]: x, or -1 where point X of row Y lies beside the picture and the padding is a value. */
-void raster_map(const View *view, int32_t y, int32_t width, int32_t *map);
+/* The row of the window that lies at FROM, planar, WIDTH points: pictures between their four nearest
+ * points, classes as the nearest has them.  Beside the picture they go on by reflection, or as its edge
+ * where the padding is a value. */
+void raster_sample(const Raster *raster, const View *view, const double (*from)[2], int32_t width,
+                   float *row);
+
+/* MAP[x]: x, or -1 where point X lies beside the picture and the padding is a value. */
+void raster_map(const View *view, const double (*from)[2], int32_t width, int32_t *map);
 
 #endif

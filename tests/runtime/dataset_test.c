@@ -501,8 +501,8 @@ static void test_arithmetic(void) {
         {.op = UNET_SRC_DIV},
         {.op = UNET_SRC_SUB},
     };
-    fake.source[1] = (UnetSource){"level", -1, 1, 1, level, NULL};
-    fake.source[2] = (UnetSource){"noisy", 0, 3, 9, formula, NULL};
+    fake.source[1] = (UnetSource){"level", -1, 1, 1, level, NULL, false};
+    fake.source[2] = (UnetSource){"noisy", 0, 3, 9, formula, NULL, false};
     fake.data.nsource = 3;
     UnetDataset *dataset = open_or_stop(&fake, UNET_TRAINING);
     double seen[2];
@@ -536,7 +536,12 @@ static void hear(void *context, const char *problem) {
 /* `truth` is labels, read from truth/, whose files show the pictures of noisy/. */
 static void fake_labels(Fake *fake, int32_t size) {
     fake_pairs(fake, 2, 1, size, UNET_F32);
-    fake->inputs[1] = (UnetInput){"truth", UNET_LABELS, true, 1, 255, 255};
+    fake->inputs[1] = (UnetInput){.name = "truth",
+                                  .kind = UNET_LABELS,
+                                  .is_target = true,
+                                  .channels = 1,
+                                  .classes = 255,
+                                  .ignore = 255};
     fake->term[0][0].pattern = "truth/*.png";
     fake->term[1][0].pattern = "shown/*.png";
     fake->source[0].name = "truth";
@@ -572,6 +577,42 @@ static void test_labels(UnetPad pad) {
     unet_dataset_close(dataset);
 }
 
+/* Counts, classes that are never seen, and weights, of masks of 4 x 4: three quarters 2, the rest 0 and
+ * 255. */
+static void test_counts(Fake *fake, char *heard) {
+    const UnetImageInfo info = {.width = 4, .height = 4, .channels = 1, .bits = 8};
+    UnetDataCheck check;
+    UnetError error;
+    for (int i = 0; i < 2; i++) {
+        UnetImageWriter *writer;
+        char path[200];
+        snprintf(path, sizeof path, "%s/truth/%c.png", folder, 'a' + i);
+        CHECK_OK(unet_image_create(&writer, path, &info, &error), error);
+        for (int y = 0; y < 4; y++) {
+            const float two = 2 / 255.0f, row[] = {two, two, two, y < 2 || i == 1 ? 0 : 1};
+            CHECK_OK(unet_image_write_row(writer, row, &error), error);
+        }
+        CHECK_OK(unet_image_finish(writer, &error), error);
+    }
+    fake->inputs[1].classes = 3;
+    fake->inputs[1].ignore = 255;
+    CHECK_OK(unet_check_data(&fake->model, folder, hear, hear, heard, &check, &error), error);
+    CHECK(strcmp(heard, "truth: 2 files of 4 x 4\n"
+                        "  class 0 (value 0)           6 points  18.75 % in 2 files\n"
+                        "  class 1 (value 1) is never seen\n"
+                        "  class 2 (value 2)          24 points  75.00 % in 2 files\n"
+                        "  ignored (value 255)           2 points   6.25 % in 1 files\n"
+                        "  for classes that count alike: weight = [2.5, 1, 0.625]\n") == 0,
+          "%s", heard);
+    heard[0] = '\0';
+    for (int i = 0; i < 2; i++) {
+        const PngKind kind = {.width = 4, .height = 4, .colour = PNG_COLOR_TYPE_PALETTE, .bits = 2};
+        char path[200];
+        snprintf(path, sizeof path, "%s/truth/%c.png", folder, 'a' + i);
+        make_png(path, &kind);
+    }
+}
+
 static void test_values(void) {
     static const int32_t values[] = {4, 1};
     const PngKind kind = {.width = 4, .height = 4, .colour = PNG_COLOR_TYPE_PALETTE, .bits = 2};
@@ -598,8 +639,10 @@ static void test_values(void) {
     }
     fake.inputs[1].classes = 4;
     CHECK_OK(unet_check_data(&fake.model, folder, hear, hear, heard, &check, &error), error);
-    CHECK(check.problems == 0 && strstr(heard, "truth: 2 files of 4 x 4, class 0 (value 0)") != NULL,
+    CHECK(check.problems == 0 && strstr(heard, "truth: 2 files of 4 x 4\n  class 0 (value 0) ") != NULL,
           "palettes are read as indices: %s", heard);
+    heard[0] = '\0';
+    test_counts(&fake, heard);
     fake.source[0].values = values;
     fake.inputs[1].classes = 2;
     fake.inputs[1].ignore = 3;

@@ -2,6 +2,7 @@
  * written and read again; files cut at every length; what is no image, or none of the kind that is asked
  * for. */
 #include "check.h"
+#include "make_gif.h"
 #include "make_png.h"
 #include "small_jpeg.h"
 #include "unet/image.h"
@@ -251,8 +252,8 @@ static void test_not_png(void) {
     CHECK_FAILS(unet_image_probe(folder, &info, &error), error, "Is a directory");
     write_bytes(path, "", 0);
     CHECK_FAILS(unet_image_probe(path, &info, &error), error, "too short");
-    write_bytes(path, "GIF89a, many pictures", 22);
-    CHECK_FAILS(unet_image_open(&reader, path, 0, &error), error, "a PNG");
+    write_bytes(path, "BM6, another format", 20);
+    CHECK_FAILS(unet_image_open(&reader, path, 0, &error), error, "neither a PNG");
 #ifndef UNET_HAS_JPEG
     write_bytes(path, small_jpeg, sizeof small_jpeg);
     CHECK_FAILS(unet_image_open(&reader, path, 0, &error), error, "install libjpeg62-turbo-dev");
@@ -347,6 +348,85 @@ static void test_cut_jpeg(void) {
 }
 #endif
 
+/* ---- GIF -------------------------------------------------------------------------------------- */
+
+/* Reads all of it as CHANNELS and compares with the indices (UNET_IMAGE_CLASSES) or their colours. */
+static void check_gif(const GifKind *kind, int32_t channels) {
+    UnetImageReader *reader;
+    UnetError error;
+    make_gif(path, kind);
+    CHECK_OK(unet_image_open(&reader, path, channels, &error), error);
+    for (uint32_t y = 0; reader != NULL && y < kind->height; y++) {
+        float row[3 * 300];
+        CHECK_OK(unet_image_read_row(reader, row, &error), error);
+        for (uint32_t i = 0; i < kind->width * (channels == 3 ? 3 : 1); i++) {
+            const uint8_t index = kind->index(i % kind->width, y, kind->root);
+            const float expected =
+                channels == UNET_IMAGE_CLASSES ? index : gif_colour(kind, index, i / kind->width) / 255.0f;
+            if (row[i] != expected) {
+                CHECK(false, "%u x %u, %d bits: %g, should be %g at row %u, %u", kind->height, kind->width,
+                      kind->root, (double)row[i], (double)expected, y, i);
+                unet_image_close(reader);
+                return;
+            }
+        }
+    }
+    unet_image_close(reader);
+}
+
+static void test_gif(void) {
+    UnetImageReader *reader;
+    UnetImageInfo info;
+    UnetError error;
+    write_bytes(path, small_gif, sizeof small_gif);
+    CHECK_OK(unet_image_probe(path, &info, &error), error);
+    CHECK(info.width == 10 && info.height == 10 && info.channels == 3 && info.palette, "the header");
+    CHECK_OK(unet_image_open(&reader, path, UNET_IMAGE_CLASSES, &error), error);
+    for (int y = 0; y < 10; y++) {
+        float row[10];
+        CHECK_OK(unet_image_read_row(reader, row, &error), error);
+        for (int x = 0; x < 10; x++) {
+            CHECK((int)row[x] == small_gif_rows[y][x] - '0', "point (%d, %d) is %g", y, x, (double)row[x]);
+        }
+    }
+    unet_image_close(reader);
+    CHECK_FAILS(unet_image_open(&reader, path, 1, &error), error, "is in colour");
+    for (int root = 1; root <= 8; root++) {
+        for (int flags = 0; flags < 8; flags++) {
+            const GifKind kind = {.width = (flags & 4) != 0 ? 211 : 41,
+                                  .height = 37,
+                                  .root = root,
+                                  .interlaced = (flags & 1) != 0,
+                                  .coloured = (flags & 2) != 0,
+                                  .index = (flags & 4) != 0 ? gif_noise : gif_disc};
+            check_gif(&kind, UNET_IMAGE_CLASSES);
+            check_gif(&kind, 3);
+            if (!kind.coloured) {
+                check_gif(&kind, 1);
+            }
+        }
+    }
+}
+
+/* Cut anywhere: refused, by the probe as well. */
+static void test_cut_gif(void) {
+    UnetImageInfo info;
+    UnetError error;
+    for (size_t cut = 8; cut < sizeof small_gif - 1; cut++) {
+        write_bytes(path, small_gif, cut);
+        CHECK(unet_image_probe(path, &info, &error) == UNET_IO && strstr(error.text, "cut short") != NULL,
+              "%zu bytes, probed: %s", cut, error.text);
+        UnetImageReader *reader;
+        UnetStatus status = unet_image_open(&reader, path, 3, &error);
+        for (int y = 0; status == UNET_OK && y < 10; y++) {
+            float row[30];
+            status = unet_image_read_row(reader, row, &error);
+        }
+        CHECK(status == UNET_IO || cut > sizeof small_gif - 5, "%zu bytes are read", cut);
+        unet_image_close(reader);
+    }
+}
+
 int main(void) {
     make_folder(folder);
     snprintf(path, sizeof path, "%s/image.png", folder);
@@ -355,6 +435,8 @@ int main(void) {
     test_cut_jpeg();
 #endif
     test_kinds();
+    test_gif();
+    test_cut_gif();
     for (int32_t bits = 8; bits <= 16; bits += 8) {
         test_writing(1, bits);
         test_writing(3, bits);

@@ -2,6 +2,7 @@
  * message that names the file, never worse.  Every case is a function of its number, which a failure
  * prints; run under the sanitizers this is a small fuzzer. */
 #include "check.h"
+#include "make_gif.h"
 #include "make_png.h"
 #include "small_jpeg.h"
 #include "unet/image.h"
@@ -171,6 +172,9 @@ int main(void) {
     write_bytes(source, small_jpeg, sizeof small_jpeg);
     mutate(source, true, 50);
 #endif
+    const GifKind gif = {.width = 41, .height = 37, .root = 4, .coloured = true, .index = gif_noise};
+    make_gif(source, &gif);
+    mutate(source, true, 60);
     static const float values[12] = {1, 2, 3};
     UnetMetadata metadata = {"step", "100"};
     UnetError error;

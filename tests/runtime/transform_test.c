@@ -54,7 +54,12 @@ static void read_shown(const UnetDataset *dataset, int32_t sample, uint32_t epoc
 /* Images of shown/ and their masks, the same numbers, of truth/. */
 static void fake_masks(Fake *fake, int32_t channels) {
     fake_pairs(fake, 2, 1, SIDE, UNET_F32);
-    fake->inputs[1] = (UnetInput){"truth", UNET_LABELS, true, 1, 255, 255};
+    fake->inputs[1] = (UnetInput){.name = "truth",
+                                  .kind = UNET_LABELS,
+                                  .is_target = true,
+                                  .channels = 1,
+                                  .classes = 255,
+                                  .ignore = 255};
     fake->term[0][0].pattern = "truth/*.png";
     fake->term[1][0].pattern = "shown/*.png";
     fake->source[0].name = "truth";

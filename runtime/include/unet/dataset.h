@@ -32,6 +32,9 @@ bool unet_dataset_exists(const UnetModel *model, UnetPurpose purpose);
  * On failure *DATASET is NULL.  MODEL must outlive the dataset. */
 UNET_MUST_USE UnetStatus unet_dataset_open(UnetDataset **dataset, const UnetModel *model,
                                            UnetPurpose purpose, const char *folder, UnetError *error);
+/* Evaluation on all samples that the sources find in FOLDER, whatever is held out elsewhere. */
+UNET_MUST_USE UnetStatus unet_dataset_open_evaluation(UnetDataset **dataset, const UnetModel *model,
+                                                      const char *folder, UnetError *error);
 void unet_dataset_close(UnetDataset *dataset); /* NULL is fine */
 
 UnetPurpose unet_dataset_purpose(const UnetDataset *dataset);
@@ -46,6 +49,16 @@ size_t unet_dataset_scratch_bytes(const UnetDataset *dataset);
 size_t unet_dataset_decoder_bytes(const UnetDataset *dataset);
 /* Of the decoded files that a training set keeps: those of the first samples, up to 12 MiB. */
 size_t unet_dataset_cache_bytes(const UnetDataset *dataset);
+
+/* Inputs that are normalised are read by NORMAL, one per input of the model, which must outlive the
+ * dataset; without this call, by what the model's file says, and those that are to be measured as they are.
+ */
+void unet_dataset_normalize(UnetDataset *dataset, const UnetNormal *normal);
+
+/* Measures, over all points of all files, the mean and deviation of each input that is to be measured;
+ * changes nothing else of NORMAL, which has one per input of the model. */
+UNET_MUST_USE UnetStatus unet_dataset_measure(const UnetDataset *dataset, UnetNormal *normal,
+                                              UnetError *error);
 
 /* Reads sample SAMPLE as number N of a batch.  INPUTS: one per model input, the batch in the program's
  * layout, whose halo and padding channels the caller has zeroed; NULL for inputs the program does not read.

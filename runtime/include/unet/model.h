@@ -79,12 +79,26 @@ typedef enum { UNET_IMAGE, UNET_VOLUME, UNET_LABELS } UnetKind;
 /* Of labels, which are bytes: a point that counts nowhere. */
 enum { UNET_IGNORED = 255 };
 
+/* Channels of an input that is normalised, and inputs of a model that are. */
+enum { UNET_MOST_NORMALIZED = 3, UNET_MOST_NORMALIZED_INPUTS = 8 };
+
+/* An input is read as (value - mean) / deviation, channel by channel. */
+typedef struct {
+    double mean[UNET_MOST_NORMALIZED], deviation[UNET_MOST_NORMALIZED];
+} UnetNormal;
+
+/* Where its numbers come from: nowhere, from the model's file, from the training data before the first
+ * step. */
+typedef enum { UNET_AS_READ, UNET_NORMALIZED, UNET_NORMALIZED_AS_MEASURED } UnetNormalizing;
+
 typedef struct {
     const char *name;
     UnetKind kind;
     bool is_target;
     int32_t channels;
     int32_t classes, ignore; /* of labels: how many; the value in files that counts nowhere, or -1 */
+    UnetNormalizing normalizing;
+    UnetNormal normal; /* UNET_NORMALIZED: as the file says */
 } UnetInput;
 
 typedef struct {
@@ -219,7 +233,9 @@ typedef struct {
     UnetSourceOp op;
     const char *pattern; /* of files, with or without stars; or a name */
     double value, high;
-    int32_t line; /* of the .unet file, for messages */
+    int32_t line;     /* of the .unet file, for messages */
+    const char *list; /* of files: a text file with what their stars stand for, one a line; or NULL */
+    int32_t column;   /* of files: `pattern` is a text file whose words of this column are their names */
 } UnetSourceTerm;
 
 typedef struct {
@@ -229,6 +245,7 @@ typedef struct {
     int32_t nterm;
     const UnetSourceTerm *term;
     const int32_t *values; /* of labels: the value in files of each class; NULL: its number */
+    bool ignores_others;   /* of labels: points of any other value count nowhere */
 } UnetSource;
 
 typedef enum {

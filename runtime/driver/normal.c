@@ -1,0 +1,74 @@
+/* normal.c - what inputs are normalised by, in training, evaluation and prediction alike: what the model's
+ * file says, or what was measured before the first step and stands with the weights since. */
+#include "driver.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+UnetStatus normal_start(Driver *driver) {
+    const UnetModel *model = driver->model;
+    driver->normal = calloc((size_t)model->ninput + 1, sizeof *driver->normal);
+    if (driver->normal == NULL)
+        return unet_fail(&driver->error, UNET_TOO_SMALL, "no memory for what inputs are normalised by");
+    for (int i = 0; i < model->ninput; i++)
+        driver->normal[i] = model->inputs[i].normal;
+    return UNET_OK;
+}
+
+void normal_end(Driver *driver) {
+    free(driver->normal);
+    driver->normal = NULL;
+}
+
+static bool is_measured(const UnetModel *model, int i) {
+    return model->inputs[i].normalizing == UNET_NORMALIZED_AS_MEASURED;
+}
+
+bool normal_is_measured(const UnetModel *model) {
+    bool any = false;
+    for (int i = 0; i < model->ninput; i++)
+        any |= is_measured(model, i);
+    return any;
+}
+
+UnetStatus normal_measure(Driver *driver, const UnetDataset *data) {
+    const UnetModel *model = driver->model;
+    if (!normal_is_measured(model))
+        return UNET_OK;
+    UnetStatus status = unet_dataset_measure(data, driver->normal, &driver->error);
+    for (int i = 0; i < model->ninput && status == UNET_OK; i++) {
+        if (!is_measured(model, i))
+            continue;
+        (void)fprintf(stderr, "normalize: %s: mean", model->inputs[i].name);
+        for (int32_t c = 0; c < model->inputs[i].channels; c++)
+            (void)fprintf(stderr, " %.4g", driver->normal[i].mean[c]);
+        (void)fprintf(stderr, ", std");
+        for (int32_t c = 0; c < model->inputs[i].channels; c++)
+            (void)fprintf(stderr, " %.4g", driver->normal[i].deviation[c]);
+        (void)fprintf(stderr, " (%d samples)\n", (int)unet_dataset_samples(data));
+    }
+    return status;
+}
+
+void normal_key(const UnetModel *model, int i, char key[NORMAL_KEY_BYTES]) {
+    (void)snprintf(key, NORMAL_KEY_BYTES, "unet.normal.%.100s", model->inputs[i].name);
+}
+
+UnetStatus normal_read(Driver *driver, const UnetSafetensors *file) {
+    const UnetModel *model = driver->model;
+    for (int i = 0; i < model->ninput; i++) {
+        char key[NORMAL_KEY_BYTES];
+        normal_key(model, i, key);
+        const char *text = unet_safetensors_metadata(file, key);
+        if (!is_measured(model, i))
+            continue;
+        if (text == NULL || !unet_normal_parse(&driver->normal[i], model->inputs[i].channels, text))
+            return unet_fail(
+                &driver->error, UNET_IO,
+                "%s: %s is missing or wrong: it says what `normalize` measured of \"%.100s\" when "
+                "the weights were trained. Weights from elsewhere need `normalize mean = [...], "
+                "std = [...]`",
+                unet_safetensors_path(file), key, model->inputs[i].name);
+    }
+    return UNET_OK;
+}

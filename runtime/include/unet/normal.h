@@ -1,0 +1,20 @@
+/* normal.h - normalisation of inputs: (value - mean) / deviation, channel by channel, as torchvision
+ * computes it; and its numbers as text, in which they stand in files of weights. */
+#ifndef UNET_NORMAL_H
+#define UNET_NORMAL_H
+
+#include <stddef.h>
+#include "unet/model.h"
+
+/* COUNT values of each channel, planar, STRIDE apart; TO may be FROM. */
+void unet_normalize(const UnetNormal *normal, int32_t channels, size_t count, size_t stride,
+                    const float *from, float *to);
+
+/* "0.485 0.229 0.456 0.224 ...": mean and deviation of each channel. */
+enum { UNET_NORMAL_BYTES = UNET_MOST_NORMALIZED * 2 * 26 };
+void unet_normal_format(const UnetNormal *normal, int32_t channels, char text[UNET_NORMAL_BYTES]);
+
+/* False where TEXT is not of so many channels, or a deviation is not above 0. */
+bool unet_normal_parse(UnetNormal *normal, int32_t channels, const char *text);
+
+#endif

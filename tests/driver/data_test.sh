@@ -1,0 +1,206 @@
+#!/usr/bin/env bash
+# data_test.sh UNETC MAKE_PICTURES - what happens to data on its way into a program: transforms and
+# normalisation are the same for any number of loader threads and in a resumed run, and what was measured
+# goes with the weights into evaluation and prediction.
+set -u
+unetc=$1 make_pictures=$2
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failures=0
+
+fail() {
+    echo "FAILED: $*"
+    failures=$((failures + 1))
+}
+
+# run COMMAND...: it must succeed.
+run() { "$@" >run.txt 2>&1 || fail "$* exits $?: $(cat run.txt)"; }
+
+# expect CODE TEXT COMMAND...: the command exits with CODE and says TEXT (a regular expression) somewhere.
+expect() {
+    local code=$1 text=$2 output status
+    shift 2
+    output=$("$@" 2>&1)
+    status=$?
+    [ $status -eq "$code" ] || fail "$* exits $status, not $code: $output"
+    grep -Eq -- "$text" <<<"$output" || fail "$* does not say '$text': $output"
+}
+
+same() { cmp -s "$1" "$2" || fail "$3: $1 and $2 differ"; }
+
+# write NAME LINES: NAME.unet with these lines in `data`.
+write() {
+    cat >"$1.unet" <<UNET
+input  noisy : image(1, 16, 16)
+target clean : image(1)
+output o = ${3:-conv(relu(conv(noisy, 4, 3)), 1, 3)}
+data {
+    noisy = images("noisy/*.png")
+    clean = images("clean/*.png")
+    holdout 0.3
+    $2
+}
+train {
+    loss mse(o, clean)
+    metric psnr(o, clean)
+    batch 2
+    steps 8
+}
+eval { every 4, "steps" }
+predict { size 32, 32 }
+UNET
+    run "$unetc" ${4:-} "$1.unet" -o "$1"
+}
+
+"$make_pictures" data 9 24 21 8 || exit 1
+
+echo "transforms"
+transforms='scale 0.9, 1.5
+    rotate 20
+    crop
+    rot90
+    flip
+    elastic 2
+    distort brightness = 0.3, contrast = 0.3
+    gamma 0.8, 1.2
+    blur 0.5, 1, p = 0.5
+    noise 0.05'
+weights() { python3 -c 'import json, sys
+bytes = open(sys.argv[1], "rb").read()
+sys.stdout.buffer.write(bytes[8 + int.from_bytes(bytes[:8], "little"):])' "$1"; }
+for threads in 1 3; do
+    write loaders$threads "$transforms
+    normalize
+    threads $threads"
+    run ./loaders$threads train --data=data --out=run$threads
+    weights run$threads/loaders$threads.safetensors >weights$threads
+done
+same weights1 weights3 "loader threads"
+for threads in 1 3; do
+    write halves$threads "$transforms
+    normalize
+    threads $threads" "" --precision=bf16
+    run ./halves$threads train --data=data --out=run$threads
+    weights run$threads/halves$threads.safetensors >halves$threads.weights
+done
+same halves1.weights halves3.weights "loader threads in bf16"
+cmp -s halves1.weights weights1 && fail "bf16 rounds nothing"
+run ./loaders3 train --data=data --steps=3 --out=resumed
+run ./loaders3 train --data=data --resume --out=resumed
+weights resumed/loaders3.safetensors >weights_resumed
+same weights1 weights_resumed "a resumed run"
+
+echo "normalisation"
+write measured 'crop
+    normalize'
+expect 0 'normalize: noisy: mean 0\.[0-9]+, std 0\.[0-9]+ \(7 samples\)' ./measured train --data=data --out=measured.run
+numbers=$(python3 -c 'import json
+bytes = open("measured.run/measured.safetensors", "rb").read()
+head = json.loads(bytes[8:8 + int.from_bytes(bytes[:8], "little")])
+print("mean = %s, std = %s" % tuple(head["__metadata__"]["unet.normal.noisy"].split()))')
+write given "crop
+    normalize $numbers"
+run ./given train --data=data --out=given.run
+weights measured.run/measured.safetensors >weights_measured
+weights given.run/given.safetensors >weights_given
+same weights_measured weights_given "measured and given numbers"
+write plain 'crop'
+run ./plain train --data=data --out=plain.run
+weights plain.run/plain.safetensors >weights_plain
+cmp -s weights_plain weights_measured && fail "nothing is normalised"
+for kind in measured given; do
+    ./$kind eval --data=data --weights=$kind.run/$kind.safetensors >$kind.eval 2>/dev/null || fail "$kind eval"
+    run ./$kind predict --weights=$kind.run/$kind.safetensors data/noisy/00.png -o $kind.png
+done
+same measured.png given.png "prediction by measured numbers"
+same measured.eval given.eval "evaluation by measured numbers"
+grep -q gain given.eval && fail "a normalised input is no picture to gain on"
+tail -1 measured.run/log.csv | grep -q ,eval, || fail "no evaluation in the log"
+measure=$(grep '^mse' measured.eval | cut -d' ' -f3)
+tail -1 measured.run/log.csv | grep -q "$(printf %.4s "$measure")" || fail "eval says $measure, training $(tail -1 measured.run/log.csv)"
+expect 4 'unet.normal.noisy is missing or wrong' ./measured eval --data=data --weights=plain.run/plain.safetensors
+expect 0 'takes `noisy` as it is after `normalize`' "$unetc" onnx given.unet --weights=given.run/given.safetensors -o given.onnx
+write pointwise "crop
+    normalize" "conv(noisy, 1, 1)"
+run ./pointwise train --data=data --out=pointwise.run
+run ./pointwise predict --weights=pointwise.run/pointwise.safetensors data/noisy/03.png -o pointwise.png
+python3 - <<'PYTHON' || fail "prediction is not that of the normalised picture"
+import json, struct, subprocess, zlib
+def picture(path):
+    bytes, at, data = open(path, "rb").read(), 8, b""
+    while at < len(bytes):
+        length, kind = struct.unpack(">I4s", bytes[at:at + 8])
+        if kind == b"IHDR":
+            width, height = struct.unpack(">II", bytes[at + 8:at + 16])
+        data += bytes[at + 8:at + 8 + length] if kind == b"IDAT" else b""
+        at += length + 12
+    raw, rows = zlib.decompress(data), []
+    for y in range(height):
+        kind, line = raw[y * (width + 1)], list(raw[y * (width + 1) + 1:(y + 1) * (width + 1)])
+        for x in range(width):
+            left, up = line[x - 1] if x else 0, rows[-1][x] if rows else 0
+            corner = rows[-1][x - 1] if rows and x else 0
+            near = min((left, up, corner), key=lambda v: (abs(left + up - corner - v), (left, up, corner).index(v)))
+            line[x] = (line[x] + [0, left, up, (left + up) // 2, near][kind]) % 256
+        rows.append(line)
+    return rows
+bytes = open("pointwise.run/pointwise.safetensors", "rb").read()
+size = int.from_bytes(bytes[:8], "little")
+head = json.loads(bytes[8:8 + size])
+mean, deviation = map(float, head["__metadata__"]["unet.normal.noisy"].split())
+value = {name: struct.unpack_from("<f", bytes, 8 + size + t["data_offsets"][0])[0]
+         for name, t in head.items() if name != "__metadata__"}
+weight, bias = (value[next(n for n in value if n.endswith(end))] for end in ("weight", "bias"))
+for before, after in zip(picture("data/noisy/03.png"), picture("pointwise.png")):
+    for v, o in zip(before, after):
+        expected = min(max(weight * (v / 255 - mean) / deviation + bias, 0), 1) * 255
+        assert abs(o - expected) < 0.51, (v, o, expected)
+PYTHON
+for staging in f32 u8; do
+    run "$unetc" -S staged_$staging --target=cuda --staging=$staging given.unet
+    grep -q UNORM8 staged_$staging/*.c || [ $staging = f32 ] || fail "u8 stages no picture as bytes"
+done
+
+echo "lists and folders"
+printf '%02d\n' 4 1 7 2 >data/train.txt
+printf 'noisy/%02d.png clean/%02d.png\n' 3 3 5 5 >data/val.txt
+mkdir -p other/noisy other/clean
+for i in 00 06 08; do
+    cp data/noisy/$i.png other/noisy/day_$i.jpg
+    cp data/clean/$i.png other/clean/day_$i.jpg
+done
+cat >lists.unet <<'UNET'
+input  noisy : image(1, 16, 16)
+target clean : image(1)
+output o = conv(noisy, 1, 3)
+data {
+    noisy = images("noisy/*.png", list = "train.txt")
+    clean = images("clean/*.png")
+    crop
+}
+train {
+    loss mse(o, clean)
+    steps 4
+}
+eval {
+    noisy = images("val.txt")
+    clean = images("val.txt", column = 2)
+}
+UNET
+run "$unetc" lists.unet -o lists
+expect 0 '4 samples, batch 1' ./lists train --data=data --out=lists.run
+expect 0 'samples 2' ./lists eval --data=data --weights=lists.run/lists.safetensors
+./lists eval --data=data --format=csv --weights=lists.run/lists.safetensors 2>/dev/null | grep -q '"noisy/05.png"' ||
+    fail "no line for noisy/05.png"
+expect 0 '4 samples in `data`, 2 in `eval`, 12 files' ./lists check-data --data=data
+mkdir elsewhere && cp -r data/noisy data/clean elsewhere && echo 'noisy/02.png clean/02.png' >elsewhere/val.txt
+expect 0 'samples 1$' ./lists eval --eval-data=elsewhere --weights=lists.run/lists.safetensors
+expect 0 'step 4: evaluation' ./lists train --data=data --eval-data=elsewhere --out=elsewhere.run
+write folders 'crop'
+sed -i 's|"noisy/.\.png"|"noisy/*_*.jpg"|; s|"clean/.\.png"|"clean/*_*.jpg"|' folders.unet
+run "$unetc" folders.unet -o folders
+expect 0 'samples 3$' ./folders eval --eval-data=other --weights=plain.run/plain.safetensors
+
+[ $failures -eq 0 ] && echo "all passed"
+exit $((failures > 0))

@@ -1,0 +1,322 @@
+/* layouts_test.c - the folders in which public sets of images and masks come: which files make a sample,
+ * which numbers in them are which class, and what is said where something is missing. */
+#include "check.h"
+#include "fake_data.h"
+#include "make_gif.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+static char folder[64];
+
+enum { SIDE = 6 };
+
+/* PATH below the folder, whose folders are made. */
+static const char *place(const char *path) {
+    static char whole[400];
+    snprintf(whole, sizeof whole, "%s/%s", folder, path);
+    for (char *slash = strchr(whole + strlen(folder) + 1, '/'); slash != NULL;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        CHECK(mkdir(whole, 0777) == 0 || errno == EEXIST, "%s cannot be made", whole);
+        *slash = '/';
+    }
+    return whole;
+}
+
+/* A picture of one value, or of indices of a palette. */
+static void flat(const char *path, int value, bool palette) {
+    const UnetImageInfo info = {
+        .width = SIDE, .height = SIDE, .channels = palette ? 1 : 3, .bits = 8, .palette = palette};
+    float row[3 * SIDE];
+    UnetImageWriter *writer;
+    UnetError error;
+    for (int i = 0; i < 3 * SIDE; i++) {
+        row[i] = palette ? (float)value : (float)value / 255;
+    }
+    CHECK_OK(unet_image_create(&writer, place(path), &info, &error), error);
+    for (int y = 0; y < SIDE; y++) {
+        CHECK_OK(unet_image_write_row(writer, row, &error), error);
+    }
+    CHECK_OK(unet_image_finish(writer, &error), error);
+}
+
+/* A grey mask. */
+static void grey(const char *path, int value) {
+    const UnetImageInfo info = {.width = SIDE, .height = SIDE, .channels = 1, .bits = 8};
+    float row[SIDE];
+    UnetImageWriter *writer;
+    UnetError error;
+    for (int i = 0; i < SIDE; i++) {
+        row[i] = (float)value / 255;
+    }
+    CHECK_OK(unet_image_create(&writer, place(path), &info, &error), error);
+    for (int y = 0; y < SIDE; y++) {
+        CHECK_OK(unet_image_write_row(writer, row, &error), error);
+    }
+    CHECK_OK(unet_image_finish(writer, &error), error);
+}
+
+static void text(const char *path, const char *lines) {
+    write_bytes(place(path), lines, strlen(lines));
+}
+
+static uint8_t left_half(uint32_t x, uint32_t y, int root) {
+    (void)y;
+    (void)root;
+    return x < SIDE / 2;
+}
+
+/* `photo` from IMAGES and `truth` of so many classes from MASKS. */
+static void fake_layout_of(Fake *fake, const char *images, const char *masks, int32_t classes,
+                           int32_t ignore) {
+    fake_pairs(fake, 1, 3, SIDE, UNET_F32);
+    fake->train_layout[1] = fake_layout(1, SIDE, SIDE, UNET_U8);
+    fake->inputs[1] = (UnetInput){.name = "truth",
+                                  .kind = UNET_LABELS,
+                                  .is_target = true,
+                                  .channels = 1,
+                                  .classes = classes,
+                                  .ignore = ignore};
+    fake->source[0].name = "truth";
+    fake->source[0].channels = 1;
+    fake->term[0][0].pattern = masks;
+    fake->term[1][0].pattern = images;
+}
+
+/* What the first points of a sample are. */
+static void read_points(const UnetDataset *dataset, int32_t sample, double *image, int *class) {
+    const UnetProgram *program = unet_dataset_program(dataset);
+    void *inputs[FAKE_INPUTS],
+        *scratch = aligned_alloc(64, (unet_dataset_scratch_bytes(dataset) + 63) / 64 * 64);
+    int32_t valid[3];
+    UnetError error;
+    for (int i = 0; i < FAKE_INPUTS; i++) {
+        inputs[i] = calloc(1, (size_t)program->inputs[i].sample_bytes);
+    }
+    CHECK_OK(unet_dataset_read(dataset, sample, 0, 0, scratch, inputs, 0, valid, &error), error);
+    *image = 255 * (double)((float *)inputs[0])[program->inputs[0].origin];
+    *class = ((uint8_t *)inputs[1])[program->inputs[1].origin];
+    free(inputs[0]);
+    free(inputs[1]);
+    free(scratch);
+}
+
+/* The samples are these stems, whose images have the values 10, 20, ... and whose masks these classes. */
+static void check_samples(const Fake *fake, int count, const char *const *stems, const int *classes) {
+    UnetDataset *dataset;
+    UnetError error;
+    UnetStatus status = unet_dataset_open(&dataset, &fake->model, UNET_TRAINING, folder, &error);
+    CHECK_OK(status, error);
+    if (status != UNET_OK) {
+        return;
+    }
+    CHECK(unet_dataset_samples(dataset) == count, "%d samples of %s", unet_dataset_samples(dataset),
+          fake->term[1][0].pattern);
+    for (int i = 0; i < count && i < unet_dataset_samples(dataset); i++) {
+        double image;
+        int class;
+        read_points(dataset, i, &image, &class);
+        CHECK(strcmp(unet_dataset_stem(dataset, i), stems[i]) == 0, "%s, should be %s",
+              unet_dataset_stem(dataset, i), stems[i]);
+        CHECK(image > 10 * i + 9.9 && image < 10 * i + 10.1, "%s: an image of %g", stems[i], image);
+        CHECK(class == classes[i], "%s: class %d, should be %d", stems[i], class, classes[i]);
+    }
+    unet_dataset_close(dataset);
+}
+
+static void check_fails(const Fake *fake, const char *says) {
+    UnetDataset *dataset;
+    UnetError error;
+    CHECK_FAILS(unet_dataset_open(&dataset, &fake->model, UNET_TRAINING, folder, &error), error, says);
+}
+
+/* ---- patterns --------------------------------------------------------------------------------- */
+
+/* imgs/ID.jpg and masks/ID_mask.gif. */
+static void test_carvana(void) {
+    static const GifKind mask = {.width = SIDE, .height = SIDE, .root = 1, .index = left_half};
+    Fake fake;
+    fake_layout_of(&fake, "imgs/*.jpg", "masks/*_mask.gif", 2, -1);
+    flat("imgs/0cdf5b_01.jpg", 10, false);
+    flat("imgs/0cdf5b_02.jpg", 20, false);
+    make_gif(place("masks/0cdf5b_01_mask.gif"), &mask);
+    make_gif(place("masks/0cdf5b_02_mask.gif"), &mask);
+    check_samples(&fake, 2, (const char *const[]){"0cdf5b_01", "0cdf5b_02"}, (const int[]){1, 1});
+    unlink(place("masks/0cdf5b_02_mask.gif"));
+    check_fails(&fake, "imgs/0cdf5b_02.jpg has no partner: \"masks/*_mask.gif\" asks for");
+}
+
+/* train/ID.png and trainannot/ID.png, where 11 is void. */
+static void test_camvid(void) {
+    Fake fake;
+    fake_layout_of(&fake, "train/*.png", "trainannot/*.png", 11, 11);
+    flat("train/0001TP_006690.png", 10, false);
+    flat("train/0001TP_006720.png", 20, false);
+    grey("trainannot/0001TP_006690.png", 10);
+    grey("trainannot/0001TP_006720.png", 11);
+    check_samples(&fake, 2, (const char *const[]){"0001TP_006690", "0001TP_006720"},
+                  (const int[]){10, UNET_IGNORED});
+}
+
+/* Folders of cities; ids become classes, and those without one count nowhere. */
+static void test_cityscapes(void) {
+    static const int32_t ids[] = {7, 8, 11, 12, 13, 17, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 31, 32, 33};
+    static const char *const stems[] = {"aachen/aachen_000000_000019", "aachen/aachen_000001_000019",
+                                        "ulm/ulm_000000_000019"};
+    Fake fake;
+    fake_layout_of(&fake, "leftImg8bit/train/*/*_leftImg8bit.png",
+                   "gtFine/train/*/*_gtFine_labelTrainIds.png", 19, 255);
+    flat("leftImg8bit/train/aachen/aachen_000000_000019_leftImg8bit.png", 10, false);
+    flat("leftImg8bit/train/aachen/aachen_000001_000019_leftImg8bit.png", 20, false);
+    flat("leftImg8bit/train/ulm/ulm_000000_000019_leftImg8bit.png", 30, false);
+    grey("gtFine/train/aachen/aachen_000000_000019_gtFine_labelTrainIds.png", 18);
+    grey("gtFine/train/aachen/aachen_000001_000019_gtFine_labelTrainIds.png", 255);
+    grey("gtFine/train/ulm/ulm_000000_000019_gtFine_labelTrainIds.png", 0);
+    check_samples(&fake, 3, stems, (const int[]){18, UNET_IGNORED, 0});
+    fake.term[0][0].pattern = "gtFine/train/*/*_gtFine_labelIds.png";
+    fake.source[0].values = ids;
+    grey("gtFine/train/aachen/aachen_000000_000019_gtFine_labelIds.png", 26);
+    grey("gtFine/train/aachen/aachen_000001_000019_gtFine_labelIds.png", 3);
+    grey("gtFine/train/ulm/ulm_000000_000019_gtFine_labelIds.png", 33);
+    UnetDataset *dataset;
+    UnetError error;
+    CHECK_OK(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, folder, &error), error);
+    unet_dataset_close(dataset);
+    fake.source[0].ignores_others = true;
+    check_samples(&fake, 3, stems, (const int[]){13, UNET_IGNORED, 18});
+}
+
+/* Folders in folders: `**` is any number of them, and partners lie in the same. */
+static void test_folders(void) {
+    Fake fake;
+    UnetDataset *dataset;
+    UnetError error;
+    fake_layout_of(&fake, "deep/**/img/*.png", "deep/**/seg/*_seg.png", 9, -1);
+    flat("deep/img/b.png", 10, false);
+    flat("deep/x/img/b.png", 20, false);
+    flat("deep/x/y/img/a.png", 30, false);
+    grey("deep/seg/b_seg.png", 1);
+    grey("deep/x/seg/b_seg.png", 2);
+    grey("deep/x/y/seg/a_seg.png", 3);
+    check_samples(&fake, 3, (const char *const[]){"./b", "x/b", "x:y/a"}, (const int[]){1, 2, 3});
+    fake.term[0][0].pattern = "deep/seg/*_seg.png";
+    check_fails(&fake, "cannot be paired: 1 and 2 stars");
+    fake.term[0][0].pattern = "deep/**/seg/*_seg.png";
+    unlink(place("deep/x/y/seg/a_seg.png"));
+    check_fails(&fake, "deep/x/y/img/a.png has no partner");
+    flat("deep/x/q:r/img/a.png", 30, false);
+    check_fails(&fake, "q:r: `**` takes no folder with a colon");
+    unlink(place("deep/x/q:r/img/a.png"));
+    rmdir(place("deep/x/q:r/img"));
+    CHECK(rmdir(place("deep/x/q:r")) == 0, "a folder stays");
+    CHECK(symlink("..", place("deep/x/loop")) == 0, "a link is made");
+    grey("deep/x/y/seg/a_seg.png", 3);
+    CHECK_OK(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, folder, &error), error);
+    CHECK(unet_dataset_samples(dataset) == 3, "%d samples", unet_dataset_samples(dataset));
+    unet_dataset_close(dataset);
+}
+
+/* imagesTr/CASE_0000.png and labelsTr/CASE.png. */
+static void test_nnunet(void) {
+    Fake fake;
+    fake_layout_of(&fake, "imagesTr/*_0000.png", "labelsTr/*.png", 3, -1);
+    flat("imagesTr/road_001_0000.png", 10, false);
+    flat("imagesTr/road_002_0000.png", 20, false);
+    grey("labelsTr/road_001.png", 2);
+    grey("labelsTr/road_002.png", 0);
+    check_samples(&fake, 2, (const char *const[]){"road_001", "road_002"}, (const int[]){2, 0});
+}
+
+/* ---- lists ------------------------------------------------------------------------------------ */
+
+/* A list of stems, in its order; palettes, 255 around objects; files that are not listed are left alone. */
+static void test_voc(void) {
+    Fake fake;
+    fake_layout_of(&fake, "JPEGImages/*.jpg", "SegmentationClass/*.png", 21, 255);
+    fake.term[1][0].list = "ImageSets/Segmentation/train.txt";
+    flat("JPEGImages/2007_000033.jpg", 10, false);
+    flat("JPEGImages/2007_000032.jpg", 20, false);
+    flat("JPEGImages/2007_000999.jpg", 99, false);
+    flat("SegmentationClass/2007_000033.png", 20, true);
+    flat("SegmentationClass/2007_000032.png", 255, true);
+    text("ImageSets/Segmentation/train.txt", "2007_000033\r\n\n# a comment\n  2007_000032  1\n");
+    check_samples(&fake, 2, (const char *const[]){"2007_000033", "2007_000032"},
+                  (const int[]){20, UNET_IGNORED});
+    text("ImageSets/Segmentation/train.txt", "2007_000033\n2007_000034\n");
+    check_fails(&fake, "2007_000034");
+    text("ImageSets/Segmentation/train.txt", "2007/000033\n");
+    check_fails(&fake, "train.txt:1: \"2007/000033\" is to stand for the 1 `*` of the pattern");
+    text("ImageSets/Segmentation/train.txt", "\n# nothing\n");
+    check_fails(&fake, "train.txt: lists no samples");
+    unlink(place("ImageSets/Segmentation/train.txt"));
+    check_fails(&fake, "cannot read the list: No such file");
+}
+
+/* "image label" in each line. */
+static void test_names(void) {
+    Fake fake;
+    fake_layout_of(&fake, "train.txt", "train.txt", 5, -1);
+    fake.term[0][0].column = 2;
+    fake.term[1][0].column = 1;
+    flat("photos/b one.png", 99, false);
+    flat("photos/b.png", 10, false);
+    flat("photos/a*.png", 20, false);
+    grey("truth/first.png", 4);
+    grey("truth/second.png", 3);
+    text("train.txt", "photos/b.png truth/first.png\nphotos/a*.png\ttruth/second.png\n");
+    check_samples(&fake, 2, (const char *const[]){"photos/b.png", "photos/a*.png"}, (const int[]){4, 3});
+    text("train.txt", "photos/b.png truth/first.png\nphotos/a.png\n");
+    check_fails(&fake, "train.txt:2: has fewer than 2 words");
+    text("train.txt", "photos/b.png truth/first.png\nphotos/c.png truth/second.png\n");
+    check_fails(&fake, "photos/c.png: cannot read");
+    text("labels.txt", "x truth/first.png\n");
+    fake.term[0][0].pattern = "labels.txt";
+    check_fails(&fake, "lists 2 samples, and the list before it 1");
+}
+
+/* Evaluation on a folder of its own, all of it, whatever is held out. */
+static void test_evaluation_folder(void) {
+    Fake fake;
+    UnetDataset *dataset;
+    UnetError error;
+    char other[200];
+    fake_layout_of(&fake, "train/*.png", "trainannot/*.png", 11, 11);
+    fake.eval_layout[1] = fake.train_layout[1];
+    for (int i = 0; i < 5; i++) {
+        char name[60];
+        snprintf(name, sizeof name, "other/train/%d.png", i);
+        flat(name, 10 + 10 * i, false);
+        snprintf(name, sizeof name, "other/trainannot/%d.png", i);
+        grey(name, i);
+    }
+    snprintf(other, sizeof other, "%s/other", folder);
+    fake.data.holdout = 0.4;
+    CHECK_OK(unet_dataset_open_evaluation(&dataset, &fake.model, other, &error), error);
+    CHECK(unet_dataset_samples(dataset) == 5, "%d samples", unet_dataset_samples(dataset));
+    double image;
+    int class;
+    read_points(dataset, 4, &image, &class);
+    CHECK(class == 4 && image > 49.9 && image < 50.1, "an image of %g, class %d", image, class);
+    unet_dataset_close(dataset);
+    fake.data.holdout = 0;
+    CHECK_OK(unet_dataset_open_evaluation(&dataset, &fake.model, other, &error), error);
+    unet_dataset_close(dataset);
+    fake.model.eval = NULL;
+    CHECK(unet_dataset_open_evaluation(&dataset, &fake.model, other, &error) == UNET_USAGE,
+          "evaluation without a program");
+}
+
+int main(void) {
+    make_folder(folder);
+    test_carvana();
+    test_camvid();
+    test_cityscapes();
+    test_folders();
+    test_nnunet();
+    test_voc();
+    test_names();
+    test_evaluation_folder();
+    remove_folder(folder);
+    return check_result();
+}
