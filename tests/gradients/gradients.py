@@ -72,17 +72,19 @@ VALUES = {
     "adaptive_avg_pool size": [1, 2, "per axis"],
     "chunk": [1, 2, 3],
     "reader of a concat": ["conv", "upconv", "max_pool", "avg_pool", "resize", "match", "product", "adaptive_avg_pool", "relu", "leaky_relu", "sigmoid", "silu", "softmax",
-                           "pixel_shuffle", "add", "batch_norm", "instance_norm", "group_norm"],
+                           "pixel_shuffle", "add", "batch_norm", "instance_norm", "group_norm", "layer_norm", "scale",
+                           "prelu", "max_unpool"],
     "part of a concat": ["input", "twice", "concat"],
     "instance_norm affine": ["true", "false"],
     "group_norm groups": ["one", "some", "all"],
+    "prelu slopes": ["one", "each"],
     "add": ["two", "itself"],
     "layer": ["conv", "upconv"],
 }
 STEPS = ["conv", "conv", "relu", "leaky_relu", "sigmoid", "silu", "upconv", "max_pool", "avg_pool", "concat", "add", "layer",
          "resize", "match", "product", "number", "subtract", "channel_mean", "channel_max", "adaptive_avg_pool",
          "chunk", "tanh", "gelu", "elu", "softmax", "pixel_shuffle", "pixel_unshuffle", "dropout",
-         "dropout_channels", "batch_norm", "instance_norm", "group_norm"]
+         "dropout_channels", "batch_norm", "instance_norm", "group_norm", "layer_norm", "scale", "prelu", "max_unpool"]
 
 
 class Draw:
@@ -379,6 +381,26 @@ class Net:
             return None
         self.seen("group_norm groups", kind)
         return self.write("group_norm(silu(%s), %d, eps = 0.01)" % (x.name, groups), x.channels, x.size)
+
+    def layer_norm(self, x):
+        wide = x if x.channels > 2 else self.side(x, 4)
+        return self.write("layer_norm(silu(%s), eps = 0.01)" % wide.name, wide.channels, x.size)
+
+    def scale(self, x):
+        return self.write("scale(%s, init = 0.7)" % x.name, x.channels, x.size)
+
+    def prelu(self, x):
+        slopes = self.draw.pick("prelu slopes")
+        self.seen("prelu slopes", slopes)
+        return self.write("prelu(%s, %d, init = 0.4)" % (x.name, 1 if slopes == "one" else x.channels), x.channels, x.size)
+
+    def max_unpool(self, x):
+        """Brings what was made of the maxima back."""
+        if min(x.size) < 2:
+            return None
+        pooled = self.write("max_pool(%s)" % x.name, x.channels, [n // 2 for n in x.size])
+        small = self.side(pooled, x.channels)
+        return self.write("max_unpool(%s, like = %s)" % (small.name, x.name), x.channels, x.size)
 
     def channels(self, x, kernel, points):
         """A number of channels that X can be convolved to."""

@@ -487,7 +487,7 @@ def scaling(cases):
     r = cases.random
     c, n, size = cases.channels(), r.randint(1, 3), cases.size()
     shape, rows, count = cases.shape(c, n, size), size[0] * size[1], r.choice([1, c])
-    numbers = {"C": c, "N": n, "SHARED": int(count == 1), "BIAS": 0, "SLOPES": 0, "ACCUMULATE": r.randint(0, 1), **extents("", size)}
+    numbers = {"C": c, "N": n, "SHARED": int(count < c), "BIAS": 0, "SLOPES": 0, "ACCUMULATE": r.randint(0, 1), **extents("", size)}
     both = lambda name, **more: cases.both(name, {**numbers, **more}, {k: shape for k in ("X", "Y", "DX", "DY")}, {"EPSILON": 0.01})
     lines = ["const Shape shape = %s;" % shape.cpp(),
              "Tensor x = test.numbers(shape), dy = test.numbers(shape), y = test.output(shape), same_y = test.output(shape);",
