@@ -331,7 +331,7 @@ static bool argument_unpool(const Call *call, Shape in, Window *w) {
         return false;
     for (int axis = 0; axis < AXES; axis++)
         if (w->stride[axis] < w->kernel[axis]) {
-            diag_begin(l->diag, ERROR, "U0307", call->span,
+            diag_begin(l->diag, ERROR, "U0316", call->span,
                        "`max_unpool` takes windows that do not overlap");
             diag_note(l->diag, "the kernel is %lld, the stride %lld", (long long)w->kernel[axis],
                       (long long)w->stride[axis]);
