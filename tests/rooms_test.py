@@ -37,7 +37,7 @@ NAMED = {
                                               ("OP_ADD", "OP_SUBTRACT", "OP_MULTIPLY", "OP_AFFINE")},
     "compiler/front/operators.c": {"OP_CONV_GROUPS": "what `groups` of a convolution mean",
                                    **{op: "a normalisation is several nodes"
-                                      for op in ("OP_BATCH_STATISTICS", "OP_NORM_STATISTICS", "OP_NORM_TRACK")}},
+                                      for op in ("OP_BATCH_STATISTICS", "OP_NORM_STATISTICS", "OP_NORM_TRACK", "OP_LAYER_NORM", "OP_SCALE")}},
     "compiler/front/operators_channel.c": {"OP_SLICE": "what `chunk` in a file means"},
     "compiler/front/label_losses.c": {"OP_ARGMAX": "metrics of one channel compare its classes"},
     "compiler/front/lower_name.c": {"OP_CONCAT": "a copy of a concat keeps the name of the concat"},

@@ -185,7 +185,7 @@ static bool max_pool(OnnxGraph *o, const Node *node) {
 
 static bool avg_pool(OnnxGraph *o, const Node *node) {
     OnnxNode n = begin(o, "AveragePool");
-    integer(&n, "count_include_pad", 1);
+    integer(&n, "count_include_pad", !node->a.pool.inside);
     return pool(o, node, &n);
 }
 

@@ -64,6 +64,7 @@ VALUES = {
     "avg_pool kernel": [2, 3, "per axis"],
     "avg_pool stride": [1, 2, 3],
     "avg_pool padding": [0, 1],
+    "avg_pool count_include_pad": ["true", "false"],
     "resize mode": ["nearest", "nearest_exact", "bilinear", "corners"],
     "resize to": [2, "1/2", "3/2", "per axis", "like"],
     "match": ["crop", "pad", "replicate"],
@@ -200,16 +201,16 @@ class Net:
                           (x.name, channels, text, features["stride"], features["padding"],
                            features["output_padding"], features["bias"]), channels, size)
 
-    def pool(self, kind, x):
-        features = {name: self.draw.pick("%s %s" % (kind, name)) for name in ("kernel", "stride", "padding")}
+    def pool(self, kind, x, names):
+        features = {name: self.draw.pick("%s %s" % (kind, name)) for name in names}
         kernel, text = self.per_axis(features["kernel"], [2, 3])
         room = [n + 2 * features["padding"] - k for n, k in zip(x.size, kernel)]
         if min(room) < 0:
             return None
         for name, value in features.items():
             self.seen("%s %s" % (kind, name), value)
-        return self.write("%s(%s, %s, stride = %d, padding = %d)" %
-                          (kind, x.name, text, features["stride"], features["padding"]), x.channels,
+        more = "".join(", %s = %s" % (name, features[name]) for name in names[1:])
+        return self.write("%s(%s, %s%s)" % (kind, x.name, text, more), x.channels,
                           [r // features["stride"] + 1 for r in room])
 
     def max_pool(self, x):
@@ -228,7 +229,7 @@ class Net:
                           (x.name, text, stride, padding, features["dilation"], features["ceil"]), x.channels, size)
 
     def avg_pool(self, x):
-        return self.pool("avg_pool", x)
+        return self.pool("avg_pool", x, ("kernel", "stride", "padding", "count_include_pad"))
 
     def tanh(self, x):
         return self.write("tanh(%s)" % x.name, x.channels, x.size)

@@ -198,7 +198,7 @@ def pooling(cases):
         k = r.choice([2, 2, 3])
         axes.append((k, r.choice([2, 2, 1, 3]), 1, r.randint(0, k // 2)))
     out, above = pool_sizes(size, axes), pool_sizes(size, axes, ceil=True)
-    attributes = window_attributes(axes)
+    attributes = {**window_attributes(axes), "inside": r.randint(0, 1)}
     for operator in ("max_pool", "avg_pool"):
         name = "%s of %d channels, %s to %s, %s" % (operator, c, size, out, axes)
         cases.case(name, nearness="EXACT", values="COARSE")

@@ -336,7 +336,8 @@ def pooling(cases, variant):
     out = [(room[i] + beyond * (st - 1)) // st for i, (_, st, _) in enumerate(axes)]
     out = [o + (o * st < s + p) for o, s, (_, st, p) in zip(out, size, axes)]
     x, y = cases.shape(c, n, size), cases.shape(c, n, out)
-    numbers = {"C": c, "N": n, "ACCUMULATE": 0, "MASK": 0, "ARGMAX_BITS": 0, **extents("I", size), **extents("", out)}
+    numbers = {"C": c, "N": n, "ACCUMULATE": 0, "MASK": 0, "ARGMAX_BITS": 0, "INSIDE": r.randint(0, 1), **extents("I", size),
+               **extents("", out)}
     for i, axis in enumerate("DHW"):
         numbers.update(dict(zip(("K" + axis, "S" + axis, "P" + axis, "L" + axis), (*axes[i], gaps[i]))))
     bits = argmax_bits(axes[0][0] * axes[1][0] * axes[2][0])
