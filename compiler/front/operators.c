@@ -279,18 +279,22 @@ static bool argument_pool(const Call *call, Shape in, Window *w) {
     return true;
 }
 
-static ValueId pooled(const Call *call, ValueId x, const Window *w) {
+static ValueId pooled(const Call *call, ValueId x, const Window *w, bool inside) {
     Shape out;
     return slide(call, x, shape_channels(shape_of(call, x)), w, &out)
-               ? each_segment(call, x, (Attributes){.kind = ATTRIBUTES_POOL, .pool.window = *w}, out)
+               ? each_segment(
+                     call, x,
+                     (Attributes){.kind = ATTRIBUTES_POOL, .pool = {.window = *w, .inside = inside}}, out)
                : -1;
 }
 
-ValueId build_pool(Call *call) {
+ValueId build_avg_pool(Call *call) {
     ValueId x;
     Window w = {0};
-    return argument_feature_map(call, "x", &x) && argument_pool(call, shape_of(call, x), &w)
-               ? pooled(call, x, &w)
+    bool counts;
+    return argument_feature_map(call, "x", &x) && argument_pool(call, shape_of(call, x), &w) &&
+                   argument_truth(call, "count_include_pad", &counts)
+               ? pooled(call, x, &w, !counts)
                : -1;
 }
 
@@ -321,7 +325,7 @@ ValueId build_max_pool(Call *call) {
         return -1;
     if (ceil)
         pad_for_last_windows(in, &w);
-    return pooled(call, x, &w);
+    return pooled(call, x, &w, false);
 }
 
 /* Windows that do not overlap, so that each point of `like` has one at most. */
@@ -331,7 +335,7 @@ static bool argument_unpool(const Call *call, Shape in, Window *w) {
         return false;
     for (int axis = 0; axis < AXES; axis++)
         if (w->stride[axis] < w->kernel[axis]) {
-            diag_begin(l->diag, ERROR, "U0307", call->span,
+            diag_begin(l->diag, ERROR, "U0316", call->span,
                        "`max_unpool` takes windows that do not overlap");
             diag_note(l->diag, "the kernel is %lld, the stride %lld", (long long)w->kernel[axis],
                       (long long)w->stride[axis]);
@@ -569,9 +573,11 @@ static ValueId append_scale(const Call *call, const char *suffix, ValueId x, int
     return -1;
 }
 
-/* What PyTorch has as a parameter of the module, without a name of its own. */
+/* What PyTorch has as a parameter of the module, without a name of its own; so its path is not that of y.
+ */
 ValueId build_scale(Call *call) {
     ValueId x;
+    call->plan_name.suffix = "scaled";
     return argument_feature_map(call, "x", &x)
                ? append_scale(call, "", x, shape_channels(shape_of(call, x)))
                : -1;

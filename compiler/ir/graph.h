@@ -118,6 +118,7 @@ typedef struct {
     Window window;
     bool mask, adds;     /* gradient: masked by x; added to input `a` */
     int64_t argmax_bits; /* for the tap at which a maximum was found, 0: it is not kept */
+    bool inside;         /* of avg_pool: padding does not count */
 } PoolAttributes;
 
 /* Losses by overlap: of the sums of what is predicted and truly there, of what is predicted and of what is

@@ -94,6 +94,7 @@ static void pool_constants(Constants *c, const Node *node, ValueId x, ValueId y)
     constant_extents(c, "I", x);
     constant_extents(c, "", y);
     constant(c, "ARGMAX_BITS", node->a.pool.argmax_bits);
+    constant(c, "INSIDE", node->a.pool.inside);
     call_rows(c, node->out[0]);
     for (int k = 0; k < AXES; k++) {
         constant(c, name[0][k], w->kernel[k]);

@@ -59,15 +59,17 @@ static void shape_constants(Constants *c, ValueId x) {
     constant_layout(c, "X", x);
 }
 
-static void weight_constants(Constants *c, ValueId w, bool slopes) {
-    constant(c, "SHARED", shape_elements(constants_graph(c)->value[w].shape) == 1);
+/* A weight of the only channel is none that channels share. */
+static void weight_constants(Constants *c, ValueId x, ValueId w, bool slopes) {
+    const Value *value = constants_graph(c)->value;
+    constant(c, "SHARED", shape_elements(value[w].shape) < shape_channels(value[x].shape));
     constant(c, "SLOPES", slopes);
 }
 
 void constants_scale(Constants *c, const Node *node) {
     shape_constants(c, node->in[X]);
     constant_layout(c, "Y", node->out[0]);
-    weight_constants(c, node->in[W], node->op == OP_PRELU);
+    weight_constants(c, node->in[X], node->in[W], node->op == OP_PRELU);
     constant(c, "BIAS", node->nin > B && node->in[B] >= 0);
     call_rows(c, node->out[0]);
 }
@@ -76,14 +78,14 @@ void constants_scale_grad(Constants *c, const Node *node) {
     shape_constants(c, node->in[0]);
     constant_layout(c, "DX", node->out[0]);
     constant_layout(c, "DY", node->in[1]);
-    weight_constants(c, node->in[2], true);
+    weight_constants(c, node->in[0], node->in[2], true);
     call_rows(c, node->out[0]);
 }
 
 void constants_scale_wgrad(Constants *c, const Node *node) {
     shape_constants(c, node->in[0]);
     constant_layout(c, "DY", node->in[1]);
-    weight_constants(c, node->out[0], node->op == OP_PRELU_WGRAD);
+    weight_constants(c, node->in[0], node->out[0], node->op == OP_PRELU_WGRAD);
     constant(c, "BIAS", node->out[1] >= 0);
     constant(c, "ACCUMULATE", node->accumulates);
 }

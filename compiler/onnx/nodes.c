@@ -185,7 +185,7 @@ static bool max_pool(OnnxGraph *o, const Node *node) {
 
 static bool avg_pool(OnnxGraph *o, const Node *node) {
     OnnxNode n = begin(o, "AveragePool");
-    integer(&n, "count_include_pad", 1);
+    integer(&n, "count_include_pad", !node->a.pool.inside);
     return pool(o, node, &n);
 }
 
@@ -410,12 +410,19 @@ static bool match(OnnxGraph *o, const Node *node) {
     return writes_output(&n, node);
 }
 
+/* Between points of which there is one alone all places are alike. */
+static bool any_place(const ResizeAttributes *a, Shape x, int axis) {
+    return a->linear && x.dim[axis] == 1;
+}
+
 /* How ONNX calls the places of the points: see op_resize.c. */
 static const char *places(const ResizeAttributes *a, Shape x, Shape y) {
     bool from_begin = true, centred = true, corners = true;
     for (int k = 1; k < x.rank; k++) {
         const int i = AXES - x.rank + k;
         const int64_t step = a->step[i], unit = a->unit[i], offset = a->offset[i];
+        if (any_place(a, x, k))
+            continue;
         from_begin &= offset == 0;
         centred &= 2 * offset == (a->linear ? step - unit : step);
         corners &= offset == 0 && (y.dim[k] == 1 || step * (y.dim[k] - 1) == unit * (x.dim[k] - 1));
@@ -455,7 +462,7 @@ static bool resize(OnnxGraph *o, const Node *node) {
         return false;
     for (int k = 1; k < x.rank; k++) {
         const int i = AXES - x.rank + k;
-        const bool corners = strcmp(where, "align_corners") == 0;
+        const bool corners = strcmp(where, "align_corners") == 0 || any_place(a, x, k);
         scale[k + 1] = corners ? scale_of(y.dim[k], x.dim[k], x.dim[k], y.dim[k])
                                : scale_of(a->unit[i], a->step[i], x.dim[k], y.dim[k]);
         if (!agrees(a, i, scale[k + 1], x.dim[k], y.dim[k]))

@@ -1,5 +1,5 @@
 /* avg_pool.c - mean over windows; padding counts as zeros, which the mean includes (PyTorch's
- * count_include_pad). */
+ * count_include_pad), or, INSIDE, it does not count. */
 #include "prologue.c"
 
 #define KERNEL avg_pool
@@ -20,7 +20,7 @@ INLINE Vector KERNEL_point(Rows rows, const stored *x, int v, Point o) {
                 Point i = {o.n, o.d * SD - PD + kd, o.h * SH - PH + kh, o.w * SW - PW + kw};
                 sum += load_some(x + vector_at(&X, v, i), lanes(&X, v));
             }
-    return sum / (real)(KD * KH * KW);
+    return sum / (real)(INSIDE ? (d1 - d0) * (h1 - h0) * (w1 - w0) : KD * KH * KW);
 }
 
 UNUSED static void KERNEL(int n, Rows rows, stored *restrict y, const stored *x) {

@@ -5,6 +5,11 @@
 #include "../example.h"
 
 /* BEGIN */
+/* How many points of window o along an axis are no padding. */
+INLINE int KERNEL_inside(int o, int stride, int padding, int kernel, int extent) {
+    return min_int(kernel, extent + padding - o * stride) - max_int(0, padding - o * stride);
+}
+
 /* Vector v of the gradient of point p: over the windows that hold it, in the order of the windows. */
 INLINE Vector KERNEL_point(const stored *dy, int v, Point p) {
     SIZES;
@@ -14,10 +19,16 @@ INLINE Vector KERNEL_point(const stored *dy, int v, Point p) {
             for (int kw = KW - 1; kw >= 0; kw--) {
                 Point o = {p.n, window_at(p.d, kd, SD, PD, D), window_at(p.h, kh, SH, PH, H),
                            window_at(p.w, kw, SW, PW, W)};
-                if (o.d >= 0 && o.h >= 0 && o.w >= 0)
-                    sum += load_some(dy + vector_at(&DY, v, o), lanes(&DY, v));
+                if (o.d < 0 || o.h < 0 || o.w < 0)
+                    continue;
+                const int points = INSIDE ? KERNEL_inside(o.d, SD, PD, KD, ID) *
+                                                KERNEL_inside(o.h, SH, PH, KH, IH) *
+                                                KERNEL_inside(o.w, SW, PW, KW, IW)
+                                          : 1;
+                const Vector gradient = load_some(dy + vector_at(&DY, v, o), lanes(&DY, v));
+                sum += INSIDE ? gradient / (real)points : gradient;
             }
-    return sum / (real)(KD * KH * KW);
+    return INSIDE ? sum : sum / (real)(KD * KH * KW);
 }
 
 UNUSED static void KERNEL(int n, Rows rows, stored *restrict dx, const stored *dy) {

@@ -5,6 +5,14 @@
 #include "../example.h"
 
 /* BEGIN */
+/* How many points of window o along an axis are no padding. */
+UNUSED static int KERNEL_inside(int o, int stride, int padding, int kernel, int extent) {
+    int count = 0;
+    for (int k = 0; k < kernel; k++)
+        count += inside(o * stride - padding + k, extent);
+    return count;
+}
+
 /* Over the windows that hold the point, in the order of the windows. */
 UNUSED static real KERNEL_point(const stored *dy, int i, int c, int d, int h, int p) {
     SIZES;
@@ -14,10 +22,15 @@ UNUSED static real KERNEL_point(const stored *dy, int i, int c, int d, int h, in
             for (int kw = KW - 1; kw >= 0; kw--) {
                 int od = window_at(d, kd, SD, 1, PD, D), oh = window_at(h, kh, SH, 1, PH, H),
                     ow = window_at(p, kw, SW, 1, PW, W);
-                if (od >= 0 && oh >= 0 && ow >= 0)
-                    sum += load(dy, element(&DY, i, c, od, oh, ow));
+                if (od < 0 || oh < 0 || ow < 0)
+                    continue;
+                const int points = INSIDE ? KERNEL_inside(od, SD, PD, KD, ID) *
+                                                KERNEL_inside(oh, SH, PH, KH, IH) *
+                                                KERNEL_inside(ow, SW, PW, KW, IW)
+                                          : 1;
+                sum += load(dy, element(&DY, i, c, od, oh, ow)) / (real)points;
             }
-    return sum / (KD * KH * KW);
+    return INSIDE ? sum : sum / (KD * KH * KW);
 }
 
 UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *dy) {

@@ -67,6 +67,7 @@ VALUES = {
     "avg_pool kernel": [2, 3, "per axis"],
     "avg_pool stride": [1, 2, 3],
     "avg_pool padding": [0, 1],
+    "avg_pool count_include_pad": ["true", "false"],
     "resize mode": ["nearest", "nearest_exact", "bilinear", "corners"],
     "resize to": [2, "1/2", "3/2", "per axis", "like"],
     "match": ["crop", "pad", "replicate"],
@@ -75,17 +76,19 @@ VALUES = {
     "adaptive_avg_pool size": [1, 2, "per axis"],
     "chunk": [1, 2, 3],
     "reader of a concat": ["conv", "upconv", "max_pool", "avg_pool", "resize", "match", "product", "adaptive_avg_pool", "relu", "leaky_relu", "sigmoid", "silu", "softmax",
-                           "pixel_shuffle", "add", "batch_norm", "instance_norm", "group_norm"],
+                           "pixel_shuffle", "add", "batch_norm", "instance_norm", "group_norm", "layer_norm", "scale",
+                           "prelu", "max_unpool"],
     "part of a concat": ["input", "twice", "concat"],
     "instance_norm affine": ["true", "false"],
     "group_norm groups": ["one", "some", "all"],
+    "prelu slopes": ["one", "each"],
     "add": ["two", "itself"],
     "layer": ["conv", "upconv"],
 }
 STEPS = ["conv", "conv", "relu", "leaky_relu", "sigmoid", "silu", "upconv", "max_pool", "avg_pool", "concat", "add", "layer",
          "resize", "match", "product", "number", "subtract", "channel_mean", "channel_max", "adaptive_avg_pool",
          "chunk", "tanh", "gelu", "elu", "softmax", "pixel_shuffle", "pixel_unshuffle", "dropout",
-         "dropout_channels", "batch_norm", "instance_norm", "group_norm"]
+         "dropout_channels", "batch_norm", "instance_norm", "group_norm", "layer_norm", "scale", "prelu", "max_unpool"]
 
 
 class Draw:
@@ -201,16 +204,16 @@ class Net:
                           (x.name, channels, text, features["stride"], features["padding"],
                            features["output_padding"], features["bias"]), channels, size)
 
-    def pool(self, kind, x):
-        features = {name: self.draw.pick("%s %s" % (kind, name)) for name in ("kernel", "stride", "padding")}
+    def pool(self, kind, x, names):
+        features = {name: self.draw.pick("%s %s" % (kind, name)) for name in names}
         kernel, text = self.per_axis(features["kernel"], [2, 3])
         room = [n + 2 * features["padding"] - k for n, k in zip(x.size, kernel)]
         if min(room) < 0:
             return None
         for name, value in features.items():
             self.seen("%s %s" % (kind, name), value)
-        return self.write("%s(%s, %s, stride = %d, padding = %d)" %
-                          (kind, x.name, text, features["stride"], features["padding"]), x.channels,
+        more = "".join(", %s = %s" % (name, features[name]) for name in names[1:])
+        return self.write("%s(%s, %s%s)" % (kind, x.name, text, more), x.channels,
                           [r // features["stride"] + 1 for r in room])
 
     def max_pool(self, x):
@@ -229,7 +232,7 @@ class Net:
                           (x.name, text, stride, padding, features["dilation"], features["ceil"]), x.channels, size)
 
     def avg_pool(self, x):
-        return self.pool("avg_pool", x)
+        return self.pool("avg_pool", x, ("kernel", "stride", "padding", "count_include_pad"))
 
     def tanh(self, x):
         return self.write("tanh(%s)" % x.name, x.channels, x.size)
@@ -382,6 +385,26 @@ class Net:
             return None
         self.seen("group_norm groups", kind)
         return self.write("group_norm(silu(%s), %d, eps = 0.01)" % (x.name, groups), x.channels, x.size)
+
+    def layer_norm(self, x):
+        wide = x if x.channels > 2 else self.side(x, 4)
+        return self.write("layer_norm(silu(%s), eps = 0.01)" % wide.name, wide.channels, x.size)
+
+    def scale(self, x):
+        return self.write("scale(%s, init = 0.7)" % x.name, x.channels, x.size)
+
+    def prelu(self, x):
+        slopes = self.draw.pick("prelu slopes")
+        self.seen("prelu slopes", slopes)
+        return self.write("prelu(%s, %d, init = 0.4)" % (x.name, 1 if slopes == "one" else x.channels), x.channels, x.size)
+
+    def max_unpool(self, x):
+        """Brings what was made of the maxima back."""
+        if min(x.size) < 2:
+            return None
+        pooled = self.write("max_pool(%s)" % x.name, x.channels, [n // 2 for n in x.size])
+        small = self.side(pooled, x.channels)
+        return self.write("max_unpool(%s, like = %s)" % (small.name, x.name), x.channels, x.size)
 
     def channels(self, x, kernel, points):
         """A number of channels that X can be convolved to."""

@@ -198,7 +198,7 @@ def pooling(cases):
         k = r.choice([2, 2, 3])
         axes.append((k, r.choice([2, 2, 1, 3]), 1, r.randint(0, k // 2)))
     out, above = pool_sizes(size, axes), pool_sizes(size, axes, ceil=True)
-    attributes = window_attributes(axes)
+    attributes = {**window_attributes(axes), "inside": r.randint(0, 1)}
     for operator in ("max_pool", "avg_pool"):
         name = "%s of %d channels, %s to %s, %s" % (operator, c, size, out, axes)
         cases.case(name, nearness="EXACT", values="COARSE")
@@ -374,6 +374,47 @@ def joining(cases):
     cases.tensor("y", ins[by], size, *cases.halo(1))
     cases.tensor("x", sum(ins), size, *cases.halo(1))
     cases.node("slice", {"y": "y", "x": "x"}, channel_begin=sum(ins[:by]))
+
+
+# ---- a weight for each channel, or one for all; what is normalised across channels; maxima brought back ----
+
+
+def scaling(cases):
+    r = cases.random
+    c, size, halo = cases.channels(), [r.choice([1, 1, 2]), r.randint(1, 40), r.randint(1, 40)], cases.halo(1)
+    count = r.choice([1, c])
+
+    def case(operator, operands, numbers=(), **more):
+        cases.case("%s of %d channels by %d, %s" % (operator, c, count, size), nearness="SUMS", **more)
+        for name in sorted({name for name in operands.values() if name in ("y", "x", "dx", "dy")}):
+            cases.tensor(name, c, size, *halo)
+        for name in numbers:
+            cases.numbers(name, c if name in ("b", "db") else count)
+        cases.node(operator, operands, epsilon=0.01)
+
+    biased = "b" if count == c and r.random() < 0.7 else None
+    case("scale", {"y": "y", "x": "x", "w": "w", "b": biased}, ("w", "b"))
+    case("prelu", {"y": "y", "x": "x", "w": "w", "b": None}, ("w",), values="COARSE")
+    case("prelu_grad", {"dx": "dx", "x": "x", "dy": "dy", "w": "w"}, ("w",), values="COARSE")
+    case("scale_wgrad", {"dw": "dw", "db": biased and "db", "scratch": None, "x": "x", "dy": "dy"}, ("dw", "db"))
+    case("prelu_wgrad", {"dw": "dw", "db": None, "scratch": None, "x": "x", "dy": "dy"}, ("dw",))
+    case("layer_norm", {"y": "y", "x": "x"})
+    case("layer_norm_grad", {"dx": "dx", "x": "x", "dy": "dy"})
+
+
+def unpooling(cases):
+    r = cases.random
+    c, size, axes = cases.channels(), [r.choice([1, 4]), r.randint(3, 14), r.randint(3, 14)], [(1, 1, 1, 0)]
+    if size[0] > 1:
+        axes = [(2, 2, 1, 0)]
+    axes += [r.choice([(2, 2, 1, 0), (2, 3, 1, 0), (3, 3, 1, 0)]) for _ in range(2)]
+    out = pool_sizes(size, axes)
+    for operator, operands, small in (("max_unpool", {"y": "y", "like": "like", "x": "x", "a": None}, "x"),
+                                      ("max_unpool_grad", {"dx": "dx", "like": "like", "dy": "dy"}, "dx")):
+        cases.case("%s of %d channels, %s of %s, %s" % (operator, c, size, out, axes), nearness="EXACT", values="COARSE")
+        for name in filter(None, operands.values()):
+            cases.tensor(name, c, out if name == small else size, *cases.halo(1))
+        cases.node(operator, operands, **window_attributes(axes))
 
 
 # ---- normalisation ----
@@ -614,6 +655,8 @@ def main():
         joining(cases)
         for operator in ("batch_norm", "instance_norm", "group_norm"):
             normalising(cases, operator)
+        scaling(cases)
+        unpooling(cases)
         running(cases)
         losses(cases)
         class_losses(cases)

@@ -249,6 +249,7 @@ static Attributes attributes_of(Pool *pool, const Line *line, Op op) {
         break;
     case ATTRIBUTES_POOL:
         a.pool.window = window_of(line);
+        a.pool.inside = number(line, "inside") != 0;
         break;
     case ATTRIBUTES_SLICE:
         a.slice.channel_begin = number(line, "channel_begin");

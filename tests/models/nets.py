@@ -420,7 +420,7 @@ class CatBottleneck(nn.Module):
         first = h = self.conv_list[0](x)
         if self.avd_layer is not None:
             h = self.avd_layer(h)
-            first = F.avg_pool2d(first, 3, stride=2, padding=1)
+            first = F.avg_pool2d(first, 3, stride=2, padding=1, count_include_pad=False)
         parts = [first]
         for conv in self.conv_list[1:]:
             h = conv(h)

@@ -5,6 +5,7 @@
     run.py --unetc=build/unetc --runtime=build/lib/libunet_runtime.a double [MODEL...]
 
 names    the full networks have as many parameters, with the same names and shapes
+onnx     small ones are written as ONNX, and some of them, evaluated node by node, give the same output to 1e-5
 double   small ones, of the reference kernels in double: outputs, losses and all gradients agree to 1e-9, the parameters
          after ten steps of the file's own optimizer and loss to 1e-7
 
@@ -24,10 +25,14 @@ import models
 
 sys.path.insert(0, os.path.join(models.ROOT, "tests", "oracle"))
 import run_oracle  # noqa: E402
+import safetensors  # noqa: E402
 
 TOLERANCE, AFTER_STEPS = 1e-9, 1e-7
 # A gradient that is zero but for rounding, as of a bias in front of a norm, is judged beside the largest one.
 ZERO = 1e-4
+# In ONNX: what a float32 of the largest number in the output, or so, cannot tell; networks that the evaluator takes seconds for.
+ONNX_TOLERANCE = 1e-5
+EVALUATED = ("dncnn", "drunet", "resunet", "nafnet")
 
 failures = []
 
@@ -99,12 +104,46 @@ def check_double(tools, model, definitions):
     print("%-40s output %.1e, loss %.1e, gradients %.1e, after %d steps %.1e" % (key, *worst[:3], models.STEPS, worst[3]))
 
 
+def write_weights(path, recorded):
+    safetensors.write(path, {name: safetensors.Tensor([n for n in shape], models.weight(name, shape))
+                             for name, (shape, _, _) in recorded["parameters"].items()})
+
+
+def evaluated(path, model):
+    import onnx_test
+    net, (count, values), numbers = onnx_test.Model(path), photos(model), []
+    each = len(values) // count
+    for sample in range(count):
+        shape = [model.inputs[0][2], *model.size]
+        numbers += net.run(onnx_test.Tensor(shape, values[sample * each:(sample + 1) * each])).values
+    for failure in onnx_test.failures:
+        expect(False, model.name, failure)
+    return numbers
+
+
+def photos(model):
+    return model.batch, list(models.batches(model)[0])
+
+
+def check_onnx(tools, model, definitions):
+    key, recorded = model.key(definitions), models.read(model.vectors(definitions))
+    with tempfile.TemporaryDirectory() as folder:
+        weights, path = os.path.join(folder, "weights.safetensors"), os.path.join(folder, "model.onnx")
+        write_weights(weights, recorded)
+        run_oracle.execute([tools.unetc, "onnx", "--weights=" + weights, "-o", path, "--size=%dx%d" % model.size] +
+                           models.options(definitions) + [logits_instead(model.file, folder)])
+        if model.name not in EVALUATED:
+            return print("%-40s %d bytes of ONNX" % (key, os.path.getsize(path)))
+        error = judge(key + " in ONNX", models.digest("output", evaluated(path, model)), recorded["output"], ONNX_TOLERANCE)
+    print("%-40s in ONNX off by %.1e" % (key, error))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--unetc", required=True)
     parser.add_argument("--runtime", help="the library that generated programs link")
     parser.add_argument("--flags", default="", help="more flags for the C compiler, such as sanitizers")
-    parser.add_argument("mode", choices=["names", "double"])
+    parser.add_argument("mode", choices=["names", "double", "onnx"])
     parser.add_argument("model", nargs="*")
     tools = parser.parse_args()
     tools.flags = shlex.split(tools.flags) + ["-DTHREADS=1"]  # on small maps they would only wait for each other
@@ -116,7 +155,7 @@ def main():
             check_names(tools, model)
         else:
             for definitions in model.small:
-                check_double(tools, model, definitions)
+                {"double": check_double, "onnx": check_onnx}[tools.mode](tools, model, definitions)
     for failure in failures:
         print("FAILED: " + failure)
     return 1 if failures else 0

@@ -157,7 +157,7 @@ def windows(a, x, value):
 def conv(a, x, w, b=None):
     planes, (height, width), taps = windows(a, x, 0.0)
     outs, ins = w.shape[:2]
-    expect(a["group"] == 1, "one group")
+    of = outs // a["group"]  # each of them reads INS channels
     (down, right), values = a["strides"], []
     for o in range(outs):
         for h in range(height):
@@ -165,7 +165,7 @@ def conv(a, x, w, b=None):
             for c in range(ins):
                 for t, (i, j) in enumerate(taps):
                     weight = w.values[(o * ins + c) * len(taps) + t]
-                    source = planes[c][h * down + i][j:j + (width - 1) * right + 1:right]
+                    source = planes[o // of * ins + c][h * down + i][j:j + (width - 1) * right + 1:right]
                     row = [r + weight * s for r, s in zip(row, source)]
             values += row
     return Tensor([outs, height, width], values)
@@ -239,7 +239,8 @@ def reduce_mean(a, x):
 
 
 def average_pool(a, x):
-    expect(a["count_include_pad"] == 1, "PyTorch counts the padding")
+    a = {"pads": [0, 0, 0, 0], **a}
+    expect(a.get("count_include_pad") == 1 or not any(a["pads"]), "PyTorch counts the padding")
     return pool(a, x, 0.0, lambda numbers: sum(numbers) / len(numbers))
 
 
@@ -287,9 +288,21 @@ def resize(a, x, roi, scales):
 
 
 def part(a, x, starts, ends, axes):
-    expect(list(axes.values) == [2, 3], "rows and columns are cut")
+    if list(axes.values) == [1]:
+        size = math.prod(x.shape[1:])
+        begin, end = starts.values[0], ends.values[0]
+        return Tensor([end - begin] + x.shape[1:], x.values[begin * size:end * size])
+    expect(list(axes.values) == [2, 3], "channels are cut, or rows and columns")
     taps = [[[(i, 1.0)] for i in range(start, end)] for start, end in zip(starts.values, ends.values)]
     return gathered(x, [len(axis) for axis in taps], *taps)
+
+
+def depth_to_space(a, x):
+    expect(a["mode"] == "CRD", "the order of PyTorch")
+    fold, (channels, height, width) = a["blocksize"], x.shape
+    values = [x.values[((c * fold * fold + h % fold * fold + w % fold) * height + h // fold) * width + w // fold]
+              for c in range(channels // fold**2) for h in range(height * fold) for w in range(width * fold)]
+    return Tensor([channels // fold**2, height * fold, width * fold], values)
 
 
 def pad(a, x, pads):
@@ -323,6 +336,7 @@ OPERATORS = {
     "Mul": broadcast(lambda x, y: x * y),
     "Identity": points(lambda a, x: x),
     "BatchNormalization": batch_norm, "Resize": resize, "Slice": part, "Pad": pad,
+    "DepthToSpace": depth_to_space,
 }
 
 

@@ -336,7 +336,8 @@ def pooling(cases, variant):
     out = [(room[i] + beyond * (st - 1)) // st for i, (_, st, _) in enumerate(axes)]
     out = [o + (o * st < s + p) for o, s, (_, st, p) in zip(out, size, axes)]
     x, y = cases.shape(c, n, size), cases.shape(c, n, out)
-    numbers = {"C": c, "N": n, "ACCUMULATE": 0, "MASK": 0, "ARGMAX_BITS": 0, **extents("I", size), **extents("", out)}
+    numbers = {"C": c, "N": n, "ACCUMULATE": 0, "MASK": 0, "ARGMAX_BITS": 0, "INSIDE": r.randint(0, 1), **extents("I", size),
+               **extents("", out)}
     for i, axis in enumerate("DHW"):
         numbers.update(dict(zip(("K" + axis, "S" + axis, "P" + axis, "L" + axis), (*axes[i], gaps[i]))))
     bits = argmax_bits(axes[0][0] * axes[1][0] * axes[2][0])
@@ -480,6 +481,66 @@ def across(cases):
         check("slice_grad", "y", {"dy": "part", "a": "z" if adds else None}, {"DX": "y", "DY": "part", "A": "z"},
               {"C": cut, "C0": min(2, c - cut), "ACCUMULATE": adds})
     cases.function("across %d channels, %d x %s, %s parts" % (c, n, size, parts), lines)
+# ---- a weight for each channel, or one for all; what is normalised across channels; maxima brought back ----
+
+
+def scaling(cases):
+    r = cases.random
+    c, n, size = cases.channels(), r.randint(1, 3), cases.size()
+    shape, rows, count = cases.shape(c, n, size), size[0] * size[1], r.choice([1, c])
+    numbers = {"C": c, "N": n, "SHARED": int(count < c), "BIAS": 0, "SLOPES": 0, "ACCUMULATE": r.randint(0, 1), **extents("", size)}
+    both = lambda name, **more: cases.both(name, {**numbers, **more}, {k: shape for k in ("X", "Y", "DX", "DY")}, {"EPSILON": 0.01})
+    lines = ["const Shape shape = %s;" % shape.cpp(),
+             "Tensor x = test.numbers(shape), dy = test.numbers(shape), y = test.output(shape), same_y = test.output(shape);",
+             "Tensor w = test.reals(%d), b = test.reals(%d), dw = test.reals(%d), db = test.reals(%d);" % (count, c, count, c),
+             *cases.by_rows("prelu", "prelu", both("scale", SLOPES=1), rows, {"y": "y", "x": "x", "w": "w", "b": None}, before=[n]),
+             *cases.by_rows("prelu_grad", "prelu_grad", both("prelu_grad"), rows, {"dx": "y", "x": "x", "dy": "dy", "w": "w"},
+                            before=[n]),
+             *cases.by_rows("layer_norm", "layer_norm", both("layer_norm"), rows, {"y": "y", "x": "x"}, before=[n]),
+             *cases.by_rows("layer_norm_grad", "layer_norm_grad", both("layer_norm_grad"), rows,
+                            {"dx": "y", "x": "x", "dy": "dy"}, before=[n]),
+             *cases.run("prelu_wgrad", "prelu_wgrad", both("scale_wgrad", SLOPES=1),
+                        {"dw": "dw", "db": None, "scratch": None, "x": "x", "dy": "dy"}, adds=numbers["ACCUMULATE"], before=[n])]
+    biased = int(count == c)
+    lines += [*cases.by_rows("scale", "scale", both("scale", BIAS=biased), rows,
+                             {"y": "y", "x": "x", "w": "w", "b": "b" if biased else None}, before=[n]),
+              *cases.run("scale_wgrad", "scale_wgrad", both("scale_wgrad", BIAS=biased),
+                         {"dw": "dw", "db": "db" if biased else None, "scratch": None, "x": "x", "dy": "dy"},
+                         adds=numbers["ACCUMULATE"], before=[n])]
+    cases.function("scales of %d channels by %d, %d x %s" % (c, count, n, size), lines)
+
+
+def unpooling(cases):
+    """Where the maxima were, the kernel is told or finds again."""
+    r = cases.random
+    c, n, size = cases.channels(), r.randint(1, 2), [r.choice([1, 4]), r.randint(3, 9), r.randint(3, 9)]
+    axes = [(2, 2) if size[0] > 1 else (1, 1)] + [r.choice([(2, 2), (2, 3), (3, 3)]) for _ in range(2)]
+    out = [(s - k) // stride + 1 for s, (k, stride) in zip(size, axes)]
+    like, x = cases.shape(c, n, size), cases.shape(c, n, out)
+    numbers = {"C": c, "N": n, "ACCUMULATE": 0, "MASK": 0, "ARGMAX_BITS": 0, **extents("I", size), **extents("", out)}
+    for axis, (k, stride) in zip("DHW", axes):
+        numbers.update({"K" + axis: k, "S" + axis: stride, "P" + axis: 0, "L" + axis: 1})
+    bits = argmax_bits(axes[0][0] * axes[1][0] * axes[2][0])
+    layouts = {"DX": like, "X": like, "DY": x, "A": like, "Y": x, "ARGMAX": x}
+    unpool, backward = cases.both("max_pool_grad", numbers, layouts), {"DX": x, "X": like, "DY": like, "ARGMAX": x}
+    grad, told = cases.both("max_unpool_grad", numbers, backward), cases.cuda.add(
+        "max_unpool_grad", {**numbers, "ARGMAX_BITS": bits}, backward)
+    keeping = cases.cuda.add("max_pool", {**numbers, "ARGMAX_BITS": bits}, {"X": like, "Y": x, "ARGMAX": x})
+    rows, pooled = size[0] * size[1], out[0] * out[1]
+    cases.function("unpooling of %d channels, %d x %s to %s, %s" % (c, n, size, out, axes), [
+        "const Shape in = %s, out = %s;" % (like.cpp(), x.cpp()),
+        "Tensor like = test.coarse(in, true), x = test.numbers(out), y = test.output(in), same_y = test.output(in);",
+        "Tensor dy = test.numbers(in), dx = test.output(out), same_dx = test.output(out), maxima = test.output(out);",
+        "const Device argmax(%d);" % (n * out[0] * out[1] * out[2] * x.block * bits // 8),
+        *cases.by_rows("max_unpool", "max_unpool", unpool, rows, {"y": "y", "like": "like", "x": "x", "a": None},
+                       {"pooled": None, "argmax": None}, [n]),
+        *cases.by_rows("max_unpool_grad", "max_unpool_grad", grad, pooled, {"dx": "dx", "like": "like", "dy": "dy"},
+                       {"argmax": None}, [n]),
+        cases.device_call("max_pool", keeping, {"y": "maxima", "x": "like", "argmax": "argmax"}, (0, pooled)),
+        cases.device_call("max_unpool_grad", told, {"dx": "same_dx", "like": None, "dy": "dy", "argmax": "argmax"}, (0, pooled)),
+        'test.same("max_unpool_grad by argmax", same_dx, dx);'])
+
+
 # ---- normalisation ----
 
 
@@ -902,6 +963,8 @@ def make(seed, stored, rounds, rows):
         pooling(cases, i)
         resizing(cases)
         across(cases)
+        scaling(cases)
+        unpooling(cases)
         for operator in ("batch_norm", "instance_norm", "group_norm"):
             normalising(cases, operator)
         folding(cases)
