@@ -339,6 +339,7 @@ const KernelRow cpu_kernels[OPS] = {
     [OP_UPCONV_WGRAD] = {.prepare = prepare_wgrad, .finish = finish_wgrad, .template = "conv_wgrad"},
     [OP_MSE] = {.prepare = prepare_loss},
     [OP_L1] = {.prepare = prepare_loss},
+    [OP_CHARBONNIER] = {.prepare = prepare_loss},
     [OP_PSNR] = {.prepare = prepare_loss},
     [OP_CROSS_ENTROPY] = {.prepare = prepare_loss},
     [OP_DROPOUT_CHANNELS] = {.template = "dropout"},

@@ -266,6 +266,7 @@ const KernelRow cuda_kernels[OPS] = {
     [OP_MAX_POOL_GRAD] = {.prepare = prepare_pool_grad},
     [OP_MSE] = {.prepare = prepare_loss},
     [OP_L1] = {.prepare = prepare_loss},
+    [OP_CHARBONNIER] = {.prepare = prepare_loss},
     [OP_PSNR] = {.prepare = prepare_loss},
     [OP_BATCH_NORM] = {.template = "norm"},
     [OP_INSTANCE_NORM] = {.template = "norm"},

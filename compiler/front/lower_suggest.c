@@ -104,6 +104,7 @@ static const struct {
     {"Dropout", "dropout"},
     {"Dropout2d", "dropout_channels"},
     {"PixelShuffle", "pixel_shuffle"},
+    {"CharbonnierLoss", "charbonnier"},
     {"CrossEntropyLoss", "cross_entropy"},
     {"DiceLoss", "dice_loss"},
     {"TverskyLoss", "tversky_loss"},

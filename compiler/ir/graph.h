@@ -147,6 +147,7 @@ typedef struct {
     double weight;                 /* factor in the sum that is minimised */
     int64_t bands;                 /* in how many parts a sample is summed, fixed by the target */
     const LabelAttributes *labels; /* NULL: it compares numbers */
+    double epsilon;                /* charbonnier: where it turns from square to absolute */
 } LossAttributes;
 
 /* Normalisations over a sample or the batch, what they compute beforehand, and their gradients. */

@@ -39,7 +39,7 @@ CHANNELS = [1, 2, 3, 4, 5, 7, 17]
 VALUES = {
     "axes": [2, 3],
     "valid samples": ["all", "fewer"],
-    "loss": ["mse", "l1"],
+    "loss": ["mse", "l1", "charbonnier"],
     "loss over classes": [None, "cross_entropy(classes, seen)", "cross_entropy(classes, seen, weight = [1, 0.5, 2], label_smoothing = 0.2)",
                           "cross_entropy(classes, seen, ignore_index = 1)", "bce_with_logits(single, marked)",
                           "bce_with_logits(single, marked, pos_weight = 3)", "dice_loss(classes, seen, smooth = 1)",

@@ -459,15 +459,15 @@ def losses(cases):
         cases.tensor("t", c, size, *cases.halo(1), kind=staged)
 
     for counts in (0, 1):
-        for operator, result in (("mse", "loss"), ("l1", "loss"), ("psnr", "psnr")):
+        for operator, result in (("mse", "loss"), ("l1", "loss"), ("charbonnier", "loss"), ("psnr", "psnr")):
             compared(operator, counts=counts, bands=r.choice([0, r.randint(1, 4)]))
             cases.numbers("result", 1, kind="doubles")
-            cases.node(operator, {result: "result", "prediction": "p", "truth": "t"})
-    for operator in ("mse_grad", "l1_grad"):
+            cases.node(operator, {result: "result", "prediction": "p", "truth": "t"}, eps=0.25)
+    for operator in ("mse_grad", "l1_grad", "charbonnier_grad"):
         compared(operator)
         cases.tensor("dp", c, size, *cases.halo(1))
         cases.numbers("scale", 4, kind="doubles")
-        cases.node(operator, {"dp": "dp", "p": "p", "t": "t", "scale": r.choice(["scale", None])}, weight=0.7)
+        cases.node(operator, {"dp": "dp", "p": "p", "t": "t", "scale": r.choice(["scale", None])}, weight=0.7, eps=0.25)
 
 
 def class_losses(cases):

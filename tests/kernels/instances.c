@@ -258,6 +258,7 @@ static Attributes attributes_of(Pool *pool, const Line *line, Op op) {
         break;
     case ATTRIBUTES_LOSS:
         a.loss.weight = real_number(line, "weight");
+        a.loss.epsilon = real_number(line, "eps");
         a.loss.labels = labels_of(pool, line);
         break;
     case ATTRIBUTES_NORM:

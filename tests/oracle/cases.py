@@ -59,6 +59,7 @@ CASES = [
     _optimizer("sgd", ("sgd", {"lr": 0.1})),
     _optimizer("nesterov", ("sgd", {"lr": 0.05, "momentum": 0.9, "weight_decay": 0.01, "nesterov": True})),
     _optimizer("l1_sgd", ("sgd", {"lr": 0.05, "momentum": 0.9, "dampening": 0.1}), (("l1", 1.0),)),
+    _optimizer("charbonnier", ("sgd", {"lr": 0.05, "momentum": 0.9, "dampening": 0.1}), (("charbonnier", 1.0),)),
     _optimizer("adam", ("adam", {"lr": 2e-3, "betas": (0.8, 0.99), "eps": 1e-6, "weight_decay": 0.05})),
     _optimizer("adamw", ("adamw", {"lr": 2e-3, "weight_decay": 0.1})),
     _optimizer("amsgrad", ("adam", {"lr": 2e-3, "amsgrad": True, "weight_decay": 0.05}), spares_vectors=True),

@@ -382,6 +382,10 @@ def joint_tversky(logits, labels):
     return tversky(*shares_and_truth(logits, labels), 0.3, 0.7, (1, 2, 3), 0, 0.1)
 
 
+def charbonnier(answer, truth, epsilon=1e-3):
+    return (((answer - truth) ** 2 + epsilon ** 2) ** 0.5).mean()
+
+
 def two_heads(answers, labels):
     logits, side = answers
     both = cross_entropy(logits, labels) + 0.4 * cross_entropy(side, labels)
@@ -391,7 +395,7 @@ def two_heads(answers, labels):
 LOSSES = {"milesial_dice": milesial_dice, "monai_dice": monai_dice, "squared_dice": squared_dice, "nnunet_dice": nnunet_dice,
           "tversky_of_samples": tversky_of_samples, "tversky_without_background": tversky_without_background,
           "joint_tversky": joint_tversky, "two_heads": two_heads, "focal": focal, "weighted_focal": weighted_focal, "binary_focal": binary_focal,
-          "alpha_focal": alpha_focal, "mse": F.mse_loss, "l1": F.l1_loss, "cross_entropy": cross_entropy, "binary_dice": binary_dice,
+          "alpha_focal": alpha_focal, "charbonnier": charbonnier, "mse": F.mse_loss, "l1": F.l1_loss, "cross_entropy": cross_entropy, "binary_dice": binary_dice,
           "dice_without_background": dice_without_background, "dice_without_2": dice_without_2,
           "weighted_cross_entropy": weighted_cross_entropy,
           "cross_entropy_without_1": cross_entropy_without_1, "bce": bce, "weighted_bce": weighted_bce}

@@ -572,14 +572,14 @@ def losses(cases, some_count):
     for k in "PT":
         lines.append("Tensor %s = test.%s(%s);" % (k.lower(), ("numbers", "staged", "bytes")[staged[k]], shapes[k].cpp()))
     lines += ["Result result = test.result(), scratch = test.result(%d);" % (n * max(bands, size[0] * size[1]))]
-    for name in ("mse", "l1", "psnr"):
+    for name in ("mse", "l1", "charbonnier", "psnr"):
         measured = {cases.rows.row[name]["operands"][0]["name"]: "result", "scratch": "scratch", "prediction": "p", "truth": "t"}
-        lines += cases.run(name, name, cases.both(name, numbers, layouts), measured, rows=rows, parts=parts,
+        lines += cases.run(name, name, cases.both(name, numbers, layouts, {"EPSILON": 0.25}), measured, rows=rows, parts=parts,
                            adds=numbers["ACCUMULATE"], before=[here], behind=["valid + %d" % start])
     lines.append("Tensor dp = test.output(%s), same_dp = test.output(%s);" % (dp.cpp(), dp.cpp()))
     lines.append("Result scale = test.result(4);")
-    for name in ("mse_grad", "l1_grad"):
-        lines += cases.by_rows(name, name, cases.both(name, numbers, layouts, {"WEIGHT": 0.7}), size[0] * size[1],
+    for name in ("mse_grad", "l1_grad", "charbonnier_grad"):
+        lines += cases.by_rows(name, name, cases.both(name, numbers, layouts, {"WEIGHT": 0.7, "EPSILON": 0.25}), size[0] * size[1],
                                {"dp": "dp", "p": "p", "t": "t", "scale": "scale" if numbers["SCALED"] else None},
                                before=[here, valid])
     cases.function("losses over %d channels, %d of %d x %s from %d on, %d bands, %s" % (
