@@ -15,7 +15,10 @@ typedef struct {
     int channels, classes, ignore, size[3];
     const double *class_weight; /* NULL: all weigh 1 */
     double smoothing;           /* the share of a point's weight that all classes have alike */
-    double gamma; /* points count less by this power of what their class lacks of 1; 0: alike */
+    double gamma;    /* points count less by this power of what their class lacks of 1; 0: alike */
+    const void *map; /* of one channel: what each point weighs besides; NULL: 1 */
+    const Layout *map_layout;
+    int map_is_real;
 } Classified;
 
 /* LANES points: their logits, class by class, and what softmax makes of these: exp(x_k - maximum), of which
@@ -92,6 +95,15 @@ INLINE double focus_slope(double loss, double gamma) {
     return missing > 0 ? power_of(missing, gamma - 1) * (missing + gamma * loss * exp(-loss)) : 0;
 }
 
+/* What `count` points from `at` on weigh by the map. */
+INLINE void map_of(double *weight, Classified by, Point at, int count) {
+    const long first = by.map == NULL ? 0 : offset_of(by.map_layout, 0, at);
+    for (int k = 0; k < count; k++)
+        weight[k] = by.map == NULL ? 1
+                                   : (double)load_either(by.map_is_real, by.map,
+                                                         first + (long)k * by.map_layout->block, 1)[0];
+}
+
 /* What lane k of the points, of class `label`, adds to the sum: of -log(softmax) that of its class, and,
  * smoothed, of all of them. */
 INLINE double term_of(const Points *p, Classified by, int lane, int label) {
@@ -110,13 +122,15 @@ INLINE double classes_of_row(Classified by, Point at, int width) {
     for (; at.w < width; at.w += LANES) {
         const int count = min_int(LANES, width - at.w);
         uint8_t label[LANES];
+        double weight[LANES];
         Points p;
         labels_of(label, by, at, count);
+        map_of(weight, by, at, count);
         load_points(&p, by, at, count);
         softmax(&p, by.classes);
         for (int k = 0; k < count; k++)
             if (counts(by, label[k]))
-                sum += term_of(&p, by, k, label[k]);
+                sum += weight[k] * term_of(&p, by, k, label[k]);
     }
     return sum;
 }
@@ -137,7 +151,8 @@ INLINE void classes_sum(int n, Rows rows, double *scratch, Classified by, const 
 
 /* The slopes of `count` points: of class k factor * (own + alike * (all weights)) * softmax_k, less what
  * the class and the smoothing have of it. */
-INLINE void slopes_of_points(Points *p, Classified by, const uint8_t *label, int count, double factor) {
+INLINE void slopes_of_points(Points *p, Classified by, const uint8_t *label, const double *factor,
+                             int count) {
     const double alike = by.smoothing / by.classes;
     Vector weight = {0}, scale = {0}, smooth = {0};
     double all = 0;
@@ -147,9 +162,9 @@ INLINE void slopes_of_points(Points *p, Classified by, const uint8_t *label, int
         if (counts(by, label[k])) {
             const double loss = log1p((double)p->rest[k]) + (double)(p->maximum[k] - p->logit[label[k]][k]);
             const double own = (1 - by.smoothing) * weight_of(by, label[k]) * focus_slope(loss, by.gamma);
-            weight[k] = (real)(factor * own);
-            smooth[k] = (real)(factor * alike);
-            scale[k] = (real)(factor * (own + alike * all));
+            weight[k] = (real)(factor[k] * own);
+            smooth[k] = (real)(factor[k] * alike);
+            scale[k] = (real)(factor[k] * (own + alike * all));
         }
     for (int k = 0; k < by.classes; k++) {
         Vector slope = scale * (p->power[k] / (1 + p->rest)) - smooth * (real)weight_of(by, k);
@@ -186,11 +201,15 @@ INLINE void class_slopes_store(int n, Rows rows, stored *dx, const Layout *layou
                 const Point at = {i, r / by.size[1], r % by.size[1], w};
                 const int count = min_int(LANES, by.size[2] - w);
                 uint8_t label[LANES];
+                double of_point[LANES];
                 Points p;
                 labels_of(label, by, at, count);
                 load_points(&p, by, at, count);
                 softmax(&p, by.classes);
-                slopes_of_points(&p, by, label, count, factor);
+                map_of(of_point, by, at, count);
+                for (int k = 0; k < count; k++)
+                    of_point[k] *= factor;
+                slopes_of_points(&p, by, label, of_point, count);
                 store_points(&p, dx, layout, by.channels, at, count);
             }
 }

@@ -16,7 +16,9 @@ struct Classified {
     int channels, x_block, x_ring, t_ring, classes, ignore;
     const double *class_weight; /* NULL: all weigh 1 */
     double smoothing;           /* the share of a point's weight that all classes have alike */
-    double gamma; /* points count less by this power of what their class lacks of 1; 0: alike */
+    double gamma;    /* points count less by this power of what their class lacks of 1; 0: alike */
+    const void *map; /* of one channel: what each point weighs besides; nullptr: 1 */
+    int map_block, map_ring, map_staged;
 
     /* Where point `point`, counted over all samples, lies in a tensor that is a ring of so many rows. */
     DEVICE_MEMBER unsigned at(int ring, unsigned point) const {
@@ -29,6 +31,15 @@ struct Classified {
 DEVICE int label_at(const uint8_t *t, Classified by, unsigned point) {
     const int label = t[by.at(by.t_ring, point)];
     return label < by.classes && label != by.ignore ? label : -1;
+}
+
+/* What a point weighs by the map. */
+DEVICE double mapped(Classified by, unsigned point) {
+    const unsigned at = by.at(by.map_ring, point);
+    return by.map == nullptr    ? 1
+           : by.map_staged == 2 ? load_channels<2>(by.map, by.map_block, 1, at, 0).lane[0]
+           : by.map_staged == 1 ? load_channels<1>(by.map, by.map_block, 1, at, 0).lane[0]
+                                : load_channels<0>(by.map, by.map_block, 1, at, 0).lane[0];
 }
 
 /* The logits of a point. */
@@ -94,7 +105,7 @@ DEVICE void sum_classes(double *scratch, const stored *x, const uint8_t *t, cons
         const unsigned point = sample * all + i;
         const int label = inside(size, point_at(by.points, i)) ? label_at(t, by, point) : -1;
         if (label >= 0)
-            total += class_term(logits_at(x, by, point), by, label);
+            total += mapped(by, point) * class_term(logits_at(x, by, point), by, label);
     }
     total = block_sum(total);
     if (threadIdx.x == 0)
@@ -126,6 +137,7 @@ DEVICE void store_class_slopes(stored *dx, int dx_ring, const stored *x, const u
     stored *to = dx + (long)by.at(dx_ring, point) * by.x_block;
     const double level = label < 0 ? 0 : level_of(logits, by.classes),
                  focus = label < 0 ? 0 : focus_slope(level - logits.at(label), by.gamma),
+                 weight = label < 0 ? 0 : factor * mapped(by, point),
                  own = (1 - by.smoothing) * focus * (label < 0 ? 0 : by.weight(label)),
                  alike = by.smoothing / by.classes;
     double all = 0;
@@ -137,7 +149,7 @@ DEVICE void store_class_slopes(stored *dx, int dx_ring, const stored *x, const u
         if (label >= 0 && c < by.channels)
             slope = (own + alike * all) * exp(logits.at(k) - level) - (k == label ? own : 0) -
                     alike * by.weight(k);
-        store(to, c, (real)(factor * slope));
+        store(to, c, (real)(weight * slope));
     }
 }
 

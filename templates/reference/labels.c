@@ -15,7 +15,10 @@ typedef struct {
     int channels, classes, ignore, size[3];
     const double *class_weight; /* NULL: all weigh 1 */
     double smoothing;           /* the share of a point's weight that all classes have alike */
-    double gamma; /* points count less by this power of what their class lacks of 1; 0: alike */
+    double gamma;    /* points count less by this power of what their class lacks of 1; 0: alike */
+    const void *map; /* of one channel: what each point weighs besides; NULL: 1 */
+    const Layout *map_layout;
+    int map_is_real;
 } Classified;
 
 /* The class of a point, or -1: it counts nowhere. */
@@ -63,6 +66,13 @@ UNUSED static double focus_slope(double loss, double gamma) {
     return missing > 0 ? power_of(missing, gamma - 1) * (missing + gamma * loss * exp(-loss)) : 0;
 }
 
+/* What the point weighs by the map. */
+UNUSED static double mapped(Classified by, int n, int d, int h, int w) {
+    return by.map == NULL
+               ? 1
+               : (double)load_either(by.map_is_real, by.map, element(by.map_layout, n, 0, d, h, w));
+}
+
 UNUSED static double class_term(Classified by, int n, int d, int h, int w) {
     const int label = label_at(by, n, d, h, w);
     if (label < 0)
@@ -71,7 +81,7 @@ UNUSED static double class_term(Classified by, int n, int d, int h, int w) {
     double sum = (1 - by.smoothing) * weight_of(by, label) * focus_of(loss, by.gamma) * loss;
     for (int k = 0; by.smoothing > 0 && k < by.classes; k++)
         sum += by.smoothing / by.classes * weight_of(by, k) * (level - logit_at(by, n, k, d, h, w));
-    return sum;
+    return sum * mapped(by, n, d, h, w);
 }
 
 /* The gradient of a point by logit K. */
@@ -85,7 +95,8 @@ UNUSED static double class_slope(Classified by, int n, int k, int d, int h, int 
     double all = 0;
     for (int i = 0; i < by.classes; i++)
         all += weight_of(by, i);
-    return (own + alike * all) * softmax - (k == label ? own : 0) - alike * weight_of(by, k);
+    return mapped(by, n, d, h, w) *
+           ((own + alike * all) * softmax - (k == label ? own : 0) - alike * weight_of(by, k));
 }
 
 /* The sum of each row of a range, as far as it is valid, into `scratch`, which has all rows of all samples.

@@ -483,20 +483,24 @@ def class_losses(cases):
             attributes["gamma"] = r.choice([0, 0.5, 1, 2, 3.5])
         grad = "bce_with_logits_grad" if operator == "bce_with_logits" else "cross_entropy_grad"
 
+        mapped = {"map": r.choice(["map", None])}
+
         def compared(name, **settings):
-            cases.case("%s, %d channels, %s, %s" % (name, channels, size, attributes),
+            cases.case("%s, %d channels, %s, %s, %s" % (name, channels, size, attributes, "a map" if mapped["map"] else "no map"),
                        values=r.choice(["FINE", "COARSE", "WIDE"]), **settings)
             cases.tensor("x", channels, size, *cases.halo(1))
             cases.tensor("t", 1, size, kind="labels")
+            if mapped["map"]:
+                cases.tensor("map", 1, size, *cases.halo(1), kind=r.choice(["tensor", "staged"]))
 
         for counts in (0, 1):
             compared(operator, nearness="RELATIVE", counts=counts, bands=r.choice([0, r.randint(1, 4)]))
             cases.numbers("result", 1, kind="doubles")
-            cases.node(operator, {"loss": "result", "logits": "x", "labels": "t"}, **attributes)
+            cases.node(operator, {"loss": "result", "logits": "x", "labels": "t", **mapped}, **attributes)
         compared(grad, nearness="SUMS")
         cases.tensor("dx", channels, size, *cases.halo(1))
         cases.numbers("scale", 4, kind="doubles")
-        cases.node(grad, {"dx": "dx", "x": "x", "labels": "t", "scale": r.choice(["scale", None])}, **attributes)
+        cases.node(grad, {"dx": "dx", "x": "x", "labels": "t", **mapped, "scale": r.choice(["scale", None])}, **attributes)
 
 
 def overlaps(cases):

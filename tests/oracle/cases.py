@@ -49,6 +49,8 @@ CASES = [
     _classes("sample_dice", 4, (("nnunet_dice", 1.0), ("joint_tversky", 1.0))),
     _classes("focal", 4, (("focal", 3.0), ("weighted_focal", 1.0))),
     _classes("binary_focal", 2, (("alpha_focal", 1.0), ("binary_focal", 1.0))),
+    _classes("pixel_weight", 4, (("mapped_cross_entropy", 1.0), ("mapped_weighted", 1.0))),
+    _classes("binary_pixel_weight", 2, (("mapped_bce", 1.0),)),
     _classes("bce", 2, (("weighted_bce", 1.0), ("bce", 0.5))),
     _case("heads", "tests/oracle/cases/heads.unet", "heads", (9, 14), 3, 8, {"classes": 4}, 2, ("adam", {"lr": 5e-3}), (("two_heads", 1.0),), False),
     _case("operators", "tests/oracle/cases/operators.unet", "operators", (12, 14), 2, 8),

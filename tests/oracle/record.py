@@ -386,13 +386,39 @@ def charbonnier(answer, truth, epsilon=1e-3):
     return (((answer - truth) ** 2 + epsilon ** 2) ** 0.5).mean()
 
 
+def mapped(loss, weight):
+    """WEIGHT of the points over their number, or over their weights by class, whatever the map says."""
+    return (weight * loss).sum()
+
+
+def mapped_cross_entropy(logits, labels, photo):
+    loss = F.cross_entropy(logits, labels, ignore_index=255, reduction="none")
+    return mapped(loss, 1 + 10 * photo.mean(1)) / (labels != 255).sum()
+
+
+def mapped_weighted(logits, labels, photo):
+    weight = torch.tensor([1, 0.25, 2, 0.5], dtype=logits.dtype)
+    loss = F.cross_entropy(logits, labels, weight=weight, ignore_index=255, label_smoothing=0.1, reduction="none")
+    return mapped(loss, photo.amax(1)) / weight[labels[labels != 255]].sum()
+
+
+def mapped_bce(logits, labels, photo):
+    counts = labels != 255
+    loss = F.binary_cross_entropy_with_logits(logits[:, 0], (labels * counts).to(logits.dtype), reduction="none",
+                                              pos_weight=torch.tensor(2.5, dtype=logits.dtype))
+    return mapped(loss * counts, 1 + 10 * photo.mean(1)) / counts.sum()
+
+
+OF_PHOTO = {"mapped_cross_entropy": mapped_cross_entropy, "mapped_weighted": mapped_weighted, "mapped_bce": mapped_bce}
+
+
 def two_heads(answers, labels):
     logits, side = answers
     both = cross_entropy(logits, labels) + 0.4 * cross_entropy(side, labels)
     return both + (0.5 * cross_entropy(logits, labels) + dice(F.softmax(side, 1).transpose(0, 1), labels, (0, 1, 2, 3))) / 2
 
 
-LOSSES = {"milesial_dice": milesial_dice, "monai_dice": monai_dice, "squared_dice": squared_dice, "nnunet_dice": nnunet_dice,
+LOSSES = {**OF_PHOTO, "milesial_dice": milesial_dice, "monai_dice": monai_dice, "squared_dice": squared_dice, "nnunet_dice": nnunet_dice,
           "tversky_of_samples": tversky_of_samples, "tversky_without_background": tversky_without_background,
           "joint_tversky": joint_tversky, "two_heads": two_heads, "focal": focal, "weighted_focal": weighted_focal, "binary_focal": binary_focal,
           "alpha_focal": alpha_focal, "charbonnier": charbonnier, "mse": F.mse_loss, "l1": F.l1_loss, "cross_entropy": cross_entropy, "binary_dice": binary_dice,
@@ -419,8 +445,8 @@ def state_of(net):
     return {key: value.clone() for key, value in net.state_dict().items() if not key.endswith("num_batches_tracked")}
 
 
-def loss_of(case, answer, target):
-    return sum(weight * LOSSES[name](answer, target) for name, weight in case["losses"])
+def loss_of(case, answer, target, photo):
+    return sum(weight * LOSSES[name](answer, target, *([photo] if name in OF_PHOTO else [])) for name, weight in case["losses"])
 
 
 def psnr(answer, target):
@@ -447,7 +473,7 @@ def train(case, net, photo, target):
         optimizer.zero_grad()
         answer, loss, parts = net(photo), 0, case.get("accumulate", 1)
         for x, y in zip(photo.chunk(parts), target.chunk(parts)):
-            part = loss_of(case, net(x), y) / parts
+            part = loss_of(case, net(x), y, x) / parts
             part.backward()
             loss += part
         if first is None:
@@ -481,7 +507,7 @@ def float_errors(case, state, photo, target, exact):
                 net = net.to(memory_format=layout)
                 with torch.backends.mkldnn.flags(enabled=onednn):
                     answer = net(photo.contiguous(memory_format=layout))
-                    loss_of(case, answer, target).backward()
+                    loss_of(case, answer, target, photo).backward()
                 for name, value in net.named_parameters():
                     worst[name] = max(worst.get(name, 0), relative_error(value.grad, exact[name]))
     torch.set_num_threads(1)

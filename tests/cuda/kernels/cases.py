@@ -596,23 +596,26 @@ def class_losses(cases):
     middle = rows // 2
     parts = [(0, middle), (middle, middle), (middle, rows)] if bands == rows else None
     numbers = {"C": c, "N": n, "BANDS": bands, "ACCUMULATE": int(r.random() < 0.5), "SCALED": int(r.random() < 0.7),
-               "CLASSES": classes, "IGNORE": r.choice([-1, 0]), "WEIGHTED": int(r.random() < 0.5), "COUNTED": 0, **extents("", size)}
+               "CLASSES": classes, "IGNORE": r.choice([-1, 0]), "WEIGHTED": int(r.random() < 0.5), "COUNTED": 0, "MAPPED": int(r.random() < 0.5), "MAP_STAGED": r.choice([0, 1, 2]), **extents("", size)}
     reals, layouts = {"SMOOTHING": r.choice([0, 0.1]), "GAMMA": r.choice([0, 0, 0.5, 1, 2, 3.5]), "WEIGHT": 0.7}, {"X": x, "T": t, "DX": x}
+    layouts["MAP"] = cases.staged(1, n, size) if numbers["MAP_STAGED"] else cases.shape(1, n, size)
+    mapped = "m" if numbers["MAPPED"] else None
     weights = {"CLASS_WEIGHT": ("double", [str(0.5 + k / 4) for k in range(classes)])}
     some = [[r.randint(1, s) for s in size] for _ in range(start + n)]
     here = min(valid - start, n)
     lines = ["static const int32_t valid[][3] = {%s};" % ", ".join("{%d, %d, %d}" % tuple(v) for v in some),
              "test.control(%d, valid, %d, %d);" % (valid, start + n, start),
              "Tensor x = test.numbers(%s), dx = test.output(%s), same_dx = test.output(%s);" % (x.cpp(), x.cpp(), x.cpp()),
+             "Tensor m = test.%s(%s);" % (("numbers", "staged", "bytes")[numbers["MAP_STAGED"]], layouts["MAP"].cpp()),
              "Labels t(%d, %d);" % (n * rows * size[2], classes),
              "Result result = test.result(), scratch = test.result(%d), scale = test.result(4);" % (n * max(bands, rows))]
     for name in ("cross_entropy", "cross_entropy_grad"):
         kernels = [folder.add(name, numbers, layouts, reals, weights) for folder in (cases.cuda, cases.reference)]
         if name == "cross_entropy":
-            lines += cases.run(name, name, kernels, {"loss": "result", "scratch": "scratch", "logits": "x", "labels": "t"}, rows=rows,
+            lines += cases.run(name, name, kernels, {"loss": "result", "scratch": "scratch", "logits": "x", "labels": "t", "map": mapped}, rows=rows,
                                parts=parts, adds=numbers["ACCUMULATE"], before=[here, valid], behind=["LABELLED", "valid + %d" % start])
         else:
-            lines += cases.by_rows(name, name, kernels, rows, {"dx": "dx", "x": "x", "labels": "t", "scale": "scale" if numbers["SCALED"] else None},
+            lines += cases.by_rows(name, name, kernels, rows, {"dx": "dx", "x": "x", "labels": "t", "map": mapped, "scale": "scale" if numbers["SCALED"] else None},
                                    before=[here], behind=["LABELLED"])
     cases.function("losses over %d classes, %d channels, %d of %d x %s from %d on, %s" % (classes, c, valid, n, size, start, {
         k: numbers[k] for k in ("BANDS", "IGNORE", "WEIGHTED", "SCALED")}), lines)
