@@ -361,6 +361,50 @@ ValueId build_tversky_loss(Call *call) {
     return overlap_node(call, &by, a);
 }
 
+/* A number of points, or a share of all. */
+static bool read_kept(const Call *call, HardAttributes *hard) {
+    hard->least = -1;
+    if (argument(call, "min_kept")->value.kind == DATUM_NONE)
+        return argument_number(call, "keep", &hard->share) && hard->share >= 0 && hard->share <= 1
+                   ? true
+                   : report_value(call, "keep", "`keep` is a share of the points, from 0 to 1");
+    int64_t least;
+    if (!argument_integer(call, "min_kept", 0, &least))
+        return false;
+    hard->least = (double)least;
+    return true;
+}
+
+/* Beside its value a node has what its gradient reads: the limit of the terms that count, and what their
+ * sum is divided by; the term of each point. */
+ValueId build_ohem(Call *call) {
+    Compared by;
+    Graph *g = call->l->graph;
+    LabelAttributes a = {.sums_itself = true};
+    if (!read_compared_either(call, &by))
+        return -1;
+    a.classes = by.target->classes;
+    if (!read_ignore_index(call, a.classes, &a.ignore) ||
+        !argument_number(call, "threshold", &a.hard.threshold) || !read_kept(call, &a.hard))
+        return -1;
+    if (!(a.hard.threshold > 0 && a.hard.threshold <= 1)) {
+        report_value(call, "threshold", "`threshold` must be above 0 and at most 1");
+        return -1;
+    }
+    const ValueId loss = result_node(call, &by, a, 1);
+    const NodeId node = g->value[loss].producer;
+    Value bounds = g->value[loss], terms = g->value[loss];
+    bounds.name = "ohem_cross_entropy bounds";
+    bounds.shape.dim[0] = 2;
+    terms.name = "ohem_cross_entropy terms";
+    terms.type = TYPE_F32;
+    terms.per_sample = true;
+    terms.shape.dim[0] = shape_elements(g->value[by.labels].shape);
+    node_add_output(g, &g->node[node], value_new(g, bounds));
+    node_add_output(g, &g->node[node], value_new(g, terms));
+    return loss;
+}
+
 /* ---- classes ---- */
 
 static ValueId argmax_of(Call *call, ValueId x, Span span) {

@@ -106,6 +106,7 @@ static const struct {
     {"PixelShuffle", "pixel_shuffle"},
     {"CharbonnierLoss", "charbonnier"},
     {"CrossEntropyLoss", "cross_entropy"},
+    {"OhemCrossEntropyLoss", "ohem_cross_entropy"},
     {"DiceLoss", "dice_loss"},
     {"TverskyLoss", "tversky_loss"},
     {"FocalLoss", "focal_loss"},

@@ -96,6 +96,15 @@ void gradient_overlap(Autodiff *ad, const Node *node, const ValueId *dout, Value
     gradient_node(ad, node, OP_DICE_LOSS_GRAD, node->a, in, 4, &din[0], 1);
 }
 
+void gradient_ohem(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    const ValueId in[5] = {node->in[0], node->in[1], node->out[1], node->out[2], -1};
+    (void)dout;
+    if (!gradient_wanted(ad, node->in[0]))
+        return;
+    din[0] = gradient_value(ad, node->in[0]);
+    gradient_node(ad, node, OP_OHEM_CROSS_ENTROPY_GRAD, node->a, in, 5, &din[0], 1);
+}
+
 /* An exponential is a polynomial and a few operations more. */
 int64_t flops_softmax(const Graph *g, const Node *node) {
     enum { FLOPS = 24 };
@@ -146,6 +155,27 @@ void constants_label_loss_grad(Constants *c, const Node *node) {
     constant_layout(c, "DX", node->out[0]);
     constant(c, "SCALED", node->in[3] >= 0);
     call_arguments(c, "n", counted(c, node, ""));
+    call_rows(c, node->out[0]);
+}
+
+void constants_ohem(Constants *c, const Node *node) {
+    const HardAttributes *a = &node->a.loss.labels->hard;
+    label_constants(c, node);
+    constant_layout(c, "TERMS", node->out[2]);
+    constant_real(c, "THRESHOLD", a->threshold);
+    constant_real(c, "SHARE", a->share);
+    constant_real(c, "LEAST", a->least);
+    constant(c, "BANDS", node->a.loss.bands);
+    constant(c, "ACCUMULATE", node->accumulates);
+    call_arguments(c, "n, step->n", "valid");
+}
+
+void constants_ohem_grad(Constants *c, const Node *node) {
+    label_constants(c, node);
+    constant_layout(c, "TERMS", node->in[3]);
+    constant_real(c, "WEIGHT", node->a.loss.weight);
+    constant_layout(c, "DX", node->out[0]);
+    constant(c, "SCALED", node->in[4] >= 0);
     call_rows(c, node->out[0]);
 }
 

@@ -530,6 +530,34 @@ def overlaps(cases):
             cases.node(name, {"dx": "dx", "x": "x", "labels": "t", "sums": "all", "scale": r.choice(["scale", None])}, **attributes)
 
 
+def ohem(cases):
+    """The hardest points; logits without ties, for of equal terms that last kept none counts."""
+    r = cases.random
+    channels, size = r.choice([1, 2, 3, 4, 17]), [r.choice([1, 2]), r.randint(2, 5), r.randint(2, 37)]
+    points = size[0] * size[1] * size[2]
+    attributes = {"classes": max(channels, 2), "ignore": r.choice([0, 1]), "weight": 0.7, "threshold": r.choice([0.05, 0.3, 0.7, 1]),
+                  "share": r.choice([0, 0.1, 0.5, 1]), "least": r.choice([-1, -1, 0, points // 3, 2 * points])}
+    terms = "value terms vectors %d" % points
+    for counts in (0, 1):
+        cases.case("ohem_cross_entropy, %d channels, %s, %s" % (channels, size, attributes), counts=counts, values="FINE", whole=1,
+                   nearness="RELATIVE")
+        cases.tensor("x", channels, size, *cases.halo(1))
+        cases.tensor("t", 1, size, kind="labels")
+        cases.numbers("result", 1, kind="doubles")
+        cases.numbers("bounds", 2, kind="doubles")
+        cases.lines.append(terms)
+        cases.node("ohem_cross_entropy", {"loss": "result", "bounds": "bounds", "terms": "terms", "logits": "x", "labels": "t"}, **attributes)
+    cases.case("ohem_cross_entropy_grad, %d channels, %s, %s" % (channels, size, attributes), values="FINE", nearness="SUMS")
+    cases.tensor("x", channels, size, *cases.halo(1))
+    cases.tensor("t", 1, size, kind="labels")
+    cases.numbers("bounds", 2, kind="doubles")
+    cases.lines.append(terms)
+    cases.tensor("dx", channels, size, *cases.halo(1))
+    cases.numbers("scale", 4, kind="doubles")
+    cases.node("ohem_cross_entropy_grad", {"dx": "dx", "x": "x", "labels": "t", "bounds": "bounds", "terms": "terms",
+                                           "scale": r.choice(["scale", None])}, **attributes)
+
+
 def classes(cases):
     """The class of each point, and how often pairs of these meet."""
     r = cases.random
@@ -622,6 +650,7 @@ def main():
         losses(cases)
         class_losses(cases)
         overlaps(cases)
+        ohem(cases)
         classes(cases)
         head(cases)
     for variant in range(3):

@@ -47,6 +47,8 @@ CASES = [
     _classes("dice_variants", 4, (("milesial_dice", 1.0), ("monai_dice", 1.0), ("squared_dice", 0.5), ("tversky_of_samples", 1.0),
                                   ("tversky_without_background", 1.0)), False),
     _classes("sample_dice", 4, (("nnunet_dice", 1.0), ("joint_tversky", 1.0))),
+    _classes("ohem", 4, (("ohem_by_number", 1.0), ("ohem_by_threshold", 1.0), ("ohem_without_2", 1.0), ("ohem_of_all", 1.0)), False),
+    _classes("binary_ohem", 2, (("binary_ohem", 1.0),), False),
     _classes("focal", 4, (("focal", 3.0), ("weighted_focal", 1.0))),
     _classes("binary_focal", 2, (("alpha_focal", 1.0), ("binary_focal", 1.0))),
     _classes("pixel_weight", 4, (("mapped_cross_entropy", 1.0), ("mapped_weighted", 1.0))),

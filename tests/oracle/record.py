@@ -412,13 +412,46 @@ def mapped_bce(logits, labels, photo):
 OF_PHOTO = {"mapped_cross_entropy": mapped_cross_entropy, "mapped_weighted": mapped_weighted, "mapped_bce": mapped_bce}
 
 
+def ohem(logits, labels, threshold, least):
+    """As PaddleSeg: points that do not count have a probability above 1, that of the point numbered LEAST is a limit."""
+    counts = labels != 255
+    logs = F.log_softmax(logits, 1).gather(1, (labels * counts)[:, None])[:, 0]
+    p = logs.detach().exp() + ~counts
+    if least < counts.sum():
+        limit = max(threshold, p.flatten().sort().values[least - 1].item())
+        counts = counts & (p < limit)
+    counts = counts.to(logits.dtype)
+    return (-logs * counts).mean() / (counts.mean() + 1e-5)
+
+
+def ohem_by_number(logits, labels):
+    return ohem(logits, labels, 0.2, 100)
+
+
+def ohem_by_threshold(logits, labels):
+    return ohem(logits, labels, 0.3, 25)
+
+
+def ohem_without_2(logits, labels):
+    return ohem(logits, labels.masked_fill(labels == 2, 255), 0.7, 16)
+
+
+def ohem_of_all(logits, labels):
+    return ohem(logits, labels, 0.7, 252)
+
+
+def binary_ohem(logits, labels):
+    return ohem(torch.cat([torch.zeros_like(logits), logits], 1), labels, 0.5, 16)
+
+
 def two_heads(answers, labels):
     logits, side = answers
     both = cross_entropy(logits, labels) + 0.4 * cross_entropy(side, labels)
     return both + (0.5 * cross_entropy(logits, labels) + dice(F.softmax(side, 1).transpose(0, 1), labels, (0, 1, 2, 3))) / 2
 
 
-LOSSES = {**OF_PHOTO, "milesial_dice": milesial_dice, "monai_dice": monai_dice, "squared_dice": squared_dice, "nnunet_dice": nnunet_dice,
+LOSSES = {**OF_PHOTO, "ohem_by_number": ohem_by_number, "ohem_by_threshold": ohem_by_threshold,
+          "ohem_without_2": ohem_without_2, "ohem_of_all": ohem_of_all, "binary_ohem": binary_ohem, "milesial_dice": milesial_dice, "monai_dice": monai_dice, "squared_dice": squared_dice, "nnunet_dice": nnunet_dice,
           "tversky_of_samples": tversky_of_samples, "tversky_without_background": tversky_without_background,
           "joint_tversky": joint_tversky, "two_heads": two_heads, "focal": focal, "weighted_focal": weighted_focal, "binary_focal": binary_focal,
           "alpha_focal": alpha_focal, "charbonnier": charbonnier, "mse": F.mse_loss, "l1": F.l1_loss, "cross_entropy": cross_entropy, "binary_dice": binary_dice,

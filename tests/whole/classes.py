@@ -189,7 +189,8 @@ def check_overlay(folder, name):
 PARTS = ["focal_loss(logits, truth, alpha = [1, 2, 0.5])", "focal_loss(single, first, alpha = 0.25)",
          "dice_loss(logits, truth, batch = false, squared = true)", "tversky_loss(logits, truth, smooth = 1, batch = false)",
          "cross_entropy(logits, truth, pixel_weight = weight)"]
-WHOLE = ["dice_loss(logits, truth, per_class = false)", "tversky_loss(single, first)"]
+WHOLE = ["dice_loss(logits, truth, per_class = false)", "tversky_loss(single, first)",
+         "ohem_cross_entropy(logits, truth)", "ohem_cross_entropy(single, first, threshold = 0.9, min_kept = 100)"]
 
 
 def check_losses(shop):

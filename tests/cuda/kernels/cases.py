@@ -653,6 +653,36 @@ def overlaps(cases, loss):
                        {"dx": "dx", "x": "x", "labels": "t", "sums": "sums", "scale": "scale" if numbers["SCALED"] else None}, before=[here, valid])])
 
 
+def ohem(cases):
+    """The hardest points; all samples count, for of others the reference has no terms."""
+    r = cases.random
+    c, size, n, start = r.choice([1, 2, 3, 17]), cases.size(9), r.randint(1, 3), r.choice([0, 2])
+    valid, classes, rows, bands = start + n, max(c, 2), size[0] * size[1], r.choice([1, 3])
+    points = rows * size[2]
+    x, t, terms = cases.shape(c, n, size), Shape(1, n, size, 1), Shape(points, n, [1, 1, 1], points)
+    numbers = {"C": c, "N": n, "BANDS": bands, "ACCUMULATE": int(r.random() < 0.5), "SCALED": int(r.random() < 0.7),
+               "CLASSES": classes, "IGNORE": r.choice([-1, 0]), **extents("", size)}
+    reals = {"THRESHOLD": r.choice([0.05, 0.3, 0.7, 1]), "SHARE": r.choice([0, 0.1, 0.5, 1]), "WEIGHT": 0.7,
+             "LEAST": r.choice([-1, -1, 0, points // 3, 9 * points])}
+    layouts = {"X": x, "T": t, "DX": x, "TERMS": terms}
+    some, here = [[r.randint(1, s) for s in size] for _ in range(start + n)], min(valid - start, n)
+    loss, slope = (cases.both(name, numbers, layouts, reals) for name in ("ohem_cross_entropy", "ohem_cross_entropy_grad"))
+    cases.function("hardest points of %d channels, %d of %d x %s from %d on, %s, %s" % (c, valid, n, size, start, reals, {
+        k: numbers[k] for k in ("BANDS", "IGNORE", "SCALED")}), [
+        "static const int32_t valid[][3] = {%s};" % ", ".join("{%d, %d, %d}" % tuple(v) for v in some),
+        "test.control(%d, valid, %d, %d);" % (valid, start + n, start),
+        "Tensor x = test.numbers(%s), dx = test.output(%s), same_dx = test.output(%s);" % (x.cpp(), x.cpp(), x.cpp()),
+        "Labels t(%d, %d);" % (n * points, classes), "Result result = test.result(), scale = test.result(4);",
+        "Tensor terms = test.weights(%d);" % (n * points),
+        "Result bounds = test.result(2), scratch = test.result(%d);" % (260 + 2 * bands),
+        *cases.run("ohem_cross_entropy", "ohem_cross_entropy", loss,
+                   {"loss": "result", "bounds": "bounds", "terms": "terms", "scratch": "scratch", "logits": "x", "labels": "t"},
+                   adds=numbers["ACCUMULATE"], before=[here, valid], behind=["valid + %d" % start]),
+        *cases.by_rows("ohem_cross_entropy_grad", "ohem_cross_entropy_grad", slope, rows,
+                       {"dx": "dx", "x": "x", "labels": "t", "bounds": "bounds", "terms": "terms",
+                        "scale": "scale" if numbers["SCALED"] else None}, before=[here])])
+
+
 def classes(cases):
     """The class of each point, and how often pairs of these meet."""
     r = cases.random
@@ -912,6 +942,7 @@ def make(seed, stored, rounds, rows):
         class_losses(cases)
         for loss in ("dice_loss", "tversky_loss", "overlap_loss"):
             overlaps(cases, loss)
+        ohem(cases)
         classes(cases)
         grouped_convolution(cases)
         convolution(cases, False)
