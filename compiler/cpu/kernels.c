@@ -270,6 +270,15 @@ static void prepare_overlap(Program *program, Node *node) {
                                   size_product(rows, shape_elements(g->value[node->out[1]].shape))));
 }
 
+/* Three numbers for each row; how many terms have which digit, in 16 parts; where the selection stands. */
+static void prepare_ohem(Program *program, Node *node) {
+    enum { NUMBERS = 3, SELECTION = 16 * 256 / 2 + 2 };
+    Graph *g = program->graph;
+    const int64_t rows = size_product(program->micro_batch, shape_rows(g->value[node->in[0]].shape));
+    node_add_output(g, node,
+                    workspace_new(g, node, "scratch", TYPE_F64, work_sum(SELECTION, NUMBERS, rows)));
+}
+
 static void prepare_reduction(Program *program, Node *node) {
     enum { ELEMENTS_PER_BAND = 4096, MAX_BANDS = 64 };
     Graph *g = program->graph;
@@ -347,11 +356,13 @@ const KernelRow cpu_kernels[OPS] = {
     [OP_UPCONV_WGRAD] = {.prepare = prepare_wgrad, .finish = finish_wgrad, .template = "conv_wgrad"},
     [OP_MSE] = {.prepare = prepare_loss},
     [OP_L1] = {.prepare = prepare_loss},
+    [OP_CHARBONNIER] = {.prepare = prepare_loss},
     [OP_PSNR] = {.prepare = prepare_loss},
     [OP_CROSS_ENTROPY] = {.prepare = prepare_loss},
     [OP_DROPOUT_CHANNELS] = {.template = "dropout"},
     [OP_MATCH] = {.template = "resize"},
     [OP_FOCAL_LOSS] = {.prepare = prepare_loss, .template = "cross_entropy"},
+    [OP_OHEM_CROSS_ENTROPY] = {.prepare = prepare_ohem},
     [OP_DICE_LOSS] = {.prepare = prepare_overlap},
     [OP_TVERSKY_LOSS] = {.prepare = prepare_overlap, .template = "dice_loss"},
     [OP_OVERLAP_LOSS] = {.prepare = prepare_overlap, .template = "dice_loss"},

@@ -254,6 +254,17 @@ static void prepare_overlap(Program *program, Node *node) {
                                                shape_elements(g->value[node->out[1]].shape))));
 }
 
+/* How many terms have which digit, where the selection stands, and two sums of each part of the points. */
+static void prepare_ohem(Program *program, Node *node) {
+    enum { POINTS_PER_BAND = 4096, MAX_BANDS = 64, SELECTION = 256 + 4, SUMS = 2 };
+    Graph *g = program->graph;
+    const Shape shape = g->value[node->in[0]].shape;
+    node->a.loss.bands =
+        min_bands(size_product(shape_rows(shape), shape_extent(shape, 2)), POINTS_PER_BAND, MAX_BANDS);
+    node_add_output(g, node,
+                    workspace_new(g, node, "scratch", TYPE_F64, SELECTION + SUMS * node->a.loss.bands));
+}
+
 /* ---- inputs ---- */
 
 void cuda_begin(Program *program, const Node *node, int nnode) {
@@ -293,6 +304,7 @@ const KernelRow cuda_kernels[OPS] = {
     [OP_PRELU_WGRAD] = {.template = "scale_wgrad"},
     [OP_MSE] = {.prepare = prepare_loss},
     [OP_L1] = {.prepare = prepare_loss},
+    [OP_CHARBONNIER] = {.prepare = prepare_loss},
     [OP_PSNR] = {.prepare = prepare_loss},
     [OP_BATCH_NORM] = {.template = "norm"},
     [OP_INSTANCE_NORM] = {.template = "norm"},
@@ -303,6 +315,7 @@ const KernelRow cuda_kernels[OPS] = {
     [OP_NORM_WGRAD] = {.prepare = prepare_norm},
     [OP_CROSS_ENTROPY] = {.prepare = prepare_loss},
     [OP_FOCAL_LOSS] = {.prepare = prepare_loss, .template = "cross_entropy"},
+    [OP_OHEM_CROSS_ENTROPY] = {.prepare = prepare_ohem},
     [OP_DICE_LOSS] = {.prepare = prepare_overlap},
     [OP_TVERSKY_LOSS] = {.prepare = prepare_overlap, .template = "dice_loss"},
     [OP_OVERLAP_LOSS] = {.prepare = prepare_overlap, .template = "dice_loss"},

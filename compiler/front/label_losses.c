@@ -12,6 +12,7 @@
 
 typedef struct {
     ValueId logits, labels;
+    ValueId map; /* what each point weighs besides; -1: nothing */
     const Input *target;
 } Compared;
 
@@ -74,6 +75,7 @@ static bool right_channels(const Call *call, const Compared *by, bool one) {
 
 static bool read_compared(const Call *call, bool one, Compared *by) {
     Lower *l = call->l;
+    by->map = -1;
     if (!argument_tensor(call, "logits", &by->logits) || !argument_tensor(call, "labels", &by->labels))
         return false;
     const Value *labels = &l->graph->value[by->labels];
@@ -134,6 +136,67 @@ static bool read_class_weights(const Call *call, const char *name, int64_t class
                                          (long long)classes));
 }
 
+/* ---- maps of weights ---- */
+
+/* Does V depend on a parameter? What weighs points has no gradient. */
+static bool is_learned(const Lower *l, ValueId v) {
+    const Graph *g = l->graph;
+    bool *needed = NEW_ARRAY(l->pool, bool, g->nvalue);
+    needed[v] = true;
+    for (int i = g->nnode - 1; i >= 0; i--) {
+        bool reads = false;
+        for (Touch t = node_touches(g, &g->node[i]); touch_next(&t);)
+            reads |= t.is_output && needed[t.value];
+        for (Touch t = node_touches(g, &g->node[i]); reads && touch_next(&t);)
+            needed[t.value] = true;
+    }
+    bool learned = false;
+    for (ValueId k = 0; k < g->nvalue; k++)
+        learned |= needed[k] && g->value[k].class == CLASS_PARAMETER;
+    return learned;
+}
+
+static bool report_map(const Call *call, const Compared *by, const char *code, const char *what) {
+    Lower *l = call->l;
+    diag_begin(l->diag, ERROR, code, argument(call, "pixel_weight")->span, "%s", what);
+    diag_help(l->diag, "declare `target weight : image(1, %lld, %lld)`, and read it from files in `data`",
+              (long long)shape_extent(l->graph->value[by->labels].shape, 1),
+              (long long)shape_extent(l->graph->value[by->labels].shape, 2));
+    note_via(l);
+    diag_end(l->diag);
+    return false;
+}
+
+/* One channel as large as the labels. */
+static bool read_map(const Call *call, Compared *by) {
+    Lower *l = call->l;
+    if (argument(call, "pixel_weight")->value.kind == DATUM_NONE)
+        return true;
+    if (!argument_tensor(call, "pixel_weight", &by->map) ||
+        !is_numbers(l, by->map, argument(call, "pixel_weight")->span))
+        return false;
+    by->map = value_joined(l->graph, by->map, call->span);
+    const Shape map = l->graph->value[by->map].shape, t = l->graph->value[by->labels].shape;
+    for (int axis = 0; axis < AXES; axis++)
+        if (shape_extent(map, axis) != shape_extent(t, axis) &&
+            (l->only_axis < 0 || axis == l->only_axis)) {
+            l->unequal = true;
+            return l->only_axis >= 0
+                       ? false
+                       : report_map(call, by, "U0406",
+                                    pool_text(l->pool, "points weigh by %s, and labels are %s",
+                                              sizes_text(l, by->map), sizes_text(l, by->labels)));
+        }
+    if (l->only_axis < 0 && shape_channels(map) != 1)
+        return report_map(call, by, "U0316",
+                          pool_text(l->pool, "`pixel_weight` has one channel, and this has %lld",
+                                    (long long)shape_channels(map)));
+    return is_learned(l, by->map)
+               ? report_map(call, by, "U0316",
+                            "`pixel_weight` is not learned: it may not depend on weights of the network")
+               : true;
+}
+
 /* ---- nodes ---- */
 
 /* NUMBERS: of the result. */
@@ -145,8 +208,13 @@ static ValueId result_node(Call *call, const Compared *by, LabelAttributes attri
     Value value = {
         .name = call->signature->name, .class = CLASS_METRIC, .type = TYPE_F64, .span = call->span};
     value.shape = (Shape){.rank = 1, .dim = {numbers}};
-    const ValueId in[] = {value_joined(g, by->logits, call->span), by->labels}, out = value_new(g, value);
-    Node node = {.op = call->op, .nin = 2, .nout = 1, .name = call->signature->name, .span = call->span};
+    const ValueId in[] = {value_joined(g, by->logits, call->span), by->labels, by->map},
+                  out = value_new(g, value);
+    Node node = {.op = call->op,
+                 .nin = g->operands[call->op].nin > 2 ? 3 : 2,
+                 .nout = 1,
+                 .name = call->signature->name,
+                 .span = call->span};
     node.a = (Attributes){.kind = ATTRIBUTES_LOSS, .loss = {.weight = 1, .labels = kept}};
     node.via = l->via;
     node_new(g, node, in, &out);
@@ -167,7 +235,7 @@ ValueId build_cross_entropy(Call *call) {
         report_value(call, "label_smoothing", "`label_smoothing` must be from 0 to 1");
         return -1;
     }
-    return result_node(call, &by, a, 1);
+    return read_map(call, &by) ? result_node(call, &by, a, 1) : -1;
 }
 
 ValueId build_bce(Call *call) {
@@ -187,7 +255,7 @@ ValueId build_bce(Call *call) {
         weight[1] = positive;
         a.class_weight = weight;
     }
-    return result_node(call, &by, a, 1);
+    return read_map(call, &by) ? result_node(call, &by, a, 1) : -1;
 }
 
 /* Of a channel for each class, or of one channel, for the second of two. */
@@ -298,6 +366,50 @@ ValueId build_tversky_loss(Call *call) {
     return overlap_node(call, &by, a);
 }
 
+/* A number of points, or a share of all. */
+static bool read_kept(const Call *call, HardAttributes *hard) {
+    hard->least = -1;
+    if (argument(call, "min_kept")->value.kind == DATUM_NONE)
+        return argument_number(call, "keep", &hard->share) && hard->share >= 0 && hard->share <= 1
+                   ? true
+                   : report_value(call, "keep", "`keep` is a share of the points, from 0 to 1");
+    int64_t least;
+    if (!argument_integer(call, "min_kept", 0, &least))
+        return false;
+    hard->least = (double)least;
+    return true;
+}
+
+/* Beside its value a node has what its gradient reads: the limit of the terms that count, and what their
+ * sum is divided by; the term of each point. */
+ValueId build_ohem(Call *call) {
+    Compared by;
+    Graph *g = call->l->graph;
+    LabelAttributes a = {.sums_itself = true};
+    if (!read_compared_either(call, &by))
+        return -1;
+    a.classes = by.target->classes;
+    if (!read_ignore_index(call, a.classes, &a.ignore) ||
+        !argument_number(call, "threshold", &a.hard.threshold) || !read_kept(call, &a.hard))
+        return -1;
+    if (!(a.hard.threshold > 0 && a.hard.threshold <= 1)) {
+        report_value(call, "threshold", "`threshold` must be above 0 and at most 1");
+        return -1;
+    }
+    const ValueId loss = result_node(call, &by, a, 1);
+    const NodeId node = g->value[loss].producer;
+    Value bounds = g->value[loss], terms = g->value[loss];
+    bounds.name = "ohem_cross_entropy bounds";
+    bounds.shape.dim[0] = 2;
+    terms.name = "ohem_cross_entropy terms";
+    terms.type = TYPE_F32;
+    terms.per_sample = true;
+    terms.shape.dim[0] = shape_elements(g->value[by.labels].shape);
+    node_add_output(g, &g->node[node], value_new(g, bounds));
+    node_add_output(g, &g->node[node], value_new(g, terms));
+    return loss;
+}
+
 /* ---- classes ---- */
 
 static ValueId argmax_of(Call *call, ValueId x, Span span) {
@@ -343,6 +455,7 @@ static bool report_numbers(const Call *call, ValueId v) {
 /* Of two classes one channel is as good as its argmax: the second where it is above 0.5. */
 static bool read_classes(Call *call, Compared *by) {
     Lower *l = call->l;
+    by->map = -1;
     if (!argument_tensor(call, "prediction", &by->logits) || !argument_tensor(call, "labels", &by->labels))
         return false;
     const Value *labels = &l->graph->value[by->labels];

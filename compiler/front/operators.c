@@ -690,7 +690,7 @@ static bool comparable(const Call *call, ValueId a, ValueId b) {
     return shape_equal(x, y) ? true : report_measured(call, a, b);
 }
 
-ValueId build_loss(Call *call) {
+static ValueId compare(Call *call, double epsilon) {
     Lower *l = call->l;
     ValueId prediction, target;
     if (!argument_tensor(call, "prediction", &prediction) || !argument_tensor(call, "truth", &target))
@@ -716,8 +716,23 @@ ValueId build_loss(Call *call) {
     const ValueId operands[] = {value_joined(l->graph, prediction, call->span),
                                 value_joined(l->graph, target, call->span)};
     call->name = call->signature->name;
-    return node_append(call, operands, 2, (Attributes){.kind = ATTRIBUTES_LOSS, .loss.weight = 1},
+    return node_append(call, operands, 2,
+                       (Attributes){.kind = ATTRIBUTES_LOSS, .loss = {.weight = 1, .epsilon = epsilon}},
                        value_new(l->graph, value));
+}
+
+ValueId build_loss(Call *call) {
+    return compare(call, 0);
+}
+
+ValueId build_charbonnier(Call *call) {
+    double epsilon;
+    if (!argument_number(call, "eps", &epsilon))
+        return -1;
+    if (epsilon > 0 && epsilon <= 1e9)
+        return compare(call, epsilon);
+    report_range(call, "eps", "greater than 0");
+    return -1;
 }
 
 ValueId build_none(Call *call) {

@@ -132,6 +132,12 @@ typedef struct {
     bool joint;      /* sums of all classes, instead of the mean of what it is for each class */
 } OverlapAttributes;
 
+/* Which points a loss of the hardest points counts: those whose class has less than THRESHOLD of softmax,
+ * but at least LEAST, or, if that is -1, SHARE of all. */
+typedef struct {
+    double threshold, share, least;
+} HardAttributes;
+
 /* Of what compares with classes. */
 typedef struct {
     int64_t classes;
@@ -142,6 +148,7 @@ typedef struct {
     bool counts_pairs;          /* a metric of classes, which needs no sum over the labels */
     bool sums_itself;           /* a loss over classes that needs none either */
     OverlapAttributes overlap;
+    HardAttributes hard;
     double smoothing; /* share of a point's weight that all classes have alike */
     double gamma;     /* focal: points count less by this power of 1 - softmax */
 } LabelAttributes;
@@ -150,6 +157,7 @@ typedef struct {
     double weight;                 /* factor in the sum that is minimised */
     int64_t bands;                 /* in how many parts a sample is summed, fixed by the target */
     const LabelAttributes *labels; /* NULL: it compares numbers */
+    double epsilon;                /* charbonnier: where it turns from square to absolute */
 } LossAttributes;
 
 /* Normalisations over a sample or the batch, what they compute beforehand, and their gradients. */

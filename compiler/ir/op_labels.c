@@ -63,12 +63,18 @@ int64_t map_classes(const Graph *g, ValueId v) {
 
 /* ---- rules ---- */
 
+/* What each point weighs besides, or -1. */
+static ValueId map_of(const Node *node) {
+    return node->nin > 2 ? node->in[2] : -1;
+}
+
 static void gradient_of_labels(Autodiff *ad, const Node *node, ValueId *din, Op op) {
-    const ValueId in[3] = {node->in[0], node->in[1], -1}; /* update.c knows whether it is scaled */
+    /* update.c knows whether it is scaled */
+    const ValueId in[4] = {node->in[0], node->in[1], map_of(node), -1};
     if (!gradient_wanted(ad, node->in[0]))
         return;
     din[0] = gradient_value(ad, node->in[0]);
-    gradient_node(ad, node, op, node->a, in, 3, &din[0], 1);
+    gradient_node(ad, node, op, node->a, in, 4, &din[0], 1);
 }
 
 void gradient_cross_entropy(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
@@ -88,6 +94,15 @@ void gradient_overlap(Autodiff *ad, const Node *node, const ValueId *dout, Value
         return;
     din[0] = gradient_value(ad, node->in[0]);
     gradient_node(ad, node, OP_DICE_LOSS_GRAD, node->a, in, 4, &din[0], 1);
+}
+
+void gradient_ohem(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    const ValueId in[5] = {node->in[0], node->in[1], node->out[1], node->out[2], -1};
+    (void)dout;
+    if (!gradient_wanted(ad, node->in[0]))
+        return;
+    din[0] = gradient_value(ad, node->in[0]);
+    gradient_node(ad, node, OP_OHEM_CROSS_ENTROPY_GRAD, node->a, in, 5, &din[0], 1);
 }
 
 /* An exponential is a polynomial and a few operations more. */
@@ -111,6 +126,13 @@ static void label_constants(Constants *c, const Node *node) {
     constant(c, "COUNTED", a->sums_itself ? 0 : label_count_of(constants_graph(c), node));
 }
 
+static void map_constants(Constants *c, const Node *node) {
+    const ValueId map = map_of(node), one = map < 0 ? node->in[1] : map;
+    constant(c, "MAPPED", map >= 0);
+    constant_layout(c, "MAP", one);
+    constant_staged(c, "MAP_STAGED", one);
+}
+
 /* "labelled[0]": what the runtime counted, on targets where steps are functions. */
 static const char *counted(const Constants *c, const Node *node, const char *behind) {
     const Graph *g = constants_graph(c);
@@ -119,6 +141,7 @@ static const char *counted(const Constants *c, const Node *node, const char *beh
 
 void constants_label_loss(Constants *c, const Node *node) {
     label_constants(c, node);
+    map_constants(c, node);
     constant(c, "BANDS", node->a.loss.bands);
     constant(c, "ACCUMULATE", node->accumulates);
     call_arguments(c, "n, step->n", counted(c, node, ", valid"));
@@ -127,10 +150,32 @@ void constants_label_loss(Constants *c, const Node *node) {
 
 void constants_label_loss_grad(Constants *c, const Node *node) {
     label_constants(c, node);
+    map_constants(c, node);
     constant_real(c, "WEIGHT", node->a.loss.weight);
     constant_layout(c, "DX", node->out[0]);
-    constant(c, "SCALED", node->in[2] >= 0);
+    constant(c, "SCALED", node->in[3] >= 0);
     call_arguments(c, "n", counted(c, node, ""));
+    call_rows(c, node->out[0]);
+}
+
+void constants_ohem(Constants *c, const Node *node) {
+    const HardAttributes *a = &node->a.loss.labels->hard;
+    label_constants(c, node);
+    constant_layout(c, "TERMS", node->out[2]);
+    constant_real(c, "THRESHOLD", a->threshold);
+    constant_real(c, "SHARE", a->share);
+    constant_real(c, "LEAST", a->least);
+    constant(c, "BANDS", node->a.loss.bands);
+    constant(c, "ACCUMULATE", node->accumulates);
+    call_arguments(c, "n, step->n", "valid");
+}
+
+void constants_ohem_grad(Constants *c, const Node *node) {
+    label_constants(c, node);
+    constant_layout(c, "TERMS", node->in[3]);
+    constant_real(c, "WEIGHT", node->a.loss.weight);
+    constant_layout(c, "DX", node->out[0]);
+    constant(c, "SCALED", node->in[4] >= 0);
     call_rows(c, node->out[0]);
 }
 

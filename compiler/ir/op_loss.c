@@ -21,6 +21,11 @@ void gradient_l1(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *d
     gradient_of_loss(ad, node, din, OP_L1_GRAD);
 }
 
+void gradient_charbonnier(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    (void)dout;
+    gradient_of_loss(ad, node, din, OP_CHARBONNIER_GRAD);
+}
+
 static void loss_constants(Constants *c, const Node *node) {
     constant_channels(c, "C", node->in[0]);
     constant_extents(c, "", node->in[0]);
@@ -28,6 +33,7 @@ static void loss_constants(Constants *c, const Node *node) {
     constant_layout(c, "T", node->in[1]);
     constant_staged(c, "P_STAGED", node->in[0]);
     constant_staged(c, "T_STAGED", node->in[1]);
+    constant_real(c, "EPSILON", node->a.loss.epsilon);
 }
 
 void constants_loss(Constants *c, const Node *node) {

@@ -10,7 +10,7 @@ void KERNEL()(int n, Rows rows, double *result, double *scratch, const void *p, 
                           const int32_t (*valid)[3]) {
     SIZES;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
-    terms_sum(n, rows, scratch, by, valid, squared, 0);
+    terms_sum(n, rows, scratch, by, valid, squared, 0, 0);
     means_sum(n, rows, result, scratch, by, valid, mean_itself, ACCUMULATE);
 }
 #undef MSE
@@ -22,7 +22,7 @@ void KERNEL()(int n, Rows rows, double *result, double *scratch, const void *p, 
                           const int32_t (*valid)[3]) {
     SIZES;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
-    terms_sum(n, rows, scratch, by, valid, squared, 1);
+    terms_sum(n, rows, scratch, by, valid, squared, 0, 1);
     means_sum(n, rows, result, scratch, by, valid, psnr_of_mean, ACCUMULATE);
 }
 #undef PSNR
@@ -35,7 +35,7 @@ void KERNEL()(int n, int total, Rows rows, stored *dp, const void *p, const void
     SIZES;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
     const double weight = 2 * WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1);
-    slopes_store(n, total, rows, dp, &DP, by, weight, slope_of_square);
+    slopes_store(n, total, rows, dp, &DP, by, weight, slope_of_square, 0);
 }
 #undef MSE_GRAD
 #endif

@@ -22,16 +22,23 @@ typedef struct {
 } Compared;
 
 /* What an element adds to the sum of a sample, from the difference of the two, and what a result is of the
- * mean over the sample. PSNR is for a peak of 1: what lies beyond 0 and 1 is brought back first. */
-typedef double Term(double difference);
+ * mean over the sample. A loss may have a number of its own. PSNR is for a peak of 1: what lies beyond 0
+ * and 1 is brought back first. */
+typedef double Term(double difference, double epsilon);
 typedef double OfMean(double mean);
 
-INLINE double squared(double difference) {
+INLINE double squared(double difference, double epsilon) {
+    (void)epsilon;
     return difference * difference;
 }
 
-INLINE double absolute(double difference) {
+INLINE double absolute(double difference, double epsilon) {
+    (void)epsilon;
     return fabs(difference);
+}
+
+INLINE double charbonnier(double difference, double epsilon) {
+    return sqrt(difference * difference + epsilon * epsilon);
 }
 
 INLINE double mean_itself(double mean) {
@@ -63,7 +70,7 @@ INLINE void differences(double *to, Compared by, long p, long t, int count, int 
 
 /* The sum over the first `width` points of a row, channel by channel: four sums of every fourth point, for
  * an addition waits for the one before. */
-INLINE double terms_of_row(Compared by, Term *term, int clamped, Point at, int width) {
+INLINE double terms_of_row(Compared by, Term *term, double epsilon, int clamped, Point at, int width) {
     enum { ELEMENTS = 2048 }; /* whose differences are there at a time */
     _Alignas(64) double difference[ELEMENTS + LANES];
     const int block = by.p.layout->block, points = ELEMENTS / (4 * block) * 4;
@@ -77,33 +84,34 @@ INLINE double terms_of_row(Compared by, Term *term, int clamped, Point at, int w
                 differences(difference, by, offset_of(by.p.layout, c / block, at),
                             offset_of(by.t.layout, c / block, at), count * block, clamped);
             for (; w + 4 <= count; w += 4, d += 4 * block) {
-                first += term(d[0]);
-                second += term(d[block]);
-                third += term(d[2 * block]);
-                fourth += term(d[3 * block]);
+                first += term(d[0], epsilon);
+                second += term(d[block], epsilon);
+                third += term(d[2 * block], epsilon);
+                fourth += term(d[3 * block], epsilon);
             }
             for (; w < count; w++, d += block)
-                first += term(d[0]);
+                first += term(d[0], epsilon);
         }
     return (first + second) + (third + fourth);
 }
 
 /* The same, as far as the row is valid. */
-INLINE double terms_of_valid(Compared by, Term *term, int clamped, Point at, const int32_t *size) {
-    return at.d < size[0] && at.h < size[1] ? terms_of_row(by, term, clamped, at, size[2]) : 0;
+INLINE double terms_of_valid(Compared by, Term *term, double epsilon, int clamped, Point at,
+                             const int32_t *size) {
+    return at.d < size[0] && at.h < size[1] ? terms_of_row(by, term, epsilon, clamped, at, size[2]) : 0;
 }
 
 /* The sum of each row of a range, as far as it is valid, into `scratch`, which has all rows of all samples.
  */
 INLINE void terms_sum(int n, Rows rows, double *scratch, Compared by, const int32_t (*valid)[3], Term *term,
-                      int clamped) {
+                      double epsilon, int clamped) {
     const int height = by.size[1];
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
         for (int r = rows.begin; r < rows.end; r++) {
             const Point at = {i, r / height, r % height, 0};
             scratch[(long)i * by.size[0] * height + r] =
-                terms_of_valid(by, term, clamped, at, valid ? valid[i] : by.size);
+                terms_of_valid(by, term, epsilon, clamped, at, valid ? valid[i] : by.size);
         }
 }
 
@@ -128,14 +136,26 @@ INLINE void means_sum(int n, Rows rows, double *result, const double *scratch, C
 }
 
 /* The gradient by an element of p, from p - t and a factor. */
-typedef Vector Slope(Vector difference, Vector factor);
+typedef Vector Slope(Vector difference, Vector factor, real epsilon);
 
-INLINE Vector slope_of_square(Vector difference, Vector factor) {
+INLINE Vector slope_of_square(Vector difference, Vector factor, real epsilon) {
+    (void)epsilon;
     return factor * difference;
 }
 
-INLINE Vector slope_of_absolute(Vector difference, Vector factor) {
+INLINE Vector slope_of_absolute(Vector difference, Vector factor, real epsilon) {
+    (void)epsilon;
     return vector_mask(factor, difference) - vector_mask(factor, -difference);
+}
+
+/* By lanes: a compiler makes vectors of roots, not roots of vectors. */
+INLINE Vector slope_of_charbonnier(Vector difference, Vector factor, real epsilon) {
+    const Vector square = difference * difference + epsilon * epsilon;
+    real root[LANES];
+    store_real(root, square);
+    for (int k = 0; k < LANES; k++)
+        root[k] = sqrtf(root[k]);
+    return factor * difference / load_real(root);
 }
 
 /* The factor, of `weight` times the mean over `total` samples. */
@@ -146,18 +166,18 @@ INLINE Vector slope_factor(double weight, int total, Compared by) {
 
 /* The slopes of a row of a block, whose gradients begin at dp. */
 INLINE void slopes_of_row(stored *dp, int count, Compared by, int block, Point row, Vector factor,
-                          Slope *slope) {
+                          Slope *slope, real epsilon) {
     for (int at = 0, left = count; left > 0; at += LANES, left -= LANES) {
         const Vector difference =
             load_either(by.p.is_real, by.p.at, offset_of(by.p.layout, block, row) + at, left) -
             load_either(by.t.is_real, by.t.at, offset_of(by.t.layout, block, row) + at, left);
-        store_some(dp + at, slope(difference, factor), left);
+        store_some(dp + at, slope(difference, factor, epsilon), left);
     }
 }
 
 /* Those of a range of rows. */
 INLINE void slopes_store(int n, int total, Rows rows, stored *dp, const Layout *layout, Compared by,
-                         double weight, Slope *slope) {
+                         double weight, Slope *slope, double epsilon) {
     const Vector factor = slope_factor(weight, total, by);
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
@@ -165,6 +185,6 @@ INLINE void slopes_store(int n, int total, Rows rows, stored *dp, const Layout *
             for (int r = rows.begin; r < rows.end; r++) {
                 const Point row = {i, r / by.size[1], r % by.size[1], 0};
                 slopes_of_row(dp + offset_of(layout, block, row), by.size[2] * layout->block, by, block,
-                              row, factor, slope);
+                              row, factor, slope, (real)epsilon);
             }
 }

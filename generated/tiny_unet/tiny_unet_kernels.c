@@ -173,7 +173,8 @@ void tiny_unet_upconv(const UpconvSizes *sizes, int n, Rows rows, stored *y, con
 }
 
 /* mse - mean squared error. */
-UNUSED static double mse_term(double p, double t) {
+UNUSED static double mse_term(double p, double t, double epsilon) {
+    (void)epsilon;
     return (p - t) * (p - t);
 }
 
@@ -183,12 +184,13 @@ void tiny_unet_mse(const MseSizes *sizes, int n, Rows rows, double *result, doub
     const Layout P = sizes->P, T = sizes->T;
     const int P_STAGED = sizes->P_STAGED, T_STAGED = sizes->T_STAGED, ACCUMULATE = sizes->ACCUMULATE;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
-    terms_sum(n, rows, scratch, by, valid, mse_term);
+    terms_sum(n, rows, scratch, by, valid, mse_term, 0);
     means_sum(n, rows, result, scratch, by, valid, mean_itself, ACCUMULATE);
 }
 
 /* psnr - peak signal to noise ratio, for a peak of 1. */
-UNUSED static double psnr_term(double p, double t) {
+UNUSED static double psnr_term(double p, double t, double epsilon) {
+    (void)epsilon;
     const double difference = clamp(p, 0, 1) - clamp(t, 0, 1);
     return difference * difference;
 }
@@ -203,12 +205,13 @@ void tiny_unet_psnr(const PsnrSizes *sizes, int n, Rows rows, double *result, do
     const Layout P = sizes->P, T = sizes->T;
     const int P_STAGED = sizes->P_STAGED, T_STAGED = sizes->T_STAGED, ACCUMULATE = sizes->ACCUMULATE;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
-    terms_sum(n, rows, scratch, by, valid, psnr_term);
+    terms_sum(n, rows, scratch, by, valid, psnr_term, 0);
     means_sum(n, rows, result, scratch, by, valid, psnr_of_mean, ACCUMULATE);
 }
 
 /* mse_grad - gradient of the mean squared error by the prediction. */
-UNUSED static double mse_grad_slope(double p, double t) {
+UNUSED static double mse_grad_slope(double p, double t, double epsilon) {
+    (void)epsilon;
     return p - t;
 }
 
@@ -222,7 +225,7 @@ void tiny_unet_mse_grad(const MseGradSizes *sizes, int n, int total, Rows rows, 
     const int SCALED = sizes->SCALED;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
     const double weight = 2 * WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1);
-    terms_store(n, total, rows, dp, &DP, by, weight, mse_grad_slope);
+    terms_store(n, total, rows, dp, &DP, by, weight, mse_grad_slope, 0);
 }
 
 /* conv_wgrad - gradients of a convolution, or of a TRANSPOSED one, by its weights and its bias.

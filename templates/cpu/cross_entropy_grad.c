@@ -5,11 +5,14 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *x, const uint8_t *t,
+UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *x, const uint8_t *t, const void *map,
                           const double *scale, double counted) {
     SIZES;
-    const Classified by = {
-        x, t, &X, &T, C, CLASSES, IGNORE, {D, H, W}, WEIGHTED ? CLASS_WEIGHT : NULL, SMOOTHING, GAMMA};
+    const Classified by = {x,         t,         &X,
+                           &T,        C,         CLASSES,
+                           IGNORE,    {D, H, W}, WEIGHTED ? CLASS_WEIGHT : NULL,
+                           SMOOTHING, GAMMA,     MAPPED ? map : NULL,
+                           &MAP,      MAP_STAGED};
     class_slopes_store(n, rows, dx, &DX, by, WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1), counted);
 }
 /* END */

@@ -10,7 +10,7 @@ UNUSED static void KERNEL(int n, int total, double *result, double *sums, double
     SIZES;
     const Ratio ratio = {OVER_BOTH, UNDER_BOTH, UNDER_PREDICTED, UNDER_TRULY, SMOOTH,     EPSILON,
                          FIRST,     SQUARED,    JOINT,           BATCH,       SUMS.sample};
-    const Classified by = {x, t, &X, &T, C, CLASSES, IGNORE, {D, H, W}, NULL, 0, 0};
+    const Classified by = {x, t, &X, &T, C, CLASSES, IGNORE, {D, H, W}, NULL, 0, 0, NULL, NULL, 0};
     overlap_loss(n, total, result, sums, (void *)scratch, by, valid, ratio, ACCUMULATE);
 }
 /* END */

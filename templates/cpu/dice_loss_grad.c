@@ -10,7 +10,7 @@ UNUSED static void KERNEL(int n, int total, Rows rows, stored *dx, const stored 
     SIZES;
     const Ratio ratio = {OVER_BOTH, UNDER_BOTH, UNDER_PREDICTED, UNDER_TRULY, SMOOTH,     EPSILON,
                          FIRST,     SQUARED,    JOINT,           BATCH,       SUMS.sample};
-    const Classified by = {x, t, &X, &T, C, CLASSES, IGNORE, {D, H, W}, NULL, 0, 0};
+    const Classified by = {x, t, &X, &T, C, CLASSES, IGNORE, {D, H, W}, NULL, 0, 0, NULL, NULL, 0};
     overlap_slopes_store(n, total, rows, dx, &DX, by, sums, ratio,
                          WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1));
 }

@@ -147,10 +147,10 @@ INLINE void KERNEL_row(KERNEL_Shared s, Point at, const int32_t (*valid)[3]) {
     const long row = (long)at.n * (D * H) + at.d * H + at.h;
     s.by.p.at = p;
     KERNEL_predict(p, s.x, s.by_x, s.b, at);
-    s.terms[row] = terms_of_valid(s.by, ABSOLUTE ? absolute : squared, 0, at, size);
+    s.terms[row] = terms_of_valid(s.by, ABSOLUTE ? absolute : squared, 0, 0, at, size);
     if (PSNR)
-        s.terms[s.terms_apart + row] = terms_of_valid(s.by, squared, 1, at, size);
-    slopes_of_row(dp, W * CO, s.by, 0, at, s.factor, ABSOLUTE ? slope_of_absolute : slope_of_square);
+        s.terms[s.terms_apart + row] = terms_of_valid(s.by, squared, 0, 1, at, size);
+    slopes_of_row(dp, W * CO, s.by, 0, at, s.factor, ABSOLUTE ? slope_of_absolute : slope_of_square, 0);
     KERNEL_gradients(s.dx, s.x, dp, s.by_p, s.sums + row * KERNEL_row_sums(), at);
 }
 

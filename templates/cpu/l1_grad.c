@@ -10,6 +10,6 @@ UNUSED static void KERNEL(int n, int total, Rows rows, stored *dp, const void *p
     SIZES;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
     const double weight = WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1);
-    slopes_store(n, total, rows, dp, &DP, by, weight, slope_of_absolute);
+    slopes_store(n, total, rows, dp, &DP, by, weight, slope_of_absolute, 0);
 }
 /* END */

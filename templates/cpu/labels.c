@@ -15,7 +15,10 @@ typedef struct {
     int channels, classes, ignore, size[3];
     const double *class_weight; /* NULL: all weigh 1 */
     double smoothing;           /* the share of a point's weight that all classes have alike */
-    double gamma; /* points count less by this power of what their class lacks of 1; 0: alike */
+    double gamma;    /* points count less by this power of what their class lacks of 1; 0: alike */
+    const void *map; /* of one channel: what each point weighs besides; NULL: 1 */
+    const Layout *map_layout;
+    int map_is_real;
 } Classified;
 
 /* LANES points: their logits, class by class, and what softmax makes of these: exp(x_k - maximum), of which
@@ -92,6 +95,15 @@ INLINE double focus_slope(double loss, double gamma) {
     return missing > 0 ? power_of(missing, gamma - 1) * (missing + gamma * loss * exp(-loss)) : 0;
 }
 
+/* What `count` points from `at` on weigh by the map. */
+INLINE void map_of(double *weight, Classified by, Point at, int count) {
+    const long first = by.map == NULL ? 0 : offset_of(by.map_layout, 0, at);
+    for (int k = 0; k < count; k++)
+        weight[k] = by.map == NULL ? 1
+                                   : (double)load_either(by.map_is_real, by.map,
+                                                         first + (long)k * by.map_layout->block, 1)[0];
+}
+
 /* What lane k of the points, of class `label`, adds to the sum: of -log(softmax) that of its class, and,
  * smoothed, of all of them. */
 INLINE double term_of(const Points *p, Classified by, int lane, int label) {
@@ -110,13 +122,15 @@ INLINE double classes_of_row(Classified by, Point at, int width) {
     for (; at.w < width; at.w += LANES) {
         const int count = min_int(LANES, width - at.w);
         uint8_t label[LANES];
+        double weight[LANES];
         Points p;
         labels_of(label, by, at, count);
+        map_of(weight, by, at, count);
         load_points(&p, by, at, count);
         softmax(&p, by.classes);
         for (int k = 0; k < count; k++)
             if (counts(by, label[k]))
-                sum += term_of(&p, by, k, label[k]);
+                sum += weight[k] * term_of(&p, by, k, label[k]);
     }
     return sum;
 }
@@ -137,7 +151,8 @@ INLINE void classes_sum(int n, Rows rows, double *scratch, Classified by, const 
 
 /* The slopes of `count` points: of class k factor * (own + alike * (all weights)) * softmax_k, less what
  * the class and the smoothing have of it. */
-INLINE void slopes_of_points(Points *p, Classified by, const uint8_t *label, int count, double factor) {
+INLINE void slopes_of_points(Points *p, Classified by, const uint8_t *label, const double *factor,
+                             int count) {
     const double alike = by.smoothing / by.classes;
     Vector weight = {0}, scale = {0}, smooth = {0};
     double all = 0;
@@ -147,9 +162,9 @@ INLINE void slopes_of_points(Points *p, Classified by, const uint8_t *label, int
         if (counts(by, label[k])) {
             const double loss = log1p((double)p->rest[k]) + (double)(p->maximum[k] - p->logit[label[k]][k]);
             const double own = (1 - by.smoothing) * weight_of(by, label[k]) * focus_slope(loss, by.gamma);
-            weight[k] = (real)(factor * own);
-            smooth[k] = (real)(factor * alike);
-            scale[k] = (real)(factor * (own + alike * all));
+            weight[k] = (real)(factor[k] * own);
+            smooth[k] = (real)(factor[k] * alike);
+            scale[k] = (real)(factor[k] * (own + alike * all));
         }
     for (int k = 0; k < by.classes; k++) {
         Vector slope = scale * (p->power[k] / (1 + p->rest)) - smooth * (real)weight_of(by, k);
@@ -186,11 +201,15 @@ INLINE void class_slopes_store(int n, Rows rows, stored *dx, const Layout *layou
                 const Point at = {i, r / by.size[1], r % by.size[1], w};
                 const int count = min_int(LANES, by.size[2] - w);
                 uint8_t label[LANES];
+                double of_point[LANES];
                 Points p;
                 labels_of(label, by, at, count);
                 load_points(&p, by, at, count);
                 softmax(&p, by.classes);
-                slopes_of_points(&p, by, label, count, factor);
+                map_of(of_point, by, at, count);
+                for (int k = 0; k < count; k++)
+                    of_point[k] *= factor;
+                slopes_of_points(&p, by, label, of_point, count);
                 store_points(&p, dx, layout, by.channels, at, count);
             }
 }
@@ -385,5 +404,180 @@ INLINE void overlap_slopes_store(int n, int total, Rows rows, stored *dx, const 
                 store_points(&p, dx, layout, by.channels, at, count);
             }
         }
+}
+
+/* ---- the hardest points ---- */
+
+/* Which points count: those whose class has less than `threshold` of softmax, but at least `least`, or, if
+ * that is -1, the share `share` of all points, those with the least. */
+typedef struct {
+    double threshold, share, least;
+} Hard;
+
+INLINE double kept_at_least(Hard hard, double all) {
+    return hard.least >= 0 ? hard.least : floor(hard.share * all + 0.5);
+}
+
+/* Points count whose term -log(softmax) is above this limit, of `counted` points; `bound` is the term of
+ * the last one that is wanted in any case. */
+INLINE double hard_limit(Hard hard, double counted, double wanted, double bound) {
+    const double by_threshold = -log(hard.threshold);
+    return wanted >= counted ? -0.5 : wanted > 0 && bound < by_threshold ? bound : by_threshold;
+}
+
+/* Finds the rank-th largest of terms from 0 on, digit by digit of its bits: how many of those that begin as
+ * it does have which digit next, counted in parts. */
+enum { SELECTION_PARTS = 16, DIGITS = 256 };
+typedef struct {
+    uint32_t count[SELECTION_PARTS][DIGITS];
+    uint32_t begins;
+    double rank;
+} Selection;
+
+INLINE uint32_t bits_of_term(real term) {
+    const float x = (float)term;
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits & 0x7fffffff;
+}
+
+/* Of a part of the `points` terms of each sample. */
+INLINE void count_digits(Selection *s, int part, int shift, const real *terms, int n, long points,
+                         long sample) {
+    memset(s->count[part], 0, sizeof s->count[part]);
+    for (int i = 0; i < n; i++)
+        for (long k = points * part / SELECTION_PARTS; k < points * (part + 1) / SELECTION_PARTS; k++) {
+            const real term = terms[i * sample + k];
+            const uint32_t bits = bits_of_term(term);
+            if (!(term < 0) && (bits >> shift) / DIGITS == s->begins)
+                s->count[part][bits >> shift & (DIGITS - 1)]++;
+        }
+}
+
+INLINE void choose_digit(Selection *s) {
+    int digit = DIGITS;
+    double count;
+    do {
+        count = 0;
+        digit--;
+        for (int part = 0; part < SELECTION_PARTS; part++)
+            count += s->count[part][digit];
+        s->rank -= count;
+    } while (s->rank > 0 && digit > 0);
+    s->rank += count;
+    s->begins = s->begins * DIGITS + (uint32_t)digit;
+}
+
+INLINE double largest_term(Selection *s, const real *terms, int n, long points, long sample, double rank) {
+#pragma omp single
+    {
+        s->begins = 0;
+        s->rank = rank;
+    }
+    for (int shift = 24; shift >= 0; shift -= 8) {
+#pragma omp for schedule(static)
+        for (int part = 0; part < SELECTION_PARTS; part++)
+            count_digits(s, part, shift, terms, n, points, sample);
+#pragma omp single
+        choose_digit(s);
+    }
+    float found;
+    memcpy(&found, &s->begins, sizeof found);
+    return (double)found;
+}
+
+/* The terms of a row, -1 where a point does not count; returns how many do. */
+INLINE double terms_store(real *terms, Classified by, Point at, int width) {
+    double counted = 0;
+    for (; at.w < by.size[2]; at.w += LANES) {
+        const int count = min_int(LANES, by.size[2] - at.w);
+        uint8_t label[LANES];
+        Points p;
+        labels_of(label, by, at, count);
+        load_points(&p, by, at, count);
+        softmax(&p, by.classes);
+        for (int k = 0; k < count; k++) {
+            const int counts_here = at.w + k < width && counts(by, label[k]);
+            terms[at.w + k] = counts_here ? (real)term_of(&p, by, k, label[k]) : -1;
+            counted += counts_here;
+        }
+    }
+    return counted;
+}
+
+INLINE double sum_of(const double *of_rows, long rows) {
+    double sum = 0;
+    for (long r = 0; r < rows; r++)
+        sum += of_rows[r];
+    return sum;
+}
+
+/* Sum and number of the terms of a row that are above the limit. */
+INLINE void kept_of_row(double *sum, double *kept, const real *terms, int width, double limit) {
+    *sum = *kept = 0;
+    for (int w = 0; w < width; w++)
+        if (!((double)terms[w] <= limit)) {
+            *sum += (double)terms[w];
+            ++*kept;
+        }
+}
+
+/* Mean of the terms of points that count; of no points 0. `bounds`: the limit, and what the sum is divided
+ * by. Scratch: a selection, and for each row the points that count there, the sum of those kept, their
+ * number. */
+INLINE void hard_loss(int n, int total, double *result, double *bounds, real *terms, long sample,
+                      double *scratch, Classified by, const int32_t (*valid)[3], Hard hard,
+                      int accumulate) {
+    const int rows = by.size[0] * by.size[1], width = by.size[2];
+    double *counted = scratch + sizeof(Selection) / sizeof *scratch, *sum = counted + (long)n * rows,
+           *kept = sum + (long)n * rows, all = 0, bound = 0;
+    for (int i = 0; i < n; i++)
+        all += (double)(valid ? valid[i] : by.size)[0] * (valid ? valid[i] : by.size)[1] *
+               (valid ? valid[i] : by.size)[2];
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int r = 0; r < rows; r++) {
+            const Point at = {i, r / by.size[1], r % by.size[1], 0};
+            const int32_t *size = valid ? valid[i] : by.size;
+            counted[(long)i * rows + r] = terms_store(terms + i * sample + (long)r * width, by, at,
+                                                      at.d < size[0] && at.h < size[1] ? size[2] : 0);
+        }
+    const double points = sum_of(counted, (long)n * rows), wanted = kept_at_least(hard, all);
+    if (wanted > 0 && wanted < points)
+        bound = largest_term((void *)scratch, terms, n, (long)rows * width, sample, wanted);
+    const double limit = hard_limit(hard, points, wanted, bound);
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int r = 0; r < rows; r++)
+            kept_of_row(&sum[(long)i * rows + r], &kept[(long)i * rows + r],
+                        terms + i * sample + (long)r * width, width, limit);
+#pragma omp single
+    {
+        bounds[0] = limit;
+        bounds[1] = sum_of(kept, (long)n * rows) + 1e-5 * all;
+        *result = (accumulate ? *result : 0) + total * (sum_of(sum, (long)n * rows) / bounds[1]);
+    }
+}
+
+INLINE void hard_slopes_store(int n, Rows rows, stored *dx, const Layout *layout, Classified by,
+                              const double *bounds, const real *terms, long sample, double weight) {
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int r = rows.begin; r < rows.end; r++)
+            for (int w = 0; w < by.size[2]; w += LANES) {
+                const Point at = {i, r / by.size[1], r % by.size[1], w};
+                const real *term = terms + i * sample + (long)r * by.size[2] + w;
+                const int count = min_int(LANES, by.size[2] - w);
+                uint8_t label[LANES];
+                double of_point[LANES];
+                Points p;
+                labels_of(label, by, at, count);
+                load_points(&p, by, at, count);
+                softmax(&p, by.classes);
+                for (int k = 0; k < count; k++)
+                    of_point[k] = (double)term[k] <= bounds[0] ? 0 : weight / bounds[1];
+                slopes_of_points(&p, by, label, of_point, count);
+                store_points(&p, dx, layout, by.channels, at, count);
+            }
 }
 /* END */

@@ -8,7 +8,8 @@
 static __global__ void KERNEL_bands(double *scratch, const stored *x, const uint8_t *t,
                                     const UnetControl *control) {
     SIZES;
-    const Classified by = {{D, H, W, 1}, C, X.block, X.ring, T.ring, CLASSES, IGNORE, nullptr, 0, 0};
+    const Classified by = {{D, H, W, 1}, C, X.block, X.ring,  T.ring, CLASSES, IGNORE,
+                           nullptr,      0, 0,       nullptr, 1,      0,       0};
     sum_overlap(scratch, x, t, control, by, BANDS, SQUARED);
 }
 

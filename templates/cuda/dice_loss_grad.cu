@@ -8,7 +8,8 @@
 static __global__ void KERNEL_points(Range range, stored *dx, const stored *x, const uint8_t *t,
                                      const double *sums, const double *scale, const UnetControl *control) {
     SIZES;
-    const Classified by = {{D, H, W, 1}, C, X.block, X.ring, T.ring, CLASSES, IGNORE, nullptr, 0, 0};
+    const Classified by = {{D, H, W, 1}, C, X.block, X.ring,  T.ring, CLASSES, IGNORE,
+                           nullptr,      0, 0,       nullptr, 1,      0,       0};
     constexpr Ratio ratio = {OVER_BOTH, UNDER_BOTH, UNDER_PREDICTED, UNDER_TRULY, SMOOTH,     EPSILON,
                              FIRST,     SQUARED,    JOINT,           BATCH,       SUMS.sample};
     const double weight = WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1);

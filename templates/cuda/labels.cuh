@@ -16,7 +16,9 @@ struct Classified {
     int channels, x_block, x_ring, t_ring, classes, ignore;
     const double *class_weight; /* NULL: all weigh 1 */
     double smoothing;           /* the share of a point's weight that all classes have alike */
-    double gamma; /* points count less by this power of what their class lacks of 1; 0: alike */
+    double gamma;    /* points count less by this power of what their class lacks of 1; 0: alike */
+    const void *map; /* of one channel: what each point weighs besides; nullptr: 1 */
+    int map_block, map_ring, map_staged;
 
     /* Where point `point`, counted over all samples, lies in a tensor that is a ring of so many rows. */
     DEVICE_MEMBER unsigned at(int ring, unsigned point) const {
@@ -29,6 +31,15 @@ struct Classified {
 DEVICE int label_at(const uint8_t *t, Classified by, unsigned point) {
     const int label = t[by.at(by.t_ring, point)];
     return label < by.classes && label != by.ignore ? label : -1;
+}
+
+/* What a point weighs by the map. */
+DEVICE double mapped(Classified by, unsigned point) {
+    const unsigned at = by.at(by.map_ring, point);
+    return by.map == nullptr    ? 1
+           : by.map_staged == 2 ? load_channels<2>(by.map, by.map_block, 1, at, 0).lane[0]
+           : by.map_staged == 1 ? load_channels<1>(by.map, by.map_block, 1, at, 0).lane[0]
+                                : load_channels<0>(by.map, by.map_block, 1, at, 0).lane[0];
 }
 
 /* The logits of a point. */
@@ -94,7 +105,7 @@ DEVICE void sum_classes(double *scratch, const stored *x, const uint8_t *t, cons
         const unsigned point = sample * all + i;
         const int label = inside(size, point_at(by.points, i)) ? label_at(t, by, point) : -1;
         if (label >= 0)
-            total += class_term(logits_at(x, by, point), by, label);
+            total += mapped(by, point) * class_term(logits_at(x, by, point), by, label);
     }
     total = block_sum(total);
     if (threadIdx.x == 0)
@@ -126,6 +137,7 @@ DEVICE void store_class_slopes(stored *dx, int dx_ring, const stored *x, const u
     stored *to = dx + (long)by.at(dx_ring, point) * by.x_block;
     const double level = label < 0 ? 0 : level_of(logits, by.classes),
                  focus = label < 0 ? 0 : focus_slope(level - logits.at(label), by.gamma),
+                 weight = label < 0 ? 0 : factor * mapped(by, point),
                  own = (1 - by.smoothing) * focus * (label < 0 ? 0 : by.weight(label)),
                  alike = by.smoothing / by.classes;
     double all = 0;
@@ -137,7 +149,7 @@ DEVICE void store_class_slopes(stored *dx, int dx_ring, const stored *x, const u
         if (label >= 0 && c < by.channels)
             slope = (own + alike * all) * exp(logits.at(k) - level) - (k == label ? own : 0) -
                     alike * by.weight(k);
-        store(to, c, (real)(factor * slope));
+        store(to, c, (real)(weight * slope));
     }
 }
 
@@ -275,5 +287,155 @@ DEVICE void store_overlap_slopes(stored *dx, int dx_ring, const stored *x, const
         }
         store(to, c, (real)(factor * slope));
     }
+}
+
+/* ---- the hardest points ---- */
+
+/* Which points count: those whose class has less than `threshold` of softmax, but at least `least`, or, if
+ * that is -1, the share `share` of all points, those with the least. */
+struct Hard {
+    double threshold, share, least;
+};
+
+DEVICE double kept_at_least(Hard hard, double all) {
+    return hard.least >= 0 ? hard.least : floor(hard.share * all + 0.5);
+}
+
+/* Points count whose term -log(softmax) is above this limit, of `counted` points; `bound` is the term of
+ * the last one that is wanted in any case. */
+DEVICE double hard_limit(Hard hard, double counted, double wanted, double bound) {
+    const double by_threshold = -log(hard.threshold);
+    return wanted >= counted ? -0.5 : wanted > 0 && bound < by_threshold ? bound : by_threshold;
+}
+
+/* Finds the rank-th largest of terms from 0 on, digit by digit of its bits: how many of those that begin as
+ * it does have which digit next. Counts are whole numbers, whose sum has no order. */
+enum { DIGITS = 256 };
+struct Selection {
+    double count[DIGITS], begins, rank, counted, all;
+};
+
+/* Where point i of all samples has its term. */
+DEVICE long term_at(unsigned i, unsigned points, long sample) {
+    return i / points * sample + i % points;
+}
+
+static __global__ void begin_selection(double *scratch) {
+    Selection *s = reinterpret_cast<Selection *>(scratch);
+    if (threadIdx.x < DIGITS)
+        s->count[threadIdx.x] = 0;
+    if (threadIdx.x == 0)
+        s->begins = s->rank = s->counted = s->all = 0;
+}
+
+/* The term of each point, -1 where it does not count. */
+DEVICE void store_term(real *terms, long sample, double *scratch, const stored *x, const uint8_t *t,
+                       const UnetControl *control, Classified by, unsigned i, int count) {
+    Selection *s = reinterpret_cast<Selection *>(scratch);
+    const unsigned points = vectors(1, by.points);
+    int counted = 0, here = 0;
+    if (i < points * count) {
+        here = is_valid(control, i / points) &&
+               inside(valid_size(control, i / points), point_at(by.points, i % points));
+        const int label = here ? label_at(t, by, i) : -1;
+        counted = label >= 0;
+        terms[term_at(i, points, sample)] = counted ? (real)class_term(logits_at(x, by, i), by, label) : -1;
+    }
+    SHARED(double, sum, [2]);
+    if (threadIdx.x < 2)
+        sum[threadIdx.x] = 0;
+    __syncthreads();
+    if (counted)
+        atomicAdd(&sum[0], 1.0);
+    if (here)
+        atomicAdd(&sum[1], 1.0);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        atomicAdd(&s->counted, sum[0]);
+        atomicAdd(&s->all, sum[1]);
+    }
+}
+
+/* How many of the terms have which digit at `shift`. */
+template <int N>
+static __global__ void count_digits(double *scratch, const real *terms, unsigned points, long sample,
+                                    int shift) {
+    Selection *s = reinterpret_cast<Selection *>(scratch);
+    SHARED(double, count, [DIGITS]);
+    count[threadIdx.x] = 0;
+    __syncthreads();
+    const unsigned i = thread_index();
+    if (i < N * points) {
+        const real term = terms[term_at(i, points, sample)];
+        unsigned bits;
+        memcpy(&bits, &term, sizeof bits);
+        bits &= 0x7fffffff;
+        if (!(term < 0) && (bits >> shift) / DIGITS == (unsigned)s->begins)
+            atomicAdd(&count[bits >> shift & (DIGITS - 1)], 1.0);
+    }
+    __syncthreads();
+    if (count[threadIdx.x] > 0)
+        atomicAdd(&s->count[threadIdx.x], count[threadIdx.x]);
+}
+
+/* One thread. */
+static __global__ void choose_digit(double *scratch, Hard hard, int shift) {
+    Selection *s = reinterpret_cast<Selection *>(scratch);
+    int digit = DIGITS;
+    if (threadIdx.x > 0)
+        return;
+    if (shift == 24)
+        s->rank = kept_at_least(hard, s->all);
+    do
+        s->rank -= s->count[--digit];
+    while (s->rank > 0 && digit > 0);
+    s->rank += s->count[digit];
+    s->begins = s->begins * DIGITS + digit;
+    for (int k = 0; k < DIGITS; k++)
+        s->count[k] = 0;
+}
+
+DEVICE double selected_limit(const Selection *s, Hard hard) {
+    const unsigned bits = (unsigned)s->begins;
+    float bound;
+    memcpy(&bound, &bits, sizeof bound);
+    return hard_limit(hard, s->counted, kept_at_least(hard, s->all), bound);
+}
+
+/* For a block each: sum and number of those of the `bands` of all terms that are above the limit. */
+template <int N>
+static __global__ void sum_hard(double *scratch, const real *terms, unsigned points, long sample,
+                                Hard hard) {
+    const Selection *s = reinterpret_cast<const Selection *>(scratch);
+    double *to = scratch + sizeof(Selection) / sizeof *scratch + blockIdx.x * gridDim.y + blockIdx.y;
+    const double limit = selected_limit(s, hard);
+    double total = 0;
+    for (unsigned i = part_start(N * points, gridDim.x, blockIdx.x) + threadIdx.x;
+         i < part_start(N * points, gridDim.x, blockIdx.x + 1); i += THREADS) {
+        const double term = terms[term_at(i, points, sample)];
+        if (!(term <= limit))
+            total += blockIdx.y == 0 ? term : 1;
+    }
+    total = block_sum(total);
+    if (threadIdx.x == 0)
+        *to = total;
+}
+
+/* One thread adds the parts in order. Bounds: the limit, and what the sum is divided by. */
+template <int ACCUMULATE>
+static __global__ void end_hard(double *result, double *bounds, const double *scratch, int parts,
+                                const UnetControl *control, Hard hard) {
+    const Selection *s = reinterpret_cast<const Selection *>(scratch);
+    const double *part = scratch + sizeof(Selection) / sizeof *scratch;
+    double sum = 0, kept = 0;
+    if (threadIdx.x > 0)
+        return;
+    for (int i = 0; i < parts; i++) {
+        sum += part[2 * i];
+        kept += part[2 * i + 1];
+    }
+    bounds[0] = selected_limit(s, hard);
+    bounds[1] = kept + 1e-5 * s->all;
+    *result = (ACCUMULATE ? *result : 0) + control->n * (sum / bounds[1]);
 }
 /* END */

@@ -724,7 +724,7 @@ DEVICE unsigned point_place(Compared by, int ring, unsigned point) {
 }
 
 /* For a block each: sums of Error::of(p, t) over those of the `bands` of the points of every sample that
- * are `wanted`, as far as they are valid. Padding channels must add nothing. */
+ * are `wanted`, as far as they are valid. */
 template <class Error, int P_STAGED, int T_STAGED>
 DEVICE void sum_band(double *scratch, const void *p, const void *t, const UnetControl *control, Compared by,
                      unsigned bands, Rows wanted) {
@@ -743,7 +743,7 @@ DEVICE void sum_band(double *scratch, const void *p, const void *t, const UnetCo
                                                      point_place(by, by.p_ring, point), column);
             const Vector b = load_channels<T_STAGED>(t, by.t_block, by.channels,
                                                      point_place(by, by.t_ring, point), column);
-            for (int l = 0; l < LANES; l++)
+            for (int l = 0; l < LANES && column * LANES + l < by.channels; l++)
                 total += Error::of(a.lane[l], b.lane[l]);
         }
     }

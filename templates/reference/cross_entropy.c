@@ -6,10 +6,13 @@
 
 /* BEGIN */
 UNUSED static void KERNEL(int n, int total, Rows rows, double *result, double *scratch, const stored *x,
-                          const uint8_t *t, double counted, const int32_t (*valid)[3]) {
+                          const uint8_t *t, const void *map, double counted, const int32_t (*valid)[3]) {
     SIZES;
-    const Classified by = {
-        x, t, &X, &T, C, CLASSES, IGNORE, {D, H, W}, WEIGHTED ? CLASS_WEIGHT : NULL, SMOOTHING, GAMMA};
+    const Classified by = {x,         t,         &X,
+                           &T,        C,         CLASSES,
+                           IGNORE,    {D, H, W}, WEIGHTED ? CLASS_WEIGHT : NULL,
+                           SMOOTHING, GAMMA,     MAPPED ? map : NULL,
+                           &MAP,      MAP_STAGED};
     classes_sum(n, rows, scratch, by, valid);
     classes_mean(n, total, rows, result, scratch, by, counted, ACCUMULATE);
 }

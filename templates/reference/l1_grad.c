@@ -5,7 +5,8 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static double KERNEL_slope(double p, double t) {
+UNUSED static double KERNEL_slope(double p, double t, double epsilon) {
+    (void)epsilon;
     return (p > t) - (p < t);
 }
 
@@ -14,6 +15,6 @@ UNUSED static void KERNEL(int n, int total, Rows rows, stored *dp, const void *p
     SIZES;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
     const double weight = WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1);
-    terms_store(n, total, rows, dp, &DP, by, weight, KERNEL_slope);
+    terms_store(n, total, rows, dp, &DP, by, weight, KERNEL_slope, 0);
 }
 /* END */

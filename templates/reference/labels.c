@@ -15,7 +15,10 @@ typedef struct {
     int channels, classes, ignore, size[3];
     const double *class_weight; /* NULL: all weigh 1 */
     double smoothing;           /* the share of a point's weight that all classes have alike */
-    double gamma; /* points count less by this power of what their class lacks of 1; 0: alike */
+    double gamma;    /* points count less by this power of what their class lacks of 1; 0: alike */
+    const void *map; /* of one channel: what each point weighs besides; NULL: 1 */
+    const Layout *map_layout;
+    int map_is_real;
 } Classified;
 
 /* The class of a point, or -1: it counts nowhere. */
@@ -63,6 +66,13 @@ UNUSED static double focus_slope(double loss, double gamma) {
     return missing > 0 ? power_of(missing, gamma - 1) * (missing + gamma * loss * exp(-loss)) : 0;
 }
 
+/* What the point weighs by the map. */
+UNUSED static double mapped(Classified by, int n, int d, int h, int w) {
+    return by.map == NULL
+               ? 1
+               : (double)load_either(by.map_is_real, by.map, element(by.map_layout, n, 0, d, h, w));
+}
+
 UNUSED static double class_term(Classified by, int n, int d, int h, int w) {
     const int label = label_at(by, n, d, h, w);
     if (label < 0)
@@ -71,7 +81,7 @@ UNUSED static double class_term(Classified by, int n, int d, int h, int w) {
     double sum = (1 - by.smoothing) * weight_of(by, label) * focus_of(loss, by.gamma) * loss;
     for (int k = 0; by.smoothing > 0 && k < by.classes; k++)
         sum += by.smoothing / by.classes * weight_of(by, k) * (level - logit_at(by, n, k, d, h, w));
-    return sum;
+    return sum * mapped(by, n, d, h, w);
 }
 
 /* The gradient of a point by logit K. */
@@ -85,7 +95,8 @@ UNUSED static double class_slope(Classified by, int n, int k, int d, int h, int 
     double all = 0;
     for (int i = 0; i < by.classes; i++)
         all += weight_of(by, i);
-    return (own + alike * all) * softmax - (k == label ? own : 0) - alike * weight_of(by, k);
+    return mapped(by, n, d, h, w) *
+           ((own + alike * all) * softmax - (k == label ? own : 0) - alike * weight_of(by, k));
 }
 
 /* The sum of each row of a range, as far as it is valid, into `scratch`, which has all rows of all samples.
@@ -262,6 +273,96 @@ UNUSED static void overlap_slopes_store(int n, int total, Rows rows, stored *dx,
                             share * ((j == k) - softmax_at(by, i, k, d, h, w));
                     }
                     store(dx, element(layout, i, c, d, h, w), (real)(factor * slope));
+                }
+}
+
+/* ---- the hardest points ---- */
+
+/* Which points count: those whose class has less than `threshold` of softmax, but at least `least`, or, if
+ * that is -1, the share `share` of all points, those with the least. */
+typedef struct {
+    double threshold, share, least;
+} Hard;
+
+UNUSED static double kept_at_least(Hard hard, double all) {
+    return hard.least >= 0 ? hard.least : floor(hard.share * all + 0.5);
+}
+
+/* Points count whose term -log(softmax) is above this limit, of `counted` points; `bound` is the term of
+ * the last one that is wanted in any case. */
+UNUSED static double hard_limit(Hard hard, double counted, double wanted, double bound) {
+    const double by_threshold = -log(hard.threshold);
+    return wanted >= counted ? -0.5 : wanted > 0 && bound < by_threshold ? bound : by_threshold;
+}
+
+/* The RANK-th largest of N * POINTS terms from 0 on, bit by bit; terms below 0 are of points that do not
+ * count. */
+UNUSED static double largest_term(const real *terms, int n, long points, long sample, double rank) {
+    uint64_t found = 0;
+    double value;
+    for (int bit = 62; bit >= 0; bit--) {
+        const uint64_t tried = found | (uint64_t)1 << bit;
+        double count = 0;
+        for (int i = 0; i < n; i++)
+            for (long k = 0; k < points; k++) {
+                uint64_t key;
+                value = (double)terms[i * sample + k];
+                memcpy(&key, &value, sizeof key);
+                count += !(value < 0) && (key & UINT64_MAX >> 1) >= tried;
+            }
+        if (count >= rank)
+            found = tried;
+    }
+    memcpy(&value, &found, sizeof value);
+    return value;
+}
+
+/* Mean of the terms of points that count; of no points 0. BOUNDS: the limit, and what the sum is divided
+ * by. */
+UNUSED static void hard_loss(int n, int total, double *result, double *bounds, real *terms, long sample,
+                             Classified by, const int32_t (*valid)[3], Hard hard, int accumulate) {
+    const long points = (long)by.size[0] * by.size[1] * by.size[2];
+#pragma omp single
+    {
+        double all = 0, counted = 0, sum = 0, kept = 0;
+        for (int i = 0; i < n; i++) {
+            const int32_t *size = valid ? valid[i] : by.size;
+            all += (double)size[0] * size[1] * size[2];
+            for (long k = 0; k < points; k++) {
+                const int w = (int)(k % by.size[2]), h = (int)(k / by.size[2] % by.size[1]),
+                          d = (int)(k / by.size[2] / by.size[1]);
+                const int counts =
+                    d < size[0] && h < size[1] && w < size[2] && label_at(by, i, d, h, w) >= 0;
+                terms[i * sample + k] = counts ? (real)class_term(by, i, d, h, w) : -1;
+                counted += counts;
+            }
+        }
+        const double wanted = kept_at_least(hard, all);
+        bounds[0] =
+            hard_limit(hard, counted, wanted,
+                       wanted > 0 && wanted < counted ? largest_term(terms, n, points, sample, wanted) : 0);
+        for (int i = 0; i < n; i++)
+            for (long k = 0; k < points; k++)
+                if (!((double)terms[i * sample + k] <= bounds[0])) {
+                    sum += (double)terms[i * sample + k];
+                    kept++;
+                }
+        bounds[1] = kept + 1e-5 * all;
+        *result = (accumulate ? *result : 0) + total * (sum / bounds[1]);
+    }
+}
+
+UNUSED static void hard_slopes_store(int n, Rows rows, stored *dx, const Layout *layout, Classified by,
+                                     const double *bounds, const real *terms, long sample, double weight) {
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int c = 0; c < stored_channels(layout); c++)
+            for (int r = rows.begin; r < rows.end; r++)
+                for (int w = 0; w < by.size[2]; w++) {
+                    const int d = r / by.size[1], h = r % by.size[1], k = by.channels == 1 ? 1 : c;
+                    const int kept = !((double)terms[i * sample + (long)r * by.size[2] + w] <= bounds[0]);
+                    const double slope = kept && c < by.channels ? class_slope(by, i, k, d, h, w) : 0;
+                    store(dx, element(layout, i, c, d, h, w), (real)(weight / bounds[1] * slope));
                 }
 }
 /* END */

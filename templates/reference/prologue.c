@@ -172,8 +172,9 @@ typedef struct {
     int32_t size[3];
 } Compared;
 
-/* What an element adds to the sum of a sample, and what a result is of the mean over the sample. */
-typedef double Term(double p, double t);
+/* What an element adds to the sum of a sample, of a loss that may have a number of its own, and what a
+ * result is of the mean over the sample. */
+typedef double Term(double p, double t, double epsilon);
 typedef double OfMean(double mean);
 
 UNUSED static double mean_itself(double mean) {
@@ -187,7 +188,7 @@ UNUSED static double operand(Operand o, int n, int c, int d, int h, int w) {
 /* The sum over each row of a range, as far as it is valid, into `scratch`, which has all rows of all
  * samples. */
 UNUSED static void terms_sum(int n, Rows rows, double *scratch, Compared by, const int32_t (*valid)[3],
-                             Term *term) {
+                             Term *term, double epsilon) {
 #pragma omp for schedule(static)
     for (int i = 0; i < n; i++)
         for (int r = rows.begin; r < rows.end; r++) {
@@ -196,7 +197,7 @@ UNUSED static void terms_sum(int n, Rows rows, double *scratch, Compared by, con
             double sum = 0;
             for (int c = 0; c < by.channels && d < size[0] && h < size[1]; c++)
                 for (int w = 0; w < size[2]; w++)
-                    sum += term(operand(by.p, i, c, d, h, w), operand(by.t, i, c, d, h, w));
+                    sum += term(operand(by.p, i, c, d, h, w), operand(by.t, i, c, d, h, w), epsilon);
             scratch[(long)i * by.size[0] * by.size[1] + r] = sum;
         }
 }
@@ -223,7 +224,7 @@ UNUSED static void means_sum(int n, Rows rows, double *result, const double *scr
 
 /* dp = term, over a range of rows, of `weight` over `total` samples and all elements. */
 UNUSED static void terms_store(int n, int total, Rows rows, stored *dp, const Layout *layout, Compared by,
-                               double weight, Term *term) {
+                               double weight, Term *term, double epsilon) {
     const int32_t *size = by.size;
     const double factor = weight / (total * ((double)by.channels * size[0] * size[1] * size[2]));
 #pragma omp for collapse(2) schedule(static)
@@ -232,9 +233,9 @@ UNUSED static void terms_store(int n, int total, Rows rows, stored *dp, const La
             for (int r = rows.begin; r < rows.end; r++)
                 for (int w = 0; w < size[2]; w++) {
                     const int d = r / size[1], h = r % size[1];
-                    double slope = c < by.channels
-                                       ? term(operand(by.p, i, c, d, h, w), operand(by.t, i, c, d, h, w))
-                                       : 0;
+                    double slope = c < by.channels ? term(operand(by.p, i, c, d, h, w),
+                                                          operand(by.t, i, c, d, h, w), epsilon)
+                                                   : 0;
                     store(dp, element(layout, i, c, d, h, w), (real)(factor * slope));
                 }
 }

@@ -5,7 +5,8 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static double KERNEL_term(double p, double t) {
+UNUSED static double KERNEL_term(double p, double t, double epsilon) {
+    (void)epsilon;
     const double difference = clamp(p, 0, 1) - clamp(t, 0, 1);
     return difference * difference;
 }
@@ -18,7 +19,7 @@ UNUSED static void KERNEL(int n, Rows rows, double *result, double *scratch, con
                           const int32_t (*valid)[3]) {
     SIZES;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
-    terms_sum(n, rows, scratch, by, valid, KERNEL_term);
+    terms_sum(n, rows, scratch, by, valid, KERNEL_term, 0);
     means_sum(n, rows, result, scratch, by, valid, KERNEL_of_mean, ACCUMULATE);
 }
 /* END */

@@ -500,15 +500,15 @@ def losses(cases):
         cases.tensor("t", c, size, *cases.halo(1), kind=staged)
 
     for counts in (0, 1):
-        for operator, result in (("mse", "loss"), ("l1", "loss"), ("psnr", "psnr")):
+        for operator, result in (("mse", "loss"), ("l1", "loss"), ("charbonnier", "loss"), ("psnr", "psnr")):
             compared(operator, counts=counts, bands=r.choice([0, r.randint(1, 4)]))
             cases.numbers("result", 1, kind="doubles")
-            cases.node(operator, {result: "result", "prediction": "p", "truth": "t"})
-    for operator in ("mse_grad", "l1_grad"):
+            cases.node(operator, {result: "result", "prediction": "p", "truth": "t"}, eps=0.25)
+    for operator in ("mse_grad", "l1_grad", "charbonnier_grad"):
         compared(operator)
         cases.tensor("dp", c, size, *cases.halo(1))
         cases.numbers("scale", 4, kind="doubles")
-        cases.node(operator, {"dp": "dp", "p": "p", "t": "t", "scale": r.choice(["scale", None])}, weight=0.7)
+        cases.node(operator, {"dp": "dp", "p": "p", "t": "t", "scale": r.choice(["scale", None])}, weight=0.7, eps=0.25)
 
 
 def class_losses(cases):
@@ -524,20 +524,24 @@ def class_losses(cases):
             attributes["gamma"] = r.choice([0, 0.5, 1, 2, 3.5])
         grad = "bce_with_logits_grad" if operator == "bce_with_logits" else "cross_entropy_grad"
 
+        mapped = {"map": r.choice(["map", None])}
+
         def compared(name, **settings):
-            cases.case("%s, %d channels, %s, %s" % (name, channels, size, attributes),
+            cases.case("%s, %d channels, %s, %s, %s" % (name, channels, size, attributes, "a map" if mapped["map"] else "no map"),
                        values=r.choice(["FINE", "COARSE", "WIDE"]), **settings)
             cases.tensor("x", channels, size, *cases.halo(1))
             cases.tensor("t", 1, size, kind="labels")
+            if mapped["map"]:
+                cases.tensor("map", 1, size, *cases.halo(1), kind=r.choice(["tensor", "staged"]))
 
         for counts in (0, 1):
             compared(operator, nearness="RELATIVE", counts=counts, bands=r.choice([0, r.randint(1, 4)]))
             cases.numbers("result", 1, kind="doubles")
-            cases.node(operator, {"loss": "result", "logits": "x", "labels": "t"}, **attributes)
+            cases.node(operator, {"loss": "result", "logits": "x", "labels": "t", **mapped}, **attributes)
         compared(grad, nearness="SUMS")
         cases.tensor("dx", channels, size, *cases.halo(1))
         cases.numbers("scale", 4, kind="doubles")
-        cases.node(grad, {"dx": "dx", "x": "x", "labels": "t", "scale": r.choice(["scale", None])}, **attributes)
+        cases.node(grad, {"dx": "dx", "x": "x", "labels": "t", **mapped, "scale": r.choice(["scale", None])}, **attributes)
 
 
 def overlaps(cases):
@@ -565,6 +569,34 @@ def overlaps(cases):
             cases.tensor("dx", channels, size, *cases.halo(1))
             cases.numbers("scale", 4, kind="doubles")
             cases.node(name, {"dx": "dx", "x": "x", "labels": "t", "sums": "all", "scale": r.choice(["scale", None])}, **attributes)
+
+
+def ohem(cases):
+    """The hardest points; logits without ties, for of equal terms that last kept none counts."""
+    r = cases.random
+    channels, size = r.choice([1, 2, 3, 4, 17]), [r.choice([1, 2]), r.randint(2, 5), r.randint(2, 37)]
+    points = size[0] * size[1] * size[2]
+    attributes = {"classes": max(channels, 2), "ignore": r.choice([0, 1]), "weight": 0.7, "threshold": r.choice([0.05, 0.3, 0.7, 1]),
+                  "share": r.choice([0, 0.1, 0.5, 1]), "least": r.choice([-1, -1, 0, points // 3, 2 * points])}
+    terms = "value terms vectors %d" % points
+    for counts in (0, 1):
+        cases.case("ohem_cross_entropy, %d channels, %s, %s" % (channels, size, attributes), counts=counts, values="FINE", whole=1,
+                   nearness="RELATIVE")
+        cases.tensor("x", channels, size, *cases.halo(1))
+        cases.tensor("t", 1, size, kind="labels")
+        cases.numbers("result", 1, kind="doubles")
+        cases.numbers("bounds", 2, kind="doubles")
+        cases.lines.append(terms)
+        cases.node("ohem_cross_entropy", {"loss": "result", "bounds": "bounds", "terms": "terms", "logits": "x", "labels": "t"}, **attributes)
+    cases.case("ohem_cross_entropy_grad, %d channels, %s, %s" % (channels, size, attributes), values="FINE", nearness="SUMS")
+    cases.tensor("x", channels, size, *cases.halo(1))
+    cases.tensor("t", 1, size, kind="labels")
+    cases.numbers("bounds", 2, kind="doubles")
+    cases.lines.append(terms)
+    cases.tensor("dx", channels, size, *cases.halo(1))
+    cases.numbers("scale", 4, kind="doubles")
+    cases.node("ohem_cross_entropy_grad", {"dx": "dx", "x": "x", "labels": "t", "bounds": "bounds", "terms": "terms",
+                                           "scale": r.choice(["scale", None])}, **attributes)
 
 
 def classes(cases):
@@ -661,6 +693,7 @@ def main():
         losses(cases)
         class_losses(cases)
         overlaps(cases)
+        ohem(cases)
         classes(cases)
         head(cases)
     for variant in range(3):

@@ -226,7 +226,10 @@ static const LabelAttributes *labels_of(Pool *pool, const Line *line) {
                                      .batch = number(line, "batch") != 0,
                                      .squared = number(line, "squared") != 0,
                                      .joint = number(line, "joint") != 0};
-    a->sums_itself = setting(line, "smooth") != NULL;
+    a->hard = (HardAttributes){.threshold = real_number(line, "threshold"),
+                               .share = real_number(line, "share"),
+                               .least = real_number(line, "least")};
+    a->sums_itself = setting(line, "smooth") != NULL || setting(line, "threshold") != NULL;
     double *weight = NEW_ARRAY(pool, double, a->classes);
     for (int64_t k = 0; k < a->classes; k++)
         weight[k] = 0.5 + (double)k / 4;
@@ -259,6 +262,7 @@ static Attributes attributes_of(Pool *pool, const Line *line, Op op) {
         break;
     case ATTRIBUTES_LOSS:
         a.loss.weight = real_number(line, "weight");
+        a.loss.epsilon = real_number(line, "eps");
         a.loss.labels = labels_of(pool, line);
         break;
     case ATTRIBUTES_NORM:

@@ -414,16 +414,79 @@ def joint_tversky(logits, labels):
     return tversky(*shares_and_truth(logits, labels), 0.3, 0.7, (1, 2, 3), 0, 0.1)
 
 
+def charbonnier(answer, truth, epsilon=1e-3):
+    return (((answer - truth) ** 2 + epsilon ** 2) ** 0.5).mean()
+
+
+def mapped(loss, weight):
+    """WEIGHT of the points over their number, or over their weights by class, whatever the map says."""
+    return (weight * loss).sum()
+
+
+def mapped_cross_entropy(logits, labels, photo):
+    loss = F.cross_entropy(logits, labels, ignore_index=255, reduction="none")
+    return mapped(loss, 1 + 10 * photo.mean(1)) / (labels != 255).sum()
+
+
+def mapped_weighted(logits, labels, photo):
+    weight = torch.tensor([1, 0.25, 2, 0.5], dtype=logits.dtype)
+    loss = F.cross_entropy(logits, labels, weight=weight, ignore_index=255, label_smoothing=0.1, reduction="none")
+    return mapped(loss, photo.amax(1)) / weight[labels[labels != 255]].sum()
+
+
+def mapped_bce(logits, labels, photo):
+    counts = labels != 255
+    loss = F.binary_cross_entropy_with_logits(logits[:, 0], (labels * counts).to(logits.dtype), reduction="none",
+                                              pos_weight=torch.tensor(2.5, dtype=logits.dtype))
+    return mapped(loss * counts, 1 + 10 * photo.mean(1)) / counts.sum()
+
+
+OF_PHOTO = {"mapped_cross_entropy": mapped_cross_entropy, "mapped_weighted": mapped_weighted, "mapped_bce": mapped_bce}
+
+
+def ohem(logits, labels, threshold, least):
+    """As PaddleSeg: points that do not count have a probability above 1, that of the point numbered LEAST is a limit."""
+    counts = labels != 255
+    logs = F.log_softmax(logits, 1).gather(1, (labels * counts)[:, None])[:, 0]
+    p = logs.detach().exp() + ~counts
+    if least < counts.sum():
+        limit = max(threshold, p.flatten().sort().values[least - 1].item())
+        counts = counts & (p < limit)
+    counts = counts.to(logits.dtype)
+    return (-logs * counts).mean() / (counts.mean() + 1e-5)
+
+
+def ohem_by_number(logits, labels):
+    return ohem(logits, labels, 0.2, 100)
+
+
+def ohem_by_threshold(logits, labels):
+    return ohem(logits, labels, 0.3, 25)
+
+
+def ohem_without_2(logits, labels):
+    return ohem(logits, labels.masked_fill(labels == 2, 255), 0.7, 16)
+
+
+def ohem_of_all(logits, labels):
+    return ohem(logits, labels, 0.7, 252)
+
+
+def binary_ohem(logits, labels):
+    return ohem(torch.cat([torch.zeros_like(logits), logits], 1), labels, 0.5, 16)
+
+
 def two_heads(answers, labels):
     logits, side = answers
     both = cross_entropy(logits, labels) + 0.4 * cross_entropy(side, labels)
     return both + (0.5 * cross_entropy(logits, labels) + dice(F.softmax(side, 1).transpose(0, 1), labels, (0, 1, 2, 3))) / 2
 
 
-LOSSES = {"milesial_dice": milesial_dice, "monai_dice": monai_dice, "squared_dice": squared_dice, "nnunet_dice": nnunet_dice,
+LOSSES = {**OF_PHOTO, "ohem_by_number": ohem_by_number, "ohem_by_threshold": ohem_by_threshold,
+          "ohem_without_2": ohem_without_2, "ohem_of_all": ohem_of_all, "binary_ohem": binary_ohem, "milesial_dice": milesial_dice, "monai_dice": monai_dice, "squared_dice": squared_dice, "nnunet_dice": nnunet_dice,
           "tversky_of_samples": tversky_of_samples, "tversky_without_background": tversky_without_background,
           "joint_tversky": joint_tversky, "two_heads": two_heads, "focal": focal, "weighted_focal": weighted_focal, "binary_focal": binary_focal,
-          "alpha_focal": alpha_focal, "mse": F.mse_loss, "l1": F.l1_loss, "cross_entropy": cross_entropy, "binary_dice": binary_dice,
+          "alpha_focal": alpha_focal, "charbonnier": charbonnier, "mse": F.mse_loss, "l1": F.l1_loss, "cross_entropy": cross_entropy, "binary_dice": binary_dice,
           "dice_without_background": dice_without_background, "dice_without_2": dice_without_2,
           "weighted_cross_entropy": weighted_cross_entropy,
           "cross_entropy_without_1": cross_entropy_without_1, "bce": bce, "weighted_bce": weighted_bce}
@@ -447,8 +510,8 @@ def state_of(net):
     return {key: value.clone() for key, value in net.state_dict().items() if not key.endswith("num_batches_tracked")}
 
 
-def loss_of(case, answer, target):
-    return sum(weight * LOSSES[name](answer, target) for name, weight in case["losses"])
+def loss_of(case, answer, target, photo):
+    return sum(weight * LOSSES[name](answer, target, *([photo] if name in OF_PHOTO else [])) for name, weight in case["losses"])
 
 
 def psnr(answer, target):
@@ -475,7 +538,7 @@ def train(case, net, photo, target):
         optimizer.zero_grad()
         answer, loss, parts = net(photo), 0, case.get("accumulate", 1)
         for x, y in zip(photo.chunk(parts), target.chunk(parts)):
-            part = loss_of(case, net(x), y) / parts
+            part = loss_of(case, net(x), y, x) / parts
             part.backward()
             loss += part
         if first is None:
@@ -509,7 +572,7 @@ def float_errors(case, state, photo, target, exact):
                 net = net.to(memory_format=layout)
                 with torch.backends.mkldnn.flags(enabled=onednn):
                     answer = net(photo.contiguous(memory_format=layout))
-                    loss_of(case, answer, target).backward()
+                    loss_of(case, answer, target, photo).backward()
                 for name, value in net.named_parameters():
                     worst[name] = max(worst.get(name, 0), relative_error(value.grad, exact[name]))
     torch.set_num_threads(1)

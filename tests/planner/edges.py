@@ -127,7 +127,8 @@ train {
 """
 
 
-WHOLE_BATCH_LOSSES = [("dice_loss(scores, truth)", "batch = false"), ("tversky_loss(scores, truth)", "batch = false")]
+WHOLE_BATCH_LOSSES = [("dice_loss(scores, truth)", "batch = false"), ("tversky_loss(scores, truth)", "batch = false"),
+                      ("ohem_cross_entropy(scores, truth)", "")]
 
 
 def whole_batch_losses(unetc):

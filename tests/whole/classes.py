@@ -9,6 +9,7 @@ pictures that `predict` writes, whose indices are the classes; --overlay colours
 and in bands of rows leaves the same weights, bit for bit.  Standard library only."""
 
 import argparse
+import csv
 import json
 import os
 import random
@@ -28,6 +29,7 @@ x = photo -> conv(8, 3) -> relu
 logits = conv(x, classes, 3)
 single = conv(x, 1, 1)
 target first : labels(2)
+target weight : image(1)
 output mask = argmax(logits)
 output marked = argmax(sigmoid(single))
 
@@ -35,12 +37,13 @@ data {
     photo = images("photos/*.png")
     truth = labels("masks/*.png", values = [0, 100, 255])
     first = labels("marks/*.png", values = [0, 255])
+    weight = images("weights/*.png")
     flip
 }
 
 train {
     loss   cross_entropy(logits, truth, weight = [1, 2, 0.5], label_smoothing = 0.1)
-    loss   2 * bce_with_logits(single, first)
+    loss   2 * bce_with_logits(single, first, pixel_weight = 1 + 4 * weight)
     metric miou(mask, truth)
     metric accuracy(mask, truth)
     metric iou(mask, truth, class = 2)
@@ -56,6 +59,7 @@ eval {
     photo = images("photos/*.png")
     truth = labels("masks/*.png", values = [0, 100, 255])
     first = labels("marks/*.png", values = [0, 255])
+    weight = images("weights/*.png")
 }
 """
 
@@ -99,14 +103,15 @@ def read_rows(path):
 def make_data(folder):
     """Stripes whose brightness tells the class, mostly."""
     rng = random.Random(1)
-    for kind in ("photos", "masks", "marks"):
+    for kind in ("photos", "masks", "marks", "weights"):
         os.mkdir(os.path.join(folder, kind))
     for number in range(4):
         classes = [[(x // 7 + y // 9 + number) % 3 for x in range(WIDTH)] for y in range(HEIGHT)]
         photo = [[max(0, min(255, 90 * k + rng.randint(0, 70))) for k in row] for row in classes]
         mask = [[IGNORE if rng.random() < 0.1 else VALUES[k] for k in row] for row in classes]
         mark = [[255 if k == 2 else 0 for k in row] for row in classes]
-        for kind, rows in (("photos", photo), ("masks", mask), ("marks", mark)):
+        weight = [[10 * (x + y) % 256 for x in range(WIDTH)] for y in range(HEIGHT)]
+        for kind, rows in (("photos", photo), ("masks", mask), ("marks", mark), ("weights", weight)):
             write_grey(os.path.join(folder, kind, "p%d.png" % number), rows)
 
 
@@ -180,6 +185,32 @@ def check_overlay(folder, name):
                 raise SystemExit("the overlay of %s shows %s for class %d over %d" % (name, list(shown[3 * x:3 * x + 3]), k, grey[x]))
 
 
+# Losses besides those of NET; of those in WHOLE sums are over the whole batch.
+PARTS = ["focal_loss(logits, truth, alpha = [1, 2, 0.5])", "focal_loss(single, first, alpha = 0.25)",
+         "dice_loss(logits, truth, batch = false, squared = true)", "tversky_loss(logits, truth, smooth = 1, batch = false)",
+         "cross_entropy(logits, truth, pixel_weight = weight)"]
+WHOLE = ["dice_loss(logits, truth, per_class = false)", "tversky_loss(single, first)",
+         "ohem_cross_entropy(logits, truth)", "ohem_cross_entropy(single, first, threshold = 0.9, min_kept = 100)"]
+
+
+def check_losses(shop):
+    """Each loss falls, in a program that watches its buffers, and those of points and samples leave the same weights in
+    parts."""
+    for number, loss in enumerate(PARTS + WHOLE):
+        with open(shop.net, "w") as file:
+            head, tail = NET.split("    loss  ", 1)
+            file.write(head + "    loss   " + loss + "\n" + tail[tail.index("    metric"):])
+        program, out = shop.program("loss%d" % number, "--poison"), os.path.join(shop.folder, "loss%d_run" % number)
+        run([program, "train", "--data=" + shop.folder, "--out=" + out])
+        with open(os.path.join(out, "log.csv")) as log:
+            rows = [row for row in csv.DictReader(log) if row["split"] == "train"]
+        first, last = (float(rows[k]["loss"]) for k in (0, -1))
+        if not last < first:
+            raise SystemExit("%s rises from %g to %g" % (loss, first, last))
+        if loss in PARTS and shop.trained("loss%d_parts" % number, "--micro-batches=3")[2] != shop.trained("loss%d_whole" % number)[2]:
+            raise SystemExit("%s: other weights in micro-batches" % loss)
+
+
 def check(unetc, folder):
     shop = Shop(unetc, folder)
     program, weights, plain = shop.trained("plain")
@@ -213,6 +244,7 @@ def check(unetc, folder):
     lines = run([program, "eval", "--data=" + folder, "--weights=" + weights, "--format=csv"]).splitlines()
     if len(lines) != 5 or lines[0].count('"') != 16 or sorted(line.split(",")[0] for line in lines[1:]) != ['"%s"' % n for n in names]:
         raise SystemExit("eval --format=csv:\n" + "\n".join(lines))
+    check_losses(shop)
     print("%d images: eval and the pictures agree; mIoU %.3f, dice %.3f" % (len(names), wanted[0], wanted[3]))
 
 

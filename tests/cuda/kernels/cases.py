@@ -633,14 +633,14 @@ def losses(cases, some_count):
     for k in "PT":
         lines.append("Tensor %s = test.%s(%s);" % (k.lower(), ("numbers", "staged", "bytes")[staged[k]], shapes[k].cpp()))
     lines += ["Result result = test.result(), scratch = test.result(%d);" % (n * max(bands, size[0] * size[1]))]
-    for name in ("mse", "l1", "psnr"):
+    for name in ("mse", "l1", "charbonnier", "psnr"):
         measured = {cases.rows.row[name]["operands"][0]["name"]: "result", "scratch": "scratch", "prediction": "p", "truth": "t"}
-        lines += cases.run(name, name, cases.both(name, numbers, layouts), measured, rows=rows, parts=parts,
+        lines += cases.run(name, name, cases.both(name, numbers, layouts, {"EPSILON": 0.25}), measured, rows=rows, parts=parts,
                            adds=numbers["ACCUMULATE"], before=[here], behind=["valid + %d" % start])
     lines.append("Tensor dp = test.output(%s), same_dp = test.output(%s);" % (dp.cpp(), dp.cpp()))
     lines.append("Result scale = test.result(4);")
-    for name in ("mse_grad", "l1_grad"):
-        lines += cases.by_rows(name, name, cases.both(name, numbers, layouts, {"WEIGHT": 0.7}), size[0] * size[1],
+    for name in ("mse_grad", "l1_grad", "charbonnier_grad"):
+        lines += cases.by_rows(name, name, cases.both(name, numbers, layouts, {"WEIGHT": 0.7, "EPSILON": 0.25}), size[0] * size[1],
                                {"dp": "dp", "p": "p", "t": "t", "scale": "scale" if numbers["SCALED"] else None},
                                before=[here, valid])
     cases.function("losses over %d channels, %d of %d x %s from %d on, %d bands, %s" % (
@@ -657,23 +657,26 @@ def class_losses(cases):
     middle = rows // 2
     parts = [(0, middle), (middle, middle), (middle, rows)] if bands == rows else None
     numbers = {"C": c, "N": n, "BANDS": bands, "ACCUMULATE": int(r.random() < 0.5), "SCALED": int(r.random() < 0.7),
-               "CLASSES": classes, "IGNORE": r.choice([-1, 0]), "WEIGHTED": int(r.random() < 0.5), "COUNTED": 0, **extents("", size)}
+               "CLASSES": classes, "IGNORE": r.choice([-1, 0]), "WEIGHTED": int(r.random() < 0.5), "COUNTED": 0, "MAPPED": int(r.random() < 0.5), "MAP_STAGED": r.choice([0, 1, 2]), **extents("", size)}
     reals, layouts = {"SMOOTHING": r.choice([0, 0.1]), "GAMMA": r.choice([0, 0, 0.5, 1, 2, 3.5]), "WEIGHT": 0.7}, {"X": x, "T": t, "DX": x}
+    layouts["MAP"] = cases.staged(1, n, size) if numbers["MAP_STAGED"] else cases.shape(1, n, size)
+    mapped = "m" if numbers["MAPPED"] else None
     weights = {"CLASS_WEIGHT": ("double", [str(0.5 + k / 4) for k in range(classes)])}
     some = [[r.randint(1, s) for s in size] for _ in range(start + n)]
     here = min(valid - start, n)
     lines = ["static const int32_t valid[][3] = {%s};" % ", ".join("{%d, %d, %d}" % tuple(v) for v in some),
              "test.control(%d, valid, %d, %d);" % (valid, start + n, start),
              "Tensor x = test.numbers(%s), dx = test.output(%s), same_dx = test.output(%s);" % (x.cpp(), x.cpp(), x.cpp()),
+             "Tensor m = test.%s(%s);" % (("numbers", "staged", "bytes")[numbers["MAP_STAGED"]], layouts["MAP"].cpp()),
              "Labels t(%d, %d);" % (n * rows * size[2], classes),
              "Result result = test.result(), scratch = test.result(%d), scale = test.result(4);" % (n * max(bands, rows))]
     for name in ("cross_entropy", "cross_entropy_grad"):
         kernels = [folder.add(name, numbers, layouts, reals, weights) for folder in (cases.cuda, cases.reference)]
         if name == "cross_entropy":
-            lines += cases.run(name, name, kernels, {"loss": "result", "scratch": "scratch", "logits": "x", "labels": "t"}, rows=rows,
+            lines += cases.run(name, name, kernels, {"loss": "result", "scratch": "scratch", "logits": "x", "labels": "t", "map": mapped}, rows=rows,
                                parts=parts, adds=numbers["ACCUMULATE"], before=[here, valid], behind=["LABELLED", "valid + %d" % start])
         else:
-            lines += cases.by_rows(name, name, kernels, rows, {"dx": "dx", "x": "x", "labels": "t", "scale": "scale" if numbers["SCALED"] else None},
+            lines += cases.by_rows(name, name, kernels, rows, {"dx": "dx", "x": "x", "labels": "t", "map": mapped, "scale": "scale" if numbers["SCALED"] else None},
                                    before=[here], behind=["LABELLED"])
     cases.function("losses over %d classes, %d channels, %d of %d x %s from %d on, %s" % (classes, c, valid, n, size, start, {
         k: numbers[k] for k in ("BANDS", "IGNORE", "WEIGHTED", "SCALED")}), lines)
@@ -709,6 +712,36 @@ def overlaps(cases, loss):
                    adds=numbers["ACCUMULATE"], before=[here, valid], behind=["valid + %d" % start]),
         *cases.by_rows("dice_loss_grad", "dice_loss_grad", slope, rows,
                        {"dx": "dx", "x": "x", "labels": "t", "sums": "sums", "scale": "scale" if numbers["SCALED"] else None}, before=[here, valid])])
+
+
+def ohem(cases):
+    """The hardest points; all samples count, for of others the reference has no terms."""
+    r = cases.random
+    c, size, n, start = r.choice([1, 2, 3, 17]), cases.size(9), r.randint(1, 3), r.choice([0, 2])
+    valid, classes, rows, bands = start + n, max(c, 2), size[0] * size[1], r.choice([1, 3])
+    points = rows * size[2]
+    x, t, terms = cases.shape(c, n, size), Shape(1, n, size, 1), Shape(points, n, [1, 1, 1], points)
+    numbers = {"C": c, "N": n, "BANDS": bands, "ACCUMULATE": int(r.random() < 0.5), "SCALED": int(r.random() < 0.7),
+               "CLASSES": classes, "IGNORE": r.choice([-1, 0]), **extents("", size)}
+    reals = {"THRESHOLD": r.choice([0.05, 0.3, 0.7, 1]), "SHARE": r.choice([0, 0.1, 0.5, 1]), "WEIGHT": 0.7,
+             "LEAST": r.choice([-1, -1, 0, points // 3, 9 * points])}
+    layouts = {"X": x, "T": t, "DX": x, "TERMS": terms}
+    some, here = [[r.randint(1, s) for s in size] for _ in range(start + n)], min(valid - start, n)
+    loss, slope = (cases.both(name, numbers, layouts, reals) for name in ("ohem_cross_entropy", "ohem_cross_entropy_grad"))
+    cases.function("hardest points of %d channels, %d of %d x %s from %d on, %s, %s" % (c, valid, n, size, start, reals, {
+        k: numbers[k] for k in ("BANDS", "IGNORE", "SCALED")}), [
+        "static const int32_t valid[][3] = {%s};" % ", ".join("{%d, %d, %d}" % tuple(v) for v in some),
+        "test.control(%d, valid, %d, %d);" % (valid, start + n, start),
+        "Tensor x = test.numbers(%s), dx = test.output(%s), same_dx = test.output(%s);" % (x.cpp(), x.cpp(), x.cpp()),
+        "Labels t(%d, %d);" % (n * points, classes), "Result result = test.result(), scale = test.result(4);",
+        "Tensor terms = test.weights(%d);" % (n * points),
+        "Result bounds = test.result(2), scratch = test.result(%d);" % (260 + 2 * bands),
+        *cases.run("ohem_cross_entropy", "ohem_cross_entropy", loss,
+                   {"loss": "result", "bounds": "bounds", "terms": "terms", "scratch": "scratch", "logits": "x", "labels": "t"},
+                   adds=numbers["ACCUMULATE"], before=[here, valid], behind=["valid + %d" % start]),
+        *cases.by_rows("ohem_cross_entropy_grad", "ohem_cross_entropy_grad", slope, rows,
+                       {"dx": "dx", "x": "x", "labels": "t", "bounds": "bounds", "terms": "terms",
+                        "scale": "scale" if numbers["SCALED"] else None}, before=[here])])
 
 
 def classes(cases):
@@ -972,6 +1005,7 @@ def make(seed, stored, rounds, rows):
         class_losses(cases)
         for loss in ("dice_loss", "tversky_loss", "overlap_loss"):
             overlaps(cases, loss)
+        ohem(cases)
         classes(cases)
         grouped_convolution(cases)
         convolution(cases, False)

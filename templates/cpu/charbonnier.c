@@ -1,0 +1,15 @@
+/* charbonnier.c - mean of sqrt((p - t)^2 + EPSILON^2). */
+#include "losses.c"
+
+#define KERNEL charbonnier
+#include "../example.h"
+
+/* BEGIN */
+UNUSED static void KERNEL(int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
+                          const int32_t (*valid)[3]) {
+    SIZES;
+    const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
+    terms_sum(n, rows, scratch, by, valid, charbonnier, EPSILON, 0);
+    means_sum(n, rows, result, scratch, by, valid, mean_itself, ACCUMULATE);
+}
+/* END */

@@ -1,0 +1,15 @@
+/* charbonnier_grad.c - gradient of the Charbonnier loss by the prediction. */
+#include "losses.c"
+
+#define KERNEL charbonnier_grad
+#include "../example.h"
+
+/* BEGIN */
+UNUSED static void KERNEL(int n, int total, Rows rows, stored *dp, const void *p, const void *t,
+                          const double *scale) {
+    SIZES;
+    const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
+    const double weight = WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1);
+    slopes_store(n, total, rows, dp, &DP, by, weight, slope_of_charbonnier, EPSILON);
+}
+/* END */

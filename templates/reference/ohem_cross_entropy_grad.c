@@ -1,0 +1,15 @@
+/* ohem_cross_entropy_grad.c - its gradient by the logits, at the points that the loss chose. */
+#include "labels.c"
+
+#define KERNEL ohem_cross_entropy_grad
+#include "../example.h"
+
+/* BEGIN */
+UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *x, const uint8_t *t,
+                          const double *bounds, const real *terms, const double *scale) {
+    SIZES;
+    const Classified by = {x, t, &X, &T, C, CLASSES, IGNORE, {D, H, W}, NULL, 0, 0, NULL, NULL, 0};
+    hard_slopes_store(n, rows, dx, &DX, by, bounds, terms, TERMS.sample,
+                      WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1));
+}
+/* END */
