@@ -190,9 +190,7 @@ def _elu(n):
 
 @rule("prelu")
 def _prelu(n):
-    if math.prod(n.shape("weight")) not in (1, n.shape("self")[1]):
-        n.refuse("the slopes of prelu")
-    n.call("prelu", inputs=("self",), layer=n.layer("weight"))
+    n.call("prelu", _given(None, math.prod(n.shape("weight")), 1), inputs=("self",), layer=n.layer("weight"))
 
 
 @rule("softmax.int")

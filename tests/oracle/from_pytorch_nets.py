@@ -97,6 +97,7 @@ class Operators(nn.Module):
         self.wide = nn.ConvTranspose2d(4, 4, 3, 2, 1, output_padding=1)
         self.gate = nn.Conv2d(4, 4, 1)
         self.last = nn.Conv2d(4, 12, 1)
+        self.slope, self.slopes = nn.PReLU(), nn.PReLU(4, 0.1)
         self.drop = nn.Dropout2d(0.2)
         self.drop_points = nn.Dropout(0.1)
 
@@ -107,6 +108,7 @@ class Operators(nn.Module):
         y = self.drop_points(self.back(y))
         a, b = torch.chunk(y, 2, dim=1)
         y = torch.cat([a * torch.sigmoid(b), 2 - (a - b / 3)], dim=1)
+        y = self.slope(y) - self.slopes(y)
         y = y * torch.sigmoid(self.gate(F.adaptive_avg_pool2d(y, 1)))
         y = y * torch.mean(y, dim=1, keepdim=True) + torch.amax(y, dim=1, keepdim=True) * y
         y = F.avg_pool2d(self.wide(y), 2)
