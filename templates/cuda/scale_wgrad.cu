@@ -27,21 +27,17 @@ static __global__ void KERNEL_columns(real *dw, real *db, const stored *__restri
     }
     if (threadIdx.x != 0)
         return;
-    if (SHARED) {
-        real total = 0;
-        for (int l = 0; l < LANES; l++)
-            total += products.lane[l];
-        dw[0] = (ACCUMULATE ? dw[0] : 0) + total;
-        return;
-    }
+    real total = 0;
     for (int l = 0; l < LANES; l++) {
         const int c = blockIdx.x * LANES + l;
-        if (c >= C)
-            break;
-        dw[c] = (ACCUMULATE ? dw[c] : 0) + products.lane[l];
-        if (BIAS)
+        total += products.lane[l];
+        if (!SHARED && c < C)
+            dw[c] = (ACCUMULATE ? dw[c] : 0) + products.lane[l];
+        if (BIAS && c < C)
             db[c] = (ACCUMULATE ? db[c] : 0) + slopes.lane[l];
     }
+    if (SHARED)
+        dw[0] = (ACCUMULATE ? dw[0] : 0) + total;
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, real *dw, real *db, double *, const stored *x, const stored *dy) {

@@ -336,7 +336,7 @@ def pooling(cases, variant):
     out = [(room[i] + beyond * (st - 1)) // st for i, (_, st, _) in enumerate(axes)]
     out = [o + (o * st < s + p) for o, s, (_, st, p) in zip(out, size, axes)]
     x, y = cases.shape(c, n, size), cases.shape(c, n, out)
-    numbers = {"C": c, "N": n, "ACCUMULATE": 0, "MASK": 0, "ARGMAX_BITS": 0, "INSIDE": r.randint(0, 1), **extents("I", size),
+    numbers = {"C": c, "N": n, "ACCUMULATE": 0, "MASK": 0, "ARGMAX_BITS": 0, "INSIDE": c % 2, **extents("I", size),
                **extents("", out)}
     for i, axis in enumerate("DHW"):
         numbers.update(dict(zip(("K" + axis, "S" + axis, "P" + axis, "L" + axis), (*axes[i], gaps[i]))))
@@ -996,8 +996,6 @@ def make(seed, stored, rounds, rows):
         pooling(cases, i)
         resizing(cases)
         across(cases)
-        scaling(cases)
-        unpooling(cases)
         for operator in ("batch_norm", "instance_norm", "group_norm"):
             normalising(cases, operator)
         folding(cases)
@@ -1012,6 +1010,9 @@ def make(seed, stored, rounds, rows):
         convolution(cases, True)
         if i < 3:
             updates(cases, i)
+    for _ in range(rounds):
+        scaling(cases)
+        unpooling(cases)
     parameters(cases)
     zeroing(cases)
     cases.rows.check_tested(cases.tested)

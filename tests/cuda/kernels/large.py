@@ -12,7 +12,7 @@ N = 8
 def pooling(cases, kernel, stride, padding, size):
     out = [(s + 2 * p - k) // t + 1 for s, k, t, p in zip(size, kernel, stride, padding)]
     x, y = cases.shape(64, N, size), cases.shape(64, N, out)
-    numbers = {"C": 64, "N": N, "ACCUMULATE": 1, "MASK": 1, "ARGMAX_BITS": 0, **extents("I", size), **extents("", out)}
+    numbers = {"C": 64, "N": N, "ACCUMULATE": 1, "MASK": 1, "ARGMAX_BITS": 0, "INSIDE": 1, **extents("I", size), **extents("", out)}
     for name, values in (("K", kernel), ("S", stride), ("P", padding), ("L", (1, 1, 1))):
         numbers.update({name + axis: value for axis, value in zip("DHW", values)})
     keeping = {**numbers, "ARGMAX_BITS": argmax_bits(kernel[0] * kernel[1] * kernel[2])}
