@@ -371,6 +371,13 @@ int64_t bytes_in_loops(const Program *program, ValueId v) {
     return bytes / shape_rows(value->shape) * rows;
 }
 
+/* The loop over the steps [FIRST, END) of a head, if they can be one. */
+static bool loop_over_head(const Program *program, Step *step, int first, int end, Step *loop) {
+    Run r = run_from(program, step, end, first);
+    return r.count == end - first && scale_rows(&r, tallest_of(&r)) == r.count &&
+           make_loop(&r, r.count, head_rows(program), loop);
+}
+
 /* A loop for each head, unless there are to be none: their time is the same, and a band is still in the
  * cache when it is read. */
 static int loop_over_heads(const Program *program, Step *step, int nstep, Step **new) {
@@ -381,12 +388,10 @@ static int loop_over_heads(const Program *program, Step *step, int nstep, Step *
         return nstep;
     *new = NULL;
     for (int i = 0; i < nstep; i = end) {
-        const bool heads = step[i].node >= 0 && g->node[step[i].node].head > 0;
-        end = heads ? head_end(program, step, nstep, i) : i + 1;
+        const bool head = step[i].node >= 0 && g->node[step[i].node].head > 0;
+        end = head ? head_end(program, step, nstep, i) : i + 1;
         Step loop;
-        Run r = run_from(program, step, end, i);
-        if (heads && r.count == end - i && scale_rows(&r, tallest_of(&r)) == r.count &&
-            make_loop(&r, r.count, head_rows(program), &loop)) {
+        if (head && loop_over_head(program, step, i, end, &loop)) {
             PUSH(g->pool, *new, count, loop);
             continue;
         }

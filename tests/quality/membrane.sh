@@ -32,7 +32,7 @@ build/unetc "$@" -o "$work/membrane" tests/quality/membrane.unet
 
 for seed in 0 1 2; do
     "$work/membrane" train --data="$work/data" --seed="$seed" --out="$work/seed$seed" >&2
-    awk -F, -v seed="$seed" '$3 == "eval" { last = $5 " " $6 " " $7 } END { print "seed " seed ": " last }' \
+    awk -F, -v seed="$seed" '$3 == "eval" { last = $6 " " $7 " " $8 } END { print "seed " seed ": " last }' \
         "$work/seed$seed/log.csv"
 done | tee "$work/result.txt"
 awk '{ miou += $3; accuracy += $4; dice += $5; seeds++ } END {
