@@ -44,7 +44,7 @@ VALUES = {
                           "cross_entropy(classes, seen, ignore_index = 1)", "bce_with_logits(single, marked)",
                           "bce_with_logits(single, marked, pos_weight = 3)", "dice_loss(classes, seen, smooth = 1)",
                           "dice_loss(single, marked)", "focal_loss(classes, seen, gamma = 1.5, alpha = [1, 0.5, 2])",
-                          "ohem_cross_entropy(classes, seen, threshold = 1)", "focal_loss(single, marked, alpha = 0.25)", "cross_entropy(classes, seen, pixel_weight = channel_max(photo))",
+                          "ohem_cross_entropy(classes, seen, threshold = 1)", "focal_loss(single, marked, alpha = 0.25)", "cross_entropy(classes, seen, pixel_weight = channel_max(resize(photo, like = classes)))",
                           "dice_loss(classes, seen, smooth = 1, batch = false, squared = true)", "tversky_loss(classes, seen, per_class = false)",
                           "tversky_loss(single, marked, smooth = 1, batch = false, beta = 0.9)"],
     "conv kernel": [1, 2, 3, 4, 5, "per axis"],
