@@ -17,7 +17,7 @@
     [[maybe_unused]] constexpr int GRAPH[SEGMENTS] = {};                                                   \
     [[maybe_unused]] constexpr Filter FILTER[SEGMENTS] = {{0, 16, 16, 0, 16, 16, 0}};                      \
     [[maybe_unused]] constexpr Layout EXAMPLE_X, Y = EXAMPLE, DX = EXAMPLE, DY = EXAMPLE, M = EXAMPLE,     \
-                                      A = EXAMPLE, B = EXAMPLE, P = EXAMPLE, T = EXAMPLE, DP = EXAMPLE, ARGMAX = EXAMPLE, DB = EXAMPLE, MEAN = EXAMPLE, SUMS = EXAMPLE, MAP = EXAMPLE, TERMS = EXAMPLE
+                                      A = EXAMPLE, B = EXAMPLE, P = EXAMPLE, T = EXAMPLE, DP = EXAMPLE, ARGMAX = EXAMPLE, DB = EXAMPLE, MEAN = EXAMPLE, SUMS = EXAMPLE, MAP = EXAMPLE, TERMS = EXAMPLE, SLOPES = EXAMPLE
 /* clang-format on */
 #define EXAMPLE                                                                                            \
     { 16, 16, 1, 0, 1024, 1024, 1024, 128, 0 }

@@ -261,6 +261,17 @@ static void prepare_loss(Program *program, Node *node) {
     node_add_output(g, node, workspace_new(g, node, "scratch", TYPE_F64, elements));
 }
 
+/* How many errors have which digit in 16 parts, sums of these parts; two doubles for each point, of two
+ * errors and two numbers. */
+static void prepare_lovasz(Program *program, Node *node) {
+    enum { SORTING = 16 * 256 + 2 * 16 + 3, OF_POINT = 2 };
+    Graph *g = program->graph;
+    const Shape shape = g->value[node->in[1]].shape;
+    const int64_t points = size_product(program->micro_batch, shape_elements(shape));
+    node_add_output(g, node,
+                    workspace_new(g, node, "scratch", TYPE_F64, work_sum(SORTING, OF_POINT, points)));
+}
+
 /* Three sums of each class for each row. */
 static void prepare_overlap(Program *program, Node *node) {
     Graph *g = program->graph;
@@ -363,6 +374,7 @@ const KernelRow cpu_kernels[OPS] = {
     [OP_MATCH] = {.template = "resize"},
     [OP_FOCAL_LOSS] = {.prepare = prepare_loss, .template = "cross_entropy"},
     [OP_OHEM_CROSS_ENTROPY] = {.prepare = prepare_ohem},
+    [OP_LOVASZ_LOSS] = {.prepare = prepare_lovasz},
     [OP_DICE_LOSS] = {.prepare = prepare_overlap},
     [OP_TVERSKY_LOSS] = {.prepare = prepare_overlap, .template = "dice_loss"},
     [OP_OVERLAP_LOSS] = {.prepare = prepare_overlap, .template = "dice_loss"},

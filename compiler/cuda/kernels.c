@@ -241,6 +241,17 @@ static void prepare_reduction(Program *program, Node *node) {
     node_add_output(g, node, workspace_new(g, node, "scratch", TYPE_F64, node->a.reduction.bands));
 }
 
+/* How many errors have which digit in 1024 parts, sums of these parts; two doubles for each point, of two
+ * errors and two numbers. */
+static void prepare_lovasz(Program *program, Node *node) {
+    enum { SORTING = (16 + 2) * 1024 + 3, OF_POINT = 2 };
+    Graph *g = program->graph;
+    const Shape shape = g->value[node->in[1]].shape;
+    const int64_t points = size_product(program->micro_batch, shape_elements(shape));
+    node_add_output(g, node,
+                    workspace_new(g, node, "scratch", TYPE_F64, work_sum(SORTING, OF_POINT, points)));
+}
+
 /* Three sums of each class for each band of the points of a sample. */
 static void prepare_overlap(Program *program, Node *node) {
     enum { POINTS_PER_BAND = 4096, MAX_BANDS = 64 };
@@ -316,6 +327,7 @@ const KernelRow cuda_kernels[OPS] = {
     [OP_CROSS_ENTROPY] = {.prepare = prepare_loss},
     [OP_FOCAL_LOSS] = {.prepare = prepare_loss, .template = "cross_entropy"},
     [OP_OHEM_CROSS_ENTROPY] = {.prepare = prepare_ohem},
+    [OP_LOVASZ_LOSS] = {.prepare = prepare_lovasz},
     [OP_DICE_LOSS] = {.prepare = prepare_overlap},
     [OP_TVERSKY_LOSS] = {.prepare = prepare_overlap, .template = "dice_loss"},
     [OP_OVERLAP_LOSS] = {.prepare = prepare_overlap, .template = "dice_loss"},

@@ -380,11 +380,27 @@ static bool read_kept(const Call *call, HardAttributes *hard) {
     return true;
 }
 
-/* Beside its value a node has what its gradient reads: the limit of the terms that count, and what their
- * sum is divided by; the term of each point. */
+/* Beside its value a node has what its gradient reads: COUNT doubles, and EACH numbers for each sample. */
+static ValueId searching_node(Call *call, const Compared *by, LabelAttributes a, const char *what,
+                              int64_t count, const char *of_each, int64_t each) {
+    Graph *g = call->l->graph;
+    const ValueId loss = result_node(call, by, a, 1);
+    const NodeId node = g->value[loss].producer;
+    Value numbers = g->value[loss], of_points = g->value[loss];
+    numbers.name = pool_text(g->pool, "%s %s", call->signature->name, what);
+    numbers.shape.dim[0] = count;
+    of_points.name = pool_text(g->pool, "%s %s", call->signature->name, of_each);
+    of_points.type = TYPE_F32;
+    of_points.per_sample = true;
+    of_points.shape.dim[0] = each;
+    node_add_output(g, &g->node[node], value_new(g, numbers));
+    node_add_output(g, &g->node[node], value_new(g, of_points));
+    return loss;
+}
+
+/* The limit of the terms that count, and what their sum is divided by; the term of each point. */
 ValueId build_ohem(Call *call) {
     Compared by;
-    Graph *g = call->l->graph;
     LabelAttributes a = {.sums_itself = true};
     if (!read_compared_either(call, &by))
         return -1;
@@ -396,18 +412,21 @@ ValueId build_ohem(Call *call) {
         report_value(call, "threshold", "`threshold` must be above 0 and at most 1");
         return -1;
     }
-    const ValueId loss = result_node(call, &by, a, 1);
-    const NodeId node = g->value[loss].producer;
-    Value bounds = g->value[loss], terms = g->value[loss];
-    bounds.name = "ohem_cross_entropy bounds";
-    bounds.shape.dim[0] = 2;
-    terms.name = "ohem_cross_entropy terms";
-    terms.type = TYPE_F32;
-    terms.per_sample = true;
-    terms.shape.dim[0] = shape_elements(g->value[by.labels].shape);
-    node_add_output(g, &g->node[node], value_new(g, bounds));
-    node_add_output(g, &g->node[node], value_new(g, terms));
-    return loss;
+    return searching_node(call, &by, a, "bounds", 2, "terms",
+                          shape_elements(call->l->graph->value[by.labels].shape));
+}
+
+/* How many classes are there; the slope of each point by each channel. */
+ValueId build_lovasz(Call *call) {
+    Compared by;
+    LabelAttributes a = {.sums_itself = true};
+    if (!read_compared_either(call, &by))
+        return -1;
+    a.classes = by.target->classes;
+    if (!read_ignore_index(call, a.classes, &a.ignore))
+        return -1;
+    return searching_node(call, &by, a, "classes", 1, "slopes",
+                          shape_elements(call->l->graph->value[by.logits].shape));
 }
 
 /* ---- classes ---- */

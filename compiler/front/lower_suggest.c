@@ -110,6 +110,8 @@ static const struct {
     {"CharbonnierLoss", "charbonnier"},
     {"CrossEntropyLoss", "cross_entropy"},
     {"OhemCrossEntropyLoss", "ohem_cross_entropy"},
+    {"LovaszSoftmaxLoss", "lovasz_loss"},
+    {"LovaszHingeLoss", "lovasz_loss"},
     {"DiceLoss", "dice_loss"},
     {"TverskyLoss", "tversky_loss"},
     {"FocalLoss", "focal_loss"},

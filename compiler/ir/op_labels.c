@@ -96,13 +96,23 @@ void gradient_overlap(Autodiff *ad, const Node *node, const ValueId *dout, Value
     gradient_node(ad, node, OP_DICE_LOSS_GRAD, node->a, in, 4, &din[0], 1);
 }
 
-void gradient_ohem(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+/* From two values that the loss left. */
+static void gradient_from_loss(Autodiff *ad, const Node *node, ValueId *din, Op op) {
     const ValueId in[5] = {node->in[0], node->in[1], node->out[1], node->out[2], -1};
-    (void)dout;
     if (!gradient_wanted(ad, node->in[0]))
         return;
     din[0] = gradient_value(ad, node->in[0]);
-    gradient_node(ad, node, OP_OHEM_CROSS_ENTROPY_GRAD, node->a, in, 5, &din[0], 1);
+    gradient_node(ad, node, op, node->a, in, 5, &din[0], 1);
+}
+
+void gradient_ohem(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    (void)dout;
+    gradient_from_loss(ad, node, din, OP_OHEM_CROSS_ENTROPY_GRAD);
+}
+
+void gradient_lovasz(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
+    (void)dout;
+    gradient_from_loss(ad, node, din, OP_LOVASZ_LOSS_GRAD);
 }
 
 /* An exponential is a polynomial and a few operations more. */
@@ -173,6 +183,22 @@ void constants_ohem(Constants *c, const Node *node) {
 void constants_ohem_grad(Constants *c, const Node *node) {
     label_constants(c, node);
     constant_layout(c, "TERMS", node->in[3]);
+    constant_real(c, "WEIGHT", node->a.loss.weight);
+    constant_layout(c, "DX", node->out[0]);
+    constant(c, "SCALED", node->in[4] >= 0);
+    call_rows(c, node->out[0]);
+}
+
+void constants_lovasz(Constants *c, const Node *node) {
+    label_constants(c, node);
+    constant_layout(c, "SLOPES", node->out[2]);
+    constant(c, "ACCUMULATE", node->accumulates);
+    call_arguments(c, "n, step->n", "valid");
+}
+
+void constants_lovasz_grad(Constants *c, const Node *node) {
+    label_constants(c, node);
+    constant_layout(c, "SLOPES", node->in[3]);
     constant_real(c, "WEIGHT", node->a.loss.weight);
     constant_layout(c, "DX", node->out[0]);
     constant(c, "SCALED", node->in[4] >= 0);

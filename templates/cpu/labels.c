@@ -580,4 +580,209 @@ INLINE void hard_slopes_store(int n, Rows rows, stored *dx, const Layout *layout
                 store_points(&p, dx, layout, by.channels, at, count);
             }
 }
+
+/* ---- Lovasz extensions ---- */
+
+/* The Jaccard loss of a class of `truly` points, when the first `taken` are wrong of which `hits` are of
+ * it. */
+INLINE double jaccard_of(double truly, double taken, double hits) {
+    return taken > 0 ? 1 - (truly - hits) / (truly + taken - hits) : 0;
+}
+
+/* How wrong a point is of class k, where its share or, of one channel, its logit is given. */
+INLINE double error_of(double given, int is_class, int one) {
+    const double error = one ? 1 - (is_class ? given : -given) : is_class ? 1 - given : given;
+    return error > 0 ? error : 0;
+}
+
+/* The slope of that by what is given. */
+INLINE double error_slope(double error, int is_class, int one) {
+    return one && !(error > 0) ? 0 : is_class ? -1 : 1;
+}
+
+/* Points in the order of their errors: sorted by the digits of their bits, the last first, in parts that
+ * follow each other. Behind the struct lie the errors and the numbers of all points, twice. */
+typedef struct {
+    int64_t place[SELECTION_PARTS][DIGITS];
+    double hits[SELECTION_PARTS], loss[SELECTION_PARTS];
+    double truly, all, present;
+} Sorting;
+
+INLINE uint32_t digit_of(uint32_t error, int shift) {
+    return DIGITS - 1 - (error >> shift & (DIGITS - 1));
+}
+
+/* From `from` to `to`, each `count` errors and `count` numbers; equal digits keep their order. */
+INLINE void sort_by_digit(Sorting *s, const uint32_t *from, uint32_t *to, long count, int shift) {
+#pragma omp for schedule(static)
+    for (int part = 0; part < SELECTION_PARTS; part++) {
+        memset(s->place[part], 0, sizeof s->place[part]);
+        for (long k = count * part / SELECTION_PARTS; k < count * (part + 1) / SELECTION_PARTS; k++)
+            s->place[part][digit_of(from[k], shift)]++;
+    }
+#pragma omp single
+    {
+        int64_t place = 0;
+        for (int digit = 0; digit < DIGITS; digit++)
+            for (int part = 0; part < SELECTION_PARTS; part++) {
+                const int64_t these = s->place[part][digit];
+                s->place[part][digit] = place;
+                place += these;
+            }
+    }
+#pragma omp for schedule(static)
+    for (int part = 0; part < SELECTION_PARTS; part++)
+        for (long k = count * part / SELECTION_PARTS; k < count * (part + 1) / SELECTION_PARTS; k++) {
+            const int64_t place = s->place[part][digit_of(from[k], shift)]++;
+            to[place] = from[k];
+            to[count + place] = from[count + k];
+        }
+}
+
+/* The points of all samples, as slopes and labels have them. */
+typedef struct {
+    Classified by;
+    const int32_t (*valid)[3];
+    long points, sample; /* of a sample, and from one to the next */
+} Sorted;
+
+INLINE int label_of(Sorted of, long point) {
+    const int i = (int)(point / of.points), *size = of.by.size;
+    const int w = (int)(point % size[2]), h = (int)(point / size[2] % size[1]),
+              d = (int)(point % of.points / size[2] / size[1]);
+    const int32_t *valid = of.valid ? of.valid[i] : of.by.size;
+    const uint8_t label = of.by.t[offset_of(of.by.t_layout, 0, (Point){i, d, h, w})];
+    return d < valid[0] && h < valid[1] && w < valid[2] && counts(of.by, label) ? label : -1;
+}
+
+/* Softmax of each class, or the logit of one channel, where slopes will be. */
+INLINE void store_given(real *slopes, int n, Sorted of) {
+    const Classified by = of.by;
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int r = 0; r < by.size[0] * by.size[1]; r++)
+            for (int w = 0; w < by.size[2]; w += LANES) {
+                const int count = min_int(LANES, by.size[2] - w), one = by.channels == 1;
+                real *to = slopes + i * of.sample + (long)r * by.size[2] + w;
+                Points p;
+                load_points(&p, by, (Point){i, r / by.size[1], r % by.size[1], w}, count);
+                softmax(&p, by.classes);
+                for (int c = 0; c < by.channels; c++)
+                    for (int k = 0; k < count; k++)
+                        to[c * of.points + k] = one ? p.logit[1][k] : p.power[c][k] / (1 + p.rest[k]);
+            }
+}
+
+/* Errors of class `class`, in the order of the points, and how many are of it. */
+INLINE void store_errors(Sorting *s, uint32_t *errors, const real *given, long count, Sorted of,
+                         int class) {
+#pragma omp for schedule(static)
+    for (int part = 0; part < SELECTION_PARTS; part++) {
+        s->hits[part] = 0;
+        for (long k = count * part / SELECTION_PARTS; k < count * (part + 1) / SELECTION_PARTS; k++) {
+            const int label = label_of(of, k);
+            const real its = given[k / of.points * of.sample + k % of.points];
+            errors[k] =
+                label < 0 ? 0
+                          : bits_of_term((real)error_of((double)its, label == class, of.by.channels == 1));
+            errors[count + k] = (uint32_t)k;
+            s->hits[part] += label == class;
+        }
+    }
+#pragma omp single
+    {
+        s->truly = 0;
+        for (int part = 0; part < SELECTION_PARTS; part++)
+            s->truly += s->hits[part];
+    }
+}
+
+/* The slopes of sorted points, and in s->loss what each part adds. */
+INLINE void store_lovasz(Sorting *s, const uint32_t *errors, real *slopes, long count, Sorted of,
+                         int class) {
+    const int one = of.by.channels == 1;
+#pragma omp for schedule(static)
+    for (int part = 0; part < SELECTION_PARTS; part++) {
+        s->hits[part] = 0;
+        for (long k = count * part / SELECTION_PARTS; k < count * (part + 1) / SELECTION_PARTS; k++)
+            s->hits[part] += label_of(of, errors[count + k]) == class;
+    }
+#pragma omp for schedule(static)
+    for (int part = 0; part < SELECTION_PARTS; part++) {
+        double hits = 0, loss = 0;
+        for (int before = 0; before < part; before++)
+            hits += s->hits[before];
+        for (long k = count * part / SELECTION_PARTS; k < count * (part + 1) / SELECTION_PARTS; k++) {
+            const long point = errors[count + k];
+            const int label = label_of(of, point), is_class = label == class;
+            float error;
+            memcpy(&error, &errors[k], sizeof error);
+            const double step = jaccard_of(s->truly, (double)k + 1, hits + is_class) -
+                                jaccard_of(s->truly, (double)k, hits);
+            const int counts_here = label >= 0 && (one || s->truly > 0);
+            slopes[point / of.points * of.sample + point % of.points] =
+                (real)(counts_here ? step * error_slope((double)error, is_class, one) : 0);
+            loss += counts_here ? step * (double)error : 0;
+            hits += is_class;
+        }
+        s->loss[part] = loss;
+    }
+}
+
+INLINE void lovasz_loss(int n, int total, double *result, double *present, real *slopes, long sample,
+                        Sorting *s, Classified by, const int32_t (*valid)[3], int accumulate) {
+    const Sorted of = {by, valid, (long)by.size[0] * by.size[1] * by.size[2], sample};
+    const long count = n * of.points;
+    uint32_t *errors = (void *)(s + 1), *others = errors + 2 * count;
+    store_given(slopes, n, of);
+#pragma omp single
+    s->all = s->present = 0;
+    for (int k = by.channels == 1; k < by.classes; k++) {
+        real *plane = slopes + (by.channels == 1 ? 0 : k * of.points);
+        store_errors(s, errors, plane, count, of, k);
+        for (int shift = 0; shift < 32; shift += 16) {
+            sort_by_digit(s, errors, others, count, shift);
+            sort_by_digit(s, others, errors, count, shift + 8);
+        }
+        store_lovasz(s, errors, plane, count, of, k);
+#pragma omp single
+        {
+            s->present += s->truly > 0 || by.channels == 1;
+            for (int part = 0; part < SELECTION_PARTS; part++)
+                s->all += s->loss[part];
+        }
+    }
+#pragma omp single
+    {
+        *present = s->present;
+        *result = (accumulate ? *result : 0) + (s->present > 0 ? total * s->all / s->present : 0);
+    }
+}
+
+INLINE void lovasz_slopes_store(int n, Rows rows, stored *dx, const Layout *layout, Classified by,
+                                double present, const real *slopes, long sample, double weight) {
+    const long points = (long)by.size[0] * by.size[1] * by.size[2];
+    const real factor = (real)(present > 0 ? weight / present : 0);
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int r = rows.begin; r < rows.end; r++)
+            for (int w = 0; w < by.size[2]; w += LANES) {
+                const Point at = {i, r / by.size[1], r % by.size[1], w};
+                const real *given = slopes + i * sample + (long)r * by.size[2] + w;
+                const int count = min_int(LANES, by.size[2] - w);
+                Points p;
+                Vector mean = {0};
+                load_points(&p, by, at, count);
+                softmax(&p, by.classes);
+                for (int k = by.channels == 1; k < by.classes; k++) {
+                    p.logit[k] =
+                        factor * load_some_real(given + (by.channels == 1 ? 0 : k * points), count);
+                    p.power[k] /= 1 + p.rest;
+                    mean += p.power[k] * p.logit[k];
+                }
+                for (int k = by.channels == 1; k < by.classes; k++)
+                    p.power[k] = by.channels == 1 ? p.logit[k] : p.power[k] * (p.logit[k] - mean);
+                store_points(&p, dx, layout, by.channels, at, count);
+            }
+}
 /* END */

@@ -438,4 +438,216 @@ static __global__ void end_hard(double *result, double *bounds, const double *sc
     bounds[1] = kept + 1e-5 * s->all;
     *result = (ACCUMULATE ? *result : 0) + control->n * (sum / bounds[1]);
 }
+
+/* ---- Lovasz extensions ---- */
+
+/* The Jaccard loss of a class of `truly` points, when the first `taken` are wrong of which `hits` are of
+ * it. */
+DEVICE double jaccard_of(double truly, double taken, double hits) {
+    return taken > 0 ? 1 - (truly - hits) / (truly + taken - hits) : 0;
+}
+
+/* How wrong a point is of class k, where its share or, of one channel, its logit is given. */
+DEVICE double error_of(double given, int is_class, int one) {
+    const double error = one ? 1 - (is_class ? given : -given) : is_class ? 1 - given : given;
+    return error > 0 ? error : 0;
+}
+
+/* The slope of that by what is given. */
+DEVICE double error_slope(double error, int is_class, int one) {
+    return one && !(error > 0) ? 0 : is_class ? -1 : 1;
+}
+
+/* Points in the order of their errors: sorted by the digits of their bits, the last first, in parts that
+ * follow each other, one for each thread. Behind the struct lie the errors and the numbers of all points,
+ * twice. */
+enum { SORTING_PARTS = 1024, SORTING_DIGITS = 16 };
+struct Sorting {
+    double place[SORTING_DIGITS][SORTING_PARTS], hits[SORTING_PARTS], loss[SORTING_PARTS];
+    double truly, all, present;
+};
+
+/* The points of all samples, as slopes and labels have them. */
+struct Sorted {
+    Classified by;
+    const uint8_t *t;
+    const UnetControl *control;
+    unsigned count, points;
+    long sample;
+    DEVICE_MEMBER int label(unsigned point) const {
+        const bool there = is_valid(control, point / points) &&
+                           inside(valid_size(control, point / points), point_at(by.points, point % points));
+        return there ? label_at(t, by, point) : -1;
+    }
+};
+
+DEVICE int digit_of(unsigned error, int shift) {
+    return SORTING_DIGITS - 1 - (error >> shift & (SORTING_DIGITS - 1));
+}
+
+static __global__ void begin_sorting(double *scratch) {
+    Sorting *s = reinterpret_cast<Sorting *>(scratch);
+    if (threadIdx.x == 0)
+        s->all = s->present = 0;
+}
+
+static __global__ void count_places(double *scratch, const unsigned *from, unsigned count, int shift) {
+    Sorting *s = reinterpret_cast<Sorting *>(scratch);
+    const unsigned part = thread_index();
+    if (part >= SORTING_PARTS)
+        return;
+    for (int digit = 0; digit < SORTING_DIGITS; digit++)
+        s->place[digit][part] = 0;
+    for (unsigned k = part_start(count, SORTING_PARTS, part);
+         k < part_start(count, SORTING_PARTS, part + 1); k++)
+        s->place[digit_of(from[k], shift)][part]++;
+}
+
+/* One thread. */
+static __global__ void sum_places(double *scratch) {
+    Sorting *s = reinterpret_cast<Sorting *>(scratch);
+    double place = 0;
+    if (threadIdx.x > 0)
+        return;
+    for (int digit = 0; digit < SORTING_DIGITS; digit++)
+        for (int part = 0; part < SORTING_PARTS; part++) {
+            const double these = s->place[digit][part];
+            s->place[digit][part] = place;
+            place += these;
+        }
+}
+
+static __global__ void move_places(double *scratch, const unsigned *from, unsigned *to, unsigned count,
+                                   int shift) {
+    Sorting *s = reinterpret_cast<Sorting *>(scratch);
+    const unsigned part = thread_index();
+    if (part >= SORTING_PARTS)
+        return;
+    for (unsigned k = part_start(count, SORTING_PARTS, part);
+         k < part_start(count, SORTING_PARTS, part + 1); k++) {
+        const unsigned place = (unsigned)s->place[digit_of(from[k], shift)][part]++;
+        to[place] = from[k];
+        to[count + place] = from[count + k];
+    }
+}
+
+/* Softmax of each class, or the logit of one channel, where slopes will be. */
+DEVICE void store_given(real *slopes, const stored *x, Sorted of, unsigned i) {
+    if (i >= of.count)
+        return;
+    real *to = slopes + term_at(i, of.points, of.sample);
+    const Logits logits = logits_at(x, of.by, i);
+    const double level = level_of(logits, of.by.classes);
+    for (int c = 0; c < of.by.channels; c++)
+        to[(long)c * of.points] = (real)(of.by.channels == 1 ? logits.at(1) : exp(logits.at(c) - level));
+}
+
+/* Errors of class k, in the order of the points, and how many are of it. */
+DEVICE void store_errors(double *scratch, unsigned *errors, const real *given, Sorted of, int k,
+                         unsigned part) {
+    Sorting *s = reinterpret_cast<Sorting *>(scratch);
+    if (part >= SORTING_PARTS)
+        return;
+    s->hits[part] = 0;
+    for (unsigned i = part_start(of.count, SORTING_PARTS, part);
+         i < part_start(of.count, SORTING_PARTS, part + 1); i++) {
+        const int label = of.label(i);
+        const float error = label < 0 ? 0
+                                      : (float)error_of(given[term_at(i, of.points, of.sample)], label == k,
+                                                        of.by.channels == 1);
+        memcpy(&errors[i], &error, sizeof error);
+        errors[of.count + i] = i;
+        s->hits[part] += label == k;
+    }
+}
+
+/* How many of the sorted points of a part are of class k. */
+DEVICE void count_hits(double *scratch, const unsigned *errors, Sorted of, int k, unsigned part) {
+    Sorting *s = reinterpret_cast<Sorting *>(scratch);
+    if (part >= SORTING_PARTS)
+        return;
+    s->hits[part] = 0;
+    for (unsigned i = part_start(of.count, SORTING_PARTS, part);
+         i < part_start(of.count, SORTING_PARTS, part + 1); i++)
+        s->hits[part] += of.label(errors[of.count + i]) == k;
+}
+
+/* One thread: how many there are before each part, and of all. */
+static __global__ void sum_hits(double *scratch) {
+    Sorting *s = reinterpret_cast<Sorting *>(scratch);
+    double hits = 0;
+    if (threadIdx.x > 0)
+        return;
+    for (int part = 0; part < SORTING_PARTS; part++) {
+        const double these = s->hits[part];
+        s->hits[part] = hits;
+        hits += these;
+    }
+    s->truly = hits;
+}
+
+/* The slopes of sorted points, and in s->loss what each part adds. */
+DEVICE void store_lovasz(double *scratch, const unsigned *errors, real *slopes, Sorted of, int k,
+                         unsigned part) {
+    Sorting *s = reinterpret_cast<Sorting *>(scratch);
+    const int one = of.by.channels == 1;
+    if (part >= SORTING_PARTS)
+        return;
+    double hits = s->hits[part], loss = 0;
+    for (unsigned i = part_start(of.count, SORTING_PARTS, part);
+         i < part_start(of.count, SORTING_PARTS, part + 1); i++) {
+        const unsigned point = errors[of.count + i];
+        const int label = of.label(point), is_class = label == k;
+        float error;
+        memcpy(&error, &errors[i], sizeof error);
+        const double step = jaccard_of(s->truly, i + 1.0, hits + is_class) - jaccard_of(s->truly, i, hits);
+        const int counts = label >= 0 && (one || s->truly > 0);
+        slopes[term_at(point, of.points, of.sample)] =
+            (real)(counts ? step * error_slope(error, is_class, one) : 0);
+        loss += counts ? step * error : 0;
+        hits += is_class;
+    }
+    s->loss[part] = loss;
+}
+
+/* One thread adds the parts of a class in order. */
+template <int ONE> static __global__ void end_class(double *scratch) {
+    Sorting *s = reinterpret_cast<Sorting *>(scratch);
+    if (threadIdx.x > 0)
+        return;
+    s->present += s->truly > 0 || ONE;
+    for (int part = 0; part < SORTING_PARTS; part++)
+        s->all += s->loss[part];
+}
+
+template <int ACCUMULATE>
+static __global__ void end_lovasz(double *result, double *present, const double *scratch,
+                                  const UnetControl *control) {
+    const Sorting *s = reinterpret_cast<const Sorting *>(scratch);
+    if (threadIdx.x > 0)
+        return;
+    *present = s->present;
+    *result = (ACCUMULATE ? *result : 0) + (s->present > 0 ? control->n * s->all / s->present : 0);
+}
+
+DEVICE void store_lovasz_slopes(stored *dx, int dx_ring, const stored *x, const UnetControl *control,
+                                Classified by, unsigned point, double present, const real *slopes,
+                                long sample, double weight) {
+    const unsigned points = vectors(1, by.points);
+    const bool there = is_valid(control, point / points) && present > 0;
+    const Logits logits = logits_at(x, by, point);
+    const real *given = slopes + term_at(point, points, sample);
+    stored *to = dx + (long)by.at(dx_ring, point) * by.x_block;
+    const double level = there ? level_of(logits, by.classes) : 0;
+    double mean = 0;
+    for (int k = 0; k < by.channels && by.channels > 1 && there; k++)
+        mean += exp(logits.at(k) - level) * given[(long)k * points];
+    for (int c = 0; c < by.x_block; c++) {
+        double slope = 0;
+        if (there && c < by.channels)
+            slope = by.channels == 1 ? (double)given[0]
+                                     : exp(logits.at(c) - level) * (given[(long)c * points] - mean);
+        store(to, c, (real)(there ? weight / present * slope : 0));
+    }
+}
 /* END */

@@ -365,4 +365,106 @@ UNUSED static void hard_slopes_store(int n, Rows rows, stored *dx, const Layout 
                     store(dx, element(layout, i, c, d, h, w), (real)(weight / bounds[1] * slope));
                 }
 }
+
+/* ---- Lovasz extensions ---- */
+
+/* The Jaccard loss of a class of `truly` points, when the first `taken` are wrong of which `hits` are of
+ * it. */
+UNUSED static double jaccard_of(double truly, double taken, double hits) {
+    return taken > 0 ? 1 - (truly - hits) / (truly + taken - hits) : 0;
+}
+
+/* How wrong a point is of class k, where its share or, of one channel, its logit is given. */
+UNUSED static double error_of(double given, int is_class, int one) {
+    const double error = one ? 1 - (is_class ? given : -given) : is_class ? 1 - given : given;
+    return error > 0 ? error : 0;
+}
+
+/* The slope of that by what is given. */
+UNUSED static double error_slope(double error, int is_class, int one) {
+    return one && !(error > 0) ? 0 : is_class ? -1 : 1;
+}
+
+/* A point of all, class K of it: its label, and what is given. */
+UNUSED static int label_of(Classified by, const int32_t *size, int n, long k) {
+    const int w = (int)(k % by.size[2]), h = (int)(k / by.size[2] % by.size[1]),
+              d = (int)(k / by.size[2] / by.size[1]);
+    return d < size[0] && h < size[1] && w < size[2] ? label_at(by, n, d, h, w) : -1;
+}
+
+UNUSED static real given_at(Classified by, int n, int class, long k) {
+    const int w = (int)(k % by.size[2]), h = (int)(k / by.size[2] % by.size[1]),
+              d = (int)(k / by.size[2] / by.size[1]);
+    return (real)(by.channels == 1 ? logit_at(by, n, 1, d, h, w) : softmax_at(by, n, class, d, h, w));
+}
+
+/* Of class CLASS: for each point, how many points are before it in the order of errors, of equal ones the
+ * first, and how many of these are of the class: from that its slope, and the loss. */
+UNUSED static double lovasz_of_class(int n, real *slopes, long sample, Classified by,
+                                     const int32_t (*valid)[3], int class, double *truly) {
+    const long points = (long)by.size[0] * by.size[1] * by.size[2];
+    const int one = by.channels == 1;
+    double loss = 0;
+    *truly = 0;
+    for (int i = 0; i < n; i++)
+        for (long k = 0; k < points; k++)
+            *truly += label_of(by, valid ? valid[i] : by.size, i, k) == class;
+    for (int i = 0; i < n; i++)
+        for (long k = 0; k < points; k++) {
+            const int label = label_of(by, valid ? valid[i] : by.size, i, k);
+            const real error = (real)error_of((double)given_at(by, i, class, k), label == class, one);
+            double before = 0, hits = 0;
+            for (int j = 0; j < n && label >= 0; j++)
+                for (long m = 0; m < points; m++) {
+                    const int other = label_of(by, valid ? valid[j] : by.size, j, m);
+                    const real its =
+                        other < 0 ? 0
+                                  : (real)error_of((double)given_at(by, j, class, m), other == class, one);
+                    const int first = its > error || (its == error && (j < i || (j == i && m < k)));
+                    before += first;
+                    hits += first && other == class;
+                }
+            const double step =
+                jaccard_of(*truly, before + 1, hits + (label == class)) - jaccard_of(*truly, before, hits);
+            const int counts = label >= 0 && (one || *truly > 0);
+            slopes[i * sample + (one ? 0 : class) * points + k] =
+                (real)(counts ? step * error_slope((double)error, label == class, one) : 0);
+            loss += counts ? step * (double)error : 0;
+        }
+    return loss;
+}
+
+UNUSED static void lovasz_loss(int n, int total, double *result, double *present, real *slopes, long sample,
+                               Classified by, const int32_t (*valid)[3], int accumulate) {
+#pragma omp single
+    {
+        double loss = 0, found = 0;
+        for (int k = by.channels == 1; k < by.classes; k++) {
+            double truly;
+            loss += lovasz_of_class(n, slopes, sample, by, valid, k, &truly);
+            found += truly > 0 || by.channels == 1;
+        }
+        *present = found;
+        *result = (accumulate ? *result : 0) + (found > 0 ? total * loss / found : 0);
+    }
+}
+
+UNUSED static void lovasz_slopes_store(int n, Rows rows, stored *dx, const Layout *layout, Classified by,
+                                       double present, const real *slopes, long sample, double weight) {
+    const long points = (long)by.size[0] * by.size[1] * by.size[2];
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int c = 0; c < stored_channels(layout); c++)
+            for (int r = rows.begin; r < rows.end; r++)
+                for (int w = 0; w < by.size[2]; w++) {
+                    const int d = r / by.size[1], h = r % by.size[1];
+                    const real *given = slopes + i * sample + (long)r * by.size[2] + w;
+                    double slope = c < by.channels && by.channels == 1 ? (double)given[0] : 0;
+                    for (int j = 0; j < by.classes && c < by.channels && by.channels > 1; j++)
+                        slope += (double)given[j * points] * softmax_at(by, i, j, d, h, w) *
+                                 ((j == c) - softmax_at(by, i, c, d, h, w));
+                    store(dx, element(layout, i, c, d, h, w),
+                          (real)(present > 0 ? weight / present * slope : 0));
+                }
+}
 /* END */

@@ -550,8 +550,9 @@ def overlaps(cases):
     channels, size = r.choice([1, 2, 3, 4, 17]), [r.choice([1, 2]), r.randint(2, 5), r.randint(2, 37)]
     for loss in ("dice_loss", "tversky_loss", "overlap_loss"):
         batch = int(loss != "overlap_loss")
+        smooth = r.choice([1e-6, 1])  # no more than epsilon: a quotient near 1 would leave little of the loss but rounding
         attributes = {"classes": max(channels, 2), "ignore": r.choice([0, 1]), "weight": 0.7, "background": r.randint(0, 1),
-                      "smooth": r.choice([1e-6, 1]), "epsilon": r.choice([1e-6, 1]), "batch": batch, "joint": r.randint(0, 1),
+                      "smooth": smooth, "epsilon": r.choice([smooth, 1]), "batch": batch, "joint": r.randint(0, 1),
                       "squared": int(loss != "tversky_loss" and r.random() < 0.5), "over": 2 if loss == "dice_loss" else 1,
                       "predicted": 1 if loss == "dice_loss" else 0.3, "truly": 1 if loss == "dice_loss" else 0.6,
                       "both": 0 if loss == "dice_loss" else 0.1}
@@ -597,6 +598,33 @@ def ohem(cases):
     cases.numbers("scale", 4, kind="doubles")
     cases.node("ohem_cross_entropy_grad", {"dx": "dx", "x": "x", "labels": "t", "bounds": "bounds", "terms": "terms",
                                            "scale": r.choice(["scale", None])}, **attributes)
+
+
+def lovasz(cases):
+    """Logits without ties: of points alike but for rounding, one of the class and one not, another order has other slopes."""
+    r = cases.random
+    channels, size = r.choice([1, 2, 3, 4, 17]), [r.choice([1, 2]), r.randint(2, 4), r.randint(2, 19)]
+    points = size[0] * size[1] * size[2]
+    attributes = {"classes": max(channels, 2), "ignore": r.choice([0, 1]), "weight": 0.7, "sorts": 1}
+    slopes = "value slopes vectors %d" % (points * channels)
+    for counts in (0, 1):
+        cases.case("lovasz_loss, %d channels, %s, %s" % (channels, size, attributes), counts=counts, values="FINE", whole=1,
+                   nearness="RELATIVE")
+        cases.tensor("x", channels, size, *cases.halo(1))
+        cases.tensor("t", 1, size, kind="labels")
+        cases.numbers("result", 1, kind="doubles")
+        cases.numbers("present", 1, kind="doubles")
+        cases.lines.append(slopes)
+        cases.node("lovasz_loss", {"loss": "result", "present": "present", "slopes": "slopes", "logits": "x", "labels": "t"}, **attributes)
+    cases.case("lovasz_loss_grad, %d channels, %s, %s" % (channels, size, attributes), values="FINE", nearness="SUMS")
+    cases.tensor("x", channels, size, *cases.halo(1))
+    cases.tensor("t", 1, size, kind="labels")
+    cases.numbers("present", 1, kind="doubles")
+    cases.lines.append(slopes)
+    cases.tensor("dx", channels, size, *cases.halo(1))
+    cases.numbers("scale", 4, kind="doubles")
+    cases.node("lovasz_loss_grad", {"dx": "dx", "x": "x", "labels": "t", "present": "present", "slopes": "slopes",
+                                    "scale": r.choice(["scale", None])}, **attributes)
 
 
 def classes(cases):
@@ -694,6 +722,7 @@ def main():
         class_losses(cases)
         overlaps(cases)
         ohem(cases)
+        lovasz(cases)
         classes(cases)
         head(cases)
     for variant in range(3):

@@ -229,7 +229,8 @@ static const LabelAttributes *labels_of(Pool *pool, const Line *line) {
     a->hard = (HardAttributes){.threshold = real_number(line, "threshold"),
                                .share = real_number(line, "share"),
                                .least = real_number(line, "least")};
-    a->sums_itself = setting(line, "smooth") != NULL || setting(line, "threshold") != NULL;
+    a->sums_itself = setting(line, "smooth") != NULL || setting(line, "threshold") != NULL ||
+                     setting(line, "sorts") != NULL;
     double *weight = NEW_ARRAY(pool, double, a->classes);
     for (int64_t k = 0; k < a->classes; k++)
         weight[k] = 0.5 + (double)k / 4;

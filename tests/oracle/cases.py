@@ -49,6 +49,8 @@ CASES = [
     _classes("sample_dice", 4, (("nnunet_dice", 1.0), ("joint_tversky", 1.0))),
     _classes("ohem", 4, (("ohem_by_number", 1.0), ("ohem_by_threshold", 1.0), ("ohem_without_2", 1.0), ("ohem_of_all", 1.0)), False),
     _classes("binary_ohem", 2, (("binary_ohem", 1.0),), False),
+    _classes("lovasz", 4, (("lovasz_softmax", 1.0), ("lovasz_without_2", 0.5)), False),
+    _classes("lovasz_hinge", 2, (("lovasz_hinge", 1.0),), False),
     _classes("focal", 4, (("focal", 3.0), ("weighted_focal", 1.0))),
     _classes("binary_focal", 2, (("alpha_focal", 1.0), ("binary_focal", 1.0))),
     _classes("pixel_weight", 4, (("mapped_cross_entropy", 1.0), ("mapped_weighted", 1.0))),

@@ -476,13 +476,41 @@ def binary_ohem(logits, labels):
     return ohem(torch.cat([torch.zeros_like(logits), logits], 1), labels, 0.5, 16)
 
 
+def lovasz_steps(truth):
+    """By how much the Jaccard loss grows with each of the points, in the order of their errors."""
+    jaccard = 1 - (truth.sum() - truth.cumsum(0)) / (truth.sum() + (1 - truth).cumsum(0))
+    return torch.cat([jaccard[:1], jaccard[1:] - jaccard[:-1]])
+
+
+def lovasz_softmax(logits, labels):
+    """Of the whole batch, the mean over the classes that are there."""
+    counts, losses = labels != 255, []
+    for k, share in enumerate(F.softmax(logits, 1).transpose(0, 1)):
+        truth = (labels[counts] == k).to(logits.dtype)
+        errors, order = (truth - share[counts]).abs().sort(descending=True)
+        if truth.sum() > 0:
+            losses.append(torch.dot(errors, lovasz_steps(truth[order])))
+    return sum(losses) / len(losses)
+
+
+def lovasz_without_2(logits, labels):
+    return lovasz_softmax(logits, labels.masked_fill(labels == 2, 255))
+
+
+def lovasz_hinge(logits, labels):
+    counts = labels != 255
+    truth = labels[counts].to(logits.dtype)
+    errors, order = (1 - logits[:, 0][counts] * (2 * truth - 1)).sort(descending=True)
+    return torch.dot(F.relu(errors), lovasz_steps(truth[order]))
+
+
 def two_heads(answers, labels):
     logits, side = answers
     both = cross_entropy(logits, labels) + 0.4 * cross_entropy(side, labels)
     return both + (0.5 * cross_entropy(logits, labels) + dice(F.softmax(side, 1).transpose(0, 1), labels, (0, 1, 2, 3))) / 2
 
 
-LOSSES = {**OF_PHOTO, "ohem_by_number": ohem_by_number, "ohem_by_threshold": ohem_by_threshold,
+LOSSES = {**OF_PHOTO, "lovasz_softmax": lovasz_softmax, "lovasz_without_2": lovasz_without_2, "lovasz_hinge": lovasz_hinge, "ohem_by_number": ohem_by_number, "ohem_by_threshold": ohem_by_threshold,
           "ohem_without_2": ohem_without_2, "ohem_of_all": ohem_of_all, "binary_ohem": binary_ohem, "milesial_dice": milesial_dice, "monai_dice": monai_dice, "squared_dice": squared_dice, "nnunet_dice": nnunet_dice,
           "tversky_of_samples": tversky_of_samples, "tversky_without_background": tversky_without_background,
           "joint_tversky": joint_tversky, "two_heads": two_heads, "focal": focal, "weighted_focal": weighted_focal, "binary_focal": binary_focal,

@@ -128,7 +128,7 @@ train {
 
 
 WHOLE_BATCH_LOSSES = [("dice_loss(scores, truth)", "batch = false"), ("tversky_loss(scores, truth)", "batch = false"),
-                      ("ohem_cross_entropy(scores, truth)", "")]
+                      ("ohem_cross_entropy(scores, truth)", ""), ("lovasz_loss(scores, truth)", "")]
 
 
 def whole_batch_losses(unetc):

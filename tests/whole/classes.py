@@ -190,7 +190,8 @@ PARTS = ["focal_loss(logits, truth, alpha = [1, 2, 0.5])", "focal_loss(single, f
          "dice_loss(logits, truth, batch = false, squared = true)", "tversky_loss(logits, truth, smooth = 1, batch = false)",
          "cross_entropy(logits, truth, pixel_weight = weight)"]
 WHOLE = ["dice_loss(logits, truth, per_class = false)", "tversky_loss(single, first)",
-         "ohem_cross_entropy(logits, truth)", "ohem_cross_entropy(single, first, threshold = 0.9, min_kept = 100)"]
+         "ohem_cross_entropy(logits, truth)", "ohem_cross_entropy(single, first, threshold = 0.9, min_kept = 100)", "lovasz_loss(logits, truth)",
+         "lovasz_loss(single, first)"]
 
 
 def check_losses(shop):

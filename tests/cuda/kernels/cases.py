@@ -744,6 +744,34 @@ def ohem(cases):
                         "scale": "scale" if numbers["SCALED"] else None}, before=[here])])
 
 
+def lovasz(cases):
+    """All samples count, for of others the reference has no slopes."""
+    r = cases.random
+    c, size, n, start = r.choice([1, 2, 3, 5]), cases.size(7), r.randint(1, 3), r.choice([0, 2])
+    classes, rows = max(c, 2), size[0] * size[1]
+    points = rows * size[2]
+    x, t, slopes = cases.shape(c, n, size), Shape(1, n, size, 1), Shape(points * c, n, [1, 1, 1], points * c)
+    numbers = {"C": c, "N": n, "ACCUMULATE": int(r.random() < 0.5), "SCALED": int(r.random() < 0.7),
+               "CLASSES": classes, "IGNORE": r.choice([-1, 0]), **extents("", size)}
+    layouts = {"X": x, "T": t, "DX": x, "SLOPES": slopes}
+    some = [[r.randint(1, s) for s in size] for _ in range(start + n)]
+    loss, slope = (cases.both(name, numbers, layouts, {"WEIGHT": 0.7}) for name in ("lovasz_loss", "lovasz_loss_grad"))
+    cases.function("Lovasz loss of %d channels, %d x %s from %d on, %s" % (c, n, size, start, {
+        k: numbers[k] for k in ("IGNORE", "SCALED")}), [
+        "static const int32_t valid[][3] = {%s};" % ", ".join("{%d, %d, %d}" % tuple(v) for v in some),
+        "test.control(%d, valid, %d, %d);" % (start + n, start + n, start),
+        "Tensor x = test.numbers(%s), dx = test.output(%s), same_dx = test.output(%s);" % (x.cpp(), x.cpp(), x.cpp()),
+        "Labels t(%d, %d);" % (n * points, classes), "Result result = test.result(), scale = test.result(4);",
+        "Tensor slopes = test.weights(%d);" % (n * points * c),
+        "Result present = test.result(), scratch = test.result(%d);" % (18 * 1024 + 3 + 2 * n * points),
+        *cases.run("lovasz_loss", "lovasz_loss", loss,
+                   {"loss": "result", "present": "present", "slopes": "slopes", "scratch": "scratch", "logits": "x", "labels": "t"},
+                   adds=numbers["ACCUMULATE"], before=[n, start + n], behind=["valid + %d" % start]),
+        *cases.by_rows("lovasz_loss_grad", "lovasz_loss_grad", slope, rows,
+                       {"dx": "dx", "x": "x", "labels": "t", "present": "present", "slopes": "slopes",
+                        "scale": "scale" if numbers["SCALED"] else None}, before=[n])])
+
+
 def classes(cases):
     """The class of each point, and how often pairs of these meet."""
     r = cases.random
@@ -1004,6 +1032,7 @@ def make(seed, stored, rounds, rows):
         for loss in ("dice_loss", "tversky_loss", "overlap_loss"):
             overlaps(cases, loss)
         ohem(cases)
+        lovasz(cases)
         classes(cases)
         grouped_convolution(cases)
         convolution(cases, False)

@@ -1,0 +1,91 @@
+/* lovasz_loss.cu - the Lovasz extension of the Jaccard loss: of softmax, or, of one channel, of the hinge.
+ */
+#include "labels.cuh"
+
+#define KERNEL lovasz_loss
+#include "../example_cuda.h"
+
+/* BEGIN */
+static __global__ void KERNEL_given(real *slopes, const stored *x, const uint8_t *t,
+                                    const UnetControl *control) {
+    SIZES;
+    constexpr unsigned points = vectors(1, {D, H, W, 1});
+    const Sorted of = {
+        {{D, H, W, 1}, C, X.block, X.ring, T.ring, CLASSES, IGNORE, nullptr, 0, 0, nullptr, 1, 0, 0},
+        t,
+        control,
+        N * points,
+        points,
+        SLOPES.sample};
+    store_given(slopes, x, of, thread_index());
+}
+
+static __global__ void KERNEL_errors(double *scratch, unsigned *errors, const real *given, int k,
+                                     const uint8_t *t, const UnetControl *control) {
+    SIZES;
+    constexpr unsigned points = vectors(1, {D, H, W, 1});
+    const Sorted of = {
+        {{D, H, W, 1}, C, X.block, X.ring, T.ring, CLASSES, IGNORE, nullptr, 0, 0, nullptr, 1, 0, 0},
+        t,
+        control,
+        N * points,
+        points,
+        SLOPES.sample};
+    store_errors(scratch, errors, given, of, k, thread_index());
+}
+
+static __global__ void KERNEL_hits(double *scratch, const unsigned *errors, int k, const uint8_t *t,
+                                   const UnetControl *control) {
+    SIZES;
+    constexpr unsigned points = vectors(1, {D, H, W, 1});
+    const Sorted of = {
+        {{D, H, W, 1}, C, X.block, X.ring, T.ring, CLASSES, IGNORE, nullptr, 0, 0, nullptr, 1, 0, 0},
+        t,
+        control,
+        N * points,
+        points,
+        SLOPES.sample};
+    count_hits(scratch, errors, of, k, thread_index());
+}
+
+static __global__ void KERNEL_slopes(double *scratch, const unsigned *errors, real *slopes, int k,
+                                     const uint8_t *t, const UnetControl *control) {
+    SIZES;
+    constexpr unsigned points = vectors(1, {D, H, W, 1});
+    const Sorted of = {
+        {{D, H, W, 1}, C, X.block, X.ring, T.ring, CLASSES, IGNORE, nullptr, 0, 0, nullptr, 1, 0, 0},
+        t,
+        control,
+        N * points,
+        points,
+        SLOPES.sample};
+    store_lovasz(scratch, errors, slopes, of, k, thread_index());
+}
+
+LAUNCHER void KERNEL(UnetLaunch at, double *result, double *present, real *slopes, double *scratch,
+                     const stored *x, const uint8_t *t) {
+    SIZES;
+    constexpr unsigned points = vectors(1, {D, H, W, 1}), count = N * points,
+                       parts = blocks_for(SORTING_PARTS);
+    constexpr auto end_one = end_class<(C == 1)>;
+    constexpr auto end = end_lovasz<ACCUMULATE>;
+    unsigned *errors = reinterpret_cast<unsigned *>(scratch + sizeof(Sorting) / sizeof *scratch);
+    LAUNCH(at, begin_sorting, 1, scratch);
+    LAUNCH(at, KERNEL_given, blocks_for(count), slopes, x, t, at.control);
+    for (int k = C == 1; k < CLASSES; k++) {
+        real *plane = slopes + (C == 1 ? 0 : (long)k * points);
+        LAUNCH(at, KERNEL_errors, parts, scratch, errors, plane, k, t, at.control);
+        for (int shift = 0, second = 0; shift < 32; shift += 4, second = !second) {
+            unsigned *from = errors + (second ? 2 * count : 0), *to = errors + (second ? 0 : 2 * count);
+            LAUNCH(at, count_places, parts, scratch, from, count, shift);
+            LAUNCH(at, sum_places, 1, scratch);
+            LAUNCH(at, move_places, parts, scratch, from, to, count, shift);
+        }
+        LAUNCH(at, KERNEL_hits, parts, scratch, errors, k, t, at.control);
+        LAUNCH(at, sum_hits, 1, scratch);
+        LAUNCH(at, KERNEL_slopes, parts, scratch, errors, plane, k, t, at.control);
+        LAUNCH(at, end_one, 1, scratch);
+    }
+    LAUNCH(at, end, 1, result, present, scratch, at.control);
+}
+/* END */
