@@ -107,8 +107,8 @@ static void distort(const UnetTransform *does, const UnetKey *key, const Picture
     for (int i = 0; i < 4; i++) {
         const int kind = order[i];
         const double most = does->amount[kind];
-        const double by = most * (2 * unet_random_uniform(key, (uint64_t)(4 + kind)) - 1);
-        if (most <= 0 || unet_random_uniform(key, (uint64_t)(8 + kind)) >= does->p) {
+        const double by = most * (2 * unet_random_uniform(key, 4 + (uint64_t)kind) - 1);
+        if (most <= 0 || unet_random_uniform(key, 8 + (uint64_t)kind) >= does->p) {
             continue;
         }
         change[kind](picture, (float)(kind == 3 ? by / 60 : fmax(1 + by, 0)));

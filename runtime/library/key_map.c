@@ -196,7 +196,7 @@ UnetStatus key_map_name(const KeyMap *map, const char *name, bool *found, char t
                         UnetError *error) {
     *found = false;
     for (int i = 0; i < map->nrule; i++) {
-        Part part[MAX_STARS];
+        Part part[MAX_STARS] = {{NULL, 0}};
         *found = fits(map->rule[i].theirs, name, part);
         if (*found) {
             return substitute(map, &map->rule[i], part, to, error);

@@ -336,11 +336,12 @@ static UnetStatus rename_tensor(UnetSafetensors *file, const KeyMap *map, UnetTe
     if (!*kept || !found) {
         return status;
     }
-    char *copy = malloc(strlen(name) + 1);
+    const size_t length = strlen(name) + 1;
+    char *copy = malloc(length);
     if (copy == NULL) {
         return fail(file, error, "out of memory");
     }
-    tensor->name = strcpy(copy, name);
+    tensor->name = memcpy(copy, name, length);
     file->renamed[file->nrenamed++] = copy;
     return UNET_OK;
 }

@@ -144,13 +144,12 @@ static Affine rotate(Step *step) {
 
 static void bend(Warp *warp, const Step *step) {
     const double sigma = step->transform->amount[0];
-    float *shift = &warp->shift[0][0];
     warp->grid = (int32_t)step->transform->amount[1];
     const int32_t count = warp->grid * warp->grid;
     for (int axis = 0; axis < 2; axis++) {
         warp->canvas[axis] = step->canvas[axis];
-        shift = warp->shift[axis];
-        unet_random_normal(&step->key, (uint64_t)(4 + axis * count), (size_t)count, shift);
+        float *shift = warp->shift[axis];
+        unet_random_normal(&step->key, 4 + (uint64_t)axis * (uint64_t)count, (size_t)count, shift);
         for (int32_t i = 0; i < count; i++) {
             double number = shift[i] > MOST_SIGMAS    ? MOST_SIGMAS
                             : shift[i] < -MOST_SIGMAS ? -MOST_SIGMAS
