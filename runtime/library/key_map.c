@@ -185,7 +185,9 @@ static UnetStatus substitute(const KeyMap *map, const Rule *rule, const Part *pa
         if (piece.length >= KEY_MAP_NAME - used) {
             return fail_line(map, rule->line, error, "makes a name of more than 511 characters");
         }
-        memcpy(to + used, piece.begin, piece.length);
+        if (piece.length > 0) {
+            memcpy(to + used, piece.begin, piece.length);
+        }
         used += piece.length;
     }
     to[used] = '\0';
