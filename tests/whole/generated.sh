@@ -28,8 +28,8 @@ trap 'rm -rf "$folder" "$folder.tiny"' EXIT
 make "$folder"
 "$unetc" -S "$folder.tiny" examples/denoise/tiny_unet.unet
 lines=$(cat "$folder.tiny"/*.[ch] | wc -l)
-if [ "$lines" -gt 5600 ]; then
-    echo "TinyUNet takes $lines lines of C, more than 5,600"
+if [ "$lines" -gt 5650 ]; then
+    echo "TinyUNet takes $lines lines of C, more than 5,650"
     exit 1
 fi
 if difference=$(diff -r --exclude=README.md generated "$folder"); then
