@@ -320,7 +320,7 @@ DEVICE long term_at(unsigned i, unsigned points, long sample) {
     return i / points * sample + i % points;
 }
 
-static __global__ void begin_selection(double *scratch) {
+[[maybe_unused]] static __global__ void begin_selection(double *scratch) {
     Selection *s = reinterpret_cast<Selection *>(scratch);
     if (threadIdx.x < DIGITS)
         s->count[threadIdx.x] = 0;
@@ -379,7 +379,7 @@ static __global__ void count_digits(double *scratch, const real *terms, unsigned
 }
 
 /* One thread. */
-static __global__ void choose_digit(double *scratch, Hard hard, int shift) {
+[[maybe_unused]] static __global__ void choose_digit(double *scratch, Hard hard, int shift) {
     Selection *s = reinterpret_cast<Selection *>(scratch);
     int digit = DIGITS;
     if (threadIdx.x > 0)
@@ -485,13 +485,14 @@ DEVICE int digit_of(unsigned error, int shift) {
     return SORTING_DIGITS - 1 - (error >> shift & (SORTING_DIGITS - 1));
 }
 
-static __global__ void begin_sorting(double *scratch) {
+[[maybe_unused]] static __global__ void begin_sorting(double *scratch) {
     Sorting *s = reinterpret_cast<Sorting *>(scratch);
     if (threadIdx.x == 0)
         s->all = s->present = 0;
 }
 
-static __global__ void count_places(double *scratch, const unsigned *from, unsigned count, int shift) {
+[[maybe_unused]] static __global__ void count_places(double *scratch, const unsigned *from, unsigned count,
+                                                     int shift) {
     Sorting *s = reinterpret_cast<Sorting *>(scratch);
     const unsigned part = thread_index();
     if (part >= SORTING_PARTS)
@@ -504,7 +505,7 @@ static __global__ void count_places(double *scratch, const unsigned *from, unsig
 }
 
 /* One thread. */
-static __global__ void sum_places(double *scratch) {
+[[maybe_unused]] static __global__ void sum_places(double *scratch) {
     Sorting *s = reinterpret_cast<Sorting *>(scratch);
     double place = 0;
     if (threadIdx.x > 0)
@@ -517,8 +518,8 @@ static __global__ void sum_places(double *scratch) {
         }
 }
 
-static __global__ void move_places(double *scratch, const unsigned *from, unsigned *to, unsigned count,
-                                   int shift) {
+[[maybe_unused]] static __global__ void move_places(double *scratch, const unsigned *from, unsigned *to,
+                                                    unsigned count, int shift) {
     Sorting *s = reinterpret_cast<Sorting *>(scratch);
     const unsigned part = thread_index();
     if (part >= SORTING_PARTS)
@@ -573,7 +574,7 @@ DEVICE void count_hits(double *scratch, const unsigned *errors, Sorted of, int k
 }
 
 /* One thread: how many there are before each part, and of all. */
-static __global__ void sum_hits(double *scratch) {
+[[maybe_unused]] static __global__ void sum_hits(double *scratch) {
     Sorting *s = reinterpret_cast<Sorting *>(scratch);
     double hits = 0;
     if (threadIdx.x > 0)

@@ -3,7 +3,7 @@ bf16 and f16, by gcc and clang, under sanitizers, the threads in three orders, w
 are planted in the kernels, and each must be noticed.  See cases.py and test.h.
 
 Usage: run.py [--long] ROWS [SEED]; ROWS: the program that prints the rows of the operators.  --long: twice as many
-geometries, more compilers, and all faults, of which else only every other one is planted."""
+geometries, more compilers, and all faults, of which else only every fourth one is planted."""
 import concurrent.futures
 import os
 import shutil
@@ -124,7 +124,7 @@ def main():
         jobs = [pool.submit(compare, home, compiler, stored, rounds if LONG else 2, seed + i, os.path.join(folder, str(i)))
                 for i, (compiler, stored, rounds) in enumerate(BUILDS) if shutil.which(compiler)]
         build = Build(home, "g++", "float", 2, 2, os.path.join(folder, "faults"))
-        jobs += [pool.submit(plant, build, i) for i in range(0, len(FAULTS), 1 if LONG else 2)]
+        jobs += [pool.submit(plant, build, i) for i in range(0, len(FAULTS), 1 if LONG else 4)]
         for job in jobs:
             try:
                 job.result()
