@@ -42,8 +42,8 @@ wait
 failed=0
 for type; do
     log=$scratch/$type.log
-    if grep -E 'nvcc failed|error|[1-9][0-9]* bytes (stack frame|spill)' "$log"; then
-        grep -E -B 3 -A 3 'error|[1-9][0-9]* bytes (stack frame|spill)' "$log" | head -40
+    if grep -E 'nvcc failed|error[ :#]|[1-9][0-9]* bytes (stack frame|spill)' "$log"; then
+        grep -E -B 3 -A 3 'error[ :#]|[1-9][0-9]* bytes (stack frame|spill)' "$log" | head -40
         failed=1
     fi
     kernels=$(grep -c 'Compiling entry function' "$log" || true)
