@@ -40,7 +40,7 @@ static bool has_tiles(const Graph *g, const Window *w, ValueId x, ValueId y) {
 /* Is the convolution from X to Y, which are those of a gradient's own, computed by Winograd's method?  Its
  * maps are worth their time from this size on; the height does not count, for prediction takes any. */
 static bool by_winograd(const Program *program, const Node *node, ValueId x, ValueId y) {
-    enum { LEAST_CHANNELS = 16, LEAST_WIDTH = 8 };
+    enum { LEAST_CHANNELS = 16, LEAST_WIDTH = 12 };
     const Graph *g = program->graph;
     const Options *options = program->options;
     const Shape shape = g->value[y].shape;

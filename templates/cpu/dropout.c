@@ -30,10 +30,10 @@ INLINE uint32_t KERNEL_hash(uint32_t x) {
     return x ^ x >> 16;
 }
 
-/* A number for each point, from which those of its channels are made. */
+/* A number for each point, or for all, as if they were the first, from which those of its channels are
+ * made. */
 INLINE uint32_t KERNEL_at(uint64_t key, uint32_t point) {
-    SIZES;
-    return KERNEL_hash((BY_CHANNEL ? 0 : point) ^ (uint32_t)key) ^ (uint32_t)(key >> 32);
+    return KERNEL_hash(point ^ (uint32_t)key) ^ (uint32_t)(key >> 32);
 }
 
 /* What vector v of a point is multiplied with. */
@@ -57,12 +57,13 @@ UNUSED static void KERNEL(int n, int start, int64_t step, uint64_t seed, Rows ro
         for (int v = 0; v < vectors(&Y); v++)
             for (int r = rows.begin; r < rows.end; r++) {
                 const uint64_t key = KERNEL_key(seed, step, start + i);
+                const Vector alike = KERNEL_factors(KERNEL_at(key, 0), v);
                 for (int w = 0; w < W; w++) {
                     const Point at = {i, r / H, r % H, w};
-                    const uint32_t point = KERNEL_at(key, (uint32_t)r * (uint32_t)W + (uint32_t)w);
+                    const uint32_t point = (uint32_t)r * (uint32_t)W + (uint32_t)w;
+                    const Vector factors = BY_CHANNEL ? alike : KERNEL_factors(KERNEL_at(key, point), v);
                     store_some(y + vector_at(&Y, v, at),
-                               load_some(x + vector_at(&X, v, at), lanes(&X, v)) * KERNEL_factors(point, v),
-                               lanes(&Y, v));
+                               load_some(x + vector_at(&X, v, at), lanes(&X, v)) * factors, lanes(&Y, v));
                 }
             }
 }

@@ -1,6 +1,6 @@
 /* labels.c - what losses over classes share: logits of a few points, side by side in a vector, and their
  * softmax. */
-#include "prologue.c"
+#include "squares.c"
 
 /* BEGIN */
 #include <math.h>
@@ -39,24 +39,42 @@ INLINE int counts(Classified by, uint8_t label) {
     return label < by.classes && label != by.ignore;
 }
 
+/* Lane by lane the class that counts there, or -1. */
+INLINE Bits counted_classes(Classified by, const uint8_t *label) {
+    int32_t class[LANES];
+    Bits result;
+    for (int k = 0; k < LANES; k++)
+        class[k] = counts(by, label[k]) ? label[k] : -1;
+    memcpy(&result, class, sizeof result);
+    return result;
+}
+
 /* The logits of the first `count` of LANES points from `at` on; 0 behind them. */
 INLINE void load_points(Points *p, Classified by, Point at, int count) {
-    const int block = by.x_layout->block, one = by.channels == 1;
+    const Layout *l = by.x_layout;
+    const int one = by.channels == 1;
     p->logit[0] = (Vector){0};
-    for (int b = 0; b < by.x_layout->blocks; b++) {
-        const stored *x = by.x + offset_of(by.x_layout, b, at);
-        const int channels = min_int(block, by.channels - b * block);
-        real row[LANES * 16];
-        memset(row, 0, sizeof row);
-        for (int i = 0; i < count * block; i += LANES)
-            store_some_real(row + i, load_some(x + i, count * block - i), count * block - i);
-        for (int c = 0; c < channels; c++) {
-            Vector v;
-            for (int k = 0; k < LANES; k++)
-                v[k] = row[k * block + c];
-            p->logit[one + b * block + c] = v;
-        }
-    }
+    if (l->block < BLOCK)
+        load_narrow(p->logit + one, by.x + offset_of(l, 0, at), l->block, count);
+    for (int c = 0; l->block == BLOCK && c < by.channels; c += LANES)
+        load_square(p->logit + one + c, by.x + vector_at(l, c / LANES, at), count);
+}
+
+/* log(1 + x) for x >= 0: 1 + x is 2^e * m with m from sqrt(1/2) to sqrt(2), log(m) = 2 artanh((m - 1) / (m
+ * + 1)) by its series, and what 1 + x was rounded by is added. The relative error is at most 1.8e-7; a NaN
+ * stays one. */
+INLINE Vector vector_log1p(Vector x) {
+    const Vector u = 1 + x, lost = (x - (u - 1)) / u;
+    const Words root = (Words){0} + 0x3f3504f3u, from = (Words)u - root; /* of 1/2 */
+    const Vector m = (Vector)((from & 0x7fffffu) + root),
+                 e = __builtin_convertvector((Bits)from >> 23, Vector);
+    const Vector s = (m - 1) / (m + 1), z = s * s;
+    Vector sum = (Vector){0} + 1.0f / 9;
+    sum = sum * z + 1.0f / 7;
+    sum = sum * z + 1.0f / 5;
+    sum = sum * z + 1.0f / 3;
+    const Vector low = e * 0x1.7f7d1cp-20f + lost; /* ln(2) in two parts, the first exact times e */
+    return e * 0x1.62e4p-1f + (2 * s + (2 * s * z * sum + low));
 }
 
 /* exp(x_k - maximum), without that of one class that has the maximum in `rest`. */
@@ -104,16 +122,36 @@ INLINE void map_of(double *weight, Classified by, Point at, int count) {
                                                          first + (long)k * by.map_layout->block, 1)[0];
 }
 
-/* What lane k of the points, of class `label`, adds to the sum: of -log(softmax) that of its class, and,
- * smoothed, of all of them. */
-INLINE double term_of(const Points *p, Classified by, int lane, int label) {
-    const double level = log1p((double)p->rest[lane]) + (double)p->maximum[lane];
-    double all = 0;
-    for (int k = 0; by.smoothing > 0 && k < by.classes; k++)
-        all += weight_of(by, k) * (level - (double)p->logit[k][lane]);
-    const double loss = level - (double)p->logit[label][lane];
-    const double own = weight_of(by, label) * focus_of(loss, by.gamma) * loss;
-    return by.smoothing > 0 ? (1 - by.smoothing) * own + by.smoothing / by.classes * all : own;
+/* -log(softmax) of each lane's class: maximum and logit are subtracted first, for their difference is exact
+ * where the loss is small. */
+INLINE Vector losses_of(const Points *p, int classes, Bits class) {
+    Vector logit = p->logit[0];
+    for (int k = 1; k < classes; k++)
+        logit = vector_choose(class == k, p->logit[k], logit);
+    return vector_log1p(p->rest) + (p->maximum - logit);
+}
+
+/* The sum over all classes of what they weigh times -log(softmax). */
+INLINE Vector all_losses(const Points *p, Classified by) {
+    const Vector level = vector_log1p(p->rest);
+    Vector all = {0};
+    for (int k = 0; k < by.classes; k++)
+        all += (real)weight_of(by, k) * (level + (p->maximum - p->logit[k]));
+    return all;
+}
+
+/* What each point adds to the sum, of its loss and, smoothed, of those of all classes; 0 where it does not
+ * count. */
+INLINE void terms_of(double *term, const Points *p, Classified by, const uint8_t *label) {
+    const Vector losses = losses_of(p, by.classes, counted_classes(by, label));
+    const Vector all = by.smoothing > 0 ? all_losses(p, by) : (Vector){0};
+    for (int k = 0; k < LANES; k++) {
+        const double loss = (double)losses[k];
+        term[k] = 0;
+        if (counts(by, label[k]))
+            term[k] = (1 - by.smoothing) * weight_of(by, label[k]) * focus_of(loss, by.gamma) * loss +
+                      by.smoothing / by.classes * (double)all[k];
+    }
 }
 
 /* The sum over the first `width` points of a row. */
@@ -122,15 +160,15 @@ INLINE double classes_of_row(Classified by, Point at, int width) {
     for (; at.w < width; at.w += LANES) {
         const int count = min_int(LANES, width - at.w);
         uint8_t label[LANES];
-        double weight[LANES];
+        double weight[LANES], term[LANES];
         Points p;
         labels_of(label, by, at, count);
         map_of(weight, by, at, count);
         load_points(&p, by, at, count);
         softmax(&p, by.classes);
+        terms_of(term, &p, by, label);
         for (int k = 0; k < count; k++)
-            if (counts(by, label[k]))
-                sum += weight[k] * term_of(&p, by, k, label[k]);
+            sum += weight[k] * term[k];
     }
     return sum;
 }
@@ -154,6 +192,7 @@ INLINE void classes_sum(int n, Rows rows, double *scratch, Classified by, const 
 INLINE void slopes_of_points(Points *p, Classified by, const uint8_t *label, const double *factor,
                              int count) {
     const double alike = by.smoothing / by.classes;
+    const Bits class = counted_classes(by, label);
     Vector weight = {0}, scale = {0}, smooth = {0};
     double all = 0;
     for (int k = 0; k < by.classes; k++)
@@ -166,28 +205,22 @@ INLINE void slopes_of_points(Points *p, Classified by, const uint8_t *label, con
             smooth[k] = (real)(factor[k] * alike);
             scale[k] = (real)(factor[k] * (own + alike * all));
         }
+    scale /= 1 + p->rest;
     for (int k = 0; k < by.classes; k++) {
-        Vector slope = scale * (p->power[k] / (1 + p->rest)) - smooth * (real)weight_of(by, k);
-        for (int lane = 0; lane < count; lane++)
-            if (label[lane] == k)
-                slope[lane] -= weight[lane];
-        p->power[k] = slope;
+        const Vector slope = scale * p->power[k] - smooth * (real)weight_of(by, k);
+        p->power[k] = slope - (Vector)((Bits)weight & (class == k));
     }
 }
 
 /* Puts them where the gradients of `count` points begin; channels that pad a block are 0. */
-INLINE void store_points(const Points *p, stored *dx, const Layout *layout, int channels, Point at,
-                         int count) {
-    const int block = layout->block, one = channels == 1;
-    for (int b = 0; b < layout->blocks; b++) {
-        real row[LANES * 16];
-        for (int k = 0; k < count; k++)
-            for (int c = 0; c < block; c++)
-                row[k * block + c] = b * block + c < channels ? p->power[one + b * block + c][k] : 0;
-        for (int i = 0; i < count * block; i += LANES)
-            store_some(dx + offset_of(layout, b, at) + i, load_some_real(row + i, count * block - i),
-                       count * block - i);
-    }
+INLINE void store_points(Points *p, stored *dx, const Layout *l, int channels, Point at, int count) {
+    const int one = channels == 1;
+    for (int c = channels; c < l->blocks * l->block; c++)
+        p->power[one + c] = (Vector){0};
+    if (l->block < BLOCK)
+        store_narrow(p->power + one, dx + offset_of(l, 0, at), l->block, count);
+    for (int c = 0; l->block == BLOCK && c < l->blocks * BLOCK; c += LANES)
+        store_square(p->power + one + c, dx + vector_at(l, c / LANES, at), count);
 }
 
 /* Those of a range of rows; the sum that was counted may be 0: then nothing has a slope. */
@@ -492,13 +525,15 @@ INLINE double terms_store(real *terms, Classified by, Point at, int width) {
     for (; at.w < by.size[2]; at.w += LANES) {
         const int count = min_int(LANES, by.size[2] - at.w);
         uint8_t label[LANES];
+        double term[LANES];
         Points p;
         labels_of(label, by, at, count);
         load_points(&p, by, at, count);
         softmax(&p, by.classes);
+        terms_of(term, &p, by, label);
         for (int k = 0; k < count; k++) {
             const int counts_here = at.w + k < width && counts(by, label[k]);
-            terms[at.w + k] = counts_here ? (real)term_of(&p, by, k, label[k]) : -1;
+            terms[at.w + k] = counts_here ? (real)term[k] : -1;
             counted += counts_here;
         }
     }

@@ -11,8 +11,9 @@
 #include <math.h>
 
 /* The number of the tap that window o chose, in each channel. */
-INLINE Bits KERNEL_choice(const stored *x, int v, Point o) {
+INLINE Bits KERNEL_choice(Rows rows, const stored *x, int v, Point o) {
     SIZES;
+    (void)rows; /* heights may be made of it */
     const int d0 = tap_behind(PD - o.d * SD, LD), d1 = min_int(KD, tap_behind(ID + PD - o.d * SD, LD));
     const int h0 = tap_behind(PH - o.h * SH, LH), h1 = min_int(KH, tap_behind(IH + PH - o.h * SH, LH));
     const int w0 = tap_behind(PW - o.w * SW, LW), w1 = min_int(KW, tap_behind(IW + PW - o.w * SW, LW));
@@ -44,7 +45,7 @@ INLINE void KERNEL_finish(stored *dx, const stored *x, const stored *a, int v, P
 INLINE void KERNEL_window(Rows rows, stored *dx, const stored *x, const stored *dy, const stored *a, int v,
                           Point o) {
     SIZES;
-    const Bits choice = KERNEL_choice(x, v, o);
+    const Bits choice = KERNEL_choice(rows, x, v, o);
     const Vector gradient = load_some(dy + vector_at(&DY, v, o), lanes(&DY, v));
     for (int kd = 0; kd < KD; kd++)
         for (int kh = 0; kh < KH; kh++)
@@ -58,8 +59,9 @@ INLINE void KERNEL_window(Rows rows, stored *dx, const stored *x, const stored *
 }
 
 /* Vector v of the sum over the windows of point p. */
-INLINE Vector KERNEL_point(const stored *x, const stored *dy, int v, Point p) {
+INLINE Vector KERNEL_point(Rows rows, const stored *x, const stored *dy, int v, Point p) {
     SIZES;
+    (void)rows;
     Vector sum = {0};
     for (int kd = KD - 1; kd >= 0; kd--)
         for (int kh = KH - 1; kh >= 0; kh--)
@@ -68,7 +70,7 @@ INLINE Vector KERNEL_point(const stored *x, const stored *dy, int v, Point p) {
                            window_at(p.w, kw * LW, SW, PW, W)};
                 if (o.d < 0 || o.h < 0 || o.w < 0)
                     continue;
-                Bits chosen = KERNEL_choice(x, v, o) == (kd * KH + kh) * KW + kw;
+                Bits chosen = KERNEL_choice(rows, x, v, o) == (kd * KH + kh) * KW + kw;
                 Vector gradient = load_some(dy + vector_at(&DY, v, o), lanes(&DY, v));
                 sum += (Vector)((Bits)gradient & chosen);
             }
@@ -77,37 +79,35 @@ INLINE Vector KERNEL_point(const stored *x, const stored *dy, int v, Point p) {
 
 /* The rows of windows over those of points: of windows that are one plane deep; else all of their planes.
  */
-INLINE Rows KERNEL_rows(Rows points) {
+INLINE Rows KERNEL_rows(Rows rows) {
     SIZES;
-    const int first = points.begin, last = points.end - 1;
-    if (first > last)
-        return points;
-    return (Rows){first / IH / KD * H + (KD == 1 ? first % IH / KH : 0),
-                  last / IH / KD * H + (KD == 1 ? last % IH / KH : H - 1) + 1};
+    const int first = rows.begin, last = rows.end - 1;
+    if (first <= last) {
+        rows.end = last / IH / KD * H + (KD == 1 ? last % IH / KH : H - 1) + 1;
+        rows.begin = first / IH / KD * H + (KD == 1 ? first % IH / KH : 0);
+    }
+    return rows;
 }
 
 UNUSED static void KERNEL(int n, Rows rows, stored *dx, const stored *x, const stored *dy,
                           const stored *a) {
     SIZES;
-    enum {
-        TILED = KD == SD && KH == SH && KW == SW && LD * LH * LW == 1 && PD + PH + PW == 0 &&
-                D * KD == ID && H * KH == IH && W * KW == IW,
-        HEIGHT = TILED ? H : IH,
-        WIDTH = TILED ? W : IW
-    };
-    const Rows items = TILED ? KERNEL_rows(rows) : rows;
+    const int tiled = KD == SD && KH == SH && KW == SW && LD * LH * LW == 1 && PD + PH + PW == 0 &&
+                      D * KD == ID && H * KH == IH && W * KW == IW;
+    const int height = tiled ? H : IH, width = tiled ? W : IW;
+    const Rows items = tiled ? KERNEL_rows(rows) : rows;
     const int parts = DX.block == BLOCK ? PARTS : 1;
 #pragma omp for collapse(3) schedule(static)
     for (int i = 0; i < n; i++)
         for (int first = 0; first < vectors(&DX); first += parts)
             for (int r = items.begin; r < items.end; r++)
-                for (int q = 0; q < WIDTH * parts; q++) {
-                    Point at = {i, r / HEIGHT, r % HEIGHT, q / parts};
+                for (int q = 0; q < width * parts; q++) {
+                    Point at = {i, r / height, r % height, q / parts};
                     int v = first + q % parts;
-                    if (TILED)
+                    if (tiled)
                         KERNEL_window(rows, dx, x, dy, a, v, at);
                     else
-                        KERNEL_finish(dx, x, a, v, at, KERNEL_point(x, dy, v, at));
+                        KERNEL_finish(dx, x, a, v, at, KERNEL_point(rows, x, dy, v, at));
                 }
 }
 /* END */

@@ -5,7 +5,10 @@
 #include "../example.h"
 
 /* BEGIN */
-/* Vector v of the gradient of point p: over the points of y that are made of it, in their order. */
+/* Points of a row of y whose shares are computed once, for all rows. */
+enum { KERNEL_TOGETHER = 32 };
+
+/* Vector v of the gradient of point p: over the points of y that are made of it. */
 INLINE Vector KERNEL_point(Rows rows, const stored *dy, int v, Point p) {
     SIZES;
     (void)rows; /* IH may be made of it */
@@ -14,13 +17,20 @@ INLINE Vector KERNEL_point(Rows rows, const stored *dy, int v, Point p) {
     const Positions in_w = {STEP_W, OFFSET_W, UNIT_W, IW, LINEAR, ZERO};
     const Rows d = readers_of(in_d, p.d, D), h = readers_of(in_h, p.h, H), w = readers_of(in_w, p.w, W);
     Vector sum = {0};
-    for (int od = d.begin; od < d.end; od++)
-        for (int oh = h.begin; oh < h.end; oh++)
-            for (int ow = w.begin; ow < w.end; ow++) {
-                const real share =
-                    share_in(in_d, p.d, od) * share_in(in_h, p.h, oh) * share_in(in_w, p.w, ow);
-                sum += share * load_some(dy + vector_at(&DY, v, (Point){p.n, od, oh, ow}), lanes(&DY, v));
+    for (int first = w.begin; first < w.end; first += KERNEL_TOGETHER) {
+        const int count = min_int(KERNEL_TOGETHER, w.end - first);
+        real share[KERNEL_TOGETHER];
+        for (int k = 0; k < count; k++)
+            share[k] = share_in(in_w, p.w, first + k);
+        for (int od = d.begin; od < d.end; od++)
+            for (int oh = h.begin; oh < h.end; oh++) {
+                const stored *row = dy + vector_at(&DY, v, (Point){p.n, od, oh, first});
+                Vector of_row = {0};
+                for (int k = 0; k < count; k++)
+                    of_row += share[k] * load_some(row + k * DY.block, lanes(&DY, v));
+                sum += share_in(in_d, p.d, od) * share_in(in_h, p.h, oh) * of_row;
             }
+    }
     return sum;
 }
 
