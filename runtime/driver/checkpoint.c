@@ -95,7 +95,7 @@ static const char *first_not_finite(const UnetModel *model, const char *arena) {
 }
 
 /* Metadata are strings; these live as long as the save. */
-enum { PLAIN_NOTES = 15, NOTE_BYTES = 40 };
+enum { PLAIN_NOTES = 16, NOTE_BYTES = 40 };
 typedef struct {
     UnetMetadata entry[PLAIN_NOTES + UNET_MOST_NORMALIZED_INPUTS];
     char text[PLAIN_NOTES][NOTE_BYTES];
@@ -145,6 +145,7 @@ static void note_run(Notes *notes, const Driver *driver, const RunState *state, 
     note_text(notes, "unet.target", model->target);
     note_text(notes, "unet.precision", model->precision);
     note_integer(notes, "unet.samples", state->samples);
+    note_integer(notes, "unet.batch", state->batch);
     note_integer(notes, "unet.evaluated", state->evaluated);
     note_integer(notes, "unet.best_step", state->best_step);
     note_real(notes, "unet.best", state->best);
@@ -242,6 +243,11 @@ static UnetStatus read_state(const UnetSafetensors *file, RunState *state, UnetE
                  {"unet.plateau.bad", &state->plateau.bad}};
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
         UnetStatus status = read_note(file, notes[i].key, notes[i].value, error);
+        if (status != UNET_OK)
+            return status;
+    }
+    if (unet_safetensors_metadata(file, "unet.batch") != NULL) { /* older checkpoints have none */
+        UnetStatus status = read_note(file, "unet.batch", &state->batch, error);
         if (status != UNET_OK)
             return status;
     }

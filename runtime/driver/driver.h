@@ -235,6 +235,7 @@ typedef struct {
     int64_t seed;
     int64_t step;      /* updates done; the next batch of the stream has this number too */
     int64_t samples;   /* of the data set, to notice another one */
+    int64_t batch;     /* that --batch asked for; 0: the program's */
     int64_t evaluated; /* step of the last evaluation; -1: none */
     double best;       /* value of the best evaluation; NaN: none */
     int64_t best_step;

@@ -58,6 +58,8 @@ static const Option options_table[] = {
      "how long to train, in updates; for bench: how many to time, at most 200"},
     {"lr", 0, POSITIVE, IN(TRAIN), 0, 0, AT(learning_rate), "RATE",
      "learning rate of the optimizer, from which its schedule goes on"},
+    {"batch", 0, NUMBER, IN(TRAIN), 1, INT32_MAX, AT(batch), "N",
+     "samples of a batch, at most as many as the program was compiled for"},
     {"seed", 0, NUMBER, IN(TRAIN) | IN(BENCH), 0, INT64_MAX, AT(seed), "N",
      "seed of the initial weights, the order of samples and their noise"},
     {"threads", 0, NUMBER, IN(TRAIN) | IN(EVAL) | IN(PREDICT) | IN(BENCH), 1, INT_MAX, AT(threads), "N",

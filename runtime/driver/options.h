@@ -36,6 +36,7 @@ typedef struct {
     int64_t epochs;           /* 0: as the model says */
     int64_t steps;            /* 0: as the model says */
     double learning_rate;     /* 0: as the model says */
+    int64_t batch;            /* 0: as the program was compiled */
     int64_t checkpoint_every; /* in steps; 0: as the model says */
     int64_t seed;             /* -1: as the model says */
     int64_t threads;          /* 0: one for each processor */

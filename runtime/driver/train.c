@@ -66,6 +66,10 @@ static int64_t in_steps(const Run *run, int64_t count, UnetUnit unit) {
     return steps;
 }
 
+static int32_t batch_of(const Run *run) {
+    return run->state.batch > 0 ? (int32_t)run->state.batch : run->model->train->batch;
+}
+
 static UnetStatus plan_schedule(Run *run) {
     const UnetOptions *options = &run->driver->options;
     const UnetTraining *training = run->training;
@@ -74,7 +78,7 @@ static UnetStatus plan_schedule(Run *run) {
         return unet_fail(&run->driver->error, UNET_IO,
                          "%" PRId32 " samples do not fill one batch of %" PRId32
                          ", and `tail \"drop\"` drops the rest",
-                         unet_dataset_samples(run->data), run->model->train->batch);
+                         unet_dataset_samples(run->data), batch_of(run));
     run->steps_per_epoch = training->steps_per_epoch > 0 ? training->steps_per_epoch : batches;
     run->steps = in_steps(run, training->duration, training->duration_unit);
     if (options->epochs > 0)
@@ -138,6 +142,7 @@ static UnetStatus start_state(Run *run) {
     int64_t samples = unet_dataset_samples(run->data);
     run->state = (RunState){.seed = options->seed >= 0 ? options->seed : run->training->seed,
                             .samples = samples,
+                            .batch = options->batch,
                             .evaluated = -1,
                             .best = NAN,
                             .best_step = -1,
@@ -160,7 +165,22 @@ static UnetStatus start_state(Run *run) {
         return unet_fail(&driver->error, UNET_USAGE,
                          "`--seed %" PRId64 "`: the checkpoint was made with seed %" PRId64, options->seed,
                          run->state.seed);
+    if (options->batch > 0 && options->batch != batch_of(run))
+        return unet_fail(&driver->error, UNET_USAGE,
+                         "`--batch %" PRId64 "`: the checkpoint was made with batches of %" PRId32,
+                         options->batch, batch_of(run));
     return UNET_OK;
+}
+
+/* The plan has room for the batch of the program, and fewer samples. */
+static UnetStatus check_batch(Run *run) {
+    const int32_t most = run->model->train->batch;
+    if (run->state.batch <= most)
+        return UNET_OK;
+    return unet_fail(&run->driver->error, UNET_USAGE,
+                     "batches of %" PRId64 " samples: this program was compiled for %" PRId32
+                     " at most; compile with --batch=%" PRId64,
+                     run->state.batch, most, run->state.batch);
 }
 
 static UnetStatus open_log(Run *run) {
@@ -183,6 +203,8 @@ static UnetStatus start(Run *run) {
         status = take_memory(run);
     if (status == UNET_OK)
         status = start_state(run);
+    if (status == UNET_OK)
+        status = check_batch(run);
     if (status == UNET_OK && !driver->options.resume)
         status = normal_measure(driver, run->data);
     if (status == UNET_OK)
@@ -194,7 +216,8 @@ static UnetStatus start(Run *run) {
                                .skip = unet_parameter_draws(run->model),
                                .shuffle = run->model->data->shuffle,
                                .drop_tail = training->drop_tail,
-                               .first = run->state.step};
+                               .first = run->state.step,
+                               .batch = batch_of(run)};
     status = plan_schedule(run);
     if (status == UNET_OK)
         status = run_folder_prepare(driver);
@@ -544,8 +567,8 @@ static void announce(Run *run) {
                           " samples, batch %" PRId32 ", %" PRId64 " steps an epoch, %" PRId64
                           " steps in all; %sseed %" PRId64,
                           model->name, model->target, model->precision, model->parameter_count, arena,
-                          unet_dataset_samples(run->data), model->train->batch, run->steps_per_epoch,
-                          run->steps, threads, run->state.seed);
+                          unet_dataset_samples(run->data), batch_of(run), run->steps_per_epoch, run->steps,
+                          threads, run->state.seed);
 }
 
 static void report_waiting(Run *run) {

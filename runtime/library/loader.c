@@ -65,8 +65,12 @@ struct UnetLoader {
     UnetLoaderWait wait;
 };
 
+static int32_t batch_of(const UnetStream *stream) {
+    return stream->batch > 0 ? stream->batch : unet_dataset_program(stream->dataset)->batch;
+}
+
 int64_t unet_stream_batches(const UnetStream *stream) {
-    int32_t batch = unet_dataset_program(stream->dataset)->batch;
+    int32_t batch = batch_of(stream);
     int32_t samples = unet_dataset_samples(stream->dataset);
     return samples / batch + (!stream->drop_tail && samples % batch != 0);
 }
@@ -96,7 +100,7 @@ static void prepare_order(UnetLoader *loader, int64_t epoch) {
 static void start_batch(UnetLoader *loader, int64_t k) {
     Slot *slot = slot_of(loader, k);
     int64_t epoch = k / loader->batches;
-    int32_t batch = unet_dataset_program(loader->stream.dataset)->batch;
+    int32_t batch = batch_of(&loader->stream);
     int32_t first = (int32_t)(k % loader->batches) * batch;
     int32_t left = unet_dataset_samples(loader->stream.dataset) - first;
     prepare_order(loader, epoch);
@@ -374,7 +378,7 @@ UnetStatus unet_loader_begin(UnetLoader *loader, const UnetStream *stream, UnetE
     int64_t batches = unet_stream_batches(stream);
     if (batches == 0) {
         return unet_fail(error, UNET_IO, "%d samples do not fill a batch of %d, and `tail` is \"drop\"",
-                         unet_dataset_samples(stream->dataset), program->batch);
+                         unet_dataset_samples(stream->dataset), batch_of(stream));
     }
     if (!fits_slot(loader, program)) {
         return unet_fail(error, UNET_BUG, "program %s: its batch does not fit a loader slot",

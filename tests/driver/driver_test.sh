@@ -112,6 +112,14 @@ expect 0 'resuming from step 12' "$fake" train --data=data --out=longer --resume
 same long/fake.safetensors longer/fake.safetensors "epochs added by --resume"
 [ "$(evaluations long/log.csv)" = "$(evaluations longer/log.csv)" ] || fail "log of a resumed run"
 
+echo "batches"
+expect 2 'compiled for 4 at most; compile with --batch=5' "$fake" train --data=data --out=wide --batch=5
+expect 0 'batch 2, ' "$fake" train --data=data --out=narrow --batch=2 --epochs=2
+expect 2 'the checkpoint was made with batches of 2' "$fake" train --data=data --out=narrow --resume --batch=4
+expect 0 'batch 2, ' "$fake" train --data=data --out=halved --batch=2 --epochs=1
+expect 0 'batch 2, ' "$fake" train --data=data --out=halved --resume --epochs=2
+same narrow/fake.safetensors halved/fake.safetensors "--batch behind --resume"
+
 echo "learning rates"
 expect 2 '`--lr` needs a number, not `fast`' "$fake" train --lr=fast
 for rate in 0 -1e-3 nan inf; do expect 2 "greater than 0, not $rate" "$fake" train --lr=$rate; done

@@ -24,6 +24,7 @@ typedef struct {
     bool shuffle;
     bool drop_tail; /* leave out the last batch of an epoch when it is not full */
     int64_t first;  /* batch to start with: 0, or where a run was interrupted */
+    int32_t batch;  /* samples of a batch, at most as many as the program has; 0: as many */
 } UnetStream;
 
 /* Batches of one epoch; 0 if drop_tail leaves none. */
