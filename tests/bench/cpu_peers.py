@@ -2,9 +2,10 @@
 """cpu_peers.py - ours beside PyTorch, OpenVINO and ONNX Runtime on processors; cpu.sh runs it where they are installed.
 
 Usage: cpu_peers.py [--unetc=build/unetc] [--conv=METHOD] [--threads=N] [--rounds=5] [--seconds=2] [--json=FILE]
-                    [--no-layers] [NET...]
-A NET is tiny_unet or unet_denoiser (both). Training steps have the batch of the file, predictions have one picture, all
-of the size of the file; data is in memory already. Ours is what `PROGRAM bench` says. With --conv=METHOD it is compiled
+                    [--no-layers] [--without=PEER] [NET...]
+A NET is tiny_unet or unet_denoiser (both), or one that segments: pp_liteseg, enet, milesial, these in f32. Predictions have
+one picture. tiny_unet and unet_denoiser have the size of the file, the others 256 x 256 and 512 x 512; data is in memory
+already. Ours is what `PROGRAM bench` says. With --conv=METHOD it is compiled
 with that, and its rows say so.
 
 Everybody is a process of its own, prepared and warmed up in the beginning; then all have their turns, a few steps each,
@@ -20,6 +21,7 @@ skips the gradient by the net's input.
 """
 import argparse
 import ctypes.util
+import itertools
 import json
 import os
 import select
@@ -33,8 +35,45 @@ import zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-WIDTHS = {"tiny_unet": 16, "unet_denoiser": 64}
 PRECISIONS = ("f32", "bf16")
+
+
+class Net:
+    """One that is compared: its file in examples/, options of unetc, the definition in PyTorch, how that is trained, and
+    the places of pictures and masks in a folder of data."""
+
+    def __init__(self, file, torch, sizes=(None,), precisions=PRECISIONS, batch=None, classes=None, optimizer="adam", dice=False,
+                 places=("noisy/%d.png", "clean/%d.png"), mask=1):
+        self.file, self.torch, self.sizes, self.precisions = file, torch, sizes, precisions
+        self.batch, self.classes, self.optimizer, self.dice = batch, classes, optimizer, dice
+        self.places, self.mask = places, mask
+
+
+def oracle_unet(base):
+    def make():
+        import record
+        return record.NETS["unet"](base=base)
+    return make
+
+
+def public(name):
+    def make():
+        import nets
+        return nets.NETS[name]()
+    return make
+
+
+BOTH = ("256x256", "512x512")
+NETS = {
+    "tiny_unet": Net("denoise/tiny_unet.unet", oracle_unet(16)),
+    "unet_denoiser": Net("denoise/unet_denoiser.unet", oracle_unet(64)),
+    "pp_liteseg": Net("pp_liteseg/pp_liteseg.unet", public("pp_liteseg"), BOTH, ("f32",), 4, 19, "sgd",
+                      places=("train/images/%d.png", "train/labels/%d.png")),
+    "enet": Net("enet/enet.unet", public("enet"), BOTH, ("f32",), 4, 19, places=("train/%d.png", "trainannot/%d.png")),
+    "milesial": Net("milesial/milesial.unet", public("milesial"), BOTH, ("f32",), 1, 2, "rmsprop", True,
+                    ("imgs/%d.jpg", "masks/%d_mask.png"), 255),
+}
+DEFAULT = ("tiny_unet", "unet_denoiser")
 PEERS = {  # what of a net is compared: the ways of peers, and the precisions each has
     "train": {"PyTorch": PRECISIONS, "PyTorch, compiled": PRECISIONS},
     "predict": {"PyTorch": PRECISIONS, "PyTorch, compiled": PRECISIONS, "OpenVINO": PRECISIONS, "ONNX Runtime": ("f32",)},
@@ -61,11 +100,10 @@ def timed(step, seconds):
 
 def torch_net(job):
     import torch
-    sys.path.insert(0, os.path.join(ROOT, "tests", "oracle"))
-    import record
+    sys.path[:0] = [os.path.join(ROOT, "tests", folder) for folder in ("oracle", "models")]
     torch.set_num_threads(job["threads"])
     torch.manual_seed(0)
-    return record.NETS["unet"](base=WIDTHS[job["net"]])
+    return NETS[job["net"]].torch()
 
 
 def count_of(net):
@@ -83,24 +121,56 @@ def pictures(job):
     return torch.rand((job["batch"], 3, *job["size"])).contiguous(memory_format=torch.channels_last)
 
 
+def torch_loss(job):
+    """Of the answer of a net: how far it is from random targets."""
+    import torch
+    from torch.nn import functional
+    net = NETS[job["net"]]
+    if net.classes is None:
+        clean = pictures(job)
+        return lambda answer: functional.mse_loss(answer.float(), clean)
+    labels = torch.randint(0, net.classes, (job["batch"], *job["size"]))
+
+    def dice(answer):
+        truth = functional.one_hot(labels, net.classes).permute(0, 3, 1, 2).float()
+        shares, axes = functional.softmax(answer, 1), (0, 2, 3)
+        return 1 - ((2 * (shares * truth).sum(axes) + 1e-6) / (shares.sum(axes) + truth.sum(axes) + 1e-6)).mean()
+
+    def of_heads(answer):
+        heads = answer if isinstance(answer, list) else [answer]
+        return sum(functional.cross_entropy(head, labels) + (dice(head) if net.dice else 0) for head in heads)
+    return of_heads
+
+
+def torch_optimizer(job, parameters):
+    import torch
+    if NETS[job["net"]].optimizer == "adam":
+        return torch.optim.Adam(parameters, lr=5e-4, fused=True)
+    if NETS[job["net"]].optimizer == "sgd":
+        return torch.optim.SGD(parameters, lr=5e-3, momentum=0.9, weight_decay=5e-4, fused=True)
+    return torch.optim.RMSprop(parameters, lr=1e-5, momentum=0.999, weight_decay=1e-8)
+
+
 def torch_step(job):
     import torch
     net = torch_net(job).to(memory_format=torch.channels_last)
-    count = count_of(net)
-    noisy, clean = pictures(job), pictures(job)
-    optimizer = torch.optim.Adam(net.parameters(), lr=5e-4, fused=True)
+    net.train(job["program"] == "train")
+    count, noisy, loss = count_of(net), pictures(job), torch_loss(job)
+    optimizer = torch_optimizer(job, net.parameters())
     run = torch.compile(net) if job["way"] == "PyTorch, compiled" else net
 
     def train():
         optimizer.zero_grad(set_to_none=True)
         with cast(job["precision"]):
             answer = run(noisy)
-        torch.nn.functional.mse_loss(answer.float(), clean).backward()
+        loss(answer).backward()
         optimizer.step()
 
     def predict():
         with torch.inference_mode(), cast(job["precision"]):
-            run(noisy)
+            answer = run(noisy)
+            if job["classes"]:
+                (answer[-1] if isinstance(answer, list) else answer).argmax(1)
 
     return count, train if job["program"] == "train" else predict
 
@@ -242,13 +312,15 @@ class Peer:
 
 
 class Ours:
-    def __init__(self, shop, net, program, precision):
+    def __init__(self, shop, net, program, precision, size):
         self.net, self.program, self.threads, self.turns = net, program, shop.threads, []
-        self.path = os.path.join(shop.folder, "-".join((net, program, precision)))
-        source = os.path.join(ROOT, "examples", "denoise", net + ".unet")
+        self.path = os.path.join(shop.folder, "-".join((net, program, precision, size or "own")))
+        options = [*shop.options, "--precision=" + precision]
+        options += [] if size is None else ["--size=" + size, "--batch=%d" % NETS[net].batch]
         # Weights to predict with come from training.
         programs = "train,predict" if program == "predict" else "train"
-        execute([shop.unetc, *shop.options, "--precision=" + precision, "--programs=" + programs, "-o", self.path, source])
+        source = os.path.join(ROOT, "examples", NETS[net].file)
+        execute([shop.unetc, *options, "--programs=" + programs, "-o", self.path, source])
         info = json.loads(execute([self.path, "info", "--format=json"]))
         self.parameters = info["parameter_count"]
         self.shape = next(p for p in info["programs"] if p["name"] == program)
@@ -256,12 +328,13 @@ class Ours:
 
     def measure_memory(self, shop):
         out = self.path + "-run"
-        train = [self.path, "train", "--data=" + shop.pictures, "--steps=2", "--out=" + out,
-                 "--threads=%d" % self.threads]
+        pictures = shop.data_of(self.net)
+        train = [self.path, "train", "--data=" + pictures, "--steps=2", "--out=" + out, "--threads=%d" % self.threads]
         if self.program == "train":
             return peak_of(train)
         execute(train)
-        picture, weights = os.path.join(shop.pictures, "noisy", "0.png"), os.path.join(out, self.net + ".safetensors")
+        picture, weights = self.path + "-in.png", os.path.join(out, self.net + ".safetensors")
+        write_picture(picture, *reversed(self.shape["size"][1:]))
         return peak_of([self.path, "predict", "--weights=" + weights, picture, "-o", out + ".png",
                         "--threads=%d" % self.threads])
 
@@ -307,13 +380,18 @@ def peak_of(command):
     return usage.ru_maxrss * 1024
 
 
-def write_picture(path, width, height):
-    """A PNG of a gradient."""
+def write_picture(path, width, height, mask=None):
+    """A PNG of a gradient; of a MASK, which has 0 and that value, of two halves."""
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    rows = b"".join(b"\0" + bytes((x + y) * k % 256 for x in range(width) for k in (1, 2, 3)) for y in range(height))
+    if mask is None:
+        rows = b"".join(b"\0" + bytes((x + y) * k % 256 for x in range(width) for k in (1, 2, 3)) for y in range(height))
+    else:
+        rows = (b"\0" + bytes(mask * (2 * x < width) for x in range(width))) * height
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "wb") as file:
-        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+        file.write(b"\x89PNG\r\n\x1a\n"
+                   + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2 if mask is None else 0, 0, 0, 0))
                    + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
@@ -323,18 +401,25 @@ class Shop:
         self.rounds, self.seconds, self.layers = arguments.rounds, arguments.seconds, not arguments.no_layers
         self.options = [] if arguments.conv is None else ["--conv=" + arguments.conv]
         self.ours = " ".join(["unetc", *self.options])
-        self.log, self.results, self.pictures = sys.stderr, [], os.path.join(folder, "pictures")
-        for kind in ("noisy", "clean"):
-            os.makedirs(os.path.join(self.pictures, kind))
-            for number in range(8):
-                write_picture(os.path.join(self.pictures, kind, "%d.png" % number), 256, 256)
+        self.log, self.results, self.without = sys.stderr, [], arguments.without
 
-    def compare(self, net, program, precision):
-        ours = Ours(self, net, program, precision)
+    def data_of(self, net):
+        """A folder of data of the net, of few pictures."""
+        folder, net = os.path.join(self.folder, net + "-data"), NETS[net]
+        if not os.path.exists(folder):
+            width = 256 if net.classes is None else 512
+            for number in range(8):
+                for kind, place in enumerate(net.places):
+                    is_mask = kind == 1 and net.classes is not None
+                    write_picture(os.path.join(folder, place % number), width, width, net.mask if is_mask else None)
+        return folder
+
+    def compare(self, net, program, precision, size):
+        ours = Ours(self, net, program, precision, size)
         job = {"net": net, "program": program, "precision": precision, "threads": self.threads, "folder": self.folder,
-               "batch": ours.shape["batch"], "size": ours.shape["size"][1:]}
-        ways = [way for way, precisions in PEERS[program].items() if precision in precisions]
-        if program == "train" and self.layers:
+               "batch": ours.shape["batch"], "size": ours.shape["size"][1:], "classes": NETS[net].classes}
+        ways = [way for way, precisions in PEERS[program].items() if precision in precisions and way not in self.without]
+        if program == "train" and self.layers and NETS[net].classes is None:
             ways.append("layers")
         with open(os.path.join(self.folder, "log.txt"), "w") as log:
             peers = [Peer({**job, "way": way}, log) for way in ways]
@@ -406,19 +491,19 @@ def main():
     parser.add_argument("--seconds", type=float, default=2, help="of a turn")
     parser.add_argument("--json", help="a file for all figures")
     parser.add_argument("--no-layers", action="store_true")
+    parser.add_argument("--without", metavar="PEER", action="append", default=[], help="leave that one out")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     parser.add_argument("nets", nargs="*", metavar="NET")
     arguments = parser.parse_args()
     if arguments.worker:
         return worker(json.loads(arguments.worker))
-    if set(arguments.nets) - set(WIDTHS):
-        parser.error("NET is one of " + ", ".join(WIDTHS))
+    if set(arguments.nets) - set(NETS):
+        parser.error("NET is one of " + ", ".join(NETS))
     with tempfile.TemporaryDirectory() as folder:
         shop = Shop(arguments, folder)
-        for net in arguments.nets or WIDTHS:
-            for program in PEERS:
-                for precision in PRECISIONS:
-                    shop.compare(net, program, precision)
+        for net in arguments.nets or DEFAULT:
+            for size, program, precision in itertools.product(NETS[net].sizes, PEERS, NETS[net].precisions):
+                shop.compare(net, program, precision, size)
     if arguments.json:
         with open(arguments.json, "w") as file:
             json.dump({"schema": "unet-peers/1", "comparisons": shop.results}, file, indent=1)
