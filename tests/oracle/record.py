@@ -147,7 +147,7 @@ def normal_double_conv(inputs, outputs):
 
 
 class BatchNorm(nn.Module):
-    def __init__(self, parts=1):
+    def __init__(self, parts=1, average=0):
         super().__init__()
         self.enc = normal_double_conv(3, 5)
         self.deep = normal_double_conv(5, 18)
