@@ -35,10 +35,9 @@ COMPILED = {"unet.tab.h"}  # made by bison
 NAMED = {
     "compiler/front/operators_arithmetic.c": {op: "what `+ - *` in a file mean" for op in
                                               ("OP_ADD", "OP_SUBTRACT", "OP_MULTIPLY", "OP_AFFINE")},
-    "compiler/front/operators.c": {"OP_CONV_GROUPS": "what `groups` of a convolution mean",
-                                   **{op: "a normalisation is several nodes"
-                                      for op in ("OP_BATCH_STATISTICS", "OP_NORM_STATISTICS", "OP_NORM_TRACK", "OP_LAYER_NORM",
-                                                "OP_SCALE")}},
+    "compiler/front/operators.c": {"OP_CONV_GROUPS": "what `groups` of a convolution mean"},
+    "compiler/front/operators_norm.c": {op: "a normalisation is several nodes" for op in (
+        "OP_BATCH_STATISTICS", "OP_NORM_STATISTICS", "OP_NORM_TRACK", "OP_LAYER_NORM", "OP_SCALE")},
     "compiler/front/operators_channel.c": {"OP_SLICE": "what `chunk` in a file means"},
     "compiler/front/label_losses.c": {"OP_ARGMAX": "metrics of one channel compare its classes",
                                      "OP_OVERLAP_LOSS": "sums of the batch and of a sample are different operators"},

@@ -69,17 +69,25 @@ static void warn_of_untrained(Lower *l) {
 
 /* ---- frozen layers ---- */
 
+/* A star takes as little as fits. Where the rest does not, the last star takes one more; those before it
+ * fit the shortest beginning and need no more. */
 static bool matches(const char *pattern, const char *text, size_t length) {
-    if (*pattern == '\0')
-        return length == 0;
-    if (*pattern != '*')
-        return length > 0 && *text == *pattern && matches(pattern + 1, text + 1, length - 1);
-    while (pattern[1] == '*')
-        pattern++;
-    for (size_t skipped = 0; skipped <= length; skipped++)
-        if (matches(pattern + 1, text + skipped, length - skipped))
-            return true;
-    return false;
+    const char *behind_star = NULL, *taken = text, *end = text + length;
+    while (text < end || *pattern != '\0') {
+        if (*pattern == '*') {
+            behind_star = ++pattern;
+            taken = text;
+        } else if (text < end && *text == *pattern) {
+            pattern++;
+            text++;
+        } else if (text < end && behind_star != NULL) {
+            text = ++taken;
+            pattern = behind_star;
+        } else {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Does the pattern name LAYER, or what it has in front of one of its dots? */

@@ -7,6 +7,10 @@
 
 /* Reads a tensor that the network may read; reports and returns false if it is a target, or none. */
 bool argument_feature_map(const Call *call, const char *name, ValueId *value);
+/* Reports that the argument NAME must be RANGE, and returns false. */
+bool report_range(const Call *call, const char *name, const char *range);
+/* Reports that a `layer` is used where its weights do not fit, and returns false. */
+bool report_shared(const Call *call);
 
 /* A value for the result of the call. */
 ValueId output_new(const Call *call, Shape shape);

@@ -63,7 +63,25 @@ bool argument_feature_map(const Call *call, const char *name, ValueId *value) {
     return false;
 }
 
+bool report_range(const Call *call, const char *name, const char *range) {
+    Lower *l = call->l;
+    diag_begin(l->diag, ERROR, "U0316", argument(call, name)->span, "`%s` must be %s", name, range);
+    note_via(l);
+    diag_end(l->diag);
+    return false;
+}
+
 /* ---- weights ---- */
+
+bool report_shared(const Call *call) {
+    Lower *l = call->l;
+    diag_begin(l->diag, ERROR, "U0502", call->span,
+               "the weights of this layer were made for another shape");
+    diag_note(l->diag, "a `layer` has one set of weights; its first use fixes their shape");
+    note_via(l);
+    diag_end(l->diag);
+    return false;
+}
 
 typedef struct {
     int64_t fan_in;
@@ -80,16 +98,6 @@ static bool argument_init(const Call *call, int64_t fan_in, Start *start) {
     double bound = choice == 3 ? sqrt(2.0 / (double)fan_in) : choice == 0 ? 1.0 / sqrt((double)fan_in) : 0;
     *start = (Start){fan_in, kind[choice], bound};
     return true;
-}
-
-static bool report_shared(const Call *call) {
-    Lower *l = call->l;
-    diag_begin(l->diag, ERROR, "U0502", call->span,
-               "the weights of this layer were made for another shape");
-    diag_note(l->diag, "a `layer` has one set of weights; its first use fixes their shape");
-    note_via(l);
-    diag_end(l->diag);
-    return false;
 }
 
 /* Weight and bias, in the order in which PyTorch draws them.  A bias starts as PyTorch has it, whatever
@@ -224,7 +232,7 @@ ValueId build_upconv(Call *call) {
                        output_new(call, out));
 }
 
-/* ---- maps and pools, segment by segment ---- */
+/* ---- maps, segment by segment ---- */
 
 ValueId each_segment(const Call *call, ValueId x, Attributes a, Shape out) {
     Graph *g = call->l->graph;
@@ -247,357 +255,16 @@ ValueId build_map(Call *call) {
 }
 
 ValueId build_leaky_relu(Call *call) {
-    Lower *l = call->l;
     ValueId x;
     double slope;
     if (!argument_feature_map(call, "x", &x) || !argument_number(call, "slope", &slope))
         return -1;
     if (!(slope >= 0 && slope <= 1)) {
-        diag_begin(l->diag, ERROR, "U0316", argument(call, "slope")->span, "`slope` must be from 0 to 1");
-        note_via(l);
-        diag_end(l->diag);
+        report_range(call, "slope", "from 0 to 1");
         return -1;
     }
     return each_segment(call, x, (Attributes){.kind = ATTRIBUTES_MAP, .map.parameter = slope},
                         shape_of(call, x));
-}
-
-/* Reads the window of a pool; the same padding on both sides. */
-static bool argument_pool(const Call *call, Shape in, Window *w) {
-    Lower *l = call->l;
-    if (!argument_window(call, in, w) || !argument_axes(call, "padding", in, 0, 0, w->before))
-        return false;
-    memcpy(w->after, w->before, sizeof w->after);
-    for (int axis = 0; axis < AXES; axis++)
-        if (w->before[axis] > w->kernel[axis] / 2) {
-            diag_begin(l->diag, ERROR, "U0307", argument(call, "padding")->span,
-                       "`padding` cannot be more than half the kernel");
-            note_via(l);
-            diag_end(l->diag);
-            return false;
-        }
-    return true;
-}
-
-static ValueId pooled(const Call *call, ValueId x, const Window *w, bool inside) {
-    Shape out;
-    return slide(call, x, shape_channels(shape_of(call, x)), w, &out)
-               ? each_segment(
-                     call, x,
-                     (Attributes){.kind = ATTRIBUTES_POOL, .pool = {.window = *w, .inside = inside}}, out)
-               : -1;
-}
-
-ValueId build_avg_pool(Call *call) {
-    ValueId x;
-    Window w = {0};
-    bool counts;
-    return argument_feature_map(call, "x", &x) && argument_pool(call, shape_of(call, x), &w) &&
-                   argument_truth(call, "count_include_pad", &counts)
-               ? pooled(call, x, &w, !counts)
-               : -1;
-}
-
-/* What the last windows reach beyond the padding, where those that begin inside of it or of the image
- * count: PyTorch's `ceil_mode`. */
-static void pad_for_last_windows(Shape in, Window *w) {
-    for (int axis = AXES - (in.rank - 1); axis < AXES; axis++) {
-        const int64_t extent = shape_extent(in, axis), stride = w->stride[axis], front = w->before[axis];
-        const int64_t span = w->dilation[axis] * (w->kernel[axis] - 1) + 1,
-                      room = extent + 2 * front - span;
-        int64_t last = room < 0 ? 0 : (room + stride - 1) / stride;
-        if (last * stride >= extent + front)
-            last--;
-        if (room >= 0)
-            w->after[axis] = last * stride + span - extent - front;
-    }
-}
-
-ValueId build_max_pool(Call *call) {
-    ValueId x;
-    Window w = {0};
-    bool ceil;
-    if (!argument_feature_map(call, "x", &x))
-        return -1;
-    const Shape in = shape_of(call, x);
-    if (!argument_pool(call, in, &w) || !argument_axes(call, "dilation", in, 1, 1, w.dilation) ||
-        !argument_truth(call, "ceil", &ceil))
-        return -1;
-    if (ceil)
-        pad_for_last_windows(in, &w);
-    return pooled(call, x, &w, false);
-}
-
-/* Windows that do not overlap, so that each point of `like` has one at most. */
-static bool argument_unpool(const Call *call, Shape in, Window *w) {
-    Lower *l = call->l;
-    if (!argument_window(call, in, w))
-        return false;
-    for (int axis = 0; axis < AXES; axis++)
-        if (w->stride[axis] < w->kernel[axis]) {
-            diag_begin(l->diag, ERROR, "U0316", call->span,
-                       "`max_unpool` takes windows that do not overlap");
-            diag_note(l->diag, "the kernel is %lld, the stride %lld", (long long)w->kernel[axis],
-                      (long long)w->stride[axis]);
-            note_via(l);
-            diag_end(l->diag);
-            return false;
-        }
-    return true;
-}
-
-ValueId build_max_unpool(Call *call) {
-    Lower *l = call->l;
-    ValueId x, like;
-    Window w = {0};
-    Shape pooled_shape;
-    if (!argument_feature_map(call, "x", &x) || !argument_feature_map(call, "like", &like))
-        return -1;
-    const Shape in = shape_of(call, x), large = shape_of(call, like);
-    if (!argument_unpool(call, large, &w) || !slide(call, like, large.dim[0], &w, &pooled_shape))
-        return -1;
-    if (l->only_axis < 0 && !shape_equal(pooled_shape, in)) {
-        diag_begin(l->diag, ERROR, "U0402", call->span, "`x` is %s, and the maxima of `like` are %s",
-                   shape_text(l->pool, in), shape_text(l->pool, pooled_shape));
-        diag_note(l->diag, "each channel of `x` goes where that of `like` has its maxima");
-        note_via(l);
-        diag_end(l->diag);
-        return -1;
-    }
-    const ValueId operands[] = {value_joined(l->graph, like, call->span),
-                                value_joined(l->graph, x, call->span), -1};
-    return node_append(call, operands, 3, (Attributes){.kind = ATTRIBUTES_POOL, .pool.window = w},
-                       output_new(call, large));
-}
-
-/* ---- normalisation ---- */
-
-typedef struct {
-    ValueId x, weight, bias;
-    Shape in;
-    NormAttributes a;
-} Norm;
-
-static bool report_range(const Call *call, const char *name, const char *range) {
-    Lower *l = call->l;
-    diag_begin(l->diag, ERROR, "U0316", argument(call, name)->span, "`%s` must be %s", name, range);
-    note_via(l);
-    diag_end(l->diag);
-    return false;
-}
-
-static bool argument_epsilon(const Call *call, double *epsilon) {
-    if (!argument_number(call, "eps", epsilon))
-        return false;
-    return *epsilon > 0 && *epsilon <= 1 ? true : report_range(call, "eps", "above 0 and at most 1");
-}
-
-static bool argument_normalised(const Call *call, Norm *norm) {
-    Lower *l = call->l;
-    if (!argument_feature_map(call, "x", &norm->x) || !argument_epsilon(call, &norm->a.epsilon))
-        return false;
-    norm->x = value_joined(l->graph, norm->x, call->span);
-    norm->in = shape_of(call, norm->x);
-    norm->a.groups = shape_channels(norm->in);
-    norm->a.points = shape_elements(norm->in) / norm->a.groups;
-    norm->weight = norm->bias = -1;
-    return true;
-}
-
-/* A weight and a bias for each channel, as PyTorch starts them. */
-static bool make_affine(const Call *call, Norm *norm) {
-    const Shape vector = {.rank = 1, .dim = {shape_channels(norm->in)}};
-    norm->weight = weight_new(call, "weight", vector, INIT_ONES, 0);
-    norm->bias = norm->weight < 0 ? -1 : weight_new(call, "bias", vector, INIT_ZEROS, 0);
-    return norm->bias >= 0 ? true : report_shared(call);
-}
-
-/* A number for each group of channels, of each sample or of the batch. */
-static ValueId statistic_of(const Call *call, const Norm *norm, const char *what) {
-    Value value = {.name = pool_text(call->l->pool, "%s %s", call->name, what),
-                   .class = CLASS_BATCH_STATISTIC,
-                   .type = TYPE_F32,
-                   .shape = {.rank = 1, .dim = {norm->a.groups}},
-                   .per_sample = !norm->a.batch,
-                   .span = call->span};
-    return value_new(call->l->graph, value);
-}
-
-static void norm_append(const Call *call, Op op, const Norm *norm, const ValueId *in, int nin,
-                        const ValueId *out, int nout) {
-    node_new(call->l->graph,
-             (Node){.op = op,
-                    .nin = nin,
-                    .nout = nout,
-                    .a = {.kind = ATTRIBUTES_NORM, .norm = norm->a},
-                    .name = call->name,
-                    .span = call->span,
-                    .via = call->l->via},
-             in, out);
-}
-
-/* STATISTIC: mean and variance. */
-static void append_statistics(const Call *call, const Norm *norm, ValueId statistic[2]) {
-    statistic[0] = statistic_of(call, norm, "mean");
-    statistic[1] = statistic_of(call, norm, "variance");
-    const ValueId out[] = {statistic[0], statistic[1], -1}; /* the target's scratch */
-    norm_append(call, norm->a.batch ? OP_BATCH_STATISTICS : OP_NORM_STATISTICS, norm, &norm->x, 1, out, 3);
-}
-
-static ValueId append_norm(const Call *call, const Norm *norm, const ValueId statistic[2]) {
-    const ValueId in[] = {norm->x, statistic[0], statistic[1], norm->weight, norm->bias};
-    return node_append(call, in, 5, (Attributes){.kind = ATTRIBUTES_NORM, .norm = norm->a},
-                       output_new(call, norm->in));
-}
-
-/* Training normalises by the statistics of the batch and brings the running ones up to date; what comes
- * later normalises by those. */
-ValueId build_batch_norm(Call *call) {
-    Norm norm = {.a.batch = true};
-    if (!argument_normalised(call, &norm) || !argument_number(call, "momentum", &norm.a.momentum))
-        return -1;
-    if (!(norm.a.momentum >= 0 && norm.a.momentum <= 1)) {
-        report_range(call, "momentum", "from 0 to 1");
-        return -1;
-    }
-    if (!make_affine(call, &norm))
-        return -1;
-    const Shape vector = {.rank = 1, .dim = {norm.a.groups}};
-    const ValueId running[2] = {statistic_new(call, "running_mean", vector, INIT_ZEROS),
-                                statistic_new(call, "running_var", vector, INIT_ONES)};
-    if (call->l->options->program != PROGRAM_TRAIN)
-        return append_norm(call, &norm, running);
-    ValueId statistic[2];
-    append_statistics(call, &norm, statistic);
-    const ValueId tracked[] = {running[0], running[1], statistic[0], statistic[1]};
-    norm_append(call, OP_NORM_TRACK, &norm, tracked, 4, NULL, 0);
-    return append_norm(call, &norm, statistic);
-}
-
-static bool has_several(const Call *call, const Norm *norm) {
-    Lower *l = call->l;
-    if (norm->a.points > 1 || norm->a.groups < shape_channels(norm->in))
-        return true;
-    diag_begin(l->diag, ERROR, "U0411", call->span, "`%s` would see one value at a time",
-               call->signature->name);
-    diag_label(l->diag, "%s", shape_text(l->pool, norm->in));
-    diag_note(l->diag, "the mean of one value is that value: all that comes out is the bias");
-    note_via(l);
-    diag_end(l->diag);
-    return false;
-}
-
-static ValueId append_sample_norm(const Call *call, const Norm *norm) {
-    ValueId statistic[2];
-    if (!has_several(call, norm))
-        return -1;
-    append_statistics(call, norm, statistic);
-    return append_norm(call, norm, statistic);
-}
-
-ValueId build_instance_norm(Call *call) {
-    Norm norm = {0};
-    bool affine;
-    if (!argument_normalised(call, &norm) || !argument_truth(call, "affine", &affine) ||
-        (affine && !make_affine(call, &norm)))
-        return -1;
-    return append_sample_norm(call, &norm);
-}
-
-/* "1, 2, 3 and 6": what divides NUMBER, up to MOST. */
-static const char *divisors_text(Pool *pool, int64_t number, int64_t most) {
-    const char *text = "1", *last = NULL;
-    for (int64_t d = 2; d <= most && d <= number; d++) {
-        if (number % d != 0)
-            continue;
-        text = last == NULL ? text : pool_text(pool, "%s, %s", text, last);
-        last = pool_text(pool, "%lld", (long long)d);
-    }
-    return last == NULL ? text : pool_text(pool, "%s and %s", text, last);
-}
-
-static bool divides(const Call *call, const char *name, int64_t groups, int64_t channels) {
-    Lower *l = call->l;
-    if (channels % groups == 0)
-        return true;
-    diag_begin(l->diag, ERROR, "U0408", argument(call, name)->span,
-               "`%s(%lld)` needs a multiple of %lld channels, and this is %lld", call->signature->name,
-               (long long)groups, (long long)groups, (long long)channels);
-    diag_help(l->diag, "the divisors of %lld up to %lld are %s", (long long)channels, (long long)groups,
-              divisors_text(l->pool, channels, groups));
-    note_via(l);
-    diag_end(l->diag);
-    return false;
-}
-
-ValueId build_group_norm(Call *call) {
-    Norm norm = {0};
-    int64_t groups;
-    if (!argument_normalised(call, &norm) || !argument_integer(call, "groups", 1, &groups) ||
-        !divides(call, "groups", groups, shape_channels(norm.in)) || !make_affine(call, &norm))
-        return -1;
-    norm.a.groups = groups;
-    return append_sample_norm(call, &norm);
-}
-
-/* Over the channels of a point; weights and biases belong to a scale. */
-ValueId build_layer_norm(Call *call) {
-    Norm norm = {0};
-    if (!argument_normalised(call, &norm) || !make_affine(call, &norm))
-        return -1;
-    Value value = {.name = pool_text(call->l->pool, "%s normalised", call->name),
-                   .class = CLASS_ACTIVATION,
-                   .type = TYPE_F32,
-                   .shape = norm.in,
-                   .per_sample = true,
-                   .span = call->span};
-    const ValueId normal = value_new(call->l->graph, value);
-    norm_append(call, OP_LAYER_NORM, &norm, &norm.x, 1, &normal, 1);
-    call->op = OP_SCALE;
-    const ValueId in[] = {normal, norm.weight, norm.bias};
-    return node_append(call, in, 3, (Attributes){0}, output_new(call, norm.in));
-}
-
-/* ---- a number for each channel ---- */
-
-static ValueId append_scale(const Call *call, const char *suffix, ValueId x, int64_t count) {
-    double init;
-    if (!argument_number(call, "init", &init))
-        return -1;
-    x = value_joined(call->l->graph, x, call->span);
-    const Shape vector = {.rank = 1, .dim = {count}};
-    const ValueId in[] = {x, weight_new(call, suffix, vector, INIT_CONSTANT, init), -1};
-    if (in[1] >= 0)
-        return node_append(call, in, 3, (Attributes){0}, output_new(call, shape_of(call, x)));
-    report_shared(call);
-    return -1;
-}
-
-/* What PyTorch has as a parameter of the module, without a name of its own; so its path is not that of y.
- */
-ValueId build_scale(Call *call) {
-    ValueId x;
-    call->plan_name.suffix = "scaled";
-    return argument_feature_map(call, "x", &x)
-               ? append_scale(call, "", x, shape_channels(shape_of(call, x)))
-               : -1;
-}
-
-ValueId build_prelu(Call *call) {
-    Lower *l = call->l;
-    ValueId x;
-    int64_t count;
-    if (!argument_feature_map(call, "x", &x) || !argument_integer(call, "parameters", 1, &count))
-        return -1;
-    const int64_t channels = shape_channels(shape_of(call, x));
-    if (count == 1 || count == channels)
-        return append_scale(call, "weight", x, count);
-    diag_begin(l->diag, ERROR, "U0408", argument(call, "parameters")->span,
-               "`prelu` has 1 slope or one for each of %lld channels, and this is %lld",
-               (long long)channels, (long long)count);
-    note_via(l);
-    diag_end(l->diag);
-    return -1;
 }
 
 /* ---- joining ---- */

@@ -1,9 +1,9 @@
 /* micro_batch.c - how many samples to train at a time.
  *
  * Where loops are free, one over single samples costs next to nothing once there is enough to do in one,
- * and needs that many times less memory; below that, threads would wait for each other.  Where an operator
- * sees the whole batch there is no such loop.  A file that says `accumulate` has no more samples at a time
- * than its batch.
+ * and needs that many times less memory; below that, threads would wait for each other.  A file that
+ * says `accumulate` has no more samples at a time than its batch.  Where an operator sees the whole batch,
+ * that stays together: there is no loop, or, with `accumulate`, one over batches.
  *
  * Requires: the complete graph.  Provides: program->micro_batch.
  */

@@ -41,12 +41,31 @@ static bool reads_results(const Graph *g, const Node *node, const Part *part) {
     return false;
 }
 
+static bool is_sum(const Graph *g, ValueId v) {
+    for (Touch t = node_touches(g, &g->node[g->value[v].producer]); touch_next(&t);)
+        if (t.is_output && t.value == v)
+            return t.operand->access == ACCESS_SUM;
+    return false;
+}
+
+/* Does NODE read what each iteration has of its own, as statistics of its samples, and no sum over all? */
+static bool reads_iteration(const Graph *g, const Node *node, const Part *part) {
+    for (Touch t = node_touches(g, node); touch_next(&t);) {
+        const NodeId producer = g->value[t.value].producer;
+        if (!t.is_output && producer >= 0 && part[producer] == PART_BODY && !is_sum(g, t.value))
+            return true;
+    }
+    return false;
+}
+
 static Part part_of(const Graph *g, const Node *node, const Part *part) {
     const bool loads = has_trait(node, TRAIT_LOADS);
     if (has_trait(node, TRAIT_OF_RUNTIME) && !loads && !computes_rows(node))
         return PART_AFTER;
     if (has_samples(g, node))
         return loads ? PART_LOAD : has_trait(node, TRAIT_ENDS_SUMS) ? PART_END : PART_BODY;
+    if (reads_iteration(g, node, part))
+        return PART_END;
     return reads_results(g, node, part) ? PART_AFTER : PART_BEFORE;
 }
 

@@ -1,10 +1,11 @@
 /* whole_batch.c - what a file cannot ask for where an operator sees the whole batch, as batch_norm does in
- * training.
+ * training.  Of a step of several batches (`accumulate`), batch_norm sees each by itself.
  *
  * Requires: the graph of training as lowered.  Provides: errors of the file.
  */
 #include "search/whole_batch.h"
 #include "ir/ops.h"
+#include "ir/plan.h"
 
 /* What the file calls for: the operator that reads what NODE computes. */
 static const char *called(const Graph *g, const Node *node) {
@@ -19,6 +20,18 @@ static bool is_loss(const Node *node) {
     return node->a.kind == ATTRIBUTES_LOSS;
 }
 
+static int64_t batch_of(const Model *train) {
+    return train->train.batch / train->train.accumulate;
+}
+
+/* The first loss of such sums, or NULL. */
+static const Node *whole_batch_loss(const Graph *g) {
+    for (int i = 0; i < g->nnode; i++)
+        if (has_trait(&g->node[i], TRAIT_WHOLE_BATCH) && is_loss(&g->node[i]))
+            return &g->node[i];
+    return NULL;
+}
+
 static bool report_parts(Diag *diag, const Model *train, const Node *node, int parts) {
     const char *name = called(train->graph, node);
     const bool loss = is_loss(node);
@@ -27,7 +40,7 @@ static bool report_parts(Diag *diag, const Model *train, const Node *node, int p
     if (node_line(node).line != node->span.line)
         diag_also(diag, node_line(node), "called here");
     diag_note(diag, "%s are those of %lld samples; of fewer they are others, and so is the result",
-              loss ? "its sums" : "its mean and variance", (long long)train->train.batch);
+              loss ? "its sums" : "its mean and variance", (long long)batch_of(train));
     diag_help(diag, "leave the option off: what does not fit is computed again");
     if (loss && node->a.loss.labels != NULL && node->a.loss.labels->overlap.batch)
         diag_help(diag, "or sum each sample by itself, with `batch = false`");
@@ -37,15 +50,14 @@ static bool report_parts(Diag *diag, const Model *train, const Node *node, int p
     return false;
 }
 
-static bool report_accumulate(Diag *diag, const Model *train, const Node *node) {
+static bool report_accumulate(Diag *diag, const Model *train, const Node *loss) {
     diag_begin(diag, ERROR, "U0705", train->train.accumulate_span, "`%s` sees all samples of a step",
-               called(train->graph, node));
-    diag_also(diag, node->span, "here");
-    diag_note(diag, "in this version a step of several batches cannot have statistics of each of them");
+               called(train->graph, loss));
+    diag_also(diag, loss->span, "here");
+    diag_note(diag, "in this version a step of several batches cannot have sums of each of them");
     diag_help(diag, "leave `accumulate` out, or %s",
-              !is_loss(node)                       ? "use `instance_norm` or `group_norm`"
-              : node->a.loss.labels->overlap.batch ? "sum each sample by itself, with `batch = false`"
-                                                   : "use a loss that is a mean over points");
+              loss->a.loss.labels->overlap.batch ? "sum each sample by itself, with `batch = false`"
+                                                 : "use a loss that is a mean over points");
     diag_end(diag);
     return false;
 }
@@ -62,14 +74,15 @@ static bool report_one_value(Diag *diag, const Graph *g, const Node *node) {
 
 bool suits_whole_batch(Diag *diag, const Options *options, const Model *train) {
     const Graph *g = train->graph;
-    const Node *first = whole_batch_node(g);
-    if (first != NULL && options->micro_batches > 1 && train->train.batch > 1)
+    const Node *first = whole_batch_node(g), *loss = whole_batch_loss(g);
+    const int64_t batch = batch_of(train), parts = options->micro_batches;
+    if (first != NULL && parts > 1 && iterations(train->train.batch, parts) < batch)
         return report_parts(diag, train, first, options->micro_batches);
-    if (first != NULL && train->train.accumulate > 1)
-        return report_accumulate(diag, train, first);
+    if (loss != NULL && train->train.accumulate > 1)
+        return report_accumulate(diag, train, loss);
     for (int i = 0; i < g->nnode; i++) {
         const Node *node = &g->node[i];
-        if (has_trait(node, TRAIT_WHOLE_BATCH) && !is_loss(node) && train->train.batch == 1 &&
+        if (has_trait(node, TRAIT_WHOLE_BATCH) && !is_loss(node) && batch == 1 &&
             shape_elements(g->value[node->in[0]].shape) == shape_channels(g->value[node->in[0]].shape))
             return report_one_value(diag, g, node);
     }

@@ -41,7 +41,8 @@ UnetStatus image_fail(const UnetImageReader *reader, UnetError *error, const cha
 /* The decoder has given up, for `reason`; the reader is at its end. */
 UnetStatus image_fail_decoding(UnetImageReader *reader, UnetError *error);
 
-extern const ImageFormat image_png, image_gif;
+extern const ImageFormat image_png;
 extern const ImageFormat image_jpeg; /* where the build has libjpeg */
+extern const ImageFormat image_gif;  /* where the build has giflib */
 
 #endif

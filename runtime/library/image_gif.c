@@ -1,130 +1,115 @@
-/* image_gif.c - the first picture of a GIF file, through a palette of up to 256 colours.
+/* image_gif.c - the first picture of a GIF file, decoded through giflib: numbers of a palette of up to 256
+ * colours.
  *
- *     header, screen, palette, blocks of extensions ..., picture, [palette], codes in blocks of 1 to 255
- * bytes
- *
- * Its codes are those of Lempel, Ziv and Welch: each stands for a string of points, and each code read
- * makes a new one of the string before and one point more.  Strings are kept as (string before, last
- * point), and a row is filled string by string.  Animations are refused where the first picture does not
- * fill the screen.
+ * Animations are refused where the first picture does not fill the screen.  An interlaced picture is
+ * decoded at once, any other row by row.
  */
 #include "image_format.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLOURS = 256, MOST_BITS = 12, CODES = 1 << MOST_BITS, NONE = CODES };
+#include <gif_lib.h>
+
+enum { MOST_BITS = 12, CODES = 1 << MOST_BITS };
 
 typedef struct {
-    uint8_t palette[COLOURS][3];
-    int32_t colours;
+    GifFileType *gif;
+    GifPixelType *row; /* numbers of the palette */
+    const ColorMapObject *palette;
     bool grey;    /* every colour of the palette is */
     bool indices; /* rows are of the numbers in the file */
-    /* the bits of the data */
-    uint32_t bits;
-    int held;
-    int32_t block; /* bytes left of the block */
-    /* codes */
-    int root, size; /* bits of a point, and of a code now */
-    int32_t next;   /* the code that is made next */
-    int32_t before; /* the code before, or NONE */
-    uint16_t prefix[CODES];
-    uint8_t last[CODES], first[CODES];
-    uint8_t string[CODES]; /* the points of a code that do not stand in a row yet, last one first */
-    int32_t waiting;
 } Decoder;
 
 static bool is_gif(const uint8_t *signature) {
     return memcmp(signature, "GIF87a", 6) == 0 || memcmp(signature, "GIF89a", 6) == 0;
 }
 
-static bool fail(UnetImageReader *reader, bool cut_short, const char *why) {
-    reader->cut_short = cut_short;
+static bool fail(UnetImageReader *reader, const char *why) {
     (void)snprintf(reader->reason, sizeof reader->reason, "%s", why);
     return false;
 }
 
-static bool read_bytes(UnetImageReader *reader, void *bytes, size_t count) {
-    return fread(bytes, 1, count, reader->file) == count || fail(reader, true, "the file ends");
+/* For what giflib says; of some failures it says nothing. */
+static bool fail_reading(UnetImageReader *reader, int error) {
+    const char *why = GifErrorString(error);
+    reader->cut_short |= error == D_GIF_ERR_EOF_TOO_SOON;
+    return fail(reader, why != NULL ? why : "its codes cannot be read");
 }
 
 /* ---- the header ------------------------------------------------------------------------------- */
 
-static int32_t number(const uint8_t *bytes) {
-    return bytes[0] | bytes[1] << 8;
+/* What giflib calls. */
+static int read_bytes(GifFileType *gif, GifByteType *bytes, int count) {
+    UnetImageReader *reader = gif->UserData;
+    const size_t got = fread(bytes, 1, (size_t)count, reader->file);
+    reader->cut_short |= got < (size_t)count;
+    return (int)got;
 }
 
-/* FLAGS: of the screen or of the picture. */
-static bool read_palette(UnetImageReader *reader, uint8_t flags) {
-    Decoder *d = reader->decoder;
-    if ((flags & 0x80) == 0) {
-        return true;
+static bool skip_extension(GifFileType *gif) {
+    int kind;
+    GifByteType *bytes;
+    bool good = DGifGetExtension(gif, &kind, &bytes) == GIF_OK;
+    while (good && bytes != NULL) {
+        good = DGifGetExtensionNext(gif, &bytes) == GIF_OK;
     }
-    d->colours = 2 << (flags & 7);
-    d->grey = true;
-    if (!read_bytes(reader, d->palette, 3 * (size_t)d->colours)) {
-        return false;
-    }
-    for (int32_t i = 0; i < d->colours; i++) {
-        d->grey = d->grey && d->palette[i][0] == d->palette[i][1] && d->palette[i][0] == d->palette[i][2];
-    }
-    return true;
+    return good;
 }
 
-static bool skip_blocks(UnetImageReader *reader) {
-    uint8_t length = 0;
-    do {
-        if (!read_bytes(reader, &length, 1) || fseeko(reader->file, length, SEEK_CUR) != 0) {
-            return fail(reader, true, "the file ends in an extension");
-        }
-    } while (length > 0);
-    return true;
-}
-
-/* To the head of the first picture. */
+/* Behind the head of the first picture. */
 static bool find_picture(UnetImageReader *reader) {
-    for (;;) {
-        uint8_t kind[2];
-        if (!read_bytes(reader, kind, 1)) {
-            return false;
-        }
-        if (kind[0] == 0x2c) {
-            return true;
-        }
-        if (kind[0] != 0x21) {
-            return fail(reader, false, "it has no picture");
-        }
-        if (!read_bytes(reader, kind + 1, 1) || !skip_blocks(reader)) {
-            return false;
-        }
+    GifFileType *gif = ((Decoder *)reader->decoder)->gif;
+    GifRecordType kind = EXTENSION_RECORD_TYPE;
+    bool good = true;
+    while (good && kind == EXTENSION_RECORD_TYPE) {
+        good = DGifGetRecordType(gif, &kind) == GIF_OK &&
+               (kind != EXTENSION_RECORD_TYPE || skip_extension(gif));
     }
+    if (good && kind != IMAGE_DESC_RECORD_TYPE) {
+        return fail(reader, "it has no picture");
+    }
+    return (good && DGifGetImageDesc(gif) == GIF_OK) || fail_reading(reader, gif->Error);
+}
+
+static bool is_grey(const ColorMapObject *palette) {
+    bool grey = true;
+    for (int i = 0; i < palette->ColorCount; i++) {
+        const GifColorType *colour = &palette->Colors[i];
+        grey = grey && colour->Red == colour->Green && colour->Red == colour->Blue;
+    }
+    return grey;
 }
 
 static bool read_header(UnetImageReader *reader) {
     Decoder *d = reader->decoder;
-    uint8_t screen[13], picture[9], root;
+    int error = 0;
     rewind(reader->file);
-    if (!read_bytes(reader, screen, sizeof screen) || !read_palette(reader, screen[10]) ||
-        !find_picture(reader) || !read_bytes(reader, picture, sizeof picture) ||
-        !read_palette(reader, picture[8]) || !read_bytes(reader, &root, 1)) {
+    d->gif = DGifOpen(reader, read_bytes, &error);
+    if (d->gif == NULL) {
+        return fail_reading(reader, error);
+    }
+    if (!find_picture(reader)) {
         return false;
     }
-    const int32_t width = number(picture + 4), height = number(picture + 6);
-    if (d->colours == 0 || root < 1 || root > 8 || width == 0 || height == 0) {
-        return fail(reader, false, "it has no palette, no points or wrong codes");
+    const GifImageDesc *picture = &d->gif->Image;
+    d->palette = picture->ColorMap != NULL ? picture->ColorMap : d->gif->SColorMap;
+    if (d->palette == NULL || picture->Width <= 0 || picture->Height <= 0) {
+        return fail(reader, "it has no palette or no points");
     }
-    if (number(picture) != 0 || number(picture + 2) != 0 || width != number(screen + 6) ||
-        height != number(screen + 8)) {
-        return fail(reader, false, "its first picture does not fill the screen");
+    if (picture->Left != 0 || picture->Top != 0 || picture->Width != d->gif->SWidth ||
+        picture->Height != d->gif->SHeight) {
+        return fail(reader, "its first picture does not fill the screen");
     }
-    d->root = root;
-    reader->shape = (UnetImageInfo){.width = width,
-                                    .height = height,
-                                    .channels = d->grey ? 1 : 3,
+    d->grey = is_grey(d->palette);
+    const int32_t channels = d->grey ? 1 : 3;
+    reader->shape = (UnetImageInfo){.width = picture->Width,
+                                    .height = picture->Height,
+                                    .channels = channels,
                                     .bits = 8,
                                     .palette = true,
-                                    .interlaced = (picture[8] & 0x40) != 0};
-    reader->row_bytes = (size_t)width * (d->grey ? 1 : 3);
+                                    .interlaced = picture->Interlace};
+    reader->row_bytes = (size_t)picture->Width * (size_t)channels;
     return true;
 }
 
@@ -136,117 +121,38 @@ static UnetStatus open_gif(UnetImageReader *reader, UnetError *error) {
     return read_header(reader) ? UNET_OK : image_fail_decoding(reader, error);
 }
 
-/* ---- codes ------------------------------------------------------------------------------------ */
-
-static void clear_codes(Decoder *d) {
-    d->size = d->root + 1;
-    d->next = (1 << d->root) + 2;
-    d->before = NONE;
-}
+/* ---- rows ------------------------------------------------------------------------------------- */
 
 static bool begin_gif(UnetImageReader *reader) {
     Decoder *d = reader->decoder;
+    const size_t width = (size_t)reader->shape.width;
     d->indices = reader->classes;
     reader->stored_channels = d->indices || d->grey ? 1 : 3;
-    reader->row_bytes = (size_t)reader->shape.width * (size_t)reader->stored_channels;
-    for (int i = 0; i < 1 << d->root; i++) {
-        d->last[i] = d->first[i] = (uint8_t)i;
-        d->prefix[i] = NONE;
-    }
-    clear_codes(d);
-    return true;
-}
-
-static bool read_code(UnetImageReader *reader, int32_t *code) {
-    Decoder *d = reader->decoder;
-    while (d->held < d->size) {
-        uint8_t byte;
-        if (d->block == 0) {
-            if (!read_bytes(reader, &byte, 1)) {
-                return false;
-            }
-            d->block = byte;
-            if (byte == 0) {
-                return fail(reader, true, "the codes end");
-            }
-        }
-        if (!read_bytes(reader, &byte, 1)) {
-            return false;
-        }
-        d->block--;
-        d->bits |= (uint32_t)byte << d->held;
-        d->held += 8;
-    }
-    *code = (int32_t)(d->bits & ((1U << d->size) - 1));
-    d->bits >>= d->size;
-    d->held -= d->size;
-    return true;
-}
-
-/* The code that is made of the string before and the first point of this one. */
-static void make_code(Decoder *d, uint8_t point) {
-    if (d->before == NONE || d->next >= CODES) {
-        return;
-    }
-    d->prefix[d->next] = (uint16_t)d->before;
-    d->first[d->next] = d->first[d->before];
-    d->last[d->next] = point;
-    d->next++;
-    if (d->next == 1 << d->size && d->size < MOST_BITS) {
-        d->size++;
-    }
-}
-
-/* The next string, to d->string. */
-static bool read_string(UnetImageReader *reader) {
-    Decoder *d = reader->decoder;
-    const int32_t clear = 1 << d->root;
-    int32_t code;
-    do {
-        if (!read_code(reader, &code)) {
-            return false;
-        }
-        if (code == clear) {
-            clear_codes(d);
-        }
-    } while (code == clear);
-    if (code == clear + 1) {
-        return fail(reader, true, "the codes end");
-    }
-    if (code > d->next || (code == d->next && d->before == NONE) || (code == d->next && d->next >= CODES)) {
-        return fail(reader, false, "a code that stands for nothing");
-    }
-    make_code(d, d->first[code == d->next ? d->before : code]);
-    d->before = code;
-    for (int32_t at = code; at != NONE; at = d->prefix[at]) {
-        d->string[d->waiting++] = d->last[at];
-    }
-    return true;
-}
-
-/* ---- rows ------------------------------------------------------------------------------------- */
-
-static void store_point(const Decoder *d, uint8_t index, uint8_t *row, int32_t x) {
-    if (d->indices) {
-        row[x] = index;
-    } else if (d->grey) {
-        row[x] = d->palette[index][0];
-    } else {
-        memcpy(row + 3 * (size_t)x, d->palette[index], 3);
-    }
+    reader->row_bytes = width * (size_t)reader->stored_channels;
+    d->row = malloc(width);
+    return d->row != NULL || fail(reader, "out of memory");
 }
 
 static bool decode_into(UnetImageReader *reader, uint8_t *row) {
     Decoder *d = reader->decoder;
-    for (int32_t x = 0; x < reader->shape.width; x++) {
-        if (d->waiting == 0 && !read_string(reader)) {
-            return false;
+    const int32_t width = reader->shape.width;
+    if (DGifGetLine(d->gif, d->row, width) != GIF_OK) {
+        return fail_reading(reader, d->gif->Error);
+    }
+    if (d->indices) {
+        memcpy(row, d->row, (size_t)width);
+        return true;
+    }
+    for (int32_t x = 0; x < width; x++) {
+        if (d->row[x] >= d->palette->ColorCount) {
+            return fail(reader, "a colour beyond the palette");
         }
-        const uint8_t index = d->string[--d->waiting];
-        if (index >= d->colours && !d->indices) {
-            return fail(reader, false, "a colour beyond the palette");
+        const GifColorType *colour = &d->palette->Colors[d->row[x]];
+        *row++ = colour->Red;
+        if (!d->grey) {
+            *row++ = colour->Green;
+            *row++ = colour->Blue;
         }
-        store_point(d, index, row, x);
     }
     return true;
 }
@@ -278,7 +184,11 @@ static bool is_complete(FILE *file) {
 }
 
 static void close_gif(UnetImageReader *reader) {
-    (void)reader;
+    Decoder *d = reader->decoder;
+    if (d->gif != NULL) {
+        (void)DGifCloseFile(d->gif, NULL);
+    }
+    free(d->row);
 }
 
 /* A code of 12 bits stands for at most as many points as there are codes. */

@@ -10,9 +10,12 @@
 
 enum { MAX_POINTS = 1 << 28 };
 
-static const ImageFormat *const formats[] = {&image_png, &image_gif,
+static const ImageFormat *const formats[] = {&image_png,
 #ifdef UNET_HAS_JPEG
                                              &image_jpeg,
+#endif
+#ifdef UNET_HAS_GIF
+                                             &image_gif,
 #endif
                                              NULL};
 
@@ -36,18 +39,23 @@ UnetStatus image_fail_decoding(UnetImageReader *reader, UnetError *error) {
 
 /* ---- opening ---------------------------------------------------------------------------------- */
 
+/* What the build leaves out is refused with the package that brings it. */
 static UnetStatus fail_format(const UnetImageReader *reader, const uint8_t *signature, UnetError *error) {
-#ifdef UNET_HAS_JPEG
-    (void)signature;
-    return image_fail(reader, error, "neither a PNG, a JPEG nor a GIF file");
-#else
-    if (signature[0] == 0xff && signature[1] == 0xd8 && signature[2] == 0xff) {
+#ifndef UNET_HAS_JPEG
+    if (memcmp(signature, "\xff\xd8\xff", 3) == 0) {
         return image_fail(
             reader, error,
             "a JPEG file: install libjpeg62-turbo-dev and build unetc anew, which was built without");
     }
-    return image_fail(reader, error, "neither a PNG nor a GIF file");
 #endif
+#ifndef UNET_HAS_GIF
+    if (memcmp(signature, "GIF8", 4) == 0) {
+        return image_fail(reader, error,
+                          "a GIF file: install libgif-dev and build unetc anew, which was built without");
+    }
+#endif
+    (void)signature;
+    return image_fail(reader, error, "neither a PNG, a JPEG nor a GIF file");
 }
 
 static UnetStatus open_file(UnetImageReader *reader, UnetError *error) {

@@ -6,60 +6,35 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
-static __global__ void KERNEL_given(real *slopes, const stored *x, const uint8_t *t,
-                                    const UnetControl *control) {
+DEVICE Sorted KERNEL_sorted(const uint8_t *t, const UnetControl *control) {
     SIZES;
     constexpr unsigned points = vectors(1, {D, H, W, 1});
-    const Sorted of = {
-        {{D, H, W, 1}, C, X.block, X.ring, T.ring, CLASSES, IGNORE, nullptr, 0, 0, nullptr, 1, 0, 0},
-        t,
-        control,
-        N * points,
-        points,
-        SLOPES.sample};
-    store_given(slopes, x, of, thread_index());
+    return {{{D, H, W, 1}, C, X.block, X.ring, T.ring, CLASSES, IGNORE, nullptr, 0, 0, nullptr, 1, 0, 0},
+            t,
+            control,
+            N * points,
+            points,
+            SLOPES.sample};
+}
+
+static __global__ void KERNEL_given(real *slopes, const stored *x, const uint8_t *t,
+                                    const UnetControl *control) {
+    store_given(slopes, x, KERNEL_sorted(t, control), thread_index());
 }
 
 static __global__ void KERNEL_errors(double *scratch, unsigned *errors, const real *given, int k,
                                      const uint8_t *t, const UnetControl *control) {
-    SIZES;
-    constexpr unsigned points = vectors(1, {D, H, W, 1});
-    const Sorted of = {
-        {{D, H, W, 1}, C, X.block, X.ring, T.ring, CLASSES, IGNORE, nullptr, 0, 0, nullptr, 1, 0, 0},
-        t,
-        control,
-        N * points,
-        points,
-        SLOPES.sample};
-    store_errors(scratch, errors, given, of, k, thread_index());
+    store_errors(scratch, errors, given, KERNEL_sorted(t, control), k, thread_index());
 }
 
 static __global__ void KERNEL_hits(double *scratch, const unsigned *errors, int k, const uint8_t *t,
                                    const UnetControl *control) {
-    SIZES;
-    constexpr unsigned points = vectors(1, {D, H, W, 1});
-    const Sorted of = {
-        {{D, H, W, 1}, C, X.block, X.ring, T.ring, CLASSES, IGNORE, nullptr, 0, 0, nullptr, 1, 0, 0},
-        t,
-        control,
-        N * points,
-        points,
-        SLOPES.sample};
-    count_hits(scratch, errors, of, k, thread_index());
+    count_hits(scratch, errors, KERNEL_sorted(t, control), k, thread_index());
 }
 
 static __global__ void KERNEL_slopes(double *scratch, const unsigned *errors, real *slopes, int k,
                                      const uint8_t *t, const UnetControl *control) {
-    SIZES;
-    constexpr unsigned points = vectors(1, {D, H, W, 1});
-    const Sorted of = {
-        {{D, H, W, 1}, C, X.block, X.ring, T.ring, CLASSES, IGNORE, nullptr, 0, 0, nullptr, 1, 0, 0},
-        t,
-        control,
-        N * points,
-        points,
-        SLOPES.sample};
-    store_lovasz(scratch, errors, slopes, of, k, thread_index());
+    store_lovasz(scratch, errors, slopes, KERNEL_sorted(t, control), k, thread_index());
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, double *result, double *present, real *slopes, double *scratch,

@@ -10,8 +10,10 @@ static __global__ void KERNEL_channels(real *running_mean, real *running_var, co
                                        const real *__restrict__ variance, const UnetControl *control) {
     SIZES;
     const int c = thread_index();
-    const double count = (double)control->n * POINTS, larger = count > 1 ? count / (count - 1) : 1;
-    if (c >= C)
+    const int left = control->n - control->start;
+    const double count = (double)(left < N ? left : N) * POINTS,
+                 larger = count > 1 ? count / (count - 1) : 1;
+    if (c >= C || left <= 0)
         return;
     running_mean[c] = (real)((1 - MOMENTUM) * running_mean[c] + MOMENTUM * mean[c]);
     running_var[c] = (real)((1 - MOMENTUM) * running_var[c] + MOMENTUM * larger * variance[c]);

@@ -56,7 +56,7 @@ POOLS = ("pools", "tests/cuda/pools.unet", ["--batch=3"])
 NETS = [TINY, SIMPLE, ("unet", EXAMPLES + "unet_denoiser.unet", ["-Dbase=6", "--size=16x8", "--batch=3"]),
         ("irregular", PLANNER + "irregular.unet", ["--batch=3"]),
         ("five levels", PLANNER + "unet.unet", ["-Ddepth=5", "-Dbase=2", "--batch=3"]), VOLUME, POOLS,
-        ("scales", "tests/cuda/scales.unet", [])]
+        ("scales", "tests/cuda/scales.unet", []), ("turns", "tests/cuda/turns.unet", [])]
 
 
 class Failure(Exception):

@@ -114,9 +114,17 @@ def wide_concat(n):
     return HEAD + FIRST + made + "a = conv(concat(list), 4, 1)\n" + TAIL
 
 
+def stars(n):
+    """One of two layers fits; of the other it is known behind its last character."""
+    long_name = n * "a"
+    made = FIRST + f'a = conv(a, 4, 1, name = "{long_name}") -> conv(4, 1, name = "{long_name}b")\n'
+    return HEAD + made + TAIL.replace("epochs 1\n", f'epochs 1\n    freeze "{n * "*a"}b"\n')
+
+
 CHECKED = [(comments, 10000), (lets, 10000), (unused_lets, 4000), (same_name, 10000), (names, 10000), (layers, 5000),
            (shared_layers, 5000), (loop, 10000), (chain, 15000), (lines_of_chain, 15000), (blocks, 5000),
-           (blocks_that_come_later, 5000), (concat, 5000), (losses, 10000), (inputs, 3000), (sources, 3000)]
+           (blocks_that_come_later, 5000), (concat, 5000), (losses, 10000), (inputs, 3000), (sources, 3000),
+           (stars, 10000)]
 PLANNED = [(layers, 1500), (outputs, 1000), (one_layer_often, 1500), (wide_concat, 1000)]
 
 

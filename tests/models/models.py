@@ -1,7 +1,8 @@
 """The networks of examples/ that have a public implementation, and how a small one of each is compared with PyTorch.
 
 Weights, pictures and targets of the small ones follow from names and are not recorded.  Of a tensor that PyTorch computed
-its norm and its products with two vectors of random signs are recorded: an error of any direction shows in one of them.
+its norm and its products with vectors of random signs are recorded, two of most tensors: an error of any direction shows in
+one of them, and how large it is follows from all of them, the better the more there are.
 """
 
 import array
@@ -14,6 +15,9 @@ import random
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 STEPS = 10
+# A gradient that is zero but for rounding, as of a bias in front of a norm, is judged beside the largest one.
+ZERO = 1e-4
+OUTPUT_SIGNS = 32  # of one tensor; of gradients there are many
 RECORDED = os.path.join(HERE, "vectors")
 
 
@@ -126,11 +130,11 @@ def batches(model, classes=None):
 # ---- what is recorded ----
 
 
-def digest(name, values):
-    """(norm, two products with signs) of numbers."""
+def digest(name, values, count=2):
+    """(norm, COUNT products with signs) of numbers."""
     rng, total = random.Random("signs of " + name), math.fsum(values)
     products = []
-    for _ in range(2):
+    for _ in range(count):
         bits = bin(rng.getrandbits(len(values)) | 1 << len(values))[3:]
         products.append(2 * math.fsum(itertools.compress(values, map(int, bits))) - total)
     return [math.sqrt(math.fsum(v * v for v in values))] + products
@@ -139,6 +143,20 @@ def digest(name, values):
 def difference(found, expected):
     """About the norm of the difference of two tensors, from their digests."""
     return max(abs(a - b) for a, b in zip(found, expected))
+
+
+def squared_error(found, expected):
+    """About the square of that norm: what a product with signs is of, on the mean."""
+    return sum((a - b)**2 for a, b in zip(found[1:], expected[1:])) / (len(expected) - 1)
+
+
+def gradient_errors(squares):
+    """SQUARES: of each gradient, of its error and its norm.  The error of all as one vector; the root mean square of those
+    relative to each gradient, but for such as are zero but for rounding."""
+    largest = max(norm for _, norm in squares.values())
+    each = [error / norm for error, norm in squares.values() if norm > ZERO**2 * largest]
+    return {"gradients": math.sqrt(sum(error for error, _ in squares.values()) / sum(norm for _, norm in squares.values())),
+            "each gradient": math.sqrt(sum(each) / len(each))}
 
 
 def fnv1a(text):

@@ -3,12 +3,13 @@
 
     apt-get install python3-torch && tests/models/record.py [MODEL...]
 
-In float64: the output of
-the small ones in evaluation, losses of ten steps, gradients of the first and the parameters after the last.  Of the full
-ones: how many parameters there are, and a checksum of their names and shapes.
+In float64: the output of the small ones in evaluation, losses of ten steps, gradients of the first and the parameters after
+the last; and how far float32 is from these.  Of the full ones: how many parameters there are, and a checksum of their names
+and shapes.
 """
 
 import json
+import math
 import os
 import sys
 
@@ -71,59 +72,84 @@ def state_of(net):
     return {key: value for key, value in net.state_dict().items() if not key.endswith("num_batches_tracked")}
 
 
-def make(model, definitions):
-    net = nets.NETS[model.name](**definitions).double()
+def make(model, definitions, number):
+    net = nets.NETS[model.name](**definitions).to(number)
     for name, value in state_of(net).items():
         value.copy_(torch.tensor(models.weight(name, value.shape)).reshape(value.shape))
     return net
 
 
-def tensors(model):
+def tensors(model, number):
     for (name, kind, channels), values in zip(model.inputs, models.batches(model)):
         size = model.size if name == model.inputs[0][0] or name not in ("truth", "clean", "weight") else model.target_size
-        yield torch.tensor(values, dtype=torch.float64).reshape(model.batch, channels if kind == "image" else 1, *size)
+        yield torch.tensor(values, dtype=number).reshape(model.batch, channels if kind == "image" else 1, *size)
 
 
-def rounded(values):
-    return [float("%.13g" % value) for value in values]
+class Trained:
+    """A network that was trained a few steps: output at the beginning, loss of each step, gradients of the first, parameters
+    at the end."""
+
+    def __init__(self, model, definitions, number):
+        net, (*inputs, truth) = make(model, definitions, number), tensors(model, number)
+        net.eval()
+        with torch.no_grad():
+            output = net(*inputs)
+        self.output = output[-1] if isinstance(output, (list, tuple)) else output
+        net.train()
+        name, settings = model.optimizer
+        optimizer = OPTIMIZERS[name](net.parameters(), **settings)
+        self.losses = []
+        for step in range(models.STEPS):
+            optimizer.zero_grad()
+            loss = loss_of(model, net(*inputs), truth)
+            loss.backward()
+            if step == 0:
+                self.gradients = {key: value.grad.clone() for key, value in net.named_parameters()}
+            if model.clip:
+                nn.utils.clip_grad_norm_(net.parameters(), model.clip)
+            optimizer.step()
+            self.losses.append(loss.item())
+        self.after = state_of(net)
 
 
-def digest(name, value):
-    return rounded(models.digest(name, value.detach().flatten().tolist()))
+def rounded(values, digits=13):
+    return [float("%.*g" % (digits, value)) for value in values]
+
+
+def digest(name, value, *signs):
+    return rounded(models.digest(name, value.detach().flatten().tolist(), *signs))
+
+
+def squared(value):
+    return (value.detach().double()**2).sum().item()
+
+
+def errors(single, exact):
+    """How far float32 is off, as run.py judges it."""
+    off = {key: (squared(single.gradients[key] - value), squared(value)) for key, value in exact.gradients.items()}
+    found = {"output": math.sqrt(squared(single.output - exact.output) / squared(exact.output)),
+             "loss": abs(single.losses[0] / exact.losses[0] - 1),
+             **models.gradient_errors(off)}
+    return dict(zip(found, rounded(found.values(), 3)))
 
 
 def record(model, definitions):
-    net, (*inputs, truth) = make(model, definitions), tensors(model)
-    net.eval()
-    output = net(*inputs)
-    net.train()
-    name, settings = model.optimizer
-    optimizer = OPTIMIZERS[name](net.parameters(), **settings)
-    losses, gradients = [], {}
-    for step in range(models.STEPS):
-        optimizer.zero_grad()
-        loss = loss_of(model, net(*inputs), truth)
-        loss.backward()
-        if step == 0:
-            gradients = {key: digest("gradient " + key, value.grad) for key, value in net.named_parameters()}
-        if model.clip:
-            nn.utils.clip_grad_norm_(net.parameters(), model.clip)
-        optimizer.step()
-        losses.append(loss.item())
-    output = output[-1] if isinstance(output, (list, tuple)) else output
-    found = {"output": digest("output", output), "losses": rounded(losses),
+    exact, single = (Trained(model, definitions, number) for number in (torch.float64, torch.float32))
+    gradients = {key: digest("gradient " + key, value) for key, value in exact.gradients.items()}
+    found = {"output": digest("output", exact.output, models.OUTPUT_SIGNS), "losses": rounded(exact.losses),
+             "float32": errors(single, exact),
              "parameters": {key: [list(value.shape), gradients.get(key), digest("after " + key, value)]
-                            for key, value in state_of(net).items()}}
+                            for key, value in exact.after.items()}}
     with open(model.vectors(definitions), "w") as file:
         file.write("{\n")
-        file.write("".join(" %s: %s,\n" % (json.dumps(key), json.dumps(found[key])) for key in ("output", "losses")))
+        file.write("".join(" %s: %s,\n" % (json.dumps(key), json.dumps(found[key])) for key in ("output", "losses", "float32")))
         file.write(' "parameters": {\n')
         file.write(",\n".join("  %s: %s" % (json.dumps(key), json.dumps(value))
                               for key, value in found["parameters"].items()))
         file.write("\n }\n}\n")
-    print("%-40s loss %.6f to %.6f, gradients' norms %.1e to %.1e" %
-          (model.key(definitions), losses[0], losses[-1], min(g[0] for g in gradients.values()),
-           max(g[0] for g in gradients.values())))
+    print("%-40s loss %.6f to %.6f, gradients' norms %.1e to %.1e; float32 %s" %
+          (model.key(definitions), exact.losses[0], exact.losses[-1], min(g[0] for g in gradients.values()),
+           max(g[0] for g in gradients.values()), found["float32"]))
 
 
 def record_full(model, full):

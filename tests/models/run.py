@@ -2,12 +2,14 @@
 """The networks of examples/ against their public implementations in PyTorch (vectors/, made by record.py).
 
     run.py --unetc=build/unetc names [MODEL...]
-    run.py --unetc=build/unetc --runtime=build/lib/libunet_runtime.a double [MODEL...]
+    run.py --unetc=build/unetc --runtime=build/lib/libunet_runtime.a double|float [MODEL...]
 
 names    the full networks have as many parameters, with the same names and shapes
 onnx     small ones are written as ONNX, and some of them, evaluated node by node, give the same output to 1e-5
 double   small ones, of the reference kernels in double: outputs, losses and all gradients agree to 1e-9, the parameters
          after ten steps of the file's own optimizer and loss to 1e-7
+float    small ones as they are built by default: outputs, losses and gradients are at most 4 times as far from PyTorch's
+         float64 as PyTorch's float32 is
 
 Standard library only.
 """
@@ -15,6 +17,7 @@ Standard library only.
 import argparse
 import array
 import json
+import math
 import os
 import re
 import shlex
@@ -28,8 +31,8 @@ import run_oracle  # noqa: E402
 import safetensors  # noqa: E402
 
 TOLERANCE, AFTER_STEPS = 1e-9, 1e-7
-# A gradient that is zero but for rounding, as of a bias in front of a norm, is judged beside the largest one.
-ZERO = 1e-4
+# The factor by which float32 may be farther off than PyTorch's; half a unit in the last place is nobody's error.
+FLOAT_FACTOR, FLOAT_EPSILON = 4, 2.0**-24
 # In ONNX: what a float32 of the largest number in the output, or so, cannot tell; networks that the evaluator takes seconds for.
 ONNX_TOLERANCE = 1e-5
 EVALUATED = ("dncnn", "drunet", "resunet", "nafnet")
@@ -75,21 +78,28 @@ def judge(what, found, expected, tolerance, least=0.0):
     return error
 
 
-def check_double(tools, model, definitions):
-    key, recorded = model.key(definitions), models.read(model.vectors(definitions))
+def train(tools, model, definitions, recorded, more):
+    """What a program of the file with MORE options answers, or None where it has other parameters."""
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as sources:
         file = logits_instead(model.file, sources)
-        net = run_oracle.Model(tools, folder, file, {}, model.size, model.batch, models.options(definitions) +
-                               ["--precision=f64", "--kernels=reference", "--no-recompute"])
+        net = run_oracle.Model(tools, folder, file, {}, model.size, model.batch, models.options(definitions) + more)
         expected = {name: shape for name, (shape, _, _) in recorded["parameters"].items()}
         if models.names_digest(expected) != models.names_digest(net.parameters):
-            return expect(False, key, "has other parameters:", sorted(set(expected.items()) ^ set(net.parameters.items())))
+            return expect(False, model.key(definitions), "has other parameters:",
+                          sorted(set(expected.items()) ^ set(net.parameters.items())))
         numbers = array.array("d")
         for name, shape in net.parameters.items():
             numbers.extend(models.weight(name, recorded["parameters"][name][0]).tolist())
         for values in models.batches(model):
             numbers.extend(list(values))
-        answer = net.train(model.batch, numbers, None)
+        return net.train(model.batch, numbers, None)
+
+
+def check_double(tools, model, definitions):
+    key, recorded = model.key(definitions), models.read(model.vectors(definitions))
+    answer = train(tools, model, definitions, recorded, ["--precision=f64", "--kernels=reference", "--no-recompute"])
+    if answer is None:
+        return
     worst = [judge(key + " output", models.digest("output", answer.output), recorded["output"], TOLERANCE)]
     worst.append(max(abs(loss / exact - 1) for loss, exact in zip(answer.losses[:1], recorded["losses"])))
     expect(worst[-1] <= TOLERANCE, key, "loss off by", worst[-1])
@@ -98,10 +108,30 @@ def check_double(tools, model, definitions):
     known = recorded["parameters"]
     largest = max(gradient[0] for _, gradient, _ in known.values() if gradient)
     worst.append(max(judge("%s gradient of %s" % (key, name), models.digest("gradient " + name, values), known[name][1],
-                           TOLERANCE, ZERO * largest) for name, values in answer.gradients.items()))
+                           TOLERANCE, models.ZERO * largest) for name, values in answer.gradients.items()))
     worst.append(max(judge("%s %s after %d steps" % (key, name, models.STEPS), models.digest("after " + name, values),
                            known[name][2], AFTER_STEPS) for name, values in answer.after.items()))
     print("%-40s output %.1e, loss %.1e, gradients %.1e, after %d steps %.1e" % (key, *worst[:3], models.STEPS, worst[3]))
+
+
+def check_float(tools, model, definitions):
+    key, recorded = model.key(definitions), models.read(model.vectors(definitions))
+    answer = train(tools, model, definitions, recorded, [])
+    if answer is None:
+        return
+    exact, known = recorded["output"], recorded["parameters"]
+    output = models.digest("output", answer.output, models.OUTPUT_SIGNS)
+    off = {name: (models.squared_error(models.digest("gradient " + name, values), known[name][1]), known[name][1][0]**2)
+           for name, values in answer.gradients.items()}
+    found = {"output": math.sqrt(models.squared_error(output, exact)) / exact[0],
+             "loss": abs(answer.losses[0] / recorded["losses"][0] - 1), **models.gradient_errors(off)}
+    known = recorded["float32"]
+    for what, error in found.items():
+        # The loss is one number, which is near by luck: how near follows from what it is of.
+        least = known["output"] if what == "loss" else FLOAT_EPSILON
+        judged = "%s, float32: %s off by %.3g, PyTorch by %.3g" % (key, what, error, known[what])
+        expect(error <= FLOAT_FACTOR * max(known[what], least), judged)
+    print("%-40s %s" % (key, ", ".join("%s %.1e (PyTorch %.1e)" % (what, error, known[what]) for what, error in found.items())))
 
 
 def write_weights(path, recorded):
@@ -143,7 +173,7 @@ def main():
     parser.add_argument("--unetc", required=True)
     parser.add_argument("--runtime", help="the library that generated programs link")
     parser.add_argument("--flags", default="", help="more flags for the C compiler, such as sanitizers")
-    parser.add_argument("mode", choices=["names", "double", "onnx"])
+    parser.add_argument("mode", choices=["names", "double", "float", "onnx"])
     parser.add_argument("model", nargs="*")
     tools = parser.parse_args()
     tools.flags = shlex.split(tools.flags) + ["-DTHREADS=1"]  # on small maps they would only wait for each other
@@ -155,7 +185,7 @@ def main():
             check_names(tools, model)
         else:
             for definitions in model.small:
-                {"double": check_double, "onnx": check_onnx}[tools.mode](tools, model, definitions)
+                {"double": check_double, "float": check_float, "onnx": check_onnx}[tools.mode](tools, model, definitions)
     for failure in failures:
         print("FAILED: " + failure)
     return 1 if failures else 0

@@ -62,6 +62,10 @@ CASES = [
     _case("resizing", "tests/oracle/cases/resizing.unet", "resizing", (9, 10), 2, 7),
     _case("batch_norm", "tests/oracle/cases/batch_norm.unet", "batch_norm", (12, 10), 3, 7,
           optimizer=("sgd", {"lr": 0.1, "momentum": 0.9}), valid=2, loops=False),
+    # each batch has its own statistics, the last one of fewer samples; running ones are not averaged once more
+    {**_case("batch_norm_accumulate", "tests/oracle/cases/batch_norm.unet", "batch_norm", (12, 10), 3, 7,
+             {"parts": 2, "average": 0.8}, optimizer=("sgd", {"lr": 0.1, "momentum": 0.9}), valid=5, loops=False),
+     "accumulate": 2, "ema": 0.8},
     _case("groups", "tests/oracle/cases/groups.unet", "groups", (16, 12), 2, 8),
     _optimizer("sgd", ("sgd", {"lr": 0.1})),
     _optimizer("nesterov", ("sgd", {"lr": 0.05, "momentum": 0.9, "weight_decay": 0.01, "nesterov": True})),

@@ -147,7 +147,7 @@ def normal_double_conv(inputs, outputs):
 
 
 class BatchNorm(nn.Module):
-    def __init__(self):
+    def __init__(self, parts=1, average=0):
         super().__init__()
         self.enc = normal_double_conv(3, 5)
         self.deep = normal_double_conv(5, 18)
@@ -557,30 +557,37 @@ def make_optimizer(case, net):
     return OPTIMIZERS[name](net.parameters(), **settings)
 
 
+def backward(case, net, photo, target):
+    """Adds the gradients of a step, batch by batch; returns its loss and the answers."""
+    loss, answers, parts = 0, [], case.get("accumulate", 1)
+    for x, y in zip(photo.chunk(parts), target.chunk(parts)):
+        answers.append(net(x))
+        part = loss_of(case, answers[-1], y, x) * (len(x) / len(photo))
+        part.backward()
+        loss += part.item()
+    return loss, answers
+
+
 def train(case, net, photo, target):
     """Returns losses, and the PSNR and gradients of the first step."""
     optimizer = make_optimizer(case, net)
-    averaged = {key: value.clone() for key, value in net.state_dict().items()}
+    averaged, trained = state_of(net), dict(net.named_parameters())
     losses, first = [], None
     for _ in range(cases.STEPS):
         optimizer.zero_grad()
-        answer, loss, parts = net(photo), 0, case.get("accumulate", 1)
-        for x, y in zip(photo.chunk(parts), target.chunk(parts)):
-            part = loss_of(case, net(x), y, x) / parts
-            part.backward()
-            loss += part
+        loss, answers = backward(case, net, photo, target)
         if first is None:
             gradients = {key: value.grad.clone() for key, value in net.named_parameters()}
-            decibels = psnr(answer.detach(), target) if target.is_floating_point() else torch.zeros(())
+            decibels = psnr(torch.cat(answers).detach(), target) if target.is_floating_point() else torch.zeros(())
             first = (decibels, gradients)
         if "clip_norm" in case:
             nn.utils.clip_grad_norm_(net.parameters(), case["clip_norm"])
         if "clip_value" in case:
             nn.utils.clip_grad_value_(net.parameters(), case["clip_value"])
         optimizer.step()
-        losses.append(loss.item())
-        for key, value in net.state_dict().items():
-            averaged[key].lerp_(value, 1 - case.get("ema", 0))
+        losses.append(loss)
+        for key, value in state_of(net).items():  # running statistics are means already
+            averaged[key].lerp_(value, 1 - case.get("ema", 0) if key in trained else 1)
     return losses, first, averaged
 
 
@@ -599,8 +606,7 @@ def float_errors(case, state, photo, target, exact):
                 net.load_state_dict(state, strict=False)
                 net = net.to(memory_format=layout)
                 with torch.backends.mkldnn.flags(enabled=onednn):
-                    answer = net(photo.contiguous(memory_format=layout))
-                    loss_of(case, answer, target, photo).backward()
+                    backward(case, net, photo.contiguous(memory_format=layout), target)
                 for name, value in net.named_parameters():
                     worst[name] = max(worst.get(name, 0), relative_error(value.grad, exact[name]))
     torch.set_num_threads(1)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """budgets.py --unetc=UNETC --make-pictures=MAKE_PICTURES: a budget changes the memory of training, never the weights.
 
-Three nets are planned in 1, 2, 3 and 6 loops over samples, and one with batch norm without loops, and each of these
+Three nets are planned in 1, 2, 3 and 6 loops over samples, and one with batch norm without loops, or in one over whole batches, and each of these
 under budgets from the tightest to none; each plan becomes a program, which stops at the first access outside of a buffer's life, and trains for ten
 steps, the last batch of an epoch being short.  All weights of a net are the same, bit for bit.  A few plans are
 compiled with the fast kernels of each method, also for tensors of 16 bits, without the checks; these run with one,
@@ -28,7 +28,7 @@ CHECKED = ["--kernels=reference", "--poison"]
 NETS = [("tiny", "unet", ["-Ddepth=3", "-Dbase=2"], 10), ("five levels", "unet", ["-Ddepth=5", "-Dbase=2"], 7),
         ("irregular", "irregular", [], 9)]
 # Of the whole batch at once; the files of weights hold running statistics as well.
-NORMAL_NETS = [("batch norm", "norms", [], 9)]
+NORMAL_NETS = [("batch norm", "norms", [], 9), ("batch norm of two batches a step", "norms", ["-Dparts=2", "--batch=3"], 10)]
 FAST_NETS = [("tiny, " + " ".join(options), "unet", ["-Ddepth=3", *options], 9) for options in (
     ["--conv=direct"], ["--conv=winograd"], ["--conv=auto", "-Dbase=4", "--precision=bf16"],
     ["--conv=fast", "-Dbase=16", "--precision=bf16"])]
@@ -97,12 +97,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--unetc", required=True)
     parser.add_argument("--make-pictures", required=True)
-    parser.add_argument("--long", action="store_true", help="more budgets")
+    parser.add_argument("--long", action="store_true", help="more budgets, another net")
     tools = parser.parse_args()
     failed = False
+    normal_nets = NORMAL_NETS if tools.long else NORMAL_NETS[:1]
     for nets, how, budgets in ((NETS, CHECKED, BUDGETS if tools.long else SHORT_BUDGETS),
-                               (NORMAL_NETS, CHECKED, NORMAL_BUDGETS if tools.long else SHORT_NORMAL_BUDGETS),
-                               (NORMAL_NETS, [], SHORT_NORMAL_BUDGETS), (FAST_NETS, [], FAST_BUDGETS)):
+                               (normal_nets, CHECKED, NORMAL_BUDGETS if tools.long else SHORT_NORMAL_BUDGETS),
+                               (normal_nets, [], SHORT_NORMAL_BUDGETS), (FAST_NETS, [], FAST_BUDGETS)):
         for net in nets:
             try:
                 failures = check_net(tools, net, how, budgets)

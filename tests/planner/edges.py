@@ -93,24 +93,26 @@ def whole_batches(unetc):
     """Where batch_norm sees the whole batch nobody gets a part of it: by option an error, else no such plan."""
     complaints = []
 
-    def says(words, *options, batch_of_one="", setting=""):
+    def says(words, *options, batch_of_one=""):
         with tempfile.TemporaryDirectory() as folder:
             file = os.path.join(folder, "net.unet")
             with open(plans.net("norms")) as text, open(file, "w") as net:
-                net.write(text.read().replace("18, 3) -> instance_norm", batch_of_one or "18, 3) -> instance_norm").replace(
-                    "train {", "train {\n" + setting))
+                net.write(text.read().replace("18, 3) -> instance_norm", batch_of_one or "18, 3) -> instance_norm"))
             done = subprocess.run([unetc, "mem", *options, file], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         if done.returncode != 1 or not all(word in done.stderr for word in words):
             complaints.append("%s: exit code %d, without %s\n%s" % (options, done.returncode, words, done.stderr))
 
-    says(["U0705", "net.unet:6:45", "called here", "--micro-batches=2"], "--micro-batches=2")
-    says(["U0705", "accumulate 2", ":26:5"], setting="    accumulate 2")
+    says(["U0705", "net.unet:7:45", "called here", "--micro-batches=2"], "--micro-batches=2")
+    says(["U0705", "those of 6 samples"], "--micro-batches=4", "-Dparts=2")
     says(["U0411", "batch 1, 18 x 1 x 1"], "--batch=1",
          batch_of_one="18, 8, padding = \"valid\") -> batch_norm -> upconv(18, 8)")
-    free = plans.Plan(unetc, [plans.net("norms")])
-    tight = plans.tightest(unetc, [plans.net("norms")], free, 4)
-    if free.json["micro_batches"] != 1 or tight.json["micro_batches"] != 1 or not tight.arena < free.arena:
-        complaints.append("norms: %d and %d micro-batches" % (free.json["micro_batches"], tight.json["micro_batches"]))
+    for parts in 1, 2:
+        options = ["-Dparts=%d" % parts, plans.net("norms")]
+        free = plans.Plan(unetc, options)
+        tight = plans.tightest(unetc, options, free, 4)
+        found = [plan.json["micro_batches"] for plan in (free, tight)]
+        if found != [parts, parts] or not tight.arena < free.arena:
+            complaints.append("norms: %d and %d micro-batches, not %d" % (*found, parts))
     return complaints
 
 

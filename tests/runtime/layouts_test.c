@@ -61,12 +61,6 @@ static void text(const char *path, const char *lines) {
     write_bytes(place(path), lines, strlen(lines));
 }
 
-static uint8_t left_half(uint32_t x, uint32_t y, int root) {
-    (void)y;
-    (void)root;
-    return x < SIDE / 2;
-}
-
 /* `photo` from IMAGES and `truth` of so many classes from MASKS. */
 static void fake_layout_of(Fake *fake, const char *images, const char *masks, int32_t classes,
                            int32_t ignore) {
@@ -133,6 +127,14 @@ static void check_fails(const Fake *fake, const char *says) {
 
 /* ---- patterns --------------------------------------------------------------------------------- */
 
+#ifdef UNET_HAS_GIF
+
+static uint8_t left_half(uint32_t x, uint32_t y, int root) {
+    (void)y;
+    (void)root;
+    return x < SIDE / 2;
+}
+
 /* imgs/ID.jpg and masks/ID_mask.gif. */
 static void test_carvana(void) {
     static const GifKind mask = {.width = SIDE, .height = SIDE, .root = 1, .index = left_half};
@@ -146,6 +148,8 @@ static void test_carvana(void) {
     unlink(place("masks/0cdf5b_02_mask.gif"));
     check_fails(&fake, "imgs/0cdf5b_02.jpg has no partner: \"masks/*_mask.gif\" asks for");
 }
+
+#endif
 
 /* train/ID.png and trainannot/ID.png, where 11 is void. */
 static void test_camvid(void) {
@@ -309,7 +313,9 @@ static void test_evaluation_folder(void) {
 
 int main(void) {
     make_folder(folder);
+#ifdef UNET_HAS_GIF
     test_carvana();
+#endif
     test_camvid();
     test_cityscapes();
     test_folders();

@@ -1,5 +1,5 @@
-/* mutation_test.c - thousands of damaged PNG, JPEG and safetensors files: each is read or refused with a
- * message that names the file, never worse.  Every case is a function of its number, which a failure
+/* mutation_test.c - thousands of damaged PNG, JPEG, GIF and safetensors files: each is read or refused with
+ * a message that names the file, never worse.  Every case is a function of its number, which a failure
  * prints; run under the sanitizers this is a small fuzzer. */
 #include "check.h"
 #include "make_gif.h"
@@ -172,9 +172,11 @@ int main(void) {
     write_bytes(source, small_jpeg, sizeof small_jpeg);
     mutate(source, true, 50);
 #endif
+#ifdef UNET_HAS_GIF
     const GifKind gif = {.width = 41, .height = 37, .root = 4, .coloured = true, .index = gif_noise};
     make_gif(source, &gif);
     mutate(source, true, 60);
+#endif
     static const float values[12] = {1, 2, 3};
     UnetMetadata metadata = {"step", "100"};
     UnetError error;

@@ -1,11 +1,12 @@
-/* image.h - reading PNG and JPEG images and writing PNG images, row by row.
+/* image.h - reading PNG, JPEG and GIF images and writing PNG images, row by row.
  *
  * A file's first bytes tell what it is, not its name.  Read: 8 and 16 bits, grey, RGB, with alpha
  * (dropped), palette (resolved), grey of 1, 2 and 4 bits, interlaced; JPEG, also progressive, grey or in
- * colour but not CMYK, never turned as EXIF says, where the build has libjpeg.  Numbers come as floats 0..1
- * (8 bits / 255, 16 bits / 65535), never gamma-corrected; grey is repeated where three channels are asked
- * for, and colour where one is asked for is an error.  A plain image takes the memory of a few rows; an
- * interlaced one, and a progressive JPEG's coefficients, are held whole.
+ * colour but not CMYK, never turned as EXIF says, where the build has libjpeg; the first picture of a GIF,
+ * where it has giflib.  Numbers come as floats 0..1 (8 bits / 255, 16 bits / 65535), never gamma-corrected;
+ * grey is repeated where three channels are asked for, and colour where one is asked for is an error.  A
+ * plain image takes the memory of a few rows; an interlaced one, and a progressive JPEG's coefficients, are
+ * held whole.
  *
  * Files are not trusted: at most 2^28 points, and no more memory than the length of the file can justify.
  * An error of a decoder names the file and, in the picture's data, the row.

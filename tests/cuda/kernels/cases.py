@@ -552,18 +552,19 @@ def normalising(cases, operator):
     affine = int(operator != "instance_norm" or r.random() < 0.5)
     shape, rows = cases.shape(c, n, size), size[0] * size[1]
     numbers = {"C": c, "N": n, "GROUPS": groups, "BATCH": batch, "AFFINE": affine, "BANDS": r.randint(1, rows), "CO": c,
-               "POINTS": size[0] * size[1] * size[2], "ACCUMULATE": 0 if batch else r.randint(0, 1), **extents("", size)}
+               "POINTS": size[0] * size[1] * size[2], "ACCUMULATE": r.randint(0, 1), **extents("", size)}
     reals = {"EPSILON": 1e-3, "MOMENTUM": 0.2}
     vector, double = Shape(groups, 1, [1, 1, 1], groups), Shape(2 * groups, 1, [1, 1, 1], 2 * groups)
     layouts = {"X": shape, "Y": shape, "DX": shape, "DY": shape, "MEAN": vector, "SUMS": double}
     both = lambda name: cases.both(name, numbers, layouts, reals)
     sets, valid = 1 if batch else n, n - batch
+    start = r.choice([0, n]) if batch else 0
     w, b, dw, db = [name if affine else None for name in ("w", "b", "dw", "db")]
     given = {"x": "x", "mean": "mean", "variance": "variance", "w": w}
     prefix = "batch" if batch else "norm"
     dgrad, slopes = both("norm_dgrad"), {**given, "dx": "y", "dy": "dy", "sums": "sums"}
     lines = ["const Shape shape = %s;" % shape.cpp(),
-             "static const int32_t valid[][3] = {%s};" % ", ".join(["{1, 1, 1}"] * n),
+             "static const int32_t valid[][3] = {%s};" % ", ".join(["{1, 1, 1}"] * (start + n)),
              "Tensor x = test.numbers(shape), dy = test.numbers(shape), y = test.output(shape), same_y = test.output(shape);",
              "Tensor mean = test.reals(%d), variance = test.reals(%d), sums = test.reals(%d);" % (
                  sets * groups, sets * groups, 2 * sets * groups),
@@ -571,10 +572,10 @@ def normalising(cases, operator):
              "for (long i = 0; i < variance.count(); i++)",
              "    variance.set(i, 0.1f + fabsf(variance.get(i)));",
              "Result scratch = test.result(%d);" % (n * numbers["BANDS"] * 2 * shape.block),
-             "test.control(%d, valid, %d, 0);" % (n, n),
+             "test.control(%d, valid, %d, %d);" % (start + n, start + n, start),
              *cases.by_rows(operator, operator, both("norm"), rows, {**given, "y": "y", "b": b}, before=[n]),
              *cases.by_rows("norm_dgrad", "norm_dgrad", dgrad, rows, slopes, before=[n]),
-             "test.control(%d, valid, %d, 0);" % (valid, n),
+             "test.control(%d, valid, %d, %d);" % (start + valid, start + n, start),
              *cases.run("norm_dgrad of fewer", "norm_dgrad", dgrad, slopes, rows=rows, before=[valid]),
              *cases.run("wgrad", "batch_norm_wgrad" if batch else "norm_wgrad", both("norm_wgrad"),
                         {**given, "dw": dw, "db": db, "scratch": "scratch", "sums": "sums", "dy": "dy"},
