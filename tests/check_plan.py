@@ -34,13 +34,14 @@ The laws:
 
 Lifetimes.  A buffer of one step lives from its first write to its last use; if it is used inside a loop and
 outside, or read in a loop's body before that body writes it, it lives for the whole loop.  A metric lives to
-the end of the program, where it is read.  A whole lives as long as any of its slices.  A buffer of a whole
+the end of the program, where it is returned; but not what a loss leaves for its gradient beside a metric that is.  A whole lives as long as any of its slices.  A buffer of a whole
 program lives in each program that touches it.  A persistent one lives in all, since they take turns on one arena.
 What a loader fills lives from the first step on.
 What a loop over bands touches lives through all of it, but for the workspace of a single step, unless that is a loss or a metric.
 
 Rows.  A step in a loop over bands says for each image {"id": [begin, end, per_iteration]}: iteration i touches the rows
-[begin + i * per_iteration, end + i * per_iteration), as far as there are such.  Others, such as weights, it reads whole, so
+[begin + i * per_iteration, end + i * per_iteration), as far as there are such; or {"id": [[begin, end], ...]}, the rows of each
+iteration, where they do not move on evenly.  Others, such as weights, it reads whole, so
 nothing in the loop writes them, but for a step without rows, which packs them whole in each iteration; or it writes them, and no other step in the loop touches them: sums over rows.  Inside the
 loop a buffer may take another's place row by row.  Of {"ring": N}, row r lies where row r mod N does.
 """
@@ -93,6 +94,16 @@ class Access:
 
     def interval(self, whole_bands):
         return (self.bands.first, self.bands.last) if whole_bands and self.bands else (self.position, self.position)
+
+
+def is_moving_range(rows):
+    """Begin, end, and by how many rows both move on in an iteration."""
+    return len(rows) == 3 and all(isinstance(value, int) for value in rows) and rows[0] < rows[1] and rows[2] >= 1
+
+
+def is_list_of_ranges(rows):
+    return rows != [] and all(isinstance(pair, list) and len(pair) == 2 and all(isinstance(value, int) for value in pair) and
+                              pair[0] <= pair[1] for pair in rows)
 
 
 def all_loops(steps):
@@ -216,10 +227,9 @@ class Judge:
         written = {str(n) for n in step["writes"] if banded and self.buffers[n]["class"].startswith("activation")}
         if ("rows" in step) != banded or (banded and not rows) or not written <= rows.keys() <= touched:
             self.complain("schema", "step %s: rows of %s", step["name"], sorted(rows))
-        for number, triple in rows.items():
-            if (len(triple) != 3 or not all(isinstance(value, int) for value in triple) or triple[0] >= triple[1] or
-                    triple[2] < 1):
-                self.complain("schema", "step %s: rows %s of %s", step["name"], triple, number)
+        for number, told in rows.items():
+            if not is_moving_range(told) and not is_list_of_ranges(told):
+                self.complain("schema", "step %s: rows %s of %s", step["name"], told, number)
 
     # ---- lifetimes ----------------------------------------------------------------------------------
 
@@ -322,9 +332,15 @@ class Judge:
             else:
                 self.complain("written", "%s: buffer %s is read at step %d before it is written", program,
                               self.name(number), touched[0].position)
-        if buffer["class"] == "metric":
+        if buffer["class"] == "metric" and not self.is_beside_result(program, number):
             last = length
         return first, last
+
+    def is_beside_result(self, program, number):
+        """Is it no result, but written with one?"""
+        steps = list(all_steps(self.plan["programs"][program]))
+        results = {result for step in steps if step["op"] == "return" for result in step["reads"]}
+        return number not in results and all(results.intersection(step["writes"]) for step in steps if number in step["writes"])
 
     # ---- places -------------------------------------------------------------------------------------
 
@@ -509,11 +525,15 @@ class Judge:
                     self.play_bands(program, step)
 
     def rows(self, step, number, iteration):
-        begin, end, more = step["rows"][str(number)]
+        told = step["rows"][str(number)]
+        if isinstance(told[0], list):
+            begin, end = told[iteration] if iteration < len(told) else (0, 0)
+        else:
+            begin, end = (row + iteration * told[2] for row in told[:2])
         height = 1
         for size in self.buffers[number]["shape"][2:-1]:
             height *= size
-        return range(max(0, min(height, begin + iteration * more)), max(0, min(height, end + iteration * more))), height
+        return range(max(0, min(height, begin)), max(0, min(height, end))), height
 
     def play_bands(self, program, loop):
         """Row by row: which row of which buffer each place holds; none: what did when the loop began."""

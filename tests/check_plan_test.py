@@ -90,6 +90,19 @@ def rolling():
     return plan(buffers, {"train": [{"loop": "bands", "times": 6, "body": bands}, step("d", [], [4])]}, 256, 256, {"train": 256})
 
 
+def uneven():
+    """The same, where b says of each iteration which rows it reads."""
+    return change(rolling, (ROLLING + (1, "rows", "0"), [[-1, 2], [0, 4], [2, 6], [4, 8], [6, 10], [8, 11]]))
+
+
+def leaving():
+    """A loss leaves sums for its gradient; behind that their place is free, while the loss itself is returned."""
+    buffers = [buffer(0, "loss", "metric", 0), buffer(1, "sums", "metric", 64), buffer(2, "d", "activation_gradient", 128),
+               buffer(3, "more", "activation_gradient", 64)]
+    train = [step("loss", [], [0, 1], op="dice_loss"), step("d", [1], [2]), step("more", [2], [3]), step("return", [0], [], op="return")]
+    return plan(buffers, {"train": train}, 192, 192, {"train": 192})
+
+
 def packing():
     """Weights are packed once for many predictions."""
     buffers = [buffer(0, "w", "parameter", 0, lifetime="persistent"),
@@ -206,6 +219,15 @@ FAULTS = [
     ("bands", rolling, [(ROLLING + (1, "writes"), [1, 2])]),
     # the scratch of a sum takes the place of what another step makes in each band
     ("overlap", rolling, [(("buffers", 3, "offset"), 64)]),
+    # rows of iterations that do not move on evenly: one that is not there yet; none at all; an end in front of a beginning
+    ("bands", uneven, [(ROLLING + (1, "rows", "0", 1), [0, 5])]),
+    ("schema", uneven, [(ROLLING + (1, "rows", "0"), [])]),
+    ("schema", uneven, [(ROLLING + (1, "rows", "0", 2), [6, 2])]),
+    # what is returned is overwritten; and what the gradient still reads
+    ("overlap", leaving, [(("buffers", 3, "offset"), 0)]),
+    ("overlap", leaving, [(("buffers", 2, "offset"), 64)]),
+    # nobody returns the loss: all that it writes may be it
+    ("overlap", leaving, [(("programs", "train", 3, "reads"), [])]),
     ("schema", banded, [(BANDS + (0,), step("a", [0], [1]))]),
     ("schema", banded, [(BANDS + (0, "rows"), {"0": [0, 2, 2]})]),
     ("schema", banded, [(BODY + (0,), step("x", [], [0], rows={0: [0, 2, 2]}))]),
@@ -215,7 +237,7 @@ FAULTS = [
 
 def main():
     failures = 0
-    for make in (straight, looped, banded, rolling, packing):
+    for make in (straight, looped, banded, rolling, uneven, leaving, packing):
         complaints = check_plan.judge(make())
         if complaints:
             failures += 1

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""plans_test.py UNETC: the plans of the examples, at several sizes and batches, pass the outsider's judge; their
-arenas meet the lower bound; the plan is the same each time it is made; a file may say its precision, and an option has
-the last word."""
+"""plans_test.py UNETC [--long]: the plans of the denoisers, at several sizes and batches, and of small ones of all other
+examples, also in bands of rows and, in the long form, for cuda, pass the outsider's judge; their arenas meet the lower
+bound; the plan is the same each time it is made; a file may say its precision, and an option has the last word."""
 
 import json
 import os
@@ -11,7 +11,11 @@ import tempfile
 
 import check_plan
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+sys.path.insert(0, os.path.join(HERE, "models"))
+import models  # noqa: E402
+
 FILES = ["examples/denoise/tiny_unet.unet", "examples/denoise/unet_denoiser.unet",
          "examples/denoise/simple_denoiser.unet", "tests/oracle/cases/variants.unet",
          "tests/oracle/cases/optimizers.unet", "tests/quality/tiny_grey.unet"]
@@ -44,21 +48,30 @@ def complaints_of_precision(unetc):
                 yield "%s %s in a file of bf16: %s, but %s is %s" % (file, said, arena(copy, *said), meant, arena(file, meant))
 
 
-def main():
-    unetc, plans, failures = os.path.abspath(sys.argv[1]), 0, 0
+def all_plans(long):
     for file in FILES:
         for more in OPTIONS + [[size] for size in SIZES.get(file, COMMON_SIZES)]:
-            text = plan_of(unetc, file, more)
-            plan = json.loads(text)
-            complaints = check_plan.judge(plan)
-            if plan["arena"]["bytes"] != plan["arena"]["lower_bound"]:
-                complaints.append("the arena of %(bytes)d bytes is above its bound of %(lower_bound)d" % plan["arena"])
-            if plan_of(unetc, file, more) != text:
-                complaints.append("two runs give different plans")
-            plans += 1
-            failures += bool(complaints)
-            for complaint in complaints[:5]:
-                print("%s %s: %s" % (file, " ".join(more), complaint))
+            yield file, more
+    for model in models.MODELS:
+        for definitions in model.small:
+            for more in [[], ["--bands=4"]] + ([["--target=cuda"]] if long else []):
+                yield model.file, models.options(definitions) + ["--size=%dx%d" % model.size] + more
+
+
+def main():
+    unetc, plans, failures = os.path.abspath(sys.argv[1]), 0, 0
+    for file, more in all_plans("--long" in sys.argv):
+        text = plan_of(unetc, file, more)
+        plan = json.loads(text)
+        complaints = check_plan.judge(plan)
+        if plan["arena"]["bytes"] != plan["arena"]["lower_bound"]:
+            complaints.append("the arena of %(bytes)d bytes is above its bound of %(lower_bound)d" % plan["arena"])
+        if plan_of(unetc, file, more) != text:
+            complaints.append("two runs give different plans")
+        plans += 1
+        failures += bool(complaints)
+        for complaint in complaints[:5]:
+            print("%s %s: %s" % (file, " ".join(more), complaint))
     for complaint in complaints_of_precision(unetc):
         print(complaint)
         failures += 1

@@ -204,19 +204,30 @@ static int64_t min_bands(int64_t elements, int64_t per_band, int64_t max) {
     return bands < max ? bands : max;
 }
 
-/* One partial sum for each band of a sample's points; in a loop over bands of rows, for each row. */
+/* A partial sum for each band of each sample. */
+static void add_sums(const Program *program, Node *node) {
+    Graph *g = program->graph;
+    node_add_output(g, node,
+                    workspace_new(g, node, "scratch", TYPE_F64,
+                                  size_product(program->micro_batch, node->a.loss.bands)));
+}
+
+/* In a loop over bands of rows each row is one, else there are some for the points of a sample. */
 static void prepare_loss(Program *program, Node *node) {
     enum { POINTS_PER_BAND = 4096, MAX_BANDS = 64 };
-    Graph *g = program->graph;
-    const Shape shape = g->value[node->in[0]].shape;
+    const Shape shape = program->graph->value[node->in[0]].shape;
     const bool by_rows = has_bands(program) || node->head > 0;
     node->whole_rows = !by_rows;
     node->a.loss.bands = by_rows ? shape_rows(shape)
                                  : min_bands(size_product(shape_rows(shape), shape_extent(shape, 2)),
                                              POINTS_PER_BAND, MAX_BANDS);
-    node_add_output(g, node,
-                    workspace_new(g, node, "scratch", TYPE_F64,
-                                  size_product(program->micro_batch, node->a.loss.bands)));
+    add_sums(program, node);
+}
+
+/* Each row is a band. */
+static void prepare_ssim(Program *program, Node *node) {
+    node->a.loss.bands = shape_rows(program->graph->value[node->in[0]].shape);
+    add_sums(program, node);
 }
 
 /* Two numbers for each channel of each band of points. */
@@ -316,6 +327,10 @@ const KernelRow cuda_kernels[OPS] = {
     [OP_MSE] = {.prepare = prepare_loss},
     [OP_L1] = {.prepare = prepare_loss},
     [OP_CHARBONNIER] = {.prepare = prepare_loss},
+    [OP_SMOOTH_L1] = {.prepare = prepare_loss},
+    [OP_PSNR_LOSS] = {.prepare = prepare_loss},
+    [OP_SSIM_LOSS] = {.prepare = prepare_ssim},
+    [OP_SSIM] = {.prepare = prepare_ssim},
     [OP_PSNR] = {.prepare = prepare_loss},
     [OP_BATCH_NORM] = {.template = "norm"},
     [OP_INSTANCE_NORM] = {.template = "norm"},

@@ -117,6 +117,9 @@ static const struct {
     {"FocalLoss", "focal_loss"},
     {"sigmoid_focal_loss", "focal_loss"},
     {"SmoothL1Loss", "smooth_l1"},
+    {"PSNRLoss", "psnr_loss"},
+    {"SSIM", "ssim_loss"},
+    {"SSIMLoss", "ssim_loss"},
     {"pad", "match"},
 };
 

@@ -357,7 +357,7 @@ static bool comparable(const Call *call, ValueId a, ValueId b) {
     return shape_equal(x, y) ? true : report_measured(call, a, b);
 }
 
-static ValueId compare(Call *call, double epsilon) {
+static ValueId compare(Call *call, LossAttributes loss) {
     Lower *l = call->l;
     ValueId prediction, target;
     if (!argument_tensor(call, "prediction", &prediction) || !argument_tensor(call, "truth", &target))
@@ -383,23 +383,79 @@ static ValueId compare(Call *call, double epsilon) {
     const ValueId operands[] = {value_joined(l->graph, prediction, call->span),
                                 value_joined(l->graph, target, call->span)};
     call->name = call->signature->name;
-    return node_append(call, operands, 2,
-                       (Attributes){.kind = ATTRIBUTES_LOSS, .loss = {.weight = 1, .epsilon = epsilon}},
+    loss.weight = 1;
+    return node_append(call, operands, 2, (Attributes){.kind = ATTRIBUTES_LOSS, .loss = loss},
                        value_new(l->graph, value));
 }
 
 ValueId build_loss(Call *call) {
-    return compare(call, 0);
+    return compare(call, (LossAttributes){0});
+}
+
+/* A number above 0 that a loss is told. */
+static bool read_above_0(const Call *call, const char *name, double *value) {
+    if (!argument_number(call, name, value))
+        return false;
+    if (*value > 0 && *value <= 1e9)
+        return true;
+    report_range(call, name, "greater than 0");
+    return false;
 }
 
 ValueId build_charbonnier(Call *call) {
-    double epsilon;
-    if (!argument_number(call, "eps", &epsilon))
+    LossAttributes a = {0};
+    return read_above_0(call, "eps", &a.epsilon) ? compare(call, a) : -1;
+}
+
+ValueId build_smooth_l1(Call *call) {
+    LossAttributes a = {0};
+    return read_above_0(call, "beta", &a.beta) ? compare(call, a) : -1;
+}
+
+/* Beside its value a node has the errors of the samples, which its gradient reads. */
+ValueId build_psnr_loss(Call *call) {
+    Graph *g = call->l->graph;
+    const ValueId loss = compare(call, (LossAttributes){0});
+    if (loss < 0)
         return -1;
-    if (epsilon > 0 && epsilon <= 1e9)
-        return compare(call, epsilon);
-    report_range(call, "eps", "greater than 0");
-    return -1;
+    Value errors = g->value[loss];
+    errors.name = "psnr_loss errors";
+    errors.per_sample = true;
+    const ValueId v = value_new(g, errors);
+    g->value[v].producer = g->value[loss].producer;
+    node_add_output(g, &g->node[g->value[loss].producer], v);
+    return loss;
+}
+
+static bool report_windows(const Call *call, ValueId v) {
+    Lower *l = call->l;
+    if (shape_of(call, v).rank != AXES)
+        diag_begin(l->diag, ERROR, "U0315", call->span, "`%s` compares images, and this is %s",
+                   call->signature->name, datum_text(l, datum_tensor(v)));
+    else
+        diag_begin(l->diag, ERROR, "U0412", call->span,
+                   "a window of `%s` has %d x %d points, and this is %s", call->signature->name,
+                   SSIM_WINDOW, SSIM_WINDOW, sizes_text(l, v));
+    note_via(l);
+    diag_end(l->diag);
+    return false;
+}
+
+/* Is there room for a window in an image? */
+static bool has_windows(const Call *call, ValueId v) {
+    const Lower *l = call->l;
+    const Shape shape = shape_of(call, v);
+    bool fits = shape.rank == AXES;
+    for (int axis = 1; axis < AXES; axis++)
+        fits &= shape_extent(shape, axis) >= SSIM_WINDOW || (l->only_axis >= 0 && l->only_axis != axis);
+    return fits || report_windows(call, v);
+}
+
+ValueId build_ssim(Call *call) {
+    LossAttributes a = {0};
+    const ValueId result = read_above_0(call, "range", &a.range) ? compare(call, a) : -1;
+    const Graph *g = call->l->graph;
+    return result >= 0 && has_windows(call, g->node[g->value[result].producer].in[0]) ? result : -1;
 }
 
 ValueId build_none(Call *call) {

@@ -82,11 +82,10 @@ static bool has_gradient(Lower *l, const LossTerm *term) {
     const Node *node = &l->graph->node[l->graph->value[term->value].producer];
     if (!has_trait(node, TRAIT_MORE_IS_BETTER))
         return true;
-    const bool classes = node->a.loss.labels != NULL;
-    diag_begin(l->diag, ERROR, "U0617", term->span, "`%s` is a metric and cannot be a loss",
-               op_table[node->op].name);
-    diag_help(l->diag, "write `metric %s`; %s", term->text,
-              classes ? "`cross_entropy` is a loss over classes" : "`mse` has the same minimum");
+    const char *metric = op_table[node->op].name, *loss = pool_text(l->pool, "%s_loss", metric);
+    diag_begin(l->diag, ERROR, "U0617", term->span, "`%s` is a metric and cannot be a loss", metric);
+    diag_help(l->diag, "write `metric %s`; `%s` is a loss", term->text,
+              op_by_name(loss) == OPS ? "cross_entropy" : loss);
     diag_end(l->diag);
     return false;
 }

@@ -153,11 +153,15 @@ typedef struct {
     double gamma;     /* focal: points count less by this power of 1 - softmax */
 } LabelAttributes;
 
+enum { SSIM_WINDOW = 11 }; /* points along an axis */
+
 typedef struct {
     double weight;                 /* factor in the sum that is minimised */
     int64_t bands;                 /* in how many parts a sample is summed, fixed by the target */
     const LabelAttributes *labels; /* NULL: it compares numbers */
     double epsilon;                /* charbonnier: where it turns from square to absolute */
+    double beta;                   /* smooth_l1: the same */
+    double range;                  /* ssim: between the darkest and the brightest there can be */
 } LossAttributes;
 
 /* Normalisations over a sample or the batch, what they compute beforehand, and their gradients. */

@@ -97,6 +97,14 @@ static void read_rows(const Judge *j, const Node *node, const Touch *t, int b, R
             j->plan->buffer[b].name);
 }
 
+/* Do the rows OUT of the output, or all, where that is NULL, need no row of an input? So it is above what a
+ * crop is made of. */
+static bool reads_no_rows(const Judge *j, const Node *node, const Touch *t, const RowRange *out) {
+    return out != NULL && !t->is_output &&
+           op_table[node->op].rows(j->program->graph, node, t->number, *out).end <=
+               -j->program->layout[t->value].before[1];
+}
+
 /* A sum that has begun goes on from where it lies. */
 static void continue_sum(const Judge *j, const Node *node, RowRange rows) {
     const Graph *g = j->program->graph;
@@ -249,7 +257,7 @@ static void play_node(Judge *j, const Step *step, const RowRange *rows) {
     const Node *node = &g->node[step->node];
     for (Touch t = node_touches(g, node); touch_next(&t);) {
         const int b = j->program->buffer_of[t.value];
-        if (b < 0 || !t.reads)
+        if (b < 0 || !t.reads || reads_no_rows(j, node, &t, rows))
             continue;
         if (!j->holds[b])
             BUG("plan: %s: `%s` reads `%s` after its bytes were overwritten, or before they were written",

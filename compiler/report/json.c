@@ -44,25 +44,69 @@ static void ids_json(const Program *program, const Node *node, bool writes, Text
     }
 }
 
-/* The rows of each image that a step in a loop over bands touches: those of the first iteration, which may
- * lie outside of the tensor, and by how many they move on with each. Other operands are read whole, or are
+/* The rows of an image that a step touches for the rows OUT of its output, which may lie outside of it. */
+static RowRange touched_rows(const Program *program, const Step *step, const Touch *t, RowRange out) {
+    const Graph *g = program->graph;
+    const Node *node = &g->node[step->node];
+    return t->is_output ? out : op_table[node->op].rows(g, node, t->number, out);
+}
+
+/* In iteration N, as if the output had no ends. */
+static RowRange rows_without_ends(const Program *program, const Step *step, const Touch *t, int64_t n) {
+    const int64_t begin = n * step->rows - step->lag;
+    return touched_rows(program, step, t, (RowRange){begin, begin + step->rows});
+}
+
+/* In iteration N; of an output without rows there are none. */
+static RowRange rows_in(const Program *program, const Step *step, const Touch *t, int64_t n) {
+    const RowRange made = step_rows(step, step_height(program, step, 0), n);
+    return made.begin < made.end ? touched_rows(program, step, t, made) : (RowRange){0, 0};
+}
+
+static bool same_rows(RowRange a, RowRange b, int64_t height) {
+    const int64_t begin[] = {a.begin > 0 ? a.begin : 0, b.begin > 0 ? b.begin : 0};
+    const int64_t end[] = {a.end < height ? a.end : height, b.end < height ? b.end : height};
+    return (begin[0] >= end[0] && begin[1] >= end[1]) || (begin[0] == begin[1] && end[0] == end[1]);
+}
+
+/* Of TIMES iterations the first, and by how many rows one is behind the other; where that is not all, each
+ * of them. What writes rows says by these when it is idle. */
+static void touched_json(const Program *program, const Step *step, const Touch *t, int64_t times,
+                         Text *out) {
+    const int64_t height = shape_rows(program->graph->value[t->value].shape);
+    const RowRange first = rows_without_ends(program, step, t, 0);
+    const int64_t move = rows_without_ends(program, step, t, 1).begin - first.begin;
+    const bool idles = !sums_rows(program->graph, &program->graph->node[step->node]) && !t->is_output;
+    bool even = true;
+    for (int64_t n = 0; even && n < times; n++) {
+        const RowRange rows = rows_in(program, step, t, n);
+        even = (idles && rows.begin == rows.end) ||
+               same_rows(rows, (RowRange){first.begin + n * move, first.end + n * move}, height);
+    }
+    if (even) {
+        text_add(out, "[%lld, %lld, %lld]", (long long)first.begin, (long long)first.end, (long long)move);
+        return;
+    }
+    for (int64_t n = 0; n < times; n++) {
+        const RowRange rows = rows_in(program, step, t, n);
+        text_add(out, "%s[%lld, %lld]", n == 0 ? "[" : ", ", (long long)rows.begin, (long long)rows.end);
+    }
+    text_add(out, "]");
+}
+
+/* The rows of each image that a step in a loop over bands touches. Other operands are read whole, or are
  * sums over rows. */
 static void rows_json(const Program *program, const Step *step, Text *out) {
     const Graph *g = program->graph;
-    const Node *node = &g->node[step->node];
-    const RowRange first = {-step->lag, step->rows - step->lag},
-                   second = {first.end, first.end + step->rows};
+    const int64_t times = iterations(step_height(program, step, 0) + step->lag, step->rows);
     const char *comma = "";
     text_add(out, "\"rows\": {");
-    for (Touch t = node_touches(g, node); touch_next(&t);) {
+    for (Touch t = node_touches(g, &g->node[step->node]); touch_next(&t);) {
         const int id = program->buffer_of[t.value];
-        RowsRule *rule = op_table[node->op].rows;
-        const RowRange rows = t.is_output ? first : rule(g, node, t.number, first);
-        const int64_t next = t.is_output ? second.begin : rule(g, node, t.number, second).begin;
         if (id < 0 || !g->value[t.value].per_sample || g->value[t.value].shape.rank != AXES)
             continue;
-        text_add(out, "%s\"%d\": [%lld, %lld, %lld]", comma, id, (long long)rows.begin, (long long)rows.end,
-                 (long long)(next - rows.begin));
+        text_add(out, "%s\"%d\": ", comma, id);
+        touched_json(program, step, &t, times, out);
         comma = ", ";
     }
     text_add(out, "}, ");

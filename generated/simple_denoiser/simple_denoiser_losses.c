@@ -11,7 +11,7 @@ void KERNEL()(int n, Rows rows, double *result, double *scratch, const void *p, 
     SIZES;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
     terms_sum(n, rows, scratch, by, valid, squared, 0, 0);
-    means_sum(n, rows, result, scratch, by, valid, mean_itself, ACCUMULATE);
+    means_sum(n, rows, result, scratch, by, valid, 0, mean_itself, ACCUMULATE);
 }
 #undef MSE
 #endif
@@ -23,7 +23,7 @@ void KERNEL()(int n, Rows rows, double *result, double *scratch, const void *p, 
     SIZES;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
     terms_sum(n, rows, scratch, by, valid, squared, 0, 1);
-    means_sum(n, rows, result, scratch, by, valid, psnr_of_mean, ACCUMULATE);
+    means_sum(n, rows, result, scratch, by, valid, 0, psnr_of_mean, ACCUMULATE);
 }
 #undef PSNR
 #endif

@@ -115,22 +115,29 @@ INLINE void terms_sum(int n, Rows rows, double *scratch, Compared by, const int3
         }
 }
 
+/* The mean over sample i, from these: over points, or over the windows that have REACH more points along a
+ * row and a column than one; 0 where there is none. */
+INLINE double mean_of_sample(int i, const double *scratch, Compared by, const int32_t (*valid)[3],
+                             int reach) {
+    const int all = by.size[0] * by.size[1];
+    const int32_t *size = valid ? valid[i] : by.size;
+    double sum = 0;
+    for (int r = 0; r < all; r++)
+        sum += scratch[(long)i * all + r];
+    const int empty = size[1] <= reach || size[2] <= reach;
+    return empty ? 0 : sum / ((double)by.channels * size[0] * (size[1] - reach) * (size[2] - reach));
+}
+
 /* The result, from these, once the last rows are there. */
 INLINE void means_sum(int n, Rows rows, double *result, const double *scratch, Compared by,
-                      const int32_t (*valid)[3], OfMean *of_mean, int accumulate) {
-    const int all = by.size[0] * by.size[1];
-    if (rows.begin == rows.end || rows.end < all)
+                      const int32_t (*valid)[3], int reach, OfMean *of_mean, int accumulate) {
+    if (rows.begin == rows.end || rows.end < by.size[0] * by.size[1])
         return;
 #pragma omp single
     {
         double total = accumulate ? *result : 0;
-        for (int i = 0; i < n; i++) {
-            const int32_t *size = valid ? valid[i] : by.size;
-            double sum = 0;
-            for (int r = 0; r < all; r++)
-                sum += scratch[(long)i * all + r];
-            total += of_mean(sum / ((double)by.channels * size[0] * size[1] * size[2]));
-        }
+        for (int i = 0; i < n; i++)
+            total += of_mean(mean_of_sample(i, scratch, by, valid, reach));
         *result = total;
     }
 }

@@ -185,7 +185,7 @@ void tiny_unet_mse(const MseSizes *sizes, int n, Rows rows, double *result, doub
     const int P_STAGED = sizes->P_STAGED, T_STAGED = sizes->T_STAGED, ACCUMULATE = sizes->ACCUMULATE;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
     terms_sum(n, rows, scratch, by, valid, mse_term, 0);
-    means_sum(n, rows, result, scratch, by, valid, mean_itself, ACCUMULATE);
+    means_sum(n, rows, result, scratch, by, valid, 0, mean_itself, ACCUMULATE);
 }
 
 /* psnr - peak signal to noise ratio, for a peak of 1. */
@@ -206,7 +206,7 @@ void tiny_unet_psnr(const PsnrSizes *sizes, int n, Rows rows, double *result, do
     const int P_STAGED = sizes->P_STAGED, T_STAGED = sizes->T_STAGED, ACCUMULATE = sizes->ACCUMULATE;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
     terms_sum(n, rows, scratch, by, valid, psnr_term, 0);
-    means_sum(n, rows, result, scratch, by, valid, psnr_of_mean, ACCUMULATE);
+    means_sum(n, rows, result, scratch, by, valid, 0, psnr_of_mean, ACCUMULATE);
 }
 
 /* mse_grad - gradient of the mean squared error by the prediction. */

@@ -189,9 +189,9 @@ UNUSED static void KERNEL(int n, int total, Rows rows, stored *dx, double *loss,
     for (int i = 0; i < n; i++)
         for (int r = rows.begin; r < rows.end; r++)
             KERNEL_row(s, (Point){i, r / H, r % H, 0}, valid);
-    means_sum(n, rows, loss, terms, by, valid, mean_itself, ACCUMULATE);
+    means_sum(n, rows, loss, terms, by, valid, 0, mean_itself, ACCUMULATE);
     if (PSNR)
-        means_sum(n, rows, psnr, terms + apart, by, valid, psnr_of_mean, ACCUMULATE);
+        means_sum(n, rows, psnr, terms + apart, by, valid, 0, psnr_of_mean, ACCUMULATE);
     if (rows.begin < rows.end && rows.end == D * H) {
 #pragma omp for schedule(static)
         for (int v = 0; v < CO * vectors(&X) + BIAS; v++)

@@ -10,6 +10,6 @@ UNUSED static void KERNEL(int n, Rows rows, double *result, double *scratch, con
     SIZES;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
     terms_sum(n, rows, scratch, by, valid, absolute, 0, 0);
-    means_sum(n, rows, result, scratch, by, valid, mean_itself, ACCUMULATE);
+    means_sum(n, rows, result, scratch, by, valid, 0, mean_itself, ACCUMULATE);
 }
 /* END */

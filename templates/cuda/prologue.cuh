@@ -705,10 +705,11 @@ static __global__ void sum_twice(double *scratch, const stored *__restrict__ x,
                                   : total[1].lane[l]); /* an index would put both in memory */
 }
 
-/* What is compared: the points of a sample, channels, how many of these p and t store, and their rings. */
+/* What is compared: the points of a sample, channels, how many of these p and t store, and their rings; of
+ * windows how many more points than one they have along a row and a column. */
 struct Compared {
     Grid points;
-    int channels, p_block, t_block, p_ring, t_ring;
+    int channels, p_block, t_block, p_ring, t_ring, reach = 0;
 };
 
 /* Point `point` of p, or of t, as load_channels counts it. */
@@ -772,12 +773,22 @@ DEVICE void store_slopes(stored *dp, unsigned i, const void *p, const void *t, c
     store_vector(dp, place(by.points, i), gradient);
 }
 
-/* How many elements of a sample are valid: none beyond what is compared. */
+/* How many elements, or windows, of a sample are valid: none beyond what is compared. */
 DEVICE double valid_elements(const int32_t *size, Compared by) {
     const int d = size[0] < by.points.d ? size[0] : by.points.d;
-    const int h = size[1] < by.points.h ? size[1] : by.points.h;
-    const int w = size[2] < by.points.w ? size[2] : by.points.w;
-    return (double)by.channels * d * h * w;
+    const int h = (size[1] < by.points.h ? size[1] : by.points.h) - by.reach;
+    const int w = (size[2] < by.points.w ? size[2] : by.points.w) - by.reach;
+    return h > 0 && w > 0 ? (double)by.channels * d * h * w : 0;
+}
+
+/* The mean over sample `i`, from the sums of its bands; 0 where there is nothing to compare. */
+DEVICE double mean_of_sample(int i, const double *scratch, int bands, const UnetControl *control,
+                             Compared by) {
+    double total = 0;
+    for (int band = 0; band < bands; band++)
+        total += scratch[(long)i * bands + band];
+    const double elements = valid_elements(valid_size(control, i), by);
+    return elements > 0 ? total / elements : 0;
 }
 
 /* What a sample adds to a result: a function of the mean over its valid elements. */
@@ -790,11 +801,7 @@ template <class Of, int N, int BANDS, int ACCUMULATE>
 static __global__ void sum_samples(double *result, double *scratch, const UnetControl *control,
                                    Compared by) {
     for (int i = threadIdx.x; i < N; i += THREADS) {
-        const double elements = valid_elements(valid_size(control, i), by);
-        double total = 0;
-        for (int band = 0; band < BANDS; band++)
-            total += scratch[(long)i * BANDS + band];
-        const double mean = total / elements;
+        const double mean = mean_of_sample(i, scratch, BANDS, control, by);
         scratch[(long)i * BANDS] = is_valid(control, i) ? Of::of(mean) : 0;
     }
     __syncthreads();

@@ -202,23 +202,30 @@ UNUSED static void terms_sum(int n, Rows rows, double *scratch, Compared by, con
         }
 }
 
+/* The mean over sample i, from these: over points, or over the windows that have REACH more points along a
+ * row and a column than one; 0 where there is none. */
+UNUSED static double mean_of_sample(int i, const double *scratch, Compared by, const int32_t (*valid)[3],
+                                    int reach) {
+    const int all = by.size[0] * by.size[1];
+    const int32_t *size = valid ? valid[i] : by.size;
+    double sum = 0;
+    for (int r = 0; r < all; r++)
+        sum += scratch[(long)i * all + r];
+    const int empty = size[1] <= reach || size[2] <= reach;
+    return empty ? 0 : sum / ((double)by.channels * size[0] * (size[1] - reach) * (size[2] - reach));
+}
+
 /* The result, from these, once the last rows are there. */
 UNUSED static void means_sum(int n, Rows rows, double *result, const double *scratch, Compared by,
-                             const int32_t (*valid)[3], OfMean *of_mean, int accumulate) {
-    const int all = by.size[0] * by.size[1];
-    if (rows.begin == rows.end || rows.end < all)
+                             const int32_t (*valid)[3], int reach, OfMean *of_mean, int accumulate) {
+    if (rows.begin == rows.end || rows.end < by.size[0] * by.size[1])
         return;
 #pragma omp single
     {
         if (!accumulate)
             *result = 0;
-        for (int i = 0; i < n; i++) {
-            const int32_t *size = valid ? valid[i] : by.size;
-            double sum = 0;
-            for (int r = 0; r < all; r++)
-                sum += scratch[(long)i * all + r];
-            *result += of_mean(sum / ((double)by.channels * size[0] * size[1] * size[2]));
-        }
+        for (int i = 0; i < n; i++)
+            *result += of_mean(mean_of_sample(i, scratch, by, valid, reach));
     }
 }
 

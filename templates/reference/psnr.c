@@ -20,6 +20,6 @@ UNUSED static void KERNEL(int n, Rows rows, double *result, double *scratch, con
     SIZES;
     const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
     terms_sum(n, rows, scratch, by, valid, KERNEL_term, 0);
-    means_sum(n, rows, result, scratch, by, valid, KERNEL_of_mean, ACCUMULATE);
+    means_sum(n, rows, result, scratch, by, valid, 0, KERNEL_of_mean, ACCUMULATE);
 }
 /* END */

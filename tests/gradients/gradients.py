@@ -580,6 +580,22 @@ def grouped_net(seed):
     return net
 
 
+class Compared(Net):
+    """Losses over images as large as the windows of ssim."""
+
+    def losses(self):
+        return ["    loss ssim_loss(answer, truth)", "    loss 0.3 * ssim_loss(answer, truth, range = 4) + smooth_l1(answer, truth, beta = 0.5)",
+                "    loss 0.05 * psnr_loss(answer, truth)"]
+
+
+def compared_net(seed):
+    net = Compared(Draw(seed), 2)
+    net.input.size = (12, 15)
+    net.x = net.write("silu(conv(photo, 4, 3))", 4, net.input.size)
+    net.lines.append("output answer = conv(%s, 2, 3)" % net.x.name)
+    return net
+
+
 def random_nets(options):
     """So many; and of as many again those that have what fewer than two had before: some nets have no gradients."""
     draw, had = Draw(options.seed), collections.Counter()
@@ -601,8 +617,8 @@ def main():
     parser.add_argument("--keep", help="a folder for the files of nets that fail")
     options = parser.parse_args()
     nets = list(random_nets(options))
-    grouped = grouped_net(options.seed)
-    nets.append((len(nets), grouped, grouped.text()))
+    for net in grouped_net(options.seed), compared_net(options.seed):
+        nets.append((len(nets), net, net.text()))
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         verdicts = list(pool.map(lambda item: check(options, *item), nets))
 

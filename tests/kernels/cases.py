@@ -494,21 +494,52 @@ def losses(cases):
     c, size = r.choice([1, 3, 4, 16, 17]), [r.choice([1, 1, 2]), r.randint(2, 9), r.randint(2, 30)]
     staged = r.choice(["tensor", "staged"])
 
-    def compared(operator, **settings):
-        cases.case("%s, %d channels, %s" % (operator, c, size), nearness="SUMS", values="COARSE", **settings)
+    def compared(operator, values="COARSE", **settings):
+        cases.case("%s, %d channels, %s" % (operator, c, size), nearness="SUMS", values=values, **settings)
         cases.tensor("p", c, size, *cases.halo(1))
         cases.tensor("t", c, size, *cases.halo(1), kind=staged)
 
     for counts in (0, 1):
-        for operator, result in (("mse", "loss"), ("l1", "loss"), ("charbonnier", "loss"), ("psnr", "psnr")):
+        for operator, result in (("mse", "loss"), ("l1", "loss"), ("charbonnier", "loss"), ("smooth_l1", "loss"), ("psnr", "psnr")):
             compared(operator, counts=counts, bands=r.choice([0, r.randint(1, 4)]))
             cases.numbers("result", 1, kind="doubles")
-            cases.node(operator, {result: "result", "prediction": "p", "truth": "t"}, eps=0.25)
-    for operator in ("mse_grad", "l1_grad", "charbonnier_grad"):
-        compared(operator)
+            cases.node(operator, {result: "result", "prediction": "p", "truth": "t"}, eps=0.25, beta=0.75)
+        compared("psnr_loss", counts=counts)
+        cases.numbers("result", 1, kind="doubles")
+        cases.numbers("errors", 1, kind="sums")
+        cases.node("psnr_loss", {"loss": "result", "errors": "errors", "prediction": "p", "truth": "t"})
+    for operator in ("mse_grad", "l1_grad", "charbonnier_grad", "smooth_l1_grad", "psnr_loss_grad"):
+        compared(operator, "FINE" if operator == "psnr_loss_grad" else "COARSE")  # no error is 0
         cases.tensor("dp", c, size, *cases.halo(1))
         cases.numbers("scale", 4, kind="doubles")
-        cases.node(operator, {"dp": "dp", "p": "p", "t": "t", "scale": r.choice(["scale", None])}, weight=0.7, eps=0.25)
+        errors = {}
+        if operator == "psnr_loss_grad":
+            cases.numbers("errors", 1, kind="sums")
+            errors = {"errors": "errors"}
+        cases.node(operator, {"dp": "dp", "p": "p", "t": "t", **errors, "scale": r.choice(["scale", None])}, weight=0.7, eps=0.25, beta=0.75)
+
+
+def similarities(cases):
+    """Windows of 11 x 11 points; rows as long as those that are compared in several parts, when the reference has few channels."""
+    r = cases.random
+    c = r.choice([1, 3, 4, 17])
+    size = [1, r.randint(11, 40 if c < 4 else 20), r.choice([11, r.randint(12, 40), 150] if c < 4 else [11, 19])]
+    staged, data_range = r.choice(["tensor", "staged"]), r.choice([1, 255])
+
+    def compared(operator, **settings):
+        cases.case("%s, %d channels, %s, range %d" % (operator, c, size, data_range), nearness="SUMS", values="COARSE", **settings)
+        cases.tensor("p", c, size, *cases.halo(1))
+        cases.tensor("t", c, size, *cases.halo(1), kind=staged)
+
+    for counts in (0, 1):
+        for operator, result in (("ssim_loss", "loss"), ("ssim", "ssim")):
+            compared(operator, counts=counts)
+            cases.numbers("result", 1, kind="doubles")
+            cases.node(operator, {result: "result", "prediction": "p", "truth": "t"}, range=data_range)
+    compared("ssim_loss_grad")
+    cases.tensor("dp", c, size, *cases.halo(1))
+    cases.numbers("scale", 4, kind="doubles")
+    cases.node("ssim_loss_grad", {"dp": "dp", "p": "p", "t": "t", "scale": r.choice(["scale", None])}, weight=0.7, range=data_range)
 
 
 def class_losses(cases):
@@ -719,6 +750,7 @@ def main():
         unpooling(cases)
         running(cases)
         losses(cases)
+        similarities(cases)
         class_losses(cases)
         overlaps(cases)
         ohem(cases)

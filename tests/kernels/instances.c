@@ -264,6 +264,8 @@ static Attributes attributes_of(Pool *pool, const Line *line, Op op) {
     case ATTRIBUTES_LOSS:
         a.loss.weight = real_number(line, "weight");
         a.loss.epsilon = real_number(line, "eps");
+        a.loss.beta = real_number(line, "beta");
+        a.loss.range = real_number(line, "range");
         a.loss.labels = labels_of(pool, line);
         break;
     case ATTRIBUTES_NORM:

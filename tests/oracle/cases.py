@@ -28,6 +28,11 @@ def _optimizer(kind, optimizer, losses=(("mse", 1.0),), valid=None, **more):
     return {**case, **more}
 
 
+def _restoration(kind, losses):
+    return _case("restoration_" + kind, "tests/oracle/cases/restoration.unet", "two_convolutions", (19, 23), 3, 4,
+                 {"kind": '"%s"' % kind}, 2, ("sgd", {"lr": 0.05, "momentum": 0.9}), losses)
+
+
 def _classes(name, classes, losses, loops=True, valid=2):
     return _case(name, "tests/oracle/cases/classes.unet", "classes", (9, 14), 3, 8, {"losses": '"%s"' % name, "classes": classes},
                  valid, ("adam", {"lr": 5e-3}), losses, loops)
@@ -71,6 +76,10 @@ CASES = [
     _optimizer("nesterov", ("sgd", {"lr": 0.05, "momentum": 0.9, "weight_decay": 0.01, "nesterov": True})),
     _optimizer("l1_sgd", ("sgd", {"lr": 0.05, "momentum": 0.9, "dampening": 0.1}), (("l1", 1.0),)),
     _optimizer("charbonnier", ("sgd", {"lr": 0.05, "momentum": 0.9, "dampening": 0.1}), (("charbonnier", 1.0),)),
+    _restoration("ssim", (("ssim", 1.0),)),
+    _restoration("sum", (("l1", 0.8), ("wide_ssim", 0.2))),
+    _restoration("smooth_l1", (("smooth_l1_and_sharper", 1.0),)),
+    _restoration("psnr", (("psnr_loss", 1.0),)),
     _optimizer("adam", ("adam", {"lr": 2e-3, "betas": (0.8, 0.99), "eps": 1e-6, "weight_decay": 0.05})),
     _optimizer("adamw", ("adamw", {"lr": 2e-3, "weight_decay": 0.1})),
     _optimizer("amsgrad", ("adam", {"lr": 2e-3, "amsgrad": True, "weight_decay": 0.05}), spares_vectors=True),

@@ -13,6 +13,7 @@ For the nets at full size: a checksum of each initial tensor.
 
 import array
 import json
+import math
 import sys
 
 import torch
@@ -418,6 +419,30 @@ def charbonnier(answer, truth, epsilon=1e-3):
     return (((answer - truth) ** 2 + epsilon ** 2) ** 0.5).mean()
 
 
+def smooth_l1_and_sharper(answer, truth):
+    return F.smooth_l1_loss(answer, truth) + 0.5 * F.smooth_l1_loss(answer, truth, beta=0.25)
+
+
+def psnr_loss(answer, truth):
+    """NAFNet's."""
+    return 10 / math.log(10) * torch.log((answer - truth).square().mean(dim=(1, 2, 3)) + 1e-8).mean()
+
+
+def ssim_loss(answer, truth, data_range=1):
+    """Wang et al. 2004: windows that lie in the image, of 11 x 11 points weighted by a Gaussian."""
+    line = torch.exp(-(torch.arange(11, dtype=torch.float64) - 5) ** 2 / (2 * 1.5 ** 2)).to(answer.dtype)
+    window = (torch.outer(line, line) / line.sum() ** 2).expand(answer.shape[1], 1, 11, 11)
+    x, y, xx, yy, xy = (F.conv2d(image, window, groups=answer.shape[1])
+                        for image in (answer, truth, answer * answer, truth * truth, answer * truth))
+    bright, varied = (0.01 * data_range) ** 2, (0.03 * data_range) ** 2
+    alike = (2 * x * y + bright) * (2 * (xy - x * y) + varied)
+    return 1 - (alike / ((x * x + y * y + bright) * (xx - x * x + yy - y * y + varied))).mean()
+
+
+def wide_ssim_loss(answer, truth):
+    return ssim_loss(answer, truth, 2)
+
+
 def mapped(loss, weight):
     """WEIGHT of the points over their number, or over their weights by class, whatever the map says."""
     return (weight * loss).sum()
@@ -510,7 +535,8 @@ def two_heads(answers, labels):
     return both + (0.5 * cross_entropy(logits, labels) + dice(F.softmax(side, 1).transpose(0, 1), labels, (0, 1, 2, 3))) / 2
 
 
-LOSSES = {**OF_PHOTO, "lovasz_softmax": lovasz_softmax, "lovasz_without_2": lovasz_without_2, "lovasz_hinge": lovasz_hinge, "ohem_by_number": ohem_by_number, "ohem_by_threshold": ohem_by_threshold,
+LOSSES = {**OF_PHOTO, "smooth_l1_and_sharper": smooth_l1_and_sharper, "psnr_loss": psnr_loss, "ssim": ssim_loss, "wide_ssim": wide_ssim_loss,
+          "lovasz_softmax": lovasz_softmax, "lovasz_without_2": lovasz_without_2, "lovasz_hinge": lovasz_hinge, "ohem_by_number": ohem_by_number, "ohem_by_threshold": ohem_by_threshold,
           "ohem_without_2": ohem_without_2, "ohem_of_all": ohem_of_all, "binary_ohem": binary_ohem, "milesial_dice": milesial_dice, "monai_dice": monai_dice, "squared_dice": squared_dice, "nnunet_dice": nnunet_dice,
           "tversky_of_samples": tversky_of_samples, "tversky_without_background": tversky_without_background,
           "joint_tversky": joint_tversky, "two_heads": two_heads, "focal": focal, "weighted_focal": weighted_focal, "binary_focal": binary_focal,
@@ -644,6 +670,8 @@ def record(case):
     tensors = {"input": tensor(photo), "target": tensor(target.float()), "output": tensor(answer),
                "losses": tensor(torch.tensor(losses, dtype=torch.float64)),
                "psnr": tensor(decibels.reshape(1))}
+    if case["net"] == "two_convolutions" and min(case["size"]) >= 11:
+        tensors["ssim"] = tensor(1 - ssim_loss(answer, target.double()).reshape(1))
     for name, value in state.items():
         tensors["initial/" + name] = tensor(value)
         if name in gradients:

@@ -131,7 +131,7 @@ class Answer:
             raise Failure("the harness wrote %d numbers, expected %d" % (len(numbers), taken))
         self.losses = [sum(weight * value for (_, is_loss, weight), value in zip(model.results, values) if is_loss)
                        for values in steps]
-        self.psnr = [value for (name, _, _), value in zip(model.results, steps[0]) if name == "psnr"]
+        self.metrics = [(name, value) for (name, _, _), value in zip(model.results, steps[0]) if name in ("psnr", "ssim")]
 
 
 def relative_error(values, exact):
@@ -165,8 +165,8 @@ def compare_double(answer, vectors, _, report):
     report.compare("output", "", relative_error(answer.output, vectors["output"].values), DOUBLE_TOLERANCE)
     for step, (loss, exact) in enumerate(zip(answer.losses, vectors["losses"].values)):
         report.compare("loss", "of step %d" % (step + 1), abs(loss / exact - 1), DOUBLE_TOLERANCE)
-    for psnr in answer.psnr:
-        report.compare("psnr", "", abs(psnr / vectors["psnr"].values[0] - 1), DOUBLE_TOLERANCE)
+    for name, value in answer.metrics:
+        report.compare(name, "", abs(value / vectors[name].values[0] - 1), DOUBLE_TOLERANCE)
     for kind, tensors in (("gradient", answer.gradients), ("after", answer.after)):
         for name, values in tensors.items():
             error = relative_error(values, vectors["%s/%s" % (kind, name)].values)

@@ -8,7 +8,8 @@ Each net takes three steps of Adam on random numbers,
   in bands of rows, with three threads,
   fast with --no-reuse: weights, outputs, losses and gradients must be the same bit for bit,
   and with the reference kernels and --no-reuse: they must be close.
-Every third net has normalisations.  Every fifth net keeps its tensors in 16 bits; convolutions are direct, by Winograd's method, or as the compiler chooses.
+Every third net has normalisations; every fourth has losses over classes, some of them of enlarged logits, and every
+fourth losses over images.  Every fifth net keeps its tensors in 16 bits; convolutions are direct, by Winograd's method, or as the compiler chooses.
 The plans of all builds pass check_plan.py.  Standard library only.
 """
 
@@ -32,6 +33,7 @@ import check_plan  # noqa: E402
 import emitted  # noqa: E402
 
 STEPS = 3
+IGNORED = 255
 DEPTHS = [1, 2, 1, 3, 2, 4, 1, 2, 1, 2, 3, 1]
 BUILDS = {"fast": [], "bands": [], "no reuse": ["--no-reuse"], "reference": ["--kernels=reference", "--no-reuse"]}
 PRECISIONS = ["f32", "f32", "f32", "f32", "bf16"]  # of one net after the other
@@ -42,6 +44,17 @@ METHODS = ["auto", "direct", "winograd"]           # of the fast builds of one n
 # In bf16 a sum in another order rounds to the next number now and then, and a norm makes a small difference large.
 TOLERANCE = {"f32": {"output": 1e-5, "loss": 3e-6, "gradient": 1e-5, "change": 1e-3},
              "bf16": {"output": 1e-4, "loss": 1e-2, "gradient": 3e-2, "change": 1e-1}}
+
+
+# Which points the first two count, or in which order, can differ where rounding does.
+CLASS_LOSSES = [["ohem_cross_entropy(classes, seen, keep = 0.3)", "lovasz_loss(classes, seen)", "lovasz_loss(single, marked)",
+                 "bce_with_logits(single, marked, pos_weight = 3)", "dice_loss(classes, seen)",
+                 "focal_loss(classes, seen, gamma = 1.5, alpha = [1, 0.5, 2])"],
+                ["cross_entropy(classes, seen, weight = [1, 0.5, 2], label_smoothing = 0.1)",
+                 "cross_entropy(classes, seen, ignore_index = 1, pixel_weight = channel_max(photo))",
+                 "tversky_loss(classes, seen, per_class = false)", "focal_loss(single, marked, alpha = 0.25)",
+                 "dice_loss(single, marked, batch = false, squared = true)"]]
+LEAST_FOR_WINDOWS = 11  # points, of ssim
 
 
 class Failure(Exception):
@@ -75,8 +88,9 @@ class Net:
                ["    optimizer rmsprop(lr = 1e-3, eps = 1e-2, momentum = 0.5, centered = true)", "    clip      0.05",
                 "    ema       0.5"]]
 
-    def __init__(self, rng, depth, norms=False):
+    def __init__(self, rng, depth, norms=False, number=0):
         self.norms = norms  # between some convolutions and their relu
+        self.labels = []    # of further targets, the classes
         self.rng, self.lines = rng, []
         self.depth, self.base = depth, rng.choice(self.BASES)
         self.batch = rng.randint(*self.BATCHES)
@@ -85,6 +99,17 @@ class Net:
         self.size = [self.extent() for _ in range(2)]
         self.write()
         self.updates = self.UPDATES[self.BASES.index(self.base) % len(self.UPDATES)]
+        self.losses = ["mse(answer, truth)"] + {2: self.image_losses, 3: self.class_losses}.get(number % 4, lambda _: [])(number // 4)
+
+    def image_losses(self, _):
+        windows = ["0.2 * ssim_loss(answer, truth)"] if min(self.size) >= LEAST_FOR_WINDOWS else []
+        return ["smooth_l1(answer, truth, beta = 0.3)", "0.01 * psnr_loss(answer, truth)", "0.5 * charbonnier(answer, truth)"] + windows
+
+    def class_losses(self, which):
+        self.labels = [3, 2]
+        self.lines += ["classes = resize(conv(bottom, 3, 1), like = photo, mode = \"bilinear\")",
+                       "single = conv(dec0, 1, 3)"]
+        return ["0.2 * " + loss for loss in CLASS_LOSSES[which % len(CLASS_LOSSES)]]
 
     def extent(self):
         return 2**self.depth * self.rng.randint(*((3, 7) if self.depth < 3 else (1, 2)))
@@ -136,8 +161,9 @@ class Net:
 
     def text(self):
         return "\n".join(["input  photo : image(%d, %d, %d)" % (self.channels, *self.size),
-                          "target truth : image(%d)" % self.channels] + self.lines +
-                         ["train {", "    loss      mse(answer, truth)",
+                          "target truth : image(%d)" % self.channels] +
+                         ["target %s : labels(%d)" % target for target in zip(("seen", "marked"), self.labels)] + self.lines +
+                         ["train {", *["    loss      " + loss for loss in self.losses],
                           *self.updates, "    batch     %d" % self.batch,
                           "    steps     %d" % STEPS, "}"]) + "\n"
 
@@ -192,6 +218,8 @@ def random_numbers(rng, net, build):
         numbers.extend(rng.uniform(-1, 1) * 0.25 + name.endswith("running_var") for _ in range(count))
     samples = 2 * net.valid * net.channels * net.size[0] * net.size[1]
     numbers.extend(rng.random() for _ in range(samples))
+    for classes in net.labels:
+        numbers.extend(rng.choice([*range(classes), IGNORED]) for _ in range(net.valid * net.size[0] * net.size[1]))
     return numbers
 
 
@@ -206,7 +234,7 @@ class Answer:
         numbers, self.parts, self.taken = array.array("d", raw), [], 0
         self.take("output", numbers, net.valid * net.channels * net.size[0] * net.size[1])
         for step in range(STEPS):
-            self.take("loss", numbers, 1)
+            self.take("loss", numbers, len(net.losses))
             for count, trained in zip(counts, build.trained) if step == 0 else []:
                 if trained:
                     self.take("gradient", numbers, count)
@@ -262,7 +290,7 @@ def check(tools, folder, net, rng, precision, method):
 
 def job(options, number):
     rng = random.Random("%d %d" % (options.seed, number))
-    net = Net(rng, DEPTHS[number % len(DEPTHS)], norms=number % 3 == 1)
+    net = Net(rng, DEPTHS[number % len(DEPTHS)], norms=number % 3 == 1, number=number)
     precision, method = PRECISIONS[number % len(PRECISIONS)], METHODS[number % len(METHODS)]
     with tempfile.TemporaryDirectory() as folder:
         try:

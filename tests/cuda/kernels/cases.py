@@ -108,11 +108,12 @@ class Cases:
         self.lanes = 16 // BYTES[stored]
         prologue = template("cuda/prologue.cuh")
         head = "#define UNET_STORED %s\n%s%s" % (stored, prologue.replace("/* BEGIN */", "").replace("/* END */", ""),
-                                                body(template("cuda/rows.cuh")) + body(template("cuda/labels.cuh")))
+                                                body(template("cuda/rows.cuh")) + body(template("cuda/labels.cuh")) +
+                                                body(template("cuda/similarity.cuh")))
         self.cuda = Instances("cuda", head)
         prologue = template("reference/prologue.c")
         self.reference = Instances("reference", prologue.replace("/* BEGIN */", "").replace("/* END */", "") +
-                                   body(template("reference/labels.c")) + body(template("reference/positions.c")))
+                                   body(template("reference/similarity.c")) + body(template("reference/labels.c")) + body(template("reference/positions.c")))
         self.functions, self.convolutions = [], []
 
     # ---- pieces ----
@@ -634,18 +635,57 @@ def losses(cases, some_count):
     for k in "PT":
         lines.append("Tensor %s = test.%s(%s);" % (k.lower(), ("numbers", "staged", "bytes")[staged[k]], shapes[k].cpp()))
     lines += ["Result result = test.result(), scratch = test.result(%d);" % (n * max(bands, size[0] * size[1]))]
-    for name in ("mse", "l1", "charbonnier", "psnr"):
+    reals = {"WEIGHT": 0.7, "EPSILON": 0.25, "BETA": 0.75}
+    for name in ("mse", "l1", "charbonnier", "smooth_l1", "psnr"):
         measured = {cases.rows.row[name]["operands"][0]["name"]: "result", "scratch": "scratch", "prediction": "p", "truth": "t"}
-        lines += cases.run(name, name, cases.both(name, numbers, layouts, {"EPSILON": 0.25}), measured, rows=rows, parts=parts,
+        lines += cases.run(name, name, cases.both(name, numbers, layouts, reals), measured, rows=rows, parts=parts,
                            adds=numbers["ACCUMULATE"], before=[here], behind=["valid + %d" % start])
     lines.append("Tensor dp = test.output(%s), same_dp = test.output(%s);" % (dp.cpp(), dp.cpp()))
     lines.append("Result scale = test.result(4);")
-    for name in ("mse_grad", "l1_grad", "charbonnier_grad"):
-        lines += cases.by_rows(name, name, cases.both(name, numbers, layouts, {"WEIGHT": 0.7, "EPSILON": 0.25}), size[0] * size[1],
+    for name in ("mse_grad", "l1_grad", "charbonnier_grad", "smooth_l1_grad"):
+        lines += cases.by_rows(name, name, cases.both(name, numbers, layouts, reals), size[0] * size[1],
                                {"dp": "dp", "p": "p", "t": "t", "scale": "scale" if numbers["SCALED"] else None},
                                before=[here, valid])
+    layouts["ERRORS"] = Shape(1, n, [1, 1, 1], 1)
+    lines.append("Result errors = test.result(%d);" % n)
+    lines += cases.run("psnr_loss", "psnr_loss", cases.both("psnr_loss", numbers, layouts), {
+        "loss": "result", "errors": "errors", "scratch": "scratch", "prediction": "p", "truth": "t"}, adds=numbers["ACCUMULATE"],
+        before=[here], behind=["valid + %d" % start])
+    lines += cases.by_rows("psnr_loss_grad", "psnr_loss_grad", cases.both("psnr_loss_grad", numbers, layouts, reals), rows, {
+        "dp": "dp", "p": "p", "t": "t", "errors": "errors", "scale": "scale" if numbers["SCALED"] else None}, before=[here, valid])
     cases.function("losses over %d channels, %d of %d x %s from %d on, %d bands, %s" % (
         c, valid, n, size, start, bands, {k: v for k, v in numbers.items() if k.endswith("STAGED")}), lines)
+
+
+def similarities(cases):
+    """Windows of 11 x 11 points; a row longer than a block of threads is compared in parts."""
+    r = cases.random
+    c, size, n, start = r.choice([1, 2, 3, 5]), [1, r.randint(11, 30), r.choice([11, 25, 300])], r.randint(1, 2), r.choice([0, 2])
+    if size[2] == 300:
+        c, n, size[1] = 1, 1, 13
+    valid, rows = start + r.randint(1, n), size[1]
+    staged = {"P": r.choice([0, 0, 1]), "T": r.choice([0, 1, 2])}
+    shapes = {k: cases.staged(c, n, size) if staged[k] else cases.shape(c, n, size) for k in "PT"}
+    dp, here = cases.shape(c, n, size), min(valid - start, n)
+    numbers = {"C": c, "N": n, "BANDS": rows, "ACCUMULATE": int(r.random() < 0.5), "P_STAGED": staged["P"], "T_STAGED": staged["T"],
+               "SCALED": int(r.random() < 0.7), **extents("", size)}
+    layouts, reals = {**shapes, "DP": dp}, {"WEIGHT": 0.7, "RANGE": r.choice([1, 255])}
+    some = [[1, r.randint(9, size[1]), r.randint(9, size[2])] for _ in range(start + n)]
+    middle = rows // 2
+    parts = r.choice([None, [(0, middle), (middle, middle), (middle, rows)]])
+    lines = ["static const int32_t valid[][3] = {%s};" % ", ".join("{%d, %d, %d}" % tuple(v) for v in some),
+             "test.control(%d, valid, %d, %d);" % (valid, start + n, start)]
+    for k in "PT":
+        lines.append("Tensor %s = test.%s(%s);" % (k.lower(), ("numbers", "staged", "bytes")[staged[k]], shapes[k].cpp()))
+    lines += ["Result result = test.result(), scratch = test.result(%d), scale = test.result(4);" % (n * rows)]
+    for name, result in (("ssim_loss", "loss"), ("ssim", "ssim")):
+        lines += cases.run(name, name, cases.both(name, numbers, layouts, reals), {
+            result: "result", "scratch": "scratch", "prediction": "p", "truth": "t"}, rows=rows, parts=parts,
+            adds=numbers["ACCUMULATE"], before=[here], behind=["valid + %d" % start])
+    lines.append("Tensor dp = test.output(%s), same_dp = test.output(%s);" % (dp.cpp(), dp.cpp()))
+    lines += cases.by_rows("ssim_loss_grad", "ssim_loss_grad", cases.both("ssim_loss_grad", numbers, layouts, reals), rows, {
+        "dp": "dp", "p": "p", "t": "t", "scale": "scale" if numbers["SCALED"] else None}, before=[here, valid])
+    cases.function("windows over %d channels, %d of %d x %s from %d on, %s" % (c, valid, n, size, start, staged), lines)
 
 
 def class_losses(cases):
@@ -1029,6 +1069,7 @@ def make(seed, stored, rounds, rows):
             normalising(cases, operator)
         folding(cases)
         losses(cases, i == 0)
+        similarities(cases)
         class_losses(cases)
         for loss in ("dice_loss", "tversky_loss", "overlap_loss"):
             overlaps(cases, loss)

@@ -1,0 +1,36 @@
+/* smooth_l1.cu - mean of |p - t| - BETA / 2, or, below BETA, of (p - t)^2 / (2 BETA). */
+#include "prologue.cuh"
+
+#define KERNEL smooth_l1
+#include "../example_cuda.h"
+
+/* BEGIN */
+DEVICE double KERNEL_of(double p, double t) {
+    SIZES;
+    const double difference = fabs(p - t);
+    return difference < BETA ? difference * difference / (2 * BETA) : difference - BETA / 2;
+}
+
+struct KERNEL_Error {
+    DEVICE double of(double p, double t) { return KERNEL_of(p, t); }
+};
+
+static __global__ void KERNEL_bands(double *scratch, const void *p, const void *t,
+                                    const UnetControl *control, Rows bands) {
+    SIZES;
+    constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring};
+    sum_band<KERNEL_Error, P_STAGED, T_STAGED>(scratch, p, t, control, by, BANDS, bands);
+}
+
+LAUNCHER void KERNEL(UnetLaunch at, Rows rows, double *result, double *scratch, const void *p,
+                     const void *t) {
+    SIZES;
+    constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring};
+    constexpr auto kernel = sum_samples<Mean, N, BANDS, ACCUMULATE>;
+    const Rows bands = bands_in(rows, by.points, BANDS);
+    if (bands.begin < bands.end)
+        LAUNCH_BLOCKS(at, KERNEL_bands, N * (bands.end - bands.begin), scratch, p, t, at.control, bands);
+    if (bands.begin < bands.end && bands.end == BANDS)
+        LAUNCH_BLOCKS(at, kernel, 1, result, scratch, at.control, by);
+}
+/* END */

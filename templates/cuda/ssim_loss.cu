@@ -1,0 +1,30 @@
+/* ssim_loss.cu - 1 less the mean structural similarity of the windows of two images. */
+#include "similarity.cuh"
+
+#define KERNEL ssim_loss
+#include "../example_cuda.h"
+
+/* BEGIN */
+struct KERNEL_of_mean {
+    DEVICE double of(double mean) { return 1 - mean; }
+};
+
+static __global__ void KERNEL_rows(double *scratch, const void *p, const void *t,
+                                   const UnetControl *control, Rows rows) {
+    SIZES;
+    constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring};
+    sum_windows<P_STAGED, T_STAGED>(scratch, p, t, control, by, RANGE, rows);
+}
+
+LAUNCHER void KERNEL(UnetLaunch at, Rows rows, double *result, double *scratch, const void *p,
+                     const void *t) {
+    SIZES;
+    constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring, REACH};
+    constexpr auto kernel = sum_samples<KERNEL_of_mean, N, BANDS, ACCUMULATE>;
+    static_assert(BANDS == H, "a sum for each row");
+    if (rows.begin < rows.end)
+        LAUNCH_BLOCKS(at, KERNEL_rows, N * (rows.end - rows.begin), scratch, p, t, at.control, rows);
+    if (rows.begin < rows.end && rows.end == BANDS)
+        LAUNCH_BLOCKS(at, kernel, 1, result, scratch, at.control, by);
+}
+/* END */

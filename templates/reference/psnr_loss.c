@@ -1,0 +1,28 @@
+/* psnr_loss.c - 10 log10 of the mean square error of each sample: its PSNR with the sign turned round. */
+#include "prologue.c"
+
+#define KERNEL psnr_loss
+#include "../example.h"
+
+/* BEGIN */
+UNUSED static double KERNEL_term(double p, double t, double epsilon) {
+    (void)epsilon;
+    return (p - t) * (p - t);
+}
+
+UNUSED static double KERNEL_of_mean(double mean) {
+    return 10 * log10(mean + 1e-8);
+}
+
+UNUSED static void KERNEL(int n, double *result, double *errors, double *scratch, const void *p,
+                          const void *t, const int32_t (*valid)[3]) {
+    SIZES;
+    const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
+    const Rows all = {.begin = 0, .end = D * H};
+    terms_sum(n, all, scratch, by, valid, KERNEL_term, 0);
+    means_sum(n, all, result, scratch, by, valid, 0, KERNEL_of_mean, ACCUMULATE);
+#pragma omp single
+    for (int i = 0; i < n; i++)
+        errors[i * ERRORS.sample] = mean_of_sample(i, scratch, by, valid, 0) + 1e-8;
+}
+/* END */

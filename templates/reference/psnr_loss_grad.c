@@ -1,0 +1,35 @@
+/* psnr_loss_grad.c - gradient of psnr_loss by the prediction. */
+#include "prologue.c"
+
+#define KERNEL psnr_loss_grad
+#include "../example.h"
+
+/* BEGIN */
+/* Sample i alone. */
+UNUSED static Operand KERNEL_operand(Operand o, int i) {
+    const long elements = i * o.layout->sample;
+    o.at = o.is_real ? (const void *)((const real *)o.at + elements) : (const stored *)o.at + elements;
+    return o;
+}
+
+UNUSED static Compared KERNEL_sample(Compared by, int i) {
+    by.p = KERNEL_operand(by.p, i);
+    by.t = KERNEL_operand(by.t, i);
+    return by;
+}
+
+UNUSED static double KERNEL_slope(double p, double t, double epsilon) {
+    (void)epsilon;
+    return p - t;
+}
+
+UNUSED static void KERNEL(int n, int total, Rows rows, stored *dp, const void *p, const void *t,
+                          const double *errors, const double *scale) {
+    SIZES;
+    const Compared by = {{p, &P, P_STAGED}, {t, &T, T_STAGED}, C, {D, H, W}};
+    const double weight = WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1) * 20 / log(10);
+    for (int i = 0; i < n; i++)
+        terms_store(1, total, rows, dp + i * DP.sample, &DP, KERNEL_sample(by, i),
+                    weight / errors[i * ERRORS.sample], KERNEL_slope, 0);
+}
+/* END */
