@@ -40,7 +40,7 @@ What a loader fills lives from the first step on.
 What a loop over bands touches lives through all of it, but for the workspace of a single step, unless that is a loss or a metric.
 
 Rows.  A step in a loop over bands says for each image {"id": [begin, end, per_iteration]}: iteration i touches the rows
-[begin + i * per_iteration, end + i * per_iteration), as far as there are such.  Others, such as weights, it reads whole, so
+[begin + i * per_iteration, end + i * per_iteration), as far as there are such; or {"id": [[begin, end], ...]}, for each iteration.  Others, such as weights, it reads whole, so
 nothing in the loop writes them, but for a step without rows, which packs them whole in each iteration; or it writes them, and no other step in the loop touches them: sums over rows.  Inside the
 loop a buffer may take another's place row by row.  Of {"ring": N}, row r lies where row r mod N does.
 """
@@ -184,14 +184,15 @@ class Judge:
             seen.add(number)
             alias = self.buffers[number]["alias"]
 
-    def check_steps_form(self, steps, banded=False):
+    def check_steps_form(self, steps, times=0):
+        """TIMES: of the loop over bands in which they are, or 0."""
         for step in steps:
             if "loop" in step:
                 if not isinstance(step.get("times"), int) or step["times"] < 1:
                     self.complain("schema", "loop %s: bad times", step["loop"])
-                if step["loop"] not in LOOPS or (banded and step["loop"] == "bands"):
+                if step["loop"] not in LOOPS or (times and step["loop"] == "bands"):
                     self.complain("schema", "loop %s: not here", step["loop"])
-                self.check_steps_form(step["body"], banded or step["loop"] == "bands")
+                self.check_steps_form(step["body"], step["times"] if step["loop"] == "bands" else times)
                 continue
             missing = STEP_MEMBERS - step.keys()
             if missing:
@@ -200,26 +201,30 @@ class Judge:
             for number in step["reads"] + step["writes"]:
                 if number not in self.buffers:
                     self.complain("schema", "step %s names a buffer %s that does not exist", step["name"], number)
-            self.check_rows_form(step, banded)
+            self.check_rows_form(step, times)
 
     def packs(self, step):
         reads, writes = ({self.buffers[number]["class"] for number in numbers} for numbers in (step["reads"], step["writes"]))
         return reads == {"parameter"} and writes == {"workspace"}
 
-    def check_rows_form(self, step, banded):
-        """In a loop over bands, and only there, a step says the rows of the images that it touches, of one at least: of all
+    def check_rows_form(self, step, times):
+        """In a loop over bands, which has TIMES iterations, and only there, a step says the rows of the images that it touches, of one at least: of all
         that it writes, but for sums over rows and workspace.  One that touches parameters and workspace alone runs whole."""
         rows = step.get("rows", {})
+        banded = times > 0
         if "rows" not in step and banded and self.packs(step):
             return
         touched = {str(n) for n in step["reads"] + step["writes"]} if banded else set()
         written = {str(n) for n in step["writes"] if banded and self.buffers[n]["class"].startswith("activation")}
         if ("rows" in step) != banded or (banded and not rows) or not written <= rows.keys() <= touched:
             self.complain("schema", "step %s: rows of %s", step["name"], sorted(rows))
-        for number, triple in rows.items():
-            if (len(triple) != 3 or not all(isinstance(value, int) for value in triple) or triple[0] >= triple[1] or
-                    triple[2] < 1):
-                self.complain("schema", "step %s: rows %s of %s", step["name"], triple, number)
+        for number, given in rows.items():
+            if isinstance(given[0], list):
+                good = len(given) == times and all(len(pair) == 2 and pair[0] < pair[1] for pair in given)
+            else:
+                good = len(given) == 3 and all(isinstance(value, int) for value in given) and given[0] < given[1] and given[2] >= 1
+            if not good:
+                self.complain("schema", "step %s: rows %s of %s", step["name"], given, number)
 
     # ---- lifetimes ----------------------------------------------------------------------------------
 
@@ -509,11 +514,14 @@ class Judge:
                     self.play_bands(program, step)
 
     def rows(self, step, number, iteration):
-        begin, end, more = step["rows"][str(number)]
-        height = 1
+        given, height = step["rows"][str(number)], 1
+        if isinstance(given[0], list):
+            begin, end = given[iteration]
+        else:
+            begin, end = (given[k] + iteration * given[2] for k in (0, 1))
         for size in self.buffers[number]["shape"][2:-1]:
             height *= size
-        return range(max(0, min(height, begin + iteration * more)), max(0, min(height, end + iteration * more))), height
+        return range(max(0, min(height, begin)), max(0, min(height, end))), height
 
     def play_bands(self, program, loop):
         """Row by row: which row of which buffer each place holds; none: what did when the loop began."""

@@ -371,11 +371,35 @@ int64_t bytes_in_loops(const Program *program, ValueId v) {
     return bytes / shape_rows(value->shape) * rows;
 }
 
+/* Rows of step I in an iteration of ROWS rows of the tallest tensor: about as many as its height is of
+ * TALLEST. */
+static int64_t rows_in_proportion(const Run *r, int i, int64_t rows, int64_t tallest) {
+    const int64_t nearest = (size_product(2 * rows, height_of(r, i)) + tallest) / (2 * tallest);
+    return nearest > 0 ? nearest : 1;
+}
+
+/* Fills r->rows where steps do not agree, as those of a resize that aligns corners, or by a ratio that no
+ * band has whole: such a step runs ahead or falls behind from one iteration to the next, by less than a row
+ * where heights are in proportion. */
+static void scale_rows_in_proportion(Run *r, int64_t rows, int64_t tallest) {
+    CHECK(SCALE % rows == 0);
+    for (int i = 0; i < r->count; i++) {
+        r->rows[i] = SCALE / rows * rows_in_proportion(r, i, rows, tallest);
+        for (int k = 0; k < node_of(r, i)->nout; k++)
+            if (node_of(r, i)->out[k] >= 0)
+                r->maker[node_of(r, i)->out[k]] = i;
+    }
+}
+
 /* The loop over the steps [FIRST, END) of a head, if they can be one. */
 static bool loop_over_head(const Program *program, Step *step, int first, int end, Step *loop) {
     Run r = run_from(program, step, end, first);
-    return r.count == end - first && scale_rows(&r, tallest_of(&r)) == r.count &&
-           make_loop(&r, r.count, head_rows(program), loop);
+    const int64_t tallest = tallest_of(&r);
+    if (r.count < end - first)
+        return false;
+    if (scale_rows(&r, tallest) < r.count)
+        scale_rows_in_proportion(&r, head_rows(program), tallest);
+    return make_loop(&r, r.count, head_rows(program), loop);
 }
 
 /* A loop for each head, unless there are to be none: their time is the same, and a band is still in the

@@ -44,25 +44,51 @@ static void ids_json(const Program *program, const Node *node, bool writes, Text
     }
 }
 
-/* The rows of each image that a step in a loop over bands touches: those of the first iteration, which may
- * lie outside of the tensor, and by how many they move on with each. Other operands are read whole, or are
- * sums over rows. */
-static void rows_json(const Program *program, const Step *step, Text *out) {
+/* The rows of what T touches in iteration I of a loop over bands; some may lie outside of the tensor. */
+static RowRange rows_touched(const Program *program, const Step *step, const Touch *t, int64_t i) {
+    const Node *node = &program->graph->node[step->node];
+    const RowRange out = {i * step->rows - step->lag, (i + 1) * step->rows - step->lag};
+    return t->is_output ? out : op_table[node->op].rows(program->graph, node, t->number, out);
+}
+
+/* Do they move on by as many rows in each of TIMES iterations? */
+static bool rows_are_even(const Program *program, const Step *step, const Touch *t, int64_t times) {
+    const RowRange first = rows_touched(program, step, t, 0), second = rows_touched(program, step, t, 1);
+    bool even = true;
+    for (int64_t i = 1; i < times && even; i++) {
+        const RowRange rows = rows_touched(program, step, t, i);
+        even = rows.begin - first.begin == i * (second.begin - first.begin) &&
+               rows.end - first.end == i * (second.begin - first.begin);
+    }
+    return even;
+}
+
+static void uneven_rows_json(const Program *program, const Step *step, const Touch *t, int64_t times,
+                             Text *out) {
+    for (int64_t i = 0; i < times; i++) {
+        const RowRange rows = rows_touched(program, step, t, i);
+        text_add(out, "%s[%lld, %lld]", i > 0 ? ", " : "", (long long)rows.begin, (long long)rows.end);
+    }
+    text_add(out, "]");
+}
+
+/* The rows of each image that a step in a loop over bands touches: those of the first iteration, and by how
+ * many they move on with each; or those of each. Other operands are read whole, or are sums over rows. */
+static void rows_json(const Program *program, const Step *step, int64_t times, Text *out) {
     const Graph *g = program->graph;
-    const Node *node = &g->node[step->node];
-    const RowRange first = {-step->lag, step->rows - step->lag},
-                   second = {first.end, first.end + step->rows};
     const char *comma = "";
     text_add(out, "\"rows\": {");
-    for (Touch t = node_touches(g, node); touch_next(&t);) {
+    for (Touch t = node_touches(g, &g->node[step->node]); touch_next(&t);) {
         const int id = program->buffer_of[t.value];
-        RowsRule *rule = op_table[node->op].rows;
-        const RowRange rows = t.is_output ? first : rule(g, node, t.number, first);
-        const int64_t next = t.is_output ? second.begin : rule(g, node, t.number, second).begin;
+        const RowRange rows = rows_touched(program, step, &t, 0), next = rows_touched(program, step, &t, 1);
         if (id < 0 || !g->value[t.value].per_sample || g->value[t.value].shape.rank != AXES)
             continue;
-        text_add(out, "%s\"%d\": [%lld, %lld, %lld]", comma, id, (long long)rows.begin, (long long)rows.end,
-                 (long long)(next - rows.begin));
+        text_add(out, "%s\"%d\": [", comma, id);
+        if (rows_are_even(program, step, &t, times))
+            text_add(out, "%lld, %lld, %lld]", (long long)rows.begin, (long long)rows.end,
+                     (long long)(next.begin - rows.begin));
+        else
+            uneven_rows_json(program, step, &t, times, out);
         comma = ", ";
     }
     text_add(out, "}, ");
@@ -86,14 +112,15 @@ static void kernel_json(const Program *program, const Node *node, Text *out) {
 
 enum { STEP_DEPTH = 6 }; /* indentation of steps that are in no loop */
 
-static void steps_json(const Plan *plan, const Program *program, const Step *step, int nstep, int depth,
-                       Text *out) {
+/* TIMES: of the loop that they are in. */
+static void steps_json(const Plan *plan, const Program *program, const Step *step, int nstep, int64_t times,
+                       int depth, Text *out) {
     for (int i = 0; i < nstep; i++) {
         text_add(out, "%s\n%*s", i > 0 ? "," : "", depth, "");
         if (step[i].node < 0) {
             text_add(out, "{\"loop\": \"%s\", \"times\": %lld, \"body\": [", loop_text(step[i].axis),
                      (long long)step[i].times);
-            steps_json(plan, program, step[i].body, step[i].nbody, depth + 2, out);
+            steps_json(plan, program, step[i].body, step[i].nbody, step[i].times, depth + 2, out);
             text_add(out, "]}");
             continue;
         }
@@ -108,7 +135,7 @@ static void steps_json(const Plan *plan, const Program *program, const Step *ste
         in_place_json(program, node, out);
         kernel_json(program, node, out);
         if (step[i].rows > 0)
-            rows_json(program, &step[i], out);
+            rows_json(program, &step[i], times, out);
         if (depth == STEP_DEPTH && i < program->nonce)
             text_add(out, "\"once\": true, ");
         text_add(out, "\"recompute\": %s, \"flops\": %lld}", step[i].recompute ? "true" : "false",
@@ -158,8 +185,8 @@ void report_json(const Plan *plan, Text *out) {
     for (int k = 0; k < PROGRAMS; k++) {
         text_add(out, "%s\n    \"%s\": [", k > 0 ? "," : "", name[k]);
         if (plan->program[k].model != NULL)
-            steps_json(plan, &plan->program[k], plan->program[k].step, plan->program[k].nstep, STEP_DEPTH,
-                       out);
+            steps_json(plan, &plan->program[k], plan->program[k].step, plan->program[k].nstep, 1,
+                       STEP_DEPTH, out);
         text_add(out, "]");
     }
     text_add(out, "\n  }\n}\n");
