@@ -67,19 +67,23 @@ static bool sums_samples(const Program *program, const Node *node) {
     return false;
 }
 
+bool has_rows(const Value *value) {
+    return value->per_sample && value->shape.rank == AXES;
+}
+
 /* The runtime passes rows where the whole program is one loop. */
 bool computes_bands(const Program *program, const Node *node) {
     const Graph *g = program->graph;
-    if (!computes_rows(node) || rows_value(g, node) < 0 || sums_samples(program, node) ||
+    const ValueId of = rows_value(g, node);
+    if (!computes_rows(node) || of < 0 || !has_rows(&g->value[of]) || sums_samples(program, node) ||
         (has_trait(node, TRAIT_OF_RUNTIME) && program->units == 0))
         return false;
     for (Touch t = node_touches(g, node); touch_next(&t);) {
         const Value *value = &g->value[t.value];
-        const bool image = value->per_sample && value->shape.rank == AXES,
-                   whole = !value->per_sample && !t.is_output;
         const Access access = t.operand->access;
-        const bool sum = access == ACCESS_SUM && sums_rows(g, node);
-        if (!(image || whole || sum || access == ACCESS_SCRATCH) || access == ACCESS_UPDATE)
+        const bool whole = !t.is_output && (!value->per_sample || has_trait(node, TRAIT_MEASURES)),
+                   ends = t.is_output && sums_rows(g, node);
+        if (!(has_rows(value) || whole || ends || access == ACCESS_SCRATCH) || access == ACCESS_UPDATE)
             return false;
     }
     return true;
@@ -99,7 +103,17 @@ static bool stands_aside(const Graph *g, const Node *node) {
 
 /* Is it an image that the step reads a few rows of? */
 static bool reads_rows(const Run *r, const Touch *t) {
-    return !t->is_output && r->program->graph->value[t->value].per_sample;
+    return !t->is_output && has_rows(&r->program->graph->value[t->value]);
+}
+
+/* Does NODE read what comes of all rows of a step that is in the run? */
+static bool reads_sums(const Run *r, const Node *node) {
+    const Graph *g = r->program->graph;
+    for (Touch t = node_touches(g, node); touch_next(&t);)
+        for (int i = 0; !t.is_output && !has_rows(&g->value[t.value]) && i < r->count; i++)
+            if (r->step[i].node == g->value[t.value].producer && sums_rows(g, node_of(r, i)))
+                return true;
+    return false;
 }
 
 /* ---- how many rows an iteration computes ---- */
@@ -284,7 +298,7 @@ static Run run_from(const Program *program, const Step *step, int nstep, int fir
     for (int i = first; i < nstep && step[i].node >= 0; i++) {
         const Node *node = &g->node[step[i].node];
         int count = r.count;
-        if (computes_bands(program, node)) {
+        if (computes_bands(program, node) && !reads_sums(&r, node)) {
             PUSH(g->pool, r.place, count, i);
             PUSH(g->pool, r.step, r.count, step[i]);
         } else if (!stands_aside(g, node)) {
@@ -353,6 +367,11 @@ static int64_t head_rows(const Program *program) {
 
 static bool loops_over_heads(const Program *program) {
     return !has_bands(program) && program->options->bands == 0 && program->target->rings;
+}
+
+bool head_loops(const Program *program, ValueId large) {
+    return (has_bands(program) || loops_over_heads(program)) &&
+           shape_rows(program->graph->value[large].shape) > head_rows(program);
 }
 
 int64_t bytes_in_loops(const Program *program, ValueId v) {
