@@ -199,6 +199,8 @@ FAULTS = [
     ("bands", banded, [(BANDS + (2, "rows", "3"), [-1, 1, 3])]),
     ("bands", banded, [(BANDS + (2, "rows", "3"), [-2, 1, 2])]),
     ("bands", banded, [(BODY + (3, "times"), 2)]),
+    # the same where rows are said for each iteration
+    ("bands", banded, [(BANDS + (2, "rows", "2"), [[-2, 2], [0, 5], [2, 6]])]),
     # a band reads all of what the loop writes; does not say which rows it writes
     ("bands", banded, [(BANDS + (2, "rows"), {"3": [-1, 1, 2]})]),
     ("schema", banded, [(BANDS + (2, "rows"), {"2": [-2, 2, 2]})]),

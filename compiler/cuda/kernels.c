@@ -263,13 +263,17 @@ static void prepare_lovasz(Program *program, Node *node) {
                     workspace_new(g, node, "scratch", TYPE_F64, work_sum(SORTING, OF_POINT, points)));
 }
 
-/* Three sums of each class for each band of the points of a sample. */
+/* Three sums of each class for each row of a sample, for the gradient reads their sums, which loops over
+ * bands do not change; of a volume, which stands in no such loop, for each band of its points. */
 static void prepare_overlap(Program *program, Node *node) {
     enum { POINTS_PER_BAND = 4096, MAX_BANDS = 64 };
     Graph *g = program->graph;
     const Shape shape = g->value[node->in[0]].shape;
-    node->a.loss.bands =
-        min_bands(size_product(shape_rows(shape), shape_extent(shape, 2)), POINTS_PER_BAND, MAX_BANDS);
+    node->whole_rows = shape.rank > AXES;
+    node->a.loss.bands = !node->whole_rows
+                             ? shape_rows(shape)
+                             : min_bands(size_product(shape_rows(shape), shape_extent(shape, 2)),
+                                         POINTS_PER_BAND, MAX_BANDS);
     node_add_output(g, node,
                     workspace_new(g, node, "scratch", TYPE_F64,
                                   size_product(size_product(program->micro_batch, node->a.loss.bands),

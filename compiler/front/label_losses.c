@@ -313,6 +313,7 @@ static ValueId overlap_node(Call *call, const Compared *by, LabelAttributes a) {
     const ValueId loss = result_node(call, by, a, 1);
     Value sums = g->value[loss];
     sums.name = pool_text(g->pool, "%s sums", sums.name);
+    sums.class = CLASS_BATCH_STATISTIC;
     sums.per_sample = !a.overlap.batch;
     sums.shape.dim[0] = 3 * a.classes;
     const ValueId v = value_new(g, sums);
@@ -386,7 +387,9 @@ static ValueId searching_node(Call *call, const Compared *by, LabelAttributes a,
     Graph *g = call->l->graph;
     const ValueId loss = result_node(call, by, a, 1);
     const NodeId node = g->value[loss].producer;
-    Value numbers = g->value[loss], of_points = g->value[loss];
+    Value numbers = g->value[loss];
+    numbers.class = CLASS_BATCH_STATISTIC;
+    Value of_points = numbers;
     numbers.name = pool_text(g->pool, "%s %s", call->signature->name, what);
     numbers.shape.dim[0] = count;
     of_points.name = pool_text(g->pool, "%s %s", call->signature->name, of_each);

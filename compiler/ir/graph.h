@@ -26,7 +26,8 @@ typedef enum {
     CLASS_ACTIVATION_GRADIENT,
     CLASS_STATE, /* of the optimiser */
     CLASS_RUNNING_STATISTIC,
-    CLASS_BATCH_STATISTIC, /* mean and variance of what is normalised, and sums of their gradients */
+    CLASS_BATCH_STATISTIC, /* mean and variance of what is normalised, and sums of their gradients; what a
+                              loss leaves for its gradient */
     CLASS_WORKSPACE,
     CLASS_STAGING, /* a batch of an input or target, as the loader leaves it */
     CLASS_METRIC,  /* one double: a loss or a metric; or a matrix of them */
@@ -254,7 +255,7 @@ typedef struct {
     ValueId *in, *out; /* -1: an optional operand that is absent (a bias) */
     Attributes a;
     bool accumulates;     /* in a loop over samples: adds to its sums */
-    int head;             /* the one that it is part of (passes/heads.c), or 0 */
+    int head;             /* the sweep over a head that it is part of (passes/heads.c), or 0 */
     bool whole_rows;      /* the target's kernel for it computes all rows at once, */
     int64_t tile_rows;    /*   or ranges that begin at multiples of so many; 0: any */
     const char *template; /* the target's kernel for it, where there are several; NULL: see KernelRow */

@@ -178,6 +178,7 @@ void constants_ohem(Constants *c, const Node *node) {
     constant(c, "BANDS", node->a.loss.bands);
     constant(c, "ACCUMULATE", node->accumulates);
     call_arguments(c, "n, step->n", "valid");
+    call_rows(c, node->in[0]);
 }
 
 void constants_ohem_grad(Constants *c, const Node *node) {
@@ -227,6 +228,7 @@ void constants_overlap(Constants *c, const Node *node) {
     constant(c, "BANDS", node->a.loss.bands);
     constant(c, "ACCUMULATE", node->accumulates);
     call_arguments(c, "n, step->n", "valid");
+    call_rows(c, node->in[0]);
 }
 
 void constants_overlap_grad(Constants *c, const Node *node) {

@@ -67,19 +67,23 @@ static bool sums_samples(const Program *program, const Node *node) {
     return false;
 }
 
+bool has_rows(const Value *value) {
+    return value->per_sample && value->shape.rank == AXES;
+}
+
 /* The runtime passes rows where the whole program is one loop. */
 bool computes_bands(const Program *program, const Node *node) {
     const Graph *g = program->graph;
-    if (!computes_rows(node) || rows_value(g, node) < 0 || sums_samples(program, node) ||
+    const ValueId of = rows_value(g, node);
+    if (!computes_rows(node) || of < 0 || !has_rows(&g->value[of]) || sums_samples(program, node) ||
         (has_trait(node, TRAIT_OF_RUNTIME) && program->units == 0))
         return false;
     for (Touch t = node_touches(g, node); touch_next(&t);) {
         const Value *value = &g->value[t.value];
-        const bool image = value->per_sample && value->shape.rank == AXES,
-                   whole = !value->per_sample && !t.is_output;
         const Access access = t.operand->access;
-        const bool sum = access == ACCESS_SUM && sums_rows(g, node);
-        if (!(image || whole || sum || access == ACCESS_SCRATCH) || access == ACCESS_UPDATE)
+        const bool whole = !t.is_output && (!value->per_sample || has_trait(node, TRAIT_MEASURES)),
+                   ends = t.is_output && sums_rows(g, node);
+        if (!(has_rows(value) || whole || ends || access == ACCESS_SCRATCH) || access == ACCESS_UPDATE)
             return false;
     }
     return true;
@@ -99,7 +103,17 @@ static bool stands_aside(const Graph *g, const Node *node) {
 
 /* Is it an image that the step reads a few rows of? */
 static bool reads_rows(const Run *r, const Touch *t) {
-    return !t->is_output && r->program->graph->value[t->value].per_sample;
+    return !t->is_output && has_rows(&r->program->graph->value[t->value]);
+}
+
+/* Does NODE read what comes of all rows of a step that is in the run? */
+static bool reads_sums(const Run *r, const Node *node) {
+    const Graph *g = r->program->graph;
+    for (Touch t = node_touches(g, node); touch_next(&t);)
+        for (int i = 0; !t.is_output && !has_rows(&g->value[t.value]) && i < r->count; i++)
+            if (r->step[i].node == g->value[t.value].producer && sums_rows(g, node_of(r, i)))
+                return true;
+    return false;
 }
 
 /* ---- how many rows an iteration computes ---- */
@@ -284,7 +298,7 @@ static Run run_from(const Program *program, const Step *step, int nstep, int fir
     for (int i = first; i < nstep && step[i].node >= 0; i++) {
         const Node *node = &g->node[step[i].node];
         int count = r.count;
-        if (computes_bands(program, node)) {
+        if (computes_bands(program, node) && !reads_sums(&r, node)) {
             PUSH(g->pool, r.place, count, i);
             PUSH(g->pool, r.step, r.count, step[i]);
         } else if (!stands_aside(g, node)) {
@@ -355,6 +369,11 @@ static bool loops_over_heads(const Program *program) {
     return !has_bands(program) && program->options->bands == 0 && program->target->rings;
 }
 
+bool head_loops(const Program *program, ValueId large) {
+    return (has_bands(program) || loops_over_heads(program)) &&
+           shape_rows(program->graph->value[large].shape) > head_rows(program);
+}
+
 int64_t bytes_in_loops(const Program *program, ValueId v) {
     enum { BANDS_AT_A_TIME = 3 }; /* one that is made, those that a window of the gradient reaches */
     const Graph *g = program->graph;
@@ -371,11 +390,35 @@ int64_t bytes_in_loops(const Program *program, ValueId v) {
     return bytes / shape_rows(value->shape) * rows;
 }
 
+/* Rows of step I in an iteration of ROWS rows of the tallest tensor: about as many as its height is of
+ * TALLEST. */
+static int64_t rows_in_proportion(const Run *r, int i, int64_t rows, int64_t tallest) {
+    const int64_t nearest = (size_product(2 * rows, height_of(r, i)) + tallest) / (2 * tallest);
+    return nearest > 0 ? nearest : 1;
+}
+
+/* Fills r->rows where steps do not agree, as those of a resize that aligns corners, or by a ratio that no
+ * band has whole: such a step runs ahead or falls behind from one iteration to the next, by less than a row
+ * where heights are in proportion. */
+static void scale_rows_in_proportion(Run *r, int64_t rows, int64_t tallest) {
+    CHECK(SCALE % rows == 0);
+    for (int i = 0; i < r->count; i++) {
+        r->rows[i] = SCALE / rows * rows_in_proportion(r, i, rows, tallest);
+        for (int k = 0; k < node_of(r, i)->nout; k++)
+            if (node_of(r, i)->out[k] >= 0)
+                r->maker[node_of(r, i)->out[k]] = i;
+    }
+}
+
 /* The loop over the steps [FIRST, END) of a head, if they can be one. */
 static bool loop_over_head(const Program *program, Step *step, int first, int end, Step *loop) {
     Run r = run_from(program, step, end, first);
-    return r.count == end - first && scale_rows(&r, tallest_of(&r)) == r.count &&
-           make_loop(&r, r.count, head_rows(program), loop);
+    const int64_t tallest = tallest_of(&r);
+    if (r.count < end - first)
+        return false;
+    if (scale_rows(&r, tallest) < r.count)
+        scale_rows_in_proportion(&r, head_rows(program), tallest);
+    return make_loop(&r, r.count, head_rows(program), loop);
 }
 
 /* A loop for each head, unless there are to be none: their time is the same, and a band is still in the

@@ -8,10 +8,14 @@
  * for or chosen. STEP[0..NSTEP) is replaced by NEW; returns how many steps that has. Sets program->units.
  */
 int loop_over_bands(Program *program, Step *step, int nstep, Step **new);
+/* Is VALUE an image of each sample, of which there may be a few rows at a time? */
+bool has_rows(const Value *value);
 /* Does NODE make an image row by row, or a sum over rows, out of images? What has no samples it reads
  * whole.
  */
 bool computes_bands(const Program *program, const Node *node);
+/* Is there a loop for a head that makes LARGE? */
+bool head_loops(const Program *program, ValueId large);
 /* Bytes of V, or about those of the rows that are there at a time in the loop of a head. */
 int64_t bytes_in_loops(const Program *program, ValueId v);
 

@@ -344,25 +344,33 @@ INLINE void overlaps_of_row(Overlap *sum, Classified by, Point at, int width, in
     }
 }
 
-/* Those of all rows, then their sums in order, of the batch or of each sample, and the loss. */
-INLINE void overlap_loss(int n, int total, double *result, double *sums, Overlap *scratch, Classified by,
-                         const int32_t (*valid)[3], Ratio ratio, int accumulate) {
-    const int rows = by.size[0] * by.size[1];
+/* Those of a range of rows, into `scratch`, which has all rows of all samples. */
+INLINE void overlaps_sum(int n, Rows rows, Overlap *scratch, Classified by, const int32_t (*valid)[3],
+                         Ratio ratio) {
+    const int all = by.size[0] * by.size[1];
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
-        for (int r = 0; r < rows; r++) {
+        for (int r = rows.begin; r < rows.end; r++) {
             const Point at = {i, r / by.size[1], r % by.size[1], 0};
             const int32_t *size = valid ? valid[i] : by.size;
-            overlaps_of_row(scratch + ((long)i * rows + r) * by.classes, by, at,
+            overlaps_of_row(scratch + ((long)i * all + r) * by.classes, by, at,
                             at.d < size[0] && at.h < size[1] ? size[2] : 0, ratio.squared);
         }
+}
+
+/* Once the last are there: their sums in order, of the batch or of each sample, and the loss. */
+INLINE void overlap_loss(int n, int total, Rows rows, double *result, double *sums, const Overlap *scratch,
+                         Classified by, Ratio ratio, int accumulate) {
+    const int all = by.size[0] * by.size[1];
+    if (rows.begin == rows.end || rows.end < all)
+        return;
 #pragma omp single
     {
-        const long together = ratio.batch ? (long)n * rows : rows; /* rows */
+        const long together = ratio.batch ? (long)n * all : all; /* rows */
         double loss = accumulate ? *result : 0;
         for (int i = 0; i < (ratio.batch ? 1 : n); i++) {
-            Overlap *sum = (void *)(sums + i * ratio.sample),
-                    *of_rows = scratch + i * together * by.classes;
+            Overlap *sum = (void *)(sums + i * ratio.sample);
+            const Overlap *of_rows = scratch + i * together * by.classes;
             for (int k = 0; k < by.classes; k++) {
                 if (!ratio.batch || !accumulate)
                     sum[k] = (Overlap){0, 0, 0};
@@ -557,26 +565,40 @@ INLINE void kept_of_row(double *sum, double *kept, const real *terms, int width,
         }
 }
 
-/* Mean of the terms of points that count; of no points 0. `bounds`: the limit, and what the sum is divided
- * by. Scratch: a selection, and for each row the points that count there, the sum of those kept, their
- * number. */
-INLINE void hard_loss(int n, int total, double *result, double *bounds, real *terms, long sample,
-                      double *scratch, Classified by, const int32_t (*valid)[3], Hard hard,
+/* Scratch of the loss: a selection, and for each row the points that count there, the sum of those kept,
+ * their number. */
+INLINE double *counts_in(double *scratch) {
+    return scratch + sizeof(Selection) / sizeof *scratch;
+}
+
+/* The terms of a range of rows. */
+INLINE void hard_terms(int n, Rows rows, real *terms, long sample, double *scratch, Classified by,
+                       const int32_t (*valid)[3]) {
+    const int all = by.size[0] * by.size[1], width = by.size[2];
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int r = rows.begin; r < rows.end; r++) {
+            const Point at = {i, r / by.size[1], r % by.size[1], 0};
+            const int32_t *size = valid ? valid[i] : by.size;
+            counts_in(scratch)[(long)i * all + r] =
+                terms_store(terms + i * sample + (long)r * width, by, at,
+                            at.d < size[0] && at.h < size[1] ? size[2] : 0);
+        }
+}
+
+/* Once the last are there: the mean of the terms of points that count; of no points 0. `bounds`: the limit,
+ * and what the sum is divided by. */
+INLINE void hard_loss(int n, int total, Rows range, double *result, double *bounds, const real *terms,
+                      long sample, double *scratch, Classified by, const int32_t (*valid)[3], Hard hard,
                       int accumulate) {
     const int rows = by.size[0] * by.size[1], width = by.size[2];
-    double *counted = scratch + sizeof(Selection) / sizeof *scratch, *sum = counted + (long)n * rows,
-           *kept = sum + (long)n * rows, all = 0, bound = 0;
+    double *counted = counts_in(scratch), *sum = counted + (long)n * rows, *kept = sum + (long)n * rows,
+           all = 0, bound = 0;
+    if (range.begin == range.end || range.end < rows)
+        return;
     for (int i = 0; i < n; i++)
         all += (double)(valid ? valid[i] : by.size)[0] * (valid ? valid[i] : by.size)[1] *
                (valid ? valid[i] : by.size)[2];
-#pragma omp for collapse(2) schedule(static)
-    for (int i = 0; i < n; i++)
-        for (int r = 0; r < rows; r++) {
-            const Point at = {i, r / by.size[1], r % by.size[1], 0};
-            const int32_t *size = valid ? valid[i] : by.size;
-            counted[(long)i * rows + r] = terms_store(terms + i * sample + (long)r * width, by, at,
-                                                      at.d < size[0] && at.h < size[1] ? size[2] : 0);
-        }
     const double points = sum_of(counted, (long)n * rows), wanted = kept_at_least(hard, all);
     if (wanted > 0 && wanted < points)
         bound = largest_term((void *)scratch, terms, n, (long)rows * width, sample, wanted);

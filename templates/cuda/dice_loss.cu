@@ -6,20 +6,24 @@
 
 /* BEGIN */
 static __global__ void KERNEL_bands(double *scratch, const stored *x, const uint8_t *t,
-                                    const UnetControl *control) {
+                                    const UnetControl *control, Rows bands) {
     SIZES;
     const Classified by = {{D, H, W, 1}, C, X.block, X.ring,  T.ring, CLASSES, IGNORE,
                            nullptr,      0, 0,       nullptr, 1,      0,       0};
-    sum_overlap(scratch, x, t, control, by, BANDS, SQUARED);
+    sum_overlap(scratch, x, t, control, by, BANDS, bands, SQUARED);
 }
 
-LAUNCHER void KERNEL(UnetLaunch at, double *result, double *sums, double *scratch, const stored *x,
-                     const uint8_t *t) {
+LAUNCHER void KERNEL(UnetLaunch at, Rows rows, double *result, double *sums, double *scratch,
+                     const stored *x, const uint8_t *t) {
     SIZES;
     constexpr Ratio ratio = {OVER_BOTH, UNDER_BOTH, UNDER_PREDICTED, UNDER_TRULY, SMOOTH,     EPSILON,
                              FIRST,     SQUARED,    JOINT,           BATCH,       SUMS.sample};
     constexpr auto kernel = end_overlap<N, BANDS, CLASSES, ACCUMULATE>;
-    LAUNCH_BLOCKS(at, KERNEL_bands, dim3(N * BANDS, CLASSES * OVERLAPS), scratch, x, t, at.control);
-    LAUNCH(at, kernel, 1, result, sums, scratch, at.control, ratio);
+    const Rows bands = bands_in(rows, {D, H, W, 1}, BANDS);
+    if (bands.begin < bands.end)
+        LAUNCH_BLOCKS(at, KERNEL_bands, dim3(N * (bands.end - bands.begin), CLASSES * OVERLAPS), scratch, x,
+                      t, at.control, bands);
+    if (bands.begin < bands.end && bands.end == BANDS)
+        LAUNCH_BLOCKS(at, kernel, 1, result, sums, scratch, at.control, ratio);
 }
 /* END */

@@ -182,10 +182,12 @@ DEVICE double overlap_ratio(Overlap o, Ratio ratio) {
     return under > 0 ? (ratio.over_both * o.both + ratio.smooth) / under : 0;
 }
 
-/* For a block each: one of the sums of one class, over one of the `bands` of the points of a sample. */
+/* For a block each: one of the sums of one class, over one of those of the `bands` of the points of a
+ * sample that are `wanted`. */
 DEVICE void sum_overlap(double *scratch, const stored *x, const uint8_t *t, const UnetControl *control,
-                        Classified by, unsigned bands, int squared) {
-    const unsigned all = vectors(1, by.points), sample = blockIdx.x / bands, band = blockIdx.x % bands;
+                        Classified by, unsigned bands, Rows wanted, int squared) {
+    const unsigned all = vectors(1, by.points), count = wanted.end - wanted.begin;
+    const unsigned sample = blockIdx.x / count, band = wanted.begin + blockIdx.x % count;
     const int k = blockIdx.y / OVERLAPS, which = blockIdx.y % OVERLAPS;
     const int32_t *size = valid_size(control, sample);
     double total = 0;
@@ -201,7 +203,7 @@ DEVICE void sum_overlap(double *scratch, const stored *x, const uint8_t *t, cons
     }
     total = block_sum(total);
     if (threadIdx.x == 0)
-        scratch[(long)blockIdx.x * gridDim.y + blockIdx.y] = total;
+        scratch[((long)sample * bands + band) * gridDim.y + blockIdx.y] = total;
 }
 
 /* Of the classes that count, all together. */
@@ -221,29 +223,27 @@ DEVICE double overlap_mean(const Overlap *sums, int classes, Ratio ratio) {
     return mean;
 }
 
-/* Adds `parts` parts of the sums of each class, in order. */
-DEVICE void add_overlaps(Overlap *sums, const Overlap *scratch, int parts, int classes) {
-    for (int k = 0; k < classes; k++)
-        for (int part = 0; part < parts; part++) {
-            const Overlap o = scratch[(long)part * classes + k];
-            sums[k] = {sums[k].both + o.both, sums[k].predicted + o.predicted, sums[k].truly + o.truly};
-        }
-}
-
-/* One thread makes the sums, of the batch or of each sample, and the loss. */
+/* A block makes the sums, of the batch or of each sample: each thread one of them, of its parts in order.
+ * Then one thread makes the loss. */
 template <int N, int BANDS, int CLASSES, int ACCUMULATE>
 static __global__ void end_overlap(double *result, double *sums, const double *from,
                                    const UnetControl *control, Ratio ratio) {
-    const Overlap *scratch = reinterpret_cast<const Overlap *>(from);
+    constexpr int EACH = CLASSES * OVERLAPS;
+    const int samples = ratio.batch ? 1 : N, parts = ratio.batch ? N * BANDS : BANDS;
+    for (int s = threadIdx.x; s < samples * EACH; s += THREADS) {
+        const double *part = from + (long)(s / EACH) * parts * EACH + s % EACH;
+        double *own = sums + s / EACH * ratio.sample + s % EACH;
+        double total = ratio.batch && ACCUMULATE ? *own : 0;
+        for (int k = 0; k < parts; k++)
+            total += part[(long)k * EACH];
+        *own = total;
+    }
+    __syncthreads();
     if (threadIdx.x > 0)
         return;
     double loss = ACCUMULATE ? *result : 0;
-    for (int i = 0; i < (ratio.batch ? 1 : N); i++) {
-        const int parts = ratio.batch ? N * BANDS : BANDS;
-        Overlap *own = reinterpret_cast<Overlap *>(sums + i * ratio.sample);
-        for (int k = 0; k < CLASSES && !(ratio.batch && ACCUMULATE); k++)
-            own[k] = {0, 0, 0};
-        add_overlaps(own, scratch + (long)i * parts * CLASSES, parts, CLASSES);
+    for (int i = 0; i < samples; i++) {
+        const Overlap *own = reinterpret_cast<const Overlap *>(sums + i * ratio.sample);
         if (ratio.batch || is_valid(control, i))
             loss += (ratio.batch ? control->n : 1) * (1 - overlap_mean(own, CLASSES, ratio));
     }
@@ -328,32 +328,14 @@ DEVICE long term_at(unsigned i, unsigned points, long sample) {
         s->begins = s->rank = s->counted = s->all = 0;
 }
 
-/* The term of each point, -1 where it does not count. */
-DEVICE void store_term(real *terms, long sample, double *scratch, const stored *x, const uint8_t *t,
-                       const UnetControl *control, Classified by, unsigned i, int count) {
-    Selection *s = reinterpret_cast<Selection *>(scratch);
+/* The term of point i, -1 where it does not count. */
+DEVICE void store_term(real *terms, long sample, const stored *x, const uint8_t *t,
+                       const UnetControl *control, Classified by, unsigned i) {
     const unsigned points = vectors(1, by.points);
-    int counted = 0, here = 0;
-    if (i < points * count) {
-        here = is_valid(control, i / points) &&
-               inside(valid_size(control, i / points), point_at(by.points, i % points));
-        const int label = here ? label_at(t, by, i) : -1;
-        counted = label >= 0;
-        terms[term_at(i, points, sample)] = counted ? (real)class_term(logits_at(x, by, i), by, label) : -1;
-    }
-    SHARED(double, sum, [2]);
-    if (threadIdx.x < 2)
-        sum[threadIdx.x] = 0;
-    __syncthreads();
-    if (counted)
-        atomicAdd(&sum[0], 1.0);
-    if (here)
-        atomicAdd(&sum[1], 1.0);
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        atomicAdd(&s->counted, sum[0]);
-        atomicAdd(&s->all, sum[1]);
-    }
+    const bool here = is_valid(control, i / points) &&
+                      inside(valid_size(control, i / points), point_at(by.points, i % points));
+    const int label = here ? label_at(t, by, i) : -1;
+    terms[term_at(i, points, sample)] = label < 0 ? -1 : (real)class_term(logits_at(x, by, i), by, label);
 }
 
 /* How many of the terms have which digit at `shift`. */
@@ -378,14 +360,29 @@ static __global__ void count_digits(double *scratch, const real *terms, unsigned
         atomicAdd(&s->count[threadIdx.x], count[threadIdx.x]);
 }
 
-/* One thread. */
-[[maybe_unused]] static __global__ void choose_digit(double *scratch, Hard hard, int shift) {
+/* The points that are image, in all samples. */
+DEVICE double all_points(const UnetControl *control, int samples) {
+    double all = 0;
+    for (int i = 0; i < samples && is_valid(control, i); i++) {
+        const int32_t *size = valid_size(control, i);
+        all += (double)size[0] * size[1] * size[2];
+    }
+    return all;
+}
+
+/* One thread.  With the first digit all terms are counted. */
+template <int N>
+static __global__ void choose_digit(double *scratch, const UnetControl *control, Hard hard, int shift) {
     Selection *s = reinterpret_cast<Selection *>(scratch);
     int digit = DIGITS;
     if (threadIdx.x > 0)
         return;
-    if (shift == 24)
+    if (shift == 24) {
+        s->all = all_points(control, N);
+        for (int k = 0; k < DIGITS; k++)
+            s->counted += s->count[k];
         s->rank = kept_at_least(hard, s->all);
+    }
     do
         s->rank -= s->count[--digit];
     while (s->rank > 0 && digit > 0);

@@ -5,27 +5,32 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
-static __global__ void KERNEL_terms(real *terms, double *scratch, const stored *x, const uint8_t *t,
+static __global__ void KERNEL_terms(Range range, real *terms, const stored *x, const uint8_t *t,
                                     const UnetControl *control) {
     SIZES;
     const Classified by = {{D, H, W, 1}, C, X.block, X.ring,  T.ring, CLASSES, IGNORE,
                            nullptr,      0, 0,       nullptr, 1,      0,       0};
-    store_term(terms, TERMS.sample, scratch, x, t, control, by, thread_index(), N);
+    const unsigned i = vector_index(range);
+    if (i != NO_VECTOR)
+        store_term(terms, TERMS.sample, x, t, control, by, i);
 }
 
-LAUNCHER void KERNEL(UnetLaunch at, double *result, double *bounds, real *terms, double *scratch,
+LAUNCHER void KERNEL(UnetLaunch at, Rows rows, double *result, double *bounds, real *terms, double *scratch,
                      const stored *x, const uint8_t *t) {
     SIZES;
     constexpr Hard hard = {THRESHOLD, SHARE, LEAST};
     constexpr unsigned points = vectors(1, {D, H, W, 1});
     constexpr auto count = count_digits<N>;
+    constexpr auto choose = choose_digit<N>;
     constexpr auto sum = sum_hard<N>;
     constexpr auto end = end_hard<ACCUMULATE>;
+    LAUNCH_RANGE(at, KERNEL_terms, range_of(N, {D, H, W, 1}, rows), terms, x, t, at.control);
+    if (rows.begin == rows.end || rows.end < D * H)
+        return;
     LAUNCH_BLOCKS(at, begin_selection, 1, scratch);
-    LAUNCH_BLOCKS(at, KERNEL_terms, blocks_for(N * points), terms, scratch, x, t, at.control);
     for (int shift = 24; shift >= 0; shift -= 8) {
         LAUNCH_BLOCKS(at, count, blocks_for(N * points), scratch, terms, points, TERMS.sample, shift);
-        LAUNCH(at, choose_digit, 1, scratch, hard, shift);
+        LAUNCH(at, choose, 1, scratch, at.control, hard, shift);
     }
     LAUNCH_BLOCKS(at, sum, dim3(BANDS, 2), scratch, terms, points, TERMS.sample, hard);
     LAUNCH(at, end, 1, result, bounds, scratch, BANDS, at.control, hard);

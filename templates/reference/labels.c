@@ -187,18 +187,20 @@ UNUSED static double softmax_at(Classified by, int n, int k, int d, int h, int w
     return exp(logit_at(by, n, k, d, h, w) - level_at(by, n, d, h, w));
 }
 
-/* Adds those of class K of a sample, row by row, as the fast kernel adds them. */
-UNUSED static Overlap overlap_of_sample(Overlap sum, int k, int n, Classified by, const int32_t *size,
-                                        int squared) {
-    for (int r = 0; r < by.size[0] * by.size[1]; r++) {
-        const int d = r / by.size[1], h = r % by.size[1];
-        for (int w = 0; w < size[2] && d < size[0] && h < size[1]; w++) {
-            const int label = label_at(by, n, d, h, w);
-            const double share = label < 0 ? 0 : softmax_at(by, n, k, d, h, w);
-            sum.both += label == k ? share : 0;
-            sum.predicted += squared ? share * share : share;
-            sum.truly += label == k;
-        }
+UNUSED static Overlap overlap_sum(Overlap a, Overlap b) {
+    return (Overlap){a.both + b.both, a.predicted + b.predicted, a.truly + b.truly};
+}
+
+/* Those of class K of row R of a sample. */
+UNUSED static Overlap overlap_of_row(int k, int n, int r, Classified by, const int32_t *size, int squared) {
+    const int d = r / by.size[1], h = r % by.size[1];
+    Overlap sum = {0, 0, 0};
+    for (int w = 0; w < size[2] && d < size[0] && h < size[1]; w++) {
+        const int label = label_at(by, n, d, h, w);
+        const double share = label < 0 ? 0 : softmax_at(by, n, k, d, h, w);
+        sum.both += label == k ? share : 0;
+        sum.predicted += squared ? share * share : share;
+        sum.truly += label == k;
     }
     return sum;
 }
@@ -206,11 +208,8 @@ UNUSED static Overlap overlap_of_sample(Overlap sum, int k, int n, Classified by
 /* Of the classes that count, all together. */
 UNUSED static Overlap overlap_joint(const Overlap *sums, int first, int classes) {
     Overlap all = {0, 0, 0};
-    for (int k = first; k < classes; k++) {
-        all.both += sums[k].both;
-        all.predicted += sums[k].predicted;
-        all.truly += sums[k].truly;
-    }
+    for (int k = first; k < classes; k++)
+        all = overlap_sum(all, sums[k]);
     return all;
 }
 
@@ -223,18 +222,31 @@ UNUSED static double overlap_mean(const Overlap *sums, int classes, Ratio ratio)
     return mean;
 }
 
-UNUSED static void overlap_loss(int n, int total, double *result, double *sums, Classified by,
-                                const int32_t (*valid)[3], Ratio ratio, int accumulate) {
+/* Those of a range of rows, into SCRATCH, which has all rows of all samples; the loss once the last are
+ * there. */
+UNUSED static void overlap_loss(int n, int total, Rows rows, double *result, double *sums, Overlap *scratch,
+                                Classified by, const int32_t (*valid)[3], Ratio ratio, int accumulate) {
+    const int all = by.size[0] * by.size[1];
+#pragma omp single
+    for (int i = 0; i < n; i++)
+        for (int r = rows.begin; r < rows.end; r++)
+            for (int k = 0; k < by.classes; k++)
+                scratch[((long)i * all + r) * by.classes + k] =
+                    overlap_of_row(k, i, r, by, valid ? valid[i] : by.size, ratio.squared);
+    if (rows.begin == rows.end || rows.end < all)
+        return;
 #pragma omp single
     {
         if (!accumulate)
             *result = 0;
         for (int i = 0; i < n; i++) {
             Overlap *sum = (void *)(sums + (ratio.batch ? 0 : i * ratio.sample));
-            for (int k = 0; k < by.classes; k++)
-                sum[k] =
-                    overlap_of_sample(ratio.batch && (i > 0 || accumulate) ? sum[k] : (Overlap){0, 0, 0}, k,
-                                      i, by, valid ? valid[i] : by.size, ratio.squared);
+            for (int k = 0; k < by.classes; k++) {
+                if (!(ratio.batch && (i > 0 || accumulate)))
+                    sum[k] = (Overlap){0, 0, 0};
+                for (int r = 0; r < all; r++)
+                    sum[k] = overlap_sum(sum[k], scratch[((long)i * all + r) * by.classes + k]);
+            }
             if (!ratio.batch || i == n - 1)
                 *result += (ratio.batch ? total : 1) * (1 - overlap_mean(sum, by.classes, ratio));
         }
@@ -317,25 +329,38 @@ UNUSED static double largest_term(const real *terms, int n, long points, long sa
     return value;
 }
 
-/* Mean of the terms of points that count; of no points 0. BOUNDS: the limit, and what the sum is divided
- * by. */
-UNUSED static void hard_loss(int n, int total, double *result, double *bounds, real *terms, long sample,
-                             Classified by, const int32_t (*valid)[3], Hard hard, int accumulate) {
+/* The terms of a range of rows, -1 where a point does not count. */
+UNUSED static void hard_terms(int n, Rows rows, real *terms, long sample, Classified by,
+                              const int32_t (*valid)[3]) {
+#pragma omp for collapse(2) schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int r = rows.begin; r < rows.end; r++)
+            for (int w = 0; w < by.size[2]; w++) {
+                const int32_t *size = valid ? valid[i] : by.size;
+                const int d = r / by.size[1], h = r % by.size[1];
+                const int counts =
+                    d < size[0] && h < size[1] && w < size[2] && label_at(by, i, d, h, w) >= 0;
+                terms[i * sample + (long)r * by.size[2] + w] =
+                    counts ? (real)class_term(by, i, d, h, w) : -1;
+            }
+}
+
+/* Once the last are there: the mean of the terms of points that count; of no points 0. BOUNDS: the limit,
+ * and what the sum is divided by. */
+UNUSED static void hard_loss(int n, int total, Rows rows, double *result, double *bounds, const real *terms,
+                             long sample, Classified by, const int32_t (*valid)[3], Hard hard,
+                             int accumulate) {
     const long points = (long)by.size[0] * by.size[1] * by.size[2];
+    if (rows.begin == rows.end || rows.end < by.size[0] * by.size[1])
+        return;
 #pragma omp single
     {
         double all = 0, counted = 0, sum = 0, kept = 0;
         for (int i = 0; i < n; i++) {
             const int32_t *size = valid ? valid[i] : by.size;
             all += (double)size[0] * size[1] * size[2];
-            for (long k = 0; k < points; k++) {
-                const int w = (int)(k % by.size[2]), h = (int)(k / by.size[2] % by.size[1]),
-                          d = (int)(k / by.size[2] / by.size[1]);
-                const int counts =
-                    d < size[0] && h < size[1] && w < size[2] && label_at(by, i, d, h, w) >= 0;
-                terms[i * sample + k] = counts ? (real)class_term(by, i, d, h, w) : -1;
-                counted += counts;
-            }
+            for (long k = 0; k < points; k++)
+                counted += !((double)terms[i * sample + k] < 0);
         }
         const double wanted = kept_at_least(hard, all);
         bounds[0] =

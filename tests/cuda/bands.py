@@ -7,7 +7,8 @@
            eval and predict give the bits of the plan without bands, for each row is computed once and in one way; a gradient
            by weights is a sum that cuDNN begins anew in each band, so trained weights agree but for rounding, and to the
            bit where several samples at a time keep these gradients out of the loops
-  heads    a net that enlarges what losses read has loops over bands there, and the bits of one without
+  heads    nets that enlarge what losses read have loops over bands there, and the bits of those without; a second sweep
+           where losses see all points first
   ways     a step captured as a graph or not, streams that take turns: the same weights, bit for bit; all tensors are
            rings
   budget   (--long) where nothing else fits, the planner takes bands, without being asked; that program runs, in one allocation
@@ -19,7 +20,9 @@ Every plan is judged by check_plan.py.  Exits with 77 without the headers of CUD
 
 import copy
 import os
+import struct
 import sys
+import zlib
 
 import steps
 from steps import expect
@@ -36,6 +39,7 @@ IRREGULAR = ("irregular", steps.PLANNER + "irregular.unet", ["--batch=3"])
 POOLS = ("pools", "tests/cuda/pools.unet", ["--batch=3"])
 CHAIN = ("chain", "tests/whole/bands.unet", [])
 ENLARGED = ("enlarged", "tests/cuda/enlarged.unet", [])
+LABELLED = [("labelled", "tests/cuda/labelled.unet", ['-Dlosses="%s"' % losses]) for losses in ("ohem", "dice")]
 
 # Largest differences of trained weights from those without bands, and relative ones of losses.
 TOLERANCE = {"f32": (1e-6, 1e-6), "bf16": (2e-3, 2e-2)}
@@ -76,15 +80,32 @@ def compare(shop, net, precision, turns, bands):
     return "%s, %s, %s, whole in %d bytes; %s" % (net[0], precision, turns, plain.plan["arena"]["bytes"], "; ".join(said))
 
 
-def check_heads(shop):
+def check_heads(shop, net, count):
     """What reads enlarged tensors stands in loops of its own where nobody asks for bands, and changes no bit."""
-    whole, looped = shop.cuda(ENLARGED, WHOLE), shop.cuda(ENLARGED)
-    expect(("bands",) in loops(looped.plan, "train") and ("bands",) not in loops(whole.plan, "train"), "loops over heads")
+    name = " ".join([net[0], *net[2]])
+    whole, looped = shop.cuda(net, WHOLE), shop.cuda(net)
+    banded = [sum(loop["loop"] == "bands" for loop in check_plan.all_loops(made.plan["programs"]["train"])) for made in (whole, looped)]
+    expect(banded == [0, count], "%s: %s loops over heads", name, banded)
     expected, run = whole.train(), looped.train()
-    expect(run.bytes == expected.bytes, "heads in loops: other weights")
-    expect(run.losses == expected.losses, "heads in loops: losses %s, not %s", run.losses, expected.losses)
-    expect(looped.predict(expected.path) == whole.predict(expected.path), "heads in loops: another picture")
-    return "heads in loops take %d bytes, and %d without" % (looped.plan["arena"]["bytes"], whole.plan["arena"]["bytes"])
+    expect(run.bytes == expected.bytes, "%s in loops: other weights", name)
+    expect(run.losses == expected.losses, "%s in loops: losses %s, not %s", name, run.losses, expected.losses)
+    expect(looped.evaluate(expected.path) == whole.evaluate(expected.path), "%s in loops: other metrics", name)
+    expect(looped.predict(expected.path) == whole.predict(expected.path), "%s in loops: another picture", name)
+    return "%s: heads in loops take %d bytes, and %d without" % (
+        name, looped.plan["arena"]["bytes"], whole.plan["arena"]["bytes"])
+
+
+def write_labels(folder):
+    """For each picture of the folder classes of its points, of which some count nowhere."""
+    os.mkdir(folder + "/labels")
+    for name in os.listdir(folder + "/noisy"):
+        with open(folder + "/noisy/" + name, "rb") as file:
+            width, height = struct.unpack(">II", file.read(24)[16:])
+        rows = b"".join(bytes([0] + [(h // 7 + w // 5) % 4 if h % 11 else 255 for w in range(width)]) for h in range(height))
+        chunks = [(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)), (b"IDAT", zlib.compress(rows)), (b"IEND", b"")]
+        with open(folder + "/labels/" + name, "wb") as file:
+            file.write(b"\x89PNG\r\n\x1a\n" + b"".join(
+                struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks))
 
 
 def check_ways(shop):
@@ -155,7 +176,9 @@ def check_faults(shop):
 
 def jobs(shop, pool, long):
     yield pool.submit(check_judge, shop)
-    yield pool.submit(check_heads, shop)
+    write_labels(shop.pictures[0])
+    for net, count in [(ENLARGED, 2)] + [(net, 4) for net in LABELLED]:
+        yield pool.submit(check_heads, shop, net, count)
     yield pool.submit(compare, shop, TALL, "bf16", SINGLE, (4,))
     yield pool.submit(compare, shop, POOLS, "f32", SINGLE, (3,))
     yield pool.submit(compare, shop, CHAIN, "f32", TOGETHER, (5,))

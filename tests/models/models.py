@@ -70,7 +70,7 @@ MODELS = [
     Model("resnet34_unet", (64, 64), 2, [{"width": 4, "decoder": [8, 6, 5, 4, 3]}], [PHOTO, TRUTH], ("adam", {"lr": 1e-4}),
           "bce_and_dice", [({}, 24436369)]),
     Model("pp_liteseg", (128, 128), 3, [{"classes": 3, "base": 8, "arm": [4, 6, 8], "mid": [4, 5, 6]}], CITY,
-          ("sgd", {"lr": 0.005, "momentum": 0.9, "weight_decay": 5e-4}), "cross_entropy",
+          ("sgd", {"lr": 0.005, "momentum": 0.9, "weight_decay": 5e-4}), "ohem",
           [({}, 8141600), ({"layers": [4, 5, 3], "arm": [64, 96, 128], "mid": [64, 64, 64]}, 12366464)]),
     Model("fast_scnn", (192, 192), 2, [{"classes": 3, "stem": [2, 3, 4], "widths": [4, 6, 8], "repeats": [2, 1, 1], "drop": 0}], CITY, SGD,
           "cross_entropy", [({}, 1138051)]),

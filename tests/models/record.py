@@ -34,6 +34,15 @@ def cross_entropy(answer, truth):
     return F.cross_entropy(answer, truth[:, 0].long())
 
 
+def ohem(answer, truth):
+    """PaddleSeg's: of the points of class t those with softmax_t below 0.7, or, if these are fewer than a sixteenth of all,
+    below that of the last of so many."""
+    logs = F.log_softmax(answer, 1).gather(1, truth.long())
+    hardest = logs.detach().exp().flatten().sort().values
+    kept = logs.detach().exp() < max(0.7, hardest[len(hardest) // 16 - 1].item())
+    return -(logs * kept).mean() / (kept.to(logs.dtype).mean() + 1e-5)
+
+
 def cross_entropy_and_dice(answer, truth):
     one_hot = F.one_hot(truth[:, 0].long(), answer.shape[1]).permute(0, 3, 1, 2).to(answer.dtype)
     return cross_entropy(answer, truth) + dice(F.softmax(answer, 1), one_hot)
@@ -52,7 +61,7 @@ def half_bce_and_dice(answer, truth):
 
 
 LOSSES = {"bce_and_dice": bce_and_dice, "half_bce_and_dice": half_bce_and_dice,
-          "cross_entropy": cross_entropy, "cross_entropy_and_dice": cross_entropy_and_dice, "bce": bce, "mse": F.mse_loss,
+          "cross_entropy": cross_entropy, "ohem": ohem, "cross_entropy_and_dice": cross_entropy_and_dice, "bce": bce, "mse": F.mse_loss,
           "l1": F.l1_loss}
 OPTIMIZERS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "sgd": torch.optim.SGD, "rmsprop": torch.optim.RMSprop}
 

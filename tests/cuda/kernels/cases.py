@@ -727,9 +727,9 @@ def overlaps(cases, loss):
     """Dice and Tversky's index, of a channel for each class, or of one channel; of the batch, or of each sample."""
     r = cases.random
     c, size, n, start = r.choice([1, 2, 3, 17]), cases.size(9), r.randint(1, 3), r.choice([0, 2])
-    valid, classes, rows, bands = start + r.randint(1, n), max(c, 2), size[0] * size[1], r.choice([1, 3])
-    x, t = cases.shape(c, n, size), Shape(1, n, size, 1)
-    batch = int(loss != "overlap_loss")
+    valid, classes, rows = start + r.randint(1, n), max(c, 2), size[0] * size[1]
+    x, t, bands, middle = cases.shape(c, n, size), Shape(1, n, size, 1), r.choice([1, 3, rows, rows]), rows // 2
+    batch, parts = int(loss != "overlap_loss"), [(0, middle), (middle, middle), (middle, rows)] if bands == rows else None
     numbers = {"C": c, "N": n, "BANDS": bands, "ACCUMULATE": int(r.random() < 0.5), "SCALED": int(r.random() < 0.7), "FIRST": int(c == 1 or r.random() < 0.5),
                "CLASSES": classes, "IGNORE": r.choice([-1, 0]), "BATCH": batch, "JOINT": int(r.random() < 0.5),
                "SQUARED": int(loss != "tversky_loss" and r.random() < 0.5), **extents("", size)}
@@ -749,8 +749,8 @@ def overlaps(cases, loss):
         "Tensor x = test.numbers(%s), dx = test.output(%s), same_dx = test.output(%s);" % (x.cpp(), x.cpp(), x.cpp()),
         "Labels t(%d, %d);" % (n * rows * size[2], classes), "Result result = test.result(), scale = test.result(4);",
         "Result sums = test.result(%d), scratch = test.result(%d);" % (sums, 3 * classes * n * max(bands, rows)),
-        *cases.run(loss, loss, both, {"loss": "result", "sums": "sums", "scratch": "scratch", "logits": "x", "labels": "t"},
-                   adds=numbers["ACCUMULATE"], before=[here, valid], behind=["valid + %d" % start]),
+        *cases.run(loss, loss, both, {"loss": "result", "sums": "sums", "scratch": "scratch", "logits": "x", "labels": "t"}, rows=rows,
+                   parts=parts, adds=numbers["ACCUMULATE"], before=[here, valid], behind=["valid + %d" % start]),
         *cases.by_rows("dice_loss_grad", "dice_loss_grad", slope, rows,
                        {"dx": "dx", "x": "x", "labels": "t", "sums": "sums", "scale": "scale" if numbers["SCALED"] else None}, before=[here, valid])])
 
@@ -760,7 +760,7 @@ def ohem(cases):
     r = cases.random
     c, size, n, start = r.choice([1, 2, 3, 17]), cases.size(9), r.randint(1, 3), r.choice([0, 2])
     valid, classes, rows, bands = start + n, max(c, 2), size[0] * size[1], r.choice([1, 3])
-    points = rows * size[2]
+    points, middle = rows * size[2], rows // 2
     x, t, terms = cases.shape(c, n, size), Shape(1, n, size, 1), Shape(points, n, [1, 1, 1], points)
     numbers = {"C": c, "N": n, "BANDS": bands, "ACCUMULATE": int(r.random() < 0.5), "SCALED": int(r.random() < 0.7),
                "CLASSES": classes, "IGNORE": r.choice([-1, 0]), **extents("", size)}
@@ -779,7 +779,8 @@ def ohem(cases):
         "Result bounds = test.result(2), scratch = test.result(%d);" % (260 + 2 * bands),
         *cases.run("ohem_cross_entropy", "ohem_cross_entropy", loss,
                    {"loss": "result", "bounds": "bounds", "terms": "terms", "scratch": "scratch", "logits": "x", "labels": "t"},
-                   adds=numbers["ACCUMULATE"], before=[here, valid], behind=["valid + %d" % start]),
+                   rows=rows, parts=[(0, middle), (middle, middle), (middle, rows)], adds=numbers["ACCUMULATE"], before=[here, valid],
+                   behind=["valid + %d" % start]),
         *cases.by_rows("ohem_cross_entropy_grad", "ohem_cross_entropy_grad", slope, rows,
                        {"dx": "dx", "x": "x", "labels": "t", "bounds": "bounds", "terms": "terms",
                         "scale": "scale" if numbers["SCALED"] else None}, before=[here])])
