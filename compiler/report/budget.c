@@ -52,6 +52,22 @@ static void point_at_peak(const Plan *plan, const Program *program, Diag *diag) 
                   human_bytes(plan->pool, line[i].bytes), source_line(plan, line[i].span.line));
 }
 
+/* Logits stand in loops over bands of rows, but for those of a loss that takes all points at once. */
+static void note_enlarged(const Program *program, Diag *diag) {
+    const Graph *g = program->graph;
+    for (int i = 0; i < g->nnode; i++) {
+        const Node *node = &g->node[i];
+        if (node->a.kind != ATTRIBUTES_LOSS || !has_trait(node, TRAIT_WHOLE_BATCH) || computes_rows(node))
+            continue;
+        const Value *logits = &g->value[node->in[0]];
+        const Node *maker = logits->producer < 0 ? NULL : &g->node[logits->producer];
+        if (maker != NULL && maker->nin == 1 &&
+            shape_elements(logits->shape) > shape_elements(g->value[maker->in[0]].shape))
+            diag_note(diag, "`%s` takes all points at once: what line %d enlarges is there as a whole",
+                      node->name, node_line(maker).line);
+    }
+}
+
 static void begin_over_budget(const Plan *plan, const Advice *advice, Diag *diag) {
     static const char *const doing[PROGRAMS] = {"training", "evaluation", "prediction"};
     const Program *program = largest_program(plan);
@@ -62,6 +78,7 @@ static void begin_over_budget(const Plan *plan, const Advice *advice, Diag *diag
                doing[program->kind], human_bytes_above(plan->pool, plan->arena),
                human_bytes(plan->pool, plan->budget));
     point_at_peak(plan, program, diag);
+    note_enlarged(program, diag);
     note_fixed(plan, advice, diag);
 }
 

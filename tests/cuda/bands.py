@@ -101,7 +101,7 @@ def write_labels(folder):
     for name in os.listdir(folder + "/noisy"):
         with open(folder + "/noisy/" + name, "rb") as file:
             width, height = struct.unpack(">II", file.read(24)[16:])
-        rows = b"".join(bytes([0] + [(h // 7 + w // 5) % 4 if h % 11 else 255 for w in range(width)]) for h in range(height))
+        rows = b"".join(bytes([0] + [(h // 7 + w // 5) % 2 if h % 11 else 255 for w in range(width)]) for h in range(height))
         chunks = [(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)), (b"IDAT", zlib.compress(rows)), (b"IEND", b"")]
         with open(folder + "/labels/" + name, "wb") as file:
             file.write(b"\x89PNG\r\n\x1a\n" + b"".join(

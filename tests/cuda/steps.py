@@ -197,7 +197,7 @@ def read_png(path):
         at += 12 + length
     header = chunks[0][1]
     width, height, samples = (int.from_bytes(header[:4], "big"), int.from_bytes(header[4:8], "big"),
-                              {0: 1, 2: 3}[header[9]])
+                              {0: 1, 2: 3, 3: 1}[header[9]])
     raw, stride = zlib.decompress(b"".join(body for kind, body in chunks if kind == b"IDAT")), width * samples
     rows = [bytes(stride)]
     for k in range(height):

@@ -210,6 +210,15 @@ def test_floor():
     expect(unetc("mem", SMALL, "--mem=" + budget[0])[0] == 0, "floor: --mem=%s is enough" % budget[0])
 
 
+def test_enlarged():
+    """Which loss has enlarged logits there as a whole."""
+    net = os.path.join(ROOT, "tests", "oracle", "cases", "enlarged.unet")
+    for losses, whole in ("lovasz", True), ("ohem", False):
+        code, _, err = unetc("mem", net, '-Dlosses="%s"' % losses, "--mem=200KiB")
+        said = "note: `lovasz_loss` takes all points at once: what line 14 enlarges is there as a whole" in err
+        expect(code == 3 and said == whole, "over budget: what is enlarged for %s" % losses)
+
+
 # ---- diff ----
 
 def test_diff(folder):
@@ -317,6 +326,7 @@ def main():
         test_fit_tables()
         test_bands()
         test_floor()
+        test_enlarged()
         test_diff(folder)
         test_html(folder)
         test_text()
