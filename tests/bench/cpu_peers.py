@@ -42,10 +42,10 @@ class Net:
     """One that is compared: its file in examples/, options of unetc, the definition in PyTorch, how that is trained, and
     the places of pictures and masks in a folder of data."""
 
-    def __init__(self, file, torch, sizes=(None,), precisions=PRECISIONS, batch=None, classes=None, optimizer="adam", dice=False,
-                 places=("noisy/%d.png", "clean/%d.png"), mask=1):
+    def __init__(self, file, torch, sizes=(None,), precisions=PRECISIONS, batch=None, classes=None, optimizer="adam",
+                 loss="cross_entropy", places=("noisy/%d.png", "clean/%d.png"), mask=1):
         self.file, self.torch, self.sizes, self.precisions = file, torch, sizes, precisions
-        self.batch, self.classes, self.optimizer, self.dice = batch, classes, optimizer, dice
+        self.batch, self.classes, self.optimizer, self.loss = batch, classes, optimizer, loss
         self.places, self.mask = places, mask
 
 
@@ -67,11 +67,11 @@ BOTH = ("256x256", "512x512")
 NETS = {
     "tiny_unet": Net("denoise/tiny_unet.unet", oracle_unet(16)),
     "unet_denoiser": Net("denoise/unet_denoiser.unet", oracle_unet(64)),
-    "pp_liteseg": Net("pp_liteseg/pp_liteseg.unet", public("pp_liteseg"), BOTH, ("f32",), 4, 19, "sgd",
+    "pp_liteseg": Net("pp_liteseg/pp_liteseg.unet", public("pp_liteseg"), BOTH, ("f32",), 4, 19, "sgd", "ohem",
                       places=("train/images/%d.png", "train/labels/%d.png")),
     "enet": Net("enet/enet.unet", public("enet"), BOTH, ("f32",), 4, 19, places=("train/%d.png", "trainannot/%d.png")),
-    "milesial": Net("milesial/milesial.unet", public("milesial"), BOTH, ("f32",), 1, 2, "rmsprop", True,
-                    ("imgs/%d.jpg", "masks/%d_mask.png"), 255),
+    "milesial": Net("milesial/milesial.unet", public("milesial"), BOTH, ("f32",), 1, 2, "rmsprop",
+                    "cross_entropy_and_dice", ("imgs/%d.jpg", "masks/%d_mask.png"), 255),
 }
 DEFAULT = ("tiny_unet", "unet_denoiser")
 PEERS = {  # what of a net is compared: the ways of peers, and the precisions each has
@@ -131,15 +131,23 @@ def torch_loss(job):
         return lambda answer: functional.mse_loss(answer.float(), clean)
     labels = torch.randint(0, net.classes, (job["batch"], *job["size"]))
 
-    def dice(answer):
+    def cross_entropy_and_dice(answer):
         truth = functional.one_hot(labels, net.classes).permute(0, 3, 1, 2).float()
         shares, axes = functional.softmax(answer, 1), (0, 2, 3)
-        return 1 - ((2 * (shares * truth).sum(axes) + 1e-6) / (shares.sum(axes) + truth.sum(axes) + 1e-6)).mean()
+        ratio = (2 * (shares * truth).sum(axes) + 1e-6) / (shares.sum(axes) + truth.sum(axes) + 1e-6)
+        return functional.cross_entropy(answer, labels) + 1 - ratio.mean()
 
-    def of_heads(answer):
-        heads = answer if isinstance(answer, list) else [answer]
-        return sum(functional.cross_entropy(head, labels) + (dice(head) if net.dice else 0) for head in heads)
-    return of_heads
+    def ohem(answer):
+        """Of the points that are less sure than 0.7, or of a sixteenth of all, those that are least."""
+        terms = functional.cross_entropy(answer, labels, reduction="none")
+        shares = torch.exp(-terms.detach()).flatten()
+        limit = shares.kthvalue(shares.numel() // 16).values.clamp(min=0.7)
+        kept = (torch.exp(-terms.detach()) < limit).float()
+        return (terms * kept).mean() / (kept.mean() + 1e-5)
+
+    losses = {"cross_entropy": lambda answer: functional.cross_entropy(answer, labels),
+              "cross_entropy_and_dice": cross_entropy_and_dice, "ohem": ohem}
+    return lambda answer: sum(losses[net.loss](head) for head in (answer if isinstance(answer, list) else [answer]))
 
 
 def torch_optimizer(job, parameters):
