@@ -2,12 +2,14 @@
 """The networks of examples/ against their public implementations in PyTorch (vectors/, made by record.py).
 
     run.py --unetc=build/unetc names [MODEL...]
-    run.py --unetc=build/unetc --runtime=build/lib/libunet_runtime.a double [MODEL...]
+    run.py --unetc=build/unetc --runtime=build/lib/libunet_runtime.a double|poison [MODEL...]
 
 names    the full networks have as many parameters, with the same names and shapes
 onnx     small ones are written as ONNX, and some of them, evaluated node by node, give the same output to 1e-5
 double   small ones, of the reference kernels in double: outputs, losses and all gradients agree to 1e-9, the parameters
          after ten steps of the file's own optimizer and loss to 1e-7
+poison   the same, in bands of rows, by programs that stop at the first access outside of a buffer's life, or to a row that
+         is not there
 
 Standard library only.
 """
@@ -75,12 +77,16 @@ def judge(what, found, expected, tolerance, least=0.0):
     return error
 
 
-def check_double(tools, model, definitions):
+def check_poison(tools, model, definitions):
+    check_double(tools, model, definitions, ["--poison", "--bands=5"])
+
+
+def check_double(tools, model, definitions, more=()):
     key, recorded = model.key(definitions), models.read(model.vectors(definitions))
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as sources:
         file = logits_instead(model.file, sources)
         net = run_oracle.Model(tools, folder, file, {}, model.size, model.batch, models.options(definitions) +
-                               ["--precision=f64", "--kernels=reference", "--no-recompute"])
+                               ["--precision=f64", "--kernels=reference", "--no-recompute", *more])
         expected = {name: shape for name, (shape, _, _) in recorded["parameters"].items()}
         if models.names_digest(expected) != models.names_digest(net.parameters):
             return expect(False, key, "has other parameters:", sorted(set(expected.items()) ^ set(net.parameters.items())))
@@ -143,10 +149,13 @@ def main():
     parser.add_argument("--unetc", required=True)
     parser.add_argument("--runtime", help="the library that generated programs link")
     parser.add_argument("--flags", default="", help="more flags for the C compiler, such as sanitizers")
-    parser.add_argument("mode", choices=["names", "double", "onnx"])
+    parser.add_argument("mode", choices=["names", "double", "poison", "onnx"])
     parser.add_argument("model", nargs="*")
     tools = parser.parse_args()
     tools.flags = shlex.split(tools.flags) + ["-DTHREADS=1"]  # on small maps they would only wait for each other
+    if tools.mode == "poison":
+        tools.flags.append("-fsanitize=address")
+        os.environ["ASAN_OPTIONS"] = "detect_leaks=0"  # of the harness
     tools.include = os.path.join(models.ROOT, "runtime", "include")
     for model in models.MODELS:
         if tools.model and model.name not in tools.model:
@@ -155,7 +164,7 @@ def main():
             check_names(tools, model)
         else:
             for definitions in model.small:
-                {"double": check_double, "onnx": check_onnx}[tools.mode](tools, model, definitions)
+                {"double": check_double, "poison": check_poison, "onnx": check_onnx}[tools.mode](tools, model, definitions)
     for failure in failures:
         print("FAILED: " + failure)
     return 1 if failures else 0
