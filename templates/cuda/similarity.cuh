@@ -112,16 +112,17 @@ DEVICE void sum_windows(double *scratch, const void *p, const void *t, const Une
     const unsigned count = wanted.end - wanted.begin;
     const int sample = blockIdx.x / count, row = wanted.begin + blockIdx.x % count, lane = threadIdx.x;
     const int32_t *size = valid_size(control, sample);
+    const int width = size[2] < by.points.w ? size[2] : by.points.w; /* no more than is compared */
     const bool there = row >= REACH && row < size[1];
     double total = 0;
     for (int c = 0; there && c < by.channels; c++)
-        for (int first = 0; first + REACH < size[2]; first += THREADS - REACH) {
+        for (int first = 0; first + REACH < width; first += THREADS - REACH) {
             const Pair<P_STAGED, T_STAGED> images = {p, t, by, sample, c};
             __syncthreads();
-            if (first + lane < size[2])
+            if (first + lane < width)
                 column[lane] = column_means(images, row - REACH, first + lane);
             __syncthreads();
-            if (lane < THREADS - REACH && first + lane + REACH < size[2]) {
+            if (lane < THREADS - REACH && first + lane + REACH < width) {
                 const Likeness is = likeness(window_means(column + lane), range);
                 total += is.bright * is.varies / (is.over_bright * is.over_varies);
             }

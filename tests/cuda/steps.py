@@ -24,6 +24,7 @@ import json
 import os
 import re
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -56,7 +57,8 @@ POOLS = ("pools", "tests/cuda/pools.unet", ["--batch=3"])
 NETS = [TINY, SIMPLE, ("unet", EXAMPLES + "unet_denoiser.unet", ["-Dbase=6", "--size=16x8", "--batch=3"]),
         ("irregular", PLANNER + "irregular.unet", ["--batch=3"]),
         ("five levels", PLANNER + "unet.unet", ["-Ddepth=5", "-Dbase=2", "--batch=3"]), VOLUME, POOLS,
-        ("scales", "tests/cuda/scales.unet", []), ("turns", "tests/cuda/turns.unet", [])]
+        ("scales", "tests/cuda/scales.unet", []), ("turns", "tests/cuda/turns.unet", []),
+        ("compared", "tests/cuda/compared.unet", []), ("label losses", "tests/cuda/label_losses.unet", [])]
 
 
 class Failure(Exception):
@@ -125,6 +127,20 @@ class Program:
         return read_png(picture)
 
 
+def write_masks(folder, height, width):
+    """Classes for the pictures there, in stripes; some values stand for none."""
+    os.mkdir(folder + "/masks")
+    for number, name in enumerate(sorted(os.listdir(folder + "/noisy"))):
+        rows = [bytes([0] + [(0, 100, 200, 255)[(x // 3 + y // 2 + number) % 4] for x in range(width)]) for y in range(height)]
+        with open(os.path.join(folder, "masks", name), "wb") as file:
+            file.write(b"\x89PNG\r\n\x1a\n" + png_chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)) +
+                       png_chunk(b"IDAT", zlib.compress(b"".join(rows))) + png_chunk(b"IEND", b""))
+
+
+def png_chunk(kind, body):
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+
 class Workshop:
     """Makes programs; each has a folder of its own.  PICTURES: how many, their height and width."""
 
@@ -134,6 +150,7 @@ class Workshop:
         self.pictures = [os.path.join(folder, name) for name in ("data", "small")]
         execute([tools.make_pictures, self.pictures[0], *pictures, "8"])
         execute([tools.make_pictures, self.pictures[1], "1", "11", "7", "8"])  # smaller than any net's size
+        write_masks(self.pictures[0], *map(int, pictures[1:]))
         os.mkdir(folder + "/shim")
         self.shim = program.Shim(folder + "/shim", tools.runtime)
 

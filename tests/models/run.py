@@ -2,7 +2,7 @@
 """The networks of examples/ against their public implementations in PyTorch (vectors/, made by record.py).
 
     run.py --unetc=build/unetc names [MODEL...]
-    run.py --unetc=build/unetc --runtime=build/lib/libunet_runtime.a double|float [MODEL...]
+    run.py --unetc=build/unetc --runtime=build/lib/libunet_runtime.a double|float|poison [MODEL...]
 
 names    the full networks have as many parameters, with the same names and shapes
 onnx     small ones are written as ONNX, and some of them, evaluated node by node, give the same output to 1e-5
@@ -10,6 +10,8 @@ double   small ones, of the reference kernels in double: outputs, losses and all
          after ten steps of the file's own optimizer and loss to 1e-7
 float    small ones as they are built by default: outputs, losses and gradients are at most 4 times as far from PyTorch's
          float64 as PyTorch's float32 is
+poison   the same, in bands of rows, by programs that stop at the first access outside of a buffer's life, or to a row that
+         is not there
 
 Standard library only.
 """
@@ -95,9 +97,13 @@ def train(tools, model, definitions, recorded, more):
         return net.train(model.batch, numbers, None)
 
 
-def check_double(tools, model, definitions):
+def check_poison(tools, model, definitions):
+    check_double(tools, model, definitions, ("--poison", "--bands=5"))
+
+
+def check_double(tools, model, definitions, more=()):
     key, recorded = model.key(definitions), models.read(model.vectors(definitions))
-    answer = train(tools, model, definitions, recorded, ["--precision=f64", "--kernels=reference", "--no-recompute"])
+    answer = train(tools, model, definitions, recorded, ["--precision=f64", "--kernels=reference", "--no-recompute", *more])
     if answer is None:
         return
     worst = [judge(key + " output", models.digest("output", answer.output), recorded["output"], TOLERANCE)]
@@ -173,10 +179,13 @@ def main():
     parser.add_argument("--unetc", required=True)
     parser.add_argument("--runtime", help="the library that generated programs link")
     parser.add_argument("--flags", default="", help="more flags for the C compiler, such as sanitizers")
-    parser.add_argument("mode", choices=["names", "double", "float", "onnx"])
+    parser.add_argument("mode", choices=["names", "double", "float", "poison", "onnx"])
     parser.add_argument("model", nargs="*")
     tools = parser.parse_args()
     tools.flags = shlex.split(tools.flags) + ["-DTHREADS=1"]  # on small maps they would only wait for each other
+    if tools.mode == "poison":
+        tools.flags.append("-fsanitize=address")
+        os.environ["ASAN_OPTIONS"] = "detect_leaks=0"  # of the harness
     tools.include = os.path.join(models.ROOT, "runtime", "include")
     for model in models.MODELS:
         if tools.model and model.name not in tools.model:
@@ -185,7 +194,8 @@ def main():
             check_names(tools, model)
         else:
             for definitions in model.small:
-                {"double": check_double, "float": check_float, "onnx": check_onnx}[tools.mode](tools, model, definitions)
+                {"double": check_double, "float": check_float, "poison": check_poison, "onnx": check_onnx}[tools.mode](
+                    tools, model, definitions)
     for failure in failures:
         print("FAILED: " + failure)
     return 1 if failures else 0

@@ -102,8 +102,10 @@ class Net:
         self.losses = ["mse(answer, truth)"] + {2: self.image_losses, 3: self.class_losses}.get(number % 4, lambda _: [])(number // 4)
 
     def image_losses(self, _):
-        windows = ["0.2 * ssim_loss(answer, truth)"] if min(self.size) >= LEAST_FOR_WINDOWS else []
-        return ["smooth_l1(answer, truth, beta = 0.3)", "0.01 * psnr_loss(answer, truth)", "0.5 * charbonnier(answer, truth)"] + windows
+        scale = -(-LEAST_FOR_WINDOWS // min(self.size))
+        windows = "(resize(answer, scale = %d), resize(photo, scale = %d))" % (scale, scale) if scale > 1 else "(answer, truth)"
+        return ["smooth_l1(answer, truth, beta = 0.3)", "0.01 * psnr_loss(answer, truth)", "0.5 * charbonnier(answer, truth)",
+                "0.2 * ssim_loss" + windows]
 
     def class_losses(self, which):
         self.labels = [3, 2]
