@@ -361,24 +361,26 @@ static __global__ void count_digits(double *scratch, const real *terms, unsigned
 }
 
 /* The points that are image, in all samples. */
-DEVICE double all_points(const UnetControl *control, int samples) {
+DEVICE double all_points(const UnetControl *control, Grid points, int samples) {
     double all = 0;
     for (int i = 0; i < samples && is_valid(control, i); i++) {
-        const int32_t *size = valid_size(control, i);
-        all += (double)size[0] * size[1] * size[2];
+        const int32_t *size = valid_size(control, i); /* in training larger than any image */
+        all += (double)(size[0] < points.d ? size[0] : points.d) *
+               (size[1] < points.h ? size[1] : points.h) * (size[2] < points.w ? size[2] : points.w);
     }
     return all;
 }
 
 /* One thread.  With the first digit all terms are counted. */
 template <int N>
-static __global__ void choose_digit(double *scratch, const UnetControl *control, Hard hard, int shift) {
+static __global__ void choose_digit(double *scratch, const UnetControl *control, Grid points, Hard hard,
+                                    int shift) {
     Selection *s = reinterpret_cast<Selection *>(scratch);
     int digit = DIGITS;
     if (threadIdx.x > 0)
         return;
     if (shift == 24) {
-        s->all = all_points(control, N);
+        s->all = all_points(control, points, N);
         for (int k = 0; k < DIGITS; k++)
             s->counted += s->count[k];
         s->rank = kept_at_least(hard, s->all);

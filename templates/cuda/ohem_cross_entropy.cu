@@ -30,7 +30,7 @@ LAUNCHER void KERNEL(UnetLaunch at, Rows rows, double *result, double *bounds, r
     LAUNCH_BLOCKS(at, begin_selection, 1, scratch);
     for (int shift = 24; shift >= 0; shift -= 8) {
         LAUNCH_BLOCKS(at, count, blocks_for(N * points), scratch, terms, points, TERMS.sample, shift);
-        LAUNCH(at, choose, 1, scratch, at.control, hard, shift);
+        LAUNCH(at, choose, 1, scratch, at.control, Grid{D, H, W, 1}, hard, shift);
     }
     LAUNCH_BLOCKS(at, sum, dim3(BANDS, 2), scratch, terms, points, TERMS.sample, hard);
     LAUNCH(at, end, 1, result, bounds, scratch, BANDS, at.control, hard);

@@ -59,6 +59,7 @@ NETS = [TINY, SIMPLE, ("unet", EXAMPLES + "unet_denoiser.unet", ["-Dbase=6", "--
         ("five levels", PLANNER + "unet.unet", ["-Ddepth=5", "-Dbase=2", "--batch=3"]), VOLUME, POOLS,
         ("scales", "tests/cuda/scales.unet", []), ("turns", "tests/cuda/turns.unet", []),
         ("compared", "tests/cuda/compared.unet", []), ("label losses", "tests/cuda/label_losses.unet", [])]
+ALL_LABEL_LOSSES = ("all label losses", "tests/cuda/label_losses.unet", ["-Dall=true"])
 
 
 class Failure(Exception):
@@ -610,7 +611,7 @@ def jobs(shop, pool, long):
         yield pool.submit(check_turns, shop, tiny, plain, turns)
     yield pool.submit(check_faults_of_kernels, shop)
     yield pool.submit(check_pools, shop)
-    for net in NETS:
+    for net in NETS + ([ALL_LABEL_LOSSES] if long else []):
         yield pool.submit(compare_with_cpu, shop, net)
 
 
