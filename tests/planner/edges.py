@@ -22,7 +22,7 @@ CASES = [
     (["--micro-batches=5"], "unet", DONE),
     (["--micro-batches=100"], "unet", DONE),
     (["--batch=7", "--micro-batches=3"], "unet", DONE),
-    (["--batch=7", "--micro-batches=3", "--mem=480000"], "unet", plans.DOES_NOT_FIT),
+    (["--batch=7", "--micro-batches=3", "--mem=340000"], "unet", plans.DOES_NOT_FIT),
     (["--batch=1", "--micro-batches=6"], "unet", DONE),
     (["--batch=1", "--mem=500000"], "unet", DONE),
     (["--mem=1"], "unet", plans.DOES_NOT_FIT),
@@ -30,7 +30,7 @@ CASES = [
     (["--mem=100EiB"], "unet", USAGE),
     (["--no-recompute", "--mem=900000"], "unet", DONE),
     (["--no-recompute", "--mem=900000", "--micro-batches=off"], "unet", plans.DOES_NOT_FIT),
-    (["--no-reuse", "--mem=900000"], "unet", plans.DOES_NOT_FIT),
+    (["--no-reuse", "--mem=500000"], "unet", plans.DOES_NOT_FIT),
     (["--programs=predict"], "unet", DONE),
     (["--programs=predict", "--mem=1"], "unet", plans.DOES_NOT_FIT),
     (["--programs=eval"], "unet", ERRORS),  # it has no data to be measured on
