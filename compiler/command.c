@@ -46,7 +46,7 @@ static const char usage[] =
     "  --nondeterministic      for cuda: faster convolutions whose results differ from run to run\n"
     "  --kernels=fast|reference   reference: slow, obvious, for checking\n"
     "  --conv=auto|direct|winograd|fast   how a CPU computes 3x3 convolutions: auto by Winograd's method\n"
-    "                          from 16 channels, 12 points wide up, winograd wherever it can, direct\n"
+    "                          from 16 channels and 12 columns up, winograd wherever it can, direct\n"
     "                          never, with less memory for weights; fast: as auto, with factors of\n"
     "                          bf16 where the processor multiplies these: results differ by 1 %, not\n"
     "                          by a millionth; for cuda cuDNN advises the engine\n"

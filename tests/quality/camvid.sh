@@ -23,6 +23,6 @@ awk '/^(data|eval|train|predict)/ { skip = 1 } !skip { print } /^}/ { skip = 0 }
 build/unetc -D classes=11 --size=352x480 "$@" -o "$work/camvid" "$work/camvid.unet"
 for seed in ${SEEDS:-0}; do
     "$work/camvid" train --data="$streets" --seed="$seed" --out="$work/seed$seed" >&2
-    awk -F, -v seed="$seed" '$3 == "eval" { print "seed " seed ", step " $2 ": loss " $5 ", mIoU " $6 ", accuracy " $7 }' \
+    awk -F, -v seed="$seed" '$3 == "eval" { print "seed " seed ", step " $2 ": loss " $4 ", mIoU " $8 ", accuracy " $9 }' \
         "$work/seed$seed/log.csv"
 done
