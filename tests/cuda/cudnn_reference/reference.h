@@ -34,7 +34,7 @@ typedef struct {
 typedef struct Descriptor {
     cudnnBackendDescriptorType_t type;
     bool finalized;
-    int references; /* the caller's, and one for each descriptor it is part of */
+    _Atomic int references; /* the caller's, and one for each it is part of; threads share some */
     int nattribute;
     Attribute attribute[MAX_ATTRIBUTES];
 } Descriptor;
