@@ -177,7 +177,7 @@ void constants_ohem(Constants *c, const Node *node) {
     constant_real(c, "LEAST", a->least);
     constant(c, "BANDS", node->a.loss.bands);
     constant(c, "ACCUMULATE", node->accumulates);
-    call_arguments(c, "n, step->n", "valid");
+    call_arguments(c, "n", "valid");
     call_rows(c, node->in[0]);
 }
 
@@ -187,6 +187,7 @@ void constants_ohem_grad(Constants *c, const Node *node) {
     constant_real(c, "WEIGHT", node->a.loss.weight);
     constant_layout(c, "DX", node->out[0]);
     constant(c, "SCALED", node->in[4] >= 0);
+    call_arguments(c, "n, step->n", "");
     call_rows(c, node->out[0]);
 }
 
@@ -194,7 +195,7 @@ void constants_lovasz(Constants *c, const Node *node) {
     label_constants(c, node);
     constant_layout(c, "SLOPES", node->out[2]);
     constant(c, "ACCUMULATE", node->accumulates);
-    call_arguments(c, "n, step->n", "valid");
+    call_arguments(c, "n", "valid");
 }
 
 void constants_lovasz_grad(Constants *c, const Node *node) {
@@ -203,6 +204,7 @@ void constants_lovasz_grad(Constants *c, const Node *node) {
     constant_real(c, "WEIGHT", node->a.loss.weight);
     constant_layout(c, "DX", node->out[0]);
     constant(c, "SCALED", node->in[4] >= 0);
+    call_arguments(c, "n, step->n", "");
     call_rows(c, node->out[0]);
 }
 
@@ -227,7 +229,7 @@ void constants_overlap(Constants *c, const Node *node) {
     constant_layout(c, "SUMS", node->out[1]);
     constant(c, "BANDS", node->a.loss.bands);
     constant(c, "ACCUMULATE", node->accumulates);
-    call_arguments(c, "n, step->n", "valid");
+    call_arguments(c, "n", "valid");
     call_rows(c, node->in[0]);
 }
 

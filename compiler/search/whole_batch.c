@@ -1,5 +1,6 @@
 /* whole_batch.c - what a file cannot ask for where an operator sees the whole batch, as batch_norm does in
- * training.  Of a step of several batches (`accumulate`), batch_norm sees each by itself.
+ * training, or a loss of sums over all its points.  Of a step of several batches (`accumulate`), such an
+ * operator sees each by itself.
  *
  * Requires: the graph of training as lowered.  Provides: errors of the file.
  */
@@ -24,14 +25,6 @@ static int64_t batch_of(const Model *train) {
     return train->train.batch / train->train.accumulate;
 }
 
-/* The first loss of such sums, or NULL. */
-static const Node *whole_batch_loss(const Graph *g) {
-    for (int i = 0; i < g->nnode; i++)
-        if (has_trait(&g->node[i], TRAIT_WHOLE_BATCH) && is_loss(&g->node[i]))
-            return &g->node[i];
-    return NULL;
-}
-
 static bool report_parts(Diag *diag, const Model *train, const Node *node, int parts) {
     const char *name = called(train->graph, node);
     const bool loss = is_loss(node);
@@ -50,18 +43,6 @@ static bool report_parts(Diag *diag, const Model *train, const Node *node, int p
     return false;
 }
 
-static bool report_accumulate(Diag *diag, const Model *train, const Node *loss) {
-    diag_begin(diag, ERROR, "U0705", train->train.accumulate_span, "`%s` sees all samples of a step",
-               called(train->graph, loss));
-    diag_also(diag, loss->span, "here");
-    diag_note(diag, "in this version a step of several batches cannot have sums of each of them");
-    diag_help(diag, "leave `accumulate` out, or %s",
-              loss->a.loss.labels->overlap.batch ? "sum each sample by itself, with `batch = false`"
-                                                 : "use a loss that is a mean over points");
-    diag_end(diag);
-    return false;
-}
-
 static bool report_one_value(Diag *diag, const Graph *g, const Node *node) {
     diag_begin(diag, ERROR, "U0411", node->span, "`%s` would see one value per channel", called(g, node));
     diag_label(diag, "batch 1, %s", shape_text(g->pool, g->value[node->in[0]].shape));
@@ -74,12 +55,10 @@ static bool report_one_value(Diag *diag, const Graph *g, const Node *node) {
 
 bool suits_whole_batch(Diag *diag, const Options *options, const Model *train) {
     const Graph *g = train->graph;
-    const Node *first = whole_batch_node(g), *loss = whole_batch_loss(g);
+    const Node *first = whole_batch_node(g);
     const int64_t batch = batch_of(train), parts = options->micro_batches;
     if (first != NULL && parts > 1 && iterations(train->train.batch, parts) < batch)
         return report_parts(diag, train, first, options->micro_batches);
-    if (loss != NULL && train->train.accumulate > 1)
-        return report_accumulate(diag, train, loss);
     for (int i = 0; i < g->nnode; i++) {
         const Node *node = &g->node[i];
         if (has_trait(node, TRAIT_WHOLE_BATCH) && !is_loss(node) && batch == 1 &&

@@ -359,7 +359,7 @@ INLINE void overlaps_sum(int n, Rows rows, Overlap *scratch, Classified by, cons
 }
 
 /* Once the last are there: their sums in order, of the batch or of each sample, and the loss. */
-INLINE void overlap_loss(int n, int total, Rows rows, double *result, double *sums, const Overlap *scratch,
+INLINE void overlap_loss(int n, Rows rows, double *result, double *sums, const Overlap *scratch,
                          Classified by, Ratio ratio, int accumulate) {
     const int all = by.size[0] * by.size[1];
     if (rows.begin == rows.end || rows.end < all)
@@ -372,12 +372,11 @@ INLINE void overlap_loss(int n, int total, Rows rows, double *result, double *su
             Overlap *sum = (void *)(sums + i * ratio.sample);
             const Overlap *of_rows = scratch + i * together * by.classes;
             for (int k = 0; k < by.classes; k++) {
-                if (!ratio.batch || !accumulate)
-                    sum[k] = (Overlap){0, 0, 0};
+                sum[k] = (Overlap){0, 0, 0};
                 for (long r = 0; r < together; r++)
                     sum[k] = overlap_sum(sum[k], of_rows[r * by.classes + k]);
             }
-            loss += (ratio.batch ? total : 1) * (1 - overlap_mean(sum, by.classes, ratio));
+            loss += (ratio.batch ? n : 1) * (1 - overlap_mean(sum, by.classes, ratio));
         }
         *result = loss;
     }
@@ -424,7 +423,7 @@ INLINE void overlap_slopes_of_points(Points *p, Classified by, const uint8_t *la
     }
 }
 
-/* `weight`: of a batch of `total` samples. */
+/* `weight`: of `total` samples, of whose batches this is one. */
 INLINE void overlap_slopes_store(int n, int total, Rows rows, stored *dx, const Layout *layout,
                                  Classified by, const double *sums, Ratio ratio, double weight) {
 #pragma omp for collapse(2) schedule(static)
@@ -432,7 +431,7 @@ INLINE void overlap_slopes_store(int n, int total, Rows rows, stored *dx, const 
         for (int r = rows.begin; r < rows.end; r++) {
             OverlapSlopes slopes;
             overlap_slopes(&slopes, overlaps_at(sums, i, ratio), by.classes, ratio,
-                           ratio.batch ? weight : weight / total);
+                           ratio.batch ? weight * ((double)n / total) : weight / total);
             for (int w = 0; w < by.size[2]; w += LANES) {
                 const Point at = {i, r / by.size[1], r % by.size[1], w};
                 const int count = min_int(LANES, by.size[2] - w);
@@ -588,8 +587,8 @@ INLINE void hard_terms(int n, Rows rows, real *terms, long sample, double *scrat
 
 /* Once the last are there: the mean of the terms of points that count; of no points 0. `bounds`: the limit,
  * and what the sum is divided by. */
-INLINE void hard_loss(int n, int total, Rows range, double *result, double *bounds, const real *terms,
-                      long sample, double *scratch, Classified by, const int32_t (*valid)[3], Hard hard,
+INLINE void hard_loss(int n, Rows range, double *result, double *bounds, const real *terms, long sample,
+                      double *scratch, Classified by, const int32_t (*valid)[3], Hard hard,
                       int accumulate) {
     const int rows = by.size[0] * by.size[1], width = by.size[2];
     double *counted = counts_in(scratch), *sum = counted + (long)n * rows, *kept = sum + (long)n * rows,
@@ -612,11 +611,11 @@ INLINE void hard_loss(int n, int total, Rows range, double *result, double *boun
     {
         bounds[0] = limit;
         bounds[1] = sum_of(kept, (long)n * rows) + 1e-5 * all;
-        *result = (accumulate ? *result : 0) + total * (sum_of(sum, (long)n * rows) / bounds[1]);
+        *result = (accumulate ? *result : 0) + n * (sum_of(sum, (long)n * rows) / bounds[1]);
     }
 }
 
-INLINE void hard_slopes_store(int n, Rows rows, stored *dx, const Layout *layout, Classified by,
+INLINE void hard_slopes_store(int n, int total, Rows rows, stored *dx, const Layout *layout, Classified by,
                               const double *bounds, const real *terms, long sample, double weight) {
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
@@ -632,7 +631,8 @@ INLINE void hard_slopes_store(int n, Rows rows, stored *dx, const Layout *layout
                 load_points(&p, by, at, count);
                 softmax(&p, by.classes);
                 for (int k = 0; k < count; k++)
-                    of_point[k] = (double)term[k] <= bounds[0] ? 0 : weight / bounds[1];
+                    of_point[k] =
+                        (double)term[k] <= bounds[0] ? 0 : weight * ((double)n / total) / bounds[1];
                 slopes_of_points(&p, by, label, of_point, count);
                 store_points(&p, dx, layout, by.channels, at, count);
             }
@@ -786,8 +786,8 @@ INLINE void store_lovasz(Sorting *s, const uint32_t *errors, real *slopes, long 
     }
 }
 
-INLINE void lovasz_loss(int n, int total, double *result, double *present, real *slopes, long sample,
-                        Sorting *s, Classified by, const int32_t (*valid)[3], int accumulate) {
+INLINE void lovasz_loss(int n, double *result, double *present, real *slopes, long sample, Sorting *s,
+                        Classified by, const int32_t (*valid)[3], int accumulate) {
     const Sorted of = {by, valid, (long)by.size[0] * by.size[1] * by.size[2], sample};
     const long count = n * of.points;
     uint32_t *errors = (void *)(s + 1), *others = errors + 2 * count;
@@ -812,14 +812,15 @@ INLINE void lovasz_loss(int n, int total, double *result, double *present, real 
 #pragma omp single
     {
         *present = s->present;
-        *result = (accumulate ? *result : 0) + (s->present > 0 ? total * s->all / s->present : 0);
+        *result = (accumulate ? *result : 0) + (s->present > 0 ? n * s->all / s->present : 0);
     }
 }
 
-INLINE void lovasz_slopes_store(int n, Rows rows, stored *dx, const Layout *layout, Classified by,
-                                double present, const real *slopes, long sample, double weight) {
+INLINE void lovasz_slopes_store(int n, int total, Rows rows, stored *dx, const Layout *layout,
+                                Classified by, double present, const real *slopes, long sample,
+                                double weight) {
     const long points = (long)by.size[0] * by.size[1] * by.size[2];
-    const real factor = (real)(present > 0 ? weight / present : 0);
+    const real factor = (real)(present > 0 ? weight * ((double)n / total) / present : 0);
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
         for (int r = rows.begin; r < rows.end; r++)

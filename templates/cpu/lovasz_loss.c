@@ -6,10 +6,10 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(int n, int total, double *result, double *present, real *slopes, double *scratch,
+UNUSED static void KERNEL(int n, double *result, double *present, real *slopes, double *scratch,
                           const stored *x, const uint8_t *t, const int32_t (*valid)[3]) {
     SIZES;
     const Classified by = {x, t, &X, &T, C, CLASSES, IGNORE, {D, H, W}, NULL, 0, 0, NULL, NULL, 0};
-    lovasz_loss(n, total, result, present, slopes, SLOPES.sample, (void *)scratch, by, valid, ACCUMULATE);
+    lovasz_loss(n, result, present, slopes, SLOPES.sample, (void *)scratch, by, valid, ACCUMULATE);
 }
 /* END */

@@ -5,12 +5,12 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(int n, int total, Rows rows, double *result, double *bounds, real *terms,
-                          double *scratch, const stored *x, const uint8_t *t, const int32_t (*valid)[3]) {
+UNUSED static void KERNEL(int n, Rows rows, double *result, double *bounds, real *terms, double *scratch,
+                          const stored *x, const uint8_t *t, const int32_t (*valid)[3]) {
     SIZES;
     const Classified by = {x, t, &X, &T, C, CLASSES, IGNORE, {D, H, W}, NULL, 0, 0, NULL, NULL, 0};
     const Hard hard = {THRESHOLD, SHARE, LEAST};
     hard_terms(n, rows, terms, TERMS.sample, scratch, by, valid);
-    hard_loss(n, total, rows, result, bounds, terms, TERMS.sample, scratch, by, valid, hard, ACCUMULATE);
+    hard_loss(n, rows, result, bounds, terms, TERMS.sample, scratch, by, valid, hard, ACCUMULATE);
 }
 /* END */

@@ -12,7 +12,7 @@ static __global__ void KERNEL_points(Range range, stored *dx, const stored *x, c
                            nullptr,      0, 0,       nullptr, 1,      0,       0};
     constexpr Ratio ratio = {OVER_BOTH, UNDER_BOTH, UNDER_PREDICTED, UNDER_TRULY, SMOOTH,     EPSILON,
                              FIRST,     SQUARED,    JOINT,           BATCH,       SUMS.sample};
-    const double weight = WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1);
+    const double weight = WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1) * (BATCH ? batch_share(control, N) : 1);
     const unsigned i = vector_index(range);
     if (i != NO_VECTOR)
         store_overlap_slopes(dx, DX.ring, x, t, control, by, i, sums, ratio, weight);

@@ -233,7 +233,7 @@ static __global__ void end_overlap(double *result, double *sums, const double *f
     for (int s = threadIdx.x; s < samples * EACH; s += THREADS) {
         const double *part = from + (long)(s / EACH) * parts * EACH + s % EACH;
         double *own = sums + s / EACH * ratio.sample + s % EACH;
-        double total = ratio.batch && ACCUMULATE ? *own : 0;
+        double total = 0;
         for (int k = 0; k < parts; k++)
             total += part[(long)k * EACH];
         *own = total;
@@ -245,7 +245,7 @@ static __global__ void end_overlap(double *result, double *sums, const double *f
     for (int i = 0; i < samples; i++) {
         const Overlap *own = reinterpret_cast<const Overlap *>(sums + i * ratio.sample);
         if (ratio.batch || is_valid(control, i))
-            loss += (ratio.batch ? control->n : 1) * (1 - overlap_mean(own, CLASSES, ratio));
+            loss += (ratio.batch ? samples_of(control, N) : 1) * (1 - overlap_mean(own, CLASSES, ratio));
     }
     *result = loss;
 }
@@ -421,7 +421,7 @@ static __global__ void sum_hard(double *scratch, const real *terms, unsigned poi
 }
 
 /* One thread adds the parts in order. Bounds: the limit, and what the sum is divided by. */
-template <int ACCUMULATE>
+template <int N, int ACCUMULATE>
 static __global__ void end_hard(double *result, double *bounds, const double *scratch, int parts,
                                 const UnetControl *control, Hard hard) {
     const Selection *s = reinterpret_cast<const Selection *>(scratch);
@@ -435,7 +435,7 @@ static __global__ void end_hard(double *result, double *bounds, const double *sc
     }
     bounds[0] = selected_limit(s, hard);
     bounds[1] = kept + 1e-5 * s->all;
-    *result = (ACCUMULATE ? *result : 0) + control->n * (sum / bounds[1]);
+    *result = (ACCUMULATE ? *result : 0) + (s->all > 0 ? samples_of(control, N) * (sum / bounds[1]) : 0);
 }
 
 /* ---- Lovasz extensions ---- */
@@ -620,14 +620,15 @@ template <int ONE> static __global__ void end_class(double *scratch) {
         s->all += s->loss[part];
 }
 
-template <int ACCUMULATE>
+template <int N, int ACCUMULATE>
 static __global__ void end_lovasz(double *result, double *present, const double *scratch,
                                   const UnetControl *control) {
     const Sorting *s = reinterpret_cast<const Sorting *>(scratch);
     if (threadIdx.x > 0)
         return;
     *present = s->present;
-    *result = (ACCUMULATE ? *result : 0) + (s->present > 0 ? control->n * s->all / s->present : 0);
+    *result =
+        (ACCUMULATE ? *result : 0) + (s->present > 0 ? samples_of(control, N) * s->all / s->present : 0);
 }
 
 DEVICE void store_lovasz_slopes(stored *dx, int dx_ring, const stored *x, const UnetControl *control,

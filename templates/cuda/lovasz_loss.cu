@@ -43,7 +43,7 @@ LAUNCHER void KERNEL(UnetLaunch at, double *result, double *present, real *slope
     constexpr unsigned points = vectors(1, {D, H, W, 1}), count = N * points,
                        parts = blocks_for(SORTING_PARTS);
     constexpr auto end_one = end_class<(C == 1)>;
-    constexpr auto end = end_lovasz<ACCUMULATE>;
+    constexpr auto end = end_lovasz<N, ACCUMULATE>;
     unsigned *errors = reinterpret_cast<unsigned *>(scratch + sizeof(Sorting) / sizeof *scratch);
     LAUNCH(at, begin_sorting, 1, scratch);
     LAUNCH(at, KERNEL_given, blocks_for(count), slopes, x, t, at.control);

@@ -13,7 +13,7 @@ static __global__ void KERNEL_points(Range range, stored *dx, const stored *x, c
     const unsigned i = vector_index(range);
     if (i != NO_VECTOR)
         store_lovasz_slopes(dx, DX.ring, x, control, by, i, *present, slopes, SLOPES.sample,
-                            WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1));
+                            WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1) * batch_share(control, N));
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *dx, const stored *x, const uint8_t *t,

@@ -23,7 +23,7 @@ LAUNCHER void KERNEL(UnetLaunch at, Rows rows, double *result, double *bounds, r
     constexpr auto count = count_digits<N>;
     constexpr auto choose = choose_digit<N>;
     constexpr auto sum = sum_hard<N>;
-    constexpr auto end = end_hard<ACCUMULATE>;
+    constexpr auto end = end_hard<N, ACCUMULATE>;
     LAUNCH_RANGE(at, KERNEL_terms, range_of(N, {D, H, W, 1}, rows), terms, x, t, at.control);
     if (rows.begin == rows.end || rows.end < D * H)
         return;

@@ -11,7 +11,7 @@ static __global__ void KERNEL_points(Range range, stored *dx, const stored *x, c
     SIZES;
     const Classified by = {{D, H, W, 1}, C, X.block, X.ring,  T.ring, CLASSES, IGNORE,
                            nullptr,      0, 0,       nullptr, 1,      0,       0};
-    const double weight = WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1);
+    const double weight = WEIGHT * (SCALED ? scale[LOSS_SCALE] : 1) * batch_share(control, N);
     const unsigned i = vector_index(range);
     if (i == NO_VECTOR)
         return;

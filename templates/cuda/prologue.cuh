@@ -515,6 +515,17 @@ DEVICE bool is_valid(const UnetControl *control, int sample) {
     return control->start + sample < control->n;
 }
 
+/* Of at most N in this iteration. */
+DEVICE int samples_of(const UnetControl *control, int N) {
+    const int left = control->n - control->start;
+    return left < 0 ? 0 : left < N ? left : N;
+}
+
+/* Of those of the step; a loss of a whole batch counts that much where a step has several. */
+DEVICE double batch_share(const UnetControl *control, int N) {
+    return (double)samples_of(control, N) / control->n;
+}
+
 /* How much of the depth, height and width of a sample is image. */
 DEVICE const int32_t *valid_size(const UnetControl *control, int sample) {
     return reinterpret_cast<const int32_t *>(control + 1) + 3 * (control->start + (long)sample);

@@ -5,12 +5,12 @@
 #include "../example.h"
 
 /* BEGIN */
-UNUSED static void KERNEL(int n, int total, Rows rows, double *result, double *sums, double *scratch,
-                          const stored *x, const uint8_t *t, const int32_t (*valid)[3]) {
+UNUSED static void KERNEL(int n, Rows rows, double *result, double *sums, double *scratch, const stored *x,
+                          const uint8_t *t, const int32_t (*valid)[3]) {
     SIZES;
     const Ratio ratio = {OVER_BOTH, UNDER_BOTH, UNDER_PREDICTED, UNDER_TRULY, SMOOTH,     EPSILON,
                          FIRST,     SQUARED,    JOINT,           BATCH,       SUMS.sample};
     const Classified by = {x, t, &X, &T, C, CLASSES, IGNORE, {D, H, W}, NULL, 0, 0, NULL, NULL, 0};
-    overlap_loss(n, total, rows, result, sums, (void *)scratch, by, valid, ratio, ACCUMULATE);
+    overlap_loss(n, rows, result, sums, (void *)scratch, by, valid, ratio, ACCUMULATE);
 }
 /* END */

@@ -224,7 +224,7 @@ UNUSED static double overlap_mean(const Overlap *sums, int classes, Ratio ratio)
 
 /* Those of a range of rows, into SCRATCH, which has all rows of all samples; the loss once the last are
  * there. */
-UNUSED static void overlap_loss(int n, int total, Rows rows, double *result, double *sums, Overlap *scratch,
+UNUSED static void overlap_loss(int n, Rows rows, double *result, double *sums, Overlap *scratch,
                                 Classified by, const int32_t (*valid)[3], Ratio ratio, int accumulate) {
     const int all = by.size[0] * by.size[1];
 #pragma omp single
@@ -242,13 +242,13 @@ UNUSED static void overlap_loss(int n, int total, Rows rows, double *result, dou
         for (int i = 0; i < n; i++) {
             Overlap *sum = (void *)(sums + (ratio.batch ? 0 : i * ratio.sample));
             for (int k = 0; k < by.classes; k++) {
-                if (!(ratio.batch && (i > 0 || accumulate)))
+                if (!ratio.batch || i == 0)
                     sum[k] = (Overlap){0, 0, 0};
                 for (int r = 0; r < all; r++)
                     sum[k] = overlap_sum(sum[k], scratch[((long)i * all + r) * by.classes + k]);
             }
             if (!ratio.batch || i == n - 1)
-                *result += (ratio.batch ? total : 1) * (1 - overlap_mean(sum, by.classes, ratio));
+                *result += (ratio.batch ? n : 1) * (1 - overlap_mean(sum, by.classes, ratio));
         }
     }
 }
@@ -266,10 +266,10 @@ UNUSED static double overlap_slope(const Overlap *sums, int k, double share, int
            (under * (ratio.joint ? 1 : classes - ratio.first));
 }
 
-/* WEIGHT: of a batch of `total` samples. */
+/* `weight`: of `total` samples, of whose batches this is one. */
 UNUSED static void overlap_slopes_store(int n, int total, Rows rows, stored *dx, const Layout *layout,
                                         Classified by, const double *sums, Ratio ratio, double weight) {
-    const double factor = ratio.batch ? weight : weight / total;
+    const double factor = ratio.batch ? weight * ((double)n / total) : weight / total;
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
         for (int c = 0; c < stored_channels(layout); c++)
@@ -347,7 +347,7 @@ UNUSED static void hard_terms(int n, Rows rows, real *terms, long sample, Classi
 
 /* Once the last are there: the mean of the terms of points that count; of no points 0. BOUNDS: the limit,
  * and what the sum is divided by. */
-UNUSED static void hard_loss(int n, int total, Rows rows, double *result, double *bounds, const real *terms,
+UNUSED static void hard_loss(int n, Rows rows, double *result, double *bounds, const real *terms,
                              long sample, Classified by, const int32_t (*valid)[3], Hard hard,
                              int accumulate) {
     const long points = (long)by.size[0] * by.size[1] * by.size[2];
@@ -373,12 +373,13 @@ UNUSED static void hard_loss(int n, int total, Rows rows, double *result, double
                     kept++;
                 }
         bounds[1] = kept + 1e-5 * all;
-        *result = (accumulate ? *result : 0) + total * (sum / bounds[1]);
+        *result = (accumulate ? *result : 0) + n * (sum / bounds[1]);
     }
 }
 
-UNUSED static void hard_slopes_store(int n, Rows rows, stored *dx, const Layout *layout, Classified by,
-                                     const double *bounds, const real *terms, long sample, double weight) {
+UNUSED static void hard_slopes_store(int n, int total, Rows rows, stored *dx, const Layout *layout,
+                                     Classified by, const double *bounds, const real *terms, long sample,
+                                     double weight) {
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
         for (int c = 0; c < stored_channels(layout); c++)
@@ -387,7 +388,8 @@ UNUSED static void hard_slopes_store(int n, Rows rows, stored *dx, const Layout 
                     const int d = r / by.size[1], h = r % by.size[1], k = by.channels == 1 ? 1 : c;
                     const int kept = !((double)terms[i * sample + (long)r * by.size[2] + w] <= bounds[0]);
                     const double slope = kept && c < by.channels ? class_slope(by, i, k, d, h, w) : 0;
-                    store(dx, element(layout, i, c, d, h, w), (real)(weight / bounds[1] * slope));
+                    store(dx, element(layout, i, c, d, h, w),
+                          (real)(weight * ((double)n / total) / bounds[1] * slope));
                 }
 }
 
@@ -459,7 +461,7 @@ UNUSED static double lovasz_of_class(int n, real *slopes, long sample, Classifie
     return loss;
 }
 
-UNUSED static void lovasz_loss(int n, int total, double *result, double *present, real *slopes, long sample,
+UNUSED static void lovasz_loss(int n, double *result, double *present, real *slopes, long sample,
                                Classified by, const int32_t (*valid)[3], int accumulate) {
 #pragma omp single
     {
@@ -470,12 +472,13 @@ UNUSED static void lovasz_loss(int n, int total, double *result, double *present
             found += truly > 0 || by.channels == 1;
         }
         *present = found;
-        *result = (accumulate ? *result : 0) + (found > 0 ? total * loss / found : 0);
+        *result = (accumulate ? *result : 0) + (found > 0 ? n * loss / found : 0);
     }
 }
 
-UNUSED static void lovasz_slopes_store(int n, Rows rows, stored *dx, const Layout *layout, Classified by,
-                                       double present, const real *slopes, long sample, double weight) {
+UNUSED static void lovasz_slopes_store(int n, int total, Rows rows, stored *dx, const Layout *layout,
+                                       Classified by, double present, const real *slopes, long sample,
+                                       double weight) {
     const long points = (long)by.size[0] * by.size[1] * by.size[2];
 #pragma omp for collapse(2) schedule(static)
     for (int i = 0; i < n; i++)
@@ -489,7 +492,7 @@ UNUSED static void lovasz_slopes_store(int n, Rows rows, stored *dx, const Layou
                         slope += (double)given[j * points] * softmax_at(by, i, j, d, h, w) *
                                  ((j == c) - softmax_at(by, i, c, d, h, w));
                     store(dx, element(layout, i, c, d, h, w),
-                          (real)(present > 0 ? weight / present * slope : 0));
+                          (real)(present > 0 ? weight * ((double)n / total) / present * slope : 0));
                 }
 }
 /* END */

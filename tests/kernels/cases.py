@@ -589,7 +589,7 @@ def overlaps(cases):
                       "both": 0 if loss == "dice_loss" else 0.1}
         for name, counts in ((loss, 0), (loss, 1), ("dice_loss_grad", 0)):
             cases.case("%s, %d channels, %s, %s" % (name, channels, size, attributes), counts=counts,
-                       values=r.choice(["FINE", "COARSE"]), whole=batch * int(name == loss),
+                       values=r.choice(["FINE", "COARSE"]), whole=batch,
                        nearness="RELATIVE" if name == loss else "SUMS")
             cases.tensor("x", channels, size, *cases.halo(1))
             cases.tensor("t", 1, size, kind="labels")
@@ -620,7 +620,8 @@ def ohem(cases):
         cases.numbers("bounds", 2, kind="doubles")
         cases.lines.append(terms)
         cases.node("ohem_cross_entropy", {"loss": "result", "bounds": "bounds", "terms": "terms", "logits": "x", "labels": "t"}, **attributes)
-    cases.case("ohem_cross_entropy_grad, %d channels, %s, %s" % (channels, size, attributes), values="FINE", nearness="SUMS")
+    cases.case("ohem_cross_entropy_grad, %d channels, %s, %s" % (channels, size, attributes), values="FINE", nearness="SUMS",
+               whole=1)
     cases.tensor("x", channels, size, *cases.halo(1))
     cases.tensor("t", 1, size, kind="labels")
     cases.numbers("bounds", 2, kind="doubles")
@@ -647,7 +648,8 @@ def lovasz(cases):
         cases.numbers("present", 1, kind="doubles")
         cases.lines.append(slopes)
         cases.node("lovasz_loss", {"loss": "result", "present": "present", "slopes": "slopes", "logits": "x", "labels": "t"}, **attributes)
-    cases.case("lovasz_loss_grad, %d channels, %s, %s" % (channels, size, attributes), values="FINE", nearness="SUMS")
+    cases.case("lovasz_loss_grad, %d channels, %s, %s" % (channels, size, attributes), values="FINE", nearness="SUMS",
+               whole=1)
     cases.tensor("x", channels, size, *cases.halo(1))
     cases.tensor("t", 1, size, kind="labels")
     cases.numbers("present", 1, kind="doubles")

@@ -56,6 +56,10 @@ CASES = [
     _classes("binary_ohem", 2, (("binary_ohem", 1.0),), False),
     _classes("lovasz", 4, (("lovasz_softmax", 1.0), ("lovasz_without_2", 0.5)), False),
     _classes("lovasz_hinge", 2, (("lovasz_hinge", 1.0),), False),
+    # sums over a whole batch are those of each by itself, the last one of fewer samples
+    {**_case("batches", "tests/oracle/cases/classes.unet", "classes", (9, 14), 3, 8, {"losses": '"batches"', "classes": 4, "parts": 2},
+             5, ("adam", {"lr": 5e-3}), (("dice_without_2", 1.0), ("ohem_by_number", 0.5), ("lovasz_softmax", 1.0)), False),
+     "accumulate": 2},
     _classes("focal", 4, (("focal", 3.0), ("weighted_focal", 1.0))),
     _classes("binary_focal", 2, (("alpha_focal", 1.0), ("binary_focal", 1.0))),
     _classes("pixel_weight", 4, (("mapped_cross_entropy", 1.0), ("mapped_weighted", 1.0))),

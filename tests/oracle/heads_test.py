@@ -23,13 +23,14 @@ REFERENCE, HALF, TWO = ["--kernels=reference"], ["--precision=bf16"], ["--micro-
 SCARCE = ["--mem=900KiB"]  # some of what is in front of the heads is computed again
 CORNERS, ODD = ["-Dcorners=true"], ["-Dhigh=101"]  # no band has whole rows of the small logits
 BANDED = ["--bands=6"]  # throughout
+BATCHES = ["-Dparts=2", "--batch=2"]  # each with sums of its own
 # Of each loss: the ways in which it is trained, and what its loops compute, those of the first sweep and those of the second.
 SWEEPS = {
     "entropy": ([[], REFERENCE, HALF, TWO, SCARCE, CORNERS, ODD], {"resize", "argmax", "cross_entropy", "miou", "cross_entropy_grad", "resize_grad"},
                 set()),
-    "ohem": ([[], REFERENCE, CORNERS + HALF, BANDED], {"resize", "dropout", "argmax", "ohem_cross_entropy", "miou"},
+    "ohem": ([[], REFERENCE, CORNERS + HALF, BATCHES, BANDED], {"resize", "dropout", "argmax", "ohem_cross_entropy", "miou"},
              {"resize", "dropout", "ohem_cross_entropy_grad", "resize_grad"}),
-    "dice": ([[], SCARCE], {"resize", "dropout", "argmax", "dice_loss", "cross_entropy", "tversky_loss", "miou"},
+    "dice": ([[], BATCHES, SCARCE], {"resize", "dropout", "argmax", "dice_loss", "cross_entropy", "tversky_loss", "miou"},
              {"resize", "dropout", "cross_entropy_grad", "dice_loss_grad", "add", "resize_grad"}),
     "dice_of_samples": ([[], REFERENCE, TWO], {"resize", "argmax", "overlap_loss", "focal_loss", "miou"},
                         {"resize", "cross_entropy_grad", "dice_loss_grad", "add", "resize_grad"}),

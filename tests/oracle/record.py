@@ -79,7 +79,7 @@ class TwoConvolutions(nn.Module):
 
 
 class Classes(nn.Module):
-    def __init__(self, classes, losses):
+    def __init__(self, classes, losses, parts=1):
         super().__init__()
         self.net = nn.Sequential(nn.Conv2d(3, 5, 3, padding=1), nn.ReLU(),
                                  nn.Conv2d(5, classes if classes > 2 else 1, 3, padding=1))

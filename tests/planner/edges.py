@@ -134,7 +134,7 @@ WHOLE_BATCH_LOSSES = [("dice_loss(scores, truth)", "batch = false"), ("tversky_l
 
 
 def whole_batch_losses(unetc):
-    """Losses whose sums are those of the batch are not trained in parts; summed for each sample they are."""
+    """Losses whose sums are those of the batch are not trained in parts of one; summed for each sample they are."""
     complaints = []
 
     def says(code, words, loss, setting, *options):
@@ -148,7 +148,8 @@ def whole_batch_losses(unetc):
 
     for loss, help in WHOLE_BATCH_LOSSES:
         says(1, ["U0705", "sees the whole batch", help], loss, "", "--micro-batches=2")
-        says(1, ["U0705", "accumulate 2", help], loss, "accumulate 2")
+        says(1, ["U0705", "of 4 samples", help], loss, "accumulate 2", "--micro-batches=4")
+        says(0, [], loss, "accumulate 2")
     for loss in "dice_loss(scores, truth, batch = false)", "tversky_loss(scores, truth, batch = false)":
         says(0, [], loss, "", "--micro-batches=2")
         says(0, [], loss, "accumulate 2")
