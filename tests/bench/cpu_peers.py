@@ -2,11 +2,11 @@
 """cpu_peers.py - ours beside PyTorch, OpenVINO and ONNX Runtime on processors; cpu.sh runs it where they are installed.
 
 Usage: cpu_peers.py [--unetc=build/unetc] [--conv=METHOD] [--threads=N] [--rounds=5] [--seconds=2] [--json=FILE]
-                    [--no-layers] [--without=PEER] [NET...]
+                    [--half] [--no-layers] [--without=PEER] [NET...]
 A NET is tiny_unet or unet_denoiser (both), or one that segments: pp_liteseg, enet, milesial, these in f32. Predictions have
 one picture. tiny_unet and unet_denoiser have the size of the file, the others 256 x 256 and 512 x 512; data is in memory
-already. Ours is what `PROGRAM bench` says. With --conv=METHOD it is compiled
-with that, and its rows say so.
+already. Ours is what `PROGRAM bench` says. With --conv=METHOD it is compiled with that, and its rows say so. With --half,
+what took more than half of PyTorch's memory is compiled once more with a budget of that half, and has a second row.
 
 Everybody is a process of its own, prepared and warmed up in the beginning; then all have their turns, a few steps each,
 for so many rounds, so that other work on the machine hurts all alike. What is told are medians over all rounds, how many
@@ -36,6 +36,7 @@ import zlib
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PRECISIONS = ("f32", "bf16")
+BESIDE_ARENA = 24  # MiB that a program of ours takes at most beside its arena: its code, the loader's ring, a picture
 
 
 class Net:
@@ -320,10 +321,12 @@ class Peer:
 
 
 class Ours:
-    def __init__(self, shop, net, program, precision, size):
-        self.net, self.program, self.threads, self.turns = net, program, shop.threads, []
-        self.path = os.path.join(shop.folder, "-".join((net, program, precision, size or "own")))
-        options = [*shop.options, "--precision=" + precision]
+    def __init__(self, shop, net, program, precision, size, budget=None):
+        self.net, self.program, self.precision, self.threads, self.turns = net, program, precision, shop.threads, []
+        self.path = os.path.join(shop.folder, "-".join((net, program, precision, size or "own", str(budget))))
+        limits = [] if budget is None else ["--mem=%dMiB" % budget]
+        self.name = " ".join(["unetc", *shop.options, *limits])
+        options = [*shop.options, *limits, "--precision=" + precision]
         options += [] if size is None else ["--size=" + size, "--batch=%d" % NETS[net].batch]
         # Weights to predict with come from training.
         programs = "train,predict" if program == "predict" else "train"
@@ -408,7 +411,7 @@ class Shop:
         self.unetc, self.threads, self.folder = os.path.abspath(arguments.unetc), arguments.threads, folder
         self.rounds, self.seconds, self.layers = arguments.rounds, arguments.seconds, not arguments.no_layers
         self.options = [] if arguments.conv is None else ["--conv=" + arguments.conv]
-        self.ours = " ".join(["unetc", *self.options])
+        self.half = arguments.half
         self.log, self.results, self.without = sys.stderr, [], arguments.without
 
     def data_of(self, net):
@@ -434,24 +437,40 @@ class Shop:
             for peer in peers:
                 if peer.error is None and peer.parameters != ours.parameters:
                     sys.exit("%s: %s has %d parameters, not %d" % (net, peer.way, peer.parameters, ours.parameters))
-            for _ in range(self.rounds):
+            all_ours = [ours]
+            for number in range(self.rounds):
                 for one in peers:
-                    ours.turn(self.seconds)
+                    for each in all_ours:
+                        each.turn(self.seconds)
                     one.turn(self.seconds)
+                if number == 0:
+                    all_ours += self.smaller(ours, peers, size)
             for peer in peers:
                 peer.end()
-        self.tell(job, ours, [peer for peer in peers if peer.way != "layers"])
+        self.tell(job, all_ours, [peer for peer in peers if peer.way != "layers"])
         for peer in peers:
             if peer.way == "layers":
                 self.tell_layers(job, ours, peer)
 
-    def tell(self, job, ours, peers):
+    def smaller(self, ours, peers, size):
+        """Ours within half of PyTorch's memory, where that is asked for and ours takes more, behind its first turn."""
+        half = next((peer.memory / 2 for peer in peers if peer.way == "PyTorch" and peer.error is None), ours.memory)
+        if not self.half or ours.memory <= half:
+            return []
+        found = Ours(self, ours.net, ours.program, ours.precision, size, int(half / 2**20) - BESIDE_ARENA)
+        found.turn(self.seconds)
+        return [found]
+
+    def tell(self, job, all_ours, peers):
         title = "%s, %s, batch %d, %d x %d, %s, %d threads" % (
             job["net"], "training step" if job["program"] == "train" else "prediction", job["batch"], *job["size"],
             job["precision"], job["threads"])
-        print("\n%s\n  %-20s %10s %12s %10s %9s" % (title, "", "ms", "images/s", "MiB", "of ours"))
-        base = statistics.median(ours.seconds())
-        rows = [{"way": self.ours, "seconds": base, "memory": ours.memory, "ratio": 1}]
+        print("\n%s\n  %-24s %10s %12s %10s %9s" % (title, "", "ms", "images/s", "MiB", "of ours"))
+        base = statistics.median(all_ours[0].seconds())
+        rows = []
+        for ours in all_ours:
+            seconds = statistics.median(ours.seconds())
+            rows.append({"way": ours.name, "seconds": seconds, "memory": ours.memory, "ratio": seconds / base})
         for peer in peers:
             if peer.error is not None:
                 rows.append({"way": peer.way, "error": peer.error})
@@ -459,7 +478,7 @@ class Shop:
             seconds = statistics.median(peer.seconds())
             rows.append({"way": peer.way, "seconds": seconds, "memory": peer.memory, "ratio": seconds / base})
         for row in rows:
-            print("  %-20s %s" % (row["way"], row["error"] if "error" in row else "%10.3f %12.2f %10.1f %9.2f" % (
+            print("  %-24s %s" % (row["way"], row["error"] if "error" in row else "%10.3f %12.2f %10.1f %9.2f" % (
                 1e3 * row["seconds"], job["batch"] / row["seconds"], row["memory"] / 2**20, row["ratio"])))
         sys.stdout.flush()
         told = ("net", "program", "precision", "threads", "batch", "size")
@@ -467,7 +486,7 @@ class Shop:
 
     def tell_layers(self, job, ours, peer):
         print("\n%s, %s, layers in a training step, ms: %s, oneDNN's, how many times as long that is" % (
-            job["net"], job["precision"], self.ours))
+            job["net"], job["precision"], ours.name))
         if peer.error is not None:
             print("  " + peer.error)
             return
@@ -498,6 +517,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2, help="of a turn")
     parser.add_argument("--json", help="a file for all figures")
+    parser.add_argument("--half", action="store_true", help="ours within half of PyTorch's memory, too")
     parser.add_argument("--no-layers", action="store_true")
     parser.add_argument("--without", metavar="PEER", action="append", default=[], help="leave that one out")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
