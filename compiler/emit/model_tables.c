@@ -341,9 +341,9 @@ static void data_section(const Tables *t, const DataSection *d, const char *name
     static const char *const op[] = {
         [SOURCE_FILES] = "UNET_SRC_FILES",     [SOURCE_NAME] = "UNET_SRC_NAME",
         [SOURCE_NUMBER] = "UNET_SRC_NUMBER",   [SOURCE_GAUSSIAN] = "UNET_SRC_GAUSSIAN",
-        [SOURCE_UNIFORM] = "UNET_SRC_UNIFORM", [SOURCE_ADD] = "UNET_SRC_ADD",
-        [SOURCE_SUB] = "UNET_SRC_SUB",         [SOURCE_MUL] = "UNET_SRC_MUL",
-        [SOURCE_DIV] = "UNET_SRC_DIV"};
+        [SOURCE_UNIFORM] = "UNET_SRC_UNIFORM", [SOURCE_BORDER] = "UNET_SRC_BORDER",
+        [SOURCE_ADD] = "UNET_SRC_ADD",         [SOURCE_SUB] = "UNET_SRC_SUB",
+        [SOURCE_MUL] = "UNET_SRC_MUL",         [SOURCE_DIV] = "UNET_SRC_DIV"};
     static const char *const transform[] = {
         [TRANSFORM_CROP] = "UNET_DO_CROP",       [TRANSFORM_FLIP] = "UNET_DO_FLIP",
         [TRANSFORM_SCALE] = "UNET_DO_SCALE",     [TRANSFORM_ROT90] = "UNET_DO_ROT90",

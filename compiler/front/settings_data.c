@@ -15,8 +15,8 @@ typedef struct {
     bool good;
 } Reader;
 
-static const char *const sources_here[] = {"images", "labels", "gaussian", "uniform"};
-static const char *const sources_later[] = {"volumes", "random_index", "diffuse", "border_weight"};
+static const char *const sources_here[] = {"images", "labels", "gaussian", "uniform", "border_weight"};
+static const char *const sources_later[] = {"volumes", "random_index", "diffuse"};
 enum {
     HERE = sizeof sources_here / sizeof *sources_here,
     LATER = sizeof sources_later / sizeof *sources_later
@@ -69,7 +69,8 @@ static void report_not_a_source(Reader *r, const Expr *expr, const char *what) {
     diag_begin(diag, ERROR, "U0619", expr->span, "%s", what);
     diag_note(
         diag,
-        "sources of this version: images labels gaussian uniform, numbers, earlier sources, and + - * /");
+        "sources of this version: images labels gaussian uniform border_weight, numbers, earlier sources, "
+        "and + - * /");
     diag_end(diag);
 }
 
@@ -94,7 +95,7 @@ static void report_later(Reader *r, const Expr *call) {
     r->good = false;
     diag_begin(diag, ERROR, "U0202", call->mark, "the source `%s` is not in this version of unetc",
                call->text);
-    diag_note(diag, "this version has: images labels gaussian uniform");
+    diag_note(diag, "this version has: images labels gaussian uniform border_weight");
     diag_end(diag);
 }
 
@@ -112,6 +113,11 @@ static bool is_right_call(Reader *r, const Expr *call) {
     else if (labels && call != expr_inside(r->expr))
         report_not_a_source(r, r->expr,
                             "classes are no numbers to reckon with: `labels(...)` stands alone");
+    else if (strcmp(call->text, "border_weight") == 0 && (input == NULL || call != expr_inside(r->expr)))
+        report_not_a_source(
+            r, r->expr,
+            "`border_weight(...)` stands alone and fills a target of one channel: a loss may read "
+            "`1 + weight`");
     return r->good;
 }
 
@@ -313,6 +319,66 @@ static void read_uniform(Reader *r, Call *call) {
     push_term(r, term);
 }
 
+/* The target of labels that a source above fills, or NULL after an error. */
+static const Input *read_classes(Reader *r, Call *call) {
+    const Lower *l = r->l;
+    const Argument *labels = argument(call, "labels");
+    ValueId value;
+    if (!argument_tensor(call, "labels", &value)) {
+        r->good = false;
+        return NULL;
+    }
+    const Value *given = &l->graph->value[value];
+    const Input *target = given->class == CLASS_STAGING ? &l->model->input[given->input] : NULL;
+    if (target == NULL || target->kind != KIND_LABELS) {
+        report_not_a_source(r, labels->expr,
+                            "`border_weight` reads a target of labels: `border_weight(truth)`");
+        return NULL;
+    }
+    if (find_source(r->data, target->name) == NULL) {
+        report_not_a_source(r, labels->expr,
+                            pool_text(l->pool, "`%s` has no source above this line", target->name));
+        return NULL;
+    }
+    return target;
+}
+
+/* As many points as the classes have, and one channel. */
+static void check_map(Reader *r, const Call *call, const Input *target) {
+    const Lower *l = r->l;
+    const Shape own = l->graph->value[l->model->input[r->source->input].value].shape,
+                classes = l->graph->value[target->value].shape;
+    bool same = shape_channels(own) == 1;
+    for (int axis = 0; axis < AXES; axis++)
+        same &= shape_extent(own, axis) == shape_extent(classes, axis);
+    if (same)
+        return;
+    r->good = false;
+    diag_begin(l->diag, ERROR, "U0619", call->span,
+               "`%s` is %s, and `%s` is %s: a map of weights has one "
+               "channel and as many points",
+               r->source->name, shape_text(l->pool, own), target->name, shape_text(l->pool, classes));
+    diag_end(l->diag);
+}
+
+static void read_border_weight(Reader *r, Call *call) {
+    SourceTerm term = {.op = SOURCE_BORDER, .span = call->span};
+    const Input *target = read_classes(r, call);
+    if (target == NULL)
+        return;
+    term.text = target->name;
+    if (!argument_number(call, "w0", &term.value) || !argument_number(call, "sigma", &term.high))
+        r->good = false;
+    else if (!(term.value >= 0))
+        report_not_a_source(r, argument(call, "w0")->expr, "`w0` must be at least 0");
+    else if (!(term.high > 0 && term.high <= 100))
+        report_not_a_source(r, argument(call, "sigma")->expr,
+                            "`sigma` is in points, above 0 and at most 100");
+    else
+        check_map(r, call, target);
+    push_term(r, term);
+}
+
 static void read_call(Reader *r, const Expr *expr) {
     static const struct {
         const char *signature;
@@ -321,7 +387,8 @@ static void read_call(Reader *r, const Expr *expr) {
         {"images(pattern, channels = none, scale = \"unit\", list = none, column = none)", read_images},
         {"labels(pattern, values = none, others = \"error\", list = none, column = none)", read_labels},
         {"gaussian(sigma)", read_gaussian},
-        {"uniform(low, high)", read_uniform}};
+        {"uniform(low, high)", read_uniform},
+        {"border_weight(labels, w0 = 10, sigma = 5)", read_border_weight}};
     int kind = 0;
     while (kind < HERE && strcmp(expr->text, sources_here[kind]) != 0)
         kind++;
@@ -495,8 +562,9 @@ const bool *reading_files(const Lower *l, const DataSection *data) {
     for (int i = 0; i < data->nsource; i++)
         for (int k = 0; k < data->source[i].nterm; k++) {
             const SourceTerm *term = &data->source[i].term[k];
-            reads[i] |= term->op == SOURCE_FILES ||
-                        (term->op == SOURCE_NAME && reads[find_source(data, term->text) - data->source]);
+            reads[i] |=
+                term->op == SOURCE_FILES || ((term->op == SOURCE_NAME || term->op == SOURCE_BORDER) &&
+                                             reads[find_source(data, term->text) - data->source]);
         }
     return reads;
 }

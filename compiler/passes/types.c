@@ -7,11 +7,22 @@
  */
 #include "passes/passes.h"
 
-/* What is normalised does not fit a byte. */
+/* Whether a source of SECTION makes weights for an input. */
+static bool is_weighted(const DataSection *section, int input) {
+    for (int i = 0; i < section->nsource; i++)
+        if (section->source[i].input == input && section->source[i].term[0].op == SOURCE_BORDER)
+            return true;
+    return false;
+}
+
+/* What is normalised, and weights, do not fit a byte. */
 static Type staged_type(const Program *program, const Value *value) {
     const Options *options = program->options;
-    const bool normalized = value->input >= 0 && program->model->input[value->input].normalizing != AS_READ;
-    return normalized && options->staged == TYPE_UNORM8 ? options->real : options->staged;
+    const Model *model = program->model;
+    const bool large = value->input >= 0 && (model->input[value->input].normalizing != AS_READ ||
+                                             is_weighted(&model->data, value->input) ||
+                                             is_weighted(&model->eval_data, value->input));
+    return large && options->staged == TYPE_UNORM8 ? options->real : options->staged;
 }
 
 void choose_types(Program *program) {

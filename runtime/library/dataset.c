@@ -100,7 +100,7 @@ static UnetStatus check_source(UnetDataset *dataset, int32_t index, UnetError *e
         return unet_fail(error, UNET_BUG, "the data source \"%.100s\" is malformed", source->name);
     }
     dataset->channels = source->channels > dataset->channels ? source->channels : dataset->channels;
-    return UNET_OK;
+    return dataset_is_border(dataset, index) ? dataset_check_border(dataset, index, error) : UNET_OK;
 }
 
 static UnetStatus list_series(UnetDataset *dataset, UnetError *error) {

@@ -9,6 +9,7 @@
  *     dataset_measure.c which measures what inputs are normalised by
  *     dataset_warp.c   which reads those that are scaled, turned, bent or coloured
  *     dataset_labels.c which makes classes of the numbers in files
+ *     dataset_border.c which makes weights of classes
  *     dataset_check.c  which looks for problems */
 #ifndef UNET_DATASET_PARTS_H
 #define UNET_DATASET_PARTS_H
@@ -68,6 +69,7 @@ typedef struct {
  * warped has those from `rasters` on. */
 typedef struct {
     size_t files, values, operands, normal, fill, maps[2], nowhere;
+    size_t border;   /* what sources that are border_weight() need */
     size_t rasters;  /* of each series: how its rows lie */
     size_t decoded;  /* rows of all series that are not kept, decoded */
     size_t pictures; /* of all series whose colours are changed: what the window shows */
@@ -133,6 +135,11 @@ UNET_MUST_USE UnetStatus dataset_named_path(const UnetDataset *dataset, const Fi
 
 /* The source called NAME before source BEFORE, or -1. */
 int32_t dataset_source(const UnetDataset *dataset, int32_t before, const char *name);
+
+/* dataset_border.c: whether source INDEX is border_weight(), which is made of labels once these are there.
+ */
+bool dataset_is_border(const UnetDataset *dataset, int32_t index);
+UNET_MUST_USE UnetStatus dataset_check_border(const UnetDataset *dataset, int32_t index, UnetError *error);
 
 /* Finds out how fine the files of each source are. */
 UNET_MUST_USE UnetStatus dataset_scale(UnetDataset *dataset, UnetError *error);

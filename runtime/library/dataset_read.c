@@ -36,7 +36,8 @@ bool dataset_plan_scratch(UnetDataset *dataset) {
            scratch_reserve(plan, &plan->fill, channels, sizeof(float)) &&
            scratch_reserve(plan, &plan->maps[0], height, sizeof(int32_t)) &&
            scratch_reserve(plan, &plan->maps[1], width, sizeof(int32_t)) &&
-           scratch_reserve(plan, &plan->nowhere, width, sizeof(int32_t)) && warp_plan_scratch(dataset);
+           scratch_reserve(plan, &plan->nowhere, width, sizeof(int32_t)) && border_plan_scratch(dataset) &&
+           warp_plan_scratch(dataset);
 }
 
 Scratch scratch_at(const ScratchPlan *plan, char *base) {
@@ -48,6 +49,7 @@ Scratch scratch_at(const ScratchPlan *plan, char *base) {
                      .operand_row = plan->row,
                      .map = {(void *)(base + plan->maps[0]), (void *)(base + plan->maps[1])},
                      .nowhere = (void *)(base + plan->nowhere),
+                     .border = base + plan->border,
                      .raster = (void *)(base + plan->rasters),
                      .decoded = (void *)(base + plan->decoded),
                      .picture = (void *)(base + plan->pictures),
@@ -235,7 +237,7 @@ void reading_store(const Reading *at, const UnetSource *source, int32_t y, const
 
 bool reading_reads(const Reading *at, int32_t index) {
     int32_t multiple = at->dataset->scale[index].multiple;
-    return multiple == at->multiple || multiple == ANY_MULTIPLE;
+    return !dataset_is_border(at->dataset, index) && (multiple == at->multiple || multiple == ANY_MULTIPLE);
 }
 
 /* Stores all sources in every row of the window that shows row SHOWN of the file (-1: the fill). */
@@ -385,6 +387,9 @@ UnetStatus unet_dataset_read(const UnetDataset *dataset, int32_t sample, uint64_
     UnetStatus status = UNET_OK;
     for (int32_t s = 0; s < dataset->nsource && status == UNET_OK; s++) {
         status = is_done(dataset, s) ? UNET_OK : read_pass(&at, dataset->scale[s].multiple);
+    }
+    if (status == UNET_OK) {
+        border_store(&at);
     }
     return status;
 }

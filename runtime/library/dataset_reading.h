@@ -27,6 +27,7 @@ typedef struct {
     size_t operand_row;
     int32_t *map[2];  /* what the window shows: rows, columns */
     int32_t *nowhere; /* a column map of nothing but fill */
+    char *border;
     /* of what is warped: */
     Raster *raster; /* one per series */
     uint8_t *decoded;
@@ -74,6 +75,14 @@ void reading_store(const Reading *at, const UnetSource *source, int32_t y, const
 
 /* The parts of a thread's working memory. */
 Scratch scratch_at(const ScratchPlan *plan, char *base);
+
+/* ---- dataset_border.c ---- */
+
+/* Plans what border_weight() needs besides; false when the sizes overflow. */
+UNET_MUST_USE bool border_plan_scratch(UnetDataset *dataset);
+
+/* Fills the inputs of such sources from the labels of the sample, which are there. */
+void border_store(const Reading *at);
 
 /* ---- dataset_warp.c ---- */
 

@@ -50,12 +50,13 @@ PHOTO, TRUTH = ("photo", "image", 3), ("truth", "labels", 2)
 RMSPROP = ("rmsprop", {"lr": 1e-5, "weight_decay": 1e-8, "momentum": 0.999})
 SGD = ("sgd", {"lr": 0.01, "momentum": 0.9, "weight_decay": 1e-4})
 CITY = [PHOTO, ("truth", "labels", 3)]
+TARGETS = ("truth", "clean", "weight")
 
 MODELS = [
     Model("milesial", (33, 38), 2, [{"width": 4}, {"width": 4, "depth": 3, "bilinear": True}], [PHOTO, TRUTH], RMSPROP,
           "cross_entropy_and_dice", [({}, 31037698), ({"bilinear": True}, 17263042)], clip=1.0),
-    Model("unet_2015", (188, 188), 1, [{"width": 2, "size": 188, "drop": 0}], [("cells", "image", 1), TRUTH],
-          ("sgd", {"lr": 0.01, "momentum": 0.99}), "cross_entropy", [({}, 31030658)], target_size=(4, 4)),
+    Model("unet_2015", (188, 188), 1, [{"width": 2, "size": 188, "drop": 0}], [("cells", "image", 1), TRUTH, ("weight", "image", 1)],
+          ("sgd", {"lr": 0.01, "momentum": 0.99}), "weighted_cross_entropy", [({}, 31030658)], target_size=(4, 4)),
     Model("attention_unet", (32, 32), 3, [{"width": 4}], [PHOTO, TRUTH], ("adam", {"lr": 2e-4, "betas": (0.5, 0.999)}), "bce",
           [({}, 34878573)]),
     Model("resunet", (16, 24), 3, [{"filters": [4, 8, 12, 16]}], [PHOTO, TRUTH], ("adam", {"lr": 1e-3}), "bce_and_dice",
@@ -120,8 +121,7 @@ def batches(model, classes=None):
     """The values of all inputs, dense, in the order of the file."""
     result = []
     for name, kind, channels in model.inputs:
-        target = name != model.inputs[0][0] and name in ("truth", "clean", "weight")
-        height, width = model.target_size if target else model.size
+        height, width = model.target_size if name in TARGETS else model.size
         points = model.batch * height * width
         result.append(picture(name, points * channels) if kind == "image" else labels(name, points, channels))
     return result

@@ -43,6 +43,11 @@ def ohem(answer, truth):
     return -(logs * kept).mean() / (kept.to(logs.dtype).mean() + 1e-5)
 
 
+def weighted_cross_entropy(answer, truth, weight):
+    """A pixel weight map; how border_weight() makes one, tests/runtime/border_weight_test.c tests."""
+    return (F.cross_entropy(answer, truth[:, 0].long(), reduction="none") * weight[:, 0]).mean()
+
+
 def cross_entropy_and_dice(answer, truth):
     one_hot = F.one_hot(truth[:, 0].long(), answer.shape[1]).permute(0, 3, 1, 2).to(answer.dtype)
     return cross_entropy(answer, truth) + dice(F.softmax(answer, 1), one_hot)
@@ -61,18 +66,18 @@ def half_bce_and_dice(answer, truth):
 
 
 LOSSES = {"bce_and_dice": bce_and_dice, "half_bce_and_dice": half_bce_and_dice,
-          "cross_entropy": cross_entropy, "ohem": ohem, "cross_entropy_and_dice": cross_entropy_and_dice, "bce": bce, "mse": F.mse_loss,
+          "cross_entropy": cross_entropy, "weighted_cross_entropy": weighted_cross_entropy, "ohem": ohem, "cross_entropy_and_dice": cross_entropy_and_dice, "bce": bce, "mse": F.mse_loss,
           "l1": F.l1_loss}
 OPTIMIZERS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "sgd": torch.optim.SGD, "rmsprop": torch.optim.RMSprop}
 
 # ---- one network ----
 
 
-def loss_of(model, answers, truth):
+def loss_of(model, answers, *targets):
     """The files of several heads: UNet++ divides by their number."""
     if not isinstance(answers, list):
-        return LOSSES[model.loss](answers, truth)
-    total = sum(LOSSES[model.loss](answer, truth) for answer in answers)
+        return LOSSES[model.loss](answers, *targets)
+    total = sum(LOSSES[model.loss](answer, *targets) for answer in answers)
     return total / len(answers) if model.name == "unet_plus_plus" else total
 
 
@@ -90,7 +95,7 @@ def make(model, definitions, number):
 
 def tensors(model, number):
     for (name, kind, channels), values in zip(model.inputs, models.batches(model)):
-        size = model.size if name == model.inputs[0][0] or name not in ("truth", "clean", "weight") else model.target_size
+        size = model.target_size if name in models.TARGETS else model.size
         yield torch.tensor(values, dtype=number).reshape(model.batch, channels if kind == "image" else 1, *size)
 
 
@@ -99,7 +104,9 @@ class Trained:
     at the end."""
 
     def __init__(self, model, definitions, number):
-        net, (*inputs, truth) = make(model, definitions, number), tensors(model, number)
+        net, (*inputs,) = make(model, definitions, number), tensors(model, number)
+        count = sum(name not in models.TARGETS for name, _, _ in model.inputs)
+        inputs, targets = inputs[:count], inputs[count:]
         net.eval()
         with torch.no_grad():
             output = net(*inputs)
@@ -110,7 +117,7 @@ class Trained:
         self.losses = []
         for step in range(models.STEPS):
             optimizer.zero_grad()
-            loss = loss_of(model, net(*inputs), truth)
+            loss = loss_of(model, net(*inputs), *targets)
             loss.backward()
             if step == 0:
                 self.gradients = {key: value.grad.clone() for key, value in net.named_parameters()}

@@ -223,6 +223,8 @@ typedef enum {
     UNET_SRC_NUMBER,   /* push: value */
     UNET_SRC_GAUSSIAN, /* push: normal noise of standard deviation `value`, in the shape it fills */
     UNET_SRC_UNIFORM,  /* push: one number per sample in [value, high) */
+    UNET_SRC_BORDER,   /* alone: border_weight() of the labels that the source `pattern` fills, with w0
+                          `value` and sigma `high` */
     UNET_SRC_ADD,
     UNET_SRC_SUB,
     UNET_SRC_MUL,
