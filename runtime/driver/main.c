@@ -79,9 +79,9 @@ static const char *base_name(const char *path) {
     return slash != NULL ? slash + 1 : path;
 }
 
-static int print_help(const char *program) {
+static int print_help(const char *program, UnetCommand about) {
     char text[8192];
-    (void)fwrite(text, 1, unet_options_help(text, sizeof text, program), stdout);
+    (void)fwrite(text, 1, unet_options_help(text, sizeof text, program, about), stdout);
     return 0;
 }
 
@@ -137,7 +137,7 @@ int unet_main(const UnetModel *const *models, int nmodels, int argc, char **argv
     if (status != UNET_OK)
         return report(&driver, program, status);
     if (driver.options.command == UNET_COMMAND_HELP)
-        return print_help(program);
+        return print_help(program, driver.options.about);
     if (driver.options.command == UNET_COMMAND_VERSION)
         return print_version(driver.model);
     driver.threads = choose_threads(&driver);

@@ -214,6 +214,7 @@ static UnetStatus read_option(UnetOptions *options, int argc, char **argv, int *
     char *word = argv[*i] + (is_letter ? 1 : 2);
     if (strcmp(word, "help") == 0 || strcmp(word, "version") == 0 ||
         (is_letter && strcmp(word, "h") == 0)) {
+        options->about = options->command;
         options->command = word[0] == 'v' ? UNET_COMMAND_VERSION : UNET_COMMAND_HELP;
         return UNET_OK;
     }
@@ -270,12 +271,18 @@ static UnetStatus check_together(const UnetOptions *options, UnetError *error) {
 }
 
 UnetStatus unet_options_parse(UnetOptions *options, int argc, char **argv, UnetError *error) {
-    *options = (UnetOptions){.command = UNET_COMMAND_HELP, .format = "text", .seed = -1};
+    *options = (UnetOptions){
+        .command = UNET_COMMAND_HELP, .about = UNET_COMMAND_HELP, .format = "text", .seed = -1};
     if (argc < 2)
         return unet_fail(error, UNET_USAGE,
                          "no command (train, eval, predict, check-data, info, bench); try --help");
     UnetStatus status = find_command(options, argv[1], error);
     options->files = argv + 2;
+    if (status == UNET_OK && options->command == UNET_COMMAND_HELP && argc > 2) { /* help train */
+        status = find_command(options, argv[2], error);
+        options->about = options->command < UNET_COMMAND_HELP ? options->command : UNET_COMMAND_HELP;
+        options->command = UNET_COMMAND_HELP;
+    }
     bool only_files = false;
     for (int i = 2; i < argc && status == UNET_OK; i++) {
         if (options->command == UNET_COMMAND_HELP || options->command == UNET_COMMAND_VERSION)
@@ -310,7 +317,8 @@ static void print(Page *page, const char *format, ...) {
         page->length += (size_t)n < page->size - page->length ? (size_t)n : page->size - page->length - 1;
 }
 
-static void print_option(Page *page, const Option *option) {
+/* ABOUT: the command that is asked about, or that of help, which names the commands of each option. */
+static void print_option(Page *page, const Option *option, UnetCommand about) {
     char spelling[48];
     if (option->letter != 0)
         (void)snprintf(spelling, sizeof spelling, "-%c %s", option->letter, option->value);
@@ -318,28 +326,38 @@ static void print_option(Page *page, const Option *option) {
         (void)snprintf(spelling, sizeof spelling, "--%s%s%s", option->name,
                        option->kind == OPTIONAL_TEXT || option->kind == FLAG ? "" : "=",
                        option->value == NULL ? "" : option->value);
-    print(page, "  %-22s %s (", spelling, option->help);
-    const char *separator = "";
-    for (int c = 0; c < COMMANDS; c++)
+    print(page, "  %-22s %s", spelling, option->help);
+    const char *separator = " (";
+    for (int c = 0; c < COMMANDS && about == UNET_COMMAND_HELP; c++)
         if ((option->commands & 1u << c) != 0) {
             print(page, "%s%s", separator, commands[c].name);
             separator = ", ";
         }
-    print(page, ")\n");
+    print(page, about == UNET_COMMAND_HELP ? ")\n" : "\n");
 }
 
-size_t unet_options_help(char *text, size_t size, const char *program) {
-    Page page = {text, size, 0};
-    print(&page, "usage: %s COMMAND [OPTIONS]\n\nCommands:\n", program);
+static void print_commands(Page *page, const char *program) {
+    print(page, "usage: %s COMMAND [OPTIONS]\n       %s COMMAND --help\n\nCommands:\n", program, program);
     for (int c = 0; c < COMMANDS; c++)
         if (commands[c].help != NULL) {
             char spelling[48];
             (void)snprintf(spelling, sizeof spelling, "%s %s", commands[c].name, commands[c].arguments);
-            print(&page, "  %-22s %s\n", spelling, commands[c].help);
+            print(page, "  %-22s %s\n", spelling, commands[c].help);
         }
+}
+
+size_t unet_options_help(char *text, size_t size, const char *program, UnetCommand about) {
+    Page page = {text, size, 0};
+    const Command *one = &commands[about];
+    if (about == UNET_COMMAND_HELP)
+        print_commands(&page, program);
+    else
+        print(&page, "usage: %s %s%s%s [OPTIONS]\n\n%c%s.\n", program, one->name,
+              one->arguments[0] == 0 ? "" : " ", one->arguments, one->help[0] - 'a' + 'A', one->help + 1);
     print(&page, "\nOptions (a value follows `=` or a space):\n");
     for (int i = 0; i < OPTIONS; i++)
-        print_option(&page, &options_table[i]);
+        if (about == UNET_COMMAND_HELP || (options_table[i].commands & 1u << about) != 0)
+            print_option(&page, &options_table[i], about);
     print(&page,
           "\nExit codes: 0 done, 2 usage, 3 not enough memory, 4 data or files, 6 training diverged,\n"
           "70 a bug, 130 and 143 stopped by a signal (after writing a checkpoint).\n");

@@ -24,22 +24,22 @@ typedef enum {
 } UnetCommand;
 
 typedef struct {
-    UnetCommand command;
-    const char *data;         /* NULL: the working directory */
-    const char *eval_data;    /* NULL: where `data` is */
-    const char *out;          /* NULL: the working directory */
-    const char *weights;      /* NULL: see the command */
-    const char *map;          /* other names for the tensors of `weights`; NULL: none */
-    const char *resume_file;  /* NULL: the checkpoint in `out` */
-    const char *output;       /* -o of predict; NULL */
-    const char *format;       /* "text", "json", or, of eval, "csv" */
-    int64_t epochs;           /* 0: as the model says */
-    int64_t steps;            /* 0: as the model says */
-    double learning_rate;     /* 0: as the model says */
-    int64_t batch;            /* 0: as the program was compiled */
-    int64_t checkpoint_every; /* in steps; 0: as the model says */
-    int64_t seed;             /* -1: as the model says */
-    int64_t threads;          /* 0: one for each processor */
+    UnetCommand command, about; /* `about`, of help: the command it is asked of; else UNET_COMMAND_HELP */
+    const char *data;           /* NULL: the working directory */
+    const char *eval_data;      /* NULL: where `data` is */
+    const char *out;            /* NULL: the working directory */
+    const char *weights;        /* NULL: see the command */
+    const char *map;            /* other names for the tensors of `weights`; NULL: none */
+    const char *resume_file;    /* NULL: the checkpoint in `out` */
+    const char *output;         /* -o of predict; NULL */
+    const char *format;         /* "text", "json", or, of eval, "csv" */
+    int64_t epochs;             /* 0: as the model says */
+    int64_t steps;              /* 0: as the model says */
+    double learning_rate;       /* 0: as the model says */
+    int64_t batch;              /* 0: as the program was compiled */
+    int64_t checkpoint_every;   /* in steps; 0: as the model says */
+    int64_t seed;               /* -1: as the model says */
+    int64_t threads;            /* 0: one for each processor */
     bool resume, overlay;
     char **files; /* the arguments that are not options */
     int nfile;
@@ -49,7 +49,8 @@ typedef struct {
  * to write instead. */
 UNET_MUST_USE UnetStatus unet_options_parse(UnetOptions *options, int argc, char **argv, UnetError *error);
 
-/* Writes the help of a program called PROGRAM (or as much of it as fits) to TEXT; returns its length. */
-size_t unet_options_help(char *text, size_t size, const char *program);
+/* Writes the help on command ABOUT (UNET_COMMAND_HELP: on all) of a program called PROGRAM, or as much of
+ * it as fits, to TEXT; returns its length. */
+size_t unet_options_help(char *text, size_t size, const char *program, UnetCommand about);
 
 #endif

@@ -47,7 +47,10 @@ expect 2 'takes no files' "$fake" train data
 expect 2 '`--map` tells the names in the file of `--weights`' "$fake" eval --map=x
 expect 2 'needs .-o OUT' "$fake" predict x.png
 expect 0 'usage:' "$fake" --help
-expect 0 'usage:' "$fake" train --help
+expect 0 'usage: [^ ]* train .OPTIONS.' "$fake" train --help
+expect 0 'usage: [^ ]* predict IN' "$fake" help predict
+expect 2 'did you mean `train`' "$fake" help trian
+! "$fake" eval --help | grep -e --epochs || fail 'the help of eval tells of --epochs'
 expect 0 'fake \(fake.unet' "$fake" --version
 
 # No processor has the instructions of all makers.
