@@ -151,7 +151,7 @@ static void arena_rows(const Plan *plan, const Program *program, Text *out) {
                                    100.0 * (double)gap / (double)plan->lower_bound));
     text_line(out, "  %-26s %12s  %18s B", "without reuse", human_bytes(pool, none), grouped(pool, none));
     int64_t context = plan->target->context;
-    text_line(out, "  %-26s %12s  %18s B  %s, %lld slots", "loader ring",
+    text_line(out, "  %-26s %12s  %18s B  %s, at most: 1 to %lld slots", "loader ring",
               human_bytes(pool, plan->loader_ring), grouped(pool, plan->loader_ring),
               context > 0 ? "memory of the host" : "beside the arena", (long long)plan->ring_slots);
     workspace_row(plan, out);

@@ -114,6 +114,39 @@ static void test_threads(bool all) {
     }
 }
 
+/* How many places there are among COUNT batches from batch FIRST of a consumer that takes no time. */
+static int places(const Setup *setup, int count) {
+    const void *seen[8];
+    UnetError error;
+    UnetBatch batch;
+    int n = 0;
+    for (int i = 0; i < count; i++) {
+        CHECK_OK(unet_loader_next(setup->loader, &batch, &error), error);
+        bool known = false;
+        for (int k = 0; k < n; k++) {
+            known = known || seen[k] == batch.inputs[0];
+        }
+        if (!known && n < 8) {
+            seen[n++] = batch.inputs[0];
+        }
+    }
+    return n;
+}
+
+/* The first batches share a slot; who waits for each gets them all. */
+static void test_slots(void) {
+    Setup setup;
+    UnetError error;
+    start(&setup, 2, 3);
+    UnetStream stream = {.dataset = setup.data, .shuffle = true};
+    CHECK_OK(unet_loader_begin(setup.loader, &stream, &error), error);
+    CHECK(places(&setup, 5) == 1, "slots are opened before anything is known");
+    CHECK(places(&setup, 60) == 3, "a consumer that waits gets all slots");
+    CHECK_OK(unet_loader_begin(setup.loader, &stream, &error), error);
+    CHECK(places(&setup, 60) == 3, "the next stream has them, too");
+    stop(&setup);
+}
+
 /* Samples come in PyTorch's order. */
 static void test_order(void) {
     Setup setup;
@@ -236,6 +269,7 @@ int main(void) {
     }
     test_threads(false);
     test_threads(true);
+    test_slots();
     test_order();
     test_switching();
     test_failure();

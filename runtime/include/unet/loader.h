@@ -1,9 +1,10 @@
 /* loader.h - threads that read batches ahead of the step that uses them.
  *
  * A loader owns a fixed ring of slots (UnetModel.ring of them, each as large as the largest batch of any
- * program) and a fixed number of threads, all taken once when it is created.  It works on one stream of
+ * program) and a fixed number of threads, all reserved once when it is created.  A slot is touched when it
+ * is needed: one at first, more where steps wait for their batches.  It works on one stream of
  * batches at a time: training, then an evaluation, then training again where it stopped.  What a batch
- * contains depends on the stream alone, never on the number of threads.
+ * contains depends on the stream alone, never on the number of threads or slots.
  */
 #ifndef UNET_LOADER_H
 #define UNET_LOADER_H
@@ -38,8 +39,8 @@ typedef struct {
     int64_t index; /* k */
 } UnetBatch;
 
-/* The most bytes that a loader allocates: ring, working memory of its threads, decoders, and decoded files
- * that the datasets keep. */
+/* The most bytes that a loader takes: all slots of the ring, working memory of its threads, decoders, and
+ * decoded files that the datasets keep. */
 size_t unet_loader_bytes(const UnetModel *model, const UnetDataset *const *datasets, int32_t ndataset,
                          int32_t threads);
 
