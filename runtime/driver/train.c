@@ -118,10 +118,11 @@ static UnetStatus take_memory(Run *run) {
     const UnetDataset *datasets[] = {run->data, run->eval_data};
     int32_t ndataset = run->eval_data != NULL ? 2 : 1;
     int32_t threads = unet_loader_threads(run->model);
-    run->beside = (int64_t)unet_loader_bytes(run->model, datasets, ndataset, threads);
+    int32_t slots =
+        loader_slots(run->model, datasets, ndataset, threads, run->model->arena_bytes, &run->beside);
     UnetStatus status = device_open(&run->device, run->model, run->model->arena_bytes, run->beside, error);
     if (status == UNET_OK)
-        status = unet_loader_create(&run->loader, run->model, datasets, ndataset, threads, error);
+        status = unet_loader_create(&run->loader, run->model, datasets, ndataset, threads, slots, error);
     if (status == UNET_OK)
         device_reads_from(&run->device, run->loader);
     Tally *const tallies[] = {&run->train, &run->shown, &run->eval};

@@ -225,8 +225,8 @@ static size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
-static bool measure(const UnetModel *model, const UnetDataset *const *datasets, int32_t ndataset,
-                    int32_t threads, Need *need) {
+static bool measure(const UnetDataset *const *datasets, int32_t ndataset, int32_t threads, int32_t slots,
+                    Need *need) {
     *need = (Need){0};
     for (int32_t i = 0; i < ndataset; i++) {
         const UnetProgram *program = unet_dataset_program(datasets[i]);
@@ -237,7 +237,7 @@ static bool measure(const UnetModel *model, const UnetDataset *const *datasets, 
         need->decoder = larger(need->decoder, unet_dataset_decoder_bytes(datasets[i]));
         need->kept += unet_dataset_cache_bytes(datasets[i]);
     }
-    size_t ring = (size_t)model->ring, ring_bytes, thread_bytes;
+    size_t ring = (size_t)slots, ring_bytes, thread_bytes;
     size_t order_bytes = (need->samples + ring * need->batch * 4) * sizeof(int32_t);
     return checked_align64(need->slot, &need->slot) && checked_align64(need->scratch, &need->scratch) &&
            checked_mul(ring, need->slot, &ring_bytes) &&
@@ -248,10 +248,10 @@ static bool measure(const UnetModel *model, const UnetDataset *const *datasets, 
            checked_add(need->total, need->kept, &need->total) && need->total < SIZE_MAX / 2;
 }
 
-size_t unet_loader_bytes(const UnetModel *model, const UnetDataset *const *datasets, int32_t ndataset,
-                         int32_t threads) {
+size_t unet_loader_bytes(const UnetDataset *const *datasets, int32_t ndataset, int32_t threads,
+                         int32_t slots) {
     Need need;
-    return measure(model, datasets, ndataset, threads, &need) ? need.total : SIZE_MAX;
+    return measure(datasets, ndataset, threads, slots, &need) ? need.total : SIZE_MAX;
 }
 
 static void *allocate_aligned(size_t bytes) {
@@ -325,19 +325,19 @@ static UnetStatus start_threads(UnetLoader *loader, int32_t threads, UnetError *
 
 UnetStatus unet_loader_create(UnetLoader **loader, const UnetModel *model,
                               const UnetDataset *const *datasets, int32_t ndataset, int32_t threads,
-                              UnetError *error) {
+                              int32_t slots, UnetError *error) {
     Need need;
     *loader = NULL;
-    if (threads < 1 || model->ring < 1 || ndataset < 1) {
+    if (threads < 1 || slots < 1 || ndataset < 1) {
         return unet_fail(error, UNET_BUG, "a loader needs a thread, a slot and data");
     }
     UnetLoader *created = calloc(1, sizeof *created);
-    if (created == NULL || !measure(model, datasets, ndataset, threads, &need)) {
+    if (created == NULL || !measure(datasets, ndataset, threads, slots, &need)) {
         free(created);
         return unet_fail(error, UNET_TOO_SMALL, "not enough memory for the loader");
     }
     created->model = model;
-    created->ring = model->ring;
+    created->ring = slots;
     created->open = 1;
     (void)pthread_mutex_init(&created->lock, NULL);
     (void)pthread_cond_init(&created->work, NULL);

@@ -50,9 +50,8 @@ static void start_with(Setup *setup, int32_t threads, int32_t ring, bool all) {
     CHECK_OK(unet_dataset_open(&setup->eval_data, &setup->fake.model, UNET_EVALUATION, folder, &error),
              error);
     const UnetDataset *both[] = {setup->data, setup->eval_data};
-    CHECK_OK(unet_loader_create(&setup->loader, &setup->fake.model, both, 2, threads, &error), error);
-    CHECK(unet_loader_bytes(&setup->fake.model, both, 2, threads) >
-              (size_t)(ring * setup->fake.train.input_bytes),
+    CHECK_OK(unet_loader_create(&setup->loader, &setup->fake.model, both, 2, threads, ring, &error), error);
+    CHECK(unet_loader_bytes(both, 2, threads, ring) > (size_t)(ring * setup->fake.train.input_bytes),
           "the size of the loader");
 }
 
