@@ -172,6 +172,7 @@ static int command_compile(Session *s) {
         return EXIT_ERRORS;
     if (over_budget(s, plan))
         return EXIT_NO_FIT;
+    warn_of_bands(plan, s->diag);
     Sources sources = {0};
     plan->target->emit(plan, &sources);
     return c->folder != NULL ? write_sources(plan, &sources, c->folder)

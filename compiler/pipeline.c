@@ -178,6 +178,10 @@ Plan *plan_programs(Pool *pool, const Options *options, const Choices *choices,
     return plan;
 }
 
+const Node *whole_image_node(const Program *program) {
+    return ends_sweep(program);
+}
+
 /* ---- the graph between two passes ---- */
 
 static int pass_number(const char *name) {

@@ -11,6 +11,9 @@
 Plan *plan_programs(Pool *pool, const Options *options, const Choices *choices,
                     Model *const model[PROGRAMS]);
 
+/* The first operator of a planned PROGRAM at which bands of rows end, or NULL (passes/sweep.c). */
+const Node *whole_image_node(const Program *program);
+
 /* --emit=graph:after=PASS: the graph of each program when PASS is done; false: there is no such pass. */
 bool print_graph_after(Pool *pool, const Options *options, const Choices *choices,
                        Model *const model[PROGRAMS], const char *pass, Text *out);

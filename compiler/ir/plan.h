@@ -136,7 +136,8 @@ typedef struct {
     int64_t recompute_flops;         /* and this much again, */
     int64_t recompute_flops_bound;   /* lower bound on it at this memory */
     int64_t loader_ring, ring_slots; /* bytes of the host's space, which the ring alone takes; its slots */
-    int64_t beside; /* bytes of the same memory that the arena leaves to others: the ring, or a context */
+    int64_t beside; /* bytes of the same memory that the arena leaves to others: the ring, or a context; */
+    int64_t least_beside;    /*   and if it goes by bands of rows */
     const char *refusal;     /* why no machine of this target can run it, whatever the budget; or NULL */
     const char *source_hash; /* of the text and of the options that say what is trained */
 } Plan;

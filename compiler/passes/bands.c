@@ -71,12 +71,10 @@ bool has_rows(const Value *value) {
     return value->per_sample && value->shape.rank == AXES;
 }
 
-/* The runtime passes rows where the whole program is one loop. */
-bool computes_bands(const Program *program, const Node *node) {
+bool works_in_rows(const Program *program, const Node *node) {
     const Graph *g = program->graph;
     const ValueId of = rows_value(g, node);
-    if (!computes_rows(node) || of < 0 || !has_rows(&g->value[of]) || sums_samples(program, node) ||
-        (has_trait(node, TRAIT_OF_RUNTIME) && program->units == 0))
+    if (!computes_rows(node) || of < 0 || !has_rows(&g->value[of]))
         return false;
     for (Touch t = node_touches(g, node); touch_next(&t);) {
         const Value *value = &g->value[t.value];
@@ -87,6 +85,12 @@ bool computes_bands(const Program *program, const Node *node) {
             return false;
     }
     return true;
+}
+
+/* The runtime passes rows where the whole program is one loop. */
+bool computes_bands(const Program *program, const Node *node) {
+    return works_in_rows(program, node) && !sums_samples(program, node) &&
+           (!has_trait(node, TRAIT_OF_RUNTIME) || program->units > 0);
 }
 
 /* Reads parameters alone, or what was made of them, as what packs them does: it can stand in front of a

@@ -11,8 +11,9 @@ int loop_over_bands(Program *program, Step *step, int nstep, Step **new);
 /* Is VALUE an image of each sample, of which there may be a few rows at a time? */
 bool has_rows(const Value *value);
 /* Does NODE make an image row by row, or a sum over rows, out of images? What has no samples it reads
- * whole.
- */
+ * whole. */
+bool works_in_rows(const Program *program, const Node *node);
+/* And may it be part of a loop over bands of PROGRAM? */
 bool computes_bands(const Program *program, const Node *node);
 /* Is there a loop for a head that makes LARGE? */
 bool head_loops(const Program *program, ValueId large);

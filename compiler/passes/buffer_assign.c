@@ -316,7 +316,11 @@ static void loader_ring(Plan *plan) {
                                   .same = -1,
                                   .slice = -1,
                                   .program = -1});
-    plan->beside = plan->target->context > 0 ? plan->target->context : plan->loader_ring;
+    /* In bands steps are long beside reading, and the loader does with a slot (runtime/library/loader.c).
+     */
+    const bool bands = has_bands(program_of(plan, 0));
+    plan->least_beside = plan->target->context > 0 ? plan->target->context : slot;
+    plan->beside = plan->target->context > 0 || bands ? plan->least_beside : plan->loader_ring;
 }
 
 void buffers(Plan *plan) {

@@ -1,5 +1,5 @@
 /* budget.c - what is said when a plan is over its budget, or refused by its target: the lines alive at the
- * peak, and what would fit. */
+ * peak, what ends bands of rows, and what would fit. */
 #include "base/size_math.h"
 #include "ir/ops.h"
 #include "report/report.h"
@@ -68,6 +68,13 @@ static void note_enlarged(const Program *program, Diag *diag) {
     }
 }
 
+/* What keeps images whole where bands of rows would be smaller. */
+static void note_sweep_end(SweepEnd end, Diag *diag) {
+    if (end.line.line > 0)
+        diag_note(diag, "bands of rows end at line %d: `%s` takes the whole image at once", end.line.line,
+                  end.name);
+}
+
 static void begin_over_budget(const Plan *plan, const Advice *advice, Diag *diag) {
     static const char *const doing[PROGRAMS] = {"training", "evaluation", "prediction"};
     const Program *program = largest_program(plan);
@@ -79,6 +86,7 @@ static void begin_over_budget(const Plan *plan, const Advice *advice, Diag *diag
                human_bytes(plan->pool, plan->budget));
     point_at_peak(plan, program, diag);
     note_enlarged(program, diag);
+    note_sweep_end(advice->ends, diag);
     note_fixed(plan, advice, diag);
 }
 
@@ -91,5 +99,16 @@ void report_over_budget(const Plan *plan, const Advice *advice, Diag *diag) {
     help_with_proposals(advice, diag);
     if (advice->count == 0)
         help_with_budget(plan, advice, diag);
+    diag_end(diag);
+}
+
+void warn_of_bands(const Plan *plan, Diag *diag) {
+    const SweepEnd end = sweep_end(plan);
+    if (end.line.line == 0 || plan->options->bands <= 1)
+        return;
+    diag_begin(diag, WARNING, "U0708", end.line, "--bands=%d: bands of rows end at `%s`",
+               plan->options->bands, end.name);
+    diag_label(diag, "takes the whole image at once");
+    diag_note(diag, "the images that it reads, and those behind it, are there as a whole");
     diag_end(diag);
 }

@@ -35,7 +35,8 @@ static void answer_text(const FitRow *a, FitMax max, bool with_loops, Text *out)
         text_add(out, "%20lld", (long long)t->micro_batches);
     else if (with_loops)
         text_add(out, "%20s", loops_text(pool, a));
-    text_add(out, "%s\n", a->found ? "" : "   (needed by the smallest)");
+    text_add(out, "%s%s\n", t->in_bands ? "   in bands of rows" : "",
+             a->found ? "" : "   (needed by the smallest)");
 }
 
 /* The last column. */
@@ -76,9 +77,9 @@ static void trial_json(const FitTrial *t, Text *out) {
         }
     text_add(out,
              "], \"arena\": %lld, \"beside\": %lld, \"micro_batches\": %lld, \"flops\": %lld, "
-             "\"recompute_flops\": %lld}",
+             "\"recompute_flops\": %lld, \"in_bands\": %s}",
              (long long)t->arena, (long long)t->beside, (long long)t->micro_batches, (long long)t->flops,
-             (long long)t->recompute_flops);
+             (long long)t->recompute_flops, t->in_bands ? "true" : "false");
 }
 
 static void member_json(const char *name, const FitTrial *t, bool there, Text *out) {

@@ -151,7 +151,7 @@ static void arena_rows(const Plan *plan, const Program *program, Text *out) {
                                    100.0 * (double)gap / (double)plan->lower_bound));
     text_line(out, "  %-26s %12s  %18s B", "without reuse", human_bytes(pool, none), grouped(pool, none));
     int64_t context = plan->target->context;
-    text_line(out, "  %-26s %12s  %18s B  %s, %lld slots", "loader ring",
+    text_line(out, "  %-26s %12s  %18s B  %s, at most: 1 to %lld slots", "loader ring",
               human_bytes(pool, plan->loader_ring), grouped(pool, plan->loader_ring),
               context > 0 ? "memory of the host" : "beside the arena", (long long)plan->ring_slots);
     workspace_row(plan, out);
@@ -194,11 +194,19 @@ static void bands_row(const Plan *plan, const Comparison *c, Text *out) {
                   human_bytes(plan->pool, c->without_bands - plan->arena));
 }
 
+/* Why bands of rows are no help, or not as much, unless nobody wants them. */
+static void sweep_row(SweepEnd end, Text *out) {
+    if (end.line.line > 0)
+        text_line(out, "  %-26s `%s` of line %d takes the whole image at once", "bands of rows end",
+                  end.name, end.line.line);
+}
+
 /* The same plan with everything kept, and what an eager framework keeps. */
 static void comparison_rows(const Plan *plan, const Comparison *c, Text *out) {
     Pool *pool = plan->pool;
     const Program *train = &plan->program[PROGRAM_TRAIN];
     bands_row(plan, c, out);
+    sweep_row(c->ends, out);
     if (train->model == NULL)
         return;
     if (plan->recompute_flops > 0 && plan->choices.repeated == 0) {

@@ -33,5 +33,7 @@ const char *frozen_text(const Model *model);
 
 /* budget.c: reports U0701, U0702 or U0704 for a plan that does not fit, with what would. */
 void report_over_budget(const Plan *plan, const Advice *advice, Diag *diag);
+/* Warns of --bands=N where an operator ends the bands. */
+void warn_of_bands(const Plan *plan, Diag *diag);
 
 #endif

@@ -296,6 +296,23 @@ static FitTrial smallest(const FitQuestion *asked) {
     return trial;
 }
 
+/* ---- what ends bands of rows ---- */
+
+/* Asked of a plan in bands, which has other kernels; any budget will do. */
+static SweepEnd end_of_bands(Pool *pool, const Plan *plan, const FitQuestion *asked) {
+    Options *options = NEW(pool, Options);
+    *options = asked->options;
+    if (options->bands == 1 || !options->target->rings || plan->refusal != NULL)
+        return (SweepEnd){.name = ""};
+    if (has_bands(program_of(plan, 0)))
+        return sweep_end(plan);
+    options->bands = 2;
+    options->budget = INT64_MAX - 1;
+    const Plan *other =
+        plan_file(pool, diag_quiet(pool), asked->file, &asked->lower, options, &asked->fixed);
+    return other == NULL ? (SweepEnd){.name = ""} : sweep_end(other);
+}
+
 /* ---- all of it ---- */
 
 /* Parameters, their gradients and what the optimiser keeps: all alive at one time at least. */
@@ -324,7 +341,7 @@ static Ideas ideas_for(Pool *pool, const Plan *plan, const FitQuestion *asked) {
 }
 
 Advice advise(Pool *pool, const Plan *plan, const FitQuestion *asked) {
-    Advice a = {.pool = pool, .fixed = fixed_bytes(plan)};
+    Advice a = {.pool = pool, .fixed = fixed_bytes(plan), .ends = end_of_bands(pool, plan, asked)};
     Ideas all = ideas_for(pool, plan, asked);
     all.narrower_only = plan->budget > 0 && a.fixed > plan->budget;
     const bool restricted = !all.narrower_only && propose_freedoms(&a, &all);
@@ -353,7 +370,10 @@ static int64_t everything_kept(FitQuestion *q, const Plan *plan) {
 
 Comparison compare(Pool *pool, const Plan *plan, const FitQuestion *asked) {
     const Program *train = &plan->program[PROGRAM_TRAIN];
-    Comparison c = {.without_recomputation = plan->arena, .without_bands = -1, .eager = -1};
+    Comparison c = {.without_recomputation = plan->arena,
+                    .without_bands = -1,
+                    .eager = -1,
+                    .ends = end_of_bands(pool, plan, asked)};
     if (has_bands(program_of(plan, 0))) {
         FitQuestion q = *asked;
         q.options.bands = 1;

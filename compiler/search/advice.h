@@ -3,6 +3,7 @@
 #define ADVICE_H
 
 #include "search/fit.h"
+#include "search/whole_batch.h"
 
 enum { MAX_PROPOSALS = 16 };
 
@@ -15,6 +16,7 @@ typedef struct {
 typedef struct {
     Pool *pool;
     int64_t fixed;                    /* bytes that no option changes but a narrower network */
+    SweepEnd ends;                    /* line 0, too, where nobody wants bands of rows */
     Proposal proposal[MAX_PROPOSALS]; /* all of them fit */
     int count;
     FitTrial quarter;  /* legal: the smallest size that was tried, if none fits */
@@ -28,6 +30,7 @@ typedef struct {
     int64_t without_recomputation; /* bytes of the arena, all else equal */
     int64_t without_bands;         /* the same; or -1: there are none */
     int64_t eager;                 /* bytes that an eager framework keeps for the backward pass, or -1 */
+    SweepEnd ends;                 /* as of Advice */
 } Comparison;
 
 Comparison compare(Pool *pool, const Plan *plan, const FitQuestion *question);

@@ -17,16 +17,27 @@
 
 /* ---- one attempt ---- */
 
-/* With a card, the arena may take what is left beside it, which does not depend on the plan. */
+static bool fits_card(const FitQuestion *q, const Plan *plan) {
+    return plan_fits(plan) && plan->beside <= q->card && plan->arena <= q->card - plan->beside;
+}
+
+static Plan *plan_within(Pool *pool, const FitQuestion *q, int64_t budget) {
+    Options *options = NEW(pool, Options);
+    *options = q->options;
+    options->budget = budget;
+    return plan_file(pool, diag_quiet(pool), q->file, &q->lower, options, &q->fixed);
+}
+
+/* With a card, the arena may take what is left beside it.  That is more in bands of rows. */
 static Plan *plan_for_card(Pool *pool, const FitQuestion *q) {
-    Options *any = NEW(pool, Options), *left = NEW(pool, Options);
-    *any = *left = q->options;
-    any->budget = INT64_MAX - 1;
-    Plan *plan = plan_file(pool, diag_quiet(pool), q->file, &q->lower, any, &q->fixed);
-    if (plan == NULL || q->card <= plan->beside || plan->arena <= q->card - plan->beside)
+    Plan *plan = plan_within(pool, q, INT64_MAX - 1);
+    if (plan == NULL || fits_card(q, plan))
         return plan;
-    left->budget = q->card - plan->beside;
-    return plan_file(pool, diag_quiet(pool), q->file, &q->lower, left, &q->fixed);
+    const int64_t beside[] = {plan->beside, plan->least_beside};
+    for (int k = 0; k < 2 && !fits_card(q, plan); k++)
+        if (q->card > beside[k] && (k == 0 || beside[k] < beside[0]))
+            plan = plan_within(pool, q, q->card - beside[k]);
+    return plan;
 }
 
 static void read_size(const Model *model, int64_t size[AXES]) {
@@ -57,9 +68,7 @@ FitTrial fit_try(const FitQuestion *q) {
                            .micro_batches = iterations_of(first),
                            .in_bands = has_bands(first)};
         read_size(first->model, trial.size);
-        trial.fits = q->card == 0 ? plan_fits(plan)
-                                  : plan_fits(plan) && plan->beside <= q->card &&
-                                        plan->arena <= q->card - plan->beside;
+        trial.fits = q->card == 0 ? plan_fits(plan) : fits_card(q, plan);
     }
     pool_free(pool);
     return trial;

@@ -1,17 +1,25 @@
 /* whole_batch.c - what a file cannot ask for where an operator sees the whole batch, as batch_norm does in
- * training, or a loss of sums over all its points.  Of a step of several batches (`accumulate`), such an
- * operator sees each by itself.
+ * training, or a loss of sums over all its points, and what ends bands of rows where one sees the whole
+ * image. Of a step of several batches (`accumulate`), such an operator sees each by itself.
  *
  * Requires: the graph of training as lowered.  Provides: errors of the file.
  */
 #include "search/whole_batch.h"
 #include "ir/ops.h"
-#include "ir/plan.h"
+#include "ir/target.h"
+#include "pipeline.h"
 
-/* What the file calls for: the operator that reads what NODE computes. */
+/* What the file calls for: NODE itself, the operator that reads what it computes, or, of a gradient, what
+ * stands in its place. */
 static const char *called(const Graph *g, const Node *node) {
+    if (op_table[node->op].signature != NULL)
+        return op_table[node->op].name;
     for (int i = 0; i < g->nnode; i++)
         if (op_table[g->node[i].op].signature != NULL && node_reads(g, &g->node[i], node->out[0]))
+            return op_table[g->node[i].op].name;
+    for (int i = 0; i < g->nnode; i++)
+        if (op_table[g->node[i].op].signature != NULL && g->node[i].span.line == node->span.line &&
+            g->node[i].span.column == node->span.column)
             return op_table[g->node[i].op].name;
     return op_table[node->op].name;
 }
@@ -51,6 +59,13 @@ static bool report_one_value(Diag *diag, const Graph *g, const Node *node) {
     diag_help(diag, "train with `batch 2` or more, or use `group_norm` here");
     diag_end(diag);
     return false;
+}
+
+SweepEnd sweep_end(const Plan *plan) {
+    const Program *program = program_of(plan, 0);
+    const Node *node = program->target->rings ? whole_image_node(program) : NULL;
+    return node == NULL ? (SweepEnd){.name = ""}
+                        : (SweepEnd){called(program->graph, node), node_line(node)};
 }
 
 bool suits_whole_batch(Diag *diag, const Options *options, const Model *train) {

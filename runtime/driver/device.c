@@ -58,6 +58,16 @@ void device_pin(Device *device, void *memory, size_t bytes) {
         device->model->device->pin(device->state, memory, bytes);
 }
 
+int32_t loader_slots(const UnetModel *model, const UnetDataset *const *datasets, int32_t ndataset,
+                     int32_t threads, int64_t extent, int64_t *beside) {
+    const int64_t left = machine_memory() - (model->device == NULL ? extent : 0);
+    int32_t slots = model->ring;
+    do
+        *beside = (int64_t)unet_loader_bytes(datasets, ndataset, threads, slots);
+    while (*beside > left && --slots > 0);
+    return slots > 0 ? slots : 1;
+}
+
 void device_reads_from(Device *device, const UnetLoader *loader) {
     size_t bytes;
     void *memory = unet_loader_memory(loader, &bytes);

@@ -94,6 +94,11 @@ UNET_MUST_USE UnetStatus device_fetch(Device *device, int64_t offset, int64_t by
 /* A hint: inputs will be copied from this memory. */
 void device_pin(Device *device, void *memory, size_t bytes);
 
+/* How many slots of the ring of a loader there is memory for, beside an arena of EXTENT bytes; at least
+ * one. *BESIDE: bytes of the loader. */
+int32_t loader_slots(const UnetModel *model, const UnetDataset *const *datasets, int32_t ndataset,
+                     int32_t threads, int64_t extent, int64_t *beside);
+
 /* The same for the memory of LOADER, which must outlive DEVICE. */
 void device_reads_from(Device *device, const UnetLoader *loader);
 

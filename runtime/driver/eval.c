@@ -42,14 +42,15 @@ static UnetStatus start(Evaluation *evaluation, Driver *driver) {
         return status;
     unet_dataset_normalize(evaluation->data, driver->normal);
     const UnetDataset *const datasets[] = {evaluation->data};
-    int64_t beside = (int64_t)unet_loader_bytes(model, datasets, 1, threads);
+    int64_t beside;
+    int32_t slots = loader_slots(model, datasets, 1, threads, model->eval->extent, &beside);
     status = device_open(&evaluation->device, model, model->eval->extent, beside, error);
     if (status == UNET_OK)
         status = run_load_weights(driver, evaluation->device.arena);
     if (status == UNET_OK)
         status = device_push_weights(&evaluation->device, error);
     if (status == UNET_OK)
-        status = unet_loader_create(&evaluation->loader, model, datasets, 1, threads, error);
+        status = unet_loader_create(&evaluation->loader, model, datasets, 1, threads, slots, error);
     if (status == UNET_OK)
         device_reads_from(&evaluation->device, evaluation->loader);
     if (status == UNET_OK)

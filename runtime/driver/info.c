@@ -40,6 +40,16 @@ static void print_bytes(const char *label, int64_t bytes) {
     (void)printf("%-14s %s bytes (%s)\n", label, count, rounded);
 }
 
+/* What training and evaluation take beside the arena: one slot, more where steps wait for data. */
+static void print_ring(const UnetModel *model) {
+    char least[32], most[32];
+    format_bytes(least, sizeof least, model->ring > 0 ? model->loader_ring_bytes / model->ring : 0);
+    format_bytes(most, sizeof most, model->loader_ring_bytes);
+    (void)printf("%-14s %s beside the arena, at most %s in %" PRId32
+                 " slots where steps wait for data; decoded files up to 12 MiB\n",
+                 "loader ring", least, most, model->ring);
+}
+
 static void print_program(const UnetProgram *program) {
     char bytes[32];
     format_bytes(bytes, sizeof bytes, program->extent);
@@ -106,7 +116,7 @@ static void print_text(const UnetModel *model) {
     }
     (void)printf("%-14s %s in %" PRId32 " tensors\n", "parameters", count, model->nparameter);
     print_bytes("arena", model->arena_bytes);
-    print_bytes("loader ring", model->loader_ring_bytes);
+    print_ring(model);
     if (model->training != NULL)
         (void)printf("%-14s %s\n", "optimizer", model->training->description);
     (void)printf("\nprograms\n");

@@ -32,6 +32,7 @@ typedef struct {
     UnetLoader *loader;
     UnetStream stream;
     Device device;
+    int64_t beside; /* bytes that the loader takes at most */
     UnetLog log;
     UnetProgress progress;
     RunState state;
@@ -117,11 +118,11 @@ static UnetStatus take_memory(Run *run) {
     const UnetDataset *datasets[] = {run->data, run->eval_data};
     int32_t ndataset = run->eval_data != NULL ? 2 : 1;
     int32_t threads = unet_loader_threads(run->model);
-    size_t beside = unet_loader_bytes(run->model, datasets, ndataset, threads);
-    UnetStatus status =
-        device_open(&run->device, run->model, run->model->arena_bytes, (int64_t)beside, error);
+    int32_t slots =
+        loader_slots(run->model, datasets, ndataset, threads, run->model->arena_bytes, &run->beside);
+    UnetStatus status = device_open(&run->device, run->model, run->model->arena_bytes, run->beside, error);
     if (status == UNET_OK)
-        status = unet_loader_create(&run->loader, run->model, datasets, ndataset, threads, error);
+        status = unet_loader_create(&run->loader, run->model, datasets, ndataset, threads, slots, error);
     if (status == UNET_OK)
         device_reads_from(&run->device, run->loader);
     Tally *const tallies[] = {&run->train, &run->shown, &run->eval};
@@ -558,17 +559,18 @@ static UnetStatus loop(Run *run) {
 
 static void announce(Run *run) {
     const UnetModel *model = run->model;
-    char arena[32], threads[32] = "";
+    char arena[32], beside[32], threads[32] = "";
     format_bytes(arena, sizeof arena, model->arena_bytes);
+    format_bytes(beside, sizeof beside, run->beside);
     if (model->device == NULL)
         (void)snprintf(threads, sizeof threads, "%" PRId32 " threads, ", run->driver->threads);
     unet_progress_message(&run->progress,
-                          "%s (%s, %s): %" PRId64 " parameters, arena %s; %" PRId32
+                          "%s (%s, %s): %" PRId64 " parameters, arena %s, the loader at most %s; %" PRId32
                           " samples, batch %" PRId32 ", %" PRId64 " steps an epoch, %" PRId64
                           " steps in all; %sseed %" PRId64,
                           model->name, model->target, model->precision, model->parameter_count, arena,
-                          unet_dataset_samples(run->data), batch_of(run), run->steps_per_epoch, run->steps,
-                          threads, run->state.seed);
+                          beside, unet_dataset_samples(run->data), batch_of(run), run->steps_per_epoch,
+                          run->steps, threads, run->state.seed);
 }
 
 static void report_waiting(Run *run) {

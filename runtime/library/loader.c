@@ -1,9 +1,12 @@
 /* loader.c - threads that read batches ahead of the step that uses them.
  *
- * Batches are numbered k, and batch k lies in slot k % ring:
+ * Batches are numbered k, and each of these lies in a slot:
  *
- *     released   head              fill        released + ring
+ *     released   head              fill        released + open
  *        |--held--|--- ready -------|--- being read ---|
+ *
+ * A slot takes memory once it is open. The first one is enough where reading is short beside a step: the
+ * next batch is read when this one is done with. Where steps wait for that, another is opened.
  *
  * Work is handed out sample by sample in one order, under one lock; what a sample contains is a function of
  * its number alone, so it does not matter which thread reads it or when.
@@ -21,7 +24,12 @@
 
 enum { THREAD_STACK = 1 << 20, DEFAULT_THREADS = 8 };
 
+/* Another slot is opened where steps have waited for so many hundredths of the time, of so many batches at
+ * least: the first files are read from a cold disk. */
+enum { MOST_WAITING = 1, LEAST_BATCHES = 4 };
+
 typedef struct {
+    int64_t batch; /* the one it holds, or held; -1: none */
     void **inputs;
     int32_t (*valid)[3];
     int32_t *samples;
@@ -59,6 +67,10 @@ struct UnetLoader {
     UnetStream stream;
     int64_t batches; /* of an epoch */
     int64_t released, head, fill;
+    int32_t open;           /* slots in use */
+    Slot *filling;          /* that of batch FILL, once it is started */
+    UnetLoaderWait watched; /* since the last slot was opened, or the stream begun, */
+    double since;           /*   which was then */
     UnetShuffle shuffle;
     int64_t order_epoch; /* which epoch ORDER is of, -1: none */
     int32_t *order;
@@ -77,8 +89,35 @@ int64_t unet_stream_batches(const UnetStream *stream) {
 
 /* ---- handing out work (under the lock) ---------------------------------------------------------- */
 
+/* Of batch K, which was started. */
 static Slot *slot_of(const UnetLoader *loader, int64_t k) {
-    return &loader->slot[k % loader->ring];
+    Slot *slot = loader->slot;
+    while (slot->batch != k) {
+        slot++;
+    }
+    return slot;
+}
+
+/* One that holds nothing that is needed: there is one where fewer batches are needed than slots are open.
+ */
+static Slot *free_slot(const UnetLoader *loader) {
+    Slot *slot = loader->slot;
+    while (slot->batch >= loader->released) {
+        slot++;
+    }
+    return slot;
+}
+
+/* The inputs of a slot lie where the program wants them: one after the other, on multiples of 64. */
+static void lay_out(const UnetLoader *loader, Slot *slot) {
+    const UnetProgram *program = unet_dataset_program(loader->stream.dataset);
+    char *start = loader->memory + (size_t)(slot - loader->slot) * loader->slot_bytes, *place = start;
+    for (int32_t input = 0; input < loader->model->ninput; input++) {
+        size_t bytes = (size_t)program->batch * (size_t)program->inputs[input].sample_bytes;
+        slot->inputs[input] = bytes > 0 ? place : NULL;
+        place += (bytes + 63) & ~(size_t)63;
+    }
+    memset(start, 0, (size_t)(place - start));
 }
 
 static void prepare_order(UnetLoader *loader, int64_t epoch) {
@@ -96,33 +135,39 @@ static void prepare_order(UnetLoader *loader, int64_t epoch) {
     loader->order_epoch = epoch;
 }
 
-/* Batch K enters its slot: which samples it has. */
-static void start_batch(UnetLoader *loader, int64_t k) {
-    Slot *slot = slot_of(loader, k);
+/* Batch K enters a slot: which samples it has. */
+static Slot *start_batch(UnetLoader *loader, int64_t k) {
+    Slot *slot = free_slot(loader);
     int64_t epoch = k / loader->batches;
     int32_t batch = batch_of(&loader->stream);
     int32_t first = (int32_t)(k % loader->batches) * batch;
     int32_t left = unet_dataset_samples(loader->stream.dataset) - first;
     prepare_order(loader, epoch);
+    if (slot->batch < 0) {
+        lay_out(loader, slot);
+    }
+    slot->batch = k;
     slot->n = left < batch ? left : batch;
     memcpy(slot->samples, loader->order + first, (size_t)slot->n * sizeof *slot->samples);
     slot->issued = slot->done = 0;
     slot->epoch = (uint32_t)epoch;
     slot->status = UNET_OK;
     slot->bad = slot->n;
+    return slot;
 }
 
-/* The next sample to read: *SLOT and its number of the batch, or false when the ring is full. */
+/* The next sample to read: *SLOT and its number of the batch, or false when all open slots are full. */
 static bool take_sample(UnetLoader *loader, Slot **slot, int32_t *n) {
-    if (!loader->active || loader->fill >= loader->released + loader->ring) {
+    if (!loader->active || loader->fill >= loader->released + loader->open) {
         return false;
     }
-    *slot = slot_of(loader, loader->fill);
-    if ((*slot)->issued == (*slot)->n) { /* as left by the batch before */
-        start_batch(loader, loader->fill);
+    if (loader->filling == NULL) {
+        loader->filling = start_batch(loader, loader->fill);
     }
+    *slot = loader->filling;
     *n = (*slot)->issued++;
     if ((*slot)->issued == (*slot)->n) {
+        loader->filling = NULL;
         loader->fill++;
     }
     return true;
@@ -180,8 +225,8 @@ static size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
-static bool measure(const UnetModel *model, const UnetDataset *const *datasets, int32_t ndataset,
-                    int32_t threads, Need *need) {
+static bool measure(const UnetDataset *const *datasets, int32_t ndataset, int32_t threads, int32_t slots,
+                    Need *need) {
     *need = (Need){0};
     for (int32_t i = 0; i < ndataset; i++) {
         const UnetProgram *program = unet_dataset_program(datasets[i]);
@@ -192,7 +237,7 @@ static bool measure(const UnetModel *model, const UnetDataset *const *datasets, 
         need->decoder = larger(need->decoder, unet_dataset_decoder_bytes(datasets[i]));
         need->kept += unet_dataset_cache_bytes(datasets[i]);
     }
-    size_t ring = (size_t)model->ring, ring_bytes, thread_bytes;
+    size_t ring = (size_t)slots, ring_bytes, thread_bytes;
     size_t order_bytes = (need->samples + ring * need->batch * 4) * sizeof(int32_t);
     return checked_align64(need->slot, &need->slot) && checked_align64(need->scratch, &need->scratch) &&
            checked_mul(ring, need->slot, &ring_bytes) &&
@@ -203,10 +248,10 @@ static bool measure(const UnetModel *model, const UnetDataset *const *datasets, 
            checked_add(need->total, need->kept, &need->total) && need->total < SIZE_MAX / 2;
 }
 
-size_t unet_loader_bytes(const UnetModel *model, const UnetDataset *const *datasets, int32_t ndataset,
-                         int32_t threads) {
+size_t unet_loader_bytes(const UnetDataset *const *datasets, int32_t ndataset, int32_t threads,
+                         int32_t slots) {
     Need need;
-    return measure(model, datasets, ndataset, threads, &need) ? need.total : SIZE_MAX;
+    return measure(datasets, ndataset, threads, slots, &need) ? need.total : SIZE_MAX;
 }
 
 static void *allocate_aligned(size_t bytes) {
@@ -280,19 +325,20 @@ static UnetStatus start_threads(UnetLoader *loader, int32_t threads, UnetError *
 
 UnetStatus unet_loader_create(UnetLoader **loader, const UnetModel *model,
                               const UnetDataset *const *datasets, int32_t ndataset, int32_t threads,
-                              UnetError *error) {
+                              int32_t slots, UnetError *error) {
     Need need;
     *loader = NULL;
-    if (threads < 1 || model->ring < 1 || ndataset < 1) {
+    if (threads < 1 || slots < 1 || ndataset < 1) {
         return unet_fail(error, UNET_BUG, "a loader needs a thread, a slot and data");
     }
     UnetLoader *created = calloc(1, sizeof *created);
-    if (created == NULL || !measure(model, datasets, ndataset, threads, &need)) {
+    if (created == NULL || !measure(datasets, ndataset, threads, slots, &need)) {
         free(created);
         return unet_fail(error, UNET_TOO_SMALL, "not enough memory for the loader");
     }
     created->model = model;
-    created->ring = model->ring;
+    created->ring = slots;
+    created->open = 1;
     (void)pthread_mutex_init(&created->lock, NULL);
     (void)pthread_cond_init(&created->work, NULL);
     (void)pthread_cond_init(&created->ready, NULL);
@@ -340,22 +386,6 @@ void unet_loader_destroy(UnetLoader *loader) {
 
 /* ---- streams ------------------------------------------------------------------------------------ */
 
-/* Every slot empty, and its inputs where the program wants them: one after the other, on multiples of 64.
- */
-static void lay_out_slots(UnetLoader *loader, const UnetProgram *program) {
-    memset(loader->memory, 0, (size_t)loader->ring * loader->slot_bytes);
-    for (int32_t i = 0; i < loader->ring; i++) {
-        Slot *slot = &loader->slot[i];
-        size_t place = (size_t)i * loader->slot_bytes;
-        slot->n = slot->issued = slot->done = 0;
-        for (int32_t input = 0; input < loader->model->ninput; input++) {
-            size_t bytes = (size_t)program->batch * (size_t)program->inputs[input].sample_bytes;
-            slot->inputs[input] = bytes > 0 ? loader->memory + place : NULL;
-            place += (bytes + 63) & ~(size_t)63;
-        }
-    }
-}
-
 static bool fits_slot(const UnetLoader *loader, const UnetProgram *program) {
     size_t total = 0;
     for (int32_t input = 0; input < loader->model->ninput; input++) {
@@ -393,8 +423,11 @@ UnetStatus unet_loader_begin(UnetLoader *loader, const UnetStream *stream, UnetE
     loader->batches = batches;
     loader->released = loader->head = loader->fill = stream->first;
     loader->order_epoch = -1;
+    loader->filling = NULL;
+    for (int32_t i = 0; i < loader->ring; i++) {
+        loader->slot[i].batch = -1;
+    }
     unet_shuffle_start(&loader->shuffle, stream->seed, stream->skip, stream->first / batches);
-    lay_out_slots(loader, program);
     loader->active = true;
     (void)pthread_cond_broadcast(&loader->work);
     (void)pthread_mutex_unlock(&loader->lock);
@@ -409,22 +442,42 @@ static double now(void) {
 
 /* Batch HEAD is complete. */
 static bool is_ready(const UnetLoader *loader) {
+    if (loader->fill <= loader->head) {
+        return false;
+    }
     const Slot *slot = slot_of(loader, loader->head);
-    return loader->fill > loader->head && slot->done == slot->n;
+    return slot->done == slot->n;
 }
 
 static void await_head(UnetLoader *loader) {
-    bool counted = loader->head != loader->stream.first;
-    loader->wait.batches += counted;
-    if (is_ready(loader)) {
-        return;
-    }
+    bool first = loader->head == loader->stream.first, waits = !is_ready(loader);
     double start = now();
     while (!is_ready(loader)) {
         (void)pthread_cond_wait(&loader->ready, &loader->lock);
     }
-    loader->wait.waits += counted;
-    loader->wait.seconds += counted ? now() - start : 0;
+    double end = now();
+    if (first) {
+        loader->watched = (UnetLoaderWait){0};
+        loader->since = end;
+        return;
+    }
+    UnetLoaderWait *const counts[] = {&loader->wait, &loader->watched};
+    for (int i = 0; i < 2; i++) {
+        counts[i]->batches++;
+        counts[i]->waits += waits;
+        counts[i]->seconds += waits ? end - start : 0;
+    }
+}
+
+/* Opens another slot where steps wait too long. */
+static void look_at_waiting(UnetLoader *loader) {
+    double time = now() - loader->since;
+    if (loader->open < loader->ring && loader->watched.batches >= LEAST_BATCHES &&
+        100 * loader->watched.seconds > MOST_WAITING * time) {
+        loader->open++;
+        loader->watched = (UnetLoaderWait){0};
+        loader->since += time;
+    }
 }
 
 UnetStatus unet_loader_next(UnetLoader *loader, UnetBatch *batch, UnetError *error) {
@@ -434,6 +487,7 @@ UnetStatus unet_loader_next(UnetLoader *loader, UnetBatch *batch, UnetError *err
         return unet_fail(error, UNET_BUG, "the loader has no stream, or it has failed");
     }
     loader->released = loader->head;
+    look_at_waiting(loader);
     (void)pthread_cond_broadcast(&loader->work);
     await_head(loader);
     Slot *slot = slot_of(loader, loader->head);

@@ -2,7 +2,7 @@
 """report_test.py [--short] UNETC: what `unetc` says of memory is true.
 
 fit: what it returns fits, its successor does not, both asked of `unetc mem`; over budget: every proposed option gives
-the arena that was promised, two options together where one is not enough, and the smallest budget is enough; --diff: exit codes and amounts; the HTML page is well
+the arena that was promised, two options together where one is not enough, and the smallest budget is enough; what ends bands of rows; --diff: exit codes and amounts; the HTML page is well
 formed, needs nothing from outside and holds every buffer of the arena; the eager framework's bytes are those that
 PyTorch's saved tensors add up to.  --short: fewer plans over budget, for builds that run slowly."""
 
@@ -69,7 +69,9 @@ def check_row(row, options, option_of, more):
     budget = "--mem=%d" % row["memory"]
     code, fits = plan(SMALL, budget, option_of(best), *options, *more)
     expect(code == 0 and fits["arena"]["bytes"] == best["arena"], "fit: %s of %s" % (option_of(best), budget))
-    expect(fits["beside"]["loader_ring"] == best["beside"], "fit: bytes beside the arena")
+    slots = 1 if best["in_bands"] else 3
+    expect(fits["beside"]["loader_ring"] // 3 * slots == best["beside"], "fit: bytes beside the arena")
+    expect(best["in_bands"] == ('"bands"' in json.dumps(fits["programs"]["train"])), "fit: in bands or not")
     expect(fits["cost"]["recompute_flops"] == best["recompute_flops"], "fit: operations computed again")
     code, _ = plan(SMALL, budget, option_of(following), *options, *more)
     expect(code == 3, "fit: %s exceeds %s" % (option_of(following), budget))
@@ -203,6 +205,42 @@ def test_size_and_width():
            "over budget: a size, and one of less work: %s" % sizes)
 
 
+def test_sweep_end(folder):
+    """The operator at which bands of rows end is named with its line: in the report, over budget, and by a warning."""
+    path = os.path.join(folder, "sweep.unet")
+    net = """input  x : image(3, 64, 64)
+target t : %s
+a = x -> conv(16, 3) -> relu
+b = %s
+output y = conv(b, %d, 3)
+train {
+    loss %s
+    batch 2
+    steps 1
+}
+"""
+    for b, loss, name, line in (
+            ("conv(a, 16, 3)", "mse(y, t)", None, 0),
+            ("instance_norm(conv(a, 16, 3))", "mse(y, t)", "instance_norm", 4),
+            ("batch_norm(conv(a, 16, 3))", "mse(y, t)", "batch_norm", 4),
+            ("a * sigmoid(conv(adaptive_avg_pool(a, 1), 16, 1))", "mse(y, t)", "adaptive_avg_pool", 4),
+            ("conv(a, 16, 3)", "dice_loss(y, t)", "dice_loss", 7)):
+        classes = loss.startswith("dice")
+        with open(path, "w") as file:
+            file.write(net % (("labels(2)", b, 2, loss) if classes else ("image(3)", b, 3, loss)))
+        report = re.compile(r"bands of rows end +`(\w+)` of line (\d+) takes")
+        note = re.compile(r"note: bands of rows end at line (\d+): `(\w+)` takes")
+        expected = [(name, str(line))] if name else []
+        code, out, _ = unetc("mem", "--bands=4", path)
+        expect(code == 0 and report.findall(out) == expected, "bands end: %s, %s: %s" % (b, loss, report.findall(out)))
+        expect(report.search(unetc("mem", "--bands=off", path)[1]) is None, "--bands=off: nobody asked where bands end")
+        code, _, err = unetc("mem", "--mem=100KiB", path)
+        expect(code == 3 and [n[::-1] for n in note.findall(err)] == expected, "over budget: bands end: %s" % err)
+        code, _, err = unetc("--bands=4", "-S", os.path.join(folder, "sweep"), path)
+        warns = "warning[U0708]: --bands=4: bands of rows end at `%s`\n --> %s:%d:" % (name, path, line)
+        expect(code == 0 and (warns in err if name else err == ""), "--bands=4: %s" % err)
+
+
 def test_floor():
     code, _, err = unetc("mem", SMALL, "--mem=64KiB")
     budget = re.findall(r"`--mem=(\d+)`", err)
@@ -325,6 +363,7 @@ def main():
             test_size_and_width()
         test_fit_tables()
         test_bands()
+        test_sweep_end(folder)
         test_floor()
         test_enlarged()
         test_diff(folder)

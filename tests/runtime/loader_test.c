@@ -50,9 +50,8 @@ static void start_with(Setup *setup, int32_t threads, int32_t ring, bool all) {
     CHECK_OK(unet_dataset_open(&setup->eval_data, &setup->fake.model, UNET_EVALUATION, folder, &error),
              error);
     const UnetDataset *both[] = {setup->data, setup->eval_data};
-    CHECK_OK(unet_loader_create(&setup->loader, &setup->fake.model, both, 2, threads, &error), error);
-    CHECK(unet_loader_bytes(&setup->fake.model, both, 2, threads) >
-              (size_t)(ring * setup->fake.train.input_bytes),
+    CHECK_OK(unet_loader_create(&setup->loader, &setup->fake.model, both, 2, threads, ring, &error), error);
+    CHECK(unet_loader_bytes(both, 2, threads, ring) > (size_t)(ring * setup->fake.train.input_bytes),
           "the size of the loader");
 }
 
@@ -112,6 +111,39 @@ static void test_threads(bool all) {
         CHECK(memcmp(sums, expected + 6, (BATCHES - 6) * sizeof *sums) == 0, "started in the middle");
         stop(&setup);
     }
+}
+
+/* How many places there are among COUNT batches from batch FIRST of a consumer that takes no time. */
+static int places(const Setup *setup, int count) {
+    const void *seen[8];
+    UnetError error;
+    UnetBatch batch;
+    int n = 0;
+    for (int i = 0; i < count; i++) {
+        CHECK_OK(unet_loader_next(setup->loader, &batch, &error), error);
+        bool known = false;
+        for (int k = 0; k < n; k++) {
+            known = known || seen[k] == batch.inputs[0];
+        }
+        if (!known && n < 8) {
+            seen[n++] = batch.inputs[0];
+        }
+    }
+    return n;
+}
+
+/* The first batches share a slot; who waits for each gets them all. */
+static void test_slots(void) {
+    Setup setup;
+    UnetError error;
+    start(&setup, 2, 3);
+    UnetStream stream = {.dataset = setup.data, .shuffle = true};
+    CHECK_OK(unet_loader_begin(setup.loader, &stream, &error), error);
+    CHECK(places(&setup, 5) == 1, "slots are opened before anything is known");
+    CHECK(places(&setup, 60) == 3, "a consumer that waits gets all slots");
+    CHECK_OK(unet_loader_begin(setup.loader, &stream, &error), error);
+    CHECK(places(&setup, 60) == 3, "the next stream has them, too");
+    stop(&setup);
 }
 
 /* Samples come in PyTorch's order. */
@@ -236,6 +268,7 @@ int main(void) {
     }
     test_threads(false);
     test_threads(true);
+    test_slots();
     test_order();
     test_switching();
     test_failure();

@@ -1,9 +1,10 @@
 /* loader.h - threads that read batches ahead of the step that uses them.
  *
- * A loader owns a fixed ring of slots (UnetModel.ring of them, each as large as the largest batch of any
- * program) and a fixed number of threads, all taken once when it is created.  It works on one stream of
+ * A loader owns a fixed ring of slots (at most UnetModel.ring of them, each as large as the largest batch
+ * of any program) and a fixed number of threads, all reserved once when it is created.  A slot is touched
+ * when it is needed: one at first, more where steps wait for their batches.  It works on one stream of
  * batches at a time: training, then an evaluation, then training again where it stopped.  What a batch
- * contains depends on the stream alone, never on the number of threads.
+ * contains depends on the stream alone, never on the number of threads or slots.
  */
 #ifndef UNET_LOADER_H
 #define UNET_LOADER_H
@@ -38,16 +39,17 @@ typedef struct {
     int64_t index; /* k */
 } UnetBatch;
 
-/* The most bytes that a loader allocates: ring, working memory of its threads, decoders, and decoded files
- * that the datasets keep. */
-size_t unet_loader_bytes(const UnetModel *model, const UnetDataset *const *datasets, int32_t ndataset,
-                         int32_t threads);
+/* The most bytes that a loader takes: all slots of the ring, working memory of its threads, decoders, and
+ * decoded files that the datasets keep. */
+size_t unet_loader_bytes(const UnetDataset *const *datasets, int32_t ndataset, int32_t threads,
+                         int32_t slots);
 
-/* THREADS: at least 1; unet_loader_threads(model) is the default.  The datasets must outlive the loader. */
+/* THREADS: at least 1; unet_loader_threads(model) is the default.  SLOTS: 1 to UnetModel.ring.  The
+ * datasets must outlive the loader. */
 int32_t unet_loader_threads(const UnetModel *model);
 UNET_MUST_USE UnetStatus unet_loader_create(UnetLoader **loader, const UnetModel *model,
                                             const UnetDataset *const *datasets, int32_t ndataset,
-                                            int32_t threads, UnetError *error);
+                                            int32_t threads, int32_t slots, UnetError *error);
 
 /* The memory in which all batches lie, and its BYTES. */
 void *unet_loader_memory(const UnetLoader *loader, size_t *bytes);

@@ -366,7 +366,7 @@ typedef struct {
 
     const UnetProgram *train, *eval, *predict; /* NULL: not compiled in */
     int64_t arena_bytes;                       /* the largest extent of a program */
-    int32_t ring;                              /* loader slots */
+    int32_t ring;                              /* loader slots, at most */
     int64_t loader_ring_bytes;                 /* ring * the largest input_bytes */
     UnetPad predict_pad;
 

@@ -1,0 +1,49 @@
+/* sweep.c - what ends a sweep over the rows of an image.
+ *
+ * A loop over bands of rows goes as far as each operator makes rows out of a few rows. One that needs all
+ * rows before it has one of its own ends it: it takes the image as a whole, as adaptive_avg_pool does, or
+ * reads what is summed over all rows, as a normalisation by statistics of the image and the gradient of
+ * dice_loss do. In front of it, and behind it, images are there as a whole.
+ *
+ * Requires: steps.  Provides: an answer for reports; no plan depends on it.
+ */
+#include "base/memory.h"
+#include "ir/ops.h"
+#include "passes/bands.h"
+#include "passes/passes.h"
+
+static bool touches_image(const Graph *g, const Node *node) {
+    for (Touch t = node_touches(g, node); touch_next(&t);)
+        if (has_rows(&g->value[t.value]))
+            return true;
+    return false;
+}
+
+/* What sums over the rows of the sweep, and NODE reads; or NULL. */
+static const Node *sum_read(const Graph *g, const Node *node, const bool *swept) {
+    for (Touch t = node_touches(g, node); touch_next(&t);) {
+        const NodeId producer = g->value[t.value].producer;
+        if (!t.is_output && !has_rows(&g->value[t.value]) && producer >= 0 && swept[producer] &&
+            sums_rows(g, &g->node[producer]))
+            return &g->node[producer];
+    }
+    return NULL;
+}
+
+const Node *ends_sweep(const Program *program) {
+    const Graph *g = program->graph;
+    bool *swept = NEW_ARRAY(g->pool, bool, g->nnode);
+    NodeId *order;
+    const Step **loop;
+    const int count = schedule_nodes(program, &order, &loop);
+    for (int i = 0; i < count; i++) {
+        const Node *node = &g->node[order[i]];
+        if (!touches_image(g, node) || has_trait(node, TRAIT_OF_RUNTIME))
+            continue;
+        const Node *sum = sum_read(g, node, swept);
+        if (sum != NULL || !works_in_rows(program, node))
+            return sum != NULL ? sum : node;
+        swept[order[i]] = true;
+    }
+    return NULL;
+}
