@@ -48,7 +48,7 @@ typedef struct {
     int64_t passed_rows; /*   the same in prediction, which then passes row by row; 0: whole images */
     int64_t capacity;    /* bytes for the search for what to compute again, 0: everything is kept */
     const RematSchedule *found; /* not NULL: this is computed again, without a search */
-    int64_t repeated;           /* in bands of rows: so many thousandths of the work may be done again */
+    bool repeats;               /* in bands of rows: some may be computed again, as repeat.h says */
     int64_t most_extra;         /* no search where an iteration is known to cost so much more, or 0 */
     bool any_plan;              /* any schedule that fits will do, however slow */
     bool prefetch;              /* training: inputs keep their bytes for those of the next step */

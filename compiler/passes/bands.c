@@ -122,11 +122,9 @@ static bool reads_sums(const Run *r, const Node *node) {
 
 /* ---- how many rows an iteration computes ---- */
 
-/* How many more rows of input number INPUT step I needs for SCALE more rows of its output, wherever these
+/* How many more rows of input number INPUT NODE needs for SCALE more rows of its output, wherever these
  * lie.  0: that differs. */
-static int64_t rows_for_scale(const Run *r, int i, int input) {
-    const Graph *g = r->program->graph;
-    const Node *node = node_of(r, i);
+static int64_t rows_for_scale(const Graph *g, const Node *node, int input) {
     RowsRule *rule = op_table[node->op].rows;
     int64_t each = 0;
     for (int64_t n = 1; n <= SCALE; n++) {
@@ -142,13 +140,13 @@ static int64_t rows_for_scale(const Run *r, int i, int input) {
 /* Rows of step I in an iteration that computes the rows of MAKER, which makes input number INPUT.  0: no
  * whole number. */
 static int64_t rows_after(const Run *r, int i, int input, int maker) {
-    const int64_t each = rows_for_scale(r, i, input), rows = r->rows[maker];
+    const int64_t each = rows_for_scale(r->program->graph, node_of(r, i), input), rows = r->rows[maker];
     return each > 0 && rows * SCALE % each == 0 ? rows * SCALE / each : 0;
 }
 
 /* Rows of input number INPUT that step I needs anew in each iteration.  0: no whole number. */
 static int64_t input_rows(const Run *r, int i, int input) {
-    const int64_t rows = r->rows[i] * rows_for_scale(r, i, input);
+    const int64_t rows = r->rows[i] * rows_for_scale(r->program->graph, node_of(r, i), input);
     return rows % SCALE == 0 ? rows / SCALE : 0;
 }
 
@@ -446,6 +444,45 @@ static int loop_over_heads(const Program *program, Step *step, int nstep, Step *
             PUSH(g->pool, *new, count, step[k]);
     }
     return count;
+}
+
+/* ---- what may be computed again ---- */
+
+/* Positions of a row of step I, where the tallest tensor of the run has rows of PITCH. */
+static int64_t pitch_of(const Run *r, int i, int64_t pitch) {
+    const int64_t positions = size_product(pitch, SCALE) / r->rows[i] * tile_rows(r, i);
+    return positions > 0 ? positions : 1;
+}
+
+int64_t find_loops(const Program *program, const NodeId *node, int count, RepeatRows *rows) {
+    const Graph *g = program->graph;
+    Step *step = NEW_ARRAY(g->pool, Step, count);
+    int64_t tallest = 1;
+    for (int i = 0; i < count; i++) {
+        step[i] = (Step){.node = node[i]};
+        rows[i] = (RepeatRows){.loop = -1};
+        if (computes_bands(program, &g->node[node[i]]) && step_height(program, &step[i], 0) > tallest)
+            tallest = step_height(program, &step[i], 0);
+    }
+    for (int i = 0, end, loop = 0; i < count; i = end, loop++) {
+        Run r = run_from(program, step, count, i);
+        const int n = scale_rows(&r, tallest_of(&r));
+        for (int k = 0; n > 1 && k < n; k++)
+            rows[r.place[k]] = (RepeatRows){
+                .loop = loop, .pitch = pitch_of(&r, k, REPEAT_POSITIONS * tallest / tallest_of(&r))};
+        end = n > 0 ? r.place[n - 1] + 1 : i + 1;
+    }
+    return tallest;
+}
+
+RepeatWindow window_of(const Graph *g, const Node *node, int input, int64_t pitch) {
+    const int64_t rows = rows_for_scale(g, node, input), middle = MIDDLE / SCALE;
+    const int64_t row = node->tile_rows > 0 ? pitch / node->tile_rows : pitch;
+    if (rows == 0)
+        return (RepeatWindow){0};
+    const RowRange range = op_table[node->op].rows(g, node, input, (RowRange){MIDDLE, MIDDLE + SCALE});
+    return (RepeatWindow){.above = (middle * rows - range.begin) * row * SCALE / rows,
+                          .below = (range.end - (middle + 1) * rows) * row * SCALE / rows};
 }
 
 /* ---- the pass ---- */

@@ -3,11 +3,17 @@
 #define BANDS_H
 
 #include "ir/plan.h"
+#include "solve/repeat.h"
 
 /* Puts each run of steps that can compute ranges of rows into a loop over bands of rows, if that was asked
  * for or chosen. STEP[0..NSTEP) is replaced by NEW; returns how many steps that has. Sets program->units.
  */
 int loop_over_bands(Program *program, Step *step, int nstep, Step **new);
+/* Which of NODE[0..COUNT), in this order, come into which loop, and how they go over rows there: all but
+ * the windows. ROWS receives one for each; returns the height of the tallest tensor in loops. */
+int64_t find_loops(const Program *program, const NodeId *node, int count, RepeatRows *rows);
+/* What NODE, which goes on by PITCH positions, reads of its input number INPUT. */
+RepeatWindow window_of(const Graph *g, const Node *node, int input, int64_t pitch);
 /* Is VALUE an image of each sample, of which there may be a few rows at a time? */
 bool has_rows(const Value *value);
 /* Does NODE make an image row by row, or a sum over rows, out of images? What has no samples it reads

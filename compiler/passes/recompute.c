@@ -12,7 +12,8 @@
  *
  * Weights are packed right before each use, so packing and use are one operation here.
  *
- * In a loop over bands of rows it is repeat.h that says what is made again.
+ * In a loop over bands of rows it is repeat.h that says what is made again; there, weights that are packed
+ * in front of the loop are packed once.
  *
  * Nodes that touch storage which one of them updates (a running statistic) keep their order and run once: a
  * token, a tensor without bytes, goes from each to the next.
@@ -226,6 +227,28 @@ static RematProblem problem_of(const Translation *t) {
                           .kept = kept};
 }
 
+/* How the operations of PROBLEM go over rows in loops over bands. */
+static RepeatProblem bands_of(const Translation *t, const RematProblem *problem) {
+    const Graph *g = t->program->graph;
+    RepeatRows *rows = NEW_ARRAY(g->pool, RepeatRows, t->noperation);
+    RepeatRows *node_rows = NEW_ARRAY(g->pool, RepeatRows, t->count);
+    const int64_t tallest = find_loops(t->program, t->node, t->count, node_rows);
+    for (int o = 0; o < t->noperation; o++) {
+        const int last = t->first[o + 1] - 1, nread = problem->operation[o].nread;
+        RepeatWindow *window = NEW_ARRAY(g->pool, RepeatWindow, nread);
+        int count = 0;
+        rows[o] = node_rows[last];
+        rows[o].window = window;
+        for (Touch touch = node_touches(g, node_at(t, last)); touch_next(&touch);)
+            if (!touch.is_output && t->tensor_of[touch.value] >= 0 && rows[o].loop >= 0)
+                window[count++] = window_of(g, node_at(t, last), touch.number, rows[o].pitch);
+    }
+    return (RepeatProblem){.problem = problem,
+                           .rows = rows,
+                           .height = size_product(tallest, REPEAT_POSITIONS),
+                           .band = size_product(band_rows(t->program), REPEAT_POSITIONS)};
+}
+
 /* ---- from the schedule back to the graph ---- */
 
 typedef struct {
@@ -278,6 +301,12 @@ static Step run_again(Lives *l, const Node *node) {
     return (Step){.node = node_new(g, *node, in, out), .recompute = true};
 }
 
+/* Weights that are packed in front of a loop over bands are there for all that reads them. */
+static bool is_packed(const Translation *t, int operation, int i) {
+    return t->program->choices->repeats && !t->program->choices->packs_in_bands &&
+           i < t->first[operation + 1] - 1;
+}
+
 /* The nodes as they were say what an operation reads; those in the graph come to say which life of it. */
 static int rewrite(Translation *t, const RematSchedule *found, Step *step) {
     Program *program = t->program;
@@ -292,6 +321,8 @@ static int rewrite(Translation *t, const RematSchedule *found, Step *step) {
         node[i] = *node_at(t, i);
     for (int k = 0; k < found->length; k++)
         for (int i = t->first[found->operation[k]]; i < t->first[found->operation[k] + 1]; i++) {
+            if (ran[i] && is_packed(t, found->operation[k], i))
+                continue;
             if (ran[i]) {
                 step[nstep++] = run_again(&lives, &node[i]);
                 continue;
@@ -329,12 +360,16 @@ static int64_t flops_bound(const Translation *t, int64_t capacity) {
 }
 
 /* The answer that was chosen already, or that of a search, unless it is known to cost too much. */
-static const RematSchedule *schedule_for(Pool *pool, const RematProblem *problem, const Choices *choices,
+static const RematSchedule *schedule_for(const Translation *t, const RematProblem *problem,
                                          int64_t capacity) {
+    Pool *pool = t->program->graph->pool;
+    const Choices *choices = t->program->choices;
     if (choices->found != NULL)
         return choices->found;
-    if (choices->repeated > 0)
-        return repeat_in_bands(pool, problem, choices->repeated);
+    if (choices->repeats) {
+        const RepeatProblem bands = bands_of(t, problem);
+        return repeat_in_bands(pool, &bands);
+    }
     RematSchedule *found = NEW(pool, RematSchedule);
     const RematQuestion question = {.capacity = capacity, .any = choices->any_plan};
     if (choices->most_extra > 0) {
@@ -359,8 +394,8 @@ int recompute(Program *program, const NodeId *node, int count, int64_t capacity,
     RematProblem *problem = NEW(pool, RematProblem);
     *problem = problem_of(&t);
     program->remat = problem;
-    program->found = schedule_for(pool, problem, program->choices, capacity);
-    if (!program->choices->any_plan && program->choices->repeated == 0 &&
+    program->found = schedule_for(&t, problem, capacity);
+    if (!program->choices->any_plan && !program->choices->repeats &&
         program->found->cost > program->found->base_cost)
         program->recompute_flops_bound =
             flops_bound(&t, capacity > program->found->peak ? capacity : program->found->peak);

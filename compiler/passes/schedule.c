@@ -149,7 +149,7 @@ static int iteration_steps(Program *program, const Split *s, Step **step) {
     Step *body = NULL;
     *step = NULL;
     add_steps(program, step, &count, s->node[PART_LOAD], s->count[PART_LOAD]);
-    if (program->kind == PROGRAM_TRAIN && (capacity > 0 || program->choices->repeated > 0)) {
+    if (program->kind == PROGRAM_TRAIN && (capacity > 0 || program->choices->repeats)) {
         program->remat_outside = outside_bytes(program, s);
         n = recompute(program, node, n, capacity - program->remat_outside, &body);
         for (int i = 0; i < n; i++)

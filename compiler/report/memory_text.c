@@ -209,7 +209,7 @@ static void comparison_rows(const Plan *plan, const Comparison *c, Text *out) {
     sweep_row(c->ends, out);
     if (train->model == NULL)
         return;
-    if (plan->recompute_flops > 0 && plan->choices.repeated == 0) {
+    if (plan->recompute_flops > 0 && !plan->choices.repeats) {
         const RematSchedule *found = train->found;
         const int64_t kept = c->without_recomputation;
         const double time = 100.0 * (double)(found->cost - found->base_cost) / (double)found->base_cost;

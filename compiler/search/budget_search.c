@@ -120,34 +120,82 @@ static Plan *fewer_samples(const Request *r, Choices choices, Plan *best) {
     return best;
 }
 
-/* In bands of as many rows as fit; where not even the fewest do, there are no others to try. */
-static Plan *in_bands_of(const Request *r, Choices choices, Plan *best) {
-    static const int64_t rows[] = {64, 32, 16, 8};
-    enum { HEIGHTS = sizeof rows / sizeof *rows, LOWEST = HEIGHTS - 1 };
-    choices.band_rows = rows[LOWEST];
-    best = smaller(attempt(r, choices), best);
-    if (!plan_fits(best) || choices.any_plan)
+/* The better of two plans: one that fits, then the one that costs less; where none fits, the smaller. */
+static Plan *cheaper(Plan *a, Plan *b) {
+    if (!plan_fits(a) || !plan_fits(b))
+        return smaller(a, b);
+    return a->cost < b->cost ? a : b;
+}
+
+/* What bands may compute again: nothing, or all that the one before says, and more. */
+typedef struct {
+    const RematSchedule **schedule;
+    int count;
+} Repeats;
+
+/* As CHOICES say, with number K of REPEATS. */
+static Plan *attempt_repeats(const Request *r, Choices choices, Repeats repeats, int k) {
+    choices.found = repeats.schedule[k];
+    return attempt(r, choices);
+}
+
+/* BEST, or, if that costs less, bands of so many rows in which as little is computed again as fits. */
+static Plan *fewest_repeats(const Request *r, Choices choices, Repeats repeats, Plan *best) {
+    int low = 0, high = repeats.count - 1;
+    Plan *none = attempt_repeats(r, choices, repeats, low);
+    const bool costs_more = plan_fits(best) && none->cost >= best->cost;
+    best = cheaper(none, best);
+    if (plan_fits(none) || costs_more || high == low)
         return best;
-    for (int k = 0; k < LOWEST; k++) {
-        choices.band_rows = rows[k];
-        Plan *plan = attempt(r, choices);
-        if (plan_fits(plan))
-            return plan;
+    Plan *all = attempt_repeats(r, choices, repeats, high);
+    best = cheaper(all, best);
+    while (plan_fits(all) && high - low > 1) {
+        const int middle = low + (high - low) / 2;
+        Plan *plan = attempt_repeats(r, choices, repeats, middle);
+        *(plan_fits(plan) ? &high : &low) = middle;
+        best = cheaper(plan, best);
     }
     return best;
 }
 
-/* In bands.  What does not fit is made anew: activations, for a few thousandths of the work, then packed
- * weights, too, in each band. */
+/* What a plan may compute again that was made under CHOICES. */
+static Repeats repeats_of(const Request *r, const Plan *plan) {
+    const Program *train = &plan->program[PROGRAM_TRAIN];
+    Repeats repeats = {NULL, 0};
+    for (const RematSchedule *s = train->found; s != NULL && train->model != NULL; s = s->next)
+        PUSH(r->pool, repeats.schedule, repeats.count, s);
+    if (repeats.count == 0)
+        PUSH(r->pool, repeats.schedule, repeats.count, NULL);
+    return repeats;
+}
+
+/* In bands of as many rows, with as little computed again, as cost least; where not even the fewest rows
+ * fit, there are no others to try. */
+static Plan *in_bands_of(const Request *r, Choices choices, Plan *best) {
+    static const int64_t rows[] = {64, 32, 16, 8};
+    enum { HEIGHTS = sizeof rows / sizeof *rows, LOWEST = HEIGHTS - 1 };
+    choices.band_rows = rows[LOWEST];
+    Plan *least = attempt(r, choices);
+    const Repeats repeats = repeats_of(r, least);
+    if (!plan_fits(least) && repeats.count > 1)
+        least = smaller(attempt_repeats(r, choices, repeats, repeats.count - 1), least);
+    if (!plan_fits(least) || choices.any_plan)
+        return cheaper(least, best);
+    for (int k = 0; k < HEIGHTS; k++) {
+        choices.band_rows = rows[k];
+        best = fewest_repeats(r, choices, repeats, best);
+    }
+    return best;
+}
+
+/* In bands.  What does not fit is made anew: activations, or packed weights, too, in each band. */
 static Plan *in_bands(const Request *r, Choices choices, Plan *best) {
-    enum { THOUSANDTHS = 2 };
+    choices.repeats = !r->options->no_recompute;
     if (!choices.any_plan)
         best = in_bands_of(r, choices, best);
-    choices.repeated = r->options->no_recompute ? 0 : THOUSANDTHS;
-    if (!plan_fits(best) && !choices.any_plan && choices.repeated > 0)
-        best = in_bands_of(r, choices, best);
     choices.packs_in_iterations = choices.packs_in_bands = true;
-    return plan_fits(best) ? best : in_bands_of(r, choices, best);
+    const bool trains = best->program[PROGRAM_TRAIN].model != NULL;
+    return plan_fits(best) && !trains ? best : in_bands_of(r, choices, best);
 }
 
 /* Is training over a budget, in a way that computing again may mend? */
@@ -174,13 +222,6 @@ static Plan *with_recomputation(const Request *r, Choices choices, Plan *kept) {
             size_sum(choices.found->peak, train->remat_outside) < best->program[PROGRAM_TRAIN].extent;
     }
     return best;
-}
-
-/* The better of two plans: one that fits, then the one that costs less; where none fits, the smaller. */
-static Plan *cheaper(Plan *a, Plan *b) {
-    if (!plan_fits(a) || !plan_fits(b))
-        return smaller(a, b);
-    return a->cost < b->cost ? a : b;
 }
 
 /* BEST, or, if that costs less, something computed again: with SAMPLES at a time, or half as many, as often

@@ -1,128 +1,186 @@
-/* repeat.c - see repeat.h. */
+/* repeat.c - see repeat.h.
+ *
+ * A greedy search.  What can be done is to make a tensor again right before one of its readers, which that
+ * and later readers then take; together with what it is made of, and what that is made of, if this is gone
+ * by then.  What saves most bytes for its cost is done, then what does so of the rest, until nothing saves
+ * much.
+ */
 #include "solve/repeat.h"
 #include "base/size_math.h"
+#include "solve/repeat_model.h"
 
-#include <stdlib.h>
+#include <string.h>
 
-/* An operation that may run again before the first reader of the backward pass. */
+enum {
+    MOST_REPEATS = 48, /* operations that run again */
+    MOST_DEPTH = 3,    /* a tensor, what it is made of, what that is made of */
+    MOST_AT_ONCE = 8,  /* operations that run again for one reader */
+    COST_PART = 4,     /* what runs again costs no more than this part of all, */
+    GAIN_PART = 500    /* and saves at least this part of the peak */
+};
+
+/* So many runs, of the operations AGAIN, are put in front of run BEFORE. */
 typedef struct {
-    int operation, before;
-    int64_t bytes, cost;
-} Candidate;
+    int before, count;
+    RepeatRun again[MOST_AT_ONCE];
+    int run[MOST_AT_ONCE]; /* that of these operations which goes before */
+    int64_t gain, cost;
+} Move;
 
 typedef struct {
-    const RematProblem *problem;
-    const int *maker; /* per tensor: the operation that writes it, or -1 */
-    const int *last;  /*   the last that reads it, or -1 */
-    bool *chosen;     /* per operation: it runs again */
-} Repeat;
+    const RepeatProblem *problem;
+    RepeatModel *model, *trial_model;
+    RepeatRun *run, *trial;
+    int length;
+    int64_t peak, cost, most_cost;
+} Search;
 
-static bool reads(const RematOperation *o, int tensor) {
-    for (int k = 0; k < o->nread; k++)
-        if (o->read[k] == tensor)
+static bool in_move(const Move *move, int run) {
+    for (int k = 0; k < move->count; k++)
+        if (move->run[k] == run)
             return true;
     return false;
 }
 
-/* The first and the last of the operations [BEGIN, END) that read TENSOR; END, -1: none does. */
-static void readers_among(const RematProblem *p, int tensor, int begin, int end, int *first, int *last) {
-    *first = end, *last = -1;
-    for (int o = begin; o < end; o++)
-        if (reads(&p->operation[o], tensor)) {
-            *first = o < *first ? o : *first;
-            *last = o;
-        }
-}
-
-/* Is operation O worth it?  Long pass by between the last forward reader and the first backward one, which
- * does not look for what it reads in vain. */
-static bool is_candidate(const Repeat *r, int o, Candidate *c) {
-    const RematProblem *p = r->problem;
-    const RematOperation *operation = &p->operation[o];
-    const int tensor = operation->nwrite == 1 ? operation->write[0] : -1;
-    int first, last, from;
-    if (tensor < 0 || !operation->repeatable || operation->cost == 0)
+/* Lets the run RUN occur once more in MOVE; in their order. */
+static bool add_run(const Search *s, Move *move, int run) {
+    const RematOperation *o = &s->problem->problem->operation[s->run[run].operation];
+    int k = move->count;
+    if (k == MOST_AT_ONCE || s->length + k >= s->problem->problem->noperation + MOST_REPEATS ||
+        !o->repeatable || o->cost == 0 || s->run[run].loop < 0)
         return false;
-    readers_among(p, tensor, o + 1, p->nforward, &first, &from);
-    readers_among(p, tensor, p->nforward, p->noperation, &first, &last);
-    *c = (Candidate){o, first, p->bytes[tensor], operation->cost};
-    bool kept = last >= 0 && first - (from > o ? from : o) > p->noperation / 4;
-    for (int k = 0; k < operation->nread; k++)
-        kept &= r->maker[operation->read[k]] < 0 || r->last[operation->read[k]] >= first;
-    return kept;
-}
-
-static int by_bytes_for_cost(const void *a, const void *b) {
-    const Candidate *x = a, *y = b;
-    const double left = (double)x->bytes * (double)y->cost, right = (double)y->bytes * (double)x->cost;
-    return left > right ? -1 : left < right ? 1 : x->operation - y->operation;
-}
-
-/* Neither what it reads nor what reads its result runs again: one of them has to be kept. */
-static bool stands_alone(const Repeat *r, int o) {
-    const RematProblem *p = r->problem;
-    for (int k = 0; k < p->operation[o].nread; k++) {
-        const int maker = r->maker[p->operation[o].read[k]];
-        if (maker >= 0 && r->chosen[maker])
-            return false;
+    for (; k > 0 && move->run[k - 1] > run; k--) {
+        move->run[k] = move->run[k - 1];
+        move->again[k] = move->again[k - 1];
     }
-    for (int other = 0; other < p->noperation; other++)
-        if (r->chosen[other] && reads(&p->operation[other], p->operation[o].write[0]))
-            return false;
+    move->run[k] = run;
+    move->again[k] = (RepeatRun){s->run[run].operation, s->run[move->before].loop};
+    move->count++;
+    move->cost = work_sum(move->cost, 1, o->cost);
     return true;
 }
 
-static Repeat repeat_new(Pool *pool, const RematProblem *p) {
-    int *maker = NEW_ARRAY(pool, int, p->ntensor), *last = NEW_ARRAY(pool, int, p->ntensor);
-    for (int t = 0; t < p->ntensor; t++)
-        maker[t] = last[t] = -1;
-    for (int o = 0; o < p->noperation; o++) {
-        for (int k = 0; k < p->operation[o].nread; k++)
-            last[p->operation[o].read[k]] = o;
-        for (int k = 0; k < p->operation[o].nwrite; k++)
-            maker[p->operation[o].write[k]] = o;
-    }
-    return (Repeat){p, maker, last, NEW_ARRAY(pool, bool, p->noperation)};
+/* Adds what makes the tensors that the runs in MOVE read, if these are gone by then; false: nothing. */
+static bool deepen(const Search *s, Move *move) {
+    const Move shallow = *move;
+    for (int j = 0; j < shallow.count; j++)
+        for (int k = 0; k < s->problem->problem->operation[shallow.again[j].operation].nread; k++) {
+            const int source = repeat_model_source(s->model, shallow.run[j], k);
+            if (source < 0 || s->model->life[source].last >= move->before ||
+                in_move(move, s->model->life[source].first))
+                continue;
+            if (!add_run(s, move, s->model->life[source].first))
+                return false;
+        }
+    return move->count > shallow.count;
 }
 
-/* The given order, with each of COUNT operations once more. */
-static const RematSchedule *with_repeats(Pool *pool, const RematProblem *p, const Candidate *again,
-                                         int count) {
-    RematSchedule *s = NEW(pool, RematSchedule);
-    int *order = NEW_ARRAY(pool, int, p->noperation + count);
-    for (int o = 0; o < p->noperation; o++) {
-        for (int k = 0; k < count; k++)
-            if (again[k].before == o)
-                order[s->length++] = again[k].operation;
-        order[s->length++] = o;
-        s->base_cost = work_sum(s->base_cost, 1, p->operation[o].cost);
+/* The runs with MOVE done; returns how many. */
+static int runs_after(const Search *s, const Move *move, RepeatRun *run) {
+    memcpy(run, s->run, (size_t)move->before * sizeof *run);
+    memcpy(run + move->before, move->again, (size_t)move->count * sizeof *run);
+    memcpy(run + move->before + move->count, s->run + move->before,
+           (size_t)(s->length - move->before) * sizeof *run);
+    return s->length + move->count;
+}
+
+/* Worth it, and more bytes for its cost than B? */
+static bool saves_more(const Search *s, const Move *a, const Move *b) {
+    return a->gain > s->peak / GAIN_PART &&
+           (b->count == 0 || (double)a->gain * (double)b->cost > (double)b->gain * (double)a->cost);
+}
+
+/* What run WRITER makes is made again in front of run BEFORE, which saves no more than MOST bytes: into
+ * BEST, if it is better than that. */
+static void try_before(Search *s, int writer, int before, int64_t most, Move *best) {
+    Move move = {.before = before};
+    bool more = add_run(s, &move, writer);
+    for (int depth = 0; more && depth < MOST_DEPTH; depth++) {
+        move.gain = most;
+        if (work_sum(s->cost, 1, move.cost) > s->most_cost || !saves_more(s, &move, best))
+            return;
+        const int length = runs_after(s, &move, s->trial);
+        move.gain = s->peak - repeat_model_peak(s->trial_model, s->trial, length);
+        if (saves_more(s, &move, best))
+            *best = move;
+        more = deepen(s, &move);
     }
-    s->cost = s->cost_lower_bound = s->base_cost;
-    for (int k = 0; k < count; k++)
-        s->cost = work_sum(s->cost, 1, again[k].cost);
-    s->operation = order;
-    s->peak = remat_peak(pool, p, order, s->length);
+}
+
+/* Of all tensors, in front of each reader but the first. */
+static Move best_move(Pool *pool, Search *s) {
+    const RepeatModel *m = s->model;
+    Move best = {.count = 0};
+    int64_t *before = NEW_ARRAY(pool, int64_t, m->nlife); /* per life: its bytes for the readers so far */
+    for (int i = 0; i < s->length; i++)
+        for (int k = 0; k < s->problem->problem->operation[s->run[i].operation].nread; k++) {
+            const int source = repeat_model_source(m, i, k);
+            if (source < 0)
+                continue;
+            const RepeatLife *life = &m->life[source];
+            const int64_t bytes = repeat_model_bytes(m, life, INT64_MAX),
+                          here = repeat_model_bytes(m, life, repeat_model_reach(m, s->run, i, k));
+            if (before[source] > 0 && s->run[i].loop >= 0)
+                try_before(s, life->first, i, life->whole ? bytes : bytes - before[source], &best);
+            before[source] = here > before[source] ? here : before[source];
+        }
+    return best;
+}
+
+static RematSchedule *schedule_of(Pool *pool, const Search *s, int64_t base) {
+    RematSchedule *schedule = NEW(pool, RematSchedule);
+    int *operation = NEW_ARRAY(pool, int, s->length);
+    for (int i = 0; i < s->length; i++)
+        operation[i] = s->run[i].operation;
+    *schedule = (RematSchedule){.length = s->length,
+                                .operation = operation,
+                                .peak = s->peak,
+                                .cost = work_sum(base, 1, s->cost),
+                                .base_cost = base,
+                                .cost_lower_bound = base};
+    return schedule;
+}
+
+static Search search_new(Pool *pool, const RepeatProblem *problem) {
+    const int count = problem->problem->noperation, most = count + MOST_REPEATS;
+    Search s = {.problem = problem,
+                .model = repeat_model_new(pool, problem, most),
+                .trial_model = repeat_model_new(pool, problem, most),
+                .run = NEW_ARRAY(pool, RepeatRun, most),
+                .trial = NEW_ARRAY(pool, RepeatRun, most),
+                .length = count};
+    for (int o = 0; o < count; o++)
+        s.run[o] = (RepeatRun){o, problem->rows[o].loop};
     return s;
 }
 
-const RematSchedule *repeat_in_bands(Pool *pool, const RematProblem *problem, int64_t permille) {
-    Repeat r = repeat_new(pool, problem);
-    Candidate *candidate = NEW_ARRAY(pool, Candidate, problem->noperation);
-    int ncandidate = 0, count = 0;
-    int64_t all = 0, spent = 0;
-    for (int o = 0; o < problem->noperation; o++) {
-        all = work_sum(all, 1, problem->operation[o].cost);
-        ncandidate += o < problem->nforward && is_candidate(&r, o, &candidate[ncandidate]);
+/* What all operations cost; INT64_MAX: that, or what they write, is too much to add up. */
+static int64_t base_cost(const RematProblem *p) {
+    int64_t cost = 0, bytes = 0;
+    for (int o = 0; o < p->noperation; o++)
+        cost = work_sum(cost, 1, p->operation[o].cost);
+    for (int t = 0; t < p->ntensor; t++)
+        bytes = size_sum(bytes, p->bytes[t]);
+    return cost > REMAT_MAX_TOTAL || bytes > REMAT_MAX_TOTAL ? INT64_MAX : cost;
+}
+
+RematSchedule *repeat_in_bands(Pool *pool, const RepeatProblem *problem) {
+    Search s = search_new(pool, problem);
+    const int64_t base = base_cost(problem->problem);
+    if (base == INT64_MAX) {
+        s.peak = INT64_MAX;
+        return schedule_of(pool, &s, base);
     }
-    qsort(candidate, (size_t)ncandidate, sizeof *candidate, by_bytes_for_cost);
-    for (int k = 0; k < ncandidate; k++) {
-        const Candidate c = candidate[k];
-        if (work_sum(spent, 1, c.cost) > work_sum(0, permille, all / 1000) ||
-            !stands_alone(&r, c.operation))
-            continue;
-        spent = work_sum(spent, 1, c.cost);
-        r.chosen[c.operation] = true;
-        candidate[count++] = c;
+    s.most_cost = base / COST_PART;
+    s.peak = repeat_model_peak(s.model, s.run, s.length);
+    RematSchedule *first = schedule_of(pool, &s, base), *last = first;
+    for (Move move = best_move(pool, &s); move.count > 0; move = best_move(pool, &s)) {
+        s.length = runs_after(&s, &move, s.trial);
+        memcpy(s.run, s.trial, (size_t)s.length * sizeof *s.run);
+        s.peak = repeat_model_peak(s.model, s.run, s.length);
+        s.cost = work_sum(s.cost, 1, move.cost);
+        last->next = schedule_of(pool, &s, base);
+        last = last->next;
     }
-    return with_repeats(pool, problem, candidate, count);
+    return first;
 }

@@ -25,6 +25,7 @@ NETS = [  # the first two are those of the short test
     WHOLE + ["--batch=6", plans.net("five")],
     TURNS + ["--batch=8", plans.net("five")],
     WHOLE + [plans.net("volume")],
+    ["-Dbase=16", "--size=256x256", "--batch=1", os.path.join(DENOISE, "unet_denoiser.unet")],  # in bands, too
 ]
 SHORT_NETS, SHORT_BUDGETS, LONG_BUDGETS = 2, 5, 40
 TARGETS = ["cpu", "cuda"]
