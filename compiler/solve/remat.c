@@ -28,37 +28,38 @@ int64_t remat_peak(Pool *pool, const RematProblem *problem, const int *operation
     if (!has_small_totals(problem))
         return INT64_MAX;
     const RematGraph *graph = remat_graph(pool, problem);
-    RematOrder order = {.length = length,
-                        .operation = NEW_ARRAY(pool, int, length),
-                        .bytes = NEW_ARRAY(pool, int64_t, length)};
+    RematOrder order = remat_order(pool, graph);
+    CHECK(length <= order.room);
     for (int i = 0; i < length; i++)
-        order.operation[i] = operation[i];
-    bool *alive = NEW_ARRAY(pool, bool, graph->ntensor);
-    return remat_measure(graph, INT64_MAX, alive, &order) ? order.peak : -1;
+        order.operation[order.length++] = operation[i];
+    return remat_measure(graph, INT64_MAX, &order) ? order.totals.peak : -1;
 }
 
 int64_t remat_cost_lower_bound(Pool *pool, const RematProblem *problem, int64_t capacity) {
-    return has_small_totals(problem) ? remat_cost_bound(pool, remat_graph(pool, problem), capacity) : 0;
+    if (!has_small_totals(problem))
+        return 0;
+    const RematGraph *graph = remat_graph(pool, problem);
+    return capacity < remat_peak_bound(pool, graph) ? INT64_MAX : remat_cost_bound(pool, graph, capacity);
 }
 
 static RematOrder given_order(Pool *pool, int noperation) {
-    RematOrder order = remat_order(pool, noperation);
+    RematOrder order = {.operation = NEW_ARRAY(pool, int, noperation),
+                        .totals = {.cost = INT64_MAX, .peak = INT64_MAX}};
     for (int o = 0; o < noperation; o++)
         order.operation[order.length++] = o;
-    order.cost = order.peak = INT64_MAX;
     return order;
 }
 
 static void write_schedule(const RematOrder *order, RematSchedule *schedule) {
     schedule->length = order->length;
     schedule->operation = order->operation;
-    schedule->peak = order->peak;
-    schedule->cost = order->cost;
+    schedule->peak = order->totals.peak;
+    schedule->cost = order->totals.cost;
 }
 
 /* Adds ORDER behind LAST, unless it needs as much; returns the new last. */
 static RematSchedule *append(Pool *pool, const RematOrder *order, RematSchedule *last) {
-    if (order->length == 0 || order->peak == last->peak)
+    if (order->length == 0 || order->totals.peak == last->peak)
         return last;
     RematSchedule *next = NEW(pool, RematSchedule);
     *next = *last;
@@ -85,14 +86,16 @@ static void write_least(Pool *pool, const RematFront *front, RematSchedule *sche
 }
 
 /* What is sought for does not depend on the capacity, which only chooses from it: so more of it never costs
- * more.  Where any schedule will do, or none can fit, the same search ends early. */
+ * more.  Where any schedule will do, or none can fit, the same search ends early; and very early where both
+ * is so, for that only has to tell about how much is needed. */
 static void search(Pool *pool, const RematGraph *graph, const RematOrder *given,
                    const RematQuestion *question, RematSchedule *schedule) {
-    enum { PER_MILLE = 2 };
+    enum { PER_MILLE = 2, GLANCE = 16 };
     static const int64_t default_effort = 200000000;
     const int64_t capacity = question->capacity, least = schedule->peak_lower_bound;
-    const int64_t effort = question->effort > 0 ? question->effort : default_effort;
-    RematFront *front = remat_front(pool, least, given->peak, PER_MILLE);
+    const int64_t all = question->effort > 0 ? question->effort : default_effort;
+    const int64_t effort = question->any && capacity < least ? all / GLANCE : all;
+    RematFront *front = remat_front(pool, least, given->totals.peak, PER_MILLE);
     remat_front_add(front, given);
     schedule->effort = remat_search(pool, graph, effort, question->any || capacity < least,
                                     question->any ? capacity : 0, front);
@@ -108,12 +111,13 @@ static void search(Pool *pool, const RematGraph *graph, const RematOrder *given,
 static void solve(Pool *pool, const RematProblem *problem, const RematQuestion *question,
                   RematSchedule *schedule) {
     const RematGraph *graph = remat_graph(pool, problem);
-    bool *alive = NEW_ARRAY(pool, bool, graph->ntensor);
-    RematOrder given = given_order(pool, graph->noperation);
-    CHECK(remat_measure(graph, question->capacity, alive, &given));
+    RematOrder given = remat_order(pool, graph);
+    for (int o = 0; o < graph->noperation; o++)
+        given.operation[given.length++] = o;
+    CHECK(remat_measure(graph, question->capacity, &given));
     schedule->base_cost = schedule->cost_lower_bound = graph->base_cost;
     schedule->peak_lower_bound = remat_peak_bound(pool, graph);
-    if (given.peak <= question->capacity)
+    if (given.totals.peak <= question->capacity)
         write_schedule(&given, schedule);
     else
         search(pool, graph, &given, question, schedule);

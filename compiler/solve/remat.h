@@ -61,7 +61,7 @@ typedef struct {
 bool remat_schedule(Pool *pool, const RematProblem *problem, const RematQuestion *question,
                     RematSchedule *schedule);
 
-/* No schedule within CAPACITY is cheaper. */
+/* No schedule within CAPACITY is cheaper; INT64_MAX: there is none. */
 int64_t remat_cost_lower_bound(Pool *pool, const RematProblem *problem, int64_t capacity);
 
 /* The peak, the largest number of bytes alive at one time, of the operations in this order; -1 if one reads

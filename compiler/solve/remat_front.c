@@ -38,32 +38,32 @@ static void put(RematFront *front, const RematOrder *order, RematOrder *place) {
         operation = NEW_ARRAY(front->pool, int, place->room);
     }
     memcpy(operation, order->operation, (size_t)order->length * sizeof *operation);
-    *place = (RematOrder){.length = order->length,
-                          .room = place->room,
-                          .operation = operation,
-                          .cost = order->cost,
-                          .peak = order->peak};
+    *place = (RematOrder){
+        .length = order->length, .room = place->room, .operation = operation, .totals = order->totals};
     front->changes++;
 }
 
 static bool better(const RematOrder *a, const RematOrder *b) {
-    return b->length == 0 || a->cost < b->cost || (a->cost == b->cost && a->peak < b->peak);
+    return b->length == 0 || a->totals.cost < b->totals.cost ||
+           (a->totals.cost == b->totals.cost && a->totals.peak < b->totals.peak);
 }
 
 static bool smaller(const RematOrder *a, const RematOrder *b) {
-    return b->length == 0 || a->peak < b->peak || (a->peak == b->peak && a->cost < b->cost);
+    return b->length == 0 || a->totals.peak < b->totals.peak ||
+           (a->totals.peak == b->totals.peak && a->totals.cost < b->totals.cost);
 }
 
 void remat_front_add(RematFront *front, const RematOrder *order) {
     if (smaller(order, &front->least))
         put(front, order, &front->least);
-    for (int k = limit_of(front, order->peak); k < front->count && better(order, &front->order[k]); k++)
+    for (int k = limit_of(front, order->totals.peak); k < front->count && better(order, &front->order[k]);
+         k++)
         put(front, order, &front->order[k]);
 }
 
 int remat_front_within(const RematFront *front, int64_t capacity) {
     int k = limit_of(front, capacity);
-    if (k == front->count || front->order[k].peak > capacity)
+    if (k == front->count || front->order[k].totals.peak > capacity)
         k--;
     return k >= 0 && front->order[k].length > 0 ? k : -1;
 }

@@ -6,7 +6,7 @@
 #ifndef REMAT_FRONT_H
 #define REMAT_FRONT_H
 
-#include "solve/remat_graph.h"
+#include "solve/remat_order.h"
 
 typedef struct RematFront {
     Pool *pool;

@@ -1,4 +1,4 @@
-/* remat_graph.c - the problem of recomputation in compact form, and what a schedule needs and costs. */
+/* remat_graph.c - the problem of recomputation in compact form. */
 #include "solve/remat_graph.h"
 #include "base/diag.h"
 
@@ -91,88 +91,4 @@ RematGraph *remat_graph(Pool *pool, const RematProblem *problem) {
         graph->base_cost += graph->node[o].cost;
     }
     return graph;
-}
-
-RematOrder remat_order(Pool *pool, int noperation) {
-    const int room = noperation * REMAT_MAX_REPEATS;
-    return (RematOrder){
-        .room = room, .operation = NEW_ARRAY(pool, int, room), .bytes = NEW_ARRAY(pool, int64_t, room)};
-}
-
-static bool occurs_before(const RematOrder *order, int position, int o) {
-    return holds(order->operation, 0, position, o);
-}
-
-/* What is alive while the order is walked from its end to its beginning. */
-typedef struct {
-    const RematGraph *graph;
-    bool *alive; /* per tensor: needed after the present operation */
-    int64_t bytes;
-    int count;
-} Walk;
-
-/* The operation begins the lives of what it writes; a kept tensor's only if this is its first occurrence.
- * Returns how many began, the bytes that only this operation needs in OWN. */
-static int begin_lives(Walk *walk, const RematNode *node, bool first, int64_t *own) {
-    const RematGraph *graph = walk->graph;
-    int began = 0;
-    *own = node->own;
-    for (int i = node[-1].write_end; i < node->write_end; i++) {
-        int tensor = graph->write[i];
-        if (!walk->alive[tensor])
-            continue;
-        *own -= graph->bytes[tensor];
-        if (graph->is_kept[tensor] && !first)
-            continue;
-        walk->alive[tensor] = false;
-        walk->bytes -= graph->bytes[tensor];
-        began++;
-    }
-    walk->count -= began;
-    return began;
-}
-
-static void end_lives(Walk *walk, const RematNode *node) {
-    const RematGraph *graph = walk->graph;
-    for (int i = node[-1].read_end; i < node->read_end; i++) {
-        int tensor = graph->read[i];
-        if (walk->alive[tensor])
-            continue;
-        walk->alive[tensor] = true;
-        walk->bytes += graph->bytes[tensor];
-        walk->count++;
-    }
-}
-
-bool remat_measure(const RematGraph *graph, int64_t capacity, bool *alive, RematOrder *order) {
-    Walk walk = {graph, alive, graph->kept_bytes, graph->nkept};
-    memset(alive, 0, (size_t)graph->ntensor * sizeof *alive);
-    for (int i = 0; i < graph->nkept; i++)
-        alive[graph->kept[i]] = true;
-    order->cost = order->peak = 0;
-    order->excess = 0;
-    int end = order->length, begin = end;
-    for (int p = end - 1; p >= 0; p--) {
-        int o = order->operation[p];
-        const RematNode *node = &graph->node[o];
-        bool first = !node->writes_a_kept || !node->repeatable || !occurs_before(order, p, o);
-        int64_t after = walk.bytes, own;
-        if (begin_lives(&walk, node, first, &own) == 0 && node->repeatable)
-            continue;
-        if (node->in_place >= 0 && !alive[node->in_place])
-            own -= node->saved;
-        int64_t between = walk.bytes;
-        end_lives(&walk, node);
-        int64_t during = after + own + (walk.bytes - between);
-        order->operation[--begin] = o;
-        order->bytes[begin] = during;
-        if (__builtin_add_overflow(order->cost, node->cost, &order->cost))
-            order->cost = INT64_MAX;
-        order->peak = during > order->peak ? during : order->peak;
-        order->excess += during > capacity ? (double)(during - capacity) : 0;
-    }
-    order->length = end - begin;
-    memmove(order->operation, order->operation + begin, (size_t)order->length * sizeof *order->operation);
-    memmove(order->bytes, order->bytes + begin, (size_t)order->length * sizeof *order->bytes);
-    return walk.count == 0;
 }

@@ -1,5 +1,4 @@
-/* remat_graph.h - a problem of recomputation as the search and the bounds see it, and what a schedule costs
- * there.
+/* remat_graph.h - a problem of recomputation as the search and the bounds see it.
  *
  * Tensors from outside are left out, no tensor is read twice by one operation, and every list of tensors
  * lies in one array: the search looks at them some hundred million times a second.
@@ -33,22 +32,7 @@ typedef struct {
     int64_t base_cost, kept_bytes;
 } RematGraph;
 
-/* A sequence of operations and what it costs. */
-typedef struct {
-    int length, room; /* operations that there are, and may be */
-    int *operation;
-    int64_t *bytes; /* per position: alive while it runs */
-    int64_t cost, peak;
-    double excess; /* the sum over its operations of the bytes beyond the capacity */
-} RematOrder;
-
 RematGraph *remat_graph(Pool *pool, const RematProblem *problem);
-RematOrder remat_order(Pool *pool, int noperation); /* room for one; empty */
-
-/* Fills in cost, peak and excess.  Occurrences that nobody reads are dropped where the operation occurs
- * elsewhere. ALIVE: room for a flag per tensor.  Returns false if something is read before it is written.
- */
-bool remat_measure(const RematGraph *graph, int64_t capacity, bool *alive, RematOrder *order);
 
 /* No schedule within CAPACITY costs less; no schedule has a lower peak.  See remat_bound.c. */
 int64_t remat_cost_bound(Pool *pool, const RematGraph *graph, int64_t capacity);

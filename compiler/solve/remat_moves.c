@@ -7,7 +7,8 @@
  * - forget: removes a repeated occurrence; its readers read the life before.
  * - exchange: does both.
  * - gather: joins two lives of a tensor; the readers of one move to the other.
- * - meet: moves an operation next to another that touches a tensor it reads.
+ * - meet: moves an operation next to another that touches a tensor it reads, as a rule with what else it
+ *   reads recomputed there: so a weight gradient waits for the next life of an activation.
  * - shift: moves an operation elsewhere.
  *
  * A life that loses all its readers to a move is not looked for here: remat_measure() drops its operation.
@@ -121,10 +122,11 @@ static bool recompute(RematMoves *moves, RematOrder *order) {
 /* Of a few positions, that at which most is alive. */
 static int wide_position(RematMoves *moves, const RematOrder *order) {
     enum { OF = 4 };
+    const RematMoment *moment = moves->measured->moment;
     int widest = random_below(moves, order->length);
     for (int i = 1; i < OF; i++) {
         const int position = random_below(moves, order->length);
-        widest = order->bytes[position] > order->bytes[widest] ? position : widest;
+        widest = moment[position].during > moment[widest].during ? position : widest;
     }
     return widest;
 }
@@ -139,12 +141,13 @@ static bool drop_at_peak(RematMoves *moves, RematOrder *order) {
         return false;
     const int tensor = random_read(moves, later), maker = graph->maker[tensor];
     const int at_peak = order->operation[wide];
-    if (at_peak == maker || reads(graph, at_peak, tensor))
+    if (at_peak == maker || reads(graph, at_peak, tensor) ||
+        !remat_is_alive(graph, moves->measured, wide + 1, tensor))
         return false;
     int p = wide + 1;
-    while (order->operation[p] != maker && !reads(graph, order->operation[p], tensor))
+    while (!reads(graph, order->operation[p], tensor))
         p++;
-    return order->operation[p] != maker && recompute_at(moves, order, p, tensor, room(moves, order)) > 0;
+    return recompute_at(moves, order, p, tensor, room(moves, order)) > 0;
 }
 
 static bool forget(RematMoves *moves, RematOrder *order) {
@@ -203,7 +206,18 @@ static bool move_to(RematOrder *order, int from, int to) {
     return true;
 }
 
+/* Most of what the operation at POSITION reads beside TENSOR. */
+static void recompute_others(RematMoves *moves, RematOrder *order, int position, int tensor) {
+    enum { PERCENT_OF_OTHERS = 80 };
+    const RematGraph *graph = moves->graph;
+    const RematNode *node = &graph->node[order->operation[position]];
+    for (int i = node[-1].read_end; i < node->read_end; i++)
+        if (graph->read[i] != tensor && random_below(moves, 100) < PERCENT_OF_OTHERS)
+            position += recompute_at(moves, order, position, graph->read[i], room(moves, order));
+}
+
 static bool meet(RematMoves *moves, RematOrder *order) {
+    enum { PERCENT_RECOMPUTING = 80 };
     const RematGraph *graph = moves->graph;
     int from = random_below(moves, order->length), o = order->operation[from];
     if (reads_of(&graph->node[o]) == 0)
@@ -216,7 +230,12 @@ static bool meet(RematMoves *moves, RematOrder *order) {
             to = p;
     }
     bool behind = order->operation[to] == graph->maker[tensor] || random_below(moves, 2) == 0;
-    return move_to(order, from, to - (to > from) + behind);
+    to += behind - (to > from);
+    if (!move_to(order, from, to))
+        return false;
+    if (random_below(moves, 100) < PERCENT_RECOMPUTING)
+        recompute_others(moves, order, to, tensor);
+    return true;
 }
 
 static bool shift(RematMoves *moves, RematOrder *order) {
@@ -248,7 +267,7 @@ bool remat_move(RematMoves *moves, RematOrder *order) {
         return forget(moves, order) && order->length > 0 && recompute(moves, order);
     if (percent < 75)
         return gather(moves, order);
-    if (percent < 85)
+    if (percent < 90)
         return meet(moves, order);
     return shift(moves, order);
 }

@@ -2,13 +2,14 @@
 #ifndef REMAT_MOVES_H
 #define REMAT_MOVES_H
 
-#include "solve/remat_graph.h"
+#include "solve/remat_order.h"
 
 typedef struct {
     const RematGraph *graph;
     uint64_t random;     /* the state of the generator */
     const int *repeated; /* positions in the order at which an operation occurs that has occurred before */
     int nrepeated;
+    const RematOrder *measured; /* the order that is changed, as it was before */
 } RematMoves;
 
 /* Changes ORDER at random; false if nothing came of it.  What an operation reads may then be missing:
