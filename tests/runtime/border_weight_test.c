@@ -100,7 +100,7 @@ static void test_random(int seed) {
     const int32_t height = 1 + rand() % MOST, width = 1 + rand() % MOST, dense = 1 + rand() % 40;
     for (int32_t i = 0; i < height * width; i++) {
         const int drawn = rand() % 100;
-        classes[i] = drawn < dense ? (uint8_t)(1 + rand() % 2) : drawn == 99 ? UNET_IGNORED : 0;
+        classes[i] = (uint8_t)(drawn < dense ? 1 + rand() % 2 : drawn == 99 ? UNET_IGNORED : 0);
     }
     compare(classes, height, width, "random");
 }
