@@ -750,7 +750,7 @@ def overlaps(cases, loss):
         "Labels t(%d, %d);" % (n * rows * size[2], classes), "Result result = test.result(), scale = test.result(4);",
         "Result sums = test.result(%d), scratch = test.result(%d);" % (sums, 3 * classes * n * max(bands, rows)),
         *cases.run(loss, loss, both, {"loss": "result", "sums": "sums", "scratch": "scratch", "logits": "x", "labels": "t"}, rows=rows,
-                   parts=parts, adds=numbers["ACCUMULATE"], before=[here, valid], behind=["valid + %d" % start]),
+                   parts=parts, adds=numbers["ACCUMULATE"], before=[here], behind=["valid + %d" % start]),
         *cases.by_rows("dice_loss_grad", "dice_loss_grad", slope, rows,
                        {"dx": "dx", "x": "x", "labels": "t", "sums": "sums", "scale": "scale" if numbers["SCALED"] else None}, before=[here, valid])])
 
@@ -779,11 +779,11 @@ def ohem(cases):
         "Result bounds = test.result(2), scratch = test.result(%d);" % (260 + 2 * bands),
         *cases.run("ohem_cross_entropy", "ohem_cross_entropy", loss,
                    {"loss": "result", "bounds": "bounds", "terms": "terms", "scratch": "scratch", "logits": "x", "labels": "t"},
-                   rows=rows, parts=[(0, middle), (middle, middle), (middle, rows)], adds=numbers["ACCUMULATE"], before=[here, valid],
+                   rows=rows, parts=[(0, middle), (middle, middle), (middle, rows)], adds=numbers["ACCUMULATE"], before=[here],
                    behind=["valid + %d" % start]),
         *cases.by_rows("ohem_cross_entropy_grad", "ohem_cross_entropy_grad", slope, rows,
                        {"dx": "dx", "x": "x", "labels": "t", "bounds": "bounds", "terms": "terms",
-                        "scale": "scale" if numbers["SCALED"] else None}, before=[here])])
+                        "scale": "scale" if numbers["SCALED"] else None}, before=[here, valid])])
 
 
 def lovasz(cases):
@@ -808,10 +808,10 @@ def lovasz(cases):
         "Result present = test.result(), scratch = test.result(%d);" % (18 * 1024 + 3 + 2 * n * points),
         *cases.run("lovasz_loss", "lovasz_loss", loss,
                    {"loss": "result", "present": "present", "slopes": "slopes", "scratch": "scratch", "logits": "x", "labels": "t"},
-                   adds=numbers["ACCUMULATE"], before=[n, start + n], behind=["valid + %d" % start]),
+                   adds=numbers["ACCUMULATE"], before=[n], behind=["valid + %d" % start]),
         *cases.by_rows("lovasz_loss_grad", "lovasz_loss_grad", slope, rows,
                        {"dx": "dx", "x": "x", "labels": "t", "present": "present", "slopes": "slopes",
-                        "scale": "scale" if numbers["SCALED"] else None}, before=[n])])
+                        "scale": "scale" if numbers["SCALED"] else None}, before=[n, start + n])])
 
 
 def classes(cases):
