@@ -321,15 +321,17 @@ class Peer:
 
 
 class Ours:
-    def __init__(self, shop, net, program, precision, size, budget=None):
+    """BUDGET: in MiB, of the program alone; WEIGHTS: to predict with, else two steps of training make them."""
+
+    def __init__(self, shop, net, program, precision, size, budget=None, weights=None):
         self.net, self.program, self.precision, self.threads, self.turns = net, program, precision, shop.threads, []
         self.path = os.path.join(shop.folder, "-".join((net, program, precision, size or "own", str(budget))))
         limits = [] if budget is None else ["--mem=%dMiB" % budget]
         self.name = " ".join(["unetc", *shop.options, *limits])
         options = [*shop.options, *limits, "--precision=" + precision]
         options += [] if size is None else ["--size=" + size, "--batch=%d" % NETS[net].batch]
-        # Weights to predict with come from training.
-        programs = "train,predict" if program == "predict" else "train"
+        programs = "train,predict" if program == "predict" and weights is None else program
+        self.weights = weights or os.path.join(self.path + "-run", net + ".safetensors")
         source = os.path.join(ROOT, "examples", NETS[net].file)
         execute([shop.unetc, *options, "--programs=" + programs, "-o", self.path, source])
         info = json.loads(execute([self.path, "info", "--format=json"]))
@@ -343,10 +345,11 @@ class Ours:
         train = [self.path, "train", "--data=" + pictures, "--steps=2", "--out=" + out, "--threads=%d" % self.threads]
         if self.program == "train":
             return peak_of(train)
-        execute(train)
-        picture, weights = self.path + "-in.png", os.path.join(out, self.net + ".safetensors")
+        if not os.path.exists(self.weights):
+            execute(train)
+        picture = self.path + "-in.png"
         write_picture(picture, *reversed(self.shape["size"][1:]))
-        return peak_of([self.path, "predict", "--weights=" + weights, picture, "-o", out + ".png",
+        return peak_of([self.path, "predict", "--weights=" + self.weights, picture, "-o", out + ".png",
                         "--threads=%d" % self.threads])
 
     def turn(self, seconds):
@@ -457,7 +460,7 @@ class Shop:
         half = next((peer.memory / 2 for peer in peers if peer.way == "PyTorch" and peer.error is None), ours.memory)
         if not self.half or ours.memory <= half:
             return []
-        found = Ours(self, ours.net, ours.program, ours.precision, size, int(half / 2**20) - BESIDE_ARENA)
+        found = Ours(self, ours.net, ours.program, ours.precision, size, int(half / 2**20) - BESIDE_ARENA, ours.weights)
         found.turn(self.seconds)
         return [found]
 
