@@ -42,12 +42,9 @@ int64_t remat_cost_lower_bound(Pool *pool, const RematProblem *problem, int64_t 
     return capacity < remat_peak_bound(pool, graph) ? INT64_MAX : remat_cost_bound(pool, graph, capacity);
 }
 
-static RematOrder given_order(Pool *pool, int noperation) {
-    RematOrder order = {.operation = NEW_ARRAY(pool, int, noperation),
-                        .totals = {.cost = INT64_MAX, .peak = INT64_MAX}};
+static void fill_in_given_order(RematOrder *order, int noperation) {
     for (int o = 0; o < noperation; o++)
-        order.operation[order.length++] = o;
-    return order;
+        order->operation[order->length++] = o;
 }
 
 static void write_schedule(const RematOrder *order, RematSchedule *schedule) {
@@ -86,8 +83,8 @@ static void write_least(Pool *pool, const RematFront *front, RematSchedule *sche
 }
 
 /* What is sought for does not depend on the capacity, which only chooses from it: so more of it never costs
- * more.  Where any schedule will do, or none can fit, the same search ends early; and very early where both
- * is so, for that only has to tell about how much is needed. */
+ * more.  Where any schedule will do, or none can fit, the same search ends early.  Where both hold it ends
+ * very early: it only has to tell about how much is needed. */
 static void search(Pool *pool, const RematGraph *graph, const RematOrder *given,
                    const RematQuestion *question, RematSchedule *schedule) {
     enum { PER_MILLE = 2, GLANCE = 16 };
@@ -112,8 +109,7 @@ static void solve(Pool *pool, const RematProblem *problem, const RematQuestion *
                   RematSchedule *schedule) {
     const RematGraph *graph = remat_graph(pool, problem);
     RematOrder given = remat_order(pool, graph);
-    for (int o = 0; o < graph->noperation; o++)
-        given.operation[given.length++] = o;
+    fill_in_given_order(&given, graph->noperation);
     CHECK(remat_measure(graph, question->capacity, &given));
     schedule->base_cost = schedule->cost_lower_bound = graph->base_cost;
     schedule->peak_lower_bound = remat_peak_bound(pool, graph);
@@ -129,7 +125,9 @@ bool remat_schedule(Pool *pool, const RematProblem *problem, const RematQuestion
     if (has_small_totals(problem)) {
         solve(pool, problem, question, schedule);
     } else {
-        const RematOrder given = given_order(pool, problem->noperation);
+        RematOrder given = {.operation = NEW_ARRAY(pool, int, problem->noperation),
+                            .totals = {.cost = INT64_MAX, .peak = INT64_MAX}};
+        fill_in_given_order(&given, problem->noperation);
         write_schedule(&given, schedule);
     }
     return schedule->peak <= question->capacity;
