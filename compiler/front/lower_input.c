@@ -218,24 +218,33 @@ static const char *layer_path(Lower *l, const Stmt *stmt, Span *span) {
     return stmt->name;
 }
 
+bool shares_weights(Lower *l, const Expr *link) {
+    if (has_weights(l, link->text))
+        return true;
+    diag_begin(l->diag, ERROR, "U0505", link->span, "`%s` has no weights to share", link->text);
+    diag_help(l->diag, "remove the line and call `%s` where it is needed", link->text);
+    diag_end(l->diag);
+    return false;
+}
+
+/* Can weights of LINK be shared?  A block is asked when it is called: what is wrong in it comes first. */
+static bool makes_layer(Lower *l, const Expr *link) {
+    if (find_block(l, link->text) != NULL)
+        return true;
+    if (op_by_name(link->text) != OPS || function_by_name(link->text) != NULL)
+        return shares_weights(l, link);
+    report_unknown_call(l, link);
+    return false;
+}
+
 void run_layer(Lower *l, const Stmt *stmt) {
     Span span = stmt->name_span;
-    if (!has_weights(l, stmt->value->text)) {
-        if (find_block(l, stmt->value->text) == NULL && op_by_name(stmt->value->text) == OPS) {
-            report_unknown_call(l, stmt->value);
-            return;
-        }
-        diag_begin(l->diag, ERROR, "U0505", stmt->value->span, "`%s` has no weights to share",
-                   stmt->value->text);
-        diag_help(l->diag, "remove the line and call `%s` where it is needed", stmt->value->text);
-        diag_end(l->diag);
-        return;
-    }
+    Layer layer = {.name = stmt->name, .span = stmt->name_span};
     const char *path = layer_path(l, stmt, &span);
-    if (path == NULL)
-        return;
-    Layer layer = {.name = stmt->name, .link = stmt->value, .span = stmt->name_span};
-    layer.module = module_enter(l, l->frame->module, path, path == stmt->name, span);
+    if (path != NULL && makes_layer(l, stmt->value)) {
+        layer.link = stmt->value;
+        layer.module = module_enter(l, l->frame->module, path, path == stmt->name, span);
+    }
     table_set(l->pool, &l->frame->layer_of, stmt->name, l->frame->nlayer);
     PUSH(l->pool, l->frame->layer, l->frame->nlayer, layer);
 }

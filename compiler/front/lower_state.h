@@ -91,7 +91,7 @@ typedef struct Module {
 /* `layer name = link` */
 typedef struct {
     const char *name;
-    const Expr *link;
+    const Expr *link; /* NULL: its line has an error */
     Module *module;
     Span span, first_use;
     int64_t channels; /* of its first input, 0 before */
@@ -200,6 +200,8 @@ bool charge(Lower *l, int64_t work, Span span);
 void run_input(Lower *l, const Stmt *stmt); /* or target */
 void run_output(Lower *l, const Stmt *stmt);
 void run_layer(Lower *l, const Stmt *stmt);
+/* True if the call LINK of a layer has weights; else reports it. */
+bool shares_weights(Lower *l, const Expr *link);
 
 /* ---- lower_name.c: bindings, and names of weights ---- */
 
