@@ -4,6 +4,7 @@
  * requires   a call whose arguments are bound to the names of the operator's signature (ops.def)
  * provides   a node whose attributes say which points count, and how much
  */
+#include "front/operator_compare.h"
 #include "front/operator_size.h"
 #include "ir/labels.h"
 #include "ir/ops.h"
@@ -34,16 +35,8 @@ static bool same_size(const Call *call, const Compared *by) {
     for (int axis = 0; axis < AXES; axis++) {
         if (shape_extent(x, axis) == shape_extent(t, axis) || (l->only_axis >= 0 && axis != l->only_axis))
             continue;
-        if (l->only_axis < 0) {
-            diag_begin(l->diag, ERROR, "U0406", argument(call, "labels")->span,
-                       "prediction and target have different sizes: %s and %s", sizes_text(l, by->logits),
-                       sizes_text(l, by->labels));
-            diag_help(l->diag, "declare `target %s : labels(%lld, %lld, %lld)`", by->target->name,
-                      (long long)by->target->classes, (long long)shape_extent(x, 1),
-                      (long long)shape_extent(x, 2));
-            note_via(l);
-            diag_end(l->diag);
-        }
+        if (l->only_axis < 0)
+            report_unequal(call, by->logits, by->labels);
         l->unequal = true;
         return false;
     }

@@ -16,10 +16,14 @@ const char *axis_text(int axis) {
     return text[axis];
 }
 
-const char *sizes_text(Lower *l, ValueId v) {
-    Shape shape = l->graph->value[v].shape, sizes = {.rank = shape.rank - 1};
+const char *extents_text(Lower *l, Shape shape) {
+    Shape sizes = {.rank = shape.rank - 1};
     memcpy(sizes.dim, shape.dim + 1, sizeof *shape.dim * (size_t)(MAX_RANK - 1));
     return shape_text(l->pool, sizes);
+}
+
+const char *sizes_text(Lower *l, ValueId v) {
+    return extents_text(l, l->graph->value[v].shape);
 }
 
 /* ---- how an extent came to be ---- */

@@ -274,7 +274,8 @@ Function *function_by_name(const char *name);
 /* Adds to the open diagnostic, for each axis that is wrong, how the extent of A or B came to be (that of
  * the one that changed more often) and which sizes of the input would do. */
 void explain_sizes(Lower *l, ValueId a, ValueId b, const bool wrong[AXES]);
-const char *sizes_text(Lower *l, ValueId v); /* "256 x 256" */
+const char *extents_text(Lower *l, Shape shape); /* "256 x 256" */
+const char *sizes_text(Lower *l, ValueId v);     /* the same of a value */
 const char *axis_text(int axis);
 
 /* ---- lower_suggest.c: suggestions ---- */
