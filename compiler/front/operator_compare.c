@@ -116,11 +116,10 @@ static int64_t factor_of(Shape v, Shape wanted) {
 
 /* An input, which the network may read, of this size, or NULL. */
 static const Input *input_of_size(const Lower *l, Shape wanted) {
-    for (int i = 0; i < l->model->ninput; i++) {
-        const Input *input = &l->model->input[i];
+    const Input *input = l->model->input, *end = input == NULL ? NULL : input + l->model->ninput;
+    for (; input != end; input++)
         if (!input->is_target && equal_extents(l->graph->value[input->value].shape, wanted))
             return input;
-    }
     return NULL;
 }
 
