@@ -1,7 +1,7 @@
 /* mistakes.c - reports syntax errors.
  *
  * The grammar knows only that a word fits nowhere.  The intention is guessed here from the words around it:
- * a bracket that was never closed, a habit from Python, a keyword used as a name.
+ * a bracket that was never closed (brackets.c), a habit from Python, a keyword used as a name.
  */
 #include "parse.h"
 
@@ -11,11 +11,11 @@
 
 /* ---- pieces of the source ------------------------------------------------------------------------- */
 
-static bool word_is(Word word, const char *text) {
+bool word_is(Word word, const char *text) {
     return (size_t)word.length == strlen(text) && strncmp(word.text, text, (size_t)word.length) == 0;
 }
 
-static bool word_among(Word word, const char *const *list) {
+bool word_among(Word word, const char *const *list) {
     for (; *list != NULL; list++)
         if (word_is(word, *list))
             return true;
@@ -220,10 +220,6 @@ static bool expects(const Misfit *m, const char *symbol) {
     return false;
 }
 
-static bool first_on_line(const Parser *p) {
-    return p->last.span.line < p->current.span.line;
-}
-
 static bool is_end(const Misfit *m) {
     return strncmp(m->found, "the end", 7) == 0;
 }
@@ -236,18 +232,6 @@ static Span misfit_span(const Parser *p, const Misfit *m) {
         span.width = 1;
     }
     return span;
-}
-
-static bool report_unclosed(Parser *p, const Misfit *m) {
-    bool stops = is_end(m) || first_on_line(p) || strchr("{}", *p->current.text) != NULL;
-    if (p->nopen == 0 || !stops)
-        return false;
-    Word open = p->open[p->nopen - 1];
-    diag_begin(p->diag, ERROR, "U0102", open.span, "this `%c` is never closed", *open.text);
-    diag_label(p->diag, "opened here");
-    if (!is_end(m) && first_on_line(p))
-        diag_also(p->diag, p->current.span, "a new statement seems to start here");
-    return true;
 }
 
 static bool report_python(Parser *p, const Misfit *m) {
@@ -410,6 +394,11 @@ static void report_misfit(Parser *p, const Misfit *m) {
     if (expects(m, "','") && expects(m, "')'") && operand && p->last.span.line == p->current.span.line &&
         !is_end(m))
         diag_help(p->diag, "write `%s, %s`", word_text(p, p->last), word_text(p, p->current));
+    if (expects(m, "a name") && expects(m, "'}'") &&
+        (strcmp(m->found, "input") == 0 || strcmp(m->found, "target") == 0))
+        diag_help(p->diag, "in a section the name alone says what is filled: `x = images(\"x/*.png\")`");
+    if (expects(m, "'{'") && !expects(m, "'='") && strcmp(m->found, "the end of the line") == 0)
+        diag_help(p->diag, "a body stands in braces: write `{` here and `}` behind it");
 }
 
 void syntax_error(Parser *p, const char *found, const char *const *expected, int nexpected) {
@@ -417,8 +406,9 @@ void syntax_error(Parser *p, const char *found, const char *const *expected, int
     p->skipping = !is_end(&m);
     if (strcmp(found, "'{'") == 0 && p->nbrace > 0)
         p->lost[p->nbrace - 1] = true;
-    if (first_mistake(p, p->current.span.line)) {
-        if (!report_unclosed(p, &m) && !report_python(p, &m) && !report_keyword(p, &m) &&
+    p->headless += expects(&m, "'{'") && strcmp(found, "'{'") != 0;
+    if (!follows_from_brace(p, found) && first_mistake(p, p->current.span.line)) {
+        if (!report_bracket(p, found) && !report_python(p, &m) && !report_keyword(p, &m) &&
             !report_arrow(p, &m) && !report_comparison(p, &m))
             report_misfit(p, &m);
         diag_end(p->diag);
