@@ -17,6 +17,12 @@ typedef struct {
     const Input *target;
 } Compared;
 
+/* An argument as it is written; what comes through a chain is an x. */
+static const char *text_of(const Call *call, const char *name) {
+    const Expr *expr = argument(call, name)->expr;
+    return expr == NULL ? "x" : expr_text(call->l->pool, expr);
+}
+
 static bool report_not_labels(const Call *call, ValueId v) {
     Lower *l = call->l;
     diag_begin(l->diag, ERROR, "U0415", argument(call, "labels")->span,
@@ -269,7 +275,9 @@ static bool read_alpha(const Call *call, const Compared *by, const double **weig
         diag_begin(l->diag, ERROR, "U0316", argument(call, "alpha")->span,
                    "`alpha` of a channel for each class is a list of %lld numbers",
                    (long long)by->target->classes);
-        diag_help(l->diag, "a factor of all classes stands before the loss: `0.25 * focal_loss(...)`");
+        diag_help(l->diag, "a factor of all classes stands before the loss: `%s * focal_loss(%s, %s)`",
+                  expr_text(l->pool, argument(call, "alpha")->expr), text_of(call, "logits"),
+                  text_of(call, "labels"));
         note_via(l);
         diag_end(l->diag);
         return false;
@@ -459,9 +467,8 @@ static bool report_numbers(const Call *call, ValueId v) {
     const Argument *a = argument(call, "prediction");
     diag_begin(l->diag, ERROR, "U0613", a->span, "`%s` compares classes, and this is %s",
                call->signature->name, datum_text(l, datum_tensor(v)));
-    if (a->expr != NULL)
-        diag_help(l->diag, "write `%s(argmax(%s), ...)`", call->signature->name,
-                  expr_text(l->pool, a->expr));
+    diag_help(l->diag, "write `%s(argmax(%s), %s)`", call->signature->name, text_of(call, "prediction"),
+              text_of(call, "labels"));
     note_via(l);
     diag_end(l->diag);
     return false;

@@ -12,7 +12,8 @@ static bool calls_itself(Lower *l, const Expr *expr, const Stmt *block) {
     for (const Frame *frame = l->frame; frame != NULL; frame = frame->caller)
         if (frame->block == block) {
             diag_begin(l->diag, ERROR, "U0208", expr->mark, "`%s` calls itself", block->name);
-            diag_help(l->diag, "write a loop: `for i in range(n) { x = ... }`");
+            diag_help(l->diag, "write a loop around the call: `for i in range(n) { x = %s(x) }`",
+                      block->name);
             diag_end(l->diag);
             return true;
         }

@@ -205,8 +205,8 @@ void report_unknown_call(Lower *l, const Expr *call) {
     if (near != NULL)
         diag_help(l->diag, "did you mean `%s`?", near);
     else if (find_binding(l->frame, call->text) != NULL)
-        diag_help(l->diag, "`%s` is a tensor or value; to index a list write `%s[...]`", call->text,
-                  call->text);
+        diag_help(l->diag, "`%s` is a tensor or value; to index a list write `%s[%s]`", call->text,
+                  call->text, call->args.count > 0 ? expr_text(l->pool, call->args.item[0].value) : "0");
     else
         note_operators(l);
     note_via(l);
