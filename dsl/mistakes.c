@@ -172,8 +172,10 @@ void mistake_quote(Parser *p) {
 
 static void begin_python(Parser *p, Span span) {
     diag_begin(p->diag, ERROR, "U0111", span, "this is Python");
-    diag_note(p->diag,
-              "a .unet file looks like Python but is not: `unetc explain U0111` shows the difference");
+    if (!p->told_python)
+        diag_note(p->diag,
+                  "a .unet file looks like Python but is not: `unetc explain U0111` shows the difference");
+    p->told_python = true;
 }
 
 void mistake_single_quotes(Parser *p) {
@@ -199,6 +201,13 @@ void mistake_bare_point(Parser *p) {
         return;
     const char *text = word_text(p, p->current);
     bool front = text[0] == '.';
+    if (!front && *p->at == '.') { /* 0..4 */
+        diag_begin(p->diag, ERROR, "U0112", p->current.span, "there is no `..`");
+        diag_help(p->diag, "write `range(%.*s, %s)`", (int)strlen(text) - 1, text,
+                  piece(p, p->at + 1, p->at + 1 + strspn(p->at + 1, "0123456789")));
+        diag_end(p->diag);
+        return;
+    }
     diag_begin(p->diag, ERROR, "U0112", p->current.span, "a number %s with a digit",
                front ? "starts" : "ends");
     diag_help(p->diag, front ? "write `0%s`" : "write `%s0`", text);
@@ -207,13 +216,7 @@ void mistake_bare_point(Parser *p) {
 
 /* ---- a word that fits nowhere --------------------------------------------------------------------- */
 
-typedef struct {
-    const char *found;
-    const char *const *expected;
-    int nexpected;
-} Misfit;
-
-static bool expects(const Misfit *m, const char *symbol) {
+bool expects(const Misfit *m, const char *symbol) {
     for (int i = 0; i < m->nexpected; i++)
         if (strcmp(m->expected[i], symbol) == 0)
             return true;
@@ -232,6 +235,22 @@ static Span misfit_span(const Parser *p, const Misfit *m) {
         span.width = 1;
     }
     return span;
+}
+
+/* `skips.append(x)`, `x.relu()` */
+static void help_method(Parser *p) {
+    const char *object = word_text(p, p->last), *end = p->at;
+    while (in_word(*end))
+        end++;
+    const char *method = piece(p, p->at, end);
+    const char *argument = *end == '(' ? piece(p, end + 1, expression_end(end + 1)) : "";
+    if (strcmp(method, "append") == 0)
+        diag_help(p->diag, "write `%s += [%s]`", object, argument);
+    else if (strcmp(method, "shape") == 0)
+        diag_help(p->diag, "write `channels(%s)`, or `size(%s)` for height and width", object, object);
+    else
+        diag_help(p->diag, "there are no methods: write `%s(%s%s%s)`", method, object,
+                  *argument == '\0' ? "" : ", ", argument);
 }
 
 static bool report_python(Parser *p, const Misfit *m) {
@@ -257,10 +276,14 @@ static bool report_python(Parser *p, const Misfit *m) {
         diag_help(p->diag, "a file holds a whole model; operators need no import");
     else if (word_is(p->last, "while"))
         diag_help(p->diag, "write a loop over a range: `for i in range(n) { ... }`");
+    else if (word_is(p->last, "lambda"))
+        diag_help(p->diag,
+                  "a part that is used several times is a block: `block part(x) { return relu(x) }`");
     else if (member && !word_among(p->last, modules))
-        diag_help(p->diag, "there are no methods: `x.relu()` is `relu(x)`");
+        help_method(p);
     else if (member)
-        diag_help(p->diag, "write the name alone, without `%s.`", word_text(p, p->last));
+        diag_help(p->diag, "write the name alone, without `%s.`; the tensor is the first argument",
+                  word_text(p, p->last));
     else if (colon)
         diag_help(p->diag, "write a body in braces: `{ ... }`");
     return true;
@@ -391,8 +414,11 @@ static void report_misfit(Parser *p, const Misfit *m) {
     diag_begin(p->diag, ERROR, "U0103", misfit_span(p, m), "expected %s, found %s", expected_text(p, m),
                found_text(p, m));
     bool operand = in_word(*p->current.text) || *p->current.text == '"';
-    if (expects(m, "','") && expects(m, "')'") && operand && p->last.span.line == p->current.span.line &&
-        !is_end(m))
+    const char *help = habit(p, m);
+    if (help != NULL)
+        diag_help(p->diag, "%s", help);
+    else if (expects(m, "','") && expects(m, "')'") && operand &&
+             p->last.span.line == p->current.span.line && !is_end(m))
         diag_help(p->diag, "write `%s, %s`", word_text(p, p->last), word_text(p, p->current));
     if (expects(m, "a name") && expects(m, "'}'") &&
         (strcmp(m->found, "input") == 0 || strcmp(m->found, "target") == 0))

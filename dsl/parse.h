@@ -31,8 +31,9 @@ typedef struct Parser {
     bool told_brace;     /* an open brace was reported: another section, or the end, tells the same */
     int headless;        /* bodies whose { is missing, which was reported: their } close nothing */
 
-    int error_line; /* where the last error was: one a line is enough */
-    bool skipping;  /* the rest of the line is thrown away after an error */
+    int error_line;   /* where the last error was: one a line is enough */
+    bool told_python; /* a note said that this is not Python */
+    bool skipping;    /* the rest of the line is thrown away after an error */
     Ast *ast;
 } Parser;
 
@@ -72,6 +73,17 @@ bool follows_from_brace(const Parser *p, const char *found);
 bool report_bracket(Parser *p, const char *found);
 bool word_is(Word word, const char *text);
 bool word_among(Word word, const char *const *list); /* which NULL ends */
+
+/* The word just read fits nowhere: names of the grammar's symbols. */
+typedef struct {
+    const char *found;
+    const char *const *expected;
+    int nexpected;
+} Misfit;
+
+bool expects(const Misfit *m, const char *symbol);
+/* What to write in place of a habit from another language (habits.c); NULL: nothing comes to mind. */
+const char *habit(Parser *p, const Misfit *m);
 
 /* The word just read fits nowhere.  FOUND and EXPECTED are names of the grammar's symbols. */
 void syntax_error(Parser *p, const char *found, const char *const *expected, int nexpected);
