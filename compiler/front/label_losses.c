@@ -28,7 +28,10 @@ static bool report_not_labels(const Call *call, ValueId v) {
     diag_begin(l->diag, ERROR, "U0415", argument(call, "labels")->span,
                "`%s` compares with labels, and this is %s", call->signature->name,
                datum_text(l, datum_tensor(v)));
-    diag_help(l->diag, "declare a target such as `target truth : labels(2)`");
+    const Value *value = &l->graph->value[v];
+    const Input *input = value->class == CLASS_STAGING ? &l->model->input[value->input] : NULL;
+    diag_help(l->diag, "declare `target %s : labels(2)`, with the number of its classes",
+              input != NULL && input->is_target ? input->name : "truth");
     note_via(l);
     diag_end(l->diag);
     return false;
@@ -72,6 +75,17 @@ static bool right_channels(const Call *call, const Compared *by, bool one) {
     return false;
 }
 
+static bool report_no_logits(const Call *call, ValueId v) {
+    Lower *l = call->l;
+    diag_begin(l->diag, ERROR, "U0415", argument(call, "logits")->span,
+               "`%s` takes a number for each class, and this is %s", call->signature->name,
+               datum_text(l, datum_tensor(v)));
+    diag_help(l->diag, "give it what `argmax` reads; metrics such as `miou` compare maps of classes");
+    note_via(l);
+    diag_end(l->diag);
+    return false;
+}
+
 static bool read_compared(const Call *call, bool one, Compared *by) {
     Lower *l = call->l;
     by->map = -1;
@@ -81,6 +95,8 @@ static bool read_compared(const Call *call, bool one, Compared *by) {
     by->target = labels->class == CLASS_STAGING ? &l->model->input[labels->input] : NULL;
     if (by->target == NULL || by->target->kind != KIND_LABELS)
         return report_not_labels(call, by->labels);
+    if (l->graph->value[by->logits].type == TYPE_U8)
+        return report_no_logits(call, by->logits);
     return same_size(call, by) && (l->only_axis >= 0 || right_channels(call, by, one));
 }
 

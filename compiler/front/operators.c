@@ -343,7 +343,8 @@ static ValueId compare(Call *call, LossAttributes loss) {
         diag_begin(l->diag, ERROR, "U0415", argument(call, "truth")->span,
                    "`%s` compares numbers, and this is %s", call->signature->name,
                    datum_text(l, datum_tensor(target)));
-        diag_help(l->diag, "`cross_entropy` compares with labels");
+        diag_help(l->diag, "`%s` compares with labels",
+                  (op_table[call->op].traits & TRAIT_MORE_IS_BETTER) != 0 ? "miou" : "cross_entropy");
         note_via(l);
         diag_end(l->diag);
         return -1;
