@@ -31,7 +31,7 @@ typedef struct {
 
 struct Diag {
     Pool *pool;
-    const char *path;
+    const char *path, *text;
     const char **line; /* starts of the lines of the source, and its end */
     int nline;
     ErrorFormat format;
@@ -60,10 +60,15 @@ static bool colored(ColorChoice choice) {
            (terminal == NULL || strcmp(terminal, "dumb") != 0);
 }
 
+size_t bom_length(const char *text) {
+    return strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+}
+
 Diag *diag_new(Pool *pool, const char *path, const char *text, ErrorFormat format, ColorChoice color) {
     Diag *diag = NEW(pool, Diag);
     *diag = (Diag){.pool = pool, .path = path, .format = format, .color = colored(color)};
-    PUSH(pool, diag->line, diag->nline, text);
+    diag->text = text;
+    PUSH(pool, diag->line, diag->nline, text + bom_length(text));
     for (const char *at = text; *at != '\0'; at++)
         if (*at == '\n')
             PUSH(pool, diag->line, diag->nline, at + 1);
@@ -354,8 +359,7 @@ static json_t *json_words(Pool *pool, const char *bytes, int length) {
 static json_t *json_span(const Diag *diag, const Mark *mark) {
     Line line = source_line(diag, mark->span.line);
     int first = mark->span.column, end = first + clipped_width(diag, mark->span);
-    const char *start = diag->line[0];
-    intptr_t offset = line.length == 0 ? 0 : line.text - start;
+    intptr_t offset = line.length == 0 ? 0 : line.text - diag->text;
     json_t *shown = json_pack("{s:o, s:i, s:i}", "text", json_words(diag->pool, line.text, line.length),
                               "highlight_start", first, "highlight_end", end);
     return json_pack("{s:o, s:I, s:I, s:i, s:i, s:i, s:i, s:b, s:[o], s:o}", "file_name",

@@ -173,6 +173,19 @@ static void run_set(Lower *l, const Stmt *stmt) {
         store(l, stmt->targets.item[i], value.items->item[i]);
 }
 
+/* A list grows by a list: `skips += [x]`. */
+static bool report_no_list(Lower *l, const Stmt *stmt, Datum before, Datum more) {
+    const char *name = expr_text(l->pool, stmt->targets.item[0]);
+    if (before.kind != DATUM_LIST || more.kind == DATUM_LIST || more.kind == DATUM_ERROR)
+        return false;
+    diag_begin(l->diag, ERROR, "U0319", stmt->value->span, "`%s` is a list, and this is %s", name,
+               datum_text(l, more));
+    diag_help(l->diag, "write `%s += [%s]` to append it", name, expr_text(l->pool, stmt->value));
+    note_via(l);
+    diag_end(l->diag);
+    return true;
+}
+
 /* a += b */
 static void run_extend(Lower *l, const Stmt *stmt) {
     const Expr *target = stmt->targets.item[0];
@@ -187,7 +200,9 @@ static void run_extend(Lower *l, const Stmt *stmt) {
         diag_end(l->diag);
         return;
     }
-    Datum sum = apply_binary(l, &plus, before, more);
+    Datum sum = {.kind = DATUM_ERROR};
+    if (!report_no_list(l, stmt, before, more))
+        sum = apply_binary(l, &plus, before, more);
     if (sum.kind == DATUM_ERROR) {
         forget(l, stmt);
         return;

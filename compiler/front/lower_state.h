@@ -91,7 +91,7 @@ typedef struct Module {
 /* `layer name = link` */
 typedef struct {
     const char *name;
-    const Expr *link;
+    const Expr *link; /* NULL: its line has an error */
     Module *module;
     Span span, first_use;
     int64_t channels; /* of its first input, 0 before */
@@ -200,6 +200,8 @@ bool charge(Lower *l, int64_t work, Span span);
 void run_input(Lower *l, const Stmt *stmt); /* or target */
 void run_output(Lower *l, const Stmt *stmt);
 void run_layer(Lower *l, const Stmt *stmt);
+/* True if the call LINK of a layer has weights; else reports it. */
+bool shares_weights(Lower *l, const Expr *link);
 
 /* ---- lower_name.c: bindings, and names of weights ---- */
 
@@ -272,7 +274,8 @@ Function *function_by_name(const char *name);
 /* Adds to the open diagnostic, for each axis that is wrong, how the extent of A or B came to be (that of
  * the one that changed more often) and which sizes of the input would do. */
 void explain_sizes(Lower *l, ValueId a, ValueId b, const bool wrong[AXES]);
-const char *sizes_text(Lower *l, ValueId v); /* "256 x 256" */
+const char *extents_text(Lower *l, Shape shape); /* "256 x 256" */
+const char *sizes_text(Lower *l, ValueId v);     /* the same of a value */
 const char *axis_text(int axis);
 
 /* ---- lower_suggest.c: suggestions ---- */

@@ -63,10 +63,24 @@ static void push_term(Reader *r, SourceTerm term) {
 
 /* ---- errors ---- */
 
+/* `image("*.png")`, or the pattern alone */
+static void help_source(Reader *r, const Expr *expr) {
+    static const char *const sources[] = {"images", "labels", "gaussian", "uniform", "border_weight"};
+    int index;
+    const Input *input = find_input(r->l, r->source->name, &index);
+    const char *near = expr->kind == EXPR_CALL ? nearest_name(expr->text, sources, 5) : NULL;
+    const char *of_kind = input != NULL && input->kind == KIND_LABELS ? "labels" : "images";
+    if (expr->kind == EXPR_TEXT)
+        diag_help(r->l->diag, "write `%s(\"%s\")`", of_kind, expr->text);
+    else if (near != NULL && strcmp(near, expr->text) != 0)
+        diag_help(r->l->diag, "did you mean `%s`?", near);
+}
+
 static void report_not_a_source(Reader *r, const Expr *expr, const char *what) {
     Diag *diag = r->l->diag;
     r->good = false;
     diag_begin(diag, ERROR, "U0619", expr->span, "%s", what);
+    help_source(r, expr);
     diag_note(
         diag,
         "sources of this version: images labels gaussian uniform border_weight, numbers, earlier sources, "

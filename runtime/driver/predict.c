@@ -35,8 +35,8 @@ static UnetStatus check_model(Prediction *prediction) {
     if (prediction->driver->options.overlay && !classes)
         return unet_fail(
             error, UNET_USAGE,
-            "--overlay shows classes, and no output of %s is one: add `output mask = argmax(...)`",
-            model->name);
+            "--overlay shows classes, and no output of %s is one: add `output mask = argmax(%s)`",
+            model->name, model->outputs[0].name);
     for (int i = 0; i < model->noutput; i++) {
         int32_t channels = model->predict->outputs[i].channels;
         if (model->outputs[i].kind == UNET_VOLUME || (channels != 1 && channels != 3))

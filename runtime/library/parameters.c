@@ -1,6 +1,7 @@
 /* parameters.c - the weights of a model: initial values, saving and loading. */
 #include "unet/parameters.h"
 #include "unet/rng.h"
+#include "foreign.h"
 #include "wrapper.h"
 
 #include <math.h>
@@ -252,8 +253,12 @@ static UnetStatus load_one(const UnetModel *model, const UnetSafetensors *file, 
     char why[WHY_TEXT];
     int32_t index = find_fitting(file, prefix, parameter, why);
     if (index < 0) {
-        return unet_fail(error, UNET_IO, "%s: %s%s: %s", unet_safetensors_path(file), prefix,
-                         parameter->name, why);
+        char advice[ADVICE_BYTES] = "";
+        if (unet_safetensors_find(file, parameter->name) < 0 && prefix[0] == '\0') {
+            advise_names(file, parameter->name, advice);
+        }
+        return unet_fail(error, UNET_IO, "%s: %s%s: %s%s", unet_safetensors_path(file), prefix,
+                         parameter->name, why, advice);
     }
     return unet_safetensors_read(file, index, model->real, values, error);
 }
@@ -322,8 +327,10 @@ UnetStatus unet_parameters_load(const UnetModel *model, const UnetSafetensors *f
     }
     start_averages(model, arena);
     if (loaded == 0 && model->nparameter > 0) {
-        return unet_fail(error, UNET_IO, "%s: no tensor has the name and shape of a parameter of %s",
-                         unet_safetensors_path(file), model->name);
+        char advice[ADVICE_BYTES];
+        advise_names(file, model->parameter[0].name, advice);
+        return unet_fail(error, UNET_IO, "%s: no tensor has the name and shape of a parameter of %s%s",
+                         unet_safetensors_path(file), model->name, advice);
     }
     return UNET_OK;
 }

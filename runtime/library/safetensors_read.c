@@ -4,6 +4,7 @@
  * The header is not trusted.  What is checked: its length against the file's; JSON without duplicate keys;
  * types, ranks and products of dimensions; that the places of the tensors cover the data exactly once. */
 #include "unet/safetensors.h"
+#include "foreign.h"
 #include "key_map.h"
 #include "size_math.h"
 
@@ -229,22 +230,6 @@ static UnetStatus parse_header(UnetSafetensors *file, const char *text, size_t l
     return parse_entries(file, error);
 }
 
-/* What torch.save() writes, by its first eight bytes: a zip archive, or, long ago, a pickle. */
-static bool is_of_torch_save(uint64_t first) {
-    const uint64_t zip = 0x04034b50, pickle = UINT64_C(0x469cfc6c0a8a0280);
-    return (first & UINT32_MAX) == zip || first == pickle;
-}
-
-static UnetStatus fail_of_torch_save(const UnetSafetensors *file, UnetError *error) {
-    return unet_fail(
-        error, UNET_IO,
-        "%s: a file of torch.save(), which may run code when it is read. Convert it once, in Python:\n"
-        "    import torch; from safetensors.torch import save_file\n"
-        "    save_file({k: v.contiguous() for k, v in torch.load(\"weights.pth\", weights_only=True)"
-        ".items()}, \"weights.safetensors\")",
-        file->path);
-}
-
 static UnetStatus read_header(UnetSafetensors *file, UnetError *error) {
     struct stat stat;
     uint64_t length = 0;
@@ -263,7 +248,7 @@ static UnetStatus read_header(UnetSafetensors *file, UnetError *error) {
     }
     if (length < 2 || length > MAX_HEADER) {
         return is_of_torch_save(length)
-                   ? fail_of_torch_save(file, error)
+                   ? fail_of_torch_save(file->path, error)
                    : fail(file, error, "not a safetensors file: impossible length of the header");
     }
     if (length > (uint64_t)stat.st_size - LENGTH_BYTES) {

@@ -176,6 +176,20 @@ static void test_files(UnetType real, const char *folder) {
           "the report is:\n%s", heard.text);
 }
 
+/* What cannot be found is answered with what is there, and with the line of a map if something stands in
+ * front. */
+static void test_unlike_names(const char *path, void *loaded) {
+    UnetParameter weight = {.name = "weight", .rank = 1, .dim = {1}},
+                  other = {.name = "w", .rank = 1, .dim = {1}};
+    UnetModel small = {.name = "small", .real = UNET_F32, .nparameter = 1, .parameter = &weight};
+    UnetError error;
+    CHECK_FAILS(load(&small, path, UNET_LOAD_ALL, loaded, NULL, &error), error,
+                ".weight\": --map=FILE with the line `");
+    CHECK_FAILS(load(&small, path, UNET_LOAD_MATCHING, loaded, NULL, &error), error, ".* -> *`");
+    small.parameter = &other;
+    CHECK_FAILS(load(&small, path, UNET_LOAD_ALL, loaded, NULL, &error), error, "tensors, such as \"");
+}
+
 /* Names behind those of modules that wrap the network. */
 static void test_wrapped(const char *folder) {
     static char arena[BYTES * 6], loaded[BYTES * 6];
@@ -198,6 +212,7 @@ static void test_wrapped(const char *folder) {
     }
     CHECK_FAILS(load(&model, path, UNET_LOAD_ALL, loaded, NULL, &error), error,
                 "2.weight: not in the file");
+    test_unlike_names(path, loaded);
     CHECK_OK(load(&model, path, UNET_LOAD_MATCHING, loaded, &heard, &error), error);
     CHECK(strcmp(heard.text,
                  "module._orig_mod.: stands in front of the names in the file, and is left out\n"
