@@ -6,6 +6,7 @@
  */
 #include "base/text.h"
 #include "front/lower_state.h"
+#include "unet/words.h"
 
 #include <string.h>
 
@@ -73,7 +74,7 @@ static bool report_unknown_argument(const Call *call, const Arg *arg) {
     const char **name = NEW_ARRAY(l->pool, const char *, params->count + 1);
     for (int i = 0; i < params->count; i++)
         name[i] = params->item[i].name;
-    const char *near = nearest_name(arg->name, name, params->count);
+    const char *near = unet_nearest_word(arg->name, name, params->count);
     diag_begin(l->diag, ERROR, "U0303", arg->name_span, "`%s` has no argument `%s`", call->signature->name,
                arg->name);
     if (near != NULL)
