@@ -9,6 +9,7 @@
 #include "search/budget_search.h"
 #include "report/report.h"
 #include "report/fit_text.h"
+#include "unet/atomic_file.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -118,6 +119,23 @@ static int command_check(Session *s) {
     return EXIT_DONE;
 }
 
+/* To the file of -o, which appears whole or not at all, or to standard output. */
+static void print_report(const Session *s, const Text *text) {
+    UnetAtomicFile file;
+    UnetError error;
+    if (s->command.output == NULL) {
+        print(text);
+        return;
+    }
+    UnetStatus status = unet_atomic_open(&file, s->command.output, &error);
+    if (status == UNET_OK)
+        status = unet_atomic_write(&file, text->bytes, text->length, &error);
+    if (status == UNET_OK)
+        status = unet_atomic_commit(&file, &error);
+    if (status != UNET_OK)
+        environment_error("%s", error.text);
+}
+
 static int command_mem(Session *s) {
     Plan *plan = make_plan(s);
     if (plan == NULL)
@@ -134,7 +152,7 @@ static int command_mem(Session *s) {
         const Comparison comparison = compare(s->pool, plan, &asked);
         report_text(plan, &comparison, &out);
     }
-    print(&out);
+    print_report(s, &out);
     return over_budget(s, plan) ? EXIT_NO_FIT : EXIT_DONE;
 }
 
@@ -238,7 +256,7 @@ static int command_diff(Session *s) {
         return EXIT_ERRORS;
     Text out = text_new(s->pool);
     bool more = diff_plans(s->pool, a, b, s->command.format == REPORT_JSON, &out);
-    print(&out);
+    print_report(s, &out);
     return more ? EXIT_ERRORS : EXIT_DONE;
 }
 

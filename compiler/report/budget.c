@@ -9,7 +9,7 @@ static void help_with_budget(const Plan *plan, const Advice *a, Diag *diag) {
     const FitTrial *now = &a->smallest;
     const int64_t budget = now->fits && now->arena < plan->arena ? now->arena : plan->arena;
     if (budget < INT64_MAX)
-        diag_help(diag, "the smallest budget for this file is `--mem=%lld`, %s", (long long)budget,
+        diag_help(diag, "the smallest budget for this file is `--mem=%lldB`, %s", (long long)budget,
                   human_bytes(a->pool, budget));
 }
 

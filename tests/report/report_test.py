@@ -243,7 +243,7 @@ train {
 
 def test_floor():
     code, _, err = unetc("mem", SMALL, "--mem=64KiB")
-    budget = re.findall(r"`--mem=(\d+)`", err)
+    budget = re.findall(r"`--mem=(\d+B)`", err)
     expect(code == 3 and "U0702" in err and len(budget) == 1, "floor: U0702 names a budget")
     expect(unetc("mem", SMALL, "--mem=" + budget[0])[0] == 0, "floor: --mem=%s is enough" % budget[0])
 
