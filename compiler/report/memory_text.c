@@ -3,6 +3,7 @@
 #include "ir/target.h"
 #include "report/report.h"
 #include "ir/ops.h"
+#include "unet/words.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -118,7 +119,8 @@ static void head(const Plan *plan, const Program *program, Text *out) {
     text_line(out, "%s  %s, batch %lld of %s, %s, target %s", m->source, program->name,
               (long long)program->batch, shape_text(plan->pool, size), precision_text(plan->options),
               target_text(plan->pool, plan->options));
-    text_line(out, "  %s parameters in %d tensors%s", grouped(plan->pool, count), plan->nparameter,
+    text_line(out, "  %s parameter%s in %d tensor%s%s", grouped(plan->pool, count), unet_plural(count),
+              plan->nparameter, unet_plural(plan->nparameter),
               program->kind == PROGRAM_TRAIN ? frozen_text(m) : "");
     text_blank(out);
 }
@@ -151,9 +153,10 @@ static void arena_rows(const Plan *plan, const Program *program, Text *out) {
                                    100.0 * (double)gap / (double)plan->lower_bound));
     text_line(out, "  %-26s %12s  %18s B", "without reuse", human_bytes(pool, none), grouped(pool, none));
     int64_t context = plan->target->context;
-    text_line(out, "  %-26s %12s  %18s B  %s, at most: 1 to %lld slots", "loader ring",
-              human_bytes(pool, plan->loader_ring), grouped(pool, plan->loader_ring),
-              context > 0 ? "memory of the host" : "beside the arena", (long long)plan->ring_slots);
+    text_line(
+        out, "  %-26s %12s  %18s B  %s, at most: %s", "loader ring", human_bytes(pool, plan->loader_ring),
+        grouped(pool, plan->loader_ring), context > 0 ? "memory of the host" : "beside the arena",
+        plan->ring_slots == 1 ? "1 slot" : pool_text(pool, "1 to %lld slots", (long long)plan->ring_slots));
     workspace_row(plan, out);
     if (context > 0)
         text_line(out, "  %-26s %12s  %18s    beside the arena: driver and libraries, an estimate",
@@ -188,9 +191,9 @@ static void bands_row(const Plan *plan, const Comparison *c, Text *out) {
                             : pool_text(plan->pool, ", %.1f %% of all operations twice,",
                                         100.0 * (double)plan->recompute_flops / (double)plan->flops);
     if (rows > 0 && c->without_bands > plan->arena)
-        text_line(out, "  %-26s %12s  %18s B  computing %lld rows at a time%s saves %s",
+        text_line(out, "  %-26s %12s  %18s B  computing %lld row%s at a time%s saves %s",
                   "without bands of rows", human_bytes(plan->pool, c->without_bands),
-                  grouped(plan->pool, c->without_bands), (long long)rows, again,
+                  grouped(plan->pool, c->without_bands), (long long)rows, unet_plural(rows), again,
                   human_bytes(plan->pool, c->without_bands - plan->arena));
 }
 
@@ -255,7 +258,8 @@ static void line_rows(const Plan *plan, const Program *program, Text *out) {
             rest += line[i].bytes;
     }
     if (rest > 0)
-        text_line(out, "  %12s  in %d more lines", human_bytes(plan->pool, rest), n - SHOWN);
+        text_line(out, "  %12s  in %d more line%s", human_bytes(plan->pool, rest), n - SHOWN,
+                  unet_plural(n - SHOWN));
 }
 
 void report_text(const Plan *plan, const Comparison *comparison, Text *out) {

@@ -1,5 +1,6 @@
 /* eval.c - the commands `eval`, which measures weights on the evaluation data, and `check-data`. */
 #include "driver.h"
+#include "unet/words.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -203,10 +204,11 @@ UnetStatus driver_check_data(Driver *driver) {
                                         NULL, &check, &driver->error);
     if (status != UNET_OK)
         return status;
-    (void)printf("%" PRId64 " samples in `data`, ", check.samples[UNET_TRAINING]);
+    (void)printf("%" PRId64 " sample%s in `data`, ", check.samples[UNET_TRAINING],
+                 unet_plural(check.samples[UNET_TRAINING]));
     if (check.samples[UNET_EVALUATION] > 0)
         (void)printf("%" PRId64 " in `eval`, ", check.samples[UNET_EVALUATION]);
-    (void)printf("%" PRId64 " files\n", check.files);
+    (void)printf("%" PRId64 " file%s\n", check.files, unet_plural(check.files));
     if (check.problems > 0)
         return unet_fail(&driver->error, UNET_IO, "%" PRId64 " problem%s in the data of %s", check.problems,
                          check.problems == 1 ? "" : "s", driver->model->source);

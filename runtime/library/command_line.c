@@ -1,8 +1,8 @@
 /* command_line.c - reads a command line: first which command it is, then the options, each of which must be
  * one of that command's, and the words. */
 #include "unet/command_line.h"
-
 #include "unet/words.h"
+
 
 #include <errno.h>
 #include <float.h>
