@@ -3,7 +3,6 @@
 #include "unet/command_line.h"
 #include "unet/words.h"
 
-
 #include <errno.h>
 #include <float.h>
 #include <stdarg.h>
