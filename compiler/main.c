@@ -150,7 +150,7 @@ static int command_mem(Session *s) {
     else {
         const FitQuestion asked = question(s);
         const Comparison comparison = compare(s->pool, plan, &asked);
-        report_text(plan, &comparison, &out);
+        report_text(plan, &comparison, &asked, &out);
     }
     print_report(s, &out);
     return over_budget(s, plan) ? EXIT_NO_FIT : EXIT_DONE;

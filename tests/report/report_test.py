@@ -319,6 +319,7 @@ def test_html(folder):
         key = lambda b: (b["name"], b["class"], b["bytes"], b["offset"], b["line"])
         in_arena = [key(b) for b in asked["buffers"] if b["space"] == "device"]
         expect([key(b) for b in shown["buffers"]] == in_arena, "html: every buffer of the arena")
+        expect(shown["without_reuse"] == asked["arena"]["without_reuse"], "html: without reuse")
         with open(file) as source:
             expect(shown["text"] == source.read().splitlines(), "html: the source")
 
@@ -329,6 +330,22 @@ def test_text():
     _, out, _ = unetc("mem", WIDE, "--size=512x512", "--batch=16", "--no-recompute")
     # per point of the input: 3100 bytes as PyTorch's hooks on saved tensors count them, and both operands of the loss
     expect("%14s B" % "{:,}".format((3100 + 24) * 512 * 512 * 16) in out, "text: what an eager framework keeps")
+    _, out, _ = unetc("mem", TINY)
+    planned, at_once = (plan(TINY, *options)[1]["arena"] for options in ([], ["--micro-batches=off", "--bands=off"]))
+    expect("6 micro-batches of 1 sample, whole images, nothing computed twice" in out, "text: how it is computed")
+    for row, bytes_ in (("here, the batch at once", at_once["bytes"]), ("here, as planned", planned["bytes"]),
+                        ("of it fixed", 4 * 4 * 482080), ("without reuse", planned["without_reuse"])):
+        expect(re.search(r"  %s .* %s B" % (row, "{:,}".format(bytes_)), out), "text: " + row)
+    expect(plan(TINY, "--no-reuse")[1]["arena"]["bytes"] == planned["without_reuse"], "without reuse: that of --no-reuse")
+    _, out, _ = unetc("mem", SMALL, "--mem=9MiB", "--micro-batches=4", "--bands=off", "--batch=8")
+    expect("4 micro-batches of 2 samples, whole images" in out, "text: several samples at a time")
+    _, out, _ = unetc("mem", SMALL, "--bands=8")
+    expect(", bands of 8 rows, " in out, "text: bands of rows")
+    _, out, _ = unetc("mem", SMALL, "--micro-batches=off", "--mem=8MiB")
+    expect(re.search("the whole batch at once, whole images, [0-9.]+ % of all operations twice", out), "text: twice")
+    for options, grows in (([], False), (["--micro-batches=off"], True), (["--micro-batches=off", "--batch=1"], False)):
+        _, _, err = unetc("mem", SMALL, "--mem=200KiB", *options)
+        expect(("grow with this" in err) == grows, "over budget: the batch is blamed where it matters: %s" % options)
     _, out, _ = unetc("mem", SMALL, "--micro-batches=off", "--mem=8MiB")
     kept = plan(SMALL, "--micro-batches=off", "--no-recompute")[1]["arena"]["bytes"]
     expect(re.search(r"without recomputation .* %s B" % "{:,}".format(kept), out), "text: what recomputation bought")
