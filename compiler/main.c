@@ -9,6 +9,7 @@
 #include "search/budget_search.h"
 #include "report/report.h"
 #include "report/fit_text.h"
+#include "report/waiting.h"
 #include "unet/atomic_file.h"
 
 #include <stdio.h>
@@ -158,8 +159,10 @@ static int command_mem(Session *s) {
 
 static int command_fit(Session *s) {
     Model *model = read_model(s);
-    const FitQuestion asked = question(s);
+    FitQuestion asked = question(s);
     const FitMax max = s->command.max;
+    asked.card =
+        asked.options.budget; /* as the usual amounts do, it holds what lies beside the arena, too */
     if (model == NULL)
         return EXIT_ERRORS;
     if (max == FIT_BATCH && (!model->train.present || !asked.options.wanted[PROGRAM_TRAIN])) {
@@ -171,7 +174,10 @@ static int command_fit(Session *s) {
     const bool json = s->command.format == REPORT_JSON;
     const bool trains = model->train.present && asked.options.wanted[PROGRAM_TRAIN];
     FitRow *row;
+    Waiting waiting;
+    waiting_begin(&waiting, max == FIT_BATCH ? "trying batches" : "trying sizes");
     int count = fit_rows(s->pool, &asked, max, trains, json, &row);
+    waiting_end(&waiting);
     bool fits = report_fit(&asked, model, max, trains, row, count, json, &out);
     print(&out);
     return fits ? EXIT_DONE : EXIT_NO_FIT;
