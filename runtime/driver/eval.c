@@ -59,6 +59,11 @@ static UnetStatus start(Evaluation *evaluation, Driver *driver) {
     return status;
 }
 
+/* As a person reads it: decibels to two decimals; --format=csv and json have all digits. */
+static void print_value(const char *name, double value, bool decibels) {
+    (void)printf(decibels ? "%s %.2f dB\n" : "%s %.4g\n", name, value);
+}
+
 /* One measure a line: name, value, and for a metric that has one the value of doing nothing and the gain.
  */
 static void print_results(const Tally *tally) {
@@ -66,16 +71,18 @@ static void print_results(const Tally *tally) {
     for (int i = 0; i < tally->model->nresult; i++) {
         const UnetResult *result = &tally->model->results[i];
         double value = tally_value(tally, i), identity = tally_identity(tally, i);
-        const char *unit = strcmp(result->metric, "psnr") == 0 ? " dB" : "";
+        const bool decibels = strcmp(result->metric, "psnr") == 0;
+        char same[192];
         if (isnan(value))
             continue;
-        (void)printf("%s %.9g%s\n", result->name, value, unit);
+        print_value(result->name, value, decibels);
         if (isnan(identity))
             continue;
-        (void)printf("%s(%s, %s) %.9g%s\n", result->metric,
-                     tally->model->inputs[result->identity_input].name,
-                     tally->model->inputs[result->target_input].name, identity, unit);
-        (void)printf("gain %.9g%s\n", value - identity, unit);
+        (void)snprintf(same, sizeof same, "%s(%s, %s)", result->metric,
+                       tally->model->inputs[result->identity_input].name,
+                       tally->model->inputs[result->target_input].name);
+        print_value(same, identity, decibels);
+        print_value("gain", value - identity, decibels);
     }
 }
 

@@ -224,9 +224,13 @@ FAKE_OVERFLOWS=0 FAKE_RATE=1e30 expect 6 'precision=bf16' "$fake" train --data=d
 echo "evaluation"
 expect 0 'psnr\(noisy, clean\) [0-9.]+ dB' "$fake" eval --data=data --out=whole
 printed=$("$fake" eval --data=data --weights=whole/fake.safetensors 2>/dev/null | sed -n 's/^psnr(denoised, clean) \(.*\) dB/\1/p')
-logged=$(evaluations whole/log.csv | tail -1 | cut -d, -f6)
+logged=$(evaluations whole/log.csv | tail -1 | cut -d, -f6 | xargs printf %.2f)
 [ "$printed" = "$logged" ] || fail "eval prints $printed, training logged $logged"
+expect 0 '^gain -?[0-9]+\.[0-9][0-9] dB$' "$fake" eval --data=data --weights=whole/fake.safetensors
 expect 4 'no weights' "$fake" eval --data=data
+{ head -c -4 whole/fake.safetensors && printf '\000\000\300\177'; } >nan.safetensors # the last number is none
+expect 4 'nan.safetensors: scale.[a-z]* has values that are not finite' "$fake" eval --data=data --weights=nan.safetensors
+expect 4 'nan.safetensors: scale.[a-z]* has values that are not finite' "$fake" predict --weights=nan.safetensors small/noisy/00.png -o nan.png
 echo '* -> encoder.*' >encoder.map
 echo 'decoder.* ->  # nothing of the kind' >unneeded.map
 expect 4 'fake.safetensors: scale.weight: not in the file' "$fake" eval --data=data --weights=whole/fake.safetensors --map=encoder.map
