@@ -68,6 +68,8 @@ static const Option options_table[] = {
      "folder of the weights, the checkpoint and the log"},
     {"resume", 0, OPTIONAL_TEXT, IN(TRAIN), 0, 0, AT(resume_file), "[=FILE]",
      "continue from the checkpoint in --out, or from FILE"},
+    {"overwrite", 0, FLAG, IN(TRAIN), 0, 0, AT(overwrite), NULL,
+     "begin anew in a folder that holds a run, in its place"},
     {"checkpoint-every", 0, NUMBER, IN(TRAIN), 1, INT64_MAX, AT(checkpoint_every), "N",
      "steps between checkpoints"},
     {"weights", 0, TEXT, IN(TRAIN) | IN(EVAL) | IN(PREDICT) | IN(BENCH), 0, 0, AT(weights), "FILE",
@@ -255,6 +257,9 @@ static UnetStatus check_together(const UnetOptions *options, UnetError *error) {
                          "`--epochs` and `--steps` both set the duration: give one of them");
     if (options->resume && options->weights != NULL)
         return unet_fail(error, UNET_USAGE, "`--resume` loads its own weights: leave `--weights` out");
+    if (options->resume && options->resume_file == NULL && options->overwrite)
+        return unet_fail(error, UNET_USAGE,
+                         "`--resume` goes on with a run and `--overwrite` begins anew: give one of them");
     if (options->map != NULL && options->weights == NULL)
         return unet_fail(error, UNET_USAGE,
                          "`--map` tells the names in the file of `--weights`: give both");
