@@ -365,6 +365,6 @@ size_t unet_options_help(char *text, size_t size, const char *program, UnetComma
             print_option(&page, &options_table[i], about);
     print(&page,
           "\nExit codes: 0 done, 2 usage, 3 not enough memory, 4 data or files, 6 training diverged,\n"
-          "70 a bug, 130 and 143 stopped by a signal (after writing a checkpoint).\n");
+          "70 a bug, 130 and 143 stopped by a signal (training after writing a checkpoint).\n");
     return page.length;
 }

@@ -1,5 +1,5 @@
 /* atomic_file.c - files that appear whole or not at all: write beside, sync, rename, sync the folder. */
-#define _XOPEN_SOURCE 700 /* realpath */
+#define _DEFAULT_SOURCE /* realpath */
 #include "unet/atomic_file.h"
 
 #include <errno.h>

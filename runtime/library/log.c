@@ -90,7 +90,7 @@ static off_t end_of_step(FILE *file, const char *header, int64_t step, int64_t *
     while (fgets(text, sizeof text, file) != NULL) {
         int64_t of_row;
         const bool whole = strchr(text, '\n') != NULL;
-        if (is_header && strncmp(text, header, whole ? strlen(header) + 1 : strlen(text)) != 0)
+        if (is_header && (whole ? strcmp(text, header) : strncmp(text, header, strlen(text))) != 0)
             return NOT_OURS;
         if (!is_header && at_start &&
             (*rows == most || sscanf(text, "%*d,%" SCNd64, &of_row) != 1 || of_row > step))

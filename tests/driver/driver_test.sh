@@ -277,6 +277,20 @@ expect 4 'larger than the 16 x 16' "$fake" predict large/noisy/00.png -o large.p
 [ ! -e large.png ] || fail "a failed prediction leaves a file"
 expect 0 'limited to 2 threads.*--max-threads=1024`' "$fake" predict --threads=100000 small/noisy/00.png -o many.png
 expect 0 'limited to 2 threads.*--max-threads=3`' "$fake" predict --threads=3 small/noisy/00.png -o many.png
+expect 2 'standard output' "$fake" predict small/noisy/00.png -o -
+expect 2 'out.jpg: results are written as PNG files: name it out.png' "$fake" predict small/noisy/00.png -o out.jpg
+expect 0 '' "$fake" predict small/noisy/00.png -o OUT.PNG
+expect 4 '/dev/null: is not a file' "$fake" predict small/noisy/00.png -o /dev/null
+ln -s small.png link.png && rm small.png && touch small.png
+expect 0 '' "$fake" predict small/noisy/00.png -o link.png
+[ -L link.png ] && [ -s small.png ] || fail "a picture that a symbolic link stands for"
+mkdir stopped
+FAKE_SLEEP=500 "$fake" predict small/noisy/00.png -o stopped/ 2>stopped.txt &
+until [ -n "$(ls stopped)" ] || ! kill -0 $! 2>/dev/null; do sleep 0.02; done
+kill -TERM $!
+wait $!
+status=$?
+[ $status -eq 143 ] && [ -z "$(ls stopped)" ] || fail "a prediction that is stopped: exit $status: $(ls stopped; cat stopped.txt)"
 mkfifo fifo
 expect 4 'fifo: is not a file' timeout 10 "$fake" predict small/noisy/00.png -o fifo
 mkdir into && mkfifo into/00.png
@@ -303,6 +317,12 @@ assert [measure[key] for key in ("position", "name", "line", "flops", "bytes")] 
 assert (update["position"], update["name"]) == (2, "sgd"), told
 assert 0.02 <= measure["seconds"] <= train["median"] and 0 <= update["seconds"] <= train["median"], told
 PYTHON
+
+echo "standard output"
+for command in --help --version "train --help" info "info --format=json" "bench --steps=1" "bench --steps=1 --format=json" \
+    "check-data --data=data" "eval --data=data"; do
+    expect 4 'standard output cannot be written' sh -c "'$fake' $command >/dev/full"
+done
 
 if [ -n "$hook" ]; then
     echo "allocations"

@@ -28,6 +28,8 @@ CASES = [
     (["check", "nothing"], INPUT, "nothing: No such file"),
     (["explain", "U0201", "U0202"], USAGE, "only one code at a time: remove `U0202`"),
     (["-o", "", FILE], USAGE, "-o needs a name"),
+    (["-o", "-", FILE], USAGE, "-o -: this does not go to standard output"),
+    (["onnx", "--weights=w", "-o", "-", FILE], USAGE, "-o -: this does not go to standard output"),
     (["-S", "", FILE], USAGE, "-S needs a name"),
     (["--bands=0", FILE], USAGE, "use auto, off, or a whole number from 1"),
     (["--micro-batches=0", FILE], USAGE, "use auto, off, or a whole number from 1"),
@@ -68,16 +70,32 @@ CASES = [
     (["--emit=graph:before=fuse", FILE], USAGE, "graph:after=PASS"),
 ]
 
+# All that is printed; where it cannot be, they exit with 4.
+PRINTED = [["--help"], ["--version"], ["--runtime"], ["mem", "--help"], ["explain", "U0201"], ["check", FILE],
+           ["--emit=ast", FILE], ["--emit=graph", FILE], ["--emit=plan", FILE], ["mem", FILE], ["mem", "--format=json", FILE],
+           ["mem", "--format=csv", FILE], ["mem", "--format=html", FILE], ["mem", "--diff", FILE, FILE]]
+
+
+def check_output():
+    failures = 0
+    for arguments in PRINTED:
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([sys.argv[1], *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
+        if result.returncode != INPUT or result.stderr.count("standard output") != 1:
+            failures += 1
+            print(f"FAILED unetc {' '.join(arguments)} >/dev/full: exit {result.returncode}: {result.stderr}")
+    return failures
+
 
 def main():
-    failures = 0
+    failures = check_output()
     for arguments, code, words in CASES:
         result = subprocess.run([sys.argv[1], *arguments], capture_output=True, text=True)
         answer = result.stdout if code == DONE else result.stderr
         if result.returncode != code or words not in answer:
             failures += 1
             print(f"FAILED unetc {' '.join(arguments)}: exit {result.returncode}, expected {code} and `{words}`\n{answer}")
-    print(f"{len(CASES)} command lines, {failures} answered wrong")
+    print(f"{len(CASES) + len(PRINTED)} command lines, {failures} answered wrong")
     return 1 if failures else 0
 
 
