@@ -284,7 +284,7 @@ UnetStatus run_resume(Driver *driver, char *arena, RunState *state) {
     UnetStatus status = run_path(driver, "checkpoint.", path, &driver->error);
     const char *name = driver->options.resume_file != NULL ? driver->options.resume_file : path;
     if (status == UNET_OK)
-        status = unet_safetensors_open(&file, name, &driver->error);
+        status = unet_safetensors_open(&file, name, unet_parameters_header(driver->model), &driver->error);
     if (status == UNET_OK)
         status = read_state(file, state, &driver->error);
     if (status == UNET_OK)
@@ -313,7 +313,8 @@ static void report_skipped(void *path, const char *name, const char *why) {
 static UnetStatus load(Driver *driver, const char *path, const char *map, UnetLoadMode mode, char *arena) {
     char name[UNET_PATH_BYTES];
     UnetSafetensors *file;
-    UnetStatus status = unet_safetensors_open(&file, path, &driver->error);
+    UnetStatus status =
+        unet_safetensors_open(&file, path, unet_parameters_header(driver->model), &driver->error);
     if (status != UNET_OK)
         return status;
     (void)snprintf(name, sizeof name, "%s", path);

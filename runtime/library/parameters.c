@@ -199,6 +199,11 @@ UnetStatus unet_parameters_save(const UnetModel *model, const void *arena, bool 
 
 /* ---- loading ---------------------------------------------------------------------------------- */
 
+int64_t unet_parameters_header(const UnetModel *model) {
+    const int64_t of_others = 4 << 20, of_tensor = 1024;
+    return of_others + of_tensor * model->nparameter * (1 + moment_count(model));
+}
+
 /* Whether two shapes are equal once their dimensions of 1 are left out. */
 static bool same_shape(const int64_t *a, int32_t rank_a, const int64_t *b, int32_t rank_b) {
     int32_t i = 0, j = 0;

@@ -1,7 +1,8 @@
 /* safetensors_read.c - reading safetensors files: 8 bytes of header length, a JSON object that gives every
  * tensor's type, shape and place, then the values without a gap.
  *
- * The header is not trusted.  What is checked: its length against the file's; JSON without duplicate keys;
+ * The header is not trusted.  What is checked: its length against the file's and against what its reader
+ * needs, for its JSON takes some twenty times as much memory; JSON without duplicate keys;
  * types, ranks and products of dimensions; that the places of the tensors cover the data exactly once. */
 #include "unet/safetensors.h"
 #include "key_map.h"
@@ -245,7 +246,7 @@ static UnetStatus fail_of_torch_save(const UnetSafetensors *file, UnetError *err
         file->path);
 }
 
-static UnetStatus read_header(UnetSafetensors *file, UnetError *error) {
+static UnetStatus read_header(UnetSafetensors *file, int64_t most, UnetError *error) {
     struct stat stat;
     uint64_t length = 0;
     if (fstat(file->fd, &stat) != 0) {
@@ -269,6 +270,12 @@ static UnetStatus read_header(UnetSafetensors *file, UnetError *error) {
     if (length > (uint64_t)stat.st_size - LENGTH_BYTES) {
         return fail(file, error, "cut short in the header");
     }
+    if (length > (uint64_t)most) {
+        return unet_fail(
+            error, UNET_IO,
+            "%s: its header has %lld bytes, and that of a file for this model has %lld at most", file->path,
+            (long long)length, (long long)most);
+    }
     char *text = malloc(length);
     if (text == NULL) {
         return fail(file, error, "out of memory");
@@ -285,7 +292,7 @@ static UnetStatus read_header(UnetSafetensors *file, UnetError *error) {
     return check_places(file, (int64_t)stat.st_size - file->data_start, error);
 }
 
-UnetStatus unet_safetensors_open(UnetSafetensors **file, const char *path, UnetError *error) {
+UnetStatus unet_safetensors_open(UnetSafetensors **file, const char *path, int64_t most, UnetError *error) {
     size_t length = strlen(path) + 1;
     *file = NULL;
     UnetSafetensors *opened = calloc(1, sizeof *opened + length);
@@ -298,7 +305,7 @@ UnetStatus unet_safetensors_open(UnetSafetensors **file, const char *path, UnetE
     if (opened->fd < 0) {
         status = unet_fail(error, UNET_IO, "%s: cannot read: %s", path, strerror(errno));
     } else {
-        status = read_header(opened, error);
+        status = read_header(opened, most, error);
     }
     if (status != UNET_OK) {
         unet_safetensors_close(opened);

@@ -27,6 +27,10 @@ UNET_MUST_USE UnetStatus unet_parameters_save(const UnetModel *model, const void
                                               const UnetMetadata *metadata, int32_t nmetadata,
                                               UnetError *error);
 
+/* The most bytes of a header, of a file with the weights of MODEL: of a checkpoint, or of another program,
+ * which may have more tensors and notes than the model. */
+int64_t unet_parameters_header(const UnetModel *model);
+
 typedef enum {
     UNET_LOAD_ALL,      /* every parameter must be in the file with its shape */
     UNET_LOAD_MATCHING, /* those that the file has with an equal name and shape; at least one */
