@@ -289,7 +289,7 @@ static int run_command(Session *s) {
 
 int main(int argc, char **argv) {
     if (atexit(check_output) != 0)
-        environment_error("out of memory");
+        out_of_memory();
     Session session = {.pool = pool_new()};
     session.command = command_read(session.pool, argc, argv);
     int result = run_command(&session);

@@ -196,7 +196,16 @@ static int start(Job *job) {
         return EXIT_DONE;
     fprintf(stderr, "unetc: cannot run the %s %s: %s (set %s)\n", job->what, w->word[0], strerror(problem),
             job->variable);
-    return EXIT_TOOLS;
+    return problem == ENOMEM ? EXIT_NO_FIT : EXIT_TOOLS;
+}
+
+/* A compiler does not say why it fails, and what it compiles is right: where memory is limited, says so. */
+static bool has_little_memory(void) {
+    const int64_t limit = limit_of_memory();
+    if (limit >= 0)
+        fprintf(stderr, "unetc: it has %lld KiB of memory (`ulimit -v`), which may be too little\n",
+                (long long)(limit / 1024));
+    return limit >= 0;
 }
 
 /* Waits until one of the jobs ends; returns an exit code. */
@@ -210,7 +219,7 @@ static int finish_one(const Job *job, int count) {
     for (int i = 0; i < count; i++)
         if (job[i].process == process)
             fprintf(stderr, "unetc: the %s %s failed\n", job[i].what, job[i].words.word[0]);
-    return EXIT_TOOLS;
+    return has_little_memory() ? EXIT_NO_FIT : EXIT_TOOLS;
 }
 
 /* All jobs, in this order, as many at a time as there are processors; none is begun after a failure. */

@@ -53,6 +53,10 @@ double machine_seconds(void);
  * returns if that is not needed or not possible. */
 void machine_set_wait_policy(char **argv);
 
+/* Starts COUNT threads, this one among them, as OpenMP will, and lets them end; UNET_TOO_SMALL where OpenMP
+ * would end the program. */
+UNET_MUST_USE UnetStatus machine_try_threads(int32_t count, UnetError *error);
+
 /* Allocates BYTES of zeroed memory, aligned to a page.  The caller will allocate BESIDE more bytes:
  * UNET_TOO_SMALL if the machine lacks memory for both.  Untouched pages cost nothing. */
 UNET_MUST_USE UnetStatus arena_take(char **arena, int64_t bytes, int64_t beside, UnetError *error);
@@ -84,6 +88,9 @@ typedef struct {
 UNET_MUST_USE UnetStatus device_open(Device *device, const UnetModel *model, int64_t extent, int64_t beside,
                                      UnetError *error);
 void device_close(Device *device);
+
+/* Once all else has its memory: whether the threads that compute can be started, if it is they that do. */
+UNET_MUST_USE UnetStatus device_try_threads(const Device *device, int32_t threads, UnetError *error);
 
 /* Copy the weights to the device after the host changed them, and back before the host reads them. */
 UNET_MUST_USE UnetStatus device_push_weights(Device *device, UnetError *error);

@@ -81,7 +81,7 @@ UnetStatus prediction_open(Prediction *prediction) {
         prediction->from == NULL || prediction->writer == NULL)
         return unet_fail(error, UNET_TOO_SMALL, "no memory for a row of the image");
     prediction->inputs[prediction->input] = prediction->staged;
-    return UNET_OK;
+    return device_try_threads(&prediction->device, prediction->driver->threads, error);
 }
 
 void prediction_close(Prediction *prediction) {

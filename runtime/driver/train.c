@@ -140,7 +140,7 @@ static UnetStatus take_memory(Run *run) {
     run->unlogged = calloc((size_t)(NORM_NUMBERS + tally_numbers(run->model)), sizeof *run->unlogged);
     if (status == UNET_OK && (run->value == NULL || run->identity == NULL || run->unlogged == NULL))
         return unet_fail(error, UNET_TOO_SMALL, "no memory for a row of the log");
-    return status;
+    return status == UNET_OK ? device_try_threads(&run->device, run->driver->threads, error) : status;
 }
 
 static void store_unlogged(Run *run) {

@@ -70,6 +70,10 @@ static UnetStatus fail(const UnetSafetensors *file, UnetError *error, const char
     return unet_fail(error, UNET_IO, "%s: %s", file->path, why);
 }
 
+static UnetStatus fail_memory(const UnetSafetensors *file, UnetError *error) {
+    return unet_fail(error, UNET_TOO_SMALL, "%s: out of memory", file->path);
+}
+
 static UnetStatus read_at(const UnetSafetensors *file, void *to, size_t bytes, int64_t position,
                           UnetError *error) {
     char *rest = to;
@@ -166,7 +170,7 @@ static UnetStatus parse_entries(UnetSafetensors *file, UnetError *error) {
     }
     file->tensor = calloc(entries > 0 ? entries : 1, sizeof *file->tensor);
     if (file->tensor == NULL) {
-        return fail(file, error, "out of memory");
+        return fail_memory(file, error);
     }
     const char *name;
     json_t *value;
@@ -278,7 +282,7 @@ static UnetStatus read_header(UnetSafetensors *file, int64_t most, UnetError *er
     }
     char *text = malloc(length);
     if (text == NULL) {
-        return fail(file, error, "out of memory");
+        return fail_memory(file, error);
     }
     status = read_at(file, text, length, LENGTH_BYTES, error);
     if (status == UNET_OK) {
@@ -297,7 +301,7 @@ UnetStatus unet_safetensors_open(UnetSafetensors **file, const char *path, int64
     *file = NULL;
     UnetSafetensors *opened = calloc(1, sizeof *opened + length);
     if (opened == NULL) {
-        return unet_fail(error, UNET_IO, "%s: out of memory", path);
+        return unet_fail(error, UNET_TOO_SMALL, "%s: out of memory", path);
     }
     memcpy(opened->path, path, length);
     UnetStatus status;
@@ -346,7 +350,7 @@ static UnetStatus rename_tensor(UnetSafetensors *file, const KeyMap *map, UnetTe
     const size_t length = strlen(name) + 1;
     char *copy = malloc(length);
     if (copy == NULL) {
-        return fail(file, error, "out of memory");
+        return fail_memory(file, error);
     }
     tensor->name = memcpy(copy, name, length);
     file->renamed[file->nrenamed++] = copy;
@@ -357,7 +361,7 @@ static UnetStatus rename_all(UnetSafetensors *file, const KeyMap *map, UnetError
     int32_t count = 0;
     file->renamed = calloc((size_t)file->count + 1, sizeof *file->renamed);
     if (file->renamed == NULL) {
-        return fail(file, error, "out of memory");
+        return fail_memory(file, error);
     }
     for (int32_t i = 0; i < file->count; i++) {
         UnetTensorInfo tensor = file->tensor[i];

@@ -324,7 +324,19 @@ for command in --help --version "train --help" info "info --format=json" "bench 
     expect 4 'standard output cannot be written' sh -c "'$fake' $command >/dev/full"
 done
 
-if [ -n "$hook" ]; then
+if [ -n "$hook" ]; then # no sanitizer, which would take terabytes of addresses
+    echo "too little memory"
+    for kibibytes in $(seq 8000 3000 44000); do
+        for command in "train --data=data --steps=1 --out=small$kibibytes" "predict --weights=fake.safetensors small/noisy/00.png -o o.png"; do
+            said=$( (ulimit -v "$kibibytes" && "$fake" $command --threads=2) 2>&1)
+            status=$?
+            [ $status -eq 0 ] || { [ $status -eq 3 ] && grep -q 'ulimit -v\|memory\|threads' <<<"$said"; } ||
+                fail "ulimit -v $kibibytes: $command exits $status: $said"
+        done
+    done
+    FAKE_ARENA=300000000 expect 3 '286.10 MiB .*`ulimit -v` leaves this process 2' \
+        sh -c "ulimit -v 295000; exec '$fake' bench --threads=1"
+
     echo "allocations"
     short=$(LD_PRELOAD=$hook "$fake" train --data=data --out=count3 --steps=3 2>&1 | grep allocations)
     long=$(LD_PRELOAD=$hook "$fake" train --data=data --out=count30 --steps=30 2>&1 | grep allocations)

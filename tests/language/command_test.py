@@ -3,11 +3,13 @@
     command_test.py UNETC
 """
 import pathlib
+import resource
 import subprocess
 import sys
 
 FILE = str(sorted((pathlib.Path(__file__).parent / "right").glob("*.unet"))[0])
-DONE, ERRORS, USAGE, INPUT = 0, 1, 2, 4
+DONE, ERRORS, USAGE, NO_FIT, INPUT = 0, 1, 2, 3, 4
+LOADER = 127  # libraries cannot be loaded
 
 # arguments, exit code, words of the answer
 CASES = [
@@ -87,8 +89,31 @@ def check_output():
     return failures
 
 
+def limited(kibibytes, arguments):
+    """What unetc says that may take so many KiB of addresses."""
+    limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (kibibytes << 10, kibibytes << 10))  # noqa: E731
+    return subprocess.run([sys.argv[1], *arguments], capture_output=True, text=True, preexec_fn=limit)
+
+
+def check_memory():
+    """Too little memory is exit 3, with the limit in words; a build with sanitizers takes terabytes of addresses."""
+    failures = 0
+    if limited(4 << 20, ["--version"]).returncode != DONE:
+        return 0
+    tried = [limited(kibibytes, ["fit", "--max=batch", FILE]) for kibibytes in range(6000, 14000, 1000)]
+    tried += [limited(20000, ["-o", "/tmp/unetc_command_test", FILE])]  # too little for the C compiler
+    for result in tried:
+        if result.returncode not in (DONE, NO_FIT, LOADER) or (result.returncode == NO_FIT and "`ulimit -v`" not in result.stderr):
+            failures += 1
+            print(f"FAILED {result.args}: exit {result.returncode}: {result.stderr}")
+    if not any(result.returncode == NO_FIT for result in tried[:-1]) or tried[-1].returncode != NO_FIT:
+        failures += 1
+        print(f"FAILED: little memory is enough: {[result.returncode for result in tried]}")
+    return failures
+
+
 def main():
-    failures = check_output()
+    failures = check_output() + check_memory()
     for arguments, code, words in CASES:
         result = subprocess.run([sys.argv[1], *arguments], capture_output=True, text=True)
         answer = result.stdout if code == DONE else result.stderr
