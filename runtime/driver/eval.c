@@ -56,6 +56,8 @@ static UnetStatus start(Evaluation *evaluation, Driver *driver) {
         device_reads_from(&evaluation->device, evaluation->loader);
     if (status == UNET_OK)
         status = tally_create(&evaluation->tally, model, error);
+    if (status == UNET_OK)
+        status = device_try_threads(&evaluation->device, driver->threads, error);
     return status;
 }
 

@@ -40,7 +40,7 @@ typedef struct {
     int64_t checkpoint_every;   /* in steps; 0: as the model says */
     int64_t seed;               /* -1: as the model says */
     int64_t threads;            /* 0: one for each processor */
-    bool resume, overlay;
+    bool resume, overwrite, overlay;
     char **files; /* the arguments that are not options */
     int nfile;
 } UnetOptions;

@@ -81,7 +81,7 @@ UnetStatus prediction_open(Prediction *prediction) {
         prediction->from == NULL || prediction->writer == NULL)
         return unet_fail(error, UNET_TOO_SMALL, "no memory for a row of the image");
     prediction->inputs[prediction->input] = prediction->staged;
-    return UNET_OK;
+    return device_try_threads(&prediction->device, prediction->driver->threads, error);
 }
 
 void prediction_close(Prediction *prediction) {
@@ -244,18 +244,19 @@ static UnetStatus take_band(Passage *p, int32_t b, bool *done) {
     return status;
 }
 
-/* Puts the files where they belong, or, after a failure, nowhere. */
+/* Puts the files where they belong, or, after a failure or a signal, nowhere. */
 static UnetStatus end_outputs(const Passage *p, const char *in, UnetStatus status) {
     const Prediction *prediction = p->prediction;
+    const bool whole = prediction->driver->stopped_by == 0;
     for (int i = 0; i < prediction->driver->model->noutput; i++) {
         char path[UNET_PATH_BYTES];
         UnetImageWriter *writer = prediction->writer[i];
         prediction->writer[i] = NULL;
-        if (status == UNET_OK)
+        if (whole && status == UNET_OK)
             status = unet_image_finish(writer, &prediction->driver->error);
         else
             unet_image_discard(writer);
-        if (status == UNET_OK && output_path(prediction, in, i, path) == UNET_OK)
+        if (whole && status == UNET_OK && output_path(prediction, in, i, path) == UNET_OK)
             (void)fprintf(stderr, "%s -> %s\n", in, path);
     }
     return status;
@@ -273,13 +274,15 @@ static UnetStatus pass(Passage *p) {
                      .bands = 1};
     UnetStatus status = UNET_OK;
     device_prepare(&prediction->device, prediction->program, &step);
-    for (bool done = false; !done && status == UNET_OK; step.band++) {
+    for (bool done = false; !done && status == UNET_OK && prediction->driver->stopped_by == 0;
+         step.band++) {
         status = bring_band(p, step.band);
         if (status == UNET_OK)
             status =
                 device_run(&prediction->device, prediction->program, &step, &prediction->driver->error);
         if (status == UNET_OK)
             status = take_band(p, step.band, &done);
+        prediction->driver->stopped_by = signals_look();
     }
     return status;
 }

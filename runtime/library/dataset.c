@@ -10,7 +10,7 @@
 #include <string.h>
 
 static UnetStatus out_of_memory(UnetError *error) {
-    return unet_fail(error, UNET_IO, "out of memory while reading the headers of the data");
+    return unet_fail(error, UNET_TOO_SMALL, "out of memory while reading the headers of the data");
 }
 
 /* ---- sources ---------------------------------------------------------------------------------- */

@@ -25,7 +25,7 @@ typedef struct {
 } Reading;
 
 static UnetStatus out_of_memory(const Reading *r) {
-    return unet_fail(r->error, UNET_IO, "%s: out of memory", r->path);
+    return unet_fail(r->error, UNET_TOO_SMALL, "%s: out of memory", r->path);
 }
 
 /* The stem of two stars is "scene/03". */

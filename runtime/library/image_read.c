@@ -19,21 +19,28 @@ static const ImageFormat *const formats[] = {&image_png,
 #endif
                                              NULL};
 
+/* Decoders tell of memory in words, as they do of all else. */
+static UnetStatus status_of(const char *why) {
+    return strstr(why, "of memory") != NULL || strstr(why, "nsufficient memory") != NULL ? UNET_TOO_SMALL
+                                                                                         : UNET_IO;
+}
+
 UnetStatus image_fail(const UnetImageReader *reader, UnetError *error, const char *why) {
-    return unet_fail(error, UNET_IO, "%s: %s", reader->path, why);
+    return unet_fail(error, status_of(why), "%s: %s", reader->path, why);
 }
 
 UnetStatus image_fail_decoding(UnetImageReader *reader, UnetError *error) {
     const char *what = reader->cut_short ? "cut short" : "damaged";
+    const UnetStatus status = status_of(reader->reason);
     int32_t row = reader->next_row;
     reader->next_row = INT32_MAX;
     if (reader->rows == NULL) {
-        return unet_fail(error, UNET_IO, "%s: %s in the header (%s)", reader->path, what, reader->reason);
+        return unet_fail(error, status, "%s: %s in the header (%s)", reader->path, what, reader->reason);
     }
     if (reader->shape.interlaced) {
-        return unet_fail(error, UNET_IO, "%s: %s (%s)", reader->path, what, reader->reason);
+        return unet_fail(error, status, "%s: %s (%s)", reader->path, what, reader->reason);
     }
-    return unet_fail(error, UNET_IO, "%s: %s in row %d of %d (%s)", reader->path, what, row,
+    return unet_fail(error, status, "%s: %s in row %d of %d (%s)", reader->path, what, row,
                      reader->shape.height, reader->reason);
 }
 
@@ -147,7 +154,7 @@ UnetStatus unet_image_open(UnetImageReader **reader, const char *path, int32_t c
     *reader = NULL;
     UnetImageReader *opened = calloc(1, sizeof *opened + length);
     if (opened == NULL) {
-        return unet_fail(error, UNET_IO, "%s: out of memory", path);
+        return unet_fail(error, UNET_TOO_SMALL, "%s: out of memory", path);
     }
     memcpy(opened->path, path, length);
     UnetStatus status = open_image(opened, channels, error);

@@ -124,7 +124,7 @@ UnetStatus unet_image_create(UnetImageWriter **writer, const char *path, const U
     }
     UnetImageWriter *created = calloc(1, bytes);
     if (created == NULL) {
-        return unet_fail(error, UNET_IO, "%s: out of memory", path);
+        return unet_fail(error, UNET_TOO_SMALL, "%s: out of memory", path);
     }
     created->shape = *info;
     UnetStatus status = unet_atomic_open(&created->file, path, error);
@@ -135,7 +135,7 @@ UnetStatus unet_image_create(UnetImageWriter **writer, const char *path, const U
     created->png = png_create_write_struct(PNG_LIBPNG_VER_STRING, created, on_error, on_warning);
     created->info = created->png != NULL ? png_create_info_struct(created->png) : NULL;
     if (created->info == NULL) {
-        status = unet_fail(error, UNET_IO, "%s: out of memory", path);
+        status = unet_fail(error, UNET_TOO_SMALL, "%s: out of memory", path);
     } else if (!write_header(created)) {
         status = report(created, error);
     }

@@ -14,6 +14,8 @@
 
 enum { CASES = 2000, MAX_EDITS = 4 };
 
+enum { MOST = 1 << 20 }; /* bytes of a header */
+
 static char folder[64];
 static char path[100];
 
@@ -93,7 +95,7 @@ static UnetStatus read_image(int32_t channels, UnetError *error) {
 
 static UnetStatus read_tensors(UnetError *error) {
     UnetSafetensors *file;
-    UnetStatus status = unet_safetensors_open(&file, path, error);
+    UnetStatus status = unet_safetensors_open(&file, path, MOST, error);
     for (int32_t i = 0; status == UNET_OK && i < unet_safetensors_count(file); i++) {
         const UnetTensorInfo *tensor = unet_safetensors_tensor(file, i);
         double *values = calloc((size_t)tensor->count + 1, sizeof *values);
