@@ -10,11 +10,11 @@
 #include "warp.h"
 #include "window.h"
 
-/* What libpng and zlib take for one file: their states and windows, a buffer of the file, a few rows, and
- * all rows of an interlaced one. */
+/* What a decoder takes for one file: its state and windows, a buffer of the file, a few rows, and those
+ * that it holds at once, all of an interlaced image. */
 static size_t decoder_bytes(const UnetImageInfo *info) {
     size_t row = (size_t)info->width * 4 * (size_t)(info->bits / 8);
-    return 96 * 1024 + 4 * row + (info->interlaced ? row * (size_t)info->height : 0);
+    return 96 * 1024 + 4 * row + row * (size_t)(info->interlaced ? info->height : info->held_rows);
 }
 
 /* Reads a header; what the file takes decoded is added to *DECODED. */

@@ -42,7 +42,9 @@ UnetStatus image_fail(const UnetImageReader *reader, UnetError *error, const cha
 UnetStatus image_fail_decoding(UnetImageReader *reader, UnetError *error);
 
 extern const ImageFormat image_png;
-extern const ImageFormat image_jpeg; /* where the build has libjpeg */
-extern const ImageFormat image_gif;  /* where the build has giflib */
+extern const ImageFormat image_jpeg;     /* where the build has libjpeg */
+extern const ImageFormat image_tiff;     /* where the build has libtiff */
+extern const char image_tiff_left_out[]; /* said of compressions that are not read */
+extern const ImageFormat image_gif;      /* where the build has giflib */
 
 #endif
