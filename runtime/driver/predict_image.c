@@ -200,9 +200,11 @@ static UnetStatus begin_outputs(const Passage *p, const char *in) {
     const Prediction *prediction = p->prediction;
     UnetError *error = &prediction->driver->error;
     for (int i = 0; i < prediction->driver->model->noutput; i++) {
-        const UnetImageInfo info = output_info(p, i);
+        UnetImageInfo info = output_info(p, i);
         char path[UNET_PATH_BYTES];
         UnetStatus status = output_path(prediction, in, i, path);
+        if (status == UNET_OK)
+            info.bits = unet_image_bits(path, info.bits);
         if (status == UNET_OK && (info.height < 1 || info.width < 1))
             status =
                 unet_fail(error, UNET_IO, "%s: the input is too small for a single point of output", path);

@@ -236,6 +236,14 @@ cp whole/*.safetensors .
 expect 0 'fake.best.safetensors' "$fake" predict small/noisy/00.png -o small.png
 header=$(od -An -j16 -N9 -tu1 small.png | tr -s ' ') # width, height, bits
 [ "$header" = ' 0 0 0 11 0 0 0 13 16' ] || fail "prediction keeps size and depth:$header"
+expect 0 'small.tif' "$fake" predict small/noisy/00.png -o small.tif
+[ "$(od -An -tx1 -N8 small.tif)" = ' 4d 4d 00 2a 00 00 00 08' ] || fail "a prediction called .tif is no TIFF"
+expect 2 'no GIF files are written' "$fake" predict small/noisy/00.png -o small.gif
+if "$fake" predict small/noisy/00.png -o small.jpg 2>jpeg.txt; then
+    [ "$(od -An -tx1 -N3 small.jpg)" = ' ff d8 ff' ] || fail "a prediction called .jpg is no JPEG"
+else
+    grep -q 'install libjpeg62-turbo-dev' jpeg.txt || fail "a prediction called .jpg: $(cat jpeg.txt)"
+fi
 expect 2 'need an output folder' "$fake" predict small/noisy/00.png small/clean/00.png -o out.png
 expect 2 'would both be written to predicted/00.png' "$fake" predict small/noisy/00.png small/clean/00.png -o predicted/
 cp small/clean/00.png small/clean/clean.png

@@ -133,13 +133,21 @@ typedef struct UnetImageWriter UnetImageWriter;
 /* In which pictures of classes show this one; class 0 is black. */
 void unet_class_colour(int32_t class, uint8_t rgb[3]);
 
-/* INFO: width, height, channels 1 or 3, bits 8 or 16; PALETTE: rows are classes from 0 to 255, stored as
- * the indices of a palette; the rest is ignored.  The file appears under its name when it is complete.  On
- * failure *WRITER is NULL. */
+/* Whether a file called PATH can be written, whose suffix says the format: .png, .jpg, .tif; any other that
+ * is no format means PNG.  CLASSES: of numbers that must come back as they are. */
+UNET_MUST_USE UnetStatus unet_image_check_name(const char *path, bool classes, UnetError *error);
+
+/* How many of BITS, 8, 16 or 32, a file of this name can hold. */
+int32_t unet_image_bits(const char *path, int32_t bits);
+
+/* INFO: width, height, channels 1 or 3, bits 8, 16 or, in TIFF, 32 for floats; PALETTE: rows are classes
+ * from 0 to 255, stored as the indices of a palette; the rest is ignored.  The file appears under its name
+ * when it is complete.  On failure *WRITER is NULL. */
 UNET_MUST_USE UnetStatus unet_image_create(UnetImageWriter **writer, const char *path,
                                            const UnetImageInfo *info, UnetError *error);
 
-/* The next row, planar; values are clamped to 0..1 (not a number: 0) and rounded to the nearest. */
+/* The next row, planar; values are clamped to 0..1 (not a number: 0) and rounded to the nearest, but not
+ * where floats are written. */
 UNET_MUST_USE UnetStatus unet_image_write_row(UnetImageWriter *writer, const float *row, UnetError *error);
 
 /* After all rows: gives the file its name.  WRITER is gone afterwards, whatever the status. */
