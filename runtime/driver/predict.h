@@ -17,6 +17,7 @@ typedef struct {
     float *normal;            /* a row of the input, normalised */
     int32_t *from;            /* point x of a padded row is point from[x] of the image */
     UnetImageWriter **writer; /* one per output of the model */
+    uint32_t told;            /* what was told already: traits of images (unet/image.h), and TOLD_BITS */
     bool into_folder;
 } Prediction;
 

@@ -14,6 +14,9 @@
 
 #include "unet/layout.h"
 
+/* Behind the traits in Prediction.told: that a result has fewer bits than its input. */
+enum { TOLD_BITS = 1 << UNET_IMAGE_TRAITS };
+
 /* An image on its way. */
 typedef struct {
     Prediction *prediction;
@@ -197,7 +200,7 @@ static UnetImageInfo output_info(const Passage *p, int i) {
 }
 
 static UnetStatus begin_outputs(const Passage *p, const char *in) {
-    const Prediction *prediction = p->prediction;
+    Prediction *prediction = p->prediction;
     UnetError *error = &prediction->driver->error;
     for (int i = 0; i < prediction->driver->model->noutput; i++) {
         UnetImageInfo info = output_info(p, i);
@@ -205,6 +208,10 @@ static UnetStatus begin_outputs(const Passage *p, const char *in) {
         UnetStatus status = output_path(prediction, in, i, path);
         if (status == UNET_OK)
             info.bits = unet_image_bits(path, info.bits);
+        if (info.bits < output_info(p, i).bits && (prediction->told & TOLD_BITS) == 0)
+            (void)fprintf(stderr, "%s holds %" PRId32 " bits of a number, and %s has %" PRId32 "\n", path,
+                          info.bits, in, output_info(p, i).bits);
+        prediction->told |= info.bits < output_info(p, i).bits ? TOLD_BITS : 0;
         if (status == UNET_OK && (info.height < 1 || info.width < 1))
             status =
                 unet_fail(error, UNET_IO, "%s: the input is too small for a single point of output", path);
@@ -301,13 +308,22 @@ static UnetStatus choose_padding(Passage *p) {
     return UNET_OK;
 }
 
+/* Each trait once, by the first image that has it. */
+static void tell_traits(Prediction *prediction, const char *in, uint32_t traits) {
+    for (int trait = 0; trait < UNET_IMAGE_TRAITS; trait++)
+        if ((traits & ~prediction->told) >> trait & 1)
+            (void)fprintf(stderr, "%s: %s\n", in, unet_image_trait(trait));
+    prediction->told |= traits;
+}
+
 static UnetStatus open_image(Passage *p, const char *in) {
-    const Prediction *prediction = p->prediction;
+    Prediction *prediction = p->prediction;
     UnetStatus status =
         unet_image_open(&p->reader, in, input_layout(prediction)->channels, &prediction->driver->error);
     if (status != UNET_OK)
         return status;
     p->info = unet_image_info(p->reader);
+    tell_traits(prediction, in, p->info.traits);
     status = check_size(prediction, in, &p->info);
     return status == UNET_OK ? choose_padding(p) : status;
 }

@@ -557,6 +557,10 @@ static UnetStatus loop(Run *run) {
 
 /* ---- before and after ------------------------------------------------------------------------- */
 
+static void tell(void *progress, const char *note) {
+    unet_progress_message(progress, "%s", note);
+}
+
 static void announce(Run *run) {
     const UnetModel *model = run->model;
     char arena[32], beside[32], threads[32] = "";
@@ -571,6 +575,9 @@ static void announce(Run *run) {
                           model->name, model->target, model->precision, model->parameter_count, arena,
                           beside, unet_dataset_samples(run->data), batch_of(run), run->steps_per_epoch,
                           run->steps, threads, run->state.seed);
+    unet_dataset_notes(run->data, tell, &run->progress);
+    if (run->eval_data != NULL)
+        unet_dataset_notes(run->eval_data, tell, &run->progress);
 }
 
 static void report_waiting(Run *run) {

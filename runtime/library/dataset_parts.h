@@ -31,6 +31,8 @@ typedef struct {
     bool coloured;    /* colours of its pictures are changed; else it fills no picture that is compared */
     int32_t highest;  /* of its files */
     size_t widest;    /* bytes of the longest row of one */
+    int32_t files;    /* whose header was read, */
+    int32_t with[UNET_IMAGE_TRAITS]; /* and how many of them have a trait */
 } FileSeries;
 
 /* How fine the files of a source are; see dataset_scale.c. */

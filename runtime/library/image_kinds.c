@@ -79,3 +79,14 @@ const UnetImageKind *unet_image_kind_of_bytes(const uint8_t bytes[8]) {
     }
     return NULL;
 }
+
+const char *unet_image_trait(int trait) {
+    static const char *const told[UNET_IMAGE_TRAITS] = {
+        "alpha is dropped",
+        "grey fills three channels alike",
+        "warning: read as they lie, though their orientation (EXIF or TIFF) says to turn them",
+        "warning: only the first of several pages is read",
+        "all 16 bits are kept",
+        "floats are kept as they are, not scaled to 0..1"};
+    return trait >= 0 && trait < UNET_IMAGE_TRAITS ? told[trait] : "";
+}

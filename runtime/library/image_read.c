@@ -110,6 +110,9 @@ static UnetStatus check_channels(UnetImageReader *reader, int32_t channels, Unet
     if (channels == 3 && shape->channels == 1) {
         shape->traits |= UNET_IMAGE_SPREAD;
     }
+    if (shape->bits > 8) {
+        shape->traits |= shape->bits == 16 ? UNET_IMAGE_DEEP : UNET_IMAGE_FLOATS;
+    }
     if (channels != 0) {
         shape->channels = channels;
     }

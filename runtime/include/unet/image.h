@@ -27,8 +27,15 @@ enum {
     UNET_IMAGE_ALPHA = 1,  /* has alpha, which is dropped */
     UNET_IMAGE_SPREAD = 2, /* is grey, and fills three channels alike */
     UNET_IMAGE_TURNED = 4, /* says that it is to be turned or mirrored, which it is not */
-    UNET_IMAGE_PAGES = 8   /* has several pages, of which the first counts */
+    UNET_IMAGE_PAGES = 8,  /* has several pages, of which the first counts */
+    UNET_IMAGE_DEEP = 16,  /* has 16 bits, all of which count */
+    UNET_IMAGE_FLOATS = 32 /* holds floats, whatever their range */
 };
+enum { UNET_IMAGE_TRAITS = 6 };
+
+/* What to tell of trait number TRAIT, from 0 on: "alpha is dropped"; begins with "warning: " where that is
+ * hardly meant. */
+const char *unet_image_trait(int trait);
 
 typedef struct {
     int32_t width, height;
