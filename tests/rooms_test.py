@@ -16,7 +16,7 @@ BELOW = {
     "dsl": {"compiler/base"},
     "compiler/solve": {"compiler/base"},
     "compiler/ir": {"compiler/base", "compiler/solve"},
-    "compiler/front": {"compiler/base", "dsl", "compiler/ir"},
+    "compiler/front": {"compiler/base", "dsl", "compiler/ir", "runtime/include/unet"},
     "compiler/passes": {"compiler/base", "compiler/solve", "compiler/ir"},
     "compiler/emit": {"compiler/base", "compiler/ir", "compiler/passes", "runtime/include/unet"},
     "compiler/cpu": {"compiler/base", "compiler/ir", "compiler/emit"},

@@ -224,6 +224,7 @@ static bool read_files(Reader *r, Call *call, const char *example, SourceTerm *t
         return false;
     }
     check_pattern(r, term, argument(call, "pattern")->span);
+    r->good &= check_image_format(r->l, term->text, argument(call, "pattern")->span);
     return r->good;
 }
 
