@@ -495,9 +495,10 @@ static const CommandRow command_table[] = {
      "\n"
      "exit codes: 0 done, 1 errors in the file, 4 weights that do not fit the network.\n"},
     {COMMAND_EXPLAIN, "explain",
-     "usage: unetc explain CODE\n"
+     "usage: unetc explain CODE | settings | operators\n"
      "\n"
-     "Prints what the diagnostic CODE means, at length: `unetc explain U0401`.\n"},
+     "Prints what the diagnostic CODE means, at length: `unetc explain U0401`; or all settings, or all\n"
+     "operators, as one types them, with their defaults.\n"},
 };
 
 /* The command that WORD is, or NULL. */

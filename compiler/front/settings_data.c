@@ -443,17 +443,23 @@ static void read_border_weight(Reader *r, Call *call) {
     push_term(r, term);
 }
 
+static const struct {
+    const char *signature;
+    void (*read)(Reader *r, Call *call);
+} source_calls[HERE] = {
+    {"images(pattern, channels = none, scale = \"unit\", list = none, column = none)", read_images},
+    {"labels(pattern, values = none, others = \"error\", list = none, column = none)", read_labels},
+    {"list(names, column = none)", read_names},
+    {"gaussian(sigma)", read_gaussian},
+    {"uniform(low, high)", read_uniform},
+    {"border_weight(labels, w0 = 10, sigma = 5)", read_border_weight}};
+
+void print_sources(FILE *out) {
+    for (int i = 0; i < HERE; i++)
+        fprintf(out, "    name = %s\n", source_calls[i].signature);
+}
+
 static void read_call(Reader *r, const Expr *expr) {
-    static const struct {
-        const char *signature;
-        void (*read)(Reader *r, Call *call);
-    } source[HERE] = {
-        {"images(pattern, channels = none, scale = \"unit\", list = none, column = none)", read_images},
-        {"labels(pattern, values = none, others = \"error\", list = none, column = none)", read_labels},
-        {"list(names, column = none)", read_names},
-        {"gaussian(sigma)", read_gaussian},
-        {"uniform(low, high)", read_uniform},
-        {"border_weight(labels, w0 = 10, sigma = 5)", read_border_weight}};
     int kind = 0;
     while (kind < HERE && strcmp(expr->text, sources_here[kind]) != 0)
         kind++;
@@ -462,11 +468,11 @@ static void read_call(Reader *r, const Expr *expr) {
         return;
     }
     Call call = {.l = r->l, .expr = expr, .span = expr->span};
-    call.signature = signature_of(r->l, source[kind].signature, true);
+    call.signature = signature_of(r->l, source_calls[kind].signature, true);
     if (!is_right_call(r, expr) || !bind_arguments(&call, NULL, &expr->args))
         r->good = false;
     else
-        source[kind].read(r, &call);
+        source_calls[kind].read(r, &call);
 }
 
 static void read_number(Reader *r, const Expr *expr) {

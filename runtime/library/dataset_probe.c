@@ -180,9 +180,10 @@ void unet_dataset_notes(const UnetDataset *dataset, UnetProblemReport *note, voi
         const FileSeries *series = &dataset->series[i];
         for (int trait = 0; trait < UNET_IMAGE_TRAITS; trait++) {
             if (series->with[trait] > 0) {
-                (void)snprintf(text, sizeof text, "%.100s: %d of %d files of \"%.200s\": %s",
+                (void)snprintf(text, sizeof text, "%.100s: %d of %d files of \"%.200s\"%s: %s",
                                dataset->source[series->source].name, series->with[trait], series->files,
-                               series->pattern, unet_image_trait(trait));
+                               series->pattern, series->more != NULL ? " and others" : "",
+                               unet_image_trait(trait));
                 note(context, text);
             }
         }
