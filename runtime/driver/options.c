@@ -68,6 +68,8 @@ static const Option options_table[] = {
      "folder of the weights, the checkpoint and the log"},
     {"resume", 0, OPTIONAL_TEXT, IN(TRAIN), 0, 0, AT(resume_file), "[=FILE]",
      "continue from the checkpoint in --out, or from FILE"},
+    {"tensorboard", 0, OPTIONAL_TEXT, IN(TRAIN), 0, 0, AT(tensorboard_folder), "[=DIR]",
+     "also write event files for TensorBoard, in --out/tensorboard, or in DIR"},
     {"checkpoint-every", 0, NUMBER, IN(TRAIN), 1, INT64_MAX, AT(checkpoint_every), "N",
      "steps between checkpoints"},
     {"weights", 0, TEXT, IN(TRAIN) | IN(EVAL) | IN(PREDICT) | IN(BENCH), 0, 0, AT(weights), "FILE",
@@ -173,7 +175,7 @@ static UnetStatus read_positive(const Option *option, const char *text, double *
 static UnetStatus store(UnetOptions *options, const Option *option, const char *value, UnetError *error) {
     void *place = (char *)options + option->place;
     if (option->kind == OPTIONAL_TEXT)
-        options->resume = true;
+        *(option->place == AT(resume_file) ? &options->resume : &options->tensorboard) = true;
     if (option->kind == FLAG && value != NULL)
         return unet_fail(error, UNET_USAGE, "`--%s` takes no value", option->name);
     if (option->kind == FLAG) {

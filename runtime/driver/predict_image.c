@@ -21,6 +21,7 @@ enum { TOLD_BITS = 1 << UNET_IMAGE_TRAITS };
 typedef struct {
     Prediction *prediction;
     UnetImageReader *reader;
+    Ends *ends;         /* in place of files; or NULL */
     UnetImageInfo info; /* of the input */
     int32_t units;      /* of the padded image */
     int32_t kept;       /* of the last rows of the file, as many as padding may repeat, */
@@ -126,7 +127,7 @@ static void store_row(const Prediction *prediction, int32_t h, const float *row,
     const Driver *driver = prediction->driver;
     float zero[UNET_MOST_NORMALIZED] = {0};
     const float *beside = NULL;
-    if (driver->model->inputs[prediction->input].normalizing != UNET_AS_READ) {
+    if (driver->model->inputs[prediction->input].normalizing != UNET_AS_READ && !prediction->normalized) {
         const UnetNormal *normal = &driver->normal[prediction->input];
         unet_normalize(normal, layout->channels, (size_t)width, (size_t)width, row, prediction->normal);
         unet_normalize(normal, layout->channels, 1, 1, zero, zero);
@@ -143,7 +144,9 @@ static float *last_row(const Passage *p, int32_t h) {
 /* The next row of the file is row H. */
 static UnetStatus bring_row(const Passage *p, int32_t h) {
     const Prediction *prediction = p->prediction;
-    UnetStatus status = unet_image_read_row(p->reader, prediction->row, &prediction->driver->error);
+    UnetError *error = &prediction->driver->error;
+    UnetStatus status = p->ends != NULL ? p->ends->read(p->ends, prediction->row, error)
+                                        : unet_image_read_row(p->reader, prediction->row, error);
     if (status != UNET_OK)
         return status;
     memcpy(last_row(p, h), prediction->row, longest_row(prediction) * sizeof *prediction->row);
@@ -233,7 +236,9 @@ static UnetStatus take_row(const Passage *p, int i, int32_t h) {
     for (size_t c = 1; c < (size_t)layout->channels; c++)
         memmove(prediction->row + c * width, prediction->row + c * (size_t)layout->size[2],
                 width * sizeof *prediction->row);
-    return unet_image_write_row(prediction->writer[i], prediction->row, &prediction->driver->error);
+    UnetError *error = &prediction->driver->error;
+    return p->ends != NULL ? p->ends->write(p->ends, i, prediction->row, error)
+                           : unet_image_write_row(prediction->writer[i], prediction->row, error);
 }
 
 /* The rows of band B of all outputs; *DONE: these were the last. */
@@ -326,6 +331,22 @@ static UnetStatus open_image(Passage *p, const char *in) {
     tell_traits(prediction, in, p->info.traits);
     status = check_size(prediction, in, &p->info);
     return status == UNET_OK ? choose_padding(p) : status;
+}
+
+UnetImageInfo predicted_shape(Prediction *prediction, int32_t height, int32_t width, int i) {
+    const Passage p = {.prediction = prediction, .info = {.height = height, .width = width}};
+    return output_info(&p, i);
+}
+
+UnetStatus predict_rows(Prediction *prediction, int32_t height, int32_t width, Ends *ends) {
+    Passage p = {.prediction = prediction, .ends = ends, .info = {.height = height, .width = width}};
+    UnetStatus status = check_size(prediction, "the image", &p.info);
+    if (status == UNET_OK)
+        status = choose_padding(&p);
+    if (status == UNET_OK)
+        status = pass(&p);
+    free(p.last_rows);
+    return status;
 }
 
 UnetStatus predict_image(Prediction *prediction, const char *in) {

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "board.h"
 #include "progress.h"
 #include "unet/log.h"
 #include "unet/parameters.h"
@@ -34,6 +35,7 @@ typedef struct {
     Device device;
     int64_t beside; /* bytes that the loader takes at most */
     UnetLog log;
+    Board *board; /* NULL: no TensorBoard */
     UnetProgress progress;
     RunState state;
     LossScale scale;
@@ -224,6 +226,8 @@ static UnetStatus start(Run *run) {
         status = run_folder_prepare(driver);
     if (status == UNET_OK)
         status = open_log(run);
+    if (status == UNET_OK)
+        status = board_open(&run->board, driver, run->eval_data, run->state.step, run->steps);
     /* Shows before the first step that the folder takes files, and makes --resume mean this run. */
     if (status == UNET_OK && !driver->options.resume)
         status = run_save_checkpoint(driver, run->device.arena, &run->state);
@@ -234,6 +238,7 @@ static UnetStatus start(Run *run) {
 }
 
 static void finish(Run *run) {
+    board_close(run->board);
     unet_log_close(&run->log);
     free(run->value);
     free(run->identity);
@@ -397,7 +402,7 @@ static UnetStatus end_step(Run *run) {
     tally_add(&run->train, program, run->device.arena, n);
     tally_add(&run->shown, program, run->device.arena, n);
     add_norm(run);
-    return UNET_OK;
+    return board_step(run->board, run->device.arena, n, run->state.step, rate_of(run, run->state.step));
 }
 
 /* One step more has ended when this returns, and where there is a device and nothing else to be done, the
@@ -479,6 +484,8 @@ static UnetStatus evaluate(Run *run, int *signal) {
     }
     if (status == UNET_OK)
         status = write_row(run, "eval", &run->eval);
+    if (status == UNET_OK)
+        status = board_evaluation(run->board, &run->eval, run->state.step, &run->device);
     look_at_plateau(run, value);
     run->stream.first = run->state.step;
     return status != UNET_OK ? status : unet_loader_begin(run->loader, &run->stream, &driver->error);

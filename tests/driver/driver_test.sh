@@ -4,6 +4,7 @@
 # divergence, evaluation and prediction.
 set -u
 fake=$1 make_pictures=$2 hook=${3:-}
+here=$(cd "$(dirname "$0")" && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
@@ -74,8 +75,8 @@ FAKE_ARENA=1000000000000000 expect 3 'needs 909.49 TiB' "$fake" train --data=dat
 
 echo "data"
 expect 0 '13 samples in .data., 26 files' "$fake" check-data --data data
-"$make_pictures" deep 3 20 18 16 || exit 1
-expect 0 'noisy: 3 of 3 files of .*: all 16 bits are kept' "$fake" check-data --data deep
+"$make_pictures" deep 4 20 18 16 || exit 1
+expect 0 'noisy: 4 of 4 files of .*: all 16 bits are kept' "$fake" check-data --data deep
 expect 0 'clean: 3 of 3 files of .*: all 16 bits are kept' "$fake" train --data=deep --steps=1 --out=deep.run
 expect 4 'noisy' "$fake" train --data nowhere
 cp -r data broken
@@ -117,6 +118,13 @@ expect 0 'nothing to do' "$fake" train --data=data --out=longer --resume
 expect 0 'resuming from step 12' "$fake" train --data=data --out=longer --resume --epochs=8
 same long/fake.safetensors longer/fake.safetensors "epochs added by --resume"
 [ "$(evaluations long/log.csv)" = "$(evaluations longer/log.csv)" ] || fail "log of a resumed run"
+
+echo "TensorBoard"
+expect 0 'tensorboard --logdir=board/tensorboard' "$fake" train --data=data --out=board --tensorboard --epochs=2
+expect 0 'resuming from step 6' "$fake" train --data=data --out=board --resume --tensorboard
+same whole/fake.safetensors board/fake.safetensors "--tensorboard"
+expect 0 ' tags' python3 "$here/tensorboard_check.py" board/tensorboard board
+expect 4 'nowhere/x: the folder cannot be created' "$fake" train --data=data --out=board2 --tensorboard=nowhere/x
 
 echo "batches"
 expect 2 'compiled for 4 at most; compile with --batch=5' "$fake" train --data=data --out=wide --batch=5
