@@ -378,8 +378,10 @@ static const UnetCommandRow commands[] = {
          "Runtime and all that reads such files.  It takes batches of any length, of the size in "
          "the file; pictures are f32, channels first, 0 to 1.  Exit code 4: the weights do not fit "
          "the network."},
-    [COMMAND_EXPLAIN] = {"explain", false, "CODE", "print what a diagnostic means, at length",
-                         "For example `unetc explain U0401`."},
+    [COMMAND_EXPLAIN] =
+        {"explain", false, "CODE | settings | operators", "print what a diagnostic means, at length",
+         "For example `unetc explain U0401`; or all settings, or all operators, as one types "
+         "them, with their defaults."},
     [COMMAND_RUNTIME] = {"runtime", true, "", "print the folder of the runtime library", NULL},
     [COMMAND_HELP] = {"help", true, "[COMMAND]", NULL, NULL},
     [COMMAND_VERSION] = {"version", true, "", NULL, NULL},

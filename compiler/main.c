@@ -3,6 +3,7 @@
 #include "ir/target.h"
 #include "report/diff.h"
 #include "emit/build_program.h"
+#include "front/reference.h"
 #include "onnx/onnx.h"
 #include "pipeline.h"
 #include "search/advice.h"
@@ -242,6 +243,10 @@ static int command_onnx(Session *s) {
 }
 
 static int command_explain(const char *code) {
+    if (strcmp(code, "settings") == 0 || strcmp(code, "operators") == 0) {
+        (*code == 's' ? print_settings : print_operators)(stdout);
+        return EXIT_DONE;
+    }
     const char *text = diag_explain(code);
     if (text == NULL) {
         fprintf(stderr, "unetc: there is no diagnostic %s\n", code);

@@ -26,6 +26,14 @@ static UnetStatus take_resume(void *result, const UnetValue *value, UnetError *e
     return UNET_OK;
 }
 
+static UnetStatus take_tensorboard(void *result, const UnetValue *value, UnetError *error) {
+    UnetOptions *options = result;
+    (void)error;
+    options->tensorboard = true;
+    options->tensorboard_folder = value->text;
+    return UNET_OK;
+}
+
 #define IN(command) (1u << UNET_COMMAND_##command)
 #define AT(field) offsetof(UnetOptions, field)
 static const UnetOptionRow rows[] = {
@@ -55,6 +63,8 @@ static const UnetOptionRow rows[] = {
      .help = "continue from the checkpoint in --out, or from FILE"},
     {"--overwrite", .commands = IN(TRAIN), .place = AT(overwrite),
      .help = "begin anew in a folder that holds a run, in its place"},
+    {"--tensorboard", .kind = UNET_MAYBE, .commands = IN(TRAIN), .take = take_tensorboard, .value = "DIR",
+     .help = "also write event files for TensorBoard, in --out/tensorboard, or in DIR"},
     {"--checkpoint-every", .kind = UNET_NUMBER, .commands = IN(TRAIN), .min = 1, .max = INT64_MAX,
      .place = AT(checkpoint_every), .value = "N", .help = "steps between checkpoints"},
     {"--weights", .kind = UNET_TEXT, .commands = IN(TRAIN) | IN(EVAL) | IN(PREDICT) | IN(BENCH),

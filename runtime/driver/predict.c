@@ -15,7 +15,7 @@
 
 /* ---- what the model can do -------------------------------------------------------------------- */
 
-static UnetStatus check_model(Prediction *prediction) {
+UnetStatus prediction_check(Prediction *prediction) {
     const UnetModel *model = prediction->driver->model;
     UnetError *error = &prediction->driver->error;
     int inputs = 0;
@@ -168,7 +168,7 @@ static UnetStatus predict_and_show(Prediction *prediction, const char *in) {
 
 UnetStatus driver_predict(Driver *driver) {
     Prediction prediction = {.driver = driver, .program = driver->model->predict};
-    UnetStatus status = check_model(&prediction);
+    UnetStatus status = prediction_check(&prediction);
     signals_hold(); /* so that no part of a file stays behind */
     if (status == UNET_OK)
         status = find_folder(&prediction);

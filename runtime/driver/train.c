@@ -18,6 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "board.h"
 #include "progress.h"
 #include "unet/log.h"
 #include "unet/parameters.h"
@@ -39,6 +40,7 @@ typedef struct {
     int64_t beside; /* bytes that the loader takes at most */
     RunFolder folder;
     UnetLog log;
+    Board *board; /* NULL: no TensorBoard */
     UnetProgress progress;
     RunState state;
     LossScale scale;
@@ -278,12 +280,15 @@ static UnetStatus start(Run *run) {
     status = plan_schedule(run);
     if (status == UNET_OK)
         status = begin_in_folder(run);
+    if (status == UNET_OK)
+        status = board_open(&run->board, run->driver, run->eval_data, run->state.step, run->steps);
     run->first_step = run->begun = run->state.step;
     run->scale = scale_start(run->model, run->device.arena, run->state.step);
     return status;
 }
 
 static void finish(Run *run) {
+    board_close(run->board);
     unet_log_close(&run->log);
     free(run->value);
     free(run->identity);
@@ -449,7 +454,7 @@ static UnetStatus end_step(Run *run) {
     tally_add(&run->train, program, run->device.arena, n);
     tally_add(&run->shown, program, run->device.arena, n);
     add_norm(run);
-    return UNET_OK;
+    return board_step(run->board, run->device.arena, n, run->state.step, rate_of(run, run->state.step));
 }
 
 /* One step more has ended when this returns, and where there is a device and nothing else to be done, the
@@ -531,6 +536,8 @@ static UnetStatus evaluate(Run *run, int *signal) {
     }
     if (status == UNET_OK)
         status = write_row(run, "eval", &run->eval);
+    if (status == UNET_OK)
+        status = board_evaluation(run->board, &run->eval, run->state.step, &run->device);
     look_at_plateau(run, value);
     run->stream.first = run->state.step;
     return status != UNET_OK ? status : unet_loader_begin(run->loader, &run->stream, &driver->error);
@@ -617,6 +624,10 @@ static UnetStatus loop(Run *run) {
 
 /* ---- before and after ------------------------------------------------------------------------- */
 
+static void tell(void *progress, const char *note) {
+    unet_progress_message(progress, "%s", note);
+}
+
 static void announce(Run *run) {
     const UnetModel *model = run->model;
     const int samples = (int)unet_dataset_samples(run->data);
@@ -634,6 +645,9 @@ static void announce(Run *run) {
                           unet_plural(model->parameter_count), arena, beside, samples, unet_plural(samples),
                           batch_of(run), run->steps_per_epoch, unet_plural(run->steps_per_epoch),
                           run->steps, unet_plural(run->steps), threads, run->state.seed);
+    unet_dataset_notes(run->data, tell, &run->progress);
+    if (run->eval_data != NULL)
+        unet_dataset_notes(run->eval_data, tell, &run->progress);
 }
 
 static void report_waiting(Run *run) {

@@ -4,6 +4,7 @@
 # divergence, evaluation and prediction.
 set -u
 fake=$1 make_pictures=$2 hook=${3:-}
+here=$(cd "$(dirname "$0")" && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
@@ -78,6 +79,9 @@ FAKE_ARENA=1000000000000000 expect 3 'needs 909.49 TiB' "$fake" train --data=dat
 
 echo "data"
 expect 0 '13 samples in .data., 26 files' "$fake" check-data --data data
+"$make_pictures" deep 4 20 18 16 || exit 1
+expect 0 'noisy: 4 of 4 files of .*: all 16 bits are kept' "$fake" check-data --data deep
+expect 0 'clean: 3 of 3 files of .*: all 16 bits are kept' "$fake" train --data=deep --steps=1 --out=deep.run
 expect 4 'noisy' "$fake" train --data nowhere
 cp -r data broken
 rm broken/clean/05.png
@@ -130,6 +134,13 @@ expect 0 'nothing to do' "$fake" train --data=data --out=longer --resume
 expect 0 'resuming from step 12' "$fake" train --data=data --out=longer --resume --epochs=8
 same long/fake.safetensors longer/fake.safetensors "epochs added by --resume"
 [ "$(rows long/log.csv)" = "$(rows longer/log.csv)" ] || fail "log of a resumed run"
+
+echo "TensorBoard"
+expect 0 'tensorboard --logdir=board/tensorboard' "$fake" train --data=data --out=board --tensorboard --epochs=2
+expect 0 'resuming from step 6' "$fake" train --data=data --out=board --resume --tensorboard
+same whole/fake.safetensors board/fake.safetensors "--tensorboard"
+expect 0 ' tags' python3 "$here/tensorboard_check.py" board/tensorboard board
+expect 4 'nowhere/x: the folder cannot be created' "$fake" train --data=data --out=board2 --tensorboard=nowhere/x
 
 echo "batches"
 expect 2 'compiled for 4 at most; compile with --batch=5' "$fake" train --data=data --out=wide --batch=5
@@ -276,9 +287,21 @@ cp whole/*.safetensors .
 expect 0 'fake.best.safetensors' "$fake" predict small/noisy/00.png -o small.png
 header=$(od -An -j16 -N9 -tu1 small.png | tr -s ' ') # width, height, bits
 [ "$header" = ' 0 0 0 11 0 0 0 13 16' ] || fail "prediction keeps size and depth:$header"
+cp small/clean/00.png small/clean/clean.png
+expect 0 '00.png: all 16 bits are kept' "$fake" predict small/noisy/00.png small/clean/clean.png -o told/
+[ "$("$fake" predict small/noisy/00.png small/clean/clean.png -o told/ 2>&1 | grep -c 'bits are kept')" = 1 ] ||
+    fail "told more than once"
+expect 0 'small.tif' "$fake" predict small/noisy/00.png -o small.tif
+[ "$(od -An -tx1 -N8 small.tif)" = ' 4d 4d 00 2a 00 00 00 08' ] || fail "a prediction called .tif is no TIFF"
+expect 2 'no GIF files are written' "$fake" predict small/noisy/00.png -o small.gif
+if "$fake" predict small/noisy/00.png -o small.jpg 2>jpeg.txt; then
+    [ "$(od -An -tx1 -N3 small.jpg)" = ' ff d8 ff' ] || fail "a prediction called .jpg is no JPEG"
+    grep -q 'small.jpg holds 8 bits of a number, and small/noisy/00.png has 16' jpeg.txt || fail "bits lost in silence"
+else
+    grep -q 'install libjpeg62-turbo-dev' jpeg.txt || fail "a prediction called .jpg: $(cat jpeg.txt)"
+fi
 expect 2 'need an output folder' "$fake" predict small/noisy/00.png small/clean/00.png -o out.png
 expect 2 'would both be written to predicted/00.png' "$fake" predict small/noisy/00.png small/clean/00.png -o predicted/
-cp small/clean/00.png small/clean/clean.png
 expect 0 'clean.png -> predicted/clean.png' "$fake" predict --weights=fake.safetensors --threads=1 small/noisy/00.png small/clean/clean.png -o predicted
 expect 4 'larger than the 16 x 16' "$fake" predict large/noisy/00.png -o large.png
 [ ! -e large.png ] || fail "a failed prediction leaves a file"

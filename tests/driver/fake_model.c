@@ -165,8 +165,8 @@ static const UnetResult measures[] = {
     {"mse(denoised, clean)", "mse", UNET_LOSS, 1, false, -1, 1, 0, 0},
     {"psnr(denoised, clean)", "psnr", UNET_METRIC, 1, true, 0, 1, 0, 0},
 };
-static const UnetSourceTerm noisy_files[] = {{UNET_SRC_FILES, "noisy/*.png", 0, 0, 11, NULL, 0}};
-static const UnetSourceTerm clean_files[] = {{UNET_SRC_FILES, "clean/*.png", 0, 0, 12, NULL, 0}};
+static const UnetSourceTerm noisy_files[] = {{UNET_SRC_FILES, "noisy/*.png", 0, 0, 11, NULL, 0, NULL}};
+static const UnetSourceTerm clean_files[] = {{UNET_SRC_FILES, "clean/*.png", 0, 0, 12, NULL, 0, NULL}};
 static const UnetSource sources[] = {{"noisy", 0, 1, 1, noisy_files, NULL, false},
                                      {"clean", 1, 1, 1, clean_files, NULL, false}};
 static const UnetTransform crop[] = {{.op = UNET_DO_CROP, .random = true}};
