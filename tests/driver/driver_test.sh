@@ -206,6 +206,9 @@ for pause in 0.05 0.2 0.35 0.5 0.65; do
 done
 expect 4 '10 samples, and the data now has' sh -c "'$make_pictures' fewer 9 20 18 8 &&
     '$fake' train --data=fewer --out=killed --resume --epochs=9"
+expect 0 '^nothing to do: 1 of 1 step is done' \
+    sh -c "'$fake' train --data=data --out=single --steps=1 && '$fake' train --data=data --out=single --steps=1 --resume"
+expect 0 ' 1 thread, .*' "$fake" train --data=data --out=one_thread --steps=1 --threads=1
 expect 2 'was made with seed 0' "$fake" train --data=data --out=killed --resume --epochs=9 --seed=5
 expect 4 'not a checkpoint to continue from' "$fake" train --data=data --resume=whole/fake.safetensors
 expect 4 'fake.checkpoint.safetensors' "$fake" train --data=data --out=empty --resume
