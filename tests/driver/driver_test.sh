@@ -218,6 +218,12 @@ diff <(rows long/log.csv) <(rows busy/log.csv) || fail "log of the run that was 
     fake.checkpoint.safetensors fake.step-00000022.safetensors fake.step-00000024.safetensors log.csv $others |
     LC_ALL=C sort | tr '\n' ' ')" ] || fail "what a killed run leaves: $(ls busy)"
 
+cp -r long earlier
+expect 0 'resuming from step 21' "$fake" train --data=data --out=earlier --resume=earlier/fake.step-00000021.safetensors --epochs=8
+diff <(rows long/log.csv) <(rows earlier/log.csv) || fail "log of a run that goes on from an earlier checkpoint"
+cp long/fake.checkpoint.safetensors earlier/fake.previous.safetensors
+expect 2 'earlier holds a run' "$fake" train --data=data --out=earlier --resume=earlier/fake.previous.safetensors --epochs=9
+
 echo "divergence"
 FAKE_RATE=1e30 expect 6 'not finite|loss is' "$fake" train --data=data --out=diverged
 expect 0 '' "$fake" eval --data=data --weights=diverged/fake.checkpoint.safetensors
