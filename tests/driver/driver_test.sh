@@ -284,7 +284,6 @@ expect 4 'larger than the 16 x 16' "$fake" predict large/noisy/00.png -o large.p
 expect 0 'limited to 2 threads.*--max-threads=1024`' "$fake" predict --threads=100000 small/noisy/00.png -o many.png
 expect 0 'limited to 2 threads.*--max-threads=3`' "$fake" predict --threads=3 small/noisy/00.png -o many.png
 expect 2 'standard output' "$fake" predict small/noisy/00.png -o -
-expect 2 'out.jpg: results are written as PNG files: name it out.png' "$fake" predict small/noisy/00.png -o out.jpg
 expect 0 '' "$fake" predict small/noisy/00.png -o OUT.PNG
 expect 4 '/dev/null: is not a file' "$fake" predict small/noisy/00.png -o /dev/null
 ln -s small.png link.png && rm small.png && touch small.png
