@@ -393,16 +393,17 @@ static void read_border_weight(Reader *r, Call *call) {
     push_term(r, term);
 }
 
+static const struct {
+    const char *signature;
+    void (*read)(Reader *r, Call *call);
+} sources[HERE] = {
+    {"images(pattern, channels = none, scale = \"unit\", list = none, column = none)", read_images},
+    {"labels(pattern, values = none, others = \"error\", list = none, column = none)", read_labels},
+    {"gaussian(sigma)", read_gaussian},
+    {"uniform(low, high)", read_uniform},
+    {"border_weight(labels, w0 = 10, sigma = 5)", read_border_weight}};
+
 static void read_call(Reader *r, const Expr *expr) {
-    static const struct {
-        const char *signature;
-        void (*read)(Reader *r, Call *call);
-    } source[HERE] = {
-        {"images(pattern, channels = none, scale = \"unit\", list = none, column = none)", read_images},
-        {"labels(pattern, values = none, others = \"error\", list = none, column = none)", read_labels},
-        {"gaussian(sigma)", read_gaussian},
-        {"uniform(low, high)", read_uniform},
-        {"border_weight(labels, w0 = 10, sigma = 5)", read_border_weight}};
     int kind = 0;
     while (kind < HERE && strcmp(expr->text, sources_here[kind]) != 0)
         kind++;
@@ -411,11 +412,11 @@ static void read_call(Reader *r, const Expr *expr) {
         return;
     }
     Call call = {.l = r->l, .expr = expr, .span = expr->span};
-    call.signature = signature_of(r->l, source[kind].signature, true);
+    call.signature = signature_of(r->l, sources[kind].signature, true);
     if (!is_right_call(r, expr) || !bind_arguments(&call, NULL, &expr->args))
         r->good = false;
     else
-        source[kind].read(r, &call);
+        sources[kind].read(r, &call);
 }
 
 static void read_number(Reader *r, const Expr *expr) {
@@ -642,4 +643,11 @@ void check_sources(Lower *l) {
         check_data(l, &model->eval_data, true);
     }
     model->eval_data.present = model->eval_data.nsource > 0;
+}
+
+/* ---- words ---- */
+
+void list_sources(Text *out) {
+    for (int i = 0; i < HERE; i++)
+        text_line(out, "source\t%s", sources[i].signature);
 }
