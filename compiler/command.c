@@ -650,7 +650,7 @@ Command command_read(Pool *pool, int argc, char **argv) {
         } else if (!only_files && (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0)) {
             print_help(c.kind);
         } else if (!only_files && strcmp(argument, "--version") == 0) {
-            puts("unetc 0.1");
+            puts("unetc " UNETC_VERSION);
             exit(EXIT_DONE);
         } else if (!only_files && strcmp(argument, "--runtime") == 0) {
             take_runtime(&c);

@@ -247,7 +247,7 @@ static int run_command(Session *s) {
     if (c->kind == COMMAND_EXPLAIN)
         return command_explain(c->file);
     if (c->kind == COMMAND_RUNTIME) {
-        puts(runtime_folder());
+        puts(runtime_folder(s->pool));
         return EXIT_DONE;
     }
     if (c->diff)

@@ -201,11 +201,6 @@ static int run_all(Job *job, int count) {
     return result;
 }
 
-const char *runtime_folder(void) {
-    const char *given = getenv("UNETC_RUNTIME");
-    return given != NULL && *given != '\0' ? given : UNETC_RUNTIME_FOLDER;
-}
-
 static bool is_clang(const char *compiler) {
     return strstr(compiler, "clang") != NULL;
 }
@@ -453,7 +448,7 @@ static int build_in_folders(const Build *b, const Sources *sources, const char *
 int build_program(const Plan *plan, const Sources *sources, const char *program) {
     Build b = {.plan = plan,
                .step = plan->target->build,
-               .home = runtime_folder(),
+               .home = runtime_folder(plan->pool),
                .compiler = given_or("CC", "cc")};
     sigset_t before;
     if (!can_link(&b))

@@ -45,7 +45,8 @@ void check_place(Pool *pool, const char *program);
  * code, and leaves nothing else behind. */
 int build_program(const Plan *plan, const Sources *sources, const char *program);
 
-/* The folder with include/ and libunet_runtime.a. */
-const char *runtime_folder(void);
+/* runtime_folder.c: the folder with include/ and libunet_runtime.a; ends the compiler with EXIT_IO where
+ * there is none. */
+const char *runtime_folder(Pool *pool);
 
 #endif

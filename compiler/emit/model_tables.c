@@ -184,7 +184,7 @@ static void layout_row(const Tables *t, const Program *program, ValueId v, bool 
     text_line(t->out, "    %s,", layout_initialiser(program, v, used));
 }
 
-static int64_t slot_bytes(const Program *program) {
+int64_t slot_bytes(const Program *program) {
     const int *readers = count_readers(program->graph);
     int64_t bytes = 0;
     for (int i = 0; i < program->model->ninput && !passes_rows(program); i++)

@@ -51,6 +51,7 @@ typedef struct {
     bool repeats;               /* in bands of rows: some may be computed again, as repeat.h says */
     int64_t most_extra;         /* no search where an iteration is known to cost so much more, or 0 */
     bool any_plan;              /* any schedule that fits will do, however slow */
+    bool brief;                 /* the search for schedules ends early: those it finds may cost some more */
     bool prefetch;              /* training: inputs keep their bytes for those of the next step */
     bool little_workspace;      /* kernels may be slow for want of workspace */
     bool packs_once;            /* prediction: packed weights are kept from image to image */

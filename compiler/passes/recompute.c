@@ -371,7 +371,8 @@ static const RematSchedule *schedule_for(const Translation *t, const RematProble
         return repeat_in_bands(pool, &bands);
     }
     RematSchedule *found = NEW(pool, RematSchedule);
-    const RematQuestion question = {.capacity = capacity, .any = choices->any_plan};
+    const RematQuestion question = {
+        .capacity = capacity, .any = choices->any_plan, .brief = choices->brief};
     if (choices->most_extra > 0) {
         const RematQuestion all_kept = {.capacity = INT64_MAX};
         remat_schedule(pool, problem, &all_kept, found);
@@ -395,7 +396,7 @@ int recompute(Program *program, const NodeId *node, int count, int64_t capacity,
     *problem = problem_of(&t);
     program->remat = problem;
     program->found = schedule_for(&t, problem, capacity);
-    if (!program->choices->any_plan && !program->choices->repeats &&
+    if (!program->choices->any_plan && !program->choices->brief && !program->choices->repeats &&
         program->found->cost > program->found->base_cost)
         program->recompute_flops_bound =
             flops_bound(&t, capacity > program->found->peak ? capacity : program->found->peak);

@@ -16,9 +16,12 @@ static void help_with_budget(const Plan *plan, const Advice *a, Diag *diag) {
 static void help_with_proposals(const Advice *a, Diag *diag) {
     for (int i = 0; i < a->count; i++) {
         const Proposal *p = &a->proposal[i];
-        diag_help(diag, "%s: %s, %+.1f %% %swork%s", p->text, human_bytes(a->pool, p->trial.arena),
-                  fit_extra_work(&p->trial), p->narrower ? "of its own " : "",
-                  p->trial.in_bands ? ", in bands of rows" : "");
+        const char *own = p->narrower ? "of its own " : "";
+        if (p->trial.brief)
+            diag_help(diag, "%s: fits, about %+.0f %% %swork", p->text, fit_extra_work(&p->trial), own);
+        else
+            diag_help(diag, "%s: %s, %+.1f %% %swork%s", p->text, human_bytes(a->pool, p->trial.arena),
+                      fit_extra_work(&p->trial), own, p->trial.in_bands ? ", in bands of rows" : "");
     }
     if (a->quarter.legal)
         diag_help(diag, "no useful size fits by itself, not even `--size=%s`",

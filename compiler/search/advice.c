@@ -1,9 +1,10 @@
 /* advice.c - what to do about a plan: what would fit where it does not, and what it is compared with.
  *
- * Every proposal was planned, so its numbers are those that the option will give: first what leaves the
- * result as it is, then what rounds otherwise, a smaller batch, a smaller size, and a narrower network.
- * Where none of these helps, two of them together; where nothing helps, the smallest budget that would do.
- * Proposals do not depend on each other, so they are worked out in threads.
+ * Every proposal was planned, so it fits, and its numbers are those that the option will give, but where
+ * much is computed again: what is found in brief is about that.  First comes what leaves the result as it
+ * is, then what rounds otherwise, a smaller batch, a smaller size, and a narrower network. Where none of
+ * these helps, two of them together; where nothing helps, the smallest budget that would do. Proposals do
+ * not depend on each other, so they are worked out in threads.
  */
 #include "search/advice.h"
 #include "base/size_math.h"

@@ -110,14 +110,23 @@ static Plan *smaller(Plan *a, Plan *b) {
     return (a->refusal != NULL && b->refusal == NULL) || a->arena > b->arena ? b : a;
 }
 
-/* Half as many samples at a time, as often as that helps. */
+/* Half as many samples at a time, as often as it takes: if one fits. */
 static Plan *fewer_samples(const Request *r, Choices choices, Plan *best) {
-    for (int64_t samples = best->program[PROGRAM_TRAIN].micro_batch; samples > 1 && !plan_fits(best);) {
+    int64_t samples = best->program[PROGRAM_TRAIN].micro_batch;
+    if (samples == 1)
+        return best;
+    choices.micro_batch = 1;
+    Plan *fewest = attempt(r, choices);
+    if (!plan_fits(fewest))
+        return smaller(fewest, best);
+    while (samples > 2) {
         samples = (samples + 1) / 2;
         choices.micro_batch = samples;
-        best = smaller(attempt(r, choices), best);
+        Plan *plan = attempt(r, choices);
+        if (plan_fits(plan))
+            return plan;
     }
-    return best;
+    return fewest;
 }
 
 /* The better of two plans: one that fits, then the one that costs less; where none fits, the smaller. */
@@ -225,13 +234,15 @@ static Plan *with_recomputation(const Request *r, Choices choices, Plan *kept) {
 }
 
 /* BEST, or, if that costs less, something computed again: with SAMPLES at a time, or half as many, as often
- * as that is at least LEAST.  The fewest come first; what does not fit even then does not with more. */
+ * as that is at least LEAST.  The fewest come first; what does not fit even then does not with more. In
+ * brief, what is no better then is taken to be no better with more, too. */
 static Plan *recompute_in_turns(const Request *r, Choices choices, int64_t samples, int64_t least,
                                 Plan *best) {
     if (samples > least) {
-        best = recompute_in_turns(r, choices, (samples + 1) / 2, least, best);
-        if (!plan_fits(best))
-            return best;
+        Plan *fewer = recompute_in_turns(r, choices, (samples + 1) / 2, least, best);
+        if (!plan_fits(fewer) || (choices.brief && fewer == best))
+            return fewer;
+        best = fewer;
     }
     choices.micro_batch = samples;
     Plan *kept = attempt(r, choices);

@@ -4,6 +4,7 @@
  * assumed of them, and some sizes may not be legal.  From one that fits the search goes up in strides until
  * something does not fit, and then closes the gap: what it returns was tried, and so was its successor.
  * Attempts near the limit are slow, but tell where it may be: most go there, every third halves the gap.
+ * Two that failed tell how memory grows.
  * Any plan that fits answers the question; a good one is made in the end, unless any will do.
  */
 #include "base/size_math.h"
@@ -67,6 +68,7 @@ FitTrial fit_try(const FitQuestion *q) {
                            .recompute_flops = plan->recompute_flops,
                            .micro_batches = iterations_of(first),
                            .in_bands = has_bands(first)};
+        trial.brief = q->fixed.brief && trial.recompute_flops > 0 && !trial.in_bands;
         read_size(first->model, trial.size);
         trial.fits = q->card == 0 ? plan_fits(plan) : fits_card(q, plan);
     }
@@ -164,19 +166,40 @@ static Tried try_candidate(Row *row, int64_t i) {
     return tried;
 }
 
-/* Where memory would just do if it grew with the batch, or the area or volume, of what was tried. */
-static int64_t guess(const Row *row, const Tried *tried) {
-    const FitQuestion *q = &row->question;
-    const FitTrial *t = &tried->trial;
-    double has = (double)(q->card > 0 ? q->card - t->beside : q->options.budget), axes = 0;
-    double needs = (double)t->arena;
-    if (!t->legal)
-        return tried->i;
-    if (row->declared[row->axis] == 0)
-        return (int64_t)fmin((double)tried->i * has / needs, (double)row->last);
+/* Of a candidate's row, what memory grows with. */
+static double extent(const Row *row, const Tried *tried) {
+    const bool sizes = row->declared[row->axis] > 0;
+    return sizes ? (double)tried->trial.size[row->axis] : (double)tried->i;
+}
+
+/* The power of the extent with which memory grows: that from TRIED to LARGER, if both failed and so tell
+ * the least there is, or that of the batch, or of the area or volume. */
+static double power_of_extent(const Row *row, const Tried *tried, const Tried *larger) {
+    const double least = 0.25, most = 4;
+    double axes = 0;
     for (int k = 0; k < AXES; k++)
         axes += row->declared[k] > 0;
-    double size = fmin((double)t->size[row->axis] * pow(has / needs, 1 / axes), FIT_MAX_EXTENT);
+    if (larger->trial.legal && !larger->trial.fits && larger->trial.arena > tried->trial.arena &&
+        extent(row, larger) > extent(row, tried))
+        return fmin(fmax(log((double)larger->trial.arena / (double)tried->trial.arena) /
+                             log(extent(row, larger) / extent(row, tried)),
+                         least),
+                    most);
+    return fmax(axes, 1);
+}
+
+/* Where memory would just do if it went on growing as it does from TRIED to LARGER. */
+static int64_t guess(const Row *row, const Tried *tried, const Tried *larger) {
+    const FitQuestion *q = &row->question;
+    const FitTrial *t = &tried->trial;
+    const double has = (double)(q->card > 0 ? q->card - t->beside : q->options.budget);
+    if (!t->legal)
+        return tried->i;
+    const double size =
+        fmin(extent(row, tried) * pow(has / (double)t->arena, 1 / power_of_extent(row, tried, larger)),
+             FIT_MAX_EXTENT);
+    if (row->declared[row->axis] == 0)
+        return (int64_t)fmin(size, (double)row->last);
     return (int64_t)floor((size - (double)row->declared[row->axis]) / (double)row->multiple[row->axis]);
 }
 
@@ -189,12 +212,20 @@ static int64_t clamp(int64_t i, int64_t min, int64_t max) {
     return i < min ? min : i > max ? max : i;
 }
 
-/* Nothing legal is left between them in the end. */
-static void close_in(Row *row, Tried *fits, Tried *fails) {
-    for (int iteration = 0; fails->i - fits->i > 1; iteration++) {
+/* Is there nothing between them, or, if ABOUT will do, little? */
+static bool are_close(const Row *row, const Tried *fits, const Tried *fails, bool about) {
+    enum { LITTLE = 30 };
+    const int64_t gap = fails->i - fits->i, unit = row->multiple[row->axis];
+    return gap <= 1 || (about && (double)(gap * (unit > 0 ? unit : 1)) * LITTLE <= extent(row, fits));
+}
+
+/* Nothing legal is left between them in the end, or, if ABOUT will do, little. */
+static void close_in(Row *row, Tried *fits, Tried *fails, bool about) {
+    Tried larger = *fails;
+    for (int iteration = 0; !are_close(row, fits, fails, about); iteration++) {
         int64_t middle = fits->i + (fails->i - fits->i) / 2;
         if (iteration % 3 < 2 && is_bounded(row))
-            middle = clamp(guess(row, fails), fits->i + 1, fails->i - 1);
+            middle = clamp(guess(row, fails, &larger), fits->i + 1, fails->i - 1);
         int64_t least = middle - fits->i > MOST_SKIPPED ? middle - MOST_SKIPPED : fits->i;
         int64_t i = legal_from(row, middle, -1, least);
         if (i == least && least > fits->i) {
@@ -206,6 +237,8 @@ static void close_in(Row *row, Tried *fits, Tried *fails) {
         if (i == fails->i)
             return;
         Tried tried = try_candidate(row, i);
+        if (!tried.trial.fits)
+            larger = *fails;
         *(tried.trial.fits ? fits : fails) = tried;
     }
 }
@@ -213,7 +246,8 @@ static void close_in(Row *row, Tried *fits, Tried *fails) {
 /* From what fits to something that does not, or to the end of the row: first to where that is expected,
  * then in longer and longer strides. */
 static void go_up(Row *row, Tried *fits, Tried *fails) {
-    int64_t stride = clamp(guess(row, fits) - fits->i, 1, (MOST_GROWTH - 1) * (fits->i - row->first + 1));
+    int64_t stride =
+        clamp(guess(row, fits, fits) - fits->i, 1, (MOST_GROWTH - 1) * (fits->i - row->first + 1));
     for (bool first = true; fits->i < row->last; first = false) {
         int64_t start = clamp(fits->i + stride, fits->i + 1, row->last);
         int64_t end = clamp(start + MOST_SKIPPED, start, row->last + 1);
@@ -232,9 +266,10 @@ static void go_up(Row *row, Tried *fits, Tried *fails) {
     }
 }
 
-/* A good plan in place of any. */
-static FitTrial good_trial(Row *row, const Tried *fits) {
+/* A good plan in place of any; BRIEF: sought for in brief. */
+static FitTrial good_trial(Row *row, const Tried *fits, bool brief) {
     row->question.fixed.any_plan = false;
+    row->question.fixed.brief = brief;
     const Tried good = try_candidate(row, fits->i);
     return good.trial.fits ? good.trial : fits->trial;
 }
@@ -250,8 +285,8 @@ static bool largest(Row *row, int64_t i, const FitTrial *from, FitTrial *best, F
     if (!fits.trial.fits)
         return false;
     go_up(row, &fits, &fails);
-    close_in(row, &fits, &fails);
-    *best = any ? fits.trial : good_trial(row, &fits);
+    close_in(row, &fits, &fails, false);
+    *best = any ? fits.trial : good_trial(row, &fits, false);
     if (next != NULL)
         *next = fails.trial;
     return true;
@@ -284,8 +319,8 @@ static bool largest_below(Row *row, const FitTrial *refused, FitTrial *best) {
     *best = fits.trial;
     if (!fits.trial.fits)
         return false;
-    close_in(row, &fits, &fails);
-    *best = good_trial(row, &fits);
+    close_in(row, &fits, &fails, true);
+    *best = good_trial(row, &fits, true);
     return true;
 }
 
@@ -330,6 +365,7 @@ bool fit_cheaper_size(const FitQuestion *q, const FitTrial *dear, double most, F
     FitTrial kept;
     if (keeping.first > keeping.last || !largest_below(&keeping, dear, &kept))
         return false;
+    row.question.fixed.brief = true;
     const Tried low = {kept.candidate, kept}, high = {dear->candidate, *dear};
     *best = kept;
     for (double power = 0.5; power <= 2 && best->candidate == low.i; power *= 2) {
@@ -345,8 +381,10 @@ bool fit_as_asked(const FitQuestion *asked, FitTrial *best) {
     FitQuestion q = *asked;
     q.fixed.any_plan = true;
     *best = fit_try(&q);
+    q.fixed.any_plan = false;
+    q.fixed.brief = true;
     if (best->fits)
-        *best = fit_try(asked);
+        *best = fit_try(&q);
     return best->fits;
 }
 

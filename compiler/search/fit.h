@@ -26,6 +26,7 @@ typedef struct {
     int64_t flops, recompute_flops;
     int64_t micro_batches;
     bool in_bands;     /* of rows */
+    bool brief;        /* by a brief search: the plan that is made in the end may cost less */
     int64_t candidate; /* of what varied: the batch, the value of a `let`, a number of the size */
 } FitTrial;
 
@@ -41,11 +42,13 @@ FitTrial fit_try(const FitQuestion *question);
 bool fit_largest_batch(const FitQuestion *question, const FitTrial *from, FitTrial *best, FitTrial *next);
 bool fit_largest_size(const FitQuestion *question, const FitTrial *from, FitTrial *best, FitTrial *next);
 
-/* fit_try(), but whether there is a plan at all is asked first, which takes less time. */
+/* fit_try(), but whether there is a plan at all is asked first, which takes less time; the plan is sought
+ * for in brief. */
 bool fit_as_asked(const FitQuestion *question, FitTrial *best);
 
-/* The largest batch or size below the one of the question, which is known to fail as REFUSED did; sizes go
- * down to a quarter of the extents.  Where not even the smallest fits, BEST is that. */
+/* About the largest batch or size below the one of the question, which is known to fail as REFUSED did: one
+ * a thirtieth larger does not fit. Sizes go down to a quarter of the extents.  Where not even the smallest
+ * fits, BEST is that.  Its plan is sought for in brief. */
 bool fit_smaller_batch(const FitQuestion *question, const FitTrial *refused, FitTrial *best);
 bool fit_smaller_size(const FitQuestion *question, const FitTrial *refused, FitTrial *best);
 

@@ -87,21 +87,26 @@ static void write_least(Pool *pool, const RematFront *front, RematSchedule *sche
  * very early: it only has to tell about how much is needed. */
 static void search(Pool *pool, const RematGraph *graph, const RematOrder *given,
                    const RematQuestion *question, RematSchedule *schedule) {
-    enum { PER_MILLE = 2, GLANCE = 16 };
+    enum { PER_MILLE = 2, GLANCE = 16, BRIEF = 2 };
     static const int64_t default_effort = 200000000;
     const int64_t capacity = question->capacity, least = schedule->peak_lower_bound;
     const int64_t all = question->effort > 0 ? question->effort : default_effort;
-    const int64_t effort = question->any && capacity < least ? all / GLANCE : all;
+    const bool vain = capacity < least, brief = question->brief && !vain;
+    const RematAim aim = {.effort = all / (brief                   ? BRIEF
+                                           : question->any && vain ? GLANCE
+                                                                   : 1),
+                          .enough = question->any ? capacity : 0,
+                          .near = brief ? capacity : 0,
+                          .brief = question->any || brief || vain};
     RematFront *front = remat_front(pool, least, given->totals.peak, PER_MILLE);
     remat_front_add(front, given);
-    schedule->effort = remat_search(pool, graph, effort, question->any || capacity < least,
-                                    question->any ? capacity : 0, front);
+    schedule->effort = remat_search(pool, graph, &aim, front);
     const int found = remat_front_within(front, capacity);
     if (found >= 0)
         write_fitting(pool, front, found, schedule);
     else
         write_least(pool, front, schedule);
-    if (!question->any)
+    if (!question->any && !question->brief)
         schedule->cost_lower_bound = remat_cost_bound(pool, graph, found >= 0 ? capacity : schedule->peak);
 }
 

@@ -52,6 +52,7 @@ typedef struct {
     int64_t capacity;
     int64_t effort; /* bounds the search; 0: a default of less than a second */
     bool any;       /* return the first schedule that fits, whatever it costs */
+    bool brief;     /* end early: what is found may cost some more, and no bound on costs is wanted */
 } RematQuestion;
 
 /* Finds the cheapest schedule whose peak is within the capacity: the given order if it fits, else by a

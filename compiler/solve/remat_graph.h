@@ -38,10 +38,16 @@ RematGraph *remat_graph(Pool *pool, const RematProblem *problem);
 int64_t remat_cost_bound(Pool *pool, const RematGraph *graph, int64_t capacity);
 int64_t remat_peak_bound(Pool *pool, const RematGraph *graph);
 
-/* Finds orders that are cheap or need little, and hands all of them to FRONT; BRIEF: a part of those, that
- * would be the first.  Ends when one is within ENOUGH, unless that is 0.  Returns the effort. */
+/* What a search is for. */
+typedef struct {
+    int64_t effort;
+    int64_t enough; /* it ends when an order is within so much; 0: when it has run */
+    int64_t near;   /* it looks for what needs about so much; 0: for all from the least to the most */
+    bool brief;     /* half of its runs */
+} RematAim;
+
+/* Finds orders that are cheap or need little, and hands all of them to FRONT.  Returns the effort. */
 struct RematFront; /* remat_front.h */
-int64_t remat_search(Pool *pool, const RematGraph *graph, int64_t effort, bool brief, int64_t enough,
-                     struct RematFront *front);
+int64_t remat_search(Pool *pool, const RematGraph *graph, const RematAim *aim, struct RematFront *front);
 
 #endif

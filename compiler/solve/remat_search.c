@@ -38,11 +38,14 @@ static const uint64_t first_random = 9000027;
 /* The first run begins within so much of the least capacity; the last one where the given order fits. */
 static const double least_begin = 1.3;
 
+/* Where one capacity is wanted: what lies so little above it and below. */
+static const double above_near = 1.1, below_near = 0.97;
+
 typedef struct {
     RematMoves moves;
     const RematGraph *graph;
     RematFront *front;
-    int64_t enough;
+    int64_t enough, near;
     int64_t *rung; /* capacities, rising */
     int nrung;
     int64_t capacity; /* of this round */
@@ -144,15 +147,27 @@ static void begin_anew(Search *search, bool as_given) {
 
 /* ---- the runs ---- */
 
-/* The rung at which run R begins: most begin near the least capacity, where it is hard. */
+/* The first that is no less than CAPACITY, or the last. */
+static int rung_of(const Search *search, double capacity) {
+    int k = 0;
+    while (k + 1 < search->nrung && (double)search->rung[k] < capacity)
+        k++;
+    return k;
+}
+
+/* The rung at which run R begins: most begin near the least capacity, where it is hard; or all a little
+ * above the one that is wanted. */
 static int first_rung(const Search *search, int r) {
     const double part = (double)r / (RUNS - 1), least = (double)search->rung[0] * least_begin,
                  most = (double)search->rung[search->nrung - 1];
-    const double begin = least < most ? least * pow(most / least, part * part * part) : most;
-    int k = 0;
-    while (k + 1 < search->nrung && (double)search->rung[k] < begin)
-        k++;
-    return k;
+    if (search->near > 0)
+        return rung_of(search, above_near * (double)search->near);
+    return rung_of(search, least < most ? least * pow(most / least, part * part * part) : most);
+}
+
+/* The one at which runs turn round. */
+static int lowest_rung(const Search *search) {
+    return search->near > 0 ? rung_of(search, below_near * (double)search->near) : 0;
 }
 
 /* Below what nothing has come near to, there is nothing to be found. */
@@ -160,7 +175,7 @@ static int last_rung(const Search *search) {
     enum { PER_CENT = 10 };
     const RematFront *front = search->front;
     const int64_t least = front->least.totals.peak;
-    int k = 0;
+    int k = lowest_rung(search);
     while (k + 1 < search->nrung && search->rung[k + 1] < least - least / 100 * PER_CENT)
         k++;
     return k;
@@ -183,25 +198,25 @@ static void find_rungs(Search *search, Pool *pool, const RematFront *front) {
     search->nrung = rungs->count;
 }
 
-int64_t remat_search(Pool *pool, const RematGraph *graph, int64_t effort, bool brief, int64_t enough,
-                     RematFront *front) {
+int64_t remat_search(Pool *pool, const RematGraph *graph, const RematAim *aim, RematFront *front) {
     Search search = {.moves = {.graph = graph, .random = first_random},
                      .graph = graph,
                      .front = front,
-                     .enough = enough,
+                     .enough = aim->enough,
+                     .near = aim->near,
                      .seen = NEW_ARRAY(pool, bool, graph->noperation),
                      .repeated = NEW_ARRAY(pool, int, graph->noperation *REMAT_MAX_REPEATS),
                      .now = remat_order(pool, graph),
                      .next = remat_order(pool, graph)};
     search.moves.repeated = search.repeated;
     find_rungs(&search, pool, front);
+    const int lowest = lowest_rung(&search), runs = aim->brief ? RUNS_IN_BRIEF : RUNS;
     int64_t rounds = 0;
     for (int r = 0; r < RUNS; r++)
-        rounds += FIRST_ROUND + 2 * first_rung(&search, r);
-    const int runs = brief ? RUNS_IN_BRIEF : RUNS;
+        rounds += FIRST_ROUND + 2 * (first_rung(&search, r) - lowest);
     for (int r = 0, in_vain = 0; r < runs && in_vain < RUNS_IN_VAIN && !is_done(&search); r++) {
         const int64_t changes = front->changes;
-        run(&search, r, effort / rounds);
+        run(&search, r, aim->effort / rounds);
         in_vain = front->changes == changes ? in_vain + 1 : 0;
     }
     return search.effort;

@@ -99,7 +99,7 @@ enum { PLAIN_NOTES = 16, NOTE_BYTES = 40 };
 typedef struct {
     UnetMetadata entry[PLAIN_NOTES + UNET_MOST_NORMALIZED_INPUTS];
     char text[PLAIN_NOTES][NOTE_BYTES];
-    char key[UNET_MOST_NORMALIZED_INPUTS][NORMAL_KEY_BYTES];
+    char key[UNET_MOST_NORMALIZED_INPUTS][UNET_NORMAL_KEY_BYTES];
     char normal[UNET_MOST_NORMALIZED_INPUTS][UNET_NORMAL_BYTES];
     int32_t count;
 } Notes;
@@ -125,7 +125,7 @@ static void note_normal(Notes *notes, const Driver *driver) {
     for (int i = 0; i < model->ninput && count < UNET_MOST_NORMALIZED_INPUTS; i++) {
         if (model->inputs[i].normalizing == UNET_AS_READ)
             continue;
-        normal_key(model, i, notes->key[count]);
+        unet_normal_key(model, i, notes->key[count]);
         unet_normal_format(&driver->normal[i], model->inputs[i].channels, notes->normal[count]);
         note_text(notes, notes->key[count], notes->normal[count]);
         count++;

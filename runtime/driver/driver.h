@@ -40,9 +40,6 @@ UnetStatus driver_bench(Driver *driver);
 /* Threads worth starting: the processors this process may use, or its share of them in a container. */
 int32_t machine_processors(void);
 
-/* The first of INSTRUCTIONS (unet/instructions.h) that this processor does not have, or NULL. */
-const char *machine_lacks(int64_t instructions);
-
 /* Bytes that can be taken without harming other processes. */
 int64_t machine_memory(void);
 
@@ -227,10 +224,6 @@ UNET_MUST_USE UnetStatus normal_measure(Driver *driver, const UnetDataset *data)
 
 /* Takes it from a file of weights or a checkpoint, which must have it. */
 UNET_MUST_USE UnetStatus normal_read(Driver *driver, const UnetSafetensors *file);
-
-/* Where files of weights have that of input I. */
-enum { NORMAL_KEY_BYTES = 128 };
-void normal_key(const UnetModel *model, int i, char key[NORMAL_KEY_BYTES]);
 
 /* ---- checkpoint.c: the files of a run -------------------------------------------------- */
 

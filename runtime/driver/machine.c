@@ -37,18 +37,6 @@ int32_t machine_processors(void) {
     return mine < group ? mine : group;
 }
 
-const char *machine_lacks(int64_t instructions) {
-#if defined __x86_64__ || defined __i386__
-#define RETURN_IF_LACKING(bit, macro, name)                                                                \
-    if ((instructions >> (bit)&1) != 0 && !__builtin_cpu_supports(name))                                   \
-        return name;
-    UNET_INSTRUCTIONS(RETURN_IF_LACKING)
-#else
-    (void)instructions;
-#endif
-    return NULL;
-}
-
 double machine_seconds(void) {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);

@@ -23,7 +23,7 @@ static bool is_candidate(const Variants *variants, int i) {
 /* NULL: none. */
 static const UnetModel *choose_model(const Variants *variants) {
     for (int i = 0; i < variants->n; i++)
-        if (is_candidate(variants, i) && machine_lacks(variants->model[i]->instructions) == NULL)
+        if (is_candidate(variants, i) && unet_lacking_instruction(variants->model[i]->instructions) == NULL)
             return variants->model[i];
     return NULL;
 }
@@ -33,7 +33,7 @@ static int no_model(const char *program, const Variants *variants) {
     const char *lacking = NULL;
     for (int i = 0; i < variants->n; i++)
         if (is_candidate(variants, i))
-            lacking = machine_lacks(variants->model[i]->instructions);
+            lacking = unet_lacking_instruction(variants->model[i]->instructions);
     if (lacking == NULL) {
         (void)fprintf(stderr, "%s: error: UNET_ISA asks for %s, and the program holds", program,
                       variants->asked);

@@ -50,25 +50,9 @@ UnetStatus normal_measure(Driver *driver, const UnetDataset *data) {
     return status;
 }
 
-void normal_key(const UnetModel *model, int i, char key[NORMAL_KEY_BYTES]) {
-    (void)snprintf(key, NORMAL_KEY_BYTES, "unet.normal.%.100s", model->inputs[i].name);
-}
-
 UnetStatus normal_read(Driver *driver, const UnetSafetensors *file) {
-    const UnetModel *model = driver->model;
-    for (int i = 0; i < model->ninput; i++) {
-        char key[NORMAL_KEY_BYTES];
-        normal_key(model, i, key);
-        const char *text = unet_safetensors_metadata(file, key);
-        if (!is_measured(model, i))
-            continue;
-        if (text == NULL || !unet_normal_parse(&driver->normal[i], model->inputs[i].channels, text))
-            return unet_fail(
-                &driver->error, UNET_IO,
-                "%s: %s is missing or wrong: it says what `normalize` measured of \"%.100s\" when "
-                "the weights were trained. Weights from elsewhere need `normalize mean = [...], "
-                "std = [...]`",
-                unet_safetensors_path(file), key, model->inputs[i].name);
-    }
-    return UNET_OK;
+    UnetStatus status = UNET_OK;
+    for (int i = 0; i < driver->model->ninput && status == UNET_OK; i++)
+        status = unet_normal_read(driver->model, i, &driver->normal[i], file, &driver->error);
+    return status;
 }

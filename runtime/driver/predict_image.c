@@ -159,8 +159,7 @@ static void pad_row(const Passage *p, int32_t h) {
 
 /* Row END of band B of a tensor: that behind its last. */
 static int32_t band_end(const Passage *p, UnetBand band, int64_t b) {
-    const int64_t end = (b + 1) * band.rows - band.lag, height = (int64_t)p->units * band.of_unit;
-    return (int32_t)(end < 0 ? 0 : end > height ? height : end);
+    return unet_band_end(&band, b, p->units);
 }
 
 static UnetStatus bring_band(const Passage *p, int32_t b) {

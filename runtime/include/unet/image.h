@@ -19,6 +19,10 @@
 #include <stdint.h>
 #include "unet/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct {
     int32_t width, height;
     int32_t channels; /* 1 or 3: alpha does not count, a palette has 3 */
@@ -80,7 +84,7 @@ void unet_image_close(UnetImageReader *reader);
 typedef struct UnetImageWriter UnetImageWriter;
 
 /* In which pictures of classes show this one; class 0 is black. */
-void unet_class_colour(int32_t class, uint8_t rgb[3]);
+void unet_class_colour(int32_t number, uint8_t rgb[3]);
 
 /* INFO: width, height, channels 1 or 3, bits 8 or 16; PALETTE: rows are classes from 0 to 255, stored as
  * the indices of a palette; the rest is ignored.  The file appears under its name when it is complete.  On
@@ -96,5 +100,9 @@ UNET_MUST_USE UnetStatus unet_image_finish(UnetImageWriter *writer, UnetError *e
 
 /* Gives up: no file appears.  WRITER is gone.  May be called with NULL. */
 void unet_image_discard(UnetImageWriter *writer);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

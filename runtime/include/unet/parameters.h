@@ -8,6 +8,10 @@
 #include "unet/safetensors.h"
 #include "unet/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Initial weights, bit-identical to those that PyTorch draws after torch.manual_seed(seed) for the same
  * layers in the same order.  A double model gets the same float32 values, widened. */
 void unet_parameters_init(const UnetModel *model, uint64_t seed, void *arena);
@@ -49,5 +53,9 @@ UNET_MUST_USE UnetStatus unet_moments_load(const UnetModel *model, const UnetSaf
 
 /* Whether the checkpoint in FILE has a scale of the loss. */
 bool unet_has_loss_scale(const UnetSafetensors *file);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -11,6 +11,10 @@
 #include "unet/model.h"
 #include "unet/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { UNET_MAX_RANK = 8 };
 
 /* ---- reading ---- */
@@ -68,5 +72,9 @@ UNET_MUST_USE UnetStatus unet_safetensors_save(const char *path, UnetTensorSourc
                                                const void *context, int32_t count,
                                                const UnetMetadata *metadata, int32_t nmetadata,
                                                UnetError *error);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
