@@ -14,7 +14,9 @@ typedef enum {
     COMMAND_FIT,
     COMMAND_ONNX,
     COMMAND_EXPLAIN,
-    COMMAND_RUNTIME
+    COMMAND_RUNTIME,
+    COMMAND_HELP,
+    COMMAND_VERSION
 } CommandKind;
 typedef enum { REPORT_TEXT, REPORT_JSON, REPORT_CSV, REPORT_HTML } ReportFormat;
 typedef enum { EMIT_ALL, EMIT_AST, EMIT_GRAPH, EMIT_PLAN, EMIT_REMAT } EmitStage;
@@ -43,8 +45,5 @@ typedef struct {
 /* Reads the command line; on a mistake says so and exits with 2, for --help and --version prints and exits.
  */
 Command command_read(Pool *pool, int argc, char **argv);
-
-/* "8GiB", "512MiB", "64KiB" or bytes; -1 if TEXT is no size. */
-int64_t parse_bytes(const char *text);
 
 #endif

@@ -9,6 +9,8 @@
 #include "search/budget_search.h"
 #include "report/report.h"
 #include "report/fit_text.h"
+#include "report/waiting.h"
+#include "unet/atomic_file.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -118,6 +120,23 @@ static int command_check(Session *s) {
     return EXIT_DONE;
 }
 
+/* To the file of -o, which appears whole or not at all, or to standard output. */
+static void print_report(const Session *s, const Text *text) {
+    UnetAtomicFile file;
+    UnetError error;
+    if (s->command.output == NULL) {
+        print(text);
+        return;
+    }
+    UnetStatus status = unet_atomic_open(&file, s->command.output, &error);
+    if (status == UNET_OK)
+        status = unet_atomic_write(&file, text->bytes, text->length, &error);
+    if (status == UNET_OK)
+        status = unet_atomic_commit(&file, &error);
+    if (status != UNET_OK)
+        environment_error("%s", error.text);
+}
+
 static int command_mem(Session *s) {
     Plan *plan = make_plan(s);
     if (plan == NULL)
@@ -132,16 +151,18 @@ static int command_mem(Session *s) {
     else {
         const FitQuestion asked = question(s);
         const Comparison comparison = compare(s->pool, plan, &asked);
-        report_text(plan, &comparison, &out);
+        report_text(plan, &comparison, &asked, &out);
     }
-    print(&out);
+    print_report(s, &out);
     return over_budget(s, plan) ? EXIT_NO_FIT : EXIT_DONE;
 }
 
 static int command_fit(Session *s) {
     Model *model = read_model(s);
-    const FitQuestion asked = question(s);
+    FitQuestion asked = question(s);
     const FitMax max = s->command.max;
+    asked.card =
+        asked.options.budget; /* as the usual amounts do, it holds what lies beside the arena, too */
     if (model == NULL)
         return EXIT_ERRORS;
     if (max == FIT_BATCH && (!model->train.present || !asked.options.wanted[PROGRAM_TRAIN])) {
@@ -153,7 +174,10 @@ static int command_fit(Session *s) {
     const bool json = s->command.format == REPORT_JSON;
     const bool trains = model->train.present && asked.options.wanted[PROGRAM_TRAIN];
     FitRow *row;
+    Waiting waiting;
+    waiting_begin(&waiting, max == FIT_BATCH ? "trying batches" : "trying sizes");
     int count = fit_rows(s->pool, &asked, max, trains, json, &row);
+    waiting_end(&waiting);
     bool fits = report_fit(&asked, model, max, trains, row, count, json, &out);
     print(&out);
     return fits ? EXIT_DONE : EXIT_NO_FIT;
@@ -238,7 +262,7 @@ static int command_diff(Session *s) {
         return EXIT_ERRORS;
     Text out = text_new(s->pool);
     bool more = diff_plans(s->pool, a, b, s->command.format == REPORT_JSON, &out);
-    print(&out);
+    print_report(s, &out);
     return more ? EXIT_ERRORS : EXIT_DONE;
 }
 

@@ -9,6 +9,7 @@
  */
 #include "front/lower_state.h"
 #include "ir/ops.h"
+#include "unet/words.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -161,8 +162,8 @@ static void run_set(Lower *l, const Stmt *stmt) {
     if (given != count) {
         Span names = stmt->targets.item[0]->span, last = stmt->targets.item[count - 1]->span;
         names.width = last.column + last.width - names.column;
-        diag_begin(l->diag, ERROR, "U0311", names, "%d names on the left, %d value%s on the right", count,
-                   given, given == 1 ? "" : "s");
+        diag_begin(l->diag, ERROR, "U0311", names, "%d name%s on the left, %d value%s on the right", count,
+                   unet_plural(count), given, given == 1 ? "" : "s");
         diag_also(l->diag, stmt->value->span, "gives %d", given);
         note_via(l);
         diag_end(l->diag);

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "front/lower_state.h"
 #include "front/lower_torch.h"
+#include "unet/words.h"
 
 #include <string.h>
 
@@ -81,7 +82,7 @@ static bool report_unknown_argument(const Call *call, const Arg *arg) {
     const char **name = NEW_ARRAY(l->pool, const char *, params->count + 1);
     for (int i = 0; i < params->count; i++)
         name[i] = params->item[i].name;
-    const char *near = nearest_name(arg->name, name, params->count);
+    const char *near = unet_nearest_word(arg->name, name, params->count);
     diag_begin(l->diag, ERROR, "U0303", arg->name_span, "`%s` has no argument `%s`", call->signature->name,
                arg->name);
     const char *known = torch_argument(arg->name);

@@ -1,6 +1,7 @@
 /* lower_call.c - calls of blocks, operators, layers and functions. */
 #include "front/lower_state.h"
 #include "ir/ops.h"
+#include "unet/words.h"
 
 #include <string.h>
 
@@ -214,9 +215,10 @@ static Datum call_layer(Lower *l, Layer *layer, const Expr *expr, const Argument
     int64_t channels = shape_channels(l->graph->value[input.value.tensor].shape);
     if (layer->channels != 0 && layer->channels != channels) {
         diag_begin(l->diag, ERROR, "U0502", expr->span,
-                   "`%s` was made for %lld channels and is now given %lld", layer->name,
-                   (long long)layer->channels, (long long)channels);
-        diag_also(l->diag, layer->first_use, "%lld channels", (long long)layer->channels);
+                   "`%s` was made for %lld channel%s and is now given %lld", layer->name,
+                   (long long)layer->channels, unet_plural(layer->channels), (long long)channels);
+        diag_also(l->diag, layer->first_use, "%lld channel%s", (long long)layer->channels,
+                  unet_plural(layer->channels));
         diag_note(l->diag, "a `layer` has one set of weights; its first use fixes their shape");
         diag_end(l->diag);
         return failed;

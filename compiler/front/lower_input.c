@@ -2,6 +2,7 @@
 #include "front/lower_state.h"
 #include "ir/labels.h"
 #include "ir/ops.h"
+#include "unet/words.h"
 
 #include <string.h>
 
@@ -14,7 +15,7 @@ static const int64_t MAX_EXTENT = INT64_C(1) << 24;
 
 static void report_type(Lower *l, const Stmt *stmt, const char *name) {
     static const char *const types[] = {"image", "volume", "labels", "index"};
-    const char *near = nearest_name(name, types, 4);
+    const char *near = unet_nearest_word(name, types, 4);
     diag_begin(l->diag, ERROR, "U0212", stmt->value->mark, "there is no type `%s`", name);
     if (near != NULL)
         diag_help(l->diag, "did you mean `%s`?", near);

@@ -281,8 +281,6 @@ const char *axis_text(int axis);
 
 /* ---- lower_suggest.c: suggestions ---- */
 
-/* The one of NAMES nearest to NAME, if at most two letters differ; else NULL. */
-const char *nearest_name(const char *name, const char *const *names, int count);
 void report_unknown_call(Lower *l, const Expr *call);
 void report_unknown_name(Lower *l, const char *name, Span span);
 /* Adds notes on the calls and loop iterations that led here. */

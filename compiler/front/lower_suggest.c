@@ -3,54 +3,11 @@
 #include "front/lower_state.h"
 #include "front/lower_torch.h"
 #include "ir/ops.h"
+#include "unet/words.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- nearly right ---- */
-
-enum { LONGEST = 64, NEAR = 2 };
-
-/* The number of letters to insert, drop, replace or swap with a neighbour to get from A to B, regardless of
- * case. */
-static int distance(const char *a, const char *b) {
-    int row[3][LONGEST + 1];
-    int na = (int)strlen(a), nb = (int)strlen(b);
-    if (na > LONGEST || nb > LONGEST || abs(na - nb) > NEAR)
-        return NEAR + 1;
-    for (int j = 0; j <= nb; j++)
-        row[0][j] = j;
-    for (int i = 1; i <= na; i++) {
-        int *now = row[i % 3], *before = row[(i + 2) % 3], *earlier = row[(i + 1) % 3];
-        now[0] = i;
-        for (int j = 1; j <= nb; j++) {
-            bool same = tolower((unsigned char)a[i - 1]) == tolower((unsigned char)b[j - 1]);
-            int best = before[j - 1] + !same;
-            if (before[j] + 1 < best)
-                best = before[j] + 1;
-            if (now[j - 1] + 1 < best)
-                best = now[j - 1] + 1;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && earlier[j - 2] + 1 < best)
-                best = earlier[j - 2] + 1;
-            now[j] = best;
-        }
-    }
-    return row[na % 3][nb];
-}
-
-const char *nearest_name(const char *name, const char *const *names, int count) {
-    int limit = strlen(name) > 3 ? NEAR : 1, best = limit + 1;
-    const char *nearest = NULL;
-    for (int i = 0; i < count; i++) {
-        int d = distance(name, names[i]);
-        if (d < best) {
-            best = d;
-            nearest = names[i];
-        }
-    }
-    return nearest;
-}
 
 void note_via(Lower *l) {
     int notes = 0;
@@ -112,7 +69,7 @@ static const char *nearest_call(Lower *l, const char *name) {
             PUSH(l->pool, names, count, l->ast->body.item[i]->name);
     for (int i = 0; i < l->frame->nlayer; i++)
         PUSH(l->pool, names, count, l->frame->layer[i].name);
-    return nearest_name(name, names, count);
+    return unet_nearest_word(name, names, count);
 }
 
 /* PyTorch's name of an operator, and those of its arguments. */
@@ -224,7 +181,7 @@ static const Binding *nearest_binding(Lower *l, const char *name) {
     for (int i = 0; l->frame != l->file && i < l->file->nbinding; i++)
         if (l->file->binding[i].kind == BINDING_LET)
             PUSH(l->pool, names, count, l->file->binding[i].name);
-    const char *near = nearest_name(name, names, count);
+    const char *near = unet_nearest_word(name, names, count);
     if (near == NULL)
         return NULL;
     const Binding *binding = find_binding(l->frame, near);

@@ -8,6 +8,7 @@
 #include "front/operator_compare.h"
 #include "front/operator_size.h"
 #include "ir/ops.h"
+#include "unet/words.h"
 
 #include <math.h>
 #include <string.h>
@@ -149,8 +150,8 @@ static bool argument_channels(const Call *call, int64_t *channels) {
 static bool report_groups(const Call *call, int64_t groups, int64_t channels, const char *side) {
     Lower *l = call->l;
     diag_begin(l->diag, ERROR, "U0408", argument(call, "groups")->span,
-               "%lld groups do not divide the %lld channels %s", (long long)groups, (long long)channels,
-               side);
+               "%lld groups do not divide the %lld channel%s %s", (long long)groups, (long long)channels,
+               unet_plural(channels), side);
     diag_help(l->diag, "each group has as many channels; `groups = channels(x)` convolves each by itself");
     note_via(l);
     diag_end(l->diag);

@@ -6,6 +6,7 @@
 #include "front/lower_state.h"
 #include "ir/labels.h"
 #include "ir/ops.h"
+#include "unet/words.h"
 
 #include <string.h>
 
@@ -392,19 +393,28 @@ static const char *section_with(const char *setting) {
     return NULL;
 }
 
+/* What many look for in the section `train`. */
+static const char *const of_optimizer[] = {"lr", "momentum", "weight_decay", "betas"};
+enum { OF_OPTIMIZER = sizeof of_optimizer / sizeof *of_optimizer };
+
 static void report_unknown_setting(Lower *l, const Stmt *stmt, int bit) {
     const char *name[SETTINGS];
     int count = 0;
     for (int i = 0; i < SETTINGS; i++)
         if ((settings[i].sections & bit) != 0)
             name[count++] = settings[i].name;
-    const char *elsewhere = section_with(stmt->name), *near = nearest_name(stmt->name, name, count);
+    const bool trains = strcmp(l->section->name, "train") == 0;
+    const char *argument = trains ? unet_nearest_word(stmt->name, of_optimizer, OF_OPTIMIZER) : NULL;
+    const char *elsewhere = section_with(stmt->name), *near = unet_nearest_word(stmt->name, name, count);
     diag_begin(l->diag, ERROR, "U0602", stmt->name_span, "`%s` has no setting `%s`", l->section->name,
                stmt->name);
     if (elsewhere != NULL)
         diag_help(l->diag, "it belongs to the section `%s`", elsewhere);
     else if (near != NULL)
         diag_help(l->diag, "did you mean `%s`?", near);
+    else if (argument != NULL)
+        diag_help(l->diag, "it is the argument `%s` of the optimizer, such as `optimizer adam(%s = ...)`",
+                  argument, argument);
     diag_note(l->diag, "its settings: %s", section_list(l, bit, true));
     diag_end(l->diag);
 }
@@ -469,7 +479,7 @@ static bool *section_present(Model *model, int section, Span **span) {
 void run_section(Lower *l, const Stmt *stmt) {
     int section = section_index(stmt->name);
     if (section == SECTIONS) {
-        const char *near = nearest_name(stmt->name, section_name, SECTIONS);
+        const char *near = unet_nearest_word(stmt->name, section_name, SECTIONS);
         if (near == NULL && strncmp(stmt->name, "train", 5) == 0)
             near = "train";
         diag_begin(l->diag, ERROR, "U0209", stmt->name_span, "there is no section `%s`", stmt->name);

@@ -4,6 +4,7 @@
  * order, the way the loader evaluates it.
  */
 #include "front/lower_state.h"
+#include "unet/words.h"
 
 #include <string.h>
 
@@ -68,7 +69,7 @@ static void help_source(Reader *r, const Expr *expr) {
     static const char *const sources[] = {"images", "labels", "gaussian", "uniform", "border_weight"};
     int index;
     const Input *input = find_input(r->l, r->source->name, &index);
-    const char *near = expr->kind == EXPR_CALL ? nearest_name(expr->text, sources, 5) : NULL;
+    const char *near = expr->kind == EXPR_CALL ? unet_nearest_word(expr->text, sources, 5) : NULL;
     const char *of_kind = input != NULL && input->kind == KIND_LABELS ? "labels" : "images";
     if (expr->kind == EXPR_TEXT)
         diag_help(r->l->diag, "write `%s(\"%s\")`", of_kind, expr->text);
@@ -254,8 +255,8 @@ static void read_images(Reader *r, Call *call) {
             r->good = false;
         } else if (find_input(r->l, r->source->name, &index) != NULL && channels != r->source->channels) {
             diag_begin(r->l->diag, ERROR, "U0619", argument(call, "channels")->span,
-                       "`%s` has %d channels, and this reads %lld", r->source->name, r->source->channels,
-                       (long long)channels);
+                       "`%s` has %d channel%s, and this reads %lld", r->source->name, r->source->channels,
+                       unet_plural(r->source->channels), (long long)channels);
             diag_end(r->l->diag);
             r->good = false;
         } else if (channels <= 4) {
@@ -274,8 +275,8 @@ static bool read_values(Reader *r, Call *call, int64_t classes) {
         return true;
     if (list.kind != DATUM_LIST || list.count != classes) {
         if (list.kind == DATUM_LIST)
-            diag_begin(diag, ERROR, "U0612", a->span, "%d pixel values for %lld classes", list.count,
-                       (long long)classes);
+            diag_begin(diag, ERROR, "U0612", a->span, "%d pixel value%s for %lld classes", list.count,
+                       unet_plural(list.count), (long long)classes);
         else
             diag_begin(diag, ERROR, "U0612", a->span,
                        "`values` is a list of the pixel value of each class");

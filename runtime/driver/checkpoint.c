@@ -332,6 +332,9 @@ static UnetStatus load(Driver *driver, const char *path, const char *map, UnetLo
     if (status == UNET_OK)
         status =
             unet_parameters_load(driver->model, file, mode, arena, report_skipped, name, &driver->error);
+    const char *bad = status == UNET_OK ? first_not_finite(driver->model, arena) : NULL;
+    if (bad != NULL)
+        status = unet_fail(&driver->error, UNET_IO, "%s: %s has values that are not finite", path, bad);
     if (status == UNET_OK && mode == UNET_LOAD_ALL)
         status = normal_read(driver, file);
     unet_safetensors_close(file);

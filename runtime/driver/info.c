@@ -1,6 +1,7 @@
 /* info.c - the command `info`: what the program holds, for people or, as unet-info/1, for scripts.
  */
 #include "driver.h"
+#include "unet/words.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -106,7 +107,7 @@ static void print_text(const UnetModel *model) {
                  model->source_hash);
     (void)printf("%-14s %s, %s, %s", "target", model->target, model->isa, model->precision);
     if (model->device == NULL)
-        (void)printf(", at most %" PRId32 " threads", model->max_threads);
+        (void)printf(", at most %" PRId32 " thread%s", model->max_threads, unet_plural(model->max_threads));
     (void)printf("\n");
     print_instructions(model);
     if (model->device != NULL) {
@@ -114,7 +115,8 @@ static void print_text(const UnetModel *model) {
         model->device->libraries(model, libraries, sizeof libraries);
         (void)printf("%-14s %s\n", "libraries", libraries);
     }
-    (void)printf("%-14s %s in %" PRId32 " tensors\n", "parameters", count, model->nparameter);
+    (void)printf("%-14s %s in %" PRId32 " tensor%s\n", "parameters", count, model->nparameter,
+                 unet_plural(model->nparameter));
     print_bytes("arena", model->arena_bytes);
     print_ring(model);
     if (model->training != NULL)

@@ -2,6 +2,7 @@
  * model that this processor runs, calls the command (one file each) and turns its status into an exit code.
  */
 #include "driver.h"
+#include "unet/words.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -59,8 +60,8 @@ static void note_limit(int64_t asked, int64_t max) {
     if (most > max)
         (void)fprintf(stderr,
                       "note: limited to %" PRId64
-                      " threads; for more, compile with `unetc --max-threads=%" PRId64 "`\n",
-                      max, most);
+                      " thread%s; for more, compile with `unetc --max-threads=%" PRId64 "`\n",
+                      max, unet_plural(max), most);
     else
         (void)fprintf(stderr, "note: limited to %" PRId64 " threads, the most there can be\n", max);
 }

@@ -1,6 +1,7 @@
 /* normal.c - what inputs are normalised by, in training, evaluation and prediction alike: what the model's
  * file says, or what was measured before the first step and stands with the weights since. */
 #include "driver.h"
+#include "unet/words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +46,8 @@ UnetStatus normal_measure(Driver *driver, const UnetDataset *data) {
         (void)fprintf(stderr, ", std");
         for (int32_t c = 0; c < model->inputs[i].channels; c++)
             (void)fprintf(stderr, " %.4g", driver->normal[i].deviation[c]);
-        (void)fprintf(stderr, " (%d samples)\n", (int)unet_dataset_samples(data));
+        (void)fprintf(stderr, " (%d sample%s)\n", (int)unet_dataset_samples(data),
+                      unet_plural(unet_dataset_samples(data)));
     }
     return status;
 }

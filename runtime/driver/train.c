@@ -21,6 +21,7 @@
 #include "progress.h"
 #include "unet/log.h"
 #include "unet/parameters.h"
+#include "unet/words.h"
 
 enum { IDENTITY_BATCHES = 8 }; /* measured in training to have something to compare with */
 
@@ -160,8 +161,8 @@ static UnetStatus start_state(Run *run) {
         return status;
     if (run->state.samples != samples)
         return unet_fail(&driver->error, UNET_IO,
-                         "the checkpoint was made with %" PRId64 " samples, and the data now has %" PRId64,
-                         run->state.samples, samples);
+                         "the checkpoint was made with %" PRId64 " sample%s, and the data now has %" PRId64,
+                         run->state.samples, unet_plural(run->state.samples), samples);
     if (options->seed >= 0 && options->seed != run->state.seed)
         return unet_fail(&driver->error, UNET_USAGE,
                          "`--seed %" PRId64 "`: the checkpoint was made with seed %" PRId64, options->seed,
@@ -559,18 +560,21 @@ static UnetStatus loop(Run *run) {
 
 static void announce(Run *run) {
     const UnetModel *model = run->model;
+    const int samples = (int)unet_dataset_samples(run->data);
     char arena[32], beside[32], threads[32] = "";
     format_bytes(arena, sizeof arena, model->arena_bytes);
     format_bytes(beside, sizeof beside, run->beside);
     if (model->device == NULL)
-        (void)snprintf(threads, sizeof threads, "%" PRId32 " threads, ", run->driver->threads);
+        (void)snprintf(threads, sizeof threads, "%" PRId32 " thread%s, ", run->driver->threads,
+                       unet_plural(run->driver->threads));
     unet_progress_message(&run->progress,
-                          "%s (%s, %s): %" PRId64 " parameters, arena %s, the loader at most %s; %" PRId32
-                          " samples, batch %" PRId32 ", %" PRId64 " steps an epoch, %" PRId64
-                          " steps in all; %sseed %" PRId64,
-                          model->name, model->target, model->precision, model->parameter_count, arena,
-                          beside, unet_dataset_samples(run->data), batch_of(run), run->steps_per_epoch,
-                          run->steps, threads, run->state.seed);
+                          "%s (%s, %s): %" PRId64 " parameter%s, arena %s, the loader at most %s; %" PRId32
+                          " sample%s, batch %" PRId32 ", %" PRId64 " step%s an epoch, %" PRId64
+                          " step%s in all; %sseed %" PRId64,
+                          model->name, model->target, model->precision, model->parameter_count,
+                          unet_plural(model->parameter_count), arena, beside, samples, unet_plural(samples),
+                          batch_of(run), run->steps_per_epoch, unet_plural(run->steps_per_epoch),
+                          run->steps, unet_plural(run->steps), threads, run->state.seed);
 }
 
 static void report_waiting(Run *run) {
@@ -596,8 +600,9 @@ static void summarize(Run *run) {
         return;
     }
     unet_format_duration(duration, sizeof duration, machine_seconds() - run->start);
-    unet_progress_message(progress, "trained %" PRId64 " steps in %s, %.1f images/s",
-                          run->state.step - run->first_step, duration, images_per_second(run));
+    unet_progress_message(progress, "trained %" PRId64 " step%s in %s, %.1f images/s",
+                          run->state.step - run->first_step, unet_plural(run->state.step - run->first_step),
+                          duration, images_per_second(run));
     report_waiting(run);
     if (has_stalled(run))
         unet_progress_message(progress,
@@ -607,8 +612,8 @@ static void summarize(Run *run) {
                               run->state.stale, run->state.best_step);
     if (run->scale.skipped > 0)
         unet_progress_message(
-            progress, "%" PRId64 " of %" PRId64 " steps were skipped: their gradients overflowed in f16",
-            run->scale.skipped, run->state.step);
+            progress, "%" PRId64 " of %" PRId64 " step%s skipped: the gradients overflowed in f16",
+            run->scale.skipped, run->state.step, run->state.step == 1 ? " was" : "s were");
     tally_format(&run->eval, text, sizeof text);
     if (run->eval.samples > 0)
         unet_progress_message(progress, "evaluation: %s", text);

@@ -3,6 +3,7 @@
 #include "dataset_parts.h"
 #include "unet/rng.h"
 #include "warp.h"
+#include "unet/words.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -171,8 +172,8 @@ static UnetStatus split(UnetDataset *dataset, bool holdout, UnetError *error) {
     }
     free(order);
     if (dataset->nsample == 0 && count > 0) {
-        return unet_fail(error, UNET_IO, "holdout %g of %d samples leaves none for %s", data->holdout,
-                         count, evaluates_held ? "evaluation" : "training");
+        return unet_fail(error, UNET_IO, "holdout %g of %d sample%s leaves none for %s", data->holdout,
+                         count, unet_plural(count), evaluates_held ? "evaluation" : "training");
     }
     return UNET_OK;
 }

@@ -6,6 +6,7 @@
  *
  * Requires: the series.  Provides: UnetDataset.stems, the first word of each line; FileSeries.word. */
 #include "dataset_parts.h"
+#include "unet/words.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -110,8 +111,9 @@ static UnetStatus read_names(UnetDataset *dataset, FileSeries *series, UnetError
                        .error = error};
     UnetStatus status = read_list(dataset, series->pattern, r);
     if (status == UNET_OK && series->word.count != dataset->stems.count) {
-        return unet_fail(error, UNET_IO, "\"%.200s\" lists %d samples, and the list before it %d",
-                         series->pattern, series->word.count, dataset->stems.count);
+        return unet_fail(error, UNET_IO, "\"%.200s\" lists %d sample%s, and the list before it %d",
+                         series->pattern, series->word.count, unet_plural(series->word.count),
+                         dataset->stems.count);
     }
     return status;
 }

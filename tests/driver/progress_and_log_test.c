@@ -49,19 +49,29 @@ static void test_progress(void) {
                                .identity = 20.171,
                                .images_per_second = 152.38,
                                .seconds_left = 754};
-    (void)unet_progress_format(text, sizeof text, &state);
+    (void)unet_progress_format(text, sizeof text, 255, &state);
     expect_text("progress", text,
                 "epoch 3/50  step 1240/20000  loss 0.0031234  psnr 27.91 dB (noisy 20.17)  152 images/s  "
                 "12:34 left");
-    if (unet_progress_format(tiny, sizeof tiny, &state) >= sizeof tiny)
-        expect_text("progress", "too long", "cut");
+    (void)unet_progress_format(text, sizeof text, 79, &state);
+    expect_text("80 columns", text,
+                "step 1240/20000  loss 0.0031234  psnr 27.91 dB (noisy 20.17)  12:34 left");
+    (void)unet_progress_format(text, sizeof text, 50, &state);
+    expect_text("51 columns", text, "step 1240/20000  loss 0.0031234  12:34 left");
+    for (size_t columns = 10; columns < 120; columns++) {
+        const size_t length = unet_progress_format(text, sizeof text, columns, &state);
+        if (length > columns || strstr(text, "12:34 left") == NULL)
+            expect_text("a narrow terminal", text, "no longer, and the time left in it");
+    }
+    (void)unet_progress_format(tiny, sizeof tiny, 255, &state);
+    expect_text("a small buffer", tiny, "12:34 left");
     state.metric = NULL;
     state.epochs = 0;
-    (void)unet_progress_format(text, sizeof text, &state);
+    (void)unet_progress_format(text, sizeof text, 255, &state);
     expect_text("progress", text, "step 1240/20000  loss 0.0031234  152 images/s  12:34 left");
     state.loss_scale = 32768;
     state.skipped = 1;
-    (void)unet_progress_format(text, sizeof text, &state);
+    (void)unet_progress_format(text, sizeof text, 255, &state);
     expect_text("progress", text,
                 "step 1240/20000  loss 0.0031234  152 images/s  12:34 left  scale 32768, 1 skipped");
 }
