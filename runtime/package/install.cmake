@@ -2,9 +2,11 @@
 # that the whole may be moved:
 #
 #   bin/unetc
-#   lib/unetc/                  the folder that `unetc --runtime` prints: include/unet, libunet_runtime.a, libraries
+#   lib/unetc/                  the folder that `unetc --runtime` prints: include/unet, libunet_runtime.a, libraries;
+#                               and editors/, syntax files
 #   lib/cmake/unetc/            find_package(unetc)
 #   lib/pkgconfig/unetc.pc
+#   share/man/                  unetc(1), unet-program(1), unet(5), unetc-plan(5)
 #   share/doc/unetc/            what to read, and examples
 set(package ${CMAKE_SOURCE_DIR}/runtime/package)
 set(home ${CMAKE_INSTALL_LIBDIR}/unetc)
