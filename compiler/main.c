@@ -4,6 +4,7 @@
 #include "ir/target.h"
 #include "report/diff.h"
 #include "emit/build_program.h"
+#include "front/reference.h"
 #include "onnx/onnx.h"
 #include "pipeline.h"
 #include "search/advice.h"
@@ -14,7 +15,9 @@
 #include "unet/atomic_file.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct {
     Pool *pool;
@@ -64,9 +67,16 @@ static bool over_budget(Session *s, const Plan *plan) {
 /* ---- commands ---- */
 
 static void print(const Text *text) {
-    if (text->length > 0 &&
-        (fwrite(text->bytes, 1, text->length, stdout) != text->length || fflush(stdout) != 0))
-        environment_error("standard output: cannot be written");
+    if (text->length > 0)
+        (void)fwrite(text->bytes, 1, text->length, stdout);
+}
+
+/* However unetc ends, what it printed has arrived, or it says so. */
+static void check_output(void) {
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return;
+    fputs("unetc: standard output: cannot be written\n", stderr);
+    _exit(EXIT_IO);
 }
 
 /* --emit=graph: as lowered, or, for each program, as a pass leaves it. */
@@ -184,14 +194,28 @@ static int command_fit(Session *s) {
     return fits ? EXIT_DONE : EXIT_NO_FIT;
 }
 
+/* What is made is a file: `-` is none. */
+static const char *output_name(const Session *s, const char *otherwise) {
+    const char *given = s->command.output;
+    if (given == NULL || strcmp(given, "-") != 0)
+        return given == NULL ? otherwise : given;
+    fputs("unetc: -o -: this does not go to standard output; name a file\n", stderr);
+    exit(EXIT_USAGE);
+}
+
+/* The plain name is that of the CPU's program. */
+static const char *default_program(const Session *s, const Model *model) {
+    const Target *target = s->command.options.target;
+    return target == targets[0] ? model->name : pool_text(s->pool, "%s_%s", model->name, target->name);
+}
+
 static int command_compile(Session *s) {
     const Command *c = &s->command;
     const Model *model = read_model(s);
     if (model == NULL)
         return EXIT_ERRORS;
-    const char *program = c->output != NULL ? c->output : model->name;
-    if (c->folder == NULL)
-        check_place(s->pool, program);
+    const char *program =
+        c->folder == NULL ? find_place(s->pool, output_name(s, default_program(s, model))) : NULL;
     Plan *plan = make_plan(s);
     if (plan == NULL)
         return EXIT_ERRORS;
@@ -215,12 +239,15 @@ static int command_onnx(Session *s) {
     model = lower(s->pool, s->diag, s->file, &options);
     if (model == NULL)
         return EXIT_ERRORS;
-    const char *path = s->command.output;
     return export_onnx(model, s->command.weights,
-                       path != NULL ? path : pool_text(s->pool, "%s.onnx", model->name));
+                       output_name(s, pool_text(s->pool, "%s.onnx", model->name)));
 }
 
 static int command_explain(const char *code) {
+    if (strcmp(code, "settings") == 0 || strcmp(code, "operators") == 0) {
+        (*code == 's' ? print_settings : print_operators)(stdout);
+        return EXIT_DONE;
+    }
     const char *text = diag_explain(code);
     if (text == NULL) {
         fprintf(stderr, "unetc: there is no diagnostic %s\n", code);
@@ -297,6 +324,8 @@ static int run_command(Session *s) {
 }
 
 int main(int argc, char **argv) {
+    if (atexit(check_output) != 0)
+        out_of_memory();
     Session session = {.pool = pool_new()};
     session.command = command_read(session.pool, argc, argv);
     int result = run_command(&session);

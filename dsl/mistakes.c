@@ -388,13 +388,13 @@ static const char *expected_text(Parser *p, const Misfit *m) {
     size_t size;
     FILE *out = open_memstream(&text, &size);
     if (out == NULL)
-        environment_error("out of memory");
+        out_of_memory();
     for (int i = 0; i < n && n <= MAX_EXPECTED; i++)
         write_symbol(out, symbol[i], i, n);
     if (n > MAX_EXPECTED || n == 0)
         fputs("something else", out);
     if (fclose(out) != 0)
-        environment_error("out of memory");
+        out_of_memory();
     const char *copy = pool_copy(p->pool, text, size);
     free(text);
     return copy;

@@ -247,9 +247,9 @@ Ast *parse(Pool *pool, Diag *diag, const char *text) {
     p.last = p.current = nothing;
     void *scanner;
     if (yylex_init_extra(&p, &scanner) != 0)
-        environment_error("out of memory");
+        out_of_memory();
     if (yy_scan_string(text, scanner) == NULL)
-        environment_error("out of memory");
+        out_of_memory();
     yyparse(scanner, &p);
     yylex_destroy(scanner);
     return p.ast;

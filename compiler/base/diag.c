@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { MAX_ERRORS = 20, TAB = 8 };
@@ -391,7 +392,7 @@ static void print_json(const Diag *diag, const char *rendered) {
         children, "rendered", json_words(diag->pool, rendered, (int)strlen(rendered)));
     char *line = json_dumps(message, JSON_COMPACT);
     if (line == NULL)
-        environment_error("out of memory");
+        out_of_memory();
     fprintf(stderr, "%s\n", line);
     free(line);
     json_decref(message);
@@ -411,7 +412,7 @@ void diag_end(Diag *diag) {
     size_t size;
     FILE *out = open_memstream(&rendered, &size); /* stderr has no buffer: it gets all at once */
     if (out == NULL)
-        environment_error("out of memory");
+        out_of_memory();
     print_human(diag, out, human && diag->color);
     fclose(out);
     if (human)
@@ -424,6 +425,21 @@ void diag_end(Diag *diag) {
 }
 
 /* ---- what is not the file's fault ---- */
+
+int64_t limit_of_memory(void) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < (rlim_t)INT64_MAX ? (int64_t)limit.rlim_cur
+                                                                                   : -1;
+}
+
+void out_of_memory(void) {
+    const int64_t limit = limit_of_memory();
+    if (limit >= 0)
+        fprintf(stderr, "unetc: not enough memory: `ulimit -v` is %lld KiB\n", (long long)(limit / 1024));
+    else
+        fputs("unetc: not enough memory\n", stderr);
+    exit(EXIT_NO_FIT);
+}
 
 void environment_error(const char *format, ...) {
     va_list arguments;

@@ -367,6 +367,17 @@ void check_accumulation(Lower *l);
 /* Reports settings of `train` that do not go together. */
 void check_updates(Lower *l);
 
+/* ---- parts of what reference.h prints: a line for each source, optimizer, schedule ---- */
+
+void print_sources(FILE *out);
+void print_optimizers(FILE *out);
+void print_schedules(FILE *out);
+
+/* ---- image_formats.c ---- */
+
+/* Whether programs of this build read files that are called so; reports where they do not. */
+bool check_image_format(Lower *l, const char *pattern, Span span);
+
 /* ---- settings_data.c: sources ---- */
 
 /* `name = source` in `data` or `eval`; false in another section, where it sets a tensor. */

@@ -4,6 +4,7 @@
  * and which function takes its arguments into the model.
  */
 #include "front/lower_state.h"
+#include "front/reference.h"
 #include "ir/labels.h"
 #include "ir/ops.h"
 #include "unet/words.h"
@@ -331,6 +332,19 @@ void list_settings(Text *out) {
                 text_line(out, "%s\t%s", section_name[section], settings[i].signature);
 }
 
+/* The settings, as one types them, that change nothing: what holds without them. */
+static const char *const otherwise[] = {"shuffle true",
+                                        "optimizer adam()",
+                                        "batch 1",
+                                        "tail \"keep\"",
+                                        "seed 0",
+                                        "precision \"f32\"",
+                                        "accumulate 1",
+                                        "schedule constant()",
+                                        "pad \"reflect\"",
+                                        "save 1, \"epochs\", keep = 3",
+                                        "every 1, \"epochs\""};
+
 struct Seen {
     Span span[SECTIONS][SETTINGS];
 };
@@ -382,6 +396,43 @@ static const char *section_list(Lower *l, int bit, bool ours) {
         if ((settings[i].sections & bit) != 0 && (!ours || settings[i].set != NULL))
             list = pool_text(l->pool, "%s%s%s", list, *list == '\0' ? "" : " ", settings[i].name);
     return list;
+}
+
+/* Begins with the name of SETTING and a blank. */
+static bool is_of(const char *typed, const char *setting) {
+    const size_t length = strlen(setting);
+    return strncmp(typed, setting, length) == 0 && typed[length] == ' ';
+}
+
+static void print_setting(FILE *out, const Setting *setting) {
+    char line[256];
+    const char *arguments = setting->signature + strcspn(setting->signature, "(") + 1;
+    const char *without = NULL;
+    for (size_t i = 0; i < sizeof otherwise / sizeof *otherwise; i++)
+        if (is_of(otherwise[i], setting->name))
+            without = otherwise[i];
+    snprintf(line, sizeof line, "%s %.*s", setting->name, (int)strlen(arguments) - 1, arguments);
+    if (without == NULL)
+        fprintf(out, "    %s\n", line);
+    else
+        fprintf(out, "    %-40s  # without it: %s\n", line, without);
+    if (setting->set == set_optimizer)
+        print_optimizers(out);
+    if (setting->set == set_schedule)
+        print_schedules(out);
+}
+
+void print_settings(FILE *out) {
+    for (int section = 0; section < SECTIONS; section++) {
+        const int bit = 1 << section;
+        fprintf(out, "%s {\n", section_name[section]);
+        if (bit == IN_DATA)
+            print_sources(out);
+        for (int i = 0; i < SETTINGS; i++)
+            if ((settings[i].sections & bit) != 0 && settings[i].set != NULL)
+                print_setting(out, &settings[i]);
+        fprintf(out, "}\n");
+    }
 }
 
 static const char *section_with(const char *setting) {

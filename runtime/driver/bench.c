@@ -327,7 +327,7 @@ static UnetStatus open_and_load(Driver *driver, Device *device, Inputs *inputs) 
         status = take_inputs(inputs, model, &driver->error);
     if (status == UNET_OK)
         device_pin(device, inputs->memory, (size_t)inputs->bytes);
-    return status;
+    return status == UNET_OK ? device_try_threads(device, driver->threads, &driver->error) : status;
 }
 
 static Peak measure_peak(const Driver *driver) {

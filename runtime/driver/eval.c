@@ -34,6 +34,11 @@ typedef struct {
     Tally tally;
 } Evaluation;
 
+static void tell(void *context, const char *note) {
+    (void)context;
+    (void)fprintf(stderr, "%s\n", note);
+}
+
 static UnetStatus start(Evaluation *evaluation, Driver *driver) {
     const UnetModel *model = driver->model;
     UnetError *error = &driver->error;
@@ -41,6 +46,7 @@ static UnetStatus start(Evaluation *evaluation, Driver *driver) {
     UnetStatus status = evaluation_open(driver, &evaluation->data);
     if (status != UNET_OK)
         return status;
+    unet_dataset_notes(evaluation->data, tell, NULL);
     unet_dataset_normalize(evaluation->data, driver->normal);
     const UnetDataset *const datasets[] = {evaluation->data};
     int64_t beside;
@@ -56,6 +62,8 @@ static UnetStatus start(Evaluation *evaluation, Driver *driver) {
         device_reads_from(&evaluation->device, evaluation->loader);
     if (status == UNET_OK)
         status = tally_create(&evaluation->tally, model, error);
+    if (status == UNET_OK)
+        status = device_try_threads(&evaluation->device, driver->threads, error);
     return status;
 }
 

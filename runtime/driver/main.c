@@ -80,10 +80,10 @@ static const char *base_name(const char *path) {
     return slash != NULL ? slash + 1 : path;
 }
 
-static int print_help(const char *program, UnetCommand about) {
+static UnetStatus print_help(const char *program, UnetCommand about) {
     char text[8192];
     (void)fwrite(text, 1, unet_options_help(text, sizeof text, program, about), stdout);
-    return 0;
+    return UNET_OK;
 }
 
 static UnetStatus print_completion(Driver *driver) {
@@ -97,10 +97,10 @@ static UnetStatus print_completion(Driver *driver) {
     return UNET_OK;
 }
 
-static int print_version(const UnetModel *model) {
+static UnetStatus print_version(const UnetModel *model) {
     (void)printf("%s (%s, %s, %s, runtime %d)\n", model->name, model->source, model->target, model->isa,
                  model->runtime_version);
-    return 0;
+    return UNET_OK;
 }
 
 static UnetStatus run_command(Driver *driver) {
@@ -126,7 +126,7 @@ static UnetStatus run_command(Driver *driver) {
 }
 
 static int report(const Driver *driver, const char *program, UnetStatus status) {
-    if (status == UNET_OK && fflush(stdout) != 0) {
+    if (status == UNET_OK && (fflush(stdout) != 0 || ferror(stdout))) {
         (void)fprintf(stderr, "%s: standard output cannot be written\n", program);
         return UNET_IO;
     }
@@ -150,9 +150,9 @@ int unet_main(const UnetModel *const *models, int nmodels, int argc, char **argv
     if (status != UNET_OK)
         return report(&driver, program, status);
     if (driver.options.command == UNET_COMMAND_HELP)
-        return print_help(program, driver.options.about);
+        return report(&driver, program, print_help(program, driver.options.about));
     if (driver.options.command == UNET_COMMAND_VERSION)
-        return print_version(driver.model);
+        return report(&driver, program, print_version(driver.model));
     if (driver.options.command == UNET_COMMAND_COMPLETION)
         return report(&driver, program, print_completion(&driver));
     driver.threads = choose_threads(&driver);

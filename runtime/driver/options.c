@@ -27,6 +27,14 @@ static UnetStatus take_resume(void *result, const UnetValue *value, UnetError *e
     return UNET_OK;
 }
 
+static UnetStatus take_tensorboard(void *result, const UnetValue *value, UnetError *error) {
+    UnetOptions *options = result;
+    (void)error;
+    options->tensorboard = true;
+    options->tensorboard_folder = value->text;
+    return UNET_OK;
+}
+
 #define IN(command) (1u << UNET_COMMAND_##command)
 #define AT(field) offsetof(UnetOptions, field)
 static const UnetOptionRow rows[] = {
@@ -54,6 +62,10 @@ static const UnetOptionRow rows[] = {
      .value = "DIR", .help = "folder of the weights, the checkpoint and the log"},
     {"--resume", .kind = UNET_MAYBE, .commands = IN(TRAIN), .take = take_resume, .value = "FILE",
      .help = "continue from the checkpoint in --out, or from FILE"},
+    {"--overwrite", .commands = IN(TRAIN), .place = AT(overwrite),
+     .help = "begin anew in a folder that holds a run, in its place"},
+    {"--tensorboard", .kind = UNET_MAYBE, .commands = IN(TRAIN), .take = take_tensorboard, .value = "DIR",
+     .help = "also write event files for TensorBoard, in --out/tensorboard, or in DIR"},
     {"--checkpoint-every", .kind = UNET_NUMBER, .commands = IN(TRAIN), .min = 1, .max = INT64_MAX,
      .place = AT(checkpoint_every), .value = "N", .help = "steps between checkpoints"},
     {"--weights", .kind = UNET_TEXT, .commands = IN(TRAIN) | IN(EVAL) | IN(PREDICT) | IN(BENCH),
@@ -79,7 +91,7 @@ static const UnetGrammar grammar = {
     .help_command = UNET_COMMAND_HELP,
     .version_command = UNET_COMMAND_VERSION,
     .epilogue = "Exit codes: 0 done, 2 usage, 3 not enough memory, 4 data or files, 6 training diverged, "
-                "70 a bug, 130 and 143 stopped by a signal (after writing a checkpoint).",
+                "70 a bug, 130 and 143 stopped by a signal (training after writing a checkpoint).",
 };
 
 /* Rules that concern several options. */
@@ -89,6 +101,9 @@ static UnetStatus check_together(const UnetOptions *options, UnetError *error) {
                          "`--epochs` and `--steps` both set the duration: give one of them");
     if (options->resume && options->weights != NULL)
         return unet_fail(error, UNET_USAGE, "`--resume` loads its own weights: leave `--weights` out");
+    if (options->resume && options->resume_file == NULL && options->overwrite)
+        return unet_fail(error, UNET_USAGE,
+                         "`--resume` goes on with a run and `--overwrite` begins anew: give one of them");
     if (options->map != NULL && options->weights == NULL)
         return unet_fail(error, UNET_USAGE,
                          "`--map` tells the names in the file of `--weights`: give both");

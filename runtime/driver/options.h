@@ -32,16 +32,17 @@ typedef struct {
     const char *weights;        /* NULL: see the command */
     const char *map;            /* other names for the tensors of `weights`; NULL: none */
     const char *resume_file;    /* NULL: the checkpoint in `out` */
-    const char *output;         /* -o of predict; NULL */
-    const char *format;         /* "text", "json", or, of eval, "csv" */
-    int64_t epochs;             /* 0: as the model says */
-    int64_t steps;              /* 0: as the model says */
-    double learning_rate;       /* 0: as the model says */
-    int64_t batch;              /* 0: as the program was compiled */
-    int64_t checkpoint_every;   /* in steps; 0: as the model says */
-    int64_t seed;               /* -1: as the model says */
-    int64_t threads;            /* 0: one for each processor */
-    bool resume, overlay;
+    const char *tensorboard_folder; /* NULL: below `out` */
+    const char *output;             /* -o of predict; NULL */
+    const char *format;             /* "text", "json", or, of eval, "csv" */
+    int64_t epochs;                 /* 0: as the model says */
+    int64_t steps;                  /* 0: as the model says */
+    double learning_rate;           /* 0: as the model says */
+    int64_t batch;                  /* 0: as the program was compiled */
+    int64_t checkpoint_every;       /* in steps; 0: as the model says */
+    int64_t seed;                   /* -1: as the model says */
+    int64_t threads;                /* 0: one for each processor */
+    bool resume, overwrite, overlay, tensorboard;
     char **files; /* the arguments that are not options */
     int nfile;
 } UnetOptions;

@@ -10,11 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 /* ---- what the model can do -------------------------------------------------------------------- */
 
-static UnetStatus check_model(Prediction *prediction) {
+UnetStatus prediction_check(Prediction *prediction) {
     const UnetModel *model = prediction->driver->model;
     UnetError *error = &prediction->driver->error;
     int inputs = 0;
@@ -96,6 +97,15 @@ UnetStatus output_path(const Prediction *prediction, const char *in, int i, char
     return check_place(in, path, &prediction->driver->error);
 }
 
+/* Results are PNG files, whatever a name says. */
+static UnetStatus check_kind(const char *path, UnetError *error) {
+    const char *suffix = path + stem_length(path);
+    if (*suffix == '\0' || strcasecmp(suffix, ".png") == 0)
+        return UNET_OK;
+    return unet_fail(error, UNET_USAGE, "%s: results are written as PNG files: name it %.*s.png", path,
+                     (int)stem_length(path), path);
+}
+
 /* Finds out before the first image whether the names of all results are good. */
 static UnetStatus check_names(const Prediction *prediction) {
     const UnetOptions *options = &prediction->driver->options;
@@ -104,6 +114,8 @@ static UnetStatus check_names(const Prediction *prediction) {
         UnetStatus status = UNET_OK;
         for (int i = 0; i < prediction->driver->model->noutput && status == UNET_OK; i++)
             status = output_path(prediction, options->files[a], i, path);
+        if (status == UNET_OK)
+            status = check_kind(path, &prediction->driver->error);
         if (status != UNET_OK)
             return status;
         const char *name = last_part(options->files[a]);
@@ -124,6 +136,9 @@ static UnetStatus find_folder(Prediction *prediction) {
     const char *out = driver->options.output;
     bool ends_in_slash = out[strlen(out) - 1] == '/';
     struct stat found;
+    if (strcmp(out, "-") == 0)
+        return unet_fail(&driver->error, UNET_USAGE,
+                         "`-o -`: results do not go to standard output: name a file or a folder");
     if (ends_in_slash && mkdir(out, 0777) != 0 && errno != EEXIST)
         return unet_fail(&driver->error, UNET_IO, "%s: the folder cannot be created: %s", out,
                          strerror(errno));
@@ -137,7 +152,8 @@ static UnetStatus find_folder(Prediction *prediction) {
 static UnetStatus predict_and_show(Prediction *prediction, const char *in) {
     const Driver *driver = prediction->driver;
     UnetStatus status = predict_image(prediction, in);
-    for (int i = 0; driver->options.overlay && i < driver->model->noutput && status == UNET_OK; i++) {
+    const bool shows = driver->options.overlay && driver->stopped_by == 0;
+    for (int i = 0; shows && i < driver->model->noutput && status == UNET_OK; i++) {
         char path[UNET_PATH_BYTES];
         if (driver->model->outputs[i].kind != UNET_LABELS)
             continue;
@@ -152,7 +168,8 @@ static UnetStatus predict_and_show(Prediction *prediction, const char *in) {
 
 UnetStatus driver_predict(Driver *driver) {
     Prediction prediction = {.driver = driver, .program = driver->model->predict};
-    UnetStatus status = check_model(&prediction);
+    UnetStatus status = prediction_check(&prediction);
+    signals_hold(); /* so that no part of a file stays behind */
     if (status == UNET_OK)
         status = find_folder(&prediction);
     if (status == UNET_OK)
@@ -163,7 +180,7 @@ UnetStatus driver_predict(Driver *driver) {
         status = run_load_weights(driver, prediction.device.arena);
     if (status == UNET_OK)
         status = device_push_weights(&prediction.device, &driver->error);
-    for (int i = 0; i < driver->options.nfile && status == UNET_OK; i++)
+    for (int i = 0; i < driver->options.nfile && status == UNET_OK && driver->stopped_by == 0; i++)
         status = predict_and_show(&prediction, driver->options.files[i]);
     if (prediction.program != NULL)
         prediction_close(&prediction);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 static UnetStatus out_of_memory(UnetError *error) {
-    return unet_fail(error, UNET_IO, "out of memory while reading the headers of the data");
+    return unet_fail(error, UNET_TOO_SMALL, "out of memory while reading the headers of the data");
 }
 
 /* ---- sources ---------------------------------------------------------------------------------- */
@@ -129,6 +129,7 @@ static UnetStatus list_series(UnetDataset *dataset, UnetError *error) {
         for (int32_t t = 0; t < source->nterm; t++) {
             if (source->term[t].op == UNET_SRC_FILES) {
                 *next++ = (FileSeries){.pattern = source->term[t].pattern,
+                                       .more = source->term[t].more,
                                        .list = source->term[t].list,
                                        .column = source->term[t].column,
                                        .channels = dataset_is_labels(dataset, s) ? UNET_IMAGE_CLASSES
@@ -244,6 +245,7 @@ void unet_dataset_close(UnetDataset *dataset) {
     if (dataset != NULL) {
         dataset_cache_free(dataset);
         stems_free(&dataset->stems);
+        free(dataset->folder_end);
         free(dataset->folder);
         dataset_free_classes(dataset);
         for (int32_t i = 0; dataset->series != NULL && i < dataset->nseries; i++) {

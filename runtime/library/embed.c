@@ -154,10 +154,10 @@ UnetStatus unet_embed_load(void *buffer, const char *path, UnetError *error) {
     UnetSafetensors *file = NULL;
     if (!find_parts(buffer, &parts))
         return not_ready(error);
-    UnetStatus status = unet_safetensors_open(&file, path, error);
+    const UnetModel *model = parts.head->model;
+    UnetStatus status = unet_safetensors_open(&file, path, unet_parameters_header(model), error);
     if (status != UNET_OK)
         return status;
-    const UnetModel *model = parts.head->model;
     for (int32_t i = 0; i < model->ninput && status == UNET_OK; i++)
         status = unet_normal_read(model, i, normal_of(&parts, i), file, error);
     if (status == UNET_OK)
@@ -188,7 +188,7 @@ UnetStatus unet_embed_save(void *buffer, const char *path, UnetError *error) {
     }
     UnetStatus status = fetch(&parts, 0, model->persistent, error);
     return status == UNET_OK
-               ? unet_parameters_save(model, parts.arena, false, path, note, 3 + normals, error)
+               ? unet_parameters_save(model, parts.arena, false, NULL, path, note, 3 + normals, error)
                : status;
 }
 

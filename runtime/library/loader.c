@@ -307,7 +307,7 @@ static UnetStatus start_threads(UnetLoader *loader, int32_t threads, UnetError *
     pthread_attr_t attributes;
     int failure = pthread_attr_init(&attributes);
     if (failure != 0) {
-        return unet_fail(error, UNET_IO, "cannot start loader threads: %s", strerror(failure));
+        return unet_fail(error, UNET_TOO_SMALL, "cannot start loader threads: %s", strerror(failure));
     }
     (void)pthread_attr_setstacksize(&attributes, THREAD_STACK);
     (void)sigfillset(&all);
@@ -319,7 +319,7 @@ static UnetStatus start_threads(UnetLoader *loader, int32_t threads, UnetError *
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     (void)pthread_attr_destroy(&attributes);
     if (failure != 0) {
-        return unet_fail(error, UNET_IO, "cannot start loader threads: %s", strerror(failure));
+        return unet_fail(error, UNET_TOO_SMALL, "cannot start loader threads: %s", strerror(failure));
     }
     return UNET_OK;
 }

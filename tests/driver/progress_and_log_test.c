@@ -82,6 +82,8 @@ static const UnetResult results[] = {
     {.name = "psnr(a, clean)", .metric = "psnr", .identity_input = 0, .target_input = 1}};
 static const UnetModel plain_model = {.ninput = 2, .inputs = inputs, .nresult = 2, .results = results};
 
+static int64_t most_rows = INT64_MAX; /* that a file keeps */
+
 /* WITH_SCALE: of a program in f16. */
 static void write_rows(const char *path, bool with_scale, int64_t last_step, int64_t from, int64_t to) {
     UnetModel model = plain_model;
@@ -89,7 +91,7 @@ static void write_rows(const char *path, bool with_scale, int64_t last_step, int
     UnetLog log;
     UnetError error;
     const double value[] = {0.5, 28.5}, identity[] = {NAN, 20.25};
-    expect_ok(unet_log_open(&log, path, &model, last_step, &error), &error);
+    expect_ok(unet_log_open(&log, path, &model, last_step, most_rows, &error), &error);
     for (int64_t step = from; step <= to; step++) {
         const UnetLogRow row = {.epoch = 1,
                                 .step = step,
@@ -127,7 +129,7 @@ static void test_norm_column(void) {
     int fd = mkstemp(path);
     if (fd < 0 || close(fd) != 0)
         expect_text("temporary file", "none", "one");
-    expect_ok(unet_log_open(&log, path, &model, -1, &error), &error);
+    expect_ok(unet_log_open(&log, path, &model, -1, 0, &error), &error);
     UnetLogRow row = {.epoch = 1, .step = 1, .split = "train", .loss = 0.5, .gradient_norm = 0.25};
     expect_ok(unet_log_write(&log, &row, &error), &error);
     row.split = "eval";
@@ -169,6 +171,9 @@ static void test_log(void) {
     expect_log(path, COLUMNS ",loss_scale,skipped\n" NUMBERS(1) ",1024,3\n" NUMBERS(3) ",1024,3\n");
     write_rows(path, false, 1, 3, 3); /* and the other way round */
     expect_log(path, COLUMNS ",loss_scale,skipped\n" NUMBERS(1) ",1024,3\n" NUMBERS(3) ",,\n");
+    most_rows = 1; /* a checkpoint that was made behind the first row */
+    write_rows(path, true, 3, 3, 3);
+    expect_log(path, COLUMNS ",loss_scale,skipped\n" NUMBERS(1) ",1024,3\n" NUMBERS(3) ",1024,3\n");
     (void)unlink(path);
 }
 

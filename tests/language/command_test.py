@@ -4,11 +4,13 @@
 """
 import json
 import pathlib
+import resource
 import subprocess
 import sys
 
 FILE = str(sorted((pathlib.Path(__file__).parent / "right").glob("*.unet"))[0])
-DONE, ERRORS, USAGE, INPUT = 0, 1, 2, 4
+DONE, ERRORS, USAGE, NO_FIT, INPUT = 0, 1, 2, 3, 4
+LOADER = 127  # libraries cannot be loaded
 
 # arguments, exit code, words of the answer
 CASES = [
@@ -39,6 +41,8 @@ CASES = [
     (["explain", "U0201", "U0202"], USAGE, "only one code at a time: remove `U0202`"),
     (["-o", "", FILE], USAGE, "`-o` needs a value: PROG"),
     (["-S", "", FILE], USAGE, "`-S` needs a value: DIR"),
+    (["-o", "-", FILE], USAGE, "-o -: this does not go to standard output"),
+    (["onnx", "--weights=w", "-o", "-", FILE], USAGE, "-o -: this does not go to standard output"),
     (["--bands=0", FILE], USAGE, "use auto, off, or a whole number from 1"),
     (["--micro-batches=0", FILE], USAGE, "use auto, off, or a whole number from 1"),
     (["mem", "-S", "d", FILE], USAGE, "`unetc mem` does not take -S: write `unetc -S DIR FILE.unet`"),
@@ -110,15 +114,55 @@ def wide_help():
     return failures
 
 
+# All that is printed; where it cannot be, they exit with 4.
+PRINTED = [["--help"], ["--version"], ["--runtime"], ["mem", "--help"], ["explain", "U0201"], ["check", FILE],
+           ["--emit=ast", FILE], ["--emit=graph", FILE], ["--emit=plan", FILE], ["mem", FILE], ["mem", "--format=json", FILE],
+           ["mem", "--format=csv", FILE], ["mem", "--format=html", FILE], ["mem", "--diff", FILE, FILE]]
+
+
+def check_output():
+    failures = 0
+    for arguments in PRINTED:
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([sys.argv[1], *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
+        if result.returncode != INPUT or result.stderr.count("standard output") != 1:
+            failures += 1
+            print(f"FAILED unetc {' '.join(arguments)} >/dev/full: exit {result.returncode}: {result.stderr}")
+    return failures
+
+
+def limited(kibibytes, arguments):
+    """What unetc says that may take so many KiB of addresses."""
+    limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (kibibytes << 10, kibibytes << 10))  # noqa: E731
+    return subprocess.run([sys.argv[1], *arguments], capture_output=True, text=True, preexec_fn=limit)
+
+
+def check_memory():
+    """Too little memory is exit 3, with the limit in words; a build with sanitizers takes terabytes of addresses."""
+    failures = 0
+    if limited(4 << 20, ["--version"]).returncode != DONE:
+        return 0
+    tried = [limited(kibibytes, ["fit", "--max=batch", FILE]) for kibibytes in range(6000, 14000, 1000)]
+    tried += [limited(20000, ["-o", "/tmp/unetc_command_test", FILE])]  # too little for the C compiler
+    for result in tried:
+        if result.returncode not in (DONE, NO_FIT, LOADER) or (result.returncode == NO_FIT and "`ulimit -v`" not in result.stderr):
+            failures += 1
+            print(f"FAILED {result.args}: exit {result.returncode}: {result.stderr}")
+    if not any(result.returncode == NO_FIT for result in tried[:-1]) or tried[-1].returncode != NO_FIT:
+        failures += 1
+        print(f"FAILED: little memory is enough: {[result.returncode for result in tried]}")
+    return failures
+
+
 def main():
-    failures = wrong_sizes() + wide_help()
+    failures = wrong_sizes() + wide_help() + check_output() + check_memory()
     for arguments, code, words in CASES:
         result = subprocess.run([sys.argv[1], *arguments], capture_output=True, text=True)
         answer = result.stdout if code == DONE else result.stderr
         if result.returncode != code or words not in answer:
             failures += 1
             print(f"FAILED unetc {' '.join(arguments)}: exit {result.returncode}, expected {code} and `{words}`\n{answer}")
-    print(f"{len(CASES)} command lines, {failures} answered wrong")
+    print(f"{len(CASES) + len(PRINTED)} command lines, {failures} answered wrong")
     return 1 if failures else 0
 
 

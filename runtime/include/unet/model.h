@@ -242,6 +242,8 @@ typedef struct {
     int32_t line;     /* of the .unet file, for messages */
     const char *list; /* of files: a text file with what their stars stand for, one a line; or NULL */
     int32_t column;   /* of files: `pattern` is a text file whose words of this column are their names */
+    const char *const *more; /* of files: the patterns or text files of further folders, and NULL behind
+                                them; or NULL.  All terms of files have as many. */
 } UnetSourceTerm;
 
 typedef struct {
