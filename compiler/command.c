@@ -382,6 +382,14 @@ static const UnetCommandRow commands[] = {
         {"explain", false, "CODE | settings | operators", "print what a diagnostic means, at length",
          "For example `unetc explain U0401`; or all settings, or all operators, as one types "
          "them, with their defaults."},
+    [COMMAND_WORDS] =
+        {"words", false, "", "list the operators and settings, and how they are called",
+         "A line for each word of the language: its kind, a tab, and the word with its arguments "
+         "and their defaults."},
+    [COMMAND_COMPLETION] =
+        {"completion", false, "bash|zsh", "print a script that makes a shell complete this",
+         "In ~/.bashrc: eval \"$(unetc completion bash)\".  In ~/.zshrc, behind compinit: "
+         "eval \"$(unetc completion zsh)\"."},
     [COMMAND_RUNTIME] = {"runtime", true, "", "print the folder of the runtime library", NULL},
     [COMMAND_HELP] = {"help", true, "[COMMAND]", NULL, NULL},
     [COMMAND_VERSION] = {"version", true, "", NULL, NULL},
@@ -455,22 +463,42 @@ static void check_onnx(const Command *c) {
         usage_error("%s", "`unetc onnx` needs the trained weights: write --weights=FILE.safetensors");
 }
 
-/* The words of the line: a file, two of --diff, a code. */
+static int most_words(const Command *c) {
+    return c->kind == COMMAND_RUNTIME || c->kind == COMMAND_WORDS ? 0 : c->diff ? 2 : 1;
+}
+
+/* What a command misses that was given no word. */
+static const char *missing_word(const Command *c) {
+    return c->kind == COMMAND_EXPLAIN      ? "no code given: write `unetc explain U0401`, for example"
+           : c->kind == COMMAND_COMPLETION ? "no shell given: write `unetc completion bash`, or zsh"
+                                           : "no .unet file given: write `unetc FILE.unet`";
+}
+
+/* The words of the line: a file, two of --diff, a code, a shell. */
 static void take_words(Command *c, const UnetCommandLine *line) {
-    const bool explains = c->kind == COMMAND_EXPLAIN;
-    const int most = c->kind == COMMAND_RUNTIME ? 0 : c->diff ? 2 : 1;
-    if (line->nword > most && c->kind == COMMAND_RUNTIME)
-        usage_error("`unetc --runtime` takes no file: remove `%s`", line->word[0]);
+    const int most = most_words(c);
+    if (line->nword > most && most == 0)
+        usage_error(c->kind == COMMAND_WORDS ? "`unetc words` takes no file: remove `%s`"
+                                             : "`unetc --runtime` takes no file: remove `%s`",
+                    line->word[0]);
     if (line->nword > most)
-        usage_error(explains ? "only one code at a time: remove `%s`"
-                             : "only one file at a time: remove `%s`",
+        usage_error(c->kind == COMMAND_EXPLAIN ? "only one code at a time: remove `%s`"
+                                               : "only one file at a time: remove `%s`",
                     line->word[most]);
     if (line->nword == 0 && most > 0)
-        usage_error("%s", explains ? "no code given: write `unetc explain U0401`, for example"
-                                   : "no .unet file given: write `unetc FILE.unet`");
+        usage_error("%s", missing_word(c));
     c->file = line->nword > 0 ? line->word[0] : NULL;
     c->other = line->nword > 1 ? line->word[1] : NULL;
     c->lower.path = c->file;
+}
+
+_Noreturn static void print_completion(const char *shell) {
+    char text[65536];
+    const size_t length = unet_command_line_completion(&grammar, grammar.program, shell, text, sizeof text);
+    if (length == 0)
+        usage_error("completion: there is none for `%s`, but for bash and zsh", shell);
+    (void)fwrite(text, 1, length, stdout);
+    exit(fflush(stdout) == 0 ? EXIT_DONE : EXIT_IO);
 }
 
 _Noreturn static void print_help(int about) {
@@ -497,6 +525,8 @@ Command command_read(Pool *pool, int argc, char **argv) {
     }
     c->kind = (CommandKind)line.command;
     take_words(c, &line);
+    if (c->kind == COMMAND_COMPLETION)
+        print_completion(c->file);
     check_together(c);
     check_reports(c);
     check_onnx(c);

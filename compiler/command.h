@@ -14,6 +14,8 @@ typedef enum {
     COMMAND_FIT,
     COMMAND_ONNX,
     COMMAND_EXPLAIN,
+    COMMAND_WORDS,
+    COMMAND_COMPLETION,
     COMMAND_RUNTIME,
     COMMAND_HELP,
     COMMAND_VERSION
@@ -23,9 +25,9 @@ typedef enum { EMIT_ALL, EMIT_AST, EMIT_GRAPH, EMIT_PLAN, EMIT_REMAT } EmitStage
 
 typedef struct {
     CommandKind kind;
-    const char *file;    /* the .unet file, or the code to explain; with --diff a file or a plan, */
-    const char *other;   /* and what it is compared with */
-    const char *output;  /* -o */
+    const char *file;   /* the .unet file, the code to explain, or a shell; with --diff a file or a plan, */
+    const char *other;  /* and what it is compared with */
+    const char *output; /* -o */
     const char *weights; /* --weights */
     const char *folder;  /* -S */
     ReportFormat format;

@@ -1,5 +1,6 @@
 /* main.c - unetc: reads the options and runs the command.  pipeline.c lists the passes. */
 #include "command.h"
+#include "front/words.h"
 #include "ir/target.h"
 #include "report/diff.h"
 #include "emit/build_program.h"
@@ -300,6 +301,12 @@ static int run_command(Session *s) {
     Command *c = &s->command;
     if (c->kind == COMMAND_EXPLAIN)
         return command_explain(c->file);
+    if (c->kind == COMMAND_WORDS) {
+        Text out = text_new(s->pool);
+        print_words(&out);
+        print(&out);
+        return EXIT_DONE;
+    }
     if (c->kind == COMMAND_RUNTIME) {
         puts(runtime_folder(s->pool));
         return EXIT_DONE;

@@ -26,6 +26,10 @@ static const char *const keywords[] = {"let",    "input", "target", "output", "b
                                        "return", "for",   "in",     "if",     "elif",  "else",
                                        "and",    "or",    "not",    "true",   "false", NULL};
 
+const char *const *reserved_words(void) {
+    return keywords;
+}
+
 static const char *line_start(const Parser *p, const char *at) {
     while (at > p->text && at[-1] != '\n')
         at--;

@@ -6,6 +6,9 @@
 
 #include <string.h>
 
+static const char *const kinds[] = {
+    [KIND_IMAGE] = "image", [KIND_VOLUME] = "volume", [KIND_LABELS] = "labels"};
+
 static const int64_t MAX_EXTENT = INT64_C(1) << 24;
 
 /* ---- inputs and targets ---- */
@@ -31,10 +34,8 @@ static bool report_labels_read(Lower *l, const Stmt *stmt) {
 
 static bool find_kind(Lower *l, const Stmt *stmt, Kind *kind) {
     const char *name = stmt->value->text;
-    static const char *const names[] = {
-        [KIND_IMAGE] = "image", [KIND_VOLUME] = "volume", [KIND_LABELS] = "labels"};
     for (*kind = KIND_IMAGE; *kind <= KIND_LABELS; ++*kind)
-        if (strcmp(name, names[*kind]) == 0)
+        if (strcmp(name, kinds[*kind]) == 0)
             return *kind != KIND_LABELS || stmt->kind == STMT_TARGET || report_labels_read(l, stmt);
     if (strcmp(name, "index") == 0) {
         diag_begin(l->diag, ERROR, "U0202", stmt->value->mark, "`%s` is not in this version of unetc",
@@ -280,4 +281,11 @@ void run_layer(Lower *l, const Stmt *stmt) {
     }
     table_set(l->pool, &l->frame->layer_of, stmt->name, l->frame->nlayer);
     PUSH(l->pool, l->frame->layer, l->frame->nlayer, layer);
+}
+
+/* ---- words ---- */
+
+void list_types(Text *out) {
+    for (Kind kind = KIND_IMAGE; kind <= KIND_LABELS; kind++)
+        text_line(out, "type\t%s", kinds[kind]);
 }

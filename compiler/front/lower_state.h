@@ -4,6 +4,7 @@
 
 #include "ast.h"
 #include "base/table.h"
+#include "base/text.h"
 #include "front/lower.h"
 #include "front/operators.h"
 
@@ -320,6 +321,14 @@ void check_sections(Lower *l);
 /* For the functions of settings: reports WHAT of an argument, or of the whole setting (NULL); false. */
 bool report_setting(const Call *call, const char *argument_name, const char *what);
 bool read_nonnegative(const Call *call, const char *name, double *value);
+
+/* ---- words: for words.c, a line of each word of a table; see words.h ---- */
+
+void list_types(Text *out);
+void list_functions(Text *out);
+void list_settings(Text *out);
+void list_sources(Text *out);
+void list_updates(Text *out); /* optimizers and schedules */
 
 /* ---- settings_transform.c: from files to windows ---- */
 

@@ -323,6 +323,15 @@ static const Setting settings[] = {
 
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
+void list_settings(Text *out) {
+    for (int section = 0; section < SECTIONS; section++)
+        text_line(out, "section\t%s", section_name[section]);
+    for (int section = 0; section < SECTIONS; section++)
+        for (int i = 0; i < SETTINGS; i++)
+            if (settings[i].set != NULL && (settings[i].sections & 1 << section) != 0)
+                text_line(out, "%s\t%s", section_name[section], settings[i].signature);
+}
+
 /* The settings, as one types them, that change nothing: what holds without them. */
 static const char *const otherwise[] = {"shuffle true",
                                         "optimizer adam()",

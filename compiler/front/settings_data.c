@@ -68,10 +68,9 @@ static void push_term(Reader *r, SourceTerm term) {
 
 /* `image("*.png")`, or the pattern alone */
 static void help_source(Reader *r, const Expr *expr) {
-    static const char *const sources[] = {"images", "labels", "gaussian", "uniform", "border_weight"};
     int index;
     const Input *input = find_input(r->l, r->source->name, &index);
-    const char *near = expr->kind == EXPR_CALL ? unet_nearest_word(expr->text, sources, 5) : NULL;
+    const char *near = expr->kind == EXPR_CALL ? unet_nearest_word(expr->text, sources_here, HERE) : NULL;
     const char *of_kind = input != NULL && input->kind == KIND_LABELS ? "labels" : "images";
     if (expr->kind == EXPR_TEXT)
         diag_help(r->l->diag, "write `%s(\"%s\")`", of_kind, expr->text);
@@ -714,4 +713,11 @@ void check_sources(Lower *l) {
         check_data(l, &model->eval_data, true);
     }
     model->eval_data.present = model->eval_data.nsource > 0;
+}
+
+/* ---- words ---- */
+
+void list_sources(Text *out) {
+    for (int i = 0; i < HERE; i++)
+        text_line(out, "source\t%s", source_calls[i].signature);
 }

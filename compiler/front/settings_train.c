@@ -348,3 +348,12 @@ void set_freeze(Call *call) {
     }
     train->frozen = list;
 }
+
+/* ---- words ---- */
+
+void list_updates(Text *out) {
+    for (int i = 0; i < OPTIMIZERS; i++)
+        text_line(out, "optimizer\t%s", optimizers[i].signature);
+    for (int i = 0; i < SCHEDULES; i++)
+        text_line(out, "schedule\t%s", schedules[i].signature);
+}

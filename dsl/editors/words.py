@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
-"""words.py [--update]: the words of the language that the syntax files list are those of the compiler's tables.
+"""words.py UNETC [--update]: the words that the syntax files list are those of the compiler's tables.
 
-The tables are read where they stand: keywords in unet.l, operators in ops.def, functions, settings, sources,
-optimizers and schedules in compiler/front.  --update writes the lists anew.
+`unetc words` prints the tables.  --update writes the lists anew.
 """
 import json
 import pathlib
 import re
+import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-FRONT = ROOT / "compiler" / "front"
 VIM = HERE / "vim" / "syntax" / "unet.vim"
 TEXTMATE = HERE / "textmate" / "unet.tmLanguage.json"
 VALUES = ["true", "false"]
@@ -19,33 +18,22 @@ LOGIC = ["and", "or", "not"]
 CONTROL = ["return", "for", "in", "if", "elif", "else"]
 
 
-def found(path, pattern, at_least):
-    words = re.findall(pattern, path.read_text(), re.MULTILINE)
-    if len(words) < at_least:
-        sys.exit(f"{path}: the table is not where words.py looks for it")
-    return words
-
-
-def table():
+def table(unetc):
     """The words of each kind; a kind is the name of a group in both syntax files."""
-    keywords = found(ROOT / "dsl" / "unet.l", r'^"([a-z]+)" +return', 17)
-    operators = found(ROOT / "compiler" / "ir" / "ops.def", r'^OP\(\w+, "\w+",\s+"(\w+)\(', 40)
-    functions = found(FRONT / "lower_function.c", r'\{"(\w+)", function_', 10)
-    settings = found(FRONT / "settings.c", r'^    \{"(\w+)", "\w+\(', 30)
-    sources = found(FRONT / "settings_data.c", r'^        \{"(\w+)\(.*read_', 5)
-    optimizers = found(FRONT / "settings_train.c", r'^    \{"(\w+)",$', 4)
-    schedules = found(FRONT / "settings_train.c", r'^    \{"(\w+)", "\w+\(', 5)
-    sections = found(FRONT / "settings.c", r'^static const char \*const section_name\[\w*\] = \{(.*)\}', 1)
-    types = found(FRONT / "lower_input.c", r'\[KIND_\w+\] = "(\w+)"[,}]', 3)
-    return {"declaration": [w for w in keywords if w not in VALUES + LOGIC + CONTROL],
+    lines = subprocess.run([unetc, "words"], check=True, capture_output=True, text=True).stdout.splitlines()
+    of = {}
+    for line in lines:
+        kind, text = line.split("\t")
+        of.setdefault(kind, []).append(text.split("(")[0])
+    return {"declaration": [w for w in of["keyword"] if w not in VALUES + LOGIC + CONTROL],
             "control": CONTROL,
             "logic": LOGIC,
             "value": VALUES,
-            "type": sorted(set(types)),
-            "section": re.findall(r"\w+", sections[0]),
-            "operator": operators + functions,
-            "setting": settings,
-            "source": sources + optimizers + schedules}
+            "type": of["type"],
+            "section": of["section"],
+            "operator": of["operator"] + of["function"],
+            "setting": list(dict.fromkeys(word for section in of["section"] for word in of[section])),
+            "source": of["source"] + of["optimizer"] + of["schedule"]}
 
 
 def fresh_vim(words):
@@ -70,7 +58,7 @@ def fresh_textmate(words):
 
 
 def main():
-    words = table()
+    words = table(sys.argv[1])
     stale = 0
     for path, text in ((VIM, fresh_vim(words)), (TEXTMATE, fresh_textmate(words))):
         if text == path.read_text():
@@ -79,7 +67,7 @@ def main():
             path.write_text(text)
         else:
             stale = 1
-            print(f"{path.relative_to(ROOT)} is stale: run dsl/editors/words.py --update")
+            print(f"{path.relative_to(ROOT)} is stale: run dsl/editors/words.py UNETC --update")
     return stale
 
 

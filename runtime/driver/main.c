@@ -86,6 +86,17 @@ static UnetStatus print_help(const char *program, UnetCommand about) {
     return UNET_OK;
 }
 
+static UnetStatus print_completion(Driver *driver) {
+    char text[65536];
+    const char *shell = driver->options.files[0];
+    const size_t length = unet_options_completion(text, sizeof text, driver->program, shell);
+    if (length == 0)
+        return unet_fail(&driver->error, UNET_USAGE,
+                         "there is no completion for `%s`, but for bash and zsh", shell);
+    (void)fwrite(text, 1, length, stdout);
+    return UNET_OK;
+}
+
 static UnetStatus print_version(const UnetModel *model) {
     (void)printf("%s (%s, %s, %s, runtime %d)\n", model->name, model->source, model->target, model->isa,
                  model->runtime_version);
@@ -106,6 +117,7 @@ static UnetStatus run_command(Driver *driver) {
         return driver_info(driver);
     case UNET_COMMAND_BENCH:
         return driver_bench(driver);
+    case UNET_COMMAND_COMPLETION:
     case UNET_COMMAND_HELP:
     case UNET_COMMAND_VERSION:
         break;
@@ -141,6 +153,8 @@ int unet_main(const UnetModel *const *models, int nmodels, int argc, char **argv
         return report(&driver, program, print_help(program, driver.options.about));
     if (driver.options.command == UNET_COMMAND_VERSION)
         return report(&driver, program, print_version(driver.model));
+    if (driver.options.command == UNET_COMMAND_COMPLETION)
+        return report(&driver, program, print_completion(&driver));
     driver.threads = choose_threads(&driver);
     status = normal_start(&driver);
     if (status == UNET_OK)

@@ -14,6 +14,7 @@ static const UnetCommandRow commands[] = {
     {"check-data", false, "[OPTIONS] ", "read the data once and report what is wrong with it", NULL},
     {"info", false, "[OPTIONS] ", "print what this program holds: parameters, programs, memory", NULL},
     {"bench", false, "[OPTIONS] ", "time a step of each program and its parts on random inputs", NULL},
+    {"completion", false, "bash|zsh", "print a script that makes a shell complete this", NULL},
     {"help", true, "[COMMAND]", NULL, NULL},
     {"version", true, "", NULL, NULL},
 };
@@ -111,6 +112,9 @@ static UnetStatus check_together(const UnetOptions *options, UnetError *error) {
             return unet_fail(error, UNET_USAGE, "`predict` needs images: predict IN... -o OUT");
         if (options->output == NULL)
             return unet_fail(error, UNET_USAGE, "`predict` needs `-o OUT`, the file or folder to write");
+    } else if (options->command == UNET_COMMAND_COMPLETION) {
+        if (options->nfile != 1)
+            return unet_fail(error, UNET_USAGE, "`completion` needs a shell: bash or zsh");
     } else if (options->nfile > 0) {
         return unet_fail(error, UNET_USAGE, "`%s` takes no files: leave out `%s`",
                          commands[options->command].name, options->files[0]);
@@ -133,4 +137,8 @@ UnetStatus unet_options_parse(UnetOptions *options, int argc, char **argv, UnetE
 
 size_t unet_options_help(char *text, size_t size, const char *program, UnetCommand about) {
     return unet_command_line_help(&grammar, program, (int)about, text, size);
+}
+
+size_t unet_options_completion(char *text, size_t size, const char *program, const char *shell) {
+    return unet_command_line_completion(&grammar, program, shell, text, size);
 }

@@ -19,6 +19,7 @@ typedef enum {
     UNET_COMMAND_CHECK_DATA,
     UNET_COMMAND_INFO,
     UNET_COMMAND_BENCH,
+    UNET_COMMAND_COMPLETION,
     UNET_COMMAND_HELP,
     UNET_COMMAND_VERSION
 } UnetCommand;
@@ -53,5 +54,9 @@ UNET_MUST_USE UnetStatus unet_options_parse(UnetOptions *options, int argc, char
 /* Writes the help on command ABOUT (UNET_COMMAND_HELP: on all) of a program called PROGRAM, or as much of
  * it as fits, to TEXT; returns its length. */
 size_t unet_options_help(char *text, size_t size, const char *program, UnetCommand about);
+
+/* Writes the script by which SHELL completes the command line of PROGRAM to TEXT; returns its length, 0 for
+ * a shell that is not known. */
+size_t unet_options_completion(char *text, size_t size, const char *program, const char *shell);
 
 #endif

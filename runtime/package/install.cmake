@@ -2,9 +2,11 @@
 # that the whole may be moved:
 #
 #   bin/unetc
-#   lib/unetc/                  the folder that `unetc --runtime` prints: include/unet, libunet_runtime.a, libraries
+#   lib/unetc/                  the folder that `unetc --runtime` prints: include/unet, libunet_runtime.a, libraries;
+#                               and editors/, syntax files
 #   lib/cmake/unetc/            find_package(unetc)
 #   lib/pkgconfig/unetc.pc
+#   share/man/                  unetc(1), unet-program(1), unet(5), unetc-plan(5)
 #   share/doc/unetc/            what to read, and examples
 set(package ${CMAKE_SOURCE_DIR}/runtime/package)
 set(home ${CMAKE_INSTALL_LIBDIR}/unetc)
@@ -26,6 +28,11 @@ install(FILES ${CMAKE_BINARY_DIR}/unetc.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/p
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${doc} RENAME copyright)
 install(FILES ${CMAKE_SOURCE_DIR}/README.md DESTINATION ${doc})
 install(FILES ${CMAKE_SOURCE_DIR}/dsl/README.md DESTINATION ${doc}/dsl)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/dsl/editors DESTINATION ${home} PATTERN words.py EXCLUDE)
+install(FILES ${CMAKE_SOURCE_DIR}/compiler/man/unetc.1 ${CMAKE_SOURCE_DIR}/runtime/man/unet-program.1
+        DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${CMAKE_SOURCE_DIR}/compiler/man/unetc-plan.5 ${CMAKE_SOURCE_DIR}/dsl/man/unet.5
+        DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples/embed DESTINATION ${doc}/examples)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples/denoise DESTINATION ${doc}/examples FILES_MATCHING PATTERN *.unet)
 

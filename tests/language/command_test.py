@@ -29,7 +29,7 @@ CASES = [
     (["help", "mem"], DONE, "usage: unetc mem"),
     (["help", "mme"], USAGE, "did you mean `mem`?"),
     (["chek", FILE], USAGE, "no file of this name: did you mean `check`?"),
-    (["zzzz", FILE], USAGE, "(commands: check, mem, fit, onnx, explain, runtime)"),
+    (["zzzz", FILE], USAGE, "(commands: check, mem, fit, onnx, explain, words, completion, runtime)"),
     (["mem", FILE, "--memory=4GiB"], USAGE, "`unetc mem` has no option `--memory`: did you mean `--mem`?"),
     (["--batch-size=4", FILE], USAGE, "did you mean `--batch`?"),
     (["--micro=4", FILE], USAGE, "did you mean `--micro-batches`?"),

@@ -87,6 +87,11 @@ UNET_MUST_USE UnetStatus unet_command_line_read(const UnetGrammar *grammar, int 
 size_t unet_command_line_help(const UnetGrammar *grammar, const char *program, int about, char *text,
                               size_t size);
 
+/* Writes a script by which SHELL, "bash" or "zsh", completes the command line of PROGRAM, or as much of it
+ * as fits, to TEXT; returns its length, 0 for another shell. */
+size_t unet_command_line_completion(const UnetGrammar *grammar, const char *program, const char *shell,
+                                    char *text, size_t size);
+
 /* "8GiB" or "8G": 8 * 2^30 bytes; "8GB": 8 * 10^9; K, M and T alike; "8B" or a number that no unit follows:
  * bytes.  One so small that a unit is probably missing is asked about.  NAME is the option's. */
 UNET_MUST_USE UnetStatus unet_read_bytes(const char *name, const char *text, int64_t *bytes,
