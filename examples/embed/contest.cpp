@@ -44,7 +44,11 @@ static void draw(std::mt19937 &random, std::vector<float> &clean, std::vector<fl
 
 // The runtime writes pictures row by row, each as three planes.
 static void write_frame(const std::vector<float> &frame, const char *path, UnetError &error) {
-    const UnetImageInfo info = {W, H, 3, 8, false, false};
+    UnetImageInfo info = {};
+    info.width = W;
+    info.height = H;
+    info.channels = 3;
+    info.bits = 8;
     UnetImageWriter *writer;
     std::vector<float> row;
     need(unet_image_create(&writer, path, &info, &error), error);
