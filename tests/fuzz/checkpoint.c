@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     (void)!run_resume(&driver, arena, &state);
     driver.options.weights = path;
     (void)!run_load_weights(&driver, arena);
-    if (unet_safetensors_open(&file, path, &error) == UNET_OK) {
+    if (unet_safetensors_open(&file, path, unet_parameters_header(&model), &error) == UNET_OK) {
         (void)!unet_parameters_load(&model, file, UNET_LOAD_MATCHING, arena, ignore, NULL, &error);
         unet_safetensors_close(file);
     }
