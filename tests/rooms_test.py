@@ -13,7 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # include all of it.
 BELOW = {
     "compiler/base": set(),
-    "dsl": {"compiler/base"},
+    "dsl": {"compiler/base", "runtime/include/unet"},
     "compiler/solve": {"compiler/base"},
     "compiler/ir": {"compiler/base", "compiler/solve"},
     "compiler/front": {"compiler/base", "dsl", "compiler/ir", "runtime/include/unet"},
