@@ -59,7 +59,10 @@ static bool over_budget(Session *s, const Plan *plan) {
     if (plan_fits(plan))
         return false;
     const FitQuestion asked = question(s);
+    Waiting waiting;
+    waiting_begin(&waiting, "looking for what would fit");
     const Advice advice = advise(s->pool, plan, &asked);
+    waiting_end(&waiting);
     report_over_budget(plan, &advice, s->diag);
     return true;
 }

@@ -19,13 +19,22 @@ static const char *own_folder(Pool *pool) {
     return pool_copy(pool, path, (size_t)length - 1);
 }
 
+/* PLACE in FOLDER: "../lib/unetc" in "/usr/bin" is "/usr/lib/unetc". */
+static const char *place_in(Pool *pool, const char *folder, const char *place) {
+    size_t length = strlen(folder);
+    for (; strncmp(place, "../", 3) == 0; place += 3)
+        while (length > 0 && folder[--length] != '/')
+            continue;
+    return pool_text(pool, "%.*s/%s", (int)length, folder, place);
+}
+
 const char *runtime_folder(Pool *pool) {
     static const char *const place[] = {UNETC_RUNTIME_BUILT, UNETC_RUNTIME_INSTALLED};
     const char *given = given_or("UNETC_RUNTIME", NULL), *own = own_folder(pool);
     if (given != NULL)
         return given;
     for (size_t i = 0; own != NULL && i < sizeof place / sizeof *place; i++) {
-        const char *folder = pool_text(pool, "%s/%s", own, place[i]);
+        const char *folder = place_in(pool, own, place[i]);
         if (access(pool_text(pool, "%s/libunet_runtime.a", folder), R_OK) == 0)
             return folder;
     }

@@ -3,7 +3,7 @@
 //     contest [STEPS]
 //
 // Weights are left in tiny_unet.safetensors and simple_denoiser.safetensors, which the programs that unetc
-// builds of these networks read as well.
+// builds of these networks read as well; and a frame in noisy.png.
 #include "simple_denoiser.h"
 #include "tiny_unet.h"
 
@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <unet/image.h>
 #include <vector>
 
 static const int H = TINY_UNET_HEIGHT, W = TINY_UNET_WIDTH;
@@ -41,6 +42,25 @@ static void draw(std::mt19937 &random, std::vector<float> &clean, std::vector<fl
     }
 }
 
+// The runtime writes pictures row by row, each as three planes.
+static void write_frame(const std::vector<float> &frame, const char *path, UnetError &error) {
+    UnetImageInfo info = {};
+    info.width = W;
+    info.height = H;
+    info.channels = 3;
+    info.bits = 8;
+    UnetImageWriter *writer;
+    std::vector<float> row;
+    need(unet_image_create(&writer, path, &info, &error), error);
+    for (int y = 0; y < H; y++) {
+        row.clear();
+        for (int c = 0; c < 3; c++)
+            row.insert(row.end(), &frame[(c * H + y) * W], &frame[(c * H + y) * W] + W);
+        need(unet_image_write_row(writer, row.data(), &error), error);
+    }
+    need(unet_image_finish(writer, &error), error);
+}
+
 int main(int argc, char **argv) {
     const int steps = argc > 1 ? std::atoi(argv[1]) : 100;
     std::vector<float> clean(3 * H * W), noisy(3 * H * W);
@@ -63,5 +83,6 @@ int main(int argc, char **argv) {
     }
     need(unet_embed_save(tiny, "tiny_unet.safetensors", &error), error);
     need(unet_embed_save(simple, "simple_denoiser.safetensors", &error), error);
+    write_frame(noisy, "noisy.png", error);
     return 0;
 }

@@ -66,7 +66,7 @@ UnetStatus board_open(Board **board, Driver *driver, const UnetDataset *data, in
     if (status == UNET_OK)
         status = make_folder(driver, folder, error);
     if (status == UNET_OK)
-        status = unet_events_open(&opened->events, folder, step > 0 ? step + 1 : 0, error);
+        status = unet_events_open(&opened->events, folder, step + 1, error);
     if (status == UNET_OK) {
         (void)fprintf(stderr, "tensorboard --logdir=%s\n", folder);
         open_pictures(opened, data);

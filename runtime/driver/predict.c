@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 
 /* ---- what the model can do -------------------------------------------------------------------- */
@@ -97,15 +96,6 @@ UnetStatus output_path(const Prediction *prediction, const char *in, int i, char
     return check_place(in, path, &prediction->driver->error);
 }
 
-/* Results are PNG files, whatever a name says. */
-static UnetStatus check_kind(const char *path, UnetError *error) {
-    const char *suffix = path + stem_length(path);
-    if (*suffix == '\0' || strcasecmp(suffix, ".png") == 0)
-        return UNET_OK;
-    return unet_fail(error, UNET_USAGE, "%s: results are written as PNG files: name it %.*s.png", path,
-                     (int)stem_length(path), path);
-}
-
 /* Finds out before the first image whether the names of all results are good. */
 static UnetStatus check_names(const Prediction *prediction) {
     const UnetOptions *options = &prediction->driver->options;
@@ -114,8 +104,6 @@ static UnetStatus check_names(const Prediction *prediction) {
         UnetStatus status = UNET_OK;
         for (int i = 0; i < prediction->driver->model->noutput && status == UNET_OK; i++)
             status = output_path(prediction, options->files[a], i, path);
-        if (status == UNET_OK)
-            status = check_kind(path, &prediction->driver->error);
         if (status != UNET_OK)
             return status;
         const char *name = last_part(options->files[a]);

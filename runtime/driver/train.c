@@ -86,9 +86,10 @@ static UnetStatus plan_schedule(Run *run) {
     int64_t batches = unet_stream_batches(&run->stream);
     if (batches <= 0)
         return unet_fail(&run->driver->error, UNET_IO,
-                         "%" PRId32 " samples do not fill one batch of %" PRId32
+                         "%" PRId32 " sample%s not fill one batch of %" PRId32
                          ", and `tail \"drop\"` drops the rest",
-                         unet_dataset_samples(run->data), batch_of(run));
+                         unet_dataset_samples(run->data),
+                         unet_dataset_samples(run->data) == 1 ? " does" : "s do", batch_of(run));
     run->steps_per_epoch = training->steps_per_epoch > 0 ? training->steps_per_epoch : batches;
     run->steps = in_steps(run, training->duration, training->duration_unit);
     if (options->epochs > 0)
@@ -681,10 +682,10 @@ static void summarize(Run *run) {
     report_waiting(run);
     if (has_stalled(run))
         unet_progress_message(progress,
-                              "stopped early: the last %" PRId64
-                              " evaluations were not better than that of "
+                              "stopped early: the last %" PRId64 " evaluation%s not better than that of "
                               "step %" PRId64,
-                              run->state.stale, run->state.best_step);
+                              run->state.stale, run->state.stale == 1 ? " was" : "s were",
+                              run->state.best_step);
     if (run->scale.skipped > 0)
         unet_progress_message(
             progress, "%" PRId64 " of %" PRId64 " step%s skipped: the gradients overflowed in f16",
@@ -719,12 +720,11 @@ UnetStatus driver_train(Driver *driver) {
     if (status == UNET_OK && has_stalled(&run)) {
         (void)fprintf(stderr,
                       "nothing to do: training has stopped after %" PRId64
-                      " evaluations without a better one (`patience`)\n",
-                      run.state.stale);
+                      " evaluation%s without a better one (`patience`)\n",
+                      run.state.stale, unet_plural(run.state.stale));
     } else if (status == UNET_OK && is_done(&run)) {
-        (void)fprintf(stderr,
-                      "nothing to do: %" PRId64 " of %" PRId64 " steps are done (--epochs, --steps)\n",
-                      run.state.step, run.steps);
+        (void)fprintf(stderr, "nothing to do: %" PRId64 " of %" PRId64 " step%s done (--epochs, --steps)\n",
+                      run.state.step, run.steps, run.steps == 1 ? " is" : "s are");
     } else if (status == UNET_OK) {
         run.start = machine_seconds();
         unet_progress_start(&run.progress, STDERR_FILENO, run.start);

@@ -245,6 +245,7 @@ void unet_dataset_close(UnetDataset *dataset) {
     if (dataset != NULL) {
         dataset_cache_free(dataset);
         stems_free(&dataset->stems);
+        stems_free(&dataset->names);
         free(dataset->folder_end);
         free(dataset->folder);
         dataset_free_classes(dataset);
@@ -284,7 +285,8 @@ int32_t unet_dataset_samples(const UnetDataset *dataset) {
 }
 
 const char *unet_dataset_stem(const UnetDataset *dataset, int32_t sample) {
-    return dataset->stems.item[dataset->sample[sample].stem];
+    const StemList *names = dataset->names.count > 0 ? &dataset->names : &dataset->stems;
+    return names->item[dataset->sample[sample].stem];
 }
 
 size_t unet_dataset_decoder_bytes(const UnetDataset *dataset) {

@@ -149,9 +149,18 @@ static UnetStatus match_folder(UnetDataset *dataset, int32_t folder, StemList *s
     return UNET_OK;
 }
 
-static UnetStatus append(StemList *to, const StemList *stems, UnetError *error) {
+/* STEMS of FOLDER, one of FOLDERS, join those of the others. */
+static UnetStatus append(UnetDataset *dataset, int32_t folder, int32_t folders, const StemList *stems,
+                         UnetError *error) {
+    const char *pattern = dataset_pattern(&dataset->series[0], folder);
     for (int32_t i = 0; i < stems->count; i++) {
-        if (!stems_add(to, stems->item[i])) {
+        char name[UNET_PATH_BYTES];
+        UnetStatus status = pattern_path(name, NULL, pattern, stems->item[i], error);
+        if (status != UNET_OK) {
+            return status;
+        }
+        if (!stems_add(&dataset->stems, stems->item[i]) ||
+            (folders > 1 && !stems_add(&dataset->names, name))) {
             return unet_fail(error, UNET_IO, "out of memory while reading the names of files");
         }
     }
@@ -177,7 +186,7 @@ UnetStatus dataset_match(UnetDataset *dataset, Listener *listener, UnetError *er
         StemList stems = {0};
         status = match_folder(dataset, folder, &stems, listener, error);
         if (status == UNET_OK) {
-            status = append(&dataset->stems, &stems, error);
+            status = append(dataset, folder, folders, &stems, error);
         }
         dataset->folder_end[folder] = dataset->stems.count;
         stems_free(&stems);

@@ -100,6 +100,7 @@ struct UnetDataset {
     char *folder;
     StemList stems;      /* those of one folder after those of another; */
     int32_t *folder_end; /*   of folder f up to folder_end[f] */
+    StemList names; /* where there are several folders: what samples are called; see unet_dataset_stem */
     uint16_t *
         *class_of; /* per source that fills labels: from the numbers in its files to classes; or NULL */
     FileSeries *series; /* in the order in which sources and terms name them */

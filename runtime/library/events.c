@@ -73,7 +73,7 @@ UnetStatus unet_events_open(UnetEvents *events, const char *folder, int64_t step
     }
     EventPart event = event_version(now());
     UnetStatus status = write_record(events, &event, NULL, 0, error);
-    if (status == UNET_OK && step > 0) {
+    if (status == UNET_OK) {
         event = event_start(now(), step);
         status = write_record(events, &event, NULL, 0, error);
     }

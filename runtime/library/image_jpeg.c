@@ -78,6 +78,11 @@ static bool is_turned(const Decoder *d) {
     return false;
 }
 
+/* The coefficients of a progressive file, of two bytes each. */
+static int32_t held_rows(Decoder *d) {
+    return jpeg_has_multiple_scans(&d->jpeg) ? 2 * (int32_t)d->jpeg.image_height : 0;
+}
+
 static UnetStatus open_jpeg(UnetImageReader *reader, UnetError *error) {
     Decoder *d = reader->decoder = calloc(1, sizeof *d);
     if (d == NULL) {
@@ -104,6 +109,7 @@ static UnetStatus open_jpeg(UnetImageReader *reader, UnetError *error) {
                                     .height = (int32_t)d->jpeg.image_height,
                                     .channels = channels,
                                     .bits = 8,
+                                    .held_rows = held_rows(d),
                                     .traits = is_turned(d) ? UNET_IMAGE_TURNED : 0};
     reader->row_bytes = (size_t)d->jpeg.image_width * (size_t)channels;
     return UNET_OK;

@@ -308,8 +308,9 @@ static bool take_memory(UnetImageReader *reader) {
         d->band_row = (size_t)reader->shape.width * d->samples * ((d->bits + 7u) / 8);
         d->band = malloc(d->band_row * (size_t)d->band_rows);
         d->band_first = -d->band_rows;
-        reader->shape.held_rows = 2 * d->band_rows;
     }
+    /* libtiff holds a part as it stands in the file, at most about as large as its numbers. */
+    reader->shape.held_rows = lines ? (int32_t)d->size[0] : 3 * d->band_rows;
     return (d->unit != NULL && (lines || d->band != NULL)) || fail(reader, "out of memory");
 }
 

@@ -206,6 +206,9 @@ for pause in 0.05 0.2 0.35 0.5 0.65; do
 done
 expect 4 '10 samples, and the data now has' sh -c "'$make_pictures' fewer 9 20 18 8 &&
     '$fake' train --data=fewer --out=killed --resume --epochs=9"
+expect 0 '^nothing to do: 1 of 1 step is done' \
+    sh -c "'$fake' train --data=data --out=single --steps=1 && '$fake' train --data=data --out=single --steps=1 --resume"
+expect 0 ' 1 thread, .*' "$fake" train --data=data --out=one_thread --steps=1 --threads=1
 expect 2 'was made with seed 0' "$fake" train --data=data --out=killed --resume --epochs=9 --seed=5
 expect 4 'not a checkpoint to continue from' "$fake" train --data=data --resume=whole/fake.safetensors
 expect 4 'fake.checkpoint.safetensors' "$fake" train --data=data --out=empty --resume
@@ -231,6 +234,12 @@ diff <(rows long/log.csv) <(rows busy/log.csv) || fail "log of the run that was 
 [ "$(cd busy && LC_ALL=C ls | tr '\n' ' ')" = "$(printf '%s\n' fake.safetensors fake.best.safetensors \
     fake.checkpoint.safetensors fake.step-00000022.safetensors fake.step-00000024.safetensors log.csv $others |
     LC_ALL=C sort | tr '\n' ' ')" ] || fail "what a killed run leaves: $(ls busy)"
+
+cp -r long earlier
+expect 0 'resuming from step 21' "$fake" train --data=data --out=earlier --resume=earlier/fake.step-00000021.safetensors --epochs=8
+diff <(rows long/log.csv) <(rows earlier/log.csv) || fail "log of a run that goes on from an earlier checkpoint"
+cp long/fake.checkpoint.safetensors earlier/fake.previous.safetensors
+expect 2 'earlier holds a run' "$fake" train --data=data --out=earlier --resume=earlier/fake.previous.safetensors --epochs=9
 
 echo "divergence"
 FAKE_RATE=1e30 expect 6 'not finite|loss is' "$fake" train --data=data --out=diverged
@@ -308,7 +317,6 @@ expect 4 'larger than the 16 x 16' "$fake" predict large/noisy/00.png -o large.p
 expect 0 'limited to 2 threads.*--max-threads=1024`' "$fake" predict --threads=100000 small/noisy/00.png -o many.png
 expect 0 'limited to 2 threads.*--max-threads=3`' "$fake" predict --threads=3 small/noisy/00.png -o many.png
 expect 2 'standard output' "$fake" predict small/noisy/00.png -o -
-expect 2 'out.jpg: results are written as PNG files: name it out.png' "$fake" predict small/noisy/00.png -o out.jpg
 expect 0 '' "$fake" predict small/noisy/00.png -o OUT.PNG
 expect 4 '/dev/null: is not a file' "$fake" predict small/noisy/00.png -o /dev/null
 ln -s small.png link.png && rm small.png && touch small.png

@@ -147,10 +147,10 @@ def main():
         log = list(csv.DictReader(file))
     parts = [read(path) for path in sorted(glob.glob(os.path.join(folder, "events.out.tfevents.*")))]
     assert len(parts) == 2, "%d files" % len(parts)
-    parts.sort(key=lambda part: part[1] or 0)
+    parts.sort(key=lambda part: part[1])
     (first, begins), (second, goes_on) = parts
     done = max(first["train/loss"])
-    assert begins is None and goes_on == done + 1 == min(second["train/loss"]), (begins, goes_on, done)
+    assert begins == 1 and goes_on == done + 1 == min(second["train/loss"]), (begins, goes_on, done)
     assert sorted(second["train/loss"]) == list(range(goes_on, max(second["train/loss"]) + 1)), "a step is missing"
     check_numbers(parts, log)
     check_pictures(second, run, max(second["train/loss"]))

@@ -1,7 +1,8 @@
-// refusals.cpp - the headers for embedding in C++; what the functions of NAME.h refuse and say; bytes of
-// buffers.
+// refusals.cpp - the headers for embedding in C++: what the functions of NAME.h refuse and say; bytes of
+// buffers; volumes, several inputs and outputs.
 #include "cells.h"
 #include "tiny_unet.h"
+#include "volumes.h"
 
 #include <cmath>
 #include <cstdio>
@@ -18,6 +19,37 @@ static void expect(UnetStatus got, UnetStatus wanted, const UnetError &error, co
         return;
     std::printf("FAILED: status %d and not %d, \"%s\" and not \"%s\"\n", got, wanted, error.text, text);
     failures++;
+}
+
+// One output is the sum of the inputs, the other a convolution of both, three times over, by the weights of
+// the buffer.
+static void check_volumes() {
+    enum { POINTS = VOLUMES_DEPTH * VOLUMES_HEIGHT * VOLUMES_WIDTH };
+    alignas(UNET_BUFFER_ALIGN) static char buffer[VOLUMES_BUFFER_BYTES];
+    static float in[2][3][POINTS], sum[3][POINTS], wide[18][POINTS];
+    UnetError error;
+    for (int i = 0; i < 2 * 3 * POINTS; i++)
+        in[i / POINTS / 3][i / POINTS % 3][i % POINTS] = static_cast<float>(i * 7 % 31) / 31;
+    expect(volumes_init(buffer, sizeof buffer, 1, 0, &error), UNET_OK, error, "");
+    expect(volumes_forward(buffer, in[0][0], in[1][0], sum[0], wide[0], &error), UNET_OK, error, "");
+    const char *arena = buffer + UNET_BUFFER_HEAD;
+    const auto *weight = reinterpret_cast<const float *>(arena + volumes_model.parameter[0].offset);
+    const auto *bias = reinterpret_cast<const float *>(arena + volumes_model.parameter[1].offset);
+    double of_sum = 0, of_wide = 0;
+    for (int p = 0; p < POINTS; p++) {
+        for (int c = 0; c < 3; c++)
+            of_sum = std::fmax(of_sum, std::fabs(sum[c][p] - in[0][c][p] - in[1][c][p]));
+        for (int k = 0; k < 18; k++) {
+            double wanted = bias[k];
+            for (int c = 0; c < 18; c++)
+                wanted += weight[k * 18 + c] * in[c / 3 % 2][c % 3][p];
+            of_wide = std::fmax(of_wide, std::fabs(wide[k][p] - wanted));
+        }
+    }
+    if (!(of_sum < 1e-6 && of_wide < 1e-5)) {
+        std::printf("FAILED: volumes are wrong by %g and %g\n", of_sum, of_wide);
+        failures++;
+    }
 }
 
 int main() {
@@ -56,5 +88,6 @@ int main() {
     unet_embed_close(cells[0]);
     unet_embed_close(cells[0]);
     expect(cells_forward(cells[0], x, mask[0], &error), UNET_USAGE, error, "call NAME_init first");
+    check_volumes();
     return failures == 0 ? 0 : 1;
 }

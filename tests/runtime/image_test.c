@@ -159,7 +159,7 @@ static void test_writing(int32_t channels, int32_t bits) {
 static void test_writing_floats(void) {
     const UnetImageInfo info = {.width = 50, .height = 700, .channels = 3, .bits = 32};
     UnetImageWriter *writer;
-    UnetImageReader *reader;
+    UnetImageReader *reader = NULL;
     UnetError error;
     float row[3 * 50], back[3 * 50];
     snprintf(path, sizeof path, "%s/image.tiff", folder);

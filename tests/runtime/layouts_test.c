@@ -258,7 +258,10 @@ static void test_several_folders(void) {
     grey("night/mask/c.png", 2);
     grey("day/mask/a.png", 3);
     grey("day/mask/c.png", 4);
-    check_samples(&fake, 4, (const char *const[]){"b", "c", "a", "c"}, (const int[]){1, 2, 3, 4});
+    check_samples(
+        &fake, 4,
+        (const char *const[]){"night/mask/b.png", "night/mask/c.png", "day/mask/a.png", "day/mask/c.png"},
+        (const int[]){1, 2, 3, 4});
     unlink(place("day/mask/c.png"));
     check_fails(&fake, "day/photo/c.png has no partner: \"day/mask/*.png\" asks for");
     fake.term[0][0].more = NULL;

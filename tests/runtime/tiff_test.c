@@ -135,6 +135,21 @@ static void test_traits(void) {
     CHECK(probe(&kind).bits == 32, "floats");
 }
 
+/* What is counted as memory of the decoder. */
+static void test_held_rows(void) {
+    TiffKind kind = {.width = 50,
+                     .height = 40,
+                     .photometric = PHOTOMETRIC_RGB,
+                     .bits = 8,
+                     .samples = 3,
+                     .compression = COMPRESSION_LZW};
+    CHECK(probe(&kind).held_rows == 40, "one strip");
+    kind.strip = 7;
+    CHECK(probe(&kind).held_rows == 7, "strips");
+    kind.tile = 16;
+    CHECK(probe(&kind).held_rows == 3 * 16, "tiles");
+}
+
 static void check_refused(const TiffKind *kind, const char *why) {
     UnetImageReader *reader;
     UnetError error;
@@ -304,6 +319,7 @@ int main(void) {
     snprintf(path, sizeof path, "%s/image.tif", folder);
     test_kinds();
     test_traits();
+    test_held_rows();
     test_odd_kinds();
     test_jpeg_inside();
     test_cut();

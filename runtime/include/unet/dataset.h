@@ -41,7 +41,8 @@ UnetPurpose unet_dataset_purpose(const UnetDataset *dataset);
 const UnetProgram *unet_dataset_program(const UnetDataset *dataset);
 int32_t unet_dataset_samples(const UnetDataset *dataset);
 
-/* What stands for the stars in the files of SAMPLE: "03", or "scene/03" for two stars. */
+/* What stands for the stars in the files of SAMPLE: "03", or "scene/03" for two stars; where there are
+ * several folders, the first of its files. */
 const char *unet_dataset_stem(const UnetDataset *dataset, int32_t sample);
 
 /* Of one reading thread: its working memory, and the most bytes that its decoders allocate besides. */

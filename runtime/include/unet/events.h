@@ -1,7 +1,9 @@
 /* events.h - event files of TensorBoard: numbers and pictures of a run by its steps.
  *
  * A file is called events.out.tfevents.SECONDS.HOST.PROCESS and is only appended to, a whole record at a
- * time. A run that is continued writes another one, which says from where on it counts. */
+ * time. It says with which step it starts: a reader forgets what other files of the folder have from there
+ * on, so a run that is continued, or begun anew, writes another one.
+ */
 #ifndef UNET_EVENTS_H
 #define UNET_EVENTS_H
 
@@ -15,7 +17,7 @@ typedef struct {
     char path[UNET_PATH_BYTES];
 } UnetEvents;
 
-/* A new file in FOLDER, which exists.  STEP: the first one of a run that is continued, or 0. */
+/* A new file in FOLDER, which exists, of a run whose first step is STEP. */
 UNET_MUST_USE UnetStatus unet_events_open(UnetEvents *events, const char *folder, int64_t step,
                                           UnetError *error);
 void unet_events_close(UnetEvents *events); /* also after a failure */

@@ -46,7 +46,7 @@ typedef struct {
     int32_t bits;     /* 8 or 16: fewer bits count as 8; 32: floats */
     bool palette;
     bool interlaced;
-    int32_t held_rows; /* that decoding holds at once, beside a few: of a tiled image; else 0 */
+    int32_t held_rows; /* that decoding holds at once, beside a few: of tiles and strips; else 0 */
     uint32_t traits;   /* UNET_IMAGE_ALPHA, ... */
 } UnetImageInfo;
 
