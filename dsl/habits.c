@@ -4,11 +4,11 @@
  * or NULL.  The first that knows something is asked.
  */
 #include "parse.h"
+#include "unet/words.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* ---- the line ------------------------------------------------------------------------------------- */
 
@@ -91,17 +91,15 @@ static const char *output_without_name(Parser *p, const Misfit *m) {
                      rest(p, line_start(p, place(p)) + strlen("output")));
 }
 
-/* `Input x : image(3)`, `Train {` is a name to the parser. */
-static const char *capital(Parser *p, const Misfit *m) {
-    static const char *const keywords[] = {"let",    "input", "target", "output", "block", "layer",
-                                           "return", "for",   "if",     "elif",   "else",  NULL};
-    if (!behind_name(p) || !expects(m, "'{'"))
-        return NULL;
-    const char *word = text_of(p, p->last);
-    for (int i = 0; keywords[i] != NULL; i++)
-        if (strcasecmp(word, keywords[i]) == 0)
-            return pool_text(p->pool, "did you mean `%s`?", keywords[i]);
-    return NULL;
+/* `ouput y = x`: to the parser its first word is a name. */
+static const char *misspelt(Parser *p, const Misfit *m) {
+    static const char *const words[] = {"let",    "input", "target", "output", "block", "layer",
+                                        "return", "for",   "if",     "elif",   "else"};
+    const bool first = behind_name(p) && p->last.text == line_start(p, p->last.text);
+    const char *near = first && expects(m, "'{'")
+                           ? unet_nearest_word(text_of(p, p->last), words, sizeof words / sizeof *words)
+                           : NULL;
+    return near == NULL ? NULL : pool_text(p->pool, "did you mean `%s`?", near);
 }
 
 /* ---- calls and settings --------------------------------------------------------------------------- */
@@ -206,7 +204,7 @@ const char *habit(Parser *p, const Misfit *m) {
         type_behind_equals,
         value_behind_colon,
         output_without_name,
-        capital,
+        misspelt,
         colon,
         times,
         percent,

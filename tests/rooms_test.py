@@ -13,7 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # include all of it.
 BELOW = {
     "compiler/base": set(),
-    "dsl": {"compiler/base"},
+    "dsl": {"compiler/base", "runtime/include/unet"},
     "compiler/solve": {"compiler/base"},
     "compiler/ir": {"compiler/base", "compiler/solve"},
     "compiler/front": {"compiler/base", "dsl", "compiler/ir", "runtime/include/unet"},
@@ -40,6 +40,7 @@ NAMED = {
         "OP_BATCH_STATISTICS", "OP_NORM_STATISTICS", "OP_NORM_TRACK", "OP_LAYER_NORM", "OP_SCALE")},
     "compiler/front/operators_channel.c": {"OP_SLICE": "what `chunk` in a file means"},
     "compiler/front/label_losses.c": {"OP_ARGMAX": "metrics of one channel compare its classes",
+                                     "OP_SOFTMAX": "losses of logits apply it", "OP_SIGMOID": "losses of logits apply it",
                                      "OP_OVERLAP_LOSS": "sums of the batch and of a sample are different operators"},
     "compiler/front/lower_name.c": {"OP_CONCAT": "a copy of a concat keeps the name of the concat"},
     "compiler/ir/graph.c": {"OP_CONCAT": "copies a concat for operators that cannot read segments"},

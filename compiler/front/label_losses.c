@@ -86,6 +86,22 @@ static bool report_no_logits(const Call *call, ValueId v) {
     return false;
 }
 
+/* These losses apply softmax or sigmoid themselves; what has been through one already trains, but badly. */
+static void warn_of_shares(const Call *call, ValueId logits) {
+    Lower *l = call->l;
+    const Graph *g = l->graph;
+    const NodeId producer = g->value[logits].producer;
+    const Op op = producer < 0 || l->only_axis >= 0 ? OPS : g->node[producer].op;
+    if (op != OP_SOFTMAX && op != OP_SIGMOID)
+        return;
+    diag_begin(l->diag, WARNING, "U0804", argument(call, "logits")->span,
+               "`%s` takes logits, and this is a result of `%s`", call->signature->name, op_table[op].name);
+    diag_also(l->diag, g->node[producer].span, "applied here, and once more in the loss");
+    diag_help(l->diag, "give it what `%s` reads", op_table[op].name);
+    note_via(l);
+    diag_end(l->diag);
+}
+
 static bool read_compared(const Call *call, bool one, Compared *by) {
     Lower *l = call->l;
     by->map = -1;
@@ -97,6 +113,7 @@ static bool read_compared(const Call *call, bool one, Compared *by) {
         return report_not_labels(call, by->labels);
     if (l->graph->value[by->logits].type == TYPE_U8)
         return report_no_logits(call, by->logits);
+    warn_of_shares(call, by->logits);
     return same_size(call, by) && (l->only_axis >= 0 || right_channels(call, by, one));
 }
 

@@ -51,11 +51,7 @@ static bool comes_later(const char *name) {
 }
 
 static void note_operators(Lower *l) {
-    const char *list = "";
-    for (Op op = 0; op < OPS; op++)
-        if (op_table[op].signature != NULL)
-            list = pool_text(l->pool, "%s%s%s", list, *list == '\0' ? "" : " ", op_table[op].name);
-    diag_note(l->diag, "this version has: %s chunk, and `+ - *`", list);
+    diag_note(l->diag, "`unetc explain operators` lists what there is, beside `+ - * /`");
 }
 
 static const char *nearest_call(Lower *l, const char *name) {

@@ -448,6 +448,14 @@ static const char *section_with(const char *setting) {
 static const char *const of_optimizer[] = {"lr", "momentum", "weight_decay", "betas"};
 enum { OF_OPTIMIZER = sizeof of_optimizer / sizeof *of_optimizer };
 
+/* `images("*.png")` without the name of what it fills. */
+static void help_source_alone(Lower *l, const Stmt *stmt) {
+    const bool reads = strcmp(stmt->name, "images") == 0 || strcmp(stmt->name, "labels") == 0;
+    if (reads && l->model->ninput > 0 && stmt->args.count > 0)
+        diag_help(l->diag, "a source has the name of what it fills: `%s = %s(%s)`", l->model->input[0].name,
+                  stmt->name, expr_text(l->pool, expr_inside(stmt->args.item[0].value)));
+}
+
 static void report_unknown_setting(Lower *l, const Stmt *stmt, int bit) {
     const char *name[SETTINGS];
     int count = 0;
@@ -466,6 +474,7 @@ static void report_unknown_setting(Lower *l, const Stmt *stmt, int bit) {
     else if (argument != NULL)
         diag_help(l->diag, "it is the argument `%s` of the optimizer, such as `optimizer adam(%s = ...)`",
                   argument, argument);
+    help_source_alone(l, stmt);
     diag_note(l->diag, "its settings: %s", section_list(l, bit, true));
     diag_end(l->diag);
 }

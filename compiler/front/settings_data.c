@@ -591,6 +591,19 @@ bool run_source(Lower *l, const Stmt *stmt) {
     return true;
 }
 
+/* A source that fills nothing may have been meant for NAME. */
+static void help_unused_source(Lower *l, const DataSection *data, const char *name) {
+    const char **names = NULL;
+    int count = 0, index;
+    const Source *source = data->source, *end = source == NULL ? NULL : source + data->nsource;
+    for (; source != end; source++)
+        if (find_input(l, source->name, &index) == NULL)
+            PUSH(l->pool, names, count, source->name);
+    const char *near = unet_nearest_word(name, names, count);
+    if (near != NULL)
+        diag_help(l->diag, "is `%s` meant, which fills nothing?", near);
+}
+
 static void check_filled(Lower *l, const DataSection *data, bool targets) {
     for (int i = 0; i < l->model->ninput; i++) {
         const Input *input = &l->model->input[i];
@@ -599,6 +612,7 @@ static void check_filled(Lower *l, const DataSection *data, bool targets) {
         diag_begin(l->diag, ERROR, "U0605", data->span, "`%s` has no source", input->name);
         diag_note(l->diag, "`%s %s` is declared on line %d", input->is_target ? "target" : "input",
                   input->name, input->span.line);
+        help_unused_source(l, data, input->name);
         diag_help(l->diag, "add `%s = %s(\"%s/*.png\")`", input->name,
                   input->kind == KIND_LABELS ? "labels" : "images", input->name);
         diag_end(l->diag);

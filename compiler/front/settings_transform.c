@@ -40,6 +40,10 @@ void set_crop(Call *call) {
     Transform crop = {.op = TRANSFORM_CROP};
     Datum pad = argument(call, "pad")->value;
     double foreground;
+    if (argument(call, "random")->value.kind == DATUM_INTEGER) {
+        report_setting(call, "random", "`crop` takes no size: a window is as large as the input");
+        return;
+    }
     if (!argument_truth(call, "random", &crop.random) || !argument_number(call, "foreground", &foreground))
         return;
     if (foreground != 0) {

@@ -5,6 +5,8 @@
 #include "unet/command_line.h"
 
 #include <limits.h>
+#include <stdio.h>
+#include <string.h>
 
 /* Indexed by UnetCommand. */
 static const UnetCommandRow commands[] = {
@@ -35,6 +37,23 @@ static UnetStatus take_tensorboard(void *result, const UnetValue *value, UnetErr
     return UNET_OK;
 }
 
+/* Which options a run that is resumed has no more: they say where it starts. */
+enum { GOES_ON, STARTS };
+
+/* " --data=photos", quoted where a shell would take it apart; what has no room is left out. */
+static void record(void *result, const UnetOptionRow *row, const UnetValue *value) {
+    UnetOptions *options = result;
+    const size_t length = strlen(options->given), room = sizeof options->given - length;
+    const char *text = value->text != NULL ? value->text : "";
+    const char *quote = strpbrk(text, " \t\"$`\\*?&;<>|()") != NULL ? "'" : "";
+    if (row->tag == STARTS)
+        return;
+    const int n = snprintf(options->given + length, room, " %s%s%s%s%s", row->name,
+                           *text != '\0' ? "=" : "", quote, text, quote);
+    if (n < 0 || (size_t)n >= room)
+        options->given[length] = '\0';
+}
+
 #define IN(command) (1u << UNET_COMMAND_##command)
 #define AT(field) offsetof(UnetOptions, field)
 static const UnetOptionRow rows[] = {
@@ -60,18 +79,20 @@ static const UnetOptionRow rows[] = {
      .help = "threads that compute; the result does not depend on their number"},
     {"--out", .kind = UNET_TEXT, .commands = IN(TRAIN) | IN(EVAL) | IN(PREDICT), .place = AT(out),
      .value = "DIR", .help = "folder of the weights, the checkpoint and the log"},
-    {"--resume", .kind = UNET_MAYBE, .commands = IN(TRAIN), .take = take_resume, .value = "FILE",
-     .help = "continue from the checkpoint in --out, or from FILE"},
-    {"--overwrite", .commands = IN(TRAIN), .place = AT(overwrite),
+    {"--resume", .kind = UNET_MAYBE, .tag = STARTS, .commands = IN(TRAIN), .take = take_resume,
+     .value = "FILE", .help = "continue from the checkpoint in --out, or from FILE"},
+    {"--overwrite", .tag = STARTS, .commands = IN(TRAIN), .place = AT(overwrite),
      .help = "begin anew in a folder that holds a run, in its place"},
     {"--tensorboard", .kind = UNET_MAYBE, .commands = IN(TRAIN), .take = take_tensorboard, .value = "DIR",
      .help = "also write event files for TensorBoard, in --out/tensorboard, or in DIR"},
     {"--checkpoint-every", .kind = UNET_NUMBER, .commands = IN(TRAIN), .min = 1, .max = INT64_MAX,
      .place = AT(checkpoint_every), .value = "N", .help = "steps between checkpoints"},
-    {"--weights", .kind = UNET_TEXT, .commands = IN(TRAIN) | IN(EVAL) | IN(PREDICT) | IN(BENCH),
-     .place = AT(weights), .value = "FILE", .help = "safetensors file to start from or to use"},
-    {"--map", .kind = UNET_TEXT, .commands = IN(TRAIN) | IN(EVAL) | IN(PREDICT), .place = AT(map),
-     .value = "FILE", .help = "names in --weights: lines `NAME THERE -> NAME HERE`, with * for any part"},
+    {"--weights", .kind = UNET_TEXT, .tag = STARTS,
+     .commands = IN(TRAIN) | IN(EVAL) | IN(PREDICT) | IN(BENCH), .place = AT(weights), .value = "FILE",
+     .help = "safetensors file to start from or to use"},
+    {"--map", .kind = UNET_TEXT, .tag = STARTS, .commands = IN(TRAIN) | IN(EVAL) | IN(PREDICT),
+     .place = AT(map), .value = "FILE",
+     .help = "names in --weights: lines `NAME THERE -> NAME HERE`, with * for any part"},
     {"--output", .letter = 'o', .kind = UNET_TEXT, .commands = IN(PREDICT), .place = AT(output),
      .value = "OUT", .help = "file to write, or an existing folder, or a new one ending in /"},
     {"--overlay", .commands = IN(PREDICT), .place = AT(overlay),
@@ -90,6 +111,7 @@ static const UnetGrammar grammar = {
     .plain = -1,
     .help_command = UNET_COMMAND_HELP,
     .version_command = UNET_COMMAND_VERSION,
+    .seen = record,
     .epilogue = "Exit codes: 0 done, 2 usage, 3 not enough memory, 4 data or files, 6 training diverged, "
                 "70 a bug, 130 and 143 stopped by a signal (training after writing a checkpoint).",
 };

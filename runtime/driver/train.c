@@ -328,8 +328,9 @@ static UnetStatus look_at_scale(Run *run) {
                           "warning: gradients overflow at every loss scale: %" PRId64 " of %" PRId64
                           " steps were skipped, and the scale is down to %.3g. f16 cannot represent this "
                           "training: stop it, compile with --precision=bf16, which takes as much memory, "
-                          "and continue with: train --resume ...",
-                          run->scale.skipped, run->begun, run->scale.scale);
+                          "and continue with: %s train --resume%s",
+                          run->scale.skipped, run->begun, run->scale.scale, run->driver->program,
+                          run->driver->options.given);
     run->has_warned = true;
     return UNET_OK;
 }
@@ -668,9 +669,10 @@ static void summarize(Run *run) {
         run_path(run->driver, "best.", best, NULL) != UNET_OK)
         return;
     if (run->driver->stopped_by != 0) {
-        unet_progress_message(
-            progress, "stopped by %s after step %" PRId64 "; continue with: %s train --resume ...",
-            run->driver->stopped_by == SIGINT ? "SIGINT" : "SIGTERM", run->state.step, program);
+        unet_progress_message(progress,
+                              "stopped by %s after step %" PRId64 "; continue with: %s train --resume%s",
+                              run->driver->stopped_by == SIGINT ? "SIGINT" : "SIGTERM", run->state.step,
+                              program, run->driver->options.given);
         return;
     }
     unet_format_duration(duration, sizeof duration, machine_seconds() - run->start);
