@@ -1,5 +1,5 @@
 // refusals.cpp - the headers for embedding in C++: what the functions of NAME.h refuse and say; bytes of
-// buffers; volumes, several inputs and outputs.
+// buffers; volumes, several inputs and outputs; two threads with a buffer each.
 #include "cells.h"
 #include "tiny_unet.h"
 #include "volumes.h"
@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <thread>
 #include <unet/image.h>
 #include <unet/parameters.h>
 #include <unet/safetensors.h>
@@ -52,6 +53,31 @@ static void check_volumes() {
     }
 }
 
+// Two threads train one model on buffers of their own: as if each were alone.
+static void check_threads() {
+    static float photo[2][CELLS_HEIGHT][CELLS_WIDTH];
+    static uint8_t truth[2][CELLS_HEIGHT][CELLS_WIDTH];
+    double loss[2] = {1, 2};
+    for (int i = 0; i < 2 * CELLS_HEIGHT * CELLS_WIDTH; i++) {
+        (&photo[0][0][0])[i] = static_cast<float>(i % 17) / 17;
+        (&truth[0][0][0])[i] = static_cast<uint8_t>(i / 5 % 3);
+    }
+    const auto train = [&](int which) {
+        UnetError error;
+        UnetStatus status = cells_init(cells[which], sizeof cells[which], 2, 3, &error);
+        for (int step = 0; step < 20 && status == UNET_OK; step++)
+            status = cells_train_step(cells[which], 2, photo[0][0], truth[0][0], CELLS_LEARNING_RATE,
+                                      &loss[which], &error);
+    };
+    std::thread first(train, 0), second(train, 1);
+    first.join();
+    second.join();
+    if (!(loss[0] == loss[1])) {
+        std::printf("FAILED: losses of two threads are %g and %g\n", loss[0], loss[1]);
+        failures++;
+    }
+}
+
 int main() {
     static float photo[2][CELLS_HEIGHT][CELLS_WIDTH];
     static uint8_t truth[2][CELLS_HEIGHT][CELLS_WIDTH], mask[CELLS_HEIGHT][CELLS_WIDTH];
@@ -89,5 +115,6 @@ int main() {
     unet_embed_close(cells[0]);
     expect(cells_forward(cells[0], x, mask[0], &error), UNET_USAGE, error, "call NAME_init first");
     check_volumes();
+    check_threads();
     return failures == 0 ? 0 : 1;
 }
