@@ -14,16 +14,20 @@ typedef enum {
     COMMAND_FIT,
     COMMAND_ONNX,
     COMMAND_EXPLAIN,
-    COMMAND_RUNTIME
+    COMMAND_WORDS,
+    COMMAND_COMPLETION,
+    COMMAND_RUNTIME,
+    COMMAND_HELP,
+    COMMAND_VERSION
 } CommandKind;
 typedef enum { REPORT_TEXT, REPORT_JSON, REPORT_CSV, REPORT_HTML } ReportFormat;
 typedef enum { EMIT_ALL, EMIT_AST, EMIT_GRAPH, EMIT_PLAN, EMIT_REMAT } EmitStage;
 
 typedef struct {
     CommandKind kind;
-    const char *file;    /* the .unet file, or the code to explain; with --diff a file or a plan, */
-    const char *other;   /* and what it is compared with */
-    const char *output;  /* -o */
+    const char *file;   /* the .unet file, the code to explain, or a shell; with --diff a file or a plan, */
+    const char *other;  /* and what it is compared with */
+    const char *output; /* -o */
     const char *weights; /* --weights */
     const char *folder;  /* -S */
     ReportFormat format;
@@ -43,8 +47,5 @@ typedef struct {
 /* Reads the command line; on a mistake says so and exits with 2, for --help and --version prints and exits.
  */
 Command command_read(Pool *pool, int argc, char **argv);
-
-/* "8GiB", "512MiB", "64KiB" or bytes; -1 if TEXT is no size. */
-int64_t parse_bytes(const char *text);
 
 #endif

@@ -1,17 +1,23 @@
 /* main.c - unetc: reads the options and runs the command.  pipeline.c lists the passes. */
 #include "command.h"
+#include "front/words.h"
 #include "ir/target.h"
 #include "report/diff.h"
 #include "emit/build_program.h"
+#include "front/reference.h"
 #include "onnx/onnx.h"
 #include "pipeline.h"
 #include "search/advice.h"
 #include "search/budget_search.h"
 #include "report/report.h"
 #include "report/fit_text.h"
+#include "report/waiting.h"
+#include "unet/atomic_file.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct {
     Pool *pool;
@@ -53,7 +59,10 @@ static bool over_budget(Session *s, const Plan *plan) {
     if (plan_fits(plan))
         return false;
     const FitQuestion asked = question(s);
+    Waiting waiting;
+    waiting_begin(&waiting, "looking for what would fit");
     const Advice advice = advise(s->pool, plan, &asked);
+    waiting_end(&waiting);
     report_over_budget(plan, &advice, s->diag);
     return true;
 }
@@ -61,9 +70,16 @@ static bool over_budget(Session *s, const Plan *plan) {
 /* ---- commands ---- */
 
 static void print(const Text *text) {
-    if (text->length > 0 &&
-        (fwrite(text->bytes, 1, text->length, stdout) != text->length || fflush(stdout) != 0))
-        environment_error("standard output: cannot be written");
+    if (text->length > 0)
+        (void)fwrite(text->bytes, 1, text->length, stdout);
+}
+
+/* However unetc ends, what it printed has arrived, or it says so. */
+static void check_output(void) {
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return;
+    fputs("unetc: standard output: cannot be written\n", stderr);
+    _exit(EXIT_IO);
 }
 
 /* --emit=graph: as lowered, or, for each program, as a pass leaves it. */
@@ -118,6 +134,23 @@ static int command_check(Session *s) {
     return EXIT_DONE;
 }
 
+/* To the file of -o, which appears whole or not at all, or to standard output. */
+static void print_report(const Session *s, const Text *text) {
+    UnetAtomicFile file;
+    UnetError error;
+    if (s->command.output == NULL) {
+        print(text);
+        return;
+    }
+    UnetStatus status = unet_atomic_open(&file, s->command.output, &error);
+    if (status == UNET_OK)
+        status = unet_atomic_write(&file, text->bytes, text->length, &error);
+    if (status == UNET_OK)
+        status = unet_atomic_commit(&file, &error);
+    if (status != UNET_OK)
+        environment_error("%s", error.text);
+}
+
 static int command_mem(Session *s) {
     Plan *plan = make_plan(s);
     if (plan == NULL)
@@ -132,16 +165,18 @@ static int command_mem(Session *s) {
     else {
         const FitQuestion asked = question(s);
         const Comparison comparison = compare(s->pool, plan, &asked);
-        report_text(plan, &comparison, &out);
+        report_text(plan, &comparison, &asked, &out);
     }
-    print(&out);
+    print_report(s, &out);
     return over_budget(s, plan) ? EXIT_NO_FIT : EXIT_DONE;
 }
 
 static int command_fit(Session *s) {
     Model *model = read_model(s);
-    const FitQuestion asked = question(s);
+    FitQuestion asked = question(s);
     const FitMax max = s->command.max;
+    asked.card =
+        asked.options.budget; /* as the usual amounts do, it holds what lies beside the arena, too */
     if (model == NULL)
         return EXIT_ERRORS;
     if (max == FIT_BATCH && (!model->train.present || !asked.options.wanted[PROGRAM_TRAIN])) {
@@ -153,10 +188,28 @@ static int command_fit(Session *s) {
     const bool json = s->command.format == REPORT_JSON;
     const bool trains = model->train.present && asked.options.wanted[PROGRAM_TRAIN];
     FitRow *row;
+    Waiting waiting;
+    waiting_begin(&waiting, max == FIT_BATCH ? "trying batches" : "trying sizes");
     int count = fit_rows(s->pool, &asked, max, trains, json, &row);
+    waiting_end(&waiting);
     bool fits = report_fit(&asked, model, max, trains, row, count, json, &out);
     print(&out);
     return fits ? EXIT_DONE : EXIT_NO_FIT;
+}
+
+/* What is made is a file: `-` is none. */
+static const char *output_name(const Session *s, const char *otherwise) {
+    const char *given = s->command.output;
+    if (given == NULL || strcmp(given, "-") != 0)
+        return given == NULL ? otherwise : given;
+    fputs("unetc: -o -: this does not go to standard output; name a file\n", stderr);
+    exit(EXIT_USAGE);
+}
+
+/* The plain name is that of the CPU's program. */
+static const char *default_program(const Session *s, const Model *model) {
+    const Target *target = s->command.options.target;
+    return target == targets[0] ? model->name : pool_text(s->pool, "%s_%s", model->name, target->name);
 }
 
 static int command_compile(Session *s) {
@@ -164,9 +217,8 @@ static int command_compile(Session *s) {
     const Model *model = read_model(s);
     if (model == NULL)
         return EXIT_ERRORS;
-    const char *program = c->output != NULL ? c->output : model->name;
-    if (c->folder == NULL)
-        check_place(s->pool, program);
+    const char *program =
+        c->folder == NULL ? find_place(s->pool, output_name(s, default_program(s, model))) : NULL;
     Plan *plan = make_plan(s);
     if (plan == NULL)
         return EXIT_ERRORS;
@@ -190,12 +242,15 @@ static int command_onnx(Session *s) {
     model = lower(s->pool, s->diag, s->file, &options);
     if (model == NULL)
         return EXIT_ERRORS;
-    const char *path = s->command.output;
     return export_onnx(model, s->command.weights,
-                       path != NULL ? path : pool_text(s->pool, "%s.onnx", model->name));
+                       output_name(s, pool_text(s->pool, "%s.onnx", model->name)));
 }
 
 static int command_explain(const char *code) {
+    if (strcmp(code, "settings") == 0 || strcmp(code, "operators") == 0) {
+        (*code == 's' ? print_settings : print_operators)(stdout);
+        return EXIT_DONE;
+    }
     const char *text = diag_explain(code);
     if (text == NULL) {
         fprintf(stderr, "unetc: there is no diagnostic %s\n", code);
@@ -238,7 +293,7 @@ static int command_diff(Session *s) {
         return EXIT_ERRORS;
     Text out = text_new(s->pool);
     bool more = diff_plans(s->pool, a, b, s->command.format == REPORT_JSON, &out);
-    print(&out);
+    print_report(s, &out);
     return more ? EXIT_ERRORS : EXIT_DONE;
 }
 
@@ -246,8 +301,14 @@ static int run_command(Session *s) {
     Command *c = &s->command;
     if (c->kind == COMMAND_EXPLAIN)
         return command_explain(c->file);
+    if (c->kind == COMMAND_WORDS) {
+        Text out = text_new(s->pool);
+        print_words(&out);
+        print(&out);
+        return EXIT_DONE;
+    }
     if (c->kind == COMMAND_RUNTIME) {
-        puts(runtime_folder());
+        puts(runtime_folder(s->pool));
         return EXIT_DONE;
     }
     if (c->diff)
@@ -266,6 +327,8 @@ static int run_command(Session *s) {
 }
 
 int main(int argc, char **argv) {
+    if (atexit(check_output) != 0)
+        out_of_memory();
     Session session = {.pool = pool_new()};
     session.command = command_read(session.pool, argc, argv);
     int result = run_command(&session);

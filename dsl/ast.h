@@ -151,6 +151,9 @@ Ast *parse(Pool *pool, Diag *diag, const char *text);
 /* The tree as nested parentheses, one statement a line, each with its line and column in front. */
 void ast_print(const Ast *ast, FILE *out);
 
+/* The reserved words, ended by NULL. */
+const char *const *reserved_words(void);
+
 /* EXPR as one would write it, with usual spacing. */
 const char *expr_text(Pool *pool, const Expr *expr);
 const char *operator_text(Operator op);

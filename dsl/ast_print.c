@@ -152,10 +152,10 @@ const char *expr_text(Pool *pool, const Expr *expr) {
     size_t size;
     FILE *out = open_memstream(&text, &size);
     if (out == NULL)
-        environment_error("out of memory");
+        out_of_memory();
     write_expr(out, expr);
     if (fclose(out) != 0)
-        environment_error("out of memory");
+        out_of_memory();
     const char *copy = pool_copy(pool, text, size);
     free(text);
     return copy;

@@ -1,7 +1,7 @@
 /* mistakes.c - reports syntax errors.
  *
  * The grammar knows only that a word fits nowhere.  The intention is guessed here from the words around it:
- * a bracket that was never closed, a habit from Python, a keyword used as a name.
+ * a bracket that was never closed (brackets.c), a habit from Python, a keyword used as a name.
  */
 #include "parse.h"
 
@@ -11,11 +11,11 @@
 
 /* ---- pieces of the source ------------------------------------------------------------------------- */
 
-static bool word_is(Word word, const char *text) {
+bool word_is(Word word, const char *text) {
     return (size_t)word.length == strlen(text) && strncmp(word.text, text, (size_t)word.length) == 0;
 }
 
-static bool word_among(Word word, const char *const *list) {
+bool word_among(Word word, const char *const *list) {
     for (; *list != NULL; list++)
         if (word_is(word, *list))
             return true;
@@ -25,6 +25,10 @@ static bool word_among(Word word, const char *const *list) {
 static const char *const keywords[] = {"let",    "input", "target", "output", "block", "layer",
                                        "return", "for",   "in",     "if",     "elif",  "else",
                                        "and",    "or",    "not",    "true",   "false", NULL};
+
+const char *const *reserved_words(void) {
+    return keywords;
+}
 
 static const char *line_start(const Parser *p, const char *at) {
     while (at > p->text && at[-1] != '\n')
@@ -172,8 +176,10 @@ void mistake_quote(Parser *p) {
 
 static void begin_python(Parser *p, Span span) {
     diag_begin(p->diag, ERROR, "U0111", span, "this is Python");
-    diag_note(p->diag,
-              "a .unet file looks like Python but is not: `unetc explain U0111` shows the difference");
+    if (!p->told_python)
+        diag_note(p->diag,
+                  "a .unet file looks like Python but is not: `unetc explain U0111` shows the difference");
+    p->told_python = true;
 }
 
 void mistake_single_quotes(Parser *p) {
@@ -199,6 +205,13 @@ void mistake_bare_point(Parser *p) {
         return;
     const char *text = word_text(p, p->current);
     bool front = text[0] == '.';
+    if (!front && *p->at == '.') { /* 0..4 */
+        diag_begin(p->diag, ERROR, "U0112", p->current.span, "there is no `..`");
+        diag_help(p->diag, "write `range(%.*s, %s)`", (int)strlen(text) - 1, text,
+                  piece(p, p->at + 1, p->at + 1 + strspn(p->at + 1, "0123456789")));
+        diag_end(p->diag);
+        return;
+    }
     diag_begin(p->diag, ERROR, "U0112", p->current.span, "a number %s with a digit",
                front ? "starts" : "ends");
     diag_help(p->diag, front ? "write `0%s`" : "write `%s0`", text);
@@ -207,21 +220,11 @@ void mistake_bare_point(Parser *p) {
 
 /* ---- a word that fits nowhere --------------------------------------------------------------------- */
 
-typedef struct {
-    const char *found;
-    const char *const *expected;
-    int nexpected;
-} Misfit;
-
-static bool expects(const Misfit *m, const char *symbol) {
+bool expects(const Misfit *m, const char *symbol) {
     for (int i = 0; i < m->nexpected; i++)
         if (strcmp(m->expected[i], symbol) == 0)
             return true;
     return false;
-}
-
-static bool first_on_line(const Parser *p) {
-    return p->last.span.line < p->current.span.line;
 }
 
 static bool is_end(const Misfit *m) {
@@ -238,16 +241,20 @@ static Span misfit_span(const Parser *p, const Misfit *m) {
     return span;
 }
 
-static bool report_unclosed(Parser *p, const Misfit *m) {
-    bool stops = is_end(m) || first_on_line(p) || strchr("{}", *p->current.text) != NULL;
-    if (p->nopen == 0 || !stops)
-        return false;
-    Word open = p->open[p->nopen - 1];
-    diag_begin(p->diag, ERROR, "U0102", open.span, "this `%c` is never closed", *open.text);
-    diag_label(p->diag, "opened here");
-    if (!is_end(m) && first_on_line(p))
-        diag_also(p->diag, p->current.span, "a new statement seems to start here");
-    return true;
+/* `skips.append(x)`, `x.relu()` */
+static void help_method(Parser *p) {
+    const char *object = word_text(p, p->last), *end = p->at;
+    while (in_word(*end))
+        end++;
+    const char *method = piece(p, p->at, end);
+    const char *argument = *end == '(' ? piece(p, end + 1, expression_end(end + 1)) : "";
+    if (strcmp(method, "append") == 0)
+        diag_help(p->diag, "write `%s += [%s]`", object, argument);
+    else if (strcmp(method, "shape") == 0)
+        diag_help(p->diag, "write `channels(%s)`, or `size(%s)` for height and width", object, object);
+    else
+        diag_help(p->diag, "there are no methods: write `%s(%s%s%s)`", method, object,
+                  *argument == '\0' ? "" : ", ", argument);
 }
 
 static bool report_python(Parser *p, const Misfit *m) {
@@ -273,10 +280,14 @@ static bool report_python(Parser *p, const Misfit *m) {
         diag_help(p->diag, "a file holds a whole model; operators need no import");
     else if (word_is(p->last, "while"))
         diag_help(p->diag, "write a loop over a range: `for i in range(n) { ... }`");
+    else if (word_is(p->last, "lambda"))
+        diag_help(p->diag,
+                  "a part that is used several times is a block: `block part(x) { return relu(x) }`");
     else if (member && !word_among(p->last, modules))
-        diag_help(p->diag, "there are no methods: `x.relu()` is `relu(x)`");
+        help_method(p);
     else if (member)
-        diag_help(p->diag, "write the name alone, without `%s.`", word_text(p, p->last));
+        diag_help(p->diag, "write the name alone, without `%s.`; the tensor is the first argument",
+                  word_text(p, p->last));
     else if (colon)
         diag_help(p->diag, "write a body in braces: `{ ... }`");
     return true;
@@ -377,13 +388,13 @@ static const char *expected_text(Parser *p, const Misfit *m) {
     size_t size;
     FILE *out = open_memstream(&text, &size);
     if (out == NULL)
-        environment_error("out of memory");
+        out_of_memory();
     for (int i = 0; i < n && n <= MAX_EXPECTED; i++)
         write_symbol(out, symbol[i], i, n);
     if (n > MAX_EXPECTED || n == 0)
         fputs("something else", out);
     if (fclose(out) != 0)
-        environment_error("out of memory");
+        out_of_memory();
     const char *copy = pool_copy(p->pool, text, size);
     free(text);
     return copy;
@@ -407,9 +418,17 @@ static void report_misfit(Parser *p, const Misfit *m) {
     diag_begin(p->diag, ERROR, "U0103", misfit_span(p, m), "expected %s, found %s", expected_text(p, m),
                found_text(p, m));
     bool operand = in_word(*p->current.text) || *p->current.text == '"';
-    if (expects(m, "','") && expects(m, "')'") && operand && p->last.span.line == p->current.span.line &&
-        !is_end(m))
+    const char *help = habit(p, m);
+    if (help != NULL)
+        diag_help(p->diag, "%s", help);
+    else if (expects(m, "','") && expects(m, "')'") && operand &&
+             p->last.span.line == p->current.span.line && !is_end(m))
         diag_help(p->diag, "write `%s, %s`", word_text(p, p->last), word_text(p, p->current));
+    if (expects(m, "a name") && expects(m, "'}'") &&
+        (strcmp(m->found, "input") == 0 || strcmp(m->found, "target") == 0))
+        diag_help(p->diag, "in a section the name alone says what is filled: `x = images(\"x/*.png\")`");
+    if (expects(m, "'{'") && !expects(m, "'='") && strcmp(m->found, "the end of the line") == 0)
+        diag_help(p->diag, "a body stands in braces: write `{` here and `}` behind it");
 }
 
 void syntax_error(Parser *p, const char *found, const char *const *expected, int nexpected) {
@@ -417,8 +436,9 @@ void syntax_error(Parser *p, const char *found, const char *const *expected, int
     p->skipping = !is_end(&m);
     if (strcmp(found, "'{'") == 0 && p->nbrace > 0)
         p->lost[p->nbrace - 1] = true;
-    if (first_mistake(p, p->current.span.line)) {
-        if (!report_unclosed(p, &m) && !report_python(p, &m) && !report_keyword(p, &m) &&
+    p->headless += expects(&m, "'{'") && strcmp(found, "'{'") != 0;
+    if (!follows_from_brace(p, found) && first_mistake(p, p->current.span.line)) {
+        if (!report_bracket(p, found) && !report_python(p, &m) && !report_keyword(p, &m) &&
             !report_arrow(p, &m) && !report_comparison(p, &m))
             report_misfit(p, &m);
         diag_end(p->diag);

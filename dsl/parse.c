@@ -1,4 +1,4 @@
-/* parse.c - the state of the parser while it reads: positions, brackets, ends of statements, numbers. */
+/* parse.c - the state of the parser while it reads: positions, ends of statements, numbers. */
 #include "parse.h"
 
 #include <ctype.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- positions and brackets ----------------------------------------------------------------------- */
+/* ---- positions ------------------------------------------------------------------------------------ */
 
 bool in_word(char c) {
     return isalnum((unsigned char)c) || c == '_';
@@ -51,8 +51,8 @@ static bool starts_with_keyword(const char *at, const char *keyword) {
 bool ends_statement(Parser *p) {
     if (p->next == NULL || p->next < p->at)
         p->next = next_word(p->at);
-    return p->nopen == 0 && strncmp(p->next, "->", 2) != 0 && !starts_with_keyword(p->next, "elif") &&
-           !starts_with_keyword(p->next, "else");
+    return p->nopen == 0 && *p->next != '{' && strncmp(p->next, "->", 2) != 0 &&
+           !starts_with_keyword(p->next, "elif") && !starts_with_keyword(p->next, "else");
 }
 
 void line_read(Parser *p) {
@@ -68,27 +68,6 @@ static void report_deep(Parser *p, Span span) {
     diag_begin(p->diag, ERROR, "U0116", span, "this is nested too deeply");
     diag_help(p->diag, "give a part of it a name, in a statement of its own");
     diag_end(p->diag);
-}
-
-void bracket_open(Parser *p) {
-    if (p->nopen < MAX_OPEN)
-        p->open[p->nopen++] = p->current;
-}
-
-void bracket_close(Parser *p) {
-    p->nopen -= p->nopen > 0;
-}
-
-void brace_open(Parser *p) {
-    if (p->nbrace < MAX_OPEN)
-        p->lost[p->nbrace++] = p->skipping;
-}
-
-bool brace_close(Parser *p) {
-    bool lost = p->nbrace > 0 && p->lost[--p->nbrace];
-    if (!lost)
-        p->skipping = false;
-    return !lost;
 }
 
 void parser_exhausted(Parser *p, Span span) {

@@ -23,20 +23,22 @@ typedef struct Parser {
 
     int nopen; /* ( and [ not yet closed: the end of a line means nothing inside them */
     Word open[MAX_OPEN];
-    int nbrace;          /* { not yet closed */
+    int nbrace; /* { not yet closed */
+    Word brace[MAX_OPEN];
     bool lost[MAX_OPEN]; /* that brace was thrown away after an error, so its partner is too */
+    Word closed;         /* what the last ) ] or } closed; length 0: nothing was open */
+    Word suspect;        /* the first { that was closed left of its line: it may be the one without a } */
+    bool told_brace;     /* an open brace was reported: another section, or the end, tells the same */
+    int headless;        /* bodies whose { is missing, which was reported: their } close nothing */
 
-    int error_line; /* where the last error was: one a line is enough */
-    bool skipping;  /* the rest of the line is thrown away after an error */
+    int error_line;   /* where the last error was: one a line is enough */
+    bool told_python; /* a note said that this is not Python */
+    bool skipping;    /* the rest of the line is thrown away after an error */
     Ast *ast;
 } Parser;
 
 /* Lexer: a word has been read.  Returns its span. */
 Span word_read(Parser *p, const char *text, int length);
-void bracket_open(Parser *p);
-void bracket_close(Parser *p);
-void brace_open(Parser *p);
-bool brace_close(Parser *p);    /* false: its partner was thrown away, forget this one too */
 bool ends_statement(Parser *p); /* does the newline just read end one? */
 void line_read(Parser *p);      /* a statement has ended, and with it the skipping after an error */
 int64_t number_integer(Parser *p, const char *text, int length, Span span);
@@ -57,6 +59,31 @@ void mistake_quote(Parser *p);
 void mistake_single_quotes(Parser *p);
 void mistake_else_if(Parser *p);
 void mistake_bare_point(Parser *p);
+
+/* ---- brackets.c ---- */
+
+void bracket_open(Parser *p);
+void bracket_close(Parser *p);
+void brace_open(Parser *p);
+bool brace_close(Parser *p); /* false: its partner was thrown away, forget this one too */
+/* FOUND, the symbol of the word just read, fits nowhere.  Does that follow from a brace that was reported?
+ */
+bool follows_from_brace(const Parser *p, const char *found);
+/* If a bracket or a brace is to blame: begins a diagnostic and returns true. */
+bool report_bracket(Parser *p, const char *found);
+bool word_is(Word word, const char *text);
+bool word_among(Word word, const char *const *list); /* which NULL ends */
+
+/* The word just read fits nowhere: names of the grammar's symbols. */
+typedef struct {
+    const char *found;
+    const char *const *expected;
+    int nexpected;
+} Misfit;
+
+bool expects(const Misfit *m, const char *symbol);
+/* What to write in place of a habit from another language (habits.c); NULL: nothing comes to mind. */
+const char *habit(Parser *p, const Misfit *m);
 
 /* The word just read fits nowhere.  FOUND and EXPECTED are names of the grammar's symbols. */
 void syntax_error(Parser *p, const char *found, const char *const *expected, int nexpected);

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { MAX_ERRORS = 20, TAB = 8 };
@@ -31,7 +32,7 @@ typedef struct {
 
 struct Diag {
     Pool *pool;
-    const char *path;
+    const char *path, *text;
     const char **line; /* starts of the lines of the source, and its end */
     int nline;
     ErrorFormat format;
@@ -60,10 +61,15 @@ static bool colored(ColorChoice choice) {
            (terminal == NULL || strcmp(terminal, "dumb") != 0);
 }
 
+size_t bom_length(const char *text) {
+    return strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+}
+
 Diag *diag_new(Pool *pool, const char *path, const char *text, ErrorFormat format, ColorChoice color) {
     Diag *diag = NEW(pool, Diag);
     *diag = (Diag){.pool = pool, .path = path, .format = format, .color = colored(color)};
-    PUSH(pool, diag->line, diag->nline, text);
+    diag->text = text;
+    PUSH(pool, diag->line, diag->nline, text + bom_length(text));
     for (const char *at = text; *at != '\0'; at++)
         if (*at == '\n')
             PUSH(pool, diag->line, diag->nline, at + 1);
@@ -354,8 +360,7 @@ static json_t *json_words(Pool *pool, const char *bytes, int length) {
 static json_t *json_span(const Diag *diag, const Mark *mark) {
     Line line = source_line(diag, mark->span.line);
     int first = mark->span.column, end = first + clipped_width(diag, mark->span);
-    const char *start = diag->line[0];
-    intptr_t offset = line.length == 0 ? 0 : line.text - start;
+    intptr_t offset = line.length == 0 ? 0 : line.text - diag->text;
     json_t *shown = json_pack("{s:o, s:i, s:i}", "text", json_words(diag->pool, line.text, line.length),
                               "highlight_start", first, "highlight_end", end);
     return json_pack("{s:o, s:I, s:I, s:i, s:i, s:i, s:i, s:b, s:[o], s:o}", "file_name",
@@ -387,7 +392,7 @@ static void print_json(const Diag *diag, const char *rendered) {
         children, "rendered", json_words(diag->pool, rendered, (int)strlen(rendered)));
     char *line = json_dumps(message, JSON_COMPACT);
     if (line == NULL)
-        environment_error("out of memory");
+        out_of_memory();
     fprintf(stderr, "%s\n", line);
     free(line);
     json_decref(message);
@@ -407,7 +412,7 @@ void diag_end(Diag *diag) {
     size_t size;
     FILE *out = open_memstream(&rendered, &size); /* stderr has no buffer: it gets all at once */
     if (out == NULL)
-        environment_error("out of memory");
+        out_of_memory();
     print_human(diag, out, human && diag->color);
     fclose(out);
     if (human)
@@ -420,6 +425,21 @@ void diag_end(Diag *diag) {
 }
 
 /* ---- what is not the file's fault ---- */
+
+int64_t limit_of_memory(void) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < (rlim_t)INT64_MAX ? (int64_t)limit.rlim_cur
+                                                                                   : -1;
+}
+
+void out_of_memory(void) {
+    const int64_t limit = limit_of_memory();
+    if (limit >= 0)
+        fprintf(stderr, "unetc: not enough memory: `ulimit -v` is %lld KiB\n", (long long)(limit / 1024));
+    else
+        fputs("unetc: not enough memory\n", stderr);
+    exit(EXIT_NO_FIT);
+}
 
 void environment_error(const char *format, ...) {
     va_list arguments;

@@ -1,7 +1,8 @@
-/* diag.h - the three kinds of failure.
+/* diag.h - the kinds of failure.
  *
  * The user's mistake: a diagnostic with a code, a span, notes and help; several are collected in one run.
- * The environment (a file that cannot be read, no memory): environment_error(), EXIT_IO.
+ * The environment (a file that cannot be read): environment_error(), EXIT_IO.
+ * Not enough memory: out_of_memory(), EXIT_NO_FIT.
  * Our bug: BUG(), EXIT_BUG.
  */
 #ifndef DIAG_H
@@ -10,12 +11,17 @@
 #include "base/memory.h"
 #include "base/span.h"
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 typedef enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } ColorChoice;
 typedef enum { FORMAT_HUMAN, FORMAT_JSON } ErrorFormat;
 typedef enum { ERROR, WARNING } Severity;
 
 typedef struct Diag Diag;
+
+/* Bytes of the mark that some editors put in front of UTF-8 (BOM): it is no part of the source. */
+size_t bom_length(const char *text);
 
 /* PATH is printed as given; TEXT is the whole source, for the quoted lines. */
 Diag *diag_new(Pool *pool, const char *path, const char *text, ErrorFormat format, ColorChoice color);
@@ -44,6 +50,9 @@ void diag_end(Diag *diag);
 /* The text that `unetc explain CODE` prints, or NULL. */
 const char *diag_explain(const char *code);
 
+/* The bytes of `ulimit -v`; -1: there is no limit. */
+int64_t limit_of_memory(void);
+_Noreturn void out_of_memory(void);
 _Noreturn void environment_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 _Noreturn void bug_at(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -21,7 +21,7 @@ struct Pool {
 Pool *pool_new(void) {
     Pool *pool = calloc(1, sizeof *pool);
     if (pool == NULL)
-        environment_error("out of memory");
+        out_of_memory();
     return pool;
 }
 
@@ -39,7 +39,7 @@ static void add_chunk(Pool *pool, size_t bytes) {
         size = bytes;
     Chunk *chunk = size > SIZE_MAX - sizeof *chunk ? NULL : calloc(1, sizeof *chunk + size);
     if (chunk == NULL)
-        environment_error("out of memory");
+        out_of_memory();
     chunk->size = size;
     chunk->next = pool->chunk;
     pool->chunk = chunk;
@@ -49,7 +49,7 @@ void *pool_array(Pool *pool, size_t count, size_t size) {
     size_t bytes;
     const size_t align = alignof(max_align_t);
     if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX - align)
-        environment_error("out of memory");
+        out_of_memory();
     bytes = (bytes + align - 1) / align * align;
     if (pool->chunk == NULL || pool->chunk->size - pool->chunk->used < bytes)
         add_chunk(pool, bytes);

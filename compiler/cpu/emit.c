@@ -301,7 +301,7 @@ void emit_cpu(const Plan *plan, Sources *sources) {
         {"types", type_definitions(plan)}, {"prologue", prologue_text(&e)}, {NULL, NULL}};
     emit_file(plan, sources, "program/calls.c.in", file_name(&e, ".c"), calls);
     emit_main(plan, sources);
-    emit_file(plan, sources, "program/model.h.in", file_name(&e, ".h"), NULL);
+    emit_header(plan, sources, "program/model.h.in");
     emit_plan_header(&e, sources);
     emit_file(plan, sources, "program/kernels.h.in", file_name(&e, "_kernels.h"), kernels);
     emit_kernels(&e, sources);

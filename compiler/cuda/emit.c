@@ -380,7 +380,7 @@ void emit_cuda(const Plan *plan, Sources *sources) {
             emit_program(&cuda, &plan->program[k]);
     emit_host(&cuda, sources, &programs);
     emit_main(plan, sources);
-    emit_file(plan, sources, "program/model_cuda.h.in", file_name(&cuda, ".h"), NULL);
+    emit_header(plan, sources, "program/model_cuda.h.in");
     emit_plan_header(&cuda, sources);
     emit_kernels(&cuda, sources);
     const char *architecture = plan->options->architecture;

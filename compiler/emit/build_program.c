@@ -4,6 +4,7 @@
  * No shell is called; but nvcc calls one, so sources and objects lie in a folder whose name is ours,
  * whatever the program's is.
  */
+#define _DEFAULT_SOURCE /* realpath */
 #include "ir/target.h"
 #include "emit/build_program.h"
 
@@ -64,8 +65,32 @@ typedef struct {
 static int fail_writing(const Writing *all, int count, const char *path, int problem) {
     for (int i = 0; i < count; i++)
         unlink(all[i].temporary);
-    fprintf(stderr, "unetc: %s: %s\n", path, strerror(problem));
+    if (path != NULL)
+        fprintf(stderr, "unetc: %s: %s\n", path, strerror(problem));
     return EXIT_IO;
+}
+
+/* What PATH names, which must be nothing yet or a regular file: a symbolic link stays, and the file that it
+ * points at is replaced.  NULL: it is something else, and *WHY. */
+static const char *place_of(Pool *pool, const char *path, const char **why) {
+    struct stat found;
+    if (lstat(path, &found) == 0 && S_ISLNK(found.st_mode)) {
+        char *resolved = realpath(path, NULL);
+        *why = "is a symbolic link, and what it points at cannot be found";
+        path = resolved == NULL ? NULL : pool_copy(pool, resolved, strlen(resolved));
+        free(resolved);
+    }
+    if (path == NULL || stat(path, &found) != 0 || S_ISREG(found.st_mode))
+        return path;
+    *why = "is no regular file, and only those are replaced";
+    return NULL;
+}
+
+/* No file that someone else put there is followed; one of ours is that of a process that is gone. */
+static FILE *open_temporary(const char *path) {
+    (void)unlink(path);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    return fd < 0 ? NULL : fdopen(fd, "wb");
 }
 
 /* All are written, then, if they are to last, all synced, then all renamed: the first sync takes the others
@@ -76,9 +101,14 @@ static int write_all(const Plan *plan, const Sources *sources, const char *folde
     for (int i = 0; i < count; i++) {
         const SourceFile *source = &sources->file[i];
         Writing *w = &all[i];
-        w->path = pool_text(plan->pool, "%s/%s", folder, source->name);
+        const char *named = pool_text(plan->pool, "%s/%s", folder, source->name), *why = NULL;
+        w->path = place_of(plan->pool, named, &why);
+        if (w->path == NULL) {
+            fprintf(stderr, "unetc: %s %s\n", named, why);
+            return fail_writing(all, i, NULL, 0);
+        }
         w->temporary = pool_text(plan->pool, "%s/.%s.%ld", folder, source->name, (long)getpid());
-        w->file = fopen(w->temporary, "wb");
+        w->file = open_temporary(w->temporary);
         if (w->file == NULL)
             return fail_writing(all, i, w->path, errno);
         if (fwrite(source->text->bytes, 1, source->text->length, w->file) != source->text->length ||
@@ -166,7 +196,16 @@ static int start(Job *job) {
         return EXIT_DONE;
     fprintf(stderr, "unetc: cannot run the %s %s: %s (set %s)\n", job->what, w->word[0], strerror(problem),
             job->variable);
-    return EXIT_TOOLS;
+    return problem == ENOMEM ? EXIT_NO_FIT : EXIT_TOOLS;
+}
+
+/* A compiler does not say why it fails, and what it compiles is right: where memory is limited, says so. */
+static bool has_little_memory(void) {
+    const int64_t limit = limit_of_memory();
+    if (limit >= 0)
+        fprintf(stderr, "unetc: it has %lld KiB of memory (`ulimit -v`), which may be too little\n",
+                (long long)(limit / 1024));
+    return limit >= 0;
 }
 
 /* Waits until one of the jobs ends; returns an exit code. */
@@ -180,7 +219,7 @@ static int finish_one(const Job *job, int count) {
     for (int i = 0; i < count; i++)
         if (job[i].process == process)
             fprintf(stderr, "unetc: the %s %s failed\n", job[i].what, job[i].words.word[0]);
-    return EXIT_TOOLS;
+    return has_little_memory() ? EXIT_NO_FIT : EXIT_TOOLS;
 }
 
 /* All jobs, in this order, as many at a time as there are processors; none is begun after a failure. */
@@ -199,11 +238,6 @@ static int run_all(Job *job, int count) {
         }
     }
     return result;
-}
-
-const char *runtime_folder(void) {
-    const char *given = getenv("UNETC_RUNTIME");
-    return given != NULL && *given != '\0' ? given : UNETC_RUNTIME_FOLDER;
 }
 
 static bool is_clang(const char *compiler) {
@@ -393,15 +427,16 @@ static const char *no_place(Pool *pool, const char *program, int problem) {
                      strerror(problem));
 }
 
-void check_place(Pool *pool, const char *program) {
+const char *find_place(Pool *pool, const char *given) {
     struct stat found;
-    const bool there = stat(program, &found) == 0;
-    if (*last_part(program) == '\0' || (there && S_ISDIR(found.st_mode)))
-        environment_error("%s is a folder: give the program another name with -o", program);
-    if (there && !S_ISREG(found.st_mode))
-        environment_error("%s is not a file that a program can take the place of", program);
+    const char *why = NULL, *program = place_of(pool, given, &why);
+    if (*last_part(given) == '\0' || (stat(given, &found) == 0 && S_ISDIR(found.st_mode)))
+        environment_error("%s is a folder: give the program another name with -o", given);
+    if (program == NULL)
+        environment_error("%s %s", given, why);
     if (access(folder_of(pool, program), W_OK | X_OK) != 0)
         environment_error("%s", no_place(pool, program, errno));
+    return program;
 }
 
 /* The sources lie where temporary files do.  The program begins beside its place, so that it can be moved
@@ -453,7 +488,7 @@ static int build_in_folders(const Build *b, const Sources *sources, const char *
 int build_program(const Plan *plan, const Sources *sources, const char *program) {
     Build b = {.plan = plan,
                .step = plan->target->build,
-               .home = runtime_folder(),
+               .home = runtime_folder(plan->pool),
                .compiler = given_or("CC", "cc")};
     sigset_t before;
     if (!can_link(&b))

@@ -38,14 +38,16 @@ typedef struct BuildStep {
     const char *(*link_help)(Pool *pool);                       /* said where linking failed */
 } BuildStep;
 
-/* Ends the compiler with EXIT_IO where PROGRAM cannot be put, before there is any work. */
-void check_place(Pool *pool, const char *program);
+/* Where a program of the name GIVEN goes: there, or to the file that a symbolic link points at.  Ends the
+ * compiler with EXIT_IO where it cannot be put, before there is any work. */
+const char *find_place(Pool *pool, const char *given);
 
 /* Compiles the sources with $CC, and what the target's build step names, into PROGRAM; returns an exit
  * code, and leaves nothing else behind. */
 int build_program(const Plan *plan, const Sources *sources, const char *program);
 
-/* The folder with include/ and libunet_runtime.a. */
-const char *runtime_folder(void);
+/* runtime_folder.c: the folder with include/ and libunet_runtime.a; ends the compiler with EXIT_IO where
+ * there is none. */
+const char *runtime_folder(Pool *pool);
 
 #endif

@@ -76,11 +76,11 @@ bool is_compiled(const SourceFile *file) {
     return dot != NULL && (strcmp(dot, ".c") == 0 || strcmp(dot, ".cu") == 0);
 }
 
-/* Of what the files so far are compiled: a line of CMake each. */
+/* What is compiled of the files so far, but for main(): a line of CMake each. */
 static const char *compiled_files(Pool *pool, const Sources *sources) {
     const char *text = "";
     for (int i = 0; i < sources->count; i++)
-        if (is_compiled(&sources->file[i]))
+        if (is_compiled(&sources->file[i]) && !sources->file[i].has_main)
             text = pool_text(pool, "%s  %s\n", text, sources->file[i].name);
     return text;
 }
@@ -95,9 +95,10 @@ const Level *levels_of(const Plan *plan) {
 static const char *declared_levels(const Plan *plan) {
     Text text = text_new(plan->pool);
     for (const Level *level = levels_of(plan); level->name != NULL; level++)
-        text_line(&text,
-                  "extern const UnetModel %s_model_%s; /* for processors that have its instructions */",
-                  plan->model->name, level->name);
+        text_line(
+            &text,
+            "UNET_EXTERN const UnetModel %s_model_%s; /* for processors that have its instructions */",
+            plan->model->name, level->name);
     return text.bytes;
 }
 
@@ -128,8 +129,7 @@ static const char *main_file(const Plan *plan) {
 }
 
 void emit_main(const Plan *plan, Sources *sources) {
-    const Hole hole[] = {{"models", models(plan)}, {NULL, NULL}};
-    emit_file(plan, sources, "program/main.c.in", main_file(plan), hole);
+    emit_file(plan, sources, "program/main.c.in", main_file(plan), NULL);
     sources->file[sources->count - 1].has_main = true;
 }
 
@@ -144,14 +144,15 @@ static const char *added_levels(const Plan *plan) {
 void emit_cmake(const Plan *plan, Sources *sources) {
     const bool levels = levels_of(plan)->name != NULL;
     const Hole included[] = {{"levels", levels ? "include(levels.cmake)" : ""}, {NULL, NULL}};
-    const Hole hole[] = {{"main", main_file(plan)}, {"levels", added_levels(plan)}, {NULL, NULL}};
+    const Hole hole[] = {{"levels", added_levels(plan)}, {NULL, NULL}};
     emit_file(plan, sources, "program/CMakeLists.txt.in", "CMakeLists.txt", included);
     if (levels)
         emit_file(plan, sources, "program/levels.cmake.in", "levels.cmake", hole);
 }
 
-void emit_file(const Plan *plan, Sources *sources, const char *template, const char *name,
-               const Hole *more) {
+/* What every template may say. */
+static Text fill(const Plan *plan, const Sources *sources, const char *template, const char *name,
+                 const Hole *more) {
     Pool *pool = plan->pool;
     int64_t budget = plan->budget > 0 ? plan->budget : plan->arena;
     const Hole hole[] = {
@@ -165,11 +166,28 @@ void emit_file(const Plan *plan, Sources *sources, const char *template, const c
         {"persistent", pool_text(pool, "%lld", (long long)plan->persistent)},
         {"budget", pool_text(pool, "%lld", (long long)budget)},
         {"extents", extents(plan)},
+        {"models", models(plan)},
         {"declared_levels", declared_levels(plan)},
         {"flags", plan->target->c_flags(plan->options)},
+        {"main", main_file(plan)},
         {"compiled", compiled_files(pool, sources)},
         {NULL, NULL},
     };
-    const Text text = fill_holes(pool, template_text(template), hole, more);
-    *source_new(pool, sources, name) = text;
+    return fill_holes(pool, template_text(template), hole, more);
+}
+
+const char *filled_template(const Plan *plan, const char *template, const Hole *more) {
+    const Sources none = {0};
+    return fill(plan, &none, template, "", more).bytes;
+}
+
+void emit_file(const Plan *plan, Sources *sources, const char *template, const char *name,
+               const Hole *more) {
+    const Text text = fill(plan, sources, template, name, more);
+    *source_new(plan->pool, sources, name) = text;
+}
+
+void emit_header(const Plan *plan, Sources *sources, const char *template) {
+    const Hole hole[] = {{"embedding", embedding_text(plan)}, {NULL, NULL}};
+    emit_file(plan, sources, template, pool_text(plan->pool, "%s.h", plan->model->name), hole);
 }

@@ -184,7 +184,7 @@ static void layout_row(const Tables *t, const Program *program, ValueId v, bool 
     text_line(t->out, "    %s,", layout_initialiser(program, v, used));
 }
 
-static int64_t slot_bytes(const Program *program) {
+int64_t slot_bytes(const Program *program) {
     const int *readers = count_readers(program->graph);
     int64_t bytes = 0;
     for (int i = 0; i < program->model->ninput && !passes_rows(program); i++)
@@ -337,6 +337,18 @@ static void source_values(const Tables *t, const Source *source, const char *nam
                                    list.bytes));
 }
 
+/* Those of further folders, with NULL behind them. */
+static const char *more_patterns(Pool *pool, const SourceTerm *files) {
+    if (files->nmore == 0)
+        return "NULL";
+    Text list = text_new(pool);
+    text_add(&list, "(const char *const[]){");
+    for (int i = 0; i < files->nmore; i++)
+        text_add(&list, "%s, ", c_quoted(pool, files->more[i]));
+    text_add(&list, "NULL}");
+    return list.bytes;
+}
+
 static void data_section(const Tables *t, const DataSection *d, const char *name) {
     static const char *const op[] = {
         [SOURCE_FILES] = "UNET_SRC_FILES",     [SOURCE_NAME] = "UNET_SRC_NAME",
@@ -354,9 +366,9 @@ static void data_section(const Tables *t, const DataSection *d, const char *name
         text_line(t->out, "static const UnetSourceTerm %s_term_%d[] = {", name, i);
         for (int k = 0; k < d->source[i].nterm; k++) {
             const SourceTerm *s = &d->source[i].term[k];
-            text_line(t->out, "    {%s, %s, %.17g, %.17g, %d, %s, %d},", op[s->op],
+            text_line(t->out, "    {%s, %s, %.17g, %.17g, %d, %s, %d, %s},", op[s->op],
                       c_quoted(t->plan->pool, s->text), s->value, s->high, s->span.line,
-                      c_quoted(t->plan->pool, s->list), s->column);
+                      c_quoted(t->plan->pool, s->list), s->column, more_patterns(t->plan->pool, s));
         }
         text_line(t->out, "};");
         if (d->source[i].values != NULL)

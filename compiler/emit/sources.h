@@ -33,10 +33,21 @@ typedef struct {
 /* A file that is a template of templates/program with its holes filled: those of every plan, and MORE. */
 void emit_file(const Plan *plan, Sources *sources, const char *template, const char *name,
                const Hole *more);
+/* NAME.h, of this template. */
+void emit_header(const Plan *plan, Sources *sources, const char *template);
 /* The file with the program's main function. */
 void emit_main(const Plan *plan, Sources *sources);
 /* The files for CMake, last of all, of a target that takes nothing beside the C compiler. */
 void emit_cmake(const Plan *plan, Sources *sources);
+
+/* The text of a template of templates/program with its holes filled: those of every plan, and MORE. */
+const char *filled_template(const Plan *plan, const char *template, const Hole *more);
+
+/* embedding.c: the end of NAME.h. */
+const char *embedding_text(const Plan *plan);
+
+/* model_tables.c: bytes of a slot of the loader: a batch of all inputs that PROGRAM reads. */
+int64_t slot_bytes(const Program *program);
 
 /* model_tables.c: the UnetLayout of a tensor of images; USED: the program reads it. */
 const char *layout_initialiser(const Program *program, ValueId v, bool used);

@@ -4,6 +4,7 @@
  * requires   a call whose arguments are bound to the names of the operator's signature (ops.def)
  * provides   a node whose attributes say which points count, and how much
  */
+#include "front/operator_compare.h"
 #include "front/operator_size.h"
 #include "ir/labels.h"
 #include "ir/ops.h"
@@ -16,12 +17,21 @@ typedef struct {
     const Input *target;
 } Compared;
 
+/* An argument as it is written; what comes through a chain is an x. */
+static const char *text_of(const Call *call, const char *name) {
+    const Expr *expr = argument(call, name)->expr;
+    return expr == NULL ? "x" : expr_text(call->l->pool, expr);
+}
+
 static bool report_not_labels(const Call *call, ValueId v) {
     Lower *l = call->l;
     diag_begin(l->diag, ERROR, "U0415", argument(call, "labels")->span,
                "`%s` compares with labels, and this is %s", call->signature->name,
                datum_text(l, datum_tensor(v)));
-    diag_help(l->diag, "declare a target such as `target truth : labels(2)`");
+    const Value *value = &l->graph->value[v];
+    const Input *input = value->class == CLASS_STAGING ? &l->model->input[value->input] : NULL;
+    diag_help(l->diag, "declare `target %s : labels(2)`, with the number of its classes",
+              input != NULL && input->is_target ? input->name : "truth");
     note_via(l);
     diag_end(l->diag);
     return false;
@@ -34,16 +44,8 @@ static bool same_size(const Call *call, const Compared *by) {
     for (int axis = 0; axis < AXES; axis++) {
         if (shape_extent(x, axis) == shape_extent(t, axis) || (l->only_axis >= 0 && axis != l->only_axis))
             continue;
-        if (l->only_axis < 0) {
-            diag_begin(l->diag, ERROR, "U0406", argument(call, "labels")->span,
-                       "prediction and target have different sizes: %s and %s", sizes_text(l, by->logits),
-                       sizes_text(l, by->labels));
-            diag_help(l->diag, "declare `target %s : labels(%lld, %lld, %lld)`", by->target->name,
-                      (long long)by->target->classes, (long long)shape_extent(x, 1),
-                      (long long)shape_extent(x, 2));
-            note_via(l);
-            diag_end(l->diag);
-        }
+        if (l->only_axis < 0)
+            report_unequal(call, by->logits, by->labels);
         l->unequal = true;
         return false;
     }
@@ -73,6 +75,17 @@ static bool right_channels(const Call *call, const Compared *by, bool one) {
     return false;
 }
 
+static bool report_no_logits(const Call *call, ValueId v) {
+    Lower *l = call->l;
+    diag_begin(l->diag, ERROR, "U0415", argument(call, "logits")->span,
+               "`%s` takes a number for each class, and this is %s", call->signature->name,
+               datum_text(l, datum_tensor(v)));
+    diag_help(l->diag, "give it what `argmax` reads; metrics such as `miou` compare maps of classes");
+    note_via(l);
+    diag_end(l->diag);
+    return false;
+}
+
 static bool read_compared(const Call *call, bool one, Compared *by) {
     Lower *l = call->l;
     by->map = -1;
@@ -82,6 +95,8 @@ static bool read_compared(const Call *call, bool one, Compared *by) {
     by->target = labels->class == CLASS_STAGING ? &l->model->input[labels->input] : NULL;
     if (by->target == NULL || by->target->kind != KIND_LABELS)
         return report_not_labels(call, by->labels);
+    if (l->graph->value[by->logits].type == TYPE_U8)
+        return report_no_logits(call, by->logits);
     return same_size(call, by) && (l->only_axis >= 0 || right_channels(call, by, one));
 }
 
@@ -276,7 +291,9 @@ static bool read_alpha(const Call *call, const Compared *by, const double **weig
         diag_begin(l->diag, ERROR, "U0316", argument(call, "alpha")->span,
                    "`alpha` of a channel for each class is a list of %lld numbers",
                    (long long)by->target->classes);
-        diag_help(l->diag, "a factor of all classes stands before the loss: `0.25 * focal_loss(...)`");
+        diag_help(l->diag, "a factor of all classes stands before the loss: `%s * focal_loss(%s, %s)`",
+                  expr_text(l->pool, argument(call, "alpha")->expr), text_of(call, "logits"),
+                  text_of(call, "labels"));
         note_via(l);
         diag_end(l->diag);
         return false;
@@ -466,9 +483,8 @@ static bool report_numbers(const Call *call, ValueId v) {
     const Argument *a = argument(call, "prediction");
     diag_begin(l->diag, ERROR, "U0613", a->span, "`%s` compares classes, and this is %s",
                call->signature->name, datum_text(l, datum_tensor(v)));
-    if (a->expr != NULL)
-        diag_help(l->diag, "write `%s(argmax(%s), ...)`", call->signature->name,
-                  expr_text(l->pool, a->expr));
+    diag_help(l->diag, "write `%s(argmax(%s), %s)`", call->signature->name, text_of(call, "prediction"),
+              text_of(call, "labels"));
     note_via(l);
     diag_end(l->diag);
     return false;

@@ -9,6 +9,7 @@
  */
 #include "front/lower_state.h"
 #include "ir/ops.h"
+#include "unet/words.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -161,8 +162,8 @@ static void run_set(Lower *l, const Stmt *stmt) {
     if (given != count) {
         Span names = stmt->targets.item[0]->span, last = stmt->targets.item[count - 1]->span;
         names.width = last.column + last.width - names.column;
-        diag_begin(l->diag, ERROR, "U0311", names, "%d names on the left, %d value%s on the right", count,
-                   given, given == 1 ? "" : "s");
+        diag_begin(l->diag, ERROR, "U0311", names, "%d name%s on the left, %d value%s on the right", count,
+                   unet_plural(count), given, given == 1 ? "" : "s");
         diag_also(l->diag, stmt->value->span, "gives %d", given);
         note_via(l);
         diag_end(l->diag);
@@ -171,6 +172,19 @@ static void run_set(Lower *l, const Stmt *stmt) {
     }
     for (int i = 0; i < count; i++)
         store(l, stmt->targets.item[i], value.items->item[i]);
+}
+
+/* A list grows by a list: `skips += [x]`. */
+static bool report_no_list(Lower *l, const Stmt *stmt, Datum before, Datum more) {
+    const char *name = expr_text(l->pool, stmt->targets.item[0]);
+    if (before.kind != DATUM_LIST || more.kind == DATUM_LIST || more.kind == DATUM_ERROR)
+        return false;
+    diag_begin(l->diag, ERROR, "U0319", stmt->value->span, "`%s` is a list, and this is %s", name,
+               datum_text(l, more));
+    diag_help(l->diag, "write `%s += [%s]` to append it", name, expr_text(l->pool, stmt->value));
+    note_via(l);
+    diag_end(l->diag);
+    return true;
 }
 
 /* a += b */
@@ -187,7 +201,9 @@ static void run_extend(Lower *l, const Stmt *stmt) {
         diag_end(l->diag);
         return;
     }
-    Datum sum = apply_binary(l, &plus, before, more);
+    Datum sum = {.kind = DATUM_ERROR};
+    if (!report_no_list(l, stmt, before, more))
+        sum = apply_binary(l, &plus, before, more);
     if (sum.kind == DATUM_ERROR) {
         forget(l, stmt);
         return;

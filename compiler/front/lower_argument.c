@@ -6,6 +6,8 @@
  */
 #include "base/text.h"
 #include "front/lower_state.h"
+#include "front/lower_torch.h"
+#include "unet/words.h"
 
 #include <string.h>
 
@@ -67,17 +69,31 @@ static bool report_too_many(const Call *call, const Argument *extra, int found) 
     return false;
 }
 
+static int parameter_index(const Signature *signature, const char *name) {
+    for (int i = 0; i < signature->params.count; i++)
+        if (strcmp(signature->params.item[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
 static bool report_unknown_argument(const Call *call, const Arg *arg) {
     Lower *l = call->l;
     const ParamList *params = &call->signature->params;
     const char **name = NEW_ARRAY(l->pool, const char *, params->count + 1);
     for (int i = 0; i < params->count; i++)
         name[i] = params->item[i].name;
-    const char *near = nearest_name(arg->name, name, params->count);
+    const char *near = unet_nearest_word(arg->name, name, params->count);
     diag_begin(l->diag, ERROR, "U0303", arg->name_span, "`%s` has no argument `%s`", call->signature->name,
                arg->name);
-    if (near != NULL)
+    const char *known = torch_argument(arg->name);
+    if (known != NULL && *known == '\0')
+        diag_help(l->diag, "leave it out");
+    else if (known != NULL && parameter_index(call->signature, known) >= 0)
+        diag_help(l->diag, "`%s` is called `%s` here", arg->name, known);
+    else if (near != NULL)
         diag_help(l->diag, "did you mean `%s`?", near);
+    else if (strcmp(arg->name, "activation") == 0)
+        diag_help(l->diag, "an activation is a call of its own: `-> relu`");
     end_with_signature(call);
     return false;
 }
@@ -111,13 +127,6 @@ static bool report_order(const Call *call, const Arg *arg) {
     note_via(l);
     diag_end(l->diag);
     return false;
-}
-
-static int parameter_index(const Signature *signature, const char *name) {
-    for (int i = 0; i < signature->params.count; i++)
-        if (strcmp(signature->params.item[i].name, name) == 0)
-            return i;
-    return -1;
 }
 
 /* `name = "..."` belongs to the call itself, unless a block has such an argument. */

@@ -1,6 +1,7 @@
 /* lower_call.c - calls of blocks, operators, layers and functions. */
 #include "front/lower_state.h"
 #include "ir/ops.h"
+#include "unet/words.h"
 
 #include <string.h>
 
@@ -12,7 +13,8 @@ static bool calls_itself(Lower *l, const Expr *expr, const Stmt *block) {
     for (const Frame *frame = l->frame; frame != NULL; frame = frame->caller)
         if (frame->block == block) {
             diag_begin(l->diag, ERROR, "U0208", expr->mark, "`%s` calls itself", block->name);
-            diag_help(l->diag, "write a loop: `for i in range(n) { x = ... }`");
+            diag_help(l->diag, "write a loop around the call: `for i in range(n) { x = %s(x) }`",
+                      block->name);
             diag_end(l->diag);
             return true;
         }
@@ -109,17 +111,9 @@ static bool enter_module(Call *call, const Position *position) {
  */
 static bool name_call(Call *call, const Position *position) {
     Lower *l = call->l;
-    const Arg *arg = module_name_argument(call);
     const char *statement = l->slot->name;
-    if (has_weights(l, call->expr->text)) {
-        if (call->module == NULL && !enter_module(call, position))
-            return false;
-    } else if (arg != NULL) {
-        diag_begin(l->diag, ERROR, "U0505", arg->span, "`%s` has no weights, so it takes no `name`",
-                   call->expr->text);
-        diag_end(l->diag);
+    if (has_weights(l, call->expr->text) && call->module == NULL && !enter_module(call, position))
         return false;
-    }
     if (call->module != NULL)
         call->plan_name = (PlanName){call->module, "", -1};
     else if (position->chain != NULL)
@@ -134,6 +128,18 @@ static bool name_call(Call *call, const Position *position) {
     const char *path = module_path(l->pool, call->plan_name.module), *suffix = call->plan_name.suffix;
     call->name = pool_text(l->pool, "%s%s%s", path, *path != '\0' && *suffix != '\0' ? "." : "", suffix);
     return true;
+}
+
+/* Asked after the call: an unknown operator inside a block is the reason why the block has no weights. */
+static Datum refuse_name(const Call *call, Datum result) {
+    Lower *l = call->l;
+    const Arg *arg = module_name_argument(call);
+    if (arg == NULL || result.kind == DATUM_ERROR || has_weights(l, call->expr->text))
+        return result;
+    diag_begin(l->diag, ERROR, "U0505", arg->span, "`%s` has no weights, so it takes no `name`",
+               call->expr->text);
+    diag_end(l->diag);
+    return failed;
 }
 
 /* ---- calls ---- */
@@ -179,10 +185,12 @@ static Datum call_link(Lower *l, const Expr *expr, const Position *position, Spa
     call.module = layer == NULL ? NULL : layer->module;
     if (!bind_arguments(&call, position->flow, &expr->args) || !name_call(&call, position))
         return failed;
-    return block != NULL ? run_block(&call, block) : call_operator(&call, op);
+    return refuse_name(&call, block != NULL ? run_block(&call, block) : call_operator(&call, op));
 }
 
 static Datum call_layer(Lower *l, Layer *layer, const Expr *expr, const Argument *flow) {
+    if (layer->link == NULL)
+        return failed;
     Argument input = {failed, expr->span, NULL, true};
     if (flow != NULL) {
         input = *flow;
@@ -207,9 +215,10 @@ static Datum call_layer(Lower *l, Layer *layer, const Expr *expr, const Argument
     int64_t channels = shape_channels(l->graph->value[input.value.tensor].shape);
     if (layer->channels != 0 && layer->channels != channels) {
         diag_begin(l->diag, ERROR, "U0502", expr->span,
-                   "`%s` was made for %lld channels and is now given %lld", layer->name,
-                   (long long)layer->channels, (long long)channels);
-        diag_also(l->diag, layer->first_use, "%lld channels", (long long)layer->channels);
+                   "`%s` was made for %lld channel%s and is now given %lld", layer->name,
+                   (long long)layer->channels, unet_plural(layer->channels), (long long)channels);
+        diag_also(l->diag, layer->first_use, "%lld channel%s", (long long)layer->channels,
+                  unet_plural(layer->channels));
         diag_note(l->diag, "a `layer` has one set of weights; its first use fixes their shape");
         diag_end(l->diag);
         return failed;
@@ -219,7 +228,8 @@ static Datum call_layer(Lower *l, Layer *layer, const Expr *expr, const Argument
     if (layer->channels == 0)
         layer->first_use = expr->span;
     layer->channels = channels;
-    return call_link(l, layer->link, &(Position){.flow = &input}, expr->span, layer);
+    const Datum result = call_link(l, layer->link, &(Position){.flow = &input}, expr->span, layer);
+    return result.kind == DATUM_ERROR || shares_weights(l, layer->link) ? result : failed;
 }
 
 static Datum call_function(Lower *l, Function *function, const Expr *expr, const Argument *flow) {

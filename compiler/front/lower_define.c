@@ -4,6 +4,7 @@
  */
 #include "base/text.h"
 #include "front/lower_state.h"
+#include "unet/words.h"
 
 #include <string.h>
 
@@ -73,7 +74,7 @@ void check_defines(Lower *l) {
         const Define *define = &l->options->define[i];
         if (table_find(&known, define->name) >= 0)
             continue;
-        const char *near = nearest_name(define->name, names, count);
+        const char *near = unet_nearest_word(define->name, names, count);
         diag_begin(l->diag, ERROR, "U0211", command_line, "`-D %s=%s`: the file has no `let %s`",
                    define->name, define->value, define->name);
         if (near != NULL)

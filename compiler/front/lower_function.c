@@ -192,18 +192,25 @@ static Datum function_size(Lower *l, const Expr *call, const Datum *argument, in
     return datum_list(l, size, shape.rank - 1);
 }
 
+static const struct {
+    const char *name;
+    Function *function;
+} table[] = {
+    {"range", function_range}, {"reversed", function_reversed}, {"len", function_len},
+    {"min", function_min},     {"max", function_max},           {"sum", function_sum},
+    {"int", function_int},     {"pop", function_pop},           {"channels", function_channels},
+    {"size", function_size},   {"chunk", function_chunk},
+};
+enum { FUNCTIONS = sizeof table / sizeof *table };
+
 Function *function_by_name(const char *name) {
-    static const struct {
-        const char *name;
-        Function *function;
-    } table[] = {
-        {"range", function_range}, {"reversed", function_reversed}, {"len", function_len},
-        {"min", function_min},     {"max", function_max},           {"sum", function_sum},
-        {"int", function_int},     {"pop", function_pop},           {"channels", function_channels},
-        {"size", function_size},   {"chunk", function_chunk},
-    };
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+    for (int i = 0; i < FUNCTIONS; i++)
         if (strcmp(table[i].name, name) == 0)
             return table[i].function;
     return NULL;
+}
+
+void list_functions(Text *out) {
+    for (int i = 0; i < FUNCTIONS; i++)
+        text_line(out, "function\t%s", table[i].name);
 }

@@ -2,8 +2,12 @@
 #include "front/lower_state.h"
 #include "ir/labels.h"
 #include "ir/ops.h"
+#include "unet/words.h"
 
 #include <string.h>
+
+static const char *const kinds[] = {
+    [KIND_IMAGE] = "image", [KIND_VOLUME] = "volume", [KIND_LABELS] = "labels"};
 
 static const int64_t MAX_EXTENT = INT64_C(1) << 24;
 
@@ -11,7 +15,7 @@ static const int64_t MAX_EXTENT = INT64_C(1) << 24;
 
 static void report_type(Lower *l, const Stmt *stmt, const char *name) {
     static const char *const types[] = {"image", "volume", "labels", "index"};
-    const char *near = nearest_name(name, types, 4);
+    const char *near = unet_nearest_word(name, types, 4);
     diag_begin(l->diag, ERROR, "U0212", stmt->value->mark, "there is no type `%s`", name);
     if (near != NULL)
         diag_help(l->diag, "did you mean `%s`?", near);
@@ -30,10 +34,8 @@ static bool report_labels_read(Lower *l, const Stmt *stmt) {
 
 static bool find_kind(Lower *l, const Stmt *stmt, Kind *kind) {
     const char *name = stmt->value->text;
-    static const char *const names[] = {
-        [KIND_IMAGE] = "image", [KIND_VOLUME] = "volume", [KIND_LABELS] = "labels"};
     for (*kind = KIND_IMAGE; *kind <= KIND_LABELS; ++*kind)
-        if (strcmp(name, names[*kind]) == 0)
+        if (strcmp(name, kinds[*kind]) == 0)
             return *kind != KIND_LABELS || stmt->kind == STMT_TARGET || report_labels_read(l, stmt);
     if (strcmp(name, "index") == 0) {
         diag_begin(l->diag, ERROR, "U0202", stmt->value->mark, "`%s` is not in this version of unetc",
@@ -94,17 +96,47 @@ static bool read_dimensions(Lower *l, const Expr *type, Kind kind, Shape *shape,
     return true;
 }
 
-static bool report_sizes(Lower *l, const Stmt *stmt, Kind kind) {
-    static const char *const types[] = {[KIND_IMAGE] = "image(3, 256, 256)",
-                                        [KIND_VOLUME] = "volume(1, 64, 128, 128)",
-                                        [KIND_LABELS] = "labels(2, 256, 256)"};
-    const char *type = types[kind];
+/* "image(3, 64, 64)" of what was given: sizes alone, or a batch in front; else an example. */
+static const char *meant(Lower *l, const Shape *given, Kind kind) {
+    static const char *const example[] = {[KIND_IMAGE] = "image(3, 256, 256)",
+                                          [KIND_VOLUME] = "volume(1, 64, 128, 128)",
+                                          [KIND_LABELS] = "labels(2, 256, 256)"};
+    const int64_t *dim = given->dim;
+    if (kind == KIND_IMAGE && given->rank == 4)
+        return pool_text(l->pool, "image(%lld, %lld, %lld)", (long long)dim[1], (long long)dim[2],
+                         (long long)dim[3]);
+    if (kind == KIND_IMAGE && given->rank == 2)
+        return pool_text(l->pool, "image(3, %lld, %lld)", (long long)dim[0], (long long)dim[1]);
+    return example[kind];
+}
+
+static bool report_sizes(Lower *l, const Stmt *stmt, Kind kind, const Shape *given) {
     diag_begin(l->diag, ERROR, "U0213", stmt->value->span, "`%s` needs its %s and %s", stmt->name,
                kind == KIND_LABELS ? "classes" : "channels",
                kind == KIND_VOLUME ? "depth, height and width" : "height and width");
-    diag_help(l->diag, "write `%s : %s`", stmt->name, type);
+    if (kind == KIND_IMAGE && given->rank == 4)
+        diag_note(l->diag, "a batch is no part of it: `train` has the setting `batch`");
+    diag_help(l->diag, "write `%s : %s`", stmt->name, meant(l, given, kind));
     diag_end(l->diag);
     return false;
+}
+
+/* Sizes as NumPy has them, channels last, are right sizes too, and hardly meant. */
+static void ask_for_order(Lower *l, const Stmt *stmt, Shape given) {
+    enum { FEW = 4 };
+    const int64_t last = given.dim[given.rank - 1];
+    const char *type = stmt->value->text, *sizes = pool_text(l->pool, "%lld", (long long)last);
+    for (int i = 0; i < given.rank - 1; i++) {
+        if (given.dim[i] <= FEW)
+            return;
+        sizes = pool_text(l->pool, "%s, %lld", sizes, (long long)given.dim[i]);
+    }
+    if (last > FEW || given.rank < 3)
+        return;
+    diag_begin(l->diag, WARNING, "U0803", stmt->value->span, "`%s` has %lld channels and is %lld wide",
+               stmt->name, (long long)given.dim[0], (long long)last);
+    diag_help(l->diag, "channels come first, as in PyTorch: is `%s(%s)` meant?", type, sizes);
+    diag_end(l->diag);
 }
 
 /* Sizes come from the declaration, else from the first input; --size replaces those of inputs. */
@@ -113,15 +145,17 @@ static bool complete_shape(Lower *l, const Stmt *stmt, Kind kind, Shape *shape) 
     bool own_size = shape->rank == rank;
     const Model *model = l->model;
     if (!own_size && (shape->rank != 1 || model->ninput == 0))
-        return report_sizes(l, stmt, kind);
+        return report_sizes(l, stmt, kind, shape);
     if (!own_size) {
         Shape first = l->graph->value[model->input[0].value].shape;
         if (first.rank != rank)
-            return report_sizes(l, stmt, kind);
+            return report_sizes(l, stmt, kind, shape);
         for (int i = 1; i < rank; i++)
             shape->dim[i] = first.dim[i];
         shape->rank = rank;
     }
+    if (own_size && kind != KIND_LABELS)
+        ask_for_order(l, stmt, *shape);
     for (int i = 1; i < rank && (stmt->kind == STMT_INPUT && own_size); i++) {
         int64_t size = l->options->size[AXES - rank + i];
         if (size > 0)
@@ -218,24 +252,40 @@ static const char *layer_path(Lower *l, const Stmt *stmt, Span *span) {
     return stmt->name;
 }
 
+bool shares_weights(Lower *l, const Expr *link) {
+    if (has_weights(l, link->text))
+        return true;
+    diag_begin(l->diag, ERROR, "U0505", link->span, "`%s` has no weights to share", link->text);
+    diag_help(l->diag, "remove the line and call `%s` where it is needed", link->text);
+    diag_end(l->diag);
+    return false;
+}
+
+/* Can weights of LINK be shared?  A block is asked when it is called: what is wrong in it comes first. */
+static bool makes_layer(Lower *l, const Expr *link) {
+    if (find_block(l, link->text) != NULL)
+        return true;
+    if (op_by_name(link->text) != OPS || function_by_name(link->text) != NULL)
+        return shares_weights(l, link);
+    report_unknown_call(l, link);
+    return false;
+}
+
 void run_layer(Lower *l, const Stmt *stmt) {
     Span span = stmt->name_span;
-    if (!has_weights(l, stmt->value->text)) {
-        if (find_block(l, stmt->value->text) == NULL && op_by_name(stmt->value->text) == OPS) {
-            report_unknown_call(l, stmt->value);
-            return;
-        }
-        diag_begin(l->diag, ERROR, "U0505", stmt->value->span, "`%s` has no weights to share",
-                   stmt->value->text);
-        diag_help(l->diag, "remove the line and call `%s` where it is needed", stmt->value->text);
-        diag_end(l->diag);
-        return;
-    }
+    Layer layer = {.name = stmt->name, .span = stmt->name_span};
     const char *path = layer_path(l, stmt, &span);
-    if (path == NULL)
-        return;
-    Layer layer = {.name = stmt->name, .link = stmt->value, .span = stmt->name_span};
-    layer.module = module_enter(l, l->frame->module, path, path == stmt->name, span);
+    if (path != NULL && makes_layer(l, stmt->value)) {
+        layer.link = stmt->value;
+        layer.module = module_enter(l, l->frame->module, path, path == stmt->name, span);
+    }
     table_set(l->pool, &l->frame->layer_of, stmt->name, l->frame->nlayer);
     PUSH(l->pool, l->frame->layer, l->frame->nlayer, layer);
+}
+
+/* ---- words ---- */
+
+void list_types(Text *out) {
+    for (Kind kind = KIND_IMAGE; kind <= KIND_LABELS; kind++)
+        text_line(out, "type\t%s", kinds[kind]);
 }

@@ -304,8 +304,10 @@ static void report_twice(Lower *l, const Module *first, const Module *second, co
         diag_also(l->diag, first->span, "first here");
     diag_help(l->diag, "give them different names");
     if (strpbrk(path, ".") == NULL)
-        diag_help(l->diag, "or, to use the same weights twice: `layer %s = ...`, then `%s(x)` and `%s(y)`",
-                  path, path, path);
+        diag_help(
+            l->diag,
+            "or, to use the same weights twice, make a `layer %s` of it, and call `%s(x)` and `%s(y)`",
+            path, path, path);
     diag_end(l->diag);
 }
 

@@ -16,10 +16,14 @@ const char *axis_text(int axis) {
     return text[axis];
 }
 
-const char *sizes_text(Lower *l, ValueId v) {
-    Shape shape = l->graph->value[v].shape, sizes = {.rank = shape.rank - 1};
+const char *extents_text(Lower *l, Shape shape) {
+    Shape sizes = {.rank = shape.rank - 1};
     memcpy(sizes.dim, shape.dim + 1, sizeof *shape.dim * (size_t)(MAX_RANK - 1));
     return shape_text(l->pool, sizes);
+}
+
+const char *sizes_text(Lower *l, ValueId v) {
+    return extents_text(l, l->graph->value[v].shape);
 }
 
 /* ---- how an extent came to be ---- */
@@ -139,12 +143,22 @@ static void suggest_extent(Lower *l, ValueId v, int axis) {
                                  : choice);
 }
 
+/* An axis that is right here may go wrong further on: both are named at once. */
+static bool goes_wrong(Lower *l, ValueId v, int axis) {
+    const Value *origin = &l->graph->value[follow(l, v, axis).origin];
+    const Shape shape = origin->shape;
+    return origin->class == CLASS_STAGING && axis >= AXES - (shape.rank - 1) &&
+           !size_fits(l, axis, shape_extent(shape, axis));
+}
+
 void explain_sizes(Lower *l, ValueId a, ValueId b, const bool wrong[AXES]) {
+    ValueId of_axis[AXES];
     for (int axis = 0; axis < AXES && l->only_axis < 0; axis++) {
-        if (!wrong[axis])
-            continue;
-        ValueId v = follow(l, a, axis).count >= follow(l, b, axis).count ? a : b;
-        explain_extent(l, v, axis);
-        suggest_extent(l, v, axis);
+        of_axis[axis] = follow(l, a, axis).count >= follow(l, b, axis).count ? a : b;
+        if (wrong[axis])
+            explain_extent(l, of_axis[axis], axis);
     }
+    for (int axis = 0; axis < AXES && l->only_axis < 0; axis++)
+        if (wrong[axis] || goes_wrong(l, of_axis[axis], axis))
+            suggest_extent(l, of_axis[axis], axis);
 }

@@ -4,6 +4,7 @@
 
 #include "ast.h"
 #include "base/table.h"
+#include "base/text.h"
 #include "front/lower.h"
 #include "front/operators.h"
 
@@ -91,7 +92,7 @@ typedef struct Module {
 /* `layer name = link` */
 typedef struct {
     const char *name;
-    const Expr *link;
+    const Expr *link; /* NULL: its line has an error */
     Module *module;
     Span span, first_use;
     int64_t channels; /* of its first input, 0 before */
@@ -200,6 +201,8 @@ bool charge(Lower *l, int64_t work, Span span);
 void run_input(Lower *l, const Stmt *stmt); /* or target */
 void run_output(Lower *l, const Stmt *stmt);
 void run_layer(Lower *l, const Stmt *stmt);
+/* True if the call LINK of a layer has weights; else reports it. */
+bool shares_weights(Lower *l, const Expr *link);
 
 /* ---- lower_name.c: bindings, and names of weights ---- */
 
@@ -272,13 +275,12 @@ Function *function_by_name(const char *name);
 /* Adds to the open diagnostic, for each axis that is wrong, how the extent of A or B came to be (that of
  * the one that changed more often) and which sizes of the input would do. */
 void explain_sizes(Lower *l, ValueId a, ValueId b, const bool wrong[AXES]);
-const char *sizes_text(Lower *l, ValueId v); /* "256 x 256" */
+const char *extents_text(Lower *l, Shape shape); /* "256 x 256" */
+const char *sizes_text(Lower *l, ValueId v);     /* the same of a value */
 const char *axis_text(int axis);
 
 /* ---- lower_suggest.c: suggestions ---- */
 
-/* The one of NAMES nearest to NAME, if at most two letters differ; else NULL. */
-const char *nearest_name(const char *name, const char *const *names, int count);
 void report_unknown_call(Lower *l, const Expr *call);
 void report_unknown_name(Lower *l, const char *name, Span span);
 /* Adds notes on the calls and loop iterations that led here. */
@@ -320,6 +322,14 @@ void check_sections(Lower *l);
 bool report_setting(const Call *call, const char *argument_name, const char *what);
 bool read_nonnegative(const Call *call, const char *name, double *value);
 
+/* ---- words: for words.c, a line of each word of a table; see words.h ---- */
+
+void list_types(Text *out);
+void list_functions(Text *out);
+void list_settings(Text *out);
+void list_sources(Text *out);
+void list_updates(Text *out); /* optimizers and schedules */
+
 /* ---- settings_transform.c: from files to windows ---- */
 
 DataSection *data_of_section(Lower *l); /* of the section that is being read */
@@ -356,6 +366,17 @@ void set_accumulate(Call *call);
 void check_accumulation(Lower *l);
 /* Reports settings of `train` that do not go together. */
 void check_updates(Lower *l);
+
+/* ---- parts of what reference.h prints: a line for each source, optimizer, schedule ---- */
+
+void print_sources(FILE *out);
+void print_optimizers(FILE *out);
+void print_schedules(FILE *out);
+
+/* ---- image_formats.c ---- */
+
+/* Whether programs of this build read files that are called so; reports where they do not. */
+bool check_image_format(Lower *l, const char *pattern, Span span);
 
 /* ---- settings_data.c: sources ---- */
 

@@ -1,55 +1,13 @@
 /* lower_suggest.c - suggestions for unknown names: nearly right ones, names from PyTorch, names set
  * elsewhere. */
 #include "front/lower_state.h"
+#include "front/lower_torch.h"
 #include "ir/ops.h"
+#include "unet/words.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- nearly right ---- */
-
-enum { LONGEST = 64, NEAR = 2 };
-
-/* The number of letters to insert, drop, replace or swap with a neighbour to get from A to B, regardless of
- * case. */
-static int distance(const char *a, const char *b) {
-    int row[3][LONGEST + 1];
-    int na = (int)strlen(a), nb = (int)strlen(b);
-    if (na > LONGEST || nb > LONGEST || abs(na - nb) > NEAR)
-        return NEAR + 1;
-    for (int j = 0; j <= nb; j++)
-        row[0][j] = j;
-    for (int i = 1; i <= na; i++) {
-        int *now = row[i % 3], *before = row[(i + 2) % 3], *earlier = row[(i + 1) % 3];
-        now[0] = i;
-        for (int j = 1; j <= nb; j++) {
-            bool same = tolower((unsigned char)a[i - 1]) == tolower((unsigned char)b[j - 1]);
-            int best = before[j - 1] + !same;
-            if (before[j] + 1 < best)
-                best = before[j] + 1;
-            if (now[j - 1] + 1 < best)
-                best = now[j - 1] + 1;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && earlier[j - 2] + 1 < best)
-                best = earlier[j - 2] + 1;
-            now[j] = best;
-        }
-    }
-    return row[na % 3][nb];
-}
-
-const char *nearest_name(const char *name, const char *const *names, int count) {
-    int limit = strlen(name) > 3 ? NEAR : 1, best = limit + 1;
-    const char *nearest = NULL;
-    for (int i = 0; i < count; i++) {
-        int d = distance(name, names[i]);
-        if (d < best) {
-            best = d;
-            nearest = names[i];
-        }
-    }
-    return nearest;
-}
 
 void note_via(Lower *l) {
     int notes = 0;
@@ -58,70 +16,6 @@ void note_via(Lower *l) {
 }
 
 /* ---- calls ---- */
-
-static const struct {
-    const char *torch, *ours;
-} torch_names[] = {
-    {"Conv2d", "conv"},
-    {"Conv3d", "conv"},
-    {"conv2d", "conv"},
-    {"conv3d", "conv"},
-    {"Conv", "conv"},
-    {"ConvTranspose2d", "upconv"},
-    {"ConvTranspose3d", "upconv"},
-    {"conv_transpose2d", "upconv"},
-    {"MaxPool2d", "max_pool"},
-    {"MaxPool3d", "max_pool"},
-    {"max_pool2d", "max_pool"},
-    {"max_pool3d", "max_pool"},
-    {"maxpool", "max_pool"},
-    {"ReLU", "relu"},
-    {"Relu", "relu"},
-    {"cat", "concat"},
-    {"concatenate", "concat"},
-    {"MSELoss", "mse"},
-    {"mse_loss", "mse"},
-    {"L1Loss", "l1"},
-    {"l1_loss", "l1"},
-    {"BatchNorm2d", "batch_norm"},
-    {"BatchNorm3d", "batch_norm"},
-    {"InstanceNorm2d", "instance_norm"},
-    {"GroupNorm", "group_norm"},
-    {"LayerNorm", "layer_norm"},
-    {"LayerNorm2d", "layer_norm"},
-    {"MaxUnpool2d", "max_unpool"},
-    {"max_unpool2d", "max_unpool"},
-    {"Linear", "linear"},
-    {"interpolate", "resize"},
-    {"Upsample", "resize"},
-    {"AvgPool2d", "avg_pool"},
-    {"avg_pool2d", "avg_pool"},
-    {"AdaptiveAvgPool2d", "adaptive_avg_pool"},
-    {"LeakyReLU", "leaky_relu"},
-    {"PReLU", "prelu"},
-    {"SiLU", "silu"},
-    {"GELU", "gelu"},
-    {"ELU", "elu"},
-    {"Sigmoid", "sigmoid"},
-    {"Softmax", "softmax"},
-    {"Dropout", "dropout"},
-    {"Dropout2d", "dropout_channels"},
-    {"PixelShuffle", "pixel_shuffle"},
-    {"CharbonnierLoss", "charbonnier"},
-    {"CrossEntropyLoss", "cross_entropy"},
-    {"OhemCrossEntropyLoss", "ohem_cross_entropy"},
-    {"LovaszSoftmaxLoss", "lovasz_loss"},
-    {"LovaszHingeLoss", "lovasz_loss"},
-    {"DiceLoss", "dice_loss"},
-    {"TverskyLoss", "tversky_loss"},
-    {"FocalLoss", "focal_loss"},
-    {"sigmoid_focal_loss", "focal_loss"},
-    {"SmoothL1Loss", "smooth_l1"},
-    {"PSNRLoss", "psnr_loss"},
-    {"SSIM", "ssim_loss"},
-    {"SSIMLoss", "ssim_loss"},
-    {"pad", "match"},
-};
 
 /* Operators of the language that not every version has: those without a row are not in this one. */
 static const char *const later[] = {
@@ -147,7 +41,7 @@ static const char *const later[] = {
     "iou",           "miou",
 };
 
-enum { TORCH_NAMES = sizeof torch_names / sizeof *torch_names, LATER = sizeof later / sizeof *later };
+enum { LATER = sizeof later / sizeof *later };
 
 static bool comes_later(const char *name) {
     for (int i = 0; i < LATER && op_by_name(name) == OPS; i++)
@@ -175,7 +69,27 @@ static const char *nearest_call(Lower *l, const char *name) {
             PUSH(l->pool, names, count, l->ast->body.item[i]->name);
     for (int i = 0; i < l->frame->nlayer; i++)
         PUSH(l->pool, names, count, l->frame->layer[i].name);
-    return nearest_name(name, names, count);
+    return unet_nearest_word(name, names, count);
+}
+
+/* PyTorch's name of an operator, and those of its arguments. */
+static void help_torch(Lower *l, const Expr *call, const char *known) {
+    Expr ours = *call;
+    ours.text = known;
+    ours.args.item = NULL;
+    ours.args.count = 0;
+    for (int i = 0; i < call->args.count; i++) {
+        Arg arg = call->args.item[i];
+        const char *name = arg.name == NULL ? NULL : torch_argument(arg.name);
+        if (name != NULL)
+            arg.name = name;
+        if (name == NULL || *name != '\0')
+            PUSH(l->pool, ours.args.item, ours.args.count, arg);
+    }
+    if (comes_later(known))
+        diag_help(l->diag, "`%s` is called `%s`, which is not in this version of unetc", call->text, known);
+    else
+        diag_help(l->diag, "`%s` is called `%s` here: `%s`", call->text, known, expr_text(l->pool, &ours));
 }
 
 void report_unknown_call(Lower *l, const Expr *call) {
@@ -186,18 +100,9 @@ void report_unknown_call(Lower *l, const Expr *call) {
         return;
     }
     diag_begin(l->diag, ERROR, "U0202", call->mark, "there is no operator or block `%s`", call->text);
-    for (int i = 0; i < TORCH_NAMES; i++) {
-        if (strcmp(torch_names[i].torch, call->text) != 0)
-            continue;
-        Expr ours = *call;
-        ours.text = torch_names[i].ours;
-        const char *module = isupper((unsigned char)*call->text) ? "nn." : "";
-        if (comes_later(ours.text))
-            diag_help(l->diag, "PyTorch's `%s%s` is `%s`, which is not in this version of unetc", module,
-                      call->text, ours.text);
-        else
-            diag_help(l->diag, "PyTorch's `%s%s` is `%s`: `%s`", module, call->text, ours.text,
-                      expr_text(l->pool, &ours));
+    const char *known = torch_operator(call->text);
+    if (known != NULL) {
+        help_torch(l, call, known);
         diag_end(l->diag);
         return;
     }
@@ -205,8 +110,8 @@ void report_unknown_call(Lower *l, const Expr *call) {
     if (near != NULL)
         diag_help(l->diag, "did you mean `%s`?", near);
     else if (find_binding(l->frame, call->text) != NULL)
-        diag_help(l->diag, "`%s` is a tensor or value; to index a list write `%s[...]`", call->text,
-                  call->text);
+        diag_help(l->diag, "`%s` is a tensor or value; to index a list write `%s[%s]`", call->text,
+                  call->text, call->args.count > 0 ? expr_text(l->pool, call->args.item[0].value) : "0");
     else
         note_operators(l);
     note_via(l);
@@ -276,11 +181,48 @@ static const Binding *nearest_binding(Lower *l, const char *name) {
     for (int i = 0; l->frame != l->file && i < l->file->nbinding; i++)
         if (l->file->binding[i].kind == BINDING_LET)
             PUSH(l->pool, names, count, l->file->binding[i].name);
-    const char *near = nearest_name(name, names, count);
+    const char *near = unet_nearest_word(name, names, count);
     if (near == NULL)
         return NULL;
     const Binding *binding = find_binding(l->frame, near);
     return binding != NULL ? binding : find_binding(l->file, near);
+}
+
+/* Texts that arguments of operators take, which Python has as texts, too. */
+static bool is_choice(const char *name) {
+    static const char *const choices[] = {"same",     "valid",     "nearest", "nearest_exact",
+                                          "bilinear", "crop",      "pad",     "default",
+                                          "zeros",    "replicate", "ones",    "he_normal"};
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
+        if (strcmp(choices[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* An operator or block without its arguments. */
+static void help_call(Lower *l, const char *name) {
+    const Op op = op_by_name(name);
+    const char *signature = op == OPS ? NULL : op_table[op].signature;
+    if (signature != NULL && strncmp(signature + strlen(name), "(x", 2) != 0)
+        diag_help(l->diag, "it is called with its arguments: `%s`", signature);
+    else
+        diag_help(l->diag, "`%s` is called with its input: `%s(x)`, or `x -> %s`", name, name, name);
+}
+
+/* By where the name stands: in a loss, in another setting, or as an argument. */
+static void help_place(Lower *l, const char *name, Span span) {
+    const Stmt *setting = NULL;
+    for (int i = 0; l->section != NULL && i < l->section->body.count; i++)
+        if (l->section->body.item[i]->span.line == span.line)
+            setting = l->section->body.item[i];
+    if (setting != NULL && setting->kind != STMT_SETTING)
+        return;
+    const bool measures =
+        setting != NULL && (strcmp(setting->name, "loss") == 0 || strcmp(setting->name, "metric") == 0);
+    if (measures && l->model->noutput > 0)
+        diag_help(l->diag, "the output of the network is called `%s`", l->model->output[0].name);
+    else if (setting != NULL ? !measures : is_choice(name))
+        diag_help(l->diag, "a text stands in quotes: `\"%s\"`", name);
 }
 
 void report_unknown_name(Lower *l, const char *name, Span span) {
@@ -289,15 +231,19 @@ void report_unknown_name(Lower *l, const char *name, Span span) {
         return;
     diag_begin(l->diag, ERROR, "U0201", span, "there is no `%s` here", name);
     const Binding *near = nearest_binding(l, name);
+    bool is_python = false;
     for (int i = 0; i < 2; i++)
         if (strcmp(name, python[i][0]) == 0) {
             diag_help(l->diag, "write `%s`", python[i][1]);
             near = NULL;
+            is_python = true;
         }
     if (near != NULL)
         diag_help(l->diag, "did you mean `%s`? (set on line %d)", near->name, near->span.line);
     else if (find_block(l, name) != NULL || op_by_name(name) != OPS)
-        diag_help(l->diag, "`%s` is called with its input: `%s(x)`, or `x -> %s`", name, name, name);
+        help_call(l, name);
+    else if (!is_python)
+        help_place(l, name, span);
     note_via(l);
     diag_end(l->diag);
 }

@@ -117,6 +117,12 @@ static Datum mismatch(Lower *l, const Expr *expr, Datum a, Datum b) {
         diag_begin(l->diag, ERROR, "U0607", expr->span, "a loss is one number, and this is %s",
                    datum_text(l, a));
         diag_help(l->diag, "did you mean `mse(%s, %s)` or `l1(%s, %s)`?", x, y, x, y);
+    } else if (expr->op == OPERATOR_ADD && (a.kind == DATUM_LIST) != (b.kind == DATUM_LIST)) {
+        const Expr *single = a.kind == DATUM_LIST ? expr->right : expr->left;
+        diag_begin(l->diag, ERROR, "U0319", expr->mark, "`+` does not work between %s and %s",
+                   datum_text(l, a), datum_text(l, b));
+        if (single != NULL)
+            diag_help(l->diag, "in a list it is `[%s]`", expr_text(l->pool, single));
     } else if (a.kind == DATUM_TENSOR || b.kind == DATUM_TENSOR) {
         diag_begin(l->diag, ERROR, "U0202", expr->mark,
                    "`%s` between %s and %s is not in this version of unetc", op, datum_text(l, a),

@@ -231,16 +231,22 @@ static const char *operand_text(Lower *l, const Expr *expr, ValueId v) {
     return brief ? pool_text(l->pool, "`%s` is %s", text, shape) : shape;
 }
 
-static bool report_axis(const Pair *p, int axis, int64_t first, int64_t second) {
+/* AXIS is the first of those that differ. */
+static bool report_axes(const Pair *p, int axis) {
     Lower *l = p->l;
-    diag_begin(l->diag, ERROR, "U0401", p->span, "`%s` needs equal %ss: %lld and %lld", p->name,
-               axis_text(axis), (long long)first, (long long)second);
+    const Shape a = l->graph->value[p->a].shape, b = l->graph->value[p->b].shape;
+    bool wrong[AXES];
+    int different = 0;
+    for (int k = 0; k < AXES; k++)
+        different += wrong[k] = shape_extent(a, k) != shape_extent(b, k);
+    if (different > 1)
+        diag_begin(l->diag, ERROR, "U0401", p->span, "`%s` needs equal sizes: %s and %s", p->name,
+                   extents_text(l, a), extents_text(l, b));
+    else
+        diag_begin(l->diag, ERROR, "U0401", p->span, "`%s` needs equal %ss: %lld and %lld", p->name,
+                   axis_text(axis), (long long)shape_extent(a, axis), (long long)shape_extent(b, axis));
     diag_label(l->diag, "%s, %s", operand_text(l, p->text_a, p->a), operand_text(l, p->text_b, p->b));
     note_via(l);
-    Shape a = l->graph->value[p->a].shape, b = l->graph->value[p->b].shape;
-    bool wrong[AXES];
-    for (int k = 0; k < AXES; k++)
-        wrong[k] = shape_extent(a, k) != shape_extent(b, k);
     explain_sizes(l, p->a, p->b, wrong);
     diag_end(l->diag);
     return false;
@@ -255,10 +261,9 @@ bool equal_sizes(const Pair *p) {
         return false;
     }
     for (int axis = 0; axis < AXES; axis++) {
-        int64_t x = shape_extent(a, axis), y = shape_extent(b, axis);
         bool checked = p->l->only_axis < 0 || p->l->only_axis == axis;
-        if (x != y && checked)
-            return report_axis(p, axis, x, y);
+        if (checked && shape_extent(a, axis) != shape_extent(b, axis))
+            return report_axes(p, axis);
     }
     return true;
 }

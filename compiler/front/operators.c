@@ -5,8 +5,10 @@
  * provides   nodes with normalised windows (three axes; an image has depth 1) and typed, shaped values
  */
 #include "front/operator_build.h"
+#include "front/operator_compare.h"
 #include "front/operator_size.h"
 #include "ir/ops.h"
+#include "unet/words.h"
 
 #include <math.h>
 #include <string.h>
@@ -148,8 +150,8 @@ static bool argument_channels(const Call *call, int64_t *channels) {
 static bool report_groups(const Call *call, int64_t groups, int64_t channels, const char *side) {
     Lower *l = call->l;
     diag_begin(l->diag, ERROR, "U0408", argument(call, "groups")->span,
-               "%lld groups do not divide the %lld channels %s", (long long)groups, (long long)channels,
-               side);
+               "%lld groups do not divide the %lld channel%s %s", (long long)groups, (long long)channels,
+               unet_plural(channels), side);
     diag_help(l->diag, "each group has as many channels; `groups = channels(x)` convolves each by itself");
     note_via(l);
     diag_end(l->diag);
@@ -323,38 +325,12 @@ ValueId build_concat(Call *call) {
 
 /* ---- losses and metrics ---- */
 
-static bool report_measured(const Call *call, ValueId a, ValueId b) {
-    Lower *l = call->l;
-    Shape x = shape_of(call, a), y = shape_of(call, b);
-    bool channels = shape_equal((Shape){.rank = x.rank - 1, .dim = {x.dim[1], x.dim[2], x.dim[3]}},
-                                (Shape){.rank = y.rank - 1, .dim = {y.dim[1], y.dim[2], y.dim[3]}});
-    diag_begin(l->diag, ERROR, "U0406", call->argument[1].span,
-               "prediction and target have different %s: %s and %s", channels ? "channels" : "sizes",
-               channels ? pool_text(l->pool, "%lld", (long long)x.dim[0]) : sizes_text(l, a),
-               channels ? pool_text(l->pool, "%lld", (long long)y.dim[0]) : sizes_text(l, b));
-    if (l->graph->value[b].class == CLASS_STAGING) {
-        const Input *target = &l->model->input[l->graph->value[b].input];
-        const char *dims = shape_text(l->pool, x), *list = "";
-        for (const char *at = dims; *at != '\0'; at++)
-            list = pool_text(l->pool,
-                             *at == 'x'                   ? "%s,"
-                             : *at == ' ' && at[1] == 'x' ? "%s"
-                                                          : "%s%c",
-                             list, *at);
-        diag_help(l->diag, "declare `%s %s : %s(%s)`", target->is_target ? "target" : "input", target->name,
-                  target->kind == KIND_VOLUME ? "volume" : "image", list);
-    }
-    note_via(l);
-    diag_end(l->diag);
-    return false;
-}
-
 static bool comparable(const Call *call, ValueId a, ValueId b) {
     Lower *l = call->l;
     Shape x = shape_of(call, a), y = shape_of(call, b);
     if (l->only_axis >= 0)
         return x.rank == y.rank && shape_extent(x, l->only_axis) == shape_extent(y, l->only_axis);
-    return shape_equal(x, y) ? true : report_measured(call, a, b);
+    return shape_equal(x, y) ? true : report_unequal(call, a, b);
 }
 
 static ValueId compare(Call *call, LossAttributes loss) {
@@ -368,7 +344,8 @@ static ValueId compare(Call *call, LossAttributes loss) {
         diag_begin(l->diag, ERROR, "U0415", argument(call, "truth")->span,
                    "`%s` compares numbers, and this is %s", call->signature->name,
                    datum_text(l, datum_tensor(target)));
-        diag_help(l->diag, "`cross_entropy` compares with labels");
+        diag_help(l->diag, "`%s` compares with labels",
+                  (op_table[call->op].traits & TRAIT_MORE_IS_BETTER) != 0 ? "miou" : "cross_entropy");
         note_via(l);
         diag_end(l->diag);
         return -1;

@@ -6,6 +6,7 @@
 #include "base/size_math.h"
 #include "front/operator_build.h"
 #include "front/operator_size.h"
+#include "unet/words.h"
 
 enum { MAX_FOLD = 64 };
 
@@ -87,8 +88,9 @@ ValueId build_pixel_shuffle(Call *call) {
     Shape out = shape_of(call, x);
     if (out.dim[0] % (fold * fold) != 0) {
         report_fold(call, "U0402",
-                    pool_text(call->l->pool, "%lld channels are no whole number of %lld x %lld points",
-                              (long long)out.dim[0], (long long)fold, (long long)fold));
+                    pool_text(call->l->pool, "%lld channel%s %s no whole number of %lld x %lld points",
+                              (long long)out.dim[0], unet_plural(out.dim[0]),
+                              out.dim[0] == 1 ? "is" : "are", (long long)fold, (long long)fold));
         return -1;
     }
     out.dim[0] /= fold * fold;
@@ -142,8 +144,9 @@ Datum function_chunk(Lower *l, const Expr *expr, const Datum *argument, int coun
     const int64_t n = argument[1].integer;
     if (n < 1 || in.dim[0] % n != 0)
         return report_chunk(l, expr, "U0402",
-                            pool_text(l->pool, "%lld channels cannot be cut into %lld equal parts",
-                                      (long long)in.dim[0], (long long)n));
+                            pool_text(l->pool, "%lld channel%s cannot be cut into %lld equal part%s",
+                                      (long long)in.dim[0], unet_plural(in.dim[0]), (long long)n,
+                                      unet_plural(n)));
     if (!charge(l, n, expr->span) || !is_numbers(l, argument[0].tensor, expr->span))
         return (Datum){.kind = DATUM_ERROR};
     const ValueId x = value_joined(l->graph, argument[0].tensor, expr->span);

@@ -4,8 +4,10 @@
  * and which function takes its arguments into the model.
  */
 #include "front/lower_state.h"
+#include "front/reference.h"
 #include "ir/labels.h"
 #include "ir/ops.h"
+#include "unet/words.h"
 
 #include <string.h>
 
@@ -321,6 +323,28 @@ static const Setting settings[] = {
 
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
+void list_settings(Text *out) {
+    for (int section = 0; section < SECTIONS; section++)
+        text_line(out, "section\t%s", section_name[section]);
+    for (int section = 0; section < SECTIONS; section++)
+        for (int i = 0; i < SETTINGS; i++)
+            if (settings[i].set != NULL && (settings[i].sections & 1 << section) != 0)
+                text_line(out, "%s\t%s", section_name[section], settings[i].signature);
+}
+
+/* The settings, as one types them, that change nothing: what holds without them. */
+static const char *const otherwise[] = {"shuffle true",
+                                        "optimizer adam()",
+                                        "batch 1",
+                                        "tail \"keep\"",
+                                        "seed 0",
+                                        "precision \"f32\"",
+                                        "accumulate 1",
+                                        "schedule constant()",
+                                        "pad \"reflect\"",
+                                        "save 1, \"epochs\", keep = 3",
+                                        "every 1, \"epochs\""};
+
 struct Seen {
     Span span[SECTIONS][SETTINGS];
 };
@@ -374,6 +398,43 @@ static const char *section_list(Lower *l, int bit, bool ours) {
     return list;
 }
 
+/* Begins with the name of SETTING and a blank. */
+static bool is_of(const char *typed, const char *setting) {
+    const size_t length = strlen(setting);
+    return strncmp(typed, setting, length) == 0 && typed[length] == ' ';
+}
+
+static void print_setting(FILE *out, const Setting *setting) {
+    char line[256];
+    const char *arguments = setting->signature + strcspn(setting->signature, "(") + 1;
+    const char *without = NULL;
+    for (size_t i = 0; i < sizeof otherwise / sizeof *otherwise; i++)
+        if (is_of(otherwise[i], setting->name))
+            without = otherwise[i];
+    snprintf(line, sizeof line, "%s %.*s", setting->name, (int)strlen(arguments) - 1, arguments);
+    if (without == NULL)
+        fprintf(out, "    %s\n", line);
+    else
+        fprintf(out, "    %-40s  # without it: %s\n", line, without);
+    if (setting->set == set_optimizer)
+        print_optimizers(out);
+    if (setting->set == set_schedule)
+        print_schedules(out);
+}
+
+void print_settings(FILE *out) {
+    for (int section = 0; section < SECTIONS; section++) {
+        const int bit = 1 << section;
+        fprintf(out, "%s {\n", section_name[section]);
+        if (bit == IN_DATA)
+            print_sources(out);
+        for (int i = 0; i < SETTINGS; i++)
+            if ((settings[i].sections & bit) != 0 && settings[i].set != NULL)
+                print_setting(out, &settings[i]);
+        fprintf(out, "}\n");
+    }
+}
+
 static const char *section_with(const char *setting) {
     for (int i = 0; i < SETTINGS; i++)
         if (strcmp(settings[i].name, setting) == 0)
@@ -383,19 +444,28 @@ static const char *section_with(const char *setting) {
     return NULL;
 }
 
+/* What many look for in the section `train`. */
+static const char *const of_optimizer[] = {"lr", "momentum", "weight_decay", "betas"};
+enum { OF_OPTIMIZER = sizeof of_optimizer / sizeof *of_optimizer };
+
 static void report_unknown_setting(Lower *l, const Stmt *stmt, int bit) {
     const char *name[SETTINGS];
     int count = 0;
     for (int i = 0; i < SETTINGS; i++)
         if ((settings[i].sections & bit) != 0)
             name[count++] = settings[i].name;
-    const char *elsewhere = section_with(stmt->name), *near = nearest_name(stmt->name, name, count);
+    const bool trains = strcmp(l->section->name, "train") == 0;
+    const char *argument = trains ? unet_nearest_word(stmt->name, of_optimizer, OF_OPTIMIZER) : NULL;
+    const char *elsewhere = section_with(stmt->name), *near = unet_nearest_word(stmt->name, name, count);
     diag_begin(l->diag, ERROR, "U0602", stmt->name_span, "`%s` has no setting `%s`", l->section->name,
                stmt->name);
     if (elsewhere != NULL)
         diag_help(l->diag, "it belongs to the section `%s`", elsewhere);
     else if (near != NULL)
         diag_help(l->diag, "did you mean `%s`?", near);
+    else if (argument != NULL)
+        diag_help(l->diag, "it is the argument `%s` of the optimizer, such as `optimizer adam(%s = ...)`",
+                  argument, argument);
     diag_note(l->diag, "its settings: %s", section_list(l, bit, true));
     diag_end(l->diag);
 }
@@ -460,7 +530,7 @@ static bool *section_present(Model *model, int section, Span **span) {
 void run_section(Lower *l, const Stmt *stmt) {
     int section = section_index(stmt->name);
     if (section == SECTIONS) {
-        const char *near = nearest_name(stmt->name, section_name, SECTIONS);
+        const char *near = unet_nearest_word(stmt->name, section_name, SECTIONS);
         if (near == NULL && strncmp(stmt->name, "train", 5) == 0)
             near = "train";
         diag_begin(l->diag, ERROR, "U0209", stmt->name_span, "there is no section `%s`", stmt->name);

@@ -4,6 +4,7 @@
  * order, the way the loader evaluates it.
  */
 #include "front/lower_state.h"
+#include "unet/words.h"
 
 #include <string.h>
 
@@ -15,11 +16,13 @@ typedef struct {
     bool good;
 } Reader;
 
-static const char *const sources_here[] = {"images", "labels", "gaussian", "uniform", "border_weight"};
+static const char *const sources_here[] = {"images",   "labels",  "list",
+                                           "gaussian", "uniform", "border_weight"};
 static const char *const sources_later[] = {"volumes", "random_index", "diffuse"};
 enum {
     HERE = sizeof sources_here / sizeof *sources_here,
-    LATER = sizeof sources_later / sizeof *sources_later
+    LATER = sizeof sources_later / sizeof *sources_later,
+    MOST_COLUMNS = 1000 /* of a list */
 };
 
 static bool among(const char *name, const char *const *list, int count) {
@@ -63,14 +66,26 @@ static void push_term(Reader *r, SourceTerm term) {
 
 /* ---- errors ---- */
 
+/* `image("*.png")`, or the pattern alone */
+static void help_source(Reader *r, const Expr *expr) {
+    int index;
+    const Input *input = find_input(r->l, r->source->name, &index);
+    const char *near = expr->kind == EXPR_CALL ? unet_nearest_word(expr->text, sources_here, HERE) : NULL;
+    const char *of_kind = input != NULL && input->kind == KIND_LABELS ? "labels" : "images";
+    if (expr->kind == EXPR_TEXT)
+        diag_help(r->l->diag, "write `%s(\"%s\")`", of_kind, expr->text);
+    else if (near != NULL && strcmp(near, expr->text) != 0)
+        diag_help(r->l->diag, "did you mean `%s`?", near);
+}
+
 static void report_not_a_source(Reader *r, const Expr *expr, const char *what) {
     Diag *diag = r->l->diag;
     r->good = false;
     diag_begin(diag, ERROR, "U0619", expr->span, "%s", what);
-    diag_note(
-        diag,
-        "sources of this version: images labels gaussian uniform border_weight, numbers, earlier sources, "
-        "and + - * /");
+    help_source(r, expr);
+    diag_note(diag, "sources of this version: images labels list gaussian uniform border_weight, numbers, "
+                    "earlier sources, "
+                    "and + - * /");
     diag_end(diag);
 }
 
@@ -95,7 +110,7 @@ static void report_later(Reader *r, const Expr *call) {
     r->good = false;
     diag_begin(diag, ERROR, "U0202", call->mark, "the source `%s` is not in this version of unetc",
                call->text);
-    diag_note(diag, "this version has: images labels gaussian uniform border_weight");
+    diag_note(diag, "this version has: images labels list gaussian uniform border_weight");
     diag_end(diag);
 }
 
@@ -103,7 +118,9 @@ static void report_later(Reader *r, const Expr *call) {
 static bool is_right_call(Reader *r, const Expr *call) {
     int index;
     const Input *input = find_input(r->l, r->source->name, &index);
-    const bool labels = strcmp(call->text, "labels") == 0,
+    const bool lists = strcmp(call->text, "list") == 0,
+               labels = strcmp(call->text, "labels") == 0 ||
+                        (lists && input != NULL && input->kind == KIND_LABELS),
                wanted = input != NULL && input->kind == KIND_LABELS;
     if (labels && !wanted)
         report_wrong_files(r, call, input == NULL ? "no target" : "an image",
@@ -147,7 +164,7 @@ static void check_pattern(Reader *r, const SourceTerm *term, Span span) {
         return;
     const bool listed = term->column > 0, first_listed = first->column > 0;
     const int found = stars(term->text), before = stars(first->text);
-    if (listed == first_listed && (listed || found == before))
+    if (listed == first_listed && (listed || found == before) && term->nmore == first->nmore)
         return;
     r->good = false;
     if (listed != first_listed) {
@@ -156,6 +173,11 @@ static void check_pattern(Reader *r, const SourceTerm *term, Span span) {
         diag_help(diag,
                   "name both in a list, or use patterns with `list = \"train.txt\"`, which holds what "
                   "their `*` stands for");
+    } else if (listed || found == before) {
+        diag_begin(diag, ERROR, "U0609", span, "the patterns cannot be paired: they are %d and %d",
+                   first->nmore + 1, term->nmore + 1);
+        diag_also(diag, (Span){first->span.line, 1, 0}, "%s", "");
+        diag_note(diag, "where there are several, the first of one source belongs to the first of another");
     } else {
         diag_begin(diag, ERROR, "U0609", span, "the patterns cannot be paired: they have %d and %d `*`",
                    before, found);
@@ -177,7 +199,7 @@ static bool read_list(Reader *r, Call *call, SourceTerm *term) {
     const bool names = is_list(term->text);
     if (column->value.kind != DATUM_NONE && !argument_integer(call, "column", 1, &number))
         return false;
-    if ((!names && column->value.kind != DATUM_NONE) || number > 1000) {
+    if ((!names && column->value.kind != DATUM_NONE) || number > MOST_COLUMNS) {
         report_not_a_source(r, call->expr,
                             "`column` is a word of each line of a list: `images(\"train.txt\")`");
         return false;
@@ -185,9 +207,10 @@ static bool read_list(Reader *r, Call *call, SourceTerm *term) {
     term->column = names ? (int)number : 0;
     if (list->value.kind == DATUM_NONE)
         return true;
-    if (list->value.kind != DATUM_TEXT || *list->value.text == '\0' || names || stars(term->text) == 0) {
+    if (list->value.kind != DATUM_TEXT || *list->value.text == '\0' || names || stars(term->text) == 0 ||
+        term->nmore > 0) {
         report_not_a_source(r, call->expr,
-                            "`list` names a text file with what the `*` of the pattern stands for");
+                            "`list` names a text file with what the `*` of the only pattern stands for");
         return false;
     }
     term->list = list->value.text;
@@ -202,29 +225,84 @@ static bool has_whole_folders(const char *pattern) {
     return (found == pattern || found[-1] == '/') && found[2] == '/' && has_whole_folders(found + 3);
 }
 
-/* False after an error. */
-static bool read_files(Reader *r, Call *call, const char *example, SourceTerm *term) {
-    const Datum pattern = argument(call, "pattern")->value;
-    *term = (SourceTerm){.op = SOURCE_FILES, .text = pattern.text, .span = call->span};
-    if (pattern.kind != DATUM_TEXT || *pattern.text == '\0') {
+/* One text of `pattern`, which must be of the kind of the first. */
+static bool check_text(Reader *r, const Call *call, const Datum text, const Datum first,
+                       const char *example) {
+    if (text.kind != DATUM_TEXT || *text.text == '\0') {
         report_not_a_source(r, call->expr,
-                            pool_text(r->l->pool, "`%s` needs a pattern in quotes, such as \"%s\"",
+                            pool_text(r->l->pool,
+                                      "`%s` needs a pattern in quotes, such as \"%s\", or a list of "
+                                      "patterns",
                                       call->signature->name, example));
         return false;
     }
-    if (!has_whole_folders(pattern.text)) {
+    if (!has_whole_folders(text.text)) {
         report_not_a_source(
             r, call->expr,
             "`**` stands for folders, any number of them: write `**/*.png`, and `*` for a part of a "
             "name");
         return false;
     }
+    if (is_list(text.text) != is_list(first.text) || stars(text.text) != stars(first.text)) {
+        report_not_a_source(r, call->expr, "the patterns of one source have the same number of `*`");
+        return false;
+    }
+    return true;
+}
+
+/* `pattern`: one, or a list of one for each folder. */
+static bool read_patterns(Reader *r, Call *call, const char *example, SourceTerm *term) {
+    const Datum pattern = call->argument[0].value;
+    const bool several = pattern.kind == DATUM_LIST && pattern.count > 0;
+    const Datum *text = several ? pattern.items->item : &pattern;
+    const int count = several ? pattern.count : 1;
+    const char **more = NEW_ARRAY(r->l->pool, const char *, count);
+    for (int i = 0; i < count; i++) {
+        if (!check_text(r, call, text[i], text[0], example))
+            return false;
+        r->good &= check_image_format(r->l, text[i].text, call->argument[0].span);
+        more[i] = text[i].text;
+    }
+    *term = (SourceTerm){
+        .op = SOURCE_FILES, .text = more[0], .more = more + 1, .nmore = count - 1, .span = call->span};
+    return r->good;
+}
+
+/* False after an error. */
+static bool read_files(Reader *r, Call *call, const char *example, SourceTerm *term) {
+    if (!read_patterns(r, call, example, term))
+        return false;
     if (!read_list(r, call, term)) {
         r->good = false;
         return false;
     }
-    check_pattern(r, term, argument(call, "pattern")->span);
+    check_pattern(r, term, call->argument[0].span);
     return r->good;
+}
+
+/* The names of files of images, or of labels where these are what is filled. */
+static void read_names(Reader *r, Call *call) {
+    SourceTerm files;
+    int index;
+    const Input *input = find_input(r->l, r->source->name, &index);
+    int64_t column = input != NULL && input->kind == KIND_LABELS ? 2 : 1;
+    if (!read_patterns(r, call, "train.txt", &files))
+        return;
+    if (argument(call, "column")->value.kind != DATUM_NONE &&
+        !argument_integer(call, "column", 1, &column)) {
+        r->good = false;
+        return;
+    }
+    if (stars(files.text) > 0 || column > MOST_COLUMNS) {
+        report_not_a_source(r, call->expr,
+                            "`list` reads text files, which name files of samples: "
+                            "`list(\"train.txt\")`");
+        return;
+    }
+    files.column = (int)column;
+    check_pattern(r, &files, call->argument[0].span);
+    if (r->good)
+        push_term(r, files);
 }
 
 static void read_images(Reader *r, Call *call) {
@@ -240,8 +318,8 @@ static void read_images(Reader *r, Call *call) {
             r->good = false;
         } else if (find_input(r->l, r->source->name, &index) != NULL && channels != r->source->channels) {
             diag_begin(r->l->diag, ERROR, "U0619", argument(call, "channels")->span,
-                       "`%s` has %d channels, and this reads %lld", r->source->name, r->source->channels,
-                       (long long)channels);
+                       "`%s` has %d channel%s, and this reads %lld", r->source->name, r->source->channels,
+                       unet_plural(r->source->channels), (long long)channels);
             diag_end(r->l->diag);
             r->good = false;
         } else if (channels <= 4) {
@@ -260,8 +338,8 @@ static bool read_values(Reader *r, Call *call, int64_t classes) {
         return true;
     if (list.kind != DATUM_LIST || list.count != classes) {
         if (list.kind == DATUM_LIST)
-            diag_begin(diag, ERROR, "U0612", a->span, "%d pixel values for %lld classes", list.count,
-                       (long long)classes);
+            diag_begin(diag, ERROR, "U0612", a->span, "%d pixel value%s for %lld classes", list.count,
+                       unet_plural(list.count), (long long)classes);
         else
             diag_begin(diag, ERROR, "U0612", a->span,
                        "`values` is a list of the pixel value of each class");
@@ -379,16 +457,23 @@ static void read_border_weight(Reader *r, Call *call) {
     push_term(r, term);
 }
 
+static const struct {
+    const char *signature;
+    void (*read)(Reader *r, Call *call);
+} source_calls[HERE] = {
+    {"images(pattern, channels = none, scale = \"unit\", list = none, column = none)", read_images},
+    {"labels(pattern, values = none, others = \"error\", list = none, column = none)", read_labels},
+    {"list(names, column = none)", read_names},
+    {"gaussian(sigma)", read_gaussian},
+    {"uniform(low, high)", read_uniform},
+    {"border_weight(labels, w0 = 10, sigma = 5)", read_border_weight}};
+
+void print_sources(FILE *out) {
+    for (int i = 0; i < HERE; i++)
+        fprintf(out, "    name = %s\n", source_calls[i].signature);
+}
+
 static void read_call(Reader *r, const Expr *expr) {
-    static const struct {
-        const char *signature;
-        void (*read)(Reader *r, Call *call);
-    } source[HERE] = {
-        {"images(pattern, channels = none, scale = \"unit\", list = none, column = none)", read_images},
-        {"labels(pattern, values = none, others = \"error\", list = none, column = none)", read_labels},
-        {"gaussian(sigma)", read_gaussian},
-        {"uniform(low, high)", read_uniform},
-        {"border_weight(labels, w0 = 10, sigma = 5)", read_border_weight}};
     int kind = 0;
     while (kind < HERE && strcmp(expr->text, sources_here[kind]) != 0)
         kind++;
@@ -397,11 +482,11 @@ static void read_call(Reader *r, const Expr *expr) {
         return;
     }
     Call call = {.l = r->l, .expr = expr, .span = expr->span};
-    call.signature = signature_of(r->l, source[kind].signature, true);
+    call.signature = signature_of(r->l, source_calls[kind].signature, true);
     if (!is_right_call(r, expr) || !bind_arguments(&call, NULL, &expr->args))
         r->good = false;
     else
-        source[kind].read(r, &call);
+        source_calls[kind].read(r, &call);
 }
 
 static void read_number(Reader *r, const Expr *expr) {
@@ -628,4 +713,11 @@ void check_sources(Lower *l) {
         check_data(l, &model->eval_data, true);
     }
     model->eval_data.present = model->eval_data.nsource > 0;
+}
+
+/* ---- words ---- */
+
+void list_sources(Text *out) {
+    for (int i = 0; i < HERE; i++)
+        text_line(out, "source\t%s", source_calls[i].signature);
 }

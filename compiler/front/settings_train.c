@@ -221,6 +221,16 @@ static const struct {
 };
 enum { SCHEDULES = sizeof schedules / sizeof *schedules };
 
+void print_optimizers(FILE *out) {
+    for (int i = 0; i < OPTIMIZERS; i++)
+        fprintf(out, "    optimizer %s\n", optimizers[i].signature);
+}
+
+void print_schedules(FILE *out) {
+    for (int i = 0; i < SCHEDULES; i++)
+        fprintf(out, "    schedule %s\n", schedules[i].signature);
+}
+
 void set_schedule(Call *call) {
     Lower *l = call->l;
     const char *list = "";
@@ -337,4 +347,13 @@ void set_freeze(Call *call) {
         list[train->nfrozen++] = (Frozen){.pattern = a->value.text, .span = a->span};
     }
     train->frozen = list;
+}
+
+/* ---- words ---- */
+
+void list_updates(Text *out) {
+    for (int i = 0; i < OPTIMIZERS; i++)
+        text_line(out, "optimizer\t%s", optimizers[i].signature);
+    for (int i = 0; i < SCHEDULES; i++)
+        text_line(out, "schedule\t%s", schedules[i].signature);
 }

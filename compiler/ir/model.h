@@ -63,8 +63,10 @@ typedef struct {
     SourceOp op;
     const char *text; /* pattern or name */
     double value, high;
-    const char *list; /* of files: what their stars stand for; NULL: all that there are */
-    int column;       /* of files: `text` is a list of their names, in this column; 0: a pattern */
+    const char *list;        /* of files: what their stars stand for; NULL: all that there are */
+    int column;              /* of files: `text` is a list of their names, in this column; 0: a pattern */
+    const char *const *more; /* of files: patterns or lists of further folders, */
+    int nmore;               /*   so many */
     Span span;
 } SourceTerm; /* postfix; the same as UnetSourceTerm */
 

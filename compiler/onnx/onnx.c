@@ -160,7 +160,7 @@ static bool list_weights(Export *e) {
 
 static UnetStatus load_weights(Export *e, const char *path, UnetError *error) {
     UnetSafetensors *file;
-    UnetStatus status = unet_safetensors_open(&file, path, error);
+    UnetStatus status = unet_safetensors_open(&file, path, unet_parameters_header(&e->weights), error);
     e->arena = pool_array(e->model->pool, (size_t)e->weights.persistent + 1, 1);
     if (status == UNET_OK)
         status = unet_parameters_load(&e->weights, file, UNET_LOAD_ALL, e->arena, NULL, NULL, error);

@@ -9,7 +9,7 @@ static void help_with_budget(const Plan *plan, const Advice *a, Diag *diag) {
     const FitTrial *now = &a->smallest;
     const int64_t budget = now->fits && now->arena < plan->arena ? now->arena : plan->arena;
     if (budget < INT64_MAX)
-        diag_help(diag, "the smallest budget for this file is `--mem=%lld`, %s", (long long)budget,
+        diag_help(diag, "the smallest budget for this file is `--mem=%lldB`, %s", (long long)budget,
                   human_bytes(a->pool, budget));
 }
 
@@ -46,7 +46,8 @@ static void point_at_peak(const Plan *plan, const Program *program, Diag *diag) 
         diag_label(diag, "%s of the peak", human_bytes(plan->pool, line[0].bytes));
     if (n > 1)
         diag_also(diag, line[1].span, "%s of the peak", human_bytes(plan->pool, line[1].bytes));
-    if (program->kind == PROGRAM_TRAIN && plan->model->train.batch_span.line > 0)
+    const bool grows = program->batch > 1 && program->micro_batch == program->batch;
+    if (program->kind == PROGRAM_TRAIN && plan->model->train.batch_span.line > 0 && grows)
         diag_also(diag, plan->model->train.batch_span, "all activations grow with this");
     diag_note(diag, "the peak is step %d of %d: %s", program->peak,
               step_count(program->step, program->nstep), peak_text(plan, program));

@@ -1,6 +1,7 @@
 /* check.c - what `unetc check` prints: inputs, outputs, parameters, and which sizes the network
  * takes. */
 #include "report/report.h"
+#include "unet/words.h"
 
 /* "height and width must be multiples of 8", or, where axes differ, of each its number. */
 static void size_line(const Graph *g, Shape input, Text *out) {
@@ -57,7 +58,7 @@ void report_check(const Model *model, Text *out) {
     for (int i = 0; i < model->noutput; i++)
         text_line(out, "output %-16s %s", model->output[i].name,
                   shape_text(model->pool, g->value[model->output[i].value].shape));
-    text_line(out, "%s parameters in %d tensors%s", grouped(model->pool, parameters), tensors,
-              frozen_text(model));
+    text_line(out, "%s parameter%s in %d tensor%s%s", grouped(model->pool, parameters),
+              unet_plural(parameters), tensors, unet_plural(tensors), frozen_text(model));
     size_line(g, g->value[model->input[0].value].shape, out);
 }

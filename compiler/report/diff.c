@@ -124,19 +124,24 @@ static Side read_side(Pool *pool, PlanText plan) {
 typedef struct {
     const Item *a, *b; /* NULL: not there */
     int64_t change;    /* of bytes */
+    int times;         /* so many buffers changed so; `a` and `b` are the first */
 } Change;
 
 typedef struct {
     Change *item;
-    int count, same;
+    int count, buffers, same; /* changes, buffers that they concern, and other buffers */
 } Changes;
 
 static void add_change(Pool *pool, Changes *changes, const Item *a, const Item *b) {
-    Change c = {a, b, (b == NULL ? 0 : b->bytes) - (a == NULL ? 0 : a->bytes)};
+    Change c = {a, b, (b == NULL ? 0 : b->bytes) - (a == NULL ? 0 : a->bytes), 1};
     if (a != NULL && b != NULL && c.change == 0)
         changes->same++;
     else
         PUSH(pool, changes->item, changes->count, c);
+}
+
+static const Item *item_of(const Change *c) {
+    return c->b != NULL ? c->b : c->a;
 }
 
 static int64_t magnitude(int64_t x) {
@@ -148,7 +153,25 @@ static int by_change(const void *a, const void *b) {
     int64_t p = magnitude(x->change), q = magnitude(y->change);
     if (p != q)
         return p < q ? 1 : -1;
-    return by_name(x->b != NULL ? x->b : x->a, y->b != NULL ? y->b : y->a);
+    return by_name(item_of(x), item_of(y));
+}
+
+/* A tensor has buffers in several programs, or several lives in one: what changes all alike is one change.
+ */
+static bool are_one(const Change *x, const Change *y) {
+    return (x->a == NULL) == (y->a == NULL) && (x->b == NULL) == (y->b == NULL) && x->change == y->change &&
+           by_words(item_of(x), item_of(y)) == 0 && item_of(x)->line == item_of(y)->line;
+}
+
+static void merge_equal(Changes *changes) {
+    int n = 0;
+    changes->buffers = changes->count;
+    for (int i = 0; i < changes->count; i++)
+        if (n > 0 && are_one(&changes->item[n - 1], &changes->item[i]))
+            changes->item[n - 1].times++;
+        else
+            changes->item[n++] = changes->item[i];
+    changes->count = n;
 }
 
 static Changes compare(Pool *pool, const Side *a, const Side *b) {
@@ -165,6 +188,7 @@ static Changes compare(Pool *pool, const Side *a, const Side *b) {
     }
     if (changes.count > 0)
         qsort(changes.item, (size_t)changes.count, sizeof *changes.item, by_change);
+    merge_equal(&changes);
     return changes;
 }
 
@@ -222,13 +246,14 @@ static void row_text(const char *label, int64_t a, int64_t b, bool bytes, Text *
 static void buffers_text(const Changes *changes, Text *out) {
     enum { SHOWN = 20 };
     text_blank(out);
-    text_line(out, "buffers: %d changed, %d the same", changes->count, changes->same);
+    text_line(out, "buffers: %d changed, %d the same", changes->buffers, changes->same);
     for (int i = 0; i < changes->count && i < SHOWN; i++) {
         const Change *c = &changes->item[i];
-        const Item *item = c->b != NULL ? c->b : c->a;
+        const Item *item = item_of(c);
         const char *line = item->line > 0 ? pool_text(out->pool, ", line %" PRId64, item->line) : "";
-        text_line(out, "  %14s  %-7s  %s, %s%s", change_text(out->pool, c->change, true), kind_of(c),
-                  item->name, item->class, line);
+        const char *times = c->times > 1 ? pool_text(out->pool, ", %d times", c->times) : "";
+        text_line(out, "  %14s  %-7s  %s, %s%s%s", change_text(out->pool, c->change, true), kind_of(c),
+                  item->name, item->class, line, times);
     }
     if (changes->count > SHOWN)
         text_line(out, "  and %d more", changes->count - SHOWN);
@@ -239,6 +264,11 @@ static const char *side_text(Pool *pool, const Side *side) {
                      side->target);
 }
 
+/* The lower bound that is met, and the program that sets the arena, say nothing new. */
+static bool is_arena(const Side *a, const Side *b, int k) {
+    return a->value[k] == a->value[ARENA] && b->value[k] == b->value[ARENA];
+}
+
 static void diff_text(const Side *a, const Side *b, const Changes *changes, Text *out) {
     const char **class;
     int n = classes_of(out->pool, a, b, &class);
@@ -247,7 +277,7 @@ static void diff_text(const Side *a, const Side *b, const Changes *changes, Text
     text_blank(out);
     text_line(out, "  %-22s %14s %14s %15s", "", "A", "B", "change");
     for (int k = 0; k < FIGURES; k++)
-        if (k == ARENA || a->value[k] != 0 || b->value[k] != 0)
+        if (k == ARENA || ((a->value[k] != 0 || b->value[k] != 0) && !is_arena(a, b, k)))
             row_text(figure[k].label, a->value[k], b->value[k], figure[k].bytes, out);
     text_blank(out);
     text_line(out, "all buffers, by class:");
@@ -265,11 +295,11 @@ static void pair_json(const char *name, int64_t a, int64_t b, bool first, Text *
 static void changes_json(const Changes *changes, Text *out) {
     for (int i = 0; i < changes->count; i++) {
         const Change *c = &changes->item[i];
-        const Item *item = c->b != NULL ? c->b : c->a;
+        const Item *item = item_of(c);
         text_add(out, "%s\n    {\"name\": %s, \"class\": %s, \"line\": %" PRId64 ", ", i > 0 ? "," : "",
                  quoted(out->pool, item->name), quoted(out->pool, item->class), item->line);
-        text_add(out, "\"change\": \"%s\", \"a\": %" PRId64 ", \"b\": %" PRId64 "}", kind_of(c),
-                 c->a == NULL ? 0 : c->a->bytes, c->b == NULL ? 0 : c->b->bytes);
+        text_add(out, "\"change\": \"%s\", \"a\": %" PRId64 ", \"b\": %" PRId64 ", \"times\": %d}",
+                 kind_of(c), c->a == NULL ? 0 : c->a->bytes, c->b == NULL ? 0 : c->b->bytes, c->times);
     }
 }
 

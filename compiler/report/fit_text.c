@@ -58,8 +58,15 @@ static void head_text(const FitQuestion *q, const Model *model, FitMax max, bool
                                        (long long)(trains ? model->train.batch : model->predict.batch));
     text_line(out, "%s  %s, %s, target %s", model->source, what, precision_text(&q->options),
               target_text(pool, &q->options));
-    text_line(out, "  the memory has to hold the arena%s",
-              q->options.budget > 0 ? "" : " and what lies beside it");
+    text_line(out, "  the memory has to hold the arena and what lies beside it: %s",
+              q->options.target->context > 0 ? "driver and libraries"
+                                             : "the pictures that the loader holds");
+    text_line(out, "  extra work: what is computed again so that it fits, of the operations of a step");
+    if (has_loops(q, max, trains))
+        text_line(out, "  %s: the largest batch of which a few samples are trained at a time",
+                  last_head(pool, q, max, trains));
+    if (max == FIT_SIZE && trains)
+        text_line(out, "  micro-batches: so many parts of the batch are trained one after the other");
     text_blank(out);
     text_line(out, "  %12s%16s%15s%15s%12s%20s", "memory", max == FIT_BATCH ? "batch" : "size", "arena",
               "beside it", "extra work", last_head(pool, q, max, trains));
@@ -105,8 +112,8 @@ static void head_json(const FitQuestion *q, const Model *model, FitMax max, Text
              quoted(out->pool, model->name), quoted(out->pool, model->source), q->options.target->name);
     text_add(out,
              "  \"max\": \"%s\", \"bounds\": \"%s\", \"precision\": \"%s\", \"largest_batch_tried\": %d,\n",
-             max == FIT_BATCH ? "batch" : "size", q->options.budget > 0 ? "arena" : "arena and beside",
-             precision_text(&q->options), FIT_MAX_BATCH);
+             max == FIT_BATCH ? "batch" : "size", "arena and beside", precision_text(&q->options),
+             FIT_MAX_BATCH);
     text_add(out, "  \"rows\": [");
 }
 

@@ -99,9 +99,11 @@ static void plan_json(const Plan *plan, Text *out) {
              "\"micro_batches\": %lld,\n",
              quoted(out->pool, plan->model->source), plan->target->name, precision_text(plan->options),
              (long long)first->batch, (long long)iterations_of(first));
-    text_add(out, " \"arena\": %lld, \"lower_bound\": %lld, \"budget\": %lld, \"largest\": %d,\n",
-             (long long)plan->arena, (long long)plan->lower_bound, (long long)plan->budget,
-             (int)largest_program(plan)->kind);
+    text_add(out,
+             " \"arena\": %lld, \"lower_bound\": %lld, \"without_reuse\": %lld, \"budget\": %lld, "
+             "\"largest\": %d,\n",
+             (long long)plan->arena, (long long)plan->lower_bound, (long long)bytes_without_reuse(plan),
+             (long long)plan->budget, (int)largest_program(plan)->kind);
     text_add(out, " \"size\": \"%s\",\n",
              shape_text(out->pool, first->graph->value[first->model->input[0].value].shape));
     text_add(out, " \"flops\": %lld, \"recompute_flops\": %lld,\n", (long long)plan->flops,

@@ -170,12 +170,14 @@ static void head_json(const Plan *plan, Text *out) {
              plan->target->name);
     text_add(out, "  \"batch\": %lld, \"micro_batches\": %lld, \"precision\": \"%s\",\n",
              (long long)first->batch, (long long)iterations_of(first), precision_text(plan->options));
-    text_add(out,
-             "  \"arena\": {\"bytes\": %lld, \"align\": %lld, \"lower_bound\": %lld, \"budget\": %s, "
-             "\"fits\": %s,\n",
-             (long long)plan->arena, (long long)plan->target->align, (long long)plan->lower_bound,
-             budget > 0 ? pool_text(plan->pool, "%lld", (long long)budget) : "null",
-             plan_fits(plan) ? "true" : "false");
+    text_add(
+        out,
+        "  \"arena\": {\"bytes\": %lld, \"align\": %lld, \"lower_bound\": %lld, \"without_reuse\": %lld, "
+        "\"budget\": %s, \"fits\": %s,\n",
+        (long long)plan->arena, (long long)plan->target->align, (long long)plan->lower_bound,
+        (long long)bytes_without_reuse(plan),
+        budget > 0 ? pool_text(plan->pool, "%lld", (long long)budget) : "null",
+        plan_fits(plan) ? "true" : "false");
     text_add(out, "            \"extent\": {\"train\": %lld, \"eval\": %lld, \"predict\": %lld}},\n",
              (long long)plan->program[PROGRAM_TRAIN].extent, (long long)plan->program[PROGRAM_EVAL].extent,
              (long long)plan->program[PROGRAM_PREDICT].extent);

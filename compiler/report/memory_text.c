@@ -3,6 +3,7 @@
 #include "ir/target.h"
 #include "report/report.h"
 #include "ir/ops.h"
+#include "unet/words.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -118,8 +119,10 @@ static void head(const Plan *plan, const Program *program, Text *out) {
     text_line(out, "%s  %s, batch %lld of %s, %s, target %s", m->source, program->name,
               (long long)program->batch, shape_text(plan->pool, size), precision_text(plan->options),
               target_text(plan->pool, plan->options));
-    text_line(out, "  %s parameters in %d tensors%s", grouped(plan->pool, count), plan->nparameter,
+    text_line(out, "  %s parameter%s in %d tensor%s%s", grouped(plan->pool, count), unet_plural(count),
+              plan->nparameter, unet_plural(plan->nparameter),
               program->kind == PROGRAM_TRAIN ? frozen_text(m) : "");
+    how_row(plan, program, out);
     text_blank(out);
 }
 
@@ -135,15 +138,12 @@ static void workspace_row(const Plan *plan, Text *out) {
                   whom);
 }
 
-static void arena_rows(const Plan *plan, const Program *program, Text *out) {
+static void arena_rows(const Plan *plan, Text *out) {
     Pool *pool = plan->pool;
-    int64_t gap = plan->arena - plan->lower_bound, none = 0;
-    for (int i = 0; i < plan->nbuffer; i++)
-        if (plan->buffer[i].slice < 0 && plan->buffer[i].space == SPACE_DEVICE &&
-            (plan->buffer[i].program < 0 || plan->buffer[i].program == (int)program->kind))
-            none += plan->buffer[i].bytes;
+    const int64_t gap = plan->arena - plan->lower_bound, none = bytes_without_reuse(plan);
     text_line(out, "  %-26s %12s  %18s B  exact", "ARENA", human_bytes(pool, plan->arena),
               grouped(pool, plan->arena));
+    fixed_row(plan, out);
     text_line(out, "  %-26s %12s  %18s B  %s", "lower bound", human_bytes(pool, plan->lower_bound),
               grouped(pool, plan->lower_bound),
               gap == 0 ? "met"
@@ -151,9 +151,10 @@ static void arena_rows(const Plan *plan, const Program *program, Text *out) {
                                    100.0 * (double)gap / (double)plan->lower_bound));
     text_line(out, "  %-26s %12s  %18s B", "without reuse", human_bytes(pool, none), grouped(pool, none));
     int64_t context = plan->target->context;
-    text_line(out, "  %-26s %12s  %18s B  %s, at most: 1 to %lld slots", "loader ring",
-              human_bytes(pool, plan->loader_ring), grouped(pool, plan->loader_ring),
-              context > 0 ? "memory of the host" : "beside the arena", (long long)plan->ring_slots);
+    text_line(
+        out, "  %-26s %12s  %18s B  %s, at most: %s", "loader ring", human_bytes(pool, plan->loader_ring),
+        grouped(pool, plan->loader_ring), context > 0 ? "memory of the host" : "beside the arena",
+        plan->ring_slots == 1 ? "1 slot" : pool_text(pool, "1 to %lld slots", (long long)plan->ring_slots));
     workspace_row(plan, out);
     if (context > 0)
         text_line(out, "  %-26s %12s  %18s    beside the arena: driver and libraries, an estimate",
@@ -163,34 +164,17 @@ static void arena_rows(const Plan *plan, const Program *program, Text *out) {
                   grouped(pool, plan->budget), plan->arena <= plan->budget ? "FITS" : "DOES NOT FIT");
 }
 
-/* The loop over bands of most iterations among these steps, or NULL. */
-static const Step *bands_in(const Step *step, int nstep) {
-    const Step *most = NULL;
-    for (int i = 0; i < nstep; i++) {
-        const Step *found = step[i].node >= 0            ? NULL
-                            : step[i].axis == AXIS_BANDS ? &step[i]
-                                                         : bands_in(step[i].body, step[i].nbody);
-        if (found != NULL && (most == NULL || found->times > most->times))
-            most = found;
-    }
-    return most;
-}
-
 /* What rings of rows bought. */
 static void bands_row(const Plan *plan, const Comparison *c, Text *out) {
-    const Program *program = largest_program(plan);
-    const Step *loop = bands_in(program->step, program->nstep);
-    int64_t rows = 0;
-    for (int i = 0; loop != NULL && i < loop->nbody; i++)
-        rows = loop->body[i].rows > rows ? loop->body[i].rows : rows;
+    const int64_t rows = largest_band(largest_program(plan));
     const char *again = plan->recompute_flops == 0
                             ? ""
                             : pool_text(plan->pool, ", %.1f %% of all operations twice,",
                                         100.0 * (double)plan->recompute_flops / (double)plan->flops);
     if (rows > 0 && c->without_bands > plan->arena)
-        text_line(out, "  %-26s %12s  %18s B  computing %lld rows at a time%s saves %s",
+        text_line(out, "  %-26s %12s  %18s B  computing %lld row%s at a time%s saves %s",
                   "without bands of rows", human_bytes(plan->pool, c->without_bands),
-                  grouped(plan->pool, c->without_bands), (long long)rows, again,
+                  grouped(plan->pool, c->without_bands), (long long)rows, unet_plural(rows), again,
                   human_bytes(plan->pool, c->without_bands - plan->arena));
 }
 
@@ -201,7 +185,7 @@ static void sweep_row(SweepEnd end, Text *out) {
                   end.name, end.line.line);
 }
 
-/* The same plan with everything kept, and what an eager framework keeps. */
+/* The same plan with everything kept. */
 static void comparison_rows(const Plan *plan, const Comparison *c, Text *out) {
     Pool *pool = plan->pool;
     const Program *train = &plan->program[PROGRAM_TRAIN];
@@ -223,9 +207,6 @@ static void comparison_rows(const Plan *plan, const Comparison *c, Text *out) {
                   100.0 * (double)(found->cost_lower_bound - found->base_cost) /
                       (double)(found->cost - found->base_cost));
     }
-    if (c->eager > 0)
-        text_line(out, "  %-26s %12s  %18s B  for the backward pass alone", "an eager framework keeps",
-                  human_bytes(pool, c->eager), grouped(pool, c->eager));
 }
 
 static void program_rows(const Plan *plan, const Program *largest, Text *out) {
@@ -255,10 +236,11 @@ static void line_rows(const Plan *plan, const Program *program, Text *out) {
             rest += line[i].bytes;
     }
     if (rest > 0)
-        text_line(out, "  %12s  in %d more lines", human_bytes(plan->pool, rest), n - SHOWN);
+        text_line(out, "  %12s  in %d more line%s", human_bytes(plan->pool, rest), n - SHOWN,
+                  unet_plural(n - SHOWN));
 }
 
-void report_text(const Plan *plan, const Comparison *comparison, Text *out) {
+void report_text(const Plan *plan, const Comparison *comparison, const FitQuestion *asked, Text *out) {
     const Program *program = largest_program(plan);
     head(plan, program, out);
     if (plan->arena == INT64_MAX) { /* nothing has a place, so no figure means anything */
@@ -266,8 +248,9 @@ void report_text(const Plan *plan, const Comparison *comparison, Text *out) {
         return;
     }
     class_rows(plan, program, out);
-    arena_rows(plan, program, out);
+    arena_rows(plan, out);
     comparison_rows(plan, comparison, out);
+    eager_rows(plan, comparison, asked, out);
     text_blank(out);
     program_rows(plan, program, out);
     text_blank(out);

@@ -20,11 +20,21 @@ const char *peak_text(const Plan *plan, const Program *program);
 /* The text of a line of the source, without the blanks around it. */
 const char *source_line(const Plan *plan, int line);
 
-void report_text(const Plan *plan, const Comparison *comparison, Text *out);
+/* Of PLAN, the answer to ASKED. */
+void report_text(const Plan *plan, const Comparison *comparison, const FitQuestion *asked, Text *out);
 void report_json(const Plan *plan, Text *out);  /* unetc-plan/1 */
 void report_csv(const Plan *plan, Text *out);   /* id,lower,upper,size,offset of the largest program */
 void report_html(const Plan *plan, Text *out);  /* a page with a map of the arena */
 void report_remat(const Plan *plan, Text *out); /* --emit=remat */
+
+/* figures.c: what the largest program would need if no two buffers shared bytes. */
+int64_t bytes_without_reuse(const Plan *plan);
+/* The rows of a band, or 0: whole images. */
+int64_t largest_band(const Program *program);
+/* Rows of the text: how PROGRAM is computed; what only a narrower network shrinks; an eager framework. */
+void how_row(const Plan *plan, const Program *program, Text *out);
+void fixed_row(const Plan *plan, Text *out);
+void eager_rows(const Plan *plan, const Comparison *comparison, const FitQuestion *asked, Text *out);
 
 /* check.c: what `unetc check` prints. */
 void report_check(const Model *model, Text *out);

@@ -192,12 +192,12 @@ static double power_of_extent(const Row *row, const Tried *tried, const Tried *l
 static int64_t guess(const Row *row, const Tried *tried, const Tried *larger) {
     const FitQuestion *q = &row->question;
     const FitTrial *t = &tried->trial;
-    const double has = (double)(q->card > 0 ? q->card - t->beside : q->options.budget);
+    const double has = (double)(q->card > 0 ? q->card : q->options.budget);
+    const double needs = (double)t->arena + (q->card > 0 ? (double)t->beside : 0);
     if (!t->legal)
         return tried->i;
-    const double size =
-        fmin(extent(row, tried) * pow(has / (double)t->arena, 1 / power_of_extent(row, tried, larger)),
-             FIT_MAX_EXTENT);
+    const double size = fmin(extent(row, tried) * pow(has / needs, 1 / power_of_extent(row, tried, larger)),
+                             FIT_MAX_EXTENT);
     if (row->declared[row->axis] == 0)
         return (int64_t)fmin(size, (double)row->last);
     return (int64_t)floor((size - (double)row->declared[row->axis]) / (double)row->multiple[row->axis]);

@@ -757,12 +757,15 @@ def file_text(title, tracer, blocks, root):
 
 
 def write_file(path, data):
-    """Whole, or not at all."""
-    with open(path + ".part", "wb") as file:
+    """Whole, or not at all; no file that lies there is followed."""
+    part = "%s.%d.part" % (path, os.getpid())
+    if os.path.lexists(part):  # of a process that is gone
+        os.unlink(part)
+    with open(part, "xb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-    os.replace(path + ".part", path)
+    os.replace(part, path)
 
 
 def safetensors(tensors):

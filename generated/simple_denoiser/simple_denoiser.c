@@ -315,10 +315,10 @@ static const UnetProgram predict_program = {
     .input_bytes = 0,
 };
 static const UnetSourceTerm data_term_0[] = {
-    {UNET_SRC_FILES, "noisy/*.png", 0, 0, 15, NULL, 0},
+    {UNET_SRC_FILES, "noisy/*.png", 0, 0, 15, NULL, 0, NULL},
 };
 static const UnetSourceTerm data_term_1[] = {
-    {UNET_SRC_FILES, "clean/*.png", 0, 0, 16, NULL, 0},
+    {UNET_SRC_FILES, "clean/*.png", 0, 0, 16, NULL, 0, NULL},
 };
 static const UnetSource data_source[] = {
     {"noisy", 0, 3, 1, data_term_0, NULL, false},

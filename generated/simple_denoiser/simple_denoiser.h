@@ -3,15 +3,12 @@
  * Made by unetc from simple_denoiser.unet (00438fdc504441cc) with: --size=64x64
  * Do not edit: change the .unet file and compile again.
  *
- * Draw initial weights with unet_parameters_init (unet/parameters.h), or load them; then run
- * simple_denoiser_model.train->run, ...eval->run or ...predict->run on an arena of yours, as unet/model.h says.
- * A program with `prepare` needs that called before, on the same arena, and again where unet/model.h says so.
- * One arena serves one caller at a time; nothing else is shared, so several models, or several arenas, work
- * side by side in one process. */
+ * unet/embed.h tells of the functions below, unet/model.h of simple_denoiser_model, on which programs run that
+ * bring an arena of their own. */
 #ifndef SIMPLE_DENOISER_H
 #define SIMPLE_DENOISER_H
 
-#include <unet/model.h>
+#include <unet/embed.h>
 
 #define SIMPLE_DENOISER_ARENA_BYTES 11730816LL     /* all the memory its steps use; the caller provides it */
 #define SIMPLE_DENOISER_ARENA_ALIGN 64
@@ -20,8 +17,33 @@
 #define SIMPLE_DENOISER_PREDICT_BYTES 7999680LL
 #define SIMPLE_DENOISER_BUDGET_BYTES 11730816LL   /* what the plan was allowed */
 
-_Static_assert(SIMPLE_DENOISER_ARENA_BYTES <= SIMPLE_DENOISER_BUDGET_BYTES, "the arena is within its budget");
+UNET_ASSERT(SIMPLE_DENOISER_ARENA_BYTES <= SIMPLE_DENOISER_BUDGET_BYTES, "the arena is within its budget");
 
-extern const UnetModel simple_denoiser_model;
+UNET_EXTERN const UnetModel simple_denoiser_model;
+
+/* Inside a program of yours:
+ * forward takes input_noisy[3][64][64] and makes output_denoised[3][64][64]
+ * train_step takes n of each of input_noisy[3][64][64], target_clean[3][64][64] */
+#define SIMPLE_DENOISER_BUFFER_BYTES 12341312LL /* aligned to UNET_BUFFER_ALIGN */
+#define SIMPLE_DENOISER_HEIGHT 64
+#define SIMPLE_DENOISER_WIDTH 64
+#define SIMPLE_DENOISER_BATCH 6
+#define SIMPLE_DENOISER_LEARNING_RATE 0.0005
+
+static inline UnetStatus simple_denoiser_init(void *buffer, size_t bytes, int threads, uint64_t seed, UnetError *error) {
+    const UnetModel *const models[] = {&simple_denoiser_model};
+    return unet_embed_init(models, (int32_t)(sizeof models / sizeof *models), buffer, bytes, threads, seed, error);
+}
+
+static inline UnetStatus simple_denoiser_forward(void *buffer, const float *input_noisy, float *output_denoised, UnetError *error) {
+    const void *const inputs[] = {input_noisy, NULL};
+    void *const outputs[] = {output_denoised};
+    return unet_embed_forward(buffer, inputs, outputs, error);
+}
+
+static inline UnetStatus simple_denoiser_train_step(void *buffer, int n, const float *input_noisy, const float *target_clean, double learning_rate, double *loss, UnetError *error) {
+    const void *const inputs[] = {input_noisy, target_clean};
+    return unet_embed_train_step(buffer, n, inputs, learning_rate, loss, error);
+}
 
 #endif

@@ -10,6 +10,7 @@
 #include "unet/layout.h"
 #include "unet/parameters.h"
 #include "unet/rng.h"
+#include "unet/words.h"
 
 enum { WARM_UP = 3, LEAST_STEPS = 5, MAX_STEPS = 200, ALIGNMENT = 64 };
 enum { ROUNDS = 5, SHOWN = 5 }; /* steps whose parts are timed; the longest of which are printed */
@@ -219,11 +220,11 @@ static void print_text(const Driver *driver, Times *times, const Peak *peak) {
     const UnetModel *model = driver->model;
     double middle = median(times->whole, times->n);
     (void)printf("%-8s batch %-4" PRId32 " %4" PRId32 " x %-4" PRId32
-                 " median %9.3f ms  min %9.3f ms  %9.2f images/s  (%d steps, ",
+                 " median %9.3f ms  min %9.3f ms  %9.2f images/s  (%d step%s, ",
                  program->name, program->batch, program->size[1], program->size[2], 1e3 * middle,
-                 1e3 * times->whole[0], program->batch / middle, times->n);
+                 1e3 * times->whole[0], program->batch / middle, times->n, unet_plural(times->n));
     if (model->device == NULL) {
-        (void)printf("%" PRId32 " threads)\n", driver->threads);
+        (void)printf("%" PRId32 " thread%s)\n", driver->threads, unet_plural(driver->threads));
         step_times_print(times->clock, peak);
     } else {
         (void)printf("%s: inputs %.3f ms, computing %.3f ms)\n", model->device->name, 1e3 * times->inputs,
@@ -326,7 +327,7 @@ static UnetStatus open_and_load(Driver *driver, Device *device, Inputs *inputs) 
         status = take_inputs(inputs, model, &driver->error);
     if (status == UNET_OK)
         device_pin(device, inputs->memory, (size_t)inputs->bytes);
-    return status;
+    return status == UNET_OK ? device_try_threads(device, driver->threads, &driver->error) : status;
 }
 
 static Peak measure_peak(const Driver *driver) {

@@ -16,63 +16,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "unet/parameters.h"
 
 /* ---- names ------------------------------------------------------------------------------------ */
 
-static const char *folder_of(const Driver *driver) {
-    return driver->options.out != NULL ? driver->options.out : ".";
-}
-
 UnetStatus run_path(const Driver *driver, const char *suffix, char path[UNET_PATH_BYTES],
                     UnetError *error) {
-    int n = snprintf(path, UNET_PATH_BYTES, "%s/%s.%ssafetensors", folder_of(driver), driver->model->name,
+    int n = snprintf(path, UNET_PATH_BYTES, "%s/%s.%ssafetensors", run_folder(driver), driver->model->name,
                      suffix);
     if (n < 0 || n >= UNET_PATH_BYTES)
-        return unet_fail(error, UNET_IO, "%s: the name of the folder is too long", folder_of(driver));
+        return unet_fail(error, UNET_IO, "%s: the name of the folder is too long", run_folder(driver));
     return UNET_OK;
-}
-
-/* Makes PATH and the folders above it. */
-static UnetStatus make_folders(const char *path, UnetError *error) {
-    char part[UNET_PATH_BYTES];
-    size_t length = strlen(path);
-    if (length >= sizeof part)
-        return unet_fail(error, UNET_IO, "%s: the name of the folder is too long", path);
-    for (size_t i = 1; i <= length; i++)
-        if (path[i] == '/' || path[i] == 0) {
-            memcpy(part, path, i);
-            part[i] = 0;
-            if (mkdir(part, 0777) != 0 && errno != EEXIST)
-                return unet_fail(error, UNET_IO, "%s: the folder cannot be created: %s", part,
-                                 strerror(errno));
-        }
-    return UNET_OK;
-}
-
-static UnetStatus set_aside(Driver *driver, const char *suffix, const char *previous) {
-    char from[UNET_PATH_BYTES], to[UNET_PATH_BYTES];
-    UnetStatus status = run_path(driver, suffix, from, &driver->error);
-    if (status == UNET_OK)
-        status = run_path(driver, previous, to, &driver->error);
-    if (status != UNET_OK || access(from, F_OK) != 0)
-        return status;
-    if (rename(from, to) != 0)
-        return unet_fail(&driver->error, UNET_IO, "%s: %s", to, strerror(errno));
-    (void)fprintf(stderr, "note: %s of an earlier run is now %s\n", from, to);
-    return UNET_OK;
-}
-
-UnetStatus run_folder_prepare(Driver *driver) {
-    UnetStatus status = make_folders(folder_of(driver), &driver->error);
-    if (status == UNET_OK && !driver->options.resume)
-        status = set_aside(driver, "checkpoint.", "previous.");
-    if (status == UNET_OK && !driver->options.resume)
-        status = set_aside(driver, "best.", "previous.best.");
-    return status;
 }
 
 /* ---- writing ---------------------------------------------------------------------------------- */
@@ -95,11 +51,11 @@ static const char *first_not_finite(const UnetModel *model, const char *arena) {
 }
 
 /* Metadata are strings; these live as long as the save. */
-enum { PLAIN_NOTES = 16, NOTE_BYTES = 40 };
+enum { PLAIN_NOTES = 17, NOTE_BYTES = 40 };
 typedef struct {
     UnetMetadata entry[PLAIN_NOTES + UNET_MOST_NORMALIZED_INPUTS];
     char text[PLAIN_NOTES][NOTE_BYTES];
-    char key[UNET_MOST_NORMALIZED_INPUTS][NORMAL_KEY_BYTES];
+    char key[UNET_MOST_NORMALIZED_INPUTS][UNET_NORMAL_KEY_BYTES];
     char normal[UNET_MOST_NORMALIZED_INPUTS][UNET_NORMAL_BYTES];
     int32_t count;
 } Notes;
@@ -125,7 +81,7 @@ static void note_normal(Notes *notes, const Driver *driver) {
     for (int i = 0; i < model->ninput && count < UNET_MOST_NORMALIZED_INPUTS; i++) {
         if (model->inputs[i].normalizing == UNET_AS_READ)
             continue;
-        normal_key(model, i, notes->key[count]);
+        unet_normal_key(model, i, notes->key[count]);
         unet_normal_format(&driver->normal[i], model->inputs[i].channels, notes->normal[count]);
         note_text(notes, notes->key[count], notes->normal[count]);
         count++;
@@ -153,11 +109,23 @@ static void note_run(Notes *notes, const Driver *driver, const RunState *state, 
     note_real(notes, "unet.plateau.scale", state->plateau.scale);
     note_real(notes, "unet.plateau.best", state->plateau.best);
     note_integer(notes, "unet.plateau.bad", state->plateau.bad);
+    note_integer(notes, "unet.log_rows", state->log_rows);
 }
 
 static void take_notes(Notes *notes, const Driver *driver, const RunState *state, bool all) {
     note_run(notes, driver, state, all);
     note_normal(notes, driver); /* its texts have places of their own */
+}
+
+static const char unlogged_name[] = "optimizer.unlogged"; /* so named, other programs leave it */
+
+static UnetTensor unlogged_tensor(const RunState *state) {
+    return (UnetTensor){.prefix = "",
+                        .name = unlogged_name,
+                        .type = UNET_F64,
+                        .rank = 1,
+                        .dim = {state->nunlogged},
+                        .values = state->unlogged};
 }
 
 static UnetStatus save(Driver *driver, const char *arena, const RunState *state, const char *suffix,
@@ -172,7 +140,9 @@ static UnetStatus save(Driver *driver, const char *arena, const RunState *state,
     if (status != UNET_OK)
         return status;
     take_notes(&notes, driver, state, all);
-    return unet_parameters_save(driver->model, arena, all, path, notes.entry, notes.count, &driver->error);
+    const UnetTensor unlogged = unlogged_tensor(state);
+    return unet_parameters_save(driver->model, arena, all, all ? &unlogged : NULL, path, notes.entry,
+                                notes.count, &driver->error);
 }
 
 UnetStatus run_save_weights(Driver *driver, const char *arena, const RunState *state, const char *suffix) {
@@ -201,13 +171,16 @@ UnetStatus run_keep_checkpoint(Driver *driver, const char *arena, const RunState
     (void)unlink(to);
     if (link(from, to) != 0) /* a file system without links */
         status = save(driver, arena, state, suffix, true);
-    if (status != UNET_OK || forget <= 0)
-        return status;
-    numbered(suffix, forget);
-    status = run_path(driver, suffix, to, &driver->error);
-    if (status == UNET_OK)
-        (void)unlink(to); /* it need not be there: a run may have started behind it */
+    if (status == UNET_OK && forget > 0)
+        (void)run_forget_checkpoint(driver,
+                                    forget); /* it need not be there: a run may have started behind it */
     return status;
+}
+
+bool run_forget_checkpoint(const Driver *driver, int64_t step) {
+    char path[UNET_PATH_BYTES], suffix[SUFFIX_BYTES];
+    numbered(suffix, step);
+    return run_path(driver, suffix, path, NULL) == UNET_OK && unlink(path) == 0;
 }
 
 /* ---- reading ---------------------------------------------------------------------------------- */
@@ -223,6 +196,12 @@ static UnetStatus read_note(const UnetSafetensors *file, const char *key, int64_
                          unet_safetensors_path(file), key);
     *value = number;
     return UNET_OK;
+}
+
+/* Older checkpoints have none, and *VALUE stays. */
+static UnetStatus read_later_note(const UnetSafetensors *file, const char *key, int64_t *value,
+                                  UnetError *error) {
+    return unet_safetensors_metadata(file, key) == NULL ? UNET_OK : read_note(file, key, value, error);
 }
 
 static double read_real(const UnetSafetensors *file, const char *key, double otherwise) {
@@ -246,11 +225,12 @@ static UnetStatus read_state(const UnetSafetensors *file, RunState *state, UnetE
         if (status != UNET_OK)
             return status;
     }
-    if (unet_safetensors_metadata(file, "unet.batch") != NULL) { /* older checkpoints have none */
-        UnetStatus status = read_note(file, "unet.batch", &state->batch, error);
-        if (status != UNET_OK)
-            return status;
-    }
+    state->log_rows = -1;
+    UnetStatus status = read_later_note(file, "unet.batch", &state->batch, error);
+    if (status == UNET_OK)
+        status = read_later_note(file, "unet.log_rows", &state->log_rows, error);
+    if (status != UNET_OK)
+        return status;
     state->best = read_real(file, "unet.best", NAN);
     state->plateau.best = read_real(file, "unet.plateau.best", NAN);
     state->plateau.scale = read_real(file, "unet.plateau.scale", 1);
@@ -290,15 +270,25 @@ static void compare_computation(const UnetModel *model, const UnetSafetensors *f
         (void)fprintf(stderr, "note: the loss scale in %s is not used in %s\n", path, model->precision);
 }
 
+/* Older checkpoints have none, and those of a model with other metrics have others. */
+static UnetStatus read_unlogged(const UnetSafetensors *file, RunState *state, UnetError *error) {
+    const int32_t index = unet_safetensors_find(file, unlogged_name);
+    state->has_unlogged = index >= 0 && unet_safetensors_tensor(file, index)->count == state->nunlogged;
+    return state->has_unlogged ? unet_safetensors_read(file, index, UNET_F64, state->unlogged, error)
+                               : UNET_OK;
+}
+
 UnetStatus run_resume(Driver *driver, char *arena, RunState *state) {
     char path[UNET_PATH_BYTES];
     UnetSafetensors *file = NULL;
     UnetStatus status = run_path(driver, "checkpoint.", path, &driver->error);
     const char *name = driver->options.resume_file != NULL ? driver->options.resume_file : path;
     if (status == UNET_OK)
-        status = unet_safetensors_open(&file, name, &driver->error);
+        status = unet_safetensors_open(&file, name, unet_parameters_header(driver->model), &driver->error);
     if (status == UNET_OK)
         status = read_state(file, state, &driver->error);
+    if (status == UNET_OK)
+        status = read_unlogged(file, state, &driver->error);
     if (status == UNET_OK)
         status = normal_read(driver, file);
     if (status == UNET_OK)
@@ -323,7 +313,8 @@ static void report_skipped(void *path, const char *name, const char *why) {
 static UnetStatus load(Driver *driver, const char *path, const char *map, UnetLoadMode mode, char *arena) {
     char name[UNET_PATH_BYTES];
     UnetSafetensors *file;
-    UnetStatus status = unet_safetensors_open(&file, path, &driver->error);
+    UnetStatus status =
+        unet_safetensors_open(&file, path, unet_parameters_header(driver->model), &driver->error);
     if (status != UNET_OK)
         return status;
     (void)snprintf(name, sizeof name, "%s", path);
@@ -332,6 +323,9 @@ static UnetStatus load(Driver *driver, const char *path, const char *map, UnetLo
     if (status == UNET_OK)
         status =
             unet_parameters_load(driver->model, file, mode, arena, report_skipped, name, &driver->error);
+    const char *bad = status == UNET_OK ? first_not_finite(driver->model, arena) : NULL;
+    if (bad != NULL)
+        status = unet_fail(&driver->error, UNET_IO, "%s: %s has values that are not finite", path, bad);
     if (status == UNET_OK && mode == UNET_LOAD_ALL)
         status = normal_read(driver, file);
     unet_safetensors_close(file);
@@ -360,5 +354,5 @@ UnetStatus run_load_weights(Driver *driver, char *arena) {
     return unet_fail(&driver->error, UNET_IO,
                      "no weights: neither %s.best.safetensors nor %s.safetensors is in %s; "
                      "name a file with --weights=FILE or train first",
-                     driver->model->name, driver->model->name, folder_of(driver));
+                     driver->model->name, driver->model->name, run_folder(driver));
 }

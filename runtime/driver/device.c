@@ -24,6 +24,10 @@ UnetStatus device_open(Device *device, const UnetModel *model, int64_t extent, i
     return status;
 }
 
+UnetStatus device_try_threads(const Device *device, int32_t threads, UnetError *error) {
+    return device->model->device == NULL ? machine_try_threads(threads, error) : UNET_OK;
+}
+
 void device_close(Device *device) {
     if (device->model != NULL && device->model->device != NULL)
         device->model->device->close(device->state);

@@ -40,9 +40,6 @@ UnetStatus driver_bench(Driver *driver);
 /* Threads worth starting: the processors this process may use, or its share of them in a container. */
 int32_t machine_processors(void);
 
-/* The first of INSTRUCTIONS (unet/instructions.h) that this processor does not have, or NULL. */
-const char *machine_lacks(int64_t instructions);
-
 /* Bytes that can be taken without harming other processes. */
 int64_t machine_memory(void);
 
@@ -52,6 +49,10 @@ double machine_seconds(void);
 /* Restarts the program, once, with an OpenMP wait policy that suits a machine shared with loader threads;
  * returns if that is not needed or not possible. */
 void machine_set_wait_policy(char **argv);
+
+/* Starts COUNT threads, this one among them, as OpenMP will, and lets them end; UNET_TOO_SMALL where OpenMP
+ * would end the program. */
+UNET_MUST_USE UnetStatus machine_try_threads(int32_t count, UnetError *error);
 
 /* Allocates BYTES of zeroed memory, aligned to a page.  The caller will allocate BESIDE more bytes:
  * UNET_TOO_SMALL if the machine lacks memory for both.  Untouched pages cost nothing. */
@@ -84,6 +85,9 @@ typedef struct {
 UNET_MUST_USE UnetStatus device_open(Device *device, const UnetModel *model, int64_t extent, int64_t beside,
                                      UnetError *error);
 void device_close(Device *device);
+
+/* Once all else has its memory: whether the threads that compute can be started, if it is they that do. */
+UNET_MUST_USE UnetStatus device_try_threads(const Device *device, int32_t threads, UnetError *error);
 
 /* Copy the weights to the device after the host changed them, and back before the host reads them. */
 UNET_MUST_USE UnetStatus device_push_weights(Device *device, UnetError *error);
@@ -166,6 +170,11 @@ void tally_add(Tally *tally, const UnetProgram *program, const char *arena, int3
 /* Adds the identities of a batch, if the model has any; no step needs to have run. */
 void tally_add_identity(Tally *tally, const UnetProgram *program, const UnetBatch *batch);
 
+/* The sums as numbers of a file, tally_numbers of them, and back; false: these cannot be sums. */
+int64_t tally_numbers(const UnetModel *model);
+void tally_store(const Tally *tally, const UnetProgram *program, double *to);
+bool tally_restore(Tally *tally, const UnetProgram *program, const double *from);
+
 /* Mean of result I, of its identity, and of the weighted sum of losses; NaN: not measured. */
 double tally_value(const Tally *tally, int i);
 double tally_identity(const Tally *tally, int i);
@@ -228,9 +237,25 @@ UNET_MUST_USE UnetStatus normal_measure(Driver *driver, const UnetDataset *data)
 /* Takes it from a file of weights or a checkpoint, which must have it. */
 UNET_MUST_USE UnetStatus normal_read(Driver *driver, const UnetSafetensors *file);
 
-/* Where files of weights have that of input I. */
-enum { NORMAL_KEY_BYTES = 128 };
-void normal_key(const UnetModel *model, int i, char key[NORMAL_KEY_BYTES]);
+/* ---- run_folder.c: the folder of a run --------------------------------------------------- */
+
+typedef struct {
+    int lock;    /* its file, as long as this process trains there; -1: none */
+    bool is_new; /* not the run that the folder holds */
+    char lock_path[UNET_PATH_BYTES];
+} RunFolder;
+
+/* `--out`, or the working directory. */
+const char *run_folder(const Driver *driver);
+
+/* Makes the folder and locks it, with RUN->lock -1 before; UNET_USAGE if it holds another run that nobody
+ * asked to overwrite.  The caller leaves it, even after a failure. */
+UNET_MUST_USE UnetStatus run_folder_take(RunFolder *run, Driver *driver);
+void run_folder_leave(RunFolder *run);
+
+/* Removes files that were never finished and, of the numbered checkpoints up to step LAST, all but the
+ * newest KEEP; of another run all of these, and its checkpoint and best weights are set aside. */
+UNET_MUST_USE UnetStatus run_folder_clear(const RunFolder *run, Driver *driver, int64_t last, int32_t keep);
 
 /* ---- checkpoint.c: the files of a run -------------------------------------------------- */
 
@@ -246,14 +271,15 @@ typedef struct {
     int64_t best_step;
     int64_t stale;       /* evaluations since the best one */
     UnetPlateau plateau; /* of the schedule */
+    int64_t log_rows;    /* that the log had; -1: an older checkpoint, which does not say */
+    double *unlogged;    /* sums since its last row, */
+    int64_t nunlogged;   /*   so many; */
+    bool has_unlogged;   /*   the checkpoint had them */
 } RunState;
 
 /* PATH becomes FOLDER/NAME.SUFFIXsafetensors; SUFFIX is "", "best.", "checkpoint.", ... */
 UNET_MUST_USE UnetStatus run_path(const Driver *driver, const char *suffix, char path[UNET_PATH_BYTES],
                                   UnetError *error);
-
-/* Makes the folder of the run and sets aside the checkpoint and best weights of an earlier one. */
-UNET_MUST_USE UnetStatus run_folder_prepare(Driver *driver);
 
 UNET_MUST_USE UnetStatus run_save_weights(Driver *driver, const char *arena, const RunState *state,
                                           const char *suffix);
@@ -263,6 +289,9 @@ UNET_MUST_USE UnetStatus run_save_checkpoint(Driver *driver, const char *arena, 
  * none). */
 UNET_MUST_USE UnetStatus run_keep_checkpoint(Driver *driver, const char *arena, const RunState *state,
                                              int64_t forget);
+
+/* Takes away the numbered checkpoint of STEP; false: it cannot be. */
+bool run_forget_checkpoint(const Driver *driver, int64_t step);
 
 UNET_MUST_USE UnetStatus run_resume(Driver *driver, char *arena, RunState *state);
 

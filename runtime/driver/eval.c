@@ -1,5 +1,6 @@
 /* eval.c - the commands `eval`, which measures weights on the evaluation data, and `check-data`. */
 #include "driver.h"
+#include "unet/words.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -33,6 +34,11 @@ typedef struct {
     Tally tally;
 } Evaluation;
 
+static void tell(void *context, const char *note) {
+    (void)context;
+    (void)fprintf(stderr, "%s\n", note);
+}
+
 static UnetStatus start(Evaluation *evaluation, Driver *driver) {
     const UnetModel *model = driver->model;
     UnetError *error = &driver->error;
@@ -40,6 +46,7 @@ static UnetStatus start(Evaluation *evaluation, Driver *driver) {
     UnetStatus status = evaluation_open(driver, &evaluation->data);
     if (status != UNET_OK)
         return status;
+    unet_dataset_notes(evaluation->data, tell, NULL);
     unet_dataset_normalize(evaluation->data, driver->normal);
     const UnetDataset *const datasets[] = {evaluation->data};
     int64_t beside;
@@ -55,7 +62,14 @@ static UnetStatus start(Evaluation *evaluation, Driver *driver) {
         device_reads_from(&evaluation->device, evaluation->loader);
     if (status == UNET_OK)
         status = tally_create(&evaluation->tally, model, error);
+    if (status == UNET_OK)
+        status = device_try_threads(&evaluation->device, driver->threads, error);
     return status;
+}
+
+/* As a person reads it: decibels to two decimals; --format=csv and json have all digits. */
+static void print_value(const char *name, double value, bool decibels) {
+    (void)printf(decibels ? "%s %.2f dB\n" : "%s %.4g\n", name, value);
 }
 
 /* One measure a line: name, value, and for a metric that has one the value of doing nothing and the gain.
@@ -65,16 +79,18 @@ static void print_results(const Tally *tally) {
     for (int i = 0; i < tally->model->nresult; i++) {
         const UnetResult *result = &tally->model->results[i];
         double value = tally_value(tally, i), identity = tally_identity(tally, i);
-        const char *unit = strcmp(result->metric, "psnr") == 0 ? " dB" : "";
+        const bool decibels = strcmp(result->metric, "psnr") == 0;
+        char same[192];
         if (isnan(value))
             continue;
-        (void)printf("%s %.9g%s\n", result->name, value, unit);
+        print_value(result->name, value, decibels);
         if (isnan(identity))
             continue;
-        (void)printf("%s(%s, %s) %.9g%s\n", result->metric,
-                     tally->model->inputs[result->identity_input].name,
-                     tally->model->inputs[result->target_input].name, identity, unit);
-        (void)printf("gain %.9g%s\n", value - identity, unit);
+        (void)snprintf(same, sizeof same, "%s(%s, %s)", result->metric,
+                       tally->model->inputs[result->identity_input].name,
+                       tally->model->inputs[result->target_input].name);
+        print_value(same, identity, decibels);
+        print_value("gain", value - identity, decibels);
     }
 }
 
@@ -203,10 +219,11 @@ UnetStatus driver_check_data(Driver *driver) {
                                         NULL, &check, &driver->error);
     if (status != UNET_OK)
         return status;
-    (void)printf("%" PRId64 " samples in `data`, ", check.samples[UNET_TRAINING]);
+    (void)printf("%" PRId64 " sample%s in `data`, ", check.samples[UNET_TRAINING],
+                 unet_plural(check.samples[UNET_TRAINING]));
     if (check.samples[UNET_EVALUATION] > 0)
         (void)printf("%" PRId64 " in `eval`, ", check.samples[UNET_EVALUATION]);
-    (void)printf("%" PRId64 " files\n", check.files);
+    (void)printf("%" PRId64 " file%s\n", check.files, unet_plural(check.files));
     if (check.problems > 0)
         return unet_fail(&driver->error, UNET_IO, "%" PRId64 " problem%s in the data of %s", check.problems,
                          check.problems == 1 ? "" : "s", driver->model->source);

@@ -1,6 +1,7 @@
 /* info.c - the command `info`: what the program holds, for people or, as unet-info/1, for scripts.
  */
 #include "driver.h"
+#include "unet/words.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -60,12 +61,18 @@ static void print_program(const UnetProgram *program) {
                  program->size[2], program->units > 0 ? ", or of any height" : "", program->extent, bytes);
 }
 
+/* A line for each folder. */
+static void print_files(const char *label, const char *name, const UnetSourceTerm *term) {
+    (void)printf("  %-12s %s = %s\n", label, name, term->pattern);
+    for (const char *const *more = term->more; more != NULL && *more != NULL; more++)
+        (void)printf("  %-12s %s = %s\n", label, name, *more);
+}
+
 static void print_sources(const char *label, const UnetData *data) {
     for (int i = 0; data != NULL && i < data->nsource; i++)
         for (int t = 0; t < data->source[i].nterm; t++)
             if (data->source[i].term[t].op == UNET_SRC_FILES)
-                (void)printf("  %-12s %s = %s\n", label, data->source[i].name,
-                             data->source[i].term[t].pattern);
+                print_files(label, data->source[i].name, &data->source[i].term[t]);
 }
 
 /* Instructions that not every processor has, by their bits in UnetModel. */
@@ -106,7 +113,7 @@ static void print_text(const UnetModel *model) {
                  model->source_hash);
     (void)printf("%-14s %s, %s, %s", "target", model->target, model->isa, model->precision);
     if (model->device == NULL)
-        (void)printf(", at most %" PRId32 " threads", model->max_threads);
+        (void)printf(", at most %" PRId32 " thread%s", model->max_threads, unet_plural(model->max_threads));
     (void)printf("\n");
     print_instructions(model);
     if (model->device != NULL) {
@@ -114,7 +121,8 @@ static void print_text(const UnetModel *model) {
         model->device->libraries(model, libraries, sizeof libraries);
         (void)printf("%-14s %s\n", "libraries", libraries);
     }
-    (void)printf("%-14s %s in %" PRId32 " tensors\n", "parameters", count, model->nparameter);
+    (void)printf("%-14s %s in %" PRId32 " tensor%s\n", "parameters", count, model->nparameter,
+                 unet_plural(model->nparameter));
     print_bytes("arena", model->arena_bytes);
     print_ring(model);
     if (model->training != NULL)
@@ -168,13 +176,18 @@ static json_t *instructions_json(const UnetModel *model) {
     return list;
 }
 
+static void append_files(json_t *list, const char *name, const UnetSourceTerm *term) {
+    (void)json_array_append_new(list, json_pack("{s:s, s:s}", "name", name, "pattern", term->pattern));
+    for (const char *const *more = term->more; more != NULL && *more != NULL; more++)
+        (void)json_array_append_new(list, json_pack("{s:s, s:s}", "name", name, "pattern", *more));
+}
+
 static json_t *sources_json(const UnetData *data) {
     json_t *list = json_array();
     for (int i = 0; data != NULL && i < data->nsource; i++)
         for (int t = 0; t < data->source[i].nterm; t++)
             if (data->source[i].term[t].op == UNET_SRC_FILES)
-                (void)json_array_append_new(list, json_pack("{s:s, s:s}", "name", data->source[i].name,
-                                                            "pattern", data->source[i].term[t].pattern));
+                append_files(list, data->source[i].name, &data->source[i].term[t]);
     return list;
 }
 

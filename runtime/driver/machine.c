@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,18 +36,6 @@ int32_t machine_processors(void) {
     int32_t group = processors_of_group();
     int32_t mine = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
     return mine < group ? mine : group;
-}
-
-const char *machine_lacks(int64_t instructions) {
-#if defined __x86_64__ || defined __i386__
-#define RETURN_IF_LACKING(bit, macro, name)                                                                \
-    if ((instructions >> (bit)&1) != 0 && !__builtin_cpu_supports(name))                                   \
-        return name;
-    UNET_INSTRUCTIONS(RETURN_IF_LACKING)
-#else
-    (void)instructions;
-#endif
-    return NULL;
 }
 
 double machine_seconds(void) {
@@ -97,26 +86,74 @@ static int64_t memory_of_group(void) {
     return n == 1 ? bytes : INT64_MAX;
 }
 
+/* Bytes that `ulimit -v` leaves this process; INT64_MAX: there is no limit. */
+static int64_t memory_of_limit(void) {
+    struct rlimit limit;
+    int64_t pages = 0, used;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur >= (rlim_t)INT64_MAX)
+        return INT64_MAX;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file != NULL) {
+        if (fscanf(file, "%" SCNd64, &pages) != 1)
+            pages = 0;
+        (void)fclose(file);
+    }
+    const int64_t most = (int64_t)limit.rlim_cur;
+    if (__builtin_mul_overflow(pages, (int64_t)sysconf(_SC_PAGESIZE), &used) || used > most)
+        return 0;
+    return most - used;
+}
+
 int64_t machine_memory(void) {
     int64_t available = meminfo("MemAvailable:"), swap = meminfo("SwapFree:"), group = memory_of_group();
-    int64_t bytes = INT64_MAX;
-    struct rlimit limit;
-    if (available >= 0 && !__builtin_add_overflow(available, swap > 0 ? swap : 0, &available))
+    int64_t bytes = memory_of_limit();
+    if (available >= 0 && !__builtin_add_overflow(available, swap > 0 ? swap : 0, &available) &&
+        available < bytes)
         bytes = available;
-    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < (rlim_t)bytes)
-        bytes = (int64_t)limit.rlim_cur;
     return bytes < group ? bytes : group;
 }
 
 static UnetStatus too_small(int64_t bytes, int64_t beside, int64_t available, UnetError *error) {
     char need[32], more[32], have[32];
+    const bool limited = memory_of_limit() <= available;
     format_bytes(need, sizeof need, bytes);
     format_bytes(more, sizeof more, beside);
     format_bytes(have, sizeof have, available);
     return unet_fail(error, UNET_TOO_SMALL,
-                     "the model needs %s (and %s for loading data), and this machine has %s free; "
+                     "the model needs %s (and %s for loading data), and %s %s free; "
                      "compile it for less with `unetc --mem=SIZE`, or with a smaller --batch or --size",
-                     need, more, have);
+                     need, more, limited ? "`ulimit -v` leaves this process" : "this machine has", have);
+}
+
+/* ---- threads ---- */
+
+static void *wait_for_the_others(void *gate) {
+    (void)pthread_mutex_lock(gate);
+    (void)pthread_mutex_unlock(gate);
+    return NULL;
+}
+
+UnetStatus machine_try_threads(int32_t count, UnetError *error) {
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    pthread_t *thread = calloc((size_t)count + 1, sizeof *thread);
+    int32_t begun = 0;
+    int problem = thread == NULL ? ENOMEM : 0;
+    (void)pthread_mutex_lock(&gate);
+    while (problem == 0 && begun < count - 1) {
+        problem = pthread_create(&thread[begun], NULL, wait_for_the_others, &gate);
+        begun += problem == 0;
+    }
+    (void)pthread_mutex_unlock(&gate);
+    for (int32_t i = 0; i < begun; i++)
+        (void)pthread_join(thread[i], NULL);
+    free(thread);
+    if (problem == 0)
+        return UNET_OK;
+    return unet_fail(error, UNET_TOO_SMALL,
+                     "no %" PRId32
+                     " threads can be started (%s): ask for fewer by `--threads`, or raise the limit, "
+                     "`ulimit -v` of memory or `ulimit -u` of threads",
+                     count, strerror(problem));
 }
 
 UnetStatus arena_take(char **arena, int64_t bytes, int64_t beside, UnetError *error) {

@@ -2,6 +2,7 @@
  * model that this processor runs, calls the command (one file each) and turns its status into an exit code.
  */
 #include "driver.h"
+#include "unet/words.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -23,7 +24,7 @@ static bool is_candidate(const Variants *variants, int i) {
 /* NULL: none. */
 static const UnetModel *choose_model(const Variants *variants) {
     for (int i = 0; i < variants->n; i++)
-        if (is_candidate(variants, i) && machine_lacks(variants->model[i]->instructions) == NULL)
+        if (is_candidate(variants, i) && unet_lacking_instruction(variants->model[i]->instructions) == NULL)
             return variants->model[i];
     return NULL;
 }
@@ -33,7 +34,7 @@ static int no_model(const char *program, const Variants *variants) {
     const char *lacking = NULL;
     for (int i = 0; i < variants->n; i++)
         if (is_candidate(variants, i))
-            lacking = machine_lacks(variants->model[i]->instructions);
+            lacking = unet_lacking_instruction(variants->model[i]->instructions);
     if (lacking == NULL) {
         (void)fprintf(stderr, "%s: error: UNET_ISA asks for %s, and the program holds", program,
                       variants->asked);
@@ -59,8 +60,8 @@ static void note_limit(int64_t asked, int64_t max) {
     if (most > max)
         (void)fprintf(stderr,
                       "note: limited to %" PRId64
-                      " threads; for more, compile with `unetc --max-threads=%" PRId64 "`\n",
-                      max, most);
+                      " thread%s; for more, compile with `unetc --max-threads=%" PRId64 "`\n",
+                      max, unet_plural(max), most);
     else
         (void)fprintf(stderr, "note: limited to %" PRId64 " threads, the most there can be\n", max);
 }
@@ -79,16 +80,27 @@ static const char *base_name(const char *path) {
     return slash != NULL ? slash + 1 : path;
 }
 
-static int print_help(const char *program, UnetCommand about) {
+static UnetStatus print_help(const char *program, UnetCommand about) {
     char text[8192];
     (void)fwrite(text, 1, unet_options_help(text, sizeof text, program, about), stdout);
-    return 0;
+    return UNET_OK;
 }
 
-static int print_version(const UnetModel *model) {
+static UnetStatus print_completion(Driver *driver) {
+    char text[65536];
+    const char *shell = driver->options.files[0];
+    const size_t length = unet_options_completion(text, sizeof text, driver->program, shell);
+    if (length == 0)
+        return unet_fail(&driver->error, UNET_USAGE,
+                         "there is no completion for `%s`, but for bash and zsh", shell);
+    (void)fwrite(text, 1, length, stdout);
+    return UNET_OK;
+}
+
+static UnetStatus print_version(const UnetModel *model) {
     (void)printf("%s (%s, %s, %s, runtime %d)\n", model->name, model->source, model->target, model->isa,
                  model->runtime_version);
-    return 0;
+    return UNET_OK;
 }
 
 static UnetStatus run_command(Driver *driver) {
@@ -105,6 +117,7 @@ static UnetStatus run_command(Driver *driver) {
         return driver_info(driver);
     case UNET_COMMAND_BENCH:
         return driver_bench(driver);
+    case UNET_COMMAND_COMPLETION:
     case UNET_COMMAND_HELP:
     case UNET_COMMAND_VERSION:
         break;
@@ -113,7 +126,7 @@ static UnetStatus run_command(Driver *driver) {
 }
 
 static int report(const Driver *driver, const char *program, UnetStatus status) {
-    if (status == UNET_OK && fflush(stdout) != 0) {
+    if (status == UNET_OK && (fflush(stdout) != 0 || ferror(stdout))) {
         (void)fprintf(stderr, "%s: standard output cannot be written\n", program);
         return UNET_IO;
     }
@@ -137,9 +150,11 @@ int unet_main(const UnetModel *const *models, int nmodels, int argc, char **argv
     if (status != UNET_OK)
         return report(&driver, program, status);
     if (driver.options.command == UNET_COMMAND_HELP)
-        return print_help(program, driver.options.about);
+        return report(&driver, program, print_help(program, driver.options.about));
     if (driver.options.command == UNET_COMMAND_VERSION)
-        return print_version(driver.model);
+        return report(&driver, program, print_version(driver.model));
+    if (driver.options.command == UNET_COMMAND_COMPLETION)
+        return report(&driver, program, print_completion(&driver));
     driver.threads = choose_threads(&driver);
     status = normal_start(&driver);
     if (status == UNET_OK)

@@ -1,6 +1,7 @@
 /* normal.c - what inputs are normalised by, in training, evaluation and prediction alike: what the model's
  * file says, or what was measured before the first step and stands with the weights since. */
 #include "driver.h"
+#include "unet/words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,30 +46,15 @@ UnetStatus normal_measure(Driver *driver, const UnetDataset *data) {
         (void)fprintf(stderr, ", std");
         for (int32_t c = 0; c < model->inputs[i].channels; c++)
             (void)fprintf(stderr, " %.4g", driver->normal[i].deviation[c]);
-        (void)fprintf(stderr, " (%d samples)\n", (int)unet_dataset_samples(data));
+        (void)fprintf(stderr, " (%d sample%s)\n", (int)unet_dataset_samples(data),
+                      unet_plural(unet_dataset_samples(data)));
     }
     return status;
 }
 
-void normal_key(const UnetModel *model, int i, char key[NORMAL_KEY_BYTES]) {
-    (void)snprintf(key, NORMAL_KEY_BYTES, "unet.normal.%.100s", model->inputs[i].name);
-}
-
 UnetStatus normal_read(Driver *driver, const UnetSafetensors *file) {
-    const UnetModel *model = driver->model;
-    for (int i = 0; i < model->ninput; i++) {
-        char key[NORMAL_KEY_BYTES];
-        normal_key(model, i, key);
-        const char *text = unet_safetensors_metadata(file, key);
-        if (!is_measured(model, i))
-            continue;
-        if (text == NULL || !unet_normal_parse(&driver->normal[i], model->inputs[i].channels, text))
-            return unet_fail(
-                &driver->error, UNET_IO,
-                "%s: %s is missing or wrong: it says what `normalize` measured of \"%.100s\" when "
-                "the weights were trained. Weights from elsewhere need `normalize mean = [...], "
-                "std = [...]`",
-                unet_safetensors_path(file), key, model->inputs[i].name);
-    }
-    return UNET_OK;
+    UnetStatus status = UNET_OK;
+    for (int i = 0; i < driver->model->ninput && status == UNET_OK; i++)
+        status = unet_normal_read(driver->model, i, &driver->normal[i], file, &driver->error);
+    return status;
 }

@@ -19,6 +19,7 @@ typedef enum {
     UNET_COMMAND_CHECK_DATA,
     UNET_COMMAND_INFO,
     UNET_COMMAND_BENCH,
+    UNET_COMMAND_COMPLETION,
     UNET_COMMAND_HELP,
     UNET_COMMAND_VERSION
 } UnetCommand;
@@ -31,16 +32,17 @@ typedef struct {
     const char *weights;        /* NULL: see the command */
     const char *map;            /* other names for the tensors of `weights`; NULL: none */
     const char *resume_file;    /* NULL: the checkpoint in `out` */
-    const char *output;         /* -o of predict; NULL */
-    const char *format;         /* "text", "json", or, of eval, "csv" */
-    int64_t epochs;             /* 0: as the model says */
-    int64_t steps;              /* 0: as the model says */
-    double learning_rate;       /* 0: as the model says */
-    int64_t batch;              /* 0: as the program was compiled */
-    int64_t checkpoint_every;   /* in steps; 0: as the model says */
-    int64_t seed;               /* -1: as the model says */
-    int64_t threads;            /* 0: one for each processor */
-    bool resume, overlay;
+    const char *tensorboard_folder; /* NULL: below `out` */
+    const char *output;             /* -o of predict; NULL */
+    const char *format;             /* "text", "json", or, of eval, "csv" */
+    int64_t epochs;                 /* 0: as the model says */
+    int64_t steps;                  /* 0: as the model says */
+    double learning_rate;           /* 0: as the model says */
+    int64_t batch;                  /* 0: as the program was compiled */
+    int64_t checkpoint_every;       /* in steps; 0: as the model says */
+    int64_t seed;                   /* -1: as the model says */
+    int64_t threads;                /* 0: one for each processor */
+    bool resume, overwrite, overlay, tensorboard;
     char **files; /* the arguments that are not options */
     int nfile;
 } UnetOptions;
@@ -52,5 +54,9 @@ UNET_MUST_USE UnetStatus unet_options_parse(UnetOptions *options, int argc, char
 /* Writes the help on command ABOUT (UNET_COMMAND_HELP: on all) of a program called PROGRAM, or as much of
  * it as fits, to TEXT; returns its length. */
 size_t unet_options_help(char *text, size_t size, const char *program, UnetCommand about);
+
+/* Writes the script by which SHELL completes the command line of PROGRAM to TEXT; returns its length, 0 for
+ * a shell that is not known. */
+size_t unet_options_completion(char *text, size_t size, const char *program, const char *shell);
 
 #endif

@@ -14,7 +14,7 @@
 
 /* ---- what the model can do -------------------------------------------------------------------- */
 
-static UnetStatus check_model(Prediction *prediction) {
+UnetStatus prediction_check(Prediction *prediction) {
     const UnetModel *model = prediction->driver->model;
     UnetError *error = &prediction->driver->error;
     int inputs = 0;
@@ -35,8 +35,8 @@ static UnetStatus check_model(Prediction *prediction) {
     if (prediction->driver->options.overlay && !classes)
         return unet_fail(
             error, UNET_USAGE,
-            "--overlay shows classes, and no output of %s is one: add `output mask = argmax(...)`",
-            model->name);
+            "--overlay shows classes, and no output of %s is one: add `output mask = argmax(%s)`",
+            model->name, model->outputs[0].name);
     for (int i = 0; i < model->noutput; i++) {
         int32_t channels = model->predict->outputs[i].channels;
         if (model->outputs[i].kind == UNET_VOLUME || (channels != 1 && channels != 3))
@@ -124,6 +124,9 @@ static UnetStatus find_folder(Prediction *prediction) {
     const char *out = driver->options.output;
     bool ends_in_slash = out[strlen(out) - 1] == '/';
     struct stat found;
+    if (strcmp(out, "-") == 0)
+        return unet_fail(&driver->error, UNET_USAGE,
+                         "`-o -`: results do not go to standard output: name a file or a folder");
     if (ends_in_slash && mkdir(out, 0777) != 0 && errno != EEXIST)
         return unet_fail(&driver->error, UNET_IO, "%s: the folder cannot be created: %s", out,
                          strerror(errno));
@@ -137,7 +140,8 @@ static UnetStatus find_folder(Prediction *prediction) {
 static UnetStatus predict_and_show(Prediction *prediction, const char *in) {
     const Driver *driver = prediction->driver;
     UnetStatus status = predict_image(prediction, in);
-    for (int i = 0; driver->options.overlay && i < driver->model->noutput && status == UNET_OK; i++) {
+    const bool shows = driver->options.overlay && driver->stopped_by == 0;
+    for (int i = 0; shows && i < driver->model->noutput && status == UNET_OK; i++) {
         char path[UNET_PATH_BYTES];
         if (driver->model->outputs[i].kind != UNET_LABELS)
             continue;
@@ -152,7 +156,8 @@ static UnetStatus predict_and_show(Prediction *prediction, const char *in) {
 
 UnetStatus driver_predict(Driver *driver) {
     Prediction prediction = {.driver = driver, .program = driver->model->predict};
-    UnetStatus status = check_model(&prediction);
+    UnetStatus status = prediction_check(&prediction);
+    signals_hold(); /* so that no part of a file stays behind */
     if (status == UNET_OK)
         status = find_folder(&prediction);
     if (status == UNET_OK)
@@ -163,7 +168,7 @@ UnetStatus driver_predict(Driver *driver) {
         status = run_load_weights(driver, prediction.device.arena);
     if (status == UNET_OK)
         status = device_push_weights(&prediction.device, &driver->error);
-    for (int i = 0; i < driver->options.nfile && status == UNET_OK; i++)
+    for (int i = 0; i < driver->options.nfile && status == UNET_OK && driver->stopped_by == 0; i++)
         status = predict_and_show(&prediction, driver->options.files[i]);
     if (prediction.program != NULL)
         prediction_close(&prediction);

@@ -17,12 +17,29 @@ typedef struct {
     float *normal;            /* a row of the input, normalised */
     int32_t *from;            /* point x of a padded row is point from[x] of the image */
     UnetImageWriter **writer; /* one per output of the model */
+    uint32_t told;            /* what was told already: traits of images (unet/image.h), and TOLD_BITS */
     bool into_folder;
+    bool normalized; /* rows come as the input has them, and not as in files */
 } Prediction;
+
+/* Ends of a prediction that is made of no file and goes into none. */
+typedef struct Ends {
+    /* The next row of the image, planar. */
+    UnetStatus (*read)(struct Ends *ends, float *row, UnetError *error);
+    /* The next row of output I. */
+    UnetStatus (*write)(struct Ends *ends, int i, const float *row, UnetError *error);
+} Ends;
 
 /* Takes the memory that images go through; prediction_close() gives back what there is of it. */
 UNET_MUST_USE UnetStatus prediction_open(Prediction *prediction);
 void prediction_close(Prediction *prediction);
+
+/* predict.c: whether the model makes images of one image; finds its input. */
+UNET_MUST_USE UnetStatus prediction_check(Prediction *prediction);
+
+/* An image of HEIGHT x WIDTH from and to these ends, and what output I of it looks like. */
+UNET_MUST_USE UnetStatus predict_rows(Prediction *prediction, int32_t height, int32_t width, Ends *ends);
+UnetImageInfo predicted_shape(Prediction *prediction, int32_t height, int32_t width, int i);
 
 /* Takes the image IN through the model and writes each output, or, on failure, none. */
 UNET_MUST_USE UnetStatus predict_image(Prediction *prediction, const char *in);

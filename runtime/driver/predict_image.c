@@ -14,10 +14,14 @@
 
 #include "unet/layout.h"
 
+/* Behind the traits in Prediction.told: that a result has fewer bits than its input. */
+enum { TOLD_BITS = 1 << UNET_IMAGE_TRAITS };
+
 /* An image on its way. */
 typedef struct {
     Prediction *prediction;
     UnetImageReader *reader;
+    Ends *ends;         /* in place of files; or NULL */
     UnetImageInfo info; /* of the input */
     int32_t units;      /* of the padded image */
     int32_t kept;       /* of the last rows of the file, as many as padding may repeat, */
@@ -81,7 +85,7 @@ UnetStatus prediction_open(Prediction *prediction) {
         prediction->from == NULL || prediction->writer == NULL)
         return unet_fail(error, UNET_TOO_SMALL, "no memory for a row of the image");
     prediction->inputs[prediction->input] = prediction->staged;
-    return UNET_OK;
+    return device_try_threads(&prediction->device, prediction->driver->threads, error);
 }
 
 void prediction_close(Prediction *prediction) {
@@ -123,7 +127,7 @@ static void store_row(const Prediction *prediction, int32_t h, const float *row,
     const Driver *driver = prediction->driver;
     float zero[UNET_MOST_NORMALIZED] = {0};
     const float *beside = NULL;
-    if (driver->model->inputs[prediction->input].normalizing != UNET_AS_READ) {
+    if (driver->model->inputs[prediction->input].normalizing != UNET_AS_READ && !prediction->normalized) {
         const UnetNormal *normal = &driver->normal[prediction->input];
         unet_normalize(normal, layout->channels, (size_t)width, (size_t)width, row, prediction->normal);
         unet_normalize(normal, layout->channels, 1, 1, zero, zero);
@@ -140,7 +144,9 @@ static float *last_row(const Passage *p, int32_t h) {
 /* The next row of the file is row H. */
 static UnetStatus bring_row(const Passage *p, int32_t h) {
     const Prediction *prediction = p->prediction;
-    UnetStatus status = unet_image_read_row(p->reader, prediction->row, &prediction->driver->error);
+    UnetError *error = &prediction->driver->error;
+    UnetStatus status = p->ends != NULL ? p->ends->read(p->ends, prediction->row, error)
+                                        : unet_image_read_row(p->reader, prediction->row, error);
     if (status != UNET_OK)
         return status;
     memcpy(last_row(p, h), prediction->row, longest_row(prediction) * sizeof *prediction->row);
@@ -159,8 +165,7 @@ static void pad_row(const Passage *p, int32_t h) {
 
 /* Row END of band B of a tensor: that behind its last. */
 static int32_t band_end(const Passage *p, UnetBand band, int64_t b) {
-    const int64_t end = (b + 1) * band.rows - band.lag, height = (int64_t)p->units * band.of_unit;
-    return (int32_t)(end < 0 ? 0 : end > height ? height : end);
+    return unet_band_end(&band, b, p->units);
 }
 
 static UnetStatus bring_band(const Passage *p, int32_t b) {
@@ -197,12 +202,18 @@ static UnetImageInfo output_info(const Passage *p, int i) {
 }
 
 static UnetStatus begin_outputs(const Passage *p, const char *in) {
-    const Prediction *prediction = p->prediction;
+    Prediction *prediction = p->prediction;
     UnetError *error = &prediction->driver->error;
     for (int i = 0; i < prediction->driver->model->noutput; i++) {
-        const UnetImageInfo info = output_info(p, i);
+        UnetImageInfo info = output_info(p, i);
         char path[UNET_PATH_BYTES];
         UnetStatus status = output_path(prediction, in, i, path);
+        if (status == UNET_OK)
+            info.bits = unet_image_bits(path, info.bits);
+        if (info.bits < output_info(p, i).bits && (prediction->told & TOLD_BITS) == 0)
+            (void)fprintf(stderr, "%s holds %" PRId32 " bits of a number, and %s has %" PRId32 "\n", path,
+                          info.bits, in, output_info(p, i).bits);
+        prediction->told |= info.bits < output_info(p, i).bits ? TOLD_BITS : 0;
         if (status == UNET_OK && (info.height < 1 || info.width < 1))
             status =
                 unet_fail(error, UNET_IO, "%s: the input is too small for a single point of output", path);
@@ -224,7 +235,9 @@ static UnetStatus take_row(const Passage *p, int i, int32_t h) {
     for (size_t c = 1; c < (size_t)layout->channels; c++)
         memmove(prediction->row + c * width, prediction->row + c * (size_t)layout->size[2],
                 width * sizeof *prediction->row);
-    return unet_image_write_row(prediction->writer[i], prediction->row, &prediction->driver->error);
+    UnetError *error = &prediction->driver->error;
+    return p->ends != NULL ? p->ends->write(p->ends, i, prediction->row, error)
+                           : unet_image_write_row(prediction->writer[i], prediction->row, error);
 }
 
 /* The rows of band B of all outputs; *DONE: these were the last. */
@@ -245,18 +258,19 @@ static UnetStatus take_band(Passage *p, int32_t b, bool *done) {
     return status;
 }
 
-/* Puts the files where they belong, or, after a failure, nowhere. */
+/* Puts the files where they belong, or, after a failure or a signal, nowhere. */
 static UnetStatus end_outputs(const Passage *p, const char *in, UnetStatus status) {
     const Prediction *prediction = p->prediction;
+    const bool whole = prediction->driver->stopped_by == 0;
     for (int i = 0; i < prediction->driver->model->noutput; i++) {
         char path[UNET_PATH_BYTES];
         UnetImageWriter *writer = prediction->writer[i];
         prediction->writer[i] = NULL;
-        if (status == UNET_OK)
+        if (whole && status == UNET_OK)
             status = unet_image_finish(writer, &prediction->driver->error);
         else
             unet_image_discard(writer);
-        if (status == UNET_OK && output_path(prediction, in, i, path) == UNET_OK)
+        if (whole && status == UNET_OK && output_path(prediction, in, i, path) == UNET_OK)
             (void)fprintf(stderr, "%s -> %s\n", in, path);
     }
     return status;
@@ -274,13 +288,15 @@ static UnetStatus pass(Passage *p) {
                      .bands = 1};
     UnetStatus status = UNET_OK;
     device_prepare(&prediction->device, prediction->program, &step);
-    for (bool done = false; !done && status == UNET_OK; step.band++) {
+    for (bool done = false; !done && status == UNET_OK && prediction->driver->stopped_by == 0;
+         step.band++) {
         status = bring_band(p, step.band);
         if (status == UNET_OK)
             status =
                 device_run(&prediction->device, prediction->program, &step, &prediction->driver->error);
         if (status == UNET_OK)
             status = take_band(p, step.band, &done);
+        prediction->driver->stopped_by = signals_look();
     }
     return status;
 }
@@ -299,15 +315,40 @@ static UnetStatus choose_padding(Passage *p) {
     return UNET_OK;
 }
 
+/* Each trait once, by the first image that has it. */
+static void tell_traits(Prediction *prediction, const char *in, uint32_t traits) {
+    for (int trait = 0; trait < UNET_IMAGE_TRAITS; trait++)
+        if ((traits & ~prediction->told) >> trait & 1)
+            (void)fprintf(stderr, "%s: %s\n", in, unet_image_trait(trait));
+    prediction->told |= traits;
+}
+
 static UnetStatus open_image(Passage *p, const char *in) {
-    const Prediction *prediction = p->prediction;
+    Prediction *prediction = p->prediction;
     UnetStatus status =
         unet_image_open(&p->reader, in, input_layout(prediction)->channels, &prediction->driver->error);
     if (status != UNET_OK)
         return status;
     p->info = unet_image_info(p->reader);
+    tell_traits(prediction, in, p->info.traits);
     status = check_size(prediction, in, &p->info);
     return status == UNET_OK ? choose_padding(p) : status;
+}
+
+UnetImageInfo predicted_shape(Prediction *prediction, int32_t height, int32_t width, int i) {
+    const Passage p = {.prediction = prediction, .info = {.height = height, .width = width}};
+    return output_info(&p, i);
+}
+
+UnetStatus predict_rows(Prediction *prediction, int32_t height, int32_t width, Ends *ends) {
+    Passage p = {.prediction = prediction, .ends = ends, .info = {.height = height, .width = width}};
+    UnetStatus status = check_size(prediction, "the image", &p.info);
+    if (status == UNET_OK)
+        status = choose_padding(&p);
+    if (status == UNET_OK)
+        status = pass(&p);
+    free(p.last_rows);
+    return status;
 }
 
 UnetStatus predict_image(Prediction *prediction, const char *in) {

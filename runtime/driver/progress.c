@@ -33,44 +33,64 @@ void unet_format_duration(char *text, size_t size, double seconds) {
         (void)snprintf(text, size, "%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
-static size_t append(char *text, size_t size, size_t length, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-
-static size_t append(char *text, size_t size, size_t length, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    int n = vsnprintf(text + length, size - length, format, arguments);
-    va_end(arguments);
-    if (n < 0)
-        return length;
-    return (size_t)n < size - length ? length + (size_t)n : size - 1;
-}
-
 /* Three digits say enough. */
 static int decimals_of_rate(double rate) {
     return rate < 10 ? 2 : rate < 100 ? 1 : 0;
 }
 
-size_t unet_progress_format(char *text, size_t size, const UnetProgressState *state) {
+/* The parts of a line, in their order. */
+enum { EPOCH, STEP, LOSS, METRIC, IDENTITY, RATE, LEFT, SCALE, PARTS };
+typedef struct {
+    char part[PARTS][48]; /* "": there is none, or no room */
+} Words;
+
+static void describe_metric(Words *words, const UnetProgressState *state) {
+    const bool decibels = strcmp(state->metric, "psnr") == 0;
+    (void)snprintf(words->part[METRIC], sizeof words->part[METRIC],
+                   decibels ? "  %.20s %.2f dB" : "  %.20s %.5g", state->metric, state->value);
+    if (state->identity_name != NULL)
+        (void)snprintf(words->part[IDENTITY], sizeof words->part[IDENTITY],
+                       decibels ? " (%.20s %.2f)" : " (%.20s %.5g)", state->identity_name, state->identity);
+}
+
+static void describe(Words *words, const UnetProgressState *state) {
+    enum { SIZE = sizeof words->part[0] };
     char left[32];
-    size_t n = 0;
+    *words = (Words){.part = {""}};
     if (state->epochs > 0)
-        n = append(text, size, n, "epoch %lld/%lld  ", (long long)state->epoch, (long long)state->epochs);
-    n = append(text, size, n, "step %lld/%lld  loss %.5g", (long long)state->step, (long long)state->steps,
-               state->loss);
-    if (state->metric != NULL) {
-        bool decibels = strcmp(state->metric, "psnr") == 0;
-        n = append(text, size, n, decibels ? "  %s %.2f dB" : "  %s %.5g", state->metric, state->value);
-        if (state->identity_name != NULL)
-            n = append(text, size, n, decibels ? " (%s %.2f)" : " (%s %.5g)", state->identity_name,
-                       state->identity);
-    }
+        (void)snprintf(words->part[EPOCH], SIZE, "epoch %lld/%lld  ", (long long)state->epoch,
+                       (long long)state->epochs);
+    (void)snprintf(words->part[STEP], SIZE, "step %lld/%lld  ", (long long)state->step,
+                   (long long)state->steps);
+    (void)snprintf(words->part[LOSS], SIZE, "loss %.5g", state->loss);
+    if (state->metric != NULL)
+        describe_metric(words, state);
+    (void)snprintf(words->part[RATE], SIZE, "  %.*f images/s", decimals_of_rate(state->images_per_second),
+                   state->images_per_second);
     unet_format_duration(left, sizeof left, state->seconds_left);
-    n = append(text, size, n, "  %.*f images/s  %s left", decimals_of_rate(state->images_per_second),
-               state->images_per_second, left);
+    (void)snprintf(words->part[LEFT], SIZE, "  %.20s left", left);
     if (state->loss_scale > 0)
-        n = append(text, size, n, "  scale %.9g, %lld skipped", state->loss_scale,
-                   (long long)state->skipped);
+        (void)snprintf(words->part[SCALE], SIZE, "  scale %.9g, %lld skipped", state->loss_scale,
+                       (long long)state->skipped);
+}
+
+size_t unet_progress_format(char *text, size_t size, size_t columns, const UnetProgressState *state) {
+    static const int goes[] = {SCALE, RATE, EPOCH, IDENTITY, METRIC, LOSS, STEP}; /* the first ones first */
+    Words words;
+    describe(&words, state);
+    size_t length = 0, most = columns < size ? columns : size - 1;
+    for (int i = 0; i < PARTS; i++)
+        length += strlen(words.part[i]);
+    for (size_t i = 0; i < sizeof goes / sizeof *goes && length > most; i++) {
+        length -= strlen(words.part[goes[i]]);
+        words.part[goes[i]][0] = '\0';
+    }
+    size_t n = 0;
+    for (int i = 0; i < PARTS; i++)
+        for (const char *c = words.part[i] + (n == 0 ? strspn(words.part[i], " ") : 0);
+             *c != '\0' && n < most; c++)
+            text[n++] = *c;
+    text[n] = '\0';
     return n;
 }
 
@@ -103,10 +123,10 @@ void unet_progress_show(UnetProgress *progress, const UnetProgressState *state, 
         memcpy(line, clear_line, sizeof clear_line - 1);
         start = sizeof clear_line - 1;
     }
-    size_t length = unet_progress_format(line + start, LINE, state);
+    /* a full last column would wrap */
+    const size_t columns = progress->is_terminal ? terminal_columns(progress->fd) - 1 : LINE;
+    size_t length = unet_progress_format(line + start, LINE, columns, state);
     if (progress->is_terminal) {
-        size_t columns = terminal_columns(progress->fd) - 1; /* a full last column would wrap */
-        length = length < columns ? length : columns;
         progress->is_shown = true;
         progress->next = now + seconds_between_rewrites;
     } else {

@@ -33,8 +33,9 @@ typedef struct {
 
 void unet_progress_start(UnetProgress *progress, int fd, double now);
 
-/* Writes STATE to TEXT without a newline; returns its length. */
-size_t unet_progress_format(char *text, size_t size, const UnetProgressState *state);
+/* Writes STATE to TEXT without a newline; returns its length.  Where COLUMNS are too few for all of it, the
+ * time left is the last to go. */
+size_t unet_progress_format(char *text, size_t size, size_t columns, const UnetProgressState *state);
 
 /* True when it is time for another line. */
 bool unet_progress_is_due(const UnetProgress *progress, double now);

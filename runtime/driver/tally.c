@@ -169,6 +169,58 @@ void tally_add_identity(Tally *tally, const UnetProgram *program, const UnetBatc
     }
 }
 
+/* ---- sums that outlive a process -------------------------------------------------------------- */
+
+/* Whether PROGRAM leaves one number of result I to sum. */
+static bool is_summed(const Tally *tally, const UnetProgram *program, int i) {
+    return program->result_offsets[i] >= 0 && tally->pairs[i] == NULL;
+}
+
+static size_t stored_pairs(const UnetModel *model, int i) {
+    return model->results[i].classes > 0 ? pairs_of(&model->results[i]) : 0;
+}
+
+int64_t tally_numbers(const UnetModel *model) {
+    int64_t count = 2;
+    for (int i = 0; i < model->nresult; i++)
+        count += 2 + (int64_t)stored_pairs(model, i);
+    return count;
+}
+
+/* What is not measured, and NaN in a tally, is 0 in a file. */
+void tally_store(const Tally *tally, const UnetProgram *program, double *to) {
+    *to++ = (double)tally->samples;
+    *to++ = (double)tally->identity_samples;
+    for (int i = 0; i < tally->model->nresult; i++) {
+        *to++ = is_summed(tally, program, i) ? tally->sum[i] : 0;
+        *to++ = has_identity(program, &tally->model->results[i]) ? tally->identity_sum[i] : 0;
+        for (size_t k = 0; k < stored_pairs(tally->model, i); k++)
+            *to++ = (double)tally->pairs[i][k];
+    }
+}
+
+static bool take_count(int64_t *count, double value) {
+    const bool good = value >= 0 && value <= 0x1p53;
+    *count = good ? (int64_t)value : 0;
+    return good;
+}
+
+bool tally_restore(Tally *tally, const UnetProgram *program, const double *from) {
+    bool good = take_count(&tally->samples, *from++);
+    good &= take_count(&tally->identity_samples, *from++);
+    for (int i = 0; i < tally->model->nresult; i++) {
+        const bool summed = is_summed(tally, program, i) || tally->samples == 0;
+        const bool compared =
+            has_identity(program, &tally->model->results[i]) || tally->identity_samples == 0;
+        tally->sum[i] = summed ? *from : NAN;
+        tally->identity_sum[i] = compared ? from[1] : NAN;
+        from += 2;
+        for (size_t k = 0; k < stored_pairs(tally->model, i); k++)
+            good &= take_count(&tally->pairs[i][k], *from++);
+    }
+    return good;
+}
+
 /* A part of the data says nothing about all of it. */
 static void forget_identity(Tally *tally) {
     tally->identity_samples = 0;

@@ -18,11 +18,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "board.h"
 #include "progress.h"
 #include "unet/log.h"
 #include "unet/parameters.h"
+#include "unet/words.h"
 
-enum { IDENTITY_BATCHES = 8 }; /* measured in training to have something to compare with */
+enum {
+    IDENTITY_BATCHES = 8, /* measured in training to have something to compare with */
+    NORM_NUMBERS = 2      /* in front of those of a tally: the sum of gradients' norms, and of how many */
+};
 
 typedef struct {
     Driver *driver;
@@ -33,19 +38,23 @@ typedef struct {
     UnetStream stream;
     Device device;
     int64_t beside; /* bytes that the loader takes at most */
+    RunFolder folder;
     UnetLog log;
+    Board *board; /* NULL: no TensorBoard */
     UnetProgress progress;
     RunState state;
     LossScale scale;
     bool has_warned;          /* of the scale */
     Tally train, shown, eval; /* since the last row of the log, since the last progress line, evaluation */
     double *value, *identity; /* of a row of the log, one per result */
+    double *unlogged;         /* what a checkpoint has of the sums since the last row */
 
     int64_t steps_per_epoch, steps;
     int64_t eval_every, save_every; /* in steps; 0: only at the end */
     int64_t saved;                  /* step of the checkpoint on disk */
 
     int64_t first_step;
+    int64_t identity_end;              /* the batches up to this step are measured */
     int64_t begun;                     /* steps; as many as ended, or one more */
     int32_t samples[UNET_STEPS_AHEAD]; /* of the steps that were begun last */
     double norms;                      /* sum of the gradients' norms since the last row of the log, */
@@ -77,9 +86,10 @@ static UnetStatus plan_schedule(Run *run) {
     int64_t batches = unet_stream_batches(&run->stream);
     if (batches <= 0)
         return unet_fail(&run->driver->error, UNET_IO,
-                         "%" PRId32 " samples do not fill one batch of %" PRId32
+                         "%" PRId32 " sample%s not fill one batch of %" PRId32
                          ", and `tail \"drop\"` drops the rest",
-                         unet_dataset_samples(run->data), batch_of(run));
+                         unet_dataset_samples(run->data),
+                         unet_dataset_samples(run->data) == 1 ? " does" : "s do", batch_of(run));
     run->steps_per_epoch = training->steps_per_epoch > 0 ? training->steps_per_epoch : batches;
     run->steps = in_steps(run, training->duration, training->duration_unit);
     if (options->epochs > 0)
@@ -131,9 +141,30 @@ static UnetStatus take_memory(Run *run) {
     size_t results = (size_t)run->model->nresult + 1; /* never nothing */
     run->value = calloc(results, sizeof *run->value);
     run->identity = calloc(results, sizeof *run->identity);
-    if (status == UNET_OK && (run->value == NULL || run->identity == NULL))
+    run->unlogged = calloc((size_t)(NORM_NUMBERS + tally_numbers(run->model)), sizeof *run->unlogged);
+    if (status == UNET_OK && (run->value == NULL || run->identity == NULL || run->unlogged == NULL))
         return unet_fail(error, UNET_TOO_SMALL, "no memory for a row of the log");
-    return status;
+    return status == UNET_OK ? device_try_threads(&run->device, run->driver->threads, error) : status;
+}
+
+static void store_unlogged(Run *run) {
+    run->unlogged[0] = run->norms;
+    run->unlogged[1] = (double)run->normed;
+    tally_store(&run->train, run->model->train, run->unlogged + NORM_NUMBERS);
+}
+
+/* So that the log's next row is that of a run which was not interrupted. */
+static UnetStatus restore_unlogged(Run *run) {
+    if (!run->state.has_unlogged) {
+        run->identity_end += run->state.step;
+        return UNET_OK;
+    }
+    run->norms = run->unlogged[0];
+    const bool counts = run->unlogged[1] >= 0 && run->unlogged[1] <= 0x1p53;
+    run->normed = counts ? (int64_t)run->unlogged[1] : 0;
+    if (counts && tally_restore(&run->train, run->model->train, run->unlogged + NORM_NUMBERS))
+        return UNET_OK;
+    return unet_fail(&run->driver->error, UNET_IO, "the sums in the checkpoint are not valid");
 }
 
 /* Weights of a new run, or all of an interrupted one. */
@@ -147,7 +178,10 @@ static UnetStatus start_state(Run *run) {
                             .evaluated = -1,
                             .best = NAN,
                             .best_step = -1,
-                            .plateau = {.scale = 1, .best = NAN}};
+                            .plateau = {.scale = 1, .best = NAN},
+                            .unlogged = run->unlogged,
+                            .nunlogged = NORM_NUMBERS + tally_numbers(run->model)};
+    run->identity_end = IDENTITY_BATCHES;
     if (!options->resume) {
         const bool given = options->weights != NULL;
         const char *weights = given ? options->weights : run->training->pretrained;
@@ -160,8 +194,8 @@ static UnetStatus start_state(Run *run) {
         return status;
     if (run->state.samples != samples)
         return unet_fail(&driver->error, UNET_IO,
-                         "the checkpoint was made with %" PRId64 " samples, and the data now has %" PRId64,
-                         run->state.samples, samples);
+                         "the checkpoint was made with %" PRId64 " sample%s, and the data now has %" PRId64,
+                         run->state.samples, unet_plural(run->state.samples), samples);
     if (options->seed >= 0 && options->seed != run->state.seed)
         return unet_fail(&driver->error, UNET_USAGE,
                          "`--seed %" PRId64 "`: the checkpoint was made with seed %" PRId64, options->seed,
@@ -170,7 +204,7 @@ static UnetStatus start_state(Run *run) {
         return unet_fail(&driver->error, UNET_USAGE,
                          "`--batch %" PRId64 "`: the checkpoint was made with batches of %" PRId32,
                          options->batch, batch_of(run));
-    return UNET_OK;
+    return restore_unlogged(run);
 }
 
 /* The plan has room for the batch of the program, and fewer samples. */
@@ -186,18 +220,22 @@ static UnetStatus check_batch(Run *run) {
 
 static UnetStatus open_log(Run *run) {
     UnetError *error = &run->driver->error;
-    const char *folder = run->driver->options.out != NULL ? run->driver->options.out : ".";
+    const char *folder = run_folder(run->driver);
     char path[UNET_PATH_BYTES];
     int n = snprintf(path, sizeof path, "%s/log.csv", folder);
     if (n < 0 || (size_t)n >= sizeof path)
         return unet_fail(error, UNET_IO, "%s: the name of the folder is too long", folder);
-    return unet_log_open(&run->log, path, run->model, run->driver->options.resume ? run->state.step : -1,
-                         error);
+    return unet_log_open(&run->log, path, run->model, run->folder.is_new ? -1 : run->state.step,
+                         run->state.log_rows >= 0 ? run->state.log_rows : INT64_MAX, error);
 }
 
-static UnetStatus start(Run *run) {
+static int32_t kept_checkpoints(const Run *run) {
+    return run->training->save_keep > 1 ? run->training->save_keep : 1;
+}
+
+/* Data, memory and weights. */
+static UnetStatus load(Run *run) {
     Driver *driver = run->driver;
-    const UnetTraining *training = run->training;
     UnetStatus status = open_data(run);
     signals_hold(); /* before the loader starts its threads */
     if (status == UNET_OK)
@@ -208,35 +246,54 @@ static UnetStatus start(Run *run) {
         status = check_batch(run);
     if (status == UNET_OK && !driver->options.resume)
         status = normal_measure(driver, run->data);
+    return status == UNET_OK ? device_push_weights(&run->device, &driver->error) : status;
+}
+
+/* The folder becomes that of this run: its checkpoint shows before the first step that the folder takes
+ * files, and makes --resume mean this run. */
+static UnetStatus begin_in_folder(Run *run) {
+    Driver *driver = run->driver;
+    UnetStatus status = run_folder_clear(&run->folder, driver, run->state.step, kept_checkpoints(run));
+    if (status == UNET_OK && run->folder.is_new) {
+        run->state.log_rows = 0;
+        status = run_save_checkpoint(driver, run->device.arena, &run->state);
+    }
     if (status == UNET_OK)
-        status = device_push_weights(&run->device, &driver->error);
+        status = open_log(run);
+    run->state.log_rows = run->log.rows;
+    run->saved = run->state.step;
+    return status;
+}
+
+static UnetStatus start(Run *run) {
+    UnetStatus status = run_folder_take(&run->folder, run->driver);
+    if (status == UNET_OK)
+        status = load(run);
     if (status != UNET_OK)
         return status;
     run->stream = (UnetStream){.dataset = run->data,
                                .seed = (uint64_t)run->state.seed,
                                .skip = unet_parameter_draws(run->model),
                                .shuffle = run->model->data->shuffle,
-                               .drop_tail = training->drop_tail,
+                               .drop_tail = run->training->drop_tail,
                                .first = run->state.step,
                                .batch = batch_of(run)};
     status = plan_schedule(run);
     if (status == UNET_OK)
-        status = run_folder_prepare(driver);
+        status = begin_in_folder(run);
     if (status == UNET_OK)
-        status = open_log(run);
-    /* Shows before the first step that the folder takes files, and makes --resume mean this run. */
-    if (status == UNET_OK && !driver->options.resume)
-        status = run_save_checkpoint(driver, run->device.arena, &run->state);
-    run->saved = run->state.step;
+        status = board_open(&run->board, run->driver, run->eval_data, run->state.step, run->steps);
     run->first_step = run->begun = run->state.step;
     run->scale = scale_start(run->model, run->device.arena, run->state.step);
     return status;
 }
 
 static void finish(Run *run) {
+    board_close(run->board);
     unet_log_close(&run->log);
     free(run->value);
     free(run->identity);
+    free(run->unlogged);
     tally_destroy(&run->train);
     tally_destroy(&run->shown);
     tally_destroy(&run->eval);
@@ -244,6 +301,7 @@ static void finish(Run *run) {
     unet_loader_destroy(run->loader);
     unet_dataset_close(run->eval_data);
     unet_dataset_close(run->data);
+    run_folder_leave(&run->folder);
 }
 
 /* ---- while training --------------------------------------------------------------------------- */
@@ -370,7 +428,7 @@ static UnetStatus begin_step(Run *run) {
                            .step = run->begun,
                            .seed = (uint64_t)run->state.seed};
     run->samples[run->begun % UNET_STEPS_AHEAD] = batch.n;
-    if (run->begun - run->first_step <= IDENTITY_BATCHES)
+    if (run->begun <= run->identity_end)
         tally_add_identity(&run->train, program, &batch);
     return device_begin(&run->device, program, &step, &run->driver->error);
 }
@@ -397,7 +455,7 @@ static UnetStatus end_step(Run *run) {
     tally_add(&run->train, program, run->device.arena, n);
     tally_add(&run->shown, program, run->device.arena, n);
     add_norm(run);
-    return UNET_OK;
+    return board_step(run->board, run->device.arena, n, run->state.step, rate_of(run, run->state.step));
 }
 
 /* One step more has ended when this returns, and where there is a device and nothing else to be done, the
@@ -479,9 +537,16 @@ static UnetStatus evaluate(Run *run, int *signal) {
     }
     if (status == UNET_OK)
         status = write_row(run, "eval", &run->eval);
+    if (status == UNET_OK)
+        status = board_evaluation(run->board, &run->eval, run->state.step, &run->device);
     look_at_plateau(run, value);
     run->stream.first = run->state.step;
     return status != UNET_OK ? status : unet_loader_begin(run->loader, &run->stream, &driver->error);
+}
+
+/* Does the checkpoint on disk lack a step, or what came behind the last one? */
+static bool has_unsaved(const Run *run) {
+    return run->saved < run->state.step || run->state.log_rows != run->log.rows;
 }
 
 /* The checkpoint comes last: whoever resumes from it need not ask whether the weights are as new. */
@@ -489,6 +554,8 @@ static UnetStatus save(Run *run) {
     UnetStatus status = device_fetch_weights(&run->device, &run->driver->error);
     if (status == UNET_OK)
         status = run_save_weights(run->driver, run->device.arena, &run->state, "");
+    run->state.log_rows = run->log.rows;
+    store_unlogged(run);
     if (status == UNET_OK)
         status = run_save_checkpoint(run->driver, run->device.arena, &run->state);
     if (status == UNET_OK)
@@ -498,11 +565,12 @@ static UnetStatus save(Run *run) {
 
 /* A regular save also keeps a numbered checkpoint and forgets the one that is `keep` saves older. */
 static UnetStatus save_and_keep(Run *run) {
-    int64_t reach, keep = run->training->save_keep > 1 ? run->training->save_keep : 1;
+    int64_t reach;
     UnetStatus status = save(run);
     if (status != UNET_OK)
         return status;
-    bool is_old = !__builtin_mul_overflow(keep, run->save_every, &reach) && reach < run->state.step;
+    bool is_old =
+        !__builtin_mul_overflow(kept_checkpoints(run), run->save_every, &reach) && reach < run->state.step;
     return run_keep_checkpoint(run->driver, run->device.arena, &run->state,
                                is_old ? run->state.step - reach : 0);
 }
@@ -552,25 +620,35 @@ static UnetStatus loop(Run *run) {
     if (status != UNET_OK)
         return status;
     run->driver->stopped_by = signal;
-    return run->saved < run->state.step ? save(run) : UNET_OK;
+    return has_unsaved(run) ? save(run) : UNET_OK;
 }
 
 /* ---- before and after ------------------------------------------------------------------------- */
 
+static void tell(void *progress, const char *note) {
+    unet_progress_message(progress, "%s", note);
+}
+
 static void announce(Run *run) {
     const UnetModel *model = run->model;
+    const int samples = (int)unet_dataset_samples(run->data);
     char arena[32], beside[32], threads[32] = "";
     format_bytes(arena, sizeof arena, model->arena_bytes);
     format_bytes(beside, sizeof beside, run->beside);
     if (model->device == NULL)
-        (void)snprintf(threads, sizeof threads, "%" PRId32 " threads, ", run->driver->threads);
+        (void)snprintf(threads, sizeof threads, "%" PRId32 " thread%s, ", run->driver->threads,
+                       unet_plural(run->driver->threads));
     unet_progress_message(&run->progress,
-                          "%s (%s, %s): %" PRId64 " parameters, arena %s, the loader at most %s; %" PRId32
-                          " samples, batch %" PRId32 ", %" PRId64 " steps an epoch, %" PRId64
-                          " steps in all; %sseed %" PRId64,
-                          model->name, model->target, model->precision, model->parameter_count, arena,
-                          beside, unet_dataset_samples(run->data), batch_of(run), run->steps_per_epoch,
-                          run->steps, threads, run->state.seed);
+                          "%s (%s, %s): %" PRId64 " parameter%s, arena %s, the loader at most %s; %" PRId32
+                          " sample%s, batch %" PRId32 ", %" PRId64 " step%s an epoch, %" PRId64
+                          " step%s in all; %sseed %" PRId64,
+                          model->name, model->target, model->precision, model->parameter_count,
+                          unet_plural(model->parameter_count), arena, beside, samples, unet_plural(samples),
+                          batch_of(run), run->steps_per_epoch, unet_plural(run->steps_per_epoch),
+                          run->steps, unet_plural(run->steps), threads, run->state.seed);
+    unet_dataset_notes(run->data, tell, &run->progress);
+    if (run->eval_data != NULL)
+        unet_dataset_notes(run->eval_data, tell, &run->progress);
 }
 
 static void report_waiting(Run *run) {
@@ -596,19 +674,20 @@ static void summarize(Run *run) {
         return;
     }
     unet_format_duration(duration, sizeof duration, machine_seconds() - run->start);
-    unet_progress_message(progress, "trained %" PRId64 " steps in %s, %.1f images/s",
-                          run->state.step - run->first_step, duration, images_per_second(run));
+    unet_progress_message(progress, "trained %" PRId64 " step%s in %s, %.1f images/s",
+                          run->state.step - run->first_step, unet_plural(run->state.step - run->first_step),
+                          duration, images_per_second(run));
     report_waiting(run);
     if (has_stalled(run))
         unet_progress_message(progress,
-                              "stopped early: the last %" PRId64
-                              " evaluations were not better than that of "
+                              "stopped early: the last %" PRId64 " evaluation%s not better than that of "
                               "step %" PRId64,
-                              run->state.stale, run->state.best_step);
+                              run->state.stale, run->state.stale == 1 ? " was" : "s were",
+                              run->state.best_step);
     if (run->scale.skipped > 0)
         unet_progress_message(
-            progress, "%" PRId64 " of %" PRId64 " steps were skipped: their gradients overflowed in f16",
-            run->scale.skipped, run->state.step);
+            progress, "%" PRId64 " of %" PRId64 " step%s skipped: the gradients overflowed in f16",
+            run->scale.skipped, run->state.step, run->state.step == 1 ? " was" : "s were");
     tally_format(&run->eval, text, sizeof text);
     if (run->eval.samples > 0)
         unet_progress_message(progress, "evaluation: %s", text);
@@ -620,9 +699,18 @@ static void summarize(Run *run) {
         unet_progress_message(progress, "try it: %s predict --weights=%s IN.png -o OUT.png", program, use);
 }
 
+/* A run that a signal ended behind its last step still has its last rows to write. */
+static bool is_done(const Run *run) {
+    return run->state.step > run->steps ||
+           (run->state.step == run->steps && run->train.samples == 0 && !evaluates_at(run, run->steps));
+}
+
 UnetStatus driver_train(Driver *driver) {
-    Run run = {
-        .driver = driver, .model = driver->model, .training = driver->model->training, .log = {.fd = -1}};
+    Run run = {.driver = driver,
+               .model = driver->model,
+               .training = driver->model->training,
+               .folder = {.lock = -1},
+               .log = {.fd = -1}};
     if (run.training == NULL || run.model->train == NULL)
         return unet_fail(&driver->error, UNET_USAGE, "%s was compiled for prediction only",
                          run.model->name);
@@ -630,12 +718,11 @@ UnetStatus driver_train(Driver *driver) {
     if (status == UNET_OK && has_stalled(&run)) {
         (void)fprintf(stderr,
                       "nothing to do: training has stopped after %" PRId64
-                      " evaluations without a better one (`patience`)\n",
-                      run.state.stale);
-    } else if (status == UNET_OK && run.state.step >= run.steps) {
-        (void)fprintf(stderr,
-                      "nothing to do: %" PRId64 " of %" PRId64 " steps are done (--epochs, --steps)\n",
-                      run.state.step, run.steps);
+                      " evaluation%s without a better one (`patience`)\n",
+                      run.state.stale, unet_plural(run.state.stale));
+    } else if (status == UNET_OK && is_done(&run)) {
+        (void)fprintf(stderr, "nothing to do: %" PRId64 " of %" PRId64 " step%s done (--epochs, --steps)\n",
+                      run.state.step, run.steps, run.steps == 1 ? " is" : "s are");
     } else if (status == UNET_OK) {
         run.start = machine_seconds();
         unet_progress_start(&run.progress, STDERR_FILENO, run.start);

@@ -3,13 +3,14 @@
 #include "dataset_parts.h"
 #include "unet/rng.h"
 #include "warp.h"
+#include "unet/words.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static UnetStatus out_of_memory(UnetError *error) {
-    return unet_fail(error, UNET_IO, "out of memory while reading the headers of the data");
+    return unet_fail(error, UNET_TOO_SMALL, "out of memory while reading the headers of the data");
 }
 
 /* ---- sources ---------------------------------------------------------------------------------- */
@@ -128,6 +129,7 @@ static UnetStatus list_series(UnetDataset *dataset, UnetError *error) {
         for (int32_t t = 0; t < source->nterm; t++) {
             if (source->term[t].op == UNET_SRC_FILES) {
                 *next++ = (FileSeries){.pattern = source->term[t].pattern,
+                                       .more = source->term[t].more,
                                        .list = source->term[t].list,
                                        .column = source->term[t].column,
                                        .channels = dataset_is_labels(dataset, s) ? UNET_IMAGE_CLASSES
@@ -171,8 +173,8 @@ static UnetStatus split(UnetDataset *dataset, bool holdout, UnetError *error) {
     }
     free(order);
     if (dataset->nsample == 0 && count > 0) {
-        return unet_fail(error, UNET_IO, "holdout %g of %d samples leaves none for %s", data->holdout,
-                         count, evaluates_held ? "evaluation" : "training");
+        return unet_fail(error, UNET_IO, "holdout %g of %d sample%s leaves none for %s", data->holdout,
+                         count, unet_plural(count), evaluates_held ? "evaluation" : "training");
     }
     return UNET_OK;
 }
@@ -243,6 +245,8 @@ void unet_dataset_close(UnetDataset *dataset) {
     if (dataset != NULL) {
         dataset_cache_free(dataset);
         stems_free(&dataset->stems);
+        stems_free(&dataset->names);
+        free(dataset->folder_end);
         free(dataset->folder);
         dataset_free_classes(dataset);
         for (int32_t i = 0; dataset->series != NULL && i < dataset->nseries; i++) {
@@ -281,7 +285,8 @@ int32_t unet_dataset_samples(const UnetDataset *dataset) {
 }
 
 const char *unet_dataset_stem(const UnetDataset *dataset, int32_t sample) {
-    return dataset->stems.item[dataset->sample[sample].stem];
+    const StemList *names = dataset->names.count > 0 ? &dataset->names : &dataset->stems;
+    return names->item[dataset->sample[sample].stem];
 }
 
 size_t unet_dataset_decoder_bytes(const UnetDataset *dataset) {

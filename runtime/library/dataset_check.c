@@ -88,6 +88,7 @@ static UnetStatus check_purpose(const UnetModel *model, UnetPurpose purpose, con
                              : unet_fail(error, UNET_TOO_SMALL, "no memory to count classes");
     check->samples[purpose] = dataset->nsample;
     if (status == UNET_OK && note != NULL && c.count != NULL) {
+        unet_dataset_notes(dataset, note, listener->context);
         describe(&c, note);
     }
     free(c.count);

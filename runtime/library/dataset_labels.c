@@ -4,6 +4,7 @@
  * classes; a number that is none is an error with the name of its file.
  */
 #include "dataset_parts.h"
+#include "unet/words.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -143,8 +144,8 @@ static void end_line(Lines *lines) {
 }
 
 static void describe_sizes(Lines *lines, const UnetInput *labels, const LabelCount *count) {
-    add(lines, "%.100s: %" PRId64 " files of %" PRId32 " x %" PRId32, labels->name, count->files,
-        count->least[0], count->least[1]);
+    add(lines, "%.100s: %" PRId64 " file%s of %" PRId32 " x %" PRId32, labels->name, count->files,
+        unet_plural(count->files), count->least[0], count->least[1]);
     if (count->least[0] != count->most[0] || count->least[1] != count->most[1]) {
         add(lines, " to %" PRId32 " x %" PRId32, count->most[0], count->most[1]);
     }
@@ -152,8 +153,9 @@ static void describe_sizes(Lines *lines, const UnetInput *labels, const LabelCou
 }
 
 static void describe_points(Lines *lines, const LabelCount *count, int32_t k, int64_t all) {
-    add(lines, "%12" PRId64 " points %6.2f %% in %" PRId64 " files", count->points[k],
-        100 * (double)count->points[k] / (double)all, count->files_with[k]);
+    add(lines, "%12" PRId64 " points %6.2f %% in %" PRId64 " file%s", count->points[k],
+        100 * (double)count->points[k] / (double)all, count->files_with[k],
+        unet_plural(count->files_with[k]));
     end_line(lines);
 }
 

@@ -6,6 +6,7 @@
  *
  * Requires: the series.  Provides: UnetDataset.stems, the first word of each line; FileSeries.word. */
 #include "dataset_parts.h"
+#include "unet/words.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@ typedef struct {
 } Reading;
 
 static UnetStatus out_of_memory(const Reading *r) {
-    return unet_fail(r->error, UNET_IO, "%s: out of memory", r->path);
+    return unet_fail(r->error, UNET_TOO_SMALL, "%s: out of memory", r->path);
 }
 
 /* The stem of two stars is "scene/03". */
@@ -81,6 +82,7 @@ static UnetStatus read_lines(const Reading *r, FILE *file) {
 }
 
 static UnetStatus read_list(const UnetDataset *dataset, const char *name, Reading r) {
+    const int32_t before = r.stems != NULL ? r.stems->count : r.words->count;
     char path[UNET_PATH_BYTES];
     UnetStatus status = pattern_plain_path(path, dataset->folder, name, r.error);
     if (status != UNET_OK) {
@@ -94,13 +96,13 @@ static UnetStatus read_list(const UnetDataset *dataset, const char *name, Readin
     status = read_lines(&r, file);
     (void)fclose(file);
     const int32_t count = r.stems != NULL ? r.stems->count : r.words->count;
-    if (status == UNET_OK && count == 0) {
+    if (status == UNET_OK && count == before) {
         return unet_fail(r.error, UNET_IO, "%s: lists no samples", path);
     }
     return status;
 }
 
-/* The files of SERIES have the names that its list gives them. */
+/* The files of SERIES have the names that its lists give them, one list after another. */
 static UnetStatus read_names(UnetDataset *dataset, FileSeries *series, UnetError *error) {
     const bool first = dataset->stems.count == 0;
     const Reading r = {.stems = first ? &dataset->stems : NULL,
@@ -108,10 +110,15 @@ static UnetStatus read_names(UnetDataset *dataset, FileSeries *series, UnetError
                        .column = series->column,
                        .stars = -1,
                        .error = error};
-    UnetStatus status = read_list(dataset, series->pattern, r);
+    UnetStatus status = UNET_OK;
+    const char *list = series->pattern;
+    for (int32_t i = 0; status == UNET_OK && list != NULL; list = dataset_pattern(series, ++i)) {
+        status = read_list(dataset, list, r);
+    }
     if (status == UNET_OK && series->word.count != dataset->stems.count) {
-        return unet_fail(error, UNET_IO, "\"%.200s\" lists %d samples, and the list before it %d",
-                         series->pattern, series->word.count, dataset->stems.count);
+        return unet_fail(error, UNET_IO, "\"%.200s\" lists %d sample%s, and the list before it %d",
+                         series->pattern, series->word.count, unet_plural(series->word.count),
+                         dataset->stems.count);
     }
     return status;
 }

@@ -1,5 +1,7 @@
-/* dataset_match.c - which files belong together: those for which the stars of all patterns stand for the
- * same.  A pattern without stars names one file that belongs to every sample. */
+/* dataset_match.c - which files belong together: those of one folder for which the stars of all patterns
+ * stand for the same.  A pattern without stars names one file that belongs to every sample of its folder.
+ * Where sources name several folders, the first pattern of one belongs to the first of another, and so on.
+ */
 #include "dataset_parts.h"
 
 #include <stdlib.h>
@@ -14,12 +16,32 @@ UnetStatus dataset_problem(Listener *listener, UnetStatus status, const UnetErro
     return UNET_OK;
 }
 
+const char *dataset_pattern(const FileSeries *series, int32_t folder) {
+    if (folder == 0 || series->more == NULL) {
+        return folder == 0 ? series->pattern : NULL;
+    }
+    int32_t i = 1;
+    while (i < folder && series->more[i - 1] != NULL) {
+        i++;
+    }
+    return series->more[i - 1];
+}
+
+static int32_t folder_of(const UnetDataset *dataset, int32_t stem) {
+    int32_t folder = 0;
+    while (dataset->folder_end != NULL && stem >= dataset->folder_end[folder]) {
+        folder++;
+    }
+    return folder;
+}
+
 UnetStatus dataset_path(const UnetDataset *dataset, const FileSeries *series, const Sample *sample,
                         char path[UNET_PATH_BYTES], UnetError *error) {
     if (series->column > 0) {
         return dataset_named_path(dataset, series, sample->stem, path, error);
     }
-    return pattern_path(path, dataset->folder, series->pattern, dataset->stems.item[sample->stem], error);
+    const char *pattern = dataset_pattern(series, folder_of(dataset, sample->stem));
+    return pattern_path(path, dataset->folder, pattern, dataset->stems.item[sample->stem], error);
 }
 
 UnetStatus dataset_open_file(const UnetDataset *dataset, const Sample *sample, int32_t index,
@@ -61,9 +83,8 @@ static UnetStatus missing_partner(const UnetDataset *dataset, const char *stem, 
 }
 
 /* Two sorted lists, by merging; what only one has is a problem, and only the common stems stay in STEMS. */
-static UnetStatus keep_common(UnetDataset *dataset, const char *first, const char *second,
+static UnetStatus keep_common(UnetDataset *dataset, StemList *stems, const char *first, const char *second,
                               const StemList *other, Listener *listener, UnetError *error) {
-    StemList *stems = &dataset->stems;
     int32_t i = 0, j = 0, kept = 0;
     UnetStatus status = UNET_OK;
     while (status == UNET_OK && (i < stems->count || j < other->count)) {
@@ -86,19 +107,21 @@ static UnetStatus keep_common(UnetDataset *dataset, const char *first, const cha
     return status;
 }
 
-UnetStatus dataset_match(UnetDataset *dataset, Listener *listener, UnetError *error) {
+/* The stems of one folder. */
+static UnetStatus match_folder(UnetDataset *dataset, int32_t folder, StemList *stems, Listener *listener,
+                               UnetError *error) {
     const char *first = NULL;
-    if (dataset_is_listed(dataset)) {
-        return dataset_read_lists(dataset, error);
-    }
     for (int32_t i = 0; i < dataset->nseries; i++) {
-        const char *pattern = dataset->series[i].pattern;
+        const char *pattern = dataset_pattern(&dataset->series[i], folder);
+        if (pattern == NULL) {
+            return unet_fail(error, UNET_BUG, "the data sources name different numbers of folders");
+        }
         if (pattern_stars(pattern) == 0) {
             continue;
         }
         if (first == NULL) {
             first = pattern;
-            UnetStatus status = pattern_expand(dataset->folder, pattern, &dataset->stems, error);
+            UnetStatus status = pattern_expand(dataset->folder, pattern, stems, error);
             if (status != UNET_OK) {
                 return status;
             }
@@ -112,7 +135,7 @@ UnetStatus dataset_match(UnetDataset *dataset, Listener *listener, UnetError *er
         StemList other = {0};
         UnetStatus status = pattern_expand(dataset->folder, pattern, &other, error);
         if (status == UNET_OK) {
-            status = keep_common(dataset, first, pattern, &other, listener, error);
+            status = keep_common(dataset, stems, first, pattern, &other, listener, error);
         }
         stems_free(&other);
         if (status != UNET_OK) {
@@ -120,7 +143,53 @@ UnetStatus dataset_match(UnetDataset *dataset, Listener *listener, UnetError *er
         }
     }
     if (first == NULL && dataset->nseries > 0) {
-        return pattern_expand(dataset->folder, dataset->series[0].pattern, &dataset->stems, error);
+        first = dataset_pattern(&dataset->series[0], folder);
+        return pattern_expand(dataset->folder, first, stems, error);
     }
     return UNET_OK;
+}
+
+/* STEMS of FOLDER, one of FOLDERS, join those of the others. */
+static UnetStatus append(UnetDataset *dataset, int32_t folder, int32_t folders, const StemList *stems,
+                         UnetError *error) {
+    const char *pattern = dataset_pattern(&dataset->series[0], folder);
+    for (int32_t i = 0; i < stems->count; i++) {
+        char name[UNET_PATH_BYTES];
+        UnetStatus status = pattern_path(name, NULL, pattern, stems->item[i], error);
+        if (status != UNET_OK) {
+            return status;
+        }
+        if (!stems_add(&dataset->stems, stems->item[i]) ||
+            (folders > 1 && !stems_add(&dataset->names, name))) {
+            return unet_fail(error, UNET_IO, "out of memory while reading the names of files");
+        }
+    }
+    return UNET_OK;
+}
+
+UnetStatus dataset_match(UnetDataset *dataset, Listener *listener, UnetError *error) {
+    if (dataset_is_listed(dataset)) {
+        return dataset_read_lists(dataset, error);
+    }
+    int32_t folders = 1;
+    for (int32_t i = 0; i < dataset->nseries; i++) {
+        while (dataset_pattern(&dataset->series[i], folders) != NULL) {
+            folders++;
+        }
+    }
+    dataset->folder_end = calloc((size_t)folders, sizeof *dataset->folder_end);
+    if (dataset->folder_end == NULL) {
+        return unet_fail(error, UNET_IO, "out of memory while reading the names of files");
+    }
+    UnetStatus status = UNET_OK;
+    for (int32_t folder = 0; folder < folders && status == UNET_OK; folder++) {
+        StemList stems = {0};
+        status = match_folder(dataset, folder, &stems, listener, error);
+        if (status == UNET_OK) {
+            status = append(dataset, folder, folders, &stems, error);
+        }
+        dataset->folder_end[folder] = dataset->stems.count;
+        stems_free(&stems);
+    }
+    return status;
 }

@@ -22,15 +22,18 @@ enum { MAX_SOURCES = 256, MAX_TERMS = 256 }; /* they share the number of a rando
 
 /* The files of one UNET_SRC_FILES term, one per sample. */
 typedef struct {
-    const char *pattern;
-    int32_t channels; /* or UNET_IMAGE_CLASSES */
-    int32_t source;   /* that reads it */
-    const char *list; /* that says what the stars stand for, or NULL: all files that there are */
-    int32_t column;   /* of the list called `pattern`, whose words name the files; 0: it is a pattern */
-    StemList word;    /* these words, one for each stem */
-    bool coloured;    /* colours of its pictures are changed; else it fills no picture that is compared */
-    int32_t highest;  /* of its files */
-    size_t widest;    /* bytes of the longest row of one */
+    const char *pattern;     /* of the first folder, */
+    const char *const *more; /* and of the others, as in UnetSourceTerm */
+    int32_t channels;        /* or UNET_IMAGE_CLASSES */
+    int32_t source;          /* that reads it */
+    const char *list;        /* that says what the stars stand for, or NULL: all files that there are */
+    int32_t column;  /* of the list called `pattern`, whose words name the files; 0: it is a pattern */
+    StemList word;   /* these words, one for each stem */
+    bool coloured;   /* colours of its pictures are changed; else it fills no picture that is compared */
+    int32_t highest; /* of its files */
+    size_t widest;   /* bytes of the longest row of one */
+    int32_t files;   /* whose header was read, */
+    int32_t with[UNET_IMAGE_TRAITS]; /* and how many of them have a trait */
 } FileSeries;
 
 /* How fine the files of a source are; see dataset_scale.c. */
@@ -95,7 +98,9 @@ struct UnetDataset {
     const UnetNormal *normal; /* see unet_dataset_normalize; NULL: as the model's file says */
     bool warps;               /* training with transforms beyond `crop` and `flip`: see dataset_warp.c */
     char *folder;
-    StemList stems;
+    StemList stems;      /* those of one folder after those of another; */
+    int32_t *folder_end; /*   of folder f up to folder_end[f] */
+    StemList names; /* where there are several folders: what samples are called; see unet_dataset_stem */
     uint16_t *
         *class_of; /* per source that fills labels: from the numbers in its files to classes; or NULL */
     FileSeries *series; /* in the order in which sources and terms name them */
@@ -150,6 +155,9 @@ int32_t dataset_valid(const UnetDataset *dataset, int axis, int32_t shown);
 
 /* Reads all headers; fills the samples' sizes and leaves out those with a problem. */
 UNET_MUST_USE UnetStatus dataset_probe(UnetDataset *dataset, Listener *listener, UnetError *error);
+
+/* The pattern of SERIES in folder FOLDER, or NULL: it has fewer. */
+const char *dataset_pattern(const FileSeries *series, int32_t folder);
 
 /* The path of the file of SERIES that belongs to a sample. */
 UNET_MUST_USE UnetStatus dataset_path(const UnetDataset *dataset, const FileSeries *series,

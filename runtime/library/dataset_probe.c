@@ -10,11 +10,13 @@
 #include "warp.h"
 #include "window.h"
 
-/* What libpng and zlib take for one file: their states and windows, a buffer of the file, a few rows, and
- * all rows of an interlaced one. */
+#include <stdio.h>
+
+/* What a decoder takes for one file: its state and windows, a buffer of the file, a few rows, and those
+ * that it holds at once, all of an interlaced image. */
 static size_t decoder_bytes(const UnetImageInfo *info) {
     size_t row = (size_t)info->width * 4 * (size_t)(info->bits / 8);
-    return 96 * 1024 + 4 * row + (info->interlaced ? row * (size_t)info->height : 0);
+    return 96 * 1024 + 4 * row + row * (size_t)(info->interlaced ? info->height : info->held_rows);
 }
 
 /* Reads a header; what the file takes decoded is added to *DECODED. */
@@ -30,6 +32,10 @@ static UnetStatus probe(FileSeries *series, const char *path, UnetImageInfo *inf
     *info = unet_image_info(reader);
     series->highest = info->height > series->highest ? info->height : series->highest;
     series->widest = unet_row_bytes(&format) > series->widest ? unet_row_bytes(&format) : series->widest;
+    series->files++;
+    for (int trait = 0; trait < UNET_IMAGE_TRAITS; trait++) {
+        series->with[trait] += (info->traits >> trait & 1) != 0;
+    }
     status = unet_image_check_end(reader, error);
     unet_image_close(reader);
     if (!checked_mul(unet_row_bytes(&format), (size_t)info->height, &bytes) ||
@@ -166,4 +172,20 @@ UnetStatus dataset_probe(UnetDataset *dataset, Listener *listener, UnetError *er
     }
     dataset->nsample = kept;
     return UNET_OK;
+}
+
+void unet_dataset_notes(const UnetDataset *dataset, UnetProblemReport *note, void *context) {
+    char text[512];
+    for (int32_t i = 0; i < dataset->nseries; i++) {
+        const FileSeries *series = &dataset->series[i];
+        for (int trait = 0; trait < UNET_IMAGE_TRAITS; trait++) {
+            if (series->with[trait] > 0) {
+                (void)snprintf(text, sizeof text, "%.100s: %d of %d files of \"%.200s\"%s: %s",
+                               dataset->source[series->source].name, series->with[trait], series->files,
+                               series->pattern, series->more != NULL ? " and others" : "",
+                               unet_image_trait(trait));
+                note(context, text);
+            }
+        }
+    }
 }

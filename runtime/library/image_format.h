@@ -3,6 +3,7 @@
 #define UNET_IMAGE_FORMAT_H
 
 #include <stdio.h>
+#include "unet/atomic_file.h"
 #include "unet/image.h"
 
 enum { SIGNATURE_BYTES = 8 }; /* of a file: enough to tell its format */
@@ -42,7 +43,34 @@ UnetStatus image_fail(const UnetImageReader *reader, UnetError *error, const cha
 UnetStatus image_fail_decoding(UnetImageReader *reader, UnetError *error);
 
 extern const ImageFormat image_png;
-extern const ImageFormat image_jpeg; /* where the build has libjpeg */
-extern const ImageFormat image_gif;  /* where the build has giflib */
+extern const ImageFormat image_jpeg;     /* where the build has libjpeg */
+extern const ImageFormat image_tiff;     /* where the build has libtiff */
+extern const char image_tiff_left_out[]; /* said of compressions that are not read */
+extern const ImageFormat image_gif;      /* where the build has giflib */
+
+/* ---- writing ---- */
+
+/* Each returns false on failure, with the reason in `error`, or nothing there where memory ran out. */
+typedef struct {
+    bool (*begin)(UnetImageWriter *writer);     /* what stands before the rows */
+    bool (*write_row)(UnetImageWriter *writer); /* `row` */
+    bool (*end)(UnetImageWriter *writer);       /* what stands behind them */
+    void (*close)(UnetImageWriter *writer);     /* frees `state`, at any time */
+} ImageEncoder;
+
+struct UnetImageWriter {
+    const ImageEncoder *encoder;
+    void *state; /* of the encoder */
+    UnetImageInfo shape;
+    int32_t rows_written;
+    size_t row_bytes;
+    UnetAtomicFile file;
+    UnetError error; /* of the file, else the encoder's */
+    uint8_t row[];   /* the numbers of a row, the highest byte of each first */
+};
+
+extern const ImageEncoder image_png_encoder;
+extern const ImageEncoder image_jpeg_encoder; /* where the build has libjpeg */
+extern const ImageEncoder image_tiff_encoder;
 
 #endif

@@ -3,6 +3,7 @@
  *
  * libjpeg reports failure by longjmp, as libpng does: see image_png.c.  It only warns of damaged data, and
  * goes on with grey: here most warnings are failures. */
+#include "exif.h"
 #include "image_format.h"
 
 #include <setjmp.h>
@@ -12,6 +13,8 @@
 #include <jpeglib.h>
 
 #include <jerror.h>
+
+enum { EXIF_MARKER = JPEG_APP0 + 1, MARKER_BYTES = 0xffff };
 
 typedef struct {
     struct jpeg_decompress_struct jpeg;
@@ -59,8 +62,25 @@ static bool read_header(UnetImageReader *reader) {
     jpeg_create_decompress(&d->jpeg);
     d->created = true;
     jpeg_stdio_src(&d->jpeg, reader->file);
+    jpeg_save_markers(&d->jpeg, EXIF_MARKER, MARKER_BYTES);
     (void)jpeg_read_header(&d->jpeg, TRUE);
     return true;
+}
+
+static bool is_turned(const Decoder *d) {
+    static const uint8_t start[] = {'E', 'x', 'i', 'f', 0, 0};
+    for (jpeg_saved_marker_ptr m = d->jpeg.marker_list; m != NULL; m = m->next) {
+        if (m->marker == EXIF_MARKER && m->data_length > sizeof start &&
+            memcmp(m->data, start, sizeof start) == 0) {
+            return exif_turns(m->data + sizeof start, m->data_length - sizeof start);
+        }
+    }
+    return false;
+}
+
+/* The coefficients of a progressive file, of two bytes each. */
+static int32_t held_rows(Decoder *d) {
+    return jpeg_has_multiple_scans(&d->jpeg) ? 2 * (int32_t)d->jpeg.image_height : 0;
 }
 
 static UnetStatus open_jpeg(UnetImageReader *reader, UnetError *error) {
@@ -88,7 +108,9 @@ static UnetStatus open_jpeg(UnetImageReader *reader, UnetError *error) {
     reader->shape = (UnetImageInfo){.width = (int32_t)d->jpeg.image_width,
                                     .height = (int32_t)d->jpeg.image_height,
                                     .channels = channels,
-                                    .bits = 8};
+                                    .bits = 8,
+                                    .held_rows = held_rows(d),
+                                    .traits = is_turned(d) ? UNET_IMAGE_TURNED : 0};
     reader->row_bytes = (size_t)d->jpeg.image_width * (size_t)channels;
     return UNET_OK;
 }

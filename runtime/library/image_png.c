@@ -2,6 +2,7 @@
  *
  * libpng reports failure by longjmp.  Every function here that calls it sets its own jump target first and
  * keeps what it needs afterwards in the reader, never in a local variable. */
+#include "exif.h"
 #include "image_format.h"
 
 #include <errno.h>
@@ -61,6 +62,23 @@ static bool read_header(UnetImageReader *reader) {
     return true;
 }
 
+/* Transparency of single colours or entries of a palette is dropped like alpha. */
+static uint32_t traits(const Decoder *d) {
+    uint32_t found = 0;
+    if ((png_get_color_type(d->png, d->info) & PNG_COLOR_MASK_ALPHA) != 0 ||
+        png_get_valid(d->png, d->info, PNG_INFO_tRNS) != 0) {
+        found |= UNET_IMAGE_ALPHA;
+    }
+#ifdef PNG_eXIf_SUPPORTED
+    png_bytep exif = NULL;
+    png_uint_32 bytes = 0;
+    if (png_get_eXIf_1(d->png, d->info, &bytes, &exif) != 0 && exif_turns(exif, bytes)) {
+        found |= UNET_IMAGE_TURNED;
+    }
+#endif
+    return found;
+}
+
 static UnetStatus open_png(UnetImageReader *reader, UnetError *error) {
     Decoder *d = reader->decoder = calloc(1, sizeof *d);
     if (d != NULL) {
@@ -82,6 +100,7 @@ static UnetStatus open_png(UnetImageReader *reader, UnetError *error) {
         .bits = png_get_bit_depth(d->png, d->info) == 16 ? 16 : 8,
         .palette = colour == PNG_COLOR_TYPE_PALETTE,
         .interlaced = png_get_interlace_type(d->png, d->info) != PNG_INTERLACE_NONE,
+        .traits = traits(d),
     };
     reader->row_bytes = png_get_rowbytes(d->png, d->info);
     return UNET_OK;

@@ -14,26 +14,36 @@ static const ImageFormat *const formats[] = {&image_png,
 #ifdef UNET_HAS_JPEG
                                              &image_jpeg,
 #endif
+#ifdef UNET_HAS_TIFF
+                                             &image_tiff,
+#endif
 #ifdef UNET_HAS_GIF
                                              &image_gif,
 #endif
                                              NULL};
 
+/* Decoders tell of memory in words, as they do of all else. */
+static UnetStatus status_of(const char *why) {
+    return strstr(why, "of memory") != NULL || strstr(why, "nsufficient memory") != NULL ? UNET_TOO_SMALL
+                                                                                         : UNET_IO;
+}
+
 UnetStatus image_fail(const UnetImageReader *reader, UnetError *error, const char *why) {
-    return unet_fail(error, UNET_IO, "%s: %s", reader->path, why);
+    return unet_fail(error, status_of(why), "%s: %s", reader->path, why);
 }
 
 UnetStatus image_fail_decoding(UnetImageReader *reader, UnetError *error) {
     const char *what = reader->cut_short ? "cut short" : "damaged";
+    const UnetStatus status = status_of(reader->reason);
     int32_t row = reader->next_row;
     reader->next_row = INT32_MAX;
     if (reader->rows == NULL) {
-        return unet_fail(error, UNET_IO, "%s: %s in the header (%s)", reader->path, what, reader->reason);
+        return unet_fail(error, status, "%s: %s in the header (%s)", reader->path, what, reader->reason);
     }
     if (reader->shape.interlaced) {
-        return unet_fail(error, UNET_IO, "%s: %s (%s)", reader->path, what, reader->reason);
+        return unet_fail(error, status, "%s: %s (%s)", reader->path, what, reader->reason);
     }
-    return unet_fail(error, UNET_IO, "%s: %s in row %d of %d (%s)", reader->path, what, row,
+    return unet_fail(error, status, "%s: %s in row %d of %d (%s)", reader->path, what, row,
                      reader->shape.height, reader->reason);
 }
 
@@ -41,21 +51,13 @@ UnetStatus image_fail_decoding(UnetImageReader *reader, UnetError *error) {
 
 /* What the build leaves out is refused with the package that brings it. */
 static UnetStatus fail_format(const UnetImageReader *reader, const uint8_t *signature, UnetError *error) {
-#ifndef UNET_HAS_JPEG
-    if (memcmp(signature, "\xff\xd8\xff", 3) == 0) {
-        return image_fail(
-            reader, error,
-            "a JPEG file: install libjpeg62-turbo-dev and build unetc anew, which was built without");
+    const UnetImageKind *kind = unet_image_kind_of_bytes(signature);
+    if (kind != NULL && kind->package != NULL) {
+        return unet_fail(error, UNET_IO,
+                         "%s: a %s file: install %s and build unetc anew, which was built without",
+                         reader->path, kind->name, kind->package);
     }
-#endif
-#ifndef UNET_HAS_GIF
-    if (memcmp(signature, "GIF8", 4) == 0) {
-        return image_fail(reader, error,
-                          "a GIF file: install libgif-dev and build unetc anew, which was built without");
-    }
-#endif
-    (void)signature;
-    return image_fail(reader, error, "neither a PNG, a JPEG nor a GIF file");
+    return image_fail(reader, error, "neither a PNG, a JPEG, a TIFF nor a GIF file");
 }
 
 static UnetStatus open_file(UnetImageReader *reader, UnetError *error) {
@@ -102,12 +104,21 @@ static UnetStatus check_channels(UnetImageReader *reader, int32_t channels, Unet
     if (reader->classes) {
         const bool grey = shape->channels == 1;
         shape->channels = 1;
+        if (shape->bits > 16) {
+            return image_fail(reader, error, "holds floats, and classes are whole numbers");
+        }
         return shape->palette || grey
                    ? UNET_OK
                    : image_fail(reader, error, "is in colour, and classes are grey or of a palette");
     }
     if (channels == 1 && shape->channels == 3) {
         return image_fail(reader, error, "is in colour, and the model reads one channel");
+    }
+    if (channels == 3 && shape->channels == 1) {
+        shape->traits |= UNET_IMAGE_SPREAD;
+    }
+    if (shape->bits > 8) {
+        shape->traits |= shape->bits == 16 ? UNET_IMAGE_DEEP : UNET_IMAGE_FLOATS;
     }
     if (channels != 0) {
         shape->channels = channels;
@@ -134,7 +145,7 @@ static UnetStatus open_image(UnetImageReader *reader, int32_t channels, UnetErro
     if (status != UNET_OK) {
         return status;
     }
-    size_t sample = reader->shape.bits == 16 ? 2 : 1;
+    size_t sample = (size_t)reader->shape.bits / 8;
     size_t expected = (size_t)reader->shape.width * (size_t)reader->stored_channels * sample;
     if ((reader->stored_channels != 1 && reader->stored_channels != 3) || reader->row_bytes != expected) {
         return image_fail(reader, error, "an unknown kind of image");
@@ -147,7 +158,7 @@ UnetStatus unet_image_open(UnetImageReader **reader, const char *path, int32_t c
     *reader = NULL;
     UnetImageReader *opened = calloc(1, sizeof *opened + length);
     if (opened == NULL) {
-        return unet_fail(error, UNET_IO, "%s: out of memory", path);
+        return unet_fail(error, UNET_TOO_SMALL, "%s: out of memory", path);
     }
     memcpy(opened->path, path, length);
     UnetStatus status = open_image(opened, channels, error);
@@ -231,26 +242,30 @@ size_t unet_row_bytes(const UnetRowFormat *format) {
     return (size_t)format->width * (size_t)format->stored * (size_t)(format->bits / 8);
 }
 
+/* COUNT numbers of BITS each, STEP bytes apart; the caller names BITS, so that the loop knows them. */
+static inline void convert_bits(int32_t bits, float one, const uint8_t *from, ptrdiff_t step, int32_t count,
+                                float *to) {
+    for (int32_t x = 0; x < count; x++) {
+        to[x] = (float)unet_stored_number(bits, from + x * step) / one;
+    }
+}
+
 /* One channel of a row: COUNT numbers, the first one at FROM. */
 static void convert(const UnetRowFormat *format, const uint8_t *from, int32_t count, float *to) {
-    int32_t step = format->stored;
+    const ptrdiff_t step = unet_number_bytes(format) * format->stored;
+    const float one = unet_row_one(format);
     if (format->bits == 8) {
-        const float one = format->classes ? 1.0f : 255.0f;
-        for (int32_t x = 0; x < count; x++) {
-            to[x] = (float)from[x * step] / one;
-        }
+        convert_bits(8, one, from, step, count, to);
+    } else if (format->bits == 16) {
+        convert_bits(16, one, from, step, count, to);
     } else {
-        const float one = format->classes ? 1.0f : 65535.0f;
-        for (int32_t x = 0; x < count; x++) {
-            const uint8_t *number = from + 2 * (ptrdiff_t)x * step;
-            to[x] = (float)(number[0] << 8 | number[1]) / one;
-        }
+        convert_bits(32, one, from, step, count, to);
     }
 }
 
 void unet_row_convert(const UnetRowFormat *format, const uint8_t *row, int32_t first, int32_t count,
                       float *values) {
-    ptrdiff_t sample = format->bits / 8;
+    const ptrdiff_t sample = unet_number_bytes(format);
     for (int32_t c = 0; c < format->channels; c++) {
         float *channel = values + (ptrdiff_t)c * count;
         if (c < format->stored) {

@@ -36,7 +36,7 @@ static UnetStatus read_text(KeyMap *map, UnetError *error) {
     const bool failed = ferror(file) != 0;
     (void)fclose(file);
     if (map->text == NULL) {
-        return unet_fail(error, UNET_IO, "%s: out of memory", map->path);
+        return unet_fail(error, UNET_TOO_SMALL, "%s: out of memory", map->path);
     }
     if (failed) {
         return unet_fail(error, UNET_IO, "%s: cannot read", map->path);
@@ -103,7 +103,7 @@ static UnetStatus parse(KeyMap *map, UnetError *error) {
     }
     map->rule = calloc(lines, sizeof *map->rule);
     if (map->rule == NULL) {
-        return unet_fail(error, UNET_IO, "%s: out of memory", map->path);
+        return unet_fail(error, UNET_TOO_SMALL, "%s: out of memory", map->path);
     }
     UnetStatus status = UNET_OK;
     char *text = map->text;
@@ -123,7 +123,7 @@ UnetStatus key_map_open(KeyMap **map, const char *path, UnetError *error) {
     *map = NULL;
     KeyMap *opened = calloc(1, sizeof *opened + length);
     if (opened == NULL) {
-        return unet_fail(error, UNET_IO, "%s: out of memory", path);
+        return unet_fail(error, UNET_TOO_SMALL, "%s: out of memory", path);
     }
     memcpy(opened->path, path, length);
     UnetStatus status = read_text(opened, error);

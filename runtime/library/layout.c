@@ -105,9 +105,15 @@ void unet_layout_store_row(const UnetLayout *layout, void *base, int32_t n, int3
         int64_t at = row_start(layout, n, c, d, h);
         const float *channel = row + c * stride, beside = fill != NULL ? fill[c] : 0;
         for (int32_t x = 0; x < layout->size[2]; x++, at += layout->block) {
-            store(layout->type, base, at, from[x] < 0 ? beside : channel[from[x]]);
+            const int32_t source = from == NULL ? x : from[x];
+            store(layout->type, base, at, source < 0 ? beside : channel[source]);
         }
     }
+}
+
+int32_t unet_band_end(const UnetBand *band, int64_t b, int32_t units) {
+    const int64_t end = (b + 1) * band->rows - band->lag, height = (int64_t)units * band->of_unit;
+    return (int32_t)(end < 0 ? 0 : end > height ? height : end);
 }
 
 static int32_t reflect(int64_t position, int32_t size) {

@@ -14,6 +14,7 @@
 #include "unet/loader.h"
 #include "size_math.h"
 #include "unet/rng.h"
+#include "unet/words.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -306,7 +307,7 @@ static UnetStatus start_threads(UnetLoader *loader, int32_t threads, UnetError *
     pthread_attr_t attributes;
     int failure = pthread_attr_init(&attributes);
     if (failure != 0) {
-        return unet_fail(error, UNET_IO, "cannot start loader threads: %s", strerror(failure));
+        return unet_fail(error, UNET_TOO_SMALL, "cannot start loader threads: %s", strerror(failure));
     }
     (void)pthread_attr_setstacksize(&attributes, THREAD_STACK);
     (void)sigfillset(&all);
@@ -318,7 +319,7 @@ static UnetStatus start_threads(UnetLoader *loader, int32_t threads, UnetError *
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     (void)pthread_attr_destroy(&attributes);
     if (failure != 0) {
-        return unet_fail(error, UNET_IO, "cannot start loader threads: %s", strerror(failure));
+        return unet_fail(error, UNET_TOO_SMALL, "cannot start loader threads: %s", strerror(failure));
     }
     return UNET_OK;
 }
@@ -406,9 +407,10 @@ void *unet_loader_memory(const UnetLoader *loader, size_t *bytes) {
 UnetStatus unet_loader_begin(UnetLoader *loader, const UnetStream *stream, UnetError *error) {
     const UnetProgram *program = unet_dataset_program(stream->dataset);
     int64_t batches = unet_stream_batches(stream);
+    const int samples = (int)unet_dataset_samples(stream->dataset);
     if (batches == 0) {
-        return unet_fail(error, UNET_IO, "%d samples do not fill a batch of %d, and `tail` is \"drop\"",
-                         unet_dataset_samples(stream->dataset), batch_of(stream));
+        return unet_fail(error, UNET_IO, "%d sample%s %s not fill a batch of %d, and `tail` is \"drop\"",
+                         samples, unet_plural(samples), samples == 1 ? "does" : "do", batch_of(stream));
     }
     if (!fits_slot(loader, program)) {
         return unet_fail(error, UNET_BUG, "program %s: its batch does not fit a loader slot",

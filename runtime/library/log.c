@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { ROOM_PER_NUMBER = 32, FIXED_NUMBERS = 11 };
@@ -76,19 +77,27 @@ static size_t format_header(UnetLog *log) {
     return length;
 }
 
-/* The offset behind the last complete line whose step is at most LAST_STEP; 0: the file is not ours. */
-static off_t end_of_step(FILE *file, const char *header, int64_t last_step) {
+enum { NOT_OURS = -1 };
+
+/* What to keep of the FILE: the offset behind its last complete row whose step is at most STEP, and behind
+ * ROWS rows at most, which becomes their number.  NOT_OURS: it has other columns than HEADER. */
+static off_t end_of_step(FILE *file, const char *header, int64_t step, int64_t *rows) {
     char text[4096];
     bool is_header = true, at_start = true;
+    const int64_t most = *rows;
     off_t end = 0;
+    *rows = 0;
     while (fgets(text, sizeof text, file) != NULL) {
-        int64_t step;
-        if (is_header && strcmp(text, header) != 0)
-            return 0;
-        if (!is_header && at_start && (sscanf(text, "%*d,%" SCNd64, &step) != 1 || step > last_step))
+        int64_t of_row;
+        const bool whole = strchr(text, '\n') != NULL;
+        if (is_header && (whole ? strcmp(text, header) : strncmp(text, header, strlen(text))) != 0)
+            return NOT_OURS;
+        if (!is_header && at_start &&
+            (*rows == most || sscanf(text, "%*d,%" SCNd64, &of_row) != 1 || of_row > step))
             return end;
+        *rows += whole && !is_header;
         is_header = false;
-        at_start = strchr(text, '\n') != NULL;
+        at_start = whole;
         if (at_start)
             end = ftello(file);
     }
@@ -97,34 +106,51 @@ static off_t end_of_step(FILE *file, const char *header, int64_t last_step) {
 
 /* The same for a file with the columns of this program, or of one of another precision: it goes on in its
  * own. */
-static off_t end_in_any_columns(UnetLog *log, FILE *file, int64_t last_step) {
-    off_t end = 0;
-    for (int i = 0; i < 2 && end == 0; i++) {
+static off_t end_in_any_columns(UnetLog *log, FILE *file, int64_t step) {
+    const int64_t most = log->rows;
+    off_t end = NOT_OURS;
+    for (int i = 0; i < 2 && end == NOT_OURS; i++) {
         log->has_scale ^= i == 1;
+        log->rows = most;
         (void)format_header(log);
         rewind(file);
-        end = end_of_step(file, log->line, last_step);
+        end = end_of_step(file, log->line, step, &log->rows);
     }
-    if (end == 0)
-        log->has_scale = log->model->loss_scale > 0;
     return end;
 }
 
+static UnetStatus open_file(UnetLog *log, const char *path, UnetError *error) {
+    struct stat found;
+    log->fd =
+        open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666); /* nor wait for a pipe's reader */
+    if (log->fd < 0 || fstat(log->fd, &found) != 0)
+        return unet_fail(error, UNET_IO, "%s: %s", path, strerror(errno));
+    return S_ISREG(found.st_mode) ? UNET_OK : unet_fail(error, UNET_IO, "%s: is no regular file", path);
+}
+
 UnetStatus unet_log_open(UnetLog *log, const char *path, const UnetModel *model, int64_t last_step,
-                         UnetError *error) {
+                         int64_t rows, UnetError *error) {
     off_t end = 0;
     *log =
         (UnetLog){.fd = -1, .model = model, .size = line_size(model), .has_scale = model->loss_scale > 0};
     log->line = malloc(log->size);
     if (log->line == NULL)
         return unet_fail(error, UNET_TOO_SMALL, "no memory for the log");
+    UnetStatus status = open_file(log, path, error);
+    if (status != UNET_OK)
+        return status;
     FILE *file = last_step >= 0 ? fopen(path, "r") : NULL;
     if (file != NULL) {
+        log->rows = rows;
         end = end_in_any_columns(log, file, last_step);
         (void)fclose(file);
     }
-    log->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (log->fd < 0 || ftruncate(log->fd, end) != 0 || lseek(log->fd, end, SEEK_SET) < 0)
+    if (end == NOT_OURS)
+        return unet_fail(error, UNET_IO,
+                         "%s: has other columns than the log of this program: move it, or train in another "
+                         "folder",
+                         path);
+    if (ftruncate(log->fd, end) != 0 || lseek(log->fd, end, SEEK_SET) < 0)
         return unet_fail(error, UNET_IO, "%s: %s", path, strerror(errno));
     return end > 0 ? UNET_OK : write_line(log, format_header(log), error);
 }
@@ -154,6 +180,7 @@ UnetStatus unet_log_write(UnetLog *log, const UnetLogRow *row, UnetError *error)
     else if (log->has_scale)
         append(log, &length, ",,");
     append(log, &length, "\n");
+    log->rows++;
     return write_line(log, length, error);
 }
 

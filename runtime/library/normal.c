@@ -39,3 +39,23 @@ bool unet_normal_parse(UnetNormal *normal, int32_t channels, const char *text) {
     }
     return *text == '\0';
 }
+
+void unet_normal_key(const UnetModel *model, int32_t i, char key[UNET_NORMAL_KEY_BYTES]) {
+    (void)snprintf(key, UNET_NORMAL_KEY_BYTES, "unet.normal.%.100s", model->inputs[i].name);
+}
+
+UnetStatus unet_normal_read(const UnetModel *model, int32_t i, UnetNormal *normal,
+                            const UnetSafetensors *file, UnetError *error) {
+    char key[UNET_NORMAL_KEY_BYTES];
+    unet_normal_key(model, i, key);
+    const char *text = unet_safetensors_metadata(file, key);
+    if (model->inputs[i].normalizing != UNET_NORMALIZED_AS_MEASURED)
+        return UNET_OK;
+    if (text != NULL && unet_normal_parse(normal, model->inputs[i].channels, text))
+        return UNET_OK;
+    return unet_fail(error, UNET_IO,
+                     "%s: %s is missing or wrong: it says what `normalize` measured of \"%.100s\" when "
+                     "the weights were trained. Weights from elsewhere need `normalize mean = [...], "
+                     "std = [...]`",
+                     unet_safetensors_path(file), key, model->inputs[i].name);
+}

@@ -1,6 +1,7 @@
 /* parameters.c - the weights of a model: initial values, saving and loading. */
 #include "unet/parameters.h"
 #include "unet/rng.h"
+#include "foreign.h"
 #include "wrapper.h"
 
 #include <math.h>
@@ -137,16 +138,26 @@ typedef struct {
     const char *arena;
     bool moments; /* with the weights that are trained, which need not be those that are used */
     int32_t all;  /* parameters and moments */
+    const UnetTensor *more;
     char prefix[UNET_MOST_MOMENTS][MOMENT_PREFIX];
 } Saved;
 
 static const char loss_scale_name[] = "optimizer.loss_scale";
 
-/* Tensors are the parameters, then the first moments of all, then the second ones and so on, and at last
- * the scale of the loss.  A parameter without a gradient has no moments: their tensors are left out. */
+static bool saves_loss_scale(const Saved *saved) {
+    return saved->moments && saved->model->loss_scale > 0;
+}
+
+/* Tensors are the parameters, then the first moments of all, then the second ones and so on, then
+ * the scale of the loss, and what the caller adds.  A parameter without a gradient has no moments: their
+ * tensors are left out. */
 static void saved_tensor(const void *context, int32_t index, UnetTensor *tensor) {
     const Saved *saved = context;
     int32_t nparameter = saved->model->nparameter;
+    if (index >= saved->all && (index > saved->all || !saves_loss_scale(saved))) {
+        *tensor = *saved->more;
+        return;
+    }
     if (index == saved->all) {
         *tensor = (UnetTensor){.prefix = "",
                                .name = loss_scale_name,
@@ -171,22 +182,28 @@ static void saved_tensor(const void *context, int32_t index, UnetTensor *tensor)
     memcpy(tensor->dim, parameter->dim, sizeof parameter->dim);
 }
 
-UnetStatus unet_parameters_save(const UnetModel *model, const void *arena, bool moments, const char *path,
-                                const UnetMetadata *metadata, int32_t nmetadata, UnetError *error) {
-    Saved saved = {.model = model, .arena = arena, .moments = moments};
+UnetStatus unet_parameters_save(const UnetModel *model, const void *arena, bool moments,
+                                const UnetTensor *more, const char *path, const UnetMetadata *metadata,
+                                int32_t nmetadata, UnetError *error) {
+    Saved saved = {.model = model, .arena = arena, .moments = moments, .more = more};
     int32_t kept = moments ? moment_count(model) : 0, groups = 1 + kept;
     int32_t count;
     for (int which = 0; which < kept; which++) {
         write_moment_prefix(saved.prefix[which], model, which);
     }
     if (__builtin_mul_overflow(groups, model->nparameter, &saved.all) ||
-        __builtin_add_overflow(saved.all, moments && model->loss_scale > 0, &count)) {
+        __builtin_add_overflow(saved.all, saves_loss_scale(&saved) + (more != NULL), &count)) {
         return unet_fail(error, UNET_BUG, "%s: too many parameters", path);
     }
     return unet_safetensors_save(path, saved_tensor, &saved, count, metadata, nmetadata, error);
 }
 
 /* ---- loading ---------------------------------------------------------------------------------- */
+
+int64_t unet_parameters_header(const UnetModel *model) {
+    const int64_t of_others = 4 << 20, of_tensor = 1024;
+    return of_others + of_tensor * model->nparameter * (1 + moment_count(model));
+}
 
 /* Whether two shapes are equal once their dimensions of 1 are left out. */
 static bool same_shape(const int64_t *a, int32_t rank_a, const int64_t *b, int32_t rank_b) {
@@ -252,8 +269,12 @@ static UnetStatus load_one(const UnetModel *model, const UnetSafetensors *file, 
     char why[WHY_TEXT];
     int32_t index = find_fitting(file, prefix, parameter, why);
     if (index < 0) {
-        return unet_fail(error, UNET_IO, "%s: %s%s: %s", unet_safetensors_path(file), prefix,
-                         parameter->name, why);
+        char advice[ADVICE_BYTES] = "";
+        if (unet_safetensors_find(file, parameter->name) < 0 && prefix[0] == '\0') {
+            advise_names(file, parameter->name, advice);
+        }
+        return unet_fail(error, UNET_IO, "%s: %s%s: %s%s", unet_safetensors_path(file), prefix,
+                         parameter->name, why, advice);
     }
     return unet_safetensors_read(file, index, model->real, values, error);
 }
@@ -322,8 +343,10 @@ UnetStatus unet_parameters_load(const UnetModel *model, const UnetSafetensors *f
     }
     start_averages(model, arena);
     if (loaded == 0 && model->nparameter > 0) {
-        return unet_fail(error, UNET_IO, "%s: no tensor has the name and shape of a parameter of %s",
-                         unet_safetensors_path(file), model->name);
+        char advice[ADVICE_BYTES];
+        advise_names(file, model->parameter[0].name, advice);
+        return unet_fail(error, UNET_IO, "%s: no tensor has the name and shape of a parameter of %s%s",
+                         unet_safetensors_path(file), model->name, advice);
     }
     return UNET_OK;
 }

@@ -120,7 +120,7 @@ static UnetStatus take_file(Walk *at) {
         return UNET_OK;
     }
     if (!stems_add(at->found, at->stem.text)) {
-        return unet_fail(at->error, UNET_IO, "%s: out of memory", at->path.text);
+        return unet_fail(at->error, UNET_TOO_SMALL, "%s: out of memory", at->path.text);
     }
     return UNET_OK;
 }
@@ -288,7 +288,8 @@ UnetStatus pattern_plain_path(char path[UNET_PATH_BYTES], const char *folder, co
 UnetStatus pattern_expand(const char *folder, const char *pattern, StemList *stems, UnetError *error) {
     Walk at = {.pattern = pattern, .found = stems, .error = error};
     if (pattern_stars(pattern) == 0) {
-        return stems_add(stems, "") ? UNET_OK : unet_fail(error, UNET_IO, "%s: out of memory", pattern);
+        return stems_add(stems, "") ? UNET_OK
+                                    : unet_fail(error, UNET_TOO_SMALL, "%s: out of memory", pattern);
     }
     if (!start_path(&at.path, folder, pattern)) {
         return fail_long(pattern, error);

@@ -78,17 +78,13 @@ static double snapped(double position) {
     return position - near < 1e-9 && near - position < 1e-9 ? near : position;
 }
 
-static double stored(const uint8_t *at, bool wide) {
-    return wide ? at[0] << 8 | at[1] : at[0];
-}
-
 static void sample_picture(const Raster *raster, const View *view, const double from[2], int32_t width,
                            float *to) {
     const UnetRowFormat *format = &raster->format;
-    const bool wide = format->bits == 16;
-    const float one = wide ? 65535 : 255;
+    const int32_t bits = format->bits;
+    const float one = unet_row_one(format);
     const int32_t size[2] = {raster->height, format->width};
-    const size_t number = wide ? 2 : 1, point = number * (size_t)format->stored;
+    const size_t number = (size_t)unet_number_bytes(format), point = number * (size_t)format->stored;
     int32_t near[2][2];
     double share[2];
     for (int axis = 0; axis < 2; axis++) {
@@ -107,8 +103,8 @@ static void sample_picture(const Raster *raster, const View *view, const double 
         double value[2];
         const size_t channel = c < format->stored ? (size_t)c * number : 0;
         for (int i = 0; i < 2; i++) {
-            const double a = stored(row[i] + left + channel, wide),
-                         b = stored(row[i] + right + channel, wide);
+            const double a = unet_stored_number(bits, row[i] + left + channel),
+                         b = unet_stored_number(bits, row[i] + right + channel);
             value[i] = a + share[1] * (b - a);
         }
         to[(ptrdiff_t)c * width] = (float)(value[0] + share[0] * (value[1] - value[0])) / one;
@@ -117,12 +113,11 @@ static void sample_picture(const Raster *raster, const View *view, const double 
 
 static float nearest_class(const Raster *raster, const View *view, const double from[2]) {
     const UnetRowFormat *format = &raster->format;
-    const bool wide = format->bits == 16;
     const int32_t y = inside(view, whole_part(from[0]), raster->height),
                   x = inside(view, whole_part(from[1]), format->width);
-    return (float)stored(raster->rows + (size_t)(y - raster->first) * unet_row_bytes(format) +
-                             (size_t)x * (wide ? 2 : 1),
-                         wide);
+    return (float)unet_stored_number(format->bits,
+                                     raster->rows + (size_t)(y - raster->first) * unet_row_bytes(format) +
+                                         (size_t)(x * unet_number_bytes(format)));
 }
 
 void raster_sample(const Raster *raster, const View *view, const double (*from)[2], int32_t width,

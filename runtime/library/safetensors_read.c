@@ -1,9 +1,11 @@
 /* safetensors_read.c - reading safetensors files: 8 bytes of header length, a JSON object that gives every
  * tensor's type, shape and place, then the values without a gap.
  *
- * The header is not trusted.  What is checked: its length against the file's; JSON without duplicate keys;
+ * The header is not trusted.  What is checked: its length against the file's and against what its reader
+ * needs, for its JSON takes some twenty times as much memory; JSON without duplicate keys;
  * types, ranks and products of dimensions; that the places of the tensors cover the data exactly once. */
 #include "unet/safetensors.h"
+#include "foreign.h"
 #include "key_map.h"
 #include "size_math.h"
 
@@ -67,6 +69,10 @@ static UnetStatus fail_tensor(const UnetSafetensors *file, const char *name, Une
 
 static UnetStatus fail(const UnetSafetensors *file, UnetError *error, const char *why) {
     return unet_fail(error, UNET_IO, "%s: %s", file->path, why);
+}
+
+static UnetStatus fail_memory(const UnetSafetensors *file, UnetError *error) {
+    return unet_fail(error, UNET_TOO_SMALL, "%s: out of memory", file->path);
 }
 
 static UnetStatus read_at(const UnetSafetensors *file, void *to, size_t bytes, int64_t position,
@@ -165,7 +171,7 @@ static UnetStatus parse_entries(UnetSafetensors *file, UnetError *error) {
     }
     file->tensor = calloc(entries > 0 ? entries : 1, sizeof *file->tensor);
     if (file->tensor == NULL) {
-        return fail(file, error, "out of memory");
+        return fail_memory(file, error);
     }
     const char *name;
     json_t *value;
@@ -229,23 +235,7 @@ static UnetStatus parse_header(UnetSafetensors *file, const char *text, size_t l
     return parse_entries(file, error);
 }
 
-/* What torch.save() writes, by its first eight bytes: a zip archive, or, long ago, a pickle. */
-static bool is_of_torch_save(uint64_t first) {
-    const uint64_t zip = 0x04034b50, pickle = UINT64_C(0x469cfc6c0a8a0280);
-    return (first & UINT32_MAX) == zip || first == pickle;
-}
-
-static UnetStatus fail_of_torch_save(const UnetSafetensors *file, UnetError *error) {
-    return unet_fail(
-        error, UNET_IO,
-        "%s: a file of torch.save(), which may run code when it is read. Convert it once, in Python:\n"
-        "    import torch; from safetensors.torch import save_file\n"
-        "    save_file({k: v.contiguous() for k, v in torch.load(\"weights.pth\", weights_only=True)"
-        ".items()}, \"weights.safetensors\")",
-        file->path);
-}
-
-static UnetStatus read_header(UnetSafetensors *file, UnetError *error) {
+static UnetStatus read_header(UnetSafetensors *file, int64_t most, UnetError *error) {
     struct stat stat;
     uint64_t length = 0;
     if (fstat(file->fd, &stat) != 0) {
@@ -263,15 +253,21 @@ static UnetStatus read_header(UnetSafetensors *file, UnetError *error) {
     }
     if (length < 2 || length > MAX_HEADER) {
         return is_of_torch_save(length)
-                   ? fail_of_torch_save(file, error)
+                   ? fail_of_torch_save(file->path, error)
                    : fail(file, error, "not a safetensors file: impossible length of the header");
     }
     if (length > (uint64_t)stat.st_size - LENGTH_BYTES) {
         return fail(file, error, "cut short in the header");
     }
+    if (length > (uint64_t)most) {
+        return unet_fail(
+            error, UNET_IO,
+            "%s: its header has %lld bytes, and that of a file for this model has %lld at most", file->path,
+            (long long)length, (long long)most);
+    }
     char *text = malloc(length);
     if (text == NULL) {
-        return fail(file, error, "out of memory");
+        return fail_memory(file, error);
     }
     status = read_at(file, text, length, LENGTH_BYTES, error);
     if (status == UNET_OK) {
@@ -285,12 +281,12 @@ static UnetStatus read_header(UnetSafetensors *file, UnetError *error) {
     return check_places(file, (int64_t)stat.st_size - file->data_start, error);
 }
 
-UnetStatus unet_safetensors_open(UnetSafetensors **file, const char *path, UnetError *error) {
+UnetStatus unet_safetensors_open(UnetSafetensors **file, const char *path, int64_t most, UnetError *error) {
     size_t length = strlen(path) + 1;
     *file = NULL;
     UnetSafetensors *opened = calloc(1, sizeof *opened + length);
     if (opened == NULL) {
-        return unet_fail(error, UNET_IO, "%s: out of memory", path);
+        return unet_fail(error, UNET_TOO_SMALL, "%s: out of memory", path);
     }
     memcpy(opened->path, path, length);
     UnetStatus status;
@@ -298,7 +294,7 @@ UnetStatus unet_safetensors_open(UnetSafetensors **file, const char *path, UnetE
     if (opened->fd < 0) {
         status = unet_fail(error, UNET_IO, "%s: cannot read: %s", path, strerror(errno));
     } else {
-        status = read_header(opened, error);
+        status = read_header(opened, most, error);
     }
     if (status != UNET_OK) {
         unet_safetensors_close(opened);
@@ -339,7 +335,7 @@ static UnetStatus rename_tensor(UnetSafetensors *file, const KeyMap *map, UnetTe
     const size_t length = strlen(name) + 1;
     char *copy = malloc(length);
     if (copy == NULL) {
-        return fail(file, error, "out of memory");
+        return fail_memory(file, error);
     }
     tensor->name = memcpy(copy, name, length);
     file->renamed[file->nrenamed++] = copy;
@@ -350,7 +346,7 @@ static UnetStatus rename_all(UnetSafetensors *file, const KeyMap *map, UnetError
     int32_t count = 0;
     file->renamed = calloc((size_t)file->count + 1, sizeof *file->renamed);
     if (file->renamed == NULL) {
-        return fail(file, error, "out of memory");
+        return fail_memory(file, error);
     }
     for (int32_t i = 0; i < file->count; i++) {
         UnetTensorInfo tensor = file->tensor[i];

@@ -342,7 +342,7 @@ class Ours:
     def measure_memory(self, shop):
         out = self.path + "-run"
         pictures = shop.data_of(self.net)
-        train = [self.path, "train", "--data=" + pictures, "--steps=2", "--out=" + out, "--threads=%d" % self.threads]
+        train = [self.path, "train", "--data=" + pictures, "--steps=2", "--out=" + out, "--overwrite", "--threads=%d" % self.threads]
         if self.program == "train":
             return peak_of(train)
         if not os.path.exists(self.weights):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """planner.py UNETC PLACE: what the planner gets out of a budget, and how long it takes, as Markdown tables.
 
-UNetDenoiser at 512x512 in f32, everything in the arena counted: the largest batch that fits whole, that with at most
+UNetDenoiser at 512x512 in f32, the arena and the loader's pictures beside it counted: the largest batch that fits whole, that with at most
 26 % more operations, and that which fits without computing anything again; the same in loops over samples; batch 16
 under a range of budgets.  Then the time of plans and of placements."""
 
@@ -37,13 +37,13 @@ def fit(unetc, budget, options):
     """The largest whole batch, or None, and the largest in loops over samples."""
     command = [unetc, "fit", "--max=batch", "--format=json", "--mem=" + budget] + options + DENOISER
     row = json.loads(plans.execute(command, (0, plans.DOES_NOT_FIT)))["rows"][0]
-    return row["best"] if row["fits"] else None, row.get("with_sample_loops")
+    return row["best"] if row["fits"] else None, row.get("with_sample_loops"), row["memory"]
 
 
-def cheap_enough(unetc, budget, best, kept):
-    """The largest batch below BEST that adds little work, as a plan."""
+def cheap_enough(unetc, memory, best, kept):
+    """The largest batch below BEST that adds little work, as a plan; MEMORY: what fit was asked for."""
     for batch in range(best["batch"], kept["batch"] if kept else 0, -1):
-        plan = planned(unetc, budget, batch)
+        plan = planned(unetc, "%dB" % (memory - best["beside"] // best["batch"] * batch), batch)
         if plan.fits and plan.recomputes() <= MOST_EXTRA:
             return plan
     return None
@@ -54,14 +54,14 @@ def cell(batch, arena, share):
 
 
 def table_of_batches(unetc):
-    print("| arena | everything kept | at most %d %% more work | largest whole batch | a few samples at a time |" %
+    print("| memory | everything kept | at most %d %% more work | largest whole batch | a few samples at a time |" %
           (100 * MOST_EXTRA))
     print("|---|---|---|---|---|")
     for budget in BUDGETS:
-        kept, _ = fit(unetc, budget, WHOLE + ["--no-recompute"])
-        best, _ = fit(unetc, budget, WHOLE)
-        _, looped = fit(unetc, budget, [])
-        cheap = cheap_enough(unetc, budget, best, kept) if best else None
+        kept, _, memory = fit(unetc, budget, WHOLE + ["--no-recompute"])
+        best, _, _ = fit(unetc, budget, WHOLE)
+        _, looped, _ = fit(unetc, budget, [])
+        cheap = cheap_enough(unetc, memory, best, kept) if best else None
         cells = [cell(fitted["batch"], fitted["arena"], extra(fitted)) if fitted else "none" for fitted in (kept, best)]
         cells.insert(1, cell(cheap.json["batch"], cheap.arena, cheap.recomputes()) if cheap else cells[0])
         loops = cell(looped["batch"], looped["arena"], extra(looped)) if looped else "none"

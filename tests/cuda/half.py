@@ -52,7 +52,7 @@ class Run:
         """Names and numbers of the checkpoint after STEPS steps."""
         out = os.path.join(self.folder, "out")
         self.said = program.execute([self.program, "train", "--data=" + data, "--out=" + out, "--steps=%d" % steps,
-                                     "--threads=1"] + list(more))
+                                     "--threads=1"] + list(more) + ([] if "--resume" in more else ["--overwrite"]))
         tensors, _ = safetensors.read(self.checkpoint())
         return {name: tensor.values for name, tensor in tensors.items()}
 

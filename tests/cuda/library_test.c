@@ -4,12 +4,17 @@
  *
  *   PROGRAM ROUNDS
  *
- * Prints a line for each prediction: the model, the seed of its weights, the picture, a sum of its bits. */
+ * Prints a line for each prediction: the model, the seed of its weights, the picture, a sum of its bits.
+ * By unet/embed.h each predicts the same, and a training step changes that. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <string.h>
+
 #include "unet/device.h"
+#include "unet/embed.h"
+#include "unet/layout.h"
 #include "unet/parameters.h"
 
 extern const UnetModel *const models[]; /* NULL behind the last */
@@ -37,9 +42,16 @@ static void *take(int64_t bytes) {
     return memory;
 }
 
-/* A step of one sample, whose inputs are those of PICTURE; at a rate of 0, training changes no weight. */
-static void run(const Instance *of, const UnetProgram *program, int picture) {
+/* One sample of INPUTS; at a rate of 0, training changes no weight. */
+static void run_on(const Instance *of, const UnetProgram *program, const void *const *inputs) {
     UnetError error;
+    const UnetStep step = {.arena = of->mirror, .inputs = inputs, .n = 1, .threads = 1, .step = 1};
+    must(of->model->device->begin(of->state, program, &step, &error), &error);
+    must(of->model->device->end(of->state, of->mirror, &error), &error);
+}
+
+/* The inputs are those of PICTURE. */
+static void run(const Instance *of, const UnetProgram *program, int picture) {
     float *input[MOST_INPUTS] = {NULL};
     for (int i = 0; i < of->model->ninput; i++) {
         const int64_t count = program->inputs[i].sample_bytes / (int64_t)sizeof(float);
@@ -49,13 +61,7 @@ static void run(const Instance *of, const UnetProgram *program, int picture) {
         for (int64_t k = 0; k < count; k++)
             input[i][k] = (float)((k * (7 + picture) + i) % 101) / 101;
     }
-    const UnetStep step = {.arena = of->mirror,
-                           .inputs = (const void *const[]){input[0], input[1]},
-                           .n = 1,
-                           .threads = 1,
-                           .step = 1};
-    must(of->model->device->begin(of->state, program, &step, &error), &error);
-    must(of->model->device->end(of->state, of->mirror, &error), &error);
+    run_on(of, program, (const void *const[]){input[0], input[1]});
     for (int i = 0; i < MOST_INPUTS; i++)
         free(input[i]);
 }
@@ -93,6 +99,57 @@ static void open_all(Instance *of, int count) {
     }
 }
 
+enum { SIZE = 16, CHANNELS = 3, POINTS = CHANNELS * SIZE * SIZE }; /* of what library.py compiles */
+
+/* A planar picture by way of the device alone. */
+static void predict_planar(const Instance *of, const float *in, float *out) {
+    UnetError error;
+    const UnetProgram *program = of->model->predict;
+    const UnetLayout *input = &program->inputs[0], *output = &program->outputs[0];
+    char *staged = take(input->sample_bytes);
+    memset(staged, 0, (size_t)input->sample_bytes);
+    for (int h = 0; h < SIZE; h++)
+        unet_layout_store_row(input, staged, 0, 0, h, in + h * SIZE, SIZE * SIZE, NULL, NULL);
+    run_on(of, program, (const void *const[]){staged, NULL});
+    must(of->model->device->fetch(of->state, of->mirror, program->output_offsets[0], output->sample_bytes,
+                                  &error),
+         &error);
+    for (int h = 0; h < SIZE; h++) {
+        float row[CHANNELS * SIZE];
+        unet_layout_load_row(output, of->mirror + program->output_offsets[0], 0, 0, h, row);
+        for (int c = 0; c < CHANNELS; c++)
+            memcpy(out + (c * SIZE + h) * SIZE, row + c * SIZE, SIZE * sizeof *row);
+    }
+    free(staged);
+}
+
+/* OF has the weights of seed 1. */
+static void embed(const Instance *of) {
+    float in[POINTS], expected[POINTS], found[POINTS];
+    double loss = -1;
+    UnetError error;
+    const size_t bytes = (size_t)unet_embed_bytes(of->model);
+    char *buffer = take((int64_t)bytes);
+    const void *const inputs[] = {in, in};
+    void *const outputs[] = {found};
+    for (int i = 0; i < POINTS; i++)
+        in[i] = (float)(i * 7 % 101) / 101;
+    predict_planar(of, in, expected);
+    must(unet_embed_init(&of->model, 1, buffer, bytes, 1, 1, &error), &error);
+    must(unet_embed_forward(buffer, inputs, outputs, &error), &error);
+    if (memcmp(found, expected, sizeof found) != 0)
+        must(unet_fail(&error, UNET_BUG, "%s predicts something else by unet/embed.h", of->model->name),
+             &error);
+    if (of->model->train != NULL) {
+        must(unet_embed_train_step(buffer, 1, inputs, 1e-2, &loss, &error), &error);
+        must(unet_embed_forward(buffer, inputs, outputs, &error), &error);
+        if (!(loss > 0) || memcmp(found, expected, sizeof found) == 0)
+            must(unet_fail(&error, UNET_BUG, "%s does not learn", of->model->name), &error);
+    }
+    unet_embed_close(buffer);
+    free(buffer);
+}
+
 int main(int argc, char **argv) {
     const int rounds = argc == 2 ? atoi(argv[1]) : 1;
     Instance of[MOST_MODELS];
@@ -112,6 +169,8 @@ int main(int argc, char **argv) {
         set_weights(&of[m], 1);
         predict(&of[m], 0);
     }
+    for (int m = 0; m < count; m++)
+        embed(&of[m]);
     for (int m = 0; m < count; m++) {
         of[m].model->device->close(of[m].state);
         free(of[m].mirror);

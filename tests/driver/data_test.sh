@@ -81,8 +81,8 @@ for threads in 1 3; do
     write halves$threads "$transforms
     normalize
     threads $threads" "" --precision=bf16
-    run ./halves$threads train --data=data --out=run$threads
-    weights run$threads/halves$threads.safetensors >halves$threads.weights
+    run ./halves$threads train --data=data --out=halves_run$threads
+    weights halves_run$threads/halves$threads.safetensors >halves$threads.weights
 done
 same halves1.weights halves3.weights "loader threads in bf16"
 cmp -s halves1.weights weights1 && fail "bf16 rounds nothing"

@@ -4,6 +4,7 @@
 # divergence, evaluation and prediction.
 set -u
 fake=$1 make_pictures=$2 hook=${3:-}
+here=$(cd "$(dirname "$0")" && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
@@ -27,7 +28,8 @@ expect() {
 # same A B WHAT: two files are equal byte for byte.
 same() { cmp -s "$1" "$2" || fail "$3: $1 and $2 differ"; }
 
-# evaluations LOG: its evaluation rows without the columns that tell time.
+# rows LOG: its rows without the columns that tell time; evaluations LOG: those of evaluations.
+rows() { tail -n +2 "$1" | cut -d, -f1-8,11-; }
 evaluations() { grep ',eval,' "$1" | cut -d, -f1-8; }
 
 "$make_pictures" data 13 20 18 8 && "$make_pictures" small 1 13 11 16 && "$make_pictures" large 1 17 16 8 ||
@@ -37,18 +39,21 @@ echo "options"
 expect 2 'no command' "$fake"
 expect 2 'did you mean `train`' "$fake" trian
 expect 2 'did you mean `--epochs`' "$fake" train --epoch=3
-expect 2 'has no option `--epochs`' "$fake" predict --epochs=3 x.png -o y.png
+expect 2 'did you mean `--lr`' "$fake" train --learning_rate=1e-3
+expect 2 '`predict` does not take --epochs: it is for `train`' "$fake" predict --epochs=3 x.png -o y.png
 expect 2 'whole number' "$fake" train --steps many
-expect 2 'at least 1' "$fake" train --steps=0
+expect 2 'whole number from 1$' "$fake" train --steps=0
 expect 2 'needs a value' "$fake" train --steps
 expect 2 'both set the duration' "$fake" train --steps 3 --epochs 3
-expect 2 'out of range' "$fake" train --steps=99999999999999999999
+expect 2 'whole number from 1$' "$fake" train --steps=99999999999999999999
+expect 2 'use text, csv or json' "$fake" eval --format=html
+expect 2 'use text or json' "$fake" info --format=csv
 expect 2 'takes no files' "$fake" train data
 expect 2 '`--map` tells the names in the file of `--weights`' "$fake" eval --map=x
 expect 2 'needs .-o OUT' "$fake" predict x.png
 expect 0 'usage:' "$fake" --help
 expect 0 'usage: [^ ]* train .OPTIONS.' "$fake" train --help
-expect 0 'usage: [^ ]* predict IN' "$fake" help predict
+expect 0 'usage: [^ ]* predict .OPTIONS. IN' "$fake" help predict
 expect 2 'did you mean `train`' "$fake" help trian
 ! "$fake" eval --help | grep -e --epochs || fail 'the help of eval tells of --epochs'
 expect 0 'fake \(fake.unet' "$fake" --version
@@ -74,6 +79,9 @@ FAKE_ARENA=1000000000000000 expect 3 'needs 909.49 TiB' "$fake" train --data=dat
 
 echo "data"
 expect 0 '13 samples in .data., 26 files' "$fake" check-data --data data
+"$make_pictures" deep 4 20 18 16 || exit 1
+expect 0 'noisy: 4 of 4 files of .*: all 16 bits are kept' "$fake" check-data --data deep
+expect 0 'clean: 3 of 3 files of .*: all 16 bits are kept' "$fake" train --data=deep --steps=1 --out=deep.run
 expect 4 'noisy' "$fake" train --data nowhere
 cp -r data broken
 rm broken/clean/05.png
@@ -96,7 +104,19 @@ done
     fail "header of the log: $(head -1 whole/log.csv)"
 [ "$(cut -d, -f1-3 whole/log.csv | tail -n +2 | tr '\n' ' ')" = \
     '1,3,train 1,3,eval 2,6,train 2,6,eval 3,9,train 3,9,eval 4,12,train 4,12,eval ' ] || fail "rows of the log"
-expect 0 'is now again/fake.previous' sh -c "cp -r whole again && '$fake' train --data=data --out=again"
+cp -r whole again
+for option in "" --weights=whole/fake.safetensors --resume=whole/fake.checkpoint.safetensors; do
+    expect 2 'again holds a run .*`--resume` goes on with it, `--overwrite` begins anew .*`--out=DIR`' \
+        "$fake" train --data=data --out=again $option
+done
+diff -r whole again || fail "a refused training changes a run"
+expect 2 'give one of them' "$fake" train --data=data --out=again --resume --overwrite
+expect 0 'is now again/fake.previous' "$fake" train --data=data --out=again --overwrite
+mkdir logged && echo mine >logged/log.csv
+expect 2 'logged holds a run .log.csv.' "$fake" train --data=data --out=logged
+cp whole/fake.checkpoint.safetensors logged
+expect 4 'logged/log.csv: has other columns' "$fake" train --data=data --out=logged --resume --epochs=5
+[ "$(cat logged/log.csv)" = mine ] || fail "another log was overwritten"
 same whole/fake.safetensors again/fake.safetensors "the same seed"
 expect 0 '' "$fake" train --data=data --out=other --seed=1
 cmp -s whole/fake.safetensors other/fake.safetensors && fail "another seed, the same weights"
@@ -113,7 +133,14 @@ cp -r whole longer
 expect 0 'nothing to do' "$fake" train --data=data --out=longer --resume
 expect 0 'resuming from step 12' "$fake" train --data=data --out=longer --resume --epochs=8
 same long/fake.safetensors longer/fake.safetensors "epochs added by --resume"
-[ "$(evaluations long/log.csv)" = "$(evaluations longer/log.csv)" ] || fail "log of a resumed run"
+[ "$(rows long/log.csv)" = "$(rows longer/log.csv)" ] || fail "log of a resumed run"
+
+echo "TensorBoard"
+expect 0 'tensorboard --logdir=board/tensorboard' "$fake" train --data=data --out=board --tensorboard --epochs=2
+expect 0 'resuming from step 6' "$fake" train --data=data --out=board --resume --tensorboard
+same whole/fake.safetensors board/fake.safetensors "--tensorboard"
+expect 0 ' tags' python3 "$here/tensorboard_check.py" board/tensorboard board
+expect 4 'nowhere/x: the folder cannot be created' "$fake" train --data=data --out=board2 --tensorboard=nowhere/x
 
 echo "batches"
 expect 2 'compiled for 4 at most; compile with --batch=5' "$fake" train --data=data --out=wide --batch=5
@@ -124,9 +151,9 @@ expect 0 'batch 2, ' "$fake" train --data=data --out=halved --resume --epochs=2
 same narrow/fake.safetensors halved/fake.safetensors "--batch behind --resume"
 
 echo "learning rates"
-expect 2 '`--lr` needs a number, not `fast`' "$fake" train --lr=fast
-for rate in 0 -1e-3 nan inf; do expect 2 "greater than 0, not $rate" "$fake" train --lr=$rate; done
-expect 2 'has no option `--lr`' "$fake" eval --lr=1
+expect 2 '`--lr=fast`: use a number greater than 0' "$fake" train --lr=fast
+for rate in 0 -1e-3 nan inf; do expect 2 "--lr=$rate.: use a number greater than 0" "$fake" train --lr=$rate; done
+expect 2 '`eval` does not take --lr: it is for `train`' "$fake" eval --lr=1
 # rates LOG: of its rows of training.
 rates() { grep ',train,' "$1" | cut -d, -f8 | tr '\n' ' '; }
 export FAKE_SCHEDULE=cosine
@@ -162,7 +189,7 @@ for signal in TERM INT; do
     expect 0 'resuming from step' "$fake" train --data=data --out="stop$signal" --resume --epochs=8
     same long/fake.safetensors "stop$signal/fake.safetensors" "SIG$signal and --resume"
     same long/fake.best.safetensors "stop$signal/fake.best.safetensors" "SIG$signal and --resume, best"
-    [ "$(evaluations long/log.csv)" = "$(evaluations "stop$signal/log.csv")" ] || fail "SIG$signal: log"
+    [ "$(rows long/log.csv)" = "$(rows "stop$signal/log.csv")" ] || fail "SIG$signal: log"
 done
 
 echo "kill and resume"
@@ -175,15 +202,44 @@ for pause in 0.05 0.2 0.35 0.5 0.65; do
     [ -e killed/fake.checkpoint.safetensors ] || continue
     expect 0 'resuming from step' "$fake" train --data=data --out=killed --resume --epochs=8 --checkpoint-every=2
     same long/fake.safetensors killed/fake.safetensors "kill -9 after $pause s and --resume"
-    [ "$(evaluations long/log.csv)" = "$(evaluations killed/log.csv)" ] || fail "kill -9 after $pause s: log"
+    diff <(rows long/log.csv) <(rows killed/log.csv) || fail "kill -9 after $pause s: log"
 done
 expect 4 '10 samples, and the data now has' sh -c "'$make_pictures' fewer 9 20 18 8 &&
     '$fake' train --data=fewer --out=killed --resume --epochs=9"
+expect 0 '^nothing to do: 1 of 1 step is done' \
+    sh -c "'$fake' train --data=data --out=single --steps=1 && '$fake' train --data=data --out=single --steps=1 --resume"
+expect 0 ' 1 thread, .*' "$fake" train --data=data --out=one_thread --steps=1 --threads=1
 expect 2 'was made with seed 0' "$fake" train --data=data --out=killed --resume --epochs=9 --seed=5
 expect 4 'not a checkpoint to continue from' "$fake" train --data=data --resume=whole/fake.safetensors
 expect 4 'fake.checkpoint.safetensors' "$fake" train --data=data --out=empty --resume
 head -c 300 whole/fake.checkpoint.safetensors >cut.safetensors
-expect 4 'cut.safetensors' "$fake" train --data=data --out=whole --resume=cut.safetensors --epochs=9
+expect 4 'cut.safetensors' "$fake" train --data=data --out=beside --resume=cut.safetensors --epochs=9
+
+echo "one process in a folder"
+FAKE_SLEEP=50 "$fake" train --data=data --out=busy --epochs=8 --checkpoint-every=2 2>busy.txt &
+busy=$!
+until [ -e busy/fake.step-00000004.safetensors ] || ! kill -0 $busy 2>/dev/null; do sleep 0.02; done
+for option in "" --resume --overwrite; do
+    expect 4 "busy: process $busy is training there" "$fake" train --data=data --out=busy $option
+done
+kill -KILL $busy
+wait $busy 2>/dev/null
+strays="fake.step-00000001.safetensors fake.safetensors.part fake.checkpoint.safetensors.0123abcd.part
+    fake.best.safetensors.01234567.part fake.step-00000002.safetensors.89abcdef.part"
+others="fake.part notes.part fake.step-1.safetensors fake.step-00000001.safetensors.bak other.safetensors.part
+    fake.safetensors.0123abcg.part"
+(cd busy && touch $strays $others)
+expect 0 'resuming from step' "$fake" train --data=data --out=busy --resume --epochs=8 --checkpoint-every=2
+diff <(rows long/log.csv) <(rows busy/log.csv) || fail "log of the run that was busy"
+[ "$(cd busy && LC_ALL=C ls | tr '\n' ' ')" = "$(printf '%s\n' fake.safetensors fake.best.safetensors \
+    fake.checkpoint.safetensors fake.step-00000022.safetensors fake.step-00000024.safetensors log.csv $others |
+    LC_ALL=C sort | tr '\n' ' ')" ] || fail "what a killed run leaves: $(ls busy)"
+
+cp -r long earlier
+expect 0 'resuming from step 21' "$fake" train --data=data --out=earlier --resume=earlier/fake.step-00000021.safetensors --epochs=8
+diff <(rows long/log.csv) <(rows earlier/log.csv) || fail "log of a run that goes on from an earlier checkpoint"
+cp long/fake.checkpoint.safetensors earlier/fake.previous.safetensors
+expect 2 'earlier holds a run' "$fake" train --data=data --out=earlier --resume=earlier/fake.previous.safetensors --epochs=9
 
 echo "divergence"
 FAKE_RATE=1e30 expect 6 'not finite|loss is' "$fake" train --data=data --out=diverged
@@ -200,11 +256,11 @@ expect 0 '^4 of 24 steps were skipped' env FAKE_OVERFLOWS=4 "$fake" train --data
 expect 0 '^4 of 36 steps were skipped' env FAKE_OVERFLOWS=4 "$fake" train --data=data --out=skipped --epochs=12 --resume
 expect 0 '^warning: gradients overflow .*: 42 of 42 steps .* scale is down to 1.49e-08.*--precision=bf16' \
     env FAKE_OVERFLOWS=60 "$fake" train --data=data --out=collapsed --steps=60
-[ "$(FAKE_OVERFLOWS=60 "$fake" train --data=data --out=collapsed --steps=60 2>&1 | grep -c warning)" = 1 ] ||
+[ "$(FAKE_OVERFLOWS=60 "$fake" train --data=data --out=collapsed --overwrite --steps=60 2>&1 | grep -c warning)" = 1 ] ||
     fail "the warning of overflows comes once"
 expect 0 'scale 32768, 1 skipped' env FAKE_SLEEP=250 FAKE_OVERFLOWS=1 \
     python3 -c 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' \
-    sh -c 'stty cols 150 && exec "$0" "$@"' "$fake" train --data=data --out=terminal --steps=2
+    sh -c 'stty cols 150 && exec "$0" "$@"' "$fake" train --data=data --out=terminal16 --steps=2
 expect 0 '^note: continued/fake.checkpoint.safetensors was trained by a program for cpu in f32, and this one is for cpu in f16' \
     sh -c "cp -r whole continued && FAKE_OVERFLOWS=14 '$fake' train --data=data --out=continued --resume --epochs=8"
 expect 0 '^note: .* has no loss scale; it starts at 65536' \
@@ -221,9 +277,13 @@ FAKE_OVERFLOWS=0 FAKE_RATE=1e30 expect 6 'precision=bf16' "$fake" train --data=d
 echo "evaluation"
 expect 0 'psnr\(noisy, clean\) [0-9.]+ dB' "$fake" eval --data=data --out=whole
 printed=$("$fake" eval --data=data --weights=whole/fake.safetensors 2>/dev/null | sed -n 's/^psnr(denoised, clean) \(.*\) dB/\1/p')
-logged=$(evaluations whole/log.csv | tail -1 | cut -d, -f6)
+logged=$(evaluations whole/log.csv | tail -1 | cut -d, -f6 | xargs printf %.2f)
 [ "$printed" = "$logged" ] || fail "eval prints $printed, training logged $logged"
+expect 0 '^gain -?[0-9]+\.[0-9][0-9] dB$' "$fake" eval --data=data --weights=whole/fake.safetensors
 expect 4 'no weights' "$fake" eval --data=data
+{ head -c -4 whole/fake.safetensors && printf '\000\000\300\177'; } >nan.safetensors # the last number is none
+expect 4 'nan.safetensors: scale.[a-z]* has values that are not finite' "$fake" eval --data=data --weights=nan.safetensors
+expect 4 'nan.safetensors: scale.[a-z]* has values that are not finite' "$fake" predict --weights=nan.safetensors small/noisy/00.png -o nan.png
 echo '* -> encoder.*' >encoder.map
 echo 'decoder.* ->  # nothing of the kind' >unneeded.map
 expect 4 'fake.safetensors: scale.weight: not in the file' "$fake" eval --data=data --weights=whole/fake.safetensors --map=encoder.map
@@ -236,14 +296,39 @@ cp whole/*.safetensors .
 expect 0 'fake.best.safetensors' "$fake" predict small/noisy/00.png -o small.png
 header=$(od -An -j16 -N9 -tu1 small.png | tr -s ' ') # width, height, bits
 [ "$header" = ' 0 0 0 11 0 0 0 13 16' ] || fail "prediction keeps size and depth:$header"
+cp small/clean/00.png small/clean/clean.png
+expect 0 '00.png: all 16 bits are kept' "$fake" predict small/noisy/00.png small/clean/clean.png -o told/
+[ "$("$fake" predict small/noisy/00.png small/clean/clean.png -o told/ 2>&1 | grep -c 'bits are kept')" = 1 ] ||
+    fail "told more than once"
+expect 0 'small.tif' "$fake" predict small/noisy/00.png -o small.tif
+[ "$(od -An -tx1 -N8 small.tif)" = ' 4d 4d 00 2a 00 00 00 08' ] || fail "a prediction called .tif is no TIFF"
+expect 2 'no GIF files are written' "$fake" predict small/noisy/00.png -o small.gif
+if "$fake" predict small/noisy/00.png -o small.jpg 2>jpeg.txt; then
+    [ "$(od -An -tx1 -N3 small.jpg)" = ' ff d8 ff' ] || fail "a prediction called .jpg is no JPEG"
+    grep -q 'small.jpg holds 8 bits of a number, and small/noisy/00.png has 16' jpeg.txt || fail "bits lost in silence"
+else
+    grep -q 'install libjpeg62-turbo-dev' jpeg.txt || fail "a prediction called .jpg: $(cat jpeg.txt)"
+fi
 expect 2 'need an output folder' "$fake" predict small/noisy/00.png small/clean/00.png -o out.png
 expect 2 'would both be written to predicted/00.png' "$fake" predict small/noisy/00.png small/clean/00.png -o predicted/
-cp small/clean/00.png small/clean/clean.png
 expect 0 'clean.png -> predicted/clean.png' "$fake" predict --weights=fake.safetensors --threads=1 small/noisy/00.png small/clean/clean.png -o predicted
 expect 4 'larger than the 16 x 16' "$fake" predict large/noisy/00.png -o large.png
 [ ! -e large.png ] || fail "a failed prediction leaves a file"
 expect 0 'limited to 2 threads.*--max-threads=1024`' "$fake" predict --threads=100000 small/noisy/00.png -o many.png
 expect 0 'limited to 2 threads.*--max-threads=3`' "$fake" predict --threads=3 small/noisy/00.png -o many.png
+expect 2 'standard output' "$fake" predict small/noisy/00.png -o -
+expect 0 '' "$fake" predict small/noisy/00.png -o OUT.PNG
+expect 4 '/dev/null: is not a file' "$fake" predict small/noisy/00.png -o /dev/null
+ln -s small.png link.png && rm small.png && touch small.png
+expect 0 '' "$fake" predict small/noisy/00.png -o link.png
+[ -L link.png ] && [ -s small.png ] || fail "a picture that a symbolic link stands for"
+mkdir stopped
+FAKE_SLEEP=500 "$fake" predict small/noisy/00.png -o stopped/ 2>stopped.txt &
+until [ -n "$(ls stopped)" ] || ! kill -0 $! 2>/dev/null; do sleep 0.02; done
+kill -TERM $!
+wait $!
+status=$?
+[ $status -eq 143 ] && [ -z "$(ls stopped)" ] || fail "a prediction that is stopped: exit $status: $(ls stopped; cat stopped.txt)"
 mkfifo fifo
 expect 4 'fifo: is not a file' timeout 10 "$fake" predict small/noisy/00.png -o fifo
 mkdir into && mkfifo into/00.png
@@ -271,7 +356,25 @@ assert (update["position"], update["name"]) == (2, "sgd"), told
 assert 0.02 <= measure["seconds"] <= train["median"] and 0 <= update["seconds"] <= train["median"], told
 PYTHON
 
-if [ -n "$hook" ]; then
+echo "standard output"
+for command in --help --version "train --help" info "info --format=json" "bench --steps=1" "bench --steps=1 --format=json" \
+    "check-data --data=data" "eval --data=data"; do
+    expect 4 'standard output cannot be written' sh -c "'$fake' $command >/dev/full"
+done
+
+if [ -n "$hook" ]; then # no sanitizer, which would take terabytes of addresses
+    echo "too little memory"
+    for kibibytes in $(seq 8000 3000 44000); do
+        for command in "train --data=data --steps=1 --out=small$kibibytes" "predict --weights=fake.safetensors small/noisy/00.png -o o.png"; do
+            said=$( (ulimit -v "$kibibytes" && "$fake" $command --threads=2) 2>&1)
+            status=$?
+            [ $status -eq 0 ] || { [ $status -eq 3 ] && grep -q 'ulimit -v\|memory\|threads' <<<"$said"; } ||
+                fail "ulimit -v $kibibytes: $command exits $status: $said"
+        done
+    done
+    FAKE_ARENA=300000000 expect 3 '286.10 MiB .*`ulimit -v` leaves this process 2' \
+        sh -c "ulimit -v 295000; exec '$fake' bench --threads=1"
+
     echo "allocations"
     short=$(LD_PRELOAD=$hook "$fake" train --data=data --out=count3 --steps=3 2>&1 | grep allocations)
     long=$(LD_PRELOAD=$hook "$fake" train --data=data --out=count30 --steps=30 2>&1 | grep allocations)

@@ -1,8 +1,8 @@
 /* fake_model.c - a model as the compiler would emit it, small enough to check by hand, to test the driver.
  *
  * denoised = w * noisy + b, mean squared error, SGD with momentum; images of 16 x 16, batch 4.  Variables
- * of the environment make it misbehave: FAKE_RATE is its learning rate, FAKE_SLEEP the milliseconds a step
- * takes, FAKE_ARENA the bytes of arena it asks for, FAKE_HASH the hash of its text,
+ * of the environment make it misbehave: FAKE_RATE is its learning rate, FAKE_SLEEP the milliseconds that a
+ * step or a prediction takes, FAKE_ARENA the bytes of arena it asks for, FAKE_HASH the hash of its text,
  * FAKE_SCHEDULE plateau or cosine, FAKE_PATIENCE how many evaluations without a better one end training,
  * FAKE_OVERFLOWS how many of its first steps overflow, as those of a program in f16 do; with
  * FAKE_INSTRUCTIONS it is for a processor that has all there ever were.  The plan of training has a loop, a
@@ -93,16 +93,20 @@ static void begin(const UnetStep *step, const UnetPlanStep *what) {
         step->watch->begins(step->watch, what);
 }
 
-static void run_train(const UnetStep *step) {
-    double gradient[2] = {0, 0};
-    begin(step, &measuring);
-    begin(step, &measuring);
+static void wait_a_while(void) {
     const char *milliseconds = getenv("FAKE_SLEEP");
     if (milliseconds != NULL) {
         long ms = strtol(milliseconds, NULL, 10);
         struct timespec pause = {ms / 1000, ms % 1000 * 1000000};
         (void)nanosleep(&pause, NULL);
     }
+}
+
+static void run_train(const UnetStep *step) {
+    double gradient[2] = {0, 0};
+    begin(step, &measuring);
+    begin(step, &measuring);
+    wait_a_while();
     measure(step, gradient);
     const char *overflowing = getenv("FAKE_OVERFLOWS");
     if (overflowing != NULL && overflows(step, overflowing))
@@ -118,6 +122,7 @@ static void run_eval(const UnetStep *step) {
 }
 
 static void run_predict(const UnetStep *step) {
+    wait_a_while();
     forward(step, step->inputs[0], at(step, OUTPUT));
 }
 
@@ -160,8 +165,8 @@ static const UnetResult measures[] = {
     {"mse(denoised, clean)", "mse", UNET_LOSS, 1, false, -1, 1, 0, 0},
     {"psnr(denoised, clean)", "psnr", UNET_METRIC, 1, true, 0, 1, 0, 0},
 };
-static const UnetSourceTerm noisy_files[] = {{UNET_SRC_FILES, "noisy/*.png", 0, 0, 11, NULL, 0}};
-static const UnetSourceTerm clean_files[] = {{UNET_SRC_FILES, "clean/*.png", 0, 0, 12, NULL, 0}};
+static const UnetSourceTerm noisy_files[] = {{UNET_SRC_FILES, "noisy/*.png", 0, 0, 11, NULL, 0, NULL}};
+static const UnetSourceTerm clean_files[] = {{UNET_SRC_FILES, "clean/*.png", 0, 0, 12, NULL, 0, NULL}};
 static const UnetSource sources[] = {{"noisy", 0, 1, 1, noisy_files, NULL, false},
                                      {"clean", 1, 1, 1, clean_files, NULL, false}};
 static const UnetTransform crop[] = {{.op = UNET_DO_CROP, .random = true}};

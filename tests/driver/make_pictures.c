@@ -1,6 +1,6 @@
 /* make_pictures.c - writes small grey picture pairs: DIR/clean/NN.png and DIR/noisy/NN.png.
  *
- *     make_pictures DIR COUNT HEIGHT WIDTH BITS
+ *     make_pictures DIR COUNT HEIGHT WIDTH BITS [SUFFIX]       SUFFIX: png, or jpg or tif
  *
  * The noisy picture is 0.5 * clean + 0.25 plus some noise, which a scale and a bias can mostly undo.
  */
@@ -19,13 +19,14 @@ static float pixel(const UnetKey *key, int h, int w, bool noisy) {
     return noisy ? 0.5f * clean + 0.2f + noise : clean;
 }
 
-static int write_picture(const char *folder, const char *kind, int number, const UnetImageInfo *info) {
+static int write_picture(const char *folder, const char *kind, int number, const char *suffix,
+                         const UnetImageInfo *info) {
     char path[1024];
     float row[WIDEST];
     UnetError error;
     UnetImageWriter *writer;
     const UnetKey key = {.seed = 1, .sample = (uint32_t)number};
-    (void)snprintf(path, sizeof path, "%s/%s/%02d.png", folder, kind, number);
+    (void)snprintf(path, sizeof path, "%s/%s/%02d.%s", folder, kind, number, suffix);
     UnetStatus status = unet_image_create(&writer, path, info, &error);
     for (int h = 0; h < info->height && status == UNET_OK; h++) {
         for (int w = 0; w < info->width; w++)
@@ -41,7 +42,7 @@ static int write_picture(const char *folder, const char *kind, int number, const
 
 int main(int argc, char **argv) {
     char path[1024];
-    if (argc != 6 || atoi(argv[4]) > WIDEST)
+    if (argc < 6 || argc > 7 || atoi(argv[4]) > WIDEST)
         return 2;
     const UnetImageInfo info = {
         .height = atoi(argv[3]), .width = atoi(argv[4]), .channels = 1, .bits = atoi(argv[5])};
@@ -51,7 +52,7 @@ int main(int argc, char **argv) {
         (void)snprintf(path, sizeof path, "%s/%s", argv[1], kind);
         (void)mkdir(path, 0777);
         for (int i = 0; i < atoi(argv[2]); i++)
-            if (write_picture(argv[1], kind, i, &info) != 0)
+            if (write_picture(argv[1], kind, i, argc > 6 ? argv[6] : "png", &info) != 0)
                 return 4;
     }
     return 0;

@@ -97,6 +97,8 @@ kill -KILL $!
 wait $!
 run ./tiny train --data=data --steps=20 --threads=3 --out=killed --resume
 same threads1 killed "kill -9 and --resume"
+rows() { cut -d, -f1-8,11- "$1/log.csv"; } # without the columns that tell time
+diff <(rows threads1) <(rows killed) || fail "kill -9 and --resume: another log"
 
 echo "prediction"
 run ./tiny predict --weights=threads1/tiny_unet.safetensors small/noisy/00.png -o out.png
@@ -135,7 +137,7 @@ for program in bench["programs"]:
     told = [(part["position"], part["name"], part["line"], part["flops"]) for part in program["parts"]]
     assert told == expected, [pair for pair in zip(told, expected) if pair[0] != pair[1]][:5]
     seconds = sum(part["seconds"] for part in program["parts"]) # of a machine that others use as well
-    assert 0.3 * program["min"] < seconds < 3 * program["median"], (seconds, program["min"], program["median"])
+    assert 0.02 * program["min"] < seconds < 20 * program["median"], (seconds, program["min"], program["median"])
     assert all(part["bytes"] > 0 for part in program["parts"])
     assert program["name"] != "train" or sum(part["flops"] for part in program["parts"]) == plan["cost"]["flops"]
 assert bench["peak"]["flops"] > 0 and bench["peak"]["bytes"] > 0

@@ -49,19 +49,29 @@ static void test_progress(void) {
                                .identity = 20.171,
                                .images_per_second = 152.38,
                                .seconds_left = 754};
-    (void)unet_progress_format(text, sizeof text, &state);
+    (void)unet_progress_format(text, sizeof text, 255, &state);
     expect_text("progress", text,
                 "epoch 3/50  step 1240/20000  loss 0.0031234  psnr 27.91 dB (noisy 20.17)  152 images/s  "
                 "12:34 left");
-    if (unet_progress_format(tiny, sizeof tiny, &state) >= sizeof tiny)
-        expect_text("progress", "too long", "cut");
+    (void)unet_progress_format(text, sizeof text, 79, &state);
+    expect_text("80 columns", text,
+                "step 1240/20000  loss 0.0031234  psnr 27.91 dB (noisy 20.17)  12:34 left");
+    (void)unet_progress_format(text, sizeof text, 50, &state);
+    expect_text("51 columns", text, "step 1240/20000  loss 0.0031234  12:34 left");
+    for (size_t columns = 10; columns < 120; columns++) {
+        const size_t length = unet_progress_format(text, sizeof text, columns, &state);
+        if (length > columns || strstr(text, "12:34 left") == NULL)
+            expect_text("a narrow terminal", text, "no longer, and the time left in it");
+    }
+    (void)unet_progress_format(tiny, sizeof tiny, 255, &state);
+    expect_text("a small buffer", tiny, "12:34 left");
     state.metric = NULL;
     state.epochs = 0;
-    (void)unet_progress_format(text, sizeof text, &state);
+    (void)unet_progress_format(text, sizeof text, 255, &state);
     expect_text("progress", text, "step 1240/20000  loss 0.0031234  152 images/s  12:34 left");
     state.loss_scale = 32768;
     state.skipped = 1;
-    (void)unet_progress_format(text, sizeof text, &state);
+    (void)unet_progress_format(text, sizeof text, 255, &state);
     expect_text("progress", text,
                 "step 1240/20000  loss 0.0031234  152 images/s  12:34 left  scale 32768, 1 skipped");
 }
@@ -72,6 +82,8 @@ static const UnetResult results[] = {
     {.name = "psnr(a, clean)", .metric = "psnr", .identity_input = 0, .target_input = 1}};
 static const UnetModel plain_model = {.ninput = 2, .inputs = inputs, .nresult = 2, .results = results};
 
+static int64_t most_rows = INT64_MAX; /* that a file keeps */
+
 /* WITH_SCALE: of a program in f16. */
 static void write_rows(const char *path, bool with_scale, int64_t last_step, int64_t from, int64_t to) {
     UnetModel model = plain_model;
@@ -79,7 +91,7 @@ static void write_rows(const char *path, bool with_scale, int64_t last_step, int
     UnetLog log;
     UnetError error;
     const double value[] = {0.5, 28.5}, identity[] = {NAN, 20.25};
-    expect_ok(unet_log_open(&log, path, &model, last_step, &error), &error);
+    expect_ok(unet_log_open(&log, path, &model, last_step, most_rows, &error), &error);
     for (int64_t step = from; step <= to; step++) {
         const UnetLogRow row = {.epoch = 1,
                                 .step = step,
@@ -117,7 +129,7 @@ static void test_norm_column(void) {
     int fd = mkstemp(path);
     if (fd < 0 || close(fd) != 0)
         expect_text("temporary file", "none", "one");
-    expect_ok(unet_log_open(&log, path, &model, -1, &error), &error);
+    expect_ok(unet_log_open(&log, path, &model, -1, 0, &error), &error);
     UnetLogRow row = {.epoch = 1, .step = 1, .split = "train", .loss = 0.5, .gradient_norm = 0.25};
     expect_ok(unet_log_write(&log, &row, &error), &error);
     row.split = "eval";
@@ -159,6 +171,9 @@ static void test_log(void) {
     expect_log(path, COLUMNS ",loss_scale,skipped\n" NUMBERS(1) ",1024,3\n" NUMBERS(3) ",1024,3\n");
     write_rows(path, false, 1, 3, 3); /* and the other way round */
     expect_log(path, COLUMNS ",loss_scale,skipped\n" NUMBERS(1) ",1024,3\n" NUMBERS(3) ",,\n");
+    most_rows = 1; /* a checkpoint that was made behind the first row */
+    write_rows(path, true, 3, 3, 3);
+    expect_log(path, COLUMNS ",loss_scale,skipped\n" NUMBERS(1) ",1024,3\n" NUMBERS(3) ",1024,3\n");
     (void)unlink(path);
 }
 

@@ -21,7 +21,7 @@ archive() {
 }
 
 cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=ON -DJANSSON_LIBRARY="$(archive jansson)" \
-    -DCMAKE_DISABLE_FIND_PACKAGE_JPEG=ON -DCMAKE_DISABLE_FIND_PACKAGE_GIF=ON \
+    -DCMAKE_DISABLE_FIND_PACKAGE_JPEG=ON -DCMAKE_DISABLE_FIND_PACKAGE_TIFF=ON -DCMAKE_DISABLE_FIND_PACKAGE_GIF=ON \
     >"$build/log" || { cat "$build/log" && exit 1; }
 cmake --build "$build" -j "$jobs" --target unetc unet_runtime unet_cuda operator_rows >"$build/log" || { cat "$build/log" && exit 1; }
 rm -rf "$to"

@@ -126,7 +126,7 @@ def check_budgets(unetc):
     again = 0
     for part in range(50, 100, 5):
         budget = free * part // 100
-        plan = unetc.plan("--micro-batches=off", "--mem=%d" % budget, accept=(0, DOES_NOT_FIT))
+        plan = unetc.plan("--micro-batches=off", "--mem=%dB" % budget, accept=(0, DOES_NOT_FIT))
         expect(order(plan) == expected, "%d bytes: %s instead of %s", budget, order(plan), expected)
         again += plan["cost"]["recompute_flops"] > 0
     expect(again > 0, "no budget makes anything run again")

@@ -1,5 +1,5 @@
 """run.py - every fast kernel against the reference on random geometries, by both compilers, for every width of
-vector, for tensors of 32 and of 16 bits, under sanitizers and as generated programs are compiled, and for AArch64 where
+vector, for tensors of 32 and of 16 bits, under sanitizers (of threads, too) and as generated programs are compiled, and for AArch64 where
 there are a cross compiler (gcc-aarch64-linux-gnu) and an emulator (qemu-user).  See cases.py, instances.c and kernels.c;
 for ranges of rows in rings winograd_rings.c.
 
@@ -20,6 +20,7 @@ ARGUMENTS = [word for word in sys.argv[1:] if word != "--long"]
 INSTANCES = os.path.abspath(ARGUMENTS[0])
 FLAGS = "-std=gnu11 -D_POSIX_C_SOURCE=200809L -fopenmp -fno-math-errno -fno-trapping-math -ffp-contract=fast"
 SANITIZERS = "-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined"
+RACES = "-O1 -g1 -fsanitize=thread" # by clang; Archer tells it of OpenMP's barriers
 OPTIMISED = "-O2 -Wall -Wextra -Werror -Wno-pass-failed" # as a compiler sees whole kernels, warnings included
 BASELINE = "x86-64"
 EMULATORS = {"aarch64-linux-gnu-gcc": "qemu-aarch64"} # by compiler: runs its programs, which are linked statically
@@ -34,6 +35,7 @@ BUILDS += [("gcc", SANITIZERS, "native", 8, "BF16", "auto"), ("clang", SANITIZER
            ("gcc", OPTIMISED, "x86-64-v3", 6, "BF16", "auto"), ("gcc", OPTIMISED, BASELINE, 6, "F16", "winograd"),
            ("clang", OPTIMISED, BASELINE, 6, "BF16", "direct")]
 BUILDS += [("gcc", SANITIZERS, "native", 6, "BF16", "fast"), ("clang", OPTIMISED, "native", 6, "F32", "fast")]
+BUILDS += [("clang", RACES, "native", 6, "F32", "auto")]
 BUILDS += [("aarch64-linux-gnu-gcc", OPTIMISED + " -static", "armv8-a", 6, stored, conv)
            for stored, conv in (("F32", "winograd"), ("F16", "direct"))]
 
@@ -49,6 +51,13 @@ def supported(processor, conv):
     if conv == "fast" and "avx512_bf16" not in flags:
         return False
     return processor != "x86-64-v3" or all(f in flags for f in ("avx2", "fma", "bmi2", "movbe"))
+
+
+def archer():
+    """The library beside clang's that tells the thread sanitizer of OpenMP; "" if it is not installed."""
+    folder = subprocess.run(["clang", "-print-resource-dir"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    library = os.path.join(folder, "../../libarcher.so")
+    return library if os.path.exists(library) else ""
 
 
 def build_and_run(build, seed, folder):
@@ -71,6 +80,8 @@ def build_and_run(build, seed, folder):
         steps[:0] = [lambda: rings, lambda: [*emulator, "./rings"]]
     # threads share their processors with other tests: let them sleep at barriers
     environment = {**os.environ, "OMP_WAIT_POLICY": "passive", "ASAN_OPTIONS": "detect_leaks=0"}
+    if "-fsanitize=thread" in flags:
+        environment.update(OMP_TOOL_LIBRARIES=archer(), TSAN_OPTIONS="ignore_noninstrumented_modules=1")
     for step in (make() for make in steps):
         done = subprocess.run(step, cwd=folder, env=environment, text=True, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT)
@@ -84,9 +95,12 @@ def main():
     first_seed = int(ARGUMENTS[1]) if len(ARGUMENTS) > 1 else 1
     missing = {cc: tool for cc in sorted({b[0] for b in BUILDS}) for tool in (EMULATORS.get(cc), cc)
                if tool and not shutil.which(tool)}
-    builds = [b for b in BUILDS if b[0] not in missing and supported(b[2], b[5]) and (LONG or b[:3] + b[4:] in SHORT)]
+    builds = [b for b in BUILDS if b[0] not in missing and supported(b[2], b[5]) and
+              (b[1] != RACES or archer()) and (LONG or b[:3] + b[4:] in SHORT)]
     if not any(b[5] == "fast" for b in builds):
         print("the processor has no products of bf16: --conv=fast is left out")
+    if LONG and "clang" not in missing and not archer():
+        print("libarcher.so is not installed: races of threads are not looked for")
     for cc, tool in missing.items():
         print("%s is not installed: the builds of %s are left out" % (tool, cc))
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:

@@ -2,17 +2,20 @@
 
     command_test.py UNETC
 """
+import json
 import pathlib
+import resource
 import subprocess
 import sys
 
 FILE = str(sorted((pathlib.Path(__file__).parent / "right").glob("*.unet"))[0])
-DONE, ERRORS, USAGE, INPUT = 0, 1, 2, 4
+DONE, ERRORS, USAGE, NO_FIT, INPUT = 0, 1, 2, 3, 4
+LOADER = 127  # libraries cannot be loaded
 
 # arguments, exit code, words of the answer
 CASES = [
     ([], USAGE, "no .unet file given"),
-    (["--help"], DONE, "usage: unetc [-o PROG]"),
+    (["--help"], DONE, "usage: unetc [OPTIONS] [-o PROG]"),
     (["--help"], DONE, "--conv=auto|direct|winograd|fast"),
     (["check", "--help"], DONE, "usage: unetc check"),
     (["mem", "--help"], DONE, "usage: unetc mem"),
@@ -22,13 +25,24 @@ CASES = [
     (["explain", "U9999"], USAGE, "U9999"),
     (["fit", FILE], USAGE, "--max=batch or --max=size"),
     (["mem", "--diff", FILE], USAGE, "`unetc mem --diff A B`"),
-    (["help"], USAGE, "there is no command `help`"),
-    (["chek", FILE], USAGE, "no file of this name"),
+    (["help"], DONE, "usage: unetc [OPTIONS] [-o PROG]"),
+    (["help", "mem"], DONE, "usage: unetc mem"),
+    (["help", "mme"], USAGE, "did you mean `mem`?"),
+    (["chek", FILE], USAGE, "no file of this name: did you mean `check`?"),
+    (["zzzz", FILE], USAGE, "(commands: check, mem, fit, onnx, explain, words, completion, runtime)"),
+    (["mem", FILE, "--memory=4GiB"], USAGE, "`unetc mem` has no option `--memory`: did you mean `--mem`?"),
+    (["--batch-size=4", FILE], USAGE, "did you mean `--batch`?"),
+    (["--micro=4", FILE], USAGE, "did you mean `--micro-batches`?"),
+    (["--Werror", FILE], USAGE, "did you mean `-Werror`?"),
+    (["--learning_rate=1e-3", FILE], USAGE, "optimizer adam(lr = ...)"),
+    (["--weight=x", FILE], USAGE, "has no option `--weight`"),
     (["nothing.unet"], INPUT, "nothing.unet: No such file"),
     (["check", "nothing"], INPUT, "nothing: No such file"),
     (["explain", "U0201", "U0202"], USAGE, "only one code at a time: remove `U0202`"),
-    (["-o", "", FILE], USAGE, "-o needs a name"),
-    (["-S", "", FILE], USAGE, "-S needs a name"),
+    (["-o", "", FILE], USAGE, "`-o` needs a value: PROG"),
+    (["-S", "", FILE], USAGE, "`-S` needs a value: DIR"),
+    (["-o", "-", FILE], USAGE, "-o -: this does not go to standard output"),
+    (["onnx", "--weights=w", "-o", "-", FILE], USAGE, "-o -: this does not go to standard output"),
     (["--bands=0", FILE], USAGE, "use auto, off, or a whole number from 1"),
     (["--micro-batches=0", FILE], USAGE, "use auto, off, or a whole number from 1"),
     (["mem", "-S", "d", FILE], USAGE, "`unetc mem` does not take -S: write `unetc -S DIR FILE.unet`"),
@@ -45,7 +59,7 @@ CASES = [
     (["--isa=avx9", FILE], USAGE, "native or portable"),
     (["--isa=portable", "--target=cuda", FILE], USAGE, "is for --target=cpu"),
     (["--runtime", FILE], USAGE, "takes no file"),
-    (["--runtime", "--mem=1GiB"], USAGE, "`unetc --runtime` does not take --mem: leave it out"),
+    (["--runtime", "--mem=1GiB"], USAGE, "`unetc --runtime` does not take --mem: it is for `unetc FILE.unet`"),
     (["mem", "--runtime", FILE], USAGE, "write `unetc --runtime`"),
     (["explain", "--batch=2", "U0201"], USAGE, "`unetc explain` does not take --batch"),
     (["explain", "--color=never", "U0201"], DONE, "unknown name"),
@@ -53,14 +67,16 @@ CASES = [
     ([FILE, FILE], USAGE, "only one file"),
     (["--nonsense", FILE], USAGE, "`--nonsense`"),
     (["--batch=0", FILE], USAGE, "from 1 to 1048576"),
-    (["--mem=8GB", FILE], USAGE, "8GiB"),
+    (["--mem=8", FILE], USAGE, "are bytes meant?  Write --mem=8GiB, 8MiB or, for bytes, 8B"),
+    (["--mem=8EB", FILE], USAGE, "8GiB"),
+    (["--mem=8Gi B", FILE], USAGE, "8GiB"),
     (["--mem=0x10", FILE], USAGE, "8GiB"),
     (["--mem=1e9", FILE], USAGE, "8GiB"),
     (["--mem=0.5", FILE], USAGE, "8GiB"),
     (["--mem=-1", FILE], USAGE, "8GiB"),
     (["--mem=.5GiB", FILE], USAGE, "8GiB"),
     (["check", "--mem=1.5GiB", FILE], DONE, ""),
-    (["--programs=", FILE], USAGE, "train, eval, predict"),
+    (["--programs=", FILE], USAGE, "train,eval,predict"),
     (["--programs=,", FILE], USAGE, "train, eval, predict"),
     (["--size=8", FILE], USAGE, "HEIGHTxWIDTH"),
     (["--emit=graph:after=", FILE], USAGE, "name of a pass is missing"),
@@ -68,16 +84,85 @@ CASES = [
     (["--emit=graph:before=fuse", FILE], USAGE, "graph:after=PASS"),
 ]
 
+# sizes, and the bytes they are
+SIZES = {"8G": 8 << 30, "8GiB": 8 << 30, "8gib": 8 << 30, "8GB": 8 * 10**9, "1.5M": 3 << 19, "500kB": 500000, "2T": 2 << 40,
+         "150000": 150000, "8B": 8}
+
+
+def wrong_sizes():
+    """How many sizes of memory are read otherwise."""
+    failures = 0
+    for size, expected in SIZES.items():
+        plan = subprocess.run([sys.argv[1], "mem", "--format=json", "--programs=predict", "--mem=" + size, FILE],
+                              capture_output=True, text=True).stdout
+        found = json.loads(plan)["arena"]["budget"]
+        if found != expected:
+            failures += 1
+            print(f"FAILED --mem={size}: {found} bytes, expected {expected}")
+    return failures
+
+
+def wide_help():
+    """How many lines of help are too wide for a terminal, or not about the command."""
+    failures = 0
+    for command in ("check", "mem", "fit", "onnx", "explain"):
+        text = subprocess.run([sys.argv[1], command, "--help"], capture_output=True, text=True).stdout
+        foreign = {"check": "--format=", "mem": "--max=", "fit": "--diff", "onnx": "--mem", "explain": "--mem"}[command]
+        if foreign in text or any(len(line) > 80 for line in text.splitlines()):
+            failures += 1
+            print(f"FAILED unetc {command} --help:\n{text}")
+    return failures
+
+
+# All that is printed; where it cannot be, they exit with 4.
+PRINTED = [["--help"], ["--version"], ["--runtime"], ["mem", "--help"], ["explain", "U0201"], ["check", FILE],
+           ["--emit=ast", FILE], ["--emit=graph", FILE], ["--emit=plan", FILE], ["mem", FILE], ["mem", "--format=json", FILE],
+           ["mem", "--format=csv", FILE], ["mem", "--format=html", FILE], ["mem", "--diff", FILE, FILE]]
+
+
+def check_output():
+    failures = 0
+    for arguments in PRINTED:
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([sys.argv[1], *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
+        if result.returncode != INPUT or result.stderr.count("standard output") != 1:
+            failures += 1
+            print(f"FAILED unetc {' '.join(arguments)} >/dev/full: exit {result.returncode}: {result.stderr}")
+    return failures
+
+
+def limited(kibibytes, arguments):
+    """What unetc says that may take so many KiB of addresses."""
+    limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (kibibytes << 10, kibibytes << 10))  # noqa: E731
+    return subprocess.run([sys.argv[1], *arguments], capture_output=True, text=True, preexec_fn=limit)
+
+
+def check_memory():
+    """Too little memory is exit 3, with the limit in words; a build with sanitizers takes terabytes of addresses."""
+    failures = 0
+    if limited(4 << 20, ["--version"]).returncode != DONE:
+        return 0
+    tried = [limited(kibibytes, ["fit", "--max=batch", FILE]) for kibibytes in range(6000, 14000, 1000)]
+    tried += [limited(20000, ["-o", "/tmp/unetc_command_test", FILE])]  # too little for the C compiler
+    for result in tried:
+        if result.returncode not in (DONE, NO_FIT, LOADER) or (result.returncode == NO_FIT and "`ulimit -v`" not in result.stderr):
+            failures += 1
+            print(f"FAILED {result.args}: exit {result.returncode}: {result.stderr}")
+    if not any(result.returncode == NO_FIT for result in tried[:-1]) or tried[-1].returncode != NO_FIT:
+        failures += 1
+        print(f"FAILED: little memory is enough: {[result.returncode for result in tried]}")
+    return failures
+
 
 def main():
-    failures = 0
+    failures = wrong_sizes() + wide_help() + check_output() + check_memory()
     for arguments, code, words in CASES:
         result = subprocess.run([sys.argv[1], *arguments], capture_output=True, text=True)
         answer = result.stdout if code == DONE else result.stderr
         if result.returncode != code or words not in answer:
             failures += 1
             print(f"FAILED unetc {' '.join(arguments)}: exit {result.returncode}, expected {code} and `{words}`\n{answer}")
-    print(f"{len(CASES)} command lines, {failures} answered wrong")
+    print(f"{len(CASES) + len(PRINTED)} command lines, {failures} answered wrong")
     return 1 if failures else 0
 
 

@@ -69,14 +69,32 @@ def unexplained(unetc):
             yield f"explain {code}: nothing\n"
 
 
+DIAGNOSTIC = {"$message_type", "message", "code", "level", "spans", "children", "rendered"}
+SPAN = {"file_name", "byte_start", "byte_end", "line_start", "line_end", "column_start", "column_end", "is_primary",
+        "text", "label"}
+
+
+def is_documented(diagnostic, source):
+    """The fields that dsl/README.md promises, and places that are in the file."""
+    good = diagnostic.keys() == DIAGNOSTIC and re.fullmatch(r"U\d{4}", diagnostic["code"]["code"])
+    for span in diagnostic["spans"]:
+        quoted = source[span["byte_start"]:span["byte_end"]].decode(errors="replace")
+        width = span["column_end"] - span["column_start"]
+        good = good and span.keys() == SPAN and (len(quoted) == width or width == 1)
+    return good and sum(span["is_primary"] for span in diagnostic["spans"]) <= 1
+
+
 def unlike_json(unetc):
-    """Files of which the JSON diagnostics say something else than the human ones."""
+    """Files of which the JSON diagnostics say something else than the human ones, or in other fields."""
     for path in sorted((HERE / "errors").glob("*.unet")):
         human = run(unetc, path, "check", "--color=never").stderr
         lines = run(unetc, path, "check", "--error-format=json").stderr.splitlines()
-        rendered = "".join(json.loads(line)["rendered"] for line in lines)
-        if rendered != human:
+        diagnostics = [json.loads(line) for line in lines]
+        if "".join(diagnostic["rendered"] for diagnostic in diagnostics) != human:
             yield f"{path.name}: JSON differs\n"
+        source = path.read_bytes()
+        if not all(is_documented(diagnostic, source) for diagnostic in diagnostics):
+            yield f"{path.name}: JSON is not as documented\n"
 
 
 def main():

@@ -25,14 +25,14 @@ CASES = [
     (["--batch=7", "--micro-batches=3", "--mem=340000"], "unet", plans.DOES_NOT_FIT),
     (["--batch=1", "--micro-batches=6"], "unet", DONE),
     (["--batch=1", "--mem=500000"], "unet", DONE),
-    (["--mem=1"], "unet", plans.DOES_NOT_FIT),
+    (["--mem=1B"], "unet", plans.DOES_NOT_FIT),
     (["--mem=0"], "unet", USAGE),
     (["--mem=100EiB"], "unet", USAGE),
     (["--no-recompute", "--mem=900000"], "unet", DONE),
     (["--no-recompute", "--mem=900000", "--micro-batches=off"], "unet", plans.DOES_NOT_FIT),
     (["--no-reuse", "--mem=500000"], "unet", plans.DOES_NOT_FIT),
     (["--programs=predict"], "unet", DONE),
-    (["--programs=predict", "--mem=1"], "unet", plans.DOES_NOT_FIT),
+    (["--programs=predict", "--mem=1B"], "unet", plans.DOES_NOT_FIT),
     (["--programs=eval"], "unet", ERRORS),  # it has no data to be measured on
     (["--batch=1048576"], "unet", DONE),
     (["--batch=1048576", "--mem=8GiB"], "unet", DONE),
@@ -78,7 +78,7 @@ def what_is_needed(unetc):
     complaints = []
     for options, net in REFUSED:
         options = options + [plans.net(net)]
-        refusal = subprocess.run([unetc, "mem", "--format=json", "--mem=1"] + options, stdout=subprocess.PIPE,
+        refusal = subprocess.run([unetc, "mem", "--format=json", "--mem=1B"] + options, stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE)
         needed = json.loads(refusal.stdout)["arena"]["bytes"]
         message = re.search(r"training needs ([0-9.]+) (\w+), ", refusal.stderr.decode())

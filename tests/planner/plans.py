@@ -33,7 +33,7 @@ class Plan:
     """One plan, whether it fits or not."""
 
     def __init__(self, unetc, options, budget=None):
-        self.options = options + (["--mem=%d" % budget] if budget else [])
+        self.options = options + (["--mem=%dB" % budget] if budget else [])
         text = execute([unetc, "mem", "--format=json"] + self.options, (0, DOES_NOT_FIT))
         self.json = json.loads(text)
         arena = self.json["arena"]

@@ -66,13 +66,14 @@ def size_option(trial):
 
 def check_row(row, options, option_of, more):
     best, following = row["best"], row["next"]
-    budget = "--mem=%d" % row["memory"]
+    budget = "--mem=%dB" % (row["memory"] - best["beside"])
     code, fits = plan(SMALL, budget, option_of(best), *options, *more)
     expect(code == 0 and fits["arena"]["bytes"] == best["arena"], "fit: %s of %s" % (option_of(best), budget))
     slots = 1 if best["in_bands"] else 3
     expect(fits["beside"]["loader_ring"] // 3 * slots == best["beside"], "fit: bytes beside the arena")
     expect(best["in_bands"] == ('"bands"' in json.dumps(fits["programs"]["train"])), "fit: in bands or not")
     expect(fits["cost"]["recompute_flops"] == best["recompute_flops"], "fit: operations computed again")
+    budget = "--mem=%dB" % (row["memory"] - following["beside"])
     code, _ = plan(SMALL, budget, option_of(following), *options, *more)
     expect(code == 3, "fit: %s exceeds %s" % (option_of(following), budget))
 
@@ -120,8 +121,28 @@ def test_fit_tables():
                    "fit: loops over samples on a card of %d" % row["memory"])
     code, out, _ = unetc("fit", SMALL, "--max=batch", "--mem=64KiB")
     expect(code == 3 and "none" in out, "fit: exit code 3 where nothing fits")
+    card = json.loads(unetc("fit", SMALL, "--max=size", "--batch=64", "--format=json", "--no-recompute", "--mem=8GiB")[1])
+    _, out, _ = unetc("fit", SMALL, "--max=size", "--batch=64", "--format=json", "--no-recompute")
+    expect(card["rows"][0]["best"] == json.loads(out)["rows"][2]["best"], "fit: --mem counts as the table does")
     expect(unetc("fit", SMALL)[0] == 2, "fit: needs --max")
     expect(unetc("fit", SMALL, "--max=batch", "--mem=4194304TiB")[0] == 0, "fit: a budget that holds all it tries")
+
+
+def test_waiting():
+    """On a terminal `fit` says that it is at work; where there is none, nothing."""
+    here, there = os.openpty()
+    command = [sys.argv[-1], "fit", SMALL, "--max=batch", "--mem=5MiB", "--no-recompute"]
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=there)
+    os.close(there)
+    said = b""
+    try:
+        while True:
+            said += os.read(here, 1000)
+    except OSError:  # nobody writes any more
+        pass
+    os.close(here)
+    expect(said.startswith(b"\r\x1b[Kunetc: trying batches, 0 s") and said.endswith(b"\r\x1b[K"), "fit: at work: %r" % said)
+    expect(unetc(*command[1:])[2] == "", "fit: no progress where nobody looks")
 
 
 # ---- over budget ----
@@ -248,7 +269,7 @@ train {
 
 def test_floor():
     code, _, err = unetc("mem", SMALL, "--mem=64KiB")
-    budget = re.findall(r"`--mem=(\d+)`", err)
+    budget = re.findall(r"`--mem=(\d+B)`", err)
     expect(code == 3 and "U0702" in err and len(budget) == 1, "floor: U0702 names a budget")
     expect(unetc("mem", SMALL, "--mem=" + budget[0])[0] == 0, "floor: --mem=%s is enough" % budget[0])
 
@@ -278,8 +299,14 @@ def test_diff(folder):
     expect(diff["schema"] == "unetc-diff/1" and diff["figures"]["arena"]["b"] == wide["arena"]["bytes"],
            "diff: the arena of B")
     for name, pair in diff["classes"].items():
-        change = sum(b["b"] - b["a"] for b in diff["buffers"] if b["class"] == name)
+        change = sum((b["b"] - b["a"]) * b["times"] for b in diff["buffers"] if b["class"] == name)
         expect(pair["b"] == own(wide, name) and pair["b"] - pair["a"] == change, "diff: bytes of class " + name)
+    for other in (["--batch=3"], ["--micro-batches=off"], ["-Dbase=8"]):
+        with open(kept, "w") as file:
+            file.write(unetc("mem", TINY, "--format=json", *other)[1])
+        lines = [line for line in unetc("mem", "--diff", TINY, kept)[1].splitlines() if line]
+        amounts = [line.split()[-3:] for line in lines if re.match("  (arena|lower bound|train) ", line)]
+        expect(len(set(lines)) == len(lines) and len(set(map(str, amounts))) == len(amounts), "diff: a change is listed once: %s" % lines)
     for text in ("{", "{}", "{\"schema\": \"unetc-plan/1\"}", "{\"schema\": \"unetc-plan/1\", \"arena\": 3}"):
         with open(kept, "w") as file:
             file.write(text)
@@ -318,12 +345,17 @@ def test_html(folder):
         page = Page()
         page.feed(out)
         page.close()
+        to = os.path.join(folder, "map.html")
+        with_file = unetc("mem", "--format=html", file, "-o", to, *options)
+        with open(to) as written:
+            expect(with_file == (0, "", "") and written.read() == out, "html: -o FILE")
         expect(code == 0 and page.sound and not page.open, "html: well formed, nothing from outside")
         expect("://" not in out.replace("http://www.w3.org/2000/svg", ""), "html: no address in it")
         shown, asked = json.loads(page.data), plan(file, *options)[1]
         key = lambda b: (b["name"], b["class"], b["bytes"], b["offset"], b["line"])
         in_arena = [key(b) for b in asked["buffers"] if b["space"] == "device"]
         expect([key(b) for b in shown["buffers"]] == in_arena, "html: every buffer of the arena")
+        expect(shown["without_reuse"] == asked["arena"]["without_reuse"], "html: without reuse")
         with open(file) as source:
             expect(shown["text"] == source.read().splitlines(), "html: the source")
 
@@ -334,6 +366,22 @@ def test_text():
     _, out, _ = unetc("mem", WIDE, "--size=512x512", "--batch=16", "--no-recompute")
     # per point of the input: 3100 bytes as PyTorch's hooks on saved tensors count them, and both operands of the loss
     expect("%14s B" % "{:,}".format((3100 + 24) * 512 * 512 * 16) in out, "text: what an eager framework keeps")
+    _, out, _ = unetc("mem", TINY)
+    planned, at_once = (plan(TINY, *options)[1]["arena"] for options in ([], ["--micro-batches=off", "--bands=off"]))
+    expect("6 micro-batches of 1 sample, whole images, nothing computed twice" in out, "text: how it is computed")
+    for row, bytes_ in (("here, the batch at once", at_once["bytes"]), ("here, as planned", planned["bytes"]),
+                        ("of it fixed", 4 * 4 * 482080), ("without reuse", planned["without_reuse"])):
+        expect(re.search(r"  %s .* %s B" % (row, "{:,}".format(bytes_)), out), "text: " + row)
+    expect(plan(TINY, "--no-reuse")[1]["arena"]["bytes"] == planned["without_reuse"], "without reuse: that of --no-reuse")
+    _, out, _ = unetc("mem", SMALL, "--mem=9MiB", "--micro-batches=4", "--bands=off", "--batch=8")
+    expect("4 micro-batches of 2 samples, whole images" in out, "text: several samples at a time")
+    _, out, _ = unetc("mem", SMALL, "--bands=8")
+    expect(", bands of 8 rows, " in out, "text: bands of rows")
+    _, out, _ = unetc("mem", SMALL, "--micro-batches=off", "--mem=8MiB")
+    expect(re.search("the whole batch at once, whole images, [0-9.]+ % of all operations twice", out), "text: twice")
+    for options, grows in (([], False), (["--micro-batches=off"], True), (["--micro-batches=off", "--batch=1"], False)):
+        _, _, err = unetc("mem", SMALL, "--mem=200KiB", *options)
+        expect(("grow with this" in err) == grows, "over budget: the batch is blamed where it matters: %s" % options)
     _, out, _ = unetc("mem", SMALL, "--micro-batches=off", "--mem=8MiB")
     kept = plan(SMALL, "--micro-batches=off", "--no-recompute")[1]["arena"]["bytes"]
     expect(re.search(r"without recomputation .* %s B" % "{:,}".format(kept), out), "text: what recomputation bought")
@@ -367,6 +415,7 @@ def main():
             test_pairs()
             test_size_and_width()
         test_fit_tables()
+        test_waiting()
         test_bands()
         test_sweep_end(folder)
         test_floor()

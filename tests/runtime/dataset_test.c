@@ -601,7 +601,7 @@ static void test_counts(Fake *fake, char *heard) {
                         "  class 0 (value 0)           6 points  18.75 % in 2 files\n"
                         "  class 1 (value 1) is never seen\n"
                         "  class 2 (value 2)          24 points  75.00 % in 2 files\n"
-                        "  ignored (value 255)           2 points   6.25 % in 1 files\n"
+                        "  ignored (value 255)           2 points   6.25 % in 1 file\n"
                         "  for classes that count alike: weight = [2.5, 1, 0.625]\n") == 0,
           "%s", heard);
     heard[0] = '\0';

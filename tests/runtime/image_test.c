@@ -8,6 +8,8 @@
 #include "unet/image.h"
 
 #include <math.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -104,6 +106,8 @@ static void test_kinds(void) {
             CHECK_OK(unet_image_probe(path, &info, &error), error);
             CHECK(info.channels == ((kind.colour & PNG_COLOR_MASK_COLOR) != 0 ? 3 : 1), "%s: channels",
                   what);
+            CHECK(((info.traits & UNET_IMAGE_ALPHA) != 0) == (alpha || kind.transparent), "%s: alpha",
+                  what);
             UnetImageReader *reader;
             if (info.channels == 3) {
                 CHECK_FAILS(unet_image_open(&reader, path, 1, &error), error, "in colour");
@@ -151,6 +155,99 @@ static void test_writing(int32_t channels, int32_t bits) {
     unet_image_close(reader);
 }
 
+/* Floats are written as they are. */
+static void test_writing_floats(void) {
+    const UnetImageInfo info = {.width = 50, .height = 700, .channels = 3, .bits = 32};
+    UnetImageWriter *writer;
+    UnetImageReader *reader = NULL;
+    UnetError error;
+    float row[3 * 50], back[3 * 50];
+    snprintf(path, sizeof path, "%s/image.tiff", folder);
+    CHECK_OK(unet_image_create(&writer, path, &info, &error), error);
+    for (int pass = 0; pass < 2; pass++) {
+        for (int y = 0; y < 700; y++) {
+            for (int i = 0; i < 150; i++) {
+                row[i] = (float)(y * 150 + i) / 7.0f - 5000.0f;
+            }
+            if (pass == 0) {
+                CHECK_OK(unet_image_write_row(writer, row, &error), error);
+                continue;
+            }
+            CHECK_OK(unet_image_read_row(reader, back, &error), error);
+            CHECK(memcmp(row, back, sizeof row) == 0, "row %d comes back otherwise", y);
+        }
+        if (pass == 0) {
+            CHECK_OK(unet_image_finish(writer, &error), error);
+#ifndef UNET_HAS_TIFF
+            return;
+#endif
+            CHECK_OK(unet_image_open(&reader, path, 3, &error), error);
+        }
+    }
+    unet_image_close(reader);
+}
+
+#ifdef UNET_HAS_JPEG
+/* What is smooth comes back nearly as it was. */
+static void test_writing_jpeg(int32_t channels) {
+    const UnetImageInfo info = {.width = 37, .height = 29, .channels = channels, .bits = 8};
+    UnetImageWriter *writer;
+    UnetImageReader *reader;
+    UnetError error;
+    float row[3 * 37];
+    snprintf(path, sizeof path, "%s/image.JPG", folder);
+    CHECK_OK(unet_image_create(&writer, path, &info, &error), error);
+    for (int y = 0; y < 29; y++) {
+        for (int i = 0; i < channels * 37; i++) {
+            row[i] = (float)(y + i % 37 + 10 * (i / 37)) / 100.0f;
+        }
+        CHECK_OK(unet_image_write_row(writer, row, &error), error);
+    }
+    CHECK_OK(unet_image_finish(writer, &error), error);
+    CHECK_OK(unet_image_open(&reader, path, 0, &error), error);
+    CHECK(unet_image_info(reader).channels == channels, "its channels");
+    for (int y = 0; y < 29; y++) {
+        CHECK_OK(unet_image_read_row(reader, row, &error), error);
+        for (int i = 0; i < channels * 37; i++) {
+            const float right = (float)(y + i % 37 + 10 * (i / 37)) / 100.0f;
+            CHECK(fabsf(row[i] - right) < 0.02f, "%g became %g", (double)right, (double)row[i]);
+        }
+    }
+    unet_image_close(reader);
+}
+#endif
+
+/* The name of a file says what is written, and what cannot be written is refused before a row is computed.
+ */
+static void test_names(void) {
+    static const struct {
+        const char *name;
+        bool classes;
+        const char *says;
+    } wrong[] = {{"a.gif", false, "no GIF files are written: name it .png, .jpg or .tif"},
+                 {"b/c.WebP", false, "no WebP files are written"},
+                 {"a.jpeg", true,
+#ifdef UNET_HAS_JPEG
+                  "does not keep the numbers of classes"}};
+#else
+                  "install libjpeg62-turbo-dev"}};
+#endif
+    UnetError error;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        error.text[0] = '\0';
+        CHECK(unet_image_check_name(wrong[i].name, wrong[i].classes, &error) == UNET_USAGE &&
+                  strstr(error.text, wrong[i].says) != NULL,
+              "%s: %s", wrong[i].name, error.text);
+    }
+    static const char *const right[] = {"a.png", "a.TIF", "a.tiff", "a", "v1.5/a", "a.v2"};
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+        CHECK_OK(unet_image_check_name(right[i], true, &error), error);
+    }
+    CHECK(unet_image_bits("a.png", 32) == 16 && unet_image_bits("a.jpg", 16) == 8 &&
+              unet_image_bits("a.tif", 32) == 32 && unet_image_bits("a", 8) == 8,
+          "bits of formats");
+}
+
 /* Classes are written as indices of a palette, in which they are read again. */
 static void test_classes(void) {
     const UnetImageInfo info = {.width = 256, .height = 1, .channels = 1, .bits = 8, .palette = true};
@@ -190,24 +287,23 @@ static void test_write_failures(void) {
                 "/nowhere/x.png: cannot write");
     info.channels = 2;
     CHECK(unet_image_create(&writer, path, &info, &error) == UNET_BUG, "two channels");
-    if (access("/dev/full", W_OK) == 0) {
-        char link_path[120];
-        snprintf(link_path, sizeof link_path, "%s/full.png.part", folder);
-        info = (UnetImageInfo){.width = 100, .height = 1, .channels = 1, .bits = 8};
-        float row[100] = {0};
-        if (symlink("/dev/full", link_path) == 0) {
-            link_path[strlen(link_path) - 5] = '\0';
-            UnetStatus status = unet_image_create(&writer, link_path, &info, &error);
-            if (status == UNET_OK) {
-                status = unet_image_write_row(writer, row, &error);
-                status = status == UNET_OK ? unet_image_finish(writer, &error)
-                                           : (unet_image_discard(writer), status);
-            }
-            CHECK(status == UNET_IO && strstr(error.text, "No space left") != NULL, "a full disk: %s",
-                  error.text);
-            CHECK(access(link_path, F_OK) != 0, "a file on a full disk");
-        }
+    info = (UnetImageInfo){.width = 100, .height = 1, .channels = 1, .bits = 8};
+    float row[100] = {0};
+    struct rlimit limit, none;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    CHECK(getrlimit(RLIMIT_FSIZE, &limit) == 0, "no limit");
+    none = limit;
+    none.rlim_cur = 0;
+    CHECK(unlink(path) == 0 && setrlimit(RLIMIT_FSIZE, &none) == 0, "no limit");
+    UnetStatus status = unet_image_create(&writer, path, &info, &error);
+    if (status == UNET_OK) {
+        status = unet_image_write_row(writer, row, &error);
+        status =
+            status == UNET_OK ? unet_image_finish(writer, &error) : (unet_image_discard(writer), status);
     }
+    CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0, "no limit");
+    CHECK(status == UNET_IO && strstr(error.text, "File too large") != NULL, "a full disk: %s", error.text);
+    CHECK(access(path, F_OK) != 0, "a file on a full disk");
 }
 
 /* Every prefix of a file is an error, at the latest in the row that is missing, and probing says so. */
@@ -303,6 +399,30 @@ static void test_appended(void) {
 }
 
 #ifdef UNET_HAS_JPEG
+/* EXIF that asks for a quarter turn, in either order of bytes; it is told, and so is no other. */
+static void test_turned(void) {
+    static const uint8_t exif[2][36] = {{0xff, 0xe1, 0, 34, 'E', 'x', 'i',  'f', 0, 0, 'M', 'M', 0, '*', 0,
+                                         0,    0,    8, 0,  1,   1,   0x12, 0,   3, 0, 0,   0,   1, 0,   6},
+                                        {0xff, 0xe1, 0, 34, 'E', 'x',  'i', 'f', 0, 0, 'I', 'I', '*', 0, 8,
+                                         0,    0,    0, 1,  0,   0x12, 1,   3,   0, 1, 0,   0,   0,   6}};
+    uint8_t bytes[sizeof small_jpeg + sizeof exif[0]];
+    UnetImageInfo info;
+    UnetError error;
+    for (int order = 0; order < 2; order++) {
+        const int at = order == 0 ? 29 : 28; /* of the orientation */
+        for (uint8_t orientation = 0; orientation < 10; orientation++) {
+            memcpy(bytes, small_jpeg, 2);
+            memcpy(bytes + 2, exif[order], sizeof exif[order]);
+            memcpy(bytes + 2 + sizeof exif[order], small_jpeg + 2, sizeof small_jpeg - 2);
+            bytes[2 + at] = orientation;
+            write_bytes(path, bytes, sizeof bytes);
+            CHECK_OK(unet_image_probe(path, &info, &error), error);
+            CHECK(info.traits == (orientation > 1 && orientation < 9 ? UNET_IMAGE_TURNED : 0u),
+                  "orientation %d: %u", orientation, info.traits);
+        }
+    }
+}
+
 /* Decoded as Pillow does it, to the bit; in one channel refused, in grey repeated. */
 static void test_jpeg(void) {
     UnetImageReader *reader;
@@ -440,6 +560,7 @@ int main(void) {
     snprintf(path, sizeof path, "%s/image.png", folder);
 #ifdef UNET_HAS_JPEG
     test_jpeg();
+    test_turned();
     test_cut_jpeg();
 #endif
 #ifdef UNET_HAS_GIF
@@ -447,11 +568,26 @@ int main(void) {
     test_cut_gif();
 #endif
     test_kinds();
-    for (int32_t bits = 8; bits <= 16; bits += 8) {
-        test_writing(1, bits);
-        test_writing(3, bits);
+    static const char *const suffixes[] = {
+#ifdef UNET_HAS_TIFF
+        "tif",
+#endif
+        "png"};
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        snprintf(path, sizeof path, "%s/image.%s", folder, suffixes[i]);
+        for (int32_t bits = 8; bits <= 16; bits += 8) {
+            test_writing(1, bits);
+            test_writing(3, bits);
+        }
+        test_classes();
     }
-    test_classes();
+    test_writing_floats();
+#ifdef UNET_HAS_JPEG
+    test_writing_jpeg(1);
+    test_writing_jpeg(3);
+#endif
+    test_names();
+    snprintf(path, sizeof path, "%s/image.png", folder);
     test_write_failures();
     test_cut(false);
     test_cut(true);

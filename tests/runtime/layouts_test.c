@@ -28,17 +28,20 @@ static const char *place(const char *path) {
 static void flat(const char *path, int value, bool palette) {
     const UnetImageInfo info = {
         .width = SIDE, .height = SIDE, .channels = palette ? 1 : 3, .bits = 8, .palette = palette};
+    char made[200];
     float row[3 * SIDE];
     UnetImageWriter *writer;
     UnetError error;
     for (int i = 0; i < 3 * SIDE; i++) {
         row[i] = palette ? (float)value : (float)value / 255;
     }
-    CHECK_OK(unet_image_create(&writer, place(path), &info, &error), error);
+    snprintf(made, sizeof made, "%s/made.png", folder); /* a PNG, whatever it is called then */
+    CHECK_OK(unet_image_create(&writer, made, &info, &error), error);
     for (int y = 0; y < SIDE; y++) {
         CHECK_OK(unet_image_write_row(writer, row, &error), error);
     }
     CHECK_OK(unet_image_finish(writer, &error), error);
+    CHECK(rename(made, place(path)) == 0, "%s cannot be made", path);
 }
 
 /* A grey mask. */
@@ -96,6 +99,21 @@ static void read_points(const UnetDataset *dataset, int32_t sample, double *imag
     free(scratch);
 }
 
+static void report_problem(void *context, const char *problem) {
+    CHECK(false, "%s: a problem: %s", (const char *)context, problem);
+}
+
+/* check-data finds as many samples, and nothing wrong. */
+static void check_data(const Fake *fake, int count) {
+    UnetDataCheck check;
+    UnetError error;
+    char pattern[200];
+    snprintf(pattern, sizeof pattern, "%s", fake->term[1][0].pattern);
+    CHECK_OK(unet_check_data(&fake->model, folder, report_problem, NULL, pattern, &check, &error), error);
+    CHECK(check.samples[UNET_TRAINING] == count && check.problems == 0 && check.files == 2 * count,
+          "check-data: %d samples of %s", (int)check.samples[UNET_TRAINING], pattern);
+}
+
 /* The samples are these stems, whose images have the values 10, 20, ... and whose masks these classes. */
 static void check_samples(const Fake *fake, int count, const char *const *stems, const int *classes) {
     UnetDataset *dataset;
@@ -117,6 +135,7 @@ static void check_samples(const Fake *fake, int count, const char *const *stems,
         CHECK(class == classes[i], "%s: class %d, should be %d", stems[i], class, classes[i]);
     }
     unet_dataset_close(dataset);
+    check_data(fake, count);
 }
 
 static void check_fails(const Fake *fake, const char *says) {
@@ -221,6 +240,36 @@ static void test_folders(void) {
     unet_dataset_close(dataset);
 }
 
+/* Several folders: the first of one source belongs to the first of another; names may return. */
+static void test_several_folders(void) {
+    static const char *const masks[] = {"day/mask/*.png", NULL}, *const images[] = {"day/photo/*.png",
+                                                                                    NULL};
+    Fake fake;
+    fake_layout_of(&fake, "night/photo/*.png", "night/mask/*.png", 9, -1);
+    fake.term[0][0].pattern = "night/mask/*.png";
+    fake.term[0][0].more = masks;
+    fake.term[1][0].pattern = "night/photo/*.png";
+    fake.term[1][0].more = images;
+    flat("night/photo/b.png", 10, false);
+    flat("night/photo/c.png", 20, false);
+    flat("day/photo/a.png", 30, false);
+    flat("day/photo/c.png", 40, false);
+    grey("night/mask/b.png", 1);
+    grey("night/mask/c.png", 2);
+    grey("day/mask/a.png", 3);
+    grey("day/mask/c.png", 4);
+    check_samples(
+        &fake, 4,
+        (const char *const[]){"night/mask/b.png", "night/mask/c.png", "day/mask/a.png", "day/mask/c.png"},
+        (const int[]){1, 2, 3, 4});
+    unlink(place("day/mask/c.png"));
+    check_fails(&fake, "day/photo/c.png has no partner: \"day/mask/*.png\" asks for");
+    fake.term[0][0].more = NULL;
+    CHECK(unet_dataset_open(&(UnetDataset *){NULL}, &fake.model, UNET_TRAINING, folder, &(UnetError){""}) ==
+              UNET_BUG,
+          "other numbers of folders");
+}
+
 /* imagesTr/CASE_0000.png and labelsTr/CASE.png. */
 static void test_nnunet(void) {
     Fake fake;
@@ -270,6 +319,14 @@ static void test_names(void) {
     grey("truth/second.png", 3);
     text("train.txt", "photos/b.png truth/first.png\nphotos/a*.png\ttruth/second.png\n");
     check_samples(&fake, 2, (const char *const[]){"photos/b.png", "photos/a*.png"}, (const int[]){4, 3});
+    static const char *const more[] = {"more.txt", NULL};
+    fake.term[0][0].more = fake.term[1][0].more = more;
+    text("more.txt", "photos/c.png truth/first.png\n");
+    flat("photos/c.png", 30, false);
+    check_samples(&fake, 3, (const char *const[]){"photos/b.png", "photos/a*.png", "photos/c.png"},
+                  (const int[]){4, 3, 4});
+    unlink(place("photos/c.png"));
+    fake.term[0][0].more = fake.term[1][0].more = NULL;
     text("train.txt", "photos/b.png truth/first.png\nphotos/a.png\n");
     check_fails(&fake, "train.txt:2: has fewer than 2 words");
     text("train.txt", "photos/b.png truth/first.png\nphotos/c.png truth/second.png\n");
@@ -319,6 +376,7 @@ int main(void) {
     test_camvid();
     test_cityscapes();
     test_folders();
+    test_several_folders();
     test_nnunet();
     test_voc();
     test_names();

@@ -1,11 +1,13 @@
 /* loader_test.c - the loader: batches in order and equal for any number of threads and slots, tails, order
  * of epochs, starting in the middle, switching streams, failures, shutting down at any moment. */
+#define _GNU_SOURCE /* RTLD_DEFAULT */
 #include "check.h"
 #include "fake_data.h"
 #include "recorded.h"
 #include "unet/loader.h"
 #include "unet/rng.h"
 
+#include <dlfcn.h>
 #include <math.h>
 #include <time.h>
 #include <unistd.h>
@@ -259,6 +261,29 @@ static void test_refusals(void) {
     stop(&setup);
 }
 
+/* Once all files of a set that is kept were read, threads allocate nothing, whatever is done to a sample.
+ * Only where tests/driver/count_allocations.c counts. */
+static void test_allocations(void) {
+    uint64_t sums[BATCHES];
+    Setup setup;
+    void *symbol = dlsym(RTLD_DEFAULT, "allocations_of_threads");
+    long (*count)(void);
+    memcpy(&count, &symbol, sizeof count);
+    if (symbol == NULL) {
+        return;
+    }
+    start_with(&setup, 3, 2, true);
+    run(&setup, 0, BATCHES, sums);
+    const long first = count();
+    for (int i = 0; i < 5; i++) {
+        run(&setup, 4 * i, BATCHES, sums);
+    }
+    CHECK(first > 0, "nothing was counted");
+    CHECK(count() == first, "%ld allocations behind the first epochs", count() - first);
+    stop(&setup);
+    puts("allocations were counted");
+}
+
 int main(void) {
     make_folder(folder);
     for (int i = 0; i < PICTURES; i++) {
@@ -274,6 +299,7 @@ int main(void) {
     test_failure();
     test_shutdown();
     test_refusals();
+    test_allocations();
     remove_folder(folder);
     return check_result();
 }

@@ -1,9 +1,12 @@
-/* mutation_test.c - thousands of damaged PNG, JPEG, GIF and safetensors files: each is read or refused with
- * a message that names the file, never worse.  Every case is a function of its number, which a failure
- * prints; run under the sanitizers this is a small fuzzer. */
+/* mutation_test.c - thousands of damaged PNG, JPEG, TIFF, GIF and safetensors files: each is read or
+ * refused with a message that names the file, never worse.  Every case is a function of its number, which a
+ * failure prints; run under the sanitizers this is a small fuzzer. */
 #include "check.h"
 #include "make_gif.h"
 #include "make_png.h"
+#ifdef UNET_HAS_TIFF
+#include "make_tiff.h"
+#endif
 #include "small_jpeg.h"
 #include "unet/image.h"
 #include "unet/rng.h"
@@ -13,6 +16,8 @@
 #include <zlib.h>
 
 enum { CASES = 2000, MAX_EDITS = 4 };
+
+enum { MOST = 1 << 20 }; /* bytes of a header */
 
 static char folder[64];
 static char path[100];
@@ -93,7 +98,7 @@ static UnetStatus read_image(int32_t channels, UnetError *error) {
 
 static UnetStatus read_tensors(UnetError *error) {
     UnetSafetensors *file;
-    UnetStatus status = unet_safetensors_open(&file, path, error);
+    UnetStatus status = unet_safetensors_open(&file, path, MOST, error);
     for (int32_t i = 0; status == UNET_OK && i < unet_safetensors_count(file); i++) {
         const UnetTensorInfo *tensor = unet_safetensors_tensor(file, i);
         double *values = calloc((size_t)tensor->count + 1, sizeof *values);
@@ -171,6 +176,19 @@ int main(void) {
 #ifdef UNET_HAS_JPEG
     write_bytes(source, small_jpeg, sizeof small_jpeg);
     mutate(source, true, 50);
+#endif
+#ifdef UNET_HAS_TIFF
+    static const TiffKind tiffs[] = {
+        {31, 23, PHOTOMETRIC_RGB, 8, 3, .compression = COMPRESSION_LZW, .strip = 5, .orientation = 6},
+        {31, 23, PHOTOMETRIC_RGB, 16, 4, .compression = COMPRESSION_ADOBE_DEFLATE, .tile = 16,
+         .planes = true},
+        {31, 23, PHOTOMETRIC_PALETTE, 4, 1, .big = true},
+        {31, 23, PHOTOMETRIC_MINISBLACK, 32, 1, .compression = COMPRESSION_PACKBITS, .floats = true,
+         .tile = 32}};
+    for (uint32_t i = 0; i < sizeof tiffs / sizeof *tiffs; i++) {
+        make_tiff(source, &tiffs[i]);
+        mutate(source, true, 70 + i);
+    }
 #endif
 #ifdef UNET_HAS_GIF
     const GifKind gif = {.width = 41, .height = 37, .root = 4, .coloured = true, .index = gif_noise};

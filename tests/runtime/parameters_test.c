@@ -24,6 +24,8 @@ static const char *const names[PARAMETERS] = {"0.weight", "0.bias", "1.weight", 
                                               "2.weight", "2.bias", "3.weight", "3.bias",
                                               "4.weight", "4.bias", "5.weight", "5.bias"};
 
+enum { MOST = 1 << 20 }; /* bytes of a header */
+
 static int64_t count_of(const UnetParameter *parameter) {
     int64_t count = 1;
     for (int32_t i = 0; i < parameter->rank; i++) {
@@ -109,7 +111,7 @@ static void hear(void *context, const char *name, const char *why) {
 static UnetStatus load(const UnetModel *model, const char *path, UnetLoadMode mode, char *arena,
                        Heard *heard, UnetError *error) {
     UnetSafetensors *file;
-    UnetStatus status = unet_safetensors_open(&file, path, error);
+    UnetStatus status = unet_safetensors_open(&file, path, MOST, error);
     if (status == UNET_OK) {
         status = unet_parameters_load(model, file, mode, arena, heard != NULL ? hear : NULL, heard, error);
     }
@@ -141,11 +143,11 @@ static void test_files(UnetType real, const char *folder) {
     snprintf(path, sizeof path, "%s/weights.safetensors", folder);
     UnetMetadata metadata[] = {{"step", "12"}, {"odd \"key\"\n", "a\\b"}};
     UnetError error;
-    CHECK_OK(unet_parameters_save(&model, arena, true, path, metadata, 2, &error), error);
+    CHECK_OK(unet_parameters_save(&model, arena, true, NULL, path, metadata, 2, &error), error);
     CHECK(access(path, R_OK) == 0, "no file was written");
 
     UnetSafetensors *file;
-    CHECK_OK(unet_safetensors_open(&file, path, &error), error);
+    CHECK_OK(unet_safetensors_open(&file, path, MOST, &error), error);
     if (file == NULL) {
         return;
     }
@@ -176,6 +178,20 @@ static void test_files(UnetType real, const char *folder) {
           "the report is:\n%s", heard.text);
 }
 
+/* What cannot be found is answered with what is there, and with the line of a map if something stands in
+ * front. */
+static void test_unlike_names(const char *path, void *loaded) {
+    UnetParameter weight = {.name = "weight", .rank = 1, .dim = {1}},
+                  other = {.name = "w", .rank = 1, .dim = {1}};
+    UnetModel small = {.name = "small", .real = UNET_F32, .nparameter = 1, .parameter = &weight};
+    UnetError error;
+    CHECK_FAILS(load(&small, path, UNET_LOAD_ALL, loaded, NULL, &error), error,
+                ".weight\": --map=FILE with the line `");
+    CHECK_FAILS(load(&small, path, UNET_LOAD_MATCHING, loaded, NULL, &error), error, ".* -> *`");
+    small.parameter = &other;
+    CHECK_FAILS(load(&small, path, UNET_LOAD_ALL, loaded, NULL, &error), error, "tensors, such as \"");
+}
+
 /* Names behind those of modules that wrap the network. */
 static void test_wrapped(const char *folder) {
     static char arena[BYTES * 6], loaded[BYTES * 6];
@@ -192,12 +208,13 @@ static void test_wrapped(const char *folder) {
     UnetError error;
     Heard heard = {""};
     snprintf(path, sizeof path, "%s/wrapped.safetensors", folder);
-    CHECK_OK(unet_parameters_save(&model, arena, false, path, NULL, 0, &error), error);
+    CHECK_OK(unet_parameters_save(&model, arena, false, NULL, path, NULL, 0, &error), error);
     for (int i = 0; i < PARAMETERS; i++) {
         parameters[i].name = names[i];
     }
     CHECK_FAILS(load(&model, path, UNET_LOAD_ALL, loaded, NULL, &error), error,
                 "2.weight: not in the file");
+    test_unlike_names(path, loaded);
     CHECK_OK(load(&model, path, UNET_LOAD_MATCHING, loaded, &heard, &error), error);
     CHECK(strcmp(heard.text,
                  "module._orig_mod.: stands in front of the names in the file, and is left out\n"
@@ -225,9 +242,9 @@ static void test_loss_scale(const char *folder) {
     unet_parameters_init(&scaled, 1, arena);
     CHECK(scale[0] == 65536 && scale[1] == 0 && scale[2] == 0, "the scale begins with %g", scale[0]);
     scale[2] = 7;
-    CHECK_OK(unet_parameters_save(&scaled, arena, true, path, NULL, 0, &error), error);
+    CHECK_OK(unet_parameters_save(&scaled, arena, true, NULL, path, NULL, 0, &error), error);
     UnetSafetensors *file;
-    CHECK_OK(unet_safetensors_open(&file, path, &error), error);
+    CHECK_OK(unet_safetensors_open(&file, path, MOST, &error), error);
     CHECK_OK(unet_moments_load(&scaled, file, 9, loaded, &error), error);
     CHECK(memcmp(scale, loaded + AT, sizeof arena - AT * sizeof *arena) == 0, "another scale comes back");
     CHECK_OK(unet_moments_load(&model, file, 9, loaded, &error), error);
@@ -240,13 +257,13 @@ static void test_loss_scale(const char *folder) {
     for (int i = 0; i < 5; i++) {
         scale[0] = 1;
         scale[wrong[i].number] = wrong[i].value;
-        CHECK_OK(unet_parameters_save(&scaled, arena, true, path, NULL, 0, &error), error);
-        CHECK_OK(unet_safetensors_open(&file, path, &error), error);
+        CHECK_OK(unet_parameters_save(&scaled, arena, true, NULL, path, NULL, 0, &error), error);
+        CHECK_OK(unet_safetensors_open(&file, path, MOST, &error), error);
         CHECK_FAILS(unet_moments_load(&scaled, file, 9, loaded, &error), error, "is not a valid value");
         unet_safetensors_close(file);
     }
-    CHECK_OK(unet_parameters_save(&model, arena, true, path, NULL, 0, &error), error);
-    CHECK_OK(unet_safetensors_open(&file, path, &error), error);
+    CHECK_OK(unet_parameters_save(&model, arena, true, NULL, path, NULL, 0, &error), error);
+    CHECK_OK(unet_safetensors_open(&file, path, MOST, &error), error);
     CHECK(!unet_has_loss_scale(file), "a model without a scale saves one");
     CHECK_OK(unet_moments_load(&scaled, file, 9, loaded, &error), error);
     CHECK(loaded[AT] == 65536 && loaded[AT + UNET_STEPS_TAKEN] == 9 && loaded[AT + UNET_UNSCALE] == 0,
@@ -275,15 +292,15 @@ static void test_averages(const char *folder) {
     unet_parameters_init(&model, 1, arena);
     CHECK(memcmp(arena, arena + AVERAGE, 4 * sizeof *arena) == 0, "averages do not begin with the weights");
     arena[AVERAGE] = 7;
-    CHECK_OK(unet_parameters_save(&model, arena, true, all, NULL, 0, &error), error);
-    CHECK_OK(unet_parameters_save(&model, arena, false, weights, NULL, 0, &error), error);
-    CHECK_OK(unet_safetensors_open(&file, all, &error), error);
+    CHECK_OK(unet_parameters_save(&model, arena, true, NULL, all, NULL, 0, &error), error);
+    CHECK_OK(unet_parameters_save(&model, arena, false, NULL, weights, NULL, 0, &error), error);
+    CHECK_OK(unet_safetensors_open(&file, all, MOST, &error), error);
     CHECK_OK(unet_parameters_load(&model, file, UNET_LOAD_ALL, loaded, NULL, NULL, &error), error);
     CHECK(loaded[AVERAGE] == arena[0], "loaded weights do not begin an average");
     CHECK_OK(unet_moments_load(&model, file, 9, loaded, &error), error);
     CHECK(memcmp(arena, loaded, sizeof arena) == 0, "a checkpoint loses averages");
     unet_safetensors_close(file);
-    CHECK_OK(unet_safetensors_open(&file, weights, &error), error);
+    CHECK_OK(unet_safetensors_open(&file, weights, MOST, &error), error);
     CHECK_OK(unet_parameters_load(&model, file, UNET_LOAD_ALL, used, NULL, NULL, &error), error);
     CHECK(used[0] == 7 && used[AVERAGE] == 7, "weights for use are not the averages");
     unet_safetensors_close(file);
@@ -300,17 +317,18 @@ static void test_conversion(const char *folder) {
     UnetError error;
     snprintf(path, sizeof path, "%s/one.safetensors", folder);
     unet_parameters_init(&singles, 1, single);
-    CHECK_OK(unet_parameters_save(&singles, single, false, path, NULL, 0, &error), error);
+    CHECK_OK(unet_parameters_save(&singles, single, false, NULL, path, NULL, 0, &error), error);
     CHECK_OK(load(&doubles, path, UNET_LOAD_ALL, (char *)wide, NULL, &error), error);
     for (int i = 0; i < 64; i++) {
         CHECK((double)single[i] == wide[i], "number %d", i);
     }
-    CHECK_OK(unet_parameters_save(&doubles, wide, false, path, NULL, 0, &error), error);
+    CHECK_OK(unet_parameters_save(&doubles, wide, false, NULL, path, NULL, 0, &error), error);
     float again[64];
     CHECK_OK(load(&singles, path, UNET_LOAD_ALL, (char *)again, NULL, &error), error);
     CHECK(memcmp(single, again, sizeof again) == 0, "rounded back");
-    CHECK_FAILS(unet_parameters_save(&doubles, wide, false, "/nowhere/w.safetensors", NULL, 0, &error),
-                error, "/nowhere/w.safetensors: cannot write: No such file");
+    CHECK_FAILS(
+        unet_parameters_save(&doubles, wide, false, NULL, "/nowhere/w.safetensors", NULL, 0, &error), error,
+        "/nowhere/w.safetensors: cannot write: No such file");
 }
 
 int main(void) {

@@ -4,6 +4,21 @@
 #include "unet/safetensors.h"
 
 #include <math.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#if !defined __has_feature
+#define __has_feature(feature) 0
+#endif
+/* Sanitizers take memory of their own. */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__ || __has_feature(address_sanitizer) ||     \
+    __has_feature(memory_sanitizer)
+#define IS_SANITIZED true
+#else
+#define IS_SANITIZED false
+#endif
+
+enum { MOST = 1 << 20 }; /* bytes of a header */
 
 static char folder[64];
 static char path[100], map_path[100];
@@ -77,7 +92,7 @@ static void test_malformed(void) {
         UnetError error;
         const char *header = malformed[i].header;
         write_file(header, header[0] != '\0' ? strlen(header) : 100, data, sizeof data);
-        CHECK_FAILS(unet_safetensors_open(&file, path, &error), error, malformed[i].says);
+        CHECK_FAILS(unet_safetensors_open(&file, path, MOST, &error), error, malformed[i].says);
         CHECK(file == NULL, "%s was opened", header);
         CHECK(strstr(error.text, path) != NULL, "%s: no file is named: %s", header, error.text);
     }
@@ -99,15 +114,54 @@ static void test_lengths(void) {
         UnetSafetensors *file;
         UnetError error;
         write_file("{}", lengths[i].length, "", 0);
-        CHECK_FAILS(unet_safetensors_open(&file, path, &error), error, lengths[i].says);
+        CHECK_FAILS(unet_safetensors_open(&file, path, MOST, &error), error, lengths[i].says);
+        const bool of_torch = strstr(error.text, "torch") != NULL;
+        CHECK(!of_torch || strstr(strstr(error.text, "torch.load(\""), path) != NULL,
+              "no file is named: %s", error.text);
     }
     UnetSafetensors *file;
     UnetError error;
     write_bytes(path, "\2\0\0\0", 4);
-    CHECK_FAILS(unet_safetensors_open(&file, path, &error), error, "too short");
-    CHECK_FAILS(unet_safetensors_open(&file, folder, &error), error, "not a regular file");
-    CHECK_FAILS(unet_safetensors_open(&file, "/nowhere/w", &error), error,
+    CHECK_FAILS(unet_safetensors_open(&file, path, MOST, &error), error, "too short");
+    CHECK_FAILS(unet_safetensors_open(&file, folder, MOST, &error), error, "not a regular file");
+    CHECK_FAILS(unet_safetensors_open(&file, "/nowhere/w", MOST, &error), error,
                 "/nowhere/w: cannot read: No such file");
+}
+
+/* A header says how much memory it will take before it is read. */
+static void test_long_header(void) {
+    UnetSafetensors *file;
+    UnetError error;
+    write_file("{}", 87000000, "", 0);
+    CHECK(truncate(path, 87000008) == 0, "no file of 87 MB");
+    CHECK_FAILS(unet_safetensors_open(&file, path, 5000000, &error), error,
+                "its header has 87000000 bytes, and that of a file for this model has 5000000 at most");
+}
+
+/* So many tensors without a number in them as a header has room for, in so much memory. */
+static void test_empty_tensors(void) {
+    enum { LENGTH = 4 << 20, KIBIBYTES = 100 * 1024 };
+    UnetSafetensors *file = NULL;
+    UnetError error;
+    struct rusage before, after;
+    char *header = malloc(LENGTH + 1);
+    size_t used = 1;
+    header[0] = '{';
+    for (int i = 0; used + 80 < LENGTH; i++) {
+        used += (size_t)snprintf(header + used, LENGTH - used, "%s\"%x\":" F32(0, 0, "[0]"),
+                                 i > 0 ? "," : "", i);
+    }
+    memset(header + used, ' ', LENGTH - used);
+    header[used] = '}';
+    header[LENGTH] = '\0';
+    write_file(header, LENGTH, "", 0);
+    free(header);
+    CHECK(getrusage(RUSAGE_SELF, &before) == 0, "no measure");
+    CHECK_OK(unet_safetensors_open(&file, path, LENGTH, &error), error);
+    CHECK(getrusage(RUSAGE_SELF, &after) == 0, "no measure");
+    CHECK(after.ru_maxrss - before.ru_maxrss < KIBIBYTES || IS_SANITIZED, "a header of 4 MiB takes %ld KiB",
+          after.ru_maxrss - before.ru_maxrss);
+    unet_safetensors_close(file);
 }
 
 /* Deep nesting must not exhaust the stack. */
@@ -120,7 +174,7 @@ static void test_depth(void) {
     UnetSafetensors *file;
     UnetError error;
     write_file(header, strlen(header), "", 0);
-    CHECK_FAILS(unet_safetensors_open(&file, path, &error), error, "malformed header");
+    CHECK_FAILS(unet_safetensors_open(&file, path, MOST, &error), error, "malformed header");
     free(header);
 }
 
@@ -145,7 +199,7 @@ static void test_types(void) {
     write_file(header, strlen(header), data, sizeof data);
     UnetSafetensors *file;
     UnetError error;
-    CHECK_OK(unet_safetensors_open(&file, path, &error), error);
+    CHECK_OK(unet_safetensors_open(&file, path, MOST, &error), error);
     if (file == NULL) {
         return;
     }
@@ -185,7 +239,7 @@ static UnetSafetensors *open_named(void) {
     UnetSafetensors *file;
     UnetError error;
     write_file(header, strlen(header), data, sizeof data);
-    CHECK_OK(unet_safetensors_open(&file, path, &error), error);
+    CHECK_OK(unet_safetensors_open(&file, path, MOST, &error), error);
     return file;
 }
 
@@ -228,7 +282,7 @@ static void test_swap(void) {
     float value = 0;
     write_file(header, strlen(header), data, sizeof data);
     write_map("a -> b\nb -> a");
-    CHECK_OK(unet_safetensors_open(&file, path, &error), error);
+    CHECK_OK(unet_safetensors_open(&file, path, MOST, &error), error);
     CHECK_OK(unet_safetensors_rename(file, map_path, &error), error);
     CHECK_OK(unet_safetensors_read(file, unet_safetensors_find(file, "a"), UNET_F32, &value, &error),
              error);
@@ -275,6 +329,8 @@ int main(void) {
     snprintf(path, sizeof path, "%s/w.safetensors", folder);
     test_malformed();
     test_lengths();
+    test_long_header();
+    test_empty_tensors();
     test_depth();
     test_types();
     test_maps();

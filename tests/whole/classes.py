@@ -6,7 +6,7 @@
 A small net with losses over classes is trained on photographs and masks made here, whose values stand for classes, some for
 none.  Then: the metrics of `eval`, of all images and image by image, are those worked out here from the masks and from the
 pictures that `predict` writes, whose indices are the classes; --overlay colours them; and training in micro-batches
-and in bands of rows leaves the same weights, bit for bit.  Standard library only."""
+and in bands of rows leaves the same weights, bit for bit. A resumed run writes the log of one that was not.  Standard library only."""
 
 import argparse
 import csv
@@ -185,6 +185,20 @@ def check_overlay(folder, name):
                 raise SystemExit("the overlay of %s shows %s for class %d over %d" % (name, list(shown[3 * x:3 * x + 3]), k, grey[x]))
 
 
+def check_resumed(shop, program):
+    """From a checkpoint in the middle of an epoch on, all columns of the log but time, those of classes among them."""
+    def rows(out, *options):
+        run([program, "train", "--data=" + shop.folder, "--out=" + out, *options])
+        with open(os.path.join(out, "log.csv"), newline="") as log:
+            return [{k: row[k] for k in row if k not in ("images_per_s", "seconds")} for row in csv.DictReader(log)]
+
+    whole, resumed = (os.path.join(shop.folder, name) for name in ("whole_run", "resumed_run"))
+    expected = [row for row in rows(whole, "--checkpoint-every=31") if int(row["step"]) > 31]
+    found = rows(resumed, "--resume=" + os.path.join(whole, "net.step-00000031.safetensors"))
+    if found != expected or not any("miou" in name and row[name] for row in found for name in row):
+        raise SystemExit("the log of a resumed run: %s, not %s" % (found[:2], expected[:2]))
+
+
 # Losses besides those of NET; of those in WHOLE sums are over the whole batch.
 PARTS = ["focal_loss(logits, truth, alpha = [1, 2, 0.5])", "focal_loss(single, first, alpha = 0.25)",
          "dice_loss(logits, truth, batch = false, squared = true)", "tversky_loss(logits, truth, smooth = 1, batch = false)",
@@ -245,6 +259,7 @@ def check(unetc, folder):
     lines = run([program, "eval", "--data=" + folder, "--weights=" + weights, "--format=csv"]).splitlines()
     if len(lines) != 5 or lines[0].count('"') != 16 or sorted(line.split(",")[0] for line in lines[1:]) != ['"%s"' % n for n in names]:
         raise SystemExit("eval --format=csv:\n" + "\n".join(lines))
+    check_resumed(shop, program)
     check_losses(shop)
     print("%d images: eval and the pictures agree; mIoU %.3f, dice %.3f" % (len(names), wanted[0], wanted[3]))
 

@@ -117,12 +117,14 @@ refused() {
     [ "$before" = "$after" ] || fail "$* leaves something behind: $after"
 }
 
-mkdir temporary taken && mkfifo fifo
+mkdir temporary taken test_cuda && mkfifo fifo && ln -s nowhere dangling
 export TMPDIR=$folder/temporary
 small='--kernels=reference --programs=predict'
 refused 4 'TMPDIR is /nonexistent' env TMPDIR=/nonexistent "$unetc" $small -o zq test.unet
 refused 4 'zq cannot be created in /nonexistent/a: ' "$unetc" $small -o /nonexistent/a/zq test.unet
-refused 4 'fifo is not a file' timeout 60 "$unetc" $small -o fifo test.unet
+refused 4 'fifo is no regular file' timeout 60 "$unetc" $small -o fifo test.unet
+refused 4 'dangling is a symbolic link' "$unetc" $small -o dangling test.unet
+refused 4 'test_cuda is a folder' "$unetc" --target=cuda --programs=predict test.unet # beside the CPU's program
 refused 4 'taken is a folder' "$unetc" $small -o taken test.unet
 refused 4 'new/ is a folder' "$unetc" $small -o new/ test.unet
 refused 5 'false failed' env CC=false "$unetc" $small -o zq test.unet
@@ -131,6 +133,11 @@ refused 4 'File too large' bash -c "trap '' XFSZ; ulimit -f 1; exec '$unetc' $sm
 printf '#!/bin/sh\nkill -TERM $PPID\nexec cc "$@"\n' >stopping && chmod +x stopping
 refused 143 '' env CC=./stopping "$unetc" $small -o zq test.unet
 [ -p fifo ] || fail "a program took the place of a pipe"
+echo old >target && ln -s target pointing
+"$unetc" $small -o pointing test.unet && [ -L pointing ] && ./target --version >/dev/null ||
+    fail "a program that a symbolic link stands for"
+"$unetc" $small -S sources test.unet && source=$(ls sources | head -1) && rm "sources/$source" && mkfifo "sources/$source"
+refused 4 "sources/$source is no regular file" timeout 60 "$unetc" $small -S sources test.unet
 
 [ ! -e injected ] || fail "a shell was given a name of a file"
 ls -d ./*build-* 2>/dev/null && fail "a folder of a build stays"

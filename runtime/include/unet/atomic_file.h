@@ -1,8 +1,10 @@
 /* atomic_file.h - files that appear whole or not at all.
  *
- * Writing goes to PATH.part in the same folder; commit makes that durable (fsync), gives it its name in one
- * rename and makes the rename durable.  A crash leaves the old file, or none, and a stale .part that
- * the next attempt overwrites.  Nothing is allocated, so a checkpoint can be written between two steps. */
+ * Writing goes to PATH.########.part in the same folder, eight hexadecimal digits that no other file there
+ * has; commit makes that durable (fsync), gives it its name in one rename and makes the rename durable.  A
+ * crash leaves the old file, or none, and a stale .part.  Only regular files are replaced; where PATH is a
+ * symbolic link, the file that it points at is.  Nothing is allocated, so a checkpoint can be written
+ * between two steps. */
 #ifndef UNET_ATOMIC_FILE_H
 #define UNET_ATOMIC_FILE_H
 
@@ -17,6 +19,7 @@ typedef struct {
     char part[UNET_PATH_BYTES];
 } UnetAtomicFile;
 
+/* UNET_IO where PATH cannot be written or is something else than a regular file. */
 UNET_MUST_USE UnetStatus unet_atomic_open(UnetAtomicFile *file, const char *path, UnetError *error);
 UNET_MUST_USE UnetStatus unet_atomic_write(UnetAtomicFile *file, const void *data, size_t bytes,
                                            UnetError *error);

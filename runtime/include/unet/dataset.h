@@ -41,7 +41,8 @@ UnetPurpose unet_dataset_purpose(const UnetDataset *dataset);
 const UnetProgram *unet_dataset_program(const UnetDataset *dataset);
 int32_t unet_dataset_samples(const UnetDataset *dataset);
 
-/* What stands for the stars in the files of SAMPLE: "03", or "scene/03" for two stars. */
+/* What stands for the stars in the files of SAMPLE: "03", or "scene/03" for two stars; where there are
+ * several folders, the first of its files. */
 const char *unet_dataset_stem(const UnetDataset *dataset, int32_t sample);
 
 /* Of one reading thread: its working memory, and the most bytes that its decoders allocate besides. */
@@ -69,10 +70,16 @@ UNET_MUST_USE UnetStatus unet_dataset_read(const UnetDataset *dataset, int32_t s
                                            uint32_t epoch, void *scratch, void *const *inputs, int32_t n,
                                            int32_t valid[3], UnetError *error);
 
+/* Hears of a problem, or of something else, in one line. */
+typedef void UnetProblemReport(void *context, const char *problem);
+
+/* Tells NOTE which files are not read as one may expect: alpha dropped, grey in three channels, not turned.
+ */
+void unet_dataset_notes(const UnetDataset *dataset, UnetProblemReport *note, void *context);
+
 /* What check-data does: goes through all data of the model, decodes every file to its end and tells REPORT
  * about every problem instead of stopping at the first, and NOTE (NULL: nobody) what the files of labels
  * hold.  Fails only where it cannot go on. */
-typedef void UnetProblemReport(void *context, const char *problem);
 typedef struct {
     int64_t samples[2]; /* by purpose */
     int64_t files;

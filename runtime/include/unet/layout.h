@@ -11,10 +11,14 @@
 void unet_layout_load_row(const UnetLayout *layout, const void *base, int32_t n, int32_t d, int32_t h,
                           float *row);
 
-/* The reverse: point x is ROW[c * stride + from[x]], or FILL[c] where from[x] < 0 (FILL NULL: 0).  Halo and
- * padding channels are not touched: the caller zeroes the tensor once. */
+/* The reverse: point x is ROW[c * stride + from[x]], or FILL[c] where from[x] < 0 (FILL NULL: 0); FROM
+ * NULL: ROW[c * stride + x].  Halo and padding channels are not touched: the caller zeroes the tensor once.
+ */
 void unet_layout_store_row(const UnetLayout *layout, void *base, int32_t n, int32_t d, int32_t h,
                            const float *row, int64_t stride, const int32_t *from, const float *fill);
+
+/* The row behind the last of band B of a tensor, of an image of so many UNITS (UnetBand). */
+int32_t unet_band_end(const UnetBand *band, int64_t b, int32_t units);
 
 /* Where point POSITION of a line of padded points comes from: the index of the point among the SIZE real
  * ones, or -1 for a constant (UNET_PAD_VALUE and UNET_PAD_ZERO).  POSITION counts from the first real point

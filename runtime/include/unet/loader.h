@@ -5,6 +5,10 @@
  * when it is needed: one at first, more where steps wait for their batches.  It works on one stream of
  * batches at a time: training, then an evaluation, then training again where it stopped.  What a batch
  * contains depends on the stream alone, never on the number of threads or slots.
+ *
+ * Threads allocate while they decode files.  Of a training set that is kept (dataset_cache.c) each file is
+ * decoded once: behind the first epoch nothing is allocated.  Other files are decoded each time by libpng,
+ * libjpeg or giflib, which take for each file what unet_dataset_decoder_bytes allows for, and give it back.
  */
 #ifndef UNET_LOADER_H
 #define UNET_LOADER_H

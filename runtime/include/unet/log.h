@@ -21,6 +21,7 @@ typedef struct {
     char *line; /* of one row */
     size_t size;
     bool has_scale; /* it has the columns of the loss scale */
+    int64_t rows;   /* in the file, without its header */
 } UnetLog;
 
 typedef struct {
@@ -35,9 +36,10 @@ typedef struct {
     int64_t skipped;      /* steps of the run whose gradients overflowed */
 } UnetLogRow;
 
-/* Starts the file at PATH; with LAST_STEP >= 0 keeps what it has up to that step and goes on behind it. */
+/* Starts the file at PATH; with LAST_STEP >= 0 keeps what it has up to that step, ROWS rows at most, and
+ * goes on behind it.  UNET_IO where that is the log of another program. */
 UNET_MUST_USE UnetStatus unet_log_open(UnetLog *log, const char *path, const UnetModel *model,
-                                       int64_t last_step, UnetError *error);
+                                       int64_t last_step, int64_t rows, UnetError *error);
 UNET_MUST_USE UnetStatus unet_log_write(UnetLog *log, const UnetLogRow *row, UnetError *error);
 void unet_log_close(UnetLog *log);
 

@@ -17,6 +17,10 @@
 
 #include "unet/instructions.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define UNET_MOST_THREADS 1024 /* that a program can be compiled for */
 #define UNET_RUNTIME_VERSION 3 /* generated code refuses to compile against another */
 
@@ -238,6 +242,8 @@ typedef struct {
     int32_t line;     /* of the .unet file, for messages */
     const char *list; /* of files: a text file with what their stars stand for, one a line; or NULL */
     int32_t column;   /* of files: `pattern` is a text file whose words of this column are their names */
+    const char *const *more; /* of files: the patterns or text files of further folders, and NULL behind
+                                them; or NULL.  All terms of files have as many. */
 } UnetSourceTerm;
 
 typedef struct {
@@ -374,9 +380,16 @@ typedef struct {
     const UnetTraining *training;     /* NULL: prediction only */
 } UnetModel;
 
+/* The first of INSTRUCTIONS (unet/instructions.h) that this processor does not have, or NULL. */
+const char *unet_lacking_instruction(int64_t instructions);
+
 /* The main() of a generated program.  MODELS are one model compiled for several instruction sets, best
  * first; the first that this processor runs is used, or the one whose `isa` the environment's UNET_ISA
  * names. */
 int unet_main(const UnetModel *const *models, int nmodels, int argc, char **argv);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include "unet/model.h"
+#include "unet/safetensors.h"
 
 /* COUNT values of each channel, planar, STRIDE apart; TO may be FROM. */
 void unet_normalize(const UnetNormal *normal, int32_t channels, size_t count, size_t stride,
@@ -16,5 +17,14 @@ void unet_normal_format(const UnetNormal *normal, int32_t channels, char text[UN
 
 /* False where TEXT is not of so many channels, or a deviation is not above 0. */
 bool unet_normal_parse(UnetNormal *normal, int32_t channels, const char *text);
+
+/* Where files of weights have those of input I. */
+enum { UNET_NORMAL_KEY_BYTES = 128 };
+void unet_normal_key(const UnetModel *model, int32_t i, char key[UNET_NORMAL_KEY_BYTES]);
+
+/* Takes those of input I from FILE, which must have them, where they are to be measured; else changes
+ * nothing. */
+UNET_MUST_USE UnetStatus unet_normal_read(const UnetModel *model, int32_t i, UnetNormal *normal,
+                                          const UnetSafetensors *file, UnetError *error);
 
 #endif

@@ -8,6 +8,10 @@
 #include "unet/safetensors.h"
 #include "unet/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Initial weights, bit-identical to those that PyTorch draws after torch.manual_seed(seed) for the same
  * layers in the same order.  A double model gets the same float32 values, widened. */
 void unet_parameters_init(const UnetModel *model, uint64_t seed, void *arena);
@@ -21,10 +25,15 @@ int64_t unet_parameter_draws(const UnetModel *model);
 
 /* Writes the weights that eval and predict use under PyTorch's names; with MOMENTS those that are trained,
  * and the optimiser's state as "optimizer.exp_avg.NAME" and so on, by PyTorch's names for it, and, where
- * losses are scaled, "optimizer.loss_scale". Allocates nothing. */
+ * losses are scaled, "optimizer.loss_scale".  MORE: a tensor beside these, or NULL.  Allocates nothing. */
 UNET_MUST_USE UnetStatus unet_parameters_save(const UnetModel *model, const void *arena, bool moments,
-                                              const char *path, const UnetMetadata *metadata,
-                                              int32_t nmetadata, UnetError *error);
+                                              const UnetTensor *more, const char *path,
+                                              const UnetMetadata *metadata, int32_t nmetadata,
+                                              UnetError *error);
+
+/* The most bytes of a header, of a file with the weights of MODEL: of a checkpoint, or of another program,
+ * which may have more tensors and notes than the model. */
+int64_t unet_parameters_header(const UnetModel *model);
 
 typedef enum {
     UNET_LOAD_ALL,      /* every parameter must be in the file with its shape */
@@ -49,5 +58,9 @@ UNET_MUST_USE UnetStatus unet_moments_load(const UnetModel *model, const UnetSaf
 
 /* Whether the checkpoint in FILE has a scale of the loss. */
 bool unet_has_loss_scale(const UnetSafetensors *file);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -11,6 +11,10 @@
 #include "unet/model.h"
 #include "unet/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { UNET_MAX_RANK = 8 };
 
 /* ---- reading ---- */
@@ -26,8 +30,11 @@ typedef struct {
 
 typedef struct UnetSafetensors UnetSafetensors;
 
-/* On failure *FILE is NULL and the error names the path and, where there is one, the tensor. */
-UNET_MUST_USE UnetStatus unet_safetensors_open(UnetSafetensors **file, const char *path, UnetError *error);
+/* MOST: bytes that the header may have at most, from which the memory follows that it takes; see
+ * unet_parameters_header.  On failure *FILE is NULL and the error names the path and, where there is one,
+ * the tensor. */
+UNET_MUST_USE UnetStatus unet_safetensors_open(UnetSafetensors **file, const char *path, int64_t most,
+                                               UnetError *error);
 void unet_safetensors_close(UnetSafetensors *file); /* NULL is fine */
 
 /* Gives the tensors the names of a map, a text file at PATH: lines `THEIRS -> OURS`, a '*' for any
@@ -68,5 +75,9 @@ UNET_MUST_USE UnetStatus unet_safetensors_save(const char *path, UnetTensorSourc
                                                const void *context, int32_t count,
                                                const UnetMetadata *metadata, int32_t nmetadata,
                                                UnetError *error);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

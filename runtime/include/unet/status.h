@@ -8,6 +8,10 @@
 
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* The values are the exit codes of a generated program. */
 typedef enum {
     UNET_OK = 0,
@@ -28,5 +32,9 @@ typedef struct {
  *     return unet_fail(error, UNET_IO, "%s: %s", path, strerror(errno)); */
 UnetStatus unet_fail(UnetError *error, UnetStatus status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

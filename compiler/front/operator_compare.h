@@ -1,0 +1,10 @@
+/* operator_compare.h - reports a prediction and a target of different shapes.  Private to this folder. */
+#ifndef OPERATOR_COMPARE_H
+#define OPERATOR_COMPARE_H
+
+#include "front/lower_state.h"
+
+/* Reports the first two arguments of a loss or metric, A and B, and offers to change either; false. */
+bool report_unequal(const Call *call, ValueId a, ValueId b);
+
+#endif

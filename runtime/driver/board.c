@@ -1,0 +1,126 @@
+/* board.c - a training run for TensorBoard: `train --tensorboard`.
+ *
+ * Numbers: of training, the loss and all other results as means over the steps since the last point, and
+ * the learning rate, at most POINTS points a run; of each evaluation, its results.  board_pictures.c adds
+ * pictures of each evaluation. */
+#include "board.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "board_pictures.h"
+
+enum { POINTS = 1000 };
+
+struct Board {
+    Driver *driver;
+    UnetEvents events;
+    Pictures *pictures; /* NULL: none */
+    Tally since;        /* the last point */
+    int64_t every;      /* steps from one point to the next */
+    int64_t steps;
+};
+
+/* ---- before the first step -------------------------------------------------------------------- */
+
+static UnetStatus make_folder(const Driver *driver, char folder[UNET_PATH_BYTES], UnetError *error) {
+    const char *out = driver->options.out != NULL ? driver->options.out : ".";
+    const char *given = driver->options.tensorboard_folder;
+    const int n = given != NULL ? snprintf(folder, UNET_PATH_BYTES, "%s", given)
+                                : snprintf(folder, UNET_PATH_BYTES, "%s/tensorboard", out);
+    if (n < 0 || n >= UNET_PATH_BYTES)
+        return unet_fail(error, UNET_IO, "%s: the name of the folder is too long", given);
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        return unet_fail(error, UNET_IO, "%s: the folder cannot be created: %s", folder, strerror(errno));
+    return UNET_OK;
+}
+
+/* What cannot be shown in pictures is trained all the same. */
+static void open_pictures(Board *board, const UnetDataset *data) {
+    Driver *driver = board->driver;
+    if (data == NULL || pictures_open(&board->pictures, driver, data) == UNET_OK)
+        return;
+    (void)fprintf(stderr, "note: --tensorboard writes no pictures: %s\n", driver->error.text);
+    driver->error.text[0] = '\0';
+}
+
+UnetStatus board_open(Board **board, Driver *driver, const UnetDataset *data, int64_t step, int64_t steps) {
+    char folder[UNET_PATH_BYTES];
+    UnetError *error = &driver->error;
+    *board = NULL;
+    if (!driver->options.tensorboard)
+        return UNET_OK;
+    Board *opened = calloc(1, sizeof *opened);
+    if (opened == NULL)
+        return unet_fail(error, UNET_TOO_SMALL, "no memory for TensorBoard");
+    *board = opened;
+    opened->driver = driver;
+    opened->events.fd = -1;
+    opened->steps = steps;
+    opened->every = (steps - 1) / POINTS + 1;
+    UnetStatus status = tally_create(&opened->since, driver->model, error);
+    if (status == UNET_OK)
+        status = make_folder(driver, folder, error);
+    if (status == UNET_OK)
+        status = unet_events_open(&opened->events, folder, step + 1, error);
+    if (status == UNET_OK) {
+        (void)fprintf(stderr, "tensorboard --logdir=%s\n", folder);
+        open_pictures(opened, data);
+    }
+    return status;
+}
+
+void board_close(Board *board) {
+    if (board == NULL)
+        return;
+    pictures_close(board->pictures);
+    unet_events_close(&board->events);
+    tally_destroy(&board->since);
+    free(board);
+}
+
+/* ---- numbers ---------------------------------------------------------------------------------- */
+
+/* What was not measured has no point. */
+static UnetStatus put_number(Board *board, const char *group, const char *name, int64_t step,
+                             double value) {
+    char tag[256];
+    if (isnan(value))
+        return UNET_OK;
+    (void)snprintf(tag, sizeof tag, "%s/%s", group, name);
+    return unet_events_scalar(&board->events, tag, step, value, &board->driver->error);
+}
+
+static UnetStatus put_tally(Board *board, const char *group, const Tally *tally, int64_t step) {
+    const UnetModel *model = board->driver->model;
+    UnetStatus status = put_number(board, group, "loss", step, tally_loss(tally));
+    for (int i = 0; i < model->nresult && status == UNET_OK; i++)
+        status = put_number(board, group, model->results[i].name, step, tally_value(tally, i));
+    return status;
+}
+
+UnetStatus board_step(Board *board, const char *arena, int32_t n, int64_t step, double rate) {
+    if (board == NULL)
+        return UNET_OK;
+    tally_add(&board->since, board->driver->model->train, arena, n);
+    if (step % board->every != 0 && step != board->steps)
+        return UNET_OK;
+    UnetStatus status = put_tally(board, "train", &board->since, step);
+    if (status == UNET_OK)
+        status = put_number(board, "train", "learning rate", step, rate);
+    tally_clear(&board->since);
+    return status;
+}
+
+UnetStatus board_evaluation(Board *board, const Tally *tally, int64_t step, Device *device) {
+    if (board == NULL)
+        return UNET_OK;
+    UnetStatus status = put_tally(board, "eval", tally, step);
+    if (status == UNET_OK && board->pictures != NULL)
+        status = pictures_put(board->pictures, &board->events, step, device);
+    return status;
+}

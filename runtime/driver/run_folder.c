@@ -1,0 +1,245 @@
+/* run_folder.c - the folder of a training run: it belongs to one run, and to one process at a time.
+ *
+ *     train.lock    there while a process trains; whoever dies loses the lock, and the file is used again
+ *
+ * A new run takes no folder that holds another one, unless `--overwrite` says so; then checkpoint and best
+ * weights of that run are set aside. What a run that was killed left behind is removed by the next one:
+ * only files that have names of ours.
+ */
+#include "driver.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char *run_folder(const Driver *driver) {
+    return driver->options.out != NULL ? driver->options.out : ".";
+}
+
+static UnetStatus path_in(const char *folder, const char *name, char path[UNET_PATH_BYTES],
+                          UnetError *error) {
+    int n = snprintf(path, UNET_PATH_BYTES, "%s/%s", folder, name);
+    if (n < 0 || n >= UNET_PATH_BYTES)
+        return unet_fail(error, UNET_IO, "%s: the name of the folder is too long", folder);
+    return UNET_OK;
+}
+
+/* Makes PATH and the folders above it. */
+static UnetStatus make_folders(const char *path, UnetError *error) {
+    char part[UNET_PATH_BYTES];
+    size_t length = strlen(path);
+    if (length >= sizeof part)
+        return unet_fail(error, UNET_IO, "%s: the name of the folder is too long", path);
+    for (size_t i = 1; i <= length; i++)
+        if (path[i] == '/' || path[i] == 0) {
+            memcpy(part, path, i);
+            part[i] = 0;
+            if (mkdir(part, 0777) != 0 && errno != EEXIST)
+                return unet_fail(error, UNET_IO, "%s: the folder cannot be created: %s", part,
+                                 strerror(errno));
+        }
+    return UNET_OK;
+}
+
+/* ---- the lock --------------------------------------------------------------------------------- */
+
+static UnetStatus fail_locked(int fd, const char *folder, UnetError *error) {
+    struct flock holder = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (fcntl(fd, F_GETLK, &holder) == 0 && holder.l_type != F_UNLCK && holder.l_pid > 0)
+        return unet_fail(
+            error, UNET_IO,
+            "%s: process %ld is training there; wait for it, or name another folder by `--out`", folder,
+            (long)holder.l_pid);
+    return unet_fail(
+        error, UNET_IO,
+        "%s: another process is training there; wait for it, or name another folder by `--out`", folder);
+}
+
+/* Whether the lock file is still the one that has that name: whoever was done may have taken it away. */
+static bool is_named(int fd, const char *path) {
+    struct stat opened, named;
+    return fstat(fd, &opened) == 0 && stat(path, &named) == 0 && opened.st_dev == named.st_dev &&
+           opened.st_ino == named.st_ino;
+}
+
+static UnetStatus take_lock(RunFolder *run, const char *folder, UnetError *error) {
+    UnetStatus status = path_in(folder, "train.lock", run->lock_path, error);
+    while (status == UNET_OK && run->lock < 0) {
+        struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+        run->lock = open(run->lock_path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+        if (run->lock < 0)
+            return unet_fail(error, UNET_IO, "%s: %s", run->lock_path, strerror(errno));
+        if (fcntl(run->lock, F_SETLK, &whole) == 0) {
+            if (is_named(run->lock, run->lock_path))
+                return UNET_OK;
+        } else if (errno == EACCES || errno == EAGAIN) {
+            status = fail_locked(run->lock, folder, error);
+        } else {
+            (void)fprintf(stderr,
+                          "note: %s cannot be locked (%s): see that no other process trains there\n",
+                          folder, strerror(errno));
+            return UNET_OK;
+        }
+        (void)close(run->lock);
+        run->lock = -1;
+    }
+    return status;
+}
+
+void run_folder_leave(RunFolder *run) {
+    if (run->lock < 0)
+        return;
+    (void)unlink(run->lock_path);
+    (void)close(run->lock);
+    run->lock = -1;
+}
+
+/* ---- names of ours ---------------------------------------------------------------------------- */
+
+/* What stands behind PREFIX in TEXT; NULL: that does not begin so, or TEXT is NULL. */
+static const char *behind(const char *text, const char *prefix) {
+    const size_t length = strlen(prefix);
+    return text != NULL && strncmp(text, prefix, length) == 0 ? text + length : NULL;
+}
+
+/* Behind "step-00001000." in TEXT, and *STEP; NULL: something else stands there. */
+static const char *behind_step(const char *text, int64_t *step) {
+    const char *digits = behind(text, "step-");
+    char *end;
+    if (digits == NULL || strspn(digits, "0123456789") < 8)
+        return NULL;
+    errno = 0;
+    *step = strtoll(digits, &end, 10);
+    return errno == 0 ? behind(end, ".") : NULL;
+}
+
+/* Is FILE a part of a file of model NAME that was never finished? */
+static bool is_part(const char *file, const char *name) {
+    static const char *const kind[] = {"checkpoint.", "best.", ""};
+    const char *suffix = behind(behind(file, name), "."), *rest = NULL;
+    int64_t step;
+    if (suffix != NULL)
+        rest = behind_step(suffix, &step);
+    for (int i = 0; i < 3 && rest == NULL; i++)
+        rest = behind(suffix, kind[i]);
+    rest = behind(behind(rest, "safetensors"), ".");
+    if (rest != NULL && strspn(rest, "0123456789abcdef") == 8 && rest[8] == '.')
+        rest += 9;
+    return rest != NULL && strcmp(rest, "part") == 0;
+}
+
+/* The step of FILE, a numbered checkpoint of model NAME; -1: it is none. */
+static int64_t numbered_step(const char *file, const char *name) {
+    int64_t step;
+    const char *rest = behind_step(behind(behind(file, name), "."), &step);
+    return rest != NULL && strcmp(rest, "safetensors") == 0 ? step : -1;
+}
+
+/* ---- what is in it ---------------------------------------------------------------------------- */
+
+/* Whether FILE is what a run of model NAME leaves; the log is any model's. */
+static bool is_of_a_run(const char *file, const char *name) {
+    const char *suffix = behind(behind(file, name), ".");
+    return strcmp(file, "log.csv") == 0 || numbered_step(file, name) >= 0 ||
+           (suffix != NULL &&
+            (strcmp(suffix, "safetensors") == 0 || strcmp(suffix, "best.safetensors") == 0 ||
+             strcmp(suffix, "checkpoint.safetensors") == 0));
+}
+
+/* Whether `--resume` goes on with the run that FOLDER holds: from its checkpoint, or from a numbered one.
+ */
+static bool continues(const Driver *driver, const char *folder) {
+    const char *file = driver->options.resume_file, *slash = file != NULL ? strrchr(file, '/') : NULL;
+    const char *base = slash != NULL ? slash + 1 : file, *name = driver->model->name;
+    char from[UNET_PATH_BYTES];
+    struct stat there, here;
+    if (file == NULL)
+        return driver->options.resume;
+    int n = slash != NULL ? snprintf(from, sizeof from, "%.*s/", (int)(slash - file), file)
+                          : snprintf(from, sizeof from, ".");
+    const char *suffix = behind(behind(base, name), ".");
+    return n > 0 && (size_t)n < sizeof from && stat(from, &there) == 0 && stat(folder, &here) == 0 &&
+           there.st_dev == here.st_dev && there.st_ino == here.st_ino && suffix != NULL &&
+           (strcmp(suffix, "checkpoint.safetensors") == 0 || numbered_step(base, name) >= 0);
+}
+
+static UnetStatus refuse_another_run(const Driver *driver, const char *folder, UnetError *error) {
+    UnetStatus status = UNET_OK;
+    DIR *open = opendir(folder);
+    if (open == NULL)
+        return unet_fail(error, UNET_IO, "%s: %s", folder, strerror(errno));
+    for (const struct dirent *file; status == UNET_OK && (file = readdir(open)) != NULL;)
+        if (is_of_a_run(file->d_name, driver->model->name))
+            status =
+                unet_fail(error, UNET_USAGE,
+                          "%s holds a run (%s): `--resume` goes on with it, `--overwrite` begins anew in "
+                          "its place, and `--out=DIR` names another folder",
+                          folder, file->d_name);
+    (void)closedir(open);
+    return status;
+}
+
+UnetStatus run_folder_take(RunFolder *run, Driver *driver) {
+    UnetError *error = &driver->error;
+    const char *folder = run_folder(driver);
+    UnetStatus status = make_folders(folder, error);
+    if (status == UNET_OK)
+        status = take_lock(run, folder, error);
+    run->is_new = !continues(driver, folder);
+    if (status == UNET_OK && run->is_new && !driver->options.overwrite)
+        status = refuse_another_run(driver, folder, error);
+    return status;
+}
+
+/* ---- what is in the way ----------------------------------------------------------------------- */
+
+static UnetStatus set_aside(Driver *driver, const char *suffix, const char *previous) {
+    char from[UNET_PATH_BYTES], to[UNET_PATH_BYTES];
+    UnetStatus status = run_path(driver, suffix, from, &driver->error);
+    if (status == UNET_OK)
+        status = run_path(driver, previous, to, &driver->error);
+    if (status != UNET_OK || access(from, F_OK) != 0)
+        return status;
+    if (rename(from, to) != 0)
+        return unet_fail(&driver->error, UNET_IO, "%s: %s", to, strerror(errno));
+    (void)fprintf(stderr, "note: %s of an earlier run is now %s\n", from, to);
+    return UNET_OK;
+}
+
+/* Takes away parts, and of another run the numbered checkpoints.  Returns how many of these are left up to
+ * step LAST, and the first one's step in *OLDEST. */
+static int32_t sweep(DIR *folder, const char *name, bool all, int64_t last, int64_t *oldest) {
+    int32_t count = 0;
+    *oldest = INT64_MAX;
+    rewinddir(folder);
+    for (const struct dirent *file; (file = readdir(folder)) != NULL;) {
+        const int64_t step = numbered_step(file->d_name, name);
+        if (is_part(file->d_name, name) || (all && step >= 0)) {
+            (void)unlinkat(dirfd(folder), file->d_name, 0);
+        } else if (step >= 0 && step <= last) {
+            count++;
+            *oldest = step < *oldest ? step : *oldest;
+        }
+    }
+    return count;
+}
+
+UnetStatus run_folder_clear(const RunFolder *run, Driver *driver, int64_t last, int32_t keep) {
+    UnetStatus status = UNET_OK;
+    int64_t oldest;
+    DIR *open = opendir(run_folder(driver));
+    if (open == NULL)
+        return unet_fail(&driver->error, UNET_IO, "%s: %s", run_folder(driver), strerror(errno));
+    for (bool more = true; more && sweep(open, driver->model->name, run->is_new, last, &oldest) > keep;)
+        more = run_forget_checkpoint(driver, oldest);
+    (void)closedir(open);
+    if (run->is_new)
+        status = set_aside(driver, "checkpoint.", "previous.");
+    return status == UNET_OK && run->is_new ? set_aside(driver, "best.", "previous.best.") : status;
+}

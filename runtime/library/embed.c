@@ -1,0 +1,484 @@
+/* embed.c - a model inside another program (unet/embed.h).
+ *
+ *     buffer = head, arena, inputs of a step, a row of points, pointers to the inputs
+ *
+ * Inputs lie where a loader would have left them.  Their halo is zeroed whenever another program begins,
+ * for then their layout is another.
+ *
+ * Requires: the tables of a model.  Provides: what the driver does for `train` and `predict`, bit for bit.
+ */
+#include "unet/embed.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "unet/device.h"
+#include "unet/layout.h"
+#include "unet/normal.h"
+#include "unet/parameters.h"
+
+static const uint64_t MARK = 0x756e65742d627566; /* of a buffer that is ready */
+
+typedef struct {
+    uint64_t mark;
+    const UnetModel *model;
+    void *device;                /* of the model's device, or NULL */
+    const UnetProgram *prepared; /* the one that ran last; NULL: weights changed since */
+    int32_t threads;
+    uint64_t seed;
+    int64_t steps;
+    UnetNormal
+        normal[UNET_MOST_NORMALIZED_INPUTS]; /* of those inputs that are normalised, in their order */
+} Head;
+_Static_assert(sizeof(Head) <= UNET_BUFFER_HEAD, "the head of a buffer");
+
+/* Where the parts of a buffer begin, and its bytes; and the parts. */
+typedef struct {
+    int64_t arena, staged, row, input, bytes;
+} Places;
+typedef struct {
+    Head *head;
+    char *arena, *staged;
+    float *row;
+    char **input;
+} Parts;
+
+/* ---- the buffer ------------------------------------------------------------------------------- */
+
+static int64_t aligned(int64_t bytes) {
+    return (bytes + UNET_BUFFER_ALIGN - 1) / UNET_BUFFER_ALIGN * UNET_BUFFER_ALIGN;
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+static int64_t row_elements(const UnetLayout *layout) {
+    return (int64_t)layout->channels * layout->size[2];
+}
+
+/* The longest row of what the two programs read and write. */
+static int64_t longest_row(const UnetModel *model) {
+    const UnetProgram *const programs[] = {model->train, model->predict};
+    int64_t longest = 1;
+    for (int p = 0; p < 2; p++)
+        for (int32_t i = 0; programs[p] != NULL && i < model->ninput; i++)
+            longest = larger(longest, row_elements(&programs[p]->inputs[i]));
+    for (int32_t i = 0; model->predict != NULL && i < model->noutput; i++)
+        longest = larger(longest, row_elements(&model->predict->outputs[i]));
+    return longest;
+}
+
+static int64_t staged_bytes(const UnetProgram *program) {
+    return program == NULL ? 0 : program->input_bytes;
+}
+
+static Places places_of(const UnetModel *model) {
+    Places at = {.arena = UNET_BUFFER_HEAD};
+    at.staged = aligned(at.arena + model->arena_bytes);
+    at.row = aligned(at.staged + larger(staged_bytes(model->train), staged_bytes(model->predict)));
+    at.input = aligned(at.row + longest_row(model) * (int64_t)sizeof(float));
+    at.bytes = aligned(at.input + model->ninput * (int64_t)sizeof(char *));
+    return at;
+}
+
+int64_t unet_embed_bytes(const UnetModel *model) {
+    return places_of(model).bytes;
+}
+
+static Parts parts_of(const UnetModel *model, void *buffer) {
+    const Places at = places_of(model);
+    char *const base = buffer;
+    return (Parts){.head = buffer,
+                   .arena = base + at.arena,
+                   .staged = base + at.staged,
+                   .row = (float *)(void *)(base + at.row),
+                   .input = (char **)(void *)(base + at.input)};
+}
+
+/* The parts of a buffer that is ready. */
+static bool find_parts(void *buffer, Parts *parts) {
+    const Head *head = buffer;
+    if (head == NULL || (uintptr_t)buffer % UNET_BUFFER_ALIGN != 0 || head->mark != MARK)
+        return false;
+    *parts = parts_of(head->model, buffer);
+    return true;
+}
+
+static UnetStatus not_ready(UnetError *error) {
+    return unet_fail(error, UNET_USAGE, "the buffer is not ready: call NAME_init first");
+}
+
+/* ---- weights ---------------------------------------------------------------------------------- */
+
+/* They were changed in this memory; and they are wanted here. */
+static UnetStatus push_weights(const Parts *parts, UnetError *error) {
+    const UnetModel *model = parts->head->model;
+    parts->head->prepared = NULL;
+    return model->device == NULL
+               ? UNET_OK
+               : model->device->push(parts->head->device, parts->arena, 0, model->persistent, error);
+}
+
+static UnetStatus fetch(const Parts *parts, int64_t offset, int64_t bytes, UnetError *error) {
+    const UnetModel *model = parts->head->model;
+    return model->device == NULL
+               ? UNET_OK
+               : model->device->fetch(parts->head->device, parts->arena, offset, bytes, error);
+}
+
+/* What input I is normalised by; NULL: it is not. */
+static UnetNormal *normal_of(const Parts *parts, int32_t i) {
+    const UnetInput *inputs = parts->head->model->inputs;
+    int32_t before = 0;
+    for (int32_t k = 0; k < i; k++)
+        before += inputs[k].normalizing != UNET_AS_READ;
+    return inputs[i].normalizing == UNET_AS_READ ? NULL : &parts->head->normal[before];
+}
+
+/* What is to be measured stands in files of weights; until one is loaded, such an input is taken as it is.
+ */
+static UnetNormal start_normal(const UnetInput *input) {
+    UnetNormal normal = input->normal;
+    for (int c = 0; c < UNET_MOST_NORMALIZED && input->normalizing == UNET_NORMALIZED_AS_MEASURED; c++) {
+        normal.mean[c] = 0;
+        normal.deviation[c] = 1;
+    }
+    return normal;
+}
+
+UnetStatus unet_embed_load(void *buffer, const char *path, UnetError *error) {
+    Parts parts;
+    UnetSafetensors *file = NULL;
+    if (!find_parts(buffer, &parts))
+        return not_ready(error);
+    const UnetModel *model = parts.head->model;
+    UnetStatus status = unet_safetensors_open(&file, path, unet_parameters_header(model), error);
+    if (status != UNET_OK)
+        return status;
+    for (int32_t i = 0; i < model->ninput && status == UNET_OK; i++)
+        status = unet_normal_read(model, i, normal_of(&parts, i), file, error);
+    if (status == UNET_OK)
+        status = unet_parameters_load(model, file, UNET_LOAD_ALL, parts.arena, NULL, NULL, error);
+    unet_safetensors_close(file);
+    return status == UNET_OK ? push_weights(&parts, error) : status;
+}
+
+UnetStatus unet_embed_save(void *buffer, const char *path, UnetError *error) {
+    Parts parts;
+    char step[24], key[UNET_MOST_NORMALIZED_INPUTS][UNET_NORMAL_KEY_BYTES],
+        normal[UNET_MOST_NORMALIZED_INPUTS][UNET_NORMAL_BYTES];
+    UnetMetadata note[3 + UNET_MOST_NORMALIZED_INPUTS] = {{"format", "pt"}};
+    int32_t normals = 0;
+    if (!find_parts(buffer, &parts))
+        return not_ready(error);
+    const UnetModel *model = parts.head->model;
+    (void)snprintf(step, sizeof step, "%" PRId64, parts.head->steps);
+    note[1] = (UnetMetadata){"unet.model", model->name};
+    note[2] = (UnetMetadata){"unet.step", step};
+    for (int32_t i = 0; i < model->ninput; i++) {
+        if (normal_of(&parts, i) == NULL)
+            continue;
+        unet_normal_key(model, i, key[normals]);
+        unet_normal_format(normal_of(&parts, i), model->inputs[i].channels, normal[normals]);
+        note[3 + normals] = (UnetMetadata){key[normals], normal[normals]};
+        normals++;
+    }
+    UnetStatus status = fetch(&parts, 0, model->persistent, error);
+    return status == UNET_OK
+               ? unet_parameters_save(model, parts.arena, false, NULL, path, note, 3 + normals, error)
+               : status;
+}
+
+/* ---- begin and end ---------------------------------------------------------------------------- */
+
+/* NULL: none. */
+static const UnetModel *choose_model(const UnetModel *const *models, int32_t nmodels) {
+    for (int32_t i = 0; i < nmodels; i++)
+        if (unet_lacking_instruction(models[i]->instructions) == NULL)
+            return models[i];
+    return NULL;
+}
+
+static int32_t choose_threads(const UnetModel *model, int32_t asked) {
+    const int64_t there = asked > 0 ? asked : sysconf(_SC_NPROCESSORS_ONLN);
+    return there < 1 ? 1 : there < model->max_threads ? (int32_t)there : model->max_threads;
+}
+
+UnetStatus unet_embed_init(const UnetModel *const *models, int32_t nmodels, void *buffer, size_t bytes,
+                           int32_t threads, uint64_t seed, UnetError *error) {
+    const UnetModel *model = choose_model(models, nmodels);
+    if (model == NULL)
+        return unet_fail(error, UNET_TOO_SMALL,
+                         "this processor has no %s, which %s was compiled for; compile it here, or for any "
+                         "processor with `unetc --isa=portable`",
+                         unet_lacking_instruction(models[nmodels - 1]->instructions),
+                         models[nmodels - 1]->name);
+    if (buffer == NULL || (uintptr_t)buffer % UNET_BUFFER_ALIGN != 0)
+        return unet_fail(error, UNET_USAGE, "the buffer is not aligned to %d bytes",
+                         (int)UNET_BUFFER_ALIGN);
+    const Parts parts = parts_of(model, buffer);
+    if (bytes < (size_t)unet_embed_bytes(model))
+        return unet_fail(error, UNET_USAGE, "the buffer has %zu bytes, and %s needs %" PRId64, bytes,
+                         model->name, unet_embed_bytes(model));
+    *parts.head = (Head){.model = model, .threads = choose_threads(model, threads), .seed = seed};
+    for (int32_t i = 0; i < model->ninput; i++)
+        if (normal_of(&parts, i) != NULL)
+            *normal_of(&parts, i) = start_normal(&model->inputs[i]);
+    memset(parts.arena, 0, (size_t)model->persistent);
+    unet_parameters_init(model, seed, parts.arena);
+    UnetStatus status = model->device == NULL
+                            ? UNET_OK
+                            : model->device->open(&parts.head->device, model, model->arena_bytes, error);
+    parts.head->mark = MARK;
+    if (status == UNET_OK)
+        status = push_weights(&parts, error);
+    if (status != UNET_OK)
+        unet_embed_close(buffer);
+    return status;
+}
+
+void unet_embed_close(void *buffer) {
+    Parts parts;
+    if (!find_parts(buffer, &parts))
+        return;
+    if (parts.head->model->device != NULL)
+        parts.head->model->device->close(parts.head->device);
+    *parts.head = (Head){.mark = 0};
+}
+
+/* ---- in and out ------------------------------------------------------------------------------- */
+
+/* Rows of a tensor, in order of depth, then height; ROW is one of them. */
+static int64_t first_of_row(const UnetLayout *layout, int32_t row) {
+    return (int64_t)row * layout->size[2];
+}
+
+static int64_t plane_of(const UnetLayout *layout) {
+    return (int64_t)layout->size[0] * layout->size[1] * layout->size[2];
+}
+
+/* Row ROW of sample N from labels of all samples. */
+static void store_labels(const Parts *parts, const UnetLayout *layout, char *base, int32_t n, int32_t row,
+                         const uint8_t *labels) {
+    const int32_t height = layout->size[1], width = layout->size[2];
+    const uint8_t *from = labels + n * plane_of(layout) + first_of_row(layout, row);
+    for (int32_t x = 0; x < width; x++)
+        parts->row[x] = from[x];
+    unet_layout_store_row(layout, base, n, row / height, row % height, parts->row, width, NULL, NULL);
+}
+
+static void store_points(const Parts *parts, const UnetLayout *layout, char *base, int32_t n, int32_t row,
+                         const float *values, const UnetNormal *normal) {
+    const int32_t height = layout->size[1], channels = layout->channels;
+    const size_t width = (size_t)layout->size[2], plane = (size_t)plane_of(layout);
+    const float *from = values + (size_t)n * (size_t)channels * plane + first_of_row(layout, row);
+    size_t stride = plane;
+    if (normal != NULL) {
+        for (size_t c = 0; c < (size_t)channels; c++)
+            memcpy(parts->row + c * width, from + c * plane, width * sizeof *from);
+        unet_normalize(normal, channels, width, width, parts->row, parts->row);
+        from = parts->row;
+        stride = width;
+    }
+    unet_layout_store_row(layout, base, n, row / height, row % height, from, (int64_t)stride, NULL, NULL);
+}
+
+/* Rows [BEGIN, END) of sample N of input I to BASE, from all samples of it. */
+static void bring_rows(const Parts *parts, const UnetProgram *program, int32_t i, char *base, int32_t n,
+                       int32_t begin, int32_t end, const void *values) {
+    const UnetLayout *layout = &program->inputs[i];
+    const bool labels = parts->head->model->inputs[i].kind == UNET_LABELS;
+    for (int32_t row = begin; row < end; row++) {
+        if (labels)
+            store_labels(parts, layout, base, n, row, values);
+        else
+            store_points(parts, layout, base, n, row, values, normal_of(parts, i));
+    }
+}
+
+/* Rows [BEGIN, END) of output I. */
+static void take_rows(const Parts *parts, const UnetProgram *program, int32_t i, int32_t begin, int32_t end,
+                      void *values) {
+    const UnetLayout *layout = &program->outputs[i];
+    const bool labels = parts->head->model->outputs[i].kind == UNET_LABELS;
+    const size_t width = (size_t)layout->size[2], plane = (size_t)plane_of(layout);
+    for (int32_t row = begin; row < end; row++) {
+        const size_t at = (size_t)first_of_row(layout, row);
+        unet_layout_load_row(layout, parts->arena + program->output_offsets[i], 0, row / layout->size[1],
+                             row % layout->size[1], parts->row);
+        for (size_t x = 0; labels && x < width; x++)
+            ((uint8_t *)values)[at + x] = (uint8_t)parts->row[x];
+        for (size_t c = 0; !labels && c < (size_t)layout->channels; c++)
+            memcpy((float *)values + c * plane + at, parts->row + c * width, width * sizeof(float));
+    }
+}
+
+static int32_t rows_of(const UnetLayout *layout) {
+    return layout->size[0] * layout->size[1];
+}
+
+/* ---- steps ------------------------------------------------------------------------------------ */
+
+/* Another program begins: its inputs have no points yet, and the weights may be others. */
+static void prepare(const Parts *parts, const UnetProgram *program, const UnetStep *step) {
+    if (parts->head->prepared == program)
+        return;
+    memset(parts->staged, 0, (size_t)program->input_bytes);
+    if (program->prepare != NULL)
+        program->prepare(step);
+    parts->head->prepared = program;
+}
+
+static UnetStatus run(const Parts *parts, const UnetProgram *program, const UnetStep *step,
+                      UnetError *error) {
+    const UnetDevice *device = parts->head->model->device;
+    if (device == NULL) {
+        program->run(step);
+        return UNET_OK;
+    }
+    UnetStatus status = device->begin(parts->head->device, program, step, error);
+    return status == UNET_OK ? device->end(parts->head->device, parts->arena, error) : status;
+}
+
+/* Where the inputs of a step lie, as UnetStep has them; those of the arena are brought band by band. */
+static void place_inputs(const Parts *parts, const UnetProgram *program) {
+    char *next = parts->staged;
+    for (int32_t i = 0; i < parts->head->model->ninput; i++) {
+        const bool staged = program->inputs[i].sample_bytes > 0 && program->input_offsets == NULL;
+        parts->input[i] = staged ? next : NULL;
+        next += staged ? aligned(program->batch * program->inputs[i].sample_bytes) : 0;
+    }
+}
+
+static UnetStatus check_inputs(const UnetModel *model, const UnetProgram *program,
+                               const void *const *inputs, UnetError *error) {
+    for (int32_t i = 0; i < model->ninput; i++)
+        if (program->inputs[i].sample_bytes > 0 && inputs[i] == NULL)
+            return unet_fail(error, UNET_USAGE, "%s of %s reads %s, which is NULL", program->name,
+                             model->name, model->inputs[i].name);
+    return UNET_OK;
+}
+
+static UnetStatus check_program(const UnetModel *model, const UnetProgram *program, const char *name,
+                                UnetError *error) {
+    return program != NULL ? UNET_OK
+                           : unet_fail(error, UNET_USAGE,
+                                       "%s was compiled without %s: add it to `unetc --programs=...`",
+                                       model->name, name);
+}
+
+static void bring_band(const Parts *parts, const UnetProgram *program, const UnetStep *step,
+                       const void *const *inputs) {
+    for (int32_t i = 0; i < parts->head->model->ninput; i++) {
+        const UnetLayout *layout = &program->inputs[i];
+        if (layout->sample_bytes == 0)
+            continue;
+        if (program->input_offsets == NULL) {
+            bring_rows(parts, program, i, parts->input[i], 0, 0, rows_of(layout), inputs[i]);
+            continue;
+        }
+        const UnetBand *band = program->units > 0 ? &program->input_bands[i] : NULL;
+        bring_rows(parts, program, i, parts->arena + program->input_offsets[i], 0,
+                   band == NULL ? 0 : unet_band_end(band, step->band - 1, step->units),
+                   band == NULL ? rows_of(layout) : unet_band_end(band, step->band, step->units),
+                   inputs[i]);
+    }
+}
+
+/* *DONE: these were the last rows. */
+static UnetStatus take_band(const Parts *parts, const UnetProgram *program, const UnetStep *step,
+                            void *const *outputs, bool *done, UnetError *error) {
+    UnetStatus status = UNET_OK;
+    *done = true;
+    for (int32_t i = 0; i < parts->head->model->noutput && status == UNET_OK; i++) {
+        const UnetLayout *layout = &program->outputs[i];
+        const UnetBand *band = program->units > 0 ? &program->output_bands[i] : NULL;
+        const int32_t end = band == NULL ? rows_of(layout) : unet_band_end(band, step->band, step->units);
+        status = fetch(parts, program->output_offsets[i], layout->sample_bytes, error);
+        if (status == UNET_OK && outputs[i] != NULL)
+            take_rows(parts, program, i,
+                      band == NULL ? 0 : unet_band_end(band, step->band - 1, step->units), end, outputs[i]);
+        *done &= end >= rows_of(layout);
+    }
+    return status;
+}
+
+UnetStatus unet_embed_forward(void *buffer, const void *const *inputs, void *const *outputs,
+                              UnetError *error) {
+    Parts parts;
+    if (!find_parts(buffer, &parts))
+        return not_ready(error);
+    const UnetProgram *program = parts.head->model->predict;
+    UnetStatus status = check_program(parts.head->model, program, "predict", error);
+    if (status == UNET_OK)
+        status = check_inputs(parts.head->model, program, inputs, error);
+    if (status != UNET_OK)
+        return status;
+    UnetStep step = {.arena = parts.arena,
+                     .inputs = (const void *const *)parts.input,
+                     .n = 1,
+                     .threads = parts.head->threads,
+                     .units = program->units > 0 ? program->units : 1,
+                     .bands = 1};
+    place_inputs(&parts, program);
+    prepare(&parts, program, &step);
+    for (bool done = false; !done && status == UNET_OK; step.band++) {
+        bring_band(&parts, program, &step, inputs);
+        status = run(&parts, program, &step, error);
+        if (status == UNET_OK)
+            status = take_band(&parts, program, &step, outputs, &done, error);
+    }
+    return status;
+}
+
+static double loss_of(const Parts *parts, int32_t n) {
+    const UnetModel *model = parts->head->model;
+    double loss = 0;
+    for (int32_t i = 0; i < model->nresult; i++) {
+        double sum;
+        if (model->results[i].kind != UNET_LOSS)
+            continue;
+        memcpy(&sum, parts->arena + model->train->result_offsets[i], sizeof sum);
+        loss += model->results[i].weight * sum / n;
+    }
+    return loss;
+}
+
+UnetStatus unet_embed_train_step(void *buffer, int32_t n, const void *const *inputs, double learning_rate,
+                                 double *loss, UnetError *error) {
+    Parts parts;
+    if (!find_parts(buffer, &parts))
+        return not_ready(error);
+    const UnetModel *model = parts.head->model;
+    const UnetProgram *program = model->train;
+    UnetStatus status = check_program(model, program, "train", error);
+    if (status == UNET_OK)
+        status = check_inputs(model, program, inputs, error);
+    if (status == UNET_OK && (n < 1 || n > program->batch))
+        status = unet_fail(error, UNET_USAGE, "%" PRId32 " samples: %s takes 1 to %" PRId32, n, model->name,
+                           program->batch);
+    if (status != UNET_OK)
+        return status;
+    const UnetStep step = {.arena = parts.arena,
+                           .inputs = (const void *const *)parts.input,
+                           .n = n,
+                           .threads = parts.head->threads,
+                           .learning_rate = learning_rate,
+                           .step = parts.head->steps + 1,
+                           .seed = parts.head->seed};
+    place_inputs(&parts, program);
+    prepare(&parts, program, &step);
+    for (int32_t i = 0; i < model->ninput; i++)
+        for (int32_t k = 0; parts.input[i] != NULL && k < n; k++)
+            bring_rows(&parts, program, i, parts.input[i], k, 0, rows_of(&program->inputs[i]), inputs[i]);
+    status = run(&parts, program, &step, error);
+    if (status != UNET_OK)
+        return status;
+    parts.head->steps++;
+    if (loss != NULL)
+        *loss = loss_of(&parts, n);
+    return UNET_OK;
+}

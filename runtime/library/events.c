@@ -1,0 +1,167 @@
+/* events.c - writes event files of TensorBoard; event_record.c makes the bytes of their records.
+ *
+ * A record goes out by one call, and what a full disk has taken of one is cut off again, so that the file
+ * has whole records only. */
+#include "unet/events.h"
+#include "event_record.h"
+#include "size_math.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+#include <zlib.h>
+
+static double now(void) {
+    struct timespec time;
+    (void)clock_gettime(CLOCK_REALTIME, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* ---- records ---------------------------------------------------------------------------------- */
+
+/* The record of EVENT and the COUNT bytes behind it. */
+static UnetStatus write_record(UnetEvents *events, EventPart *event, uint8_t *bytes, size_t count,
+                               UnetError *error) {
+    uint8_t head[EVENT_HEAD_BYTES], foot[EVENT_FOOT_BYTES];
+    const uint32_t checksum = event_checksum(event_checksum(0, event->bytes, event->used), bytes, count);
+    const struct iovec parts[] = {
+        {head, sizeof head}, {event->bytes, event->used}, {bytes, count}, {foot, sizeof foot}};
+    const off_t before = lseek(events->fd, 0, SEEK_END);
+    ssize_t written;
+    event_head(head, event->used + count);
+    event_foot(foot, checksum);
+    do {
+        written = writev(events->fd, parts, 4);
+    } while (written < 0 && errno == EINTR);
+    if (written == (ssize_t)(sizeof head + event->used + count + sizeof foot)) {
+        return UNET_OK;
+    }
+    const int code = written < 0 ? errno : ENOSPC;
+    if (before >= 0 && ftruncate(events->fd, before) != 0) {
+        return unet_fail(error, UNET_IO, "%s: cannot write: %s; its last record is cut", events->path,
+                         strerror(code));
+    }
+    return unet_fail(error, UNET_IO, "%s: cannot write: %s", events->path, strerror(code));
+}
+
+static bool name_file(UnetEvents *events, const char *folder) {
+    char host[256];
+    if (gethostname(host, sizeof host) != 0) {
+        (void)snprintf(host, sizeof host, "localhost");
+    }
+    host[sizeof host - 1] = '\0';
+    const int n = snprintf(events->path, sizeof events->path, "%s/events.out.tfevents.%010lld.%s.%ld",
+                           folder, (long long)time(NULL), host, (long)getpid());
+    return n > 0 && (size_t)n < sizeof events->path;
+}
+
+UnetStatus unet_events_open(UnetEvents *events, const char *folder, int64_t step, UnetError *error) {
+    events->fd = -1;
+    if (!name_file(events, folder)) {
+        return unet_fail(error, UNET_IO, "%s: the name of the folder is too long", folder);
+    }
+    events->fd = open(events->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+    if (events->fd < 0) {
+        return unet_fail(error, UNET_IO, "%s: cannot write: %s", events->path, strerror(errno));
+    }
+    EventPart event = event_version(now());
+    UnetStatus status = write_record(events, &event, NULL, 0, error);
+    if (status == UNET_OK) {
+        event = event_start(now(), step);
+        status = write_record(events, &event, NULL, 0, error);
+    }
+    return status;
+}
+
+void unet_events_close(UnetEvents *events) {
+    if (events->fd >= 0) {
+        (void)close(events->fd);
+    }
+    events->fd = -1;
+}
+
+UnetStatus unet_events_scalar(UnetEvents *events, const char *tag, int64_t step, double value,
+                              UnetError *error) {
+    EventPart event = event_scalar(now(), step, tag, value);
+    return write_record(events, &event, NULL, 0, error);
+}
+
+/* ---- pictures: PNG in memory ------------------------------------------------------------------ */
+
+enum { SIGNATURE_BYTES = 8, CHUNK_BYTES = 12, HEADER_BYTES = 13 };
+
+static uint8_t *put32(uint8_t *to, size_t number) {
+    for (int shift = 24; shift >= 0; shift -= 8) {
+        *to++ = (uint8_t)(number >> shift);
+    }
+    return to;
+}
+
+/* Head and foot of a chunk whose COUNT bytes are in place, 8 behind TO; returns where the next one goes. */
+static uint8_t *put_chunk(uint8_t *to, const char *name, size_t count) {
+    put32(to, count);
+    memcpy(to + 4, name, 4);
+    return put32(to + 8 + count, crc32(0, to + 4, (uInt)count + 4));
+}
+
+/* Each row with the byte in front that says that nothing was done to it. */
+static void put_rows(const UnetPicture *picture, size_t row, uint8_t *to) {
+    for (int32_t y = 0; y < picture->height; y++) {
+        *to = 0;
+        memcpy(to + 1, picture->points + (size_t)y * row, row);
+        to += row + 1;
+    }
+}
+
+/* PNG has room for it; returns the bytes that it takes, 0 on failure. */
+static size_t put_png(const UnetPicture *picture, const uint8_t *rows, size_t row_bytes, uint8_t *png,
+                      uLong room) {
+    static const uint8_t signature[SIGNATURE_BYTES] = {0x89, 'P', 'N', 'G', 13, 10, 26, 10};
+    static const uint8_t kind[5] = {8, 0, 0, 0, 0}; /* bits, and no colours, as they are, ... */
+    uint8_t *at = png + SIGNATURE_BYTES;
+    memcpy(png, signature, sizeof signature);
+    put32(put32(at + 8, (size_t)picture->width), (size_t)picture->height);
+    memcpy(at + 16, kind, sizeof kind);
+    at[17] = picture->channels == 3 ? 2 : 0;
+    at = put_chunk(at, "IHDR", HEADER_BYTES);
+    if (compress2(at + 8, &room, rows, (uLong)row_bytes, Z_BEST_SPEED) != Z_OK) {
+        return 0;
+    }
+    at = put_chunk(at, "IDAT", room);
+    return (size_t)(put_chunk(at, "IEND", 0) - png);
+}
+
+UnetStatus unet_events_picture(UnetEvents *events, const char *tag, int64_t step,
+                               const UnetPicture *picture, UnetError *error) {
+    const size_t row = (size_t)picture->width * (size_t)picture->channels;
+    size_t bytes;
+    if (!checked_mul(row + 1, (size_t)picture->height, &bytes) || bytes > INT32_MAX) {
+        return unet_fail(error, UNET_BUG, "a picture of %d x %d points is too large for TensorBoard",
+                         picture->height, picture->width);
+    }
+    const uLong room = compressBound((uLong)bytes);
+    uint8_t *rows = malloc(bytes), *png = malloc(SIGNATURE_BYTES + 3 * CHUNK_BYTES + HEADER_BYTES + room);
+    size_t length = 0;
+    if (rows != NULL && png != NULL) {
+        put_rows(picture, row, rows);
+        length = put_png(picture, rows, bytes, png, room);
+    }
+    UnetStatus status;
+    if (length == 0) {
+        status = unet_fail(error, UNET_TOO_SMALL, "no memory for a picture for TensorBoard");
+    } else {
+        EventPart event =
+            event_picture(now(), step, tag, picture->height, picture->width, picture->channels, length);
+        status = write_record(events, &event, png, length, error);
+    }
+    free(rows);
+    free(png);
+    return status;
+}

@@ -1,0 +1,92 @@
+/* image_kinds.c - formats of images: how their files are called and begin, and whether this build reads
+ * them.
+ */
+#include "unet/image.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#ifdef UNET_HAS_JPEG
+#define JPEG_PACKAGE NULL
+#else
+#define JPEG_PACKAGE "libjpeg62-turbo-dev"
+#endif
+#ifdef UNET_HAS_TIFF
+#define TIFF_PACKAGE NULL
+#else
+#define TIFF_PACKAGE "libtiff-dev"
+#endif
+#ifdef UNET_HAS_GIF
+#define GIF_PACKAGE NULL
+#else
+#define GIF_PACKAGE "libgif-dev"
+#endif
+
+/* Formats that are neither read nor written are here to be refused by name. */
+static const UnetImageKind kinds[] = {
+    {"PNG", ".png", NULL, true, 16, {"\x89PNG"}, 4},
+    {"JPEG", ".jpg .jpeg .jpe .jfif", JPEG_PACKAGE, true, 8, {"\xff\xd8\xff"}, 3},
+    {"TIFF", ".tif .tiff", TIFF_PACKAGE, true, 32, {"II*", "MM\0*", "II+", "MM\0+"}, 4},
+    {"GIF", ".gif", GIF_PACKAGE, true, 0, {"GIF8"}, 4},
+    {"BMP", ".bmp .dib", NULL, false, 0, {NULL}, 0},
+    {"WebP", ".webp", NULL, false, 0, {NULL}, 0},
+    {"OpenEXR", ".exr", NULL, false, 0, {NULL}, 0},
+    {"JPEG 2000", ".jp2 .j2k", NULL, false, 0, {NULL}, 0},
+    {"HEIF", ".heic .heif .avif", NULL, false, 0, {NULL}, 0},
+    {"Netpbm", ".pgm .ppm .pbm .pnm .pfm", NULL, false, 0, {NULL}, 0},
+    {"NumPy", ".npy .npz", NULL, false, 0, {NULL}, 0},
+    {"DICOM", ".dcm", NULL, false, 0, {NULL}, 0},
+    {"NIfTI", ".nii", NULL, false, 0, {NULL}, 0},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds, KIND_STARTS = sizeof kinds->start / sizeof *kinds->start };
+
+/* Whether WORD, of LENGTH characters in any case, is one of WORDS. */
+static bool is_among(const char *word, size_t length, const char *words) {
+    for (const char *at = words; *at != '\0'; at += strspn(at, " ")) {
+        const size_t found = strcspn(at, " ");
+        size_t same = 0;
+        while (same < length && same < found && tolower((unsigned char)word[same]) == at[same]) {
+            same++;
+        }
+        if (same == length && same == found) {
+            return true;
+        }
+        at += found;
+    }
+    return false;
+}
+
+const UnetImageKind *unet_image_kind_of_name(const char *path) {
+    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+    if (dot == NULL || (slash != NULL && dot < slash)) {
+        return NULL;
+    }
+    for (int i = 0; i < KINDS; i++) {
+        if (is_among(dot, strlen(dot), kinds[i].suffixes)) {
+            return &kinds[i];
+        }
+    }
+    return NULL;
+}
+
+const UnetImageKind *unet_image_kind_of_bytes(const uint8_t bytes[8]) {
+    for (int i = 0; i < KINDS; i++) {
+        for (int k = 0; k < KIND_STARTS && kinds[i].start[k] != NULL; k++) {
+            if (memcmp(bytes, kinds[i].start[k], kinds[i].start_bytes) == 0) {
+                return &kinds[i];
+            }
+        }
+    }
+    return NULL;
+}
+
+const char *unet_image_trait(int trait) {
+    static const char *const told[UNET_IMAGE_TRAITS] = {
+        "alpha is dropped",
+        "grey fills three channels alike",
+        "warning: read as they lie, though their orientation (EXIF or TIFF) says to turn them",
+        "warning: only the first of several pages is read",
+        "all 16 bits are kept",
+        "floats are kept as they are, not scaled to 0..1"};
+    return trait >= 0 && trait < UNET_IMAGE_TRAITS ? told[trait] : "";
+}

@@ -1,0 +1,510 @@
+/* image_tiff.c - the first page of a TIFF file, decoded through libtiff: grey of 1 to 16 bits, RGB of 8 and
+ * 16, palettes, and floats of 32 and 64 bits; in strips or tiles, samples side by side or in planes.
+ *
+ * Strips of pixels are decoded line by line.  Tiles and planes are decoded a band at a time: the rows that
+ * one row of tiles, or one strip of each plane, has.  What the header promises is checked against the
+ * length of the file before memory is taken: see begin_tiff(). */
+#include "image_format.h"
+#include "size_math.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <tiffio.h>
+
+enum {
+    SPARE_BYTES = 16 << 20,    /* that a tile may have beyond the image, and libtiff beyond the file */
+    MOST_EXPANSION = 1 << 14,  /* LZW makes 2600 bytes of one; of fax, one bit may be a whole line */
+    WHOLE = SAMPLEFORMAT_UINT, /* kinds of numbers */
+    FLOATS = SAMPLEFORMAT_IEEEFP
+};
+
+typedef struct {
+    TIFF *tiff;
+    uint64_t file_bytes;
+    uint16_t bits, samples, numbers, photometric, compression;
+    bool tiled, planes;
+    const uint16_t *palette[3];
+    int palette_shift; /* to colours of 8 bits */
+    uint32_t size[2];  /* of a tile, or of a strip of one plane: rows, columns */
+    uint8_t *unit;     /* one of them, decoded; or a line */
+    size_t unit_row;   /* bytes of a row of it */
+    uint8_t *band; /* rows of the image, samples side by side; NULL: the image is decoded line by line */
+    size_t band_row;
+    int32_t band_first, band_rows;
+} Decoder;
+
+static bool fail(UnetImageReader *reader, const char *why) {
+    (void)snprintf(reader->reason, sizeof reader->reason, "%s", why);
+    return false;
+}
+
+/* ---- what libtiff calls ----------------------------------------------------------------------- */
+
+/* The first thing that goes wrong is the cause of the others. */
+static int on_error(TIFF *tiff, void *context, const char *module, const char *format, va_list arguments) {
+    UnetImageReader *reader = context;
+    (void)tiff;
+    (void)module;
+    if (reader->reason[0] == '\0') {
+        (void)vsnprintf(reader->reason, sizeof reader->reason, format, arguments);
+    }
+    return 1;
+}
+
+/* Unknown tags and the like touch no number. */
+static int on_warning(TIFF *tiff, void *context, const char *module, const char *format,
+                      va_list arguments) {
+    (void)tiff;
+    (void)context;
+    (void)module;
+    (void)format;
+    (void)arguments;
+    return 1;
+}
+
+static tmsize_t on_read(thandle_t handle, void *bytes, tmsize_t count) {
+    UnetImageReader *reader = handle;
+    const size_t got = fread(bytes, 1, (size_t)count, reader->file);
+    reader->cut_short |= got < (size_t)count;
+    return (tmsize_t)got;
+}
+
+static tmsize_t on_write(thandle_t handle, void *bytes, tmsize_t count) {
+    (void)handle;
+    (void)bytes;
+    (void)count;
+    return 0;
+}
+
+static toff_t on_seek(thandle_t handle, toff_t offset, int whence) {
+    UnetImageReader *reader = handle;
+    if (offset > INT64_MAX || fseeko(reader->file, (off_t)offset, whence) != 0) {
+        return (toff_t)-1;
+    }
+    return (toff_t)ftello(reader->file);
+}
+
+static int on_close(thandle_t handle) {
+    (void)handle; /* the reader closes its file */
+    return 0;
+}
+
+static toff_t on_size(thandle_t handle) {
+    const UnetImageReader *reader = handle;
+    return ((const Decoder *)reader->decoder)->file_bytes;
+}
+
+static bool open_file(UnetImageReader *reader) {
+    Decoder *d = reader->decoder;
+    struct stat status;
+    TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
+    if (options == NULL || fstat(fileno(reader->file), &status) != 0 || status.st_size < 0) {
+        TIFFOpenOptionsFree(options);
+        return fail(reader, "its length is not known");
+    }
+    d->file_bytes = (uint64_t)status.st_size;
+    size_t most;
+    if (!checked_add((size_t)d->file_bytes, SPARE_BYTES, &most) || most > PTRDIFF_MAX) {
+        most = PTRDIFF_MAX;
+    }
+    TIFFOpenOptionsSetMaxSingleMemAlloc(options, (tmsize_t)most);
+    TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, reader);
+    TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, reader);
+    rewind(reader->file);
+    d->tiff = TIFFClientOpenExt(reader->path, "rm", reader, on_read, on_write, on_seek, on_close, on_size,
+                                NULL, NULL, options);
+    TIFFOpenOptionsFree(options);
+    return d->tiff != NULL || (reader->reason[0] == '\0' ? fail(reader, "it cannot be opened") : false);
+}
+
+/* ---- the header ------------------------------------------------------------------------------- */
+
+static bool is_tiff(const uint8_t *signature) {
+    const UnetImageKind *kind = unet_image_kind_of_bytes(signature);
+    return kind != NULL && strcmp(kind->name, "TIFF") == 0;
+}
+
+static bool is_grey(const Decoder *d) {
+    return d->photometric == PHOTOMETRIC_MINISBLACK || d->photometric == PHOTOMETRIC_MINISWHITE;
+}
+
+static bool has_palette(const Decoder *d) {
+    return d->photometric == PHOTOMETRIC_PALETTE;
+}
+
+/* Samples of a point that are no alpha. */
+static int32_t colours(const Decoder *d) {
+    return is_grey(d) || has_palette(d) ? 1 : 3;
+}
+
+/* The others are left out of programs: see image_tiff_codecs.c. */
+static bool is_known_compression(uint16_t compression) {
+    static const uint16_t known[] = {
+        COMPRESSION_NONE,          COMPRESSION_LZW,       COMPRESSION_PACKBITS,
+        COMPRESSION_ADOBE_DEFLATE, COMPRESSION_DEFLATE,   COMPRESSION_JPEG,
+        COMPRESSION_CCITTRLE,      COMPRESSION_CCITTFAX3, COMPRESSION_CCITTFAX4};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (known[i] == compression) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Why it is not read, or NULL. */
+static const char *odd_kind(const Decoder *d) {
+    const bool subsampled = d->photometric == PHOTOMETRIC_YCBCR && d->compression != COMPRESSION_JPEG;
+    const bool few = d->bits == 1 || d->bits == 2 || d->bits == 4;
+    if (!is_known_compression(d->compression)) {
+        return image_tiff_left_out;
+    }
+    if (d->photometric == PHOTOMETRIC_SEPARATED) {
+        return "a TIFF file in CMYK: convert it to RGB";
+    }
+    if (subsampled || (!is_grey(d) && !has_palette(d) && d->photometric != PHOTOMETRIC_RGB &&
+                       d->photometric != PHOTOMETRIC_YCBCR)) {
+        return "a TIFF file that is neither grey, in RGB nor of a palette: convert it to RGB";
+    }
+    if (d->numbers == FLOATS ? d->bits != 32 && d->bits != 64 : d->numbers != WHOLE) {
+        return "a TIFF file of numbers that are neither whole from 0 on nor floats of 32 or 64 bits: "
+               "convert "
+               "them";
+    }
+    if (d->numbers == WHOLE && d->bits != 8 && d->bits != 16 && !few) {
+        return "a TIFF file of 1, 2, 4, 8 or 16 bits, or of floats, is read, and this has another number "
+               "of "
+               "bits";
+    }
+    if ((few && !is_grey(d) && !has_palette(d)) ||
+        (has_palette(d) && (d->bits > 8 || d->numbers != WHOLE))) {
+        return "a TIFF file of colours with an unusual number of bits: convert it to RGB of 8 bits";
+    }
+    if (d->samples < colours(d) || d->samples > colours(d) + 1 || (few && d->samples > 1)) {
+        return "a TIFF file whose points have another number of channels than 1, 3 and alpha: split it";
+    }
+    return NULL;
+}
+
+static uint32_t traits(const Decoder *d) {
+    uint16_t orientation = ORIENTATION_TOPLEFT;
+    (void)TIFFGetFieldDefaulted(d->tiff, TIFFTAG_ORIENTATION, &orientation);
+    uint32_t found = d->samples > colours(d) ? UNET_IMAGE_ALPHA : 0;
+    found |=
+        orientation > ORIENTATION_TOPLEFT && orientation <= ORIENTATION_LEFTBOT ? UNET_IMAGE_TURNED : 0;
+    found |= TIFFLastDirectory(d->tiff) ? 0 : UNET_IMAGE_PAGES;
+    return found;
+}
+
+static bool read_fields(UnetImageReader *reader, uint32_t *width, uint32_t *height) {
+    Decoder *d = reader->decoder;
+    uint16_t planar = PLANARCONFIG_CONTIG;
+    d->numbers = WHOLE;
+    (void)TIFFGetFieldDefaulted(d->tiff, TIFFTAG_BITSPERSAMPLE, &d->bits);
+    (void)TIFFGetFieldDefaulted(d->tiff, TIFFTAG_SAMPLESPERPIXEL, &d->samples);
+    (void)TIFFGetFieldDefaulted(d->tiff, TIFFTAG_SAMPLEFORMAT, &d->numbers);
+    (void)TIFFGetFieldDefaulted(d->tiff, TIFFTAG_COMPRESSION, &d->compression);
+    (void)TIFFGetFieldDefaulted(d->tiff, TIFFTAG_PLANARCONFIG, &planar);
+    d->numbers = d->numbers == SAMPLEFORMAT_VOID ? WHOLE : d->numbers;
+    d->tiled = TIFFIsTiled(d->tiff) != 0;
+    d->planes = planar == PLANARCONFIG_SEPARATE && d->samples > 1;
+    if (TIFFGetField(d->tiff, TIFFTAG_IMAGEWIDTH, width) != 1 ||
+        TIFFGetField(d->tiff, TIFFTAG_IMAGELENGTH, height) != 1 ||
+        TIFFGetField(d->tiff, TIFFTAG_PHOTOMETRIC, &d->photometric) != 1) {
+        return fail(reader, "it does not say its size or what its numbers mean");
+    }
+    if (*width == 0 || *height == 0 || *width > INT32_MAX || *height > INT32_MAX) {
+        return fail(reader, "its size is no size");
+    }
+    if (d->photometric == PHOTOMETRIC_YCBCR && d->compression == COMPRESSION_JPEG) {
+        (void)TIFFSetField(d->tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
+    }
+    return true;
+}
+
+static UnetStatus open_tiff(UnetImageReader *reader, UnetError *error) {
+    Decoder *d = reader->decoder = calloc(1, sizeof *d);
+    uint32_t width, height;
+    if (d == NULL) {
+        return image_fail(reader, error, "out of memory");
+    }
+    if (!open_file(reader) || !read_fields(reader, &width, &height)) {
+        return image_fail_decoding(reader, error);
+    }
+    const char *odd = odd_kind(d);
+    if (odd != NULL) {
+        return image_fail(reader, error, odd);
+    }
+    reader->shape = (UnetImageInfo){.width = (int32_t)width,
+                                    .height = (int32_t)height,
+                                    .channels = is_grey(d) ? 1 : 3,
+                                    .bits = d->numbers == FLOATS ? 32
+                                            : d->bits == 16      ? 16
+                                                                 : 8,
+                                    .palette = has_palette(d),
+                                    .traits = traits(d)};
+    reader->row_bytes = ((size_t)width * d->bits * d->samples + 7) / 8;
+    return UNET_OK;
+}
+
+/* ---- before the first row --------------------------------------------------------------------- */
+
+/* Every tile or strip lies in the file and has some bytes. */
+static bool check_units(UnetImageReader *reader) {
+    Decoder *d = reader->decoder;
+    const uint32_t units = d->tiled ? TIFFNumberOfTiles(d->tiff) : TIFFNumberOfStrips(d->tiff);
+    for (uint32_t i = 0; i < units; i++) {
+        const uint64_t bytes = TIFFGetStrileByteCount(d->tiff, i), at = TIFFGetStrileOffset(d->tiff, i);
+        if (bytes == 0 || at == 0) {
+            return reader->reason[0] == '\0' ? fail(reader, "a part of the picture is missing") : false;
+        }
+        if (at > d->file_bytes || bytes > d->file_bytes - at) {
+            reader->cut_short = true;
+            return fail(reader, "its last part is missing");
+        }
+    }
+    return units > 0 || fail(reader, "it has no picture");
+}
+
+/* The size of a tile or strip, checked against that of the image, and whether bands are needed. */
+static bool plan_units(UnetImageReader *reader) {
+    Decoder *d = reader->decoder;
+    const uint32_t height = (uint32_t)reader->shape.height, width = (uint32_t)reader->shape.width;
+    d->size[0] = height;
+    d->size[1] = width;
+    if (d->tiled && (TIFFGetField(d->tiff, TIFFTAG_TILELENGTH, &d->size[0]) != 1 ||
+                     TIFFGetField(d->tiff, TIFFTAG_TILEWIDTH, &d->size[1]) != 1)) {
+        return fail(reader, "it does not say how large its tiles are");
+    }
+    if (!d->tiled) {
+        (void)TIFFGetFieldDefaulted(d->tiff, TIFFTAG_ROWSPERSTRIP, &d->size[0]);
+        d->size[0] = d->size[0] < height ? d->size[0] : height;
+    }
+    const uint32_t samples = d->planes ? 1 : d->samples;
+    const uint64_t image = (uint64_t)reader->row_bytes * height;
+    d->unit_row = ((size_t)d->size[1] * d->bits * samples + 7) / 8;
+    if (d->size[0] == 0 || d->size[1] == 0 || d->unit_row > (image + SPARE_BYTES) / d->size[0]) {
+        return fail(reader, "its tiles are far larger than the picture");
+    }
+    return true;
+}
+
+static bool take_memory(UnetImageReader *reader) {
+    Decoder *d = reader->decoder;
+    const bool lines = !d->tiled && !d->planes;
+    const tmsize_t unit = lines      ? TIFFScanlineSize(d->tiff)
+                          : d->tiled ? TIFFTileSize(d->tiff)
+                                     : TIFFStripSize(d->tiff);
+    const size_t expected = lines ? d->unit_row : d->unit_row * d->size[0];
+    if (unit <= 0 || (size_t)unit != expected) {
+        return reader->reason[0] == '\0' ? fail(reader, "its rows have an unusual length") : false;
+    }
+    d->unit = malloc((size_t)unit);
+    if (!lines) {
+        const uint32_t height = (uint32_t)reader->shape.height;
+        d->band_rows = (int32_t)(d->size[0] < height ? d->size[0] : height);
+        d->band_row = (size_t)reader->shape.width * d->samples * ((d->bits + 7u) / 8);
+        d->band = malloc(d->band_row * (size_t)d->band_rows);
+        d->band_first = -d->band_rows;
+    }
+    /* libtiff holds a part as it stands in the file, at most about as large as its numbers. */
+    reader->shape.held_rows = lines ? (int32_t)d->size[0] : 3 * d->band_rows;
+    return (d->unit != NULL && (lines || d->band != NULL)) || fail(reader, "out of memory");
+}
+
+/* Colours have 16 bits; files that hold them in 8 all the same are not rare. */
+static bool read_palette(UnetImageReader *reader) {
+    Decoder *d = reader->decoder;
+    if (TIFFGetField(d->tiff, TIFFTAG_COLORMAP, &d->palette[0], &d->palette[1], &d->palette[2]) != 1) {
+        return fail(reader, "it has no palette");
+    }
+    for (uint32_t i = 0; i < 3u << d->bits; i++) {
+        if (d->palette[i % 3][i / 3] > UINT8_MAX) {
+            d->palette_shift = 8;
+        }
+    }
+    return true;
+}
+
+static bool begin_tiff(UnetImageReader *reader) {
+    Decoder *d = reader->decoder;
+    if (!check_units(reader) || !plan_units(reader)) {
+        return false;
+    }
+    if (has_palette(d) && !read_palette(reader)) {
+        return false;
+    }
+    if (d->bits < 8 && (d->tiled || d->planes)) {
+        return fail(reader, "tiles of less than 8 bits are not read: write it anew in strips");
+    }
+    reader->stored_channels = has_palette(d) && !reader->classes ? 3 : colours(d);
+    reader->row_bytes =
+        (size_t)reader->shape.width * (size_t)reader->stored_channels * (size_t)(reader->shape.bits / 8);
+    return take_memory(reader);
+}
+
+static void close_tiff(UnetImageReader *reader) {
+    Decoder *d = reader->decoder;
+    if (d->tiff != NULL) {
+        TIFFClose(d->tiff);
+    }
+    free(d->unit);
+    free(d->band);
+}
+
+/* ---- bands ------------------------------------------------------------------------------------ */
+
+/* Puts the decoded tile or strip whose left column is COLUMN, of PLANE, into the band. */
+static void place_unit(const UnetImageReader *reader, uint32_t column, uint16_t plane) {
+    const Decoder *d = reader->decoder;
+    const size_t number = d->bits / 8, point = number * d->samples;
+    const uint32_t left = (uint32_t)reader->shape.width - column,
+                   columns = d->size[1] < left ? d->size[1] : left;
+    for (int32_t y = 0; y < d->band_rows; y++) {
+        const uint8_t *from = d->unit + (size_t)y * d->unit_row;
+        uint8_t *to = d->band + (size_t)y * d->band_row + column * point;
+        if (!d->planes) {
+            memcpy(to, from, columns * point);
+            continue;
+        }
+        for (uint32_t x = 0; x < columns; x++) {
+            memcpy(to + x * point + plane * number, from + x * number, number);
+        }
+    }
+}
+
+/* Decodes the band that begins with row FIRST; alpha is left out. */
+static bool decode_band(UnetImageReader *reader, int32_t first) {
+    Decoder *d = reader->decoder;
+    const uint16_t planes = (uint16_t)(d->planes ? colours(d) : 1);
+    const uint32_t width = (uint32_t)reader->shape.width, row = (uint32_t)first;
+    const tmsize_t bytes = (tmsize_t)(d->unit_row * d->size[0]);
+    d->band_first = first;
+    for (uint16_t plane = 0; plane < planes; plane++) {
+        for (uint32_t column = 0; column < width; column += d->size[1]) {
+            const tmsize_t got =
+                d->tiled
+                    ? TIFFReadEncodedTile(d->tiff, TIFFComputeTile(d->tiff, column, row, 0, plane), d->unit,
+                                          bytes)
+                    : TIFFReadEncodedStrip(d->tiff, TIFFComputeStrip(d->tiff, row, plane), d->unit, bytes);
+            const int32_t left = reader->shape.height - first;
+            const size_t rows = (size_t)(left < d->band_rows ? left : d->band_rows);
+            if (got < 0 || (size_t)got < rows * d->unit_row) {
+                return reader->reason[0] == '\0' ? fail(reader, "a part of the picture is too short")
+                                                 : false;
+            }
+            place_unit(reader, column, plane);
+            if (width - column <= d->size[1]) {
+                break;
+            }
+        }
+    }
+    return true;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------- */
+
+/* Number I of a line of whole numbers. */
+static uint32_t whole_number(const Decoder *d, const uint8_t *line, size_t i) {
+    uint32_t number;
+    if (d->bits == 16) {
+        uint16_t wide;
+        memcpy(&wide, line + 2 * i, sizeof wide);
+        number = wide;
+    } else if (d->bits == 8) {
+        number = line[i];
+    } else {
+        const size_t bit = i * d->bits;
+        number = (uint32_t)(line[bit / 8] >> (8 - d->bits - bit % 8)) & ((1u << d->bits) - 1);
+    }
+    return d->photometric == PHOTOMETRIC_MINISWHITE ? (1u << d->bits) - 1 - number : number;
+}
+
+/* Floats of 32 bits; numbers that are not finite would spoil all that is computed from them. */
+static bool take_floats(UnetImageReader *reader, const uint8_t *line) {
+    const Decoder *d = reader->decoder;
+    const int32_t channels = reader->stored_channels;
+    uint8_t *to = reader->rows;
+    for (int32_t x = 0; x < reader->shape.width; x++) {
+        for (int32_t c = 0; c < channels; c++, to += sizeof(float)) {
+            const size_t i = (size_t)x * d->samples + (size_t)c;
+            float number;
+            if (d->bits == 64) {
+                double wide;
+                memcpy(&wide, line + i * sizeof wide, sizeof wide);
+                number = (float)wide;
+            } else {
+                memcpy(&number, line + i * sizeof number, sizeof number);
+            }
+            if (!isfinite(number)) {
+                return fail(reader, "a number is infinite or none");
+            }
+            number = d->photometric == PHOTOMETRIC_MINISWHITE ? 1 - number : number;
+            memcpy(to, &number, sizeof number);
+        }
+    }
+    return true;
+}
+
+static void take_whole(UnetImageReader *reader, const uint8_t *line) {
+    const Decoder *d = reader->decoder;
+    const uint32_t scale =
+        d->bits < 8 && !reader->classes && !has_palette(d) ? 255 / ((1u << d->bits) - 1) : 1;
+    uint8_t *to = reader->rows;
+    for (int32_t x = 0; x < reader->shape.width; x++) {
+        for (int32_t c = 0; c < reader->stored_channels; c++) {
+            const size_t i = (size_t)x * d->samples + (has_palette(d) ? 0 : (size_t)c);
+            const uint32_t number = whole_number(d, line, i);
+            if (has_palette(d) && !reader->classes) {
+                *to++ = (uint8_t)(d->palette[c][number] >> d->palette_shift);
+            } else if (d->bits == 16) {
+                *to++ = (uint8_t)(number >> 8);
+                *to++ = (uint8_t)number;
+            } else {
+                *to++ = (uint8_t)(number * scale);
+            }
+        }
+    }
+}
+
+/* The next row as libtiff gives it, or NULL. */
+static const uint8_t *next_line(UnetImageReader *reader) {
+    Decoder *d = reader->decoder;
+    const int32_t row = reader->next_row;
+    if (d->band == NULL) {
+        return TIFFReadScanline(d->tiff, d->unit, (uint32_t)row, 0) == 1 ? d->unit : NULL;
+    }
+    if (row - d->band_first >= d->band_rows && !decode_band(reader, row - row % d->band_rows)) {
+        return NULL;
+    }
+    return d->band + (size_t)(row - d->band_first) * d->band_row;
+}
+
+static bool decode_row(UnetImageReader *reader) {
+    const uint8_t *line = next_line(reader);
+    if (line == NULL) {
+        return reader->reason[0] == '\0' ? fail(reader, "its codes cannot be read") : false;
+    }
+    if (reader->shape.bits == 32) {
+        return take_floats(reader, line);
+    }
+    take_whole(reader, line);
+    return true;
+}
+
+/* Where its parts lie was seen when it was opened. */
+static bool is_complete(FILE *file) {
+    (void)file;
+    return true;
+}
+
+const ImageFormat image_tiff = {.name = "TIFF",
+                                .most_expansion = MOST_EXPANSION,
+                                .is = is_tiff,
+                                .open = open_tiff,
+                                .begin = begin_tiff,
+                                .decode_row = decode_row,
+                                .is_complete = is_complete,
+                                .close = close_tiff};

@@ -1,0 +1,56 @@
+# What `cmake --install` puts where, and what a package of it (cpack) needs. All paths are relative to each other, so
+# that the whole may be moved:
+#
+#   bin/unetc
+#   lib/unetc/                  the folder that `unetc --runtime` prints: include/unet, libunet_runtime.a, libraries;
+#                               and editors/, syntax files
+#   lib/cmake/unetc/            find_package(unetc)
+#   lib/pkgconfig/unetc.pc
+#   share/man/                  unetc(1), unet-program(1), unet(5), unetc-plan(5)
+#   share/doc/unetc/            what to read, and examples
+set(package ${CMAKE_SOURCE_DIR}/runtime/package)
+set(home ${CMAKE_INSTALL_LIBDIR}/unetc)
+set(doc ${CMAKE_INSTALL_DATAROOTDIR}/doc/unetc)
+
+install(TARGETS unetc RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS unet_runtime ARCHIVE DESTINATION ${home})
+if(TARGET unet_cuda)
+  install(TARGETS unet_cuda ARCHIVE DESTINATION ${home})
+endif()
+install(FILES ${CMAKE_BINARY_DIR}/lib/libraries DESTINATION ${home})
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/runtime/include/unet DESTINATION ${home}/include)
+install(FILES ${package}/unetcConfig.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/unetc)
+file(RELATIVE_PATH UNETC_BIN ${CMAKE_INSTALL_FULL_LIBDIR} ${CMAKE_INSTALL_FULL_BINDIR})
+file(STRINGS ${CMAKE_BINARY_DIR}/lib/libraries UNETC_LIBRARIES)
+configure_file(${package}/unetc.pc.in ${CMAKE_BINARY_DIR}/unetc.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/unetc.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${doc} RENAME copyright)
+install(FILES ${CMAKE_SOURCE_DIR}/README.md DESTINATION ${doc})
+install(FILES ${CMAKE_SOURCE_DIR}/dsl/README.md DESTINATION ${doc}/dsl)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/dsl/editors DESTINATION ${home} PATTERN words.py EXCLUDE)
+install(FILES ${CMAKE_SOURCE_DIR}/compiler/man/unetc.1 ${CMAKE_SOURCE_DIR}/runtime/man/unet-program.1
+        DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${CMAKE_SOURCE_DIR}/compiler/man/unetc-plan.5 ${CMAKE_SOURCE_DIR}/dsl/man/unet.5
+        DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples/embed DESTINATION ${doc}/examples)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples/denoise DESTINATION ${doc}/examples FILES_MATCHING PATTERN *.unet)
+
+# The package needs what unetc runs: a C compiler, and the libraries that programs are linked with.
+set(CPACK_PACKAGE_NAME unetc)
+set(CPACK_PACKAGE_VERSION ${unetc_VERSION})
+set(CPACK_PACKAGE_CONTACT "The unetc project")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "compiler for U-Nets: training and prediction in one fixed buffer")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_GENERATOR DEB)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+find_program(DPKG_SHLIBDEPS dpkg-shlibdeps)
+if(DPKG_SHLIBDEPS) # tells of which version the C library must be at least
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+endif()
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "gcc, libc6-dev, libpng-dev, zlib1g-dev, libjansson-dev${packages}")
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "cmake, make")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "g++, pkg-config")
+include(CPack)
