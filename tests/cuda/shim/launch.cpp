@@ -30,7 +30,7 @@ Position position;
 namespace {
 
 const unsigned warp_size = 32, most_threads = 1024;
-const size_t stack_bytes = 256 << 10;
+const size_t stack_bytes = 32 << 10;
 
 enum State { runs, waits_for_block, waits_for_warp, done };
 
