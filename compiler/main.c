@@ -134,11 +134,11 @@ static int command_check(Session *s) {
     return EXIT_DONE;
 }
 
-/* To the file of -o, which appears whole or not at all, or to standard output. */
+/* To the file of -o, which appears whole or not at all, or to standard output, which `-` is, too. */
 static void print_report(const Session *s, const Text *text) {
     UnetAtomicFile file;
     UnetError error;
-    if (s->command.output == NULL) {
+    if (s->command.output == NULL || strcmp(s->command.output, "-") == 0) {
         print(text);
         return;
     }

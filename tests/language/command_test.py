@@ -41,6 +41,7 @@ CASES = [
     (["explain", "U0201", "U0202"], USAGE, "only one code at a time: remove `U0202`"),
     (["-o", "", FILE], USAGE, "`-o` needs a value: PROG"),
     (["-S", "", FILE], USAGE, "`-S` needs a value: DIR"),
+    (["mem", "--format=json", "-o", "-", FILE], DONE, '"unetc-plan/'),
     (["-o", "-", FILE], USAGE, "-o -: this does not go to standard output"),
     (["onnx", "--weights=w", "-o", "-", FILE], USAGE, "-o -: this does not go to standard output"),
     (["--bands=0", FILE], USAGE, "use auto, off, or a whole number from 1"),
