@@ -116,7 +116,7 @@ static bool find_batch(Idea *idea) {
 
 /* The largest; and one that costs less, if that one costs much. */
 static bool find_size(Idea *idea) {
-    static const double much = 26; /* per cent: where README.md draws the line, too */
+    static const double much = 26; /* per cent: where compiler/README.md draws the line, too */
     const bool fits = fit_smaller_size(&idea->question, &idea->refused, &idea->best);
     idea->has_cheaper = fits && fit_extra_work(&idea->best) > much &&
                         fit_cheaper_size(&idea->question, &idea->best, much, &idea->cheaper);

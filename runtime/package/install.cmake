@@ -26,15 +26,16 @@ configure_file(${package}/unetc.pc.in ${CMAKE_BINARY_DIR}/unetc.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/unetc.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${doc} RENAME copyright)
-install(FILES ${CMAKE_SOURCE_DIR}/README.md DESTINATION ${doc})
-install(FILES ${CMAKE_SOURCE_DIR}/dsl/README.md DESTINATION ${doc}/dsl)
+foreach(folder . dsl runtime compiler compiler/cuda tests/bench) # the pages that the first one leads to
+  install(FILES ${CMAKE_SOURCE_DIR}/${folder}/README.md DESTINATION ${doc}/${folder})
+endforeach()
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/dsl/editors DESTINATION ${home} PATTERN words.py EXCLUDE)
 install(FILES ${CMAKE_SOURCE_DIR}/compiler/man/unetc.1 ${CMAKE_SOURCE_DIR}/runtime/man/unet-program.1
         DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${CMAKE_SOURCE_DIR}/compiler/man/unetc-plan.5 ${CMAKE_SOURCE_DIR}/dsl/man/unet.5
         DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples/embed DESTINATION ${doc}/examples)
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples/denoise DESTINATION ${doc}/examples FILES_MATCHING PATTERN *.unet)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples/denoise DESTINATION ${doc}/examples FILES_MATCHING PATTERN *.unet PATTERN cat.png)
 
 # The package needs what unetc runs: a C compiler, and the libraries that programs are linked with.
 set(CPACK_PACKAGE_NAME unetc)
