@@ -273,10 +273,15 @@ static const UnetOptionRow options[] = {
      .instead = "write `unetc mem --diff A B`"},
     {"--max", .kind = UNET_CHOICE, .commands = OF(FIT), .take = take_max, .value = "batch|size",
      .help = "what to enlarge; required", .instead = "write `unetc fit --max=batch FILE.unet`"},
-    {"--mem", .kind = UNET_BYTES, .commands = FILES, .tag = PLAN, .place = AT(options.budget),
+    {"--mem", .kind = UNET_BYTES, .commands = FILES & ~OF(FIT), .tag = PLAN, .place = AT(options.budget),
      .value = "SIZE",
      .help = "budget of the arena: 8GiB or 8G are 8 x 2^30 bytes, 8GB is 8 x 10^9; K, M and T alike; over "
              "it is an error (exit 3)"},
+    {"--mem", .kind = UNET_BYTES, .commands = OF(FIT), .tag = PLAN, .place = AT(options.budget),
+     .value = "SIZE",
+     .help =
+         "memory for the arena and what lies beside it: 8GiB or 8G are 8 x 2^30 bytes, 8GB is 8 x 10^9; "
+         "K, M and T alike"},
     {"--batch", .kind = UNET_NUMBER, .commands = FILES, .tag = TRAINING, .place = AT(lower.batch), .min = 1,
      .max = 1 << 20, .value = "N", .help = "samples of a batch, in place of what the file says"},
     {"--size", .kind = UNET_TEXT, .commands = FILES | OF(ONNX), .tag = TRAINING, .take = take_size,
@@ -471,7 +476,12 @@ static int most_words(const Command *c) {
 static const char *missing_word(const Command *c) {
     return c->kind == COMMAND_EXPLAIN      ? "no code given: write `unetc explain U0401`, for example"
            : c->kind == COMMAND_COMPLETION ? "no shell given: write `unetc completion bash`, or zsh"
-                                           : "no .unet file given: write `unetc FILE.unet`";
+           : c->diff                       ? "no files given: write `unetc mem --diff A B`"
+           : c->kind == COMMAND_CHECK      ? "no .unet file given: write `unetc check FILE.unet`"
+           : c->kind == COMMAND_MEM        ? "no .unet file given: write `unetc mem FILE.unet`"
+           : c->kind == COMMAND_FIT        ? "no .unet file given: write `unetc fit --max=batch FILE.unet`"
+           : c->kind == COMMAND_ONNX ? "no .unet file given: write `unetc onnx --weights=FILE FILE.unet`"
+                                     : "no .unet file given: write `unetc FILE.unet`";
 }
 
 /* The words of the line: a file, two of --diff, a code, a shell. */
@@ -482,8 +492,9 @@ static void take_words(Command *c, const UnetCommandLine *line) {
                                              : "`unetc --runtime` takes no file: remove `%s`",
                     line->word[0]);
     if (line->nword > most)
-        usage_error(c->kind == COMMAND_EXPLAIN ? "only one code at a time: remove `%s`"
-                                               : "only one file at a time: remove `%s`",
+        usage_error(c->kind == COMMAND_EXPLAIN      ? "only one code at a time: remove `%s`"
+                    : c->kind == COMMAND_COMPLETION ? "only one shell at a time: remove `%s`"
+                                                    : "only one file at a time: remove `%s`",
                     line->word[most]);
     if (line->nword == 0 && most > 0)
         usage_error("%s", missing_word(c));

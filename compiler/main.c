@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct {
@@ -134,6 +135,22 @@ static int command_check(Session *s) {
     return EXIT_DONE;
 }
 
+static bool is_same_file(const char *a, const char *b) {
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* What is written takes the place of a file, but never of one that was read. */
+static void keep_sources(const Command *c, const char *output) {
+    const char *const read[] = {c->file, c->other, c->weights};
+    for (size_t i = 0; i < sizeof read / sizeof *read; i++)
+        if (read[i] != NULL && is_same_file(read[i], output)) {
+            fprintf(stderr, "unetc: %s: is read, so it is not written: name another file with -o\n",
+                    output);
+            exit(EXIT_USAGE);
+        }
+}
+
 /* To the file of -o, which appears whole or not at all, or to standard output, which `-` is, too. */
 static void print_report(const Session *s, const Text *text) {
     UnetAtomicFile file;
@@ -142,6 +159,7 @@ static void print_report(const Session *s, const Text *text) {
         print(text);
         return;
     }
+    keep_sources(&s->command, s->command.output);
     UnetStatus status = unet_atomic_open(&file, s->command.output, &error);
     if (status == UNET_OK)
         status = unet_atomic_write(&file, text->bytes, text->length, &error);
@@ -199,11 +217,13 @@ static int command_fit(Session *s) {
 
 /* What is made is a file: `-` is none. */
 static const char *output_name(const Session *s, const char *otherwise) {
-    const char *given = s->command.output;
-    if (given == NULL || strcmp(given, "-") != 0)
-        return given == NULL ? otherwise : given;
-    fputs("unetc: -o -: this does not go to standard output; name a file\n", stderr);
-    exit(EXIT_USAGE);
+    const char *given = s->command.output, *name = given == NULL ? otherwise : given;
+    if (given != NULL && strcmp(given, "-") == 0) {
+        fputs("unetc: -o -: this does not go to standard output; name a file\n", stderr);
+        exit(EXIT_USAGE);
+    }
+    keep_sources(&s->command, name);
+    return name;
 }
 
 /* The plain name is that of the CPU's program. */

@@ -79,7 +79,7 @@ static const char *type_behind_equals(Parser *p, const Misfit *m) {
 static const char *value_behind_colon(Parser *p, const Misfit *m) {
     if (!found(p, ":") || !expects(m, "'='") || !starts_with(p, outputs))
         return NULL;
-    return pool_text(p->pool, "write `%s = %s`", front(p), rest(p, p->at));
+    return pool_text(p->pool, "write `%s = %s`", front(p), rest(p, p->at + (*p->at == '=')));
 }
 
 /* `output conv(x, 3, 1)`, `output x` */
@@ -104,10 +104,13 @@ static const char *misspelt(Parser *p, const Misfit *m) {
 
 /* ---- calls and settings --------------------------------------------------------------------------- */
 
-/* `c : 16` among arguments, `epochs: 3` in a section */
+/* `c : int` of a block, `c : 16` among arguments, `epochs: 3` in a section */
 static const char *colon(Parser *p, const Misfit *m) {
+    static const char *const block[] = {"block", NULL};
     if (!found(p, ":") || !behind_name(p))
         return NULL;
+    if (expects(m, "')'") && starts_with(p, block) && !isdigit((unsigned char)p->at[strspn(p->at, " ")]))
+        return "the arguments of a block have no types: write their names alone";
     if (expects(m, "')'"))
         return pool_text(p->pool, "write `%s =%.*s`", text_of(p, p->last), (int)strcspn(p->at, ",)\r\n#"),
                          p->at);
@@ -204,12 +207,12 @@ const char *habit(Parser *p, const Misfit *m) {
         type_behind_equals,
         value_behind_colon,
         output_without_name,
+        assignment,
         misspelt,
         colon,
         times,
         percent,
         comparison,
-        assignment,
         of_c,
         loop_of_c,
         slice,

@@ -207,8 +207,11 @@ void mistake_bare_point(Parser *p) {
     bool front = text[0] == '.';
     if (!front && *p->at == '.') { /* 0..4 */
         diag_begin(p->diag, ERROR, "U0112", p->current.span, "there is no `..`");
+        const char *last = p->at + strspn(p->at, ".=<"), *end = last;
+        while (in_word(*end))
+            end++;
         diag_help(p->diag, "write `range(%.*s, %s)`", (int)strlen(text) - 1, text,
-                  piece(p, p->at + 1, p->at + 1 + strspn(p->at + 1, "0123456789")));
+                  last == end ? "n" : piece(p, last, end));
         diag_end(p->diag);
         return;
     }

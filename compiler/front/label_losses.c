@@ -23,15 +23,19 @@ static const char *text_of(const Call *call, const char *name) {
     return expr == NULL ? "x" : expr_text(call->l->pool, expr);
 }
 
-static bool report_not_labels(const Call *call, ValueId v) {
+/* FIRST: the argument in front of the labels, which may be the labels itself. */
+static bool report_not_labels(const Call *call, const Compared *by, const char *first) {
     Lower *l = call->l;
+    const Input *input = declared(l, by->labels), *other = declared(l, by->logits);
     diag_begin(l->diag, ERROR, "U0415", argument(call, "labels")->span,
                "`%s` compares with labels, and this is %s", call->signature->name,
-               datum_text(l, datum_tensor(v)));
-    const Value *value = &l->graph->value[v];
-    const Input *input = value->class == CLASS_STAGING ? &l->model->input[value->input] : NULL;
-    diag_help(l->diag, "declare `target %s : labels(2)`, with the number of its classes",
-              input != NULL && input->is_target ? input->name : "truth");
+               datum_text(l, datum_tensor(by->labels)));
+    if (other != NULL && other->kind == KIND_LABELS)
+        diag_help(l->diag, "the labels come second: write `%s(%s, %s)`", call->signature->name,
+                  text_of(call, "labels"), text_of(call, first));
+    else
+        diag_help(l->diag, "declare `target %s : labels(2)`, with the number of its classes",
+                  input != NULL && input->is_target ? input->name : "truth");
     note_via(l);
     diag_end(l->diag);
     return false;
@@ -107,10 +111,9 @@ static bool read_compared(const Call *call, bool one, Compared *by) {
     by->map = -1;
     if (!argument_tensor(call, "logits", &by->logits) || !argument_tensor(call, "labels", &by->labels))
         return false;
-    const Value *labels = &l->graph->value[by->labels];
-    by->target = labels->class == CLASS_STAGING ? &l->model->input[labels->input] : NULL;
+    by->target = declared(l, by->labels);
     if (by->target == NULL || by->target->kind != KIND_LABELS)
-        return report_not_labels(call, by->labels);
+        return report_not_labels(call, by, "logits");
     if (l->graph->value[by->logits].type == TYPE_U8)
         return report_no_logits(call, by->logits);
     warn_of_shares(call, by->logits);
@@ -513,10 +516,9 @@ static bool read_classes(Call *call, Compared *by) {
     by->map = -1;
     if (!argument_tensor(call, "prediction", &by->logits) || !argument_tensor(call, "labels", &by->labels))
         return false;
-    const Value *labels = &l->graph->value[by->labels];
-    by->target = labels->class == CLASS_STAGING ? &l->model->input[labels->input] : NULL;
+    by->target = declared(l, by->labels);
     if (by->target == NULL || by->target->kind != KIND_LABELS)
-        return report_not_labels(call, by->labels);
+        return report_not_labels(call, by, "prediction");
     if (!same_size(call, by))
         return false;
     int64_t classes = map_classes(l->graph, by->logits);

@@ -86,7 +86,7 @@ static bool report_unknown_argument(const Call *call, const Arg *arg) {
     diag_begin(l->diag, ERROR, "U0303", arg->name_span, "`%s` has no argument `%s`", call->signature->name,
                arg->name);
     const char *known = torch_argument(arg->name);
-    if (known != NULL && *known == '\0')
+    if (known != NULL && *known == '\0' && !call->signature->setting)
         diag_help(l->diag, "leave it out");
     else if (known != NULL && parameter_index(call->signature, known) >= 0)
         diag_help(l->diag, "`%s` is called `%s` here", arg->name, known);

@@ -9,6 +9,7 @@
 static const char *const kinds[] = {
     [KIND_IMAGE] = "image", [KIND_VOLUME] = "volume", [KIND_LABELS] = "labels"};
 
+enum { FEW = 4 }; /* channels: more of them are rather a height or a width */
 static const int64_t MAX_EXTENT = INT64_C(1) << 24;
 
 /* ---- inputs and targets ---- */
@@ -105,6 +106,9 @@ static const char *meant(Lower *l, const Shape *given, Kind kind) {
     if (kind == KIND_IMAGE && given->rank == 4)
         return pool_text(l->pool, "image(%lld, %lld, %lld)", (long long)dim[1], (long long)dim[2],
                          (long long)dim[3]);
+    if (kind == KIND_IMAGE && given->rank == 2 && dim[0] <= FEW) /* and the side of a square */
+        return pool_text(l->pool, "image(%lld, %lld, %lld)", (long long)dim[0], (long long)dim[1],
+                         (long long)dim[1]);
     if (kind == KIND_IMAGE && given->rank == 2)
         return pool_text(l->pool, "image(3, %lld, %lld)", (long long)dim[0], (long long)dim[1]);
     return example[kind];
@@ -123,7 +127,6 @@ static bool report_sizes(Lower *l, const Stmt *stmt, Kind kind, const Shape *giv
 
 /* Sizes as NumPy has them, channels last, are right sizes too, and hardly meant. */
 static void ask_for_order(Lower *l, const Stmt *stmt, Shape given) {
-    enum { FEW = 4 };
     const int64_t last = given.dim[given.rank - 1];
     const char *type = stmt->value->text, *sizes = pool_text(l->pool, "%lld", (long long)last);
     for (int i = 0; i < given.rank - 1; i++) {

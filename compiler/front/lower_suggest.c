@@ -18,28 +18,7 @@ void note_via(Lower *l) {
 /* ---- calls ---- */
 
 /* Operators of the language that not every version has: those without a row are not in this one. */
-static const char *const later[] = {
-    "linear",        "parameter",
-    "batch_norm",    "instance_norm",
-    "group_norm",    "layer_norm",
-    "silu",          "gelu",
-    "elu",           "sigmoid",
-    "tanh",          "softmax",
-    "leaky_relu",    "prelu",
-    "avg_pool",      "adaptive_avg_pool",
-    "resize",        "match",
-    "pixel_shuffle", "pixel_unshuffle",
-    "channel_mean",  "channel_max",
-    "dropout",       "dropout_channels",
-    "attention",     "timestep_embedding",
-    "argmax",        "smooth_l1",
-    "charbonnier",   "psnr_loss",
-    "cross_entropy", "bce_with_logits",
-    "dice_loss",     "ohem_cross_entropy",
-    "ssim",          "mae",
-    "accuracy",      "dice",
-    "iou",           "miou",
-};
+static const char *const later[] = {"linear", "parameter", "attention", "timestep_embedding"};
 
 enum { LATER = sizeof later / sizeof *later };
 
@@ -195,11 +174,20 @@ static bool is_choice(const char *name) {
     return false;
 }
 
+/* "relu(x)" and "max_pool(x, kernel = 2)", but not "conv(x, channels, kernel)". */
+static bool needs_input_alone(const char *signature) {
+    const char *behind = strstr(signature, "(x");
+    if (behind == NULL || (behind[2] != ')' && behind[2] != ','))
+        return false;
+    behind += 3;
+    return behind[-1] == ')' || behind[strcspn(behind, "=,)")] == '=';
+}
+
 /* An operator or block without its arguments. */
 static void help_call(Lower *l, const char *name) {
     const Op op = op_by_name(name);
     const char *signature = op == OPS ? NULL : op_table[op].signature;
-    if (signature != NULL && strncmp(signature + strlen(name), "(x", 2) != 0)
+    if (signature != NULL && !needs_input_alone(signature))
         diag_help(l->diag, "it is called with its arguments: `%s`", signature);
     else
         diag_help(l->diag, "`%s` is called with its input: `%s(x)`, or `x -> %s`", name, name, name);

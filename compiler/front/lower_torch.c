@@ -20,6 +20,8 @@ static const Word operators[] = {
     {"convtranspose", "upconv"},
     {"conv2dtranspose", "upconv"},
     {"conv3dtranspose", "upconv"},
+    {"deconv", "upconv"},
+    {"deconvolution", "upconv"},
     {"maxpool", "max_pool"},
     {"maxpooling", "max_pool"},
     {"relu", "relu"},

@@ -17,7 +17,7 @@ static bool equal_extents(Shape x, Shape y) {
 
 /* ---- the declaration ---- */
 
-static const Input *declared(const Lower *l, ValueId v) {
+const Input *declared(const Lower *l, ValueId v) {
     const Value *value = &l->graph->value[v];
     return value->class == CLASS_STAGING ? &l->model->input[value->input] : NULL;
 }

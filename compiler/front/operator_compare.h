@@ -4,6 +4,8 @@
 
 #include "front/lower_state.h"
 
+/* The input or target that V is as it comes in, or NULL. */
+const Input *declared(const Lower *l, ValueId v);
 /* Reports the first two arguments of a loss or metric, A and B, and offers to change either; false. */
 bool report_unequal(const Call *call, ValueId a, ValueId b);
 

@@ -71,8 +71,7 @@ static int64_t fixed_bytes(const Plan *plan) {
 void fixed_row(const Plan *plan, Text *out) {
     const int64_t fixed = fixed_bytes(plan);
     if (plan->program[PROGRAM_TRAIN].model != NULL)
-        text_line(out,
-                  "  %-26s %12s  %18s B  parameters, gradients, state: no option but --freeze takes less",
+        text_line(out, "  %-26s %12s  %18s B  parameters, gradients, state: the same at any batch and size",
                   "of it fixed", human_bytes(plan->pool, fixed), grouped(plan->pool, fixed));
 }
 

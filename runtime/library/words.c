@@ -86,7 +86,8 @@ static bool is_other_word(const char *word, const char *name) {
 }
 
 const char *unet_nearest_word(const char *word, const char *const *names, int count) {
-    int best = (strlen(word) > 3 ? NEAR : 1) + 1, nearest = -1;
+    const size_t length = strlen(word); /* another letter makes another word of two: f1 is not l1 */
+    int best = (length > 3 ? NEAR : length > 2 ? 1 : 0) + 1, nearest = -1;
     for (int i = 0; i < count; i++) {
         const int d = distance(word, names[i]);
         if (d < best) {

@@ -45,7 +45,8 @@ def flag(left):
     """`-o, --output=PROG` in macros."""
     spellings = []
     for spelling in left.split(", "):
-        name, maybe, join, value = re.fullmatch(r"-(-?[\w-]+)(\[?)([= ]?)([^\]]*)\]?", spelling).groups()
+        name, maybe, join, value = re.fullmatch(r"-(-?[\w-]+)(\[?)([= ]?)(.*)", spelling).groups()
+        value = value[:-1] if maybe else value  # of `[=DIR]`
         value = {"[=": f" Ns Oo = Ns Ar {value} Oc", "=": f" Ns = Ns Ar {value}", " ": f" Ar {value}", "": ""}[maybe + join]
         spellings.append(f"Fl {name}{value}")
     return ".It " + " , ".join(spellings)
