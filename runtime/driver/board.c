@@ -28,12 +28,12 @@ struct Board {
 /* ---- before the first step -------------------------------------------------------------------- */
 
 static UnetStatus make_folder(const Driver *driver, char folder[UNET_PATH_BYTES], UnetError *error) {
-    const char *out = driver->options.out != NULL ? driver->options.out : ".";
     const char *given = driver->options.tensorboard_folder;
     const int n = given != NULL ? snprintf(folder, UNET_PATH_BYTES, "%s", given)
-                                : snprintf(folder, UNET_PATH_BYTES, "%s/tensorboard", out);
+                                : snprintf(folder, UNET_PATH_BYTES, "%s/tensorboard", run_folder(driver));
     if (n < 0 || n >= UNET_PATH_BYTES)
-        return unet_fail(error, UNET_IO, "%s: the name of the folder is too long", given);
+        return unet_fail(error, UNET_IO, "%s: the name of the folder is too long",
+                         given != NULL ? given : run_folder(driver));
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         return unet_fail(error, UNET_IO, "%s: the folder cannot be created: %s", folder, strerror(errno));
     return UNET_OK;

@@ -99,11 +99,16 @@ UnetStatus output_path(const Prediction *prediction, const char *in, int i, char
 /* Finds out before the first image whether the names of all results are good. */
 static UnetStatus check_names(const Prediction *prediction) {
     const UnetOptions *options = &prediction->driver->options;
+    const UnetModel *model = prediction->driver->model;
     char path[UNET_PATH_BYTES];
     for (int a = 0; a < options->nfile; a++) {
         UnetStatus status = UNET_OK;
-        for (int i = 0; i < prediction->driver->model->noutput && status == UNET_OK; i++)
+        for (int i = 0; i < model->noutput && status == UNET_OK; i++) {
             status = output_path(prediction, options->files[a], i, path);
+            if (status == UNET_OK)
+                status = unet_image_check_name(path, model->outputs[i].kind == UNET_LABELS,
+                                               &prediction->driver->error);
+        }
         if (status != UNET_OK)
             return status;
         const char *name = last_part(options->files[a]);

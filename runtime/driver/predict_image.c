@@ -296,7 +296,8 @@ static UnetStatus pass(Passage *p) {
                 device_run(&prediction->device, prediction->program, &step, &prediction->driver->error);
         if (status == UNET_OK)
             status = take_band(p, step.band, &done);
-        prediction->driver->stopped_by = signals_look();
+        if (p->ends == NULL) /* else the caller looks: a signal is seen once */
+            prediction->driver->stopped_by = signals_look();
     }
     return status;
 }

@@ -250,7 +250,7 @@ static UnetStatus load(Run *run) {
 }
 
 /* The folder becomes that of this run: its checkpoint shows before the first step that the folder takes
- * files, and makes --resume mean this run. */
+ * files, and makes --resume mean this run, also where that goes on from an earlier checkpoint. */
 static UnetStatus begin_in_folder(Run *run) {
     Driver *driver = run->driver;
     UnetStatus status = run_folder_clear(&run->folder, driver, run->state.step, kept_checkpoints(run));
@@ -261,6 +261,8 @@ static UnetStatus begin_in_folder(Run *run) {
     if (status == UNET_OK)
         status = open_log(run);
     run->state.log_rows = run->log.rows;
+    if (status == UNET_OK && !run->folder.is_new && driver->options.resume_file != NULL)
+        status = run_save_checkpoint(driver, run->device.arena, &run->state);
     run->saved = run->state.step;
     return status;
 }
@@ -280,9 +282,9 @@ static UnetStatus start(Run *run) {
                                .batch = batch_of(run)};
     status = plan_schedule(run);
     if (status == UNET_OK)
-        status = begin_in_folder(run);
-    if (status == UNET_OK)
         status = board_open(&run->board, run->driver, run->eval_data, run->state.step, run->steps);
+    if (status == UNET_OK) /* nothing is in the way any more */
+        status = begin_in_folder(run);
     run->first_step = run->begun = run->state.step;
     run->scale = scale_start(run->model, run->device.arena, run->state.step);
     return status;

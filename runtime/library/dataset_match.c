@@ -161,7 +161,7 @@ static UnetStatus append(UnetDataset *dataset, int32_t folder, int32_t folders, 
         }
         if (!stems_add(&dataset->stems, stems->item[i]) ||
             (folders > 1 && !stems_add(&dataset->names, name))) {
-            return unet_fail(error, UNET_IO, "out of memory while reading the names of files");
+            return unet_fail(error, UNET_TOO_SMALL, "out of memory while reading the names of files");
         }
     }
     return UNET_OK;
@@ -179,7 +179,7 @@ UnetStatus dataset_match(UnetDataset *dataset, Listener *listener, UnetError *er
     }
     dataset->folder_end = calloc((size_t)folders, sizeof *dataset->folder_end);
     if (dataset->folder_end == NULL) {
-        return unet_fail(error, UNET_IO, "out of memory while reading the names of files");
+        return unet_fail(error, UNET_TOO_SMALL, "out of memory while reading the names of files");
     }
     UnetStatus status = UNET_OK;
     for (int32_t folder = 0; folder < folders && status == UNET_OK; folder++) {

@@ -439,7 +439,7 @@ static bool take_floats(UnetImageReader *reader, const uint8_t *line) {
                 memcpy(&number, line + i * sizeof number, sizeof number);
             }
             if (!isfinite(number)) {
-                return fail(reader, "a number is infinite or none");
+                return fail(reader, "a value is infinite or not a number");
             }
             number = d->photometric == PHOTOMETRIC_MINISWHITE ? 1 - number : number;
             memcpy(to, &number, sizeof number);

@@ -92,11 +92,13 @@ static off_t end_of_step(FILE *file, const char *header, int64_t step, int64_t *
         const bool whole = strchr(text, '\n') != NULL;
         if (is_header && (whole ? strcmp(text, header) : strncmp(text, header, strlen(text))) != 0)
             return NOT_OURS;
+        if (is_header)
+            header += strlen(text);
         if (!is_header && at_start &&
             (*rows == most || sscanf(text, "%*d,%" SCNd64, &of_row) != 1 || of_row > step))
             return end;
         *rows += whole && !is_header;
-        is_header = false;
+        is_header = is_header && !whole;
         at_start = whole;
         if (at_start)
             end = ftello(file);

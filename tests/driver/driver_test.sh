@@ -141,6 +141,13 @@ expect 0 'resuming from step 6' "$fake" train --data=data --out=board --resume -
 same whole/fake.safetensors board/fake.safetensors "--tensorboard"
 expect 0 ' tags' python3 "$here/tensorboard_check.py" board/tensorboard board
 expect 4 'nowhere/x: the folder cannot be created' "$fake" train --data=data --out=board2 --tensorboard=nowhere/x
+[ ! -e board2/fake.checkpoint.safetensors ] || fail "a run that could not begin takes the folder"
+FAKE_SLEEP=200 "$fake" train --data=data --out=board3 --tensorboard --epochs=8 2>board3.txt &
+until grep -q evaluation: board3.txt || ! kill -0 $! 2>/dev/null; do sleep 0.02; done
+kill -TERM $! # while pictures are made
+wait $!
+status=$?
+[ $status -eq 143 ] && grep -q 'continue with' board3.txt || fail "SIGTERM among pictures: exit $status: $(cat board3.txt)"
 
 echo "batches"
 expect 2 'compiled for 4 at most; compile with --batch=5' "$fake" train --data=data --out=wide --batch=5

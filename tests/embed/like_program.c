@@ -1,8 +1,9 @@
 /* like_program.c - does with the functions of unet/embed.h what a model's own program does, to be compared:
  *
- *     like_program train STEPS WEIGHTS.safetensors PICTURE...     N samples of the first input, N of the
- * second like_program predict WEIGHTS.safetensors IN OUT.png
+ *     like_program train STEPS WEIGHTS.safetensors PICTURE...
+ *     like_program predict WEIGHTS.safetensors IN OUT.png
  *
+ * Pictures are samples of the first input, and behind them as many of the second.
  * Compiled with MODEL, a model with an input and a target, whose header is HEADER. */
 #include HEADER
 

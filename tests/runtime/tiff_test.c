@@ -310,7 +310,7 @@ static void test_not_finite(void) {
     unsigned char *bytes = read_bytes(path, &length);
     memcpy(bytes + 8 + 2 * 16, &bad, sizeof bad);
     write_bytes(path, bytes, length);
-    CHECK_FAILS(read_all(&error), error, "in row 2 of 4 (a number is infinite or none)");
+    CHECK_FAILS(read_all(&error), error, "in row 2 of 4 (a value is infinite or not a number)");
     free(bytes);
 }
 
