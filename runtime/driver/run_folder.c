@@ -152,21 +152,43 @@ static bool is_of_a_run(const char *file, const char *name) {
              strcmp(suffix, "checkpoint.safetensors") == 0));
 }
 
-/* Whether `--resume` goes on with the run that FOLDER holds: from its checkpoint, or from a numbered one.
- */
-static bool continues(const Driver *driver, const char *folder) {
+/* The name of the file that is resumed from, if it lies in FOLDER; or NULL. */
+static const char *resumed_in(const Driver *driver, const char *folder) {
     const char *file = driver->options.resume_file, *slash = file != NULL ? strrchr(file, '/') : NULL;
-    const char *base = slash != NULL ? slash + 1 : file, *name = driver->model->name;
     char from[UNET_PATH_BYTES];
     struct stat there, here;
     if (file == NULL)
-        return driver->options.resume;
+        return NULL;
     int n = slash != NULL ? snprintf(from, sizeof from, "%.*s/", (int)(slash - file), file)
                           : snprintf(from, sizeof from, ".");
-    const char *suffix = behind(behind(base, name), ".");
-    return n > 0 && (size_t)n < sizeof from && stat(from, &there) == 0 && stat(folder, &here) == 0 &&
-           there.st_dev == here.st_dev && there.st_ino == here.st_ino && suffix != NULL &&
+    const bool same = n > 0 && (size_t)n < sizeof from && stat(from, &there) == 0 &&
+                      stat(folder, &here) == 0 && there.st_dev == here.st_dev &&
+                      there.st_ino == here.st_ino;
+    return !same ? NULL : slash != NULL ? slash + 1 : file;
+}
+
+/* Whether `--resume` goes on with the run that FOLDER holds: from its checkpoint, or from a numbered one.
+ */
+static bool continues(const Driver *driver, const char *folder) {
+    const char *name = driver->model->name;
+    if (driver->options.resume_file == NULL)
+        return driver->options.resume;
+    const char *base = resumed_in(driver, folder),
+               *suffix = base != NULL ? behind(behind(base, name), ".") : NULL;
+    return suffix != NULL &&
            (strcmp(suffix, "checkpoint.safetensors") == 0 || numbered_step(base, name) >= 0);
+}
+
+/* What `--overwrite` sets aside takes the place of what was set aside before. */
+static UnetStatus refuse_what_goes(const Driver *driver, const char *folder, UnetError *error) {
+    const char *base = resumed_in(driver, folder), *suffix = behind(behind(base, driver->model->name), ".");
+    if (suffix == NULL || strncmp(suffix, "previous.", 9) != 0)
+        return UNET_OK;
+    return unet_fail(
+        error, UNET_USAGE,
+        "`--overwrite` would put the checkpoint of the present run in the place of %s: move that file "
+        "to another folder, or write to another with `--out=DIR`",
+        driver->options.resume_file);
 }
 
 static UnetStatus refuse_another_run(const Driver *driver, const char *folder, UnetError *error) {
@@ -194,6 +216,8 @@ UnetStatus run_folder_take(RunFolder *run, Driver *driver) {
     run->is_new = !continues(driver, folder);
     if (status == UNET_OK && run->is_new && !driver->options.overwrite)
         status = refuse_another_run(driver, folder, error);
+    if (status == UNET_OK && run->is_new)
+        status = refuse_what_goes(driver, folder, error);
     return status;
 }
 
@@ -204,8 +228,12 @@ static UnetStatus set_aside(Driver *driver, const char *suffix, const char *prev
     UnetStatus status = run_path(driver, suffix, from, &driver->error);
     if (status == UNET_OK)
         status = run_path(driver, previous, to, &driver->error);
-    if (status != UNET_OK || access(from, F_OK) != 0)
+    if (status != UNET_OK)
         return status;
+    if (access(from, F_OK) != 0) {
+        (void)unlink(to); /* of a run before that */
+        return UNET_OK;
+    }
     if (rename(from, to) != 0)
         return unet_fail(&driver->error, UNET_IO, "%s: %s", to, strerror(errno));
     (void)fprintf(stderr, "note: %s of an earlier run is now %s\n", from, to);

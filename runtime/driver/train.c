@@ -447,6 +447,16 @@ static void add_norm(Run *run) {
     run->normed++;
 }
 
+/* Events that cannot be written end, and training goes on. */
+static void note_board(Run *run, UnetStatus status) {
+    if (status == UNET_OK)
+        return;
+    unet_progress_message(&run->progress, "warning: no more events for TensorBoard: %s",
+                          run->driver->error.text);
+    board_close(run->board);
+    run->board = NULL;
+}
+
 static UnetStatus end_step(Run *run) {
     const UnetProgram *program = run->model->train;
     UnetStatus status = device_end(&run->device, &run->driver->error);
@@ -458,7 +468,9 @@ static UnetStatus end_step(Run *run) {
     tally_add(&run->train, program, run->device.arena, n);
     tally_add(&run->shown, program, run->device.arena, n);
     add_norm(run);
-    return board_step(run->board, run->device.arena, n, run->state.step, rate_of(run, run->state.step));
+    note_board(
+        run, board_step(run->board, run->device.arena, n, run->state.step, rate_of(run, run->state.step)));
+    return UNET_OK;
 }
 
 /* One step more has ended when this returns, and where there is a device and nothing else to be done, the
@@ -541,7 +553,7 @@ static UnetStatus evaluate(Run *run, int *signal) {
     if (status == UNET_OK)
         status = write_row(run, "eval", &run->eval);
     if (status == UNET_OK)
-        status = board_evaluation(run->board, &run->eval, run->state.step, &run->device);
+        note_board(run, board_evaluation(run->board, &run->eval, run->state.step, &run->device));
     look_at_plateau(run, value);
     run->stream.first = run->state.step;
     return status != UNET_OK ? status : unet_loader_begin(run->loader, &run->stream, &driver->error);

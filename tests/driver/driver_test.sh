@@ -112,6 +112,8 @@ done
 diff -r whole again || fail "a refused training changes a run"
 expect 2 'give one of them' "$fake" train --data=data --out=again --resume --overwrite
 expect 0 'is now again/fake.previous' "$fake" train --data=data --out=again --overwrite
+expect 2 'in the place of again/fake.previous.safetensors: move that file' \
+    "$fake" train --data=data --out=again --overwrite --resume=again/fake.previous.safetensors
 mkdir logged && echo mine >logged/log.csv
 expect 2 'logged holds a run .log.csv.' "$fake" train --data=data --out=logged
 cp whole/fake.checkpoint.safetensors logged

@@ -2,11 +2,15 @@
 
     command_test.py UNETC
 """
+import filecmp
 import json
+import os
 import pathlib
 import resource
+import shutil
 import subprocess
 import sys
+import tempfile
 
 FILE = str(sorted((pathlib.Path(__file__).parent / "right").glob("*.unet"))[0])
 DONE, ERRORS, USAGE, NO_FIT, INPUT = 0, 1, 2, 3, 4
@@ -132,6 +136,22 @@ def check_output():
     return failures
 
 
+def check_inputs():
+    """No output takes the place of what was read."""
+    failures = 0
+    with tempfile.TemporaryDirectory() as folder:
+        copy, link = folder + "/net.unet", folder + "/link.unet"
+        shutil.copy(FILE, copy)
+        os.symlink(copy, link)
+        for arguments in (["-o", copy, copy], ["mem", "-o", link, copy], ["mem", "-o", copy, link],
+                          ["mem", "--diff", "-o", copy, FILE, copy]):
+            result = subprocess.run([sys.argv[1], *arguments], capture_output=True, text=True)
+            if result.returncode != USAGE or not filecmp.cmp(FILE, copy, shallow=False):
+                failures += 1
+                print(f"FAILED unetc {' '.join(arguments)}: exit {result.returncode}: {result.stderr}")
+    return failures
+
+
 def limited(kibibytes, arguments):
     """What unetc says that may take so many KiB of addresses."""
     limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (kibibytes << 10, kibibytes << 10))  # noqa: E731
@@ -156,7 +176,7 @@ def check_memory():
 
 
 def main():
-    failures = wrong_sizes() + wide_help() + check_output() + check_memory()
+    failures = wrong_sizes() + wide_help() + check_output() + check_inputs() + check_memory()
     for arguments, code, words in CASES:
         result = subprocess.run([sys.argv[1], *arguments], capture_output=True, text=True)
         answer = result.stdout if code == DONE else result.stderr
