@@ -47,9 +47,21 @@ static const char *nearest_call(Lower *l, const char *name) {
     return unet_nearest_word(name, names, count);
 }
 
+/* A layer of PyTorch is made of numbers first, and called with its input later. */
+static bool is_made_of_numbers(const Expr *call) {
+    return call->args.count > 0 && call->args.item[0].name == NULL &&
+           call->args.item[0].value->kind == EXPR_INTEGER;
+}
+
 /* PyTorch's name of an operator, and those of its arguments. */
 static void help_torch(Lower *l, const Expr *call, const char *known) {
     Expr ours = *call;
+    const Op op = op_by_name(known);
+    if (op != OPS && op_table[op].signature != NULL && is_made_of_numbers(call)) {
+        diag_help(l->diag, "`%s` is called `%s` here, with its input and no number of input channels: `%s`",
+                  call->text, known, op_table[op].signature);
+        return;
+    }
     ours.text = known;
     ours.args.item = NULL;
     ours.args.count = 0;

@@ -89,7 +89,6 @@ static const Word arguments[] = {
     {"num_features", "channels"},
     {"strides", "stride"},
     {"dilation_rate", "dilation"},
-    {"padding_mode", ""},
     {"use_bias", "bias"},
     {"negative_slope", "slope"},
     {"num_groups", "groups"},

@@ -151,10 +151,12 @@ static void arena_rows(const Plan *plan, Text *out) {
                                    100.0 * (double)gap / (double)plan->lower_bound));
     text_line(out, "  %-26s %12s  %18s B", "without reuse", human_bytes(pool, none), grouped(pool, none));
     int64_t context = plan->target->context;
-    text_line(
-        out, "  %-26s %12s  %18s B  %s, at most: %s", "loader ring", human_bytes(pool, plan->loader_ring),
-        grouped(pool, plan->loader_ring), context > 0 ? "memory of the host" : "beside the arena",
-        plan->ring_slots == 1 ? "1 slot" : pool_text(pool, "1 to %lld slots", (long long)plan->ring_slots));
+    if (plan->loader_ring > 0)
+        text_line(out, "  %-26s %12s  %18s B  %s, at most: %s", "loader ring",
+                  human_bytes(pool, plan->loader_ring), grouped(pool, plan->loader_ring),
+                  context > 0 ? "memory of the host" : "beside the arena",
+                  plan->ring_slots == 1 ? "1 slot"
+                                        : pool_text(pool, "1 to %lld slots", (long long)plan->ring_slots));
     workspace_row(plan, out);
     if (context > 0)
         text_line(out, "  %-26s %12s  %18s    beside the arena: driver and libraries, an estimate",
