@@ -71,6 +71,9 @@ bool brace_close(Parser *p); /* false: its partner was thrown away, forget this 
 bool follows_from_brace(const Parser *p, const char *found);
 /* If a bracket or a brace is to blame: begins a diagnostic and returns true. */
 bool report_bracket(Parser *p, const char *found);
+
+/* ---- words of the grammar, and what fits nowhere: mistakes.c, habits.c ---- */
+
 bool word_is(Word word, const char *text);
 bool word_among(Word word, const char *const *list); /* which NULL ends */
 
