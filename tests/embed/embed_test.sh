@@ -3,6 +3,10 @@
 # pkg-config; and models inside other programs, in C and C++, several in one, do what their own programs do, to the bit.
 set -u
 build=$1 make_pictures=$2 here=$(cd "$(dirname "$0")" && pwd)
+if ! command -v "${CXX:-c++}" >/dev/null; then
+    echo "SKIPPED: no C++ compiler"
+    exit 77
+fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
