@@ -53,10 +53,6 @@ static const char *front(Parser *p) {
     return pool_copy(p->pool, from, (size_t)(to - from));
 }
 
-static const char *text_of(Parser *p, Word word) {
-    return pool_copy(p->pool, word.text, (size_t)word.length);
-}
-
 /* ---- declarations --------------------------------------------------------------------------------- */
 
 static bool starts_with(const Parser *p, const char *const *keywords) {
@@ -97,7 +93,7 @@ static const char *misspelt(Parser *p, const Misfit *m) {
                                         "return", "for",   "if",     "elif",   "else"};
     const bool first = behind_name(p) && p->last.text == line_start(p, p->last.text);
     const char *near = first && expects(m, "'{'")
-                           ? unet_nearest_word(text_of(p, p->last), words, sizeof words / sizeof *words)
+                           ? unet_nearest_word(word_text(p, p->last), words, sizeof words / sizeof *words)
                            : NULL;
     return near == NULL ? NULL : pool_text(p->pool, "did you mean `%s`?", near);
 }
@@ -112,10 +108,10 @@ static const char *colon(Parser *p, const Misfit *m) {
     if (expects(m, "')'") && starts_with(p, block) && !isdigit((unsigned char)p->at[strspn(p->at, " ")]))
         return "the arguments of a block have no types: write their names alone";
     if (expects(m, "')'"))
-        return pool_text(p->pool, "write `%s =%.*s`", text_of(p, p->last), (int)strcspn(p->at, ",)\r\n#"),
+        return pool_text(p->pool, "write `%s =%.*s`", word_text(p, p->last), (int)strcspn(p->at, ",)\r\n#"),
                          p->at);
     return expects(m, "'}'") ? pool_text(p->pool, "a setting stands without `:`: `%s %s`",
-                                         text_of(p, p->last), rest(p, p->at))
+                                         word_text(p, p->last), rest(p, p->at))
                              : NULL;
 }
 
@@ -129,7 +125,8 @@ static const char *call_without_parentheses(Parser *p, const Misfit *m) {
     int length = (int)(arrow == NULL ? strlen(arguments) : (size_t)(arrow - arguments));
     while (length > 0 && arguments[length - 1] == ' ')
         length--;
-    return pool_text(p->pool, "a call has parentheses: `%s(%.*s)`", text_of(p, p->last), length, arguments);
+    return pool_text(p->pool, "a call has parentheses: `%s(%.*s)`", word_text(p, p->last), length,
+                     arguments);
 }
 
 /* `save every 10 epochs` */
@@ -147,7 +144,8 @@ static const char *times(Parser *p, const Misfit *m) {
         return NULL;
     const char *digits = at + 1 + strspn(at + 1, " ");
     const int length = (int)strspn(digits, "0123456789");
-    return length == 0 ? NULL : pool_text(p->pool, "write `%s, %.*s`", text_of(p, p->last), length, digits);
+    return length == 0 ? NULL
+                       : pool_text(p->pool, "write `%s, %.*s`", word_text(p, p->last), length, digits);
 }
 
 /* ---- operators ------------------------------------------------------------------------------------ */
@@ -173,7 +171,7 @@ static const char *assignment(Parser *p, const Misfit *m) {
     const char op = *place(p);
     if (!behind_name(p) || !expects(m, "'='") || strchr("-+*/", op) == NULL)
         return NULL;
-    const char *name = text_of(p, p->last);
+    const char *name = word_text(p, p->last);
     return *p->at == op    ? pool_text(p->pool, "write `%s = %s %c 1`", name, name, op)
            : *p->at == '=' ? pool_text(p->pool, "write `%s = %s %c %s`", name, name, op, rest(p, p->at + 1))
                            : NULL;

@@ -118,7 +118,7 @@ static const char *piece(Parser *p, const char *from, const char *to) {
     return pool_copy(p->pool, from, (size_t)(to - from));
 }
 
-static const char *word_text(Parser *p, Word word) {
+const char *word_text(Parser *p, Word word) {
     return pool_copy(p->pool, word.text, (size_t)word.length);
 }
 

@@ -74,6 +74,7 @@ bool report_bracket(Parser *p, const char *found);
 
 /* ---- words of the grammar, and what fits nowhere: mistakes.c, habits.c ---- */
 
+const char *word_text(Parser *p, Word word);
 bool word_is(Word word, const char *text);
 bool word_among(Word word, const char *const *list); /* which NULL ends */
 

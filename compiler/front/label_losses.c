@@ -17,12 +17,6 @@ typedef struct {
     const Input *target;
 } Compared;
 
-/* An argument as it is written; what comes through a chain is an x. */
-static const char *text_of(const Call *call, const char *name) {
-    const Expr *expr = argument(call, name)->expr;
-    return expr == NULL ? "x" : expr_text(call->l->pool, expr);
-}
-
 /* FIRST: the argument in front of the labels, which may be the labels itself. */
 static bool report_not_labels(const Call *call, const Compared *by, const char *first) {
     Lower *l = call->l;
@@ -32,7 +26,8 @@ static bool report_not_labels(const Call *call, const Compared *by, const char *
                datum_text(l, datum_tensor(by->labels)));
     if (other != NULL && other->kind == KIND_LABELS)
         diag_help(l->diag, "the labels come second: write `%s(%s, %s)`", call->signature->name,
-                  text_of(call, "labels"), text_of(call, first));
+                  argument_text(call, argument(call, "labels")),
+                  argument_text(call, argument(call, first)));
     else
         diag_help(l->diag, "declare `target %s : labels(2)`, with the number of its classes",
                   input != NULL && input->is_target ? input->name : "truth");
@@ -312,8 +307,9 @@ static bool read_alpha(const Call *call, const Compared *by, const double **weig
                    "`alpha` of a channel for each class is a list of %lld numbers",
                    (long long)by->target->classes);
         diag_help(l->diag, "a factor of all classes stands before the loss: `%s * focal_loss(%s, %s)`",
-                  expr_text(l->pool, argument(call, "alpha")->expr), text_of(call, "logits"),
-                  text_of(call, "labels"));
+                  expr_text(l->pool, argument(call, "alpha")->expr),
+                  argument_text(call, argument(call, "logits")),
+                  argument_text(call, argument(call, "labels")));
         note_via(l);
         diag_end(l->diag);
         return false;
@@ -503,8 +499,9 @@ static bool report_numbers(const Call *call, ValueId v) {
     const Argument *a = argument(call, "prediction");
     diag_begin(l->diag, ERROR, "U0613", a->span, "`%s` compares classes, and this is %s",
                call->signature->name, datum_text(l, datum_tensor(v)));
-    diag_help(l->diag, "write `%s(argmax(%s), %s)`", call->signature->name, text_of(call, "prediction"),
-              text_of(call, "labels"));
+    diag_help(l->diag, "write `%s(argmax(%s), %s)`", call->signature->name,
+              argument_text(call, argument(call, "prediction")),
+              argument_text(call, argument(call, "labels")));
     note_via(l);
     diag_end(l->diag);
     return false;

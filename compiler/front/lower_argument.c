@@ -249,6 +249,10 @@ const Argument *argument(const Call *call, const char *name) {
     return &call->argument[index];
 }
 
+const char *argument_text(const Call *call, const Argument *argument) {
+    return argument->expr == NULL ? "x" : expr_text(call->l->pool, argument->expr);
+}
+
 /* The name of an argument in messages; the first of a setting has the name of the setting: `batch 6`. */
 static const char *label_of(const Call *call, const char *name) {
     return call->signature->setting && parameter_index(call->signature, name) == 0 ? call->signature->name

@@ -250,6 +250,8 @@ bool bind_arguments(Call *call, const Argument *flow, const ArgList *args);
 /* The argument `name = "..."` of a call with weights, or NULL. */
 const Arg *module_name_argument(const Call *call);
 const Argument *argument(const Call *call, const char *name);
+/* As it is written; what comes through a chain is an x. */
+const char *argument_text(const Call *call, const Argument *argument);
 
 /* Reads an argument; false after an error. */
 bool argument_integer(const Call *call, const char *name, int64_t minimum, int64_t *value);

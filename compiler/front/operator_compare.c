@@ -184,11 +184,6 @@ static void begin(const Call *call, Shape x, Shape y) {
                "prediction and target have different %s: %s and %s", what, first, second);
 }
 
-static const char *written(const Call *call, int index) {
-    const Expr *expr = call->argument[index].expr;
-    return expr == NULL ? "x" : expr_text(call->l->pool, expr);
-}
-
 bool report_unequal(const Call *call, ValueId a, ValueId b) {
     Lower *l = call->l;
     const Input *input = declared(l, b);
@@ -203,8 +198,8 @@ bool report_unequal(const Call *call, ValueId a, ValueId b) {
     if (input != NULL && input->is_target)
         help(l, &lines,
              pool_text(l->pool, "declare `target %s : %s`", input->name, declaration_for(l, input, x)));
-    offer(l, &(Side){written(call, 0), a}, y, &lines);
-    offer(l, &(Side){written(call, 1), b}, x, &lines);
+    offer(l, &(Side){argument_text(call, &call->argument[0]), a}, y, &lines);
+    offer(l, &(Side){argument_text(call, &call->argument[1]), b}, x, &lines);
     note_via(l);
     diag_end(l->diag);
     return false;

@@ -1,6 +1,6 @@
 /* command_line.c - reads a command line: first which command it is, then the options, each of which must be
  * one of that command's, and the words. */
-#include "unet/command_line.h"
+#include "command_line_page.h"
 #include "unet/words.h"
 
 #include <errno.h>
@@ -47,10 +47,6 @@ static bool has_value(const UnetOptionRow *row) {
     return row->kind != UNET_FLAG && row->kind != UNET_MAYBE;
 }
 
-static bool takes(const UnetOptionRow *row, int command) {
-    return command >= 0 && (row->commands & 1u << command) != 0;
-}
-
 /* The value that is joined to the option ROW in ARGUMENT; "" for none.  NULL: ARGUMENT is another option.
  */
 static const char *behind(const UnetOptionRow *row, const char *argument) {
@@ -69,7 +65,7 @@ static const UnetOptionRow *find_option(const UnetGrammar *grammar, const char *
         const UnetOptionRow *row = &grammar->option[i];
         if (behind(row, argument) == NULL)
             continue;
-        if (takes(row, command))
+        if (unet_command_takes(row, command))
             return row;
         if (found == NULL)
             found = row;
@@ -273,7 +269,7 @@ static UnetStatus store(const Reader *r, const UnetOptionRow *row, const UnetVal
 static UnetStatus not_taken(const Reader *r, const UnetOptionRow *row) {
     char others[512] = "it is for";
     for (int i = 0, n = 0; i < r->grammar->ncommand; i++)
-        if (takes(row, i))
+        if (unet_command_takes(row, i))
             append(others, sizeof others, "%s `%s`", n++ > 0 ? "," : "", spelling(r->grammar, i).text);
     return unet_fail(r->error, UNET_USAGE, "`%s` does not take %s: %s",
                      spelling(r->grammar, r->line->command).text, row->name,
@@ -290,7 +286,7 @@ static UnetStatus unknown_option(const Reader *r, const char *argument) {
     int count = 0;
     (void)snprintf(word, sizeof word, "%.*s", (int)strcspn(argument, "="), argument);
     for (int i = 0; i < grammar->noption && count < MOST_NAMES; i++)
-        if (takes(&grammar->option[i], r->line->command) || grammar->option[i].commands == 0) {
+        if (unet_command_takes(&grammar->option[i], r->line->command) || grammar->option[i].commands == 0) {
             row[count] = &grammar->option[i];
             name[count++] = without_dashes(grammar->option[i].name);
         }
@@ -311,7 +307,7 @@ static UnetStatus read_option(const Reader *r, int *i) {
     const UnetOptionRow *row = find_option(r->grammar, argument, r->line->command);
     if (row == NULL)
         return unknown_option(r, argument);
-    if (!takes(row, r->line->command))
+    if (!unet_command_takes(row, r->line->command))
         return not_taken(r, row);
     const char *joined = behind(row, argument);
     const bool is_letter = row->letter != 0 && argument[1] == row->letter;

@@ -1,28 +1,10 @@
 /* command_line_completion.c - writes a script by which bash or zsh completes a command line, from its
  * grammar. */
-#include "unet/command_line.h"
+#include "command_line_page.h"
 
 #include <ctype.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-typedef struct {
-    char *text;
-    size_t size, length;
-} Script;
-
-static void print(Script *script, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void print(Script *script, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    const size_t left = script->size - script->length;
-    const int n = vsnprintf(script->text + script->length, left, format, arguments);
-    va_end(arguments);
-    if (n > 0)
-        script->length += (size_t)n < left ? (size_t)n : left - 1;
-}
 
 /* ---- what the grammar says ------------------------------------------------------------------------ */
 
@@ -48,20 +30,16 @@ static Values values_of(const UnetOptionRow *row) {
 }
 
 /* The words among "auto|off|N" and "cpu|cuda[:ARCH]": what stands for a number, or in brackets, is none. */
-static void print_words(Script *script, const char *value) {
+static void print_words(UnetPage *script, const char *value) {
     const char *separator = "";
     while (*value != '\0') {
         const size_t length = strcspn(value, "|"), word = strcspn(value, "|[");
         if (word > 0 && !isupper((unsigned char)*value)) {
-            print(script, "%s%.*s", separator, (int)word, value);
+            unet_page_print(script, "%s%.*s", separator, (int)word, value);
             separator = " ";
         }
         value += length + (value[length] == '|');
     }
-}
-
-static bool takes(const UnetOptionRow *row, int command) {
-    return (row->commands & 1u << command) != 0;
 }
 
 /* Commands that are listed; others are there for a purpose of their own. */
@@ -82,16 +60,16 @@ static Values words_behind(const UnetGrammar *grammar, int command) {
                                                                                  : NO_WORDS;
 }
 
-static void print_commands(Script *script, const UnetGrammar *grammar, const char *separator) {
+static void print_commands(UnetPage *script, const UnetGrammar *grammar, const char *separator) {
     const char *before = "";
     for (int c = 0; c < grammar->ncommand; c++)
         if (is_listed(grammar, c)) {
-            print(script, "%s%s", before, grammar->command[c].name);
+            unet_page_print(script, "%s%s", before, grammar->command[c].name);
             before = separator;
         }
 }
 
-static void print_words_behind(Script *script, const UnetGrammar *grammar, int command) {
+static void print_words_behind(UnetPage *script, const UnetGrammar *grammar, int command) {
     if (command == grammar->help_command || command == grammar->plain)
         print_commands(script, grammar, " ");
     else if (words_behind(grammar, command) == WORDS)
@@ -99,183 +77,184 @@ static void print_words_behind(Script *script, const UnetGrammar *grammar, int c
 }
 
 /* PROGRAM as a part of a name in the script. */
-static void print_name(Script *script, const char *program) {
+static void print_name(UnetPage *script, const char *program) {
     for (; *program != '\0'; program++)
-        print(script, "%c", isalnum((unsigned char)*program) ? *program : '_');
+        unet_page_print(script, "%c", isalnum((unsigned char)*program) ? *program : '_');
 }
 
 /* The function, up to where it knows the command, the first word that is one. */
-static void print_head(Script *script, const UnetGrammar *grammar, const char *program, const char *words) {
-    print(script, "_complete_");
+static void print_head(UnetPage *script, const UnetGrammar *grammar, const char *program,
+                       const char *words) {
+    unet_page_print(script, "_complete_");
     print_name(script, program);
-    print(script,
-          "() {\n    local command= word= option= words_of= kind= known=\n"
-          "    for word in %s; do\n        case $word in (",
-          words);
+    unet_page_print(script,
+                    "() {\n    local command= word= option= words_of= kind= known=\n"
+                    "    for word in %s; do\n        case $word in (",
+                    words);
     print_commands(script, grammar, "|");
-    print(script, ") command=$word; break ;; esac\n    done\n");
+    unet_page_print(script, ") command=$word; break ;; esac\n    done\n");
 }
 
 /* ---- bash ----------------------------------------------------------------------------------------- */
 
 /* A value stands behind `=` or, unless it may be left out, is a word of its own. */
-static void print_bash_value(Script *script, const UnetOptionRow *row, const char *command) {
+static void print_bash_value(UnetPage *script, const UnetOptionRow *row, const char *command) {
     const Values values = values_of(row);
-    print(script, "        (%s:%s=", command, row->name);
+    unet_page_print(script, "        (%s:%s=", command, row->name);
     if (row->kind != UNET_MAYBE)
-        print(script, "|%s:%s", command, row->name);
+        unet_page_print(script, "|%s:%s", command, row->name);
     if (row->letter != 0 && row->name[1] == '-')
-        print(script, "|%s:-%c", command, row->letter);
-    print(script, ") known=1");
+        unet_page_print(script, "|%s:-%c", command, row->letter);
+    unet_page_print(script, ") known=1");
     if (values == WORDS) {
-        print(script, " words_of='");
+        unet_page_print(script, " words_of='");
         print_words(script, row->value);
-        print(script, "'");
+        unet_page_print(script, "'");
     } else if (values != NO_WORDS) {
-        print(script, " kind=%s", values == FOLDERS ? "-d" : "-f");
+        unet_page_print(script, " kind=%s", values == FOLDERS ? "-d" : "-f");
     }
-    print(script, " ;;\n");
+    unet_page_print(script, " ;;\n");
 }
 
-static void print_bash_options(Script *script, const UnetGrammar *grammar, int command) {
-    print(script, "        (%s:-*) words_of='", name_of(grammar, command));
+static void print_bash_options(UnetPage *script, const UnetGrammar *grammar, int command) {
+    unet_page_print(script, "        (%s:-*) words_of='", name_of(grammar, command));
     for (int i = 0; i < grammar->noption; i++) {
         const UnetOptionRow *row = &grammar->option[i];
         const bool joined = row->name[1] == '-' && row->kind != UNET_FLAG && row->kind != UNET_MAYBE;
-        if (takes(row, command))
-            print(script, "%s%s ", row->name, joined ? "=" : "");
+        if (unet_command_takes(row, command))
+            unet_page_print(script, "%s%s ", row->name, joined ? "=" : "");
     }
-    print(script, "--help' ;;\n");
+    unet_page_print(script, "--help' ;;\n");
 }
 
-static void print_bash_words(Script *script, const UnetGrammar *grammar, int command) {
-    print(script, "        (%s:*)%s words_of='", name_of(grammar, command),
-          words_behind(grammar, command) == FILES ? " kind=-f" : "");
+static void print_bash_words(UnetPage *script, const UnetGrammar *grammar, int command) {
+    unet_page_print(script, "        (%s:*)%s words_of='", name_of(grammar, command),
+                    words_behind(grammar, command) == FILES ? " kind=-f" : "");
     print_words_behind(script, grammar, command);
-    print(script, "' ;;\n");
+    unet_page_print(script, "' ;;\n");
 }
 
-static void print_bash(Script *script, const UnetGrammar *grammar, const char *program) {
-    print(script, "# In ~/.bashrc: eval \"$(%s completion bash)\"\n", program);
+static void print_bash(UnetPage *script, const UnetGrammar *grammar, const char *program) {
+    unet_page_print(script, "# In ~/.bashrc: eval \"$(%s completion bash)\"\n", program);
     print_head(script, grammar, program, "\"${COMP_WORDS[@]:1:COMP_CWORD-1}\"");
-    print(script, "%s", /* `=` is a word to bash */
-          "    word=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD-1]}\n"
-          "    if [[ $word == = ]]; then\n"
-          "        option+== word=\n"
-          "    elif [[ $option == = ]]; then\n"
-          "        option=${COMP_WORDS[COMP_CWORD-2]}=\n"
-          "    fi\n"
-          "    case $command:$option in\n");
+    unet_page_print(script, "%s", /* `=` is a word to bash */
+                    "    word=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD-1]}\n"
+                    "    if [[ $word == = ]]; then\n"
+                    "        option+== word=\n"
+                    "    elif [[ $option == = ]]; then\n"
+                    "        option=${COMP_WORDS[COMP_CWORD-2]}=\n"
+                    "    fi\n"
+                    "    case $command:$option in\n");
     for (int c = 0; c < grammar->ncommand; c++)
         for (int i = 0; i < grammar->noption; i++)
-            if (takes(&grammar->option[i], c) && grammar->option[i].kind != UNET_FLAG)
+            if (unet_command_takes(&grammar->option[i], c) && grammar->option[i].kind != UNET_FLAG)
                 print_bash_value(script, &grammar->option[i], name_of(grammar, c));
-    print(script, "    esac\n    [[ -n $known ]] || case $command:$word in\n");
+    unet_page_print(script, "    esac\n    [[ -n $known ]] || case $command:$word in\n");
     for (int c = 0; c < grammar->ncommand; c++)
         if (is_listed(grammar, c) || c == grammar->plain) {
             print_bash_options(script, grammar, c);
             print_bash_words(script, grammar, c);
         }
     if (grammar->plain < 0) {
-        print(script, "        (:*) words_of='");
+        unet_page_print(script, "        (:*) words_of='");
         print_commands(script, grammar, " ");
-        print(script, "' ;;\n");
+        unet_page_print(script, "' ;;\n");
     }
-    print(script, "%s",
-          "    esac\n"
-          "    mapfile -t COMPREPLY < <(compgen $kind -W \"$words_of\" -- \"$word\")\n"
-          "    [[ -z $kind ]] || compopt -o filenames 2>/dev/null\n"
-          "    [[ ${COMPREPLY[0]-} != *= ]] || compopt -o nospace 2>/dev/null\n"
-          "}\ncomplete -F _complete_");
+    unet_page_print(script, "%s",
+                    "    esac\n"
+                    "    mapfile -t COMPREPLY < <(compgen $kind -W \"$words_of\" -- \"$word\")\n"
+                    "    [[ -z $kind ]] || compopt -o filenames 2>/dev/null\n"
+                    "    [[ ${COMPREPLY[0]-} != *= ]] || compopt -o nospace 2>/dev/null\n"
+                    "}\ncomplete -F _complete_");
     print_name(script, program);
-    print(script, " %s\n", program);
+    unet_page_print(script, " %s\n", program);
 }
 
 /* ---- zsh ------------------------------------------------------------------------------------------ */
 
 /* The first part of a help, in a quoted specification. */
-static void print_zsh_help(Script *script, const char *help) {
+static void print_zsh_help(UnetPage *script, const char *help) {
     for (; *help != '\0' && *help != ';'; help++)
         if (*help == '\'')
-            print(script, "'\\''");
+            unet_page_print(script, "'\\''");
         else
-            print(script, "%s%c", strchr("[]\\:", *help) != NULL ? "\\" : "", *help);
+            unet_page_print(script, "%s%c", strchr("[]\\:", *help) != NULL ? "\\" : "", *help);
 }
 
-static void print_zsh_value(Script *script, const UnetOptionRow *row) {
+static void print_zsh_value(UnetPage *script, const UnetOptionRow *row) {
     const Values values = values_of(row);
     if (row->kind == UNET_FLAG)
         return;
-    print(script, "%s:%.*s:", row->kind == UNET_MAYBE ? ":" : "", (int)strcspn(row->value, "|["),
-          row->value);
+    unet_page_print(script, "%s:%.*s:", row->kind == UNET_MAYBE ? ":" : "", (int)strcspn(row->value, "|["),
+                    row->value);
     if (values == WORDS) {
-        print(script, "(");
+        unet_page_print(script, "(");
         print_words(script, row->value);
-        print(script, ")");
+        unet_page_print(script, ")");
     } else if (values != NO_WORDS) {
-        print(script, values == FOLDERS ? "_files -/" : "_files");
+        unet_page_print(script, values == FOLDERS ? "_files -/" : "_files");
     } else {
-        print(script, " ");
+        unet_page_print(script, " ");
     }
 }
 
-static void print_zsh_spelling(Script *script, const UnetOptionRow *row, const char *name) {
+static void print_zsh_spelling(UnetPage *script, const UnetOptionRow *row, const char *name) {
     const bool dashed = name[1] == '-';
-    print(script, " \\\n            '%s%s[", name,
-          row->kind == UNET_FLAG    ? ""
-          : row->kind == UNET_MAYBE ? "=-"
-          : dashed                  ? "="
-                                    : "+");
+    unet_page_print(script, " \\\n            '%s%s[", name,
+                    row->kind == UNET_FLAG    ? ""
+                    : row->kind == UNET_MAYBE ? "=-"
+                    : dashed                  ? "="
+                                              : "+");
     print_zsh_help(script, row->help);
-    print(script, "]");
+    unet_page_print(script, "]");
     print_zsh_value(script, row);
-    print(script, "'");
+    unet_page_print(script, "'");
 }
 
-static void print_zsh_command(Script *script, const UnetGrammar *grammar, int command) {
+static void print_zsh_command(UnetPage *script, const UnetGrammar *grammar, int command) {
     const Values behind = words_behind(grammar, command);
-    print(script, "        ('%s') _arguments -s", name_of(grammar, command));
+    unet_page_print(script, "        ('%s') _arguments -s", name_of(grammar, command));
     for (int i = 0; i < grammar->noption; i++) {
         const UnetOptionRow *row = &grammar->option[i];
         const char letter[] = {'-', row->letter, '\0'};
-        if (!takes(row, command))
+        if (!unet_command_takes(row, command))
             continue;
         if (row->letter != 0 && row->name[1] == '-')
             print_zsh_spelling(script, row, letter);
         print_zsh_spelling(script, row, row->name);
     }
-    print(script, " \\\n            '*: :{");
+    unet_page_print(script, " \\\n            '*: :{");
     if (command == grammar->plain || behind == WORDS) {
-        print(script, "compadd ");
+        unet_page_print(script, "compadd ");
         print_words_behind(script, grammar, command);
-        print(script, "; ");
+        unet_page_print(script, "; ");
     }
-    print(script, "%s}' ;;\n", behind == FILES ? "_files" : "true");
+    unet_page_print(script, "%s}' ;;\n", behind == FILES ? "_files" : "true");
 }
 
-static void print_zsh(Script *script, const UnetGrammar *grammar, const char *program) {
-    print(script, "#compdef %s\n# In ~/.zshrc, behind compinit: eval \"$(%s completion zsh)\"\n", program,
-          program);
+static void print_zsh(UnetPage *script, const UnetGrammar *grammar, const char *program) {
+    unet_page_print(script, "#compdef %s\n# In ~/.zshrc, behind compinit: eval \"$(%s completion zsh)\"\n",
+                    program, program);
     print_head(script, grammar, program, "\"${(@)words[2,CURRENT-1]}\"");
-    print(script, "    case $command in\n");
+    unet_page_print(script, "    case $command in\n");
     for (int c = 0; c < grammar->ncommand; c++)
         if (is_listed(grammar, c) || c == grammar->plain)
             print_zsh_command(script, grammar, c);
     if (grammar->plain < 0) {
-        print(script, "        ('') compadd ");
+        unet_page_print(script, "        ('') compadd ");
         print_commands(script, grammar, " ");
-        print(script, " ;;\n");
+        unet_page_print(script, " ;;\n");
     }
-    print(script, "    esac\n}\ncompdef _complete_");
+    unet_page_print(script, "    esac\n}\ncompdef _complete_");
     print_name(script, program);
-    print(script, " %s\n", program);
+    unet_page_print(script, " %s\n", program);
 }
 
 /* ---- both ----------------------------------------------------------------------------------------- */
 
 size_t unet_command_line_completion(const UnetGrammar *grammar, const char *program, const char *shell,
                                     char *text, size_t size) {
-    Script script = {.text = text, .size = size};
+    UnetPage script = {.text = text, .size = size};
     const char *slash = strrchr(program, '/'), *name = slash != NULL ? slash + 1 : program;
     if (strcmp(shell, "bash") == 0)
         print_bash(&script, grammar, name);
