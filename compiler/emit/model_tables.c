@@ -349,19 +349,15 @@ static const char *more_patterns(Pool *pool, const SourceTerm *files) {
     return list.bytes;
 }
 
-static void data_section(const Tables *t, const DataSection *d, const char *name) {
+static void sources(const Tables *t, const DataSection *d, const char *name) {
     static const char *const op[] = {
         [SOURCE_FILES] = "UNET_SRC_FILES",     [SOURCE_NAME] = "UNET_SRC_NAME",
         [SOURCE_NUMBER] = "UNET_SRC_NUMBER",   [SOURCE_GAUSSIAN] = "UNET_SRC_GAUSSIAN",
         [SOURCE_UNIFORM] = "UNET_SRC_UNIFORM", [SOURCE_BORDER] = "UNET_SRC_BORDER",
         [SOURCE_ADD] = "UNET_SRC_ADD",         [SOURCE_SUB] = "UNET_SRC_SUB",
         [SOURCE_MUL] = "UNET_SRC_MUL",         [SOURCE_DIV] = "UNET_SRC_DIV"};
-    static const char *const transform[] = {
-        [TRANSFORM_CROP] = "UNET_DO_CROP",       [TRANSFORM_FLIP] = "UNET_DO_FLIP",
-        [TRANSFORM_SCALE] = "UNET_DO_SCALE",     [TRANSFORM_ROT90] = "UNET_DO_ROT90",
-        [TRANSFORM_ROTATE] = "UNET_DO_ROTATE",   [TRANSFORM_ELASTIC] = "UNET_DO_ELASTIC",
-        [TRANSFORM_DISTORT] = "UNET_DO_DISTORT", [TRANSFORM_GAMMA] = "UNET_DO_GAMMA",
-        [TRANSFORM_BLUR] = "UNET_DO_BLUR",       [TRANSFORM_NOISE] = "UNET_DO_NOISE"};
+    if (d->nsource == 0)
+        return;
     for (int i = 0; i < d->nsource; i++) {
         text_line(t->out, "static const UnetSourceTerm %s_term_%d[] = {", name, i);
         for (int k = 0; k < d->source[i].nterm; k++) {
@@ -374,26 +370,38 @@ static void data_section(const Tables *t, const DataSection *d, const char *name
         if (d->source[i].values != NULL)
             source_values(t, &d->source[i], name, i);
     }
-    if (d->nsource > 0)
-        text_line(t->out, "static const UnetSource %s_source[] = {", name);
+    text_line(t->out, "static const UnetSource %s_source[] = {", name);
     for (int i = 0; i < d->nsource; i++)
         text_line(t->out, "    {%s, %d, %d, %d, %s_term_%d, %s, %s},",
                   c_quoted(t->plan->pool, d->source[i].name), d->source[i].input, d->source[i].channels,
                   d->source[i].nterm, name, i,
                   d->source[i].values == NULL ? "NULL" : pool_text(t->plan->pool, "%s_values_%d", name, i),
                   bool_text(d->source[i].ignores_others));
-    if (d->nsource > 0)
-        text_line(t->out, "};");
-    if (d->ntransform > 0)
-        text_line(t->out, "static const UnetTransform %s_transform[] = {", name);
+    text_line(t->out, "};");
+}
+
+static void transforms(const Tables *t, const DataSection *d, const char *name) {
+    static const char *const transform[] = {
+        [TRANSFORM_CROP] = "UNET_DO_CROP",       [TRANSFORM_FLIP] = "UNET_DO_FLIP",
+        [TRANSFORM_SCALE] = "UNET_DO_SCALE",     [TRANSFORM_ROT90] = "UNET_DO_ROT90",
+        [TRANSFORM_ROTATE] = "UNET_DO_ROTATE",   [TRANSFORM_ELASTIC] = "UNET_DO_ELASTIC",
+        [TRANSFORM_DISTORT] = "UNET_DO_DISTORT", [TRANSFORM_GAMMA] = "UNET_DO_GAMMA",
+        [TRANSFORM_BLUR] = "UNET_DO_BLUR",       [TRANSFORM_NOISE] = "UNET_DO_NOISE"};
+    if (d->ntransform == 0)
+        return;
+    text_line(t->out, "static const UnetTransform %s_transform[] = {", name);
     for (int i = 0; i < d->ntransform; i++) {
         const Transform *f = &d->transform[i];
         text_line(t->out, "    {%s, %s, %s, %.17g, %u, %.17g, {%.17g, %.17g, %.17g, %.17g}},",
                   transform[f->op], bool_text(f->random), pad_name[f->pad], f->pad_value, f->axes, f->p,
                   f->amount[0], f->amount[1], f->amount[2], f->amount[3]);
     }
-    if (d->ntransform > 0)
-        text_line(t->out, "};");
+    text_line(t->out, "};");
+}
+
+static void data_section(const Tables *t, const DataSection *d, const char *name) {
+    sources(t, d, name);
+    transforms(t, d, name);
     text_line(t->out, "static const UnetData %s = {", name);
     if (d->nsource > 0)
         text_line(t->out, "    .source = %s_source, .nsource = %d,", name, d->nsource);
