@@ -220,16 +220,15 @@ static Plan *with_recomputation(const Request *r, Choices choices, Plan *kept) {
     Plan *best = kept;
     choices.micro_batch = kept->program[PROGRAM_TRAIN].micro_batch;
     choices.capacity = kept->budget;
-    bool promising = true;
-    while (promising) {
+    do {
         Plan *plan = attempt(r, choices);
         const Program *train = &plan->program[PROGRAM_TRAIN];
         best = smaller(plan, best);
         choices.found = train->found->next;
-        promising =
-            may_recompute(r, best) && choices.found != NULL &&
-            size_sum(choices.found->peak, train->remat_outside) < best->program[PROGRAM_TRAIN].extent;
-    }
+        while (choices.found != NULL &&
+               size_sum(choices.found->peak, train->remat_outside) >= best->program[PROGRAM_TRAIN].extent)
+            choices.found = choices.found->next;
+    } while (may_recompute(r, best) && choices.found != NULL);
     return best;
 }
 

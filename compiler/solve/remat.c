@@ -65,21 +65,33 @@ static RematSchedule *append(Pool *pool, const RematOrder *order, RematSchedule 
     return last->next = next;
 }
 
-/* Number K of the front, and behind it those that need less and less. */
+/* Behind LAST what needs least, and then those that need more and more; returns the new last. */
+static RematSchedule *append_least(Pool *pool, const RematFront *front, RematSchedule *last) {
+    last = append(pool, &front->least, last);
+    for (int k = 0; k < front->count; k++)
+        last = append(pool, &front->order[k], last);
+    return last;
+}
+
+/* Number K of the front, and behind it those that need less and less.  Where none of them can be packed,
+ * something may that was met early and that a better one has replaced: it is among those of which a refusal
+ * says how much they need. */
 static void write_fitting(Pool *pool, const RematFront *front, int k, RematSchedule *schedule) {
     write_schedule(&front->order[k], schedule);
     RematSchedule *last = schedule;
     while (--k >= 0)
         last = append(pool, &front->order[k], last);
-    append(pool, &front->least, last);
+    last = append(pool, &front->least, last);
+    if (front->early != NULL)
+        append_least(pool, front->early, last);
 }
 
 /* What needs least, and behind it those that need more and more. */
 static void write_least(Pool *pool, const RematFront *front, RematSchedule *schedule) {
     write_schedule(&front->least, schedule);
-    RematSchedule *last = schedule;
-    for (int k = 0; k < front->count; k++)
-        last = append(pool, &front->order[k], last);
+    RematSchedule *last = append_least(pool, front, schedule);
+    if (front->early != NULL)
+        append_least(pool, front->early, last);
 }
 
 /* What is sought for does not depend on the capacity, which only chooses from it: so more of it never costs

@@ -53,6 +53,21 @@ static bool smaller(const RematOrder *a, const RematOrder *b) {
            (a->totals.peak == b->totals.peak && a->totals.cost < b->totals.cost);
 }
 
+static void copy_order(RematFront *front, const RematOrder *order, RematOrder *place) {
+    if (order->length > 0)
+        put(front, order, place);
+}
+
+const RematFront *remat_front_copy(const RematFront *front) {
+    RematFront *copy = NEW(front->pool, RematFront);
+    *copy = (RematFront){.pool = front->pool, .count = front->count, .limit = front->limit};
+    copy->order = NEW_ARRAY(front->pool, RematOrder, front->count);
+    for (int k = 0; k < front->count; k++)
+        copy_order(copy, &front->order[k], &copy->order[k]);
+    copy_order(copy, &front->least, &copy->least);
+    return copy;
+}
+
 void remat_front_add(RematFront *front, const RematOrder *order) {
     if (smaller(order, &front->least))
         put(front, order, &front->least);

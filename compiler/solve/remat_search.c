@@ -216,6 +216,8 @@ int64_t remat_search(Pool *pool, const RematGraph *graph, const RematAim *aim, R
         rounds += FIRST_ROUND + 2 * (first_rung(&search, r) - lowest);
     for (int r = 0, in_vain = 0; r < runs && in_vain < RUNS_IN_VAIN && !is_done(&search); r++) {
         const int64_t changes = front->changes;
+        if (r == RUNS_IN_BRIEF)
+            front->early = remat_front_copy(front);
         run(&search, r, aim->effort / rounds);
         in_vain = front->changes == changes ? in_vain + 1 : 0;
     }
