@@ -144,12 +144,16 @@ same whole/fake.safetensors board/fake.safetensors "--tensorboard"
 expect 0 ' tags' python3 "$here/tensorboard_check.py" board/tensorboard board
 expect 4 'nowhere/x: the folder cannot be created' "$fake" train --data=data --out=board2 --tensorboard=nowhere/x
 [ ! -e board2/fake.checkpoint.safetensors ] || fail "a run that could not begin takes the folder"
-FAKE_SLEEP=200 "$fake" train --data=data --out=board3 --tensorboard --epochs=8 2>board3.txt &
+ln -s "$fake" "fake's own"
+FAKE_SLEEP=200 "./fake's own" train --data=data --out="board's \$3; " --tensorboard --epochs=8 2>board3.txt &
 until grep -q evaluation: board3.txt || ! kill -0 $! 2>/dev/null; do sleep 0.02; done
 kill -TERM $! # while pictures are made
 wait $!
 status=$?
 [ $status -eq 143 ] && grep -q 'continue with' board3.txt || fail "SIGTERM among pictures: exit $status: $(cat board3.txt)"
+# What a shell makes of the hint is the command that was meant.
+expect 0 'resuming from step' sh -c "$(sed -n 's/.*continue with: //p' board3.txt)"
+[ -s "board's \$3; /fake.safetensors" ] || fail "a hint with quotes: $(cat board3.txt)"
 
 echo "batches"
 expect 2 'compiled for 4 at most; compile with --batch=5' "$fake" train --data=data --out=wide --batch=5
