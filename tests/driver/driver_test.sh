@@ -111,9 +111,16 @@ for option in "" --weights=whole/fake.safetensors --resume=whole/fake.checkpoint
 done
 diff -r whole again || fail "a refused training changes a run"
 expect 2 'give one of them' "$fake" train --data=data --out=again --resume --overwrite
-expect 0 'is now again/fake.previous' "$fake" train --data=data --out=again --overwrite
-expect 2 'in the place of again/fake.previous.safetensors: move that file' \
-    "$fake" train --data=data --out=again --overwrite --resume=again/fake.previous.safetensors
+# Before the new run has saved weights of its own there are none but those set aside.
+FAKE_RATE=1e30 expect 6 'again/fake.safetensors of an earlier run is now again/fake.previous.safetensors' \
+    "$fake" train --data=data --out=again --overwrite
+for file in safetensors best.safetensors checkpoint.safetensors; do
+    same whole/fake.$file again/fake.previous.$file "set aside: $file"
+done
+[ ! -e again/fake.safetensors ] || fail "weights of an earlier run look like those of the new one"
+expect 2 'in the place of again/fake.previous.checkpoint.safetensors: move that file' \
+    "$fake" train --data=data --out=again --overwrite --resume=again/fake.previous.checkpoint.safetensors
+expect 0 '' "$fake" train --data=data --out=again --overwrite
 mkdir logged && echo mine >logged/log.csv
 expect 2 'logged holds a run .log.csv.' "$fake" train --data=data --out=logged
 cp whole/fake.checkpoint.safetensors logged
