@@ -13,6 +13,7 @@
 #include "report/fit_text.h"
 #include "report/waiting.h"
 #include "unet/atomic_file.h"
+#include "unet/words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -285,6 +286,7 @@ static bool open_file(Session *s, const char *path) {
     Command *c = &s->command;
     c->lower.path = path;
     c->lower.text = read_source(s->pool, path);
+    c->lower.text += unet_bom_length(c->lower.text);
     s->diag = diag_new(s->pool, path, c->lower.text, c->error_format, c->color);
     if (c->warnings_are_errors)
         diag_strict(s->diag);

@@ -7,7 +7,6 @@
 #include "base/diag.h"
 #include "base/exit_codes.h"
 #include "base/table.h"
-#include "unet/words.h"
 
 #include <jansson.h>
 #include <limits.h>
@@ -66,7 +65,7 @@ Diag *diag_new(Pool *pool, const char *path, const char *text, ErrorFormat forma
     Diag *diag = NEW(pool, Diag);
     *diag = (Diag){.pool = pool, .path = path, .format = format, .color = colored(color)};
     diag->text = text;
-    PUSH(pool, diag->line, diag->nline, text + unet_bom_length(text));
+    PUSH(pool, diag->line, diag->nline, text);
     for (const char *at = text; *at != '\0'; at++)
         if (*at == '\n')
             PUSH(pool, diag->line, diag->nline, at + 1);

@@ -17,7 +17,7 @@ static const UnetCommandRow commands[] = {
     {"check-data", false, "[OPTIONS] ", "read the data once and report what is wrong with it", NULL},
     {"info", false, "[OPTIONS] ", "print what this program holds: parameters, programs, memory", NULL},
     {"bench", false, "[OPTIONS] ", "time a step of each program and its parts on random inputs", NULL},
-    {"completion", false, "bash|zsh", "print a script that makes a shell complete this", NULL},
+    {"completion", false, "bash|zsh|fish", "print a script that makes a shell complete this", NULL},
     {"help", true, "[COMMAND]", NULL, NULL},
     {"version", true, "", NULL, NULL},
 };
@@ -140,7 +140,7 @@ static UnetStatus check_together(const UnetOptions *options, UnetError *error) {
             return unet_fail(error, UNET_USAGE, "`predict` needs `-o OUT`, the file or folder to write");
     } else if (options->command == UNET_COMMAND_COMPLETION) {
         if (options->nfile != 1)
-            return unet_fail(error, UNET_USAGE, "`completion` needs a shell: bash or zsh");
+            return unet_fail(error, UNET_USAGE, "`completion` needs a shell: bash, zsh or fish");
     } else if (options->nfile > 0) {
         return unet_fail(error, UNET_USAGE, "`%s` takes no files: leave out `%s`",
                          commands[options->command].name, options->files[0]);
