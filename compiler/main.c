@@ -53,7 +53,9 @@ static Plan *make_plan_under(Session *s, const Choices *fixed) {
 }
 
 static Plan *make_plan(Session *s) {
-    return make_plan_under(s, &(Choices){0});
+    if (read_model(s) == NULL)
+        return NULL;
+    return plan_all(s->pool, s->diag, s->file, &s->command.lower, &s->command.options);
 }
 
 /* Reports a plan that does not fit, with what would; returns whether it does not. */

@@ -111,9 +111,10 @@ static UnetStatus open_data(Run *run) {
                          run->model->source);
     UnetStatus status = unet_dataset_open(&run->data, run->model, UNET_TRAINING, folder, &driver->error);
     if (status == UNET_OK && driver->options.eval_data != NULL && !evaluation_exists(driver))
-        return unet_fail(&driver->error, UNET_USAGE,
-                         "--eval-data: %s has no evaluation: add a section `eval { every 1 }`",
-                         run->model->source);
+        return unet_fail(
+            &driver->error, UNET_USAGE,
+            "--eval-data: this program does not evaluate: add a section `eval { every 1 }` to %s",
+            run->model->source);
     if (status == UNET_OK && evaluation_exists(driver))
         status = evaluation_open(driver, &run->eval_data);
     if (status == UNET_OK)
