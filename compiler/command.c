@@ -392,9 +392,10 @@ static const UnetCommandRow commands[] = {
          "A line for each word of the language: its kind, a tab, and the word with its arguments "
          "and their defaults."},
     [COMMAND_COMPLETION] =
-        {"completion", false, "bash|zsh", "print a script that makes a shell complete this",
-         "In ~/.bashrc: eval \"$(unetc completion bash)\".  In ~/.zshrc, behind compinit: "
-         "eval \"$(unetc completion zsh)\"."},
+        {"completion", false, "bash|zsh|fish", "print a script that makes a shell complete this",
+         "An unetc that is installed has these scripts where shells look for them.  Else, in ~/.bashrc: "
+         "eval \"$(unetc completion bash)\".  In ~/.zshrc, behind compinit: eval \"$(unetc completion "
+         "zsh)\".  In ~/.config/fish/config.fish: unetc completion fish | source."},
     [COMMAND_RUNTIME] = {"runtime", true, "", "print the folder of the runtime library", NULL},
     [COMMAND_HELP] = {"help", true, "[COMMAND]", NULL, NULL},
     [COMMAND_VERSION] = {"version", true, "", NULL, NULL},
@@ -474,14 +475,15 @@ static int most_words(const Command *c) {
 
 /* What a command misses that was given no word. */
 static const char *missing_word(const Command *c) {
-    return c->kind == COMMAND_EXPLAIN      ? "no code given: write `unetc explain U0401`, for example"
-           : c->kind == COMMAND_COMPLETION ? "no shell given: write `unetc completion bash`, or zsh"
-           : c->diff                       ? "no files given: write `unetc mem --diff A B`"
-           : c->kind == COMMAND_CHECK      ? "no .unet file given: write `unetc check FILE.unet`"
-           : c->kind == COMMAND_MEM        ? "no .unet file given: write `unetc mem FILE.unet`"
-           : c->kind == COMMAND_FIT        ? "no .unet file given: write `unetc fit --max=batch FILE.unet`"
-           : c->kind == COMMAND_ONNX ? "no .unet file given: write `unetc onnx --weights=FILE FILE.unet`"
-                                     : "no .unet file given: write `unetc FILE.unet`";
+    return c->kind == COMMAND_EXPLAIN ? "no code given: write `unetc explain U0401`, for example"
+           : c->kind == COMMAND_COMPLETION
+               ? "no shell given: write `unetc completion bash`, or zsh, or fish"
+           : c->diff                  ? "no files given: write `unetc mem --diff A B`"
+           : c->kind == COMMAND_CHECK ? "no .unet file given: write `unetc check FILE.unet`"
+           : c->kind == COMMAND_MEM   ? "no .unet file given: write `unetc mem FILE.unet`"
+           : c->kind == COMMAND_FIT   ? "no .unet file given: write `unetc fit --max=batch FILE.unet`"
+           : c->kind == COMMAND_ONNX  ? "no .unet file given: write `unetc onnx --weights=FILE FILE.unet`"
+                                      : "no .unet file given: write `unetc FILE.unet`";
 }
 
 /* The words of the line: a file, two of --diff, a code, a shell. */
@@ -507,7 +509,7 @@ _Noreturn static void print_completion(const char *shell) {
     char text[65536];
     const size_t length = unet_command_line_completion(&grammar, grammar.program, shell, text, sizeof text);
     if (length == 0)
-        usage_error("completion: there is none for `%s`, but for bash and zsh", shell);
+        usage_error("completion: there is none for `%s`, but for bash, zsh and fish", shell);
     (void)fwrite(text, 1, length, stdout);
     exit(fflush(stdout) == 0 ? EXIT_DONE : EXIT_IO);
 }

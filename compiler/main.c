@@ -13,6 +13,7 @@
 #include "report/fit_text.h"
 #include "report/waiting.h"
 #include "unet/atomic_file.h"
+#include "unet/words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +53,9 @@ static Plan *make_plan_under(Session *s, const Choices *fixed) {
 }
 
 static Plan *make_plan(Session *s) {
-    return make_plan_under(s, &(Choices){0});
+    if (read_model(s) == NULL)
+        return NULL;
+    return plan_all(s->pool, s->diag, s->file, &s->command.lower, &s->command.options);
 }
 
 /* Reports a plan that does not fit, with what would; returns whether it does not. */
@@ -285,6 +288,7 @@ static bool open_file(Session *s, const char *path) {
     Command *c = &s->command;
     c->lower.path = path;
     c->lower.text = read_source(s->pool, path);
+    c->lower.text += unet_bom_length(c->lower.text);
     s->diag = diag_new(s->pool, path, c->lower.text, c->error_format, c->color);
     if (c->warnings_are_errors)
         diag_strict(s->diag);

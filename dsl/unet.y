@@ -242,7 +242,6 @@ struct yy_buffer_state *yy_scan_string(const char *text, void *scanner);
 
 Ast *parse(Pool *pool, Diag *diag, const char *text) {
     const Word nothing = {"\n", 1, {0, 1, 0}};
-    text += bom_length(text);
     Parser p = {.pool = pool, .diag = diag, .text = text, .at = text, .line = 1, .column = 1};
     p.last = p.current = nothing;
     void *scanner;

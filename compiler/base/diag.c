@@ -61,15 +61,11 @@ static bool colored(ColorChoice choice) {
            (terminal == NULL || strcmp(terminal, "dumb") != 0);
 }
 
-size_t bom_length(const char *text) {
-    return strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
-}
-
 Diag *diag_new(Pool *pool, const char *path, const char *text, ErrorFormat format, ColorChoice color) {
     Diag *diag = NEW(pool, Diag);
     *diag = (Diag){.pool = pool, .path = path, .format = format, .color = colored(color)};
     diag->text = text;
-    PUSH(pool, diag->line, diag->nline, text + bom_length(text));
+    PUSH(pool, diag->line, diag->nline, text);
     for (const char *at = text; *at != '\0'; at++)
         if (*at == '\n')
             PUSH(pool, diag->line, diag->nline, at + 1);

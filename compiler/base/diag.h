@@ -20,9 +20,6 @@ typedef enum { ERROR, WARNING } Severity;
 
 typedef struct Diag Diag;
 
-/* Bytes of the mark that some editors put in front of UTF-8 (BOM): it is no part of the source. */
-size_t bom_length(const char *text);
-
 /* PATH is printed as given; TEXT is the whole source, for the quoted lines. */
 Diag *diag_new(Pool *pool, const char *path, const char *text, ErrorFormat format, ColorChoice color);
 /* A Diag that prints nothing and only counts errors. */

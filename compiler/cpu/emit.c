@@ -16,6 +16,8 @@
 #include "emit/template.h"
 #include "ir/ops.h"
 
+#include <string.h>
+
 /* ---- steps ---- */
 
 /* The halo of an output is zeroed by a kernel of its own. */
@@ -73,14 +75,34 @@ static void emit_bands(Emitter *e, const Program *program, const Step *loop, int
     emit_bands_end(e);
 }
 
-/* begin(step, 12, "conv of enc1.0", 11, FLOPs, bytes), and what it reads and writes. */
+/* Has a program in front of this one a step of the same name, which reads and writes the same? */
+static bool is_described(const Emitter *e, const Program *program, const Node *node, const char *shapes) {
+    const char *name = step_name(e, node);
+    for (int k = 0; k < (int)program->kind; k++) {
+        const Program *earlier = &e->plan->program[k];
+        for (int i = 0; earlier->model != NULL && i < earlier->graph->nnode; i++) {
+            const Node *other = &earlier->graph->node[i];
+            if (strcmp(other->name, node->name) == 0 && strcmp(step_name(e, other), name) == 0 &&
+                strcmp(shapes_text(e->pool, earlier, other), shapes) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* begin(step, 12, "conv of enc1.0", 11, FLOPs, bytes), and what it reads and writes, once for all programs.
+ */
 static void emit_begin(Emitter *e, const Program *program, const Node *node, int position) {
     const NodeWork work = node_work(program, node);
     const int line = node->span.line <= 0 ? 0 : node_line(node).line;
     const char *begin = pool_text(e->pool, "begin(step, %d, %s, %d, %lld, %lld);", position,
                                   c_quoted(e->pool, step_name(e, node)), line, (long long)work.flops,
                                   (long long)work.bytes);
-    text_commented(e->out, begin, shapes_text(e->pool, program, node) + 1);
+    const char *shapes = shapes_text(e->pool, program, node);
+    if (is_described(e, program, node, shapes))
+        text_line(e->out, "%s", begin);
+    else
+        text_commented(e->out, begin, shapes + 1);
 }
 
 /* Of those outputs of NODE that do not lie where an input did. */

@@ -17,6 +17,8 @@
  * memory, or where the budget demands it. Packed weights are kept from iteration to iteration, and in
  * prediction from image to image, unless the plan does not fit: then they are made just before each use, in
  * bands of rows in each band.
+ * Evaluation on data that are named when the program runs is not searched for: it comes along where the
+ * plan that was found has room for it.
  */
 #include "base/size_math.h"
 #include "ir/ops.h"
@@ -32,6 +34,7 @@ typedef struct {
     const Ast *file;
     const LowerOptions *lower;
     const Options *options;
+    bool measures; /* what trains is evaluated, too, whether or not the file names data for that */
 } Request;
 
 /* ---- lowering, once per program ---- */
@@ -49,9 +52,7 @@ static LowerOptions sized(const Request *r, ProgramKind kind, const int64_t size
 static bool no_program(const Request *r, const Model *model) {
     diag_begin(r->diag, ERROR, "U0703", model->train.span,
                "the file describes none of the programs that `--programs` names");
-    diag_note(
-        r->diag,
-        "training needs a `train` section; evaluation needs that and an `eval` section or a `holdout`");
+    diag_note(r->diag, "training and evaluation need a `train` section");
     diag_end(r->diag);
     return false;
 }
@@ -64,7 +65,9 @@ static bool lower_all(const Request *r, Model *model[PROGRAMS]) {
     if (first == NULL || diag_errors(r->diag) > 0)
         return false;
     bool trains = first->train.present;
-    bool measures = trains && (first->eval.present || first->eval_data.present || first->data.holdout > 0);
+    const bool alone = !options->wanted[PROGRAM_TRAIN] && !options->wanted[PROGRAM_PREDICT];
+    const bool measures = trains && (first->eval.present || first->eval_data.present ||
+                                     first->data.holdout > 0 || r->measures || alone);
     const LowerOptions eval = sized(r, PROGRAM_EVAL, first->eval.size),
                        predict = sized(r, PROGRAM_PREDICT, first->predict.size);
     if (options->wanted[PROGRAM_TRAIN] && trains) {
@@ -274,7 +277,7 @@ static Plan *everything_kept(const Request *r, Choices *choices) {
 
 bool lower_programs(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lower_options,
                     const Options *options, Model *model[PROGRAMS]) {
-    const Request r = {pool, diag, file, lower_options, options};
+    const Request r = {pool, diag, file, lower_options, options, false};
     return lower_all(&r, model);
 }
 
@@ -346,7 +349,7 @@ static Plan *pass_rows(const Request *r, Plan *plan) {
 
 Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lower_options,
                 const Options *options, const Choices *fixed) {
-    const Request r = {pool, diag, file, lower_options, options};
+    const Request r = {pool, diag, file, lower_options, options, false};
     const bool loops = options->micro_batches == 0 && !fixed->any_plan && fixed->micro_batch == 0;
     Choices choices = *fixed;
     if (options->micro_batches == 0 && fixed->any_plan && fixed->micro_batch == 0)
@@ -359,4 +362,16 @@ Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *low
         best = smaller(search(&r, choices, loops), best);
     }
     return best == NULL ? NULL : pass_rows(&r, best);
+}
+
+Plan *plan_all(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lower_options,
+               const Options *options) {
+    const Request r = {pool, diag_quiet(pool), file, lower_options, options, true};
+    Plan *plan = plan_file(pool, diag, file, lower_options, options, &(Choices){0});
+    if (plan == NULL || !plan_fits(plan) || plan->program[PROGRAM_EVAL].model != NULL ||
+        !options->wanted[PROGRAM_EVAL])
+        return plan;
+    Plan *more = attempt(&r, plan->choices);
+    const bool fits = more != NULL && plan_fits(more) && more->program[PROGRAM_EVAL].model != NULL;
+    return fits && more->arena <= plan->arena && more->beside <= plan->beside ? more : plan;
 }

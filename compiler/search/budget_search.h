@@ -17,4 +17,8 @@ bool lower_programs(Pool *pool, Diag *diag, const Ast *file, const LowerOptions 
 Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lower, const Options *options,
                 const Choices *fixed);
 
+/* The plan of plan_file(), nothing of which FIXED has; and evaluation on data that are named when the
+ * program runs, of a file that names none, where that raises neither the arena nor what lies beside it. */
+Plan *plan_all(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lower, const Options *options);
+
 #endif

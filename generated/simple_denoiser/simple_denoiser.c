@@ -170,6 +170,51 @@ static void train(const UnetStep *step) {
     }
 }
 
+/* ---- eval: batch 1, 7,363,776 bytes of the arena ---- */
+
+static void eval(const UnetStep *step) {
+    char *const arena = step->arena;
+    const int n = step->n, start = 0;
+    const int32_t(*const valid)[3] = step->valid;
+    (void)n, (void)start, (void)valid;
+#pragma omp parallel num_threads(step->threads)
+    {
+        begin(step, 0, "conv_pack of net.0", 7, 0, 13824);
+        simple_denoiser_conv_pack_0(AT(real, B063_net_0_weights), AT(real, B007_net_0_weight));
+        begin(step, 1, "conv of net.0", 7, 14155776, 1174592);
+        simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B064_net_1));
+        simple_denoiser_conv_0(n, (Rows){0, 64}, AT(real, B064_net_1),
+            (const real *const[]){INPUT(real, 0, 13072)}, AT(real, B063_net_0_weights),
+            AT(real, B008_net_0_bias));
+        begin(step, 2, "conv_pack of net.2", 8, 0, 739584);
+        simple_denoiser_conv_winograd_pack_0(AT(real, B065_net_2_weights), AT(real, B005_net_2_weight));
+        begin(step, 3, "conv of net.2", 8, 301989888, 6435328);
+        simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B066_net_3));
+        simple_denoiser_conv_winograd_0(n, (Rows){0, 64}, AT(real, B066_net_3),
+            AT(real, B067_net_2_workspace), NULL, (const real *const[]){AT(real, B064_net_1)},
+            AT(real, B065_net_2_weights), AT(real, B006_net_2_bias));
+        begin(step, 4, "conv_pack of net.4", 9, 0, 739584);
+        simple_denoiser_conv_winograd_pack_0(AT(real, B068_net_4_weights), AT(real, B003_net_4_weight));
+        begin(step, 5, "conv of net.4", 9, 301989888, 6435328);
+        simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B069_net_5));
+        simple_denoiser_conv_winograd_0(n, (Rows){0, 64}, AT(real, B069_net_5),
+            AT(real, B070_net_4_workspace), NULL, (const real *const[]){AT(real, B066_net_3)},
+            AT(real, B068_net_4_weights), AT(real, B004_net_4_bias));
+        begin(step, 6, "conv_pack of net.6", 10, 0, 43776);
+        simple_denoiser_conv_pack_1(AT(real, B071_net_6_weights), AT(real, B001_net_6_weight));
+        begin(step, 7, "conv of net.6", 10, 14155776, 1201216);
+        simple_denoiser_conv_1(n, (Rows){0, 64}, AT(real, B072_net_6),
+            (const real *const[]){AT(real, B069_net_5)}, AT(real, B071_net_6_weights),
+            AT(real, B002_net_6_bias));
+        begin(step, 8, "mse", 21, 12288, 98880);
+        simple_denoiser_mse_1(n, (Rows){0, 64}, AT(double, B073_mse), AT(double, B074_mse_scratch),
+            AT(real, B072_net_6), INPUT(real, 1, 12288), valid);
+        begin(step, 9, "psnr", 22, 12288, 98880);
+        simple_denoiser_psnr_1(n, (Rows){0, 64}, AT(double, B075_psnr), AT(double, B076_psnr_scratch),
+            AT(real, B072_net_6), INPUT(real, 1, 12288), valid);
+    }
+}
+
 /* ---- predict: batch 1, 7,999,680 bytes of the arena ---- */
 
 static void predict_prepare(const UnetStep *step) {
@@ -179,17 +224,14 @@ static void predict_prepare(const UnetStep *step) {
     (void)n, (void)start, (void)valid;
 #pragma omp parallel num_threads(step->threads)
     {
-        begin(step, 0, "conv_pack of net.0", 7, 0, 13824); /* net.0.weight[64,3,3,3] -> net.0 weights[1728] */
-        simple_denoiser_conv_pack_0(AT(real, B063_net_0_weights), AT(real, B007_net_0_weight));
+        begin(step, 0, "conv_pack of net.0", 7, 0, 13824);
+        simple_denoiser_conv_pack_0(AT(real, B077_net_0_weights), AT(real, B007_net_0_weight));
         begin(step, 1, "conv_pack of net.2", 8, 0, 739584);
-        /* net.2.weight[64,64,3,3] -> net.2 weights[148032] */
-        simple_denoiser_conv_winograd_pack_0(AT(real, B064_net_2_weights), AT(real, B005_net_2_weight));
+        simple_denoiser_conv_winograd_pack_0(AT(real, B078_net_2_weights), AT(real, B005_net_2_weight));
         begin(step, 2, "conv_pack of net.4", 9, 0, 739584);
-        /* net.4.weight[64,64,3,3] -> net.4 weights[148032] */
-        simple_denoiser_conv_winograd_pack_0(AT(real, B065_net_4_weights), AT(real, B003_net_4_weight));
+        simple_denoiser_conv_winograd_pack_0(AT(real, B079_net_4_weights), AT(real, B003_net_4_weight));
         begin(step, 3, "conv_pack of net.6", 10, 0, 43776);
-        /* net.6.weight[3,64,3,3] -> net.6 weights[9216] */
-        simple_denoiser_conv_pack_1(AT(real, B066_net_6_weights), AT(real, B001_net_6_weight));
+        simple_denoiser_conv_pack_1(AT(real, B080_net_6_weights), AT(real, B001_net_6_weight));
     }
 }
 
@@ -201,31 +243,25 @@ static void predict(const UnetStep *step) {
 #pragma omp parallel num_threads(step->threads)
     {
         /* 4: load of noisy (simple_denoiser.unet:4): -> noisy[n,3,64,64] */
-        simple_denoiser_zero_halo_1(n, (Rows){0, 64}, AT(real, B067_noisy));
+        simple_denoiser_zero_halo_1(n, (Rows){0, 64}, AT(real, B081_noisy));
         begin(step, 5, "conv of net.0", 7, 14155776, 1174592);
-        /* noisy[n,3,64,64] net.0 weights[1728] net.0.bias[64] -> net.1[n,64,64,64] */
-        simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B068_net_1));
-        simple_denoiser_conv_0(n, (Rows){0, 64}, AT(real, B068_net_1),
-            (const real *const[]){AT(real, B067_noisy)}, AT(real, B063_net_0_weights),
+        simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B082_net_1));
+        simple_denoiser_conv_0(n, (Rows){0, 64}, AT(real, B082_net_1),
+            (const real *const[]){AT(real, B081_noisy)}, AT(real, B077_net_0_weights),
             AT(real, B008_net_0_bias));
         begin(step, 6, "conv of net.2", 8, 301989888, 6435328);
-        /* net.1[n,64,64,64] net.2 weights[148032] net.2.bias[64] -> net.3[n,64,64,64]
-            net.2 workspace[903168] */
-        simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B069_net_3));
-        simple_denoiser_conv_winograd_0(n, (Rows){0, 64}, AT(real, B069_net_3),
-            AT(real, B070_net_2_workspace), NULL, (const real *const[]){AT(real, B068_net_1)},
-            AT(real, B064_net_2_weights), AT(real, B006_net_2_bias));
+        simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B083_net_3));
+        simple_denoiser_conv_winograd_0(n, (Rows){0, 64}, AT(real, B083_net_3),
+            AT(real, B084_net_2_workspace), NULL, (const real *const[]){AT(real, B082_net_1)},
+            AT(real, B078_net_2_weights), AT(real, B006_net_2_bias));
         begin(step, 7, "conv of net.4", 9, 301989888, 6435328);
-        /* net.3[n,64,64,64] net.4 weights[148032] net.4.bias[64] -> net.5[n,64,64,64]
-            net.4 workspace[903168] */
-        simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B071_net_5));
-        simple_denoiser_conv_winograd_0(n, (Rows){0, 64}, AT(real, B071_net_5),
-            AT(real, B072_net_4_workspace), NULL, (const real *const[]){AT(real, B069_net_3)},
-            AT(real, B065_net_4_weights), AT(real, B004_net_4_bias));
+        simple_denoiser_zero_halo_0(n, (Rows){0, 64}, AT(real, B085_net_5));
+        simple_denoiser_conv_winograd_0(n, (Rows){0, 64}, AT(real, B085_net_5),
+            AT(real, B086_net_4_workspace), NULL, (const real *const[]){AT(real, B083_net_3)},
+            AT(real, B079_net_4_weights), AT(real, B004_net_4_bias));
         begin(step, 8, "conv of net.6", 10, 14155776, 1201216);
-        /* net.5[n,64,64,64] net.6 weights[9216] net.6.bias[3] -> net.6[n,3,64,64] */
-        simple_denoiser_conv_1(n, (Rows){0, 64}, AT(real, B073_net_6),
-            (const real *const[]){AT(real, B071_net_5)}, AT(real, B066_net_6_weights),
+        simple_denoiser_conv_1(n, (Rows){0, 64}, AT(real, B087_net_6),
+            (const real *const[]){AT(real, B085_net_5)}, AT(real, B080_net_6_weights),
             AT(real, B002_net_6_bias));
     }
 }
@@ -277,6 +313,27 @@ static const UnetProgram train_program = {
     .inputs = train_input,
     .result_offsets = train_result_offset,
     .input_bytes = 608640,
+};
+/* type, channels, {depth, height, width}, block; origin, strides, ring, bytes of a sample */
+static const UnetLayout eval_input[] = {
+    {UNET_F32, 3, {1, 64, 64}, 3, 201, 13072, 13068, 13068, 198, 0, 52288},
+    {UNET_F32, 3, {1, 64, 64}, 3, 0, 12288, 12288, 12288, 192, 0, 49152},
+};
+static const int64_t eval_result_offset[] = {
+    978368,
+    978432,
+    -1, /* there may be no result at all */
+};
+static const UnetProgram eval_program = {
+    .name = "eval",
+    .run = eval,
+    .batch = 1, .steps = 11,
+    .size = {1, 64, 64},
+    .measured = {1, 64, 64},
+    .extent = 7363776,
+    .inputs = eval_input,
+    .result_offsets = eval_result_offset,
+    .input_bytes = 101440,
 };
 /* type, channels, {depth, height, width}, block; origin, strides, ring, bytes of a sample */
 static const UnetLayout predict_input[] = {
@@ -355,6 +412,7 @@ const UnetModel simple_denoiser_model = {
     .noutput = 1, .outputs = output,
     .nresult = 2, .results = result,
     .train = &train_program,
+    .eval = &eval_program,
     .predict = &predict_program,
     .arena_bytes = 11730816,
     .ring = 3, .loader_ring_bytes = 1825920,

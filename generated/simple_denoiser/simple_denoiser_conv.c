@@ -78,7 +78,7 @@ void KERNEL()(int n, Rows rows, stored *restrict y, const stored *const *x, cons
 #else
 #include "simple_denoiser_plan.h"
 
-/* conv: net.0 of train, net.0 of predict: noisy[n,3,64,64] net.0 weights[1728] net.0.bias[64]
+/* conv: net.0 of train, net.0 of eval, net.0 of predict: noisy[n,3,64,64] net.0 weights[1728] net.0.bias[64]
     -> net.1[n,64,64,64] */
 #define KERNEL(part) simple_denoiser_conv_0##part
 #define SIZES \
@@ -88,7 +88,7 @@ void KERNEL()(int n, Rows rows, stored *restrict y, const stored *const *x, cons
         Y = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}
 #include "simple_denoiser_conv.c"
 
-/* conv: net.6 of train, net.6 of predict: net.5[n,64,64,64] net.6 weights[9216] net.6.bias[3]
+/* conv: net.6 of train, net.6 of eval, net.6 of predict: net.5[n,64,64,64] net.6 weights[9216] net.6.bias[3]
     -> net.6[n,3,64,64] */
 #define KERNEL(part) simple_denoiser_conv_1##part
 #define SIZES \

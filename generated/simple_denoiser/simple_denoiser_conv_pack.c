@@ -22,7 +22,8 @@ void KERNEL()(real *restrict packed, const real *restrict w) {
 #else
 #include "simple_denoiser_plan.h"
 
-/* conv_pack: net.0 of train, net.0 of predict: net.0.weight[64,3,3,3] -> net.0 weights[1728] */
+/* conv_pack: net.0 of train, net.0 of eval, net.0 of predict: net.0.weight[64,3,3,3]
+    -> net.0 weights[1728] */
 #define KERNEL(part) simple_denoiser_conv_pack_0##part
 #define SIZES \
     enum { CI = 3, CO = 64, KD = 1, KH = 3, KW = 3, SW = 1, LW = 1, TRANSPOSED = 0, SEGMENTS = 1 }; \
@@ -30,7 +31,8 @@ void KERNEL()(real *restrict packed, const real *restrict w) {
         Y = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}
 #include "simple_denoiser_conv_pack.c"
 
-/* conv_pack: net.6 of train, net.6 of predict: net.6.weight[3,64,3,3] -> net.6 weights[9216] */
+/* conv_pack: net.6 of train, net.6 of eval, net.6 of predict: net.6.weight[3,64,3,3]
+    -> net.6 weights[9216] */
 #define KERNEL(part) simple_denoiser_conv_pack_1##part
 #define SIZES \
     enum { CI = 64, CO = 3, KD = 1, KH = 3, KW = 3, SW = 1, LW = 1, TRANSPOSED = 0, SEGMENTS = 1 }; \

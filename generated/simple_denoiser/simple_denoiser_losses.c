@@ -54,11 +54,29 @@ void KERNEL()(int n, int total, Rows rows, stored *dp, const void *p, const void
         T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}
 #include "simple_denoiser_losses.c"
 
+/* mse: mse of eval: net.6[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[64] */
+#define MSE
+#define KERNEL(part) simple_denoiser_mse_1##part
+#define SIZES \
+    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, ACCUMULATE = 0 }; \
+    UNUSED static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, \
+        T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}
+#include "simple_denoiser_losses.c"
+
 /* psnr: psnr of train: net.6[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[64] */
 #define PSNR
 #define KERNEL(part) simple_denoiser_psnr_0##part
 #define SIZES \
     enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, ACCUMULATE = 1 }; \
+    UNUSED static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, \
+        T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}
+#include "simple_denoiser_losses.c"
+
+/* psnr: psnr of eval: net.6[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[64] */
+#define PSNR
+#define KERNEL(part) simple_denoiser_psnr_1##part
+#define SIZES \
+    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, ACCUMULATE = 0 }; \
     UNUSED static const Layout P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, \
         T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}
 #include "simple_denoiser_losses.c"

@@ -71,17 +71,31 @@
 #define B060_d_net_0 5656512LL /* 1048576 */
 #define B061_net_2_workspace 928704LL /* 3612672 */
 #define B062_net_0_scratch 928704LL /* 7168 */
-#define B063_net_0_weights 7992768LL /* 6912 */
-#define B064_net_2_weights 6771648LL /* 592128 */
-#define B065_net_4_weights 7363776LL /* 592128 */
-#define B066_net_6_weights 7955904LL /* 36864 */
-#define B067_noisy 928704LL /* 52288 */
-#define B068_net_1 4541376LL /* 1115136 */
-#define B069_net_3 5656512LL /* 1115136 */
-#define B070_net_2_workspace 928704LL /* 3612672 */
-#define B071_net_5 4541376LL /* 1115136 */
-#define B072_net_4_workspace 928704LL /* 3612672 */
-#define B073_net_6 928704LL /* 49152 */
+#define B063_net_0_weights 928704LL /* 6912 */
+#define B064_net_1 4541376LL /* 1115136 */
+#define B065_net_2_weights 6771648LL /* 592128 */
+#define B066_net_3 5656512LL /* 1115136 */
+#define B067_net_2_workspace 928704LL /* 3612672 */
+#define B068_net_4_weights 6771648LL /* 592128 */
+#define B069_net_5 4541376LL /* 1115136 */
+#define B070_net_4_workspace 928704LL /* 3612672 */
+#define B071_net_6_weights 977856LL /* 36864 */
+#define B072_net_6 928704LL /* 49152 */
+#define B073_mse 978368LL /* 64 */
+#define B074_mse_scratch 977856LL /* 512 */
+#define B075_psnr 978432LL /* 64 */
+#define B076_psnr_scratch 977856LL /* 512 */
+#define B077_net_0_weights 7992768LL /* 6912 */
+#define B078_net_2_weights 6771648LL /* 592128 */
+#define B079_net_4_weights 7363776LL /* 592128 */
+#define B080_net_6_weights 7955904LL /* 36864 */
+#define B081_noisy 928704LL /* 52288 */
+#define B082_net_1 4541376LL /* 1115136 */
+#define B083_net_3 5656512LL /* 1115136 */
+#define B084_net_2_workspace 928704LL /* 3612672 */
+#define B085_net_5 4541376LL /* 1115136 */
+#define B086_net_4_workspace 928704LL /* 3612672 */
+#define B087_net_6 928704LL /* 49152 */
 
 /* ---- the kernels ---- */
 
@@ -109,8 +123,12 @@ void simple_denoiser_conv_winograd_0(int n, Rows rows, stored *restrict y, real 
 
 void simple_denoiser_mse_0(int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
     const int32_t (*valid)[3]);
+void simple_denoiser_mse_1(int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
+    const int32_t (*valid)[3]);
 
 void simple_denoiser_psnr_0(int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
+    const int32_t (*valid)[3]);
+void simple_denoiser_psnr_1(int n, Rows rows, double *result, double *scratch, const void *p, const void *t,
     const int32_t (*valid)[3]);
 
 void simple_denoiser_mse_grad_0(int n, int total, Rows rows, stored *dp, const void *p, const void *t,

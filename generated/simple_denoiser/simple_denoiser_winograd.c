@@ -86,7 +86,7 @@ void KERNEL()(int n, Rows rows, stored *restrict dx, real *restrict workspace, c
 #include "simple_denoiser_plan.h"
 #include "simple_denoiser_winograd.h"
 
-/* conv_winograd_pack: net.2 of train, net.4 of train, net.2 of predict, 1 more: net.2.weight[64,64,3,3]
+/* conv_winograd_pack: net.2 of train, net.4 of train, net.2 of eval, 3 more: net.2.weight[64,64,3,3]
     -> net.2 weights[148032] */
 #define CONV_WINOGRAD_PACK
 #define KERNEL(part) simple_denoiser_conv_winograd_pack_0##part
@@ -106,7 +106,7 @@ void KERNEL()(int n, Rows rows, stored *restrict dx, real *restrict workspace, c
         DY = {64, 16, 4, 1072, 278784, 69696, 69696, 1056, 0}
 #include "simple_denoiser_winograd.c"
 
-/* conv_winograd: net.2 of train, net.4 of train, net.2 of predict, 1 more: net.1[n,64,64,64]
+/* conv_winograd: net.2 of train, net.4 of train, net.2 of eval, 3 more: net.1[n,64,64,64]
     net.2 weights[148032] net.2.bias[64] -> net.3[n,64,64,64] net.2 workspace[903168] */
 #define CONV_WINOGRAD
 #define KERNEL(part) simple_denoiser_conv_winograd_0##part

@@ -16,7 +16,7 @@ void KERNEL()(int n, Rows rows, stored *y) {
 #else
 #include "simple_denoiser_plan.h"
 
-/* zero_halo: net.0 of train, net.2 of train, net.4 of train, 5 more: -> net.1[n,64,64,64] */
+/* zero_halo: net.0 of train, net.2 of train, net.4 of train, 8 more: -> net.1[n,64,64,64] */
 #define KERNEL(part) simple_denoiser_zero_halo_0##part
 #define SIZES \
     enum { D = 1, H = 64, W = 64, ABOVE = 0, BELOW = 0 }; \

@@ -132,58 +132,118 @@ static void train_rest(UnetLaunch at, char *arena) {
         AT(real, B010_m_net_6_weight), AT(real, B019_v_net_6_weight), NULL, NULL, NULL, NULL);
 }
 
+/* ---- eval: batch 1, 35,672,064 bytes of the arena ---- */
+
+static void eval(UnetLaunch at, char *arena) {
+    /* 3: cast of noisy cast (simple_denoiser.unet:4): noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
+    at.step = "cast of noisy cast";
+    simple_denoiser_cast_1(at, (Rows){0, 64}, AT(stored, B070_noisy_cast), AT(real, B068_noisy));
+    /* 4: filter_pack of net.0 (simple_denoiser.unet:7): net.0.weight[64,3,3,3] net.0.bias[64]
+        -> net.0 filters[4672] */
+    at.step = "filter_pack of net.0";
+    simple_denoiser_filter_pack_0(at, AT(stored, B071_net_0_filters), AT(real, B007_net_0_weight),
+        AT(real, B008_net_0_bias));
+    /* 5: conv of net.0 (simple_denoiser.unet:7): noisy cast[n,3,64,64] net.0 filters[4672] net.0.bias[64]
+        -> net.1[n,64,64,64] net.0 workspace[33554432] */
+    at.step = "conv of net.0";
+    simple_denoiser_conv_3(at, AT(stored, B072_net_1), AT(uint8_t, B073_net_0_workspace),
+        (const stored *const[]){AT(stored, B070_noisy_cast)}, AT(stored, B071_net_0_filters),
+        AT(real, B008_net_0_bias));
+    /* 6: filter_pack of net.2 (simple_denoiser.unet:8): net.2.weight[64,64,3,3] net.2.bias[64]
+        -> net.2 filters[36928] */
+    at.step = "filter_pack of net.2";
+    simple_denoiser_filter_pack_1(at, AT(stored, B074_net_2_filters), AT(real, B005_net_2_weight),
+        AT(real, B006_net_2_bias));
+    /* 7: conv of net.2 (simple_denoiser.unet:8): net.1[n,64,64,64] net.2 filters[36928] net.2.bias[64]
+        -> net.3[n,64,64,64] net.2 workspace[33554432] */
+    at.step = "conv of net.2";
+    simple_denoiser_conv_4(at, AT(stored, B075_net_3), AT(uint8_t, B076_net_2_workspace),
+        (const stored *const[]){AT(stored, B072_net_1)}, AT(stored, B074_net_2_filters),
+        AT(real, B006_net_2_bias));
+    /* 8: filter_pack of net.4 (simple_denoiser.unet:9): net.4.weight[64,64,3,3] net.4.bias[64]
+        -> net.4 filters[36928] */
+    at.step = "filter_pack of net.4";
+    simple_denoiser_filter_pack_1(at, AT(stored, B077_net_4_filters), AT(real, B003_net_4_weight),
+        AT(real, B004_net_4_bias));
+    /* 9: conv of net.4 (simple_denoiser.unet:9): net.3[n,64,64,64] net.4 filters[36928] net.4.bias[64]
+        -> net.5[n,64,64,64] net.4 workspace[33554432] */
+    at.step = "conv of net.4";
+    simple_denoiser_conv_4(at, AT(stored, B078_net_5), AT(uint8_t, B079_net_4_workspace),
+        (const stored *const[]){AT(stored, B075_net_3)}, AT(stored, B077_net_4_filters),
+        AT(real, B004_net_4_bias));
+    /* 10: filter_pack of net.6 (simple_denoiser.unet:10): net.6.weight[3,64,3,3] net.6.bias[3]
+        -> net.6 filters[4616] */
+    at.step = "filter_pack of net.6";
+    simple_denoiser_filter_pack_2(at, AT(stored, B080_net_6_filters), AT(real, B001_net_6_weight),
+        AT(real, B002_net_6_bias));
+    /* 11: conv of net.6 (simple_denoiser.unet:10): net.5[n,64,64,64] net.6 filters[4616] net.6.bias[3]
+        -> net.6[n,3,64,64] net.6 workspace[33554432] */
+    at.step = "conv of net.6";
+    simple_denoiser_conv_5(at, AT(stored, B081_net_6), AT(uint8_t, B082_net_6_workspace),
+        (const stored *const[]){AT(stored, B078_net_5)}, AT(stored, B080_net_6_filters),
+        AT(real, B002_net_6_bias));
+    /* 12: mse (simple_denoiser.unet:21): net.6[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[2] */
+    at.step = "mse";
+    simple_denoiser_mse_1(at, (Rows){0, 64}, AT(double, B083_mse), AT(double, B084_mse_scratch),
+        AT(stored, B081_net_6), AT(real, B069_clean));
+    /* 13: psnr (simple_denoiser.unet:22): net.6[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[2] */
+    at.step = "psnr";
+    simple_denoiser_psnr_1(at, (Rows){0, 64}, AT(double, B085_psnr), AT(double, B086_psnr_scratch),
+        AT(stored, B081_net_6), AT(real, B069_clean));
+}
+
 /* ---- predict: batch 1, 35,699,456 bytes of the arena ---- */
 
 static void predict_prepare(UnetLaunch at, char *arena) {
     /* 0: filter_pack of net.0 (simple_denoiser.unet:7): net.0.weight[64,3,3,3] net.0.bias[64]
         -> net.0 filters[4672] */
     at.step = "filter_pack of net.0";
-    simple_denoiser_filter_pack_0(at, AT(stored, B067_net_0_filters), AT(real, B007_net_0_weight),
+    simple_denoiser_filter_pack_0(at, AT(stored, B087_net_0_filters), AT(real, B007_net_0_weight),
         AT(real, B008_net_0_bias));
     /* 1: filter_pack of net.2 (simple_denoiser.unet:8): net.2.weight[64,64,3,3] net.2.bias[64]
         -> net.2 filters[36928] */
     at.step = "filter_pack of net.2";
-    simple_denoiser_filter_pack_1(at, AT(stored, B068_net_2_filters), AT(real, B005_net_2_weight),
+    simple_denoiser_filter_pack_1(at, AT(stored, B088_net_2_filters), AT(real, B005_net_2_weight),
         AT(real, B006_net_2_bias));
     /* 2: filter_pack of net.4 (simple_denoiser.unet:9): net.4.weight[64,64,3,3] net.4.bias[64]
         -> net.4 filters[36928] */
     at.step = "filter_pack of net.4";
-    simple_denoiser_filter_pack_1(at, AT(stored, B069_net_4_filters), AT(real, B003_net_4_weight),
+    simple_denoiser_filter_pack_1(at, AT(stored, B089_net_4_filters), AT(real, B003_net_4_weight),
         AT(real, B004_net_4_bias));
     /* 3: filter_pack of net.6 (simple_denoiser.unet:10): net.6.weight[3,64,3,3] net.6.bias[3]
         -> net.6 filters[4616] */
     at.step = "filter_pack of net.6";
-    simple_denoiser_filter_pack_2(at, AT(stored, B070_net_6_filters), AT(real, B001_net_6_weight),
+    simple_denoiser_filter_pack_2(at, AT(stored, B090_net_6_filters), AT(real, B001_net_6_weight),
         AT(real, B002_net_6_bias));
 }
 
 static void predict(UnetLaunch at, char *arena) {
     /* 6: cast of noisy cast (simple_denoiser.unet:4): noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
     at.step = "cast of noisy cast";
-    simple_denoiser_cast_1(at, (Rows){0, 64}, AT(stored, B073_noisy_cast), AT(real, B072_noisy));
+    simple_denoiser_cast_1(at, (Rows){0, 64}, AT(stored, B093_noisy_cast), AT(real, B092_noisy));
     /* 7: conv of net.0 (simple_denoiser.unet:7): noisy cast[n,3,64,64] net.0 filters[4672] net.0.bias[64]
         -> net.1[n,64,64,64] net.0 workspace[33554432] */
     at.step = "conv of net.0";
-    simple_denoiser_conv_3(at, AT(stored, B074_net_1), AT(uint8_t, B075_net_0_workspace),
-        (const stored *const[]){AT(stored, B073_noisy_cast)}, AT(stored, B067_net_0_filters),
+    simple_denoiser_conv_3(at, AT(stored, B094_net_1), AT(uint8_t, B095_net_0_workspace),
+        (const stored *const[]){AT(stored, B093_noisy_cast)}, AT(stored, B087_net_0_filters),
         AT(real, B008_net_0_bias));
     /* 8: conv of net.2 (simple_denoiser.unet:8): net.1[n,64,64,64] net.2 filters[36928] net.2.bias[64]
         -> net.3[n,64,64,64] net.2 workspace[33554432] */
     at.step = "conv of net.2";
-    simple_denoiser_conv_4(at, AT(stored, B076_net_3), AT(uint8_t, B077_net_2_workspace),
-        (const stored *const[]){AT(stored, B074_net_1)}, AT(stored, B068_net_2_filters),
+    simple_denoiser_conv_4(at, AT(stored, B096_net_3), AT(uint8_t, B097_net_2_workspace),
+        (const stored *const[]){AT(stored, B094_net_1)}, AT(stored, B088_net_2_filters),
         AT(real, B006_net_2_bias));
     /* 9: conv of net.4 (simple_denoiser.unet:9): net.3[n,64,64,64] net.4 filters[36928] net.4.bias[64]
         -> net.5[n,64,64,64] net.4 workspace[33554432] */
     at.step = "conv of net.4";
-    simple_denoiser_conv_4(at, AT(stored, B078_net_5), AT(uint8_t, B079_net_4_workspace),
-        (const stored *const[]){AT(stored, B076_net_3)}, AT(stored, B069_net_4_filters),
+    simple_denoiser_conv_4(at, AT(stored, B098_net_5), AT(uint8_t, B099_net_4_workspace),
+        (const stored *const[]){AT(stored, B096_net_3)}, AT(stored, B089_net_4_filters),
         AT(real, B004_net_4_bias));
     /* 10: conv of net.6 (simple_denoiser.unet:10): net.5[n,64,64,64] net.6 filters[4616] net.6.bias[3]
         -> net.6[n,3,64,64] net.6 workspace[33554432] */
     at.step = "conv of net.6";
-    simple_denoiser_conv_5(at, AT(stored, B080_net_6), AT(uint8_t, B081_net_6_workspace),
-        (const stored *const[]){AT(stored, B078_net_5)}, AT(stored, B070_net_6_filters),
+    simple_denoiser_conv_5(at, AT(stored, B100_net_6), AT(uint8_t, B101_net_6_workspace),
+        (const stored *const[]){AT(stored, B098_net_5)}, AT(stored, B090_net_6_filters),
         AT(real, B002_net_6_bias));
 }
 
@@ -257,8 +317,15 @@ static const UnetCudaPiece train_piece[] = {
     {.launch = train, .in_iteration = true, .frees_inputs = true},
     {.launch = train_rest, .in_iteration = true},
 };
+static const UnetStaging eval_staging[] = {
+    {.offset = B068_noisy, .bytes = 65536},
+    {.offset = B069_clean, .bytes = 65536},
+};
+static const UnetCudaPiece eval_piece[] = {
+    {.launch = eval, .in_iteration = true},
+};
 static const UnetStaging predict_staging[] = {
-    {.offset = B072_noisy, .bytes = 65536},
+    {.offset = B092_noisy, .bytes = 65536},
     {.offset = -1},
 };
 static const UnetCudaPiece predict_piece[] = {
@@ -274,10 +341,16 @@ static const UnetCudaModel cuda_model = {
         .control = B036_control,
         .staging = train_staging,
         .prefetches = true},
+    .eval = {.piece = eval_piece,
+        .npiece = 1,
+        .iterations = 1, .iteration_samples = 1,
+        .control = B067_control,
+        .staging = eval_staging,
+        .prefetches = false},
     .predict = {.piece = predict_piece,
         .npiece = 2,
         .iterations = 1, .iteration_samples = 1,
-        .control = B071_control,
+        .control = B091_control,
         .staging = predict_staging,
         .prefetches = false},
 };
@@ -328,6 +401,26 @@ static const UnetProgram train_program = {
     .inputs = train_input,
     .result_offsets = train_result_offset,
     .input_bytes = 786432,
+};
+/* type, channels, {depth, height, width}, block; origin, strides, ring, bytes of a sample */
+static const UnetLayout eval_input[] = {
+    {UNET_F32, 3, {1, 64, 64}, 4, 0, 16384, 16384, 16384, 256, 0, 65536},
+    {UNET_F32, 3, {1, 64, 64}, 4, 0, 16384, 16384, 16384, 256, 0, 65536},
+};
+static const int64_t eval_result_offset[] = {
+    929280,
+    929536,
+    -1, /* there may be no result at all */
+};
+static const UnetProgram eval_program = {
+    .name = "eval",
+    .batch = 1, .steps = 15,
+    .size = {1, 64, 64},
+    .measured = {1, 64, 64},
+    .extent = 35672064,
+    .inputs = eval_input,
+    .result_offsets = eval_result_offset,
+    .input_bytes = 131072,
 };
 /* type, channels, {depth, height, width}, block; origin, strides, ring, bytes of a sample */
 static const UnetLayout predict_input[] = {
@@ -397,6 +490,7 @@ const UnetModel simple_denoiser_model = {
     .noutput = 1, .outputs = output,
     .nresult = 2, .results = result,
     .train = &train_program,
+    .eval = &eval_program,
     .predict = &predict_program,
     .arena_bytes = 49107456,
     .ring = 3, .loader_ring_bytes = 2359296,

@@ -834,7 +834,7 @@ LAUNCHER void simple_denoiser_cast_0(UnetLaunch at, Rows rows, stored *y, const 
     LAUNCH_RANGE(at, simple_denoiser_cast_0_vectors, range_of(N, {D, H, W, Y.block / LANES}, rows), y, x);
 }
 
-/* filter_pack: net.0 of train, net.0 of predict: net.0.weight[64,3,3,3] net.0.bias[64]
+/* filter_pack: net.0 of train, net.0 of eval, net.0 of predict: net.0.weight[64,3,3,3] net.0.bias[64]
     -> net.0 filters[4672] */
 /* All taps of vector i of filter f, which come from neighbouring weights. */
 DEVICE void simple_denoiser_filter_pack_0_taps(stored *__restrict__ packed, const real *__restrict__ w, Filter f, unsigned i) {
@@ -895,8 +895,8 @@ LAUNCHER void simple_denoiser_conv_0(UnetLaunch at, stored *y, void *workspace, 
         LAUNCH(at, kernel, blocks_for(bias_stride<Y.block / LANES>(count)), y, BIAS ? b : NULL, CO, count);
 }
 
-/* filter_pack: net.2 of train, net.4 of train, net.2 of predict, 1 more: net.2.weight[64,64,3,3]
-    net.2.bias[64] -> net.2 filters[36928] */
+/* filter_pack: net.2 of train, net.4 of train, net.2 of eval, 3 more: net.2.weight[64,64,3,3] net.2.bias[64]
+    -> net.2 filters[36928] */
 /* All taps of vector i of filter f, which come from neighbouring weights. */
 DEVICE void simple_denoiser_filter_pack_1_taps(stored *__restrict__ packed, const real *__restrict__ w, Filter f, unsigned i) {
     enum { C = 64, TAPS = 9 };
@@ -956,7 +956,7 @@ LAUNCHER void simple_denoiser_conv_1(UnetLaunch at, stored *y, void *workspace, 
         LAUNCH(at, kernel, blocks_for(bias_stride<Y.block / LANES>(count)), y, BIAS ? b : NULL, CO, count);
 }
 
-/* filter_pack: net.6 of train, net.6 of predict: net.6.weight[3,64,3,3] net.6.bias[3]
+/* filter_pack: net.6 of train, net.6 of eval, net.6 of predict: net.6.weight[3,64,3,3] net.6.bias[3]
     -> net.6 filters[4616] */
 /* All taps of vector i of filter f, which come from neighbouring weights. */
 DEVICE void simple_denoiser_filter_pack_2_taps(stored *__restrict__ packed, const real *__restrict__ w, Filter f, unsigned i) {
@@ -1288,7 +1288,7 @@ LAUNCHER void simple_denoiser_adam_0(UnetLaunch at, real *p, const real *g, real
            at.control);
 }
 
-/* cast: noisy cast of predict: noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
+/* cast: noisy cast of eval, noisy cast of predict: noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
 static __global__ void simple_denoiser_cast_1_vectors(Range range, stored *__restrict__ y, const void *__restrict__ x) {
     enum { C = 3, D = 1, H = 64, W = 64, X_STAGED = 1 };
     constexpr Layout Y = {0, 8, 0, 0, 0, 0, 0, 0, 0};
@@ -1306,8 +1306,8 @@ LAUNCHER void simple_denoiser_cast_1(UnetLaunch at, Rows rows, stored *y, const 
     LAUNCH_RANGE(at, simple_denoiser_cast_1_vectors, range_of(N, {D, H, W, Y.block / LANES}, rows), y, x);
 }
 
-/* conv: net.0 of predict: noisy cast[n,3,64,64] net.0 filters[4672] net.0.bias[64] -> net.1[n,64,64,64]
-    net.0 workspace[33554432] */
+/* conv: net.0 of eval, net.0 of predict: noisy cast[n,3,64,64] net.0 filters[4672] net.0.bias[64]
+    -> net.1[n,64,64,64] net.0 workspace[33554432] */
 LAUNCHER void simple_denoiser_conv_3(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
                      const stored *packed, const real *b) {
     enum { CO = 64, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 1,
@@ -1325,8 +1325,8 @@ LAUNCHER void simple_denoiser_conv_3(UnetLaunch at, stored *y, void *workspace, 
         LAUNCH(at, kernel, blocks_for(bias_stride<Y.block / LANES>(count)), y, BIAS ? b : NULL, CO, count);
 }
 
-/* conv: net.2 of predict, net.4 of predict: net.1[n,64,64,64] net.2 filters[36928] net.2.bias[64]
-    -> net.3[n,64,64,64] net.2 workspace[33554432] */
+/* conv: net.2 of eval, net.4 of eval, net.2 of predict, 1 more: net.1[n,64,64,64] net.2 filters[36928]
+    net.2.bias[64] -> net.3[n,64,64,64] net.2 workspace[33554432] */
 LAUNCHER void simple_denoiser_conv_4(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
                      const stored *packed, const real *b) {
     enum { CO = 64, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 1,
@@ -1344,8 +1344,8 @@ LAUNCHER void simple_denoiser_conv_4(UnetLaunch at, stored *y, void *workspace, 
         LAUNCH(at, kernel, blocks_for(bias_stride<Y.block / LANES>(count)), y, BIAS ? b : NULL, CO, count);
 }
 
-/* conv: net.6 of predict: net.5[n,64,64,64] net.6 filters[4616] net.6.bias[3] -> net.6[n,3,64,64]
-    net.6 workspace[33554432] */
+/* conv: net.6 of eval, net.6 of predict: net.5[n,64,64,64] net.6 filters[4616] net.6.bias[3]
+    -> net.6[n,3,64,64] net.6 workspace[33554432] */
 LAUNCHER void simple_denoiser_conv_5(UnetLaunch at, stored *y, void *workspace, const stored *const *x,
                      const stored *packed, const real *b) {
     enum { CO = 3, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 0, SEGMENTS = 1, N = 1,
@@ -1361,4 +1361,67 @@ LAUNCHER void simple_denoiser_conv_5(UnetLaunch at, stored *y, void *workspace, 
                               BIAS && all ? packed + BIAS_AT : NULL, workspace);
     if (all ? RELU && !BIAS : BIAS || RELU)
         LAUNCH(at, kernel, blocks_for(bias_stride<Y.block / LANES>(count)), y, BIAS ? b : NULL, CO, count);
+}
+
+/* mse: mse of eval: net.6[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[2] */
+struct simple_denoiser_mse_1_Error {
+    DEVICE double of(double p, double t) { return (p - t) * (p - t); }
+};
+
+static __global__ void simple_denoiser_mse_1_bands(double *scratch, const void *p, const void *t,
+                                    const UnetControl *control, Rows bands) {
+    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, BANDS = 2 };
+    constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0, 0};
+    constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0, 0};
+    constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring};
+    sum_band<simple_denoiser_mse_1_Error, P_STAGED, T_STAGED>(scratch, p, t, control, by, BANDS, bands);
+}
+
+LAUNCHER void simple_denoiser_mse_1(UnetLaunch at, Rows rows, double *result, double *scratch, const void *p,
+                     const void *t) {
+    enum { C = 3, D = 1, H = 64, W = 64, BANDS = 2, ACCUMULATE = 0, N = 1 };
+    constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0, 0};
+    constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0, 0};
+    constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring};
+    constexpr auto kernel = sum_samples<Mean, N, BANDS, ACCUMULATE>;
+    const Rows bands = bands_in(rows, by.points, BANDS);
+    if (bands.begin < bands.end)
+        LAUNCH_BLOCKS(at, simple_denoiser_mse_1_bands, N * (bands.end - bands.begin), scratch, p, t, at.control, bands);
+    if (bands.begin < bands.end && bands.end == BANDS)
+        LAUNCH_BLOCKS(at, kernel, 1, result, scratch, at.control, by);
+}
+
+/* psnr: psnr of eval: net.6[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[2] */
+struct simple_denoiser_psnr_1_decibels {
+    DEVICE double of(double mean) { return clamp(-10 * log10(mean), 0, 100); }
+};
+
+struct simple_denoiser_psnr_1_Error {
+    DEVICE double of(double p, double t) {
+        const double difference = clamp(p, 0, 1) - clamp(t, 0, 1);
+        return difference * difference;
+    }
+};
+
+static __global__ void simple_denoiser_psnr_1_bands(double *scratch, const void *p, const void *t,
+                                    const UnetControl *control, Rows bands) {
+    enum { C = 3, D = 1, H = 64, W = 64, P_STAGED = 0, T_STAGED = 1, BANDS = 2 };
+    constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0, 0};
+    constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0, 0};
+    constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring};
+    sum_band<simple_denoiser_psnr_1_Error, P_STAGED, T_STAGED>(scratch, p, t, control, by, BANDS, bands);
+}
+
+LAUNCHER void simple_denoiser_psnr_1(UnetLaunch at, Rows rows, double *result, double *scratch, const void *p,
+                     const void *t) {
+    enum { C = 3, D = 1, H = 64, W = 64, BANDS = 2, ACCUMULATE = 0, N = 1 };
+    constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0, 0};
+    constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0, 0};
+    constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring};
+    constexpr auto kernel = sum_samples<simple_denoiser_psnr_1_decibels, N, BANDS, ACCUMULATE>;
+    const Rows bands = bands_in(rows, by.points, BANDS);
+    if (bands.begin < bands.end)
+        LAUNCH_BLOCKS(at, simple_denoiser_psnr_1_bands, N * (bands.end - bands.begin), scratch, p, t, at.control, bands);
+    if (bands.begin < bands.end && bands.end == BANDS)
+        LAUNCH_BLOCKS(at, kernel, 1, result, scratch, at.control, by);
 }

@@ -78,21 +78,41 @@ typedef uint16_t stored;
 #define B064_d_net_0 34505728LL /* 3145728 */
 #define B065_net_2_workspace 929536LL /* 33554432 */
 #define B066_net_0_scratch 929536LL /* 33576192 */
-#define B067_net_0_filters 35680256LL /* 9472 */
-#define B068_net_2_filters 35532288LL /* 73984 */
-#define B069_net_4_filters 35606272LL /* 73984 */
-#define B070_net_6_filters 35689728LL /* 9472 */
-#define B071_control 35699200LL /* 256 */
-#define B072_noisy 929280LL /* 65536 */
-#define B073_noisy_cast 35008000LL /* 65536 */
-#define B074_net_1 34483712LL /* 524288 */
-#define B075_net_0_workspace 929280LL /* 33554432 */
-#define B076_net_3 35008000LL /* 524288 */
-#define B077_net_2_workspace 929280LL /* 33554432 */
+#define B067_control 35671808LL /* 256 */
+#define B068_noisy 929280LL /* 65536 */
+#define B069_clean 35606272LL /* 65536 */
+#define B070_noisy_cast 35008000LL /* 65536 */
+#define B071_net_0_filters 35073536LL /* 9472 */
+#define B072_net_1 34483712LL /* 524288 */
+#define B073_net_0_workspace 929280LL /* 33554432 */
+#define B074_net_2_filters 35532288LL /* 73984 */
+#define B075_net_3 35008000LL /* 524288 */
+#define B076_net_2_workspace 929280LL /* 33554432 */
+#define B077_net_4_filters 35532288LL /* 73984 */
 #define B078_net_5 34483712LL /* 524288 */
 #define B079_net_4_workspace 929280LL /* 33554432 */
-#define B080_net_6 35008000LL /* 65536 */
-#define B081_net_6_workspace 929280LL /* 33554432 */
+#define B080_net_6_filters 35073536LL /* 9472 */
+#define B081_net_6 35008000LL /* 65536 */
+#define B082_net_6_workspace 929280LL /* 33554432 */
+#define B083_mse 929280LL /* 256 */
+#define B084_mse_scratch 929536LL /* 256 */
+#define B085_psnr 929536LL /* 256 */
+#define B086_psnr_scratch 929792LL /* 256 */
+#define B087_net_0_filters 35680256LL /* 9472 */
+#define B088_net_2_filters 35532288LL /* 73984 */
+#define B089_net_4_filters 35606272LL /* 73984 */
+#define B090_net_6_filters 35689728LL /* 9472 */
+#define B091_control 35699200LL /* 256 */
+#define B092_noisy 929280LL /* 65536 */
+#define B093_noisy_cast 35008000LL /* 65536 */
+#define B094_net_1 34483712LL /* 524288 */
+#define B095_net_0_workspace 929280LL /* 33554432 */
+#define B096_net_3 35008000LL /* 524288 */
+#define B097_net_2_workspace 929280LL /* 33554432 */
+#define B098_net_5 34483712LL /* 524288 */
+#define B099_net_4_workspace 929280LL /* 33554432 */
+#define B100_net_6 35008000LL /* 65536 */
+#define B101_net_6_workspace 929280LL /* 33554432 */
 
 /* ---- the launchers of simple_denoiser_kernels.cu ---- */
 
@@ -118,8 +138,12 @@ void simple_denoiser_conv_5(UnetLaunch at, stored *y, void *workspace, const sto
 
 void simple_denoiser_mse_0(UnetLaunch at, Rows rows, double *result, double *scratch, const void *p,
     const void *t);
+void simple_denoiser_mse_1(UnetLaunch at, Rows rows, double *result, double *scratch, const void *p,
+    const void *t);
 
 void simple_denoiser_psnr_0(UnetLaunch at, Rows rows, double *result, double *scratch, const void *p,
+    const void *t);
+void simple_denoiser_psnr_1(UnetLaunch at, Rows rows, double *result, double *scratch, const void *p,
     const void *t);
 
 void simple_denoiser_mse_grad_0(UnetLaunch at, Rows rows, stored *dp, const void *p, const void *t,

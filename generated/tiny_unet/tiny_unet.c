@@ -29,100 +29,100 @@ UNUSED static void zero_tail(void *slice, size_t used, size_t stored_bytes) {
     memset((char *)slice + used, 0, stored_bytes - used);
 }
 
-/* conv: enc1.0 of train, enc1.0 of predict: noisy[n,3,64,64] enc1.0.weight[16,3,3,3] enc1.0.bias[16]
-    -> enc1.1[n,16,64,64] */
+/* conv: enc1.0 of train, enc1.0 of eval, enc1.0 of predict: noisy[n,3,64,64] enc1.0.weight[16,3,3,3]
+    enc1.0.bias[16] -> enc1.1[n,16,64,64] */
 static const ConvSizes conv_0 = {
     .CI = 3, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
     .SEGMENTS = 1, .X = (const Layout[]){{3, 3, 1, 201, 13072, 13068, 13068, 198, 0}},
     .Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}};
 
-/* zero_halo: enc1.0 of train, enc1.2 of train, up1 of train, 8 more: -> enc1.1[n,16,64,64] */
+/* zero_halo: enc1.0 of train, enc1.2 of train, up1 of train, 12 more: -> enc1.1[n,16,64,64] */
 static const ZeroHaloSizes zero_halo_0 = {
     .D = 1, .H = 64, .W = 64, .Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}, .ABOVE = 0, .BELOW = 0};
 
-/* conv: enc1.2 of train, enc1.2 of predict: enc1.1[n,16,64,64] enc1.2.weight[16,16,3,3] enc1.2.bias[16]
-    -> enc1.3[n,16,64,64] */
+/* conv: enc1.2 of train, enc1.2 of eval, enc1.2 of predict: enc1.1[n,16,64,64] enc1.2.weight[16,16,3,3]
+    enc1.2.bias[16] -> enc1.3[n,16,64,64] */
 static const ConvSizes conv_1 = {
     .CI = 16, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
     .SEGMENTS = 1, .X = (const Layout[]){{16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}},
     .Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}};
 
-/* max_pool: enc2.max_pool of train, enc2.max_pool of predict: enc1.3[n,16,64,64]
+/* max_pool: enc2.max_pool of train, enc2.max_pool of eval, enc2.max_pool of predict: enc1.3[n,16,64,64]
     -> enc2.max_pool[n,16,32,32] */
 static const MaxPoolSizes max_pool_0 = {
     .C = 16, .ID = 1, .IH = 64, .IW = 64, .H = 32, .W = 32, .KD = 1, .SD = 1, .PD = 0, .LD = 1, .KH = 2,
     .SH = 2, .PH = 0, .LH = 1, .KW = 2, .SW = 2, .PW = 0, .LW = 1,
     .Y = {16, 16, 1, 560, 18496, 18496, 18496, 544, 0}, .X = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}};
 
-/* zero_halo: enc2.max_pool of train, enc2.max_pool of predict: -> enc2.max_pool[n,16,32,32] */
+/* zero_halo: enc2.max_pool of train, enc2.max_pool of eval, enc2.max_pool of predict: -> enc2.max_pool[n,16,32,32] */
 static const ZeroHaloSizes zero_halo_1 = {
     .D = 1, .H = 32, .W = 32, .Y = {16, 16, 1, 560, 18496, 18496, 18496, 544, 0}, .ABOVE = 0, .BELOW = 0};
 
-/* conv: enc2.0 of train, enc2.0 of predict: enc2.max_pool[n,16,32,32] enc2.0.weight[32,16,3,3]
-    enc2.0.bias[32] -> enc2.1[n,32,32,32] */
+/* conv: enc2.0 of train, enc2.0 of eval, enc2.0 of predict: enc2.max_pool[n,16,32,32]
+    enc2.0.weight[32,16,3,3] enc2.0.bias[32] -> enc2.1[n,32,32,32] */
 static const ConvSizes conv_2 = {
     .CI = 16, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
     .SEGMENTS = 1, .X = (const Layout[]){{16, 16, 1, 560, 18496, 18496, 18496, 544, 0}},
     .Y = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}};
 
-/* zero_halo: enc2.0 of train, enc2.2 of train, up2 of train, 9 more: -> enc2.1[n,32,32,32] */
+/* zero_halo: enc2.0 of train, enc2.2 of train, up2 of train, 13 more: -> enc2.1[n,32,32,32] */
 static const ZeroHaloSizes zero_halo_2 = {
     .D = 1, .H = 32, .W = 32, .Y = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}, .ABOVE = 0, .BELOW = 0};
 
-/* conv: enc2.2 of train, enc2.2 of predict: enc2.1[n,32,32,32] enc2.2.weight[32,32,3,3] enc2.2.bias[32]
-    -> enc2.3[n,32,32,32] */
+/* conv: enc2.2 of train, enc2.2 of eval, enc2.2 of predict: enc2.1[n,32,32,32] enc2.2.weight[32,32,3,3]
+    enc2.2.bias[32] -> enc2.3[n,32,32,32] */
 static const ConvSizes conv_3 = {
     .CI = 32, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
     .SEGMENTS = 1, .X = (const Layout[]){{32, 16, 2, 560, 36992, 18496, 18496, 544, 0}},
     .Y = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}};
 
-/* max_pool: enc3.max_pool of train, enc3.max_pool of predict: enc2.3[n,32,32,32]
+/* max_pool: enc3.max_pool of train, enc3.max_pool of eval, enc3.max_pool of predict: enc2.3[n,32,32,32]
     -> enc3.max_pool[n,32,16,16] */
 static const MaxPoolSizes max_pool_1 = {
     .C = 32, .ID = 1, .IH = 32, .IW = 32, .H = 16, .W = 16, .KD = 1, .SD = 1, .PD = 0, .LD = 1, .KH = 2,
     .SH = 2, .PH = 0, .LH = 1, .KW = 2, .SW = 2, .PW = 0, .LW = 1,
     .Y = {32, 16, 2, 304, 10368, 5184, 5184, 288, 0}, .X = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}};
 
-/* zero_halo: enc3.max_pool of train, enc3.max_pool of predict: -> enc3.max_pool[n,32,16,16] */
+/* zero_halo: enc3.max_pool of train, enc3.max_pool of eval, enc3.max_pool of predict: -> enc3.max_pool[n,32,16,16] */
 static const ZeroHaloSizes zero_halo_3 = {
     .D = 1, .H = 16, .W = 16, .Y = {32, 16, 2, 304, 10368, 5184, 5184, 288, 0}, .ABOVE = 0, .BELOW = 0};
 
-/* conv: enc3.0 of train, enc3.0 of predict: enc3.max_pool[n,32,16,16] enc3.0.weight[64,32,3,3]
-    enc3.0.bias[64] -> enc3.1[n,64,16,16] */
+/* conv: enc3.0 of train, enc3.0 of eval, enc3.0 of predict: enc3.max_pool[n,32,16,16]
+    enc3.0.weight[64,32,3,3] enc3.0.bias[64] -> enc3.1[n,64,16,16] */
 static const ConvSizes conv_4 = {
     .CI = 32, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
     .SEGMENTS = 1, .X = (const Layout[]){{32, 16, 2, 304, 10368, 5184, 5184, 288, 0}},
     .Y = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}};
 
-/* zero_halo: enc3.0 of train, enc3.2 of train, up3 of train, 9 more: -> enc3.1[n,64,16,16] */
+/* zero_halo: enc3.0 of train, enc3.2 of train, up3 of train, 13 more: -> enc3.1[n,64,16,16] */
 static const ZeroHaloSizes zero_halo_4 = {
     .D = 1, .H = 16, .W = 16, .Y = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}, .ABOVE = 0, .BELOW = 0};
 
-/* conv: enc3.2 of train, enc3.2 of predict: enc3.1[n,64,16,16] enc3.2.weight[64,64,3,3] enc3.2.bias[64]
-    -> enc3.3[n,64,16,16] */
+/* conv: enc3.2 of train, enc3.2 of eval, enc3.2 of predict: enc3.1[n,64,16,16] enc3.2.weight[64,64,3,3]
+    enc3.2.bias[64] -> enc3.3[n,64,16,16] */
 static const ConvSizes conv_5 = {
     .CI = 64, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
     .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 304, 20736, 5184, 5184, 288, 0}},
     .Y = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}};
 
-/* max_pool: bottleneck.max_pool of train, bottleneck.max_pool of predict: enc3.3[n,64,16,16]
+/* max_pool: bottleneck.max_pool of train, bottleneck.max_pool of eval, bottleneck.max_pool of predict: enc3.3[n,64,16,16]
     -> bottleneck.max_pool[n,64,8,8] */
 static const MaxPoolSizes max_pool_2 = {
     .C = 64, .ID = 1, .IH = 16, .IW = 16, .H = 8, .W = 8, .KD = 1, .SD = 1, .PD = 0, .LD = 1, .KH = 2, .SH = 2,
     .PH = 0, .LH = 1, .KW = 2, .SW = 2, .PW = 0, .LW = 1, .Y = {64, 16, 4, 176, 6400, 1600, 1600, 160, 0},
     .X = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}};
 
-/* zero_halo: bottleneck.max_pool of train, bottleneck.max_pool of predict: -> bottleneck.max_pool[n,64,8,8] */
+/* zero_halo: bottleneck.max_pool of train, bottleneck.max_pool of eval, bottleneck.max_pool of predict: -> bottleneck.max_pool[n,64,8,8] */
 static const ZeroHaloSizes zero_halo_5 = {
     .D = 1, .H = 8, .W = 8, .Y = {64, 16, 4, 176, 6400, 1600, 1600, 160, 0}, .ABOVE = 0, .BELOW = 0};
 
-/* conv: bottleneck.0 of train, bottleneck.0 of predict: bottleneck.max_pool[n,64,8,8]
+/* conv: bottleneck.0 of train, bottleneck.0 of eval, bottleneck.0 of predict: bottleneck.max_pool[n,64,8,8]
     bottleneck.0.weight[128,64,3,3] bottleneck.0.bias[128] -> bottleneck.1[n,128,8,8] */
 static const ConvSizes conv_6 = {
     .CI = 64, .CO = 128, .ID = 1, .IH = 8, .IW = 8, .H = 8, .W = 8, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
@@ -130,11 +130,11 @@ static const ConvSizes conv_6 = {
     .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 176, 6400, 1600, 1600, 160, 0}},
     .Y = {128, 16, 8, 176, 12800, 1600, 1600, 160, 0}};
 
-/* zero_halo: bottleneck.0 of train, up3 of train, bottleneck.2 of train, 1 more: -> bottleneck.1[n,128,8,8] */
+/* zero_halo: bottleneck.0 of train, up3 of train, bottleneck.2 of train, 2 more: -> bottleneck.1[n,128,8,8] */
 static const ZeroHaloSizes zero_halo_6 = {
     .D = 1, .H = 8, .W = 8, .Y = {128, 16, 8, 176, 12800, 1600, 1600, 160, 0}, .ABOVE = 0, .BELOW = 0};
 
-/* conv: bottleneck.2 of train, bottleneck.2 of predict: bottleneck.1[n,128,8,8]
+/* conv: bottleneck.2 of train, bottleneck.2 of eval, bottleneck.2 of predict: bottleneck.1[n,128,8,8]
     bottleneck.2.weight[128,128,3,3] bottleneck.2.bias[128] -> bottleneck.3[n,128,8,8] */
 static const ConvSizes conv_7 = {
     .CI = 128, .CO = 128, .ID = 1, .IH = 8, .IW = 8, .H = 8, .W = 8, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
@@ -142,16 +142,16 @@ static const ConvSizes conv_7 = {
     .SEGMENTS = 1, .X = (const Layout[]){{128, 16, 8, 176, 12800, 1600, 1600, 160, 0}},
     .Y = {128, 16, 8, 0, 8192, 1024, 1024, 128, 0}};
 
-/* upconv: up3 of train, up3 of predict: bottleneck.3[n,128,8,8] up3.weight[128,64,2,2] up3.bias[64]
-    -> up3[n,64,16,16] */
+/* upconv: up3 of train, up3 of eval, up3 of predict: bottleneck.3[n,128,8,8] up3.weight[128,64,2,2]
+    up3.bias[64] -> up3[n,64,16,16] */
 static const UpconvSizes upconv_0 = {
     .CO = 64, .ID = 1, .IH = 8, .IW = 8, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1, .PD = 0, .KH = 2,
     .SH = 2, .LH = 1, .PH = 0, .KW = 2, .SW = 2, .LW = 1, .PW = 0, .BIAS = 1, .RELU = 0, .SEGMENTS = 1,
     .X = (const Layout[]){{128, 16, 8, 0, 8192, 1024, 1024, 128, 0}},
     .Y = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}};
 
-/* conv: dec3.0 of train, dec3.0 of predict: dec3.concat[n,128,16,16] dec3.0.weight[64,128,3,3]
-    dec3.0.bias[64] -> dec3.1[n,64,16,16] */
+/* conv: dec3.0 of train, dec3.0 of eval, dec3.0 of predict: dec3.concat[n,128,16,16]
+    dec3.0.weight[64,128,3,3] dec3.0.bias[64] -> dec3.1[n,64,16,16] */
 static const ConvSizes conv_8 = {
     .CI = 128, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
@@ -159,15 +159,15 @@ static const ConvSizes conv_8 = {
     .X = (const Layout[]){{64, 16, 4, 304, 20736, 5184, 5184, 288, 0}, {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}},
     .Y = {64, 16, 4, 304, 20736, 5184, 5184, 288, 0}};
 
-/* conv: dec3.2 of train, dec3.2 of predict: dec3.1[n,64,16,16] dec3.2.weight[64,64,3,3] dec3.2.bias[64]
-    -> dec3.3[n,64,16,16] */
+/* conv: dec3.2 of train, dec3.2 of eval, dec3.2 of predict: dec3.1[n,64,16,16] dec3.2.weight[64,64,3,3]
+    dec3.2.bias[64] -> dec3.3[n,64,16,16] */
 static const ConvSizes conv_9 = {
     .CI = 64, .CO = 64, .ID = 1, .IH = 16, .IW = 16, .H = 16, .W = 16, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
     .SEGMENTS = 1, .X = (const Layout[]){{64, 16, 4, 304, 20736, 5184, 5184, 288, 0}},
     .Y = {64, 16, 4, 0, 16384, 4096, 4096, 256, 0}};
 
-/* upconv: up2 of train, up2 of predict: dec3.3[n,64,16,16] up2.weight[64,32,2,2] up2.bias[32]
+/* upconv: up2 of train, up2 of eval, up2 of predict: dec3.3[n,64,16,16] up2.weight[64,32,2,2] up2.bias[32]
     -> up2[n,32,32,32] */
 static const UpconvSizes upconv_1 = {
     .CO = 32, .ID = 1, .IH = 16, .IW = 16, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1, .PD = 0, .KH = 2,
@@ -175,8 +175,8 @@ static const UpconvSizes upconv_1 = {
     .X = (const Layout[]){{64, 16, 4, 0, 16384, 4096, 4096, 256, 0}},
     .Y = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}};
 
-/* conv: dec2.0 of train, dec2.0 of predict: dec2.concat[n,64,32,32] dec2.0.weight[32,64,3,3] dec2.0.bias[32]
-    -> dec2.1[n,32,32,32] */
+/* conv: dec2.0 of train, dec2.0 of eval, dec2.0 of predict: dec2.concat[n,64,32,32] dec2.0.weight[32,64,3,3]
+    dec2.0.bias[32] -> dec2.1[n,32,32,32] */
 static const ConvSizes conv_10 = {
     .CI = 64, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
@@ -184,15 +184,15 @@ static const ConvSizes conv_10 = {
     .X = (const Layout[]){{32, 16, 2, 560, 36992, 18496, 18496, 544, 0}, {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}},
     .Y = {32, 16, 2, 560, 36992, 18496, 18496, 544, 0}};
 
-/* conv: dec2.2 of train, dec2.2 of predict: dec2.1[n,32,32,32] dec2.2.weight[32,32,3,3] dec2.2.bias[32]
-    -> dec2.3[n,32,32,32] */
+/* conv: dec2.2 of train, dec2.2 of eval, dec2.2 of predict: dec2.1[n,32,32,32] dec2.2.weight[32,32,3,3]
+    dec2.2.bias[32] -> dec2.3[n,32,32,32] */
 static const ConvSizes conv_11 = {
     .CI = 32, .CO = 32, .ID = 1, .IH = 32, .IW = 32, .H = 32, .W = 32, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
     .SEGMENTS = 1, .X = (const Layout[]){{32, 16, 2, 560, 36992, 18496, 18496, 544, 0}},
     .Y = {32, 16, 2, 0, 32768, 16384, 16384, 512, 0}};
 
-/* upconv: up1 of train, up1 of predict: dec2.3[n,32,32,32] up1.weight[32,16,2,2] up1.bias[16]
+/* upconv: up1 of train, up1 of eval, up1 of predict: dec2.3[n,32,32,32] up1.weight[32,16,2,2] up1.bias[16]
     -> up1[n,16,64,64] */
 static const UpconvSizes upconv_2 = {
     .CO = 16, .ID = 1, .IH = 32, .IW = 32, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1, .PD = 0, .KH = 2,
@@ -200,8 +200,8 @@ static const UpconvSizes upconv_2 = {
     .X = (const Layout[]){{32, 16, 2, 0, 32768, 16384, 16384, 512, 0}},
     .Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}};
 
-/* conv: dec1.0 of train, dec1.0 of predict: dec1.concat[n,32,64,64] dec1.0.weight[16,32,3,3] dec1.0.bias[16]
-    -> dec1.1[n,16,64,64] */
+/* conv: dec1.0 of train, dec1.0 of eval, dec1.0 of predict: dec1.concat[n,32,64,64] dec1.0.weight[16,32,3,3]
+    dec1.0.bias[16] -> dec1.1[n,16,64,64] */
 static const ConvSizes conv_12 = {
     .CI = 32, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
@@ -209,28 +209,28 @@ static const ConvSizes conv_12 = {
     .X = (const Layout[]){{16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}, {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}},
     .Y = {16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}};
 
-/* conv: dec1.2 of train, dec1.2 of predict: dec1.1[n,16,64,64] dec1.2.weight[16,16,3,3] dec1.2.bias[16]
-    -> dec1.3[n,16,64,64] */
+/* conv: dec1.2 of train, dec1.2 of eval, dec1.2 of predict: dec1.1[n,16,64,64] dec1.2.weight[16,16,3,3]
+    dec1.2.bias[16] -> dec1.3[n,16,64,64] */
 static const ConvSizes conv_13 = {
     .CI = 16, .CO = 16, .ID = 1, .IH = 64, .IW = 64, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 3, .SH = 1, .LH = 1, .PH = 1, .KW = 3, .SW = 1, .LW = 1, .PW = 1, .BIAS = 1, .RELU = 1,
     .SEGMENTS = 1, .X = (const Layout[]){{16, 16, 1, 1072, 69696, 69696, 69696, 1056, 0}},
     .Y = {16, 16, 1, 0, 65536, 65536, 65536, 1024, 0}};
 
-/* conv: final of train, final of predict: dec1.3[n,16,64,64] final.weight[3,16,1,1] final.bias[3]
-    -> final[n,3,64,64] */
+/* conv: final of train, final of eval, final of predict: dec1.3[n,16,64,64] final.weight[3,16,1,1]
+    final.bias[3] -> final[n,3,64,64] */
 static const ConvSizes conv_14 = {
     .CI = 16, .CO = 3, .ID = 1, .IH = 64, .IW = 64, .H = 64, .W = 64, .KD = 1, .SD = 1, .LD = 1, .PD = 0,
     .KH = 1, .SH = 1, .LH = 1, .PH = 0, .KW = 1, .SW = 1, .LW = 1, .PW = 0, .BIAS = 1, .RELU = 0,
     .SEGMENTS = 1, .X = (const Layout[]){{16, 16, 1, 0, 65536, 65536, 65536, 1024, 0}},
     .Y = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}};
 
-/* mse: mse of train: final[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[384] */
+/* mse: mse of train, mse of eval: final[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[384] */
 static const MseSizes mse_0 = {
     .C = 3, .D = 1, .H = 64, .W = 64, .P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0},
     .T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, .P_STAGED = 0, .T_STAGED = 1, .ACCUMULATE = 0};
 
-/* psnr: psnr of train: final[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[384] */
+/* psnr: psnr of train, psnr of eval: final[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[384] */
 static const PsnrSizes psnr_0 = {
     .C = 3, .D = 1, .H = 64, .W = 64, .P = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0},
     .T = {3, 3, 1, 0, 12288, 12288, 12288, 192, 0}, .P_STAGED = 0, .T_STAGED = 1, .ACCUMULATE = 0};
@@ -909,6 +909,121 @@ static void train(const UnetStep *step) {
     }
 }
 
+/* ---- eval: batch 1, 6,621,312 bytes of the arena ---- */
+
+static void eval(const UnetStep *step) {
+    char *const arena = step->arena;
+    const int n = step->n, start = 0;
+    const int32_t(*const valid)[3] = step->valid;
+    (void)n, (void)start, (void)valid;
+#pragma omp parallel num_threads(step->threads)
+    {
+        begin(step, 0, "conv of enc1.0", 11, 3538944, 332864);
+        tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B215_enc1_1));
+        tiny_unet_conv(&conv_0, n, (Rows){0, 64}, AT(real, B215_enc1_1),
+            (const real *const[]){INPUT(real, 0, 13072)}, AT(real, B035_enc1_0_weight),
+            AT(real, B036_enc1_0_bias));
+        begin(step, 1, "conv of enc1.2", 11, 18874368, 566848);
+        tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B216_enc1_3));
+        tiny_unet_conv(&conv_1, n, (Rows){0, 64}, AT(real, B216_enc1_3),
+            (const real *const[]){AT(real, B215_enc1_1)}, AT(real, B033_enc1_2_weight),
+            AT(real, B034_enc1_2_bias));
+        begin(step, 2, "max_pool of enc2.max_pool", 12, 65536, 352768);
+        tiny_unet_zero_halo(&zero_halo_1, n, (Rows){0, 32}, AT(real, B217_enc2_max_pool));
+        tiny_unet_max_pool(&max_pool_0, n, (Rows){0, 32}, AT(real, B217_enc2_max_pool),
+            AT(real, B216_enc1_3));
+        begin(step, 3, "conv of enc2.0", 12, 9437184, 240512);
+        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B218_enc2_1));
+        tiny_unet_conv(&conv_2, n, (Rows){0, 32}, AT(real, B218_enc2_1),
+            (const real *const[]){AT(real, B217_enc2_max_pool)}, AT(real, B031_enc2_0_weight),
+            AT(real, B032_enc2_0_bias));
+        begin(step, 4, "conv of enc2.2", 12, 18874368, 332928);
+        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B219_enc2_3));
+        tiny_unet_conv(&conv_3, n, (Rows){0, 32}, AT(real, B219_enc2_3),
+            (const real *const[]){AT(real, B218_enc2_1)}, AT(real, B029_enc2_2_weight),
+            AT(real, B030_enc2_2_bias));
+        begin(step, 5, "max_pool of enc3.max_pool", 13, 32768, 189440);
+        tiny_unet_zero_halo(&zero_halo_3, n, (Rows){0, 16}, AT(real, B220_enc3_max_pool));
+        tiny_unet_max_pool(&max_pool_1, n, (Rows){0, 16}, AT(real, B220_enc3_max_pool),
+            AT(real, B219_enc2_3));
+        begin(step, 6, "conv of enc3.0", 13, 9437184, 198400);
+        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B221_enc3_1));
+        tiny_unet_conv(&conv_4, n, (Rows){0, 16}, AT(real, B221_enc3_1),
+            (const real *const[]){AT(real, B220_enc3_max_pool)}, AT(real, B027_enc3_0_weight),
+            AT(real, B028_enc3_0_bias));
+        begin(step, 7, "conv of enc3.2", 13, 18874368, 313600);
+        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B222_enc3_3));
+        tiny_unet_conv(&conv_5, n, (Rows){0, 16}, AT(real, B222_enc3_3),
+            (const real *const[]){AT(real, B221_enc3_1)}, AT(real, B025_enc3_2_weight),
+            AT(real, B026_enc3_2_bias));
+        begin(step, 8, "max_pool of bottleneck.max_pool", 15, 16384, 108544);
+        tiny_unet_zero_halo(&zero_halo_5, n, (Rows){0, 8}, AT(real, B223_bottleneck_max_pool));
+        tiny_unet_max_pool(&max_pool_2, n, (Rows){0, 8}, AT(real, B223_bottleneck_max_pool),
+            AT(real, B222_enc3_3));
+        begin(step, 9, "conv of bottleneck.0", 15, 9437184, 372224);
+        tiny_unet_zero_halo(&zero_halo_6, n, (Rows){0, 8}, AT(real, B224_bottleneck_1));
+        tiny_unet_conv(&conv_6, n, (Rows){0, 8}, AT(real, B224_bottleneck_1),
+            (const real *const[]){AT(real, B223_bottleneck_max_pool)}, AT(real, B023_bottleneck_0_weight),
+            AT(real, B024_bottleneck_0_bias));
+        begin(step, 10, "conv of bottleneck.2", 15, 18874368, 674304);
+        tiny_unet_conv(&conv_7, n, (Rows){0, 8}, AT(real, B225_bottleneck_3),
+            (const real *const[]){AT(real, B224_bottleneck_1)}, AT(real, B021_bottleneck_2_weight),
+            AT(real, B022_bottleneck_2_bias));
+        begin(step, 11, "upconv of up3", 17, 4194304, 247040);
+        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B226_up3));
+        tiny_unet_upconv(&upconv_0, n, (Rows){0, 16}, AT(real, B226_up3),
+            (const real *const[]){AT(real, B225_bottleneck_3)}, AT(real, B019_up3_weight),
+            AT(real, B020_up3_bias));
+        begin(step, 12, "conv of dec3.0", 18, 37748736, 544000);
+        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B227_dec3_1));
+        tiny_unet_conv(&conv_8, n, (Rows){0, 16}, AT(real, B227_dec3_1),
+            (const real *const[]){AT(real, B226_up3), AT(real, B222_enc3_3)}, AT(real, B017_dec3_0_weight),
+            AT(real, B018_dec3_0_bias));
+        begin(step, 13, "conv of dec3.2", 18, 18874368, 296192);
+        tiny_unet_conv(&conv_9, n, (Rows){0, 16}, AT(real, B228_dec3_3),
+            (const real *const[]){AT(real, B227_dec3_1)}, AT(real, B015_dec3_2_weight),
+            AT(real, B016_dec3_2_bias));
+        begin(step, 14, "upconv of up2", 19, 4194304, 246400);
+        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B229_up2));
+        tiny_unet_upconv(&upconv_1, n, (Rows){0, 32}, AT(real, B229_up2),
+            (const real *const[]){AT(real, B228_dec3_3)}, AT(real, B013_up2_weight), AT(real, B014_up2_bias));
+        begin(step, 15, "conv of dec2.0", 20, 37748736, 517760);
+        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B230_dec2_1));
+        tiny_unet_conv(&conv_10, n, (Rows){0, 32}, AT(real, B230_dec2_1),
+            (const real *const[]){AT(real, B229_up2), AT(real, B219_enc2_3)}, AT(real, B011_dec2_0_weight),
+            AT(real, B012_dec2_0_bias));
+        begin(step, 16, "conv of dec2.2", 20, 18874368, 316032);
+        tiny_unet_conv(&conv_11, n, (Rows){0, 32}, AT(real, B231_dec2_3),
+            (const real *const[]){AT(real, B230_dec2_1)}, AT(real, B009_dec2_2_weight),
+            AT(real, B010_dec2_2_bias));
+        begin(step, 17, "upconv of up1", 21, 4194304, 418112);
+        tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B232_up1));
+        tiny_unet_upconv(&upconv_2, n, (Rows){0, 64}, AT(real, B232_up1),
+            (const real *const[]){AT(real, B231_dec2_3)}, AT(real, B007_up1_weight), AT(real, B008_up1_bias));
+        begin(step, 18, "conv of dec1.0", 22, 37748736, 854848);
+        tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B233_dec1_1));
+        tiny_unet_conv(&conv_12, n, (Rows){0, 64}, AT(real, B233_dec1_1),
+            (const real *const[]){AT(real, B232_up1), AT(real, B216_enc1_3)}, AT(real, B005_dec1_0_weight),
+            AT(real, B006_dec1_0_bias));
+        begin(step, 19, "conv of dec1.2", 22, 18874368, 550208);
+        tiny_unet_conv(&conv_13, n, (Rows){0, 64}, AT(real, B234_dec1_3),
+            (const real *const[]){AT(real, B233_dec1_1)}, AT(real, B003_dec1_2_weight),
+            AT(real, B004_dec1_2_bias));
+        begin(step, 20, "conv of final", 24, 393216, 311552);
+        tiny_unet_conv(&conv_14, n, (Rows){0, 64}, AT(real, B235_final),
+            (const real *const[]){AT(real, B234_dec1_3)}, AT(real, B001_final_weight),
+            AT(real, B002_final_bias));
+        begin(step, 21, "mse", 33, 12288, 98880);
+        /* final[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[64] */
+        tiny_unet_mse(&mse_0, n, (Rows){0, 64}, AT(double, B236_mse), AT(double, B237_mse_scratch),
+            AT(real, B235_final), INPUT(real, 1, 12288), valid);
+        begin(step, 22, "psnr", 34, 12288, 98880);
+        /* final[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[64] */
+        tiny_unet_psnr(&psnr_0, n, (Rows){0, 64}, AT(double, B238_psnr), AT(double, B239_psnr_scratch),
+            AT(real, B235_final), INPUT(real, 1, 12288), valid);
+    }
+}
+
 /* ---- predict: batch 1, 6,621,312 bytes of the arena ---- */
 
 static void predict(const UnetStep *step) {
@@ -919,124 +1034,101 @@ static void predict(const UnetStep *step) {
 #pragma omp parallel num_threads(step->threads)
     {
         /* 0: load of noisy (tiny_unet.unet:4): -> noisy[n,3,64,64] */
-        tiny_unet_zero_halo(&zero_halo_7, n, (Rows){0, 64}, AT(real, B215_noisy));
+        tiny_unet_zero_halo(&zero_halo_7, n, (Rows){0, 64}, AT(real, B240_noisy));
         begin(step, 1, "conv of enc1.0", 11, 3538944, 332864);
-        /* noisy[n,3,64,64] enc1.0.weight[16,3,3,3] enc1.0.bias[16] -> enc1.1[n,16,64,64] */
-        tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B216_enc1_1));
-        tiny_unet_conv(&conv_0, n, (Rows){0, 64}, AT(real, B216_enc1_1),
-            (const real *const[]){AT(real, B215_noisy)}, AT(real, B035_enc1_0_weight),
+        tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B241_enc1_1));
+        tiny_unet_conv(&conv_0, n, (Rows){0, 64}, AT(real, B241_enc1_1),
+            (const real *const[]){AT(real, B240_noisy)}, AT(real, B035_enc1_0_weight),
             AT(real, B036_enc1_0_bias));
         begin(step, 2, "conv of enc1.2", 11, 18874368, 566848);
-        /* enc1.1[n,16,64,64] enc1.2.weight[16,16,3,3] enc1.2.bias[16] -> enc1.3[n,16,64,64] */
-        tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B217_enc1_3));
-        tiny_unet_conv(&conv_1, n, (Rows){0, 64}, AT(real, B217_enc1_3),
-            (const real *const[]){AT(real, B216_enc1_1)}, AT(real, B033_enc1_2_weight),
+        tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B242_enc1_3));
+        tiny_unet_conv(&conv_1, n, (Rows){0, 64}, AT(real, B242_enc1_3),
+            (const real *const[]){AT(real, B241_enc1_1)}, AT(real, B033_enc1_2_weight),
             AT(real, B034_enc1_2_bias));
         begin(step, 3, "max_pool of enc2.max_pool", 12, 65536, 352768);
-        /* enc1.3[n,16,64,64] -> enc2.max_pool[n,16,32,32] */
-        tiny_unet_zero_halo(&zero_halo_1, n, (Rows){0, 32}, AT(real, B218_enc2_max_pool));
-        tiny_unet_max_pool(&max_pool_0, n, (Rows){0, 32}, AT(real, B218_enc2_max_pool),
-            AT(real, B217_enc1_3));
+        tiny_unet_zero_halo(&zero_halo_1, n, (Rows){0, 32}, AT(real, B243_enc2_max_pool));
+        tiny_unet_max_pool(&max_pool_0, n, (Rows){0, 32}, AT(real, B243_enc2_max_pool),
+            AT(real, B242_enc1_3));
         begin(step, 4, "conv of enc2.0", 12, 9437184, 240512);
-        /* enc2.max_pool[n,16,32,32] enc2.0.weight[32,16,3,3] enc2.0.bias[32] -> enc2.1[n,32,32,32] */
-        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B219_enc2_1));
-        tiny_unet_conv(&conv_2, n, (Rows){0, 32}, AT(real, B219_enc2_1),
-            (const real *const[]){AT(real, B218_enc2_max_pool)}, AT(real, B031_enc2_0_weight),
+        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B244_enc2_1));
+        tiny_unet_conv(&conv_2, n, (Rows){0, 32}, AT(real, B244_enc2_1),
+            (const real *const[]){AT(real, B243_enc2_max_pool)}, AT(real, B031_enc2_0_weight),
             AT(real, B032_enc2_0_bias));
         begin(step, 5, "conv of enc2.2", 12, 18874368, 332928);
-        /* enc2.1[n,32,32,32] enc2.2.weight[32,32,3,3] enc2.2.bias[32] -> enc2.3[n,32,32,32] */
-        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B220_enc2_3));
-        tiny_unet_conv(&conv_3, n, (Rows){0, 32}, AT(real, B220_enc2_3),
-            (const real *const[]){AT(real, B219_enc2_1)}, AT(real, B029_enc2_2_weight),
+        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B245_enc2_3));
+        tiny_unet_conv(&conv_3, n, (Rows){0, 32}, AT(real, B245_enc2_3),
+            (const real *const[]){AT(real, B244_enc2_1)}, AT(real, B029_enc2_2_weight),
             AT(real, B030_enc2_2_bias));
         begin(step, 6, "max_pool of enc3.max_pool", 13, 32768, 189440);
-        /* enc2.3[n,32,32,32] -> enc3.max_pool[n,32,16,16] */
-        tiny_unet_zero_halo(&zero_halo_3, n, (Rows){0, 16}, AT(real, B221_enc3_max_pool));
-        tiny_unet_max_pool(&max_pool_1, n, (Rows){0, 16}, AT(real, B221_enc3_max_pool),
-            AT(real, B220_enc2_3));
+        tiny_unet_zero_halo(&zero_halo_3, n, (Rows){0, 16}, AT(real, B246_enc3_max_pool));
+        tiny_unet_max_pool(&max_pool_1, n, (Rows){0, 16}, AT(real, B246_enc3_max_pool),
+            AT(real, B245_enc2_3));
         begin(step, 7, "conv of enc3.0", 13, 9437184, 198400);
-        /* enc3.max_pool[n,32,16,16] enc3.0.weight[64,32,3,3] enc3.0.bias[64] -> enc3.1[n,64,16,16] */
-        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B222_enc3_1));
-        tiny_unet_conv(&conv_4, n, (Rows){0, 16}, AT(real, B222_enc3_1),
-            (const real *const[]){AT(real, B221_enc3_max_pool)}, AT(real, B027_enc3_0_weight),
+        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B247_enc3_1));
+        tiny_unet_conv(&conv_4, n, (Rows){0, 16}, AT(real, B247_enc3_1),
+            (const real *const[]){AT(real, B246_enc3_max_pool)}, AT(real, B027_enc3_0_weight),
             AT(real, B028_enc3_0_bias));
         begin(step, 8, "conv of enc3.2", 13, 18874368, 313600);
-        /* enc3.1[n,64,16,16] enc3.2.weight[64,64,3,3] enc3.2.bias[64] -> enc3.3[n,64,16,16] */
-        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B223_enc3_3));
-        tiny_unet_conv(&conv_5, n, (Rows){0, 16}, AT(real, B223_enc3_3),
-            (const real *const[]){AT(real, B222_enc3_1)}, AT(real, B025_enc3_2_weight),
+        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B248_enc3_3));
+        tiny_unet_conv(&conv_5, n, (Rows){0, 16}, AT(real, B248_enc3_3),
+            (const real *const[]){AT(real, B247_enc3_1)}, AT(real, B025_enc3_2_weight),
             AT(real, B026_enc3_2_bias));
         begin(step, 9, "max_pool of bottleneck.max_pool", 15, 16384, 108544);
-        /* enc3.3[n,64,16,16] -> bottleneck.max_pool[n,64,8,8] */
-        tiny_unet_zero_halo(&zero_halo_5, n, (Rows){0, 8}, AT(real, B224_bottleneck_max_pool));
-        tiny_unet_max_pool(&max_pool_2, n, (Rows){0, 8}, AT(real, B224_bottleneck_max_pool),
-            AT(real, B223_enc3_3));
+        tiny_unet_zero_halo(&zero_halo_5, n, (Rows){0, 8}, AT(real, B249_bottleneck_max_pool));
+        tiny_unet_max_pool(&max_pool_2, n, (Rows){0, 8}, AT(real, B249_bottleneck_max_pool),
+            AT(real, B248_enc3_3));
         begin(step, 10, "conv of bottleneck.0", 15, 9437184, 372224);
-        /* bottleneck.max_pool[n,64,8,8] bottleneck.0.weight[128,64,3,3] bottleneck.0.bias[128]
-            -> bottleneck.1[n,128,8,8] */
-        tiny_unet_zero_halo(&zero_halo_6, n, (Rows){0, 8}, AT(real, B225_bottleneck_1));
-        tiny_unet_conv(&conv_6, n, (Rows){0, 8}, AT(real, B225_bottleneck_1),
-            (const real *const[]){AT(real, B224_bottleneck_max_pool)}, AT(real, B023_bottleneck_0_weight),
+        tiny_unet_zero_halo(&zero_halo_6, n, (Rows){0, 8}, AT(real, B250_bottleneck_1));
+        tiny_unet_conv(&conv_6, n, (Rows){0, 8}, AT(real, B250_bottleneck_1),
+            (const real *const[]){AT(real, B249_bottleneck_max_pool)}, AT(real, B023_bottleneck_0_weight),
             AT(real, B024_bottleneck_0_bias));
         begin(step, 11, "conv of bottleneck.2", 15, 18874368, 674304);
-        /* bottleneck.1[n,128,8,8] bottleneck.2.weight[128,128,3,3] bottleneck.2.bias[128]
-            -> bottleneck.3[n,128,8,8] */
-        tiny_unet_conv(&conv_7, n, (Rows){0, 8}, AT(real, B226_bottleneck_3),
-            (const real *const[]){AT(real, B225_bottleneck_1)}, AT(real, B021_bottleneck_2_weight),
+        tiny_unet_conv(&conv_7, n, (Rows){0, 8}, AT(real, B251_bottleneck_3),
+            (const real *const[]){AT(real, B250_bottleneck_1)}, AT(real, B021_bottleneck_2_weight),
             AT(real, B022_bottleneck_2_bias));
         begin(step, 12, "upconv of up3", 17, 4194304, 247040);
-        /* bottleneck.3[n,128,8,8] up3.weight[128,64,2,2] up3.bias[64] -> up3[n,64,16,16] */
-        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B227_up3));
-        tiny_unet_upconv(&upconv_0, n, (Rows){0, 16}, AT(real, B227_up3),
-            (const real *const[]){AT(real, B226_bottleneck_3)}, AT(real, B019_up3_weight),
+        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B252_up3));
+        tiny_unet_upconv(&upconv_0, n, (Rows){0, 16}, AT(real, B252_up3),
+            (const real *const[]){AT(real, B251_bottleneck_3)}, AT(real, B019_up3_weight),
             AT(real, B020_up3_bias));
         begin(step, 13, "conv of dec3.0", 18, 37748736, 544000);
-        /* dec3.concat[n,128,16,16] dec3.0.weight[64,128,3,3] dec3.0.bias[64] -> dec3.1[n,64,16,16] */
-        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B228_dec3_1));
-        tiny_unet_conv(&conv_8, n, (Rows){0, 16}, AT(real, B228_dec3_1),
-            (const real *const[]){AT(real, B227_up3), AT(real, B223_enc3_3)}, AT(real, B017_dec3_0_weight),
+        tiny_unet_zero_halo(&zero_halo_4, n, (Rows){0, 16}, AT(real, B253_dec3_1));
+        tiny_unet_conv(&conv_8, n, (Rows){0, 16}, AT(real, B253_dec3_1),
+            (const real *const[]){AT(real, B252_up3), AT(real, B248_enc3_3)}, AT(real, B017_dec3_0_weight),
             AT(real, B018_dec3_0_bias));
         begin(step, 14, "conv of dec3.2", 18, 18874368, 296192);
-        /* dec3.1[n,64,16,16] dec3.2.weight[64,64,3,3] dec3.2.bias[64] -> dec3.3[n,64,16,16] */
-        tiny_unet_conv(&conv_9, n, (Rows){0, 16}, AT(real, B229_dec3_3),
-            (const real *const[]){AT(real, B228_dec3_1)}, AT(real, B015_dec3_2_weight),
+        tiny_unet_conv(&conv_9, n, (Rows){0, 16}, AT(real, B254_dec3_3),
+            (const real *const[]){AT(real, B253_dec3_1)}, AT(real, B015_dec3_2_weight),
             AT(real, B016_dec3_2_bias));
         begin(step, 15, "upconv of up2", 19, 4194304, 246400);
-        /* dec3.3[n,64,16,16] up2.weight[64,32,2,2] up2.bias[32] -> up2[n,32,32,32] */
-        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B230_up2));
-        tiny_unet_upconv(&upconv_1, n, (Rows){0, 32}, AT(real, B230_up2),
-            (const real *const[]){AT(real, B229_dec3_3)}, AT(real, B013_up2_weight), AT(real, B014_up2_bias));
+        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B255_up2));
+        tiny_unet_upconv(&upconv_1, n, (Rows){0, 32}, AT(real, B255_up2),
+            (const real *const[]){AT(real, B254_dec3_3)}, AT(real, B013_up2_weight), AT(real, B014_up2_bias));
         begin(step, 16, "conv of dec2.0", 20, 37748736, 517760);
-        /* dec2.concat[n,64,32,32] dec2.0.weight[32,64,3,3] dec2.0.bias[32] -> dec2.1[n,32,32,32] */
-        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B231_dec2_1));
-        tiny_unet_conv(&conv_10, n, (Rows){0, 32}, AT(real, B231_dec2_1),
-            (const real *const[]){AT(real, B230_up2), AT(real, B220_enc2_3)}, AT(real, B011_dec2_0_weight),
+        tiny_unet_zero_halo(&zero_halo_2, n, (Rows){0, 32}, AT(real, B256_dec2_1));
+        tiny_unet_conv(&conv_10, n, (Rows){0, 32}, AT(real, B256_dec2_1),
+            (const real *const[]){AT(real, B255_up2), AT(real, B245_enc2_3)}, AT(real, B011_dec2_0_weight),
             AT(real, B012_dec2_0_bias));
         begin(step, 17, "conv of dec2.2", 20, 18874368, 316032);
-        /* dec2.1[n,32,32,32] dec2.2.weight[32,32,3,3] dec2.2.bias[32] -> dec2.3[n,32,32,32] */
-        tiny_unet_conv(&conv_11, n, (Rows){0, 32}, AT(real, B232_dec2_3),
-            (const real *const[]){AT(real, B231_dec2_1)}, AT(real, B009_dec2_2_weight),
+        tiny_unet_conv(&conv_11, n, (Rows){0, 32}, AT(real, B257_dec2_3),
+            (const real *const[]){AT(real, B256_dec2_1)}, AT(real, B009_dec2_2_weight),
             AT(real, B010_dec2_2_bias));
         begin(step, 18, "upconv of up1", 21, 4194304, 418112);
-        /* dec2.3[n,32,32,32] up1.weight[32,16,2,2] up1.bias[16] -> up1[n,16,64,64] */
-        tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B233_up1));
-        tiny_unet_upconv(&upconv_2, n, (Rows){0, 64}, AT(real, B233_up1),
-            (const real *const[]){AT(real, B232_dec2_3)}, AT(real, B007_up1_weight), AT(real, B008_up1_bias));
+        tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B258_up1));
+        tiny_unet_upconv(&upconv_2, n, (Rows){0, 64}, AT(real, B258_up1),
+            (const real *const[]){AT(real, B257_dec2_3)}, AT(real, B007_up1_weight), AT(real, B008_up1_bias));
         begin(step, 19, "conv of dec1.0", 22, 37748736, 854848);
-        /* dec1.concat[n,32,64,64] dec1.0.weight[16,32,3,3] dec1.0.bias[16] -> dec1.1[n,16,64,64] */
-        tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B234_dec1_1));
-        tiny_unet_conv(&conv_12, n, (Rows){0, 64}, AT(real, B234_dec1_1),
-            (const real *const[]){AT(real, B233_up1), AT(real, B217_enc1_3)}, AT(real, B005_dec1_0_weight),
+        tiny_unet_zero_halo(&zero_halo_0, n, (Rows){0, 64}, AT(real, B259_dec1_1));
+        tiny_unet_conv(&conv_12, n, (Rows){0, 64}, AT(real, B259_dec1_1),
+            (const real *const[]){AT(real, B258_up1), AT(real, B242_enc1_3)}, AT(real, B005_dec1_0_weight),
             AT(real, B006_dec1_0_bias));
         begin(step, 20, "conv of dec1.2", 22, 18874368, 550208);
-        /* dec1.1[n,16,64,64] dec1.2.weight[16,16,3,3] dec1.2.bias[16] -> dec1.3[n,16,64,64] */
-        tiny_unet_conv(&conv_13, n, (Rows){0, 64}, AT(real, B235_dec1_3),
-            (const real *const[]){AT(real, B234_dec1_1)}, AT(real, B003_dec1_2_weight),
+        tiny_unet_conv(&conv_13, n, (Rows){0, 64}, AT(real, B260_dec1_3),
+            (const real *const[]){AT(real, B259_dec1_1)}, AT(real, B003_dec1_2_weight),
             AT(real, B004_dec1_2_bias));
         begin(step, 21, "conv of final", 24, 393216, 311552);
-        /* dec1.3[n,16,64,64] final.weight[3,16,1,1] final.bias[3] -> final[n,3,64,64] */
-        tiny_unet_conv(&conv_14, n, (Rows){0, 64}, AT(real, B236_final),
-            (const real *const[]){AT(real, B235_dec1_3)}, AT(real, B001_final_weight),
+        tiny_unet_conv(&conv_14, n, (Rows){0, 64}, AT(real, B261_final),
+            (const real *const[]){AT(real, B260_dec1_3)}, AT(real, B001_final_weight),
             AT(real, B002_final_bias));
     }
 }
@@ -1118,6 +1210,27 @@ static const UnetProgram train_program = {
     .input_bytes = 608640,
 };
 /* type, channels, {depth, height, width}, block; origin, strides, ring, bytes of a sample */
+static const UnetLayout eval_input[] = {
+    {UNET_F32, 3, {1, 64, 64}, 3, 201, 13072, 13068, 13068, 198, 0, 52288},
+    {UNET_F32, 3, {1, 64, 64}, 3, 0, 12288, 12288, 12288, 192, 0, 49152},
+};
+static const int64_t eval_result_offset[] = {
+    5785472,
+    5785536,
+    -1, /* there may be no result at all */
+};
+static const UnetProgram eval_program = {
+    .name = "eval",
+    .run = eval,
+    .batch = 1, .steps = 24,
+    .size = {1, 64, 64},
+    .measured = {1, 64, 64},
+    .extent = 6621312,
+    .inputs = eval_input,
+    .result_offsets = eval_result_offset,
+    .input_bytes = 101440,
+};
+/* type, channels, {depth, height, width}, block; origin, strides, ring, bytes of a sample */
 static const UnetLayout predict_input[] = {
     {UNET_F32, 3, {1, 64, 64}, 3, 201, 13072, 13068, 13068, 198, 0, 52288},
     {UNET_F32, 3, {1, 64, 64}, 3, 0, 12288, 12288, 12288, 192, 0, 0},
@@ -1193,6 +1306,7 @@ const UnetModel tiny_unet_model = {
     .noutput = 1, .outputs = output,
     .nresult = 2, .results = result,
     .train = &train_program,
+    .eval = &eval_program,
     .predict = &predict_program,
     .arena_bytes = 26016384,
     .ring = 3, .loader_ring_bytes = 1825920,

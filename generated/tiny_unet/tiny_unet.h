@@ -14,6 +14,7 @@
 #define TINY_UNET_ARENA_ALIGN 64
 #define TINY_UNET_PERSISTENT_BYTES 5784960LL /* at the front: what lives from step to step */
 #define TINY_UNET_TRAIN_BYTES 26016384LL
+#define TINY_UNET_EVAL_BYTES 6621312LL
 #define TINY_UNET_PREDICT_BYTES 6621312LL
 #define TINY_UNET_BUDGET_BYTES 26016384LL   /* what the plan was allowed */
 

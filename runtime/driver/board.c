@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "board_pictures.h"
+#include "unet/words.h"
 
 enum { POINTS = 1000 };
 
@@ -68,7 +69,9 @@ UnetStatus board_open(Board **board, Driver *driver, const UnetDataset *data, in
     if (status == UNET_OK)
         status = unet_events_open(&opened->events, folder, step + 1, error);
     if (status == UNET_OK) {
-        (void)fprintf(stderr, "tensorboard --logdir=%s\n", folder);
+        char word[UNET_PATH_BYTES];
+        (void)unet_shell_word(word, sizeof word, folder);
+        (void)fprintf(stderr, "tensorboard --logdir=%s\n", word);
         open_pictures(opened, data);
     }
     return status;

@@ -4,7 +4,7 @@
  *     NAME.best.safetensors           the weights of the best evaluation
  *     NAME.checkpoint.safetensors     weights, moments and RunState: what --resume continues from
  *     NAME.step-00001000.safetensors  the same, kept for a while (`save` in the model's file)
- *     NAME.previous.*safetensors      checkpoint and best weights of the run before, set aside
+ *     NAME.previous.*safetensors      checkpoint and weights, last and best, of the run before, set aside
  *
  * Every file appears whole or not at all, and none is written with weights that are not finite.
  */

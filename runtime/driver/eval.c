@@ -18,8 +18,16 @@ bool evaluation_exists(const Driver *driver) {
     return given || unet_dataset_exists(model, UNET_EVALUATION);
 }
 
+/* For the command `eval`, which needs no data of evaluation in the file: all of a folder will do. */
+static bool can_measure(const Driver *driver) {
+    const UnetModel *model = driver->model;
+    return model->eval != NULL && model->data != NULL && model->data->nsource > 0;
+}
+
 UnetStatus evaluation_open(Driver *driver, UnetDataset **dataset) {
     const char *own = driver->options.eval_data;
+    if (own == NULL && !unet_dataset_exists(driver->model, UNET_EVALUATION))
+        own = data_folder(driver);
     if (own != NULL)
         return unet_dataset_open_evaluation(dataset, driver->model, own, &driver->error);
     return unet_dataset_open(dataset, driver->model, UNET_EVALUATION, data_folder(driver), &driver->error);
@@ -46,6 +54,9 @@ static UnetStatus start(Evaluation *evaluation, Driver *driver) {
     UnetStatus status = evaluation_open(driver, &evaluation->data);
     if (status != UNET_OK)
         return status;
+    if (driver->options.eval_data == NULL && !unet_dataset_exists(model, UNET_EVALUATION))
+        (void)fprintf(stderr, "%s holds nothing back for evaluation: all samples of %s are measured\n",
+                      model->source, data_folder(driver));
     unet_dataset_notes(evaluation->data, tell, NULL);
     unet_dataset_normalize(evaluation->data, driver->normal);
     const UnetDataset *const datasets[] = {evaluation->data};
@@ -179,11 +190,11 @@ static UnetStatus evaluate_images(Evaluation *evaluation, const Driver *driver, 
 
 UnetStatus driver_eval(Driver *driver) {
     Evaluation evaluation = {.data = NULL};
-    if (!evaluation_exists(driver))
+    if (!evaluation_exists(driver) && !can_measure(driver))
         return unet_fail(
             &driver->error, UNET_USAGE,
-            "%s has nothing to evaluate on: give it an `eval` section with its own files, or keep "
-            "some samples back with `holdout 0.1` in `data`",
+            "this program does not evaluate: %s has no `train` section with data, --programs leaves "
+            "evaluation out, or it would take more memory than all else; a section `eval` demands it",
             driver->model->source);
     UnetStatus status = start(&evaluation, driver);
     const bool in_all = strcmp(driver->options.format, "text") == 0;

@@ -3,6 +3,7 @@
 #include "options.h"
 
 #include "unet/command_line.h"
+#include "unet/words.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@ static const UnetCommandRow commands[] = {
     {"check-data", false, "[OPTIONS] ", "read the data once and report what is wrong with it", NULL},
     {"info", false, "[OPTIONS] ", "print what this program holds: parameters, programs, memory", NULL},
     {"bench", false, "[OPTIONS] ", "time a step of each program and its parts on random inputs", NULL},
-    {"completion", false, "bash|zsh", "print a script that makes a shell complete this", NULL},
+    {"completion", false, "bash|zsh|fish", "print a script that makes a shell complete this", NULL},
     {"help", true, "[COMMAND]", NULL, NULL},
     {"version", true, "", NULL, NULL},
 };
@@ -40,18 +41,21 @@ static UnetStatus take_tensorboard(void *result, const UnetValue *value, UnetErr
 /* Which options a run that is resumed has no more: they say where it starts. */
 enum { GOES_ON, STARTS };
 
-/* " --data=photos", quoted where a shell would take it apart; what has no room is left out. */
+/* " --data=photos", quoted where a shell would take it apart; for what has no room stand dots. */
 static void record(void *result, const UnetOptionRow *row, const UnetValue *value) {
     UnetOptions *options = result;
-    const size_t length = strlen(options->given), room = sizeof options->given - length;
-    const char *text = value->text != NULL ? value->text : "";
-    const char *quote = strpbrk(text, " \t\"$`\\*?&;<>|()") != NULL ? "'" : "";
-    if (row->tag == STARTS)
+    static const char left_out[] = " ...";
+    const size_t length = strlen(options->given), room = sizeof options->given - sizeof left_out;
+    if (row->tag == STARTS || length > room)
         return;
-    const int n = snprintf(options->given + length, room, " %s%s%s%s%s", row->name,
-                           *text != '\0' ? "=" : "", quote, text, quote);
-    if (n < 0 || (size_t)n >= room)
-        options->given[length] = '\0';
+    size_t end = length + (size_t)snprintf(options->given + length, room - length, " %s", row->name);
+    const bool has_value = value->text != NULL && (*value->text != '\0' || row->kind == UNET_TEXT);
+    if (has_value && end + 1 < room) {
+        options->given[end++] = '=';
+        end += unet_shell_word(options->given + end, room - end, value->text);
+    }
+    if (end >= room)
+        memcpy(options->given + length, left_out, sizeof left_out);
 }
 
 #define IN(command) (1u << UNET_COMMAND_##command)
@@ -136,7 +140,7 @@ static UnetStatus check_together(const UnetOptions *options, UnetError *error) {
             return unet_fail(error, UNET_USAGE, "`predict` needs `-o OUT`, the file or folder to write");
     } else if (options->command == UNET_COMMAND_COMPLETION) {
         if (options->nfile != 1)
-            return unet_fail(error, UNET_USAGE, "`completion` needs a shell: bash or zsh");
+            return unet_fail(error, UNET_USAGE, "`completion` needs a shell: bash, zsh or fish");
     } else if (options->nfile > 0) {
         return unet_fail(error, UNET_USAGE, "`%s` takes no files: leave out `%s`",
                          commands[options->command].name, options->files[0]);

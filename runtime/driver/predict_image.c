@@ -320,7 +320,7 @@ static UnetStatus choose_padding(Passage *p) {
 static void tell_traits(Prediction *prediction, const char *in, uint32_t traits) {
     for (int trait = 0; trait < UNET_IMAGE_TRAITS; trait++)
         if ((traits & ~prediction->told) >> trait & 1)
-            (void)fprintf(stderr, "%s: %s\n", in, unet_image_trait(trait));
+            (void)fprintf(stderr, "%s: %s\n", in, unet_image_trait(trait, input_layout(prediction)->type));
     prediction->told |= traits;
 }
 

@@ -143,7 +143,7 @@ void unet_progress_clear(UnetProgress *progress) {
 }
 
 void unet_progress_message(UnetProgress *progress, const char *format, ...) {
-    char line[1536];
+    char line[8192]; /* paths are long, and commands have several */
     va_list arguments;
     unet_progress_clear(progress);
     va_start(arguments, format);

@@ -2,9 +2,9 @@
  *
  *     train.lock    there while a process trains; whoever dies loses the lock, and the file is used again
  *
- * A new run takes no folder that holds another one, unless `--overwrite` says so; then checkpoint and best
- * weights of that run are set aside. What a run that was killed left behind is removed by the next one:
- * only files that have names of ours.
+ * A new run takes no folder that holds another one, unless `--overwrite` says so; then checkpoint and
+ * weights of that run are set aside, last and best. What a run that was killed left behind is removed by
+ * the next one: only files that have names of ours.
  */
 #include "driver.h"
 
@@ -267,7 +267,9 @@ UnetStatus run_folder_clear(const RunFolder *run, Driver *driver, int64_t last, 
     for (bool more = true; more && sweep(open, driver->model->name, run->is_new, last, &oldest) > keep;)
         more = run_forget_checkpoint(driver, oldest);
     (void)closedir(open);
-    if (run->is_new)
-        status = set_aside(driver, "checkpoint.", "previous.");
-    return status == UNET_OK && run->is_new ? set_aside(driver, "best.", "previous.best.") : status;
+    static const char *const kept[][2] = {
+        {"checkpoint.", "previous.checkpoint."}, {"best.", "previous.best."}, {"", "previous."}};
+    for (size_t i = 0; i < sizeof kept / sizeof *kept && status == UNET_OK && run->is_new; i++)
+        status = set_aside(driver, kept[i][0], kept[i][1]);
+    return status;
 }

@@ -111,9 +111,10 @@ static UnetStatus open_data(Run *run) {
                          run->model->source);
     UnetStatus status = unet_dataset_open(&run->data, run->model, UNET_TRAINING, folder, &driver->error);
     if (status == UNET_OK && driver->options.eval_data != NULL && !evaluation_exists(driver))
-        return unet_fail(&driver->error, UNET_USAGE,
-                         "--eval-data: %s has no evaluation: add a section `eval { every 1 }`",
-                         run->model->source);
+        return unet_fail(
+            &driver->error, UNET_USAGE,
+            "--eval-data: this program does not evaluate: add a section `eval { every 1 }` to %s",
+            run->model->source);
     if (status == UNET_OK && evaluation_exists(driver))
         status = evaluation_open(driver, &run->eval_data);
     if (status == UNET_OK)
@@ -326,12 +327,14 @@ static UnetStatus look_at_scale(Run *run) {
     UnetStatus status = scale_look(&run->scale, &run->device, run->begun, &run->driver->error);
     if (status != UNET_OK || run->has_warned || !scale_has_collapsed(&run->scale))
         return status;
+    char program[UNET_PATH_BYTES];
+    (void)unet_shell_word(program, sizeof program, run->driver->program);
     unet_progress_message(&run->progress,
                           "warning: gradients overflow at every loss scale: %" PRId64 " of %" PRId64
                           " steps were skipped, and the scale is down to %.3g. f16 cannot represent this "
                           "training: stop it, compile with --precision=bf16, which takes as much memory, "
                           "and continue with: %s train --resume%s",
-                          run->scale.skipped, run->begun, run->scale.scale, run->driver->program,
+                          run->scale.skipped, run->begun, run->scale.scale, program,
                           run->driver->options.given);
     run->has_warned = true;
     return UNET_OK;
@@ -678,7 +681,8 @@ static void report_waiting(Run *run) {
 static void summarize(Run *run) {
     char duration[32], text[512], last[UNET_PATH_BYTES], best[UNET_PATH_BYTES];
     UnetProgress *progress = &run->progress;
-    const char *program = run->driver->program;
+    char program[UNET_PATH_BYTES], weights[UNET_PATH_BYTES];
+    (void)unet_shell_word(program, sizeof program, run->driver->program);
     if (run_path(run->driver, "", last, NULL) != UNET_OK ||
         run_path(run->driver, "best.", best, NULL) != UNET_OK)
         return;
@@ -711,8 +715,10 @@ static void summarize(Run *run) {
     const char *use = run->state.best_step >= 0 ? best : last;
     if (use == best)
         unet_progress_message(progress, "best: %s (step %" PRId64 ")", best, run->state.best_step);
+    (void)unet_shell_word(weights, sizeof weights, use);
     if (run->model->predict != NULL)
-        unet_progress_message(progress, "try it: %s predict --weights=%s IN.png -o OUT.png", program, use);
+        unet_progress_message(progress, "try it: %s predict --weights=%s IN.png -o OUT.png", program,
+                              weights);
 }
 
 /* A run that a signal ended behind its last step still has its last rows to write. */

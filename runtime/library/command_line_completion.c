@@ -1,4 +1,4 @@
-/* command_line_completion.c - writes a script by which bash or zsh completes a command line, from its
+/* command_line_completion.c - writes a script by which bash, zsh or fish completes a command line, from its
  * grammar. */
 #include "command_line_page.h"
 
@@ -232,6 +232,16 @@ static void print_zsh_command(UnetPage *script, const UnetGrammar *grammar, int 
     unet_page_print(script, "%s}' ;;\n", behind == FILES ? "_files" : "true");
 }
 
+/* Read by a shell that starts, the script says what its function completes; as a file of that name in a
+ * folder of completions it is called for each. */
+static void print_zsh_end(UnetPage *script, const char *program) {
+    unet_page_print(script, "if [[ ${funcstack[1]-} = _%s ]]; then\n    _complete_", program);
+    print_name(script, program);
+    unet_page_print(script, " \"$@\"\nelse\n    compdef _complete_");
+    print_name(script, program);
+    unet_page_print(script, " %s\nfi\n", program);
+}
+
 static void print_zsh(UnetPage *script, const UnetGrammar *grammar, const char *program) {
     unet_page_print(script, "#compdef %s\n# In ~/.zshrc, behind compinit: eval \"$(%s completion zsh)\"\n",
                     program, program);
@@ -245,12 +255,95 @@ static void print_zsh(UnetPage *script, const UnetGrammar *grammar, const char *
         print_commands(script, grammar, " ");
         unet_page_print(script, " ;;\n");
     }
-    unet_page_print(script, "    esac\n}\ncompdef _complete_");
-    print_name(script, program);
-    unet_page_print(script, " %s\n", program);
+    unet_page_print(script, "    esac\n}\n");
+    print_zsh_end(script, program);
 }
 
-/* ---- both ----------------------------------------------------------------------------------------- */
+/* ---- fish ----------------------------------------------------------------------------------------- */
+
+/* Where the command is COMMAND: -1, where none is named yet. */
+static void print_fish_line(UnetPage *script, const UnetGrammar *grammar, const char *program,
+                            int command) {
+    unet_page_print(script, "complete -c %s -n '_complete_", program);
+    print_name(script, program);
+    unet_page_print(script, " \"%s\"'", command < 0 ? "" : name_of(grammar, command));
+}
+
+static void print_fish_help(UnetPage *script, const char *help) {
+    unet_page_print(script, " -d '");
+    for (; *help != '\0' && *help != ';'; help++)
+        unet_page_print(script, "%s%c", strchr("'\\", *help) != NULL ? "\\" : "", *help);
+    unet_page_print(script, "'\n");
+}
+
+static void print_fish_option(UnetPage *script, const UnetOptionRow *row) {
+    const Values values = values_of(row);
+    if (row->letter != 0)
+        unet_page_print(script, " -s %c", row->letter);
+    if (row->name[1] == '-')
+        unet_page_print(script, " -l %s", row->name + 2);
+    else if (row->name[1] != row->letter)
+        unet_page_print(script, " -%c %s", row->name[2] == '\0' ? 's' : 'o', row->name + 1);
+    if (row->kind != UNET_FLAG && row->kind != UNET_MAYBE)
+        unet_page_print(script, " -r");
+    if (values == FILES) {
+        unet_page_print(script, " -F");
+    } else if (values == FOLDERS) {
+        unet_page_print(script, " -f -a '(__fish_complete_directories)'");
+    } else if (values == WORDS) {
+        unet_page_print(script, " -f -a '");
+        print_words(script, row->value);
+        unet_page_print(script, "'");
+    }
+    print_fish_help(script, row->help);
+}
+
+static void print_fish_command(UnetPage *script, const UnetGrammar *grammar, const char *program,
+                               int command) {
+    for (int i = 0; i < grammar->noption; i++)
+        if (unet_command_takes(&grammar->option[i], command)) {
+            print_fish_line(script, grammar, program, command);
+            print_fish_option(script, &grammar->option[i]);
+        }
+    if (words_behind(grammar, command) == FILES) {
+        print_fish_line(script, grammar, program, command);
+        unet_page_print(script, " -F\n");
+    } else if (words_behind(grammar, command) == WORDS) {
+        print_fish_line(script, grammar, program, command);
+        unet_page_print(script, " -a '");
+        print_words_behind(script, grammar, command);
+        unet_page_print(script, "'\n");
+    }
+}
+
+/* A function that tells whether the command is the one that it is given; then a line for each word. */
+static void print_fish(UnetPage *script, const UnetGrammar *grammar, const char *program) {
+    unet_page_print(script,
+                    "# In ~/.config/fish/config.fish: %s completion fish | source\n"
+                    "function _complete_",
+                    program);
+    print_name(script, program);
+    unet_page_print(script, "%s",
+                    "\n    set -l command ''\n    for word in (commandline -opc)[2..-1]\n"
+                    "        if contains -- $word ");
+    print_commands(script, grammar, " ");
+    unet_page_print(script, "%s",
+                    "\n            set command $word\n            break\n        end\n    end\n"
+                    "    test \"$command\" = \"$argv[1]\"\nend\n");
+    unet_page_print(script, "complete -c %s -f\ncomplete -c %s -l help -d 'show help'\n", program, program);
+    for (int c = 0; c < grammar->ncommand; c++) {
+        if (is_listed(grammar, c)) {
+            print_fish_line(script, grammar, program, -1);
+            unet_page_print(script, " -a %s", grammar->command[c].name);
+            print_fish_help(script,
+                            grammar->command[c].help != NULL ? grammar->command[c].help : "show help");
+        }
+        if (is_listed(grammar, c) || c == grammar->plain)
+            print_fish_command(script, grammar, program, c);
+    }
+}
+
+/* ---- all ----------------------------------------------------------------------------------------- */
 
 size_t unet_command_line_completion(const UnetGrammar *grammar, const char *program, const char *shell,
                                     char *text, size_t size) {
@@ -260,5 +353,7 @@ size_t unet_command_line_completion(const UnetGrammar *grammar, const char *prog
         print_bash(&script, grammar, name);
     else if (strcmp(shell, "zsh") == 0)
         print_zsh(&script, grammar, name);
+    else if (strcmp(shell, "fish") == 0)
+        print_fish(&script, grammar, name);
     return script.length;
 }

@@ -1,8 +1,8 @@
 /* dataset_list.c - samples that stand in a text file, one a line: the names of their files, or what the
  * stars of the patterns stand for.
  *
- * Words are separated by blanks; empty lines and those that begin with `#` say nothing.  Samples keep the
- * order of the lines.
+ * Words are separated by blanks; empty lines and those that begin with `#` say nothing.  Lines may end as
+ * on Windows, and a mark of UTF-8 may stand in front of the first.  Samples keep the order of the lines.
  *
  * Requires: the series.  Provides: UnetDataset.stems, the first word of each line; FileSeries.word. */
 #include "dataset_parts.h"
@@ -73,7 +73,7 @@ static UnetStatus read_lines(const Reading *r, FILE *file) {
         if (strlen(line) == sizeof line - 1 && line[sizeof line - 2] != '\n') {
             return unet_fail(r->error, UNET_IO, "%s:%d: the line is too long", r->path, number);
         }
-        status = take_line(r, number, line);
+        status = take_line(r, number, line + (number == 1 ? unet_bom_length(line) : 0));
     }
     if (status == UNET_OK && ferror(file)) {
         return unet_fail(r->error, UNET_IO, "%s: cannot read: %s", r->path, strerror(errno));

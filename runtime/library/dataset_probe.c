@@ -174,6 +174,12 @@ UnetStatus dataset_probe(UnetDataset *dataset, Listener *listener, UnetError *er
     return UNET_OK;
 }
 
+/* What pictures of SERIES become; where their source fills no input itself, what the first input is. */
+static UnetType stored_type(const UnetDataset *dataset, const FileSeries *series) {
+    const int32_t input = dataset->source[series->source].input;
+    return dataset->program->inputs[input < 0 ? 0 : input].type;
+}
+
 void unet_dataset_notes(const UnetDataset *dataset, UnetProblemReport *note, void *context) {
     char text[512];
     for (int32_t i = 0; i < dataset->nseries; i++) {
@@ -183,7 +189,7 @@ void unet_dataset_notes(const UnetDataset *dataset, UnetProblemReport *note, voi
                 (void)snprintf(text, sizeof text, "%.100s: %d of %d files of \"%.200s\"%s: %s",
                                dataset->source[series->source].name, series->with[trait], series->files,
                                series->pattern, series->more != NULL ? " and others" : "",
-                               unet_image_trait(trait));
+                               unet_image_trait(trait, stored_type(dataset, series)));
                 note(context, text);
             }
         }

@@ -51,23 +51,29 @@ static UnetStatus write_record(UnetEvents *events, EventPart *event, uint8_t *by
     return unet_fail(error, UNET_IO, "%s: cannot write: %s", events->path, strerror(code));
 }
 
-static bool name_file(UnetEvents *events, const char *folder) {
+/* NUMBER: of runs that one process, or processes of that number in several containers, begin in a second.
+ */
+static bool name_file(UnetEvents *events, const char *folder, int number) {
     char host[256];
     if (gethostname(host, sizeof host) != 0) {
         (void)snprintf(host, sizeof host, "localhost");
     }
     host[sizeof host - 1] = '\0';
-    const int n = snprintf(events->path, sizeof events->path, "%s/events.out.tfevents.%010lld.%s.%ld",
-                           folder, (long long)time(NULL), host, (long)getpid());
+    const int n = snprintf(events->path, sizeof events->path, "%s/events.out.tfevents.%010lld.%s.%ld.%d",
+                           folder, (long long)time(NULL), host, (long)getpid(), number);
     return n > 0 && (size_t)n < sizeof events->path;
 }
 
 UnetStatus unet_events_open(UnetEvents *events, const char *folder, int64_t step, UnetError *error) {
+    enum { MOST = 1000 };
     events->fd = -1;
-    if (!name_file(events, folder)) {
-        return unet_fail(error, UNET_IO, "%s: the name of the folder is too long", folder);
+    errno = EEXIST;
+    for (int number = 0; events->fd < 0 && errno == EEXIST && number < MOST; number++) {
+        if (!name_file(events, folder, number)) {
+            return unet_fail(error, UNET_IO, "%s: the name of the folder is too long", folder);
+        }
+        events->fd = open(events->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
     }
-    events->fd = open(events->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
     if (events->fd < 0) {
         return unet_fail(error, UNET_IO, "%s: cannot write: %s", events->path, strerror(errno));
     }

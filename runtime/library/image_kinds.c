@@ -80,13 +80,23 @@ const UnetImageKind *unet_image_kind_of_bytes(const uint8_t bytes[8]) {
     return NULL;
 }
 
-const char *unet_image_trait(int trait) {
-    static const char *const told[UNET_IMAGE_TRAITS] = {
-        "alpha is dropped",
-        "grey fills three channels alike",
-        "warning: read as they lie, though their orientation (EXIF or TIFF) says to turn them",
-        "warning: only the first of several pages is read",
-        "all 16 bits are kept",
-        "floats are kept as they are, not scaled to 0..1"};
-    return trait >= 0 && trait < UNET_IMAGE_TRAITS ? told[trait] : "";
+const char *unet_image_trait(int trait, UnetType into) {
+    static const struct {
+        const char *told, *in_bytes; /* in_bytes: of what is stored as n / 255; NULL: the same */
+    } traits[UNET_IMAGE_TRAITS] = {
+        {"alpha is dropped", NULL},
+        {"grey fills three channels alike", NULL},
+        {"warning: read as they lie, though their orientation (EXIF or TIFF) says to turn them", NULL},
+        {"warning: only the first of several pages is read", NULL},
+        {"all 16 bits are kept",
+         "warning: 16 bits are rounded to 8, for this is compiled with --staging=u8"},
+        {"floats are kept as they are, not scaled to 0..1",
+         "warning: floats are clamped to 0..1 and rounded to 8 bits, for this is compiled with "
+         "--staging=u8"},
+    };
+    if (trait < 0 || trait >= UNET_IMAGE_TRAITS) {
+        return "";
+    }
+    return into == UNET_UNORM8 && traits[trait].in_bytes != NULL ? traits[trait].in_bytes
+                                                                 : traits[trait].told;
 }

@@ -1,5 +1,6 @@
 /* key_map.c - see key_map.h. */
 #include "key_map.h"
+#include "unet/words.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -106,7 +107,7 @@ static UnetStatus parse(KeyMap *map, UnetError *error) {
         return unet_fail(error, UNET_TOO_SMALL, "%s: out of memory", map->path);
     }
     UnetStatus status = UNET_OK;
-    char *text = map->text;
+    char *text = map->text + unet_bom_length(map->text);
     for (int line = 1; text != NULL && status == UNET_OK; line++) {
         char *end = strchr(text, '\n');
         if (end != NULL) {

@@ -1,9 +1,11 @@
-/* words.c - suggests names: by edit distance, by their beginning, by what other programs call them. */
+/* words.c - suggests names: by edit distance, by their beginning, by what other programs call them; quotes
+ * words for a shell. */
 #include "unet/words.h"
 
 #include <ctype.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,6 +85,25 @@ static bool is_other_word(const char *word, const char *name) {
             same(word, other_words[i].theirs, strlen(other_words[i].theirs) + 1))
             return true;
     return false;
+}
+
+/* ADDED behind the LENGTH bytes that TEXT has or, but for its SIZE, would have. */
+static size_t put(char *text, size_t size, size_t length, const char *added) {
+    if (length < size)
+        (void)snprintf(text + length, size - length, "%s", added);
+    return length + strlen(added);
+}
+
+size_t unet_shell_word(char *text, size_t size, const char *word) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
+    const bool quoted = *word == '\0' || word[strspn(word, plain)] != '\0';
+    size_t length = 0;
+    length = put(text, size, length, quoted ? "'" : "");
+    for (; *word != '\0'; word++) {
+        const char one[] = {*word, '\0'};
+        length = put(text, size, length, *word == '\'' ? "'\\''" : one);
+    }
+    return put(text, size, length, quoted ? "'" : "");
 }
 
 const char *unet_nearest_word(const char *word, const char *const *names, int count) {

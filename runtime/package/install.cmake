@@ -7,6 +7,7 @@
 #   lib/cmake/unetc/            find_package(unetc)
 #   lib/pkgconfig/unetc.pc
 #   share/man/                  unetc(1), unet-program(1), unet(5), unetc-plan(5)
+#   share/bash-completion/, share/zsh/, share/fish/         what these shells complete
 #   share/doc/unetc/            what to read, and examples
 set(package ${CMAKE_SOURCE_DIR}/runtime/package)
 set(home ${CMAKE_INSTALL_LIBDIR}/unetc)
@@ -34,6 +35,29 @@ install(FILES ${CMAKE_SOURCE_DIR}/compiler/man/unetc.1 ${CMAKE_SOURCE_DIR}/runti
         DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${CMAKE_SOURCE_DIR}/compiler/man/unetc-plan.5 ${CMAKE_SOURCE_DIR}/dsl/man/unet.5
         DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
+
+# What shells complete is what the compiler says, under the names by which they look for it. Under /usr, the prefix of
+# packages, zsh has a folder of its own on Debian.
+set(completions ${CMAKE_BINARY_DIR}/completions)
+set(scripts)
+foreach(script "bash unetc" "zsh _unetc" "fish unetc.fish")
+  separate_arguments(script)
+  list(GET script 0 shell)
+  list(GET script 1 name)
+  add_custom_command(OUTPUT ${completions}/${name} DEPENDS unetc
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${completions}
+    COMMAND unetc completion ${shell} >${completions}/${name})
+  list(APPEND scripts ${completions}/${name})
+endforeach()
+add_custom_target(completions ALL DEPENDS ${scripts})
+install(FILES ${completions}/unetc DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/bash-completion/completions)
+install(FILES ${completions}/unetc.fish DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/fish/vendor_completions.d)
+install(CODE "set(zsh site-functions)
+  if(CMAKE_INSTALL_PREFIX MATCHES \"/usr$\" AND EXISTS /etc/debian_version)
+    set(zsh vendor-completions)
+  endif()
+  file(INSTALL ${completions}/_unetc DESTINATION \${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATAROOTDIR}/zsh/\${zsh})")
+
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples/embed DESTINATION ${doc}/examples)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples/denoise DESTINATION ${doc}/examples FILES_MATCHING PATTERN *.unet PATTERN cat.png)
 

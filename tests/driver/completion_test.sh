@@ -42,8 +42,26 @@ check_program() {
     if command -v zsh >/dev/null; then
         "$program" completion zsh | zsh -n /dev/stdin || fail "$name: zsh cannot read its script"
     fi
-    "$program" completion fish >/dev/null 2>&1
-    [[ $? = 2 ]] || fail "$name completion fish: exit code $?, not 2"
+    check_fish "$program" "$name"
+    "$program" completion tcsh >/dev/null 2>&1
+    [[ $? = 2 ]] || fail "$name completion tcsh: exit code $?, not 2"
+}
+
+# Each command and each of its options has a line, and where fish is at hand it offers what bash does.
+check_fish() {
+    local program=$1 name=$2 command option form
+    "$program" completion fish >fish.txt || fail "$name has no script for fish"
+    for command in $("$program" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][-a-z]*\).*/\1/p'); do
+        grep -q "^complete -c $name -n '[^']* \"\"' -a $command " fish.txt || fail "fish does not offer $name $command"
+        for option in $(options_of "$program" help "$command"); do
+            case $option in (--help) continue ;; (--*) form="-l ${option#--}" ;; (-?) form="-s ${option#-}" ;; (*) form="-o ${option#-}" ;; esac
+            grep -q -- "^complete -c $name -n '[^']* \"$command\"'.* $form " fish.txt || fail "fish: $name $command does not offer $option"
+        done
+    done
+    if command -v fish >/dev/null; then
+        [[ $(fish -c 'source fish.txt; complete -C "$argv[1] comp"' "$name") == completion* ]] ||
+            fail "$name: fish does not complete a command"
+    fi
 }
 
 cd "$(mktemp -d)" || exit 1

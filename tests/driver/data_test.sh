@@ -163,8 +163,10 @@ for staging in f32 u8; do
 done
 
 echo "lists and folders"
-printf '%02d\n' 4 1 7 2 >data/train.txt
-printf 'noisy/%02d.png clean/%02d.png\n' 3 3 5 5 >data/val.txt
+printf '\357\273\277' >data/train.txt # as editors on Windows write it
+printf '%02d\r\n' 4 1 7 2 >>data/train.txt
+printf '\357\273\277# pairs\r\n' >data/val.txt
+printf 'noisy/%02d.png clean/%02d.png\r\n' 3 3 5 5 >>data/val.txt
 mkdir -p other/noisy other/clean
 for i in 00 06 08; do
     cp data/noisy/$i.png other/noisy/day_$i.jpg

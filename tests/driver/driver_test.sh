@@ -111,9 +111,16 @@ for option in "" --weights=whole/fake.safetensors --resume=whole/fake.checkpoint
 done
 diff -r whole again || fail "a refused training changes a run"
 expect 2 'give one of them' "$fake" train --data=data --out=again --resume --overwrite
-expect 0 'is now again/fake.previous' "$fake" train --data=data --out=again --overwrite
-expect 2 'in the place of again/fake.previous.safetensors: move that file' \
-    "$fake" train --data=data --out=again --overwrite --resume=again/fake.previous.safetensors
+# Before the new run has saved weights of its own there are none but those set aside.
+FAKE_RATE=1e30 expect 6 'again/fake.safetensors of an earlier run is now again/fake.previous.safetensors' \
+    "$fake" train --data=data --out=again --overwrite
+for file in safetensors best.safetensors checkpoint.safetensors; do
+    same whole/fake.$file again/fake.previous.$file "set aside: $file"
+done
+[ ! -e again/fake.safetensors ] || fail "weights of an earlier run look like those of the new one"
+expect 2 'in the place of again/fake.previous.checkpoint.safetensors: move that file' \
+    "$fake" train --data=data --out=again --overwrite --resume=again/fake.previous.checkpoint.safetensors
+expect 0 '' "$fake" train --data=data --out=again --overwrite
 mkdir logged && echo mine >logged/log.csv
 expect 2 'logged holds a run .log.csv.' "$fake" train --data=data --out=logged
 cp whole/fake.checkpoint.safetensors logged
@@ -144,12 +151,16 @@ same whole/fake.safetensors board/fake.safetensors "--tensorboard"
 expect 0 ' tags' python3 "$here/tensorboard_check.py" board/tensorboard board
 expect 4 'nowhere/x: the folder cannot be created' "$fake" train --data=data --out=board2 --tensorboard=nowhere/x
 [ ! -e board2/fake.checkpoint.safetensors ] || fail "a run that could not begin takes the folder"
-FAKE_SLEEP=200 "$fake" train --data=data --out=board3 --tensorboard --epochs=8 2>board3.txt &
+ln -s "$fake" "fake's own"
+FAKE_SLEEP=200 "./fake's own" train --data=data --out="board's \$3; " --tensorboard --epochs=8 2>board3.txt &
 until grep -q evaluation: board3.txt || ! kill -0 $! 2>/dev/null; do sleep 0.02; done
 kill -TERM $! # while pictures are made
 wait $!
 status=$?
 [ $status -eq 143 ] && grep -q 'continue with' board3.txt || fail "SIGTERM among pictures: exit $status: $(cat board3.txt)"
+# What a shell makes of the hint is the command that was meant.
+expect 0 'resuming from step' sh -c "$(sed -n 's/.*continue with: //p' board3.txt)"
+[ -s "board's \$3; /fake.safetensors" ] || fail "a hint with quotes: $(cat board3.txt)"
 
 echo "batches"
 expect 2 'compiled for 4 at most; compile with --batch=5' "$fake" train --data=data --out=wide --batch=5

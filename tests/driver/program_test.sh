@@ -34,6 +34,19 @@ done
 run ./tiny_no_reuse train --data=data --steps=20 --threads=2 --out=no_reuse
 same threads1 no_reuse "--no-reuse"
 
+echo "evaluation, of which the file says nothing"
+run ./tiny eval --data=small --out=threads1 --format=csv
+[ "$(grep -v ' ' run.txt | cut -d, -f1 | tr '\n' ' ')" = 'image "00" ' ] || fail "eval of a folder: $(cat run.txt)"
+grep -q 'tiny_unet.unet holds nothing back for evaluation: all samples of small are measured' run.txt ||
+    fail "eval does not say what it measures: $(cat run.txt)"
+run ./tiny eval --data=data --out=threads1 && grep -q '^samples 9$' run.txt || fail "$(cat run.txt)"
+run ./tiny train --data=data --eval-data=small --steps=20 --threads=1 --out=evaluated
+grep -q ',eval,' evaluated/log.csv || fail "--eval-data: $(cat evaluated/log.csv)"
+same threads1 evaluated "--eval-data"
+compile --size=64x64 --programs=train,predict -o unmeasured
+./unmeasured eval --data=data >run.txt 2>&1
+[ $? -eq 2 ] && grep -q -e '--programs leaves' run.txt || fail "eval without a program for it: $(cat run.txt)"
+
 echo "instructions"
 compile --size=64x64 --batch=2 -D base=8 --isa=portable -o tiny_portable
 levels=$(python3 - <<'PYTHON'

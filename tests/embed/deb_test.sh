@@ -23,6 +23,9 @@ done
 dpkg --dry-run --install "$package" >dpkg.txt 2>&1 || { cat dpkg.txt; exit 1; }
 dpkg-deb -x "$package" root
 root/usr/bin/unetc --version
+cmp <(root/usr/bin/unetc completion bash) root/usr/share/bash-completion/completions/unetc
+cmp <(root/usr/bin/unetc completion zsh) "$(ls root/usr/share/zsh/*/_unetc)"
+cmp <(root/usr/bin/unetc completion fish) root/usr/share/fish/vendor_completions.d/unetc.fish
 cp root/usr/share/doc/unetc/examples/denoise/tiny_unet.unet .
 root/usr/bin/unetc --size=64x64 --programs=predict tiny_unet.unet
 ./tiny_unet info >info.txt && grep -q "64 x 64" info.txt || { cat info.txt; exit 1; }

@@ -44,6 +44,9 @@ libraries=$(dirname "$(find "$prefix" -path '*/unetc/libunet_runtime.a')")
 unetc=$prefix/bin/unetc examples=$prefix/share/doc/unetc/examples
 [ "$(realpath "$("$unetc" --runtime)")" = "$libraries" ] || fail "unetc --runtime: $("$unetc" --runtime)"
 grep -rIl -e "$build" -e "$folder/first" "$prefix" && fail "a file names the folder of the build"
+for script in bash-completion/completions/unetc zsh/site-functions/_unetc fish/vendor_completions.d/unetc.fish; do
+    grep -q _complete_unetc "$prefix/share/$script" || fail "no completion in share/$script"
+done
 ln -s "$unetc" linked && [ "$(./linked --runtime)" = "$("$unetc" --runtime)" ] || fail "unetc through a link"
 cp "$unetc" alone && ./alone --runtime 2>refusal.txt && fail "unetc without its runtime library"
 grep -q "set UNETC_RUNTIME" refusal.txt || fail "$(cat refusal.txt)"

@@ -49,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     memcpy(file, data + 1, size - 1);
     if (file[0] == 0x89)
         fix_sums(file, size - 1);
-    const char *path = as_file(file, size - 1);
+    const char *path = as_file(FUZZ_FIRST, file, size - 1);
     free(file);
     if (unet_image_probe(path, &info, &error) == UNET_OK &&
         unet_image_open(&reader, path, channels[data[0] % 4], &error) == UNET_OK) {

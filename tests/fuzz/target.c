@@ -32,15 +32,16 @@ void run_caught(void (*body)(void *), void *context) {
     is_caught = false;
 }
 
-const char *as_file(const uint8_t *data, size_t size) {
-    static char path[64];
-    static int file = -1;
-    if (file < 0)
-        file = memfd_create("fuzz", 0);
-    if (file < 0 || ftruncate(file, 0) != 0 || pwrite(file, data, size, 0) != (ssize_t)size)
+const char *as_file(FuzzFile which, const uint8_t *data, size_t size) {
+    static char path[FUZZ_FILES][64];
+    static int opened[FUZZ_FILES] = {-1, -1};
+    int *file = &opened[which];
+    if (*file < 0)
+        *file = memfd_create("fuzz", 0);
+    if (*file < 0 || ftruncate(*file, 0) != 0 || pwrite(*file, data, size, 0) != (ssize_t)size)
         abort();
-    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-    return path;
+    snprintf(path[which], sizeof path[which], "/proc/self/fd/%d", *file);
+    return path[which];
 }
 
 char *as_text(const uint8_t *data, size_t size) {

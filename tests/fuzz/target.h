@@ -14,8 +14,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* Calls BODY, which may end the program: that is caught, unless it is for a bug of ours. */
 void run_caught(void (*body)(void *), void *context);
 
-/* DATA as a file; its name stays as it is until the next call. */
-const char *as_file(const uint8_t *data, size_t size);
+/* DATA as a file, one of two that have no name on disk; it stays as it is until the next call for it. */
+typedef enum { FUZZ_FIRST, FUZZ_SECOND, FUZZ_FILES } FuzzFile;
+const char *as_file(FuzzFile which, const uint8_t *data, size_t size);
 
 /* DATA as a text, to be freed. */
 char *as_text(const uint8_t *data, size_t size);

@@ -691,6 +691,39 @@ static void test_check(void) {
           "the problems are:\n%s", heard);
 }
 
+/* What is said of pictures of 16 bits and of floats is what happens to them. */
+static void test_notes(void) {
+    static const struct {
+        UnetType type;
+        const char *deep, *floats;
+    } cases[] = {{UNET_F32, "all 16 bits are kept", "floats are kept as they are"},
+                 {UNET_UNORM8, "16 bits are rounded to 8", "floats are clamped to 0..1"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char heard[4096] = "", path[200];
+        Fake fake;
+        UnetDataset *dataset;
+        UnetError error;
+        UnetImageWriter *writer;
+        snprintf(path, sizeof path, "%s/deep", folder);
+        mkdir(path, 0777);
+        snprintf(path, sizeof path, "%s/deep/a.png", folder);
+        const UnetImageInfo info = {.width = 4, .height = 4, .channels = 1, .bits = 16};
+        CHECK_OK(unet_image_create(&writer, path, &info, &error), error);
+        for (int y = 0; y < 4; y++) {
+            CHECK_OK(unet_image_write_row(writer, (float[4]){0}, &error), error);
+        }
+        CHECK_OK(unet_image_finish(writer, &error), error);
+        fake_pairs(&fake, 1, 1, 4, cases[i].type);
+        fake.term[0][0].pattern = fake.term[1][0].pattern = "deep/*.png";
+        CHECK_OK(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, folder, &error), error);
+        unet_dataset_notes(dataset, hear, heard);
+        CHECK(strstr(heard, cases[i].deep) != NULL, "of 16 bits is said: %s", heard);
+        CHECK(strstr(unet_image_trait(5, cases[i].type), cases[i].floats) != NULL, "of floats is said: %s",
+              unet_image_trait(5, cases[i].type));
+        unet_dataset_close(dataset);
+    }
+}
+
 static void test_pad_index(void) {
     static const int32_t reflected[] = {2, 1, 0, 1, 2, 1, 0, 1, 2, 1, 0};
     for (int i = 0; i < 11; i++) {
@@ -731,6 +764,7 @@ int main(void) {
     test_labels(UNET_PAD_VALUE);
     test_labels(UNET_PAD_REFLECT);
     test_values();
+    test_notes();
     remove_folder(folder);
     return check_result();
 }

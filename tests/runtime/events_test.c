@@ -108,11 +108,28 @@ static void test_file(const char *folder) {
     unet_events_close(&events);
 }
 
+/* Runs that begin in the same second have a file each. */
+static void test_names(const char *folder) {
+    enum { RUNS = 3 };
+    UnetEvents events[RUNS];
+    UnetError error;
+    for (int i = 0; i < RUNS; i++) {
+        CHECK_OK(unet_events_open(&events[i], folder, 1, &error), error);
+        for (int k = 0; k < i; k++) {
+            CHECK(strcmp(events[i].path, events[k].path) != 0, "two runs write %s", events[i].path);
+        }
+    }
+    for (int i = 0; i < RUNS; i++) {
+        unet_events_close(&events[i]);
+    }
+}
+
 int main(void) {
     char folder[64];
     make_folder(folder);
     test_records();
     test_file(folder);
+    test_names(folder);
     remove_folder(folder);
     return check_result();
 }

@@ -87,8 +87,8 @@ UNET_MUST_USE UnetStatus unet_command_line_read(const UnetGrammar *grammar, int 
 size_t unet_command_line_help(const UnetGrammar *grammar, const char *program, int about, char *text,
                               size_t size);
 
-/* Writes a script by which SHELL, "bash" or "zsh", completes the command line of PROGRAM, or as much of it
- * as fits, to TEXT; returns its length, 0 for another shell. */
+/* Writes a script by which SHELL, "bash", "zsh" or "fish", completes the command line of PROGRAM, or as
+ * much of it as fits, to TEXT; returns its length, 0 for another shell. */
 size_t unet_command_line_completion(const UnetGrammar *grammar, const char *program, const char *shell,
                                     char *text, size_t size);
 

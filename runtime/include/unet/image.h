@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include "unet/model.h"
 #include "unet/status.h"
 
 #ifdef __cplusplus
@@ -36,9 +37,9 @@ enum {
 };
 enum { UNET_IMAGE_TRAITS = 6 };
 
-/* What to tell of trait number TRAIT, from 0 on: "alpha is dropped"; begins with "warning: " where that is
- * hardly meant. */
-const char *unet_image_trait(int trait);
+/* What to tell of trait number TRAIT, from 0 on, of images that become numbers of type INTO: "alpha is
+ * dropped"; begins with "warning: " where that is hardly meant. */
+const char *unet_image_trait(int trait, UnetType into);
 
 typedef struct {
     int32_t width, height;
