@@ -111,6 +111,8 @@ static const UnetGrammar grammar = {
     .plain = -1,
     .help_command = UNET_COMMAND_HELP,
     .version_command = UNET_COMMAND_VERSION,
+    .elsewhere = "check|mem|fit|onnx|explain",
+    .where = "the compiler: `unetc COMMAND ...`",
     .seen = record,
     .epilogue = "Exit codes: 0 done, 2 usage, 3 not enough memory, 4 data or files, 6 training diverged, "
                 "70 a bug, 130 and 143 stopped by a signal (training after writing a checkpoint).",
