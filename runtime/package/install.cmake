@@ -26,7 +26,7 @@ configure_file(${package}/unetc.pc.in ${CMAKE_BINARY_DIR}/unetc.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/unetc.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${doc} RENAME copyright)
-foreach(folder . dsl runtime compiler compiler/cuda tests/bench) # the pages that the first one leads to
+foreach(folder . dsl runtime compiler compiler/cuda templates tests tests/bench) # the pages that the first one leads to
   install(FILES ${CMAKE_SOURCE_DIR}/${folder}/README.md DESTINATION ${doc}/${folder})
 endforeach()
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/dsl/editors DESTINATION ${home} PATTERN words.py EXCLUDE)
@@ -34,8 +34,9 @@ install(FILES ${CMAKE_SOURCE_DIR}/compiler/man/unetc.1 ${CMAKE_SOURCE_DIR}/runti
         DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${CMAKE_SOURCE_DIR}/compiler/man/unetc-plan.5 ${CMAKE_SOURCE_DIR}/dsl/man/unet.5
         DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples DESTINATION ${doc} FILES_MATCHING PATTERN *.unet PATTERN README.md
+        PATTERN cat.png PATTERN from_pytorch.py)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples/embed DESTINATION ${doc}/examples)
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples/denoise DESTINATION ${doc}/examples FILES_MATCHING PATTERN *.unet PATTERN cat.png)
 
 # The package needs what unetc runs: a C compiler, and the libraries that programs are linked with.
 set(CPACK_PACKAGE_NAME unetc)
