@@ -426,6 +426,8 @@ static const UnetGrammar grammar = {
     .plain = COMMAND_COMPILE,
     .help_command = COMMAND_HELP,
     .version_command = COMMAND_VERSION,
+    .elsewhere = "train|eval|predict|check-data|info|bench",
+    .where = "the program that unetc makes: `unetc NAME.unet`, then `./NAME COMMAND`",
     .epilogue = "Exit codes: 0 done, 1 errors in the file, 2 usage, 3 does not fit, 4 input or output, "
                 "5 a compiler failed, 70 a bug of unetc.\n"
                 "The C compiler is $CC, or cc.  For cuda: nvcc is $NVCC, or that of $CUDA_HOME or "

@@ -278,11 +278,39 @@ static UnetStatus read_unlogged(const UnetSafetensors *file, RunState *state, Un
                                : UNET_OK;
 }
 
+/* PATH, from which `--resume` without a file goes on, is not there. */
+static UnetStatus fail_no_run(Driver *driver, const char *path) {
+    char other[UNET_PATH_BYTES];
+    const char *folder = run_folder(driver);
+    if (run_folder_other(folder, other))
+        return unet_fail(&driver->error, UNET_IO,
+                         "`--resume`: %s holds the run of a program of another name: "
+                         "`--resume=%s/%s` goes on from it where the network is the same",
+                         folder, folder, other);
+    return unet_fail(&driver->error, UNET_IO,
+                     "`--resume`: no run to go on with, as there is no %s: leave `--resume` out to begin "
+                     "one, or name the folder of the run with `--out=DIR`",
+                     path);
+}
+
+/* The tensors of the checkpoint NAME do not fit. */
+static void advise_changed(Driver *driver, const UnetSafetensors *file, const char *name) {
+    const char *hash = unet_safetensors_metadata(file, "unet.source_hash");
+    const size_t length = strlen(driver->error.text);
+    if (hash != NULL && strcmp(hash, driver->model->source_hash) != 0)
+        (void)snprintf(driver->error.text + length, sizeof driver->error.text - length,
+                       "; the network has changed since then: train anew in another `--out`, with "
+                       "`--weights=%s` from what still fits",
+                       name);
+}
+
 UnetStatus run_resume(Driver *driver, char *arena, RunState *state) {
     char path[UNET_PATH_BYTES];
     UnetSafetensors *file = NULL;
     UnetStatus status = run_path(driver, "checkpoint.", path, &driver->error);
     const char *name = driver->options.resume_file != NULL ? driver->options.resume_file : path;
+    if (status == UNET_OK && name == path && access(path, F_OK) != 0 && errno == ENOENT)
+        return fail_no_run(driver, path);
     if (status == UNET_OK)
         status = unet_safetensors_open(&file, name, unet_parameters_header(driver->model), &driver->error);
     if (status == UNET_OK)
@@ -291,9 +319,12 @@ UnetStatus run_resume(Driver *driver, char *arena, RunState *state) {
         status = read_unlogged(file, state, &driver->error);
     if (status == UNET_OK)
         status = normal_read(driver, file);
-    if (status == UNET_OK)
+    if (status == UNET_OK) {
         status =
             unet_parameters_load(driver->model, file, UNET_LOAD_ALL, arena, NULL, NULL, &driver->error);
+        if (status != UNET_OK)
+            advise_changed(driver, file, name);
+    }
     if (status == UNET_OK)
         status = unet_moments_load(driver->model, file, state->step, arena, &driver->error);
     if (status == UNET_OK) {

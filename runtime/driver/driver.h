@@ -248,6 +248,9 @@ typedef struct {
 /* `--out`, or the working directory. */
 const char *run_folder(const Driver *driver);
 
+/* Whether a checkpoint lies in FOLDER, of a program of any name, and which file. */
+bool run_folder_other(const char *folder, char name[UNET_PATH_BYTES]);
+
 /* Makes the folder and locks it, with RUN->lock -1 before; UNET_USAGE if it holds another run that nobody
  * asked to overwrite.  The caller leaves it, even after a failure. */
 UNET_MUST_USE UnetStatus run_folder_take(RunFolder *run, Driver *driver);

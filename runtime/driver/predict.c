@@ -96,13 +96,23 @@ UnetStatus output_path(const Prediction *prediction, const char *in, int i, char
     return check_place(in, path, &prediction->driver->error);
 }
 
-/* Finds out before the first image whether the names of all results are good. */
+static UnetStatus check_is_no_folder(const char *in, UnetError *error) {
+    struct stat found;
+    if (stat(in, &found) != 0 || !S_ISDIR(found.st_mode))
+        return UNET_OK;
+    return unet_fail(error, UNET_USAGE,
+                     "%s is a folder, and predict takes images: `%.*s/*.jpg`, for example", in,
+                     (int)without_slashes(in), in);
+}
+
+/* Finds out before the first image whether it and the others are files, and whether the names of all
+ * results are good. */
 static UnetStatus check_names(const Prediction *prediction) {
     const UnetOptions *options = &prediction->driver->options;
     const UnetModel *model = prediction->driver->model;
     char path[UNET_PATH_BYTES];
     for (int a = 0; a < options->nfile; a++) {
-        UnetStatus status = UNET_OK;
+        UnetStatus status = check_is_no_folder(options->files[a], &prediction->driver->error);
         for (int i = 0; i < model->noutput && status == UNET_OK; i++) {
             status = output_path(prediction, options->files[a], i, path);
             if (status == UNET_OK)

@@ -100,22 +100,36 @@ void prediction_close(Prediction *prediction) {
 
 /* ---- in --------------------------------------------------------------------------------------- */
 
-static UnetStatus check_size(const Prediction *prediction, const char *path, const UnetImageInfo *info) {
+/* The least size of an image of HERE points, along an axis of COMPILED points, that the network is likely
+ * to take: of as many halvings as the compiled one allows, at most five. */
+static int64_t size_like(int32_t here, int32_t compiled) {
+    int64_t multiple = 1;
+    while (multiple < 32 && compiled % (2 * multiple) == 0)
+        multiple *= 2;
+    return ((int64_t)here + multiple - 1) / multiple * multiple;
+}
+
+static UnetStatus fail_large(const Prediction *prediction, const char *path, const UnetImageInfo *info) {
     const int32_t *size = prediction->program->size;
-    UnetError *error = &prediction->driver->error;
-    if (info->width > size[2])
-        return unet_fail(error, UNET_IO,
-                         "%s is %" PRId32 " x %" PRId32 ", wider than the %" PRId32
-                         " points that the program was compiled for; compile it with `unetc --size=HxW`",
-                         path, info->height, info->width, size[2]);
-    if (info->height > size[1] && !takes_any_height(prediction))
-        return unet_fail(
-            error, UNET_IO,
-            "%s is %" PRId32 " x %" PRId32 ", larger than the %" PRId32 " x %" PRId32
-            " that the program was compiled for; compile it with `unetc --size=HxW`, or, where "
-            "the model can go row by row, with `--bands=4` for any height",
-            path, info->height, info->width, size[1], size[2]);
-    return UNET_OK;
+    const UnetModel *model = prediction->driver->model;
+    const bool high = info->height > size[1], any_height = takes_any_height(prediction);
+    const int64_t h = high && !any_height ? size_like(info->height, size[1]) : size[1];
+    const int64_t w = info->width > size[2] ? size_like(info->width, size[2]) : size[2];
+    return unet_fail(
+        &prediction->driver->error, UNET_IO,
+        "%s is %" PRId32 " x %" PRId32
+        " (height x width), and the program was compiled to predict at most %" PRId32 " x %" PRId32
+        "%s: write `predict { size %lld, %lld }` in %s, or compile a program for "
+        "this alone: `unetc --programs=predict --size=%lldx%lld -o PROGRAM %s`%s",
+        path, info->height, info->width, size[1], size[2], any_height ? ", of any height" : "",
+        (long long)h, (long long)w, model->source, (long long)h, (long long)w, model->source,
+        any_height ? "" : "; `--bands=4` makes it take any height, where the network can go row by row");
+}
+
+static UnetStatus check_size(const Prediction *prediction, const UnetImageInfo *info, const char *path) {
+    const int32_t *size = prediction->program->size;
+    const bool fits = info->width <= size[2] && (info->height <= size[1] || takes_any_height(prediction));
+    return fits ? UNET_OK : fail_large(prediction, path, info);
 }
 
 /* Row H of the padded image from ROW, of WIDTH real points. */
@@ -332,7 +346,7 @@ static UnetStatus open_image(Passage *p, const char *in) {
         return status;
     p->info = unet_image_info(p->reader);
     tell_traits(prediction, in, p->info.traits);
-    status = check_size(prediction, in, &p->info);
+    status = check_size(prediction, &p->info, in);
     return status == UNET_OK ? choose_padding(p) : status;
 }
 
@@ -343,7 +357,7 @@ UnetImageInfo predicted_shape(Prediction *prediction, int32_t height, int32_t wi
 
 UnetStatus predict_rows(Prediction *prediction, int32_t height, int32_t width, Ends *ends) {
     Passage p = {.prediction = prediction, .ends = ends, .info = {.height = height, .width = width}};
-    UnetStatus status = check_size(prediction, "the image", &p.info);
+    UnetStatus status = check_size(prediction, &p.info, "the image");
     if (status == UNET_OK)
         status = choose_padding(&p);
     if (status == UNET_OK)

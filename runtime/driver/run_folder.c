@@ -152,6 +152,23 @@ static bool is_of_a_run(const char *file, const char *name) {
              strcmp(suffix, "checkpoint.safetensors") == 0));
 }
 
+bool run_folder_other(const char *folder, char name[UNET_PATH_BYTES]) {
+    static const char ending[] = ".checkpoint.safetensors";
+    const size_t end = sizeof ending - 1;
+    bool found = false;
+    DIR *open = opendir(folder);
+    for (const struct dirent *file; !found && open != NULL && (file = readdir(open)) != NULL;) {
+        const size_t length = strlen(file->d_name);
+        found =
+            length > end && length < UNET_PATH_BYTES && strcmp(file->d_name + length - end, ending) == 0;
+        if (found)
+            memcpy(name, file->d_name, length + 1);
+    }
+    if (open != NULL)
+        (void)closedir(open);
+    return found;
+}
+
 /* The name of the file that is resumed from, if it lies in FOLDER; or NULL. */
 static const char *resumed_in(const Driver *driver, const char *folder) {
     const char *file = driver->options.resume_file, *slash = file != NULL ? strrchr(file, '/') : NULL;

@@ -133,6 +133,19 @@ static bool is_no_file(const char *word) {
     return strpbrk(word, "./") == NULL && access(word, F_OK) != 0;
 }
 
+/* Which of CHOICES, "auto|off|N", TEXT is; -1: none. */
+static int find_choice(const char *choices, const char *text) {
+    int at = 0;
+    for (const char *c = choices;; c++, at++) {
+        const size_t length = strcspn(c, "|");
+        if (strlen(text) == length && strncmp(c, text, length) == 0 && strcmp(c, "N") != 0)
+            return at;
+        c += length;
+        if (*c == '\0')
+            return -1;
+    }
+}
+
 static UnetStatus unknown_command(const Reader *r, const char *word) {
     const UnetGrammar *grammar = r->grammar;
     const char *name[MOST_NAMES];
@@ -150,6 +163,8 @@ static UnetStatus unknown_command(const Reader *r, const char *word) {
     const char *file = grammar->plain >= 0 ? ", and no file of this name" : "";
     if (word == NULL)
         return unet_fail(r->error, UNET_USAGE, "no command (%s); try --help", list);
+    if (find_choice(grammar->elsewhere, word) >= 0)
+        return unet_fail(r->error, UNET_USAGE, "`%s` is a command of %s", word, grammar->where);
     if (near != NULL)
         return unet_fail(r->error, UNET_USAGE, "there is no command `%s`%s: did you mean `%s`?", word, file,
                          near);
@@ -157,19 +172,6 @@ static UnetStatus unknown_command(const Reader *r, const char *word) {
 }
 
 /* ---- values ----------------------------------------------------------------------------------- */
-
-/* Which of CHOICES, "auto|off|N", TEXT is; -1: none. */
-static int find_choice(const char *choices, const char *text) {
-    int at = 0;
-    for (const char *c = choices;; c++, at++) {
-        const size_t length = strcspn(c, "|");
-        if (strlen(text) == length && strncmp(c, text, length) == 0 && strcmp(c, "N") != 0)
-            return at;
-        c += length;
-        if (*c == '\0')
-            return -1;
-    }
-}
 
 static bool ends_in_number(const UnetOptionRow *row) {
     const size_t length = strlen(row->value);

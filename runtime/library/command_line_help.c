@@ -88,7 +88,7 @@ static void print_usage(UnetPage *page, const char *program, const UnetCommandRo
     } while (*line != '\0');
 }
 
-static const char any_options[] = "[OPTIONS] "; /* goes without saying in a list */
+static const char any_options[] = "[OPTIONS]"; /* goes without saying in a list */
 
 static void print_commands(UnetPage *page, const UnetGrammar *grammar, const char *program) {
     bool is_first = true;
@@ -106,7 +106,7 @@ static void print_commands(UnetPage *page, const UnetGrammar *grammar, const cha
             continue;
         const char *arguments = row->arguments;
         if (strncmp(arguments, any_options, sizeof any_options - 1) == 0)
-            arguments += sizeof any_options - 1;
+            arguments += sizeof any_options - 1 + (arguments[sizeof any_options - 1] == ' ');
         (void)snprintf(spelling, sizeof spelling, "%s%s%.*s", row->name, *arguments != '\0' ? " " : "",
                        (int)strcspn(arguments, "\n"), arguments);
         print_entry(page, spelling, row->help);

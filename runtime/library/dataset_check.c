@@ -32,7 +32,9 @@ static UnetStatus read_classes(const Check *c, UnetImageReader *reader, const Sa
         }
     }
     free(row);
-    dataset_count_file(&c->count[c->dataset->series[series].source], &file, size);
+    if (status == UNET_OK) { /* part of a mask says nothing about its classes */
+        dataset_count_file(&c->count[c->dataset->series[series].source], &file, size);
+    }
     return status;
 }
 

@@ -102,14 +102,9 @@ static UnetStatus check_channels(UnetImageReader *reader, int32_t channels, Unet
     UnetImageInfo *shape = &reader->shape;
     reader->classes = channels == UNET_IMAGE_CLASSES;
     if (reader->classes) {
-        const bool grey = shape->channels == 1;
         shape->channels = 1;
-        if (shape->bits > 16) {
-            return image_fail(reader, error, "holds floats, and classes are whole numbers");
-        }
-        return shape->palette || grey
-                   ? UNET_OK
-                   : image_fail(reader, error, "is in colour, and classes are grey or of a palette");
+        return shape->bits <= 16 ? UNET_OK
+                                 : image_fail(reader, error, "holds floats, and classes are whole numbers");
     }
     if (channels == 1 && shape->channels == 3) {
         return image_fail(reader, error, "is in colour, and the model reads one channel");
@@ -208,6 +203,27 @@ static UnetStatus prepare_rows(UnetImageReader *reader, UnetError *error) {
     return UNET_OK;
 }
 
+/* Many tools write grey masks with three channels, which are then equal; any of them is the class. */
+static UnetStatus check_grey(const UnetImageReader *reader, UnetError *error) {
+    const UnetRowFormat format = unet_image_format(reader);
+    const ptrdiff_t sample = unet_number_bytes(&format);
+    const uint8_t *at = unet_image_bytes(reader);
+    for (int32_t x = 0; x < format.width; x++, at += 3 * sample) {
+        const double red = unet_stored_number(format.bits, at);
+        const double green = unet_stored_number(format.bits, at + sample);
+        const double blue = unet_stored_number(format.bits, at + 2 * sample);
+        if (green != red || blue != red) {
+            return unet_fail(
+                error, UNET_IO,
+                "%s: is in colour (row %d, column %d: %g, %g, %g), and a mask has a number for "
+                "each class: grey or the indices of a palette; dsl/README.md has the lines of "
+                "Python that turn colours into numbers",
+                reader->path, reader->next_row - 1, x, red, green, blue);
+        }
+    }
+    return UNET_OK;
+}
+
 UnetStatus unet_image_decode_row(UnetImageReader *reader, UnetError *error) {
     if (reader->next_row >= reader->shape.height) {
         return unet_fail(error, UNET_BUG, "%s: read beyond its last row", reader->path);
@@ -222,7 +238,7 @@ UnetStatus unet_image_decode_row(UnetImageReader *reader, UnetError *error) {
         return image_fail_decoding(reader, error);
     }
     reader->next_row++;
-    return UNET_OK;
+    return reader->classes && reader->stored_channels == 3 ? check_grey(reader, error) : UNET_OK;
 }
 
 const uint8_t *unet_image_bytes(const UnetImageReader *reader) {

@@ -109,6 +109,7 @@ typedef struct {
     const char *pattern;
     Text path, stem;
     StemList *found;
+    char beside[256]; /* the first file by name that the last component does not match, or "" */
     UnetError *error;
 } Walk;
 
@@ -139,6 +140,19 @@ static UnetStatus enter(Walk *at, const char *name, const char *rest) {
     return walk(at, rest + 1);
 }
 
+/* NAME, in the folder that the path has reached, does not match. */
+static void note_beside(Walk *at, const char *name) {
+    struct stat status;
+    const size_t path = at->path.length;
+    const bool first = at->beside[0] == '\0' || strcmp(name, at->beside) < 0;
+    if (name[0] != '.' && first && strlen(name) < sizeof at->beside &&
+        append(&at->path, name, strlen(name)) && stat(at->path.text, &status) == 0 &&
+        S_ISREG(status.st_mode)) {
+        memcpy(at->beside, name, strlen(name) + 1);
+    }
+    cut(&at->path, path);
+}
+
 /* Tries every entry of the folder that the path has reached. */
 static UnetStatus enter_matching(Walk *at, const char *component, size_t length) {
     size_t path = at->path.length, stem = at->stem.length;
@@ -156,6 +170,8 @@ static UnetStatus enter_matching(Walk *at, const char *component, size_t length)
         bool hidden = entry->d_name[0] == '.' && component[0] != '.';
         if (!hidden && match(component, length, entry->d_name, &at->stem)) {
             status = enter(at, entry->d_name, component + length);
+        } else if (component[length] == '\0' && at->found->count == 0) {
+            note_beside(at, entry->d_name);
         }
         cut(&at->path, path);
         cut(&at->stem, stem);
@@ -299,8 +315,10 @@ UnetStatus pattern_expand(const char *folder, const char *pattern, StemList *ste
         return status;
     }
     if (stems->count == 0) {
-        return unet_fail(error, UNET_IO, "%s: no file matches \"%s\"", folder != NULL ? folder : ".",
-                         pattern);
+        const bool beside = at.beside[0] != '\0';
+        return unet_fail(error, UNET_IO, "%s: no file matches \"%s\"%s%s%s", folder != NULL ? folder : ".",
+                         pattern, beside ? "; a file that is there is called \"" : "", at.beside,
+                         beside ? "\"" : "");
     }
     qsort(stems->item, (size_t)stems->count, sizeof *stems->item, by_name);
     return UNET_OK;

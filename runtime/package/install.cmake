@@ -27,7 +27,7 @@ configure_file(${package}/unetc.pc.in ${CMAKE_BINARY_DIR}/unetc.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/unetc.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${doc} RENAME copyright)
-foreach(folder . dsl runtime compiler compiler/cuda tests/bench) # the pages that the first one leads to
+foreach(folder . dsl runtime compiler compiler/cuda templates tests tests/bench) # the pages that the first one leads to
   install(FILES ${CMAKE_SOURCE_DIR}/${folder}/README.md DESTINATION ${doc}/${folder})
 endforeach()
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/dsl/editors DESTINATION ${home} PATTERN words.py EXCLUDE)
@@ -58,8 +58,9 @@ install(CODE "set(zsh site-functions)
   endif()
   file(INSTALL ${completions}/_unetc DESTINATION \${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATAROOTDIR}/zsh/\${zsh})")
 
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples DESTINATION ${doc} FILES_MATCHING PATTERN *.unet PATTERN README.md
+        PATTERN cat.png PATTERN from_pytorch.py)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples/embed DESTINATION ${doc}/examples)
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples/denoise DESTINATION ${doc}/examples FILES_MATCHING PATTERN *.unet PATTERN cat.png)
 
 # The package needs what unetc runs: a C compiler, and the libraries that programs are linked with.
 set(CPACK_PACKAGE_NAME unetc)

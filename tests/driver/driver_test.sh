@@ -38,6 +38,7 @@ evaluations() { grep ',eval,' "$1" | cut -d, -f1-8; }
 echo "options"
 expect 2 'no command' "$fake"
 expect 2 'did you mean `train`' "$fake" trian
+expect 2 '`onnx` is a command of the compiler: `unetc COMMAND' "$fake" onnx
 expect 2 'did you mean `--epochs`' "$fake" train --epoch=3
 expect 2 'did you mean `--lr`' "$fake" train --learning_rate=1e-3
 expect 2 '`predict` does not take --epochs: it is for `train`' "$fake" predict --epochs=3 x.png -o y.png
@@ -231,7 +232,13 @@ expect 0 '^nothing to do: 1 of 1 step is done' \
 expect 0 ' 1 thread, .*' "$fake" train --data=data --out=one_thread --steps=1 --threads=1
 expect 2 'was made with seed 0' "$fake" train --data=data --out=killed --resume --epochs=9 --seed=5
 expect 4 'not a checkpoint to continue from' "$fake" train --data=data --resume=whole/fake.safetensors
-expect 4 'fake.checkpoint.safetensors' "$fake" train --data=data --out=empty --resume
+expect 4 'no run to go on with, .*empty/fake.checkpoint.safetensors: leave `--resume` out' "$fake" train --data=data --out=empty --resume
+mkdir renamed && cp whole/fake.checkpoint.safetensors renamed/other.checkpoint.safetensors
+expect 4 'renamed holds the run of .*: `--resume=renamed/other.checkpoint.safetensors` goes on' \
+    "$fake" train --data=data --out=renamed --resume
+sed 's/"scale.bias"/"scale.bios"/' whole/fake.checkpoint.safetensors >changed.safetensors
+expect 4 'scale.bias: not in the file.*the network has changed .*`--weights=changed.safetensors`' \
+    env FAKE_HASH=1 "$fake" train --data=data --out=beside --resume=changed.safetensors --epochs=9
 head -c 300 whole/fake.checkpoint.safetensors >cut.safetensors
 expect 4 'cut.safetensors' "$fake" train --data=data --out=beside --resume=cut.safetensors --epochs=9
 
@@ -332,7 +339,9 @@ fi
 expect 2 'need an output folder' "$fake" predict small/noisy/00.png small/clean/00.png -o out.png
 expect 2 'would both be written to predicted/00.png' "$fake" predict small/noisy/00.png small/clean/00.png -o predicted/
 expect 0 'clean.png -> predicted/clean.png' "$fake" predict --weights=fake.safetensors --threads=1 small/noisy/00.png small/clean/clean.png -o predicted
-expect 4 'larger than the 16 x 16' "$fake" predict large/noisy/00.png -o large.png
+expect 4 'at most 16 x 16: write `predict { size [0-9]*, [0-9]* }` in fake.unet, or .* `unetc --programs=predict --size=' \
+    "$fake" predict large/noisy/00.png -o large.png
+expect 2 'small/noisy/ is a folder, and predict takes images: `small/noisy/\*.jpg`' "$fake" predict small/noisy/ -o folder/
 [ ! -e large.png ] || fail "a failed prediction leaves a file"
 expect 0 'limited to 2 threads.*--max-threads=1024`' "$fake" predict --threads=100000 small/noisy/00.png -o many.png
 expect 0 'limited to 2 threads.*--max-threads=3`' "$fake" predict --threads=3 small/noisy/00.png -o many.png

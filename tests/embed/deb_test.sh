@@ -26,6 +26,15 @@ root/usr/bin/unetc --version
 cmp <(root/usr/bin/unetc completion bash) root/usr/share/bash-completion/completions/unetc
 cmp <(root/usr/bin/unetc completion zsh) "$(ls root/usr/share/zsh/*/_unetc)"
 cmp <(root/usr/bin/unetc completion fish) root/usr/share/fish/vendor_completions.d/unetc.fish
-cp root/usr/share/doc/unetc/examples/denoise/tiny_unet.unet .
+doc=root/usr/share/doc/unetc
+for page in README.md examples/README.md; do
+    grep -o '](\([^)#:]*\)[^)]*)' $doc/$page | sed 's/](\([^)#]*\).*/\1/' | while read -r link; do
+        [ -z "$link" ] || [ -e "$doc/$(dirname $page)/$link" ] || { echo "$page leads to $link, which is not there"; exit 1; }
+    done
+done
+for name in $(grep -o '`[a-z0-9_]*/[a-z0-9_]*\.\(unet\|py\)`' $doc/examples/README.md | tr -d '`'); do
+    [ -e "$doc/examples/$name" ] || { echo "examples/README.md speaks of $name, which is not there"; exit 1; }
+done
+cp $doc/examples/denoise/tiny_unet.unet .
 root/usr/bin/unetc --size=64x64 --programs=predict tiny_unet.unet
 ./tiny_unet info >info.txt && grep -q "64 x 64" info.txt || { cat info.txt; exit 1; }

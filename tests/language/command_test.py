@@ -32,6 +32,7 @@ CASES = [
     (["help"], DONE, "usage: unetc [OPTIONS] [-o PROG]"),
     (["help", "mem"], DONE, "usage: unetc mem"),
     (["help", "mme"], USAGE, "did you mean `mem`?"),
+    (["train", FILE], USAGE, "`train` is a command of the program that unetc makes: `unetc NAME.unet`, then `./NAME COMMAND`"),
     (["chek", FILE], USAGE, "no file of this name: did you mean `check`?"),
     (["zzzz", FILE], USAGE, "(commands: check, mem, fit, onnx, explain, words, completion, runtime)"),
     (["mem", FILE, "--memory=4GiB"], USAGE, "`unetc mem` has no option `--memory`: did you mean `--mem`?"),

@@ -163,7 +163,8 @@ static void test_matching(void) {
     remove_file("noisy/p08.png");
     remove_file("clean/p08.png");
     fake.term[0][0].pattern = "clean/*.tif";
-    check_open_fails(&fake, UNET_TRAINING, "no file matches \"clean/*.tif\"");
+    check_open_fails(&fake, UNET_TRAINING,
+                     "no file matches \"clean/*.tif\"; a file that is there is called \"");
     fake.term[0][0].pattern = "*/p*.png";
     check_open_fails(&fake, UNET_TRAINING, "cannot be paired: 2 and 1 stars");
 }
@@ -604,6 +605,12 @@ static void test_counts(Fake *fake, char *heard) {
                         "  ignored (value 255)           2 points   6.25 % in 1 file\n"
                         "  for classes that count alike: weight = [2.5, 1, 0.625]\n") == 0,
           "%s", heard);
+    heard[0] = '\0';
+    fake->inputs[1].classes = 2;
+    CHECK_OK(unet_check_data(&fake->model, folder, hear, hear, heard, &check, &error), error);
+    CHECK(check.problems == 2 && strstr(heard, "weight = ") == NULL, "masks that are refused count: %s",
+          heard);
+    fake->inputs[1].classes = 3;
     heard[0] = '\0';
     for (int i = 0; i < 2; i++) {
         const PngKind kind = {.width = 4, .height = 4, .colour = PNG_COLOR_TYPE_PALETTE, .bits = 2};

@@ -64,10 +64,12 @@ typedef struct {
     int ncommand;
     const UnetOptionRow *option;
     int noption;
-    int plain;            /* the command where none is named, or -1: one must be */
-    int help_command;     /* stands for --help and -h */
-    int version_command;  /* for --version */
-    const char *epilogue; /* the end of each help: exit codes */
+    int plain;             /* the command where none is named, or -1: one must be */
+    int help_command;      /* stands for --help and -h */
+    int version_command;   /* for --version */
+    const char *elsewhere; /* commands that one may look for here, "train|eval", which are those of */
+    const char *where;     /*   "`./PROGRAM`, which ..." */
+    const char *epilogue;  /* the end of each help: exit codes */
     /* Called for each option that was given, in their order; NULL: nobody wants to know. */
     void (*seen)(void *result, const UnetOptionRow *row, const UnetValue *value);
 } UnetGrammar;

@@ -75,7 +75,8 @@ UNET_MUST_USE UnetStatus unet_image_probe(const char *path, UnetImageInfo *info,
 typedef struct UnetImageReader UnetImageReader;
 
 /* CHANNELS: 1 or 3, or 0 for as many as the file has, or UNET_IMAGE_CLASSES: one, of the numbers that stand
- * in the file, the index of a palette, grey of 1 to 16 bits.  On failure *READER is NULL. */
+ * in the file, the index of a palette, grey of 1 to 16 bits, or three channels, which must be equal at each
+ * point that is read.  On failure *READER is NULL. */
 enum { UNET_IMAGE_CLASSES = -1 };
 UNET_MUST_USE UnetStatus unet_image_open(UnetImageReader **reader, const char *path, int32_t channels,
                                          UnetError *error);
