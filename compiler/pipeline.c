@@ -5,7 +5,7 @@
  *
  * First each program by itself: its graph is completed and rewritten for the target, then put in order.
  * Then the plan as a whole: programs share one arena.  After each pass over a graph it is held against the
- * rows of its operators (ir/verify.c), and the plan is judged in the end (passes/plan_verify.c).
+ * rows of its operators (ir/verify.c), and the plan that is chosen is judged (passes/plan_verify.c).
  */
 #include "pipeline.h"
 
@@ -173,9 +173,24 @@ Plan *plan_programs(Pool *pool, const Options *options, const Choices *choices,
     join(plan);    /* conv and max_pool and the like become one step */
     offsets(plan); /* where each lies; the size of the arena */
     collect_refusals(plan);
-    verify_plan(plan);
     count_work(plan);
     return plan;
+}
+
+void judge_plan(const Plan *plan) {
+    verify_plan(plan);
+}
+
+const RematProblem *training_problem(Pool *pool, const Options *options, const Choices *choices,
+                                     Model *model) {
+    Choices *asks = NEW(pool, Choices);
+    Program *program = NEW(pool, Program);
+    *asks = *choices;
+    asks->capacity = INT64_MAX; /* all can be kept: the problem is made, and nothing is searched for */
+    asks->most_extra = 0;
+    begin_program(program, PROGRAM_TRAIN, model, options, asks);
+    run_passes(program, PASSES - 1);
+    return program->remat;
 }
 
 const Node *whole_image_node(const Program *program) {

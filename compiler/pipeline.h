@@ -11,6 +11,13 @@
 Plan *plan_programs(Pool *pool, const Options *options, const Choices *choices,
                     Model *const model[PROGRAMS]);
 
+/* Every plan that is handed on is judged first: breaks off where it is wrong (passes/plan_verify.c). */
+void judge_plan(const Plan *plan);
+
+/* What training MODEL under CHOICES may compute again. */
+const RematProblem *training_problem(Pool *pool, const Options *options, const Choices *choices,
+                                     Model *model);
+
 /* The first operator of a planned PROGRAM at which bands of rows end, or NULL (passes/sweep.c). */
 const Node *whole_image_node(const Program *program);
 

@@ -22,7 +22,7 @@ BELOW = {
     "compiler/cpu": {"compiler/base", "compiler/ir", "compiler/emit"},
     "compiler/cuda": {"compiler/base", "compiler/ir", "compiler/emit", "runtime/cuda", "runtime/include/unet"},
     "compiler/onnx": {"compiler/base", "compiler/ir", "runtime/include/unet"},
-    "compiler/search": {"compiler/base", "compiler/front", "compiler/ir", "compiler"},
+    "compiler/search": {"compiler/base", "compiler/front", "compiler/ir", "compiler/solve", "compiler"},
     "compiler/report": {"compiler/base", "compiler/ir", "compiler/emit", "compiler/search", "runtime/include/unet"},
     "runtime/include/unet": set(),
     "runtime/library": {"runtime/include/unet"},

@@ -88,7 +88,8 @@ static void pack_program(Plan *plan, Program *program) {
     for (int i = 0; plan->options->no_reuse && i < n; i++)
         item[i].first = 0, item[i].last = steps;
     PackResult result;
-    pack_buffers(plan->pool, item, n, plan->target->align, arena_wanted(plan, program), &result);
+    const int64_t enough = plan->choices.any_plan ? plan->budget - plan->persistent : 0;
+    pack_buffers(plan->pool, item, n, plan->target->align, arena_wanted(plan, program), enough, &result);
     for (int i = 0; i < n; i++)
         plan->buffer[id[i]].offset = plan->persistent + item[i].offset;
     program->extent = plan->persistent + result.arena;

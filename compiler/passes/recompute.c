@@ -371,8 +371,12 @@ static const RematSchedule *schedule_for(const Translation *t, const RematProble
         return repeat_in_bands(pool, &bands);
     }
     RematSchedule *found = NEW(pool, RematSchedule);
-    const RematQuestion question = {
-        .capacity = capacity, .any = choices->any_plan, .brief = choices->brief};
+    const bool carries = choices->typical != NULL && remat_alike(choices->typical, problem, false);
+    const RematQuestion question = {.capacity = capacity,
+                                    .any = choices->any_plan,
+                                    .brief = choices->brief,
+                                    .typical = carries ? choices->typical : NULL,
+                                    .memo = choices->memo};
     if (choices->most_extra > 0) {
         const RematQuestion all_kept = {.capacity = INT64_MAX};
         remat_schedule(pool, problem, &all_kept, found);

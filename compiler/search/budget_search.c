@@ -95,11 +95,28 @@ static uint64_t hash_of(const char *text, uint64_t hash) {
 
 /* ---- attempts ---- */
 
+/* Where many samples are trained at once, what to compute again is sought for at FEW of them: the
+ * proportions are the same but for what does not grow with samples, and one search answers for all
+ * batches.  What it finds is measured at the batch there is.  NULL: the search is at that batch. */
+static const RematProblem *typical_problem(const Request *r, Choices choices, const Model *train) {
+    enum { FEW = 16 };
+    const bool searches = choices.capacity > 0 && choices.capacity < INT64_MAX && choices.found == NULL &&
+                          !choices.repeats && !choices.brief && (!choices.any_plan || choices.memo != NULL);
+    if (!searches || train == NULL || train->train.batch <= FEW || train->train.accumulate > 1 ||
+        choices.micro_batch < train->train.batch)
+        return NULL;
+    LowerOptions options = sized(r, PROGRAM_TRAIN, r->lower->size);
+    options.batch = choices.micro_batch = FEW;
+    Model *model = lower(r->pool, diag_quiet(r->pool), r->file, &options);
+    return model == NULL ? NULL : training_problem(r->pool, r->options, &choices, model);
+}
+
 /* One attempt under CHOICES; NULL after reporting errors of the file. */
 static Plan *attempt(const Request *r, Choices choices) {
     Model *model[PROGRAMS] = {NULL};
     if (!lower_all(r, model))
         return NULL;
+    choices.typical = typical_problem(r, choices, model[PROGRAM_TRAIN]);
     Plan *plan = plan_programs(r->pool, r->options, &choices, model);
     uint64_t hash = hash_of(r->options->training, hash_of(r->lower->text, UINT64_C(0xcbf29ce484222325)));
     plan->source_hash = pool_text(r->pool, "%016llx", (unsigned long long)hash);
@@ -361,7 +378,11 @@ Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *low
         choices.packs_once = false;
         best = smaller(search(&r, choices, loops), best);
     }
-    return best == NULL ? NULL : pass_rows(&r, best);
+    if (best == NULL)
+        return NULL;
+    best = pass_rows(&r, best);
+    judge_plan(best);
+    return best;
 }
 
 Plan *plan_all(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lower_options,

@@ -6,6 +6,7 @@
  */
 #include "search/fit_rows.h"
 #include "search/threads.h"
+#include "solve/remat_memo.h"
 
 static const int64_t card_gib[] = {4, 6, 8, 10, 11, 12, 16, 24, 32, 40, 48, 80};
 enum { CARDS = sizeof card_gib / sizeof *card_gib };
@@ -69,7 +70,9 @@ static void *answer_part(void *data) {
 int fit_rows(Pool *pool, const FitQuestion *question, FitMax max, bool trains, bool in_full, FitRow **row) {
     const int64_t budget = question->options.budget;
     const int count = budget > 0 ? 1 : CARDS;
-    const Part whole = {.asked = question, .max = max, .trains = trains, .in_full = in_full, .rows = count};
+    FitQuestion asked = *question;
+    asked.fixed.memo = remat_memo_new();
+    const Part whole = {.asked = &asked, .max = max, .trains = trains, .in_full = in_full, .rows = count};
     Part part[THREADS];
     FitRow *answer = NEW_ARRAY(pool, FitRow, count);
     for (int i = 0; i < count; i++)
@@ -80,6 +83,7 @@ int fit_rows(Pool *pool, const FitQuestion *question, FitMax max, bool trains, b
         part[k].answer = answer;
     }
     in_threads(answer_part, part, sizeof *part, THREADS);
+    remat_memo_free(asked.fixed.memo);
     *row = answer;
     return count;
 }

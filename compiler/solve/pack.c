@@ -199,13 +199,14 @@ static void lower_arena(Pool *pool, Packing *p, int64_t target, int nodes_per_bo
 
 /* ---- both ---- */
 
-static void pack(Pool *pool, Packing *p, int64_t target, int nodes_per_box) {
+static void pack(Pool *pool, Packing *p, int64_t target, int64_t enough, int nodes_per_box) {
     Ranked *ranked = NEW_ARRAY(pool, Ranked, p->count);
-    for (Order order = LARGEST; order < ORDERS && p->arena > target; order++) {
+    const int64_t end = enough > target ? enough : target;
+    for (Order order = LARGEST; order < ORDERS && p->arena > end; order++) {
         sort_order(p, ranked, order);
         first_fit(p);
     }
-    if (p->arena > target)
+    if (p->arena > end)
         lower_arena(pool, p, target, nodes_per_box);
 }
 
@@ -227,11 +228,12 @@ static int64_t write_offsets(const Packing *p, PackBuffer *buffer, int count, in
 }
 
 bool pack_buffers(Pool *pool, PackBuffer *buffer, int count, int64_t align, int64_t capacity,
-                  PackResult *result) {
+                  int64_t enough, PackResult *result) {
     Packing p = packing_new(pool, buffer, count, align);
     check_fixed(&p);
     int64_t bound = lower_bound(pool, &p), asked = capacity / align;
-    pack(pool, &p, asked > bound ? asked : bound, capacity > 0 ? NODES_FOR_CAPACITY : NODES_FOR_BOUND);
+    pack(pool, &p, asked > bound ? asked : bound, enough / align,
+         capacity > 0 ? NODES_FOR_CAPACITY : NODES_FOR_BOUND);
     *result = (PackResult){write_offsets(&p, buffer, count, align), bound * align, p.effort.nodes};
     return capacity <= 0 || result->arena <= capacity;
 }

@@ -4,9 +4,11 @@
  * order already fits, searched (remat_search.c).
  */
 #include "solve/remat_front.h"
+#include "solve/remat_memo.h"
 #include "base/diag.h"
 
 #include <limits.h>
+#include <string.h>
 
 static bool add_total(int64_t *total, int64_t amount) {
     return amount >= 0 && !__builtin_add_overflow(*total, amount, total) && *total <= REMAT_MAX_TOTAL;
@@ -94,6 +96,21 @@ static void write_least(Pool *pool, const RematFront *front, RematSchedule *sche
         append_least(pool, front->early, last);
 }
 
+/* What was found for a typical problem, as it is in this one. */
+static void carry_over(Pool *pool, const RematGraph *graph, const RematQuestion *question,
+                       RematFront *front) {
+    const RematSchedule *s = question->memo != NULL ? remat_memo_schedules(question->memo, question->typical)
+                                                    : remat_schedules(pool, question->typical);
+    RematOrder order = remat_order(pool, graph);
+    for (; s != NULL; s = s->next) {
+        CHECK(s->length <= order.room);
+        order.length = s->length;
+        memcpy(order.operation, s->operation, (size_t)s->length * sizeof *s->operation);
+        CHECK(remat_measure(graph, question->capacity, &order));
+        remat_front_add(front, &order);
+    }
+}
+
 /* What is sought for does not depend on the capacity, which only chooses from it: so more of it never costs
  * more.  Where any schedule will do, or none can fit, the same search ends early.  Where both hold it ends
  * very early: it only has to tell about how much is needed. */
@@ -103,7 +120,7 @@ static void search(Pool *pool, const RematGraph *graph, const RematOrder *given,
     static const int64_t default_effort = 200000000;
     const int64_t capacity = question->capacity, least = schedule->peak_lower_bound;
     const int64_t all = question->effort > 0 ? question->effort : default_effort;
-    const bool vain = capacity < least, brief = question->brief && !vain;
+    const bool vain = capacity < least && !question->full, brief = question->brief && !vain;
     const RematAim aim = {.effort = all / (brief                   ? BRIEF
                                            : question->any && vain ? GLANCE
                                                                    : 1),
@@ -112,13 +129,16 @@ static void search(Pool *pool, const RematGraph *graph, const RematOrder *given,
                           .brief = question->any || brief || vain};
     RematFront *front = remat_front(pool, least, given->totals.peak, PER_MILLE);
     remat_front_add(front, given);
-    schedule->effort = remat_search(pool, graph, &aim, front);
+    if (question->typical != NULL)
+        carry_over(pool, graph, question, front);
+    else
+        schedule->effort = remat_search(pool, graph, &aim, front);
     const int found = remat_front_within(front, capacity);
     if (found >= 0)
         write_fitting(pool, front, found, schedule);
     else
         write_least(pool, front, schedule);
-    if (!question->any && !question->brief)
+    if (!question->any && !question->brief && !question->full)
         schedule->cost_lower_bound = remat_cost_bound(pool, graph, found >= 0 ? capacity : schedule->peak);
 }
 
@@ -148,4 +168,32 @@ bool remat_schedule(Pool *pool, const RematProblem *problem, const RematQuestion
         write_schedule(&given, schedule);
     }
     return schedule->peak <= question->capacity;
+}
+
+const RematSchedule *remat_schedules(Pool *pool, const RematProblem *problem) {
+    const RematQuestion question = {.capacity = 1, .full = true};
+    RematSchedule *all = NEW(pool, RematSchedule);
+    remat_schedule(pool, problem, &question, all);
+    return all;
+}
+
+static bool same_list(const int *a, const int *b, int na, int nb) {
+    return na == nb && (na == 0 || memcmp(a, b, (size_t)na * sizeof *a) == 0);
+}
+
+static bool same_operations(const RematOperation *a, const RematOperation *b, bool amounts) {
+    return a->repeatable == b->repeatable && a->in_place == b->in_place &&
+           same_list(a->read, b->read, a->nread, b->nread) &&
+           same_list(a->write, b->write, a->nwrite, b->nwrite) &&
+           (!amounts || (a->cost == b->cost && a->scratch == b->scratch));
+}
+
+bool remat_alike(const RematProblem *a, const RematProblem *b, bool amounts) {
+    bool alike = a->noperation == b->noperation && a->ntensor == b->ntensor;
+    for (int o = 0; alike && o < a->noperation; o++)
+        alike = same_operations(&a->operation[o], &b->operation[o], amounts);
+    for (int t = 0; alike && t < a->ntensor; t++)
+        alike = (a->kept != NULL && a->kept[t]) == (b->kept != NULL && b->kept[t]) &&
+                (!amounts || a->bytes[t] == b->bytes[t]);
+    return alike;
 }

@@ -48,11 +48,19 @@ typedef struct RematSchedule {
     struct RematSchedule *next; /* the next in the row of those that were found, or NULL */
 } RematSchedule;
 
+/* Answers that several threads may ask for: see remat_memo.h. */
+typedef struct RematMemo RematMemo;
+
 typedef struct {
     int64_t capacity;
     int64_t effort; /* bounds the search; 0: a default of less than a second */
     bool any;       /* return the first schedule that fits, whatever it costs */
     bool brief;     /* end early: what is found may cost some more, and no bound on costs is wanted */
+    bool full;      /* do not end early, though nothing can fit */
+    /* The same operations with other amounts, or NULL: what is found for it is measured here, in place of a
+     * search.  So problems that differ little in their proportions need one search. */
+    const RematProblem *typical;
+    RematMemo *memo; /* where that is looked up, or NULL */
 } RematQuestion;
 
 /* Finds the cheapest schedule whose peak is within the capacity: the given order if it fits, else by a
@@ -62,6 +70,12 @@ typedef struct {
  * more.  POOL owns the schedules.  Deterministic. */
 bool remat_schedule(Pool *pool, const RematProblem *problem, const RematQuestion *question,
                     RematSchedule *schedule);
+
+/* All schedules that a full search finds worth keeping, one after the other. */
+const RematSchedule *remat_schedules(Pool *pool, const RematProblem *problem);
+
+/* Have A and B the same operations, which touch the same tensors?  AMOUNTS: as large and as costly, too. */
+bool remat_alike(const RematProblem *a, const RematProblem *b, bool amounts);
 
 /* No schedule within CAPACITY is cheaper; INT64_MAX: there is none. */
 int64_t remat_cost_lower_bound(Pool *pool, const RematProblem *problem, int64_t capacity);
