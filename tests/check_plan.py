@@ -37,7 +37,8 @@ outside, or read in a loop's body before that body writes it, it lives for the w
 the end of the program, where it is returned; but not what a loss leaves for its gradient beside a metric that is.  A whole lives as long as any of its slices.  A buffer of a whole
 program lives in each program that touches it.  A persistent one lives in all, since they take turns on one arena.
 What a loader fills lives from the first step on.
-What a loop over bands touches lives through all of it, but for the workspace of a single step, unless that is a loss or a metric.
+What a loop over bands touches lives through all of it, but for the workspace of a single step, unless that is a loss or a metric,
+and for a ring of which no row is read in a later iteration than the one that writes it.
 
 Rows.  A step in a loop over bands says for each image {"id": [begin, end, per_iteration]}: iteration i touches the rows
 [begin + i * per_iteration, end + i * per_iteration), as far as there are such; or {"id": [[begin, end], ...]}, the rows of each
@@ -129,6 +130,7 @@ class Judge:
         self.lives = {}  # program: {id: (first, last)}
         self.accesses = {}  # program: {id: [Access]}
         self.read = None  # ids
+        self.fleeting = set()
 
     def complain(self, law, text, *arguments):
         self.complaints.append("%s: %s" % (law, text % arguments))
@@ -288,7 +290,7 @@ class Judge:
 
     def interval(self, number, accesses):
         """First and last position of life, widened to the loops that carry the value around."""
-        whole_bands = not self.is_scratch(number, accesses)
+        whole_bands = not self.is_scratch(number, accesses) and self.slot(number) not in self.fleeting
         paths = [access.path(whole_bands) for access in accesses]
         common = 0
         while all(len(path) > common and path[common] is paths[0][common] for path in paths):
@@ -308,6 +310,7 @@ class Judge:
                 continue  # not compiled in
             accesses, length = self.collect(steps)
             self.accesses[program] = accesses
+            self.fleeting = {slot for loop in all_loops(steps) if loop["loop"] == "bands" for slot in self.fleeting_rings(loop)}
             lives = {}
             for number, buffer in self.buffers.items():
                 if buffer["space"] == "host":
@@ -517,6 +520,23 @@ class Judge:
         return loop.outer is None or all(loop.outer in access.path(True) for access in accesses[old])
 
     # ---- rows ---------------------------------------------------------------------------------------
+
+    def fleeting_rings(self, loop):
+        """The rings of which each row is read in the iteration that writes it, and in no later one."""
+        steps = [step for step in all_steps(loop["body"]) if step.get("rows")]
+        rings = {self.slot(number) for step in steps for number in step["writes"] if self.ring(number)}
+        written = {}
+        for iteration in range(loop["times"]):
+            begun = dict(written)
+            for step in steps:
+                touched = {number: self.rows(step, number, iteration)[0] for number in map(int, step["rows"])}
+                for number in step["writes"]:
+                    if number in touched and touched[number]:
+                        written[number] = touched[number].stop
+                for number in step["reads"]:
+                    if number in touched and touched[number] and touched[number].start < begun.get(number, 0):
+                        rings.discard(self.slot(number))
+        return rings
 
     def check_bands(self):
         for program, steps in self.plan["programs"].items():

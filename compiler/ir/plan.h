@@ -104,6 +104,7 @@ typedef struct {
     int64_t batch; /* 0: not per sample */
     int64_t bytes, offset;
     int64_t ring;    /* so many rows of each image, and no more, are there at a time; 0: all */
+    bool fleeting;   /* a ring of which no row is needed in a later iteration than the one that makes it */
     int same;        /* shares the bytes of that buffer (in place), or -1 */
     int slice;       /* lies inside that buffer, or -1 */
     int program;     /* the ProgramKind it belongs to, -1: persistent */

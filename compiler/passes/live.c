@@ -9,10 +9,10 @@
  * touches it to the last, these included; buffers that share bytes live as one, and a region as long as its
  * slices.  What a loop touches and what also lives outside of it lives through all of it; what a loop over
  * bands touches does so in any case, for its rows are made in one iteration and read in another; but not
- * scratch in which nothing stays, nor weights that each iteration packs. What outlives a step lives
- * through all of its program.
+ * scratch in which nothing stays, nor weights that each iteration packs, nor a ring in which no row stays.
+ * What outlives a step lives through all of its program.
  *
- * Requires: buffers.  Provides: first and last of the buffers of each program.
+ * Requires: buffers, rings.  Provides: first and last of the buffers of each program.
  */
 #include "ir/ops.h"
 #include "passes/passes.h"
@@ -75,10 +75,13 @@ static void stretch_over(const Live *l, const Step *step, const Step *loop, int 
         return;
     for (Touch t = node_touches(g, &g->node[step->node]); touch_next(&t);) {
         const int b = l->program->buffer_of[t.value];
-        const bool inside = b >= 0 && l->plan->buffer[b].first >= first && l->plan->buffer[b].last <= last;
-        const bool kept = t.operand->access != ACCESS_SCRATCH || t.operand->stays;
+        if (b < 0)
+            continue;
+        const Buffer *buffer = &l->plan->buffer[b];
+        const bool inside = buffer->first >= first && buffer->last <= last;
+        const bool kept = (t.operand->access != ACCESS_SCRATCH || t.operand->stays) && !buffer->fleeting;
         const bool between = loop->axis == AXIS_BANDS && kept && !packed_in(g, loop, t.value);
-        if (b < 0 || (inside && !between))
+        if (inside && !between)
             continue;
         needed_at(l, b, first);
         needed_at(l, b, last);

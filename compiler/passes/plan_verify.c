@@ -97,12 +97,15 @@ static void read_rows(const Judge *j, const Node *node, const Touch *t, int b, R
             j->plan->buffer[b].name);
 }
 
-/* Do the rows OUT of the output, or all, where that is NULL, need no row of an input? So it is above what a
- * crop is made of. */
+/* Do the rows OUT of the output, or all, where that is NULL, need no row of an input? So it is above, and
+ * below, what is padded. */
 static bool reads_no_rows(const Judge *j, const Node *node, const Touch *t, const RowRange *out) {
-    return out != NULL && !t->is_output &&
-           op_table[node->op].rows(j->program->graph, node, t->number, *out).end <=
-               -j->program->layout[t->value].before[1];
+    if (out == NULL || t->is_output)
+        return false;
+    const RowRange rows = op_table[node->op].rows(j->program->graph, node, t->number, *out);
+    const Layout *s = &j->program->layout[t->value];
+    return rows.end <= -s->before[1] ||
+           (rows.begin >= rows_at(j->program, t->value, j->units) + s->after[1] && rows.begin < rows.end);
 }
 
 /* A sum that has begun goes on from where it lies. */
@@ -123,11 +126,12 @@ static int root_of(const Plan *plan, int b) {
     return plan->buffer[b].same >= 0 ? plan->buffer[b].same : b;
 }
 
-/* The rows ROWS of buffer B are written, in a loop over bands: those of OTHER that they lie on are lost. */
+/* The rows ROWS of buffer B are written, in a loop over bands: those of OTHER that they lie on are lost; of
+ * what is no alias of B, all that there are so far. */
 static void lose_rows(Judge *j, int b, int other, RowRange rows) {
     const bool by_rows = root_of(j->plan, b) == root_of(j->plan, other);
     if (!by_rows)
-        j->gone[other] = INT64_MAX;
+        j->gone[other] = j->rows[other];
     else if (rows.begin < j->rows[other] && j->gone[other] < rows.end)
         j->gone[other] = rows.end;
 }

@@ -9,13 +9,15 @@
  *
  * How many rows that takes does not depend on the height of the image, so neither does the memory of the
  * loop.  Rows of the halo above and below count like others.  Tensors that take each other's place are one
- * ring.
+ * ring.  Where each row is read in the iteration that makes it, and in no later one, nothing stays in the
+ * ring: then others may have its bytes between the last step of an iteration that reads it and the first of
+ * the next one.
  *
  * Where images may have any height, an iteration in the middle of a high one tells how many rows that are,
  * and how many more where it ends: the last row of an image may be the last of a band, or a few rows before
  * that, as heights in whole units allow.
  *
- * Requires: buffers.  Provides: Layout.ring, and the bytes of such buffers.
+ * Requires: buffers.  Provides: Layout.ring; the bytes of such buffers, and whether they are fleeting.
  */
 #include "base/size_math.h"
 #include "ir/ops.h"
@@ -24,7 +26,9 @@
 /* Of a buffer, in one loop over bands; of those that share bytes, that of the first stands for all. */
 typedef struct {
     bool rolls;      /* images that the loop makes and nothing else touches */
-    int64_t written; /* the row behind the last that was written so far */
+    bool stays;      /* a row is read in a later iteration than the one that makes it */
+    int64_t written; /* the row behind the last that was written so far, */
+    int64_t begun;   /*   and when the iteration began */
     int64_t rows;    /* the most from one that is read to the last that is written by then */
 } Rolled;
 
@@ -112,6 +116,7 @@ static void count_rows(const Rings *r, ValueId v, int64_t begin) {
     const int64_t above = r->program->layout[v].before[1], first = begin < -above ? -above : begin;
     if (rolled->written - first > rolled->rows)
         rolled->rows = rolled->written - first;
+    rolled->stays |= rolled->begun > 0 && first < rolled->begun;
 }
 
 /* Plays one step: what it writes, then what it reads. */
@@ -135,6 +140,8 @@ static void play_rows(const Rings *r, const Step *step, RowRange out) {
 }
 
 static void play_iteration(const Rings *r, const Step *loop, int64_t n) {
+    for (int b = 0; b < r->plan->nbuffer; b++)
+        r->rolled[b].begun = r->rolled[b].written;
     for (int i = 0; i < loop->nbody; i++) {
         const Step *step = &loop->body[i];
         const int64_t end = r->program->units > 0 ? NO_END : step_height(r->program, step, 0);
@@ -145,8 +152,8 @@ static void play_iteration(const Rings *r, const Step *loop, int64_t n) {
 }
 
 static void play_loop(const Rings *r, const Step *loop) {
-    if (r->program->units > 0)
-        play_iteration(r, loop, MIDDLE);
+    for (int64_t n = MIDDLE - 1; r->program->units > 0 && n <= MIDDLE; n++)
+        play_iteration(r, loop, n);
     for (int64_t n = 0; r->program->units == 0 && n < loop->times; n++)
         play_iteration(r, loop, n);
 }
@@ -181,6 +188,7 @@ static void lay_out_rings(const Rings *r) {
         Buffer *buffer = &r->plan->buffer[r->program->buffer_of[v]];
         buffer->bytes = s->bytes;
         buffer->ring = s->ring;
+        buffer->fleeting = !rolled->stays;
     }
 }
 

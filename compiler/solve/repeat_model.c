@@ -8,7 +8,7 @@
  *     rows of a ring   = a band + lag of the last reader + positions above that it reads - lag of the
  * writer
  *
- * All rings of a loop are there through all of it.
+ * A ring is there through all of its loop; one of a band alone only from its writer to its last reader.
  */
 #include "solve/repeat_model.h"
 #include "base/size_math.h"
@@ -184,6 +184,11 @@ int64_t repeat_model_bytes(const RepeatModel *m, const RepeatLife *life, int64_t
     return (int64_t)((double)bytes * (double)rows / (double)p->height);
 }
 
+/* Has every reader, in the iteration that makes a row, seen it for the last time? */
+static bool is_fleeting(const RepeatModel *m, const RepeatLife *life) {
+    return !life->whole && life->reach <= m->lag[life->first];
+}
+
 static int64_t peak_of(RepeatModel *m, const RepeatRun *run, int length) {
     const bool *kept = m->problem->problem->kept;
     memset(m->change, 0, ((size_t)length + 1) * sizeof *m->change);
@@ -191,7 +196,8 @@ static int64_t peak_of(RepeatModel *m, const RepeatRun *run, int length) {
         const RepeatLife *life = &m->life[l];
         if (life->root != l)
             continue;
-        const int from = run[life->first].loop, to = run[life->last].loop;
+        const bool fleeting = is_fleeting(m, life);
+        const int from = fleeting ? -1 : run[life->first].loop, to = fleeting ? -1 : run[life->last].loop;
         const int64_t bytes = repeat_model_bytes(m, life, INT64_MAX);
         const bool stays = kept != NULL && kept[life->tensor];
         m->change[from < 0 ? life->first : m->begin[from]] += bytes;

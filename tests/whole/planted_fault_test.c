@@ -2,7 +2,8 @@
  *
  * 1. Offsets: overlapping, unaligned, outside the arena, on what must survive; loops over bands that leave
  *    out rows, or read rows that are not there; updates of what does not persist.  plan_verify names each,
- *    and of all rings every one that is a row too short, of all lags every one that is a row too small.
+ *    and of all rings every one that is a row too short, or whose bytes others have between two iterations
+ *    though rows stay in it, of all lags every one that is a row too small.
  * 2. Lifetimes: every buffer in turn dies in the step that begins it, or one before its last reader, and
  *    the arena is placed anew.  Where that lets another buffer take its bytes too early, plan_verify must
  *    say so; elsewhere the plan is still sound and it must not.
@@ -350,6 +351,10 @@ static void test_laws(void) {
     printf("%zu faults of loops and persistent storage named\n", sizeof faults / sizeof *faults);
 }
 
+static bool overlap(const Buffer *a, const Buffer *b) {
+    return a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+}
+
 /* ---- rings --------------------------------------------------------------------------------------- */
 
 /* Its training is one loop over bands of two rows, and so is prediction, on a CPU of images of any height.
@@ -432,6 +437,54 @@ static void test_overwritten_sum(void) {
     pool_free(pool);
 }
 
+/* Does a ring that has its bytes for a part of each iteration lie on B? */
+static bool shares_bytes(const Plan *plan, const Buffer *b) {
+    for (int i = 0; i < plan->nbuffer; i++) {
+        const Buffer *other = &plan->buffer[i];
+        if (other != b && other->fleeting && movable(other) && overlap(b, other))
+            return true;
+    }
+    return false;
+}
+
+/* Rows stay in ring B, and it is taken for one in which none do: 1 where another has its bytes meanwhile.
+ */
+static int test_taken_for_fleeting(const Target *target, int b) {
+    Pool *pool = pool_new();
+    Plan *plan = plan_of_pyramid(pool, target, PROGRAM_TRAIN);
+    int harm = 0;
+    if (plan->buffer[b].ring > 0 && !plan->buffer[b].fleeting && movable(&plan->buffer[b])) {
+        for (int other = 0; other < plan->nbuffer; other++)
+            plan->buffer[other].fleeting |= other == b || plan->buffer[other].same == b;
+        live(plan);
+        plan->persistent = plan->arena = plan->lower_bound = 0;
+        offsets(plan);
+        harm = shares_bytes(plan, &plan->buffer[b]);
+        if (harm)
+            expect_judged(plan, "a ring that others overwrite between two iterations",
+                          plan->buffer[b].name);
+    }
+    pool_free(pool);
+    return harm;
+}
+
+/* Rings in which no row stays share bytes, and no others do. */
+static int test_fleeting(const Target *target) {
+    Pool *pool = pool_new();
+    const Plan *plan = plan_of_pyramid(pool, target, PROGRAM_TRAIN);
+    const int nbuffer = plan->nbuffer;
+    int sharing = 0, harm = 0;
+    for (int b = 0; b < nbuffer; b++)
+        sharing +=
+            plan->buffer[b].fleeting && movable(&plan->buffer[b]) && shares_bytes(plan, &plan->buffer[b]);
+    expect(sharing > 0, "rings in which no row stays share bytes", "there are none");
+    pool_free(pool);
+    for (int b = 0; b < nbuffer; b++)
+        harm += test_taken_for_fleeting(target, b);
+    expect(harm > 0, "rings in which rows stay would share bytes", "there are none");
+    return harm;
+}
+
 static void test_rings(void) {
     test_overwritten_sum();
     for (int k = 0; targets[k] != NULL; k++) {
@@ -444,8 +497,8 @@ static void test_rings(void) {
         const int any = test_short_rings(target, PROGRAM_PREDICT),
                   behind = test_small_lags(target, PROGRAM_PREDICT);
         expect(any > 5 && behind > 5, "prediction is a loop over bands", "there are few rings or lags");
-        printf("%s: %d rings and %d lags, each a row too small, named\n", target->name, rings + any,
-               lags + behind);
+        printf("%s: %d rings and %d lags, each a row too small, named; %d rings that others overwrite\n",
+               target->name, rings + any, lags + behind, test_fleeting(target));
     }
 }
 
@@ -502,10 +555,6 @@ static void test_loaded_weights(void) {
 }
 
 /* ---- lifetimes ----------------------------------------------------------------------------------- */
-
-static bool overlap(const Buffer *a, const Buffer *b) {
-    return a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
-}
 
 /* Does a buffer that begins after DIED, and before its last reader, lie on B? */
 static bool harmful(const Plan *plan, const Buffer *b, int died, int last) {
