@@ -531,7 +531,7 @@ DEVICE bool inside(const int32_t *size, Point p) {
 
 /* dx = dy where y > 0, else 0; dx may be dy. */
 template <class T>
-static __global__ void mask_vectors(Range range, T *dx, const T *__restrict__ y, const T *dy) {
+static __global__ void unet_mask_vectors(Range range, T *dx, const T *__restrict__ y, const T *dy) {
     const unsigned i = vector_index(range);
     if (i != NO_VECTOR)
         store_vector(dx, i, masked(load_vector(dy, i), load_vector(y, i)));
@@ -547,7 +547,7 @@ template <int COLUMNS> static constexpr __host__ __device__ unsigned bias_stride
 
 /* y += b, if there is one; RELU: then max(y, 0). */
 template <int COLUMNS, int RELU>
-static __global__ void add_bias(stored *y, const real *__restrict__ b, int channels, unsigned count) {
+static __global__ void unet_add_bias(stored *y, const real *__restrict__ b, int channels, unsigned count) {
     const unsigned i = thread_index(), stride = bias_stride<COLUMNS>(count);
     if (i >= stride)
         return;
@@ -569,8 +569,8 @@ static __global__ void add_bias(stored *y, const real *__restrict__ b, int chann
 
 /* A filter of cuDNN into dense weights [K][C][TAPS], where C is `channels`. */
 template <int TAPS, int ACCUMULATE>
-static __global__ void unpack_filter(real *__restrict__ dw, const stored *__restrict__ filter, Filter f,
-                                     int channels) {
+static __global__ void unet_unpack_filter(real *__restrict__ dw, const stored *__restrict__ filter,
+                                          Filter f, int channels) {
     const unsigned i = thread_index(), row = (unsigned)f.cn * TAPS;
     if (i >= f.kn * row)
         return;
@@ -580,7 +580,8 @@ static __global__ void unpack_filter(real *__restrict__ dw, const stored *__rest
     dw[to] = ACCUMULATE ? dw[to] + x : x;
 }
 
-/* Threads in a block of sum_points side by side; such blocks beside each other; and one below the other. */
+/* Threads in a block of unet_sum_points side by side; such blocks beside each other; and one below the
+ * other. */
 template <int COLUMNS> static constexpr __host__ __device__ int sum_width() {
     return COLUMNS < WARP ? COLUMNS : WARP;
 }
@@ -602,8 +603,8 @@ template <int COLUMNS> static constexpr __host__ __device__ int sum_height() {
 /* Sums of dy over bands of a range of the points of a grid, for each channel: [band][channel]. A row of
  * threads takes every sum_height-th point of its band, and then the rows are added by halves. */
 template <int COLUMNS>
-static __global__ void sum_points(real *__restrict__ sums, const stored *__restrict__ dy, Range points,
-                                  Grid grid) {
+static __global__ void unet_sum_points(real *__restrict__ sums, const stored *__restrict__ dy, Range points,
+                                       Grid grid) {
     constexpr int WIDTH = sum_width<COLUMNS>(), HEIGHT = sum_height<COLUMNS>();
     SHARED(Vector, part, [HEIGHT][WIDTH]);
     const int row = threadIdx.x / WIDTH, lane = threadIdx.x % WIDTH, column = blockIdx.y * WIDTH + lane;
@@ -628,8 +629,8 @@ static __global__ void sum_points(real *__restrict__ sums, const stored *__restr
 
 /* Sums over the bands, for the channels that are there; several are read before the first is added. */
 template <int ACCUMULATE>
-static __global__ void sum_bands(real *__restrict__ db, const real *__restrict__ sums, int bands, int block,
-                                 int channels) {
+static __global__ void unet_sum_bands(real *__restrict__ db, const real *__restrict__ sums, int bands,
+                                      int block, int channels) {
     constexpr int HEIGHT = THREADS / WARP;
     SHARED(real, part, [HEIGHT][WARP]);
     const int row = threadIdx.x / WARP, lane = threadIdx.x % WARP, channel = blockIdx.x * WARP + lane;
@@ -652,12 +653,13 @@ template <int COLUMNS, int BANDS, int ACCUMULATE>
 static void sum_for_bias(UnetLaunch at, real *db, real *sums, const stored *dy, Range points, Grid grid,
                          int channels) {
     static_assert(COLUMNS <= 65535, "one row of blocks");
-    LAUNCH_BLOCKS(at, sum_points<COLUMNS>, dim3(BANDS, sum_blocks<COLUMNS>()), sums, dy, points, grid);
-    LAUNCH_BLOCKS(at, sum_bands<ACCUMULATE>, (unsigned)(channels + WARP - 1) / WARP, db, sums, BANDS,
+    LAUNCH_BLOCKS(at, unet_sum_points<COLUMNS>, dim3(BANDS, sum_blocks<COLUMNS>()), sums, dy, points, grid);
+    LAUNCH_BLOCKS(at, unet_sum_bands<ACCUMULATE>, (unsigned)(channels + WARP - 1) / WARP, db, sums, BANDS,
                   COLUMNS * LANES, channels);
 }
 
-/* Sum of v over the threads of a block that share a column of sum_points, for each of them; PART is shared.
+/* Sum of v over the threads of a block that share a column of unet_sum_points, for each of them; PART is
+ * shared.
  */
 template <int COLUMNS, class Part> DEVICE Vector sum_of_rows(Part &part, bool busy, Vector v) {
     const int row = threadIdx.x / sum_width<COLUMNS>(), lane = threadIdx.x % sum_width<COLUMNS>();
@@ -678,9 +680,9 @@ template <int COLUMNS, class Part> DEVICE Vector sum_of_rows(Part &part, bool bu
  * Sums::first adds up something of each point, and Sums::second, which is told the sum of the first over
  * the band, something else. */
 template <int COLUMNS, int BANDS, class Sums>
-static __global__ void sum_twice(double *scratch, const stored *__restrict__ x,
-                                 const stored *__restrict__ dy, const real *__restrict__ mean,
-                                 unsigned points) {
+static __global__ void unet_sum_twice(double *scratch, const stored *__restrict__ x,
+                                      const stored *__restrict__ dy, const real *__restrict__ mean,
+                                      unsigned points) {
     constexpr int WIDTH = sum_width<COLUMNS>(), HEIGHT = sum_height<COLUMNS>();
     SHARED(Vector, part, [HEIGHT][WIDTH]);
     const int row = threadIdx.x / WIDTH, lane = threadIdx.x % WIDTH, column = blockIdx.y * WIDTH + lane;
@@ -801,8 +803,8 @@ struct Mean {
 
 /* One block: each thread adds the bands of a sample in order, then thread 0 the samples. */
 template <class Of, int N, int BANDS, int ACCUMULATE>
-static __global__ void sum_samples(double *result, double *scratch, const UnetControl *control,
-                                   Compared by) {
+static __global__ void unet_sum_samples(double *result, double *scratch, const UnetControl *control,
+                                        Compared by) {
     for (int i = threadIdx.x; i < N; i += THREADS) {
         const double mean = mean_of_sample(i, scratch, BANDS, control, by);
         scratch[(long)i * BANDS] = is_valid(control, i) ? Of::of(mean) : 0;
@@ -886,7 +888,7 @@ LAUNCHER void simple_denoiser_conv_0(UnetLaunch at, stored *y, void *workspace, 
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
     constexpr int GRAPH[1] = {0};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
-    constexpr auto kernel = add_bias<Y.block / LANES, RELU>;
+    constexpr auto kernel = unet_add_bias<Y.block / LANES, RELU>;
     constexpr bool all = SEGMENTS == 1 && !TRANSPOSED; /* what cuDNN can do in one graph */
     for (int s = 0; s < SEGMENTS; s++)
         unet_cuda_convolution(at, GRAPH[s], y, x[s], packed + FILTER[s].offset,
@@ -947,7 +949,7 @@ LAUNCHER void simple_denoiser_conv_1(UnetLaunch at, stored *y, void *workspace, 
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {1};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
-    constexpr auto kernel = add_bias<Y.block / LANES, RELU>;
+    constexpr auto kernel = unet_add_bias<Y.block / LANES, RELU>;
     constexpr bool all = SEGMENTS == 1 && !TRANSPOSED; /* what cuDNN can do in one graph */
     for (int s = 0; s < SEGMENTS; s++)
         unet_cuda_convolution(at, GRAPH[s], y, x[s], packed + FILTER[s].offset,
@@ -1008,7 +1010,7 @@ LAUNCHER void simple_denoiser_conv_2(UnetLaunch at, stored *y, void *workspace, 
     constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {2};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
-    constexpr auto kernel = add_bias<Y.block / LANES, RELU>;
+    constexpr auto kernel = unet_add_bias<Y.block / LANES, RELU>;
     constexpr bool all = SEGMENTS == 1 && !TRANSPOSED; /* what cuDNN can do in one graph */
     for (int s = 0; s < SEGMENTS; s++)
         unet_cuda_convolution(at, GRAPH[s], y, x[s], packed + FILTER[s].offset,
@@ -1037,7 +1039,7 @@ LAUNCHER void simple_denoiser_mse_0(UnetLaunch at, Rows rows, double *result, do
     constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0, 0};
     constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0, 0};
     constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring};
-    constexpr auto kernel = sum_samples<Mean, N, BANDS, ACCUMULATE>;
+    constexpr auto kernel = unet_sum_samples<Mean, N, BANDS, ACCUMULATE>;
     const Rows bands = bands_in(rows, by.points, BANDS);
     if (bands.begin < bands.end)
         LAUNCH_BLOCKS(at, simple_denoiser_mse_0_bands, N * (bands.end - bands.begin), scratch, p, t, at.control, bands);
@@ -1072,7 +1074,7 @@ LAUNCHER void simple_denoiser_psnr_0(UnetLaunch at, Rows rows, double *result, d
     constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0, 0};
     constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0, 0};
     constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring};
-    constexpr auto kernel = sum_samples<simple_denoiser_psnr_0_decibels, N, BANDS, ACCUMULATE>;
+    constexpr auto kernel = unet_sum_samples<simple_denoiser_psnr_0_decibels, N, BANDS, ACCUMULATE>;
     const Rows bands = bands_in(rows, by.points, BANDS);
     if (bands.begin < bands.end)
         LAUNCH_BLOCKS(at, simple_denoiser_psnr_0_bands, N * (bands.end - bands.begin), scratch, p, t, at.control, bands);
@@ -1118,7 +1120,7 @@ LAUNCHER void simple_denoiser_conv_wgrad_0(UnetLaunch at, real *dw, real *db, re
     constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {3};
     constexpr Grid points = {D, H, W, 1, 0};
-    constexpr auto unpack = unpack_filter<KD * KH * KW, ACCUMULATE>;
+    constexpr auto unpack = unet_unpack_filter<KD * KH * KW, ACCUMULATE>;
     constexpr auto bias = sum_for_bias<DY.block / LANES, BANDS, ACCUMULATE>;
     for (int s = 0; s < SEGMENTS; s++) {
         const Filter f = FILTER[s];
@@ -1141,8 +1143,8 @@ LAUNCHER void simple_denoiser_conv_dgrad_0(UnetLaunch at, stored *dx, void *work
     constexpr int GRAPH[1] = {4};
     unet_cuda_convolution(at, GRAPH[0], dx, dy, packed + FILTER[0].offset, NULL, workspace);
     if (MASK)
-        LAUNCH_RANGE(at, mask_vectors<stored>, range_of(N, {ID, IH, IW, DX.block / LANES}, {0, ID * IH}),
-                     dx, m, dx);
+        LAUNCH_RANGE(at, unet_mask_vectors<stored>,
+                     range_of(N, {ID, IH, IW, DX.block / LANES}, {0, ID * IH}), dx, m, dx);
 }
 
 /* conv_wgrad: net.4 of train, net.2 of train: net.3[n,64,64,64] d net.4[n,64,64,64]
@@ -1155,7 +1157,7 @@ LAUNCHER void simple_denoiser_conv_wgrad_1(UnetLaunch at, real *dw, real *db, re
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {5};
     constexpr Grid points = {D, H, W, 1, 0};
-    constexpr auto unpack = unpack_filter<KD * KH * KW, ACCUMULATE>;
+    constexpr auto unpack = unet_unpack_filter<KD * KH * KW, ACCUMULATE>;
     constexpr auto bias = sum_for_bias<DY.block / LANES, BANDS, ACCUMULATE>;
     for (int s = 0; s < SEGMENTS; s++) {
         const Filter f = FILTER[s];
@@ -1178,8 +1180,8 @@ LAUNCHER void simple_denoiser_conv_dgrad_1(UnetLaunch at, stored *dx, void *work
     constexpr int GRAPH[1] = {6};
     unet_cuda_convolution(at, GRAPH[0], dx, dy, packed + FILTER[0].offset, NULL, workspace);
     if (MASK)
-        LAUNCH_RANGE(at, mask_vectors<stored>, range_of(N, {ID, IH, IW, DX.block / LANES}, {0, ID * IH}),
-                     dx, m, dx);
+        LAUNCH_RANGE(at, unet_mask_vectors<stored>,
+                     range_of(N, {ID, IH, IW, DX.block / LANES}, {0, ID * IH}), dx, m, dx);
 }
 
 /* conv_wgrad: net.0 of train: noisy cast[n,3,64,64] d net.0[n,64,64,64] -> d net.0.weight[64,3,3,3]
@@ -1192,7 +1194,7 @@ LAUNCHER void simple_denoiser_conv_wgrad_2(UnetLaunch at, real *dw, real *db, re
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
     constexpr int GRAPH[1] = {7};
     constexpr Grid points = {D, H, W, 1, 0};
-    constexpr auto unpack = unpack_filter<KD * KH * KW, ACCUMULATE>;
+    constexpr auto unpack = unet_unpack_filter<KD * KH * KW, ACCUMULATE>;
     constexpr auto bias = sum_for_bias<DY.block / LANES, BANDS, ACCUMULATE>;
     for (int s = 0; s < SEGMENTS; s++) {
         const Filter f = FILTER[s];
@@ -1316,7 +1318,7 @@ LAUNCHER void simple_denoiser_conv_3(UnetLaunch at, stored *y, void *workspace, 
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
     constexpr int GRAPH[1] = {8};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
-    constexpr auto kernel = add_bias<Y.block / LANES, RELU>;
+    constexpr auto kernel = unet_add_bias<Y.block / LANES, RELU>;
     constexpr bool all = SEGMENTS == 1 && !TRANSPOSED; /* what cuDNN can do in one graph */
     for (int s = 0; s < SEGMENTS; s++)
         unet_cuda_convolution(at, GRAPH[s], y, x[s], packed + FILTER[s].offset,
@@ -1335,7 +1337,7 @@ LAUNCHER void simple_denoiser_conv_4(UnetLaunch at, stored *y, void *workspace, 
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {9};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
-    constexpr auto kernel = add_bias<Y.block / LANES, RELU>;
+    constexpr auto kernel = unet_add_bias<Y.block / LANES, RELU>;
     constexpr bool all = SEGMENTS == 1 && !TRANSPOSED; /* what cuDNN can do in one graph */
     for (int s = 0; s < SEGMENTS; s++)
         unet_cuda_convolution(at, GRAPH[s], y, x[s], packed + FILTER[s].offset,
@@ -1354,7 +1356,7 @@ LAUNCHER void simple_denoiser_conv_5(UnetLaunch at, stored *y, void *workspace, 
     constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {10};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
-    constexpr auto kernel = add_bias<Y.block / LANES, RELU>;
+    constexpr auto kernel = unet_add_bias<Y.block / LANES, RELU>;
     constexpr bool all = SEGMENTS == 1 && !TRANSPOSED; /* what cuDNN can do in one graph */
     for (int s = 0; s < SEGMENTS; s++)
         unet_cuda_convolution(at, GRAPH[s], y, x[s], packed + FILTER[s].offset,

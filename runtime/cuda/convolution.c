@@ -11,12 +11,7 @@
 
 #include "convolution_graph.h"
 
-enum { MAX_CANDIDATES = 64 };
-
-typedef struct {
-    UnetEngine engine;     /* workspace -1: unknown before there is a plan */
-    bool runtime_compiled; /* by cuDNN when a plan is made, which takes a second or two */
-} Candidate;
+enum { MAX_CANDIDATES = UNET_CUDNN_CANDIDATES / 2 }; /* of a list */
 
 /* ---- reading what cuDNN proposes ---- */
 
@@ -79,7 +74,7 @@ static bool read_knobs(Build *b, cudnnBackendDescriptor_t config, UnetEngine *en
 
 /* False where it may not be used. */
 static bool read_candidate(Build *b, cudnnBackendDescriptor_t config, const UnetConvolution *c,
-                           Candidate *candidate) {
+                           UnetCudnnCandidate *candidate) {
     const int32_t mark = b->count;
     UnetEngine *pin = &candidate->engine;
     *pin = (UnetEngine){.version = (int64_t)b->target->api->version()};
@@ -99,7 +94,7 @@ static bool read_candidate(Build *b, cudnnBackendDescriptor_t config, const Unet
 
 /* The usable ones of a list of cuDNN, in its order; none if it has no list. */
 static int32_t list_candidates(Build *b, cudnnBackendDescriptor_t graph, const UnetConvolution *c,
-                               cudnnBackendHeurMode_t mode, Candidate list[MAX_CANDIDATES]) {
+                               cudnnBackendHeurMode_t mode, UnetCudnnCandidate list[MAX_CANDIDATES]) {
     const int32_t mark = b->count;
     cudnnBackendDescriptor_t config[MAX_CANDIDATES];
     cudnnBackendDescriptor_t heuristic = build_new(b, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
@@ -184,7 +179,8 @@ typedef struct {
     cudnnBackendDescriptor_t plan; /* may be NULL for what is compiled when there is a device */
 } Search;
 
-static bool try_candidate(Build *b, cudnnBackendDescriptor_t graph, const Candidate *candidate, Search *s) {
+static bool try_candidate(Build *b, cudnnBackendDescriptor_t graph, const UnetCudnnCandidate *candidate,
+                          Search *s) {
     const int32_t mark = b->count;
     UnetEngine engine = candidate->engine;
     bool believed = candidate->runtime_compiled && b->target->handle == NULL && engine.workspace >= 0;
@@ -206,8 +202,8 @@ static bool try_candidate(Build *b, cudnnBackendDescriptor_t graph, const Candid
     return true;
 }
 
-static bool try_list(Build *b, cudnnBackendDescriptor_t graph, const Candidate *list, int32_t count,
-                     Search *s) {
+static bool try_list(Build *b, cudnnBackendDescriptor_t graph, const UnetCudnnCandidate *list,
+                     int32_t count, Search *s) {
     for (int32_t i = 0; i < count; i++) {
         if (list[i].runtime_compiled == s->runtime_compiled && try_candidate(b, graph, &list[i], s)) {
             return true;
@@ -216,21 +212,23 @@ static bool try_list(Build *b, cudnnBackendDescriptor_t graph, const Candidate *
     return false;
 }
 
+static const cudnnBackendHeurMode_t modes[] = {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK};
+enum { NMODES = sizeof modes / sizeof *modes };
+
 /* The descriptors of the plan that is found stay in B. */
 static UnetStatus search(Build *b, cudnnBackendDescriptor_t graph, const UnetConvolution *c, int64_t cap,
                          Search *s) {
-    static const cudnnBackendHeurMode_t mode[2] = {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK};
-    Candidate list[2][MAX_CANDIDATES];
-    int32_t count[2];
+    UnetCudnnCandidate list[NMODES][MAX_CANDIDATES];
+    int32_t count[NMODES];
     *s = (Search){.cap = cap, .min = -1};
-    for (int i = 0; i < 2; i++) {
-        count[i] = list_candidates(b, graph, c, mode[i], list[i]);
+    for (int i = 0; i < NMODES; i++) {
+        count[i] = list_candidates(b, graph, c, modes[i], list[i]);
         if (try_list(b, graph, list[i], count[i], s)) {
             return UNET_OK;
         }
     }
     s->runtime_compiled = true;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < NMODES; i++) {
         if (try_list(b, graph, list[i], count[i], s)) {
             return UNET_OK;
         }
@@ -273,6 +271,20 @@ UnetStatus unet_cudnn_choose(const UnetCudnnTarget *target, UnetConvolution *c, 
     }
     if (status == UNET_OK) {
         c->engine = s.engine;
+    }
+    build_release(&b, 0);
+    return status;
+}
+
+UnetStatus unet_cudnn_candidates(const UnetCudnnTarget *target, const UnetConvolution *c,
+                                 UnetCudnnCandidate list[UNET_CUDNN_CANDIDATES], int32_t *count,
+                                 UnetError *error) {
+    Build b = build_start(target, error);
+    cudnnBackendDescriptor_t graph = build_convolution(&b, c);
+    const UnetStatus status = b.status;
+    *count = 0;
+    for (int i = 0; i < NMODES && status == UNET_OK; i++) {
+        *count += list_candidates(&b, graph, c, modes[i], list + *count);
     }
     build_release(&b, 0);
     return status;

@@ -49,6 +49,20 @@ UNET_MUST_USE UnetStatus unet_cudnn_describe_device(const UnetCudnn *api, const 
 UNET_MUST_USE UnetStatus unet_cudnn_choose(const UnetCudnnTarget *target, UnetConvolution *c, int64_t cap,
                                            UnetError *error);
 
+enum { UNET_CUDNN_CANDIDATES = 128 };
+
+/* An engine that may compute a convolution. */
+typedef struct {
+    UnetEngine engine;     /* workspace -1: unknown before there is a plan */
+    bool runtime_compiled; /* by cuDNN when a plan is made, which takes a second or two */
+} UnetCudnnCandidate;
+
+/* Fills LIST with those that unet_cudnn_choose would look at, in its order but for what cuDNN compiles when
+ * it runs, which stands where cuDNN lists it. One may stand there twice. */
+UNET_MUST_USE UnetStatus unet_cudnn_candidates(const UnetCudnnTarget *target, const UnetConvolution *c,
+                                               UnetCudnnCandidate list[UNET_CUDNN_CANDIDATES],
+                                               int32_t *count, UnetError *error);
+
 enum { UNET_CUDNN_DESCRIPTORS = 40 };
 
 /* A convolution that is ready to run. */

@@ -10,7 +10,7 @@ LAUNCHER void KERNEL(UnetLaunch at, stored *y, void *workspace, const stored *co
                      const stored *packed, const real *b) {
     SIZES;
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
-    constexpr auto kernel = add_bias<Y.block / LANES, RELU>;
+    constexpr auto kernel = unet_add_bias<Y.block / LANES, RELU>;
     constexpr bool all = SEGMENTS == 1 && !TRANSPOSED; /* what cuDNN can do in one graph */
     for (int s = 0; s < SEGMENTS; s++)
         unet_cuda_convolution(at, GRAPH[s], y, x[s], packed + FILTER[s].offset,

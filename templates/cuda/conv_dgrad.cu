@@ -10,7 +10,7 @@ LAUNCHER void KERNEL(UnetLaunch at, stored *dx, void *workspace, const stored *d
     SIZES;
     unet_cuda_convolution(at, GRAPH[0], dx, dy, packed + FILTER[0].offset, NULL, workspace);
     if (MASK)
-        LAUNCH_RANGE(at, mask_vectors<stored>, range_of(N, {ID, IH, IW, DX.block / LANES}, {0, ID * IH}),
-                     dx, m, dx);
+        LAUNCH_RANGE(at, unet_mask_vectors<stored>,
+                     range_of(N, {ID, IH, IW, DX.block / LANES}, {0, ID * IH}), dx, m, dx);
 }
 /* END */

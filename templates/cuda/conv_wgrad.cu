@@ -10,7 +10,7 @@ LAUNCHER void KERNEL(UnetLaunch at, real *dw, real *db, real *scratch, const sto
                      const stored *dy) {
     SIZES;
     constexpr Grid points = {D, H, W, 1, 0};
-    constexpr auto unpack = unpack_filter<KD * KH * KW, ACCUMULATE>;
+    constexpr auto unpack = unet_unpack_filter<KD * KH * KW, ACCUMULATE>;
     constexpr auto bias = sum_for_bias<DY.block / LANES, BANDS, ACCUMULATE>;
     for (int s = 0; s < SEGMENTS; s++) {
         const Filter f = FILTER[s];

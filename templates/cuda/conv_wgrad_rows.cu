@@ -28,7 +28,8 @@ LAUNCHER void KERNEL(UnetLaunch at, Rows rows, real *dw, real *db, real *scratch
     for (int begin = rows.begin; begin < rows.end; begin += ROWS) {
         const Rows part = part_of(rows, begin, ROWS), met = rows_read(reading, part, TRANSPOSED ? H : IH);
         const int first = first_read(reading, begin);
-        const auto unpack = ACCUMULATE || begin > 0 ? unpack_filter<taps, 1> : unpack_filter<taps, 0>;
+        const auto unpack =
+            ACCUMULATE || begin > 0 ? unet_unpack_filter<taps, 1> : unet_unpack_filter<taps, 0>;
         const auto bias =
             ACCUMULATE || begin > 0 ? sum_for_bias<columns, BANDS, 1> : sum_for_bias<columns, BANDS, 0>;
         const stored *y = TRANSPOSED ? window_of(at, dense, dy, N, of_y, first, DENSE, met)

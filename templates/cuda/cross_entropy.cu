@@ -28,7 +28,7 @@ static __global__ void KERNEL_bands(double *scratch, const stored *x, const uint
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, double *result, double *scratch, const stored *x,
                      const uint8_t *t, const void *map) {
     SIZES;
-    constexpr auto kernel = sum_counted<N, BANDS, ACCUMULATE, COUNTED>;
+    constexpr auto kernel = unet_sum_counted<N, BANDS, ACCUMULATE, COUNTED>;
     const Rows bands = bands_in(rows, {D, H, W, 1}, BANDS);
     if (bands.begin < bands.end)
         LAUNCH_BLOCKS(at, KERNEL_bands, N * (bands.end - bands.begin), scratch, x, t, map, at.control,

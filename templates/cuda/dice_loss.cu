@@ -18,7 +18,7 @@ LAUNCHER void KERNEL(UnetLaunch at, Rows rows, double *result, double *sums, dou
     SIZES;
     constexpr Ratio ratio = {OVER_BOTH, UNDER_BOTH, UNDER_PREDICTED, UNDER_TRULY, SMOOTH,     EPSILON,
                              FIRST,     SQUARED,    JOINT,           BATCH,       SUMS.sample};
-    constexpr auto kernel = end_overlap<N, BANDS, CLASSES, ACCUMULATE>;
+    constexpr auto kernel = unet_end_overlap<N, BANDS, CLASSES, ACCUMULATE>;
     const Rows bands = bands_in(rows, {D, H, W, 1}, BANDS);
     if (bands.begin < bands.end)
         LAUNCH_BLOCKS(at, KERNEL_bands, dim3(N * (bands.end - bands.begin), CLASSES * OVERLAPS), scratch, x,

@@ -20,7 +20,7 @@ LAUNCHER void KERNEL(UnetLaunch at, Rows rows, double *result, double *scratch, 
                      const void *t) {
     SIZES;
     constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring};
-    constexpr auto kernel = sum_samples<Mean, N, BANDS, ACCUMULATE>;
+    constexpr auto kernel = unet_sum_samples<Mean, N, BANDS, ACCUMULATE>;
     const Rows bands = bands_in(rows, by.points, BANDS);
     if (bands.begin < bands.end)
         LAUNCH_BLOCKS(at, KERNEL_bands, N * (bands.end - bands.begin), scratch, p, t, at.control, bands);

@@ -115,7 +115,7 @@ DEVICE void sum_classes(double *scratch, const stored *x, const uint8_t *t, cons
 /* One thread adds the bands of each sample in order; divided by the samples of the batch the result is
  * their mean over what was counted of the labels. */
 template <int N, int BANDS, int ACCUMULATE, int COUNTED>
-static __global__ void sum_counted(double *result, const double *scratch, const UnetControl *control) {
+static __global__ void unet_sum_counted(double *result, const double *scratch, const UnetControl *control) {
     const double counted = control->labelled[COUNTED];
     if (threadIdx.x > 0)
         return;
@@ -226,8 +226,8 @@ DEVICE double overlap_mean(const Overlap *sums, int classes, Ratio ratio) {
 /* A block makes the sums, of the batch or of each sample: each thread one of them, of its parts in order.
  * Then one thread makes the loss. */
 template <int N, int BANDS, int CLASSES, int ACCUMULATE>
-static __global__ void end_overlap(double *result, double *sums, const double *from,
-                                   const UnetControl *control, Ratio ratio) {
+static __global__ void unet_end_overlap(double *result, double *sums, const double *from,
+                                        const UnetControl *control, Ratio ratio) {
     constexpr int EACH = CLASSES * OVERLAPS;
     const int samples = ratio.batch ? 1 : N, parts = ratio.batch ? N * BANDS : BANDS;
     for (int s = threadIdx.x; s < samples * EACH; s += THREADS) {
@@ -320,7 +320,7 @@ DEVICE long term_at(unsigned i, unsigned points, long sample) {
     return i / points * sample + i % points;
 }
 
-[[maybe_unused]] static __global__ void begin_selection(double *scratch) {
+[[maybe_unused]] static __global__ void unet_begin_selection(double *scratch) {
     Selection *s = reinterpret_cast<Selection *>(scratch);
     if (threadIdx.x < DIGITS)
         s->count[threadIdx.x] = 0;
@@ -340,8 +340,8 @@ DEVICE void store_term(real *terms, long sample, const stored *x, const uint8_t 
 
 /* How many of the terms have which digit at `shift`. */
 template <int N>
-static __global__ void count_digits(double *scratch, const real *terms, unsigned points, long sample,
-                                    int shift) {
+static __global__ void unet_count_digits(double *scratch, const real *terms, unsigned points, long sample,
+                                         int shift) {
     Selection *s = reinterpret_cast<Selection *>(scratch);
     SHARED(double, count, [DIGITS]);
     count[threadIdx.x] = 0;
@@ -373,8 +373,8 @@ DEVICE double all_points(const UnetControl *control, Grid points, int samples) {
 
 /* One thread.  With the first digit all terms are counted. */
 template <int N>
-static __global__ void choose_digit(double *scratch, const UnetControl *control, Grid points, Hard hard,
-                                    int shift) {
+static __global__ void unet_choose_digit(double *scratch, const UnetControl *control, Grid points,
+                                         Hard hard, int shift) {
     Selection *s = reinterpret_cast<Selection *>(scratch);
     int digit = DIGITS;
     if (threadIdx.x > 0)
@@ -403,8 +403,8 @@ DEVICE double selected_limit(const Selection *s, Hard hard) {
 
 /* For a block each: sum and number of those of the `bands` of all terms that are above the limit. */
 template <int N>
-static __global__ void sum_hard(double *scratch, const real *terms, unsigned points, long sample,
-                                Hard hard) {
+static __global__ void unet_sum_hard(double *scratch, const real *terms, unsigned points, long sample,
+                                     Hard hard) {
     const Selection *s = reinterpret_cast<const Selection *>(scratch);
     double *to = scratch + sizeof(Selection) / sizeof *scratch + blockIdx.x * gridDim.y + blockIdx.y;
     const double limit = selected_limit(s, hard);
@@ -422,8 +422,8 @@ static __global__ void sum_hard(double *scratch, const real *terms, unsigned poi
 
 /* One thread adds the parts in order. Bounds: the limit, and what the sum is divided by. */
 template <int N, int ACCUMULATE>
-static __global__ void end_hard(double *result, double *bounds, const double *scratch, int parts,
-                                const UnetControl *control, Hard hard) {
+static __global__ void unet_end_hard(double *result, double *bounds, const double *scratch, int parts,
+                                     const UnetControl *control, Hard hard) {
     const Selection *s = reinterpret_cast<const Selection *>(scratch);
     const double *part = scratch + sizeof(Selection) / sizeof *scratch;
     double sum = 0, kept = 0;
@@ -484,14 +484,14 @@ DEVICE int digit_of(unsigned error, int shift) {
     return SORTING_DIGITS - 1 - (error >> shift & (SORTING_DIGITS - 1));
 }
 
-[[maybe_unused]] static __global__ void begin_sorting(double *scratch) {
+[[maybe_unused]] static __global__ void unet_begin_sorting(double *scratch) {
     Sorting *s = reinterpret_cast<Sorting *>(scratch);
     if (threadIdx.x == 0)
         s->all = s->present = 0;
 }
 
-[[maybe_unused]] static __global__ void count_places(double *scratch, const unsigned *from, unsigned count,
-                                                     int shift) {
+[[maybe_unused]] static __global__ void unet_count_places(double *scratch, const unsigned *from,
+                                                          unsigned count, int shift) {
     Sorting *s = reinterpret_cast<Sorting *>(scratch);
     const unsigned part = thread_index();
     if (part >= SORTING_PARTS)
@@ -504,7 +504,7 @@ DEVICE int digit_of(unsigned error, int shift) {
 }
 
 /* One thread. */
-[[maybe_unused]] static __global__ void sum_places(double *scratch) {
+[[maybe_unused]] static __global__ void unet_sum_places(double *scratch) {
     Sorting *s = reinterpret_cast<Sorting *>(scratch);
     double place = 0;
     if (threadIdx.x > 0)
@@ -517,8 +517,8 @@ DEVICE int digit_of(unsigned error, int shift) {
         }
 }
 
-[[maybe_unused]] static __global__ void move_places(double *scratch, const unsigned *from, unsigned *to,
-                                                    unsigned count, int shift) {
+[[maybe_unused]] static __global__ void unet_move_places(double *scratch, const unsigned *from,
+                                                         unsigned *to, unsigned count, int shift) {
     Sorting *s = reinterpret_cast<Sorting *>(scratch);
     const unsigned part = thread_index();
     if (part >= SORTING_PARTS)
@@ -573,7 +573,7 @@ DEVICE void count_hits(double *scratch, const unsigned *errors, Sorted of, int k
 }
 
 /* One thread: how many there are before each part, and of all. */
-[[maybe_unused]] static __global__ void sum_hits(double *scratch) {
+[[maybe_unused]] static __global__ void unet_sum_hits(double *scratch) {
     Sorting *s = reinterpret_cast<Sorting *>(scratch);
     double hits = 0;
     if (threadIdx.x > 0)
@@ -611,7 +611,7 @@ DEVICE void store_lovasz(double *scratch, const unsigned *errors, real *slopes, 
 }
 
 /* One thread adds the parts of a class in order. */
-template <int ONE> static __global__ void end_class(double *scratch) {
+template <int ONE> static __global__ void unet_end_class(double *scratch) {
     Sorting *s = reinterpret_cast<Sorting *>(scratch);
     if (threadIdx.x > 0)
         return;
@@ -621,8 +621,8 @@ template <int ONE> static __global__ void end_class(double *scratch) {
 }
 
 template <int N, int ACCUMULATE>
-static __global__ void end_lovasz(double *result, double *present, const double *scratch,
-                                  const UnetControl *control) {
+static __global__ void unet_end_lovasz(double *result, double *present, const double *scratch,
+                                       const UnetControl *control) {
     const Sorting *s = reinterpret_cast<const Sorting *>(scratch);
     if (threadIdx.x > 0)
         return;

@@ -42,22 +42,22 @@ LAUNCHER void KERNEL(UnetLaunch at, double *result, double *present, real *slope
     SIZES;
     constexpr unsigned points = vectors(1, {D, H, W, 1}), count = N * points,
                        parts = blocks_for(SORTING_PARTS);
-    constexpr auto end_one = end_class<(C == 1)>;
-    constexpr auto end = end_lovasz<N, ACCUMULATE>;
+    constexpr auto end_one = unet_end_class<(C == 1)>;
+    constexpr auto end = unet_end_lovasz<N, ACCUMULATE>;
     unsigned *errors = reinterpret_cast<unsigned *>(scratch + sizeof(Sorting) / sizeof *scratch);
-    LAUNCH(at, begin_sorting, 1, scratch);
+    LAUNCH(at, unet_begin_sorting, 1, scratch);
     LAUNCH(at, KERNEL_given, blocks_for(count), slopes, x, t, at.control);
     for (int k = C == 1; k < CLASSES; k++) {
         real *plane = slopes + (C == 1 ? 0 : (long)k * points);
         LAUNCH(at, KERNEL_errors, parts, scratch, errors, plane, k, t, at.control);
         for (int shift = 0, second = 0; shift < 32; shift += 4, second = !second) {
             unsigned *from = errors + (second ? 2 * count : 0), *to = errors + (second ? 0 : 2 * count);
-            LAUNCH(at, count_places, parts, scratch, from, count, shift);
-            LAUNCH(at, sum_places, 1, scratch);
-            LAUNCH(at, move_places, parts, scratch, from, to, count, shift);
+            LAUNCH(at, unet_count_places, parts, scratch, from, count, shift);
+            LAUNCH(at, unet_sum_places, 1, scratch);
+            LAUNCH(at, unet_move_places, parts, scratch, from, to, count, shift);
         }
         LAUNCH(at, KERNEL_hits, parts, scratch, errors, k, t, at.control);
-        LAUNCH(at, sum_hits, 1, scratch);
+        LAUNCH(at, unet_sum_hits, 1, scratch);
         LAUNCH(at, KERNEL_slopes, parts, scratch, errors, plane, k, t, at.control);
         LAUNCH(at, end_one, 1, scratch);
     }

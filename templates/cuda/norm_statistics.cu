@@ -44,7 +44,7 @@ static __global__ void KERNEL_groups(real *__restrict__ mean, real *__restrict__
 LAUNCHER void KERNEL(UnetLaunch at, real *mean, real *variance, double *scratch, const stored *x) {
     SIZES;
     constexpr int columns = X.block / LANES;
-    constexpr auto sums = sum_twice<columns, BANDS, KERNEL_Sums>;
+    constexpr auto sums = unet_sum_twice<columns, BANDS, KERNEL_Sums>;
     LAUNCH_BLOCKS(at, sums, dim3(N * BANDS, sum_blocks<columns>()), scratch, x, x, NULL, D * H * W);
     LAUNCH(at, KERNEL_groups, blocks_for((BATCH ? 1 : N) * GROUPS), mean, variance, scratch, at.control);
 }

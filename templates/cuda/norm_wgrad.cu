@@ -64,7 +64,7 @@ LAUNCHER void KERNEL(UnetLaunch at, real *dw, real *db, double *scratch, real *s
                      const stored *dy, const real *mean, const real *variance, const real *w) {
     SIZES;
     constexpr int columns = X.block / LANES;
-    constexpr auto twice = sum_twice<columns, BANDS, KERNEL_Sums>;
+    constexpr auto twice = unet_sum_twice<columns, BANDS, KERNEL_Sums>;
     LAUNCH_BLOCKS(at, twice, dim3(N * BANDS, sum_blocks<columns>()), scratch, x, dy, mean, D * H * W);
     LAUNCH(at, KERNEL_groups, blocks_for(GROUPS), dw, db, scratch, sums, variance, w, at.control);
 }

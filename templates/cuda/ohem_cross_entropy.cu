@@ -20,14 +20,14 @@ LAUNCHER void KERNEL(UnetLaunch at, Rows rows, double *result, double *bounds, r
     SIZES;
     constexpr Hard hard = {THRESHOLD, SHARE, LEAST};
     constexpr unsigned points = vectors(1, {D, H, W, 1});
-    constexpr auto count = count_digits<N>;
-    constexpr auto choose = choose_digit<N>;
-    constexpr auto sum = sum_hard<N>;
-    constexpr auto end = end_hard<N, ACCUMULATE>;
+    constexpr auto count = unet_count_digits<N>;
+    constexpr auto choose = unet_choose_digit<N>;
+    constexpr auto sum = unet_sum_hard<N>;
+    constexpr auto end = unet_end_hard<N, ACCUMULATE>;
     LAUNCH_RANGE(at, KERNEL_terms, range_of(N, {D, H, W, 1}, rows), terms, x, t, at.control);
     if (rows.begin == rows.end || rows.end < D * H)
         return;
-    LAUNCH_BLOCKS(at, begin_selection, 1, scratch);
+    LAUNCH_BLOCKS(at, unet_begin_selection, 1, scratch);
     for (int shift = 24; shift >= 0; shift -= 8) {
         LAUNCH_BLOCKS(at, count, blocks_for(N * points), scratch, terms, points, TERMS.sample, shift);
         LAUNCH(at, choose, 1, scratch, at.control, Grid{D, H, W, 1}, hard, shift);

@@ -539,7 +539,7 @@ DEVICE bool inside(const int32_t *size, Point p) {
 
 /* dx = dy where y > 0, else 0; dx may be dy. */
 template <class T>
-static __global__ void mask_vectors(Range range, T *dx, const T *__restrict__ y, const T *dy) {
+static __global__ void unet_mask_vectors(Range range, T *dx, const T *__restrict__ y, const T *dy) {
     const unsigned i = vector_index(range);
     if (i != NO_VECTOR)
         store_vector(dx, i, masked(load_vector(dy, i), load_vector(y, i)));
@@ -555,7 +555,7 @@ template <int COLUMNS> static constexpr __host__ __device__ unsigned bias_stride
 
 /* y += b, if there is one; RELU: then max(y, 0). */
 template <int COLUMNS, int RELU>
-static __global__ void add_bias(stored *y, const real *__restrict__ b, int channels, unsigned count) {
+static __global__ void unet_add_bias(stored *y, const real *__restrict__ b, int channels, unsigned count) {
     const unsigned i = thread_index(), stride = bias_stride<COLUMNS>(count);
     if (i >= stride)
         return;
@@ -577,8 +577,8 @@ static __global__ void add_bias(stored *y, const real *__restrict__ b, int chann
 
 /* A filter of cuDNN into dense weights [K][C][TAPS], where C is `channels`. */
 template <int TAPS, int ACCUMULATE>
-static __global__ void unpack_filter(real *__restrict__ dw, const stored *__restrict__ filter, Filter f,
-                                     int channels) {
+static __global__ void unet_unpack_filter(real *__restrict__ dw, const stored *__restrict__ filter,
+                                          Filter f, int channels) {
     const unsigned i = thread_index(), row = (unsigned)f.cn * TAPS;
     if (i >= f.kn * row)
         return;
@@ -588,7 +588,8 @@ static __global__ void unpack_filter(real *__restrict__ dw, const stored *__rest
     dw[to] = ACCUMULATE ? dw[to] + x : x;
 }
 
-/* Threads in a block of sum_points side by side; such blocks beside each other; and one below the other. */
+/* Threads in a block of unet_sum_points side by side; such blocks beside each other; and one below the
+ * other. */
 template <int COLUMNS> static constexpr __host__ __device__ int sum_width() {
     return COLUMNS < WARP ? COLUMNS : WARP;
 }
@@ -610,8 +611,8 @@ template <int COLUMNS> static constexpr __host__ __device__ int sum_height() {
 /* Sums of dy over bands of a range of the points of a grid, for each channel: [band][channel]. A row of
  * threads takes every sum_height-th point of its band, and then the rows are added by halves. */
 template <int COLUMNS>
-static __global__ void sum_points(real *__restrict__ sums, const stored *__restrict__ dy, Range points,
-                                  Grid grid) {
+static __global__ void unet_sum_points(real *__restrict__ sums, const stored *__restrict__ dy, Range points,
+                                       Grid grid) {
     constexpr int WIDTH = sum_width<COLUMNS>(), HEIGHT = sum_height<COLUMNS>();
     SHARED(Vector, part, [HEIGHT][WIDTH]);
     const int row = threadIdx.x / WIDTH, lane = threadIdx.x % WIDTH, column = blockIdx.y * WIDTH + lane;
@@ -636,8 +637,8 @@ static __global__ void sum_points(real *__restrict__ sums, const stored *__restr
 
 /* Sums over the bands, for the channels that are there; several are read before the first is added. */
 template <int ACCUMULATE>
-static __global__ void sum_bands(real *__restrict__ db, const real *__restrict__ sums, int bands, int block,
-                                 int channels) {
+static __global__ void unet_sum_bands(real *__restrict__ db, const real *__restrict__ sums, int bands,
+                                      int block, int channels) {
     constexpr int HEIGHT = THREADS / WARP;
     SHARED(real, part, [HEIGHT][WARP]);
     const int row = threadIdx.x / WARP, lane = threadIdx.x % WARP, channel = blockIdx.x * WARP + lane;
@@ -660,12 +661,13 @@ template <int COLUMNS, int BANDS, int ACCUMULATE>
 static void sum_for_bias(UnetLaunch at, real *db, real *sums, const stored *dy, Range points, Grid grid,
                          int channels) {
     static_assert(COLUMNS <= 65535, "one row of blocks");
-    LAUNCH_BLOCKS(at, sum_points<COLUMNS>, dim3(BANDS, sum_blocks<COLUMNS>()), sums, dy, points, grid);
-    LAUNCH_BLOCKS(at, sum_bands<ACCUMULATE>, (unsigned)(channels + WARP - 1) / WARP, db, sums, BANDS,
+    LAUNCH_BLOCKS(at, unet_sum_points<COLUMNS>, dim3(BANDS, sum_blocks<COLUMNS>()), sums, dy, points, grid);
+    LAUNCH_BLOCKS(at, unet_sum_bands<ACCUMULATE>, (unsigned)(channels + WARP - 1) / WARP, db, sums, BANDS,
                   COLUMNS * LANES, channels);
 }
 
-/* Sum of v over the threads of a block that share a column of sum_points, for each of them; PART is shared.
+/* Sum of v over the threads of a block that share a column of unet_sum_points, for each of them; PART is
+ * shared.
  */
 template <int COLUMNS, class Part> DEVICE Vector sum_of_rows(Part &part, bool busy, Vector v) {
     const int row = threadIdx.x / sum_width<COLUMNS>(), lane = threadIdx.x % sum_width<COLUMNS>();
@@ -686,9 +688,9 @@ template <int COLUMNS, class Part> DEVICE Vector sum_of_rows(Part &part, bool bu
  * Sums::first adds up something of each point, and Sums::second, which is told the sum of the first over
  * the band, something else. */
 template <int COLUMNS, int BANDS, class Sums>
-static __global__ void sum_twice(double *scratch, const stored *__restrict__ x,
-                                 const stored *__restrict__ dy, const real *__restrict__ mean,
-                                 unsigned points) {
+static __global__ void unet_sum_twice(double *scratch, const stored *__restrict__ x,
+                                      const stored *__restrict__ dy, const real *__restrict__ mean,
+                                      unsigned points) {
     constexpr int WIDTH = sum_width<COLUMNS>(), HEIGHT = sum_height<COLUMNS>();
     SHARED(Vector, part, [HEIGHT][WIDTH]);
     const int row = threadIdx.x / WIDTH, lane = threadIdx.x % WIDTH, column = blockIdx.y * WIDTH + lane;
@@ -809,8 +811,8 @@ struct Mean {
 
 /* One block: each thread adds the bands of a sample in order, then thread 0 the samples. */
 template <class Of, int N, int BANDS, int ACCUMULATE>
-static __global__ void sum_samples(double *result, double *scratch, const UnetControl *control,
-                                   Compared by) {
+static __global__ void unet_sum_samples(double *result, double *scratch, const UnetControl *control,
+                                        Compared by) {
     for (int i = threadIdx.x; i < N; i += THREADS) {
         const double mean = mean_of_sample(i, scratch, BANDS, control, by);
         scratch[(long)i * BANDS] = is_valid(control, i) ? Of::of(mean) : 0;

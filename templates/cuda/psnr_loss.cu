@@ -34,7 +34,7 @@ LAUNCHER void KERNEL(UnetLaunch at, double *result, double *errors, double *scra
                      const void *t) {
     SIZES;
     constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring};
-    constexpr auto kernel = sum_samples<KERNEL_decibels, N, BANDS, ACCUMULATE>;
+    constexpr auto kernel = unet_sum_samples<KERNEL_decibels, N, BANDS, ACCUMULATE>;
     LAUNCH_BLOCKS(at, KERNEL_bands, N * BANDS, scratch, p, t, at.control);
     LAUNCH(at, KERNEL_errors, blocks_for(N), errors, scratch, at.control);
     LAUNCH_BLOCKS(at, kernel, 1, result, scratch, at.control, by);

@@ -69,9 +69,9 @@ struct Reading {
 
 /* A row of blocks for each of `count` rows of each sample: row `first` and those behind it, zeros where
  * they are not among `wanted`. */
-[[maybe_unused]] static __global__ void gather_rows(stored *__restrict__ window,
-                                                    const stored *__restrict__ from, Strip s, int first,
-                                                    int count, Rows wanted) {
+[[maybe_unused]] static __global__ void unet_gather_rows(stored *__restrict__ window,
+                                                         const stored *__restrict__ from, Strip s,
+                                                         int first, int count, Rows wanted) {
     const int n = blockIdx.x / count, h = first + (int)(blockIdx.x % count);
     const unsigned i = blockIdx.y * THREADS + threadIdx.x;
     const int kept = s.ring > 0 ? s.ring : s.height;
@@ -89,8 +89,8 @@ struct Reading {
                                                 int samples, Strip s, int first, int count, Rows wanted) {
     if (wanted.begin <= first && first + count <= wanted.end && side_by_side(samples, s, first, count))
         return from + row_place(s, first);
-    LAUNCH(at, gather_rows, dim3(samples * count, blocks_for(s.vectors)), window, from, s, first, count,
-           wanted);
+    LAUNCH(at, unet_gather_rows, dim3(samples * count, blocks_for(s.vectors)), window, from, s, first,
+           count, wanted);
     return window;
 }
 

@@ -20,7 +20,7 @@ LAUNCHER void KERNEL(UnetLaunch at, Rows rows, double *result, double *scratch, 
                      const void *t) {
     SIZES;
     constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring, REACH};
-    constexpr auto kernel = sum_samples<KERNEL_of_mean, N, BANDS, ACCUMULATE>;
+    constexpr auto kernel = unet_sum_samples<KERNEL_of_mean, N, BANDS, ACCUMULATE>;
     static_assert(BANDS == H, "a sum for each row");
     if (rows.begin < rows.end)
         LAUNCH_BLOCKS(at, KERNEL_rows, N * (rows.end - rows.begin), scratch, p, t, at.control, rows);

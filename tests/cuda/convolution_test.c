@@ -408,6 +408,29 @@ static UnetEngine replanned(const Fixture *f, const UnetConvolution *c, bool pin
     return engine;
 }
 
+/* All that may be used, in the order of the lists, whatever its workspace: each of them runs. */
+static void test_candidates(void) {
+    static const int64_t engine[] = {4, 1, 1, 6, 3, 3, 3, 0, 7};
+    Fixture f = fixture(&unet_cudnn_linked);
+    UnetCudnnCandidate list[UNET_CUDNN_CANDIDATES];
+    UnetConvolution c = convolution(&cases[0], UNET_FORWARD, UNET_BF16);
+    UnetError error = {""};
+    int32_t count = 0;
+    CHECK(unet_cudnn_candidates(&f.program, &c, list, &count, &error) == UNET_OK, "%s", error.text);
+    CHECK(count == sizeof engine / sizeof *engine, "%d engines", (int)count);
+    for (int32_t i = 0; i < count; i++)
+        CHECK(list[i].engine.engine == engine[i] &&
+                  list[i].runtime_compiled == (engine[i] == 4 || engine[i] == 7),
+              "engine %lld", (long long)list[i].engine.engine);
+    c = convolution(&cases[0], UNET_FORWARD, UNET_F32); /* exact: without tensor cores */
+    CHECK(unet_cudnn_candidates(&f.program, &c, list, &count, &error) == UNET_OK && count == 5,
+          "%d engines", (int)count);
+    c.batch = 0;
+    CHECK(unet_cudnn_candidates(&f.program, &c, list, &count, &error) == UNET_BUG && count == 0, "%s",
+          error.text);
+    fixture_free(&f);
+}
+
 static void test_pins(void) {
     Fixture f = fixture(&unet_cudnn_linked);
     UnetConvolution chosen = convolution(&cases[0], UNET_BACKWARD_DATA, UNET_F16), c;
@@ -679,6 +702,7 @@ int main(void) {
     unsetenv(version_variable);
     test_numbers();
     test_choice();
+    test_candidates();
     test_pins();
     test_other_version();
     test_no_convolution();

@@ -7,6 +7,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LONGEST = 60
+LATER = {"first": "## Engines"}  # what a stage has when it is in its middle, if not its first row
 
 
 def read(path):
@@ -23,12 +24,16 @@ def rows(text):
     return len(lines) - 2 * sum(line.startswith("| ---") for line in lines)
 
 
+def is_in_its_middle(stage, text):
+    return LATER.get(stage, "") in text and rows(text) > 0
+
+
 def cut_off(folder, out, stage):
     name = os.path.join(out, stage)
     process = subprocess.Popen([sys.executable, "-B", os.path.join(HERE, stage + ".py"), folder, out, "--dry-run"],
                                stdout=subprocess.DEVNULL)
     end = time.monotonic() + LONGEST
-    while process.poll() is None and rows(read(name + ".md")) < 1 and time.monotonic() < end:
+    while process.poll() is None and not is_in_its_middle(stage, read(name + ".md")) and time.monotonic() < end:
         time.sleep(0.01)
     was_running = process.poll() is None
     process.kill()

@@ -8,6 +8,8 @@
  *
  *   PROGRAM device                  says, as JSON, what cuDNN knows of the device
  *
+ *   PROGRAM sweep SECONDS REPEATS   times engines of cuDNN (sweep.c)
+ *
  *   PROGRAM COMMAND...              what every program does (bench)
  *
  * `steps` reads float32: the parameters in the order of the model's table, then for each step the inputs of
@@ -15,8 +17,13 @@
  * gradients, which lie at OFFSET in the arena, one offset per parameter, and from which the scale of the
  * loss is taken; at the end the parameters, and the prediction for the first sample of the last batch.
  *
+ * Whatever it does, a file named by HARNESS_ENGINES gets, as JSON, which engine computes each convolution,
+ * beside the one that was planned, as soon as the device is open.
+ *
  * The linker sends some calls of the runtime through here (--wrap).
  */
+#include "harness.h"
+
 #include <cuda_runtime_api.h>
 #include <cudnn_graph.h>
 #include <inttypes.h>
@@ -30,11 +37,13 @@
 #include "unet/model.h"
 #include "unet/parameters.h"
 
+#include "state.h" /* runtime/cuda */
+
 enum { ALIGNMENT = 64, MOST_INPUTS = 8 };
 
 extern const UnetModel *const harness_model;
 
-_Noreturn static void fail(const char *what) {
+_Noreturn void fail(const char *what) {
     fprintf(stderr, "harness: %s\n", what);
     exit(1);
 }
@@ -132,6 +141,50 @@ WRAPPED(cudaError_t, cudaGraphLaunch, cudaGraphExec_t executable, cudaStream_t s
     return code;
 }
 
+/* ---- which engines run ------------------------------------------------------------------------- */
+
+static void write_engine(FILE *file, const UnetEngine *engine) {
+    fprintf(file, "{\"engine\": %" PRId64 ", \"workspace\": %" PRId64 ", \"knobs\": [", engine->engine,
+            engine->workspace);
+    for (int32_t i = 0; i < engine->nknob; i++)
+        fprintf(file, "%s[%" PRId64 ", %" PRId64 "]", i > 0 ? ", " : "", engine->knob[i].type,
+                engine->knob[i].value);
+    fprintf(file, "]}");
+}
+
+static void write_engines(FILE *file, const UnetCuda *cuda) {
+    const UnetConvolution *c = cuda->tables->convolution;
+    const int32_t count = cuda->tables->nconvolution;
+    int64_t version = 0;
+    for (int32_t i = 0; i < count && version == 0; i++)
+        version = c[i].engine.version;
+    fprintf(file, "{\"cuDNN\": %zu, \"planned with\": %" PRId64 ", \"convolutions\": [", cudnnGetVersion(),
+            version);
+    for (int32_t i = 0; i < count; i++) {
+        const bool planned = cuda->plan[i].pinned && same_engine(&cuda->plan[i].engine, &c[i].engine);
+        fprintf(file, "%s\n{\"as planned\": %s, \"planned\": ", i > 0 ? "," : "",
+                planned ? "true" : "false");
+        write_engine(file, &c[i].engine);
+        fprintf(file, ", \"runs\": ");
+        write_engine(file, &cuda->plan[i].engine);
+        fprintf(file, "}");
+    }
+    fprintf(file, "]}\n");
+}
+
+/* UnetDevice.open of the device of `model_here`. */
+static UnetStatus telling_open(void **state, const UnetModel *model, int64_t extent, UnetError *error) {
+    const UnetStatus status = unet_cuda_device.open(state, model, extent, error);
+    const char *path = getenv("HARNESS_ENGINES");
+    FILE *file = status == UNET_OK && path != NULL ? fopen(path, "w") : NULL;
+    if (file != NULL) {
+        write_engines(file, *state);
+        if (fclose(file) != 0)
+            fail("cannot write HARNESS_ENGINES");
+    }
+    return status;
+}
+
 /* ---- the device -------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -163,10 +216,8 @@ static void make_batch(Run *run) {
     run->model->device->pin(run->state, run->batch[0], (size_t)program->input_bytes);
 }
 
-static Run start(void) {
-    Run run = {.model = harness_model};
-    if (run.model->device == NULL)
-        fail("this model was compiled for no device");
+static Run start(const UnetModel *model) {
+    Run run = {.model = model};
     run.mirror = calloc(1, (size_t)run.model->arena_bytes); /* of which few pages are touched */
     if (run.mirror == NULL)
         fail("out of memory");
@@ -314,8 +365,8 @@ static void write_predictions(Run *run) {
 
 /* ---- the commands ------------------------------------------------------------------------------ */
 
-static int run_steps(int64_t steps, char **offsets) {
-    Run run = start();
+static int run_steps(const UnetModel *model, int64_t steps, char **offsets) {
+    Run run = start(model);
     for (int i = 0; i < run.model->nparameter; i++)
         read_floats((float *)(void *)(run.mirror + run.model->parameter[i].offset),
                     count(&run.model->parameter[i]));
@@ -334,11 +385,11 @@ static int run_steps(int64_t steps, char **offsets) {
     return 0;
 }
 
-static int memory(int64_t steps) {
+static int memory(const UnetModel *model, int64_t steps) {
     (void)cudaDeviceSynchronize(); /* makes the context */
     size_t context = free_bytes();
     taken.is_measured = taken.is_opening = true;
-    Run run = start();
+    Run run = start(model);
     taken.is_opening = false;
     size_t opened = free_bytes();
     step(&run, run.model->train);
@@ -388,11 +439,20 @@ static int device(void) {
 }
 
 int main(int argc, char **argv) {
+    UnetDevice telling = unet_cuda_device;
+    UnetModel told = *harness_model;
+    const UnetModel *const model = &told;
+    if (harness_model->device != &unet_cuda_device)
+        fail("this model was compiled for no device");
+    telling.open = telling_open;
+    told.device = &telling;
     if (argc == 3 && strcmp(argv[1], "memory") == 0)
-        return memory(strtoll(argv[2], NULL, 10));
+        return memory(model, strtoll(argv[2], NULL, 10));
     if (argc == 2 && strcmp(argv[1], "device") == 0)
         return device();
-    if (argc == 3 + harness_model->nparameter && strcmp(argv[1], "steps") == 0)
-        return run_steps(strtoll(argv[2], NULL, 10), argv + 3);
-    return unet_main(&harness_model, 1, argc, argv);
+    if (argc == 4 && strcmp(argv[1], "sweep") == 0)
+        return sweep(model->device_tables, strtod(argv[2], NULL), (int)strtol(argv[3], NULL, 10));
+    if (argc == 3 + model->nparameter && strcmp(argv[1], "steps") == 0)
+        return run_steps(model, strtoll(argv[2], NULL, 10), argv + 3);
+    return unet_main(&model, 1, argc, argv);
 }

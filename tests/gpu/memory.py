@@ -1,4 +1,4 @@
-"""memory.py - stage 2: planned against measured memory of the device, and what takes memory beside the arena."""
+"""memory.py - planned against measured memory of the device, and what takes memory beside the arena."""
 import json
 
 import programs
@@ -23,8 +23,8 @@ def measure(stage, spec, steps, table):
         return
     planned, estimate = plan["arena"]["bytes"], plan["beside"]["context_estimate"]
     before = 0 if stage.dry else used_by_others()
-    done = stage.run([stage.path(spec, "program"), "memory", str(steps)])
-    if not stage.check("%s: exit code %d: %s" % (spec.name, done.returncode, done.stderr[-1000:]), done.returncode == 0):
+    done = stage.run([stage.path(spec, "program"), "memory", str(steps)], spec)
+    if not stage.succeeded(spec.name, done):
         return
     found = json.loads(done.stdout)
     free, taken = found["free"], found["taken"]
@@ -35,8 +35,8 @@ def measure(stage, spec, steps, table):
                 found["allocated"] == planned)
     stage.check("%s: free memory moves between %d and %d bytes" % (spec.name, free["least"], free["most"]),
                 free["least"] == free["most"] == free["captured"])
-    stage.check("%s: %d bytes beside the arena, more than the %d that the plan leaves" % (spec.name, beside, estimate),
-                beside <= estimate)
+    if beside > estimate:  # a figure, from which the estimate is corrected
+        stage.say("- %s: %.1f MiB beside the arena; the plan leaves %.1f" % (spec.name, beside / MIB, estimate / MIB))
     sizes = [found["total"] - free["context"] - before, taken["handle"], taken["plans"],
              free["opened"] - free["captured"] - taken["graphs"], taken["graphs"], beside, estimate]
     table.add(spec.name, "%.2f" % (planned / MIB), "%.2f" % (found["allocated"] / MIB), found["allocations"],
@@ -52,4 +52,5 @@ def main():
     stage.done()
 
 
-main()
+if __name__ == "__main__":
+    main()

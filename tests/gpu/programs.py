@@ -22,7 +22,8 @@ sys.path.insert(0, os.path.join(ROOT, "tests"))
 import emitted  # noqa: E402
 
 HERE = os.path.join(ROOT, "tests", "gpu")
-STAGES = ["numerics", "memory", "speed", "sanitizer"]
+HARNESS = [os.path.join(HERE, name) for name in ("harness.c", "sweep.c")]
+STAGES = ["first", "numerics", "memory", "speed", "sanitizer"]
 PRECISIONS = ["bf16", "f32", "f16", "tf32"]  # the most telling first
 TYPES = ["float", "__nv_bfloat16", "__half"]
 # harness.c counts and measures these.
@@ -64,8 +65,10 @@ def specs(stage, dry):
         return each([tiny], ["bf16"])
     tiny, medium, large = ("tiny_unet", 16, 256, 6), ("unet_denoiser", 64, 256, 8), ("unet_denoiser", 64, 512, 8)
     small, deep = ("tiny_unet", 16, 64, 4), ("unet_denoiser", 64, 64, 2)
+    if stage == "first":
+        return each([tiny, large], ["bf16"])
     if stage == "numerics":
-        return each([small, deep, ("simple_denoiser", 64, 64, 2)], PRECISIONS) + [
+        return each([tiny, large], ["bf16", "f32"]) + each([small, deep, ("simple_denoiser", 64, 64, 2)], PRECISIONS) + [
             Spec(*deep, "bf16", True), Spec(*deep, "f32", bands=2), Spec(*deep, "bf16", bands=2)]
     if stage == "memory":
         return each([large], ["bf16", "f32"]) + each([tiny], ["bf16"])
@@ -75,7 +78,7 @@ def specs(stage, dry):
 
 
 def with_kernels(stage):
-    return stage in ("numerics", "sanitizer")
+    return stage in ("first", "numerics", "sanitizer")
 
 
 def stored_types(dry):
@@ -111,7 +114,7 @@ class ForDevice:
         self.libraries += ([os.path.join(tools, "lib%s.a" % name) for name in ("png16", "z", "jansson")] if tools else
                            emitted.libraries(self.libraries[-1]))
         self.rows = os.path.join(tools or os.path.join(build, "tests"), "operator_rows")
-        self.include = ["-I" + os.path.join(ROOT, "runtime", "include")]
+        self.include = ["-I" + os.path.join(ROOT, "runtime", part) for part in ("include", "cuda")]
         for place in (os.environ.get("CUDNN_ROOT"), self.cuda):
             self.include += ["-isystem", os.path.join(place, "include")] if place else []
         self.environment = dict(os.environ)
@@ -160,6 +163,7 @@ class ForDryRun:
         shared = os.path.join(folder, "shim")
         os.makedirs(shared, exist_ok=True)
         self.shim = program.Shim(shared, os.path.join(build, "lib", "libunet_runtime.a"))
+        self.shim.include.append("-I" + os.path.join(ROOT, "runtime", "cuda"))
         self.environment = dict(os.environ, UNETC_CUDNN=os.path.join(build, "tests", "cudnn_reference"))
 
     def compile(self, source, folder, flags=None):
@@ -212,7 +216,7 @@ def build_spec(tools, folder, spec):
         file.write('#include "%s.h"\nextern const UnetModel *const harness_model;\n'
                    "const UnetModel *const harness_model = &%s_model;\n" % (spec.file, spec.file))
     os.remove(os.path.join(sources, "main.c"))
-    given = glob.glob(sources + "/*.c") + glob.glob(sources + "/*.cu") + [os.path.join(HERE, "harness.c")]
+    given = glob.glob(sources + "/*.c") + glob.glob(sources + "/*.cu") + HARNESS
     tools.link([tools.compile(source, sources) for source in given], os.path.join(place, "program"))
     shutil.rmtree(sources)
 

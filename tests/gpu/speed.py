@@ -1,4 +1,4 @@
-"""speed.py - stage 3: a training step and a prediction of ours and of PyTorch, in one run.
+"""speed.py - a training step and a prediction of ours and of PyTorch, in one run.
 
 Ours is what `PROGRAM bench` says of the device: the time of the captured step, from data on the device to new weights on
 it; copying the inputs there is told beside it. PyTorch works on data that is on the device already, in several ways: eagerly;
@@ -6,6 +6,7 @@ with channels_last and autocast; compiled; captured by hand as a CUDA graph. Eac
 The most telling comes first, so that a stage that runs out of time has it.
 """
 import json
+import os
 import signal
 import statistics
 import time
@@ -33,13 +34,16 @@ SLOW, FIRST = ("compile", "reduce-overhead"), [(0, True), (1, True), (0, False)]
 # ---- ours -------------------------------------------------------------------------------------------
 
 
-def bench(stage, spec):
-    """{program: {...}} as `bench --format=json` has it."""
-    done = stage.run([stage.path(spec, "program"), "bench", "--format=json"] + (["--steps=5"] if stage.dry else []))
-    if not stage.check("%s: exit code %d: %s" % (spec.name, done.returncode, done.stderr[-1000:]), done.returncode == 0):
+def bench(stage, spec, graphs=True, steps=0):
+    """{program: {...}} as `bench --format=json` has it; without GRAPHS, launched one by one. STEPS: at most, if not 0."""
+    env = dict(os.environ) if graphs else dict(os.environ, UNET_CUDA_GRAPH="0")
+    what = spec.name + ("" if graphs else ", no graphs")
+    steps = 5 if stage.dry else steps
+    done = stage.run([stage.path(spec, "program"), "bench", "--format=json"] + ["--steps=%d" % steps] * (steps > 0), spec, env)
+    if not stage.succeeded(what, done):
         return {}
     found = {program["name"]: program for program in json.loads(done.stdout)["programs"]}
-    stage.results.setdefault("ours", {})[spec.name] = found
+    stage.results.setdefault("ours", {})[what] = found
     stage.save()
     return found
 
@@ -192,7 +196,8 @@ def measure_ours(stage, training, prediction, kind):
 
 
 def measure_peer(stage, comparison, way, device):
-    seconds = "no time left" if stage.is_late() else measure(stage, comparison.spec, comparison.training, way, device)
+    what = "PyTorch %s, %s of %s" % (" ".join(str(word) for word in way[:2]), comparison.program, comparison.spec.config)
+    seconds = "no time left" if stage.late(what) else measure(stage, comparison.spec, comparison.training, way, device)
     stage.results.setdefault("PyTorch", []).append(
         {"config": comparison.spec.config, "training": comparison.training, "way": way[0], "precision": way[1],
          "channels_last": way[2], "seconds": seconds})
@@ -222,4 +227,5 @@ def main():
     stage.done()
 
 
-main()
+if __name__ == "__main__":
+    main()

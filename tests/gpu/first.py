@@ -1,0 +1,147 @@
+"""first.py - the first ten minutes on a device: a little of everything, printed as it goes, for TinyUNet at 256x256 and
+UNetDenoiser at 512x512 in bf16.
+
+Versions and engines; the tests of the kernels; one training step beside PyTorch's f32; our step with all its parts,
+with graphs and without; PyTorch's step, eager and as a CUDA graph; memory beside the arena; how long each convolution
+takes by each engine that cuDNN has for it; PyTorch's step, compiled.
+"""
+import json
+import time
+
+import memory
+import numerics
+import programs
+import speed
+from stage import Stage
+
+STEPS, MEMORY_STEPS = 100, 200
+SWEEP_SECONDS, SWEEP_REPEATS = (70, 90), 20  # of each net
+SAVED_EVERY = 2  # seconds
+WAYS = [("eager", "bf16", True), ("graph", "bf16", True)]
+COMPILED = [("compile", "bf16", True)]
+BENCH_HEAD = ["net", "program", "graphs", "steps", "ms on the device", "ms, one begun ahead", "ms of inputs", "images/s",
+              "sum of the parts, ms"]
+SWEEP_HEAD = ["no.", "form", "sizes", "engines", "planned: engine", "µs", "workspace", "fastest: engine", "µs", "workspace",
+              "compiled when run: engine", "µs", "workspace"]
+MS = 1e3
+
+
+# ---- our step ---------------------------------------------------------------------------------------
+
+
+def bench(stage, spec, graphs, table):
+    found = speed.bench(stage, spec, graphs, STEPS)
+    for name, told in found.items():
+        device = told["device"]
+        parts = sum(part["seconds"] for part in device["parts"])
+        numbers = [device["step"], told["median"], device["inputs"]]
+        table.add(spec.config, name, "yes" if graphs else "no", told["steps"], *["%.3f" % (MS * n) for n in numbers],
+                  "%.1f" % (told["batch"] / told["median"]), "%.3f" % (MS * parts))
+    return found
+
+
+def parts_table(stage, spec, found):
+    if not found:
+        return
+    parts = found["train"]["device"]["parts"]
+    table = stage.table("## All parts of a training step of %s, launched one by one" % spec.name, ["part", "µs"])
+    table.rows = [(part["name"], "%.1f" % (1e6 * part["seconds"])) for part in parts]
+    stage.save()
+
+
+# ---- engines ----------------------------------------------------------------------------------------
+
+
+class Sweep:
+    """What `PROGRAM sweep` says of one net, with a row for each convolution."""
+
+    def __init__(self, stage, spec):
+        self.stage, self.spec, self.by_number, self.saved = stage, spec, {}, 0
+        self.lines = stage.results.setdefault("sweep", {}).setdefault(spec.name, [])
+        self.table = stage.table("## Engines of the convolutions of %s" % spec.name, SWEEP_HEAD)
+
+    def take(self, line):
+        try:
+            one = json.loads(line)
+        except ValueError:  # cut off
+            return
+        self.lines.append(one)
+        self.by_number.setdefault(one["convolution"], []).append(one)
+        if time.monotonic() < self.saved + SAVED_EVERY:
+            return
+        self.saved = time.monotonic()
+        self.save()
+        print("engines: %d; at convolution %d" % (len(self.lines), one["convolution"]), flush=True)
+
+    def save(self):
+        self.table.rows = [self.row(number) for number in sorted(self.by_number)]
+        self.stage.save()
+
+    def fastest(self, number, **wanted):
+        timed = [one for one in self.by_number[number] if one["seconds"] is not None and
+                 all(one[key.replace("_", " ")] == value for key, value in wanted.items())]
+        return min(timed, key=lambda one: one["seconds"]) if timed else None
+
+    def row(self, number):
+        first, cells = self.by_number[number][0], []
+        for one in (self.fastest(number, planned=True), self.fastest(number), self.fastest(number, runtime_compiled=True)):
+            cells += ["%d" % one["engine"], "%.1f" % (1e6 * one["seconds"]), one["workspace"]] if one else [""] * 3
+        return [number, first["form"], first["sizes"], len(self.by_number[number])] + cells
+
+    def run(self, seconds):
+        command = [self.stage.path(self.spec, "program"), "sweep", str(seconds), str(1 if self.stage.dry else SWEEP_REPEATS)]
+        code = self.stage.stream(command, self.take, self.spec, seconds + 30)
+        self.save()
+        both = [(self.fastest(n, planned=True), self.fastest(n)) for n in self.by_number]
+        sums = [sum(pair[i]["seconds"] for pair in both if all(pair)) for i in (0, 1)]
+        self.stage.say("- %s: %d convolutions that differ, %d engines: %.3f ms by those planned, %.3f by the fastest" % (
+            self.spec.name, len(self.by_number), len(self.lines), MS * sums[0], MS * sums[1]))
+        if code == 124:
+            self.stage.unfinished("engines of %s" % self.spec.name)
+        else:
+            self.stage.check("engines of %s: exit code %d: %s" % (self.spec.name, code, " ".join(
+                self.stage.results["said"][self.spec.name][-3:])), code == 0)
+
+
+# ---- all --------------------------------------------------------------------------------------------
+
+
+def compare_with_pytorch(stage, comparisons, ways, device):
+    for way in ways:
+        for comparison in comparisons:
+            speed.measure_peer(stage, comparison, way, device)
+
+
+def main():
+    stage = Stage("first", __doc__, 440)
+    device = "cpu" if stage.dry else "cuda"
+    specs = [spec for spec in programs.specs("first", stage.dry) if stage.plan(spec)]
+    if not specs:
+        stage.done()
+    numerics.device(stage, specs[0])
+    numerics.kernels(stage)
+    numerics.nets(stage, specs, device, lambda spec: numerics.Course(1, "f32"))
+    table = stage.table("## Our steps; the median of %d back to back where one is begun ahead" % STEPS, BENCH_HEAD)
+    comparisons = []
+    for spec in specs:
+        if stage.late("steps of " + spec.name):
+            continue
+        found = bench(stage, spec, True, table)
+        comparisons.append(speed.Comparison(stage, [spec], True))
+        if found:
+            comparisons[-1].ours("bf16", found)
+        bench(stage, spec, False, table)
+        parts_table(stage, spec, found)
+    compare_with_pytorch(stage, comparisons, WAYS[:1] if stage.dry else WAYS, device)
+    beside = stage.table(memory.TITLE, memory.HEAD)
+    for spec in specs:
+        memory.measure(stage, spec, 20 if stage.dry else MEMORY_STEPS, beside)
+    for spec, seconds in zip(specs, SWEEP_SECONDS):
+        if not stage.late("engines of " + spec.name):
+            Sweep(stage, spec).run(min(seconds, int(stage.left())))
+    compare_with_pytorch(stage, comparisons, [] if stage.dry else COMPILED, device)
+    stage.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,18 @@
+/* harness.h - what the files of the harness share. */
+#ifndef HARNESS_H
+#define HARNESS_H
+
+#include "unet/cuda_device.h"
+
+#include "convolution.h" /* runtime/cuda */
+
+/* Says WHAT on stderr and exits with 1. */
+_Noreturn void fail(const char *what);
+
+/* Whether the numbers of two engines agree; their workspaces may differ. */
+bool same_engine(const UnetEngine *a, const UnetEngine *b);
+
+/* sweep.c: returns the exit code. */
+int sweep(const UnetCudaModel *tables, double seconds, int repeats);
+
+#endif

@@ -1,0 +1,48 @@
+"""told.py PROGRAMS OUT - the stage `memory` as a dry run, where something is other than expected, and whether its results
+say so: another cuDNN than at planning, more memory beside the arena than was estimated, no time left."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import programs
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def run(folder, out, wanted, code, arguments=(), **environment):
+    """Whether it exits with CODE and all of WANTED is told."""
+    done = subprocess.run([sys.executable, "-B", os.path.join(HERE, "memory.py"), folder, out, "--dry-run", *arguments],
+                          stdout=subprocess.DEVNULL, env=dict(os.environ, **environment))
+    with open(os.path.join(out, "memory.md")) as file:
+        text = file.read()
+    right = done.returncode == code and all(words in text for words in wanted)
+    if not right:
+        print("memory exits %d, not %d, or does not tell %s:\n%s" % (done.returncode, code, wanted, text))
+    return right
+
+
+def with_less_estimated(folder, to):
+    """A copy of the programs of `memory` whose plans leave nothing beside the arena."""
+    for spec in programs.specs("memory", True):
+        shutil.copytree(os.path.join(folder, spec.name), os.path.join(to, spec.name))
+        path = os.path.join(to, spec.name, "plan.json")
+        with open(path) as file:
+            plan = json.load(file)
+        plan["beside"]["context_estimate"] = -1
+        with open(path, "w") as file:
+            json.dump(plan, file)
+    return to
+
+
+def main(folder, out):
+    less = with_less_estimated(folder, os.path.join(out, "programs"))
+    return all([
+        run(less, out, ["ENGINES of", "are not those planned", "chosen again by 91300",
+                        "MiB beside the arena; the plan leaves", "memory: passed"], 0, UNET_CUDNN_REFERENCE_VERSION="91300"),
+        run(folder, out, ["UNFINISHED: ", "memory: passed, UNFINISHED: 1 left out"], 3, ["--seconds=-1"])])
+
+
+if __name__ == "__main__":
+    sys.exit(not main(sys.argv[1], sys.argv[2]))
