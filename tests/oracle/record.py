@@ -98,6 +98,7 @@ class Volumes(nn.Module):
                                   nn.InstanceNorm3d(8, affine=True), nn.LeakyReLU())
         self.skip = nn.Conv3d(6, 8, 1, bias=False)
         self.low = nn.Conv3d(8, 5, 3, stride=(2, 1, 1), padding=1)
+        self.few = nn.Conv3d(5, classes, 1)
         self.back = nn.ConvTranspose3d(5, 8, (2, 1, 1), stride=(2, 1, 1))
         self.up = nn.ConvTranspose3d(16, 6, (1, 2, 2), stride=(1, 2, 2))
         self.logits = nn.Conv3d(12, classes, 3, padding=1)
@@ -105,8 +106,10 @@ class Volumes(nn.Module):
     def forward(self, photo):
         flat = self.flat(photo)
         side = self.deep(flat) + self.skip(F.avg_pool3d(flat, (1, 2, 2)))
-        back = torch.cat([self.back(self.low(side)), side], 1)
-        return self.logits(torch.cat([self.up(back), flat], 1))
+        low = self.low(side)
+        back = torch.cat([self.back(low), side], 1)
+        logits = self.logits(torch.cat([self.up(back), flat], 1))
+        return (logits, self.few(low)) if self.training else logits
 
 
 class Heads(nn.Module):
@@ -562,7 +565,20 @@ def two_heads(answers, labels):
     return both + (0.5 * cross_entropy(logits, labels) + dice(F.softmax(side, 1).transpose(0, 1), labels, (0, 1, 2, 3))) / 2
 
 
-LOSSES = {**OF_PHOTO, "smooth_l1_and_sharper": smooth_l1_and_sharper, "psnr_loss": psnr_loss, "ssim": ssim_loss, "wide_ssim": wide_ssim_loss,
+def resized(labels, like, mode):
+    return F.interpolate(labels[:, None].double(), size=like.shape[2:], mode=mode)[:, 0].long()
+
+
+def two_resolutions(answers, labels):
+    """All losses over classes, and, as nnU-Net supervises a decoder, some at half the size."""
+    logits, few = answers
+    exact, nearest = resized(labels, few, "nearest-exact"), resized(labels, few, "nearest")
+    loss = 0.5 * weighted_cross_entropy(few, exact) + 0.25 * weighted_focal(few, nearest) + 0.5 * nnunet_dice(few, exact)
+    return loss + 0.5 * weighted_cross_entropy(logits, labels) + sum(
+        each(logits, labels) for each in (nnunet_dice, milesial_dice, tversky_of_samples, weighted_focal, ohem_by_number, lovasz_softmax))
+
+
+LOSSES = {**OF_PHOTO, "two_resolutions": two_resolutions, "smooth_l1_and_sharper": smooth_l1_and_sharper, "psnr_loss": psnr_loss, "ssim": ssim_loss, "wide_ssim": wide_ssim_loss,
           "lovasz_softmax": lovasz_softmax, "lovasz_without_2": lovasz_without_2, "lovasz_hinge": lovasz_hinge, "ohem_by_number": ohem_by_number, "ohem_by_threshold": ohem_by_threshold,
           "ohem_without_2": ohem_without_2, "ohem_of_all": ohem_of_all, "binary_ohem": binary_ohem, "milesial_dice": milesial_dice, "monai_dice": monai_dice, "squared_dice": squared_dice, "nnunet_dice": nnunet_dice,
           "tversky_of_samples": tversky_of_samples, "tversky_without_background": tversky_without_background,
