@@ -9,6 +9,18 @@ static const char *weights_text(Pool *pool, const LabelCount *count) {
     return text;
 }
 
+/* Where the loader left the points of COUNT: every so many along each axis, from one on. */
+static Layout layout_of(const Program *program, const LabelCount *count) {
+    Layout layout = program->layout[count->labels];
+    int64_t *const stride[AXES] = {&layout.depth, &layout.row, &layout.block};
+    const ResizeAttributes *a = count->resized;
+    for (int k = 0; a != NULL && k < AXES; k++) {
+        layout.origin += a->offset[k] / a->unit[k] * *stride[k];
+        *stride[k] *= a->step[k] / a->unit[k];
+    }
+    return layout;
+}
+
 int emit_label_counts(const Program *program, Text *out) {
     LabelCount *count;
     Pool *pool = program->graph->pool;
@@ -18,11 +30,13 @@ int emit_label_counts(const Program *program, Text *out) {
                                     i, weights_text(pool, &count[i])));
     if (n > 0)
         text_line(out, "static const UnetLabelCount %s_labels[] = {", program->name);
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
+        const Layout layout = layout_of(program, &count[i]);
         text_line(out, "    {%d, %s, %lld, %s_label_weight_%d},",
                   program->graph->value[count[i].labels].input,
-                  layout_initialiser(program, count[i].labels, true),
+                  layout_initialiser(pool, &program->graph->value[count[i].read], &layout, true),
                   (long long)count[i].attributes->classes, program->name, i);
+    }
     if (n > 0)
         text_line(out, "};");
     return n;

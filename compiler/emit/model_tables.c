@@ -168,11 +168,8 @@ static void results(const Tables *t, const Program *program) {
 
 /* ---- programs ---- */
 
-const char *layout_initialiser(const Program *program, ValueId v, bool used) {
-    const Value *value = &program->graph->value[v];
-    const Layout *s = &program->layout[v];
-    return pool_text(program->graph->pool,
-                     "{%s, %lld, {%lld, %lld, %lld}, %lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld}",
+const char *layout_initialiser(Pool *pool, const Value *value, const Layout *s, bool used) {
+    return pool_text(pool, "{%s, %lld, {%lld, %lld, %lld}, %lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld}",
                      type_constant(value->type), (long long)shape_channels(value->shape),
                      (long long)shape_extent(value->shape, 0), (long long)shape_extent(value->shape, 1),
                      (long long)shape_extent(value->shape, 2), (long long)s->block, (long long)s->origin,
@@ -181,7 +178,8 @@ const char *layout_initialiser(const Program *program, ValueId v, bool used) {
 }
 
 static void layout_row(const Tables *t, const Program *program, ValueId v, bool used) {
-    text_line(t->out, "    %s,", layout_initialiser(program, v, used));
+    text_line(t->out, "    %s,",
+              layout_initialiser(t->plan->pool, &program->graph->value[v], &program->layout[v], used));
 }
 
 int64_t slot_bytes(const Program *program) {

@@ -50,7 +50,7 @@ const char *embedding_text(const Plan *plan);
 int64_t slot_bytes(const Program *program);
 
 /* model_tables.c: the UnetLayout of a tensor of images; USED: the program reads it. */
-const char *layout_initialiser(const Program *program, ValueId v, bool used);
+const char *layout_initialiser(Pool *pool, const Value *value, const Layout *layout, bool used);
 
 /* labels.c: appends what the runtime counts of the labels of a batch; returns how many sums. */
 int emit_label_counts(const Program *program, Text *out);

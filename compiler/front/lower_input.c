@@ -97,6 +97,15 @@ static bool read_dimensions(Lower *l, const Expr *type, Kind kind, Shape *shape,
     return true;
 }
 
+/* How many sizes KIND has, channels or classes among them; labels are as the first input is. */
+static int sizes_of(const Lower *l, Kind kind, const Shape *given) {
+    enum { IMAGE = 3, VOLUME = 4 };
+    const Model *model = l->model;
+    if (kind == KIND_LABELS && model->ninput > 0)
+        return l->graph->value[model->input[0].value].shape.rank;
+    return kind == KIND_VOLUME || (kind == KIND_LABELS && given->rank == VOLUME) ? VOLUME : IMAGE;
+}
+
 /* "image(3, 64, 64)" of what was given: sizes alone, or a batch in front; else an example. */
 static const char *meant(Lower *l, const Shape *given, Kind kind) {
     static const char *const example[] = {[KIND_IMAGE] = "image(3, 256, 256)",
@@ -111,13 +120,15 @@ static const char *meant(Lower *l, const Shape *given, Kind kind) {
                          (long long)dim[1]);
     if (kind == KIND_IMAGE && given->rank == 2)
         return pool_text(l->pool, "image(3, %lld, %lld)", (long long)dim[0], (long long)dim[1]);
+    if (kind == KIND_LABELS && sizes_of(l, kind, given) == 4)
+        return "labels(2, 64, 128, 128)";
     return example[kind];
 }
 
 static bool report_sizes(Lower *l, const Stmt *stmt, Kind kind, const Shape *given) {
     diag_begin(l->diag, ERROR, "U0213", stmt->value->span, "`%s` needs its %s and %s", stmt->name,
                kind == KIND_LABELS ? "classes" : "channels",
-               kind == KIND_VOLUME ? "depth, height and width" : "height and width");
+               sizes_of(l, kind, given) == 4 ? "depth, height and width" : "height and width");
     if (kind == KIND_IMAGE && given->rank == 4)
         diag_note(l->diag, "a batch is no part of it: `train` has the setting `batch`");
     diag_help(l->diag, "write `%s : %s`", stmt->name, meant(l, given, kind));
@@ -144,7 +155,7 @@ static void ask_for_order(Lower *l, const Stmt *stmt, Shape given) {
 
 /* Sizes come from the declaration, else from the first input; --size replaces those of inputs. */
 static bool complete_shape(Lower *l, const Stmt *stmt, Kind kind, Shape *shape) {
-    int rank = kind == KIND_VOLUME ? 4 : 3;
+    const int rank = sizes_of(l, kind, shape);
     bool own_size = shape->rank == rank;
     const Model *model = l->model;
     if (!own_size && (shape->rank != 1 || model->ninput == 0))

@@ -6,6 +6,7 @@
 #include "front/operator_compare.h"
 #include "base/text.h"
 #include "front/operator_size.h"
+#include "ir/labels.h"
 #include "ir/ops.h"
 
 static bool equal_extents(Shape x, Shape y) {
@@ -18,7 +19,7 @@ static bool equal_extents(Shape x, Shape y) {
 /* ---- the declaration ---- */
 
 const Input *declared(const Lower *l, ValueId v) {
-    const Value *value = &l->graph->value[v];
+    const Value *value = &l->graph->value[labels_origin(l->graph, v)];
     return value->class == CLASS_STAGING ? &l->model->input[value->input] : NULL;
 }
 

@@ -7,6 +7,7 @@
  */
 #include "base/size_math.h"
 #include "front/operator_build.h"
+#include "front/operator_compare.h"
 #include "front/operator_size.h"
 
 #include <math.h>
@@ -161,13 +162,57 @@ static void set_positions(ResizeAttributes *a, int axis, int mode, bool align_co
     a->unit[axis] = unit / common;
 }
 
+/* ---- labels ---- */
+
+/* A target of labels, which only losses and metrics read, may be made smaller for some of them. */
+static bool argument_resized(const Call *call, ValueId *x, bool *labels) {
+    Lower *l = call->l;
+    *labels = false;
+    if (!argument_tensor(call, "x", x))
+        return false;
+    const Input *input = declared(l, *x);
+    *labels = input != NULL && input->kind == KIND_LABELS && l->graph->value[*x].class == CLASS_STAGING;
+    return *labels || argument_feature_map(call, "x", x);
+}
+
+/* Every so many points along each axis, so that losses count them where they lie. */
+static bool whole_steps(const Call *call, const ResizeAttributes *a, Shape in, Shape out) {
+    Lower *l = call->l;
+    for (int axis = 0; axis < AXES; axis++) {
+        if (a->step[axis] % a->unit[axis] == 0 || (l->only_axis >= 0 && l->only_axis != axis))
+            continue;
+        diag_begin(l->diag, ERROR, "U0401", call->span,
+                   "labels are made smaller by whole factors: the %s %lld is no multiple of %lld",
+                   axis_text(axis), (long long)shape_extent(in, axis), (long long)shape_extent(out, axis));
+        note_via(l);
+        diag_end(l->diag);
+        return false;
+    }
+    return true;
+}
+
+static ValueId resized_labels(Call *call, ValueId x, Attributes a, Shape out) {
+    Graph *g = call->l->graph;
+    if (a.resize.linear) {
+        report_resize(call, "U0415", argument(call, "mode")->span, "labels have no values between them",
+                      "write `mode = \"nearest_exact\"`, as nnU-Net has it, or \"nearest\"");
+        return -1;
+    }
+    if (!whole_steps(call, &a.resize, g->value[x].shape, out) || shape_equal(g->value[x].shape, out))
+        return shape_equal(g->value[x].shape, out) ? x : -1;
+    call->op = OP_RESIZE_LABELS;
+    const ValueId y = output_new(call, out);
+    g->value[y].type = TYPE_U8;
+    return node_append(call, &x, 1, a, y);
+}
+
 ValueId build_resize(Call *call) {
     static const char *const modes[] = {"nearest", "nearest_exact", "bilinear", NULL};
     ValueId x;
     int mode;
-    bool align_corners;
+    bool align_corners, labels;
     Ratio ratio[AXES];
-    if (!argument_feature_map(call, "x", &x) || !check_resize(call) ||
+    if (!argument_resized(call, &x, &labels) || !check_resize(call) ||
         !argument_choice(call, "mode", modes, &mode) ||
         !argument_truth(call, "align_corners", &align_corners))
         return -1;
@@ -187,7 +232,7 @@ ValueId build_resize(Call *call) {
     for (int axis = first_axis(in); axis < AXES; axis++)
         set_positions(&a.resize, axis, mode, align_corners, ratio[axis], shape_extent(in, axis),
                       shape_extent(out, axis));
-    return each_segment(call, x, a, out);
+    return labels ? resized_labels(call, x, a, out) : each_segment(call, x, a, out);
 }
 
 /* ---- match ---- */

@@ -12,9 +12,14 @@
 /* How many classes are in V, a map of these that `argmax` makes; 0: it is none. */
 int64_t map_classes(const Graph *g, ValueId v);
 
-/* A sum over the points of LABELS, which is an input. */
+/* The input that labels V were made of, by `resize`; else V. */
+ValueId labels_origin(const Graph *g, ValueId v);
+
+/* A sum over the points of labels: of an input, or of what RESIZED makes of it; NULL: nothing. */
 typedef struct {
-    ValueId labels;
+    ValueId labels; /* an input, */
+    ValueId read;   /*   or what was made of it */
+    const ResizeAttributes *resized;
     const LabelAttributes *attributes;
 } LabelCount;
 

@@ -22,9 +22,28 @@ static bool same_weights(const LabelAttributes *a, const LabelAttributes *b) {
     return same;
 }
 
+static bool same_points(const LabelCount *a, const LabelCount *b) {
+    bool same = a->labels == b->labels && (a->resized != NULL) == (b->resized != NULL);
+    for (int k = 0; same && a->resized != NULL && k < AXES; k++)
+        same = a->resized->step[k] == b->resized->step[k] && a->resized->unit[k] == b->resized->unit[k] &&
+               a->resized->offset[k] == b->resized->offset[k];
+    return same;
+}
+
 static bool same_count(const LabelCount *a, const LabelCount *b) {
-    return a->labels == b->labels && a->attributes != NULL && b->attributes != NULL &&
+    return same_points(a, b) && a->attributes != NULL && b->attributes != NULL &&
            same_weights(a->attributes, b->attributes);
+}
+
+ValueId labels_origin(const Graph *g, ValueId v) {
+    const NodeId producer = v < 0 ? -1 : g->value[v].producer;
+    return producer >= 0 && g->node[producer].op == OP_RESIZE_LABELS ? g->node[producer].in[0] : v;
+}
+
+static LabelCount count_of(const Graph *g, const Node *node) {
+    const ValueId read = node->nin > 1 ? node->in[1] : -1, labels = labels_origin(g, read);
+    return (LabelCount){labels, read, labels == read ? NULL : &g->node[g->value[read].producer].a.resize,
+                        labels_of(node)};
 }
 
 /* The index of COUNT among those so far, or their number. */
@@ -39,7 +58,7 @@ int label_counts(const Graph *g, LabelCount **count) {
     int n = 0;
     *count = NULL;
     for (int i = 0; i < g->nnode; i++) {
-        const LabelCount own = {g->node[i].nin > 1 ? g->node[i].in[1] : -1, labels_of(&g->node[i])};
+        const LabelCount own = count_of(g, &g->node[i]);
         if (own.attributes != NULL && !own.attributes->counts_pairs && !own.attributes->sums_itself &&
             find_count(*count, n, &own) == n)
             PUSH(g->pool, *count, n, own);
@@ -50,7 +69,8 @@ int label_counts(const Graph *g, LabelCount **count) {
 int label_count_of(const Graph *g, const Node *node) {
     LabelCount *count;
     const int n = label_counts(g, &count);
-    return find_count(count, n, &(LabelCount){node->in[1], labels_of(node)});
+    const LabelCount own = count_of(g, node);
+    return find_count(count, n, &own);
 }
 
 int64_t map_classes(const Graph *g, ValueId v) {

@@ -669,6 +669,14 @@ def classes(cases):
         cases.tensor("y", 1, size, kind="labels")
         cases.tensor("x", c, size, *cases.halo(1))
         cases.node("argmax", {"y": "y", "x": "x"})
+    steps = [min(r.randint(1, 4), extent) for extent in size]
+    few = [extent // step for extent, step in zip(size, steps)]
+    for offset in (0, 1):
+        cases.case("labels of %s resized to %s" % (size, few), nearness="EXACT")
+        cases.tensor("few", 1, few, kind="labels")
+        cases.tensor("t", 1, size, kind="labels")
+        cases.node("resize_labels", {"y": "few", "x": "t"}, step=[2 * step for step in steps],
+                   offset=[step * offset for step in steps], unit=[2, 2, 2], linear=0, zero=0)
     for counts, metric in enumerate(["accuracy", "miou", "iou", "dice", "precision", "recall"]):
         cases.case("%s, %s" % (metric, size), nearness="EXACT", counts=counts % 2)
         cases.tensor("p", 1, size, kind="labels")

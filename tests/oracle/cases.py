@@ -65,6 +65,8 @@ CASES = [
     _classes("pixel_weight", 4, (("mapped_cross_entropy", 1.0), ("mapped_weighted", 1.0))),
     _classes("binary_pixel_weight", 2, (("mapped_bce", 1.0),)),
     _classes("bce", 2, (("weighted_bce", 1.0), ("bce", 0.5))),
+    _case("volumes", "tests/oracle/cases/volumes.unet", "volumes", (4, 6, 10), 3, 9, {"classes": 4}, 2, ("adam", {"lr": 5e-3}),
+          (("two_resolutions", 1.0),), False),
     _case("heads", "tests/oracle/cases/heads.unet", "heads", (9, 14), 3, 8, {"classes": 4}, 2, ("adam", {"lr": 5e-3}), (("two_heads", 1.0),), False),
     _case("operators", "tests/oracle/cases/operators.unet", "operators", (12, 14), 2, 8),
     _case("scales", "tests/oracle/cases/scales.unet", "scales", (9, 14), 2, 9),

@@ -298,6 +298,14 @@ static void write_parameters(char *arena, char **offsets) {
     }
 }
 
+/* One number of RESULT: its mean over the samples; of a matrix of counts all, told apart by factors. */
+static double result_number(const UnetResult *result, const char *numbers, int32_t n) {
+    double sum = 0;
+    for (int32_t k = 0; k < unet_result_numbers(result); k++)
+        sum += (k + 1) * get(UNET_F64, numbers, k);
+    return sum / n;
+}
+
 static int run(int32_t n, int64_t steps, char **offsets) {
     const UnetProgram *program = model->train;
     char *arena = zeroed(program->extent);
@@ -322,7 +330,7 @@ static int run(int32_t n, int64_t steps, char **offsets) {
         for (int r = 0; r < model->nresult; r++)
             write_number(program->result_offsets[r] < 0
                              ? 0
-                             : get(UNET_F64, arena + program->result_offsets[r], 0) / n);
+                             : result_number(&model->results[r], arena + program->result_offsets[r], n));
         if (step == 1)
             write_parameters(arena, offsets);
     }

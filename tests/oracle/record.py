@@ -88,6 +88,30 @@ class Classes(nn.Module):
         return self.net(x)
 
 
+class Volumes(nn.Module):
+    """Windows and strides per axis."""
+
+    def __init__(self, classes):
+        super().__init__()
+        self.flat = nn.Sequential(nn.Conv3d(3, 6, (1, 3, 3), padding=(0, 1, 1)), nn.LeakyReLU())
+        self.deep = nn.Sequential(nn.Conv3d(6, 8, (3, 3, 1), stride=(1, 2, 2), padding=(1, 1, 0), bias=False),
+                                  nn.InstanceNorm3d(8, affine=True), nn.LeakyReLU())
+        self.skip = nn.Conv3d(6, 8, 1, bias=False)
+        self.low = nn.Conv3d(8, 5, 3, stride=(2, 1, 1), padding=1)
+        self.few = nn.Conv3d(5, classes, 1)
+        self.back = nn.ConvTranspose3d(5, 8, (2, 1, 1), stride=(2, 1, 1))
+        self.up = nn.ConvTranspose3d(16, 6, (1, 2, 2), stride=(1, 2, 2))
+        self.logits = nn.Conv3d(12, classes, 3, padding=1)
+
+    def forward(self, photo):
+        flat = self.flat(photo)
+        side = self.deep(flat) + self.skip(F.avg_pool3d(flat, (1, 2, 2)))
+        low = self.low(side)
+        back = torch.cat([self.back(low), side], 1)
+        logits = self.logits(torch.cat([self.up(back), flat], 1))
+        return (logits, self.few(low)) if self.training else logits
+
+
 class Heads(nn.Module):
     """In training there is a second answer, which only the loss sees."""
 
@@ -288,7 +312,7 @@ class Scales(nn.Module):
 
 NETS = {"unet": UNet, "simple": Simple, "two_convolutions": TwoConvolutions, "variants": Variants,
         "activations": Activations, "resizing": Resizing, "classes": Classes, "batch_norm": BatchNorm,
-        "groups": Groups, "operators": Operators, "heads": Heads, "scales": Scales}
+        "groups": Groups, "operators": Operators, "heads": Heads, "scales": Scales, "volumes": Volumes}
 
 # ---- losses over classes; in a target of labels 255 counts nowhere ----------------------------------
 
@@ -363,10 +387,15 @@ def alpha_focal(logits, labels):
     return binary_focal(logits, labels, 2, 0.25)
 
 
+def points(x):
+    """The axes of an image or a volume."""
+    return tuple(range(2, x.dim()))
+
+
 def shares_and_truth(logits, labels):
     """Softmax and, of each class, 1 where it is the label; both 0 where a point does not count."""
     counts = labels != 255
-    truth = F.one_hot(labels * counts, logits.shape[1]).permute(0, 3, 1, 2) * counts[:, None]
+    truth = F.one_hot(labels * counts, logits.shape[1]).movedim(-1, 1) * counts[:, None]
     return F.softmax(logits, 1) * counts[:, None], truth.to(logits.dtype)
 
 
@@ -392,8 +421,9 @@ def squared_dice(logits, labels):
 def nnunet_dice(logits, labels, smooth=1e-5):
     """SoftDiceLoss without background, of each sample; nnU-Net itself leaves out the 1."""
     shares, truth = (x[:, 1:] for x in shares_and_truth(logits, labels))
-    under = (truth.sum((2, 3)) + shares.sum((2, 3)) + smooth).clamp(min=1e-8)
-    return 1 - ((2 * (shares * truth).sum((2, 3)) + smooth) / under).mean()
+    axes = points(logits)
+    under = (truth.sum(axes) + shares.sum(axes) + smooth).clamp(min=1e-8)
+    return 1 - ((2 * (shares * truth).sum(axes) + smooth) / under).mean()
 
 
 def tversky(shares, truth, alpha, beta, axes, smooth, epsilon):
@@ -403,7 +433,7 @@ def tversky(shares, truth, alpha, beta, axes, smooth, epsilon):
 
 
 def tversky_of_samples(logits, labels):
-    return tversky(*shares_and_truth(logits, labels), 0.3, 0.7, (2, 3), 1, 1)
+    return tversky(*shares_and_truth(logits, labels), 0.3, 0.7, points(logits), 1, 1)
 
 
 def tversky_without_background(logits, labels):
@@ -535,7 +565,20 @@ def two_heads(answers, labels):
     return both + (0.5 * cross_entropy(logits, labels) + dice(F.softmax(side, 1).transpose(0, 1), labels, (0, 1, 2, 3))) / 2
 
 
-LOSSES = {**OF_PHOTO, "smooth_l1_and_sharper": smooth_l1_and_sharper, "psnr_loss": psnr_loss, "ssim": ssim_loss, "wide_ssim": wide_ssim_loss,
+def resized(labels, like, mode):
+    return F.interpolate(labels[:, None].double(), size=like.shape[2:], mode=mode)[:, 0].long()
+
+
+def two_resolutions(answers, labels):
+    """All losses over classes, and, as nnU-Net supervises a decoder, some at half the size."""
+    logits, few = answers
+    exact, nearest = resized(labels, few, "nearest-exact"), resized(labels, few, "nearest")
+    loss = 0.5 * weighted_cross_entropy(few, exact) + 0.25 * weighted_focal(few, nearest) + 0.5 * nnunet_dice(few, exact)
+    return loss + 0.5 * weighted_cross_entropy(logits, labels) + sum(
+        each(logits, labels) for each in (nnunet_dice, milesial_dice, tversky_of_samples, weighted_focal, ohem_by_number, lovasz_softmax))
+
+
+LOSSES = {**OF_PHOTO, "two_resolutions": two_resolutions, "smooth_l1_and_sharper": smooth_l1_and_sharper, "psnr_loss": psnr_loss, "ssim": ssim_loss, "wide_ssim": wide_ssim_loss,
           "lovasz_softmax": lovasz_softmax, "lovasz_without_2": lovasz_without_2, "lovasz_hinge": lovasz_hinge, "ohem_by_number": ohem_by_number, "ohem_by_threshold": ohem_by_threshold,
           "ohem_without_2": ohem_without_2, "ohem_of_all": ohem_of_all, "binary_ohem": binary_ohem, "milesial_dice": milesial_dice, "monai_dice": monai_dice, "squared_dice": squared_dice, "nnunet_dice": nnunet_dice,
           "tversky_of_samples": tversky_of_samples, "tversky_without_background": tversky_without_background,
@@ -572,6 +615,13 @@ def psnr(answer, target):
     """Mean over the samples, each clamped to 0..1."""
     squares = (answer.clamp(0, 1) - target.clamp(0, 1)).square().mean(dim=(1, 2, 3))
     return (-10 * squares.log10()).mean()
+
+
+def met_pairs(answer, target, classes):
+    """Of the matrix of how often a true class met a predicted one, a number that harness.c makes of it."""
+    counts = target != 255
+    pair = target[counts] * classes + answer.argmax(1)[counts]
+    return ((pair + 1).sum() / len(target)).double().reshape(1)
 
 
 def make_optimizer(case, net):
@@ -623,10 +673,10 @@ def relative_error(value, exact):
 
 def float_errors(case, state, photo, target, exact):
     """The largest relative error of PyTorch's float32 per gradient, over its ways of computing it."""
-    worst = {}
+    worst, last = {}, torch.channels_last if photo.dim() == 4 else torch.channels_last_3d
     for onednn in (False, True):
         for threads in (1, 2):
-            for layout in (torch.contiguous_format, torch.channels_last):
+            for layout in (torch.contiguous_format, last):
                 torch.set_num_threads(threads)
                 net = make_net(case)
                 net.load_state_dict(state, strict=False)
@@ -670,6 +720,8 @@ def record(case):
     tensors = {"input": tensor(photo), "target": tensor(target.float()), "output": tensor(answer),
                "losses": tensor(torch.tensor(losses, dtype=torch.float64)),
                "psnr": tensor(decibels.reshape(1))}
+    if len(case["size"]) == 3:
+        tensors["miou"] = tensor(met_pairs(answer, target, case["defines"]["classes"]))
     if case["net"] == "two_convolutions" and min(case["size"]) >= 11:
         tensors["ssim"] = tensor(1 - ssim_loss(answer, target.double()).reshape(1))
     for name, value in state.items():

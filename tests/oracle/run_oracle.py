@@ -54,7 +54,7 @@ class Model:
 
     def __init__(self, tools, folder, file, defines, size, batch, options):
         self.command = [tools.unetc] + ["-D%s=%s" % item for item in defines.items()]
-        self.command += ["--size=%dx%d" % size, "--batch=%d" % batch] + options
+        self.command += ["--size=" + "x".join(map(str, size)), "--batch=%d" % batch] + options
         self.file = file
         self.program = os.path.join(folder, "harness")
         name = os.path.splitext(os.path.basename(file))[0]
@@ -131,7 +131,7 @@ class Answer:
             raise Failure("the harness wrote %d numbers, expected %d" % (len(numbers), taken))
         self.losses = [sum(weight * value for (_, is_loss, weight), value in zip(model.results, values) if is_loss)
                        for values in steps]
-        self.metrics = [(name, value) for (name, _, _), value in zip(model.results, steps[0]) if name in ("psnr", "ssim")]
+        self.metrics = [(name, value) for (name, _, _), value in zip(model.results, steps[0]) if name in ("psnr", "ssim", "miou")]
 
 
 def relative_error(values, exact):

@@ -7,6 +7,7 @@ __nv_bfloat16 or __half, ROWS the program that prints the rows of the operators.
 A case names the operands of a kernel.  The row of the operator (rows.py) says in which order the kernel
 takes them, and which are poisoned before a call, compared behind it, or must be what they were (Cases.run).  For a new
 operator add such a case: one without is refused by name."""
+import math
 import os
 import random
 import re
@@ -837,6 +838,24 @@ def classes(cases):
                    behind=["valid + %d" % start])])
 
 
+def resized_labels(cases):
+    """Every so many points along each axis, from one on."""
+    r = cases.random
+    n, size = r.randint(1, 3), cases.size(9)
+    steps = [min(r.randint(1, 4), extent) for extent in size]
+    few = [extent // step for extent, step in zip(size, steps)]
+    numbers = {"C": 1, "N": n, **extents("I", size), **extents("", few)}
+    for axis, step in zip("DHW", steps):
+        numbers.update({"STEP_" + axis: 2 * step, "OFFSET_" + axis: step, "UNIT_" + axis: 2})
+    rows, count, points = few[0] * few[1], math.prod(few) * n, math.prod(size) * n
+    kernel, reference = cases.both("resize_labels", numbers, {"X": Shape(1, n, size, 1), "Y": Shape(1, n, few, 1)})
+    cases.function("labels of %d x %s resized to %s" % (n, size, few), [
+        "Labels x(%d, 5), y(%d, 5), own(%d, 5);" % (points, count, count),
+        *[cases.device_call("resize_labels", kernel, {"y": "y", "x": "x"}, part) for part in ((rows // 2, rows), (0, rows // 2))],
+        cases.reference_call("resize_labels", reference, {"y": "own", "x": "x"}, [n, "{0, %d}" % rows]),
+        'test.same("labels", y, own);'])
+
+
 # ---- optimisers ----
 
 
@@ -1083,6 +1102,7 @@ def make(seed, stored, rounds, rows):
         if i < 3:
             updates(cases, i)
     for _ in range(rounds):
+        resized_labels(cases)
         scaling(cases)
         unpooling(cases)
     parameters(cases)
