@@ -1385,7 +1385,7 @@ LAUNCHER void simple_denoiser_mse_1(UnetLaunch at, Rows rows, double *result, do
     constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0, 0};
     constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0, 0};
     constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring};
-    constexpr auto kernel = sum_samples<Mean, N, BANDS, ACCUMULATE>;
+    constexpr auto kernel = unet_sum_samples<Mean, N, BANDS, ACCUMULATE>;
     const Rows bands = bands_in(rows, by.points, BANDS);
     if (bands.begin < bands.end)
         LAUNCH_BLOCKS(at, simple_denoiser_mse_1_bands, N * (bands.end - bands.begin), scratch, p, t, at.control, bands);
@@ -1420,7 +1420,7 @@ LAUNCHER void simple_denoiser_psnr_1(UnetLaunch at, Rows rows, double *result, d
     constexpr Layout P = {0, 8, 0, 0, 0, 0, 0, 0, 0};
     constexpr Layout T = {0, 4, 0, 0, 0, 0, 0, 0, 0};
     constexpr Compared by = {{D, H, W, 1}, C, P.block, T.block, P.ring, T.ring};
-    constexpr auto kernel = sum_samples<simple_denoiser_psnr_1_decibels, N, BANDS, ACCUMULATE>;
+    constexpr auto kernel = unet_sum_samples<simple_denoiser_psnr_1_decibels, N, BANDS, ACCUMULATE>;
     const Rows bands = bands_in(rows, by.points, BANDS);
     if (bands.begin < bands.end)
         LAUNCH_BLOCKS(at, simple_denoiser_psnr_1_bands, N * (bands.end - bands.begin), scratch, p, t, at.control, bands);
