@@ -149,11 +149,27 @@ static Plan *fewer_samples(const Request *r, Choices choices, Plan *best) {
     return fewest;
 }
 
-/* The better of two plans: one that fits, then the one that costs less; where none fits, the smaller. */
+/* Is prediction over the budget, for it keeps packed weights from image to image?  Nothing that is chosen
+ * for training mends that. */
+static bool keeps_too_much(const Plan *plan) {
+    const Program *predict = &plan->program[PROGRAM_PREDICT];
+    return plan->choices.packs_once && predict->model != NULL && predict->extent > plan->budget;
+}
+
+/* Does that alone keep PLAN from fitting? */
+static bool fits_but_for_packs(const Plan *plan) {
+    const Program *train = &plan->program[PROGRAM_TRAIN];
+    return keeps_too_much(plan) && (train->model == NULL || train->extent <= plan->budget);
+}
+
+/* The better of two plans: one that fits, then the one that costs less; where none fits, one that would
+ * without packed weights, which come to be given up then, or the smaller. */
 static Plan *cheaper(Plan *a, Plan *b) {
-    if (!plan_fits(a) || !plan_fits(b))
-        return smaller(a, b);
-    return a->cost < b->cost ? a : b;
+    if (plan_fits(a) && plan_fits(b))
+        return a->cost < b->cost ? a : b;
+    if (!plan_fits(a) && !plan_fits(b) && fits_but_for_packs(a) != fits_but_for_packs(b))
+        return fits_but_for_packs(a) ? a : b;
+    return smaller(a, b);
 }
 
 /* What bands may compute again: nothing, or all that the one before says, and more. */
@@ -296,13 +312,6 @@ bool lower_programs(Pool *pool, Diag *diag, const Ast *file, const LowerOptions 
                     const Options *options, Model *model[PROGRAMS]) {
     const Request r = {pool, diag, file, lower_options, options, false};
     return lower_all(&r, model);
-}
-
-/* Is prediction over the budget, for it keeps packed weights from image to image?  Nothing that is chosen
- * for training mends that. */
-static bool keeps_too_much(const Plan *plan) {
-    const Program *predict = &plan->program[PROGRAM_PREDICT];
-    return plan->choices.packs_once && predict->model != NULL && predict->extent > plan->budget;
 }
 
 /* The steps of above, from CHOICES on; LOOPS: fewer samples at a time may be chosen. */
