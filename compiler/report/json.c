@@ -183,8 +183,9 @@ static void head_json(const Plan *plan, Text *out) {
              (long long)plan->program[PROGRAM_PREDICT].extent);
     if (device != NULL)
         text_add(out, "  \"device\": %s,\n", device);
-    text_add(out, "  \"beside\": {\"loader_ring\": %lld, \"context_estimate\": %lld},\n",
-             (long long)plan->loader_ring, (long long)plan->target->context);
+    text_add(
+        out, "  \"beside\": {\"loader_ring\": %lld, \"context_estimate\": %lld, \"tensorboard\": %lld},\n",
+        (long long)plan->loader_ring, (long long)plan->target->context, (long long)picture_bytes(plan));
     text_add(out,
              "  \"cost\": {\"flops\": %lld, \"recompute_flops\": %lld, \"recompute_lower_bound_flops\": "
              "%lld, \"units\": %lld},\n",

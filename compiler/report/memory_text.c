@@ -1,5 +1,7 @@
 /* memory_text.c - the memory report for people: what the arena holds, where its peak is, which lines are
  * alive there. */
+#include "base/size_math.h"
+#include "emit/sources.h"
 #include "ir/target.h"
 #include "report/report.h"
 #include "ir/ops.h"
@@ -138,6 +140,14 @@ static void workspace_row(const Plan *plan, Text *out) {
                   whom);
 }
 
+int64_t picture_bytes(const Plan *plan) {
+    const Program *eval = &plan->program[PROGRAM_EVAL], *predict = &plan->program[PROGRAM_PREDICT];
+    if (plan->program[PROGRAM_TRAIN].model == NULL || eval->model == NULL || predict->model == NULL)
+        return 0;
+    return size_sum(predict->extent,
+                    size_sum(slot_bytes(eval) / eval->batch, slot_bytes(predict) / predict->batch));
+}
+
 static void arena_rows(const Plan *plan, Text *out) {
     Pool *pool = plan->pool;
     const int64_t gap = plan->arena - plan->lower_bound, none = bytes_without_reuse(plan);
@@ -157,6 +167,10 @@ static void arena_rows(const Plan *plan, Text *out) {
                   context > 0 ? "memory of the host" : "beside the arena",
                   plan->ring_slots == 1 ? "1 slot"
                                         : pool_text(pool, "1 to %lld slots", (long long)plan->ring_slots));
+    if (picture_bytes(plan) > 0)
+        text_line(out, "  %-26s %12s  %18s B  %s: prediction, and a sample", "TensorBoard's pictures",
+                  human_bytes(pool, picture_bytes(plan)), grouped(pool, picture_bytes(plan)),
+                  "beside the arena, with --tensorboard");
     workspace_row(plan, out);
     if (context > 0)
         text_line(out, "  %-26s %12s  %18s    beside the arena: driver and libraries, an estimate",

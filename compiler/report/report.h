@@ -15,6 +15,8 @@ typedef struct {
 int lines_at_peak(const Plan *plan, const Program *program, LineBytes **line);
 /* The program that sets the size of the arena. */
 const Program *largest_program(const Plan *plan);
+/* What `train --tensorboard` takes for pictures, about: prediction has memory of its own there; 0: none. */
+int64_t picture_bytes(const Plan *plan);
 /* Where PROGRAM has most bytes alive: "conv of `enc1.0`". */
 const char *peak_text(const Plan *plan, const Program *program);
 /* The text of a line of the source, without the blanks around it. */

@@ -43,8 +43,14 @@ static UnetStatus make_folder(const Driver *driver, char folder[UNET_PATH_BYTES]
 /* What cannot be shown in pictures is trained all the same. */
 static void open_pictures(Board *board, const UnetDataset *data) {
     Driver *driver = board->driver;
-    if (data == NULL || pictures_open(&board->pictures, driver, data) == UNET_OK)
+    if (data == NULL)
         return;
+    if (pictures_open(&board->pictures, driver, data) == UNET_OK) {
+        char bytes[32];
+        format_bytes(bytes, sizeof bytes, pictures_bytes(board->pictures));
+        (void)fprintf(stderr, "note: --tensorboard takes %s beside the arena for its pictures\n", bytes);
+        return;
+    }
     (void)fprintf(stderr, "note: --tensorboard writes no pictures: %s\n", driver->error.text);
     driver->error.text[0] = '\0';
 }

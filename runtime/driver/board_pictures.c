@@ -27,6 +27,7 @@ struct Pictures {
     int32_t *done;       /*   and how many of its rows are there */
     uint8_t *points;     /* of an input or target */
     int32_t next_row;    /* of the input */
+    int64_t bytes;       /* that all of this takes */
     bool began;          /* inputs and targets have been written */
 };
 
@@ -58,7 +59,9 @@ static UnetStatus take_inputs(Pictures *p) {
     const UnetModel *model = model_of(p);
     size_t points = 1, row = 1;
     p->inputs = calloc((size_t)model->ninput, sizeof *p->inputs);
-    p->scratch = aligned_alloc(64, (unet_dataset_scratch_bytes(p->data) + 63) / 64 * 64);
+    const size_t scratch = (unet_dataset_scratch_bytes(p->data) + 63) / 64 * 64;
+    p->scratch = aligned_alloc(64, scratch);
+    p->bytes += (int64_t)scratch;
     if (p->inputs == NULL || p->scratch == NULL)
         return no_memory(p);
     for (int i = 0; i < model->ninput; i++) {
@@ -67,11 +70,13 @@ static UnetStatus take_inputs(Pictures *p) {
         if (layout->sample_bytes == 0)
             continue;
         p->inputs[i] = calloc(1, (size_t)layout->sample_bytes);
+        p->bytes += layout->sample_bytes;
         if (p->inputs[i] == NULL)
             return no_memory(p);
         points = needed > points ? needed : points;
         row = width * (size_t)layout->channels > row ? width * (size_t)layout->channels : row;
     }
+    p->bytes += (int64_t)points;
     p->points = malloc(points);
     p->row = calloc(row, sizeof *p->row);
     return p->points != NULL && p->row != NULL ? UNET_OK : no_memory(p);
@@ -88,6 +93,7 @@ static UnetStatus take_outputs(Pictures *p) {
     for (int i = 0; i < model->noutput; i++) {
         const UnetImageInfo shape = predicted_shape(&p->prediction, input->size[1], input->size[2], i);
         p->to[i] = malloc(points_of(shape.height, shape.width) + 1);
+        p->bytes += (int64_t)points_of(shape.height, shape.width);
         p->output[i] =
             (UnetPicture){shape.height, shape.width, shape.palette ? 3 : shape.channels, p->to[i]};
         if (p->to[i] == NULL)
@@ -172,7 +178,7 @@ static UnetStatus put_sample(Pictures *p, UnetEvents *events, int32_t sample, in
     const UnetModel *model = model_of(p);
     const UnetLayout *input = input_of(p, p->prediction.input);
     int32_t valid[3];
-    UnetStatus status = unet_dataset_read(p->data, sample, 0, 0, p->scratch, p->inputs, 0, valid,
+    UnetStatus status = unet_dataset_read(p->data, sample, 0, 0, p->scratch, NULL, p->inputs, 0, valid,
                                           &p->prediction.driver->error);
     for (int i = 0; i < model->ninput && status == UNET_OK && !p->began; i++)
         if (is_picture(&model->inputs[i], input_of(p, i)))
@@ -214,6 +220,8 @@ static UnetStatus open_all(Pictures *p) {
                          "evaluation is of %d x %d points, and prediction of %d x %d at most",
                          input->size[1], input->size[2], program->size[1], program->size[2]);
     status = prediction_open(&p->prediction);
+    p->bytes = program->extent +
+               (p->prediction.staged != NULL ? program->inputs[p->prediction.input].sample_bytes : 0);
     if (status == UNET_OK)
         status = take_inputs(p);
     return status == UNET_OK ? take_outputs(p) : status;
@@ -235,6 +243,10 @@ UnetStatus pictures_open(Pictures **pictures, Driver *driver, const UnetDataset 
     else
         pictures_close(p);
     return status;
+}
+
+int64_t pictures_bytes(const Pictures *p) {
+    return p->bytes;
 }
 
 void pictures_close(Pictures *p) {

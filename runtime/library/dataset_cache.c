@@ -55,9 +55,9 @@ static UnetStatus decode(UnetImageReader *reader, CachedFile *file, UnetError *e
 
 /* The caller alone is filling FILE. */
 static UnetStatus fill(const UnetDataset *dataset, const Sample *sample, int32_t series, CachedFile *file,
-                       UnetError *error) {
+                       UnetImageMemory *memory, UnetError *error) {
     UnetImageReader *reader;
-    UnetStatus status = dataset_open_file(dataset, sample, series, &reader, error);
+    UnetStatus status = dataset_open_file(dataset, sample, series, memory, &reader, error);
     if (status == UNET_OK) {
         status = decode(reader, file, error);
         unet_image_close(reader);
@@ -70,7 +70,7 @@ static UnetStatus fill(const UnetDataset *dataset, const Sample *sample, int32_t
 }
 
 UnetStatus dataset_cache_get(const UnetDataset *dataset, const Sample *sample, int32_t series,
-                             const CachedFile **found, UnetError *error) {
+                             UnetImageMemory *memory, const CachedFile **found, UnetError *error) {
     ptrdiff_t number = sample - dataset->sample;
     *found = NULL;
     if (number >= dataset->cache.nsample) {
@@ -79,7 +79,7 @@ UnetStatus dataset_cache_get(const UnetDataset *dataset, const Sample *sample, i
     CachedFile *file = &dataset->cache.file[number * dataset->nseries + series];
     int state = CACHE_EMPTY;
     if (atomic_compare_exchange_strong(&file->state, &state, CACHE_FILLING)) {
-        UnetStatus status = fill(dataset, sample, series, file, error);
+        UnetStatus status = fill(dataset, sample, series, file, memory, error);
         state = status == UNET_OK ? CACHE_READY : CACHE_EMPTY;
         atomic_store(&file->state, state);
         if (status != UNET_OK) {

@@ -41,7 +41,7 @@ static UnetStatus read_classes(const Check *c, UnetImageReader *reader, const Sa
 /* Decodes one file to its end. */
 static UnetStatus decode(const Check *c, const Sample *sample, int32_t series, UnetError *error) {
     UnetImageReader *reader;
-    UnetStatus status = dataset_open_file(c->dataset, sample, series, &reader, error);
+    UnetStatus status = dataset_open_file(c->dataset, sample, series, NULL, &reader, error);
     if (reader == NULL) {
         return status;
     }

@@ -45,13 +45,13 @@ UnetStatus dataset_path(const UnetDataset *dataset, const FileSeries *series, co
 }
 
 UnetStatus dataset_open_file(const UnetDataset *dataset, const Sample *sample, int32_t index,
-                             UnetImageReader **reader, UnetError *error) {
+                             UnetImageMemory *memory, UnetImageReader **reader, UnetError *error) {
     const FileSeries *series = &dataset->series[index];
     char path[UNET_PATH_BYTES];
     *reader = NULL;
     UnetStatus status = dataset_path(dataset, series, sample, path, error);
     if (status == UNET_OK) {
-        status = unet_image_open(reader, path, series->channels, error);
+        status = unet_image_open_in(memory, reader, path, series->channels, error);
     }
     if (*reader == NULL) {
         return status;

@@ -173,11 +173,13 @@ void dataset_cache_free(UnetDataset *dataset);
 /* The kept file of a sample, decoded now if nobody has done it yet; *FILE is NULL where it is not kept, or
  * another thread is at it. */
 UNET_MUST_USE UnetStatus dataset_cache_get(const UnetDataset *dataset, const Sample *sample, int32_t series,
-                                           const CachedFile **file, UnetError *error);
+                                           UnetImageMemory *memory, const CachedFile **file,
+                                           UnetError *error);
 
 /* Opens the file of a sample and makes sure that it has the size it had when the dataset was opened. */
 UNET_MUST_USE UnetStatus dataset_open_file(const UnetDataset *dataset, const Sample *sample, int32_t series,
-                                           UnetImageReader **reader, UnetError *error);
+                                           UnetImageMemory *memory, UnetImageReader **reader,
+                                           UnetError *error);
 
 /* dataset_labels.c: does source SOURCE fill labels? */
 bool dataset_is_labels(const UnetDataset *dataset, int32_t source);

@@ -275,11 +275,12 @@ static UnetStatus read_rows(Reading *at) {
 
 static UnetStatus open_file(const Reading *at, int32_t series) {
     OpenFile *file = &at->scratch.file[series];
-    UnetStatus status = dataset_cache_get(at->dataset, at->sample, series, &file->kept, at->error);
+    UnetStatus status =
+        dataset_cache_get(at->dataset, at->sample, series, at->memory, &file->kept, at->error);
     if (status != UNET_OK || file->kept != NULL) {
         return status;
     }
-    status = dataset_open_file(at->dataset, at->sample, series, &file->reader, at->error);
+    status = dataset_open_file(at->dataset, at->sample, series, at->memory, &file->reader, at->error);
     if (file->reader == NULL) {
         return status;
     }
@@ -364,11 +365,12 @@ static bool is_done(const UnetDataset *dataset, int32_t index) {
 }
 
 UnetStatus unet_dataset_read(const UnetDataset *dataset, int32_t sample, uint64_t seed, uint32_t epoch,
-                             void *scratch, void *const *inputs, int32_t n, int32_t valid[3],
-                             UnetError *error) {
+                             void *scratch, UnetImageMemory *memory, void *const *inputs, int32_t n,
+                             int32_t valid[3], UnetError *error) {
     Reading at = {.dataset = dataset,
                   .sample = &dataset->sample[sample],
                   .scratch = scratch_at(&dataset->scratch, scratch),
+                  .memory = memory,
                   .inputs = inputs,
                   .n = n,
                   .error = error};

@@ -40,7 +40,8 @@ typedef struct {
     const UnetDataset *dataset;
     const Sample *sample;
     Scratch scratch;
-    Window window; /* in points of the coarsest files */
+    UnetImageMemory *memory; /* of decoders, or NULL */
+    Window window;           /* in points of the coarsest files */
     UnetKey key;
     Warp warp;                /* where dataset->warps */
     int32_t multiple;         /* of the files of this pass; what follows counts their points */

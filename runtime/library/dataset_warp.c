@@ -116,7 +116,7 @@ static const double (*from_of(const Reading *at))[2] {
 static UnetStatus decode_rows(const Reading *at, int32_t series, int32_t begin, int32_t end, uint8_t *rows,
                               UnetRowFormat *format) {
     UnetImageReader *reader;
-    UnetStatus status = dataset_open_file(at->dataset, at->sample, series, &reader, at->error);
+    UnetStatus status = dataset_open_file(at->dataset, at->sample, series, at->memory, &reader, at->error);
     if (reader == NULL) {
         return status;
     }
@@ -137,7 +137,7 @@ static UnetStatus decode_rows(const Reading *at, int32_t series, int32_t begin, 
 static UnetStatus read_raster(const Reading *at, int32_t series, uint8_t **space) {
     Raster *raster = &at->scratch.raster[series];
     const CachedFile *kept;
-    UnetStatus status = dataset_cache_get(at->dataset, at->sample, series, &kept, at->error);
+    UnetStatus status = dataset_cache_get(at->dataset, at->sample, series, at->memory, &kept, at->error);
     if (status != UNET_OK) {
         return status;
     }

@@ -2,7 +2,8 @@
 #ifndef UNET_IMAGE_FORMAT_H
 #define UNET_IMAGE_FORMAT_H
 
-#include <stdio.h>
+#include "image_file.h"
+#include "image_memory.h"
 #include "unet/atomic_file.h"
 #include "unet/image.h"
 
@@ -19,14 +20,15 @@ typedef struct {
     bool (*begin)(UnetImageReader *reader);
     bool (*decode_row)(UnetImageReader *reader); /* the next one to `rows` */
     bool (*decode_all)(UnetImageReader *reader); /* of an interlaced image: all of them */
-    bool (*is_complete)(FILE *file);             /* it has its end mark */
+    bool (*is_complete)(ImageFile *file);        /* it has its end mark */
     void (*close)(UnetImageReader *reader);      /* what `decoder` holds, but not `decoder` */
 } ImageFormat;
 
 struct UnetImageReader {
     const ImageFormat *format;
-    void *decoder; /* of the format */
-    FILE *file;
+    void *decoder;           /* of the format */
+    UnetImageMemory *memory; /* or NULL */
+    ImageFile file;
     UnetImageInfo shape;
     int32_t stored_channels; /* of a decoded row: 1 or 3 */
     int32_t next_row;

@@ -42,7 +42,7 @@ static bool fail_reading(UnetImageReader *reader, int error) {
 /* What giflib calls. */
 static int read_bytes(GifFileType *gif, GifByteType *bytes, int count) {
     UnetImageReader *reader = gif->UserData;
-    const size_t got = fread(bytes, 1, (size_t)count, reader->file);
+    const size_t got = image_file_read(&reader->file, bytes, (size_t)count);
     reader->cut_short |= got < (size_t)count;
     return (int)got;
 }
@@ -84,7 +84,7 @@ static bool is_grey(const ColorMapObject *palette) {
 static bool read_header(UnetImageReader *reader) {
     Decoder *d = reader->decoder;
     int error = 0;
-    rewind(reader->file);
+    (void)image_file_seek(&reader->file, 0, SEEK_SET);
     d->gif = DGifOpen(reader, read_bytes, &error);
     if (d->gif == NULL) {
         return fail_reading(reader, error);
@@ -114,7 +114,7 @@ static bool read_header(UnetImageReader *reader) {
 }
 
 static UnetStatus open_gif(UnetImageReader *reader, UnetError *error) {
-    reader->decoder = calloc(1, sizeof(Decoder));
+    reader->decoder = image_memory_take_zeroed(reader->memory, sizeof(Decoder));
     if (reader->decoder == NULL) {
         return image_fail(reader, error, "out of memory");
     }
@@ -129,7 +129,7 @@ static bool begin_gif(UnetImageReader *reader) {
     d->indices = reader->classes;
     reader->stored_channels = d->indices || d->grey ? 1 : 3;
     reader->row_bytes = width * (size_t)reader->stored_channels;
-    d->row = malloc(width);
+    d->row = image_memory_take(reader->memory, width);
     return d->row != NULL || fail(reader, "out of memory");
 }
 
@@ -175,10 +175,12 @@ static bool decode_all(UnetImageReader *reader) {
 }
 
 /* Some programs leave zeros behind the end mark. */
-static bool is_complete(FILE *file) {
-    int byte = 0;
-    for (off_t back = 1; byte == 0 && back <= 64 && fseeko(file, -back, SEEK_END) == 0; back++) {
-        byte = fgetc(file);
+static bool is_complete(ImageFile *file) {
+    uint8_t byte = 0;
+    for (off_t back = 1; byte == 0 && back <= 64 && image_file_seek(file, -back, SEEK_END); back++) {
+        if (image_file_read(file, &byte, 1) != 1) {
+            return false;
+        }
     }
     return byte == 0x3b;
 }
@@ -188,7 +190,7 @@ static void close_gif(UnetImageReader *reader) {
     if (d->gif != NULL) {
         (void)DGifCloseFile(d->gif, NULL);
     }
-    free(d->row);
+    image_memory_give(reader->memory, d->row);
 }
 
 /* A code of 12 bits stands for at most as many points as there are codes. */

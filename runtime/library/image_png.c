@@ -5,7 +5,6 @@
 #include "exif.h"
 #include "image_format.h"
 
-#include <errno.h>
 #include <png.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,15 +33,22 @@ static void on_warning(png_structp png, png_const_charp message) {
 
 static void on_read(png_structp png, png_bytep out, size_t bytes) {
     UnetImageReader *reader = png_get_io_ptr(png);
-    errno = 0;
-    if (fread(out, 1, bytes, reader->file) == bytes) {
+    if (image_file_read(&reader->file, out, bytes) == bytes) {
         return;
     }
-    if (ferror(reader->file)) {
-        png_error(png, strerror(errno != 0 ? errno : EIO));
+    if (reader->file.failure != 0) {
+        png_error(png, strerror(reader->file.failure));
     }
     reader->cut_short = true;
     png_error(png, "end of file");
+}
+
+static png_voidp on_take(png_structp png, png_alloc_size_t bytes) {
+    return image_memory_take(png_get_mem_ptr(png), bytes);
+}
+
+static void on_give(png_structp png, png_voidp block) {
+    image_memory_give(png_get_mem_ptr(png), block);
 }
 
 /* ---- opening ---------------------------------------------------------------------------------- */
@@ -80,9 +86,10 @@ static uint32_t traits(const Decoder *d) {
 }
 
 static UnetStatus open_png(UnetImageReader *reader, UnetError *error) {
-    Decoder *d = reader->decoder = calloc(1, sizeof *d);
+    Decoder *d = reader->decoder = image_memory_take_zeroed(reader->memory, sizeof *d);
     if (d != NULL) {
-        d->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, reader, on_error, on_warning);
+        d->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, reader, on_error, on_warning,
+                                          reader->memory, on_take, on_give);
         d->info = d->png != NULL ? png_create_info_struct(d->png) : NULL;
     }
     if (d == NULL || d->info == NULL) {
@@ -155,17 +162,17 @@ static bool decode_interlaced(UnetImageReader *reader) {
 
 /* ---- the end ---------------------------------------------------------------------------------- */
 
-static bool read_at(FILE *file, off_t position, uint8_t *bytes, size_t count) {
-    return fseeko(file, position, SEEK_SET) == 0 && fread(bytes, 1, count, file) == count;
+static bool read_at(ImageFile *file, off_t position, uint8_t *bytes, size_t count) {
+    return image_file_seek(file, position, SEEK_SET) && image_file_read(file, bytes, count) == count;
 }
 
 /* Whether the chunks of the file lead to its end mark.  A file ends with it; only where something was
  * appended does it take a walk from chunk to chunk. */
-static bool is_complete(FILE *file) {
+static bool is_complete(ImageFile *file) {
     static const uint8_t end[CHUNK_OVERHEAD] = {0, 0, 0, 0, 'I', 'E', 'N', 'D', 0xae, 0x42, 0x60, 0x82};
     uint8_t bytes[CHUNK_OVERHEAD];
-    if (fseeko(file, -(off_t)sizeof bytes, SEEK_END) == 0 &&
-        fread(bytes, 1, sizeof bytes, file) == sizeof bytes && memcmp(bytes, end, sizeof end) == 0) {
+    if (image_file_seek(file, -(off_t)sizeof bytes, SEEK_END) &&
+        image_file_read(file, bytes, sizeof bytes) == sizeof bytes && memcmp(bytes, end, sizeof end) == 0) {
         return true;
     }
     off_t position = SIGNATURE_BYTES;

@@ -61,14 +61,14 @@ static UnetStatus fail_format(const UnetImageReader *reader, const uint8_t *sign
 }
 
 static UnetStatus open_file(UnetImageReader *reader, UnetError *error) {
-    reader->file = fopen(reader->path, "rbe");
-    if (reader->file == NULL) {
+    if (!image_file_open(&reader->file, reader->path)) {
         return unet_fail(error, UNET_IO, "%s: cannot read: %s", reader->path, strerror(errno));
     }
     uint8_t signature[SIGNATURE_BYTES];
-    if (fread(signature, 1, sizeof signature, reader->file) != sizeof signature) {
-        if (ferror(reader->file)) {
-            return unet_fail(error, UNET_IO, "%s: cannot read: %s", reader->path, strerror(errno));
+    if (image_file_read(&reader->file, signature, sizeof signature) != sizeof signature) {
+        if (reader->file.failure != 0) {
+            return unet_fail(error, UNET_IO, "%s: cannot read: %s", reader->path,
+                             strerror(reader->file.failure));
         }
         return image_fail(reader, error, "too short for an image");
     }
@@ -86,7 +86,7 @@ static UnetStatus check_size(const UnetImageReader *reader, UnetError *error) {
                          shape->height, shape->width);
     }
     struct stat status;
-    if (fstat(fileno(reader->file), &status) != 0) {
+    if (fstat(reader->file.fd, &status) != 0) {
         return unet_fail(error, UNET_IO, "%s: cannot read: %s", reader->path, strerror(errno));
     }
     uint64_t bytes = (reader->row_bytes + 1) * (uint64_t)shape->height;
@@ -149,12 +149,19 @@ static UnetStatus open_image(UnetImageReader *reader, int32_t channels, UnetErro
 }
 
 UnetStatus unet_image_open(UnetImageReader **reader, const char *path, int32_t channels, UnetError *error) {
+    return unet_image_open_in(NULL, reader, path, channels, error);
+}
+
+UnetStatus unet_image_open_in(UnetImageMemory *memory, UnetImageReader **reader, const char *path,
+                              int32_t channels, UnetError *error) {
     size_t length = strlen(path) + 1;
     *reader = NULL;
-    UnetImageReader *opened = calloc(1, sizeof *opened + length);
+    UnetImageReader *opened = image_memory_take_zeroed(memory, sizeof *opened + length);
     if (opened == NULL) {
         return unet_fail(error, UNET_TOO_SMALL, "%s: out of memory", path);
     }
+    opened->memory = memory;
+    opened->file.fd = -1;
     memcpy(opened->path, path, length);
     UnetStatus status = open_image(opened, channels, error);
     if (status != UNET_OK) {
@@ -171,13 +178,11 @@ void unet_image_close(UnetImageReader *reader) {
     }
     if (reader->decoder != NULL) {
         reader->format->close(reader);
-        free(reader->decoder);
+        image_memory_give(reader->memory, reader->decoder);
     }
-    if (reader->file != NULL) {
-        (void)fclose(reader->file);
-    }
-    free(reader->rows);
-    free(reader);
+    image_file_close(&reader->file);
+    image_memory_give(reader->memory, reader->rows);
+    image_memory_give(reader->memory, reader);
 }
 
 UnetImageInfo unet_image_info(const UnetImageReader *reader) {
@@ -193,7 +198,7 @@ static UnetStatus prepare_rows(UnetImageReader *reader, UnetError *error) {
     if (!checked_mul(reader->row_bytes, rows, &bytes)) {
         return image_fail(reader, error, "too large");
     }
-    reader->rows = calloc(1, bytes);
+    reader->rows = image_memory_take_zeroed(reader->memory, bytes);
     if (reader->rows == NULL) {
         return image_fail(reader, error, "out of memory");
     }
@@ -312,7 +317,7 @@ UnetStatus unet_image_skip_rows(UnetImageReader *reader, int32_t count, UnetErro
 /* ---- probing ---------------------------------------------------------------------------------- */
 
 UnetStatus unet_image_check_end(UnetImageReader *reader, UnetError *error) {
-    return reader->format->is_complete(reader->file)
+    return reader->format->is_complete(&reader->file)
                ? UNET_OK
                : image_fail(reader, error, "cut short: it has no end mark");
 }

@@ -67,7 +67,7 @@ static int on_warning(TIFF *tiff, void *context, const char *module, const char 
 
 static tmsize_t on_read(thandle_t handle, void *bytes, tmsize_t count) {
     UnetImageReader *reader = handle;
-    const size_t got = fread(bytes, 1, (size_t)count, reader->file);
+    const size_t got = image_file_read(&reader->file, bytes, (size_t)count);
     reader->cut_short |= got < (size_t)count;
     return (tmsize_t)got;
 }
@@ -81,10 +81,10 @@ static tmsize_t on_write(thandle_t handle, void *bytes, tmsize_t count) {
 
 static toff_t on_seek(thandle_t handle, toff_t offset, int whence) {
     UnetImageReader *reader = handle;
-    if (offset > INT64_MAX || fseeko(reader->file, (off_t)offset, whence) != 0) {
+    if (offset > INT64_MAX || !image_file_seek(&reader->file, (off_t)offset, whence)) {
         return (toff_t)-1;
     }
-    return (toff_t)ftello(reader->file);
+    return (toff_t)image_file_place(&reader->file);
 }
 
 static int on_close(thandle_t handle) {
@@ -101,7 +101,7 @@ static bool open_file(UnetImageReader *reader) {
     Decoder *d = reader->decoder;
     struct stat status;
     TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
-    if (options == NULL || fstat(fileno(reader->file), &status) != 0 || status.st_size < 0) {
+    if (options == NULL || fstat(reader->file.fd, &status) != 0 || status.st_size < 0) {
         TIFFOpenOptionsFree(options);
         return fail(reader, "its length is not known");
     }
@@ -113,7 +113,7 @@ static bool open_file(UnetImageReader *reader) {
     TIFFOpenOptionsSetMaxSingleMemAlloc(options, (tmsize_t)most);
     TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, reader);
     TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, reader);
-    rewind(reader->file);
+    (void)image_file_seek(&reader->file, 0, SEEK_SET);
     d->tiff = TIFFClientOpenExt(reader->path, "rm", reader, on_read, on_write, on_seek, on_close, on_size,
                                 NULL, NULL, options);
     TIFFOpenOptionsFree(options);
@@ -225,7 +225,7 @@ static bool read_fields(UnetImageReader *reader, uint32_t *width, uint32_t *heig
 }
 
 static UnetStatus open_tiff(UnetImageReader *reader, UnetError *error) {
-    Decoder *d = reader->decoder = calloc(1, sizeof *d);
+    Decoder *d = reader->decoder = image_memory_take_zeroed(reader->memory, sizeof *d);
     uint32_t width, height;
     if (d == NULL) {
         return image_fail(reader, error, "out of memory");
@@ -301,12 +301,12 @@ static bool take_memory(UnetImageReader *reader) {
     if (unit <= 0 || (size_t)unit != expected) {
         return reader->reason[0] == '\0' ? fail(reader, "its rows have an unusual length") : false;
     }
-    d->unit = malloc((size_t)unit);
+    d->unit = image_memory_take(reader->memory, (size_t)unit);
     if (!lines) {
         const uint32_t height = (uint32_t)reader->shape.height;
         d->band_rows = (int32_t)(d->size[0] < height ? d->size[0] : height);
         d->band_row = (size_t)reader->shape.width * d->samples * ((d->bits + 7u) / 8);
-        d->band = malloc(d->band_row * (size_t)d->band_rows);
+        d->band = image_memory_take(reader->memory, d->band_row * (size_t)d->band_rows);
         d->band_first = -d->band_rows;
     }
     /* libtiff holds a part as it stands in the file, at most about as large as its numbers. */
@@ -350,8 +350,8 @@ static void close_tiff(UnetImageReader *reader) {
     if (d->tiff != NULL) {
         TIFFClose(d->tiff);
     }
-    free(d->unit);
-    free(d->band);
+    image_memory_give(reader->memory, d->unit);
+    image_memory_give(reader->memory, d->band);
 }
 
 /* ---- bands ------------------------------------------------------------------------------------ */
@@ -495,7 +495,7 @@ static bool decode_row(UnetImageReader *reader) {
 }
 
 /* Where its parts lie was seen when it was opened. */
-static bool is_complete(FILE *file) {
+static bool is_complete(ImageFile *file) {
     (void)file;
     return true;
 }

@@ -46,6 +46,7 @@ typedef struct {
 typedef struct {
     UnetLoader *loader;
     void *scratch;
+    UnetImageMemory *memory; /* of decoders */
     pthread_t thread;
 } Worker;
 
@@ -58,6 +59,7 @@ struct UnetLoader {
     Slot *slot;
     Worker *worker;
     int32_t nworker;
+    int32_t nmemory; /* workers that have some */
 
     pthread_mutex_t lock; /* guards all that follows, but not what a thread reads into its sample */
     pthread_cond_t work;  /* there may be samples to read */
@@ -203,8 +205,9 @@ static void *work(void *argument) {
         loader->busy++;
         (void)pthread_mutex_unlock(&loader->lock);
         UnetError error;
-        UnetStatus status = unet_dataset_read(stream.dataset, slot->samples[n], stream.seed, slot->epoch,
-                                              worker->scratch, slot->inputs, n, slot->valid[n], &error);
+        UnetStatus status =
+            unet_dataset_read(stream.dataset, slot->samples[n], stream.seed, slot->epoch, worker->scratch,
+                              worker->memory, slot->inputs, n, slot->valid[n], &error);
         (void)pthread_mutex_lock(&loader->lock);
         finish_sample(loader, slot, n, status, &error);
     }
@@ -285,8 +288,13 @@ static bool allocate(UnetLoader *loader, const Need *need, int32_t threads) {
         return false;
     }
     for (int32_t i = 0; i < threads; i++) {
-        loader->worker[i] =
-            (Worker){.loader = loader, .scratch = loader->scratch + (size_t)i * need->scratch};
+        loader->worker[i] = (Worker){.loader = loader,
+                                     .scratch = loader->scratch + (size_t)i * need->scratch,
+                                     .memory = unet_image_memory_create()};
+        if (loader->worker[i].memory == NULL) {
+            return false;
+        }
+        loader->nmemory++;
     }
     return true;
 }
@@ -376,6 +384,9 @@ void unet_loader_destroy(UnetLoader *loader) {
         free(loader->slot[i].inputs);
         free(loader->slot[i].valid);
         free(loader->slot[i].samples);
+    }
+    for (int32_t i = 0; i < loader->nmemory; i++) {
+        unet_image_memory_destroy(loader->worker[i].memory);
     }
     free(loader->slot);
     free(loader->worker);

@@ -159,6 +159,7 @@ kill -TERM $! # while pictures are made
 wait $!
 status=$?
 [ $status -eq 143 ] && grep -q 'continue with' board3.txt || fail "SIGTERM among pictures: exit $status: $(cat board3.txt)"
+grep -Eq 'tensorboard takes [0-9.]+ (bytes|KiB) beside the arena for its pictures' board3.txt || fail "$(cat board3.txt)"
 # What a shell makes of the hint is the command that was meant.
 expect 0 'resuming from step' sh -c "$(sed -n 's/.*continue with: //p' board3.txt)"
 [ -s "board's \$3; /fake.safetensors" ] || fail "a hint with quotes: $(cat board3.txt)"

@@ -71,6 +71,8 @@ def check_row(row, options, option_of, more):
     expect(code == 0 and fits["arena"]["bytes"] == best["arena"], "fit: %s of %s" % (option_of(best), budget))
     slots = 1 if best["in_bands"] else 3
     expect(fits["beside"]["loader_ring"] // 3 * slots == best["beside"], "fit: bytes beside the arena")
+    extent = fits["arena"]["extent"]
+    expect((fits["beside"]["tensorboard"] > extent["predict"]) == (extent["eval"] > 0), "mem: TensorBoard's pictures")
     expect(best["in_bands"] == ('"bands"' in json.dumps(fits["programs"]["train"])), "fit: in bands or not")
     expect(fits["cost"]["recompute_flops"] == best["recompute_flops"], "fit: operations computed again")
     budget = "--mem=%dB" % (row["memory"] - following["beside"])

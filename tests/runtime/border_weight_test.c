@@ -172,7 +172,7 @@ static void test_samples(UnetTransform transform, bool crops) {
         uint8_t classes[SIDE * SIDE];
         float row[SIDE], wanted[SIDE * SIDE];
         size_t bytes;
-        CHECK_OK(unet_dataset_read(dataset, 0, 5, epoch, scratch, inputs, 1, valid, &error), error);
+        CHECK_OK(unet_dataset_read(dataset, 0, 5, epoch, scratch, NULL, inputs, 1, valid, &error), error);
         for (int32_t i = 0; i < SIDE * SIDE; i++) {
             unet_layout_load_row(&layout[1], inputs[1], 1, 0, i / SIDE, row);
             classes[i] = (uint8_t)row[i % SIDE];

@@ -39,7 +39,7 @@ static Read read_sample(const UnetDataset *dataset, int32_t sample, uint64_t see
     }
     void *scratch = aligned_alloc(64, unet_dataset_scratch_bytes(dataset));
     read.status =
-        unet_dataset_read(dataset, sample, seed, epoch, scratch, inputs, 1, read.valid, &read.error);
+        unet_dataset_read(dataset, sample, seed, epoch, scratch, NULL, inputs, 1, read.valid, &read.error);
     free(scratch);
     return read;
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+static UnetImageMemory *memory; /* of all images that are read here */
 static char folder[64];
 static char path[100];
 
@@ -30,7 +31,7 @@ static float expected_number(const PngKind *kind, uint32_t x, uint32_t y, uint32
 static void check_classes(const PngKind *kind, const char *what) {
     UnetImageReader *reader;
     UnetError error;
-    CHECK_OK(unet_image_open(&reader, path, UNET_IMAGE_CLASSES, &error), error);
+    CHECK_OK(unet_image_open_in(memory, &reader, path, UNET_IMAGE_CLASSES, &error), error);
     if (reader == NULL) {
         return;
     }
@@ -56,7 +57,7 @@ static void check_classes(const PngKind *kind, const char *what) {
 static void check_image(const PngKind *kind, int32_t channels, const char *what) {
     UnetImageReader *reader;
     UnetError error;
-    CHECK_OK(unet_image_open(&reader, path, channels, &error), error);
+    CHECK_OK(unet_image_open_in(memory, &reader, path, channels, &error), error);
     if (reader == NULL) {
         return;
     }
@@ -114,7 +115,7 @@ static void test_kinds(void) {
                   what);
             UnetImageReader *reader;
             if (info.channels == 3) {
-                CHECK_FAILS(unet_image_open(&reader, path, 1, &error), error, "in colour");
+                CHECK_FAILS(unet_image_open_in(memory, &reader, path, 1, &error), error, "in colour");
             } else {
                 check_image(&kind, 1, what);
             }
@@ -147,7 +148,7 @@ static void test_writing(int32_t channels, int32_t bits) {
     CHECK_OK(unet_image_write_row(writer, row, &error), error);
     CHECK_OK(unet_image_finish(writer, &error), error);
     UnetImageReader *reader;
-    CHECK_OK(unet_image_open(&reader, path, 0, &error), error);
+    CHECK_OK(unet_image_open_in(memory, &reader, path, 0, &error), error);
     float back[3 * WIDTH];
     CHECK_OK(unet_image_read_row(reader, back, &error), error);
     for (int i = 0; i < channels * WIDTH; i++) {
@@ -185,7 +186,7 @@ static void test_writing_floats(void) {
 #ifndef UNET_HAS_TIFF
             return;
 #endif
-            CHECK_OK(unet_image_open(&reader, path, 3, &error), error);
+            CHECK_OK(unet_image_open_in(memory, &reader, path, 3, &error), error);
         }
     }
     unet_image_close(reader);
@@ -208,7 +209,7 @@ static void test_writing_jpeg(int32_t channels) {
         CHECK_OK(unet_image_write_row(writer, row, &error), error);
     }
     CHECK_OK(unet_image_finish(writer, &error), error);
-    CHECK_OK(unet_image_open(&reader, path, 0, &error), error);
+    CHECK_OK(unet_image_open_in(memory, &reader, path, 0, &error), error);
     CHECK(unet_image_info(reader).channels == channels, "its channels");
     for (int y = 0; y < 29; y++) {
         CHECK_OK(unet_image_read_row(reader, row, &error), error);
@@ -265,13 +266,13 @@ static void test_classes(void) {
     CHECK_OK(unet_image_create(&writer, path, &info, &error), error);
     CHECK_OK(unet_image_write_row(writer, row, &error), error);
     CHECK_OK(unet_image_finish(writer, &error), error);
-    CHECK_OK(unet_image_open(&reader, path, UNET_IMAGE_CLASSES, &error), error);
+    CHECK_OK(unet_image_open_in(memory, &reader, path, UNET_IMAGE_CLASSES, &error), error);
     CHECK_OK(unet_image_read_row(reader, row, &error), error);
     for (int32_t x = 0; x < 256; x++) {
         CHECK(row[x] == (float)x, "class %d is read as %g", x, (double)row[x]);
     }
     unet_image_close(reader);
-    CHECK_OK(unet_image_open(&reader, path, 3, &error), error);
+    CHECK_OK(unet_image_open_in(memory, &reader, path, 3, &error), error);
     CHECK_OK(unet_image_read_row(reader, row, &error), error);
     for (int32_t x = 0; x < 256; x++) {
         uint8_t rgb[3];
@@ -347,7 +348,7 @@ static void test_cut(bool interlaced) {
               length);
         CHECK(strstr(error.text, path) != NULL, "no file is named: %s", error.text);
         UnetImageReader *reader;
-        if (unet_image_open(&reader, path, 0, &error) != UNET_OK) {
+        if (unet_image_open_in(memory, &reader, path, 0, &error) != UNET_OK) {
             continue;
         }
         UnetStatus status = UNET_OK;
@@ -374,14 +375,14 @@ static void test_not_png(void) {
     write_bytes(path, "", 0);
     CHECK_FAILS(unet_image_probe(path, &info, &error), error, "too short");
     write_bytes(path, "BM6, another format", 20);
-    CHECK_FAILS(unet_image_open(&reader, path, 0, &error), error, "neither a PNG");
+    CHECK_FAILS(unet_image_open_in(memory, &reader, path, 0, &error), error, "neither a PNG");
 #ifndef UNET_HAS_JPEG
     write_bytes(path, small_jpeg, sizeof small_jpeg);
-    CHECK_FAILS(unet_image_open(&reader, path, 0, &error), error, "install libjpeg62-turbo-dev");
+    CHECK_FAILS(unet_image_open_in(memory, &reader, path, 0, &error), error, "install libjpeg62-turbo-dev");
 #endif
 #ifndef UNET_HAS_GIF
     write_bytes(path, small_gif, sizeof small_gif);
-    CHECK_FAILS(unet_image_open(&reader, path, 0, &error), error, "install libgif-dev");
+    CHECK_FAILS(unet_image_open_in(memory, &reader, path, 0, &error), error, "install libgif-dev");
 #endif
 
     /* A header that promises far more points than the file can hold. */
@@ -458,11 +459,11 @@ static void test_jpeg(void) {
     CHECK_OK(unet_image_probe(path, &info, &error), error);
     CHECK(info.height == JPEG_HEIGHT && info.width == JPEG_WIDTH && info.channels == 3 && info.bits == 8,
           "%d x %d, %d channels", info.height, info.width, info.channels);
-    CHECK_FAILS(unet_image_open(&reader, path, 1, &error), error, "is in colour");
-    CHECK_OK(unet_image_open(&reader, path, UNET_IMAGE_CLASSES, &error), error);
+    CHECK_FAILS(unet_image_open_in(memory, &reader, path, 1, &error), error, "is in colour");
+    CHECK_OK(unet_image_open_in(memory, &reader, path, UNET_IMAGE_CLASSES, &error), error);
     CHECK_FAILS(unet_image_skip_rows(reader, JPEG_HEIGHT, &error), error, "is in colour (row");
     unet_image_close(reader);
-    CHECK_OK(unet_image_open(&reader, path, 3, &error), error);
+    CHECK_OK(unet_image_open_in(memory, &reader, path, 3, &error), error);
     for (int y = 0; reader != NULL && y < JPEG_HEIGHT; y++) {
         float row[3 * JPEG_WIDTH];
         CHECK_OK(unet_image_read_row(reader, row, &error), error);
@@ -476,13 +477,46 @@ static void test_jpeg(void) {
 
 static UnetStatus read_all(UnetError *error) {
     UnetImageReader *reader;
-    UnetStatus status = unet_image_open(&reader, path, 3, error);
+    UnetStatus status = unet_image_open_in(memory, &reader, path, 3, error);
     float row[3 * JPEG_WIDTH];
     for (int y = 0; status == UNET_OK && y < JPEG_HEIGHT; y++) {
         status = unet_image_read_row(reader, row, error);
     }
     unet_image_close(reader);
     return status;
+}
+
+/* A file without tables of its own is damaged, whatever was read before it with the same memory. */
+static void test_bare_jpeg(void) {
+    enum { START_OF_SCAN = 0xda, QUANTIZATION = 0xdb, HUFFMAN = 0xc4 };
+    uint8_t bytes[sizeof small_jpeg];
+    float row[3 * JPEG_WIDTH];
+    size_t count = 2, at = 2, scan = 0;
+    UnetImageReader *reader;
+    UnetError error;
+    memcpy(bytes, small_jpeg, 2);
+    while (scan == 0 && at + 4 < sizeof small_jpeg) {
+        const uint8_t kind = small_jpeg[at + 1];
+        const size_t length = 2 + ((size_t)small_jpeg[at + 2] << 8) + small_jpeg[at + 3];
+        if (kind != QUANTIZATION && kind != HUFFMAN) {
+            memcpy(bytes + count, small_jpeg + at, length);
+            count += length;
+        }
+        scan = kind == START_OF_SCAN ? at + length : 0;
+        at += length;
+    }
+    memcpy(bytes + count, small_jpeg + scan, sizeof small_jpeg - scan);
+    count += sizeof small_jpeg - scan;
+    CHECK(scan > 0 && count < sizeof small_jpeg, "the tables were not found");
+    for (int bare = 0; bare < 2; bare++) {
+        write_bytes(path, bare ? bytes : small_jpeg, bare ? count : sizeof small_jpeg);
+        CHECK_OK(unet_image_open_in(memory, &reader, path, 3, &error), error);
+        const UnetStatus status = unet_image_read_row(reader, row, &error);
+        /* libjpeg-turbo has tables of Huffman for such files, as films have them, but none of quantization
+         */
+        CHECK(bare ? status == UNET_IO : status == UNET_OK, "bare %d: status %d", bare, (int)status);
+        unet_image_close(reader);
+    }
 }
 
 /* Cut anywhere before its last points: refused, by the probe as well, never filled up with grey. */
@@ -508,7 +542,7 @@ static void check_gif(const GifKind *kind, int32_t channels) {
     UnetImageReader *reader;
     UnetError error;
     make_gif(path, kind);
-    CHECK_OK(unet_image_open(&reader, path, channels, &error), error);
+    CHECK_OK(unet_image_open_in(memory, &reader, path, channels, &error), error);
     for (uint32_t y = 0; reader != NULL && y < kind->height; y++) {
         float row[3 * 300];
         CHECK_OK(unet_image_read_row(reader, row, &error), error);
@@ -534,7 +568,7 @@ static void test_gif(void) {
     write_bytes(path, small_gif, sizeof small_gif);
     CHECK_OK(unet_image_probe(path, &info, &error), error);
     CHECK(info.width == 10 && info.height == 10 && info.channels == 3 && info.palette, "the header");
-    CHECK_OK(unet_image_open(&reader, path, UNET_IMAGE_CLASSES, &error), error);
+    CHECK_OK(unet_image_open_in(memory, &reader, path, UNET_IMAGE_CLASSES, &error), error);
     for (int y = 0; y < 10; y++) {
         float row[10];
         CHECK_OK(unet_image_read_row(reader, row, &error), error);
@@ -543,7 +577,7 @@ static void test_gif(void) {
         }
     }
     unet_image_close(reader);
-    CHECK_FAILS(unet_image_open(&reader, path, 1, &error), error, "is in colour");
+    CHECK_FAILS(unet_image_open_in(memory, &reader, path, 1, &error), error, "is in colour");
     for (int root = 1; root <= 8; root++) {
         for (int flags = 0; flags < 8; flags++) {
             const GifKind kind = {.width = (flags & 4) != 0 ? 211 : 41,
@@ -570,7 +604,7 @@ static void test_cut_gif(void) {
         CHECK(unet_image_probe(path, &info, &error) == UNET_IO && strstr(error.text, "cut short") != NULL,
               "%zu bytes, probed: %s", cut, error.text);
         UnetImageReader *reader;
-        UnetStatus status = unet_image_open(&reader, path, 3, &error);
+        UnetStatus status = unet_image_open_in(memory, &reader, path, 3, &error);
         for (int y = 0; status == UNET_OK && y < 10; y++) {
             float row[30];
             status = unet_image_read_row(reader, row, &error);
@@ -584,9 +618,12 @@ static void test_cut_gif(void) {
 
 int main(void) {
     make_folder(folder);
+    memory = unet_image_memory_create();
+    CHECK(memory != NULL, "memory of images");
     snprintf(path, sizeof path, "%s/image.png", folder);
 #ifdef UNET_HAS_JPEG
     test_jpeg();
+    test_bare_jpeg();
     test_turned();
     test_cut_jpeg();
 #endif
@@ -622,6 +659,7 @@ int main(void) {
     test_cut(true);
     test_not_png();
     test_appended();
+    unet_image_memory_destroy(memory);
     remove_folder(folder);
     return check_result();
 }

@@ -91,7 +91,7 @@ static void read_points(const UnetDataset *dataset, int32_t sample, double *imag
     for (int i = 0; i < FAKE_INPUTS; i++) {
         inputs[i] = calloc(1, (size_t)program->inputs[i].sample_bytes);
     }
-    CHECK_OK(unet_dataset_read(dataset, sample, 0, 0, scratch, inputs, 0, valid, &error), error);
+    CHECK_OK(unet_dataset_read(dataset, sample, 0, 0, scratch, NULL, inputs, 0, valid, &error), error);
     *image = 255 * (double)((float *)inputs[0])[program->inputs[0].origin];
     *class = ((uint8_t *)inputs[1])[program->inputs[1].origin];
     free(inputs[0]);

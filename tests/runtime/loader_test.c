@@ -35,16 +35,9 @@ static void add_all_transforms(Fake *fake) {
     fake_add(fake, (UnetTransform){.op = UNET_DO_NOISE, .p = 0.5, .amount = {0.1}});
 }
 
-static void start_with(Setup *setup, int32_t threads, int32_t ring, bool all) {
+/* The loader of a model that is complete. */
+static void open_loader(Setup *setup, int32_t threads, int32_t ring) {
     UnetError error;
-    fake_pairs(&setup->fake, 4, 3, 8, UNET_F32);
-    fake_noise(&setup->fake, 0.1);
-    if (all) {
-        add_all_transforms(&setup->fake);
-    } else {
-        fake_add(&setup->fake, (UnetTransform){.op = UNET_DO_CROP, .random = true});
-        fake_add(&setup->fake, (UnetTransform){.op = UNET_DO_FLIP, .axes = 6, .p = 0.5});
-    }
     setup->fake.eval_data = setup->fake.data;
     setup->fake.model.eval_data = &setup->fake.eval_data;
     setup->fake.model.ring = ring;
@@ -55,6 +48,18 @@ static void start_with(Setup *setup, int32_t threads, int32_t ring, bool all) {
     CHECK_OK(unet_loader_create(&setup->loader, &setup->fake.model, both, 2, threads, ring, &error), error);
     CHECK(unet_loader_bytes(both, 2, threads, ring) > (size_t)(ring * setup->fake.train.input_bytes),
           "the size of the loader");
+}
+
+static void start_with(Setup *setup, int32_t threads, int32_t ring, bool all) {
+    fake_pairs(&setup->fake, 4, 3, 8, UNET_F32);
+    fake_noise(&setup->fake, 0.1);
+    if (all) {
+        add_all_transforms(&setup->fake);
+    } else {
+        fake_add(&setup->fake, (UnetTransform){.op = UNET_DO_CROP, .random = true});
+        fake_add(&setup->fake, (UnetTransform){.op = UNET_DO_FLIP, .axes = 6, .p = 0.5});
+    }
+    open_loader(setup, threads, ring);
 }
 
 static void start(Setup *setup, int32_t threads, int32_t ring) {
@@ -263,15 +268,9 @@ static void test_refusals(void) {
 
 /* Once all files of a set that is kept were read, threads allocate nothing, whatever is done to a sample.
  * Only where tests/driver/count_allocations.c counts. */
-static void test_allocations(void) {
+static void test_allocations(long (*count)(void)) {
     uint64_t sums[BATCHES];
     Setup setup;
-    void *symbol = dlsym(RTLD_DEFAULT, "allocations_of_threads");
-    long (*count)(void);
-    memcpy(&count, &symbol, sizeof count);
-    if (symbol == NULL) {
-        return;
-    }
     start_with(&setup, 3, 2, true);
     run(&setup, 0, BATCHES, sums);
     const long first = count();
@@ -281,6 +280,68 @@ static void test_allocations(void) {
     CHECK(first > 0, "nothing was counted");
     CHECK(count() == first, "%ld allocations behind the first epochs", count() - first);
     stop(&setup);
+}
+
+/* Files that are not kept, as those of evaluation, are decoded each time, and a thread that has decoded all
+ * of them once allocates nothing more. */
+static void test_decoders(long (*count)(void), const char *pattern) {
+    enum { PASSES = 6, WARM = 2 };
+    Setup setup;
+    UnetError error;
+    uint64_t first[PICTURES];
+    long before = 0;
+    fake_pairs(&setup.fake, 4, 3, 8, UNET_F32);
+    setup.fake.term[0][0].pattern = setup.fake.term[1][0].pattern = pattern;
+    fake_add(&setup.fake, (UnetTransform){.op = UNET_DO_CROP});
+    open_loader(&setup, 1, 2);
+    for (int pass = 0; pass < PASSES; pass++) {
+        before = pass == WARM ? count() : before;
+        UnetStream stream = {.dataset = setup.eval_data};
+        CHECK_OK(unet_loader_begin(setup.loader, &stream, &error), error);
+        for (int i = 0; i < PICTURES; i++) {
+            UnetBatch batch;
+            CHECK_OK(unet_loader_next(setup.loader, &batch, &error), error);
+            const uint64_t sum = checksum(&batch, &setup.fake.eval);
+            first[i] = pass == 0 ? sum : first[i];
+            CHECK(sum == first[i], "%s: picture %d is another in pass %d", pattern, i, pass);
+        }
+    }
+    CHECK(count() == before, "%s: %ld allocations behind the first passes", pattern, count() - before);
+    stop(&setup);
+}
+
+static void make_jpegs(void) {
+    for (int i = 0; i < PICTURES; i++) {
+        const UnetImageInfo info = {.width = 20 - i, .height = 11 + i % 3, .channels = 3, .bits = 8};
+        float row[3 * 20];
+        char path[100];
+        UnetImageWriter *writer;
+        UnetError error;
+        snprintf(path, sizeof path, "%s/clean/q%02d.jpg", folder, i);
+        CHECK_OK(unet_image_create(&writer, path, &info, &error), error);
+        for (int32_t y = 0; y < info.height; y++) {
+            for (int32_t x = 0; x < 3 * info.width; x++) {
+                row[x] = (float)fake_number(i, 0, y, x) / 255.0f;
+            }
+            CHECK_OK(unet_image_write_row(writer, row, &error), error);
+        }
+        CHECK_OK(unet_image_finish(writer, &error), error);
+    }
+}
+
+static void test_all_allocations(void) {
+    void *symbol = dlsym(RTLD_DEFAULT, "allocations_of_threads");
+    long (*count)(void);
+    memcpy(&count, &symbol, sizeof count);
+    if (symbol == NULL) {
+        return;
+    }
+    test_allocations(count);
+    test_decoders(count, "clean/*.png");
+#ifdef UNET_HAS_JPEG
+    make_jpegs();
+    test_decoders(count, "clean/*.jpg");
+#endif
     puts("allocations were counted");
 }
 
@@ -299,7 +360,7 @@ int main(void) {
     test_failure();
     test_shutdown();
     test_refusals();
-    test_allocations();
+    test_all_allocations();
     remove_folder(folder);
     return check_result();
 }

@@ -20,6 +20,7 @@ enum { CASES = 2000, MAX_EDITS = 4 };
 enum { MOST = 1 << 20 }; /* bytes of a header */
 
 static char folder[64];
+static UnetImageMemory *memory; /* of all images that are read here */
 static char path[100];
 
 /* Numbers of one case. */
@@ -82,7 +83,7 @@ static void fix_sums(unsigned char *bytes, size_t length) {
 
 static UnetStatus read_image(int32_t channels, UnetError *error) {
     UnetImageReader *reader;
-    UnetStatus status = unet_image_open(&reader, path, channels, error);
+    UnetStatus status = unet_image_open_in(memory, &reader, path, channels, error);
     if (status != UNET_OK) {
         return status;
     }
@@ -166,6 +167,7 @@ int main(void) {
         {.width = 11, .height = 9, .colour = PNG_COLOR_TYPE_RGBA, .bits = 16, .interlaced = true},
     };
     char source[100];
+    memory = unet_image_memory_create();
     make_folder(folder);
     snprintf(path, sizeof path, "%s/damaged", folder);
     snprintf(source, sizeof source, "%s/whole", folder);
@@ -200,6 +202,7 @@ int main(void) {
     UnetError error;
     CHECK_OK(unet_safetensors_save(source, tensor_source, values, 2, &metadata, 1, &error), error);
     mutate(source, false, 100);
+    unet_image_memory_destroy(memory);
     remove_folder(folder);
     return check_result();
 }

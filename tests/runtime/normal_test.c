@@ -23,7 +23,7 @@ static void read_sample(const UnetDataset *dataset, int32_t sample, void *inputs
     for (int i = 0; i < FAKE_INPUTS; i++) {
         inputs[i] = calloc(1, (size_t)program->inputs[i].sample_bytes);
     }
-    CHECK_OK(unet_dataset_read(dataset, sample, 5, 0, scratch, inputs, 0, valid, &error), error);
+    CHECK_OK(unet_dataset_read(dataset, sample, 5, 0, scratch, NULL, inputs, 0, valid, &error), error);
     free(scratch);
 }
 

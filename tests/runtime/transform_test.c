@@ -32,7 +32,7 @@ static void read_shown(const UnetDataset *dataset, int32_t sample, uint32_t epoc
         inputs[i] = calloc(1, (size_t)program->inputs[i].sample_bytes);
     }
     memset(scratch + bytes, 0xa5, CANARY);
-    CHECK_OK(unet_dataset_read(dataset, sample, 5, epoch, scratch, inputs, 0, valid, &error), error);
+    CHECK_OK(unet_dataset_read(dataset, sample, 5, epoch, scratch, NULL, inputs, 0, valid, &error), error);
     for (int i = 0; i < CANARY; i++) {
         CHECK(scratch[bytes + (size_t)i] == 0xa5, "written behind the working memory");
     }

@@ -74,12 +74,21 @@ UNET_MUST_USE UnetStatus unet_image_probe(const char *path, UnetImageInfo *info,
 
 typedef struct UnetImageReader UnetImageReader;
 
+/* Memory that images which are read one after another use again: of PNG and JPEG files all that is taken,
+ * of others what their libraries do not take for themselves.  One thread has it; NULL: no memory. */
+typedef struct UnetImageMemory UnetImageMemory;
+UnetImageMemory *unet_image_memory_create(void);
+void unet_image_memory_destroy(UnetImageMemory *memory); /* when no reader has it; NULL is fine */
+
 /* CHANNELS: 1 or 3, or 0 for as many as the file has, or UNET_IMAGE_CLASSES: one, of the numbers that stand
  * in the file, the index of a palette, grey of 1 to 16 bits, or three channels, which must be equal at each
  * point that is read.  On failure *READER is NULL. */
 enum { UNET_IMAGE_CLASSES = -1 };
 UNET_MUST_USE UnetStatus unet_image_open(UnetImageReader **reader, const char *path, int32_t channels,
                                          UnetError *error);
+/* The same with MEMORY, which the reader has until it is closed; NULL: memory for this image only. */
+UNET_MUST_USE UnetStatus unet_image_open_in(UnetImageMemory *memory, UnetImageReader **reader,
+                                            const char *path, int32_t channels, UnetError *error);
 /* Of the file; channels as asked for. */
 UnetImageInfo unet_image_info(const UnetImageReader *reader);
 

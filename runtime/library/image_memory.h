@@ -1,0 +1,25 @@
+/* image_memory.h - the memory that decoders take, and use again for the next image; private to the runtime.
+ *
+ * Blocks have sizes of a few classes, so that those of one image fit the next, which is seldom of just the
+ * same length.  What is given back stays with its owner, one thread, until that is done. */
+#ifndef UNET_IMAGE_MEMORY_H
+#define UNET_IMAGE_MEMORY_H
+
+#include "unet/image.h"
+
+/* At least BYTES, aligned to 64, or NULL; of a MEMORY that is NULL, for this time only. */
+void *image_memory_take(UnetImageMemory *memory, size_t bytes);
+void *image_memory_take_zeroed(UnetImageMemory *memory, size_t bytes);
+/* BLOCK came from image_memory_take() of the same MEMORY, or is NULL. */
+void image_memory_give(UnetImageMemory *memory, void *block);
+
+/* What a format keeps from image to image, and what ends it. */
+typedef struct {
+    void *object;
+    void (*destroy)(void *object);
+} ImageKept;
+
+/* Of MEMORY, which is not NULL; empty at first. */
+ImageKept *image_memory_kept(UnetImageMemory *memory);
+
+#endif
