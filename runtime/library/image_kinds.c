@@ -84,7 +84,8 @@ const char *unet_image_trait(int trait) {
     static const char *const told[UNET_IMAGE_TRAITS] = {
         "alpha is dropped",
         "grey fills three channels alike",
-        "warning: read as they lie, though their orientation (EXIF or TIFF) says to turn them",
+        "warning: read as they lie, though their orientation (EXIF or TIFF) says to turn them; "
+        "`mogrify -auto-orient` turns files",
         "warning: only the first of several pages is read",
         "all 16 bits are kept",
         "floats are kept as they are, not scaled to 0..1"};

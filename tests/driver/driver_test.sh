@@ -83,6 +83,8 @@ expect 0 '13 samples in .data., 26 files' "$fake" check-data --data data
 "$make_pictures" deep 4 20 18 16 || exit 1
 expect 0 'noisy: 4 of 4 files of .*: all 16 bits are kept' "$fake" check-data --data deep
 expect 0 'clean: 3 of 3 files of .*: all 16 bits are kept' "$fake" train --data=deep --steps=1 --out=deep.run
+"$make_pictures" flat 4 20 18 8 && cp deep/noisy/02.png flat/noisy/ || exit 1
+expect 0 'noisy: 1 of 4 files of .*, such as 02.png: all 16 bits are kept' "$fake" check-data --data flat
 expect 4 'noisy' "$fake" train --data nowhere
 cp -r data broken
 rm broken/clean/05.png
