@@ -383,10 +383,11 @@ static const UnetCommandRow commands[] = {
          "Runtime and all that reads such files.  It takes batches of any length, of the size in "
          "the file; pictures are f32, channels first, 0 to 1.  Exit code 4: the weights do not fit "
          "the network."},
-    [COMMAND_EXPLAIN] =
-        {"explain", false, "CODE | settings | operators", "print what a diagnostic means, at length",
-         "For example `unetc explain U0401`; or all settings, or all operators, as one types "
-         "them, with their defaults."},
+    [COMMAND_EXPLAIN] = {"explain", false, "CODE | WORD | settings | operators",
+                         "print what a diagnostic means, at length",
+                         "For example `unetc explain U0401`; or how a word is called, `unetc explain "
+                         "conv`; or all settings, or all operators, as one types "
+                         "them, with their defaults."},
     [COMMAND_WORDS] =
         {"words", false, "", "list the operators and settings, and how they are called",
          "A line for each word of the language: its kind, a tab, and the word with its arguments "
