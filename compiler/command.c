@@ -261,6 +261,9 @@ static const UnetOptionRow options[] = {
     {"--weights", .kind = UNET_TEXT, .commands = OF(ONNX), .place = AT(weights), .value = "FILE",
      .help = "weights or a checkpoint, as `train` writes them; required",
      .instead = "it is for `unetc onnx`; programs take --weights when they run"},
+    {"--map", .kind = UNET_TEXT, .commands = OF(ONNX), .place = AT(map), .value = "FILE",
+     .help = "names in --weights: lines `NAME THERE -> NAME HERE`, with * for any part",
+     .instead = "it is for `unetc onnx`; programs take --map when they run"},
     {"--format", .kind = UNET_CHOICE, .commands = OF(MEM), .take = take_format,
      .value = "text|json|csv|html",
      .help = "text for reading; json for tools; csv: the buffers, columns id, lower, upper, size, offset; "

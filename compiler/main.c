@@ -262,7 +262,7 @@ static int command_onnx(Session *s) {
     model = lower(s->pool, s->diag, s->file, &options);
     if (model == NULL)
         return EXIT_ERRORS;
-    return export_onnx(model, s->command.weights,
+    return export_onnx(model, s->command.weights, s->command.map,
                        output_name(s, pool_text(s->pool, "%s.onnx", model->name)));
 }
 
