@@ -88,7 +88,7 @@ expect 0 'noisy: 1 of 4 files of .*, such as 02.png: all 16 bits are kept' "$fak
 expect 4 'noisy' "$fake" train --data nowhere
 cp -r data broken
 rm broken/clean/05.png
-expect 4 '05' "$fake" train --data=broken
+expect 4 '05.*; `.* check-data` lists all that is wrong' "$fake" train --data=broken
 expect 4 '05' "$fake" check-data --data=broken
 cp -r data cut
 truncate -s 100 cut/noisy/03.png
