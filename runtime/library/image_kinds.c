@@ -9,7 +9,7 @@
 #ifdef UNET_HAS_JPEG
 #define JPEG_PACKAGE NULL
 #else
-#define JPEG_PACKAGE "libjpeg62-turbo-dev"
+#define JPEG_PACKAGE "libjpeg-dev"
 #endif
 #ifdef UNET_HAS_TIFF
 #define TIFF_PACKAGE NULL
