@@ -261,6 +261,9 @@ static const UnetOptionRow options[] = {
     {"--weights", .kind = UNET_TEXT, .commands = OF(ONNX), .place = AT(weights), .value = "FILE",
      .help = "weights or a checkpoint, as `train` writes them; required",
      .instead = "it is for `unetc onnx`; programs take --weights when they run"},
+    {"--map", .kind = UNET_TEXT, .commands = OF(ONNX), .place = AT(map), .value = "FILE",
+     .help = "names in --weights: lines `NAME THERE -> NAME HERE`, with * for any part",
+     .instead = "it is for `unetc onnx`; programs take --map when they run"},
     {"--format", .kind = UNET_CHOICE, .commands = OF(MEM), .take = take_format,
      .value = "text|json|csv|html",
      .help = "text for reading; json for tools; csv: the buffers, columns id, lower, upper, size, offset; "
@@ -383,10 +386,11 @@ static const UnetCommandRow commands[] = {
          "Runtime and all that reads such files.  It takes batches of any length, of the size in "
          "the file; pictures are f32, channels first, 0 to 1.  Exit code 4: the weights do not fit "
          "the network."},
-    [COMMAND_EXPLAIN] =
-        {"explain", false, "CODE | settings | operators", "print what a diagnostic means, at length",
-         "For example `unetc explain U0401`; or all settings, or all operators, as one types "
-         "them, with their defaults."},
+    [COMMAND_EXPLAIN] = {"explain", false, "CODE | WORD | settings | operators",
+                         "print what a diagnostic means, at length",
+                         "For example `unetc explain U0401`; or how a word is called, `unetc explain "
+                         "conv`; or all settings, or all operators, as one types "
+                         "them, with their defaults."},
     [COMMAND_WORDS] =
         {"words", false, "", "list the operators and settings, and how they are called",
          "A line for each word of the language: its kind, a tab, and the word with its arguments "

@@ -29,6 +29,7 @@ typedef struct {
     const char *other;  /* and what it is compared with */
     const char *output; /* -o */
     const char *weights; /* --weights */
+    const char *map;     /* --map */
     const char *folder;  /* -S */
     ReportFormat format;
     EmitStage stage;

@@ -265,21 +265,48 @@ static int command_onnx(Session *s) {
     model = lower(s->pool, s->diag, s->file, &options);
     if (model == NULL)
         return EXIT_ERRORS;
-    return export_onnx(model, s->command.weights,
+    return export_onnx(model, s->command.weights, s->command.map,
                        output_name(s, pool_text(s->pool, "%s.onnx", model->name)));
 }
 
-static int command_explain(const char *code) {
-    if (strcmp(code, "settings") == 0 || strcmp(code, "operators") == 0) {
-        (*code == 's' ? print_settings : print_operators)(stdout);
+/* Prints the lines of `unetc words` on WORD; returns whether there are any. */
+static bool explain_word(Session *s, const char *word) {
+    Text words = text_new(s->pool), out = text_new(s->pool);
+    const size_t length = strlen(word);
+    print_words(&words);
+    for (const char *line = words.bytes, *end; *line != '\0'; line = end + 1) {
+        const char *name = strchr(line, '\t') + 1;
+        end = strchr(name, '\n');
+        if (strncmp(name, word, length) == 0 && (name[length] == '(' || name + length == end))
+            text_add(&out, "%.*s: %.*s\n", (int)(name - 1 - line), line, (int)(end - name), name);
+    }
+    if (out.length > 0)
+        print(&out);
+    return out.length > 0;
+}
+
+/* "U0401", of "u0401" and "0401", too. */
+static const char *code_of(Session *s, const char *typed) {
+    const char *digits = typed + (*typed == 'u' || *typed == 'U');
+    return pool_text(s->pool, "U%s", digits);
+}
+
+static int command_explain(Session *s, const char *what) {
+    if (strcmp(what, "settings") == 0 || strcmp(what, "operators") == 0) {
+        (*what == 's' ? print_settings : print_operators)(stdout);
         return EXIT_DONE;
     }
-    const char *text = diag_explain(code);
-    if (text == NULL) {
-        fprintf(stderr, "unetc: there is no diagnostic %s\n", code);
+    const char *text = diag_explain(code_of(s, what));
+    if (text != NULL)
+        fputs(text, stdout);
+    else if (!explain_word(s, what)) {
+        fprintf(
+            stderr,
+            "unetc: there is no diagnostic, operator or setting %s; `unetc explain operators` and `unetc "
+            "explain settings` list those\n",
+            what);
         return EXIT_USAGE;
     }
-    fputs(text, stdout);
     return EXIT_DONE;
 }
 
@@ -324,7 +351,7 @@ static int command_diff(Session *s) {
 static int run_command(Session *s) {
     Command *c = &s->command;
     if (c->kind == COMMAND_EXPLAIN)
-        return command_explain(c->file);
+        return command_explain(s, c->file);
     if (c->kind == COMMAND_WORDS) {
         Text out = text_new(s->pool);
         print_words(&out);

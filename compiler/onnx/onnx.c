@@ -158,10 +158,12 @@ static bool list_weights(Export *e) {
     return bytes < INT32_MAX;
 }
 
-static UnetStatus load_weights(Export *e, const char *path, UnetError *error) {
+static UnetStatus load_weights(Export *e, const char *path, const char *map, UnetError *error) {
     UnetSafetensors *file;
     UnetStatus status = unet_safetensors_open(&file, path, unet_parameters_header(&e->weights), error);
     e->arena = pool_array(e->model->pool, (size_t)e->weights.persistent + 1, 1);
+    if (status == UNET_OK && map != NULL)
+        status = unet_safetensors_rename(file, map, error);
     if (status == UNET_OK)
         status = unet_parameters_load(&e->weights, file, UNET_LOAD_ALL, e->arena, NULL, NULL, error);
     unet_safetensors_close(file);
@@ -256,7 +258,7 @@ static void note_normalized(const Model *m) {
     }
 }
 
-int export_onnx(const Model *model, const char *weights, const char *path) {
+int export_onnx(const Model *model, const char *weights, const char *map, const char *path) {
     Pool *pool = model->pool;
     const int nvalue = model->graph->nvalue;
     Export e = {.model = model,
@@ -275,7 +277,7 @@ int export_onnx(const Model *model, const char *weights, const char *path) {
         return EXIT_ERRORS;
     if (!list_weights(&e))
         environment_error("%s: it would be larger than 2 GiB, the limit of an ONNX file", path);
-    UnetStatus status = load_weights(&e, weights, &error);
+    UnetStatus status = load_weights(&e, weights, map, &error);
     if (status == UNET_OK)
         status = write_model(&e, path, &error);
     if (status != UNET_OK)

@@ -9,8 +9,9 @@
 
 #include "ir/model.h"
 
-/* Writes MODEL, as lowered for prediction, with the weights in the safetensors file WEIGHTS to PATH;
- * returns an exit code.  The file appears whole or not at all. */
-int export_onnx(const Model *model, const char *weights, const char *path);
+/* Writes MODEL, as lowered for prediction, with the weights in the safetensors file WEIGHTS, under the
+ * names that the file MAP gives them, or NULL, to PATH; returns an exit code.  The file appears whole or
+ * not at all. */
+int export_onnx(const Model *model, const char *weights, const char *map, const char *path);
 
 #endif

@@ -296,9 +296,8 @@ static UnetStatus fail_no_run(Driver *driver, const char *path) {
 /* The tensors of the checkpoint NAME do not fit. */
 static void advise_changed(Driver *driver, const UnetSafetensors *file, const char *name) {
     const char *hash = unet_safetensors_metadata(file, "unet.source_hash");
-    const size_t length = strlen(driver->error.text);
     if (hash != NULL && strcmp(hash, driver->model->source_hash) != 0)
-        (void)snprintf(driver->error.text + length, sizeof driver->error.text - length,
+        unet_fail_more(&driver->error,
                        "; the network has changed since then: train anew in another `--out`, with "
                        "`--weights=%s` from what still fits",
                        name);

@@ -226,6 +226,11 @@ static void print_note(void *context, const char *note) {
 
 UnetStatus driver_check_data(Driver *driver) {
     UnetDataCheck check = {.files = 0};
+    if (!unet_dataset_exists(driver->model, UNET_TRAINING) &&
+        !unet_dataset_exists(driver->model, UNET_EVALUATION))
+        return unet_fail(&driver->error, UNET_USAGE,
+                         "nothing to check: %s has no `data` section, or was compiled without training",
+                         driver->model->source);
     UnetStatus status = unet_check_data(driver->model, data_folder(driver), report_problem, print_note,
                                         NULL, &check, &driver->error);
     if (status != UNET_OK)

@@ -111,18 +111,23 @@ static int64_t size_like(int32_t here, int32_t compiled) {
 
 static UnetStatus fail_large(const Prediction *prediction, const char *path, const UnetImageInfo *info) {
     const int32_t *size = prediction->program->size;
-    const UnetModel *model = prediction->driver->model;
-    const bool high = info->height > size[1], any_height = takes_any_height(prediction);
-    const int64_t h = high && !any_height ? size_like(info->height, size[1]) : size[1];
+    const char *source = prediction->driver->model->source;
+    const bool any_height = takes_any_height(prediction), high = info->height > size[1] && !any_height;
+    const int64_t h = high ? size_like(info->height, size[1]) : size[1];
     const int64_t w = info->width > size[2] ? size_like(info->width, size[2]) : size[2];
+    char most[64];
+    if (any_height)
+        (void)snprintf(most, sizeof most, "a width of %" PRId32, size[2]);
+    else
+        (void)snprintf(most, sizeof most, "%" PRId32 " x %" PRId32, size[1], size[2]);
     return unet_fail(
         &prediction->driver->error, UNET_IO,
         "%s is %" PRId32 " x %" PRId32
-        " (height x width), and the program was compiled to predict at most %" PRId32 " x %" PRId32
-        "%s: write `predict { size %lld, %lld }` in %s, or compile a program for "
-        "this alone: `unetc --programs=predict --size=%lldx%lld -o PROGRAM %s`%s",
-        path, info->height, info->width, size[1], size[2], any_height ? ", of any height" : "",
-        (long long)h, (long long)w, model->source, (long long)h, (long long)w, model->source,
+        " (height x width), and the program was compiled for at most %s: write "
+        "`predict { size %lld, %lld }` in %s, or compile a program for this alone: `unetc "
+        "--programs=predict --size=%lldx%lld -o PROGRAM %s`%s",
+        path, info->height, info->width, most, (long long)h, (long long)w, source, (long long)h,
+        (long long)w, source,
         any_height ? "" : "; `--bands=4` makes it take any height, where the network can go row by row");
 }
 

@@ -110,6 +110,8 @@ static UnetStatus open_data(Run *run) {
         return unet_fail(&driver->error, UNET_USAGE, "%s has no `data` section to train with",
                          run->model->source);
     UnetStatus status = unet_dataset_open(&run->data, run->model, UNET_TRAINING, folder, &driver->error);
+    if (status == UNET_IO)
+        unet_fail_more(&driver->error, "; `%s check-data` lists all that is wrong", driver->program);
     if (status == UNET_OK && driver->options.eval_data != NULL && !evaluation_exists(driver))
         return unet_fail(
             &driver->error, UNET_USAGE,

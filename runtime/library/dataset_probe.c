@@ -11,12 +11,23 @@
 #include "window.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* What a decoder takes for one file: its state and windows, a buffer of the file, a few rows, and those
  * that it holds at once, all of an interlaced image. */
 static size_t decoder_bytes(const UnetImageInfo *info) {
     size_t row = (size_t)info->width * 4 * (size_t)(info->bits / 8);
     return 96 * 1024 + 4 * row + row * (size_t)(info->interlaced ? info->height : info->held_rows);
+}
+
+static void note_traits(FileSeries *series, const char *path, const UnetImageInfo *info) {
+    const char *slash = strrchr(path, '/');
+    for (int trait = 0; trait < UNET_IMAGE_TRAITS; trait++) {
+        if ((info->traits >> trait & 1) != 0 && series->with[trait]++ == 0) {
+            (void)snprintf(series->with_name[trait], sizeof series->with_name[trait], "%.63s",
+                           slash != NULL ? slash + 1 : path);
+        }
+    }
 }
 
 /* Reads a header; what the file takes decoded is added to *DECODED. */
@@ -33,9 +44,7 @@ static UnetStatus probe(FileSeries *series, const char *path, UnetImageInfo *inf
     series->highest = info->height > series->highest ? info->height : series->highest;
     series->widest = unet_row_bytes(&format) > series->widest ? unet_row_bytes(&format) : series->widest;
     series->files++;
-    for (int trait = 0; trait < UNET_IMAGE_TRAITS; trait++) {
-        series->with[trait] += (info->traits >> trait & 1) != 0;
-    }
+    note_traits(series, path, info);
     status = unet_image_check_end(reader, error);
     unet_image_close(reader);
     if (!checked_mul(unet_row_bytes(&format), (size_t)info->height, &bytes) ||
@@ -186,9 +195,11 @@ void unet_dataset_notes(const UnetDataset *dataset, UnetProblemReport *note, voi
         const FileSeries *series = &dataset->series[i];
         for (int trait = 0; trait < UNET_IMAGE_TRAITS; trait++) {
             if (series->with[trait] > 0) {
-                (void)snprintf(text, sizeof text, "%.100s: %d of %d files of \"%.200s\"%s: %s",
+                const bool some = series->with[trait] < series->files;
+                (void)snprintf(text, sizeof text, "%.100s: %d of %d files of \"%.200s\"%s%s%s: %s",
                                dataset->source[series->source].name, series->with[trait], series->files,
                                series->pattern, series->more != NULL ? " and others" : "",
+                               some ? ", such as " : "", some ? series->with_name[trait] : "",
                                unet_image_trait(trait, stored_type(dataset, series)));
                 note(context, text);
             }

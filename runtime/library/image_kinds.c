@@ -9,7 +9,7 @@
 #ifdef UNET_HAS_JPEG
 #define JPEG_PACKAGE NULL
 #else
-#define JPEG_PACKAGE "libjpeg62-turbo-dev"
+#define JPEG_PACKAGE "libjpeg-dev"
 #endif
 #ifdef UNET_HAS_TIFF
 #define TIFF_PACKAGE NULL
@@ -86,7 +86,9 @@ const char *unet_image_trait(int trait, UnetType into) {
     } traits[UNET_IMAGE_TRAITS] = {
         {"alpha is dropped", NULL},
         {"grey fills three channels alike", NULL},
-        {"warning: read as they lie, though their orientation (EXIF or TIFF) says to turn them", NULL},
+        {"warning: read as they lie, though their orientation (EXIF or TIFF) says to turn them; `mogrify "
+         "-auto-orient` turns files",
+         NULL},
         {"warning: only the first of several pages is read", NULL},
         {"all 16 bits are kept",
          "warning: 16 bits are rounded to 8, for this is compiled with --staging=u8"},

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 UnetStatus unet_fail(UnetError *error, UnetStatus status, const char *format, ...) {
     if (error != NULL) {
@@ -12,4 +13,12 @@ UnetStatus unet_fail(UnetError *error, UnetStatus status, const char *format, ..
         va_end(arguments);
     }
     return status;
+}
+
+void unet_fail_more(UnetError *error, const char *format, ...) {
+    const size_t length = strlen(error->text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error->text + length, sizeof error->text - length, format, arguments);
+    va_end(arguments);
 }

@@ -25,6 +25,9 @@ endif()
 
 function(unetc_add_model target file)
   get_filename_component(file ${file} ABSOLUTE)
+  if(NOT EXISTS ${file})
+    message(FATAL_ERROR "unetc_add_model(${target}): there is no file ${file}")
+  endif()
   set(sources ${CMAKE_CURRENT_BINARY_DIR}/${target}.model)
   # What is up to date stays, for its objects are.
   file(MD5 ${file} text)

@@ -120,6 +120,8 @@ header=$(od -An -j16 -N8 -tu1 out.png | tr -s ' ') # width, height
 rm -f again.png && run ./tiny predict --threads=1 --weights=threads1/tiny_unet.safetensors small/noisy/00.png -o again.png
 cmp -s out.png again.png || fail "prediction depends on the number of threads"
 compile --size=64x64 -D base=8 --programs=predict -o tiny_predict # packs its weights, and keeps them no longer
+./tiny_predict check-data 2>nothing.txt && fail "check-data without data"
+grep -q 'nothing to check: tiny_unet.unet' nothing.txt || fail "check-data without data: $(cat nothing.txt)"
 cp small/clean/00.png second.png
 for program in tiny tiny_predict; do
     run ./$program predict --weights=threads1/tiny_unet.safetensors small/noisy/00.png second.png -o by_$program/

@@ -376,7 +376,13 @@ def check_mistakes(folder):
     path = export(folder, case, vectors)
     before = os.stat(path).st_mtime_ns
     weights = os.path.join(folder, "w.safetensors")
+    mapped = ["--weights=" + weights, "-o", folder + "/mapped.onnx", "-Dwidth=8", case["file"]]
+    for name, line in (("same.map", "* -> *"), ("other.map", "* -> other.*")):
+        with open(os.path.join(folder, name), "w") as file:
+            file.write(line + "\n")
     for words, code, said in (
+            (["--map=" + folder + "/same.map", *mapped], 0, ""),
+            (["--map=" + folder + "/other.map", *mapped], 4, "not in the file"),
             (["-o", path, case["file"]], 2, "--weights=FILE.safetensors"),
             (["--weights=" + folder + "/none", "-o", path, case["file"]], 4, "none"),
             (["--weights=" + weights, "-o", path, case["file"]], 4, "16 x"),  # another width

@@ -235,7 +235,7 @@ static void test_names(void) {
 #ifdef UNET_HAS_JPEG
                   "does not keep the numbers of classes"}};
 #else
-                  "install libjpeg62-turbo-dev"}};
+                  "install libjpeg-dev"}};
 #endif
     UnetError error;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -378,7 +378,7 @@ static void test_not_png(void) {
     CHECK_FAILS(unet_image_open_in(memory, &reader, path, 0, &error), error, "neither a PNG");
 #ifndef UNET_HAS_JPEG
     write_bytes(path, small_jpeg, sizeof small_jpeg);
-    CHECK_FAILS(unet_image_open_in(memory, &reader, path, 0, &error), error, "install libjpeg62-turbo-dev");
+    CHECK_FAILS(unet_image_open_in(memory, &reader, path, 0, &error), error, "install libjpeg-dev");
 #endif
 #ifndef UNET_HAS_GIF
     write_bytes(path, small_gif, sizeof small_gif);

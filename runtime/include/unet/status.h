@@ -33,6 +33,9 @@ typedef struct {
 UnetStatus unet_fail(UnetError *error, UnetStatus status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Adds to the text of ERROR, as whoever called knows more; what has no room is cut. */
+void unet_fail_more(UnetError *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 #ifdef __cplusplus
 }
 #endif
