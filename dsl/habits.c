@@ -129,6 +129,15 @@ static const char *call_without_parentheses(Parser *p, const Misfit *m) {
                      arguments);
 }
 
+/* `optimizer adam lr = 1e-3` */
+static const char *kind_without_parentheses(Parser *p, const Misfit *m) {
+    static const char *const settings[] = {"optimizer", "schedule", "loss", "metric", NULL};
+    if (!expects(m, "','") || !expects(m, "'}'") || !behind_name(p) || !in_word(*place(p)) ||
+        !starts_with(p, settings))
+        return NULL;
+    return pool_text(p->pool, "a call has parentheses: `%s(%s)`", word_text(p, p->last), rest(p, place(p)));
+}
+
 /* `save every 10 epochs` */
 static const char *setting_without_commas(Parser *p, const Misfit *m) {
     const char first = *place(p);
@@ -148,7 +157,77 @@ static const char *times(Parser *p, const Misfit *m) {
                        : pool_text(p->pool, "write `%s, %.*s`", word_text(p, p->last), length, digits);
 }
 
+/* `betas = (0.9, 0.999)`, `concat((a, b))` */
+static const char *tuple(Parser *p, const Misfit *m) {
+    if (!found(p, ",") || !expects(m, "')'") || p->nopen == 0 || *p->open[p->nopen - 1].text != '(')
+        return NULL;
+    const char *open = p->open[p->nopen - 1].text, *close = open + strcspn(open, ")\r\n");
+    return *close != ')' ? NULL
+                         : pool_text(p->pool, "a list stands in brackets: `[%.*s]`",
+                                     (int)(close - open - 1), open + 1);
+}
+
+/* `Conv2d(3, 8, 3)(x)` */
+static const char *layer_called(Parser *p, const Misfit *m) {
+    (void)m;
+    return found(p, "(") && word_is(p->last, ")")
+               ? "an operator takes its input with its other arguments: `conv(x, 64, 3)`, `max_pool(x)`, "
+                 "`mse(a, b)`"
+               : NULL;
+}
+
+/* `[f(i) for i in list]` */
+static const char *comprehension(Parser *p, const Misfit *m) {
+    return found(p, "for") && (expects(m, "']'") || expects(m, "')'"))
+               ? "a list grows in a loop: `xs = []`, then `for i in range(4) { xs += [relu(x)] }`"
+               : NULL;
+}
+
+/* `input noisy image(3, 64, 64)` */
+static const char *no_colon(Parser *p, const Misfit *m) {
+    if (!expects(m, "':'") || !behind_name(p) || !in_word(*place(p)))
+        return NULL;
+    return pool_text(p->pool, "write `%s : %s`", front(p), rest(p, place(p)));
+}
+
+static const char *type_without_name(Parser *p, const Misfit *m) {
+    (void)m;
+    return found(p, "(") && word_is(p->last, ":") && starts_with(p, inputs)
+               ? pool_text(p->pool, "write `image%s`", rest(p, place(p)))
+               : NULL;
+}
+
+/* `print(x)` */
+static const char *print(Parser *p, const Misfit *m) {
+    (void)m;
+    return found(p, "(") && (word_is(p->last, "print") || word_is(p->last, "summary"))
+               ? "remove it: `unetc check FILE` prints all shapes, `unetc mem FILE` the memory"
+               : NULL;
+}
+
+/* `f"enc{i}"` */
+static const char *f_string(Parser *p, const Misfit *m) {
+    (void)m;
+    return *place(p) == '"' && p->last.text + 1 == place(p) &&
+                   (word_is(p->last, "f") || word_is(p->last, "r"))
+               ? pool_text(p->pool, "braces hold values in any text: write `%s`", word_text(p, p->current))
+               : NULL;
+}
+
 /* ---- operators ------------------------------------------------------------------------------------ */
+
+/* `0.5 l1(a, b)`, `2 x`; a setting may have a number in front of a word. */
+static const char *factor(Parser *p, const Misfit *m) {
+    const char *at = place(p);
+    if (!is_number(p->last) || p->last.span.line != p->current.span.line || !in_word(*at) ||
+        (expects(m, "'}'") && *p->at != '('))
+        return NULL;
+    const char *end = p->at;
+    if (*end == '(')
+        end += strcspn(end, ")\r\n");
+    return pool_text(p->pool, "write `%s * %.*s`", word_text(p, p->last), (int)(end - at) + (*end == ')'),
+                     at);
+}
 
 static const char *percent(Parser *p, const Misfit *m) {
     if (!word_is(p->last, "%") || !expects(m, "a whole number") || p->last.text == p->text)
@@ -179,11 +258,13 @@ static const char *assignment(Parser *p, const Misfit *m) {
 
 static const char *of_c(Parser *p, const Misfit *m) {
     (void)m;
-    return found(p, "!")   ? "write `not`"
-           : found(p, "&") ? "write `and`"
-           : found(p, "|") ? "write `or`"
-           : found(p, "?") ? "a choice is written `a if condition else b`"
-                           : NULL;
+    return found(p, "!")    ? "write `not`"
+           : found(p, "//") ? "a comment begins with `#`"
+           : found(p, "@")  ? "`*` multiplies element by element; there are no products of matrices"
+           : found(p, "&")  ? "write `and`"
+           : found(p, "|")  ? "write `or`"
+           : found(p, "?")  ? "a choice is written `a if condition else b`"
+                            : NULL;
 }
 
 static const char *loop_of_c(Parser *p, const Misfit *m) {
@@ -208,13 +289,22 @@ const char *habit(Parser *p, const Misfit *m) {
         assignment,
         misspelt,
         colon,
+        tuple,
+        layer_called,
+        comprehension,
+        no_colon,
+        type_without_name,
+        print,
+        f_string,
         times,
+        factor,
         percent,
         comparison,
         of_c,
         loop_of_c,
         slice,
         call_without_parentheses,
+        kind_without_parentheses,
         setting_without_commas,
     };
     const char *help = NULL;

@@ -244,8 +244,10 @@ static Span misfit_span(const Parser *p, const Misfit *m) {
     return span;
 }
 
-/* `skips.append(x)`, `x.relu()` */
+/* `skips.append(x)`, `x.relu()`, `weights.pth` */
 static void help_method(Parser *p) {
+    static const char *const endings[] = {"safetensors", "pth", "pt",  "ckpt", "h5", "onnx",
+                                          "png",         "jpg", "tif", "txt",  NULL};
     const char *object = word_text(p, p->last), *end = p->at;
     while (in_word(*end))
         end++;
@@ -255,6 +257,11 @@ static void help_method(Parser *p) {
         diag_help(p->diag, "write `%s += [%s]`", object, argument);
     else if (strcmp(method, "shape") == 0)
         diag_help(p->diag, "write `channels(%s)`, or `size(%s)` for height and width", object, object);
+    else if (strcmp(method, "parameters") == 0)
+        diag_help(p->diag,
+                  "leave it out: an optimizer changes all parameters but those that `freeze` names");
+    else if (word_among((Word){method, (int)strlen(method), {0, 0, 0}}, endings))
+        diag_help(p->diag, "a text stands in quotes: `\"%s.%s\"`", object, method);
     else
         diag_help(p->diag, "there are no methods: write `%s(%s%s%s)`", method, object,
                   *argument == '\0' ? "" : ", ", argument);
@@ -326,6 +333,27 @@ static bool report_arrow(Parser *p, const Misfit *m) {
         diag_help(p->diag, "write `(%s) -> %s` to send the sum", sum, link);
         diag_help(p->diag, "write `%s (%s -> %s)` to add the result", piece(p, whole, near), last, link);
     }
+    return true;
+}
+
+/* `x -> relu`, `relu(x)`, `a + b` or `y` as a statement: its first word is read as a name to be set. */
+static bool report_lost_value(Parser *p, const Misfit *m) {
+    static const char *const follow[] = {"->", "(", "+", "-", "*", "/", "//", "**", NULL};
+    const char *from = line_start(p, p->last.text);
+    from += strspn(from, " \t");
+    const bool alone = strcmp(m->found, "the end of the line") == 0 || strcmp(m->found, "'}'") == 0;
+    if (from != p->last.text || !in_word(*from) || !expects(m, "'{'") || !expects(m, "'='") ||
+        (!alone && (!word_among(p->current, follow) || p->last.span.line != p->current.span.line)) ||
+        (!alone && *p->at == '='))
+        return false;
+    const char *value = piece(p, from, expression_end(from)), *help = habit(p, m);
+    diag_begin(p->diag, ERROR, "U0118", p->last.span, "nothing takes this value");
+    if (help != NULL)
+        diag_help(p->diag, "%s", help);
+    else if (p->nbrace > 0)
+        diag_help(p->diag, "what a block gives back stands behind `return`: `return %s`", value);
+    if (help == NULL && !alone)
+        diag_help(p->diag, "give it a name: `y = %s`", value);
     return true;
 }
 
@@ -442,7 +470,7 @@ void syntax_error(Parser *p, const char *found, const char *const *expected, int
     p->headless += expects(&m, "'{'") && strcmp(found, "'{'") != 0;
     if (!follows_from_brace(p, found) && first_mistake(p, p->current.span.line)) {
         if (!report_bracket(p, found) && !report_python(p, &m) && !report_keyword(p, &m) &&
-            !report_arrow(p, &m) && !report_comparison(p, &m))
+            !report_lost_value(p, &m) && !report_arrow(p, &m) && !report_comparison(p, &m))
             report_misfit(p, &m);
         diag_end(p->diag);
     }

@@ -12,3 +12,11 @@ def libraries(runtime):
     """What programs that link the runtime library RUNTIME link besides."""
     with open(os.path.join(os.path.dirname(runtime), "libraries")) as file:
         return file.read().split()
+
+
+def gradient_offsets(plan):
+    """Where the gradient of each parameter lies that training changes, by its name, as the update reads it."""
+    buffers = {buffer["id"]: buffer for buffer in plan["buffers"]}
+    update = next(step for step in plan["programs"]["train"] if step.get("op") in ("sgd", "adam", "rmsprop"))
+    read = [buffers[number] for number in update["reads"]]
+    return {buffer["name"][len("d "):]: buffer["offset"] for buffer in read if buffer["class"] == "parameter_gradient"}

@@ -9,6 +9,8 @@
 #include "front/lower_torch.h"
 #include "unet/words.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const Datum failed = {.kind = DATUM_ERROR};
@@ -85,8 +87,9 @@ static bool report_unknown_argument(const Call *call, const Arg *arg) {
     const char *near = unet_nearest_word(arg->name, name, params->count);
     diag_begin(l->diag, ERROR, "U0303", arg->name_span, "`%s` has no argument `%s`", call->signature->name,
                arg->name);
-    const char *known = torch_argument(arg->name);
-    if (known != NULL && *known == '\0' && !call->signature->setting)
+    const char *known =
+        call->signature->setting ? torch_update_argument(arg->name) : torch_argument(arg->name);
+    if (known != NULL && *known == '\0')
         diag_help(l->diag, "leave it out");
     else if (known != NULL && parameter_index(call->signature, known) >= 0)
         diag_help(l->diag, "`%s` is called `%s` here", arg->name, known);
@@ -175,8 +178,10 @@ static bool report_missing(const Call *call, const Param *param) {
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
         if (strcmp(param->name, usual[i].name) == 0)
             sample = usual[i].value;
-    diag_begin(l->diag, ERROR, "U0301", call->span, "`%s` needs a `%s`", call->signature->name,
-               param->name);
+    diag_begin(l->diag, ERROR, "U0301", call->span, "`%s` needs %s `%s`", call->signature->name,
+               strchr("aeio", *param->name) != NULL ? "an" : "a", param->name);
+    if (call->signature->setting && strcmp(param->name, "on") == 0)
+        diag_help(l->diag, "write `%s true`", call->signature->name);
     if (!call->signature->setting && sample != NULL && call->expr->kind == EXPR_CALL) {
         const char *text = expr_text(l->pool, call->expr);
         int open = (int)strlen(text) - 1;
@@ -253,10 +258,26 @@ const char *argument_text(const Call *call, const Argument *argument) {
     return argument->expr == NULL ? "x" : expr_text(call->l->pool, argument->expr);
 }
 
-/* The name of an argument in messages; the first of a setting has the name of the setting: `batch 6`. */
+/* The name of an argument in messages; the first of a setting has the name of the setting: `batch 6`.  An
+ * optimizer in one is a call like others. */
 static const char *label_of(const Call *call, const char *name) {
-    return call->signature->setting && parameter_index(call->signature, name) == 0 ? call->signature->name
-                                                                                   : name;
+    const bool first = call->signature->setting && parameter_index(call->signature, name) == 0;
+    return first && call->l->section != NULL && is_setting(call->l, call->signature->name)
+               ? call->signature->name
+               : name;
+}
+
+/* A number in quotes, or one that is whole and does not look it; NULL: neither. */
+static const char *meant_number(const Call *call, Datum value, bool whole) {
+    double number = value.real;
+    char *end = NULL;
+    if (value.kind == DATUM_TEXT)
+        number = strtod(value.text, &end);
+    if (value.kind != DATUM_REAL && (end == NULL || end == value.text || *end != '\0'))
+        return NULL;
+    if (!whole)
+        return value.text;
+    return number == floor(number) && fabs(number) < 1e15 ? pool_text(call->l->pool, "%.0f", number) : NULL;
 }
 
 static void report_type(const Call *call, const char *name, const char *wanted) {
@@ -264,6 +285,11 @@ static void report_type(const Call *call, const char *name, const char *wanted) 
     const Argument *a = argument(call, name);
     diag_begin(l->diag, ERROR, "U0319", a->span, "`%s` must be %s, and this is %s", label_of(call, name),
                wanted, datum_text(l, a->value));
+    const char *number = strstr(wanted, "number") == NULL || a->value.kind != DATUM_TEXT
+                             ? NULL
+                             : meant_number(call, a->value, strstr(wanted, "whole") != NULL);
+    if (number != NULL)
+        diag_help(l->diag, "write `%s` without quotes", number);
     end_with_signature(call);
 }
 
@@ -278,6 +304,8 @@ bool argument_integer(const Call *call, const char *name, int64_t minimum, int64
         if (expr != NULL && expr->kind == EXPR_BINARY && expr->op == OPERATOR_DIVIDE)
             diag_help(l->diag, "`/` gives a fraction; write `%s // %s`", expr_text(l->pool, expr->left),
                       expr_text(l->pool, expr->right));
+        else if (meant_number(call, a->value, true) != NULL)
+            diag_help(l->diag, "write `%s`", meant_number(call, a->value, true));
         note_via(l);
         diag_end(l->diag);
         return false;
@@ -335,9 +363,13 @@ bool argument_choice(const Call *call, const char *name, const char *const *choi
             return true;
         list = pool_text(l->pool, "%s%s\"%s\"", list, *index > 0 ? ", " : "", choices[*index]);
     }
+    const char *near = *index > 1 ? unet_nearest_word(a->value.text, choices, *index) : NULL;
     diag_begin(l->diag, ERROR, "U0307", a->span, "`%s` cannot be \"%s\"", label_of(call, name),
                a->value.text);
-    diag_help(l->diag, "one of %s", list);
+    if (near != NULL)
+        diag_help(l->diag, "did you mean \"%s\"? (one of %s)", near, list);
+    else
+        diag_help(l->diag, "one of %s", list);
     note_via(l);
     diag_end(l->diag);
     return false;

@@ -60,7 +60,9 @@ Datum look_up(Lower *l, const char *name, Span span) {
                                                       : report_file_tensor(l, binding, span);
     }
     if (binding == NULL) {
-        report_unknown_name(l, name, span);
+        if (l->frame != l->file || table_find(&l->unknown, name) < 0) /* once is enough */
+            report_unknown_name(l, name, span);
+        table_set(l->pool, &l->unknown, name, 0);
         return (Datum){.kind = DATUM_ERROR};
     }
     binding->used = true;

@@ -172,6 +172,7 @@ typedef struct Lower {
     const Via *via;
     Signature **signature; /* those met so far, parsed */
     int nsignature;
+    Table unknown;  /* names of the file that were reported as such */
     Table block;    /* from the name of each block to the index of its statement in the file */
     bool *weighted; /* per statement of the file: a block that contains a call with weights */
     PlanName *plan_name;

@@ -93,8 +93,10 @@ void report_unknown_call(Lower *l, const Expr *call) {
         diag_end(l->diag);
         return;
     }
-    const char *near = nearest_call(l, call->text);
-    if (near != NULL)
+    const char *near = nearest_call(l, call->text), *instead = torch_instead(call->text);
+    if (instead != NULL)
+        diag_help(l->diag, "%s", instead);
+    else if (near != NULL)
         diag_help(l->diag, "did you mean `%s`?", near);
     else if (find_binding(l->frame, call->text) != NULL)
         diag_help(l->diag, "`%s` is a tensor or value; to index a list write `%s[%s]`", call->text,
@@ -205,6 +207,13 @@ static void help_call(Lower *l, const char *name) {
         diag_help(l->diag, "`%s` is called with its input: `%s(x)`, or `x -> %s`", name, name, name);
 }
 
+static bool has_target(const Lower *l) {
+    for (int i = 0; i < l->model->ninput; i++)
+        if (l->model->input[i].is_target)
+            return true;
+    return false;
+}
+
 /* By where the name stands: in a loss, in another setting, or as an argument. */
 static void help_place(Lower *l, const char *name, Span span) {
     const Stmt *setting = NULL;
@@ -215,22 +224,27 @@ static void help_place(Lower *l, const char *name, Span span) {
         return;
     const bool measures =
         setting != NULL && (strcmp(setting->name, "loss") == 0 || strcmp(setting->name, "metric") == 0);
-    if (measures && l->model->noutput > 0)
+    if (measures && l->model->noutput > 0 && !has_target(l))
+        diag_help(l->diag, "what a loss compares with is declared at the top: `target %s : image(%lld)`",
+                  name, (long long)shape_channels(l->graph->value[l->model->output[0].value].shape));
+    else if (measures && l->model->noutput > 0)
         diag_help(l->diag, "the output of the network is called `%s`", l->model->output[0].name);
     else if (setting != NULL ? !measures : is_choice(name))
         diag_help(l->diag, "a text stands in quotes: `\"%s\"`", name);
 }
 
 void report_unknown_name(Lower *l, const char *name, Span span) {
-    static const char *const python[][2] = {{"True", "true"}, {"False", "false"}};
+    static const char *const python[][2] = {{"True", "write `true`"},
+                                            {"False", "write `false`"},
+                                            {"None", "leave this argument out, then its default holds"}};
     if (report_not_set(l, name, span))
         return;
     diag_begin(l->diag, ERROR, "U0201", span, "there is no `%s` here", name);
     const Binding *near = nearest_binding(l, name);
     bool is_python = false;
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3; i++)
         if (strcmp(name, python[i][0]) == 0) {
-            diag_help(l->diag, "write `%s`", python[i][1]);
+            diag_help(l->diag, "%s", python[i][1]);
             near = NULL;
             is_python = true;
         }

@@ -107,6 +107,92 @@ static const Word arguments[] = {
     {"reduction", ""},
 };
 
+static const Word updates[] = {
+    {"adam", "adam"},
+    {"adamw", "adamw"},
+    {"sgd", "sgd"},
+    {"rmsprop", "rmsprop"},
+    {"cosineannealinglr", "cosine"},
+    {"cosineannealing", "cosine"},
+    {"cosinedecay", "cosine"},
+    {"steplr", "step"},
+    {"multisteplr", "multistep"},
+    {"piecewiseconstantdecay", "multistep"},
+    {"reducelronplateau", "plateau"},
+    {"onecyclelr", "one_cycle"},
+    {"onecycle", "one_cycle"},
+    {"polynomiallr", "poly"},
+    {"polynomialdecay", "poly"},
+    {"polylr", "poly"},
+    {"constantlr", "constant"},
+};
+
+static const Word update_arguments[] = {
+    {"gamma", "factor"},
+    {"step_size", "every"},
+    {"milestones", "at"},
+    {"eta_min", "to"},
+    {"pct_start", "rise"},
+    {"div_factor", "div"},
+    {"final_div_factor", "final_div"},
+    {"rho", "alpha"},
+    {"epsilon", "eps"},
+    {"decay_rate", "factor"},
+    {"T_max", ""},
+    {"max_lr", ""},
+    {"total_steps", ""},
+    {"last_epoch", ""},
+    {"mode", ""},
+    {"verbose", ""},
+    {"params", ""},
+};
+
+/* Help for settings that others have. */
+static const Word settings[] = {
+    {"mixedprecision", "write `precision \"f16\"` or `precision \"bf16\"`"},
+    {"amp", "write `precision \"f16\"` or `precision \"bf16\"`"},
+    {"fp16", "write `precision \"f16\"`"},
+    {"bf16", "write `precision \"bf16\"`"},
+    {"dropout", "it is an operator of the network: `x -> dropout(0.5)`"},
+    {"earlystopping", "write `patience 5`: so many evaluations in a row without a better one end training"},
+    {"numworkers", "write `threads 4` in the section `data`"},
+    {"workers", "write `threads 4` in the section `data`"},
+    {"device",
+     "the machine is named when compiling: `unetc --target=... FILE`, as `unetc --help` lists them"},
+    {"gpu", "the machine is named when compiling: `unetc --target=... FILE`, as `unetc --help` lists them"},
+    {"valsplit", "write `holdout 0.1` in the section `data`"},
+    {"validationsplit", "write `holdout 0.1` in the section `data`"},
+    {"validation",
+     "write `holdout 0.1` in the section `data`, or a section `eval` with sources of its own"},
+    {"gradientaccumulation", "write `accumulate 4`"},
+    {"gradientaccumulationsteps", "write `accumulate 4`"},
+    {"accumulationsteps", "write `accumulate 4`"},
+    {"accumulategradbatches", "write `accumulate 4`"},
+    {"criterion", "write `loss`, such as `loss mse(denoised, clean)`"},
+    {"objective", "write `loss`, such as `loss mse(denoised, clean)`"},
+    {"savebest", "the weights of the best evaluation are kept without a setting"},
+    {"checkpoint", "write `save 1, \"epochs\"`"},
+    {"augment", "write a line for each transform in the section `data`: `flip`, `rot90`, `crop`"},
+    {"augmentation", "write a line for each transform in the section `data`: `flip`, `rot90`, `crop`"},
+    {"transform", "write a line for each transform in the section `data`: `flip`, `rot90`, `crop`"},
+    {"randomcrop", "write `crop`: a window is as large as the input"},
+    {"centercrop", "write `crop random = false`: a window is as large as the input"},
+    {"randomrotation", "write `rotate 10`, in degrees to either side, or `rot90`"},
+    {"colorjitter", "write `distort brightness = 0.2, contrast = 0.2`"},
+    {"totensor", "leave it out: images are read as numbers from 0 to 1"},
+};
+
+/* Help for calls that are no operators here. */
+static const Word instead[] = {
+    {"sequential", "a chain does that: `x -> conv(8, 3) -> relu`"},
+    {"identity", "leave it out"},
+    {"modulelist", "a list holds tensors, and calls are made where they are used: `skips = []`"},
+    {"flatten", "tensors keep their axes: `adaptive_avg_pool(x, 1)` makes one point of each channel"},
+    {"unet", "a network is written out in operators; `examples/` has several to begin with"},
+    {"input", "an input is declared: `input photo : image(3, 256, 256)`"},
+    {"model", "a file is one network: its result is `output name = ...`"},
+};
+
 /* NAME in small letters and without `_`; false if it is longer than any. */
 static bool plain(const char *name, char *text, size_t size) {
     size_t length = 0;
@@ -143,4 +229,25 @@ const char *torch_operator(const char *name) {
 
 const char *torch_argument(const char *name) {
     return look_up(arguments, sizeof arguments / sizeof *arguments, name);
+}
+
+const char *torch_update(const char *name) {
+    char text[40];
+    return plain(name, text, sizeof text) ? look_up(updates, sizeof updates / sizeof *updates, text) : NULL;
+}
+
+const char *torch_update_argument(const char *name) {
+    const char *ours = look_up(update_arguments, sizeof update_arguments / sizeof *update_arguments, name);
+    return ours != NULL ? ours : torch_argument(name);
+}
+
+const char *torch_setting(const char *name) {
+    char text[40];
+    return plain(name, text, sizeof text) ? look_up(settings, sizeof settings / sizeof *settings, text)
+                                          : NULL;
+}
+
+const char *torch_instead(const char *name) {
+    char text[40];
+    return plain(name, text, sizeof text) ? look_up(instead, sizeof instead / sizeof *instead, text) : NULL;
 }

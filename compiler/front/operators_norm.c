@@ -16,7 +16,12 @@ typedef struct {
 static bool argument_epsilon(const Call *call, double *epsilon) {
     if (!argument_number(call, "eps", epsilon))
         return false;
-    return *epsilon > 0 && *epsilon <= 1 ? true : report_range(call, "eps", "above 0 and at most 1");
+    if (*epsilon > 0 && *epsilon <= 1)
+        return true;
+    return report_range(call, "eps",
+                        *epsilon >= 2
+                            ? "above 0 and at most 1; the number of channels is known and not given"
+                            : "above 0 and at most 1");
 }
 
 static bool argument_normalised(const Call *call, Norm *norm) {

@@ -4,6 +4,7 @@
  * and which function takes its arguments into the model.
  */
 #include "front/lower_state.h"
+#include "front/lower_torch.h"
 #include "front/reference.h"
 #include "ir/labels.h"
 #include "ir/ops.h"
@@ -64,6 +65,13 @@ static void add_result(Lower *l, const LossTerm *term, bool is_loss) {
     PUSH(l->pool, l->model->result, l->model->nresult, result);
 }
 
+static const char *first_target(const Lower *l) {
+    for (int i = 0; i < l->model->ninput; i++)
+        if (l->model->input[i].is_target)
+            return l->model->input[i].name;
+    return "truth";
+}
+
 static void report_no_number(const Call *call, const char *what, Datum d) {
     Lower *l = call->l;
     if (d.kind == DATUM_TENSOR)
@@ -72,6 +80,9 @@ static void report_no_number(const Call *call, const char *what, Datum d) {
     else
         diag_begin(l->diag, ERROR, "U0607", call->argument[0].span,
                    "a %s is made by a call such as `mse`, and this is %s", what, datum_text(l, d));
+    if (d.kind == DATUM_TENSOR && call->argument[0].expr->kind == EXPR_NAME)
+        diag_help(l->diag, "compare it with a target: `%s mse(%s, %s)`", what, call->argument[0].expr->text,
+                  first_target(l));
     if (call->argument[0].expr->kind == EXPR_BINARY) {
         const Expr *expr = call->argument[0].expr;
         const char *a = expr_text(l->pool, expr->left), *b = expr_text(l->pool, expr->right);
@@ -180,7 +191,8 @@ static void set_memory(Call *call) {
         train->memory = d.integer;
         train->memory_span = argument(call, "size")->span;
     } else {
-        report_setting(call, "size", "a budget is written like `8GiB` or `512MiB`");
+        report_setting(call, "size",
+                       "a budget is written like `8GiB` or `512MiB`, with its unit and no quotes");
     }
 }
 
@@ -456,6 +468,14 @@ static void help_source_alone(Lower *l, const Stmt *stmt) {
                   stmt->name, expr_text(l->pool, expr_inside(stmt->args.item[0].value)));
 }
 
+/* `photo images("*.png")`: what fills the input, as text; else NULL. */
+static const char *source_without_equals(Lower *l, const Stmt *stmt) {
+    const bool fills = table_find(&l->model->input_of, stmt->name) >= 0 && stmt->args.count == 1;
+    return fills && strcmp(l->section->name, "data") == 0
+               ? expr_text(l->pool, expr_inside(stmt->args.item[0].value))
+               : NULL;
+}
+
 static void report_unknown_setting(Lower *l, const Stmt *stmt, int bit) {
     const char *name[SETTINGS];
     int count = 0;
@@ -467,7 +487,12 @@ static void report_unknown_setting(Lower *l, const Stmt *stmt, int bit) {
     const char *elsewhere = section_with(stmt->name), *near = unet_nearest_word(stmt->name, name, count);
     diag_begin(l->diag, ERROR, "U0602", stmt->name_span, "`%s` has no setting `%s`", l->section->name,
                stmt->name);
-    if (elsewhere != NULL)
+    const char *known = torch_setting(stmt->name), *source = source_without_equals(l, stmt);
+    if (source != NULL)
+        diag_help(l->diag, "write `%s = %s`", stmt->name, source);
+    else if (known != NULL)
+        diag_help(l->diag, "%s", known);
+    else if (elsewhere != NULL)
         diag_help(l->diag, "it belongs to the section `%s`", elsewhere);
     else if (near != NULL)
         diag_help(l->diag, "did you mean `%s`?", near);

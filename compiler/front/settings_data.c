@@ -76,6 +76,8 @@ static void help_source(Reader *r, const Expr *expr) {
         diag_help(r->l->diag, "write `%s(\"%s\")`", of_kind, expr->text);
     else if (near != NULL && strcmp(near, expr->text) != 0)
         diag_help(r->l->diag, "did you mean `%s`?", near);
+    else if (expr->kind == EXPR_NAME && find_input(r->l, expr->text, &index) != NULL)
+        diag_help(r->l->diag, "put the line `%s = ...` in front of this one", expr->text);
 }
 
 static void report_not_a_source(Reader *r, const Expr *expr, const char *what) {
@@ -234,6 +236,13 @@ static bool check_text(Reader *r, const Call *call, const Datum text, const Datu
                                       "`%s` needs a pattern in quotes, such as \"%s\", or a list of "
                                       "patterns",
                                       call->signature->name, example));
+        return false;
+    }
+    if (text.text[strlen(text.text) - 1] == '/') {
+        report_not_a_source(r, call->expr,
+                            pool_text(r->l->pool,
+                                      "`%s` is a folder, and a pattern names files: write \"%s*.png\"",
+                                      text.text, text.text));
         return false;
     }
     if (!has_whole_folders(text.text)) {

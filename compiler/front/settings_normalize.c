@@ -29,6 +29,10 @@ void set_normalize(Call *call) {
     const bool mean = argument(call, "mean")->value.kind != DATUM_NONE,
                deviation = argument(call, "std")->value.kind != DATUM_NONE;
     int how, count;
+    if (argument(call, "how")->value.kind == DATUM_LIST) {
+        report_setting(call, "how", "numbers have names here: `normalize mean = [0.5], std = [0.5]`");
+        return;
+    }
     if (!argument_choice(call, "how", choices, &how))
         return;
     data->normalize_span = call->span;

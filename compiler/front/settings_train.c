@@ -4,6 +4,7 @@
  * signature of its own.
  */
 #include "front/lower_state.h"
+#include "front/lower_torch.h"
 
 #include <string.h>
 
@@ -101,6 +102,29 @@ static bool bind_call(const Call *setting, const char *signature, Call *inner) {
     return bind_arguments(inner, NULL, expr->kind == EXPR_CALL ? &expr->args : &none);
 }
 
+/* The call as it is written here, where KIND is what its name means. */
+static const char *renamed(Lower *l, const Expr *call, const char *kind) {
+    Expr ours = {.kind = EXPR_CALL, .text = kind, .span = call->span, .mark = call->mark};
+    for (int i = 0; call->kind == EXPR_CALL && i < call->args.count; i++) {
+        Arg arg = call->args.item[i];
+        const char *name = arg.name == NULL ? NULL : torch_update_argument(arg.name);
+        if (name != NULL)
+            arg.name = name;
+        if (name == NULL || *name != '\0')
+            PUSH(l->pool, ours.args.item, ours.args.count, arg);
+    }
+    return expr_text(l->pool, &ours);
+}
+
+/* LIST, of names with a blank in front of each, has NAME. */
+static bool lists(const char *list, const char *name) {
+    const size_t length = strlen(name);
+    for (const char *at = list; *at == ' '; at += 1 + strcspn(at + 1, " "))
+        if (strcspn(at + 1, " ") == length && strncmp(at + 1, name, length) == 0)
+            return true;
+    return false;
+}
+
 static void report_unknown_call_of(const Call *setting, const char *code, const char *what,
                                    const char *list, const char *help) {
     Lower *l = setting->l;
@@ -108,7 +132,12 @@ static void report_unknown_call_of(const Call *setting, const char *code, const 
     diag_begin(l->diag, ERROR, code, expr->span, "`%s` is not %s of this version of unetc",
                expr_text(l->pool, expr), what);
     diag_note(l->diag, "this version has:%s", list);
-    diag_help(l->diag, "write `%s`", help);
+    const bool named = expr->kind == EXPR_CALL || expr->kind == EXPR_NAME || expr->kind == EXPR_TEXT;
+    const char *kind = named ? torch_update(expr->text) : NULL;
+    if (kind != NULL && lists(list, kind))
+        diag_help(l->diag, "write `%.*s %s`", (int)strcspn(help, " "), help, renamed(l, expr, kind));
+    else
+        diag_help(l->diag, "write `%s`", help);
     diag_end(l->diag);
 }
 

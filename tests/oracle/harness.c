@@ -5,11 +5,12 @@
  *   harness describe                   parameters, inputs, outputs and results, a line each
  *   harness checksums SEED...          FNV-1a of each initial tensor, as float32
  *   harness run N STEPS OFFSET...      trains STEPS steps on one batch of N valid samples
+ *   harness evaluate N STEPS OFFSET... the same, and evaluates them after the first step
  *
  * `run` speaks raw doubles.  It reads the parameters and then the inputs of N samples, dense, in the order
- * of the model's tables.  It writes the outputs of prediction; the results of each step; the gradients
- * after the first step, which lie at OFFSET in the arena, one offset per parameter, or -1; and the
- * parameters at the end.
+ * of the model's tables.  It writes the outputs of prediction; the results of each step; behind the
+ * first the gradients, which lie at OFFSET in the arena, one offset per parameter, or -1, and those of
+ * evaluation, batch by batch; and the parameters at the end.
  */
 #include MODEL_HEADER
 #include "unet/model.h"
@@ -24,7 +25,7 @@
 
 enum { ALIGN = 64 };
 #ifndef THREADS
-#define THREADS 2
+#define THREADS 2 /* without a word of the environment's THREADS */
 #endif
 
 static const UnetModel *const model = &MODEL;
@@ -44,6 +45,14 @@ static void *zeroed(int64_t bytes) {
 
 /* ---- numbers ----------------------------------------------------------------------------------- */
 
+static double half(uint16_t bits) {
+    const int exponent = bits >> 10 & 31, digits = bits & 1023;
+    const double size = exponent == 31  ? (digits ? (double)NAN : (double)INFINITY)
+                        : exponent == 0 ? ldexp(digits, -24)
+                                        : ldexp(1024 + digits, exponent - 25);
+    return bits >> 15 ? -size : size;
+}
+
 static double get(UnetType type, const void *values, int64_t index) {
     if (type == UNET_BF16) { /* the upper half of a float */
         uint32_t bits = (uint32_t)((const uint16_t *)values)[index] << 16;
@@ -51,6 +60,8 @@ static double get(UnetType type, const void *values, int64_t index) {
         memcpy(&value, &bits, sizeof value);
         return (double)value;
     }
+    if (type == UNET_F16)
+        return half(((const uint16_t *)values)[index]);
     if (type == UNET_U8)
         return ((const uint8_t *)values)[index];
     return type == UNET_F64 ? ((const double *)values)[index] : (double)((const float *)values)[index];
@@ -171,11 +182,17 @@ static void free_batch(Batch *batch) {
         free(batch->values[i]);
 }
 
+static int32_t threads(void) {
+    const char *said = getenv("THREADS");
+    const long number = said != NULL ? strtol(said, NULL, 10) : THREADS;
+    return number < model->max_threads ? (int32_t)number : model->max_threads;
+}
+
 static UnetStep told_step(char *arena, const void *const *inputs, int32_t n, int64_t step) {
     return (UnetStep){.arena = arena,
                       .inputs = inputs,
                       .n = n,
-                      .threads = THREADS < model->max_threads ? THREADS : model->max_threads,
+                      .threads = threads(),
                       .learning_rate = model->training->learning_rate,
                       .step = step,
                       .units = model->predict != NULL ? model->predict->units : 0,
@@ -190,6 +207,21 @@ static void run_step(const UnetProgram *program, char *arena, Batch *batch, int3
     if (program->prepare != NULL)
         program->prepare(&told);
     program->run(&told);
+}
+
+/* One number of RESULT: its mean over the samples; of a matrix of counts all, told apart by factors. */
+static double result_number(const UnetResult *result, const char *numbers, int32_t n) {
+    double sum = 0;
+    for (int32_t k = 0; k < unet_result_numbers(result); k++)
+        sum += (k + 1) * get(UNET_F64, numbers, k);
+    return sum / n;
+}
+
+static void write_results(const UnetProgram *program, const char *arena, int32_t n) {
+    for (int r = 0; r < model->nresult; r++)
+        write_number(program->result_offsets[r] < 0
+                         ? 0
+                         : result_number(&model->results[r], arena + program->result_offsets[r], n));
 }
 
 /* ---- prediction, band by band ---- */
@@ -288,6 +320,32 @@ static void predict(const char *weights, const Batch *training, int32_t n) {
     free(arena);
 }
 
+/* ---- evaluation ---- */
+
+/* Samples [FIRST, FIRST + N) of TRAINING, as evaluation reads them. */
+static void copy_samples(const Batch *training, int32_t first, int32_t n, Batch *batch) {
+    for (int i = 0; i < model->ninput; i++) {
+        const UnetLayout *to = &model->eval->inputs[i], *from = &model->train->inputs[i];
+        for (int32_t k = 0; batch->values[i] != NULL && k < n; k++)
+            copy_rows((Range){0, to->size[1]}, to, (char *)batch->values[i] + k * to->sample_bytes, from,
+                      training->values[i], first + k);
+    }
+}
+
+/* Evaluates the N samples of TRAINING between two steps of training, and writes the results of each batch.
+ */
+static void evaluate(char *arena, const Batch *training, int32_t n) {
+    const UnetProgram *program = model->eval;
+    Batch batch = new_batch(program);
+    for (int32_t first = 0; first < n; first += program->batch) {
+        const int32_t valid = n - first < program->batch ? n - first : program->batch;
+        copy_samples(training, first, valid, &batch);
+        run_step(program, arena, &batch, valid, 1);
+        write_results(program, arena, valid);
+    }
+    free_batch(&batch);
+}
+
 static void write_parameters(char *arena, char **offsets) {
     for (int i = 0; i < model->nparameter; i++) {
         int64_t offset = offsets ? strtoll(offsets[i], NULL, 10) : unet_weights_offset(model, i);
@@ -298,17 +356,10 @@ static void write_parameters(char *arena, char **offsets) {
     }
 }
 
-/* One number of RESULT: its mean over the samples; of a matrix of counts all, told apart by factors. */
-static double result_number(const UnetResult *result, const char *numbers, int32_t n) {
-    double sum = 0;
-    for (int32_t k = 0; k < unet_result_numbers(result); k++)
-        sum += (k + 1) * get(UNET_F64, numbers, k);
-    return sum / n;
-}
-
-static int run(int32_t n, int64_t steps, char **offsets) {
+static int run(int32_t n, int64_t steps, char **offsets, bool evaluates) {
     const UnetProgram *program = model->train;
-    char *arena = zeroed(program->extent);
+    char *arena = zeroed(model->arena_bytes);
+    unet_parameters_init(model, 0, arena); /* the scale of the loss */
     for (int i = 0; i < model->nparameter; i++)
         for (int64_t j = 0; j < count(&model->parameter[i]); j++) {
             const double value = read_number();
@@ -327,12 +378,11 @@ static int run(int32_t n, int64_t steps, char **offsets) {
     predict(arena, &batch, n);
     for (int64_t step = 1; step <= steps; step++) {
         run_step(program, arena, &batch, n, step);
-        for (int r = 0; r < model->nresult; r++)
-            write_number(program->result_offsets[r] < 0
-                             ? 0
-                             : result_number(&model->results[r], arena + program->result_offsets[r], n));
+        write_results(program, arena, n);
         if (step == 1)
             write_parameters(arena, offsets);
+        if (step == 1 && evaluates)
+            evaluate(arena, &batch, n);
     }
     write_parameters(arena, NULL);
     free_batch(&batch);
@@ -345,7 +395,8 @@ int main(int argc, char **argv) {
         return describe();
     if (argc > 2 && strcmp(argv[1], "checksums") == 0)
         return checksums(argc - 2, argv + 2);
-    if (argc == 4 + model->nparameter && strcmp(argv[1], "run") == 0)
-        return run((int32_t)strtol(argv[2], NULL, 10), strtoll(argv[3], NULL, 10), argv + 4);
+    const bool evaluates = argc > 1 && strcmp(argv[1], "evaluate") == 0;
+    if (argc == 4 + model->nparameter && (evaluates || strcmp(argv[1], "run") == 0))
+        return run((int32_t)strtol(argv[2], NULL, 10), strtoll(argv[3], NULL, 10), argv + 4, evaluates);
     fail("bad arguments");
 }

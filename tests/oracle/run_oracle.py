@@ -77,11 +77,8 @@ class Model:
     def gradient_offsets(self):
         """Where the plan keeps the gradient of each parameter; -1: it has none (a running statistic)."""
         plan = json.loads(execute(self.command[:1] + ["mem", "--format=json"] + self.command[1:] + [self.file]))
-        buffers = {buffer["id"]: buffer for buffer in plan["buffers"]}
-        update = next(step for step in plan["programs"]["train"] if step.get("op") in ("sgd", "adam", "rmsprop"))
-        read = [buffers[number] for number in update["reads"]]
-        offsets = {buffer["name"]: buffer["offset"] for buffer in read if buffer["class"] == "parameter_gradient"}
-        return [offsets.get("d " + name, -1) for name in self.parameters]
+        offsets = emitted.gradient_offsets(plan)
+        return [offsets.get(name, -1) for name in self.parameters]
 
     def run(self, valid, vectors):
         numbers = array.array("d")

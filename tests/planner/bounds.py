@@ -13,7 +13,7 @@ import tempfile
 import plans
 
 sys.path.insert(0, os.path.join(os.path.dirname(plans.FOLDER), "whole"))
-import random_nets  # noqa: E402
+import random_net  # noqa: E402
 
 ONE_ABOVE_OF = 40
 HOW = [["--target=cpu", "--bands=off", "--micro-batches=off"], ["--target=cuda", "--micro-batches=off"],
@@ -21,10 +21,10 @@ HOW = [["--target=cpu", "--bands=off", "--micro-batches=off"], ["--target=cuda",
 LEAST_EXTENT, MOST_EXTENT = 48, 256
 
 
-class Net(random_nets.Net):
+class Net(random_net.Net):
     BASES, BATCHES, MOST_CONVOLUTIONS = range(8, 49, 4), (1, 32), 3
     UPCONVS, BETWEEN = 1, []
-    JOINS = random_nets.Net.JOINS + ["up%d"]
+    JOINS = random_net.Net.JOINS + ["up%d"]
 
     def extent(self):
         unit = 2**self.depth

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Random U-Nets: what the planner and the fast kernels may not change.
 
-    random_nets.py --unetc=build/unetc --runtime=build/lib/libunet_runtime.a [--seed=N] [--nets=N] [--keep=FOLDER]
+    random_nets.py --unetc=build/unetc --runtime=build/lib/libunet_runtime.a [--from=NET] [--count=N] [--keep=FOLDER]
 
-Each net takes three steps of Adam on random numbers,
-  planned and fast, with one thread and with three,
-  in bands of rows, with three threads,
-  fast with --no-reuse: weights, outputs, losses and gradients must be the same bit for bit,
-  and with the reference kernels and --no-reuse: they must be close.
-Every third net has normalisations; every fourth has losses over classes, some of them of enlarged logits, and every
-fourth losses over images.  Every fifth net keeps its tensors in 16 bits; convolutions are direct, by Winograd's method, or as the compiler chooses.
-The plans of all builds pass check_plan.py.  Standard library only.
+Each net (random_net.py: pictures or volumes, f32, bf16 or f16, losses of all kinds, shared and idle weights, larger targets) is
+predicted, takes three steps on random numbers, and is evaluated after the first.  With the reference kernels,
+  without a budget, with one thread and with three,
+  with --no-reuse,
+  in bands of rows,
+  under a budget, every other time the smallest that the compiler finds, and every other time without bands and micro-batches,
+outputs, losses, metrics, gradients and weights must be the same bit for bit.  Every fourth net has them from the fast
+kernels as well, with one thread and three and by one of these plans, and they are close to those of the others.
+The plans of all builds pass check_plan.py, and what fits into a budget fits when it is asked for by itself.
+A net follows from its number alone: a run that was stopped goes on by --from.  Standard library only.
 """
 
 import argparse
@@ -31,197 +33,101 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.dirname(HERE))
 import check_plan  # noqa: E402
 import emitted  # noqa: E402
+import random_net  # noqa: E402
+from random_net import STEPS  # noqa: E402
 
-STEPS = 3
 IGNORED = 255
-DEPTHS = [1, 2, 1, 3, 2, 4, 1, 2, 1, 2, 3, 1]
-BUILDS = {"fast": [], "bands": [], "no reuse": ["--no-reuse"], "reference": ["--kernels=reference", "--no-reuse"]}
-PRECISIONS = ["f32", "f32", "f32", "f32", "bf16"]  # of one net after the other
-METHODS = ["auto", "direct", "winograd"]           # of the fast builds of one net after the other
+DOES_NOT_FIT = 3
+FAST_OF = 4  # nets; the others have reference kernels alone, whose compilation takes a tenth of the time
+THREADS = 3  # beside one
 # Relative, in the L2 norm of a tensor.  Losses and gradients differ by the order of sums; what three steps
 # add to the weights differs more where a gradient is close to zero.  In 16 bits a number now and then is rounded to
-# a neighbour, and weights that differ by little are after the first step.
-# In bf16 a sum in another order rounds to the next number now and then, and a norm makes a small difference large.
-TOLERANCE = {"f32": {"output": 1e-5, "loss": 3e-6, "gradient": 1e-5, "change": 1e-3},
-             "bf16": {"output": 1e-4, "loss": 1e-2, "gradient": 3e-2, "change": 1e-1}}
-
-
-# Which points the first two count, or in which order, can differ where rounding does.
-CLASS_LOSSES = [["ohem_cross_entropy(classes, seen, keep = 0.3)", "lovasz_loss(classes, seen)", "lovasz_loss(single, marked)",
-                 "bce_with_logits(single, marked, pos_weight = 3)", "dice_loss(classes, seen)",
-                 "focal_loss(classes, seen, gamma = 1.5, alpha = [1, 0.5, 2])"],
-                ["cross_entropy(classes, seen, weight = [1, 0.5, 2], label_smoothing = 0.1)",
-                 "cross_entropy(classes, seen, ignore_index = 1, pixel_weight = channel_max(photo))",
-                 "tversky_loss(classes, seen, per_class = false)", "focal_loss(single, marked, alpha = 0.25)",
-                 "dice_loss(single, marked, batch = false, squared = true)"]]
-LEAST_FOR_WINDOWS = 11  # points, of ssim
+# a neighbour, and weights that differ by little are after the first step; a norm makes a small difference large.
+TOLERANCE = {"f32": {"output": 1e-5, "loss": 3e-6, "gradient": 1e-5, "evaluation": 1e-5, "change": 1e-3},
+             "bf16": {"output": 1e-4, "loss": 1e-2, "gradient": 3e-2, "evaluation": 1e-2, "change": 1e-1}}
+TOLERANCE["f16"] = TOLERANCE["bf16"]
 
 
 class Failure(Exception):
     pass
 
 
-def execute(command, **arguments):
+def execute(command, accept=(0,), **arguments):
     result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **arguments)
-    if result.returncode:
-        raise Failure("%s: exit code %d\n%s" % (" ".join(command[:4]), result.returncode,
+    if result.returncode not in accept:
+        raise Failure("%s: exit code %d\n%s" % (" ".join(command[:8]), result.returncode,
                                                  result.stderr.decode(errors="replace")[-2000:]))
     return result.stdout
-
-
-# ---- a random U-Net ------------------------------------------------------------------------------------
-
-
-class Net:
-    """The text of a U-Net, and what the harness must be told about it.  Subclasses draw from other choices."""
-
-    BASES, BATCHES, MOST_CONVOLUTIONS = [3, 5, 7, 9], (2, 3), 2
-    UPCONVS = 0.5  # of the ways up
-    NORMS = ["batch_norm", "batch_norm(eps = 1e-3)", "instance_norm(affine = true)", "group_norm(1, eps = 1e-3)",
-             "layer_norm(eps = 0.01)"]
-    BETWEEN = ["dropout(0.3)", "dropout_channels(0.3)", "tanh", "elu", "gelu", "softmax", "prelu", "scale(init = 0.8)"]  # behind a convolution, at times
-    JOINS = ["concat(up%d, {0})", "concat({0}, up%d)", "up%d + {0}"]
-
-    UPDATES = [["    optimizer adam(lr = 1e-3, eps = 1e-3)"],
-               ["    optimizer adamw(lr = 1e-3, eps = 1e-2, amsgrad = true, decay = \"weights\")", "    clip      0.05"],
-               ["    optimizer sgd(lr = 0.01, momentum = 0.9, nesterov = true)", "    clip      value = 0.01", "    ema       0.5"],
-               ["    optimizer rmsprop(lr = 1e-3, eps = 1e-2, momentum = 0.5, centered = true)", "    clip      0.05",
-                "    ema       0.5"]]
-
-    def __init__(self, rng, depth, norms=False, number=0):
-        self.norms = norms  # between some convolutions and their relu
-        self.labels = []    # of further targets, the classes
-        self.rng, self.lines = rng, []
-        self.depth, self.base = depth, rng.choice(self.BASES)
-        self.batch = rng.randint(*self.BATCHES)
-        self.valid = self.batch - rng.randint(0, 1)
-        self.channels = rng.choice([1, 2, 3])
-        self.size = [self.extent() for _ in range(2)]
-        self.write()
-        self.updates = self.UPDATES[self.BASES.index(self.base) % len(self.UPDATES)]
-        self.losses = ["mse(answer, truth)"] + {2: self.image_losses, 3: self.class_losses}.get(number % 4, lambda _: [])(number // 4)
-
-    def image_losses(self, _):
-        scale = -(-LEAST_FOR_WINDOWS // min(self.size))
-        windows = "(resize(answer, scale = %d), resize(photo, scale = %d))" % (scale, scale) if scale > 1 else "(answer, truth)"
-        return ["smooth_l1(answer, truth, beta = 0.3)", "0.01 * psnr_loss(answer, truth)", "0.5 * charbonnier(answer, truth)",
-                "0.2 * ssim_loss" + windows]
-
-    def class_losses(self, which):
-        self.labels = [3, 2]
-        self.lines += ["classes = resize(conv(bottom, 3, 1), like = photo, mode = \"bilinear\")",
-                       "single = conv(dec0, 1, 3)"]
-        return ["0.2 * " + loss for loss in CLASS_LOSSES[which % len(CLASS_LOSSES)]]
-
-    def extent(self):
-        return 2**self.depth * self.rng.randint(*((3, 7) if self.depth < 3 else (1, 2)))
-
-    def convolutions(self, name, x, channels, count):
-        """A chain of convolutions, each with or without bias and relu."""
-        links = []
-        for _ in range(count):
-            kernel = self.rng.choice([3, 3, 3, 1, 5]) if self.depth < 3 else 3
-            links.append("conv(%d, %d%s)" % (channels, kernel, self.rng.choice(["", "", ", bias = false"])))
-            if self.norms and name != "bottom" and self.rng.random() < 0.5:  # there may be one point
-                links[-1] = "conv(%d, %d, bias = false)" % (channels, kernel)  # a bias would have no gradient
-                links.append(self.rng.choice(self.NORMS))
-            links += ["relu"] * (self.rng.random() < 0.8)
-            if self.BETWEEN and self.rng.random() < 0.2:
-                links.append(self.rng.choice(self.BETWEEN))
-        self.lines.append("%s = %s -> %s" % (name, x, " -> ".join(links)))
-
-    def write(self):
-        rng, x, skips = self.rng, "photo", []
-        for level in range(self.depth):
-            channels = self.base + 4 * level
-            self.convolutions("enc%d" % level, x, channels, rng.randint(1, self.MOST_CONVOLUTIONS))
-            skips.append((channels, "enc%d" % level))
-            x = "down%d" % level
-            down = rng.choice(["max_pool(enc%d)", "conv(enc%d, {0}, 3, stride = 2)",
-                               "conv(enc%d, {0}, 2, stride = 2, padding = \"valid\")"])
-            self.lines.append("%s = %s" % (x, (down % level).format(channels + 1)))
-        self.convolutions("bottom", x, self.base + 4 * self.depth, rng.randint(1, self.MOST_CONVOLUTIONS))
-        x = "bottom"
-        for level, (channels, skip) in reversed(list(enumerate(skips))):
-            join = rng.choice(self.JOINS)
-            up = channels if "+" in join else rng.choice([channels, channels + 3])
-            self.lines.append("up%d = " % level + self.up(x, up, skip))
-            self.convolutions("dec%d" % level, "(%s)" % (join % level).format(skip), channels, rng.randint(1, self.MOST_CONVOLUTIONS))
-            x = "dec%d" % level
-        residual = " + photo" if rng.random() < 0.5 else ""
-        self.lines.append("output answer = conv(%s, %d, 1)%s" % (x, self.channels, residual))
-
-    def up(self, x, channels, skip):
-        """X as large as SKIP, and of so many channels."""
-        if self.UPCONVS == 1 or self.rng.random() < self.UPCONVS:
-            return "upconv(%s, %d)" % (x, channels)
-        mode = self.rng.choice(['"nearest"', '"nearest_exact"', '"bilinear"', '"bilinear", align_corners = true'])
-        if self.rng.random() < 0.3:
-            how = self.rng.choice(["pad", "replicate"])
-            return 'match(%s, %s, "%s") -> conv(%d, 3)' % (x, skip, how, channels)
-        return "resize(%s, %s, mode = %s) -> conv(%d, 3)" % (x, self.rng.choice(["scale = 2", "like = " + skip]), mode, channels)
-
-    def text(self):
-        return "\n".join(["input  photo : image(%d, %d, %d)" % (self.channels, *self.size),
-                          "target truth : image(%d)" % self.channels] +
-                         ["target %s : labels(%d)" % target for target in zip(("seen", "marked"), self.labels)] + self.lines +
-                         ["train {", *["    loss      " + loss for loss in self.losses],
-                          *self.updates, "    batch     %d" % self.batch,
-                          "    steps     %d" % STEPS, "}"]) + "\n"
 
 
 # ---- builds --------------------------------------------------------------------------------------------
 
 
+def plan_of(tools, file, options, accept=(0,)):
+    return json.loads(execute([tools.unetc, "mem", "--format=json"] + options + [file], accept))
+
+
 class Build:
-    def __init__(self, tools, folder, name, options):
-        self.folder = os.path.join(folder, name.replace(" ", "_"))
-        command = ["--programs=train,predict"] + options + [os.path.join(folder, "net.unet")]
-        execute([tools.unetc, "-S", self.folder] + command)
-        plan = json.loads(execute([tools.unetc, "mem", "--format=json"] + command))
+    def __init__(self, tools, net, file, name, options):
+        self.net, self.folder = net, os.path.join(os.path.dirname(file), name.replace(" ", "_"))
+        plan = plan_of(tools, file, options)
         complaints = check_plan.judge(plan)
         if complaints:
-            raise Failure("the plan: " + "; ".join(complaints[:5]))
-        if '"op": "dropout' in json.dumps(plan["programs"]["predict"]):
-            raise Failure("prediction drops something")
+            raise Failure("the plan of %s: %s" % (name, "; ".join(complaints[:5])))
+        if '"op": "dropout' in json.dumps([plan["programs"]["predict"], plan["programs"]["eval"]]):
+            raise Failure("prediction or evaluation drops something")
+        execute([tools.unetc, "-S", self.folder] + options + [file])
+        self.arena = plan["arena"]["bytes"]
         buffers = {buffer["name"]: buffer for buffer in plan["buffers"]}
         with open(os.path.join(self.folder, "net.c")) as source:
-            names = re.findall(r"^    \{\"([^\"]+)\", \d, \{", source.read(), re.M)
-        self.names, self.counts = names, [math.prod(buffers[name]["shape"]) for name in names]
-        gradients = [buffers.get("d " + name) for name in names]  # running statistics have none
-        self.trained = [gradient is not None for gradient in gradients]
-        self.offsets = [str(gradient["offset"] if gradient else -1) for gradient in gradients]
-        self.compile(tools)
+            self.names = re.findall(r"^    \{\"([^\"]+)\", \d, \{", source.read(), re.M)
+        self.counts = [math.prod(buffers[name]["shape"]) for name in self.names]
+        offsets = emitted.gradient_offsets(plan)
+        self.offsets = [str(offsets.get(name, -1)) for name in self.names]  # running statistics and idle weights have none
+        self.trained = [name in offsets for name in self.names]
+        self.compile(tools, ["-O1" if name.startswith("fast") else "-O0"])
 
-    def compile(self, tools):
+    def compile(self, tools, level):
         flags = shlex.split(os.environ.get("CC", "cc")) + [
-            "-std=gnu11", "-D_POSIX_C_SOURCE=200809L", "-O1", "-march=native", "-fopenmp", "-fno-math-errno",
-            "-fno-trapping-math", "-ffp-contract=fast", "-I" + self.folder,
-            "-I" + os.path.join(ROOT, "runtime", "include")] + tools.flags
-        objects = [source + ".o" for source in emitted.sources(self.folder)]
-        for model in objects:
-            execute(flags + ["-c", model[:-len(".o")], "-o", model])
-        for threads in (1, 3):
-            execute(flags + ["-DTHREADS=%d" % threads, '-DMODEL_HEADER="net.h"', "-DMODEL=net_model",
-                             os.path.join(ROOT, "tests", "oracle", "harness.c"), *objects, tools.runtime,
-                             "-o", self.program(threads), *emitted.libraries(tools.runtime)])
+            "-std=gnu11", "-D_POSIX_C_SOURCE=200809L", "-march=native", "-fopenmp", "-fno-math-errno",
+            "-fno-trapping-math", "-ffp-contract=fast", "-I" + self.folder, "-I" + os.path.join(ROOT, "runtime", "include"),
+            '-DMODEL_HEADER="net.h"', "-DMODEL=net_model"] + level + tools.flags
+        harness = os.path.join(ROOT, "tests", "oracle", "harness.c")
+        self.program = os.path.join(self.folder, "harness")
+        execute(flags + [harness, *emitted.sources(self.folder), tools.runtime, "-o", self.program,
+                         *emitted.libraries(tools.runtime)])
 
-    def program(self, threads):
-        return os.path.join(self.folder, "harness%d" % threads)
+    def run(self, numbers, threads):
+        return execute([self.program, "evaluate", str(self.net.valid), str(STEPS)] + self.offsets, input=numbers.tobytes(),
+                       env={**os.environ, "THREADS": str(threads)})
 
-    def run(self, valid, numbers, threads):
-        return execute([self.program(threads), "run", str(valid), str(STEPS)] + self.offsets, input=numbers.tobytes())
+
+def budget(tools, net, file, options, free):
+    """A budget below the arena FREE as an option: every other time the smallest, which is what does not fit names."""
+    asked = 1 if net.number % 4 < 2 else free * (5 + net.number % 5) // 10
+    arena = plan_of(tools, file, options + ["--mem=%dB" % asked], (0, DOES_NOT_FIT))["arena"]
+    return "--mem=%dB" % (asked if arena["fits"] else arena["bytes"])
+
+
+def variant(tools, net, file, options, which, free):
+    """The options of a plan that is not the one without a budget, whose arena is FREE."""
+    if which == "no reuse":
+        return ["--no-reuse"]
+    if which == "bands":
+        return ["--bands=%d" % (1 + net.number % net.size[-2])]
+    how = ["--micro-batches=off", "--bands=off"] if net.number % 2 else []  # then all it can do is to compute again
+    return how + [budget(tools, net, file, options + how, free)]
 
 
 def random_numbers(rng, net, build):
-    """Parameters, variances among them, then the valid samples of input and target."""
-    numbers = array.array("d")
+    """Parameters, variances among them, then the valid samples of input and targets."""
+    numbers, points = array.array("d"), math.prod(net.size)
     for name, count in zip(build.names, build.counts):
         numbers.extend(rng.uniform(-1, 1) * 0.25 + name.endswith("running_var") for _ in range(count))
-    samples = 2 * net.valid * net.channels * net.size[0] * net.size[1]
-    numbers.extend(rng.random() for _ in range(samples))
+    for size in points, points * net.factor**net.AXES:
+        numbers.extend(rng.random() for _ in range(net.valid * net.channels * size))
     for classes in net.labels:
-        numbers.extend(rng.choice([*range(classes), IGNORED]) for _ in range(net.valid * net.size[0] * net.size[1]))
+        numbers.extend(rng.choice([*range(classes), IGNORED]) for _ in range(net.valid * points))
     return numbers
 
 
@@ -229,34 +135,46 @@ def random_numbers(rng, net, build):
 
 
 class Answer:
-    """The numbers that `harness run` writes: outputs, then per step the loss, gradients after the first."""
+    """The numbers that `harness evaluate` writes, cut up by what they mean."""
 
     def __init__(self, net, build, before, raw):
         counts = build.counts
-        numbers, self.parts, self.taken = array.array("d", raw), [], 0
-        self.take("output", numbers, net.valid * net.channels * net.size[0] * net.size[1])
+        self.numbers, self.parts, self.taken = array.array("d", raw), [], 0
+        points = math.prod(net.size)
+        for _ in range(net.valid):
+            self.take("output", net.channels * points * net.factor**net.AXES)
+            self.take("classes", points if net.labels else 0)
         for step in range(STEPS):
-            self.take("loss", numbers, len(net.losses))
-            for count, trained in zip(counts, build.trained) if step == 0 else []:
-                if trained:
-                    self.take("gradient", numbers, count)
+            self.take_results("loss", net)
+            if step > 0:
+                continue
+            for count, trained in zip(counts, build.trained):
+                self.take("gradient", count if trained else 0)
+            for _ in range(0, net.valid, net.eval_batch):
+                self.take_results("evaluation", net)
         first = 0
         for count in counts:
-            self.take("change", numbers, count)
+            self.take("change", count)
             after, old = self.parts[-1][1], before[first:first + count]
             self.parts[-1] = ("change", [a - b for a, b in zip(after, old)])
             first += count
-        if self.taken != len(numbers):
-            raise Failure("the harness wrote %d numbers, expected %d" % (len(numbers), self.taken))
+        if self.taken != len(self.numbers):
+            raise Failure("the harness wrote %d numbers, expected %d" % (len(self.numbers), self.taken))
 
-    def take(self, kind, numbers, count):
-        self.parts.append((kind, numbers[self.taken:self.taken + count]))
+    def take(self, kind, count):
+        self.parts.append((kind, self.numbers[self.taken:self.taken + count]))
         self.taken += count
+
+    def take_results(self, kind, net):
+        self.take(kind, len(net.losses))
+        self.take("metrics", len(net.metrics))
 
 
 def largest_errors(answer, exact):
     worst = dict.fromkeys(TOLERANCE["f32"], 0)
     for (kind, values), (_, expected) in zip(answer.parts, exact.parts):
+        if kind not in worst or list(values) == list(expected):
+            continue
         norm = math.sqrt(math.fsum(b * b for b in expected))
         error = math.sqrt(math.fsum((a - b)**2 for a, b in zip(values, expected)))
         relative = error / norm if norm else error
@@ -264,47 +182,57 @@ def largest_errors(answer, exact):
     return worst
 
 
-def check(tools, folder, net, rng, precision, method):
+def differing(name, build, numbers, raw, threads):
+    return [] if build.run(numbers, threads) == raw else ["%s, %d threads: other bits" % (name, threads)]
+
+
+def check(tools, folder, net, rng):
     """Complaints about one net, and the largest errors against the reference."""
-    with open(os.path.join(folder, "net.unet"), "w") as file:
-        file.write(net.text())
-    how = ["--precision=" + precision, "--conv=" + method]
-    rows = ["--bands=%d" % rng.randint(2, net.size[0])]
-    builds = {name: Build(tools, folder, name, options + how + (rows if name == "bands" else []))
-              for name, options in BUILDS.items()}
-    numbers = random_numbers(rng, net, builds["fast"])
-    raw = {name: build.run(net.valid, numbers, 3 if name == "bands" else 1) for name, build in builds.items()}
-    complaints = []
-    if builds["fast"].run(net.valid, numbers, 3) != raw["fast"]:
-        complaints.append("three threads give other bits than one")
-    if raw["no reuse"] != raw["fast"]:
-        complaints.append("--no-reuse gives other bits")
-    if raw["bands"] != raw["fast"]:
-        complaints.append("%s gives other bits" % rows[0])
+    file = os.path.join(folder, "net.unet")
+    with open(file, "w") as out:
+        out.write(net.text())
+    options = ["--programs=train,eval,predict", "--precision=" + net.precision]
+    reference = options + ["--kernels=reference"]
+    build = Build(tools, net, file, "reference", reference)
+    numbers = random_numbers(rng, net, build)
+    raw = build.run(numbers, 1)
+    complaints = differing("reference", build, numbers, raw, THREADS)
+    for which, threads in ("no reuse", 1), ("bands", 2), ("budget", THREADS):
+        more = variant(tools, net, file, reference, which, build.arena)
+        other = Build(tools, net, file, which, reference + more)
+        complaints += differing(" ".join(more), other, numbers, raw, threads)
+    if net.number % FAST_OF:
+        return complaints, {}
+    fast = options + ["--conv=" + net.method]
+    build = Build(tools, net, file, "fast", fast)
+    fast_raw = build.run(numbers, 1)
+    complaints += differing("fast", build, numbers, fast_raw, THREADS)
+    more = variant(tools, net, file, fast, ["bands", "budget", "no reuse"][net.number // FAST_OF % 3], build.arena)
+    complaints += differing("fast " + " ".join(more), Build(tools, net, file, "fast variant", fast + more), numbers, fast_raw,
+                            THREADS)
     before = numbers.tolist()
-    answers = [Answer(net, builds[name], before, raw[name]) for name in ("fast", "reference")]
-    worst = largest_errors(*answers)
-    tolerance = TOLERANCE[precision]
-    complaints += ["%s, %s: off by %.1e from the reference" % (precision, kind, error) for kind, error in worst.items()
+    worst = largest_errors(Answer(net, build, before, fast_raw), Answer(net, build, before, raw))
+    tolerance = TOLERANCE[net.precision]
+    complaints += ["%s, %s: off by %.1e from the reference" % (net.precision, kind, error) for kind, error in worst.items()
                    if not error <= tolerance[kind]]
     return complaints, worst
 
 
 def job(options, number):
-    rng = random.Random("%d %d" % (options.seed, number))
-    net = Net(rng, DEPTHS[number % len(DEPTHS)], norms=number % 3 == 1, number=number)
-    precision, method = PRECISIONS[number % len(PRECISIONS)], METHODS[number % len(METHODS)]
+    net = random_net.Varied(number)
     with tempfile.TemporaryDirectory() as folder:
         try:
-            complaints, worst = check(options, folder, net, rng, precision, method)
+            complaints, worst = check(options, folder, net, random.Random("numbers %d" % number))
         except Failure as failure:
             complaints, worst = [str(failure)], {}
     for complaint in complaints:
-        print("net %d: %s" % (number, complaint))
+        print("net %d: %s" % (number, complaint), flush=True)
+    if options.verbose:
+        print("net %d: done" % number, flush=True)
     if complaints and options.keep:
         with open(os.path.join(options.keep, "random%d.unet" % number), "w") as out:
             out.write(net.text())
-    return complaints, precision, worst
+    return complaints, net.precision, worst
 
 
 def main():
@@ -312,15 +240,16 @@ def main():
     parser.add_argument("--unetc", required=True)
     parser.add_argument("--runtime", required=True, help="the library that generated programs link")
     parser.add_argument("--flags", default="", help="more flags for the C compiler, such as sanitizers")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--nets", type=int, default=10)
+    parser.add_argument("--from", dest="first", type=int, default=1, help="the number of the first net")
+    parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--keep", help="a folder for the files of nets that fail")
+    parser.add_argument("--verbose", action="store_true", help="a line for each net that is done")
     options = parser.parse_args()
     options.flags = shlex.split(options.flags)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        results = list(pool.map(lambda number: job(options, number), range(options.nets)))
+        results = list(pool.map(lambda number: job(options, number), range(options.first, options.first + options.count)))
     failed = sum(bool(complaints) for complaints, _, _ in results)
-    print("%d nets, %d failed; against the reference, largest relative errors:" % (options.nets, failed))
+    print("%d nets, %d failed; fast against reference kernels, largest relative errors:" % (options.count, failed))
     for precision, kinds in TOLERANCE.items():
         worst = [worst for _, of, worst in results if of == precision and worst]
         print("  %s: %s" % (precision, ", ".join("%s %.1e" % (kind, max([w[kind] for w in worst] or [0])) for kind in kinds)))
