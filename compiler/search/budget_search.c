@@ -232,7 +232,8 @@ static bool may_recompute(const Request *r, const Plan *plan) {
 }
 
 /* Computes again what does not fit into KEPT: by the cheapest of all schedules that were found which fits
- * when packed; if none does, by the one that needs least. */
+ * when packed; if none does, by the one that needs least.  Where any plan will do, there is no use in those
+ * that cannot fit. */
 static Plan *with_recomputation(const Request *r, Choices choices, Plan *kept) {
     Plan *best = kept;
     choices.micro_batch = kept->program[PROGRAM_TRAIN].micro_batch;
@@ -243,9 +244,10 @@ static Plan *with_recomputation(const Request *r, Choices choices, Plan *kept) {
         const Program *train = &plan->program[PROGRAM_TRAIN];
         best = smaller(plan, best);
         choices.found = train->found->next;
-        promising =
-            may_recompute(r, best) && choices.found != NULL &&
-            size_sum(choices.found->peak, train->remat_outside) < best->program[PROGRAM_TRAIN].extent;
+        const int64_t least =
+            choices.found == NULL ? INT64_MAX : size_sum(choices.found->peak, train->remat_outside);
+        const bool useful = !choices.any_plan || least <= kept->budget;
+        promising = may_recompute(r, best) && useful && least < best->program[PROGRAM_TRAIN].extent;
     }
     return best;
 }
