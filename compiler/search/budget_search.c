@@ -285,7 +285,7 @@ static Plan *everything_kept(const Request *r, Choices *choices) {
         choices->little_workspace = true;
         best = smaller(attempt(r, *choices), best);
     }
-    if (best != NULL && !plan_fits(best)) {
+    if (best != NULL && !plan_fits(best) && !choices->packs_in_iterations) {
         choices->packs_in_iterations = true;
         best = smaller(attempt(r, *choices), best);
     }
