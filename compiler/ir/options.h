@@ -48,17 +48,18 @@ typedef struct {
     int64_t passed_rows; /*   the same in prediction, which then passes row by row; 0: whole images */
     int64_t capacity;    /* bytes for the search for what to compute again, 0: everything is kept */
     const RematSchedule *found; /* not NULL: this is computed again, without a search */
-    const RematProblem *typical; /* the same search for fewer samples, which answers for this one, or NULL */
-    RematMemo *memo;             /*   and where its answer may be, or NULL */
-    bool repeats;               /* in bands of rows: some may be computed again, as repeat.h says */
-    int64_t most_extra;         /* no search where an iteration is known to cost so much more, or 0 */
-    bool any_plan;              /* any schedule that fits will do, however slow */
-    bool brief;                 /* the search for schedules ends early: those it finds may cost some more */
-    bool prefetch;              /* training: inputs keep their bytes for those of the next step */
-    bool little_workspace;      /* kernels may be slow for want of workspace */
-    bool packs_once;            /* prediction: packed weights are kept from image to image */
-    bool packs_in_iterations;   /* a loop over samples packs weights again in each iteration, */
-    bool packs_in_bands;        /*   and one over bands of rows in each band */
+    const RematProblem
+        *typical;             /* the same search for fewer samples, which answers for this one, or NULL */
+    RematMemo *memo;          /*   and where its answer may be, or NULL */
+    bool repeats;             /* in bands of rows: some may be computed again, as repeat.h says */
+    int64_t most_extra;       /* no search where an iteration is known to cost so much more, or 0 */
+    bool any_plan;            /* any schedule that fits will do, however slow */
+    bool brief;               /* the search for schedules ends early: those it finds may cost some more */
+    bool prefetch;            /* training: inputs keep their bytes for those of the next step */
+    bool little_workspace;    /* kernels may be slow for want of workspace */
+    bool packs_once;          /* prediction: packed weights are kept from image to image */
+    bool packs_in_iterations; /* a loop over samples packs weights again in each iteration, */
+    bool packs_in_bands;      /*   and one over bands of rows in each band */
 } Choices;
 
 #endif

@@ -28,9 +28,9 @@ typedef struct {
  *
  * Looks for the smallest arena; with CAPACITY > 0, for any arena of at most so many bytes.  With ENOUGH > 0
  * it ends early at an arena of at most so many bytes, and looks for none in vain that needs more: what it
- * finds there, it finds without ENOUGH, too.  Always writes the best offsets it found; returns false if their arena is above
- * CAPACITY.  Buffers of size 0 get offset
- * 0.  Deterministic: effort is counted, not timed, so the same problem has the same answer. */
+ * finds there, it finds without ENOUGH, too.  Always writes the best offsets it found; returns false if
+ * their arena is above CAPACITY.  Buffers of size 0 get offset 0.  Deterministic: effort is counted, not
+ * timed, so the same problem has the same answer. */
 bool pack_buffers(Pool *pool, PackBuffer *buffer, int count, int64_t align, int64_t capacity,
                   int64_t enough, PackResult *result);
 

@@ -87,8 +87,9 @@ static void write_least(Pool *pool, const RematFront *front, RematSchedule *sche
 /* What was found for a typical problem, as it is in this one. */
 static void carry_over(Pool *pool, const RematGraph *graph, const RematQuestion *question,
                        RematFront *front) {
-    const RematSchedule *s = question->memo != NULL ? remat_memo_schedules(question->memo, question->typical)
-                                                    : remat_schedules(pool, question->typical);
+    const RematSchedule *s = question->memo != NULL
+                                 ? remat_memo_schedules(question->memo, question->typical)
+                                 : remat_schedules(pool, question->typical);
     RematOrder order = remat_order(pool, graph);
     for (; s != NULL; s = s->next) {
         CHECK(s->length <= order.room);
