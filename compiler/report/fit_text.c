@@ -20,18 +20,20 @@ static const char *loops_text(Pool *pool, const FitRow *a) {
     return a->loops.batch == FIT_MAX_BATCH ? "no limit" : grouped(pool, a->loops.batch);
 }
 
-static void answer_text(const FitRow *a, FitMax max, bool with_loops, Text *out) {
+/* Prediction computes nothing twice, and has no micro-batches. */
+static void answer_text(const FitRow *a, FitMax max, bool trains, bool with_loops, Text *out) {
     Pool *pool = out->pool;
     const FitTrial *t = &a->best;
     text_add(out, "  %12s", human_bytes(pool, a->memory));
     if (a->found)
         text_add(out, "%16s%15s%15s%12s",
                  max == FIT_SIZE ? fit_size_text(pool, t->size) : grouped(pool, t->batch),
-                 human_bytes(pool, t->arena), human_bytes(pool, t->beside), extra_text(pool, t));
+                 human_bytes(pool, t->arena), human_bytes(pool, t->beside),
+                 trains ? extra_text(pool, t) : "");
     else
         text_add(out, "%16s%15s%15s%12s", "none", human_bytes(pool, t->arena), human_bytes(pool, t->beside),
                  "");
-    if (max == FIT_SIZE)
+    if (max == FIT_SIZE && trains)
         text_add(out, "%20lld", (long long)t->micro_batches);
     else if (with_loops)
         text_add(out, "%20s", loops_text(pool, a));
@@ -43,7 +45,7 @@ static void answer_text(const FitRow *a, FitMax max, bool with_loops, Text *out)
 static const char *last_head(Pool *pool, const FitQuestion *q, FitMax max, bool trains) {
     const int parts = q->options.micro_batches;
     if (max == FIT_SIZE)
-        return "micro-batches";
+        return trains ? "micro-batches" : "";
     if (!has_loops(q, max, trains))
         return "";
     return parts > 1 ? pool_text(pool, "in %d micro-batches", parts) : "with micro-batches";
@@ -56,20 +58,26 @@ static void head_text(const FitQuestion *q, const Model *model, FitMax max, bool
                            ? pool_text(pool, "largest batch of %s", shape_text(pool, size))
                            : pool_text(pool, "largest size at batch %lld",
                                        (long long)(trains ? model->train.batch : model->predict.batch));
-    text_line(out, "%s  %s, %s, target %s", model->source, what, precision_text(&q->options),
-              target_text(pool, &q->options));
-    text_line(out, "  the memory has to hold the arena and what lies beside it: %s",
-              q->options.target->context > 0 ? "driver and libraries"
-                                             : "the pictures that the loader holds");
-    text_line(out, "  extra work: what is computed again so that it fits, of the operations of a step");
-    if (has_loops(q, max, trains))
-        text_line(out, "  %s: the largest batch of which a few samples are trained at a time",
+    text_line(out, "%s  %s, %s, %s, target %s", model->source, what, trains ? "training" : "prediction",
+              precision_text(&q->options), target_text(pool, &q->options));
+    if (q->options.target->context > 0)
+        text_line(out, "  memory: holds the arena and, beside it, driver and libraries");
+    else
+        text_line(out, "  memory: holds the arena%s",
+                  trains ? " and, beside it, the pictures that the loader reads" : "");
+    if (trains)
+        text_line(out, "  extra work: what is computed twice so that it fits, in per cent of a step");
+    if (has_loops(q, max, trains)) {
+        text_line(out, "  batch: the largest that is trained as a whole");
+        text_line(out,
+                  "  %s: the largest of which a few samples are trained at a time, with the same result",
                   last_head(pool, q, max, trains));
+    }
     if (max == FIT_SIZE && trains)
         text_line(out, "  micro-batches: so many parts of the batch are trained one after the other");
     text_blank(out);
     text_line(out, "  %12s%16s%15s%15s%12s%20s", "memory", max == FIT_BATCH ? "batch" : "size", "arena",
-              "beside it", "extra work", last_head(pool, q, max, trains));
+              "beside it", trains ? "extra work" : "", last_head(pool, q, max, trains));
 }
 
 /* ---- JSON ---- */
@@ -132,7 +140,7 @@ bool report_fit(const FitQuestion *q, const Model *model, FitMax max, bool train
             text_add(out, "%s\n", i > 0 ? "," : "");
             answer_json(&row[i], has_loops(q, max, trains), out);
         } else {
-            answer_text(&row[i], max, has_loops(q, max, trains), out);
+            answer_text(&row[i], max, trains, has_loops(q, max, trains), out);
         }
     }
     if (json)

@@ -251,7 +251,8 @@ static bool may_recompute(const Request *r, const Plan *plan) {
 }
 
 /* Computes again what does not fit into KEPT: by the cheapest of all schedules that were found which fits
- * when packed; if none does, by the one that needs least. */
+ * when packed; if none does, by the one that needs least.  Where any plan will do, there is no use in those
+ * that cannot fit. */
 static Plan *with_recomputation(const Request *r, Choices choices, Plan *kept) {
     Plan *best = kept;
     choices.micro_batch = kept->program[PROGRAM_TRAIN].micro_batch;
@@ -261,8 +262,9 @@ static Plan *with_recomputation(const Request *r, Choices choices, Plan *kept) {
         const Program *train = &plan->program[PROGRAM_TRAIN];
         best = smaller(plan, best);
         choices.found = train->found->next;
-        while (choices.found != NULL &&
-               size_sum(choices.found->peak, train->remat_outside) >= best->program[PROGRAM_TRAIN].extent)
+        const int64_t extent = best->program[PROGRAM_TRAIN].extent,
+                      most = choices.any_plan && kept->budget < extent ? kept->budget : extent - 1;
+        while (choices.found != NULL && size_sum(choices.found->peak, train->remat_outside) > most)
             choices.found = choices.found->next;
     } while (may_recompute(r, best) && choices.found != NULL);
     return best;
@@ -301,7 +303,7 @@ static Plan *everything_kept(const Request *r, Choices *choices) {
         choices->little_workspace = true;
         best = smaller(attempt(r, *choices), best);
     }
-    if (best != NULL && !plan_fits(best)) {
+    if (best != NULL && !plan_fits(best) && !choices->packs_in_iterations) {
         choices->packs_in_iterations = true;
         best = smaller(attempt(r, *choices), best);
     }

@@ -3,7 +3,8 @@
  * Candidates stand in a row, each needing at least as much memory as the one before; nothing else is
  * assumed of them, and some sizes may not be legal.  From one that fits the search goes up in strides until
  * something does not fit, and then closes the gap: what it returns was tried, and so was its successor.
- * Attempts near the limit are slow, but tell where it may be: most go there, every third halves the gap.
+ * Attempts near the limit are slow, but tell where it may be: most go there, every third halves the gap,
+ * as do those that would go where it is known not to be.
  * Two that failed tell how memory grows.
  * Any plan that fits answers the question; a good one is made in the end, unless any will do.
  */
@@ -224,8 +225,9 @@ static void close_in(Row *row, Tried *fits, Tried *fails, bool about) {
     Tried larger = *fails;
     for (int iteration = 0; !are_close(row, fits, fails, about); iteration++) {
         int64_t middle = fits->i + (fails->i - fits->i) / 2;
-        if (iteration % 3 < 2 && is_bounded(row))
-            middle = clamp(guess(row, fails, &larger), fits->i + 1, fails->i - 1);
+        const int64_t guessed = iteration % 3 < 2 && is_bounded(row) ? guess(row, fails, &larger) : fits->i;
+        if (guessed > fits->i)
+            middle = clamp(guessed, fits->i + 1, fails->i - 1);
         int64_t least = middle - fits->i > MOST_SKIPPED ? middle - MOST_SKIPPED : fits->i;
         int64_t i = legal_from(row, middle, -1, least);
         if (i == least && least > fits->i) {

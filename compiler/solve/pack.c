@@ -187,12 +187,14 @@ static bool search_at(Pool *pool, Packing *p, int64_t capacity, int nodes_per_bo
     return true;
 }
 
-/* Lowers the arena to TARGET or, where that is not found, to little more. */
-static void lower_arena(Pool *pool, Packing *p, int64_t target, int nodes_per_box) {
+/* Lowers the arena to TARGET or, where that is not found, to little more; not to more than ENOUGH, if that
+ * is what matters. */
+static void lower_arena(Pool *pool, Packing *p, int64_t target, int64_t enough, int nodes_per_box) {
     if (search_at(pool, p, target, nodes_per_box))
         return;
     const int64_t half = (p->arena - target) / 2, first = target / FIRST_GAP;
-    for (int64_t gap = (half < first ? half : first) + 1; gap < p->arena - target; gap *= 2)
+    const int64_t most = enough > 0 ? enough - target + 1 : p->arena - target;
+    for (int64_t gap = (half < first ? half : first) + 1; gap < most; gap *= 2)
         if (search_at(pool, p, target + gap, nodes_per_box / 2))
             return;
 }
@@ -207,7 +209,7 @@ static void pack(Pool *pool, Packing *p, int64_t target, int64_t enough, int nod
         first_fit(p);
     }
     if (p->arena > end)
-        lower_arena(pool, p, target, nodes_per_box);
+        lower_arena(pool, p, target, enough, nodes_per_box);
 }
 
 /* Writes the best offsets into BUFFER; returns the arena. */

@@ -27,10 +27,10 @@ typedef struct {
 /* Chooses offsets, multiples of ALIGN, at which no two buffers alive at one time overlap.
  *
  * Looks for the smallest arena; with CAPACITY > 0, for any arena of at most so many bytes.  With ENOUGH > 0
- * it ends early at an arena of at most so many bytes: there is one if, and only if, the smallest that it
- * would find is one, too.  Always writes the best offsets it found; returns false if their arena is above
- * CAPACITY.  Buffers of size 0 get offset
- * 0.  Deterministic: effort is counted, not timed, so the same problem has the same answer. */
+ * it ends early at an arena of at most so many bytes, and looks for none in vain that needs more: what it
+ * finds there, it finds without ENOUGH, too.  Always writes the best offsets it found; returns false if
+ * their arena is above CAPACITY.  Buffers of size 0 get offset 0.  Deterministic: effort is counted, not
+ * timed, so the same problem has the same answer. */
 bool pack_buffers(Pool *pool, PackBuffer *buffer, int count, int64_t align, int64_t capacity,
                   int64_t enough, PackResult *result);
 
