@@ -178,8 +178,8 @@ Plan *plan_programs(Pool *pool, const Options *options, const Choices *choices,
     return plan;
 }
 
-const Node *whole_image_node(const Program *program) {
-    return ends_sweep(program);
+const Node *band_end(const Program *program, bool *uneven) {
+    return ends_sweep(program, uneven);
 }
 
 /* ---- the graph between two passes ---- */
