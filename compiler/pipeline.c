@@ -193,8 +193,8 @@ const RematProblem *training_problem(Pool *pool, const Options *options, const C
     return program->remat;
 }
 
-const Node *whole_image_node(const Program *program) {
-    return ends_sweep(program);
+const Node *band_end(const Program *program, bool *uneven) {
+    return ends_sweep(program, uneven);
 }
 
 /* ---- the graph between two passes ---- */

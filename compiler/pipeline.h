@@ -18,8 +18,9 @@ void judge_plan(const Plan *plan);
 const RematProblem *training_problem(Pool *pool, const Options *options, const Choices *choices,
                                      Model *model);
 
-/* The first operator of a planned PROGRAM at which bands of rows end, or NULL (passes/sweep.c). */
-const Node *whole_image_node(const Program *program);
+/* The first operator of a planned PROGRAM at which bands of rows end, or NULL; UNEVEN: for its rows are in
+ * no whole proportion to those before it (passes/sweep.c). */
+const Node *band_end(const Program *program, bool *uneven);
 
 /* --emit=graph:after=PASS: the graph of each program when PASS is done; false: there is no such pass. */
 bool print_graph_after(Pool *pool, const Options *options, const Choices *choices,

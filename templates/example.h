@@ -15,7 +15,7 @@
                                EPSILON = 1e-8, BETA = 1, RANGE = 1, MOMENTUM = 0.9, DAMPENING = 0, ALPHA = 0.99, CLIP = 1, LIMIT = 1, AVERAGE = 0.999, SLOPE = 0.01, TIMES = 2, RATE = 0.5, TERM = 1, SMOOTHING = 0.1, GAMMA = 2, THRESHOLD = 0.7, SHARE = 0.0625, LEAST = -1, SMOOTH = 1e-6, OVER_BOTH = 2, UNDER_BOTH = 0, UNDER_PREDICTED = 1, UNDER_TRULY = 1, CLASS_WEIGHT[1] = {1};                              \
     UNUSED static const Layout EXAMPLE_X, Y = EXAMPLE, DX = EXAMPLE, DY = EXAMPLE, M = EXAMPLE,            \
                                A = EXAMPLE, B = EXAMPLE, POOLED = EXAMPLE, P = EXAMPLE, T = EXAMPLE, DP = EXAMPLE, DB = EXAMPLE, \
-                               MEAN = EXAMPLE, SUMS = EXAMPLE, MAP = EXAMPLE, TERMS = EXAMPLE, SLOPES = EXAMPLE, ERRORS = EXAMPLE
+                               MEAN = EXAMPLE, SUMS = EXAMPLE, MAP = EXAMPLE, TERMS = EXAMPLE, SLOPES = EXAMPLE, ERRORS = EXAMPLE, ARGMAX = EXAMPLE
 /* clang-format on */
 #define EXAMPLE                                                                                            \
     { 16, 16, 1, 176, 1600, 1600, 1600, 160, 0 }

@@ -6,6 +6,7 @@
 #include "base/size_math.h"
 #include "cpu/sizes.h"
 #include "ir/ops.h"
+#include "ir/pools.h"
 
 static int64_t stored_channels(const Graph *g, ValueId v) {
     const ValueId *segment;
@@ -154,6 +155,39 @@ static bool join_max_pool(Graph *g, const Node *conv, const Node *pool, Node *jo
     joined->nout--; /* to an array of its own */
     node_add_output(g, joined, pool->out[0]);
     return true;
+}
+
+/* ---- pools ---- */
+
+/* Do windows of 2x2 points lie side by side on all of X? */
+static bool has_cells(const Graph *g, const Node *node, ValueId x, ValueId y) {
+    const Window *w = &node->a.pool.window;
+    bool fits = true;
+    for (int k = 0; k < AXES; k++) {
+        const int64_t size = k == 0 ? 1 : 2;
+        fits &= w->kernel[k] == size && w->stride[k] == size && w->dilation[k] == 1 && w->before[k] == 0 &&
+                shape_extent(g->value[x].shape, k) == size * shape_extent(g->value[y].shape, k);
+    }
+    return fits;
+}
+
+/* In bands of rows x need not be kept for the gradient of a pool, which comes long after what else reads x:
+ * a byte for each window tells where its maximum is, and which of its points are above zero. */
+static void prepare_pool_grad(Program *program, Node *node) {
+    enum { MARK_BITS = 8 };
+    Graph *g = program->graph;
+    const NodeId pool = pool_of(g, node);
+    if (program->options->reference || !has_bands(program) || pool < 0 ||
+        !has_cells(g, node, node->in[0], g->node[pool].out[0]))
+        return;
+    const Value *y = &g->value[g->node[pool].out[0]];
+    const ValueId marks = keep_argmax(g, pool, shape_channels(y->shape), MARK_BITS);
+    g->node[pool].template = "max_pool_marks";
+    node->template = "max_pool_grad_marks";
+    node->a.pool.argmax_bits = MARK_BITS;
+    node_set_input(g, node, 0, -1);
+    node_add_input(g, node, -1);
+    node_add_input(g, node, marks);
 }
 
 /* ---- gradients of weights ---- */
@@ -391,6 +425,7 @@ const KernelRow cpu_kernels[OPS] = {
     [OP_BCE_WITH_LOGITS] = {.prepare = prepare_loss, .template = "cross_entropy"},
     [OP_BCE_WITH_LOGITS_GRAD] = {.template = "cross_entropy_grad"},
     [OP_MAX_POOL] = {.join = join_max_pool},
+    [OP_MAX_POOL_GRAD] = {.prepare = prepare_pool_grad},
     [OP_MAX_UNPOOL] = {.template = "max_pool_grad"},
     [OP_PRELU] = {.template = "scale"},
     [OP_SCALE_WGRAD] = {.prepare = prepare_scale_wgrad},

@@ -10,8 +10,7 @@
 #include "cuda/convolution.h"
 #include "ir/labels.h"
 #include "ir/ops.h"
-
-#include <string.h>
+#include "ir/pools.h"
 
 enum { PIECE = 16, CONTROL_BYTES = 32 + 8 * MOST_LABEL_COUNTS, VALID_BYTES = 12 /* see unet/cuda.h */ };
 
@@ -121,33 +120,11 @@ static int argmax_bits(const Window *w) {
     return taps <= 4 ? 2 : taps <= 16 ? 4 : taps <= 256 ? 8 : 0;
 }
 
-static bool same_window(const Window *a, const Window *b) {
-    return memcmp(a, b, sizeof *a) == 0;
-}
-
-/* The pool that has the window and the input of NODE, which takes part in its gradient or undoes it; or -1.
- */
-static NodeId pool_of(const Graph *g, const Node *node) {
-    NodeId id = g->nnode - 1;
-    while (id >= 0 && (g->node[id].op != OP_MAX_POOL || g->node[id].in[0] != node->in[0] ||
-                       !same_window(&g->node[id].a.pool.window, &node->a.pool.window)))
-        id--;
-    return id;
-}
-
-/* Has POOL keep the taps at which it finds its maxima, as an output. */
-static ValueId keep_argmax(Graph *g, NodeId pool, int bits) {
-    Node *node = &g->node[pool];
-    if (node->out[1] >= 0)
-        return node->out[1];
-    Value argmax = g->value[node->out[0]];
-    argmax.name = pool_text(g->pool, "%s argmax", argmax.name);
-    argmax.shape.dim[0] = size_product(cuda_channels(shape_channels(argmax.shape), argmax.type), bits) / 8;
-    argmax.type = TYPE_U8;
-    node->a.pool.argmax_bits = bits;
-    node->out[1] = value_new(g, argmax);
-    g->value[node->out[1]].producer = pool;
-    return node->out[1];
+/* So many bits for each stored channel, packed into whole bytes. */
+static ValueId keep_bits(Graph *g, NodeId pool, int bits) {
+    const Value *y = &g->value[g->node[pool].out[0]];
+    return keep_argmax(g, pool, size_product(cuda_channels(shape_channels(y->shape), y->type), bits) / 8,
+                       bits);
 }
 
 /* Room for the argmax, should a gradient ask for it. */
@@ -166,7 +143,7 @@ static void prepare_pool_grad(Program *program, Node *node) {
     if (bits > 0 && !(a->adds && a->mask)) {
         const NodeId pool = pool_of(g, node);
         CHECK(pool >= 0);
-        argmax = keep_argmax(g, pool, bits);
+        argmax = keep_bits(g, pool, bits);
         y = a->mask ? g->node[pool].out[0] : -1;
         node->a.pool.argmax_bits = bits;
         node_set_input(g, node, 0, -1);
@@ -181,7 +158,7 @@ static ValueId argmax_instead(Graph *g, Node *node) {
     const NodeId pool = pool_of(g, node);
     if (bits == 0 || pool < 0)
         return -1;
-    const ValueId argmax = keep_argmax(g, pool, bits);
+    const ValueId argmax = keep_bits(g, pool, bits);
     node->a.pool.argmax_bits = bits;
     node_set_input(g, node, 0, -1);
     return argmax;

@@ -2,7 +2,11 @@
 #include "base/size_math.h"
 #include "ir/rule_gradient.h"
 #include "ir/rule_constants.h"
+#include "ir/ops.h"
 #include "ir/plan.h"
+#include "ir/pools.h"
+
+#include <string.h>
 
 /* The place of the maximum is found again from x, which most often is alive as a skip connection anyway; a
  * target may do better. */
@@ -27,6 +31,36 @@ void gradient_max_unpool(Autodiff *ad, const Node *node, const ValueId *dout, Va
 void gradient_avg_pool(Autodiff *ad, const Node *node, const ValueId *dout, ValueId *din) {
     din[0] = gradient_value(ad, node->in[0]);
     gradient_node(ad, node, OP_AVG_POOL_GRAD, node->a, dout, 1, &din[0], 1);
+}
+
+static bool same_window(const Window *a, const Window *b) {
+    return memcmp(a, b, sizeof *a) == 0;
+}
+
+NodeId pool_of(const Graph *g, const Node *node) {
+    NodeId id = g->nnode - 1;
+    while (id >= 0 && (g->node[id].op != OP_MAX_POOL || g->node[id].in[0] != node->in[0] ||
+                       !same_window(&g->node[id].a.pool.window, &node->a.pool.window)))
+        id--;
+    return id;
+}
+
+ValueId keep_argmax(Graph *g, NodeId pool, int64_t channels, int bits) {
+    Node *node = &g->node[pool];
+    if (node->nout > 1 && node->out[1] >= 0)
+        return node->out[1];
+    Value argmax = g->value[node->out[0]];
+    argmax.name = pool_text(g->pool, "%s argmax", argmax.name);
+    argmax.shape.dim[0] = channels;
+    argmax.type = TYPE_U8;
+    node->a.pool.argmax_bits = bits;
+    const ValueId v = value_new(g, argmax);
+    g->value[v].producer = pool;
+    if (node->nout > 1)
+        node->out[1] = v;
+    else
+        node_add_output(g, node, v);
+    return v;
 }
 
 /* The rows of an image that its windows number OUT cover. */

@@ -475,6 +475,20 @@ int64_t find_loops(const Program *program, const NodeId *node, int count, Repeat
     return tallest;
 }
 
+int find_uneven(const Program *program, const NodeId *node, int count) {
+    Step *step = NEW_ARRAY(program->graph->pool, Step, count);
+    for (int i = 0; i < count; i++)
+        step[i] = (Step){.node = node[i]};
+    for (int i = 0, end; i < count; i = end) {
+        Run r = run_from(program, step, count, i);
+        const int n = scale_rows(&r, tallest_of(&r));
+        if (n < r.count)
+            return r.place[n];
+        end = n > 0 ? r.place[n - 1] + 1 : i + 1;
+    }
+    return -1;
+}
+
 RepeatWindow window_of(const Graph *g, const Node *node, int input, int64_t pitch) {
     const int64_t rows = rows_for_scale(g, node, input), middle = MIDDLE / SCALE;
     const int64_t row = node->tile_rows > 0 ? pitch / node->tile_rows : pitch;

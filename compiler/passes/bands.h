@@ -12,6 +12,9 @@ int loop_over_bands(Program *program, Step *step, int nstep, Step **new);
 /* Which of NODE[0..COUNT), in this order, come into which loop, and how they go over rows there: all but
  * the windows. ROWS receives one for each; returns the height of the tallest tensor in loops. */
 int64_t find_loops(const Program *program, const NodeId *node, int count, RepeatRows *rows);
+/* The first of NODE[0..COUNT), in this order, that has no whole number of rows in a band of those before
+ * it; -1: each has. */
+int find_uneven(const Program *program, const NodeId *node, int count);
 /* What NODE, which goes on by PITCH positions, reads of its input number INPUT. */
 RepeatWindow window_of(const Graph *g, const Node *node, int input, int64_t pitch);
 /* Is VALUE an image of each sample, of which there may be a few rows at a time? */

@@ -37,9 +37,10 @@ void schedule(Program *program);
  * CAPACITY bytes for what they compute, or the least that was found; returns its length. */
 int recompute(Program *program, const NodeId *node, int count, int64_t capacity, Step **step);
 
-/* sweep.c: the first operator that needs all rows of an image before it has one of its own, or NULL: bands
- * of rows go through all of the program. */
-const Node *ends_sweep(const Program *program);
+/* sweep.c: the first operator that needs all rows of an image before it has one of its own, or (UNEVEN) has
+ * no whole number of rows in a band of those before it; NULL: bands of rows go through all of the program.
+ */
+const Node *ends_sweep(const Program *program, bool *uneven);
 
 /* ---- over the plan ---- */
 

@@ -3,7 +3,8 @@
  * A loop over bands of rows goes as far as each operator makes rows out of a few rows. One that needs all
  * rows before it has one of its own ends it: it takes the image as a whole, as adaptive_avg_pool does, or
  * reads what is summed over all rows, as a normalisation by statistics of the image and the gradient of
- * dice_loss do. In front of it, and behind it, images are there as a whole.
+ * dice_loss do. So does one whose rows are in no whole proportion to those before it: no band has a whole
+ * number of each. In front of it, and behind it, images are there as a whole.
  *
  * Requires: steps.  Provides: an answer for reports; no plan depends on it.
  */
@@ -30,12 +31,13 @@ static const Node *sum_read(const Graph *g, const Node *node, const bool *swept)
     return NULL;
 }
 
-const Node *ends_sweep(const Program *program) {
+const Node *ends_sweep(const Program *program, bool *uneven) {
     const Graph *g = program->graph;
     bool *swept = NEW_ARRAY(g->pool, bool, g->nnode);
     NodeId *order;
     const Step **loop;
-    const int count = schedule_nodes(program, &order, &loop);
+    const int count = schedule_nodes(program, &order, &loop), first = find_uneven(program, order, count);
+    *uneven = false;
     for (int i = 0; i < count; i++) {
         const Node *node = &g->node[order[i]];
         if (!touches_image(g, node) || has_trait(node, TRAIT_OF_RUNTIME))
@@ -43,6 +45,10 @@ const Node *ends_sweep(const Program *program) {
         const Node *sum = sum_read(g, node, swept);
         if (sum != NULL || !works_in_rows(program, node))
             return sum != NULL ? sum : node;
+        if (i == first) {
+            *uneven = true;
+            return node;
+        }
         swept[order[i]] = true;
     }
     return NULL;

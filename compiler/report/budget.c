@@ -75,8 +75,7 @@ static void note_enlarged(const Program *program, Diag *diag) {
 /* What keeps images whole where bands of rows would be smaller. */
 static void note_sweep_end(SweepEnd end, Diag *diag) {
     if (end.line.line > 0)
-        diag_note(diag, "bands of rows end at line %d: `%s` takes the whole image at once", end.line.line,
-                  end.name);
+        diag_note(diag, "bands of rows end at line %d: `%s` %s", end.line.line, end.name, end.why);
 }
 
 static void begin_over_budget(const Plan *plan, const Advice *advice, Diag *diag) {
@@ -112,7 +111,7 @@ void warn_of_bands(const Plan *plan, Diag *diag) {
         return;
     diag_begin(diag, WARNING, "U0708", end.line, "--bands=%d: bands of rows end at `%s`",
                plan->options->bands, end.name);
-    diag_label(diag, "takes the whole image at once");
+    diag_label(diag, "%s", end.why);
     diag_note(diag, "the images that it reads, and those behind it, are there as a whole");
     diag_end(diag);
 }

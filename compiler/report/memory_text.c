@@ -197,8 +197,7 @@ static void bands_row(const Plan *plan, const Comparison *c, Text *out) {
 /* Why bands of rows are no help, or not as much, unless nobody wants them. */
 static void sweep_row(SweepEnd end, Text *out) {
     if (end.line.line > 0)
-        text_line(out, "  %-26s `%s` of line %d takes the whole image at once", "bands of rows end",
-                  end.name, end.line.line);
+        text_line(out, "  %-26s `%s` of line %d %s", "bands of rows end", end.name, end.line.line, end.why);
 }
 
 /* The same plan with everything kept. */

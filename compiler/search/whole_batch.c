@@ -63,9 +63,13 @@ static bool report_one_value(Diag *diag, const Graph *g, const Node *node) {
 
 SweepEnd sweep_end(const Plan *plan) {
     const Program *program = program_of(plan, 0);
-    const Node *node = program->target->rings ? whole_image_node(program) : NULL;
+    bool uneven = false;
+    const Node *node = program->target->rings ? band_end(program, &uneven) : NULL;
     return node == NULL ? (SweepEnd){.name = ""}
-                        : (SweepEnd){called(program->graph, node), node_line(node)};
+                        : (SweepEnd){called(program->graph, node),
+                                     uneven ? "makes no whole number of rows of a band"
+                                            : "takes the whole image at once",
+                                     node_line(node)};
 }
 
 bool suits_whole_batch(Diag *diag, const Options *options, const Model *train) {

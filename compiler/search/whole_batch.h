@@ -11,10 +11,10 @@
  * it. */
 bool suits_whole_batch(Diag *diag, const Options *options, const Model *train);
 
-/* The operator at which bands of rows end, for it takes the whole image at once: as the
- * file calls it, and where.  Line 0: bands go through all of the program, or the target has none. */
+/* The operator at which bands of rows end: as the file calls it, what is in the way, as "takes the whole
+ * image at once", and where.  Line 0: bands go through all of the program, or the target has none. */
 typedef struct {
-    const char *name;
+    const char *name, *why;
     Span line;
 } SweepEnd;
 SweepEnd sweep_end(const Plan *plan); /* one in bands */

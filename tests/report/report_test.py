@@ -252,12 +252,13 @@ train {
             ("instance_norm(conv(a, 16, 3))", "mse(y, t)", "instance_norm", 4),
             ("batch_norm(conv(a, 16, 3))", "mse(y, t)", "batch_norm", 4),
             ("a * sigmoid(conv(adaptive_avg_pool(a, 1), 16, 1))", "mse(y, t)", "adaptive_avg_pool", 4),
+            ("resize(max_pool(a, 3), like = a)", "mse(y, t)", "max_pool", 4),
             ("conv(a, 16, 3)", "dice_loss(y, t)", "dice_loss", 7)):
         classes = loss.startswith("dice")
         with open(path, "w") as file:
             file.write(net % (("labels(2)", b, 2, loss) if classes else ("image(3)", b, 3, loss)))
-        report = re.compile(r"bands of rows end +`(\w+)` of line (\d+) takes")
-        note = re.compile(r"note: bands of rows end at line (\d+): `(\w+)` takes")
+        report = re.compile(r"bands of rows end +`(\w+)` of line (\d+) (?:takes|makes)")
+        note = re.compile(r"note: bands of rows end at line (\d+): `(\w+)` (?:takes|makes)")
         expected = [(name, str(line))] if name else []
         code, out, _ = unetc("mem", "--bands=4", path)
         expect(code == 0 and report.findall(out) == expected, "bands end: %s, %s: %s" % (b, loss, report.findall(out)))

@@ -45,10 +45,11 @@ WINOGRAD = Net("../../examples/denoise/tiny_unet.unet", ["--size=32x32", "--batc
 TALL = Net("../../examples/denoise/tiny_unet.unet", ["--conv=direct", "--size=768x32", "--batch=3"], "(denoised, clean)",
            set(), set())
 LEAST = "the least memory"  # instead of a number of bands: each iteration packs weights, too, and some rows are computed again
-LONG = ("reference", "poison, reference", "U-Net, bf16", "Winograd, poison", "tall U-Net, poison")  # of KINDS, those of the long form
+LONG = ("narrow U-Net", "reference", "poison, reference", "U-Net, bf16", "Winograd, poison", "tall U-Net, poison")  # of KINDS, those of the long form
 KINDS = {"fast": (CHAIN, [], [2, 3, 5, 64]), "reference": (CHAIN, ["--kernels=reference"], [2, 3, 5, 64]),
          "bf16": (CHAIN, ["--precision=bf16"], [2, 3, 5, 64]), "poison": (CHAIN, ["--poison"], [3]),
          "poison, reference": (CHAIN, ["--poison", "--kernels=reference"], [3]), "U-Net": (UNET, [], [4, 16]),
+         "narrow U-Net": (UNET, ["-Dbase=3"], [4]),
          "U-Net, bf16": (UNET, ["--precision=bf16"], [4, 16]), "U-Net, poison": (UNET, ["--poison"], [4]),
          "Winograd": (WINOGRAD, [], [4, 8]), "Winograd, poison": (WINOGRAD, ["--poison"], [4]), "tall U-Net": (TALL, [], [LEAST]),
          "tall U-Net, poison": (TALL, ["--poison"], [LEAST])}

@@ -1,0 +1,14 @@
+/* pools.h - what a max_pool writes down for its gradient. */
+#ifndef POOLS_H
+#define POOLS_H
+
+#include "ir/graph.h"
+
+/* The max_pool that has the window and the input of NODE, which takes part in its gradient or undoes it; or
+ * -1. */
+NodeId pool_of(const Graph *g, const Node *node);
+/* Has POOL keep the taps at which it finds its maxima as an output: so many BITS for each, in so many
+ * bytes, CHANNELS, for each window. */
+ValueId keep_argmax(Graph *g, NodeId pool, int64_t channels, int bits);
+
+#endif
