@@ -28,11 +28,11 @@ class Model:
     optimizer, clip, loss   repeat what the file says, for record.py
     full         definitions of full networks, with their numbers of parameters"""
 
-    def __init__(self, name, size, batch, small, inputs, optimizer, loss, full, clip=None, target_size=None):
+    def __init__(self, name, size, batch, small, inputs, optimizer, loss, full, clip=None, target_size=None, folder=None):
         self.name, self.size, self.batch, self.small, self.inputs = name, size, batch, small, inputs
         self.optimizer, self.loss, self.full, self.clip = optimizer, loss, full, clip
         self.target_size = target_size or size
-        self.file = os.path.join(ROOT, "examples", name, name + ".unet")
+        self.file = os.path.join(ROOT, "examples", folder or name, name + ".unet")
 
     def key(self, definitions):
         return " ".join([self.name] + options(definitions))
@@ -50,6 +50,8 @@ PHOTO, TRUTH = ("photo", "image", 3), ("truth", "labels", 2)
 RMSPROP = ("rmsprop", {"lr": 1e-5, "weight_decay": 1e-8, "momentum": 0.999})
 SGD = ("sgd", {"lr": 0.01, "momentum": 0.9, "weight_decay": 1e-4})
 CITY = [PHOTO, ("truth", "labels", 3)]
+SCAN = [("scan", "image", 1), ("truth", "labels", 3)]
+NNUNET = ("sgd", {"lr": 0.01, "momentum": 0.99, "nesterov": True, "weight_decay": 3e-5})
 TARGETS = ("truth", "clean", "weight")
 
 MODELS = [
@@ -80,6 +82,16 @@ MODELS = [
           [({}, 29159715)], clip=0.01),
     Model("enet", (32, 32), 3, [{"classes": 3, "width": 8, "drops": [0, 0]}], CITY,
           ("adam", {"lr": 5e-4, "weight_decay": 2e-4}), "cross_entropy", [({}, 351660)]),
+    Model("nnunet", (16, 32, 32), 1, [{"features": [3, 4, 6, 8], "kernels": [[1, 3, 3], 3, 3, 3], "strides": [1, [1, 2, 2], 2, 2]}], SCAN,
+          NNUNET, "deep_supervision", [({}, 31196399)], clip=12, folder="volume"),
+    Model("nnunet_resenc", (16, 16, 16), 2, [{"features": [3, 4, 6], "blocks": [1, 2, 2], "kernels": [3, 3, 3], "strides": [1, [1, 2, 2], 2]}],
+          SCAN, NNUNET, "deep_supervision", [({}, 102350575)], clip=12, folder="volume"),
+    Model("basic_unet", (32, 32, 32), 1, [{"features": [2, 3, 4, 6, 8, 2]}], [SCAN[0], ("truth", "labels", 2)], ("adam", {"lr": 1e-4}),
+          "cross_entropy_and_sample_dice", [({}, 5749410)], folder="volume"),
+    Model("unet_3d", (8, 16, 16), 2, [{"width": 2, "depth": 2}], [("scan", "image", 3), SCAN[1]], ("sgd", {"lr": 0.01, "momentum": 0.9}),
+          "cross_entropy", [({}, 19075523)], folder="volume"),
+    Model("mlperf_unet3d", (16, 16, 32), 1, [{"filters": [3, 4, 5, 6]}], SCAN, ("sgd", {"lr": 0.8, "momentum": 0.9, "nesterov": True}),
+          "mlperf", [({}, 31190243)], folder="volume"),
 ]
 
 # ---- what follows from names ----
@@ -121,8 +133,7 @@ def batches(model, classes=None):
     """The values of all inputs, dense, in the order of the file."""
     result = []
     for name, kind, channels in model.inputs:
-        height, width = model.target_size if name in TARGETS else model.size
-        points = model.batch * height * width
+        points = model.batch * math.prod(model.target_size if name in TARGETS else model.size)
         result.append(picture(name, points * channels) if kind == "image" else labels(name, points, channels))
     return result
 

@@ -4,6 +4,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+import nets_3d
+
 # ---- milesial/Pytorch-UNet ----
 
 
@@ -820,4 +822,4 @@ class ENet(nn.Module):
 NETS = {"milesial": Milesial, "unet_2015": UNet2015, "attention_unet": AttentionUNet, "resunet": ResUNet,
         "unet_plus_plus": NestedUNet, "dncnn": DnCNN, "drunet": DRUNet, "resnet34_unet": Resnet34UNet,
         "pp_liteseg": PPLiteSeg, "fast_scnn": FastSCNN,
-        "nafnet": NAFNet, "enet": ENet}
+        "nafnet": NAFNet, "enet": ENet, **nets_3d.NETS}

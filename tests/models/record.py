@@ -65,7 +65,34 @@ def half_bce_and_dice(answer, truth):
     return bce_and_dice(answer, truth, 0.5, 1e-5)
 
 
-LOSSES = {"bce_and_dice": bce_and_dice, "half_bce_and_dice": half_bce_and_dice,
+def dice_of_samples(answer, truth, smooth=1e-5, background=False):
+    """1 less the mean over samples and classes."""
+    first, axes = 0 if background else 1, (2, 3, 4)
+    shares = F.softmax(answer, 1)[:, first:]
+    truth = F.one_hot(truth[:, 0].long(), answer.shape[1]).movedim(-1, 1)[:, first:].to(answer.dtype)
+    return 1 - ((2 * (shares * truth).sum(axes) + smooth) / (shares.sum(axes) + truth.sum(axes) + smooth)).mean()
+
+
+def deep_supervision(answers, truth):
+    """nnU-Net's, of the coarsest answer first: half the weight from one to the next, none for the coarsest."""
+    weights = [0.5 ** i for i in range(max(len(answers) - 1, 1))]
+    total = 0
+    for weight, answer in zip(weights, reversed(answers)):
+        few = F.interpolate(truth, size=answer.shape[2:], mode="nearest-exact")
+        total += weight / sum(weights) * (cross_entropy(answer, few) + dice_of_samples(answer, few))
+    return total
+
+
+def cross_entropy_and_sample_dice(answer, truth):
+    return cross_entropy(answer, truth) + dice_of_samples(answer, truth, background=True)
+
+
+def mlperf(answer, truth):
+    return (cross_entropy(answer, truth) + dice_of_samples(answer, truth, 1e-6)) / 2
+
+
+LOSSES = {"deep_supervision": deep_supervision, "cross_entropy_and_sample_dice": cross_entropy_and_sample_dice, "mlperf": mlperf,
+          "bce_and_dice": bce_and_dice, "half_bce_and_dice": half_bce_and_dice,
           "cross_entropy": cross_entropy, "weighted_cross_entropy": weighted_cross_entropy, "ohem": ohem, "cross_entropy_and_dice": cross_entropy_and_dice, "bce": bce, "mse": F.mse_loss,
           "l1": F.l1_loss}
 OPTIMIZERS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "sgd": torch.optim.SGD, "rmsprop": torch.optim.RMSprop}
@@ -75,7 +102,7 @@ OPTIMIZERS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "sgd": torch
 
 def loss_of(model, answers, *targets):
     """The files of several heads: UNet++ divides by their number."""
-    if not isinstance(answers, list):
+    if not isinstance(answers, list) or model.loss == "deep_supervision":
         return LOSSES[model.loss](answers, *targets)
     total = sum(LOSSES[model.loss](answer, *targets) for answer in answers)
     return total / len(answers) if model.name == "unet_plus_plus" else total
@@ -120,7 +147,7 @@ class Trained:
             loss = loss_of(model, net(*inputs), *targets)
             loss.backward()
             if step == 0:
-                self.gradients = {key: value.grad.clone() for key, value in net.named_parameters()}
+                self.gradients = {key: value.grad.clone() for key, value in net.named_parameters() if value.grad is not None}
             if model.clip:
                 nn.utils.clip_grad_norm_(net.parameters(), model.clip)
             optimizer.step()

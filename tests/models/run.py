@@ -166,7 +166,7 @@ def check_onnx(tools, model, definitions):
     with tempfile.TemporaryDirectory() as folder:
         weights, path = os.path.join(folder, "weights.safetensors"), os.path.join(folder, "model.onnx")
         write_weights(weights, recorded)
-        run_oracle.execute([tools.unetc, "onnx", "--weights=" + weights, "-o", path, "--size=%dx%d" % model.size] +
+        run_oracle.execute([tools.unetc, "onnx", "--weights=" + weights, "-o", path, "--size=" + "x".join(map(str, model.size))] +
                            models.options(definitions) + [logits_instead(model.file, folder)])
         if model.name not in EVALUATED:
             return print("%-40s %d bytes of ONNX" % (key, os.path.getsize(path)))
