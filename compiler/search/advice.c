@@ -3,7 +3,8 @@
  * Every proposal was planned, so it fits, and its numbers are those that the option will give, but where
  * much is computed again: what is found in brief is about that.  First comes what leaves the result as it
  * is, then what rounds otherwise, a smaller batch, a smaller size, and a narrower network. Where none of
- * these helps, two of them together; where nothing helps, the smallest budget that would do. Proposals do
+ * these leaves network and size as they are, two of them together are proposed, too; where nothing helps,
+ * the smallest budget that would do. Proposals do
  * not depend on each other, so they are worked out in threads.
  */
 #include "search/advice.h"
@@ -100,7 +101,8 @@ typedef struct {
     bool freely;        /* with all freedoms */
     bool whole_batch;   /* an operator sees all samples, so there is no loop over them */
     bool narrower_only; /* what is fixed is too much already */
-    const char *width;  /* or NULL */
+    int64_t width_of_image;
+    const char *width; /* or NULL */
     int64_t value;
     Idea *idea;
     int count;
@@ -206,6 +208,17 @@ static void add_single_ideas(Ideas *all) {
 
 /* ---- from ideas to proposals ---- */
 
+/* Of two sizes the larger, if it costs no more, is proposed alone. */
+static bool has_better(const Advice *a, const Idea *idea, const FitTrial *trial) {
+    for (int i = 0; i < a->count && idea->width == NULL; i++) {
+        const Proposal *p = &a->proposal[i];
+        if (p->smaller && !p->narrower && p->trial.size[AXES - 1] >= trial->size[AXES - 1] &&
+            fit_extra_work(&p->trial) <= fit_extra_work(trial) + 1)
+            return true;
+    }
+    return false;
+}
+
 static void propose(Advice *a, const Idea *idea, const FitTrial *trial) {
     const char *text = idea->text;
     if (idea->width != NULL)
@@ -214,8 +227,8 @@ static void propose(Advice *a, const Idea *idea, const FitTrial *trial) {
         text = joined(a->pool, text, pool_text(a->pool, "--batch=%lld", (long long)trial->batch));
     if (idea->find == find_size)
         text = joined(a->pool, text, pool_text(a->pool, "--size=%s", fit_size_text(a->pool, trial->size)));
-    if (a->count < MAX_PROPOSALS)
-        a->proposal[a->count++] = (Proposal){text, *trial, idea->width != NULL};
+    if (a->count < MAX_PROPOSALS && !(idea->find == find_size && has_better(a, idea, trial)))
+        a->proposal[a->count++] = (Proposal){text, *trial, idea->width != NULL, idea->find == find_size};
 }
 
 /* Works out all ideas, proposes those that fit, and begins anew. */
@@ -256,23 +269,52 @@ static void propose_singles(Advice *a, Ideas *all) {
     propose_all(a, all);
 }
 
-/* With all freedoms, but where the batch is smaller: with them, that would be no help. */
-static void propose_pairs(Advice *a, Ideas *all) {
-    if (!all->narrower_only) {
-        if (batch_matters(all))
-            add(all, &halves, NULL, find_batch);
-        all->freely = true;
-        add(all, &direct, &halves, find_nothing_more);
-        add(all, &halves, NULL, find_size);
-        add(all, &direct, NULL, find_size);
+/* Is there a proposal that leaves the network as it is, and the images, or half of their extents? */
+static bool has_proposal(const Advice *a, const Ideas *all, bool of_half) {
+    for (int i = 0; i < a->count; i++) {
+        const Proposal *p = &a->proposal[i];
+        if (!p->narrower &&
+            (!p->smaller || (of_half && 2 * p->trial.size[AXES - 1] >= all->width_of_image)))
+            return true;
     }
+    return false;
+}
+
+/* With all freedoms, but where the batch is smaller: with them, that would be no help.  Sizes come where
+ * nothing else helps, and none of half the extents is known. */
+static void propose_pairs(Advice *a, Ideas *all) {
+    if (batch_matters(all))
+        add(all, &halves, NULL, find_batch);
     all->freely = true;
-    add_narrower_and_smaller(all, 2);
+    add(all, &direct, &halves, find_nothing_more);
     propose_all(a, all);
-    if (a->count == 0) {
-        add_narrower_and_smaller(all, 4);
+    if (has_proposal(a, all, true))
+        return;
+    add(all, &halves, NULL, find_size);
+    add(all, &direct, NULL, find_size);
+    propose_all(a, all);
+}
+
+/* A smaller size, too. */
+static void propose_narrower_pairs(Advice *a, Ideas *all) {
+    all->freely = true;
+    for (int64_t divisor = 2; divisor <= 4 && a->count == 0; divisor *= 2) {
+        add_narrower_and_smaller(all, divisor);
         propose_all(a, all);
     }
+}
+
+/* Another network comes last. */
+static void put_in_order(Advice *a) {
+    Proposal last[MAX_PROPOSALS];
+    int first = 0, nlast = 0;
+    for (int i = 0; i < a->count; i++)
+        if (a->proposal[i].narrower)
+            last[nlast++] = a->proposal[i];
+        else
+            a->proposal[first++] = a->proposal[i];
+    for (int i = 0; i < nlast; i++)
+        a->proposal[first + i] = last[i];
 }
 
 /* ---- the smallest budget ---- */
@@ -338,6 +380,8 @@ static Ideas ideas_for(Pool *pool, const Plan *plan, const FitQuestion *asked) {
         all.whole_batch = whole_batch_node(train->graph) != NULL;
     }
     all.width = fit_width(pool, asked, &all.value);
+    const Graph *g = program_of(plan, 0)->graph;
+    all.width_of_image = shape_extent(g->value[plan->model->input[0].value].shape, AXES - 1);
     return all;
 }
 
@@ -352,8 +396,11 @@ Advice advise(Pool *pool, const Plan *plan, const FitQuestion *asked) {
         propose_singles(&a, &all);
         all.freely = false;
     }
-    if (a.count == 0)
+    if (!all.narrower_only && !has_proposal(&a, &all, false))
         propose_pairs(&a, &all);
+    if (a.count == 0)
+        propose_narrower_pairs(&a, &all);
+    put_in_order(&a);
     if (a.count == 0 && plan->refusal == NULL)
         a.smallest = smallest(asked);
     return a;

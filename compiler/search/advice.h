@@ -11,6 +11,7 @@ typedef struct {
     const char *text; /* as one would type it */
     FitTrial trial;
     bool narrower; /* another network, with less work */
+    bool smaller;  /* images */
 } Proposal;
 
 typedef struct {

@@ -268,11 +268,13 @@ static void go_up(Row *row, Tried *fits, Tried *fails) {
     }
 }
 
-/* A good plan in place of any; BRIEF: sought for in brief. */
+/* A good plan in place of any; BRIEF: sought for in brief, if that finds one. */
 static FitTrial good_trial(Row *row, const Tried *fits, bool brief) {
     row->question.fixed.any_plan = false;
     row->question.fixed.brief = brief;
     const Tried good = try_candidate(row, fits->i);
+    if (!good.trial.fits && brief) /* that was too brief */
+        return good_trial(row, fits, false);
     return good.trial.fits ? good.trial : fits->trial;
 }
 

@@ -218,6 +218,10 @@ def test_pairs():
     _, found = refusal(SMALL, ["--mem=600KiB", "--micro-batches=off", "--bands=off"])
     expect(found and found[0][0] == "--micro-batches=auto and --bands=auto and --conv=direct and --precision=bf16",
            "over budget: two options, and what had been forbidden")
+    _, found = refusal(TINY, ["--mem=12MiB"])
+    texts = [text for text, *_ in found]
+    expect("--conv=direct and --precision=bf16" in texts and texts[-1].startswith("-D base="),
+           "over budget: two options rather than a third of the size, another network last: %s" % texts)
     err, found = refusal(TINY, ["--mem=4MiB"])
     expect("take 7.36 MiB" in err and "only a narrower network" in err, "over budget: the fixed part")
     expect(found and all(re.match(r"-D base=\d+ and --size=", text) for text, *_ in found),
