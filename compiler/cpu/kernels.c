@@ -159,22 +159,9 @@ static bool join_max_pool(Graph *g, const Node *conv, const Node *pool, Node *jo
 
 /* ---- pools ---- */
 
-/* Do windows of 2x2 points lie side by side on all of X? */
-static bool has_cells(const Graph *g, const Node *node, ValueId x, ValueId y) {
-    const Window *w = &node->a.pool.window;
-    bool fits = true;
-    for (int k = 0; k < AXES; k++) {
-        const int64_t size = k == 0 ? 1 : 2;
-        fits &= w->kernel[k] == size && w->stride[k] == size && w->dilation[k] == 1 && w->before[k] == 0 &&
-                shape_extent(g->value[x].shape, k) == size * shape_extent(g->value[y].shape, k);
-    }
-    return fits;
-}
-
 /* In bands of rows x need not be kept for the gradient of a pool, which comes long after what else reads x:
  * a byte for each window tells where its maximum is, and which of its points are above zero. */
 static void prepare_pool_grad(Program *program, Node *node) {
-    enum { MARK_BITS = 8 };
     Graph *g = program->graph;
     const NodeId pool = pool_of(g, node);
     if (program->options->reference || !has_bands(program) || pool < 0 ||

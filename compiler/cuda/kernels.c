@@ -132,19 +132,31 @@ static void prepare_pool(Program *program, Node *node) {
     node_add_output(program->graph, node, -1);
 }
 
+/* Is what NODE adds masked by x, too? */
+static bool masks_all(const Node *node) {
+    return node->a.pool.adds && node->a.pool.mask;
+}
+
+/* How much POOL keeps for its gradient NODE; 0: nothing. */
+static int bits_for(const Program *program, const Node *node, const Node *pool) {
+    const bool marks = has_bands(program) && has_cells(program->graph, node, pool->in[0], pool->out[0]);
+    const int bits = !masks_all(node) ? argmax_bits(&node->a.pool.window) : marks ? MARK_BITS : 0;
+    const int64_t kept = pool->a.pool.argmax_bits;
+    return kept == 0 || kept == bits ? bits : 0;
+}
+
 /* By the argmax, a few bits for each window, x need not be kept: where a maximum passes a ReLU, so does the
- * y that was pooled from it.  Only where another gradient is added and then masked, all of x is read
- * anyway. */
+ * y that was pooled from it.  Where another gradient is added and then masked, this takes all of x, or, in
+ * bands of rows, where x would stay long, a bit for each of its points. */
 static void prepare_pool_grad(Program *program, Node *node) {
     Graph *g = program->graph;
-    const PoolAttributes *a = &node->a.pool;
-    const int bits = argmax_bits(&a->window);
+    const NodeId pool = pool_of(g, node);
+    CHECK(pool >= 0);
+    const int bits = bits_for(program, node, &g->node[pool]);
     ValueId y = -1, argmax = -1;
-    if (bits > 0 && !(a->adds && a->mask)) {
-        const NodeId pool = pool_of(g, node);
-        CHECK(pool >= 0);
+    if (bits > 0) {
         argmax = keep_bits(g, pool, bits);
-        y = a->mask ? g->node[pool].out[0] : -1;
+        y = node->a.pool.mask && !masks_all(node) ? g->node[pool].out[0] : -1;
         node->a.pool.argmax_bits = bits;
         node_set_input(g, node, 0, -1);
     }

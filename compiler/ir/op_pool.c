@@ -45,6 +45,17 @@ NodeId pool_of(const Graph *g, const Node *node) {
     return id;
 }
 
+bool has_cells(const Graph *g, const Node *node, ValueId x, ValueId y) {
+    const Window *w = &node->a.pool.window;
+    bool fits = true;
+    for (int k = 0; k < AXES; k++) {
+        const int64_t size = k == 0 ? 1 : 2;
+        fits &= w->kernel[k] == size && w->stride[k] == size && w->dilation[k] == 1 && w->before[k] == 0 &&
+                shape_extent(g->value[x].shape, k) == size * shape_extent(g->value[y].shape, k);
+    }
+    return fits;
+}
+
 ValueId keep_argmax(Graph *g, NodeId pool, int64_t channels, int bits) {
     Node *node = &g->node[pool];
     if (node->nout > 1 && node->out[1] >= 0)

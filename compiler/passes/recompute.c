@@ -232,7 +232,9 @@ static RepeatProblem bands_of(const Translation *t, const RematProblem *problem)
     const Graph *g = t->program->graph;
     RepeatRows *rows = NEW_ARRAY(g->pool, RepeatRows, t->noperation);
     RepeatRows *node_rows = NEW_ARRAY(g->pool, RepeatRows, t->count);
-    const int64_t tallest = find_loops(t->program, t->node, t->count, node_rows);
+    const int64_t tallest = find_loops(t->program, t->node, t->count, node_rows),
+                  asked = t->program->options->bands,
+                  band = asked > 1 ? iterations(tallest, asked) : band_rows(t->program);
     for (int o = 0; o < t->noperation; o++) {
         const int last = t->first[o + 1] - 1, nread = problem->operation[o].nread;
         RepeatWindow *window = NEW_ARRAY(g->pool, RepeatWindow, nread);
@@ -246,7 +248,7 @@ static RepeatProblem bands_of(const Translation *t, const RematProblem *problem)
     return (RepeatProblem){.problem = problem,
                            .rows = rows,
                            .height = size_product(tallest, REPEAT_POSITIONS),
-                           .band = size_product(band_rows(t->program), REPEAT_POSITIONS)};
+                           .band = size_product(band, REPEAT_POSITIONS)};
 }
 
 /* ---- from the schedule back to the graph ---- */

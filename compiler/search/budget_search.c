@@ -4,8 +4,8 @@
  * Each attempt lowers the file and runs all passes under one choice.  In this order:
  *     1. as many samples at a time as cost no time, everything kept;
  *     2. fewer samples at a time, everything kept;
- *     3. one sample at a time, a few rows at a time: nothing is computed twice, but weights are read more
- * often;
+ *     3. one sample at a time, a few rows at a time: weights are read more often, and what is computed
+ * again is little; in as many bands as the options say, if they do;
  *     4. what does not fit is computed again.
  * The first that is within the budget is taken.  But where 2 or 3 is, 4 may cost less (Plan.cost), and then
  * it is taken.  So more memory never costs more: the candidates are the same for every budget, and those
@@ -243,6 +243,16 @@ static Plan *in_bands(const Request *r, Choices choices, Plan *best) {
     return plan_fits(best) && !trains ? best : in_bands_of(r, choices, best);
 }
 
+/* In as many bands as were asked for; what is made anew is the same. */
+static Plan *in_asked_bands(const Request *r, Choices choices, Plan *best) {
+    choices.repeats = !r->options->no_recompute;
+    best = fewest_repeats(r, choices, repeats_of(r, attempt(r, choices)), best);
+    if (plan_fits(best))
+        return best;
+    choices.packs_in_iterations = choices.packs_in_bands = true;
+    return fewest_repeats(r, choices, repeats_of(r, attempt(r, choices)), best);
+}
+
 /* Is training over a budget, in a way that computing again may mend? */
 static bool may_recompute(const Request *r, const Plan *plan) {
     const Program *train = &plan->program[PROGRAM_TRAIN];
@@ -318,7 +328,8 @@ bool lower_programs(Pool *pool, Diag *diag, const Ast *file, const LowerOptions 
 
 /* The steps of above, from CHOICES on; LOOPS: fewer samples at a time may be chosen. */
 static Plan *search(const Request *r, Choices choices, bool loops) {
-    const bool bands = r->options->target->rings && r->options->bands == 0 && choices.band_rows == 0;
+    const bool bands = r->options->target->rings && r->options->bands == 0 && choices.band_rows == 0,
+               asked = r->options->target->rings && r->options->bands > 1;
     Plan *best = everything_kept(r, &choices);
     if (best == NULL || plan_fits(best))
         return best;
@@ -330,6 +341,8 @@ static Plan *search(const Request *r, Choices choices, bool loops) {
     const int64_t fewest = plan_fits(best) ? best->program[PROGRAM_TRAIN].micro_batch : 1;
     if (bands && !plan_fits(best))
         best = in_bands(r, choices, best);
+    if (asked && trains && !plan_fits(best))
+        best = in_asked_bands(r, choices, best);
     if (!plan_fits(best) && keeps_too_much(best))
         return best;
     return trains ? recompute_in_turns(r, choices, most, loops ? fewest : most, best) : best;
@@ -385,7 +398,8 @@ Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *low
     choices.packs_once = options->target->packs_once && !fixed->any_plan;
     choices.packs_in_iterations = fixed->any_plan;
     Plan *best = search(&r, choices, loops);
-    if (best != NULL && !plan_fits(best) && keeps_too_much(best)) {
+    if (best != NULL && !plan_fits(best) && choices.packs_once &&
+        best->program[PROGRAM_PREDICT].model != NULL) {
         choices.packs_once = false;
         best = smaller(search(&r, choices, loops), best);
     }

@@ -5,6 +5,16 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
+/* Adds to each lane of the argmax which taps are above zero. */
+DEVICE void KERNEL_mark(const stored *__restrict__ x, Grid in, Window window, Point o, Argmax *argmax) {
+    for (int tap = 0; tap < 4; tap++) {
+        const Vector here = load_vector(x, index(in, under(window, o, 0, tap / 2, tap % 2)));
+        for (int l = 0; l < LANES; l++)
+            if (here.lane[l] > 0)
+                argmax->lane[l] |= 16 << tap;
+    }
+}
+
 static __global__ void KERNEL_windows(Range range, stored *__restrict__ y, uint8_t *__restrict__ argmax,
                                       const stored *__restrict__ x) {
     SIZES;
@@ -14,7 +24,9 @@ static __global__ void KERNEL_windows(Range range, stored *__restrict__ y, uint8
     const unsigned i = vector_index(range);
     if (i == NO_VECTOR)
         return;
-    const Maximum maximum = window_maximum(x, in, window, point_at(out, i));
+    Maximum maximum = window_maximum(x, in, window, point_at(out, i));
+    if (keeps_marks(ARGMAX_BITS, KD * KH * KW))
+        KERNEL_mark(x, in, window, point_at(out, i), &maximum.argmax);
     store_vector(y, place(out, i), maximum.value);
     if (ARGMAX_BITS > 0)
         store_argmax<ARGMAX_BITS>(argmax, place(kept, i), maximum.argmax);

@@ -1,8 +1,8 @@
 /* max_pool_grad.cu - gradient of a maximum over windows: it goes to the first maximum of each.
  *
- * max_pool has written down where that is (ARGMAX_BITS), or it is found again in x. Where windows do not
- * overlap, a thread takes one window and all points up to the next; else it takes one point and asks every
- * window over it. */
+ * max_pool has written down where that is (ARGMAX_BITS), and which taps are above zero, or x is read. Where
+ * windows do not overlap, a thread takes one window and all points up to the next; else it takes one point
+ * and asks every window over it. */
 #include "prologue.cuh"
 
 #define KERNEL max_pool_grad
@@ -15,19 +15,20 @@ struct KERNEL_Share {
     Argmax argmax;
 };
 
-/* Where x is not read, the mask is that of the maximum: no other point gets anything. */
+/* Where x is not read, the mask is that of the maximum: no other point gets anything but what is added. */
 DEVICE KERNEL_Share KERNEL_share(const stored *__restrict__ x, const stored *__restrict__ dy,
                                  const stored *__restrict__ y, const uint8_t *__restrict__ argmax,
                                  Point o) {
     SIZES;
-    static_assert(ARGMAX_BITS == 0 || !(MASK && ACCUMULATE), "the mask of what is added needs x");
+    constexpr bool marks = keeps_marks(ARGMAX_BITS, KD * KH * KW);
+    static_assert(ARGMAX_BITS == 0 || marks || !(MASK && ACCUMULATE), "the mask of what is added needs x");
     constexpr int columns = DX.block / LANES;
     constexpr Grid in = {ID, IH, IW, columns, X.ring}, out = {D, H, W, columns, DY.ring},
                    maxima = {D, H, W, columns, Y.ring}, kept = {D, H, W, columns, ARGMAX.ring};
     constexpr Window window = {KD, KH, KW, SD, SH, SW, PD, PH, PW, LD, LH, LW};
     KERNEL_Share share;
     share.gradient = load_vector(dy, index(out, o));
-    if (ARGMAX_BITS > 0 && MASK)
+    if (ARGMAX_BITS > 0 && MASK && !marks)
         share.gradient = masked(share.gradient, load_vector(y, index(maxima, o)));
     share.argmax = ARGMAX_BITS > 0 ? load_argmax<ARGMAX_BITS>(argmax, index(kept, o))
                                    : window_maximum(x, in, window, o).argmax;
@@ -36,14 +37,17 @@ DEVICE KERNEL_Share KERNEL_share(const stored *__restrict__ x, const stored *__r
 
 /* Adds what the window hands down to this tap. */
 DEVICE void KERNEL_add(Vector *sum, KERNEL_Share share, int tap) {
+    SIZES;
+    constexpr int bits = keeps_marks(ARGMAX_BITS, KD * KH * KW) ? 3 : -1;
     for (int l = 0; l < LANES; l++)
-        if (share.argmax.lane[l] == tap)
+        if ((share.argmax.lane[l] & bits) == tap)
             sum->lane[l] += share.gradient.lane[l];
 }
 
-/* Writes the gradient of point p, of which `total` came through the windows. */
-DEVICE void KERNEL_finish(stored *dx, const stored *__restrict__ x, const stored *a, Point p,
-                          Vector total) {
+/* Writes the gradient of point p, the tap of a window with this argmax, of which `total` came through the
+ * windows. */
+DEVICE void KERNEL_finish(stored *dx, const stored *__restrict__ x, const stored *a, Point p, Vector total,
+                          Argmax argmax, int tap) {
     SIZES;
     constexpr int columns = DX.block / LANES;
     constexpr Grid to = {ID, IH, IW, columns, DX.ring}, in = {ID, IH, IW, columns, X.ring},
@@ -52,6 +56,9 @@ DEVICE void KERNEL_finish(stored *dx, const stored *__restrict__ x, const stored
         total = sum(total, load_vector(a, index(added, p)));
     if (ARGMAX_BITS == 0 && MASK)
         total = masked(total, load_vector(x, index(in, p)));
+    for (int l = 0; l < LANES && MASK && keeps_marks(ARGMAX_BITS, KD * KH * KW); l++)
+        if ((argmax.lane[l] & 16 << tap) == 0)
+            total.lane[l] = 0;
     store_vector(dx, index(to, p), total);
 }
 
@@ -78,7 +85,7 @@ static __global__ void KERNEL_cells(Range range, Rows rows, stored *dx, const st
                 Vector total = filled(0);
                 if (is_window && kd < KD && kh < KH && kw < KW)
                     KERNEL_add(&total, share, tap_number(window, kd, kh, kw));
-                KERNEL_finish(dx, x, a, p, total);
+                KERNEL_finish(dx, x, a, p, total, share.argmax, tap_number(window, kd, kh, kw));
             }
 }
 
@@ -95,7 +102,7 @@ static __global__ void KERNEL_points(Range range, stored *dx, const stored *__re
     Vector total = filled(0);
     each_window_over(p, window, out,
                      [&](Point o, int tap) { KERNEL_add(&total, KERNEL_share(x, dy, y, argmax, o), tap); });
-    KERNEL_finish(dx, x, a, p, total);
+    KERNEL_finish(dx, x, a, p, total, Argmax{}, 0);
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, stored *dx, const stored *x, const stored *dy,

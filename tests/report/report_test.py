@@ -207,6 +207,9 @@ def test_proposals():
 def test_bands():
     _, found = refusal(SMALL, ["--mem=1MiB", "--bands=off"])
     expect("--bands=auto and --conv=direct" in [text for text, *_ in found], "over budget: what bands would do")
+    code, made = plan(os.path.join(os.path.dirname(TINY), "unet_denoiser.unet"), "--conv=direct", "--size=512x512", "--batch=1",
+                      "--programs=train", "--bands=32", "--mem=200MiB")
+    expect(code == 0 and 0 < made["cost"]["recompute_flops"] < .02 * made["cost"]["flops"], "--bands=32: little is computed again")
 
 
 def test_pairs():

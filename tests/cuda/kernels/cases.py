@@ -326,13 +326,15 @@ def pooling(cases, variant):
     size, axes = [1, r.randint(3, 9), r.randint(3, 9)], [(1, 1, 0)] + 2 * [(2, 2, 0)]
     if variant == 1:
         size[0], axes = r.randint(3, 4), 3 * [(3, 2, 1)]
-    elif variant > 1:
+    elif variant == 0:
+        size[1:] = [r.choice([4, 6, 8]) for _ in range(2)]
+    else:
         if r.random() < 0.4:
             size[0], axes[0] = r.randint(3, 4), (2, 2, 0)
         for axis in (1, 2):
             k = r.choice([2, 2, 3])
             axes[axis] = (k, r.choice([2, 2, 1, 3]), r.randint(0, k // 2))
-    dilation, beyond = r.choice([1, 1, 2]) if min(size[1:]) > 4 else 1, r.randint(0, 1)
+    dilation, beyond = r.choice([1, 1, 2]) if variant > 0 and min(size[1:]) > 4 else 1, r.randint(0, 1)
     gaps = [1, dilation, dilation]
     room = [s + 2 * p - (k - 1) * l - 1 for s, (k, st, p), l in zip(size, axes, gaps)]
     out = [(room[i] + beyond * (st - 1)) // st for i, (_, st, _) in enumerate(axes)]
@@ -352,12 +354,22 @@ def pooling(cases, variant):
     masked = cases.both("max_pool_grad", {**numbers, "MASK": 1}, layouts)
     told = [cases.cuda.add("max_pool_grad", {**numbers, "ARGMAX_BITS": bits, **variant}, layouts)
             for variant in ({}, {"ACCUMULATE": 1}, {"MASK": 1})]
+    cells = axes == [(1, 1, 0), (2, 2, 0), (2, 2, 0)] and dilation == 1 and size == [out[0], 2 * out[1], 2 * out[2]]
+    marks = {**numbers, "ARGMAX_BITS": 8, "ACCUMULATE": 1, "MASK": 1}
     average = cases.both("avg_pool", numbers, {"X": x, "Y": y})
     average_grad = cases.both("avg_pool_grad", numbers, {"DX": x, "DY": y})
     rows = size[0] * size[1]
     gradient = lambda a, dx="dx": {"dx": dx, "x": "x", "dy": "dy", "a": a}
     told_by = lambda a, y, dx="same_dx": {"dx": dx, "x": None, "dy": "dy", "a": a, "y": y, "argmax": "argmax"}
     no_argmax = {"y": None, "argmax": None}
+    by_marks = [] if not cells else [
+        "const Device marks(%d);" % (n * out[0] * out[1] * out[2] * y.block),
+        *cases.parts("max_pool", cases.cuda.add("max_pool", marks, {"X": x, "Y": y, "ARGMAX": y}), out[0] * out[1],
+                     {"y": "same_y", "argmax": "marks", "x": "x"}),
+        "test.same(\"max_pool that keeps marks\", same_y, y);",
+        *cases.parts("max_pool_grad", cases.cuda.add("max_pool_grad", marks, layouts), rows,
+                     {"dx": "same_dx", "x": None, "dy": "dy", "a": "a", "y": None, "argmax": "marks"}, None),
+        "test.same(\"max_pool_grad by marks, added and masked\", same_dx, dx);"]
     pooled = lambda what, kernels, a: cases.by_rows(what, "max_pool_grad", kernels, rows, gradient(a), no_argmax, [n])
     parts = lambda kernel, given, cuts=None: cases.parts("max_pool_grad", kernel, rows, given, cuts)
     cases.function("pools of %d channels, %d x %s to %s, %s" % (c, n, size, out, axes), [
@@ -383,7 +395,8 @@ def pooling(cases, variant):
         cases.reference_call("max_pool_grad", added[1], gradient("b", "b"), [n, "{0, %d}" % rows]),
         *parts(told[1], told_by("b", None, "b"), (1, 2)),
         "test.compare(\"max_pool_grad by argmax, added, in place\", b);",
-        *pooled("max_pool_grad, added and masked", fused, "a")])
+        *pooled("max_pool_grad, added and masked", fused, "a"),
+        *by_marks])
 
 
 def resizing(cases):
