@@ -385,6 +385,11 @@ bool check_image_format(Lower *l, const char *pattern, Span span);
 
 /* `name = source` in `data` or `eval`; false in another section, where it sets a tensor. */
 bool run_source(Lower *l, const Stmt *stmt);
+/* By name; NULL: there is none. */
+const Source *find_source(const DataSection *data, const char *name);
+const Input *find_input(const Lower *l, const char *name, int *index);
+
+/* ---- settings_data_checks.c: the sources together ---- */
 void check_sources(Lower *l);
 /* Which sources read files, themselves or through the sources they name, all of them earlier. */
 const bool *reading_files(const Lower *l, const DataSection *data);

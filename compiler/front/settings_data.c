@@ -37,12 +37,12 @@ static bool is_source_call(const Expr *expr) {
            (among(expr->text, sources_here, HERE) || among(expr->text, sources_later, LATER));
 }
 
-static const Source *find_source(const DataSection *data, const char *name) {
+const Source *find_source(const DataSection *data, const char *name) {
     const int i = table_find(&data->source_of, name);
     return i < 0 ? NULL : &data->source[i];
 }
 
-static const Input *find_input(const Lower *l, const char *name, int *index) {
+const Input *find_input(const Lower *l, const char *name, int *index) {
     *index = table_find(&l->model->input_of, name);
     return *index < 0 ? NULL : &l->model->input[*index];
 }
@@ -598,144 +598,6 @@ bool run_source(Lower *l, const Stmt *stmt) {
         PUSH(l->pool, data->source, data->nsource, source);
     }
     return true;
-}
-
-/* A source that fills nothing may have been meant for NAME. */
-static void help_unused_source(Lower *l, const DataSection *data, const char *name) {
-    const char **names = NULL;
-    int count = 0, index;
-    const Source *source = data->source, *end = source == NULL ? NULL : source + data->nsource;
-    for (; source != end; source++)
-        if (find_input(l, source->name, &index) == NULL)
-            PUSH(l->pool, names, count, source->name);
-    const char *near = unet_nearest_word(name, names, count);
-    if (near != NULL)
-        diag_help(l->diag, "is `%s` meant, which fills nothing?", near);
-}
-
-static void check_filled(Lower *l, const DataSection *data, bool targets) {
-    for (int i = 0; i < l->model->ninput; i++) {
-        const Input *input = &l->model->input[i];
-        if ((input->is_target && !targets) || find_source(data, input->name) != NULL)
-            continue;
-        diag_begin(l->diag, ERROR, "U0605", data->span, "`%s` has no source", input->name);
-        diag_note(l->diag, "`%s %s` is declared on line %d", input->is_target ? "target" : "input",
-                  input->name, input->span.line);
-        help_unused_source(l, data, input->name);
-        diag_help(l->diag, "add `%s = %s(\"%s/*.png\")`", input->name,
-                  input->kind == KIND_LABELS ? "labels" : "images", input->name);
-        diag_end(l->diag);
-    }
-}
-
-static Shape input_shape(const Lower *l, int input) {
-    return l->graph->value[l->model->input[input].value].shape;
-}
-
-/* How many times the files of an input are as large as those of the first, along each axis: 1 if the input
- * is no larger, 0 if no whole number says it.  While sizes are tried, only one axis counts. */
-static int64_t times_larger(const Lower *l, int input) {
-    Shape first = input_shape(l, 0), own = input_shape(l, input);
-    int64_t times = 1;
-    bool larger = false, whole = true, begun = false;
-    for (int axis = 0; axis < AXES; axis++) {
-        int64_t small = shape_extent(first, axis), large = shape_extent(own, axis);
-        if ((l->only_axis >= 0 && axis != l->only_axis) || (small == 1 && large == 1))
-            continue;
-        larger |= large > small;
-        whole &= large % small == 0 && (!begun || large / small == times);
-        times = large / small;
-        begun = true;
-    }
-    return !larger ? 1 : whole ? times : 0;
-}
-
-static void check_input_sizes(Lower *l) {
-    for (int i = 1; i < l->model->ninput; i++) {
-        const Input *input = &l->model->input[i], *first = &l->model->input[0];
-        if (times_larger(l, i) > 0)
-            continue;
-        diag_begin(l->diag, ERROR, "U0213", input->size_span.line > 0 ? input->size_span : input->span,
-                   "`%s` is %s: its sizes must be the same whole multiple of those of `%s`, %s",
-                   input->name, shape_text(l->pool, input_shape(l, i)), first->name,
-                   shape_text(l->pool, input_shape(l, 0)));
-        diag_note(l->diag,
-                  "a larger picture has 2, 3 or more times as many points, the same along each axis");
-        diag_end(l->diag);
-    }
-}
-
-const bool *reading_files(const Lower *l, const DataSection *data) {
-    bool *reads = NEW_ARRAY(l->pool, bool, data->nsource);
-    for (int i = 0; i < data->nsource; i++)
-        for (int k = 0; k < data->source[i].nterm; k++) {
-            const SourceTerm *term = &data->source[i].term[k];
-            reads[i] |=
-                term->op == SOURCE_FILES || ((term->op == SOURCE_NAME || term->op == SOURCE_BORDER) &&
-                                             reads[find_source(data, term->text) - data->source]);
-        }
-    return reads;
-}
-
-/* A picture has one slice. */
-static void check_volumes(Lower *l, const DataSection *data, const bool *reads) {
-    for (int i = 0; i < data->nsource; i++) {
-        const Source *source = &data->source[i];
-        if (source->input < 0 || shape_extent(input_shape(l, source->input), 0) == 1 || !reads[i])
-            continue;
-        diag_begin(l->diag, ERROR, "U0606", source->span, "`%s` is a volume, and this reads images",
-                   source->name);
-        diag_note(l->diag, "an image has one slice, and `%s` has %lld", source->name,
-                  (long long)shape_extent(input_shape(l, source->input), 0));
-        diag_note(l->diag, "this version reads no files of volumes");
-        diag_end(l->diag);
-    }
-}
-
-/* The files of one source have one size. */
-static void check_shared_files(Lower *l, const DataSection *data, const bool *reads) {
-    int64_t *times = NEW_ARRAY(l->pool, int64_t, data->nsource);
-    for (int i = data->nsource - 1; i >= 0; i--) {
-        const Source *source = &data->source[i];
-        times[i] = source->input >= 0 ? times_larger(l, source->input) : times[i];
-        for (int k = 0; k < source->nterm && times[i] > 0; k++) {
-            const Source *named =
-                source->term[k].op == SOURCE_NAME ? find_source(data, source->term[k].text) : NULL;
-            if (named == NULL || (named->input < 0 && !reads[named - data->source]))
-                continue;
-            int64_t *wanted = &times[named - data->source];
-            int64_t has = named->input >= 0 ? times_larger(l, named->input) : *wanted;
-            if (has > 0 && has != times[i]) {
-                diag_begin(l->diag, ERROR, "U0620", source->term[k].span,
-                           "`%s` is read into inputs of different sizes", named->name);
-                diag_also(l->diag, named->span, "set here");
-                diag_help(l->diag, "give each input files of its own: `%s = images(\"%s/*.png\")`",
-                          source->name, source->name);
-                diag_end(l->diag);
-            }
-            *wanted = times[i];
-        }
-    }
-}
-
-static void check_data(Lower *l, const DataSection *data, bool targets) {
-    const bool *reads = reading_files(l, data);
-    check_filled(l, data, targets);
-    check_volumes(l, data, reads);
-    check_shared_files(l, data, reads);
-}
-
-void check_sources(Lower *l) {
-    Model *model = l->model;
-    if (model->data.present || model->eval_data.nsource > 0)
-        check_input_sizes(l);
-    if (model->data.present)
-        check_data(l, &model->data, model->train.present);
-    if (model->eval_data.nsource > 0) {
-        model->eval_data.span = model->eval.span;
-        check_data(l, &model->eval_data, true);
-    }
-    model->eval_data.present = model->eval_data.nsource > 0;
 }
 
 /* ---- words ---- */

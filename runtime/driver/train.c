@@ -1,313 +1,23 @@
 /* train.c - the command `train`: from data and initial weights to trained weights.
  *
- * Everything is taken before the first step: datasets, arena, loader, log.  The loop then only waits for a
- * batch, runs the program, looks at the loss and, when it is time, evaluates and saves:
+ * Everything is taken before the first step, by train_start.c: datasets, arena, loader, log.  The loop then
+ * only waits for a batch, runs the program, looks at the loss and, when it is time, evaluates and saves:
  *
  *     step -> loss finite? -> progress -> log at the end of an epoch -> evaluate -> save -> signal?
  *
  * It allocates nothing.  What happens is a function of the seed and the step alone, so a run that was
  * killed and resumed from its checkpoint ends with the same weights as one that was not.
  */
-#include "driver.h"
+#include "train.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "board.h"
-#include "progress.h"
-#include "unet/log.h"
-#include "unet/parameters.h"
 #include "unet/words.h"
-
-enum {
-    IDENTITY_BATCHES = 8, /* measured in training to have something to compare with */
-    NORM_NUMBERS = 2      /* in front of those of a tally: the sum of gradients' norms, and of how many */
-};
-
-typedef struct {
-    Driver *driver;
-    const UnetModel *model;
-    const UnetTraining *training;
-    UnetDataset *data, *eval_data; /* eval_data NULL: no evaluation */
-    UnetLoader *loader;
-    UnetStream stream;
-    Device device;
-    int64_t beside; /* bytes that the loader takes at most */
-    RunFolder folder;
-    UnetLog log;
-    Board *board; /* NULL: no TensorBoard */
-    UnetProgress progress;
-    RunState state;
-    LossScale scale;
-    bool has_warned;          /* of the scale */
-    Tally train, shown, eval; /* since the last row of the log, since the last progress line, evaluation */
-    double *value, *identity; /* of a row of the log, one per result */
-    double *unlogged;         /* what a checkpoint has of the sums since the last row */
-
-    int64_t steps_per_epoch, steps;
-    int64_t eval_every, save_every; /* in steps; 0: only at the end */
-    int64_t saved;                  /* step of the checkpoint on disk */
-
-    int64_t first_step;
-    int64_t identity_end;              /* the batches up to this step are measured */
-    int64_t begun;                     /* steps; as many as ended, or one more */
-    int32_t samples[UNET_STEPS_AHEAD]; /* of the steps that were begun last */
-    double norms;                      /* sum of the gradients' norms since the last row of the log, */
-    int64_t normed;                    /*   of so many steps; those that overflowed have none */
-    int64_t images;                    /* since the start of this process */
-    double start;                      /* time of the first step */
-    double training_seconds;           /* without evaluations and saves */
-} Run;
-
-/* ---- before the first step -------------------------------------------------------------------- */
-
-/* COUNT in UNIT as a number of steps, at most INT64_MAX. */
-static int64_t in_steps(const Run *run, int64_t count, UnetUnit unit) {
-    int64_t steps;
-    if (unit == UNET_STEPS)
-        return count;
-    if (__builtin_mul_overflow(count, run->steps_per_epoch, &steps))
-        return INT64_MAX;
-    return steps;
-}
-
-static int32_t batch_of(const Run *run) {
-    return run->state.batch > 0 ? (int32_t)run->state.batch : run->model->train->batch;
-}
-
-static UnetStatus plan_schedule(Run *run) {
-    const UnetOptions *options = &run->driver->options;
-    const UnetTraining *training = run->training;
-    int64_t batches = unet_stream_batches(&run->stream);
-    if (batches <= 0)
-        return unet_fail(&run->driver->error, UNET_IO,
-                         "%" PRId32 " sample%s not fill one batch of %" PRId32
-                         ", and `tail \"drop\"` drops the rest",
-                         unet_dataset_samples(run->data),
-                         unet_dataset_samples(run->data) == 1 ? " does" : "s do", batch_of(run));
-    run->steps_per_epoch = training->steps_per_epoch > 0 ? training->steps_per_epoch : batches;
-    run->steps = in_steps(run, training->duration, training->duration_unit);
-    if (options->epochs > 0)
-        run->steps = in_steps(run, options->epochs, UNET_EPOCHS);
-    if (options->steps > 0)
-        run->steps = options->steps;
-    run->eval_every = in_steps(run, training->eval_every, training->eval_unit);
-    run->save_every = in_steps(run, training->save_every, training->save_unit);
-    if (options->checkpoint_every > 0)
-        run->save_every = options->checkpoint_every;
-    return UNET_OK;
-}
-
-static UnetStatus open_data(Run *run) {
-    Driver *driver = run->driver;
-    const char *folder = driver->options.data != NULL ? driver->options.data : ".";
-    if (!unet_dataset_exists(run->model, UNET_TRAINING))
-        return unet_fail(&driver->error, UNET_USAGE, "%s has no `data` section to train with",
-                         run->model->source);
-    UnetStatus status = unet_dataset_open(&run->data, run->model, UNET_TRAINING, folder, &driver->error);
-    if (status == UNET_IO)
-        unet_fail_more(&driver->error, "; `%s check-data` lists all that is wrong", driver->program);
-    if (status == UNET_OK && driver->options.eval_data != NULL && !evaluation_exists(driver))
-        return unet_fail(
-            &driver->error, UNET_USAGE,
-            "--eval-data: this program does not evaluate: add a section `eval { every 1 }` to %s",
-            run->model->source);
-    if (status == UNET_OK && evaluation_exists(driver))
-        status = evaluation_open(driver, &run->eval_data);
-    if (status == UNET_OK)
-        unet_dataset_normalize(run->data, driver->normal);
-    if (status == UNET_OK && run->eval_data != NULL)
-        unet_dataset_normalize(run->eval_data, driver->normal);
-    return status;
-}
-
-static UnetStatus take_memory(Run *run) {
-    UnetError *error = &run->driver->error;
-    const UnetDataset *datasets[] = {run->data, run->eval_data};
-    int32_t ndataset = run->eval_data != NULL ? 2 : 1;
-    int32_t threads = unet_loader_threads(run->model);
-    int32_t slots =
-        loader_slots(run->model, datasets, ndataset, threads, run->model->arena_bytes, &run->beside);
-    UnetStatus status = device_open(&run->device, run->model, run->model->arena_bytes, run->beside, error);
-    if (status == UNET_OK)
-        status = unet_loader_create(&run->loader, run->model, datasets, ndataset, threads, slots, error);
-    if (status == UNET_OK)
-        device_reads_from(&run->device, run->loader);
-    Tally *const tallies[] = {&run->train, &run->shown, &run->eval};
-    for (int i = 0; i < 3 && status == UNET_OK; i++)
-        status = tally_create(tallies[i], run->model, error);
-    size_t results = (size_t)run->model->nresult + 1; /* never nothing */
-    run->value = calloc(results, sizeof *run->value);
-    run->identity = calloc(results, sizeof *run->identity);
-    run->unlogged = calloc((size_t)(NORM_NUMBERS + tally_numbers(run->model)), sizeof *run->unlogged);
-    if (status == UNET_OK && (run->value == NULL || run->identity == NULL || run->unlogged == NULL))
-        return unet_fail(error, UNET_TOO_SMALL, "no memory for a row of the log");
-    return status == UNET_OK ? device_try_threads(&run->device, run->driver->threads, error) : status;
-}
-
-static void store_unlogged(Run *run) {
-    run->unlogged[0] = run->norms;
-    run->unlogged[1] = (double)run->normed;
-    tally_store(&run->train, run->model->train, run->unlogged + NORM_NUMBERS);
-}
-
-/* So that the log's next row is that of a run which was not interrupted. */
-static UnetStatus restore_unlogged(Run *run) {
-    if (!run->state.has_unlogged) {
-        run->identity_end += run->state.step;
-        return UNET_OK;
-    }
-    run->norms = run->unlogged[0];
-    const bool counts = run->unlogged[1] >= 0 && run->unlogged[1] <= 0x1p53;
-    run->normed = counts ? (int64_t)run->unlogged[1] : 0;
-    if (counts && tally_restore(&run->train, run->model->train, run->unlogged + NORM_NUMBERS))
-        return UNET_OK;
-    return unet_fail(&run->driver->error, UNET_IO, "the sums in the checkpoint are not valid");
-}
-
-/* Weights of a new run, or all of an interrupted one. */
-static UnetStatus start_state(Run *run) {
-    Driver *driver = run->driver;
-    const UnetOptions *options = &driver->options;
-    int64_t samples = unet_dataset_samples(run->data);
-    run->state = (RunState){.seed = options->seed >= 0 ? options->seed : run->training->seed,
-                            .samples = samples,
-                            .batch = options->batch,
-                            .evaluated = -1,
-                            .best = NAN,
-                            .best_step = -1,
-                            .plateau = {.scale = 1, .best = NAN},
-                            .unlogged = run->unlogged,
-                            .nunlogged = NORM_NUMBERS + tally_numbers(run->model)};
-    run->identity_end = IDENTITY_BATCHES;
-    if (!options->resume) {
-        const bool given = options->weights != NULL;
-        const char *weights = given ? options->weights : run->training->pretrained;
-        const char *map = given ? options->map : run->training->pretrained_map;
-        unet_parameters_init(run->model, (uint64_t)run->state.seed, run->device.arena);
-        return weights != NULL ? run_load_pretrained(driver, weights, map, run->device.arena) : UNET_OK;
-    }
-    UnetStatus status = run_resume(driver, run->device.arena, &run->state);
-    if (status != UNET_OK)
-        return status;
-    if (run->state.samples != samples)
-        return unet_fail(&driver->error, UNET_IO,
-                         "the checkpoint was made with %" PRId64 " sample%s, and the data now has %" PRId64,
-                         run->state.samples, unet_plural(run->state.samples), samples);
-    if (options->seed >= 0 && options->seed != run->state.seed)
-        return unet_fail(&driver->error, UNET_USAGE,
-                         "`--seed %" PRId64 "`: the checkpoint was made with seed %" PRId64, options->seed,
-                         run->state.seed);
-    if (options->batch > 0 && options->batch != batch_of(run))
-        return unet_fail(&driver->error, UNET_USAGE,
-                         "`--batch %" PRId64 "`: the checkpoint was made with batches of %" PRId32,
-                         options->batch, batch_of(run));
-    return restore_unlogged(run);
-}
-
-/* The plan has room for the batch of the program, and fewer samples. */
-static UnetStatus check_batch(Run *run) {
-    const int32_t most = run->model->train->batch;
-    if (run->state.batch <= most)
-        return UNET_OK;
-    return unet_fail(&run->driver->error, UNET_USAGE,
-                     "batches of %" PRId64 " samples: this program was compiled for %" PRId32
-                     " at most; compile with --batch=%" PRId64,
-                     run->state.batch, most, run->state.batch);
-}
-
-static UnetStatus open_log(Run *run) {
-    UnetError *error = &run->driver->error;
-    const char *folder = run_folder(run->driver);
-    char path[UNET_PATH_BYTES];
-    int n = snprintf(path, sizeof path, "%s/log.csv", folder);
-    if (n < 0 || (size_t)n >= sizeof path)
-        return unet_fail(error, UNET_IO, "%s: the name of the folder is too long", folder);
-    return unet_log_open(&run->log, path, run->model, run->folder.is_new ? -1 : run->state.step,
-                         run->state.log_rows >= 0 ? run->state.log_rows : INT64_MAX, error);
-}
-
-static int32_t kept_checkpoints(const Run *run) {
-    return run->training->save_keep > 1 ? run->training->save_keep : 1;
-}
-
-/* Data, memory and weights. */
-static UnetStatus load(Run *run) {
-    Driver *driver = run->driver;
-    UnetStatus status = open_data(run);
-    signals_hold(); /* before the loader starts its threads */
-    if (status == UNET_OK)
-        status = take_memory(run);
-    if (status == UNET_OK)
-        status = start_state(run);
-    if (status == UNET_OK)
-        status = check_batch(run);
-    if (status == UNET_OK && !driver->options.resume)
-        status = normal_measure(driver, run->data);
-    return status == UNET_OK ? device_push_weights(&run->device, &driver->error) : status;
-}
-
-/* The folder becomes that of this run: its checkpoint shows before the first step that the folder takes
- * files, and makes --resume mean this run, also where that goes on from an earlier checkpoint. */
-static UnetStatus begin_in_folder(Run *run) {
-    Driver *driver = run->driver;
-    UnetStatus status = run_folder_clear(&run->folder, driver, run->state.step, kept_checkpoints(run));
-    if (status == UNET_OK && run->folder.is_new) {
-        run->state.log_rows = 0;
-        status = run_save_checkpoint(driver, run->device.arena, &run->state);
-    }
-    if (status == UNET_OK)
-        status = open_log(run);
-    run->state.log_rows = run->log.rows;
-    if (status == UNET_OK && !run->folder.is_new && driver->options.resume_file != NULL)
-        status = run_save_checkpoint(driver, run->device.arena, &run->state);
-    run->saved = run->state.step;
-    return status;
-}
-
-static UnetStatus start(Run *run) {
-    UnetStatus status = run_folder_take(&run->folder, run->driver);
-    if (status == UNET_OK)
-        status = load(run);
-    if (status != UNET_OK)
-        return status;
-    run->stream = (UnetStream){.dataset = run->data,
-                               .seed = (uint64_t)run->state.seed,
-                               .skip = unet_parameter_draws(run->model),
-                               .shuffle = run->model->data->shuffle,
-                               .drop_tail = run->training->drop_tail,
-                               .first = run->state.step,
-                               .batch = batch_of(run)};
-    status = plan_schedule(run);
-    if (status == UNET_OK)
-        status = board_open(&run->board, run->driver, run->eval_data, run->state.step, run->steps);
-    if (status == UNET_OK) /* nothing is in the way any more */
-        status = begin_in_folder(run);
-    run->first_step = run->begun = run->state.step;
-    run->scale = scale_start(run->model, run->device.arena, run->state.step);
-    return status;
-}
-
-static void finish(Run *run) {
-    board_close(run->board);
-    unet_log_close(&run->log);
-    free(run->value);
-    free(run->identity);
-    free(run->unlogged);
-    tally_destroy(&run->train);
-    tally_destroy(&run->shown);
-    tally_destroy(&run->eval);
-    device_close(&run->device);
-    unet_loader_destroy(run->loader);
-    unet_dataset_close(run->eval_data);
-    unet_dataset_close(run->data);
-    run_folder_leave(&run->folder);
-}
 
 /* ---- while training --------------------------------------------------------------------------- */
 
@@ -575,7 +285,7 @@ static UnetStatus save(Run *run) {
     if (status == UNET_OK)
         status = run_save_weights(run->driver, run->device.arena, &run->state, "");
     run->state.log_rows = run->log.rows;
-    store_unlogged(run);
+    train_store_unlogged(run);
     if (status == UNET_OK)
         status = run_save_checkpoint(run->driver, run->device.arena, &run->state);
     if (status == UNET_OK)
@@ -589,8 +299,8 @@ static UnetStatus save_and_keep(Run *run) {
     UnetStatus status = save(run);
     if (status != UNET_OK)
         return status;
-    bool is_old =
-        !__builtin_mul_overflow(kept_checkpoints(run), run->save_every, &reach) && reach < run->state.step;
+    bool is_old = !__builtin_mul_overflow(train_kept_checkpoints(run), run->save_every, &reach) &&
+                  reach < run->state.step;
     return run_keep_checkpoint(run->driver, run->device.arena, &run->state,
                                is_old ? run->state.step - reach : 0);
 }
@@ -664,7 +374,7 @@ static void announce(Run *run) {
                           " step%s in all; %sseed %" PRId64,
                           model->name, model->target, model->precision, model->parameter_count,
                           unet_plural(model->parameter_count), arena, beside, samples, unet_plural(samples),
-                          batch_of(run), run->steps_per_epoch, unet_plural(run->steps_per_epoch),
+                          train_batch(run), run->steps_per_epoch, unet_plural(run->steps_per_epoch),
                           run->steps, unet_plural(run->steps), threads, run->state.seed);
     unet_dataset_notes(run->data, tell, &run->progress);
     if (run->eval_data != NULL)
@@ -738,7 +448,7 @@ UnetStatus driver_train(Driver *driver) {
     if (run.training == NULL || run.model->train == NULL)
         return unet_fail(&driver->error, UNET_USAGE, "%s was compiled for prediction only",
                          run.model->name);
-    UnetStatus status = start(&run);
+    UnetStatus status = train_start(&run);
     if (status == UNET_OK && has_stalled(&run)) {
         (void)fprintf(stderr,
                       "nothing to do: training has stopped after %" PRId64
@@ -758,6 +468,6 @@ UnetStatus driver_train(Driver *driver) {
         if (status == UNET_OK)
             summarize(&run);
     }
-    finish(&run);
+    train_finish(&run);
     return status;
 }
