@@ -100,6 +100,8 @@ static bool report_brace(Parser *p, const char *found) {
 static bool report_open(Parser *p, const char *found) {
     const bool end = strncmp(found, "the end", 7) == 0, ends_block = strcmp(found, "'}'") == 0,
                first = !end && p->last.span.line < p->current.span.line;
+    if (p->nopen > 0 && p->open[p->nopen - 1].text == p->current.text) /* it fits nowhere itself */
+        return false;
     if (p->nopen == 0 || !(end || ends_block || first || strcmp(found, "'{'") == 0))
         return false;
     begin(p, p->open[p->nopen - 1]);

@@ -167,6 +167,16 @@ static const char *tuple(Parser *p, const Misfit *m) {
                                      (int)(close - open - 1), open + 1);
 }
 
+/* `(a, b) = f(x)` */
+static const char *tuple_set(Parser *p, const Misfit *m) {
+    if (!found(p, "(") || !expects(m, "let"))
+        return NULL;
+    const char *close = p->at + strcspn(p->at, ")\r\n"), *behind = close + 1 + strspn(close + 1, " ");
+    if (*close != ')' || *behind != '=')
+        return NULL;
+    return pool_text(p->pool, "write `%.*s %s`", (int)(close - p->at), p->at, rest(p, behind));
+}
+
 /* `Conv2d(3, 8, 3)(x)` */
 static const char *layer_called(Parser *p, const Misfit *m) {
     (void)m;
@@ -290,6 +300,7 @@ const char *habit(Parser *p, const Misfit *m) {
         misspelt,
         colon,
         tuple,
+        tuple_set,
         layer_called,
         comprehension,
         no_colon,

@@ -324,6 +324,8 @@ static bool misplaced(Lower *l, const Stmt *stmt) {
     if (wrong) {
         const char *name = stmt->kind == STMT_SECTION ? stmt->name : word[stmt->kind];
         diag_begin(l->diag, ERROR, "U0114", stmt->span, "`%s` belongs %s", name, belongs);
+        if (stmt->kind == STMT_RETURN)
+            diag_help(l->diag, "what the network gives is an output: `output result = ...`");
         diag_end(l->diag);
     }
     return wrong;

@@ -396,6 +396,9 @@ static Datum eval_index(Lower *l, const Expr *expr) {
                    wrong_list ? "only a list has elements, and this is %s"
                               : "an index is a whole number, and this is %s",
                    datum_text(l, wrong_list ? list : index));
+        if (list.kind == DATUM_TENSOR)
+            diag_help(l->diag, "`chunk(%s, n)` is a list of n equal parts of its channels",
+                      expr_text(l->pool, expr->left));
         note_via(l);
         diag_end(l->diag);
         return failed;

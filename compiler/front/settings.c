@@ -196,11 +196,26 @@ static void set_memory(Call *call) {
     }
 }
 
+/* Not what PyTorch, Lightning or Keras would write. */
+static bool is_safetensors(const char *file) {
+    static const char *const others[] = {".pth", ".pt", ".ckpt", ".h5", ".keras", ".onnx"};
+    const size_t length = strlen(file);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (length > strlen(others[i]) && strcmp(file + length - strlen(others[i]), others[i]) == 0)
+            return false;
+    return true;
+}
+
 static void set_pretrained(Call *call) {
     TrainSection *train = &call->l->model->train;
     const Datum file = argument(call, "file")->value, map = argument(call, "map")->value;
     if (file.kind != DATUM_TEXT)
         report_setting(call, "file", "`pretrained` needs the name of a file in quotes");
+    else if (!is_safetensors(file.text))
+        report_setting(
+            call, "file",
+            "`pretrained` reads safetensors; in PyTorch "
+            "`safetensors.torch.save_file(model.state_dict(), \"weights.safetensors\")` writes one");
     else if (map.kind != DATUM_TEXT && map.kind != DATUM_NONE)
         report_setting(call, "map", "`map` is the name of a file in quotes, of lines `THEIRS -> OURS`");
     else
@@ -259,7 +274,11 @@ static void set_pad(Call *call) {
 
 static void set_holdout(Call *call) {
     DataSection *data = data_of_section(call->l);
-    if (read_share(call, "share", &data->holdout))
+    double share;
+    if (datum_number(argument(call, "share")->value, &share) && share >= 1)
+        report_setting(call, "share",
+                       "`holdout` is a share of the samples: `holdout 0.1` keeps a tenth for evaluation");
+    else if (read_share(call, "share", &data->holdout))
         argument_integer(call, "seed", 0, &data->holdout_seed);
 }
 

@@ -14,7 +14,9 @@ def picture(name, first, mode, size=(9, 7), **options):
     image = Image.new("RGB", size)
     image.putdata([(x * 29 % 256, y * 31 % 256, (x * y * 7) % 256) for y in range(size[1]) for x in range(size[0])])
     path = os.path.join(CORPUS, "image", name)
-    image.convert(mode).save(path, **options)
+    for step in mode.split():
+        image = image.convert(step)
+    image.save(path, **options)
     with open(path, "rb") as file:
         data = file.read()
     with open(path, "wb") as file:
@@ -46,6 +48,12 @@ def main():
     picture("plain.gif", 2, "P")
     picture("plain.tif", 2, "RGB")
     picture("packed.tif", 0, "L", compression="tiff_lzw")
+    picture("deflate.tif", 1, "P", compression="tiff_adobe_deflate")
+    picture("fax.tif", 3, "1", compression="group4")
+    picture("float.tif", 0, "F")
+    picture("jpeg.tif", 2, "YCbCr", compression="jpeg")
+    picture("alpha.tif", 1, "RGBA")
+    picture("sixteen.png", 1, "L I;16")
     weights("safetensors/two.safetensors", [("a.w", [2, 3], range(6)), ("a.b", [2], [1, 2])], {"format": "pt"}, b"\0")
     names = b"a.* -> b.*\n"
     weights("safetensors/renamed.safetensors", [("a.w", [2], [1, 2]), ("c", [], [1])], {}, bytes([len(names)]) + names)

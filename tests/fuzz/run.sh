@@ -15,7 +15,13 @@ failures=0
 for program in "$@"; do
     target=$(basename "$program" | sed 's/^fuzz_//')
     mkdir -p "$target.found" "$target.inputs"
-    UNETC_CUDNN=/dev/null "$program" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=4096 -max_len=8192 -close_fd_mask=1 \
+    words= # of the language: libFuzzer would have to find them letter by letter
+    unetc=$(dirname "$program")/../../unetc
+    if [ "$target" = front ] && [ -x "$unetc" ]; then
+        "$unetc" words | awk -F '\t' '{ sub(/\(.*/, "", $2); print "\"" $2 "\"" }' | sort -u >"$target.words"
+        words=-dict=$target.words
+    fi
+    UNETC_CUDNN=/dev/null "$program" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=4096 -max_len=8192 -close_fd_mask=1 $words \
         -artifact_prefix="$target.found/" "$target.inputs" "$here/corpus/$target" >"$target.log" 2>&1 || {
         echo "fuzz_$target found something, see $target.log and $target.found"
         grep -a -E "ERROR|SUMMARY|runtime error" "$target.log" | head -5

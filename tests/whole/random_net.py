@@ -145,9 +145,10 @@ class Varied(Net):
         self.number = number
         self.AXES = 3 if number % 5 == 4 else 2
         self.precision = ["f32", "bf16", "f32", "f32", "f16", "f32", "f32"][number % 7]
-        self.method = ["auto", "direct", "winograd"][number % 3]
-        self.shares = number % 2 == 0  # weights, between two convolutions
-        self.idle = number % 3 == 2    # some weights are frozen, others only a metric depends on
+        self.method = ["auto", "direct", "winograd"][number % 37 % 3]
+        self.shares = number % 31 % 2 == 0  # weights, between two convolutions
+        self.idle = number % 29 % 3 == 2  # some weights are frozen, others only a metric depends on
+        self.is_fast = number % 23 in (2, 4, 7, 8, 9, 16)  # has fast kernels, too
         self.factor = 2 if number % 11 in (3, 8) else 1  # of the target's size
         super().__init__(rng, 2 if number % 13 in (4, 7) else 1, norms=number % 3 == 1, number=number)
         self.eval_batch = 1 + self.batch // 2
