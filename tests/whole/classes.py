@@ -227,11 +227,11 @@ def check_losses(shop):
 
 
 def check_refused(program, folder):
-    """Points of no class: a problem of each file, and what to do about it once."""
+    """Points of no class: a problem of each file of `data` and of `eval`, and what to do about it once."""
     for number in range(4):
-        write_grey(os.path.join(folder, "masks", "p%d.png" % number), [[7] * WIDTH] * HEIGHT)
+        write_grey(os.path.join(folder, "masks", "p%d.png" % number), [[8] * WIDTH] * HEIGHT)
     done = subprocess.run([program, "check-data", "--data=" + folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if done.returncode != 4 or done.stderr.count("has a point of value 7") != 4 or done.stderr.count('`others = "ignore"`') != 1:
+    if done.returncode != 4 or done.stderr.count("has a point of value 8") != 8 or done.stderr.count('`others = "ignore"`') != 1:
         raise SystemExit("check-data of refused masks:\n" + done.stderr)
 
 
