@@ -214,9 +214,14 @@ UnetStatus driver_eval(Driver *driver) {
 
 /* ---- check-data ------------------------------------------------------------------------------- */
 
+/* Advice, which stands behind a semicolon, is given once where problem follows problem of a kind. */
 static void report_problem(void *context, const char *problem) {
-    (void)context;
-    (void)fprintf(stderr, "problem: %s\n", problem);
+    UnetError *last = context;
+    const char *advice = strstr(problem, "; ");
+    const bool again = advice != NULL && strcmp(advice, last->text) == 0;
+    const int length = again ? (int)(advice - problem) : (int)strlen(problem);
+    (void)fprintf(stderr, "problem: %.*s\n", length, problem);
+    (void)snprintf(last->text, sizeof last->text, "%s", advice != NULL ? advice : "");
 }
 
 static void print_note(void *context, const char *note) {
@@ -226,13 +231,14 @@ static void print_note(void *context, const char *note) {
 
 UnetStatus driver_check_data(Driver *driver) {
     UnetDataCheck check = {.files = 0};
+    UnetError last = {""};
     if (!unet_dataset_exists(driver->model, UNET_TRAINING) &&
         !unet_dataset_exists(driver->model, UNET_EVALUATION))
         return unet_fail(&driver->error, UNET_USAGE,
                          "nothing to check: %s has no `data` section, or was compiled without training",
                          driver->model->source);
     UnetStatus status = unet_check_data(driver->model, data_folder(driver), report_problem, print_note,
-                                        NULL, &check, &driver->error);
+                                        &last, &check, &driver->error);
     if (status != UNET_OK)
         return status;
     (void)printf("%" PRId64 " sample%s in `data`, ", check.samples[UNET_TRAINING],

@@ -220,9 +220,9 @@ static UnetStatus check_grey(const UnetImageReader *reader, UnetError *error) {
         if (green != red || blue != red) {
             return unet_fail(
                 error, UNET_IO,
-                "%s: is in colour (row %d, column %d: %g, %g, %g), and a mask has a number for "
-                "each class: grey or the indices of a palette; dsl/README.md has the lines of "
-                "Python that turn colours into numbers",
+                "%s: is in colour (row %d, column %d: %g, %g, %g); a mask has a number for each class, as "
+                "grey or as the index of a palette: dsl/README.md has the lines of Python that "
+                "turn colours into numbers",
                 reader->path, reader->next_row - 1, x, red, green, blue);
         }
     }

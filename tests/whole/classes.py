@@ -226,6 +226,15 @@ def check_losses(shop):
             raise SystemExit("%s: other weights in micro-batches" % loss)
 
 
+def check_refused(program, folder):
+    """Points of no class: a problem of each file of `data` and of `eval`, and what to do about it once."""
+    for number in range(4):
+        write_grey(os.path.join(folder, "masks", "p%d.png" % number), [[8] * WIDTH] * HEIGHT)
+    done = subprocess.run([program, "check-data", "--data=" + folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode != 4 or done.stderr.count("has a point of value 8") != 8 or done.stderr.count('`others = "ignore"`') != 1:
+        raise SystemExit("check-data of refused masks:\n" + done.stderr)
+
+
 def check(unetc, folder):
     shop = Shop(unetc, folder)
     program, weights, plain = shop.trained("plain")
@@ -261,6 +270,7 @@ def check(unetc, folder):
         raise SystemExit("eval --format=csv:\n" + "\n".join(lines))
     check_resumed(shop, program)
     check_losses(shop)
+    check_refused(program, folder)
     print("%d images: eval and the pictures agree; mIoU %.3f, dice %.3f" % (len(names), wanted[0], wanted[3]))
 
 
