@@ -1,6 +1,7 @@
 #!/bin/sh
 # compile.sh ROWS [TYPE...]: every CUDA template, for f32, bf16 and f16, or for the types that are named, through nvcc for
-# sm_80 and sm_90: no warnings, no spilled registers, no local memory. SKIPPED (77) where there is no nvcc.
+# sm_80 and sm_90: no warnings, no spilled registers, no local memory. Then the host side of the macros that launch kernels runs
+# without a device (launch_test.cu). SKIPPED (77) where there is no nvcc.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../..
@@ -32,6 +33,12 @@ compile() {
     done
 }
 
+launches() {
+    "$nvcc" -std=c++17 -arch=sm_90 -Werror all-warnings -I "$root/runtime/include" -c "$here/launch_test.cu" -o "$scratch/test.o" &&
+        g++ -std=c++17 -isystem "${nvcc%/bin/nvcc}/include" -c "$here/launch_runtime.cpp" -o "$scratch/runtime.o" &&
+        g++ "$scratch/test.o" "$scratch/runtime.o" -o "$scratch/launches" && "$scratch/launches"
+}
+
 running=0
 for type; do
     compile "$type" &
@@ -40,6 +47,7 @@ for type; do
 done
 wait
 failed=0
+launches || failed=1
 for type; do
     log=$scratch/$type.log
     if grep -E 'nvcc failed|error[ :#]|[1-9][0-9]* bytes (stack frame|spill)' "$log"; then
