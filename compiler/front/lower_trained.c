@@ -36,7 +36,8 @@ static const char *layer_of(Pool *pool, const Value *parameter) {
                        : pool_text(pool, "%.*s", (int)(dot - parameter->name), parameter->name);
 }
 
-/* Layers that no loss depends on: a slip, most of the time.  One warning names them all. */
+/* Layers that no loss depends on: a slip, most of the time, unless the file freezes them.  One warning
+ * names them all. */
 static void warn_of_untrained(Lower *l) {
     enum { NAMED = 4 };
     const bool *read = read_by_losses(l);
@@ -45,7 +46,8 @@ static void warn_of_untrained(Lower *l) {
     int more = 0;
     for (ValueId v = 0; v < l->graph->nvalue; v++) {
         const Value *value = &l->graph->value[v];
-        if (value->class != CLASS_PARAMETER || read[v] || strcmp(layer_of(l->pool, value), last) == 0)
+        if (value->class != CLASS_PARAMETER || value->frozen || read[v] ||
+            strcmp(layer_of(l->pool, value), last) == 0)
             continue;
         last = layer_of(l->pool, value);
         if (first == NULL)
@@ -63,7 +65,7 @@ static void warn_of_untrained(Lower *l) {
     if (more > 0)
         diag_note(l->diag, "no loss depends on %s either", others);
     diag_note(l->diag, "such weights keep their initial values; weight files hold them all the same");
-    diag_help(l->diag, "use it in a `loss`, or remove it");
+    diag_help(l->diag, "use it in a `loss`, remove it, or `freeze` it");
     diag_end(l->diag);
 }
 
@@ -180,6 +182,6 @@ static void freeze_layers(Lower *l) {
 void check_trained(Lower *l) {
     if (!l->model->train.present)
         return;
-    warn_of_untrained(l);
     freeze_layers(l);
+    warn_of_untrained(l);
 }

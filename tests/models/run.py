@@ -4,7 +4,8 @@
     run.py --unetc=build/unetc names [MODEL...]
     run.py --unetc=build/unetc --runtime=build/lib/libunet_runtime.a double|float|poison [MODEL...]
 
-names    the full networks have as many parameters, with the same names and shapes
+names    the full networks have as many parameters, with the same names and shapes; a window of 128 x 128 x 128 voxels trains in
+         what nnU-Net's convolutions alone leave, their norms and activations being computed again
 onnx     small ones are written as ONNX, and some of them, evaluated node by node, give the same output to 1e-5
 double   small ones, of the reference kernels in double: outputs, losses and all gradients agree to 1e-9, the parameters
          after ten steps of the file's own optimizer and loss to 1e-7
@@ -61,6 +62,17 @@ def check_names(tools, model):
         expect(trained == count, key + ":", trained, "parameters, not", count)
         expect(models.names_digest(shapes) == recorded[key], key + ": other names or shapes")
         print("%-40s %10d parameters in %d tensors" % (key, trained, len(shapes)))
+
+
+def check_voxels(tools, model, voxels, most_bytes, most_work):
+    """Training takes at most so many bytes a voxel, beside parameters and the optimizer's state, for so much more work."""
+    command = [tools.unetc, "mem", "--format=json", "--batch=1", model.file]
+    fixed = sum(buffer["bytes"] for buffer in json.loads(run_oracle.execute(command))["buffers"]
+                if buffer["class"] in ("parameter", "parameter_gradient", "state") and buffer["alias"] is None)
+    plan = json.loads(run_oracle.execute(command + ["--mem=%d" % (fixed + voxels * most_bytes)]))
+    each, work = (plan["arena"]["bytes"] - fixed) / voxels, plan["cost"]["recompute_flops"] / plan["cost"]["flops"]
+    expect(each <= most_bytes and work <= most_work, model.name, "takes", each, "bytes a voxel for", work, "more work")
+    print("%-40s %10.1f bytes a voxel for %.2f %% more work" % (model.name, each, 100 * work))
 
 
 def logits_instead(file, folder):
@@ -192,6 +204,8 @@ def main():
             continue
         if tools.mode == "names":
             check_names(tools, model)
+            if model.name == "nnunet":
+                check_voxels(tools, model, 128**3, 900, 0.01)
         else:
             for definitions in model.small:
                 {"double": check_double, "float": check_float, "poison": check_poison, "onnx": check_onnx}[tools.mode](
