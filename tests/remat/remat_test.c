@@ -6,6 +6,7 @@
  */
 #include "base/diag.h"
 #include "solve/remat.h"
+#include "solve/remat_memo.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -310,11 +311,65 @@ static void check_many_paths(void) {
     pool_free(pool);
 }
 
+/* A chain forth and back: step k reads what step COUNT - 1 - k left. */
+static void make_chain(Case *c, int64_t unit, int64_t more) {
+    *c = (Case){.problem = {.noperation = MAX_OPERATIONS,
+                            .ntensor = MAX_OPERATIONS,
+                            .operation = c->operation,
+                            .bytes = c->bytes,
+                            .kept = c->kept}};
+    for (int o = 0; o < MAX_OPERATIONS; o++) {
+        c->read[o][0] = o - 1;
+        c->read[o][1] = MAX_OPERATIONS - 1 - o;
+        c->write[o][0] = o;
+        c->bytes[o] = unit * (MAX_OPERATIONS - o) + more;
+        c->operation[o] = (RematOperation){.nread = o == 0                   ? 0
+                                                    : o < MAX_OPERATIONS / 2 ? 1
+                                                                             : 2,
+                                           .nwrite = 1,
+                                           .read = c->read[o],
+                                           .write = c->write[o],
+                                           .cost = 1,
+                                           .repeatable = true,
+                                           .in_place = -1};
+    }
+}
+
+/* What was found for a problem answers for another of about the same proportions, measured there: the same
+ * with a memo, and for every capacity that it fits. */
+static void check_typical(void) {
+    Pool *pool = pool_new();
+    RematMemo *memo = remat_memo_new();
+    Case typical, large;
+    make_chain(&typical, 100, 0);
+    make_chain(&large, 1000, 7);
+    CHECK(remat_alike(&typical.problem, &large.problem, false));
+    CHECK(!remat_alike(&typical.problem, &large.problem, true));
+    const RematSchedule *kept = remat_memo_schedules(memo, &typical.problem);
+    CHECK(kept == remat_memo_schedules(memo, &typical.problem) && kept->next != NULL);
+    for (int64_t capacity = 22000, cost = 0; capacity > 5000; capacity -= 1000) {
+        RematQuestion question = {.capacity = capacity, .typical = &typical.problem, .memo = memo};
+        RematSchedule found, searched;
+        const bool fits = remat_schedule(pool, &large.problem, &question, &found);
+        question.memo = NULL; /* which takes a second */
+        if (capacity == 15000)
+            CHECK(remat_schedule(pool, &large.problem, &question, &searched) == fits &&
+                  searched.cost == found.cost && searched.peak == found.peak);
+        check_schedule(&large.problem, &found);
+        CHECK(fits == (found.peak <= capacity) && (!fits || found.cost >= cost));
+        cost = fits ? found.cost : cost;
+        capacity = fits ? capacity : 0;
+    }
+    remat_memo_free(memo);
+    pool_free(pool);
+}
+
 int main(int count, char **word) {
     int problems = count > 1 ? atoi(word[1]) : 3000, repeated = 0;
     static Exhaustive exhaustive;
     uint64_t random = 7;
     check_overflow();
+    check_typical();
     for (int i = 0; i < problems; i++) {
         Case c;
         random_case(&c, &random);

@@ -1,0 +1,47 @@
+/* fit_sizes.c - sizes in words, and those that a network takes: multiples of what its smallest map is
+ * smaller by. */
+#include "ir/ops.h"
+#include "search/fit.h"
+
+const char *fit_size_text(Pool *pool, const int64_t size[AXES]) {
+    const char *text = "";
+    for (int k = 0; k < AXES; k++)
+        if (size[k] > 0)
+            text = pool_text(pool, "%s%s%lld", text, *text == '\0' ? "" : "x", (long long)size[k]);
+    return text;
+}
+
+/* The first input of NODE that is a feature map or a segment of several, or -1. */
+static ValueId map_of(const Graph *g, const Node *node) {
+    for (Touch t = node_touches(g, node); touch_next(&t);)
+        if (!t.is_output && g->value[t.value].per_sample)
+            return t.value;
+    return -1;
+}
+
+void fit_multiples(const Graph *g, int64_t by[AXES]) {
+    const int64_t most = 1 << 20;
+    int64_t(*shrink)[AXES] = pool_array(g->pool, (size_t)g->nvalue, sizeof *shrink);
+    for (int k = 0; k < AXES; k++)
+        by[k] = 1;
+    for (ValueId v = 0; v < g->nvalue; v++)
+        for (int k = 0; k < AXES; k++)
+            shrink[v][k] = 1;
+    for (int i = 0; i < g->nnode; i++) {
+        const Node *node = &g->node[i];
+        const ValueId in = map_of(g, node);
+        if (node->nout == 0 || node->out[0] < 0 || in < 0)
+            continue;
+        for (int k = 0; k < AXES; k++) {
+            const Window *w = node_window(node);
+            int64_t stride = w == NULL ? 1 : w->stride[k], *out = &shrink[node->out[0]][k];
+            *out = shrink[in][k];
+            if (has_trait(node, TRAIT_DOWN))
+                *out = stride < most / *out ? *out * stride : most;
+            else if (has_trait(node, TRAIT_UP) && *out % stride == 0)
+                *out /= stride;
+            if (*out > by[k] && *out < most)
+                by[k] = *out;
+        }
+    }
+}
