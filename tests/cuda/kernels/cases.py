@@ -1,7 +1,9 @@
 """cases.py - random geometries, and instances of the CUDA kernel templates for them, made as the compiler makes them.
 
+With --wide, tensors have more than 2^16 points, lists of parameters as many numbers.
+
 Writes kernels.cu (instances of templates/cuda), reference.c (of templates/reference) and cases.cpp (one function
-a case, which calls both and compares, see test.h).  Usage: cases.py FOLDER SEED TYPE ROUNDS ROWS; TYPE is float,
+a case, which calls both and compares, see test.h).  Usage: cases.py FOLDER SEED TYPE ROUNDS ROWS [--wide]; TYPE is float,
 __nv_bfloat16 or __half, ROWS the program that prints the rows of the operators.
 
 A case names the operands of a kernel.  The row of the operator (rows.py) says in which order the kernel
@@ -103,8 +105,8 @@ def names(operands):
 
 
 class Cases:
-    def __init__(self, seed, stored, rows):
-        self.random, self.stored, self.rows = random.Random(seed), stored, rows
+    def __init__(self, seed, stored, rows, wide=False):
+        self.random, self.stored, self.rows, self.wide = random.Random(seed), stored, rows, wide
         self.tested = set()
         self.lanes = 16 // BYTES[stored]
         prologue = template("cuda/prologue.cuh")
@@ -127,9 +129,23 @@ class Cases:
         return Shape(channels, n, size, self.random.choice([channels, padded(channels, 4)]))
 
     def channels(self):
-        return self.random.choice([1, 2, 3, 4, 5, 8, 16, 17, 24, 33])
+        return self.random.choice([1, 3, 5] if self.wide else [1, 2, 3, 4, 5, 8, 16, 17, 24, 33])
+
+    def few(self, *some):
+        """So many classes; of many the reference takes long."""
+        return self.random.choice([k for k in some if k < 4] if self.wide else some)
+
+    def extent(self, least, most):
+        return self.random.randint(257, 263) if self.wide else self.random.randint(least, most)
+
+    def bands(self, *some):
+        """In how many bands a sum is split; many take long where there are many rows."""
+        return 3 if self.wide else self.random.choice(some)
 
     def size(self, most=9):
+        return [1, self.extent(1, most), self.extent(1, most)] if self.wide else self.small_size(most)
+
+    def small_size(self, most):
         r = self.random
         return [r.choice([1, 1, 3]), r.randint(1, most), r.randint(1, most)]
 
@@ -275,7 +291,7 @@ def mapping(cases):
 
 
 def parameters(cases):
-    count = cases.random.randint(1, 600)
+    count = 70000 if cases.wide else cases.random.randint(1, 600)
     shape = Shape(count, 1, [1, 1, 1], count)
     numbers = {"C": count, "N": 1, "PARAMETERS": 1, **extents("", [1, 1, 1])}
     add = cases.both("add", numbers, {"Y": shape, "A": shape, "B": shape})
@@ -323,7 +339,9 @@ def pooling(cases, variant):
     """Kernel, stride and padding of each axis: the usual ones; taps that take a byte; those of chance."""
     r = cases.random
     c, n = cases.channels(), r.randint(1, 2)
-    size, axes = [1, r.randint(3, 9), r.randint(3, 9)], [(1, 1, 0)] + 2 * [(2, 2, 0)]
+    size, axes = [1, cases.extent(3, 9), cases.extent(3, 9)], [(1, 1, 0)] + 2 * [(2, 2, 0)]
+    if cases.wide:
+        c = 17  # so that windows have that many vectors, too
     if variant == 1:
         size[0], axes = r.randint(3, 4), 3 * [(3, 2, 1)]
     elif variant == 0:
@@ -439,7 +457,7 @@ def across(cases):
     """Products with smaller factors; what sees all channels of a point, or all points of a part of the image."""
     r = cases.random
     c, n, size = cases.channels(), r.randint(1, 2), cases.size()
-    parts, cut = [r.randint(1, s) for s in size], max(1, c - 2)
+    parts, cut = [r.randint(1, min(s, 9)) for s in size], max(1, c - 2)
     whole, one, map_ = cases.shape(c, n, size), cases.shape(c, n, [1, 1, 1]), cases.shape(1, n, size)
     pooled, part = cases.shape(c, n, parts), cases.shape(cut, n, size)
     shapes = {"x": whole, "z": whole, "y": whole, "one": one, "map": map_, "pooled": pooled, "part": part}
@@ -528,7 +546,8 @@ def scaling(cases):
 def unpooling(cases):
     """Where the maxima were, the kernel is told or finds again."""
     r = cases.random
-    c, n, size = cases.channels(), r.randint(1, 2), [r.choice([1, 4]), r.randint(3, 9), r.randint(3, 9)]
+    c, n, size = cases.channels(), r.randint(1, 2), [1 if cases.wide else r.choice([1, 4]), cases.extent(3, 9), cases.extent(3, 9)]
+    c = 17 if cases.wide else c
     axes = [(2, 2) if size[0] > 1 else (1, 1)] + [r.choice([(2, 2), (2, 3), (3, 3)]) for _ in range(2)]
     out = [(s - k) // stride + 1 for s, (k, stride) in zip(size, axes)]
     like, x = cases.shape(c, n, size), cases.shape(c, n, out)
@@ -566,7 +585,7 @@ def normalising(cases, operator):
     groups = r.choice([g for g in range(1, c + 1) if c % g == 0]) if operator == "group_norm" else c
     affine = int(operator != "instance_norm" or r.random() < 0.5)
     shape, rows = cases.shape(c, n, size), size[0] * size[1]
-    numbers = {"C": c, "N": n, "GROUPS": groups, "BATCH": batch, "AFFINE": affine, "BANDS": r.randint(1, rows), "CO": c,
+    numbers = {"C": c, "N": n, "GROUPS": groups, "BATCH": batch, "AFFINE": affine, "BANDS": 3 if cases.wide else r.randint(1, rows), "CO": c,
                "POINTS": size[0] * size[1] * size[2], "ACCUMULATE": r.randint(0, 1), **extents("", size)}
     reals = {"EPSILON": 1e-3, "MOMENTUM": 0.2}
     vector, double = Shape(groups, 1, [1, 1, 1], groups), Shape(2 * groups, 1, [1, 1, 1], 2 * groups)
@@ -607,7 +626,7 @@ def normalising(cases, operator):
 
 def folding(cases):
     r = cases.random
-    co, inner, outer = r.randint(1, 20), r.randint(1, 9), r.randint(1, 4)
+    co, inner, outer = (300, 9, 30) if cases.wide else (r.randint(1, 20), r.randint(1, 9), r.randint(1, 4))
     numbers = {"COUNT": co * inner * outer, "CO": co, "INNER": inner, "BIAS": r.randint(0, 1)}
     names = ("b", "mean", "gamma", "beta", "variance")
     cases.function("weights folded, %s" % numbers, [
@@ -636,7 +655,7 @@ def losses(cases, some_count):
     staged = {"P": r.choice([0, 0, 1, 2]), "T": r.choice([0, 1, 2])}
     shapes = {k: cases.staged(c, n, size) if staged[k] else cases.shape(c, n, size) for k in "PT"}
     rows = size[0] * size[1]
-    dp, bands = cases.shape(c, n, size), rows if some_count else r.choice([1, 2, 5, rows])
+    dp, bands = cases.shape(c, n, size), rows if some_count else cases.bands(1, 2, 5, rows)
     middle = rows // 2
     parts = [(0, middle), (middle, middle), (middle, rows)] if bands == rows else None
     numbers = {"C": c, "N": n, "BANDS": bands, "ACCUMULATE": int(r.random() < 0.5), "P_STAGED": staged["P"],
@@ -674,8 +693,10 @@ def losses(cases, some_count):
 def similarities(cases):
     """Windows of 11 x 11 points; a row longer than a block of threads is compared in parts."""
     r = cases.random
-    c, size, n, start = r.choice([1, 2, 3, 5]), [1, r.randint(11, 30), r.choice([11, 25, 300])], r.randint(1, 2), r.choice([0, 2])
-    if size[2] == 300:
+    c, size, n, start = r.choice([1, 2, 3, 5]), [1, cases.extent(11, 30), r.choice([11, 25, 300])], r.randint(1, 2), r.choice([0, 2])
+    if cases.wide:
+        c, n, size[2] = 1, 1, 263
+    elif size[2] == 300:
         c, n, size[1] = 1, 1, 13
     valid, rows = start + r.randint(1, n), size[1]
     staged = {"P": r.choice([0, 0, 1]), "T": r.choice([0, 1, 2])}
@@ -705,10 +726,10 @@ def similarities(cases):
 def class_losses(cases):
     """Cross entropy of a channel for each class, and of one channel for two classes."""
     r = cases.random
-    c, size, n = r.choice([1, 2, 3, 5, 17]), cases.size(9), r.randint(1, 3)
+    c, size, n = cases.few(1, 2, 3, 5, 17), cases.size(9), r.randint(1, 3)
     start = r.choice([0, 2])
     valid, classes, rows = start + r.randint(1, n), max(c, 2), size[0] * size[1]
-    x, t, bands = cases.shape(c, n, size), Shape(1, n, size, 1), r.choice([1, 3, rows])
+    x, t, bands = cases.shape(c, n, size), Shape(1, n, size, 1), cases.bands(1, 3, rows)
     middle = rows // 2
     parts = [(0, middle), (middle, middle), (middle, rows)] if bands == rows else None
     numbers = {"C": c, "N": n, "BANDS": bands, "ACCUMULATE": int(r.random() < 0.5), "SCALED": int(r.random() < 0.7),
@@ -740,9 +761,9 @@ def class_losses(cases):
 def overlaps(cases, loss):
     """Dice and Tversky's index, of a channel for each class, or of one channel; of the batch, or of each sample."""
     r = cases.random
-    c, size, n, start = r.choice([1, 2, 3, 17]), cases.size(9), r.randint(1, 3), r.choice([0, 2])
+    c, size, n, start = cases.few(1, 2, 3, 17), cases.size(9), r.randint(1, 3), r.choice([0, 2])
     valid, classes, rows = start + r.randint(1, n), max(c, 2), size[0] * size[1]
-    x, t, bands, middle = cases.shape(c, n, size), Shape(1, n, size, 1), r.choice([1, 3, rows, rows]), rows // 2
+    x, t, bands, middle = cases.shape(c, n, size), Shape(1, n, size, 1), cases.bands(1, 3, rows, rows), rows // 2
     batch, parts = int(loss != "overlap_loss"), [(0, middle), (middle, middle), (middle, rows)] if bands == rows else None
     numbers = {"C": c, "N": n, "BANDS": bands, "ACCUMULATE": int(r.random() < 0.5), "SCALED": int(r.random() < 0.7), "FIRST": int(c == 1 or r.random() < 0.5),
                "CLASSES": classes, "IGNORE": r.choice([-1, 0]), "BATCH": batch, "JOINT": int(r.random() < 0.5),
@@ -772,7 +793,7 @@ def overlaps(cases, loss):
 def ohem(cases):
     """The hardest points; all samples count, for of others the reference has no terms."""
     r = cases.random
-    c, size, n, start = r.choice([1, 2, 3, 17]), cases.size(9), r.randint(1, 3), r.choice([0, 2])
+    c, size, n, start = cases.few(1, 2, 3, 17), cases.size(9), r.randint(1, 3), r.choice([0, 2])
     valid, classes, rows, bands = start + n, max(c, 2), size[0] * size[1], r.choice([1, 3])
     points, middle = rows * size[2], rows // 2
     x, t, terms = cases.shape(c, n, size), Shape(1, n, size, 1), Shape(points, n, [1, 1, 1], points)
@@ -801,9 +822,9 @@ def ohem(cases):
 
 
 def lovasz(cases):
-    """All samples count, for of others the reference has no slopes."""
+    """All samples count, for of others the reference has no slopes, and takes the square of the points."""
     r = cases.random
-    c, size, n, start = r.choice([1, 2, 3, 5]), cases.size(7), r.randint(1, 3), r.choice([0, 2])
+    c, size, n, start = r.choice([1, 2, 3, 5]), cases.small_size(7), r.randint(1, 3), r.choice([0, 2])
     classes, rows = max(c, 2), size[0] * size[1]
     points = rows * size[2]
     x, t, slopes = cases.shape(c, n, size), Shape(1, n, size, 1), Shape(points * c, n, [1, 1, 1], points * c)
@@ -873,8 +894,8 @@ def resized_labels(cases):
 
 
 def updates(cases, variant):
-    count = (5000, 17, 3)[variant]
-    numbers = {"COUNT": count, "DECAYED": (5000, 8, 0)[variant], "DECOUPLED": variant & 1, "NESTEROV": variant & 1,
+    count = 70000 if cases.wide else (5000, 17, 3)[variant]
+    numbers = {"COUNT": count, "DECAYED": (count, 8, 0)[variant], "DECOUPLED": variant & 1, "NESTEROV": variant & 1,
                "AMSGRAD": variant & 1, "CENTERED": int(variant == 0), "CLIPS": int(variant < 2), "AVERAGED": int(variant > 0),
                "RUNS": 2,
                "SCALED": int(variant > 0), "GROWTH_INTERVAL": 2, "BANDS": 5}
@@ -924,15 +945,16 @@ def zeroing(cases):
 # ---- convolutions ----
 
 
-def window(r):
+def window(cases):
     """Kernel, stride, dilation, padding in front and behind, sampled extent, dense extent, for one axis."""
+    r = cases.random
     while True:
         kind = r.randrange(4)
         k, s, l = ((3, 1, 1), (1, 1, 1), (2, 2, 1), (r.randint(1, 3), r.randint(1, 3), r.randint(1, 2)))[kind]
         reach = (k - 1) * l
         front = (reach // 2, 0, 0, r.randint(0, reach))[kind]
         behind = (reach - front, 0, 0, r.randint(0, reach))[kind]
-        dense = r.randint(1, 6)
+        dense = cases.extent(1, 6)
         if dense + front + behind > reach:
             return k, s, l, front, behind, (dense + front + behind - reach - 1) // s + 1, dense
 
@@ -946,10 +968,10 @@ class Convolution:
 
     def __init__(self, cases, transposed):
         r = cases.random
-        three_d = r.random() < 0.25
+        three_d = r.random() < 0.25 and not cases.wide
         one = (1, 1, 1, 0, 0, 1, 1)
         self.cases, self.transposed = cases, transposed
-        self.axes = [window(r) if three_d or i > 0 else one for i in range(3)]
+        self.axes = [window(cases) if three_d or i > 0 else one for i in range(3)]
         self.taps = self.axes[0][0] * self.axes[1][0] * self.axes[2][0]
         self.n = r.randint(1, 2)
         self.ins = [cases.channels() for _ in range(r.choice([1, 1, 2, 3]))]
@@ -1065,7 +1087,7 @@ def convolution(cases, transposed):
 def grouped_convolution(cases):
     """Each group of channels by itself: depthwise, or a few to a few."""
     r, one = cases.random, (1, 1, 1, 0, 0, 1, 1)
-    axes = [window(r) if r.random() < 0.25 or i > 0 else one for i in range(3)]
+    axes = [window(cases) if r.random() < 0.25 and not cases.wide or i > 0 else one for i in range(3)]
     groups, ins, outs = r.choice([(17, 1, 1), (3, 1, 1), (5, 1, 2), (2, 9, 8), (4, 2, 3)])
     n, y_size, x_size = r.randint(1, 2), [a[5] for a in axes], [a[6] for a in axes]
     ci, co, taps = groups * ins, groups * outs, axes[0][0] * axes[1][0] * axes[2][0]
@@ -1089,8 +1111,8 @@ def grouped_convolution(cases):
                    {"dw": "dw", "db": bias("db"), "x": "x", "dy": "dy"}, adds=numbers["ACCUMULATE"], before=[n])])
 
 
-def make(seed, stored, rounds, rows):
-    cases = Cases(seed, stored, Rows(rows))
+def make(seed, stored, rounds, rows, wide=False):
+    cases = Cases(seed, stored, Rows(rows), wide)
     for i in range(rounds):
         mapping(cases)
         joining(cases)
@@ -1101,7 +1123,7 @@ def make(seed, stored, rounds, rows):
         for operator in ("batch_norm", "instance_norm", "group_norm"):
             normalising(cases, operator)
         folding(cases)
-        losses(cases, i == 0)
+        losses(cases, i == 0 and not wide)
         similarities(cases)
         class_losses(cases)
         for loss in ("dice_loss", "tversky_loss", "overlap_loss"):
@@ -1112,8 +1134,8 @@ def make(seed, stored, rounds, rows):
         grouped_convolution(cases)
         convolution(cases, False)
         convolution(cases, True)
-        if i < 3:
-            updates(cases, i)
+        for variant in (0, 1) if cases.wide else range(i, min(i + 1, 3)):
+            updates(cases, variant)
     for _ in range(rounds):
         resized_labels(cases)
         scaling(cases)
@@ -1125,4 +1147,4 @@ def make(seed, stored, rounds, rows):
 
 
 if __name__ == "__main__":
-    make(int(sys.argv[2]), sys.argv[3], int(sys.argv[4]), sys.argv[5]).write(sys.argv[1])
+    make(int(sys.argv[2]), sys.argv[3], int(sys.argv[4]), sys.argv[5], "--wide" in sys.argv).write(sys.argv[1])

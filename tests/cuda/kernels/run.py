@@ -2,6 +2,9 @@
 bf16 and f16, by gcc and clang, under sanitizers, the threads in three orders, which must agree to the bit.  Then faults
 are planted in the kernels, and each must be noticed.  See cases.py and test.h.
 
+Tensors of these geometries are small; all kernels but the Lovasz loss's also run once on tensors of more than 2^16
+vectors, points or parameters, where an index of 16 bits is too short.
+
 Usage: run.py [--long] ROWS [SEED]; ROWS: the program that prints the rows of the operators.  --long: twice as many
 geometries, more compilers, and all faults, of which else only every fourth one is planted."""
 import concurrent.futures
@@ -52,6 +55,10 @@ FAULTS = [
      "Vector v = sum(sum(load_vector(y, i + k * stride), bias), bias);", "upconv: number"),
 ]
 
+# The same, noticed on large tensors.
+WIDE_FAULT = ("an index cut to 16 bits", "return blockIdx.x * THREADS + threadIdx.x;",
+              "return (unsigned short)(blockIdx.x * THREADS + threadIdx.x);", "relu: number")
+
 
 class Failure(Exception):
     pass
@@ -66,12 +73,14 @@ def run(command, folder, environment=None, fails=False):
 
 
 class Build:
-    def __init__(self, home, compiler, stored, seed, rounds, folder):
+    """WIDE: on large tensors, and without sanitizers, since operands on small ones show what these look for."""
+
+    def __init__(self, home, compiler, stored, seed, rounds, folder, wide=False):
         os.mkdir(folder)
         self.folder, self.compiler = folder, compiler
-        self.flags = FLAGS.split() + (CLANG.split() if compiler == "clang++" else [])
+        self.flags = [flag for flag in FLAGS.split() if not (wide and "sanitize" in flag)] + (CLANG.split() if compiler == "clang++" else [])
         self.flags += ["-isystem", home + "/include", "-I", cuda.ROOT + "/runtime/include", "-I", SHIM, "-I", HERE]
-        run([sys.executable, "-B", os.path.join(HERE, "cases.py"), folder, str(seed), stored, str(rounds), os.path.abspath(ARGUMENTS[0])], folder)
+        run([sys.executable, "-B", os.path.join(HERE, "cases.py"), folder, str(seed), stored, str(rounds), os.path.abspath(ARGUMENTS[0])] + ["--wide"] * wide, folder)
         run(["gcc", "-std=gnu11", "-O1", "-c", "reference.c", "-Wno-unknown-pragmas"], folder)
         sources = ["cases.cpp", os.path.join(HERE, "test.cpp")] + [
             os.path.join(SHIM, part + ".cpp") for part in ("launch", "stream", "memory")]
@@ -96,12 +105,20 @@ def compare(home, compiler, stored, rounds, seed, folder):
     print("%s, %s, seed %d: %s" % (compiler, stored, seed, said[0]), flush=True)
 
 
-def plant(build, number):
-    name, right, wrong, expected = FAULTS[number]
+def compare_wide(home, seed, folder):
+    build = Build(home, "g++", "float", seed, 1, folder, wide=True)
+    build.link("kernels.cu", "kernels")
+    print("large tensors, seed %d: %s" % (seed, build.run("kernels", "forward").strip().splitlines()[-1]), flush=True)
+    if LONG:
+        plant(build, WIDE_FAULT)
+
+
+def plant(build, fault):
+    name, right, wrong, expected = fault
     text = open(os.path.join(build.folder, "kernels.cu")).read()
     if right not in text:
         raise Failure("%s: nowhere to plant it" % name)
-    program = "fault%d" % number
+    program = "fault_" + "_".join(name.split())
     with open(os.path.join(build.folder, program + ".cu"), "w") as f:
         f.write(text.replace(right, wrong))
     build.link(program + ".cu", program)
@@ -124,7 +141,8 @@ def main():
         jobs = [pool.submit(compare, home, compiler, stored, rounds if LONG else 2, seed + i, os.path.join(folder, str(i)))
                 for i, (compiler, stored, rounds) in enumerate(BUILDS) if shutil.which(compiler)]
         build = Build(home, "g++", "float", 2, 2, os.path.join(folder, "faults"))
-        jobs += [pool.submit(plant, build, i) for i in range(0, len(FAULTS), 1 if LONG else 4)]
+        jobs += [pool.submit(plant, build, fault) for fault in FAULTS[::1 if LONG else 4]]
+        jobs.append(pool.submit(compare_wide, home, seed, os.path.join(folder, "wide")))
         for job in jobs:
             try:
                 job.result()
