@@ -419,6 +419,11 @@ template <int BITS> DEVICE Argmax load_argmax(const uint8_t *p, unsigned i) {
     return argmax;
 }
 
+/* Where a byte is kept for a window of 4 taps: its bits from 4 on tell which of these are above zero. */
+constexpr bool keeps_marks(int bits, int taps) {
+    return bits == 8 && taps == 4;
+}
+
 /* ---- threads ---------------------------------------------------------------------------------------- */
 
 DEVICE unsigned thread_index() {
