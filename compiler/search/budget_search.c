@@ -398,8 +398,7 @@ Plan *plan_file(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *low
     choices.packs_once = options->target->packs_once && !fixed->any_plan;
     choices.packs_in_iterations = fixed->any_plan;
     Plan *best = search(&r, choices, loops);
-    if (best != NULL && !plan_fits(best) && choices.packs_once &&
-        best->program[PROGRAM_PREDICT].model != NULL) {
+    if (best != NULL && !plan_fits(best) && keeps_too_much(best)) {
         choices.packs_once = false;
         best = smaller(search(&r, choices, loops), best);
     }
