@@ -46,15 +46,21 @@ static JpegMemory *memory_of(j_common_ptr jpeg) {
     return (JpegMemory *)(void *)jpeg->mem;
 }
 
+/* Ends at the caller's setjmp(), as all of libjpeg's errors. */
+static _Noreturn void fail(j_common_ptr jpeg, int code, int number) {
+    ERREXIT1(jpeg, code, number);
+    __builtin_unreachable();
+}
+
 static void *take(j_common_ptr jpeg, int pool, size_t bytes) {
     JpegMemory *m = memory_of(jpeg);
     size_t all;
     if (pool < 0 || pool >= JPOOL_NUMPOOLS) {
-        ERREXIT1(jpeg, JERR_BAD_POOL_ID, pool);
+        fail(jpeg, JERR_BAD_POOL_ID, pool);
     }
     Piece *piece = checked_add(bytes, PIECE_BYTES, &all) ? image_memory_take(m->memory, all) : NULL;
     if (piece == NULL) {
-        ERREXIT1(jpeg, JERR_OUT_OF_MEMORY, pool);
+        fail(jpeg, JERR_OUT_OF_MEMORY, pool);
     }
     piece->next = m->pool[pool];
     m->pool[pool] = piece;
@@ -65,7 +71,7 @@ static void *take(j_common_ptr jpeg, int pool, size_t bytes) {
 static void **take_rows(j_common_ptr jpeg, int pool, size_t bytes, JDIMENSION height) {
     size_t all;
     if (!checked_mul(bytes, height, &all)) {
-        ERREXIT1(jpeg, JERR_OUT_OF_MEMORY, pool);
+        fail(jpeg, JERR_OUT_OF_MEMORY, pool);
     }
     void **rows = take(jpeg, pool, height * sizeof *rows);
     char *first = take(jpeg, pool, all);
@@ -149,7 +155,7 @@ static JBLOCKARRAY give_blocks(j_common_ptr jpeg, jvirt_barray_ptr asked, JDIMEN
 static void free_pool(j_common_ptr jpeg, int pool) {
     JpegMemory *m = memory_of(jpeg);
     if (pool < 0 || pool >= JPOOL_NUMPOOLS) {
-        ERREXIT1(jpeg, JERR_BAD_POOL_ID, pool);
+        fail(jpeg, JERR_BAD_POOL_ID, pool);
     }
     if (pool == JPOOL_IMAGE) {
         m->samples = NULL;
