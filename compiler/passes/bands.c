@@ -201,14 +201,19 @@ static bool has_rows_in(const Run *r, const Step *step, int i, int64_t n) {
     return true;
 }
 
-/* The same in each iteration. */
+/* The same in each iteration.  Between the first ones, in which rows are not there yet, and the last ones,
+ * in which they end, each is like that SCALE before: their rows lie further down. */
 static bool has_its_rows(const Run *r, const Step *step, int i) {
-    const int64_t times = iterations(height_of(r, i) + step[i].lag, step[i].rows);
+    const int64_t times = iterations(height_of(r, i) + step[i].lag, step[i].rows),
+                  border = iterations(step[i].lag, step[i].rows) + 2 * SCALE;
     if (r->endless)
         return has_rows_in(r, step, i, MIDDLE);
-    for (int64_t n = 0; n < times; n++)
+    for (int64_t n = 0; n < times; n++) {
+        if (n == border && n < times - border)
+            n = times - border;
         if (!has_rows_in(r, step, i, n))
             return false;
+    }
     return true;
 }
 

@@ -187,16 +187,32 @@ static bool search_at(Pool *pool, Packing *p, int64_t capacity, int nodes_per_bo
     return true;
 }
 
-/* Lowers the arena to TARGET or, where that is not found, to little more; not to more than ENOUGH, if that
- * is what matters. */
-static void lower_arena(Pool *pool, Packing *p, int64_t target, int64_t enough, int nodes_per_box) {
+/* Where TARGET is out of reach, the next arena is so much larger. */
+static int64_t first_gap(const Packing *p, int64_t target) {
+    const int64_t half = (p->arena - target) / 2, first = target / FIRST_GAP;
+    return (half < first ? half : first) + 1;
+}
+
+/* Lowers the arena to TARGET or, where that is not found, to little more. */
+static void lower_arena(Pool *pool, Packing *p, int64_t target, int nodes_per_box) {
     if (search_at(pool, p, target, nodes_per_box))
         return;
-    const int64_t half = (p->arena - target) / 2, first = target / FIRST_GAP;
-    const int64_t most = enough > 0 ? enough - target + 1 : p->arena - target;
-    for (int64_t gap = (half < first ? half : first) + 1; gap < most; gap *= 2)
+    for (int64_t gap = first_gap(p, target); gap < p->arena - target; gap *= 2)
         if (search_at(pool, p, target + gap, nodes_per_box / 2))
             return;
+}
+
+/* Lowers the arena to at most ENOUGH, by the widest step of lower_arena() that does: where that fails,
+ * others do, too, but for luck. */
+static void lower_arena_to(Pool *pool, Packing *p, int64_t target, int64_t enough, int nodes_per_box) {
+    int64_t gap = first_gap(p, target);
+    if (enough < target + gap) {
+        search_at(pool, p, target, nodes_per_box);
+        return;
+    }
+    while (target + 2 * gap <= enough)
+        gap *= 2;
+    search_at(pool, p, target + gap, nodes_per_box / 2);
 }
 
 /* ---- both ---- */
@@ -208,8 +224,10 @@ static void pack(Pool *pool, Packing *p, int64_t target, int64_t enough, int nod
         sort_order(p, ranked, order);
         first_fit(p);
     }
-    if (p->arena > end)
-        lower_arena(pool, p, target, enough, nodes_per_box);
+    if (p->arena > end && enough > 0)
+        lower_arena_to(pool, p, target, end, nodes_per_box);
+    else if (p->arena > end)
+        lower_arena(pool, p, target, nodes_per_box);
 }
 
 /* Writes the best offsets into BUFFER; returns the arena. */
