@@ -326,11 +326,27 @@ bool lower_programs(Pool *pool, Diag *diag, const Ast *file, const LowerOptions 
     return lower_all(&r, model);
 }
 
+/* The first plan of a search, and what CHOICES it took.  In brief, where LOOPS are allowed, it is of one
+ * sample at a time if not even that fits. */
+static Plan *first_plan(const Request *r, Choices *choices, bool loops) {
+    if (choices->brief && loops) {
+        Choices one = *choices;
+        one.micro_batch = 1;
+        Plan *fewest = everything_kept(r, &one);
+        if (fewest == NULL || !plan_fits(fewest)) {
+            one.micro_batch = choices->micro_batch;
+            *choices = one;
+            return fewest;
+        }
+    }
+    return everything_kept(r, choices);
+}
+
 /* The steps of above, from CHOICES on; LOOPS: fewer samples at a time may be chosen. */
 static Plan *search(const Request *r, Choices choices, bool loops) {
     const bool bands = r->options->target->rings && r->options->bands == 0 && choices.band_rows == 0,
                asked = r->options->target->rings && r->options->bands > 1;
-    Plan *best = everything_kept(r, &choices);
+    Plan *best = first_plan(r, &choices, loops);
     if (best == NULL || plan_fits(best))
         return best;
     const bool trains = best->program[PROGRAM_TRAIN].model != NULL;
