@@ -388,12 +388,25 @@ static void read_labels(Reader *r, Call *call) {
         push_term(r, files);
 }
 
+/* Sigma as papers give it, in steps of 8 bits. */
+static void ask_for_sigma(const Reader *r, const Call *call, double sigma) {
+    const Expr *given = argument(call, "sigma")->expr;
+    if (given == NULL || given->kind != EXPR_INTEGER || sigma <= 1)
+        return;
+    diag_begin(r->l->diag, WARNING, "U0807", given->span,
+               "`sigma` is %g times the range of pictures, which lie between 0 and 1", sigma);
+    diag_help(r->l->diag, "is `gaussian(%g/255)` meant?", sigma);
+    diag_end(r->l->diag);
+}
+
 static void read_gaussian(Reader *r, Call *call) {
     SourceTerm term = {.op = SOURCE_GAUSSIAN, .span = call->span};
     if (!argument_number(call, "sigma", &term.value))
         r->good = false;
     else if (term.value < 0)
         report_not_a_source(r, call->expr, "`sigma` must be at least 0");
+    else
+        ask_for_sigma(r, call, term.value);
     push_term(r, term);
 }
 

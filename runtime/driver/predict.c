@@ -133,6 +133,15 @@ static UnetStatus check_names(const Prediction *prediction) {
     return UNET_OK;
 }
 
+/* One image among many that cannot be read or is too large is told before any result is written. */
+static UnetStatus check_sizes(const Prediction *prediction) {
+    const UnetOptions *options = &prediction->driver->options;
+    UnetStatus status = UNET_OK;
+    for (int a = 0; options->nfile > 1 && a < options->nfile && status == UNET_OK; a++)
+        status = prediction_check_size(prediction, options->files[a]);
+    return status;
+}
+
 /* Whether -o names a folder; one that ends in a slash is made. */
 static UnetStatus find_folder(Prediction *prediction) {
     Driver *driver = prediction->driver;
@@ -177,6 +186,8 @@ UnetStatus driver_predict(Driver *driver) {
         status = find_folder(&prediction);
     if (status == UNET_OK)
         status = check_names(&prediction);
+    if (status == UNET_OK)
+        status = check_sizes(&prediction);
     if (status == UNET_OK)
         status = prediction_open(&prediction);
     if (status == UNET_OK)

@@ -41,6 +41,10 @@ UNET_MUST_USE UnetStatus prediction_check(Prediction *prediction);
 UNET_MUST_USE UnetStatus predict_rows(Prediction *prediction, int32_t height, int32_t width, Ends *ends);
 UnetImageInfo predicted_shape(Prediction *prediction, int32_t height, int32_t width, int i);
 
+/* Whether the program takes an image of the size of file IN.  Of what is no file, such as a pipe, only
+ * predict_image() tells. */
+UNET_MUST_USE UnetStatus prediction_check_size(const Prediction *prediction, const char *in);
+
 /* Takes the image IN through the model and writes each output, or, on failure, none. */
 UNET_MUST_USE UnetStatus predict_image(Prediction *prediction, const char *in);
 

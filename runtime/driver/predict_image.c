@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "unet/layout.h"
 
@@ -135,6 +136,15 @@ static UnetStatus check_size(const Prediction *prediction, const UnetImageInfo *
     const int32_t *size = prediction->program->size;
     const bool fits = info->width <= size[2] && (info->height <= size[1] || takes_any_height(prediction));
     return fits ? UNET_OK : fail_large(prediction, path, info);
+}
+
+UnetStatus prediction_check_size(const Prediction *prediction, const char *in) {
+    struct stat found;
+    UnetImageInfo info;
+    if (stat(in, &found) == 0 && !S_ISREG(found.st_mode))
+        return UNET_OK;
+    UnetStatus status = unet_image_probe(in, &info, &prediction->driver->error);
+    return status == UNET_OK ? check_size(prediction, &info, in) : status;
 }
 
 /* Row H of the padded image from ROW, of WIDTH real points. */

@@ -346,6 +346,9 @@ expect 4 'at most 16 x 16: write `predict { size [0-9]*, [0-9]* }` in fake.unet,
     "$fake" predict large/noisy/00.png -o large.png
 expect 2 'small/noisy/ is a folder, and predict takes images: `small/noisy/\*.jpg`' "$fake" predict small/noisy/ -o folder/
 [ ! -e large.png ] || fail "a failed prediction leaves a file"
+cp large/noisy/00.png large.01.png
+expect 4 'large.01.png is .* at most 16 x 16' "$fake" predict small/noisy/00.png large.01.png -o many/
+[ -z "$(ls many)" ] || fail "a prediction of many images begins, though one of them is too large"
 expect 0 'limited to 2 threads.*--max-threads=1024`' "$fake" predict --threads=100000 small/noisy/00.png -o many.png
 expect 0 'limited to 2 threads.*--max-threads=3`' "$fake" predict --threads=3 small/noisy/00.png -o many.png
 expect 2 'standard output' "$fake" predict small/noisy/00.png -o -
