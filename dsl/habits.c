@@ -45,6 +45,17 @@ static const char *rest(Parser *p, const char *from) {
     return pool_copy(p->pool, from, to > from ? (size_t)(to - from) : 0);
 }
 
+/* Behind the parenthesis that closes the one at OPEN; NULL: none does on its line. */
+static const char *behind_call(const char *open) {
+    int depth = 0;
+    for (const char *at = open; strchr("\r\n#", *at) == NULL; at++) { /* the end of the text, too */
+        depth += (*at == '(') - (*at == ')');
+        if (depth == 0)
+            return at + 1;
+    }
+    return NULL;
+}
+
 /* From the start of the line to the word found. */
 static const char *front(Parser *p) {
     const char *from = line_start(p, place(p)), *to = place(p);
@@ -161,20 +172,20 @@ static const char *times(Parser *p, const Misfit *m) {
 static const char *tuple(Parser *p, const Misfit *m) {
     if (!found(p, ",") || !expects(m, "')'") || p->nopen == 0 || *p->open[p->nopen - 1].text != '(')
         return NULL;
-    const char *open = p->open[p->nopen - 1].text, *close = open + strcspn(open, ")\r\n");
-    return *close != ')' ? NULL
-                         : pool_text(p->pool, "a list stands in brackets: `[%.*s]`",
-                                     (int)(close - open - 1), open + 1);
+    const char *open = p->open[p->nopen - 1].text, *behind = behind_call(open);
+    return behind == NULL ? NULL
+                          : pool_text(p->pool, "a list stands in brackets: `[%.*s]`",
+                                      (int)(behind - open - 2), open + 1);
 }
 
 /* `(a, b) = f(x)` */
 static const char *tuple_set(Parser *p, const Misfit *m) {
     if (!found(p, "(") || !expects(m, "let"))
         return NULL;
-    const char *close = p->at + strcspn(p->at, ")\r\n"), *behind = close + 1 + strspn(close + 1, " ");
-    if (*close != ')' || *behind != '=')
+    const char *behind = behind_call(p->current.text);
+    if (behind == NULL || behind[strspn(behind, " ")] != '=')
         return NULL;
-    return pool_text(p->pool, "write `%.*s %s`", (int)(close - p->at), p->at, rest(p, behind));
+    return pool_text(p->pool, "write `%.*s %s`", (int)(behind - p->at - 1), p->at, rest(p, behind));
 }
 
 /* `Conv2d(3, 8, 3)(x)` */
@@ -232,11 +243,10 @@ static const char *factor(Parser *p, const Misfit *m) {
     if (!is_number(p->last) || p->last.span.line != p->current.span.line || !in_word(*at) ||
         (expects(m, "'}'") && *p->at != '('))
         return NULL;
-    const char *end = p->at;
-    if (*end == '(')
-        end += strcspn(end, ")\r\n");
-    return pool_text(p->pool, "write `%s * %.*s`", word_text(p, p->last), (int)(end - at) + (*end == ')'),
-                     at);
+    const char *end = *p->at == '(' ? behind_call(p->at) : p->at;
+    return end == NULL
+               ? NULL
+               : pool_text(p->pool, "write `%s * %.*s`", word_text(p, p->last), (int)(end - at), at);
 }
 
 static const char *percent(Parser *p, const Misfit *m) {

@@ -55,7 +55,7 @@ def all_plans(long):
     for model in models.MODELS:
         for definitions in model.small:
             for more in [[], ["--bands=4"]] + ([["--target=cuda"]] if long else []):
-                yield model.file, models.options(definitions) + ["--size=%dx%d" % model.size] + more
+                yield model.file, models.options(definitions) + ["--size=" + "x".join(map(str, model.size))] + more
 
 
 def main():

@@ -1,5 +1,6 @@
 /* model_tables.c - the tables that describe the model to the runtime (unet/model.h). */
 #include "passes/passes.h"
+#include "ir/labels.h"
 #include "ir/target.h"
 #include "ir/ops.h"
 #include "emit/sources.h"
@@ -191,12 +192,16 @@ int64_t slot_bytes(const Program *program) {
     return bytes;
 }
 
-/* What losses and metrics compare: zeros where they compare tensors of several sizes, or nothing. */
+/* What losses and metrics compare: zeros where they compare tensors of several sizes, or nothing, or labels
+ * made smaller: of these no part of the middle, as a smaller target is. */
 static Shape measured_shape(const Program *program) {
     const Model *m = program->model;
     Shape all = {.rank = 4};
     for (int i = 0; program->kind != PROGRAM_PREDICT && i < m->nresult; i++) {
-        Shape shape = program->graph->value[m->result[i].truth].shape;
+        const ValueId truth = m->result[i].truth;
+        Shape shape = program->graph->value[truth].shape;
+        if (labels_origin(program->graph, truth) != truth)
+            return (Shape){.rank = 4};
         for (int axis = 0; i > 0 && axis < AXES; axis++)
             if (shape_extent(shape, axis) != shape_extent(all, axis))
                 return (Shape){.rank = 4};

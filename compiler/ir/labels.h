@@ -15,11 +15,11 @@ int64_t map_classes(const Graph *g, ValueId v);
 /* The input that labels V were made of, by `resize`; else V. */
 ValueId labels_origin(const Graph *g, ValueId v);
 
-/* A sum over the points of labels: of an input, or of what RESIZED makes of it; NULL: nothing. */
+/* A sum over the points of labels. */
 typedef struct {
-    ValueId labels; /* an input, */
-    ValueId read;   /*   or what was made of it */
-    const ResizeAttributes *resized;
+    ValueId labels;                  /* an input, */
+    ValueId read;                    /*   and what is read: that, or what was made of it, */
+    const ResizeAttributes *resized; /*   and how, or NULL */
     const LabelAttributes *attributes;
 } LabelCount;
 

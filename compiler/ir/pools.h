@@ -10,8 +10,8 @@ NodeId pool_of(const Graph *g, const Node *node);
 /* Bits of a byte that tells of a window of 2x2 points where its maximum is, and, from bit 4 on, which of
  * its points are above zero. */
 enum { MARK_BITS = 8 };
-/* Do windows of 2x2 points lie side by side on all of what NODE pools, X, or passes back, from Y or to it?
- */
+/* NODE pools X to Y, or is the gradient of that: do its windows, of 2x2 points, lie side by side and cover
+ * all of X? */
 bool has_cells(const Graph *g, const Node *node, ValueId x, ValueId y);
 /* Has POOL keep the taps at which it finds its maxima as an output: so many BITS for each, in so many
  * bytes, CHANNELS, for each window. */

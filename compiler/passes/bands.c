@@ -485,11 +485,14 @@ int find_uneven(const Program *program, const NodeId *node, int count) {
     for (int i = 0; i < count; i++)
         step[i] = (Step){.node = node[i]};
     for (int i = 0, end; i < count; i = end) {
+        end = i + 1;
+        if (!computes_bands(program, &program->graph->node[node[i]])) /* no run begins here */
+            continue;
         Run r = run_from(program, step, count, i);
         const int n = scale_rows(&r, tallest_of(&r));
         if (n < r.count)
             return r.place[n];
-        end = n > 0 ? r.place[n - 1] + 1 : i + 1;
+        end = n > 0 ? r.place[n - 1] + 1 : end;
     }
     return -1;
 }

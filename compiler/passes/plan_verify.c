@@ -266,6 +266,9 @@ static void play_node(Judge *j, const Step *step, const RowRange *rows) {
         if (!j->holds[b])
             BUG("plan: %s: `%s` reads `%s` after its bytes were overwritten, or before they were written",
                 j->program->name, node->name, j->plan->buffer[b].name);
+        if (rows == NULL && j->gone[b] > 0)
+            BUG("plan: %s: `%s` reads `%s`, of which rows were overwritten", j->program->name, node->name,
+                j->plan->buffer[b].name);
         if (rows != NULL && !t.is_output)
             read_rows(j, node, &t, b, *rows);
     }
@@ -309,10 +312,10 @@ static void set_rows(Judge *j, const Step *step, int nstep, bool done) {
             if (b >= 0 && done && j->rows[b] != step_height(j->program, &step[i], j->units))
                 BUG("plan: %s: `%s` does not compute all rows of `%s`", j->program->name, node->name,
                     j->plan->buffer[b].name);
-            if (b >= 0) {
+            if (b >= 0)
                 j->rows[b] = done ? INT64_MAX : 0;
+            if (b >= 0 && !done) /* what is lost stays lost behind the loop */
                 j->gone[b] = INT64_MIN;
-            }
         }
     }
 }

@@ -433,6 +433,9 @@ Plan *plan_all(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lowe
         !options->wanted[PROGRAM_EVAL])
         return plan;
     Plan *more = attempt(&r, plan->choices);
-    const bool fits = more != NULL && plan_fits(more) && more->program[PROGRAM_EVAL].model != NULL;
-    return fits && more->arena <= plan->arena && more->beside <= plan->beside ? more : plan;
+    if (more == NULL || !plan_fits(more) || more->program[PROGRAM_EVAL].model == NULL ||
+        more->arena > plan->arena || more->beside > plan->beside)
+        return plan;
+    judge_plan(more);
+    return more;
 }

@@ -420,7 +420,7 @@ template <int BITS> DEVICE Argmax load_argmax(const uint8_t *p, unsigned i) {
 }
 
 /* Where a byte is kept for a window of 4 taps: its bits from 4 on tell which of these are above zero. */
-constexpr bool keeps_marks(int bits, int taps) {
+[[maybe_unused]] static constexpr __host__ __device__ bool keeps_marks(int bits, int taps) {
     return bits == 8 && taps == 4;
 }
 

@@ -194,7 +194,9 @@ UnetStatus driver_eval(Driver *driver) {
         return unet_fail(
             &driver->error, UNET_USAGE,
             "this program does not evaluate: %s has no `train` section with data, --programs leaves "
-            "evaluation out, or it would take more memory than all else; a section `eval` demands it",
+            "evaluation out, or it would take more memory than all else: compile without --programs, or "
+            "with a "
+            "section `eval`",
             driver->model->source);
     UnetStatus status = start(&evaluation, driver);
     const bool in_all = strcmp(driver->options.format, "text") == 0;

@@ -15,7 +15,8 @@ static const UnetCommandRow commands[] = {
      "Writes NAME.safetensors, NAME.best.safetensors, checkpoints and log.csv.  Ctrl-C stops after a "
      "checkpoint; --resume goes on from there, or from the last checkpoint of a run that was killed."},
     {"eval", false, "[OPTIONS]", "measure the weights on the evaluation data",
-     "That is what `holdout` keeps from training, what the section `eval` names, or any folder: --data."},
+     "That is what `holdout` keeps from training or the section `eval` names; with neither, all of "
+     "--data."},
     {"predict", false, "[OPTIONS] IN... -o OUT", "run the model on images",
      "Reads PNG, JPEG, TIFF and GIF; writes PNG, JPEG or TIFF by the name of OUT, and PNG to a folder, "
      "over what is there.  Images may be smaller than the size in `info`; for larger ones the file has "
@@ -57,11 +58,13 @@ static void record(void *result, const UnetOptionRow *row, const UnetValue *valu
         return;
     size_t end = length + (size_t)snprintf(options->given + length, room - length, " %s", row->name);
     const bool has_value = value->text != NULL && (*value->text != '\0' || row->kind == UNET_TEXT);
-    if (has_value && end + 1 < room) {
+    bool fits = end < room && (!has_value || end + 1 < room);
+    if (has_value && fits) {
         options->given[end++] = '=';
         end += unet_shell_word(options->given + end, room - end, value->text);
+        fits = end < room;
     }
-    if (end >= room)
+    if (!fits)
         memcpy(options->given + length, left_out, sizeof left_out);
 }
 

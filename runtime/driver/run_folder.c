@@ -153,14 +153,15 @@ static bool is_of_a_run(const char *file, const char *name) {
 }
 
 bool run_folder_other(const char *folder, char name[UNET_PATH_BYTES]) {
-    static const char ending[] = ".checkpoint.safetensors";
-    const size_t end = sizeof ending - 1;
+    static const char ending[] = ".checkpoint.safetensors", aside[] = ".previous.checkpoint.safetensors";
+    const size_t end = sizeof ending - 1, long_end = sizeof aside - 1;
     bool found = false;
     DIR *open = opendir(folder);
     for (const struct dirent *file; !found && open != NULL && (file = readdir(open)) != NULL;) {
         const size_t length = strlen(file->d_name);
-        found =
-            length > end && length < UNET_PATH_BYTES && strcmp(file->d_name + length - end, ending) == 0;
+        found = length > end && length < UNET_PATH_BYTES &&
+                strcmp(file->d_name + length - end, ending) == 0 &&
+                (length < long_end || strcmp(file->d_name + length - long_end, aside) != 0);
         if (found)
             memcpy(name, file->d_name, length + 1);
     }
@@ -240,7 +241,8 @@ UnetStatus run_folder_take(RunFolder *run, Driver *driver) {
 
 /* ---- what is in the way ----------------------------------------------------------------------- */
 
-static UnetStatus set_aside(Driver *driver, const char *suffix, const char *previous) {
+/* REPLACES: where there is no such file, one that was set aside before belongs to a run before that. */
+static UnetStatus set_aside(Driver *driver, const char *suffix, const char *previous, bool replaces) {
     char from[UNET_PATH_BYTES], to[UNET_PATH_BYTES];
     UnetStatus status = run_path(driver, suffix, from, &driver->error);
     if (status == UNET_OK)
@@ -248,7 +250,8 @@ static UnetStatus set_aside(Driver *driver, const char *suffix, const char *prev
     if (status != UNET_OK)
         return status;
     if (access(from, F_OK) != 0) {
-        (void)unlink(to); /* of a run before that */
+        if (replaces)
+            (void)unlink(to);
         return UNET_OK;
     }
     if (rename(from, to) != 0)
@@ -284,9 +287,14 @@ UnetStatus run_folder_clear(const RunFolder *run, Driver *driver, int64_t last, 
     for (bool more = true; more && sweep(open, driver->model->name, run->is_new, last, &oldest) > keep;)
         more = run_forget_checkpoint(driver, oldest);
     (void)closedir(open);
+    /* The checkpoint goes first: where there is none, whoever set it aside was stopped before it had one of
+     * its own, and what was set aside then is all that there is of that run. */
     static const char *const kept[][2] = {
         {"checkpoint.", "previous.checkpoint."}, {"best.", "previous.best."}, {"", "previous."}};
+    char checkpoint[UNET_PATH_BYTES];
+    status = run_path(driver, "checkpoint.", checkpoint, &driver->error);
+    const bool replaces = status == UNET_OK && access(checkpoint, F_OK) == 0;
     for (size_t i = 0; i < sizeof kept / sizeof *kept && status == UNET_OK && run->is_new; i++)
-        status = set_aside(driver, kept[i][0], kept[i][1]);
+        status = set_aside(driver, kept[i][0], kept[i][1], replaces);
     return status;
 }

@@ -54,6 +54,16 @@ static UnetStatus plan_schedule(Run *run) {
     return UNET_OK;
 }
 
+static void advise_check(Driver *driver) {
+    const char *data = driver->options.data;
+    char program[UNET_PATH_BYTES], folder[UNET_PATH_BYTES] = "";
+    (void)unet_shell_word(program, sizeof program, driver->program);
+    if (data != NULL)
+        (void)unet_shell_word(folder, sizeof folder, data);
+    unet_fail_more(&driver->error, "; `%s check-data%s%s` lists all that is wrong", program,
+                   data != NULL ? " --data=" : "", folder);
+}
+
 static UnetStatus open_data(Run *run) {
     Driver *driver = run->driver;
     const char *folder = driver->options.data != NULL ? driver->options.data : ".";
@@ -62,7 +72,7 @@ static UnetStatus open_data(Run *run) {
                          run->model->source);
     UnetStatus status = unet_dataset_open(&run->data, run->model, UNET_TRAINING, folder, &driver->error);
     if (status == UNET_IO)
-        unet_fail_more(&driver->error, "; `%s check-data` lists all that is wrong", driver->program);
+        advise_check(driver);
     if (status == UNET_OK && driver->options.eval_data != NULL && !evaluation_exists(driver))
         return unet_fail(
             &driver->error, UNET_USAGE,

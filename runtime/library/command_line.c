@@ -163,7 +163,7 @@ static UnetStatus unknown_command(const Reader *r, const char *word) {
     const char *file = grammar->plain >= 0 ? ", and no file of this name" : "";
     if (word == NULL)
         return unet_fail(r->error, UNET_USAGE, "no command (%s); try --help", list);
-    if (find_choice(grammar->elsewhere, word) >= 0)
+    if (grammar->elsewhere != NULL && find_choice(grammar->elsewhere, word) >= 0)
         return unet_fail(r->error, UNET_USAGE, "`%s` is a command of %s", word, grammar->where);
     if (near != NULL)
         return unet_fail(r->error, UNET_USAGE, "there is no command `%s`%s: did you mean `%s`?", word, file,

@@ -51,8 +51,8 @@ static UnetStatus write_record(UnetEvents *events, EventPart *event, uint8_t *by
     return unet_fail(error, UNET_IO, "%s: cannot write: %s", events->path, strerror(code));
 }
 
-/* NUMBER: of runs that one process, or processes of that number in several containers, begin in a second.
- */
+/* NUMBER tells runs apart that begin in the same second, in one process or, in several containers, in
+ * processes that have the same number. */
 static bool name_file(UnetEvents *events, const char *folder, int number) {
     char host[256];
     if (gethostname(host, sizeof host) != 0) {

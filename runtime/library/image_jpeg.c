@@ -15,7 +15,7 @@
 
 enum { EXIF_MARKER = JPEG_APP0 + 1, MARKER_BYTES = 0xffff };
 
-/* With memory that is kept, so is this, and stands in reader->decoder by its address. */
+/* Kept from image to image where memory is; reader->decoder has a pointer to it. */
 typedef struct Jpeg {
     struct jpeg_decompress_struct jpeg;
     struct jpeg_error_mgr errors;
@@ -23,8 +23,8 @@ typedef struct Jpeg {
     jmp_buf failed;
     UnetImageMemory *memory;
     UnetImageReader *reader;
-    bool started, created;
-    struct Jpeg *next; /* of those that are kept */
+    bool started, ready; /* ready: libjpeg's object is there, and takes memory from ours */
+    struct Jpeg *next;   /* of those that are kept */
 } Jpeg;
 
 typedef struct {
@@ -101,13 +101,13 @@ static bool read_header(UnetImageReader *reader) {
     if (setjmp(d->failed) != 0) {
         return false;
     }
-    if (!d->created) {
+    if (!d->ready) {
         jpeg_create_decompress(&d->jpeg);
-        d->created = true;
         if (!jpeg_memory_take_over(&d->jpeg, d->memory)) {
             ERREXIT1(&d->jpeg, JERR_OUT_OF_MEMORY, 0);
         }
         jpeg_save_markers(&d->jpeg, EXIF_MARKER, MARKER_BYTES);
+        d->ready = true;
     }
     d->source = (struct jpeg_source_mgr){.next_input_byte = file->bytes + file->at,
                                          .bytes_in_buffer = file->count - file->at,
@@ -138,8 +138,8 @@ static int32_t held_rows(Jpeg *d) {
 }
 
 static void destroy_jpeg(Jpeg *d) {
-    if (d->created && setjmp(d->failed) == 0) {
-        jpeg_destroy_decompress(&d->jpeg);
+    if (setjmp(d->failed) == 0) {
+        jpeg_destroy_decompress(&d->jpeg); /* nothing where there is no object */
     }
     image_memory_give(d->memory, d);
 }
@@ -230,7 +230,7 @@ static void close_jpeg(UnetImageReader *reader) {
     if (d == NULL) {
         return;
     }
-    if (kept == NULL || !d->created || setjmp(d->failed) != 0) {
+    if (kept == NULL || !d->ready || setjmp(d->failed) != 0) {
         destroy_jpeg(d);
         return;
     }

@@ -18,7 +18,7 @@ typedef struct Piece {
 
 enum { PIECE_BYTES = 64 };
 
-/* Rows that are asked for one day, and taken when all are known. */
+/* Rows of which libjpeg tells first, and which are taken when it has told of all. */
 struct jvirt_sarray_control {
     JSAMPARRAY rows;
     JDIMENSION width, height;
@@ -96,7 +96,7 @@ static JBLOCKARRAY take_blocks(j_common_ptr jpeg, int pool, JDIMENSION width, JD
     return (JBLOCKARRAY)take_rows(jpeg, pool, (size_t)width * sizeof(JBLOCK), height);
 }
 
-/* ---- rows that are asked for one day ---------------------------------------------------------------- */
+/* ---- rows that are told of first --------------------------------------------------------------------- */
 
 static jvirt_sarray_ptr ask_samples(j_common_ptr jpeg, int pool, boolean zeroed, JDIMENSION width,
                                     JDIMENSION height, JDIMENSION most) {

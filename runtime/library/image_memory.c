@@ -40,7 +40,7 @@ ImageKept *image_memory_kept(UnetImageMemory *memory) {
     return &memory->kept;
 }
 
-/* The next power of two; of large blocks, in quarters of one; 0: there is none. */
+/* The next power of two; of large blocks, the next of 16 steps between two of them; 0: there is none. */
 static size_t class_of(size_t bytes) {
     size_t size = LEAST;
     while (size < bytes && size <= SIZE_MAX / 4) {
@@ -49,20 +49,45 @@ static size_t class_of(size_t bytes) {
     if (size < bytes) {
         return 0;
     }
-    const size_t step = size / 8;
+    const size_t step = size / 32;
     return size <= COARSE ? size : (bytes + step - 1) / step * step;
 }
 
-/* Takes a block of just BYTES out of those that nobody has; NULL: there is none. */
+static Head *take_out(Head **at) {
+    Head *head = *at;
+    *at = head->next;
+    return head;
+}
+
+/* Takes a block out of those that nobody has: of just BYTES, or, where these are many, the least that has
+ * as many; NULL: there is none. */
 static Head *take_spare(UnetImageMemory *memory, size_t bytes) {
+    Head **best = NULL;
     for (Head **at = &memory->spare; *at != NULL; at = &(*at)->next) {
-        Head *head = *at;
-        if (head->bytes == bytes) {
-            *at = head->next;
-            return head;
+        const size_t has = (*at)->bytes;
+        if (has == bytes) {
+            return take_out(at);
+        }
+        if (bytes > COARSE && has > bytes && (best == NULL || has < (*best)->bytes)) {
+            best = at;
         }
     }
-    return NULL;
+    return best != NULL ? take_out(best) : NULL;
+}
+
+/* A new block of BYTES, which are many, takes the place of the largest that was too small: images that grow
+ * leave no block behind for each size. */
+static void drop_smaller(UnetImageMemory *memory, size_t bytes) {
+    Head **best = NULL;
+    for (Head **at = &memory->spare; *at != NULL; at = &(*at)->next) {
+        const size_t has = (*at)->bytes;
+        if (has > COARSE && has < bytes && (best == NULL || has > (*best)->bytes)) {
+            best = at;
+        }
+    }
+    if (best != NULL) {
+        free(take_out(best));
+    }
 }
 
 void *image_memory_take(UnetImageMemory *memory, size_t bytes) {
@@ -73,12 +98,16 @@ void *image_memory_take(UnetImageMemory *memory, size_t bytes) {
     }
     Head *head = memory != NULL ? take_spare(memory, size) : NULL;
     if (head == NULL) {
+        if (memory != NULL && size > COARSE) {
+            drop_smaller(memory, size);
+        }
         head = aligned_alloc(HEAD_BYTES, all);
+        if (head == NULL) {
+            return NULL;
+        }
+        head->bytes = size;
     }
-    if (head == NULL) {
-        return NULL;
-    }
-    *head = (Head){.bytes = size};
+    head->next = NULL;
     return (char *)head + HEAD_BYTES;
 }
 

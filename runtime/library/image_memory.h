@@ -1,7 +1,8 @@
 /* image_memory.h - the memory that decoders take, and use again for the next image; private to the runtime.
  *
  * Blocks have sizes of a few classes, so that those of one image fit the next, which is seldom of just the
- * same length.  What is given back stays with its owner, one thread, until that is done. */
+ * same length; a large block serves for less, too, and makes room for a larger one.  What is given back
+ * stays with its owner, one thread, until that is done. */
 #ifndef UNET_IMAGE_MEMORY_H
 #define UNET_IMAGE_MEMORY_H
 

@@ -88,7 +88,7 @@ expect 0 'noisy: 1 of 4 files of .*, such as 02.png: all 16 bits are kept' "$fak
 expect 4 'noisy' "$fake" train --data nowhere
 cp -r data broken
 rm broken/clean/05.png
-expect 4 '05.*; `.* check-data` lists all that is wrong' "$fake" train --data=broken
+expect 4 '05.*; `.* check-data --data=broken` lists all that is wrong' "$fake" train --data=broken
 expect 4 '05' "$fake" check-data --data=broken
 cp -r data cut
 truncate -s 100 cut/noisy/03.png
@@ -121,6 +121,12 @@ for file in safetensors best.safetensors checkpoint.safetensors; do
     same whole/fake.$file again/fake.previous.$file "set aside: $file"
 done
 [ ! -e again/fake.safetensors ] || fail "weights of an earlier run look like those of the new one"
+cp -r again halted && rm halted/fake.checkpoint.safetensors halted/log.csv # right behind what it sets aside
+expect 4 'no run to go on with' "$fake" train --data=data --out=halted --resume
+expect 0 '' "$fake" train --data=data --out=halted --steps=1
+for file in safetensors best.safetensors checkpoint.safetensors; do
+    same whole/fake.$file halted/fake.previous.$file "set aside before a run that was stopped at once: $file"
+done
 expect 2 'in the place of again/fake.previous.checkpoint.safetensors: move that file' \
     "$fake" train --data=data --out=again --overwrite --resume=again/fake.previous.checkpoint.safetensors
 expect 0 '' "$fake" train --data=data --out=again --overwrite

@@ -43,9 +43,6 @@ run ./tiny eval --data=data --out=threads1 && grep -q '^samples 9$' run.txt || f
 run ./tiny train --data=data --eval-data=small --steps=20 --threads=1 --out=evaluated
 grep -q ',eval,' evaluated/log.csv || fail "--eval-data: $(cat evaluated/log.csv)"
 same threads1 evaluated "--eval-data"
-compile --size=64x64 --programs=train,predict -o unmeasured
-./unmeasured eval --data=data >run.txt 2>&1
-[ $? -eq 2 ] && grep -q -e '--programs leaves' run.txt || fail "eval without a program for it: $(cat run.txt)"
 
 echo "instructions"
 compile --size=64x64 --batch=2 -D base=8 --isa=portable -o tiny_portable
@@ -120,6 +117,8 @@ header=$(od -An -j16 -N8 -tu1 out.png | tr -s ' ') # width, height
 rm -f again.png && run ./tiny predict --threads=1 --weights=threads1/tiny_unet.safetensors small/noisy/00.png -o again.png
 cmp -s out.png again.png || fail "prediction depends on the number of threads"
 compile --size=64x64 -D base=8 --programs=predict -o tiny_predict # packs its weights, and keeps them no longer
+./tiny_predict eval --data=data >run.txt 2>&1
+[ $? -eq 2 ] && grep -q -e '--programs leaves' run.txt || fail "eval without a program for it: $(cat run.txt)"
 ./tiny_predict check-data 2>nothing.txt && fail "check-data without data"
 grep -q 'nothing to check: tiny_unet.unet' nothing.txt || fail "check-data without data: $(cat nothing.txt)"
 cp small/clean/00.png second.png

@@ -60,7 +60,7 @@ static void compile(void *context) {
     }
     if (!options->has_precision)
         options->stored = model->train.precision;
-    const Plan *plan = plan_file(c->pool, diag, file, &command.lower, options, &(Choices){0});
+    const Plan *plan = plan_all(c->pool, diag, file, &command.lower, options);
     Sources sources = {0};
     if (plan != NULL && plan_fits(plan))
         plan->target->emit(plan, &sources);

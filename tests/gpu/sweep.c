@@ -76,10 +76,10 @@ static bool is_first(const UnetCudaModel *tables, int32_t i) {
 
 /* ---- operands ---- */
 
-/* Numbers of either sign between a sixteenth and one, in any type: of 16 bits, two in a word. */
+/* Numbers of either sign between an eighth and a half, in any type: of 16 bits, two in a word. */
 static uint32_t random_word(UnetType type, uint32_t *state) {
     *state = *state * 1664525u + 1013904223u;
-    const uint32_t r = *state >> 4;
+    const uint32_t r = *state ^ *state >> 15; /* the low bits of *STATE repeat soon */
     if (type == UNET_F32)
         return (r & 0x80ffffffu) | 0x3e000000u;
     const uint32_t exponent = type == UNET_BF16 ? 0x3e003e00u : 0x30003000u;
@@ -164,7 +164,7 @@ bool same_engine(const UnetEngine *a, const UnetEngine *b) {
     return same;
 }
 
-static void measure(const Sweep *s, const UnetConvolution *of, int32_t number, const char *what,
+static void measure(const Sweep *s, const UnetConvolution *of, int32_t number,
                     const UnetCudnnCandidate *candidate, bool is_planned) {
     UnetConvolution c = *of;
     UnetCudnnPlan plan;
@@ -174,10 +174,10 @@ static void measure(const Sweep *s, const UnetConvolution *of, int32_t number, c
     const double begin = seconds_now();
     const UnetStatus status = unet_cudnn_plan(&s->target, &c, &plan, &error);
     const double planning = seconds_now() - begin;
-    printf("{\"convolution\": %" PRId32 ", \"form\": \"%s%s\", \"sizes\": \"%" PRId64 " x %" PRId64
+    printf("{\"convolution\": %" PRId32 ", \"form\": \"%s\", \"sizes\": \"%" PRId64 " x %" PRId64
            " x %" PRId64 ", %" PRId64 " to %" PRId64 ", window %" PRId64 " x %" PRId64 "\", ",
-           number, form_name(&c), what, c.batch, c.in[1], c.in[2], c.in_channels, c.out_channels,
-           c.kernel[1], c.kernel[2]);
+           number, form_name(&c), c.batch, c.in[1], c.in[2], c.in_channels, c.out_channels, c.kernel[1],
+           c.kernel[2]);
     print_engine(status == UNET_OK && plan.pinned ? &plan.engine : &candidate->engine);
     printf(", \"runtime compiled\": %s, \"planned\": %s, \"planning\": %.4f, \"seconds\": ",
            candidate->runtime_compiled ? "true" : "false", is_planned ? "true" : "false", planning);
@@ -192,8 +192,7 @@ static void measure(const Sweep *s, const UnetConvolution *of, int32_t number, c
 /* ---- all ---- */
 
 /* The engine that the program runs comes first, whatever cuDNN lists. */
-static void sweep_one(const Sweep *s, const UnetConvolution *c, int32_t number, const char *what,
-                      bool runtime_compiled) {
+static void sweep_one(const Sweep *s, const UnetConvolution *c, int32_t number, bool runtime_compiled) {
     UnetCudnnCandidate list[UNET_CUDNN_CANDIDATES];
     UnetError error;
     int32_t count, taken = 0;
@@ -201,7 +200,7 @@ static void sweep_one(const Sweep *s, const UnetConvolution *c, int32_t number, 
         fail(error.text);
     const bool has_pin = c->engine.version == (int64_t)s->target.api->version();
     if (has_pin && !runtime_compiled)
-        measure(s, c, number, what, &(UnetCudnnCandidate){.engine = c->engine}, true);
+        measure(s, c, number, &(UnetCudnnCandidate){.engine = c->engine}, true);
     for (int32_t i = 0; i < count && taken < (runtime_compiled ? FIRST_COMPILED : FIRST); i++) {
         bool is_new = list[i].runtime_compiled == runtime_compiled &&
                       !(has_pin && same_engine(&list[i].engine, &c->engine));
@@ -209,7 +208,7 @@ static void sweep_one(const Sweep *s, const UnetConvolution *c, int32_t number, 
             is_new = !same_engine(&list[k].engine, &list[i].engine);
         if (!is_new || seconds_now() > s->last)
             continue;
-        measure(s, c, number, what, &list[i], false);
+        measure(s, c, number, &list[i], false);
         taken++;
     }
 }
@@ -242,7 +241,7 @@ int sweep(const UnetCudaModel *tables, double seconds, int repeats) {
     for (int pass = 0; pass < 2; pass++)
         for (int32_t i = 0; i < tables->nconvolution && seconds_now() < s.last; i++)
             if (is_first(tables, i))
-                sweep_one(&s, &tables->convolution[i], i, "", pass == 1);
+                sweep_one(&s, &tables->convolution[i], i, pass == 1);
     close_device(&s);
     return 0;
 }

@@ -82,8 +82,9 @@ static void fix_sums(unsigned char *bytes, size_t length) {
 }
 
 static UnetStatus read_image(int32_t channels, UnetError *error) {
+    static int calls; /* every other one has memory of its own, around which the sanitizers see each byte */
     UnetImageReader *reader;
-    UnetStatus status = unet_image_open_in(memory, &reader, path, channels, error);
+    UnetStatus status = unet_image_open_in(++calls % 4 < 2 ? memory : NULL, &reader, path, channels, error);
     if (status != UNET_OK) {
         return status;
     }

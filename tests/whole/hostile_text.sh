@@ -59,7 +59,7 @@ pattern() {
     fi
 }
 
-pattern '*/ int injected = ; /'
+pattern '*/ int injected = ; /x'
 pattern $'*\001\r\177\t#include injected'
 pattern '*a??/b??'"'"'c\n\x41\'
 pattern '*; injected(); $(touch injected)`touch injected`%s%n@model@'
@@ -68,7 +68,7 @@ pattern '*; injected(); $(touch injected)`touch injected`%s%n@model@'
 
 # The same characters in the text of the file itself.
 printf 'input x : image(1, 8, 8)\ntarget clean : image(1)\noutput y = conv(x, 1, 1)\ndata {\n    x = images("n*\001b\177?""?/c")
-    clean = images("*/ int injected; /")\n}\ntrain {\n    loss mse(y, clean)\n    optimizer sgd(lr = 0.1)
+    clean = images("*/ int injected; /x")\n}\ntrain {\n    loss mse(y, clean)\n    optimizer sgd(lr = 0.1)
     batch 1\n    steps 1\n}\n' | sed 's/""//' >control.unet
 "$unetc" -S control --kernels=reference control.unet || fail "control characters in a string"
 for file in control/*.c; do
