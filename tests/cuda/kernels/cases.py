@@ -380,11 +380,12 @@ def pooling(cases, variant):
     gradient = lambda a, dx="dx": {"dx": dx, "x": "x", "dy": "dy", "a": a}
     told_by = lambda a, y, dx="same_dx": {"dx": dx, "x": None, "dy": "dy", "a": a, "y": y, "argmax": "argmax"}
     no_argmax = {"y": None, "argmax": None}
-    by_marks = [] if not cells else [
+    with_marks = [] if not cells else [
         "const Device marks(%d);" % (n * out[0] * out[1] * out[2] * y.block),
         *cases.parts("max_pool", cases.cuda.add("max_pool", marks, {"X": x, "Y": y, "ARGMAX": y}), out[0] * out[1],
                      {"y": "same_y", "argmax": "marks", "x": "x"}),
-        "test.same(\"max_pool that keeps marks\", same_y, y);",
+        "test.same(\"max_pool that keeps marks\", same_y, y);"]
+    by_marks = [] if not cells else [
         *cases.parts("max_pool_grad", cases.cuda.add("max_pool_grad", marks, layouts), rows,
                      {"dx": "same_dx", "x": None, "dy": "dy", "a": "a", "y": None, "argmax": "marks"}, None),
         "test.same(\"max_pool_grad by marks, added and masked\", same_dx, dx);"]
@@ -398,6 +399,7 @@ def pooling(cases, variant):
         *cases.by_rows("max_pool", "max_pool", pool, out[0] * out[1], {"y": "y", "x": "x"}, {"argmax": None}, [n]),
         *cases.parts("max_pool", keeping, out[0] * out[1], {"y": "same_y", "argmax": "argmax", "x": "x"}),
         "test.same(\"max_pool that keeps the argmax\", same_y, y);",
+        *with_marks,
         *pooled("max_pool_grad", grad, None),
         *parts(told[0], told_by(None, None)),
         "test.same(\"max_pool_grad by argmax\", same_dx, dx);",
