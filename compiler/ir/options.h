@@ -48,9 +48,9 @@ typedef struct {
     int64_t passed_rows; /*   the same in prediction, which then passes row by row; 0: whole images */
     int64_t capacity;    /* bytes for the search for what to compute again, 0: everything is kept */
     const RematSchedule *found; /* not NULL: this is computed again, without a search */
-    const RematProblem
-        *typical;             /* the same search for fewer samples, which answers for this one, or NULL */
-    RematMemo *memo;          /*   and where its answer may be, or NULL */
+    /* The same search for fewer samples, which answers for this one, or NULL. */
+    const RematProblem *typical;
+    RematMemo *memo;          /* where its answer may be, or NULL */
     bool repeats;             /* in bands of rows: some may be computed again, as repeat.h says */
     int64_t most_extra;       /* no search where an iteration is known to cost so much more, or 0 */
     bool any_plan;            /* any schedule that fits will do, however slow */

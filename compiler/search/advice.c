@@ -2,10 +2,9 @@
  *
  * Every proposal was planned, so it fits, and its numbers are those that the option will give, but where
  * much is computed again: what is found in brief is about that.  First comes what leaves the result as it
- * is, then what rounds otherwise, a smaller batch, a smaller size, and a narrower network. Where none of
+ * is, then what rounds otherwise, a smaller batch, a smaller size, and a narrower network.  Where none of
  * these leaves network and size as they are, two of them together are proposed, too; where nothing helps,
- * the smallest budget that would do. Proposals do
- * not depend on each other, so they are worked out in threads.
+ * the smallest budget that would do.  Proposals do not depend on each other, so threads work them out.
  */
 #include "search/advice.h"
 #include "base/size_math.h"
@@ -41,8 +40,7 @@ static bool allow_reuse(Options *options) {
     return changed;
 }
 
-/* Winograd's method, where the target has it, has four times as many weights, and trains on whole images.
- */
+/* Winograd's method, where the target has it, has four times as many weights, and trains whole images. */
 static bool convolve_directly(Options *options) {
     Options other = *options;
     other.conv = CONV_WINOGRAD;
@@ -170,8 +168,7 @@ static void add(Ideas *all, const Change *first, const Change *second, bool (*fi
 
 /* ---- the ideas, in the order in which they are told ---- */
 
-/* Where the compiler may choose loops over samples, it has tried one sample at a time: fewer are no help.
- */
+/* Where the compiler may choose loops over samples, it has tried one at a time: fewer are no help. */
 static bool batch_matters(const Ideas *all) {
     const bool loops = all->question.options.micro_batches == 0 && !all->whole_batch;
     return !all->freely && !loops && all->refused.batch > 1;

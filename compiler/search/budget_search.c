@@ -390,10 +390,19 @@ static int64_t rows_at_no_cost(const Program *program) {
     return 0;
 }
 
+/* What PLAN was made under, with what was found then, so that it is not sought again. */
+static Choices as_found(const Plan *plan) {
+    const Program *train = &plan->program[PROGRAM_TRAIN];
+    Choices choices = plan->choices;
+    if (train->model != NULL)
+        choices.found = train->found;
+    return choices;
+}
+
 /* PLAN, or the same with prediction row by row. */
 static Plan *pass_rows(const Request *r, Plan *plan) {
     const Program *predict = &plan->program[PROGRAM_PREDICT];
-    Choices choices = plan->choices;
+    Choices choices = as_found(plan);
     if (predict->model == NULL || !passes_rows(predict) || predict->target->picoseconds == NULL ||
         has_bands(predict) || r->options->bands != 0 || choices.any_plan)
         return plan;
@@ -432,7 +441,7 @@ Plan *plan_all(Pool *pool, Diag *diag, const Ast *file, const LowerOptions *lowe
     if (plan == NULL || !plan_fits(plan) || plan->program[PROGRAM_EVAL].model != NULL ||
         !options->wanted[PROGRAM_EVAL])
         return plan;
-    Plan *more = attempt(&r, plan->choices);
+    Plan *more = attempt(&r, as_found(plan));
     if (more == NULL || !plan_fits(more) || more->program[PROGRAM_EVAL].model == NULL ||
         more->arena > plan->arena || more->beside > plan->beside)
         return plan;

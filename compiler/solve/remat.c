@@ -117,7 +117,7 @@ static void carry_over(Pool *pool, const RematGraph *graph, const RematQuestion 
  * very early: it only has to tell about how much is needed. */
 static void search(Pool *pool, const RematGraph *graph, const RematOrder *given,
                    const RematQuestion *question, RematSchedule *schedule) {
-    enum { PER_MILLE = 2, GLANCE = 16, BRIEF = 2 };
+    enum { PER_MILLE = 2, GLANCE = 16, BRIEF = 4 };
     static const int64_t default_effort = 200000000;
     const int64_t capacity = question->capacity, least = schedule->peak_lower_bound;
     const int64_t all = question->effort > 0 ? question->effort : default_effort;

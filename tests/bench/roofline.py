@@ -21,7 +21,7 @@ DEFAULTS = [[*"--size=512x512 --batch=4".split(), "examples/denoise/unet_denoise
 TWICE = ("mse", "l1", "psnr")  # sums within bands, then over these
 COMMON = "--target=cuda:sm_90 --precision=bf16 --staging=u8".split()
 
-Launch = collections.namedtuple("Launch", "kind bytes flops library")
+Launch = collections.namedtuple("Launch", "kind bytes flops by_cudnn")
 
 
 def plan_of(unetc, words):
@@ -73,7 +73,7 @@ def weight_gradient(step, read, written, flops):
 
 
 def seconds(launch):
-    if launch.library:
+    if launch.by_cudnn:
         return GAP + max(launch.flops / (PEAK * EFFICIENCY), launch.bytes / BANDWIDTH, LEAST)
     return GAP + max(launch.bytes / BANDWIDTH, LEAST_OWN)
 

@@ -65,9 +65,8 @@ UNET_MUST_USE UnetStatus unet_dataset_measure(const UnetDataset *dataset, UnetNo
 /* Reads sample SAMPLE as number N of a batch.  INPUTS: one per model input, the batch in the program's
  * layout, whose halo and padding channels the caller has zeroed; NULL for inputs the program does not read.
  * SCRATCH: unet_dataset_scratch_bytes, aligned to 64.  MEMORY: of decoders, kept from sample to sample; may
- * be NULL.  VALID: how many points of each
- * axis are image, of those that losses and metrics compare (all 0: they compare several sizes).  Several
- * threads may read at once, each with its own scratch and its own N. */
+ * be NULL.  VALID: how many points of each axis are image, of those that losses and metrics compare (all 0:
+ * they compare several sizes).  Several threads may read at once, each with its own scratch and N. */
 UNET_MUST_USE UnetStatus unet_dataset_read(const UnetDataset *dataset, int32_t sample, uint64_t seed,
                                            uint32_t epoch, void *scratch, UnetImageMemory *memory,
                                            void *const *inputs, int32_t n, int32_t valid[3],
