@@ -152,18 +152,22 @@ static bool is_of_a_run(const char *file, const char *name) {
              strcmp(suffix, "checkpoint.safetensors") == 0));
 }
 
-bool run_folder_other(const char *folder, char name[UNET_PATH_BYTES]) {
+static bool is_checkpoint(const char *file) {
     static const char ending[] = ".checkpoint.safetensors", aside[] = ".previous.checkpoint.safetensors";
-    const size_t end = sizeof ending - 1, long_end = sizeof aside - 1;
+    const size_t end = sizeof ending - 1, long_end = sizeof aside - 1, length = strlen(file);
+    return length > end && length < UNET_PATH_BYTES && strcmp(file + length - end, ending) == 0 &&
+           (length < long_end || strcmp(file + length - long_end, aside) != 0);
+}
+
+/* Of several the first by name, whatever the order in which the folder lists them. */
+bool run_folder_other(const char *folder, char name[UNET_PATH_BYTES]) {
     bool found = false;
     DIR *open = opendir(folder);
-    for (const struct dirent *file; !found && open != NULL && (file = readdir(open)) != NULL;) {
-        const size_t length = strlen(file->d_name);
-        found = length > end && length < UNET_PATH_BYTES &&
-                strcmp(file->d_name + length - end, ending) == 0 &&
-                (length < long_end || strcmp(file->d_name + length - long_end, aside) != 0);
-        if (found)
-            memcpy(name, file->d_name, length + 1);
+    for (const struct dirent *file; open != NULL && (file = readdir(open)) != NULL;) {
+        if (!is_checkpoint(file->d_name) || (found && strcmp(name, file->d_name) <= 0))
+            continue;
+        memcpy(name, file->d_name, strlen(file->d_name) + 1);
+        found = true;
     }
     if (open != NULL)
         (void)closedir(open);

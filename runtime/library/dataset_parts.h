@@ -33,8 +33,8 @@ typedef struct {
     int32_t highest; /* of its files */
     size_t widest;   /* bytes of the longest row of one */
     int32_t files;   /* whose header was read, */
-    int32_t with[UNET_IMAGE_TRAITS];       /* and how many of them have a trait */
-    char with_name[UNET_IMAGE_TRAITS][64]; /* of the first of these, cut short */
+    int32_t with[UNET_IMAGE_TRAITS];        /* and how many of them have a trait */
+    char with_name[UNET_IMAGE_TRAITS][256]; /* of the first of these: as long as a file's name may be */
 } FileSeries;
 
 /* How fine the files of a source are; see dataset_scale.c. */

@@ -24,7 +24,7 @@ static void note_traits(FileSeries *series, const char *path, const UnetImageInf
     const char *slash = strrchr(path, '/');
     for (int trait = 0; trait < UNET_IMAGE_TRAITS; trait++) {
         if ((info->traits >> trait & 1) != 0 && series->with[trait]++ == 0) {
-            (void)snprintf(series->with_name[trait], sizeof series->with_name[trait], "%.63s",
+            (void)snprintf(series->with_name[trait], sizeof series->with_name[trait], "%.255s",
                            slash != NULL ? slash + 1 : path);
         }
     }
@@ -190,7 +190,7 @@ static UnetType stored_type(const UnetDataset *dataset, const FileSeries *series
 }
 
 void unet_dataset_notes(const UnetDataset *dataset, UnetProblemReport *note, void *context) {
-    char text[512];
+    char text[1024];
     for (int32_t i = 0; i < dataset->nseries; i++) {
         const FileSeries *series = &dataset->series[i];
         for (int trait = 0; trait < UNET_IMAGE_TRAITS; trait++) {

@@ -258,7 +258,7 @@ static bool decode_row(UnetImageReader *reader) {
 /* Whether there is an end mark.  Cameras put previews in front of the image and films behind it, so the
  * last mark is looked for; a damaged image is found when it is decoded. */
 static bool is_complete(ImageFile *file) {
-    enum { BLOCK = IMAGE_FILE_BYTES };
+    enum { BLOCK = IMAGE_FILE_BYTES - 1 }; /* and the first byte behind it */
     static const uint8_t end[] = {0xff, 0xd9};
     uint8_t bytes[BLOCK + 1];
     if (!image_file_seek(file, 0, SEEK_END)) {

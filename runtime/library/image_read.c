@@ -37,6 +37,10 @@ UnetStatus image_fail_decoding(UnetImageReader *reader, UnetError *error) {
     const UnetStatus status = status_of(reader->reason);
     int32_t row = reader->next_row;
     reader->next_row = INT32_MAX;
+    if (reader->file.failure != 0) { /* of the disk or the network: it says nothing about the image */
+        return unet_fail(error, UNET_IO, "%s: cannot read: %s", reader->path,
+                         strerror(reader->file.failure));
+    }
     if (reader->rows == NULL) {
         return unet_fail(error, status, "%s: %s in the header (%s)", reader->path, what, reader->reason);
     }

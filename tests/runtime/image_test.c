@@ -7,6 +7,7 @@
 #include "small_jpeg.h"
 #include "unet/image.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -365,6 +366,37 @@ static void test_cut(bool interlaced) {
     free(bytes);
 }
 
+/* A disk that fails while an image is read is not told as an image that is cut short.  A folder stands in
+ * for it: what is read from one fails. */
+static void test_failing_disk(const char *suffix) {
+    enum { WIDTH = 300 };
+    const UnetImageInfo info = {.width = WIDTH, .height = WIDTH, .channels = 1, .bits = 8};
+    UnetImageWriter *writer;
+    UnetImageReader *reader;
+    UnetError error;
+    float row[WIDTH];
+    snprintf(path, sizeof path, "%s/image.%s", folder, suffix);
+    CHECK_OK(unet_image_create(&writer, path, &info, &error), error);
+    for (int y = 0; y < WIDTH; y++) {
+        for (int x = 0; x < WIDTH; x++) {
+            row[x] = (float)(rand() % 256) / 255.0f;
+        }
+        CHECK_OK(unet_image_write_row(writer, row, &error), error);
+    }
+    CHECK_OK(unet_image_finish(writer, &error), error);
+    const int at = dup(STDOUT_FILENO), directory = open(folder, O_RDONLY | O_DIRECTORY);
+    (void)close(at); /* the reader opens its file there */
+    CHECK_OK(unet_image_open(&reader, path, 0, &error), error);
+    CHECK(dup2(directory, at) == at && close(directory) == 0, "no folder");
+    UnetStatus status = UNET_OK;
+    for (int y = 0; y < WIDTH && status == UNET_OK; y++) {
+        status = unet_image_read_row(reader, row, &error);
+    }
+    CHECK(status == UNET_IO && strstr(error.text, "cannot read: Is a directory") != NULL, "%s: %s", suffix,
+          error.text);
+    unet_image_close(reader);
+}
+
 static void test_not_png(void) {
     UnetImageReader *reader;
     UnetImageInfo info;
@@ -657,6 +689,11 @@ int main(void) {
     test_write_failures();
     test_cut(false);
     test_cut(true);
+    test_failing_disk("png");
+#ifdef UNET_HAS_JPEG
+    test_failing_disk("jpg");
+#endif
+    snprintf(path, sizeof path, "%s/image.png", folder);
     test_not_png();
     test_appended();
     unet_image_memory_destroy(memory);
