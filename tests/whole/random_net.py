@@ -161,9 +161,6 @@ class Varied(Net):
         losses = super().image_losses(which)
         return losses[:-1] if self.AXES == 3 or self.factor > 1 else losses
 
-    def class_losses(self, which):
-        return super().class_losses(which) if self.AXES == 2 else []
-
     def beneath(self, bottom):
         if not self.shares:
             return bottom
