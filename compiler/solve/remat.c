@@ -56,9 +56,9 @@ static void write_schedule(const RematOrder *order, RematSchedule *schedule) {
     schedule->cost = order->totals.cost;
 }
 
-/* Adds ORDER behind LAST, unless it needs as much; returns the new last. */
+/* Adds ORDER behind LAST, unless it is the same; returns the new last. */
 static RematSchedule *append(Pool *pool, const RematOrder *order, RematSchedule *last) {
-    if (order->length == 0 || order->totals.peak == last->peak)
+    if (order->length == 0 || (order->totals.peak == last->peak && order->totals.cost == last->cost))
         return last;
     RematSchedule *next = NEW(pool, RematSchedule);
     *next = *last;
@@ -75,17 +75,38 @@ static RematSchedule *append_least(Pool *pool, const RematFront *front, RematSch
     return last;
 }
 
-/* Number K of the front, and behind it those that need less and less.  Where none of them can be packed,
+/* Down a front from number K on: what costs more and more, and at last, at -1, what needs least. */
+typedef struct {
+    const RematFront *front; /* or NULL */
+    int k;
+} Descent;
+
+/* Where it stands; NULL: there is no more. */
+static const RematOrder *stands_at(const Descent *d, int64_t capacity) {
+    if (d->front == NULL || d->k < -1)
+        return NULL;
+    const bool is_known = d->k >= 0 && d->front->order[d->k].length > 0;
+    const RematOrder *order = is_known ? &d->front->order[d->k] : &d->front->least;
+    return order->totals.peak <= capacity ? order : NULL;
+}
+
+/* All within CAPACITY, by rising cost, from number K of the front on.  Where the cheapest cannot be packed,
  * something may that was met early and that a better one has replaced: it is among those of which a refusal
- * says how much they need. */
-static void write_fitting(Pool *pool, const RematFront *front, int k, RematSchedule *schedule) {
-    write_schedule(&front->order[k], schedule);
+ * says how much they need.  All stand in one row by their costs, so that more memory never costs more. */
+static void write_fitting(Pool *pool, const RematFront *front, int k, int64_t capacity,
+                          RematSchedule *schedule) {
+    Descent all = {front, k},
+            early = {front->early, front->early != NULL ? remat_front_within(front->early, capacity) : -1};
     RematSchedule *last = schedule;
-    while (--k >= 0)
-        last = append(pool, &front->order[k], last);
-    last = append(pool, &front->least, last);
-    if (front->early != NULL)
-        append_least(pool, front->early, last);
+    write_schedule(&front->order[k], schedule);
+    for (;;) {
+        const RematOrder *a = stands_at(&all, capacity), *b = stands_at(&early, capacity);
+        if (a == NULL && b == NULL)
+            return;
+        const bool first = b == NULL || (a != NULL && a->totals.cost <= b->totals.cost);
+        last = append(pool, first ? a : b, last);
+        (first ? &all : &early)->k--;
+    }
 }
 
 /* What needs least, and behind it those that need more and more. */
@@ -136,7 +157,7 @@ static void search(Pool *pool, const RematGraph *graph, const RematOrder *given,
         schedule->effort = remat_search(pool, graph, &aim, front);
     const int found = remat_front_within(front, capacity);
     if (found >= 0)
-        write_fitting(pool, front, found, schedule);
+        write_fitting(pool, front, found, capacity, schedule);
     else
         write_least(pool, front, schedule);
     if (!question->any && !question->brief && !question->full)

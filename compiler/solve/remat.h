@@ -64,8 +64,8 @@ typedef struct {
 } RematQuestion;
 
 /* Finds the cheapest schedule whose peak is within the capacity: the given order if it fits, else by a
- * search that is the same for every capacity.  Behind it, `next` leads to those that need less and cost
- * more, down to the least peak that was met, and then to all that a brief search would have met.  Returns
+ * search that is the same for every capacity.  Behind it, `next` leads to those within the capacity that
+ * cost more and more, among them what needs least and all that a brief search would have met.  Returns
  * false if there is none; SCHEDULE is then that of the least peak, and `next` leads to those that need
  * more.  POOL owns the schedules.  Deterministic. */
 bool remat_schedule(Pool *pool, const RematProblem *problem, const RematQuestion *question,
