@@ -40,7 +40,8 @@ BUILDS += [("aarch64-linux-gnu-gcc", OPTIMISED + " -static", "armv8-a", 6, store
            for stored, conv in (("F32", "winograd"), ("F16", "direct"))]
 
 
-# The short form: each compiler, width of vector and type once, and each way to convolve.
+# The short form: each compiler, width of vector and type once, and each way to convolve; fewer convolutions.
+SHORT_CONVOLUTIONS = 5
 SHORT = [("gcc", SANITIZERS, "native", "F32", "winograd"), ("clang", SANITIZERS, "x86-64-v3", "F16", "winograd"),
          ("clang", OPTIMISED, BASELINE, "BF16", "direct"), ("clang", OPTIMISED, "native", "F32", "fast"),
          ("aarch64-linux-gnu-gcc", OPTIMISED + " -static", "armv8-a", "F32", "winograd")]
@@ -71,7 +72,8 @@ def build_and_run(build, seed, folder):
     reference = [f for f in flags if not f.startswith("-fsanitize") and f != "-O1"]
     fast = lambda: [cc, *flags, os.path.join(HERE, "kernels.c"), *glob.glob("fast_*.c", root_dir=folder), "cases.o",
                     "reference_kernels.o", "-o", "kernels", "-lm"]
-    steps = [lambda: [sys.executable, "-B", os.path.join(HERE, "cases.py"), "cases", str(seed), str(convolutions)],
+    count = convolutions if LONG else SHORT_CONVOLUTIONS
+    steps = [lambda: [sys.executable, "-B", os.path.join(HERE, "cases.py"), "cases", str(seed), str(count)],
              lambda: [INSTANCES, ".", "cases", stored.lower(), conv],
              lambda: [cc, *reference, "-O1", "-c", "reference_kernels.c", "cases.c"], fast,
              lambda: [*emulator, "./kernels"]]

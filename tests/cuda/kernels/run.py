@@ -5,8 +5,8 @@ are planted in the kernels, and each must be noticed.  See cases.py and test.h.
 Tensors of these geometries are small; all kernels but the Lovasz loss's also run once on tensors of more than 2^16
 vectors, points or parameters, where an index of 16 bits is too short.
 
-Usage: run.py [--long] ROWS [SEED]; ROWS: the program that prints the rows of the operators.  --long: twice as many
-geometries, more compilers, and all faults, of which else only every fourth one is planted."""
+Usage: run.py [--long] ROWS [SEED]; ROWS: the program that prints the rows of the operators.  --long: more
+geometries and compilers, and all faults, of which else only every fourth one is planted."""
 import concurrent.futures
 import os
 import shutil
@@ -28,6 +28,7 @@ ARGUMENTS = [word for word in sys.argv[1:] if word != "--long"]
 BUILDS = [("g++", "float", 4), ("g++", "__half", 3), ("clang++", "__nv_bfloat16", 3)]
 if LONG:
     BUILDS += [("clang++", "float", 3), ("g++", "__nv_bfloat16", 4)]
+SHORT_ROUNDS = {"float": 2, "__half": 1, "__nv_bfloat16": 1}
 
 # What is changed in the kernels, and what must be said of it in one of the orders.
 FAULTS = [
@@ -138,7 +139,8 @@ def main():
         sys.exit(77)
     failed = False
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
-        jobs = [pool.submit(compare, home, compiler, stored, rounds if LONG else 2, seed + i, os.path.join(folder, str(i)))
+        jobs = [pool.submit(compare, home, compiler, stored, rounds if LONG else SHORT_ROUNDS[stored], seed + i,
+                            os.path.join(folder, str(i)))
                 for i, (compiler, stored, rounds) in enumerate(BUILDS) if shutil.which(compiler)]
         build = Build(home, "g++", "float", 2, 2, os.path.join(folder, "faults"))
         jobs += [pool.submit(plant, build, fault) for fault in FAULTS[::1 if LONG else 4]]
