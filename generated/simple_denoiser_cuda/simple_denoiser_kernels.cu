@@ -1213,7 +1213,8 @@ LAUNCHER void simple_denoiser_conv_wgrad_2(UnetLaunch at, real *dw, real *db, re
 }
 
 /* adam: adam of train: all parameters */
-/* What is the same for all elements of a step. */
+/* What is the same for all elements of a step; its powers take as long as many elements, so that a block
+ * works it out once. */
 struct simple_denoiser_adam_0_Step {
     real speed, root_scale, shrink, unscale;
 };
@@ -1260,7 +1261,11 @@ static __global__ void simple_denoiser_adam_0_sweep(real *__restrict__ p, const 
                                     real *__restrict__ average, const double *scale, const double *norm,
                                     const UnetControl *control) {
     enum { COUNT = 77380, AVERAGED = 0, AMSGRAD = 0 };
-    const simple_denoiser_adam_0_Step step = simple_denoiser_adam_0_step(control, scale, norm);
+    SHARED(simple_denoiser_adam_0_Step, of_block, [1]);
+    if (threadIdx.x == 0)
+        of_block[0] = simple_denoiser_adam_0_step(control, scale, norm);
+    __syncthreads();
+    const simple_denoiser_adam_0_Step step = of_block[0];
     if (step.unscale == 0)
         return;
     const unsigned first = thread_index(), rest = COUNT / 4 * 4 + first;
@@ -1291,8 +1296,8 @@ static __global__ void simple_denoiser_adam_0_sweep(real *__restrict__ p, const 
 LAUNCHER void simple_denoiser_adam_0(UnetLaunch at, real *p, const real *g, real *m, real *v, real *most, real *average,
                      const double *scale, const double *norm) {
     enum { COUNT = 77380 };
-    LAUNCH(at, simple_denoiser_adam_0_sweep, sweep_blocks(COUNT / 4 + 1), p, g, m, v, most, average, scale, norm,
-           at.control);
+    LAUNCH_BLOCKS(at, simple_denoiser_adam_0_sweep, sweep_blocks(COUNT / 4 + 1), p, g, m, v, most, average, scale, norm,
+                  at.control);
 }
 
 /* cast: noisy cast of eval, noisy cast of predict: noisy[n,3,64,64] -> noisy cast[n,3,64,64] */

@@ -494,9 +494,15 @@ def without_barrier(text):
 
 def with_frozen_rate(text):
     """The launcher of Adam reads the rate: right in a single launch, frozen in a graph."""
-    return changed(text, (r"(\w+_adam_0)_Step step = \1_step\(control, scale, norm\);", r"\1_Step step = frozen;"),
+    return changed(text, (r"of_block\[0\] = \w+_adam_0_step\(control, scale, norm\);", r"of_block[0] = frozen;"),
                    (r"(\w+_adam_0)_sweep\((.*?)const UnetControl \*control\)", r"\1_sweep(\2const \1_Step frozen)"),
-                   (r"LAUNCH\(at, (\w+_adam_0)_sweep,(.*?)at\.control\)", r"LAUNCH(at, \1_sweep,\2\1_step(at.control, scale, norm))"))
+                   (r"LAUNCH_BLOCKS\(at, (\w+_adam_0)_sweep,(.*?)at\.control\)",
+                    r"LAUNCH_BLOCKS(at, \1_sweep,\2\1_step(at.control, scale, norm))"))
+
+
+def without_step(text):
+    """A thread of Adam does not wait for the one that works out the step of its block."""
+    return changed(text, (r"(of_block\[0\] = \w+_adam_0_step\(control, scale, norm\);\n) *__syncthreads\(\);\n", r"\1"))
 
 
 def with_short_life(text):
@@ -588,6 +594,7 @@ def check_faults_of_plan(shop, tiny, plain):
 def check_faults_of_kernels(shop):
     plain = shop.cuda(SIMPLE).train()
     faults = [("a missing barrier", without_barrier, {}, (DIVERGED, DIFFERENT)),
+              ("a step that is not waited for", without_step, WAYS["reverse"], (DIVERGED, DIFFERENT)),
               ("a frozen rate", with_frozen_rate, {}, (DIFFERENT,)),
               ("a frozen rate, single launches", with_frozen_rate, {"UNET_CUDA_GRAPH": "0"}, (None,))]
     said = []
