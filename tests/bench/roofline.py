@@ -66,10 +66,9 @@ def weight_gradient(step, read, written, flops):
     found = []
     for image in images or read[:1]:
         found.append(Launch(step["op"], image["bytes"] + upstream + weights / many / 2, flops / many, True))
-        found.append(Launch("filter unpack", 1.5 * weights / many, 0, False))
     if len(written) > 1:
-        found += [Launch("bias gradient", upstream, 0, False), Launch("bias gradient", 0, 0, False)]
-    return found
+        found.append(Launch("bias gradient", upstream, 0, False))
+    return found + [Launch("filter unpack", 1.5 * weights, 0, False)]  # and the last sums of the bias's gradient
 
 
 def seconds(launch):
@@ -107,4 +106,5 @@ def main():
         print_table(name.split(), rows)
 
 
-main()
+if __name__ == "__main__":
+    main()

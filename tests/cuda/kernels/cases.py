@@ -991,19 +991,17 @@ class Convolution:
         return {"N": self.n, "CI": self.ci, "CO": self.co, "SEGMENTS": len(self.ins), "C0": sum(self.ins[:self.by]),
                 "CS": self.ins[self.by], "TRANSPOSED": int(self.transposed), **letters, **extents("I", self.x_size), **extents("", self.y_size), **self.variants}
 
-    def filters(self, apart):
-        """Those of all segments, one behind the other if `apart`; and the elements they take."""
+    def filters(self):
+        """Those of all segments, one behind the other, and the elements they take."""
         found, first, offset = [], 0, 0
         out = padded(self.co, self.cases.lanes)
         for c in self.ins:
             by_in, by_out = (first, c, padded(c, self.cases.lanes)), (0, self.co, out)
             k, ch = (by_in, by_out) if self.transposed else (by_out, by_in)
             found.append("{%d, %d, %d, %d, %d, %d, %d}" % (*k, *ch, offset))
-            if apart:
-                offset += k[2] * self.taps * ch[2]
+            offset += k[2] * self.taps * ch[2]
             first += c
-        most = max(padded(c, self.cases.lanes) for c in self.ins) * out * self.taps
-        return found, offset if apart else most
+        return found, offset
 
     def graph(self, kind, segment, **more):
         """Index of a new table entry, in the forward direction of cuDNN: from dense points to sampled ones."""
@@ -1027,7 +1025,7 @@ def convolution(cases, transposed):
     c = Convolution(cases, transposed)
     name, numbers, segments = "upconv" if transposed else "conv", c.numbers(), range(len(c.ins))
     forward, backward = ("UNET_BACKWARD_DATA", "UNET_FORWARD") if transposed else ("UNET_FORWARD", "UNET_BACKWARD_DATA")
-    filters, bias_at = c.filters(True)
+    filters, bias_at = c.filters()
     bias = int(numbers["BIAS"] and not transposed)
     rows, columns = (c.ci, c.co) if transposed else (c.co, c.ci)
     packing = {"K": rows, "C": columns, "TAPS": c.taps, "SEGMENTS": len(c.ins), "BIAS": bias, "BIAS_AT": bias_at,
@@ -1068,11 +1066,10 @@ def convolution(cases, transposed):
                        {"dx": "dx", "dy": "dy", "w": "w", "m": "m" if numbers["MASK"] else None}, by_cudnn,
                        before=told(c.x_size))
     # backward, by the weights
-    apart, elements = c.filters(cases.random.random() < 0.5)
-    bands_at, bands = elements, numbers["BANDS"] * c.y.block
+    bands_at, bands = bias_at, numbers["BANDS"] * c.y.block
     graphs = [c.graph("UNET_BACKWARD_FILTER", s) for s in segments]
     kernels = (cases.cuda.add("conv_wgrad", {**numbers, "BANDS_AT": bands_at, "WORKSPACE_AT": 4 * (bands_at + bands)},
-                              {"X": c.x, "DY": c.y}, {}, c.arrays(apart, graphs)),
+                              {"X": c.x, "DY": c.y}, {}, c.arrays(filters, graphs)),
                cases.reference.add("conv_wgrad", numbers, {"X": c.x, "DY": c.y}))
     lines.append("Tensor dw = test.reals(%d), db = test.reals(%d), scratch = test.real_output(%d);" % (
         rows * columns * c.taps, c.co, bands_at + bands))
