@@ -609,21 +609,20 @@ template <int COLUMNS> static constexpr __host__ __device__ int sum_height() {
     return half;
 }
 
-/* Sums of dy over bands of a range of the points of a grid, for each channel: [band][channel]. A row of
- * threads takes every sum_height-th point of its band, and then the rows are added by halves. */
-template <int COLUMNS>
-static __global__ void unet_sum_points(real *__restrict__ sums, const stored *__restrict__ dy, Range points,
-                                       Grid grid) {
+/* Sums over bands of so many points, for each channel: [band][channel]. A row of threads takes every
+ * sum_height-th point of its band, and then the rows are added by halves. OF(point, column) is what a point
+ * adds. */
+template <int COLUMNS, class Of> DEVICE void sum_over_points(real *sums, unsigned points, Of of) {
     constexpr int WIDTH = sum_width<COLUMNS>(), HEIGHT = sum_height<COLUMNS>();
     SHARED(Vector, part, [HEIGHT][WIDTH]);
     const int row = threadIdx.x / WIDTH, lane = threadIdx.x % WIDTH, column = blockIdx.y * WIDTH + lane;
     const bool busy = row < HEIGHT && column < COLUMNS;
-    const unsigned last = part_start(points.count, gridDim.x, blockIdx.x + 1);
+    const unsigned last = part_start(points, gridDim.x, blockIdx.x + 1);
     Vector total = filled(0);
     if (busy) {
 #pragma unroll 4
-        for (unsigned p = part_start(points.count, gridDim.x, blockIdx.x) + row; p < last; p += HEIGHT)
-            total = sum(total, load_vector(dy, place(grid, in_range(points, p)) * COLUMNS + column));
+        for (unsigned p = part_start(points, gridDim.x, blockIdx.x) + row; p < last; p += HEIGHT)
+            total = sum(total, of(p, column));
         part[row][lane] = total;
     }
     for (int below = upper_half(HEIGHT); below > 0; below /= 2) {
@@ -634,6 +633,33 @@ static __global__ void unet_sum_points(real *__restrict__ sums, const stored *__
     if (busy && row == 0)
         for (int l = 0; l < LANES; l++)
             sums[((long)blockIdx.x * COLUMNS + column) * LANES + l] = part[0][lane].lane[l];
+}
+
+/* The blocks that do so, in BANDS bands. */
+template <int COLUMNS, int BANDS> static constexpr dim3 sum_grid() {
+    static_assert(COLUMNS <= 65535, "one row of blocks");
+    return dim3(BANDS, sum_blocks<COLUMNS>());
+}
+
+/* Sums of dy over bands of a range of the points of a grid. */
+template <int COLUMNS>
+static __global__ void unet_sum_points(real *__restrict__ sums, const stored *__restrict__ dy, Range points,
+                                       Grid grid) {
+    sum_over_points<COLUMNS>(sums, points.count, [=](unsigned p, int column) {
+        return load_vector(dy, place(grid, in_range(points, p)) * COLUMNS + column);
+    });
+}
+
+/* dx, at so many points, where y > 0, else 0; and its sums over bands of them. */
+template <int COLUMNS>
+static __global__ void unet_mask_points(stored *dx, real *__restrict__ sums, const stored *__restrict__ y,
+                                        unsigned points) {
+    sum_over_points<COLUMNS>(sums, points, [=](unsigned p, int column) {
+        const unsigned i = p * COLUMNS + column;
+        const Vector v = masked(load_vector(dx, i), load_vector(y, i));
+        store_vector(dx, i, v);
+        return v;
+    });
 }
 
 /* Blocks that sum over bands, each for WARP channels. */
@@ -1116,12 +1142,12 @@ LAUNCHER void simple_denoiser_mse_grad_0(UnetLaunch at, Rows rows, stored *dp, c
 }
 
 /* conv_wgrad: net.6 of train: net.5[n,64,64,64] d net.6[n,3,64,64] -> d net.6.weight[3,64,3,3]
-    d net.6.bias[3] net.6 scratch[8391360] */
+    d net.6.bias[3] net.6 scratch[8394048] */
 /* What cuDNN left, unpacked into dw: blocks for the filter of each segment. Blocks behind them sum the
  * bias's gradient over the bands. */
-static __global__ void simple_denoiser_conv_wgrad_0_finish(real *dw, real *db, const real *__restrict__ scratch) {
-    enum { CI = 64, CO = 3, KD = 1, KH = 3, KW = 3, TRANSPOSED = 0, BIAS = 1, BANDS = 49, ACCUMULATE = 0,
-           SEGMENTS = 1, BANDS_AT = 2304 };
+static __global__ void simple_denoiser_conv_wgrad_0_finish(real *dw, real *db, const real *scratch, const real *sums) {
+    enum { CI = 64, CO = 3, KD = 1, KH = 3, KW = 3, TRANSPOSED = 0, BIAS = 1, BANDS = 385, ACCUMULATE = 0,
+           SEGMENTS = 1 };
     constexpr Layout DY = {0, 8, 0, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
     constexpr int taps = KD * KH * KW, channels = TRANSPOSED ? CO : CI;
@@ -1135,7 +1161,7 @@ static __global__ void simple_denoiser_conv_wgrad_0_finish(real *dw, real *db, c
         block -= blocks;
     }
     if (BIAS && block >= 0)
-        sum_bands<BANDS, ACCUMULATE>(db, scratch + BANDS_AT, DY.block, CO, block);
+        sum_bands<BANDS, ACCUMULATE>(db, sums, DY.block, CO, block);
 }
 
 static constexpr unsigned simple_denoiser_conv_wgrad_0_finish_blocks() {
@@ -1148,9 +1174,9 @@ static constexpr unsigned simple_denoiser_conv_wgrad_0_finish_blocks() {
 }
 
 LAUNCHER void simple_denoiser_conv_wgrad_0(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
-                     const stored *dy) {
-    enum { D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, BANDS = 49, SEGMENTS = 1, N = 6, BANDS_AT = 2304,
-           WORKSPACE_AT = 11008 };
+                     const stored *dy, const real *summed) {
+    enum { D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, BANDS = 385, SEGMENTS = 1, N = 6, SUMMED = 0,
+           BANDS_AT = 2304, WORKSPACE_AT = 21760 };
     constexpr Layout DY = {0, 8, 0, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {3};
@@ -1159,33 +1185,38 @@ LAUNCHER void simple_denoiser_conv_wgrad_0(UnetLaunch at, real *dw, real *db, re
     for (int s = 0; s < SEGMENTS; s++)
         unet_cuda_convolution(at, GRAPH[s], (stored *)scratch + FILTER[s].offset, TRANSPOSED ? dy : x[s],
                               TRANSPOSED ? x[s] : dy, NULL, (char *)scratch + WORKSPACE_AT);
-    if (BIAS)
-        LAUNCH_BLOCKS(at, unet_sum_points<columns>, dim3(BANDS, sum_blocks<columns>()), scratch + BANDS_AT,
-                      dy, range_of(N, points, {0, D * H}), points);
-    LAUNCH_BLOCKS(at, simple_denoiser_conv_wgrad_0_finish, simple_denoiser_conv_wgrad_0_finish_blocks(), dw, db, scratch);
+    if (BIAS && !SUMMED)
+        LAUNCH_BLOCKS(at, unet_sum_points<columns>, (sum_grid<columns, BANDS>()), scratch + BANDS_AT, dy,
+                      range_of(N, points, {0, D * H}), points);
+    LAUNCH_BLOCKS(at, simple_denoiser_conv_wgrad_0_finish, simple_denoiser_conv_wgrad_0_finish_blocks(), dw, db, scratch,
+                  SUMMED ? summed : scratch + BANDS_AT);
 }
 
 /* conv_dgrad: net.6 of train: d net.6[n,3,64,64] net.6 filters[4616] net.5[n,64,64,64] -> d net.4[n,64,64,64]
-    net.6 workspace[33554432] */
-LAUNCHER void simple_denoiser_conv_dgrad_0(UnetLaunch at, stored *dx, void *workspace, const stored *dy, const stored *packed,
-                     const stored *m) {
-    enum { ID = 1, IH = 64, IW = 64, MASK = 1, N = 6 };
+    net.6 workspace[33554432] net.4 sums for bias[24640] */
+LAUNCHER void simple_denoiser_conv_dgrad_0(UnetLaunch at, stored *dx, void *workspace, real *sums, const stored *dy,
+                     const stored *packed, const stored *m) {
+    enum { ID = 1, IH = 64, IW = 64, MASK = 1, N = 6, SUM_BANDS = 385 };
     constexpr Layout DX = {0, 64, 0, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {4};
+    constexpr int columns = DX.block / LANES;
     unet_cuda_convolution(at, GRAPH[0], dx, dy, packed + FILTER[0].offset, NULL, workspace);
-    if (MASK)
-        LAUNCH_RANGE(at, unet_mask_vectors<stored>,
-                     range_of(N, {ID, IH, IW, DX.block / LANES}, {0, ID * IH}), dx, m, dx);
+    if (MASK && SUM_BANDS > 0)
+        LAUNCH_BLOCKS(at, unet_mask_points<columns>, (sum_grid<columns, SUM_BANDS>()), dx, sums, m,
+                      N * ID * IH * IW);
+    else if (MASK)
+        LAUNCH_RANGE(at, unet_mask_vectors<stored>, range_of(N, {ID, IH, IW, columns}, {0, ID * IH}), dx, m,
+                     dx);
 }
 
 /* conv_wgrad: net.4 of train, net.2 of train: net.3[n,64,64,64] d net.4[n,64,64,64]
-    -> d net.4.weight[64,64,3,3] d net.4.bias[64] net.4 scratch[8410176] */
+    net.4 sums for bias[24640] -> d net.4.weight[64,64,3,3] d net.4.bias[64] net.4 scratch[8407040] */
 /* What cuDNN left, unpacked into dw: blocks for the filter of each segment. Blocks behind them sum the
  * bias's gradient over the bands. */
-static __global__ void simple_denoiser_conv_wgrad_1_finish(real *dw, real *db, const real *__restrict__ scratch) {
-    enum { CI = 64, CO = 64, KD = 1, KH = 3, KW = 3, TRANSPOSED = 0, BIAS = 1, BANDS = 49, ACCUMULATE = 0,
-           SEGMENTS = 1, BANDS_AT = 18432 };
+static __global__ void simple_denoiser_conv_wgrad_1_finish(real *dw, real *db, const real *scratch, const real *sums) {
+    enum { CI = 64, CO = 64, KD = 1, KH = 3, KW = 3, TRANSPOSED = 0, BIAS = 1, BANDS = 385, ACCUMULATE = 0,
+           SEGMENTS = 1 };
     constexpr Layout DY = {0, 64, 0, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
     constexpr int taps = KD * KH * KW, channels = TRANSPOSED ? CO : CI;
@@ -1199,7 +1230,7 @@ static __global__ void simple_denoiser_conv_wgrad_1_finish(real *dw, real *db, c
         block -= blocks;
     }
     if (BIAS && block >= 0)
-        sum_bands<BANDS, ACCUMULATE>(db, scratch + BANDS_AT, DY.block, CO, block);
+        sum_bands<BANDS, ACCUMULATE>(db, sums, DY.block, CO, block);
 }
 
 static constexpr unsigned simple_denoiser_conv_wgrad_1_finish_blocks() {
@@ -1212,9 +1243,9 @@ static constexpr unsigned simple_denoiser_conv_wgrad_1_finish_blocks() {
 }
 
 LAUNCHER void simple_denoiser_conv_wgrad_1(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
-                     const stored *dy) {
-    enum { D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, BANDS = 49, SEGMENTS = 1, N = 6, BANDS_AT = 18432,
-           WORKSPACE_AT = 86272 };
+                     const stored *dy, const real *summed) {
+    enum { D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, BANDS = 385, SEGMENTS = 1, N = 6, SUMMED = 1,
+           BANDS_AT = 18432, WORKSPACE_AT = 73728 };
     constexpr Layout DY = {0, 64, 0, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {5};
@@ -1223,33 +1254,38 @@ LAUNCHER void simple_denoiser_conv_wgrad_1(UnetLaunch at, real *dw, real *db, re
     for (int s = 0; s < SEGMENTS; s++)
         unet_cuda_convolution(at, GRAPH[s], (stored *)scratch + FILTER[s].offset, TRANSPOSED ? dy : x[s],
                               TRANSPOSED ? x[s] : dy, NULL, (char *)scratch + WORKSPACE_AT);
-    if (BIAS)
-        LAUNCH_BLOCKS(at, unet_sum_points<columns>, dim3(BANDS, sum_blocks<columns>()), scratch + BANDS_AT,
-                      dy, range_of(N, points, {0, D * H}), points);
-    LAUNCH_BLOCKS(at, simple_denoiser_conv_wgrad_1_finish, simple_denoiser_conv_wgrad_1_finish_blocks(), dw, db, scratch);
+    if (BIAS && !SUMMED)
+        LAUNCH_BLOCKS(at, unet_sum_points<columns>, (sum_grid<columns, BANDS>()), scratch + BANDS_AT, dy,
+                      range_of(N, points, {0, D * H}), points);
+    LAUNCH_BLOCKS(at, simple_denoiser_conv_wgrad_1_finish, simple_denoiser_conv_wgrad_1_finish_blocks(), dw, db, scratch,
+                  SUMMED ? summed : scratch + BANDS_AT);
 }
 
 /* conv_dgrad: net.4 of train, net.2 of train: d net.4[n,64,64,64] net.4 filters[36928] net.3[n,64,64,64]
-    -> d net.2[n,64,64,64] net.4 workspace[33554432] */
-LAUNCHER void simple_denoiser_conv_dgrad_1(UnetLaunch at, stored *dx, void *workspace, const stored *dy, const stored *packed,
-                     const stored *m) {
-    enum { ID = 1, IH = 64, IW = 64, MASK = 1, N = 6 };
+    -> d net.2[n,64,64,64] net.4 workspace[33554432] net.2 sums for bias[24640] */
+LAUNCHER void simple_denoiser_conv_dgrad_1(UnetLaunch at, stored *dx, void *workspace, real *sums, const stored *dy,
+                     const stored *packed, const stored *m) {
+    enum { ID = 1, IH = 64, IW = 64, MASK = 1, N = 6, SUM_BANDS = 385 };
     constexpr Layout DX = {0, 64, 0, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {6};
+    constexpr int columns = DX.block / LANES;
     unet_cuda_convolution(at, GRAPH[0], dx, dy, packed + FILTER[0].offset, NULL, workspace);
-    if (MASK)
-        LAUNCH_RANGE(at, unet_mask_vectors<stored>,
-                     range_of(N, {ID, IH, IW, DX.block / LANES}, {0, ID * IH}), dx, m, dx);
+    if (MASK && SUM_BANDS > 0)
+        LAUNCH_BLOCKS(at, unet_mask_points<columns>, (sum_grid<columns, SUM_BANDS>()), dx, sums, m,
+                      N * ID * IH * IW);
+    else if (MASK)
+        LAUNCH_RANGE(at, unet_mask_vectors<stored>, range_of(N, {ID, IH, IW, columns}, {0, ID * IH}), dx, m,
+                     dx);
 }
 
-/* conv_wgrad: net.0 of train: noisy cast[n,3,64,64] d net.0[n,64,64,64] -> d net.0.weight[64,3,3,3]
-    d net.0.bias[64] net.0 scratch[8394048] */
+/* conv_wgrad: net.0 of train: noisy cast[n,3,64,64] d net.0[n,64,64,64] net.0 sums for bias[24640]
+    -> d net.0.weight[64,3,3,3] d net.0.bias[64] net.0 scratch[8390912] */
 /* What cuDNN left, unpacked into dw: blocks for the filter of each segment. Blocks behind them sum the
  * bias's gradient over the bands. */
-static __global__ void simple_denoiser_conv_wgrad_2_finish(real *dw, real *db, const real *__restrict__ scratch) {
-    enum { CI = 3, CO = 64, KD = 1, KH = 3, KW = 3, TRANSPOSED = 0, BIAS = 1, BANDS = 49, ACCUMULATE = 0,
-           SEGMENTS = 1, BANDS_AT = 2304 };
+static __global__ void simple_denoiser_conv_wgrad_2_finish(real *dw, real *db, const real *scratch, const real *sums) {
+    enum { CI = 3, CO = 64, KD = 1, KH = 3, KW = 3, TRANSPOSED = 0, BIAS = 1, BANDS = 385, ACCUMULATE = 0,
+           SEGMENTS = 1 };
     constexpr Layout DY = {0, 64, 0, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
     constexpr int taps = KD * KH * KW, channels = TRANSPOSED ? CO : CI;
@@ -1263,7 +1299,7 @@ static __global__ void simple_denoiser_conv_wgrad_2_finish(real *dw, real *db, c
         block -= blocks;
     }
     if (BIAS && block >= 0)
-        sum_bands<BANDS, ACCUMULATE>(db, scratch + BANDS_AT, DY.block, CO, block);
+        sum_bands<BANDS, ACCUMULATE>(db, sums, DY.block, CO, block);
 }
 
 static constexpr unsigned simple_denoiser_conv_wgrad_2_finish_blocks() {
@@ -1276,9 +1312,9 @@ static constexpr unsigned simple_denoiser_conv_wgrad_2_finish_blocks() {
 }
 
 LAUNCHER void simple_denoiser_conv_wgrad_2(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
-                     const stored *dy) {
-    enum { D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, BANDS = 49, SEGMENTS = 1, N = 6, BANDS_AT = 2304,
-           WORKSPACE_AT = 21760 };
+                     const stored *dy, const real *summed) {
+    enum { D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, BANDS = 385, SEGMENTS = 1, N = 6, SUMMED = 1,
+           BANDS_AT = 2304, WORKSPACE_AT = 9216 };
     constexpr Layout DY = {0, 64, 0, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
     constexpr int GRAPH[1] = {7};
@@ -1287,10 +1323,11 @@ LAUNCHER void simple_denoiser_conv_wgrad_2(UnetLaunch at, real *dw, real *db, re
     for (int s = 0; s < SEGMENTS; s++)
         unet_cuda_convolution(at, GRAPH[s], (stored *)scratch + FILTER[s].offset, TRANSPOSED ? dy : x[s],
                               TRANSPOSED ? x[s] : dy, NULL, (char *)scratch + WORKSPACE_AT);
-    if (BIAS)
-        LAUNCH_BLOCKS(at, unet_sum_points<columns>, dim3(BANDS, sum_blocks<columns>()), scratch + BANDS_AT,
-                      dy, range_of(N, points, {0, D * H}), points);
-    LAUNCH_BLOCKS(at, simple_denoiser_conv_wgrad_2_finish, simple_denoiser_conv_wgrad_2_finish_blocks(), dw, db, scratch);
+    if (BIAS && !SUMMED)
+        LAUNCH_BLOCKS(at, unet_sum_points<columns>, (sum_grid<columns, BANDS>()), scratch + BANDS_AT, dy,
+                      range_of(N, points, {0, D * H}), points);
+    LAUNCH_BLOCKS(at, simple_denoiser_conv_wgrad_2_finish, simple_denoiser_conv_wgrad_2_finish_blocks(), dw, db, scratch,
+                  SUMMED ? summed : scratch + BANDS_AT);
 }
 
 /* adam: adam of train: all parameters */

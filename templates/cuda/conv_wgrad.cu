@@ -8,7 +8,7 @@
 /* BEGIN */
 /* What cuDNN left, unpacked into dw: blocks for the filter of each segment. Blocks behind them sum the
  * bias's gradient over the bands. */
-static __global__ void KERNEL_finish(real *dw, real *db, const real *__restrict__ scratch) {
+static __global__ void KERNEL_finish(real *dw, real *db, const real *scratch, const real *sums) {
     SIZES;
     constexpr int taps = KD * KH * KW, channels = TRANSPOSED ? CO : CI;
     int block = (int)blockIdx.x; /* counted from the first of a segment */
@@ -21,7 +21,7 @@ static __global__ void KERNEL_finish(real *dw, real *db, const real *__restrict_
         block -= blocks;
     }
     if (BIAS && block >= 0)
-        sum_bands<BANDS, ACCUMULATE>(db, scratch + BANDS_AT, DY.block, CO, block);
+        sum_bands<BANDS, ACCUMULATE>(db, sums, DY.block, CO, block);
 }
 
 static constexpr unsigned KERNEL_finish_blocks() {
@@ -33,16 +33,17 @@ static constexpr unsigned KERNEL_finish_blocks() {
 }
 
 LAUNCHER void KERNEL(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
-                     const stored *dy) {
+                     const stored *dy, const real *summed) {
     SIZES;
     constexpr int columns = DY.block / LANES;
     constexpr Grid points = {D, H, W, 1, 0};
     for (int s = 0; s < SEGMENTS; s++)
         unet_cuda_convolution(at, GRAPH[s], (stored *)scratch + FILTER[s].offset, TRANSPOSED ? dy : x[s],
                               TRANSPOSED ? x[s] : dy, NULL, (char *)scratch + WORKSPACE_AT);
-    if (BIAS)
-        LAUNCH_BLOCKS(at, unet_sum_points<columns>, dim3(BANDS, sum_blocks<columns>()), scratch + BANDS_AT,
-                      dy, range_of(N, points, {0, D * H}), points);
-    LAUNCH_BLOCKS(at, KERNEL_finish, KERNEL_finish_blocks(), dw, db, scratch);
+    if (BIAS && !SUMMED)
+        LAUNCH_BLOCKS(at, unet_sum_points<columns>, (sum_grid<columns, BANDS>()), scratch + BANDS_AT, dy,
+                      range_of(N, points, {0, D * H}), points);
+    LAUNCH_BLOCKS(at, KERNEL_finish, KERNEL_finish_blocks(), dw, db, scratch,
+                  SUMMED ? summed : scratch + BANDS_AT);
 }
 /* END */

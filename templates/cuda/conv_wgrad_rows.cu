@@ -66,8 +66,8 @@ LAUNCHER void KERNEL(UnetLaunch at, Rows rows, real *dw, real *db, real *scratch
                                   TRANSPOSED ? in : y, NULL, memory + WORKSPACE_AT);
         }
         if (BIAS)
-            LAUNCH_BLOCKS(at, unet_sum_points<columns>, dim3(BANDS, sum_blocks<columns>()),
-                          scratch + BANDS_AT, dy, range_of(N, points, KERNEL_rows_of_bias(part)), points);
+            LAUNCH_BLOCKS(at, unet_sum_points<columns>, (sum_grid<columns, BANDS>()), scratch + BANDS_AT,
+                          dy, range_of(N, points, KERNEL_rows_of_bias(part)), points);
         LAUNCH_BLOCKS(at, finish, KERNEL_finish_blocks(), dw, db, scratch);
     }
 }

@@ -617,21 +617,20 @@ template <int COLUMNS> static constexpr __host__ __device__ int sum_height() {
     return half;
 }
 
-/* Sums of dy over bands of a range of the points of a grid, for each channel: [band][channel]. A row of
- * threads takes every sum_height-th point of its band, and then the rows are added by halves. */
-template <int COLUMNS>
-static __global__ void unet_sum_points(real *__restrict__ sums, const stored *__restrict__ dy, Range points,
-                                       Grid grid) {
+/* Sums over bands of so many points, for each channel: [band][channel]. A row of threads takes every
+ * sum_height-th point of its band, and then the rows are added by halves. OF(point, column) is what a point
+ * adds. */
+template <int COLUMNS, class Of> DEVICE void sum_over_points(real *sums, unsigned points, Of of) {
     constexpr int WIDTH = sum_width<COLUMNS>(), HEIGHT = sum_height<COLUMNS>();
     SHARED(Vector, part, [HEIGHT][WIDTH]);
     const int row = threadIdx.x / WIDTH, lane = threadIdx.x % WIDTH, column = blockIdx.y * WIDTH + lane;
     const bool busy = row < HEIGHT && column < COLUMNS;
-    const unsigned last = part_start(points.count, gridDim.x, blockIdx.x + 1);
+    const unsigned last = part_start(points, gridDim.x, blockIdx.x + 1);
     Vector total = filled(0);
     if (busy) {
 #pragma unroll 4
-        for (unsigned p = part_start(points.count, gridDim.x, blockIdx.x) + row; p < last; p += HEIGHT)
-            total = sum(total, load_vector(dy, place(grid, in_range(points, p)) * COLUMNS + column));
+        for (unsigned p = part_start(points, gridDim.x, blockIdx.x) + row; p < last; p += HEIGHT)
+            total = sum(total, of(p, column));
         part[row][lane] = total;
     }
     for (int below = upper_half(HEIGHT); below > 0; below /= 2) {
@@ -642,6 +641,33 @@ static __global__ void unet_sum_points(real *__restrict__ sums, const stored *__
     if (busy && row == 0)
         for (int l = 0; l < LANES; l++)
             sums[((long)blockIdx.x * COLUMNS + column) * LANES + l] = part[0][lane].lane[l];
+}
+
+/* The blocks that do so, in BANDS bands. */
+template <int COLUMNS, int BANDS> static constexpr dim3 sum_grid() {
+    static_assert(COLUMNS <= 65535, "one row of blocks");
+    return dim3(BANDS, sum_blocks<COLUMNS>());
+}
+
+/* Sums of dy over bands of a range of the points of a grid. */
+template <int COLUMNS>
+static __global__ void unet_sum_points(real *__restrict__ sums, const stored *__restrict__ dy, Range points,
+                                       Grid grid) {
+    sum_over_points<COLUMNS>(sums, points.count, [=](unsigned p, int column) {
+        return load_vector(dy, place(grid, in_range(points, p)) * COLUMNS + column);
+    });
+}
+
+/* dx, at so many points, where y > 0, else 0; and its sums over bands of them. */
+template <int COLUMNS>
+static __global__ void unet_mask_points(stored *dx, real *__restrict__ sums, const stored *__restrict__ y,
+                                        unsigned points) {
+    sum_over_points<COLUMNS>(sums, points, [=](unsigned p, int column) {
+        const unsigned i = p * COLUMNS + column;
+        const Vector v = masked(load_vector(dx, i), load_vector(y, i));
+        store_vector(dx, i, v);
+        return v;
+    });
 }
 
 /* Blocks that sum over bands, each for WARP channels. */

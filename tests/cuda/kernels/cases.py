@@ -983,7 +983,8 @@ class Convolution:
         self.x = [cases.shape(c, self.n, self.x_size) for c in self.ins]
         self.y = cases.shape(self.co, self.n, self.y_size)
         self.variants = {"BIAS": int(r.random() < 0.8), "RELU": int(r.random() < 0.5), "MASK": int(r.random() < 0.5),
-                         "ACCUMULATE": int(r.random() < 0.5), "BANDS": r.randint(1, 5)}
+                         "ACCUMULATE": int(r.random() < 0.5), "BANDS": r.randint(1, 5), "SUMMED": r.randint(0, 1)}
+        self.variants["SUM_BANDS"] = self.variants["MASK"] * r.choice([0, 1, 3])
 
     def numbers(self):
         letters = {"%s%s" % (name, axis): self.axes[i][column]
@@ -1062,9 +1063,14 @@ def convolution(cases, transposed):
     kernels = (cases.cuda.add("conv_dgrad", numbers, layouts, {}, c.arrays([filters[c.by]], [c.graph(backward, c.by)])),
                cases.reference.add(name + "_dgrad", numbers, layouts))
     lines.append("Tensor dx = test.output(%s), m = test.coarse(%s);" % (c.x[c.by].cpp(), c.x[c.by].cpp()))
+    sum_bands = numbers["SUM_BANDS"]
+    if sum_bands:
+        lines.append("Tensor sums_of_dx = test.real_output(%d);" % (sum_bands * c.x[c.by].block))
     lines += cases.run(name + "_dgrad", name + "_dgrad", kernels,
-                       {"dx": "dx", "dy": "dy", "w": "w", "m": "m" if numbers["MASK"] else None}, by_cudnn,
-                       before=told(c.x_size))
+                       {"dx": "dx", "dy": "dy", "w": "w", "m": "m" if numbers["MASK"] else None},
+                       {**by_cudnn, "sums": "sums_of_dx" if sum_bands else None}, before=told(c.x_size))
+    if sum_bands:
+        lines += ["test.sum_bands(sums_of_dx, dx, %d);" % sum_bands, 'test.compare("%s_dgrad, sums", sums_of_dx);' % name]
     # backward, by the weights
     bands_at, bands = bias_at, numbers["BANDS"] * c.y.block
     graphs = [c.graph("UNET_BACKWARD_FILTER", s) for s in segments]
@@ -1074,9 +1080,12 @@ def convolution(cases, transposed):
     lines.append("Tensor dw = test.reals(%d), db = test.reals(%d), scratch = test.real_output(%d);" % (
         rows * columns * c.taps, c.co, bands_at + bands))
     lines.append("Result sums = test.result(%d);" % (rows * columns * c.taps + c.co))
+    if numbers["SUMMED"]:
+        lines += ["Tensor summed_dy = test.real_output(%d);" % bands, "test.sum_bands(summed_dy, dy, %d);" % numbers["BANDS"],
+                  "Tensor summed = test.copy(summed_dy);"]
     lines += cases.run(name + "_wgrad", name + "_wgrad", kernels,
                        {"dw": "dw", "db": "db" if has_bias else None, "scratch": "sums", "x": x, "dy": "dy"},
-                       {"scratch": "scratch"}, adds=numbers["ACCUMULATE"],
+                       {"scratch": "scratch", "summed": "summed" if numbers["SUMMED"] else None}, adds=numbers["ACCUMULATE"],
                        before=told(c.x_size if transposed else c.y_size), tolerance={"dw": [1, "true"]})
     cases.function("%s %s to %d, x %d x %s, y %s, kernel, stride, dilation, padding %s, %s" % (
         name, c.ins, c.co, c.n, c.x_size, c.y_size, [a[:5] for a in c.axes if a != (1, 1, 1, 0, 0, 1, 1)],
