@@ -242,20 +242,25 @@ int64_t cuda_workspace(const CudaChosen *chosen) {
 
 /* ---- the scratch of filter gradients ---- */
 
-CudaScratch cuda_wgrad_scratch(const Program *program, const Node *node, CudaChosen *chosen) {
-    enum { POINTS_PER_BAND = 512, MAX_BANDS = 512 };
-    const Type stored = program->options->stored;
+int64_t cuda_bias_bands(const Program *program, const Node *node, const CudaChosen *chosen) {
+    enum { POINTS_PER_BAND = 64, MAX_BANDS = 512 };
     const Sides s = sides_of(program->graph, node);
     const Shape y = program->graph->value[s.y].shape;
     const int64_t rows = s.transposed ? chosen->parts.dense : chosen->parts.sampled;
     int64_t points = program->micro_batch;
     for (int k = 0; k < AXES; k++)
         points = size_product(points, k == 1 && rows > 0 ? rows : shape_extent(y, k));
-    CudaScratch scratch = {.bands = points / POINTS_PER_BAND + 1};
-    if (scratch.bands > MAX_BANDS)
-        scratch.bands = MAX_BANDS;
-    int64_t sums = size_product(scratch.bands, cuda_channels(shape_channels(y), stored));
-    scratch.bands_at = size_rounded(size_product(chosen->filters.elements, type_bytes(stored)), PIECE);
+    const int64_t bands = points / POINTS_PER_BAND + 1;
+    return bands < MAX_BANDS ? bands : MAX_BANDS;
+}
+
+CudaScratch cuda_wgrad_scratch(const Program *program, const Node *node, CudaChosen *chosen, bool summed) {
+    const Type stored = program->options->stored;
+    const Shape y = program->graph->value[sides_of(program->graph, node).y].shape;
+    const int64_t sums =
+        summed ? 0 : size_product(node->a.conv.bands, cuda_channels(shape_channels(y), stored));
+    CudaScratch scratch = {
+        .bands_at = size_rounded(size_product(chosen->filters.elements, type_bytes(stored)), PIECE)};
     scratch.workspace_at = size_rounded(size_sum(scratch.bands_at, size_product(sums, 4)), PIECE);
     scratch.bytes =
         cuda_place_parts(program, node, chosen, size_sum(scratch.workspace_at, cuda_workspace(chosen)));

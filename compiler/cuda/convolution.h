@@ -27,7 +27,7 @@ CudaFilters cuda_filters(const Graph *g, const Node *node, Type stored);
 /* How the scratch of a filter gradient is divided, in bytes: packed gradients, partial sums of the bias's
  * gradient, cuDNN's workspace. */
 typedef struct {
-    int64_t bands, bands_at, workspace_at, bytes;
+    int64_t bands_at, workspace_at, bytes;
 } CudaScratch;
 
 /* How a loop over bands of rows has cuDNN compute a band: in parts of so many `rows` of the result, or of
@@ -56,7 +56,10 @@ int64_t cuda_workspace(const CudaChosen *chosen);
 /* Lets the windows of parts lie behind BYTES bytes; returns the bytes of all. */
 int64_t cuda_place_parts(const Program *program, const Node *node, CudaChosen *chosen, int64_t bytes);
 
-/* The windows of parts included. */
-CudaScratch cuda_wgrad_scratch(const Program *program, const Node *node, CudaChosen *chosen);
+/* In how many bands of points, of the image or of a part of it, the gradient of a bias is summed. */
+int64_t cuda_bias_bands(const Program *program, const Node *node, const CudaChosen *chosen);
+
+/* The windows of parts included; SUMMED: another node sums for the bias. */
+CudaScratch cuda_wgrad_scratch(const Program *program, const Node *node, CudaChosen *chosen, bool summed);
 
 #endif

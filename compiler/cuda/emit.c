@@ -108,6 +108,9 @@ static void convolution_constants(Cuda *cuda, Constants *c, const Node *node) {
         list = pool_text(pool, "%s%s%d", list, i > 0 ? ", " : "",
                          convolution_index(cuda, &chosen->convolution[i]));
     constant_definition(c, "GRAPH", "int", chosen->count, pool_text(pool, "{%s}", list));
+    constant(c, "SUM_BANDS", node->a.conv.bands);
+    constant(c, "SUMMED",
+             chosen->convolution[0].kind == UNET_BACKWARD_FILTER && node->nin > 2 && node->in[2] >= 0);
     constant(c, "BANDS_AT", chosen->scratch.bands_at / 4);
     constant(c, "WORKSPACE_AT", chosen->scratch.workspace_at);
 }

@@ -99,13 +99,42 @@ static void prepare_dgrad(Program *program, Node *node) {
     if (!use_packed(program, node))
         pack_filters(program, node, -1, node->out[0], node->in[0]);
     add_workspace(program, node, "conv_dgrad_rows");
+    if (node->whole_rows)
+        node_add_output(program->graph, node, -1); /* room for sums, should a bias ask for them */
+}
+
+/* Passes all over the gradient V that it computes, to mask it. */
+static Node *masker_of(const Graph *g, ValueId v) {
+    const NodeId producer = g->value[v].producer;
+    Node *node = producer >= 0 ? &g->node[producer] : NULL;
+    const bool is_dgrad = node != NULL && (node->op == OP_CONV_DGRAD || node->op == OP_UPCONV_DGRAD);
+    return is_dgrad && node->whole_rows && node->a.conv.mask ? node : NULL;
+}
+
+/* Sums of dy over bands of its points, for the bias of NODE: whoever masks dy adds them up on the way; -1:
+ * it is nobody. */
+static ValueId sums_for_bias(const Program *program, const Node *node) {
+    Graph *g = program->graph;
+    const ValueId dy = node->in[1];
+    Node *masker = node->out[1] >= 0 && node->whole_rows ? masker_of(g, dy) : NULL;
+    if (masker == NULL || masker->out[2] >= 0)
+        return masker == NULL ? -1 : masker->out[2];
+    const int64_t channels = cuda_channels(shape_channels(g->value[dy].shape), program->options->stored);
+    masker->out[2] =
+        workspace_new(g, node, "sums for bias", TYPE_F32, size_product(node->a.conv.bands, channels));
+    g->value[masker->out[2]].producer = g->value[dy].producer;
+    masker->a.conv.bands = node->a.conv.bands;
+    return masker->out[2];
 }
 
 static void prepare_wgrad(Program *program, Node *node) {
     Graph *g = program->graph;
     CudaChosen *chosen = choose(program, node, "conv_wgrad_rows");
-    chosen->scratch = cuda_wgrad_scratch(program, node, chosen);
-    node->a.conv.bands = chosen->scratch.bands;
+    node->a.conv.bands = cuda_bias_bands(program, node, chosen);
+    const ValueId summed = sums_for_bias(program, node);
+    if (node->whole_rows)
+        node_add_input(g, node, summed);
+    chosen->scratch = cuda_wgrad_scratch(program, node, chosen, summed >= 0);
     node_add_output(
         g, node,
         workspace_new(g, node, "scratch", TYPE_F32, size_rounded(chosen->scratch.bytes, PIECE) / 4));

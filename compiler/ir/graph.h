@@ -105,7 +105,7 @@ typedef struct {
     bool mask;             /* gradients: see templates/README.md */
     int64_t channel_begin; /* gradient by one segment of a concat: its first channel, */
     int64_t channels;      /*   of that many in the concat */
-    int64_t bands;   /* gradient of weights: in how many parts a bias is summed, fixed by the target */
+    int64_t bands;   /* gradients: in how many parts a bias is summed, fixed by the target; 0: elsewhere */
     bool sums_bias;  /*   with `sums`: there is a bias */
     int64_t tiles;   /* computed in blocks of so many tiles by Winograd's method; 0: directly */
     bool own_blocks; /*   each thread has blocks of its own */

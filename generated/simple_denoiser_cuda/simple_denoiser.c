@@ -20,7 +20,7 @@ static inline void zero_tail(UnetLaunch at, void *slice, int64_t used, int64_t s
                     __func__);
 }
 
-/* ---- train: batch 6, 49,107,456 bytes of the arena ---- */
+/* ---- train: batch 6, 49,206,016 bytes of the arena ---- */
 
 static void train(UnetLaunch at, char *arena) {
     /* 3: cast of noisy cast (simple_denoiser.unet:4): noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
@@ -87,45 +87,48 @@ static void train(UnetLaunch at, char *arena) {
 
 static void train_rest(UnetLaunch at, char *arena) {
     /* 15: conv_wgrad of net.6 (simple_denoiser.unet:10): net.5[n,64,64,64] d net.6[n,3,64,64]
-        -> d net.6.weight[3,64,3,3] d net.6.bias[3] net.6 scratch[8391360] */
+        -> d net.6.weight[3,64,3,3] d net.6.bias[3] net.6 scratch[8394048] */
     at.step = "conv_wgrad of net.6";
     zero_tail(at, AT(real, B029_d_net_6_bias), 12, 16);
     simple_denoiser_conv_wgrad_0(at, AT(real, B028_d_net_6_weight), AT(real, B029_d_net_6_bias),
         AT(real, B057_net_6_scratch), (const stored *const[]){AT(stored, B047_net_5)},
-        AT(stored, B056_d_net_6));
+        AT(stored, B056_d_net_6), NULL);
     /* 16: conv_dgrad of net.6 (simple_denoiser.unet:10): d net.6[n,3,64,64] net.6 filters[4616]
-        net.5[n,64,64,64] -> d net.4[n,64,64,64] net.6 workspace[33554432] */
+        net.5[n,64,64,64] -> d net.4[n,64,64,64] net.6 workspace[33554432] net.4 sums for bias[24640] */
     at.step = "conv_dgrad of net.6";
     simple_denoiser_conv_dgrad_0(at, AT(stored, B058_d_net_4), AT(uint8_t, B059_net_6_workspace),
-        AT(stored, B056_d_net_6), AT(stored, B049_net_6_filters), AT(stored, B047_net_5));
+        AT(real, B060_net_4_sums_for_bias), AT(stored, B056_d_net_6), AT(stored, B049_net_6_filters),
+        AT(stored, B047_net_5));
     /* 17: conv_wgrad of net.4 (simple_denoiser.unet:9): net.3[n,64,64,64] d net.4[n,64,64,64]
-        -> d net.4.weight[64,64,3,3] d net.4.bias[64] net.4 scratch[8410176] */
+        net.4 sums for bias[24640] -> d net.4.weight[64,64,3,3] d net.4.bias[64] net.4 scratch[8407040] */
     at.step = "conv_wgrad of net.4";
     simple_denoiser_conv_wgrad_1(at, AT(real, B030_d_net_4_weight), AT(real, B031_d_net_4_bias),
-        AT(real, B060_net_4_scratch), (const stored *const[]){AT(stored, B044_net_3)},
-        AT(stored, B058_d_net_4));
+        AT(real, B061_net_4_scratch), (const stored *const[]){AT(stored, B044_net_3)},
+        AT(stored, B058_d_net_4), AT(real, B060_net_4_sums_for_bias));
     /* 18: conv_dgrad of net.4 (simple_denoiser.unet:9): d net.4[n,64,64,64] net.4 filters[36928]
-        net.3[n,64,64,64] -> d net.2[n,64,64,64] net.4 workspace[33554432] */
+        net.3[n,64,64,64] -> d net.2[n,64,64,64] net.4 workspace[33554432] net.2 sums for bias[24640] */
     at.step = "conv_dgrad of net.4";
-    simple_denoiser_conv_dgrad_1(at, AT(stored, B061_d_net_2), AT(uint8_t, B062_net_4_workspace),
-        AT(stored, B058_d_net_4), AT(stored, B046_net_4_filters), AT(stored, B044_net_3));
+    simple_denoiser_conv_dgrad_1(at, AT(stored, B062_d_net_2), AT(uint8_t, B063_net_4_workspace),
+        AT(real, B064_net_2_sums_for_bias), AT(stored, B058_d_net_4), AT(stored, B046_net_4_filters),
+        AT(stored, B044_net_3));
     /* 19: conv_wgrad of net.2 (simple_denoiser.unet:8): net.1[n,64,64,64] d net.2[n,64,64,64]
-        -> d net.2.weight[64,64,3,3] d net.2.bias[64] net.2 scratch[8410176] */
+        net.2 sums for bias[24640] -> d net.2.weight[64,64,3,3] d net.2.bias[64] net.2 scratch[8407040] */
     at.step = "conv_wgrad of net.2";
     simple_denoiser_conv_wgrad_1(at, AT(real, B032_d_net_2_weight), AT(real, B033_d_net_2_bias),
-        AT(real, B063_net_2_scratch), (const stored *const[]){AT(stored, B041_net_1)},
-        AT(stored, B061_d_net_2));
+        AT(real, B065_net_2_scratch), (const stored *const[]){AT(stored, B041_net_1)},
+        AT(stored, B062_d_net_2), AT(real, B064_net_2_sums_for_bias));
     /* 20: conv_dgrad of net.2 (simple_denoiser.unet:8): d net.2[n,64,64,64] net.2 filters[36928]
-        net.1[n,64,64,64] -> d net.0[n,64,64,64] net.2 workspace[33554432] */
+        net.1[n,64,64,64] -> d net.0[n,64,64,64] net.2 workspace[33554432] net.0 sums for bias[24640] */
     at.step = "conv_dgrad of net.2";
-    simple_denoiser_conv_dgrad_1(at, AT(stored, B064_d_net_0), AT(uint8_t, B065_net_2_workspace),
-        AT(stored, B061_d_net_2), AT(stored, B043_net_2_filters), AT(stored, B041_net_1));
+    simple_denoiser_conv_dgrad_1(at, AT(stored, B066_d_net_0), AT(uint8_t, B067_net_2_workspace),
+        AT(real, B068_net_0_sums_for_bias), AT(stored, B062_d_net_2), AT(stored, B043_net_2_filters),
+        AT(stored, B041_net_1));
     /* 21: conv_wgrad of net.0 (simple_denoiser.unet:7): noisy cast[n,3,64,64] d net.0[n,64,64,64]
-        -> d net.0.weight[64,3,3,3] d net.0.bias[64] net.0 scratch[8394048] */
+        net.0 sums for bias[24640] -> d net.0.weight[64,3,3,3] d net.0.bias[64] net.0 scratch[8390912] */
     at.step = "conv_wgrad of net.0";
     simple_denoiser_conv_wgrad_2(at, AT(real, B034_d_net_0_weight), AT(real, B035_d_net_0_bias),
-        AT(real, B066_net_0_scratch), (const stored *const[]){AT(stored, B039_noisy_cast)},
-        AT(stored, B064_d_net_0));
+        AT(real, B069_net_0_scratch), (const stored *const[]){AT(stored, B039_noisy_cast)},
+        AT(stored, B066_d_net_0), AT(real, B068_net_0_sums_for_bias));
     /* 22: adam (simple_denoiser.unet:20): all parameters */
     at.step = "adam";
     simple_denoiser_adam_0(at, AT(real, B001_net_6_weight), AT(real, B028_d_net_6_weight),
@@ -137,59 +140,59 @@ static void train_rest(UnetLaunch at, char *arena) {
 static void eval(UnetLaunch at, char *arena) {
     /* 3: cast of noisy cast (simple_denoiser.unet:4): noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
     at.step = "cast of noisy cast";
-    simple_denoiser_cast_1(at, (Rows){0, 64}, AT(stored, B070_noisy_cast), AT(real, B068_noisy));
+    simple_denoiser_cast_1(at, (Rows){0, 64}, AT(stored, B073_noisy_cast), AT(real, B071_noisy));
     /* 4: filter_pack of net.0 (simple_denoiser.unet:7): net.0.weight[64,3,3,3] net.0.bias[64]
         -> net.0 filters[4672] */
     at.step = "filter_pack of net.0";
-    simple_denoiser_filter_pack_0(at, AT(stored, B071_net_0_filters), AT(real, B007_net_0_weight),
+    simple_denoiser_filter_pack_0(at, AT(stored, B074_net_0_filters), AT(real, B007_net_0_weight),
         AT(real, B008_net_0_bias));
     /* 5: conv of net.0 (simple_denoiser.unet:7): noisy cast[n,3,64,64] net.0 filters[4672] net.0.bias[64]
         -> net.1[n,64,64,64] net.0 workspace[33554432] */
     at.step = "conv of net.0";
-    simple_denoiser_conv_3(at, AT(stored, B072_net_1), AT(uint8_t, B073_net_0_workspace),
-        (const stored *const[]){AT(stored, B070_noisy_cast)}, AT(stored, B071_net_0_filters),
+    simple_denoiser_conv_3(at, AT(stored, B075_net_1), AT(uint8_t, B076_net_0_workspace),
+        (const stored *const[]){AT(stored, B073_noisy_cast)}, AT(stored, B074_net_0_filters),
         AT(real, B008_net_0_bias));
     /* 6: filter_pack of net.2 (simple_denoiser.unet:8): net.2.weight[64,64,3,3] net.2.bias[64]
         -> net.2 filters[36928] */
     at.step = "filter_pack of net.2";
-    simple_denoiser_filter_pack_1(at, AT(stored, B074_net_2_filters), AT(real, B005_net_2_weight),
+    simple_denoiser_filter_pack_1(at, AT(stored, B077_net_2_filters), AT(real, B005_net_2_weight),
         AT(real, B006_net_2_bias));
     /* 7: conv of net.2 (simple_denoiser.unet:8): net.1[n,64,64,64] net.2 filters[36928] net.2.bias[64]
         -> net.3[n,64,64,64] net.2 workspace[33554432] */
     at.step = "conv of net.2";
-    simple_denoiser_conv_4(at, AT(stored, B075_net_3), AT(uint8_t, B076_net_2_workspace),
-        (const stored *const[]){AT(stored, B072_net_1)}, AT(stored, B074_net_2_filters),
+    simple_denoiser_conv_4(at, AT(stored, B078_net_3), AT(uint8_t, B079_net_2_workspace),
+        (const stored *const[]){AT(stored, B075_net_1)}, AT(stored, B077_net_2_filters),
         AT(real, B006_net_2_bias));
     /* 8: filter_pack of net.4 (simple_denoiser.unet:9): net.4.weight[64,64,3,3] net.4.bias[64]
         -> net.4 filters[36928] */
     at.step = "filter_pack of net.4";
-    simple_denoiser_filter_pack_1(at, AT(stored, B077_net_4_filters), AT(real, B003_net_4_weight),
+    simple_denoiser_filter_pack_1(at, AT(stored, B080_net_4_filters), AT(real, B003_net_4_weight),
         AT(real, B004_net_4_bias));
     /* 9: conv of net.4 (simple_denoiser.unet:9): net.3[n,64,64,64] net.4 filters[36928] net.4.bias[64]
         -> net.5[n,64,64,64] net.4 workspace[33554432] */
     at.step = "conv of net.4";
-    simple_denoiser_conv_4(at, AT(stored, B078_net_5), AT(uint8_t, B079_net_4_workspace),
-        (const stored *const[]){AT(stored, B075_net_3)}, AT(stored, B077_net_4_filters),
+    simple_denoiser_conv_4(at, AT(stored, B081_net_5), AT(uint8_t, B082_net_4_workspace),
+        (const stored *const[]){AT(stored, B078_net_3)}, AT(stored, B080_net_4_filters),
         AT(real, B004_net_4_bias));
     /* 10: filter_pack of net.6 (simple_denoiser.unet:10): net.6.weight[3,64,3,3] net.6.bias[3]
         -> net.6 filters[4616] */
     at.step = "filter_pack of net.6";
-    simple_denoiser_filter_pack_2(at, AT(stored, B080_net_6_filters), AT(real, B001_net_6_weight),
+    simple_denoiser_filter_pack_2(at, AT(stored, B083_net_6_filters), AT(real, B001_net_6_weight),
         AT(real, B002_net_6_bias));
     /* 11: conv of net.6 (simple_denoiser.unet:10): net.5[n,64,64,64] net.6 filters[4616] net.6.bias[3]
         -> net.6[n,3,64,64] net.6 workspace[33554432] */
     at.step = "conv of net.6";
-    simple_denoiser_conv_5(at, AT(stored, B081_net_6), AT(uint8_t, B082_net_6_workspace),
-        (const stored *const[]){AT(stored, B078_net_5)}, AT(stored, B080_net_6_filters),
+    simple_denoiser_conv_5(at, AT(stored, B084_net_6), AT(uint8_t, B085_net_6_workspace),
+        (const stored *const[]){AT(stored, B081_net_5)}, AT(stored, B083_net_6_filters),
         AT(real, B002_net_6_bias));
     /* 12: mse (simple_denoiser.unet:21): net.6[n,3,64,64] clean[n,3,64,64] -> mse[1] mse scratch[2] */
     at.step = "mse";
-    simple_denoiser_mse_1(at, (Rows){0, 64}, AT(double, B083_mse), AT(double, B084_mse_scratch),
-        AT(stored, B081_net_6), AT(real, B069_clean));
+    simple_denoiser_mse_1(at, (Rows){0, 64}, AT(double, B086_mse), AT(double, B087_mse_scratch),
+        AT(stored, B084_net_6), AT(real, B072_clean));
     /* 13: psnr (simple_denoiser.unet:22): net.6[n,3,64,64] clean[n,3,64,64] -> psnr[1] psnr scratch[2] */
     at.step = "psnr";
-    simple_denoiser_psnr_1(at, (Rows){0, 64}, AT(double, B085_psnr), AT(double, B086_psnr_scratch),
-        AT(stored, B081_net_6), AT(real, B069_clean));
+    simple_denoiser_psnr_1(at, (Rows){0, 64}, AT(double, B088_psnr), AT(double, B089_psnr_scratch),
+        AT(stored, B084_net_6), AT(real, B072_clean));
 }
 
 /* ---- predict: batch 1, 35,699,456 bytes of the arena ---- */
@@ -198,52 +201,52 @@ static void predict_prepare(UnetLaunch at, char *arena) {
     /* 0: filter_pack of net.0 (simple_denoiser.unet:7): net.0.weight[64,3,3,3] net.0.bias[64]
         -> net.0 filters[4672] */
     at.step = "filter_pack of net.0";
-    simple_denoiser_filter_pack_0(at, AT(stored, B087_net_0_filters), AT(real, B007_net_0_weight),
+    simple_denoiser_filter_pack_0(at, AT(stored, B090_net_0_filters), AT(real, B007_net_0_weight),
         AT(real, B008_net_0_bias));
     /* 1: filter_pack of net.2 (simple_denoiser.unet:8): net.2.weight[64,64,3,3] net.2.bias[64]
         -> net.2 filters[36928] */
     at.step = "filter_pack of net.2";
-    simple_denoiser_filter_pack_1(at, AT(stored, B088_net_2_filters), AT(real, B005_net_2_weight),
+    simple_denoiser_filter_pack_1(at, AT(stored, B091_net_2_filters), AT(real, B005_net_2_weight),
         AT(real, B006_net_2_bias));
     /* 2: filter_pack of net.4 (simple_denoiser.unet:9): net.4.weight[64,64,3,3] net.4.bias[64]
         -> net.4 filters[36928] */
     at.step = "filter_pack of net.4";
-    simple_denoiser_filter_pack_1(at, AT(stored, B089_net_4_filters), AT(real, B003_net_4_weight),
+    simple_denoiser_filter_pack_1(at, AT(stored, B092_net_4_filters), AT(real, B003_net_4_weight),
         AT(real, B004_net_4_bias));
     /* 3: filter_pack of net.6 (simple_denoiser.unet:10): net.6.weight[3,64,3,3] net.6.bias[3]
         -> net.6 filters[4616] */
     at.step = "filter_pack of net.6";
-    simple_denoiser_filter_pack_2(at, AT(stored, B090_net_6_filters), AT(real, B001_net_6_weight),
+    simple_denoiser_filter_pack_2(at, AT(stored, B093_net_6_filters), AT(real, B001_net_6_weight),
         AT(real, B002_net_6_bias));
 }
 
 static void predict(UnetLaunch at, char *arena) {
     /* 6: cast of noisy cast (simple_denoiser.unet:4): noisy[n,3,64,64] -> noisy cast[n,3,64,64] */
     at.step = "cast of noisy cast";
-    simple_denoiser_cast_1(at, (Rows){0, 64}, AT(stored, B093_noisy_cast), AT(real, B092_noisy));
+    simple_denoiser_cast_1(at, (Rows){0, 64}, AT(stored, B096_noisy_cast), AT(real, B095_noisy));
     /* 7: conv of net.0 (simple_denoiser.unet:7): noisy cast[n,3,64,64] net.0 filters[4672] net.0.bias[64]
         -> net.1[n,64,64,64] net.0 workspace[33554432] */
     at.step = "conv of net.0";
-    simple_denoiser_conv_3(at, AT(stored, B094_net_1), AT(uint8_t, B095_net_0_workspace),
-        (const stored *const[]){AT(stored, B093_noisy_cast)}, AT(stored, B087_net_0_filters),
+    simple_denoiser_conv_3(at, AT(stored, B097_net_1), AT(uint8_t, B098_net_0_workspace),
+        (const stored *const[]){AT(stored, B096_noisy_cast)}, AT(stored, B090_net_0_filters),
         AT(real, B008_net_0_bias));
     /* 8: conv of net.2 (simple_denoiser.unet:8): net.1[n,64,64,64] net.2 filters[36928] net.2.bias[64]
         -> net.3[n,64,64,64] net.2 workspace[33554432] */
     at.step = "conv of net.2";
-    simple_denoiser_conv_4(at, AT(stored, B096_net_3), AT(uint8_t, B097_net_2_workspace),
-        (const stored *const[]){AT(stored, B094_net_1)}, AT(stored, B088_net_2_filters),
+    simple_denoiser_conv_4(at, AT(stored, B099_net_3), AT(uint8_t, B100_net_2_workspace),
+        (const stored *const[]){AT(stored, B097_net_1)}, AT(stored, B091_net_2_filters),
         AT(real, B006_net_2_bias));
     /* 9: conv of net.4 (simple_denoiser.unet:9): net.3[n,64,64,64] net.4 filters[36928] net.4.bias[64]
         -> net.5[n,64,64,64] net.4 workspace[33554432] */
     at.step = "conv of net.4";
-    simple_denoiser_conv_4(at, AT(stored, B098_net_5), AT(uint8_t, B099_net_4_workspace),
-        (const stored *const[]){AT(stored, B096_net_3)}, AT(stored, B089_net_4_filters),
+    simple_denoiser_conv_4(at, AT(stored, B101_net_5), AT(uint8_t, B102_net_4_workspace),
+        (const stored *const[]){AT(stored, B099_net_3)}, AT(stored, B092_net_4_filters),
         AT(real, B004_net_4_bias));
     /* 10: conv of net.6 (simple_denoiser.unet:10): net.5[n,64,64,64] net.6 filters[4616] net.6.bias[3]
         -> net.6[n,3,64,64] net.6 workspace[33554432] */
     at.step = "conv of net.6";
-    simple_denoiser_conv_5(at, AT(stored, B100_net_6), AT(uint8_t, B101_net_6_workspace),
-        (const stored *const[]){AT(stored, B098_net_5)}, AT(stored, B090_net_6_filters),
+    simple_denoiser_conv_5(at, AT(stored, B103_net_6), AT(uint8_t, B104_net_6_workspace),
+        (const stored *const[]){AT(stored, B101_net_5)}, AT(stored, B093_net_6_filters),
         AT(real, B002_net_6_bias));
 }
 
@@ -318,14 +321,14 @@ static const UnetCudaPiece train_piece[] = {
     {.launch = train_rest, .in_iteration = true},
 };
 static const UnetStaging eval_staging[] = {
-    {.offset = B068_noisy, .bytes = 65536},
-    {.offset = B069_clean, .bytes = 65536},
+    {.offset = B071_noisy, .bytes = 65536},
+    {.offset = B072_clean, .bytes = 65536},
 };
 static const UnetCudaPiece eval_piece[] = {
     {.launch = eval, .in_iteration = true},
 };
 static const UnetStaging predict_staging[] = {
-    {.offset = B092_noisy, .bytes = 65536},
+    {.offset = B095_noisy, .bytes = 65536},
     {.offset = -1},
 };
 static const UnetCudaPiece predict_piece[] = {
@@ -344,13 +347,13 @@ static const UnetCudaModel cuda_model = {
     .eval = {.piece = eval_piece,
         .npiece = 1,
         .iterations = 1, .iteration_samples = 1,
-        .control = B067_control,
+        .control = B070_control,
         .staging = eval_staging,
         .prefetches = false},
     .predict = {.piece = predict_piece,
         .npiece = 2,
         .iterations = 1, .iteration_samples = 1,
-        .control = B091_control,
+        .control = B094_control,
         .staging = predict_staging,
         .prefetches = false},
 };
@@ -389,7 +392,7 @@ static const UnetLayout train_input[] = {
 };
 static const int64_t train_result_offset[] = {
     929280,
-    49107200,
+    48797440,
     -1, /* there may be no result at all */
 };
 static const UnetProgram train_program = {
@@ -397,7 +400,7 @@ static const UnetProgram train_program = {
     .batch = 6, .steps = 24,
     .size = {1, 64, 64},
     .measured = {1, 64, 64},
-    .extent = 49107456,
+    .extent = 49206016,
     .inputs = train_input,
     .result_offsets = train_result_offset,
     .input_bytes = 786432,
@@ -492,7 +495,7 @@ const UnetModel simple_denoiser_model = {
     .train = &train_program,
     .eval = &eval_program,
     .predict = &predict_program,
-    .arena_bytes = 49107456,
+    .arena_bytes = 49206016,
     .ring = 3, .loader_ring_bytes = 2359296,
     .predict_pad = UNET_PAD_REFLECT,
     .data = &data,

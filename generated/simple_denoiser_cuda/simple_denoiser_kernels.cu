@@ -431,7 +431,7 @@ DEVICE unsigned thread_index() {
 }
 
 /* Blocks that have a thread for each of `count`. */
-[[maybe_unused]] static constexpr unsigned blocks_for(unsigned count) {
+[[maybe_unused]] static constexpr __host__ __device__ unsigned blocks_for(unsigned count) {
     return count / THREADS + (count % THREADS != 0);
 }
 
@@ -572,16 +572,20 @@ static __global__ void unet_add_bias(stored *y, const real *__restrict__ b, int 
         }
 }
 
-/* A filter of cuDNN into dense weights [K][C][TAPS], where C is `channels`. */
+/* Blocks that unpack a filter, a thread for each weight. */
+[[maybe_unused]] static constexpr __host__ __device__ unsigned filter_blocks(Filter f, int taps) {
+    return blocks_for(f.kn * f.cn * taps);
+}
+
+/* Weight i of a filter of cuDNN to its place in dense weights [K][C][TAPS], where C is `channels`. */
 template <int TAPS, int ACCUMULATE>
-static __global__ void unet_unpack_filter(real *__restrict__ dw, const stored *__restrict__ filter,
-                                          Filter f, int channels) {
-    const unsigned i = thread_index(), row = (unsigned)f.cn * TAPS;
+DEVICE void unpack_weight(real *dw, const stored *filter, Filter f, int channels, unsigned i) {
+    const unsigned row = (unsigned)f.cn * TAPS;
     if (i >= f.kn * row)
         return;
     const int k = i / row, c = i % row / TAPS, tap = i % TAPS;
     const long to = ((long)(f.k0 + k) * channels + f.c0 + c) * TAPS + tap;
-    const real x = load(filter, ((long)k * TAPS + tap) * f.cp + c);
+    const real x = load(filter, f.offset + ((long)k * TAPS + tap) * f.cp + c);
     dw[to] = ACCUMULATE ? dw[to] + x : x;
 }
 
@@ -605,21 +609,20 @@ template <int COLUMNS> static constexpr __host__ __device__ int sum_height() {
     return half;
 }
 
-/* Sums of dy over bands of a range of the points of a grid, for each channel: [band][channel]. A row of
- * threads takes every sum_height-th point of its band, and then the rows are added by halves. */
-template <int COLUMNS>
-static __global__ void unet_sum_points(real *__restrict__ sums, const stored *__restrict__ dy, Range points,
-                                       Grid grid) {
+/* Sums over bands of so many points, for each channel: [band][channel]. A row of threads takes every
+ * sum_height-th point of its band, and then the rows are added by halves. OF(point, column) is what a point
+ * adds. */
+template <int COLUMNS, class Of> DEVICE void sum_over_points(real *sums, unsigned points, Of of) {
     constexpr int WIDTH = sum_width<COLUMNS>(), HEIGHT = sum_height<COLUMNS>();
     SHARED(Vector, part, [HEIGHT][WIDTH]);
     const int row = threadIdx.x / WIDTH, lane = threadIdx.x % WIDTH, column = blockIdx.y * WIDTH + lane;
     const bool busy = row < HEIGHT && column < COLUMNS;
-    const unsigned last = part_start(points.count, gridDim.x, blockIdx.x + 1);
+    const unsigned last = part_start(points, gridDim.x, blockIdx.x + 1);
     Vector total = filled(0);
     if (busy) {
 #pragma unroll 4
-        for (unsigned p = part_start(points.count, gridDim.x, blockIdx.x) + row; p < last; p += HEIGHT)
-            total = sum(total, load_vector(dy, place(grid, in_range(points, p)) * COLUMNS + column));
+        for (unsigned p = part_start(points, gridDim.x, blockIdx.x) + row; p < last; p += HEIGHT)
+            total = sum(total, of(p, column));
         part[row][lane] = total;
     }
     for (int below = upper_half(HEIGHT); below > 0; below /= 2) {
@@ -632,18 +635,51 @@ static __global__ void unet_sum_points(real *__restrict__ sums, const stored *__
             sums[((long)blockIdx.x * COLUMNS + column) * LANES + l] = part[0][lane].lane[l];
 }
 
-/* Sums over the bands, for the channels that are there; several are read before the first is added. */
-template <int ACCUMULATE>
-static __global__ void unet_sum_bands(real *__restrict__ db, const real *__restrict__ sums, int bands,
-                                      int block, int channels) {
+/* The blocks that do so, in BANDS bands. */
+template <int COLUMNS, int BANDS> static constexpr dim3 sum_grid() {
+    static_assert(COLUMNS <= 65535, "one row of blocks");
+    return dim3(BANDS, sum_blocks<COLUMNS>());
+}
+
+/* Sums of dy over bands of a range of the points of a grid. */
+template <int COLUMNS>
+static __global__ void unet_sum_points(real *__restrict__ sums, const stored *__restrict__ dy, Range points,
+                                       Grid grid) {
+    sum_over_points<COLUMNS>(sums, points.count, [=](unsigned p, int column) {
+        return load_vector(dy, place(grid, in_range(points, p)) * COLUMNS + column);
+    });
+}
+
+/* dx, at so many points, where y > 0, else 0; and its sums over bands of them. */
+template <int COLUMNS>
+static __global__ void unet_mask_points(stored *dx, real *__restrict__ sums, const stored *__restrict__ y,
+                                        unsigned points) {
+    sum_over_points<COLUMNS>(sums, points, [=](unsigned p, int column) {
+        const unsigned i = p * COLUMNS + column;
+        const Vector v = masked(load_vector(dx, i), load_vector(y, i));
+        store_vector(dx, i, v);
+        return v;
+    });
+}
+
+/* Blocks that sum over bands, each for WARP channels. */
+[[maybe_unused]] static constexpr unsigned channel_blocks(int channels) {
+    return (unsigned)(channels + WARP - 1) / WARP;
+}
+
+/* Sums over the bands, for the channels of block `block` that are there; several are read before the first
+ * is added. */
+template <int BANDS, int ACCUMULATE>
+DEVICE void sum_bands(real *db, const real *__restrict__ sums, int stored_channels, int channels,
+                      int block) {
     constexpr int HEIGHT = THREADS / WARP;
     SHARED(real, part, [HEIGHT][WARP]);
-    const int row = threadIdx.x / WARP, lane = threadIdx.x % WARP, channel = blockIdx.x * WARP + lane;
+    const int row = threadIdx.x / WARP, lane = threadIdx.x % WARP, channel = block * WARP + lane;
     real total = 0;
     if (channel < channels)
 #pragma unroll 8
-        for (int band = row; band < bands; band += HEIGHT)
-            total += sums[(long)band * block + channel];
+        for (int band = row; band < BANDS; band += HEIGHT)
+            total += sums[(long)band * stored_channels + channel];
     part[row][lane] = total;
     __syncthreads();
     if (row > 0 || channel >= channels)
@@ -651,16 +687,6 @@ static __global__ void unet_sum_bands(real *__restrict__ db, const real *__restr
     for (int r = 1; r < HEIGHT; r++)
         total += part[r][lane];
     db[channel] = ACCUMULATE ? db[channel] + total : total;
-}
-
-/* The gradient of a bias of `channels` channels: sums of dy over a range of points, in BANDS bands. */
-template <int COLUMNS, int BANDS, int ACCUMULATE>
-static void sum_for_bias(UnetLaunch at, real *db, real *sums, const stored *dy, Range points, Grid grid,
-                         int channels) {
-    static_assert(COLUMNS <= 65535, "one row of blocks");
-    LAUNCH_BLOCKS(at, unet_sum_points<COLUMNS>, dim3(BANDS, sum_blocks<COLUMNS>()), sums, dy, points, grid);
-    LAUNCH_BLOCKS(at, unet_sum_bands<ACCUMULATE>, (unsigned)(channels + WARP - 1) / WARP, db, sums, BANDS,
-                  COLUMNS * LANES, channels);
 }
 
 /* Sum of v over the threads of a block that share a column of unet_sum_points, for each of them; PART is
@@ -1116,104 +1142,197 @@ LAUNCHER void simple_denoiser_mse_grad_0(UnetLaunch at, Rows rows, stored *dp, c
 }
 
 /* conv_wgrad: net.6 of train: net.5[n,64,64,64] d net.6[n,3,64,64] -> d net.6.weight[3,64,3,3]
-    d net.6.bias[3] net.6 scratch[8391360] */
+    d net.6.bias[3] net.6 scratch[8394048] */
+/* What cuDNN left, unpacked into dw: blocks for the filter of each segment. Blocks behind them sum the
+ * bias's gradient over the bands. */
+static __global__ void simple_denoiser_conv_wgrad_0_finish(real *dw, real *db, const real *scratch, const real *sums) {
+    enum { CI = 64, CO = 3, KD = 1, KH = 3, KW = 3, TRANSPOSED = 0, BIAS = 1, BANDS = 385, ACCUMULATE = 0,
+           SEGMENTS = 1 };
+    constexpr Layout DY = {0, 8, 0, 0, 0, 0, 0, 0, 0};
+    constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
+    constexpr int taps = KD * KH * KW, channels = TRANSPOSED ? CO : CI;
+    int block = (int)blockIdx.x; /* counted from the first of a segment */
+#pragma unroll
+    for (int s = 0; s < SEGMENTS; s++) {
+        const int blocks = (int)filter_blocks(FILTER[s], taps);
+        if (block >= 0 && block < blocks)
+            unpack_weight<taps, ACCUMULATE>(dw, (const stored *)scratch, FILTER[s], channels,
+                                            (unsigned)block * THREADS + threadIdx.x);
+        block -= blocks;
+    }
+    if (BIAS && block >= 0)
+        sum_bands<BANDS, ACCUMULATE>(db, sums, DY.block, CO, block);
+}
+
+static constexpr unsigned simple_denoiser_conv_wgrad_0_finish_blocks() {
+    enum { CO = 3, KD = 1, KH = 3, KW = 3, BIAS = 1, SEGMENTS = 1 };
+    constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
+    unsigned blocks = BIAS ? channel_blocks(CO) : 0;
+    for (int s = 0; s < SEGMENTS; s++)
+        blocks += filter_blocks(FILTER[s], KD * KH * KW);
+    return blocks;
+}
+
 LAUNCHER void simple_denoiser_conv_wgrad_0(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
-                     const stored *dy) {
-    enum { CI = 64, CO = 3, D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, TRANSPOSED = 0, BIAS = 1, BANDS = 49,
-           ACCUMULATE = 0, SEGMENTS = 1, N = 6, BANDS_AT = 2304, WORKSPACE_AT = 11008 };
+                     const stored *dy, const real *summed) {
+    enum { D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, BANDS = 385, SEGMENTS = 1, N = 6, SUMMED = 0,
+           BANDS_AT = 2304, WORKSPACE_AT = 21760 };
     constexpr Layout DY = {0, 8, 0, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {3};
+    constexpr int columns = DY.block / LANES;
     constexpr Grid points = {D, H, W, 1, 0};
-    constexpr auto unpack = unet_unpack_filter<KD * KH * KW, ACCUMULATE>;
-    constexpr auto bias = sum_for_bias<DY.block / LANES, BANDS, ACCUMULATE>;
-    for (int s = 0; s < SEGMENTS; s++) {
-        const Filter f = FILTER[s];
-        stored *filter = (stored *)scratch + f.offset;
-        const stored *dense = TRANSPOSED ? dy : x[s], *sampled = TRANSPOSED ? x[s] : dy;
-        unet_cuda_convolution(at, GRAPH[s], filter, dense, sampled, NULL, (char *)scratch + WORKSPACE_AT);
-        LAUNCH(at, unpack, blocks_for(f.kn * f.cn * KD * KH * KW), dw, filter, f, TRANSPOSED ? CO : CI);
-    }
-    if (BIAS)
-        bias(at, db, scratch + BANDS_AT, dy, range_of(N, points, {0, D * H}), points, CO);
+    for (int s = 0; s < SEGMENTS; s++)
+        unet_cuda_convolution(at, GRAPH[s], (stored *)scratch + FILTER[s].offset, TRANSPOSED ? dy : x[s],
+                              TRANSPOSED ? x[s] : dy, NULL, (char *)scratch + WORKSPACE_AT);
+    if (BIAS && !SUMMED)
+        LAUNCH_BLOCKS(at, unet_sum_points<columns>, (sum_grid<columns, BANDS>()), scratch + BANDS_AT, dy,
+                      range_of(N, points, {0, D * H}), points);
+    LAUNCH_BLOCKS(at, simple_denoiser_conv_wgrad_0_finish, simple_denoiser_conv_wgrad_0_finish_blocks(), dw, db, scratch,
+                  SUMMED ? summed : scratch + BANDS_AT);
 }
 
 /* conv_dgrad: net.6 of train: d net.6[n,3,64,64] net.6 filters[4616] net.5[n,64,64,64] -> d net.4[n,64,64,64]
-    net.6 workspace[33554432] */
-LAUNCHER void simple_denoiser_conv_dgrad_0(UnetLaunch at, stored *dx, void *workspace, const stored *dy, const stored *packed,
-                     const stored *m) {
-    enum { ID = 1, IH = 64, IW = 64, MASK = 1, N = 6 };
+    net.6 workspace[33554432] net.4 sums for bias[24640] */
+LAUNCHER void simple_denoiser_conv_dgrad_0(UnetLaunch at, stored *dx, void *workspace, real *sums, const stored *dy,
+                     const stored *packed, const stored *m) {
+    enum { ID = 1, IH = 64, IW = 64, MASK = 1, N = 6, SUM_BANDS = 385 };
     constexpr Layout DX = {0, 64, 0, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {4};
+    constexpr int columns = DX.block / LANES;
     unet_cuda_convolution(at, GRAPH[0], dx, dy, packed + FILTER[0].offset, NULL, workspace);
-    if (MASK)
-        LAUNCH_RANGE(at, unet_mask_vectors<stored>,
-                     range_of(N, {ID, IH, IW, DX.block / LANES}, {0, ID * IH}), dx, m, dx);
+    if (MASK && SUM_BANDS > 0)
+        LAUNCH_BLOCKS(at, unet_mask_points<columns>, (sum_grid<columns, SUM_BANDS>()), dx, sums, m,
+                      N * ID * IH * IW);
+    else if (MASK)
+        LAUNCH_RANGE(at, unet_mask_vectors<stored>, range_of(N, {ID, IH, IW, columns}, {0, ID * IH}), dx, m,
+                     dx);
 }
 
 /* conv_wgrad: net.4 of train, net.2 of train: net.3[n,64,64,64] d net.4[n,64,64,64]
-    -> d net.4.weight[64,64,3,3] d net.4.bias[64] net.4 scratch[8410176] */
+    net.4 sums for bias[24640] -> d net.4.weight[64,64,3,3] d net.4.bias[64] net.4 scratch[8407040] */
+/* What cuDNN left, unpacked into dw: blocks for the filter of each segment. Blocks behind them sum the
+ * bias's gradient over the bands. */
+static __global__ void simple_denoiser_conv_wgrad_1_finish(real *dw, real *db, const real *scratch, const real *sums) {
+    enum { CI = 64, CO = 64, KD = 1, KH = 3, KW = 3, TRANSPOSED = 0, BIAS = 1, BANDS = 385, ACCUMULATE = 0,
+           SEGMENTS = 1 };
+    constexpr Layout DY = {0, 64, 0, 0, 0, 0, 0, 0, 0};
+    constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
+    constexpr int taps = KD * KH * KW, channels = TRANSPOSED ? CO : CI;
+    int block = (int)blockIdx.x; /* counted from the first of a segment */
+#pragma unroll
+    for (int s = 0; s < SEGMENTS; s++) {
+        const int blocks = (int)filter_blocks(FILTER[s], taps);
+        if (block >= 0 && block < blocks)
+            unpack_weight<taps, ACCUMULATE>(dw, (const stored *)scratch, FILTER[s], channels,
+                                            (unsigned)block * THREADS + threadIdx.x);
+        block -= blocks;
+    }
+    if (BIAS && block >= 0)
+        sum_bands<BANDS, ACCUMULATE>(db, sums, DY.block, CO, block);
+}
+
+static constexpr unsigned simple_denoiser_conv_wgrad_1_finish_blocks() {
+    enum { CO = 64, KD = 1, KH = 3, KW = 3, BIAS = 1, SEGMENTS = 1 };
+    constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
+    unsigned blocks = BIAS ? channel_blocks(CO) : 0;
+    for (int s = 0; s < SEGMENTS; s++)
+        blocks += filter_blocks(FILTER[s], KD * KH * KW);
+    return blocks;
+}
+
 LAUNCHER void simple_denoiser_conv_wgrad_1(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
-                     const stored *dy) {
-    enum { CI = 64, CO = 64, D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, TRANSPOSED = 0, BIAS = 1,
-           BANDS = 49, ACCUMULATE = 0, SEGMENTS = 1, N = 6, BANDS_AT = 18432, WORKSPACE_AT = 86272 };
+                     const stored *dy, const real *summed) {
+    enum { D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, BANDS = 385, SEGMENTS = 1, N = 6, SUMMED = 1,
+           BANDS_AT = 18432, WORKSPACE_AT = 73728 };
     constexpr Layout DY = {0, 64, 0, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {5};
+    constexpr int columns = DY.block / LANES;
     constexpr Grid points = {D, H, W, 1, 0};
-    constexpr auto unpack = unet_unpack_filter<KD * KH * KW, ACCUMULATE>;
-    constexpr auto bias = sum_for_bias<DY.block / LANES, BANDS, ACCUMULATE>;
-    for (int s = 0; s < SEGMENTS; s++) {
-        const Filter f = FILTER[s];
-        stored *filter = (stored *)scratch + f.offset;
-        const stored *dense = TRANSPOSED ? dy : x[s], *sampled = TRANSPOSED ? x[s] : dy;
-        unet_cuda_convolution(at, GRAPH[s], filter, dense, sampled, NULL, (char *)scratch + WORKSPACE_AT);
-        LAUNCH(at, unpack, blocks_for(f.kn * f.cn * KD * KH * KW), dw, filter, f, TRANSPOSED ? CO : CI);
-    }
-    if (BIAS)
-        bias(at, db, scratch + BANDS_AT, dy, range_of(N, points, {0, D * H}), points, CO);
+    for (int s = 0; s < SEGMENTS; s++)
+        unet_cuda_convolution(at, GRAPH[s], (stored *)scratch + FILTER[s].offset, TRANSPOSED ? dy : x[s],
+                              TRANSPOSED ? x[s] : dy, NULL, (char *)scratch + WORKSPACE_AT);
+    if (BIAS && !SUMMED)
+        LAUNCH_BLOCKS(at, unet_sum_points<columns>, (sum_grid<columns, BANDS>()), scratch + BANDS_AT, dy,
+                      range_of(N, points, {0, D * H}), points);
+    LAUNCH_BLOCKS(at, simple_denoiser_conv_wgrad_1_finish, simple_denoiser_conv_wgrad_1_finish_blocks(), dw, db, scratch,
+                  SUMMED ? summed : scratch + BANDS_AT);
 }
 
 /* conv_dgrad: net.4 of train, net.2 of train: d net.4[n,64,64,64] net.4 filters[36928] net.3[n,64,64,64]
-    -> d net.2[n,64,64,64] net.4 workspace[33554432] */
-LAUNCHER void simple_denoiser_conv_dgrad_1(UnetLaunch at, stored *dx, void *workspace, const stored *dy, const stored *packed,
-                     const stored *m) {
-    enum { ID = 1, IH = 64, IW = 64, MASK = 1, N = 6 };
+    -> d net.2[n,64,64,64] net.4 workspace[33554432] net.2 sums for bias[24640] */
+LAUNCHER void simple_denoiser_conv_dgrad_1(UnetLaunch at, stored *dx, void *workspace, real *sums, const stored *dy,
+                     const stored *packed, const stored *m) {
+    enum { ID = 1, IH = 64, IW = 64, MASK = 1, N = 6, SUM_BANDS = 385 };
     constexpr Layout DX = {0, 64, 0, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
     constexpr int GRAPH[1] = {6};
+    constexpr int columns = DX.block / LANES;
     unet_cuda_convolution(at, GRAPH[0], dx, dy, packed + FILTER[0].offset, NULL, workspace);
-    if (MASK)
-        LAUNCH_RANGE(at, unet_mask_vectors<stored>,
-                     range_of(N, {ID, IH, IW, DX.block / LANES}, {0, ID * IH}), dx, m, dx);
+    if (MASK && SUM_BANDS > 0)
+        LAUNCH_BLOCKS(at, unet_mask_points<columns>, (sum_grid<columns, SUM_BANDS>()), dx, sums, m,
+                      N * ID * IH * IW);
+    else if (MASK)
+        LAUNCH_RANGE(at, unet_mask_vectors<stored>, range_of(N, {ID, IH, IW, columns}, {0, ID * IH}), dx, m,
+                     dx);
 }
 
-/* conv_wgrad: net.0 of train: noisy cast[n,3,64,64] d net.0[n,64,64,64] -> d net.0.weight[64,3,3,3]
-    d net.0.bias[64] net.0 scratch[8394048] */
+/* conv_wgrad: net.0 of train: noisy cast[n,3,64,64] d net.0[n,64,64,64] net.0 sums for bias[24640]
+    -> d net.0.weight[64,3,3,3] d net.0.bias[64] net.0 scratch[8390912] */
+/* What cuDNN left, unpacked into dw: blocks for the filter of each segment. Blocks behind them sum the
+ * bias's gradient over the bands. */
+static __global__ void simple_denoiser_conv_wgrad_2_finish(real *dw, real *db, const real *scratch, const real *sums) {
+    enum { CI = 3, CO = 64, KD = 1, KH = 3, KW = 3, TRANSPOSED = 0, BIAS = 1, BANDS = 385, ACCUMULATE = 0,
+           SEGMENTS = 1 };
+    constexpr Layout DY = {0, 64, 0, 0, 0, 0, 0, 0, 0};
+    constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
+    constexpr int taps = KD * KH * KW, channels = TRANSPOSED ? CO : CI;
+    int block = (int)blockIdx.x; /* counted from the first of a segment */
+#pragma unroll
+    for (int s = 0; s < SEGMENTS; s++) {
+        const int blocks = (int)filter_blocks(FILTER[s], taps);
+        if (block >= 0 && block < blocks)
+            unpack_weight<taps, ACCUMULATE>(dw, (const stored *)scratch, FILTER[s], channels,
+                                            (unsigned)block * THREADS + threadIdx.x);
+        block -= blocks;
+    }
+    if (BIAS && block >= 0)
+        sum_bands<BANDS, ACCUMULATE>(db, sums, DY.block, CO, block);
+}
+
+static constexpr unsigned simple_denoiser_conv_wgrad_2_finish_blocks() {
+    enum { CO = 64, KD = 1, KH = 3, KW = 3, BIAS = 1, SEGMENTS = 1 };
+    constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
+    unsigned blocks = BIAS ? channel_blocks(CO) : 0;
+    for (int s = 0; s < SEGMENTS; s++)
+        blocks += filter_blocks(FILTER[s], KD * KH * KW);
+    return blocks;
+}
+
 LAUNCHER void simple_denoiser_conv_wgrad_2(UnetLaunch at, real *dw, real *db, real *scratch, const stored *const *x,
-                     const stored *dy) {
-    enum { CI = 3, CO = 64, D = 1, H = 64, W = 64, KD = 1, KH = 3, KW = 3, TRANSPOSED = 0, BIAS = 1, BANDS = 49,
-           ACCUMULATE = 0, SEGMENTS = 1, N = 6, BANDS_AT = 2304, WORKSPACE_AT = 21760 };
+                     const stored *dy, const real *summed) {
+    enum { D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, BANDS = 385, SEGMENTS = 1, N = 6, SUMMED = 1,
+           BANDS_AT = 2304, WORKSPACE_AT = 9216 };
     constexpr Layout DY = {0, 64, 0, 0, 0, 0, 0, 0, 0};
     constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
     constexpr int GRAPH[1] = {7};
+    constexpr int columns = DY.block / LANES;
     constexpr Grid points = {D, H, W, 1, 0};
-    constexpr auto unpack = unet_unpack_filter<KD * KH * KW, ACCUMULATE>;
-    constexpr auto bias = sum_for_bias<DY.block / LANES, BANDS, ACCUMULATE>;
-    for (int s = 0; s < SEGMENTS; s++) {
-        const Filter f = FILTER[s];
-        stored *filter = (stored *)scratch + f.offset;
-        const stored *dense = TRANSPOSED ? dy : x[s], *sampled = TRANSPOSED ? x[s] : dy;
-        unet_cuda_convolution(at, GRAPH[s], filter, dense, sampled, NULL, (char *)scratch + WORKSPACE_AT);
-        LAUNCH(at, unpack, blocks_for(f.kn * f.cn * KD * KH * KW), dw, filter, f, TRANSPOSED ? CO : CI);
-    }
-    if (BIAS)
-        bias(at, db, scratch + BANDS_AT, dy, range_of(N, points, {0, D * H}), points, CO);
+    for (int s = 0; s < SEGMENTS; s++)
+        unet_cuda_convolution(at, GRAPH[s], (stored *)scratch + FILTER[s].offset, TRANSPOSED ? dy : x[s],
+                              TRANSPOSED ? x[s] : dy, NULL, (char *)scratch + WORKSPACE_AT);
+    if (BIAS && !SUMMED)
+        LAUNCH_BLOCKS(at, unet_sum_points<columns>, (sum_grid<columns, BANDS>()), scratch + BANDS_AT, dy,
+                      range_of(N, points, {0, D * H}), points);
+    LAUNCH_BLOCKS(at, simple_denoiser_conv_wgrad_2_finish, simple_denoiser_conv_wgrad_2_finish_blocks(), dw, db, scratch,
+                  SUMMED ? summed : scratch + BANDS_AT);
 }
 
 /* adam: adam of train: all parameters */
-/* What is the same for all elements of a step. */
+/* What is the same for all elements of a step; its powers take as long as many elements, so that a block
+ * works it out once. */
 struct simple_denoiser_adam_0_Step {
     real speed, root_scale, shrink, unscale;
 };
@@ -1260,7 +1379,11 @@ static __global__ void simple_denoiser_adam_0_sweep(real *__restrict__ p, const 
                                     real *__restrict__ average, const double *scale, const double *norm,
                                     const UnetControl *control) {
     enum { COUNT = 77380, AVERAGED = 0, AMSGRAD = 0 };
-    const simple_denoiser_adam_0_Step step = simple_denoiser_adam_0_step(control, scale, norm);
+    SHARED(simple_denoiser_adam_0_Step, of_block, [1]);
+    if (threadIdx.x == 0)
+        of_block[0] = simple_denoiser_adam_0_step(control, scale, norm);
+    __syncthreads();
+    const simple_denoiser_adam_0_Step step = of_block[0];
     if (step.unscale == 0)
         return;
     const unsigned first = thread_index(), rest = COUNT / 4 * 4 + first;
@@ -1291,8 +1414,8 @@ static __global__ void simple_denoiser_adam_0_sweep(real *__restrict__ p, const 
 LAUNCHER void simple_denoiser_adam_0(UnetLaunch at, real *p, const real *g, real *m, real *v, real *most, real *average,
                      const double *scale, const double *norm) {
     enum { COUNT = 77380 };
-    LAUNCH(at, simple_denoiser_adam_0_sweep, sweep_blocks(COUNT / 4 + 1), p, g, m, v, most, average, scale, norm,
-           at.control);
+    LAUNCH_BLOCKS(at, simple_denoiser_adam_0_sweep, sweep_blocks(COUNT / 4 + 1), p, g, m, v, most, average, scale, norm,
+                  at.control);
 }
 
 /* cast: noisy cast of eval, noisy cast of predict: noisy[n,3,64,64] -> noisy cast[n,3,64,64] */

@@ -5,7 +5,8 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
-/* What is the same for all elements of a step. */
+/* What is the same for all elements of a step; its powers take as long as many elements, so that a block
+ * works it out once. */
 struct KERNEL_Step {
     real speed, root_scale, shrink, unscale;
 };
@@ -43,7 +44,11 @@ static __global__ void KERNEL_sweep(real *__restrict__ p, const real *__restrict
                                     real *__restrict__ average, const double *scale, const double *norm,
                                     const UnetControl *control) {
     SIZES;
-    const KERNEL_Step step = KERNEL_step(control, scale, norm);
+    SHARED(KERNEL_Step, of_block, [1]);
+    if (threadIdx.x == 0)
+        of_block[0] = KERNEL_step(control, scale, norm);
+    __syncthreads();
+    const KERNEL_Step step = of_block[0];
     if (step.unscale == 0)
         return;
     const unsigned first = thread_index(), rest = COUNT / 4 * 4 + first;
@@ -74,7 +79,7 @@ static __global__ void KERNEL_sweep(real *__restrict__ p, const real *__restrict
 LAUNCHER void KERNEL(UnetLaunch at, real *p, const real *g, real *m, real *v, real *most, real *average,
                      const double *scale, const double *norm) {
     SIZES;
-    LAUNCH(at, KERNEL_sweep, sweep_blocks(COUNT / 4 + 1), p, g, m, v, most, average, scale, norm,
-           at.control);
+    LAUNCH_BLOCKS(at, KERNEL_sweep, sweep_blocks(COUNT / 4 + 1), p, g, m, v, most, average, scale, norm,
+                  at.control);
 }
 /* END */

@@ -5,12 +5,16 @@
 #include "../example_cuda.h"
 
 /* BEGIN */
-LAUNCHER void KERNEL(UnetLaunch at, stored *dx, void *workspace, const stored *dy, const stored *packed,
-                     const stored *m) {
+LAUNCHER void KERNEL(UnetLaunch at, stored *dx, void *workspace, real *sums, const stored *dy,
+                     const stored *packed, const stored *m) {
     SIZES;
+    constexpr int columns = DX.block / LANES;
     unet_cuda_convolution(at, GRAPH[0], dx, dy, packed + FILTER[0].offset, NULL, workspace);
-    if (MASK)
-        LAUNCH_RANGE(at, unet_mask_vectors<stored>,
-                     range_of(N, {ID, IH, IW, DX.block / LANES}, {0, ID * IH}), dx, m, dx);
+    if (MASK && SUM_BANDS > 0)
+        LAUNCH_BLOCKS(at, unet_mask_points<columns>, (sum_grid<columns, SUM_BANDS>()), dx, sums, m,
+                      N * ID * IH * IW);
+    else if (MASK)
+        LAUNCH_RANGE(at, unet_mask_vectors<stored>, range_of(N, {ID, IH, IW, columns}, {0, ID * IH}), dx, m,
+                     dx);
 }
 /* END */

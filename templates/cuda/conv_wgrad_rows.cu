@@ -16,10 +16,37 @@ static constexpr Rows KERNEL_rows_of_bias(Rows part) {
     return clipped(part.begin == 0 ? 0 : part.begin * SH - PH, part.end == IH ? H : part.end * SH - PH, H);
 }
 
+/* What cuDNN left, unpacked into dw: blocks for the filter of each segment. Blocks behind them sum the
+ * bias's gradient over the bands. */
+template <int ADDS>
+static __global__ void KERNEL_finish(real *dw, real *db, const real *__restrict__ scratch) {
+    SIZES;
+    constexpr int taps = KD * KH * KW, channels = TRANSPOSED ? CO : CI;
+    int block = (int)blockIdx.x; /* counted from the first of a segment */
+#pragma unroll
+    for (int s = 0; s < SEGMENTS; s++) {
+        const int blocks = (int)filter_blocks(FILTER[s], taps);
+        if (block >= 0 && block < blocks)
+            unpack_weight<taps, ADDS>(dw, (const stored *)scratch, FILTER[s], channels,
+                                      (unsigned)block * THREADS + threadIdx.x);
+        block -= blocks;
+    }
+    if (BIAS && block >= 0)
+        sum_bands<BANDS, ADDS>(db, scratch + BANDS_AT, DY.block, CO, block);
+}
+
+static constexpr unsigned KERNEL_finish_blocks() {
+    SIZES;
+    unsigned blocks = BIAS ? channel_blocks(CO) : 0;
+    for (int s = 0; s < SEGMENTS; s++)
+        blocks += filter_blocks(FILTER[s], KD * KH * KW);
+    return blocks;
+}
+
 LAUNCHER void KERNEL(UnetLaunch at, Rows rows, real *dw, real *db, real *scratch, const stored *const *x,
                      const stored *dy) {
     SIZES;
-    constexpr int columns = DY.block / LANES, taps = KD * KH * KW;
+    constexpr int columns = DY.block / LANES;
     constexpr Strip of_y = {H, DY.ring, W * columns};
     constexpr Grid points = {D, H, W, 1, DY.ring};
     constexpr Reading reading = {1, SH, PH, (KH - 1) * LH};
@@ -28,25 +55,20 @@ LAUNCHER void KERNEL(UnetLaunch at, Rows rows, real *dw, real *db, real *scratch
     for (int begin = rows.begin; begin < rows.end; begin += ROWS) {
         const Rows part = part_of(rows, begin, ROWS), met = rows_read(reading, part, TRANSPOSED ? H : IH);
         const int first = first_read(reading, begin);
-        const auto unpack =
-            ACCUMULATE || begin > 0 ? unet_unpack_filter<taps, 1> : unet_unpack_filter<taps, 0>;
-        const auto bias =
-            ACCUMULATE || begin > 0 ? sum_for_bias<columns, BANDS, 1> : sum_for_bias<columns, BANDS, 0>;
+        const auto finish = ACCUMULATE || begin > 0 ? KERNEL_finish<1> : KERNEL_finish<0>;
         const stored *y = TRANSPOSED ? window_of(at, dense, dy, N, of_y, first, DENSE, met)
                                      : window_of(at, sampled, dy, N, of_y, begin, SAMPLED, part);
         for (int s = 0; s < SEGMENTS; s++) {
-            const Filter f = FILTER[s];
             const Strip of_x = {IH, X[s].ring, (unsigned)IW * (X[s].block / LANES)};
             const stored *in = TRANSPOSED ? window_of(at, sampled, x[s], N, of_x, begin, SAMPLED, part)
                                           : window_of(at, dense, x[s], N, of_x, first, DENSE, met);
-            stored *filter = (stored *)scratch + f.offset;
-            unet_cuda_convolution(at, GRAPH[s], filter, TRANSPOSED ? y : in, TRANSPOSED ? in : y, NULL,
-                                  memory + WORKSPACE_AT);
-            LAUNCH(at, unpack, blocks_for(f.kn * f.cn * taps), dw, filter, f, TRANSPOSED ? CO : CI);
+            unet_cuda_convolution(at, GRAPH[s], (stored *)scratch + FILTER[s].offset, TRANSPOSED ? y : in,
+                                  TRANSPOSED ? in : y, NULL, memory + WORKSPACE_AT);
         }
         if (BIAS)
-            bias(at, db, scratch + BANDS_AT, dy, range_of(N, points, KERNEL_rows_of_bias(part)), points,
-                 CO);
+            LAUNCH_BLOCKS(at, unet_sum_points<columns>, (sum_grid<columns, BANDS>()), scratch + BANDS_AT,
+                          dy, range_of(N, points, KERNEL_rows_of_bias(part)), points);
+        LAUNCH_BLOCKS(at, finish, KERNEL_finish_blocks(), dw, db, scratch);
     }
 }
 /* END */

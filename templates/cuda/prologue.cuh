@@ -439,7 +439,7 @@ DEVICE unsigned thread_index() {
 }
 
 /* Blocks that have a thread for each of `count`. */
-[[maybe_unused]] static constexpr unsigned blocks_for(unsigned count) {
+[[maybe_unused]] static constexpr __host__ __device__ unsigned blocks_for(unsigned count) {
     return count / THREADS + (count % THREADS != 0);
 }
 
@@ -580,16 +580,20 @@ static __global__ void unet_add_bias(stored *y, const real *__restrict__ b, int 
         }
 }
 
-/* A filter of cuDNN into dense weights [K][C][TAPS], where C is `channels`. */
+/* Blocks that unpack a filter, a thread for each weight. */
+[[maybe_unused]] static constexpr __host__ __device__ unsigned filter_blocks(Filter f, int taps) {
+    return blocks_for(f.kn * f.cn * taps);
+}
+
+/* Weight i of a filter of cuDNN to its place in dense weights [K][C][TAPS], where C is `channels`. */
 template <int TAPS, int ACCUMULATE>
-static __global__ void unet_unpack_filter(real *__restrict__ dw, const stored *__restrict__ filter,
-                                          Filter f, int channels) {
-    const unsigned i = thread_index(), row = (unsigned)f.cn * TAPS;
+DEVICE void unpack_weight(real *dw, const stored *filter, Filter f, int channels, unsigned i) {
+    const unsigned row = (unsigned)f.cn * TAPS;
     if (i >= f.kn * row)
         return;
     const int k = i / row, c = i % row / TAPS, tap = i % TAPS;
     const long to = ((long)(f.k0 + k) * channels + f.c0 + c) * TAPS + tap;
-    const real x = load(filter, ((long)k * TAPS + tap) * f.cp + c);
+    const real x = load(filter, f.offset + ((long)k * TAPS + tap) * f.cp + c);
     dw[to] = ACCUMULATE ? dw[to] + x : x;
 }
 
@@ -613,21 +617,20 @@ template <int COLUMNS> static constexpr __host__ __device__ int sum_height() {
     return half;
 }
 
-/* Sums of dy over bands of a range of the points of a grid, for each channel: [band][channel]. A row of
- * threads takes every sum_height-th point of its band, and then the rows are added by halves. */
-template <int COLUMNS>
-static __global__ void unet_sum_points(real *__restrict__ sums, const stored *__restrict__ dy, Range points,
-                                       Grid grid) {
+/* Sums over bands of so many points, for each channel: [band][channel]. A row of threads takes every
+ * sum_height-th point of its band, and then the rows are added by halves. OF(point, column) is what a point
+ * adds. */
+template <int COLUMNS, class Of> DEVICE void sum_over_points(real *sums, unsigned points, Of of) {
     constexpr int WIDTH = sum_width<COLUMNS>(), HEIGHT = sum_height<COLUMNS>();
     SHARED(Vector, part, [HEIGHT][WIDTH]);
     const int row = threadIdx.x / WIDTH, lane = threadIdx.x % WIDTH, column = blockIdx.y * WIDTH + lane;
     const bool busy = row < HEIGHT && column < COLUMNS;
-    const unsigned last = part_start(points.count, gridDim.x, blockIdx.x + 1);
+    const unsigned last = part_start(points, gridDim.x, blockIdx.x + 1);
     Vector total = filled(0);
     if (busy) {
 #pragma unroll 4
-        for (unsigned p = part_start(points.count, gridDim.x, blockIdx.x) + row; p < last; p += HEIGHT)
-            total = sum(total, load_vector(dy, place(grid, in_range(points, p)) * COLUMNS + column));
+        for (unsigned p = part_start(points, gridDim.x, blockIdx.x) + row; p < last; p += HEIGHT)
+            total = sum(total, of(p, column));
         part[row][lane] = total;
     }
     for (int below = upper_half(HEIGHT); below > 0; below /= 2) {
@@ -640,18 +643,51 @@ static __global__ void unet_sum_points(real *__restrict__ sums, const stored *__
             sums[((long)blockIdx.x * COLUMNS + column) * LANES + l] = part[0][lane].lane[l];
 }
 
-/* Sums over the bands, for the channels that are there; several are read before the first is added. */
-template <int ACCUMULATE>
-static __global__ void unet_sum_bands(real *__restrict__ db, const real *__restrict__ sums, int bands,
-                                      int block, int channels) {
+/* The blocks that do so, in BANDS bands. */
+template <int COLUMNS, int BANDS> static constexpr dim3 sum_grid() {
+    static_assert(COLUMNS <= 65535, "one row of blocks");
+    return dim3(BANDS, sum_blocks<COLUMNS>());
+}
+
+/* Sums of dy over bands of a range of the points of a grid. */
+template <int COLUMNS>
+static __global__ void unet_sum_points(real *__restrict__ sums, const stored *__restrict__ dy, Range points,
+                                       Grid grid) {
+    sum_over_points<COLUMNS>(sums, points.count, [=](unsigned p, int column) {
+        return load_vector(dy, place(grid, in_range(points, p)) * COLUMNS + column);
+    });
+}
+
+/* dx, at so many points, where y > 0, else 0; and its sums over bands of them. */
+template <int COLUMNS>
+static __global__ void unet_mask_points(stored *dx, real *__restrict__ sums, const stored *__restrict__ y,
+                                        unsigned points) {
+    sum_over_points<COLUMNS>(sums, points, [=](unsigned p, int column) {
+        const unsigned i = p * COLUMNS + column;
+        const Vector v = masked(load_vector(dx, i), load_vector(y, i));
+        store_vector(dx, i, v);
+        return v;
+    });
+}
+
+/* Blocks that sum over bands, each for WARP channels. */
+[[maybe_unused]] static constexpr unsigned channel_blocks(int channels) {
+    return (unsigned)(channels + WARP - 1) / WARP;
+}
+
+/* Sums over the bands, for the channels of block `block` that are there; several are read before the first
+ * is added. */
+template <int BANDS, int ACCUMULATE>
+DEVICE void sum_bands(real *db, const real *__restrict__ sums, int stored_channels, int channels,
+                      int block) {
     constexpr int HEIGHT = THREADS / WARP;
     SHARED(real, part, [HEIGHT][WARP]);
-    const int row = threadIdx.x / WARP, lane = threadIdx.x % WARP, channel = blockIdx.x * WARP + lane;
+    const int row = threadIdx.x / WARP, lane = threadIdx.x % WARP, channel = block * WARP + lane;
     real total = 0;
     if (channel < channels)
 #pragma unroll 8
-        for (int band = row; band < bands; band += HEIGHT)
-            total += sums[(long)band * block + channel];
+        for (int band = row; band < BANDS; band += HEIGHT)
+            total += sums[(long)band * stored_channels + channel];
     part[row][lane] = total;
     __syncthreads();
     if (row > 0 || channel >= channels)
@@ -659,16 +695,6 @@ static __global__ void unet_sum_bands(real *__restrict__ db, const real *__restr
     for (int r = 1; r < HEIGHT; r++)
         total += part[r][lane];
     db[channel] = ACCUMULATE ? db[channel] + total : total;
-}
-
-/* The gradient of a bias of `channels` channels: sums of dy over a range of points, in BANDS bands. */
-template <int COLUMNS, int BANDS, int ACCUMULATE>
-static void sum_for_bias(UnetLaunch at, real *db, real *sums, const stored *dy, Range points, Grid grid,
-                         int channels) {
-    static_assert(COLUMNS <= 65535, "one row of blocks");
-    LAUNCH_BLOCKS(at, unet_sum_points<COLUMNS>, dim3(BANDS, sum_blocks<COLUMNS>()), sums, dy, points, grid);
-    LAUNCH_BLOCKS(at, unet_sum_bands<ACCUMULATE>, (unsigned)(channels + WARP - 1) / WARP, db, sums, BANDS,
-                  COLUMNS * LANES, channels);
 }
 
 /* Sum of v over the threads of a block that share a column of unet_sum_points, for each of them; PART is

@@ -41,7 +41,7 @@ def launches(step, buffers):
         sums = [Launch("sum of the parts", 0, 0, False)] * (op in TWICE)
         return [Launch(op, moved, 0, False)] + sums
     if op.endswith("_wgrad"):
-        return weight_gradient(step, read, written, flops)
+        return weight_gradient(step, read, written, flops, buffers)
     many = segments(op, read, written)
     found = [Launch(op, moved / many, flops / many, True) for _ in range(many)]
     result = size(written)
@@ -58,7 +58,7 @@ def segments(op, read, written):
     return max(1, len(images)) if op in ("conv", "upconv") else 1
 
 
-def weight_gradient(step, read, written, flops):
+def weight_gradient(step, read, written, flops, buffers):
     images = [b for b in read if b["class"] == "activation"]
     gradient = [b for b in read if b["class"] == "activation_gradient"]
     many, weights = max(1, len(images)), written[0]["bytes"]
@@ -66,10 +66,10 @@ def weight_gradient(step, read, written, flops):
     found = []
     for image in images or read[:1]:
         found.append(Launch(step["op"], image["bytes"] + upstream + weights / many / 2, flops / many, True))
-        found.append(Launch("filter unpack", 1.5 * weights / many, 0, False))
-    if len(written) > 1:
-        found += [Launch("bias gradient", upstream, 0, False), Launch("bias gradient", 0, 0, False)]
-    return found
+    summed = any(buffers[i]["name"].endswith(" sums for bias") for i in step["reads"])  # by who masked the gradient
+    if len(written) > 1 and not summed:
+        found.append(Launch("bias gradient", upstream, 0, False))
+    return found + [Launch("filter unpack", 1.5 * weights, 0, False)]  # and the last sums of the bias's gradient
 
 
 def seconds(launch):
@@ -107,4 +107,5 @@ def main():
         print_table(name.split(), rows)
 
 
-main()
+if __name__ == "__main__":
+    main()

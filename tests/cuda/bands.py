@@ -158,7 +158,7 @@ FAULTS = [("a row in the place of another", r"p\.h % g\.ring", "(p.h + (p.h == 4
           ("a row that is gathered in the place of another", r"h % kept\)", "(h + 1) % kept)"),
           ("rows that a part does not need", r"h >= wanted\.begin && h < wanted\.end", "h >= 0 && h < s.height"),
           ("a part that is put a row too low", r"p\.h -= first;", "p.h -= first + (first > 0);"),
-          ("the sums of a band forgotten", r"ACCUMULATE \|\| begin > 0 \? unet_unpack_filter<taps, 1>", "ACCUMULATE ? unet_unpack_filter<taps, 1>")]
+          ("the sums of a band forgotten", r"ACCUMULATE \|\| begin > 0 \? (\w+_finish<1>)", r"ACCUMULATE ? \1")]
 
 
 def check_faults(shop):

@@ -7,7 +7,7 @@ and each step may touch its operands and nothing else.
   examples  every example and the nets that test the planner, small, train ten steps as they do on the cpu target:
             weights, losses, what eval says, what predict draws
   runs      a step captured as a graph or not, threads in other orders, a lazy stream, killed and resumed: the same
-            weights, bit for bit; one allocation, of exactly the arena; a device that is too small, or that fails in the
+            weights, bit for bit; as many launches as roofline.py counts; one allocation, of exactly the arena; a device that is too small, or that fails in the
             middle; another cuDNN
   plans     memory not reused or values computed again: the same bits; samples in turns: the same but for rounding;
             16-bit storage: close; pools: what was pooled is not kept for their gradients (bands.py: bands of rows)
@@ -36,9 +36,10 @@ import cuda
 import program
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-for folder in ("..", "../oracle"):
+for folder in ("..", "../oracle", "../bench"):
     sys.path.insert(0, os.path.join(HERE, folder))
 import check_plan  # noqa: E402
+import roofline  # noqa: E402
 import safetensors  # noqa: E402
 
 STEPS = 10
@@ -300,6 +301,20 @@ def check_ways(shop, tiny, plain):
     return "%d ways to run a step give the same bits, each in one allocation of the arena" % (len(WAYS) + 1)
 
 
+def launched(program, steps):
+    said = program.train("--steps=%d" % steps, UNET_SHIM_REPORT="1", UNET_CUDA_GRAPH="0").said
+    return int(re.search(r"(\d+) launches", said).group(1))
+
+
+def check_launches(shop, tiny, plain):
+    """A step launches what tests/bench/roofline.py counts: of two numbers of steps within an epoch the difference."""
+    few, many = (launched(tiny, steps) for steps in (STEPS, STEPS + 1))
+    buffers = {buffer["id"]: buffer for buffer in tiny.plan["buffers"]}
+    wanted = sum(not launch.by_cudnn for step in tiny.plan["programs"]["train"] for launch in roofline.launches(step, buffers))
+    expect(many - few == wanted, "a step has %d launches; roofline.py counts %d", many - few, wanted)
+    return "a step has %d launches beside those of cuDNN" % wanted
+
+
 def check_resume(shop, tiny, plain):
     """SIGINT ends a training behind all steps that were begun, SIGKILL anywhere."""
     for kind, code in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 128 + signal.SIGINT)):
@@ -494,9 +509,15 @@ def without_barrier(text):
 
 def with_frozen_rate(text):
     """The launcher of Adam reads the rate: right in a single launch, frozen in a graph."""
-    return changed(text, (r"(\w+_adam_0)_Step step = \1_step\(control, scale, norm\);", r"\1_Step step = frozen;"),
+    return changed(text, (r"of_block\[0\] = \w+_adam_0_step\(control, scale, norm\);", r"of_block[0] = frozen;"),
                    (r"(\w+_adam_0)_sweep\((.*?)const UnetControl \*control\)", r"\1_sweep(\2const \1_Step frozen)"),
-                   (r"LAUNCH\(at, (\w+_adam_0)_sweep,(.*?)at\.control\)", r"LAUNCH(at, \1_sweep,\2\1_step(at.control, scale, norm))"))
+                   (r"LAUNCH_BLOCKS\(at, (\w+_adam_0)_sweep,(.*?)at\.control\)",
+                    r"LAUNCH_BLOCKS(at, \1_sweep,\2\1_step(at.control, scale, norm))"))
+
+
+def without_step(text):
+    """A thread of Adam does not wait for the one that works out the step of its block."""
+    return changed(text, (r"(of_block\[0\] = \w+_adam_0_step\(control, scale, norm\);\n) *__syncthreads\(\);\n", r"\1"))
 
 
 def with_short_life(text):
@@ -588,6 +609,7 @@ def check_faults_of_plan(shop, tiny, plain):
 def check_faults_of_kernels(shop):
     plain = shop.cuda(SIMPLE).train()
     faults = [("a missing barrier", without_barrier, {}, (DIVERGED, DIFFERENT)),
+              ("a step that is not waited for", without_step, WAYS["reverse"], (DIVERGED, DIFFERENT)),
               ("a frozen rate", with_frozen_rate, {}, (DIFFERENT,)),
               ("a frozen rate, single launches", with_frozen_rate, {"UNET_CUDA_GRAPH": "0"}, (None,))]
     said = []
@@ -604,7 +626,7 @@ def check_faults_of_kernels(shop):
 def jobs(shop, pool, long):
     tiny = shop.cuda(TINY)
     plain = tiny.train()
-    for check in (check_same_plans, check_ways, check_bf16, check_resume, check_memory_of_device, check_failing_device,
+    for check in (check_same_plans, check_ways, check_launches, check_bf16, check_resume, check_memory_of_device, check_failing_device,
                   check_other_cudnn, check_faults_of_plan):
         yield pool.submit(check, shop, tiny, plain)
     for turns in (2, 3) if long else (3,):

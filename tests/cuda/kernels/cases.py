@@ -983,7 +983,8 @@ class Convolution:
         self.x = [cases.shape(c, self.n, self.x_size) for c in self.ins]
         self.y = cases.shape(self.co, self.n, self.y_size)
         self.variants = {"BIAS": int(r.random() < 0.8), "RELU": int(r.random() < 0.5), "MASK": int(r.random() < 0.5),
-                         "ACCUMULATE": int(r.random() < 0.5), "BANDS": r.randint(1, 5)}
+                         "ACCUMULATE": int(r.random() < 0.5), "BANDS": r.randint(1, 5), "SUMMED": r.randint(0, 1)}
+        self.variants["SUM_BANDS"] = self.variants["MASK"] * r.choice([0, 1, 3])
 
     def numbers(self):
         letters = {"%s%s" % (name, axis): self.axes[i][column]
@@ -991,19 +992,17 @@ class Convolution:
         return {"N": self.n, "CI": self.ci, "CO": self.co, "SEGMENTS": len(self.ins), "C0": sum(self.ins[:self.by]),
                 "CS": self.ins[self.by], "TRANSPOSED": int(self.transposed), **letters, **extents("I", self.x_size), **extents("", self.y_size), **self.variants}
 
-    def filters(self, apart):
-        """Those of all segments, one behind the other if `apart`; and the elements they take."""
+    def filters(self):
+        """Those of all segments, one behind the other, and the elements they take."""
         found, first, offset = [], 0, 0
         out = padded(self.co, self.cases.lanes)
         for c in self.ins:
             by_in, by_out = (first, c, padded(c, self.cases.lanes)), (0, self.co, out)
             k, ch = (by_in, by_out) if self.transposed else (by_out, by_in)
             found.append("{%d, %d, %d, %d, %d, %d, %d}" % (*k, *ch, offset))
-            if apart:
-                offset += k[2] * self.taps * ch[2]
+            offset += k[2] * self.taps * ch[2]
             first += c
-        most = max(padded(c, self.cases.lanes) for c in self.ins) * out * self.taps
-        return found, offset if apart else most
+        return found, offset
 
     def graph(self, kind, segment, **more):
         """Index of a new table entry, in the forward direction of cuDNN: from dense points to sampled ones."""
@@ -1027,7 +1026,7 @@ def convolution(cases, transposed):
     c = Convolution(cases, transposed)
     name, numbers, segments = "upconv" if transposed else "conv", c.numbers(), range(len(c.ins))
     forward, backward = ("UNET_BACKWARD_DATA", "UNET_FORWARD") if transposed else ("UNET_FORWARD", "UNET_BACKWARD_DATA")
-    filters, bias_at = c.filters(True)
+    filters, bias_at = c.filters()
     bias = int(numbers["BIAS"] and not transposed)
     rows, columns = (c.ci, c.co) if transposed else (c.co, c.ci)
     packing = {"K": rows, "C": columns, "TAPS": c.taps, "SEGMENTS": len(c.ins), "BIAS": bias, "BIAS_AT": bias_at,
@@ -1064,22 +1063,29 @@ def convolution(cases, transposed):
     kernels = (cases.cuda.add("conv_dgrad", numbers, layouts, {}, c.arrays([filters[c.by]], [c.graph(backward, c.by)])),
                cases.reference.add(name + "_dgrad", numbers, layouts))
     lines.append("Tensor dx = test.output(%s), m = test.coarse(%s);" % (c.x[c.by].cpp(), c.x[c.by].cpp()))
+    sum_bands = numbers["SUM_BANDS"]
+    if sum_bands:
+        lines.append("Tensor sums_of_dx = test.real_output(%d);" % (sum_bands * c.x[c.by].block))
     lines += cases.run(name + "_dgrad", name + "_dgrad", kernels,
-                       {"dx": "dx", "dy": "dy", "w": "w", "m": "m" if numbers["MASK"] else None}, by_cudnn,
-                       before=told(c.x_size))
+                       {"dx": "dx", "dy": "dy", "w": "w", "m": "m" if numbers["MASK"] else None},
+                       {**by_cudnn, "sums": "sums_of_dx" if sum_bands else None}, before=told(c.x_size))
+    if sum_bands:
+        lines += ["test.sum_bands(sums_of_dx, dx, %d);" % sum_bands, 'test.compare("%s_dgrad, sums", sums_of_dx);' % name]
     # backward, by the weights
-    apart, elements = c.filters(cases.random.random() < 0.5)
-    bands_at, bands = elements, numbers["BANDS"] * c.y.block
+    bands_at, bands = bias_at, numbers["BANDS"] * c.y.block
     graphs = [c.graph("UNET_BACKWARD_FILTER", s) for s in segments]
     kernels = (cases.cuda.add("conv_wgrad", {**numbers, "BANDS_AT": bands_at, "WORKSPACE_AT": 4 * (bands_at + bands)},
-                              {"X": c.x, "DY": c.y}, {}, c.arrays(apart, graphs)),
+                              {"X": c.x, "DY": c.y}, {}, c.arrays(filters, graphs)),
                cases.reference.add("conv_wgrad", numbers, {"X": c.x, "DY": c.y}))
     lines.append("Tensor dw = test.reals(%d), db = test.reals(%d), scratch = test.real_output(%d);" % (
         rows * columns * c.taps, c.co, bands_at + bands))
     lines.append("Result sums = test.result(%d);" % (rows * columns * c.taps + c.co))
+    if numbers["SUMMED"]:
+        lines += ["Tensor summed_dy = test.real_output(%d);" % bands, "test.sum_bands(summed_dy, dy, %d);" % numbers["BANDS"],
+                  "Tensor summed = test.copy(summed_dy);"]
     lines += cases.run(name + "_wgrad", name + "_wgrad", kernels,
                        {"dw": "dw", "db": "db" if has_bias else None, "scratch": "sums", "x": x, "dy": "dy"},
-                       {"scratch": "scratch"}, adds=numbers["ACCUMULATE"],
+                       {"scratch": "scratch", "summed": "summed" if numbers["SUMMED"] else None}, adds=numbers["ACCUMULATE"],
                        before=told(c.x_size if transposed else c.y_size), tolerance={"dw": [1, "true"]})
     cases.function("%s %s to %d, x %d x %s, y %s, kernel, stride, dilation, padding %s, %s" % (
         name, c.ins, c.co, c.n, c.x_size, c.y_size, [a[:5] for a in c.axes if a != (1, 1, 1, 0, 0, 1, 1)],

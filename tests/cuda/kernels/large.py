@@ -43,7 +43,7 @@ def convolving(cases, ins, out, size, taps):
     """Two halves of a concat, with what is around a convolution by cuDNN; transposed, they have the most kernels."""
     half, x, y = ins // 2, cases.shape(ins // 2, N, size), cases.shape(out, N, size)
     numbers = {"N": N, "K": out, "C": ins, "TAPS": taps, "CI": ins, "CO": out, "SEGMENTS": 2, "BIAS": 1, "RELU": 1, "MASK": 1,
-               "ACCUMULATE": 1, "TRANSPOSED": 1, "BANDS": 256, "PBIAS": y.block, "BIAS_AT": 0, "BANDS_AT": 0, "WORKSPACE_AT": 0,
+               "ACCUMULATE": 1, "TRANSPOSED": 1, "BANDS": 256, "SUM_BANDS": 256, "SUMMED": 0, "PBIAS": y.block, "BIAS_AT": 0, "BANDS_AT": 0, "WORKSPACE_AT": 0,
                **{"K" + axis: k for axis, k in zip("DHW", (1, taps, 1))}, **extents("I", size), **extents("", size)}
     filters = ["{0, %d, %d, %d, %d, %d, 0}" % (out, y.block, s * half, half, x.block) for s in range(2)]
     arrays = {"FILTER": ("Filter", filters), "GRAPH": ("int", ["0", "1"])}

@@ -54,6 +54,8 @@ FAULTS = [
     ("samples that do not count", "sample < control->n;", "sample <= control->n;", "mse_grad: number"),
     ("a bias added twice", "Vector v = sum(load_vector(y, i + k * stride), bias);",
      "Vector v = sum(sum(load_vector(y, i + k * stride), bias), bias);", "upconv: number"),
+    ("a sum of what was not masked yet", "store_vector(dx, i, v);\n        return v;",
+     "const Vector sum = load_vector(dx, i);\n        store_vector(dx, i, v);\n        return sum;", "dgrad, sums: number"),
 ]
 
 # The same, noticed on large tensors.

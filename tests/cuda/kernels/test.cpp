@@ -319,6 +319,17 @@ void Test::pack(float *packed, const float *w, const Filter &f, int channels, in
                     k < f.kn && c < f.cn ? w[((long)(f.k0 + k) * channels + f.c0 + c) * taps + tap] : 0;
 }
 
+void Test::sum_bands(Tensor &sums, Tensor &of, int bands) {
+    const long block = of.shape.block, points = of.count() / block;
+    for (int band = 0; band < bands; band++)
+        for (long c = 0; c < block; c++) {
+            double total = 0;
+            for (long p = points * band / bands; p < points * (band + 1) / bands; p++)
+                total += of.host()[p * block + c];
+            sums.host()[band * block + c] = (float)total;
+        }
+}
+
 /* ---- what launchers call ---------------------------------------------------------------------------- */
 
 extern "C" void unet_cuda_check(UnetLaunch, cudaError_t error, const char *launcher) {

@@ -133,6 +133,8 @@ class Test {
 
     /* What filter_pack does, by its definition. */
     void pack(float *packed, const float *w, const Filter &f, int channels, int taps);
+    /* On the host: of each channel of OF the sums over BANDS bands of its points. */
+    void sum_bands(Tensor &sums, Tensor &of, int bands);
     /* Compares both sides; then the reference goes on with what the device has. PARTS: roundings;
      * VIA_STORED: of `stored` even where the result is not. */
     void compare(const char *what, Tensor &tensor, int parts = 1, bool via_stored = false);
