@@ -273,8 +273,9 @@ static const char *copied_sizes(const Emitter *e, const Instance *k, Text *out, 
     text_add(out, "%s", list.column > 0 ? " };\n" : "");
     for (int i = 0; i < k->nsize; i++)
         if (k->size[i].type != NULL && mentions(function, k->size[i].name))
-            text_add(out, "    constexpr %s %s%s = %s;\n", k->size[i].type, k->size[i].name,
-                     brackets(e, &k->size[i]), k->size[i].value);
+            /* An array that is indexed at run time would be copied to each thread's local memory. */
+            text_add(out, "    %sconstexpr %s %s%s = %s;\n", k->size[i].count < 0 ? "" : "static ",
+                     k->size[i].type, k->size[i].name, brackets(e, &k->size[i]), k->size[i].value);
     return s + strlen(sizes_hole);
 }
 

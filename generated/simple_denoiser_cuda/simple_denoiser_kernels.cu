@@ -885,7 +885,7 @@ DEVICE void simple_denoiser_filter_pack_0_taps(stored *__restrict__ packed, cons
 static __global__ void simple_denoiser_filter_pack_0_vectors(stored *__restrict__ packed, const real *__restrict__ w,
                                       const real *__restrict__ b) {
     enum { BIAS = 1, SEGMENTS = 1, K = 64, BIAS_AT = 4608, PBIAS = 64 };
-    constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
+    static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
     unsigned i = thread_index();
 #pragma unroll
     for (int s = 0; s < SEGMENTS; s++) {
@@ -902,7 +902,7 @@ static __global__ void simple_denoiser_filter_pack_0_vectors(stored *__restrict_
 
 LAUNCHER void simple_denoiser_filter_pack_0(UnetLaunch at, stored *packed, const real *w, const real *b) {
     enum { BIAS = 1, SEGMENTS = 1, PBIAS = 64 };
-    constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
+    static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
     unsigned count = BIAS ? PBIAS : 0;
     for (int s = 0; s < SEGMENTS; s++)
         count += FILTER[s].kp * (FILTER[s].cp / LANES);
@@ -916,8 +916,8 @@ LAUNCHER void simple_denoiser_conv_0(UnetLaunch at, stored *y, void *workspace, 
     enum { CO = 64, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 6,
            BIAS_AT = 4608 };
     constexpr Layout Y = {0, 64, 0, 0, 0, 0, 0, 0, 0};
-    constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
-    constexpr int GRAPH[1] = {0};
+    static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
+    static constexpr int GRAPH[1] = {0};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
     constexpr auto kernel = unet_add_bias<Y.block / LANES, RELU>;
     constexpr bool all = SEGMENTS == 1 && !TRANSPOSED; /* what cuDNN can do in one graph */
@@ -946,7 +946,7 @@ DEVICE void simple_denoiser_filter_pack_1_taps(stored *__restrict__ packed, cons
 static __global__ void simple_denoiser_filter_pack_1_vectors(stored *__restrict__ packed, const real *__restrict__ w,
                                       const real *__restrict__ b) {
     enum { BIAS = 1, SEGMENTS = 1, K = 64, BIAS_AT = 36864, PBIAS = 64 };
-    constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
+    static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
     unsigned i = thread_index();
 #pragma unroll
     for (int s = 0; s < SEGMENTS; s++) {
@@ -963,7 +963,7 @@ static __global__ void simple_denoiser_filter_pack_1_vectors(stored *__restrict_
 
 LAUNCHER void simple_denoiser_filter_pack_1(UnetLaunch at, stored *packed, const real *w, const real *b) {
     enum { BIAS = 1, SEGMENTS = 1, PBIAS = 64 };
-    constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
+    static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
     unsigned count = BIAS ? PBIAS : 0;
     for (int s = 0; s < SEGMENTS; s++)
         count += FILTER[s].kp * (FILTER[s].cp / LANES);
@@ -977,8 +977,8 @@ LAUNCHER void simple_denoiser_conv_1(UnetLaunch at, stored *y, void *workspace, 
     enum { CO = 64, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 6,
            BIAS_AT = 36864 };
     constexpr Layout Y = {0, 64, 0, 0, 0, 0, 0, 0, 0};
-    constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
-    constexpr int GRAPH[1] = {1};
+    static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
+    static constexpr int GRAPH[1] = {1};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
     constexpr auto kernel = unet_add_bias<Y.block / LANES, RELU>;
     constexpr bool all = SEGMENTS == 1 && !TRANSPOSED; /* what cuDNN can do in one graph */
@@ -1007,7 +1007,7 @@ DEVICE void simple_denoiser_filter_pack_2_taps(stored *__restrict__ packed, cons
 static __global__ void simple_denoiser_filter_pack_2_vectors(stored *__restrict__ packed, const real *__restrict__ w,
                                       const real *__restrict__ b) {
     enum { BIAS = 1, SEGMENTS = 1, K = 3, BIAS_AT = 4608, PBIAS = 8 };
-    constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
+    static constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
     unsigned i = thread_index();
 #pragma unroll
     for (int s = 0; s < SEGMENTS; s++) {
@@ -1024,7 +1024,7 @@ static __global__ void simple_denoiser_filter_pack_2_vectors(stored *__restrict_
 
 LAUNCHER void simple_denoiser_filter_pack_2(UnetLaunch at, stored *packed, const real *w, const real *b) {
     enum { BIAS = 1, SEGMENTS = 1, PBIAS = 8 };
-    constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
+    static constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
     unsigned count = BIAS ? PBIAS : 0;
     for (int s = 0; s < SEGMENTS; s++)
         count += FILTER[s].kp * (FILTER[s].cp / LANES);
@@ -1038,8 +1038,8 @@ LAUNCHER void simple_denoiser_conv_2(UnetLaunch at, stored *y, void *workspace, 
     enum { CO = 3, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 0, SEGMENTS = 1, N = 6,
            BIAS_AT = 4608 };
     constexpr Layout Y = {0, 8, 0, 0, 0, 0, 0, 0, 0};
-    constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
-    constexpr int GRAPH[1] = {2};
+    static constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
+    static constexpr int GRAPH[1] = {2};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
     constexpr auto kernel = unet_add_bias<Y.block / LANES, RELU>;
     constexpr bool all = SEGMENTS == 1 && !TRANSPOSED; /* what cuDNN can do in one graph */
@@ -1149,7 +1149,7 @@ static __global__ void simple_denoiser_conv_wgrad_0_finish(real *dw, real *db, c
     enum { CI = 64, CO = 3, KD = 1, KH = 3, KW = 3, TRANSPOSED = 0, BIAS = 1, BANDS = 385, ACCUMULATE = 0,
            SEGMENTS = 1 };
     constexpr Layout DY = {0, 8, 0, 0, 0, 0, 0, 0, 0};
-    constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
+    static constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
     constexpr int taps = KD * KH * KW, channels = TRANSPOSED ? CO : CI;
     int block = (int)blockIdx.x; /* counted from the first of a segment */
 #pragma unroll
@@ -1164,9 +1164,9 @@ static __global__ void simple_denoiser_conv_wgrad_0_finish(real *dw, real *db, c
         sum_bands<BANDS, ACCUMULATE>(db, sums, DY.block, CO, block);
 }
 
-static constexpr unsigned simple_denoiser_conv_wgrad_0_finish_blocks() {
+static unsigned simple_denoiser_conv_wgrad_0_finish_blocks() {
     enum { CO = 3, KD = 1, KH = 3, KW = 3, BIAS = 1, SEGMENTS = 1 };
-    constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
+    static constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
     unsigned blocks = BIAS ? channel_blocks(CO) : 0;
     for (int s = 0; s < SEGMENTS; s++)
         blocks += filter_blocks(FILTER[s], KD * KH * KW);
@@ -1178,8 +1178,8 @@ LAUNCHER void simple_denoiser_conv_wgrad_0(UnetLaunch at, real *dw, real *db, re
     enum { D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, BANDS = 385, SEGMENTS = 1, N = 6, SUMMED = 0,
            BANDS_AT = 2304, WORKSPACE_AT = 21760 };
     constexpr Layout DY = {0, 8, 0, 0, 0, 0, 0, 0, 0};
-    constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
-    constexpr int GRAPH[1] = {3};
+    static constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
+    static constexpr int GRAPH[1] = {3};
     constexpr int columns = DY.block / LANES;
     constexpr Grid points = {D, H, W, 1, 0};
     for (int s = 0; s < SEGMENTS; s++)
@@ -1198,8 +1198,8 @@ LAUNCHER void simple_denoiser_conv_dgrad_0(UnetLaunch at, stored *dx, void *work
                      const stored *packed, const stored *m) {
     enum { ID = 1, IH = 64, IW = 64, MASK = 1, N = 6, SUM_BANDS = 385 };
     constexpr Layout DX = {0, 64, 0, 0, 0, 0, 0, 0, 0};
-    constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
-    constexpr int GRAPH[1] = {4};
+    static constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
+    static constexpr int GRAPH[1] = {4};
     constexpr int columns = DX.block / LANES;
     unet_cuda_convolution(at, GRAPH[0], dx, dy, packed + FILTER[0].offset, NULL, workspace);
     if (MASK && SUM_BANDS > 0)
@@ -1218,7 +1218,7 @@ static __global__ void simple_denoiser_conv_wgrad_1_finish(real *dw, real *db, c
     enum { CI = 64, CO = 64, KD = 1, KH = 3, KW = 3, TRANSPOSED = 0, BIAS = 1, BANDS = 385, ACCUMULATE = 0,
            SEGMENTS = 1 };
     constexpr Layout DY = {0, 64, 0, 0, 0, 0, 0, 0, 0};
-    constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
+    static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
     constexpr int taps = KD * KH * KW, channels = TRANSPOSED ? CO : CI;
     int block = (int)blockIdx.x; /* counted from the first of a segment */
 #pragma unroll
@@ -1233,9 +1233,9 @@ static __global__ void simple_denoiser_conv_wgrad_1_finish(real *dw, real *db, c
         sum_bands<BANDS, ACCUMULATE>(db, sums, DY.block, CO, block);
 }
 
-static constexpr unsigned simple_denoiser_conv_wgrad_1_finish_blocks() {
+static unsigned simple_denoiser_conv_wgrad_1_finish_blocks() {
     enum { CO = 64, KD = 1, KH = 3, KW = 3, BIAS = 1, SEGMENTS = 1 };
-    constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
+    static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
     unsigned blocks = BIAS ? channel_blocks(CO) : 0;
     for (int s = 0; s < SEGMENTS; s++)
         blocks += filter_blocks(FILTER[s], KD * KH * KW);
@@ -1247,8 +1247,8 @@ LAUNCHER void simple_denoiser_conv_wgrad_1(UnetLaunch at, real *dw, real *db, re
     enum { D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, BANDS = 385, SEGMENTS = 1, N = 6, SUMMED = 1,
            BANDS_AT = 18432, WORKSPACE_AT = 73728 };
     constexpr Layout DY = {0, 64, 0, 0, 0, 0, 0, 0, 0};
-    constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
-    constexpr int GRAPH[1] = {5};
+    static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
+    static constexpr int GRAPH[1] = {5};
     constexpr int columns = DY.block / LANES;
     constexpr Grid points = {D, H, W, 1, 0};
     for (int s = 0; s < SEGMENTS; s++)
@@ -1267,8 +1267,8 @@ LAUNCHER void simple_denoiser_conv_dgrad_1(UnetLaunch at, stored *dx, void *work
                      const stored *packed, const stored *m) {
     enum { ID = 1, IH = 64, IW = 64, MASK = 1, N = 6, SUM_BANDS = 385 };
     constexpr Layout DX = {0, 64, 0, 0, 0, 0, 0, 0, 0};
-    constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
-    constexpr int GRAPH[1] = {6};
+    static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
+    static constexpr int GRAPH[1] = {6};
     constexpr int columns = DX.block / LANES;
     unet_cuda_convolution(at, GRAPH[0], dx, dy, packed + FILTER[0].offset, NULL, workspace);
     if (MASK && SUM_BANDS > 0)
@@ -1287,7 +1287,7 @@ static __global__ void simple_denoiser_conv_wgrad_2_finish(real *dw, real *db, c
     enum { CI = 3, CO = 64, KD = 1, KH = 3, KW = 3, TRANSPOSED = 0, BIAS = 1, BANDS = 385, ACCUMULATE = 0,
            SEGMENTS = 1 };
     constexpr Layout DY = {0, 64, 0, 0, 0, 0, 0, 0, 0};
-    constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
+    static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
     constexpr int taps = KD * KH * KW, channels = TRANSPOSED ? CO : CI;
     int block = (int)blockIdx.x; /* counted from the first of a segment */
 #pragma unroll
@@ -1302,9 +1302,9 @@ static __global__ void simple_denoiser_conv_wgrad_2_finish(real *dw, real *db, c
         sum_bands<BANDS, ACCUMULATE>(db, sums, DY.block, CO, block);
 }
 
-static constexpr unsigned simple_denoiser_conv_wgrad_2_finish_blocks() {
+static unsigned simple_denoiser_conv_wgrad_2_finish_blocks() {
     enum { CO = 64, KD = 1, KH = 3, KW = 3, BIAS = 1, SEGMENTS = 1 };
-    constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
+    static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
     unsigned blocks = BIAS ? channel_blocks(CO) : 0;
     for (int s = 0; s < SEGMENTS; s++)
         blocks += filter_blocks(FILTER[s], KD * KH * KW);
@@ -1316,8 +1316,8 @@ LAUNCHER void simple_denoiser_conv_wgrad_2(UnetLaunch at, real *dw, real *db, re
     enum { D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, BANDS = 385, SEGMENTS = 1, N = 6, SUMMED = 1,
            BANDS_AT = 2304, WORKSPACE_AT = 9216 };
     constexpr Layout DY = {0, 64, 0, 0, 0, 0, 0, 0, 0};
-    constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
-    constexpr int GRAPH[1] = {7};
+    static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
+    static constexpr int GRAPH[1] = {7};
     constexpr int columns = DY.block / LANES;
     constexpr Grid points = {D, H, W, 1, 0};
     for (int s = 0; s < SEGMENTS; s++)
@@ -1443,8 +1443,8 @@ LAUNCHER void simple_denoiser_conv_3(UnetLaunch at, stored *y, void *workspace, 
     enum { CO = 64, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 1,
            BIAS_AT = 4608 };
     constexpr Layout Y = {0, 64, 0, 0, 0, 0, 0, 0, 0};
-    constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
-    constexpr int GRAPH[1] = {8};
+    static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 3, 8, 0}};
+    static constexpr int GRAPH[1] = {8};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
     constexpr auto kernel = unet_add_bias<Y.block / LANES, RELU>;
     constexpr bool all = SEGMENTS == 1 && !TRANSPOSED; /* what cuDNN can do in one graph */
@@ -1462,8 +1462,8 @@ LAUNCHER void simple_denoiser_conv_4(UnetLaunch at, stored *y, void *workspace, 
     enum { CO = 64, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 1, SEGMENTS = 1, N = 1,
            BIAS_AT = 36864 };
     constexpr Layout Y = {0, 64, 0, 0, 0, 0, 0, 0, 0};
-    constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
-    constexpr int GRAPH[1] = {9};
+    static constexpr Filter FILTER[1] = {{0, 64, 64, 0, 64, 64, 0}};
+    static constexpr int GRAPH[1] = {9};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
     constexpr auto kernel = unet_add_bias<Y.block / LANES, RELU>;
     constexpr bool all = SEGMENTS == 1 && !TRANSPOSED; /* what cuDNN can do in one graph */
@@ -1481,8 +1481,8 @@ LAUNCHER void simple_denoiser_conv_5(UnetLaunch at, stored *y, void *workspace, 
     enum { CO = 3, D = 1, H = 64, W = 64, TRANSPOSED = 0, BIAS = 1, RELU = 0, SEGMENTS = 1, N = 1,
            BIAS_AT = 4608 };
     constexpr Layout Y = {0, 8, 0, 0, 0, 0, 0, 0, 0};
-    constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
-    constexpr int GRAPH[1] = {10};
+    static constexpr Filter FILTER[1] = {{0, 3, 8, 0, 64, 64, 0}};
+    static constexpr int GRAPH[1] = {10};
     constexpr unsigned count = vectors(N, {D, H, W, Y.block / LANES});
     constexpr auto kernel = unet_add_bias<Y.block / LANES, RELU>;
     constexpr bool all = SEGMENTS == 1 && !TRANSPOSED; /* what cuDNN can do in one graph */

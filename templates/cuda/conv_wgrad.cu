@@ -24,7 +24,7 @@ static __global__ void KERNEL_finish(real *dw, real *db, const real *scratch, co
         sum_bands<BANDS, ACCUMULATE>(db, sums, DY.block, CO, block);
 }
 
-static constexpr unsigned KERNEL_finish_blocks() {
+static unsigned KERNEL_finish_blocks() {
     SIZES;
     unsigned blocks = BIAS ? channel_blocks(CO) : 0;
     for (int s = 0; s < SEGMENTS; s++)

@@ -64,9 +64,9 @@ class Instances:
         for name, value in layouts.items():
             many = isinstance(value, list)
             text = "{%s}" % ", ".join(s.layout() for s in value) if many else value.layout()
-            found.append((name, "%s %s%s = %s;" % (layout, name, "[%d]" % len(value) if many else "", text)))
+            found.append((name, "%s%s %s%s = %s;" % ("static " if many and self.cuda else "", layout, name, "[%d]" % len(value) if many else "", text)))
         for name, (kind, values) in arrays.items():
-            found.append((name, "%s %s %s[%d] = {%s};" % ("constexpr" if self.cuda else "UNUSED static const", kind, name, len(values),
+            found.append((name, "%s %s %s[%d] = {%s};" % ("static constexpr" if self.cuda else "UNUSED static const", kind, name, len(values),
                                                           ", ".join(values))))
         return found
 
@@ -1142,7 +1142,7 @@ def make(seed, stored, rounds, rows, wide=False):
         grouped_convolution(cases)
         convolution(cases, False)
         convolution(cases, True)
-        for variant in (0, 1) if cases.wide else range(i, min(i + 1, 3)):
+        for variant in (0, 1) if cases.wide else range(i, 3, rounds):
             updates(cases, variant)
     for _ in range(rounds):
         resized_labels(cases)
