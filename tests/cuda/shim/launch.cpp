@@ -2,15 +2,19 @@
  *
  * In a kernel whose threads wait for each other, each thread of a block is a fiber. A fiber runs until it
  * waits: at a barrier for the whole block, at a shuffle for its warp. Whoever waits goes on when all for
- * whom it waits have come; if that never happens, the kernel is wrong. */
+ * whom it waits have come; if that never happens, the kernel is wrong. A program switches fibers millions
+ * of times, and swapcontext() makes a system call each time; on x86-64 a few instructions replace it. */
 #include "internal.h"
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
-#include <ucontext.h>
 #include <vector>
+#ifndef __x86_64__
+#include <ucontext.h>
+#endif
 
 #if defined __has_feature
 #if __has_feature(address_sanitizer)
@@ -34,8 +38,15 @@ const size_t stack_bytes = 32 << 10;
 
 enum State { runs, waits_for_block, waits_for_warp, done };
 
+#ifdef __x86_64__
+typedef void *Context; /* the stack pointer; what calls preserve lies there */
+#else
+typedef ucontext_t Context;
+#endif
+
+/* Begins with its first block and then runs a thread of each. */
 struct Fiber {
-    ucontext_t context;
+    Context context;
     std::unique_ptr<char[]> stack;
     State state;
     uint3 thread;
@@ -45,9 +56,9 @@ struct Fiber {
     void *fake_stack;            /* of AddressSanitizer */
 };
 
-std::vector<Fiber> fibers;
-std::vector<std::pair<void *, size_t>> shared;
-ucontext_t scheduler;
+std::vector<Fiber> fibers(most_threads);
+unsigned long blocks_begun;
+Context scheduler;
 void *scheduler_fake_stack;
 const void *scheduler_stack;
 size_t scheduler_stack_bytes;
@@ -123,40 +134,76 @@ void after_switch(void *fake_stack, const void **from_stack, size_t *from_bytes)
 #endif
 }
 
+#ifdef __x86_64__
+/* Keeps the registers that a call preserves on the stack that is left, and its pointer in *from. */
+extern "C" void shim_switch(Context *from, Context to);
+asm(".pushsection .text\n"
+    ".type shim_switch, @function\n"
+    "shim_switch:\n"
+    "    push %rbp\n    push %rbx\n    push %r12\n    push %r13\n    push %r14\n    push %r15\n"
+    "    mov %rsp, (%rdi)\n"
+    "    mov %rsi, %rsp\n"
+    "    pop %r15\n    pop %r14\n    pop %r13\n    pop %r12\n    pop %rbx\n    pop %rbp\n"
+    "    ret\n"
+    ".size shim_switch, . - shim_switch\n"
+    ".popsection\n");
+
+void switch_context(Context *from, Context *to) {
+    shim_switch(from, *to);
+}
+
+/* The first switch to it finds six registers and returns to `main`, as if that had been called. */
+void make_context(Context *context, char *stack, void (*main)()) {
+    void **top = reinterpret_cast<void **>(((uintptr_t)stack + stack_bytes) & ~(uintptr_t)15) - 8;
+    memset(top, 0, 8 * sizeof *top);
+    top[6] = reinterpret_cast<void *>(main);
+    *context = top;
+}
+#else
+void switch_context(Context *from, Context *to) {
+    swapcontext(from, to);
+}
+
+void make_context(Context *context, char *stack, void (*main)()) {
+    getcontext(context);
+    context->uc_stack.ss_sp = stack;
+    context->uc_stack.ss_size = stack_bytes;
+    context->uc_link = nullptr;
+    makecontext(context, main, 0);
+}
+#endif
+
 void to_scheduler(Fiber *fiber) {
-    const bool ends = fiber->state == done;
-    before_switch(ends ? nullptr : &fiber->fake_stack, scheduler_stack, scheduler_stack_bytes);
-    swapcontext(&fiber->context, &scheduler);
-    after_switch(fiber->fake_stack, nullptr, nullptr);
+    before_switch(&fiber->fake_stack, scheduler_stack, scheduler_stack_bytes);
+    switch_context(&fiber->context, &scheduler);
+    after_switch(fiber->fake_stack, &scheduler_stack, &scheduler_stack_bytes);
 }
 
 void fiber_main() {
     after_switch(nullptr, &scheduler_stack, &scheduler_stack_bytes);
-    (*body)();
-    current->state = done;
-    to_scheduler(current);
+    for (;;) {
+        (*body)();
+        current->state = done;
+        to_scheduler(current);
+    }
 }
 
 void go_on(Fiber *fiber) {
     current = fiber;
     position.thread = fiber->thread;
     before_switch(&scheduler_fake_stack, fiber->stack.get(), stack_bytes);
-    swapcontext(&scheduler, &fiber->context);
+    switch_context(&scheduler, &fiber->context);
     after_switch(scheduler_fake_stack, nullptr, nullptr);
 }
 
 void prepare(Fiber *fiber, uint3 thread) {
-    if (fiber->stack == nullptr)
+    if (fiber->stack == nullptr) {
         fiber->stack.reset(new char[stack_bytes]);
+        make_context(&fiber->context, fiber->stack.get(), fiber_main);
+    }
     fiber->state = runs;
     fiber->thread = thread;
     fiber->exchanges = 0;
-    fiber->fake_stack = nullptr;
-    getcontext(&fiber->context);
-    fiber->context.uc_stack.ss_sp = fiber->stack.get();
-    fiber->context.uc_stack.ss_size = stack_bytes;
-    fiber->context.uc_link = nullptr;
-    makecontext(&fiber->context, fiber_main, 0);
 }
 
 /* ---- a block ---------------------------------------------------------------------------------------- */
@@ -198,8 +245,6 @@ void release_block(size_t threads) {
 
 void run_fibers() {
     const size_t threads = number(position.threads);
-    if (fibers.size() < threads)
-        fibers.resize(threads);
     for (size_t i = 0; i < threads; i++)
         prepare(&fibers[i], place(i, position.threads));
     while (count_state(0, threads, done) < threads) {
@@ -215,8 +260,7 @@ void run_fibers() {
 }
 
 void run_block() {
-    for (const auto &array : shared)
-        memset(array.first, 0xFF, array.second);
+    blocks_begun++;
     if (kernel->waits) {
         run_fibers();
         return;
@@ -284,8 +328,10 @@ unsigned long long exchange(unsigned mask, unsigned long long value, unsigned la
     return fibers[self / warp_size * warp_size + lane].value[turn];
 }
 
-Shared::Shared(void *array, size_t bytes) {
-    shared.push_back({array, bytes});
+void fill_shared(void *array, size_t bytes, unsigned long *block) {
+    if (*block == blocks_begun)
+        return;
+    *block = blocks_begun;
     memset(array, 0xFF, bytes);
 }
 

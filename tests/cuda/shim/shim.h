@@ -65,11 +65,9 @@ void launch(cudaStream_t stream, Kernel kernel, dim3 blocks, dim3 threads, void 
 void barrier(int line);
 unsigned long long exchange(unsigned mask, unsigned long long value, unsigned lane);
 
-/* An array of the block: filled with NaN when a block starts. */
-class Shared {
-  public:
-    Shared(void *array, size_t bytes);
-};
+/* Fills an array of the block with NaN when the block's first thread comes to it. *BLOCK: the one that it
+ * was filled for. */
+void fill_shared(void *array, size_t bytes, unsigned long *block);
 
 } // namespace shim
 
@@ -110,6 +108,7 @@ inline double atomicAdd(double *at, double x) {
 #define LAUNCH_BLOCKS(at, kernel, ...) SHIM_LAUNCH(at, true, kernel, __VA_ARGS__)
 #define SHARED(type, name, extents)                                                                        \
     static type name extents;                                                                              \
-    static const shim::Shared name##_of_block(&name, sizeof name)
+    static unsigned long name##_of_block;                                                                  \
+    shim::fill_shared(&name, sizeof name, &name##_of_block)
 
 #endif
