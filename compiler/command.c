@@ -116,21 +116,25 @@ static UnetStatus take_programs(void *result, const UnetValue *value, UnetError 
                            value->text);
 }
 
-/* "cuda", "cuda:sm_80"; a target that has several architectures alone means the first. */
+static void choose(Options *options, const Target *target, const Architecture *architecture) {
+    options->target = target;
+    options->architecture = architecture == NULL ? NULL : architecture->architecture;
+    options->card = architecture == NULL ? NULL : architecture->word;
+}
+
+/* "cuda", "cuda:sm_80", "cuda:h200"; a target that has several architectures alone means the first. */
 static UnetStatus take_target(void *result, const UnetValue *value, UnetError *error) {
     Reading *r = result;
-    Options *options = &r->command.options;
     const char *names = "";
     for (const Target *const *t = targets; *t != NULL; t++) {
-        const char *const *architecture = (*t)->architecture;
-        options->target = *t;
-        options->architecture = architecture == NULL ? NULL : architecture[0];
+        const Architecture *a = (*t)->architecture;
+        choose(&r->command.options, *t, a);
         if (strcmp(value->text, (*t)->name) == 0)
             return UNET_OK;
         names = pool_text(r->pool, "%s%s%s", names, *names != '\0' ? ", " : "", (*t)->name);
-        for (; architecture != NULL && *architecture != NULL; architecture++) {
-            const char *name = pool_text(r->pool, "%s:%s", (*t)->name, *architecture);
-            options->architecture = *architecture;
+        for (; a != NULL && a->word != NULL; a++) {
+            const char *name = pool_text(r->pool, "%s:%s", (*t)->name, a->word);
+            choose(&r->command.options, *t, a);
             if (strcmp(value->text, name) == 0)
                 return UNET_OK;
             names = pool_text(r->pool, "%s, %s", names, name);
@@ -301,8 +305,8 @@ static const UnetOptionRow options[] = {
      .value = "train,eval,predict", .help = "some of them; `predict` alone has no training code"},
     {"--target", .kind = UNET_TEXT, .commands = FILES, .tag = PLAN, .take = take_target,
      .value = "cpu|cuda[:ARCH]",
-     .help = "the machine to compile for (cpu); ARCH is sm_90, an H100, or sm_80, an A100, which is also "
-             "right for cards of the GeForce 30 and 40 series"},
+     .help = "the machine to compile for (cpu); ARCH is sm_90, an H100, h200, sm_100, a B200, sm_120, an "
+             "RTX 5090, or sm_80, an A100, which is also right for cards of the GeForce 30 and 40 series"},
     {"--isa", .kind = UNET_CHOICE, .commands = FILES, .tag = PLAN, .take = take_isa,
      .value = "native|portable",
      .help = "native: for this processor and those that have all its instructions; portable: for all of "

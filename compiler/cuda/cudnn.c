@@ -10,6 +10,7 @@
 #include "cuda/cudnn.h"
 #include "base/size_math.h"
 #include "base/diag.h"
+#include "cuda/card.h"
 
 #include <string.h>
 
@@ -31,48 +32,6 @@
 #else
 #define LEAKS_ALLOWED(call) (call)
 #endif
-
-/* ---- devices ---- */
-
-/* Public properties of one device for each architecture, the one that most people train on. */
-typedef struct {
-    const char *architecture, *name;
-    int capability; /* major * 100 + minor * 10 */
-    int multiprocessors;
-    int shared_memory;   /* bytes a block can have if it asks for more than the usual 48 KiB */
-    int cache;           /* bytes, second level */
-    int clock, memory;   /* kHz */
-    long long installed; /* bytes */
-} Device;
-
-static const Device devices[] = {
-    {"sm_80", "NVIDIA A100-SXM4-80GB", 800, 108, 163 << 10, 40 << 20, 1410000, 1593000, 85899345920},
-    {"sm_90", "NVIDIA H100 80GB HBM3", 900, 132, 227 << 10, 50 << 20, 1980000, 2619000, 85899345920},
-};
-
-static const Device *find_device(const char *architecture) {
-    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
-        if (strcmp(devices[i].architecture, architecture) == 0)
-            return &devices[i];
-    }
-    return NULL;
-}
-
-/* In the words of cuDNN. What has no field in Device is the same for both. */
-static const char *device_json(Pool *pool, const Device *d, size_t driver) {
-    return pool_text(pool,
-                     "{\"deviceName\":\"%s\",\"deviceVer\":%d,\"driverVer\":%zu,\"cudaDeviceId\":0,"
-                     "\"pciDeviceId\":0,\"isTccDriver\":0,\"supportCoopLaunch\":1,\"warpSize\":32,"
-                     "\"multiProcessorCount\":%d,\"maxCtasPerSM\":32,\"maxThreadsPerSM\":2048,"
-                     "\"maxThreadsPerBlock\":1024,\"maxBlockSize\":[1024,1024,64],"
-                     "\"maxGridSize\":[2147483647,65535,65535],\"maxRegistersPerSM\":65536,"
-                     "\"regsPerBlock\":65536,\"maxSharedMemoryPerBlock\":49152,"
-                     "\"maxSharedMemoryPerBlockOptin\":%d,\"reservedSharedMemoryPerBlock\":1024,"
-                     "\"l2CacheSize\":%d,\"smClockRateKHz\":%d,\"memClockRateKHz\":%d,"
-                     "\"totalGlobalMem\":%lld}",
-                     d->name, d->capability, driver, d->multiprocessors, d->shared_memory, d->cache,
-                     d->clock, d->memory, d->installed);
-}
 
 /* ---- the library ---- */
 
@@ -143,10 +102,9 @@ static bool look_up_all(void *library, UnetCudnn *api) {
 }
 
 /* The first failure in words. */
-static const char *open_query(CudnnQuery *q, const char *architecture) {
-    const Device *device = find_device(architecture);
-    if (device == NULL)
-        return pool_text(q->pool, "unetc does not know the properties of %s", architecture);
+static const char *open_query(CudnnQuery *q, const char *card) {
+    if (cuda_card_json(q->pool, card, 0) == NULL)
+        return pool_text(q->pool, "unetc does not know the properties of %s", card);
     q->library = open_library(q->pool);
     if (q->library == NULL) {
         const char *why = dlerror();
@@ -159,7 +117,7 @@ static const char *open_query(CudnnQuery *q, const char *architecture) {
         return pool_text(q->pool, "cuDNN %zu cannot plan without a device", q->api.version());
     UnetError error = {""};
     /* a device can be used only with a driver at least as new as the toolkit */
-    q->json = device_json(q->pool, device, toolkit());
+    q->json = cuda_card_json(q->pool, card, toolkit());
     UnetStatus status;
     LEAKS_ALLOWED(status = unet_cudnn_describe_device(&q->api, q->json, &q->device, &error));
     if (status != UNET_OK)
@@ -174,10 +132,10 @@ static const char *open_query(CudnnQuery *q, const char *architecture) {
     return NULL;
 }
 
-CudnnQuery *cudnn_open(Pool *pool, const char *architecture) {
+CudnnQuery *cudnn_open(Pool *pool, const char *card) {
     CudnnQuery *q = NEW(pool, CudnnQuery);
     q->pool = pool;
-    q->not_asked = open_query(q, architecture);
+    q->not_asked = open_query(q, card);
     CHECK(pthread_mutex_init(&q->lock, NULL) == 0);
     return q;
 }
@@ -298,10 +256,10 @@ struct CudnnQuery {
     const char *not_asked;
 };
 
-CudnnQuery *cudnn_open(Pool *pool, const char *architecture) {
+CudnnQuery *cudnn_open(Pool *pool, const char *card) {
     CudnnQuery *q = NEW(pool, CudnnQuery);
-    q->not_asked = pool_text(
-        pool, "unetc was built without the headers of cuDNN, so it cannot ask about %s", architecture);
+    q->not_asked =
+        pool_text(pool, "unetc was built without the headers of cuDNN, so it cannot ask about %s", card);
     return q;
 }
 

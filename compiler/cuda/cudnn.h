@@ -13,10 +13,10 @@ enum { CUDNN_WORKSPACE_CAP = 32 << 20 };
 
 typedef struct CudnnQuery CudnnQuery;
 
-/* Opens cuDNN for a device of ARCHITECTURE, "sm_80" or "sm_90": $UNETC_CUDNN (the library or its folder) if
- * that is set, else in lib of $CUDNN_ROOT, what the loader finds, in lib64 of $CUDA_HOME and
- * /usr/local/cuda. Where there is none, the query answers all the same. */
-CudnnQuery *cudnn_open(Pool *pool, const char *architecture);
+/* Opens cuDNN for CARD, a name of cuda_cards (card.h): $UNETC_CUDNN (the library or its folder) if that is
+ * set, else in lib of $CUDNN_ROOT, what the loader finds, in lib64 of $CUDA_HOME and /usr/local/cuda. Where
+ * there is none, the query answers all the same. */
+CudnnQuery *cudnn_open(Pool *pool, const char *card);
 void cudnn_close(CudnnQuery *query);
 
 /* NULL where cuDNN answers, else why it is not asked, in words. */

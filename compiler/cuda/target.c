@@ -4,6 +4,7 @@
  */
 #include "base/size_math.h"
 #include "base/text.h"
+#include "cuda/card.h"
 #include "cuda/convolution.h"
 #include "cuda/cudnn.h"
 #include "cuda/emit.h"
@@ -95,7 +96,7 @@ static const char *isa(const Options *options) {
 /* ---- cuDNN, asked without a device ---- */
 
 static DeviceModel *open_cudnn(Pool *pool, const Options *options) {
-    return (DeviceModel *)cudnn_open(pool, options->architecture);
+    return (DeviceModel *)cudnn_open(pool, options->card);
 }
 
 static void close_cudnn(DeviceModel *device) {
@@ -120,10 +121,8 @@ static bool has_roomy_kernels(const Options *options) {
     return options->device != NULL;
 }
 
-static const char *const architecture[] = {"sm_90", "sm_80", NULL};
-
 const Target target_cuda = {.name = "cuda",
-                            .architecture = architecture,
+                            .architecture = cuda_cards,
                             .align = ALIGN,
                             .slice_align = PIECE,
                             .context = INT64_C(700) << 20, /* an estimate, until it is measured */

@@ -10,9 +10,8 @@ const char *precision_text(const Options *options) {
 }
 
 const char *target_text(Pool *pool, const Options *options) {
-    return options->architecture == NULL
-               ? options->target->name
-               : pool_text(pool, "%s:%s", options->target->name, options->architecture);
+    return options->card == NULL ? options->target->name
+                                 : pool_text(pool, "%s:%s", options->target->name, options->card);
 }
 
 bool plan_fits(const Plan *plan) {

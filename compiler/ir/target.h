@@ -36,12 +36,18 @@ typedef struct {
     const char *flags; /* of the C compiler */
 } Level;
 
+/* What a word behind the target's name means: a kind of processor, or a certain one of a kind. */
+typedef struct {
+    const char *word;         /* "sm_90", "h200" */
+    const char *architecture; /* that is compiled for */
+} Architecture;
+
 struct Target {
     const char *name;
-    const char *const *architecture; /* those that --target=NAME:ARCHITECTURE takes, the usual one first,
-                                      * then NULL; or NULL: there is but one */
-    int64_t align;                   /* bytes, of buffers, */
-    int64_t slice_align;             /* and of what lies in regions */
+    const Architecture *architecture; /* those that --target=NAME:WORD takes, the usual one first, then one
+                                       * without a word; or NULL: there is but one */
+    int64_t align;                    /* bytes, of buffers, */
+    int64_t slice_align;              /* and of what lies in regions */
     int64_t context;   /* bytes of a device that its driver and libraries take, as far as is known */
     bool stages;       /* inputs lie in the arena: those of an iteration, all worked on, valid or not */
     bool stages_bytes; /* pictures of 8 bits may be staged as bytes */

@@ -119,8 +119,9 @@ static int32_t list_candidates(Build *b, cudnnBackendDescriptor_t graph, const U
 
 /* ---- making a plan of an engine and its knobs ---- */
 
+/* Fails for an engine that C does not admit, wherever its number comes from. */
 static cudnnBackendDescriptor_t pinned_config(Build *b, cudnnBackendDescriptor_t graph,
-                                              const UnetEngine *pin) {
+                                              const UnetConvolution *c, const UnetEngine *pin) {
     cudnnBackendDescriptor_t engine = build_new(b, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
     build_set_part(b, engine, CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph);
     build_set(b, engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &pin->engine);
@@ -128,6 +129,9 @@ static cudnnBackendDescriptor_t pinned_config(Build *b, cudnnBackendDescriptor_t
         build_set_part(b, engine, CUDNN_ATTR_ENGINE_DEVICEPROP, b->target->device);
     }
     build_finish(b, engine, "an engine");
+    if (b->status == UNET_OK && !is_admissible(b, engine, c)) {
+        b->status = unet_fail(b->error, UNET_BUG, "an engine that rounds or changes more than it may");
+    }
     cudnnBackendDescriptor_t choice[UNET_MAX_KNOBS];
     for (int32_t i = 0; i < pin->nknob; i++) {
         const cudnnBackendKnobType_t type = (cudnnBackendKnobType_t)pin->knob[i].type;
@@ -149,9 +153,10 @@ static cudnnBackendDescriptor_t pinned_config(Build *b, cudnnBackendDescriptor_t
 
 /* The plan of PIN, whose workspace is set to what the plan needs; NULL, and nothing built, where cuDNN does
  * not accept it. */
-static cudnnBackendDescriptor_t make_plan(Build *b, cudnnBackendDescriptor_t graph, UnetEngine *pin) {
+static cudnnBackendDescriptor_t make_plan(Build *b, cudnnBackendDescriptor_t graph,
+                                          const UnetConvolution *c, UnetEngine *pin) {
     const int32_t mark = b->count;
-    cudnnBackendDescriptor_t config = pinned_config(b, graph, pin);
+    cudnnBackendDescriptor_t config = pinned_config(b, graph, c, pin);
     cudnnBackendDescriptor_t plan = build_new(b, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
     if (b->target->handle != NULL) {
         build_set(b, plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &b->target->handle);
@@ -179,13 +184,13 @@ typedef struct {
     cudnnBackendDescriptor_t plan; /* may be NULL for what is compiled when there is a device */
 } Search;
 
-static bool try_candidate(Build *b, cudnnBackendDescriptor_t graph, const UnetCudnnCandidate *candidate,
-                          Search *s) {
+static bool try_candidate(Build *b, cudnnBackendDescriptor_t graph, const UnetConvolution *c,
+                          const UnetCudnnCandidate *candidate, Search *s) {
     const int32_t mark = b->count;
     UnetEngine engine = candidate->engine;
     bool believed = candidate->runtime_compiled && b->target->handle == NULL && engine.workspace >= 0;
     if (!believed && (engine.workspace <= s->cap || s->min < 0)) {
-        s->plan = make_plan(b, graph, &engine);
+        s->plan = make_plan(b, graph, c, &engine);
         if (s->plan == NULL) {
             return false;
         }
@@ -202,10 +207,10 @@ static bool try_candidate(Build *b, cudnnBackendDescriptor_t graph, const UnetCu
     return true;
 }
 
-static bool try_list(Build *b, cudnnBackendDescriptor_t graph, const UnetCudnnCandidate *list,
-                     int32_t count, Search *s) {
+static bool try_list(Build *b, cudnnBackendDescriptor_t graph, const UnetConvolution *c,
+                     const UnetCudnnCandidate *list, int32_t count, Search *s) {
     for (int32_t i = 0; i < count; i++) {
-        if (list[i].runtime_compiled == s->runtime_compiled && try_candidate(b, graph, &list[i], s)) {
+        if (list[i].runtime_compiled == s->runtime_compiled && try_candidate(b, graph, c, &list[i], s)) {
             return true;
         }
     }
@@ -223,13 +228,13 @@ static UnetStatus search(Build *b, cudnnBackendDescriptor_t graph, const UnetCon
     *s = (Search){.cap = cap, .min = -1};
     for (int i = 0; i < NMODES; i++) {
         count[i] = list_candidates(b, graph, c, modes[i], list[i]);
-        if (try_list(b, graph, list[i], count[i], s)) {
+        if (try_list(b, graph, c, list[i], count[i], s)) {
             return UNET_OK;
         }
     }
     s->runtime_compiled = true;
     for (int i = 0; i < NMODES; i++) {
-        if (try_list(b, graph, list[i], count[i], s)) {
+        if (try_list(b, graph, c, list[i], count[i], s)) {
             return UNET_OK;
         }
     }
@@ -292,46 +297,67 @@ UnetStatus unet_cudnn_candidates(const UnetCudnnTarget *target, const UnetConvol
 
 /* ---- with a device ---- */
 
-static UnetStatus plan_or_search(Build *b, cudnnBackendDescriptor_t graph, const UnetConvolution *c,
-                                 UnetCudnnPlan *plan) {
+/* The plan of the engine that C names, if cuDNN accepts it within its workspace. */
+static bool plan_pinned(Build *b, cudnnBackendDescriptor_t graph, const UnetConvolution *c,
+                        UnetCudnnPlan *plan) {
     const UnetEngine *pin = &c->engine;
-    if (pin->version == (int64_t)b->target->api->version() && pin->nknob >= 0 &&
-        pin->nknob <= UNET_MAX_KNOBS) {
-        const int32_t mark = b->count;
-        plan->engine = *pin;
-        plan->plan = make_plan(b, graph, &plan->engine);
-        plan->pinned = plan->plan != NULL && plan->engine.workspace <= pin->workspace;
-        if (plan->pinned) {
-            return UNET_OK;
-        }
+    if (pin->version != (int64_t)b->target->api->version() || pin->nknob < 0 ||
+        pin->nknob > UNET_MAX_KNOBS) {
+        return false;
+    }
+    const int32_t mark = b->count;
+    plan->engine = *pin;
+    plan->plan = make_plan(b, graph, c, &plan->engine);
+    plan->pinned = plan->plan != NULL && plan->engine.workspace <= pin->workspace;
+    if (!plan->pinned) {
         build_release(b, mark);
     }
+    return plan->pinned;
+}
+
+static UnetStatus plan_searched(Build *b, cudnnBackendDescriptor_t graph, const UnetConvolution *c,
+                                UnetCudnnPlan *plan) {
     Search s;
-    UnetStatus status = search(b, graph, c, pin->workspace, &s);
+    UnetStatus status = search(b, graph, c, c->engine.workspace, &s);
     plan->engine = s.engine;
     plan->plan = s.plan;
     return status;
 }
 
-UnetStatus unet_cudnn_plan(const UnetCudnnTarget *target, const UnetConvolution *c, UnetCudnnPlan *plan,
-                           UnetError *error) {
+/* SEARCHES: where the engine that C names will not do. */
+static UnetStatus make_ready(const UnetCudnnTarget *target, const UnetConvolution *c, bool searches,
+                             UnetCudnnPlan *plan, UnetError *error) {
     *plan = (UnetCudnnPlan){.plan = NULL};
     if (target->handle == NULL) {
         return unet_fail(error, UNET_BUG, "a convolution is prepared without a device");
     }
     Build b = build_start(target, error);
     cudnnBackendDescriptor_t graph = build_convolution(&b, c);
-    UnetStatus status = b.status == UNET_OK ? plan_or_search(&b, graph, c, plan) : b.status;
+    UnetStatus status = b.status;
+    if (status == UNET_OK && !plan_pinned(&b, graph, c, plan)) {
+        status = searches ? plan_searched(&b, graph, c, plan) : UNET_TOO_SMALL;
+    }
     if (status == UNET_OK && b.count > UNET_CUDNN_DESCRIPTORS) {
         status = unet_fail(error, UNET_BUG, "a plan of %d descriptors", (int)b.count);
     }
     if (status != UNET_OK) {
         build_release(&b, 0);
+        plan->plan = NULL;
         return status;
     }
     plan->ndescriptor = b.count;
     memcpy(plan->descriptor, b.item, (size_t)b.count * sizeof *b.item);
     return UNET_OK;
+}
+
+UnetStatus unet_cudnn_plan(const UnetCudnnTarget *target, const UnetConvolution *c, UnetCudnnPlan *plan,
+                           UnetError *error) {
+    return make_ready(target, c, true, plan, error);
+}
+
+bool unet_cudnn_plan_pinned(const UnetCudnnTarget *target, const UnetConvolution *c, UnetCudnnPlan *plan) {
+    UnetError unused;
+    return make_ready(target, c, false, plan, &unused) == UNET_OK;
 }
 
 void unet_cudnn_plan_free(const UnetCudnnTarget *target, UnetCudnnPlan *plan) {

@@ -74,11 +74,16 @@ typedef struct {
     cudnnBackendDescriptor_t descriptor[UNET_CUDNN_DESCRIPTORS];
 } UnetCudnnPlan;
 
-/* Makes C ready: by the engine it names, or, if another version of cuDNN chose that or it does not work
- * here, by any that unet_cudnn_choose takes within the same bytes of workspace. The caller frees PLAN
- * whatever the status. */
+/* Makes C ready: by the engine it names, or, if another version of cuDNN chose that, or it does not work
+ * here or is not one that C admits, by any that unet_cudnn_choose takes within the same bytes of workspace.
+ * The caller frees PLAN whatever the status. */
 UNET_MUST_USE UnetStatus unet_cudnn_plan(const UnetCudnnTarget *target, const UnetConvolution *c,
                                          UnetCudnnPlan *plan, UnetError *error);
+
+/* Makes C ready by the engine it names and no other; false: cuDNN does not accept that one, or it needs
+ * more workspace than C->engine says, or sums and rounds otherwise than C admits. The caller frees PLAN all
+ * the same. */
+bool unet_cudnn_plan_pinned(const UnetCudnnTarget *target, const UnetConvolution *c, UnetCudnnPlan *plan);
 void unet_cudnn_plan_free(const UnetCudnnTarget *target, UnetCudnnPlan *plan);
 
 /* Launches C by its PLAN on the stream of the target's handle. Operands as UnetConvolutionKind says, all

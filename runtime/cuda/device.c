@@ -1,7 +1,8 @@
 /* device.c - a GPU: one allocation, a stream of steps and one of inputs, plans for the convolutions.
  *
- *     open     streams, cuDNN, one plan for each convolution, then memory: what is free must cover the
- * arena and a reserve for what CUDA loads later push, fetch
+ *     open         engines of a file, streams, cuDNN, one plan for each convolution, then memory: what is
+ *                  free must cover the arena and a reserve for what CUDA loads later
+ *     push, fetch
  *
  * What a step does is in step.c.
  */
@@ -54,8 +55,10 @@ static UnetStatus make_plans(UnetCuda *cuda, UnetError *error) {
     cuda->plan = calloc((size_t)cuda->tables->nconvolution + 1, sizeof *cuda->plan);
     if (cuda->plan == NULL)
         return unet_fail(error, UNET_TOO_SMALL, "no memory for the plans of cuDNN");
-    for (int32_t i = 0; i < cuda->tables->nconvolution && status == UNET_OK; i++)
-        status = unet_cudnn_plan(&cuda->target, &cuda->tables->convolution[i], &cuda->plan[i], error);
+    for (int32_t i = 0; i < cuda->tables->nconvolution && status == UNET_OK; i++) {
+        const UnetConvolution c = unet_cuda_pinned(cuda, i);
+        status = unet_cudnn_plan(&cuda->target, &c, &cuda->plan[i], error);
+    }
     return status;
 }
 
@@ -180,6 +183,7 @@ static void close_device(void *state) {
     for (int32_t i = 0; cuda->plan != NULL && i < cuda->tables->nconvolution; i++)
         unet_cudnn_plan_free(&cuda->target, &cuda->plan[i]);
     free(cuda->plan);
+    unet_cuda_free_engines(cuda);
     unet_cuda_marks_free(&cuda->marks);
     if (cuda->registered != NULL)
         (void)cudaHostUnregister(cuda->registered);
@@ -195,7 +199,8 @@ static void close_device(void *state) {
     free(cuda);
 }
 
-static UnetStatus open_device(void **state, const UnetModel *model, int64_t extent, UnetError *error) {
+static UnetStatus open_device(void **state, const UnetModel *model, int64_t extent,
+                              const UnetEngineFile *engines, UnetError *error) {
     UnetCuda *cuda = calloc(1, sizeof *cuda);
     const char *graphs = getenv("UNET_CUDA_GRAPH");
     *state = cuda;
@@ -206,6 +211,8 @@ static UnetStatus open_device(void **state, const UnetModel *model, int64_t exte
     cuda->extent = extent;
     cuda->captures = graphs == NULL || strcmp(graphs, "0") != 0;
     UnetStatus status = find_device(model, error);
+    if (status == UNET_OK)
+        status = unet_cuda_take_engines(cuda, engines, error);
     if (status == UNET_OK)
         status = make_context(cuda, error);
     if (status == UNET_OK)
@@ -263,4 +270,7 @@ const UnetDevice unet_cuda_device = {.name = "cuda",
                                      .timed_run = unet_cuda_timed_run,
                                      .pin = pin,
                                      .libraries = unet_cuda_libraries,
-                                     .note = unet_cuda_note};
+                                     .note = unet_cuda_note,
+                                     .tune = unet_cuda_tune,
+                                     .uses_file = unet_cuda_uses_file,
+                                     .fingerprint = unet_cuda_fingerprint};

@@ -34,19 +34,37 @@ void unet_cuda_libraries(const UnetModel *model, char *text, size_t size) {
     (void)snprintf(text, size, "cuDNN %s, planned with %s", here, there);
 }
 
-void unet_cuda_note(void *state, char *text, size_t size) {
-    const UnetCuda *cuda = state;
-    const int64_t planned = planned_version(cuda->tables);
+/* Those of one version of cuDNN, in the program or in a file, that this one did not take. */
+static int32_t chosen_again(const UnetCuda *cuda, int64_t version) {
     int32_t again = 0;
     for (int32_t i = 0; i < cuda->tables->nconvolution; i++)
-        again += !cuda->plan[i].pinned && cuda->tables->convolution[i].engine.version == planned;
+        again += !cuda->plan[i].pinned && unet_cuda_pinned(cuda, i).engine.version == version;
+    return again;
+}
+
+static void note_again(const UnetCuda *cuda, char *text, size_t size) {
+    const bool file = cuda->match != NULL;
+    const int64_t planned = file ? cuda->table.device.cudnn : planned_version(cuda->tables);
+    const int32_t again = chosen_again(cuda, planned);
+    char libraries[2 * VERSION_TEXT + 32];
     text[0] = '\0';
     if (again == 0)
         return;
-    char libraries[2 * VERSION_TEXT + 32];
     unet_cuda_libraries(cuda->model, libraries, sizeof libraries);
     (void)snprintf(text, size,
                    "%s: engines chosen %s for %" PRId32 " of %" PRId32
-                   " convolutions, within the planned bytes",
-                   libraries, planned == 0 ? "here" : "again", again, cuda->tables->nconvolution);
+                   " convolutions%s, within the planned bytes",
+                   libraries, planned == 0 ? "here" : "again", again, cuda->tables->nconvolution,
+                   file ? ", as it does not take those of the file" : "");
+}
+
+void unet_cuda_note(void *state, char *text, size_t size) {
+    const UnetCuda *cuda = state;
+    char again[512];
+    note_again(cuda, again, sizeof again);
+    (void)snprintf(
+        text, size, "%s%s%s%s%s", cuda->not_used, cuda->not_used[0] != '\0' && again[0] != '\0' ? "\n" : "",
+        again, cuda->other_driver && again[0] != '\0' ? "\n" : "",
+        cuda->other_driver ? "the engines were measured with another driver: `tune` may find faster ones"
+                           : "");
 }

@@ -6,6 +6,7 @@
 
 #include "convolution.h"
 #include "marks.h"
+#include "unet/atomic_file.h"
 #include "unet/cuda_device.h"
 
 enum { PROGRAMS = 3 };
@@ -35,9 +36,13 @@ struct UnetCuda {
     cudaEvent_t inputs_free;     /* the next ones may come */
     cudnnHandle_t cudnn;
     UnetCudnnTarget target;
-    UnetCudnnPlan *plan;      /* one per convolution */
-    char *pinned;             /* host memory for copies: what the slots and `start` point to */
-    int32_t *start[PROGRAMS]; /* per iteration: its first sample */
+    UnetCudnnPlan *plan;                   /* one per convolution */
+    UnetEngineTable table;                 /* of a file */
+    const UnetTimedEngine **match;         /* its row for each convolution; NULL: engines as compiled */
+    bool other_driver;                     /* than when that was measured */
+    char not_used[sizeof(UnetError) + 64]; /* why a file is not used, or "" */
+    char *pinned;                          /* host memory for copies: what the slots and `start` point to */
+    int32_t *start[PROGRAMS];              /* per iteration: its first sample */
     StepSlot slot[UNET_STEPS_AHEAD];
     int64_t begun, ended;        /* steps */
     const UnetProgram *prepared; /* its pieces that run once did, and nothing was pushed or ran since */
@@ -60,6 +65,26 @@ const UnetCudaProgram *unet_cuda_program(const UnetCudaModel *tables, int k);
 
 /* Bytes of a UnetControl with the sizes of the samples behind it, a multiple of 8. */
 size_t unet_cuda_control_bytes(const UnetCudaProgram *program);
+
+/* ---- measured.c: the engines of a file, UnetDevice.uses_file and .fingerprint ------------------------ */
+
+UnetStatus unet_cuda_describe(UnetEngineDevice *device, UnetError *error);
+
+/* Lets those of FILE, which may be NULL, take the place of those that were compiled in. */
+UnetStatus unet_cuda_take_engines(UnetCuda *cuda, const UnetEngineFile *file, UnetError *error);
+void unet_cuda_free_engines(UnetCuda *cuda);
+
+/* Convolution I of the program with the engine that is to compute it; its workspace is what the plan gives.
+ */
+UnetConvolution unet_cuda_pinned(const UnetCuda *cuda, int32_t i);
+
+bool unet_cuda_uses_file(void *state);
+void unet_cuda_fingerprint(void *state, char *text, size_t size);
+
+/* ---- tune.c: UnetDevice.tune ----------------------------------------------------------------------- */
+
+UnetStatus unet_cuda_tune(void *state, const char *path, const UnetTuneListener *listener,
+                          UnetError *error);
 
 /* ---- note.c: UnetDevice.libraries and .note -------------------------------------------------------- */
 

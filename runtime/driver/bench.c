@@ -254,10 +254,15 @@ static json_t *times_json(const UnetModel *model, Times *times) {
     return found;
 }
 
-static UnetStatus print_json(const UnetModel *model, json_t *programs, const Peak *peak, UnetError *error) {
+static UnetStatus print_json(const UnetModel *model, json_t *programs, const Device *device,
+                             const Peak *peak, UnetError *error) {
+    char engines[ENGINES_BYTES];
     json_t *all = json_pack("{s:s, s:s, s:s, s:O}", "schema", "unet-bench/1", "model", model->name,
                             "target", model->target, "programs", programs);
-    if (model->device == NULL)
+    device_engines(device, engines);
+    if (model->device != NULL)
+        (void)json_object_set_new(all, "engines", json_string(engines));
+    else
         (void)json_object_set_new(all, "peak",
                                   json_pack("{s:f, s:f}", "flops", peak->flops, "bytes", peak->bytes));
     if (all == NULL)
@@ -315,8 +320,7 @@ static UnetStatus time_program(Driver *driver, const UnetProgram *program, Devic
 static UnetStatus open_and_load(Driver *driver, Device *device, Inputs *inputs) {
     const UnetModel *model = driver->model;
     uint64_t seed = driver->options.seed >= 0 ? (uint64_t)driver->options.seed : 0;
-    UnetStatus status =
-        device_open(device, model, model->arena_bytes, model->loader_ring_bytes, &driver->error);
+    UnetStatus status = driver_open_device(driver, device, model->arena_bytes, model->loader_ring_bytes);
     if (status == UNET_OK)
         unet_parameters_init(model, seed, device->arena);
     if (status == UNET_OK && driver->options.weights != NULL)
@@ -353,7 +357,7 @@ UnetStatus driver_bench(Driver *driver) {
         if (programs[p] != NULL)
             status = time_program(driver, programs[p], &device, &inputs, &peak, found);
     if (status == UNET_OK && found != NULL)
-        status = print_json(model, found, &peak, &driver->error);
+        status = print_json(model, found, &device, &peak, &driver->error);
     json_decref(found);
     device_close(&device);
     free_inputs(&inputs);

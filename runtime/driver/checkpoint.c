@@ -51,7 +51,7 @@ static const char *first_not_finite(const UnetModel *model, const char *arena) {
 }
 
 /* Metadata are strings; these live as long as the save. */
-enum { PLAIN_NOTES = 17, NOTE_BYTES = 40 };
+enum { PLAIN_NOTES = 18, NOTE_BYTES = 40 };
 typedef struct {
     UnetMetadata entry[PLAIN_NOTES + UNET_MOST_NORMALIZED_INPUTS];
     char text[PLAIN_NOTES][NOTE_BYTES];
@@ -100,6 +100,8 @@ static void note_run(Notes *notes, const Driver *driver, const RunState *state, 
     note_text(notes, "unet.source_hash", model->source_hash);
     note_text(notes, "unet.target", model->target);
     note_text(notes, "unet.precision", model->precision);
+    if (state->engines[0] != '\0')
+        note_text(notes, "unet.engines", state->engines);
     note_integer(notes, "unet.samples", state->samples);
     note_integer(notes, "unet.batch", state->batch);
     note_integer(notes, "unet.evaluated", state->evaluated);
@@ -270,6 +272,16 @@ static void compare_computation(const UnetModel *model, const UnetSafetensors *f
         (void)fprintf(stderr, "note: the loss scale in %s is not used in %s\n", path, model->precision);
 }
 
+/* On a GPU results depend, in their last bits, on the engines that compute. */
+static void compare_engines(const RunState *state, const UnetSafetensors *file) {
+    const char *engines = unet_safetensors_metadata(file, "unet.engines");
+    if (engines != NULL && state->engines[0] != '\0' && strcmp(engines, state->engines) != 0)
+        (void)fprintf(stderr,
+                      "note: %s was trained with other engines of cuDNN (%s; these are %s): training "
+                      "continues from the same weights and rounds differently\n",
+                      unet_safetensors_path(file), engines, state->engines);
+}
+
 /* Older checkpoints have none, and those of a model with other metrics have others. */
 static UnetStatus read_unlogged(const UnetSafetensors *file, RunState *state, UnetError *error) {
     const int32_t index = unet_safetensors_find(file, unlogged_name);
@@ -329,6 +341,7 @@ UnetStatus run_resume(Driver *driver, char *arena, RunState *state) {
     if (status == UNET_OK) {
         compare_source(driver, file);
         compare_computation(driver->model, file);
+        compare_engines(state, file);
         (void)fprintf(stderr, "resuming from step %" PRId64 " of %s\n", state->step, name);
     }
     unet_safetensors_close(file);

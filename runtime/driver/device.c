@@ -3,24 +3,31 @@
 #include "driver.h"
 
 #include <stdio.h>
+#include <string.h>
 
-static void print_note(const Device *device) {
-    char note[256];
+static void print_notes(const Device *device) {
+    char note[2048], *rest = NULL;
     device->model->device->note(device->state, note, sizeof note);
-    if (note[0] != '\0')
-        (void)fprintf(stderr, "note: %s\n", note);
+    for (const char *line = strtok_r(note, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
+        (void)fprintf(stderr, "note: %s\n", line);
+}
+
+void device_engines(const Device *device, char text[ENGINES_BYTES]) {
+    text[0] = '\0';
+    if (device->model->device != NULL)
+        device->model->device->fingerprint(device->state, text, ENGINES_BYTES);
 }
 
 UnetStatus device_open(Device *device, const UnetModel *model, int64_t extent, int64_t beside,
-                       UnetError *error) {
+                       const UnetEngineFile *engines, UnetError *error) {
     *device = (Device){.model = model, .extent = extent};
     if (model->device == NULL)
         return arena_take(&device->arena, extent, beside, error);
     UnetStatus status = mirror_take(&device->arena, extent, error);
     if (status == UNET_OK)
-        status = model->device->open(&device->state, model, extent, error);
+        status = model->device->open(&device->state, model, extent, engines, error);
     if (status == UNET_OK)
-        print_note(device);
+        print_notes(device);
     return status;
 }
 

@@ -34,6 +34,7 @@ UnetStatus driver_predict(Driver *driver);
 UnetStatus driver_check_data(Driver *driver);
 UnetStatus driver_info(Driver *driver);
 UnetStatus driver_bench(Driver *driver);
+UnetStatus driver_tune(Driver *driver);
 
 /* ---- machine.c: what the machine gives ------------------------------------------------- */
 
@@ -80,10 +81,10 @@ typedef struct {
     const UnetProgram *prepared; /* whose `prepare` holds: no weights were pushed since, nothing else ran */
 } Device;
 
-/* Allocates EXTENT bytes where the model runs; the caller will allocate BESIDE more bytes on the host.  The
- * caller closes DEVICE, even after a failure. */
+/* Allocates EXTENT bytes where the model runs; the caller will allocate BESIDE more bytes on the host.
+ * ENGINES are for the model's device.  The caller closes DEVICE, even after a failure. */
 UNET_MUST_USE UnetStatus device_open(Device *device, const UnetModel *model, int64_t extent, int64_t beside,
-                                     UnetError *error);
+                                     const UnetEngineFile *engines, UnetError *error);
 void device_close(Device *device);
 
 /* Once all else has its memory: whether the threads that compute can be started, if it is they that do. */
@@ -130,6 +131,15 @@ UNET_MUST_USE UnetStatus device_run(Device *device, const UnetProgram *program, 
 UNET_MUST_USE UnetStatus device_timed_run(Device *device, const UnetProgram *program, const UnetStep *step,
                                           bool parts, const UnetDeviceTime **time, int32_t *count,
                                           UnetError *error);
+
+/* Which engines of its libraries the model's device computes with, in a few letters; "" where it has none.
+ */
+enum { ENGINES_BYTES = 64 };
+void device_engines(const Device *device, char text[ENGINES_BYTES]);
+
+/* tune.c: device_open with the engines that lie beside the weights, or that --engines names; where --tune
+ * asks for that and there are none for this device and program, they are measured first. */
+UNET_MUST_USE UnetStatus driver_open_device(Driver *driver, Device *device, int64_t extent, int64_t beside);
 
 /* eval.c: whether there is data to evaluate on, and that data: `--eval-data`, all of it, or what the model
  * says. */
@@ -248,6 +258,9 @@ typedef struct {
 /* `--out`, or the working directory. */
 const char *run_folder(const Driver *driver);
 
+/* Makes PATH and the folders above it, as far as they are not there. */
+UNET_MUST_USE UnetStatus run_folder_make(const char *path, UnetError *error);
+
 /* Whether a checkpoint lies in FOLDER, of a program of any name, and which file. */
 bool run_folder_other(const char *folder, char name[UNET_PATH_BYTES]);
 
@@ -272,12 +285,13 @@ typedef struct {
     int64_t evaluated; /* step of the last evaluation; -1: none */
     double best;       /* value of the best evaluation; NaN: none */
     int64_t best_step;
-    int64_t stale;       /* evaluations since the best one */
-    UnetPlateau plateau; /* of the schedule */
-    int64_t log_rows;    /* that the log had; -1: an older checkpoint, which does not say */
-    double *unlogged;    /* sums since its last row, */
-    int64_t nunlogged;   /*   so many; */
-    bool has_unlogged;   /*   the checkpoint had them */
+    int64_t stale;               /* evaluations since the best one */
+    UnetPlateau plateau;         /* of the schedule */
+    int64_t log_rows;            /* that the log had; -1: an older checkpoint, which does not say */
+    double *unlogged;            /* sums since its last row, */
+    int64_t nunlogged;           /*   so many; */
+    bool has_unlogged;           /*   the checkpoint had them */
+    char engines[ENGINES_BYTES]; /* device_engines of this process */
 } RunState;
 
 /* PATH becomes FOLDER/NAME.SUFFIXsafetensors; SUFFIX is "", "best.", "checkpoint.", ... */

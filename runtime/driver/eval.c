@@ -62,7 +62,7 @@ static UnetStatus start(Evaluation *evaluation, Driver *driver) {
     const UnetDataset *const datasets[] = {evaluation->data};
     int64_t beside;
     int32_t slots = loader_slots(model, datasets, 1, threads, model->eval->extent, &beside);
-    status = device_open(&evaluation->device, model, model->eval->extent, beside, error);
+    status = driver_open_device(driver, &evaluation->device, model->eval->extent, beside);
     if (status == UNET_OK)
         status = run_load_weights(driver, evaluation->device.arena);
     if (status == UNET_OK)

@@ -117,6 +117,8 @@ static UnetStatus run_command(Driver *driver) {
         return driver_info(driver);
     case UNET_COMMAND_BENCH:
         return driver_bench(driver);
+    case UNET_COMMAND_TUNE:
+        return driver_tune(driver);
     case UNET_COMMAND_COMPLETION:
     case UNET_COMMAND_HELP:
     case UNET_COMMAND_VERSION:

@@ -25,6 +25,9 @@ static const UnetCommandRow commands[] = {
      "Counts the points of each class, too.  Exit code 4: there are problems, all of which are listed."},
     {"info", false, "[OPTIONS]", "print what this program holds: parameters, programs, memory", NULL},
     {"bench", false, "[OPTIONS]", "time a step of each program and its parts on random inputs", NULL},
+    {"tune", false, "[OPTIONS]", "time which engines of cuDNN compute fastest, for programs on a GPU",
+     "Writes NAME.engines.json, which all commands use from then on; results are the same in every run by "
+     "it, and may differ in the last bits from those without.  `unetc --engines=FILE` plans with it."},
     {"completion", false, "bash|zsh|fish", "print a script that makes a shell complete this", NULL},
     {"help", true, "[COMMAND]", NULL, NULL},
     {"version", true, "", NULL, NULL},
@@ -94,6 +97,8 @@ static const UnetOptionRow rows[] = {
      .help = "threads that compute; the result does not depend on their number"},
     {"--out", .kind = UNET_TEXT, .commands = IN(TRAIN) | IN(EVAL) | IN(PREDICT), .place = AT(out),
      .value = "DIR", .help = "folder of the weights, the checkpoint and the log (.)"},
+    {"--out", .kind = UNET_TEXT, .commands = IN(TUNE), .place = AT(out), .value = "DIR",
+     .help = "folder of the weights, where NAME.engines.json is to lie (.)"},
     {"--resume", .kind = UNET_MAYBE, .tag = STARTS, .commands = IN(TRAIN), .take = take_resume,
      .value = "FILE", .help = "continue from the checkpoint in --out, or from FILE"},
     {"--overwrite", .tag = STARTS, .commands = IN(TRAIN), .place = AT(overwrite),
@@ -110,6 +115,11 @@ static const UnetOptionRow rows[] = {
     {"--map", .kind = UNET_TEXT, .tag = STARTS, .commands = IN(TRAIN) | IN(EVAL) | IN(PREDICT),
      .place = AT(map), .value = "FILE",
      .help = "names in --weights: lines `NAME THERE -> NAME HERE`, with * for any part"},
+    {"--engines", .kind = UNET_TEXT, .commands = IN(TRAIN) | IN(EVAL) | IN(PREDICT) | IN(BENCH),
+     .place = AT(engines), .value = "FILE",
+     .help = "for a GPU: engines that `tune` wrote; without it those beside the weights, if there are any"},
+    {"--tune", .tag = STARTS, .commands = IN(TRAIN), .place = AT(tune),
+     .help = "for a GPU: do as `tune` does first, where no engines were timed yet"},
     {"--output", .letter = 'o', .kind = UNET_TEXT, .commands = IN(PREDICT), .place = AT(output),
      .value = "OUT", .help = "file to write, or an existing folder, or a new one ending in /"},
     {"--overlay", .commands = IN(PREDICT), .place = AT(overlay),
@@ -145,6 +155,10 @@ static UnetStatus check_together(const UnetOptions *options, UnetError *error) {
     if (options->resume && options->resume_file == NULL && options->overwrite)
         return unet_fail(error, UNET_USAGE,
                          "`--resume` goes on with a run and `--overwrite` begins anew: give one of them");
+    if (options->tune && options->engines != NULL)
+        return unet_fail(error, UNET_USAGE,
+                         "`--engines` names engines that were timed, and `--tune` times them: give one of "
+                         "them");
     if (options->map != NULL && options->weights == NULL)
         return unet_fail(error, UNET_USAGE,
                          "`--map` tells the names in the file of `--weights`: give both");

@@ -19,6 +19,7 @@ typedef enum {
     UNET_COMMAND_CHECK_DATA,
     UNET_COMMAND_INFO,
     UNET_COMMAND_BENCH,
+    UNET_COMMAND_TUNE,
     UNET_COMMAND_COMPLETION,
     UNET_COMMAND_HELP,
     UNET_COMMAND_VERSION
@@ -31,6 +32,7 @@ typedef struct {
     const char *out;            /* NULL: the working directory */
     const char *weights;        /* NULL: see the command */
     const char *map;            /* other names for the tensors of `weights`; NULL: none */
+    const char *engines;        /* of cuDNN, a file; NULL: the one beside the weights, if there is one */
     const char *resume_file;    /* NULL: the checkpoint in `out` */
     const char *tensorboard_folder; /* NULL: below `out` */
     const char *output;             /* -o of predict; NULL */
@@ -42,7 +44,7 @@ typedef struct {
     int64_t checkpoint_every;       /* in steps; 0: as the model says */
     int64_t seed;                   /* -1: as the model says */
     int64_t threads;                /* 0: one for each processor */
-    bool resume, overwrite, overlay, tensorboard;
+    bool resume, overwrite, overlay, tensorboard, tune;
     char **files; /* the arguments that are not options */
     int nfile;
     char given[4096]; /* the options as they were given, but for those that say where a run starts */

@@ -71,8 +71,8 @@ UnetStatus prediction_open(Prediction *prediction) {
     const UnetLayout *layout = input_layout(prediction);
     const bool stages = prediction->program->input_offsets == NULL;
     UnetError *error = &prediction->driver->error;
-    UnetStatus status = device_open(&prediction->device, model, prediction->program->extent,
-                                    stages ? layout->sample_bytes : 0, error);
+    UnetStatus status = driver_open_device(prediction->driver, &prediction->device,
+                                           prediction->program->extent, stages ? layout->sample_bytes : 0);
     if (status == UNET_OK && stages)
         status = arena_take(&prediction->staged, layout->sample_bytes, 0, error);
     if (status != UNET_OK)

@@ -30,8 +30,7 @@ static UnetStatus path_in(const char *folder, const char *name, char path[UNET_P
     return UNET_OK;
 }
 
-/* Makes PATH and the folders above it. */
-static UnetStatus make_folders(const char *path, UnetError *error) {
+UnetStatus run_folder_make(const char *path, UnetError *error) {
     char part[UNET_PATH_BYTES];
     size_t length = strlen(path);
     if (length >= sizeof part)
@@ -232,7 +231,7 @@ static UnetStatus refuse_another_run(const Driver *driver, const char *folder, U
 UnetStatus run_folder_take(RunFolder *run, Driver *driver) {
     UnetError *error = &driver->error;
     const char *folder = run_folder(driver);
-    UnetStatus status = make_folders(folder, error);
+    UnetStatus status = run_folder_make(folder, error);
     if (status == UNET_OK)
         status = take_lock(run, folder, error);
     run->is_new = !continues(driver, folder);

@@ -94,7 +94,7 @@ static UnetStatus take_memory(Run *run) {
     int32_t threads = unet_loader_threads(run->model);
     int32_t slots =
         loader_slots(run->model, datasets, ndataset, threads, run->model->arena_bytes, &run->beside);
-    UnetStatus status = device_open(&run->device, run->model, run->model->arena_bytes, run->beside, error);
+    UnetStatus status = driver_open_device(run->driver, &run->device, run->model->arena_bytes, run->beside);
     if (status == UNET_OK)
         status = unet_loader_create(&run->loader, run->model, datasets, ndataset, threads, slots, error);
     if (status == UNET_OK)
@@ -146,6 +146,7 @@ static UnetStatus start_state(Run *run) {
                             .unlogged = run->unlogged,
                             .nunlogged = NORM_NUMBERS + tally_numbers(run->model)};
     run->identity_end = IDENTITY_BATCHES;
+    device_engines(&run->device, run->state.engines);
     if (!options->resume) {
         const bool given = options->weights != NULL;
         const char *weights = given ? options->weights : run->training->pretrained;

@@ -229,9 +229,9 @@ UnetStatus unet_embed_init(const UnetModel *const *models, int32_t nmodels, void
             *normal_of(&parts, i) = start_normal(&model->inputs[i]);
     memset(parts.arena, 0, (size_t)model->persistent);
     unet_parameters_init(model, seed, parts.arena);
-    UnetStatus status = model->device == NULL
-                            ? UNET_OK
-                            : model->device->open(&parts.head->device, model, model->arena_bytes, error);
+    UnetStatus status = model->device == NULL ? UNET_OK
+                                              : model->device->open(&parts.head->device, model,
+                                                                    model->arena_bytes, NULL, error);
     parts.head->mark = MARK;
     if (status == UNET_OK)
         status = push_weights(&parts, error);

@@ -8,11 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cuda/card.h"
 #include "cuda/cudnn.h"
 
 static int failures;
 
-#define CHECK(condition, ...)                                                                              \
+#define EXPECT(condition, ...)                                                                             \
     do {                                                                                                   \
         if (!(condition)) {                                                                                \
             fprintf(stderr, "%s:%d: " #condition " - ", __FILE__, __LINE__);                               \
@@ -42,16 +43,17 @@ static void ask(CudnnQuery *query, UnetConvolution c, int64_t engine, int64_t wo
     const char *why;
     for (int i = 0; i < 2; i++) { /* the second answer comes from memory */
         bool found = cudnn_choose(query, &c, i > 0, &why);
-        CHECK(found && c.engine.engine == engine && c.engine.workspace == workspace && c.engine.version > 0,
-              "engine %lld, %lld bytes: %s", (long long)c.engine.engine, (long long)c.engine.workspace,
-              why != NULL ? why : "found");
+        EXPECT(found && c.engine.engine == engine && c.engine.workspace == workspace &&
+                   c.engine.version > 0,
+               "engine %lld, %lld bytes: %s", (long long)c.engine.engine, (long long)c.engine.workspace,
+               why != NULL ? why : "found");
     }
 }
 
 static void test_answers(Pool *pool, const char *folder) {
     setenv("UNETC_CUDNN", folder, 1);
     CudnnQuery *query = cudnn_open(pool, "sm_90");
-    CHECK(cudnn_not_asked(query) == NULL, "%s", cudnn_not_asked(query));
+    EXPECT(cudnn_not_asked(query) == NULL, "%s", cudnn_not_asked(query));
     UnetConvolution c = convolution();
     ask(query, c, 1, 208);
     c.type = c.result_type = UNET_F32; /* not on tensor cores */
@@ -67,9 +69,10 @@ static void test_answers(Pool *pool, const char *folder) {
     ask(query, c, 4, 32);
     c.before[1] = -1;
     const char *why;
-    CHECK(!cudnn_left_open(query), "all were answered");
+    EXPECT(!cudnn_left_open(query), "all were answered");
     for (int i = 0; i < 2; i++) {
-        CHECK(!cudnn_choose(query, &c, false, &why) && strstr(why, "not a convolution") != NULL, "%s", why);
+        EXPECT(!cudnn_choose(query, &c, false, &why) && strstr(why, "not a convolution") != NULL, "%s",
+               why);
     }
     cudnn_close(query);
 
@@ -79,12 +82,26 @@ static void test_answers(Pool *pool, const char *folder) {
     cudnn_close(query);
 }
 
+/* Every name stands for a card that cuDNN accepts, of the architecture that is compiled for. */
+static void test_cards(Pool *pool, const char *folder) {
+    setenv("UNETC_CUDNN", folder, 1);
+    for (const Architecture *a = cuda_cards; a->word != NULL; a++) {
+        const char *json = cuda_card_json(pool, a->word, 13000);
+        const char *capability = pool_text(pool, "\"deviceVer\":%s0,", a->architecture + strlen("sm_"));
+        EXPECT(json != NULL && strstr(json, capability) != NULL, "%s: %s", a->word, json);
+        CudnnQuery *query = cudnn_open(pool, a->word);
+        ask(query, convolution(), 1, 208);
+        cudnn_close(query);
+    }
+    EXPECT(cuda_card_json(pool, "sm_9", 13000) == NULL, "part of a name");
+}
+
 /* Programs are linked with the library in $CUDNN_ROOT/lib, so it is asked. */
 static void test_root(Pool *pool, const char *folder) {
     char root[] = "/tmp/unet_cudnn_root_XXXXXX";
     bool made = mkdtemp(root) != NULL;
     const char *lib = pool_text(pool, "%s/lib", root);
-    CHECK(made && symlink(folder, lib) == 0, "a folder with lib");
+    EXPECT(made && symlink(folder, lib) == 0, "a folder with lib");
     unsetenv("UNETC_CUDNN");
     setenv("CUDNN_ROOT", root, 1);
     CudnnQuery *query = cudnn_open(pool, "sm_90");
@@ -100,10 +117,10 @@ static void test_no_answer(Pool *pool, const char *library, const char *architec
     setenv("UNETC_CUDNN", library, 1);
     CudnnQuery *query = cudnn_open(pool, architecture);
     const char *said = cudnn_not_asked(query), *why;
-    CHECK(said != NULL && strstr(said, reason) != NULL, "\"%s\", not \"%s\"", said, reason);
+    EXPECT(said != NULL && strstr(said, reason) != NULL, "\"%s\", not \"%s\"", said, reason);
     UnetConvolution c = convolution();
-    CHECK(cudnn_choose(query, &c, false, &why) && why == NULL, "%s", reason);
-    CHECK(c.engine.version == 0 && c.engine.workspace == CUDNN_WORKSPACE_CAP, "%s", reason);
+    EXPECT(cudnn_choose(query, &c, false, &why) && why == NULL, "%s", reason);
+    EXPECT(c.engine.version == 0 && c.engine.workspace == CUDNN_WORKSPACE_CAP, "%s", reason);
     cudnn_close(query);
 }
 
@@ -115,9 +132,9 @@ static void test_no_driver(Pool *pool, const char *folder) {
     UnetConvolution c = convolution();
     const char *why;
     bool found = cudnn_choose(query, &c, false, &why); /* with a driver, none is none */
-    CHECK(found == cudnn_left_open(query), "%s", why != NULL ? why : "found");
-    CHECK(!found || (c.engine.version == 0 && c.engine.workspace == CUDNN_WORKSPACE_CAP), "%lld bytes",
-          (long long)c.engine.workspace);
+    EXPECT(found == cudnn_left_open(query), "%s", why != NULL ? why : "found");
+    EXPECT(!found || (c.engine.version == 0 && c.engine.workspace == CUDNN_WORKSPACE_CAP), "%lld bytes",
+           (long long)c.engine.workspace);
     cudnn_close(query);
 }
 
@@ -128,6 +145,7 @@ int main(int argc, char **argv) {
     Pool *pool = pool_new();
     test_answers(pool, argv[1]);
     test_root(pool, argv[1]);
+    test_cards(pool, argv[1]);
     test_no_answer(pool, argv[1], "sm_70", "sm_70");
     test_no_answer(pool, "/nowhere", "sm_90", "no cuDNN here");
     test_no_answer(pool, "libm.so.6", "sm_90", "not cuDNN 9");

@@ -94,7 +94,8 @@ static void open_all(Instance *of, int count) {
     UnetError error;
     for (int m = 0; m < count; m++) {
         of[m] = (Instance){.model = models[m], .mirror = take(models[m]->arena_bytes)};
-        must(models[m]->device->open(&of[m].state, models[m], models[m]->arena_bytes, &error), &error);
+        must(models[m]->device->open(&of[m].state, models[m], models[m]->arena_bytes, NULL, &error),
+             &error);
         set_weights(&of[m], 1);
     }
 }

@@ -8,7 +8,7 @@ and each step may touch its operands and nothing else.
             weights, losses, what eval says, what predict draws
   runs      a step captured as a graph or not, threads in other orders, a lazy stream, killed and resumed: the same
             weights, bit for bit; as many launches as roofline.py counts; one allocation, of exactly the arena; a device that is too small, or that fails in the
-            middle; another cuDNN
+            middle; another cuDNN; engines that were measured (tuned.py)
   plans     memory not reused or values computed again: the same bits; samples in turns: the same but for rounding;
             16-bit storage: close; pools: what was pooled is not kept for their gradients (bands.py: bands of rows)
   faults    planted in what unetc wrote: a missing barrier, a buffer used after its life or moved onto another, an
@@ -624,10 +624,11 @@ def check_faults_of_kernels(shop):
 
 
 def jobs(shop, pool, long):
+    from tuned import check_tuned
     tiny = shop.cuda(TINY)
     plain = tiny.train()
     for check in (check_same_plans, check_ways, check_launches, check_bf16, check_resume, check_memory_of_device, check_failing_device,
-                  check_other_cudnn, check_faults_of_plan):
+                  check_other_cudnn, check_faults_of_plan, check_tuned):
         yield pool.submit(check, shop, tiny, plain)
     for turns in (2, 3) if long else (3,):
         yield pool.submit(check_turns, shop, tiny, plain, turns)
@@ -660,4 +661,5 @@ def run_jobs(description, jobs, pictures=()):
 
 
 if __name__ == "__main__":
-    sys.exit(run_jobs(__doc__, jobs))
+    import steps  # the same module for tuned.py, failures included
+    sys.exit(steps.run_jobs(__doc__, steps.jobs))

@@ -52,6 +52,9 @@ expect 2 'use text or json' "$fake" info --format=csv
 expect 2 'takes no files' "$fake" train data
 expect 2 '`--map` tells the names in the file of `--weights`' "$fake" eval --map=x
 expect 2 'needs .-o OUT' "$fake" predict x.png
+expect 2 '`tune` is for programs that compute on a GPU' "$fake" tune
+expect 2 '`--engines` is for programs that compute on a GPU' "$fake" bench --engines=x
+expect 2 'and `--tune` times them: give one of them' "$fake" train --tune --engines=x
 expect 0 'usage:' "$fake" --help
 expect 0 'usage: [^ ]* train .OPTIONS.' "$fake" train --help
 expect 0 'usage: [^ ]* predict .OPTIONS. IN' "$fake" help predict

@@ -161,7 +161,7 @@ static void write_engines(FILE *file, const UnetCuda *cuda) {
     fprintf(file, "{\"cuDNN\": %zu, \"planned with\": %" PRId64 ", \"convolutions\": [", cudnnGetVersion(),
             version);
     for (int32_t i = 0; i < count; i++) {
-        const bool planned = cuda->plan[i].pinned && same_engine(&cuda->plan[i].engine, &c[i].engine);
+        const bool planned = cuda->plan[i].pinned && unet_same_engine(&cuda->plan[i].engine, &c[i].engine);
         fprintf(file, "%s\n{\"as planned\": %s, \"planned\": ", i > 0 ? "," : "",
                 planned ? "true" : "false");
         write_engine(file, &c[i].engine);
@@ -173,8 +173,9 @@ static void write_engines(FILE *file, const UnetCuda *cuda) {
 }
 
 /* UnetDevice.open of the device of `model_here`. */
-static UnetStatus telling_open(void **state, const UnetModel *model, int64_t extent, UnetError *error) {
-    const UnetStatus status = unet_cuda_device.open(state, model, extent, error);
+static UnetStatus telling_open(void **state, const UnetModel *model, int64_t extent,
+                               const UnetEngineFile *engines, UnetError *error) {
+    const UnetStatus status = unet_cuda_device.open(state, model, extent, engines, error);
     const char *path = getenv("HARNESS_ENGINES");
     FILE *file = status == UNET_OK && path != NULL ? fopen(path, "w") : NULL;
     if (file != NULL) {
@@ -221,7 +222,7 @@ static Run start(const UnetModel *model) {
     run.mirror = calloc(1, (size_t)run.model->arena_bytes); /* of which few pages are touched */
     if (run.mirror == NULL)
         fail("out of memory");
-    expect(&run, run.model->device->open(&run.state, run.model, run.model->arena_bytes, &run.error));
+    expect(&run, run.model->device->open(&run.state, run.model, run.model->arena_bytes, NULL, &run.error));
     unet_parameters_init(run.model, 0, run.mirror);
     expect(&run, run.model->device->push(run.state, run.mirror, 0, run.model->persistent, &run.error));
     make_batch(&run);

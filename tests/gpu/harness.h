@@ -9,9 +9,6 @@
 /* Says WHAT on stderr and exits with 1. */
 _Noreturn void fail(const char *what);
 
-/* Whether the numbers of two engines agree; their workspaces may differ. */
-bool same_engine(const UnetEngine *a, const UnetEngine *b);
-
 /* sweep.c: returns the exit code. */
 int sweep(const UnetCudaModel *tables, double seconds, int repeats);
 

@@ -66,6 +66,8 @@ CASES = [
     (["--no-recompute", "--emit=remat", FILE], USAGE, "leave out --no-recompute"),
     (["--isa=avx9", FILE], USAGE, "native or portable"),
     (["--isa=portable", "--target=cuda", FILE], USAGE, "is for --target=cpu"),
+    (["mem", "--target=cuda:h200", FILE], DONE, "cuda:h200"),
+    (["mem", "--target=cuda:h2000", FILE], USAGE, "use one of cpu, cuda, cuda:sm_90, "),
     (["--runtime", FILE], USAGE, "takes no file"),
     (["--runtime", "--mem=1GiB"], USAGE, "`unetc --runtime` does not take --mem: it is for `unetc FILE.unet`"),
     (["mem", "--runtime", FILE], USAGE, "write `unetc --runtime`"),

@@ -81,9 +81,11 @@ static Plan *plan_options(Pool *pool, const char *text, const Options *options, 
 static Plan *plan_program(Pool *pool, const char *text, ProgramKind kind, const Target *target, bool poison,
                           int micro_batches, int bands) {
     Options *options = NEW(pool, Options); /* the plan points to them */
+    const Architecture *usual = target->architecture;
     *options = (Options){.reference = target == targets[0],
                          .target = target,
-                         .architecture = target->architecture == NULL ? NULL : target->architecture[0],
+                         .architecture = usual == NULL ? NULL : usual->architecture,
+                         .card = usual == NULL ? NULL : usual->word,
                          .poison = poison,
                          .max_threads = 4,
                          .micro_batches = micro_batches,

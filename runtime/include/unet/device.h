@@ -6,6 +6,7 @@
 #ifndef UNET_DEVICE_H
 #define UNET_DEVICE_H
 
+#include "engines.h"
 #include "model.h"
 #include "status.h"
 
@@ -17,12 +18,27 @@ typedef struct {
 
 enum { UNET_STEPS_AHEAD = 2 };
 
+/* A file of engines that `tune` wrote (engines.h), to run in place of those that the program was compiled
+ * with. REQUIRED: where it cannot be read or is not for this device and program, that is a failure, and not
+ * something that `note` tells. */
+typedef struct {
+    const char *path; /* NULL: none */
+    bool required;
+} UnetEngineFile;
+
+/* Is told what was measured: DONE of COUNT. */
+typedef struct {
+    void (*timed)(void *context, int32_t done, int32_t count, const UnetTimedEngine *row);
+    void *context;
+} UnetTuneListener;
+
 typedef struct UnetDevice {
     const char *name; /* "cuda" */
     /* Allocates EXTENT zeroed bytes on the device, at once, and prepares what MODEL needs there.
-     * UNET_TOO_SMALL: there is no device, or too little memory.  The caller closes STATE, even after a
-     * failure. */
-    UnetStatus (*open)(void **state, const UnetModel *model, int64_t extent, UnetError *error);
+     * UNET_TOO_SMALL: there is no device, or too little memory.  ENGINES may be NULL.  The caller closes
+     * STATE, even after a failure. */
+    UnetStatus (*open)(void **state, const UnetModel *model, int64_t extent, const UnetEngineFile *engines,
+                       UnetError *error);
     void (*close)(void *state); /* NULL is allowed */
     /* BYTES at OFFSET from the mirror to the device, and back. */
     UnetStatus (*push)(void *state, const char *mirror, int64_t offset, int64_t bytes, UnetError *error);
@@ -45,8 +61,16 @@ typedef struct UnetDevice {
     void (*pin)(void *state, void *memory, size_t bytes);
     /* Names the installed versions of the libraries that MODEL was compiled for; needs no device. */
     void (*libraries)(const UnetModel *model, char *text, size_t size);
-    /* Where `open` departed from what the compiler planned: one line, or "". */
+    /* Where `open` departed from what the compiler planned or the file of engines says: lines, or "". */
     void (*note)(void *state, char *text, size_t size);
+    /* Times which engines compute fastest, on the device and within the planned memory, and writes them to
+     * the file PATH; who opens the device again may use it.  What is on the device is lost.  LISTENER may
+     * be NULL. */
+    UnetStatus (*tune)(void *state, const char *path, const UnetTuneListener *listener, UnetError *error);
+    /* Whether the engines are those of the file that was given to `open`. */
+    bool (*uses_file)(void *state);
+    /* Which engines compute, in a few letters: where these agree, so do results, to the bit. */
+    void (*fingerprint)(void *state, char *text, size_t size);
 } UnetDevice;
 
 #endif

@@ -72,6 +72,11 @@ static const Engine *engine_of(const Descriptor *engine) {
     return &engines[number_of(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX) - first_index()];
 }
 
+int64_t engine_number(const Descriptor *plan) {
+    const Descriptor *config = part_of(plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
+    return number_of(part_of(config, CUDNN_ATTR_ENGINECFG_ENGINE), CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
+}
+
 static bool computes(const Engine *engine, const Descriptor *graph) {
     int64_t count;
     Descriptor *const *operation = operations_of(graph, &count);

@@ -11,8 +11,15 @@
  * cudaLaunchHostFunc, so that a stand-in for CUDA's runtime can order or capture it, and done at once where
  * there is none; it overwrites the workspace with NaNs before and after.
  *
- * The environment variable UNET_CUDNN_REFERENCE_VERSION changes what cudnnGetVersion says, and with it the
- * numbers of all engines.
+ * Environment variables change how it behaves:
+ *
+ *     UNET_CUDNN_REFERENCE_VERSION=N   what cudnnGetVersion says, and with it the numbers of all engines
+ *     UNET_CUDNN_REFERENCE_FAST=N      engine N is the fastest by far: others take two milliseconds
+ *                                      more
+ *     UNET_CUDNN_REFERENCE_ROUNDS=1    each engine rounds otherwise, as real ones do
+ *     UNET_CUDNN_REFERENCE_LOG=FILE    a line is added for each plan that runs: the engine, pairs of knob
+ *                                      and value; behind a semicolon what of x, w, y is the result, and the
+ *                                      sizes of the three
  */
 #ifndef CUDNN_REFERENCE_H
 #define CUDNN_REFERENCE_H
@@ -88,6 +95,8 @@ Descriptor *const *operations_of(const Descriptor *graph, int64_t *count);
 
 /* ---- engines.c ---- */
 
+/* Of the engine of PLAN, as programs know it. */
+int64_t engine_number(const Descriptor *plan);
 cudnnStatus_t engine_check(const Descriptor *engine);
 cudnnStatus_t config_check(const Descriptor *config);
 int64_t config_workspace(const Descriptor *config);

@@ -220,10 +220,19 @@ static int capability() {
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device) {
     if (device != 0)
         return fail(cudaErrorInvalidDevice);
-    if (attribute != cudaDevAttrComputeCapabilityMajor && attribute != cudaDevAttrComputeCapabilityMinor)
+    switch (attribute) {
+    case cudaDevAttrComputeCapabilityMajor:
+        *value = capability() / 10;
+        return cudaSuccess;
+    case cudaDevAttrComputeCapabilityMinor:
+        *value = capability() % 10;
+        return cudaSuccess;
+    case cudaDevAttrMultiProcessorCount:
+        *value = 1;
+        return cudaSuccess;
+    default:
         return fail(cudaErrorInvalidValue);
-    *value = attribute == cudaDevAttrComputeCapabilityMajor ? capability() / 10 : capability() % 10;
-    return cudaSuccess;
+    }
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {

@@ -1,0 +1,17 @@
+/* card.h - the cards that are planned for: what cuDNN is told of a device that is not there. */
+#ifndef CUDA_CARD_H
+#define CUDA_CARD_H
+
+#include <stddef.h>
+
+#include "base/memory.h"
+#include "ir/target.h"
+
+/* What --target=cuda:NAME may name, the usual one first. */
+extern const Architecture cuda_cards[];
+
+/* The properties of card NAME in the words of cuDNN (JSON), with a driver of version DRIVER, 13000 for CUDA
+ * 13.0; NULL: no card has that name. */
+const char *cuda_card_json(Pool *pool, const char *name, size_t driver);
+
+#endif
