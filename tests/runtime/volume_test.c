@@ -1,0 +1,310 @@
+/* volume_test.c - NIfTI files: what they hold, and what is said of those that are wrong. */
+#include "check.h"
+#include "make_nifti.h"
+#include "unet/volume.h"
+
+#include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { D = 2, H = 3, W = 4, VOXELS = D * H * W };
+
+static char folder[64], path[200];
+
+static const char *in_folder(const char *name) {
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+#ifdef UNET_HAS_NIFTI
+
+/* All voxels of the file at PATH, as floats. */
+static UnetStatus read_all(UnetVolumeInfo *info, float *voxel, int64_t *strange, UnetError *error) {
+    UnetVolumeReader *reader;
+    UnetStatus status = unet_volume_open(&reader, path, error);
+    if (status != UNET_OK) {
+        return status;
+    }
+    *info = *unet_volume_info(reader);
+    *strange = 0;
+    for (int z = 0; z < info->size[0] && status == UNET_OK; z++) {
+        union {
+            uint8_t u8[64];
+            int8_t i8[64];
+            uint16_t u16[64];
+            int16_t i16[64];
+            float f32[64];
+        } slice;
+        status = unet_volume_read_slice(reader, &slice, strange, error);
+        for (int i = 0; i < info->size[1] * info->size[2] && i < 64; i++) {
+            *voxel++ = info->type == UNET_VOXEL_U8    ? slice.u8[i]
+                       : info->type == UNET_VOXEL_I8  ? slice.i8[i]
+                       : info->type == UNET_VOXEL_U16 ? slice.u16[i]
+                       : info->type == UNET_VOXEL_I16 ? slice.i16[i]
+                                                      : slice.f32[i];
+        }
+    }
+    unet_volume_close(reader);
+    return status;
+}
+
+/* Voxel i is FIRST + STEP * i, in each type, plain and packed, in either order of bytes. */
+#define CHECK_TYPE(type, code, held, first, step)                                                          \
+    do {                                                                                                   \
+        type voxel[VOXELS];                                                                                \
+        for (int i = 0; i < VOXELS; i++)                                                                   \
+            voxel[i] = (type)(first + step * i);                                                           \
+        check_type(code, (int16_t)(8 * sizeof(type)), voxel, held, first, step);                           \
+    } while (0)
+
+static void check_voxels(UnetVoxel held, double first, double step, const char *what) {
+    UnetVolumeInfo info;
+    UnetError error;
+    float voxel[VOXELS];
+    int64_t strange;
+    CHECK_OK(read_all(&info, voxel, &strange, &error), error);
+    CHECK(info.size[0] == D && info.size[1] == H && info.size[2] == W, "sizes of %s", what);
+    CHECK(info.type == held && strange == 0, "%s is held as %d", what, info.type);
+    for (int i = 0; i < VOXELS; i++) {
+        CHECK(voxel[i] == (float)(first + step * i), "%s: voxel %d is %g", what, i, (double)voxel[i]);
+    }
+}
+
+static void check_type(int16_t code, int16_t bits, const void *voxels, UnetVoxel held, double first,
+                       double step) {
+    Nifti file = nifti_make(D, H, W, code, bits, voxels);
+    char what[32];
+    snprintf(what, sizeof what, "type %d", code);
+    nifti_write(&file, in_folder("a.nii"), 0);
+    check_voxels(held, first, step, what);
+    nifti_write(&file, in_folder("a.nii.gz"), 0);
+    check_voxels(held, first, step, what);
+    nifti_f32(&file, NIFTI_SLOPE, 0.5f);
+    nifti_f32(&file, NIFTI_SLOPE + 4, 10);
+    nifti_write(&file, in_folder("a.nii"), 0);
+    check_voxels(UNET_VOXEL_F32, 10 + first / 2, step / 2, what);
+    nifti_f32(&file, NIFTI_SLOPE, NAN);
+    nifti_write(&file, in_folder("a.nii"), 0);
+    check_voxels(held, first, step, what);
+    uint8_t turned[VOXELS * 8];
+    for (size_t i = 0; i < file.bytes; i++) {
+        const size_t size = (size_t)bits / 8;
+        turned[i] = ((const uint8_t *)voxels)[i / size * size + size - 1 - i % size];
+    }
+    file.voxels = turned;
+    nifti_swap(&file);
+    nifti_write(&file, in_folder("a.nii"), 0);
+    check_voxels(held, first, step, what);
+}
+
+static void test_types(void) {
+    CHECK_TYPE(uint8_t, 2, UNET_VOXEL_U8, 3, 10);
+    CHECK_TYPE(int8_t, 256, UNET_VOXEL_I8, -100, 5);
+    CHECK_TYPE(uint16_t, 512, UNET_VOXEL_U16, 40000, 100);
+    CHECK_TYPE(int16_t, 4, UNET_VOXEL_I16, -1024, 200);
+    CHECK_TYPE(uint32_t, 768, UNET_VOXEL_F32, 100000, 7);
+    CHECK_TYPE(int32_t, 8, UNET_VOXEL_F32, -100000, 7);
+    CHECK_TYPE(uint64_t, 1280, UNET_VOXEL_F32, 5, 1);
+    CHECK_TYPE(int64_t, 1024, UNET_VOXEL_F32, -5, 1);
+    CHECK_TYPE(float, 16, UNET_VOXEL_F32, -1.5, 0.25);
+    CHECK_TYPE(double, 64, UNET_VOXEL_F32, 0.5, 0.125);
+}
+
+static void test_strange_numbers(void) {
+    float voxel[VOXELS] = {NAN, 1, INFINITY, 2}, read[VOXELS];
+    UnetVolumeInfo info;
+    UnetError error;
+    int64_t strange;
+    const Nifti file = nifti_make(D, H, W, 16, 32, voxel);
+    nifti_write(&file, in_folder("a.nii"), 0);
+    CHECK_OK(read_all(&info, read, &strange, &error), error);
+    CHECK(strange == 2 && read[0] == 0 && read[1] == 1 && read[2] == 0 && read[3] == 2,
+          "%d voxels are not finite", (int)strange);
+}
+
+static void test_geometry(void) {
+    const uint8_t voxel[VOXELS] = {0};
+    UnetVolumeInfo plain, placed, turned;
+    UnetError error;
+    float read[VOXELS];
+    int64_t strange;
+    char why[200];
+    Nifti file = nifti_make(D, H, W, 2, 8, voxel);
+    nifti_write(&file, in_folder("a.nii"), 0);
+    CHECK_OK(read_all(&plain, read, &strange, &error), error);
+    CHECK(plain.spacing[0] == 1 && plain.affine[0][0] == 1 && plain.affine[0][3] == 0, "no orientation");
+    nifti_place(&file, 3, 2, 0.5f, -7);
+    nifti_write(&file, in_folder("a.nii"), 0);
+    CHECK_OK(read_all(&placed, read, &strange, &error), error);
+    CHECK(placed.spacing[0] == 3 && placed.spacing[1] == 2 && placed.spacing[2] == 0.5, "spacing");
+    CHECK(placed.affine[0][0] == 0.5 && placed.affine[0][3] == -7 && placed.affine[2][2] == 3, "affine");
+    CHECK(!unet_volume_same_grid(&plain, &placed, why) && strstr(why, "voxels of 1 x 1 x 1 mm") != NULL,
+          "%s", why);
+    CHECK(unet_volume_same_grid(&placed, &placed, why), "%s", why);
+    nifti_place(&file, 3, 2, 0.5f, -8);
+    nifti_write(&file, in_folder("a.nii"), 0);
+    CHECK_OK(read_all(&turned, read, &strange, &error), error);
+    CHECK(!unet_volume_same_grid(&placed, &turned, why) && strstr(why, "first voxels lie 1 mm") != NULL,
+          "%s", why);
+    nifti_i16(&file, NIFTI_SFORM, 0); /* a half turn about z, by quaternion, in micrometres */
+    nifti_i16(&file, NIFTI_QFORM, 1);
+    nifti_f32(&file, NIFTI_QUATERN + 8, 1);
+    file.header[NIFTI_UNITS] = 3;
+    nifti_write(&file, in_folder("a.nii"), 0);
+    CHECK_OK(read_all(&turned, read, &strange, &error), error);
+    CHECK(fabs(turned.affine[0][0] + 0.0005) < 1e-9 && fabs(turned.affine[2][2] - 0.003) < 1e-9,
+          "by quaternion: %g", turned.affine[0][0]);
+    CHECK(fabs(turned.spacing[0] - 0.003) < 1e-9, "micrometres");
+}
+
+/* A header that is changed, and what is said of it. */
+static void check_wrong(int at, int16_t value, const char *said) {
+    const int16_t voxel[VOXELS] = {0};
+    UnetVolumeReader *reader;
+    UnetError error;
+    Nifti file = nifti_make(D, H, W, 4, 16, voxel);
+    nifti_i16(&file, at, value);
+    nifti_write(&file, in_folder("wrong.nii"), 0);
+    CHECK_FAILS(unet_volume_open(&reader, path, &error), error, said);
+    CHECK(strstr(error.text, "wrong.nii") != NULL, "names the file: %s", error.text);
+}
+
+static void check_offset(float offset, const char *said) {
+    const int16_t voxel[VOXELS] = {0};
+    UnetVolumeReader *reader;
+    UnetError error;
+    Nifti file = nifti_make(D, H, W, 4, 16, voxel);
+    nifti_f32(&file, NIFTI_OFFSET_AT, offset);
+    nifti_write(&file, in_folder("wrong.nii"), 0);
+    CHECK_FAILS(unet_volume_open(&reader, path, &error), error, said);
+}
+
+static void test_lying_headers(void) {
+    check_wrong(NIFTI_DIM, 9, "says 9 axes");
+    check_wrong(NIFTI_DIM + 4, -3, "says -3 voxels along axis 2");
+    check_wrong(NIFTI_DIM + 2, 0, "says 0 voxels along axis 1");
+    check_wrong(NIFTI_DIM + 6, 30000, "cut short: 400 bytes cannot hold 30000 x 3 x 4 voxels of 16 bits");
+    check_wrong(NIFTI_TYPE, 128, "RGB24 (128) are not read");
+    check_wrong(NIFTI_BITS, 8, "says 8 bits a voxel");
+    check_wrong(NIFTI_MAGIC, 0x696e, "pair of files");
+    check_wrong(NIFTI_MAGIC, 0, "no NIfTI-1 file");
+    check_wrong(0, 540, "NIfTI-2");
+    check_offset(NAN, "begin at byte nan");
+    check_offset(17, "begin at byte 17");
+    check_offset(353, "cut short");
+    check_offset(1e30f, "begin at byte 1e+30");
+    Nifti file = nifti_make(D, H, W, 4, 16, NULL);
+    const int16_t four[2] = {4, 5}; /* five volumes */
+    nifti_i16(&file, NIFTI_DIM, four[0]);
+    nifti_i16(&file, NIFTI_DIM + 8, four[1]);
+    file.bytes = 0;
+    UnetVolumeReader *reader;
+    UnetError error;
+    nifti_write(&file, in_folder("wrong.nii"), 0);
+    CHECK_FAILS(unet_volume_open(&reader, path, &error), error, "holds 5 volumes");
+    file = nifti_make(30000, 30000, 30000, 4, 16, NULL);
+    file.bytes = 0;
+    nifti_write(&file, in_folder("wrong.nii.gz"), 0);
+    CHECK_FAILS(unet_volume_open(&reader, path, &error), error, "more than 2^31 voxels");
+    CHECK_FAILS(unet_volume_open(&reader, folder, &error), error, "no regular file");
+    CHECK_FAILS(unet_volume_open(&reader, in_folder("absent.nii"), &error), error, "absent.nii");
+}
+
+static void test_cut_files(void) {
+    uint8_t voxel[VOXELS];
+    UnetVolumeInfo info;
+    UnetError error;
+    float read[VOXELS];
+    int64_t strange;
+    for (int i = 0; i < VOXELS; i++) {
+        voxel[i] = (uint8_t)(i * 77);
+    }
+    const Nifti file = nifti_make(D, H, W, 2, 8, voxel);
+    struct stat found;
+    nifti_write(&file, in_folder("cut.nii"), 300);
+    CHECK_FAILS(read_all(&info, read, &strange, &error), error, "cut short in its header");
+    nifti_write(&file, in_folder("cut.nii"), NIFTI_BEGIN + VOXELS - 1);
+    CHECK_FAILS(read_all(&info, read, &strange, &error), error, "cut short: 375 bytes cannot hold");
+    nifti_write(&file, in_folder("cut.nii.gz"), 0);
+    CHECK(stat(path, &found) == 0, "the file");
+    const size_t whole = (size_t)found.st_size;
+    nifti_write(&file, in_folder("cut.nii.gz"), whole - 12);
+    CHECK_FAILS(read_all(&info, read, &strange, &error), error, "cut short in slice 1 of 2");
+    nifti_write(&file, in_folder("cut.nii.gz"), whole - 3);
+    CHECK_FAILS(read_all(&info, read, &strange, &error), error, "cut.nii.gz: cut short behind its voxels");
+    nifti_write(&file, in_folder("cut.nii.gz"), 0);
+    FILE *out = fopen(path, "r+b");
+    CHECK(out != NULL && fseek(out, -6, SEEK_END) == 0 && fputc(0x55, out) != EOF && fclose(out) == 0,
+          "the sum of the file is changed");
+    CHECK_FAILS(read_all(&info, read, &strange, &error), error,
+                "damaged in its header (incorrect data check)");
+}
+
+static void test_writing(void) {
+    const int16_t voxel[VOXELS] = {-5, 5};
+    float classes[VOXELS], read[VOXELS];
+    UnetVolumeInfo like, info;
+    UnetVolumeWriter *writer;
+    UnetError error;
+    int64_t strange;
+    char why[200];
+    for (int i = 0; i < VOXELS; i++) {
+        classes[i] = (float)(i * 11);
+    }
+    Nifti file = nifti_make(D, H, W, 4, 16, voxel);
+    nifti_place(&file, 3, 2, 0.5f, -7);
+    nifti_f32(&file, NIFTI_SLOPE, 2);
+    nifti_swap(&file);
+    nifti_write(&file, in_folder("in.nii"), 0);
+    CHECK_OK(read_all(&like, read, &strange, &error), error);
+    static const struct {
+        const char *name;
+        int32_t classes;
+        UnetVoxel held;
+    } cases[] = {{"out.nii", 3, UNET_VOXEL_U8},
+                 {"out.nii.gz", 3, UNET_VOXEL_U8},
+                 {"out.nii.gz", 300, UNET_VOXEL_U16},
+                 {"out.nii", 0, UNET_VOXEL_F32}};
+    for (int i = 0; i < 4; i++) {
+        CHECK_OK(unet_volume_create(&writer, in_folder(cases[i].name), &like, 1, cases[i].classes, &error),
+                 error);
+        CHECK_OK(unet_volume_write(writer, classes, VOXELS, &error), error);
+        CHECK(access(path, F_OK) != 0 || i >= 2, "the file is not there before it is whole");
+        CHECK_OK(unet_volume_finish(writer, &error), error);
+        CHECK_OK(read_all(&info, read, &strange, &error), error);
+        CHECK(info.type == cases[i].held, "type of %s", cases[i].name);
+        CHECK(unet_volume_same_grid(&like, &info, why), "%s", why);
+        CHECK(i == 1 || memcmp(read, classes, sizeof read) == 0, "voxels of %s", cases[i].name);
+    }
+    CHECK_OK(unet_volume_create(&writer, in_folder("never.nii"), &like, 1, 3, &error), error);
+    unet_volume_discard(writer);
+    CHECK(access(path, F_OK) != 0, "a discarded file is there");
+}
+
+#else
+
+static void test_refusal(void) {
+    UnetVolumeReader *reader;
+    UnetError error;
+    CHECK_FAILS(unet_volume_open(&reader, in_folder("a.nii"), &error), error, "install libnifti-dev");
+}
+
+#endif
+
+int main(void) {
+    make_folder(folder);
+    CHECK(unet_volume_is_name("a/b.NII.gz") && unet_volume_is_name("b.nii") && !unet_volume_is_name("a.gz"),
+          "names of volumes");
+#ifdef UNET_HAS_NIFTI
+    test_types();
+    test_strange_numbers();
+    test_geometry();
+    test_lying_headers();
+    test_cut_files();
+    test_writing();
+#else
+    test_refusal();
+#endif
+    remove_folder(folder);
+    return check_result();
+}
