@@ -131,6 +131,9 @@ UNET_MUST_USE UnetStatus device_timed_run(Device *device, const UnetProgram *pro
                                           bool parts, const UnetDeviceTime **time, int32_t *count,
                                           UnetError *error);
 
+/* eval.c: FOLDER, or that of the data where it is NULL, and where volumes are decoded to. */
+UnetDataPlace data_place(const Driver *driver, const char *folder);
+
 /* eval.c: whether there is data to evaluate on, and that data: `--eval-data`, all of it, or what the model
  * says. */
 bool evaluation_exists(const Driver *driver);

@@ -76,6 +76,8 @@ static const UnetOptionRow rows[] = {
     {"--eval-data", .kind = UNET_TEXT, .commands = IN(TRAIN) | IN(EVAL), .place = AT(eval_data),
      .value = "DIR",
      .help = "folder to evaluate on, all of it, in place of the data that the model holds back"},
+    {"--cache", .kind = UNET_TEXT, .commands = IN(TRAIN) | IN(EVAL) | IN(CHECK_DATA), .place = AT(cache),
+     .value = "DIR", .help = "folder for decoded volumes, which otherwise are kept beside their files"},
     {"--epochs", .kind = UNET_NUMBER, .commands = IN(TRAIN), .min = 1, .max = INT64_MAX,
      .place = AT(epochs), .value = "N", .help = "how long to train, in passes over the data"},
     {"--steps", .kind = UNET_NUMBER, .commands = IN(TRAIN), .min = 1, .max = INT64_MAX, .place = AT(steps),

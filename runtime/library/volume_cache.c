@@ -193,6 +193,34 @@ void volume_row(const CachedVolume *volume, int32_t z, int32_t y, int32_t x, int
     }
 }
 
+/* Voxels of the box around all that is not 0, or, where there is none, all of them. */
+static double box_voxels(const CachedVolume *channel, int32_t channels) {
+    double voxels = 1;
+    for (int axis = 0; axis < 3; axis++) {
+        int32_t begin = INT32_MAX, end = 0;
+        for (int32_t c = 0; c < channels; c++) {
+            const VolumeFacts *facts = &channel[c].facts;
+            const bool empty = facts->end[axis] == 0;
+            begin = !empty && facts->begin[axis] < begin ? facts->begin[axis] : begin;
+            end = facts->end[axis] > end ? facts->end[axis] : end;
+        }
+        voxels *= end > 0 ? end - begin : channel[0].info.size[axis];
+    }
+    return voxels;
+}
+
+/* What lies beside the box is 0, and adds nothing to the sums. */
+void volume_normal(const CachedVolume *channel, int32_t channels, UnetNormal *normal) {
+    const double voxels = box_voxels(channel, channels);
+    *normal = (UnetNormal){.clips = false};
+    for (int32_t c = 0; c < channels; c++) {
+        const double mean = channel[c].facts.sum / voxels;
+        const double variance = channel[c].facts.squares / voxels - mean * mean;
+        normal->mean[c] = mean;
+        normal->deviation[c] = fmax(variance > 0 ? sqrt(variance) : 0, 1e-8);
+    }
+}
+
 static size_t slice_bytes(const UnetVolumeInfo *info) {
     return (size_t)info->size[1] * (size_t)info->size[2] * unet_voxel_bytes(info->type);
 }

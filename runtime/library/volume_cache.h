@@ -10,6 +10,7 @@
 #define UNET_VOLUME_CACHE_H
 
 #include "unet/atomic_file.h"
+#include "unet/model.h"
 #include "unet/volume.h"
 
 /* Of all voxels of a volume. */
@@ -44,6 +45,10 @@ UNET_MUST_USE UnetStatus volume_cache_open(CachedVolume *volume, const char *pat
 UNET_MUST_USE UnetStatus volume_decode(CachedVolume *volume, const char *path, UnetError *error);
 
 void volume_cache_close(CachedVolume *volume); /* also of one that is all zeros */
+
+/* What brings each of these channels to mean 0 and deviation 1: over the box of voxels that are not 0 in
+ * all of them. */
+void volume_normal(const CachedVolume *channel, int32_t channels, UnetNormal *normal);
 
 /* Voxels X to X + COUNT - 1 of row (Z, Y), as floats. */
 void volume_row(const CachedVolume *volume, int32_t z, int32_t y, int32_t x, int32_t count, float *row);

@@ -1,4 +1,4 @@
-/* volume.h - reading and writing volumes: NIfTI-1 files (nifti1.h), alone (`.nii`) or packed by gzip
+/* volume.h - reading and writing volumes: NIfTI-1 files, alone (`.nii`) or packed by gzip
  * (`.nii.gz`), where the build has Debian's NIfTI library.
  *
  * A volume is three axes of voxels, each one number: bytes, integers of up to 64 bits, floats or doubles,
