@@ -40,7 +40,7 @@ static UnetStatus read_classes(const Check *c, UnetImageReader *reader, const Sa
 
 /* A volume was decoded when the dataset was opened; what is left is to look at its classes. */
 static UnetStatus check_volume(const Check *c, const Sample *sample, int32_t series, UnetError *error) {
-    const CachedVolume *volume = &sample->volume[series];
+    const UnetVoxels *volume = &sample->volume[series];
     const int32_t *size = volume->info.size, source = c->dataset->series[series].source;
     LabelCount file = {.files = 0};
     if (!dataset_is_labels(c->dataset, source)) {

@@ -63,8 +63,8 @@ static UnetStatus visit(const UnetDataset *dataset, const Sample *sample, int32_
     float *class = row + size[2];
     UnetStatus status = UNET_OK;
     for (int32_t line = 0; line < size[0] * size[1] && status == UNET_OK; line++) {
-        volume_row(&sample->volume[series], line / size[1], line % size[1], 0, size[2], row);
-        volume_row(&sample->volume[labels], line / size[1], line % size[1], 0, size[2], class);
+        unet_voxels_row(&sample->volume[series], line / size[1], line % size[1], 0, size[2], row);
+        unet_voxels_row(&sample->volume[labels], line / size[1], line % size[1], 0, size[2], class);
         status = dataset_to_classes(dataset, sample, labels, class, size[2], error);
         for (int32_t x = 0; x < size[2] && status == UNET_OK; x++) {
             if (class[x] > 0 && class[x] < UNET_IGNORED) {

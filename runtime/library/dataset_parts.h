@@ -20,7 +20,7 @@
 #include "unet/image.h"
 #include "unet/rng.h"
 #include "pattern.h"
-#include "volume_cache.h"
+#include "unet/voxels.h"
 
 enum { MAX_SOURCES = 256, MAX_TERMS = 256 }; /* they share the number of a random stream */
 
@@ -52,10 +52,10 @@ typedef struct {
 } SourceScale;
 
 typedef struct {
-    int32_t stem;         /* index in the sorted stems of all matched files */
-    int32_t size[3];      /* of its coarsest files: height, width, depth */
-    size_t file_bytes;    /* of all its files, decoded */
-    CachedVolume *volume; /* of each series; NULL: of pictures */
+    int32_t stem;       /* index in the sorted stems of all matched files */
+    int32_t size[3];    /* of its coarsest files: height, width, depth */
+    size_t file_bytes;  /* of all its files, decoded */
+    UnetVoxels *volume; /* of each series; NULL: of pictures */
 } Sample;
 
 /* Small training sets are decoded once: the files of the first samples, as many as fit, are kept as bytes.

@@ -21,7 +21,7 @@ bool dataset_pushes(const UnetSourceTerm *term) {
 
 void dataset_close_volumes(UnetDataset *dataset, Sample *sample) {
     for (int32_t i = 0; sample->volume != NULL && i < dataset->nseries; i++) {
-        volume_cache_close(&sample->volume[i]);
+        unet_voxels_close(&sample->volume[i]);
     }
     free(sample->volume);
     sample->volume = NULL;
@@ -78,7 +78,7 @@ static UnetStatus check_grid(const Sample *sample, int32_t i, const char *path, 
 /* All numbers of a file of labels must be classes. */
 static UnetStatus check_classes(const UnetDataset *dataset, const Sample *sample, int32_t i,
                                 const char *path, UnetError *error) {
-    const CachedVolume *volume = &sample->volume[i];
+    const UnetVoxels *volume = &sample->volume[i];
     UnetStatus status = UNET_OK;
     if (!dataset_is_labels(dataset, dataset->series[i].source)) {
         return UNET_OK;
@@ -87,7 +87,7 @@ static UnetStatus check_classes(const UnetDataset *dataset, const Sample *sample
         return unet_fail(error, UNET_IO,
                          "%s holds no classes: its voxels go from %g to %g, and classes are at most %d "
                          "whole numbers from 0 on",
-                         path, (double)volume->facts.least, (double)volume->facts.most, VOLUME_MOST_VALUES);
+                         path, (double)volume->facts.least, (double)volume->facts.most, UNET_MOST_VALUES);
     }
     for (int32_t k = 0; k < volume->facts.nvalue && status == UNET_OK; k++) {
         float value = (float)volume->value[k];
@@ -98,10 +98,10 @@ static UnetStatus check_classes(const UnetDataset *dataset, const Sample *sample
 
 static UnetStatus open_volume(UnetDataset *dataset, Sample *sample, int32_t i, char path[UNET_PATH_BYTES],
                               UnetError *error) {
-    CachedVolume *volume = &sample->volume[i];
+    UnetVoxels *volume = &sample->volume[i];
     UnetStatus status = dataset_path(dataset, &dataset->series[i], sample, path, error);
     if (status == UNET_OK) {
-        status = volume_cache_open(volume, path, dataset->cache_folder, error);
+        status = unet_voxels_open(volume, path, dataset->cache_folder, error);
     }
     dataset->series[i].strange += volume->facts.strange;
     return status;
@@ -153,7 +153,7 @@ static bool is_foreground(const UnetDataset *dataset, int32_t series, int32_t va
 enum { PART = 256 }; /* voxels that are looked at together */
 
 /* Voxel NUMBER of those of VALUE, counted slice by slice. */
-static bool find_voxel(const CachedVolume *volume, int32_t k, int64_t number, int32_t voxel[3]) {
+static bool find_voxel(const UnetVoxels *volume, int32_t k, int64_t number, int32_t voxel[3]) {
     const int32_t *size = volume->info.size;
     const uint32_t *count = volume->count + (size_t)k * (size_t)size[0];
     int32_t z = 0;
@@ -164,7 +164,7 @@ static bool find_voxel(const CachedVolume *volume, int32_t k, int64_t number, in
         float part[PART];
         for (int32_t x = 0; x < size[2]; x++) {
             if (x % PART == 0) {
-                volume_row(volume, z, y, x, size[2] - x < PART ? size[2] - x : PART, part);
+                unet_voxels_row(volume, z, y, x, size[2] - x < PART ? size[2] - x : PART, part);
             }
             if (part[x % PART] == (float)volume->value[k] && number-- == 0) {
                 memcpy(voxel, (const int32_t[]){y, x, z}, 3 * sizeof *voxel);
@@ -179,8 +179,8 @@ bool dataset_draw_foreground(const UnetDataset *dataset, const Sample *sample, c
                              int32_t voxel[3]) {
     enum { CLASS_DRAW = WINDOW_AXES, VOXEL_DRAW }; /* behind those of a window */
     const int32_t series = dataset_series_of_labels(dataset);
-    const CachedVolume *volume = &sample->volume[series < 0 ? 0 : series];
-    int32_t present[VOLUME_MOST_VALUES], npresent = 0;
+    const UnetVoxels *volume = &sample->volume[series < 0 ? 0 : series];
+    int32_t present[UNET_MOST_VALUES], npresent = 0;
     int64_t voxels = 0;
     for (int32_t k = 0; series >= 0 && k < volume->facts.nvalue; k++) {
         if (is_foreground(dataset, series, volume->value[k])) {
@@ -201,8 +201,8 @@ bool dataset_draw_foreground(const UnetDataset *dataset, const Sample *sample, c
 
 void volume_push(const Reading *at, int32_t series, int32_t channel, float *operand) {
     const int32_t count = reading_columns(at);
-    volume_row(&at->sample->volume[series], at->slice, at->row, at->begin[1], count,
-               operand + (size_t)channel * (size_t)count);
+    unet_voxels_row(&at->sample->volume[series], at->slice, at->row, at->begin[1], count,
+                    operand + (size_t)channel * (size_t)count);
 }
 
 const UnetNormal *reading_normal(const Reading *at, const UnetSource *source, UnetNormal *each) {
@@ -211,7 +211,7 @@ const UnetNormal *reading_normal(const Reading *at, const UnetSource *source, Un
         return dataset_normal(dataset, source->input);
     }
     const int32_t first = dataset->scale[source - dataset->source].first_series;
-    volume_normal(&at->sample->volume[first], source->channels, each);
+    unet_voxels_normal(&at->sample->volume[first], source->channels, each);
     return each;
 }
 

@@ -7,11 +7,11 @@
 #include <strings.h>
 
 size_t unet_voxel_bytes(UnetVoxel type) {
-    static const size_t bytes[UNET_VOXELS] = {[UNET_VOXEL_U8] = 1,
-                                              [UNET_VOXEL_I8] = 1,
-                                              [UNET_VOXEL_U16] = 2,
-                                              [UNET_VOXEL_I16] = 2,
-                                              [UNET_VOXEL_F32] = 4};
+    static const size_t bytes[UNET_VOXEL_TYPES] = {[UNET_VOXEL_U8] = 1,
+                                                   [UNET_VOXEL_I8] = 1,
+                                                   [UNET_VOXEL_U16] = 2,
+                                                   [UNET_VOXEL_I16] = 2,
+                                                   [UNET_VOXEL_F32] = 4};
     return bytes[type];
 }
 
@@ -22,6 +22,14 @@ static bool ends_in(const char *path, const char *suffix) {
 
 bool unet_volume_is_name(const char *path) {
     return ends_in(path, ".nii") || ends_in(path, ".nii.gz");
+}
+
+bool unet_volume_channel_path(const char *path, int32_t channel, char *out, size_t size) {
+    const char *slash = strrchr(path, '/'), *found = strstr(slash != NULL ? slash : path, "_0000");
+    const int n = found == NULL ? -1
+                                : snprintf(out, size, "%.*s_%04d%s", (int)(found - path), path, channel,
+                                           found + strlen("_0000"));
+    return n > 0 && (size_t)n < size;
 }
 
 const char *unet_volume_package(void) {

@@ -2,7 +2,7 @@
 #include "check.h"
 #include "make_nifti.h"
 #include "unet/volume.h"
-#include "volume_cache.h"
+#include "unet/voxels.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -305,10 +305,10 @@ static ino_t file_number(const char *name) {
     return stat(in_folder(name), &found) == 0 ? found.st_ino : 0;
 }
 
-static void check_volume(const CachedVolume *volume, const int16_t *voxel) {
+static void check_volume(const UnetVoxels *volume, const int16_t *voxel) {
     float row[W];
     for (int i = 0; i < D * H; i++) {
-        volume_row(volume, i / H, i % H, 0, W, row);
+        unet_voxels_row(volume, i / H, i % H, 0, W, row);
         for (int x = 0; x < W; x++) {
             CHECK(row[x] == voxel[i * W + x], "voxel %d of row %d is %g", x, i, (double)row[x]);
         }
@@ -317,14 +317,14 @@ static void check_volume(const CachedVolume *volume, const int16_t *voxel) {
 
 static void test_cache(void) {
     int16_t voxel[VOXELS] = {0};
-    CachedVolume volume;
+    UnetVoxels volume;
     UnetError error;
     voxel[5] = 7, voxel[10] = 3, voxel[17] = 7; /* (0, 1, 1), (0, 2, 2), (1, 1, 1) */
     const Nifti file = nifti_make(D, H, W, 4, 16, voxel);
     nifti_write(&file, in_folder("scan.nii.gz"), 0);
-    CHECK_OK(volume_cache_open(&volume, path, NULL, &error), error);
+    CHECK_OK(unet_voxels_open(&volume, path, NULL, &error), error);
     check_volume(&volume, voxel);
-    const VolumeFacts *facts = &volume.facts;
+    const UnetVoxelFacts *facts = &volume.facts;
     CHECK(facts->sum == 17 && facts->squares == 107 && facts->least == 0 && facts->most == 7, "sums");
     CHECK(facts->begin[0] == 0 && facts->begin[1] == 1 && facts->begin[2] == 1 && facts->end[0] == 2 &&
               facts->end[1] == 3 && facts->end[2] == 3,
@@ -333,48 +333,48 @@ static void test_cache(void) {
               volume.count[0] == 10 && volume.count[1] == 11 && volume.count[2] == 1 &&
               volume.count[3] == 0 && volume.count[4] == 1 && volume.count[5] == 1,
           "values and how often each slice has them");
-    volume_cache_close(&volume);
+    unet_voxels_close(&volume);
     const ino_t first = file_number(".scan.nii.gz.unetvol");
     CHECK(first != 0, "the file lies beside its source");
-    CHECK_OK(volume_cache_open(&volume, in_folder("scan.nii.gz"), NULL, &error), error);
-    volume_cache_close(&volume);
+    CHECK_OK(unet_voxels_open(&volume, in_folder("scan.nii.gz"), NULL, &error), error);
+    unet_voxels_close(&volume);
     CHECK(file_number(".scan.nii.gz.unetvol") == first, "a file that is current was made again");
 
     voxel[5] = 8; /* of the same length, and another time */
     nifti_write(&file, in_folder("scan.nii.gz"), 0);
     const struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
     CHECK(utimensat(AT_FDCWD, path, times, 0) == 0, "the time");
-    CHECK_OK(volume_cache_open(&volume, path, NULL, &error), error);
+    CHECK_OK(unet_voxels_open(&volume, path, NULL, &error), error);
     check_volume(&volume, voxel);
-    volume_cache_close(&volume);
+    unet_voxels_close(&volume);
     const long lengths[] = {5000, 4096, 10, 0}; /* cut short, or of something else */
     for (int i = 0; i < 4; i++) {
         CHECK(truncate(in_folder(".scan.nii.gz.unetvol"), lengths[i]) == 0, "cut");
-        CHECK_OK(volume_cache_open(&volume, in_folder("scan.nii.gz"), NULL, &error), error);
+        CHECK_OK(unet_voxels_open(&volume, in_folder("scan.nii.gz"), NULL, &error), error);
         check_volume(&volume, voxel);
-        volume_cache_close(&volume);
+        unet_voxels_close(&volume);
     }
-    CHECK_OK(volume_decode(&volume, in_folder("scan.nii.gz"), &error), error);
+    CHECK_OK(unet_voxels_decode(&volume, in_folder("scan.nii.gz"), &error), error);
     check_volume(&volume, voxel);
     CHECK(volume.facts.nvalue == 4 && volume.value[3] == 8 && volume.mapped == NULL, "in memory");
-    volume_cache_close(&volume);
+    unet_voxels_close(&volume);
 }
 
 static void test_cache_places(void) {
     const int16_t voxel[VOXELS] = {1};
-    CachedVolume volume;
+    UnetVoxels volume;
     UnetError error;
     char cache[200];
     Nifti file = nifti_make(D, H, W, 4, 16, voxel);
     nifti_write(&file, in_folder("b.nii"), 0);
     snprintf(cache, sizeof cache, "%s/cache", folder);
-    CHECK_OK(volume_cache_open(&volume, path, cache, &error), error);
+    CHECK_OK(unet_voxels_open(&volume, path, cache, &error), error);
     check_volume(&volume, voxel);
-    volume_cache_close(&volume);
+    unet_voxels_close(&volume);
     CHECK(files_in(cache) == 1, "one file in the folder of decoded files");
     CHECK(file_number(".b.nii.unetvol") == 0, "and none beside the source");
     CHECK(mkdir(in_folder(".b.nii.unetvol"), 0777) == 0, "a folder of that name");
-    CHECK_FAILS(volume_cache_open(&volume, in_folder("b.nii"), NULL, &error), error, "--cache=DIR");
+    CHECK_FAILS(unet_voxels_open(&volume, in_folder("b.nii"), NULL, &error), error, "--cache=DIR");
 
     static int16_t large[64 * 64 * 8]; /* a disk that is full is a file that may not grow */
     file = nifti_make(8, 64, 64, 4, 16, large);
@@ -384,12 +384,12 @@ static void test_cache_places(void) {
     least.rlim_max = before.rlim_max;
     signal(SIGXFSZ, SIG_IGN);
     CHECK(setrlimit(RLIMIT_FSIZE, &least) == 0, "a limit");
-    CHECK_FAILS(volume_cache_open(&volume, path, cache, &error), error,
+    CHECK_FAILS(unet_voxels_open(&volume, path, cache, &error), error,
                 "large.nii.gz.unetvol: cannot write");
     CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0, "limits again");
     CHECK(files_in(cache) == 1, "nothing is left of it");
     nifti_write(&file, in_folder("cut.nii.gz"), 60);
-    CHECK_FAILS(volume_cache_open(&volume, path, cache, &error), error, "cut.nii.gz: cut short in");
+    CHECK_FAILS(unet_voxels_open(&volume, path, cache, &error), error, "cut.nii.gz: cut short in");
     CHECK(files_in(cache) == 1, "nothing is left of it");
 }
 

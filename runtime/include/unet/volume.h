@@ -24,7 +24,7 @@ extern "C" {
 /* How voxels are held: as in the file where its numbers are not scaled and have up to 16 bits; else as
  * floats. */
 typedef enum { UNET_VOXEL_U8, UNET_VOXEL_I8, UNET_VOXEL_U16, UNET_VOXEL_I16, UNET_VOXEL_F32 } UnetVoxel;
-enum { UNET_VOXELS = UNET_VOXEL_F32 + 1 };
+enum { UNET_VOXEL_TYPES = UNET_VOXEL_F32 + 1 };
 
 size_t unet_voxel_bytes(UnetVoxel type);
 
@@ -42,6 +42,10 @@ typedef struct {
  * Debian that is missing, else NULL. */
 bool unet_volume_is_name(const char *path);
 const char *unet_volume_package(void);
+
+/* PATH with the number of CHANNEL in place of "_0000", as nnU-Net names files; false: it has none, or is
+ * too long. */
+bool unet_volume_channel_path(const char *path, int32_t channel, char *out, size_t size);
 
 /* Whether the grids of A and B are one: sizes, and where their corners lie, to a hundredth of a voxel. Else
  * WHY says what differs. */

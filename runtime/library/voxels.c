@@ -1,4 +1,4 @@
-/* volume_cache.c - see volume_cache.h.
+/* voxels.c - volumes decoded into files, and what is known of all their voxels (unet/voxels.h).
  *
  *     head, 4096 bytes | voxels | facts | values | counts of values by slices
  *
@@ -6,7 +6,7 @@
  * not count.  What is written last comes last: facts are known once all voxels were decoded.
  */
 #define _DEFAULT_SOURCE /* realpath */
-#include "volume_cache.h"
+#include "unet/voxels.h"
 #include "size_math.h"
 
 #include <errno.h>
@@ -70,17 +70,17 @@ static UnetStatus cache_path(char out[UNET_PATH_BYTES], const char *path, const 
 /* ---- what is known of all voxels -------------------------------------------------------------- */
 
 typedef struct {
-    VolumeFacts facts;
+    UnetVoxelFacts facts;
     bool classes;   /* so far all voxels may be classes, of few values */
     int16_t *index; /* of each value among those seen; -1: not yet */
-    int32_t value[VOLUME_MOST_VALUES];
-    uint32_t *count; /* count[z * VOLUME_MOST_VALUES + index] */
+    int32_t value[UNET_MOST_VALUES];
+    uint32_t *count; /* count[z * UNET_MOST_VALUES + index] */
 } Survey;
 
 static bool survey_start(Survey *survey, int32_t slices) {
     *survey = (Survey){.classes = true, .facts = {.least = INFINITY, .most = -INFINITY}};
     survey->index = malloc(VALUES * sizeof *survey->index);
-    survey->count = calloc((size_t)slices * VOLUME_MOST_VALUES, sizeof *survey->count);
+    survey->count = calloc((size_t)slices * UNET_MOST_VALUES, sizeof *survey->count);
     for (int i = 0; survey->index != NULL && i < VALUES; i++) {
         survey->index[i] = -1;
     }
@@ -99,17 +99,17 @@ static void count_value(Survey *survey, int32_t z, float number) {
     }
     int16_t *index = &survey->index[(int32_t)number];
     if (*index < 0) {
-        if (survey->facts.nvalue == VOLUME_MOST_VALUES) {
+        if (survey->facts.nvalue == UNET_MOST_VALUES) {
             survey->classes = false;
             return;
         }
         *index = (int16_t)survey->facts.nvalue;
         survey->value[survey->facts.nvalue++] = (int32_t)number;
     }
-    survey->count[(size_t)z * VOLUME_MOST_VALUES + (size_t)*index]++;
+    survey->count[(size_t)z * UNET_MOST_VALUES + (size_t)*index]++;
 }
 
-static void widen(VolumeFacts *facts, const int32_t at[3]) {
+static void widen(UnetVoxelFacts *facts, const int32_t at[3]) {
     for (int i = 0; i < 3; i++) {
         if (facts->end[i] == 0 || at[i] < facts->begin[i]) {
             facts->begin[i] = at[i];
@@ -121,7 +121,7 @@ static void widen(VolumeFacts *facts, const int32_t at[3]) {
 }
 
 static void survey_row(Survey *survey, int32_t z, int32_t y, const float *row, int32_t width) {
-    VolumeFacts *facts = &survey->facts;
+    UnetVoxelFacts *facts = &survey->facts;
     int32_t first = width, last = -1;
     for (int32_t x = 0; x < width; x++) {
         const double number = (double)row[x];
@@ -157,7 +157,7 @@ static void survey_sort(Survey *survey, int32_t slices, int32_t *value, uint32_t
     for (int32_t k = 0; k < nvalue; k++) {
         for (int32_t z = 0; z < slices; z++) {
             count[(size_t)k * (size_t)slices + (size_t)z] =
-                survey->count[(size_t)z * VOLUME_MOST_VALUES + (size_t)survey->index[value[k]]];
+                survey->count[(size_t)z * UNET_MOST_VALUES + (size_t)survey->index[value[k]]];
         }
     }
 }
@@ -171,7 +171,7 @@ static void survey_sort(Survey *survey, int32_t slices, int32_t *value, uint32_t
             row[i] = (float)from[i];                                                                       \
     } while (0)
 
-void volume_row(const CachedVolume *volume, int32_t z, int32_t y, int32_t x, int32_t count, float *row) {
+void unet_voxels_row(const UnetVoxels *volume, int32_t z, int32_t y, int32_t x, int32_t count, float *row) {
     const int32_t *size = volume->info.size;
     const size_t at = ((size_t)z * (size_t)size[1] + (size_t)y) * (size_t)size[2] + (size_t)x;
     switch (volume->info.type) {
@@ -194,12 +194,12 @@ void volume_row(const CachedVolume *volume, int32_t z, int32_t y, int32_t x, int
 }
 
 /* Voxels of the box around all that is not 0, or, where there is none, all of them. */
-static double box_voxels(const CachedVolume *channel, int32_t channels) {
+static double box_voxels(const UnetVoxels *channel, int32_t channels) {
     double voxels = 1;
     for (int axis = 0; axis < 3; axis++) {
         int32_t begin = INT32_MAX, end = 0;
         for (int32_t c = 0; c < channels; c++) {
-            const VolumeFacts *facts = &channel[c].facts;
+            const UnetVoxelFacts *facts = &channel[c].facts;
             const bool empty = facts->end[axis] == 0;
             begin = !empty && facts->begin[axis] < begin ? facts->begin[axis] : begin;
             end = facts->end[axis] > end ? facts->end[axis] : end;
@@ -210,7 +210,7 @@ static double box_voxels(const CachedVolume *channel, int32_t channels) {
 }
 
 /* What lies beside the box is 0, and adds nothing to the sums. */
-void volume_normal(const CachedVolume *channel, int32_t channels, UnetNormal *normal) {
+void unet_voxels_normal(const UnetVoxels *channel, int32_t channels, UnetNormal *normal) {
     const double voxels = box_voxels(channel, channels);
     *normal = (UnetNormal){.clips = false};
     for (int32_t c = 0; c < channels; c++) {
@@ -236,12 +236,12 @@ typedef struct {
 /* All slices of the file; SLICE and ROW have room for one. */
 static UnetStatus decode(Decoding *d, void *slice, float *row, UnetError *error) {
     const UnetVolumeInfo *info = unet_volume_info(d->reader);
-    CachedVolume one = {.info = *info, .voxel = slice};
+    UnetVoxels one = {.info = *info, .voxel = slice};
     UnetStatus status = UNET_OK;
     for (int32_t z = 0; z < info->size[0] && status == UNET_OK; z++) {
         status = unet_volume_read_slice(d->reader, slice, &d->survey.facts.strange, error);
         for (int32_t y = 0; y < info->size[1] && status == UNET_OK; y++) {
-            volume_row(&one, 0, y, 0, info->size[2], row);
+            unet_voxels_row(&one, 0, y, 0, info->size[2], row);
             survey_row(&d->survey, z, y, row, info->size[2]);
         }
         if (status == UNET_OK && d->file != NULL) {
@@ -274,13 +274,13 @@ static size_t padding(size_t bytes) {
 
 /* Bytes behind the voxels. */
 static size_t tail_bytes(int32_t nvalue, int32_t slices) {
-    return sizeof(VolumeFacts) + (size_t)nvalue * (sizeof(int32_t) + (size_t)slices * sizeof(uint32_t));
+    return sizeof(UnetVoxelFacts) + (size_t)nvalue * (sizeof(int32_t) + (size_t)slices * sizeof(uint32_t));
 }
 
 static Head make_head(const UnetVolumeInfo *info, const struct stat *source) {
     Head head = {.order = 0x01020304,
                  .head_bytes = sizeof(Head),
-                 .facts_bytes = sizeof(VolumeFacts),
+                 .facts_bytes = sizeof(UnetVoxelFacts),
                  .source_bytes = (int64_t)source->st_size,
                  .source_seconds = (int64_t)source->st_mtim.tv_sec,
                  .source_nanoseconds = (int64_t)source->st_mtim.tv_nsec,
@@ -352,9 +352,10 @@ static UnetStatus make(const char *path, const char *cache, const struct stat *s
 /* ---- reading it in place ---------------------------------------------------------------------- */
 
 /* Whether the mapped file is whole, and of SOURCE as it is now; then VOLUME's pointers are set. */
-static bool is_current(CachedVolume *volume, const struct stat *source) {
+static bool is_current(UnetVoxels *volume, const struct stat *source) {
     const Head *head = volume->mapped;
-    if (volume->bytes < HEAD_BYTES + sizeof(VolumeFacts) || memcmp(head->magic, magic, sizeof magic) != 0) {
+    if (volume->bytes < HEAD_BYTES + sizeof(UnetVoxelFacts) ||
+        memcmp(head->magic, magic, sizeof magic) != 0) {
         return false;
     }
     for (int i = 0; i < 3; i++) {
@@ -362,7 +363,7 @@ static bool is_current(CachedVolume *volume, const struct stat *source) {
             return false;
         }
     }
-    if ((uint32_t)head->info.type >= UNET_VOXELS) {
+    if ((uint32_t)head->info.type >= UNET_VOXEL_TYPES) {
         return false;
     }
     const Head wanted = make_head(&head->info, source);
@@ -370,7 +371,7 @@ static bool is_current(CachedVolume *volume, const struct stat *source) {
         return false;
     }
     const size_t voxels = (size_t)head->voxel_bytes, before = HEAD_BYTES + voxels + padding(voxels);
-    if (volume->bytes < before + sizeof(VolumeFacts)) {
+    if (volume->bytes < before + sizeof(UnetVoxelFacts)) {
         return false;
     }
     const char *tail = (const char *)volume->mapped + before;
@@ -378,16 +379,16 @@ static bool is_current(CachedVolume *volume, const struct stat *source) {
     memcpy(&volume->facts, tail, sizeof volume->facts);
     const int32_t nvalue = volume->facts.nvalue;
     volume->voxel = (const char *)volume->mapped + HEAD_BYTES;
-    volume->value = (const void *)(tail + sizeof(VolumeFacts));
-    volume->count = (const void *)(tail + sizeof(VolumeFacts) + (size_t)nvalue * sizeof(int32_t));
-    return nvalue >= 0 && nvalue <= VOLUME_MOST_VALUES &&
+    volume->value = (const void *)(tail + sizeof(UnetVoxelFacts));
+    volume->count = (const void *)(tail + sizeof(UnetVoxelFacts) + (size_t)nvalue * sizeof(int32_t));
+    return nvalue >= 0 && nvalue <= UNET_MOST_VALUES &&
            volume->bytes == before + tail_bytes(nvalue, head->info.size[0]);
 }
 
 /* False: there is no such file, or none that counts; then nothing is open. */
-static bool map(CachedVolume *volume, const char *cache, const struct stat *source) {
+static bool map(UnetVoxels *volume, const char *cache, const struct stat *source) {
     struct stat found;
-    *volume = (CachedVolume){.bytes = 0};
+    *volume = (UnetVoxels){.bytes = 0};
     const int fd = open(cache, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         return false;
@@ -401,14 +402,14 @@ static bool map(CachedVolume *volume, const char *cache, const struct stat *sour
     if (volume->mapped != NULL && is_current(volume, source)) {
         return true;
     }
-    volume_cache_close(volume);
+    unet_voxels_close(volume);
     return false;
 }
 
-UnetStatus volume_cache_open(CachedVolume *volume, const char *path, const char *folder, UnetError *error) {
+UnetStatus unet_voxels_open(UnetVoxels *volume, const char *path, const char *folder, UnetError *error) {
     char cache[UNET_PATH_BYTES];
     struct stat source;
-    *volume = (CachedVolume){.bytes = 0};
+    *volume = (UnetVoxels){.bytes = 0};
     if (stat(path, &source) != 0) {
         return unet_fail(error, UNET_IO, "%s: cannot read: %s", path, strerror(errno));
     }
@@ -423,21 +424,21 @@ UnetStatus volume_cache_open(CachedVolume *volume, const char *path, const char 
     return status;
 }
 
-void volume_cache_close(CachedVolume *volume) {
+void unet_voxels_close(UnetVoxels *volume) {
     if (volume->mapped != NULL) {
         (void)munmap(volume->mapped, volume->bytes);
     }
     free(volume->owned);
-    *volume = (CachedVolume){.bytes = 0};
+    *volume = (UnetVoxels){.bytes = 0};
 }
 
 /* ---- in memory -------------------------------------------------------------------------------- */
 
 /* Voxels, then values and counts. */
-static UnetStatus decode_into(CachedVolume *volume, Decoding *d, const char *path, UnetError *error) {
+static UnetStatus decode_into(UnetVoxels *volume, Decoding *d, const char *path, UnetError *error) {
     const int32_t slices = volume->info.size[0];
     const size_t voxels = slice_bytes(&volume->info) * (size_t)slices, before = voxels + padding(voxels);
-    const size_t most = (size_t)VOLUME_MOST_VALUES * (sizeof(int32_t) + (size_t)slices * sizeof(uint32_t));
+    const size_t most = (size_t)UNET_MOST_VALUES * (sizeof(int32_t) + (size_t)slices * sizeof(uint32_t));
     char *memory = volume->owned = malloc(before + most);
     if (memory == NULL) {
         return unet_fail(error, UNET_TOO_SMALL, "%s: not enough memory for its voxels", path);
@@ -457,9 +458,9 @@ static UnetStatus decode_into(CachedVolume *volume, Decoding *d, const char *pat
     return status;
 }
 
-UnetStatus volume_decode(CachedVolume *volume, const char *path, UnetError *error) {
+UnetStatus unet_voxels_decode(UnetVoxels *volume, const char *path, UnetError *error) {
     Decoding d = {.file = NULL};
-    *volume = (CachedVolume){.bytes = 0};
+    *volume = (UnetVoxels){.bytes = 0};
     UnetStatus status = unet_volume_open(&d.reader, path, error);
     if (status != UNET_OK) {
         return status;
@@ -468,7 +469,7 @@ UnetStatus volume_decode(CachedVolume *volume, const char *path, UnetError *erro
     status = decode_into(volume, &d, path, error);
     unet_volume_close(d.reader);
     if (status != UNET_OK) {
-        volume_cache_close(volume);
+        unet_voxels_close(volume);
     }
     return status;
 }
