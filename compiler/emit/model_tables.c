@@ -87,18 +87,18 @@ static int64_t parameter_count(const Plan *plan) {
 static const char *const kind_name[] = {
     [KIND_IMAGE] = "UNET_IMAGE", [KIND_VOLUME] = "UNET_VOLUME", [KIND_LABELS] = "UNET_LABELS"};
 
-static const char *const pad_name[] = {[PAD_NONE] = "UNET_PAD_NONE",
-                                       [PAD_VALUE] = "UNET_PAD_VALUE",
-                                       [PAD_REFLECT] = "UNET_PAD_REFLECT",
-                                       [PAD_REPLICATE] = "UNET_PAD_REPLICATE",
-                                       [PAD_ZERO] = "UNET_PAD_ZERO"};
+static const char *const pad_name[] = {
+    [PAD_NONE] = "UNET_PAD_NONE",       [PAD_VALUE] = "UNET_PAD_VALUE",
+    [PAD_REFLECT] = "UNET_PAD_REFLECT", [PAD_REPLICATE] = "UNET_PAD_REPLICATE",
+    [PAD_ZERO] = "UNET_PAD_ZERO",       [PAD_MEAN] = "UNET_PAD_MEAN"};
 
 static const char *const unit_name[] = {[UNIT_EPOCHS] = "UNET_EPOCHS", [UNIT_STEPS] = "UNET_STEPS"};
 
 static void inputs_and_outputs(const Tables *t) {
     const Model *m = t->plan->model;
     static const char *const normalizing[] = {"UNET_AS_READ", "UNET_NORMALIZED",
-                                              "UNET_NORMALIZED_AS_MEASURED"};
+                                              "UNET_NORMALIZED_AS_MEASURED", "UNET_NORMALIZED_EACH",
+                                              "UNET_NORMALIZED_CT"};
     text_line(t->out, "static const UnetInput input[] = {");
     for (int i = 0; i < m->ninput; i++) {
         const Input *in = &m->input[i];
@@ -106,8 +106,11 @@ static void inputs_and_outputs(const Tables *t) {
                   kind_name[in->kind], bool_text(in->is_target),
                   (int)shape_channels(m->graph->value[in->value].shape), (long long)in->classes,
                   (long long)in->ignore, normalizing[in->normalizing]);
-        text_line(t->out, "     {{%.17g, %.17g, %.17g}, {%.17g, %.17g, %.17g}}},", in->mean[0], in->mean[1],
-                  in->mean[2], in->deviation[0], in->deviation[1], in->deviation[2]);
+        text_line(
+            t->out,
+            "     {.mean = {%.17g, %.17g, %.17g, %.17g}, .deviation = {%.17g, %.17g, %.17g, %.17g}}},",
+            in->mean[0], in->mean[1], in->mean[2], in->mean[3], in->deviation[0], in->deviation[1],
+            in->deviation[2], in->deviation[3]);
     }
     text_line(t->out, "};");
     text_line(t->out, "static const UnetOutput output[] = {");
@@ -365,9 +368,10 @@ static void sources(const Tables *t, const DataSection *d, const char *name) {
         text_line(t->out, "static const UnetSourceTerm %s_term_%d[] = {", name, i);
         for (int k = 0; k < d->source[i].nterm; k++) {
             const SourceTerm *s = &d->source[i].term[k];
-            text_line(t->out, "    {%s, %s, %.17g, %.17g, %d, %s, %d, %s},", op[s->op],
+            text_line(t->out, "    {%s, %s, %.17g, %.17g, %d, %s, %d, %s, %s, %d},", op[s->op],
                       c_quoted(t->plan->pool, s->text), s->value, s->high, s->span.line,
-                      c_quoted(t->plan->pool, s->list), s->column, more_patterns(t->plan->pool, s));
+                      c_quoted(t->plan->pool, s->list), s->column, more_patterns(t->plan->pool, s),
+                      bool_text(s->volumes), s->channel);
         }
         text_line(t->out, "};");
         if (d->source[i].values != NULL)

@@ -5,6 +5,7 @@
 #include "front/lower_state.h"
 
 #include "unet/image.h"
+#include "unet/volume.h"
 
 bool check_image_format(Lower *l, const char *pattern, Span span) {
     const UnetImageKind *kind = unet_image_kind_of_name(pattern);
@@ -18,6 +19,15 @@ bool check_image_format(Lower *l, const char *pattern, Span span) {
         diag_note(l->diag, "images are PNG, JPEG, TIFF or GIF");
         diag_help(l->diag, "convert them, to TIFF if they hold floats, to PNG otherwise");
     }
+    diag_end(l->diag);
+    return false;
+}
+
+bool check_volume_format(Lower *l, Span span) {
+    if (unet_volume_package() == NULL)
+        return true;
+    diag_begin(l->diag, ERROR, "U0626", span, "this build of unetc reads no NIfTI files");
+    diag_help(l->diag, "install %s and build unetc anew", unet_volume_package());
     diag_end(l->diag);
     return false;
 }

@@ -380,6 +380,10 @@ void print_schedules(FILE *out);
 
 /* Whether programs of this build read files that are called so; reports where they do not. */
 bool check_image_format(Lower *l, const char *pattern, Span span);
+bool check_volume_format(Lower *l, Span span);
+
+/* What reads files into INPUT: "images", "volumes" or "labels". */
+const char *reading_call(const Input *input);
 
 /* ---- settings_data.c: sources ---- */
 
@@ -392,6 +396,8 @@ const Input *find_input(const Lower *l, const char *name, int *index);
 /* ---- settings_data_checks.c: the sources together ---- */
 void check_sources(Lower *l);
 /* Which sources read files, themselves or through the sources they name, all of them earlier. */
+/* Whether files of DATA are volumes. */
+bool source_reads_volumes(const DataSection *data);
 const bool *reading_files(const Lower *l, const DataSection *data);
 
 #endif

@@ -263,11 +263,12 @@ static void set_size(Call *call) {
 }
 
 static void set_pad(Call *call) {
-    static const char *const choices[] = {"reflect", "replicate", "zero", NULL};
-    static const Pad pad[] = {PAD_REFLECT, PAD_REPLICATE, PAD_ZERO};
+    static const char *const choices[] = {"reflect", "replicate", "zero", "mean", NULL};
+    static const Pad pad[] = {PAD_REFLECT, PAD_REPLICATE, PAD_ZERO, PAD_MEAN};
     int index;
     if (argument_choice(call, "how", choices, &index))
         call->l->model->predict.pad = pad[index];
+    call->l->model->predict.pad_span = call->span;
 }
 
 /* ---- data ---- */
@@ -655,6 +656,16 @@ static void check_label_counts(Lower *l) {
     diag_end(l->diag);
 }
 
+/* What is beside an image is 0 before it is normalised. */
+static void check_predict_pad(Lower *l) {
+    const Model *model = l->model;
+    if (model->predict.pad != PAD_MEAN || model->ninput == 0 || model->input[0].kind == KIND_VOLUME)
+        return;
+    diag_begin(l->diag, ERROR, "U0614", model->predict.pad_span, "`pad \"mean\"` is for volumes");
+    diag_note(l->diag, "images have: \"reflect\", \"replicate\", \"zero\"");
+    diag_end(l->diag);
+}
+
 void check_sections(Lower *l) {
     Model *model = l->model;
     if (model->train.present) {
@@ -666,6 +677,7 @@ void check_sections(Lower *l) {
     check_accumulation(l);
     check_sources(l);
     check_transforms(l, &model->data);
+    check_predict_pad(l);
     normalize_inputs(l);
     if (model->nresult > 0)
         check_label_counts(l);

@@ -4,6 +4,7 @@
  * order, the way the loader evaluates it.
  */
 #include "front/lower_state.h"
+#include "unet/volume.h"
 #include "unet/words.h"
 
 #include <string.h>
@@ -16,13 +17,15 @@ typedef struct {
     bool good;
 } Reader;
 
-static const char *const sources_here[] = {"images",   "labels",  "list",
+static const char *const sources_here[] = {"images",   "volumes", "labels",       "list",
                                            "gaussian", "uniform", "border_weight"};
-static const char *const sources_later[] = {"volumes", "random_index", "diffuse"};
+static const char *const sources_later[] = {"random_index", "diffuse"};
 enum {
     HERE = sizeof sources_here / sizeof *sources_here,
     LATER = sizeof sources_later / sizeof *sources_later,
-    MOST_COLUMNS = 1000 /* of a list */
+    MOST_COLUMNS = 1000, /* of a list */
+    VOLUME_RANK = 4,     /* channels, depth, height, width */
+    MOST_CHANNELS = 1000 /* of volumes, whose files have a number of four digits */
 };
 
 static bool among(const char *name, const char *const *list, int count) {
@@ -64,6 +67,17 @@ static void push_term(Reader *r, SourceTerm term) {
     PUSH(r->l->pool, r->source->term, r->source->nterm, term);
 }
 
+const char *reading_call(const Input *input) {
+    return input->kind == KIND_LABELS ? "labels" : input->kind == KIND_VOLUME ? "volumes" : "images";
+}
+
+/* Whether what is filled has three axes. */
+static bool fills_volume(const Reader *r) {
+    int index;
+    const Input *input = find_input(r->l, r->source->name, &index);
+    return input != NULL && r->l->graph->value[input->value].shape.rank == VOLUME_RANK;
+}
+
 /* ---- errors ---- */
 
 /* `image("*.png")`, or the pattern alone */
@@ -71,7 +85,7 @@ static void help_source(Reader *r, const Expr *expr) {
     int index;
     const Input *input = find_input(r->l, r->source->name, &index);
     const char *near = expr->kind == EXPR_CALL ? unet_nearest_word(expr->text, sources_here, HERE) : NULL;
-    const char *of_kind = input != NULL && input->kind == KIND_LABELS ? "labels" : "images";
+    const char *of_kind = input == NULL ? "images" : reading_call(input);
     if (expr->kind == EXPR_TEXT)
         diag_help(r->l->diag, "write `%s(\"%s\")`", of_kind, expr->text);
     else if (near != NULL && strcmp(near, expr->text) != 0)
@@ -85,9 +99,11 @@ static void report_not_a_source(Reader *r, const Expr *expr, const char *what) {
     r->good = false;
     diag_begin(diag, ERROR, "U0619", expr->span, "%s", what);
     help_source(r, expr);
-    diag_note(diag, "sources of this version: images labels list gaussian uniform border_weight, numbers, "
-                    "earlier sources, "
-                    "and + - * /");
+    diag_note(
+        diag,
+        "sources of this version: images volumes labels list gaussian uniform border_weight, numbers, "
+        "earlier sources, "
+        "and + - * /");
     diag_end(diag);
 }
 
@@ -103,16 +119,10 @@ static void report_wrong_files(Reader *r, const Expr *call, const char *is, cons
 
 static void report_later(Reader *r, const Expr *call) {
     Diag *diag = r->l->diag;
-    int index;
-    const Input *input = find_input(r->l, r->source->name, &index);
-    if (input != NULL && input->kind == KIND_IMAGE && strcmp(call->text, "volumes") == 0) {
-        report_wrong_files(r, call, "an image", "images");
-        return;
-    }
     r->good = false;
     diag_begin(diag, ERROR, "U0202", call->mark, "the source `%s` is not in this version of unetc",
                call->text);
-    diag_note(diag, "this version has: images labels list gaussian uniform border_weight");
+    diag_note(diag, "this version has: images volumes labels list gaussian uniform border_weight");
     diag_end(diag);
 }
 
@@ -123,12 +133,19 @@ static bool is_right_call(Reader *r, const Expr *call) {
     const bool lists = strcmp(call->text, "list") == 0,
                labels = strcmp(call->text, "labels") == 0 ||
                         (lists && input != NULL && input->kind == KIND_LABELS),
-               wanted = input != NULL && input->kind == KIND_LABELS;
+               wanted = input != NULL && input->kind == KIND_LABELS,
+               volumes = strcmp(call->text, "volumes") == 0;
     if (labels && !wanted)
-        report_wrong_files(r, call, input == NULL ? "no target" : "an image",
-                           input == NULL ? NULL : "images");
+        report_wrong_files(r, call,
+                           input == NULL                ? "no target"
+                           : input->kind == KIND_VOLUME ? "a volume"
+                                                        : "an image",
+                           input == NULL ? NULL : reading_call(input));
     else if (wanted && !labels)
-        report_wrong_files(r, call, "labels", strcmp(call->text, "images") == 0 ? "labels" : NULL);
+        report_wrong_files(r, call, "labels",
+                           strcmp(call->text, "images") == 0 || volumes ? "labels" : NULL);
+    else if (volumes && input != NULL && !fills_volume(r))
+        report_wrong_files(r, call, "an image", "images");
     else if (labels && call != expr_inside(r->expr))
         report_not_a_source(r, r->expr,
                             "classes are no numbers to reckon with: `labels(...)` stands alone");
@@ -219,6 +236,21 @@ static bool read_list(Reader *r, Call *call, SourceTerm *term) {
     return true;
 }
 
+/* Whether the files of CALL are volumes: those of `volumes`, and where something else fills a volume of
+ * several slices. */
+static bool reads_volumes(const Reader *r, const Call *call) {
+    int index;
+    const Input *input = find_input(r->l, r->source->name, &index);
+    const char *name = call->signature->name;
+    if (strcmp(name, "volumes") == 0)
+        return true;
+    if (strcmp(name, "images") == 0 || !fills_volume(r))
+        return false;
+    const Datum pattern = call->argument[0].value;
+    return shape_extent(r->l->graph->value[input->value].shape, 0) > 1 ||
+           (pattern.kind == DATUM_TEXT && unet_volume_is_name(pattern.text));
+}
+
 /* Whether two stars are a folder of their own wherever they stand. */
 static bool has_whole_folders(const char *pattern) {
     const char *found = strstr(pattern, "**");
@@ -259,21 +291,47 @@ static bool check_text(Reader *r, const Call *call, const Datum text, const Datu
     return true;
 }
 
+/* Whether files of this name can be what is read: volumes, or pictures. */
+static void check_names(Reader *r, const Call *call, const char *pattern, bool volumes) {
+    Diag *diag = r->l->diag;
+    const Span span = call->argument[0].span;
+    if (volumes == unet_volume_is_name(pattern)) {
+        r->good &= volumes ? check_volume_format(r->l, span) : check_image_format(r->l, pattern, span);
+        return;
+    }
+    r->good = false;
+    if (volumes) {
+        diag_begin(diag, ERROR, "U0606", span, "`%s` is a volume, and \"%s\" names no NIfTI files",
+                   r->source->name, pattern);
+        diag_help(diag, "name files that end in .nii or .nii.gz");
+    } else {
+        diag_begin(diag, ERROR, "U0606", span, "\"%s\" names volumes, and this reads images", pattern);
+        diag_help(diag, "write `volumes(\"%s\")` for an input that is declared as `volume(...)`", pattern);
+    }
+    diag_end(diag);
+}
+
 /* `pattern`: one, or a list of one for each folder. */
 static bool read_patterns(Reader *r, Call *call, const char *example, SourceTerm *term) {
     const Datum pattern = call->argument[0].value;
     const bool several = pattern.kind == DATUM_LIST && pattern.count > 0;
     const Datum *text = several ? pattern.items->item : &pattern;
     const int count = several ? pattern.count : 1;
+    const bool volumes = reads_volumes(r, call);
     const char **more = NEW_ARRAY(r->l->pool, const char *, count);
     for (int i = 0; i < count; i++) {
         if (!check_text(r, call, text[i], text[0], example))
             return false;
-        r->good &= check_image_format(r->l, text[i].text, call->argument[0].span);
+        if (!is_list(text[i].text))
+            check_names(r, call, text[i].text, volumes);
         more[i] = text[i].text;
     }
-    *term = (SourceTerm){
-        .op = SOURCE_FILES, .text = more[0], .more = more + 1, .nmore = count - 1, .span = call->span};
+    *term = (SourceTerm){.op = SOURCE_FILES,
+                         .text = more[0],
+                         .more = more + 1,
+                         .nmore = count - 1,
+                         .volumes = volumes,
+                         .span = call->span};
     return r->good;
 }
 
@@ -336,6 +394,52 @@ static void read_images(Reader *r, Call *call) {
         }
     }
     push_term(r, files);
+}
+
+/* PATTERN with the number of CHANNEL in place of that of the first, or NULL: it has none. */
+static const char *channel_pattern(Pool *pool, const char *pattern, int channel) {
+    static const char first[] = "_0000";
+    const char *slash = strrchr(pattern, '/'), *found = strstr(slash != NULL ? slash : pattern, first);
+    if (found == NULL)
+        return NULL;
+    return pool_text(pool, "%.*s_%04d%s", (int)(found - pattern), pattern, channel,
+                     found + sizeof first - 1);
+}
+
+/* The files of channel CHANNEL; false after an error. */
+static bool push_channel(Reader *r, const Call *call, const SourceTerm *first, int channel) {
+    SourceTerm term = *first;
+    const char **more = NEW_ARRAY(r->l->pool, const char *, first->nmore + 1);
+    bool good = first->column == 0;
+    term.channel = channel;
+    for (int i = 0; i <= first->nmore && good; i++) {
+        more[i] = channel_pattern(r->l->pool, i == 0 ? first->text : first->more[i - 1], channel);
+        good = more[i] != NULL;
+    }
+    if (!good) {
+        report_not_a_source(r, call->expr,
+                            pool_text(r->l->pool,
+                                      "`%s` has %d channels, and a file of volumes one: name those of the "
+                                      "first, with `_0000` in their names; those of the next have `_0001`",
+                                      r->source->name, r->source->channels));
+        return false;
+    }
+    term.text = more[0];
+    term.more = more + 1;
+    push_term(r, term);
+    return true;
+}
+
+static void read_volumes(Reader *r, Call *call) {
+    SourceTerm files;
+    int index;
+    if (!read_files(r, call, "imagesTr/*_0000.nii.gz", &files))
+        return;
+    if (find_input(r->l, r->source->name, &index) == NULL)
+        r->source->channels = 1;
+    push_term(r, files);
+    for (int c = 1; c < r->source->channels && c < MOST_CHANNELS && r->good; c++)
+        push_channel(r, call, &files, c);
 }
 
 /* One value of the files for each class, no two alike. */
@@ -449,6 +553,11 @@ static void check_map(Reader *r, const Call *call, const Input *target) {
     const Shape own = l->graph->value[l->model->input[r->source->input].value].shape,
                 classes = l->graph->value[target->value].shape;
     bool same = shape_channels(own) == 1;
+    if (own.rank == VOLUME_RANK) {
+        report_not_a_source(r, call->expr,
+                            "`border_weight` is made of the labels of images, not of volumes");
+        return;
+    }
     for (int axis = 0; axis < AXES; axis++)
         same &= shape_extent(own, axis) == shape_extent(classes, axis);
     if (same)
@@ -484,6 +593,7 @@ static const struct {
     void (*read)(Reader *r, Call *call);
 } source_calls[HERE] = {
     {"images(pattern, channels = none, scale = \"unit\", list = none, column = none)", read_images},
+    {"volumes(pattern, list = none, column = none)", read_volumes},
     {"labels(pattern, values = none, others = \"error\", list = none, column = none)", read_labels},
     {"list(names, column = none)", read_names},
     {"gaussian(sigma)", read_gaussian},

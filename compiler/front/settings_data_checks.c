@@ -26,8 +26,8 @@ static void check_filled(Lower *l, const DataSection *data, bool targets) {
         diag_note(l->diag, "`%s %s` is declared on line %d", input->is_target ? "target" : "input",
                   input->name, input->span.line);
         help_unused_source(l, data, input->name);
-        diag_help(l->diag, "add `%s = %s(\"%s/*.png\")`", input->name,
-                  input->kind == KIND_LABELS ? "labels" : "images", input->name);
+        diag_help(l->diag, "add `%s = %s(\"%s/*.%s\")`", input->name, reading_call(input), input->name,
+                  l->graph->value[input->value].shape.rank == 4 ? "nii.gz" : "png");
         diag_end(l->diag);
     }
 }
@@ -81,18 +81,64 @@ const bool *reading_files(const Lower *l, const DataSection *data) {
     return reads;
 }
 
+bool source_reads_volumes(const DataSection *data) {
+    for (int i = 0; i < data->nsource; i++)
+        for (int k = 0; k < data->source[i].nterm; k++)
+            if (data->source[i].term[k].volumes)
+                return true;
+    return false;
+}
+
+/* Whether SOURCE reads volumes, itself or through sources above it. */
+static bool has_volumes(const DataSection *data, const Source *source) {
+    bool found = false;
+    for (int k = 0; k < source->nterm && !found; k++) {
+        const SourceTerm *term = &source->term[k];
+        found =
+            term->volumes || (term->op == SOURCE_NAME && has_volumes(data, find_source(data, term->text)));
+    }
+    return found;
+}
+
 /* A picture has one slice. */
+static void report_images(Lower *l, const Source *source) {
+    const long long slices = shape_extent(input_shape(l, source->input), 0);
+    diag_begin(l->diag, ERROR, "U0606", source->span, "`%s` is a volume, and this reads images",
+               source->name);
+    diag_note(l->diag, "an image has one slice, and `%s` has %lld", source->name, slices);
+    diag_help(l->diag, "write `volumes(\"%s/*.nii.gz\")`, which reads NIfTI files", source->name);
+    diag_end(l->diag);
+}
+
+/* Samples are pictures or volumes, all of them. */
+static void report_mixture(Lower *l, const Source *source) {
+    diag_begin(l->diag, ERROR, "U0606", source->span,
+               "`%s` reads images, and others of this section volumes", source->name);
+    diag_note(l->diag, "the files of a sample show the same place, point by point");
+    diag_end(l->diag);
+}
+
+static void report_larger(Lower *l, const Source *source) {
+    diag_begin(l->diag, ERROR, "U0213", source->span,
+               "`%s` is larger than the first input, and volumes of one sample have one size",
+               source->name);
+    diag_end(l->diag);
+}
+
 static void check_volumes(Lower *l, const DataSection *data, const bool *reads) {
+    const bool volumes = source_reads_volumes(data);
     for (int i = 0; i < data->nsource; i++) {
         const Source *source = &data->source[i];
-        if (source->input < 0 || shape_extent(input_shape(l, source->input), 0) == 1 || !reads[i])
+        const bool filled = source->input >= 0;
+        if (!reads[i])
             continue;
-        diag_begin(l->diag, ERROR, "U0606", source->span, "`%s` is a volume, and this reads images",
-                   source->name);
-        diag_note(l->diag, "an image has one slice, and `%s` has %lld", source->name,
-                  (long long)shape_extent(input_shape(l, source->input), 0));
-        diag_note(l->diag, "this version reads no files of volumes");
-        diag_end(l->diag);
+        if (filled && shape_extent(input_shape(l, source->input), 0) > 1 && !has_volumes(data, source) &&
+            source->term[0].op != SOURCE_BORDER)
+            report_images(l, source);
+        else if (volumes && !has_volumes(data, source))
+            report_mixture(l, source);
+        else if (volumes && filled && times_larger(l, source->input) > 1)
+            report_larger(l, source);
     }
 }
 

@@ -24,7 +24,8 @@ static bool read_numbers(const Call *call, const char *name, bool positive, cons
 }
 
 void set_normalize(Call *call) {
-    static const char *const choices[] = {"measured", NULL};
+    static const char *const choices[] = {"measured", "zscore", "ct", NULL};
+    static const Normalizing normalizing[] = {NORMALIZED_AS_MEASURED, NORMALIZED_EACH, NORMALIZED_CT};
     DataSection *data = &call->l->model->data;
     const bool mean = argument(call, "mean")->value.kind != DATUM_NONE,
                deviation = argument(call, "std")->value.kind != DATUM_NONE;
@@ -37,7 +38,7 @@ void set_normalize(Call *call) {
         return;
     data->normalize_span = call->span;
     if (!mean && !deviation) {
-        data->normalizing = NORMALIZED_AS_MEASURED;
+        data->normalizing = normalizing[how];
         return;
     }
     if (mean != deviation || argument(call, "how")->given) {
@@ -85,6 +86,28 @@ static void normalize_input(Lower *l, Input *input) {
     }
 }
 
+/* What is known of each volume, or of a class, is known of files, and not of what is made of them. */
+static void check_volume(Lower *l, const DataSection *data, const Source *source) {
+    const bool ct = data->normalizing == NORMALIZED_CT;
+    bool labels = false;
+    if (data->normalizing != NORMALIZED_EACH && !ct)
+        return;
+    for (int k = 0; k < source->nterm; k++)
+        if (!source->term[k].volumes) {
+            report_input(l,
+                         pool_text(l->pool,
+                                   "`%s` is not read from volumes alone, which `normalize` is to measure",
+                                   source->name),
+                         NULL);
+            return;
+        }
+    for (int i = 0; i < data->nsource; i++)
+        labels |= data->source[i].input >= 0 && l->model->input[data->source[i].input].kind == KIND_LABELS;
+    if (ct && !labels)
+        report_input(l, "`normalize \"ct\"` measures what is of a class above 0, and there are no labels",
+                     "add a target of labels and its source");
+}
+
 void normalize_inputs(Lower *l) {
     DataSection *data = &l->model->data;
     int count = 0;
@@ -94,14 +117,15 @@ void normalize_inputs(Lower *l) {
     for (int i = 0; i < data->nsource; i++) {
         const int index = data->source[i].input;
         Input *input = index >= 0 ? &l->model->input[index] : NULL;
-        if (input == NULL || input->is_target || input->kind != KIND_IMAGE || !reads[i])
+        if (input == NULL || input->is_target || input->kind == KIND_LABELS || !reads[i])
             continue;
         normalize_input(l, input);
+        check_volume(l, data, &data->source[i]);
         count++;
     }
     if (count > MOST_NORMALIZED_INPUTS)
         report_input(l, pool_text(l->pool, "at most %d inputs are normalised", MOST_NORMALIZED_INPUTS),
                      NULL);
     if (count == 0)
-        report_input(l, "no input reads images, so there is nothing to normalise", NULL);
+        report_input(l, "no input reads files, so there is nothing to normalise", NULL);
 }

@@ -14,15 +14,6 @@ DataSection *data_of_section(Lower *l) {
     return strcmp(l->section->name, "eval") == 0 ? &l->model->eval_data : &l->model->data;
 }
 
-static bool report_later(const Call *call, const char *name, const char *what, const char *has) {
-    Lower *l = call->l;
-    Span span = argument(call, name)->span;
-    diag_begin(l->diag, ERROR, "U0202", span, "%s is not in this version of unetc", what);
-    diag_note(l->diag, "this version has: %s", has);
-    diag_end(l->diag);
-    return false;
-}
-
 static bool read_probability(const Call *call, double *p) {
     return read_nonnegative(call, "p", p) &&
            (*p <= 1 || report_setting(call, "p", "`p` is a probability: use a number from 0 to 1"));
@@ -46,16 +37,20 @@ void set_crop(Call *call) {
     }
     if (!argument_truth(call, "random", &crop.random) || !argument_number(call, "foreground", &foreground))
         return;
-    if (foreground != 0) {
-        report_later(call, "foreground", "`foreground` of `crop`", "random, pad");
+    if (foreground < 0 || foreground > 1) {
+        report_setting(call, "foreground",
+                       "`foreground` is a share of the windows: use a number from 0 to 1");
         return;
     }
+    crop.amount[0] = foreground;
     if (pad.kind == DATUM_TEXT && strcmp(pad.text, "reflect") == 0)
         crop.pad = PAD_REFLECT;
+    else if (pad.kind == DATUM_TEXT && strcmp(pad.text, "mean") == 0)
+        crop.pad = PAD_MEAN;
     else if (datum_number(pad, &crop.pad_value))
         crop.pad = PAD_VALUE;
     else if (pad.kind != DATUM_NONE) {
-        report_setting(call, "pad", "`pad` is a grey value from 0 to 1, or \"reflect\"");
+        report_setting(call, "pad", "`pad` is a grey value, \"reflect\", or, of volumes, \"mean\"");
         return;
     }
     add(call, crop);
@@ -192,6 +187,32 @@ static void report_order(Lower *l, const Transform *transform, const char *what,
     diag_end(l->diag);
 }
 
+static void report_kind(Lower *l, const Transform *transform, const char *what, const char *why) {
+    diag_begin(l->diag, ERROR, "U0202", transform->span, "%s", what);
+    diag_note(l->diag, "%s", why);
+    diag_end(l->diag);
+}
+
+/* Volumes are cut and mirrored; only theirs are windows around what is of a class. */
+static void check_kind(Lower *l, const DataSection *data, const Transform *transform) {
+    const bool volumes = source_reads_volumes(data);
+    bool labels = false;
+    for (int i = 0; i < data->nsource; i++)
+        labels |= data->source[i].input >= 0 && l->model->input[data->source[i].input].kind == KIND_LABELS;
+    if (volumes && transform->op != TRANSFORM_CROP && transform->op != TRANSFORM_FLIP)
+        report_kind(l, transform, "this transform of volumes is not in this version of unetc",
+                    "volumes have: crop flip");
+    else if (transform->op == TRANSFORM_CROP && transform->amount[0] > 0 && !volumes)
+        report_kind(l, transform, "`foreground` of `crop` is not in this version of unetc, but for volumes",
+                    "images have: random, pad");
+    else if (transform->op == TRANSFORM_CROP && transform->amount[0] > 0 && !(labels && transform->random))
+        report_kind(l, transform, "`foreground` of `crop` needs labels, and windows that are drawn",
+                    "it is the share of windows around a voxel of a class above 0");
+    else if (transform->pad == PAD_MEAN && !volumes)
+        report_kind(l, transform, "`pad = \"mean\"` is for volumes",
+                    "images have: a grey value, \"reflect\"");
+}
+
 /* A window has one size, whatever became of the picture before it is cut. */
 void check_transforms(Lower *l, const DataSection *data) {
     bool cut_later = false;
@@ -201,6 +222,7 @@ void check_transforms(Lower *l, const DataSection *data) {
     const bool square = shape_extent(shape, 1) == shape_extent(shape, 2);
     for (int i = data->ntransform - 1; i >= 0; i--) {
         const Transform *transform = &data->transform[i];
+        check_kind(l, data, transform);
         cut_later |= transform->op == TRANSFORM_CROP;
         if (cut_later)
             continue;

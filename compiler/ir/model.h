@@ -10,9 +10,15 @@
 typedef enum { KIND_IMAGE, KIND_VOLUME, KIND_LABELS } Kind;
 
 /* How the numbers of an input become those that the network sees; as UnetNormalizing. */
-typedef enum { AS_READ, NORMALIZED, NORMALIZED_AS_MEASURED } Normalizing;
+typedef enum {
+    AS_READ,
+    NORMALIZED,
+    NORMALIZED_AS_MEASURED,
+    NORMALIZED_EACH, /* each volume by itself */
+    NORMALIZED_CT
+} Normalizing;
 /* Channels of an input that is normalised, and inputs that are. */
-enum { MOST_NORMALIZED = 3, MOST_NORMALIZED_INPUTS = 8 };
+enum { MOST_NORMALIZED = 4, MOST_NORMALIZED_INPUTS = 8 };
 
 enum { MOST_CLASSES = 255, IGNORED = 255 }; /* of labels, which are bytes; a point that counts nowhere */
 
@@ -67,6 +73,8 @@ typedef struct {
     int column;              /* of files: `text` is a list of their names, in this column; 0: a pattern */
     const char *const *more; /* of files: patterns or lists of further folders, */
     int nmore;               /*   so many */
+    bool volumes;            /* of files */
+    int channel;             /* of volumes: that they fill; from 1 on, of what the term before pushes */
     Span span;
 } SourceTerm; /* postfix; the same as UnetSourceTerm */
 
@@ -94,7 +102,7 @@ typedef enum {
     TRANSFORM_BLUR,
     TRANSFORM_NOISE
 } TransformOp;
-typedef enum { PAD_NONE, PAD_VALUE, PAD_REFLECT, PAD_REPLICATE, PAD_ZERO } Pad;
+typedef enum { PAD_NONE, PAD_VALUE, PAD_REFLECT, PAD_REPLICATE, PAD_ZERO, PAD_MEAN } Pad;
 
 typedef struct {
     TransformOp op;
@@ -198,6 +206,7 @@ typedef struct {
     int64_t size[AXES];
     int64_t batch;
     Pad pad;
+    Span pad_span;
 } PredictSection;
 
 typedef struct {

@@ -15,11 +15,12 @@ static bool is_weighted(const DataSection *section, int input) {
     return false;
 }
 
-/* What is normalised, and weights, do not fit a byte. */
+/* What is normalised, weights and volumes do not fit a byte. */
 static Type staged_type(const Program *program, const Value *value) {
     const Options *options = program->options;
     const Model *model = program->model;
     const bool large = value->input >= 0 && (model->input[value->input].normalizing != AS_READ ||
+                                             model->input[value->input].kind == KIND_VOLUME ||
                                              is_weighted(&model->data, value->input) ||
                                              is_weighted(&model->eval_data, value->input));
     return large && options->staged == TYPE_UNORM8 ? options->real : options->staged;

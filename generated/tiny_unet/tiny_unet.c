@@ -1176,9 +1176,9 @@ static const UnetParameter parameter[] = {
 };
 static const UnetInput input[] = {
     {"noisy", UNET_IMAGE, false, 3, 0, -1, UNET_AS_READ,
-     {{0, 0, 0}, {0, 0, 0}}},
+     {.mean = {0, 0, 0, 0}, .deviation = {0, 0, 0, 0}}},
     {"clean", UNET_IMAGE, true, 3, 0, -1, UNET_AS_READ,
-     {{0, 0, 0}, {0, 0, 0}}},
+     {.mean = {0, 0, 0, 0}, .deviation = {0, 0, 0, 0}}},
 };
 static const UnetOutput output[] = {
     {"denoised", UNET_IMAGE, 0},
@@ -1266,10 +1266,10 @@ static const UnetProgram predict_program = {
     .input_bytes = 0,
 };
 static const UnetSourceTerm data_term_0[] = {
-    {UNET_SRC_FILES, "noisy/*.png", 0, 0, 27, NULL, 0, NULL},
+    {UNET_SRC_FILES, "noisy/*.png", 0, 0, 27, NULL, 0, NULL, false, 0},
 };
 static const UnetSourceTerm data_term_1[] = {
-    {UNET_SRC_FILES, "clean/*.png", 0, 0, 28, NULL, 0, NULL},
+    {UNET_SRC_FILES, "clean/*.png", 0, 0, 28, NULL, 0, NULL, false, 0},
 };
 static const UnetSource data_source[] = {
     {"noisy", 0, 3, 1, data_term_0, NULL, false},

@@ -178,7 +178,7 @@ static UnetStatus put_sample(Pictures *p, UnetEvents *events, int32_t sample, in
     const UnetModel *model = model_of(p);
     const UnetLayout *input = input_of(p, p->prediction.input);
     int32_t valid[3];
-    UnetStatus status = unet_dataset_read(p->data, sample, 0, 0, p->scratch, NULL, p->inputs, 0, valid,
+    UnetStatus status = unet_dataset_read(p->data, sample, 0, 0, p->scratch, NULL, p->inputs, 0, 1, valid,
                                           &p->prediction.driver->error);
     for (int i = 0; i < model->ninput && status == UNET_OK && !p->began; i++)
         if (is_picture(&model->inputs[i], input_of(p, i)))

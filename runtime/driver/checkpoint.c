@@ -79,7 +79,8 @@ static void note_normal(Notes *notes, const Driver *driver) {
     const UnetModel *model = driver->model;
     int count = 0;
     for (int i = 0; i < model->ninput && count < UNET_MOST_NORMALIZED_INPUTS; i++) {
-        if (model->inputs[i].normalizing == UNET_AS_READ)
+        if (model->inputs[i].normalizing == UNET_AS_READ ||
+            model->inputs[i].normalizing == UNET_NORMALIZED_EACH)
             continue;
         unet_normal_key(model, i, notes->key[count]);
         unet_normal_format(&driver->normal[i], model->inputs[i].channels, notes->normal[count]);

@@ -141,6 +141,9 @@ void device_engines(const Device *device, char text[ENGINES_BYTES]);
  * asks for that and there are none for this device and program, they are measured first. */
 UNET_MUST_USE UnetStatus driver_open_device(Driver *driver, Device *device, int64_t extent, int64_t beside);
 
+/* eval.c: FOLDER, or that of the data where it is NULL, and where volumes are decoded to. */
+UnetDataPlace data_place(const Driver *driver, const char *folder);
+
 /* eval.c: whether there is data to evaluate on, and that data: `--eval-data`, all of it, or what the model
  * says. */
 bool evaluation_exists(const Driver *driver);

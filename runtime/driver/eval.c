@@ -12,6 +12,11 @@ static const char *data_folder(const Driver *driver) {
     return driver->options.data != NULL ? driver->options.data : ".";
 }
 
+UnetDataPlace data_place(const Driver *driver, const char *folder) {
+    return (UnetDataPlace){.folder = folder != NULL ? folder : data_folder(driver),
+                           .cache = driver->options.cache};
+}
+
 bool evaluation_exists(const Driver *driver) {
     const UnetModel *model = driver->model;
     const bool given = driver->options.eval_data != NULL && model->eval != NULL;
@@ -29,8 +34,10 @@ UnetStatus evaluation_open(Driver *driver, UnetDataset **dataset) {
     if (own == NULL && !unet_dataset_exists(driver->model, UNET_EVALUATION))
         own = data_folder(driver);
     if (own != NULL)
-        return unet_dataset_open_evaluation(dataset, driver->model, own, &driver->error);
-    return unet_dataset_open(dataset, driver->model, UNET_EVALUATION, data_folder(driver), &driver->error);
+        return unet_dataset_open_evaluation(dataset, driver->model, data_place(driver, own),
+                                            &driver->error);
+    return unet_dataset_open(dataset, driver->model, UNET_EVALUATION, data_place(driver, NULL),
+                             &driver->error);
 }
 
 /* ---- eval ------------------------------------------------------------------------------------- */
@@ -239,7 +246,7 @@ UnetStatus driver_check_data(Driver *driver) {
         return unet_fail(&driver->error, UNET_USAGE,
                          "nothing to check: %s has no `data` section, or was compiled without training",
                          driver->model->source);
-    UnetStatus status = unet_check_data(driver->model, data_folder(driver), report_problem, print_note,
+    UnetStatus status = unet_check_data(driver->model, data_place(driver, NULL), report_problem, print_note,
                                         &last, &check, &driver->error);
     if (status != UNET_OK)
         return status;

@@ -22,7 +22,8 @@ void normal_end(Driver *driver) {
 }
 
 static bool is_measured(const UnetModel *model, int i) {
-    return model->inputs[i].normalizing == UNET_NORMALIZED_AS_MEASURED;
+    return model->inputs[i].normalizing == UNET_NORMALIZED_AS_MEASURED ||
+           model->inputs[i].normalizing == UNET_NORMALIZED_CT;
 }
 
 bool normal_is_measured(const UnetModel *model) {
@@ -46,6 +47,9 @@ UnetStatus normal_measure(Driver *driver, const UnetDataset *data) {
         (void)fprintf(stderr, ", std");
         for (int32_t c = 0; c < model->inputs[i].channels; c++)
             (void)fprintf(stderr, " %.4g", driver->normal[i].deviation[c]);
+        for (int32_t c = 0; c < model->inputs[i].channels && driver->normal[i].clips; c++)
+            (void)fprintf(stderr, "%s %.4g to %.4g", c == 0 ? ", clipped to" : " and",
+                          driver->normal[i].low[c], driver->normal[i].high[c]);
         (void)fprintf(stderr, " (%d sample%s)\n", (int)unet_dataset_samples(data),
                       unet_plural(unet_dataset_samples(data)));
     }

@@ -17,9 +17,10 @@ static const UnetCommandRow commands[] = {
     {"eval", false, "[OPTIONS]", "measure the weights on the evaluation data",
      "That is what `holdout` keeps from training or the section `eval` names; with neither, all of "
      "--data."},
-    {"predict", false, "[OPTIONS] IN... -o OUT", "run the model on images",
+    {"predict", false, "[OPTIONS] IN... -o OUT", "run the model on images or volumes",
      "Reads PNG, JPEG, TIFF and GIF; writes PNG, JPEG or TIFF by the name of OUT, and PNG to a folder, "
-     "over what is there.  Images may be smaller than the size in `info`; for larger ones the file has "
+     "over what is there.  Volumes are NIfTI, .nii or .nii.gz, in and out.  Images may be smaller than the "
+     "size in `info`; for larger ones the file has "
      "`predict { size H, W }`, or is compiled with --size."},
     {"check-data", false, "[OPTIONS]", "read the data once and report what is wrong with it",
      "Counts the points of each class, too.  Exit code 4: there are problems, all of which are listed."},
@@ -79,6 +80,8 @@ static const UnetOptionRow rows[] = {
     {"--eval-data", .kind = UNET_TEXT, .commands = IN(TRAIN) | IN(EVAL), .place = AT(eval_data),
      .value = "DIR",
      .help = "folder to evaluate on, all of it, in place of the data that the model holds back"},
+    {"--cache", .kind = UNET_TEXT, .commands = IN(TRAIN) | IN(EVAL) | IN(CHECK_DATA), .place = AT(cache),
+     .value = "DIR", .help = "folder for decoded volumes, which otherwise are kept beside their files"},
     {"--epochs", .kind = UNET_NUMBER, .commands = IN(TRAIN), .min = 1, .max = INT64_MAX,
      .place = AT(epochs), .value = "N", .help = "how long to train, in passes over the data"},
     {"--steps", .kind = UNET_NUMBER, .commands = IN(TRAIN), .min = 1, .max = INT64_MAX, .place = AT(steps),

@@ -29,6 +29,7 @@ typedef struct {
     UnetCommand command, about; /* `about`, of help: the command it is asked of; else UNET_COMMAND_HELP */
     const char *data;           /* NULL: the working directory */
     const char *eval_data;      /* NULL: where `data` is */
+    const char *cache;          /* folder of decoded volumes; NULL: beside them */
     const char *out;            /* NULL: the working directory */
     const char *weights;        /* NULL: see the command */
     const char *map;            /* other names for the tensors of `weights`; NULL: none */

@@ -1,8 +1,8 @@
-/* predict.c - the command `predict`: images in, images out.
+/* predict.c - the command `predict`: images in, images out, or volumes.
  *
- * predict_image.c takes one image through the model; here is what can be said before the first: whether the
- * model makes images of images, and whether the names of the results are good.  Only the part of the arena
- * that prediction uses is taken.
+ * predict_image.c takes one image through the model, predict_volume.c one volume; here is what can be said
+ * before the first: whether the model makes images of images, and whether the names of the results are
+ * good.  Only the part of the arena that prediction uses is taken.
  */
 #include "predict.h"
 
@@ -26,9 +26,13 @@ UnetStatus prediction_check(Prediction *prediction) {
             prediction->input = i;
             inputs++;
         }
-    if (inputs != 1 || model->inputs[prediction->input].kind != UNET_IMAGE)
+    prediction->volumes = inputs == 1 && model->inputs[prediction->input].kind == UNET_VOLUME;
+    if (inputs != 1 || model->inputs[prediction->input].kind == UNET_LABELS)
         return unet_fail(error, UNET_USAGE,
-                         "predict reads one image, and the inputs of %s are not one image", model->name);
+                         "predict reads one image or volume, and the inputs of %s are not one",
+                         model->name);
+    if (prediction->volumes)
+        return prediction_check_volume(prediction);
     bool classes = false;
     for (int i = 0; i < model->noutput; i++)
         classes |= model->outputs[i].kind == UNET_LABELS;
@@ -54,9 +58,14 @@ static const char *last_part(const char *path) {
     return slash != NULL ? slash + 1 : path;
 }
 
-/* Where the suffix of a file name starts, or its end. */
+/* Where the suffix of a file name starts, or its end; volumes have two, ".nii.gz". */
 static size_t stem_length(const char *path) {
     const char *dot = strrchr(last_part(path), '.');
+    const char *packed = unet_volume_is_name(path) ? strstr(last_part(path), ".nii") : NULL;
+    for (const char *next = packed; next != NULL; next = strstr(next + 1, ".nii"))
+        packed = next;
+    if (packed != NULL)
+        return (size_t)(packed - path);
     return dot != NULL && dot != last_part(path) ? (size_t)(dot - path) : strlen(path);
 }
 
@@ -65,6 +74,14 @@ static size_t without_slashes(const char *folder) {
     while (length > 1 && folder[length - 1] == '/')
         length--;
     return length;
+}
+
+/* nnU-Net's predictions have no number of a channel: of CASE_0000.nii.gz comes CASE.nii.gz. */
+static size_t without_channel(const char *name, size_t stem) {
+    static const char number[] = "_0000";
+    const size_t length = sizeof number - 1;
+    const bool has = stem > length && strncmp(name + stem - length, number, length) == 0;
+    return has ? stem - length : stem;
 }
 
 /* A result takes the place of what has its name, which must be a file, and not the one it is made from. */
@@ -86,7 +103,9 @@ UnetStatus output_path(const Prediction *prediction, const char *in, int i, char
     const char *out = driver->options.output, *name = prediction->into_folder ? last_part(in) : out;
     bool several = driver->model->noutput > 1;
     size_t stem = stem_length(name);
-    const char *suffix = prediction->into_folder ? ".png" : name + stem;
+    const char *suffix = !prediction->into_folder ? name + stem : prediction->volumes ? ".nii.gz" : ".png";
+    if (prediction->into_folder && prediction->volumes)
+        stem = without_channel(name, stem);
     int folder = prediction->into_folder ? (int)without_slashes(out) : 0;
     int n =
         snprintf(path, UNET_PATH_BYTES, "%.*s%s%.*s%s%s%s", folder, out, folder > 0 ? "/" : "", (int)stem,
@@ -101,8 +120,19 @@ static UnetStatus check_is_no_folder(const char *in, UnetError *error) {
     if (stat(in, &found) != 0 || !S_ISDIR(found.st_mode))
         return UNET_OK;
     return unet_fail(error, UNET_USAGE,
-                     "%s is a folder, and predict takes images: `%.*s/*.jpg`, for example", in,
+                     "%s is a folder, and predict takes files: `%.*s/*.jpg`, for example", in,
                      (int)without_slashes(in), in);
+}
+
+/* Whether output I can be written to a file of this name. */
+static UnetStatus check_format(const Prediction *prediction, const char *path, int i) {
+    UnetError *error = &prediction->driver->error;
+    if (!prediction->volumes)
+        return unet_image_check_name(path, prediction->driver->model->outputs[i].kind == UNET_LABELS,
+                                     error);
+    return unet_volume_is_name(path)
+               ? UNET_OK
+               : unet_fail(error, UNET_USAGE, "%s: volumes are written to .nii or .nii.gz", path);
 }
 
 /* Finds out before the first image whether it and the others are files, and whether the names of all
@@ -116,8 +146,7 @@ static UnetStatus check_names(const Prediction *prediction) {
         for (int i = 0; i < model->noutput && status == UNET_OK; i++) {
             status = output_path(prediction, options->files[a], i, path);
             if (status == UNET_OK)
-                status = unet_image_check_name(path, model->outputs[i].kind == UNET_LABELS,
-                                               &prediction->driver->error);
+                status = check_format(prediction, path, i);
         }
         if (status != UNET_OK)
             return status;
@@ -138,7 +167,8 @@ static UnetStatus check_sizes(const Prediction *prediction) {
     const UnetOptions *options = &prediction->driver->options;
     UnetStatus status = UNET_OK;
     for (int a = 0; options->nfile > 1 && a < options->nfile && status == UNET_OK; a++)
-        status = prediction_check_size(prediction, options->files[a]);
+        status = prediction->volumes ? prediction_check_volume_size(prediction, options->files[a])
+                                     : prediction_check_size(prediction, options->files[a]);
     return status;
 }
 
@@ -163,7 +193,8 @@ static UnetStatus find_folder(Prediction *prediction) {
 
 static UnetStatus predict_and_show(Prediction *prediction, const char *in) {
     const Driver *driver = prediction->driver;
-    UnetStatus status = predict_image(prediction, in);
+    UnetStatus status =
+        prediction->volumes ? predict_volume(prediction, in) : predict_image(prediction, in);
     const bool shows = driver->options.overlay && driver->stopped_by == 0;
     for (int i = 0; shows && i < driver->model->noutput && status == UNET_OK; i++) {
         char path[UNET_PATH_BYTES];

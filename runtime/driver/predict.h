@@ -1,10 +1,12 @@
-/* predict.h - between predict.c, the command, and predict_image.c, one image. */
+/* predict.h - between predict.c, the command, and predict_image.c, one image, or predict_volume.c, one
+ * volume. */
 #ifndef PREDICT_H
 #define PREDICT_H
 
 #include "driver.h"
 
 #include "unet/image.h"
+#include "unet/volume.h"
 
 typedef struct {
     Driver *driver;
@@ -18,6 +20,7 @@ typedef struct {
     int32_t *from;            /* point x of a padded row is point from[x] of the image */
     UnetImageWriter **writer; /* one per output of the model */
     uint32_t told;            /* what was told already: traits of images (unet/image.h), and TOLD_BITS */
+    bool volumes;             /* not images */
     bool into_folder;
     bool normalized; /* rows come as the input has them, and not as in files */
 } Prediction;
@@ -29,6 +32,13 @@ typedef struct Ends {
     /* The next row of output I. */
     UnetStatus (*write)(struct Ends *ends, int i, const float *row, UnetError *error);
 } Ends;
+
+/* Where the rows of the input go. */
+char *prediction_input(const Prediction *prediction);
+
+/* The least size of an image of HERE points, along an axis of COMPILED points, that the network is likely
+ * to take: of as many halvings as the compiled one allows, at most five. */
+int64_t prediction_size_like(int32_t here, int32_t compiled);
 
 /* Takes the memory that images go through; prediction_close() gives back what there is of it. */
 UNET_MUST_USE UnetStatus prediction_open(Prediction *prediction);
@@ -47,6 +57,13 @@ UNET_MUST_USE UnetStatus prediction_check_size(const Prediction *prediction, con
 
 /* Takes the image IN through the model and writes each output, or, on failure, none. */
 UNET_MUST_USE UnetStatus predict_image(Prediction *prediction, const char *in);
+
+/* predict_volume.c: whether the model makes volumes of one volume, as large; whether it takes one of the
+ * size of file IN; takes it through the model and writes each output, or, on failure, none.  Of several
+ * channels IN is the file of the first, whose name has "_0000". */
+UNET_MUST_USE UnetStatus prediction_check_volume(const Prediction *prediction);
+UNET_MUST_USE UnetStatus prediction_check_volume_size(const Prediction *prediction, const char *in);
+UNET_MUST_USE UnetStatus predict_volume(Prediction *prediction, const char *in);
 
 /* overlay.c: the picture of these classes over the image that they were predicted for, beside the former.
  */

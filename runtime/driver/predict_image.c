@@ -60,8 +60,7 @@ static size_t longest_row(const Prediction *prediction) {
     return longest;
 }
 
-/* Where the rows of the input go. */
-static char *input_base(const Prediction *prediction) {
+char *prediction_input(const Prediction *prediction) {
     const int64_t *offset = prediction->program->input_offsets;
     return offset == NULL ? prediction->staged : prediction->device.arena + offset[prediction->input];
 }
@@ -101,9 +100,7 @@ void prediction_close(Prediction *prediction) {
 
 /* ---- in --------------------------------------------------------------------------------------- */
 
-/* The least size of an image of HERE points, along an axis of COMPILED points, that the network is likely
- * to take: of as many halvings as the compiled one allows, at most five. */
-static int64_t size_like(int32_t here, int32_t compiled) {
+int64_t prediction_size_like(int32_t here, int32_t compiled) {
     int64_t multiple = 1;
     while (multiple < 32 && compiled % (2 * multiple) == 0)
         multiple *= 2;
@@ -114,8 +111,8 @@ static UnetStatus fail_large(const Prediction *prediction, const char *path, con
     const int32_t *size = prediction->program->size;
     const char *source = prediction->driver->model->source;
     const bool any_height = takes_any_height(prediction), high = info->height > size[1] && !any_height;
-    const int64_t h = high ? size_like(info->height, size[1]) : size[1];
-    const int64_t w = info->width > size[2] ? size_like(info->width, size[2]) : size[2];
+    const int64_t h = high ? prediction_size_like(info->height, size[1]) : size[1];
+    const int64_t w = info->width > size[2] ? prediction_size_like(info->width, size[2]) : size[2];
     char most[64];
     if (any_height)
         (void)snprintf(most, sizeof most, "a width of %" PRId32, size[2]);
@@ -163,7 +160,8 @@ static void store_row(const Prediction *prediction, int32_t h, const float *row,
         row = prediction->normal;
         beside = zero;
     }
-    unet_layout_store_row(layout, input_base(prediction), 0, 0, h, row, width, prediction->from, beside);
+    unet_layout_store_row(layout, prediction_input(prediction), 0, 0, h, row, width, prediction->from,
+                          beside);
 }
 
 static float *last_row(const Passage *p, int32_t h) {

@@ -428,9 +428,10 @@ static void summarize(Run *run) {
     if (use == best)
         unet_progress_message(progress, "best: %s (step %" PRId64 ")", best, run->state.best_step);
     (void)unet_shell_word(weights, sizeof weights, use);
+    const char *suffix = run->model->inputs[0].kind == UNET_VOLUME ? "nii.gz" : "png";
     if (run->model->predict != NULL)
-        unet_progress_message(progress, "try it: %s predict --weights=%s IN.png -o OUT.png", program,
-                              weights);
+        unet_progress_message(progress, "try it: %s predict --weights=%s IN.%s -o OUT.%s", program, weights,
+                              suffix, suffix);
 }
 
 /* A run that a signal ended behind its last step still has its last rows to write. */

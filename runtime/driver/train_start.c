@@ -66,11 +66,11 @@ static void advise_check(Driver *driver) {
 
 static UnetStatus open_data(Run *run) {
     Driver *driver = run->driver;
-    const char *folder = driver->options.data != NULL ? driver->options.data : ".";
     if (!unet_dataset_exists(run->model, UNET_TRAINING))
         return unet_fail(&driver->error, UNET_USAGE, "%s has no `data` section to train with",
                          run->model->source);
-    UnetStatus status = unet_dataset_open(&run->data, run->model, UNET_TRAINING, folder, &driver->error);
+    UnetStatus status =
+        unet_dataset_open(&run->data, run->model, UNET_TRAINING, data_place(driver, NULL), &driver->error);
     if (status == UNET_IO)
         advise_check(driver);
     if (status == UNET_OK && driver->options.eval_data != NULL && !evaluation_exists(driver))

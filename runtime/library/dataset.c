@@ -86,10 +86,12 @@ static UnetStatus check_source(UnetDataset *dataset, int32_t index, UnetError *e
                 (source->nterm == 1 || !dataset_is_labels(dataset, index));
     for (int32_t t = 0; good && t < source->nterm; t++) {
         const UnetSourceTerm *term = &source->term[t];
-        depth += effect(term->op);
+        depth += dataset_pushes(term) ? effect(term->op) : 0;
         good = depth >= 1;
         dataset->depth = depth > dataset->depth ? depth : dataset->depth;
         if (term->op == UNET_SRC_FILES) {
+            dataset->volumes |= term->volumes;
+            good = good && term->channel < source->channels;
             dataset->nseries++;
         } else if (term->op == UNET_SRC_NAME) {
             int32_t earlier = dataset_source(dataset, index, term->pattern);
@@ -181,10 +183,11 @@ static UnetStatus split(UnetDataset *dataset, bool holdout, UnetError *error) {
 
 /* ---- the interface ---------------------------------------------------------------------------- */
 
-static UnetStatus build(UnetDataset *dataset, const char *folder, bool holdout, Listener *listener,
+static UnetStatus build(UnetDataset *dataset, UnetDataPlace place, bool holdout, Listener *listener,
                         UnetError *error) {
-    dataset->folder = strdup(folder != NULL ? folder : ".");
-    if (dataset->folder == NULL) {
+    dataset->folder = strdup(place.folder != NULL ? place.folder : ".");
+    dataset->cache_folder = place.cache != NULL ? strdup(place.cache) : NULL;
+    if (dataset->folder == NULL || (place.cache != NULL && dataset->cache_folder == NULL)) {
         return out_of_memory(error);
     }
     choose_sections(dataset);
@@ -208,7 +211,7 @@ static UnetStatus build(UnetDataset *dataset, const char *folder, bool holdout, 
 }
 
 UnetStatus dataset_open(UnetDataset **dataset, const UnetModel *model, UnetPurpose purpose,
-                        const char *folder, bool holdout, Listener *listener, UnetError *error) {
+                        UnetDataPlace place, bool holdout, Listener *listener, UnetError *error) {
     *dataset = NULL;
     const bool all = !holdout && purpose == UNET_EVALUATION && model->eval != NULL && model->data != NULL &&
                      model->data->nsource > 0;
@@ -222,7 +225,7 @@ UnetStatus dataset_open(UnetDataset **dataset, const UnetModel *model, UnetPurpo
     }
     opened->model = model;
     opened->purpose = purpose;
-    UnetStatus status = build(opened, folder, holdout, listener, error);
+    UnetStatus status = build(opened, place, holdout, listener, error);
     if (status != UNET_OK) {
         unet_dataset_close(opened);
         return status;
@@ -232,13 +235,13 @@ UnetStatus dataset_open(UnetDataset **dataset, const UnetModel *model, UnetPurpo
 }
 
 UnetStatus unet_dataset_open(UnetDataset **dataset, const UnetModel *model, UnetPurpose purpose,
-                             const char *folder, UnetError *error) {
-    return dataset_open(dataset, model, purpose, folder, true, NULL, error);
+                             UnetDataPlace place, UnetError *error) {
+    return dataset_open(dataset, model, purpose, place, true, NULL, error);
 }
 
-UnetStatus unet_dataset_open_evaluation(UnetDataset **dataset, const UnetModel *model, const char *folder,
+UnetStatus unet_dataset_open_evaluation(UnetDataset **dataset, const UnetModel *model, UnetDataPlace place,
                                         UnetError *error) {
-    return dataset_open(dataset, model, UNET_EVALUATION, folder, false, NULL, error);
+    return dataset_open(dataset, model, UNET_EVALUATION, place, false, NULL, error);
 }
 
 void unet_dataset_close(UnetDataset *dataset) {
@@ -253,6 +256,10 @@ void unet_dataset_close(UnetDataset *dataset) {
             stems_free(&dataset->series[i].word);
         }
         free(dataset->series);
+        for (int32_t i = 0; dataset->sample != NULL && i < dataset->nsample; i++) {
+            dataset_close_volumes(dataset, &dataset->sample[i]);
+        }
+        free(dataset->cache_folder);
         free(dataset->scale);
         free(dataset->sample);
         free(dataset);

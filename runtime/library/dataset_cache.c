@@ -11,7 +11,7 @@
 
 bool dataset_cache_plan(UnetDataset *dataset) {
     FileCache *cache = &dataset->cache;
-    if (dataset->purpose != UNET_TRAINING) {
+    if (dataset->purpose != UNET_TRAINING || dataset->volumes) {
         return true;
     }
     while (cache->nsample < dataset->nsample &&

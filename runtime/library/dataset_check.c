@@ -15,7 +15,7 @@ typedef struct {
 static UnetStatus read_classes(const Check *c, UnetImageReader *reader, const Sample *sample,
                                int32_t series, UnetError *error) {
     const UnetRowFormat format = unet_image_format(reader);
-    const int32_t size[2] = {unet_image_info(reader).height, format.width};
+    const int32_t size[3] = {unet_image_info(reader).height, format.width, 1};
     LabelCount file = {.files = 0};
     UnetStatus status = UNET_OK;
     float *row = calloc((size_t)format.width, sizeof *row);
@@ -38,9 +38,36 @@ static UnetStatus read_classes(const Check *c, UnetImageReader *reader, const Sa
     return status;
 }
 
+/* A volume was decoded when the dataset was opened; what is left is to look at its classes. */
+static UnetStatus check_volume(const Check *c, const Sample *sample, int32_t series, UnetError *error) {
+    const UnetVoxels *volume = &sample->volume[series];
+    const int32_t *size = volume->info.size, source = c->dataset->series[series].source;
+    LabelCount file = {.files = 0};
+    if (!dataset_is_labels(c->dataset, source)) {
+        return UNET_OK;
+    }
+    for (int32_t k = 0; k < volume->facts.nvalue; k++) {
+        float value = (float)volume->value[k];
+        UnetStatus status = dataset_to_classes(c->dataset, sample, series, &value, 1, error);
+        if (status != UNET_OK) {
+            return status;
+        }
+        for (int32_t z = 0; z < size[0]; z++) {
+            const uint32_t points = volume->count[(size_t)k * (size_t)size[0] + (size_t)z];
+            file.points[(int32_t)value] += points;
+        }
+    }
+    const int32_t counted[3] = {size[1], size[2], size[0]};
+    dataset_count_file(&c->count[source], &file, counted);
+    return UNET_OK;
+}
+
 /* Decodes one file to its end. */
 static UnetStatus decode(const Check *c, const Sample *sample, int32_t series, UnetError *error) {
     UnetImageReader *reader;
+    if (c->dataset->volumes) {
+        return check_volume(c, sample, series, error);
+    }
     UnetStatus status = dataset_open_file(c->dataset, sample, series, NULL, &reader, error);
     if (reader == NULL) {
         return status;
@@ -76,11 +103,11 @@ static void describe(const Check *c, UnetProblemReport *note) {
     }
 }
 
-static UnetStatus check_purpose(const UnetModel *model, UnetPurpose purpose, const char *folder,
+static UnetStatus check_purpose(const UnetModel *model, UnetPurpose purpose, UnetDataPlace place,
                                 Listener *listener, UnetProblemReport *note, UnetDataCheck *check,
                                 UnetError *error) {
     UnetDataset *dataset;
-    UnetStatus status = dataset_open(&dataset, model, purpose, folder, false, listener, error);
+    UnetStatus status = dataset_open(&dataset, model, purpose, place, false, listener, error);
     if (dataset == NULL) {
         return dataset_problem(listener, status, error);
     }
@@ -98,17 +125,17 @@ static UnetStatus check_purpose(const UnetModel *model, UnetPurpose purpose, con
     return status;
 }
 
-UnetStatus unet_check_data(const UnetModel *model, const char *folder, UnetProblemReport *report,
+UnetStatus unet_check_data(const UnetModel *model, UnetDataPlace place, UnetProblemReport *report,
                            UnetProblemReport *note, void *context, UnetDataCheck *check, UnetError *error) {
     Listener listener = {.report = report, .context = context};
     *check = (UnetDataCheck){0};
     UnetStatus status = UNET_OK;
     if (unet_dataset_exists(model, UNET_TRAINING)) {
-        status = check_purpose(model, UNET_TRAINING, folder, &listener, note, check, error);
+        status = check_purpose(model, UNET_TRAINING, place, &listener, note, check, error);
     }
     if (status == UNET_OK && model->eval_data != NULL && model->eval_data->nsource > 0 &&
         model->eval != NULL) {
-        status = check_purpose(model, UNET_EVALUATION, folder, &listener, note, check, error);
+        status = check_purpose(model, UNET_EVALUATION, place, &listener, note, check, error);
     }
     check->problems = listener.count;
     return status;

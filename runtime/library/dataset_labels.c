@@ -7,9 +7,11 @@
 #include "unet/words.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { NUMBERS = UINT16_MAX + 1, NO_CLASS = UINT16_MAX };
 
@@ -60,14 +62,24 @@ void dataset_free_classes(UnetDataset *dataset) {
     free(dataset->class_of);
 }
 
+static bool may_be_class(float value) {
+    return value >= 0 && value < NUMBERS && value == floorf(value);
+}
+
 static UnetStatus no_class(const UnetDataset *dataset, const Sample *sample, const FileSeries *series,
-                           int32_t number, UnetError *error) {
+                           float value, UnetError *error) {
     char path[UNET_PATH_BYTES];
     const UnetInput *labels = labels_of(dataset, series->source);
     UnetStatus status = dataset_path(dataset, series, sample, path, error);
     if (status != UNET_OK) {
         return status;
     }
+    if (!may_be_class(value)) {
+        return unet_fail(error, UNET_IO,
+                         "%.900s has a voxel of value %g, and classes are whole numbers from 0 to %d", path,
+                         (double)value, NUMBERS - 1);
+    }
+    const int32_t number = (int32_t)value;
     if (dataset->source[series->source].values != NULL) {
         return unet_fail(error, UNET_IO,
                          "%.900s has a point of value %" PRId32
@@ -87,11 +99,10 @@ UnetStatus dataset_to_classes(const UnetDataset *dataset, const Sample *sample, 
     const FileSeries *files = &dataset->series[series];
     const uint16_t *class_of = dataset->class_of[files->source];
     for (int32_t x = 0; x < count; x++) {
-        const int32_t number = (int32_t)row[x];
-        if (class_of[number] == NO_CLASS) {
-            return no_class(dataset, sample, files, number, error);
+        if (!may_be_class(row[x]) || class_of[(int32_t)row[x]] == NO_CLASS) {
+            return no_class(dataset, sample, files, row[x], error);
         }
-        row[x] = class_of[number];
+        row[x] = class_of[(int32_t)row[x]];
     }
     return UNET_OK;
 }
@@ -104,8 +115,8 @@ void dataset_count_classes(LabelCount *file, const float *row, int32_t width) {
     }
 }
 
-void dataset_count_file(LabelCount *count, const LabelCount *file, const int32_t size[2]) {
-    for (int axis = 0; axis < 2; axis++) {
+void dataset_count_file(LabelCount *count, const LabelCount *file, const int32_t size[3]) {
+    for (int axis = 0; axis < 3; axis++) {
         const bool smaller = count->files == 0 || size[axis] < count->least[axis];
         count->least[axis] = smaller ? size[axis] : count->least[axis];
         count->most[axis] = size[axis] > count->most[axis] ? size[axis] : count->most[axis];
@@ -143,11 +154,19 @@ static void end_line(Lines *lines) {
     lines->text[0] = '\0';
 }
 
+static void describe_size(Lines *lines, const int32_t size[3]) {
+    if (size[2] > 1) {
+        add(lines, "%" PRId32 " x ", size[2]);
+    }
+    add(lines, "%" PRId32 " x %" PRId32, size[0], size[1]);
+}
+
 static void describe_sizes(Lines *lines, const UnetInput *labels, const LabelCount *count) {
-    add(lines, "%.100s: %" PRId64 " file%s of %" PRId32 " x %" PRId32, labels->name, count->files,
-        unet_plural(count->files), count->least[0], count->least[1]);
-    if (count->least[0] != count->most[0] || count->least[1] != count->most[1]) {
-        add(lines, " to %" PRId32 " x %" PRId32, count->most[0], count->most[1]);
+    add(lines, "%.100s: %" PRId64 " file%s of ", labels->name, count->files, unet_plural(count->files));
+    describe_size(lines, count->least);
+    if (memcmp(count->least, count->most, sizeof count->least) != 0) {
+        add(lines, " to ");
+        describe_size(lines, count->most);
     }
     end_line(lines);
 }

@@ -21,6 +21,11 @@ static bool is_measured(const UnetDataset *dataset, int32_t source) {
     return input >= 0 && dataset->model->inputs[input].normalizing == UNET_NORMALIZED_AS_MEASURED;
 }
 
+static bool is_ct(const UnetDataset *dataset, int32_t source) {
+    const int32_t input = dataset->source[source].input;
+    return input >= 0 && dataset->model->inputs[input].normalizing == UNET_NORMALIZED_CT;
+}
+
 static void add_row(Sums *sums, const float *value, int32_t channels, size_t count) {
     for (int32_t c = 0; c < channels; c++) {
         const float *channel = value + (size_t)c * count;
@@ -66,6 +71,20 @@ static bool plan_whole(UnetDataset *whole) {
     return dataset_plan_scratch(whole);
 }
 
+static UnetStatus measure_slice(Reading *at, int32_t index, Sums *sums) {
+    UnetStatus status = UNET_OK;
+    for (at->row = 0; at->row < at->size[0] && status == UNET_OK; at->row++) {
+        for (int32_t s = 0; s <= index && status == UNET_OK; s++) {
+            status = reading_reads(at, s) ? reading_evaluate(at, s) : UNET_OK;
+        }
+        if (status == UNET_OK) {
+            add_row(sums, at->scratch.value + (size_t)index * at->scratch.operand_row,
+                    at->dataset->source[index].channels, (size_t)at->size[1]);
+        }
+    }
+    return status;
+}
+
 /* All rows of the files of a sample that are read together with source INDEX. */
 static UnetStatus measure_pass(Reading *at, int32_t index, Sums *sums) {
     at->multiple = at->dataset->scale[index].multiple;
@@ -75,14 +94,8 @@ static UnetStatus measure_pass(Reading *at, int32_t index, Sums *sums) {
         at->end[axis] = at->size[axis];
     }
     UnetStatus status = reading_open(at);
-    for (at->row = 0; at->row < at->size[0] && status == UNET_OK; at->row++) {
-        for (int32_t s = 0; s <= index && status == UNET_OK; s++) {
-            status = reading_reads(at, s) ? reading_evaluate(at, s) : UNET_OK;
-        }
-        if (status == UNET_OK) {
-            add_row(sums, at->scratch.value + (size_t)index * at->scratch.operand_row,
-                    at->dataset->source[index].channels, (size_t)at->size[1]);
-        }
+    for (at->slice = 0; at->slice < at->sample->size[2] && status == UNET_OK; at->slice++) {
+        status = measure_slice(at, index, sums);
     }
     reading_close(at);
     return status;
@@ -118,6 +131,8 @@ UnetStatus unet_dataset_measure(const UnetDataset *dataset, UnetNormal *normal, 
             Sums sums = {.count = 0};
             status = measure_source(&whole, s, scratch, &sums, error);
             finish(&sums, whole.source[s].channels, &normal[whole.source[s].input]);
+        } else if (is_ct(&whole, s)) {
+            status = dataset_measure_foreground(dataset, s, &normal[whole.source[s].input], error);
         }
     }
     free(scratch);

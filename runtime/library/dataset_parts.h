@@ -7,16 +7,20 @@
  *     dataset_cache.c  which keeps the decoded files of small sets
  *     dataset_read.c   which reads samples
  *     dataset_measure.c which measures what inputs are normalised by
+ *     dataset_fingerprint.c which measures what is of a class above 0
  *     dataset_warp.c   which reads those that are scaled, turned, bent or coloured
  *     dataset_labels.c which makes classes of the numbers in files
  *     dataset_border.c which makes weights of classes
+ *     dataset_volume.c which decodes volumes, and reads samples of them
  *     dataset_check.c  which looks for problems */
 #ifndef UNET_DATASET_PARTS_H
 #define UNET_DATASET_PARTS_H
 
 #include "unet/dataset.h"
 #include "unet/image.h"
+#include "unet/rng.h"
 #include "pattern.h"
+#include "unet/voxels.h"
 
 enum { MAX_SOURCES = 256, MAX_TERMS = 256 }; /* they share the number of a random stream */
 
@@ -34,6 +38,7 @@ typedef struct {
     size_t widest;   /* bytes of the longest row of one */
     int32_t files;   /* whose header was read, */
     int32_t with[UNET_IMAGE_TRAITS];        /* and how many of them have a trait */
+    int64_t strange;                        /* voxels that are not finite */
     char with_name[UNET_IMAGE_TRAITS][256]; /* of the first of these: as long as a file's name may be */
 } FileSeries;
 
@@ -47,9 +52,10 @@ typedef struct {
 } SourceScale;
 
 typedef struct {
-    int32_t stem;      /* index in the sorted stems of all matched files */
-    int32_t size[2];   /* of its coarsest files: height, width */
-    size_t file_bytes; /* of all its files, decoded */
+    int32_t stem;       /* index in the sorted stems of all matched files */
+    int32_t size[3];    /* of its coarsest files: height, width, depth */
+    size_t file_bytes;  /* of all its files, decoded */
+    UnetVoxels *volume; /* of each series; NULL: of pictures */
 } Sample;
 
 /* Small training sets are decoded once: the files of the first samples, as many as fit, are kept as bytes.
@@ -72,7 +78,7 @@ typedef struct {
 /* Where the parts of a reading thread's working memory start, in bytes; see dataset_read.c.  Only what is
  * warped has those from `rasters` on. */
 typedef struct {
-    size_t files, values, operands, normal, fill, maps[2], nowhere;
+    size_t files, values, operands, normal, fill, maps[3], nowhere;
     size_t border;   /* what sources that are border_weight() need */
     size_t rasters;  /* of each series: how its rows lie */
     size_t decoded;  /* rows of all series that are not kept, decoded */
@@ -91,14 +97,16 @@ struct UnetDataset {
     const UnetSource *source;
     int32_t nsource;
     SourceScale *scale;        /* one per source */
-    int32_t base[2];           /* of the window, in points of the coarsest files: height, width */
+    int32_t base[3];           /* of the window, in points of the coarsest files: height, width, depth */
     int32_t widest[2];         /* of the window, in points of the finest files */
     int32_t measured_multiple; /* points that losses and metrics compare, for one of the coarsest files' */
     const UnetTransform *transform;
     int32_t ntransform;
     const UnetNormal *normal; /* see unet_dataset_normalize; NULL: as the model's file says */
     bool warps;               /* training with transforms beyond `crop` and `flip`: see dataset_warp.c */
+    bool volumes;             /* its files are volumes: see dataset_volume.c */
     char *folder;
+    char *cache_folder;  /* of decoded volumes, or NULL: beside them */
     StemList stems;      /* those of one folder after those of another; */
     int32_t *folder_end; /*   of folder f up to folder_end[f] */
     StemList names; /* where there are several folders: what samples are called; see unet_dataset_stem */
@@ -127,7 +135,7 @@ UNET_MUST_USE UnetStatus dataset_problem(Listener *listener, UnetStatus status, 
 
 /* As unet_dataset_open; with HOLDOUT false the training samples include those held out. */
 UNET_MUST_USE UnetStatus dataset_open(UnetDataset **dataset, const UnetModel *model, UnetPurpose purpose,
-                                      const char *folder, bool holdout, Listener *listener,
+                                      UnetDataPlace place, bool holdout, Listener *listener,
                                       UnetError *error);
 
 /* Fills dataset->stems from the patterns of dataset->series. */
@@ -150,9 +158,25 @@ UNET_MUST_USE UnetStatus dataset_check_border(const UnetDataset *dataset, int32_
 /* Finds out how fine the files of each source are. */
 UNET_MUST_USE UnetStatus dataset_scale(UnetDataset *dataset, UnetError *error);
 
-/* How many rows (axis 0) or columns (axis 1) of what losses and metrics compare are picture, where the
- * window shows SHOWN of the coarsest files; program->measured must be known. */
+/* How many rows (axis 0), columns (axis 1) or slices (axis 2) of what losses and metrics compare are
+ * picture, where the window shows SHOWN of the coarsest files; program->measured must be known. */
 int32_t dataset_valid(const UnetDataset *dataset, int axis, int32_t shown);
+
+/* dataset_volume.c: whether TERM pushes an operand, and does not fill one that is there. */
+bool dataset_pushes(const UnetSourceTerm *term);
+/* Decodes the volumes of a sample, of which SIZE comes to be known. */
+UNET_MUST_USE UnetStatus dataset_probe_volumes(UnetDataset *dataset, Sample *sample, UnetError *error);
+void dataset_close_volumes(UnetDataset *dataset, Sample *sample);
+/* A voxel of a class above 0, as KEY draws first its class and then itself: (height, width, depth); false:
+ * there is none. */
+bool dataset_draw_foreground(const UnetDataset *dataset, const Sample *sample, const UnetKey *key,
+                             int32_t voxel[3]);
+
+/* A series of volumes that hold the classes of a sample, or -1. */
+int32_t dataset_series_of_labels(const UnetDataset *dataset);
+/* dataset_fingerprint.c: what `normalize "ct"` takes from the training data for what SOURCE fills. */
+UNET_MUST_USE UnetStatus dataset_measure_foreground(const UnetDataset *dataset, int32_t source,
+                                                    UnetNormal *normal, UnetError *error);
 
 /* Reads all headers; fills the samples' sizes and leaves out those with a problem. */
 UNET_MUST_USE UnetStatus dataset_probe(UnetDataset *dataset, Listener *listener, UnetError *error);
@@ -196,12 +220,12 @@ typedef struct {
     int64_t files;
     int64_t points[UNET_IGNORED + 1];     /* of each class; behind them those that count nowhere */
     int64_t files_with[UNET_IGNORED + 1]; /* that have any */
-    int32_t least[2], most[2];            /* sizes: height, width */
+    int32_t least[3], most[3];            /* sizes: height, width, depth */
 } LabelCount;
 
 /* Adds what a file has; its rows are counted into FILE, which starts with zeros. */
 void dataset_count_classes(LabelCount *file, const float *row, int32_t width);
-void dataset_count_file(LabelCount *count, const LabelCount *file, const int32_t size[2]);
+void dataset_count_file(LabelCount *count, const LabelCount *file, const int32_t size[3]);
 /* Line by line: sizes, each class, those never seen, and weights that make all classes count alike. */
 void dataset_describe_classes(const UnetDataset *dataset, int32_t source, const LabelCount *count,
                               UnetProblemReport *note, void *context);

@@ -109,6 +109,7 @@ static UnetStatus settle_size(const UnetDataset *dataset, const char *path, cons
     int32_t multiple = dataset->scale[dataset->series[0].source].multiple;
     sample->size[0] = size[0] / multiple;
     sample->size[1] = size[1] / multiple;
+    sample->size[2] = 1;
     if (size[0] % multiple != 0 || size[1] % multiple != 0) {
         return unet_fail(
             error, UNET_IO,
@@ -169,13 +170,15 @@ UnetStatus dataset_probe(UnetDataset *dataset, Listener *listener, UnetError *er
     int32_t kept = 0;
     for (int32_t i = 0; i < dataset->nsample; i++) {
         Sample sample = dataset->sample[i];
-        UnetStatus status = probe_sample(dataset, &sample, error);
+        UnetStatus status = dataset->volumes ? dataset_probe_volumes(dataset, &sample, error)
+                                             : probe_sample(dataset, &sample, error);
         if (status == UNET_OK) {
             dataset->sample[kept++] = sample;
             continue;
         }
         status = dataset_problem(listener, status, error);
         if (status != UNET_OK) {
+            dataset->nsample = kept; /* those that are open */
             return status;
         }
     }

@@ -10,6 +10,7 @@
 #include "unet/layout.h"
 #include "unet/normal.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- working memory --------------------------------------------------------------------------- */
@@ -24,6 +25,7 @@ bool scratch_reserve(ScratchPlan *plan, size_t *part, size_t count, size_t size)
 bool dataset_plan_scratch(UnetDataset *dataset) {
     ScratchPlan *plan = &dataset->scratch;
     size_t height = (size_t)dataset->widest[0], width = (size_t)dataset->widest[1];
+    size_t depth = (size_t)dataset->base[2];
     size_t channels = (size_t)dataset->channels, values, operands;
     *plan = (ScratchPlan){0};
     return checked_mul(channels, width, &plan->row) &&
@@ -36,6 +38,7 @@ bool dataset_plan_scratch(UnetDataset *dataset) {
            scratch_reserve(plan, &plan->fill, channels, sizeof(float)) &&
            scratch_reserve(plan, &plan->maps[0], height, sizeof(int32_t)) &&
            scratch_reserve(plan, &plan->maps[1], width, sizeof(int32_t)) &&
+           scratch_reserve(plan, &plan->maps[2], depth, sizeof(int32_t)) &&
            scratch_reserve(plan, &plan->nowhere, width, sizeof(int32_t)) && border_plan_scratch(dataset) &&
            warp_plan_scratch(dataset);
 }
@@ -47,7 +50,8 @@ Scratch scratch_at(const ScratchPlan *plan, char *base) {
                      .normal = (void *)(base + plan->normal),
                      .fill = (void *)(base + plan->fill),
                      .operand_row = plan->row,
-                     .map = {(void *)(base + plan->maps[0]), (void *)(base + plan->maps[1])},
+                     .map = {(void *)(base + plan->maps[0]), (void *)(base + plan->maps[1]),
+                             (void *)(base + plan->maps[2])},
                      .nowhere = (void *)(base + plan->nowhere),
                      .border = base + plan->border,
                      .raster = (void *)(base + plan->rasters),
@@ -69,9 +73,11 @@ int32_t reading_columns(const Reading *at) {
 }
 
 /* The part of the row of a file that the window needs; a decoder stands in front of that row. */
-static UnetStatus push_file(const Reading *at, int32_t series, float *operand) {
+static UnetStatus push_file(const Reading *at, int32_t series, int32_t channel, float *operand) {
     const OpenFile *file = &at->scratch.file[series];
-    if (at->dataset->warps) {
+    if (at->dataset->volumes) {
+        volume_push(at, series, channel, operand);
+    } else if (at->dataset->warps) {
         warp_push(at, series, operand);
     } else if (file->kept != NULL) {
         size_t before = (size_t)at->row * unet_row_bytes(&file->kept->format);
@@ -113,10 +119,11 @@ static void push_name(const Reading *at, const char *name, int32_t channels, flo
 static void push_noise(const Reading *at, const UnetKey *key, int32_t channels, float deviation,
                        float *operand) {
     const int32_t *size = at->dataset->warps ? at->window.size : at->sample->size;
-    int32_t height = size[0] * at->multiple, width = size[1] * at->multiple;
+    int32_t height = size[0] * at->multiple, width = size[1] * at->multiple, depth = size[2];
     size_t count = (size_t)reading_columns(at);
     for (int32_t c = 0; c < channels; c++) {
-        uint64_t line = (uint64_t)c * (uint64_t)height + (uint64_t)at->row;
+        uint64_t slice = (uint64_t)c * (uint64_t)depth + (uint64_t)at->slice;
+        uint64_t line = slice * (uint64_t)height + (uint64_t)at->row;
         float *values = operand + (size_t)c * count;
         unet_random_normal(key, line * (uint64_t)width + (uint64_t)at->begin[1], count, values);
         for (size_t x = 0; x < count; x++) {
@@ -166,7 +173,7 @@ static UnetStatus push(const Reading *at, const UnetSourceTerm *term, int32_t se
     size_t count = (size_t)channels * (size_t)reading_columns(at);
     switch (term->op) {
     case UNET_SRC_FILES:
-        return push_file(at, series, operand);
+        return push_file(at, series, term->channel, operand);
     case UNET_SRC_NAME:
         push_name(at, term->pattern, channels, operand);
         break;
@@ -200,7 +207,8 @@ UnetStatus reading_evaluate(const Reading *at, int32_t index) {
         }
         UnetKey key = at->key;
         key.stream = UNET_STREAM_SOURCE + (uint32_t)(index * MAX_TERMS + t);
-        status = push(at, term, series, &key, source->channels, operand_of(at, index, depth++));
+        depth += dataset_pushes(term);
+        status = push(at, term, series, &key, source->channels, operand_of(at, index, depth - 1));
         series += term->op == UNET_SRC_FILES;
     }
     return status;
@@ -215,12 +223,14 @@ void reading_store(const Reading *at, const UnetSource *source, int32_t y, const
     }
     const UnetLayout *layout = &at->dataset->program->inputs[source->input];
     const bool labels = at->dataset->model->inputs[source->input].kind == UNET_LABELS;
+    int32_t front = (at->dataset->base[2] - layout->size[0]) / 2;
     int32_t top = (at->size[0] - layout->size[1]) / 2;
     int32_t left = (at->size[1] - layout->size[2]) / 2;
-    if (y < top || y >= top + layout->size[1]) {
+    if (y < top || y >= top + layout->size[1] || at->into < front || at->into >= front + layout->size[0]) {
         return;
     }
-    const UnetNormal *normal = dataset_normal(at->dataset, source->input);
+    UnetNormal each;
+    const UnetNormal *normal = reading_normal(at, source, &each);
     float *fill = at->scratch.fill;
     for (int32_t c = 0; c < layout->channels; c++) {
         fill[c] = labels ? UNET_IGNORED : at->window.fill;
@@ -228,11 +238,13 @@ void reading_store(const Reading *at, const UnetSource *source, int32_t y, const
     if (normal != NULL) {
         const size_t count = (size_t)reading_columns(at);
         unet_normalize(normal, layout->channels, count, count, value, at->scratch.normal);
-        unet_normalize(normal, layout->channels, 1, 1, fill, fill);
+        if (at->window.pad != UNET_PAD_MEAN || labels) {
+            unet_normalize(normal, layout->channels, 1, 1, fill, fill);
+        }
         value = at->scratch.normal;
     }
-    unet_layout_store_row(layout, at->inputs[source->input], at->n, 0, y - top, value, reading_columns(at),
-                          map + left, fill);
+    unet_layout_store_row(layout, at->inputs[source->input], at->n, at->into - front, y - top, value,
+                          reading_columns(at), map + left, fill);
 }
 
 bool reading_reads(const Reading *at, int32_t index) {
@@ -293,7 +305,8 @@ UnetStatus reading_open(Reading *at) {
         at->scratch.file[i] = (OpenFile){NULL, NULL};
     }
     for (int32_t i = 0; i < at->dataset->nseries && status == UNET_OK; i++) {
-        status = reading_reads(at, at->dataset->series[i].source) ? open_file(at, i) : UNET_OK;
+        const bool opens = !at->dataset->volumes && reading_reads(at, at->dataset->series[i].source);
+        status = opens ? open_file(at, i) : UNET_OK;
     }
     return status;
 }
@@ -313,9 +326,25 @@ static UnetStatus read_files(Reading *at) {
     return status;
 }
 
+/* nnU-Net's rule: the last samples of a batch show what is of a class above 0, as many as their share says;
+ * its rounding, of halves to even, makes that one of two for a share of 0.33. */
+static void centre_on_foreground(Reading *at, int32_t batch) {
+    const UnetDataset *dataset = at->dataset;
+    const UnetTransform *crop = window_crop(dataset->transform, dataset->ntransform);
+    int32_t voxel[WINDOW_AXES];
+    if (crop == NULL || crop->amount[0] == 0 || at->n < nearbyint(batch * (1 - crop->amount[0]))) {
+        return;
+    }
+    UnetKey key = at->key;
+    key.stream = UNET_STREAM_TRANSFORM + (uint32_t)(crop - dataset->transform);
+    if (dataset_draw_foreground(dataset, at->sample, &key, voxel)) {
+        window_centre_on(&at->window, voxel);
+    }
+}
+
 /* Evaluation has one key for ever, so that a measure means the same after every epoch and for every seed.
  */
-static void choose_window(Reading *at, uint64_t seed, uint32_t epoch) {
+static void choose_window(Reading *at, uint64_t seed, uint32_t epoch, int32_t batch) {
     const UnetDataset *dataset = at->dataset;
     const int32_t *size = dataset->base;
     uint32_t sample = (uint32_t)at->sample->stem;
@@ -325,6 +354,7 @@ static void choose_window(Reading *at, uint64_t seed, uint32_t epoch) {
             dataset->warps
                 ? window_whole(dataset->transform, dataset->ntransform, at->sample->size, size)
                 : window_draw(dataset->transform, dataset->ntransform, at->sample->size, size, &at->key);
+        centre_on_foreground(at, batch);
     } else {
         at->key = (UnetKey){.epoch = UNET_EVALUATION_EPOCH, .sample = sample};
         at->window = window_centre(dataset->transform, dataset->ntransform, at->sample->size, size);
@@ -366,7 +396,7 @@ static bool is_done(const UnetDataset *dataset, int32_t index) {
 
 UnetStatus unet_dataset_read(const UnetDataset *dataset, int32_t sample, uint64_t seed, uint32_t epoch,
                              void *scratch, UnetImageMemory *memory, void *const *inputs, int32_t n,
-                             int32_t valid[3], UnetError *error) {
+                             int32_t batch, int32_t valid[3], UnetError *error) {
     Reading at = {.dataset = dataset,
                   .sample = &dataset->sample[sample],
                   .scratch = scratch_at(&dataset->scratch, scratch),
@@ -374,17 +404,20 @@ UnetStatus unet_dataset_read(const UnetDataset *dataset, int32_t sample, uint64_
                   .inputs = inputs,
                   .n = n,
                   .error = error};
-    choose_window(&at, seed, epoch);
+    choose_window(&at, seed, epoch, batch);
     if (dataset->warps) {
         warp_draw(&at.warp, dataset->transform, dataset->ntransform, at.sample->size, dataset->base,
                   &at.key);
     }
     bool training = dataset->purpose == UNET_TRAINING;
-    valid[0] = dataset->program->measured[0];
-    for (int axis = 0; axis < 2; axis++) {
+    for (int axis = 0; axis < WINDOW_AXES; axis++) {
         int32_t begin, end;
         window_range(&at.window, axis, 1, &begin, &end);
-        valid[1 + axis] = dataset_valid(dataset, axis, training ? at.window.size[axis] : end - begin);
+        valid[(axis + 1) % WINDOW_AXES] =
+            dataset_valid(dataset, axis, training ? at.window.size[axis] : end - begin);
+    }
+    if (dataset->volumes) {
+        return volume_read(&at);
     }
     UnetStatus status = UNET_OK;
     for (int32_t s = 0; s < dataset->nsource && status == UNET_OK; s++) {

@@ -25,7 +25,7 @@ typedef struct {
     float *normal;  /* one row, on its way into an input that is normalised */
     float *fill;    /* of each channel, beside the file */
     size_t operand_row;
-    int32_t *map[2];  /* what the window shows: rows, columns */
+    int32_t *map[3];  /* what the window shows: rows, columns, slices */
     int32_t *nowhere; /* a column map of nothing but fill */
     char *border;
     /* of what is warped: */
@@ -46,7 +46,8 @@ typedef struct {
     Warp warp;                /* where dataset->warps */
     int32_t multiple;         /* of the files of this pass; what follows counts their points */
     int32_t size[2];          /* of the window */
-    int32_t row;              /* of the file, now */
+    int32_t row, slice;       /* of the file, now */
+    int32_t into;             /* slice of the window that is filled */
     int32_t begin[2], end[2]; /* of the file, needed */
     void *const *inputs;
     int32_t n;
@@ -76,6 +77,18 @@ void reading_store(const Reading *at, const UnetSource *source, int32_t y, const
 
 /* The parts of a thread's working memory. */
 Scratch scratch_at(const ScratchPlan *plan, char *base);
+
+/* ---- dataset_volume.c ---- */
+
+/* Row (slice, row) of the files of a term, the channels side by side. */
+void volume_push(const Reading *at, int32_t series, int32_t channel, float *operand);
+
+/* What input INPUT is normalised by in this sample, or NULL; EACH holds it where every volume has its own.
+ */
+const UnetNormal *reading_normal(const Reading *at, const UnetSource *source, UnetNormal *each);
+
+/* Reads all sources, of volumes. */
+UNET_MUST_USE UnetStatus volume_read(Reading *at);
 
 /* ---- dataset_border.c ---- */
 

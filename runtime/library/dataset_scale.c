@@ -128,6 +128,7 @@ static void set_multiples(UnetDataset *dataset) {
         dataset->base[axis] = window[axis] / (first > 0 ? first : 1);
         dataset->widest[axis] = dataset->base[axis] * max;
     }
+    dataset->base[2] = dataset->program->size[0];
 }
 
 /* Losses are measured where their target is, else where their size says. */
@@ -169,9 +170,9 @@ UnetStatus dataset_scale(UnetDataset *dataset, UnetError *error) {
 }
 
 int32_t dataset_valid(const UnetDataset *dataset, int axis, int32_t shown) {
-    int32_t measured = dataset->program->measured[1 + axis];
-    if (measured == 0) {
-        return 0;
+    int32_t measured = dataset->program->measured[(axis + 1) % 3];
+    if (measured == 0 || (axis == 2 && !dataset->volumes)) {
+        return measured;
     }
     int32_t whole = dataset->base[axis] * dataset->measured_multiple;
     int32_t valid = shown * dataset->measured_multiple - (whole - measured) / 2;

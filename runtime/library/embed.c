@@ -129,20 +129,25 @@ static UnetStatus fetch(const Parts *parts, int64_t offset, int64_t bytes, UnetE
                : model->device->fetch(parts->head->device, parts->arena, offset, bytes, error);
 }
 
+/* By numbers that are known before: what each volume is normalised by itself, the caller normalises. */
+static bool is_normalized(const UnetInput *input) {
+    return input->normalizing != UNET_AS_READ && input->normalizing != UNET_NORMALIZED_EACH;
+}
+
 /* What input I is normalised by; NULL: it is not. */
 static UnetNormal *normal_of(const Parts *parts, int32_t i) {
     const UnetInput *inputs = parts->head->model->inputs;
     int32_t before = 0;
     for (int32_t k = 0; k < i; k++)
-        before += inputs[k].normalizing != UNET_AS_READ;
-    return inputs[i].normalizing == UNET_AS_READ ? NULL : &parts->head->normal[before];
+        before += is_normalized(&inputs[k]);
+    return is_normalized(&inputs[i]) ? &parts->head->normal[before] : NULL;
 }
 
 /* What is to be measured stands in files of weights; until one is loaded, such an input is taken as it is.
  */
 static UnetNormal start_normal(const UnetInput *input) {
     UnetNormal normal = input->normal;
-    for (int c = 0; c < UNET_MOST_NORMALIZED && input->normalizing == UNET_NORMALIZED_AS_MEASURED; c++) {
+    for (int c = 0; c < UNET_MOST_NORMALIZED && input->normalizing != UNET_NORMALIZED; c++) {
         normal.mean[c] = 0;
         normal.deviation[c] = 1;
     }

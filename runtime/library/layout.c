@@ -137,6 +137,7 @@ int32_t unet_pad_index(UnetPad pad, int64_t position, int32_t size) {
     case UNET_PAD_NONE:
     case UNET_PAD_VALUE:
     case UNET_PAD_ZERO:
+    case UNET_PAD_MEAN:
         break;
     }
     return -1;

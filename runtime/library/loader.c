@@ -207,7 +207,7 @@ static void *work(void *argument) {
         UnetError error;
         UnetStatus status =
             unet_dataset_read(stream.dataset, slot->samples[n], stream.seed, slot->epoch, worker->scratch,
-                              worker->memory, slot->inputs, n, slot->valid[n], &error);
+                              worker->memory, slot->inputs, n, batch_of(&stream), slot->valid[n], &error);
         (void)pthread_mutex_lock(&loader->lock);
         finish_sample(loader, slot, n, status, &error);
     }

@@ -9,9 +9,12 @@ void unet_normalize(const UnetNormal *normal, int32_t channels, size_t count, si
                     const float *from, float *to) {
     for (int32_t c = 0; c < channels; c++) {
         const float mean = (float)normal->mean[c], deviation = (float)normal->deviation[c];
+        const float low = normal->clips ? (float)normal->low[c] : -INFINITY;
+        const float high = normal->clips ? (float)normal->high[c] : INFINITY;
         for (size_t i = 0; i < count; i++) {
             size_t at = (size_t)c * stride + i;
-            to[at] = (from[at] - mean) / deviation;
+            const float value = from[at] < low ? low : from[at] > high ? high : from[at];
+            to[at] = (value - mean) / deviation;
         }
     }
 }
@@ -24,20 +27,35 @@ void unet_normal_format(const UnetNormal *normal, int32_t channels, char text[UN
                          normal->mean[c], normal->deviation[c]);
         length += n > 0 ? (size_t)n : 0;
     }
+    for (int32_t c = 0; c < channels && normal->clips && length < UNET_NORMAL_BYTES; c++) {
+        int n = snprintf(text + length, UNET_NORMAL_BYTES - length, " %.17g %.17g", normal->low[c],
+                         normal->high[c]);
+        length += n > 0 ? (size_t)n : 0;
+    }
 }
 
-bool unet_normal_parse(UnetNormal *normal, int32_t channels, const char *text) {
-    for (int32_t i = 0; i < 2 * channels; i++) {
+/* COUNT pairs of numbers; false where there are fewer, or one is none. */
+static bool parse_pairs(const char **text, int32_t count, double *first, double *second) {
+    for (int32_t i = 0; i < 2 * count; i++) {
         char *end;
-        double number = strtod(text, &end);
-        bool good = end != text && isfinite(number) && (i % 2 == 0 || number > 0);
-        if (!good) {
+        const double number = strtod(*text, &end);
+        if (end == *text || !isfinite(number)) {
             return false;
         }
-        *(i % 2 == 0 ? &normal->mean[i / 2] : &normal->deviation[i / 2]) = number;
-        text = end;
+        *(i % 2 == 0 ? &first[i / 2] : &second[i / 2]) = number;
+        *text = end;
     }
-    return *text == '\0';
+    return true;
+}
+
+bool unet_normal_parse(UnetNormal *normal, int32_t channels, bool clips, const char *text) {
+    bool good = parse_pairs(&text, channels, normal->mean, normal->deviation) &&
+                (!clips || parse_pairs(&text, channels, normal->low, normal->high));
+    normal->clips = clips;
+    for (int32_t c = 0; c < channels && good; c++) {
+        good = normal->deviation[c] > 0 && (!clips || normal->low[c] <= normal->high[c]);
+    }
+    return good && *text == '\0';
 }
 
 void unet_normal_key(const UnetModel *model, int32_t i, char key[UNET_NORMAL_KEY_BYTES]) {
@@ -49,9 +67,10 @@ UnetStatus unet_normal_read(const UnetModel *model, int32_t i, UnetNormal *norma
     char key[UNET_NORMAL_KEY_BYTES];
     unet_normal_key(model, i, key);
     const char *text = unet_safetensors_metadata(file, key);
-    if (model->inputs[i].normalizing != UNET_NORMALIZED_AS_MEASURED)
+    const bool ct = model->inputs[i].normalizing == UNET_NORMALIZED_CT;
+    if (model->inputs[i].normalizing != UNET_NORMALIZED_AS_MEASURED && !ct)
         return UNET_OK;
-    if (text != NULL && unet_normal_parse(normal, model->inputs[i].channels, text))
+    if (text != NULL && unet_normal_parse(normal, model->inputs[i].channels, ct, text))
         return UNET_OK;
     return unet_fail(error, UNET_IO,
                      "%s: %s is missing or wrong: it says what `normalize` measured of \"%.100s\" when "

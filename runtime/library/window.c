@@ -18,8 +18,8 @@ const UnetTransform *window_crop(const UnetTransform *transform, int32_t count) 
     return NULL;
 }
 
-Window window_whole(const UnetTransform *transform, int32_t count, const int32_t file[2],
-                    const int32_t size[2]) {
+Window window_whole(const UnetTransform *transform, int32_t count, const int32_t file[WINDOW_AXES],
+                    const int32_t size[WINDOW_AXES]) {
     const UnetTransform *crop = window_crop(transform, count);
     Window window = {.pad = UNET_PAD_NONE};
     memcpy(window.file, file, sizeof window.file);
@@ -43,16 +43,17 @@ int64_t window_start(const UnetTransform *crop, int32_t file, int32_t size, cons
 }
 
 bool window_flips(const UnetTransform *flip, const UnetKey *key, int axis) {
-    return (flip->axes >> (axis + 1) & 1) != 0 && unet_random_uniform(key, (uint64_t)axis) < flip->p;
+    const int bit = axis == 2 ? 0 : axis + 1; /* depth, height, width */
+    return (flip->axes >> bit & 1) != 0 && unet_random_uniform(key, (uint64_t)axis) < flip->p;
 }
 
-Window window_draw(const UnetTransform *transform, int32_t count, const int32_t file[2],
-                   const int32_t size[2], const UnetKey *key) {
+Window window_draw(const UnetTransform *transform, int32_t count, const int32_t file[WINDOW_AXES],
+                   const int32_t size[WINDOW_AXES], const UnetKey *key) {
     Window window = window_whole(transform, count, file, size);
     for (int32_t i = 0; i < count; i++) {
         UnetKey own = *key;
         own.stream = UNET_STREAM_TRANSFORM + (uint32_t)i;
-        for (int axis = 0; axis < 2; axis++) {
+        for (int axis = 0; axis < WINDOW_AXES; axis++) {
             if (transform[i].op == UNET_DO_CROP) {
                 window.start[axis] = window_start(&transform[i], file[axis], size[axis], &own, axis);
             } else {
@@ -63,16 +64,28 @@ Window window_draw(const UnetTransform *transform, int32_t count, const int32_t 
     return window;
 }
 
-Window window_centre(const UnetTransform *transform, int32_t count, const int32_t file[2],
-                     const int32_t size[2]) {
+Window window_centre(const UnetTransform *transform, int32_t count, const int32_t file[WINDOW_AXES],
+                     const int32_t size[WINDOW_AXES]) {
     Window window = window_whole(transform, count, file, size);
     if (window.pad == UNET_PAD_NONE) {
         window.pad = UNET_PAD_REFLECT;
     }
-    for (int axis = 0; axis < 2; axis++) {
+    for (int axis = 0; axis < WINDOW_AXES; axis++) {
         window.start[axis] = file[axis] > size[axis] ? (file[axis] - size[axis]) / 2 : 0;
     }
     return window;
+}
+
+void window_centre_on(Window *window, const int32_t voxel[WINDOW_AXES]) {
+    for (int axis = 0; axis < WINDOW_AXES; axis++) {
+        const int32_t room = window->file[axis] - window->size[axis];
+        int64_t start = (int64_t)voxel[axis] - window->size[axis] / 2;
+        if (room < 0) { /* all of the file is in the window, wherever that was drawn */
+            continue;
+        }
+        start = window->pad == UNET_PAD_NONE && start > room ? room : start;
+        window->start[axis] = start < 0 ? 0 : start;
+    }
 }
 
 /* Whether reflection shows a file of SIZE points backwards at POSITION. */

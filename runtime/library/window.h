@@ -6,12 +6,14 @@
 #include "unet/model.h"
 #include "unet/rng.h"
 
-/* Axes here: 0 height, 1 width. */
+/* Axes here: 0 height, 1 width, 2 depth, of which a picture has one slice. */
+enum { WINDOW_AXES = 3 };
+
 typedef struct {
-    int32_t file[2];  /* size of the files */
-    int32_t size[2];  /* of the window */
-    int64_t start[2]; /* of the window in the file; negative: padding lies before the file */
-    bool flip[2];
+    int32_t file[WINDOW_AXES];  /* size of the files */
+    int32_t size[WINDOW_AXES];  /* of the window */
+    int64_t start[WINDOW_AXES]; /* of the window in the file; negative: padding lies before the file */
+    bool flip[WINDOW_AXES];
     UnetPad pad;
     float fill; /* of constant padding */
 } Window;
@@ -20,21 +22,25 @@ typedef struct {
 const UnetTransform *window_crop(const UnetTransform *transform, int32_t count);
 
 /* A window of the files, at their corner. */
-Window window_whole(const UnetTransform *transform, int32_t count, const int32_t file[2],
-                    const int32_t size[2]);
+Window window_whole(const UnetTransform *transform, int32_t count, const int32_t file[WINDOW_AXES],
+                    const int32_t size[WINDOW_AXES]);
 
 /* What KEY draws for a crop: where a window of SIZE starts along an axis of FILE; for a flip: whether it
  * mirrors it. */
 int64_t window_start(const UnetTransform *crop, int32_t file, int32_t size, const UnetKey *key, int axis);
 bool window_flips(const UnetTransform *flip, const UnetKey *key, int axis);
 
+/* Moves a window so that VOXEL lies in its middle, but not in front of the first voxel; where nothing pads,
+ * not behind the last either. */
+void window_centre_on(Window *window, const int32_t voxel[WINDOW_AXES]);
+
 /* Training: what KEY (whose stream is replaced) draws; without `crop` the sizes are equal. */
-Window window_draw(const UnetTransform *transform, int32_t count, const int32_t file[2],
-                   const int32_t size[2], const UnetKey *key);
+Window window_draw(const UnetTransform *transform, int32_t count, const int32_t file[WINDOW_AXES],
+                   const int32_t size[WINDOW_AXES], const UnetKey *key);
 
 /* Evaluation: the centre of a larger file; a smaller one lies at the origin. */
-Window window_centre(const UnetTransform *transform, int32_t count, const int32_t file[2],
-                     const int32_t size[2]);
+Window window_centre(const UnetTransform *transform, int32_t count, const int32_t file[WINDOW_AXES],
+                     const int32_t size[WINDOW_AXES]);
 
 /* MAP[i]: the row (axis 0) or column (axis 1) that the window shows at i of a file with MULTIPLE of them
  * for one of WINDOW->file; -1 for the fill.  MAP has MULTIPLE * WINDOW->size[axis] entries. */

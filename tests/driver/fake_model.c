@@ -158,15 +158,17 @@ static const UnetParameter parameters[] = {
     {"scale.weight", 4, {1, 1, 1, 1}, UNET_INIT_UNIFORM, 1, W, {MOMENTUM_W}},
     {"scale.bias", 1, {1}, UNET_INIT_UNIFORM, 1, B, {MOMENTUM_B}},
 };
-static const UnetInput inputs[] = {{"noisy", UNET_IMAGE, false, 1, 0, -1, UNET_AS_READ, {{0}, {0}}},
-                                   {"clean", UNET_IMAGE, true, 1, 0, -1, UNET_AS_READ, {{0}, {0}}}};
+static const UnetInput inputs[] = {{"noisy", UNET_IMAGE, false, 1, 0, -1, UNET_AS_READ, {.clips = false}},
+                                   {"clean", UNET_IMAGE, true, 1, 0, -1, UNET_AS_READ, {.clips = false}}};
 static const UnetOutput outputs[] = {{"denoised", UNET_IMAGE, 0}};
 static const UnetResult measures[] = {
     {"mse(denoised, clean)", "mse", UNET_LOSS, 1, false, -1, 1, 0, 0},
     {"psnr(denoised, clean)", "psnr", UNET_METRIC, 1, true, 0, 1, 0, 0},
 };
-static const UnetSourceTerm noisy_files[] = {{UNET_SRC_FILES, "noisy/*.png", 0, 0, 11, NULL, 0, NULL}};
-static const UnetSourceTerm clean_files[] = {{UNET_SRC_FILES, "clean/*.png", 0, 0, 12, NULL, 0, NULL}};
+static const UnetSourceTerm noisy_files[] = {
+    {UNET_SRC_FILES, "noisy/*.png", 0, 0, 11, NULL, 0, NULL, false, 0}};
+static const UnetSourceTerm clean_files[] = {
+    {UNET_SRC_FILES, "clean/*.png", 0, 0, 12, NULL, 0, NULL, false, 0}};
 static const UnetSource sources[] = {{"noisy", 0, 1, 1, noisy_files, NULL, false},
                                      {"clean", 1, 1, 1, clean_files, NULL, false}};
 static const UnetTransform crop[] = {{.op = UNET_DO_CROP, .random = true}};

@@ -35,7 +35,7 @@ static void ignore(void *context, const char *name, const char *why) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static _Alignas(64) char arena[ARENA];
     const char *path = as_file(FUZZ_FIRST, data, size);
-    UnetNormal normal = {{0}, {0}};
+    UnetNormal normal = {.clips = false};
     RunState state = {.seed = 0};
     UnetSafetensors *file;
     UnetError error;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """corpus.py: made the files of corpus/ that are no texts; needs Pillow.  Pictures begin with the byte that image.c
 takes for itself, weights with that of safetensors.c."""
+import gzip
 import json
 import os
 import struct
@@ -35,7 +36,28 @@ def weights(path, tensors, notes, first=b""):
         file.write(first + struct.pack("<Q", len(text)) + text + data)
 
 
+def volume(name, order, datatype, letter, size=(3, 2, 4), slope=0.0, packed=False):
+    """A NIfTI file of size (x, y, z); `letter` is the type of a voxel as struct has it."""
+    count = size[0] * size[1] * size[2]
+    bits = 8 * struct.calcsize(letter)
+    header = struct.pack(order + "i36x", 348) + struct.pack(order + "8h", 3, *size, 1, 1, 1, 1).ljust(30, b"\0")
+    header += struct.pack(order + "3h", datatype, bits, 0) + struct.pack(order + "8f", 1, 0.5, 0.5, 2, 1, 1, 1, 1)
+    header += struct.pack(order + "3f", 352, slope, 3) + struct.pack(order + "hBB", 0, 0, 2)
+    header = header.ljust(252, b"\0") + struct.pack(order + "2h", 1, 1) + struct.pack(order + "6f", 0, 0, 1, 5, 6, 7)
+    header += struct.pack(order + "12f", -0.5, 0, 0, 9, 0, 0.5, 0, 8, 0, 0, 2, 7)
+    data = header.ljust(344, b"\0") + b"n+1\0" + bytes(4)
+    data += struct.pack("%s%d%s" % (order, count, letter), *(k * 5 % 100 for k in range(count)))
+    with open(os.path.join(CORPUS, "volume", name), "wb") as file:
+        file.write(gzip.compress(data, mtime=0) if packed else data)
+
+
 def main():
+    os.makedirs(os.path.join(CORPUS, "volume"), exist_ok=True)
+    volume("bytes.nii", "<", 2, "B")
+    volume("packed.nii.gz", "<", 4, "h", packed=True)
+    volume("swapped.nii", ">", 4, "h", slope=0.5)
+    volume("doubles.nii", ">", 64, "d")
+    volume("floats.nii.gz", "<", 16, "f", slope=float("nan"), packed=True)
     picture("rgb.png", 2, "RGB")
     picture("grey.png", 0, "L")
     picture("bits.png", 3, "1")

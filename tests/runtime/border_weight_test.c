@@ -164,7 +164,8 @@ static void test_samples(UnetTransform transform, bool crops) {
         fake_add(&fake, (UnetTransform){.op = UNET_DO_CROP, .random = true, .pad = UNET_PAD_VALUE});
     }
     fake_add(&fake, transform);
-    CHECK_OK(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, folder, &error), error);
+    CHECK_OK(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, unet_in_folder(folder), &error),
+             error);
     void *scratch = aligned_alloc(64, (unet_dataset_scratch_bytes(dataset) + 63) / 64 * 64);
     const UnetLayout *layout = fake.train_layout;
     void *inputs[] = {calloc(2, (size_t)layout[0].sample_bytes), calloc(2, (size_t)layout[1].sample_bytes)};
@@ -172,7 +173,8 @@ static void test_samples(UnetTransform transform, bool crops) {
         uint8_t classes[SIDE * SIDE];
         float row[SIDE], wanted[SIDE * SIDE];
         size_t bytes;
-        CHECK_OK(unet_dataset_read(dataset, 0, 5, epoch, scratch, NULL, inputs, 1, valid, &error), error);
+        CHECK_OK(unet_dataset_read(dataset, 0, 5, epoch, scratch, NULL, inputs, 1, 1, valid, &error),
+                 error);
         for (int32_t i = 0; i < SIDE * SIDE; i++) {
             unet_layout_load_row(&layout[1], inputs[1], 1, 0, i / SIDE, row);
             classes[i] = (uint8_t)row[i % SIDE];

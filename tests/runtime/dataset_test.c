@@ -23,7 +23,7 @@ typedef struct {
 static UnetDataset *open_or_stop(const Fake *fake, UnetPurpose purpose) {
     UnetDataset *dataset;
     UnetError error;
-    if (unet_dataset_open(&dataset, &fake->model, purpose, folder, &error) != UNET_OK) {
+    if (unet_dataset_open(&dataset, &fake->model, purpose, unet_in_folder(folder), &error) != UNET_OK) {
         fprintf(stderr, "%s\n", error.text);
         exit(EXIT_FAILURE);
     }
@@ -38,8 +38,8 @@ static Read read_sample(const UnetDataset *dataset, int32_t sample, uint64_t see
         inputs[i] = read.input[i] = calloc(2, (size_t)read.program->inputs[i].sample_bytes);
     }
     void *scratch = aligned_alloc(64, unet_dataset_scratch_bytes(dataset));
-    read.status =
-        unet_dataset_read(dataset, sample, seed, epoch, scratch, NULL, inputs, 1, read.valid, &read.error);
+    read.status = unet_dataset_read(dataset, sample, seed, epoch, scratch, NULL, inputs, 1, 1, read.valid,
+                                    &read.error);
     free(scratch);
     return read;
 }
@@ -105,7 +105,8 @@ static bool shows(const Read *read, int input, int picture, const int32_t file[2
 static void check_open_fails(const Fake *fake, UnetPurpose purpose, const char *says) {
     UnetDataset *dataset;
     UnetError error;
-    CHECK_FAILS(unet_dataset_open(&dataset, &fake->model, purpose, folder, &error), error, says);
+    CHECK_FAILS(unet_dataset_open(&dataset, &fake->model, purpose, unet_in_folder(folder), &error), error,
+                says);
     CHECK(dataset == NULL, "a data set although %s", error.text);
 }
 
@@ -521,7 +522,8 @@ static void test_arithmetic(void) {
     unet_dataset_close(dataset);
     fake.source[2].nterm = 8;
     UnetError error;
-    CHECK(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, folder, &error) == UNET_BUG,
+    CHECK(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, unet_in_folder(folder), &error) ==
+              UNET_BUG,
           "a malformed formula");
 }
 
@@ -597,7 +599,8 @@ static void test_counts(Fake *fake, char *heard) {
     }
     fake->inputs[1].classes = 3;
     fake->inputs[1].ignore = 255;
-    CHECK_OK(unet_check_data(&fake->model, folder, hear, hear, heard, &check, &error), error);
+    CHECK_OK(unet_check_data(&fake->model, unet_in_folder(folder), hear, hear, heard, &check, &error),
+             error);
     CHECK(strcmp(heard, "truth: 2 files of 4 x 4\n"
                         "  class 0 (value 0)           6 points  18.75 % in 2 files\n"
                         "  class 1 (value 1) is never seen\n"
@@ -607,7 +610,8 @@ static void test_counts(Fake *fake, char *heard) {
           "%s", heard);
     heard[0] = '\0';
     fake->inputs[1].classes = 2;
-    CHECK_OK(unet_check_data(&fake->model, folder, hear, hear, heard, &check, &error), error);
+    CHECK_OK(unet_check_data(&fake->model, unet_in_folder(folder), hear, hear, heard, &check, &error),
+             error);
     CHECK(check.problems == 2 && strstr(heard, "weight = ") == NULL, "masks that are refused count: %s",
           heard);
     fake->inputs[1].classes = 3;
@@ -632,7 +636,8 @@ static void test_values(void) {
     fake_add(&fake, (UnetTransform){.op = UNET_DO_CROP});
     fake.inputs[1].classes = 2;
     fake.inputs[1].ignore = -1;
-    CHECK_OK(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, folder, &error), error);
+    CHECK_OK(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, unet_in_folder(folder), &error),
+             error);
     Read read = read_sample(dataset, 0, 0, 0);
     CHECK(read.status == UNET_IO && strstr(read.error.text, "truth/a.png has a point of value") != NULL &&
               strstr(read.error.text, "the classes 0 to 1") != NULL,
@@ -645,7 +650,8 @@ static void test_values(void) {
         fake_picture(folder, "shown", i == 0 ? "a" : "b", i, 1, 4, 4);
     }
     fake.inputs[1].classes = 4;
-    CHECK_OK(unet_check_data(&fake.model, folder, hear, hear, heard, &check, &error), error);
+    CHECK_OK(unet_check_data(&fake.model, unet_in_folder(folder), hear, hear, heard, &check, &error),
+             error);
     CHECK(check.problems == 0 && strstr(heard, "truth: 2 files of 4 x 4\n  class 0 (value 0) ") != NULL,
           "palettes are read as indices: %s", heard);
     heard[0] = '\0';
@@ -653,15 +659,18 @@ static void test_values(void) {
     fake.source[0].values = values;
     fake.inputs[1].classes = 2;
     fake.inputs[1].ignore = 3;
-    CHECK_OK(unet_check_data(&fake.model, folder, hear, hear, heard, &check, &error), error);
+    CHECK_OK(unet_check_data(&fake.model, unet_in_folder(folder), hear, hear, heard, &check, &error),
+             error);
     CHECK(check.problems == 2 && strstr(heard, "not among the `values` of \"truth\"") != NULL,
           "a value that is not listed: %s", heard);
     remove_file("truth/a.png");
-    CHECK(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, folder, &error) == UNET_IO &&
+    CHECK(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, unet_in_folder(folder), &error) ==
+                  UNET_IO &&
               strstr(error.text, "a.png has no partner") != NULL,
           "a mask that is missing: %s", error.text);
     fake_picture(folder, "truth", "a", 0, 1, 4, 5);
-    CHECK(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, folder, &error) == UNET_IO &&
+    CHECK(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, unet_in_folder(folder), &error) ==
+                  UNET_IO &&
               strstr(error.text, "and its partner") != NULL,
           "a mask of another size: %s", error.text);
 }
@@ -675,7 +684,8 @@ static void test_check(void) {
     char heard[4096] = "";
     UnetDataCheck check;
     UnetError error;
-    CHECK_OK(unet_check_data(&fake.model, folder, hear, NULL, heard, &check, &error), error);
+    CHECK_OK(unet_check_data(&fake.model, unet_in_folder(folder), hear, NULL, heard, &check, &error),
+             error);
     CHECK(check.problems == 0 && check.files == 14 && heard[0] == '\0', "%d problems in %d files: %s",
           (int)check.problems, (int)check.files, heard);
 
@@ -691,7 +701,8 @@ static void test_check(void) {
     write_bytes(path, bytes, length);
     free(bytes);
     remove_file("noisy/p03.png");
-    CHECK_OK(unet_check_data(&fake.model, folder, hear, NULL, heard, &check, &error), error);
+    CHECK_OK(unet_check_data(&fake.model, unet_in_folder(folder), hear, NULL, heard, &check, &error),
+             error);
     CHECK(check.problems == 3, "%d problems:\n%s", (int)check.problems, heard);
     CHECK(strstr(heard, "p02.png: cut short") != NULL && strstr(heard, "p05.png: damaged in row") != NULL &&
               strstr(heard, "p03.png has no partner") != NULL,
@@ -722,7 +733,8 @@ static void test_notes(void) {
         CHECK_OK(unet_image_finish(writer, &error), error);
         fake_pairs(&fake, 1, 1, 4, cases[i].type);
         fake.term[0][0].pattern = fake.term[1][0].pattern = "deep/*.png";
-        CHECK_OK(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, folder, &error), error);
+        CHECK_OK(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, unet_in_folder(folder), &error),
+                 error);
         unet_dataset_notes(dataset, hear, heard);
         CHECK(strstr(heard, cases[i].deep) != NULL, "of 16 bits is said: %s", heard);
         CHECK(strstr(unet_image_trait(5, cases[i].type), cases[i].floats) != NULL, "of floats is said: %s",

@@ -91,7 +91,7 @@ static void read_points(const UnetDataset *dataset, int32_t sample, double *imag
     for (int i = 0; i < FAKE_INPUTS; i++) {
         inputs[i] = calloc(1, (size_t)program->inputs[i].sample_bytes);
     }
-    CHECK_OK(unet_dataset_read(dataset, sample, 0, 0, scratch, NULL, inputs, 0, valid, &error), error);
+    CHECK_OK(unet_dataset_read(dataset, sample, 0, 0, scratch, NULL, inputs, 0, 1, valid, &error), error);
     *image = 255 * (double)((float *)inputs[0])[program->inputs[0].origin];
     *class = ((uint8_t *)inputs[1])[program->inputs[1].origin];
     free(inputs[0]);
@@ -109,7 +109,9 @@ static void check_data(const Fake *fake, int count) {
     UnetError error;
     char pattern[200];
     snprintf(pattern, sizeof pattern, "%s", fake->term[1][0].pattern);
-    CHECK_OK(unet_check_data(&fake->model, folder, report_problem, NULL, pattern, &check, &error), error);
+    CHECK_OK(unet_check_data(&fake->model, unet_in_folder(folder), report_problem, NULL, pattern, &check,
+                             &error),
+             error);
     CHECK(check.samples[UNET_TRAINING] == count && check.problems == 0 && check.files == 2 * count,
           "check-data: %d samples of %s", (int)check.samples[UNET_TRAINING], pattern);
 }
@@ -118,7 +120,8 @@ static void check_data(const Fake *fake, int count) {
 static void check_samples(const Fake *fake, int count, const char *const *stems, const int *classes) {
     UnetDataset *dataset;
     UnetError error;
-    UnetStatus status = unet_dataset_open(&dataset, &fake->model, UNET_TRAINING, folder, &error);
+    UnetStatus status =
+        unet_dataset_open(&dataset, &fake->model, UNET_TRAINING, unet_in_folder(folder), &error);
     CHECK_OK(status, error);
     if (status != UNET_OK) {
         return;
@@ -141,7 +144,8 @@ static void check_samples(const Fake *fake, int count, const char *const *stems,
 static void check_fails(const Fake *fake, const char *says) {
     UnetDataset *dataset;
     UnetError error;
-    CHECK_FAILS(unet_dataset_open(&dataset, &fake->model, UNET_TRAINING, folder, &error), error, says);
+    CHECK_FAILS(unet_dataset_open(&dataset, &fake->model, UNET_TRAINING, unet_in_folder(folder), &error),
+                error, says);
 }
 
 /* ---- patterns --------------------------------------------------------------------------------- */
@@ -204,7 +208,8 @@ static void test_cityscapes(void) {
     grey("gtFine/train/ulm/ulm_000000_000019_gtFine_labelIds.png", 33);
     UnetDataset *dataset;
     UnetError error;
-    CHECK_OK(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, folder, &error), error);
+    CHECK_OK(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, unet_in_folder(folder), &error),
+             error);
     unet_dataset_close(dataset);
     fake.source[0].ignores_others = true;
     check_samples(&fake, 3, stems, (const int[]){13, UNET_IGNORED, 18});
@@ -235,7 +240,8 @@ static void test_folders(void) {
     CHECK(rmdir(place("deep/x/q:r")) == 0, "a folder stays");
     CHECK(symlink("..", place("deep/x/loop")) == 0, "a link is made");
     grey("deep/x/y/seg/a_seg.png", 3);
-    CHECK_OK(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, folder, &error), error);
+    CHECK_OK(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, unet_in_folder(folder), &error),
+             error);
     CHECK(unet_dataset_samples(dataset) == 3, "%d samples", unet_dataset_samples(dataset));
     unet_dataset_close(dataset);
 }
@@ -265,8 +271,8 @@ static void test_several_folders(void) {
     unlink(place("day/mask/c.png"));
     check_fails(&fake, "day/photo/c.png has no partner: \"day/mask/*.png\" asks for");
     fake.term[0][0].more = NULL;
-    CHECK(unet_dataset_open(&(UnetDataset *){NULL}, &fake.model, UNET_TRAINING, folder, &(UnetError){""}) ==
-              UNET_BUG,
+    CHECK(unet_dataset_open(&(UnetDataset *){NULL}, &fake.model, UNET_TRAINING, unet_in_folder(folder),
+                            &(UnetError){""}) == UNET_BUG,
           "other numbers of folders");
 }
 
@@ -353,7 +359,7 @@ static void test_evaluation_folder(void) {
     }
     snprintf(other, sizeof other, "%s/other", folder);
     fake.data.holdout = 0.4;
-    CHECK_OK(unet_dataset_open_evaluation(&dataset, &fake.model, other, &error), error);
+    CHECK_OK(unet_dataset_open_evaluation(&dataset, &fake.model, unet_in_folder(other), &error), error);
     CHECK(unet_dataset_samples(dataset) == 5, "%d samples", unet_dataset_samples(dataset));
     double image;
     int class;
@@ -361,10 +367,10 @@ static void test_evaluation_folder(void) {
     CHECK(class == 4 && image > 49.9 && image < 50.1, "an image of %g, class %d", image, class);
     unet_dataset_close(dataset);
     fake.data.holdout = 0;
-    CHECK_OK(unet_dataset_open_evaluation(&dataset, &fake.model, other, &error), error);
+    CHECK_OK(unet_dataset_open_evaluation(&dataset, &fake.model, unet_in_folder(other), &error), error);
     unet_dataset_close(dataset);
     fake.model.eval = NULL;
-    CHECK(unet_dataset_open_evaluation(&dataset, &fake.model, other, &error) == UNET_USAGE,
+    CHECK(unet_dataset_open_evaluation(&dataset, &fake.model, unet_in_folder(other), &error) == UNET_USAGE,
           "evaluation without a program");
 }
 

@@ -41,8 +41,11 @@ static void open_loader(Setup *setup, int32_t threads, int32_t ring) {
     setup->fake.eval_data = setup->fake.data;
     setup->fake.model.eval_data = &setup->fake.eval_data;
     setup->fake.model.ring = ring;
-    CHECK_OK(unet_dataset_open(&setup->data, &setup->fake.model, UNET_TRAINING, folder, &error), error);
-    CHECK_OK(unet_dataset_open(&setup->eval_data, &setup->fake.model, UNET_EVALUATION, folder, &error),
+    CHECK_OK(
+        unet_dataset_open(&setup->data, &setup->fake.model, UNET_TRAINING, unet_in_folder(folder), &error),
+        error);
+    CHECK_OK(unet_dataset_open(&setup->eval_data, &setup->fake.model, UNET_EVALUATION,
+                               unet_in_folder(folder), &error),
              error);
     const UnetDataset *both[] = {setup->data, setup->eval_data};
     CHECK_OK(unet_loader_create(&setup->loader, &setup->fake.model, both, 2, threads, ring, &error), error);

@@ -23,7 +23,7 @@ static void read_sample(const UnetDataset *dataset, int32_t sample, void *inputs
     for (int i = 0; i < FAKE_INPUTS; i++) {
         inputs[i] = calloc(1, (size_t)program->inputs[i].sample_bytes);
     }
-    CHECK_OK(unet_dataset_read(dataset, sample, 5, 0, scratch, NULL, inputs, 0, valid, &error), error);
+    CHECK_OK(unet_dataset_read(dataset, sample, 5, 0, scratch, NULL, inputs, 0, 1, valid, &error), error);
     free(scratch);
 }
 
@@ -62,7 +62,7 @@ static void test_measure(double factor, bool warped) {
                                             {.op = UNET_SRC_NUMBER, .value = 3},
                                             {.op = UNET_SRC_MUL}};
     Fake fake;
-    UnetNormal normal[FAKE_INPUTS] = {{{0}, {0}}};
+    UnetNormal normal[FAKE_INPUTS] = {{.clips = false}};
     UnetError error;
     UnetDataset *dataset;
     make(&fake, 3);
@@ -73,7 +73,8 @@ static void test_measure(double factor, bool warped) {
     if (warped) {
         fake_add(&fake, (UnetTransform){.op = UNET_DO_GAMMA, .p = 1, .amount = {2, 2}});
     }
-    CHECK_OK(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, folder, &error), error);
+    CHECK_OK(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, unet_in_folder(folder), &error),
+             error);
     CHECK_OK(unet_dataset_measure(dataset, normal, &error), error);
     for (int32_t c = 0; c < 3; c++) {
         double mean, deviation;
@@ -89,7 +90,7 @@ static void test_measure(double factor, bool warped) {
 /* Windows of the same epoch with and without. */
 static void test_reading(UnetPurpose purpose, bool warped) {
     Fake fake;
-    UnetNormal normal[FAKE_INPUTS] = {{{0.25, 0.5, 0.75}, {0.1, 2, 0.5}}};
+    UnetNormal normal[FAKE_INPUTS] = {{.mean = {0.25, 0.5, 0.75}, .deviation = {0.1, 2, 0.5}}};
     UnetError error;
     UnetDataset *dataset;
     void *plain[FAKE_INPUTS], *changed[FAKE_INPUTS];
@@ -104,7 +105,7 @@ static void test_reading(UnetPurpose purpose, bool warped) {
     if (warped) {
         fake_add(&fake, (UnetTransform){.op = UNET_DO_ROTATE, .p = 1, .amount = {40}});
     }
-    CHECK_OK(unet_dataset_open(&dataset, &fake.model, purpose, folder, &error), error);
+    CHECK_OK(unet_dataset_open(&dataset, &fake.model, purpose, unet_in_folder(folder), &error), error);
     read_sample(dataset, 1, plain);
     unet_dataset_normalize(dataset, normal);
     read_sample(dataset, 1, changed);
@@ -124,14 +125,23 @@ static void test_reading(UnetPurpose purpose, bool warped) {
 }
 
 static void test_text(void) {
-    static const UnetNormal normal = {{0.485, -1e-300, 1.0 / 3}, {0.229, 1e300, 1.0 / 7}};
-    UnetNormal read = {{0}, {0}};
+    static const UnetNormal normal = {.mean = {0.485, -1e-300, 1.0 / 3},
+                                      .deviation = {0.229, 1e300, 1.0 / 7}};
+    UnetNormal read = {.clips = false};
     char text[UNET_NORMAL_BYTES];
     unet_normal_format(&normal, 3, text);
-    CHECK(unet_normal_parse(&read, 3, text) && memcmp(&read, &normal, sizeof read) == 0, "%s", text);
-    CHECK(!unet_normal_parse(&read, 2, text), "more numbers than channels");
-    CHECK(!unet_normal_parse(&read, 2, "1 2 3"), "fewer numbers than channels");
-    CHECK(!unet_normal_parse(&read, 1, "1 0") && !unet_normal_parse(&read, 1, "nan 1"), "no deviation");
+    CHECK(unet_normal_parse(&read, 3, false, text) && memcmp(&read, &normal, sizeof read) == 0, "%s", text);
+    CHECK(!unet_normal_parse(&read, 2, false, text), "more numbers than channels");
+    CHECK(!unet_normal_parse(&read, 2, false, "1 2 3"), "fewer numbers than channels");
+    CHECK(!unet_normal_parse(&read, 1, false, "1 0") && !unet_normal_parse(&read, 1, false, "nan 1"),
+          "no deviation");
+    static const UnetNormal clipped = {
+        .mean = {1, 2}, .deviation = {3, 4}, .clips = true, .low = {-1024, 0.1}, .high = {300, 1.0 / 3}};
+    unet_normal_format(&clipped, 2, text);
+    read = (UnetNormal){.clips = false};
+    CHECK(unet_normal_parse(&read, 2, true, text) && memcmp(&read, &clipped, sizeof read) == 0, "%s", text);
+    CHECK(!unet_normal_parse(&read, 2, false, text), "limits that nobody asked for");
+    CHECK(!unet_normal_parse(&read, 1, true, "1 1 5 4"), "limits in reverse");
 }
 
 int main(void) {

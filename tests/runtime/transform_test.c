@@ -32,7 +32,8 @@ static void read_shown(const UnetDataset *dataset, int32_t sample, uint32_t epoc
         inputs[i] = calloc(1, (size_t)program->inputs[i].sample_bytes);
     }
     memset(scratch + bytes, 0xa5, CANARY);
-    CHECK_OK(unet_dataset_read(dataset, sample, 5, epoch, scratch, NULL, inputs, 0, valid, &error), error);
+    CHECK_OK(unet_dataset_read(dataset, sample, 5, epoch, scratch, NULL, inputs, 0, 1, valid, &error),
+             error);
     for (int i = 0; i < CANARY; i++) {
         CHECK(scratch[bytes + (size_t)i] == 0xa5, "written behind the working memory");
     }
@@ -71,7 +72,8 @@ static void fake_masks(Fake *fake, int32_t channels) {
 static UnetDataset *open_or_stop(const Fake *fake) {
     UnetDataset *dataset;
     UnetError error;
-    if (unet_dataset_open(&dataset, &fake->model, UNET_TRAINING, folder, &error) != UNET_OK) {
+    if (unet_dataset_open(&dataset, &fake->model, UNET_TRAINING, unet_in_folder(folder), &error) !=
+        UNET_OK) {
         fprintf(stderr, "%s\n", error.text);
         exit(EXIT_FAILURE);
     }
@@ -195,8 +197,8 @@ static void test_turned_crop(void) {
     UnetError error;
     draw("shown", 1, 12, 40, any);
     draw("truth", 1, 12, 40, any);
-    CHECK_FAILS(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, folder, &error), error,
-                "smaller than the window of 16 x 16");
+    CHECK_FAILS(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, unet_in_folder(folder), &error),
+                error, "smaller than the window of 16 x 16");
 }
 
 /* ---- what is between points ------------------------------------------------------------------- */
@@ -257,8 +259,8 @@ static void test_scale(void) {
     unet_dataset_close(dataset);
     UnetError error;
     fake.transform[0].amount[0] = 0.25;
-    CHECK_FAILS(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, folder, &error), error,
-                "can become 8 x 8 before it is cut to 16 x 16, and `crop` has no `pad`");
+    CHECK_FAILS(unet_dataset_open(&dataset, &fake.model, UNET_TRAINING, unet_in_folder(folder), &error),
+                error, "can become 8 x 8 before it is cut to 16 x 16, and `crop` has no `pad`");
 }
 
 /* Distances stay, angles are at most as large as asked for. */

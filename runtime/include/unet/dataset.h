@@ -22,20 +22,30 @@ typedef enum {
 
 typedef struct UnetDataset UnetDataset;
 
+/* Where data lies: FOLDER, where relative patterns start; CACHE, the folder of files into which volumes are
+ * decoded, or NULL: beside the volumes. */
+typedef struct {
+    const char *folder, *cache;
+} UnetDataPlace;
+
+static inline UnetDataPlace unet_in_folder(const char *folder) {
+    return (UnetDataPlace){.folder = folder};
+}
+
 /* Whether the model has data for PURPOSE and a program to use it. */
 bool unet_dataset_exists(const UnetModel *model, UnetPurpose purpose);
 
-/* FOLDER: where relative patterns start.  Sizes: without `crop`, those of the program exactly; with it, no
- * file may be smaller than the window unless it has `pad`.  In evaluation a smaller file is always padded
- * (by reflection, unless `crop` says how) behind its last row and column, and READ reports the valid part.
- * An input s times as large as the first one needs files s times as large; an input s times smaller takes
- * files s times smaller, or shows the centre of files as large as the first one's.
- * On failure *DATASET is NULL.  MODEL must outlive the dataset. */
+/* Volumes are decoded now, unless their cache files are there.  Sizes: without `crop`, those of the program
+ * exactly; with it, no file may be smaller than the window unless it has `pad`.  In evaluation a smaller
+ * file is always padded (by reflection, unless `crop` says how) behind its last row and column, and READ
+ * reports the valid part. An input s times as large as the first one needs files s times as large; an input
+ * s times smaller takes files s times smaller, or shows the centre of files as large as the first one's. On
+ * failure *DATASET is NULL.  MODEL must outlive the dataset. */
 UNET_MUST_USE UnetStatus unet_dataset_open(UnetDataset **dataset, const UnetModel *model,
-                                           UnetPurpose purpose, const char *folder, UnetError *error);
-/* Evaluation on all samples that the sources find in FOLDER, whatever is held out elsewhere. */
+                                           UnetPurpose purpose, UnetDataPlace place, UnetError *error);
+/* Evaluation on all samples that the sources find there, whatever is held out elsewhere. */
 UNET_MUST_USE UnetStatus unet_dataset_open_evaluation(UnetDataset **dataset, const UnetModel *model,
-                                                      const char *folder, UnetError *error);
+                                                      UnetDataPlace place, UnetError *error);
 void unet_dataset_close(UnetDataset *dataset); /* NULL is fine */
 
 UnetPurpose unet_dataset_purpose(const UnetDataset *dataset);
@@ -62,14 +72,16 @@ void unet_dataset_normalize(UnetDataset *dataset, const UnetNormal *normal);
 UNET_MUST_USE UnetStatus unet_dataset_measure(const UnetDataset *dataset, UnetNormal *normal,
                                               UnetError *error);
 
-/* Reads sample SAMPLE as number N of a batch.  INPUTS: one per model input, the batch in the program's
- * layout, whose halo and padding channels the caller has zeroed; NULL for inputs the program does not read.
- * SCRATCH: unet_dataset_scratch_bytes, aligned to 64.  MEMORY: of decoders, kept from sample to sample; may
- * be NULL.  VALID: how many points of each axis are image, of those that losses and metrics compare (all 0:
- * they compare several sizes).  Several threads may read at once, each with its own scratch and N. */
+/* Reads sample SAMPLE as number N of a batch of BATCH; both count where a share of windows is to be around
+ * what is of a class above 0: of a batch of B samples the last B - round(B (1 - share)) are.  INPUTS: one
+ * per model input, the batch in the program's layout, whose halo and padding channels the caller has
+ * zeroed; NULL for inputs the program does not read. SCRATCH: unet_dataset_scratch_bytes, aligned to 64.
+ * MEMORY: of decoders, kept from sample to sample; may be NULL.  VALID: how many points of each axis are
+ * image, of those that losses and metrics compare (all 0: they compare several sizes).  Several threads may
+ * read at once, each with its own scratch and N. */
 UNET_MUST_USE UnetStatus unet_dataset_read(const UnetDataset *dataset, int32_t sample, uint64_t seed,
                                            uint32_t epoch, void *scratch, UnetImageMemory *memory,
-                                           void *const *inputs, int32_t n, int32_t valid[3],
+                                           void *const *inputs, int32_t n, int32_t batch, int32_t valid[3],
                                            UnetError *error);
 
 /* Hears of a problem, or of something else, in one line. */
@@ -87,7 +99,7 @@ typedef struct {
     int64_t files;
     int64_t problems;
 } UnetDataCheck;
-UNET_MUST_USE UnetStatus unet_check_data(const UnetModel *model, const char *folder,
+UNET_MUST_USE UnetStatus unet_check_data(const UnetModel *model, UnetDataPlace place,
                                          UnetProblemReport *report, UnetProblemReport *note, void *context,
                                          UnetDataCheck *check, UnetError *error);
 

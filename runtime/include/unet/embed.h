@@ -40,7 +40,7 @@ extern "C" {
 #define UNET_ASSERT _Static_assert
 #endif
 
-enum { UNET_BUFFER_HEAD = 1024, UNET_BUFFER_ALIGN = 64 };
+enum { UNET_BUFFER_HEAD = 2048, UNET_BUFFER_ALIGN = 64 };
 
 /* Bytes of a buffer for the model: NAME_BUFFER_BYTES. */
 int64_t unet_embed_bytes(const UnetModel *model);

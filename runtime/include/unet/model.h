@@ -84,16 +84,26 @@ typedef enum { UNET_IMAGE, UNET_VOLUME, UNET_LABELS } UnetKind;
 enum { UNET_IGNORED = 255 };
 
 /* Channels of an input that is normalised, and inputs of a model that are. */
-enum { UNET_MOST_NORMALIZED = 3, UNET_MOST_NORMALIZED_INPUTS = 8 };
+enum { UNET_MOST_NORMALIZED = 4, UNET_MOST_NORMALIZED_INPUTS = 8 };
 
-/* An input is read as (value - mean) / deviation, channel by channel. */
+/* An input is read as (value - mean) / deviation, channel by channel; where it is clipped, VALUE is brought
+ * into low..high before. */
 typedef struct {
     double mean[UNET_MOST_NORMALIZED], deviation[UNET_MOST_NORMALIZED];
+    bool clips;
+    double low[UNET_MOST_NORMALIZED], high[UNET_MOST_NORMALIZED];
 } UnetNormal;
 
-/* Where its numbers come from: nowhere, from the model's file, from the training data before the first
- * step. */
-typedef enum { UNET_AS_READ, UNET_NORMALIZED, UNET_NORMALIZED_AS_MEASURED } UnetNormalizing;
+/* Where its numbers come from: nowhere; from the model's file; from the training data before the first
+ * step; from each volume (the box of what is not 0); from what in the training data is of a class above 0,
+ * clipped to all but the outermost two hundredths of it. */
+typedef enum {
+    UNET_AS_READ,
+    UNET_NORMALIZED,
+    UNET_NORMALIZED_AS_MEASURED,
+    UNET_NORMALIZED_EACH,
+    UNET_NORMALIZED_CT
+} UnetNormalizing;
 
 typedef struct {
     const char *name;
@@ -222,7 +232,7 @@ void unet_count_labels(const UnetLabelCount *count, int32_t ncount, const UnetSt
 
 /* A source is a small expression in postfix order. */
 typedef enum {
-    UNET_SRC_FILES,    /* push: images of `pattern`, or, alone where they fill labels, classes */
+    UNET_SRC_FILES,    /* push: images or volumes of `pattern`, or, alone where they fill labels, classes */
     UNET_SRC_NAME,     /* push: the source called `pattern`, an earlier one of the section */
     UNET_SRC_NUMBER,   /* push: value */
     UNET_SRC_GAUSSIAN, /* push: normal noise of standard deviation `value`, in the shape it fills */
@@ -244,6 +254,9 @@ typedef struct {
     int32_t column;   /* of files: `pattern` is a text file whose words of this column are their names */
     const char *const *more; /* of files: the patterns or text files of further folders, and NULL behind
                                 them; or NULL.  All terms of files have as many. */
+    bool volumes;            /* of files: they are volumes, as all files of the section are, or none */
+    int32_t channel;         /* of volumes: which they fill; from 1 on, of the operand before, nothing is
+                                pushed */
 } UnetSourceTerm;
 
 typedef struct {
@@ -257,7 +270,7 @@ typedef struct {
 } UnetSource;
 
 typedef enum {
-    UNET_DO_CROP,
+    UNET_DO_CROP, /* of volumes: share of windows around a voxel of a class above 0 */
     UNET_DO_FLIP,
     UNET_DO_SCALE,   /* least, most factor, step (0: any) */
     UNET_DO_ROT90,   /* by 0 to 3 quarter turns */
@@ -268,7 +281,15 @@ typedef enum {
     UNET_DO_BLUR,    /* least, most standard deviation in points */
     UNET_DO_NOISE    /* most standard deviation */
 } UnetTransformOp;
-typedef enum { UNET_PAD_NONE, UNET_PAD_VALUE, UNET_PAD_REFLECT, UNET_PAD_REPLICATE, UNET_PAD_ZERO } UnetPad;
+/* UNET_PAD_MEAN, of volumes: 0, once they are normalised. */
+typedef enum {
+    UNET_PAD_NONE,
+    UNET_PAD_VALUE,
+    UNET_PAD_REFLECT,
+    UNET_PAD_REPLICATE,
+    UNET_PAD_ZERO,
+    UNET_PAD_MEAN
+} UnetPad;
 
 typedef struct {
     UnetTransformOp op;

@@ -1,5 +1,6 @@
 /* normal.h - normalisation of inputs: (value - mean) / deviation, channel by channel, as torchvision
- * computes it; and its numbers as text, in which they stand in files of weights. */
+ * computes it, clipped before where the numbers say so; and its numbers as text, in which they stand in
+ * files of weights. */
 #ifndef UNET_NORMAL_H
 #define UNET_NORMAL_H
 
@@ -11,12 +12,13 @@
 void unet_normalize(const UnetNormal *normal, int32_t channels, size_t count, size_t stride,
                     const float *from, float *to);
 
-/* "0.485 0.229 0.456 0.224 ...": mean and deviation of each channel. */
-enum { UNET_NORMAL_BYTES = UNET_MOST_NORMALIZED * 2 * 26 };
+/* "0.485 0.229 0.456 0.224 ...": mean and deviation of each channel; behind them, where it clips, low and
+ * high of each. */
+enum { UNET_NORMAL_BYTES = UNET_MOST_NORMALIZED * 4 * 26 };
 void unet_normal_format(const UnetNormal *normal, int32_t channels, char text[UNET_NORMAL_BYTES]);
 
-/* False where TEXT is not of so many channels, or a deviation is not above 0. */
-bool unet_normal_parse(UnetNormal *normal, int32_t channels, const char *text);
+/* CLIPS: also low and high.  False where TEXT is not of so many channels, or a deviation is not above 0. */
+bool unet_normal_parse(UnetNormal *normal, int32_t channels, bool clips, const char *text);
 
 /* Where files of weights have those of input I. */
 enum { UNET_NORMAL_KEY_BYTES = 128 };

@@ -1,0 +1,251 @@
+/* predict_volume.c - one volume through the model.
+ *
+ * Its voxels are decoded into memory, normalised as those of training were, and padded to the compiled size
+ * behind its last slice, row and column, as the model's file says (`pad`).  Results are cut back, and
+ * written in the geometry of the input: classes as whole numbers, other outputs as floats.
+ */
+#include "predict.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unet/layout.h"
+#include "unet/normal.h"
+#include "unet/voxels.h"
+
+/* A volume on its way. */
+typedef struct {
+    Prediction *prediction;
+    UnetVoxels channel[UNET_MOST_NORMALIZED]; /* its files */
+    int32_t nchannel;
+    int32_t *size; /* z, y, x */
+    UnetNormal each;
+    const UnetNormal *normal;  /* or NULL */
+    UnetVolumeWriter **writer; /* of each output */
+} Passage;
+
+static const UnetLayout *input_layout(const Prediction *prediction) {
+    return &prediction->program->inputs[prediction->input];
+}
+
+/* ---- what is said before ---------------------------------------------------------------------- */
+
+UnetStatus prediction_check_volume(const Prediction *prediction) {
+    const UnetModel *model = prediction->driver->model;
+    UnetError *error = &prediction->driver->error;
+    if (prediction->driver->options.overlay)
+        return unet_fail(error, UNET_USAGE, "--overlay shows pictures, and %s takes volumes", model->name);
+    if (input_layout(prediction)->channels > UNET_MOST_NORMALIZED)
+        return unet_fail(error, UNET_USAGE, "predict reads volumes of at most %d channels",
+                         UNET_MOST_NORMALIZED);
+    for (int i = 0; i < model->noutput; i++)
+        if (memcmp(model->predict->outputs[i].size, model->predict->size, sizeof model->predict->size) != 0)
+            return unet_fail(error, UNET_USAGE,
+                             "predict writes volumes as large as the input, and output %s is not",
+                             model->outputs[i].name);
+    return UNET_OK;
+}
+
+static UnetStatus check_size(const Prediction *prediction, const int32_t size[3], const char *path) {
+    const int32_t *most = prediction->program->size;
+    const char *source = prediction->driver->model->source;
+    int64_t wanted[3];
+    bool fits = true;
+    for (int i = 0; i < 3; i++) {
+        fits &= size[i] <= most[i];
+        wanted[i] = size[i] > most[i] ? prediction_size_like(size[i], most[i]) : most[i];
+    }
+    if (fits)
+        return UNET_OK;
+    return unet_fail(
+        &prediction->driver->error, UNET_IO,
+        "%s is %" PRId32 " x %" PRId32 " x %" PRId32
+        " voxels (depth first), and the program was compiled for at most %" PRId32 " x %" PRId32
+        " x %" PRId32 ": write `predict { size %" PRId64 ", %" PRId64 ", %" PRId64
+        " }` in %s, or compile a program for this alone: `unetc --programs=predict --size=%" PRId64
+        "x%" PRId64 "x%" PRId64 " -o PROGRAM %s`",
+        path, size[0], size[1], size[2], most[0], most[1], most[2], wanted[0], wanted[1], wanted[2], source,
+        wanted[0], wanted[1], wanted[2], source);
+}
+
+UnetStatus prediction_check_volume_size(const Prediction *prediction, const char *in) {
+    UnetVolumeReader *reader;
+    UnetStatus status = unet_volume_open(&reader, in, &prediction->driver->error);
+    if (status == UNET_OK)
+        status = check_size(prediction, unet_volume_info(reader)->size, in);
+    unet_volume_close(reader);
+    return status;
+}
+
+/* ---- in --------------------------------------------------------------------------------------- */
+
+/* The file of channel C, whose first is IN. */
+static UnetStatus open_channel(Passage *p, const char *in, int32_t c) {
+    UnetError *error = &p->prediction->driver->error;
+    char path[UNET_PATH_BYTES], why[200];
+    if (c > 0 && !unet_volume_channel_path(in, c, path, sizeof path))
+        return unet_fail(error, UNET_USAGE,
+                         "%s: the model has %" PRId32 " channels: name the file of the first, which has "
+                         "`_0000` in its name",
+                         in, input_layout(p->prediction)->channels);
+    const char *name = c > 0 ? path : in;
+    UnetStatus status = unet_voxels_decode(&p->channel[c], name, error);
+    if (status != UNET_OK)
+        return status;
+    p->nchannel++;
+    if (p->channel[c].facts.strange > 0)
+        (void)fprintf(stderr, "%s: %" PRId64 " voxels are not finite, and count as 0\n", name,
+                      p->channel[c].facts.strange);
+    if (!unet_volume_same_grid(&p->channel[0].info, &p->channel[c].info, why))
+        return unet_fail(error, UNET_IO, "%s does not lie where %s does: %s", name, in, why);
+    return UNET_OK;
+}
+
+static UnetStatus open_volume(Passage *p, const char *in) {
+    const Driver *driver = p->prediction->driver;
+    const UnetInput *input = &driver->model->inputs[p->prediction->input];
+    UnetStatus status = prediction_check_volume_size(p->prediction, in);
+    for (int32_t c = 0; c < input_layout(p->prediction)->channels && status == UNET_OK; c++)
+        status = open_channel(p, in, c);
+    if (status != UNET_OK)
+        return status;
+    p->size = p->channel[0].info.size;
+    if (input->normalizing == UNET_NORMALIZED_EACH) {
+        unet_voxels_normal(p->channel, p->nchannel, &p->each);
+        p->normal = &p->each;
+    } else if (input->normalizing != UNET_AS_READ) {
+        p->normal = &driver->normal[p->prediction->input];
+    }
+    return UNET_OK;
+}
+
+/* What lies beside the volume. */
+static void find_fill(const Passage *p, float fill[UNET_MOST_NORMALIZED]) {
+    memset(fill, 0, UNET_MOST_NORMALIZED * sizeof *fill);
+    if (p->normal != NULL && p->prediction->driver->model->predict_pad != UNET_PAD_MEAN)
+        unet_normalize(p->normal, p->nchannel, 1, 1, fill, fill);
+}
+
+/* Row (D, H) of the padded volume. */
+static void store_row(const Passage *p, int32_t d, int32_t h, const int32_t *nowhere) {
+    const Prediction *prediction = p->prediction;
+    const UnetLayout *layout = input_layout(prediction);
+    const UnetPad pad = prediction->driver->model->predict_pad;
+    const int32_t z = unet_pad_index(pad, d, p->size[0]), y = unet_pad_index(pad, h, p->size[1]);
+    const size_t width = (size_t)p->size[2];
+    float fill[UNET_MOST_NORMALIZED];
+    find_fill(p, fill);
+    for (int32_t c = 0; z >= 0 && y >= 0 && c < p->nchannel; c++)
+        unet_voxels_row(&p->channel[c], z, y, 0, p->size[2], prediction->row + (size_t)c * width);
+    if (p->normal != NULL)
+        unet_normalize(p->normal, p->nchannel, width, width, prediction->row, prediction->row);
+    unet_layout_store_row(layout, prediction_input(prediction), 0, d, h, prediction->row, p->size[2],
+                          z >= 0 && y >= 0 ? prediction->from : nowhere, fill);
+}
+
+static UnetStatus store_volume(const Passage *p) {
+    const Prediction *prediction = p->prediction;
+    const UnetLayout *layout = input_layout(prediction);
+    const UnetPad pad = prediction->driver->model->predict_pad;
+    int32_t *nowhere = malloc((size_t)layout->size[2] * sizeof *nowhere);
+    if (nowhere == NULL)
+        return unet_fail(&prediction->driver->error, UNET_TOO_SMALL, "no memory for a row of voxels");
+    for (int32_t x = 0; x < layout->size[2]; x++) {
+        prediction->from[x] = unet_pad_index(pad, x, p->size[2]);
+        nowhere[x] = -1;
+    }
+    for (int32_t d = 0; d < layout->size[0]; d++)
+        for (int32_t h = 0; h < layout->size[1]; h++)
+            store_row(p, d, h, nowhere);
+    free(nowhere);
+    return UNET_OK;
+}
+
+/* ---- out -------------------------------------------------------------------------------------- */
+
+/* All voxels of channel C of output I, slice by slice. */
+static UnetStatus write_channel(const Passage *p, int i, int32_t c) {
+    const Prediction *prediction = p->prediction;
+    const UnetLayout *layout = &prediction->program->outputs[i];
+    const char *base = prediction->device.arena + prediction->program->output_offsets[i];
+    UnetStatus status = UNET_OK;
+    for (int32_t line = 0; line < p->size[0] * p->size[1] && status == UNET_OK; line++) {
+        unet_layout_load_row(layout, base, 0, line / p->size[1], line % p->size[1], prediction->row);
+        status = unet_volume_write(p->writer[i], prediction->row + (ptrdiff_t)c * layout->size[2],
+                                   (size_t)p->size[2], &prediction->driver->error);
+    }
+    return status;
+}
+
+static UnetStatus write_output(const Passage *p, const char *in, int i) {
+    Prediction *prediction = p->prediction;
+    const UnetOutput *output = &prediction->driver->model->outputs[i];
+    const UnetLayout *layout = &prediction->program->outputs[i];
+    UnetError *error = &prediction->driver->error;
+    const int32_t classes = output->kind != UNET_LABELS ? 0 : output->classes > 0 ? output->classes : 2;
+    char path[UNET_PATH_BYTES];
+    UnetStatus status = output_path(prediction, in, i, path);
+    if (status == UNET_OK)
+        status =
+            unet_volume_create(&p->writer[i], path, &p->channel[0].info, layout->channels, classes, error);
+    if (status == UNET_OK)
+        status = device_fetch(&prediction->device, prediction->program->output_offsets[i],
+                              layout->sample_bytes, error);
+    for (int32_t c = 0; c < layout->channels && status == UNET_OK; c++)
+        status = write_channel(p, i, c);
+    return status;
+}
+
+/* Puts the files where they belong, or, after a failure or a signal, nowhere. */
+static UnetStatus end_outputs(const Passage *p, const char *in, UnetStatus status) {
+    const Prediction *prediction = p->prediction;
+    const bool whole = prediction->driver->stopped_by == 0;
+    for (int i = 0; i < prediction->driver->model->noutput; i++) {
+        char path[UNET_PATH_BYTES];
+        if (whole && status == UNET_OK)
+            status = unet_volume_finish(p->writer[i], &prediction->driver->error);
+        else
+            unet_volume_discard(p->writer[i]);
+        if (whole && status == UNET_OK && output_path(prediction, in, i, path) == UNET_OK)
+            (void)fprintf(stderr, "%s -> %s\n", in, path);
+    }
+    return status;
+}
+
+/* ---- one volume ------------------------------------------------------------------------------- */
+
+static UnetStatus pass(const Passage *p) {
+    Prediction *prediction = p->prediction;
+    const UnetStep step = {.arena = prediction->device.arena,
+                           .inputs = prediction->inputs,
+                           .n = 1,
+                           .threads = prediction->driver->threads,
+                           .bands = 1};
+    device_prepare(&prediction->device, prediction->program, &step);
+    UnetStatus status = store_volume(p);
+    if (status == UNET_OK)
+        status = device_run(&prediction->device, prediction->program, &step, &prediction->driver->error);
+    prediction->driver->stopped_by = signals_look();
+    return status;
+}
+
+UnetStatus predict_volume(Prediction *prediction, const char *in) {
+    const UnetModel *model = prediction->driver->model;
+    Passage p = {.prediction = prediction};
+    p.writer = calloc((size_t)model->noutput + 1, sizeof(UnetVolumeWriter *));
+    UnetStatus status = p.writer != NULL ? open_volume(&p, in)
+                                         : unet_fail(&prediction->driver->error, UNET_TOO_SMALL,
+                                                     "no memory for the results");
+    if (status == UNET_OK)
+        status = pass(&p);
+    for (int i = 0; i < model->noutput && status == UNET_OK && prediction->driver->stopped_by == 0; i++)
+        status = write_output(&p, in, i);
+    if (p.writer != NULL)
+        status = end_outputs(&p, in, status);
+    for (int32_t c = 0; c < p.nchannel; c++)
+        unet_voxels_close(&p.channel[c]);
+    free(p.writer);
+    return status;
+}

@@ -1,0 +1,56 @@
+/* voxels.h - volumes decoded once, into a file that is read in place.
+ *
+ * Beside SCAN.nii.gz lies .SCAN.nii.gz.unetvol, or, where a folder for such files is given,
+ * DIR/HASH-SCAN.nii.gz.unetvol. It holds the voxels as they are held in memory, where they lie, and what
+ * training asks of them all.  It counts while the source has the length and the time that it had; else it
+ * is made anew.  It is written under another name and renamed when it is whole, so that several programs
+ * may do it at once.
+ */
+#ifndef UNET_VOXELS_H
+#define UNET_VOXELS_H
+
+#include "unet/atomic_file.h"
+#include "unet/model.h"
+#include "unet/volume.h"
+
+/* Of all voxels of a volume. */
+typedef struct {
+    double sum, squares;
+    float least, most;
+    int64_t strange;  /* that were not finite */
+    int32_t begin[3]; /* the box of those that are not 0: [begin, end), z, y, x; empty: 0, 0 */
+    int32_t end[3];
+    int32_t nvalue; /* numbers that occur, where there are few and all may be classes; else 0 */
+} UnetVoxelFacts;
+
+enum { UNET_MOST_VALUES = 256 };
+
+typedef struct {
+    UnetVolumeInfo info;
+    UnetVoxelFacts facts;
+    const void *voxel;     /* z, y, x, of info.type */
+    const int32_t *value;  /* nvalue, ascending, */
+    const uint32_t *count; /*   and how often each is in each slice: count[k * size[0] + z] */
+    void *mapped;          /* the file, or NULL */
+    void *owned;           /* memory in its place, or NULL */
+    size_t bytes;
+} UnetVoxels;
+
+/* Maps the cache file of the volume at PATH, making it where it is missing or of another time.  FOLDER: of
+ * cache files, which is made if need be; NULL: beside PATH.  On failure nothing is open. */
+UNET_MUST_USE UnetStatus unet_voxels_open(UnetVoxels *volume, const char *path, const char *folder,
+                                          UnetError *error);
+
+/* The same in memory, without a file. */
+UNET_MUST_USE UnetStatus unet_voxels_decode(UnetVoxels *volume, const char *path, UnetError *error);
+
+void unet_voxels_close(UnetVoxels *volume); /* also of one that is all zeros */
+
+/* What brings each of these channels to mean 0 and deviation 1: over the box of voxels that are not 0 in
+ * all of them. */
+void unet_voxels_normal(const UnetVoxels *channel, int32_t channels, UnetNormal *normal);
+
+/* Voxels X to X + COUNT - 1 of row (Z, Y), as floats. */
+void unet_voxels_row(const UnetVoxels *volume, int32_t z, int32_t y, int32_t x, int32_t count, float *row);
+
+#endif

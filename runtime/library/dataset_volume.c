@@ -1,0 +1,271 @@
+/* dataset_volume.c - samples of volumes.
+ *
+ * All voxels of a sample lie in memory, as the files into which they were decoded, so any row can be read
+ * at once: a window is filled row by row, each from where it shows the volume.  The files of a sample must
+ * show the same place: as many voxels, and the same grid.
+ */
+#include "dataset_reading.h"
+#include "unet/layout.h"
+#include "unet/words.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool dataset_pushes(const UnetSourceTerm *term) {
+    return term->channel == 0;
+}
+
+/* ---- opening ---------------------------------------------------------------------------------- */
+
+void dataset_close_volumes(UnetDataset *dataset, Sample *sample) {
+    for (int32_t i = 0; sample->volume != NULL && i < dataset->nseries; i++) {
+        unet_voxels_close(&sample->volume[i]);
+    }
+    free(sample->volume);
+    sample->volume = NULL;
+}
+
+/* "160 x 192 x 224" */
+static const char *size_text(const int32_t size[3], char text[48]) {
+    (void)snprintf(text, 48, "%" PRId32 " x %" PRId32 " x %" PRId32, size[2], size[0], size[1]);
+    return text;
+}
+
+/* Whether a volume of the sample's size can fill the window. */
+static UnetStatus check_size(const UnetDataset *dataset, const Sample *sample, const char *path,
+                             UnetError *error) {
+    const UnetTransform *crop = window_crop(dataset->transform, dataset->ntransform);
+    const bool training = dataset->purpose == UNET_TRAINING;
+    bool smaller = false, larger = false, measured = true;
+    char size[48], window[48];
+    for (int axis = 0; axis < WINDOW_AXES; axis++) {
+        smaller |= sample->size[axis] < dataset->base[axis];
+        larger |= sample->size[axis] > dataset->base[axis];
+        measured &= dataset_valid(dataset, axis, sample->size[axis]) > 0;
+    }
+    (void)size_text(sample->size, size);
+    (void)size_text(dataset->base, window);
+    if (crop == NULL && (larger || (smaller && training))) {
+        return unet_fail(error, UNET_IO, "%s is %s voxels, and without `crop` it must be %s (depth first)",
+                         path, size, window);
+    }
+    if (smaller && training && crop->pad == UNET_PAD_NONE) {
+        return unet_fail(error, UNET_IO,
+                         "%s is %s voxels, smaller than the window of %s (depth first), and `crop` has no "
+                         "`pad`",
+                         path, size, window);
+    }
+    if (smaller && !training && !measured) {
+        return unet_fail(error, UNET_IO,
+                         "%s is %s voxels, too small for the losses and metrics of this model", path, size);
+    }
+    return UNET_OK;
+}
+
+/* Every file of a sample lies where the first does. */
+static UnetStatus check_grid(const Sample *sample, int32_t i, const char *path, const char *first,
+                             UnetError *error) {
+    char why[200];
+    if (unet_volume_same_grid(&sample->volume[0].info, &sample->volume[i].info, why)) {
+        return UNET_OK;
+    }
+    return unet_fail(error, UNET_IO, "%.300s does not lie where its partner %.300s does: %s", path, first,
+                     why);
+}
+
+/* All numbers of a file of labels must be classes. */
+static UnetStatus check_classes(const UnetDataset *dataset, const Sample *sample, int32_t i,
+                                const char *path, UnetError *error) {
+    const UnetVoxels *volume = &sample->volume[i];
+    UnetStatus status = UNET_OK;
+    if (!dataset_is_labels(dataset, dataset->series[i].source)) {
+        return UNET_OK;
+    }
+    if (volume->facts.nvalue == 0) {
+        return unet_fail(error, UNET_IO,
+                         "%s holds no classes: its voxels go from %g to %g, and classes are at most %d "
+                         "whole numbers from 0 on",
+                         path, (double)volume->facts.least, (double)volume->facts.most, UNET_MOST_VALUES);
+    }
+    for (int32_t k = 0; k < volume->facts.nvalue && status == UNET_OK; k++) {
+        float value = (float)volume->value[k];
+        status = dataset_to_classes(dataset, sample, i, &value, 1, error);
+    }
+    return status;
+}
+
+static UnetStatus open_volume(UnetDataset *dataset, Sample *sample, int32_t i, char path[UNET_PATH_BYTES],
+                              UnetError *error) {
+    UnetVoxels *volume = &sample->volume[i];
+    UnetStatus status = dataset_path(dataset, &dataset->series[i], sample, path, error);
+    if (status == UNET_OK) {
+        status = unet_voxels_open(volume, path, dataset->cache_folder, error);
+    }
+    dataset->series[i].strange += volume->facts.strange;
+    return status;
+}
+
+UnetStatus dataset_probe_volumes(UnetDataset *dataset, Sample *sample, UnetError *error) {
+    char path[UNET_PATH_BYTES], first[UNET_PATH_BYTES];
+    UnetStatus status = UNET_OK;
+    sample->volume = calloc((size_t)dataset->nseries, sizeof *sample->volume);
+    if (sample->volume == NULL) {
+        return unet_fail(error, UNET_TOO_SMALL, "out of memory while opening volumes");
+    }
+    for (int32_t i = 0; i < dataset->nseries && status == UNET_OK; i++) {
+        char *name = i == 0 ? first : path;
+        status = open_volume(dataset, sample, i, name, error);
+        if (status == UNET_OK && i == 0) {
+            const int32_t *size = sample->volume[0].info.size;
+            memcpy(sample->size, (const int32_t[]){size[1], size[2], size[0]}, sizeof sample->size);
+            status = check_size(dataset, sample, name, error);
+        } else if (status == UNET_OK) {
+            status = check_grid(sample, i, name, first, error);
+        }
+        if (status == UNET_OK) {
+            status = check_classes(dataset, sample, i, name, error);
+        }
+    }
+    if (status != UNET_OK) {
+        dataset_close_volumes(dataset, sample);
+    }
+    return status;
+}
+
+/* ---- foreground ------------------------------------------------------------------------------- */
+
+int32_t dataset_series_of_labels(const UnetDataset *dataset) {
+    for (int32_t i = 0; i < dataset->nseries; i++) {
+        if (dataset_is_labels(dataset, dataset->series[i].source)) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static bool is_foreground(const UnetDataset *dataset, int32_t series, int32_t value) {
+    const uint16_t class = dataset->class_of[dataset->series[series].source][value];
+    return class > 0 && class < UNET_IGNORED;
+}
+
+enum { PART = 256 }; /* voxels that are looked at together */
+
+/* Voxel NUMBER of those of VALUE, counted slice by slice. */
+static bool find_voxel(const UnetVoxels *volume, int32_t k, int64_t number, int32_t voxel[3]) {
+    const int32_t *size = volume->info.size;
+    const uint32_t *count = volume->count + (size_t)k * (size_t)size[0];
+    int32_t z = 0;
+    while (z < size[0] && number >= count[z]) {
+        number -= count[z++];
+    }
+    for (int32_t y = 0; z < size[0] && y < size[1]; y++) {
+        float part[PART];
+        for (int32_t x = 0; x < size[2]; x++) {
+            if (x % PART == 0) {
+                unet_voxels_row(volume, z, y, x, size[2] - x < PART ? size[2] - x : PART, part);
+            }
+            if (part[x % PART] == (float)volume->value[k] && number-- == 0) {
+                memcpy(voxel, (const int32_t[]){y, x, z}, 3 * sizeof *voxel);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool dataset_draw_foreground(const UnetDataset *dataset, const Sample *sample, const UnetKey *key,
+                             int32_t voxel[3]) {
+    enum { CLASS_DRAW = WINDOW_AXES, VOXEL_DRAW }; /* behind those of a window */
+    const int32_t series = dataset_series_of_labels(dataset);
+    const UnetVoxels *volume = &sample->volume[series < 0 ? 0 : series];
+    int32_t present[UNET_MOST_VALUES], npresent = 0;
+    int64_t voxels = 0;
+    for (int32_t k = 0; series >= 0 && k < volume->facts.nvalue; k++) {
+        if (is_foreground(dataset, series, volume->value[k])) {
+            present[npresent++] = k;
+        }
+    }
+    if (npresent == 0) {
+        return false;
+    }
+    const int32_t k = present[unet_random_below(key, CLASS_DRAW, npresent)];
+    for (int32_t z = 0; z < volume->info.size[0]; z++) {
+        voxels += volume->count[(size_t)k * (size_t)volume->info.size[0] + (size_t)z];
+    }
+    return voxels > 0 && find_voxel(volume, k, unet_random_below(key, VOXEL_DRAW, voxels), voxel);
+}
+
+/* ---- reading ---------------------------------------------------------------------------------- */
+
+void volume_push(const Reading *at, int32_t series, int32_t channel, float *operand) {
+    const int32_t count = reading_columns(at);
+    unet_voxels_row(&at->sample->volume[series], at->slice, at->row, at->begin[1], count,
+                    operand + (size_t)channel * (size_t)count);
+}
+
+const UnetNormal *reading_normal(const Reading *at, const UnetSource *source, UnetNormal *each) {
+    const UnetDataset *dataset = at->dataset;
+    if (dataset->model->inputs[source->input].normalizing != UNET_NORMALIZED_EACH) {
+        return dataset_normal(dataset, source->input);
+    }
+    const int32_t first = dataset->scale[source - dataset->source].first_series;
+    unet_voxels_normal(&at->sample->volume[first], source->channels, each);
+    return each;
+}
+
+/* The columns that a map shows, [*begin, *end), from where they count in it from now on. */
+static void needed_columns(Reading *at) {
+    int32_t *map = at->scratch.map[1];
+    at->begin[1] = INT32_MAX;
+    at->end[1] = 0;
+    for (int32_t x = 0; x < at->size[1]; x++) {
+        if (map[x] >= 0) {
+            at->begin[1] = map[x] < at->begin[1] ? map[x] : at->begin[1];
+            at->end[1] = map[x] >= at->end[1] ? map[x] + 1 : at->end[1];
+        }
+        at->scratch.nowhere[x] = -1;
+    }
+    if (at->end[1] == 0) {
+        at->begin[1] = 0;
+    }
+    for (int32_t x = 0; x < at->size[1]; x++) {
+        map[x] -= map[x] >= 0 ? at->begin[1] : 0;
+    }
+}
+
+/* Row (INTO, Y) of the window. */
+static UnetStatus read_row(Reading *at, int32_t y) {
+    const UnetDataset *dataset = at->dataset;
+    UnetStatus status = UNET_OK;
+    at->slice = at->scratch.map[2][at->into];
+    at->row = at->scratch.map[0][y];
+    const bool beside = at->slice < 0 || at->row < 0;
+    for (int32_t s = 0; s < dataset->nsource && status == UNET_OK; s++) {
+        status = beside ? UNET_OK : reading_evaluate(at, s);
+        if (status == UNET_OK) {
+            reading_store(at, &dataset->source[s], y,
+                          at->scratch.value + (size_t)s * at->scratch.operand_row,
+                          beside ? at->scratch.nowhere : at->scratch.map[1]);
+        }
+    }
+    return status;
+}
+
+UnetStatus volume_read(Reading *at) {
+    UnetStatus status = UNET_OK;
+    at->multiple = 1;
+    for (int axis = 0; axis < WINDOW_AXES; axis++) {
+        window_map(&at->window, axis, 1, at->scratch.map[axis]);
+    }
+    at->size[0] = at->window.size[0];
+    at->size[1] = at->window.size[1];
+    needed_columns(at);
+    for (at->into = 0; at->into < at->window.size[2] && status == UNET_OK; at->into++) {
+        for (int32_t y = 0; y < at->size[0] && status == UNET_OK; y++) {
+            status = read_row(at, y);
+        }
+    }
+    return status;
+}

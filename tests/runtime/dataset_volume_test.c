@@ -1,0 +1,420 @@
+/* dataset_volume_test.c - samples of volumes: windows, mirrors, padding, what they are normalised by,
+ * windows around what is of a class, several channels, and what is said of volumes that do not go together.
+ */
+#include "check.h"
+#include "make_nifti.h"
+#include "unet/dataset.h"
+
+#include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { D = 8, H = 9, W = 10, VOXELS = D * H * W, MOST_WINDOW = 12 * 12 * 12 };
+
+static char folder[64], path[300];
+
+/* A model of one input and labels, read from img/ and seg/. */
+typedef struct {
+    UnetModel model;
+    UnetProgram train, eval;
+    UnetData data, eval_data;
+    UnetInput inputs[2];
+    UnetLayout layout[2];
+    UnetSource source[2];
+    UnetSourceTerm image[2], labels;
+    UnetTransform transform[2];
+} Volumes;
+
+static UnetLayout layout_of(int32_t channels, int32_t d, int32_t h, int32_t w, UnetType type) {
+    const int64_t sample = (int64_t)channels * d * h * w;
+    return (UnetLayout){.type = type,
+                        .channels = channels,
+                        .size = {d, h, w},
+                        .block = channels,
+                        .sample = sample,
+                        .plane = sample,
+                        .depth = (int64_t)channels * h * w,
+                        .row = (int64_t)channels * w,
+                        .sample_bytes = sample * (int64_t)unet_type_bytes(type)};
+}
+
+static void make_model(Volumes *v, int32_t channels, int32_t d, int32_t h, int32_t w) {
+    *v = (Volumes){.inputs = {{.name = "scan", .kind = UNET_VOLUME, .channels = channels},
+                              {.name = "truth",
+                               .kind = UNET_LABELS,
+                               .is_target = true,
+                               .channels = 1,
+                               .classes = 3,
+                               .ignore = -1}}};
+    v->layout[0] = layout_of(channels, d, h, w, UNET_F32);
+    v->layout[1] = layout_of(1, d, h, w, UNET_U8);
+    v->train = (UnetProgram){
+        .name = "train", .batch = 2, .size = {d, h, w}, .measured = {d, h, w}, .inputs = v->layout};
+    v->eval = v->train;
+    v->eval.name = "eval";
+    v->image[0] = (UnetSourceTerm){.op = UNET_SRC_FILES, .pattern = "img/*_0000.nii.gz", .volumes = true};
+    v->image[1] = v->image[0];
+    v->image[1].pattern = "img/*_0001.nii.gz";
+    v->image[1].channel = 1;
+    v->labels = (UnetSourceTerm){.op = UNET_SRC_FILES, .pattern = "seg/*.nii.gz", .volumes = true};
+    v->source[0] = (UnetSource){"scan", 0, channels, channels, v->image, NULL, false};
+    v->source[1] = (UnetSource){"truth", 1, 1, 1, &v->labels, NULL, false};
+    v->transform[0] = (UnetTransform){.op = UNET_DO_CROP, .random = true};
+    v->transform[1] = (UnetTransform){.op = UNET_DO_FLIP, .axes = 7, .p = 0.5};
+    v->data = (UnetData){.source = v->source, .nsource = 2, .transform = v->transform, .ntransform = 2};
+    v->eval_data = v->data;
+    v->model = (UnetModel){.name = "volumes",
+                           .source = "volumes.unet",
+                           .ninput = 2,
+                           .inputs = v->inputs,
+                           .train = &v->train,
+                           .eval = &v->eval,
+                           .data = &v->data,
+                           .eval_data = &v->eval_data};
+}
+
+static const char *file(const char *sub, const char *name) {
+    snprintf(path, sizeof path, "%s/%s", folder, sub);
+    mkdir(path, 0777);
+    snprintf(path, sizeof path, "%s/%s/%s.nii.gz", folder, sub, name);
+    return path;
+}
+
+/* Voxel (z, y, x) says where it is: 100 z + 10 y + x + 1. */
+static int16_t told(int z, int y, int x) {
+    return (int16_t)(100 * z + 10 * y + x + 1);
+}
+
+static void write_scan(const char *name, float left) {
+    int16_t voxel[VOXELS];
+    for (int i = 0; i < VOXELS; i++) {
+        voxel[i] = told(i / (H * W), i / W % H, i % W);
+    }
+    Nifti scan = nifti_make(D, H, W, 4, 16, voxel);
+    nifti_place(&scan, 2, 1, 0.5f, left);
+    nifti_write(&scan, file("img", name), 0);
+}
+
+/* Class 1 at one voxel, class 2 at another; or nowhere. */
+static void write_labels(const char *name, bool any, int16_t wrong) {
+    int16_t voxel[VOXELS] = {0};
+    voxel[(3 * H + 4) * W + 5] = any ? 1 : 0;
+    voxel[(7 * H + 8) * W + 9] = any ? 2 : 0;
+    voxel[0] = wrong;
+    Nifti labels = nifti_make(D, H, W, 4, 16, voxel);
+    nifti_place(&labels, 2, 1, 0.5f, 0);
+    nifti_write(&labels, file("seg", name), 0);
+}
+
+typedef struct {
+    float scan[2 * MOST_WINDOW];
+    uint8_t truth[MOST_WINDOW];
+    int32_t valid[3];
+} Sample;
+
+static void read_sample(const UnetDataset *dataset, int32_t sample, uint32_t epoch, int32_t n,
+                        int32_t batch, Sample *read) {
+    UnetError error;
+    void *scratch = aligned_alloc(64, (unet_dataset_scratch_bytes(dataset) + 63) / 64 * 64);
+    float *scan = calloc(2 * sizeof(float), 2 * MOST_WINDOW);
+    uint8_t *truth = calloc(2, MOST_WINDOW);
+    void *inputs[2] = {scan, truth};
+    CHECK_OK(
+        unet_dataset_read(dataset, sample, 5, epoch, scratch, NULL, inputs, n, batch, read->valid, &error),
+        error);
+    const UnetLayout *layout = unet_dataset_program(dataset)->inputs;
+    memcpy(read->scan, scan + n * layout[0].sample, (size_t)layout[0].sample * sizeof *scan);
+    memcpy(read->truth, truth + n * layout[1].sample, (size_t)layout[1].sample);
+    free(scan);
+    free(truth);
+    free(scratch);
+}
+
+static UnetDataset *open_data(Volumes *v, UnetPurpose purpose) {
+    UnetDataset *dataset;
+    UnetError error;
+    CHECK_OK(unet_dataset_open(&dataset, &v->model, purpose, unet_in_folder(folder), &error), error);
+    if (dataset == NULL) {
+        exit(check_result());
+    }
+    return dataset;
+}
+
+/* A window of whole volumes shows each voxel where it is, from its first one on, maybe mirrored. */
+static void check_window(const Sample *read, const int size[3], int start[3], bool flip[3]) {
+    const int first = (int)read->scan[0] - 1;
+    const int last = (int)read->scan[size[0] * size[1] * size[2] - 1] - 1;
+    const int at[3] = {first / 100, first / 10 % 10, first % 10},
+              end[3] = {last / 100, last / 10 % 10, last % 10};
+    for (int axis = 0; axis < 3; axis++) {
+        flip[axis] = end[axis] < at[axis];
+        start[axis] = flip[axis] ? end[axis] : at[axis];
+        CHECK(abs(end[axis] - at[axis]) == size[axis] - 1, "axis %d goes from %d to %d", axis, at[axis],
+              end[axis]);
+    }
+    for (int i = 0; i < size[0] * size[1] * size[2]; i++) {
+        int place[3] = {i / (size[1] * size[2]), i / size[2] % size[1], i % size[2]};
+        for (int axis = 0; axis < 3; axis++) {
+            place[axis] = start[axis] + (flip[axis] ? size[axis] - 1 - place[axis] : place[axis]);
+        }
+        const int wanted = told(place[0], place[1], place[2]);
+        const int class = wanted == told(3, 4, 5) ? 1 : wanted == told(7, 8, 9) ? 2 : 0;
+        CHECK(read->scan[i] == (float)wanted, "voxel %d is %g, not %d", i, (double)read->scan[i], wanted);
+        CHECK(read->truth[i] == class, "class of voxel %d is %d", i, read->truth[i]);
+    }
+}
+
+static void test_windows(void) {
+    static const int size[3] = {4, 5, 6};
+    Volumes v;
+    make_model(&v, 1, 4, 5, 6);
+    UnetDataset *dataset = open_data(&v, UNET_TRAINING);
+    int seen[3] = {0}, flipped[3] = {0};
+    for (uint32_t epoch = 0; epoch < 60; epoch++) {
+        Sample read, again;
+        int start[3];
+        bool flip[3];
+        read_sample(dataset, 0, epoch, 0, 2, &read);
+        check_window(&read, size, start, flip);
+        read_sample(dataset, 0, epoch, 1, 2, &again);
+        CHECK(memcmp(read.scan, again.scan, sizeof(float) * 120) == 0, "the place in the batch counts");
+        for (int axis = 0; axis < 3; axis++) {
+            seen[axis] |= 1 << start[axis];
+            flipped[axis] += flip[axis];
+        }
+    }
+    for (int axis = 0; axis < 3; axis++) {
+        CHECK(seen[axis] == 31, "starts along axis %d: %x", axis, seen[axis]);
+        CHECK(flipped[axis] > 15 && flipped[axis] < 45, "axis %d is mirrored %d times of 60", axis,
+              flipped[axis]);
+    }
+    unet_dataset_close(dataset);
+}
+
+/* The second of two samples shows a class, in its middle where it can. */
+static void test_foreground(void) {
+    static const int size[3] = {4, 5, 6};
+    Volumes v;
+    make_model(&v, 1, 4, 5, 6);
+    v.data.ntransform = 1;
+    v.transform[0].amount[0] = 0.33;
+    UnetDataset *dataset = open_data(&v, UNET_TRAINING);
+    int classes[3] = {0}, first = 0;
+    for (uint32_t epoch = 0; epoch < 40; epoch++) {
+        Sample read;
+        int start[3];
+        bool flip[3];
+        read_sample(dataset, 0, epoch, 1, 2, &read);
+        check_window(&read, size, start, flip);
+        const bool one = start[0] == 1 && start[1] == 2 && start[2] == 2; /* (3, 4, 5) less (2, 2, 3) */
+        const bool two = start[0] == 4 && start[1] == 4 && start[2] == 4; /* at the end, unpadded */
+        CHECK(one || two, "starts at (%d, %d, %d)", start[0], start[1], start[2]);
+        classes[one ? 1 : 2]++;
+        read_sample(dataset, 0, epoch, 0, 2, &read);
+        first += memchr(read.truth, 1, 120) != NULL;
+    }
+    CHECK(classes[1] > 8 && classes[2] > 8, "classes are drawn alike: %d and %d", classes[1], classes[2]);
+    CHECK(first < 35, "the first sample is anywhere: %d", first);
+    unet_dataset_close(dataset);
+
+    v.transform[0].pad = UNET_PAD_MEAN; /* then a window may reach beyond the end */
+    v.inputs[0].normalizing = UNET_NORMALIZED_EACH;
+    dataset = open_data(&v, UNET_TRAINING);
+    bool reached = false;
+    for (uint32_t epoch = 0; epoch < 10; epoch++) {
+        Sample read;
+        read_sample(dataset, 0, epoch, 1, 2, &read);
+        const int middle = (2 * 5 + 2) * 6 + 3;
+        CHECK(read.truth[middle] > 0, "a class lies in the middle");
+        if (read.truth[middle] == 2) {
+            reached = true;
+            CHECK(read.scan[119] == 0 && read.truth[119] == UNET_IGNORED, "beside the volume");
+        }
+    }
+    CHECK(reached, "class 2 was drawn");
+    unet_dataset_close(dataset);
+}
+
+static void test_normal(void) {
+    Volumes v;
+    Sample read;
+    make_model(&v, 2, 8, 9, 10);
+    v.data.ntransform = 0;
+    v.inputs[0].normalizing = UNET_NORMALIZED_EACH;
+    int16_t second[VOXELS] = {0}; /* a box of 2 x 2 x 2 in nothing, and both count in the larger box */
+    for (int i = 0; i < 8; i++) {
+        second[((2 + i / 4) * H + 3 + i / 2 % 2) * W + 4 + i % 2] = (int16_t)(10 + i);
+    }
+    Nifti scan = nifti_make(D, H, W, 4, 16, second);
+    nifti_place(&scan, 2, 1, 0.5f, 0);
+    nifti_write(&scan, file("img", "a_0001"), 0);
+    UnetDataset *dataset = open_data(&v, UNET_TRAINING);
+    read_sample(dataset, 0, 0, 0, 1, &read);
+    for (int c = 0; c < 2; c++) {
+        double sum = 0, squares = 0;
+        for (int i = 0; i < VOXELS; i++) {
+            const double value = c == 0 ? told(i / (H * W), i / W % H, i % W) : second[i];
+            sum += value / VOXELS;
+            squares += value * value / VOXELS;
+        }
+        const double deviation = sqrt(squares - sum * sum);
+        for (int i = 0; i < VOXELS; i += 7) {
+            const double value = c == 0 ? told(i / (H * W), i / W % H, i % W) : second[i];
+            CHECK(fabs((double)read.scan[2 * i + c] - (value - sum) / deviation) < 1e-5,
+                  "channel %d, voxel %d", c, i);
+        }
+    }
+    unet_dataset_close(dataset);
+    CHECK(unlink(file("img", "a_0001")) == 0, "the second channel");
+
+    make_model(&v, 1, 8, 9, 10); /* measured as pictures are */
+    v.data.ntransform = 0;
+    v.inputs[0].normalizing = UNET_NORMALIZED_AS_MEASURED;
+    dataset = open_data(&v, UNET_TRAINING);
+    UnetNormal normal[2];
+    UnetError error;
+    CHECK_OK(unet_dataset_measure(dataset, normal, &error), error);
+    CHECK(fabs(normal[0].mean[0] - 395.5) < 1e-9, "the mean is %.17g", normal[0].mean[0]);
+    unet_dataset_close(dataset);
+}
+
+static int ascending(const void *a, const void *b) {
+    return *(const int16_t *)a - *(const int16_t *)b;
+}
+
+/* Percentiles, mean and deviation of what is of a class above 0: all but the first 20 voxels. */
+static void test_ct(void) {
+    Volumes v;
+    Sample read;
+    UnetNormal normal[2];
+    UnetError error;
+    int16_t voxel[VOXELS], sorted[VOXELS];
+    make_model(&v, 1, 8, 9, 10);
+    v.data.ntransform = 0;
+    v.inputs[0].normalizing = UNET_NORMALIZED_CT;
+    for (int i = 0; i < VOXELS; i++) {
+        voxel[i] = i >= 20;
+    }
+    Nifti labels = nifti_make(D, H, W, 4, 16, voxel);
+    nifti_place(&labels, 2, 1, 0.5f, 0);
+    nifti_write(&labels, file("seg", "a"), 0);
+    for (int i = 0; i < VOXELS; i++) {
+        sorted[i] = voxel[i] = (int16_t)((i * 7919 % 1000) * 3 - 1024);
+    }
+    Nifti scan = nifti_make(D, H, W, 4, 16, voxel);
+    nifti_place(&scan, 2, 1, 0.5f, 0);
+    nifti_write(&scan, file("img", "a_0000"), 0);
+    UnetDataset *dataset = open_data(&v, UNET_TRAINING);
+    CHECK_OK(unet_dataset_measure(dataset, normal, &error), error);
+    const int count = VOXELS - 20;
+    qsort(sorted + 20, (size_t)count, sizeof *sorted, ascending);
+    double sum = 0, squares = 0;
+    for (int i = 20; i < VOXELS; i++) {
+        sum += (double)sorted[i] / count;
+        squares += (double)sorted[i] * sorted[i] / count;
+    }
+    const double low = sorted[20 + 3] + 0.495 * (sorted[20 + 4] - sorted[20 + 3]); /* 0.005 * 699 = 3.495 */
+    const double high = sorted[20 + 695] + 0.505 * (sorted[20 + 696] - sorted[20 + 695]);
+    CHECK(fabs(normal[0].mean[0] - sum) < 1e-9 &&
+              fabs(normal[0].deviation[0] - sqrt(squares - sum * sum)) < 1e-9,
+          "mean %.17g, deviation %.17g", normal[0].mean[0], normal[0].deviation[0]);
+    CHECK(normal[0].clips && fabs(normal[0].low[0] - low) < 1e-9 && fabs(normal[0].high[0] - high) < 1e-9,
+          "clipped to %.17g, %.17g and not %.17g, %.17g", normal[0].low[0], normal[0].high[0], low, high);
+    unet_dataset_normalize(dataset, normal);
+    read_sample(dataset, 0, 0, 0, 1, &read);
+    for (int i = 0; i < VOXELS; i++) {
+        const double clipped = fmin(fmax(voxel[i], low), high);
+        CHECK(fabs((double)read.scan[i] - (clipped - sum) / normal[0].deviation[0]) < 1e-5, "voxel %d", i);
+    }
+    unet_dataset_close(dataset);
+    write_labels("a", false, 0);
+    dataset = open_data(&v, UNET_TRAINING);
+    CHECK_FAILS(unet_dataset_measure(dataset, normal, &error), error,
+                "a class above 0, and the training data");
+    unet_dataset_close(dataset);
+    write_scan("a_0000", 0);
+    write_labels("a", true, 0);
+}
+
+/* Evaluation shows the middle of a larger volume, and all of a smaller one. */
+static void test_evaluation(void) {
+    static const int size[3] = {4, 5, 6};
+    Volumes v;
+    Sample read;
+    int start[3];
+    bool flip[3];
+    make_model(&v, 1, 4, 5, 6);
+    UnetDataset *dataset = open_data(&v, UNET_EVALUATION);
+    read_sample(dataset, 0, 0, 0, 1, &read);
+    check_window(&read, size, start, flip);
+    CHECK(start[0] == 2 && start[1] == 2 && start[2] == 2, "the middle");
+    CHECK(read.valid[0] == 4 && read.valid[1] == 5 && read.valid[2] == 6, "all of it counts");
+    unet_dataset_close(dataset);
+    make_model(&v, 1, 10, 10, 12);
+    dataset = open_data(&v, UNET_EVALUATION);
+    read_sample(dataset, 0, 0, 0, 1, &read);
+    CHECK(read.valid[0] == D && read.valid[1] == H && read.valid[2] == W, "what counts is the volume");
+    CHECK(read.scan[0] == 1 && read.scan[(7 * 10 + 8) * 12 + 9] == (float)told(7, 8, 9), "from its corner");
+    CHECK(read.scan[8 * 120] == (float)told(6, 0, 0), "behind it reflected");
+    unet_dataset_close(dataset);
+}
+
+static void check_fails(Volumes *v, const char *said) {
+    UnetDataset *dataset;
+    UnetError error;
+    CHECK_FAILS(unet_dataset_open(&dataset, &v->model, UNET_TRAINING, unet_in_folder(folder), &error),
+                error, said);
+}
+
+static int heard;
+static char last_note[1024];
+
+static void hear(void *context, const char *problem) {
+    (void)context;
+    heard++;
+    snprintf(last_note, sizeof last_note, "%s", problem);
+}
+
+static void test_mistakes(void) {
+    Volumes v;
+    UnetDataCheck check;
+    UnetError error;
+    make_model(&v, 1, 4, 5, 6);
+    v.data.ntransform = 0;
+    check_fails(&v, "a_0000.nii.gz is 8 x 9 x 10 voxels, and without `crop` it must be 4 x 5 x 6");
+    make_model(&v, 1, 4, 12, 6);
+    check_fails(&v, "smaller than the window of 4 x 12 x 6 (depth first), and `crop` has no `pad`");
+    make_model(&v, 1, 4, 5, 6);
+    write_scan("b_0000", 3);
+    write_labels("b", true, 0);
+    check_fails(&v, "b.nii.gz does not lie where its partner");
+    write_scan("b_0000", 0);
+    write_labels("b", true, 7);
+    check_fails(&v, "seg/b.nii.gz has a point of value 7");
+    write_labels("b", true, -1);
+    check_fails(&v, "seg/b.nii.gz holds no classes: its voxels go from -1 to 2");
+    CHECK_OK(unet_check_data(&v.model, unet_in_folder(folder), hear, NULL, NULL, &check, &error), error);
+    CHECK(heard == 2 && check.problems == 2 && /* of both sections */ check.samples[UNET_TRAINING] == 1,
+          "%d problems: %s", heard, last_note);
+    FILE *picture = fopen(file("img", "b_0000"), "wb");
+    for (int i = 0; picture != NULL && i < 100; i++) {
+        fputs("\x89PNG\r\n\x1a\n", picture);
+    }
+    CHECK(picture != NULL && fclose(picture) == 0, "a picture");
+    write_labels("b", false, 0);
+    check_fails(&v, "img/b_0000.nii.gz: no NIfTI-1 file");
+}
+
+int main(void) {
+    make_folder(folder);
+    write_scan("a_0000", 0);
+    write_labels("a", true, 0);
+    test_windows();
+    test_foreground();
+    test_normal();
+    test_ct();
+    test_evaluation();
+    test_mistakes();
+    remove_folder(folder);
+    return check_result();
+}

@@ -1,0 +1,424 @@
+/* volume_test.c - NIfTI files: what they hold, and what is said of those that are wrong. */
+#include "check.h"
+#include "make_nifti.h"
+#include "unet/volume.h"
+#include "unet/voxels.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { D = 2, H = 3, W = 4, VOXELS = D * H * W };
+
+static char folder[64], path[200];
+
+static const char *in_folder(const char *name) {
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+#ifdef UNET_HAS_NIFTI
+
+/* All voxels of the file at PATH, as floats. */
+static UnetStatus read_all(UnetVolumeInfo *info, float *voxel, int64_t *strange, UnetError *error) {
+    UnetVolumeReader *reader;
+    UnetStatus status = unet_volume_open(&reader, path, error);
+    if (status != UNET_OK) {
+        return status;
+    }
+    *info = *unet_volume_info(reader);
+    *strange = 0;
+    for (int z = 0; z < info->size[0] && status == UNET_OK; z++) {
+        union {
+            uint8_t u8[64];
+            int8_t i8[64];
+            uint16_t u16[64];
+            int16_t i16[64];
+            float f32[64];
+        } slice;
+        status = unet_volume_read_slice(reader, &slice, strange, error);
+        for (int i = 0; i < info->size[1] * info->size[2] && i < 64; i++) {
+            *voxel++ = info->type == UNET_VOXEL_U8    ? slice.u8[i]
+                       : info->type == UNET_VOXEL_I8  ? slice.i8[i]
+                       : info->type == UNET_VOXEL_U16 ? slice.u16[i]
+                       : info->type == UNET_VOXEL_I16 ? slice.i16[i]
+                                                      : slice.f32[i];
+        }
+    }
+    unet_volume_close(reader);
+    return status;
+}
+
+/* Voxel i is FIRST + STEP * i, in each type, plain and packed, in either order of bytes. */
+#define CHECK_TYPE(type, code, held, first, step)                                                          \
+    do {                                                                                                   \
+        type voxel[VOXELS];                                                                                \
+        for (int i = 0; i < VOXELS; i++)                                                                   \
+            voxel[i] = (type)(first + step * i);                                                           \
+        check_type(code, (int16_t)(8 * sizeof(type)), voxel, held, first, step);                           \
+    } while (0)
+
+static void check_voxels(UnetVoxel held, double first, double step, const char *what) {
+    UnetVolumeInfo info;
+    UnetError error;
+    float voxel[VOXELS];
+    int64_t strange;
+    CHECK_OK(read_all(&info, voxel, &strange, &error), error);
+    CHECK(info.size[0] == D && info.size[1] == H && info.size[2] == W, "sizes of %s", what);
+    CHECK(info.type == held && strange == 0, "%s is held as %d", what, info.type);
+    for (int i = 0; i < VOXELS; i++) {
+        CHECK(voxel[i] == (float)(first + step * i), "%s: voxel %d is %g", what, i, (double)voxel[i]);
+    }
+}
+
+static void check_type(int16_t code, int16_t bits, const void *voxels, UnetVoxel held, double first,
+                       double step) {
+    Nifti file = nifti_make(D, H, W, code, bits, voxels);
+    char what[32];
+    snprintf(what, sizeof what, "type %d", code);
+    nifti_write(&file, in_folder("a.nii"), 0);
+    check_voxels(held, first, step, what);
+    nifti_write(&file, in_folder("a.nii.gz"), 0);
+    check_voxels(held, first, step, what);
+    nifti_f32(&file, NIFTI_SLOPE, 0.5f);
+    nifti_f32(&file, NIFTI_SLOPE + 4, 10);
+    nifti_write(&file, in_folder("a.nii"), 0);
+    check_voxels(UNET_VOXEL_F32, 10 + first / 2, step / 2, what);
+    nifti_f32(&file, NIFTI_SLOPE, NAN);
+    nifti_write(&file, in_folder("a.nii"), 0);
+    check_voxels(held, first, step, what);
+    uint8_t turned[VOXELS * 8];
+    for (size_t i = 0; i < file.bytes; i++) {
+        const size_t size = (size_t)bits / 8;
+        turned[i] = ((const uint8_t *)voxels)[i / size * size + size - 1 - i % size];
+    }
+    file.voxels = turned;
+    nifti_swap(&file);
+    nifti_write(&file, in_folder("a.nii"), 0);
+    check_voxels(held, first, step, what);
+}
+
+static void test_types(void) {
+    CHECK_TYPE(uint8_t, 2, UNET_VOXEL_U8, 3, 10);
+    CHECK_TYPE(int8_t, 256, UNET_VOXEL_I8, -100, 5);
+    CHECK_TYPE(uint16_t, 512, UNET_VOXEL_U16, 40000, 100);
+    CHECK_TYPE(int16_t, 4, UNET_VOXEL_I16, -1024, 200);
+    CHECK_TYPE(uint32_t, 768, UNET_VOXEL_F32, 100000, 7);
+    CHECK_TYPE(int32_t, 8, UNET_VOXEL_F32, -100000, 7);
+    CHECK_TYPE(uint64_t, 1280, UNET_VOXEL_F32, 5, 1);
+    CHECK_TYPE(int64_t, 1024, UNET_VOXEL_F32, -5, 1);
+    CHECK_TYPE(float, 16, UNET_VOXEL_F32, -1.5, 0.25);
+    CHECK_TYPE(double, 64, UNET_VOXEL_F32, 0.5, 0.125);
+}
+
+static void test_strange_numbers(void) {
+    float voxel[VOXELS] = {NAN, 1, INFINITY, 2}, read[VOXELS];
+    UnetVolumeInfo info;
+    UnetError error;
+    int64_t strange;
+    const Nifti file = nifti_make(D, H, W, 16, 32, voxel);
+    nifti_write(&file, in_folder("a.nii"), 0);
+    CHECK_OK(read_all(&info, read, &strange, &error), error);
+    CHECK(strange == 2 && read[0] == 0 && read[1] == 1 && read[2] == 0 && read[3] == 2,
+          "%d voxels are not finite", (int)strange);
+}
+
+static void test_geometry(void) {
+    const uint8_t voxel[VOXELS] = {0};
+    UnetVolumeInfo plain, placed, turned;
+    UnetError error;
+    float read[VOXELS];
+    int64_t strange;
+    char why[200];
+    Nifti file = nifti_make(D, H, W, 2, 8, voxel);
+    nifti_write(&file, in_folder("a.nii"), 0);
+    CHECK_OK(read_all(&plain, read, &strange, &error), error);
+    CHECK(plain.spacing[0] == 1 && plain.affine[0][0] == 1 && plain.affine[0][3] == 0, "no orientation");
+    nifti_place(&file, 3, 2, 0.5f, -7);
+    nifti_write(&file, in_folder("a.nii"), 0);
+    CHECK_OK(read_all(&placed, read, &strange, &error), error);
+    CHECK(placed.spacing[0] == 3 && placed.spacing[1] == 2 && placed.spacing[2] == 0.5, "spacing");
+    CHECK(placed.affine[0][0] == 0.5 && placed.affine[0][3] == -7 && placed.affine[2][2] == 3, "affine");
+    CHECK(!unet_volume_same_grid(&plain, &placed, why) && strstr(why, "voxels of 1 x 1 x 1 mm") != NULL,
+          "%s", why);
+    CHECK(unet_volume_same_grid(&placed, &placed, why), "%s", why);
+    nifti_place(&file, 3, 2, 0.5f, -8);
+    nifti_write(&file, in_folder("a.nii"), 0);
+    CHECK_OK(read_all(&turned, read, &strange, &error), error);
+    CHECK(!unet_volume_same_grid(&placed, &turned, why) && strstr(why, "first voxels lie 1 mm") != NULL,
+          "%s", why);
+    nifti_i16(&file, NIFTI_SFORM, 0); /* a half turn about z, by quaternion, in micrometres */
+    nifti_i16(&file, NIFTI_QFORM, 1);
+    nifti_f32(&file, NIFTI_QUATERN + 8, 1);
+    file.header[NIFTI_UNITS] = 3;
+    nifti_write(&file, in_folder("a.nii"), 0);
+    CHECK_OK(read_all(&turned, read, &strange, &error), error);
+    CHECK(fabs(turned.affine[0][0] + 0.0005) < 1e-9 && fabs(turned.affine[2][2] - 0.003) < 1e-9,
+          "by quaternion: %g", turned.affine[0][0]);
+    CHECK(fabs(turned.spacing[0] - 0.003) < 1e-9, "micrometres");
+}
+
+/* A header that is changed, and what is said of it. */
+static void check_wrong(int at, int16_t value, const char *said) {
+    const int16_t voxel[VOXELS] = {0};
+    UnetVolumeReader *reader;
+    UnetError error;
+    Nifti file = nifti_make(D, H, W, 4, 16, voxel);
+    nifti_i16(&file, at, value);
+    nifti_write(&file, in_folder("wrong.nii"), 0);
+    CHECK_FAILS(unet_volume_open(&reader, path, &error), error, said);
+    CHECK(strstr(error.text, "wrong.nii") != NULL, "names the file: %s", error.text);
+}
+
+static void check_offset(float offset, const char *said) {
+    const int16_t voxel[VOXELS] = {0};
+    UnetVolumeReader *reader;
+    UnetError error;
+    Nifti file = nifti_make(D, H, W, 4, 16, voxel);
+    nifti_f32(&file, NIFTI_OFFSET_AT, offset);
+    nifti_write(&file, in_folder("wrong.nii"), 0);
+    CHECK_FAILS(unet_volume_open(&reader, path, &error), error, said);
+}
+
+static void test_lying_headers(void) {
+    check_wrong(NIFTI_DIM, 9, "says 9 axes");
+    check_wrong(NIFTI_DIM + 4, -3, "says -3 voxels along axis 2");
+    check_wrong(NIFTI_DIM + 2, 0, "says 0 voxels along axis 1");
+    check_wrong(NIFTI_DIM + 6, 30000, "cut short: 400 bytes cannot hold 30000 x 3 x 4 voxels of 16 bits");
+    check_wrong(NIFTI_TYPE, 128, "RGB24 (128) are not read");
+    check_wrong(NIFTI_BITS, 8, "says 8 bits a voxel");
+    check_wrong(NIFTI_MAGIC, 0x696e, "pair of files");
+    check_wrong(NIFTI_MAGIC, 0, "no NIfTI-1 file");
+    check_wrong(0, 540, "NIfTI-2");
+    check_offset(NAN, "begin at byte nan");
+    check_offset(17, "begin at byte 17");
+    check_offset(353, "cut short");
+    check_offset(1e30f, "begin at byte 1e+30");
+    Nifti file = nifti_make(D, H, W, 4, 16, NULL);
+    const int16_t four[2] = {4, 5}; /* five volumes */
+    nifti_i16(&file, NIFTI_DIM, four[0]);
+    nifti_i16(&file, NIFTI_DIM + 8, four[1]);
+    file.bytes = 0;
+    UnetVolumeReader *reader;
+    UnetError error;
+    nifti_write(&file, in_folder("wrong.nii"), 0);
+    CHECK_FAILS(unet_volume_open(&reader, path, &error), error, "holds 5 volumes");
+    file = nifti_make(30000, 30000, 30000, 4, 16, NULL);
+    file.bytes = 0;
+    nifti_write(&file, in_folder("wrong.nii.gz"), 0);
+    CHECK_FAILS(unet_volume_open(&reader, path, &error), error, "more than 2^31 voxels");
+    CHECK_FAILS(unet_volume_open(&reader, folder, &error), error, "no regular file");
+    CHECK_FAILS(unet_volume_open(&reader, in_folder("absent.nii"), &error), error, "absent.nii");
+}
+
+static void test_cut_files(void) {
+    uint8_t voxel[VOXELS];
+    UnetVolumeInfo info;
+    UnetError error;
+    float read[VOXELS];
+    int64_t strange;
+    for (int i = 0; i < VOXELS; i++) {
+        voxel[i] = (uint8_t)(i * 77);
+    }
+    const Nifti file = nifti_make(D, H, W, 2, 8, voxel);
+    struct stat found;
+    nifti_write(&file, in_folder("cut.nii"), 300);
+    CHECK_FAILS(read_all(&info, read, &strange, &error), error, "cut short in its header");
+    nifti_write(&file, in_folder("cut.nii"), NIFTI_BEGIN + VOXELS - 1);
+    CHECK_FAILS(read_all(&info, read, &strange, &error), error, "cut short: 375 bytes cannot hold");
+    nifti_write(&file, in_folder("cut.nii.gz"), 0);
+    CHECK(stat(path, &found) == 0, "the file");
+    const size_t whole = (size_t)found.st_size;
+    nifti_write(&file, in_folder("cut.nii.gz"), whole - 12);
+    CHECK_FAILS(read_all(&info, read, &strange, &error), error, "cut short in slice 1 of 2");
+    nifti_write(&file, in_folder("cut.nii.gz"), whole - 3);
+    CHECK_FAILS(read_all(&info, read, &strange, &error), error, "cut.nii.gz: cut short behind its voxels");
+    nifti_write(&file, in_folder("cut.nii.gz"), 0);
+    FILE *out = fopen(path, "r+b");
+    CHECK(out != NULL && fseek(out, -6, SEEK_END) == 0 && fputc(0x55, out) != EOF && fclose(out) == 0,
+          "the sum of the file is changed");
+    CHECK_FAILS(read_all(&info, read, &strange, &error), error,
+                "damaged in its header (incorrect data check)");
+}
+
+static void test_writing(void) {
+    const int16_t voxel[VOXELS] = {-5, 5};
+    float classes[VOXELS], read[VOXELS];
+    UnetVolumeInfo like, info;
+    UnetVolumeWriter *writer;
+    UnetError error;
+    int64_t strange;
+    char why[200];
+    for (int i = 0; i < VOXELS; i++) {
+        classes[i] = (float)(i * 11);
+    }
+    Nifti file = nifti_make(D, H, W, 4, 16, voxel);
+    nifti_place(&file, 3, 2, 0.5f, -7);
+    nifti_f32(&file, NIFTI_SLOPE, 2);
+    nifti_swap(&file);
+    nifti_write(&file, in_folder("in.nii"), 0);
+    CHECK_OK(read_all(&like, read, &strange, &error), error);
+    static const struct {
+        const char *name;
+        int32_t classes;
+        UnetVoxel held;
+    } cases[] = {{"out.nii", 3, UNET_VOXEL_U8},
+                 {"out.nii.gz", 3, UNET_VOXEL_U8},
+                 {"out.nii.gz", 300, UNET_VOXEL_U16},
+                 {"out.nii", 0, UNET_VOXEL_F32}};
+    for (int i = 0; i < 4; i++) {
+        CHECK_OK(unet_volume_create(&writer, in_folder(cases[i].name), &like, 1, cases[i].classes, &error),
+                 error);
+        CHECK_OK(unet_volume_write(writer, classes, VOXELS, &error), error);
+        CHECK(access(path, F_OK) != 0 || i >= 2, "the file is not there before it is whole");
+        CHECK_OK(unet_volume_finish(writer, &error), error);
+        CHECK_OK(read_all(&info, read, &strange, &error), error);
+        CHECK(info.type == cases[i].held, "type of %s", cases[i].name);
+        CHECK(unet_volume_same_grid(&like, &info, why), "%s", why);
+        CHECK(i == 1 || memcmp(read, classes, sizeof read) == 0, "voxels of %s", cases[i].name);
+    }
+    CHECK_OK(unet_volume_create(&writer, in_folder("never.nii"), &like, 1, 3, &error), error);
+    unet_volume_discard(writer);
+    CHECK(access(path, F_OK) != 0, "a discarded file is there");
+}
+
+/* ---- decoded files ---- */
+
+static int files_in(const char *name) {
+    DIR *opened = opendir(name);
+    int count = 0;
+    for (const struct dirent *entry; opened != NULL && (entry = readdir(opened)) != NULL;) {
+        count += entry->d_name[0] != '.' || strlen(entry->d_name) > 2;
+    }
+    if (opened != NULL) {
+        closedir(opened);
+    }
+    return count;
+}
+
+static ino_t file_number(const char *name) {
+    struct stat found;
+    return stat(in_folder(name), &found) == 0 ? found.st_ino : 0;
+}
+
+static void check_volume(const UnetVoxels *volume, const int16_t *voxel) {
+    float row[W];
+    for (int i = 0; i < D * H; i++) {
+        unet_voxels_row(volume, i / H, i % H, 0, W, row);
+        for (int x = 0; x < W; x++) {
+            CHECK(row[x] == voxel[i * W + x], "voxel %d of row %d is %g", x, i, (double)row[x]);
+        }
+    }
+}
+
+static void test_cache(void) {
+    int16_t voxel[VOXELS] = {0};
+    UnetVoxels volume;
+    UnetError error;
+    voxel[5] = 7, voxel[10] = 3, voxel[17] = 7; /* (0, 1, 1), (0, 2, 2), (1, 1, 1) */
+    const Nifti file = nifti_make(D, H, W, 4, 16, voxel);
+    nifti_write(&file, in_folder("scan.nii.gz"), 0);
+    CHECK_OK(unet_voxels_open(&volume, path, NULL, &error), error);
+    check_volume(&volume, voxel);
+    const UnetVoxelFacts *facts = &volume.facts;
+    CHECK(facts->sum == 17 && facts->squares == 107 && facts->least == 0 && facts->most == 7, "sums");
+    CHECK(facts->begin[0] == 0 && facts->begin[1] == 1 && facts->begin[2] == 1 && facts->end[0] == 2 &&
+              facts->end[1] == 3 && facts->end[2] == 3,
+          "the box of what is not 0");
+    CHECK(facts->nvalue == 3 && volume.value[0] == 0 && volume.value[1] == 3 && volume.value[2] == 7 &&
+              volume.count[0] == 10 && volume.count[1] == 11 && volume.count[2] == 1 &&
+              volume.count[3] == 0 && volume.count[4] == 1 && volume.count[5] == 1,
+          "values and how often each slice has them");
+    unet_voxels_close(&volume);
+    const ino_t first = file_number(".scan.nii.gz.unetvol");
+    CHECK(first != 0, "the file lies beside its source");
+    CHECK_OK(unet_voxels_open(&volume, in_folder("scan.nii.gz"), NULL, &error), error);
+    unet_voxels_close(&volume);
+    CHECK(file_number(".scan.nii.gz.unetvol") == first, "a file that is current was made again");
+
+    voxel[5] = 8; /* of the same length, and another time */
+    nifti_write(&file, in_folder("scan.nii.gz"), 0);
+    const struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    CHECK(utimensat(AT_FDCWD, path, times, 0) == 0, "the time");
+    CHECK_OK(unet_voxels_open(&volume, path, NULL, &error), error);
+    check_volume(&volume, voxel);
+    unet_voxels_close(&volume);
+    const long lengths[] = {5000, 4096, 10, 0}; /* cut short, or of something else */
+    for (int i = 0; i < 4; i++) {
+        CHECK(truncate(in_folder(".scan.nii.gz.unetvol"), lengths[i]) == 0, "cut");
+        CHECK_OK(unet_voxels_open(&volume, in_folder("scan.nii.gz"), NULL, &error), error);
+        check_volume(&volume, voxel);
+        unet_voxels_close(&volume);
+    }
+    CHECK_OK(unet_voxels_decode(&volume, in_folder("scan.nii.gz"), &error), error);
+    check_volume(&volume, voxel);
+    CHECK(volume.facts.nvalue == 4 && volume.value[3] == 8 && volume.mapped == NULL, "in memory");
+    unet_voxels_close(&volume);
+}
+
+static void test_cache_places(void) {
+    const int16_t voxel[VOXELS] = {1};
+    UnetVoxels volume;
+    UnetError error;
+    char cache[200];
+    Nifti file = nifti_make(D, H, W, 4, 16, voxel);
+    nifti_write(&file, in_folder("b.nii"), 0);
+    snprintf(cache, sizeof cache, "%s/cache", folder);
+    CHECK_OK(unet_voxels_open(&volume, path, cache, &error), error);
+    check_volume(&volume, voxel);
+    unet_voxels_close(&volume);
+    CHECK(files_in(cache) == 1, "one file in the folder of decoded files");
+    CHECK(file_number(".b.nii.unetvol") == 0, "and none beside the source");
+    CHECK(mkdir(in_folder(".b.nii.unetvol"), 0777) == 0, "a folder of that name");
+    CHECK_FAILS(unet_voxels_open(&volume, in_folder("b.nii"), NULL, &error), error, "--cache=DIR");
+
+    static int16_t large[64 * 64 * 8]; /* a disk that is full is a file that may not grow */
+    file = nifti_make(8, 64, 64, 4, 16, large);
+    nifti_write(&file, in_folder("large.nii.gz"), 0);
+    struct rlimit before, least = {.rlim_cur = 20000};
+    CHECK(getrlimit(RLIMIT_FSIZE, &before) == 0, "limits");
+    least.rlim_max = before.rlim_max;
+    signal(SIGXFSZ, SIG_IGN);
+    CHECK(setrlimit(RLIMIT_FSIZE, &least) == 0, "a limit");
+    CHECK_FAILS(unet_voxels_open(&volume, path, cache, &error), error,
+                "large.nii.gz.unetvol: cannot write");
+    CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0, "limits again");
+    CHECK(files_in(cache) == 1, "nothing is left of it");
+    nifti_write(&file, in_folder("cut.nii.gz"), 60);
+    CHECK_FAILS(unet_voxels_open(&volume, path, cache, &error), error, "cut.nii.gz: cut short in");
+    CHECK(files_in(cache) == 1, "nothing is left of it");
+}
+
+#else
+
+static void test_refusal(void) {
+    UnetVolumeReader *reader;
+    UnetError error;
+    CHECK_FAILS(unet_volume_open(&reader, in_folder("a.nii"), &error), error, "install libnifti-dev");
+}
+
+#endif
+
+int main(void) {
+    make_folder(folder);
+    CHECK(unet_volume_is_name("a/b.NII.gz") && unet_volume_is_name("b.nii") && !unet_volume_is_name("a.gz"),
+          "names of volumes");
+#ifdef UNET_HAS_NIFTI
+    test_types();
+    test_strange_numbers();
+    test_geometry();
+    test_lying_headers();
+    test_cut_files();
+    test_writing();
+    test_cache();
+    test_cache_places();
+#else
+    test_refusal();
+#endif
+    remove_folder(folder);
+    return check_result();
+}
