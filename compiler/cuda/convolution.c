@@ -226,6 +226,8 @@ void cuda_convolutions(Program *program, const Node *node, CudaChosen *chosen) {
         UnetConvolution *c = &chosen->convolution[i];
         const char *why;
         *c = convolution_of(program, node, &chosen->filters, &chosen->parts, i);
+        if (program->choices->sketch)
+            continue;
         if (!cudnn_choose(query, c, program->choices->little_workspace, &why))
             program->refusal = pool_text(pool, "cuDNN has no way to compute `%s`: %s", node->name, why);
         c->engine.workspace = with_slack(c->engine.workspace);

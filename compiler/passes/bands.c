@@ -28,6 +28,11 @@
 #include "ir/ops.h"
 #include "ir/target.h"
 
+/* An input of a step, of which it reads a few rows in each iteration, and the step that makes it. */
+typedef struct {
+    int number, maker;
+} Read;
+
 typedef struct {
     const Program *program;
     Step *step;
@@ -36,6 +41,9 @@ typedef struct {
     int *maker;    /* per value: the step of the run that writes it, or -1 */
     int64_t *rows; /* per step: rows of an iteration, while one of the tallest tensor has SCALE rows */
     bool endless;  /* images may have any height */
+    Read *read;    /* of all steps in their order: once a loop is made of them */
+    int *read_end; /*   per step */
+    int64_t *end;  /*   and that of its rows */
 } Run;
 
 enum { SCALE = 64 }; /* strides divide it, as long as their product does */
@@ -46,10 +54,6 @@ static const Node *node_of(const Run *r, int i) {
 
 static int64_t height_of(const Run *r, int i) {
     return step_height(r->program, &r->step[i], 0);
-}
-
-static int64_t end_of(const Run *r, int i) {
-    return r->endless ? NO_END : height_of(r, i);
 }
 
 /* The ranges of step I begin at multiples of so many rows. */
@@ -185,16 +189,34 @@ static int scale_rows(Run *r, int64_t tallest) {
 
 /* ---- how far a step lags behind ---- */
 
+/* Lists what the first COUNT steps read of each other, and where their rows end. */
+static void list_reads(Run *r, int count) {
+    const Graph *g = r->program->graph;
+    int nread = 0;
+    r->read = NULL;
+    r->read_end = NEW_ARRAY(g->pool, int, count);
+    r->end = NEW_ARRAY(g->pool, int64_t, count);
+    for (int i = 0; i < count; i++) {
+        r->end[i] = r->endless ? NO_END : height_of(r, i);
+        for (Touch t = node_touches(g, node_of(r, i)); touch_next(&t);)
+            if (reads_rows(r, &t) && r->maker[t.value] >= 0)
+                PUSH(g->pool, r->read, nread, ((Read){t.number, r->maker[t.value]}));
+        r->read_end[i] = nread;
+    }
+}
+
+static int reads_begin(const Run *r, int i) {
+    return i == 0 ? 0 : r->read_end[i - 1];
+}
+
 /* Has the run, in iteration N, computed the rows that step I reads in it? */
 static bool has_rows_in(const Run *r, const Step *step, int i, int64_t n) {
-    const Graph *g = r->program->graph;
     const Node *node = node_of(r, i);
-    const RowRange out = step_rows(&step[i], end_of(r, i), n);
-    for (Touch t = node_touches(g, node); out.begin < out.end && touch_next(&t);) {
-        const int maker = reads_rows(r, &t) ? r->maker[t.value] : -1;
-        if (maker < 0)
-            continue;
-        const int64_t needed = op_table[node->op].rows(g, node, t.number, out).end, all = end_of(r, maker);
+    const RowRange out = step_rows(&step[i], r->end[i], n);
+    for (int k = reads_begin(r, i); k < r->read_end[i] && out.begin < out.end; k++) {
+        const int maker = r->read[k].maker;
+        const int64_t needed = op_table[node->op].rows(r->program->graph, node, r->read[k].number, out).end,
+                      all = r->end[maker];
         if ((needed < all ? needed : all) > step_rows(&step[maker], all, n).end)
             return false;
     }
@@ -219,11 +241,10 @@ static bool has_its_rows(const Run *r, const Step *step, int i) {
 
 /* Do those of the first COUNT steps that read what step MAKER makes have all their rows? */
 static bool readers_have_rows(const Run *r, const Step *step, int count, int maker) {
-    const Graph *g = r->program->graph;
     bool read = false;
     for (int i = maker + 1; i < count; i++)
-        for (Touch t = node_touches(g, node_of(r, i)); touch_next(&t);)
-            if (reads_rows(r, &t) && r->maker[t.value] == maker) {
+        for (int k = reads_begin(r, i); k < r->read_end[i]; k++)
+            if (r->read[k].maker == maker) {
                 read = true;
                 if (!has_its_rows(r, step, i))
                     return false;
@@ -275,6 +296,7 @@ static bool make_loop(Run *r, int count, int64_t rows, Step *loop) {
     Pool *pool = r->program->graph->pool;
     Step *step = NEW_ARRAY(pool, Step, count);
     const int64_t unit = whole_tiles(r, count, iterations(rows * reduce_rows(r, count), SCALE));
+    list_reads(r, count);
     for (int i = 0; i < count; i++) {
         step[i] = r->step[i];
         step[i].rows = unit * r->rows[i];

@@ -69,10 +69,11 @@ static int64_t max_alive(Pool *pool, const PackBuffer *item, int n, int steps, i
     return max;
 }
 
-/* The arena that will do, 0: the smallest.  Where any plan that fits is good and this one does not, none is
- * looked for. */
+/* The arena that will do, 0: the smallest.  Where it only matters whether a plan fits, and this one does
+ * not, none is looked for. */
 static int64_t arena_wanted(const Plan *plan, const Program *program) {
-    const bool useless = plan->choices.any_plan && plan->budget > 0 && program->lower_bound > plan->budget;
+    const bool asked = plan->choices.any_plan || plan->choices.brief,
+               useless = asked && plan->budget > 0 && program->lower_bound > plan->budget;
     return useless ? INT64_MAX : 0;
 }
 

@@ -361,7 +361,8 @@ static int64_t flops_bound(const Translation *t, int64_t capacity) {
     return bound > all ? bound - all : 0;
 }
 
-/* The answer that was chosen already, or that of a search, unless it is known to cost too much. */
+/* The answer that was chosen already, or that of a search, unless it is known to cost too much; a sketch
+ * leaves out a search that may succeed. */
 static const RematSchedule *schedule_for(const Translation *t, const RematProblem *problem,
                                          int64_t capacity) {
     Pool *pool = t->program->graph->pool;
@@ -379,10 +380,13 @@ static const RematSchedule *schedule_for(const Translation *t, const RematProble
                                     .brief = choices->brief,
                                     .typical = carries ? choices->typical : NULL,
                                     .memo = choices->memo};
-    if (choices->most_extra > 0) {
+    if (choices->most_extra > 0 || choices->sketch) {
         const RematQuestion all_kept = {.capacity = INT64_MAX};
         remat_schedule(pool, problem, &all_kept, found);
-        if (remat_cost_lower_bound(pool, problem, capacity) - found->base_cost >= choices->most_extra)
+        if (choices->sketch && found->peak_lower_bound <= capacity)
+            return found;
+        if (choices->most_extra > 0 &&
+            remat_cost_lower_bound(pool, problem, capacity) - found->base_cost >= choices->most_extra)
             return found;
     }
     remat_schedule(pool, problem, &question, found);

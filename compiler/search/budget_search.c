@@ -111,8 +111,8 @@ static const RematProblem *typical_problem(const Request *r, Choices choices, co
     return model == NULL ? NULL : training_problem(r->pool, r->options, &choices, model);
 }
 
-/* One attempt under CHOICES; NULL after reporting errors of the file. */
-static Plan *attempt(const Request *r, Choices choices) {
+/* One plan under CHOICES; NULL after reporting errors of the file. */
+static Plan *plan_under(const Request *r, Choices choices) {
     Model *model[PROGRAMS] = {NULL};
     if (!lower_all(r, model))
         return NULL;
@@ -121,6 +121,26 @@ static Plan *attempt(const Request *r, Choices choices) {
     uint64_t hash = hash_of(r->options->training, hash_of(r->lower->text, UINT64_C(0xcbf29ce484222325)));
     plan->source_hash = pool_text(r->pool, "%016llx", (unsigned long long)hash);
     return plan;
+}
+
+/* PLAN, a sketch: may a search find what to compute again, so that it fits? */
+static bool may_be_mended(const Plan *plan) {
+    const Program *train = &plan->program[PROGRAM_TRAIN];
+    const int64_t capacity = plan->choices.capacity;
+    return train->model != NULL && capacity > 0 && train->found != NULL &&
+           size_sum(train->found->peak_lower_bound, train->remat_outside) <= capacity;
+}
+
+/* One attempt.  Where a sketch does, the library of the device is asked for workspace only if the plan may
+ * fit: its answers take most of the time. */
+static Plan *attempt(const Request *r, Choices choices) {
+    const bool searched = choices.capacity > 0 && choices.found != NULL;
+    choices.sketch = choices.sketch && r->options->device != NULL && !searched;
+    Plan *plan = plan_under(r, choices);
+    if (!choices.sketch || plan == NULL || !(plan_fits(plan) || may_be_mended(plan)))
+        return plan;
+    choices.sketch = false;
+    return plan_under(r, choices);
 }
 
 /* The better of two plans, B NULL or not: one that the target can run, then the smaller. */
@@ -293,6 +313,8 @@ static Plan *recompute_in_turns(const Request *r, Choices choices, int64_t sampl
     }
     choices.micro_batch = samples;
     Plan *kept = attempt(r, choices);
+    if (keeps_too_much(kept)) /* none of these would fit */
+        return plan_fits(best) ? best : kept;
     if (!may_recompute(r, kept) || (plan_fits(best) && kept->cost >= best->cost))
         return best;
     if (plan_fits(best))
@@ -359,7 +381,7 @@ static Plan *search(const Request *r, Choices choices, bool loops) {
         best = in_bands(r, choices, best);
     if (asked && trains && !plan_fits(best))
         best = in_asked_bands(r, choices, best);
-    if (!plan_fits(best) && keeps_too_much(best))
+    if (plan_fits(best) ? choices.any_plan : keeps_too_much(best))
         return best;
     return trains ? recompute_in_turns(r, choices, most, loops ? fewest : most, best) : best;
 }

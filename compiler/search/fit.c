@@ -315,10 +315,15 @@ bool fit_largest_size(const FitQuestion *q, const FitTrial *from, FitTrial *best
 
 /* ---- less than what does not fit ---- */
 
+/* Of a proposal: whether there is a plan at all. */
+static void ask_for_any_plan(Choices *fixed) {
+    fixed->any_plan = fixed->sketch = true;
+}
+
 /* The largest candidate below the one behind the last, which is known to fail as REFUSED does. */
 static bool largest_below(Row *row, const FitTrial *refused, FitTrial *best) {
     Tried fails = {row->last + 1, *refused};
-    row->question.fixed.any_plan = true;
+    ask_for_any_plan(&row->question.fixed);
     Tried fits = try_candidate(row, legal_from(row, row->first, 1, row->last + 1));
     *best = fits.trial;
     if (!fits.trial.fits)
@@ -383,7 +388,7 @@ bool fit_cheaper_size(const FitQuestion *q, const FitTrial *dear, double most, F
 
 bool fit_as_asked(const FitQuestion *asked, FitTrial *best) {
     FitQuestion q = *asked;
-    q.fixed.any_plan = true;
+    ask_for_any_plan(&q.fixed);
     *best = fit_try(&q);
     q.fixed.any_plan = false;
     q.fixed.brief = true;
