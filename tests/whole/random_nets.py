@@ -19,6 +19,7 @@ import argparse
 import array
 import concurrent.futures
 import functools
+import hashlib
 import json
 import math
 import os
@@ -73,6 +74,42 @@ def plan_of(tools, file, options):
     return json.loads(plan_text(tools.unetc, file, tuple(options)))
 
 
+def compiler():
+    return shlex.split(os.environ.get("CC", "cc"))
+
+
+class Objects:
+    """Compiles what it has not compiled before: many files of a net are the same under all plans but for comments."""
+
+    COMMENT = re.compile(r"/\*.*?\*/", re.S)
+    INCLUDE = re.compile(r'^ *#include +"([^"]+)"', re.M)
+    PLACE = re.compile(r"^#define B\d+_.*\n", re.M)  # where a buffer lies
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.declares_model = os.path.join(folder, "model.h")  # in place of net.h, which is another under each plan
+        with open(self.declares_model, "w") as out:
+            out.write('#include "unet/model.h"\nextern const UnetModel net_model;\n')
+
+    def of(self, source, flags, folder):
+        """The object of SOURCE, whose headers of its own lie in FOLDER."""
+        text = "".join(self.texts(source, folder, []))
+        if not re.search(r"\bB\d+_", self.PLACE.sub("", text)):
+            text = self.PLACE.sub("", text)
+        name = os.path.join(self.folder, hashlib.sha256(repr((flags, text)).encode()).hexdigest() + ".o")
+        if not os.path.exists(name):
+            execute(compiler() + flags + ["-I" + folder, "-c", source, "-o", name])
+        return name
+
+    def texts(self, path, folder, seen):
+        seen.append(path)
+        with open(path) as file:
+            text = self.COMMENT.sub("", file.read())
+        headers = [os.path.join(folder, name) for name in self.INCLUDE.findall(text)]
+        return [text] + [part for header in headers if header not in seen and os.path.exists(header)
+                         for part in self.texts(header, folder, seen)]
+
+
 class Build:
     def __init__(self, tools, net, file, name, options):
         self.net, self.folder = net, os.path.join(os.path.dirname(file), name.replace(" ", "_"))
@@ -91,21 +128,22 @@ class Build:
         offsets = emitted.gradient_offsets(plan)
         self.offsets = [str(offsets.get(name, -1)) for name in self.names]  # running statistics and idle weights have none
         self.trained = [name in offsets for name in self.names]
-        self.compile(tools, ["-O1" if name.startswith("fast") else "-O0"])
+        self.compile(tools, "-O1" if name.startswith("fast") else "-O0")
 
     def compile(self, tools, level):
-        flags = shlex.split(os.environ.get("CC", "cc")) + [
+        flags = [
             "-std=gnu11", "-D_POSIX_C_SOURCE=200809L", "-march=native", "-fopenmp", "-fno-math-errno",
-            "-fno-trapping-math", "-ffp-contract=fast", "-I" + self.folder, "-I" + os.path.join(ROOT, "runtime", "include"),
-            '-DMODEL_HEADER="net.h"', "-DMODEL=net_model"] + level + tools.flags
-        harness = os.path.join(ROOT, "tests", "oracle", "harness.c")
+            "-fno-trapping-math", "-ffp-contract=fast", "-I" + os.path.join(ROOT, "runtime", "include"),
+            '-DMODEL_HEADER="%s"' % tools.objects.declares_model, "-DMODEL=net_model", level] + tools.flags
+        sources = [os.path.join(ROOT, "tests", "oracle", "harness.c"), *emitted.sources(self.folder)]
+        objects = [tools.objects.of(source, flags, self.folder) for source in sources]
         self.program = os.path.join(self.folder, "harness")
-        execute(flags + [harness, *emitted.sources(self.folder), tools.runtime, "-o", self.program,
-                         *emitted.libraries(tools.runtime)])
+        execute(compiler() + flags + objects + [tools.runtime, "-o", self.program, *emitted.libraries(tools.runtime)])
 
     def run(self, numbers, threads):
+        # With more threads than idle processors, those that wait actively take most of the time.
         return execute([self.program, "evaluate", str(self.net.valid), str(STEPS)] + self.offsets, input=numbers.tobytes(),
-                       env={**os.environ, "THREADS": str(threads)})
+                       env={**os.environ, "THREADS": str(threads), "OMP_WAIT_POLICY": "passive"})
 
 
 def budget(tools, net, file, options, free):
@@ -234,7 +272,8 @@ def job(options, number):
     net = random_net.Varied(number)
     with tempfile.TemporaryDirectory() as folder:
         try:
-            complaints, worst = check(options, folder, net, random.Random("numbers %d" % number))
+            tools = argparse.Namespace(objects=Objects(folder), **vars(options))
+            complaints, worst = check(tools, folder, net, random.Random("numbers %d" % number))
         except Failure as failure:
             complaints, worst = [str(failure)], {}
     for complaint in complaints:
@@ -254,11 +293,12 @@ def main():
     parser.add_argument("--flags", default="", help="more flags for the C compiler, such as sanitizers")
     parser.add_argument("--from", dest="first", type=int, default=1, help="the number of the first net")
     parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--jobs", type=int, default=2, help="nets at a time")
     parser.add_argument("--keep", help="a folder for the files of nets that fail")
     parser.add_argument("--verbose", action="store_true", help="a line for each net that is done")
     options = parser.parse_args()
     options.flags = shlex.split(options.flags)
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         results = list(pool.map(lambda number: job(options, number), range(options.first, options.first + options.count)))
     failed = sum(bool(complaints) for complaints, _, _ in results)
     print("%d nets, %d failed; fast against reference kernels, largest relative errors:" % (options.count, failed))
