@@ -118,6 +118,7 @@ static UnetStatus check_purpose(const UnetModel *model, UnetPurpose purpose, Une
     check->samples[purpose] = dataset->nsample;
     if (status == UNET_OK && note != NULL && c.count != NULL) {
         unet_dataset_notes(dataset, note, listener->context);
+        dataset_describe_geometry(dataset, note, listener->context);
         describe(&c, note);
     }
     free(c.count);

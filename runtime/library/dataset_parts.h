@@ -12,6 +12,7 @@
  *     dataset_labels.c which makes classes of the numbers in files
  *     dataset_border.c which makes weights of classes
  *     dataset_volume.c which decodes volumes, and reads samples of them
+ *     dataset_geometry.c which describes them
  *     dataset_check.c  which looks for problems */
 #ifndef UNET_DATASET_PARTS_H
 #define UNET_DATASET_PARTS_H
@@ -171,6 +172,11 @@ void dataset_close_volumes(UnetDataset *dataset, Sample *sample);
  * there is none. */
 bool dataset_draw_foreground(const UnetDataset *dataset, const Sample *sample, const UnetKey *key,
                              int32_t voxel[3]);
+
+/* Whether there is one. */
+bool dataset_has_foreground(const UnetDataset *dataset, const Sample *sample);
+/* dataset_geometry.c: voxels and axes of volumes, line by line, and which have no class above 0. */
+void dataset_describe_geometry(const UnetDataset *dataset, UnetProblemReport *note, void *context);
 
 /* A series of volumes that hold the classes of a sample, or -1. */
 int32_t dataset_series_of_labels(const UnetDataset *dataset);

@@ -38,6 +38,8 @@ run "$unetc" other.unet
 # ---- data
 run ./volumes check-data --data=data --cache=cache
 says "3 files of 16 x 24 x 32"
+says "scan: voxels of 2 x 1 x 0.5 mm (depth first)"
+says "scan: axes point to RAS in 3 volumes"
 says "3 samples in \`data\`, 9 files"
 [ "$(find cache -name '*.unetvol' | wc -l)" = 9 ] || fail "decoded files: $(ls cache)"
 [ -z "$(find data -name '*.unetvol')" ] || fail "decoded files beside the data"

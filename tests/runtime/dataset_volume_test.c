@@ -375,6 +375,41 @@ static void hear(void *context, const char *problem) {
     snprintf(last_note, sizeof last_note, "%s", problem);
 }
 
+static bool told_of[4];
+
+static void listen(void *context, const char *note) {
+    static const char *const wanted[] = {
+        "scan: warning: 2 voxels of \"img/*_0000.nii.gz\" are not finite, and count as 0",
+        "scan: warning: voxels of 2 x 1 x 0.5 to 4 x 1 x 0.5 mm (depth first): they are not resampled",
+        "scan: warning: axes point to RAS in 1 volume (a), RAI in 1 volume (b): they are not turned",
+        "truth: warning: 1 of 2 volumes have no voxel of a class above 0, such as b"};
+    (void)context;
+    for (int i = 0; i < 4; i++) {
+        told_of[i] |= strcmp(note, wanted[i]) == 0;
+    }
+}
+
+/* A second sample with larger voxels, upside down, with nothing in it, and numbers that are none. */
+static void test_notes(void) {
+    Volumes v;
+    UnetDataCheck check;
+    UnetError error;
+    float voxel[VOXELS] = {NAN, INFINITY, 1};
+    int16_t empty[VOXELS] = {0};
+    make_model(&v, 1, 4, 5, 6);
+    v.model.eval_data = NULL;
+    Nifti scan = nifti_make(D, H, W, 16, 32, voxel), labels = nifti_make(D, H, W, 4, 16, empty);
+    nifti_place(&scan, -4, 1, 0.5f, 0);
+    nifti_place(&labels, -4, 1, 0.5f, 0);
+    nifti_write(&scan, file("img", "b_0000"), 0);
+    nifti_write(&labels, file("seg", "b"), 0);
+    CHECK_OK(unet_check_data(&v.model, unet_in_folder(folder), hear, listen, NULL, &check, &error), error);
+    CHECK(check.problems == 0 && check.samples[UNET_TRAINING] == 2, "%d problems", (int)check.problems);
+    for (int i = 0; i < 4; i++) {
+        CHECK(told_of[i], "note %d", i);
+    }
+}
+
 static void test_mistakes(void) {
     Volumes v;
     UnetDataCheck check;
@@ -414,6 +449,7 @@ int main(void) {
     test_normal();
     test_ct();
     test_evaluation();
+    test_notes();
     test_mistakes();
     remove_folder(folder);
     return check_result();
