@@ -13,6 +13,7 @@
  *     dataset_border.c which makes weights of classes
  *     dataset_volume.c which decodes volumes, and reads samples of them
  *     dataset_geometry.c which describes them
+ *     dataset_json.c   which knows what nnU-Net's dataset.json says of them
  *     dataset_check.c  which looks for problems */
 #ifndef UNET_DATASET_PARTS_H
 #define UNET_DATASET_PARTS_H
@@ -177,6 +178,10 @@ bool dataset_draw_foreground(const UnetDataset *dataset, const Sample *sample, c
 bool dataset_has_foreground(const UnetDataset *dataset, const Sample *sample);
 /* dataset_geometry.c: voxels and axes of volumes, line by line, and which have no class above 0. */
 void dataset_describe_geometry(const UnetDataset *dataset, UnetProblemReport *note, void *context);
+
+/* dataset_json.c: where volumes lie beside nnU-Net's dataset.json, what it says and the model does not. */
+UNET_MUST_USE UnetStatus dataset_check_json(const UnetDataset *dataset, Listener *listener,
+                                            UnetProblemReport *note, UnetError *error);
 
 /* A series of volumes that hold the classes of a sample, or -1. */
 int32_t dataset_series_of_labels(const UnetDataset *dataset);

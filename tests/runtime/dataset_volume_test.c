@@ -375,6 +375,13 @@ static void hear(void *context, const char *problem) {
     snprintf(last_note, sizeof last_note, "%s", problem);
 }
 
+/* Notes that are of dataset.json. */
+static void hear_json(void *context, const char *note) {
+    if (strstr(note, "dataset.json") != NULL) {
+        hear(context, note);
+    }
+}
+
 static bool told_of[4];
 
 static void listen(void *context, const char *note) {
@@ -410,10 +417,59 @@ static void test_notes(void) {
     }
 }
 
+/* What check-data says of a dataset.json. */
+static void check_json(Volumes *v, const char *json, const char *said) {
+    UnetDataCheck check;
+    UnetError error;
+    snprintf(path, sizeof path, "%s/dataset.json", folder);
+    FILE *out = fopen(path, "w");
+    CHECK(out != NULL && fputs(json, out) != EOF && fclose(out) == 0, "dataset.json");
+    last_note[0] = '\0';
+    CHECK_OK(unet_check_data(&v->model, unet_in_folder(folder), hear, hear_json, NULL, &check, &error),
+             error);
+    CHECK(strstr(last_note, said) != NULL, "\"%s\" is not said, but \"%s\"", said, last_note);
+    CHECK(unlink(path) == 0, "dataset.json");
+}
+
+static void test_json(void) {
+    Volumes v;
+    make_model(&v, 1, 4, 5, 6);
+    v.model.eval_data = NULL;
+    check_json(&v,
+               "{\"labels\": {\"background\": 0, \"a\": 1, \"b\": 2}, \"channel_names\": {\"0\": \"T1\"}}",
+               "names the channel \"T1\", for which nnU-Net would `normalize \"zscore\"`");
+    v.inputs[0].normalizing = UNET_NORMALIZED_CT;
+    check_json(&v,
+               "{\"labels\": {\"background\": 0, \"a\": 1, \"b\": 2}, \"channel_names\": {\"0\": \"ct\"}}",
+               "");
+    check_json(&v,
+               "{\"labels\": {\"background\": 0, \"a\": [1, 2], \"b\": 2}, \"modality\": {\"0\": \"CT\"}}",
+               "has regions");
+    check_json(&v, "{\"labels\": {\"background\": 0, \"a\": 1}, \"channel_names\": {\"0\": \"CT\"}}",
+               "dataset.json has labels up to 1, and \"truth\" has 3 classes: declare `labels(2)`");
+    check_json(&v,
+               "{\"labels\": {\"background\": 0, \"a\": 1, \"b\": 2, \"ignore\": 3}, "
+               "\"channel_names\": {\"0\": \"CT\"}}",
+               "label 3 counts nowhere: declare `labels(3, ignore = 3)`");
+    check_json(&v,
+               "{\"labels\": {\"background\": 0, \"a\": 1, \"b\": 2}, "
+               "\"channel_names\": {\"0\": \"T1\", \"1\": \"T2\"}}",
+               "names 2 channels, and \"scan\" reads 1");
+    check_json(&v,
+               "{\"labels\": {\"background\": 0, \"a\": 1, \"b\": 2}, "
+               "\"channel_names\": {\"0\": \"CT\"}, \"numTraining\": 9}",
+               "speaks of 9 cases, and there are 1");
+    check_json(&v, "{\"labels\": {\"a\": -1}}", "the label \"a\" is no whole number");
+    check_json(&v, "{\n\"labels\"", "dataset.json:2: ");
+    check_json(&v, "[]", "is no object");
+    check_json(&v, "{}", "has no object \"labels\"");
+}
+
 static void test_mistakes(void) {
     Volumes v;
     UnetDataCheck check;
     UnetError error;
+    heard = 0;
     make_model(&v, 1, 4, 5, 6);
     v.data.ntransform = 0;
     check_fails(&v, "a_0000.nii.gz is 8 x 9 x 10 voxels, and without `crop` it must be 4 x 5 x 6");
@@ -449,6 +505,7 @@ int main(void) {
     test_normal();
     test_ct();
     test_evaluation();
+    test_json();
     test_notes();
     test_mistakes();
     remove_folder(folder);
