@@ -64,6 +64,7 @@ PYTHON
 # ---- data
 run ./volumes check-data --data=data --cache=cache
 says "3 files of 16 x 24 x 32"
+says "decoding 9 volumes, once, into files in cache"
 says "scan: voxels of 2 x 1 x 0.5 mm (depth first)"
 says "scan: axes point to RAS in 3 volumes"
 says "3 samples in \`data\`, 9 files"
@@ -72,6 +73,7 @@ says "3 samples in \`data\`, 9 files"
 touch -d '2001-01-01' cache/*
 run ./volumes train --data=data --cache=cache --out=run
 says "normalize: scan: mean"
+! grep -q decoding run.txt || fail "volumes are decoded twice"
 says "clipped to"
 [ -z "$(find cache -name '*.unetvol' -newermt '2001-01-02')" ] || fail "files were decoded again"
 
