@@ -12,9 +12,15 @@ static const char *data_folder(const Driver *driver) {
     return driver->options.data != NULL ? driver->options.data : ".";
 }
 
+static void tell(void *context, const char *note) {
+    (void)context;
+    (void)fprintf(stderr, "%s\n", note);
+}
+
 UnetDataPlace data_place(const Driver *driver, const char *folder) {
     return (UnetDataPlace){.folder = folder != NULL ? folder : data_folder(driver),
-                           .cache = driver->options.cache};
+                           .cache = driver->options.cache,
+                           .note = tell};
 }
 
 bool evaluation_exists(const Driver *driver) {
@@ -48,11 +54,6 @@ typedef struct {
     Device device;
     Tally tally;
 } Evaluation;
-
-static void tell(void *context, const char *note) {
-    (void)context;
-    (void)fprintf(stderr, "%s\n", note);
-}
 
 static UnetStatus start(Evaluation *evaluation, Driver *driver) {
     const UnetModel *model = driver->model;

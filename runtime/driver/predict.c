@@ -115,13 +115,14 @@ UnetStatus output_path(const Prediction *prediction, const char *in, int i, char
     return check_place(in, path, &prediction->driver->error);
 }
 
-static UnetStatus check_is_no_folder(const char *in, UnetError *error) {
+static UnetStatus check_is_no_folder(const Prediction *prediction, const char *in) {
     struct stat found;
     if (stat(in, &found) != 0 || !S_ISDIR(found.st_mode))
         return UNET_OK;
-    return unet_fail(error, UNET_USAGE,
-                     "%s is a folder, and predict takes files: `%.*s/*.jpg`, for example", in,
-                     (int)without_slashes(in), in);
+    return unet_fail(&prediction->driver->error, UNET_USAGE,
+                     "%s is a folder, and predict takes %s: `%.*s/*.%s`, for example", in,
+                     prediction->volumes ? "volumes" : "images", (int)without_slashes(in), in,
+                     prediction->volumes ? "nii.gz" : "jpg");
 }
 
 /* Whether output I can be written to a file of this name. */
@@ -142,7 +143,7 @@ static UnetStatus check_names(const Prediction *prediction) {
     const UnetModel *model = prediction->driver->model;
     char path[UNET_PATH_BYTES];
     for (int a = 0; a < options->nfile; a++) {
-        UnetStatus status = check_is_no_folder(options->files[a], &prediction->driver->error);
+        UnetStatus status = check_is_no_folder(prediction, options->files[a]);
         for (int i = 0; i < model->noutput && status == UNET_OK; i++) {
             status = output_path(prediction, options->files[a], i, path);
             if (status == UNET_OK)

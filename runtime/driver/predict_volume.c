@@ -20,7 +20,7 @@ typedef struct {
     Prediction *prediction;
     UnetVoxels channel[UNET_MOST_NORMALIZED]; /* its files */
     int32_t nchannel;
-    int32_t *size; /* z, y, x */
+    int32_t size[3]; /* z, y, x */
     UnetNormal each;
     const UnetNormal *normal;  /* or NULL */
     UnetVolumeWriter **writer; /* of each output */
@@ -111,7 +111,7 @@ static UnetStatus open_volume(Passage *p, const char *in) {
         status = open_channel(p, in, c);
     if (status != UNET_OK)
         return status;
-    p->size = p->channel[0].info.size;
+    memcpy(p->size, p->channel[0].info.size, sizeof p->size);
     if (input->normalizing == UNET_NORMALIZED_EACH) {
         unet_voxels_normal(p->channel, p->nchannel, &p->each);
         p->normal = &p->each;

@@ -201,6 +201,9 @@ static UnetStatus build(UnetDataset *dataset, UnetDataPlace place, bool holdout,
     if (status == UNET_OK) {
         status = split(dataset, holdout, error);
     }
+    if (status == UNET_OK && dataset->volumes) {
+        dataset_decode_volumes(dataset, place);
+    }
     if (status == UNET_OK) {
         status = dataset_probe(dataset, listener, error);
     }

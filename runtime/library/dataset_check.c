@@ -116,8 +116,12 @@ static UnetStatus check_purpose(const UnetModel *model, UnetPurpose purpose, Une
     status = c.count != NULL ? decode_all(&c, error)
                              : unet_fail(error, UNET_TOO_SMALL, "no memory to count classes");
     check->samples[purpose] = dataset->nsample;
+    if (status == UNET_OK) {
+        status = dataset_check_json(dataset, listener, note, error);
+    }
     if (status == UNET_OK && note != NULL && c.count != NULL) {
         unet_dataset_notes(dataset, note, listener->context);
+        dataset_describe_geometry(dataset, note, listener->context);
         describe(&c, note);
     }
     free(c.count);

@@ -12,6 +12,9 @@
  *     dataset_labels.c which makes classes of the numbers in files
  *     dataset_border.c which makes weights of classes
  *     dataset_volume.c which decodes volumes, and reads samples of them
+ *     dataset_decode.c which does so several at a time
+ *     dataset_geometry.c which describes them
+ *     dataset_json.c   which knows what nnU-Net's dataset.json says of them
  *     dataset_check.c  which looks for problems */
 #ifndef UNET_DATASET_PARTS_H
 #define UNET_DATASET_PARTS_H
@@ -164,13 +167,24 @@ int32_t dataset_valid(const UnetDataset *dataset, int axis, int32_t shown);
 
 /* dataset_volume.c: whether TERM pushes an operand, and does not fill one that is there. */
 bool dataset_pushes(const UnetSourceTerm *term);
-/* Decodes the volumes of a sample, of which SIZE comes to be known. */
+/* dataset_decode.c: decodes those of all samples that are not decoded yet. */
+void dataset_decode_volumes(const UnetDataset *dataset, UnetDataPlace place);
+/* Opens the volumes of a sample, of which SIZE comes to be known. */
 UNET_MUST_USE UnetStatus dataset_probe_volumes(UnetDataset *dataset, Sample *sample, UnetError *error);
 void dataset_close_volumes(UnetDataset *dataset, Sample *sample);
 /* A voxel of a class above 0, as KEY draws first its class and then itself: (height, width, depth); false:
  * there is none. */
 bool dataset_draw_foreground(const UnetDataset *dataset, const Sample *sample, const UnetKey *key,
                              int32_t voxel[3]);
+
+/* Whether there is one. */
+bool dataset_has_foreground(const UnetDataset *dataset, const Sample *sample);
+/* dataset_geometry.c: voxels and axes of volumes, line by line, and which have no class above 0. */
+void dataset_describe_geometry(const UnetDataset *dataset, UnetProblemReport *note, void *context);
+
+/* dataset_json.c: where volumes lie beside nnU-Net's dataset.json, what it says and the model does not. */
+UNET_MUST_USE UnetStatus dataset_check_json(const UnetDataset *dataset, Listener *listener,
+                                            UnetProblemReport *note, UnetError *error);
 
 /* A series of volumes that hold the classes of a sample, or -1. */
 int32_t dataset_series_of_labels(const UnetDataset *dataset);

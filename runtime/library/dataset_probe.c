@@ -196,6 +196,13 @@ void unet_dataset_notes(const UnetDataset *dataset, UnetProblemReport *note, voi
     char text[1024];
     for (int32_t i = 0; i < dataset->nseries; i++) {
         const FileSeries *series = &dataset->series[i];
+        if (series->strange > 0) {
+            (void)snprintf(text, sizeof text,
+                           "%.100s: warning: %lld voxels of \"%.200s\"%s are not finite, and count as 0",
+                           dataset->source[series->source].name, (long long)series->strange,
+                           series->pattern, series->more != NULL ? " and others" : "");
+            note(context, text);
+        }
         for (int trait = 0; trait < UNET_IMAGE_TRAITS; trait++) {
             if (series->with[trait] > 0) {
                 const bool some = series->with[trait] < series->files;

@@ -175,18 +175,32 @@ static bool find_voxel(const UnetVoxels *volume, int32_t k, int64_t number, int3
     return false;
 }
 
+/* Which values of a volume of labels are of a class above 0; returns how many. */
+static int32_t foreground_values(const UnetDataset *dataset, const Sample *sample,
+                                 int32_t present[UNET_MOST_VALUES]) {
+    const int32_t series = dataset_series_of_labels(dataset);
+    int32_t count = 0;
+    for (int32_t k = 0; series >= 0 && k < sample->volume[series].facts.nvalue; k++) {
+        if (is_foreground(dataset, series, sample->volume[series].value[k])) {
+            present[count++] = k;
+        }
+    }
+    return count;
+}
+
+bool dataset_has_foreground(const UnetDataset *dataset, const Sample *sample) {
+    int32_t present[UNET_MOST_VALUES];
+    return foreground_values(dataset, sample, present) > 0;
+}
+
 bool dataset_draw_foreground(const UnetDataset *dataset, const Sample *sample, const UnetKey *key,
                              int32_t voxel[3]) {
     enum { CLASS_DRAW = WINDOW_AXES, VOXEL_DRAW }; /* behind those of a window */
     const int32_t series = dataset_series_of_labels(dataset);
     const UnetVoxels *volume = &sample->volume[series < 0 ? 0 : series];
-    int32_t present[UNET_MOST_VALUES], npresent = 0;
+    int32_t present[UNET_MOST_VALUES];
+    const int32_t npresent = foreground_values(dataset, sample, present);
     int64_t voxels = 0;
-    for (int32_t k = 0; series >= 0 && k < volume->facts.nvalue; k++) {
-        if (is_foreground(dataset, series, volume->value[k])) {
-            present[npresent++] = k;
-        }
-    }
     if (npresent == 0) {
         return false;
     }

@@ -183,7 +183,6 @@ static double millimetres(int units) {
 }
 
 static UnetStatus read_geometry(UnetVolumeReader *reader, const nifti_1_header *header, UnetError *error) {
-    nifti_set_debug_level(0);
     nifti_image *image = nifti_convert_nhdr2nim(*header, NULL);
     if (image == NULL) {
         return fail(reader, error, "its header makes no sense to the NIfTI library");

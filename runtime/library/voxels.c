@@ -424,6 +424,18 @@ UnetStatus unet_voxels_open(UnetVoxels *volume, const char *path, const char *fo
     return status;
 }
 
+bool unet_voxels_is_decoded(const char *path, const char *folder) {
+    char cache[UNET_PATH_BYTES];
+    struct stat source;
+    UnetVoxels volume;
+    const bool is = stat(path, &source) == 0 && cache_path(cache, path, folder, NULL) == UNET_OK &&
+                    map(&volume, cache, &source);
+    if (is) {
+        unet_voxels_close(&volume);
+    }
+    return is;
+}
+
 void unet_voxels_close(UnetVoxels *volume) {
     if (volume->mapped != NULL) {
         (void)munmap(volume->mapped, volume->bytes);

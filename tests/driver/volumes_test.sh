@@ -35,15 +35,45 @@ sed 's/threads 2/threads 1/' volumes.unet >other.unet
 run "$unetc" volumes.unet
 run "$unetc" other.unet
 
+# ---- nnU-Net's network for this data set, and its rule of kernels and strides
+examples=$here/../../examples/volume
+run python3 -B "$examples/nnunet.py" data -o nnunet.unet
+run "$unetc" check nnunet.unet
+says "2 x 16 x 24 x 32"
+run python3 -B "$examples/nnunet.py" data -o less.unet --mem=60MiB --unetc="$unetc"
+run "$unetc" mem --programs=train --mem=60MiB less.unet
+sed 's/"box": 2/"box": [1, 2], "ignore": 3/' data/dataset.json >json && mkdir -p odd && cp -r data/imagesTr odd && cp json odd/dataset.json
+run python3 -B "$examples/nnunet.py" odd
+says "labels(classes, ignore = 3)"
+python3 -B - "$examples" <<'PYTHON' || fail "topology"
+import sys
+sys.path.insert(0, sys.argv[1])
+import nnunet
+cases = [((3.6, 0.62, 0.62), (20, 320, 256), "122 122 222 222 122 122", "133 133 333 333 333 333 333"),
+         ((5, 1.56, 1.56), (20, 256, 224), "122 222 222 122 122", "133 333 333 333 333 333"),
+         ((1, 1, 1), (128, 128, 128), "222 222 222 222 222", "333 333 333 333 333 333"),
+         ((1, 1, 1), (40, 56, 40), "222 222 222", "333 333 333 333")]
+for spacing, patch, strides, kernels in cases:
+    k, s, padded = nnunet.topology(spacing, patch)
+    text = [" ".join("%d%d%d" % tuple(one) for one in found) for found in (s, k)]
+    assert text == ["111 " + strides, kernels] and tuple(padded) == patch, (patch, text, padded)
+assert nnunet.first_patch((3.6, 0.62, 0.62), (20, 320, 319)) == [20, 320, 320]
+assert nnunet.first_patch((0.78,) * 3, (525, 512, 512)) == [256, 256, 256]
+PYTHON
+
 # ---- data
 run ./volumes check-data --data=data --cache=cache
 says "3 files of 16 x 24 x 32"
+says "decoding 9 volumes, once, into files in cache"
+says "scan: voxels of 2 x 1 x 0.5 mm (depth first)"
+says "scan: axes point to RAS in 3 volumes"
 says "3 samples in \`data\`, 9 files"
 [ "$(find cache -name '*.unetvol' | wc -l)" = 9 ] || fail "decoded files: $(ls cache)"
 [ -z "$(find data -name '*.unetvol')" ] || fail "decoded files beside the data"
 touch -d '2001-01-01' cache/*
 run ./volumes train --data=data --cache=cache --out=run
 says "normalize: scan: mean"
+! grep -q decoding run.txt || fail "volumes are decoded twice"
 says "clipped to"
 [ -z "$(find cache -name '*.unetvol' -newermt '2001-01-02')" ] || fail "files were decoded again"
 
@@ -95,6 +125,46 @@ refused 4 "case_1_0001.nii.gz: cut short in" ./volumes check-data --data=data
 cp large/labelsTr/case_0.nii.gz data/labelsTr/case_1.nii.gz
 cp large/imagesTr/case_0_0001.nii.gz data/imagesTr/case_1_0001.nii.gz
 refused 4 "16 x 24 x 32 and 16 x 24 x 40 voxels" ./volumes check-data --data=data
+
+# ---- a real scan with its labels, where there is one
+real=${UNETC_SHARED:-$here/../../../shared}/data/volumes
+if [ -f "$real/t1.nii.gz" ]; then
+    mkdir -p scans/imagesTr scans/labelsTr
+    cp "$real/t1.nii.gz" scans/imagesTr/t1_0000.nii.gz
+    cp "$real/t1_labels.nii.gz" scans/labelsTr/t1.nii.gz
+    cat >real.unet <<'NET'
+input  scan  : volume(1, 32, 32, 32)
+target truth : labels(5)
+logits = conv(conv(scan, 8, 3) -> relu, 5, 1)
+output mask = argmax(logits)
+data {
+    scan  = volumes("imagesTr/*_0000.nii.gz")
+    truth = labels("labelsTr/*.nii.gz", values = [0, 2, 3, 41, 42], others = "ignore")
+    crop  foreground = 0.33, pad = "mean"
+    flip
+    normalize "zscore"
+}
+train {
+    loss      cross_entropy(logits, truth)
+    optimizer sgd(lr = 0.1, momentum = 0.9)
+    steps     20
+}
+predict { size 224, 192, 160 }
+NET
+    run "$unetc" real.unet
+    run ./real check-data --data=scans
+    says "scan: voxels of 1 x 1 x 1 mm (depth first)"
+    says "truth: 1 file of 224 x 192 x 160"
+    says "class 1 (value 2)      270549 points"
+    run ./real train --data=scans --out=scanned
+    run ./real predict --out=scanned scans/imagesTr/t1_0000.nii.gz -o brain.nii.gz
+    python3 - <<'PYTHON' || fail "the real scan"
+import gzip
+found, truth, scan = (gzip.open(n).read() for n in ("brain.nii.gz", "scans/labelsTr/t1.nii.gz", "scans/imagesTr/t1_0000.nii.gz"))
+assert found[40:56] == scan[40:56] and found[76:108] == scan[76:108] and found[252:328] == scan[252:328], "place"
+assert len(found) == 352 + 224 * 192 * 160 and set(found[352:]) <= {0, 1, 2, 3, 4} and len(set(found[352:])) > 1, "classes"
+PYTHON
+fi
 
 if [ $failures -gt 0 ]; then
     echo "$failures checks failed"

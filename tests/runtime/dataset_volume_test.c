@@ -375,10 +375,101 @@ static void hear(void *context, const char *problem) {
     snprintf(last_note, sizeof last_note, "%s", problem);
 }
 
+/* Notes that are of dataset.json. */
+static void hear_json(void *context, const char *note) {
+    if (strstr(note, "dataset.json") != NULL) {
+        hear(context, note);
+    }
+}
+
+static bool told_of[4];
+
+static void listen(void *context, const char *note) {
+    static const char *const wanted[] = {
+        "scan: warning: 2 voxels of \"img/*_0000.nii.gz\" are not finite, and count as 0",
+        "scan: warning: voxels of 2 x 1 x 0.5 to 4 x 1 x 0.5 mm (depth first): they are not resampled",
+        "scan: warning: axes point to RAS in 1 volume (a), RAI in 1 volume (b): they are not turned",
+        "truth: warning: 1 of 2 volumes have no voxel of a class above 0, such as b"};
+    (void)context;
+    for (int i = 0; i < 4; i++) {
+        told_of[i] |= strcmp(note, wanted[i]) == 0;
+    }
+}
+
+/* A second sample with larger voxels, upside down, with nothing in it, and numbers that are none. */
+static void test_notes(void) {
+    Volumes v;
+    UnetDataCheck check;
+    UnetError error;
+    float voxel[VOXELS] = {NAN, INFINITY, 1};
+    int16_t empty[VOXELS] = {0};
+    make_model(&v, 1, 4, 5, 6);
+    v.model.eval_data = NULL;
+    Nifti scan = nifti_make(D, H, W, 16, 32, voxel), labels = nifti_make(D, H, W, 4, 16, empty);
+    nifti_place(&scan, -4, 1, 0.5f, 0);
+    nifti_place(&labels, -4, 1, 0.5f, 0);
+    nifti_write(&scan, file("img", "b_0000"), 0);
+    nifti_write(&labels, file("seg", "b"), 0);
+    CHECK_OK(unet_check_data(&v.model, unet_in_folder(folder), hear, listen, NULL, &check, &error), error);
+    CHECK(check.problems == 0 && check.samples[UNET_TRAINING] == 2, "%d problems", (int)check.problems);
+    for (int i = 0; i < 4; i++) {
+        CHECK(told_of[i], "note %d", i);
+    }
+}
+
+/* What check-data says of a dataset.json. */
+static void check_json(Volumes *v, const char *json, const char *said) {
+    UnetDataCheck check;
+    UnetError error;
+    snprintf(path, sizeof path, "%s/dataset.json", folder);
+    FILE *out = fopen(path, "w");
+    CHECK(out != NULL && fputs(json, out) != EOF && fclose(out) == 0, "dataset.json");
+    last_note[0] = '\0';
+    CHECK_OK(unet_check_data(&v->model, unet_in_folder(folder), hear, hear_json, NULL, &check, &error),
+             error);
+    CHECK(strstr(last_note, said) != NULL, "\"%s\" is not said, but \"%s\"", said, last_note);
+    CHECK(unlink(path) == 0, "dataset.json");
+}
+
+static void test_json(void) {
+    Volumes v;
+    make_model(&v, 1, 4, 5, 6);
+    v.model.eval_data = NULL;
+    check_json(&v,
+               "{\"labels\": {\"background\": 0, \"a\": 1, \"b\": 2}, \"channel_names\": {\"0\": \"T1\"}}",
+               "names the channel \"T1\", for which nnU-Net would `normalize \"zscore\"`");
+    v.inputs[0].normalizing = UNET_NORMALIZED_CT;
+    check_json(&v,
+               "{\"labels\": {\"background\": 0, \"a\": 1, \"b\": 2}, \"channel_names\": {\"0\": \"ct\"}}",
+               "");
+    check_json(&v,
+               "{\"labels\": {\"background\": 0, \"a\": [1, 2], \"b\": 2}, \"modality\": {\"0\": \"CT\"}}",
+               "has regions");
+    check_json(&v, "{\"labels\": {\"background\": 0, \"a\": 1}, \"channel_names\": {\"0\": \"CT\"}}",
+               "dataset.json has labels up to 1, and \"truth\" has 3 classes: declare `labels(2)`");
+    check_json(&v,
+               "{\"labels\": {\"background\": 0, \"a\": 1, \"b\": 2, \"ignore\": 3}, "
+               "\"channel_names\": {\"0\": \"CT\"}}",
+               "label 3 counts nowhere: declare `labels(3, ignore = 3)`");
+    check_json(&v,
+               "{\"labels\": {\"background\": 0, \"a\": 1, \"b\": 2}, "
+               "\"channel_names\": {\"0\": \"T1\", \"1\": \"T2\"}}",
+               "names 2 channels, and \"scan\" reads 1");
+    check_json(&v,
+               "{\"labels\": {\"background\": 0, \"a\": 1, \"b\": 2}, "
+               "\"channel_names\": {\"0\": \"CT\"}, \"numTraining\": 9}",
+               "speaks of 9 cases, and there are 1");
+    check_json(&v, "{\"labels\": {\"a\": -1}}", "the label \"a\" is no whole number");
+    check_json(&v, "{\n\"labels\"", "dataset.json:2: ");
+    check_json(&v, "[]", "is no object");
+    check_json(&v, "{}", "has no object \"labels\"");
+}
+
 static void test_mistakes(void) {
     Volumes v;
     UnetDataCheck check;
     UnetError error;
+    heard = 0;
     make_model(&v, 1, 4, 5, 6);
     v.data.ntransform = 0;
     check_fails(&v, "a_0000.nii.gz is 8 x 9 x 10 voxels, and without `crop` it must be 4 x 5 x 6");
@@ -414,6 +505,8 @@ int main(void) {
     test_normal();
     test_ct();
     test_evaluation();
+    test_json();
+    test_notes();
     test_mistakes();
     remove_folder(folder);
     return check_result();

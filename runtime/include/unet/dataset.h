@@ -22,10 +22,15 @@ typedef enum {
 
 typedef struct UnetDataset UnetDataset;
 
+/* Hears of a problem, or of something else, in one line. */
+typedef void UnetProblemReport(void *context, const char *problem);
+
 /* Where data lies: FOLDER, where relative patterns start; CACHE, the folder of files into which volumes are
- * decoded, or NULL: beside the volumes. */
+ * decoded, or NULL: beside the volumes.  NOTE (NULL: nobody) hears that it is done. */
 typedef struct {
     const char *folder, *cache;
+    UnetProblemReport *note;
+    void *context;
 } UnetDataPlace;
 
 static inline UnetDataPlace unet_in_folder(const char *folder) {
@@ -83,9 +88,6 @@ UNET_MUST_USE UnetStatus unet_dataset_read(const UnetDataset *dataset, int32_t s
                                            uint32_t epoch, void *scratch, UnetImageMemory *memory,
                                            void *const *inputs, int32_t n, int32_t batch, int32_t valid[3],
                                            UnetError *error);
-
-/* Hears of a problem, or of something else, in one line. */
-typedef void UnetProblemReport(void *context, const char *problem);
 
 /* Tells NOTE which files are not read as one may expect: alpha dropped, grey in three channels, not turned.
  */

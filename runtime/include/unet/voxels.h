@@ -41,6 +41,9 @@ typedef struct {
 UNET_MUST_USE UnetStatus unet_voxels_open(UnetVoxels *volume, const char *path, const char *folder,
                                           UnetError *error);
 
+/* Whether there is a cache file that counts. */
+bool unet_voxels_is_decoded(const char *path, const char *folder);
+
 /* The same in memory, without a file. */
 UNET_MUST_USE UnetStatus unet_voxels_decode(UnetVoxels *volume, const char *path, UnetError *error);
 

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""nnunet.py FOLDER [-o FILE.unet] [--patch=DxHxW] [--batch=N] [--mem=SIZE [--unetc=UNETC]]
+
+Writes nnU-Net's network as a .unet file for a data set in its raw layout: dataset.json, imagesTr/CASE_0000.nii.gz (and
+_0001, ... for further channels), labelsTr/CASE.nii.gz.  Channels, classes and the label that counts nowhere are those of
+dataset.json; kernels and strides follow nnU-Net's rules from the size of the window and the median spacing, which the
+headers of the first channel tell.  The window has the shape of the median volume, 256^3 voxels at most; with --mem it is
+made smaller, along the axis that is longest beside the median, until `unetc` plans a training step within that memory.
+
+Voxels are not resampled: where spacings differ much, bring the data to one first."""
+import argparse
+import gzip
+import json
+import os
+import re
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+
+TEMPLATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "nnunet.unet")
+LEAST_EDGE = 4  # of the coarsest stage
+MOST_VOXELS = 256**3
+MOST_FEATURES = 320
+
+DATA = """data {
+    scan  = volumes("imagesTr/*_0000%(ending)s")
+    truth = labels("labelsTr/*%(ending)s")
+    crop  foreground = 0.33, pad = "mean"
+    flip
+    normalize "%(normalize)s"
+    holdout 0.2, 12345
+}
+
+train {"""
+
+
+def header(path):
+    """Size and spacing of a NIfTI file, depth first."""
+    with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
+        data = file.read(348)
+    if len(data) < 348 or data[344:347] != b"n+1":
+        raise SystemExit("%s: no NIfTI-1 file" % path)
+    order = "<" if struct.unpack("<i", data[:4])[0] == 348 else ">"
+    size = struct.unpack(order + "3h", data[42:48])
+    spacing = struct.unpack(order + "3f", data[80:92])
+    return size[::-1], tuple(abs(s) or 1.0 for s in spacing[::-1])
+
+
+def topology(spacing, patch):
+    """Kernel and stride of each stage, and the patch padded to a multiple of all strides (get_pool_and_conv_props)."""
+    spacing, size, kernel = list(spacing), list(patch), [1, 1, 1]
+    strides, kernels, pools = [[1, 1, 1]], [], [0, 0, 0]
+    while True:
+        axes = [a for a in range(3) if size[a] >= 2 * LEAST_EDGE]
+        least = min((spacing[a] for a in axes), default=0)
+        axes = [a for a in axes if spacing[a] < 2 * least]
+        if len(axes) == 1 and size[axes[0]] < 3 * LEAST_EDGE:
+            axes = []
+        if not axes:
+            break
+        kernel = [3 if k == 3 or spacing[a] < 2 * min(spacing) else 1 for a, k in enumerate(kernel)]
+        kernels.append(kernel)
+        strides.append([2 if a in axes else 1 for a in range(3)])
+        for a in axes:
+            spacing[a] *= 2
+            size[a] = -(-size[a] // 2)
+            pools[a] += 1
+    multiple = [2**p for p in pools]
+    return kernels + [[3, 3, 3]], strides, [-(-n // m) * m for n, m in zip(patch, multiple)]
+
+
+def first_patch(spacing, median):
+    """The shape of a cube of MOST_VOXELS in millimetres, within the median volume."""
+    product = spacing[0] * spacing[1] * spacing[2]
+    edge = (MOST_VOXELS * product) ** (1 / 3)
+    return topology(spacing, [min(round(edge / s), int(m)) for s, m in zip(spacing, median)])[2]
+
+
+def smaller(spacing, median, patch):
+    """One step less along the axis that is longest beside the median."""
+    axis = max(range(3), key=lambda a: (patch[a] / median[a], a))
+    _, strides, _ = topology(spacing, patch)
+    less = list(patch)
+    for _ in range(2):  # of a patch that is smaller, a stage may be gone, and its multiple with it
+        multiple = 2 ** sum(s[axis] == 2 for s in strides)
+        less[axis] = patch[axis] - multiple
+        _, strides, _ = topology(spacing, less)
+    return topology(spacing, less)[2] if less[axis] > 0 else None
+
+
+def labels_of(labels):
+    """How many classes, and the number that counts nowhere or None."""
+    numbers = set()
+    for name, value in labels.items():
+        if name != "ignore":
+            numbers.update(value if isinstance(value, list) else [value])
+    if numbers != set(range(len(numbers))):
+        raise SystemExit("dataset.json: labels are not the numbers from 0 on: %s" % sorted(numbers))
+    return len(numbers), labels.get("ignore")
+
+
+def replace(text, pattern, by):
+    found, count = re.subn(pattern, lambda _: by, text, flags=re.M)
+    if count != 1:
+        raise SystemExit("%s: `%s` stands there %d times" % (TEMPLATE, pattern, count))
+    return found
+
+
+def write(description, spacing, patch, batch):
+    """The text of the .unet file."""
+    kernels, strides, patch = topology(spacing, patch)
+    names = [n.lower() for n in (description.get("channel_names") or description["modality"]).values()]
+    classes, ignore = labels_of(description["labels"])
+    with open(TEMPLATE, encoding="utf-8") as file:
+        text = file.read()
+    text = replace(text, r"^# nnU-Net's PlainConvUNet(.|\n)*?\n(?=let channels)",
+                   "# nnU-Net's PlainConvUNet for windows of %d x %d x %d voxels of %g x %g x %g mm.\n" % (*patch, *spacing))
+    features = [min(32 * 2**s, MOST_FEATURES) for s in range(len(kernels))]
+    text = replace(text, r"^let channels = .*$", "let channels = %d" % len(names))
+    text = replace(text, r"^let classes .*$", "let classes  = %d" % classes)
+    text = replace(text, r"^let features = .*$", "let features = %s" % features)
+    text = replace(text, r"^let kernels .*$", "let kernels  = %s           # of each stage" % kernels)
+    text = replace(text, r"^let strides .*$", "let strides  = %s           # of each stage's first convolution" % strides)
+    text = replace(text, r"volume\(channels, 128, 128, 128\)", "volume(channels, %d, %d, %d)" % tuple(patch))
+    if ignore is not None:
+        text = replace(text, r"labels\(classes\)", "labels(classes, ignore = %d)" % ignore)
+    text = replace(text, r"^    batch     2$", "    batch     %d" % batch)
+    ending = description.get("file_ending", ".nii.gz")
+    if ending not in (".nii.gz", ".nii"):
+        raise SystemExit("dataset.json: files end in %s, and only .nii and .nii.gz are read" % ending)
+    normalize = "ct" if all(name == "ct" for name in names) else "zscore"
+    return replace(text, r"^train \{", DATA % {"ending": ending, "normalize": normalize})
+
+
+def fits(unetc, memory, text):
+    """Whether unetc plans a training step of this file within MEMORY."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "nnunet.unet")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        result = subprocess.run([unetc, "mem", "--programs=train", "--mem=" + memory, path], capture_output=True, text=True)
+    if result.returncode not in (0, 3):
+        raise SystemExit(result.stderr)
+    return result.returncode == 0
+
+
+def measure(folder, ending):
+    """The median size and spacing of the first channels."""
+    images = os.path.join(folder, "imagesTr")
+    files = sorted(n for n in os.listdir(images) if n.endswith("_0000" + ending) and not n.startswith("."))
+    if not files:
+        raise SystemExit("%s: no file ends in _0000%s" % (images, ending))
+    found = [header(os.path.join(images, name)) for name in files]
+    return tuple([statistics.median(f[k][a] for f in found) for a in range(3)] for k in (0, 1))
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("folder")
+    parser.add_argument("-o", dest="out")
+    parser.add_argument("--patch")
+    parser.add_argument("--batch", type=int, default=2)
+    parser.add_argument("--mem")
+    parser.add_argument("--unetc", default="unetc")
+    given = parser.parse_args()
+    with open(os.path.join(given.folder, "dataset.json"), encoding="utf-8") as file:
+        description = json.load(file)
+    median, spacing = measure(given.folder, description.get("file_ending", ".nii.gz"))
+    patch = [int(n) for n in given.patch.split("x")] if given.patch else first_patch(spacing, median)
+    text = write(description, spacing, patch, given.batch)
+    while given.mem and not fits(given.unetc, given.mem, text):
+        patch = smaller(spacing, median, patch)
+        if patch is None:
+            raise SystemExit("no window fits %s" % given.mem)
+        text = write(description, spacing, patch, given.batch)
+    if given.out:
+        with open(given.out, "w", encoding="utf-8") as file:
+            file.write(text)
+    else:
+        sys.stdout.write(text)
+
+
+if __name__ == "__main__":
+    main()
