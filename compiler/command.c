@@ -322,6 +322,10 @@ static const UnetOptionRow options[] = {
              "bits"},
     {"--nondeterministic", .commands = FILES, .tag = PLAN, .place = AT(options.nondeterministic),
      .help = "for cuda: faster convolutions whose results differ from run to run"},
+    {"--engines", .kind = UNET_TEXT, .commands = FILES, .tag = PLAN, .place = AT(options.engines),
+     .value = "FILE",
+     .help =
+         "for cuda: plan with the engines that `tune` of an earlier program measured, NAME.engines.json"},
     {"--kernels", .kind = UNET_CHOICE, .commands = FILES, .tag = PLAN, .take = take_kernels,
      .value = "fast|reference", .help = "reference: slow, obvious, for checking"},
     {"--conv", .kind = UNET_CHOICE, .commands = FILES, .tag = PLAN, .take = take_conv,
@@ -434,7 +438,7 @@ static const UnetGrammar grammar = {
     .plain = COMMAND_COMPILE,
     .help_command = COMMAND_HELP,
     .version_command = COMMAND_VERSION,
-    .elsewhere = "train|eval|predict|check-data|info|bench",
+    .elsewhere = "train|eval|predict|check-data|info|bench|tune",
     .where = "the program that unetc makes: `unetc NAME.unet`, then `./NAME COMMAND`",
     .epilogue = "Exit codes: 0 done, 1 errors in the file, 2 usage, 3 does not fit, 4 input or output, "
                 "5 a compiler failed, 70 a bug of unetc.\n"
@@ -468,6 +472,8 @@ static void check_reports(const Command *c) {
 }
 
 static void check_target(const Command *c) {
+    if (c->options.engines != NULL && c->options.target->measured == NULL)
+        usage_error("%s", "--engines is for --target=cuda: it names ways of cuDNN to compute convolutions");
     const bool builds = c->kind == COMMAND_COMPILE && c->folder == NULL;
     const char *why = c->options.target->refuses(&c->options, builds);
     if (why != NULL)

@@ -71,6 +71,24 @@ static bool over_budget(Session *s, const Plan *plan) {
     return true;
 }
 
+/* Which convolutions the file of --engines says nothing of: those of another network, or of another plan.
+ */
+static void tell_of_engines(const Session *s, const Plan *plan) {
+    const Options *options = &s->command.options;
+    int all = 0;
+    const int found = options->engines == NULL ? 0 : plan->target->measured(plan, &all);
+    if (options->engines != NULL && found == 0)
+        environment_error("--engines: %s has none of the convolutions of this plan: it was measured for "
+                          "another network, or with other options",
+                          options->engines);
+    if (found < all)
+        fprintf(
+            stderr,
+            "note: %s has no engine for %d of %d convolutions of this plan: cuDNN chooses these; `tune` of "
+            "the new program measures them\n",
+            options->engines, all - found, all);
+}
+
 /* ---- commands ---- */
 
 static void print(const Text *text) {
@@ -176,6 +194,7 @@ static int command_mem(Session *s) {
     Plan *plan = make_plan(s);
     if (plan == NULL)
         return EXIT_ERRORS;
+    tell_of_engines(s, plan);
     Text out = text_new(s->pool);
     if (s->command.format == REPORT_JSON)
         report_json(plan, &out);
@@ -248,6 +267,7 @@ static int command_compile(Session *s) {
     if (over_budget(s, plan))
         return EXIT_NO_FIT;
     warn_of_bands(plan, s->diag);
+    tell_of_engines(s, plan);
     Sources sources = {0};
     plan->target->emit(plan, &sources);
     return c->folder != NULL ? write_sources(plan, &sources, c->folder)

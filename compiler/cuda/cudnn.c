@@ -14,6 +14,17 @@
 
 #include <string.h>
 
+static int64_t tensor_bytes(int64_t n, const int64_t size[3], int64_t channels, UnetType type) {
+    int64_t points = size_product(size_product(size[0], size[1]), size[2]);
+    return size_product(size_product(size_product(n, points), channels), type == UNET_F32 ? 4 : 2);
+}
+
+static int64_t operand_bytes(const UnetConvolution *c) {
+    return size_sum(size_sum(tensor_bytes(c->batch, c->in, c->in_channels, c->type),
+                             tensor_bytes(c->batch, c->out, c->out_channels, c->type)),
+                    tensor_bytes(c->out_channels, c->kernel, c->in_channels, c->type));
+}
+
 #ifdef UNETC_CUDNN_HEADERS
 
 #include <dlfcn.h>
@@ -48,6 +59,7 @@ typedef struct {
 
 struct CudnnQuery {
     Pool *pool;
+    const UnetEngineTable *measured;
     const char *not_asked;
     void *library;
     UnetCudnn api;
@@ -132,9 +144,10 @@ static const char *open_query(CudnnQuery *q, const char *card) {
     return NULL;
 }
 
-CudnnQuery *cudnn_open(Pool *pool, const char *card) {
+CudnnQuery *cudnn_open(Pool *pool, const char *card, const UnetEngineTable *measured) {
     CudnnQuery *q = NEW(pool, CudnnQuery);
     q->pool = pool;
+    q->measured = measured;
     q->not_asked = open_query(q, card);
     CHECK(pthread_mutex_init(&q->lock, NULL) == 0);
     return q;
@@ -197,17 +210,6 @@ static UnetStatus ask_within(CudnnQuery *q, const UnetConvolution *c, int64_t ca
     return status;
 }
 
-static int64_t tensor_bytes(int64_t n, const int64_t size[3], int64_t channels, UnetType type) {
-    int64_t points = size_product(size_product(size[0], size[1]), size[2]);
-    return size_product(size_product(size_product(n, points), channels), type == UNET_F32 ? 4 : 2);
-}
-
-static int64_t operand_bytes(const UnetConvolution *c) {
-    return size_sum(size_sum(tensor_bytes(c->batch, c->in, c->in_channels, c->type),
-                             tensor_bytes(c->batch, c->out, c->out_channels, c->type)),
-                    tensor_bytes(c->out_channels, c->kernel, c->in_channels, c->type));
-}
-
 static void ask(CudnnQuery *q, const UnetConvolution *c, Answer *answer) {
     UnetError error = {""};
     UnetStatus status = ask_within(q, c, CUDNN_WORKSPACE_CAP, &answer->engine, &error);
@@ -236,9 +238,7 @@ const char *cudnn_device(const CudnnQuery *q) {
     return q->not_asked == NULL ? q->json : NULL;
 }
 
-bool cudnn_choose(CudnnQuery *q, UnetConvolution *c, bool little, const char **why) {
-    *why = NULL;
-    c->engine = (UnetEngine){.workspace = CUDNN_WORKSPACE_CAP};
+static bool choose_by_advice(CudnnQuery *q, UnetConvolution *c, bool little, const char **why) {
     if (q->not_asked != NULL)
         return true;
     Answer answer = {.found = false};
@@ -253,11 +253,13 @@ bool cudnn_choose(CudnnQuery *q, UnetConvolution *c, bool little, const char **w
 #else /* built without the headers of cuDNN */
 
 struct CudnnQuery {
+    const UnetEngineTable *measured;
     const char *not_asked;
 };
 
-CudnnQuery *cudnn_open(Pool *pool, const char *card) {
+CudnnQuery *cudnn_open(Pool *pool, const char *card, const UnetEngineTable *measured) {
     CudnnQuery *q = NEW(pool, CudnnQuery);
+    q->measured = measured;
     q->not_asked =
         pool_text(pool, "unetc was built without the headers of cuDNN, so it cannot ask about %s", card);
     return q;
@@ -277,10 +279,8 @@ const char *cudnn_device(const CudnnQuery *q) {
     return NULL;
 }
 
-bool cudnn_choose(CudnnQuery *q, UnetConvolution *c, bool little, const char **why) {
-    (void)q, (void)little;
-    *why = NULL;
-    c->engine = (UnetEngine){.workspace = CUDNN_WORKSPACE_CAP};
+static bool choose_by_advice(CudnnQuery *q, UnetConvolution *c, bool little, const char **why) {
+    (void)q, (void)c, (void)little, (void)why;
     return true;
 }
 
@@ -288,4 +288,19 @@ bool cudnn_choose(CudnnQuery *q, UnetConvolution *c, bool little, const char **w
 
 const char *cudnn_not_asked(const CudnnQuery *q) {
     return q->not_asked;
+}
+
+const UnetEngineTable *cudnn_measured(const CudnnQuery *q) {
+    return q->measured;
+}
+
+bool cudnn_choose(CudnnQuery *q, UnetConvolution *c, bool little, const char **why) {
+    const int64_t cap = little ? CUDNN_WORKSPACE_CAP : size_sum(CUDNN_WORKSPACE_CAP, operand_bytes(c));
+    const UnetTimedEngine *row = q->measured == NULL ? NULL : unet_engines_find(q->measured, c, cap);
+    *why = NULL;
+    c->engine = (UnetEngine){.workspace = CUDNN_WORKSPACE_CAP};
+    if (row == NULL)
+        return choose_by_advice(q, c, little, why);
+    c->engine = row->convolution.engine;
+    return true;
 }

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "base/memory.h"
-#include "unet/cudnn.h"
+#include "unet/engines.h"
 
 /* The workspace that any convolution may have, and what is set aside for it where cuDNN cannot be asked:
  * room for the kernels that split a sum, too little for a copy of a large tensor in another order. */
@@ -15,9 +15,13 @@ typedef struct CudnnQuery CudnnQuery;
 
 /* Opens cuDNN for CARD, a name of cuda_cards (card.h): $UNETC_CUDNN (the library or its folder) if that is
  * set, else in lib of $CUDNN_ROOT, what the loader finds, in lib64 of $CUDA_HOME and /usr/local/cuda. Where
- * there is none, the query answers all the same. */
-CudnnQuery *cudnn_open(Pool *pool, const char *card);
+ * there is none, the query answers all the same.  MEASURED: a table of engines, which come first, or NULL.
+ */
+CudnnQuery *cudnn_open(Pool *pool, const char *card, const UnetEngineTable *measured);
 void cudnn_close(CudnnQuery *query);
+
+/* The table of engines that was given, or NULL. */
+const UnetEngineTable *cudnn_measured(const CudnnQuery *query);
 
 /* NULL where cuDNN answers, else why it is not asked, in words. */
 const char *cudnn_not_asked(const CudnnQuery *query);
@@ -29,11 +33,11 @@ bool cudnn_left_open(const CudnnQuery *query);
 /* The device planned for, in cuDNN's words (JSON); NULL where cuDNN is not asked. */
 const char *cudnn_device(const CudnnQuery *query);
 
-/* For several threads at a time.  Fills C->engine with the fastest engine within the cap, as cuDNN sees it,
- * that C allows; always the same for the same C. Where that is only the one that cuDNN has for any form of
- * this convolution, far slower than all others, and LITTLE workspace is not asked for, an engine may need
- * as much more as the operands have bytes: it may copy each of them. If cuDNN cannot be asked: version 0
- * and the cap. False, and WHY, if cuDNN has no engine. */
+/* For several threads at a time.  Fills C->engine with the fastest engine within the cap, as it was
+ * measured, or as cuDNN sees it, that C allows; always the same for the same C. Where that is only the one
+ * that cuDNN has for any form of this convolution, far slower than all others, and LITTLE workspace is not
+ * asked for, an engine may need as much more as the operands have bytes: it may copy each of them. If cuDNN
+ * cannot be asked: version 0 and the cap. False, and WHY, if cuDNN has no engine. */
 bool cudnn_choose(CudnnQuery *query, UnetConvolution *c, bool little, const char **why);
 
 #endif

@@ -9,6 +9,7 @@
 #include "cuda/cudnn.h"
 #include "cuda/emit.h"
 #include "cuda/kernels.h"
+#include "cuda/measured.h"
 #include "ir/ops.h"
 
 extern const Target target_cuda;
@@ -96,7 +97,9 @@ static const char *isa(const Options *options) {
 /* ---- cuDNN, asked without a device ---- */
 
 static DeviceModel *open_cudnn(Pool *pool, const Options *options) {
-    return (DeviceModel *)cudnn_open(pool, options->card);
+    const char *path = options->engines;
+    return (DeviceModel *)cudnn_open(
+        pool, options->card, path == NULL ? NULL : measured_read(pool, path, options->architecture));
 }
 
 static void close_cudnn(DeviceModel *device) {
@@ -111,7 +114,9 @@ static const char *workspace_note(Pool *pool, DeviceModel *device, int64_t *cap)
     const CudnnQuery *query = (CudnnQuery *)device;
     *cap = CUDNN_WORKSPACE_CAP;
     if (query != NULL && cudnn_not_asked(query) != NULL)
-        return pool_text(pool, "each convolution: cuDNN was not asked (%s)", cudnn_not_asked(query));
+        return pool_text(pool, "each convolution%s: cuDNN was not asked (%s)",
+                         cudnn_measured(query) != NULL ? " that the file of --engines lacks" : "",
+                         cudnn_not_asked(query));
     if (query != NULL && cudnn_left_open(query))
         return "some convolutions: this cuDNN names no engine where there is no driver (libcuda.so.1)";
     return NULL;
@@ -137,6 +142,7 @@ const Target target_cuda = {.name = "cuda",
                             .open = open_cudnn,
                             .close = close_cudnn,
                             .device_json = device_json,
+                            .measured = measured_convolutions,
                             .workspace_note = workspace_note,
                             .has_roomy_kernels = has_roomy_kernels,
                             .begin = cuda_begin,

@@ -29,6 +29,7 @@ typedef struct Options {
     const Target *target;
     const char *architecture; /* of a target that has several: "sm_90" */
     const char *card;         /* what is planned for: that, or a certain card of it, "h200" */
+    const char *engines;      /* --engines: a file of engines that were measured, or NULL */
     DeviceModel *device;      /* opened by the target after the options are read, or NULL */
     bool no_reuse;            /* every buffer keeps its bytes for itself */
     bool no_recompute;        /* every tensor is kept until its last reader */

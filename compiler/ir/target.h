@@ -69,6 +69,9 @@ struct Target {
     void (*close)(DeviceModel *device);
     /* The device in words of its vendor (JSON), or NULL. */
     const char *(*device_json)(DeviceModel *device);
+    /* With --engines: how many of *ALL convolutions of PLAN are computed by engines of that file.  NULL:
+     * this target has none. */
+    int (*measured)(const Plan *plan, int *all);
     /* Says where bytes of workspace are a cap, not what was asked for: for whom, and the cap; or NULL. */
     const char *(*workspace_note)(Pool *pool, DeviceModel *device, int64_t *cap);
     /* With more workspace some kernels are faster: worth another attempt with little where it does not fit.

@@ -62,16 +62,18 @@ static void flags_of(UnetConvolution *c, Flag flag[FLAGS]) {
  */
 
 bool unet_same_convolution(const UnetConvolution *a, const UnetConvolution *b) {
+    if (a->kind != b->kind || a->type != b->type || a->result_type != b->result_type ||
+        a->axes != b->axes || a->batch != b->batch || a->in_channels != b->in_channels ||
+        a->out_channels != b->out_channels)
+        return false;
     UnetConvolution one = *a, other = *b;
     Triple triple[2][TRIPLES];
     Flag flag[2][FLAGS];
+    bool same = true;
     triples_of(&one, triple[0]);
     triples_of(&other, triple[1]);
     flags_of(&one, flag[0]);
     flags_of(&other, flag[1]);
-    bool same = a->kind == b->kind && a->type == b->type && a->result_type == b->result_type &&
-                a->axes == b->axes && a->batch == b->batch && a->in_channels == b->in_channels &&
-                a->out_channels == b->out_channels;
     for (int i = 0; i < FLAGS; i++)
         same = same && *flag[0][i].value == *flag[1][i].value;
     for (int i = 0; i < TRIPLES; i++)

@@ -52,7 +52,7 @@ static void ask(CudnnQuery *query, UnetConvolution c, int64_t engine, int64_t wo
 
 static void test_answers(Pool *pool, const char *folder) {
     setenv("UNETC_CUDNN", folder, 1);
-    CudnnQuery *query = cudnn_open(pool, "sm_90");
+    CudnnQuery *query = cudnn_open(pool, "sm_90", NULL);
     EXPECT(cudnn_not_asked(query) == NULL, "%s", cudnn_not_asked(query));
     UnetConvolution c = convolution();
     ask(query, c, 1, 208);
@@ -77,7 +77,7 @@ static void test_answers(Pool *pool, const char *folder) {
     cudnn_close(query);
 
     setenv("UNETC_CUDNN", pool_text(pool, "%s/libcudnn.so.9", folder), 1); /* the file itself */
-    query = cudnn_open(pool, "sm_80");
+    query = cudnn_open(pool, "sm_80", NULL);
     ask(query, convolution(), 1, 208);
     cudnn_close(query);
 }
@@ -89,7 +89,7 @@ static void test_cards(Pool *pool, const char *folder) {
         const char *json = cuda_card_json(pool, a->word, 13000);
         const char *capability = pool_text(pool, "\"deviceVer\":%s0,", a->architecture + strlen("sm_"));
         EXPECT(json != NULL && strstr(json, capability) != NULL, "%s: %s", a->word, json);
-        CudnnQuery *query = cudnn_open(pool, a->word);
+        CudnnQuery *query = cudnn_open(pool, a->word, NULL);
         ask(query, convolution(), 1, 208);
         cudnn_close(query);
     }
@@ -104,7 +104,7 @@ static void test_root(Pool *pool, const char *folder) {
     EXPECT(made && symlink(folder, lib) == 0, "a folder with lib");
     unsetenv("UNETC_CUDNN");
     setenv("CUDNN_ROOT", root, 1);
-    CudnnQuery *query = cudnn_open(pool, "sm_90");
+    CudnnQuery *query = cudnn_open(pool, "sm_90", NULL);
     ask(query, convolution(), 1, 208);
     cudnn_close(query);
     unsetenv("CUDNN_ROOT");
@@ -115,7 +115,7 @@ static void test_root(Pool *pool, const char *folder) {
 /* Where cuDNN is not asked, the cap is set aside. */
 static void test_no_answer(Pool *pool, const char *library, const char *architecture, const char *reason) {
     setenv("UNETC_CUDNN", library, 1);
-    CudnnQuery *query = cudnn_open(pool, architecture);
+    CudnnQuery *query = cudnn_open(pool, architecture, NULL);
     const char *said = cudnn_not_asked(query), *why;
     EXPECT(said != NULL && strstr(said, reason) != NULL, "\"%s\", not \"%s\"", said, reason);
     UnetConvolution c = convolution();
@@ -128,7 +128,7 @@ static void test_no_answer(Pool *pool, const char *library, const char *architec
 static void test_no_driver(Pool *pool, const char *folder) {
     setenv("UNETC_CUDNN", folder, 1);
     setenv("UNET_CUDNN_REFERENCE_VERSION", "92800", 1);
-    CudnnQuery *query = cudnn_open(pool, "sm_90");
+    CudnnQuery *query = cudnn_open(pool, "sm_90", NULL);
     UnetConvolution c = convolution();
     const char *why;
     bool found = cudnn_choose(query, &c, false, &why); /* with a driver, none is none */

@@ -209,7 +209,7 @@ static void ask_all(const char *architecture, bool copies) {
         const char *name;
     } types[] = {{UNET_F32, "f32 (tf32)"}, {UNET_BF16, "bf16"}, {UNET_F16, "f16"}};
     Pool *pool = pool_new();
-    CudnnQuery *query = cudnn_open(pool, architecture);
+    CudnnQuery *query = cudnn_open(pool, architecture, NULL);
     for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
         printf("%s, %s: 2d, batch 8, 256x256, base 32\n", architecture, types[t].name);
         ask_net(query, types[t].type, 2, 8, 256, 32, 4);
@@ -237,7 +237,7 @@ static void ask_all(const char *architecture, bool copies) {
 
 int main(void) {
     Pool *pool = pool_new();
-    CudnnQuery *query = cudnn_open(pool, "sm_90");
+    CudnnQuery *query = cudnn_open(pool, "sm_90", NULL);
     if (cudnn_not_asked(query) != NULL) {
         printf("SKIPPED: %s\n", cudnn_not_asked(query));
         pool_free(pool);

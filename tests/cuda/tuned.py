@@ -9,7 +9,7 @@ import re
 import shutil
 
 import program
-from steps import WAYS, Run, cuda, execute, expect
+from steps import TINY, WAYS, Run, cuda, execute, expect
 
 FASTEST, PLANNED, CHANGING = 0, 3, 2  # engines of the stand-in; the last one sums in no fixed order
 ROUNDS = {"UNET_CUDNN_REFERENCE_ROUNDS": "1"}
@@ -234,6 +234,29 @@ def check_fault(shop, tiny, tuned):
     expect(differing(found.engines, tuned) != [] and found.bytes != right.bytes, "a pin of another engine is not noticed")
 
 
+def check_planned_with(shop, net, tuned, run):
+    """`unetc --engines`: the table is compiled in, within its own workspaces; a planted pin of another engine is noticed."""
+    compiled = shop.cuda(net, "--engines=" + tuned.path)
+    found = train(compiled)
+    expect(differing(found.engines, tuned) == [] and found.bytes == run.bytes, "compiled with a table: %s, other bits: %s",
+           differing(found.engines, tuned)[:3], found.bytes != run.bytes)
+    with open(compiled.path + ".c") as file:
+        workspaces = set(re.findall(r"\.engine = \{.*?\.workspace = (\d+)\}", file.read()))
+    expect(workspaces == {"256"}, "workspaces of %s bytes: they are not those of the table in whole pieces", workspaces)
+    faulty = shop.cuda(net, "--engines=" + tuned.path, edit=(".c", lambda text: text.replace(
+        ".engine = %d, " % FASTEST, ".engine = %d, " % PLANNED, 1)))
+    expect(differing(train(faulty, "--steps=1").engines, tuned) != [], "a program with the pin of another engine is not noticed")
+    lacks = tuned.path + ".part"
+    with open(lacks, "w") as file:
+        file.write(spoilt(tuned, lambda t: t["convolutions"].pop()))
+    words = ["mem", "--target=cuda", *net[2], shop.file(net)]
+    there = {"UNETC_CUDNN": shop.tools.cudnn}
+    _, said = execute([shop.tools.unetc, *words, "--engines=" + lacks], environment=there)
+    expect(re.search(r"has no engine for \d+ of \d+ convolutions of this plan", said), "a table that lacks one: %s", said)
+    _, said = execute([shop.tools.unetc, *words, "--engines=" + lacks, "--batch=1", "--size=48x40"], (INPUT,), there)
+    expect("none of the convolutions of this plan" in said, "a table of another network: %s", said)
+
+
 def check_tuned(shop, tiny, plain):
     folder = tiny.folder()
     tuned, said = tune(tiny, folder, UNET_CUDNN_REFERENCE_FAST=str(FASTEST))
@@ -247,4 +270,5 @@ def check_tuned(shop, tiny, plain):
     check_pins(tiny, turns)
     check_training_tunes(tiny)
     check_fault(shop, tiny, turns)
+    check_planned_with(shop, TINY, turns, run)
     return "%d convolutions by measured engines: the same bits in every way, none of another's" % len(turns.rows)

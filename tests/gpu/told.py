@@ -1,5 +1,6 @@
 """told.py PROGRAMS OUT - the stage `memory` as a dry run, where something is other than expected, and whether its results
-say so: another cuDNN than at planning, more memory beside the arena than was estimated, no time left."""
+say so: another cuDNN than at planning, one that does not take the engines of the plan, more memory beside the arena than
+was estimated, no time left."""
 import json
 import os
 import shutil
@@ -41,6 +42,7 @@ def main(folder, out):
     return all([
         run(less, out, ["ENGINES of", "are not those planned", "chosen again by 91300",
                         "MiB beside the arena; the plan leaves", "memory: passed"], 0, UNET_CUDNN_REFERENCE_VERSION="91300"),
+        run(folder, out, ["ENGINES of", "does not accept the pins", "memory: passed"], 0, UNET_CUDNN_REFERENCE_REFUSES="1"),
         run(folder, out, ["UNFINISHED: ", "memory: passed, UNFINISHED: 1 left out"], 3, ["--seconds=-1"])])
 
 

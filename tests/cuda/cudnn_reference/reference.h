@@ -14,6 +14,7 @@
  * Environment variables change how it behaves:
  *
  *     UNET_CUDNN_REFERENCE_VERSION=N   what cudnnGetVersion says, and with it the numbers of all engines
+ *     UNET_CUDNN_REFERENCE_REFUSES=N   engine N computes nothing
  *     UNET_CUDNN_REFERENCE_FAST=N      engine N is the fastest by far: others take two milliseconds
  *                                      more
  *     UNET_CUDNN_REFERENCE_ROUNDS=1    each engine rounds otherwise, as real ones do
