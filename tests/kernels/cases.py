@@ -4,7 +4,7 @@ A case says which operators, on operands of which sizes, and their attributes.  
 in compiler/ir/ops.def does; the row says in which order a kernel takes them and what it does to them, the compiler how they
 lie in memory and what the kernel is told.  For a new operator add such a case: one without is refused by name.
 
-Usage: cases.py FILE SEED CONVOLUTIONS."""
+Usage: cases.py FILE SEED CONVOLUTIONS ROUNDS; ROUNDS: of the other operators."""
 import random
 import sys
 
@@ -739,7 +739,7 @@ def updates(cases, variant):
 
 
 def main():
-    file, seed, convolutions = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    file, seed, convolutions, rounds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
     cases = Cases(seed)
     for i in range(convolutions):
         convolution(cases, "upconv" if i % 3 == 2 else "conv")
@@ -749,7 +749,7 @@ def main():
     for _ in range(convolutions // 4):
         pooled_convolution(cases)
         pooling(cases)
-    for _ in range(4):
+    for _ in range(rounds):
         mapping(cases)
         resizing(cases)
         across(cases)
@@ -769,7 +769,7 @@ def main():
         head(cases)
     for variant in range(3):
         updates(cases, variant)
-    for _ in range(4):
+    for _ in range(rounds):
         grouped_convolution(cases)
     with open(file, "w") as f:
         f.write("\n".join(cases.lines) + "\n")

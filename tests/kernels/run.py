@@ -40,8 +40,9 @@ BUILDS += [("aarch64-linux-gnu-gcc", OPTIMISED + " -static", "armv8-a", 6, store
            for stored, conv in (("F32", "winograd"), ("F16", "direct"))]
 
 
-# The short form: each compiler, width of vector and type once, and each way to convolve; fewer convolutions.
-SHORT_CONVOLUTIONS = 5
+# The short form: each compiler, width of vector and type once, and each way to convolve; fewer convolutions, and fewer rounds
+# of the other operators, each of which is another kernel to compile.
+ROUNDS, SHORT_CONVOLUTIONS, SHORT_ROUNDS = 4, 5, 2
 SHORT = [("gcc", SANITIZERS, "native", "F32", "winograd"), ("clang", SANITIZERS, "x86-64-v3", "F16", "winograd"),
          ("clang", OPTIMISED, BASELINE, "BF16", "direct"), ("clang", OPTIMISED, "native", "F32", "fast"),
          ("aarch64-linux-gnu-gcc", OPTIMISED + " -static", "armv8-a", "F32", "winograd")]
@@ -72,8 +73,8 @@ def build_and_run(build, seed, folder):
     reference = [f for f in flags if not f.startswith("-fsanitize") and f != "-O1"]
     fast = lambda: [cc, *flags, os.path.join(HERE, "kernels.c"), *glob.glob("fast_*.c", root_dir=folder), "cases.o",
                     "reference_kernels.o", "-o", "kernels", "-lm"]
-    count = convolutions if LONG else SHORT_CONVOLUTIONS
-    steps = [lambda: [sys.executable, "-B", os.path.join(HERE, "cases.py"), "cases", str(seed), str(count)],
+    count, rounds = (convolutions, ROUNDS) if LONG else (SHORT_CONVOLUTIONS, SHORT_ROUNDS)
+    steps = [lambda: [sys.executable, "-B", os.path.join(HERE, "cases.py"), "cases", str(seed), str(count), str(rounds)],
              lambda: [INSTANCES, ".", "cases", stored.lower(), conv],
              lambda: [cc, *reference, "-O1", "-c", "reference_kernels.c", "cases.c"], fast,
              lambda: [*emulator, "./kernels"]]
