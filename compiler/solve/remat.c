@@ -121,8 +121,8 @@ static void write_least(Pool *pool, const RematFront *front, RematSchedule *sche
 static void carry_over(Pool *pool, const RematGraph *graph, const RematQuestion *question,
                        RematFront *front) {
     const RematSchedule *s = question->memo != NULL
-                                 ? remat_memo_schedules(question->memo, question->typical)
-                                 : remat_schedules(pool, question->typical);
+                                 ? remat_memo_schedules(question->memo, question->typical, question->brief)
+                                 : remat_schedules(pool, question->typical, question->brief);
     RematOrder order = remat_order(pool, graph);
     for (; s != NULL; s = s->next) {
         CHECK(s->length <= order.room);
@@ -192,8 +192,8 @@ bool remat_schedule(Pool *pool, const RematProblem *problem, const RematQuestion
     return schedule->peak <= question->capacity;
 }
 
-const RematSchedule *remat_schedules(Pool *pool, const RematProblem *problem) {
-    const RematQuestion question = {.capacity = 1, .full = true};
+const RematSchedule *remat_schedules(Pool *pool, const RematProblem *problem, bool brief) {
+    const RematQuestion question = {.capacity = 1, .any = brief, .full = true};
     RematSchedule *all = NEW(pool, RematSchedule);
     remat_schedule(pool, problem, &question, all);
     return all;
