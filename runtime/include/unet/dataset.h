@@ -87,8 +87,8 @@ UNET_MUST_USE UnetStatus unet_dataset_read(const UnetDataset *dataset, int32_t s
 /* Hears of a problem, or of something else, in one line. */
 typedef void UnetProblemReport(void *context, const char *problem);
 
-/* Tells NOTE which files are not read as one may expect: alpha dropped, grey in three channels, not turned.
- */
+/* Tells NOTE which files are not read as one may expect: alpha dropped, grey in three channels, not turned,
+ * or left out for the case of their ending. */
 void unet_dataset_notes(const UnetDataset *dataset, UnetProblemReport *note, void *context);
 
 /* What check-data does: goes through all data of the model, decodes every file to its end and tells REPORT
