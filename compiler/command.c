@@ -282,8 +282,8 @@ static const UnetOptionRow options[] = {
      .help = "what to enlarge; required", .instead = "write `unetc fit --max=batch FILE.unet`"},
     {"--mem", .kind = UNET_BYTES, .commands = FILES & ~OF(FIT), .tag = PLAN, .place = AT(options.budget),
      .value = "SIZE",
-     .help = "budget of the arena: 8GiB or 8G are 8 x 2^30 bytes, 8GB is 8 x 10^9; K, M and T alike; over "
-             "it is an error (exit 3)"},
+     .help = "budget of the arena: 8GiB or 8G are 8 x 2^30 bytes, 8GB is 8 x 10^9; K, M and T alike; it is "
+             "an error if no plan fits (exit 3)"},
     {"--mem", .kind = UNET_BYTES, .commands = OF(FIT), .tag = PLAN, .place = AT(options.budget),
      .value = "SIZE",
      .help =
@@ -297,25 +297,26 @@ static const UnetOptionRow options[] = {
      .take = take_define, .value = "NAME=VALUE", .help = "another value of a `let` of the file"},
     {"--freeze", .kind = UNET_TEXT, .commands = FILES, .tag = TRAINING, .take = take_freeze,
      .value = "LAYERS",
-     .help = "do not train the layers of this name, or what it stands in front of: encoder; * stands for "
-             "any characters; may be given several times"},
+     .help =
+         "do not train the layers of this name, and those whose name begins with it and a dot; * stands "
+         "for any characters; may be given several times"},
     {"--seed", .kind = UNET_NUMBER, .commands = FILES, .tag = TRAINING, .take = take_seed, .min = 0,
      .max = INT64_MAX, .value = "N", .help = "seed of training, in place of what the file says"},
     {"--programs", .kind = UNET_TEXT, .commands = FILES, .tag = PLAN, .take = take_programs,
-     .value = "train,eval,predict", .help = "some of them; `predict` alone has no training code"},
+     .value = "train,eval,predict", .help = "build only these; `predict` alone has no training code"},
     {"--target", .kind = UNET_TEXT, .commands = FILES, .tag = PLAN, .take = take_target,
      .value = "cpu|cuda[:ARCH]",
      .help = "the machine to compile for (cpu); ARCH is sm_90, an H100, h200, sm_100, a B200, sm_120, an "
              "RTX 5090, or sm_80, an A100, which is also right for cards of the GeForce 30 and 40 series"},
     {"--isa", .kind = UNET_CHOICE, .commands = FILES, .tag = PLAN, .take = take_isa,
      .value = "native|portable",
-     .help = "native: for this processor and those that have all its instructions; portable: for all of "
-             "its kind; on x86-64 the program holds code for several levels of them, and takes the best "
-             "when it starts"},
+     .help = "native: for this processor and those that have all its instructions; portable: for all "
+             "processors of its kind; on x86-64 the program holds code for several levels of "
+             "instructions, and takes the best one when it starts"},
     {"--precision", .kind = UNET_CHOICE, .commands = FILES, .tag = PLAN, .take = take_precision,
      .value = "f32|f64|tf32|bf16|f16",
-     .help = "bf16, f16: activations and their gradients take 16 bits, all else f32; f16 scales the loss; "
-             "tf32 is for cuda; f64 needs --kernels=reference"},
+     .help = "bf16, f16: activations and their gradients take 16 bits, everything else is f32; f16 scales "
+             "the loss; tf32 is for cuda; f64 needs --kernels=reference"},
     {"--staging", .kind = UNET_CHOICE, .commands = FILES, .tag = PLAN, .take = take_staging,
      .value = "f32|u8",
      .help = "how inputs are copied to a GPU: u8 rounds them to n / 255, which is exact for pictures of 8 "
@@ -330,10 +331,12 @@ static const UnetOptionRow options[] = {
      .value = "fast|reference", .help = "reference: slow, obvious, for checking"},
     {"--conv", .kind = UNET_CHOICE, .commands = FILES, .tag = PLAN, .take = take_conv,
      .value = "auto|direct|winograd|fast",
-     .help = "how a CPU computes 3x3 convolutions: auto by Winograd's method from 16 channels and 12 "
-             "columns up, winograd wherever it can, direct never, with less memory for weights; fast: as "
-             "auto, with factors of bf16 where the processor multiplies these: results differ by 1 %, not "
-             "by a millionth; for cuda cuDNN advises the engine"},
+     .help =
+         "how a CPU computes 3x3 convolutions. auto: by Winograd's method if there are at least 16 "
+         "channels and 12 columns; winograd: by that method wherever it can; direct: never by it, "
+         "which takes less memory for weights; fast: as auto, but with factors of bf16 if the processor "
+         "multiplies these; results then differ by 1 %, not by a millionth. For cuda cuDNN advises "
+         "the engine"},
     {"--micro-batches", .kind = UNET_CHOICE, .commands = FILES, .tag = PLAN, .take = take_micro_batches,
      .min = 1, .max = 1 << 20, .value = "auto|off|N",
      .help = "train a few samples at a time; the result is the same"},
@@ -341,19 +344,20 @@ static const UnetOptionRow options[] = {
      .max = 1 << 20, .value = "auto|off|N",
      .help =
          "compute in about N bands of rows where possible and keep only the rows that are still needed; "
-         "the result is the same, but that trained weights are rounded otherwise for cuda; on a CPU "
-         "prediction then takes images of any height; auto: to fit the budget, or where it is free"},
+         "the result is the same, except that cuda rounds trained weights differently; on a CPU "
+         "prediction then takes images of any height; auto: if the budget asks for it, or it is free"},
     {"--max-threads", .kind = UNET_NUMBER, .commands = FILES, .tag = PLAN, .take = take_threads, .min = 1,
      .max = UNET_MOST_THREADS, .value = "N", .help = "threads a program may use (default 16)"},
     {"--no-reuse", .commands = FILES, .tag = PLAN, .place = AT(options.no_reuse),
      .help = "no two buffers share bytes"},
     {"--no-recompute", .commands = FILES, .tag = PLAN, .place = AT(options.no_recompute),
-     .help = "keep every tensor until its last reader; compute none again"},
+     .help = "keep every tensor until its last reader; compute none a second time"},
     {"--poison", .commands = FILES, .tag = PLAN, .place = AT(options.poison),
      .help = "build a program that stops at the first access outside a buffer's lifetime"},
     {"--emit", .kind = UNET_TEXT, .commands = OF(COMPILE), .take = take_emit, .value = "STAGE",
-     .help = "print a stage and stop: ast, graph, the graph of the file, graph:after=PASS, of the programs "
-             "after a pass, plan, or remat, what may be computed again",
+     .help =
+         "print a stage and stop. ast: the syntax tree; graph: the graph of the file; graph:after=PASS: "
+         "those of the programs after a pass; plan; remat: what may be computed again",
      .instead = "write `unetc --emit=graph FILE.unet`"},
     {"--color", .kind = UNET_CHOICE, .commands = ALL, .take = take_color, .value = "auto|always|never",
      .help = "colours of diagnostics"},

@@ -272,8 +272,8 @@ class Judge:
                 (self.buffers[number]["class"] != "workspace" or number in self.read_by_steps())]
 
     def keeps_scratch(self, step):
-        """Losses and metrics keep the sums of rows in their workspace."""
-        return any(self.buffers[number]["class"] == "metric" for number in self.sums(step))
+        """Losses, metrics and gradients by weights keep the sums of rows in their workspace."""
+        return any(self.buffers[number]["class"] in ("metric", "parameter_gradient") for number in self.sums(step))
 
     def read_by_steps(self):
         if self.read is None:

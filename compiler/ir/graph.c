@@ -214,6 +214,11 @@ static const Operand *operand_at(const Touch *t) {
     return &row->in[t->number < row->nin ? t->number : row->nin - 1];
 }
 
+static bool scratch_stays(const Touch *t) {
+    const bool alone = t->number + 1 >= t->node->nout || t->node->out[t->number + 1] < 0;
+    return t->operand->stays && (alone || !t->operand->stays_alone);
+}
+
 bool touch_next(Touch *t) {
     const Node *node = t->node;
     for (; t->next < node->nout + node->nin; t->next++, t->next_segment = 0) {
@@ -231,6 +236,7 @@ bool touch_next(Touch *t) {
         t->value = segment[t->segment];
         t->reads = !t->is_output || (node->accumulates && t->operand->access == ACCESS_SUM);
         t->writes = t->is_output || t->operand->access == ACCESS_UPDATE;
+        t->stays = t->operand->access != ACCESS_SCRATCH || scratch_stays(t);
         return true;
     }
     return false;

@@ -325,6 +325,7 @@ typedef struct {
     int number;  /* of the operand among the outputs, or the inputs */
     int segment; /* its number in the operand */
     bool reads, writes;
+    bool stays; /* it is no scratch, or such that a band of rows leaves something there for the next */
     const Graph *graph; /* where the walk is */
     const Node *node;
     int next, next_segment;

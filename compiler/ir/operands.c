@@ -42,6 +42,8 @@ static const char *read_marks(const char *s, Operand *operand, bool *variadic) {
             operand->gives_rows = true;
         else if (*s == '&')
             operand->stays = true;
+        else if (*s == '|')
+            operand->stays = operand->stays_alone = true;
         else if (strncmp(s, "[]", 2) == 0)
             operand->segments = true, s++;
         else if (strncmp(s, "...", 3) == 0)

@@ -252,15 +252,32 @@ static bool readers_have_rows(const Run *r, const Step *step, int count, int mak
     return read;
 }
 
+/* readers_have_rows() if step MAKER comes so many tiles later. */
+static bool may_come_later(const Run *r, Step *step, int count, int maker, int64_t tiles) {
+    const int64_t before = step[maker].lag;
+    step[maker].lag += tiles * tile_rows(r, maker);
+    const bool may = readers_have_rows(r, step, count, maker);
+    step[maker].lag = before;
+    return may;
+}
+
+/* The most tiles by which step MAKER may come later: it may come by any fewer, too. */
+static int64_t most_tiles(const Run *r, Step *step, int count, int maker) {
+    int64_t fits = 0, fails = 1;
+    for (; may_come_later(r, step, count, maker, fails); fails *= 2)
+        fits = fails;
+    while (fails - fits > 1) {
+        const int64_t middle = fits + (fails - fits) / 2;
+        *(may_come_later(r, step, count, maker, middle) ? &fits : &fails) = middle;
+    }
+    return fits;
+}
+
 /* What is computed again comes as late as its readers allow: the sooner, the longer its rows are kept. */
 static void repeat_late(const Run *r, Step *step, int count) {
-    for (int i = count - 1; i >= 0; i--) {
-        const int64_t soonest = step[i].lag;
-        while (step[i].recompute && readers_have_rows(r, step, count, i))
-            step[i].lag += tile_rows(r, i);
-        if (step[i].lag > soonest)
-            step[i].lag -= tile_rows(r, i);
-    }
+    for (int i = count - 1; i >= 0; i--)
+        if (step[i].recompute)
+            step[i].lag += most_tiles(r, step, count, i) * tile_rows(r, i);
 }
 
 /* Divides the rows of the first COUNT steps by the greatest common divisor of these and of the rows of

@@ -79,7 +79,7 @@ static void stretch_over(const Live *l, const Step *step, const Step *loop, int 
             continue;
         const Buffer *buffer = &l->plan->buffer[b];
         const bool inside = buffer->first >= first && buffer->last <= last;
-        const bool kept = (t.operand->access != ACCESS_SCRATCH || t.operand->stays) && !buffer->fleeting;
+        const bool kept = t.stays && !buffer->fleeting;
         const bool between = loop->axis == AXIS_BANDS && kept && !packed_in(g, loop, t.value);
         if (inside && !between)
             continue;

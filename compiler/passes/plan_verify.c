@@ -112,7 +112,7 @@ static bool reads_no_rows(const Judge *j, const Node *node, const Touch *t, cons
 static void continue_sum(const Judge *j, const Node *node, RowRange rows) {
     const Graph *g = j->program->graph;
     for (Touch t = node_touches(g, node); touch_next(&t);) {
-        const bool goes_on = t.is_output && (t.operand->access != ACCESS_SCRATCH || t.operand->stays);
+        const bool goes_on = t.is_output && t.stays;
         const int b = goes_on ? j->program->buffer_of[t.value] : -1;
         if (b >= 0 && rows.begin != j->rows[b])
             BUG("plan: %s: `%s` leaves out rows, or sums some twice", j->program->name, node->name);

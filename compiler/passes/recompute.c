@@ -361,6 +361,20 @@ static int64_t flops_bound(const Translation *t, int64_t capacity) {
     return bound > all ? bound - all : 0;
 }
 
+/* PROBLEM as it is for any batch of which one sample after the other is trained: what runs once costs the
+ * same whatever else runs again, and so counts nothing. */
+static const RematProblem *of_any_batch(Pool *pool, const RematProblem *problem) {
+    RematProblem *any = NEW(pool, RematProblem);
+    RematOperation *operation = NEW_ARRAY(pool, RematOperation, problem->noperation);
+    for (int o = 0; o < problem->noperation; o++) {
+        operation[o] = problem->operation[o];
+        operation[o].cost = operation[o].repeatable ? operation[o].cost : 0;
+    }
+    *any = *problem;
+    any->operation = operation;
+    return any;
+}
+
 /* The answer that was chosen already, or that of a search, unless it is known to cost too much; a sketch
  * leaves out a search that may succeed. */
 static const RematSchedule *schedule_for(const Translation *t, const RematProblem *problem,
@@ -375,10 +389,14 @@ static const RematSchedule *schedule_for(const Translation *t, const RematProble
     }
     RematSchedule *found = NEW(pool, RematSchedule);
     const bool carries = choices->typical != NULL && remat_alike(choices->typical, problem, false);
+    const bool recurs = !carries && choices->any_plan && choices->memo != NULL &&
+                        t->program->micro_batch < t->program->batch;
     const RematQuestion question = {.capacity = capacity,
                                     .any = choices->any_plan,
-                                    .brief = choices->brief,
-                                    .typical = carries ? choices->typical : NULL,
+                                    .brief = choices->brief || recurs,
+                                    .typical = carries  ? choices->typical
+                                               : recurs ? of_any_batch(pool, problem)
+                                                        : NULL,
                                     .memo = choices->memo};
     if (choices->most_extra > 0 || choices->sketch) {
         const RematQuestion all_kept = {.capacity = INT64_MAX};

@@ -38,6 +38,21 @@ typedef struct {
     Rolled *rolled; /* per buffer */
 } Rings;
 
+/* What a step of the loop touches of what rolls: what it writes, then what it reads. */
+typedef struct {
+    ValueId value;
+    int number;
+    bool is_output;
+    Rolled *rolled;
+} RolledTouch;
+
+typedef struct {
+    const Step *step;
+    int64_t height;
+    RolledTouch *touch;
+    int ntouch;
+} Played;
+
 /* What holds V with all that shares its bytes, or NULL: no buffer does. */
 static Rolled *rolled_of(const Rings *r, ValueId v) {
     const int b = r->program->buffer_of[v];
@@ -111,51 +126,67 @@ static RowRange with_halo(const Program *program, const Step *step, ValueId v, R
 }
 
 /* The rows of V from BEGIN on are still there. */
-static void count_rows(const Rings *r, ValueId v, int64_t begin) {
-    Rolled *rolled = rolled_of(r, v);
-    const int64_t above = r->program->layout[v].before[1], first = begin < -above ? -above : begin;
+static void count_rows(const Rings *r, const RolledTouch *touch, int64_t begin) {
+    Rolled *rolled = touch->rolled;
+    const int64_t above = r->program->layout[touch->value].before[1],
+                  first = begin < -above ? -above : begin;
     if (rolled->written - first > rolled->rows)
         rolled->rows = rolled->written - first;
     rolled->stays |= rolled->begun > 0 && first < rolled->begun;
 }
 
-/* Plays one step: what it writes, then what it reads. */
-static void play_rows(const Rings *r, const Step *step, RowRange out) {
+static void add_touches(const Rings *r, Played *played, bool outputs) {
     const Graph *g = r->program->graph;
-    const Node *node = &g->node[step->node];
-    for (Touch t = node_touches(g, node); touch_next(&t);) {
-        Rolled *rolled = t.is_output ? rolled_of(r, t.value) : NULL;
-        if (rolled == NULL || !rolled->rolls)
-            continue;
-        const RowRange rows = with_halo(r->program, step, t.value, out);
-        if (rows.end > rolled->written)
-            rolled->written = rows.end;
-        count_rows(r, t.value, rows.begin);
-    }
-    for (Touch t = node_touches(g, node); touch_next(&t);) {
-        const Rolled *rolled = t.is_output ? NULL : rolled_of(r, t.value);
+    for (Touch t = node_touches(g, &g->node[played->step->node]); touch_next(&t);) {
+        Rolled *rolled = t.is_output == outputs ? rolled_of(r, t.value) : NULL;
         if (rolled != NULL && rolled->rolls)
-            count_rows(r, t.value, op_table[node->op].rows(g, node, t.number, out).begin);
+            PUSH(g->pool, played->touch, played->ntouch,
+                 ((RolledTouch){t.value, t.number, outputs, rolled}));
     }
 }
 
-static void play_iteration(const Rings *r, const Step *loop, int64_t n) {
-    for (int b = 0; b < r->plan->nbuffer; b++)
-        r->rolled[b].begun = r->rolled[b].written;
+static Played *steps_to_play(const Rings *r, const Step *loop) {
+    Played *played = NEW_ARRAY(r->plan->pool, Played, loop->nbody);
     for (int i = 0; i < loop->nbody; i++) {
         const Step *step = &loop->body[i];
-        const int64_t end = r->program->units > 0 ? NO_END : step_height(r->program, step, 0);
-        const RowRange out = step_rows(step, end, n);
+        played[i] = (Played){.step = step,
+                             .height = r->program->units > 0 ? NO_END : step_height(r->program, step, 0)};
+        add_touches(r, &played[i], true);
+        add_touches(r, &played[i], false);
+    }
+    return played;
+}
+
+/* Plays one step, which writes the rows OUT. */
+static void play_rows(const Rings *r, const Played *played, RowRange out) {
+    const Graph *g = r->program->graph;
+    const Node *node = &g->node[played->step->node];
+    for (int k = 0; k < played->ntouch; k++) {
+        const RolledTouch *t = &played->touch[k];
+        const RowRange rows = t->is_output ? with_halo(r->program, played->step, t->value, out)
+                                           : op_table[node->op].rows(g, node, t->number, out);
+        if (t->is_output && rows.end > t->rolled->written)
+            t->rolled->written = rows.end;
+        count_rows(r, t, rows.begin);
+    }
+}
+
+static void play_iteration(const Rings *r, const Played *played, int count, int64_t n) {
+    for (int b = 0; b < r->plan->nbuffer; b++)
+        r->rolled[b].begun = r->rolled[b].written;
+    for (int i = 0; i < count; i++) {
+        const RowRange out = step_rows(played[i].step, played[i].height, n);
         if (out.begin < out.end)
-            play_rows(r, step, out);
+            play_rows(r, &played[i], out);
     }
 }
 
 static void play_loop(const Rings *r, const Step *loop) {
-    for (int64_t n = MIDDLE - 1; r->program->units > 0 && n <= MIDDLE; n++)
-        play_iteration(r, loop, n);
-    for (int64_t n = 0; r->program->units == 0 && n < loop->times; n++)
-        play_iteration(r, loop, n);
+    const Played *played = steps_to_play(r, loop);
+    const bool endless = r->program->units > 0;
+    const int64_t end = endless ? MIDDLE + 1 : loop->times;
+    for (int64_t n = endless ? MIDDLE - 1 : 0; n < end; n++)
+        play_iteration(r, played, loop->nbody, n);
 }
 
 /* ---- layouts ---- */

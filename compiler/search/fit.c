@@ -30,7 +30,9 @@ static Plan *plan_within(Pool *pool, const FitQuestion *q, int64_t budget) {
     return plan_file(pool, diag_quiet(pool), q->file, &q->lower, options, &q->fixed);
 }
 
-/* With a card, the arena may take what is left beside it.  That is more in bands of rows. */
+/* With a card, the arena may take what is left beside it.  That is more in bands of rows, which are made
+ * where nothing else fits: so where what lies beside a plan without them is too much, it is not allowed its
+ * arena. */
 static Plan *plan_for_card(Pool *pool, const FitQuestion *q) {
     Plan *plan = plan_within(pool, q, INT64_MAX - 1);
     if (plan == NULL || fits_card(q, plan))
@@ -39,6 +41,9 @@ static Plan *plan_for_card(Pool *pool, const FitQuestion *q) {
     for (int k = 0; k < 2 && !fits_card(q, plan); k++)
         if (q->card > beside[k] && (k == 0 || beside[k] < beside[0]))
             plan = plan_within(pool, q, q->card - beside[k]);
+    if (!fits_card(q, plan) && plan_fits(plan) && plan->beside > plan->least_beside &&
+        plan->least_beside < q->card)
+        plan = plan_within(pool, q, plan->arena - 1);
     return plan;
 }
 
@@ -151,6 +156,7 @@ static int64_t legal_from(Row *row, int64_t i, int step, int64_t end) {
 
 enum {
     MOST_GROWTH = 8,   /* of the distance from the first candidate, in one stride */
+    FINE = 64,         /* of that distance, the stride behind a guess, which is less exact for sizes */
     MOST_SKIPPED = 256 /* candidates: where so many in a row are illegal, tensors have become too large */
 };
 
@@ -264,7 +270,7 @@ static void go_up(Row *row, Tried *fits, Tried *fails) {
             return;
         }
         *fits = tried;
-        stride = first ? 1 : 2 * stride;
+        stride = !first ? 2 * stride : row->declared[row->axis] > 0 ? 1 + (fits->i - row->first) / FINE : 1;
     }
 }
 

@@ -47,7 +47,8 @@ static FitRow answer_for(const FitQuestion *asked, int64_t memory, FitMax max, b
 
 enum { THREADS = 4 };
 
-/* Every fourth row, each from the answer to the one before. */
+/* Every fourth row, each from the answer to the one before, and the first from that to row 0, which is
+ * asked alone: where memory grows evenly, it tells nearly all that the others ask for. */
 typedef struct {
     const FitQuestion *asked;
     FitRow *answer; /* of all rows; .memory is filled in */
@@ -58,7 +59,7 @@ typedef struct {
 
 static void *answer_part(void *data) {
     const Part *part = data;
-    const FitRow *before = NULL;
+    const FitRow *before = part->first > 0 ? &part->answer[0] : NULL;
     for (int i = part->first; i < part->rows; i += THREADS) {
         part->answer[i] =
             answer_for(part->asked, part->answer[i].memory, part->max, part->trains, part->in_full, before);
@@ -71,19 +72,22 @@ int fit_rows(Pool *pool, const FitQuestion *question, FitMax max, bool trains, b
     const int64_t budget = question->options.budget;
     const int count = budget > 0 ? 1 : CARDS;
     FitQuestion asked = *question;
-    asked.fixed.memo = remat_memo_new();
+    asked.fixed.memo = max == FIT_BATCH ? remat_memo_new() : NULL; /* each size is another problem */
     const Part whole = {.asked = &asked, .max = max, .trains = trains, .in_full = in_full, .rows = count};
-    Part part[THREADS];
+    Part part[1 + THREADS];
     FitRow *answer = NEW_ARRAY(pool, FitRow, count);
     for (int i = 0; i < count; i++)
         answer[i].memory = budget > 0 ? budget : card_gib[i] << 30;
-    for (int k = 0; k < THREADS; k++) {
+    for (int k = 0; k <= THREADS; k++) {
         part[k] = whole;
         part[k].first = k;
+        part[k].rows = k == 0 ? 1 : count;
         part[k].answer = answer;
     }
-    in_threads(answer_part, part, sizeof *part, THREADS);
-    remat_memo_free(asked.fixed.memo);
+    (void)answer_part(&part[0]);
+    in_threads(answer_part, &part[1], sizeof *part, THREADS);
+    if (asked.fixed.memo != NULL)
+        remat_memo_free(asked.fixed.memo);
     *row = answer;
     return count;
 }

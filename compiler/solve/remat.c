@@ -10,6 +10,11 @@
 #include <limits.h>
 #include <string.h>
 
+/* Of a search.  What is built to be fuzzed gives it less, and tries more files in the time. */
+#ifndef REMAT_EFFORT
+#define REMAT_EFFORT 200000000
+#endif
+
 static bool add_total(int64_t *total, int64_t amount) {
     return amount >= 0 && !__builtin_add_overflow(*total, amount, total) && *total <= REMAT_MAX_TOTAL;
 }
@@ -121,8 +126,8 @@ static void write_least(Pool *pool, const RematFront *front, RematSchedule *sche
 static void carry_over(Pool *pool, const RematGraph *graph, const RematQuestion *question,
                        RematFront *front) {
     const RematSchedule *s = question->memo != NULL
-                                 ? remat_memo_schedules(question->memo, question->typical)
-                                 : remat_schedules(pool, question->typical);
+                                 ? remat_memo_schedules(question->memo, question->typical, question->brief)
+                                 : remat_schedules(pool, question->typical, question->brief);
     RematOrder order = remat_order(pool, graph);
     for (; s != NULL; s = s->next) {
         CHECK(s->length <= order.room);
@@ -139,7 +144,7 @@ static void carry_over(Pool *pool, const RematGraph *graph, const RematQuestion 
 static void search(Pool *pool, const RematGraph *graph, const RematOrder *given,
                    const RematQuestion *question, RematSchedule *schedule) {
     enum { PER_MILLE = 2, GLANCE = 16, BRIEF = 4 };
-    static const int64_t default_effort = 200000000;
+    static const int64_t default_effort = REMAT_EFFORT;
     const int64_t capacity = question->capacity, least = schedule->peak_lower_bound;
     const int64_t all = question->effort > 0 ? question->effort : default_effort;
     const bool vain = capacity < least && !question->full, brief = question->brief && !vain;
@@ -192,8 +197,8 @@ bool remat_schedule(Pool *pool, const RematProblem *problem, const RematQuestion
     return schedule->peak <= question->capacity;
 }
 
-const RematSchedule *remat_schedules(Pool *pool, const RematProblem *problem) {
-    const RematQuestion question = {.capacity = 1, .full = true};
+const RematSchedule *remat_schedules(Pool *pool, const RematProblem *problem, bool brief) {
+    const RematQuestion question = {.capacity = 1, .any = brief, .full = true};
     RematSchedule *all = NEW(pool, RematSchedule);
     remat_schedule(pool, problem, &question, all);
     return all;

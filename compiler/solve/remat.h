@@ -58,7 +58,8 @@ typedef struct {
     bool brief;     /* end early: what is found may cost some more, and no bound on costs is wanted */
     bool full;      /* do not end early, though nothing can fit */
     /* The same operations with other amounts, or NULL: what is found for it is measured here, in place of a
-     * search.  So problems that differ little in their proportions need one search. */
+     * search.  So problems that differ little in their proportions need one search, in brief if `brief`
+     * says so, and so does one that is asked for again and again with other capacities. */
     const RematProblem *typical;
     RematMemo *memo; /* where that is looked up, or NULL */
 } RematQuestion;
@@ -71,8 +72,9 @@ typedef struct {
 bool remat_schedule(Pool *pool, const RematProblem *problem, const RematQuestion *question,
                     RematSchedule *schedule);
 
-/* All schedules that a full search finds worth keeping, one after the other. */
-const RematSchedule *remat_schedules(Pool *pool, const RematProblem *problem);
+/* All schedules that a full search finds worth keeping, or, if BRIEF, one that looks for any that fits and
+ * never does: one after the other. */
+const RematSchedule *remat_schedules(Pool *pool, const RematProblem *problem, bool brief);
 
 /* Have A and B the same operations, which touch the same tensors?  AMOUNTS: as large and as costly, too. */
 bool remat_alike(const RematProblem *a, const RematProblem *b, bool amounts);

@@ -15,6 +15,7 @@ typedef struct Entry Entry;
 struct Entry {
     Entry *next;
     RematProblem problem;
+    bool brief;
     const RematSchedule *schedules; /* NULL: it is being searched */
     Pool *pool;
 };
@@ -66,27 +67,27 @@ static RematProblem copy_of(Pool *pool, const RematProblem *problem) {
     return copy;
 }
 
-static Entry *new_entry(RematMemo *memo, const RematProblem *problem) {
+static Entry *new_entry(RematMemo *memo, const RematProblem *problem, bool brief) {
     Entry *entry = NEW(memo->pool, Entry);
     Pool *pool = pool_new();
-    *entry = (Entry){.next = memo->first, .problem = copy_of(pool, problem), .pool = pool};
+    *entry = (Entry){.next = memo->first, .problem = copy_of(pool, problem), .brief = brief, .pool = pool};
     return memo->first = entry;
 }
 
-const RematSchedule *remat_memo_schedules(RematMemo *memo, const RematProblem *problem) {
+const RematSchedule *remat_memo_schedules(RematMemo *memo, const RematProblem *problem, bool brief) {
     (void)pthread_mutex_lock(&memo->lock);
     Entry *entry = memo->first;
-    while (entry != NULL && !remat_alike(&entry->problem, problem, true))
+    while (entry != NULL && (entry->brief != brief || !remat_alike(&entry->problem, problem, true)))
         entry = entry->next;
     const bool is_new = entry == NULL;
     if (is_new)
-        entry = new_entry(memo, problem);
+        entry = new_entry(memo, problem, brief);
     while (!is_new && entry->schedules == NULL)
         (void)pthread_cond_wait(&memo->found, &memo->lock);
     (void)pthread_mutex_unlock(&memo->lock);
     if (!is_new)
         return entry->schedules;
-    const RematSchedule *schedules = remat_schedules(entry->pool, &entry->problem);
+    const RematSchedule *schedules = remat_schedules(entry->pool, &entry->problem, brief);
     (void)pthread_mutex_lock(&memo->lock);
     entry->schedules = schedules;
     (void)pthread_cond_broadcast(&memo->found);

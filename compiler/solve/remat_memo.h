@@ -9,6 +9,6 @@ RematMemo *remat_memo_new(void);
 void remat_memo_free(RematMemo *memo);
 
 /* remat_schedules(), which the first one to ask works out.  For several threads at a time. */
-const RematSchedule *remat_memo_schedules(RematMemo *memo, const RematProblem *problem);
+const RematSchedule *remat_memo_schedules(RematMemo *memo, const RematProblem *problem, bool brief);
 
 #endif

@@ -138,7 +138,7 @@ static UnetStatus start_state(Run *run) {
     int64_t samples = unet_dataset_samples(run->data);
     run->state = (RunState){.seed = options->seed >= 0 ? options->seed : run->training->seed,
                             .samples = samples,
-                            .batch = options->batch,
+                            .batch = options->batch > 0 ? options->batch : run->model->train->batch,
                             .evaluated = -1,
                             .best = NAN,
                             .best_step = -1,
@@ -165,22 +165,33 @@ static UnetStatus start_state(Run *run) {
         return unet_fail(&driver->error, UNET_USAGE,
                          "`--seed %" PRId64 "`: the checkpoint was made with seed %" PRId64, options->seed,
                          run->state.seed);
-    if (options->batch > 0 && options->batch != train_batch(run))
+    if (run->state.batch == 0) /* a checkpoint as they were once: not even it knows */
+        run->state.batch = run->model->train->batch;
+    if (options->batch > 0 && options->batch != run->state.batch)
         return unet_fail(&driver->error, UNET_USAGE,
-                         "`--batch %" PRId64 "`: the checkpoint was made with batches of %" PRId32,
-                         options->batch, train_batch(run));
+                         "`--batch %" PRId64 "`: the checkpoint was made with batches of %" PRId64,
+                         options->batch, run->state.batch);
     return restore_unlogged(run);
 }
 
-/* The plan has room for the batch of the program, and fewer samples. */
+/* The plan has room for the batch of the program, and fewer samples.  A run that is resumed keeps its
+ * batch, on which its result depends. */
 static UnetStatus check_batch(Run *run) {
     const int32_t most = run->model->train->batch;
-    if (run->state.batch <= most)
-        return UNET_OK;
-    return unet_fail(&run->driver->error, UNET_USAGE,
-                     "batches of %" PRId64 " samples: this program was compiled for %" PRId32
-                     " at most; compile with --batch=%" PRId64,
-                     run->state.batch, most, run->state.batch);
+    const bool resumed = run->driver->options.resume;
+    if (run->state.batch > most)
+        return unet_fail(
+            &run->driver->error, UNET_USAGE,
+            "%sbatches of %" PRId64 " samples: this program was compiled for %" PRId32
+            " at most; compile with --batch=%" PRId64 "%s",
+            resumed ? "the checkpoint was made with " : "", run->state.batch, most, run->state.batch,
+            resumed ? ", or begin a new run in another `--out`, with `--weights` from this one" : "");
+    if (resumed && run->state.batch < most && run->driver->options.batch == 0)
+        (void)fprintf(stderr,
+                      "note: the run goes on with batches of %" PRId64
+                      ", as it began; this program was compiled for %" PRId32 "\n",
+                      run->state.batch, most);
+    return UNET_OK;
 }
 
 static UnetStatus open_log(Run *run) {

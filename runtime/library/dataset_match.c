@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 UnetStatus dataset_problem(Listener *listener, UnetStatus status, const UnetError *error) {
     if (listener == NULL) {
@@ -107,6 +108,26 @@ static UnetStatus keep_common(UnetDataset *dataset, StemList *stems, const char 
     return status;
 }
 
+/* Does SERIES have PATTERN in other letters, too, as "*.JPG" beside "*.jpg"? */
+static bool has_both_cases(const FileSeries *series, const char *pattern) {
+    const char *other = NULL;
+    for (int32_t f = 0; (other = dataset_pattern(series, f)) != NULL; f++) {
+        if (strcasecmp(other, pattern) == 0 && strcmp(other, pattern) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static UnetStatus expand(const UnetDataset *dataset, FileSeries *series, const char *pattern,
+                         StemList *stems, UnetError *error) {
+    const UnetStatus status = pattern_expand(dataset->folder, pattern, stems, error);
+    if (status == UNET_OK && !has_both_cases(series, pattern)) {
+        series->other_case += stems->other_case;
+    }
+    return status;
+}
+
 /* The stems of one folder. */
 static UnetStatus match_folder(UnetDataset *dataset, int32_t folder, StemList *stems, Listener *listener,
                                UnetError *error) {
@@ -121,7 +142,7 @@ static UnetStatus match_folder(UnetDataset *dataset, int32_t folder, StemList *s
         }
         if (first == NULL) {
             first = pattern;
-            UnetStatus status = pattern_expand(dataset->folder, pattern, stems, error);
+            UnetStatus status = expand(dataset, &dataset->series[i], pattern, stems, error);
             if (status != UNET_OK) {
                 return status;
             }
@@ -133,7 +154,7 @@ static UnetStatus match_folder(UnetDataset *dataset, int32_t folder, StemList *s
                              first, pattern, pattern_stars(first), pattern_stars(pattern));
         }
         StemList other = {0};
-        UnetStatus status = pattern_expand(dataset->folder, pattern, &other, error);
+        UnetStatus status = expand(dataset, &dataset->series[i], pattern, &other, error);
         if (status == UNET_OK) {
             status = keep_common(dataset, stems, first, pattern, &other, listener, error);
         }

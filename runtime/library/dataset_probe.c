@@ -203,6 +203,15 @@ void unet_dataset_notes(const UnetDataset *dataset, UnetProblemReport *note, voi
                            series->pattern, series->more != NULL ? " and others" : "");
             note(context, text);
         }
+        if (series->other_case > 0) {
+            (void)snprintf(text, sizeof text,
+                           "%.100s: %d file%s not read: %s \"%.200s\"%s but for upper and lower case",
+                           dataset->source[series->source].name, series->other_case,
+                           series->other_case == 1 ? " is" : "s are",
+                           series->other_case == 1 ? "it matches" : "they match", series->pattern,
+                           series->more != NULL ? " and others" : "");
+            note(context, text);
+        }
         for (int trait = 0; trait < UNET_IMAGE_TRAITS; trait++) {
             if (series->with[trait] > 0) {
                 const bool some = series->with[trait] < series->files;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 /* ---- lists of stems --------------------------------------------------------------------------- */
@@ -140,6 +141,23 @@ static UnetStatus enter(Walk *at, const char *name, const char *rest) {
     return walk(at, rest + 1);
 }
 
+/* Does NAME, which does not match the last component, do so but for the case of what follows the last star?
+ */
+static bool differs_in_case(const char *component, const char *name, Text *stem) {
+    const char *ending = strrchr(component, '*') + 1;
+    const size_t length = strlen(ending), all = strlen(name), before = stem->length;
+    char other[256];
+    if (length == 0 || all < length || all >= sizeof other ||
+        strcasecmp(name + all - length, ending) != 0) {
+        return false;
+    }
+    memcpy(other, name, all - length);
+    memcpy(other + all - length, ending, length + 1);
+    const bool does = match(component, strlen(component), other, stem);
+    cut(stem, before);
+    return does;
+}
+
 /* NAME, in the folder that the path has reached, does not match. */
 static void note_beside(Walk *at, const char *name) {
     struct stat status;
@@ -170,8 +188,11 @@ static UnetStatus enter_matching(Walk *at, const char *component, size_t length)
         bool hidden = entry->d_name[0] == '.' && component[0] != '.';
         if (!hidden && match(component, length, entry->d_name, &at->stem)) {
             status = enter(at, entry->d_name, component + length);
-        } else if (component[length] == '\0' && at->found->count == 0) {
-            note_beside(at, entry->d_name);
+        } else if (component[length] == '\0') {
+            at->found->other_case += !hidden && differs_in_case(component, entry->d_name, &at->stem);
+            if (at->found->count == 0) {
+                note_beside(at, entry->d_name);
+            }
         }
         cut(&at->path, path);
         cut(&at->stem, stem);

@@ -18,6 +18,8 @@
 typedef struct {
     char **item;
     int32_t count, capacity;
+    int32_t other_case; /* files that pattern_expand() left out, whose ending differs from the pattern's in
+                           case */
 } StemList;
 
 void stems_free(StemList *stems);

@@ -196,6 +196,8 @@ expect 0 'samples 2' ./lists eval --data=data --weights=lists.run/lists.safetens
 ./lists eval --data=data --format=csv --weights=lists.run/lists.safetensors 2>/dev/null | grep -q '"noisy/05.png"' ||
     fail "no line for noisy/05.png"
 expect 0 '4 samples in `data`, 2 in `eval`, 12 files' ./lists check-data --data=data
+mkdir cases && cp -r data/noisy data/clean cases && cp cases/noisy/02.png cases/noisy/X02.PNG && cp cases/noisy/02.png cases/noisy/Y02.Png
+expect 0 'noisy: 2 files are not read: they match "noisy/\*.png" but for upper and lower case' ./plain check-data --data=cases
 mkdir elsewhere && cp -r data/noisy data/clean elsewhere && echo 'noisy/02.png clean/02.png' >elsewhere/val.txt
 expect 0 'samples 1$' ./lists eval --eval-data=elsewhere --weights=lists.run/lists.safetensors
 expect 0 'step 4: evaluation' ./lists train --data=data --eval-data=elsewhere --out=elsewhere.run

@@ -182,6 +182,10 @@ expect 2 'the checkpoint was made with batches of 2' "$fake" train --data=data -
 expect 0 'batch 2, ' "$fake" train --data=data --out=halved --batch=2 --epochs=1
 expect 0 'batch 2, ' "$fake" train --data=data --out=halved --resume --epochs=2
 same narrow/fake.safetensors halved/fake.safetensors "--batch behind --resume"
+expect 0 'the run goes on with batches of 2, as it began; this program was compiled for 4' "$fake" train --data=data --out=halved --resume --epochs=3
+LC_ALL=C sed 's/"unet.batch":"2"/"unet.batch":"7"/' halved/fake.checkpoint.safetensors >more.safetensors
+expect 2 'the checkpoint was made with batches of 7 samples: this program was compiled for 4 at most; compile with --batch=7, or' \
+    "$fake" train --data=data --out=sevens --resume=more.safetensors
 
 echo "learning rates"
 expect 2 '`--lr=fast`: use a number greater than 0' "$fake" train --lr=fast

@@ -126,6 +126,8 @@ def test_fit_tables():
     card = json.loads(unetc("fit", SMALL, "--max=size", "--batch=64", "--format=json", "--no-recompute", "--mem=8GiB")[1])
     _, out, _ = unetc("fit", SMALL, "--max=size", "--batch=64", "--format=json", "--no-recompute")
     expect(card["rows"][0]["best"] == json.loads(out)["rows"][2]["best"], "fit: --mem counts as the table does")
+    sizes = [row["best"]["size"][0]**2 / row["memory"] for row in json.loads(out)["rows"]]  # images fill the memory
+    expect(min(sizes) > 0.9 * max(sizes), "fit: bands of rows wherever they make room: %r" % sizes)
     expect(unetc("fit", SMALL)[0] == 2, "fit: needs --max")
     expect(unetc("fit", SMALL, "--max=batch", "--mem=4194304TiB")[0] == 0, "fit: a budget that holds all it tries")
 

@@ -89,8 +89,8 @@ UNET_MUST_USE UnetStatus unet_dataset_read(const UnetDataset *dataset, int32_t s
                                            void *const *inputs, int32_t n, int32_t batch, int32_t valid[3],
                                            UnetError *error);
 
-/* Tells NOTE which files are not read as one may expect: alpha dropped, grey in three channels, not turned.
- */
+/* Tells NOTE which files are not read as one may expect: alpha dropped, grey in three channels, not turned,
+ * or left out for the case of their ending. */
 void unet_dataset_notes(const UnetDataset *dataset, UnetProblemReport *note, void *context);
 
 /* What check-data does: goes through all data of the model, decodes every file to its end and tells REPORT
